@@ -2,23 +2,21 @@
 
    Their Box has a *node*: a Lua table that mirrors the record, key by key. A number or boolean of the record is a
    variable of the kernel there, a table is a node again, and everything else is static: the same on every path.
-   Binding a table stores its fields into the variables. Where paths meet, a new table is made of the variables. It
-   stands for the tables that were bound on these paths, the node's *family*, but it is none of them. So a change of
-   one makes the others stale: it raises an error to use them, never an old value. */
+   Binding a table stores its fields into the variables. Where paths meet, a *merged* table is made of the variables.
+   It stands for one of the tables that were bound on these paths, but is none of them. So a change of it makes the
+   field of those stale, and a change of one of those makes it stale: to use a stale field raises an error. Of two
+   tables that were bound neither is the other. The *family* of a node has the tables of both kinds. */
 #include <lauxlib.h>
 #include <string.h>
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
+#include "front_record.h"
 
-/* Parts of a node, by keys that no record has: its metatable, its keys in order, the list of tables that were bound
-   to it, the one that is bound now, the box, and what is stale: key -> text of why. */
-static char meta_key, order_key, family_key, current_key, box_key, stale_key;
-/* Tables in the registry, of the running trace:
-     nodes     table -> {node = true}, where it is or was bound
-     reads     table -> clock of its last read, of tables in `nodes` */
-static char nodes_key, reads_key;
+char record_meta_key, record_order_key, record_family_key, record_current_key, record_box_key,
+    record_stale_key;
+char record_nodes_key;
 
 enum { MAX_NESTED = 20 };
 
@@ -70,15 +68,15 @@ static void push_keys(lua_State *L, int record, const char *name) {
 /* --- nodes ------------------------------------------------------------------------------------------------ */
 
 /* Pushes a part of the node. */
-static int get_part(lua_State *L, int node, char *part) { return lua_rawgetp(L, node, part); }
+int record_get_part(lua_State *L, int node, char *part) { return lua_rawgetp(L, node, part); }
 
 /* Pops the part's value. */
-static void put_part(lua_State *L, int node, char *part) {
+void record_put_part(lua_State *L, int node, char *part) {
   node = lua_absindex(L, node);
   lua_rawsetp(L, node, part);
 }
 
-static const char *push_field_name(lua_State *L, const char *name, int key) {
+const char *record_push_name(lua_State *L, const char *name, int key) {
   bool is_word = lua_type(L, key) == LUA_TSTRING;
   lua_pushvalue(L, key);
   luaL_tolstring(L, -1, NULL);
@@ -88,15 +86,15 @@ static const char *push_field_name(lua_State *L, const char *name, int key) {
   return lua_tostring(L, -1);
 }
 
-/* The table at idx is bound to the node: a member of its family, and the one that it holds now. */
-static void join_family(lua_State *L, int node, int idx) {
-  get_part(L, node, &family_key);
+/* The table at idx is a member of the node's family, and the one that it holds now. */
+static void join_family(lua_State *L, int node, int idx, bool is_merged) {
+  record_get_part(L, node, &record_family_key);
   lua_pushvalue(L, idx);
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   lua_pop(L, 1);
   lua_pushvalue(L, idx);
-  put_part(L, node, &current_key);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nodes_key);
+  record_put_part(L, node, &record_current_key);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
   lua_pushvalue(L, idx);
   if (lua_rawget(L, -2) != LUA_TTABLE) {
     lua_pop(L, 1);
@@ -106,7 +104,7 @@ static void join_family(lua_State *L, int node, int idx) {
     lua_rawset(L, -4);
   }
   lua_pushvalue(L, node);
-  lua_pushboolean(L, 1);
+  lua_pushboolean(L, is_merged);
   lua_rawset(L, -3);
   lua_pop(L, 2);
 }
@@ -114,9 +112,9 @@ static void join_family(lua_State *L, int node, int idx) {
 static void push_node(lua_State *L, int box) {
   lua_newtable(L);
   lua_pushvalue(L, box);
-  put_part(L, -2, &box_key);
+  record_put_part(L, -2, &record_box_key);
   lua_newtable(L);
-  put_part(L, -2, &family_key);
+  record_put_part(L, -2, &record_family_key);
 }
 
 typedef struct Shape { /* of a node that begins */
@@ -134,7 +132,7 @@ static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
   int value = lua_gettop(L);
   const Box *root = lua_touserdata(L, shape->box);
   if (front_is_scalar(L, value)) {
-    Box *leaf = box_push(L, f, BOX_VAR, push_field_name(L, shape->name, key));
+    Box *leaf = box_push(L, f, BOX_VAR, record_push_name(L, shape->name, key));
     leaf->line = root->line;
     leaf->is_result = root->is_result;
     lua_replace(L, value + 1);
@@ -148,7 +146,7 @@ static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
     lua_replace(L, value);
   } else if (record_is(L, f, value)) {
     Shape part = *shape;
-    part.name = push_field_name(L, shape->name, key);
+    part.name = record_push_name(L, shape->name, key);
     part.depth++;
     begin_node(L, f, &part, value);
     lua_replace(L, value);
@@ -165,7 +163,7 @@ static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
   push_node(L, shape->box);
   int node = lua_gettop(L);
   if (lua_getmetatable(L, record)) {
-    put_part(L, node, &meta_key);
+    record_put_part(L, node, &record_meta_key);
   }
   push_keys(L, record, shape->name);
   for (lua_Integer i = 1; lua_rawgeti(L, node + 1, i) != LUA_TNIL; i++) {
@@ -180,9 +178,9 @@ static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
     lua_rawset(L, node);
   }
   lua_settop(L, node + 1);
-  put_part(L, node, &order_key);
+  record_put_part(L, node, &record_order_key);
   if (shape->has_values) {
-    join_family(L, node, record);
+    join_family(L, node, record, false);
   }
 }
 
@@ -200,7 +198,7 @@ void record_begin(lua_State *L, Front *f, int box, int record, CtVal op) {
 
 /* --- binding ------------------------------------------------------------------------------------------------ */
 
-static int fail_shape(lua_State *L, const char *name, const char *what) {
+int record_fail_shape(lua_State *L, const char *name, const char *what) {
   return diag_error(L,
                     "'%s' %s on one path but not on the other; give tables the same keys on every "
                     "path",
@@ -213,7 +211,7 @@ static void check_keys(lua_State *L, int node, int record, const char *name) {
     lua_pop(L, 1);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, node) == LUA_TNIL) {
-      fail_shape(L, push_field_name(L, name, lua_gettop(L) - 1), "has a value");
+      record_fail_shape(L, record_push_name(L, name, lua_gettop(L) - 1), "has a value");
     }
     lua_pop(L, 1);
   }
@@ -221,7 +219,7 @@ static void check_keys(lua_State *L, int node, int record, const char *name) {
   if (!has_meta) {
     lua_pushnil(L);
   }
-  get_part(L, node, &meta_key);
+  record_get_part(L, node, &record_meta_key);
   if (!lua_rawequal(L, -1, -2)) {
     diag_error(L, "'%s' has one metatable on one path and another on the other", name);
   }
@@ -231,7 +229,7 @@ static void check_keys(lua_State *L, int node, int record, const char *name) {
 static void store_node(lua_State *L, Front *f, int node, int record, const char *name);
 
 /* The value at the top, popped, is stored into the part of the node that is below it, popped too. */
-static void store_part(lua_State *L, Front *f, const char *name) {
+void record_store_part(lua_State *L, Front *f, const char *name) {
   int value = lua_gettop(L);
   int part = value - 1;
   if (box_test(L, part) != NULL) {
@@ -256,22 +254,22 @@ static void store_node(lua_State *L, Front *f, int node, int record, const char 
   luaL_checkstack(L, 16, NULL);
   int top = lua_gettop(L);
   check_keys(L, node, record, name);
-  get_part(L, node, &order_key);
+  record_get_part(L, node, &record_order_key);
   for (lua_Integer i = 1; lua_rawgeti(L, top + 1, i) != LUA_TNIL; i++) {
     int key = top + 2;
-    const char *field = push_field_name(L, name, key);
+    const char *field = record_push_name(L, name, key);
     lua_pushvalue(L, key);
     lua_rawget(L, node);
     lua_pushvalue(L, key);
     if (lua_rawget(L, record) == LUA_TNIL) {
-      fail_shape(L, field, "has a value");
+      record_fail_shape(L, field, "has a value");
     }
     front_check_missing(L, -1);
-    store_part(L, f, field);
+    record_store_part(L, f, field);
     lua_settop(L, top + 1);
   }
   lua_settop(L, top);
-  join_family(L, node, record);
+  join_family(L, node, record, false);
 }
 
 /* Pushes the node of the box; one of the record's shape if it has none yet. */
@@ -309,7 +307,7 @@ void record_bind(lua_State *L, Front *f, int box, int record) {
   need_node(L, f, box, record);
   store_node(L, f, top + 1, record, box_name(L, box));
   lua_pushnil(L);
-  put_part(L, top + 1, &stale_key);
+  record_put_part(L, top + 1, &record_stale_key);
   lua_pushvalue(L, record);
   lua_setiuservalue(L, box, BOX_VALUE);
   Box *b = lua_touserdata(L, box);
@@ -325,7 +323,7 @@ static void push_record(lua_State *L, Front *f, int node);
 /* Pushes what the node's field holds here. */
 static void push_field(lua_State *L, Front *f, int node, int key) {
   int top = lua_gettop(L);
-  if (get_part(L, node, &stale_key) == LUA_TTABLE) {
+  if (record_get_part(L, node, &record_stale_key) == LUA_TTABLE) {
     lua_pushvalue(L, key);
     if (lua_rawget(L, top + 1) != LUA_TNIL) {
       front_push_missing(L);
@@ -350,18 +348,18 @@ static void push_record(lua_State *L, Front *f, int node) {
   luaL_checkstack(L, 16, NULL);
   int top = lua_gettop(L);
   lua_newtable(L);
-  get_part(L, node, &order_key);
+  record_get_part(L, node, &record_order_key);
   for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
     push_field(L, f, node, top + 3);
     lua_rawset(L, top + 1);
   }
   lua_settop(L, top + 1);
-  if (get_part(L, node, &meta_key) != LUA_TNIL) {
+  if (record_get_part(L, node, &record_meta_key) != LUA_TNIL) {
     lua_setmetatable(L, top + 1);
   }
   lua_settop(L, top + 1);
   front_set_birth(L, f);
-  join_family(L, node, top + 1);
+  join_family(L, node, top + 1, true);
 }
 
 void record_load(lua_State *L, Front *f, int box) {
@@ -379,182 +377,11 @@ void record_load(lua_State *L, Front *f, int box) {
   lua_settop(L, top);
 }
 
-/* --- changes -------------------------------------------------------------------------------------------------- */
-
-/* Pushes the nodes of the table at idx; false, and pushes nothing: it has none. */
-static bool push_nodes(lua_State *L, const Front *f, int idx) {
-  if (f->n_records == 0) {
-    return false;
-  }
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nodes_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  lua_remove(L, -2);
-  if (lua_istable(L, -1)) {
-    return true;
-  }
-  lua_pop(L, 1);
-  return false;
-}
-
-void record_note_read(lua_State *L, Front *f, int t) {
-  if (push_nodes(L, f, t)) {
-    lua_pop(L, 1);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-    lua_pushvalue(L, t);
-    lua_pushinteger(L, (lua_Integer)++f->clock);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-  }
-}
-
-static uint64_t last_read(lua_State *L, int t) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-  lua_pushvalue(L, t);
-  lua_rawget(L, -2);
-  uint64_t at = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return at;
-}
-
-/* Was what was born at `born` and read at `read` read in an earlier part of a loop that goes on? */
-static bool is_read_in_loop(lua_State *L, Front *f, uint64_t born, uint64_t read) {
-  Since since = front_since(f, L, born);
-  return since.loop != NULL && read > since.loop->runtime_at;
-}
-
-static const char *push_stale(lua_State *L, int node, int changed) {
-  get_part(L, node, &box_key);
-  const char *name = box_name(L, -1);
-  lua_Debug ar;
-  int line = diag_find_script(L, &ar) ? ar.currentline : 0;
-  lua_pushfstring(L,
-                  "line %d changes the table of line %d, which may be this one: '%s' holds one or "
-                  "another by path; assign a copy to it, {...}, or use one name only",
-                  line, front_birth_line(L, changed), name);
-  lua_remove(L, -2);
-  return lua_tostring(L, -1);
-}
-
-/* The table no longer tells what its field holds. */
-static void spoil(lua_State *L, int t, int key, int message) {
-  lua_pushvalue(L, key);
-  lua_pushvalue(L, message);
-  front_push_missing(L);
-  lua_rawset(L, t);
-  front_forget_field(L, t, key);
-}
-
-/* The members of the node's family but the table at t, whose field changes. */
-static void spoil_others(lua_State *L, Front *f, int node, int t, int key) {
-  int top = lua_gettop(L);
-  push_stale(L, node, t);
-  get_part(L, node, &family_key);
-  for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
-    if (!lua_rawequal(L, -1, t)) {
-      if (is_read_in_loop(L, f, front_birth(L, -1), last_read(L, lua_gettop(L)))) {
-        diag_error(L, "%s", lua_tostring(L, top + 1));
-      }
-      spoil(L, top + 3, key, top + 1);
-    }
-    lua_settop(L, top + 2);
-  }
-  lua_settop(L, top);
-}
-
-/* The node does not know what its field holds: for the reason at the top, popped. */
-static void put_stale(lua_State *L, int node, int key) {
-  int why = lua_gettop(L);
-  if (get_part(L, node, &stale_key) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    put_part(L, node, &stale_key);
-  }
-  lua_pushvalue(L, key);
-  lua_pushvalue(L, why);
-  lua_rawset(L, -3);
-  lua_settop(L, why - 1);
-}
-
-/* The table at t, of the node, changes: stores the new value where it is bound now. */
-static void follow(lua_State *L, Front *f, int node, int t, int key, int value) {
-  int top = lua_gettop(L);
-  get_part(L, node, &box_key);
-  Box *box = lua_touserdata(L, -1);
-  get_part(L, node, &current_key);
-  if (lua_rawequal(L, -1, t)) {
-    const char *name = push_field_name(L, box_name(L, top + 1), key);
-    lua_pushvalue(L, key);
-    if (lua_rawget(L, node) == LUA_TNIL || lua_isnil(L, value)) {
-      fail_shape(L, name, "has a value");
-    }
-    lua_pushvalue(L, value);
-    store_part(L, f, name);
-    box->stored_at = ++f->clock;
-  } else {
-    const char *message = push_stale(L, node, t);
-    if (is_read_in_loop(L, f, box->born, box->read_at)) {
-      diag_error(L, "%s", message);
-    }
-    put_stale(L, node, key);
-  }
-  lua_settop(L, top);
-}
-
-void record_changed(lua_State *L, Front *f, int t, int key, int value) {
-  int top = lua_gettop(L);
-  luaL_checkstack(L, 24, NULL);
-  if (!push_nodes(L, f, t)) {
-    return;
-  }
-  front_at(L, f);
-  lua_pushnil(L);
-  while (lua_next(L, top + 1) != 0) {
-    lua_pop(L, 1);
-    get_part(L, top + 2, &box_key);
-    bool is_gone = ((const Box *)lua_touserdata(L, -1))->is_gone;
-    lua_pop(L, 1);
-    spoil_others(L, f, top + 2, t, key);
-    if (!is_gone) {
-      follow(L, f, top + 2, t, key, value);
-    }
-  }
-  lua_settop(L, top);
-}
-
-CtVal record_variable(lua_State *L, const Front *f, int t, int key) {
-  int top = lua_gettop(L);
-  CtVal var = 0;
-  if (push_nodes(L, f, t)) {
-    lua_pushnil(L);
-    while (var == 0 && lua_next(L, top + 1) != 0) {
-      lua_pop(L, 1);
-      get_part(L, top + 2, &current_key);
-      bool is_current = lua_rawequal(L, -1, t);
-      lua_pushvalue(L, key);
-      lua_rawget(L, top + 2);
-      const Box *leaf = box_test(L, -1);
-      var = is_current && leaf != NULL ? leaf->var : 0;
-      lua_settop(L, top + 2);
-    }
-  }
-  lua_settop(L, top);
-  return var;
-}
-
-bool record_is_bound(lua_State *L, const Front *f, int t) {
-  bool is = push_nodes(L, f, t);
-  lua_pop(L, is);
-  return is;
-}
-
 /* Pushes the only table that was ever bound to the box, or nil. */
 void record_push_only(lua_State *L, int box) {
   int top = lua_gettop(L);
   lua_getiuservalue(L, box, BOX_NODE);
-  get_part(L, top + 1, &family_key);
+  record_get_part(L, top + 1, &record_family_key);
   lua_rawgeti(L, top + 2, 1);
   for (lua_Integer i = 2; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
     if (!lua_rawequal(L, -1, top + 3)) {
@@ -570,6 +397,6 @@ void record_push_only(lua_State *L, int box) {
 
 void front_begin_records(lua_State *L, Front *f) {
   f->n_records = 0;
-  front_new_table(L, &nodes_key, NULL);
-  front_new_table(L, &reads_key, NULL);
+  front_new_table(L, &record_nodes_key, NULL);
+  front_begin_aliases(L);
 }

@@ -1,0 +1,237 @@
+/* front_alias.c: changes of tables that may be one another: what a node holds follows the change, or becomes stale. */
+#include <lauxlib.h>
+
+#include "interp/state/diag.h"
+#include "interp/trace/front_state.h"
+#include "front_parts.h"
+#include "front_record.h"
+
+static char
+    reads_key; /* registry, of the running trace: table in a family -> clock of its last read */
+
+/* Pushes the nodes of the table at idx; false, and pushes nothing: it has none. */
+static bool push_nodes(lua_State *L, const Front *f, int idx) {
+  if (f->n_records == 0) {
+    return false;
+  }
+  idx = lua_absindex(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  if (lua_istable(L, -1)) {
+    return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
+bool record_is_bound(lua_State *L, const Front *f, int t) {
+  bool is = push_nodes(L, f, t);
+  lua_pop(L, is);
+  return is;
+}
+
+void record_note_read(lua_State *L, Front *f, int t) {
+  if (push_nodes(L, f, t)) {
+    lua_pop(L, 1);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+    lua_pushvalue(L, t);
+    lua_pushinteger(L, (lua_Integer)++f->clock);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+}
+
+static uint64_t last_read(lua_State *L, int t) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+  lua_pushvalue(L, t);
+  lua_rawget(L, -2);
+  uint64_t at = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return at;
+}
+
+/* Was what was born at `born` and read at `read` read in an earlier part of a loop that goes on? */
+static bool is_read_in_loop(lua_State *L, Front *f, uint64_t born, uint64_t read) {
+  Since since = front_since(f, L, born);
+  return since.loop != NULL && read > since.loop->runtime_at;
+}
+
+static const char *push_stale(lua_State *L, int node, int changed) {
+  record_get_part(L, node, &record_box_key);
+  const char *name = box_name(L, -1);
+  lua_Debug ar;
+  int line = diag_find_script(L, &ar) ? ar.currentline : 0;
+  lua_pushfstring(L,
+                  "line %d changes the table of line %d, which may be this one: '%s' holds one or "
+                  "another by path; assign a copy to it, {...}, or use one name only",
+                  line, front_birth_line(L, changed), name);
+  lua_remove(L, -2);
+  return lua_tostring(L, -1);
+}
+
+/* What one change of a field reaches. At `reached`: table -> whether also those that it is merged of. */
+typedef struct Change {
+  int t, key, value; /* the table that is changed */
+  int reached;
+} Change;
+
+/* The node does not know what its field holds: for the reason at the top, popped. */
+static void put_stale(lua_State *L, int node, int key) {
+  int why = lua_gettop(L);
+  if (record_get_part(L, node, &record_stale_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    record_put_part(L, node, &record_stale_key);
+  }
+  lua_pushvalue(L, key);
+  lua_pushvalue(L, why);
+  lua_rawset(L, -3);
+  lua_settop(L, why - 1);
+}
+
+/* The node holds the table that is changed. */
+static void follow(lua_State *L, Front *f, int node, const Change *c) {
+  int top = lua_gettop(L);
+  record_get_part(L, node, &record_box_key);
+  Box *box = lua_touserdata(L, -1);
+  const char *name = record_push_name(L, box_name(L, top + 1), c->key);
+  lua_pushvalue(L, c->key);
+  if (lua_rawget(L, node) == LUA_TNIL || lua_isnil(L, c->value)) {
+    record_fail_shape(L, name, "has a value");
+  }
+  lua_pushvalue(L, c->value);
+  record_store_part(L, f, name);
+  box->stored_at = ++f->clock;
+  lua_settop(L, top);
+}
+
+/* The node holds a table that may be the one that is changed. */
+static void become_stale(lua_State *L, Front *f, int node, const Change *c) {
+  int top = lua_gettop(L);
+  record_get_part(L, node, &record_box_key);
+  const Box *box = lua_touserdata(L, -1);
+  const char *why = push_stale(L, node, c->t);
+  if (is_read_in_loop(L, f, box->born, box->read_at)) {
+    diag_error(L, "%s", why);
+  }
+  put_stale(L, node, c->key);
+  lua_settop(L, top);
+}
+
+static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down);
+
+/* The table at t of the family of the node is reached: so are those that may be the same. */
+static void reach_family(lua_State *L, Front *f, const Change *c, int node, int t, bool goes_down) {
+  int top = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
+  record_get_part(L, node, &record_family_key);
+  push_nodes(L, f, t);
+  lua_pushvalue(L, node);
+  lua_rawget(L, -2);
+  bool is_merged = lua_toboolean(L, -1) != 0;
+  lua_settop(L, top + 2);
+  for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
+    lua_pushvalue(L, top + 3);
+    lua_rawget(L, top + 1);
+    lua_pushvalue(L, node);
+    lua_rawget(L, -2);
+    bool other_merged = lua_toboolean(L, -1) != 0;
+    lua_settop(L, top + 3);
+    if (other_merged || (is_merged && goes_down)) {
+      reach(L, f, c, top + 3, !other_merged);
+    }
+    lua_settop(L, top + 2);
+  }
+  lua_settop(L, top);
+}
+
+/* A table that may be the one that is changed no longer tells what its field holds. */
+static void spoil(lua_State *L, Front *f, const Change *c, int node, int t) {
+  int top = lua_gettop(L);
+  const char *why = push_stale(L, node, c->t);
+  if (is_read_in_loop(L, f, front_birth(L, t), last_read(L, t))) {
+    diag_error(L, "%s", why);
+  }
+  lua_pushvalue(L, c->key);
+  lua_insert(L, -2);
+  front_push_missing(L);
+  lua_rawset(L, t);
+  front_forget_field(L, t, c->key);
+  lua_settop(L, top);
+}
+
+/* Marks the table as reached; false: it was, and as far down. */
+static bool begin_reach(lua_State *L, const Change *c, int t, bool goes_down) {
+  lua_pushvalue(L, t);
+  bool is_new = lua_rawget(L, c->reached) == LUA_TNIL || (goes_down && !lua_toboolean(L, -1));
+  lua_pop(L, 1);
+  if (is_new) {
+    lua_pushvalue(L, t);
+    lua_pushboolean(L, goes_down);
+    lua_rawset(L, c->reached);
+  }
+  return is_new;
+}
+
+static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 24, "the records of this kernel hang together too deeply");
+  if (!begin_reach(L, c, t, goes_down) || !push_nodes(L, f, t)) {
+    return;
+  }
+  bool is_changed = lua_rawequal(L, t, c->t);
+  lua_pushnil(L);
+  while (lua_next(L, top + 1) != 0) {
+    lua_pop(L, 1);
+    int node = top + 2;
+    record_get_part(L, node, &record_box_key);
+    bool is_gone = ((const Box *)lua_touserdata(L, -1))->is_gone;
+    record_get_part(L, node, &record_current_key);
+    bool holds = !is_gone && lua_rawequal(L, -1, t);
+    lua_settop(L, node);
+    if (!is_changed) {
+      spoil(L, f, c, node, t);
+    }
+    if (holds) {
+      (is_changed ? follow : become_stale)(L, f, node, c);
+    }
+    reach_family(L, f, c, node, t, goes_down);
+  }
+  lua_settop(L, top);
+}
+
+void record_changed(lua_State *L, Front *f, int t, int key, int value) {
+  if (f->n_records == 0 || !record_is_bound(L, f, t)) {
+    return;
+  }
+  front_at(L, f);
+  lua_newtable(L);
+  Change change = {.t = t, .key = key, .value = value, .reached = lua_gettop(L)};
+  reach(L, f, &change, t, true);
+  lua_pop(L, 1);
+}
+
+CtVal record_variable(lua_State *L, const Front *f, int t, int key) {
+  int top = lua_gettop(L);
+  CtVal var = 0;
+  if (push_nodes(L, f, t)) {
+    lua_pushnil(L);
+    while (var == 0 && lua_next(L, top + 1) != 0) {
+      lua_pop(L, 1);
+      record_get_part(L, top + 2, &record_current_key);
+      bool is_current = lua_rawequal(L, -1, t);
+      lua_pushvalue(L, key);
+      lua_rawget(L, top + 2);
+      const Box *leaf = box_test(L, -1);
+      var = is_current && leaf != NULL ? leaf->var : 0;
+      lua_settop(L, top + 2);
+    }
+  }
+  lua_settop(L, top);
+  return var;
+}
+
+void front_begin_aliases(lua_State *L) { front_new_table(L, &reads_key, NULL); }

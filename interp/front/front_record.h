@@ -1,0 +1,25 @@
+/* front_record.h: the nodes of records, shared by front_record.c and front_alias.c. */
+#ifndef CUTTLE_FRONT_RECORD_H
+#define CUTTLE_FRONT_RECORD_H
+
+#include "interp/trace/front_state.h"
+
+/* Parts of a node, by keys that no record has: its metatable, its keys in order, its family as a list, the table that
+   it holds now, its box, and what is stale: key -> text of why. */
+extern char record_meta_key, record_order_key, record_family_key, record_current_key,
+    record_box_key, record_stale_key;
+/* In the registry, of the running trace: table -> {node = whether it is merged there}, for each family that it is
+   in. */
+extern char record_nodes_key;
+
+int record_get_part(lua_State *L, int node, char *part);  /* pushes it */
+void record_put_part(lua_State *L, int node, char *part); /* pops it */
+/* Pushes "best.value", or "best[1]". */
+const char *record_push_name(lua_State *L, const char *name, int key);
+int record_fail_shape(lua_State *L, const char *name, const char *what);
+/* The value at the top is stored into the part of a node that is below it; both are popped. */
+void record_store_part(lua_State *L, Front *f, const char *name);
+
+void front_begin_aliases(lua_State *L); /* of a trace */
+
+#endif
