@@ -78,7 +78,7 @@ static uint64_t with_line(uint64_t hash, int line) {
   return hash << LINE_BITS | ((uint64_t)line & ((1u << LINE_BITS) - 1));
 }
 
-uint64_t front_place(lua_State *L) {
+static uint64_t place_of(lua_State *L) {
   lua_Debug ar;
   if (!diag_find_script(L, &ar)) {
     return 0;
@@ -131,7 +131,7 @@ static uint64_t hash_keys(lua_State *L, int idx) {
 }
 
 static uint64_t next_number(lua_State *L, int object) {
-  uint64_t first = front_place(L);
+  uint64_t first = place_of(L);
   int line = (int)(first & ((1u << LINE_BITS) - 1));
   uint64_t place = mix(first, "", hash_keys(L, object));
   push_at(L, &counts_key, place);
@@ -227,7 +227,7 @@ static void apply(lua_State *L, Front *f) {
 
 void front_enter(lua_State *L, Front *f, Frame *frame) {
   luaL_checkstack(L, 16, NULL);
-  frame->place = front_place(L);
+  frame->place = place_of(L);
   if (push_at(L, &learnt_key, frame->place) == LUA_TTABLE) {
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
       apply(L, f);

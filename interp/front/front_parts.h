@@ -15,7 +15,6 @@ typedef struct Since {
 } Since;
 Since front_since(Front *f, lua_State *L, uint64_t born);
 
-uint64_t front_place(lua_State *L);
 uint64_t front_local(lua_State *L, const char *name, int line); /* the number of a local */
 void front_number(lua_State *L); /* the object at the top gets its number */
 uint64_t front_number_of(lua_State *L, int idx);
