@@ -9,31 +9,14 @@
 static char
     reads_key; /* registry, of the running trace: table in a family -> clock of its last read */
 
-/* Pushes the nodes of the table at idx; false, and pushes nothing: it has none. */
-static bool push_nodes(lua_State *L, const Front *f, int idx) {
-  if (f->n_records == 0) {
-    return false;
-  }
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  lua_remove(L, -2);
-  if (lua_istable(L, -1)) {
-    return true;
-  }
-  lua_pop(L, 1);
-  return false;
-}
-
 bool record_is_bound(lua_State *L, const Front *f, int t) {
-  bool is = push_nodes(L, f, t);
+  bool is = record_push_nodes(L, f, t);
   lua_pop(L, is);
   return is;
 }
 
 void record_note_read(lua_State *L, Front *f, int t) {
-  if (push_nodes(L, f, t)) {
+  if (record_push_nodes(L, f, t)) {
     lua_pop(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
     lua_pushvalue(L, t);
@@ -128,7 +111,7 @@ static void reach_family(lua_State *L, Front *f, const Change *c, int node, int 
   int top = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
   record_get_part(L, node, &record_family_key);
-  push_nodes(L, f, t);
+  record_push_nodes(L, f, t);
   lua_pushvalue(L, node);
   lua_rawget(L, -2);
   bool is_merged = lua_toboolean(L, -1) != 0;
@@ -179,7 +162,7 @@ static bool begin_reach(lua_State *L, const Change *c, int t, bool goes_down) {
 static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down) {
   int top = lua_gettop(L);
   luaL_checkstack(L, 24, "the records of this kernel hang together too deeply");
-  if (!begin_reach(L, c, t, goes_down) || !push_nodes(L, f, t)) {
+  if (!begin_reach(L, c, t, goes_down) || !record_push_nodes(L, f, t)) {
     return;
   }
   bool is_changed = lua_rawequal(L, t, c->t);
@@ -212,26 +195,6 @@ void record_changed(lua_State *L, Front *f, int t, int key, int value) {
   Change change = {.t = t, .key = key, .value = value, .reached = lua_gettop(L)};
   reach(L, f, &change, t, true);
   lua_pop(L, 1);
-}
-
-CtVal record_variable(lua_State *L, const Front *f, int t, int key) {
-  int top = lua_gettop(L);
-  CtVal var = 0;
-  if (push_nodes(L, f, t)) {
-    lua_pushnil(L);
-    while (var == 0 && lua_next(L, top + 1) != 0) {
-      lua_pop(L, 1);
-      record_get_part(L, top + 2, &record_current_key);
-      bool is_current = lua_rawequal(L, -1, t);
-      lua_pushvalue(L, key);
-      lua_rawget(L, top + 2);
-      const Box *leaf = box_test(L, -1);
-      var = is_current && leaf != NULL ? leaf->var : 0;
-      lua_settop(L, top + 2);
-    }
-  }
-  lua_settop(L, top);
-  return var;
 }
 
 void front_begin_aliases(lua_State *L) { front_new_table(L, &reads_key, NULL); }

@@ -11,8 +11,7 @@
 #include "interp/tensor/tensor.h"
 #include "front_parts.h"
 
-static char births_key; /* registry: table -> clock of its birth, weak */
-static char self_key;   /* registry: the object of a method call, for self() */
+static char self_key; /* registry: the object of a method call, for self() */
 
 /* --- comparisons ------------------------------------------------------------------------------------ */
 
@@ -99,39 +98,6 @@ static int rt_eq(lua_State *L) { return equal(L, CT_OP_EQ, "=="); }
 static int rt_ne(lua_State *L) { return equal(L, CT_OP_NE, "~="); }
 
 /* --- tables ----------------------------------------------------------------------------------------- */
-
-uint64_t front_birth(lua_State *L, int idx) {
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  uint64_t at = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return at;
-}
-
-/* Remembers that the table or coroutine at the top is born now. */
-void front_set_birth(lua_State *L, Front *f) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-  lua_pushvalue(L, -2);
-  lua_pushinteger(L, (lua_Integer)++f->clock);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-  front_number(L);
-}
-
-void front_touch_state(Front *f, uint64_t born) {
-  f->touched = born < f->touched ? born : f->touched;
-}
-
-void front_touch(lua_State *L, uint64_t born, const char *message) {
-  Front *f = front_of(L);
-  uint64_t condition = front_condition(f, L);
-  if (condition != 0 && condition > born) {
-    diag_error(L, "%s", message);
-  }
-  front_touch_state(f, born);
-}
 
 /* By what is no assignment: under conditions that are newer than the table that cannot be. */
 void front_check_change(lua_State *L, int idx) {
@@ -352,7 +318,7 @@ static int rt_nm(lua_State *L) { /* v, name */
 }
 
 void front_open_expr(lua_State *L) {
-  front_new_table(L, &births_key, "k");
+  front_open_births(L);
   luaL_newmetatable(L, BOX_TYPE);
   lua_pop(L, 1);
 }

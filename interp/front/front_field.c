@@ -7,93 +7,12 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "front_reads.h"
 #include "interp/state/diag.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
 
-/* Tables in the registry, of the running trace:
-     fields    table -> {key -> box}
-     boxes     list of the boxes that are loaded again */
-static char fields_key, boxes_key;
-
-/* --- missing values --------------------------------------------------------------------------------- */
-
-#define MISSING_TYPE "cuttle.missing"
-
-void front_push_missing(lua_State *L) { /* the message at the top becomes one */
-  lua_newuserdatauv(L, 0, 1);
-  lua_insert(L, -2);
-  lua_setiuservalue(L, -2, 1);
-  luaL_setmetatable(L, MISSING_TYPE);
-}
-
-void front_check_missing(lua_State *L, int idx) {
-  if (lua_type(L, idx) == LUA_TUSERDATA && luaL_testudata(L, idx, MISSING_TYPE) != NULL) {
-    lua_getiuservalue(L, idx, 1);
-    diag_error(L, "%s", lua_tostring(L, -1));
-  }
-}
-
-static int missing_used(lua_State *L) {
-  front_check_missing(L, 1);
-  front_check_missing(L, 2);
-  return 0;
-}
-
-static void open_missing(lua_State *L) {
-  static const char *const events[] = {
-      "__add",  "__sub", "__mul",      "__div",   "__mod",  "__pow",  "__unm",    "__idiv",
-      "__band", "__bor", "__bxor",     "__shl",   "__shr",  "__bnot", "__concat", "__len",
-      "__lt",   "__le",  "__newindex", "__index", "__call", "__eq"};
-  luaL_newmetatable(L, MISSING_TYPE);
-  for (size_t i = 0; i < CT_ARRAY_LEN(events); i++) {
-    lua_pushcfunction(L, missing_used);
-    lua_setfield(L, -2, events[i]);
-  }
-  lua_pop(L, 1);
-}
-
-/* --- the boxes of fields ------------------------------------------------------------------------------ */
-
-/* Pushes the box of the table's field, or nil. */
-static Box *push_box(lua_State *L, int t, int key) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
-    lua_pushvalue(L, key);
-    lua_rawget(L, -2);
-    lua_remove(L, -2);
-  }
-  lua_remove(L, -2);
-  return box_test(L, -1);
-}
-
-/* The table keeps the box at the top, or nil, which is popped. */
-static void keep_box(lua_State *L, int t, int key) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, t);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
-  }
-  lua_pushvalue(L, key);
-  lua_pushvalue(L, -4);
-  lua_rawset(L, -3);
-  lua_pop(L, 3);
-}
-
-void front_list_box(lua_State *L, int box) {
-  box = lua_absindex(L, box);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &boxes_key);
-  lua_pushvalue(L, box);
-  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-  lua_pop(L, 1);
-}
+/* --- loading ----------------------------------------------------------------------------------------- */
 
 /* Stack: box. What its owner holds is loaded here. */
 static void load(lua_State *L, Front *f) {
@@ -120,64 +39,21 @@ static void load(lua_State *L, Front *f) {
   lua_settop(L, at);
 }
 
+static void load_if_newer(lua_State *L, Front *f) {
+  const Box *box = lua_touserdata(L, -1);
+  if (box->loaded_at > f->loads_since && !box->is_gone) {
+    load(L, f);
+  }
+}
+
 void front_reload(lua_State *L, Front *f, uint64_t since) {
   if (f->n_boxes == 0 || f->dead) {
     return;
   }
   luaL_checkstack(L, 24, NULL);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &boxes_key);
   front_at(L, f);
-  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    const Box *box = box_test(L, -1);
-    if (box != NULL && box->loaded_at > since && !box->is_gone) {
-      load(L, f);
-    }
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 2);
-}
-
-void front_forget_field(lua_State *L, int t, int key) {
-  Box *box = push_box(L, t, key);
-  if (box != NULL) {
-    box->is_gone = true;
-    lua_pushnil(L);
-    keep_box(L, t, key);
-  }
-  lua_pop(L, 1);
-}
-
-void front_forget_fields(lua_State *L, int t) {
-  t = lua_absindex(L, t);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
-    lua_pushnil(L);
-    while (lua_next(L, -2) != 0) {
-      ((Box *)lua_touserdata(L, -1))->is_gone = true;
-      lua_pop(L, 1);
-    }
-    lua_pushvalue(L, t);
-    lua_pushnil(L);
-    lua_rawset(L, -4);
-  }
-  lua_pop(L, 2);
-}
-
-bool front_changed_since(lua_State *L, int t, uint64_t at) {
-  bool changed = false;
-  t = lua_absindex(L, t);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
-    lua_pushnil(L);
-    while (lua_next(L, -2) != 0) {
-      changed = changed || ((const Box *)lua_touserdata(L, -1))->stored_at > at;
-      lua_pop(L, 1);
-    }
-  }
-  lua_pop(L, 2);
-  return changed;
+  f->loads_since = since;
+  front_each_box(L, f, load_if_newer);
 }
 
 /* --- a field becomes a variable ------------------------------------------------------------------------ */
@@ -195,19 +71,6 @@ static const char *push_name(lua_State *L, int desc, int key) {
   lua_replace(L, -4);
   lua_pop(L, 2);
   return lua_tostring(L, -1);
-}
-
-void front_push_before(lua_State *L, Front *f, int t, int key, CtVal op) {
-  const Box *box = push_box(L, t, key);
-  bool is_box = box != NULL && box->kind == BOX_VAR && box_is_assigned(f, box);
-  CtVal var = is_box ? box->var : record_variable(L, f, t, key);
-  lua_pop(L, 1);
-  if (var != 0) {
-    value_push(L, ct_ir_get_before(f->ir, var, op));
-  } else {
-    lua_pushvalue(L, key);
-    lua_rawget(L, t);
-  }
 }
 
 static bool may_vary(lua_State *L, int idx) { return lua_isnil(L, idx) || front_is_scalar(L, idx); }
@@ -228,27 +91,52 @@ static Box *begin_field(lua_State *L, Front *f, int t, int key, const char *name
     box_begin(L, f, value + 1, value, op);
   }
   lua_pushvalue(L, value + 1);
-  keep_box(L, t, key);
+  field_keep_box(L, t, key);
   front_list_box(L, value + 1);
   f->n_boxes++;
   lua_remove(L, value);
   return box;
 }
 
-void front_field_begin(lua_State *L, Front *f, int t, int key, const char *name, bool has_value) {
+/* Makes the cell at idx a variable from before the oldest condition on; false: it cannot be one. */
+bool box_make_cell(lua_State *L, Front *f, int idx, CtVal op) {
+  lua_getiuservalue(L, idx, BOX_VALUE);
+  int value = lua_gettop(L);
+  bool is_record =
+      record_is(L, f, value) ||
+      (lua_isnil(L, value) && front_learnt_kind(L, front_number_of(L, idx)) == LEARNT_RECORD);
+  bool is_value = lua_isnil(L, value) || front_is_scalar(L, value);
+  if (op != 0 && is_record) {
+    box_begin_record(L, f, idx, value, op);
+  } else if (op != 0 && is_value) {
+    box_begin(L, f, idx, value, op);
+  }
+  lua_settop(L, value - 1);
+  return op != 0 && (is_record || is_value);
+}
+
+static void begin_cell(lua_State *L, Front *f, int idx) {
+  const Box *box = lua_touserdata(L, idx);
+  Since since = front_since(f, L, box->born);
+  if (box->kind == BOX_CELL && since.any) {
+    box_make_cell(L, f, lua_absindex(L, idx), since.op);
+  }
+}
+
+static void begin_learnt(lua_State *L, Front *f, int t, int key, const char *name, bool has_value) {
   bool is_cell = box_test(L, t) != NULL;
   if (is_cell != lua_isnil(L, key)) { /* another object than the trace before has met there */
     return;
   }
   if (is_cell) {
-    box_begin_cell(L, f, t);
+    begin_cell(L, f, t);
     return;
   }
   Since since = front_since(f, L, front_birth(L, t));
   if (!since.any || since.op == 0) {
     return;
   }
-  bool has_box = push_box(L, t, key) != NULL;
+  bool has_box = field_push_box(L, t, key) != NULL;
   lua_pop(L, 1);
   lua_pushvalue(L, key);
   lua_rawget(L, t);
@@ -258,6 +146,27 @@ void front_field_begin(lua_State *L, Front *f, int t, int key, const char *name,
     load(L, f);
   }
   lua_pop(L, 1);
+}
+
+/* Stack: {number, key, name, has_value}, the object that has the number. */
+static void apply(lua_State *L, Front *f) {
+  int object = lua_gettop(L);
+  if (!lua_isnil(L, object)) {
+    lua_rawgeti(L, object - 1, 2);
+    lua_rawgeti(L, object - 1, 3);
+    lua_rawgeti(L, object - 1, 4);
+    begin_learnt(L, f, object, object + 1, lua_tostring(L, object + 2),
+                 lua_toboolean(L, object + 3));
+  }
+  lua_settop(L, object);
+}
+
+void front_enter(lua_State *L, Front *f, Frame *frame) {
+  luaL_checkstack(L, 16, NULL);
+  front_each_learnt(L, f, frame, apply);
+  if (frame->kind == FRAME_LOOP) {
+    front_reload(L, f, 0);
+  }
 }
 
 /* --- a field is assigned ----------------------------------------------------------------------------------- */
@@ -310,7 +219,7 @@ static int fail_place(lua_State *L, int t, const char *name) {
 /* The box of the field, pushed, a variable from before the oldest condition on. */
 static void need_box(lua_State *L, Front *f, int t, int key, int old, Since since,
                      const char *name) {
-  if (push_box(L, t, key) != NULL) {
+  if (field_push_box(L, t, key) != NULL) {
     return;
   }
   lua_pop(L, 1);
@@ -368,7 +277,7 @@ bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc
     return false;
   }
   Since since = front_since(f, L, front_birth(L, t));
-  bool same = since.any && is_same(L, -1, value) && push_box(L, t, key) == NULL;
+  bool same = since.any && is_same(L, -1, value) && field_push_box(L, t, key) == NULL;
   lua_settop(L, top);
   if (same) {
     return true;
@@ -376,18 +285,9 @@ bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc
   if (since.any) {
     store(L, f, t, key, value, desc, since);
   } else {
-    front_note_change(L, t);
     front_touch_state(f, front_birth(L, t));
     front_forget_field(L, t, key);
   }
   record_changed(L, f, t, key, value);
   return since.any;
 }
-
-void front_begin_fields(lua_State *L, Front *f) {
-  f->n_boxes = 0;
-  front_new_table(L, &fields_key, NULL);
-  front_new_table(L, &boxes_key, NULL);
-}
-
-void front_open_fields(lua_State *L) { open_missing(L); }

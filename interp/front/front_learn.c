@@ -13,12 +13,13 @@
 #include "front_trace.h"
 
 /* Tables in the registry:
+     births    table or coroutine -> clock of its birth; weak
      ids       object -> number; weak; of the running trace
      counts    place -> how many objects were born there in this trace
      live      number -> object, of those that the trace before has learnt of
      learnt    place -> list of {number, key, name, whether the field had a value}; lasts from trace to trace of one kernel
      kinds     number -> LEARNT_VALUE or LEARNT_RECORD; likewise */
-static char ids_key, counts_key, live_key, learnt_key, kinds_key;
+static char births_key, ids_key, counts_key, live_key, learnt_key, kinds_key;
 
 enum { LINE_BITS = 20 };
 
@@ -170,6 +171,43 @@ int front_birth_line(lua_State *L, int idx) {
   return (int)(front_number_of(L, idx) & ((1u << LINE_BITS) - 1));
 }
 
+/* --- births ------------------------------------------------------------------------------------------- */
+
+uint64_t front_birth(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  uint64_t at = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return at;
+}
+
+/* Remembers that the table or coroutine at the top is born now. */
+void front_set_birth(lua_State *L, Front *f) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
+  lua_pushvalue(L, -2);
+  lua_pushinteger(L, (lua_Integer)++f->clock);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  front_number(L);
+}
+
+void front_touch_state(Front *f, uint64_t born) {
+  f->touched = born < f->touched ? born : f->touched;
+}
+
+void front_touch(lua_State *L, uint64_t born, const char *message) {
+  Front *f = front_of(L);
+  uint64_t condition = front_condition(f, L);
+  if (condition != 0 && condition > born) {
+    diag_error(L, "%s", message);
+  }
+  front_touch_state(f, born);
+}
+
+void front_open_births(lua_State *L) { front_new_table(L, &births_key, "k"); }
+
 /* --- learning ------------------------------------------------------------------------------------------ */
 
 LearntKind front_learnt_kind(lua_State *L, uint64_t number) {
@@ -212,32 +250,19 @@ void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, co
   front_learn_kind(L, f, number, kind);
 }
 
-/* Stack: {number, key, name}, popped. */
-static void apply(lua_State *L, Front *f) {
-  int row = lua_gettop(L);
-  lua_rawgeti(L, row, 1);
-  if (push_at(L, &live_key, (uint64_t)lua_tointeger(L, -1)) != LUA_TNIL) {
-    lua_rawgeti(L, row, 2);
-    lua_rawgeti(L, row, 3);
-    lua_rawgeti(L, row, 4);
-    front_field_begin(L, f, row + 2, row + 3, lua_tostring(L, row + 4), lua_toboolean(L, row + 5));
-  }
-  lua_settop(L, row - 1);
-}
-
-void front_enter(lua_State *L, Front *f, Frame *frame) {
-  luaL_checkstack(L, 16, NULL);
+void front_each_learnt(lua_State *L, Front *f, Frame *frame, void (*each)(lua_State *L, Front *f)) {
   frame->place = place_of(L);
   if (push_at(L, &learnt_key, frame->place) == LUA_TTABLE) {
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
-      apply(L, f);
+      lua_rawgeti(L, -1, 1);
+      push_at(L, &live_key, (uint64_t)lua_tointeger(L, -1));
+      lua_replace(L, -2);
+      each(L, f);
+      lua_pop(L, 2);
     }
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
-  if (frame->kind == FRAME_LOOP) {
-    front_reload(L, f, 0);
-  }
 }
 
 /* --- traces and their repetitions ------------------------------------------------------------------------ */

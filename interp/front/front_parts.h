@@ -15,8 +15,16 @@ typedef struct Since {
 } Since;
 Since front_since(Front *f, lua_State *L, uint64_t born);
 
+uint64_t front_birth(lua_State *L, int idx);     /* of a table or coroutine; 0: unknown */
+void front_set_birth(lua_State *L, Front *f);    /* of the table or coroutine at the top: now */
+void front_touch_state(Front *f, uint64_t born); /* a while that is being probed must hear of it */
+/* State of Lua that was born at the clock `born` changes: an error with that message where a run-time
+   condition is active that began later. A while that is being probed must hear of it. */
+void front_touch(lua_State *L, uint64_t born, const char *message);
+void front_open_births(lua_State *L);
+
 uint64_t front_local(lua_State *L, const char *name, int line); /* the number of a local */
-void front_number(lua_State *L); /* the object at the top gets its number */
+void front_number(lua_State *L);                                /* the object at the top gets one */
 uint64_t front_number_of(lua_State *L, int idx);
 int front_birth_line(lua_State *L, int idx);
 
@@ -27,56 +35,68 @@ void front_learn_kind(lua_State *L, Front *f, uint64_t number, LearntKind kind);
 /* ... and that it, or its field, becomes a variable where the condition begins that has this place. */
 void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, const char *name,
                  bool has_value, LearntKind kind);
-/* A run-time if or loop has begun, and its first region is open. */
-void front_enter(lua_State *L, Front *f, Frame *frame);
+/* Calls `each` with what was learnt of this condition, {number, key, name, has_value}, and the object or nil on the
+   stack. */
+void front_each_learnt(lua_State *L, Front *f, Frame *frame, void (*each)(lua_State *L, Front *f));
 void front_begin_numbers(lua_State *L); /* of a trace */
 
-/* front_field.c. */
-/* t[key] = value in a table, under the conditions that are active; whether it is done. Raises. `desc` is the table's. */
-bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc);
-/* What was learnt: the field, or the cell at t, becomes a variable here. */
-void front_field_begin(lua_State *L, Front *f, int t, int key, const char *name, bool has_value);
+/* front_box.c. */
+Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
+Box *box_test(lua_State *L, int idx);
+const char *box_name(lua_State *L, int idx); /* valid while the box is on the stack */
+uint64_t box_number(lua_State *L, const Box *box, int idx); /* of the local, for front_learn_kind */
+bool box_is_assigned(const Front *f, const Box *box);
+void box_set_assigned(Front *f, const Box *box);
+void box_take_nil_bit(lua_State *L, Front *f, Box *box, int idx); /* it has no value yet */
+/* The box becomes a variable that holds the value, or nothing yet if it is nil, stored before `op` (0: here). */
+void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op);
+void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
+void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
+bool front_is_scalar(lua_State *L, int idx); /* a number or boolean, static or run-time */
+
+/* front_missing.c. */
+void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */
+void front_check_missing(lua_State *L, int idx);
+Box *field_push_box(lua_State *L, int t, int key);     /* of the table's field, or nil */
+void field_keep_box(lua_State *L, int t, int key);     /* the one at the top, popped */
 void front_forget_field(lua_State *L, int t, int key); /* it is a plain one again */
 void front_forget_fields(lua_State *L, int t);
 bool front_changed_since(lua_State *L, int t, uint64_t at);
-void front_reload(lua_State *L, Front *f, uint64_t since);
 void front_list_box(lua_State *L, int box); /* front_reload loads it */
-/* The value that the table's field had before the operation. */
-void front_push_before(lua_State *L, Front *f, int t, int key, CtVal op);
-void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */
-void front_check_missing(lua_State *L, int idx);
-void front_begin_fields(lua_State *L, Front *f); /* of a trace */
+void front_each_box(lua_State *L, Front *f,
+                    void (*each)(lua_State *L, Front *f)); /* box at the top */
+void front_begin_fields(lua_State *L, Front *f);           /* of a trace */
 void front_open_fields(lua_State *L);
 
 /* front_record.c. */
 bool record_is(lua_State *L, const Front *f, int idx); /* a table that this trace made */
-/* The box becomes a record, which holds the table's fields from before the operation on. */
+/* The box becomes a record, which holds the table's fields from before the operation on ... */
 void record_begin(lua_State *L, Front *f, int box, int record, CtVal op);
+/* ... or none yet if the value is nil, and is loaded where paths meet. */
+void box_begin_record(lua_State *L, Front *f, int idx, int value, CtVal op);
 void record_bind(lua_State *L, Front *f, int box, int record); /* from here on it holds this one */
 void record_load(lua_State *L, Front *f,
-                 int box);                    /* its value: a new table of what it holds here */
-void record_push_only(lua_State *L, int box); /* the only table that it ever held, or nil */
+                 int box);                        /* its value: a new table of what it holds here */
+void record_push_only(lua_State *L, int box);     /* the only table that it ever held, or nil */
+void front_begin_records(lua_State *L, Front *f); /* of a trace */
+
+/* front_alias.c. */
 /* The table's field changes: those that may be the same table follow or become stale. */
 void record_changed(lua_State *L, Front *f, int t, int key, int value);
 bool record_is_bound(lua_State *L, const Front *f, int t);
 void record_note_read(lua_State *L, Front *f, int t);
-CtVal record_variable(lua_State *L, const Front *f, int t, int key); /* that t[key] is, or 0 */
-void front_begin_records(lua_State *L, Front *f);                    /* of a trace */
+void front_begin_aliases(lua_State *L); /* of a trace */
 
-/* Variables. */
-bool front_is_scalar(lua_State *L, int idx); /* a number or boolean, static or run-time */
-const char *box_name(lua_State *L, int idx); /* valid while the box is on the stack */
-bool box_is_assigned(const Front *f, const Box *box);
-void box_set_assigned(Front *f, const Box *box);
-/* The box becomes a variable that holds the value, or nothing yet if it is nil, stored before `op` (0: here). */
-void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op);
-void box_begin_cell(lua_State *L, Front *f, int idx); /* a cell, from the oldest condition on */
-Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
-Box *box_test(lua_State *L, int idx);
+/* front_field.c. */
+/* t[key] = value in a table, under the conditions that are active; whether it is done. Raises. `desc` is the table's. */
+bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc);
+void front_enter(lua_State *L, Front *f, Frame *frame); /* a run-time if or loop has begun */
+void front_reload(lua_State *L, Front *f, uint64_t since);
+bool box_make_cell(lua_State *L, Front *f, int idx, CtVal op); /* a cell becomes a variable */
+
+/* front_var.c. */
 /* The box at stack place 2 becomes a variable, stored before the operation of q; or frozen. */
 void box_promote(lua_State *L, Front *f, const Frame *q);
-void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
-void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
 
 /* A condition: 1 or 0 when it is static, else -1 and *c is the run-time bool. `what` tests it ("if"). */
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c);
@@ -95,15 +115,8 @@ void front_note(lua_State *L, Front *f, const char *what, bool yes);
 bool front_goes_on(lua_State *L, Front *f, Frame *frame);
 void front_count_turn(lua_State *L, Front *f, Frame *frame); /* raises when there are too many */
 
-void front_touch_state(Front *f, uint64_t born); /* a while that is being probed must hear of it */
-/* State of Lua that was born at the clock `born` changes: an error with that message where a run-time
-   condition is active that began later. A while that is being probed must hear of it. */
-void front_touch(lua_State *L, uint64_t born, const char *message);
-uint64_t front_birth(lua_State *L,
-                     int idx); /* clock of the birth of a table or coroutine; 0: unknown */
 bool front_is_library_calling(lua_State *L); /* is the caller Lua code of the standard library? */
 void front_check_change(lua_State *L, int idx); /* front_touch for the table at idx, if it is one */
-void front_set_birth(lua_State *L, Front *f);   /* of the table or coroutine at the top: now */
 void front_check_key(lua_State *L, int table, int key); /* refuses a run-time key of a table */
 /* Pushes what a kernel calls for the function at idx; desc: what messages call it, or 0. */
 void front_push_callee(lua_State *L, Front *f, int idx, int desc);

@@ -117,6 +117,58 @@ static void push_node(lua_State *L, int box) {
   record_put_part(L, -2, &record_family_key);
 }
 
+/* Pushes the nodes of the table at idx; false, and pushes nothing: it has none. */
+bool record_push_nodes(lua_State *L, const Front *f, int idx) {
+  if (f->n_records == 0) {
+    return false;
+  }
+  idx = lua_absindex(L, idx);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
+  lua_pushvalue(L, idx);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  if (lua_istable(L, -1)) {
+    return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
+/* The variable that t[key] is, of a table that some node holds; or 0. */
+static CtVal variable_of(lua_State *L, const Front *f, int t, int key) {
+  int top = lua_gettop(L);
+  CtVal var = 0;
+  if (record_push_nodes(L, f, t)) {
+    lua_pushnil(L);
+    while (var == 0 && lua_next(L, top + 1) != 0) {
+      lua_pop(L, 1);
+      record_get_part(L, top + 2, &record_current_key);
+      bool is_current = lua_rawequal(L, -1, t);
+      lua_pushvalue(L, key);
+      lua_rawget(L, top + 2);
+      const Box *leaf = box_test(L, -1);
+      var = is_current && leaf != NULL ? leaf->var : 0;
+      lua_settop(L, top + 2);
+    }
+  }
+  lua_settop(L, top);
+  return var;
+}
+
+/* The value that the table's field had before the operation. */
+static void push_before(lua_State *L, Front *f, int t, int key, CtVal op) {
+  const Box *box = field_push_box(L, t, key);
+  bool is_box = box != NULL && box->kind == BOX_VAR && box_is_assigned(f, box);
+  CtVal var = is_box ? box->var : variable_of(L, f, t, key);
+  lua_pop(L, 1);
+  if (var != 0) {
+    value_push(L, ct_ir_get_before(f->ir, var, op));
+  } else {
+    lua_pushvalue(L, key);
+    lua_rawget(L, t);
+  }
+}
+
 typedef struct Shape { /* of a node that begins */
   int box;             /* whose it is */
   const char *name;
@@ -168,7 +220,7 @@ static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
   push_keys(L, record, shape->name);
   for (lua_Integer i = 1; lua_rawgeti(L, node + 1, i) != LUA_TNIL; i++) {
     if (shape->has_values) {
-      front_push_before(L, f, record, node + 2, shape->op);
+      push_before(L, f, record, node + 2, shape->op);
     } else {
       lua_pushvalue(L, node + 2);
       lua_rawget(L, record);
@@ -194,6 +246,21 @@ void record_begin(lua_State *L, Front *f, int box, int record, CtVal op) {
   lua_pushvalue(L, record);
   lua_setiuservalue(L, box, BOX_VALUE);
   f->n_records++;
+}
+
+/* The box at idx becomes a record that holds the table at value, or none yet if it is nil. */
+void box_begin_record(lua_State *L, Front *f, int idx, int value, CtVal op) {
+  Box *box = lua_touserdata(L, idx);
+  box->kind = BOX_RECORD;
+  box->is_gone = false;
+  if (lua_isnil(L, value)) {
+    box_take_nil_bit(L, f, box, idx);
+  } else {
+    record_begin(L, f, idx, value, op);
+  }
+  box->loaded_at = ++f->clock;
+  front_list_box(L, idx);
+  f->n_boxes++;
 }
 
 /* --- binding ------------------------------------------------------------------------------------------------ */
@@ -398,5 +465,4 @@ void record_push_only(lua_State *L, int box) {
 void front_begin_records(lua_State *L, Front *f) {
   f->n_records = 0;
   front_new_table(L, &record_nodes_key, NULL);
-  front_begin_aliases(L);
 }

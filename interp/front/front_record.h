@@ -20,6 +20,7 @@ int record_fail_shape(lua_State *L, const char *name, const char *what);
 /* The value at the top is stored into the part of a node that is below it; both are popped. */
 void record_store_part(lua_State *L, Front *f, const char *name);
 
-void front_begin_aliases(lua_State *L); /* of a trace */
+/* Pushes {node = whether it is merged there} of the table at idx; false, and pushes nothing: it is in no family. */
+bool record_push_nodes(lua_State *L, const Front *f, int idx);
 
 #endif

@@ -96,12 +96,13 @@ typedef struct Front {
   uint64_t
       touched; /* birth of the oldest state of Lua that was changed since the last probe began */
   int n_static; /* functions of static_fn in progress: the trace stands still, without ir and serial */
-  int n_host_tables; /* that the trace has met: front_reads.c */
-  int n_trusted;     /* calls of functions in progress that need no conversion */
-  int n_boxes;       /* of fields and records, to be loaded where paths meet: front_field.c */
-  int n_records;     /* of them, and results, those that are records */
-  int n_traces;      /* of this kernel and key so far, this one counted */
-  bool again;        /* this trace has learnt of a variable: the kernel is to be traced once more */
+  int n_host_tables;    /* that the trace has met: front_reads.c */
+  int n_trusted;        /* calls of functions in progress that need no conversion */
+  int n_boxes;          /* of fields and records, to be loaded where paths meet: front_field.c */
+  int n_records;        /* of them, and results, those that are records */
+  uint64_t loads_since; /* what was loaded later is to be loaded again */
+  int n_traces;         /* of this kernel and key so far, this one counted */
+  bool again; /* this trace has learnt of a variable: the kernel is to be traced once more */
   /* front_reload of the room above: fields that were loaded later than `since` are loaded again */
   void (*reload)(lua_State *L, struct Front *f, uint64_t since);
   bool dead; /* nothing can reach this point */
