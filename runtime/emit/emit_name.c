@@ -41,7 +41,12 @@ static const char reserved[] =
     "cp_async_wait_all cp_async_wait_group f16x2_add f16x2_sub f16x2_mul f16x2_fma f16x2_min "
     "f16x2_max bf16x2_add bf16x2_sub bf16x2_mul bf16x2_fma bf16x2_min bf16x2_max bf16_fma "
     "dp4a_signed_unsigned match_all reduce_add reduce_min reduce_max reduce_and reduce_or "
-    "reduce_xor ";
+    "reduce_xor "
+    "load_streaming load_global load_const_no_allocate load_no_allocate store_no_allocate "
+    "load_const_evict_first load_evict_first store_evict_first load_const_evict_last "
+    "load_evict_last store_evict_last policy_evict_first policy_evict_last cp_async_4_zfill "
+    "cp_async_4_hint cp_async_4_zfill_hint cp_async_8_zfill cp_async_8_hint "
+    "cp_async_8_zfill_hint cp_async_16_zfill cp_async_16_hint cp_async_16_zfill_hint ";
 
 /* The functions of runtime/math, and fast ones. */
 static const char own[] =

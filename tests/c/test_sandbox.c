@@ -279,6 +279,11 @@ static const Attack file_attacks[] = {
      "  x[0] = cuda('\\n#include \"/etc/passwd\"\\n1', {}, f32, function() return 1.0 end) end)\n"
      "k{grid = 1, block = 1}:source(zeros(f32, 1))",
      0, CUTTLE_ERROR, "no CUDA C of its own"},
+    {"PTX that addresses all memory",
+     "local k = kernel('k', function(x)\n"
+     "  ptx('st.global.u32 [$p], 1;', nil, {p = x}, function(p) p[0] = 1 end) end)\n"
+     "k{grid = 1, block = 1}:source(zeros(u32, 1))",
+     0, CUTTLE_ERROR, "no PTX of its own"},
     {"a Lua twin in the place of CUDA C",
      "local x = zeros(f32, 1) kernel('k', function(x)\n"
      "  x[0] = cuda('?', {}, f32, function() return 7.0 end) end){grid = 1, block = 1}(x)\n"
