@@ -8,6 +8,7 @@ stds.cuttle = { read_globals = require "scripts.language_names" }
 files["scripts/kernel_cases.lua"] = { std = "lua54+cuttle" }
 files["scripts/matmul_configs.lua"] = { std = "lua54+cuttle" }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
+files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }
 files["scripts/conversions.lua"] = { std = "lua54+cuttle" }
 files["scripts/ragged_sizes.lua"] = { std = "lua54+cuttle" }
 files["scripts/conformance.lua"] = { std = "lua54+cuttle" }

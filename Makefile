@@ -376,6 +376,8 @@ $(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
+$(foreach sm,80 90,$(call tap_if,scripts/dot_loops.lua,dot_loops_$(sm),\
+	env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=$(sm) scripts/dot_loops.lua,TAP_SCRIPTS))
 endif
 $(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
 $(call tap_if,examples/*.lua,gpu_examples,\

@@ -49,17 +49,31 @@ local function section(image, name)
   end
 end
 
+-- The offset of a branch in words: its upper 48 bits.
+local function upper(low, high)
+  local offset = (low >> 34 | high << 30) & 0xffffffffffff
+  return offset >= 1 << 47 and offset - (1 << 48) or offset
+end
+
+-- Before sm_90 the 48 bits are all of the offset. A kernel ends with a branch to itself, by 4 words.
+local function is_old(text)
+  for at = #text - 15, 1, -16 do
+    local low, high = string.unpack("<I8I8", text, at)
+    if low & 0x1ff == BRANCH then return upper(low, high) == -4 end
+  end
+  return false
+end
+
 -- Each instruction: {kind =, cycles =, to = the number of the one it branches to}.
 local function decode(text)
-  local list = {}
+  local list, old = {}, is_old(text)
   for at = 1, #text, 16 do
     local low, high = string.unpack("<I8I8", text, at)
     local opcode = low & 0x1ff
     local to
     if opcode == BRANCH then
-      local offset = (low >> 34 | high << 30) & 0xffffffffffff
-      if offset >= 1 << 47 then offset = offset - (1 << 48) end
-      to = (at // 16 + 1) + (offset << 8 | low >> 16 & 0xff) // 4
+      local offset = old and upper(low, high) or upper(low, high) << 8 | low >> 16 & 0xff
+      to = (at // 16 + 1) + offset // 4
     end
     list[#list + 1] = { kind = kind_of(opcode), cycles = high >> 41 & 15, to = to }
   end
@@ -93,20 +107,35 @@ local function hot_loop(list)
   return first, last
 end
 
---- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
---- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
-function M.hot_loop(cubin, symbol)
+-- How often each kind stands in the hot loop of a kernel in a cubin; first and last of its
+-- instructions; all of them. Nothing if the cubin does not have the kernel.
+local function count_kinds(cubin, symbol)
   local text = section(cubin, ".text." .. symbol)
   if text == nil then return nil end
   local list = decode(text)
   local first, last = hot_loop(list)
-  local counts, order, cycles = {}, {}, 0
+  local counts = {}
   for i = first, last do
     local kind = list[i].kind
-    if counts[kind] == nil then order[#order + 1], counts[kind] = kind, 0 end
-    counts[kind] = counts[kind] + 1
-    cycles = cycles + list[i].cycles
+    counts[kind] = (counts[kind] or 0) + 1
   end
+  return counts, first, last, list
+end
+
+--- The counts of kinds, and how many instructions there are.
+function M.loop_kinds(cubin, symbol)
+  local counts, first, last = count_kinds(cubin, symbol)
+  return counts, counts and last - first + 1
+end
+
+--- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
+--- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
+function M.hot_loop(cubin, symbol)
+  local counts, first, last, list = count_kinds(cubin, symbol)
+  if counts == nil then return nil end
+  local order, cycles = {}, 0
+  for kind in pairs(counts) do order[#order + 1] = kind end
+  for i = first, last do cycles = cycles + list[i].cycles end
   table.sort(order, function(a, b)
     if counts[a] ~= counts[b] then return counts[a] > counts[b] end
     return a < b

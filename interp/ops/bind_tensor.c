@@ -132,14 +132,33 @@ static CtTuple for_rank(CtTuple crd, const Tensor *t) {
   return is_alone ? ct_first(crd) : crd;
 }
 
+/* t(_, _, k): tile k of a tensor of tiles. */
+static bool is_one_of_tiles(const Tensor *t, CtTuple crd, int n_coordinates) {
+  if (!t->in_kernel || t->at != NULL || n_coordinates != 3 || ct_is_leaf(crd) || crd->rank != 3) {
+    return false;
+  }
+  CtTuple first = ct_first(crd), second = ct_next(first);
+  return ct_is_leaf(first) && ct_has_any(first) && ct_is_leaf(second) && ct_has_any(second) &&
+         !ct_has_any(ct_next(second));
+}
+
 static int call(lua_State *L) {
+  int n_coordinates = lua_gettop(L) - 1;
   if (lua_gettop(L) > 1 && tensor_get_plain(L, 2, lua_gettop(L) - 1)) {
     return 1;
   }
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check(L, 1, "index");
   CtTuple crd = for_rank(bind_to_coord(L, 2, &cx, "coordinate"), t);
-  return ct_has_any(crd) ? slice(L, &cx, crd) : load(L, 1, &cx, crd, true);
+  if (!ct_has_any(crd)) {
+    return load(L, 1, &cx, crd, true);
+  }
+  bool is_tile = is_one_of_tiles(t, crd, n_coordinates);
+  int n = slice(L, &cx, crd);
+  if (is_tile) {
+    tensor_keep_whole(L, -1, 1, 4);
+  }
+  return n;
 }
 
 static CtTuple check_key(lua_State *L, const CtCx *cx) {

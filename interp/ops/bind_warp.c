@@ -327,6 +327,12 @@ static int lang_dtype_of(lua_State *L) {
   return 1;
 }
 
+/* _whole_of(t): if t was cut out as whole(_, _, k), these two. */
+static int lang_whole_of(lua_State *L) {
+  const Tensor *t = tensor_test(L, 1);
+  return t != NULL && t->in_kernel ? tensor_push_whole(L, 1) : 0;
+}
+
 /* _target_sm(): the compute capability, times 10, that the trace is for; nothing for the CPU engine. */
 static int lang_target_sm(lua_State *L) {
   const CtTarget *target = &front_here(L, "dot")->target;
@@ -362,6 +368,7 @@ static int lang_is_tracing(lua_State *L) {
 static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
                                      {"_dtype_of", lang_dtype_of},
                                      {"_target_sm", lang_target_sm},
+                                     {"_whole_of", lang_whole_of},
                                      {"_space_of", lang_space_of},
                                      {"_is_static", lang_is_static},
                                      {"_is_tracing", lang_is_tracing},

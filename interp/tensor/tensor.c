@@ -12,7 +12,7 @@
 #include "interp/state/state.h"
 
 /* User values: the name's text; the layout as an object, if it remembers what made it. */
-enum { NAME_SLOT = 1, LAYOUT_SLOT, N_SLOTS = LAYOUT_SLOT };
+enum { NAME_SLOT = 1, LAYOUT_SLOT, WHOLE_SLOT, N_SLOTS = WHOLE_SLOT };
 
 /* Compares metatables by address: arguments of launches are tested here, and a look-up by name costs
    more than the rest of the test. */
@@ -206,6 +206,25 @@ void tensor_set_name(lua_State *L, int idx, const char *name) {
 }
 
 void tensor_keep_layout(lua_State *L, int idx) { lua_setiuservalue(L, idx, LAYOUT_SLOT); }
+
+void tensor_keep_whole(lua_State *L, int idx, int whole, int coordinate) {
+  idx = lua_absindex(L, idx);
+  lua_createtable(L, 2, 0);
+  lua_pushvalue(L, whole);
+  lua_rawseti(L, -2, 1);
+  lua_pushvalue(L, coordinate);
+  lua_rawseti(L, -2, 2);
+  lua_setiuservalue(L, idx, WHOLE_SLOT);
+}
+
+int tensor_push_whole(lua_State *L, int idx) {
+  if (lua_getiuservalue(L, idx, WHOLE_SLOT) != LUA_TTABLE) {
+    return 0;
+  }
+  lua_rawgeti(L, -1, 1);
+  lua_rawgeti(L, -2, 2);
+  return 2;
+}
 
 CtComposed tensor_layout(const Tensor *t) {
   if (t->swizzle.bits == 0) {

@@ -89,6 +89,11 @@ CtComposed tensor_layout(const Tensor *t);
 void tensor_push_layout(lua_State *L, int idx);
 void tensor_keep_layout(lua_State *L, int idx);
 
+/* The tensor at idx is a tile: the one of the tensor at `whole` whose last coordinate is at that place. push_whole:
+   pushes both; or nothing that counts, and returns 0. */
+void tensor_keep_whole(lua_State *L, int idx, int whole, int coordinate);
+int tensor_push_whole(lua_State *L, int idx);
+
 /* Its memory was made or lent now: what launches did there before does not concern it. */
 void tensor_is_new(lua_State *L, const Tensor *t);
 

@@ -285,7 +285,9 @@ end
 --- Registers for an operand, and a function that brings step k of it; nil: it is there.
 function M.operand(acc, name, x)
   local mma, thr = acc.mma, acc.thr
-  local part = name == "A" and thr:partition_A(x) or thr:partition_B(x)
+  local part = tiles.part_of_tile(x, function(t)
+    return name == "A" and thr:partition_A(t) or thr:partition_B(t)
+  end)
   if mma.atom.spaces[name:lower()] == "shared" then return part end
   local held
   if mma.atom.family == "fma" then
@@ -298,7 +300,8 @@ function M.operand(acc, name, x)
     return held, function(k) copy_as(part(_, _, k), held(_, _, k)) end
   end
   local copier = reader:get_slice(threadIdx.x)
-  local from, to = copier:partition_S(x), copier:retile_D(held)
+  local from = tiles.part_of_tile(x, function(t) return copier:partition_S(t) end)
+  local to = copier:retile_D(held)
   return held, function(k) copy(reader, from(_, _, k), to(_, _, k)) end
 end
 
@@ -313,22 +316,37 @@ function M.check_extent(acc, x, name, op)
   end
 end
 
-local function read(acc, name, x)
+-- Each element of an operand in registers becomes f(element, m or n, k).
+local function change(acc, name, x, held, f)
+  local coordinates = ct.identity_tensor { size(x, 0), size(x, 1) }
+  local places = name == "A" and acc.thr:partition_A(coordinates) or acc.thr:partition_B(coordinates)
+  for i = 0, size(held) - 1 do
+    local c = places[i]
+    held[i] = cast(f(held[i], c[1], c[2]), held.dtype)
+  end
+end
+
+local function read(acc, name, x, f)
   local op = "read_" .. name
   M.check_extent(acc, x, name, op)
+  if f ~= nil and type(f) ~= "function" then
+    fail(op, "argument 2 is of type %s; a function of an element and its place was expected",
+      type_name(f))
+  end
   local held, bring = M.operand(acc, name, x)
   if bring == nil then
     fail(op, "%s takes %s from shared memory, not from registers", acc.mma.atom.name, name)
   end
   for k = 0, size(held, 2) - 1 do bring(k) end
+  if f then change(acc, name, x, held, f) end
   return held
 end
 
---- A tile (M,K) in registers, as dot takes it for A.
-function Accumulator:read_A(t) return read(self, "A", t) end
+--- A tile (M,K) in registers, as dot takes it for A; each element f(element, m, k), if there is f.
+function Accumulator:read_A(t, f) return read(self, "A", t, f) end
 
---- A tile (N,K) in registers, as dot takes it for B.
-function Accumulator:read_B(t) return read(self, "B", t) end
+--- A tile (N,K) in registers, as dot takes it for B; each element f(element, n, k).
+function Accumulator:read_B(t, f) return read(self, "B", t, f) end
 
 -- {====== Text ======
 

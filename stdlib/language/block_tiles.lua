@@ -143,7 +143,8 @@ function M.block_copy(src, dst)
   local mover = tiled(n, { size(dst, 0), size(dst, 1) }, dst.dtype, along_of(src, dst))
   if mover == nil then return one_by_one(src, dst, n) end
   local thr = mover:get_slice(threadIdx.x)
-  local from, to = thr:partition_S(src), thr:partition_D(dst)
+  local from = tiles.part_of_tile(src, function(t) return thr:partition_S(t) end)
+  local to = tiles.part_of_tile(dst, function(t) return thr:partition_D(t) end)
   if src.dtype == dst.dtype then copy(from, to) else copy(cast(from, dst.dtype), to) end
 end
 

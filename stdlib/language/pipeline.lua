@@ -101,7 +101,7 @@ end
 
 -- {====== The loops ======
 
--- compute(slot) reads shared memory itself: one barrier for each tile, with one slot two.
+-- compute(slot, k) reads shared memory itself: one barrier for each tile, with one slot two.
 local function by_tiles(p, n)
   local read, write = 0, p.ahead % p.stages
   for k in range(0, n, 1, { unroll = 1 }) do
@@ -109,7 +109,7 @@ local function by_tiles(p, n)
     await_tile(p)
     if more then p.load(k + p.ahead, write, 0) end
     end_group(p)
-    p.compute(read)
+    p.compute(read, k)
     store(p, more, write)
     read, write = next_slot(p, read), next_slot(p, write)
   end
@@ -137,7 +137,7 @@ local function by_blocks(p, n)
         if more then p.load(k + p.ahead, write, block) end
         if block == p.parts - 1 then end_group(p) end
       end
-      p.compute(block)
+      p.compute(block, k)
     end
     write = next_slot(p, write)
   end

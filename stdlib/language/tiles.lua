@@ -122,6 +122,14 @@ function M.of_thread(i, n, part, ...)
   return part, ...
 end
 
+--- A thread's part of a tile that was cut out as whole(_, _, k): the part of the whole, then its k.
+--- So the arithmetic that does not depend on k comes first, as where the whole is partitioned.
+function M.part_of_tile(x, partition)
+  local whole, k = internal.whole_of(x)
+  if whole == nil then return partition(x) end
+  return partition(whole)(ct._, ct._, ct._, k)
+end
+
 -- That a method of a thread's view `thr` was called with a colon, and with something to share.
 function M.check_part(thr, x, thr_type, op)
   if x == nil or getmetatable(thr) ~= thr_type then

@@ -59,17 +59,21 @@ function Accumulator:store(t) end
 function Accumulator:load(t) end
 
 --- A tile (M,K) in registers, which dot takes in place of the tile.
---- Use it for an operand that many products share, or that is changed in registers.
+--- Use it for an operand that many products share. With f, each element becomes f(element, m, k),
+--- cast to its type: a scale or a mask of the operand.
 --- CuTe: copy to partition_fragment_A. MoYe: none.
 ---@param t Tensor (M,K), in shared or global memory
+---@param f? function
 ---@return Tensor
-function Accumulator:read_A(t) end
+function Accumulator:read_A(t, f) end
 
 --- A tile (N,K) in registers, which dot takes in place of the tile.
+--- With f, each element becomes f(element, n, k), cast to its type.
 --- CuTe: copy to partition_fragment_B. MoYe: none.
 ---@param t Tensor (N,K), in shared or global memory
+---@param f? function
 ---@return Tensor
-function Accumulator:read_B(t) end
+function Accumulator:read_B(t, f) end
 
 --- The coordinate m of the thread's row r.
 --- CuTe: none. MoYe: none.

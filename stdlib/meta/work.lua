@@ -402,12 +402,12 @@ function cp_async_wait(n) end
 
 --- A main loop over n tiles that copies the next tiles while it uses one.
 --- Shared memory has a slot for each of `stages` tiles (2 by default, 1 with `store`).
---- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot)` works with a
---- tile in shared memory. With `store`, load copies to registers instead, and `store(slot)` copies
+--- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot, k)` works with
+--- a tile in shared memory. With `store`, load copies to registers instead, and `store(slot)` copies
 --- from there to the slot, after the computation.
 ---
 --- With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
---- `compute(block)` works with these, and the next block is fetched meanwhile. `parts` spreads the
+--- `compute(block, k)` works with these, and the next block is fetched meanwhile. `parts` spreads the
 --- copies of a tile: load is called at each of the first `parts` blocks, with the block's number as
 --- third argument.
 ---

@@ -80,7 +80,7 @@ local held = kernel("held", function(A, B, C, D, E)
   block_copy(B, sB)
   sync_threads()
   local acc = accumulator(sA, sB)
-  local a, b = acc:read_A(sA), acc:read_B(sB)
+  local a = acc:read_A(sA)
   transform(a, function(v) return cast(2 * v, f16) end)
   for _ in range(3) do
     acc:clear()
@@ -88,8 +88,10 @@ local held = kernel("held", function(A, B, C, D, E)
   end
   acc:store(C)
   acc:clear()
+  local function sign(v, k) return where(k % 2 == 0, v, 0 - v) end
+  a = acc:read_A(sA, function(v, m, k) return where(m < 16, 2, 1) * sign(v, k) end)
+  local b = acc:read_B(sB, function(v, n, k) return where(n < 8, 1, 4) * sign(v, k) end)
   dot(a, b, acc)
-  dot(sA, b, acc)
   acc:store(D)
   dot(sA, sB):map(function(v, m, n) return v + 10 * m + n end):store(E)
 end, {static_shapes = true})
@@ -98,7 +100,8 @@ do
   local C, D, E = zeros(f32, {32, 16}), zeros(f32, {32, 16}), zeros(f32, {32, 16})
   held{grid = 1, block = 64}(A, B, C, D, E)
   print(worst_of(C, A, B, function(sum) return 2 * sum end) < 1e-3)                   -- expect: true
-  print(worst_of(D, A, B, function(sum) return 3 * sum end) < 1e-3)                   -- expect: true
+  local function scaled(sum, m, n) return sum * (m < 16 and 2 or 1) * (n < 8 and 1 or 4) end
+  print(worst_of(D, A, B, scaled) < 1e-3)                                             -- expect: true
   print(worst_of(E, A, B, function(sum, m, n) return sum + 10 * m + n end) < 1e-3)    -- expect: true
 end
 
