@@ -55,7 +55,7 @@ local function upper(low, high)
   return offset >= 1 << 47 and offset - (1 << 48) or offset
 end
 
--- Before sm_90 the 48 bits are all of the offset. A kernel ends with a branch to itself, by 4 words.
+-- Before sm_90 the 48 bits are all of the offset. A kernel ends with a branch to itself.
 local function is_old(text)
   for at = #text - 15, 1, -16 do
     local low, high = string.unpack("<I8I8", text, at)
