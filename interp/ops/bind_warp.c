@@ -365,14 +365,11 @@ static int lang_is_tracing(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
-                                     {"_dtype_of", lang_dtype_of},
-                                     {"_target_sm", lang_target_sm},
-                                     {"_whole_of", lang_whole_of},
-                                     {"_space_of", lang_space_of},
-                                     {"_is_static", lang_is_static},
-                                     {"_is_tracing", lang_is_tracing},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_reduce_lanes", lang_reduce_lanes}, {"_dtype_of", lang_dtype_of},
+    {"_target_sm", lang_target_sm},       {"_whole_of", lang_whole_of},
+    {"_space_of", lang_space_of},         {"_is_static", lang_is_static},
+    {"_is_tracing", lang_is_tracing},     {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

@@ -318,8 +318,8 @@ end
 
 -- Each element of an operand in registers becomes f(element, m or n, k).
 local function change(acc, name, x, held, f)
-  local coordinates = ct.identity_tensor { size(x, 0), size(x, 1) }
-  local places = name == "A" and acc.thr:partition_A(coordinates) or acc.thr:partition_B(coordinates)
+  local at = ct.identity_tensor { size(x, 0), size(x, 1) }
+  local places = name == "A" and acc.thr:partition_A(at) or acc.thr:partition_B(at)
   for i = 0, size(held) - 1 do
     local c = places[i]
     held[i] = cast(f(held[i], c[1], c[2]), held.dtype)
