@@ -6,33 +6,34 @@
 #include "front_parts.h"
 #include "front_record.h"
 
-static char
-    reads_key; /* registry, of the running trace: table in a family -> clock of its last read */
-
 bool record_is_bound(lua_State *L, const Front *f, int t) {
   bool is = record_push_nodes(L, f, t);
   lua_pop(L, is);
   return is;
 }
 
-void record_note_read(lua_State *L, Front *f, int t) {
-  if (record_push_nodes(L, f, t)) {
-    lua_pop(L, 1);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-    lua_pushvalue(L, t);
-    lua_pushinteger(L, (lua_Integer)++f->clock);
-    lua_rawset(L, -3);
+/* Notes the table at the top, and those in it. */
+static void note_all(lua_State *L, Front *f, int depth) {
+  luaL_checkstack(L, 8, NULL);
+  if (!record_is(L, f, -1) || depth > RECORD_MAX_NESTED) {
+    return;
+  }
+  front_note_table_read(L, f, -1);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) {
+    note_all(L, f, depth + 1);
     lua_pop(L, 1);
   }
 }
 
-static uint64_t last_read(lua_State *L, int t) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-  lua_pushvalue(L, t);
-  lua_rawget(L, -2);
-  uint64_t at = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return at;
+void record_note_call(lua_State *L, Front *f, const lua_Debug *ar) {
+  if (front_since(f, L, 0).loop == NULL) { /* nothing is read in a turn before */
+    return;
+  }
+  for (int n = 1; lua_getlocal(L, ar, n) != NULL; n++) {
+    note_all(L, f, 0);
+    lua_pop(L, 1);
+  }
 }
 
 /* Was what was born at `born` and read at `read` read in an earlier part of a loop that goes on? */
@@ -135,7 +136,7 @@ static void reach_family(lua_State *L, Front *f, const Change *c, int node, int 
 static void spoil(lua_State *L, Front *f, const Change *c, int node, int t) {
   int top = lua_gettop(L);
   const char *why = push_stale(L, node, c->t);
-  if (is_read_in_loop(L, f, front_birth(L, t), last_read(L, t))) {
+  if (is_read_in_loop(L, f, front_birth(L, t), front_last_read(L, t))) {
     diag_error(L, "%s", why);
   }
   lua_pushvalue(L, c->key);
@@ -196,5 +197,3 @@ void record_changed(lua_State *L, Front *f, int t, int key, int value) {
   reach(L, f, &change, t, true);
   lua_pop(L, 1);
 }
-
-void front_begin_aliases(lua_State *L) { front_new_table(L, &reads_key, NULL); }

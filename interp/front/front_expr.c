@@ -175,7 +175,7 @@ static void check_indexable(lua_State *L, int idx, const char *event, int desc) 
 static void note_read(lua_State *L, int t, int key) {
   Front *f = front_up(L);
   if (f->ir != NULL && lua_istable(L, t)) {
-    record_note_read(L, f, t);
+    front_note_table_read(L, f, t);
     front_note_field(L, f, t, key);
   }
 }

@@ -7,8 +7,9 @@
 
 /* Tables in the registry, of the running trace:
      fields    table -> {key -> box}
-     boxes     list of the boxes that are loaded again */
-static char fields_key, boxes_key;
+     boxes     list of the boxes that are loaded again
+     reads     table -> clock of the last read of a field */
+static char fields_key, boxes_key, reads_key;
 
 /* --- missing values --------------------------------------------------------------------------------- */
 
@@ -139,10 +140,31 @@ bool front_changed_since(lua_State *L, int t, uint64_t at) {
   return changed;
 }
 
+/* --- reads ------------------------------------------------------------------------------------------------ */
+
+void front_note_table_read(lua_State *L, Front *f, int t) {
+  t = lua_absindex(L, t);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+  lua_pushvalue(L, t);
+  lua_pushinteger(L, (lua_Integer)++f->clock);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+uint64_t front_last_read(lua_State *L, int t) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
+  lua_pushvalue(L, t);
+  lua_rawget(L, -2);
+  uint64_t at = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return at;
+}
+
 void front_begin_fields(lua_State *L, Front *f) {
   f->n_boxes = 0;
   front_new_table(L, &fields_key, NULL);
   front_new_table(L, &boxes_key, NULL);
+  front_new_table(L, &reads_key, NULL);
 }
 
 void front_open_fields(lua_State *L) { open_missing(L); }

@@ -65,6 +65,8 @@ bool front_changed_since(lua_State *L, int t, uint64_t at);
 void front_list_box(lua_State *L, int box); /* front_reload loads it */
 void front_each_box(lua_State *L, Front *f,
                     void (*each)(lua_State *L, Front *f)); /* box at the top */
+void front_note_table_read(lua_State *L, Front *f, int t); /* of a field of it */
+uint64_t front_last_read(lua_State *L, int t);             /* the clock; 0: none */
 void front_begin_fields(lua_State *L, Front *f);           /* of a trace */
 void front_open_fields(lua_State *L);
 
@@ -84,8 +86,8 @@ void front_begin_records(lua_State *L, Front *f); /* of a trace */
 /* The table's field changes: those that may be the same table follow or become stale. */
 void record_changed(lua_State *L, Front *f, int t, int key, int value);
 bool record_is_bound(lua_State *L, const Front *f, int t);
-void record_note_read(lua_State *L, Front *f, int t);
-void front_begin_aliases(lua_State *L); /* of a trace */
+/* A function that reads tables by itself is called. */
+void record_note_call(lua_State *L, Front *f, const lua_Debug *ar);
 
 /* front_field.c. */
 /* t[key] = value in a table, under the conditions that are active; whether it is done. Raises. `desc` is the table's. */

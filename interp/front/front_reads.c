@@ -336,7 +336,7 @@ int front_convert_function(lua_State *L, int idx, RwKind kind) {
 /* --- calls that leave the rewritten code --------------------------------------------------------------- */
 
 /* A runtime function of the rewriter: it notes by itself. */
-static bool is_runtime_function(lua_State *L, const Front *f, int fn) {
+bool front_is_runtime(lua_State *L, const Front *f, int fn) {
   bool is = lua_getupvalue(L, fn, 1) != NULL;
   if (is) {
     is = lua_touserdata(L, -1) == f;
@@ -366,7 +366,7 @@ void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
   if (f->ir == NULL || f->n_host_tables == 0 || !has_host_table(L, ar) ||
-      !is_stdlib_function(L, fn) || is_runtime_function(L, f, fn) || is_in(L, &blind_key, fn)) {
+      !is_stdlib_function(L, fn) || front_is_runtime(L, f, fn) || is_in(L, &blind_key, fn)) {
     return;
   }
   for (int n = 1; push_argument(L, ar, n); n++) {

@@ -23,6 +23,8 @@ void front_note_write(lua_State *L, int t, int key);
 void front_note_upvalue_write(lua_State *L, const char *name); /* of the function that called C */
 /* For the hook on calls: the function at fn is called, which looks into tables by itself. */
 void front_note_call(lua_State *L, const lua_Debug *ar, int fn);
+bool front_is_runtime(lua_State *L, const Front *f,
+                      int fn); /* a runtime function of the rewriter */
 /* As src_convert; notes what the function reads of its own: its upvalues, and globals. */
 int front_convert_function(lua_State *L, int idx, RwKind kind);
 

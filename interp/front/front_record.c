@@ -18,8 +18,6 @@ char record_meta_key, record_order_key, record_family_key, record_current_key, r
     record_stale_key;
 char record_nodes_key;
 
-enum { MAX_NESTED = 20 };
-
 /* --- which tables are records ------------------------------------------------------------------------- */
 
 bool record_is(lua_State *L, const Front *f, int idx) {
@@ -209,8 +207,8 @@ static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
 /* Pushes a node of the shape of the record. */
 static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
   luaL_checkstack(L, 16, NULL);
-  if (shape->depth > MAX_NESTED) {
-    diag_error(L, "'%s' holds tables deeper than %d levels", shape->name, MAX_NESTED);
+  if (shape->depth > RECORD_MAX_NESTED) {
+    diag_error(L, "'%s' holds tables deeper than %d levels", shape->name, RECORD_MAX_NESTED);
   }
   push_node(L, shape->box);
   int node = lua_gettop(L);
@@ -320,6 +318,7 @@ void record_store_part(lua_State *L, Front *f, const char *name) {
 static void store_node(lua_State *L, Front *f, int node, int record, const char *name) {
   luaL_checkstack(L, 16, NULL);
   int top = lua_gettop(L);
+  front_note_table_read(L, f, record);
   check_keys(L, node, record, name);
   record_get_part(L, node, &record_order_key);
   for (lua_Integer i = 1; lua_rawgeti(L, top + 1, i) != LUA_TNIL; i++) {

@@ -4,6 +4,8 @@
 
 #include "interp/trace/front_state.h"
 
+enum { RECORD_MAX_NESTED = 20 };
+
 /* Parts of a node, by keys that no record has: its metatable, its keys in order, its family as a list, the table that
    it holds now, its box, and what is stale: key -> text of why. */
 extern char record_meta_key, record_order_key, record_family_key, record_current_key,

@@ -84,7 +84,6 @@ static void begin_objects(lua_State *L, Front *f) {
   front_begin_numbers(L);
   front_begin_fields(L, f);
   front_begin_records(L, f);
-  front_begin_aliases(L);
 }
 
 static int traced_call(lua_State *L) { /* function, TraceCall */

@@ -250,6 +250,88 @@ try("static_fields", [[ return function(x, t, n, put)
   put(0, p.f(p.sum)) put(1, length) put(2, q[1] * 10 + q[2]) put(3, q.f(q.sum))
 end ]]) -- expect: static_fields	256
 
+-- {====== One table by two names ======
+-- A change through one name is an error at the next use of the other, or is seen there.
+
+try("swapped", [[ return function(x, t, n, put)
+  local a, b = {v = 1.0}, {v = 2.0}
+  for i in range(n) do
+    if x(i) > 0.0 then a, b = b, a end
+  end
+  put(0, a.v) put(1, b.v)
+end ]]) -- expect: swapped	256
+
+try("linked", [[ return function(x, t, n, put)
+  local head = {v = 0.0, next = {v = 1.0, next = {v = 2.0}}}
+  local at = head
+  for i = 1, 2 do
+    if x(i) < 0.0 then at.v = at.v + 10.0 end
+    at = at.next
+  end
+  put(0, head.v) put(1, head.next.v) put(2, at.v)
+end ]]) -- expect: linked	256
+
+try("returned_itself", [[ return function(x, t, n, put)
+  local function count(s, v)
+    if v > 0.0 then
+      s.n = s.n + 1
+      return s
+    end
+    s.n = s.n + 10
+    return s
+  end
+  local s = {n = 0}
+  for i in range(n) do count(s, x(i)).n = count(s, -x(i)).n + 100 end
+  put(0, s.n)
+end ]]) -- expect: returned_itself	256
+
+local function refused(text)
+  local f, x = load(text)(), moved(zeros(f32, 8))
+  local _, message = pcall(function() kernel("refused", f) { grid = 1, block = 1 }(x, 4) end)
+  print((message:match "line %d+ changes the table of line %d+"))
+end
+
+-- What a loop reads before a change of it in a later turn.
+refused [[ return function(x, n)
+  local a, s = {v = 1.0}, 0.0
+  local best = {v = 0.0}
+  for i in range(n) do
+    s = s + a.v
+    if x[i] > 3.5 then best = a end
+    best.v = best.v + 1.0
+  end
+  x[0] = s
+end ]] -- expect: line 7 changes the table of line 6
+refused [[ return function(x, n)
+  local a, b, s = {1.0}, {2.0}, 0.0
+  local function pick(c) if c then return a end return b end
+  for i in range(n) do
+    s = s + table.unpack(a)
+    local r = pick(x[i] > 3.5)
+    r[1] = r[1] + 1.0
+  end
+  x[0] = s
+end ]] -- expect: line 7 changes the table of line 3
+refused [[ return function(x, n)
+  local a, s = {v = 1.0}, 0.0
+  local best = a
+  for i in range(n) do
+    for _, v in pairs(a) do s = s + v end
+    if x[i] > 4.5 then best = {v = 7.0} end
+    best.v = best.v + 1.0
+  end
+  x[0] = s
+end ]] -- expect: line 7 changes the table of line 6
+-- A record of records: the change reaches what was made of the result.
+refused [[ return function(x, n)
+  local a, b, c = {v = 1.0}, {v = 2.0}, {v = 3.0}
+  local function pick(k, l, m) if k then return l end return m end
+  local one = pick(x[0] > 0.0, a, b)
+  local two = pick(x[1] > 0.0, one, c)
+  a.v = 5.0
+  x[0] = two.v
+end ]] -- expect: line 6 changes the table of line 2
+
 -- Where no condition is newer than the table, its fields are what they are in Lua.
 local ends = moved(zeros(f32, 8))
 kernel("after_return", function(x)
