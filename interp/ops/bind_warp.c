@@ -184,6 +184,11 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
     diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", name,
                tensor_push_title(L, 1));
   }
+  if (t->space == CT_CONSTANT) {
+    diag_error(L,
+               "%s: %s is constant memory, which kernels only read; take shared or global memory",
+               name, tensor_push_title(L, 1));
+  }
   if (t->space == CT_REGISTER) {
     diag_error(L,
                "%s: %s is a fragment, which belongs to one thread; shared or global memory was "
@@ -340,10 +345,12 @@ static int lang_target_sm(lua_State *L) {
   return target->is_cuda ? 1 : 0;
 }
 
-/* _space_of(t): "global", "shared" or "registers" for a tensor of a kernel; else nothing. */
+/* _space_of(t): "global", "shared", "registers" or "constant" for a tensor of a kernel; else nothing. */
 static int lang_space_of(lua_State *L) {
-  static const char *const names[] = {
-      [CT_GLOBAL] = "global", [CT_SHARED] = "shared", [CT_REGISTER] = "registers"};
+  static const char *const names[] = {[CT_GLOBAL] = "global",
+                                      [CT_SHARED] = "shared",
+                                      [CT_REGISTER] = "registers",
+                                      [CT_CONSTANT] = "constant"};
   const Tensor *t = tensor_test(L, 1);
   if (t == NULL || !t->in_kernel || t->at != NULL) {
     return 0;

@@ -223,19 +223,20 @@ static int seed(lua_State *L) {
 /* A table read into a tensor: nested tables by mode, or a flat one in linear order. */
 typedef struct Table {
   lua_State *L;             /* the table of the current level is on top of its stack */
+  const char *op;           /* begins messages */
   int rank;                 /* levels of tables */
   int64_t n[CT_MAX_DEPTH];  /* entries at each level, as along the first entries */
   int64_t at[CT_MAX_DEPTH]; /* where the reading is */
 } Table;
 
 /* Finds rank and extents along the first entries of the table at idx. */
-static void measure(lua_State *L, int idx, Table *t) {
-  *t = (Table){.L = L};
+static void measure(lua_State *L, const char *op, int idx, Table *t) {
+  *t = (Table){.L = L, .op = op};
   luaL_checkstack(L, CT_MAX_DEPTH + 8, NULL);
   lua_pushvalue(L, idx);
   while (lua_istable(L, -1)) {
     if (t->rank == CT_MAX_DEPTH) {
-      diag_error(L, "from_table: the table is nested deeper than %d levels", CT_MAX_DEPTH);
+      diag_error(L, "%s: the table is nested deeper than %d levels", op, CT_MAX_DEPTH);
     }
     t->n[t->rank++] = (int64_t)lua_rawlen(L, -1);
     lua_rawgeti(L, -1, 1);
@@ -245,7 +246,7 @@ static void measure(lua_State *L, int idx, Table *t) {
 
 /* "from_table: t[2][3]": the entry of `level` that is being read, as Lua counts. */
 static const char *entry_name(const Table *t, int level, char *out, size_t cap) {
-  size_t n = (size_t)snprintf(out, cap, "from_table: t");
+  size_t n = (size_t)snprintf(out, cap, "%s: t", t->op);
   for (int i = 0; i <= level && n < cap; i++) {
     n += (size_t)snprintf(out + n, cap - n, "[%lld]", (long long)t->at[i] + 1);
   }
@@ -330,10 +331,41 @@ static void check_fits(lua_State *L, const CtCx *cx, const Table *t, CtLayout la
   }
   if (!fits) {
     diag_error(L,
-               "from_table: a table of shape %s does not fit the layout %s; expected a flat "
+               "%s: a table of shape %s does not fit the layout %s; expected a flat "
                "table of its size or nested ones of its modes' sizes",
-               bind_tuple_text(cx, table_layout(L, cx, t).shape), bind_layout_text(cx, layout));
+               t->op, bind_tuple_text(cx, table_layout(L, cx, t).shape),
+               bind_layout_text(cx, layout));
   }
+}
+
+/* Measures the table at 2; the layout at 3 if there is one, else the table's own. */
+static CtLayout read_shape(lua_State *L, const char *op, const CtCx *cx, Table *t) {
+  if (!lua_istable(L, 2)) {
+    diag_type_error(L, 2, op, "a table");
+  }
+  measure(L, op, 2, t);
+  if (lua_isnoneornil(L, 3)) {
+    return table_layout(L, cx, t);
+  }
+  CtLayout layout = bind_to_layout(L, 3, cx, op);
+  check_fits(L, cx, t, layout);
+  return layout;
+}
+
+void *tensor_read_table(lua_State *L, const char *op, CtDtype dtype, const CtCx *cx,
+                        CtLayout *layout) {
+  Table t;
+  CtInt n;
+  *layout = read_shape(L, op, cx, &t);
+  diag_try(L, ct_size(cx, *layout, &n, diag_err(L)));
+  char *data = ct_arena_alloc(cx->arena, (size_t)n.v * ct_dtype_bytes(dtype) + 1);
+  if (data == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  lua_pushvalue(L, 2);
+  diag_try(L, fill_from_table(&t, dtype, data, n.v, diag_err(L)));
+  lua_pop(L, 1);
+  return data;
 }
 
 /* from_table(dtype, table[, layout]): entry [i + 1][j + 1] of nested tables is element (i,j); with
@@ -343,15 +375,7 @@ static int from_table(lua_State *L) {
   lua_settop(L, 3);
   CtCx cx = bind_enter(L);
   CtDtype dtype = bind_to_dtype(L, 1, "from_table");
-  if (!lua_istable(L, 2)) {
-    return diag_type_error(L, 2, "from_table", "a table");
-  }
-  measure(L, 2, &t);
-  CtLayout layout = table_layout(L, &cx, &t);
-  if (!lua_isnil(L, 3)) {
-    layout = bind_to_layout(L, 3, &cx, "from_table");
-    check_fits(L, &cx, &t, layout);
-  }
+  CtLayout layout = read_shape(L, "from_table", &cx, &t);
   const Tensor *made = tensor_push_here(L, "from_table", dtype, layout);
   lua_pushvalue(L, 2); /* stack: ...; tensor; table */
   diag_try(L, tensor_generate(made, fill_from_table, &t, diag_err(L)));

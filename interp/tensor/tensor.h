@@ -203,7 +203,11 @@ void tensor_check_memory(lua_State *L, int idx, const char *op); /* not one of c
 /* Pushes a host tensor with new memory on `device` (NULL: the host); elements undefined. Raises. */
 Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
                           CtDevice *device);
-/* The same on the current device. */
+/* The table of numbers at 2 as dense elements, in the arena of cx; the layout at 3, which it must fit, or
+   that of the table. `op` begins messages. */
+void *tensor_read_table(lua_State *L, const char *op, CtDtype dtype, const CtCx *cx,
+                        CtLayout *layout);
+/* As tensor_push_alloc, on the current device. */
 Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout);
 
 #endif

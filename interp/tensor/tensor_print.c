@@ -158,8 +158,10 @@ static CtStatus print_elements(Printer *p) {
 }
 
 static void print_place(const CtCx *cx, const Tensor *t, CtText *out) {
-  static const char *const spaces[] = {
-      [CT_GLOBAL] = "global memory", [CT_SHARED] = "shared memory", [CT_REGISTER] = "registers"};
+  static const char *const spaces[] = {[CT_GLOBAL] = "global memory",
+                                       [CT_SHARED] = "shared memory",
+                                       [CT_REGISTER] = "registers",
+                                       [CT_CONSTANT] = "constant memory"};
   if (t->at != NULL) {
     ct_text_puts(out, " from ");
     ct_tuple_print(cx, t->at, out);

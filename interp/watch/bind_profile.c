@@ -146,8 +146,10 @@ static const char *const roles[] = {
 static const char *const works[] = {
     [CT_WORK_NONE] = NULL,         [CT_WORK_FMA] = "fma", [CT_WORK_FLOP] = "flop",
     [CT_WORK_SPECIAL] = "special", [CT_WORK_INT] = "int", [CT_WORK_MMA] = "mma"};
-static const char *const spaces[] = {
-    [CT_GLOBAL] = "global", [CT_SHARED] = "shared", [CT_REGISTER] = "register"};
+static const char *const spaces[] = {[CT_GLOBAL] = "global",
+                                     [CT_SHARED] = "shared",
+                                     [CT_REGISTER] = "register",
+                                     [CT_CONSTANT] = "constant"};
 
 static const Field pattern_fields[] = {FIELD_AS("count", CtProfilePattern, n),
                                        FIELD(CtProfilePattern, warp), FIELD(CtProfilePattern, cost),

@@ -25,7 +25,7 @@ static const Field row_fields[] = {FIELD_NAMED("kind", CtTraceRow, kind, row_kin
                                    FIELD(CtTraceRow, thread), FIELD_AS("times", CtTraceRow, n)};
 
 static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row) {
-  static const char *const spaces[] = {"global", "shared", "register"};
+  static const char *const spaces[] = {"global", "shared", "register", "constant"};
   CtTracePlace at = ct_simt_trace_place(p, row);
   lua_createtable(L, 0, 10);
   RECORD_SET(L, row_fields, row);

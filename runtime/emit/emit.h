@@ -177,6 +177,13 @@ const char *ct_emit_help(CtEmit *e, CtHelper helper); /* requests the helper; re
 /* prints the includes, and the helpers that were requested */
 void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out);
 
+/* Arrays in constant memory, before the kernel of that name (emit_constant.c). */
+void ct_emit_constants(CtEmit *e, const char *kernel);
+/* Is the memory declared outside of the kernel's body? */
+static inline bool ct_emit_is_outside(const CtBuf *buf) {
+  return (buf->space == CT_GLOBAL || buf->space == CT_CONSTANT) && buf->alias_of == 0;
+}
+
 /* True the first time that a function is requested: the caller then appends its text to
    e->functions. */
 bool ct_emit_is_new_function(CtEmit *e, const char *name);

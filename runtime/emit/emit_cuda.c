@@ -135,7 +135,8 @@ static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
 static void declare_alias(CtEmit *e, uint32_t id) {
   const CtBuf *buf = &e->ir->bufs[id];
   const char *type = ct_dtypes[buf->dtype].cuda;
-  bool is_const = buf->space == CT_GLOBAL && !e->ir->bufs[buf->alias_of].is_written;
+  bool is_const = buf->space == CT_CONSTANT ||
+                  (buf->space == CT_GLOBAL && !e->ir->bufs[buf->alias_of].is_written);
   ct_emit_line(e, buf->loc, "%s%s* const %s = reinterpret_cast<%s%s*>(%s);",
                is_const ? "const " : "", type, e->buf_names[id], is_const ? "const " : "", type,
                e->buf_names[buf->alias_of]);
@@ -157,8 +158,8 @@ static void declare_buffers(CtEmit *e) {
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     const CtBuf *buf = &e->ir->bufs[i];
-    bool is_argument = buf->space == CT_GLOBAL && buf->alias_of == 0;
-    if (is_argument || buf->remote != 0 || !e->buf_used[i]) {
+    bool is_outside = ct_emit_is_outside(buf);
+    if (is_outside || buf->remote != 0 || !e->buf_used[i]) {
       continue;
     }
     if (buf->cache != CT_CACHE_NONE && buf->dtype == e->ir->bufs[buf->alias_of].dtype) {
@@ -225,6 +226,7 @@ static void emit_kernel(CtEmit *e) {
     e->print_log = ct_names_add(&e->names, "print_log");
     e->first_print = ct_names_add(&e->names, "first_print");
   }
+  ct_emit_constants(e, name);
   put_signature(e, name);
   ct_emit_open(e);
   declare_buffers(e);

@@ -319,7 +319,8 @@ static bool overlaps(const CtIr *ir, uint32_t a, uint32_t b) {
 
 static bool clobbers_load(const CtEmit *e, uint32_t buf, const CtInst *by) {
   const CtBuf *b = &e->ir->bufs[ct_ir_memory(e->ir, buf)];
-  if (b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap) {
+  bool is_kept = b->space == CT_GLOBAL && !b->is_written && !e->ir->may_overlap;
+  if (is_kept || b->space == CT_CONSTANT) {
     return false;
   }
   switch (ct_ops[by->op].cls) {

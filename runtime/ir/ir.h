@@ -134,7 +134,7 @@ typedef struct CtLoc {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER } CtSpace;
+typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER, CT_CONSTANT } CtSpace;
 
 /* How caches should treat what goes through a tensor: X(NAME, text). Words of CUDA and CUTLASS. */
 #define CT_CACHES(X)                                                                               \
@@ -181,6 +181,7 @@ typedef struct CtBuf {
   bool is_local;     /* register: may be indexed at run time, so a GPU keeps it in local memory */
   bool
       is_fixed; /* register: holds the bits of another one (ct_ir_recast), and is not written again */
+  const void *data; /* constant: its elements */
   CtLoc loc;
 } CtBuf;
 
@@ -512,6 +513,10 @@ CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const Ct
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
+/* Constant memory that holds `elements`, which are given in linear order. Memory of the same elements is
+   declared once. */
+CtView ct_ir_constant(CtIr *ir, CtDtype dtype, CtLayout layout, const void *elements);
+int64_t ct_ir_constant_bytes(const CtIr *ir);
 /* A fragment that run-time values may index (CtBuf.is_local). */
 CtView ct_ir_local(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 

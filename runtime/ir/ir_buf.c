@@ -207,6 +207,60 @@ CtView ct_ir_local(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {
   return view;
 }
 
+/* The buffer of these elements; 0: there is none. */
+static uint32_t find_constant(const CtIr *ir, const CtBuf *like, const void *data) {
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    if (b->space == CT_CONSTANT && b->alias_of == 0 && b->data != NULL && b->dtype == like->dtype &&
+        b->n_elems.v == like->n_elems.v && ct_layout_equal(b->layout, like->layout) &&
+        memcmp(b->data, data, (size_t)b->n_elems.v * ct_dtype_bytes(b->dtype)) == 0) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+/* The elements as they lie in memory; NULL: no memory. */
+static void *lay_out(CtIr *ir, CtDtype dtype, CtLayout layout, int64_t n, const void *elements) {
+  CtWalk walk;
+  CtErr err;
+  void *data = ct_arena_alloc(&ir->arena, (size_t)n * ct_dtype_bytes(dtype) + 1);
+  if (data == NULL || ct_walk_init(&walk, &ir->arena, layout, &err) != CT_OK) {
+    ir->failed = true;
+    return NULL;
+  }
+  ct_walk_scatter(&walk, ct_dtype_bytes(dtype), data, elements);
+  return data;
+}
+
+CtView ct_ir_constant(CtIr *ir, CtDtype dtype, CtLayout layout, const void *elements) {
+  CtComposed l = ct_composed_plain(layout);
+  CtView view = declare(ir, CT_CONSTANT, NULL, dtype, &l);
+  if (ir->failed) {
+    return view;
+  }
+  CtBuf *buf = &ir->bufs[view.buf];
+  void *data = lay_out(ir, dtype, layout, buf->n_elems.v, elements);
+  if (data != NULL) {
+    uint32_t same = find_constant(ir, buf, data);
+    ir->n_bufs -= same != 0; /* the newest one is not needed */
+    view.buf = same != 0 ? same : view.buf;
+    ir->bufs[view.buf].data = data;
+  }
+  return view;
+}
+
+int64_t ct_ir_constant_bytes(const CtIr *ir) {
+  int64_t bytes = 0;
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    bool counts = b->space == CT_CONSTANT && b->alias_of == 0;
+    int64_t own = counts ? b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype) : 0;
+    bytes = ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN + own;
+  }
+  return bytes;
+}
+
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
   int64_t at = 0;
   buf = buf < ir->n_bufs ? ct_ir_memory(ir, buf) : buf;

@@ -296,7 +296,7 @@ static void print_region(Printer *p, CtRegion r) {
 }
 
 static void print_header(Printer *p) {
-  static const char *const spaces[] = {"global", "shared", "register"};
+  static const char *const spaces[] = {"global", "shared", "register", "constant"};
   const CtIr *ir = p->ir;
   ct_text_printf(p->out, "kernel %s block (%d,%d,%d)\n", ir->name, (int)ir->block[0],
                  (int)ir->block[1], (int)ir->block[2]);

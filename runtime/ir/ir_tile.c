@@ -120,6 +120,13 @@ void ct_tile_check_writable(CtTileCx *c, CtView v) {
                  "that fragment, or to a copy of %s",
                  name, name);
   }
+  if (c->ir->bufs[v.buf].space == CT_CONSTANT) {
+    ct_tile_fail(
+        c,
+        "%s is constant memory, which kernels only read; write to a fragment, or to shared "
+        "or global memory",
+        name);
+  }
 }
 
 CtStatus ct_ir_check_writable(CtIr *ir, const char *op, CtView v, CtErr *err) {

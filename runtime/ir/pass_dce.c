@@ -150,7 +150,7 @@ static CtStatus drop_unused(CtIr *ir, CtErr *err) {
 }
 
 CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
-  static const char *const names[] = {"tensor", "shared", "fragment"};
+  static const char *const names[] = {"tensor", "shared", "fragment", "constant"};
   if (ir->failed) {
     return ct_fail_nomem(err);
   }

@@ -78,6 +78,7 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       }
       ct_regs_access(k, a);
       return;
+    case CT_CONSTANT: return;
     case CT_GLOBAL: ct_global_access(k, a); return;
     case CT_SHARED:
       if (a->buf->is_remote && k->clocks != NULL) {

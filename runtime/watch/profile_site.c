@@ -179,6 +179,20 @@ static void record(Sink *s, const Request *r, int cost, int ideal) {
   memcpy(p->off, r->off, sizeof p->off);
 }
 
+/* Constant memory serves one address at a time, to any number of lanes. */
+static int distinct_addresses(const Request *r) {
+  int n = 0;
+  for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    bool is_new = true;
+    for (int i = 0; i < lane; i++) {
+      is_new = is_new && ((r->mask >> i & 1) == 0 || r->at[i] != r->at[lane]);
+    }
+    n += is_new;
+  }
+  return n;
+}
+
 static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
   const CtProfileSite *site = &s->job->sites[s->site];
   uint64_t lanes = (uint64_t)__builtin_popcount(r->mask);
@@ -193,6 +207,11 @@ static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
     ideal = w.ideal;
     add->wavefronts += (uint64_t)w.n;
     add->ideal += (uint64_t)w.ideal;
+  } else if (s->job->ats[s->site].space == CT_CONSTANT) {
+    cost = distinct_addresses(r);
+    ideal = 1;
+    add->wavefronts += (uint64_t)cost;
+    add->ideal++;
   } else {
     int64_t sectors[CT_MAX_SECTORS];
     uint64_t used = distinct_bytes(r);
@@ -305,10 +324,10 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   int64_t base = base_of(at, w);
   bool found;
   uint32_t key = (uint32_t)base; /* all of it if a swizzle uses it */
-  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_SHARED ? WORD_MASK : CT_SECTOR_BYTES - 1;
+  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_GLOBAL ? CT_SECTOR_BYTES - 1 : WORD_MASK;
   CtProfileMemo *m = find_memo(cache, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
-  if (found && (at->space == CT_SHARED || m->n_rel >= 0)) {
+  if (found && (at->space != CT_GLOBAL || m->n_rel >= 0)) {
     ct_profile_add_mem(&k->mems[site], &m->add);
     s.first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
     for (int32_t i = 0; i < m->n_rel; i++) {
@@ -322,7 +341,7 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   }
   s.keeps = at->space == CT_GLOBAL;
   if (count_slowly(&s, code, in, w, &add)) {
-    s.keeps = s.keeps || at->space == CT_SHARED;
+    s.keeps = s.keeps || at->space != CT_GLOBAL;
     remember(&s, m, &add, w->mask, key);
   }
   ct_profile_add_mem(&k->mems[site], &add);

@@ -235,7 +235,7 @@ local c_types = one_of [[float double half int unsigned long short char bool aut
 -- The word before the text that Lua stopped at -> what to write; {near} is that text.
 M.words_before = setmetatable({
   __shared__ = "write local s = shared(f32, 32)",
-  __constant__ = "write a tensor, an argument of the launch",
+  __constant__ = "write local c = constant(f32, {1, 2, 3})",
   __global__ = 'write kernel("name", function(x, y) ... end)',
   __device__ = "write local function f(x) ... end",
   def = "write local function {near}(x) ... end",

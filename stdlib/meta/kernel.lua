@@ -351,6 +351,31 @@ function fragment(dtype, layout) end
 ---@return Tensor
 function local_array(dtype, layout) end
 
+--- Memory that all threads read, in a kernel, filled from a table of numbers.
+--- Coefficients, small filters and tables of a hash belong there. The table is read when the kernel is
+--- launched: if its contents have changed, the launch compiles a kernel for the new ones. A GPU has
+--- 64 KiB for the constants of a kernel. All lanes of a warp should read one element at a time, because
+--- different elements take a turn each; `profile` tells of them. Without a layout the shape is that of
+--- the table, as in from_table.
+---
+---     > weights = {0.25, 0.5, 0.25}
+---     > k = kernel("smooth", function(x, y)
+---     >>   local w, sum = constant(f32, weights), f32(0)
+---     >>   for j in range(3) do sum = sum + w[j] * x[threadIdx.x + j] end
+---     >>   y[threadIdx.x] = sum
+---     >> end)
+---     > y = zeros(f32, 2)
+---     > k{grid = 1, block = 2}(from_table(f32, {0, 4, 8, 0}), y)
+---     > y
+---     tensor f32 2:1 on cpu
+---        4    5
+--- CuTe: none. CUDA: __constant__. MoYe: none.
+---@param dtype DType
+---@param data table
+---@param layout? Shape
+---@return Tensor
+function constant(dtype, data, layout) end
+
 --- Registers for a tensor's elements, in a kernel.
 --- It is a compact fragment of the tensor's shape.
 ---

@@ -54,6 +54,8 @@ local merged <const> = "the compiler takes %d bits at once somewhere in this lin
 -- What the figures themselves show.
 local remarks = {
   banks = "lanes meet in a bank of T; pad its stride or swizzle it: find_swizzle tells how",
+  addresses = "lanes read different elements of T, but constant memory serves one address at a "
+    .. "time; keep T in shared or global memory",
   sectors = "neighbouring lanes are far apart in T; let them take neighbouring elements",
 }
 
@@ -78,6 +80,9 @@ local function remark_of(access)
   if access.atomic then return nil end
   if access.space == "shared" and access.wavefronts >= 1.5 * access.ideal_wavefronts then
     return "banks"
+  end
+  if access.space == "constant" and access.wavefronts >= 1.5 * access.ideal_wavefronts then
+    return "addresses"
   end
   local has_neighbours = access.lanes >= 2 * access.requests
   return access.space == "global" and access.efficiency < 0.5 and has_neighbours and "sectors"

@@ -29,7 +29,7 @@ local is_left = { access = true, width = true, ["per request"] = true, efficienc
 function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
 
 function M.each_text(access)
-  local is_shared = access.space == "shared"
+  local is_shared = access.space ~= "global" -- or constant
   local n = is_shared and access.wavefronts / math.max(access.requests, 1)
     or access.sectors_per_request
   local text = ("%.3g"):format(n)

@@ -187,6 +187,7 @@ typedef struct CtSimtBuf {
   CtDtype of; /* the type that the memory was allocated as; dtype itself unless this is an alias */
   int64_t n;  /* elements; for a global buffer the launch says how many */
   uint32_t arrivals; /* as CtBuf */
+  const void *data;  /* of constant memory */
   bool is_local;     /* CtBuf.is_local, and its line */
   int32_t line;
   bool is_remote;  /* CtBuf.remote: an EACH before each access says in which block */

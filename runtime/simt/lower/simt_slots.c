@@ -363,6 +363,10 @@ static CtTuple keep_tuple(CtLow *l, CtTuple t) {
   return nodes;
 }
 
+static const void *keep_constant(CtLow *l, const CtBuf *memory) {
+  return keep(l, memory->data, (size_t)memory->n_elems.v, ct_dtype_bytes(memory->dtype));
+}
+
 static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
@@ -386,6 +390,10 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
     case CT_REGISTER:
       out.n = b->n_elems.v;
       out.at = l->slots[l->reg_slots[i]].at;
+      break;
+    case CT_CONSTANT:
+      out.n = b->n_elems.v;
+      out.data = keep_constant(l, &l->ir->bufs[out.memory]);
       break;
   }
   return out;

@@ -290,6 +290,7 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
     }
     case CT_SHARED: return (CtMem){k->shared + b->at, b->n, bytes, 0};
     case CT_REGISTER: return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
+    case CT_CONSTANT: return (CtMem){(char *)(uintptr_t)b->data, b->n, bytes, 0}; /* only read */
   }
   CT_UNREACHABLE();
 }
