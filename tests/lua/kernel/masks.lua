@@ -147,7 +147,7 @@ for _, n in ipairs { 32, 50, 96, 7 } do
       local v = warp_values(values, i, n)
       for o, op in ipairs(operations) do
         local want = keys[i] < 3 and op[2](v, masks[i], i % LANES) or 0
-        local is = type(got[1]) == "table" and got[i + 1][o] or got[(o - 1) * n + i + 1]
+        local is = got[i + 1][o]
         cases = cases + 1
         if want ~= is then
           wrong = wrong + 1
@@ -171,6 +171,7 @@ local function source(kind, lane, by, width)
   return is_inside and j or lane
 end
 
+-- A lane whose source is no lane of its mask reads itself instead.
 local widths = { 4, 16, 32 }
 local exchange = kernel("exchange", function(masks, by, out)
   local i = threadIdx.x
@@ -179,27 +180,31 @@ local exchange = kernel("exchange", function(masks, by, out)
     for kind = 1, 4 do
       for w = 1, #widths do
         local options = { mask = mask, width = widths[w] }
-        out[{ i, kind - 1, w - 1 }] = shuffles[kind](i * 1.5, by, options)
+        out[{ i, kind - 1, w - 1 }] = shuffles[kind](i * 1.5, by[{ i, kind - 1, w - 1 }], options)
       end
     end
   end
 end)
 cases, wrong = 0, 0
-for by = 0, 31, 3 do
+for distance = 0, 31, 3 do
   local _, masks = groups(LANES)
-  local out = zeros(f32, { LANES, 4, #widths })
-  exchange { grid = 1, block = LANES }(to_tensor(u32, masks, LANES), by, out)
-  out = out:to "cpu"
-  for i = 0, LANES - 1 do
+  local by, want = zeros(i32, { LANES, 4, #widths }), {}
+  for w = 1, #widths do
     for kind = 1, 4 do
-      for w, width in ipairs(widths) do
-        local from = source(kind, i, by, width)
-        if masks[i] % 2 == 1 and masks[i] >> from & 1 == 1 then
-          cases = cases + 1
-          if out[{ i, kind - 1, w - 1 }] ~= from * 1.5 then wrong = wrong + 1 end
-        end
+      for i = 0, LANES - 1 do
+        local from = source(kind, i, distance, widths[w])
+        local is_there = masks[i] >> from & 1 == 1
+        by[{ i, kind - 1, w - 1 }] = is_there and distance or kind == 4 and i or 0
+        want[#want + 1] = { i + 1, kind, w, masks[i] % 2 == 1 and (is_there and from or i) * 1.5 or 0 }
+        cases = cases + (is_there and from ~= i and masks[i] % 2 == 1 and 1 or 0)
       end
     end
+  end
+  local out = zeros(f32, { LANES, 4, #widths })
+  exchange { grid = 1, block = LANES }(to_tensor(u32, masks, LANES), by, out)
+  local got = out:totable()
+  for _, of in ipairs(want) do
+    if got[of[1]][of[2]][of[3]] ~= of[4] then wrong = wrong + 1 end
   end
 end
 print(cases > 500, wrong)                -- expect: true	0

@@ -14,6 +14,16 @@ local steps = {
   function() return ("w = x[(i * %d + %d) %% N]"):format(draw(4) * 2 + 1, draw(N)) end,
   function() return ("w = y[(i + %d) %% N]"):format(draw(N)) end,
   function() return ("w = shfl_xor(v, %d)"):format(1 << draw(4)) end,
+  function()
+    local c = ("i %% %d == %d"):format(draw(3) + 2, draw(2))
+    return ("local m = ballot(%s) if %s then w = cast(warp_reduce(cast(v * 8, i32), '%s', "
+      .. "{mask = m}), f32) / 8 end"):format(c, c, draw(2) == 0 and "add" or "max")
+  end,
+  function()
+    local c = ("i < %d"):format(draw(N) + 1)
+    return ("local m = ballot(%s) if %s then w = shfl_idx(w, ffs(m) - 1, {mask = m}) end"):format(c, c)
+  end,
+  function() return ("v = v + cast(sync_threads_count(v > w + %d), f32)"):format(draw(3)) end,
   function() return ("s[i] = v sync() w = s[(i + %d) %% N] sync()"):format(draw(N)) end,
   function() return ("x[i] = v sync() w = x[(%d - i) %% N] sync()"):format(draw(N) + N) end,
   function() return ("for k = 0, %d do v = v + w * x[k] end"):format(draw(5)) end,

@@ -112,6 +112,26 @@ local up = kernel("up", function(x, y) y[threadIdx.x] = shfl_up(x[threadIdx.x], 
 show("shuffle", trace(up{grid = 1, block = 32}, {y = {3}}, x, y))
 -- expect: shuffle: x:02 -> y:03 by 0.03.
 
+-- Of a masked reduction: the elements of the lanes of the mask.
+local sum = kernel("sum", function(x, y)
+  local i = threadIdx.x
+  local odd = ballot(i % 8 == 3)
+  if i % 8 == 3 then y[i] = cast(warp_reduce(cast(x[i], i32), "add", {mask = odd}), f32) end
+end)
+show("masked", trace(sum{grid = 1, block = 32}, {y = {11}}, x, y))
+-- expect: masked: x:03 x:11 x:19 x:27 -> y:11 by 0.11.
+
+-- Of a barrier that counts: what all threads compare, but not what they compare at the one before.
+local tally = kernel("tally", function(x, y, z)
+  local first = sync_threads_count(y[threadIdx.x] > 3)
+  local second = sync_threads_count(x[threadIdx.x % 4 + threadIdx.x // 32] > 3)
+  z[threadIdx.x] = cast(second, f32)
+  if threadIdx.x > 90 then z[threadIdx.x] = cast(first, f32) end
+end)
+local z = zeros(f32, 96)
+show("tally", trace(tally{grid = 1, block = 96}, {z = {40}}, x, rand(f32, 96), z))
+-- expect: tally: x:00 x:01 x:02 x:03 x:04 x:05 -> z:40 by 0.40.
+
 local total = kernel("total", function(x, y)
   local s = block_reduce(x[blockIdx.x * blockDim.x + threadIdx.x], "add")
   if threadIdx.x == 0 then y[blockIdx.x] = s end
