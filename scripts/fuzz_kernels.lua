@@ -1,7 +1,8 @@
 -- fuzz_kernels.lua: random kernels against plain Lua. Each program is a function over tensors and numbers,
--- made by a grammar from every kind of control flow; it runs as a kernel on the current device, and as it
--- is, by plain Lua, once for each thread, with numbers for threadIdx and tables for tensors. Integers stay
--- small and floats are multiples of 1/64 below 2^18, so that both compute exactly.
+-- made by a grammar from every kind of control flow, with operations of lanes under conditions. It runs as a
+-- kernel on the current device, and as it is, by plain Lua, once for each thread, with numbers for threadIdx
+-- and tables for tensors. Integers stay small and floats are multiples of 1/64 below 2^18, so that both
+-- compute exactly.
 --   cuttle scripts/fuzz_kernels.lua [PROGRAMS [SEED]]      prints TAP; a difference with its program
 local tap = dofile "tests/support/tap.lua"
 local n_programs = tonumber(arg[1] or 300)
@@ -412,6 +413,98 @@ local statements = {
   end,
 }
 
+-- {====== Lanes together ======
+-- Statements for all lanes of a mask, whose name is m. No lane leaves early, so that all of them come
+-- to each operation.
+
+local function with(m) return ("{ mask = %s }"):format(m) end
+
+-- A shuffle's value where its source is a lane of the mask.
+local function shuffled(m)
+  local k = pick { 1, 2, 3 }
+  local kind, source = table.unpack(pick {
+    { "xor", "threadIdx.x ~ " .. k }, { "up", "max(threadIdx.x - " .. k .. ", 0)" },
+    { "down", "min(threadIdx.x + " .. k .. ", 3)" } })
+  return ("where(%s >> (%s) & 1 == 1, shfl_%s(%s, %d, %s), 7)"):format(m, source, kind, integer(1), k, with(m))
+end
+
+local exchanges = {
+  shuffled, shuffled,
+  function(m) return ("popc(ballot(%s, %s))"):format(condition(2), with(m)) end,
+  function(m) return ("popc(match_any((%s) %% 3, %s))"):format(integer(2), with(m)) end,
+  function(m)
+    return ("where(%s(%s, %s), %s, 1)"):format(pick { "any", "all" }, condition(1), with(m), int())
+  end,
+  function(m)
+    return ("where(select(2, match_all((%s) %% 2, %s)), %s, 2)"):format(integer(1), with(m), int())
+  end,
+  function(m)
+    local op = pick { "add", "min", "max", "and", "or", "xor" }
+    return ("warp_reduce(%s, '%s', %s)"):format(small_int(), op, with(m))
+  end,
+  function(m) return ("warp_scan(%s, '%s', %s)"):format(small_int(), pick { "add", "max" }, with(m)) end,
+  function(m) return ("shfl_idx(%s, ffs(%s) - 1, %s)"):format(integer(2), m, with(m)) end,
+}
+
+local together
+
+-- Names a mask of the lanes of m in which a condition holds, and the condition.
+local function named_part(m)
+  local c, lanes = new_name "holds", new_name "lanes"
+  put("local", c, "=", condition(2), "local", lanes, "= ballot(" .. c .. ",", with(m) .. ")")
+  return c, lanes
+end
+
+local joint = {
+  function(m) put(int(), "= (" .. pick(exchanges)(m) .. ") % 97") end,
+  function(m) put(int(), "= (" .. pick(exchanges)(m) .. ") % 97") end,
+  function(m) put(float(), "=", ("shfl_idx(%s, ffs(%s) - 1, %s)"):format(float(), m, with(m))) end,
+  function() assign() end,
+  function(m) put("sync_warp", with(m)) end,
+  function(m)
+    put "do"
+    local c, lanes = named_part(m)
+    put("if", c, "then")
+    together(lanes, random(2))
+    if chance(50) then
+      put("else local rest =", m, "& ~" .. lanes)
+      together("rest", random(2))
+    end
+    put "end end"
+  end,
+  function(m)
+    put("for", int(), "in", pick { "range(n - 3)", "range(1, 4)", "unroll(2)" }, "do")
+    together(m, random(2))
+    put "end"
+  end,
+  function(m) -- fewer lanes in each turn
+    local lanes, c = new_name "lanes", new_name "goes"
+    put("do local", lanes, "=", m, "repeat local", c, "=", condition(1), "and fuel > 0 fuel = fuel - 1")
+    put(lanes, "= ballot(" .. c .. ",", with(lanes) .. ") if", c, "then")
+    together(lanes, random(2))
+    put("end until not", c, "end")
+  end,
+}
+
+function together(m, n)
+  depth = depth + 1
+  for _ = 1, n do
+    joint[depth > 3 and random(4) or random(#joint)](m)
+    put " "
+  end
+  depth = depth - 1
+end
+
+-- All lanes that have not ended are together where no condition is around.
+local function lanes_together()
+  if depth > 0 or scope.kind then return assign() end
+  local c, lanes = new_name "holds", new_name "lanes"
+  put("do local", c, "=", condition(2), "local", lanes, "= ballot(" .. c .. ")")
+  put("if", c, "then")
+  together(lanes, random(4))
+  put("end", int(), "=", pick { "shfl_xor(%s, 0)", "popc(match_any(%s))" }:format(int()), "end")
+end
+
 function block(n)
   local before = scope
   depth = depth + 1
@@ -464,7 +557,7 @@ local function generate()
   put("local t, fuel = blockIdx.x * blockDim.x + threadIdx.x, 6\n")
   put("local a, b, c, d, e, u, v, w, p, q = x[t], t, 2, n, 0, y[t], 0.5, 1.0, t > 3, false\n")
   for _ = 1, random(3, 8) do
-    pick(statements)()
+    (chance(15) and lanes_together or pick(statements))()
     put "\n"
   end
   put("ints[t * 4 + 2] = (a + 3 * b + 5 * c + 7 * d + 11 * e) % 1009\n")
@@ -522,11 +615,122 @@ local environment = {
   where = function(c, x, y) if c then return x end return y end,
 }
 
+-- Lanes of a warp are coroutines. An operation of several lanes yields what it asks for; it is done when
+-- all lanes of its mask ask for the same.
+local function bits(lanes, f)
+  local r = 0
+  for lane in pairs(lanes) do r = f(lane) and r | 1 << lane or r end
+  return r
+end
+
+-- Combines the values of the lanes up to `last`, in their order.
+local function combined(asks, lanes, op, last)
+  local r
+  for lane = 0, last do
+    local v = lanes[lane] and asks[lane].value
+    if v then r = r and op(r, v) or r or v end
+  end
+  return r
+end
+
+local word_ops = {
+  add = function(a, b) return a + b end, min = math.min, max = math.max,
+  ["and"] = function(a, b) return a & b end, ["or"] = function(a, b) return a | b end,
+  xor = function(a, b) return a ~ b end,
+}
+
+local function equal_lanes(asks, lanes, lane)
+  return bits(lanes, function(l) return asks[l].value == asks[lane].value end)
+end
+
+-- What a lane gets, of what the lanes of its group ask for.
+local answers = {
+  ballot = function(asks, lanes) return bits(lanes, function(l) return asks[l].value end) end,
+  any = function(asks, lanes) return bits(lanes, function(l) return asks[l].value end) ~= 0 end,
+  all = function(asks, lanes) return bits(lanes, function(l) return not asks[l].value end) == 0 end,
+  match_any = equal_lanes,
+  match_all = function(asks, lanes, lane)
+    local all = bits(lanes, function() return true end)
+    local same = equal_lanes(asks, lanes, lane) == all
+    return same and all or 0, same
+  end,
+  warp_reduce = function(asks, lanes, lane)
+    return combined(asks, lanes, word_ops[asks[lane].by], BLOCK - 1)
+  end,
+  warp_scan = function(asks, lanes, lane) return combined(asks, lanes, word_ops[asks[lane].by], lane) end,
+  sync_warp = function() end,
+}
+for kind, source in pairs {
+  up = function(lane, by) return lane - by end, down = function(lane, by) return lane + by end,
+  xor = function(lane, by) return lane ~ by end, idx = function(_, by) return by end,
+} do
+  answers["shfl_" .. kind] = function(asks, lanes, lane)
+    local from = source(lane, asks[lane].by)
+    return asks[lanes[from] and from or lane].value
+  end
+end
+for name in pairs(answers) do
+  local has_by = name:find "shfl" or name == "warp_reduce" or name == "warp_scan"
+  environment[name] = function(value, by, options)
+    if not has_by then options = by end
+    if name == "sync_warp" then options = value end
+    return coroutine.yield { name = name, value = value, by = by, mask = options and options.mask }
+  end
+end
+environment.popc = function(v)
+  local n = 0
+  while v ~= 0 do v, n = v & v - 1, n + 1 end
+  return n
+end
+environment.ffs = function(v)
+  for i = 0, 31 do
+    if v >> i & 1 == 1 then return i + 1 end
+  end
+  return 0
+end
+
+-- The lanes that a lane's operation is for, as a set: nil if not all of them are there yet.
+local function group_of(asks, alive, lane)
+  local ask, lanes = asks[lane], {}
+  for l in pairs(alive) do
+    if not ask.mask or ask.mask >> l & 1 == 1 then
+      local other = asks[l]
+      if not other or other.name ~= ask.name or other.mask ~= ask.mask then return nil end
+      lanes[l] = true
+    end
+  end
+  return lanes
+end
+
+local function run_warp(first, start)
+  local threads, asks, alive, given = {}, {}, {}, {}
+  for lane = 0, BLOCK - 1 do threads[lane], alive[lane], given[lane] = coroutine.create(start), true, {} end
+  while next(alive) do
+    local moved = false
+    for lane = 0, BLOCK - 1 do
+      if given[lane] then
+        environment.threadIdx, environment.blockIdx = { x = lane }, { x = first // BLOCK }
+        local good, ask = coroutine.resume(threads[lane], table.unpack(given[lane]))
+        if not good then error(ask, 0) end
+        asks[lane], given[lane], moved = ask, nil, true
+        if not ask then alive[lane] = nil end
+      end
+    end
+    for lane in pairs(alive) do
+      local lanes = asks[lane] and group_of(asks, alive, lane)
+      for l in pairs(lanes or {}) do given[l] = { answers[asks[l].name](asks, lanes, l) } end
+      for l in pairs(lanes or {}) do asks[l] = nil end
+    end
+    if not moved then error "lanes wait for each other" end
+  end
+end
+
 local function run_plainly(text, x, y, m, ints, floats, n)
-  for t = 0, THREADS - 1 do
-    environment.threadIdx, environment.blockIdx = { x = t % BLOCK }, { x = t // BLOCK }
-    local f = load(text, "=program", "t", environment)()
-    f(proxy(x), proxy(y), proxy(m, 4), proxy(ints), proxy(floats), n)
+  for first = 0, THREADS - 1, BLOCK do
+    run_warp(first, function()
+      local f = load(text, "=program", "t", environment)()
+      f(proxy(x), proxy(y), proxy(m, 4), proxy(ints), proxy(floats), n)
+    end)
   end
 end
 
@@ -537,6 +741,7 @@ local refusals = {
   "change with it in the next turn", "which may be this one", "made by the kernel", "the kernel did not make",
   "has no value on some path", "right side of 'and'", "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under", "assigned by an inner function",
+  "is read in this loop before an inner function",
   "operations by here",
 }
 

@@ -21,7 +21,7 @@ enum { LANES = 32 };
 static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
   bool is_mask =
       lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
-  if (lua_gettop(L) >= n && is_mask) {
+  if (lua_gettop(L) >= n && !lua_istable(L, n) && is_mask) {
     diag_error(L,
                "%s: a mask of lanes is no first argument; write %s(%s) for the whole warp, or "
                "%s(%s, {mask = m})",

@@ -195,7 +195,8 @@ for distance = 0, 31, 3 do
         local from = source(kind, i, distance, widths[w])
         local is_there = masks[i] >> from & 1 == 1
         by[{ i, kind - 1, w - 1 }] = is_there and distance or kind == 4 and i or 0
-        want[#want + 1] = { i + 1, kind, w, masks[i] % 2 == 1 and (is_there and from or i) * 1.5 or 0 }
+        local value = masks[i] % 2 == 1 and (is_there and from or i) * 1.5 or 0
+        want[#want + 1] = { i + 1, kind, w, value }
         cases = cases + (is_there and from ~= i and masks[i] % 2 == 1 and 1 or 0)
       end
     end

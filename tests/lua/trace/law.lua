@@ -21,7 +21,8 @@ local steps = {
   end,
   function()
     local c = ("i < %d"):format(draw(N) + 1)
-    return ("local m = ballot(%s) if %s then w = shfl_idx(w, ffs(m) - 1, {mask = m}) end"):format(c, c)
+    local first = "shfl_idx(w, ffs(m) - 1, {mask = m})"
+    return ("local m = ballot(%s) if %s then w = %s end"):format(c, c, first)
   end,
   function() return ("v = v + cast(sync_threads_count(v > w + %d), f32)"):format(draw(3)) end,
   function() return ("s[i] = v sync() w = s[(i + %d) %% N] sync()"):format(draw(N)) end,
