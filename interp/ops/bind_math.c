@@ -49,7 +49,9 @@ static int call_pair(lua_State *L) {
 static void check_integer(lua_State *L, const CtIr *ir, CtVal v) {
   CtDtype type = (CtDtype)ct_inst(ir, v)->type;
   if (!ct_is_int(type)) {
-    diag_error(L, "mulhi: integers expected, got %s", ct_dtypes[type].name);
+    diag_error(
+        L, "mulhi: integers expected, got %s; write cast(x, i32), or bitcast(x, u32) for its bits",
+        ct_dtypes[type].name);
   }
 }
 

@@ -245,7 +245,7 @@ local ints = {
   infix("&", "and", "int"), infix("|", "or", "int"), infix("~", "xor", "int"),
   division("//", "div"), division("%%", "mod"), shift("(%s << %s)", "shl"),
   shift("(%s >> %s)", "shr"), shift("ashr(%s, %s)", "ashr"),
-  call_pair "min", call_pair "max",
+  call_pair "min", call_pair "max", call_pair "mulhi",
   unary("(-%s)", "neg"), unary("(~%s)", "not", "int"), unary("abs(%s)", "abs"),
   bits "popc", bits "clz", bits "ffs", bits "brev", choice, cast, cast, bitcast,
 }
@@ -256,6 +256,13 @@ local reals = {
   unary("floor(%s)", "floor", "float"), unary("ceil(%s)", "ceil", "float"),
   unary("sqrt(%s)", "sqrt", "float"), fma, choice, cast, cast,
 }
+
+-- Functions that both engines compute by a text of their own.
+for name in ("exp exp2 exp10 expm1 log log2 log10 log1p sin cos tanh sinh cosh asin acos atan erf erfc "
+  .. "cbrt rsqrt trunc round rint"):gmatch "%S+" do
+  reals[#reals + 1] = unary(name .. "(%s)", name, "float")
+end
+for name in ("hypot atan2 fmod copysign"):gmatch "%S+" do reals[#reals + 1] = call_pair(name) end
 
 -- A value of any type, or of one that is `kind`; n: how deep it may be.
 function M.any(n, kind)

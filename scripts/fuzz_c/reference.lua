@@ -1,5 +1,6 @@
 -- reference.lua: the other side of random kernels: C that says each operation outright, and programs made of
--- it, compiled many at a time by the system's cc. Nothing here comes of Cuttle's own emitter.
+-- it, compiled many at a time by the system's cc. Nothing here comes of Cuttle's own emitter; the
+-- functions of runtime/math, which test_math.c checks, are taken as they are.
 local M = {}
 
 M.prelude = [[
@@ -8,6 +9,7 @@ M.prelude = [[
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/math/math.h"
 typedef uint16_t half_t;
 
 static float of_f16(half_t h) {
@@ -73,6 +75,17 @@ SATURATE(uint64_t, u64, 0, UINT64_MAX, 18446744073709551616.0)
   static T shl_##S(T a, T b) { return b >= W ? 0 : a << b; } \
   static T shr_##S(T a, T b) { return b >= W ? 0 : a >> b; } \
   static T ashr_##S(T a, T b) { return shr_##S(a, b); }
+#define ONE(NAME, name) \
+  static float name##_f32(float a) { return ct_##name##_f32(a); } \
+  static double name##_f64(double a) { return ct_##name##_f64(a); }
+#define TWO(NAME, name) \
+  static float name##_f32(float a, float b) { return ct_##name##_f32(a, b); } \
+  static double name##_f64(double a, double b) { return ct_##name##_f64(a, b); }
+#include "runtime/math/math_names.def"
+static int32_t mulhi_i32(int32_t a, int32_t b) { return (int32_t)((int64_t)a * b >> 32); }
+static uint32_t mulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+static int64_t mulhi_i64(int64_t a, int64_t b) { return (int64_t)((__int128)a * b >> 64); }
+static uint64_t mulhi_u64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
 SIGNED(int32_t, uint32_t, i32, 32)
 SIGNED(int64_t, uint64_t, i64, 64)
 UNSIGNED(uint32_t, u32, 32)
@@ -90,6 +103,11 @@ UNSIGNED(uint64_t, u64, 64)
   static T floor_##S(T a) { return floor##F(a); } \
   static T ceil_##S(T a) { return ceil##F(a); } \
   static T sqrt_##S(T a) { return sqrt##F(a); } \
+  static T trunc_##S(T a) { return trunc##F(a); } \
+  static T round_##S(T a) { return round##F(a); } \
+  static T rint_##S(T a) { return rint##F(a); } \
+  static T fmod_##S(T a, T b) { return fmod##F(a, b); } \
+  static T copysign_##S(T a, T b) { return copysign##F(a, b); } \
   static T fma_##S(T a, T b, T c) { return fma##F(a, b, c); } \
   static T min_##S(T a, T b) { \
     if (a != a || b != b) return a != a ? b : a; \
@@ -139,7 +157,7 @@ function M.start(data, texts)
   end
   write_file(path .. ".c", table.concat { M.prelude, data, table.concat(texts), "int main(void) {\n",
     table.concat(calls), "return ferror(stdout) != 0 || fflush(stdout) != 0; }\n" })
-  local command = "CC -std=gnu11 -O0 -w -fwrapv -ffp-contract=off -o FILE.out FILE.c -lm && FILE.out"
+  local command = "CC -std=gnu11 -O0 -w -fwrapv -ffp-contract=off -I. -o FILE.out FILE.c -lm && FILE.out"
   local pipe = assert(io.popen((command:gsub("CC", cc):gsub("FILE", path))))
   return function()
     local out = pipe:read "a"
