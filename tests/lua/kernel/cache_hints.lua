@@ -27,17 +27,17 @@ local function moves(hint, T)
     copy(tile(cached(guard(x), hint), {3}, {i + 1}), tile(guard(cached(w, writes)), {3}, {i + 1}))
     if T.bits >= 32 then axpby(2, tile(xs, {4}, {i}), 1, tile(ys, {4}, {i})) end
     if i == 0 then fill(tile(zs, {4}, {1}), 7) end
-    local s = shared(T, 4 * N)
+    local s, other = shared(T, 4 * N), shared(T, 4 * N)
     copy(tile(xs, {4}, {i}), tile(s, {4}, {i}))
-    copy(tile(x, {4}, {i}), tile(s, {4}, {i}), {cache = hint})
+    copy(tile(x, {4}, {i}), tile(other, {4}, {i}), {cache = hint})
     sync_threads()
-    if i == 1 then zs[0] = s[4 * N - 1] end
+    if i == 1 then zs[0], zs[1] = s[4 * N - 1], other[4 * N - 2] end
   end){grid = 1, block = N}(x, y, z, w)
   local function number(v) return T == bool and (v ~= 0) or v end
   local sum = T.bits >= 32 and 3 or 1
   return equal(y, function(i) return number(sum * i) end)
     and equal(z, function(i)
-      return i == 0 and 4 * N - 1 or i >= 4 and i < 8 and 7 or i
+      return i < 2 and 4 * N - 1 - i or i >= 4 and i < 8 and 7 or i
     end)
     and equal(w, function(i) return i >= 3 and i < 3 * N + 3 and i < 4 * N - 3 and i or 0 end)
 end

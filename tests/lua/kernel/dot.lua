@@ -59,6 +59,7 @@ local function mixed(a, b, result)
   local A, B = made(a, row_major, {16, 64}), made(b, row_major, {16, 64})
   local C = zeros(result, {16, 16})
   product(16, 16, 32){grid = 1, block = 32}(A, B, C)
+  A, B, C = A:to"cpu", B:to"cpu", C:to"cpu"
   local worst = 0
   for m = 0, 15 do
     for n = 0, 15 do

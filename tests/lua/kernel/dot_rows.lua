@@ -3,7 +3,8 @@ local function made(dtype, shape)
   return dtype == i8 and rand(dtype, row_major(shape)) or randn(dtype, row_major(shape))
 end
 local function exact(A, B)  -- reference.matmul of f16 rounds to f16
-  local out = zeros(f64, {64, 64})
+  local out = zeros(f64, {64, 64}):to"cpu"
+  A, B = A:to"cpu", B:to"cpu"
   for i = 0, 63 do
     for j = 0, 63 do
       local sum = 0
@@ -28,6 +29,7 @@ local function rows(warps, op, fold)
   local A, B = rand(f16, row_major{64, 32}), rand(f16, row_major{64, 32})
   local C, R, ref = zeros(f32, {64, 64}), zeros(f32, 64), exact(A, B)
   k{grid = 1, block = 128}(A, B, C, R)
+  C, R = C:to"cpu", R:to"cpu"
   local worst = 0
   for i = 0, 63 do
     local v = ref[{i, 0}]
@@ -65,6 +67,7 @@ local A, B = rand(f16, row_major{64, 32}), rand(f16, row_major{64, 32})
 local V = rand(f16, row_major{64, 32})
 local O = zeros(f32, row_major{64, 32})
 k{grid = 1, block = 128}(A, B, V, O)
+V, O = V:to"cpu", O:to"cpu"
 local S, worst = exact(A, B), 0
 for i = 0, 63 do
   for j = 0, 31 do
@@ -98,6 +101,7 @@ local function any_rows(dtype, shape, threads, options, op, fold, tolerance)
   local A, B = made(dtype, {M, K}), made(dtype, {N, K})
   local C, R, F = zeros(f64, {M, N}), zeros(f64, M), zeros(f64, M)
   k{grid = 1, block = threads}(A, B, C, R, F)
+  A, B, C, R, F = A:to"cpu", B:to"cpu", C:to"cpu", R:to"cpu", F:to"cpu"
   local worst = 0
   for m = 0, M - 1 do
     local row, v = {}, nil
