@@ -312,8 +312,8 @@ const char *ct_emit_put_maps(CtEmit *e, const char *sep);
    access. */
 const char *ct_emit_loader(CtEmit *e, const CtBuf *buf);
 const char *ct_emit_storer(CtEmit *e, const CtBuf *buf);
-/* The function that makes the policy for cp.async, or NULL. */
-const char *ct_emit_policy(CtEmit *e, const CtBuf *buf);
+/* The function that makes the policy for asynchronous copies, or NULL. */
+const char *ct_emit_policy(CtEmit *e, CtCacheHint cache);
 /* The element at a place of a buffer, with that hint. */
 void ct_emit_load(CtEmit *e, uint32_t buf, CtVal place);
 void ct_emit_store(CtEmit *e, CtLoc loc, uint32_t buf, CtVal place, CtVal value);

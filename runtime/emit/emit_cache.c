@@ -69,8 +69,8 @@ const char *ct_emit_storer(CtEmit *e, const CtBuf *buf) {
   return name_of(e, has_l2(e, hint) ? hint->store_80 : hint->store);
 }
 
-const char *ct_emit_policy(CtEmit *e, const CtBuf *buf) {
-  const Hint *hint = &hints[buf->cache];
+const char *ct_emit_policy(CtEmit *e, CtCacheHint cache) {
+  const Hint *hint = &hints[cache];
   return has_l2(e, hint) ? ct_emit_help(e, hint->policy) : NULL;
 }
 

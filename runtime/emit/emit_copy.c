@@ -19,7 +19,7 @@ static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
   bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
-  const char *policy = ct_emit_policy(e, each->op[CT_EACH_SRC].buf);
+  const char *policy = ct_emit_policy(e, each->op[CT_EACH_SRC].buf->cache);
   CtHelper async =
       (atom != NULL ? atom_asyncs : plain_asyncs)[i][(when != NULL) + 2 * (policy != NULL)];
   ct_text_printf(&e->body, "%s(", ct_emit_help(e, async));

@@ -9,12 +9,12 @@
 #include "runtime/ir/ir_tma.h"
 
 /* The names of an instruction, in the text and in PTX. */
-static void name_function(const CtTma *tma, bool is_load, int n, char out[64]) {
-  const char *kind = tma->mask != 0 ? "_multicast" : "";
+static void name_function(const CtTma *tma, bool is_load, int n, bool has_hint, char out[64]) {
+  const char *kind = tma->mask != 0 ? "_multicast" : "", *hint = has_hint ? "_hint" : "";
   if (!is_load && tma->reduce != CT_TMA_NONE) {
-    snprintf(out, 64, "tma_reduce_%s_%dd", ct_tma_reductions[tma->reduce], n);
+    snprintf(out, 64, "tma_reduce_%s%s_%dd", ct_tma_reductions[tma->reduce], hint, n);
   } else {
-    snprintf(out, 64, "tma_%s%s_%dd", is_load ? "load" : "store", kind, n);
+    snprintf(out, 64, "tma_%s%s%s_%dd", is_load ? "load" : "store", kind, hint, n);
   }
 }
 
@@ -42,41 +42,60 @@ static void put_slots(CtText *t, int first, int n) { /* {%2, %3} */
 
 #define ADDRESS(name) "\"r\"((unsigned)__cvta_generic_to_shared(" name "))"
 
-static void write_load(CtText *t, const char *name, int n, bool is_multicast) {
-  ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
-  put_numbers(t, "int c", n);
-  ct_text_printf(t, ", const void* bar,\n    const void* box%s) {\n",
-                 is_multicast ? ", int blocks" : "");
-  ct_text_printf(t,
-                 "  asm volatile(\"cp.async.bulk.tensor.%dd.shared::cluster.global.tile\"\n"
-                 "               \".mbarrier::complete_tx::bytes%s [%%0], [%%1, ",
-                 n, is_multicast ? ".multicast::cluster" : "");
-  put_slots(t, 3, n);
-  ct_text_printf(
-      t, "], [%%2]%s;\"\n               :: " ADDRESS("box") ", \"l\"(&map), " ADDRESS("bar"),
-      is_multicast ? (char[]){',', ' ', '%', (char)('0' + 3 + n), '\0'} : "");
-  put_coordinates(t, n);
-  ct_text_printf(t, "%s : \"memory\");\n}\n", is_multicast ? ", \"h\"((short)blocks)" : "");
+/* The operand of a policy of L2 is number `slot`. */
+static void put_policy_slot(CtText *t, bool has_hint, int slot) {
+  if (has_hint) {
+    ct_text_printf(t, ", %%%d", slot);
+  }
 }
 
-static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce) {
+static const char *policy_parameter(bool has_hint) {
+  return has_hint ? ", unsigned long long policy" : "";
+}
+static const char *policy_operand(bool has_hint) { return has_hint ? ", \"l\"(policy)" : ""; }
+static const char *policy_suffix(bool has_hint) { return has_hint ? ".L2::cache_hint" : ""; }
+
+static void write_load(CtText *t, const char *name, int n, bool is_multicast, bool has_hint) {
   ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
   put_numbers(t, "int c", n);
-  ct_text_puts(t, ", const void* box) {\n");
+  ct_text_printf(t, ", const void* bar,\n    const void* box%s%s) {\n",
+                 is_multicast ? ", int blocks" : "", policy_parameter(has_hint));
+  ct_text_printf(t,
+                 "  asm volatile(\"cp.async.bulk.tensor.%dd.shared::cluster.global.tile\"\n"
+                 "               \".mbarrier::complete_tx::bytes%s%s [%%0], [%%1, ",
+                 n, is_multicast ? ".multicast::cluster" : "", policy_suffix(has_hint));
+  put_slots(t, 3, n);
+  ct_text_puts(t, "], [%2]");
+  if (is_multicast) {
+    ct_text_printf(t, ", %%%d", 3 + n);
+  }
+  put_policy_slot(t, has_hint, 3 + n + is_multicast);
+  ct_text_puts(t, ";\"\n               :: " ADDRESS("box") ", \"l\"(&map), " ADDRESS("bar"));
+  put_coordinates(t, n);
+  ct_text_printf(t, "%s%s : \"memory\");\n}\n", is_multicast ? ", \"h\"((short)blocks)" : "",
+                 policy_operand(has_hint));
+}
+
+static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce, bool has_hint) {
+  ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
+  put_numbers(t, "int c", n);
+  ct_text_printf(t, ", const void* box%s) {\n", policy_parameter(has_hint));
   if (reduce == CT_TMA_NONE) {
     ct_text_printf(
-        t, "  asm volatile(\"cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group [%%0, ",
-        n);
+        t, "  asm volatile(\"cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group%s [%%0, ",
+        n, policy_suffix(has_hint));
   } else {
-    ct_text_printf(
-        t,
-        "  asm volatile(\"cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.tile.bulk_group [%%0, ",
-        n, ct_tma_reductions[reduce]);
+    ct_text_printf(t,
+                   "  asm volatile(\"cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.tile."
+                   "bulk_group%s [%%0, ",
+                   n, ct_tma_reductions[reduce], policy_suffix(has_hint));
   }
   put_slots(t, 2, n);
-  ct_text_puts(t, "], [%1];\"\n               :: \"l\"(&map), " ADDRESS("box"));
+  ct_text_puts(t, "], [%1]");
+  put_policy_slot(t, has_hint, 2 + n);
+  ct_text_puts(t, ";\"\n               :: \"l\"(&map), " ADDRESS("box"));
   put_coordinates(t, n);
-  ct_text_puts(t, " : \"memory\");\n}\n");
+  ct_text_printf(t, "%s : \"memory\");\n}\n", policy_operand(has_hint));
 }
 
 void ct_emit_tma(CtEmit *e, CtVal v) {
@@ -84,13 +103,14 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
   const CtTma *tma = inst->u.tma;
   const CtTmaMap *map = &e->ir->maps[tma->map];
   bool is_load = inst->op == CT_OP_TMA_LOAD;
+  const char *policy = ct_emit_policy(e, tma->cache);
   char name[64];
-  name_function(tma, is_load, map->n, name);
+  name_function(tma, is_load, map->n, policy != NULL, name);
   if (ct_emit_is_new_function(e, name)) {
     if (is_load) {
-      write_load(&e->functions, name, map->n, tma->mask != 0);
+      write_load(&e->functions, name, map->n, tma->mask != 0, policy != NULL);
     } else {
-      write_store(&e->functions, name, map->n, tma->reduce);
+      write_store(&e->functions, name, map->n, tma->reduce, policy != NULL);
     }
   }
   ct_emit_begin(e, inst->loc);
@@ -106,6 +126,9 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
   ct_emit_put(e, is_first ? ", %s" : ", %s + %m", e->buf_names[tma->buf], tma->offset);
   if (tma->mask != 0) {
     ct_emit_put(e, ", %c", tma->mask);
+  }
+  if (policy != NULL) {
+    ct_text_printf(&e->body, ", %s()", policy);
   }
   ct_text_puts(&e->body, ");");
   ct_emit_end(e);

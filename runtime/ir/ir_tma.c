@@ -83,11 +83,18 @@ static uint32_t add_map(CtIr *ir, const CtTmaMap *map) {
   return (uint32_t)ir->n_maps++;
 }
 
+/* A tensor with a hint has the map of the tensor without. */
+static uint32_t map_buf(const CtIr *ir, uint32_t buf) {
+  uint32_t memory = ct_ir_memory(ir, buf);
+  bool is_same = ir->bufs[memory].dtype == ir->bufs[buf].dtype;
+  return is_same ? memory : buf;
+}
+
 static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
   CtIr *ir = d->ir;
   const CtView *v = &d->source->view;
   CtTmaMap map = {.name = ir->bufs[v->buf].name,
-                  .buf = v->buf,
+                  .buf = map_buf(ir, v->buf),
                   .offset = val_of(ir, v->offset),
                   .dtype = ir->bufs[v->buf].dtype,
                   .swizzle = (uint8_t)d->swizzle,
@@ -174,6 +181,7 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
                .slot = d->call->slot,
                .mask = d->call->mask,
                .reduce = d->call->reduce,
+               .cache = ir->bufs[d->source->view.buf].cache,
                .boxes = d->boxes};
   bool fits = true;
   for (int i = 0; i < d->n_dims; i++) {

@@ -67,7 +67,8 @@ typedef struct CtTma {
   CtVal slot;
   CtVal mask; /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
   CtTmaReduce reduce;
-  CtTmaBoxes boxes; /* of its call */
+  CtCacheHint cache; /* of the tensor */
+  CtTmaBoxes boxes;  /* of its call */
 } CtTma;
 
 /* The tensor that a tensor of coordinates (tma_tensor) is of. */

@@ -54,6 +54,39 @@ for _, text in ipairs {
   if lacks(text) then print("lacks", text, out) break end
 end
 print(out:match "everything:.*" or "compiled") -- expect: compiled
+
+-- Hints for caches: those that L2 has a policy for.
+write [[
+kernel("hinted", function(A, C)
+  local s, full = shared(A.dtype, row_major{16, 64}), mbarrier(1, 1)
+  local first = tile(tma_tensor(cached(A, "evict_first")), {16, 64}, {0, 0})
+  local last = tile(tma_tensor(cached(C, "evict_last")), {16, 64}, {0, 0})
+  local plain = tile(tma_tensor(cached(A, "streaming")), {16, 64}, {0, 0})
+  sync_threads()
+  if threadIdx.x == 0 then
+    full:arrive_expect_tx(3 * size(s) * 2)
+    tma_load(first, s, full)
+    tma_load(plain, s, full)
+    tma_load(first, s, full, {multicast = 1})
+    full:wait(0)
+    fence_proxy_async()
+    tma_store(s, last)
+    tma_store(s, last, {reduce = "add"})
+    tma_store_commit()
+    tma_store_wait(0)
+  end
+end){grid = 1, block = 32}(ones(bf16, row_major{16, 64}), zeros(bf16, row_major{16, 64}))
+]]
+out = run "--sm=90a --compile"
+for _, text in ipairs {
+  "tma_load_hint_2d(A_map, 0, 0, &full[0], s, policy_evict_first());",
+  "tma_load_2d(A_map, 0, 0, &full[0], s);",
+  "tma_load_multicast_hint_2d(A_map, 0, 0, &full[0], s, 1, policy_evict_first());",
+  "tma_store_hint_2d(C_map, 0, 0, s, policy_evict_last());",
+  "tma_reduce_add_hint_2d(C_map, 0, 0, s, policy_evict_last());" } do
+  if lacks(text) then print("lacks", text, out) break end
+end
+print(out:match "hinted:.*" or "compiled") -- expect: compiled
 write "kernel('k', function(x) x[0] = 1; tma_store_wait() end){grid = 1, block = 1}(zeros(f32, 1))"
 print((run("--sm=80"):match ": (.-)\n"))
 -- expect: tma_store_wait: it needs sm_90, but the kernel is compiled for sm_80; the CPU engine runs it
