@@ -17,6 +17,7 @@ return {
       "launch.h LAUNCH_MAX_ARGS", "launch.h LAUNCH_MAX_SLOTS", "rewrite_scope.c MAX_GOTOS",
       "state.h STATE_MAX_DEVICES",
     },
+    ["tests/fails/launch.cases"] = { "launch_config.c MAX_TURNS" },
     ["tests/fails/flow.cases"] = {
       "front_state.h FRONT_MAX_DEPTH", "front_state.h FRONT_MAX_TURNS",
     },
@@ -45,6 +46,7 @@ return {
       "simt_fail.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_tile.c MAX_PLANNED",
       "front_owner.c MAX_NAMES", "emit_name.c MAX_NAME", "emit_cuda.h CT_EMIT_NAME_MAX",
     },
+    ["tests/lua/kernel/bounded_unroll.lua"] = { "front_state.h FRONT_MAX_UNROLL" },
     ["tests/lua/cpu/wide_grid.lua"] = { "simt_order.c MAX_BLOCKS" },
     ["tests/lua/program/limits.lua"] = { "simt_message.c MAX_BYTES" },
     ["tests/lua/kernel/many_specialisations.lua"] = { "launch.h LAUNCH_MAX_SPECS" },

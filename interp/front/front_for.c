@@ -327,6 +327,13 @@ static bool is_static_range(lua_State *L, const Front *f, CtDtype *type) {
   return true;
 }
 
+/* Does a static numeric for have too many turns to be unrolled without being asked? */
+static bool has_many_turns(const Front *f, const Frame *frame) {
+  uint64_t most = f->ir != NULL && f->ir->max_unroll > 0 ? (uint64_t)f->ir->max_unroll
+                                                         : (uint64_t)FRONT_MAX_UNROLL;
+  return f->ir != NULL && !frame->is_done && frame->left >= most;
+}
+
 static int rt_range(lua_State *L) { /* name, a, b, s */
   Front *f = front_up(L);
   lua_settop(L, 4);
@@ -346,9 +353,14 @@ static int rt_range(lua_State *L) { /* name, a, b, s */
   if (!lua_isnoneornil(L, 4)) {
     check_for_number(L, 4, "step");
   }
-  front_note(L, f, "for", false);
   bool integers = lua_isinteger(L, 2) && (lua_isnoneornil(L, 4) || lua_isinteger(L, 4));
   (integers ? prepare_integers : prepare_floats)(L, frame);
+  if (integers && has_many_turns(f, frame)) {
+    frame->kept = lua_tostring(L, 1);
+    begin_for(L, f, frame, frame->kept, 2, true, 0);
+    return front_return_loop(L, for_next, -1);
+  }
+  front_note(L, f, "for", false);
   return front_return_loop(L, range_next, -1);
 }
 

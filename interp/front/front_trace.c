@@ -41,6 +41,46 @@ static size_t find_position(const char *msg, long *line) {
   return 0;
 }
 
+/* The innermost loop that is not unrolled although its bounds are known; NULL: there is none. */
+static const Frame *kept_loop(const Front *f) {
+  for (const Co *co = f->cur; co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      if (frame->kind == FRAME_LOOP && frame->kept != NULL) {
+        return frame;
+      }
+    }
+  }
+  return NULL;
+}
+
+/* Is the message at the top about what only a run-time value or condition cannot do? */
+static bool is_about_run_time(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  return strstr(msg, "run-time") != NULL || strstr(msg, " is int but is given ") != NULL ||
+         strstr(msg, "of two integers") != NULL;
+}
+
+/* Goes on with what the message at the top says: a loop may be the reason that the script does not see. */
+static void explain_kept_loop(lua_State *L, const Front *f) {
+  const Frame *loop = kept_loop(f);
+  if (loop == NULL || !is_about_run_time(L)) {
+    return;
+  }
+  int64_t last = (int64_t)((uint64_t)loop->i + (uint64_t)loop->step * loop->left);
+  lua_pushfstring(
+      L,
+      "\nThe loop over '%s' has %I turns, so it is not unrolled, and '%s' is a run-time value. If "
+      "it must be unrolled, write 'for %s in unroll(%I, %I",
+      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i,
+      (LUAI_UACINT)(last + (loop->step > 0 ? 1 : -1)));
+  if (loop->step != 1) {
+    lua_pushfstring(L, ", %I", (LUAI_UACINT)loop->step);
+    lua_concat(L, 2);
+  }
+  lua_pushliteral(L, ")'");
+  lua_concat(L, 3);
+}
+
 /* Handler of a trace's errors: the script's line before a message without one, while the stack still
    tells it. */
 static int locate_error(lua_State *L) {
@@ -50,6 +90,7 @@ static int locate_error(lua_State *L) {
   diag_push_message(L, 1);
   f->n_trusted--;
   front_explain(L);
+  explain_kept_loop(L, f);
   if (find_position(lua_tostring(L, -1), &line) == 0) {
     diag_push_where(L);
     lua_insert(L, -2);

@@ -117,6 +117,7 @@ struct CuttleKernel {
   bool is_vararg;
   bool static_shapes, contract;
   int min_blocks;    /* per multiprocessor; 0: not said */
+  int max_unroll;    /* turns of a loop that is unrolled unasked; 0: not said */
   char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
   Spec *specs;       /* the one used last comes first */
   int n_specs;

@@ -15,9 +15,12 @@ typedef struct Options {
   const char *whose;
 } Options;
 
-static const Options of_kernels = {{"static_shapes", "contract", "min_blocks", "nvrtc_options"},
-                                   "static_shapes, contract, min_blocks or nvrtc_options",
-                                   "one of kernel(name, fn, {...})"};
+enum { MAX_TURNS = 20000 }; /* as many as a loop that is unrolled has at most */
+
+static const Options of_kernels = {
+    {"static_shapes", "contract", "min_blocks", "max_unroll", "nvrtc_options"},
+    "static_shapes, contract, min_blocks, max_unroll or nvrtc_options",
+    "one of kernel(name, fn, {...})"};
 static const Options of_launches = {
     {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"},
     "grid, block, cluster, smem, stream, pdl, cooperative or check",
@@ -125,6 +128,10 @@ void kernel_read_options(lua_State *L, Kernel *k, int table) {
   k->contract = lua_getfield(L, table, "contract") == LUA_TNIL || lua_toboolean(L, -1) != 0;
   lua_pop(L, 2);
   k->min_blocks = read_min_blocks(L, table);
+  if (lua_getfield(L, table, "max_unroll") != LUA_TNIL) {
+    k->max_unroll = bind_to_option(L, -1, 1, MAX_TURNS, "kernel", "max_unroll");
+  }
+  lua_pop(L, 1);
   read_nvrtc_options(L, k, table);
 }
 

@@ -157,6 +157,7 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->name = k->name;
   ir->contract = k->contract;
   ir->min_blocks = k->min_blocks;
+  ir->max_unroll = k->max_unroll;
   ir->wants_notes = wants_notes;
   ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
   ir->may_overlap = args->overlap;

@@ -13,6 +13,9 @@
 #include "value.h"
 
 enum { FRONT_MAX_NIL_VARS = 1024, FRONT_MAX_DEPTH = 150, FRONT_MAX_TURNS = 20000 };
+/* A numeric for with known bounds and more turns than this stays a loop, unless the kernel's option
+   max_unroll says another number. */
+enum { FRONT_MAX_UNROLL = 64 };
 enum { FRONT_MAX_OPS = 1 << 18 }; /* more than any compiler takes in minutes */
 
 /* Which variables that began as nil have a value on every path to here; bit per variable. */
@@ -73,6 +76,8 @@ typedef struct Frame {
   CtDtype type; /* of the index of a static numeric for; CT_VOID: a Lua number */
   int64_t i, step;
   uint64_t left; /* turns left of a static numeric for */
+  const char
+      *kept; /* the name of its variable if it has too many turns to be unrolled; else NULL */
   double fi, flimit, fstep;
   /* FUNC */
   bool is_kernel;

@@ -440,6 +440,7 @@ typedef struct CtIr {
   int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
   int min_blocks; /* that must fit on a multiprocessor; 0: the script does not say */
   uint32_t smem_buf;    /* the buffer that has them, or 0 */
+  int64_t max_unroll;   /* turns of a loop that tracing unrolls without being asked; 0: not said */
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */

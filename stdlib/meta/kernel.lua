@@ -32,7 +32,9 @@ local Kernel = {}
 ---
 --- Options: `static_shapes` makes extents and strides constants. `contract = false` keeps the two
 --- roundings of `a*b + c`. `min_blocks` is how many blocks must fit on a multiprocessor; it limits
---- the registers of a thread, like __launch_bounds__. `nvrtc_options` is a list of texts.
+--- the registers of a thread, like __launch_bounds__. `max_unroll`, 64 if it is not given, is the
+--- most turns of a `for` with known bounds that is unrolled while tracing. `nvrtc_options` is a list
+--- of texts.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -400,7 +402,7 @@ function fragment_like(t, dtype) end
 --- A loop of the kernel: `for i in range(start, stop, step)`.
 --- It ends before stop. A single bound is stop, and start is 0. With `{unroll = n}` as last
 --- argument, the compiler unrolls n iterations. A plain `for` over run-time bounds is also a loop
---- of the kernel; over static bounds it is unrolled while tracing.
+--- of the kernel; over static bounds it is unrolled while tracing if it has at most 64 turns.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0
