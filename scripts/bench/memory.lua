@@ -8,7 +8,7 @@ local select_modes, composition, swizzle = ct.select, ct.composition, ct.swizzle
 local copy, clear, size, range = ct.copy, ct.clear, ct.size, ct.range
 local reduce, transform, block_reduce = ct.reduce, ct.transform, ct.block_reduce
 local shared, sync_threads, fence, atomic_add = ct.shared, ct.sync_threads, ct.fence, ct.atomic_add
-local exp, rsqrt, f32 = ct.exp, ct.rsqrt, ct.f32
+local exp, rsqrt, f32 = ct.fast.exp, ct.rsqrt, ct.f32
 local _ = ct._
 local M = {}
 

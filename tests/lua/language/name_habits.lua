@@ -15,7 +15,7 @@ prompt "pow(x, 2)"       -- expect: (global 'pow'); write x ^ y
 prompt "clamp(x, 0, 1)"  -- expect: (global 'clamp'); write max(lo, min(x, hi))
 prompt "tan(x)"          -- expect: (global 'tan'); write sin(x) / cos(x)
 prompt "math.square(2)"  -- expect: (field 'square'); write x * x
-prompt "rcp(x)"          -- expect: (global 'rcp'); write 1.0 / x
+prompt "rcp(x)"          -- expect: (global 'rcp'); write fast.rcp(x), or 1.0 / x for the exact result
 prompt "sum(x)" -- expect: (global 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 prompt "zeros(f32, 4):sum()" -- expect: (method 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 prompt "make_shape(4)"   -- expect: (global 'make_shape'); a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"
@@ -38,7 +38,8 @@ prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a num
 prompt "zeros(f32, 4):max()" -- expect: (method 'max'); write reduce(x, "max")
 prompt "zeros(f32, 4):cuda()" -- expect: (method 'cuda'); write x:to"cuda"
 prompt "L[[(4,8)]]:stride()"  -- expect: attempt to call a tuple value (method 'stride'); it is a field: write .stride
-prompt "__expf(x)"       -- expect: (global '__expf'); exp is for all types: write exp(x)
+prompt "__expf(x)"       -- expect: (global '__expf'); write fast.exp(x)
+prompt "__mulhi(a, b)"   -- expect: (global '__mulhi'); write mulhi(x, y)
 prompt "cp_async_wait_all()" -- expect: (global 'cp_async_wait_all'); write cp_async_wait(n)
 prompt "wmma.mma_sync(a, b)" -- expect: attempt to index a nil value (global 'wmma'); write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)
 prompt "fmaxf(x, y)"     -- expect: (global 'fmaxf'); write max(a, b)
