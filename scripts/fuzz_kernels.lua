@@ -739,7 +739,8 @@ end
 -- What a kernel cannot express, by words of its message.
 local refusals = {
   "change with it in the next turn", "which may be this one", "made by the kernel", "the kernel did not make",
-  "has no value on some path", "right side of 'and'", "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
+  "has no value on some path", "right side of 'and'", "locals without a first value",
+  "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under", "assigned by an inner function",
   "is read in this loop before an inner function",
   "operations by here",

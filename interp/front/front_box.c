@@ -180,6 +180,7 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   value = lua_absindex(L, value);
   Box *box = lua_touserdata(L, idx);
   check_own(L, box, idx);
+  front_check_missing(L, value);
   if (half_test(L, value) != NULL) {
     diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }

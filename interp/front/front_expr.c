@@ -88,6 +88,8 @@ static int equal(lua_State *L, CtOp op, const char *text) {
     value_pair(L, 1, 2, text, &x, &y);
     value_push(L, ct_ir_binary(f->ir, op, x, y));
   } else {
+    front_check_missing(L, 1);
+    front_check_missing(L, 2);
     bool same = !runtime && compare(L, 1, 2, LUA_OPEQ);
     lua_pushboolean(L, op == CT_OP_EQ ? same : !same);
   }

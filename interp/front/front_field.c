@@ -227,11 +227,8 @@ static void need_box(lua_State *L, Front *f, int t, int key, int old, Since sinc
   if (since.op == 0) {
     fail_place(L, t, name);
   }
-  if (is_record || since.loop != NULL) {
+  if (is_record || since.loop != NULL) { /* what is recorded from here on is for learning only */
     front_learn(L, f, since.place, t, key, name, !lua_isnil(L, old), LEARNT_VALUE);
-  }
-  if (is_record) {
-    diag_error(L, "'%s' is given another table under a run-time condition", name);
   }
   lua_pushvalue(L, old);
   begin_field(L, f, t, key, name, since.op);

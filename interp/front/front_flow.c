@@ -15,6 +15,7 @@ int front_truth(lua_State *L, int idx, const char *what, CtVal *c) {
                       what);
   }
   if (!value_test(L, idx, c)) {
+    front_check_missing(L, idx);
     return lua_toboolean(L, idx);
   }
   CtDtype type = (CtDtype)ct_inst(front_ir(L), *c)->type;

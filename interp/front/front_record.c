@@ -188,10 +188,6 @@ static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
     lua_replace(L, value + 1);
     if (shape->has_values) {
       box_begin(L, f, value + 1, value, shape->op);
-    } else if (!root->is_result) {
-      lua_pushnil(L);
-      box_begin(L, f, value + 1, value + 2, 0);
-      lua_pop(L, 1);
     }
     lua_replace(L, value);
   } else if (record_is(L, f, value)) {

@@ -173,11 +173,7 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   f->ir = NULL;
   f->serial = 0;
   if (f->again && status == CT_OK) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "the fields of tables that change in this kernel did not settle after %d traces; "
-        "use locals for some",
-        f->n_traces);
+    return ct_fail(err, CT_EINVAL, "this kernel is to be traced again");
   }
   return status == CT_OK ? ct_ir_finish(ir, err) : status;
 }

@@ -16,7 +16,7 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
 /* Before the traces of one kernel and key; whether the trace that has ended, and failed, is to be repeated with a
    new *ir: it has learnt of variables that must begin earlier. */
 void front_begin_learning(lua_State *L);
-bool front_goes_again(lua_State *L);
+bool front_goes_again(lua_State *L, CtErr *err); /* *err: why not, if it wanted to */
 
 /* +1 before a call of a function of ours that works on the trace without being converted, such as
    show; -1 after it. An error that a script catches puts it back. */

@@ -185,6 +185,6 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   front_begin_learning(L);
   do {
     spec = trace_once(L, kernel, config, args, target, wants_notes, err);
-  } while (spec == NULL && front_goes_again(L));
+  } while (spec == NULL && front_goes_again(L, err));
   return spec;
 }
