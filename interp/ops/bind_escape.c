@@ -124,10 +124,9 @@ static void to_element(Code *c, const char *name) {
   lua_State *L = c->L;
   CtCx cx = bind_enter(L);
   lua_rawgeti(L, -1, 1);
-  const Tensor *t = tensor_check_live(L, -1, c->op);
-  tensor_check_memory(L, -1, c->op);
   lua_rawgeti(L, -2, 2);
-  if (lua_isnil(L, -1)) {
+  const Tensor *t = tensor_test(L, -2);
+  if (t == NULL || lua_isnil(L, -1)) {
     diag_error(L, "%s: operand '%s' is a table; the address of an element is {tensor, coordinate}",
                c->op, name);
   }
@@ -172,6 +171,14 @@ static void take_tensor(Code *c, const char *name) {
   }
   diag_try(L, ct_ir_offset(c->ir, v, zero, &offset, diag_err(L)));
   c->places[c->is.n_places++] = (CtTextPlace){name, v.buf, ct_ir_place(c->ir, v.buf, offset)};
+}
+
+/* The mbarrier on top of the stack. */
+static void take_mbarrier(Code *c, const char *name) {
+  uint32_t buf;
+  CtVal slot;
+  bind_to_mbarrier(c->L, -1, c->op, &buf, &slot);
+  c->places[c->is.n_places++] = (CtTextPlace){name, buf, slot};
 }
 
 /* }====== Values and results ====== */
@@ -232,6 +239,8 @@ static void take_operand(Code *c, const char *name) {
     lua_pop(L, 1);
   } else if (tensor_test(L, -1) != NULL) {
     take_tensor(c, name);
+  } else if (bind_is_mbarrier(L, -1)) {
+    take_mbarrier(c, name);
   } else {
     take_value(c, name);
   }

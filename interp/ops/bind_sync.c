@@ -123,6 +123,10 @@ static int mbarrier_index(lua_State *L) { /* upvalue 1: methods */
   return 1;
 }
 
+bool bind_is_mbarrier(lua_State *L, int idx) {
+  return luaL_testudata(L, idx, MBARRIER_TYPE) != NULL;
+}
+
 void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot) {
   const Mbarrier *m = luaL_testudata(L, idx, MBARRIER_TYPE);
   if (m == NULL) {
