@@ -20,7 +20,7 @@ static __device__ __forceinline__ float ct_exp_core_f32(float x, int* n) {
   p = fmaf(r, p, 0x1.555858p-5f);
   p = fmaf(r, p, 0x1.55548cp-3f);
   p = fmaf(r, p, 0x1.fffffcp-2f);
-  *n = (int)((unsigned)__float_as_int(k) - 0x4b400000u);
+  *n = (int)(short)__float_as_int(k);
   return fmaf(r * r, p, r);
 }
 static __device__ __forceinline__ float ct_exp_f32(float x) {
@@ -41,7 +41,7 @@ static __device__ __forceinline__ float ct_exp2_f32(float x) {
   p = fmaf(r, p, 0x1.c6b06ep-5f);
   p = fmaf(r, p, 0x1.ebfbep-3f);
   p = fmaf(r, p, 0x1.62e43p-1f);
-  return ct_scale_f32(fmaf(r, p, 1.0f), (int)((unsigned)__float_as_int(k) - 0x4b400000u));
+  return ct_scale_f32(fmaf(r, p, 1.0f), (int)(short)__float_as_int(k));
 }
 static __device__ __forceinline__ float ct_expm1_f32(float x) {
   int n;
@@ -126,7 +126,8 @@ static __device__ __forceinline__ float ct_angle_far_f32(float x, int* q, float*
   const unsigned hi = (unsigned)(ab << s >> 32);
   const unsigned mid = (unsigned)(bc << s >> 32);
   const unsigned lo = (unsigned)(cd << s >> 32);
-  const unsigned long long low_part = (unsigned long long)m * mid + ((unsigned long long)m * lo >> 32);
+  const unsigned long long carried = (unsigned long long)m * lo >> 32;
+  const unsigned long long low_part = (unsigned long long)m * mid + carried;
   const unsigned long long p = ((unsigned long long)(m * hi) << 32) + low_part;
   const unsigned long long quarter = (p + 0x2000000000000000ull) >> 62;
   const long long rest = (long long)(p - (quarter << 62));
@@ -175,7 +176,7 @@ static __device__ __forceinline__ float ct_cos_f32(float x) {
   float low;
   const float r = ct_angle_f32(x, &q, &low);
   const float y = (q & 1) != 0 ? ct_sin_core_f32(r, low) : ct_cos_core_f32(r, low);
-  return ((q + 1) & 2) != 0 ? -y : y;
+  return (((unsigned)q + 1u) & 2u) != 0 ? -y : y;
 }
 static __device__ __forceinline__ float ct_tanh_f32(float x) {
   const float a = fabsf(x);
@@ -349,7 +350,7 @@ static __device__ __forceinline__ float ct_pow_f32(float x, float y) {
   p = fmaf(r, p, 0x1.c6b06ep-5f);
   p = fmaf(r, p, 0x1.ebfbep-3f);
   p = fmaf(r, p, 0x1.62e43p-1f);
-  p = ct_scale_f32(fmaf(r, p, 1.0f), (int)((unsigned)__float_as_int(k) - 0x4b400000u));
+  p = ct_scale_f32(fmaf(r, p, 1.0f), (int)(short)__float_as_int(k));
   const bool is_whole = truncf(y) == y;
   const bool is_odd = is_whole && truncf(0.5f * y) != 0.5f * y;
   const float size = x != x || y != y ? x + y : a == 1.0f ? 1.0f : p;
@@ -362,8 +363,8 @@ static __device__ __forceinline__ float ct_rsqrt_f32(float x) {
 }
 static __device__ __forceinline__ double ct_scale_f64(double p, int n) {
   const int half = n >> 1;
-  const double a = __longlong_as_double((long long)(half + 1023) << 52);
-  const double b = __longlong_as_double((long long)(n - half + 1023) << 52);
+  const double a = __longlong_as_double((long long)((unsigned long long)(half + 1023) << 52));
+  const double b = __longlong_as_double((long long)((unsigned long long)(n - half + 1023) << 52));
   return p * a * b;
 }
 static __device__ __forceinline__ double ct_exp_core_f64(double x, double low, int* n) {
@@ -380,7 +381,7 @@ static __device__ __forceinline__ double ct_exp_core_f64(double x, double low, i
   p = fma(r, p, 0x1.5555555555563p-5);
   p = fma(r, p, 0x1.5555555555558p-3);
   p = fma(r, p, 0x1p-1);
-  *n = (int)(unsigned)(unsigned long long)__double_as_longlong(k);
+  *n = (int)(short)__double_as_longlong(k);
   return fma(r * r, p, r);
 }
 static __device__ __forceinline__ double ct_exp_f64(double x) {
@@ -406,14 +407,14 @@ static __device__ __forceinline__ double ct_exp2_f64(double x) {
   p = fma(r, p, 0x1.c6b08d704a1fbp-5);
   p = fma(r, p, 0x1.ebfbdff82c574p-3);
   p = fma(r, p, 0x1.62e42fefa39efp-1);
-  return ct_scale_f64(fma(r, p, 1.0), (int)(unsigned)(unsigned long long)__double_as_longlong(k));
+  return ct_scale_f64(fma(r, p, 1.0), (int)(short)__double_as_longlong(k));
 }
 static __device__ __forceinline__ double ct_expm1_f64(double x) {
   int n;
   double y = x > 710.0 ? 710.0 : x;
   y = y < -50.0 ? -50.0 : y;
   const double t = ct_exp_core_f64(y, 0.0, &n);
-  const double m = __longlong_as_double((long long)(n + 1022) << 52);
+  const double m = __longlong_as_double((long long)((unsigned long long)(n + 1022) << 52));
   const double r = 2.0 * fma(t, m, m - 0.5);
   return fabs(x) < 0x1p-54 ? x : r;
 }
@@ -431,10 +432,10 @@ static __device__ __forceinline__ double ct_log1p_tail_f64(double f) {
 }
 static __device__ __forceinline__ double ct_log_split_f64(double x, double* e) {
   const bool is_small = x < 0x1p-1022;
-  const long long b = __double_as_longlong(is_small ? x * 0x1p54 : x);
-  const int k = (int)((b - 0x3fe6a09e667f3bcdll) >> 52);
+  const unsigned long long b = (unsigned long long)__double_as_longlong(is_small ? x * 0x1p54 : x);
+  const int k = (int)((long long)(b - 0x3fe6a09e667f3bcdull) >> 52);
   *e = (double)(is_small ? k - 54 : k);
-  return __longlong_as_double(b - (long long)((unsigned long long)k << 52)) - 1.0;
+  return __longlong_as_double((long long)(b - ((unsigned long long)k << 52))) - 1.0;
 }
 static __device__ __forceinline__ double ct_log_special_f64(double x, double y) {
   const double other = x < 0.0 ? __longlong_as_double(0x7fffffffffffffffll) : x + x;
@@ -471,7 +472,8 @@ static __device__ __forceinline__ double ct_log10_f64(double x) {
 }
 static __device__ __forceinline__ double ct_log1p_f64(double x) {
   const double y = 1.0 + x;
-  const int k = (int)((__double_as_longlong(y) - 0x3fe6a09e667f3bcdll) >> 52);
+  const unsigned long long b = (unsigned long long)__double_as_longlong(y);
+  const int k = (int)((long long)(b - 0x3fe6a09e667f3bcdull) >> 52);
   const double s = __longlong_as_double((long long)((unsigned long long)(1025 - k) << 52));
   const double f = k == 0 ? x : fma(0.25 * x, s, fma(0.25, s, -1.0));
   const double e = (double)k;
@@ -519,7 +521,7 @@ static __device__ __forceinline__ double ct_angle_f64(double x, int* q, double* 
   const double r = t + u;
   const double v = r - t;
   const double l = fma(n, 0x1.f1976b7ed8fbcp-110, fma(n, -0x1.1a62633145c07p-54, -u));
-  *q = (int)(unsigned)(unsigned long long)__double_as_longlong(k);
+  *q = (int)(short)__double_as_longlong(k);
   *low = t - (r - v) + (u - v) + l;
   if (fabs(x) < 0x1p24) return r;
   return fabs(x) <= 0x1.fffffffffffffp1023 ? ct_angle_far_f64(x, q, low) : x - x;
@@ -555,7 +557,7 @@ static __device__ __forceinline__ double ct_cos_f64(double x) {
   double low;
   const double r = ct_angle_f64(x, &q, &low);
   const double y = (q & 1) != 0 ? ct_sin_core_f64(r, low) : ct_cos_core_f64(r, low);
-  return ((q + 1) & 2) != 0 ? -y : y;
+  return (((unsigned)q + 1u) & 2u) != 0 ? -y : y;
 }
 static __device__ __forceinline__ double ct_tanh_f64(double x) {
   const double a = fabs(x);
@@ -801,7 +803,7 @@ static __device__ __forceinline__ double ct_pow_f64(double x, double y) {
   p = fma(r, p, 0x1.ebfbdff82c574p-3);
   p = fma(r, p, 0x1.62e42fefa39efp-1);
   p = 1.0 + fma(r, p, 0x1.62e42fefa39efp-1 * rl);
-  p = ct_scale_f64(p, (int)(unsigned)(unsigned long long)__double_as_longlong(k));
+  p = ct_scale_f64(p, (int)(short)__double_as_longlong(k));
   const bool is_whole = trunc(y) == y;
   const bool is_odd = is_whole && trunc(0.5 * y) != 0.5 * y;
   const double size = x != x || y != y ? x + y : a == 1.0 ? 1.0 : p;
