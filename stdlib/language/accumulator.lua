@@ -99,6 +99,7 @@ function M.problem(A, B, options, op)
   p.a = cuts and "tf32" or (is_acc(A) and B or A).dtype.name
   p.b = cuts and "tf32" or B.dtype.name
   p.in_registers = is_acc(A)
+  p.layout_A, p.layout_B = not is_acc(A) and tiles.static_layout(A) or nil, tiles.static_layout(B)
   return p
 end
 

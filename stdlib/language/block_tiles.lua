@@ -1,6 +1,6 @@
 -- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by a whole block.
 --   shared_like(tile[, stages[, dtype]])   the tile in shared memory, swizzled for ldmatrix
---   block_copy(src, dst)                   by all threads of the block, as wide as layouts allow
+--   block_copy(src, dst[, options])        by all threads of the block, as wide as layouts allow
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
@@ -61,7 +61,8 @@ local function layout_of(shape, along, bits)
   if line >= 2 * vec and shape[2 - along] % 8 == 0 then
     local block = along == 1 and ct.row_major { 8, line } or ct.layout { line, 8 }
     local swizzle = ct.swizzle(log2(line // vec), log2(vec), 3)
-    return ct.tile_to_shape(ct.composition(swizzle, block), shape)
+    local whole = ct.tile_to_shape(ct.composition(swizzle, block), shape)
+    return ct.coalesce(whole, shape) -- mode by mode
   elseif along == 0 then
     return ct.layout(shape)
   end
@@ -91,17 +92,24 @@ local function shares(n, run, other, vec)
   return across, n // across
 end
 
--- A tiled copy by n threads of tiles of these extents, along mode `along`, or nil.
-local tiled = ct.static_fn(function(n, extents, dtype, along)
-  local vec = WIDE_BITS // dtype.bits
-  local atom = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+-- A tiled copy by n threads along mode `along`, each with vec elements, or nil.
+local function tiled_by(p, vec)
+  local atom = ct.atom(("UniversalCopy<u%d>"):format(p.dtype.bits), p.dtype)
+  local across, rest = shares(p.n, p.extents[p.along + 1], p.extents[2 - p.along], vec)
+  if across == nil then return nil end
+  local copier = p.along == 1
+    and ct.tiled_copy(atom, ct.row_major { rest, across }, ct.row_major { 1, vec })
+    or ct.tiled_copy(atom, ct.layout { across, rest }, ct.layout { vec, 1 })
+  local function divide(l) return ct.zipped_divide(l, copier.tiler) end
+  if tiles.keeps_size(p.src, divide) and tiles.keeps_size(p.dst, divide) then return copier end
+end
+
+-- The widest that divides the tile and both layouts, or nil.
+local tiled = ct.static_fn(function(p)
+  local vec = WIDE_BITS // p.dtype.bits
   while vec >= 1 do
-    local across, rest = shares(n, extents[along + 1], extents[2 - along], vec)
-    if across and along == 1 then
-      return ct.tiled_copy(atom, ct.row_major { rest, across }, ct.row_major { 1, vec })
-    elseif across then
-      return ct.tiled_copy(atom, ct.layout { across, rest }, ct.layout { vec, 1 })
-    end
+    local copier = tiled_by(p, vec)
+    if copier then return copier end
     vec = vec // 2
   end
 end)
@@ -133,19 +141,21 @@ local function along_of(src, dst)
   return contiguous(internal.space_of(src) == "global" and src or dst)
 end
 
-function M.block_copy(src, dst)
+function M.block_copy(src, dst, options)
   check_pair(src, dst)
   local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
   if y > 1 or z > 1 then
     fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in "
       .. "block = %d", n, y, z, n * y * z)
   end
-  local mover = tiled(n, { size(dst, 0), size(dst, 1) }, dst.dtype, along_of(src, dst))
+  local mover = tiled { n = n, extents = { size(dst, 0), size(dst, 1) }, dtype = dst.dtype,
+    along = along_of(src, dst), src = tiles.static_layout(src), dst = tiles.static_layout(dst) }
   if mover == nil then return one_by_one(src, dst, n) end
   local thr = mover:get_slice(threadIdx.x)
   local from = tiles.part_of_tile(src, function(t) return thr:partition_S(t) end)
   local to = tiles.part_of_tile(dst, function(t) return thr:partition_D(t) end)
-  if src.dtype == dst.dtype then copy(from, to) else copy(cast(from, dst.dtype), to) end
+  if src.dtype ~= dst.dtype then from = cast(from, dst.dtype) end
+  if options == nil then copy(from, to) else copy(from, to, options) end
 end
 
 return M

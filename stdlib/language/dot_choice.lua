@@ -73,19 +73,27 @@ local function least_pair(p, n, fits)
   return best
 end
 
-local function warps_over(p, shape)
-  local function fits(m, n)
-    return p.M % (shape[1] * m) == 0 and p.N % (shape[2] * n) == 0
-  end
-  if p.warps then return fits(p.warps[1], p.warps[2]) and p.warps or nil end
-  return least_pair(p, p.threads // WARP, fits)
-end
-
 -- 16 columns at a step where there are as many, so one ldmatrix brings two atoms of B.
 local function tiled(p, atom, warps)
   local m, n, k = atom.shape[1] * warps[1], atom.shape[2] * warps[2], atom.shape[3]
   if p.N % (2 * n) == 0 then n = 2 * n end
   return ct.tiled_mma(atom, ct.layout({ warps[1], warps[2], 1 }), { m, n, k })
+end
+
+-- Does the tile of the MMA divide the operands' layouts?
+local function divides(p, mma)
+  return tiles.keeps_size(p.layout_A, function(l) return mma:thrfrg_A(l) end)
+    and tiles.keeps_size(p.layout_B, function(l) return mma:thrfrg_B(l) end)
+end
+
+local function warps_over(p, atom)
+  local shape = atom.shape
+  local function fits(m, n)
+    return p.M % (shape[1] * m) == 0 and p.N % (shape[2] * n) == 0
+      and divides(p, tiled(p, atom, { m, n }))
+  end
+  if p.warps then return fits(p.warps[1], p.warps[2]) and p.warps or nil end
+  return least_pair(p, p.threads // WARP, fits)
 end
 
 -- Why the atom does not fit, or how the warps share the tile.
@@ -96,11 +104,13 @@ local function why_not(p, atom)
   elseif p.threads % WARP ~= 0 then
     return ("needs whole warps, and there are %d threads"):format(p.threads)
   end
-  local warps = warps_over(p, shape)
+  local warps = warps_over(p, atom)
   if warps then return nil, warps end
   local who = p.warps and ("warps = {%d, %d}"):format(p.warps[1], p.warps[2])
     or ("%d warps"):format(p.threads // WARP)
-  return ("of %s does not divide (M,N) = (%d,%d)"):format(who, p.M, p.N)
+  local layouts = p.layout_A and p.layout_B and
+    (", A %s and B %s"):format(p.layout_A, p.layout_B) or ""
+  return ("of %s does not divide (M,N) = (%d,%d)%s"):format(who, p.M, p.N, layouts)
 end
 
 local function with_atom(p, atom, warps, why)
@@ -186,14 +196,18 @@ end
 -- Threads side by side, each with plain FMAs. `why`: what is wrong with atoms.
 local function plain(p, why)
   local sum = plain_sums[p.dtype.name]
-  local threads = least_pair(p, p.threads, function(m, n) return p.M % m == 0 and p.N % n == 0 end)
+  local function by(m, n)
+    return ct.tiled_mma(("UniversalFMA<%s>"):format(sum), ct.layout({ m, n, 1 }, { n, 1, 0 }))
+  end
+  local threads = least_pair(p, p.threads, function(m, n)
+    return p.M % m == 0 and p.N % n == 0 and divides(p, by(m, n))
+  end)
   if threads == nil or p.warps then
     fail(p.op, "the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; take "
       .. "other extents, or another block", p.M, p.N, p.K, p.dtype, p.threads, why,
       p.warps and "" or ", and single threads do not divide it either")
   end
-  local over = ct.layout({ threads[1], threads[2], 1 }, { threads[2], 1, 0 })
-  return { mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum), over), sum = sum, why = why }
+  return { mma = by(threads[1], threads[2]), sum = sum, why = why }
 end
 
 -- What dot multiplies the problem p by: {mma =, sum = the type of sums, why =, warps = {m, n}}.
@@ -282,19 +296,11 @@ end
 
 local static_reader = ct.static_fn(reader)
 
-local function is_known(x)
-  if type(x) ~= "table" then return internal.is_static(x) end
-  for _, entry in ipairs(x) do
-    if not is_known(entry) then return false end
-  end
-  return true
-end
-
 --- How the operand x ("A" or "B") comes to registers: a tiled copy, nil for plain loads; and why.
 function M.reader(mma, name, x)
   local swizzle = x.layout.swizzle
   local l = swizzle and x.layout.layout or x.layout
-  if not is_known(ct.stride(l)) then
+  if not tiles.is_known(ct.stride(l)) then
     return nil, "plain loads: its strides are not known"
   end
   return static_reader(mma, name, l, swizzle, x.dtype, internal.space_of(x))

@@ -122,6 +122,29 @@ function M.of_thread(i, n, part, ...)
   return part, ...
 end
 
+--- Are all integers of a shape or stride known while tracing?
+function M.is_known(x)
+  if type(x) ~= "table" then return internal.is_static(x) end
+  for _, entry in ipairs(x) do
+    if not M.is_known(entry) then return false end
+  end
+  return true
+end
+
+--- The layout of a tensor's first two modes without its swizzle; nil if it is not known.
+function M.static_layout(x)
+  local l = ct.take(x.layout.swizzle and x.layout.layout or x.layout, 0, 2)
+  if M.is_known(ct.shape(l)) and M.is_known(ct.stride(l)) then return l end
+end
+
+--- Does a division keep the size of a layout? A tile may cross the parts of a mode: then it fails,
+--- or pads. Of no layout nothing is known.
+function M.keeps_size(l, divide)
+  if l == nil then return true end
+  local ok, parts = pcall(divide, l)
+  return ok and ct.size(parts) == ct.size(l)
+end
+
 --- A thread's part of a tile that was cut out as whole(_, _, k): the part of the whole, then its k.
 --- So the arithmetic that does not depend on k comes first, as where the whole is partitioned.
 function M.part_of_tile(x, partition)

@@ -209,7 +209,7 @@ function row_broadcast(acc, rows, f) end
 ---     >>   print(shared_like(tile(A, {64, 32}, {0, _}), 3).layout)
 ---     >> end)
 ---     > k{grid = 1, block = 32}(zeros(f16, row_major{64, 64}))
----     Sw<2,3,3> o 0 o ((8,8),(32,1),(1,3)):((32,256),(1,0),(0,2048))
+---     Sw<2,3,3> o 0 o (64,32,3):(32,1,2048)
 --- CuTe: tile_to_shape of GMMA::Layout_K_SW128_Atom and the like. MoYe: none.
 --- See: block_copy, shared, gmma_layout, find_swizzle.
 ---@param t Tensor a tile of two modes whose extents are known while tracing
@@ -238,4 +238,5 @@ function shared_like(t, stages, dtype) end
 --- See: shared_like, copy, pipeline.
 ---@param src Tensor a tile of two modes
 ---@param dst Tensor a tile of the same extents
-function block_copy(src, dst) end
+---@param options? table those of copy, such as `cache`
+function block_copy(src, dst, options) end
