@@ -27,6 +27,7 @@ local function product(M, N, K, stages, tf32)
 end
 local function worst_of(A, B, C, R)
   local worst, rows, columns = 0, size(A, 0), size(B, 0)
+  A, B, C, R = A:to"cpu", B:to"cpu", C:to"cpu", R:to"cpu"
   for m = 0, rows - 1, 5 do
     local top = -math.huge
     for n = 0, columns - 1 do

@@ -3,6 +3,7 @@
 local function worst_of(C, A, B, f)
   local M, N, K = size(A, 0), size(B, 0), size(A, 1)
   local a, b, worst = {}, {}, 0
+  C, A, B = C:to"cpu", A:to"cpu", B:to"cpu"
   for k = 0, K - 1 do
     for m = 0, M - 1 do a[m * K + k] = A[{m, k}] end
     for n = 0, N - 1 do b[n * K + k] = B[{n, k}] end
@@ -60,17 +61,15 @@ local from_f32 = kernel("from_f32", function(A, B, C)
   dot(sA, sB, acc):store(C)
 end, {static_shapes = true})
 do
-  local A, B = full(f32, row_major{32, 32}, 0.0), full(f32, row_major{32, 32}, 0.0)
-  for i = 0, 1023 do
-    A[i] = math.random(-8, 8) / 8   -- exact in f16
-    B[i] = math.random(-8, 8) / 8
+  local function eighths()  -- exact in f16
+    local t = {}
+    for i = 1, 1024 do t[i] = math.random(-8, 8) / 8 end
+    return view(from_table(f32, t), row_major{32, 32})
   end
-  local C, before = randn(f16, row_major{32, 32}), {}
-  for m = 0, 31 do
-    for n = 0, 31 do before[m * 32 + n] = C[{m, n}] end
-  end
+  local A, B, C = eighths(), eighths(), randn(f16, row_major{32, 32})
+  local before = C:to"cpu"
   from_f32{grid = 1, block = 64}(A, B, C)
-  print(worst_of(C, A, B, function(sum, m, n) return sum + before[m * 32 + n] end) < 1e-3)  -- expect: true
+  print(worst_of(C, A, B, function(sum, m, n) return sum + before[{m, n}] end) < 1e-3)  -- expect: true
 end
 
 -- Operands in registers: A, changed there; both; and a product without an accumulator.
