@@ -11,6 +11,7 @@ local fail, type_name = tiles.fail, tiles.type_name
 local WARP <const> = 32
 local threadIdx = ct.threadIdx
 local size, fragment, copy, cast = ct.size, ct.fragment, ct.copy, ct.cast
+local unroll = ct.unroll
 local _ <const> = ct._
 
 local Accumulator = {}
@@ -201,7 +202,7 @@ function Accumulator:map(f)
       .. "expected", type_name(f))
   end
   local sums = self.sums
-  for i = 0, size(sums) - 1 do
+  for i in unroll(0, size(sums)) do
     local m, n = self:at(i)
     sums[i] = f(sums[i], m, n)
   end
@@ -260,7 +261,7 @@ end
 --- A new fragment of a value for each of the thread's rows: a number, or f(m), cast.
 function Accumulator:new_rows(value)
   local rows = fragment(self.sums.dtype, self.n_rows)
-  for r = 0, self.n_rows - 1 do
+  for r in unroll(0, self.n_rows) do
     local v = value or 0
     if type(v) == "function" then v = cast(v(self:row(r)), rows.dtype) end
     rows[r] = v
@@ -275,7 +276,7 @@ function Accumulator:store_rows(rows, t)
     fail("store_rows", "argument 2 is %s; a tensor of %d elements was expected",
       type_name(t) == "tensor" and tostring(t.layout) or "of type " .. type_name(t), self.shape[1])
   end
-  for r = 0, self.n_rows - 1 do
+  for r in unroll(0, self.n_rows) do
     local c = self.places[self.firsts[r + 1]]
     if c[2] == 0 then t[c[1]] = cast(rows[r], t.dtype) end
   end
@@ -321,7 +322,7 @@ end
 local function change(acc, name, x, held, f)
   local at = ct.identity_tensor { size(x, 0), size(x, 1) }
   local places = name == "A" and acc.thr:partition_A(at) or acc.thr:partition_B(at)
-  for i = 0, size(held) - 1 do
+  for i in unroll(0, size(held)) do
     local c = places[i]
     held[i] = cast(f(held[i], c[1], c[2]), held.dtype)
   end
@@ -338,7 +339,7 @@ local function read(acc, name, x, f)
   if bring == nil then
     fail(op, "%s takes %s from shared memory, not from registers", acc.mma.atom.name, name)
   end
-  for k = 0, size(held, 2) - 1 do bring(k) end
+  for k in unroll(0, size(held, 2)) do bring(k) end
   if f then change(acc, name, x, held, f) end
   return held
 end

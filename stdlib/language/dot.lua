@@ -7,7 +7,7 @@ local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
 local is_acc, is_registers = accumulators.is_accumulator, accumulators.is_registers
-local size, fragment, gemm = ct.size, ct.fragment, ct.gemm
+local size, fragment, gemm, unroll = ct.size, ct.fragment, ct.gemm, ct.unroll
 local _ <const> = ct._
 
 -- The sums of another product as A: the same registers, cast.
@@ -62,7 +62,7 @@ local function check_operands(acc, A, B)
 end
 
 local function steps(acc, a, bring_a, b, bring_b)
-  for k = 0, size(a, 2) - 1 do
+  for k in unroll(0, size(a, 2)) do
     if bring_a then bring_a(k) end
     if bring_b then bring_b(k) end
     gemm(acc.mma, a(_, _, k), b(_, _, k), acc.sums)
@@ -73,7 +73,7 @@ end
 local function by_groups(acc, a, bring_a, b)
   ct.fence_proxy_async()
   ct.sync_threads()
-  for k = 0, bring_a and size(a, 2) - 1 or -1 do bring_a(k) end
+  for k in unroll(0, bring_a and size(a, 2) or 0) do bring_a(k) end
   ct.wgmma_fence()
   gemm(acc.mma, a, b, acc.sums)
   ct.wgmma_commit()

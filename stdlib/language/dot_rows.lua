@@ -13,7 +13,7 @@ local fail, type_name = tiles.fail, tiles.type_name
 local WARP <const> = 32
 local threadIdx = ct.threadIdx
 local size, fragment, view = ct.size, ct.fragment, ct.view
-local shfl_xor, sync_threads = ct.shfl_xor, ct.sync_threads
+local shfl_xor, sync_threads, unroll = ct.shfl_xor, ct.sync_threads, ct.unroll
 
 local function check_acc(x, op)
   if not accumulators.is_accumulator(x) then
@@ -70,20 +70,20 @@ local function over_warps(acc, rows, f, bits, across)
   local writes = true
   for _, by in ipairs(bits) do writes = writes and lane & by == 0 end
   if writes then
-    for r = 0, acc.n_rows - 1 do all[{ acc:row(r), mine }] = rows[r] end
+    for r in unroll(0, acc.n_rows) do all[{ acc:row(r), mine }] = rows[r] end
   end
   sync_threads()
   internal.scratch_end()
-  for r = 0, acc.n_rows - 1 do
+  for r in unroll(0, acc.n_rows) do
     local v = all[{ acc:row(r), 0 }]
-    for w = 1, across - 1 do v = f(v, all[{ acc:row(r), w }]) end
+    for w in unroll(1, across) do v = f(v, all[{ acc:row(r), w }]) end
     rows[r] = v
   end
 end
 
 local function reduce_row(acc, r, f, bits)
   local v
-  for i = 0, size(acc.sums) - 1 do
+  for i in unroll(0, size(acc.sums)) do
     if acc.row_of[i] == r then v = v == nil and acc.sums[i] or f(v, acc.sums[i]) end
   end
   for _, by in ipairs(bits) do v = f(v, shfl_xor(v, by)) end
@@ -95,7 +95,7 @@ function M.row_reduce(acc, op)
   local f = collective._operation(op, "row_reduce")
   local bits, across = sharing(acc.mma, acc.threads)
   local rows = fragment(acc.sums.dtype, acc.n_rows)
-  for r = 0, acc.n_rows - 1 do rows[r] = reduce_row(acc, r, f, bits) end
+  for r in unroll(0, acc.n_rows) do rows[r] = reduce_row(acc, r, f, bits) end
   if across > 1 then over_warps(acc, rows, f, bits, across) end
   return rows
 end
@@ -107,7 +107,7 @@ function M.row_broadcast(acc, rows, f)
     fail("row_broadcast", "argument 3 is of type %s; a function of an element and its row's value "
       .. "was expected", type_name(f))
   end
-  for i = 0, size(acc.sums) - 1 do acc.sums[i] = f(acc.sums[i], rows[acc.row_of[i]]) end
+  for i in unroll(0, size(acc.sums)) do acc.sums[i] = f(acc.sums[i], rows[acc.row_of[i]]) end
   return acc
 end
 
