@@ -16,7 +16,7 @@ return {
       "launch.c MAX_BLOCK", "launch.c MAX_BLOCK_Z", "launch.c MAX_CLUSTER", "launch.c MAX_GRID_YZ",
       "launch.h LAUNCH_MAX_ARGS", "launch.h LAUNCH_MAX_SLOTS", "rewrite_scope.c MAX_GOTOS",
       "front_learn.c MAX_TRACES", "front_record.h RECORD_MAX_NESTED",
-      "state.h STATE_MAX_DEVICES",
+      "state.h STATE_MAX_DEVICES", "tensor.h TENSOR_MAX_FIXED",
     },
     ["tests/fails/launch.cases"] = { "launch_config.c MAX_TURNS" },
     ["tests/fails/flow.cases"] = {

@@ -31,10 +31,10 @@ static uint64_t bits_of_mode(lua_State *L, const Tensor *t, int idx) {
   int first = count_leaves(t->layout.shape, node),
       end = count_leaves(node, node + node->len) + first;
   if (end > TENSOR_MAX_FIXED) {
-    diag_error(
-        L,
-        "static_mode: the mode ends at extent %d of %s, counted one by one; up to %d was expected",
-        end, tensor_push_title(L, 1), TENSOR_MAX_FIXED);
+    diag_error(L,
+               "static_mode: the mode has extent %d of %s, but only the first %d can be chosen; "
+               "static_mode(t) makes all of them static",
+               end, tensor_push_title(L, 1), TENSOR_MAX_FIXED);
   }
   uint64_t upto = end == TENSOR_MAX_FIXED ? UINT64_MAX : ((uint64_t)1 << end) - 1;
   return upto & ~(((uint64_t)1 << first) - 1);
