@@ -33,10 +33,10 @@ for step in $steps; do
     notebook) run "$build/cuttle" examples/notebook_shared_matmul.lua ;;
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
-      for t in shuffles masks counting_barriers atomics spin_waits collectives printing assertions; do
+      for t in shuffles masks counting_barriers atomics spin_waits cooperative grid_barrier collectives printing assertions; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"
       done
-      for e in reduce histogram softmax prefix_sum stream_k radix_sort bfs; do run "$build/cuttle" "examples/$e.lua"; done
+      for e in reduce histogram softmax prefix_sum stream_k paged_attention radix_sort bfs; do run "$build/cuttle" "examples/$e.lua"; done
       run "$build/cuttle" examples/softmax.lua 65536 1024
       run "$build/cuttle" examples/softmax.lua 4096 8191
       run "$build/cuttle" scripts/bench/main.lua sum softmax layer_norm
