@@ -213,6 +213,10 @@ static uint32_t left_construct(const CtSimtProgram *prog, const CtWarp *w, uint3
   return c;
 }
 
+static bool takes_mask(const CtIn *in) {
+  return in->u.op == CT_SIMT_SHFL || in->u.op == CT_SIMT_VOTE || in->u.op == CT_SIMT_MASKED;
+}
+
 /* Names a live lane that is not at the barrier, and the construct at whose end it waits. */
 static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op, const char *who,
                              CtErr *err) {
@@ -223,10 +227,12 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
   c = left_construct(prog, f->warp, c, other);
   return ct_fail(err, CT_EINVAL,
                  "%s: thread %s of block %s waits at line %d, but thread %s is past line "
-                 "%d; all threads of a %s must reach the same %s",
+                 "%d; all threads of a %s must reach the same %s%s",
                  op, thread_of(prog, f->warp, f->lane).s, triple(worker->bid).s,
                  loc_of(worker->job, f->in).line, thread_of(prog, f->warp, other).s,
-                 prog->constructs[c].loc.line, who, op);
+                 prog->constructs[c].loc.line, who, op,
+                 takes_mask(code_of(worker->job, f->in)) ? ", or {mask = m} must name those that do"
+                                                         : "");
 }
 
 /* The name that scripts use for an operation of the warp. */
