@@ -41,13 +41,15 @@ local w4a16 = kernel("w4a16", function(A, Q, Z, S, C)
     load = function(k, slot)
       block_copy(gA(_, _, k), sA(_, _, slot))
       local group = k * bK // GROUP
-      local zeros, to = unpack(gZ[{0, word, group}]), recast(sW(_, _, slot), u32)
-      for i = row, bK - 1, blockDim.x // (bN // 8) do
-        local weights, part = unpack(gQ[{i, word, k}]), fragment(u32, {4, 1})
+      local zeros, scales = unpack(gZ[{0, word, group}]), fragment(u32, 4)
+      copy(tile(gS(0, _, group), {4}, {word}), scales)
+      local to = tile(recast(sW(_, _, slot), u32), {4, 1}, {word, _})       -- (4,1,bK)
+      for i = 0, bK - 1, blockDim.x // (bN // 8) do
+        local weights, part = unpack(gQ[{row + i, word, k}]), fragment(u32, {4, 1})
         for j = 0, 3 do
-          part[j] = f16x2.mul(f16x2.sub(weights[j], zeros[j]), gS[{0, 4 * word + j, group}])
+          part[j] = f16x2.mul(f16x2.sub(weights[j], zeros[j]), scales[j])
         end
-        copy(part, tile(to, {4, 1}, {word, i}))
+        copy(part, to(_, _, row + i))
       end
     end,
     compute = function(slot) dot(sA(_, _, slot), sW(_, _, slot), acc) end,

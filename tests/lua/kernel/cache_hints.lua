@@ -26,6 +26,7 @@ local function moves(hint, T)
     copy(r, tile(ys, {4}, {i}))
     copy(tile(cached(guard(x), hint), {3}, {i + 1}), tile(guard(cached(w, writes)), {3}, {i + 1}))
     if T.bits >= 32 then axpby(2, tile(xs, {4}, {i}), 1, tile(ys, {4}, {i})) end
+    sync_threads()
     if i == 0 then fill(tile(zs, {4}, {1}), 7) end
     local s, other = shared(T, 4 * N), shared(T, 4 * N)
     copy(tile(xs, {4}, {i}), tile(s, {4}, {i}))
