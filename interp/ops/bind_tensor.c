@@ -132,9 +132,10 @@ static CtTuple for_rank(CtTuple crd, const Tensor *t) {
   return is_alone ? ct_first(crd) : crd;
 }
 
-/* t(_, _, k): tile k of a tensor of tiles. */
+/* t(_, _, k): tile k of a tensor of tiles. Of a guarded one that is not tiled, k may lie outside. */
 static bool is_one_of_tiles(const Tensor *t, CtTuple crd, int n_coordinates) {
-  if (!t->in_kernel || t->at != NULL || n_coordinates != 3 || ct_is_leaf(crd) || crd->rank != 3) {
+  if (!t->in_kernel || t->is_whole || t->at != NULL || n_coordinates != 3 || ct_is_leaf(crd) ||
+      crd->rank != 3) {
     return false;
   }
   CtTuple first = ct_first(crd), second = ct_next(first);

@@ -42,7 +42,7 @@ function show(x, options) end
 ---     coverage      offsets 0..11: 4 missed, 0 more than once
 ---                   missed: 4..7
 --- CuTe: none. MoYe: none.
----@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|string
+---@param x Layout|Tensor|Atom|TiledMMA|TiledCopy|Accumulator|string
 ---@param options? table
 function explain(x, options) end
 

@@ -107,7 +107,7 @@ function Accumulator:store_rows(rows, t) end
 --- multiply, and each dot has a barrier of its own.
 ---
 ---     > text = kernel("text", function(A, B)
----     >>   print(explain(accumulator(shared_like(A), shared_like(B))))
+---     >>   explain(accumulator(shared_like(A), shared_like(B)))
 ---     >> end, {static_shapes = true})
 ---     > text{grid = 1, block = 128}(zeros(f16, row_major{128, 64}), zeros(f16, row_major{64, 64}))
 ---     product       (M,N,K) = (128,64,64)

@@ -126,3 +126,18 @@ do
   worst_of(C, A, B, function(sum, m) top[m] = math.max(top[m] or sum, sum) return 0 end)
   print(worst_of(C, A, B, function(sum, m) return sum - top[m] end) < 1e-3)  -- expect: true
 end
+
+-- A tile of a guarded tensor that is not tiled may lie outside, and reads as 0 then.
+local outside = kernel("outside", function(A, y)
+  local s = shared(f16, row_major{16, 16})
+  for i in range(3) do
+    block_copy(guard(A)(_, _, i - 1), s)
+    sync_threads()
+    for j in range(threadIdx.x, 256, 32) do y[{j, i}] = s[j] end
+    sync_threads()
+  end
+end, {static_shapes = true})
+local y = full(f16, {256, 3}, 7.0)
+outside{grid = 1, block = 32}(ones(f16, layout({16, 16, 1}, {16, 1, 256})), y)
+y = y:to"cpu"
+print(y[{5, 0}], y[{5, 1}], y[{5, 2}])  -- expect: 0.0	1.0	0.0
