@@ -27,9 +27,6 @@ static void note_all(lua_State *L, Front *f, int depth) {
 }
 
 void record_note_call(lua_State *L, Front *f, const lua_Debug *ar) {
-  if (front_since(f, L, 0).loop == NULL) { /* nothing is read in a turn before */
-    return;
-  }
   for (int n = 1; lua_getlocal(L, ar, n) != NULL; n++) {
     note_all(L, f, 0);
     lua_pop(L, 1);

@@ -65,6 +65,17 @@ Since front_since(Front *f, lua_State *L, uint64_t born) {
   return since;
 }
 
+bool front_in_loop(Front *f, lua_State *L) {
+  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
+    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
+      if (frame->kind == FRAME_LOOP && frame->runtime) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /* --- places and numbers ------------------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t hash, const char *text, uint64_t number) {

@@ -143,6 +143,9 @@ bool front_changed_since(lua_State *L, int t, uint64_t at) {
 /* --- reads ------------------------------------------------------------------------------------------------ */
 
 void front_note_table_read(lua_State *L, Front *f, int t) {
+  if (!front_in_loop(f, L)) {
+    return;
+  }
   t = lua_absindex(L, t);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
   lua_pushvalue(L, t);

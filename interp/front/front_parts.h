@@ -15,6 +15,8 @@ typedef struct Since {
 } Since;
 Since front_since(Front *f, lua_State *L, uint64_t born);
 
+bool front_in_loop(Front *f, lua_State *L); /* does a loop of the kernel run? */
+
 uint64_t front_birth(lua_State *L, int idx);     /* of a table or coroutine; 0: unknown */
 void front_set_birth(lua_State *L, Front *f);    /* of the table or coroutine at the top: now */
 void front_touch_state(Front *f, uint64_t born); /* a while that is being probed must hear of it */
@@ -65,9 +67,10 @@ bool front_changed_since(lua_State *L, int t, uint64_t at);
 void front_list_box(lua_State *L, int box); /* front_reload loads it */
 void front_each_box(lua_State *L, Front *f,
                     void (*each)(lua_State *L, Front *f)); /* box at the top */
-void front_note_table_read(lua_State *L, Front *f, int t); /* of a field of it */
-uint64_t front_last_read(lua_State *L, int t);             /* the clock; 0: none */
-void front_begin_fields(lua_State *L, Front *f);           /* of a trace */
+/* A field of the table is read: in a loop a later turn may change it. */
+void front_note_table_read(lua_State *L, Front *f, int t);
+uint64_t front_last_read(lua_State *L, int t);   /* the clock; 0: none */
+void front_begin_fields(lua_State *L, Front *f); /* of a trace */
 void front_open_fields(lua_State *L);
 
 /* front_record.c. */

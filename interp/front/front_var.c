@@ -15,20 +15,9 @@ static const char *describe(lua_State *L, int idx) {
 
 /* --- promotion ------------------------------------------------------------------------------------ */
 
-/* Is the condition that began at `at` still in force? */
-static bool is_active(Front *f, lua_State *L, uint64_t at) {
-  for (const Co *co = front_co(f, L); co != NULL; co = co->resumer) {
-    for (const Frame *frame = co->top; frame != NULL; frame = frame->parent) {
-      if (frame->runtime && frame->runtime_at == at) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
+/* From the oldest condition on that is still in force, q or one before. */
 static void freeze(lua_State *L, Front *f, Box *box, const Frame *q) {
-  if (box->kind != BOX_FROZEN || !is_active(f, L, box->born)) {
+  if (box->kind != BOX_FROZEN || front_since(f, L, box->born - 1).at >= q->runtime_at) {
     box->kind = BOX_FROZEN;
     box->born = q->runtime_at;
   }

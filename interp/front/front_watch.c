@@ -65,7 +65,8 @@ static bool is_wrapper(const lua_Debug *ar) {
 /* Those that read tables by themselves: not the rewriter's, nor what was rewritten. */
 static void note_records(lua_State *L, const lua_Debug *ar, int fn) {
   Front *f = front_of(L);
-  if (f->ir != NULL && !src_is_converted(L, fn) && !front_is_runtime(L, f, fn)) {
+  if (f->ir != NULL && front_in_loop(f, L) && !src_is_converted(L, fn) &&
+      !front_is_runtime(L, f, fn)) {
     record_note_call(L, f, ar);
   }
 }
