@@ -367,6 +367,7 @@ CtStatus ct_function_clusters(CtFunction *f, const CtLaunch *launch, int *n_clus
                    d->info.name);
   }
   one.grid = launch->cluster;
+  one.is_cooperative = false; /* asks the same */
   CtStatus s = allow_cluster(f, one.cluster, err);
   s = s == CT_OK ? set_shared(f, one.shared_bytes, err) : s;
   if (s != CT_OK) {

@@ -405,6 +405,7 @@ static void look_at_ended(CtCheckWorker *k, const CtWorker *worker) {
     f.thread = ended != 0 ? ct_check_thread(i, ct_first_lane(ended)) : f.thread;
   }
   if (f.extra != 0) {
+    f.how = p->code[f.in].u.op == CT_SIMT_GRID_BARRIER ? CT_BARRIER_ENDED_GRID : f.how;
     ct_finding_note(k, &f);
   }
 }

@@ -464,7 +464,8 @@ enum { /* races: the first access, the second */
        CT_RACE_WIDTHS = 64  /* flag: atomic operations of different widths */
 };
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
-enum { CT_BARRIER_WARP, CT_BARRIER_ENDED }; /* sync_warp; sync_threads, extra: how many threads */
+/* sync_warp; sync_threads, grid_barrier; extra: how many threads */
+enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
 enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };

@@ -320,6 +320,9 @@ static const struct {
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
      "sync_threads: %x threads of the block have ended without coming to it, the first: %t; all "
      "must come: return after the last sync_threads, or let part of a block wait by named_barrier"},
+    {CT_CHECK_BARRIER, CT_BARRIER_ENDED_GRID,
+     "grid_barrier: %x threads of the block have ended without coming to it, the first: %t; all "
+     "must come: return after the last grid_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_WARP,
      "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "
      "sync_warp"},

@@ -62,7 +62,7 @@ local function total(grid, block, cluster)
 end
 print(total(1, 33), total(96, 64), total({8, 4}, 96)) -- expect: 1	96	32
 
--- Threads that have ended need not come; all that a block wrote is seen.
+-- What any thread of another block wrote is seen by all threads.
 local hand = kernel("hand", function(x, y)
   local b, n = blockIdx.x, gridDim.x
   if threadIdx.x < 64 then x[b * 64 + threadIdx.x] = b * 1000 + threadIdx.x end
