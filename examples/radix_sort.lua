@@ -41,13 +41,18 @@ local count_digits = kernel("count_digits", function(keys, counts, shift)
   counts[{blockIdx.x, threadIdx.x}] = mine[threadIdx.x]
 end)
 
--- Where the pairs of each block with each digit begin.
+-- Where the pairs of each block with each digit begin: the counts of what comes before them.
 local add_up = kernel("add_up", function(counts)
-  local sum = 0
-  for first in range(0, size(counts), blockDim.x) do
-    local all = guard(counts)
-    local before, total = block_scan(all[first + threadIdx.x], "add", {exclusive = true})
-    all[first + threadIdx.x] = sum + before
+  local all, sum = guard(view(counts, size(counts))), 0
+  local r = fragment(i32, 16)
+  for step in range(cdiv(size(counts), 1024 * 16)) do
+    local mine = tile(tile(all, 1024 * 16, step), 16, threadIdx.x)
+    local own = 0
+    copy(mine, r)
+    for i = 0, 15 do r[i], own = own, own + r[i] end
+    local before, total = block_scan(own, "add", {exclusive = true})
+    transform(r, function(v) return v + (sum + before) end)
+    copy(r, mine)
     sum = sum + total
   end
 end)

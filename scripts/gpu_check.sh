@@ -47,6 +47,9 @@ for step in $steps; do
         run compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/cuttle" \
           examples/moye_matmul.lua 256 256 64
       done
+      for t in masks counting_barriers; do
+        run compute-sanitizer --tool synccheck --error-exitcode 9 "$build/cuttle" "tests/lua/kernel/$t.lua"
+      done
       run compute-sanitizer --error-exitcode 9 "$build/cuttle" examples/transpose.lua 256
       run compute-sanitizer --error-exitcode 9 "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases
       ;;

@@ -216,7 +216,8 @@ print(cases > 500, wrong)                -- expect: true	0
 local turns = zeros(i32, { 64, 2 })
 kernel("shrinking", function(turns)
   local i = threadIdx.x
-  local mask, left, sum = ballot(i % 3 ~= 0), i % 7, 0
+  local lanes = ballot(i % 3 ~= 0)
+  local mask, left, sum = lanes, i % 7, 0
   if i % 3 ~= 0 then
     while true do
       mask = ballot(left > 0, { mask = mask })
@@ -226,7 +227,7 @@ kernel("shrinking", function(turns)
     end
     turns[{ i, 0 }] = sum
     local odd = i % 2 == 1
-    local all_of = ballot(true, { mask = ballot(i % 3 ~= 0, { mask = active_mask() }) })
+    local all_of = ballot(i % 3 ~= 0, { mask = lanes })
     local of_odd = ballot(odd, { mask = all_of })
     if odd then
       turns[{ i, 1 }] = popc(ballot(i > 20, { mask = of_odd }))
