@@ -34,15 +34,15 @@ local attend = kernel("attend", function(Q, K, V, sinks, O, scale)
       local P = dot(sQ, sK(_, _, slot), accumulator(sQ, sK, warps))
       P:map(function(v, row, column)
         local back = m * bM + row - ((first + j) * bN + column)          -- of the query to the key
-        return where(back >= 0 and back < window, cap * tanh(v * scale / cap), -math.huge)
+        return where(back >= 0 and back < window, cap * fast.tanh(v * scale / cap), -math.huge)
       end)
       local highest = row_reduce(P, "max")
       for r = 0, P.n_rows - 1 do
         local top = max(tops[r], highest[r])
-        shrink[r] = exp(tops[r] - top)
+        shrink[r] = fast.exp(tops[r] - top)
         tops[r] = top
       end
-      row_broadcast(P, tops, function(v, top) return exp(v - top) end)
+      row_broadcast(P, tops, function(v, top) return fast.exp(v - top) end)
       row_broadcast(out, shrink, function(v, f) return v * f end)
       local more = row_reduce(P, "add")
       for r = 0, P.n_rows - 1 do sums[r] = sums[r] * shrink[r] + more[r] end

@@ -31,7 +31,7 @@ local chunk_state = kernel("chunk_state", function(x, B, dt, a, states)
     sync_threads()
     local scaled = acc:read_A(Xt, function(v, _, s)
       local t = i * bM + s
-      return v * dt[{t, h}] * exp(last - a[{t, h}])
+      return v * dt[{t, h}] * fast.exp(last - a[{t, h}])
     end)
     dot(scaled, Bt, acc)
   end
@@ -44,7 +44,7 @@ local pass_states = kernel("pass_states", function(states, a, before)
   local p, n = i // N, i % N
   for chunk in range(n_chunks) do
     before[{p, n, chunk, h}] = cast(state, before.dtype)
-    state = state * exp(a[{chunk * L + L - 1, h}]) + states[{p, n, chunk, h}]
+    state = state * fast.exp(a[{chunk * L + L - 1, h}]) + states[{p, n, chunk, h}]
   end
 end)
 
@@ -60,7 +60,7 @@ local chunk_scan = kernel("chunk_scan", function(x, B, C, dt, a, before, D, y)
   sync_threads()
   local out = dot(sC, sH, accumulator(sC, sH, four_warps))                         -- C h'
   local decay = out:new_rows(function(i) return a[{row * bM + i, h}] end)
-  row_broadcast(out, decay, function(v, c) return v * exp(c) end)
+  row_broadcast(out, decay, function(v, c) return v * fast.exp(c) end)
   for i in range(chunk * tiles, row + 1) do
     sync_threads()
     block_copy(gB(_, _, i), sB)
@@ -69,7 +69,7 @@ local chunk_scan = kernel("chunk_scan", function(x, B, C, dt, a, before, D, y)
     local S = dot(sC, sB, accumulator(sC, sB, four_warps))                         -- C B'
     S:map(function(v, l, s)
       local to, from = row * bM + l, i * bM + s
-      return where(from <= to, v * dt[{from, h}] * exp(a[{to, h}] - a[{from, h}]), 0.0)
+      return where(from <= to, v * dt[{from, h}] * fast.exp(a[{to, h}] - a[{from, h}]), 0.0)
     end)
     dot(S, select(sX, 1, 0), out)
   end
