@@ -42,7 +42,9 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
   return x1 * y1 + (low >> 32) + (mid >> 32);
 }
 
-#define CT_FN(T, name, parameters, ...) static inline T name parameters __VA_ARGS__
+/* Always inline, so that the loops over lanes of the CPU engine vectorise. */
+#define CT_FN(T, name, parameters, ...)                                                            \
+  static inline __attribute__((always_inline)) T name parameters __VA_ARGS__
 #include "runtime/math/math_f32.def"
 #include "runtime/math/math_f64.def"
 #undef CT_FN

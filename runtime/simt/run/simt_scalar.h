@@ -61,15 +61,18 @@ static inline bool ct_is_negative_f32(float a) {
 FLOAT_OPS(double, f64, )
 FLOAT_OPS(float, f32, f)
 #undef FLOAT_OPS
+/* Inlined, so that loops over lanes vectorise. */
+#define INLINE static inline __attribute__((always_inline))
 #define ONE(NAME, name)                                                                            \
-  static inline double NAME##_f64(double a) { return ct_##name##_f64(a); }                         \
-  static inline float NAME##_f32(float a) { return ct_##name##_f32(a); }
+  INLINE double NAME##_f64(double a) { return ct_##name##_f64(a); }                                \
+  INLINE float NAME##_f32(float a) { return ct_##name##_f32(a); }
 #define TWO(NAME, name)                                                                            \
-  static inline double NAME##_f64(double a, double b) { return ct_##name##_f64(a, b); }            \
-  static inline float NAME##_f32(float a, float b) { return ct_##name##_f32(a, b); }
+  INLINE double NAME##_f64(double a, double b) { return ct_##name##_f64(a, b); }                   \
+  INLINE float NAME##_f32(float a, float b) { return ct_##name##_f32(a, b); }
 #include "runtime/math/math_names.def"
 #undef ONE
 #undef TWO
+#undef INLINE
 
 /* Fast functions of a GPU, here as exact as the others. */
 #define FAST(NAME, result)                                                                         \
