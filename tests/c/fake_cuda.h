@@ -19,7 +19,7 @@ typedef struct FakeCuda {
 
   int n_launches; /* and the last of them: */
   unsigned grid[3], block[3], cluster[3], shared_bytes;
-  int is_dependent;
+  int is_dependent, is_cooperative;
   CuStream stream;
   char function[64];
   unsigned char params[256];

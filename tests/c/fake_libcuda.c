@@ -530,13 +530,15 @@ CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, CuFunction f
 
 static void note_attributes(const CuLaunchConfig *config) {
   memset(fake.cluster, 0, sizeof fake.cluster);
-  fake.is_dependent = 0;
+  fake.is_dependent = fake.is_cooperative = 0;
   for (unsigned i = 0; i < config->n_attributes; i++) {
     const CuLaunchAttribute *a = &config->attributes[i];
     if (a->id == CT_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       memcpy(fake.cluster, a->value.cluster, sizeof fake.cluster);
     } else if (a->id == CT_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
       fake.is_dependent = a->value.is_dependent;
+    } else if (a->id == CT_CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+      fake.is_cooperative = a->value.is_cooperative;
     }
   }
 }

@@ -224,6 +224,51 @@ static void test_launch(void) {
   nothing_left("launch");
 }
 
+/* 132 multiprocessors, each with 2048 threads; of clusters three run at a time. */
+static void test_cooperative(void) {
+  CtDevice *d = open_fake();
+  CtModule *m;
+  CtFunction *f = load(d, "empty", NULL, 0, &m);
+  CtLaunch l = {.grid = {132, 8, 1}, .block = {256, 1, 1}, .is_cooperative = true};
+  OK(ct_function_launch(f, &l, NULL, 0, &err) == CT_OK && fake->is_cooperative, "as many as fit");
+  l.grid.y = 9;
+  int n = fake->n_launches;
+  IS_INT(ct_function_launch(f, &l, NULL, 0, &err), CT_EINVAL, "more: status");
+  IS_STR(err.msg,
+         "launch: a cooperative grid of 1188 blocks; 'Fake 0' runs at most 1056 blocks of kernel "
+         "'empty' at once. Launch at most that many, and let each take several parts of the work",
+         "more: message");
+  IS_INT(fake->n_launches, n, "more: not launched");
+  IS_INT(fake->n_pushes, fake->n_pops, "more: the thread has its own context again");
+  l.grid = (CtDim3){6, 1, 1};
+  l.cluster = (CtDim3){2, 1, 1};
+  OK(ct_function_launch(f, &l, NULL, 0, &err) == CT_OK && fake->cluster[0] == 2, "three clusters");
+  l.grid.x = 8;
+  IS_INT(ct_function_launch(f, &l, NULL, 0, &err), CT_EINVAL, "four clusters");
+  l = (CtLaunch){.grid = {132, 9, 1}, .block = {256, 1, 1}};
+  OK(ct_function_launch(f, &l, NULL, 0, &err) == CT_OK && !fake->is_cooperative,
+     "a launch that is not cooperative");
+  ct_module_free(m);
+  ct_device_close(d);
+  nothing_left("cooperative launches");
+}
+
+/* Each stream has a word, which every launch finds at 0. */
+static void test_grid_words(void) {
+  CtDevice *d = open_fake();
+  CtStream a = ct_device_stream(d), b;
+  CtDevPtr word, again, other;
+  OK(ct_stream_new(d, &b, &err) == CT_OK, "another stream");
+  OK(ct_grid_word(d, a, &word, &err) == CT_OK && *(unsigned *)(uintptr_t)word == 0, "a word");
+  *(unsigned *)(uintptr_t)word = 0x80000003u;
+  OK(ct_grid_word(d, a, &again, &err) == CT_OK && again == word, "the stream keeps its word");
+  IS_INT(*(unsigned *)(uintptr_t)word, 0, "it is 0 before the next launch");
+  OK(ct_grid_word(d, b, &other, &err) == CT_OK && other != word, "another stream has another");
+  ct_stream_free(d, b);
+  ct_device_close(d);
+  nothing_left("words of grids");
+}
+
 static void test_launch_failures(void) {
   CtDevice *d = open_fake();
   CtModule *m;
@@ -604,6 +649,8 @@ int main(void) {
   test_memory();
   test_without_pools();
   test_launch();
+  test_cooperative();
+  test_grid_words();
   test_launch_failures();
   test_fault();
   test_assertions();
