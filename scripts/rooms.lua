@@ -71,7 +71,7 @@ return {
     -- One interpreter: memory, devices, interrupts, errors, what a script was told.
     { name = "state", files = { "state/[%w_]+" },
       uses = { "text", "cuttle", "runtime/device", "runtime/nvrtc", "runtime/simt",
-        "runtime/rand" }, circle = 8 },
+        "runtime/storage", "runtime/rand" }, circle = 8 },
     -- The trace in progress, and the values that it makes.
     { name = "trace", files = { "trace/[%w_]+" }, uses = { "state", "runtime/ir" }, circle = 2 },
     -- Tuples, layouts, swizzles and element types as Lua values.

@@ -16,6 +16,8 @@ static const char print_text[] =
     "this prints while tracing; use printf, or tostring(x) for what is known of x while tracing";
 static const char no_table[] =
     "this takes a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
+static const char of_list[] =
+    "the kernel learns at run time how many tensors it has; write 'for i = 1, #l do' with l[i]";
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
 static const char angle[] = "write atan2(y, x), or atan(x) of the language";
@@ -118,6 +120,9 @@ static const char *find_refused(lua_State *L, Refused what, int idx) {
   if (what >= OBJECT && luaL_testudata(L, idx, LAYOUT_TYPE) != NULL) {
     return LAYOUT_TYPE;
   }
+  if (what >= OBJECT && luaL_testudata(L, idx, LIST_TYPE) != NULL) {
+    return LIST_TYPE;
+  }
   if (what == ELEMENTS && has_values(L, idx)) {
     settle_elements(L, idx);
   }
@@ -151,7 +156,8 @@ static int refuses(lua_State *L) {
     for (int i = row->first; i <= last && i <= n; i++) {
       const char *refused = find_refused(L, row->what, i);
       if (refused != NULL) {
-        return diag_error(L, "%s of a %s; %s", push_title(L, row), refused, row->instead);
+        const char *instead = strcmp(refused, LIST_TYPE) == 0 ? of_list : row->instead;
+        return diag_error(L, "%s of a %s; %s", push_title(L, row), refused, instead);
       }
     }
   }
@@ -163,6 +169,9 @@ void front_check_iterator(lua_State *L, int idx) {
     diag_error(L, "'for ... in' of a " VALUE_TYPE "; write 'for i = 0, n - 1 do'");
   }
   const char *refused = find_refused(L, OBJECT, idx);
+  if (refused != NULL && strcmp(refused, LIST_TYPE) == 0) {
+    diag_error(L, "'for ... in' of a " LIST_TYPE "; %s", of_list);
+  }
   if (refused != NULL) {
     diag_error(L, "'for ... in' of a %s; write 'for i = 0, size(t) - 1 do' with t[i]", refused);
   }

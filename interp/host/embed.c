@@ -275,8 +275,12 @@ static CtStatus attach_memory(const TensorRequest *q, size_t bytes, CtErr *err) 
     return ct_fail(err, CT_EINVAL, "%s: the pointer is NULL; the layout spans %zu bytes", q->op,
                    bytes);
   }
-  return ct_storage_wrap(q->s->alloc, d, q->ptr, bytes, q->free, q->free_ud, &q->tensor->storage,
-                         err);
+  st =
+      ct_storage_wrap(q->s->alloc, d, q->ptr, bytes, q->free, q->free_ud, &q->tensor->storage, err);
+  if (st == CT_OK && d == NULL) {
+    ct_storage_enter(q->tensor->storage, &q->s->storages);
+  }
+  return st;
 }
 
 static CtStatus zero_memory(CtStorage *storage, CtErr *err) {
@@ -292,6 +296,9 @@ static CtStatus make_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
   CtStatus st = state_device(q->s, &d, err);
   if (st == CT_OK) {
     st = ct_storage_new(q->s->alloc, d, bytes, &q->tensor->storage, err);
+  }
+  if (st == CT_OK && d == NULL) {
+    ct_storage_enter(q->tensor->storage, &q->s->storages);
   }
   return st == CT_OK && bytes > 0 ? zero_memory(q->tensor->storage, err) : st;
 }

@@ -11,6 +11,7 @@
 #include "interp/openers.h"
 
 #define LAUNCHER_TYPE "launcher"
+enum { MAX_PREPARED = 250 }; /* upvalues of a function of C, less two */
 
 Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }
 
@@ -153,9 +154,22 @@ static int kernel_call(lua_State *L) {
 
 static int call_first(lua_State *L) {
   LaunchArgs args;
-  const LaunchConfig *c = launch_enter(L, &args);
-  launch_repeat(L, lua_gettop(L), c, &args, 1);
+  int kernel;
+  const LaunchConfig *c = launch_enter(L, &args, &kernel);
+  launch_repeat(L, kernel, c, &args, 1);
   return 0;
+}
+
+/* Of what launch_read left at the top, a configuration keeps the arrays, but no tensors. */
+static void keep_arrays(lua_State *L) {
+  lua_getiuservalue(L, 1, CONFIG_ARGS);
+  if (lua_istable(L, -2)) {
+    lua_rawgeti(L, -2, 1);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_setiuservalue(L, -2, 1);
+  lua_pop(L, 1);
 }
 
 static int config_call(lua_State *L) {
@@ -169,12 +183,13 @@ static int config_call(lua_State *L) {
   int kernel = lua_gettop(L);
   bool is_known = c->is_read && launch_read_again(L, kernel, 2, n, c->args);
   if (c->args == NULL) {
-    c->args = lua_newuserdatauv(L, sizeof *c->args, 0);
+    c->args = lua_newuserdatauv(L, sizeof *c->args, 1);
     lua_setiuservalue(L, 1, CONFIG_ARGS);
   }
   if (!is_known) {
     c->is_read = false; /* launch_read may raise half-way */
     launch_read(L, kernel, 2, n, &c->launch, c->args);
+    keep_arrays(L);
     c->is_read = true;
   }
   launch_repeat(L, kernel, &c->launch, c->args, 1);
@@ -184,10 +199,11 @@ static int config_call(lua_State *L) {
 /* :enqueue(n, args...): n launches in a row from C: what launches cost without Lua. */
 static int config_enqueue(lua_State *L) {
   LaunchArgs args;
+  int kernel;
   int64_t n = bind_to_static(L, 2, "enqueue");
   lua_remove(L, 2);
-  const LaunchConfig *c = launch_enter(L, &args);
-  launch_repeat(L, lua_gettop(L), c, &args, n);
+  const LaunchConfig *c = launch_enter(L, &args, &kernel);
+  launch_repeat(L, kernel, c, &args, n);
   return 0;
 }
 
@@ -207,8 +223,12 @@ static int launcher_call(lua_State *L) {
 
 static int prepare_args(lua_State *L) { /* upvalue 1: configuration */
   int n = lua_gettop(L);
-  if (n > LAUNCH_MAX_ARGS) {
-    return diag_error(L, "prepare: %d arguments; a kernel takes at most %d", n, LAUNCH_MAX_ARGS);
+  if (n > MAX_PREPARED) {
+    return diag_error(
+        L,
+        "prepare: %d arguments; a prepared launch holds at most %d. Pass tensors in a "
+        "list, {a, b}, or call k{...}(...) again and again",
+        n, MAX_PREPARED);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

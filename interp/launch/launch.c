@@ -1,6 +1,7 @@
 /* launch.c: one launch: the limits, what the specialisation assumed, the engine. */
 #include "launch.h"
 #include "launch_check.h"
+#include "launch_list.h"
 
 #include <lauxlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
   CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
                          .slots = a->slots,
                          .n_elems = a->n_elems,
+                         .lists = a->lists,
                          .interrupt = &k->state->interrupt,
                          .print = state_print_to,
                          .print_ud = k->state,
@@ -104,6 +106,9 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .is_cooperative = c->cooperative,
                          .may_overlap = k->state->may_overlap,
                          .n_host = k->state->n_host};
+  if (status == CT_OK && spec->ir.has_addresses) {
+    status = state_memory(k->state, &launch.memory, &launch.n_memory, err);
+  }
   if (status != CT_OK) {
     return status;
   }
@@ -157,6 +162,31 @@ static void list_params(const Spec *spec, unsigned char *block, void **out) {
   }
 }
 
+/* Memory is freed in the order of the stream that used it last. */
+static void use_on_stream(const LaunchArgs *a, CtStream stream) {
+  for (int i = 0; i < a->n; i++) {
+    if (a->args[i].kind == ARG_TENSOR) {
+      a->args[i].tensor->storage->stream = stream;
+    } else if (a->args[i].kind == ARG_LIST) {
+      launch_list_use(a->args[i].list, stream);
+    }
+  }
+}
+
+/* Copies the tables of lists to the device, and notes where they are. */
+static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
+  CtStream stream = c->stream_device != NULL ? c->stream : ct_device_stream(a->device);
+  CtStatus status = CT_OK;
+  for (int i = 0; i < a->n && status == CT_OK; i++) {
+    CtDevPtr at;
+    if (a->args[i].kind == ARG_LIST) {
+      status = launch_list_upload(a->args[i].list, stream, &at, err);
+      a->slots[a->args[i].first_slot] = (CtSlotValue){.i = (int64_t)(status == CT_OK ? at : 0)};
+    }
+  }
+  return status;
+}
+
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
   unsigned char
       params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 16 + LAUNCH_PRINT_BYTES];
@@ -186,10 +216,8 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
                      .stream =
                          c->stream_device != NULL ? c->stream : ct_device_stream(spec->device),
                      .params = spec->maps != NULL ? each : NULL};
-  for (int i = 0; i < a->n && c->stream_device != NULL; i++) {
-    if (a->args[i].kind == ARG_TENSOR) {
-      a->args[i].tensor->storage->stream = c->stream;
-    }
+  if (c->stream_device != NULL) {
+    use_on_stream(a, c->stream);
   }
   CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, launch.stream, params, err);
   status = status == CT_OK ? add_grid_word(spec, launch.stream, params, err) : status;
@@ -273,6 +301,9 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   check_dependent(L, k, config, spec);
   check_cooperative(L, k, config, spec);
   diag_check(L, check_requires(spec, args->slots, &err), &err);
+  if (args->n_lists > 0 && args->device != NULL) {
+    diag_check(L, upload_lists(config, args, &err), &err);
+  }
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }

@@ -16,7 +16,11 @@
 
 #define KERNEL_TYPE "kernel"
 
-enum { LAUNCH_MAX_ARGS = 64, LAUNCH_MAX_SLOTS = 256, LAUNCH_KEY_BYTES = 4096 };
+/* A CUDA launch passes at most 32764 bytes: 4095 numbers and addresses. Few fit LaunchArgs as it is. */
+enum { LAUNCH_PARAM_BYTES = 32764, LAUNCH_MAX_SLOTS = LAUNCH_PARAM_BYTES / 8 };
+enum { LAUNCH_MAX_ARGS = LAUNCH_MAX_SLOTS, LAUNCH_KEY_BYTES = 1 << 16 };
+enum { LAUNCH_FEW_ARGS = 64, LAUNCH_FEW_SLOTS = 256, LAUNCH_FEW_KEY_BYTES = 4096 };
+enum { LAUNCH_MAX_ALIGN = 16, LAUNCH_MAX_DEPTH = 8 /* of tables in an argument */ };
 enum { LAUNCH_PRINT_BYTES = sizeof(CtDevPtr) + sizeof(uint32_t) }; /* of a packed CtPrintArgs */
 enum { LAUNCH_MAX_MAPS = 16 };                                     /* tensor maps of a kernel */
 enum { LAUNCH_MAX_OPTIONS = 16 };
@@ -34,35 +38,56 @@ typedef struct LaunchConfig {
   bool check_nan, check_no_global;
 } LaunchConfig;
 
-typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC } ArgKind;
+/* RECORD: a table with fields, which are the arguments that follow. */
+typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC, ARG_LIST, ARG_RECORD } ArgKind;
+
+typedef struct LaunchList LaunchList; /* launch_list.h */
 
 typedef struct Arg {
   ArgKind kind;
   CtDtype dtype;
-  int idx; /* on the Lua stack */
+  int idx;            /* on the Lua stack; of what is in a record: 0, */
+  int place;          /* and the number of the argument that it is in, from 1 */
+  int parent;         /* number of that record among LaunchArgs.args; -1: it is in none */
+  const char *field;  /* its name there, or NULL and */
+  lua_Integer number; /* its number */
+  int n_fields;       /* of a RECORD */
+  LaunchList *list;
+  int anchored; /* of a list in a record: its table's place in LaunchArgs.anchor */
   Tensor *tensor;
   uint64_t address;    /* of the tensor's element 0 */
   uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
-  uint64_t tensor_id;
-  int first_slot;
-  CtSlotValue number;
+  uint64_t tensor_id;  /* of a list: what it held */
+  int first_slot, param;
+  CtSlotValue value; /* of a number */
 } Arg;
 
 /* The arguments of one launch, as its key and slots. */
 typedef struct LaunchArgs {
-  int n;
+  int n, cap;
+  int anchor; /* stack place of what keeps the arrays and the lists of records alive; 0: nothing does */
+  int n_anchored;
+  int n_lists;
+  bool is_full;     /* something did not fit: larger arrays are needed */
   CtDevice *device; /* where to launch; NULL: the CPU engine */
   bool wants_check; /* the configuration's option */
   bool is_checked;  /* its trace is one for check: CtIr.is_checked */
   bool overlap;     /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
   size_t captures, captures_len; /* the part of the key that says what the function captured */
-  int n_slots;
-  Arg args[LAUNCH_MAX_ARGS];
-  unsigned char key[LAUNCH_KEY_BYTES];
-  CtSlotValue slots[LAUNCH_MAX_SLOTS]; /* all slots of the IR, in order */
-  int n_ir_params;                     /* arguments that are no constants */
-  int64_t n_elems[LAUNCH_MAX_ARGS]; /* by parameter of the IR: what a tensor's pointer may touch */
+  int n_slots, cap_slots;
+  size_t cap_key;
+  int n_ir_params; /* arguments that are no constants */
+  Arg *args;
+  unsigned char *key;
+  CtSlotValue *slots;            /* all slots of the IR, in order */
+  int64_t *n_elems;              /* by parameter of the IR: what a tensor's pointer may touch */
+  CtSimtList *lists;             /* likewise; only of a list */
+  Arg few_args[LAUNCH_FEW_ARGS]; /* where these are as long as they fit */
+  unsigned char few_key[LAUNCH_FEW_KEY_BYTES];
+  CtSlotValue few_slots[LAUNCH_FEW_SLOTS];
+  int64_t few_elems[LAUNCH_FEW_ARGS];
+  CtSimtList few_lists[LAUNCH_FEW_ARGS];
 } LaunchArgs;
 
 typedef struct Pack { /* one used slot in the parameter block of a CUDA launch */
@@ -100,7 +125,7 @@ typedef struct Spec {
   LaunchMaps *maps;      /* the kernel's tensor maps, if it has any */
   size_t maps_at;        /* place of the first in the parameter block */
   size_t print_at;       /* place of the CtPrintArgs in the parameter block */
-  Pack packs[LAUNCH_MAX_SLOTS];
+  Pack *packs;           /* in the IR's arena */
   int n_packs;
   size_t params_bytes;
   double trace_ms, emit_ms, compile_ms;
@@ -129,12 +154,17 @@ Kernel *kernel_test(lua_State *L, int idx);
 /* The kernel at `kernel` in the functions below is known to be one. */
 
 /* Reads the arguments at first .. first + n - 1 for the kernel at `kernel`. Raises with a message that names
-   the argument. The values at these stack places must stay there while *out is used. */
+   the argument. Pushes what *out needs, or nil. That value and those at these stack places must stay there
+   while *out is used, and *out where it is. */
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out);
 
 /* The same for arguments like those that *a was last read from: the same tensors, numbers of the same types.
    Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
+/* Is each list still what was read? Scripts may have run. */
+CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a,
+                            CtErr *err) CT_NODISCARD;
+
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
@@ -212,8 +242,9 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
 void launch_check_outside(lua_State *L); /* no kernel is being traced */
 /* Pushes the kernel of the configuration at 1, whose stream is open. */
 void launch_push_kernel(lua_State *L, const LaunchConfig *c);
-/* Reads the configuration at 1 and the arguments after it, and pushes the kernel. */
-const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args);
+/* Reads the configuration at 1 and the arguments after it. Pushes the kernel, whose place is *kernel, and what
+   launch_read does. */
+const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel);
 /* launch_inspect.c: methods of configurations. */
 int launch_source(lua_State *L);
 int launch_ptx(lua_State *L);

@@ -242,10 +242,11 @@ void launch_push_kernel(lua_State *L, const LaunchConfig *c) {
   lua_getiuservalue(L, 1, CONFIG_KERNEL);
 }
 
-const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args) {
+const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel) {
   int n = lua_gettop(L) - 1;
   const LaunchConfig *c = luaL_checkudata(L, 1, CONFIG_TYPE);
   launch_push_kernel(L, c);
-  launch_read(L, lua_gettop(L), 2, n, c, args);
+  *kernel = lua_gettop(L);
+  launch_read(L, *kernel, 2, n, c, args);
   return c;
 }

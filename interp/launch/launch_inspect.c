@@ -13,8 +13,9 @@ int launch_ir(lua_State *L) {
   CtErr err;
   CtText text;
   CuttleState *s = state_of(L);
-  const LaunchConfig *c = launch_enter(L, &args);
-  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, launch_target(args.device), true, &err);
+  int kernel;
+  const LaunchConfig *c = launch_enter(L, &args, &kernel);
+  Spec *spec = spec_trace(L, kernel, c, &args, launch_target(args.device), true, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }
@@ -26,15 +27,16 @@ int launch_ir(lua_State *L) {
 }
 
 /* Appends the CUDA C for the arguments; on the CPU engine, what it would be for the capability that
-   `cuttle emit` writes for. */
+   `cuttle emit` writes for. Pushes the kernel. */
 static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
   LaunchArgs args;
   CtErr err;
   CuttleState *s = state_of(L);
-  const LaunchConfig *c = launch_enter(L, &args);
+  int kernel;
+  const LaunchConfig *c = launch_enter(L, &args, &kernel);
   CtTarget target =
       args.device == NULL ? launch_cuda_target(s->emit_sm) : launch_target(args.device);
-  Spec *spec = spec_trace(L, lua_gettop(L), c, &args, target, false, &err);
+  Spec *spec = spec_trace(L, kernel, c, &args, target, false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }
@@ -45,6 +47,7 @@ static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
     ct_text_clear(out);
     diag_raise(L, &err);
   }
+  lua_pushvalue(L, kernel);
   return target;
 }
 
@@ -87,8 +90,9 @@ static const Field function_fields[] = {FIELD(CtFunctionInfo, registers),
 /* A table: registers per thread, bytes, occupancy, and what making the specialisation cost. */
 int launch_info(lua_State *L) {
   LaunchArgs args;
-  const LaunchConfig *c = launch_enter(L, &args);
-  Spec *spec = launch_spec(L, lua_gettop(L), c, &args);
+  int kernel;
+  const LaunchConfig *c = launch_enter(L, &args, &kernel);
+  Spec *spec = launch_spec(L, kernel, c, &args);
   RECORD_PUSH(L, spec_fields, spec);
   record_integer(L, "shared_bytes", ct_ir_shared_bytes(&spec->ir));
   if (spec->fn != NULL) {

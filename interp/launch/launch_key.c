@@ -1,76 +1,32 @@
 /* launch_key.c: the arguments of a launch, read from the Lua stack, as a specialisation key and as slot
-   values. What the key says of an argument and which of its integers become slots are decided in
-   the same place, so that they cannot disagree. */
+   values; launch_table.c reads tables. What the key says of an argument and which of its integers become
+   slots are decided in the same place, so that they cannot disagree. */
 #include <lauxlib.h>
 #include <string.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "launch_key.h"
+#include "launch_list.h"
 #include "runtime/device/cache.h"
-#include "runtime/layout/walk.h"
 #include "interp/trace/value.h"
 
-enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = 16, MAX_TEXT = 32 };
-
-static void put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
-  if (a->key_len + bytes > sizeof a->key) {
-    diag_error(
-        L,
-        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
-        "capture fewer",
-        LAUNCH_KEY_BYTES);
-  }
-  memcpy(a->key + a->key_len, data, bytes);
-  a->key_len += bytes;
-}
+enum { MAX_TEXT = 32 };
 
 static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
   unsigned char b = (unsigned char)byte;
-  put(L, a, &b, 1);
-}
-
-static void add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
-  if (a->n_slots == LAUNCH_MAX_SLOTS) {
-    diag_error(L, "the arguments have more than %d addresses, extents, strides and numbers",
-               LAUNCH_MAX_SLOTS);
-  }
-  a->slots[a->n_slots++] = v;
-}
-
-/* log2 of the largest power of two <= max that divides v. */
-static int pow2_of(int64_t v, int64_t max) {
-  int n = 0;
-  while (((int64_t)1 << n) < max && v % ((int64_t)2 << n) == 0) {
-    n++;
-  }
-  return n;
-}
-
-static int64_t stride_max(CtDtype dtype) {
-  int64_t n = MAX_BYTES_DIV / (int64_t)ct_dtype_bytes(dtype);
-  return n < 1 ? 1 : n;
-}
-
-int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype) {
-  return (int64_t)1 << pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype));
-}
-
-bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
-  bool is_marked = is_extent && leaf < TENSOR_MAX_FIXED && (t->fixed >> leaf & 1) != 0;
-  bool is_fixed = k->static_shapes || t->is_fixed || is_marked;
-  return !is_fixed && (is_extent || (v != 0 && v != 1));
+  launch_put(L, a, &b, 1);
 }
 
 static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtDtype dtype,
                      bool is_slot) {
   if (!is_slot) {
     put_byte(L, a, 's');
-    put(L, a, &v, sizeof v);
+    launch_put(L, a, &v, sizeof v);
     return;
   }
   put_byte(L, a, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
-  put_byte(L, a, pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype)));
+  put_byte(L, a, launch_leaf_bits(is_extent, v, dtype));
 }
 
 /* A name stands before the first of the nodes in a row that have it. */
@@ -83,7 +39,7 @@ static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor 
     if (t[i].name != name) {
       name = t[i].name;
       put_byte(L, a, '=');
-      put(L, a, &name, sizeof name);
+      launch_put(L, a, &name, sizeof name);
     }
     if (t[i].rank == CT_LEAF) {
       bool is_slot = launch_is_slot(k, of, is_extent, leaf++, t[i].i.v);
@@ -97,23 +53,8 @@ static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor 
 
 CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
 
-/* Room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
-enum { MOST_NARROW = INT32_MAX - (1 << 20) };
-
-/* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
-   elements than that. */
-static bool needs_64_bits(const Tensor *t, int64_t size) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
-  bool wide = t->hi >= MOST_NARROW / bytes || size >= MOST_NARROW;
-  CtTuple shape = t->layout.shape;
-  for (uint32_t i = 0; i < shape->len; i++) {
-    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= MOST_NARROW);
-  }
-  return wide;
-}
-
 int launch_align(const Arg *arg) {
-  uint64_t low = arg->address | MAX_BYTES_DIV;
+  uint64_t low = arg->address | LAUNCH_MAX_ALIGN;
   return (int)(low & (~low + 1));
 }
 
@@ -123,51 +64,38 @@ static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor
   int leaf = 0;
   for (uint32_t i = 0; i < t->len; i++) {
     if (t[i].rank == CT_LEAF && launch_is_slot(k, of, is_extent, leaf++, t[i].i.v)) {
-      add_slot(L, a, (CtSlotValue){.i = t[i].i.v});
+      launch_add_slot(L, a, (CtSlotValue){.i = t[i].i.v});
     }
   }
 }
 
 /* What the key says of a tensor; kept in it, since a tensor does not change. */
-static void put_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg) {
+static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) {
+  const Kernel *k = lua_touserdata(L, kernel);
   Tensor *t = arg->tensor;
   size_t start = a->key_len;
   if (t->key_len != 0 && !k->static_shapes) {
-    put(L, a, t->key, t->key_len);
+    launch_put(L, a, t->key, t->key_len);
     return;
   }
-  int64_t size;
-  CtErr err;
-  diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
-  if (t->lo < 0) {
+  if (!launch_measure(L, t)) {
     CtCx cx = bind_cx(L);
+    const char *title = launch_push_title(L, kernel, a, arg);
+    const char *name = arg->idx != 0 ? tensor_push_title(L, arg->idx) : "its layout";
     diag_error(L,
-               "%s: argument %d, %s %s reaches before its first element; a kernel's tensor needs "
-               "strides >= 0",
-               k->name, a->n, tensor_push_title(L, arg->idx), bind_layout_text(&cx, t->layout));
+               "%s, %s %s reaches before its first element; a kernel's tensor needs strides >= 0",
+               title, name, bind_layout_text(&cx, t->layout));
   }
-  t->is_wide = needs_64_bits(t, size);
   put_byte(L, a, 'T');
   put_byte(L, a, (int)t->dtype);
   put_byte(L, a, (int)launch_index_type(arg));
   put_byte(L, a, launch_align(arg));
   put_tree(L, a, k, t, true);
   put_tree(L, a, k, t, false);
-  if (!k->static_shapes && a->key_len - start <= sizeof t->key) {
+  if (!k->static_shapes && !a->is_full && a->key_len - start <= sizeof t->key) {
     t->key_len = (uint8_t)(a->key_len - start);
     memcpy(t->key, a->key + start, t->key_len);
   }
-}
-
-/* "saxpy: argument 2 (x)", as messages about an argument begin; counted from 1. */
-static const char *push_title(lua_State *L, int kernel, int n) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  lua_getiuservalue(L, kernel, 1);
-  const char *name = lua_getlocal(L, NULL, n);
-  const char *title = name == NULL ? lua_pushfstring(L, "%s: argument %d", k->name, n)
-                                   : lua_pushfstring(L, "%s: argument %d (%s)", k->name, n, name);
-  lua_remove(L, -2);
-  return title;
 }
 
 static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
@@ -175,47 +103,47 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   const Tensor *t = arg->tensor;
   CtErr err;
   if (t->in_kernel) {
-    const char *title = push_title(L, kernel, a->n);
+    const char *title = launch_push_title(L, kernel, a, arg);
     diag_error(L, "%s is a tensor that was made in %s; one of the host was expected", title,
                front_push_owner(L, t->serial));
   }
   if (tensor_live(t, &err) != CT_OK) {
-    diag_error(L, "%s %s", push_title(L, kernel, a->n), err.msg);
+    diag_error(L, "%s %s", launch_push_title(L, kernel, a, arg), err.msg);
   }
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   arg->kind = ARG_TENSOR;
   arg->tensor_id = t->id;
   arg->dtype = t->dtype;
   arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
-  put_tensor(L, k, a, arg);
+  put_tensor(L, kernel, a, arg);
   arg->begin = arg->address + (uint64_t)t->lo * bytes;
   arg->end = arg->address + (uint64_t)(t->hi + 1) * bytes;
   union {
     uint64_t address;
     CtSlotValue v;
   } pointer = {.address = arg->address};
-  add_slot(L, a, pointer.v);
+  launch_add_slot(L, a, pointer.v);
   add_slots(L, a, k, t, true);
   add_slots(L, a, k, t, false);
-  a->n_elems[a->n_ir_params++] = t->hi + 1;
+  launch_add_param(a, arg, t->hi + 1);
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
   arg->kind = ARG_NUMBER;
   arg->dtype = dtype;
-  arg->number = v;
+  arg->value = v;
   put_byte(L, a, 'N');
   put_byte(L, a, (int)dtype);
-  add_slot(L, a, v);
-  a->n_elems[a->n_ir_params++] = 0;
+  launch_add_slot(L, a, v);
+  launch_add_param(a, arg, 0);
 }
 
 static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   arg->kind = ARG_STATIC;
   arg->dtype = n->is_float ? CT_f64 : n->is_bool ? CT_bool : CT_i64;
-  arg->number = n->is_float ? (CtSlotValue){.f64 = n->f} : (CtSlotValue){.i = n->i};
+  arg->value = n->is_float ? (CtSlotValue){.f64 = n->f} : (CtSlotValue){.i = n->i};
   put_byte(L, a, n->is_float ? 'F' : n->is_bool ? 'B' : 'I');
-  put(L, a, &arg->number, sizeof arg->number);
+  launch_put(L, a, &arg->value, sizeof arg->value);
 }
 
 static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
@@ -228,22 +156,10 @@ static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber 
   }
 }
 
-/* As tensor_test, without the search for the state. */
-static Tensor *test_tensor(lua_State *L, const Kernel *k, int idx) {
-  Tensor *t = lua_touserdata(L, idx);
-  if (t == NULL || lua_getmetatable(L, idx) == 0) {
-    return NULL;
-  }
-  bool is_tensor = lua_topointer(L, -1) == k->state->tensor_type;
-  lua_pop(L, 1);
-  return is_tensor ? t : NULL;
-}
-
-static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  Arg *arg = &a->args[a->n++];
+/* A number, a boolean or a tensor; false: something else. */
+static bool read_plain(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx) {
   TypedNumber typed;
-  *arg = (Arg){.idx = idx, .tensor = test_tensor(L, k, idx), .first_slot = a->n_slots};
+  arg->tensor = launch_test_tensor(L, lua_touserdata(L, kernel), idx);
   if (arg->tensor != NULL) {
     read_tensor(L, kernel, a, arg);
   } else if (lua_isinteger(L, idx)) {
@@ -256,10 +172,26 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
   } else if (number_test(L, idx, &typed)) {
     read_typed(L, a, arg, &typed);
   } else {
+    return false;
+  }
+  return true;
+}
+
+static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx) {
+  if (a->n == a->cap) {
+    a->is_full = true;
+    a->n++;
+  }
+  if (a->n > a->cap) {
+    return;
+  }
+  Arg *arg = &a->args[a->n++];
+  *arg = like;
+  arg->first_slot = a->n_slots;
+  if (!read_plain(L, kernel, a, arg, idx) && !launch_read_table(L, kernel, a, arg, idx, read_arg)) {
     value_test(L, idx, NULL); /* says where one comes from */
-    diag_error(L, "%s is %s; a tensor, a number or a boolean was expected%s",
-               push_title(L, kernel, a->n), diag_push_kind(L, idx),
-               lua_istable(L, idx) ? "; from_table(f32, t) makes a tensor" : "");
+    diag_error(L, "%s is %s; a tensor, a number, a boolean or a table of these was expected",
+               launch_push_title(L, kernel, a, arg), diag_push_kind(L, idx));
   }
 }
 
@@ -267,15 +199,15 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, int idx) {
 static void put_text(lua_State *L, LaunchArgs *a, int idx) {
   size_t len;
   const char *text = lua_tolstring(L, idx, &len);
-  put(L, a, &len, sizeof len);
+  launch_put(L, a, &len, sizeof len);
   if (len <= MAX_TEXT) {
-    put(L, a, text, len);
+    launch_put(L, a, text, len);
   } else {
     CtHash h;
     ct_hash_init(&h);
     ct_hash_add(&h, text, len);
     CtHashKey key = ct_hash_end(&h);
-    put(L, a, &key, sizeof key);
+    launch_put(L, a, &key, sizeof key);
   }
 }
 
@@ -288,17 +220,17 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
     put_byte(L, a, lua_isinteger(L, -1) ? 'i' : type);
     if (lua_isinteger(L, -1)) {
       lua_Integer v = lua_tointeger(L, -1);
-      put(L, a, &v, sizeof v);
+      launch_put(L, a, &v, sizeof v);
     } else if (type == LUA_TNUMBER) {
       lua_Number v = lua_tonumber(L, -1);
-      put(L, a, &v, sizeof v);
+      launch_put(L, a, &v, sizeof v);
     } else if (type == LUA_TBOOLEAN) {
       put_byte(L, a, lua_toboolean(L, -1));
     } else if (type == LUA_TSTRING) {
       put_text(L, a, -1);
     } else {
       const void *p = lua_topointer(L, -1);
-      put(L, a, &p, sizeof p);
+      launch_put(L, a, &p, sizeof p);
     }
     lua_pop(L, 1);
   }
@@ -316,9 +248,14 @@ static bool find_overlap(const LaunchArgs *a) {
   return false;
 }
 
-const char *launch_push_device(lua_State *L, const CtDevice *d) {
-  return d == NULL ? lua_pushliteral(L, "cpu")
-                   : lua_pushfstring(L, "cuda:%d", ct_device_info(d)->ordinal);
+/* Does the argument live on a device, or on the host? */
+static bool has_device(const Arg *arg, CtDevice **out) {
+  if (arg->kind == ARG_TENSOR) {
+    *out = arg->tensor->storage->device;
+  } else if (arg->kind == ARG_LIST) {
+    *out = launch_list_device(arg->list);
+  }
+  return arg->kind == ARG_TENSOR || arg->kind == ARG_LIST;
 }
 
 /* All tensors live on one device; without tensors it is the current one. */
@@ -327,17 +264,18 @@ static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
   const Arg *first = NULL;
   for (int i = 0; i < a->n; i++) {
     const Arg *arg = &a->args[i];
-    if (arg->kind != ARG_TENSOR) {
+    CtDevice *device;
+    if (!has_device(arg, &device)) {
       continue;
     }
     if (first == NULL) {
       first = arg;
-      a->device = arg->tensor->storage->device;
-    } else if (arg->tensor->storage->device != a->device) {
+      a->device = device;
+    } else if (device != a->device) {
       const char *here = launch_push_device(L, a->device);
       diag_error(L, "%s lives on %s but argument %d on %s; move one with t:to(\"%s\")",
-                 push_title(L, kernel, (int)(first - a->args) + 1), here, i + 1,
-                 launch_push_device(L, arg->tensor->storage->device), here);
+                 launch_push_title(L, kernel, a, first), here, arg->place,
+                 launch_push_device(L, device), here);
     }
   }
   if (first == NULL) {
@@ -382,27 +320,37 @@ static bool is_checked(const Kernel *k, const LaunchArgs *a) {
   return a->device == NULL && (s->check != NULL || wanted);
 }
 
-void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
-                 LaunchArgs *out) {
-  check_count(L, kernel, n);
-  out->n = 0;
+/* Reads all; *out may turn out to be too small (is_full). */
+static void read_all(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
+                     LaunchArgs *out) {
+  out->n = out->n_slots = out->n_ir_params = out->n_lists = out->n_anchored = 0;
   out->device = NULL;
   out->key_len = 0;
-  out->n_slots = 0;
-  out->n_ir_params = 0;
-  put(L, out, &config->block, sizeof config->block);
-  put(L, out, &config->shared_bytes, sizeof config->shared_bytes);
+  out->is_full = false;
+  launch_put(L, out, &config->block, sizeof config->block);
+  launch_put(L, out, &config->shared_bytes, sizeof config->shared_bytes);
   put_byte(L, out, (int)config->cluster.x);
   put_byte(L, out, (int)config->cluster.y);
   put_byte(L, out, (int)config->cluster.z);
   for (int i = 0; i < n; i++) {
-    read_arg(L, kernel, out, first + i);
+    read_arg(L, kernel, out, (Arg){.idx = first + i, .place = i + 1, .parent = -1}, first + i);
   }
   out->captures = out->key_len;
   put_captures(L, kernel, out);
   out->captures_len = out->key_len - out->captures;
+}
+
+void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
+                 LaunchArgs *out) {
+  check_count(L, kernel, n);
+  launch_args_few(L, out);
+  read_all(L, kernel, first, n, config, out);
+  while (out->is_full) {
+    launch_args_more(L, out);
+    read_all(L, kernel, first, n, config, out);
+  }
   choose_device(L, kernel, out);
-  put(L, out, &out->device, sizeof out->device);
+  launch_put(L, out, &out->device, sizeof out->device);
   out->overlap = find_overlap(out);
   put_byte(L, out, out->overlap);
   out->wants_check = config->check;
@@ -413,7 +361,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
 /* --- the same arguments again ---------------------------------------------------------------------- */
 
 static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int idx) {
-  const Tensor *t = test_tensor(L, k, idx);
+  const Tensor *t = launch_test_tensor(L, k, idx);
   CtErr err;
   return t != NULL && t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
 }
@@ -455,6 +403,17 @@ static bool has_same_captures(lua_State *L, int kernel, LaunchArgs *a) {
   return same;
 }
 
+static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg, int idx) {
+  switch (arg->kind) {
+    case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
+    case ARG_NUMBER: return reread_number(L, a, arg, idx);
+    case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
+    case ARG_STATIC:
+    case ARG_RECORD: break;
+  }
+  return false;
+}
+
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = lua_touserdata(L, kernel);
   bool has_tensor = false; /* else the current device decides */
@@ -463,13 +422,11 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
   }
   for (int i = 0; i < n; i++) {
     const Arg *arg = &a->args[i];
-    bool same = arg->kind == ARG_TENSOR
-                    ? is_same_tensor(L, k, arg, first + i)
-                    : arg->kind == ARG_NUMBER && reread_number(L, a, arg, first + i);
-    has_tensor = has_tensor || arg->kind == ARG_TENSOR;
-    if (!same) {
+    has_tensor = has_tensor || arg->kind == ARG_TENSOR || arg->kind == ARG_LIST;
+    if (!is_same_arg(L, k, a, arg, first + i)) {
       return false;
     }
   }
+  a->anchor = 0;
   return has_tensor && has_same_captures(L, kernel, a);
 }

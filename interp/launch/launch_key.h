@@ -8,6 +8,43 @@ CtDtype launch_index_type(const Arg *arg); /* i32 where the tensor spans < 2^31 
 int launch_align(const Arg *arg);          /* bytes, a power of two <= 16 */
 /* Is a number of the tensor's shape or stride a value of the launch? `leaf`: its place among them. */
 bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v);
+int64_t launch_leaf_max(bool is_wide); /* no extent or stride is larger */
+/* Has it been marked as a constant of kernels? */
+bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf);
 int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype); /* the divisor the key knows */
+
+/* As an exponent of 2. */
+int launch_leaf_bits(bool is_extent, int64_t v, CtDtype dtype);
+
+/* {====== What arguments are made of (launch_args.c) ====== */
+
+/* Pushes what will keep larger arrays; *a has the arrays for few arguments. */
+void launch_args_few(lua_State *L, LaunchArgs *a);
+void launch_args_more(lua_State *L, LaunchArgs *a); /* puts larger arrays in their place */
+/* Keeps the value at the top alive as long as the arguments, at a place of the anchor, and pops it. */
+void launch_anchor(lua_State *L, const LaunchArgs *a, int place);
+/* Appends to the key. */
+void launch_put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes);
+void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v);
+/* A parameter of the IR, whose slots follow; the number of elements of its memory. */
+void launch_add_param(LaunchArgs *a, Arg *arg, int64_t n_elems);
+/* "saxpy: argument 2 (x)", "adamw: argument 1 (o.grads)", as messages about an argument begin. */
+const char *launch_push_title(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg);
+
+/* {====== Tables as arguments (launch_table.c) ====== */
+
+/* Reads the next argument: the value at idx; `like` says where it is. */
+typedef void (*LaunchReader)(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx);
+/* The table at idx as a list, or as a record with its fields, by `read`; false: it is no table. */
+bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx,
+                       LaunchReader read);
+
+/* {====== Tensors ====== */
+
+/* As tensor_test, without the search for the state. */
+Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx);
+/* Finds what a launch needs of a tensor of the host: lo, hi, is_wide. False: it reaches before its first
+   element. Raises. */
+bool launch_measure(lua_State *L, Tensor *t);
 
 #endif

@@ -64,7 +64,7 @@ static void list_slots(LaunchMaps *m) {
 }
 
 CtStatus launch_maps_new(CtAlloc alloc, const CtIr *ir, LaunchMaps **out, CtErr *err) {
-  size_t maps = ir->n_maps * CT_MAP_BYTES, slots = LAUNCH_MAX_SLOTS * sizeof(CtSlotValue);
+  size_t maps = ir->n_maps * CT_MAP_BYTES, slots = ir->n_slots * sizeof(CtSlotValue);
   *out = NULL;
   if (ir->n_maps == 0) {
     return CT_OK;
@@ -84,9 +84,9 @@ CtStatus launch_maps_new(CtAlloc alloc, const CtIr *ir, LaunchMaps **out, CtErr 
   *m = (LaunchMaps){.alloc = alloc, .ir = ir, .bytes = bytes};
   list_slots(m);
   CtSlotValue *values = (CtSlotValue *)(void *)(m + 1);
-  unsigned char *made = (unsigned char *)(values + MAX_KEPT * LAUNCH_MAX_SLOTS);
+  unsigned char *made = (unsigned char *)(values + MAX_KEPT * ir->n_slots);
   for (size_t i = 0; i < MAX_KEPT; i++) {
-    m->sets[i] = (MapSet){values + i * LAUNCH_MAX_SLOTS, made + i * maps, false};
+    m->sets[i] = (MapSet){values + i * ir->n_slots, made + i * maps, false};
   }
   *out = m;
   return CT_OK;

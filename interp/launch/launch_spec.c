@@ -53,14 +53,14 @@ static void make_room(lua_State *L, int kernel, CtDevice *device) {
 }
 
 /* The trace ran the script, which may have closed what the launch was to work on. */
-static CtStatus check_args(const Kernel *k, const LaunchArgs *args, CtErr *err) {
+static CtStatus check_args(lua_State *L, const Kernel *k, const LaunchArgs *args, CtErr *err) {
   for (int i = 0; i < args->n; i++) {
     if (args->args[i].tensor != NULL && tensor_live(args->args[i].tensor, err) != CT_OK) {
       return ct_fail(err, CT_EINVAL, "%s: argument %d was closed while the kernel was traced",
-                     k->name, i + 1);
+                     k->name, args->args[i].place);
     }
   }
-  return CT_OK;
+  return launch_check_lists(L, k, args, err);
 }
 
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
@@ -72,7 +72,7 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   if (spec == NULL) {
     diag_raise(L, &err);
   }
-  if (check_args(k, args, &err) != CT_OK || spec_compile(k, spec, args->device, &err) != CT_OK) {
+  if (check_args(L, k, args, &err) != CT_OK || spec_compile(k, spec, args->device, &err) != CT_OK) {
     spec_free(k->state, spec);
     diag_raise(L, &err);
   }

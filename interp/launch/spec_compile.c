@@ -19,8 +19,12 @@ static size_t align_pointer(size_t at) {
 }
 
 /* The parameter block as the compiler lays out the used slots. */
-static void plan_packs(Spec *spec) {
+static CtStatus plan_packs(Spec *spec, CtErr *err) {
   size_t at = 0;
+  spec->packs = ct_arena_alloc(&spec->ir.arena, (spec->ir.n_slots + 1) * sizeof *spec->packs);
+  if (spec->packs == NULL) {
+    return ct_fail_nomem(err);
+  }
   for (size_t i = 0; i < spec->ir.n_slots; i++) {
     const CtSlot *slot = &spec->ir.slots[i];
     size_t bytes = slot_bytes(slot);
@@ -47,6 +51,13 @@ static void plan_packs(Spec *spec) {
     at = spec->print_at + LAUNCH_PRINT_BYTES;
   }
   spec->params_bytes = at;
+  return at <= LAUNCH_PARAM_BYTES
+             ? CT_OK
+             : ct_fail(
+                   err, CT_EINVAL,
+                   "%s: its arguments take %zu bytes, and a CUDA launch passes at most %d; pass "
+                   "tensors in a list, {a, b}, which takes 12",
+                   spec->ir.name, at, LAUNCH_PARAM_BYTES);
 }
 
 /* --- what the kernel tells the host ---------------------------------------------------------------- */
@@ -139,9 +150,9 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .arch = ct_device_info(spec->device)->arch,
                       .options = options,
                       .n_options = kernel_options(k, options)};
-    status = state_compile(k->state, &job, true, &output, err);
+    status = plan_packs(spec, err);
+    status = status == CT_OK ? state_compile(k->state, &job, true, &output, err) : status;
   }
-  plan_packs(spec);
   status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
   status = status == CT_OK ? make_fault(spec, err) : status;
   status = status == CT_OK ? make_prints(spec, err) : status;

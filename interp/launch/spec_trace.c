@@ -8,6 +8,8 @@
 #include "interp/trace/value.h"
 #include "launch.h"
 #include "launch_key.h"
+#include "launch_list.h"
+#include "interp/ops/list.h"
 #include "runtime/base/clock.h"
 
 enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
@@ -47,13 +49,12 @@ CtTarget launch_target(CtDevice *device) {
 typedef struct PushArgs {
   const Kernel *kernel;
   const LaunchArgs *args;
-  int function; /* stack place of the kernel's Lua function, for its parameters' names */
-  char names[LAUNCH_MAX_ARGS][64];
+  int function;      /* stack place of the kernel's Lua function, for its parameters' names */
+  char (*names)[64]; /* of each of LaunchArgs.args */
 } PushArgs;
 
 static CtFacts leaf_facts(bool is_extent, int64_t v, const Arg *arg) {
-  bool narrow = launch_index_type(arg) == CT_i32;
-  int64_t max = narrow ? INT32_MAX - 1 : INT64_MAX >> 16;
+  int64_t max = launch_leaf_max(launch_index_type(arg) == CT_i64);
   int64_t div = launch_leaf_div(is_extent, v, arg->dtype);
   if (is_extent) {
     return (CtFacts){0, max, div};
@@ -84,8 +85,14 @@ static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, const Kernel *k,
 }
 
 static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg, const char *name) {
-  CtFacts facts[LAUNCH_MAX_SLOTS];
   int n = 0;
+  CtLayout layout = arg->tensor->layout;
+  size_t n_nodes = (size_t)layout.shape->len + layout.stride->len;
+  CtFacts *facts = ct_arena_alloc(&ir->arena, n_nodes * sizeof *facts);
+  if (facts == NULL) {
+    luaL_error(L, "not enough memory");
+    return;
+  }
   CtTensorSpec spec = {.name = name,
                        .dtype = arg->dtype,
                        .index = launch_index_type(arg),
@@ -100,25 +107,72 @@ static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg,
   tensor_push_kernel(L, arg->dtype, CT_GLOBAL, view, front_serial(L));
 }
 
+static void push_list(lua_State *L, CtIr *ir, const Arg *arg, const char *name) {
+  CtTensorSpec spec = launch_list_spec(arg->list, name);
+  CtView table = ct_ir_list(ir, &spec);
+  if (ir->failed) {
+    luaL_error(L, "not enough memory");
+  }
+  list_push_kernel(L, table);
+}
+
+static void push_constant(lua_State *L, const Arg *arg) {
+  if (arg->dtype == CT_i64) {
+    lua_pushinteger(L, arg->value.i);
+  } else if (arg->dtype == CT_bool) {
+    lua_pushboolean(L, arg->value.i != 0);
+  } else {
+    lua_pushnumber(L, arg->value.f64);
+  }
+}
+
+/* Pushes the argument at *i, and sets *i to the next. */
+static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
+  const char *name = p->names[*i];
+  const Arg *arg = &p->args->args[(*i)++];
+  luaL_checkstack(L, 8, "tables in tables");
+  switch (arg->kind) {
+    case ARG_TENSOR: push_tensor(L, ir, p->kernel, arg, name); return;
+    case ARG_LIST: push_list(L, ir, arg, name); return;
+    case ARG_NUMBER:
+      value_push(L, ct_ir_number(ir, name, arg->dtype, ct_type_facts(arg->dtype)));
+      return;
+    case ARG_STATIC: push_constant(L, arg); return;
+    case ARG_RECORD: break;
+  }
+  lua_createtable(L, 0, arg->n_fields);
+  for (int n = arg->n_fields; n > 0; n--) {
+    const Arg *field = &p->args->args[*i];
+    if (field->field != NULL) {
+      lua_pushstring(L, field->field);
+    } else {
+      lua_pushinteger(L, field->number);
+    }
+    push_arg(L, ir, p, i);
+    lua_rawset(L, -3);
+  }
+}
+
 static int push_args(lua_State *L, CtIr *ir, void *ud) {
   const PushArgs *p = ud;
+  int n = 0;
   luaL_checkstack(L, p->args->n + 4, "too many arguments");
-  for (int i = 0; i < p->args->n; i++) {
-    const Arg *arg = &p->args->args[i];
-    const char *name = p->names[i];
-    if (arg->kind == ARG_TENSOR) {
-      push_tensor(L, ir, p->kernel, arg, name);
-    } else if (arg->kind == ARG_NUMBER) {
-      value_push(L, ct_ir_number(ir, name, arg->dtype, ct_type_facts(arg->dtype)));
-    } else if (arg->dtype == CT_i64) {
-      lua_pushinteger(L, arg->number.i);
-    } else if (arg->dtype == CT_bool) {
-      lua_pushboolean(L, arg->number.i != 0);
-    } else {
-      lua_pushnumber(L, arg->number.f64);
-    }
+  for (int i = 0; i < p->args->n; n++) {
+    push_arg(L, ir, p, &i);
   }
-  return p->args->n;
+  return n;
+}
+
+/* "o.params", "o[2]" */
+static void name_field(const PushArgs *p, int i) {
+  const Arg *arg = &p->args->args[i];
+  char of[sizeof p->names[i]];
+  memcpy(of, p->names[arg->parent], sizeof of);
+  if (arg->field != NULL) {
+    snprintf(p->names[i], sizeof p->names[i], "%.30s.%.30s", of, arg->field);
+  } else {
+    snprintf(p->names[i], sizeof p->names[i], "%.30s[%d]", of, (int)arg->number);
+  }
 }
 
 /* The parameters' names. Arguments after the named ones are "...[1]" and so on; a name that is there
@@ -127,16 +181,21 @@ static void name_args(lua_State *L, PushArgs *p) {
   int n_named = 0;
   lua_pushvalue(L, p->function);
   for (int i = 0; i < p->args->n; i++) {
-    const char *name = lua_getlocal(L, NULL, i + 1); /* leaves the function where it is */
+    const Arg *arg = &p->args->args[i];
+    if (arg->parent >= 0) {
+      name_field(p, i);
+      continue;
+    }
+    const char *name = lua_getlocal(L, NULL, arg->place); /* leaves the function where it is */
     bool taken = false;
     for (int j = 0; j < i && name != NULL && !taken; j++) {
       taken = strncmp(p->names[j], name, sizeof p->names[j] - 1) == 0;
     }
     n_named += name != NULL;
     if (name == NULL) {
-      snprintf(p->names[i], sizeof p->names[i], CT_VARARG_NAME "%d]", i + 1 - n_named);
+      snprintf(p->names[i], sizeof p->names[i], CT_VARARG_NAME "%d]", arg->place - n_named);
     } else {
-      snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name, i + 1);
+      snprintf(p->names[i], sizeof p->names[i], taken ? "%s%d" : "%s", name, arg->place);
     }
   }
   lua_pop(L, 1);
@@ -166,6 +225,12 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->loc = ir->cur_loc;
   lua_getiuservalue(L, kernel, 1);
   PushArgs p = {.kernel = k, .args = args, .function = lua_gettop(L)};
+  p.names = ct_arena_alloc(&ir->arena, ((size_t)args->n + 1) * sizeof *p.names);
+  if (p.names == NULL) {
+    spec_free(k->state, spec);
+    (void)ct_fail_nomem(err);
+    return NULL;
+  }
   name_args(L, &p);
   CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
   lua_pop(L, 1);

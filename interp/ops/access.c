@@ -47,6 +47,14 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
 void access_require(lua_State *L, CtInt extent, CtRequire r) {
   CtIr *ir = front_here(L, r.op);
   if (extent.kind == CT_DYNAMIC && ct_ir_facts(ir, extent).div % r.modulus != 0) {
+    int64_t sample;
+    if (ct_ir_eval(ir, extent.id, ir->samples, &sample, NULL) != CT_OK) {
+      diag_error(
+          L,
+          "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
+          "tell that it is a multiple of the %s's %I; write guard(%s)",
+          r.op, r.mode, r.name, r.divisor, (LUAI_UACINT)r.modulus, r.name);
+    }
     r.value = extent.id;
     ct_ir_require(ir, r);
   }

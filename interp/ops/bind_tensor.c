@@ -214,14 +214,25 @@ static void push_device(lua_State *L, const Tensor *t) {
   }
 }
 
+/* Of its first element, on its device. */
+static void push_address(lua_State *L, const Tensor *t) {
+  (void)tensor_check_host(L, 1, "address");
+  if (state_of(L)->options.sandbox != 0) {
+    diag_error(L, "address: a sandboxed script sees no addresses; pass tensors in a list, {a, b}");
+  }
+  uint64_t first = (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  lua_pushinteger(L, (lua_Integer)(ct_storage_address(t->storage) + first));
+}
+
 static void push_name(lua_State *L, const Tensor *t) { lua_pushstring(L, t->name); }
 
 static const struct {
   const char *name;
   void (*push)(lua_State *L, const Tensor *t);
 } fields[] = {
-    {"dtype", push_dtype},   {"layout", push_layout}, {"shape", push_shape},
-    {"stride", push_stride}, {"device", push_device}, {"name", push_name},
+    {"dtype", push_dtype},     {"layout", push_layout}, {"shape", push_shape},
+    {"stride", push_stride},   {"device", push_device}, {"name", push_name},
+    {"address", push_address},
 };
 
 /* A field, or a method from the table in upvalue 1; nil for any other name. */

@@ -204,6 +204,10 @@ static void close_devices(CuttleState *s) {
 static void free_state(CuttleState *s) {
   ct_text_clear(&s->emit_functions);
   ct_text_clear(&s->emit_names);
+  while (s->storages.first != NULL) { /* a host may keep its tensors for longer */
+    ct_storage_leave(s->storages.first);
+  }
+  ct_free(s->alloc, s->memory, s->cap_memory * sizeof *s->memory);
   close_devices(s);
   ct_arena_clear(&s->scratch);
   ct_free(base_alloc(s), s, sizeof *s);

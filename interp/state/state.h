@@ -10,6 +10,7 @@
 #include "interp/cuttle.h"
 #include "runtime/device/device.h"
 #include "runtime/device/nvrtc.h"
+#include "runtime/device/storage.h"
 #include "runtime/base/rand.h"
 #include "runtime/simt/simt.h"
 
@@ -100,6 +101,10 @@ typedef struct CuttleState {
   uint64_t n_specs;            /* specialisations made so far */
   const void *tensor_type;     /* address of the metatable of tensors */
   uint64_t n_tensors;          /* made so far */
+  CtStorageSet storages;       /* of tensors on the host */
+  CtSimtSpan *memory;          /* their memory, as a launch needs it; state_memory */
+  size_t n_memory, cap_memory;
+  uint64_t memory_changes; /* of the set, when that was so */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;
@@ -147,6 +152,10 @@ CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, Ct
 
 /* The CPU engine, opened at first use. */
 CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD;
+
+/* The memory of all tensors on the host: in order, joined where tensors overlap. Valid until one is made or
+   freed. */
+CtStatus state_memory(CuttleState *s, const CtSimtSpan **out, size_t *n, CtErr *err) CT_NODISCARD;
 
 /* Output of scripts, and notes for the host. */
 void state_print(CuttleState *s, const char *text, size_t len);

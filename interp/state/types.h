@@ -13,5 +13,6 @@
 #define INDEX_TYPE "index" /* threadIdx and its like */
 #define TENSOR_TYPE "tensor"
 #define RANGE_TYPE "range"
+#define LIST_TYPE "list of tensors"
 
 #endif

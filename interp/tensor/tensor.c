@@ -329,6 +329,9 @@ static CtStatus new_storage(lua_State *L, CtDevice *device, size_t bytes, CtStor
     lua_gc(L, LUA_GCCOLLECT); /* tensors that nobody uses any more may hold what is missing */
     status = ct_storage_new(alloc, device, bytes, out, err);
   }
+  if (status == CT_OK && device == NULL) {
+    ct_storage_enter(*out, &state_of(L)->storages);
+  }
   return status;
 }
 

@@ -68,10 +68,36 @@ static void free_memory(CtStorage *s) {
   }
 }
 
+void ct_storage_enter(CtStorage *s, CtStorageSet *set) {
+  s->set = set;
+  s->prev = NULL;
+  s->next = set->first;
+  if (set->first != NULL) {
+    set->first->prev = s;
+  }
+  set->first = s;
+  set->n++;
+  set->n_changes++;
+}
+
+void ct_storage_leave(CtStorage *s) {
+  if (s->set == NULL) {
+    return;
+  }
+  *(s->prev == NULL ? &s->set->first : &s->prev->next) = s->next;
+  if (s->next != NULL) {
+    s->next->prev = s->prev;
+  }
+  s->set->n--;
+  s->set->n_changes++;
+  s->set = NULL;
+}
+
 void ct_storage_release(CtStorage *s) {
   if (s == NULL || --s->n_refs > 0) {
     return;
   }
+  ct_storage_leave(s);
   free_memory(s);
   ct_free(s->alloc, s, sizeof *s);
 }

@@ -14,7 +14,16 @@ enum { CT_STORAGE_ALIGN = 64 }; /* bytes, of memory on the host that is made her
 /* Takes back memory that a host application lent; called once, when the last tensor is gone. */
 typedef void (*CtStorageFree)(void *ud, void *ptr, size_t bytes);
 
+/* Some storages, to be looked through; each is in one set at most, and leaves it when it is freed. */
+typedef struct CtStorageSet {
+  struct CtStorage *first;
+  size_t n;
+  uint64_t n_changes;
+} CtStorageSet;
+
 typedef struct CtStorage {
+  CtStorageSet *set; /* that it is in, or NULL, and its neighbours there */
+  struct CtStorage *prev, *next;
   CtAlloc alloc;
   size_t n_refs;
   size_t bytes;
@@ -38,6 +47,9 @@ CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage
 CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
                          CtStorageFree free, void *free_ud, CtStorage **out,
                          CtErr *err) CT_NODISCARD;
+
+void ct_storage_enter(CtStorage *s, CtStorageSet *set);
+void ct_storage_leave(CtStorage *s); /* the set that it is in; none: nothing happens */
 
 static inline CtStorage *ct_storage_retain(CtStorage *s) {
   s->n_refs++;

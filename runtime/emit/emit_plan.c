@@ -72,6 +72,12 @@ static CtEmitPtr *add_ptr(CtEmit *e, uint32_t buf, CtVal v) {
   return p;
 }
 
+/* Is the buffer there where v is made? */
+static bool is_there(const CtEmit *e, uint32_t buf, CtVal v) {
+  CtVal begins = e->ir->bufs[buf].begins;
+  return begins == 0 || e->vals[v].pos > e->vals[begins].pos;
+}
+
 /* For an offset x + y made inside a loop, with x from outside: the pointer starts from a pointer
    for x, declared where x was made. We also use such a pointer if it exists for another reason. */
 static void find_base(CtEmit *e, CtEmitPtr *p, CtVal v) {
@@ -81,7 +87,7 @@ static void find_base(CtEmit *e, CtEmitPtr *p, CtVal v) {
   }
   for (int i = 0; i < 2 && p->base == NULL; i++) {
     CtVal x = sum->args[i];
-    if (ct_emit_is_leaf(e->ir, x)) {
+    if (ct_emit_is_leaf(e->ir, x) || !is_there(e, p->buf, x)) {
       continue;
     }
     bool outside =
@@ -102,7 +108,8 @@ static void collect_view(void *ud, const CtView *view, bool is_written) {
   CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
   use_buf(e, view->buf);
   const CtBuf *buf = &e->ir->bufs[view->buf];
-  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v)) {
+  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v) ||
+      !is_there(e, view->buf, v)) {
     return;
   }
   CtEmitPtr *p = add_ptr(e, view->buf, v);

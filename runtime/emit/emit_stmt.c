@@ -78,6 +78,21 @@ static void write_remote(CtEmit *e, CtVal v) {
               inst->args[0]);
 }
 
+static void write_tensor_at(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  uint32_t id = (uint32_t)inst->imm.i;
+  const CtBuf *buf = &e->ir->bufs[id];
+  const char *type = ct_dtypes[buf->dtype].cuda, *constant = buf->is_written ? "" : "const ";
+  e->buf_names[id] = ct_names_add(&e->names, buf->name);
+  if (buf->list != 0) {
+    ct_emit_say(e, inst->loc, "%s%s* const %s = reinterpret_cast<%s%s*>(%s[%v]);", constant, type,
+                e->buf_names[id], constant, type, e->buf_names[buf->list], inst->args[0]);
+  } else {
+    ct_emit_say(e, inst->loc, "%s%s* const %s = reinterpret_cast<%s%s*>(%v);", constant, type,
+                e->buf_names[id], constant, type, inst->args[0]);
+  }
+}
+
 /* --- expressions, and rows ---------------------------------------------------------------------- */
 
 /* An operation with a result is declared if somebody uses it. Returns the name, or NULL. */
@@ -258,7 +273,7 @@ static const Effect *effect_of(const CtInst *inst) { return &effects[inst->op]; 
 
 bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst) {
   switch (effect_of(inst)->gate) {
-    case GATE_ALWAYS: return inst->op == CT_OP_REMOTE && !e->buf_used[inst->imm.i];
+    case GATE_ALWAYS: return ct_ops[inst->op].data == CT_DATA_BUF && !e->buf_used[inst->imm.i];
     case GATE_ASYNC: return !e->has_async;
     case GATE_FROM_90: return e->ir->target.sm < 90;
     case GATE_NEEDS_90: return false;

@@ -167,8 +167,12 @@ typedef struct CtBuf {
       n_elems; /* cosize of the layout; CT_ANY of a global one: the launch says. A multiple of what
                      the swizzle permutes, so that it keeps offsets inside and outside where they are */
   CtSwizzle swizzle; /* applies to offsets on every access; bits 0: there is no swizzle */
-  uint32_t param;    /* global: index in CtIr.params */
-  bool is_wide;      /* global: its indices need 64 bits, and so does arithmetic with coordinates */
+  uint32_t param;    /* global: index in CtIr.params; of none if it has `chosen` */
+  CtVal chosen;  /* global: says at run time where it begins, see ir_list.c; 0: the launch does */
+  CtVal begins;  /* with `chosen` or `remote`: the operation that recorded it */
+  uint32_t list; /* with `chosen`: the table that has its row; 0: `chosen` is an address */
+  const struct CtTensorSpec *members; /* global: it is the table of a list of these; or NULL */
+  bool is_wide; /* global: its indices need 64 bits, and so does arithmetic with coordinates */
   uint32_t
       alias_of; /* the earlier buffer whose memory this is as another type (ct_ir_recast) or under a
                    swizzle (ct_ir_view_swizzled), or 0 */
@@ -444,6 +448,7 @@ typedef struct CtIr {
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
+  bool has_addresses;   /* has tensor_at: the CPU engine needs the spans of memory */
   bool waits_for_grids; /* has grid_dependency_wait */
   CtLoc grid_barrier;   /* its first GRID_BARRIER, which needs a cooperative launch; line 0: none */
   bool failed;          /* out of memory while building */
@@ -504,6 +509,17 @@ typedef struct CtTensorSpec {
   const CtFacts *facts;  /* of the dynamic leaves, shape first, in order */
 } CtTensorSpec;
 CtView ct_ir_tensor(CtIr *ir, const CtTensorSpec *spec);
+/* ir_list.c. A list of tensors that are as `spec` says: an argument whose buffer is a table of i64. A row is
+   the address of a tensor, then its dynamic extents and strides. Only the members below look into it. */
+CtView ct_ir_list(CtIr *ir, const CtTensorSpec *spec);
+int ct_ir_list_columns(const CtTensorSpec *members);
+CtVal ct_ir_list_size(CtIr *ir, uint32_t table); /* how many tensors: an i32 */
+/* The row of an index from 1 on (i32). */
+CtVal ct_ir_list_row(CtIr *ir, CtVal index);
+/* The tensor in a row (an i32, from 0) of the table. */
+CtView ct_ir_list_member(CtIr *ir, uint32_t table, CtVal row);
+/* The global tensor at an address (u64). Its layout's dynamic leaves are values; facts are not read. */
+CtView ct_ir_tensor_at(CtIr *ir, const CtTensorSpec *spec, CtVal address);
 CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts);
 
 /* Declares memory of the kernel. The layout is static. name NULL: ct_ir_name_buf may come, else

@@ -142,6 +142,50 @@ CtVal ct_ir_number(CtIr *ir, const char *name, CtDtype dtype, CtFacts facts) {
   return ir->failed ? 0 : new_slot(ir, CT_SLOT_NUMBER, 0, dtype, name, facts);
 }
 
+/* --- memory that is chosen at run time ------------------------------------------------------------------- */
+
+/* Nothing is known of what it overlaps, so that no access moves past another. */
+CtView ct_ir_chosen(CtIr *ir, CtBuf buf, CtVal chosen) {
+  buf.space = CT_GLOBAL;
+  buf.n_elems = (CtInt){.kind = CT_ANY};
+  buf.chosen = chosen;
+  ir->may_overlap = true;
+  uint32_t id = ir->failed ? 0 : ct_ir_new_buf(ir, &buf);
+  CtVal op = id == 0 ? 0 : ct_ir_append(ir, CT_OP_TENSOR_AT, CT_VOID);
+  if (op == 0) {
+    return (CtView){0};
+  }
+  ir->insts[op].imm.i = id;
+  ir->insts[op].args[0] = chosen;
+  ir->bufs[id].begins = op;
+  return (CtView){.buf = id, .offset = ct_int(0), .layout = buf.layout, .name = ir->bufs[id].name};
+}
+
+uint32_t ct_ir_find_chosen(const CtIr *ir, uint32_t table, CtVal chosen, CtDtype dtype) {
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    if (b->chosen == chosen && b->list == table && b->dtype == dtype) {
+      CtRegion region = ir->insts[b->begins].region;
+      if (region != 0 && ct_ir_encloses(ir, region, ir->cur)) {
+        return i;
+      }
+    }
+  }
+  return 0;
+}
+
+uint32_t ct_ir_chosen_as(CtIr *ir, uint32_t buf, CtDtype t) {
+  CtBuf as = ir->bufs[buf];
+  uint32_t known = ct_ir_find_chosen(ir, as.list, as.chosen, t);
+  as.dtype = t;
+  as.name = NULL;
+  as.is_written = false;
+  ct_ir_forget_coordinates(ir, &as);
+  return ir->failed ? buf : known != 0 ? known : ct_ir_chosen(ir, as, as.chosen).buf;
+}
+
+/* --- memory of the kernel ---------------------------------------------------------------------------------- */
+
 enum { SHARED_ALIGN = 16 };
 
 static CtView declare(CtIr *ir, CtSpace space, const char *name, CtDtype dtype,

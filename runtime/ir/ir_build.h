@@ -34,6 +34,12 @@ bool ct_ir_encloses(const CtIr *ir, CtRegion outer, CtRegion inner); /* or is it
 uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf);
 /* Its layout says nothing of coordinates: messages name offsets. */
 void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf);
+/* A buffer that begins where `chosen` says; `buf` has what else is known of it. */
+CtView ct_ir_chosen(CtIr *ir, CtBuf buf, CtVal chosen);
+/* One that begins there and was asked for before, as this type; 0: there is none. */
+uint32_t ct_ir_find_chosen(const CtIr *ir, uint32_t list, CtVal chosen, CtDtype dtype);
+/* One of elements of type t that begins where this chosen one does. */
+uint32_t ct_ir_chosen_as(CtIr *ir, uint32_t buf, CtDtype t);
 /* Says that an operation writes the buffer. */
 static inline void ct_ir_written(CtIr *ir, uint32_t buf) {
   ir->bufs[ct_ir_memory(ir, buf)].is_written = true;

@@ -46,6 +46,7 @@ CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank) {
   CtVal op = ct_ir_append(ir, CT_OP_REMOTE, CT_VOID);
   ir->insts[op].imm.i = v.buf;
   ir->insts[op].args[0] = rank;
+  ir->bufs[v.buf].begins = op;
   return v;
 }
 

@@ -45,6 +45,9 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, CtCac
   if (is_plain && cache == CT_CACHE_NONE) {
     return root;
   }
+  if (of->chosen != 0) {
+    return ct_ir_chosen_as(ir, root, t);
+  }
   CtBuf buf = *of;
   buf.dtype = t;
   buf.swizzle = sw;

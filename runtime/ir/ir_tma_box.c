@@ -351,6 +351,12 @@ static void check_operands(CtTmaTile *d) {
     FAIL(d, "%s: %s is not a shared tensor that the kernel declares; write shared(%s, layout)",
          d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
+  if (global->chosen != 0) {
+    FAIL(d,
+         "%s: %s is chosen at run time, and tensor maps are made before the launch, of arguments; "
+         "use copy",
+         d->call->op, d->tensor);
+  }
   if (shared->remote != 0) {
     FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",
          d->call->op, d->shared);

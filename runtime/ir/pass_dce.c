@@ -91,7 +91,10 @@ static void mark_slots(CtIr *ir, const Live *l) {
 }
 
 static void use_buffer(CtIr *ir, uint32_t buf) {
-  if (ir->bufs[buf].space == CT_GLOBAL) {
+  const CtBuf *b = &ir->bufs[buf];
+  if (b->space == CT_GLOBAL && b->list != 0) {
+    use_buffer(ir, b->list);
+  } else if (b->space == CT_GLOBAL && b->chosen == 0) {
     ir->slots[ir->params[ir->bufs[buf].param].first_slot].used = true;
   }
 }

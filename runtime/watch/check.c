@@ -24,6 +24,7 @@ static CtFound found_at(const CtCheckWorker *k, const CtAccess *a, int lane, CtC
                    .in = ct_check_index(k, a->in),
                    .other = UINT32_MAX,
                    .buf = a->buf_index,
+                   .begin = a->mem->ptr,
                    .how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ,
                    .count = 1,
                    .block = k->k->block,
@@ -446,7 +447,8 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
 
 static CtCheckKind kind_of_fail(CtFailKind kind) {
   switch (kind) {
-    case CT_FAIL_BOUNDS: return CT_CHECK_BOUNDS;
+    case CT_FAIL_BOUNDS:
+    case CT_FAIL_MEMBER: return CT_CHECK_BOUNDS;
     case CT_FAIL_BARRIER_LANES:
     case CT_FAIL_WARP_LANES:
     case CT_FAIL_MASK_ABSENT:

@@ -301,6 +301,7 @@ static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, uin
                .in = ct_check_index(k, a->in),
                .other = UINT32_MAX,
                .buf = a->buf_index,
+               .begin = a->mem->ptr,
                .how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0)),
                .count = 1,
                .block = k->k->block,
@@ -387,8 +388,7 @@ static void each(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, const CtGl
 void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
   const CtGlobal *g = k->check->global;
   const CtEarly *early = k->check->early;
-  uint32_t region = g->region_of[a->buf_index];
-  const CtGlobalRegion *r = region == UINT32_MAX ? NULL : &g->regions[region];
+  const CtGlobalRegion *r = ct_region_at(g, a);
   if (a->mask == 0) {
     return;
   }

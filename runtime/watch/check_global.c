@@ -274,7 +274,8 @@ static bool reads_region(const CtCheckWorker *k, const CtAccess *a) {
   const CtSimtProgram *p = k->k->job->program;
   uint32_t from = a->arg == NULL ? 0 : p->tiles[p->code[ct_check_index(k, a->in)].imm].a.buf;
   return from != 0 && p->bufs[from].space == CT_GLOBAL &&
-         g->region_of[from] == g->region_of[a->buf_index];
+         (p->bufs[from].is_chosen || a->buf->is_chosen ||
+          g->region_of[from] == g->region_of[a->buf_index]);
 }
 
 /* Writes the elements that are noted so far, up to element t->e of the lane; false: their values
@@ -409,24 +410,30 @@ static void touch_irregular(Touch *t) {
   }
 }
 
-static const CtGlobalRegion *written_region(const CtCheck *c, uint32_t buf) {
-  uint32_t region = c->global == NULL ? UINT32_MAX : c->global->region_of[buf];
-  return region != UINT32_MAX && c->global->regions[region].is_written ? &c->global->regions[region]
-                                                                       : NULL;
+static const CtGlobalRegion *written_region(const CtCheck *c, const CtAccess *a) {
+  const CtGlobalRegion *r = c->global == NULL ? NULL : ct_region_at(c->global, a);
+  return r != NULL && r->is_written ? r : NULL;
 }
 
 bool ct_global_is_watched(const CtCheck *c, uint32_t buf) {
-  return c->is_tracked || written_region(c, buf) != NULL;
+  const CtGlobal *g = c->global;
+  if (c->is_tracked || g == NULL) {
+    return c->is_tracked;
+  }
+  return c->job->program->bufs[buf].is_chosen
+             ? g->any_written
+             : g->region_of[buf] != UINT32_MAX && g->regions[g->region_of[buf]].is_written;
 }
 
 void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
-  Touch t = {.k = k, .a = a, .region = written_region(k->check, a->buf_index)};
+  Touch t = {.k = k, .a = a, .region = written_region(k->check, a)};
   if (k->check->is_tracked) {
     ct_early_access(k, a);
   }
   if (t.region == NULL) {
     return;
   }
+  k->begin = a->mem->ptr;
   ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
   t.number = add_event(k, &t.event);

@@ -28,9 +28,10 @@ typedef struct CtGlobalRegion {
 } CtGlobalRegion;
 
 struct CtGlobal {
-  CtGlobalRegion *regions;
+  CtGlobalRegion *regions; /* in order */
   uint32_t n_regions;
-  uint32_t *region_of; /* by buffer; UINT32_MAX: none */
+  uint32_t *region_of; /* by buffer; UINT32_MAX: none. Of a chosen one the access says */
+  bool any_written;
   _Atomic(CtCheckEvent *) *events;
   _Atomic uint32_t next; /* chunk of events */
   _Atomic uint64_t
@@ -41,6 +42,9 @@ struct CtGlobal {
 /* Makes the regions of the launch, and says in which of them each buffer is. *releases: the
    program has an atomic store or a fence. */
 CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) CT_NODISCARD;
+
+/* The region of the buffer that is accessed; NULL: none. */
+const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a);
 
 static inline size_t ct_region_granules(const CtGlobalRegion *r) {
   return ((size_t)(r->end - r->begin) >> r->bits) + 1;

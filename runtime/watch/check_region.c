@@ -6,6 +6,8 @@
    region begins at a multiple of a granule from the region's beginning. */
 #include "check_global.h"
 
+#include <stdlib.h>
+
 /* --- what the kernel does ----------------------------------------------------------------------------- */
 
 typedef struct Use {
@@ -50,57 +52,120 @@ static bool overlap(const CtGlobalRegion *a, const CtGlobalRegion *b) {
   return a->begin < b->end && b->begin < a->end;
 }
 
-static uint32_t find_region(const CtGlobal *g, const char *begin, const char *end) {
-  for (uint32_t i = 0; i < g->n_regions; i++) {
-    if (g->regions[i].begin <= begin && end <= g->regions[i].end) {
-      return i;
+static int by_begin(const void *a, const void *b) {
+  const CtGlobalRegion *x = a, *y = b;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The region of an address, which are in order; UINT32_MAX: none. */
+static uint32_t find_region(const CtGlobal *g, const char *at) {
+  uint32_t lo = 0, hi = g->n_regions;
+  while (lo < hi) { /* the first that ends after it */
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (g->regions[mid].end <= at) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
     }
   }
-  return UINT32_MAX;
+  return lo < g->n_regions && g->regions[lo].begin <= at ? lo : UINT32_MAX;
 }
 
-static CtGlobalRegion region_of(const CtSimtJob *job, uint32_t b, Use use) {
+/* The memory that a buffer may be: one span, or that of each tensor that may be chosen. */
+typedef struct Spans {
+  const CtSimtSpan *span;
+  CtSimtSpan own;
+  size_t n;
+} Spans;
+
+static void find_spans(const CtSimtJob *job, const CtSimtBuf *buf, Spans *out) {
+  const CtSimtLaunch *l = job->launch;
+  out->n = buf->space == CT_GLOBAL;
+  out->span = &out->own;
+  if (out->n == 0) {
+    return;
+  }
+  if (buf->list != 0) {
+    const CtSimtList *list = &l->lists[job->program->bufs[buf->list].param];
+    out->span = list->members;
+    out->n = (size_t)list->n;
+  } else if (buf->is_chosen) {
+    out->span = l->memory;
+    out->n = l->n_memory;
+  } else {
+    char *begin = l->slots[buf->slot].ptr;
+    int64_t bytes = ct_simt_n_elems(l, buf) * (int64_t)ct_dtype_bytes(buf->dtype);
+    out->own = (CtSimtSpan){begin, begin + bytes};
+  }
+}
+
+static size_t count_spans(const CtSimtJob *job) {
+  size_t n = 0;
+  for (uint32_t b = 1; b < job->program->n_bufs; b++) {
+    Spans s;
+    find_spans(job, &job->program->bufs[b], &s);
+    n += s.n;
+  }
+  return n;
+}
+
+static void add_region(CtGlobal *g, CtGlobalRegion r) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
+    if (overlap(&g->regions[i], &r)) {
+      join(&r, &g->regions[i]);
+      g->regions[i] = g->regions[--g->n_regions];
+      i = UINT32_MAX; /* from the first again: the larger one may overlap another */
+    }
+  }
+  g->regions[g->n_regions++] = r;
+}
+
+static void add_regions(const CtSimtJob *job, CtGlobal *g, uint32_t b, Use use) {
   const CtSimtBuf *buf = &job->program->bufs[b];
-  const char *begin = job->launch->slots[buf->slot].ptr;
-  int64_t n = ct_max(job->launch->n_elems[buf->param], 0) * (int64_t)ct_dtype_bytes(buf->of);
-  return (CtGlobalRegion){.begin = begin,
-                          .end = begin + n,
-                          .is_written = use.writes,
-                          .is_read = use.reads,
-                          .granule = (uint32_t)ct_dtype_bytes(buf->dtype)};
+  Spans s;
+  find_spans(job, buf, &s);
+  for (size_t i = 0; i < s.n; i++) {
+    if (s.span[i].begin != s.span[i].end) {
+      add_region(g, (CtGlobalRegion){.begin = s.span[i].begin,
+                                     .end = s.span[i].end,
+                                     .is_written = use.writes,
+                                     .is_read = use.reads,
+                                     .granule = (uint32_t)ct_dtype_bytes(buf->dtype)});
+    }
+  }
 }
 
-/* Adds a region for each tensor, and joins regions until none overlap. A join makes a region
-   larger, so the loop begins again: the larger one may overlap another. */
+/* Adds a region for each tensor, joined with those that it overlaps. */
 static void make_regions(const CtSimtJob *job, CtGlobal *g, const Use *uses) {
   for (uint32_t b = 1; b < job->program->n_bufs; b++) {
-    CtGlobalRegion r = region_of(job, b, uses[b]);
-    if (job->program->bufs[b].space != CT_GLOBAL || r.begin == r.end) {
-      continue;
-    }
-    for (uint32_t i = 0; i < g->n_regions; i++) {
-      if (overlap(&g->regions[i], &r)) {
-        join(&r, &g->regions[i]);
-        g->regions[i] = g->regions[--g->n_regions];
-        i = UINT32_MAX; /* from the first again */
-      }
-    }
-    g->regions[g->n_regions++] = r;
+    add_regions(job, g, b, uses[b]);
   }
+  qsort(g->regions, g->n_regions, sizeof *g->regions, by_begin);
   for (uint32_t b = 1; b < job->program->n_bufs; b++) {
-    CtGlobalRegion r = region_of(job, b, uses[b]);
-    bool is_global = job->program->bufs[b].space == CT_GLOBAL && r.begin != r.end;
-    g->region_of[b] = is_global ? find_region(g, r.begin, r.end) : UINT32_MAX;
-    if (is_global) {
-      align(&g->regions[g->region_of[b]], r.begin);
+    Spans s;
+    find_spans(job, &job->program->bufs[b], &s);
+    g->region_of[b] = UINT32_MAX;
+    for (size_t i = 0; i < s.n; i++) {
+      uint32_t r = s.span[i].begin == s.span[i].end ? UINT32_MAX : find_region(g, s.span[i].begin);
+      if (r != UINT32_MAX) {
+        align(&g->regions[r], s.span[i].begin);
+        g->any_written = g->any_written || g->regions[r].is_written;
+      }
+      g->region_of[b] = r;
     }
   }
+}
+
+const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a) {
+  uint32_t r =
+      a->buf->is_chosen ? find_region(g, (const char *)a->mem->ptr) : g->region_of[a->buf_index];
+  return r == UINT32_MAX ? NULL : &g->regions[r];
 }
 
 CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) {
   const CtSimtProgram *p = c->job->program;
   Use *uses = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *uses);
-  g->regions = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *g->regions);
+  g->regions = ct_arena_alloc(&c->arena, (count_spans(c->job) + 1) * sizeof *g->regions);
   g->region_of = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *g->region_of);
   if (uses == NULL || g->regions == NULL || g->region_of == NULL) {
     return CT_ENOMEM;

@@ -132,6 +132,7 @@ typedef struct CtFound {
   CtCheckKind kind;
   uint32_t in, other; /* indices in the code; other: UINT32_MAX for none */
   uint32_t buf;       /* 0: none */
+  const char *begin;  /* where the buffer was at that time */
   uint8_t how;        /* what the message says: an enumeration of the kind's part */
   uint64_t count;
   int64_t block, other_block;
@@ -177,7 +178,8 @@ typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
 typedef struct CtCheckWorker {
   CtCheck *check;
   CtWorker *k;
-  const CtIn *code; /* these are the launch's, copied here to be near */
+  const char *begin; /* of the global tensor whose access is looked at */
+  const CtIn *code;  /* these are the launch's, copied here to be near */
   const CtPlan *plans;
   const CtIn *bound;
   const CtHandler *handlers;

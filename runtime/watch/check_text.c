@@ -78,12 +78,9 @@ static void find_writers(const CtFound *f, Words *w) {
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
   Words w = {.where = "", .is_cooperative = job->launch->is_cooperative};
-  char place[512] = "";
   CtLoc here = loc_of(p, f->in);
   if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
-    const char *name = p->bufs[f->buf].name;
-    ct_simt_place(job, f->buf, f->off, place, sizeof place);
-    snprintf(w.where, sizeof w.where, "%.80s%s", name == NULL ? "a recast tensor" : name, place);
+    ct_simt_place(job, f->buf, f->begin, f->off, w.where, sizeof w.where);
   }
   put_who(job, w.who, sizeof w.who, f->block, f->thread, true);
   put_line(p, w.line, sizeof w.line, here, here);

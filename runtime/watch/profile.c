@@ -168,7 +168,7 @@ static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_param
       fresh(p->alloc, &p->n_sectors, &p->cap_sectors, *n_params, sizeof *p->n_sectors, err);
   for (uint32_t i = 1; status == CT_OK && i < program->n_bufs; i++) {
     const CtSimtBuf *b = &program->bufs[i];
-    if (b->space == CT_GLOBAL && b->of == b->dtype) {
+    if (b->space == CT_GLOBAL && b->of == b->dtype && !b->is_chosen) {
       int64_t n = ct_max(job->launch->n_elems[b->param], 0);
       int64_t sectors = n * (int64_t)ct_dtype_bytes(b->dtype) / CT_SECTOR_BYTES + 2;
       p->now->pub.bufs[i].n_elems = n;
@@ -325,7 +325,7 @@ static void add_sectors(CtProfile *p, const CtSimtJob *job) {
   for (uint32_t i = 1; i < job->program->n_bufs; i++) {
     const CtSimtBuf *b = &job->program->bufs[i];
     CtProfileBuf *to = &p->now->pub.bufs[i];
-    if (b->space != CT_GLOBAL || !to->is_known) {
+    if (b->space != CT_GLOBAL || b->is_chosen || !to->is_known) {
       continue;
     }
     size_t mark = 2 * (size_t)b->param;

@@ -11,6 +11,10 @@
 --- fails with a list of what the kernel does wrong, such as races and uninitialised reads (see
 --- docs/debugging.md).
 ---
+--- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables of these with
+--- names. In the kernel, `l[i]` is a tensor of a list, and `#l` how many there are (docs/kernels.md,
+--- "Many tensors").
+---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x
 ---     >>   if i < size(x) then x[i] = 2 * x[i] end
@@ -377,6 +381,29 @@ function local_array(dtype, layout) end
 ---@param layout? Shape
 ---@return Tensor
 function constant(dtype, data, layout) end
+
+--- The tensor in global memory at an address, in a kernel.
+--- Addresses are what `t.address` gives for a tensor of the host, and what is computed from it: entries
+--- of pointer arrays, pages of a pool. The address is that of index 0 of the layout, which may hold
+--- run-time values. It must be a multiple of the element's size. If you know that it is a multiple of
+--- more bytes, say so by `align`: copies of 16 bytes need it.
+---
+--- The CPU engine knows the tensors of the host, and stops at an address that is in none of them. It
+--- also stops at an access beyond the memory that the address is in. A GPU does neither. The address
+--- keeps nothing alive.
+---
+---     > k = kernel("set", function(at) tensor_at(at[blockIdx.x], i32, 4)[threadIdx.x] = 7 end)
+---     > x, y = zeros(i32, 4), zeros(i32, 4)
+---     > k{grid = 2, block = 4}(from_table(u64, {x.address, y.address}))
+---     > x[3], y[0]
+---     7       7
+--- CuTe: make_tensor(make_gmem_ptr(p), layout). MoYe: MoYeArray(p, layout).
+---@param address integer
+---@param dtype DType
+---@param layout Shape
+---@param options? table {align = bytes}: what the address is a multiple of, up to 16
+---@return Tensor
+function tensor_at(address, dtype, layout, options) end
 
 --- Registers for a tensor's elements, in a kernel.
 --- It is a compact fragment of the tensor's shape.

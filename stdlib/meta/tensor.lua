@@ -43,6 +43,7 @@ local DType = {}
 ---@field stride Tuple in elements
 ---@field device? string "cpu" or "cuda:0"; nil in a kernel
 ---@field name? string the name of a kernel's argument
+---@field address integer of its first element on its device, for tensor_at; not in a kernel
 ---@operator call(any): any
 local Tensor = {}
 

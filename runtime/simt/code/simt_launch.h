@@ -9,11 +9,25 @@ typedef struct CtSimtWatch CtSimtWatch;     /* is told of everything in a launch
 
 void ct_simt_free(CtSimtProgram *p);
 
+/* Bytes of the host that kernels may use: a member of a list, or what an address may be in. */
+typedef struct CtSimtSpan {
+  char *begin, *end;
+} CtSimtSpan;
+
+/* The tensors of a list, in order; their rows are the table that its slot points to. */
+typedef struct CtSimtList {
+  const CtSimtSpan *members;
+  int64_t n;
+} CtSimtList;
+
 typedef struct CtSimtLaunch {
   int64_t grid[3];
   const CtSlotValue *slots; /* all slots of the IR, in order; pointers are host memory */
   /* per param of the IR: the number of elements in its tensor's memory; 0 for numbers */
   const int64_t *n_elems;
+  const CtSimtList *lists;  /* per param of the IR; NULL: the kernel has no lists */
+  const CtSimtSpan *memory; /* where addresses may point to, in order, none overlapping */
+  size_t n_memory;
   const volatile int *interrupt; /* nonzero stops the launch; may be NULL */
   /* Receives what threads print, after the launch, in the order of blocks and threads. NULL: the
      text is dropped. */

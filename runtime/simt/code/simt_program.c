@@ -43,3 +43,16 @@ void ct_table_fill(const void *slots, const CtTileMode *m, CtTable *t) {
     t->hi = ct_max(t->hi, t->off[e]);
   }
 }
+
+const CtSimtSpan *ct_simt_memory_at(const CtSimtLaunch *l, const char *at) {
+  size_t lo = 0, hi = l->n_memory;
+  while (lo < hi) { /* the first that ends after it */
+    size_t mid = lo + (hi - lo) / 2;
+    if (l->memory[mid].end <= at) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo < l->n_memory && l->memory[lo].begin <= at ? &l->memory[lo] : NULL;
+}

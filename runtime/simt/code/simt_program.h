@@ -190,13 +190,18 @@ typedef struct CtSimtBuf {
   const void *data;  /* of constant memory */
   bool is_local;     /* CtBuf.is_local, and its line */
   int32_t line;
-  bool is_remote;  /* CtBuf.remote: an EACH before each access says in which block */
-  uint32_t memory; /* the buffer that owns this memory: itself unless this is an alias */
-  uint32_t param;  /* for global buffers */
-  uint32_t slot;   /* for global buffers: the slot of the pointer */
-  uint32_t at;     /* shared: offset in the block's memory; register: slot */
+  bool is_remote;    /* CtBuf.remote: an EACH before each access says in which block */
+  uint32_t memory;   /* the buffer that owns this memory: itself unless this is an alias */
+  bool is_chosen;    /* CtBuf.chosen: the launch does not say where it is; TURN and EACH_AT do */
+  uint32_t align;    /* chosen: what its address is a multiple of */
+  uint32_t list;     /* chosen: the buffer of the list's table; 0: it is at an address */
+  int32_t n_columns; /* the table of a list: columns of a row; 0: it is none */
+  uint32_t param;    /* for global buffers; of chosen ones a number that no parameter has */
+  uint32_t slot;     /* for global buffers that are not chosen: the slot of the pointer */
+  uint32_t at;       /* shared: offset in the block's memory; register: slot */
   CtSwizzle swizzle;
-  /* dynamic leaves have the number of a CtSlot as id, or CT_ANY if there is no such slot */
+  /* dynamic leaves have the number of a CtSlot as id, or CT_ANY if there is no such slot; of a member of a
+     list: the number of their column */
   CtLayout layout;
 } CtSimtBuf;
 
@@ -245,6 +250,15 @@ struct CtSimtProgram {
   bool has_named; /* named barriers */
   bool has_wgmma;
 };
+
+/* Elements of a global buffer's memory; 0 of a chosen one. */
+static inline int64_t ct_simt_n_elems(const CtSimtLaunch *l, const CtSimtBuf *b) {
+  int64_t n = b->is_chosen ? 0 : ct_max(l->n_elems[b->param], 0);
+  return n * (int64_t)ct_dtype_bytes(b->of) / (int64_t)ct_dtype_bytes(b->dtype);
+}
+
+/* The memory of the launch that an address is in; NULL: none. */
+const CtSimtSpan *ct_simt_memory_at(const CtSimtLaunch *l, const char *at);
 
 /* --- simt_program.c. `slots`: the CtWarp before its slots; NULL if everything is static
    -------- */

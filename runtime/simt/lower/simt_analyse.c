@@ -88,7 +88,8 @@ static bool is_varying(const CtLow *l, const CtInst *inst) {
   switch ((CtOp)inst->op) {
     case CT_OP_LOAD: {
       const CtBuf *buf = &l->ir->bufs[inst->imm.i];
-      return buf->space == CT_REGISTER || buf->remote != 0 || any_varying(l, inst);
+      return buf->space == CT_REGISTER || ct_low_by_lane(l, (uint32_t)inst->imm.i) != 0 ||
+             any_varying(l, inst);
     }
     case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
     case CT_OP_CLOCK:
@@ -404,10 +405,11 @@ static void need(CtLow *l, CtVal v) {
   }
   if (inst->op == CT_OP_LOAD || inst->op == CT_OP_STORE) {
     const CtBuf *buf = &l->ir->bufs[inst->imm.i];
-    if (buf->remote == 0) {
+    bool by_lane = ct_low_by_lane(l, (uint32_t)inst->imm.i) != 0;
+    if (!by_lane) {
       need_address(l, buf->space, inst->args[0]);
     }
-    need_args(l, inst, buf->remote == 0 ? 1 : 0);
+    need_args(l, inst, by_lane ? 0 : 1);
     return;
   }
   CtVal compared = ct_low_compared(l, v);

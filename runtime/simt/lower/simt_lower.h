@@ -213,8 +213,9 @@ void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoiste
 typedef void CtLowOp(CtLow *l, CtVal v);
 CtLowOp ct_low_nothing, ct_low_escape; /* simt_lower.c */
 CtLowOp ct_low_arith, ct_low_compare, ct_low_abs, ct_low_fma, ct_low_select, ct_low_cast,
-    ct_low_bitcast;                                            /* simt_lower_pure.c */
-CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set;     /* simt_lower_memory.c */
+    ct_low_bitcast;                                        /* simt_lower_pure.c */
+CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set; /* simt_lower_memory.c */
+CtLowOp ct_low_tensor_at;
 CtLowOp ct_low_break;                                          /* simt_lower_control.c */
 CtLowOp ct_low_tma, ct_low_tma_order;                          /* simt_lower_tma.c */
 CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named; /* simt_lower_warp.c */
@@ -222,7 +223,9 @@ CtLowOp ct_low_masked, ct_low_sync_lanes, ct_low_counted;
 CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within;
 CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */
 
-/* If the buffer is another block's: an EACH before the next n instructions. */
+/* The value that says lane by lane where the buffer is: an EACH or EACH_AT stands before each access; or 0. */
+CtVal ct_low_by_lane(const CtLow *l, uint32_t buf);
+/* That, before the next n instructions; or nothing. */
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n);
 CtSpin ct_low_spin(const CtLow *l, CtVal loop);
 /* simt_lower_mma.c: what an MMA computes, allocated with the program; also the scratch that it

@@ -1,17 +1,30 @@
 /* simt_lower_memory.c: lowering to the CPU engine: loads, stores and variables. */
 #include "simt_lower.h"
 
+CtVal ct_low_by_lane(const CtLow *l, uint32_t buf) {
+  const CtBuf *b = &l->ir->bufs[buf];
+  return b->chosen != 0 && ct_low_is(l, b->chosen, CT_VARYING) ? b->chosen : b->remote;
+}
+
 void ct_low_each(CtLow *l, uint32_t buf, uint32_t n) {
-  CtVal rank = buf == 0 ? 0 : l->ir->bufs[buf].remote;
-  if (rank != 0) {
-    CT_EMIT(l, CT_SIMT_EACH, .d = n, .a = ct_low_lanes(l, rank), .imm = buf);
+  CtVal by = ct_low_by_lane(l, buf);
+  if (by != 0) {
+    uint32_t row = l->ir->bufs[buf].remote != 0 ? CT_SIMT_EACH : CT_SIMT_EACH_AT;
+    CT_EMIT(l, row, .d = n, .a = ct_low_lanes(l, by), .imm = buf);
   }
 }
 
-/* A load from another block's memory by lanes keeps its form (simt_peephole.c). */
-static CtLowAddress address_of(CtLow *l, const CtBuf *buf, CtVal offset) {
-  if (buf->remote == 0) {
-    return ct_low_address(l, buf->space, offset);
+void ct_low_tensor_at(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  if (ct_low_by_lane(l, (uint32_t)inst->imm.i) == 0) {
+    CT_EMIT(l, CT_SIMT_TURN, .a = ct_low_scalar(l, inst->args[0]), .imm = inst->imm.i);
+  }
+}
+
+/* A load by lanes keeps its form (simt_peephole.c). */
+static CtLowAddress address_of(CtLow *l, uint32_t buf, CtVal offset) {
+  if (ct_low_by_lane(l, buf) == 0) {
+    return ct_low_address(l, l->ir->bufs[buf].space, offset);
   }
   return (CtLowAddress){.lanes = ct_low_lanes(l, offset),
                         .is_i32 = ct_inst(l->ir, offset)->type == CT_i32};
@@ -21,7 +34,7 @@ void ct_low_load(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];
   const CtMoves *m = &ct_low_moves[buf->dtype];
-  CtLowAddress at = address_of(l, buf, inst->args[0]);
+  CtLowAddress at = address_of(l, (uint32_t)inst->imm.i, inst->args[0]);
   uint32_t c = ct_in_buf_field((uint32_t)inst->imm.i, at.is_i32);
   uint32_t d = ct_low_result(l, v, false);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
@@ -42,7 +55,7 @@ void ct_low_store(CtLow *l, CtVal v) {
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];
   const CtMoves *m = &ct_low_moves[buf->dtype];
   uint32_t value = ct_low_lanes(l, inst->args[1]);
-  CtLowAddress at = address_of(l, buf, inst->args[0]);
+  CtLowAddress at = address_of(l, (uint32_t)inst->imm.i, inst->args[0]);
   uint32_t c = ct_in_buf_field((uint32_t)inst->imm.i, at.is_i32);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   if (at.lanes != 0) {

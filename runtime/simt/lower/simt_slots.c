@@ -367,6 +367,21 @@ static const void *keep_constant(CtLow *l, const CtBuf *memory) {
   return keep(l, memory->data, (size_t)memory->n_elems.v, ct_dtype_bytes(memory->dtype));
 }
 
+static void keep_global(CtLow *l, const CtBuf *b, CtSimtBuf *out) {
+  const CtTensorSpec *members = b->list != 0 ? l->ir->bufs[b->list].members : NULL;
+  out->is_chosen = b->chosen != 0;
+  out->param = out->is_chosen ? (uint32_t)l->ir->n_params : b->param;
+  out->list = b->list;
+  out->align = b->align;
+  out->n_columns = b->members != NULL ? ct_ir_list_columns(b->members) : 0;
+  if (!out->is_chosen) {
+    out->slot = l->ir->params[b->param].first_slot;
+  } else if (members != NULL && b->dtype == members->dtype) { /* their leaves are columns already */
+    out->layout = (CtLayout){keep(l, members->shape, members->shape->len, sizeof(CtNode)),
+                             keep(l, members->stride, members->stride->len, sizeof(CtNode))};
+  }
+}
+
 static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
@@ -379,10 +394,7 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   out.swizzle = b->swizzle;
   out.layout = (CtLayout){keep_tuple(l, b->layout.shape), keep_tuple(l, b->layout.stride)};
   switch (b->space) {
-    case CT_GLOBAL:
-      out.param = b->param;
-      out.slot = l->ir->params[b->param].first_slot;
-      break;
+    case CT_GLOBAL: keep_global(l, b, &out); break;
     case CT_SHARED:
       out.n = b->n_elems.v;
       out.at = (uint32_t)ct_ir_shared_offset(l->ir, i);

@@ -368,15 +368,15 @@ void ct_low_mma(CtLow *l, CtVal v) {
   }
 }
 
-/* Operands in other blocks are located before each of the instructions. */
+/* Operands whose place differs between lanes are located before each of the instructions. */
 static void emit_eachs(CtLow *l, const CtTile *t, bool has_guards) {
   const uint32_t bufs[] = {t->dst.buf, t->a.buf, t->b.buf};
   uint32_t n = has_guards ? 2 : 1;
   for (size_t i = 0; i < CT_ARRAY_LEN(bufs); i++) {
-    n += bufs[i] != 0 && l->ir->bufs[bufs[i]].remote != 0;
+    n += bufs[i] != 0 && ct_low_by_lane(l, bufs[i]) != 0;
   }
   for (size_t i = 0; i < CT_ARRAY_LEN(bufs); i++) {
-    if (bufs[i] != 0 && l->ir->bufs[bufs[i]].remote != 0) {
+    if (bufs[i] != 0 && ct_low_by_lane(l, bufs[i]) != 0) {
       ct_low_each(l, bufs[i], --n);
     }
   }

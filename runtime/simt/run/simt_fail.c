@@ -150,15 +150,38 @@ static void add_list(Part *p, const int64_t *v, int n) {
   add(p, ")");
 }
 
+/* The row of the member that begins there; -1: there is none, or the buffer is no member of a list. */
+static int64_t member_at(const CtSimtJob *job, const CtSimtBuf *buf, const char *begin) {
+  const CtSimtList *l =
+      buf->list == 0 ? NULL : &job->launch->lists[job->program->bufs[buf->list].param];
+  for (int64_t i = 0; l != NULL && i < l->n; i++) {
+    if (l->members[i].begin == begin) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+/* What the dynamic leaves of a buffer's layout are numbers in; NULL: they are not known. */
+static const CtSlotValue *leaves_of(const CtSimtJob *job, const CtSimtBuf *buf, int64_t row) {
+  const CtSimtBuf *table = &job->program->bufs[buf->list];
+  if (buf->list == 0) {
+    return job->launch->slots;
+  }
+  const int64_t *rows = job->launch->slots[table->slot].ptr;
+  return row < 0 ? NULL : (const void *)(rows + row * table->n_columns);
+}
+
 /* " at (0,2048), extent (2048,2048)". A swizzle is its own inverse. */
-static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64_t n_elems) {
+static Part coordinates(const CtSimtBuf *buf, const CtSlotValue *leaves, int64_t off,
+                        int64_t n_elems) {
   int64_t extent[MAX_LEAVES] = {0}, stride[MAX_LEAVES] = {0}, crd[MAX_LEAVES];
   int n_extents, n_strides;
   Part p = {.len = 0};
-  if (!leaf_values(buf->layout.shape, job->launch->slots, extent, &n_extents) ||
-      !leaf_values(buf->layout.stride, job->launch->slots, stride, &n_strides) ||
-      n_extents != n_strides) {
+  if (leaves == NULL || !leaf_values(buf->layout.shape, leaves, extent, &n_extents) ||
+      !leaf_values(buf->layout.stride, leaves, stride, &n_strides) || n_extents != n_strides) {
     snprintf(p.s, sizeof p.s, " at offset %lld of %lld", (long long)off, (long long)n_elems);
+    p.len = strlen(p.s);
     return p;
   }
   coordinate(n_extents, extent, stride, ct_swizzle_at(buf->swizzle, off), crd);
@@ -177,13 +200,50 @@ static Part place(const CtSimtJob *job, const CtSimtBuf *buf, int64_t off, int64
   return p;
 }
 
-void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size) {
+/* The same; of a list's table, which tensor was asked for. */
+static Part place(const CtSimtJob *job, const CtSimtBuf *buf, const char *begin, int64_t off,
+                  int64_t n_elems) {
+  Part p = {.len = 0};
+  if (buf->n_columns != 0) {
+    add(&p, " at index ");
+    add_int(&p, ct_floordiv(off, buf->n_columns) + 1);
+    add(&p, ", number of tensors ");
+    add_int(&p, job->launch->lists[buf->param].n);
+    return p;
+  }
+  if (buf->is_chosen && buf->list == 0) {
+    add(&p, " at offset ");
+    add_int(&p, off);
+    add(&p, ", where the memory at its address ends after ");
+    add_int(&p, n_elems);
+    return p;
+  }
+  return coordinates(buf, leaves_of(job, buf, member_at(job, buf, begin)), off, n_elems);
+}
+
+/* "x", or "l[2]" of a list's tensor. */
+static Part name_of(const CtSimtJob *job, const CtSimtBuf *buf, const char *begin) {
+  int64_t row = member_at(job, buf, begin);
+  Part p = {.len = 0};
+  const char *name = row < 0 ? buf->name : job->program->bufs[buf->list].name;
+  add(&p, name == NULL ? "a recast tensor" : name);
+  if (row >= 0) {
+    add(&p, "[");
+    add_int(&p, row + 1);
+    add(&p, "]");
+  }
+  return p;
+}
+
+void ct_simt_place(const CtSimtJob *job, uint32_t buf, const char *begin, int64_t off, char *out,
+                   size_t size) {
   const CtSimtBuf *b = &job->program->bufs[buf];
-  int64_t n = b->space != CT_GLOBAL
-                  ? b->n
-                  : job->launch->n_elems[b->param] * (int64_t)ct_dtype_bytes(b->of) /
-                        (int64_t)ct_dtype_bytes(b->dtype);
-  snprintf(out, size, "%s", place(job, b, off, n).s);
+  int64_t n = b->space == CT_GLOBAL ? ct_simt_n_elems(job->launch, b) : b->n;
+  if (b->is_chosen && b->list == 0) {
+    const CtSimtSpan *memory = ct_simt_memory_at(job->launch, begin);
+    n = memory == NULL ? 0 : (memory->end - begin) / (int64_t)ct_dtype_bytes(b->dtype);
+  }
+  snprintf(out, size, "%.80s%s", name_of(job, b, begin).s, place(job, b, begin, off, n).s);
 }
 
 /* --- messages --------------------------------------------------------------------------------------- */
@@ -200,9 +260,10 @@ static const CtIn *code_of(const CtSimtJob *job, const CtIn *in) {
 static CtStatus report_bounds(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtBuf *buf = &worker->job->program->bufs[f->buf];
-  Part where = place(worker->job, buf, f->off, f->warp->mem[f->buf].n);
+  const CtMem *mem = &f->warp->mem[f->buf];
+  Part where = place(worker->job, buf, mem->ptr, f->off, mem->n);
   return ct_fail(err, CT_EINVAL, "out of bounds: %s of %s%s, %s", f->is_write ? "write" : "read",
-                 buf->name, where.s, who);
+                 name_of(worker->job, buf, mem->ptr).s, where.s, who);
 }
 
 /* The construct around c, or c itself, at whose end a lane waits that is not there with the others. */
@@ -344,6 +405,27 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
                  "%s: block %s, whose memory it is, has ended; used %s. Let all blocks come to a "
                  "cluster_sync before they end",
                  p->bufs[f->buf].name, triple(worker->team[f->off].bid).s, who);
+}
+
+/* A member that a list does not have, or an address that no tensor has. */
+static CtStatus report_chosen(const CtWorker *worker, const char *who, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtProgram *p = worker->job->program;
+  const CtSimtBuf *buf = &p->bufs[f->buf];
+  if (f->kind == CT_FAIL_MEMBER) {
+    Part where = place(worker->job, &p->bufs[buf->list], NULL, f->off, 0);
+    return ct_fail(err, CT_EINVAL, "out of bounds: read of %s%s, %s", p->bufs[buf->list].name,
+                   where.s, who);
+  }
+  if (f->off % (int64_t)buf->align != 0) {
+    return ct_fail(err, CT_EINVAL, "tensor_at: address 0x%llx of %s is no multiple of %u bytes, %s",
+                   (unsigned long long)f->off, buf->name, buf->align, who);
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "tensor_at: address 0x%llx of %s is in no tensor that the host keeps, %s; addresses "
+      "come from t.address, and the tensors must live during the launch",
+      (unsigned long long)f->off, buf->name, who);
 }
 
 static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr *err) {
@@ -492,6 +574,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     }
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
     case CT_FAIL_TMA_START: return report_tma_start(worker, who, err);
+    case CT_FAIL_MEMBER:
+    case CT_FAIL_ADDRESS: return report_chosen(worker, who, err);
     case CT_FAIL_REMOTE_RANK:
     case CT_FAIL_REMOTE_ENDED: return report_remote(worker, who, err);
     case CT_FAIL_WARP_LANES: {

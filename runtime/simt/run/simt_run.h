@@ -29,8 +29,10 @@ typedef enum CtFailKind {
   CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
   CT_FAIL_REMOTE_RANK,   /* off: a rank that no block of the cluster has */
   CT_FAIL_REMOTE_ENDED,  /* off: the rank of the block, which has ended */
-  CT_FAIL_CLUSTER,       /* a warp arrives twice before it waits, or waits before it arrives */
-  CT_FAIL_MBAR_NEW,      /* an mbarrier that nobody has initialised is used */
+  CT_FAIL_MEMBER,        /* off: a row that the list does not have */
+  CT_FAIL_ADDRESS,  /* off: an address that is in no tensor, or no multiple of an element's size */
+  CT_FAIL_CLUSTER,  /* a warp arrives twice before it waits, or waits before it arrives */
+  CT_FAIL_MBAR_NEW, /* an mbarrier that nobody has initialised is used */
   CT_FAIL_MBAR_ARRIVALS, /* more arrivals than the phase needs */
   CT_FAIL_MBAR_BYTES,    /* off: how many bytes the phase would miss */
   CT_FAIL_MBAR_RANK,     /* off: a rank that no block of the cluster has */
@@ -185,8 +187,9 @@ const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t bu
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind);
 /* Makes a message of a worker's failure. */
 CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
-/* " at (3,5), extent (4,4)": element `off` of a buffer. */
-void ct_simt_place(const CtSimtJob *job, uint32_t buf, int64_t off, char *out, size_t size);
+/* "s at (3,5), extent (4,4)": element `off` of a buffer, which begins at `begin`. */
+void ct_simt_place(const CtSimtJob *job, uint32_t buf, const char *begin, int64_t off, char *out,
+                   size_t size);
 
 /* For one lane: the offset of element (i, j) of an operand, in elements; whether its guards let
    it be accessed; how many elements a mode has (false: an extent is negative, or the product too

@@ -285,8 +285,8 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
   uint32_t bytes = (uint32_t)ct_dtype_bytes(b->dtype);
   switch (b->space) {
     case CT_GLOBAL: {
-      int64_t n = ct_max(launch->n_elems[b->param], 0) * (int64_t)ct_dtype_bytes(b->of) / bytes;
-      return (CtMem){launch->slots[b->slot].ptr, n, bytes, 0};
+      char *begin = b->is_chosen ? NULL : launch->slots[b->slot].ptr;
+      return (CtMem){begin, ct_simt_n_elems(launch, b), bytes, 0};
     }
     case CT_SHARED: return (CtMem){k->shared + b->at, b->n, bytes, 0};
     case CT_REGISTER: return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};

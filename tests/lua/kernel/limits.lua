@@ -186,8 +186,15 @@ local function captures(n)
   end
 end
 attempt(captures(90)) -- expect: 1.0
-attempt(captures(180))
--- expect: the arguments, modes and captured values of this launch take more than 4096 bytes; pass or capture fewer
+attempt(captures(180)) -- expect: 1.0
+attempt(function()
+  local shape, many = {}, {}
+  for i = 1, 20 do shape[i] = 1 + i // 20 end
+  local x = zeros(f32, shape)
+  for i = 1, 200 do many[i] = x end
+  kernel("k", function(...) end, {static_shapes = true}){grid = 1, block = 1}(table.unpack(many))
+end)
+-- expect: the arguments, modes and captured values of this launch take more than 65536 bytes; pass or capture fewer
 
 -- Modes of a tensor that TMA is asked for.
 attempt(function()

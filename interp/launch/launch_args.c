@@ -1,0 +1,197 @@
+/* launch_args.c: what arguments of a launch are made of: their key and slots, what is known of a tensor and
+   of its extents and strides, and how messages call an argument. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "launch_key.h"
+#include "runtime/layout/walk.h"
+
+enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = LAUNCH_MAX_ALIGN, GROWTH = 4 };
+
+/* --- room ------------------------------------------------------------------------------------------------- */
+
+void launch_args_few(lua_State *L, LaunchArgs *a) {
+  lua_pushnil(L);
+  a->anchor = lua_gettop(L);
+  a->cap = LAUNCH_FEW_ARGS;
+  a->cap_slots = LAUNCH_FEW_SLOTS;
+  a->cap_key = LAUNCH_FEW_KEY_BYTES;
+  a->args = a->few_args;
+  a->slots = a->few_slots;
+  a->key = a->few_key;
+  a->n_elems = a->few_elems;
+  a->lists = a->few_lists;
+}
+
+/* Keeps the value at the top alive as long as the arguments, at a place of the anchor, and pops it. */
+void launch_anchor(lua_State *L, const LaunchArgs *a, int place) {
+  if (lua_isnil(L, a->anchor)) {
+    lua_newtable(L);
+    lua_replace(L, a->anchor);
+  }
+  lua_rawseti(L, a->anchor, place);
+}
+
+void launch_args_more(lua_State *L, LaunchArgs *a) {
+  size_t cap = (size_t)a->cap * GROWTH, slots = (size_t)a->cap_slots * GROWTH;
+  size_t key = a->cap_key * GROWTH;
+  Arg *args = lua_newuserdatauv(L,
+                                cap * (sizeof *args + sizeof *a->n_elems + sizeof *a->lists) +
+                                    slots * sizeof *a->slots + key,
+                                0);
+  launch_anchor(L, a, 1);
+  a->cap = (int)cap;
+  a->cap_slots = (int)slots;
+  a->cap_key = key;
+  a->args = args;
+  a->lists = (CtSimtList *)(void *)(args + cap);
+  a->n_elems = (int64_t *)(void *)(a->lists + cap);
+  a->slots = (CtSlotValue *)(void *)(a->n_elems + cap);
+  a->key = (unsigned char *)(a->slots + slots);
+}
+
+/* --- key and slots ---------------------------------------------------------------------------------------- */
+
+void launch_put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
+  if (a->key_len + bytes > LAUNCH_KEY_BYTES) {
+    diag_error(
+        L,
+        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
+        "capture fewer",
+        LAUNCH_KEY_BYTES);
+  }
+  a->is_full = a->is_full || a->key_len + bytes > a->cap_key;
+  if (!a->is_full) {
+    memcpy(a->key + a->key_len, data, bytes);
+  }
+  a->key_len += bytes;
+}
+
+void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
+  if (a->n_slots == LAUNCH_MAX_SLOTS) {
+    diag_error(L,
+               "the arguments have more than %d addresses, extents, strides and numbers; pass "
+               "tensors in a list, {a, b}",
+               LAUNCH_MAX_SLOTS);
+  }
+  a->is_full = a->is_full || a->n_slots == a->cap_slots;
+  if (!a->is_full) {
+    a->slots[a->n_slots] = v;
+  }
+  a->n_slots++;
+}
+
+void launch_add_param(LaunchArgs *a, Arg *arg, int64_t n_elems) {
+  arg->param = a->n_ir_params;
+  a->n_elems[a->n_ir_params++] = n_elems;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------------ */
+
+/* log2 of the largest power of two <= max that divides v. */
+static int pow2_of(int64_t v, int64_t max) {
+  int n = 0;
+  while (((int64_t)1 << n) < max && v % ((int64_t)2 << n) == 0) {
+    n++;
+  }
+  return n;
+}
+
+static int64_t stride_max(CtDtype dtype) {
+  int64_t n = MAX_BYTES_DIV / (int64_t)ct_dtype_bytes(dtype);
+  return n < 1 ? 1 : n;
+}
+
+int64_t launch_leaf_max(bool is_wide) { return is_wide ? INT64_MAX >> 16 : INT32_MAX - 1; }
+
+int launch_leaf_bits(bool is_extent, int64_t v, CtDtype dtype) {
+  return pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype));
+}
+
+int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype) {
+  return (int64_t)1 << launch_leaf_bits(is_extent, v, dtype);
+}
+
+bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf) {
+  return t->is_fixed || (is_extent && leaf < TENSOR_MAX_FIXED && (t->fixed >> leaf & 1) != 0);
+}
+
+bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
+  bool is_fixed = k->static_shapes || launch_is_fixed(t, is_extent, leaf);
+  return !is_fixed && (is_extent || (v != 0 && v != 1));
+}
+
+/* Room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
+enum { MOST_NARROW = INT32_MAX - (1 << 20) };
+
+/* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
+   elements than that. */
+static bool needs_64_bits(const Tensor *t, int64_t size) {
+  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
+  bool wide = t->hi >= MOST_NARROW / bytes || size >= MOST_NARROW;
+  CtTuple shape = t->layout.shape;
+  for (uint32_t i = 0; i < shape->len; i++) {
+    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= MOST_NARROW);
+  }
+  return wide;
+}
+
+bool launch_measure(lua_State *L, Tensor *t) {
+  int64_t size;
+  CtErr err;
+  diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
+  t->is_wide = needs_64_bits(t, size);
+  return t->lo >= 0;
+}
+
+Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {
+  Tensor *t = lua_touserdata(L, idx);
+  if (t == NULL || lua_getmetatable(L, idx) == 0) {
+    return NULL;
+  }
+  bool is_tensor = lua_topointer(L, -1) == k->state->tensor_type;
+  lua_pop(L, 1);
+  return is_tensor ? t : NULL;
+}
+
+/* --- titles ----------------------------------------------------------------------------------------------- */
+
+/* Appends ".grads" or "[2]" for each record around the field. */
+static void add_path(luaL_Buffer *b, const LaunchArgs *a, const Arg *arg) {
+  if (arg->parent < 0) {
+    return;
+  }
+  add_path(b, a, &a->args[arg->parent]);
+  if (arg->field != NULL) {
+    luaL_addstring(b, ".");
+    luaL_addstring(b, arg->field);
+  } else {
+    char text[32];
+    snprintf(text, sizeof text, "[%lld]", (long long)arg->number);
+    luaL_addstring(b, text);
+  }
+}
+
+const char *launch_push_title(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  luaL_Buffer b;
+  lua_getiuservalue(L, kernel, 1);
+  const char *name = lua_getlocal(L, NULL, arg->place); /* takes the function */
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, name == NULL ? "" : name);
+  add_path(&b, a, arg);
+  luaL_pushresult(&b);
+  const char *path = lua_tostring(L, -1);
+  const char *title = *path == '\0'
+                          ? lua_pushfstring(L, "%s: argument %d", k->name, arg->place)
+                          : lua_pushfstring(L, "%s: argument %d (%s)", k->name, arg->place, path);
+  lua_remove(L, -2);
+  return title;
+}
+
+const char *launch_push_device(lua_State *L, const CtDevice *d) {
+  return d == NULL ? lua_pushliteral(L, "cpu")
+                   : lua_pushfstring(L, "cuda:%d", ct_device_info(d)->ordinal);
+}

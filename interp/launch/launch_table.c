@@ -1,0 +1,169 @@
+/* launch_table.c: tables as arguments of a launch. A table of tensors is a list; any other table is a record,
+   whose fields are arguments. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/state/diag.h"
+#include "launch_key.h"
+#include "launch_list.h"
+
+/* --- lists ------------------------------------------------------------------------------------------------ */
+
+static void read_list(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx) {
+  size_t len;
+  launch_push_title(L, kernel, a, arg);
+  arg->kind = ARG_LIST;
+  arg->list = launch_list_read(L, lua_touserdata(L, kernel), idx, lua_gettop(L));
+  lua_pop(L, 1);
+  arg->tensor_id = launch_list_id(arg->list);
+  const unsigned char *key = launch_list_key(arg->list, &len);
+  launch_put(L, a, key, len);
+  launch_add_slot(L, a, (CtSlotValue){.i = (int64_t)(uintptr_t)launch_list_rows(arg->list)});
+  launch_add_slot(L, a, (CtSlotValue){.i = launch_list_size(arg->list)});
+  launch_add_param(a, arg, launch_list_elems(arg->list));
+  a->lists[arg->param] = launch_list_members(arg->list);
+  a->n_lists++;
+}
+
+/* --- records ---------------------------------------------------------------------------------------------- */
+
+/* Pushes the name of the record's next field in alphabetical order, after the one at `last` (nil: the first);
+   false: there is none, and nothing is pushed. */
+static bool push_next_name(lua_State *L, int idx, int last) {
+  const char *after = lua_tostring(L, last), *found = NULL;
+  lua_pushnil(L);
+  lua_pushnil(L); /* stack: found, key */
+  while (lua_next(L, idx) != 0) {
+    lua_pop(L, 1);
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    if (name != NULL && (after == NULL || strcmp(name, after) > 0) &&
+        (found == NULL || strcmp(name, found) < 0)) {
+      found = name;
+      lua_pushvalue(L, -1);
+      lua_replace(L, -3);
+    }
+  }
+  if (found == NULL) {
+    lua_pop(L, 1);
+  }
+  return found != NULL;
+}
+
+static int depth_of(const LaunchArgs *a, const Arg *arg) {
+  int n = 0;
+  for (; arg->parent >= 0; arg = &a->args[arg->parent]) {
+    n++;
+  }
+  return n;
+}
+
+/* Reads the value at the top as the next field of the record, and pops it. */
+static void read_field(lua_State *L, int kernel, LaunchArgs *a, int record, const char *field,
+                       int number, LaunchReader read) {
+  Arg like = {.place = a->args[record].place,
+              .parent = record,
+              .field = field,
+              .number = number,
+              .anchored = 2 + a->n_anchored++};
+  launch_put(L, a, field == NULL ? "i" : "s", 1);
+  if (field == NULL) {
+    launch_put(L, a, &number, sizeof number);
+  } else {
+    launch_put(L, a, field, strlen(field) + 1);
+  }
+  a->args[record].n_fields++;
+  lua_pushvalue(L, -1);
+  launch_anchor(L, a, like.anchored);
+  read(L, kernel, a, like, lua_gettop(L));
+  lua_pop(L, 1);
+}
+
+/* A table with string keys, or with the keys 1 to n, whose values are arguments. */
+static void read_record(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx,
+                        LaunchReader read) {
+  int record = (int)(arg - a->args), n = (int)lua_rawlen(L, idx);
+  luaL_checkstack(L, 12, "tables in tables");
+  arg->kind = ARG_RECORD;
+  launch_put(L, a, "R", 1);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, idx, i);
+    read_field(L, kernel, a, record, NULL, i, read);
+  }
+  lua_pushnil(L);
+  int last = lua_gettop(L);
+  while (push_next_name(L, idx, last)) {
+    lua_replace(L, last);
+    lua_pushvalue(L, last);
+    lua_rawget(L, idx);
+    read_field(L, kernel, a, record, lua_tostring(L, last), 0, read);
+  }
+  lua_pop(L, 1);
+  launch_put(L, a, ".", 1);
+}
+
+/* Every key is a name or one of 1 to n; of numbers only, it is meant for a tensor. */
+static void check_record(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg, int idx) {
+  int64_t n = (int64_t)lua_rawlen(L, idx), n_names = 0, n_numbers = 0, n_keys = 0;
+  lua_pushnil(L);
+  for (; lua_next(L, idx) != 0; n_keys++) {
+    n_names += lua_type(L, -2) == LUA_TSTRING;
+    n_numbers += lua_type(L, -1) == LUA_TNUMBER;
+    lua_pop(L, 1);
+  }
+  const char *title = launch_push_title(L, kernel, a, arg);
+  if (n_keys == 0) {
+    diag_error(L,
+               "%s is an empty table; a list needs at least one tensor, whose type and rank the "
+               "kernel is compiled for, so launch only if there is one",
+               title);
+  }
+  if (n_names + n != n_keys) {
+    diag_error(L, "%s is a table with keys other than names and 1 to n; write {a = x, b = y}",
+               title);
+  }
+  if (n_names == 0 && n_numbers == n_keys) {
+    diag_error(L, "%s is a table of numbers; from_table(f32, t) makes a tensor", title);
+  }
+  if (depth_of(a, arg) == LAUNCH_MAX_DEPTH) {
+    diag_error(L, "%s is a table in %d others; at most that many nest", title, LAUNCH_MAX_DEPTH);
+  }
+  lua_pop(L, 1);
+}
+
+bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx,
+                       LaunchReader read) {
+  if (!lua_istable(L, idx)) {
+    return false;
+  }
+  if (launch_is_list(L, lua_touserdata(L, kernel), idx)) {
+    read_list(L, kernel, a, arg, idx);
+  } else {
+    check_record(L, kernel, a, arg, idx);
+    read_record(L, kernel, a, arg, idx, read);
+  }
+  return true;
+}
+
+/* --- after the trace ---------------------------------------------------------------------------------------- */
+
+CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a, CtErr *err) {
+  for (int i = 0; i < a->n; i++) {
+    const Arg *arg = &a->args[i];
+    if (arg->kind != ARG_LIST) {
+      continue;
+    }
+    if (arg->idx != 0) {
+      lua_pushvalue(L, arg->idx);
+    } else {
+      lua_rawgeti(L, a->anchor, arg->anchored);
+    }
+    bool same = launch_list_is(L, k, lua_gettop(L), arg->list, arg->tensor_id);
+    lua_pop(L, 1);
+    if (!same) {
+      return ct_fail(err, CT_EINVAL,
+                     "%s: the list in argument %d was changed while the kernel was traced", k->name,
+                     arg->place);
+    }
+  }
+  return CT_OK;
+}
