@@ -418,11 +418,3 @@ void launch_list_use(const LaunchList *l, CtStream stream) {
     l->members[i].tensor->storage->stream = stream;
   }
 }
-
-CtStatus launch_list_live(const LaunchList *l, CtErr *err) {
-  CtStatus status = l->n == 0 ? ct_fail(err, CT_EINVAL, "it is not the same") : CT_OK;
-  for (int64_t i = 0; i < l->n && status == CT_OK; i++) {
-    status = tensor_live(l->members[i].tensor, err);
-  }
-  return status;
-}

@@ -31,7 +31,5 @@ CtSimtList launch_list_members(const LaunchList *l);
 CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr *err) CT_NODISCARD;
 /* The memory of its tensors is used on the stream. */
 void launch_list_use(const LaunchList *l, CtStream stream);
-/* Is each of its tensors still there? */
-CtStatus launch_list_live(const LaunchList *l, CtErr *err) CT_NODISCARD;
 
 #endif

@@ -4,7 +4,7 @@ local function sum_of(...)
   local out = zeros(f64, 1)
   kernel("sum", function(out, ...)
     local sum = f64(0)
-    for i = 1, select("#", ...) do sum = sum + f64((select(i, ...))) end
+    for i in unroll(1, select("#", ...) + 1) do sum = sum + f64((select(i, ...))) end
     out[0] = sum
   end){grid = 1, block = 1}(out, ...)
   return n, out[0]
@@ -24,7 +24,7 @@ for i = 1, 200 do
   fill(tensors[i], i)
 end
 local double = kernel("double", function(...)
-  for i = 1, select("#", ...) do
+  for i in unroll(1, select("#", ...) + 1) do
     local x = select(i, ...)
     if threadIdx.x < size(x) then x[threadIdx.x] = x[threadIdx.x] * 2 end
   end
@@ -44,7 +44,7 @@ for i = 1, 100 do fields["f" .. i] = i * 1.0 end
 local out = zeros(f32, 1)
 kernel("fields", function(o, out)
   local sum = 0.0
-  for i = 1, 100 do sum = sum + o["f" .. i] end
+  for i in unroll(1, 101) do sum = sum + o["f" .. i] end
   out[0] = sum
 end){grid = 1, block = 1}(fields, out)
 print(out[0])                                      -- expect: 5050.0
