@@ -302,3 +302,30 @@ kernel("whole", function(whole)
   whole[{ i, 1 }] = (match_all(i // 32))
 end) { grid = 1, block = 40 }(whole)
 print(("%x %x %x %x"):format(whole[{ 1, 0 }], whole[{ 35, 0 }], whole[{ 0, 1 }], whole[{ 32, 1 }])) -- expect: 22222222 8 ffffffff 7f
+
+-- Values of every type; conditions and values that are known while tracing.
+local types = { f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8 }
+local bits, total = zeros(u32, { 32, #types }), zeros(i32, 32)
+kernel("types", function(bits, total, k)
+  local i = threadIdx.x
+  local lanes = ballot(i < 20)
+  if i < 20 then
+    local o = { mask = lanes }
+    for j, t in ipairs(types) do
+      local all_of, same = match_all(cast(3, t), o)
+      bits[{ i, j - 1 }] = match_any(cast(i % 2 + 1, t), o) ~ all_of
+      total[i] = total[i] + where(same, 1, 0) + cast(shfl_idx(cast(i % 2, t), 3, o), i32)
+    end
+    total[i] = total[i] + popc(match_any(i > 4, o)) + warp_reduce(1, "add", o) * 100
+  end
+  local known = where(sync_threads_and(true), 100, 0) + where(sync_threads_or(false), 1000, 0)
+  total[i] = total[i] + (sync_threads_count(k > 3) + known) * 10000
+end) { grid = 1, block = 32 }(bits, total, 4)
+wrong = 0
+for i, row in ipairs(bits:totable()) do
+  for _, is in ipairs(row) do
+    local want = i > 20 and 0 or i % 2 == 1 and 0xaaaaa or 0x55555
+    wrong = wrong + (is == want and 0 or 1)
+  end
+end
+print(wrong, total[0], total[19], total[31]) -- expect: 0	1322029	1322039	1320000
