@@ -37,7 +37,7 @@ local function operation(op, name, v)
 end
 
 --- For dot_rows.lua.
-M._operation = operation
+M.operation = operation
 
 -- What comes before the first element of an exclusive scan.
 local function first_value(v, op, options, name)

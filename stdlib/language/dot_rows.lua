@@ -92,7 +92,7 @@ end
 
 function M.row_reduce(acc, op)
   check_acc(acc, "row_reduce")
-  local f = collective._operation(op, "row_reduce")
+  local f = collective.operation(op, "row_reduce")
   local bits, across = sharing(acc.mma, acc.threads)
   local rows = fragment(acc.sums.dtype, acc.n_rows)
   for r in unroll(0, acc.n_rows) do rows[r] = reduce_row(acc, r, f, bits) end
