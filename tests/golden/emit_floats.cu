@@ -73,7 +73,7 @@ static __device__ __forceinline__ float ct_log_split_f32(float x, float* e) {
 static __device__ __forceinline__ float ct_log_special_f32(float x, float y) {
   const float other = x < 0.0f ? __int_as_float(0x7fffffff) : x + x;
   const float outside = x == 0.0f ? __int_as_float((int)0xff800000u) : other;
-  return (x > 0.0f) & (x <= 0x1.fffffep127f) ? y : outside;
+  return ((x > 0.0f) & (x <= 0x1.fffffep127f)) ? y : outside;
 }
 static __device__ __forceinline__ float ct_log_f32(float x) {
   float e;
@@ -304,7 +304,7 @@ static __device__ __forceinline__ float ct_cbrt_f32(float x) {
   const float rest = fmaf(-l, y, fmaf(-h, y, b));
   const float z = fmaf(rest * 0x1.555556p-2f, r * r, y);
   const float w = is_small ? z * 0x1p-16f : z;
-  return (x == 0.0f) | !(a <= 0x1.fffffep127f) ? x + x : copysignf(w, x);
+  return ((x == 0.0f) | !(a <= 0x1.fffffep127f)) ? x + x : copysignf(w, x);
 }
 static __device__ __forceinline__ float ct_log2_two_f32(float a, float* low) {
   float e;
@@ -354,10 +354,10 @@ static __device__ __forceinline__ float ct_pow_f32(float x, float y) {
   p = ct_scale_f32(fmaf(r, p, 1.0f), (int)(short)__float_as_int(k));
   const bool is_whole = truncf(y) == y;
   const bool is_odd = is_whole & (truncf(0.5f * y) != 0.5f * y);
-  const float size = (x != x) | (y != y) ? x + y : a == 1.0f ? 1.0f : p;
-  const float result = (x < 0.0f) & !is_whole & (a < inf) ? __int_as_float(0x7fffffff) : size;
-  const float signed_result = is_odd & (__float_as_int(x) < 0) ? -result : result;
-  return (y == 0.0f) | (x == 1.0f) ? 1.0f : signed_result;
+  const float size = ((x != x) | (y != y)) ? x + y : a == 1.0f ? 1.0f : p;
+  const float result = ((x < 0.0f) & !is_whole & (a < inf)) ? __int_as_float(0x7fffffff) : size;
+  const float signed_result = (is_odd & (__float_as_int(x) < 0)) ? -result : result;
+  return ((y == 0.0f) | (x == 1.0f)) ? 1.0f : signed_result;
 }
 static __device__ __forceinline__ float ct_rsqrt_f32(float x) {
   return __frsqrt_rn(x);
@@ -441,7 +441,7 @@ static __device__ __forceinline__ double ct_log_split_f64(double x, double* e) {
 static __device__ __forceinline__ double ct_log_special_f64(double x, double y) {
   const double other = x < 0.0 ? __longlong_as_double(0x7fffffffffffffffll) : x + x;
   const double low = -__longlong_as_double(0x7ff0000000000000ll);
-  return (x > 0.0) & (x <= 0x1.fffffffffffffp1023) ? y : x == 0.0 ? low : other;
+  return ((x > 0.0) & (x <= 0x1.fffffffffffffp1023)) ? y : x == 0.0 ? low : other;
 }
 static __device__ __forceinline__ double ct_log_f64(double x) {
   double e;
@@ -744,7 +744,7 @@ static __device__ __forceinline__ double ct_cbrt_f64(double x) {
   const double rest = fma(-l, y, fma(-h, y, b));
   const double z = fma(rest * 0x1.5555555555555p-2, r * r, y);
   const double w = is_small ? z * 0x1p-100 : z;
-  return (x == 0.0) | !(a <= 0x1.fffffffffffffp1023) ? x + x : copysign(w, x);
+  return ((x == 0.0) | !(a <= 0x1.fffffffffffffp1023)) ? x + x : copysign(w, x);
 }
 static __device__ __forceinline__ double ct_log2_two_f64(double a, double* low) {
   double e;
@@ -808,11 +808,11 @@ static __device__ __forceinline__ double ct_pow_f64(double x, double y) {
   p = ct_scale_f64(p, (int)(short)__double_as_longlong(k));
   const bool is_whole = trunc(y) == y;
   const bool is_odd = is_whole & (trunc(0.5 * y) != 0.5 * y);
-  const double size = (x != x) | (y != y) ? x + y : a == 1.0 ? 1.0 : p;
+  const double size = ((x != x) | (y != y)) ? x + y : a == 1.0 ? 1.0 : p;
   const double nan = __longlong_as_double(0x7fffffffffffffffll);
-  const double result = (x < 0.0) & !is_whole & (a < inf) ? nan : size;
-  const double signed_result = is_odd & (__double_as_longlong(x) < 0) ? -result : result;
-  return (y == 0.0) | (x == 1.0) ? 1.0 : signed_result;
+  const double result = ((x < 0.0) & !is_whole & (a < inf)) ? nan : size;
+  const double signed_result = (is_odd & (__double_as_longlong(x) < 0)) ? -result : result;
+  return ((y == 0.0) | (x == 1.0)) ? 1.0 : signed_result;
 }
 static __device__ __forceinline__ double ct_rsqrt_f64(double x) {
   return 1.0 / sqrt(x);
