@@ -145,7 +145,9 @@ static CtVal variable_of(lua_State *L, const Front *f, int t, int key) {
       lua_pushvalue(L, key);
       lua_rawget(L, top + 2);
       const Box *leaf = box_test(L, -1);
-      var = is_current && leaf != NULL ? leaf->var : 0;
+      record_get_part(L, top + 2, &record_box_key);
+      bool is_gone = ((const Box *)lua_touserdata(L, -1))->is_gone; /* no change follows there */
+      var = is_current && leaf != NULL && !is_gone ? leaf->var : 0;
       lua_settop(L, top + 2);
     }
   }
@@ -368,11 +370,14 @@ void record_bind(lua_State *L, Front *f, int box, int record) {
   front_at(L, f);
   need_node(L, f, box, record);
   store_node(L, f, top + 1, record, box_name(L, box));
-  lua_pushnil(L);
-  record_put_part(L, top + 1, &record_stale_key);
+  Box *b = lua_touserdata(L, box);
+  if (!front_since(f, L, b->stale_at)
+           .any) { /* else it stays stale on the path that does not come here */
+    lua_pushnil(L);
+    record_put_part(L, top + 1, &record_stale_key);
+  }
   lua_pushvalue(L, record);
   lua_setiuservalue(L, box, BOX_VALUE);
-  Box *b = lua_touserdata(L, box);
   box_set_assigned(f, b);
   b->loaded_at = b->stored_at = ++f->clock;
   lua_settop(L, top);

@@ -106,6 +106,23 @@ try("loops_and_jumps", [[ return function(x, t, n, put)
   put(0, s.sum) put(1, s.turns * 100 + s.last) put(2, r.left) put(3, r.steps)
 end ]]) -- expect: loops_and_jumps	256
 
+-- Fields that are variables before a loop begins change in it.
+try("changed_before_loops", [[ return function(x, t, n, put)
+  local s = {a = 1.0, b = 0, last = -1.0}
+  if x(0) > 0.0 then s.a, s.b = 2.0, 1 end
+  for i in range(n) do
+    local before = s.a
+    if s.last > x(i) then s.b = s.b + 1 end
+    s.a = before * 0.5 + x(i)
+    s.last = x(i)
+  end
+  for i in range(3) do
+    for j in range(2) do s.a = s.a + s.b * j end
+    s.b = s.b - i
+  end
+  put(0, s.a) put(1, s.b) put(2, s.last)
+end ]]) -- expect: changed_before_loops	256
+
 try("early_return", [[ return function(x, t, n, put)
   local state = {n = 0, stopped = false}
   local function step(v)
@@ -221,6 +238,19 @@ try("changed_after_choice", [[ return function(x, t, n, put)
   put(0, longest.first) put(1, longest.len) put(2, run.first) put(3, run.len)
 end ]]) -- expect: changed_after_choice	256
 
+try("changed_after_return", [[ return function(x, t, n, put)
+  local function pick(a, b) if a.v > b.v then return a end return b end
+  local p = pick({v = x(0), i = 0}, {v = x(1), i = 1})
+  p.v = 7.0
+  if x(2) > 0.0 then p = {v = x(2), i = 2} end
+  local q = pick({v = x(3), i = 3}, {v = x(4), i = 4})
+  q.i = q.i + 10
+  for i in range(n) do
+    if x(i) > q.v then q = {v = x(i), i = i} end
+  end
+  put(0, p.v) put(1, p.i) put(2, q.v) put(3, q.i)
+end ]]) -- expect: changed_after_return	256
+
 try("nested_chosen", [[ return function(x, t, n, put)
   local box = {low = {v = 100.0, i = -1}, high = {v = -100.0, i = -1}}
   for i in range(n) do
@@ -322,6 +352,14 @@ refused [[ return function(x, n)
   end
   x[0] = s
 end ]] -- expect: line 7 changes the table of line 6
+-- Another choice brings back what the change has reached.
+refused [[ return function(x, n)
+  local b, best = {v = 2.0}, {v = 1.0}
+  if x[0] > 0.0 then best = b end
+  b.v = 5.0
+  if x[1] > 0.0 then best = {v = 9.0} end
+  x[0] = best.v
+end ]] -- expect: line 4 changes the table of line 2
 -- A record of records: the change reaches what was made of the result.
 refused [[ return function(x, n)
   local a, b, c = {v = 1.0}, {v = 2.0}, {v = 3.0}
