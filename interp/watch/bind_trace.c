@@ -63,22 +63,21 @@ static int unpack(lua_State *L) {
 /* --- copies ------------------------------------------------------------------------------------------------ */
 
 /* On the host, of all the memory that the tensor at idx looks at, so that tensors that share it share
-   the copy: that of an earlier one at `args` .. idx - 1 lies at `copies` and so on. */
-static void push_copy(lua_State *L, int idx, int args, int copies) {
+   the copy: the table at `known` has one by storage. */
+static void push_copy(lua_State *L, int idx, int known) {
   const Tensor *t = tensor_test(L, idx);
   diag_try(L, tensor_live(t, diag_err(L)));
   Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
-  for (int i = args; i < idx && copy->storage == NULL; i++) {
-    const Tensor *other = tensor_test(L, i);
-    if (other != NULL && other->storage == t->storage) {
-      copy->storage = ct_storage_retain(tensor_test(L, copies + i - args)->storage);
-    }
-  }
-  if (copy->storage == NULL) {
+  if (lua_rawgetp(L, known, t->storage) == LUA_TUSERDATA) {
+    copy->storage = ct_storage_retain(tensor_test(L, -1)->storage);
+  } else {
     size_t bytes = t->storage->bytes;
     diag_try(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, diag_err(L)));
     diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, known, t->storage);
   }
+  lua_pop(L, 1);
   copy->fixed = t->fixed;
   copy->is_fixed = t->is_fixed;
   if (t->name != NULL) {
@@ -86,16 +85,35 @@ static void push_copy(lua_State *L, int idx, int args, int copies) {
   }
 }
 
-static void push_copies(lua_State *L, int args, int n) {
-  int copies = lua_gettop(L) + 1;
-  luaL_checkstack(L, n + 8, "too many arguments");
-  for (int i = args; i < args + n; i++) {
-    if (tensor_test(L, i) != NULL) {
-      push_copy(L, i, args, copies);
-    } else {
-      lua_pushvalue(L, i);
+/* Pushes the argument at idx with copies of the tensors in it. */
+static void push_copied(lua_State *L, int idx, int known, int depth) {
+  if (tensor_test(L, idx) != NULL) {
+    push_copy(L, idx, known);
+  } else if (!lua_istable(L, idx) || depth > LAUNCH_MAX_DEPTH) {
+    lua_pushvalue(L, idx);
+  } else {
+    luaL_checkstack(L, 8, "tables in tables");
+    lua_newtable(L);
+    int copy = lua_gettop(L);
+    lua_pushnil(L);
+    while (lua_next(L, idx) != 0) {
+      push_copied(L, copy + 2, known, depth + 1);
+      lua_replace(L, copy + 2);
+      lua_pushvalue(L, copy + 1);
+      lua_insert(L, copy + 2);
+      lua_rawset(L, copy);
     }
   }
+}
+
+static void push_copies(lua_State *L, int args, int n) {
+  luaL_checkstack(L, n + 8, "too many arguments");
+  lua_newtable(L);
+  int known = lua_gettop(L);
+  for (int i = args; i < args + n; i++) {
+    push_copied(L, i, known, 0);
+  }
+  lua_remove(L, known);
 }
 
 /* _copies(args...) -> the arguments of a launch, tensors copied to the host. */

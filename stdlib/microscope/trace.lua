@@ -420,7 +420,17 @@ local function describe(name, space, layout, bytes)
     modes_of = function(offset) return fold(crd_of(offset)) end }
 end
 
-local function tensors_of(names, args, shared)
+-- Tensors that the kernel chose at run time, as those of lists, are known by offsets only.
+local function add_chosen(tensors, rows)
+  for _, row in ipairs(rows) do
+    local name = row.tensor
+    if name and not tensors[name] then
+      tensors[name] = describe(name, row.space, ct.layout(1 << 40))
+    end
+  end
+end
+
+local function tensors_of(names, args, shared, rows)
   local tensors = {}
   for i, name in ipairs(names) do
     if is_tensor(args[i]) then
@@ -428,6 +438,7 @@ local function tensors_of(names, args, shared)
     end
   end
   for name, t in pairs(shared) do tensors[name] = describe(name, "shared", t.layout, t.bytes) end
+  add_chosen(tensors, rows)
   return tensors
 end
 
@@ -461,7 +472,7 @@ function M.trace(x, wanted, ...)
   local offset = offset_of(args[index], name, crd)
   local rows, shared, grid, block, written = internal.trace(launch, name, offset, M.max_record,
     table.unpack(args, 1, args.n))
-  local tensors = tensors_of(names, args, shared)
+  local tensors = tensors_of(names, args, shared, rows)
   return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
     tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),
     grid = grid, block = block, open_ends = open_ends(rows, tensors, written) }, Trace)
