@@ -43,6 +43,7 @@ void spec_free(CuttleState *s, Spec *spec) {
     ct_module_free(spec->module);
   }
   launch_free_reads(s, spec);
+  ct_ir_functions_free(s->alloc, spec->ir.functions);
   ct_ir_clear(&spec->ir);
   ct_free(s->alloc, spec->key, spec->key_len);
   ct_free(s->alloc, spec, sizeof *spec);

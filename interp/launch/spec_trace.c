@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/front/front_trace.h"
+#include "interp/ops/bind_function.h"
 #include "interp/trace/front.h"
 #include "interp/trace/value.h"
 #include "launch.h"
@@ -12,6 +13,7 @@
 #include "interp/ops/list.h"
 #include "runtime/base/clock.h"
 
+enum { MAX_FUNCTIONS = 1000 };
 enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
 
 /* --- targets -------------------------------------------------------------------------------------- */
@@ -204,7 +206,7 @@ static void name_args(lua_State *L, PushArgs *p) {
 /* --- tracing ------------------------------------------------------------------------------------- */
 
 static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                        CtTarget target, bool wants_notes, CtErr *err) {
+                        CtTarget target, bool wants_notes, CtIrFunction *made, CtErr *err) {
   Kernel *k = lua_touserdata(L, kernel);
   Spec *spec = spec_new(k->state, config, args, target);
   double start = ct_now_ms();
@@ -221,6 +223,7 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;
+  ir->functions = made;
   ct_ir_at(ir, k->chunk, k->line);
   ir->loc = ir->cur_loc;
   lua_getiuservalue(L, kernel, 1);
@@ -235,7 +238,8 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
   lua_pop(L, 1);
   ir->samples = NULL;
-  if (status != CT_OK) {
+  if (status != CT_OK || function_count_wanted(L) > 0) {
+    ir->functions = NULL;
     spec_free(k->state, spec);
     return NULL;
   }
@@ -244,12 +248,87 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
 }
 
 /* A trace may learn of variables that it should have begun earlier: then it is repeated. */
-Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                 CtTarget target, bool wants_notes, CtErr *err) {
+static Spec *trace_kernel(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                          CtTarget target, bool wants_notes, CtIrFunction *made, CtErr *err) {
   Spec *spec;
   front_begin_learning(L);
   do {
-    spec = trace_once(L, kernel, config, args, target, wants_notes, err);
+    spec = trace_once(L, kernel, config, args, target, wants_notes, made, err);
   } while (spec == NULL && front_goes_again(L, err));
+  return spec;
+}
+
+/* --- functions of device_fn ----------------------------------------------------------------------- */
+
+static CtStatus trace_function_once(lua_State *L, CtIrFunction *f, const LaunchConfig *config,
+                                    CtTarget target, CtIrFunction *made, CtErr *err) {
+  const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
+  CtIr *ir = &f->ir;
+  CtAlloc alloc = ir->arena.alloc;
+  ct_ir_clear(ir);
+  ct_ir_init(ir, alloc, target, block);
+  ir->functions = made;
+  function_name(L, ir);
+  function_push_body(L);
+  CtStatus status = front_trace(L, lua_gettop(L), function_push_arguments, NULL, ir, err);
+  lua_pop(L, 1);
+  ir->functions = NULL;
+  const char *refused = status == CT_OK ? function_refuse(ir) : NULL;
+  if (refused != NULL) {
+    status = ct_fail(err, CT_EINVAL, "device_fn: the function uses %s", refused);
+    ct_err_at(err, ct_ir_chunk(ir, ir->loc), ir->loc.line);
+  }
+  return status;
+}
+
+/* Traces what is wanted last, and adds it to *made, unless it wants another one. */
+static CtStatus trace_function(lua_State *L, const Kernel *k, const LaunchConfig *config,
+                               CtTarget target, CtIrFunction **made, CtErr *err) {
+  CtAlloc alloc = k->state->alloc;
+  int n = function_count_wanted(L);
+  CtIrFunction *f = ct_ir_function_new(alloc, function_wanted_key(L));
+  CtStatus status;
+  if (f == NULL) {
+    return ct_fail_nomem(err);
+  }
+  f->is_noinline = function_wanted_noinline(L);
+  front_begin_learning(L);
+  do {
+    status = trace_function_once(L, f, config, target, *made, err);
+  } while (status != CT_OK && front_goes_again(L, err));
+  if (status == CT_OK) {
+    f->next = *made;
+    *made = f;
+    function_is_made(L);
+    return CT_OK;
+  }
+  ct_ir_functions_free(alloc, f);
+  return function_count_wanted(L) > n ? CT_OK : status;
+}
+
+Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                 CtTarget target, bool wants_notes, CtErr *err) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  CtIrFunction *made = NULL;
+  CtStatus status = CT_OK;
+  Spec *spec = NULL;
+  function_begin(L);
+  for (int n = 0; status == CT_OK; n++) {
+    spec = trace_kernel(L, kernel, config, args, target, wants_notes, made, err);
+    if (function_count_wanted(L) == 0) {
+      break;
+    }
+    while (status == CT_OK && function_count_wanted(L) > 0) {
+      status = trace_function(L, k, config, target, &made, err);
+    }
+    if (status == CT_OK && n == MAX_FUNCTIONS) {
+      status = ct_fail(err, CT_EINVAL, "the kernel calls more than %d functions of device_fn",
+                       MAX_FUNCTIONS);
+    }
+  }
+  function_begin(L);
+  if (spec == NULL) {
+    ct_ir_functions_free(k->state->alloc, made);
+  }
   return spec;
 }

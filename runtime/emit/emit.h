@@ -184,6 +184,9 @@ static inline bool ct_emit_is_outside(const CtBuf *buf) {
   return (buf->space == CT_GLOBAL || buf->space == CT_CONSTANT) && buf->alias_of == 0;
 }
 
+/* Drops the text from `from` on if `known` has it, else adds it there; known NULL: nothing happens. */
+void ct_emit_keep_new(CtText *known, CtText *out, size_t from);
+
 /* True the first time that a function is requested: the caller then appends its text to
    e->functions. */
 bool ct_emit_is_new_function(CtEmit *e, const char *name);

@@ -75,9 +75,31 @@ static bool has_setmaxnreg(const CtIr *ir) {
   return false;
 }
 
+static void put_rest(CtEmit *e, const char *name) {
+  size_t line = e->body.len;
+  ct_text_printf(&e->body, "%s(", name);
+  put_parameters(e, line);
+  ct_text_puts(&e->body, ") {");
+  e->loc = e->ir->loc;
+  if (e->opts.line_directives) {
+    e->said = (CtLoc){UINT32_MAX, 0};
+  }
+  ct_emit_end(e);
+}
+
+static void put_function_head(CtEmit *e, const char *name) {
+  const char *inlined = e->opts.function->is_noinline ? "__noinline__ " : "";
+  ct_text_printf(&e->body, "static __device__ %svoid ", inlined);
+  put_rest(e, name);
+}
+
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
   int64_t threads = ct_ir_block_size(ir);
+  if (e->opts.function != NULL) {
+    put_function_head(e, name);
+    return;
+  }
   ct_text_puts(&e->body, "extern \"C\" __global__ void ");
   if (ct_ir_cluster_size(ir) > 1) {
     ct_text_printf(&e->body, "__cluster_dims__(%" PRId64 ", %" PRId64 ", %" PRId64 ") ",
@@ -88,15 +110,7 @@ static void put_signature(CtEmit *e, const char *name) {
     ct_text_printf(&e->body, ", %d", (int)ct_max(ir->min_blocks, 1));
   }
   ct_text_puts(&e->body, ")\n");
-  size_t line = e->body.len;
-  ct_text_printf(&e->body, "%s(", name);
-  put_parameters(e, line);
-  ct_text_puts(&e->body, ") {");
-  e->loc = ir->loc;
-  if (e->opts.line_directives) {
-    e->said = (CtLoc){UINT32_MAX, 0};
-  }
-  ct_emit_end(e);
+  put_rest(e, name);
 }
 
 static void name_arguments(CtEmit *e) {
@@ -210,6 +224,15 @@ static void check_cluster(CtEmit *e) {
   }
 }
 
+/* Locals must not hide them. */
+static void name_functions(CtEmit *e) {
+  for (const CtIrFunction *f = e->opts.callees; f != NULL; f = f->next) {
+    char name[2 * CT_EMIT_NAME_MAX];
+    snprintf(name, sizeof name, "%s%s", f->ir.name, e->opts.suffix);
+    ct_names_add(&e->names, name);
+  }
+}
+
 static void emit_kernel(CtEmit *e) {
   char name[CT_EMIT_NAME_MAX];
   check_cluster(e);
@@ -218,6 +241,7 @@ static void emit_kernel(CtEmit *e) {
     snprintf(name, sizeof name, "%s", e->opts.name);
   }
   ct_names_add(&e->names, name);
+  name_functions(e);
   name_arguments(e);
   ct_emit_name_maps(e);
   e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;
@@ -275,7 +299,7 @@ static CtStatus run(CtEmit *e, CtText *out) {
   return ct_text_status(out, e->err);
 }
 
-CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
+static CtStatus emit_one(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
   CtEmit e = {.ir = ir, .opts = *opts, .put_operation = ct_emit_operation, .err = err};
   size_t before = out->len;
   ct_arena_init(&e.arena, ir->arena.alloc);
@@ -291,5 +315,52 @@ CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr
   ct_text_clear(&e.body);
   ct_text_clear(&e.functions);
   ct_arena_clear(&e.arena);
+  return status;
+}
+
+/* Callees come first, and nothing that they bring is brought twice. */
+static CtStatus emit_functions(const CtIrFunction *f, const CtEmitOpts *opts, CtText *out,
+                               CtErr *err) {
+  if (f == NULL) {
+    return CT_OK;
+  }
+  CtEmitOpts own = *opts;
+  char name[2 * CT_EMIT_NAME_MAX];
+  snprintf(name, sizeof name, "%s%s", f->ir.name, opts->suffix);
+  own.function = f;
+  own.name = name;
+  own.callees = f->next;
+  CtStatus status = emit_functions(f->next, opts, out, err);
+  size_t from = out->len;
+  status = status == CT_OK ? emit_one(&f->ir, &own, out, err) : status;
+  if (status == CT_OK) {
+    ct_emit_keep_new(opts->functions, out, from);
+    ct_text_puts(out, out->len > from ? "\n" : "");
+  }
+  return status;
+}
+
+CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
+  CtEmitOpts own = *opts;
+  char kernel[CT_EMIT_NAME_MAX];
+  CtText known;
+  size_t before = out->len;
+  ct_text_init(&known, ir->arena.alloc);
+  ct_emit_kernel_name(ir, kernel);
+  own.callees = ir->functions;
+  own.suffix = ""; /* kernels of one name have numbers: their functions get these, too */
+  if (own.name != NULL && strncmp(own.name, kernel, strlen(kernel)) == 0) {
+    own.suffix = own.name + strlen(kernel);
+  }
+  if (ir->functions != NULL && own.functions == NULL) {
+    own.functions = &known;
+  }
+  CtStatus status = emit_functions(ir->functions, &own, out, err);
+  status = status == CT_OK ? emit_one(ir, &own, out, err) : status;
+  if (status != CT_OK && out->s != NULL) {
+    out->len = before;
+    out->s[before] = '\0';
+  }
+  ct_text_clear(&known);
   return status;
 }

@@ -10,6 +10,9 @@ typedef struct CtEmitOpts {
   bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
   /* For texts that follow one another in one file. NULL: the name of ct_emit_kernel_name. */
   const char *name;
+  const char *suffix;           /* of the names of functions; NULL: as `name` has it */
+  const CtIrFunction *callees;  /* that may be called; ct_emit_cuda says them */
+  const CtIrFunction *function; /* the text is that of this function, not of a kernel */
   /* The functions that texts before this one brought: they are left out, and new ones are added.
      NULL: the text brings all that it needs. */
   CtText *functions;

@@ -149,7 +149,12 @@ static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
 static void put_escape(CtEmit *e, const CtInst *inst) {
   const char *s = inst->u.escape->text;
   while (*s != '\0') {
-    if (s[0] == '$' && s[1] == '$') {
+    if (s[0] == '$' && s[1] == '@') { /* the name of a function */
+      size_t len = strcspn(s + 2, "(");
+      ct_text_add(&e->body, s + 2, len);
+      ct_text_puts(&e->body, e->opts.suffix);
+      s += 2 + len;
+    } else if (s[0] == '$' && s[1] == '$') {
       ct_text_putc(&e->body, '$');
       s += 2;
     } else if (s[0] == '$') {

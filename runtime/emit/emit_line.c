@@ -52,8 +52,7 @@ const char *ct_emit_help(CtEmit *e, CtHelper helper) {
 }
 
 /* Writes a function that begins at `from` of the text, unless the file has it already. */
-static void keep_if_new(const CtEmit *e, CtText *out, size_t from) {
-  CtText *known = e->opts.functions;
+void ct_emit_keep_new(CtText *known, CtText *out, size_t from) {
   if (known == NULL || out->len == from) {
     return;
   }
@@ -74,13 +73,13 @@ static void put_made(const CtEmit *e, CtText *out, const CtEmitFunction *f, size
   put_made(e, out, f->next, f->at);
   size_t from = out->len;
   ct_text_add(out, ct_text_str(&e->functions) + f->at, end - f->at);
-  keep_if_new(e, out, from);
+  ct_emit_keep_new(e->opts.functions, out, from);
 }
 
 void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
   size_t before = out->len;
   ct_text_puts(out, includes);
-  keep_if_new(e, out, before);
+  ct_emit_keep_new(e->opts.functions, out, before);
   for (int i = 0; i < CT_HELP_COUNT; i++) {
     if (e->helps[i]) {
       size_t from = out->len;
@@ -91,7 +90,7 @@ void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
       } else {
         ct_text_puts(out, helpers[i].rest);
       }
-      keep_if_new(e, out, from);
+      ct_emit_keep_new(e->opts.functions, out, from);
     }
   }
   put_made(e, out, e->made, e->functions.len);

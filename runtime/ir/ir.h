@@ -465,6 +465,8 @@ typedef struct CtIr {
   size_t n_slots, cap_slots;
   CtRequire *requires_;
   size_t n_requires, cap_requires;
+  struct CtIrFunction
+      *functions;        /* that the kernel may call, the newest first; not freed with it */
   struct CtTmaMap *maps; /* tensor maps: ir_tma.h */
   size_t n_maps, cap_maps;
   struct CtTmaSource *tma_sources; /* [0] unused */
@@ -481,6 +483,21 @@ typedef struct CtIr {
   size_t n_notes, cap_notes;
   CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
 } CtIr;
+
+/* A function of numbers, in CUDA C a __device__ function: its parameters are the numbers of its IR, its
+   results what it stores in tensors of one element, which follow them. A function calls only those that
+   were made before it. */
+typedef struct CtIrFunction {
+  struct CtIrFunction *next;
+  char *key; /* what it was asked for by */
+  bool is_noinline;
+  CtIr ir; /* finished; its name is that of the function */
+} CtIrFunction;
+
+/* NULL: no memory. */
+CtIrFunction *ct_ir_function_new(CtAlloc alloc, const char *key);
+void ct_ir_functions_free(CtAlloc alloc, CtIrFunction *list);
+const CtIrFunction *ct_ir_function_find(const CtIr *ir, const char *key);
 
 /* --- building -------------------------------------------------------------------------------- */
 

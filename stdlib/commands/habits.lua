@@ -247,7 +247,7 @@ M.words_before = setmetatable({
   __shared__ = "write local s = shared(f32, 32)",
   __constant__ = "write local c = constant(f32, {1, 2, 3})",
   __global__ = 'write kernel("name", function(x, y) ... end)',
-  __device__ = "write local function f(x) ... end",
+  __device__ = "write local function f(x) ... end, or device_fn(function(x) ... end)",
   def = "write local function {near}(x) ... end",
   fn = "write local function {near}(x) ... end",
   lambda = "write function({near}) return ... end",

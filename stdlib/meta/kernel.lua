@@ -357,6 +357,38 @@ function fragment(dtype, layout) end
 ---@return Tensor
 function local_array(dtype, layout) end
 
+--- A function that is one function in CUDA C, however often it is called.
+--- A plain helper function is traced anew at each call, and its code copied there. A function of
+--- device_fn is traced once for each list of types that it is called with. Its arguments are numbers,
+--- booleans and words that only the launch knows, and numbers, strings and types that are known: those
+--- make a function of their own. It may return up to 16 values, read what it captures, and call other
+--- such functions, but not itself. It gets no tensors, and declares no shared memory; `assert` and
+--- `printf` belong to the kernel. `{noinline = true}` forbids the compiler to copy it after all,
+--- `{name = "wave"}` names it in the CUDA C. On the CPU engine it is traced where it is called; on the
+--- host it is the function itself.
+---
+---     > collatz = device_fn(function(n)
+---     >>   local steps = 0
+---     >>   while n ~= 1 do
+---     >>     if n % 2 == 0 then n = n // 2 else n = 3 * n + 1 end
+---     >>     steps = steps + 1
+---     >>   end
+---     >>   return steps
+---     >> end, {name = "collatz"})
+---     > k = kernel("steps", function(x) x[threadIdx.x] = collatz(threadIdx.x + 1) end)
+---     > t = zeros(i32, 6)
+---     > k{grid = 1, block = 6}(t)
+---     > t
+---     tensor i32 6:1 on cpu
+---        0    1    7    2    5    8
+---     > collatz(27)
+---     111
+--- CuTe: none. CUDA: __device__, __noinline__. MoYe: none.
+---@param f function
+---@param options? table `{name = text, noinline = boolean}`
+---@return function
+function device_fn(f, options) end
+
 --- Memory that all threads read, in a kernel, filled from a table of numbers.
 --- Coefficients, small filters and tables of a hash belong there. The table is read when the kernel is
 --- launched: if its contents have changed, the launch compiles a kernel for the new ones. A GPU has

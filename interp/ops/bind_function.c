@@ -1,0 +1,443 @@
+/* bind_function.c: device_fn(f[, options]): a function that is one function in CUDA C, for each list of
+   types that it is called with. The CPU engine traces it where it is called. */
+#include "bind_function.h"
+
+#include <ctype.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/front/front_parts.h"
+#include "interp/front/front_reads.h"
+#include "interp/openers.h"
+#include "interp/state/state_language.h"
+#include "interp/tensor/tensor.h"
+#include "interp/trace/front_state.h"
+#include "runtime/ir/ir_tma.h"
+
+enum { MAX_ARGS = 32, MAX_RESULTS = 16 };
+enum { F = 1, OPTIONS = 2 }; /* upvalues of what device_fn returns */
+
+/* In the registry: a list of calls that are wanted, {f, argument, ..., key =, n =, types = {}}. An argument
+   that only the launch knows is false there, and its type in `types` by number. */
+static char wanted_key;
+
+/* {====== What is wanted ====== */
+
+void function_begin(lua_State *L) {
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted_key);
+}
+
+static int push_wanted(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &wanted_key);
+  return (int)lua_rawlen(L, -1);
+}
+
+int function_count_wanted(lua_State *L) {
+  int n = push_wanted(L);
+  lua_pop(L, 1);
+  return n;
+}
+
+static void push_call(lua_State *L) {
+  int n = push_wanted(L);
+  lua_rawgeti(L, -1, n);
+  lua_remove(L, -2);
+}
+
+const char *function_wanted_key(lua_State *L) {
+  push_call(L);
+  lua_getfield(L, -1, "key");
+  const char *key = lua_tostring(L, -1); /* the table keeps it */
+  lua_pop(L, 2);
+  return key;
+}
+
+bool function_wanted_noinline(lua_State *L) {
+  push_call(L);
+  lua_getfield(L, -1, "noinline");
+  bool is = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 2);
+  return is;
+}
+
+void function_is_made(lua_State *L) {
+  int n = push_wanted(L);
+  lua_pushnil(L);
+  lua_rawseti(L, -2, n);
+  lua_pop(L, 1);
+}
+
+void function_push_body(lua_State *L) {
+  state_push_module(L, "cuttle.device_fn");
+  lua_getfield(L, -1, "body");
+  lua_remove(L, -2);
+}
+
+static CtDtype type_at(lua_State *L, int types, int i) {
+  lua_rawgeti(L, types, i);
+  CtDtype type = (CtDtype)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return type;
+}
+
+int function_push_arguments(lua_State *L, CtIr *ir, void *unused) {
+  (void)unused;
+  push_call(L);
+  int call = lua_gettop(L), types = call + 1;
+  lua_getfield(L, call, "types");
+  lua_getfield(L, call, "n");
+  int n = (int)lua_tointeger(L, -1);
+  luaL_checkstack(L, n + 8, NULL);
+  lua_rawgeti(L, call, 1);
+  for (int i = 1; i <= n; i++) {
+    CtDtype type = type_at(L, types, i);
+    if (type == CT_VOID) {
+      lua_rawgeti(L, call, i + 1);
+    } else {
+      char name[16];
+      snprintf(name, sizeof name, "a%d", i);
+      value_push(L, ct_ir_number(ir, name, type, ct_type_facts(type)));
+    }
+  }
+  for (int i = 0; i < 3; i++) {
+    lua_remove(L, call); /* the call, its types, their number */
+  }
+  return n + 1;
+}
+
+/* "wave_f32_i32": the function's name or line, and the types. */
+static void add_types(lua_State *L, char *name, size_t size) {
+  push_call(L);
+  lua_getfield(L, -1, "types");
+  lua_getfield(L, -2, "n");
+  int n = (int)lua_tointeger(L, -1), types = lua_gettop(L) - 1;
+  for (int i = 1; i <= n; i++) {
+    CtDtype type = type_at(L, types, i);
+    size_t len = strlen(name);
+    if (type != CT_VOID) {
+      snprintf(name + len, size - len, "_%s", ct_dtypes[type].name);
+    }
+  }
+  lua_pop(L, 3);
+}
+
+static bool is_taken(const CtIr *ir, const char *name) {
+  const CtIrFunction *f = ir->functions;
+  while (f != NULL && strcmp(f->ir.name, name) != 0) {
+    f = f->next;
+  }
+  return f != NULL;
+}
+
+void function_name(lua_State *L, CtIr *ir) {
+  lua_Debug ar;
+  char name[100], unique[120];
+  push_call(L);
+  lua_getfield(L, -1, "name");
+  lua_rawgeti(L, -2, 1);
+  lua_getinfo(L, ">S", &ar);
+  if (lua_isstring(L, -1)) {
+    snprintf(name, sizeof name, "%.60s", lua_tostring(L, -1));
+  } else {
+    snprintf(name, sizeof name, "function_%d", ar.linedefined);
+  }
+  lua_pop(L, 2);
+  add_types(L, name, sizeof name);
+  snprintf(unique, sizeof unique, "%s", name);
+  for (int i = 2; is_taken(ir, unique); i++) {
+    snprintf(unique, sizeof unique, "%s_%d", name, i);
+  }
+  ir->name = ct_arena_strdup(&ir->arena, unique, strlen(unique));
+  ct_ir_at(ir, ar.short_src, ar.linedefined);
+  ir->loc = ir->cur_loc;
+}
+
+const char *function_refuse(const CtIr *ir) {
+  if (ct_ir_shared_bytes(ir) > 0 || ir->smem_buf != 0) {
+    return "shared memory; declare it in the kernel, and give the function elements of it";
+  }
+  return ir->n_asserts > 0  ? "assert; call it in the kernel"
+         : ir->n_prints > 0 ? "printf; call it in the kernel"
+                            : NULL;
+}
+
+/* {====== Calls ====== */
+
+typedef struct Call {
+  lua_State *L;
+  int n;
+  CtVal vals[MAX_ARGS]; /* 0: known while tracing */
+} Call;
+
+/* Adds an argument that is known to the key: numbers and strings by value, all else by identity. */
+static void add_known(lua_State *L, int i, luaL_Buffer *b) {
+  char text[64];
+  if (lua_type(L, i) == LUA_TNUMBER || lua_type(L, i) == LUA_TSTRING) {
+    lua_pushvalue(L, i);
+    const char *s = lua_tostring(L, -1);
+    luaL_addstring(b, lua_type(L, i) == LUA_TSTRING ? "|s" : lua_isinteger(L, i) ? "|i" : "|n");
+    luaL_addstring(b, s);
+    lua_remove(L, -1);
+    return;
+  }
+  snprintf(text, sizeof text, "|%d %d %p", lua_type(L, i), lua_toboolean(L, i),
+           lua_topointer(L, i));
+  luaL_addstring(b, text);
+}
+
+/* Tables and functions may be others in each trace, so they say nothing of which function it is. */
+static void check_argument(lua_State *L, int i) {
+  int type = lua_type(L, i);
+  if (tensor_test(L, i) != NULL || type == LUA_TTABLE || type == LUA_TFUNCTION) {
+    diag_error(
+        L,
+        "device_fn: argument %d is a %s; a function takes numbers, booleans and strings: give "
+        "it elements, capture what is known, or call a plain helper function",
+        i, tensor_test(L, i) != NULL ? "tensor" : lua_typename(L, type));
+  }
+}
+
+static void read_arguments(Call *c) {
+  lua_State *L = c->L;
+  c->n = lua_gettop(L);
+  if (c->n > MAX_ARGS) {
+    diag_error(L, "device_fn: %d arguments; at most %d were expected", c->n, MAX_ARGS);
+  }
+  for (int i = 1; i <= c->n; i++) {
+    c->vals[i - 1] = 0;
+    (void)value_settle(L, i);
+    (void)value_test(L, i, &c->vals[i - 1]);
+    if (tensor_test(L, i) != NULL) {
+      diag_error(
+          L,
+          "device_fn: argument %d is a tensor; a function takes numbers, so give it elements, "
+          "or call a plain helper function",
+          i);
+    }
+  }
+}
+
+/* Pushes the text that tells calls apart: the function, types, and values that are known. */
+static const char *push_key(const Call *c) {
+  lua_State *L = c->L;
+  luaL_Buffer b;
+  char text[64];
+  luaL_buffinit(L, &b);
+  snprintf(text, sizeof text, "%p %p", lua_topointer(L, lua_upvalueindex(F)), (void *)0);
+  luaL_addstring(&b, text);
+  for (int i = 1; i <= c->n; i++) {
+    if (c->vals[i - 1] != 0) {
+      snprintf(text, sizeof text, "|%s",
+               ct_dtypes[ct_inst(front_ir(L), c->vals[i - 1])->type].name);
+      luaL_addstring(&b, text);
+    } else {
+      add_known(L, i, &b);
+    }
+  }
+  luaL_pushresult(&b);
+  return lua_tostring(L, -1);
+}
+
+static void check_recursion(lua_State *L, const char *key) {
+  int n = push_wanted(L);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, -1, i);
+    lua_getfield(L, -1, "key");
+    if (strcmp(lua_tostring(L, -1), key) == 0) {
+      diag_error(L,
+                 "device_fn: the function calls itself, which GPUs do not do well; write a loop, "
+                 "with a stack in a local_array");
+    }
+    lua_pop(L, 2);
+  }
+  lua_pop(L, 1);
+}
+
+/* Leaves the call as wanted, and ends the trace. */
+static int want(const Call *c, const char *key) {
+  lua_State *L = c->L;
+  check_recursion(L, key);
+  lua_createtable(L, c->n + 1, 5);
+  lua_createtable(L, c->n, 0);
+  for (int i = 1; i <= c->n; i++) {
+    CtVal v = c->vals[i - 1];
+    lua_pushinteger(L, v == 0 ? CT_VOID : ct_inst(front_ir(L), v)->type);
+    lua_rawseti(L, -2, i);
+    if (v == 0) {
+      lua_pushvalue(L, i);
+      lua_rawseti(L, -3, i + 1);
+    }
+  }
+  lua_setfield(L, -2, "types");
+  lua_pushvalue(L, lua_upvalueindex(F));
+  lua_rawseti(L, -2, 1);
+  lua_pushstring(L, key);
+  lua_setfield(L, -2, "key");
+  lua_pushinteger(L, c->n);
+  lua_setfield(L, -2, "n");
+  static const char *const fields[] = {"name", "noinline"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    lua_getfield(L, lua_upvalueindex(OPTIONS), fields[i]);
+    lua_setfield(L, -2, fields[i]);
+  }
+  int n = push_wanted(L);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, n + 1);
+  return diag_error(L, "device_fn: the function is to be traced first");
+}
+
+/* The text "$@f($a1, &$r1);" of the parameters that the function uses. */
+static int record_call(const Call *c, const CtIrFunction *f) {
+  lua_State *L = c->L;
+  CtIr *ir = front_ir(L);
+  const char *names[MAX_ARGS];
+  CtVal vals[MAX_ARGS];
+  CtTextOut outs[MAX_RESULTS];
+  CtEscape e = {.names = names, .vals = vals, .outs = outs};
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "$@");
+  luaL_addstring(&b, f->ir.name);
+  const char *sep = "(";
+  for (size_t i = 0; i < f->ir.n_slots; i++) {
+    const CtSlot *slot = &f->ir.slots[i];
+    bool is_result = slot->kind == CT_SLOT_POINTER;
+    if (is_result) {
+      outs[e.n_outs++] = (CtTextOut){.name = slot->name, .type = slot->dtype};
+    } else if (slot->used) {
+      names[e.n] = slot->name; /* "a1" */
+      vals[e.n++] = c->vals[strtol(slot->name + 1, NULL, 10) - 1];
+    } else {
+      continue;
+    }
+    luaL_addstring(&b, sep);
+    luaL_addstring(&b, is_result ? "&$" : "$");
+    luaL_addstring(&b, slot->name);
+    sep = ", ";
+  }
+  luaL_addstring(&b, *sep == '(' ? "();" : ");");
+  luaL_pushresult(&b);
+  e.text = lua_tostring(L, -1);
+  CtVal v = ct_ir_code(ir, CT_VOID, &e);
+  luaL_checkstack(L, e.n_outs + 2, NULL);
+  for (int i = 0; v != 0 && i < e.n_outs; i++) {
+    value_push(L, ct_inst(ir, v)->u.escape->outs[i].val);
+  }
+  return e.n_outs;
+}
+
+/* What device_fn returns. */
+static int call_function(lua_State *L) {
+  Front *front = front_of(L);
+  if (front->ir != NULL && front->ir->target.is_cuda) {
+    Call c = {.L = L};
+    front_at(L, front);
+    read_arguments(&c);
+    lua_pushvalue(L, lua_upvalueindex(F));
+    front_note_host_function(L, -1);
+    if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
+      return lua_error(L);
+    }
+    lua_settop(L, c.n);
+    const char *key = push_key(&c);
+    const CtIrFunction *f = ct_ir_function_find(front->ir, key);
+    return f == NULL ? want(&c, key) : record_call(&c, f);
+  }
+  int n = lua_gettop(L);
+  for (int i = 1; i <= n; i++) {
+    check_argument(L, i);
+  }
+  lua_pushvalue(L, lua_upvalueindex(F));
+  if (front->ir != NULL && front_convert_function(L, n + 1, RW_HELPER) != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_insert(L, 1);
+  lua_settop(L, n + 1);
+  lua_call(L, n, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* _function_results(...): stores what the function returned. */
+static int lang_results(lua_State *L) {
+  CtIr *ir = front_here(L, "device_fn");
+  int n = lua_gettop(L);
+  ir->cur_loc = ir->loc;
+  if (n > MAX_RESULTS) {
+    return diag_error(L, "device_fn: the function returns %d values; at most %d were expected", n,
+                      MAX_RESULTS);
+  }
+  for (int i = 1; i <= n; i++) {
+    char name[16];
+    CtVal v = value_to(L, i, CT_VOID, "device_fn: a result");
+    CtCx cx = ct_ir_cx(ir);
+    CtTuple one = ct_leaf(cx.arena, ct_int(1));
+    snprintf(name, sizeof name, "r%d", i);
+    CtTensorSpec spec = {.name = name,
+                         .dtype = (CtDtype)ct_inst(ir, v)->type,
+                         .index = CT_i32,
+                         .align = (uint32_t)ct_dtype_bytes((CtDtype)ct_inst(ir, v)->type),
+                         .shape = one,
+                         .stride = one};
+    CtView view = ct_ir_tensor(ir, &spec);
+    ct_ir_store(ir, view.buf, ct_ir_const_int(ir, CT_i32, 0), v);
+  }
+  return 0;
+}
+
+/* The name at the top: an identifier of C. */
+static void check_name(lua_State *L) {
+  const char *s = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  bool is_name = isalpha((unsigned char)*s) != 0;
+  for (; *s != '\0' && is_name; s++) {
+    is_name = isalnum((unsigned char)*s) != 0 || *s == '_';
+  }
+  if (!is_name) {
+    diag_error(L, "device_fn: name '%s'; expected letters, digits and _, a letter first",
+               luaL_tolstring(L, -1, NULL));
+  }
+}
+
+static void check_options(lua_State *L) {
+  lua_pushnil(L);
+  while (lua_next(L, 2) != 0) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, "name") != 0 && strcmp(key, "noinline") != 0) {
+      diag_error(L, "device_fn: option '%s' is unknown; expected name and noinline", key);
+    }
+    if (strcmp(key, "name") == 0) {
+      check_name(L);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static int device_fn(lua_State *L) {
+  lua_settop(L, 2);
+  if (!lua_isfunction(L, 1)) {
+    return diag_type_error(L, 1, "device_fn", "a function");
+  }
+  if (lua_isnil(L, 2)) {
+    lua_newtable(L);
+    lua_replace(L, 2);
+  }
+  if (!lua_istable(L, 2)) {
+    return diag_type_error(L, 2, "device_fn", "a table of options");
+  }
+  check_options(L);
+  if (front_ir(L) != NULL) { /* each trace would make another one */
+    return diag_error(L, "device_fn: the function is made in a kernel; make it before, outside");
+  }
+  lua_pushcclosure(L, call_function, 2);
+  return 1;
+}
+
+void bind_open_function(lua_State *L) { /* language table on top */
+  static const luaL_Reg functions[] = {
+      {"device_fn", device_fn}, {"_function_results", lang_results}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+  function_begin(L);
+}
