@@ -292,6 +292,14 @@ local function share_record()
   see(name)
 end
 
+-- What a record holds shows in the answers.
+local function observe()
+  local name = pick(scope.tables)
+  if not name then return assign() end
+  put(("a = (a + 3 * %s.i + 5 * %s[1] + 7 * %s.sub[1]) %% 97 "):format(name, name, name))
+  put(("u = (u + %s.f) %% 64.0"):format(name))
+end
+
 -- The best of some in a loop, by its fields or as a whole.
 local function keep_best()
   local best, i, one = new_name "best", int(), new_name "one"
@@ -507,12 +515,19 @@ local function lanes_together()
   put("end", int(), "=", pick { "shfl_xor(%s, 0)", "popc(match_any(%s))" }:format(int()), "end")
 end
 
+-- Some programs do little else than change, choose and share records.
+local about_records = {
+  new_table, change_field, change_field, change_field, change_record, change_record, choose_record, return_record,
+  share_record, share_record, keep_best, observe, observe, if_statement, if_statement, numeric_for, assign,
+  forward_goto,
+}
+
 function block(n)
   local before = scope
   depth = depth + 1
   scope = setmetatable({}, { __index = before })
   for _ = 1, n do
-    (depth > 5 and assign or pick(statements))()
+    (depth > 5 and assign or pick(scope.statements))()
     put " "
   end
   scope = before
@@ -558,9 +573,17 @@ local function generate()
   put("return function(x, y, m, ints, floats, n)\n")
   put("local t, fuel = blockIdx.x * blockDim.x + threadIdx.x, 6\n")
   put("local a, b, c, d, e, u, v, w, p, q = x[t], t, 2, n, 0, y[t], 0.5, 1.0, t > 3, false\n")
+  scope.statements = chance(40) and about_records or statements
   for _ = 1, random(3, 8) do
-    (chance(15) and lanes_together or pick(statements))()
+    (chance(15) and lanes_together or pick(scope.statements))()
     put "\n"
+  end
+  for _, name in ipairs { table.unpack(scope.tables) } do
+    if chance(70) then
+      scope.tables = { name }
+      observe()
+      put "\n"
+    end
   end
   put("ints[t * 4 + 2] = (a + 3 * b + 5 * c + 7 * d + 11 * e) % 1009\n")
   put("floats[t * 4 + 2] = (p and 1.0 or 2.0) + u + 2.0 * v + (q and 4.0 or 8.0) * w\nend")

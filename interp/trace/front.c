@@ -283,18 +283,24 @@ static void begin_late(lua_State *L, Front *f, const Frame *target) {
 void front_exit(lua_State *L, Front *f, Frame *target) {
   check_closing(L, f, target);
   uint64_t now = ++f->clock;
-  const Frame *inner = NULL; /* the outermost condition below the frame */
+  CtVal op = 0; /* below the frame, the outermost that some threads may skip; 0: there is none */
+  uint64_t place = 0;
   for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (!frame->pending) {
       frame->pending = true;
       frame->pending_at = now;
-      frame->pending_op = inner == NULL || inner->kind == FRAME_LOGIC ? 0 : inner->op;
-      frame->pending_place = inner == NULL ? 0 : inner->place;
+      frame->pending_op = op;
+      frame->pending_place = place;
     }
     if (frame == target) {
       break;
     }
-    inner = frame->runtime ? frame : inner;
+    if (frame->runtime) {
+      op = frame->kind == FRAME_LOGIC ? 0 : frame->op;
+      place = frame->place;
+    } else if (frame->has_exit) {
+      op = frame->block;
+    }
   }
   front_join(f, &target->joined, &target->some_live);
   bool to_loop = target->kind == FRAME_LOOP && target->runtime;

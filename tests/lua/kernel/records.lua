@@ -106,6 +106,32 @@ try("loops_and_jumps", [[ return function(x, t, n, put)
   put(0, s.sum) put(1, s.turns * 100 + s.last) put(2, r.left) put(3, r.steps)
 end ]]) -- expect: loops_and_jumps	256
 
+-- Threads that jump over the place where others return have the field, too.
+try("jumped_over_return", [[ return function(x, t, n, put)
+  local function run(s)
+    do
+      if x(0) > 0.0 then goto label end
+      if x(1) > 3.0 then return 1 end
+    end
+    ::label::
+    if x(2) > 0.0 then s.i = 5 end
+    return 2
+  end
+  local s = {i = t + 7}
+  local r = run(s)
+  put(0, s.i) put(1, r)
+  local w = {i = t + 9}
+  for _ = 1, 1 do
+    do
+      if x(3) > 0.0 then goto label end
+      if x(4) > 8.0 then return end
+    end
+    ::label::
+    if x(5) > 0.0 then w.i = 6 end
+  end
+  put(2, w.i)
+end ]]) -- expect: jumped_over_return	256
+
 -- Fields that are variables before a loop begins change in it.
 try("changed_before_loops", [[ return function(x, t, n, put)
   local s = {a = 1.0, b = 0, last = -1.0}
