@@ -81,9 +81,10 @@ void record_begin(lua_State *L, Front *f, int box, int record, CtVal op);
 void box_begin_record(lua_State *L, Front *f, int idx, int value, CtVal op);
 void record_bind(lua_State *L, Front *f, int box, int record); /* from here on it holds this one */
 void record_load(lua_State *L, Front *f,
-                 int box);                        /* its value: a new table of what it holds here */
-void record_push_only(lua_State *L, int box);     /* the only table that it ever held, or nil */
-void front_begin_records(lua_State *L, Front *f); /* of a trace */
+                 int box); /* its value: a new table of what it holds here */
+void record_leave(lua_State *L, Front *f, int box); /* what it holds changes no more with it */
+void record_push_only(lua_State *L, int box);       /* the only table that it ever held, or nil */
+void front_begin_records(lua_State *L, Front *f);   /* of a trace */
 
 /* front_alias.c. */
 /* The table's field changes: those that may be the same table follow or become stale. */

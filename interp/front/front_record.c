@@ -169,6 +169,14 @@ static void push_before(lua_State *L, Front *f, int t, int key, CtVal op) {
   }
 }
 
+/* Else a table in a node is static: one of the host. */
+static bool is_node(lua_State *L, int idx) {
+  idx = lua_absindex(L, idx);
+  bool is = lua_istable(L, idx) && record_get_part(L, idx, &record_box_key) != LUA_TNIL;
+  lua_settop(L, lua_gettop(L) - (lua_istable(L, idx) ? 1 : 0));
+  return is;
+}
+
 typedef struct Shape { /* of a node that begins */
   int box;             /* whose it is */
   const char *name;
@@ -301,7 +309,7 @@ void record_store_part(lua_State *L, Front *f, const char *name) {
                  diag_push_kind(L, value));
     }
     box_store(L, f, part, value);
-  } else if (lua_istable(L, part) && record_is(L, f, value)) {
+  } else if (is_node(L, part) && record_is(L, f, value)) {
     store_node(L, f, part, value, name);
   } else if (!lua_rawequal(L, part, value)) {
     diag_error(
@@ -404,7 +412,7 @@ static void push_field(lua_State *L, Front *f, int node, int key) {
   if (box_test(L, top + 1) != NULL) {
     box_load(L, f, top + 1);
     lua_replace(L, top + 1);
-  } else if (lua_istable(L, top + 1)) {
+  } else if (is_node(L, top + 1)) {
     push_record(L, f, top + 1);
     lua_replace(L, top + 1);
   }
@@ -441,6 +449,32 @@ void record_load(lua_State *L, Front *f, int box) {
   }
   lua_setiuservalue(L, box, BOX_VALUE);
   b->loaded_at = ++f->clock;
+  lua_settop(L, top);
+}
+
+/* The node, and those in it, belong to the box at `box` from now on. */
+static void give_to(lua_State *L, int node, int box) {
+  luaL_checkstack(L, 8, NULL);
+  lua_pushvalue(L, box);
+  record_put_part(L, node, &record_box_key);
+  lua_pushnil(L);
+  while (lua_next(L, node) != 0) {
+    bool is_field = lua_type(L, -2) != LUA_TLIGHTUSERDATA;
+    if (is_field && is_node(L, -1)) {
+      give_to(L, lua_gettop(L), box);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+void record_leave(lua_State *L, Front *f, int box) {
+  int top = lua_gettop(L);
+  if (lua_getiuservalue(L, box, BOX_NODE) == LUA_TTABLE) {
+    box_push(L, f, BOX_RECORD, box_name(L, box))->is_gone = true;
+    give_to(L, top + 1, top + 2);
+  }
+  lua_pushnil(L);
+  lua_setiuservalue(L, box, BOX_NODE);
   lua_settop(L, top);
 }
 

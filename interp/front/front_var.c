@@ -158,6 +158,7 @@ static void drop_record(lua_State *L, Front *f, int x, int value) {
   Box *box = lua_touserdata(L, x);
   box->is_gone = true;
   if (box->is_cell) {
+    record_leave(L, f, x); /* the box may become another record */
     box->kind = BOX_CELL;
     box->born = ++f->clock;
     lua_pushvalue(L, value);

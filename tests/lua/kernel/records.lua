@@ -294,13 +294,28 @@ try("assigned_by_visitor", [[ return function(x, t, n, put)
   put(0, found.i) put(1, found.d)
 end ]]) -- expect: assigned_by_visitor	256
 
+-- A captured name that gets a plain table between two choices.
+try("chosen_twice", [[ return function(x, t, n, put)
+  local r = {v = 1.0, sub = {t}}
+  local function clear() r = {v = 0.0, sub = {0}} end
+  if x(0) > 0.0 then r = {v = 2.0, sub = {t + 1}} end
+  r = r
+  r.v = 9.0
+  r.sub[1] = 7
+  if x(1) > 0.0 then r = {v = 3.0, sub = {t + 2}} end
+  put(0, r.v) put(1, r.sub[1])
+  if x(2) > 3.0 then clear() end
+  put(2, r.v) put(3, r.sub[1])
+end ]]) -- expect: chosen_twice	256
+
 -- What is static stays static: the turns of an unrolled loop, a metatable, a text, a function.
 try("static_fields", [[ return function(x, t, n, put)
   local function twice(v) return v * 2.0 end
   local p = {width = 3, name = "left", f = twice, sum = 0.0}
   if x(0) > 0.0 then p.sum = 1.0 end
-  local q = {1, 2, sum = 0.0, f = twice}
-  if x(1) > 0.0 then q = {4, 5, sum = x(1), f = twice} end
+  local q = {1, 2, sum = 0.0, f = twice, lib = math}
+  if x(1) > 0.0 then q = {4, 5, sum = x(1), f = twice, lib = math} end
+  if q.lib ~= math then return end
   for i = 1, p.width do p.sum = p.sum + x(i) end
   local length = #p.name
   put(0, p.f(p.sum)) put(1, length) put(2, q[1] * 10 + q[2]) put(3, q.f(q.sum))
