@@ -93,13 +93,12 @@ static void follow(lua_State *L, Front *f, int node, const Change *c) {
 static void become_stale(lua_State *L, Front *f, int node, const Change *c) {
   int top = lua_gettop(L);
   record_get_part(L, node, &record_box_key);
-  Box *box = lua_touserdata(L, -1);
+  const Box *box = lua_touserdata(L, -1);
   const char *why = push_stale(L, node, c->t);
   if (is_read_in_loop(L, f, box->born, box->read_at)) {
     diag_error(L, "%s", why);
   }
   put_stale(L, node, c->key);
-  box->stale_at = ++f->clock;
   lua_settop(L, top);
 }
 

@@ -64,13 +64,13 @@ static void record_value(lua_State *L, Front *f, int idx) {
   lua_pop(L, 1);
 }
 
-/* Pushes the result whose box is at the top, popped: a table that was returned on each path is that table. */
-static void push_result(lua_State *L, Front *f) {
+/* Pushes the result whose box is at the top, popped: an older table that was returned on each path is that table. */
+static void push_result(lua_State *L, Front *f, const Frame *frame) {
   int at = lua_gettop(L);
   Box *box = lua_touserdata(L, at);
   if (box->kind == BOX_RECORD) {
     record_push_only(L, at);
-    if (lua_isnil(L, -1)) {
+    if (lua_isnil(L, -1) || front_birth(L, -1) > frame->opened_at) {
       lua_pop(L, 1);
       record_load(L, f, at);
       box_load(L, f, at);
@@ -152,7 +152,7 @@ static int rt_leave(lua_State *L) {
   lua_getiuservalue(L, 1, 2);
   for (int i = 1; i <= frame->n_results; i++) {
     lua_rawgeti(L, 2, i);
-    push_result(L, f);
+    push_result(L, f, frame);
   }
   return frame->n_results;
 }

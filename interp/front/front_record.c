@@ -379,11 +379,6 @@ void record_bind(lua_State *L, Front *f, int box, int record) {
   need_node(L, f, box, record);
   store_node(L, f, top + 1, record, box_name(L, box));
   Box *b = lua_touserdata(L, box);
-  if (!front_since(f, L, b->stale_at)
-           .any) { /* else it stays stale on the path that does not come here */
-    lua_pushnil(L);
-    record_put_part(L, top + 1, &record_stale_key);
-  }
   lua_pushvalue(L, record);
   lua_setiuservalue(L, box, BOX_VALUE);
   box_set_assigned(f, b);

@@ -196,7 +196,9 @@ void frame_end(lua_State *L, Front *f, Frame *frame) {
   frame->is_open = false;
   if (f->ir != NULL && frame->region != 0) {
     end_region(f, frame);
-    f->reload(L, f, frame->opened_at);
+    if (frame->runtime || frame->has_exit) {
+      f->reload(L, f, frame->opened_at);
+    }
   }
 }
 

@@ -139,8 +139,6 @@ typedef struct Box {
   uint64_t born;
   uint64_t loaded_at; /* clock when its owner, or the user value, got what it holds */
   uint64_t stored_at, read_at;
-  uint64_t
-      stale_at; /* BOX_RECORD: clock when a change of another table reached it last; 0: none did */
   uint32_t serial;
 } Box;
 

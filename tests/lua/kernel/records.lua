@@ -294,6 +294,13 @@ try("assigned_by_visitor", [[ return function(x, t, n, put)
   put(0, found.i) put(1, found.d)
 end ]]) -- expect: assigned_by_visitor	256
 
+try("returned_in_loop", [[ return function(x, t, n, put)
+  local function find()
+    repeat return {v = x(0) * 2.0} until x(1) > 0.0
+  end
+  put(0, find().v)
+end ]]) -- expect: returned_in_loop	256
+
 -- A captured name that gets a plain table between two choices.
 try("chosen_twice", [[ return function(x, t, n, put)
   local r = {v = 1.0, sub = {t}}
@@ -401,6 +408,18 @@ refused [[ return function(x, n)
   if x[1] > 0.0 then best = {v = 9.0} end
   x[0] = best.v
 end ]] -- expect: line 4 changes the table of line 2
+-- What one arm made stale stays so behind the other.
+refused [[ return function(x, n)
+  local a, b = {s = {1.0}}, {s = {2.0}}
+  if x[0] > 0.0 then
+    a.s = b.s
+    if x[1] > 0.0 then a.s = {4.0} end
+    b.s[1] = 3.0
+  else
+    a.s = b.s
+  end
+  x[0] = a.s[1]
+end ]] -- expect: line 6 changes the table of line 2
 -- A record of records: the change reaches what was made of the result.
 refused [[ return function(x, n)
   local a, b, c = {v = 1.0}, {v = 2.0}, {v = 3.0}
