@@ -146,8 +146,9 @@ static CtVal variable_of(lua_State *L, const Front *f, int t, int key) {
       lua_rawget(L, top + 2);
       const Box *leaf = box_test(L, -1);
       record_get_part(L, top + 2, &record_box_key);
-      bool is_gone = ((const Box *)lua_touserdata(L, -1))->is_gone; /* no change follows there */
-      var = is_current && leaf != NULL && !is_gone ? leaf->var : 0;
+      const Box *box = lua_touserdata(L, -1);
+      bool holds = !box->is_gone && !box->is_result && box_is_assigned(f, box); /* on this path */
+      var = is_current && leaf != NULL && holds ? leaf->var : 0;
       lua_settop(L, top + 2);
     }
   }

@@ -301,6 +301,25 @@ try("returned_in_loop", [[ return function(x, t, n, put)
   put(0, find().v)
 end ]]) -- expect: returned_in_loop	256
 
+try("chosen_after_return", [[ return function(x, t, n, put)
+  local v = 0.5
+  local tab = {f = 64.0}
+  local function outer()
+    if x(0) > 5.0 then return tab end
+    local also = tab
+    local function inner()
+      if x(1) > 2.0 then return 1 end
+      v = also.f
+      also = {f = 1.0}
+      return 2
+    end
+    inner()
+    put(1, also.f)
+    return tab
+  end
+  put(0, outer().f + v)
+end ]]) -- expect: chosen_after_return	256
+
 -- A captured name that gets a plain table between two choices.
 try("chosen_twice", [[ return function(x, t, n, put)
   local r = {v = 1.0, sub = {t}}
