@@ -85,7 +85,7 @@ static void follow(lua_State *L, Front *f, int node, const Change *c) {
   }
   lua_pushvalue(L, c->value);
   record_store_part(L, f, name);
-  box->stored_at = ++f->clock;
+  box->stored_at = box->changed_at = ++f->clock;
   lua_settop(L, top);
 }
 

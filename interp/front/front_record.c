@@ -362,7 +362,9 @@ static void need_node(lua_State *L, Front *f, int box, int record) {
 static void check_turns(lua_State *L, Front *f, int box, int record) {
   Since since = front_since(f, L, ((const Box *)lua_touserdata(L, box))->born);
   bool is_older = since.loop != NULL && front_birth(L, record) < since.loop->runtime_at;
-  if (is_older && front_changed_since(L, record, since.loop->runtime_at)) {
+  const Box *b = lua_touserdata(L, box);
+  if (is_older && (b->changed_at > since.loop->runtime_at ||
+                   front_changed_since(L, record, since.loop->runtime_at))) {
     diag_error(
         L,
         "the table of line %d is changed in this loop and then assigned to '%s', which would "
