@@ -13,7 +13,7 @@
 #include "interp/ops/list.h"
 #include "runtime/base/clock.h"
 
-enum { MAX_FUNCTIONS = 1000 };
+enum { MAX_FUNCTIONS = 256 };
 enum { STATIC_SHARED_BYTES = 48 * 1024, SHARED_MAX_SM90 = 227 * 1024 };
 
 /* --- targets -------------------------------------------------------------------------------------- */

@@ -201,12 +201,24 @@ static void check_argument(lua_State *L, int i) {
   }
 }
 
+static int count_arguments(lua_State *L) {
+  int n = lua_gettop(L);
+  if (n > MAX_ARGS) {
+    diag_error(L, "device_fn: %d arguments; at most %d were expected", n, MAX_ARGS);
+  }
+  return n;
+}
+
+static void check_results(lua_State *L, int n) {
+  if (n > MAX_RESULTS) {
+    diag_error(L, "device_fn: the function returns %d values; at most %d were expected", n,
+               MAX_RESULTS);
+  }
+}
+
 static void read_arguments(Call *c) {
   lua_State *L = c->L;
-  c->n = lua_gettop(L);
-  if (c->n > MAX_ARGS) {
-    diag_error(L, "device_fn: %d arguments; at most %d were expected", c->n, MAX_ARGS);
-  }
+  c->n = count_arguments(L);
   for (int i = 1; i <= c->n; i++) {
     c->vals[i - 1] = 0;
     (void)value_settle(L, i);
@@ -347,7 +359,7 @@ static int call_function(lua_State *L) {
     const CtIrFunction *f = ct_ir_function_find(front->ir, key);
     return f == NULL ? want(&c, key) : record_call(&c, f);
   }
-  int n = lua_gettop(L);
+  int n = count_arguments(L);
   for (int i = 1; i <= n; i++) {
     check_argument(L, i);
   }
@@ -358,6 +370,7 @@ static int call_function(lua_State *L) {
   lua_insert(L, 1);
   lua_settop(L, n + 1);
   lua_call(L, n, LUA_MULTRET);
+  check_results(L, lua_gettop(L));
   return lua_gettop(L);
 }
 
@@ -366,10 +379,7 @@ static int lang_results(lua_State *L) {
   CtIr *ir = front_here(L, "device_fn");
   int n = lua_gettop(L);
   ir->cur_loc = ir->loc;
-  if (n > MAX_RESULTS) {
-    return diag_error(L, "device_fn: the function returns %d values; at most %d were expected", n,
-                      MAX_RESULTS);
-  }
+  check_results(L, n);
   for (int i = 1; i <= n; i++) {
     char name[16];
     CtVal v = value_to(L, i, CT_VOID, "device_fn: a result");

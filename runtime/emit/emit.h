@@ -315,7 +315,7 @@ const char *ct_emit_put_maps(CtEmit *e, const char *sep);
    access. */
 const char *ct_emit_loader(CtEmit *e, const CtBuf *buf);
 const char *ct_emit_storer(CtEmit *e, const CtBuf *buf);
-/* The function that makes the policy for asynchronous copies, or NULL. */
+/* The function that makes the policy for boxes of TMA, or NULL. */
 const char *ct_emit_policy(CtEmit *e, CtCacheHint cache);
 /* The element at a place of a buffer, with that hint. */
 void ct_emit_load(CtEmit *e, uint32_t buf, CtVal place);

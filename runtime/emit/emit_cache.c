@@ -14,7 +14,7 @@ typedef struct Way {
 typedef struct Hint {
   Way load, load_written, store;
   Way load_80, load_written_80, store_80; /* from sm_80 on, if they differ: with a policy of L2 */
-  CtHelper policy;                        /* for cp.async, from sm_80 on */
+  CtHelper policy;                        /* for boxes of TMA */
   bool has_policy;
 } Hint;
 
@@ -23,14 +23,19 @@ typedef struct Hint {
 #define OWN(NAME)                                                                                  \
   { .helper = CT_HELP_##NAME, .is_own = true }
 static const Hint hints[CT_CACHE_COUNT] = {
-    [CT_CACHE_STREAMING] = {CUDA("__ldcs"), OWN(LOAD_CS), CUDA("__stcs")},
-    [CT_CACHE_GLOBAL] = {CUDA("__ldcg"), OWN(LOAD_CG), CUDA("__stcg")},
-    [CT_CACHE_LAST_USE] = {CUDA("__ldlu"), CUDA("__ldlu")},
-    [CT_CACHE_VOLATILE] = {CUDA("__ldcv"), CUDA("__ldcv")},
+    [CT_CACHE_STREAMING] = {.load = CUDA("__ldcs"),
+                            .load_written = OWN(LOAD_CS),
+                            .store = CUDA("__stcs")},
+    [CT_CACHE_GLOBAL] = {.load = CUDA("__ldcg"),
+                         .load_written = OWN(LOAD_CG),
+                         .store = CUDA("__stcg")},
+    [CT_CACHE_LAST_USE] = {.load = CUDA("__ldlu"), .load_written = CUDA("__ldlu")},
+    [CT_CACHE_VOLATILE] = {.load = CUDA("__ldcv"), .load_written = CUDA("__ldcv")},
     [CT_CACHE_WRITE_THROUGH] = {.store = CUDA("__stwt")},
-    [CT_CACHE_READ_ONLY] = {CUDA("__ldg")},
-    [CT_CACHE_NO_ALLOCATE] = {OWN(LOAD_NC_NO_ALLOCATE), OWN(LOAD_NO_ALLOCATE),
-                              OWN(STORE_NO_ALLOCATE)},
+    [CT_CACHE_READ_ONLY] = {.load = CUDA("__ldg")},
+    [CT_CACHE_NO_ALLOCATE] = {.load = OWN(LOAD_NC_NO_ALLOCATE),
+                              .load_written = OWN(LOAD_NO_ALLOCATE),
+                              .store = OWN(STORE_NO_ALLOCATE)},
 #define EVICT(NAME)                                                                                \
   {                                                                                                \
     OWN(LOAD_NC_##NAME), OWN(LOAD_##NAME), OWN(STORE_##NAME), OWN(LOAD_NC_##NAME##_L2),            \

@@ -4,13 +4,13 @@
 
 #include "emit_each.h"
 
-/* cp.async of 4, 8 and 16 bytes, for plain copies and for atoms; without and with a condition; then
-   the same with a policy of L2. */
+/* cp.async of 4, 8 and 16 bytes, for plain copies and for atoms; without and with a condition. They
+   take no policy of L2: ptxas 13.0 makes copies of it that stop an H200 with an illegal instruction. */
 #define ASYNC(NAME)                                                                                \
-  { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL, CT_HELP_##NAME##_HINT, CT_HELP_##NAME##_ZFILL_HINT }
-static const CtHelper plain_asyncs[][4] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
+  { CT_HELP_##NAME, CT_HELP_##NAME##_ZFILL }
+static const CtHelper plain_asyncs[][2] = {ASYNC(CP_ASYNC_4), ASYNC(CP_ASYNC_8),
                                            ASYNC(CP_ASYNC_16)};
-static const CtHelper atom_asyncs[][4] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
+static const CtHelper atom_asyncs[][2] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_CA_8),
                                           ASYNC(CP_ASYNC_CG_16), ASYNC(CP_ASYNC_CA_16)};
 
 /* when: if it is false, zeros are written; NULL: always copy. */
@@ -19,18 +19,13 @@ static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
   bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
-  const char *policy = ct_emit_policy(e, each->op[CT_EACH_SRC].buf->cache);
-  CtHelper async =
-      (atom != NULL ? atom_asyncs : plain_asyncs)[i][(when != NULL) + 2 * (policy != NULL)];
+  CtHelper async = (atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
   ct_text_printf(&e->body, "%s(", ct_emit_help(e, async));
   ct_emit_address(e, &each->op[CT_EACH_DST]);
   ct_text_puts(&e->body, ", ");
   ct_emit_address(e, &each->op[CT_EACH_SRC]);
   if (when != NULL) {
     ct_text_printf(&e->body, ", %s", when);
-  }
-  if (policy != NULL) {
-    ct_text_printf(&e->body, ", %s()", policy);
   }
   ct_text_puts(&e->body, ");");
 }

@@ -380,7 +380,7 @@ function local_array(dtype, layout) end
 ---     > k{grid = 1, block = 6}(t)
 ---     > t
 ---     tensor i32 6:1 on cpu
----        0    1    7    2    5    8
+---         0    1    7    2    5    8
 ---     > collatz(27)
 ---     111
 --- CuTe: none. CUDA: __device__, __noinline__. MoYe: none.
@@ -406,7 +406,7 @@ function device_fn(f, options) end
 ---     > k{grid = 1, block = 2}(from_table(f32, {0, 4, 8, 0}), y)
 ---     > y
 ---     tensor f32 2:1 on cpu
----        4    5
+---         4    5
 --- CuTe: none. CUDA: __constant__. MoYe: none.
 ---@param dtype DType
 ---@param data table

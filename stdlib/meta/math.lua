@@ -720,7 +720,7 @@ function randn_f32x4(seed, offset, stream) end
 ---     > k{grid = 1, block = 2}(t)
 ---     > t
 ---     tensor f16 4:1 on cpu
----        0    2    1    6
+---         0    2    1    6
 --- CuTe: half2. CUDA: __half2. MoYe: none.
 ---@class Pairs
 ---@overload fun(lo: Value, hi?: Value): Value
@@ -737,7 +737,7 @@ f16x2 = {}
 ---     > k{grid = 1, block = 2}(t)
 ---     > t
 ---     tensor bf16 4:1 on cpu
----        1    2    3    4
+---         1    2    3    4
 --- CuTe: none. CUDA: __nv_bfloat162. MoYe: none.
 ---@class BfloatPairs
 ---@overload fun(lo: Value, hi?: Value): Value
@@ -754,7 +754,7 @@ bf16x2 = {}
 ---     > k{grid = 1, block = 2}(arange(f16, 4), y)
 ---     > y
 ---     tensor f32 2:1 on cpu
----        1    5
+---         1    5
 --- CuTe: none. CUDA: __half22float2. MoYe: none.
 ---@param pair Value
 ---@return Value lo
@@ -831,7 +831,7 @@ function f16x2.abs(a) end
 ---     > k{grid = 1, block = 2}(t)
 ---     > t
 ---     tensor f16 4:1 on cpu
----        0    1    2   -3
+---         0    1    2   -3
 --- CuTe: none. CUDA: __hlt2_mask. MoYe: none.
 ---@param a Value
 ---@param b Value
@@ -859,7 +859,7 @@ function f16x2.select(mask, a, b) end
 ---     > k{grid = 1, block = 2}(t)
 ---     > t
 ---     tensor f32 2:1 on cpu
----         0.5    0.5
+---       0.5  0.5
 --- CuTe: cutlass::fast_exp, fast_tanh. CUDA: the functions of -use_fast_math. MoYe: none.
 ---@class Fast
 fast = {}

@@ -9,10 +9,15 @@ local M = {}
 
 local size, fragment, copy, range = ct.size, ct.fragment, ct.copy, ct.range
 local where, max, any = ct.where, ct.max, ct.any
-local exp2, log2, shfl_xor = ct.exp2_approx, ct.log2, ct.shfl_xor
+local exp2, shfl_xor, cuda = ct.exp2_approx, ct.shfl_xor, ct.cuda
 local _ <const> = ct._
 
 local LN_2 <const> = math.log(2)
+
+-- CUDA's own: the registers that our log2 takes would be spilled where a thread has all 255.
+local function log2(value)
+  return cuda("log2f($x)", { x = value }, ct.f32, function(x) return ct.log2(x) end)
+end
 local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
 
 --- What the kernel multiplies scores by: exp2 is cheaper than exp.

@@ -49,5 +49,21 @@ if os.execute "command -v nvcc > /dev/null" then
 else
   tap.skip("nvcc compiles the file", "no nvcc on this machine")
 end
+
+-- Each text makes another function of device_fn.
+file = assert(io.open(script, "w"))
+file:write [[
+local f = device_fn(function(v, text) return v + #text end)
+kernel("functions", function(x)
+  for i = 1, 257 do x[0] = f(x[0], "text " .. i) end
+end, {max_unroll = 300}){grid = 1, block = 1}(zeros(f32, 1))
+]]
+file:close()
+local refusal = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=80 '%s' 2>&1")
+  :format(cuttle, script)))
+tap.ok(refusal:read "a":find("more than 256 functions of device_fn", 1, true),
+  "257 functions are refused")
+refusal:close()
+
 for _, name in ipairs { script, source, source .. ".cu", source .. ".o" } do os.remove(name) end
 tap.done()
