@@ -390,8 +390,8 @@ static int push_twin_arguments(const Code *c) {
 
 static void check_count(const Code *c, int expected, int n) {
   static const char *const rules[] = {
-      "%s: the Lua twin of a statement returns %d values; expected none, or give the expression's "
-      "type",
+      ("%s: the Lua twin of a statement returns %d values; expected none, or give the expression's "
+       "type"),
       "%s: the Lua twin of an expression returns %d values; expected one",
       "%s: the Lua twin returns %d values, but the text has %d results"};
   if (n != expected) {
