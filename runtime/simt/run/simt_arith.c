@@ -236,6 +236,7 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
   FMA_FORM(t, vvs, DECL_V, USE_V, DECL_V, USE_V, DECL_S, USE_S)                                    \
   FMA_FORM(t, vss, DECL_V, USE_V, DECL_S, USE_S, DECL_S, USE_S)
 
+/* A plain loop: clang cannot vectorise FMA_F16X2, and would say so of LANES. */
 #define THREE(op, t)                                                                               \
   HANDLER(op##_##t##_s) {                                                                          \
     put_##t(SCALAR(in->d),                                                                         \
@@ -246,7 +247,9 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v)
     CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
     const CtT_##t *a = CT_AT(CtT_##t, w, in->a), *b = CT_AT(CtT_##t, w, in->b);                    \
     const CtT_##t *c = CT_AT(CtT_##t, w, in->c);                                                   \
-    LANES { d[i] = op##_##t(a[i], b[i], c[i]); }                                                   \
+    for (int i = 0; i < CT_LANES; i++) {                                                           \
+      d[i] = op##_##t(a[i], b[i], c[i]);                                                           \
+    }                                                                                              \
     return in + 1;                                                                                 \
   }
 
