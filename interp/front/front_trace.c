@@ -67,12 +67,12 @@ static void explain_kept_loop(lua_State *L, const Front *f) {
     return;
   }
   int64_t last = (int64_t)((uint64_t)loop->i + (uint64_t)loop->step * loop->left);
+  const LUAI_UACINT end = last + (loop->step > 0 ? 1 : -1);
   lua_pushfstring(
       L,
       "\nThe loop over '%s' has %I turns, so it is not unrolled, and '%s' is a run-time value. If "
       "it must be unrolled, write 'for %s in unroll(%I, %I",
-      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i,
-      (LUAI_UACINT)(last + (loop->step > 0 ? 1 : -1)));
+      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i, end);
   if (loop->step != 1) {
     lua_pushfstring(L, ", %I", (LUAI_UACINT)loop->step);
     lua_concat(L, 2);

@@ -221,7 +221,8 @@ static void push_address(lua_State *L, const Tensor *t) {
     diag_error(L, "address: a sandboxed script sees no addresses; pass tensors in a list, {a, b}");
   }
   uint64_t first = (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-  lua_pushinteger(L, (lua_Integer)(ct_storage_address(t->storage) + first));
+  uint64_t address = ct_storage_address(t->storage) + first;
+  lua_pushinteger(L, (lua_Integer)address);
 }
 
 static void push_name(lua_State *L, const Tensor *t) { lua_pushstring(L, t->name); }

@@ -28,24 +28,24 @@ typedef struct Tensor {
   CtDtype dtype;
   CtSpace space; /* CT_GLOBAL on the host */
   bool in_kernel;
-  bool is_guarded;      /* kernel: tiles may overhang, see guard(t) */
-  bool is_whole;        /* of a guarded one: not tiled yet; coordinates may lie outside its shape */
-  uint64_t id;          /* counts the tensors of the state: tells a new one at an old address */
-  bool is_closed;       /* host: the storage was given up */
-  CtLayout layout;      /* its nodes lie after this struct, in the same userdata */
-  CtInt offset;         /* elements from the start of the storage or buffer; static on the host */
-  CtSwizzle swizzle;    /* kernel: that of the buffer */
-  CtStorage *storage;   /* one reference; NULL in a kernel and when closed */
-  uint32_t buf;         /* kernel: number of the IR's buffer */
-  uint32_t serial;      /* kernel: number of the trace that it belongs to */
-  const CtGuard *guard; /* kernel: what it may overhang, or NULL; after the layout's nodes */
-  const CtWithin *within; /* kernel: coordinates that cut it out, in traces that are checked */
-  CtTuple at;   /* of a tensor of coordinates: that of its first element; NULL of one with memory */
-  uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
+  bool is_guarded; /* kernel: tiles may overhang, see guard(t) */
+  bool is_whole;   /* of a guarded one: not tiled yet; coordinates may lie outside its shape */
+  bool is_closed;  /* host: the storage was given up */
   /* host: extents that are constants of kernels, a bit for each (static_mode); or all extents and
      strides are */
-  uint64_t fixed;
   bool is_fixed;
+  uint64_t fixed;
+  uint64_t id;       /* counts the tensors of the state: tells a new one at an old address */
+  CtLayout layout;   /* its nodes lie after this struct, in the same userdata */
+  CtInt offset;      /* elements from the start of the storage or buffer; static on the host */
+  CtSwizzle swizzle; /* kernel: that of the buffer */
+  uint32_t buf;      /* kernel: number of the IR's buffer */
+  uint32_t serial;   /* kernel: number of the trace that it belongs to */
+  uint32_t tma; /* of coordinates: the number of the tensor that they are of (tma_tensor), or 0 */
+  CtStorage *storage;     /* one reference; NULL in a kernel and when closed */
+  const CtGuard *guard;   /* kernel: what it may overhang, or NULL; after the layout's nodes */
+  const CtWithin *within; /* kernel: coordinates that cut it out, in traces that are checked */
+  CtTuple at; /* of a tensor of coordinates: that of its first element; NULL of one with memory */
   const char *name; /* of the argument or local, for messages, or NULL; anchored in user value 1 */
   /* What a launch needs of a tensor, which never changes, found at its first launch (launch_key.c). */
   int64_t lo, hi;  /* smallest and largest index of the layout; 0, -1 when empty */

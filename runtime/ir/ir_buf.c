@@ -161,10 +161,10 @@ CtView ct_ir_chosen(CtIr *ir, CtBuf buf, CtVal chosen) {
   return (CtView){.buf = id, .offset = ct_int(0), .layout = buf.layout, .name = ir->bufs[id].name};
 }
 
-uint32_t ct_ir_find_chosen(const CtIr *ir, uint32_t table, CtVal chosen, CtDtype dtype) {
+uint32_t ct_ir_find_chosen(const CtIr *ir, uint32_t list, CtVal chosen, CtDtype dtype) {
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     const CtBuf *b = &ir->bufs[i];
-    if (b->chosen == chosen && b->list == table && b->dtype == dtype) {
+    if (b->chosen == chosen && b->list == list && b->dtype == dtype) {
       CtRegion region = ir->insts[b->begins].region;
       if (region != 0 && ct_ir_encloses(ir, region, ir->cur)) {
         return i;

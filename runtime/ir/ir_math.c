@@ -16,16 +16,16 @@
 #undef TWO
 
 /* Exact, or rounded once more without an effect. */
-static double of_SQRT(CtDtype type, double a, double b) {
+static double of_sqrt(CtDtype type, double a, double b) {
   (void)type;
   (void)b;
   return sqrt(a);
 }
-static double of_FMOD(CtDtype type, double a, double b) {
+static double of_fmod(CtDtype type, double a, double b) {
   (void)type;
   return fmod(a, b);
 }
-static double of_COPYSIGN(CtDtype type, double a, double b) {
+static double of_copysign(CtDtype type, double a, double b) {
   (void)type;
   return copysign(a, b);
 }
@@ -34,7 +34,7 @@ static double (*const functions[CT_OP_COUNT])(CtDtype type, double a, double b) 
 #define ONE(NAME, name) [CT_OP_##NAME] = of_##NAME,
 #define TWO(NAME, name) [CT_OP_##NAME] = of_##NAME,
 #include "runtime/math/math_names.def"
-    [CT_OP_SQRT] = of_SQRT, [CT_OP_FMOD] = of_FMOD, [CT_OP_COPYSIGN] = of_COPYSIGN};
+    [CT_OP_SQRT] = of_sqrt, [CT_OP_FMOD] = of_fmod, [CT_OP_COPYSIGN] = of_copysign};
 
 bool ct_fold_math(CtOp op, CtDtype type, double a, double b, double *out) {
   bool known = functions[op] != NULL && (type == CT_f32 || type == CT_f64);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): CUDA's names */
 static inline int __float_as_int(float x) {
   int bits;
   memcpy(&bits, &x, sizeof bits);
@@ -41,6 +42,7 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
   const unsigned long long mid = x1 * y0 + (low & 0xffffffffu);
   return x1 * y1 + (low >> 32) + (mid >> 32);
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 /* Always inline, so that the loops over lanes of the CPU engine vectorise. */
 #define CT_FN(T, name, parameters, ...)                                                            \

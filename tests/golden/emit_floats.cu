@@ -439,8 +439,8 @@ static __device__ __forceinline__ double ct_log_split_f64(double x, double* e) {
   return __longlong_as_double((long long)(b - ((unsigned long long)k << 52))) - 1.0;
 }
 static __device__ __forceinline__ double ct_log_special_f64(double x, double y) {
-  const double other = x < 0.0 ? __longlong_as_double(0x7fffffffffffffffll) : x + x;
-  const double low = -__longlong_as_double(0x7ff0000000000000ll);
+  const double other = x < 0.0 ? __longlong_as_double(0x7fffffffffffffffLL) : x + x;
+  const double low = -__longlong_as_double(0x7ff0000000000000LL);
   return ((x > 0.0) & (x <= 0x1.fffffffffffffp1023)) ? y : x == 0.0 ? low : other;
 }
 static __device__ __forceinline__ double ct_log_f64(double x) {
@@ -780,7 +780,7 @@ static __device__ __forceinline__ double ct_pow_f64(double x, double y) {
   const double a = fabs(x);
   double low;
   const double l = ct_log2_two_f64(a, &low);
-  const double inf = __longlong_as_double(0x7ff0000000000000ll);
+  const double inf = __longlong_as_double(0x7ff0000000000000LL);
   const bool is_end = (a == 0.0) | (a == inf);
   const double h = is_end ? a == 0.0 ? -inf : inf : l;
   double w = __dmul_rn(y, h);
@@ -809,7 +809,7 @@ static __device__ __forceinline__ double ct_pow_f64(double x, double y) {
   const bool is_whole = trunc(y) == y;
   const bool is_odd = is_whole & (trunc(0.5 * y) != 0.5 * y);
   const double size = ((x != x) | (y != y)) ? x + y : a == 1.0 ? 1.0 : p;
-  const double nan = __longlong_as_double(0x7fffffffffffffffll);
+  const double nan = __longlong_as_double(0x7fffffffffffffffLL);
   const double result = ((x < 0.0) & !is_whole & (a < inf)) ? nan : size;
   const double signed_result = (is_odd & (__double_as_longlong(x) < 0)) ? -result : result;
   return ((y == 0.0) | (x == 1.0)) ? 1.0 : signed_result;
