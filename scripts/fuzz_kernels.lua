@@ -769,7 +769,7 @@ local refusals = {
   "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under", "assigned by an inner function",
   "is read in this loop before an inner function",
-  "operations by here",
+  "operations by here", "has found one more table",
 }
 
 local function refusal(message)

@@ -56,6 +56,7 @@ static const char *push_stale(lua_State *L, int node, int changed) {
 typedef struct Change {
   int t, key, value; /* the table that is changed */
   int reached;
+  int taker; /* else 0: nothing changes, but this node takes the table */
 } Change;
 
 /* The node does not know what its field holds: for the reason at the top, popped. */
@@ -73,6 +74,11 @@ static void put_stale(lua_State *L, int node, int key) {
   lua_settop(L, why - 1);
 }
 
+static void put_changed(lua_State *L, Front *f, int node) {
+  lua_pushinteger(L, (lua_Integer)++f->clock);
+  record_put_part(L, node, &record_changed_key);
+}
+
 /* The node holds the table that is changed. */
 static void follow(lua_State *L, Front *f, int node, const Change *c) {
   int top = lua_gettop(L);
@@ -85,8 +91,22 @@ static void follow(lua_State *L, Front *f, int node, const Change *c) {
   }
   lua_pushvalue(L, c->value);
   record_store_part(L, f, name);
-  box->stored_at = box->changed_at = ++f->clock;
+  box->stored_at = ++f->clock;
+  put_changed(L, f, node);
   lua_settop(L, top);
+}
+
+/* Of the node's box by its name, or of a table that it ever held. */
+static uint64_t last_read(lua_State *L, int node, const Box *box) {
+  uint64_t at = box->read_at;
+  record_get_part(L, node, &record_family_key);
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    uint64_t read = front_last_read(L, lua_gettop(L));
+    at = read > at ? read : at;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+  return at;
 }
 
 /* The node holds a table that may be the one that is changed. */
@@ -95,10 +115,11 @@ static void become_stale(lua_State *L, Front *f, int node, const Change *c) {
   record_get_part(L, node, &record_box_key);
   const Box *box = lua_touserdata(L, -1);
   const char *why = push_stale(L, node, c->t);
-  if (is_read_in_loop(L, f, box->born, box->read_at)) {
+  if (is_read_in_loop(L, f, box->born, last_read(L, node, box))) {
     diag_error(L, "%s", why);
   }
   put_stale(L, node, c->key);
+  put_changed(L, f, node);
   lua_settop(L, top);
 }
 
@@ -157,13 +178,89 @@ static bool begin_reach(lua_State *L, const Change *c, int t, bool goes_down) {
   return is_new;
 }
 
+static uint64_t changed_at(lua_State *L, int node) {
+  record_get_part(L, node, &record_changed_key);
+  uint64_t at = (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return at;
+}
+
+static const Box *box_of(lua_State *L, int node) {
+  record_get_part(L, node, &record_box_key);
+  const Box *box = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return box;
+}
+
+static const char *taker_name(lua_State *L, const Change *c) {
+  record_get_part(L, c->taker, &record_box_key);
+  return box_name(L, -1);
+}
+
+/* The loop whose next turn sees both the taker and what was born at `born`; or NULL. */
+static const Frame *loop_of(lua_State *L, Front *f, const Change *c, uint64_t born) {
+  uint64_t taker_born = box_of(L, c->taker)->born;
+  return front_since(f, L, taker_born > born ? taker_born : born).loop;
+}
+
+/* The table, which may be the one that is taken, is known by its own name, too. */
+static void check_table(lua_State *L, Front *f, const Change *c, int t) {
+  const Frame *loop = loop_of(L, f, c, front_birth(L, t));
+  if (loop != NULL &&
+      (changed_at(L, c->taker) > loop->runtime_at || front_changed_since(L, t, loop->runtime_at))) {
+    diag_error(
+        L,
+        "the table of line %d is changed in this loop and then assigned to '%s', which would "
+        "change with it in the next turn; assign a copy: {...}",
+        front_birth_line(L, c->t), taker_name(L, c));
+  }
+}
+
+/* The node may hold the table that is taken. */
+static void check_node(lua_State *L, Front *f, const Change *c, int node) {
+  const Frame *loop = loop_of(L, f, c, box_of(L, node)->born);
+  bool is_other = !lua_rawequal(L, node, c->taker);
+  if (is_other && loop != NULL &&
+      (changed_at(L, c->taker) > loop->runtime_at || changed_at(L, node) > loop->runtime_at)) {
+    const char *taker = taker_name(L, c);
+    record_get_part(L, node, &record_box_key);
+    diag_error(L,
+               "'%s' and '%s' share the table of line %d from here on, but one of them is changed "
+               "earlier in this loop: the other would change with it in the next turn; assign a "
+               "copy: {...}",
+               taker, box_name(L, -1), front_birth_line(L, c->t));
+  }
+}
+
+/* The node is one of the table's; `holds`: it holds the table now. */
+static void meet(lua_State *L, Front *f, const Change *c, int node, int t, bool holds) {
+  bool is_changed = lua_rawequal(L, t, c->t);
+  if (c->taker != 0) {
+    if (holds) {
+      check_node(L, f, c, node);
+    }
+    return;
+  }
+  if (!is_changed) {
+    spoil(L, f, c, node, t);
+  }
+  if (holds) {
+    (is_changed ? follow : become_stale)(L, f, node, c);
+  }
+}
+
 static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down) {
   int top = lua_gettop(L);
   luaL_checkstack(L, 24, "the records of this kernel hang together too deeply");
-  if (!begin_reach(L, c, t, goes_down) || !record_push_nodes(L, f, t)) {
+  if (!begin_reach(L, c, t, goes_down)) {
     return;
   }
-  bool is_changed = lua_rawequal(L, t, c->t);
+  if (c->taker != 0) {
+    check_table(L, f, c, t);
+  }
+  if (!record_push_nodes(L, f, t)) {
+    return;
+  }
   lua_pushnil(L);
   while (lua_next(L, top + 1) != 0) {
     lua_pop(L, 1);
@@ -173,12 +270,7 @@ static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down
     record_get_part(L, node, &record_current_key);
     bool holds = !is_gone && lua_rawequal(L, -1, t);
     lua_settop(L, node);
-    if (!is_changed) {
-      spoil(L, f, c, node, t);
-    }
-    if (holds) {
-      (is_changed ? follow : become_stale)(L, f, node, c);
-    }
+    meet(L, f, c, node, t, holds);
     reach_family(L, f, c, node, t, goes_down);
   }
   lua_settop(L, top);
@@ -192,5 +284,15 @@ void record_changed(lua_State *L, Front *f, int t, int key, int value) {
   lua_newtable(L);
   Change change = {.t = t, .key = key, .value = value, .reached = lua_gettop(L)};
   reach(L, f, &change, t, true);
+  lua_pop(L, 1);
+}
+
+void record_check_turns(lua_State *L, Front *f, int node, int record) {
+  if (!front_in_loop(f, L)) {
+    return;
+  }
+  lua_newtable(L);
+  Change change = {.t = record, .reached = lua_gettop(L), .taker = node};
+  reach(L, f, &change, record, true);
   lua_pop(L, 1);
 }

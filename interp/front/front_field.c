@@ -81,6 +81,7 @@ static Box *begin_field(lua_State *L, Front *f, int t, int key, const char *name
   bool is_record = lua_istable(L, value);
   Box *box = box_push(L, f, is_record ? BOX_RECORD : BOX_VAR, name);
   box->line = front_birth_line(L, t);
+  box->born = front_birth(L, t);
   lua_pushvalue(L, t);
   lua_setiuservalue(L, value + 1, BOX_OWNER);
   lua_pushvalue(L, key);

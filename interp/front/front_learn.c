@@ -194,6 +194,10 @@ uint64_t front_birth(lua_State *L, int idx) {
   return at;
 }
 
+bool record_is(lua_State *L, const Front *f, int idx) {
+  return lua_istable(L, idx) && front_birth(L, idx) > f->began;
+}
+
 /* Remembers that the table or coroutine at the top is born now. */
 void front_set_birth(lua_State *L, Front *f) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);

@@ -15,14 +15,10 @@
 #include "front_record.h"
 
 char record_meta_key, record_order_key, record_family_key, record_current_key, record_box_key,
-    record_stale_key;
+    record_stale_key, record_changed_key;
 char record_nodes_key;
 
-/* --- which tables are records ------------------------------------------------------------------------- */
-
-bool record_is(lua_State *L, const Front *f, int idx) {
-  return lua_istable(L, idx) && front_birth(L, idx) > f->began;
-}
+/* --- keys ------------------------------------------------------------------------- */
 
 static bool comes_first(lua_State *L, int a, int b) {
   bool is_number = lua_type(L, a) == LUA_TNUMBER;
@@ -327,6 +323,7 @@ static void store_node(lua_State *L, Front *f, int node, int record, const char 
   int top = lua_gettop(L);
   front_note_table_read(L, f, record);
   check_keys(L, node, record, name);
+  record_check_turns(L, f, node, record);
   record_get_part(L, node, &record_order_key);
   for (lua_Integer i = 1; lua_rawgeti(L, top + 1, i) != LUA_TNIL; i++) {
     int key = top + 2;
@@ -357,27 +354,10 @@ static void need_node(lua_State *L, Front *f, int box, int record) {
   }
 }
 
-/* A table from before the loop that is changed in it before it is bound would change in the next turn what it is
-   bound to. */
-static void check_turns(lua_State *L, Front *f, int box, int record) {
-  Since since = front_since(f, L, ((const Box *)lua_touserdata(L, box))->born);
-  bool is_older = since.loop != NULL && front_birth(L, record) < since.loop->runtime_at;
-  const Box *b = lua_touserdata(L, box);
-  if (is_older && (b->changed_at > since.loop->runtime_at ||
-                   front_changed_since(L, record, since.loop->runtime_at))) {
-    diag_error(
-        L,
-        "the table of line %d is changed in this loop and then assigned to '%s', which would "
-        "change with it in the next turn; assign a copy: {...}",
-        front_birth_line(L, record), box_name(L, box));
-  }
-}
-
 void record_bind(lua_State *L, Front *f, int box, int record) {
   box = lua_absindex(L, box);
   record = lua_absindex(L, record);
   int top = lua_gettop(L);
-  check_turns(L, f, box, record);
   front_at(L, f);
   need_node(L, f, box, record);
   store_node(L, f, top + 1, record, box_name(L, box));

@@ -7,9 +7,9 @@
 enum { RECORD_MAX_NESTED = 20 };
 
 /* Parts of a node, by keys that no record has: its metatable, its keys in order, its family as a list, the table that
-   it holds now, its box, and what is stale: key -> text of why. */
+   it holds now, its box, what is stale: key -> text of why, and the clock when what it holds was changed. */
 extern char record_meta_key, record_order_key, record_family_key, record_current_key,
-    record_box_key, record_stale_key;
+    record_box_key, record_stale_key, record_changed_key;
 /* In the registry, of the running trace: table -> {node = whether it is merged there}, for each family that it is
    in. */
 extern char record_nodes_key;
@@ -24,5 +24,9 @@ void record_store_part(lua_State *L, Front *f, const char *name);
 
 /* Pushes {node = whether it is merged there} of the table at idx; false, and pushes nothing: it is in no family. */
 bool record_push_nodes(lua_State *L, const Front *f, int idx);
+
+/* The node takes the table at `record`: raises if a change in this loop would reach, in the next turn, what shares
+   the table with it. */
+void record_check_turns(lua_State *L, Front *f, int node, int record);
 
 #endif

@@ -139,7 +139,6 @@ typedef struct Box {
   uint64_t born;
   uint64_t loaded_at; /* clock when its owner, or the user value, got what it holds */
   uint64_t stored_at, read_at;
-  uint64_t changed_at; /* BOX_RECORD: clock when a field of what it holds was assigned */
   uint32_t serial;
 } Box;
 

@@ -459,3 +459,17 @@ kernel("after_return", function(x)
   for i = 1, r.n do x[t] = x[t] + i end
 end) { grid = 1, block = 8 }(ends)
 print(table.concat(ends:totable(), " ")) -- expect: 6.0 6.0 6.0 6.0 6.0 0.0 0.0 0.0
+
+-- Names that trade tables, and a name that keeps the one before: nothing is changed, so all is as in Lua.
+local turns = moved(from_table(f32, { 1.0, 2.0, 3.0, 4.0, 5.0, 6.0 }))
+kernel("trades", function(x, n)
+  local a, b, last = { v = 10.0 }, { v = 20.0 }, { v = 30.0 }
+  for i in range(n) do
+    local v = x[i]
+    x[i] = a.v + 2.0 * b.v + 4.0 * last.v
+    a, b = b, a
+    last = a
+    if v > 3.0 then b = { v = v } end
+  end
+end) { grid = 1, block = 1 }(turns, 6)
+print(table.concat(turns:totable(), " ")) -- expect: 170.0 120.0 90.0 120.0 58.0 30.0
