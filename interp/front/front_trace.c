@@ -67,7 +67,7 @@ static void explain_kept_loop(lua_State *L, const Front *f) {
     return;
   }
   int64_t last = (int64_t)((uint64_t)loop->i + (uint64_t)loop->step * loop->left);
-  const LUAI_UACINT end = last + (loop->step > 0 ? 1 : -1);
+  const LUAI_UACINT end = (LUAI_UACINT)((uint64_t)last + (loop->step > 0 ? 1u : UINT64_MAX));
   lua_pushfstring(
       L,
       "\nThe loop over '%s' has %I turns, so it is not unrolled, and '%s' is a run-time value. If "

@@ -326,7 +326,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
                        MAX_FUNCTIONS);
     }
   }
-  function_begin(L);
+  function_end(L);
   if (spec == NULL) {
     ct_ir_functions_free(k->state->alloc, made);
   }

@@ -31,6 +31,11 @@ void function_begin(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted_key);
 }
 
+void function_end(lua_State *L) {
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted_key);
+}
+
 static int push_wanted(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &wanted_key);
   return (int)lua_rawlen(L, -1);

@@ -10,6 +10,7 @@
 /* A trace that calls a function with types that are new fails, and leaves what it wants: the function is
    traced on its own, with these types, and then the caller again. */
 void function_begin(lua_State *L);       /* before the traces of a kernel: nothing is wanted */
+void function_end(lua_State *L);         /* after them; never raises */
 int function_count_wanted(lua_State *L); /* a function that is traced may want others */
 const char *function_wanted_key(lua_State *L);
 bool function_wanted_noinline(lua_State *L);
