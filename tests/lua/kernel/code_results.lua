@@ -98,25 +98,6 @@ compare("a text that changes memory", y, function(i) return 3.0 * (i + 1) end)
 compare("through shared memory", z(1, _), function(i) return 3.0 * (N - i) end)
 compare("what it wrote is read again", z(0, _), function(i) return 3.0 * (N - i) end)
 
--- An mbarrier is an address, too; so is a recast tensor.
-local halves = zeros(u32, N)
-local arrives = kernel("arrives", function(x, halves)
-  local i = threadIdx.x
-  local full = mbarrier(1, N)
-  sync_threads()
-  ptx("mbarrier.arrive.shared.b64 _, [$bar];", nil, {bar = full}, function(bar) bar:arrive() end)
-  full:wait(0)
-  halves[i] = ptx("ld.global.u32 $1, [$p];", u32, {p = {recast(x, u32), i}},
-    function(p) return p[0] end)
-end)
-if (device().sm or 90) >= 90 then
-  local bits = recast(x, u32)
-  arrives{grid = 1, block = N}(x, halves)
-  compare("an arrival at an mbarrier", halves, function(i) return bits[i] end)
-else
-  tap.skip("an arrival at an mbarrier", "it needs sm_90")
-end
-
 -- Vectors: the twin sees the elements from the address on.
 local pairs_ = zeros(f32, N)
 kernel("vectors", function(x, sums)
