@@ -67,12 +67,13 @@ static void explain_kept_loop(lua_State *L, const Front *f) {
     return;
   }
   int64_t last = (int64_t)((uint64_t)loop->i + (uint64_t)loop->step * loop->left);
-  const LUAI_UACINT end = (LUAI_UACINT)((uint64_t)last + (loop->step > 0 ? 1u : UINT64_MAX));
+  const uint64_t end = (uint64_t)last + (loop->step > 0 ? 1u : UINT64_MAX);
   lua_pushfstring(
       L,
       "\nThe loop over '%s' has %I turns, so it is not unrolled, and '%s' is a run-time value. If "
       "it must be unrolled, write 'for %s in unroll(%I, %I",
-      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i, end);
+      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i,
+      (LUAI_UACINT)end);
   if (loop->step != 1) {
     lua_pushfstring(L, ", %I", (LUAI_UACINT)loop->step);
     lua_concat(L, 2);
