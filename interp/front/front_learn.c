@@ -18,7 +18,7 @@
      counts    place -> how many objects were born there in this trace
      live      number -> object, of those that the trace before has learnt of
      learnt    place -> list of {number, key, name, whether the field had a value}; lasts from trace to trace of one kernel
-     kinds     number -> LEARNT_VALUE or LEARNT_RECORD; likewise */
+     kinds     number -> LEARNT_VALUE or LEARNT_RECORD; lasts as long */
 static char births_key, ids_key, counts_key, live_key, learnt_key, kinds_key;
 
 enum { LINE_BITS = 20 };

@@ -82,7 +82,7 @@ typedef struct LaunchArgs {
   unsigned char *key;
   CtSlotValue *slots;            /* all slots of the IR, in order */
   int64_t *n_elems;              /* by parameter of the IR: what a tensor's pointer may touch */
-  CtSimtList *lists;             /* likewise; only of a list */
+  CtSimtList *lists;             /* by parameter; only of a list */
   Arg few_args[LAUNCH_FEW_ARGS]; /* where these are as long as they fit */
   unsigned char few_key[LAUNCH_FEW_KEY_BYTES];
   CtSlotValue few_slots[LAUNCH_FEW_SLOTS];

@@ -34,7 +34,7 @@ struct LaunchList {
   int64_t *rows;
   size_t cap_members, cap_spans, cap_rows, cap_nodes, cap_leaves, cap_facts, cap_key;
   CtNode *nodes;  /* the shape's, then the stride's */
-  Leaf *leaves;   /* likewise */
+  Leaf *leaves;   /* the same */
   CtFacts *facts; /* of the dynamic leaves */
   unsigned char *key;
   size_t n_leaves, n_columns, key_len;
