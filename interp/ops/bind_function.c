@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <lauxlib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "interp/algebra/bind.h"
@@ -307,44 +306,16 @@ static int want(const Call *c, const char *key) {
   return diag_error(L, "device_fn: the function is to be traced first");
 }
 
-/* The text "$@f($a1, &$r1);" of the parameters that the function uses. */
 static int record_call(const Call *c, const CtIrFunction *f) {
   lua_State *L = c->L;
   CtIr *ir = front_ir(L);
-  const char *names[MAX_ARGS];
-  CtVal vals[MAX_ARGS];
-  CtTextOut outs[MAX_RESULTS];
-  CtEscape e = {.names = names, .vals = vals, .outs = outs};
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  luaL_addstring(&b, "$@");
-  luaL_addstring(&b, f->ir.name);
-  const char *sep = "(";
-  for (size_t i = 0; i < f->ir.n_slots; i++) {
-    const CtSlot *slot = &f->ir.slots[i];
-    bool is_result = slot->kind == CT_SLOT_POINTER;
-    if (is_result) {
-      outs[e.n_outs++] = (CtTextOut){.name = slot->name, .type = slot->dtype};
-    } else if (slot->used) {
-      names[e.n] = slot->name; /* "a1" */
-      vals[e.n++] = c->vals[strtol(slot->name + 1, NULL, 10) - 1];
-    } else {
-      continue;
-    }
-    luaL_addstring(&b, sep);
-    luaL_addstring(&b, is_result ? "&$" : "$");
-    luaL_addstring(&b, slot->name);
-    sep = ", ";
-  }
-  luaL_addstring(&b, *sep == '(' ? "();" : ");");
-  luaL_pushresult(&b);
-  e.text = lua_tostring(L, -1);
-  CtVal v = ct_ir_code(ir, CT_VOID, &e);
-  luaL_checkstack(L, e.n_outs + 2, NULL);
-  for (int i = 0; v != 0 && i < e.n_outs; i++) {
+  CtVal v = ct_ir_call(ir, f, c->vals);
+  int n = v == 0 ? 0 : ct_inst(ir, v)->u.escape->n_outs;
+  luaL_checkstack(L, n + 2, NULL);
+  for (int i = 0; i < n; i++) {
     value_push(L, ct_inst(ir, v)->u.escape->outs[i].val);
   }
-  return e.n_outs;
+  return n;
 }
 
 /* What device_fn returns. */

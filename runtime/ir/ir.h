@@ -498,6 +498,8 @@ typedef struct CtIrFunction {
 CtIrFunction *ct_ir_function_new(CtAlloc alloc, const char *key);
 void ct_ir_functions_free(CtAlloc alloc, CtIrFunction *list);
 const CtIrFunction *ct_ir_function_find(const CtIr *ir, const char *key);
+/* Calls it; args[i] is the value of its parameter "a<i + 1>". The result is a text with results. */
+CtVal ct_ir_call(CtIr *ir, const CtIrFunction *f, const CtVal *args);
 
 /* --- building -------------------------------------------------------------------------------- */
 
