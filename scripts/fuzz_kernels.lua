@@ -429,12 +429,12 @@ local statements = {
 
 local function with(m) return ("{ mask = %s }"):format(m) end
 
--- A shuffle's value where its source is a lane of the mask.
+-- A shuffle's value where its source is a lane of the mask. A lane above the block's last one has no bit there.
 local function shuffled(m)
   local k = pick { 1, 2, 3 }
   local kind, source = table.unpack(pick {
     { "xor", "threadIdx.x ~ " .. k }, { "up", "max(threadIdx.x - " .. k .. ", 0)" },
-    { "down", "min(threadIdx.x + " .. k .. ", 3)" } })
+    { "down", "threadIdx.x + " .. k } })
   return ("where(%s >> (%s) & 1 == 1, shfl_%s(%s, %d, %s), 7)"):format(m, source, kind, integer(1), k, with(m))
 end
 
