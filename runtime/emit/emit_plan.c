@@ -309,8 +309,10 @@ static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
 }
 
 static void use_args(CtEmit *e, const CtInst *inst, Use u) {
+  bool is_extreme = inst->type == CT_i32 && (inst->op == CT_OP_MIN || inst->op == CT_OP_MAX);
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], u);
+    e->vals[inst->args[i]].in_extreme |= is_extreme;
   }
 }
 

@@ -1,0 +1,23 @@
+-- max(max(b, -a), c) keeps the sign of a: an assembler that makes one instruction of it may lose it.
+local values = from_table(i32, {-7, -1, 0, 1, 5, 9, -2147483648, 2147483647})
+local k = kernel("k", function(x, most, least, chosen)
+  local i, j, n = threadIdx.x // 8, threadIdx.x % 8, blockIdx.x
+  local a, b, c = x[i], x[j], x[n]
+  local at = threadIdx.x + 64 * n
+  most[at] = max(max(b, -a), c)
+  least[at] = min(c, min(-a, b))
+  local r = max(-a, b)
+  if r < c then r = c end
+  chosen[at] = r
+end)
+local most, least, chosen = zeros(i32, 512), zeros(i32, 512), zeros(i32, 512)
+k{grid = 8, block = 64}(values, most, least, chosen)
+
+local wrong = 0
+for at = 0, 511 do
+  local a, b, c = values[at % 64 // 8], values[at % 8], values[at // 64]
+  a = a == -2147483648 and a or -a
+  local want = math.max(a, b, c)
+  if most[at] ~= want or chosen[at] ~= want or least[at] ~= math.min(a, b, c) then wrong = wrong + 1 end
+end
+print(wrong)     -- expect: 0
