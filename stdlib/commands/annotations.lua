@@ -15,8 +15,8 @@ local M = {}
 
 -- The topics in the order of help().
 local files = { "layout", "algebra", "coordinates", "pictures", "search", "tensor", "kernel",
-  "work", "products", "operators", "threads", "barriers", "tma", "clusters", "math", "atoms",
-  "launch", "repl" }
+  "work", "products", "operators", "threads", "barriers", "tma", "clusters", "math", "bits",
+  "halves", "fast", "random", "atoms", "launch", "repl" }
 
 -- {====== Lines of an entry ======
 

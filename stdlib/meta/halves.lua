@@ -1,0 +1,142 @@
+---@meta _
+-- Topic: halves: two floats of 16 bits in a word, computed together
+
+--- Two floats of type f16 in a word, a u32: functions that compute with both.
+--- They exist in a kernel. `f16x2(lo, hi)` makes the word of two numbers, `f16x2(x)` the word of x and
+--- x; the first half is in the low 16 bits. So `recast(x, u32)` of a tensor of f16 has such words.
+--- Variables, shuffles and reductions take them. Each result is rounded once, and has the same bits on
+--- both engines; a NaN may have other bits. bf16x2 has the same functions for bf16.
+---
+---     > k = kernel("scale", function(x)
+---     >>   local words = recast(x, u32)
+---     >>   words[threadIdx.x] = f16x2.mul(words[threadIdx.x], f16x2(0.5, 2))
+---     >> end)
+---     > t = arange(f16, 4)
+---     > k{grid = 1, block = 2}(t)
+---     > t
+---     tensor f16 4:1 on cpu
+---         0    2    1    6
+--- CuTe: half2. CUDA: __half2. MoYe: none.
+---@class Pairs
+---@overload fun(lo: Value, hi?: Value): Value
+f16x2 = {}
+
+--- Two floats of type bf16 in a word. The functions are those of f16x2.
+--- A GPU before sm_80 has no instructions for them, so each half costs several.
+---
+---     > k = kernel("add", function(x)
+---     >>   local words = recast(x, u32)
+---     >>   words[threadIdx.x] = bf16x2.add(words[threadIdx.x], bf16x2(1))
+---     >> end)
+---     > t = arange(bf16, 4)
+---     > k{grid = 1, block = 2}(t)
+---     > t
+---     tensor bf16 4:1 on cpu
+---         1    2    3    4
+--- CuTe: none. CUDA: __nv_bfloat162. MoYe: none.
+---@class BfloatPairs
+---@overload fun(lo: Value, hi?: Value): Value
+bf16x2 = {}
+
+--- The two halves of a word as values of type f32, in a kernel.
+--- For functions that f16x2 does not have, unpack, compute in f32, and pack: `f16x2(exp2(lo), exp2(hi))`.
+---
+---     > k = kernel("sums", function(x, y)
+---     >>   local lo, hi = f16x2.unpack(recast(x, u32)[threadIdx.x])
+---     >>   y[threadIdx.x] = lo + hi
+---     >> end)
+---     > y = zeros(f32, 2)
+---     > k{grid = 1, block = 2}(arange(f16, 4), y)
+---     > y
+---     tensor f32 2:1 on cpu
+---         1    5
+--- CuTe: none. CUDA: __half22float2. MoYe: none.
+---@param pair Value
+---@return Value lo
+---@return Value hi
+function f16x2.unpack(pair) end
+
+--- The sums of the halves, in a kernel.
+--- CuTe: none. CUDA: __hadd2. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.add(a, b) end
+
+--- The differences of the halves, in a kernel.
+--- CuTe: none. CUDA: __hsub2. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.sub(a, b) end
+
+--- The products of the halves, in a kernel.
+--- CuTe: none. CUDA: __hmul2. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.mul(a, b) end
+
+--- a * b + c of the halves, rounded once, in a kernel.
+--- CuTe: none. CUDA: __hfma2. MoYe: none.
+---@param a Value
+---@param b Value
+---@param c Value
+---@return Value
+function f16x2.fma(a, b, c) end
+
+--- The smaller halves, in a kernel.
+--- Beside a NaN the other number counts, and -0 is below 0.
+--- CuTe: none. CUDA: __hmin2. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.min(a, b) end
+
+--- The larger halves, in a kernel.
+--- Beside a NaN the other number counts, and -0 is below 0.
+--- CuTe: none. CUDA: __hmax2. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.max(a, b) end
+
+--- The halves with the other sign, in a kernel.
+--- CuTe: none. CUDA: __hneg2. MoYe: none.
+---@param a Value
+---@return Value
+function f16x2.neg(a) end
+
+--- The halves without their signs, in a kernel.
+--- CuTe: none. CUDA: __habs2. MoYe: none.
+---@param a Value
+---@return Value
+function f16x2.abs(a) end
+
+--- A mask: 16 ones for each half of a that is less than that of b.
+--- It exists in a kernel. `le`, `gt`, `ge`, `eq` and `ne` compare in the other ways. f16x2.select takes
+--- the mask.
+---
+---     > k = kernel("clip", function(x)
+---     >>   local words = recast(x, u32)
+---     >>   local w, limit = words[threadIdx.x], f16x2(2)
+---     >>   words[threadIdx.x] = f16x2.select(f16x2.lt(limit, w), f16x2.neg(w), w)
+---     >> end)
+---     > t = arange(f16, 4)
+---     > k{grid = 1, block = 2}(t)
+---     > t
+---     tensor f16 4:1 on cpu
+---         0    1    2   -3
+--- CuTe: none. CUDA: __hlt2_mask. MoYe: none.
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.lt(a, b) end
+
+--- The bits of a where the mask has ones, else those of b, in a kernel.
+--- CuTe: none. CUDA: mask & a | ~mask & b. MoYe: none.
+---@param mask Value
+---@param a Value
+---@param b Value
+---@return Value
+function f16x2.select(mask, a, b) end
