@@ -18,6 +18,7 @@ for at = 0, 511 do
   local a, b, c = values[at % 64 // 8], values[at % 8], values[at // 64]
   a = a == -2147483648 and a or -a
   local want = math.max(a, b, c)
-  if most[at] ~= want or chosen[at] ~= want or least[at] ~= math.min(a, b, c) then wrong = wrong + 1 end
+  local is_right = most[at] == want and chosen[at] == want and least[at] == math.min(a, b, c)
+  if not is_right then wrong = wrong + 1 end
 end
 print(wrong)     -- expect: 0
