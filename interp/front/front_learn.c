@@ -26,9 +26,9 @@ enum { LINE_BITS = 20 };
 /* --- conditions ------------------------------------------------------------------------------------ */
 
 /* Threads that have left this frame's code go on behind it. Those that left the kernel, or a turn of its loop, see
-   nothing more of what was born there. */
+   nothing more of what was born there; those that only came through this frame go on farther out. */
 static bool is_left(const Frame *frame) {
-  return frame->pending && !frame->is_kernel && !(frame->kind == FRAME_LOOP && frame->runtime);
+  return frame->has_exit && !frame->is_kernel && !(frame->kind == FRAME_LOOP && frame->runtime);
 }
 
 static void look(Since *since, const Frame *frame, uint64_t born) {
@@ -41,8 +41,8 @@ static void look(Since *since, const Frame *frame, uint64_t born) {
   if (is_left(frame) && frame->pending_at > born && frame->pending_at <= since->at) {
     since->any = true;
     since->at = frame->pending_at;
-    since->op = frame->pending_op;
-    since->place = frame->pending_place;
+    since->op = frame->exit_op;
+    since->place = frame->exit_place;
   }
   if (frame->kind == FRAME_LOOP && frame->runtime && frame->runtime_at > born) {
     since->loop = frame;

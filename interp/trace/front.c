@@ -282,32 +282,40 @@ static void begin_late(lua_State *L, Front *f, const Frame *target) {
   ct_ir_block_late(f->ir, target->block, target->region, inner);
 }
 
-void front_exit(lua_State *L, Front *f, Frame *target) {
-  check_closing(L, f, target);
+static void mark_pending(lua_State *L, Front *f, const Frame *target) {
   uint64_t now = ++f->clock;
-  CtVal op = 0; /* below the frame, the outermost that some threads may skip; 0: there is none */
-  uint64_t place = 0;
   for (Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
-    if (!frame->pending) {
-      frame->pending = true;
-      frame->pending_at = now;
-      frame->pending_op = op;
-      frame->pending_place = place;
-    }
+    frame->pending_at = frame->pending ? frame->pending_at : now;
+    frame->pending = true;
     if (frame == target) {
       break;
     }
+  }
+}
+
+/* The first exit to the target's block. An exit through the target may have come before it, and what was made
+   between the two is not older than this one. */
+static void note_exit(lua_State *L, Front *f, Frame *target) {
+  target->pending_at = f->clock;
+  for (const Frame *frame = front_co(f, L)->top; frame != NULL && frame != target;
+       frame = frame->parent) {
     if (frame->runtime) {
-      op = frame->kind == FRAME_LOGIC ? 0 : frame->op;
-      place = frame->place;
+      target->exit_op = frame->kind == FRAME_LOGIC ? 0 : frame->op;
+      target->exit_place = frame->place;
     } else if (frame->has_exit) {
-      op = frame->block;
+      target->exit_op = frame->block;
     }
   }
+}
+
+void front_exit(lua_State *L, Front *f, Frame *target) {
+  check_closing(L, f, target);
+  mark_pending(L, f, target);
   front_join(f, &target->joined, &target->some_live);
   bool to_loop = target->kind == FRAME_LOOP && target->runtime;
   if (!to_loop && !target->has_exit) {
     begin_late(L, f, target);
+    note_exit(L, f, target);
   }
   *(to_loop ? &target->loop_exit : &target->has_exit) = true;
   front_at(L, f);

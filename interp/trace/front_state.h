@@ -44,12 +44,12 @@ typedef struct Frame {
   bool has_exit;       /* an exit to its block was emitted */
   bool loop_exit;      /* LOOP of the kernel: an exit to the loop itself was emitted */
   uint64_t runtime_at; /* clock when it became run-time */
-  uint64_t pending_at;
+  uint64_t
+      pending_at; /* of the first exit to its block; before there is one, of the first through it */
   uint64_t opened_at; /* clock when it began */
   uint64_t place;     /* of its first line, for what a trace learns: front_learn.c; 0: none */
-  CtVal
-      pending_op; /* what left it first stands in this operation; 0: in the right side of and, or */
-  uint64_t pending_place;
+  CtVal exit_op; /* the first exit to its block stands in it; 0: in the right side of and, or */
+  uint64_t exit_place;
   CtRegion region; /* where it stands */
   CtVal op;    /* its first run-time operation: IF, FOR, LOOP; promotions are stored before it */
   CtVal block; /* reserved for exits of what runs while tracing */
