@@ -183,7 +183,7 @@ static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
   return ct_is_float(other) || ct_dtype_fits(other, i) ? other : CT_i64;
 }
 
-/* The type in which two types compute; see docs/kernels.md. */
+/* The type in which two types compute; see docs/kernels_values.md. */
 static CtDtype common_type(lua_State *L, CtDtype a, CtDtype b, const char *op) {
   if (ct_is_float(a) != ct_is_float(b)) {
     return ct_is_float(a) ? a : b;

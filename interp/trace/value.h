@@ -39,7 +39,7 @@ bool value_converts(CtDtype is, CtDtype want);
 CtDtype value_common(lua_State *L, CtDtype a, CtDtype b, const char *op);
 
 /* Both operands of a binary operation of the script, brought to one type by the rules of the language
-   (docs/kernels.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
+   (docs/kernels_values.md, "Mixed types"); at least one is a run-time value. `op` as in messages: "+". */
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);
 /* The same for the two sides of a choice: a narrow type stays if both have it or one is a Lua number. */
 void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y);

@@ -1,5 +1,5 @@
 -- types.lua: the element types of random kernels: what C calls them, and the table of mixed types
--- in docs/kernels.md, as the reference has it.
+-- in docs/kernels_values.md, as the reference has it.
 local M = {}
 
 local function int(name, bits, signed, c)

@@ -1,4 +1,4 @@
--- The table of mixed types in docs/kernels.md, row by row: the type of an operation's result, as bits
+-- The table of mixed types in docs/kernels_values.md, row by row: the type of an operation's result, as bits
 -- that differ when it is another one; and what a Lua number becomes.
 local all = { f64 = f64, f32 = f32, f16 = f16, bf16 = bf16, f8e4m3 = f8e4m3, i64 = i64, i32 = i32,
   i8 = i8, u64 = u64, u32 = u32, u8 = u8 }
