@@ -121,6 +121,48 @@ typedef struct cuttle_Dim3 {
   uint32_t x, y, z; /* 0 counts as 1 */
 } cuttle_Dim3;
 
+/* The element types of memory, with the texts that cuttle_tensor_wrap takes. */
+typedef enum cuttle_DType {
+  CUTTLE_F64 = 1,
+  CUTTLE_F32,
+  CUTTLE_TF32, /* an f32 whose low 13 bits are 0 */
+  CUTTLE_F16,
+  CUTTLE_BF16,
+  CUTTLE_F8E4M3, /* finite: no infinity, the pattern of all bits is NaN */
+  CUTTLE_F8E5M2,
+  CUTTLE_I64,
+  CUTTLE_I32,
+  CUTTLE_I16,
+  CUTTLE_I8,
+  CUTTLE_U64,
+  CUTTLE_U32,
+  CUTTLE_U16,
+  CUTTLE_U8,
+  CUTTLE_BOOL /* a byte, 0 or 1 */
+} cuttle_DType;
+
+/* Memory of the host as other libraries describe theirs: extents, and strides in elements. `ptr` is
+   where element (0, ..., 0) lies; rank 0 is one element. Strides are >= 0; NULL: the last mode is
+   contiguous. `device`: -1, host memory; else the number of a CUDA device. A kernel that writes
+   memory with `is_read_only` is refused. */
+typedef struct cuttle_Memory {
+  void *ptr;
+  const int64_t *shape, *stride;
+  int32_t rank;
+  cuttle_DType dtype;
+  int32_t device;
+  int32_t is_read_only;
+} cuttle_Memory;
+
+/* The same as cuttle_tensor_wrap of memory that is described so; shape and stride are copied. */
+cuttle_Tensor *cuttle_tensor_lend(cuttle_State *S, const cuttle_Memory *memory,
+                                  void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
+
+/* Ends the tensor at once, where cuttle_tensor_release waits for Lua's collector: the host's hold
+   ends, the memory may go, and a script that uses the tensor still gets an error. Scripts must not use
+   views of it any more. NULL is allowed. */
+void cuttle_tensor_close(cuttle_State *S, cuttle_Tensor *t);
+
 typedef enum cuttle_ArgKind {
   CUTTLE_ARG_INT,    /* i: i32 if it fits, else i64 */
   CUTTLE_ARG_I64,    /* i */
@@ -128,7 +170,10 @@ typedef enum cuttle_ArgKind {
   CUTTLE_ARG_F64,    /* f */
   CUTTLE_ARG_BOOL,   /* i: 0 or not */
   CUTTLE_ARG_TENSOR, /* tensor: borrowed for the launch, which keeps the memory alive */
-  CUTTLE_ARG_STATIC  /* i: a constant of the kernel; each value compiles its own */
+  CUTTLE_ARG_STATIC, /* i: a constant of the kernel; each value compiles its own */
+  CUTTLE_ARG_MEMORY  /* memory: read during the call; the memory itself is lent until the launch has
+                        ended in its stream. The way of least cost: what a state learned of a launch
+                        with memory like this is used again, wherever the memory lies */
 } cuttle_ArgKind;
 
 typedef struct cuttle_Arg {
@@ -137,6 +182,7 @@ typedef struct cuttle_Arg {
     int64_t i;
     double f;
     cuttle_Tensor *tensor;
+    const cuttle_Memory *memory;
   } u;
 } cuttle_Arg;
 
@@ -159,10 +205,33 @@ static inline cuttle_Arg cuttle_tensor(cuttle_Tensor *t) {
   return a;
 }
 
+static inline cuttle_Arg cuttle_memory(const cuttle_Memory *m) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_MEMORY;
+  a.u.memory = m;
+  return a;
+}
+
 /* Launches a kernel on `n_args` arguments: the CPU engine has finished when this returns; a CUDA
    launch is on its way, and faults of the kernel come out of a later call. */
 cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
                             cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
+
+/* How a kernel is launched. Set `size`, and leave zero what you do not care for. */
+typedef struct cuttle_Launch {
+  size_t size;                      /* sizeof(cuttle_Launch), as cuttle_Options has it */
+  cuttle_Dim3 grid, block, cluster; /* a cluster of 1 block is none */
+  uint32_t shared_bytes;            /* dynamic shared memory beside the kernel's own */
+  int use_stream;                   /* not 0: launch in `stream`, else in the state's own */
+  void *stream;    /* a CUstream of the arguments' device; the CPU engine looks at none */
+  int pdl;         /* not 0: may begin before the launch before it has ended */
+  int cooperative; /* not 0: all blocks are resident at once */
+} cuttle_Launch;
+
+/* cuttle_launch with all of a launch's options. In a stream that is being captured into a CUDA graph a
+   launch becomes a node of the graph, if one like it ran before: the first compiles. */
+cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
+                                 const cuttle_Launch *options, int n_args, const cuttle_Arg *args);
 
 /* Waits for all launches of the state. */
 cuttle_Status cuttle_synchronize(cuttle_State *S);
@@ -177,6 +246,10 @@ void cuttle_interrupt(cuttle_State *S);
    until the next call on the state. Of NULL: why this thread's last cuttle_open gave none. */
 const char *cuttle_error(const cuttle_State *S);
 
+/* The script line that the message begins with: the file, as the message has it, or NULL; *line (may
+   be NULL) is 0 then. Lives as long as the message. */
+const char *cuttle_error_place(const cuttle_State *S, int *line);
+
 /* The Lua state, for the Lua API: what scripts define are its globals. Errors must not leave it
    unprotected. Never lua_close it. */
 struct lua_State *cuttle_lua(cuttle_State *S);
@@ -184,6 +257,10 @@ struct lua_State *cuttle_lua(cuttle_State *S);
 /* Pushes a tensor (or kernel) on the Lua stack [-0, +1, memory error]. */
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t);
 void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k);
+
+/* Pushes a stream of the host's, a CUstream of CUDA device number `device`, as scripts have streams: for the
+   option `stream` of a launch or of an operator [-0, +1, e]. The host keeps it. */
+void cuttle_push_stream(cuttle_State *S, int device, void *stream);
 
 /* "0.1.0", of the library; CUTTLE_VERSION is that of the header. */
 const char *cuttle_version(void);

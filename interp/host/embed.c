@@ -1,9 +1,12 @@
 /* embed.c: the interpreter as a library. Each function does its work in a protected call of the Lua
    state, so that whatever is raised ends here, as a status and a message. */
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "interp/host/embed.h"
 #include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
@@ -40,6 +43,14 @@ void cuttle_close(cuttle_State *S) {
 
 const char *cuttle_error(const cuttle_State *S) { return S == NULL ? open_error : S->error; }
 
+const char *cuttle_error_place(const cuttle_State *S, int *line) {
+  bool is_placed = S != NULL && S->error_line > 0;
+  if (line != NULL) {
+    *line = is_placed ? S->error_line : 0;
+  }
+  return is_placed ? S->error_file : NULL;
+}
+
 struct lua_State *cuttle_lua(cuttle_State *S) {
   return S == NULL ? NULL : S->L;
 }
@@ -71,33 +82,48 @@ static void set_error(CuttleState *s, const char *msg) {
   s->error[n] = '\0';
 }
 
+/* Reads the line of "file.lua:27: what is wrong"; the file's name may have colons, too. */
+static void find_place(CuttleState *s) {
+  char *end;
+  for (const char *p = strchr(s->error, ':'); p != NULL; p = strchr(p + 1, ':')) {
+    long line = strtol(p + 1, &end, 10);
+    if (p[1] >= '1' && p[1] <= '9' && end[0] == ':' && end[1] == ' ' && line <= INT_MAX) {
+      snprintf(s->error_file, sizeof s->error_file, "%.*s", (int)(p - s->error), s->error);
+      s->error_line = (int)line;
+      return;
+    }
+  }
+}
+
 /* Takes the message at the top of the stack. */
 static cuttle_Status fail(CuttleState *s, int lua_status) {
   const char *msg = lua_tostring(s->L, -1);
   set_error(s, msg == NULL ? "the error is not a text" : msg);
+  find_place(s);
   lua_pop(s->L, 1);
   return status_of(s, lua_status);
 }
 
 /* Fails without a call of the Lua state. */
-static cuttle_Status refuse(CuttleState *s, const char *msg) {
+cuttle_Status embed_refuse(CuttleState *s, const char *msg) {
   if (s != NULL) {
     snprintf(s->error, sizeof s->error, "%s", msg);
+    s->error_line = 0;
   }
   return CUTTLE_ERROR;
 }
 
-/* Calls fn with `ud` as its one argument. */
-static cuttle_Status protect(CuttleState *s, lua_CFunction fn, void *ud) {
+cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
   if (s == NULL || s->is_closing) {
     return CUTTLE_ERROR;
   }
   if (s->is_printing) {
-    return refuse(s,
-                  "called inside the print callback for a kernel's printf; only cuttle_interrupt "
-                  "may be");
+    return embed_refuse(
+        s, "called inside the print callback for a kernel's printf; only cuttle_interrupt "
+           "may be");
   }
   s->error[0] = '\0';
+  s->error_line = 0;
   if (lua_checkstack(s->L, 8) == 0) {
     snprintf(s->error, sizeof s->error, "not enough memory");
     return CUTTLE_NOMEM;
@@ -128,18 +154,19 @@ static int run_chunk(lua_State *L) {
 
 cuttle_Status cuttle_dofile(cuttle_State *S, const char *path) {
   Chunk c = {NULL, path};
-  return path == NULL ? refuse(S, "cuttle_dofile: the path is NULL") : protect(S, run_chunk, &c);
+  return path == NULL ? embed_refuse(S, "cuttle_dofile: the path is NULL")
+                      : embed_protect(S, run_chunk, &c);
 }
 
 cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *name) {
   Chunk c = {text, name};
-  return text == NULL ? refuse(S, "cuttle_dostring: the text is NULL") : protect(S, run_chunk, &c);
+  return text == NULL ? embed_refuse(S, "cuttle_dostring: the text is NULL")
+                      : embed_protect(S, run_chunk, &c);
 }
 
 /* {====== What the host holds ====== */
 
-/* Anchors the userdata at the top of the stack under its own address. */
-static void hold(lua_State *L) {
+void embed_hold(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) != LUA_TTABLE) {
     lua_pop(L, 1);
     lua_newtable(L);
@@ -160,7 +187,7 @@ static void push_held(lua_State *L, const void *p) {
   lua_remove(L, -2);
 }
 
-static void let_go(lua_State *L, const void *p) {
+void embed_let_go(lua_State *L, const void *p) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &held_key) == LUA_TTABLE) {
     lua_pushnil(L);
     lua_rawsetp(L, -2, p);
@@ -168,8 +195,7 @@ static void let_go(lua_State *L, const void *p) {
   lua_pop(L, 1);
 }
 
-/* Pushes the tensor, and raises unless this state holds it: the pointer is not followed before. */
-static Tensor *check_tensor(lua_State *L, const void *t, const char *op) {
+Tensor *embed_check_tensor(lua_State *L, const void *t, const char *op) {
   push_held(L, t);
   Tensor *tensor = tensor_test(L, -1);
   if (tensor == NULL) {
@@ -181,7 +207,7 @@ static Tensor *check_tensor(lua_State *L, const void *t, const char *op) {
   return tensor;
 }
 
-static Kernel *check_kernel(lua_State *L, const void *k, const char *op) {
+Kernel *embed_check_kernel(lua_State *L, const void *k, const char *op) {
   push_held(L, k);
   Kernel *kernel = kernel_test(L, -1);
   if (kernel == NULL) {
@@ -220,17 +246,17 @@ static int find_kernel(lua_State *L) {
                       "kernel(\"%s\", function ...)",
                       q->name, q->name);
   }
-  hold(L);
+  embed_hold(L);
   return 0;
 }
 
 cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name) {
   KernelQuery q = {name, NULL};
   if (name == NULL) {
-    (void)refuse(S, "cuttle_kernel: the name is NULL");
+    (void)embed_refuse(S, "cuttle_kernel: the name is NULL");
     return NULL;
   }
-  return protect(S, find_kernel, &q) == CUTTLE_OK ? q.kernel : NULL;
+  return embed_protect(S, find_kernel, &q) == CUTTLE_OK ? q.kernel : NULL;
 }
 
 /* {====== Tensors: a cuttle_Tensor is the tensor's userdata ====== */
@@ -319,10 +345,10 @@ static void push_tensor(lua_State *L, TensorRequest *q,
   CtLayout l = bind_to_layout(L, -1, &cx, q->op);
   diag_check(L, span_bytes(q, &cx, l, dtype, &bytes, &err), &err);
   q->tensor = tensor_push_new(L, dtype, l, ct_int(0));
-  hold(L);
+  embed_hold(L);
   CtStatus st = give(q, bytes, &err);
   if (st != CT_OK) {
-    let_go(L, q->tensor);
+    embed_let_go(L, q->tensor);
     diag_raise(L, &err);
   }
   tensor_is_new(L, q->tensor);
@@ -339,7 +365,7 @@ static int make(lua_State *L) {
 }
 
 static cuttle_Tensor *run_request(CuttleState *S, lua_CFunction fn, TensorRequest *q) {
-  return protect(S, fn, q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q->tensor : NULL;
+  return embed_protect(S, fn, q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q->tensor : NULL;
 }
 
 cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
@@ -362,13 +388,13 @@ cuttle_Tensor *cuttle_tensor_new(cuttle_State *S, const char *dtype, const char 
 }
 
 static int release(lua_State *L) {
-  let_go(L, lua_touserdata(L, 1));
+  embed_let_go(L, lua_touserdata(L, 1));
   return 0;
 }
 
 /* The memory goes with the last tensor that looks at it: a script may hold some. */
 void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t) {
-  if (S != NULL && t != NULL && protect(S, release, t) == CUTTLE_OK) {
+  if (S != NULL && t != NULL && embed_protect(S, release, t) == CUTTLE_OK) {
     lua_gc(S->L, LUA_GCCOLLECT);
   }
 }
@@ -390,7 +416,7 @@ typedef struct Transfer {
 static int transfer(lua_State *L) {
   const Transfer *x = lua_touserdata(L, 1);
   CtErr err;
-  const Tensor *t = check_tensor(L, x->tensor, x->op);
+  const Tensor *t = embed_check_tensor(L, x->tensor, x->op);
   diag_check(L, tensor_live(t, &err), &err);
   state_of(L)->n_host++;
   if (x->bytes != t->storage->bytes) {
@@ -409,73 +435,16 @@ static int transfer(lua_State *L) {
 
 cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes) {
   Transfer x = {"cuttle_tensor_read", t, true, dst, NULL, bytes};
-  return protect(S, transfer, &x);
+  return embed_protect(S, transfer, &x);
 }
 
 cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src,
                                   size_t bytes) {
   Transfer x = {"cuttle_tensor_write", t, false, NULL, src, bytes};
-  return protect(S, transfer, &x);
+  return embed_protect(S, transfer, &x);
 }
 
-/* {====== Launches ====== */
-
-typedef struct LaunchRequest {
-  const cuttle_Kernel *kernel;
-  CtDim3 grid, block;
-  int n_args;
-  const cuttle_Arg *args;
-} LaunchRequest;
-
-static void push_arg(lua_State *L, const cuttle_Arg *a) {
-  TypedNumber n = {.i = a->u.i};
-  if ((unsigned)a->kind > CUTTLE_ARG_STATIC) {
-    diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
-               (int)a->kind);
-  }
-  switch (a->kind) {
-    case CUTTLE_ARG_INT: lua_pushinteger(L, a->u.i); return;
-    case CUTTLE_ARG_FLOAT: lua_pushnumber(L, a->u.f); return;
-    case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
-    case CUTTLE_ARG_TENSOR: check_tensor(L, a->u.tensor, "cuttle_launch"); return;
-    case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
-    case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
-    case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
-  }
-  number_push(L, n);
-}
-
-static int launch(lua_State *L) {
-  const LaunchRequest *q = lua_touserdata(L, 1);
-  LaunchConfig config = {.grid = q->grid, .block = q->block, .cluster = {1, 1, 1}};
-  LaunchArgs args;
-  if (q->n_args < 0 || (q->n_args > 0 && q->args == NULL)) {
-    return diag_error(L,
-                      "cuttle_launch: %d arguments at %p; expected 0 or more, at an array of them",
-                      q->n_args, (const void *)q->args);
-  }
-  luaL_checkstack(L, q->n_args, "too many arguments");
-  luaL_checkstack(L, 8, NULL);
-  const Kernel *k = check_kernel(L, q->kernel, "cuttle_launch");
-  int kernel = lua_gettop(L);
-  launch_check_config(L, k, &config);
-  for (int i = 0; i < q->n_args; i++) {
-    push_arg(L, &q->args[i]);
-  }
-  launch_read(L, kernel, kernel + 1, q->n_args, &config, &args);
-  launch_repeat(L, kernel, &config, &args, 1);
-  return 0;
-}
-
-static CtDim3 dim3_of(cuttle_Dim3 d) {
-  return (CtDim3){d.x == 0 ? 1 : d.x, d.y == 0 ? 1 : d.y, d.z == 0 ? 1 : d.z};
-}
-
-cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
-                            cuttle_Dim3 block, int n_args, const cuttle_Arg *args) {
-  LaunchRequest q = {kernel, dim3_of(grid), dim3_of(block), n_args, args};
-  return protect(S, launch, &q);
-}
+/* {====== Waiting ====== */
 
 static int synchronize(lua_State *L) {
   CuttleState *s = lua_touserdata(L, 1);
@@ -489,4 +458,4 @@ static int synchronize(lua_State *L) {
   return 0;
 }
 
-cuttle_Status cuttle_synchronize(cuttle_State *S) { return protect(S, synchronize, S); }
+cuttle_Status cuttle_synchronize(cuttle_State *S) { return embed_protect(S, synchronize, S); }

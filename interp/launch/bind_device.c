@@ -29,6 +29,7 @@ static CtDevice *need_cuda(lua_State *L, const char *op) {
 
 typedef struct Handle { /* of a stream or an event; closed when device is NULL */
   CtDevice *device;
+  bool is_lent; /* somebody else owns the stream */
   CtStream stream;
   CtEvent event;
 } Handle;
@@ -63,7 +64,7 @@ static int handle_close(lua_State *L) {
   Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
   h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
   if (h->device != NULL) {
-    if (h->stream != NULL) {
+    if (h->stream != NULL && !h->is_lent) {
       ct_stream_free(h->device, h->stream);
     }
     if (h->event != NULL) {
@@ -72,6 +73,12 @@ static int handle_close(lua_State *L) {
   }
   h->device = NULL;
   return 0;
+}
+
+void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream) {
+  Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
+  *h = (Handle){.device = device, .is_lent = true, .stream = stream};
+  luaL_setmetatable(L, STREAM_TYPE);
 }
 
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {

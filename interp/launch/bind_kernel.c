@@ -78,7 +78,7 @@ static int lang_kernel(lua_State *L) {
                       luaL_tolstring(L, 1, NULL));
   }
   lua_settop(L, fn + 1);
-  Kernel *k = lua_newuserdatauv(L, sizeof *k, 3);
+  Kernel *k = lua_newuserdatauv(L, sizeof *k, 4);
   memset(k, 0, sizeof *k);
   k->contract = true;
   luaL_setmetatable(L, KERNEL_TYPE);

@@ -132,7 +132,7 @@ typedef struct Spec {
 } Spec;
 
 /* A kernel of a script: a userdata. User value 1: the Lua function; 2: a set of the values it captured, and the
-   lists of launch_reads.c. */
+   lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_lent.c. */
 struct CuttleKernel {
   CuttleState *state;
   const char *name; /* a C identifier; anchored in user value 3 */
@@ -146,6 +146,8 @@ struct CuttleKernel {
   char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
   Spec *specs;       /* the one used last comes first */
   int n_specs;
+  struct LaunchSite *sites; /* launch_lent.c; likewise */
+  int n_sites;
 };
 typedef struct CuttleKernel Kernel;
 
@@ -166,6 +168,10 @@ CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a,
                             CtErr *err) CT_NODISCARD;
 
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
+
+/* The same for a host's launch, whose addresses and numbers have been put in their places already: is all else
+   that the key says still so? */
+bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a);
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
@@ -232,6 +238,8 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *conf
 
 /* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
+/* Pushes a stream that somebody else owns [-0, +1, m]. */
+void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream);
 
 /* launch_config.c: the options of kernel(name, fn, {...}), and the table of k{...}, whose configuration is at
    table + 1 on the stack. All raise. */

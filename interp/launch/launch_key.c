@@ -430,3 +430,15 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
   a->anchor = 0;
   return has_tensor && has_same_captures(L, kernel, a);
 }
+
+bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  a->anchor = 0;
+  if (a->is_checked != is_checked(k, a) || !has_same_captures(L, kernel, a)) {
+    return false;
+  }
+  a->overlap = find_overlap(a);
+  a->key[a->captures + a->captures_len + sizeof a->device] =
+      a->overlap; /* as launch_read puts it */
+  return true;
+}

@@ -56,6 +56,8 @@ typedef struct CuttleState {
   bool by_person;         /* the call in progress is the program's, which shows how far it is */
   bool takes_notes;       /* of what an input at the prompt meant; note.h */
   char error[1280];       /* cuttle_error's message */
+  char error_file[256];   /* cuttle_error_place's */
+  int error_line;         /* 0: none */
 
   /* Not 0: stop. Any thread sets it and any thread reads it, with __atomic operations: runtime/ct.h
      passes it on as an int, which C++ knows too. */

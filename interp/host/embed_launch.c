@@ -1,0 +1,198 @@
+/* embed_launch.c: launches of the embedding API, and memory that the host lends. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/host/embed.h"
+#include "interp/launch/launch_lent.h"
+#include "interp/state/diag.h"
+#include "interp/trace/number.h"
+
+/* {====== Launches ====== */
+
+typedef struct LaunchRequest {
+  const cuttle_Kernel *kernel;
+  LaunchConfig config;
+  LaunchLent lent;
+  bool is_lent; /* an argument is memory */
+} LaunchRequest;
+
+static void push_arg(lua_State *L, const cuttle_Arg *a) {
+  TypedNumber n = {.i = a->u.i};
+  if ((unsigned)a->kind > CUTTLE_ARG_MEMORY) {
+    diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
+               (int)a->kind);
+  }
+  switch (a->kind) {
+    case CUTTLE_ARG_INT: lua_pushinteger(L, a->u.i); return;
+    case CUTTLE_ARG_FLOAT: lua_pushnumber(L, a->u.f); return;
+    case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
+    case CUTTLE_ARG_TENSOR: embed_check_tensor(L, a->u.tensor, "cuttle_launch"); return;
+    case CUTTLE_ARG_MEMORY: return; /* launch_lent has it */
+    case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
+    case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
+    case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;
+  }
+  number_push(L, n);
+}
+
+static void check_arguments(lua_State *L, const LaunchLent *lent) {
+  if (lent->n < 0 || (lent->n > 0 && lent->args == NULL)) {
+    diag_error(L, "cuttle_launch: %d arguments at %p; expected 0 or more, at an array of them",
+               lent->n, (const void *)lent->args);
+  }
+}
+
+/* Without memory of the host's: each argument is a value of Lua's. */
+static void launch_values(lua_State *L, int kernel, LaunchRequest *q) {
+  LaunchArgs args;
+  luaL_checkstack(L, q->lent.n, "too many arguments");
+  luaL_checkstack(L, 8, NULL);
+  for (int i = 0; i < q->lent.n; i++) {
+    push_arg(L, &q->lent.args[i]);
+  }
+  launch_read(L, kernel, kernel + 1, q->lent.n, &q->config, &args);
+  if (q->lent.use_stream && args.device != NULL) {
+    q->config.stream = q->lent.stream;
+    q->config.stream_device = args.device;
+  }
+  launch_repeat(L, kernel, &q->config, &args, 1);
+}
+
+static int launch(lua_State *L) {
+  LaunchRequest *q = lua_touserdata(L, 1);
+  check_arguments(L, &q->lent);
+  const Kernel *k = embed_check_kernel(L, q->kernel, "cuttle_launch");
+  int kernel = lua_gettop(L);
+  launch_check_config(L, k, &q->config);
+  for (int i = 0; i < q->lent.n; i++) {
+    if (q->lent.args[i].kind == CUTTLE_ARG_MEMORY) {
+      launch_lent(L, kernel, &q->config, &q->lent);
+      return 0;
+    }
+  }
+  launch_values(L, kernel, q);
+  return 0;
+}
+
+static CtDim3 dim3_of(cuttle_Dim3 d) {
+  return (CtDim3){d.x == 0 ? 1 : d.x, d.y == 0 ? 1 : d.y, d.z == 0 ? 1 : d.z};
+}
+
+static cuttle_Status run_launch(CuttleState *s, LaunchRequest *q) {
+  cuttle_Status status = embed_protect(s, launch, q);
+  if (status != CUTTLE_OK && s != NULL && s->n_calls == 0) {
+    launch_lent_failed(s);
+  }
+  return status;
+}
+
+cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
+                            cuttle_Dim3 block, int n_args, const cuttle_Arg *args) {
+  LaunchRequest q = {
+      .kernel = kernel,
+      .config = {.grid = dim3_of(grid), .block = dim3_of(block), .cluster = {1, 1, 1}},
+      .lent = {.n = n_args, .args = args, .push = push_arg}};
+  return run_launch(S, &q);
+}
+
+/* Has a later version's host set something that this one does not know? */
+static bool has_unknown(const cuttle_Launch *o) {
+  const unsigned char *bytes = (const unsigned char *)o;
+  for (size_t i = sizeof *o; i < o->size; i++) {
+    if (bytes[i] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
+                                 const cuttle_Launch *options, int n_args, const cuttle_Arg *args) {
+  cuttle_Launch o = {0};
+  if (options == NULL || options->size < offsetof(cuttle_Launch, use_stream) ||
+      has_unknown(options)) {
+    return embed_refuse(S, "cuttle_launch_with: the options are NULL, their `size` is not set, or "
+                           "they have fields that this version does not know; write cuttle_Launch "
+                           "o = {.size = sizeof o}");
+  }
+  memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  LaunchRequest q = {.kernel = kernel,
+                     .config = {.grid = dim3_of(o.grid),
+                                .block = dim3_of(o.block),
+                                .cluster = dim3_of(o.cluster),
+                                .shared_bytes = o.shared_bytes,
+                                .pdl = o.pdl != 0,
+                                .cooperative = o.cooperative != 0},
+                     .lent = {.n = n_args,
+                              .args = args,
+                              .use_stream = o.use_stream != 0,
+                              .stream = o.stream,
+                              .push = push_arg}};
+  return run_launch(S, &q);
+}
+
+/* {====== Memory as tensors ====== */
+
+#define X(name, bits, kind, compute, cuda, ctype, npy) +1
+_Static_assert(0
+#include "runtime/base/dtypes.def"
+                   == CUTTLE_BOOL,
+               "cuttle_DType has the types of dtypes.def, in its order");
+_Static_assert((int)CUTTLE_F64 == (int)CT_f64 && (int)CUTTLE_F8E5M2 == (int)CT_f8e5m2 &&
+                   (int)CUTTLE_I64 == (int)CT_i64 && (int)CUTTLE_U64 == (int)CT_u64 &&
+                   (int)CUTTLE_BOOL == (int)CT_bool,
+               "and their numbers");
+
+typedef struct LendRequest {
+  CuttleState *s;
+  const cuttle_Memory *memory;
+  CtStorageFree free;
+  void *free_ud;
+  Tensor *tensor; /* the result */
+} LendRequest;
+
+static int lend(lua_State *L) {
+  LendRequest *q = lua_touserdata(L, 1);
+  size_t bytes;
+  CtErr err;
+  q->tensor = launch_push_lent(L, q->memory, "cuttle_tensor_lend", &bytes);
+  embed_hold(L);
+  CtStatus st = launch_lend(q->s, q->tensor, q->memory, bytes, q->free, q->free_ud, &err);
+  if (st != CT_OK) {
+    embed_let_go(L, q->tensor);
+    diag_raise(L, &err);
+  }
+  tensor_is_new(L, q->tensor);
+  return 0;
+}
+
+cuttle_Tensor *cuttle_tensor_lend(cuttle_State *S, const cuttle_Memory *memory,
+                                  void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud) {
+  LendRequest q = {.s = S, .memory = memory, .free = free, .free_ud = free_ud};
+  return embed_protect(S, lend, &q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q.tensor : NULL;
+}
+
+static int close_tensor(lua_State *L) {
+  Tensor *t = embed_check_tensor(L, lua_touserdata(L, 1), "cuttle_tensor_close");
+  if (t->storage != NULL) {
+    ct_storage_leave(t->storage);
+    tensor_close(t);
+  }
+  embed_let_go(L, t);
+  return 0;
+}
+
+void cuttle_tensor_close(cuttle_State *S, cuttle_Tensor *t) {
+  if (t != NULL) {
+    (void)embed_protect(S, close_tensor, t);
+  }
+}
+
+/* {====== Streams ====== */
+
+void cuttle_push_stream(cuttle_State *S, int device, void *stream) {
+  CtDevice *d = NULL;
+  CtErr err;
+  diag_check(S->L, state_cuda(S, device, &d, &err), &err);
+  bind_push_stream(S->L, d, stream);
+}

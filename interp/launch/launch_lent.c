@@ -1,0 +1,428 @@
+/* launch_lent.c: launches with memory that a host lends; launch_lent.h. */
+#include "launch_lent.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/diag.h"
+#include "launch_key.h"
+#include "runtime/layout/walk.h"
+
+enum { MAX_SITES = 64 };  /* of one kernel; then it forgets them all */
+enum { FEW_WORDS = 256 }; /* of a description */
+enum { MAX_RANK = 32 };   /* of memory */
+enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS };
+enum { KERNEL_SITES = 4 }; /* user value of a kernel: a list of its sites */
+
+/* Of a kernel: what the key says of the arguments follows from n_words numbers that describe them. */
+typedef struct LaunchSite {
+  struct LaunchSite *next;
+  int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
+  int place; /* in the kernel's list of sites */
+  bool is_read, has_read_only;
+  size_t n_words;
+  int64_t *words; /* behind the struct */
+  LaunchArgs args;
+} LaunchSite;
+
+static char lent_mark; /* its address marks the storages of sites */
+
+/* {====== What a launch depends on, as numbers ====== */
+
+typedef struct Words {
+  size_t n, cap;
+  int64_t *at;
+  bool is_reusable; /* else an argument is not described, and the launch gets a site of its own */
+  int64_t few[FEW_WORDS];
+} Words;
+
+static const char *title_of(lua_State *L, int kernel, int i) {
+  Arg arg = {.place = i + 1, .parent = -1};
+  return launch_push_title(L, kernel, NULL, &arg);
+}
+
+static void check_memory(lua_State *L, const cuttle_Memory *m, const char *what) {
+  if (m == NULL) {
+    diag_error(L, "%s: the memory is NULL", what);
+  }
+  if (m->rank < 0 || m->rank > MAX_RANK || (m->rank > 0 && m->shape == NULL)) {
+    diag_error(L, "%s: memory of rank %d with its shape at %p; expected a rank of 0 to %d", what,
+               (int)m->rank, (const void *)m->shape, MAX_RANK);
+  }
+  if ((int)m->dtype < CUTTLE_F64 || m->dtype > CUTTLE_BOOL) {
+    diag_error(L, "%s: %d is no element type; one of cuttle_DType was expected", what,
+               (int)m->dtype);
+  }
+  if (m->device < -1 || m->device >= STATE_MAX_DEVICES) {
+    diag_error(L, "%s: device %d; expected -1, the host, or the number of a CUDA device", what,
+               (int)m->device);
+  }
+}
+
+static size_t words_of(lua_State *L, int kernel, int i, const cuttle_Arg *arg) {
+  if (arg->kind != CUTTLE_ARG_MEMORY) {
+    return 2;
+  }
+  check_memory(L, arg->u.memory,
+               arg->u.memory == NULL || arg->u.memory->rank > MAX_RANK ? title_of(L, kernel, i)
+                                                                       : "cuttle_launch");
+  return 1 + 2 * (size_t)arg->u.memory->rank;
+}
+
+/* A description that is too long for *w is at a userdata, which is pushed; nil else. */
+static void make_room(lua_State *L, int kernel, Words *w, const LaunchLent *lent) {
+  size_t need = 4;
+  for (int i = 0; i < lent->n; i++) {
+    need += words_of(L, kernel, i, &lent->args[i]);
+  }
+  w->n = 0;
+  w->cap = need;
+  w->is_reusable = true;
+  if (need <= FEW_WORDS) {
+    w->at = w->few;
+    lua_pushnil(L);
+  } else {
+    w->at = lua_newuserdatauv(L, need * sizeof *w->at, 0);
+  }
+}
+
+static void put(Words *w, int64_t v) { w->at[w->n++] = v; }
+
+static int64_t stride_of(const cuttle_Memory *m, int i) {
+  int64_t stride = 1;
+  if (m->stride != NULL) {
+    return m->stride[i];
+  }
+  for (int j = m->rank - 1; j > i; j--) { /* an empty tensor has any strides */
+    stride = m->shape[j] > 0 && stride <= INT64_MAX / m->shape[j] ? stride * m->shape[j] : stride;
+  }
+  return stride;
+}
+
+/* The alignment is what launch_align says of the address; 0 of none, which memory without elements may have. */
+static void put_memory(Words *w, const cuttle_Memory *m) {
+  uint64_t low = ((uint64_t)(uintptr_t)m->ptr | LAUNCH_MAX_ALIGN) & (2 * LAUNCH_MAX_ALIGN - 1);
+  uint64_t align = m->ptr == NULL ? 0 : low & (~low + 1);
+  put(w, (int64_t)m->rank << 32 | (int64_t)(m->device + 1) << 16 | (int64_t)m->dtype << 8 |
+             (int64_t)align << 1 | (m->is_read_only != 0));
+  for (int i = 0; i < m->rank; i++) {
+    put(w, m->shape[i]);
+    put(w, stride_of(m, i));
+  }
+}
+
+static void put_arg(Words *w, const cuttle_Arg *a) {
+  bool is_wide = a->kind == CUTTLE_ARG_INT && a->u.i != (int32_t)a->u.i;
+  if (a->kind == CUTTLE_ARG_MEMORY) {
+    put_memory(w, a->u.memory);
+    return;
+  }
+  put(w, ~(int64_t)(a->kind == CUTTLE_ARG_INT && is_wide ? CUTTLE_ARG_I64 : a->kind));
+  if (a->kind == CUTTLE_ARG_STATIC) {
+    put(w, a->u.i);
+  }
+  w->is_reusable = w->is_reusable && a->kind != CUTTLE_ARG_TENSOR;
+}
+
+static void describe(Words *w, const LaunchConfig *c, const LaunchLent *lent) {
+  put(w, (int64_t)c->block.x << 32 | c->block.y);
+  put(w, (int64_t)c->block.z << 32 | c->shared_bytes);
+  put(w, (int64_t)c->cluster.x << 32 | c->cluster.y);
+  put(w, (int64_t)c->cluster.z);
+  for (int i = 0; i < lent->n; i++) {
+    put_arg(w, &lent->args[i]);
+  }
+}
+
+/* {====== Tensors of the host's memory ====== */
+
+static CtLayout layout_of(lua_State *L, const cuttle_Memory *m, const char *what) {
+  CtInt shape[MAX_RANK], stride[MAX_RANK];
+  CtCx cx = bind_enter(L);
+  for (int i = 0; i < m->rank; i++) {
+    shape[i] = ct_int(m->shape[i]);
+    stride[i] = ct_int(stride_of(m, i));
+    if (m->shape[i] < 0 || stride[i].v < 0) {
+      diag_error(L, "%s: mode %d has extent %I and stride %I; expected both to be >= 0", what, i,
+                 (LUAI_UACINT)m->shape[i], (LUAI_UACINT)stride[i].v);
+    }
+  }
+  CtLayout l = {ct_leaf(cx.arena, m->rank == 1 ? shape[0] : ct_int(1)),
+                ct_leaf(cx.arena, m->rank == 1 ? stride[0] : ct_int(0))};
+  if (m->rank > 1) {
+    l = (CtLayout){ct_tuple_ints(cx.arena, m->rank, shape),
+                   ct_tuple_ints(cx.arena, m->rank, stride)};
+  }
+  if (l.shape == NULL || l.stride == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  return l;
+}
+
+Tensor *launch_push_lent(lua_State *L, const cuttle_Memory *m, const char *what, size_t *bytes) {
+  check_memory(L, m, what);
+  CtLayout l = layout_of(L, m, what);
+  int64_t lo, hi, size;
+  CtErr err;
+  diag_check(L, ct_walk_bounds(l, &lo, &hi, &size, &err), &err);
+  size_t n = hi < lo ? 0 : (size_t)hi + 1;
+  if (ct_size_mul_overflow(n, ct_dtype_bytes((CtDtype)m->dtype), bytes) || *bytes > PTRDIFF_MAX) {
+    diag_error(L, "%s: the memory spans more bytes than there can be", what);
+  }
+  if (m->ptr == NULL && *bytes > 0) {
+    diag_error(L, "%s: the pointer is NULL; the elements span %I bytes", what, (LUAI_UACINT)*bytes);
+  }
+  return tensor_push_new(L, (CtDtype)m->dtype, l, ct_int(0));
+}
+
+CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t bytes,
+                     CtStorageFree free, void *free_ud, CtErr *err) {
+  CtDevice *d = NULL;
+  CtStatus st = m->device < 0 ? CT_OK : state_cuda(s, m->device, &d, err);
+  if (st == CT_OK) {
+    st = ct_storage_wrap(s->alloc, d, m->ptr, bytes, free, free_ud, &t->storage, err);
+  }
+  if (st == CT_OK && d == NULL) {
+    ct_storage_enter(t->storage, &s->storages);
+  }
+  return st;
+}
+
+/* {====== Sites ====== */
+
+/* Pushes a new one, which is not among the kernel's yet. */
+static LaunchSite *push_site(lua_State *L, const Words *w) {
+  LaunchSite *site = lua_newuserdatauv(L, sizeof *site + w->n * sizeof *w->at, SITE_VALUES);
+  site->next = NULL;
+  site->call = 0;
+  site->is_read = site->has_read_only = false;
+  site->n_words = w->n;
+  site->words = (int64_t *)(void *)(site + 1);
+  memcpy(site->words, w->at, w->n * sizeof *w->at);
+  site->args.n = 0;
+  return site;
+}
+
+/* The tensors of a new site, at their arguments' places in its list, with the host's memory. */
+static void make_tensors(lua_State *L, int kernel, LaunchSite *site, const LaunchLent *lent) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  int self = lua_gettop(L);
+  lua_createtable(L, lent->n, 0);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, self, SITE_TENSORS);
+  for (int i = 0; i < lent->n; i++) {
+    CtErr err;
+    size_t bytes;
+    const cuttle_Memory *m = lent->args[i].u.memory;
+    if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
+      const char *title = title_of(L, kernel, i);
+      Tensor *t = launch_push_lent(L, m, title, &bytes);
+      diag_check(L, launch_lend(k->state, t, m, bytes, NULL, &lent_mark, &err), &err);
+      tensor_is_new(L, t);
+      lua_rawseti(L, self + 1, i + 1);
+      lua_pop(L, 1);
+      site->has_read_only = site->has_read_only || m->is_read_only != 0;
+    }
+  }
+  lua_settop(L, self);
+}
+
+/* Reads the arguments of the site at the top, whose tensors have the memory. */
+static void read_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
+                      const LaunchLent *lent) {
+  int self = lua_gettop(L);
+  luaL_checkstack(L, lent->n + 8, "too many arguments");
+  site->is_read = false; /* launch_read may raise half-way */
+  lua_getiuservalue(L, self, SITE_TENSORS);
+  for (int i = 0; i < lent->n; i++) {
+    if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
+      lua_rawgeti(L, self + 1, i + 1);
+    } else {
+      lent->push(L, &lent->args[i]);
+    }
+  }
+  launch_read(L, kernel, self + 2, lent->n, config, &site->args);
+  lua_setiuservalue(L, self, SITE_ARGS); /* what keeps its arrays */
+  lua_settop(L, self);
+  site->is_read = true;
+}
+
+/* Pushes the kernel's list of sites, an empty one where there are too many. */
+static void push_sites(lua_State *L, int kernel) {
+  Kernel *k = lua_touserdata(L, kernel);
+  if (lua_getiuservalue(L, kernel, KERNEL_SITES) != LUA_TTABLE || k->n_sites == MAX_SITES) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, kernel, KERNEL_SITES);
+    k->sites = NULL;
+    k->n_sites = 0;
+  }
+}
+
+/* The site at the top becomes one of the kernel's. */
+static void keep_site(lua_State *L, int kernel, LaunchSite *site) {
+  Kernel *k = lua_touserdata(L, kernel);
+  push_sites(L, kernel);
+  lua_pushvalue(L, -2);
+  site->place = ++k->n_sites;
+  lua_rawseti(L, -2, site->place);
+  lua_pop(L, 1);
+  site->next = k->sites;
+  k->sites = site;
+}
+
+static void push_kept(lua_State *L, int kernel, const LaunchSite *site) {
+  lua_getiuservalue(L, kernel, KERNEL_SITES);
+  lua_rawgeti(L, -1, site->place);
+  lua_remove(L, -2);
+}
+
+/* A call further out, in which this one was made, may use it. */
+static bool is_busy(const CuttleState *s, const LaunchSite *site) {
+  return site->call != 0 && site->call < s->n_calls;
+}
+
+/* A site for the same words, which becomes the first one. */
+static LaunchSite *find_site(Kernel *k, const Words *w) {
+  LaunchSite **link = &k->sites;
+  for (LaunchSite *site = *link; site != NULL; link = &site->next, site = *link) {
+    if (site->n_words == w->n && site->is_read && !is_busy(k->state, site) &&
+        memcmp(site->words, w->at, w->n * sizeof *w->at) == 0) {
+      *link = site->next;
+      site->next = k->sites;
+      k->sites = site;
+      return site;
+    }
+  }
+  return NULL;
+}
+
+static CtSlotValue number_of(const cuttle_Arg *a, CtDtype dtype) {
+  bool is_float = a->kind == CUTTLE_ARG_FLOAT || a->kind == CUTTLE_ARG_F64;
+  int64_t i = a->kind == CUTTLE_ARG_BOOL ? a->u.i != 0 : a->u.i;
+  return is_float ? ct_slot_float(dtype, a->u.f) : (CtSlotValue){.i = i};
+}
+
+static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, void *ptr) {
+  CtStorage *storage = arg->tensor->storage;
+  uint64_t address = (uint64_t)(uintptr_t)ptr;
+  union {
+    uint64_t address;
+    CtSlotValue v;
+  } pointer = {.address = address};
+  arg->begin += address - arg->address;
+  arg->end += address - arg->address;
+  arg->address = address;
+  a->slots[arg->first_slot] = pointer.v;
+  if (storage->device == NULL) {
+    storage->host = ptr;
+    ct_storage_leave(storage);
+    ct_storage_enter(storage, &s->storages);
+    tensor_is_new(L, arg->tensor);
+  } else {
+    storage->buf.ptr = address;
+  }
+}
+
+/* Puts the launch's addresses and numbers into a site that has been read. */
+static void move_site(lua_State *L, CuttleState *s, LaunchSite *site, const LaunchLent *lent) {
+  LaunchArgs *a = &site->args;
+  for (int i = 0; i < lent->n; i++) {
+    Arg *arg = &a->args[i];
+    if (arg->kind == ARG_TENSOR) {
+      move_tensor(L, s, a, arg, lent->args[i].u.memory->ptr);
+    } else if (arg->kind == ARG_NUMBER) {
+      a->slots[arg->first_slot] = arg->value = number_of(&lent->args[i], arg->dtype);
+    }
+  }
+}
+
+static void end_site(LaunchSite *site) {
+  for (int i = 0; i < site->args.n; i++) {
+    const Arg *arg = &site->args.args[i];
+    if (arg->kind == ARG_TENSOR && arg->tensor->storage->free_ud == &lent_mark) {
+      ct_storage_leave(arg->tensor->storage);
+    }
+  }
+  site->call = 0;
+}
+
+void launch_lent_failed(CuttleState *s) {
+  CtStorage *next;
+  for (CtStorage *storage = s->storages.first; storage != NULL; storage = next) {
+    next = storage->next;
+    if (storage->free_ud == &lent_mark) {
+      ct_storage_leave(storage);
+    }
+  }
+}
+
+/* {====== The launch ====== */
+
+/* Pushes the site of a first launch. */
+static LaunchSite *new_site(lua_State *L, int kernel, const LaunchConfig *config, const Words *w,
+                            const LaunchLent *lent) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  LaunchSite *site = push_site(L, w);
+  site->call = k->state->n_calls;
+  make_tensors(L, kernel, site, lent);
+  read_site(L, kernel, config, site, lent);
+  if (w->is_reusable) {
+    keep_site(L, kernel, site);
+  }
+  return site;
+}
+
+/* Pushes the site, with what this launch has. */
+static void use_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
+                     const LaunchLent *lent) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  site->call = k->state->n_calls;
+  push_kept(L, kernel, site);
+  move_site(L, k->state, site, lent);
+  if (!launch_read_moved(L, kernel, &site->args)) {
+    read_site(L, kernel, config, site, lent);
+  }
+}
+
+/* Is the parameter one that the kernel writes? */
+static bool is_written(const Spec *spec, const Arg *arg) {
+  return spec->ir.bufs[spec->ir.params[arg->param].buf].is_written;
+}
+
+static void check_read_only(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
+                            const LaunchLent *lent) {
+  const Spec *spec = launch_spec(L, kernel, config, &site->args);
+  for (int i = 0; i < lent->n; i++) {
+    const Arg *arg = &site->args.args[i];
+    if (lent->args[i].kind == CUTTLE_ARG_MEMORY && lent->args[i].u.memory->is_read_only &&
+        is_written(spec, arg)) {
+      diag_error(L, "%s is read-only memory of the host, and the kernel writes it; pass a copy",
+                 title_of(L, kernel, i));
+    }
+  }
+}
+
+void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent) {
+  Words words;
+  luaL_checkstack(L, 16, NULL);
+  make_room(L, kernel, &words, lent);
+  describe(&words, config, lent);
+  LaunchSite *site = words.is_reusable ? find_site(lua_touserdata(L, kernel), &words) : NULL;
+  if (site == NULL) {
+    site = new_site(L, kernel, config, &words, lent);
+  } else {
+    use_site(L, kernel, config, site, lent);
+  }
+  if (lent->use_stream && site->args.device != NULL) {
+    config->stream = lent->stream;
+    config->stream_device = site->args.device;
+  }
+  if (site->has_read_only) {
+    check_read_only(L, kernel, config, site, lent);
+  }
+  launch_repeat(L, kernel, config, &site->args, 1);
+  end_site(site);
+}
