@@ -1,5 +1,5 @@
 /* pass_dce.c: removes what nothing needs: pure operations and reads without a use, SETs of variables
-   that are never read, structure that became empty. Then marks the slots that are left in use. */
+   that are never read, structure without effects. Then marks the slots that are left in use. */
 #include <string.h>
 
 #include "pass.h"
@@ -22,7 +22,7 @@ static void mark(void *ud, CtVal v) {
 static bool is_root(const CtInst *inst) {
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_EFFECT: return inst->op != CT_OP_SET;
-    case CT_CLS_REGION:
+    case CT_CLS_REGION: return inst->op == CT_OP_LOOP; /* an endless one stays */
     case CT_CLS_JUMP:
     case CT_CLS_TILE: return true;
     case CT_CLS_LEAF:
@@ -32,11 +32,15 @@ static bool is_root(const CtInst *inst) {
   CT_UNREACHABLE();
 }
 
+/* What is live needs its operands, its variable, and the structure around it. */
 static void drain(Live *l) {
   while (l->n > 0) {
     CtVal v = l->stack[--l->n];
     const CtInst *inst = ct_inst(l->ir, v);
     ct_ir_each_operand(l->ir, v, mark, l);
+    if (inst->region > 1) {
+      mark(l, l->ir->regions[inst->region].owner);
+    }
     if (inst->op == CT_OP_GET || inst->op == CT_OP_SET) {
       mark(l, (CtVal)inst->imm.i);
     }
@@ -59,28 +63,31 @@ static void mark_sets(Live *l) {
   }
 }
 
-/* Removes dead operations from a region, inner regions first; true when it is empty then. */
-static bool sweep(Live *l, CtRegion r) {
+static void sweep(Live *l, CtRegion r);
+
+static void sweep_regions(Live *l, CtInst *inst) {
+  CtRegion other = inst->op == CT_OP_IF ? inst->u.regions[1] : 0;
+  sweep(l, inst->u.regions[0]);
+  if (other != 0) {
+    sweep(l, other);
+    inst->u.regions[1] = l->ir->regions[other].first == 0 ? 0 : other;
+  }
+}
+
+/* Removes dead operations from a region, inner regions first. */
+static void sweep(Live *l, CtRegion r) {
   CtIr *ir = l->ir;
   for (CtVal v = ir->regions[r].first; v != 0;) {
     CtInst *inst = &ir->insts[v];
     CtVal next = inst->next;
-    bool empty = !l->live[v];
     if (ct_ops[inst->op].cls == CT_CLS_REGION) {
-      empty = sweep(l, inst->u.regions[0]);
-      if (inst->op == CT_OP_IF && inst->u.regions[1] != 0 && sweep(l, inst->u.regions[1])) {
-        inst->u.regions[1] = 0;
-      } else if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
-        empty = false;
-      }
-      empty = empty && inst->op != CT_OP_LOOP; /* an endless loop stays one */
+      sweep_regions(l, inst);
     }
-    if (empty) {
+    if (!l->live[v]) {
       ct_ir_unlink(ir, v);
     }
     v = next;
   }
-  return ir->regions[r].first == 0;
 }
 
 static void mark_slots(CtIr *ir, const Live *l) {
@@ -143,7 +150,6 @@ static CtStatus drop_unused(CtIr *ir, CtErr *err) {
     status = ct_fail_nomem(err);
   } else {
     run(&l);
-    run(&l); /* conditions of structure that the first run found empty */
     mark_slots(ir, &l);
     mark_pointers(ir);
   }
