@@ -90,6 +90,65 @@ static void sweep(Live *l, CtRegion r) {
   }
 }
 
+static void drop_empty(CtIr *ir, CtVal v) {
+  CtInst *inst = &ir->insts[v];
+  CtRegion other = inst->op == CT_OP_IF ? inst->u.regions[1] : 0;
+  bool has_other = other != 0 && ir->regions[other].first != 0;
+  if (other != 0 && !has_other) {
+    inst->u.regions[1] = 0;
+  }
+  if (ir->regions[inst->u.regions[0]].first == 0 && !has_other) {
+    ct_ir_unlink(ir, v);
+  }
+}
+
+/* --- jumps to where control goes anyway --- */
+
+/* The first operation of effect that follows v in its region, or 0. */
+static CtVal next_effect(const CtIr *ir, CtVal v) {
+  for (v = ir->insts[v].next; v != 0; v = ir->insts[v].next) {
+    CtOpClass cls = ct_ops[ir->insts[v].op].cls;
+    if (cls != CT_CLS_PURE && cls != CT_CLS_READ) {
+      return v;
+    }
+  }
+  return 0;
+}
+
+/* Does control go behind the target from v, with nothing of effect in between? */
+static bool leads_to(const CtIr *ir, CtVal v, CtVal target) {
+  for (;;) {
+    CtVal next = next_effect(ir, v);
+    CtVal owner = ir->regions[ir->insts[v].region].owner;
+    CtOp op = (CtOp)ir->insts[owner].op;
+    if (next != 0) {
+      return ir->insts[next].op == CT_OP_BREAK && (CtVal)ir->insts[next].imm.i == target;
+    }
+    if (owner == target || owner == 0 || (op != CT_OP_IF && op != CT_OP_BLOCK)) {
+      return owner == target && op == CT_OP_BLOCK;
+    }
+    v = owner;
+  }
+}
+
+/* Removes BREAKs that stand alone in an arm and go where control goes anyway, from the last to the first; whether
+   there were any. Others stay: an engine reads from them which code is an 'else'. */
+static bool drop_jumps(CtIr *ir) {
+  bool found = false;
+  for (CtVal v = (CtVal)ir->n_insts - 1; v > 0; v--) {
+    const CtInst *inst = &ir->insts[v];
+    bool is_alone =
+        inst->op == CT_OP_BREAK && inst->region != 0 && ir->regions[inst->region].first == v;
+    if (is_alone && leads_to(ir, v, (CtVal)inst->imm.i)) {
+      CtVal owner = ir->regions[inst->region].owner;
+      ct_ir_unlink(ir, v);
+      drop_empty(ir, owner);
+      found = true;
+    }
+  }
+  return found;
+}
+
 static void mark_slots(CtIr *ir, const Live *l) {
   for (size_t i = 0; i < ir->n_slots; i++) {
     CtSlot *slot = &ir->slots[i];
@@ -149,7 +208,9 @@ static CtStatus drop_unused(CtIr *ir, CtErr *err) {
   if (l.live == NULL || l.stack == NULL) {
     status = ct_fail_nomem(err);
   } else {
-    run(&l);
+    do {
+      run(&l);
+    } while (drop_jumps(ir));
     mark_slots(ir, &l);
     mark_pointers(ir);
   }
