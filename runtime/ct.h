@@ -31,6 +31,8 @@ extern "C" {
 #include "runtime/layout/composed.h"  /* layouts under a swizzle */
 #include "runtime/ir/atom.h"          /* instructions: products and copies */
 #include "runtime/ir/ir.h"            /* kernels as typed, structured programs */
+#include "runtime/ir/ir_make.h"       /* the builder of such programs */
+#include "runtime/ir/ir_guard.h"      /* guards: parts that overhang their tensor */
 #include "runtime/emit/emit_cuda.h"   /* an IR as CUDA C */
 #include "runtime/simt/simt.h"        /* the CPU engine */
 #include "runtime/device/cache.h"     /* compiled kernels on disk */

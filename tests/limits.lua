@@ -30,7 +30,7 @@ return {
     ["tests/fails/lists.cases"] = { "bind_list.c MAX_ALIGN" },
     ["tests/fails/warp.cases"] = { "bind_sync.c MAX_REGISTERS" },
     ["tests/lua/kernel/limits.lua"] = {
-      "ir.h CT_GUARD_MAX", "launch.h LAUNCH_MAX_OPTIONS", "pass_registers.c MAX_TRIPS",
+      "ir_data.h CT_GUARD_MAX", "launch.h LAUNCH_MAX_OPTIONS", "pass_registers.c MAX_TRIPS",
     },
     ["tests/lua/cpu/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
     ["tests/lua/hopper/tma_rules.lua"] = { "ir_tma_box.c MAX_INSTRUCTIONS" },

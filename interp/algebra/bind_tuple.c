@@ -8,6 +8,7 @@
 
 #include "interp/trace/front.h"
 #include "interp/trace/value.h"
+#include "runtime/ir/ir_guard.h"
 
 #define ANY_KEY "cuttle._"
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "runtime/ir/ir_make.h"
 
 Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
                CtTarget target) {

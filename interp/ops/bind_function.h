@@ -5,7 +5,7 @@
 #include <lua.h>
 #include <stdbool.h>
 
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 /* A trace that calls a function with types that are new fails, and leaves what it wants: the function is
    traced on its own, with these types, and then the caller again. */

@@ -10,6 +10,7 @@
 #include "interp/trace/value.h"
 #include "interp/front/front_trace.h"
 #include "access.h"
+#include "runtime/ir/ir_guard.h"
 
 /* {====== Parts ====== */
 

@@ -15,6 +15,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 #include "access.h"
+#include "runtime/ir/ir_guard.h"
 
 /* {====== Coordinates ====== */
 

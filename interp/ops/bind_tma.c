@@ -13,6 +13,7 @@
 #include "interp/trace/value.h"
 #include "interp/openers.h"
 #include "access.h"
+#include "runtime/ir/ir_guard.h"
 
 enum { MAX_CLUSTER_BITS = 0xffff };
 

@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_data.h"
 
 /* The hint whose name is at idx; `op` begins the messages. */
 CtCacheHint cache_hint(lua_State *L, int idx, const char *op);

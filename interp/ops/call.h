@@ -13,7 +13,7 @@
 #include <lauxlib.h>
 
 #include "interp/state/diag.h"
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 enum { CALL_MAX_ARGS = 4, CALL_MAX_RESULTS = 2 };
 enum { CALL_SM90A = -90 }; /* for CallRow.sm: that architecture only */

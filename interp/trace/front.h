@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 /* The IR of the running trace, or NULL. */
 CtIr *front_ir(lua_State *L);

@@ -5,7 +5,7 @@
 
 #include <lua.h>
 
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 #define VALUE_TYPE "run-time value" /* the metatable's name in the registry */
 

@@ -1,7 +1,7 @@
 /* ir.c: the store of an IR: operations in regions. Buffers and arguments are in ir_buf.c, control flow
    and variables in ir_flow.c, what a pure operation folds to in ir_fold.c, operations on whole tensors
    in ir_tile.c. */
-#include "ir.h"
+#include "ir_make.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 #ifndef CT_IR_BUILD_H
 #define CT_IR_BUILD_H
 
-#include "ir.h"
+#include "ir_guard.h"
+#include "ir_make.h"
 #include "runtime/layout/layout_algebra.h"
 
 /* A context of the layout algebra: results in the IR's arena, arithmetic as operations of the IR. */

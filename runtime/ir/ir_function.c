@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
-#include "ir.h"
+#include "ir_make.h"
 
 CtIrFunction *ct_ir_function_new(CtAlloc alloc, const char *key) {
   size_t bytes = strlen(key) + 1;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ir.h"
+#include "ir_make.h"
 
 static CtNote *find_note(const CtIr *ir, const char *what) {
   for (size_t i = 0; i < ir->n_notes; i++) {

@@ -1,7 +1,7 @@
 -- profile_advice.lua: why an access is not wider, and what to write so that it is; in words.
 local M = {}
 
--- By the reason that the IR gives (runtime/ir/ir.h, CT_WIDTH_WHYS): why, and what to do. T is the
+-- By the reason that the IR gives (ir_data.h, CT_WIDTH_WHYS): why, and what to do. T is the
 -- tensor to blame, N twice the elements that are taken at once.
 local texts = {
   widest = { "16 bytes, as many as one instruction takes" },

@@ -4,7 +4,7 @@
 #ifndef EMIT_KERNELS_H
 #define EMIT_KERNELS_H
 
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 #include <stdio.h>
 #include <stdlib.h>

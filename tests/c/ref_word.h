@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "runtime/base/convert.h"
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 __extension__ typedef __int128 RefWide;
 

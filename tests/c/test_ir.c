@@ -1,6 +1,6 @@
 /* test_ir.c: the IR's laws: folding agrees with arithmetic, ranges and divisors hold for all values,
    sharing respects regions, passes do what they say, and the verifier finds what is malformed. */
-#include "runtime/ir/ir.h"
+#include "runtime/ir/ir_make.h"
 
 #include <math.h>
 #include <string.h>
