@@ -176,7 +176,7 @@ static int close_tensor(lua_State *L) {
   Tensor *t = embed_check_tensor(L, lua_touserdata(L, 1), "cuttle_tensor_close");
   if (t->storage != NULL) {
     ct_storage_leave(t->storage);
-    tensor_close(t);
+    tensor_close(L, t);
   }
   embed_let_go(L, t);
   return 0;

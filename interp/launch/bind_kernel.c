@@ -11,7 +11,7 @@
 #include "interp/openers.h"
 
 #define LAUNCHER_TYPE "launcher"
-enum { MAX_PREPARED = 250 }; /* upvalues of a function of C, less two */
+enum { MAX_PREPARED = 250 }; /* upvalues of a function of C, less some */
 
 Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }
 
@@ -84,6 +84,7 @@ static int lang_kernel(lua_State *L) {
   luaL_setmetatable(L, KERNEL_TYPE);
   int self = lua_gettop(L);
   k->state = state_of(L);
+  k->front = front_find(L);
   locate(L, k, fn);
   kernel_read_options(L, k, fn + 1);
   if (fn == 2) {
@@ -135,7 +136,7 @@ typedef struct Config {
 /* k{grid =, block =}: a configuration; it may be kept and called again and again. */
 static int kernel_call(lua_State *L) {
   Kernel *k = kernel_check(L, 1);
-  launch_check_outside(L);
+  launch_check_outside(L, k);
   if (!lua_istable(L, 2)) {
     return diag_error(L,
                       "%s: %s instead of a launch configuration; write "
@@ -152,12 +153,20 @@ static int kernel_call(lua_State *L) {
   return 1;
 }
 
-static int call_first(lua_State *L) {
+/* The configuration at 1. An address at `type` tells its metatable at less cost than a name. */
+static Config *check_config(lua_State *L, int type) {
+  bool is_config = lua_getmetatable(L, 1) != 0 && lua_topointer(L, -1) == lua_touserdata(L, type);
+  if (!is_config) {
+    luaL_checkudata(L, 1, CONFIG_TYPE); /* raises */
+  }
+  lua_pop(L, 1);
+  return lua_touserdata(L, 1);
+}
+
+static void call_first(lua_State *L, const Config *c, int kernel) {
   LaunchArgs args;
-  int kernel;
-  const LaunchConfig *c = launch_enter(L, &args, &kernel);
-  launch_repeat(L, kernel, c, &args, 1);
-  return 0;
+  launch_read(L, kernel, 2, kernel - 2, &c->launch, &args);
+  launch_repeat(L, kernel, &c->launch, &args, 1);
 }
 
 /* Of what launch_read left at the top, a configuration keeps the arrays, but no tensors. */
@@ -172,29 +181,36 @@ static void keep_arrays(lua_State *L) {
   lua_pop(L, 1);
 }
 
-static int config_call(lua_State *L) {
-  Config *c = luaL_checkudata(L, 1, CONFIG_TYPE);
-  int n = lua_gettop(L) - 1;
-  if (!c->was_called) {
-    c->was_called = true;
-    return call_first(L);
-  }
-  launch_push_kernel(L, &c->launch);
-  int kernel = lua_gettop(L);
-  bool is_known = c->is_read && launch_read_again(L, kernel, 2, n, c->args);
+/* With arguments that differ from those of the call before. */
+static void read_args(lua_State *L, Config *c, int kernel) {
   if (c->args == NULL) {
     c->args = lua_newuserdatauv(L, sizeof *c->args, 1);
     lua_setiuservalue(L, 1, CONFIG_ARGS);
   }
-  if (!is_known) {
-    c->is_read = false; /* launch_read may raise half-way */
-    launch_read(L, kernel, 2, n, &c->launch, c->args);
-    keep_arrays(L);
-    c->is_read = true;
+  c->is_read = false; /* launch_read may raise half-way */
+  launch_read(L, kernel, 2, kernel - 2, &c->launch, c->args);
+  keep_arrays(L);
+  c->is_read = true;
+}
+
+/* Stack: configuration, arguments. `type`: see check_config. */
+static int call_config(lua_State *L, int type) {
+  Config *c = check_config(L, type);
+  int kernel = lua_gettop(L) + 1;
+  launch_push_kernel(L, &c->launch);
+  if (!c->was_called) {
+    c->was_called = true;
+    call_first(L, c, kernel);
+    return 0;
+  }
+  if (!c->is_read || !launch_read_again(L, kernel, 2, kernel - 2, c->args)) {
+    read_args(L, c, kernel);
   }
   launch_repeat(L, kernel, &c->launch, c->args, 1);
   return 0;
 }
+
+static int config_call(lua_State *L) { return call_config(L, lua_upvalueindex(1)); }
 
 /* :enqueue(n, args...): n launches in a row from C: what launches cost without Lua. */
 static int config_enqueue(lua_State *L) {
@@ -209,16 +225,17 @@ static int config_enqueue(lua_State *L) {
 
 /* --- prepared launches ------------------------------------------------------------------------------------ */
 
-/* k:prepare{...}(args...): a launcher that holds its arguments; calling it launches. The configuration and
-   the arguments are kept as upvalues of one function. */
+/* k:prepare{...}(args...): a launcher that holds its arguments; calling it launches. Upvalues of it: */
+enum { UP_COUNT = 1, UP_TYPE, UP_CONFIG, UP_ARGS };
+
 static int launcher_call(lua_State *L) {
-  int n = (int)lua_tointeger(L, lua_upvalueindex(1));
+  int n = (int)lua_tointeger(L, lua_upvalueindex(UP_COUNT));
   lua_settop(L, 0);
-  luaL_checkstack(L, n + 4, "too many arguments");
+  luaL_checkstack(L, n + LUA_MINSTACK, "too many arguments");
   for (int i = 0; i <= n; i++) {
-    lua_pushvalue(L, lua_upvalueindex(2 + i));
+    lua_pushvalue(L, lua_upvalueindex(UP_CONFIG + i));
   }
-  return config_call(L);
+  return call_config(L, lua_upvalueindex(UP_TYPE));
 }
 
 static int prepare_args(lua_State *L) { /* upvalue 1: configuration */
@@ -230,11 +247,13 @@ static int prepare_args(lua_State *L) { /* upvalue 1: configuration */
         "list, {a, b}, or call k{...}(...) again and again",
         n, MAX_PREPARED);
   }
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
   lua_pushinteger(L, n);
-  lua_insert(L, 1);
-  lua_pushcclosure(L, launcher_call, n + 2);
+  luaL_getmetatable(L, CONFIG_TYPE);
+  lua_pushlightuserdata(L, (void *)lua_topointer(L, -1));
+  lua_replace(L, -2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_rotate(L, 1, UP_ARGS - 1);
+  lua_pushcclosure(L, launcher_call, n + UP_ARGS - 1);
   return 1;
 }
 
@@ -248,12 +267,12 @@ int launch_unpack(lua_State *L, int idx) {
   idx = lua_absindex(L, idx);
   int n = 0;
   if (lua_tocfunction(L, idx) == launcher_call) {
-    lua_getupvalue(L, idx, 1);
+    lua_getupvalue(L, idx, UP_COUNT);
     n = (int)lua_tointeger(L, -1);
     lua_pop(L, 1);
     luaL_checkstack(L, n + 4, "too many arguments");
     for (int i = 0; i <= n; i++) {
-      lua_getupvalue(L, idx, 2 + i);
+      lua_getupvalue(L, idx, UP_CONFIG + i);
     }
   } else if (luaL_testudata(L, idx, CONFIG_TYPE) != NULL) {
     lua_pushvalue(L, idx);
@@ -283,10 +302,18 @@ static const luaL_Reg kernel_meta[] = {
     {"__call", kernel_call}, {"__gc", kernel_gc}, {"__tostring", kernel_tostring}, {NULL, NULL}};
 static const luaL_Reg kernel_methods[] = {
     {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
-static const luaL_Reg config_meta[] = {{"__call", config_call}, {NULL, NULL}};
+static const luaL_Reg config_meta[] = {{NULL, NULL}};
 static const luaL_Reg config_methods[] = {{"source", launch_source},   {"ptx", launch_ptx},
                                           {"ir", launch_ir},           {"info", launch_info},
                                           {"enqueue", config_enqueue}, {NULL, NULL}};
+
+static void add_config_call(lua_State *L) {
+  luaL_getmetatable(L, CONFIG_TYPE);
+  lua_pushlightuserdata(L, (void *)lua_topointer(L, -1));
+  lua_pushcclosure(L, config_call, 1);
+  lua_setfield(L, -2, "__call");
+  lua_pop(L, 1);
+}
 
 void bind_open_kernel(lua_State *L) {
   bind_new_type(L, KERNEL_TYPE, kernel_meta, kernel_methods);
@@ -295,6 +322,7 @@ void bind_open_kernel(lua_State *L) {
   bind_set_index(L, kernel_index); /* stack: language, metatable */
   lua_pop(L, 1);
   bind_new_type(L, CONFIG_TYPE, config_meta, config_methods);
+  add_config_call(L);
   lua_pushcfunction(L, lang_kernel);
   lua_setfield(L, -2, "kernel");
 }

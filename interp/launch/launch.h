@@ -72,7 +72,11 @@ typedef struct LaunchArgs {
   CtDevice *device; /* where to launch; NULL: the CPU engine */
   bool wants_check; /* the configuration's option */
   bool is_checked;  /* its trace is one for check: CtIr.is_checked */
-  bool overlap;     /* some written tensor may share memory with another: ranges intersect */
+  bool
+      has_tensors; /* or lists of them, which live on the device; else the current device is taken */
+  uint64_t n_closed; /* CuttleState.n_closed when they were read, or known to be live */
+  uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
+  bool overlap;      /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
   size_t captures, captures_len; /* the part of the key that says what the function captured */
   int n_slots, cap_slots;
@@ -135,8 +139,9 @@ typedef struct Spec {
    lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_lent.c. */
 struct CuttleKernel {
   CuttleState *state;
-  const char *name; /* a C identifier; anchored in user value 3 */
-  char chunk[116];  /* where the function begins */
+  const struct Front *front; /* trace/front.h */
+  const char *name;          /* a C identifier; anchored in user value 3 */
+  char chunk[116];           /* where the function begins */
   int line;
   int n_params;
   bool is_vararg;
@@ -161,12 +166,12 @@ Kernel *kernel_test(lua_State *L, int idx);
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out);
 
-/* The same for arguments like those that *a was last read from: the same tensors, numbers of the same types.
-   Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
 /* Is each list still what was read? Scripts may have run. */
 CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a,
                             CtErr *err) CT_NODISCARD;
 
+/* launch_again.c: launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
+   same types. Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
 
 /* The same for a host's launch, whose addresses and numbers have been put in their places already: is all else
@@ -247,9 +252,9 @@ void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream);
 enum { CONFIG_KERNEL = 1, CONFIG_STREAM, CONFIG_ARGS }; /* user values of a configuration */
 void kernel_read_options(lua_State *L, Kernel *k, int table);
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c);
-void launch_check_outside(lua_State *L); /* no kernel is being traced */
+void launch_check_outside(lua_State *L, const Kernel *k); /* no kernel is being traced */
 /* Pushes the kernel of the configuration at 1, whose stream is open. */
-void launch_push_kernel(lua_State *L, const LaunchConfig *c);
+Kernel *launch_push_kernel(lua_State *L, const LaunchConfig *c);
 /* Reads the configuration at 1 and the arguments after it. Pushes the kernel, whose place is *kernel, and what
    launch_read does. */
 const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel);

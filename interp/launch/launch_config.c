@@ -225,21 +225,23 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
 
 /* {====== A call of a configuration ====== */
 
-void launch_check_outside(lua_State *L) {
-  if (front_is_tracing(L)) {
+void launch_check_outside(lua_State *L, const Kernel *k) {
+  if (front_traces(k->front)) {
     diag_error(L, "a kernel cannot launch a kernel; call a helper function");
   }
 }
 
-void launch_push_kernel(lua_State *L, const LaunchConfig *c) {
-  launch_check_outside(L);
+Kernel *launch_push_kernel(lua_State *L, const LaunchConfig *c) {
+  lua_getiuservalue(L, 1, CONFIG_KERNEL);
+  Kernel *k = lua_touserdata(L, -1);
+  launch_check_outside(L, k);
   if (c->stream_device != NULL) { /* it may have been closed meanwhile */
     CtDevice *device;
     lua_getiuservalue(L, 1, CONFIG_STREAM);
     bind_to_stream(L, -1, &device);
     lua_pop(L, 1);
   }
-  lua_getiuservalue(L, 1, CONFIG_KERNEL);
+  return k;
 }
 
 const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel) {

@@ -11,7 +11,8 @@
 #include "runtime/device/cache.h"
 #include "interp/trace/value.h"
 
-enum { MAX_TEXT = 32 };
+enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
+_Static_assert(MAX_TEXT >= (int)sizeof(CtHashKey), "the key of a long text fits");
 
 static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
   unsigned char b = (unsigned char)byte;
@@ -196,48 +197,64 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx)
 }
 
 /* Short texts as they are, long ones by their hash. */
-static void put_text(lua_State *L, LaunchArgs *a, int idx) {
+static size_t text_key(lua_State *L, unsigned char *out) {
   size_t len;
-  const char *text = lua_tolstring(L, idx, &len);
-  launch_put(L, a, &len, sizeof len);
+  const char *text = lua_tolstring(L, -1, &len);
+  memcpy(out, &len, sizeof len);
   if (len <= MAX_TEXT) {
-    launch_put(L, a, text, len);
-  } else {
-    CtHash h;
-    ct_hash_init(&h);
-    ct_hash_add(&h, text, len);
-    CtHashKey key = ct_hash_end(&h);
-    launch_put(L, a, &key, sizeof key);
+    memcpy(out + sizeof len, text, len);
+    return sizeof len + len;
   }
+  CtHash h;
+  ct_hash_init(&h);
+  ct_hash_add(&h, text, len);
+  CtHashKey key = ct_hash_end(&h);
+  memcpy(out + sizeof len, &key, sizeof key);
+  return sizeof len + sizeof key;
 }
 
-/* Captured numbers, strings and booleans by value, everything else by identity; what is seen is
-   anchored with the kernel when a specialisation is made. */
+static size_t number_key(lua_State *L, unsigned char *out) {
+  if (lua_isinteger(L, -1)) {
+    lua_Integer v = lua_tointeger(L, -1);
+    out[-1] = 'i';
+    memcpy(out, &v, sizeof v);
+    return sizeof v;
+  }
+  lua_Number v = lua_tonumber(L, -1);
+  memcpy(out, &v, sizeof v);
+  return sizeof v;
+}
+
+size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]) {
+  int type = lua_type(L, -1);
+  out[0] = (unsigned char)type;
+  if (type == LUA_TNUMBER) {
+    return 1 + number_key(L, out + 1);
+  }
+  if (type == LUA_TSTRING) {
+    return 1 + text_key(L, out + 1);
+  }
+  if (type == LUA_TBOOLEAN) {
+    out[1] = (unsigned char)lua_toboolean(L, -1);
+    return 2;
+  }
+  const void *p = lua_topointer(L, -1);
+  memcpy(out + 1, &p, sizeof p);
+  return 1 + sizeof p;
+}
+
+/* What is seen is anchored with the kernel when a specialisation is made. */
 static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
+  unsigned char key[LAUNCH_CAPTURE_BYTES];
   lua_getiuservalue(L, kernel, 1);
   for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
-    int type = lua_type(L, -1);
-    put_byte(L, a, lua_isinteger(L, -1) ? 'i' : type);
-    if (lua_isinteger(L, -1)) {
-      lua_Integer v = lua_tointeger(L, -1);
-      launch_put(L, a, &v, sizeof v);
-    } else if (type == LUA_TNUMBER) {
-      lua_Number v = lua_tonumber(L, -1);
-      launch_put(L, a, &v, sizeof v);
-    } else if (type == LUA_TBOOLEAN) {
-      put_byte(L, a, lua_toboolean(L, -1));
-    } else if (type == LUA_TSTRING) {
-      put_text(L, a, -1);
-    } else {
-      const void *p = lua_topointer(L, -1);
-      launch_put(L, a, &p, sizeof p);
-    }
+    launch_put(L, a, key, launch_capture_key(L, key));
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
 }
 
-static bool find_overlap(const LaunchArgs *a) {
+bool launch_find_overlap(const LaunchArgs *a) {
   for (int i = 1; i < a->n; i++) {
     for (int j = 0; j < i; j++) { /* numbers span nothing */
       if (a->args[i].begin < a->args[j].end && a->args[j].begin < a->args[i].end) {
@@ -278,7 +295,8 @@ static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
                  launch_push_device(L, device), here);
     }
   }
-  if (first == NULL) {
+  a->has_tensors = first != NULL;
+  if (!a->has_tensors) {
     CtErr err;
     diag_check(L, state_device(k->state, &a->device, &err), &err);
   }
@@ -312,9 +330,9 @@ static void check_count(lua_State *L, int kernel, int n) {
   }
 }
 
-/* Will launch_check_begin, or who called cuttle check before, look at the launch? A launch that profile or timeline
-   may record has the trace of one that is not checked: the operations for check are no work of the kernel. */
-static bool is_checked(const Kernel *k, const LaunchArgs *a) {
+/* A launch that profile or timeline may record has the trace of one that is not checked: the operations for check
+   are no work of the kernel. */
+bool launch_is_checked(const Kernel *k, const LaunchArgs *a) {
   const CuttleState *s = k->state;
   bool wanted = s->watch == NULL && s->on_launch == NULL && (a->wants_check || s->check_all);
   return a->device == NULL && (s->check != NULL || wanted);
@@ -342,8 +360,11 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
+  const Kernel *k = lua_touserdata(L, kernel);
   check_count(L, kernel, n);
   launch_args_few(L, out);
+  out->n_closed = k->state->n_closed;
+  out->spec = 0;
   read_all(L, kernel, first, n, config, out);
   while (out->is_full) {
     launch_args_more(L, out);
@@ -351,94 +372,9 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   }
   choose_device(L, kernel, out);
   launch_put(L, out, &out->device, sizeof out->device);
-  out->overlap = find_overlap(out);
+  out->overlap = launch_find_overlap(out);
   put_byte(L, out, out->overlap);
   out->wants_check = config->check;
-  out->is_checked = is_checked(lua_touserdata(L, kernel), out);
+  out->is_checked = launch_is_checked(k, out);
   put_byte(L, out, out->is_checked);
-}
-
-/* --- the same arguments again ---------------------------------------------------------------------- */
-
-static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int idx) {
-  const Tensor *t = launch_test_tensor(L, k, idx);
-  CtErr err;
-  return t != NULL && t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
-}
-
-/* A plain Lua number of the type that stands in the key. */
-static bool reread_number(lua_State *L, LaunchArgs *a, const Arg *arg, int idx) {
-  CtSlotValue *slot = &a->slots[arg->first_slot];
-  if (lua_isinteger(L, idx)) {
-    slot->i = lua_tointeger(L, idx);
-    return arg->dtype == (slot->i == (int32_t)slot->i ? CT_i32 : CT_i64);
-  }
-  if (lua_type(L, idx) != LUA_TNUMBER || arg->dtype != CT_f32) {
-    return false;
-  }
-  *slot = ct_slot_float(CT_f32, lua_tonumber(L, idx));
-  return true;
-}
-
-/* What the function captures now, compared with what the key says. */
-static bool has_same_captures(lua_State *L, int kernel, LaunchArgs *a) {
-  unsigned char before[128];
-  if (a->captures_len > sizeof before) {
-    return false;
-  }
-  size_t key_len = a->key_len;
-  memcpy(before, a->key + a->captures, a->captures_len);
-  unsigned char tail[16]; /* the device and the overlap, which put_captures may write over */
-  size_t tail_at = a->captures + a->captures_len;
-  size_t tail_len = key_len - tail_at;
-  if (tail_len > sizeof tail) {
-    return false;
-  }
-  memcpy(tail, a->key + tail_at, tail_len);
-  a->key_len = a->captures;
-  put_captures(L, kernel, a);
-  bool same = a->key_len == tail_at && memcmp(before, a->key + a->captures, a->captures_len) == 0;
-  memcpy(a->key + tail_at, tail, tail_len);
-  a->key_len = key_len;
-  return same;
-}
-
-static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg, int idx) {
-  switch (arg->kind) {
-    case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
-    case ARG_NUMBER: return reread_number(L, a, arg, idx);
-    case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
-    case ARG_STATIC:
-    case ARG_RECORD: break;
-  }
-  return false;
-}
-
-bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  bool has_tensor = false; /* else the current device decides */
-  if (n != a->n || a->is_checked != is_checked(k, a)) {
-    return false;
-  }
-  for (int i = 0; i < n; i++) {
-    const Arg *arg = &a->args[i];
-    has_tensor = has_tensor || arg->kind == ARG_TENSOR || arg->kind == ARG_LIST;
-    if (!is_same_arg(L, k, a, arg, first + i)) {
-      return false;
-    }
-  }
-  a->anchor = 0;
-  return has_tensor && has_same_captures(L, kernel, a);
-}
-
-bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  a->anchor = 0;
-  if (a->is_checked != is_checked(k, a) || !has_same_captures(L, kernel, a)) {
-    return false;
-  }
-  a->overlap = find_overlap(a);
-  a->key[a->captures + a->captures_len + sizeof a->device] =
-      a->overlap; /* as launch_read puts it */
-  return true;
 }

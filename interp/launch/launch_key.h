@@ -16,6 +16,15 @@ int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype); /* the diviso
 /* As an exponent of 2. */
 int launch_leaf_bits(bool is_extent, int64_t v, CtDtype dtype);
 
+enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
+/* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else
+   by identity. Returns how many bytes. */
+size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
+/* Will launch_check_begin, or who called cuttle check before, look at the launch? */
+bool launch_is_checked(const Kernel *k, const LaunchArgs *a);
+/* Do two of the arguments span common bytes? */
+bool launch_find_overlap(const LaunchArgs *a);
+
 /* {====== What arguments are made of (launch_args.c) ====== */
 
 /* Pushes what will keep larger arrays; *a has the arrays for few arguments. */

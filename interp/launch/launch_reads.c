@@ -31,6 +31,7 @@ struct LaunchRead {
     const void *p;
   } v;
   int upvalue;
+  int at; /* of the key in the list; the value comes next */
 };
 
 /* --- making ---------------------------------------------------------------------------------------- */
@@ -49,19 +50,19 @@ static LaunchRead *add(Maker *m, ReadKind kind) {
   if (ct_grow(m->state->alloc, &r->items, &r->cap, r->n + 1, sizeof *r->items, &err) != CT_OK) {
     diag_raise(m->L, &err);
   }
-  r->items[r->n] = (LaunchRead){.kind = (uint8_t)kind, .type = LUA_TNIL};
+  r->items[r->n] = (LaunchRead){.kind = (uint8_t)kind, .type = LUA_TNIL, .at = 2 * (int)r->n + 1};
   return &r->items[r->n++];
 }
 
 /* Keeps key and value of the entry that was added last; they are at the top, popped. */
 static void keep(const Maker *m) {
-  lua_Integer at = 2 * (lua_Integer)m->out->n;
+  int at = m->out->items[m->out->n - 1].at;
   if (lua_isnil(m->L, -1)) { /* a list cannot hold it, and the entry says so */
     lua_pop(m->L, 1);
     lua_pushboolean(m->L, 0);
   }
+  lua_rawseti(m->L, m->list, at + 1);
   lua_rawseti(m->L, m->list, at);
-  lua_rawseti(m->L, m->list, at - 1);
 }
 
 static void take_value(lua_State *L, LaunchRead *r) { /* at the top */
@@ -199,41 +200,52 @@ void launch_free_reads(CuttleState *s, Spec *spec) {
   }
 }
 
-/* --- comparing ------------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------------
+   Each launch comes here. What is pushed stays on the stack, up to MAX_PUSHED values, since a pop for each costs as
+   much as a comparison. */
 
-static bool is_same_number(lua_State *L, const LaunchRead *r) {
-  if (lua_isinteger(L, -1)) {
-    return r->is_int && lua_tointeger(L, -1) == r->v.i;
-  }
-  lua_Number n = lua_tonumber(L, -1);
-  bool same = n == r->v.n && signbit(n) == signbit(r->v.n); /* 0.0 is not -0.0 */
-  return !r->is_int && (same || (isnan(n) && isnan(r->v.n)));
+enum { MAX_PUSHED = 8 };
+
+static bool is_same_float(lua_Number n, lua_Number was) {
+  bool same = n == was && signbit(n) == signbit(was); /* 0.0 is not -0.0 */
+  return same || (isnan(n) && isnan(was));
 }
 
-/* The value of now is at the top; `at`: the place of the kept one in the list. Long texts of equal contents may lie
-   at two places. */
-static bool is_same(lua_State *L, const LaunchRead *r, int type, int list, lua_Integer at) {
-  if (type != r->type) {
-    return false;
+/* Long texts of equal contents may lie at two places. */
+static bool is_same_text(lua_State *L, const LaunchRead *r, int list) {
+  if (lua_topointer(L, -1) == r->v.p) {
+    return true;
   }
-  switch (type) {
+  lua_rawgeti(L, list, r->at + 1);
+  bool same = lua_rawequal(L, -1, -2) != 0;
+  lua_pop(L, 1);
+  return same;
+}
+
+/* What is no integer. */
+static bool is_same_other(lua_State *L, const LaunchRead *r, int list) {
+  switch (r->type) {
     case LUA_TNIL: return true;
-    case LUA_TNUMBER: return is_same_number(L, r);
+    case LUA_TNUMBER: return !lua_isinteger(L, -1) && is_same_float(lua_tonumber(L, -1), r->v.n);
     case LUA_TBOOLEAN: return lua_toboolean(L, -1) == (int)r->v.i;
-    case LUA_TSTRING: {
-      lua_rawgeti(L, list, at);
-      bool same = lua_rawequal(L, -1, -2) != 0;
-      lua_pop(L, 1);
-      return same;
-    }
+    case LUA_TSTRING: return is_same_text(L, r, list);
     default: return lua_topointer(L, -1) == r->v.p;
   }
 }
 
+/* The value of now is at the top. */
+static inline bool is_same(lua_State *L, const LaunchRead *r, int type, int list) {
+  if (type != r->type) {
+    return false;
+  }
+  return r->is_int ? lua_tointeger(L, -1) == r->v.i && lua_isinteger(L, -1)
+                   : is_same_other(L, r, list);
+}
+
 /* Pushes the value of now; returns its type. Stack: list, object. */
-static int push_now(lua_State *L, const LaunchRead *r, int list, lua_Integer key) {
+static inline int push_now(lua_State *L, const LaunchRead *r, int list) {
   if (r->kind == READ_FIELD) {
-    lua_rawgeti(L, list, key);
+    lua_rawgeti(L, list, r->at);
     return lua_rawget(L, list + 1);
   }
   if (r->kind == READ_LENGTH) {
@@ -246,44 +258,51 @@ static int push_now(lua_State *L, const LaunchRead *r, int list, lua_Integer key
   return lua_type(L, -1);
 }
 
-/* The n entries from `first` on are the fields of the object. Stack: list, object. */
-static bool fields_hold(lua_State *L, const LaunchReads *reads, int list, size_t first, size_t n) {
-  size_t i = 0;
-  bool holds = true;
-  lua_pushnil(L);
-  while (holds && lua_next(L, list + 1) != 0) { /* stack: list, object, key, value */
-    lua_Integer at = 2 * (lua_Integer)(first + i);
-    holds = i < n && is_same(L, &reads->items[first + i], lua_type(L, -1), list, at + 2);
-    lua_rawgeti(L, list, at + 1);
-    holds = holds && lua_rawequal(L, -1, list + 2);
-    lua_settop(L, list + 2);
-    i++;
+/* The places of the object, which are the entries from r on. Returns where they end; NULL: one differs. Stack: list,
+   object. */
+static const LaunchRead *places_hold(lua_State *L, const LaunchRead *r, const LaunchRead *end,
+                                     int list) {
+  for (int n = 1; r < end && r->kind >= READ_FIELD; r++, n++) {
+    if (!is_same(L, r, push_now(L, r, list), list)) {
+      return NULL;
+    }
+    if (n % MAX_PUSHED == 0) {
+      lua_settop(L, list + 1);
+    }
   }
-  return holds && i == n;
+  return r;
+}
+
+/* The same for a table of which all fields were read; they are the entries from r up to `end`. */
+static const LaunchRead *fields_hold(lua_State *L, const LaunchRead *r, const LaunchRead *end,
+                                     int list) {
+  lua_pushnil(L);
+  for (; lua_next(L, list + 1) != 0; r++) { /* stack: list, object, key, value */
+    if (r == end || !is_same(L, r, lua_type(L, -1), list)) {
+      return NULL;
+    }
+    lua_rawgeti(L, list, r->at);
+    if (!lua_rawequal(L, -1, list + 2)) {
+      return NULL;
+    }
+    lua_settop(L, list + 2);
+  }
+  return r == end ? r : NULL;
 }
 
 static bool entries_hold(lua_State *L, const LaunchReads *reads, int list) {
-  bool holds = true;
-  for (size_t i = 0; i < reads->n && holds; i++) {
-    const LaunchRead *r = &reads->items[i];
-    lua_Integer at = 2 * (lua_Integer)i;
-    if (r->kind >= READ_FIELD) {
-      holds = is_same(L, r, push_now(L, r, list, at + 1), list, at + 2);
-      lua_pop(L, 1);
-      continue;
-    }
+  const LaunchRead *r = reads->items, *end = r + reads->n;
+  while (r != NULL && r < end) {
     lua_settop(L, list);
-    lua_rawgeti(L, list, at + 1);
-    if (r->kind == READ_WHOLE) {
-      holds = fields_hold(L, reads, list, i + 1, (size_t)r->v.i);
-      i += (size_t)r->v.i;
-    }
+    lua_rawgeti(L, list, r->at);
+    r = r->kind == READ_WHOLE ? fields_hold(L, r + 1, r + 1 + r->v.i, list)
+                              : places_hold(L, r + 1, end, list);
   }
-  return holds;
+  return r != NULL;
 }
 
 static bool list_holds(lua_State *L, int kernel, const Spec *spec, int which) {
-  luaL_checkstack(L, 10, NULL);
+  luaL_checkstack(L, MAX_PUSHED + 8, NULL);
   int top = lua_gettop(L);
   lua_getiuservalue(L, kernel, 2);
   lua_rawgeti(L, -1, slot_of(spec, which));

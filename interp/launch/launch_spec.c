@@ -87,7 +87,8 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   return spec;
 }
 
-Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+/* One that was traced for the key, and that still holds; NULL: there is none. It comes first from now on. */
+static Spec *find_spec(lua_State *L, int kernel, const LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   Spec **link = &k->specs;
   for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
@@ -99,5 +100,16 @@ Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchAr
       return spec;
     }
   }
-  return make_spec(L, kernel, config, args);
+  return NULL;
+}
+
+Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  Spec *spec = k->specs;
+  if (spec == NULL || spec->id != args->spec || !launch_reads_hold(L, kernel, spec)) {
+    spec = find_spec(L, kernel, args);
+    spec = spec == NULL ? make_spec(L, kernel, config, args) : spec;
+    args->spec = spec->id;
+  }
+  return spec;
 }

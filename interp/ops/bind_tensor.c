@@ -296,7 +296,7 @@ static int gc(lua_State *L) {
   if (t == NULL) {
     return diag_type_error(L, 1, "close", "a tensor");
   }
-  tensor_close(t);
+  tensor_close(L, t);
   return 0;
 }
 
@@ -306,7 +306,7 @@ static int close(lua_State *L) {
     return diag_error(L, "close: %s is a tensor of a kernel; it has no memory to give back",
                       tensor_push_title(L, 1));
   }
-  tensor_close(t);
+  tensor_close(L, t);
   return 0;
 }
 

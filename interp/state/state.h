@@ -103,6 +103,7 @@ typedef struct CuttleState {
   uint64_t n_specs;            /* specialisations made so far */
   const void *tensor_type;     /* address of the metatable of tensors */
   uint64_t n_tensors;          /* made so far */
+  uint64_t n_closed;           /* closed or collected so far */
   CtStorageSet storages;       /* of tensors on the host */
   CtSimtSpan *memory;          /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;

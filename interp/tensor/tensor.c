@@ -243,7 +243,8 @@ void tensor_push_layout(lua_State *L, int idx) {
   }
 }
 
-void tensor_close(Tensor *t) {
+void tensor_close(lua_State *L, Tensor *t) {
+  state_of(L)->n_closed++;
   ct_storage_release(t->storage);
   t->storage = NULL;
   t->is_closed = !t->in_kernel;

@@ -99,7 +99,7 @@ void tensor_is_new(lua_State *L, const Tensor *t);
 
 /* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second
    time. */
-void tensor_close(Tensor *t);
+void tensor_close(lua_State *L, Tensor *t);
 
 /* Names the tensor at idx; a later name replaces an earlier one. */
 void tensor_set_name(lua_State *L, int idx, const char *name);

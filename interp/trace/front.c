@@ -26,10 +26,11 @@ const CtDyn *front_dyn(lua_State *L) {
   return ir == NULL ? NULL : &ir->dyn;
 }
 
-bool front_is_tracing(lua_State *L) {
-  const Front *f = front_of(L);
-  return f->ir != NULL || f->n_static > 0;
-}
+const Front *front_find(lua_State *L) { return front_of(L); }
+
+bool front_traces(const Front *f) { return f->ir != NULL || f->n_static > 0; }
+
+bool front_is_tracing(lua_State *L) { return front_traces(front_of(L)); }
 
 uint32_t front_serial(lua_State *L) { return front_of(L)->serial; }
 

@@ -12,6 +12,10 @@
 CtIr *front_ir(lua_State *L);
 /* True also while a function of static_fn runs, when the trace has no IR to record in. */
 bool front_is_tracing(lua_State *L);
+/* The same for callers that ask often, with what front_find gives: it lives as long as the Lua state. */
+typedef struct Front Front;
+const Front *front_find(lua_State *L);
+bool front_traces(const Front *f);
 /* The same as front_ir; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
    the operations that follow to the caller's. */
 CtIr *front_here(lua_State *L, const char *name);

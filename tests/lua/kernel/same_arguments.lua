@@ -27,3 +27,57 @@ c(fresh, 1.5, 4)
 print(fresh[3])                                -- expect: 3.0
 close(b)
 print((select(2, pcall(c, b, 1.0, 4)):gsub("^.-: ", ""))) -- expect: put: argument 1 (t) is closed; its memory was given back
+
+-- What is closed or collected between two calls: the argument itself, or something else.
+local twice = kernel("twice", function(t) t[threadIdx.x] = t[threadIdx.x] * 2.0 end)
+twice = twice{grid = 1, block = 4}
+local kept, other = ones(f32, 4), ones(f32, 4)
+for _ = 1, 3 do twice(kept) end
+close(other)
+twice(kept)
+twice(kept)
+for _ = 1, 5 do
+  for i = 1, 20 do
+    local t = full(f32, 4, i)
+    twice(t)
+    assert(t[3] == 2 * i)
+    if i % 4 == 0 then collectgarbage() end
+  end
+  twice(kept)
+end
+print(kept[0])                                 -- expect: 1024.0
+close(kept)
+print((select(2, pcall(twice, kept)):gsub("^.-: ", ""))) -- expect: twice: argument 1 (t) is closed; its memory was given back
+print((select(2, pcall(twice, io.stdout)):match "argument 1 %(t%) is [^;]*")) -- expect: argument 1 (t) is a FILE*
+
+-- Many captured values of all kinds, each of which changes once.
+local v = {1, 2.5, true, "text", {}, print}
+local a1, a2, a3, a4, a5, a6 = table.unpack(v)
+local b1, b2, b3, b4, b5, b6 = table.unpack(v)
+local traces = {n = 0}
+local many = kernel("many", function(t)
+  traces.n = traces.n + 1
+  local list = {a1, a2, a3, a4, a5, a6, b1, b2, b3, b4, b5, b6}
+  t[0] = #list
+end){grid = 1, block = 1}
+many(a)
+local function again()
+  many(a)
+  many(a)
+  local before = traces.n
+  many(a)
+  return before == traces.n and traces.n
+end
+print(again())                                 -- expect: 1
+a1 = 1.0 print(again())                        -- expect: 2
+a2 = -2.5 print(again())                       -- expect: 3
+a3 = false print(again())                      -- expect: 4
+a4 = ("x"):rep(100) print(again())             -- expect: 5
+a4 = ("x"):rep(99) .. "y" print(again())       -- expect: 6
+a5, b5 = {}, {} print(again())                 -- expect: 7
+a6, b6 = nil, type print(again())              -- expect: 8
+b1, b2 = "1", 0.0 print(again())               -- expect: 9
+b2 = -0.0 print(again())                       -- expect: 10
+b3, b4 = 0, "tex" print(again())               -- expect: 11
+b4 = "text" print(again())                     -- expect: 12
+b4 = "tex" print(again())                      -- expect: 12
