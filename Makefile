@@ -149,10 +149,12 @@ STATES_BIN := $(BUILD)/tests/support/states
 # The programs that see what the CPU engine does, with a lowering that can be broken.
 MUTANT_TESTS := $(filter $(BUILD)/tests/c/test_simt%,$(TEST_BIN))
 MUTANT_BIN := $(addprefix $(BUILD)/mutants/,cuttle states $(notdir $(MUTANT_TESTS)))
+# The program whose engines get each IR by way of its bytes.
+IR_FILE_BIN := $(BUILD)/irfile/cuttle
 BENCH_OBJ := $(BUILD)/scripts/bench/bench_tools.o
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
-	$(BUILD)/tests/support/mutants.o
+	$(BUILD)/tests/support/mutants.o $(BUILD)/tests/support/ir_file.o
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -375,6 +377,15 @@ $(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
+ifeq ($(TARGET_IS_MAC),) # whose linker wraps no functions
+$(call tap_if,tests/kernel_cases,ir_file_cases,\
+	env CUTTLE_DEVICE=cpu $(IR_FILE_BIN) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
+$(call tap_if,tests/lua/kernel,ir_file_kernel,\
+	$(LUA) scripts/run_tests.lua --cuttle=$(IR_FILE_BIN) tests/lua/kernel tests/golden,TAP_SCRIPTS)
+$(call tap_if,examples/*.lua,ir_file_examples,\
+	scripts/ir_file_examples.sh $(PROGRAM) $(IR_FILE_BIN),TAP_SCRIPTS)
+TEST_IR_FILE = $(IR_FILE_BIN)
+endif
 $(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
 $(foreach sm,80 90,$(call tap_if,scripts/dot_loops.lua,dot_loops_$(sm),\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=$(sm) scripts/dot_loops.lua,TAP_SCRIPTS))
@@ -397,7 +408,7 @@ test:
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
 run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(TEST_FUZZ)
+		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
@@ -434,6 +445,13 @@ fuzz-programs:
 			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
+
+# Real files for fuzz_ir_file: their bytes change with the operations, so they are made here.
+IR_SEEDS = $(BUILD)/fuzz/tests/fuzz/fuzz_ir_file.seeds
+fuzz-programs: $(if $(TARGET_IS_MAC),,$(IR_SEEDS)/made)
+$(IR_SEEDS)/made: $(IR_FILE_BIN)
+	$(Q)mkdir -p $(@D)
+	$(Q)CUTTLE_DEVICE=cpu CUTTLE_IR_FILES=$(@D) $(IR_FILE_BIN) scripts/kernel_cases.lua tests/kernel_cases >$@
 
 $(CALLS_BIN): %: %.o $(BUILD)/tests/fuzz/random_inputs.o $(OWN_LIB)
 	$(call say,LINK,$@)
@@ -473,6 +491,11 @@ $(BUILD)/mutants/test_%: $(BUILD)/tests/c/test_%.o $(BUILD)/tests/support/mutant
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK_MUTANT) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+$(IR_FILE_BIN): $(PROGRAM_OBJ) $(BUILD)/tests/support/ir_file.o $(OWN_LIB)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -Wl,--wrap=ct_simt_lower -Wl,--wrap=ct_emit_cuda $^ $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
 fuzz: fuzz-programs
 	@$(TEST_ENV) prove --exec '' --verbose $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))

@@ -33,6 +33,7 @@ extern "C" {
 #include "runtime/ir/ir.h"            /* kernels as typed, structured programs */
 #include "runtime/ir/ir_make.h"       /* the builder of such programs */
 #include "runtime/ir/ir_guard.h"      /* guards: parts that overhang their tensor */
+#include "runtime/ir/ir_file.h"       /* the same as bytes */
 #include "runtime/emit/emit_cuda.h"   /* an IR as CUDA C */
 #include "runtime/simt/simt.h"        /* the CPU engine */
 #include "runtime/device/cache.h"     /* compiled kernels on disk */

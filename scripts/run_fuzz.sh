@@ -2,8 +2,8 @@
 # run_fuzz.sh: runs one fuzz target for some seconds and reports in TAP.
 #   scripts/run_fuzz.sh PROGRAM SECONDS
 #   scripts/run_fuzz.sh --probe CLANG     exit status: can this compiler build fuzz targets?
-# Seeds are read from tests/fuzz/corpus/NAME/ where PROGRAM is .../fuzz_NAME; what the fuzzer adds
-# and the inputs that crash it stay beside the program.
+# Seeds are read from tests/fuzz/corpus/NAME/ where PROGRAM is .../fuzz_NAME, and from PROGRAM.seeds/; what
+# the fuzzer adds and the inputs that crash it stay beside the program.
 if [ "$1" = --probe ]; then
   echo 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }' |
     "$2" -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null
@@ -20,6 +20,7 @@ if [ ! -x "$program" ]; then
 fi
 mkdir -p "$found"
 [ -d "$seeds" ] || seeds=
+[ ! -d "$program.seeds" ] || seeds="$seeds $program.seeds"
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086 # no seeds: no argument

@@ -1,0 +1,86 @@
+/* ir_file.c: linked in front of both engines (--wrap=ct_simt_lower, --wrap=ct_emit_cuda): each gets the IR
+   that was read from the bytes of the one that was traced. So what holds of a program that has it holds of
+   files of IR: the same text, the same CUDA C, the same bits. It stops the process where the laws of the
+   file do not hold: read(write(ir)) prints the same, write(read(bytes)) is the same bytes.
+   CUTTLE_IR_FILES names a folder that gets each file. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/emit/emit_cuda.h"
+#include "runtime/ir/ir_file.h"
+#include "runtime/simt/simt.h"
+
+CtStatus __real_ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err);
+CtStatus __wrap_ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err);
+CtStatus __real_ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err);
+CtStatus __wrap_ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err);
+
+static void must(bool ok, const CtIr *ir, const char *what) {
+  if (!ok) {
+    fprintf(stderr, "ir_file: kernel '%s': %s\n", ir->name, what);
+    abort();
+  }
+}
+
+static void compare_texts(const CtIr *ir, const CtIr *again) {
+  CtText a, b;
+  ct_text_init(&a, ct_alloc_std);
+  ct_text_init(&b, ct_alloc_std);
+  ct_ir_print(ir, &a);
+  ct_ir_print(again, &b);
+  must(strcmp(ct_text_str(&a), ct_text_str(&b)) == 0, ir, "another text");
+  ct_text_clear(&a);
+  ct_text_clear(&b);
+}
+
+static void save(const CtText *bytes) {
+  static int n;
+  char path[1024];
+  const char *folder = getenv("CUTTLE_IR_FILES");
+  if (folder == NULL) {
+    return;
+  }
+  snprintf(path, sizeof path, "%s/%d.%d.ctk", folder, (int)bytes->len, n++);
+  FILE *f = fopen(path, "wb");
+  if (f != NULL) {
+    fwrite(bytes->s, 1, bytes->len, f);
+    fclose(f);
+  }
+}
+
+/* Kept for ever: what engines make of an IR points into it. */
+typedef struct Kept {
+  CtIr ir;
+  struct Kept *next;
+} Kept;
+
+static CtIr *reread(const CtIr *ir) {
+  static Kept *all;
+  Kept *kept = malloc(sizeof *kept);
+  CtText bytes, again;
+  CtErr err = {.msg = ""};
+  CtIr *copy = &kept->ir;
+  ct_text_init(&bytes, ct_alloc_std);
+  ct_text_init(&again, ct_alloc_std);
+  must(kept != NULL && ct_ir_write(ir, &bytes, &err) == CT_OK, ir, err.msg);
+  save(&bytes);
+  must(ct_ir_read(ct_alloc_std, bytes.s, bytes.len, copy, &err) == CT_OK, ir, err.msg);
+  kept->next = all;
+  all = kept;
+  must(ct_ir_write(copy, &again, &err) == CT_OK, ir, err.msg);
+  must(again.len == bytes.len && memcmp(again.s, bytes.s, bytes.len) == 0, ir, "other bytes");
+  compare_texts(ir, copy);
+  ct_text_clear(&bytes);
+  ct_text_clear(&again);
+  return copy;
+}
+
+CtStatus __wrap_ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
+  return __real_ct_simt_lower(alloc, reread(ir), out, err);
+}
+
+CtStatus __wrap_ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
+  return __real_ct_emit_cuda(reread(ir), opts, out, err);
+}
