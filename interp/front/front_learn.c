@@ -287,14 +287,16 @@ enum { MAX_TRACES = 100 };
 void front_begin_learning(lua_State *L) { front_of(L)->n_traces = 0; }
 
 bool front_goes_again(lua_State *L, CtErr *err) {
-  const Front *f = front_of(L);
-  if (f->again && f->n_traces >= MAX_TRACES) {
+  Front *f = front_of(L);
+  bool again = f->again;
+  f->again = false; /* else a repetition that cannot even begin would be one for ever */
+  if (again && f->n_traces >= MAX_TRACES) {
     ct_fail(err, CT_EINVAL,
             "each of %d traces of this kernel has found one more table that a run-time condition "
             "chooses; choose numbers, or let helper functions choose",
             MAX_TRACES);
   }
-  return f->again && f->n_traces < MAX_TRACES;
+  return again && f->n_traces < MAX_TRACES;
 }
 
 void front_begin_numbers(lua_State *L) {

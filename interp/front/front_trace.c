@@ -100,12 +100,15 @@ static int locate_error(lua_State *L) {
   return 1;
 }
 
-/* "chunk:line: text" as an error record; pops it. */
-static CtStatus take_error(lua_State *L, CtErr *err) {
+/* "chunk:line: text" as an error record; pops it. What a script meets after the IR has run out of memory is no
+   fault of the script. */
+static CtStatus take_error(lua_State *L, const CtIr *ir, CtErr *err) {
   const char *msg = lua_tostring(L, -1);
   long line;
   size_t len = msg == NULL ? 0 : find_position(msg, &line);
-  if (len > 0) {
+  if (ir->failed) {
+    (void)ct_fail_nomem(err);
+  } else if (len > 0) {
     char chunk[sizeof err->chunk];
     snprintf(chunk, sizeof chunk, "%.*s", (int)len, msg);
     ct_fail(err, CT_EINVAL, "%s", strchr(msg + len + 1, ':') + 2);
@@ -114,7 +117,7 @@ static CtStatus take_error(lua_State *L, CtErr *err) {
     ct_fail(err, CT_EINVAL, "%s", msg == NULL ? "not enough memory" : msg);
   }
   lua_pop(L, 1);
-  return CT_EINVAL;
+  return err->status;
 }
 
 typedef struct TraceCall {
@@ -165,7 +168,7 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   lua_pushvalue(L, fn);
   lua_pushlightuserdata(L, &call);
   front_watch(L, true);
-  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, err);
+  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, ir, err);
   front_watch(L, false);
   front_restore_metatables(L);
   lua_pop(L, 1); /* the handler */

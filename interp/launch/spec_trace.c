@@ -223,7 +223,6 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;
-  ir->functions = made;
   ct_ir_at(ir, k->chunk, k->line);
   ir->loc = ir->cur_loc;
   lua_getiuservalue(L, kernel, 1);
@@ -235,6 +234,7 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
     return NULL;
   }
   name_args(L, &p);
+  ir->functions = made;
   CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
   lua_pop(L, 1);
   ir->samples = NULL;
@@ -260,6 +260,27 @@ static Spec *trace_kernel(lua_State *L, int kernel, const LaunchConfig *config, 
 
 /* --- functions of device_fn ----------------------------------------------------------------------- */
 
+/* What may raise while C holds functions that nobody else would free. Returns what is to be traced. */
+static int begin_function(lua_State *L) { /* CtIrFunction */
+  CtIrFunction *f = lua_touserdata(L, 1);
+  f->is_noinline = function_wanted_noinline(L);
+  function_name(L, &f->ir);
+  function_push_body(L);
+  return 1;
+}
+
+static CtStatus trace_body(lua_State *L, CtIrFunction *f, CtErr *err) {
+  lua_pushcfunction(L, begin_function);
+  lua_pushlightuserdata(L, f);
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK || f->ir.name == NULL) {
+    lua_pop(L, 1);
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = front_trace(L, lua_gettop(L), function_push_arguments, NULL, &f->ir, err);
+  lua_pop(L, 1);
+  return status;
+}
+
 static CtStatus trace_function_once(lua_State *L, CtIrFunction *f, const LaunchConfig *config,
                                     CtTarget target, CtIrFunction *made, CtErr *err) {
   const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
@@ -268,10 +289,7 @@ static CtStatus trace_function_once(lua_State *L, CtIrFunction *f, const LaunchC
   ct_ir_clear(ir);
   ct_ir_init(ir, alloc, target, block);
   ir->functions = made;
-  function_name(L, ir);
-  function_push_body(L);
-  CtStatus status = front_trace(L, lua_gettop(L), function_push_arguments, NULL, ir, err);
-  lua_pop(L, 1);
+  CtStatus status = trace_body(L, f, err);
   ir->functions = NULL;
   const char *refused = status == CT_OK ? function_refuse(ir) : NULL;
   if (refused != NULL) {
@@ -291,7 +309,6 @@ static CtStatus trace_function(lua_State *L, const Kernel *k, const LaunchConfig
   if (f == NULL) {
     return ct_fail_nomem(err);
   }
-  f->is_noinline = function_wanted_noinline(L);
   front_begin_learning(L);
   do {
     status = trace_function_once(L, f, config, target, *made, err);

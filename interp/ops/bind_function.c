@@ -235,6 +235,9 @@ static void read_arguments(Call *c) {
           i);
     }
   }
+  if (front_ir(L)->failed) { /* a value that could not be made would count as known */
+    luaL_error(L, "not enough memory");
+  }
 }
 
 /* Pushes the text that tells calls apart: the function, types, and values that are known. */
