@@ -159,6 +159,11 @@ ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) \
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
 OWN_LIB = $(BUILD)/libcuttle_own.a
+CORE_LIB = $(BUILD)/libcuttle_core.a
+OWN_CORE_LIB = $(BUILD)/libcuttle_own_core.a
+CORE_OBJ := $(filter $(BUILD)/runtime/%,$(LIB_OBJ))
+# The samples that need no Lua.
+CORE_EMBED_BIN := $(addprefix $(BUILD)/examples/embed/,core ir_file)
 SHARED_LIB = $(BUILD)/libcuttle.so
 MODULE = $(BUILD)/cuttle.so
 BENCH_TOOLS = $(BUILD)/bench_tools.so
@@ -177,8 +182,8 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(PROGRAM) $(STATIC_LIB) $(SHARED_LIB) $(MODULE)
-lib: $(STATIC_LIB)
+all: $(PROGRAM) $(STATIC_LIB) $(CORE_LIB) $(SHARED_LIB) $(MODULE)
+lib: $(STATIC_LIB) $(CORE_LIB)
 module: $(MODULE)
 
 # A change of compiler or flags rebuilds everything.
@@ -236,9 +241,17 @@ $(OWN_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
 
+$(OWN_CORE_LIB): $(CORE_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $(CORE_OBJ)
+
 $(STATIC_LIB): $(OWN_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)
 	$(Q)scripts/prefix_names.sh $(OWN_LIB) $@
+
+$(CORE_LIB): $(OWN_CORE_LIB) scripts/prefix_names.sh
+	$(call say,NAMES,$@)
+	$(Q)scripts/prefix_names.sh $(OWN_CORE_LIB) $@
 
 $(SHARED_LIB): $(LIB_OBJ) $(EXPORT_LIST)
 	$(call say,LINK,$@)
@@ -262,9 +275,13 @@ $(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN) $(STATES_BIN): %: %.o $(OWN_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(filter %.o,$^) $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
-$(EMBED_BIN): %: %.o $(STATIC_LIB)
+$(filter-out $(CORE_EMBED_BIN),$(EMBED_BIN)): %: %.o $(STATIC_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+
+$(CORE_EMBED_BIN): %: %.o $(CORE_LIB)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $< $(CORE_LIB) $(SYSTEM_LIBS) -o $@
 
 $(LAWS_BIN): $(LAWS_OBJ) $(OWN_LIB)
 	$(call say,LINK,$@)
@@ -587,14 +604,15 @@ install-files: install-headers
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIB_DIR)/pkgconfig
 	$(INSTALL_STRIPPED) 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
 	$(INSTALL_STRIPPED) 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
+	$(INSTALL_STRIPPED) 644 $(CORE_LIB) $(LIB_DIR)/libcuttle_core.a
 	$(INSTALL_STRIPPED) 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
 	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
 	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	$(LUA) scripts/language_names.lua > $(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		-e 's|@LUA_PC@|$(LUA_PC)|' cuttle.pc.in > $(LIB_DIR)/pkgconfig/cuttle.pc
+	for name in cuttle cuttle-core; do sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@LUA_PC@|$(LUA_PC)|' $$name.pc.in > $(LIB_DIR)/pkgconfig/$$name.pc; done
 
 install-headers:
 	$(call put_headers,$(DESTDIR)$(PREFIX)/include)

@@ -91,6 +91,13 @@ local ok, out = run(folder .. "/host /nowhere/script.lua")
 report("host.c tells of a script that is missing",
   not ok and out:find("/nowhere/script.lua: No such file or directory", 1, true), out)
 
+for _, sample in ipairs { "core", "ir_file" } do
+  local libs = ("$(%s --cflags --libs cuttle-core)"):format(pkg)
+  host(sample .. ".c, core alone", cc, ("examples/embed/%s.c"):format(sample), libs)
+end
+local calls_lua = ("nm %s/lib/libcuttle_core.a | grep ' U lua'"):format(root)
+report("the core knows no Lua", not run(calls_lua))
+
 local own = write("own.c", [[
 #include <cuttle.h>
 #include <stdio.h>
@@ -114,6 +121,9 @@ host("a host with names of its own", cc, own, archive)
 ok, out = run(("nm -g --defined-only %s/lib/libcuttle.a | awk 'NF == 3 { print $3 }'"):format(root)
   .. " | grep -Ev '^(ct_|cuttle_|luaopen_cuttle$|__)'")
 report("all names of the archive have its prefix", not ok, out)
+local list = "nm -g --defined-only %s/lib/libcuttle_core.a | awk 'NF == 3 { print $3 }'"
+ok, out = run(list:format(root) .. " | grep -Ev '^(ct_|cuttle_|__)'")
+report("and those of the core", not ok, out)
 
 local plus = write("plus.cc", [[
 #include <cuttle.h>
