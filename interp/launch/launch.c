@@ -119,46 +119,52 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
 }
 
 /* Adds what the launch needs to print. */
-static CtStatus add_print(const Spec *spec, CtStream stream, unsigned char *params, CtErr *err) {
+static CtStatus add_print(const Spec *spec, CtStream stream, CtErr *err) {
   CtPrintArgs print;
   CtStatus status =
       ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints, &print, err);
   if (status == CT_OK) {
-    memcpy(params + spec->print_at, &print.log, sizeof print.log);
-    memcpy(params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
+    memcpy(spec->params + spec->print_at, &print.log, sizeof print.log);
+    memcpy(spec->params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
   }
   return status;
 }
 
 /* Adds what its barriers of the grid count on. */
-static CtStatus add_grid_word(const Spec *spec, CtStream stream, unsigned char *params,
-                              CtErr *err) {
+static CtStatus add_grid_word(const Spec *spec, CtStream stream, CtErr *err) {
   CtDevPtr word;
-  CtStatus status = CT_OK;
-  if (ct_ir_has_grid_barrier(&spec->ir)) {
-    status = ct_grid_word(spec->device, stream, &word, err);
-    memcpy(params + spec->grid_at, &word, status == CT_OK ? sizeof word : 0);
+  CtStatus status = ct_grid_word(spec->device, stream, &word, err);
+  memcpy(spec->params + spec->grid_at, &word, status == CT_OK ? sizeof word : 0);
+  return status;
+}
+
+/* Puts into the parameter block what is not in the slots. */
+static CtStatus add_others(const Spec *spec, const CtSlotValue *slots, CtStream stream,
+                           CtErr *err) {
+  /* First what may call the host, which may launch the kernel itself. */
+  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, stream, err);
+  if (status == CT_OK && spec->maps != NULL) {
+    status = launch_maps_write(spec->maps, spec->device, slots, spec->params + spec->maps_at, err);
+  }
+  if (status == CT_OK && ct_ir_has_grid_barrier(&spec->ir)) {
+    status = add_grid_word(spec, stream, err);
+  }
+  if (spec->fault != NULL) {
+    CtDevPtr at = ct_fault_address(spec->fault);
+    memcpy(spec->params + spec->fault_at, &at, sizeof at);
   }
   return status;
 }
 
-/* Where each parameter of the kernel lies in the block, in order. */
-static void list_params(const Spec *spec, unsigned char *block, void **out) {
+static void pack_slots(const Spec *spec, const CtSlotValue *slots) {
   for (int i = 0; i < spec->n_packs; i++) {
-    *out++ = block + spec->packs[i].offset;
-  }
-  for (size_t i = 0; i < spec->ir.n_maps; i++) {
-    *out++ = block + spec->maps_at + i * CT_MAP_BYTES;
-  }
-  if (spec->fault != NULL) {
-    *out++ = block + spec->fault_at;
-  }
-  if (ct_ir_has_grid_barrier(&spec->ir)) {
-    *out++ = block + spec->grid_at;
-  }
-  if (spec->prints != NULL) {
-    *out++ = block + spec->print_at;
-    *out++ = block + spec->print_at + sizeof(CtDevPtr);
+    const Pack *p = &spec->packs[i];
+    if (p->bytes == sizeof *slots) {
+      memcpy(spec->params + p->offset, &slots[p->slot], sizeof *slots);
+    } else {
+      memcpy(spec->params + p->offset, &slots[p->slot],
+             p->bytes); /* little-endian: the low bytes */
+    }
   }
 }
 
@@ -188,41 +194,23 @@ static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
 }
 
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
-  unsigned char
-      params[LAUNCH_MAX_SLOTS * 8 + (LAUNCH_MAX_MAPS + 1) * CT_MAP_BYTES + 16 + LAUNCH_PRINT_BYTES];
-  for (int i = 0; i < spec->n_packs; i++) {
-    const Pack *p = &spec->packs[i];
-    memcpy(params + p->offset, &a->slots[p->slot], p->bytes); /* little-endian: the low bytes */
-  }
-  void *each[LAUNCH_MAX_SLOTS + LAUNCH_MAX_MAPS + 4];
-  if (spec->maps != NULL) {
-    CtStatus status =
-        launch_maps_write(spec->maps, spec->device, a->slots, params + spec->maps_at, err);
-    if (status != CT_OK) {
-      return status;
-    }
-    list_params(spec, params, each);
-  }
-  if (spec->fault != NULL) {
-    CtDevPtr at = ct_fault_address(spec->fault);
-    memcpy(params + spec->fault_at, &at, sizeof at);
-  }
+  bool has_stream = c->stream_device != NULL;
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,
                      .cluster = launch_cluster(c),
                      .is_dependent = c->pdl,
                      .is_cooperative = c->cooperative,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
-                     .stream =
-                         c->stream_device != NULL ? c->stream : ct_device_stream(spec->device),
-                     .params = spec->maps != NULL ? each : NULL};
-  if (c->stream_device != NULL) {
+                     .stream = has_stream ? c->stream : ct_device_stream(spec->device),
+                     .params = spec->each};
+  if (has_stream) {
     use_on_stream(a, c->stream);
   }
-  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, launch.stream, params, err);
-  status = status == CT_OK ? add_grid_word(spec, launch.stream, params, err) : status;
-  return status == CT_OK ? ct_function_launch(spec->fn, &launch, params, spec->params_bytes, err)
-                         : status;
+  CtStatus status = add_others(spec, a->slots, launch.stream, err);
+  pack_slots(spec, a->slots);
+  return status == CT_OK
+             ? ct_function_launch(spec->fn, &launch, spec->params, spec->params_bytes, err)
+             : status;
 }
 
 static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
@@ -294,7 +282,7 @@ static CtStatus run_timed(Kernel *k, const Spec *spec, const LaunchConfig *c, co
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
   const Spec *spec = launch_spec(L, kernel, config, args);
-  Kernel *k = lua_touserdata(L, kernel);
+  Kernel *k = args->of;
   CtErr err;
   check_stream(L, k, config, args);
   check_shared(L, k, config, spec);

@@ -46,34 +46,34 @@ typedef struct LaunchList LaunchList; /* launch_list.h */
 typedef struct Arg {
   ArgKind kind;
   CtDtype dtype;
-  int idx;            /* on the Lua stack; of what is in a record: 0, */
-  int place;          /* and the number of the argument that it is in, from 1 */
-  int parent;         /* number of that record among LaunchArgs.args; -1: it is in none */
-  const char *field;  /* its name there, or NULL and */
-  lua_Integer number; /* its number */
-  int n_fields;       /* of a RECORD */
-  LaunchList *list;
-  int anchored; /* of a list in a record: its table's place in LaunchArgs.anchor */
   Tensor *tensor;
-  uint64_t address;    /* of the tensor's element 0 */
-  uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
-  uint64_t tensor_id;  /* of a list: what it held */
+  uint64_t tensor_id; /* of a list: what it held */
   int first_slot, param;
   CtSlotValue value; /* of a number */
+  LaunchList *list;
+  int anchored;        /* of a list in a record: its table's place in LaunchArgs.anchor */
+  int idx;             /* on the Lua stack; of what is in a record: 0, */
+  int place;           /* and the number of the argument that it is in, from 1 */
+  int parent;          /* number of that record among LaunchArgs.args; -1: it is in none */
+  const char *field;   /* its name there, or NULL and */
+  lua_Integer number;  /* its number */
+  int n_fields;        /* of a RECORD */
+  uint64_t address;    /* of the tensor's element 0 */
+  uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
 } Arg;
 
 /* The arguments of one launch, as its key and slots. */
 typedef struct LaunchArgs {
+  struct CuttleKernel *of;
   int n, cap;
   int anchor; /* stack place of what keeps the arrays and the lists of records alive; 0: nothing does */
   int n_anchored;
   int n_lists;
-  bool is_full;     /* something did not fit: larger arrays are needed */
-  CtDevice *device; /* where to launch; NULL: the CPU engine */
-  bool wants_check; /* the configuration's option */
-  bool is_checked;  /* its trace is one for check: CtIr.is_checked */
-  bool
-      has_tensors; /* or lists of them, which live on the device; else the current device is taken */
+  bool is_full;      /* something did not fit: larger arrays are needed */
+  CtDevice *device;  /* where to launch; NULL: the CPU engine */
+  bool wants_check;  /* the configuration's option */
+  bool is_checked;   /* its trace is one for check: CtIr.is_checked */
+  bool has_tensors;  /* or lists of them, which say the device; else it is the current one */
   uint64_t n_closed; /* CuttleState.n_closed when they were read, or known to be live */
   uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
   bool overlap;      /* some written tensor may share memory with another: ranges intersect */
@@ -115,12 +115,10 @@ typedef struct Spec {
   LaunchReads reads[2]; /* of the host by the trace: what is the script's; names of the library */
   unsigned char *key;
   size_t key_len;
-  CtIr ir;
   CtSimtProgram *simt; /* for the CPU engine */
   CtDevice *device;    /* for a CUDA device */
   CtModule *module;
   CtFunction *fn;
-  bool from_cache;
   unsigned shared_bytes; /* dynamic */
   CtFault *fault;        /* for the kernel's assertions, if it has any */
   size_t grid_at;        /* place of the address of the grid's word in it */
@@ -129,9 +127,13 @@ typedef struct Spec {
   LaunchMaps *maps;      /* the kernel's tensor maps, if it has any */
   size_t maps_at;        /* place of the first in the parameter block */
   size_t print_at;       /* place of the CtPrintArgs in the parameter block */
-  Pack *packs;           /* in the IR's arena */
+  Pack *packs;           /* these three are in the IR's arena; by their offsets */
+  unsigned char *params; /* the parameter block, filled for each launch */
+  void **each;           /* of a kernel with tensor maps: its parameters in the block, in order */
   int n_packs;
   size_t params_bytes;
+  CtIr ir;
+  bool from_cache;
   double trace_ms, emit_ms, compile_ms;
 } Spec;
 
@@ -206,7 +208,7 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
    what is there now. */
 void launch_keep_reads(lua_State *L, int kernel, Spec *spec);
 void launch_free_reads(CuttleState *s, Spec *spec);
-bool launch_reads_hold(lua_State *L, int kernel, const Spec *spec);
+bool launch_reads_hold(lua_State *L, int kernel, const Kernel *k, const Spec *spec);
 
 /* The tensor maps of a specialisation, *out being NULL where it has none; they are written for a launch's slots,
    and kept for the next launches with the same. The IR must outlive them. */

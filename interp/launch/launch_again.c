@@ -6,13 +6,7 @@
 #include "launch_key.h"
 #include "launch_list.h"
 
-/* While no tensor was closed or collected since the arguments were read, an address tells a tensor that was among
-   them from everything else. */
-static bool is_same_tensor(lua_State *L, const Kernel *k, const LaunchArgs *a, const Arg *arg,
-                           int idx) {
-  if (a->n_closed == k->state->n_closed) {
-    return lua_touserdata(L, idx) == arg->tensor;
-  }
+static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int idx) {
   const Tensor *t = launch_test_tensor(L, k, idx);
   CtErr err;
   return t != NULL && t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
@@ -34,7 +28,7 @@ static bool reread_number(lua_State *L, LaunchArgs *a, const Arg *arg, int idx) 
 
 static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg, int idx) {
   switch (arg->kind) {
-    case ARG_TENSOR: return is_same_tensor(L, k, a, arg, idx);
+    case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
     case ARG_NUMBER: return reread_number(L, a, arg, idx);
     case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
     case ARG_STATIC:
@@ -43,9 +37,15 @@ static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg 
   return false;
 }
 
+/* While no tensor was closed or collected since the arguments were read, an address tells a tensor that was among
+   them from everything else. */
 static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first) {
+  bool are_live = a->n_closed == k->state->n_closed;
   for (int i = 0; i < a->n; i++) {
-    if (!is_same_arg(L, k, a, &a->args[i], first + i)) {
+    const Arg *arg = &a->args[i];
+    bool same = are_live && arg->kind == ARG_TENSOR ? lua_touserdata(L, first + i) == arg->tensor
+                                                    : is_same_arg(L, k, a, arg, first + i);
+    if (!same) {
       return false;
     }
   }
@@ -64,6 +64,9 @@ enum { CAPTURES_ON_STACK = 8 };
 static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
   const unsigned char *at = a->key + a->captures, *end = at + a->captures_len;
   bool same = true;
+  if (at == end) { /* a function never gets upvalues */
+    return true;
+  }
   lua_getiuservalue(L, kernel, 1);
   int fn = lua_gettop(L);
   for (int i = 1; same && lua_getupvalue(L, fn, i) != NULL; i++) {
@@ -80,7 +83,7 @@ static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
 }
 
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
-  const Kernel *k = lua_touserdata(L, kernel);
+  const Kernel *k = a->of;
   bool same = n == a->n && a->is_checked == launch_is_checked(k, a) &&
               is_same_device(k->state, a) && are_same_args(L, k, a, first);
   a->anchor = 0;
@@ -89,8 +92,7 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
 
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
-  if (a->is_checked != launch_is_checked(lua_touserdata(L, kernel), a) ||
-      !has_same_captures(L, kernel, a)) {
+  if (a->is_checked != launch_is_checked(a->of, a) || !has_same_captures(L, kernel, a)) {
     return false;
   }
   bool overlap = launch_find_overlap(a);

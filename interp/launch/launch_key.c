@@ -360,9 +360,10 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out) {
-  const Kernel *k = lua_touserdata(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   check_count(L, kernel, n);
   launch_args_few(L, out);
+  out->of = k;
   out->n_closed = k->state->n_closed;
   out->spec = 0;
   read_all(L, kernel, first, n, config, out);

@@ -311,10 +311,9 @@ static bool list_holds(lua_State *L, int kernel, const Spec *spec, int which) {
   return holds;
 }
 
-bool launch_reads_hold(lua_State *L, int kernel, const Spec *spec) {
+bool launch_reads_hold(lua_State *L, int kernel, const Kernel *k, const Spec *spec) {
   if (spec->reads[0].n > 0 && !list_holds(L, kernel, spec, 0)) {
     return false;
   }
-  const Kernel *k = lua_touserdata(L, kernel);
   return spec->reads[1].n == 0 || !k->state->names_changed || list_holds(L, kernel, spec, 1);
 }

@@ -89,11 +89,11 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
 
 /* One that was traced for the key, and that still holds; NULL: there is none. It comes first from now on. */
 static Spec *find_spec(lua_State *L, int kernel, const LaunchArgs *args) {
-  Kernel *k = lua_touserdata(L, kernel);
+  Kernel *k = args->of;
   Spec **link = &k->specs;
   for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
     if (spec->is_kept && spec->key_len == args->key_len &&
-        memcmp(spec->key, args->key, args->key_len) == 0 && launch_reads_hold(L, kernel, spec)) {
+        memcmp(spec->key, args->key, args->key_len) == 0 && launch_reads_hold(L, kernel, k, spec)) {
       *link = spec->next;
       spec->next = k->specs;
       k->specs = spec;
@@ -104,9 +104,8 @@ static Spec *find_spec(lua_State *L, int kernel, const LaunchArgs *args) {
 }
 
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  Spec *spec = k->specs;
-  if (spec == NULL || spec->id != args->spec || !launch_reads_hold(L, kernel, spec)) {
+  Spec *spec = args->of->specs;
+  if (spec == NULL || spec->id != args->spec || !launch_reads_hold(L, kernel, args->of, spec)) {
     spec = find_spec(L, kernel, args);
     spec = spec == NULL ? make_spec(L, kernel, config, args) : spec;
     args->spec = spec->id;

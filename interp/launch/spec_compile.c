@@ -9,6 +9,8 @@
 
 /* --- the parameter block -------------------------------------------------------------------------- */
 
+enum { MAX_OTHERS = 4 }; /* parameters that are neither arguments nor tensor maps */
+
 static size_t slot_bytes(const CtSlot *slot) {
   return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
 }
@@ -16,6 +18,43 @@ static size_t slot_bytes(const CtSlot *slot) {
 /* Place of a parameter that begins with an address. */
 static size_t align_pointer(size_t at) {
   return (at + sizeof(CtDevPtr) - 1) / sizeof(CtDevPtr) * sizeof(CtDevPtr);
+}
+
+/* Lists where each parameter of the kernel lies in the block, in order. */
+static void list_params(const Spec *spec) {
+  void **out = spec->each;
+  for (int i = 0; i < spec->n_packs; i++) {
+    *out++ = spec->params + spec->packs[i].offset;
+  }
+  for (size_t i = 0; i < spec->ir.n_maps; i++) {
+    *out++ = spec->params + spec->maps_at + i * CT_MAP_BYTES;
+  }
+  if (ct_emit_has_asserts(&spec->ir)) {
+    *out++ = spec->params + spec->fault_at;
+  }
+  if (ct_ir_has_grid_barrier(&spec->ir)) {
+    *out++ = spec->params + spec->grid_at;
+  }
+  if (ct_emit_has_prints(&spec->ir)) {
+    *out++ = spec->params + spec->print_at;
+    *out++ = spec->params + spec->print_at + sizeof(CtDevPtr);
+  }
+}
+
+static CtStatus make_params(Spec *spec, CtErr *err) {
+  CtArena *arena = &spec->ir.arena;
+  bool has_maps = spec->ir.n_maps > 0;
+  size_t n_each = has_maps ? (size_t)spec->n_packs + spec->ir.n_maps + MAX_OTHERS : 0;
+  spec->params = ct_arena_alloc(arena, spec->params_bytes + 1);
+  spec->each = has_maps ? ct_arena_alloc(arena, n_each * sizeof *spec->each) : NULL;
+  if (spec->params == NULL || (has_maps && spec->each == NULL)) {
+    return ct_fail_nomem(err);
+  }
+  memset(spec->params, 0, spec->params_bytes);
+  if (has_maps) {
+    list_params(spec);
+  }
+  return CT_OK;
 }
 
 /* The parameter block as the compiler lays out the used slots. */
@@ -52,7 +91,7 @@ static CtStatus plan_packs(Spec *spec, CtErr *err) {
   }
   spec->params_bytes = at;
   return at <= LAUNCH_PARAM_BYTES
-             ? CT_OK
+             ? make_params(spec, err)
              : ct_fail(
                    err, CT_EINVAL,
                    "%s: its arguments take %zu bytes, and a CUDA launch passes at most %d; pass "
