@@ -157,26 +157,14 @@ static uint64_t next_number(lua_State *L, int object) {
 void front_number(lua_State *L) {
   int object = lua_gettop(L);
   uint64_t number = next_number(L, object);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &ids_key);
-  lua_pushvalue(L, object);
-  lua_pushinteger(L, (lua_Integer)number);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
+  front_set_number(L, &ids_key, object, number);
   if (front_learnt_kind(L, number) != LEARNT_NOTHING) {
     lua_pushvalue(L, object);
     put_at(L, &live_key, number);
   }
 }
 
-uint64_t front_number_of(lua_State *L, int idx) {
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &ids_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  uint64_t number = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return number;
-}
+uint64_t front_number_of(lua_State *L, int idx) { return front_get_number(L, &ids_key, idx); }
 
 int front_birth_line(lua_State *L, int idx) {
   return (int)(front_number_of(L, idx) & ((1u << LINE_BITS) - 1));
@@ -184,15 +172,7 @@ int front_birth_line(lua_State *L, int idx) {
 
 /* --- births ------------------------------------------------------------------------------------------- */
 
-uint64_t front_birth(lua_State *L, int idx) {
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  uint64_t at = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return at;
-}
+uint64_t front_birth(lua_State *L, int idx) { return front_get_number(L, &births_key, idx); }
 
 bool record_is(lua_State *L, const Front *f, int idx) {
   return lua_istable(L, idx) && front_birth(L, idx) > f->began;
@@ -200,11 +180,7 @@ bool record_is(lua_State *L, const Front *f, int idx) {
 
 /* Remembers that the table or coroutine at the top is born now. */
 void front_set_birth(lua_State *L, Front *f) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &births_key);
-  lua_pushvalue(L, -2);
-  lua_pushinteger(L, (lua_Integer)++f->clock);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
+  front_set_number(L, &births_key, -1, ++f->clock);
   front_number(L);
 }
 

@@ -52,32 +52,21 @@ static void open_missing(lua_State *L) {
 
 /* Pushes the box of the table's field, or nil. */
 Box *field_push_box(lua_State *L, int t, int key) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
+  if (front_push_entry(L, &fields_key, t) == LUA_TTABLE) {
     lua_pushvalue(L, key);
     lua_rawget(L, -2);
     lua_remove(L, -2);
   }
-  lua_remove(L, -2);
   return box_test(L, -1);
 }
 
 /* The table keeps the box at the top, or nil, which is popped. */
 void field_keep_box(lua_State *L, int t, int key) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, t);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
-  }
+  front_push_table(L, &fields_key, t);
   lua_pushvalue(L, key);
-  lua_pushvalue(L, -4);
+  lua_pushvalue(L, -3);
   lua_rawset(L, -3);
-  lua_pop(L, 3);
+  lua_pop(L, 2);
 }
 
 void front_list_box(lua_State *L, int box) {
@@ -109,59 +98,40 @@ void front_forget_field(lua_State *L, int t, int key) {
 
 void front_forget_fields(lua_State *L, int t) {
   t = lua_absindex(L, t);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
+  if (front_push_entry(L, &fields_key, t) == LUA_TTABLE) {
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
       ((Box *)lua_touserdata(L, -1))->is_gone = true;
       lua_pop(L, 1);
     }
-    lua_pushvalue(L, t);
     lua_pushnil(L);
-    lua_rawset(L, -4);
+    front_set_entry(L, &fields_key, t);
   }
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 bool front_changed_since(lua_State *L, int t, uint64_t at) {
   bool changed = false;
-  t = lua_absindex(L, t);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushvalue(L, t);
-  if (lua_rawget(L, -2) == LUA_TTABLE) {
+  if (front_push_entry(L, &fields_key, t) == LUA_TTABLE) {
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
       changed = changed || ((const Box *)lua_touserdata(L, -1))->stored_at > at;
       lua_pop(L, 1);
     }
   }
-  lua_pop(L, 2);
+  lua_pop(L, 1);
   return changed;
 }
 
 /* --- reads ------------------------------------------------------------------------------------------------ */
 
 void front_note_table_read(lua_State *L, Front *f, int t) {
-  if (!front_in_loop(f, L)) {
-    return;
+  if (front_in_loop(f, L)) {
+    front_set_number(L, &reads_key, t, ++f->clock);
   }
-  t = lua_absindex(L, t);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-  lua_pushvalue(L, t);
-  lua_pushinteger(L, (lua_Integer)++f->clock);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
 }
 
-uint64_t front_last_read(lua_State *L, int t) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &reads_key);
-  lua_pushvalue(L, t);
-  lua_rawget(L, -2);
-  uint64_t at = (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 2);
-  return at;
-}
+uint64_t front_last_read(lua_State *L, int t) { return front_get_number(L, &reads_key, t); }
 
 void front_begin_fields(lua_State *L, Front *f) {
   f->n_boxes = 0;

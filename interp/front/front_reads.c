@@ -35,11 +35,8 @@ char front_whole_mark, front_length_mark;
 /* --- what belongs to the library ------------------------------------------------------------------- */
 
 static bool is_in(lua_State *L, char *set, int idx) {
-  lua_pushvalue(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, set);
-  lua_insert(L, -2);
-  bool is = lua_rawget(L, -2) != LUA_TNIL;
-  lua_pop(L, 2);
+  bool is = front_push_entry(L, set, idx) != LUA_TNIL;
+  lua_pop(L, 1);
   return is;
 }
 
@@ -73,22 +70,8 @@ static bool is_globals(lua_State *L, int idx) {
 
 /* --- places ---------------------------------------------------------------------------------------- */
 
-/* Pushes the group of the object at idx, made if it is new. */
-static void push_group(lua_State *L, char *groups, int idx) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, groups);
-  lua_pushvalue(L, idx);
-  if (lua_rawget(L, -2) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, idx);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
-  }
-  lua_remove(L, -2);
-}
-
 static void add_place(lua_State *L, char *groups, int object, int key) {
-  push_group(L, groups, object);
+  front_push_table(L, groups, object);
   lua_pushvalue(L, key);
   if (lua_rawget(L, -2) == LUA_TNIL) { /* false stays */
     lua_pushvalue(L, key);
@@ -104,7 +87,7 @@ static bool is_known(lua_State *L, int idx) { return is_in(L, &places_key, idx);
 static void enter(lua_State *L, Front *f, int idx) {
   idx = lua_absindex(L, idx);
   if (lua_istable(L, idx) && !standard_owns(L, idx) && !is_known(L, idx)) {
-    push_group(L, &places_key, idx);
+    front_push_table(L, &places_key, idx);
     lua_pop(L, 1);
     f->n_host_tables += !is_globals(L, idx);
   }
@@ -167,7 +150,7 @@ void front_note_length(lua_State *L, int t) {
 /* Pops a table of the host; returns whether it was not noted whole before. */
 static bool mark_whole(lua_State *L, Front *f) {
   enter(L, f, -1);
-  push_group(L, &places_key, lua_gettop(L));
+  front_push_table(L, &places_key, lua_gettop(L));
   bool is_new = lua_rawgetp(L, -1, &front_whole_mark) == LUA_TNIL;
   if (is_new) {
     lua_pushboolean(L, 1);
@@ -219,7 +202,7 @@ static void exclude(lua_State *L, char *special) {
 
 void front_note_change(lua_State *L, int t) {
   if (lua_istable(L, t) && is_known(L, t)) {
-    push_group(L, &places_key, t);
+    front_push_table(L, &places_key, t);
     exclude(L, &front_length_mark);
     exclude(L, &front_whole_mark);
     lua_pop(L, 1);
@@ -229,7 +212,7 @@ void front_note_change(lua_State *L, int t) {
 void front_note_write(lua_State *L, int t, int key) {
   if (lua_istable(L, t) && is_known(L, t) && is_key(L, key)) {
     front_note_change(L, t);
-    push_group(L, &places_key, t);
+    front_push_table(L, &places_key, t);
     lua_pushvalue(L, key);
     lua_pushboolean(L, 0);
     lua_rawset(L, -3);
@@ -303,7 +286,7 @@ void front_note_host_function(lua_State *L, int fn) {
   if (is_stdlib_function(L, fn) || is_known(L, fn)) {
     return;
   }
-  push_group(L, &places_key, fn);
+  front_push_table(L, &places_key, fn);
   lua_pop(L, 1);
   for (int i = 1; (name = lua_getupvalue(L, fn, i)) != NULL; i++) {
     if (strcmp(name, "_ENV") != 0) {
@@ -324,7 +307,7 @@ int front_convert_function(lua_State *L, int idx, RwKind kind) {
   bool is_new = status == LUA_OK && f->ir != NULL && !lua_iscfunction(L, idx) &&
                 !src_is_converted(L, idx) && !is_known(L, idx);
   if (is_new) {
-    push_group(L, &places_key, idx);
+    front_push_table(L, &places_key, idx);
     lua_pop(L, 1);
   }
   if (is_new && !is_stdlib_function(L, idx)) {

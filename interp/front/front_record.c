@@ -88,19 +88,11 @@ static void join_family(lua_State *L, int node, int idx, bool is_merged) {
   lua_pop(L, 1);
   lua_pushvalue(L, idx);
   record_put_part(L, node, &record_current_key);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
-  lua_pushvalue(L, idx);
-  if (lua_rawget(L, -2) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, idx);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, -4);
-  }
+  front_push_table(L, &record_nodes_key, idx);
   lua_pushvalue(L, node);
   lua_pushboolean(L, is_merged);
   lua_rawset(L, -3);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 static void push_node(lua_State *L, int box) {
@@ -116,12 +108,7 @@ bool record_push_nodes(lua_State *L, const Front *f, int idx) {
   if (f->n_records == 0) {
     return false;
   }
-  idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
-  lua_pushvalue(L, idx);
-  lua_rawget(L, -2);
-  lua_remove(L, -2);
-  if (lua_istable(L, -1)) {
+  if (front_push_entry(L, &record_nodes_key, idx) == LUA_TTABLE) {
     return true;
   }
   lua_pop(L, 1);

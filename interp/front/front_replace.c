@@ -209,25 +209,18 @@ static const Replacement replacements[] = {
 
 void front_push_replacement(lua_State *L, int idx) {
   idx = lua_absindex(L, idx);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &replacements_key);
-  lua_pushvalue(L, idx);
-  if (lua_rawget(L, -2) == LUA_TNIL) {
+  if (front_push_entry(L, &replacements_key, idx) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_pushvalue(L, idx);
   }
-  lua_remove(L, -2);
 }
 
 void front_replace(lua_State *L, int idx) {
-  idx = lua_absindex(L, idx);
   if (lua_iscfunction(L, idx)) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &replacements_key);
-    lua_pushvalue(L, idx);
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
+    front_set_entry(L, &replacements_key, idx);
+  } else {
     lua_pop(L, 1);
   }
-  lua_pop(L, 1);
 }
 
 void front_open_replace(lua_State *L) {

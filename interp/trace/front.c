@@ -326,17 +326,6 @@ void front_exit(lua_State *L, Front *f, Frame *target) {
 
 /* --- opening ------------------------------------------------------------------------------------ */
 
-void front_new_table(lua_State *L, const void *key, const char *mode) {
-  lua_newtable(L);
-  if (mode != NULL) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-  }
-  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
-}
-
 Front *front_open_state(lua_State *L) {
   Front *f = lua_newuserdatauv(L, sizeof *f, 0);
   memset(f, 0, sizeof *f);

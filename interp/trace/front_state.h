@@ -209,7 +209,16 @@ void choice_join(lua_State *L, Front *f, const Frame *frame, const Half *left, c
 void front_own(lua_State *L, const Front *f);
 void front_open_owner(lua_State *L);
 
-/* An empty table in the registry, of that __mode unless it is NULL. */
+/* front_table.c: tables in the registry, whose keys are objects. */
+/* An empty one, of that __mode unless it is NULL. */
 void front_new_table(lua_State *L, const void *key, const char *mode);
+/* Pushes what the table says of the object at that index, or nil; returns its type. */
+int front_push_entry(lua_State *L, const void *key, int object);
+void front_set_entry(lua_State *L, const void *key, int object); /* to the value at the top [-1] */
+/* The entry is a table, which is made if there is none. */
+void front_push_table(lua_State *L, const void *key, int object);
+/* The entry is a number; 0: there is none. */
+uint64_t front_get_number(lua_State *L, const void *key, int object);
+void front_set_number(lua_State *L, const void *key, int object, uint64_t number);
 
 #endif
