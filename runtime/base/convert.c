@@ -2,7 +2,8 @@
 #include "convert.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "bits.h"
 
 /* A binary format: sign, exponent, fraction. Patterns are without the sign; what is behind `shift` low
    zeros counts. */
@@ -104,51 +105,26 @@ static uint64_t put_together(CtDtype t, Parts p) {
 
 /* --- C numbers ------------------------------------------------------------------------------------ */
 
-static uint64_t bits_of_f64(double v) {
-  uint64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-
-static double f64_of_bits(uint64_t bits) {
-  double v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
-}
-
-static uint32_t bits_of_f32(float v) {
-  uint32_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-
-static float f32_of_bits(uint64_t bits) {
-  uint32_t low = (uint32_t)bits;
-  float v;
-  memcpy(&v, &low, sizeof v);
-  return v;
-}
-
 /* To f32: exact, or rounded from f64. */
 static uint32_t to_f32(CtDtype from, uint64_t bits) {
   switch (from) {
     case CT_f32:
     case CT_tf32: return (uint32_t)bits;
     case CT_bf16: return (uint32_t)bits << 16;
-    case CT_f64: return bits_of_f32((float)f64_of_bits(bits));
+    case CT_f64: return ct_bits_of_f32((float)ct_f64_of_bits(bits));
     default: return (uint32_t)put_together(CT_f32, take_apart(from, bits));
   }
 }
 
 double ct_float_of_bits(CtDtype from, uint64_t bits) {
-  return from == CT_f64 ? f64_of_bits(bits) : (double)f32_of_bits(to_f32(from, bits));
+  return from == CT_f64 ? ct_f64_of_bits(bits) : (double)ct_f32_of_bits(to_f32(from, bits));
 }
 
 uint64_t ct_bits_of_float(CtDtype to, double v) {
   switch (to) {
-    case CT_f64: return bits_of_f64(v);
-    case CT_f32: return bits_of_f32((float)v);
-    default: return put_together(to, take_apart(CT_f64, bits_of_f64(v)));
+    case CT_f64: return ct_bits_of_f64(v);
+    case CT_f32: return ct_bits_of_f32((float)v);
+    default: return put_together(to, take_apart(CT_f64, ct_bits_of_f64(v)));
   }
 }
 
@@ -201,7 +177,7 @@ static uint64_t from_float(CtDtype to, CtDtype from, uint64_t bits) {
   }
   switch (to) {
     case CT_f32: return to_f32(from, bits);
-    case CT_f64: return bits_of_f64(ct_float_of_bits(from, bits));
+    case CT_f64: return ct_bits_of_f64(ct_float_of_bits(from, bits));
     default: return put_together(to, take_apart(from, bits));
   }
 }

@@ -2,23 +2,18 @@
 #include "message.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "bits.h"
 
 enum { PIECE_BYTES = 512, SPEC_BYTES = 32 };
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked when the kernel was traced */
 
-static double double_of(uint64_t word) {
-  double f;
-  memcpy(&f, &word, sizeof f);
-  return f;
-}
-
 /* One conversion, whose text is `spec`, of a value. */
 static void print_one(CtText *out, const char *spec, CtDtype type, uint64_t word) {
   char piece[PIECE_BYTES];
   switch (type) {
-    case CT_f64: snprintf(piece, sizeof piece, spec, double_of(word)); break;
+    case CT_f64: snprintf(piece, sizeof piece, spec, ct_f64_of_bits(word)); break;
     case CT_bool: snprintf(piece, sizeof piece, spec, word != 0 ? "true" : "false"); break;
     case CT_i32:
     case CT_u32: snprintf(piece, sizeof piece, spec, (int)word); break;

@@ -40,10 +40,8 @@ typedef struct Odd {
 
 static void look_at_value(Odd *odd, uint32_t lanes, CtDtype t, const char *p) {
   uint64_t bits = 0;
-  double v;
   memcpy(&bits, p, ct_dtype_bytes(t));
-  bits = ct_convert(CT_f64, t, bits);
-  memcpy(&v, &bits, sizeof v);
+  double v = ct_float_of_bits(t, bits);
   odd->nan |= isnan(v) ? lanes : 0;
   odd->inf |= isinf(v) ? lanes : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/base/bits.h"
 #include "runtime/base/convert.h"
 
 /* n: bytes of a lane; mem: the element types in memory. */
@@ -136,14 +137,10 @@ uint32_t ct_low_const(CtLow *l, CtScalar v) {
 static CtScalar const_value(const CtInst *inst) {
   CtDtype t = (CtDtype)inst->type;
   CtScalar s = {0};
-  uint32_t bits;
   switch (t) {
     case CT_f64: s.f64 = inst->imm.f; break;
     case CT_f32: s.f32 = (float)inst->imm.f; break;
-    case CT_tf32:
-      bits = (uint32_t)ct_bits_of_float(t, inst->imm.f);
-      memcpy(&s.f32, &bits, sizeof bits);
-      break;
+    case CT_tf32: s.f32 = ct_f32_of_bits((uint32_t)ct_bits_of_float(t, inst->imm.f)); break;
     case CT_u32: s.i = (int32_t)inst->imm.i; break;
     default: s.i = inst->imm.i; break;
   }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/bits.h"
+
 #if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
 #include <immintrin.h>
 enum { LANES = 8 };
@@ -46,25 +48,7 @@ typedef int64_t PartL __attribute__((vector_size(8 * LANES / PARTS)));
 typedef float AnyVecF __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t AnyVecI __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-static float float_of(uint32_t u) {
-  float x;
-  memcpy(&x, &u, sizeof x);
-  return x;
-}
-
-static inline uint64_t bits_of_double(double x) {
-  uint64_t u;
-  memcpy(&u, &x, sizeof u);
-  return u;
-}
-
-static inline double double_of(uint64_t u) {
-  double x;
-  memcpy(&x, &u, sizeof x);
-  return x;
-}
-
-static inline double power_of_2(int e) { return double_of((uint64_t)(e + 1023) << 52); }
+static inline double power_of_2(int e) { return ct_f64_of_bits((uint64_t)(e + 1023) << 52); }
 
 static inline int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
 
@@ -155,22 +139,22 @@ void ct_tc_cols(const CtTcModel *model, int n, int k, const float *b, CtTcCols *
 /* Towards 0 to `places` binary places, to multiples of 2^(-126 - places), infinite from 2^128 on. A
    result of 0 is +0. */
 static inline double truncate(double x, int places) {
-  uint64_t u = bits_of_double(x);
+  uint64_t u = ct_bits_of_f64(x);
   int32_t e = (int32_t)(u >> 52 & 2047) - 1023;
   int32_t drop = 52 - places + max_i32(-126 - e, 0);
   drop = drop > 53 ? 53 : drop;
   u &= drop == 53 ? UINT64_C(1) << 63 : ~UINT64_C(0) << (drop > 52 ? 52 : drop);
   u = e >= 128 ? (u & UINT64_C(1) << 63) | UINT64_C(2047) << 52 : u;
-  return double_of(u) + 0.0;
+  return ct_f64_of_bits(u) + 0.0;
 }
 
 static inline double round_f16(double x) {
-  int32_t e = max_i32((int32_t)(bits_of_double(x) >> 52 & 2047) - 1023, -14);
+  int32_t e = max_i32((int32_t)(ct_bits_of_f64(x) >> 52 & 2047) - 1023, -14);
   double magic = 1.5 * power_of_2(e - 10 + 52);
   double r = (x + magic) - magic;
-  uint64_t sign = bits_of_double(x) & UINT64_C(1) << 63;
-  uint64_t u = bits_of_double(r) & ~(UINT64_C(1) << 63);
-  return double_of(sign | (e >= 16 || r >= 65536 || r <= -65536 ? UINT64_C(2047) << 52 : u));
+  uint64_t sign = ct_bits_of_f64(x) & UINT64_C(1) << 63;
+  uint64_t u = ct_bits_of_f64(r) & ~(UINT64_C(1) << 63);
+  return ct_f64_of_bits(sign | (e >= 16 || r >= 65536 || r <= -65536 ? UINT64_C(2047) << 52 : u));
 }
 
 /* {====== Sums, in doubles ====== */
@@ -190,7 +174,7 @@ static inline void largest_exponents(const CtTcModel *model, const Row *row, con
                                      int first, int end, const double *acc, int32_t *top) {
   int32_t least = model->min_exponent[2];
   for (int j = 0; j < LANES; j++) {
-    int32_t field = (int32_t)(bits_of_double(acc[j]) >> 52 & 2047);
+    int32_t field = (int32_t)(ct_bits_of_f64(acc[j]) >> 52 & 2047);
     top[j] = field == 0 ? model->floor : max_i32(field - 1023, least);
     top[j] = max_i32(top[j], model->floor);
   }
@@ -469,7 +453,7 @@ static void row_by_cols(const CtTcModel *model, int n, int k, const Row *row, co
   }
   for (int j = 0; j < n; j++) {
     double r = model->c_last ? add_last(model, acc[j], first[j]) : acc[j];
-    d[j] = r != r ? float_of(0x7FFFFFFF) : (float)r;
+    d[j] = r != r ? ct_f32_of_bits(0x7FFFFFFF) : (float)r;
   }
 }
 

@@ -30,7 +30,7 @@ NARROW(f8e5m2)
 NARROW(i16)
 NARROW(i8)
 typedef uint32_t CtT_tf32;
-static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_narrow_f32(v); }
+static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_f32_of_bits(v); }
 
 #define BIN(op, t)                                                                                 \
   HANDLER(op##_##t##_ss) {                                                                         \
@@ -272,11 +272,11 @@ TO_ODD(i64)
 TO_ODD(u64)
 
 HANDLER(BITCAST_i32_f32) {
-  put_u32(SCALAR(in->d), ct_narrow_bits32(SCALAR(in->a)->f32));
+  put_u32(SCALAR(in->d), ct_bits_of_f32(SCALAR(in->a)->f32));
   return in + 1;
 }
 HANDLER(BITCAST_f32_i32) {
-  SCALAR(in->d)->f32 = ct_narrow_f32(get_u32(SCALAR(in->a)));
+  SCALAR(in->d)->f32 = ct_f32_of_bits(get_u32(SCALAR(in->a)));
   return in + 1;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/base/convert.h"
 #include "simt_scalar.h"
+#include "runtime/base/bits.h"
 
 /* So that the offsets of the lanes, which no pointer reaches, are vectors. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -310,8 +311,8 @@ static CtScalar read_as(CtDtype t, CtDtype from, const char *p) {
   uint32_t low = (uint32_t)bits;
   CtScalar v = {0};
   switch (t) {
-    case CT_f64: memcpy(&v.f64, &bits, sizeof v.f64); break;
-    case CT_f32: memcpy(&v.f32, &low, sizeof v.f32); break;
+    case CT_f64: v.f64 = ct_f64_of_bits(bits); break;
+    case CT_f32: v.f32 = ct_f32_of_bits(low); break;
     case CT_i64:
     case CT_u64: v.i = (int64_t)bits; break;
     case CT_i32:

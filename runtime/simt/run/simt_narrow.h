@@ -4,27 +4,10 @@
 #ifndef CT_SIMT_NARROW_H
 #define CT_SIMT_NARROW_H
 
-#include <string.h>
-
 #include "runtime/base/base.h"
+#include "runtime/base/bits.h"
 
 #define NARROW_INLINE static inline __attribute__((always_inline))
-
-NARROW_INLINE float ct_narrow_f32(uint32_t bits) {
-  float v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
-}
-NARROW_INLINE uint32_t ct_narrow_bits32(float v) {
-  uint32_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-NARROW_INLINE uint64_t ct_narrow_bits64(double v) {
-  uint64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
 
 /* The narrow types: X(type, what holds its bits, what it is computed in, that type's name). f16 is
    separate, because some processors cast it. No operation multiplies u16. */
@@ -48,13 +31,13 @@ typedef struct CtNarrow {
 /* From f32: rounds the pattern as an integer; a carry raises the exponent. Below the smallest
    normal number, adding a large number does the rounding: it leaves the pattern in the low bits. */
 NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
-  uint32_t bits = ct_narrow_bits32(v), x = bits & 0x7FFFFFFF;
+  uint32_t bits = ct_bits_of_f32(v), x = bits & 0x7FFFFFFF;
   int s = 23 - n.m;
   uint32_t even = n.ties_away ? 1 : x >> s & 1;
   uint32_t pattern = ((x + ((1u << (s - 1)) - 1) + even) >> s) - ((uint32_t)(127 - n.bias) << n.m);
   if (n.bias != 127) {
     uint32_t large = EXP2_BITS32(1 - n.bias + s);
-    uint32_t tiny = ct_narrow_bits32(ct_narrow_f32(x) + ct_narrow_f32(large)) - large;
+    uint32_t tiny = ct_bits_of_f32(ct_f32_of_bits(x) + ct_f32_of_bits(large)) - large;
     pattern = x < EXP2_BITS32(1 - n.bias) ? tiny : pattern;
   }
   pattern = pattern > n.max ? n.overflow : pattern;
@@ -66,18 +49,16 @@ NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
    corrected. */
 NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
   const uint64_t inf = EXP2_BITS64(1024);
-  uint64_t bits = ct_narrow_bits64(v), x = bits & (UINT64_MAX >> 1);
+  uint64_t bits = ct_bits_of_f64(v), x = bits & (UINT64_MAX >> 1);
   int s = 52 - n.m;
   uint64_t even = n.ties_away ? 1 : x >> s & 1;
   uint64_t pattern =
       ((x + (((uint64_t)1 << (s - 1)) - 1) + even) >> s) - ((uint64_t)(1023 - n.bias) << n.m);
   uint64_t large_bits = EXP2_BITS64(1 - n.bias + s);
-  double size = __builtin_fabs(v), large, half;
-  uint64_t half_bits = EXP2_BITS64(-n.bias - n.m);
-  memcpy(&large, &large_bits, sizeof large);
-  memcpy(&half, &half_bits, sizeof half);
+  double size = __builtin_fabs(v), large = ct_f64_of_bits(large_bits);
+  double half = ct_f64_of_bits(EXP2_BITS64(-n.bias - n.m));
   double sum = size + large;
-  uint64_t tiny = ct_narrow_bits64(sum) - large_bits;
+  uint64_t tiny = ct_bits_of_f64(sum) - large_bits;
   if (n.ties_away) {
     tiny += size - (sum - large) == half ? 1 : 0;
   }
@@ -93,12 +74,12 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
 NARROW_INLINE float ct_narrow_to_f32(const CtNarrow n, uint32_t inf, bool has_inf, uint32_t bits) {
   uint32_t x = bits & (n.sign - 1);
   uint32_t sign = (bits & n.sign) != 0 ? 0x80000000 : 0;
-  float v = ct_narrow_f32(x << (23 - n.m)) * ct_narrow_f32(EXP2_BITS32(127 - n.bias));
-  uint32_t r = ct_narrow_bits32(v) | sign;
+  float v = ct_f32_of_bits(x << (23 - n.m)) * ct_f32_of_bits(EXP2_BITS32(127 - n.bias));
+  uint32_t r = ct_bits_of_f32(v) | sign;
   if (has_inf) {
     r = x == inf ? 0x7F800000 | sign : r;
   }
-  return ct_narrow_f32(x > inf ? 0x7FFFFFFF : r);
+  return ct_f32_of_bits(x > inf ? 0x7FFFFFFF : r);
 }
 
 #define CT_NARROW_f16 ((CtNarrow){10, 15, 0x8000, 0x7BFF, 0x7C00, 0x7FFF, false})
@@ -126,7 +107,7 @@ static inline uint32_t CAST_tf32_f64(double v) {
 static inline float CAST_f32_f16(uint32_t a) {
   return ct_narrow_to_f32(CT_NARROW_f16, 0x7C00, true, a);
 }
-static inline float CAST_f32_bf16(uint32_t a) { return ct_narrow_f32(a << 16); }
+static inline float CAST_f32_bf16(uint32_t a) { return ct_f32_of_bits(a << 16); }
 static inline float CAST_f32_f8e4m3(uint32_t a) {
   return ct_narrow_to_f32(CT_NARROW_f8e4m3, 0x7E, false, a);
 }

@@ -5,6 +5,7 @@
 
 #include "simt_engine.h"
 #include "simt_watch.h"
+#include "runtime/base/bits.h"
 
 enum { UNSET_BYTE = 0xFF };
 
@@ -245,7 +246,7 @@ static CtScalar scalar_of(CtDtype t, const CtSlotValue *v) {
   switch (t) {
     case CT_f64: s.f64 = v->f64; break;
     case CT_f32: s.f32 = v->f32; break;
-    case CT_tf32: memcpy(&s.f32, &bits, sizeof bits); break;
+    case CT_tf32: s.f32 = ct_f32_of_bits(bits); break;
     case CT_i64:
     case CT_u64: s.i = v->i; break;
     case CT_i32:
