@@ -160,14 +160,30 @@ void function_name(lua_State *L, CtIr *ir) {
   ir->loc = ir->cur_loc;
 }
 
-const char *function_refuse(const CtIr *ir) {
-  if (ct_ir_shared_bytes(ir) > 0 || ir->smem_buf != 0) {
+/* What a function of CUDA C cannot have of its own. */
+typedef struct Uses {
+  int64_t shared_bytes;
+  bool dynamic_shared;
+  size_t asserts, prints;
+} Uses;
+
+static Uses uses_of(const CtIr *ir) {
+  return (Uses){.shared_bytes = (int64_t)ct_ir_shared_bytes(ir),
+                .dynamic_shared = ir->smem_buf != 0,
+                .asserts = (size_t)ir->n_asserts,
+                .prints = (size_t)ir->n_prints};
+}
+
+static const char *find_refused(Uses before, Uses after) {
+  if (after.shared_bytes > before.shared_bytes || after.dynamic_shared != before.dynamic_shared) {
     return "shared memory; declare it in the kernel, and give the function elements of it";
   }
-  return ir->n_asserts > 0  ? "assert; call it in the kernel"
-         : ir->n_prints > 0 ? "printf; call it in the kernel"
-                            : NULL;
+  return after.asserts > before.asserts ? "assert; call it in the kernel"
+         : after.prints > before.prints ? "printf; call it in the kernel"
+                                        : NULL;
 }
+
+const char *function_refuse(const CtIr *ir) { return find_refused((Uses){0}, uses_of(ir)); }
 
 /* {====== Calls ====== */
 
@@ -183,7 +199,12 @@ static void add_known(lua_State *L, int i, luaL_Buffer *b) {
   if (lua_type(L, i) == LUA_TNUMBER || lua_type(L, i) == LUA_TSTRING) {
     lua_pushvalue(L, i);
     const char *s = lua_tostring(L, -1);
-    luaL_addstring(b, lua_type(L, i) == LUA_TSTRING ? "|s" : lua_isinteger(L, i) ? "|i" : "|n");
+    snprintf(text, sizeof text, "|%c%zu ",
+             lua_type(L, i) == LUA_TSTRING ? 's'
+             : lua_isinteger(L, i)         ? 'i'
+                                           : 'n',
+             strlen(s)); /* so that no text looks like two */
+    luaL_addstring(b, text);
     luaL_addstring(b, s);
     lua_remove(L, -1);
     return;
@@ -193,15 +214,24 @@ static void add_known(lua_State *L, int i, luaL_Buffer *b) {
   luaL_addstring(b, text);
 }
 
-/* Tables and functions may be others in each trace, so they say nothing of which function it is. */
+static void check_whole(lua_State *L, int i) {
+  front_check_missing(L, i);
+  if (half_test(L, i) != NULL) {
+    diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+  }
+}
+
+/* Objects may be others in each trace, so they say nothing of which function it is. */
 static void check_argument(lua_State *L, int i) {
-  int type = lua_type(L, i);
-  if (tensor_test(L, i) != NULL || type == LUA_TTABLE || type == LUA_TFUNCTION) {
+  CtDtype ignored;
+  bool is_known = lua_isnoneornil(L, i) || front_is_scalar(L, i) || lua_type(L, i) == LUA_TSTRING;
+  check_whole(L, i);
+  if (!is_known && !bind_test_dtype(L, i, &ignored)) {
     diag_error(
         L,
-        "device_fn: argument %d is a %s; a function takes numbers, booleans and strings: give "
+        "device_fn: argument %d is %s; a function takes numbers, booleans, strings and types: give "
         "it elements, capture what is known, or call a plain helper function",
-        i, tensor_test(L, i) != NULL ? "tensor" : lua_typename(L, type));
+        i, diag_push_kind(L, i));
   }
 }
 
@@ -213,10 +243,30 @@ static int count_arguments(lua_State *L) {
   return n;
 }
 
-static void check_results(lua_State *L, int n) {
+/* Raises the message at the line where the function begins. */
+static void fail_at(lua_State *L, const char *chunk, int line, CtErr *err) {
+  ct_err_at(err, chunk, line);
+  diag_raise(L, err);
+}
+
+/* Of n results, at 1 and up, of the function that begins there. */
+static void check_results(lua_State *L, const char *chunk, int line, int n) {
+  CtErr err;
   if (n > MAX_RESULTS) {
-    diag_error(L, "device_fn: the function returns %d values; at most %d were expected", n,
-               MAX_RESULTS);
+    (void)ct_fail(&err, CT_EINVAL,
+                  "device_fn: the function returns %d values; at most %d were expected", n,
+                  MAX_RESULTS);
+    fail_at(L, chunk, line, &err);
+  }
+  for (int i = 1; i <= n && front_ir(L) != NULL; i++) {
+    (void)value_settle(L, i);
+    check_whole(L, i);
+    if (!front_is_scalar(L, i)) {
+      (void)ct_fail(&err, CT_EINVAL,
+                    "device_fn: result %d is %s; a function returns numbers and booleans", i,
+                    diag_push_kind(L, i));
+      fail_at(L, chunk, line, &err);
+    }
   }
 }
 
@@ -227,13 +277,7 @@ static void read_arguments(Call *c) {
     c->vals[i - 1] = 0;
     (void)value_settle(L, i);
     (void)value_test(L, i, &c->vals[i - 1]);
-    if (tensor_test(L, i) != NULL) {
-      diag_error(
-          L,
-          "device_fn: argument %d is a tensor; a function takes numbers, so give it elements, "
-          "or call a plain helper function",
-          i);
-    }
+    check_argument(L, i);
   }
   if (front_ir(L)->failed) { /* a value that could not be made would count as known */
     luaL_error(L, "not enough memory");
@@ -321,23 +365,43 @@ static int record_call(const Call *c, const CtIrFunction *f) {
   return n;
 }
 
+/* On a GPU: one more call of a function that is made, or wanted. */
+static int call_made(lua_State *L, Front *front) {
+  Call c = {.L = L};
+  front_at(L, front);
+  read_arguments(&c);
+  lua_pushvalue(L, lua_upvalueindex(F));
+  front_note_host_function(L, -1);
+  if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
+    return lua_error(L);
+  }
+  lua_settop(L, c.n);
+  const char *key = push_key(&c);
+  const CtIrFunction *f = ct_ir_function_find(front->ir, key);
+  return f == NULL ? want(&c, key) : record_call(&c, f);
+}
+
+/* On the CPU engine, where the function is traced in place: it does nothing that a GPU's could not. */
+static void check_place(lua_State *L, const CtIr *ir, Uses before) {
+  lua_Debug ar;
+  CtErr err;
+  lua_pushvalue(L, lua_upvalueindex(F));
+  lua_getinfo(L, ">S", &ar);
+  check_results(L, ar.short_src, ar.linedefined, lua_gettop(L));
+  const char *refused = ir == NULL ? NULL : find_refused(before, uses_of(ir));
+  if (refused != NULL) {
+    (void)ct_fail(&err, CT_EINVAL, "device_fn: the function uses %s", refused);
+    fail_at(L, ar.short_src, ar.linedefined, &err);
+  }
+}
+
 /* What device_fn returns. */
 static int call_function(lua_State *L) {
   Front *front = front_of(L);
   if (front->ir != NULL && front->ir->target.is_cuda) {
-    Call c = {.L = L};
-    front_at(L, front);
-    read_arguments(&c);
-    lua_pushvalue(L, lua_upvalueindex(F));
-    front_note_host_function(L, -1);
-    if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
-      return lua_error(L);
-    }
-    lua_settop(L, c.n);
-    const char *key = push_key(&c);
-    const CtIrFunction *f = ct_ir_function_find(front->ir, key);
-    return f == NULL ? want(&c, key) : record_call(&c, f);
+    return call_made(L, front);
   }
+  Uses before = front->ir == NULL ? (Uses){0} : uses_of(front->ir);
   int n = count_arguments(L);
   for (int i = 1; i <= n; i++) {
     check_argument(L, i);
@@ -349,7 +413,7 @@ static int call_function(lua_State *L) {
   lua_insert(L, 1);
   lua_settop(L, n + 1);
   lua_call(L, n, LUA_MULTRET);
-  check_results(L, lua_gettop(L));
+  check_place(L, front->ir, before);
   return lua_gettop(L);
 }
 
@@ -358,7 +422,7 @@ static int lang_results(lua_State *L) {
   CtIr *ir = front_here(L, "device_fn");
   int n = lua_gettop(L);
   ir->cur_loc = ir->loc;
-  check_results(L, n);
+  check_results(L, ct_ir_chunk(ir, ir->loc), ir->loc.line, n);
   for (int i = 1; i <= n; i++) {
     char name[16];
     CtVal v = value_to(L, i, CT_VOID, "device_fn: a result");
