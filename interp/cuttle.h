@@ -229,7 +229,7 @@ typedef struct cuttle_Launch {
 } cuttle_Launch;
 
 /* cuttle_launch with all of a launch's options. In a stream that is being captured into a CUDA graph a
-   launch becomes a node of the graph, if one like it ran before: the first compiles. */
+   launch becomes a node of the graph; the first of its kind compiles meanwhile. */
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                                  const cuttle_Launch *options, int n_args, const cuttle_Arg *args);
 

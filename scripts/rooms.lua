@@ -53,7 +53,7 @@ return {
     { name = "cache", files = { "device/cache" }, uses = { "text", "env" } },
     { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" }, uses = { "dl", "cache" } },
     { name = "device", files = { "device/device", "device/device_[%w_]+" },
-      uses = { "dl", "message" }, circle = 5 },
+      uses = { "dl", "message" }, circle = 6 },
     { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
     { name = "storage", files = { "device/storage" }, uses = { "device" } },
 

@@ -11,6 +11,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "runtime/layout/walk.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "interp/state/state_language.h"
 
@@ -418,7 +419,7 @@ static int transfer(lua_State *L) {
   CtErr err;
   const Tensor *t = embed_check_tensor(L, x->tensor, x->op);
   diag_check(L, tensor_live(t, &err), &err);
-  state_of(L)->n_host++;
+  state_host_uses(L, x->op);
   if (x->bytes != t->storage->bytes) {
     return luaL_error(L, "%s: %I bytes were given for a tensor of %I", x->op, (LUAI_UACINT)x->bytes,
                       (LUAI_UACINT)t->storage->bytes);
@@ -448,6 +449,7 @@ cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void 
 
 static int synchronize(lua_State *L) {
   CuttleState *s = lua_touserdata(L, 1);
+  state_host_waits(L, "cuttle_synchronize");
   s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     CtErr err;

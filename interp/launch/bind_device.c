@@ -6,6 +6,7 @@
 
 #include "interp/algebra/bind.h"
 #include "launch.h"
+#include "launch_graph.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
 #include "interp/state/record.h"
@@ -89,6 +90,7 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
 
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
+  state_host_waits(L, "stream:synchronize");
   diag_try(L, ct_stream_synchronize(h->device, h->stream, diag_err(L)));
   return 0;
 }
@@ -111,6 +113,7 @@ static int event_record(lua_State *L) { /* event:record([stream]) */
 
 static int event_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
+  state_host_waits(L, "event:synchronize");
   diag_try(L, ct_event_synchronize(h->device, h->event, diag_err(L)));
   return 0;
 }
@@ -119,6 +122,7 @@ static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   const Handle *stop = check_handle(L, 2, EVENT_TYPE);
   double ms;
+  state_host_waits(L, "event:elapsed");
   diag_try(L, ct_event_synchronize(h->device, stop->event, diag_err(L)));
   diag_try(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, diag_err(L)));
   lua_pushnumber(L, ms);
@@ -175,6 +179,7 @@ static int lang_devices(lua_State *L) {
 
 static int lang_synchronize(lua_State *L) {
   CuttleState *s = state_of(L);
+  state_host_waits(L, "synchronize");
   s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     if (s->cuda[i] != NULL) {
@@ -238,6 +243,7 @@ static int lang_bench(lua_State *L) {
   double ms[MAX_BATCHES];
   luaL_checkany(L, 1);
   lua_settop(L, 2);
+  state_host_waits(L, "bench");
   diag_try(L, state_device(state_of(L), &d, diag_err(L)));
   int batches = int_option(L, "batches", DEFAULT_BATCHES, MAX_BATCHES);
   const Handle *start = NULL;
@@ -350,6 +356,15 @@ static int cuda_kernel_call(lua_State *L) { /* k{grid =, block =, smem =} */
   return 1;
 }
 
+/* A graph that is being recorded keeps the memory of the tensor, if it is one. */
+static void hold_arg(lua_State *L, int idx) {
+  const Tensor *t = tensor_test(L, idx);
+  StateRecorder *r = state_of(L)->recorder;
+  if (t != NULL && t->storage != NULL && r != NULL) {
+    diag_try(L, recorder_hold(r, t->storage, diag_err(L)));
+  }
+}
+
 /* Appends one argument as C lays it out: a tensor's pointer, an int, a float, or a number of given type. */
 static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) {
   CtSlotValue v = {.i = 0};
@@ -386,9 +401,14 @@ static int cuda_config_call(lua_State *L) {
   int n = lua_gettop(L) - 1;
   luaL_argcheck(L, n <= LAUNCH_MAX_ARGS, n, "too many arguments");
   for (int i = 0; i < n; i++) {
+    hold_arg(L, i + 2);
     at = pack_arg(L, i + 2, params, at);
   }
   lua_getiuservalue(L, 1, 1);
+  if (state_of(L)->recorder != NULL) {
+    launch_record_anchor(L, -1);
+    state_of(L)->recorder->n_launches++;
+  }
   const CudaKernel *k = lua_touserdata(L, -1);
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,

@@ -181,7 +181,7 @@ static void use_on_stream(const LaunchArgs *a, CtStream stream) {
 
 /* Copies the tables of lists to the device, and notes where they are. */
 static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
-  CtStream stream = c->stream_device != NULL ? c->stream : ct_device_stream(a->device);
+  CtStream stream = launch_stream(c, a->device);
   CtStatus status = CT_OK;
   for (int i = 0; i < a->n && status == CT_OK; i++) {
     CtDevPtr at;
@@ -201,7 +201,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
                      .is_dependent = c->pdl,
                      .is_cooperative = c->cooperative,
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
-                     .stream = has_stream ? c->stream : ct_device_stream(spec->device),
+                     .stream = launch_stream(c, spec->device),
                      .params = spec->each};
   if (has_stream) {
     use_on_stream(a, c->stream);
@@ -279,21 +279,31 @@ static CtStatus run_timed(Kernel *k, const Spec *spec, const LaunchConfig *c, co
                          : status;
 }
 
-void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                   int64_t n) {
-  const Spec *spec = launch_spec(L, kernel, config, args);
-  Kernel *k = args->of;
+void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
+                       const LaunchArgs *args, const Spec *spec) {
   CtErr err;
   check_stream(L, k, config, args);
   check_shared(L, k, config, spec);
   check_dependent(L, k, config, spec);
   check_cooperative(L, k, config, spec);
   diag_check(L, check_requires(spec, args->slots, &err), &err);
+}
+
+CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
+                        CtErr *err) {
+  CtStatus status = args->n_lists > 0 ? upload_lists(config, args, err) : CT_OK;
+  for (int64_t i = 0; i < n && status == CT_OK; i++) {
+    status = run_cuda(spec, config, args, err);
+  }
+  return status;
+}
+
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                const Spec *spec, int64_t n) {
+  Kernel *k = args->of;
+  CtErr err;
   if (args->n_lists > 0 && args->device != NULL) {
     diag_check(L, upload_lists(config, args, &err), &err);
-  }
-  if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
-    return; /* nothing to do */
   }
   bool is_told = args->device == NULL && k->state->on_launch != NULL;
   if (is_told) {

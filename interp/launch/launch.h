@@ -69,14 +69,15 @@ typedef struct LaunchArgs {
   int anchor; /* stack place of what keeps the arrays and the lists of records alive; 0: nothing does */
   int n_anchored;
   int n_lists;
-  bool is_full;      /* something did not fit: larger arrays are needed */
-  CtDevice *device;  /* where to launch; NULL: the CPU engine */
-  bool wants_check;  /* the configuration's option */
-  bool is_checked;   /* its trace is one for check: CtIr.is_checked */
-  bool has_tensors;  /* or lists of them, which say the device; else it is the current one */
-  uint64_t n_closed; /* CuttleState.n_closed when they were read, or known to be live */
-  uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
-  bool overlap;      /* some written tensor may share memory with another: ranges intersect */
+  int first, n_given; /* stack place of the first argument, and how many there are */
+  bool is_full;       /* something did not fit: larger arrays are needed */
+  CtDevice *device;   /* where to launch; NULL: the CPU engine */
+  bool wants_check;   /* the configuration's option */
+  bool is_checked;    /* its trace is one for check: CtIr.is_checked */
+  bool has_tensors;   /* or lists of them, which say the device; else it is the current one */
+  uint64_t n_closed;  /* CuttleState.n_closed when they were read, or known to be live */
+  uint64_t spec;      /* id of the specialisation that was last found for the key; 0: none */
+  bool overlap;       /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
   size_t captures, captures_len; /* the part of the key that says what the function captured */
   int n_slots, cap_slots;
@@ -110,7 +111,9 @@ typedef struct LaunchReads {
 
 typedef struct Spec {
   struct Spec *next;
-  uint64_t id;  /* unlike that of any other of the state */
+  uint64_t id;      /* unlike that of any other of the state */
+  int n_refs;       /* of its kernel, and of graphs that launch it */
+  bool is_captured; /* some graph of the host launches it: it lives as long as the state */
   bool is_kept; /* with all that it needs: else memory ran out on the way, and no launch takes it */
   LaunchReads reads[2]; /* of the host by the trace: what is the script's; names of the library */
   unsigned char *key;
@@ -195,8 +198,8 @@ CtStatus spec_compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err)
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
 CtTarget launch_target(CtDevice *device);
 CtTarget launch_cuda_target(int sm);
-void spec_free(CuttleState *s, Spec *spec);
-void kernel_forget(Kernel *k); /* drops all specialisations */
+void spec_free(CuttleState *s, Spec *spec); /* gives up one reference; NULL is allowed */
+void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
@@ -221,6 +224,20 @@ CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *s
    Raises. */
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
+
+/* The stream of a launch on a device. */
+static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {
+  return c->stream_device != NULL ? c->stream : ct_device_stream(device);
+}
+/* Raises where the configuration does not fit the specialisation, or the arguments do not keep what it assumes. */
+void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
+                       const LaunchArgs *args, const Spec *spec);
+/* The launches themselves, of a specialisation that fits the arguments: on the engine that they are for, with
+   what watches them; or, on a device, enqueued and nothing else. */
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                const Spec *spec, int64_t n);
+CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
+                        CtErr *err) CT_NODISCARD;
 
 /* launch_time.c: stands around n launches in a row whose times are taken. _end is called if _begin
    returned CT_OK, with what became of the launches, and passes that on. */

@@ -366,6 +366,8 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->of = k;
   out->n_closed = k->state->n_closed;
   out->spec = 0;
+  out->first = first;
+  out->n_given = n;
   read_all(L, kernel, first, n, config, out);
   while (out->is_full) {
     launch_args_more(L, out);

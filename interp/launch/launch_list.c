@@ -401,6 +401,9 @@ CtTensorSpec launch_list_spec(const LaunchList *l, const char *name) {
 CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr *err) {
   size_t bytes = (size_t)launch_list_elems(l) * sizeof *l->rows;
   CtStatus status = CT_OK;
+  if (ct_device_is_capturing(l->device, stream)) { /* a graph needs a table that stays */
+    return ct_graph_data(l->device, l->rows, bytes, out, err);
+  }
   if (!l->is_uploaded || l->stream != stream) { /* launches on the other stream have the old one */
     drop_table(l);
     l->stream = stream;
@@ -410,6 +413,14 @@ CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr
     l->is_uploaded = status == CT_OK;
   }
   *out = l->table.ptr;
+  return status;
+}
+
+CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) {
+  CtStatus status = CT_OK;
+  for (int64_t i = 0; i < l->n && status == CT_OK; i++) {
+    status = recorder_hold(r, l->members[i].tensor->storage, err);
+  }
   return status;
 }
 

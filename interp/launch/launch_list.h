@@ -4,6 +4,7 @@
 #ifndef CUTTLE_LAUNCH_LIST_H
 #define CUTTLE_LAUNCH_LIST_H
 
+#include "interp/state/recorder.h"
 #include "launch.h"
 
 /* Does the Lua table at idx hold a tensor as its first element? */
@@ -29,6 +30,8 @@ const void *launch_list_rows(const LaunchList *l);
 CtSimtList launch_list_members(const LaunchList *l);
 /* For a launch on the stream: copies the table there if it is not there yet, and says where it is. */
 CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr *err) CT_NODISCARD;
+/* A graph that is being recorded keeps the memory of its tensors. */
+CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) CT_NODISCARD;
 /* The memory of its tensors is used on the stream. */
 void launch_list_use(const LaunchList *l, CtStream stream);
 

@@ -39,10 +39,13 @@ static void anchor_captures(lua_State *L, int kernel) {
 
 /* What varies without end, such as a captured number that counts, must not eat all memory: after so many
    specialisations the kernel begins anew, and lets go of what it captured. */
-static void make_room(lua_State *L, int kernel, CtDevice *device) {
+static void make_room(lua_State *L, int kernel, const LaunchConfig *config, CtDevice *device) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
-  if (k->n_specs == LAUNCH_MAX_SPECS) {
+  /* Nothing may wait while a stream is being captured. */
+  bool is_captured =
+      device != NULL && ct_device_is_capturing(device, launch_stream(config, device));
+  if (k->n_specs >= LAUNCH_MAX_SPECS && !is_captured) {
     if (device != NULL) { /* launches of the old ones may be in flight */
       diag_check(L, ct_device_synchronize(device, &err), &err);
     }
@@ -66,7 +69,7 @@ static CtStatus check_args(lua_State *L, const Kernel *k, const LaunchArgs *args
 static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
-  make_room(L, kernel, args->device);
+  make_room(L, kernel, config, args->device);
   anchor_captures(L, kernel); /* first: it may raise, and then nothing is lost */
   Spec *spec = spec_trace(L, kernel, config, args, launch_target(args->device), false, &err);
   if (spec == NULL) {

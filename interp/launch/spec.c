@@ -12,6 +12,7 @@ Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *arg
     return NULL;
   }
   memset(spec, 0, sizeof *spec);
+  spec->n_refs = 1;
   spec->key = ct_alloc(s->alloc, args->key_len);
   ct_ir_init(&spec->ir, s->alloc, target, block);
   spec->ir.smem = config->shared_bytes;
@@ -31,7 +32,7 @@ Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *arg
 }
 
 void spec_free(CuttleState *s, Spec *spec) {
-  if (spec == NULL) {
+  if (spec == NULL || --spec->n_refs > 0) {
     return;
   }
   ct_simt_free(spec->simt);

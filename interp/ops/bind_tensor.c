@@ -11,6 +11,7 @@
 #include "interp/trace/front.h"
 #include "guard.h"
 #include "runtime/layout/walk.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
@@ -75,7 +76,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
     return 1;
   }
   int64_t at = host_index(L, idx, cx, crd, is_call);
-  state_of(L)->n_host++;
+  state_host_uses(L, NULL);
   tensor_note_remote(L, t);
   diag_try(L, tensor_get(t, at, &e, diag_err(L)));
   elem_push(L, t->dtype, e);
@@ -96,7 +97,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
   if (elem_from_lua(L, value, t->dtype, NULL, &e, &err) != CT_OK) {
     fail_access(L, idx, cx, crd, false, err.msg);
   }
-  state_of(L)->n_host++;
+  state_host_uses(L, NULL);
   tensor_note_remote(L, t);
   diag_check(L, tensor_set(t, at, e, &err), &err);
 }
@@ -217,7 +218,7 @@ static void push_device(lua_State *L, const Tensor *t) {
 
 /* Of its first element, on its device. */
 static void push_address(lua_State *L, const Tensor *t) {
-  (void)tensor_check_host(L, 1, "address");
+  (void)tensor_check_recordable(L, 1, "address");
   if (state_of(L)->options.sandbox != 0) {
     diag_error(L, "address: a sandboxed script sees no addresses; pass tensors in a list, {a, b}");
   }
@@ -283,7 +284,7 @@ static int tostring(lua_State *L) {
   CtCx cx = bind_enter(L);
   CtText text;
   bind_text_init(&text, &cx);
-  state_of(L)->n_host++;
+  state_host_uses(L, "tostring");
   diag_try(L, tensor_print(&cx, t, &text, diag_err(L)));
   diag_try(L, ct_text_status(&text, diag_err(L)));
   lua_pushlstring(L, ct_text_str(&text), text.len);
@@ -365,16 +366,23 @@ static CtDevice *check_device(lua_State *L, int idx) {
   return device;
 }
 
+/* Now, or whenever the graph that is being recorded is launched. */
+static CtStatus copy_bytes(CuttleState *s, CtStorage *src, size_t src_at, CtStorage *dst,
+                           size_t dst_at, size_t bytes, CtErr *err) {
+  return s->recorder != NULL ? recorder_copy(s->recorder, src, src_at, dst, dst_at, bytes, err)
+                             : ct_storage_copy(src, src_at, dst, dst_at, bytes, err);
+}
+
 /* t:to(device) -> a copy there, with the same layout. */
 static int to(lua_State *L) {
-  const Tensor *t = tensor_check_host(L, 1, "to");
+  const Tensor *t = tensor_check_recordable(L, 1, "to");
   CtDevice *device = check_device(L, 2);
   int64_t lo, hi, size;
   Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
   diag_try(L, ct_walk_bounds(t->layout, &lo, &hi, &size, diag_err(L)));
   size_t elem = ct_dtype_bytes(t->dtype);
-  diag_try(L, ct_storage_copy(t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage, 0,
-                              (size_t)(hi - lo + 1) * elem, diag_err(L)));
+  diag_try(L, copy_bytes(state_of(L), t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage,
+                         0, (size_t)(hi - lo + 1) * elem, diag_err(L)));
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
   }
@@ -405,14 +413,21 @@ static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
   return ok && n.v == m.v;
 }
 
-static CtStatus copy_elements(const CtCx *cx, const Tensor *src, const Tensor *dst, CtErr *err) {
+static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src, const Tensor *dst,
+                              CtErr *err) {
   Dense d;
   int64_t n;
   if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
       is_compact(cx, src->layout, &n)) { /* as one block, from device to device without the host */
     size_t elem = ct_dtype_bytes(src->dtype);
-    return ct_storage_copy(src->storage, (size_t)src->offset.v * elem, dst->storage,
-                           (size_t)dst->offset.v * elem, (size_t)n * elem, err);
+    return copy_bytes(s, src->storage, (size_t)src->offset.v * elem, dst->storage,
+                      (size_t)dst->offset.v * elem, (size_t)n * elem, err);
+  }
+  if (s->recorder != NULL) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "graph: copy can be recorded between two tensors of one compact layout, which do "
+        "not share memory; copy these in a kernel");
   }
   CtStatus status = dense_open(&d, src, err);
   if (status != CT_OK) {
@@ -444,7 +459,8 @@ static int copy(lua_State *L) {
     return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
   }
   CtCx cx = bind_enter(L);
-  const Tensor *src = tensor_check_host(L, 1, "copy"), *dst = tensor_check_host(L, 2, "copy");
+  const Tensor *src = tensor_check_recordable(L, 1, "copy");
+  const Tensor *dst = tensor_check_recordable(L, 2, "copy");
   const char *from = tensor_push_title(L, 1), *into = tensor_push_title(L, 2);
   if (src->dtype != dst->dtype) {
     return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type", from,
@@ -455,7 +471,7 @@ static int copy(lua_State *L) {
                       from, bind_tuple_text(&cx, src->layout.shape), into,
                       bind_tuple_text(&cx, dst->layout.shape));
   }
-  diag_try(L, copy_elements(&cx, src, dst, diag_err(L)));
+  diag_try(L, copy_elements(state_of(L), &cx, src, dst, diag_err(L)));
   return 0;
 }
 
@@ -486,8 +502,21 @@ static int clear(lua_State *L) {
   if (front_ir(L) != NULL) {
     return traced_clear(L);
   }
-  const Tensor *t = tensor_check_host(L, 1, "clear");
+  CuttleState *s = state_of(L);
+  const Tensor *t = tensor_check_recordable(L, 1, "clear");
   Elem zero;
+  int64_t n;
+  if (s->recorder != NULL) {
+    CtCx cx = bind_enter(L);
+    size_t elem = ct_dtype_bytes(t->dtype);
+    if (!is_compact(&cx, t->layout, &n)) {
+      return diag_error(L, "graph: clear can be recorded of a tensor of a compact layout only; "
+                           "clear this one in a kernel");
+    }
+    diag_try(L, recorder_set(s->recorder, t->storage, (size_t)t->offset.v * elem, 0,
+                             (size_t)n * elem, diag_err(L)));
+    return 0;
+  }
   memset(&zero, 0, sizeof zero);
   diag_try(L, tensor_generate(t, fill_elements, &zero, diag_err(L)));
   return 0;

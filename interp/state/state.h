@@ -97,15 +97,16 @@ typedef struct CuttleState {
   bool names_changed;    /* some chunk assigns a global that is a name of the library */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
-  StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
-  StateOnLaunched on_launched; /* and after it, failed or not */
-  struct LaunchTimes *times;   /* of each launch, on any device; NULL: none. launch_time.c */
-  uint64_t n_specs;            /* specialisations made so far */
-  const void *tensor_type;     /* address of the metatable of tensors */
-  uint64_t n_tensors;          /* made so far */
-  uint64_t n_closed;           /* closed or collected so far */
-  CtStorageSet storages;       /* of tensors on the host */
-  CtSimtSpan *memory;          /* their memory, as a launch needs it; state_memory */
+  StateOnLaunch on_launch;        /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunched on_launched;    /* and after it, failed or not */
+  struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
+  struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */
+  uint64_t n_specs;               /* specialisations made so far */
+  const void *tensor_type;        /* address of the metatable of tensors */
+  uint64_t n_tensors;             /* made so far */
+  uint64_t n_closed;              /* closed or collected so far */
+  CtStorageSet storages;          /* of tensors on the host */
+  CtSimtSpan *memory;             /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;
   uint64_t memory_changes; /* of the set, when that was so */
 

@@ -8,6 +8,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "tensor.h"
 
@@ -31,7 +32,7 @@ static void check_count(lua_State *L, int n, const char *op, const char *example
 }
 
 static int generate(lua_State *L, const Tensor *t, TensorFill fn, void *ud) {
-  state_of(L)->n_host++;
+  state_host_uses(L, "a tensor with values");
   diag_try(L, tensor_generate(t, fn, ud, diag_err(L)));
   return 1;
 }
@@ -80,8 +81,12 @@ static int zeros(lua_State *L) {
   check_count(L, 2, "zeros", "zeros(f32, {4, 8})");
   const Tensor *t = push_tensor(L, "zeros");
   CtErr err; /* with the gaps between elements: one call on a device */
-  state_of(L)->n_host++;
-  diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
+  CuttleState *s = state_of(L);
+  s->n_host++;
+  CtStatus status = s->recorder != NULL
+                        ? recorder_set(s->recorder, t->storage, 0, 0, t->storage->bytes, &err)
+                        : ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err);
+  diag_check(L, status, &err);
   return 1;
 }
 

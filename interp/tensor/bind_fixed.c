@@ -49,7 +49,7 @@ static int static_mode(lua_State *L) { /* tensor, mode... */
                       "static; pass static_mode(t, mode) to the launch, or tile the tensor",
                       tensor_push_title(L, 1));
   }
-  t = tensor_check_host(L, 1, "static_mode");
+  t = tensor_check_recordable(L, 1, "static_mode");
   uint64_t fixed = t->fixed;
   for (int i = 2; i <= n; i++) {
     fixed |= bits_of_mode(L, t, i);

@@ -9,6 +9,7 @@
 #include "interp/trace/front.h"
 #include "runtime/layout/walk.h"
 #include "runtime/watch/check.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 
 /* User values: the name's text; the layout as an object, if it remembers what made it. */
@@ -78,6 +79,12 @@ void tensor_check_memory(lua_State *L, int idx, const char *op) {
 }
 
 Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
+  Tensor *t = tensor_check_recordable(L, idx, op);
+  state_host_uses(L, op);
+  return t;
+}
+
+Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
   Tensor *t = tensor_check_live(L, idx, op);
   if (t->in_kernel) {
     fail_tensor(L, idx, op, "is a tensor of a kernel; expected one of the host");

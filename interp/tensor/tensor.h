@@ -198,6 +198,8 @@ void tensor_within_part(lua_State *L, Tensor *part, CtInt crd, CtInt extent, con
    for any kernel tensor. */
 Tensor *tensor_check_live(lua_State *L, int idx, const char *op);
 Tensor *tensor_check_host(lua_State *L, int idx, const char *op);
+/* The same for what a graph records too: copies between tensors, fills, views. */
+Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op);
 void tensor_check_memory(lua_State *L, int idx, const char *op); /* not one of coordinates */
 
 /* Pushes a host tensor with new memory on `device` (NULL: the host); elements undefined. Raises. */

@@ -6,6 +6,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
 #include "runtime/layout/layout.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "tensor.h"
 
@@ -114,7 +115,7 @@ bool tensor_get_plain(lua_State *L, int idx, int n) {
   if (p == NULL) {
     return false;
   }
-  state_of(L)->n_host++;
+  state_host_uses(L, NULL);
   elem_push(L, t->dtype, elem_load(t->dtype, p));
   return true;
 }
@@ -126,7 +127,7 @@ bool tensor_set_plain(lua_State *L, int idx, int value) {
   if (p == NULL || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK) {
     return false;
   }
-  state_of(L)->n_host++;
+  state_host_uses(L, NULL);
   elem_store(t->dtype, p, e);
   return true;
 }

@@ -112,11 +112,40 @@ static CtStatus fail_sticky(CtDevice *d, const char *call, const Sticky *s, CtEr
   return ct_fail(err, CT_EDEVICE, "%s; %s", d->lost_msg, s->advice);
 }
 
+/* What a user can do about errors of captures. */
+static const Sticky captures[] = {
+    {CT_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+     "a stream is being captured for a graph; do this before the capture or after it"},
+    {CT_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an error before this one ended the capture"},
+    {CT_CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+     "the event was recorded before the graph, which begins after all that was launched before it; "
+     "leave the wait out, or record the event in the graph"},
+    {CT_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+     "a stream is being captured for a graph, and the legacy default stream waits for it; use "
+     "another stream"},
+    {CT_CUDA_ERROR_CAPTURED_EVENT,
+     "the event was recorded in a graph, where it orders streams and has no time; record it before "
+     "and after the graph's launch"},
+};
+
+static const char *capture_advice(CuResult r) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(captures); i++) {
+    if (captures[i].result == r) {
+      return captures[i].advice;
+    }
+  }
+  return NULL;
+}
+
 static CtStatus fail_call(CtDevice *d, const char *call, CuResult r, CtErr *err,
                           const char *details) {
   const Sticky *s = find_sticky(r);
   if (s != NULL) {
     return fail_sticky(d, call, s, err);
+  }
+  const char *advice = capture_advice(r);
+  if (advice != NULL) {
+    return ct_fail(err, CT_EDEVICE, "%s: %s (%u): %s", call, result_name(d->cu, r), r, advice);
   }
   CtStatus status = r == CT_CUDA_ERROR_OUT_OF_MEMORY ? CT_ENOMEM : CT_EDEVICE;
   return ct_fail(err, status, "%s: %s (%u)%s%s", call, result_name(d->cu, r), r,
@@ -164,7 +193,22 @@ bool ct_device_enter(CtDevice *d, CtErr *err) {
   return r == CT_CUDA_SUCCESS || fail_call(d, "cuCtxSetCurrent", r, err, "") == CT_OK;
 }
 
+/* A driver without captures needs nothing. */
+bool ct_device_enter_aside(CtDevice *d, CtErr *err) {
+  if (!ct_device_enter(d, err)) {
+    return false;
+  }
+  d->mode = CT_CU_STREAM_CAPTURE_MODE_RELAXED;
+  d->relaxed = d->cu->cuThreadExchangeStreamCaptureMode != NULL &&
+               d->cu->cuThreadExchangeStreamCaptureMode(&d->mode) == CT_CUDA_SUCCESS;
+  return true;
+}
+
 void ct_device_leave(CtDevice *d) {
+  if (d->relaxed) {
+    (void)d->cu->cuThreadExchangeStreamCaptureMode(&d->mode);
+    d->relaxed = false;
+  }
   if (d->pushed) {
     CuContext ours;
     (void)d->cu->cuCtxPopCurrent_v2(&ours);
@@ -418,6 +462,9 @@ static void release_context(CtDevice *d) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemPoolDestroy(d->pool);
     }
+    if (d->aside != NULL) {
+      (void)d->cu->cuStreamDestroy_v2(d->aside);
+    }
     for (size_t i = 0; i < d->streams.n; i++) {
       (void)d->cu->cuStreamDestroy_v2(d->streams.items[i]);
     }
@@ -446,11 +493,15 @@ void ct_device_close(CtDevice *d) {
   }
   ct_device_free_logs(d);
   free_grid_words(d);
+  ct_device_free_captured(d);
+  ct_device_free_deferred(d);
   if (d->cu != NULL) {
     release_context(d);
   }
   forget_launches(d);
   ct_free(d->alloc, d->streams.items, d->streams.cap * sizeof *d->streams.items);
+  ct_free(d->alloc, d->deferred, d->cap_deferred * sizeof *d->deferred);
+  ct_free(d->alloc, d->captured, d->cap_captured * sizeof *d->captured);
   ct_free(d->alloc, d, sizeof *d);
 }
 

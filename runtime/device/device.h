@@ -84,6 +84,10 @@ const CtDeviceInfo *ct_device_info(const CtDevice *d);
 CtContext ct_device_context(const CtDevice *d);
 CtStream ct_device_stream(const CtDevice *d); /* the main stream */
 
+/* Whether a graph is being recorded, or the host captures `stream`, which is its own. Then nothing may wait
+   for it, and what is enqueued there becomes a part of a graph. */
+bool ct_device_is_capturing(CtDevice *d, CtStream stream);
+
 /* Waits for all work of the context. CT_EDEVICE: see the top. CT_EINTERRUPTED: the wait ended, the
    work did not. */
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) CT_NODISCARD;
@@ -261,5 +265,31 @@ CtStatus ct_device_map(CtDevice *d, const CtDeviceMap *map, unsigned char out[CT
    come out here, with the launch in the message; those of the kernel come out of a later wait. */
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) CT_NODISCARD;
+
+/* {====== Graphs: device_graph.c ======
+
+   From ct_graph_begin on, launches, copies, fills, records of events and waits for events are not carried out
+   but recorded, until ct_graph_end or ct_graph_drop. Work on another stream than the main one begins with the
+   graph, and the graph ends with it. Memory is allocated at once, and freed after the recording. What waits
+   for the device or copies from or to the host fails (CT_EINVAL). */
+
+typedef struct CtGraph CtGraph; /* to be launched any number of times */
+
+CtStatus ct_graph_begin(CtDevice *d, CtErr *err) CT_NODISCARD;
+void ct_graph_drop(CtDevice *d); /* none being recorded: nothing happens */
+
+/* Ends the recording. *graph NULL: makes one, which the caller frees. Else *graph becomes what was recorded,
+   which costs less; launches of it that are in flight do what it was before. On failure it stays what it
+   was. */
+CtStatus ct_graph_end(CtDevice *d, CtGraph **graph, CtErr *err) CT_NODISCARD;
+
+/* Enqueues all of it on the main stream. The caller keeps what it uses: functions and memory. */
+CtStatus ct_graph_launch(CtGraph *g, CtErr *err) CT_NODISCARD;
+void ct_graph_free(CtGraph *g); /* NULL is allowed; launches in flight come to their end */
+
+/* Memory that holds a copy of `data` (NULL: zeros) and lives as long as the graph that is recorded; as long as the device
+   where the host captures. */
+CtStatus ct_graph_data(CtDevice *d, const void *data, size_t bytes, CtDevPtr *out,
+                       CtErr *err) CT_NODISCARD;
 
 #endif

@@ -68,6 +68,11 @@ static void retire_label(CtDevice *d, CtLabel *l) {
   d->dead_labels = l;
 }
 
+void ct_device_note_label(CtDevice *d, const CtLabel *label, CtStream stream) {
+  d->ring[d->n_launched++ % CT_RING_LEN] = (CtLaunched){label, stream};
+  d->n_pending++;
+}
+
 void ct_device_note_waited(CtDevice *d, CtStream stream) {
   bool pending = false;
   for (int i = 0; i < CT_RING_LEN; i++) {
@@ -101,7 +106,7 @@ static CtStatus load_image(CtModule *m, const void *image, CtErr *err) {
   CuJitOption options[] = {CT_CU_JIT_ERROR_LOG_BUFFER, CT_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
   CtDevice *d = m->device;
-  if (!ct_device_enter(d, err)) {
+  if (!ct_device_enter_aside(d, err)) {
     return CT_EDEVICE;
   }
   CuResult r = d->cu->cuModuleLoadDataEx(&m->handle, image, 2, options, values);
@@ -138,7 +143,7 @@ void ct_module_free(CtModule *m) {
     return;
   }
   CtDevice *d = m->device;
-  if (ct_device_enter(d, NULL)) {
+  if (ct_device_enter_aside(d, NULL)) {
     (void)d->cu->cuModuleUnload(m->handle);
     ct_device_leave(d);
   }
@@ -178,7 +183,7 @@ static size_t measure_params(const CtDevice *d, CuFunction f) {
 
 static CtStatus find_function(CtFunction *f, const char *symbol, CtErr *err) {
   CtDevice *d = f->module->device;
-  if (!ct_device_enter(d, err)) {
+  if (!ct_device_enter_aside(d, err)) {
     return CT_EDEVICE;
   }
   CuResult r = d->cu->cuModuleGetFunction(&f->handle, f->module->handle, symbol);
@@ -234,9 +239,10 @@ static CtStatus set_shared(CtFunction *f, size_t bytes, CtErr *err) {
   if (bytes > limit || bytes + f->info.shared_bytes > limit) {
     return fail_shared(f, bytes, err);
   }
-  CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
-                       (f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
-                       "kernel '%s', %zu bytes of shared memory", f->label->name, bytes);
+  CtStatus s =
+      CT_CALL_ASIDE(d, err, cuFuncSetAttribute,
+                    (f->handle, CT_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+                    "kernel '%s', %zu bytes of shared memory", f->label->name, bytes);
   if (s == CT_OK) {
     f->shared_max = bytes;
   }
@@ -301,10 +307,10 @@ static CtStatus allow_cluster(CtFunction *f, CtDim3 cluster, CtErr *err) {
   if (volume(cluster) <= PORTABLE_CLUSTER || f->large_clusters) {
     return CT_OK;
   }
-  CtStatus s = CT_CALL(d, err, cuFuncSetAttribute,
-                       (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-                       "kernel '%s', clusters of %llu blocks", f->label->name,
-                       (unsigned long long)volume(cluster));
+  CtStatus s = CT_CALL_ASIDE(d, err, cuFuncSetAttribute,
+                             (f->handle, CT_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                             "kernel '%s', clusters of %llu blocks", f->label->name,
+                             (unsigned long long)volume(cluster));
   f->large_clusters = s == CT_OK;
   return s;
 }
@@ -409,11 +415,20 @@ static CtStatus check_resident(CtFunction *f, const CtLaunch *l, CtErr *err) {
       f->label->name);
 }
 
+static void note_launch(CtDevice *d, const CtFunction *f, CtStream stream) {
+  if (d->capture != NULL) {
+    ct_device_note_captured(d, f->label);
+  } else {
+    ct_device_note_label(d, f->label, stream);
+  }
+}
+
 /* The packed block goes to the driver as it is, one copy of known size; or each parameter. */
-static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *params,
+static CuResult enqueue(const CtFunction *f, const CtLaunch *l, CtStream stream, const void *params,
                         size_t params_bytes) {
   Attributes attributes;
   CuLaunchConfig config = config_of(l, &attributes);
+  config.stream = stream;
   void *extra[] = {
       (void *)(uintptr_t)CT_CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT,
       (void *)(uintptr_t)params,
@@ -426,11 +441,6 @@ static CuResult enqueue(const CtFunction *f, const CtLaunch *l, const void *para
                                                  is_packed ? extra : NULL);
 }
 
-static void note_launch(CtDevice *d, const CtFunction *f, CtStream stream) {
-  d->ring[d->n_launched++ % CT_RING_LEN] = (CtLaunched){f->label, stream};
-  d->n_pending++;
-}
-
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) {
   CtDevice *d = f->module->device;
@@ -440,18 +450,20 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
       return s;
     }
   }
-  CtStatus fits = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
-  if (fits != CT_OK) {
-    return fits;
+  CtStream stream = launch->stream;
+  CtStatus status = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
+  status = status == CT_OK ? ct_device_route(d, &stream, err) : status;
+  if (status != CT_OK) {
+    return status;
   }
   if (!ct_device_enter(d, err)) {
     return CT_EDEVICE;
   }
-  CuResult r = enqueue(f, launch, params, params_bytes);
+  CuResult r = enqueue(f, launch, stream, params, params_bytes);
   ct_device_leave(d);
   if (r != CT_CUDA_SUCCESS) {
     return fail_launch(f, launch, r, err);
   }
-  note_launch(d, f, launch->stream);
+  note_launch(d, f, stream);
   return CT_OK;
 }

@@ -64,7 +64,8 @@ static CtStatus wait_stream(CtDevice *d, CtStream s, CtErr *err) {
 }
 
 CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) {
-  CtStatus status = wait_stream(d, s, err);
+  CtStatus status = ct_device_refuse(d, s, "a wait", err);
+  status = status == CT_OK ? wait_stream(d, s, err) : status;
   if (status == CT_OK) {
     ct_device_note_waited(d, s);
     ct_device_print_idle(d);
@@ -83,7 +84,8 @@ static CtStatus wait_streams(CtDevice *d, CtErr *err) {
 }
 
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
-  CtStatus s = d->interrupt == NULL ? CT_OK : wait_streams(d, err);
+  CtStatus s = ct_device_refuse(d, d->stream, "a wait", err);
+  s = s == CT_OK && d->interrupt != NULL ? wait_streams(d, err) : s;
   if (s != CT_OK) {
     return s;
   }
@@ -103,11 +105,15 @@ static CtStatus allocate(CtDevice *d, size_t bytes, CtStream stream, CuDevicePtr
     return CT_CALL(d, err, cuMemAllocFromPoolAsync, (p, bytes, d->pool, stream),
                    "%zu bytes on '%s'", bytes, d->info.name);
   }
-  return CT_CALL(d, err, cuMemAlloc_v2, (p, bytes), "%zu bytes on '%s'", bytes, d->info.name);
+  return CT_CALL_ASIDE(d, err, cuMemAlloc_v2, (p, bytes), "%zu bytes on '%s'", bytes, d->info.name);
 }
 
 CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out, CtErr *err) {
   CuDevicePtr p = 0;
+  if (bytes != 0 && ct_device_is_capturing(d, stream)) {
+    return ct_device_alloc_aside(d, bytes, out, err);
+  }
+  ct_device_free_deferred(d);
   CtStatus s = bytes == 0 ? CT_OK : allocate(d, bytes, stream, &p, err);
   if (s == CT_OK) {
     *out = (CtBuffer){.ptr = p, .bytes = bytes};
@@ -117,7 +123,9 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
 
 /* Nothing can be done about a failure, and a fault will come out of the next call anyway. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
-  if (b->ptr != 0 && ct_device_enter(d, NULL)) {
+  if (b->ptr != 0 && ct_device_is_capturing(d, stream)) {
+    ct_device_defer(d, b, stream);
+  } else if (b->ptr != 0 && ct_device_enter_aside(d, NULL)) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemFreeAsync(b->ptr, stream);
     } else {
@@ -145,36 +153,41 @@ static CtStatus read_async(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, C
 
 CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
                          CtErr *err) {
-  CtStatus s = write_async(d, dst, src, bytes, stream, err);
+  CtStatus s = bytes > 0 ? ct_device_refuse(d, stream, "a copy from the host", err) : CT_OK;
+  s = s == CT_OK ? write_async(d, dst, src, bytes, stream, err) : s;
   return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
 }
 
 /* The driver's copy to pageable memory waits for the stream, so an interruptible wait is first. */
 CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) {
-  CtStatus s = bytes > 0 && d->interrupt != NULL ? ct_stream_synchronize(d, stream, err) : CT_OK;
+  CtStatus s = bytes > 0 ? ct_device_refuse(d, stream, "a copy to the host", err) : CT_OK;
+  s = s == CT_OK && bytes > 0 && d->interrupt != NULL ? ct_stream_synchronize(d, stream, err) : s;
   s = s == CT_OK ? read_async(d, dst, src, bytes, stream, err) : s;
   return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
 }
 
 CtStatus ct_device_copy(CtDevice *d, CtDevPtr dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) {
-  return bytes == 0
-             ? CT_OK
+  CtStatus s = ct_device_route(d, &stream, err);
+  return s != CT_OK || bytes == 0
+             ? s
              : CT_CALL(d, err, cuMemcpyDtoDAsync_v2, (dst, src, bytes, stream), "%zu bytes", bytes);
 }
 
 CtStatus ct_device_set(CtDevice *d, CtDevPtr dst, int byte, size_t bytes, CtStream stream,
                        CtErr *err) {
-  return bytes == 0 ? CT_OK
-                    : CT_CALL(d, err, cuMemsetD8Async, (dst, (unsigned char)byte, bytes, stream),
-                              "%zu bytes", bytes);
+  CtStatus s = ct_device_route(d, &stream, err);
+  return s != CT_OK || bytes == 0
+             ? s
+             : CT_CALL(d, err, cuMemsetD8Async, (dst, (unsigned char)byte, bytes, stream),
+                       "%zu bytes", bytes);
 }
 
 CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) {
   void *made = NULL;
   CtStatus s =
-      CT_CALL(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes), "%zu bytes", bytes);
+      CT_CALL_ASIDE(d, err, cuMemAllocHost_v2, (&made, bytes == 0 ? 1 : bytes), "%zu bytes", bytes);
   if (s == CT_OK) {
     *out = made;
   }
@@ -182,7 +195,7 @@ CtStatus ct_device_host_new(CtDevice *d, size_t bytes, void **out, CtErr *err) {
 }
 
 void ct_device_host_free(CtDevice *d, void *p) {
-  if (p != NULL && ct_device_enter(d, NULL)) {
+  if (p != NULL && ct_device_enter_aside(d, NULL)) {
     (void)d->cu->cuMemFreeHost(p);
     ct_device_leave(d);
   }
@@ -198,7 +211,8 @@ CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
     return CT_OK;
   }
   CtStatus s = ct_grow(d->alloc, &all->items, &all->cap, all->n + 1, sizeof *all->items, err);
-  s = s == CT_OK ? CT_CALL(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "") : s;
+  s = s == CT_OK ? CT_CALL_ASIDE(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "")
+                 : s;
   if (s == CT_OK) {
     all->items[all->n++] = made;
     all->n_open = all->n;
@@ -226,14 +240,15 @@ void ct_stream_free(CtDevice *d, CtStream s) {
 }
 
 CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) {
-  return CT_CALL(d, err, cuStreamWaitEvent, (s, after, 0), "%s", "");
+  CtStatus status = ct_device_route(d, &s, err);
+  return status == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (s, after, 0), "%s", "") : status;
 }
 
 /* {====== Events ====== */
 
 CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) {
   CtEvent made = NULL;
-  CtStatus s = CT_CALL(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "");
+  CtStatus s = CT_CALL_ASIDE(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "");
   if (s == CT_OK) {
     *out = made;
   }
@@ -248,12 +263,17 @@ void ct_event_free(CtDevice *d, CtEvent e) {
 }
 
 CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) {
-  return CT_CALL(d, err, cuEventRecord, (e, s), "%s", "");
+  CtStatus status = ct_device_route(d, &s, err);
+  return status == CT_OK ? CT_CALL(d, err, cuEventRecord, (e, s), "%s", "") : status;
 }
 
 CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
-  CtStatus s = d->interrupt != NULL ? wait_polling(d, "cuEventQuery", query_event, &e, err)
-                                    : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
+  CtStatus s = ct_device_refuse(d, NULL, "a wait", err);
+  if (s != CT_OK) {
+    return s;
+  }
+  s = d->interrupt != NULL ? wait_polling(d, "cuEventQuery", query_event, &e, err)
+                           : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
   if (s == CT_OK) {
     ct_device_print_idle(d);
     s = ct_device_check_faults(d, err);

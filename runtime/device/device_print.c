@@ -157,7 +157,7 @@ static void empty_log(const CtDevice *d, CtPrintLog *log) {
 /* --- waits --------------------------------------------------------------------------------------------- */
 
 static bool is_idle(CtDevice *d, CtStream stream) {
-  if (!ct_device_enter(d, NULL)) {
+  if (ct_device_is_capturing(d, stream) || !ct_device_enter(d, NULL)) {
     return false;
   }
   CuResult r = d->cu->cuStreamQuery(stream);
@@ -183,7 +183,7 @@ void ct_device_print_lost(CtDevice *d) {
 
 /* Waits for a stream whose log is needed now; what fails comes out of the next call. */
 static void wait_and_print(CtDevice *d, CtPrintLog *log) {
-  if (log->n > 0 && ct_device_enter(d, NULL)) {
+  if (log->n > 0 && !ct_device_is_capturing(d, log->stream) && ct_device_enter(d, NULL)) {
     CuResult r = d->cu->cuStreamSynchronize(log->stream);
     ct_device_leave(d);
     if (r == CT_CUDA_SUCCESS) {
@@ -268,6 +268,12 @@ static CtStatus find_log(CtDevice *d, CtStream stream, CtPrintLog **out, CtErr *
 CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, int n,
                         CtPrintArgs *out, CtErr *err) {
   CtPrintLog *log;
+  if (ct_device_is_capturing(d, stream)) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "graph: a kernel with printf cannot be recorded, as what it prints is read after "
+        "each launch; leave the printf out, or launch it outside the graph");
+  }
   CtStatus status = find_log(d, stream, &log, err);
   if (status == CT_OK && (log->n == MAX_LAUNCHES || log->next_site > UINT32_MAX - (uint32_t)n)) {
     status = ct_stream_synchronize(d, stream, err);

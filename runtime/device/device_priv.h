@@ -38,6 +38,12 @@ typedef struct CtGridWord { /* see device_grid.c */
   CtBuffer word;
 } CtGridWord;
 
+typedef struct CtCapture CtCapture; /* device_graph.c */
+typedef struct CtDeferred {         /* memory to be freed when no stream is being captured */
+  CtBuffer buffer;
+  CtStream stream;
+} CtDeferred;
+
 struct CtDevice {
   const CtCuda *cu;
   CtContext context;
@@ -47,7 +53,9 @@ struct CtDevice {
   CuMemPool pool; /* NULL: no stream-ordered allocation */
   CtStream stream;
   bool owns_context, owns_stream;
-  bool pushed; /* inside a call: the thread's own context is to be restored */
+  bool pushed;        /* inside a call: the thread's own context is to be restored */
+  bool relaxed;       /* inside a call: the thread's own capture mode is to be restored, */
+  CuCaptureMode mode; /* which is this */
   bool lost;
   CtStreams streams;
   CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
@@ -57,6 +65,12 @@ struct CtDevice {
   CtFault *faults;        /* all of the device's */
   CtPrintLog *logs;       /* of the streams on which kernels printed */
   CtGridWord *grid_words; /* of the streams with launches that have a barrier of the grid */
+  CtCapture *capture;     /* a graph is being recorded; NULL: none is */
+  CtStream aside;         /* for what must not become a part of a graph; NULL: not made yet */
+  CtDeferred *deferred;
+  size_t n_deferred, cap_deferred;
+  CtBuffer *captured; /* memory that the graphs of a host use */
+  size_t n_captured, cap_captured;
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
   size_t print_bytes;
@@ -67,6 +81,10 @@ struct CtDevice {
 /* Begins a driver call: makes the device's context current on this thread. False, with *err filled
    (CT_EDEVICE), when it cannot or when the device is lost. */
 bool ct_device_enter(CtDevice *d, CtErr *err) CT_NODISCARD;
+
+/* The same for a call that touches no captured stream, but that the thread may not make while one of its
+   streams is being captured: it allocates, frees, loads or waits. */
+bool ct_device_enter_aside(CtDevice *d, CtErr *err) CT_NODISCARD;
 
 /* Ends it: restores the thread's own context; turns the call's result into a status. */
 void ct_device_leave(CtDevice *d);
@@ -80,11 +98,32 @@ CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, c
        ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)                        \
        : CT_EDEVICE)
 
+#define CT_CALL_ASIDE(d, err, name, args, ...)                                                     \
+  (ct_device_enter_aside((d), (err))                                                               \
+       ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)                        \
+       : CT_EDEVICE)
+
+/* {====== While a stream is being captured: device_graph.c ====== */
+
+/* What is enqueued on *stream: while a graph is recorded, *stream becomes one that belongs to it. */
+CtStatus ct_device_route(CtDevice *d, CtStream *stream, CtErr *err) CT_NODISCARD;
+
+/* Fails while a graph is recorded, or `stream` is being captured by the host. `what` begins the message. */
+CtStatus ct_device_refuse(CtDevice *d, CtStream stream, const char *what, CtErr *err) CT_NODISCARD;
+
+/* Allocates now, whatever is being captured. */
+CtStatus ct_device_alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) CT_NODISCARD;
+void ct_device_defer(CtDevice *d, const CtBuffer *b, CtStream stream);
+void ct_device_free_deferred(CtDevice *d);
+void ct_device_note_captured(CtDevice *d, const CtLabel *label); /* a launch that became a part */
+void ct_device_free_captured(CtDevice *d);
+
 /* Turns a driver's result into an error of ours: "<call>: CUDA_ERROR_X (n): <details>". A fault of
    an earlier kernel marks the device lost and names the suspects instead. */
 CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
     CT_PRINTF(5, 6);
 
+void ct_device_note_label(CtDevice *d, const CtLabel *label, CtStream stream); /* a launch */
 /* Notes that what `stream` had to do is done, or all that the context had to do. */
 void ct_device_note_waited(CtDevice *d, CtStream stream);
 void ct_device_note_all_waited(CtDevice *d);

@@ -22,6 +22,16 @@ typedef struct CUevent_st *CuEvent;
 typedef struct CUmod_st *CuModule;
 typedef struct CUfunc_st *CuFunction;
 typedef struct CUmemPoolHandle_st *CuMemPool;
+typedef struct CUgraph_st *CuGraph;
+typedef struct CUgraphExec_st *CuGraphExec;
+typedef struct CUgraphNode_st *CuGraphNode;
+typedef unsigned CuCaptureMode;
+typedef unsigned CuCaptureStatus;
+
+typedef struct CuGraphUpdate { /* what stood in the way of an update */
+  unsigned result;
+  CuGraphNode node, from;
+} CuGraphUpdate;
 
 typedef struct CuUuid {
   char bytes[16];

@@ -351,7 +351,8 @@ end
 -- Types by the names of their metatables.
 local classes = {
   layout = "Layout", tensor = "Tensor", kernel = "Kernel", ["launch configuration"] = "Launch",
-  stream = "Stream", event = "Event", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
+  stream = "Stream", event = "Event",
+  graph = "Graph", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
   ["basis element"] = "Basis", swizzle = "Swizzle",
   atom = "Atom", tiled_mma = "TiledMMA", tiled_copy = "TiledCopy", thr_mma = "ThrMMA",
   thr_copy = "ThrCopy",

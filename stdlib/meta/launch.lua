@@ -77,6 +77,38 @@ function Event:close() end
 --- CuTe: cudaDeviceSynchronize. MoYe: CUDA.synchronize.
 function synchronize() end
 
+--- What a function launches, recorded once, to be launched as one.
+--- `f(...)` is called now. Nothing runs: its launches, copies between tensors, `clear`, `zeros` and
+--- events become the graph. `g()` launches all of them by one call of the driver, so short kernels
+--- follow each other without the host. `g(...)` with other arguments calls `f` again, once, and
+--- launches what that records. The CPU engine runs the parts in order. `f` can neither wait nor read
+--- or write elements, and its kernels cannot print.
+---
+---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
+---     > x = zeros(f32, 4)
+---     > g = graph(function(c) for i = 1, 3 do step{grid = 1, block = 4}(x, c) end end, 2.0)
+---     > g()
+---     > x[0]
+---     7.0
+---     > g(1.0)
+---     > x[0]
+---     10.0
+---     > g
+---     graph of 3 launches on cpu
+--- CuTe: cudaGraph_t. MoYe: CUDA.@captured.
+---@param f function launches kernels
+---@param ... any its arguments
+---@return Graph
+function graph(f, ...) end
+
+--- Launches, recorded; `g(...)` launches them.
+---@class Graph
+---@operator call: nil
+local Graph = {}
+
+--- Gives up the graph, and the memory and kernels that only it uses.
+function Graph:close() end
+
 --- Starts the sequence of `rand` and `randn` anew.
 --- A program begins with seed 0.
 ---

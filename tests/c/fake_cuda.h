@@ -25,6 +25,14 @@ typedef struct FakeCuda {
   unsigned char params[256];
   size_t params_bytes;
 
+  /* Captures. A call that the mode forbids while a stream is captured fails, and is counted. */
+  CuStream host_captured; /* the host captures this stream */
+  int n_forbidden, n_captures, n_instantiated, n_updated, n_graph_launches;
+  int n_nodes;       /* of the last capture */
+  char nodes[64];    /* L a launch, C a copy, S a set, W a wait, R a record */
+  int refuse_update; /* updates fail: the graph has another form */
+  int live_graphs, live_execs;
+
   int n_set_shared, n_large_cluster, last_set_shared;
   int n_dead_streams; /* uses of streams that were destroyed */
   int n_pool_allocs, n_plain_allocs, n_pushes, n_pops, n_synchronizes;

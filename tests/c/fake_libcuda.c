@@ -73,6 +73,135 @@ static CuResult result(const char *name) {
     }                                                                                              \
   } while (0)
 
+/* {====== Captures ====== */
+
+static _Thread_local CuCaptureMode mode; /* global, unless it was exchanged */
+static CuStream captured[8];             /* the streams of the capture in progress */
+static int n_captured;
+static char nodes[64];
+static int n_nodes;
+
+static int is_captured(CuStream s) {
+  for (int i = 0; i < n_captured; i++) {
+    if (captured[i] == s) {
+      return 1;
+    }
+  }
+  return s != NULL && s == fake.host_captured;
+}
+
+static int is_capture(void) { return n_captured > 0 || fake.host_captured != NULL; }
+
+/* Whether the call becomes a node, and is not carried out. */
+static int becomes_node(CuStream s, char kind) {
+  if (!is_captured(s)) {
+    return 0;
+  }
+  if (n_nodes < 63) {
+    nodes[n_nodes++] = kind;
+  }
+  return 1;
+}
+
+#define NOT_CAPTURED(s)                                                                            \
+  do {                                                                                             \
+    if (is_captured(s)) {                                                                          \
+      fake.n_forbidden++;                                                                          \
+      return 900;                                                                                  \
+    }                                                                                              \
+  } while (0)
+
+/* Not while any stream is captured, unless the thread said that it knows what it does. */
+#define SAFE                                                                                       \
+  do {                                                                                             \
+    if (is_capture() && mode != CT_CU_STREAM_CAPTURE_MODE_RELAXED) {                               \
+      fake.n_forbidden++;                                                                          \
+      return 900;                                                                                  \
+    }                                                                                              \
+  } while (0)
+
+#ifndef WITHOUT_GRAPHS
+CuResult cuThreadExchangeStreamCaptureMode(CuCaptureMode *m) {
+  CuCaptureMode old = mode;
+  mode = *m;
+  *m = old;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuStreamIsCapturing(CuStream s, CuCaptureStatus *status) {
+  *status = (CuCaptureStatus)is_captured(s);
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuStreamBeginCapture_v2(CuStream s, CuCaptureMode m) {
+  CHECK;
+  if (s == NULL || n_captured > 0 || m != CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) {
+    return 1;
+  }
+  captured[n_captured++] = s;
+  n_nodes = 0;
+  fake.n_captures++;
+  return CT_CUDA_SUCCESS;
+}
+
+struct CUgraph_st {
+  int n_nodes;
+};
+
+CuResult cuStreamEndCapture(CuStream s, CuGraph *graph) {
+  int is_first = n_captured > 0 && captured[0] == s;
+  n_captured = 0;
+  CHECK;
+  if (!is_first) {
+    return 1;
+  }
+  *graph = new_block(sizeof **graph);
+  (*graph)->n_nodes = n_nodes;
+  fake.live_graphs++;
+  memset(fake.nodes, 0, sizeof fake.nodes);
+  memcpy(fake.nodes, nodes, (size_t)n_nodes);
+  fake.n_nodes = n_nodes;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigned long long flags) {
+  CHECK;
+  *exec = new_block(1);
+  fake.live_execs++;
+  fake.n_instantiated++;
+  return is_block(graph) && flags == 0 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuGraphExecUpdate_v2(CuGraphExec exec, CuGraph graph, CuGraphUpdate *why) {
+  CHECK;
+  memset(why, 0, sizeof *why);
+  if (fake.refuse_update || !is_block(exec) || !is_block(graph)) {
+    return 910;
+  }
+  fake.n_updated++;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuGraphLaunch(CuGraphExec exec, CuStream s) {
+  (void)s;
+  CHECK;
+  fake.n_graph_launches++;
+  return is_block(exec) ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuGraphExecDestroy(CuGraphExec exec) {
+  free_block(exec);
+  fake.live_execs--;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuGraphDestroy(CuGraph graph) {
+  free_block(graph);
+  fake.live_graphs--;
+  return CT_CUDA_SUCCESS;
+}
+#endif
+
 /* Calls that need a current context. */
 #define IN_CONTEXT                                                                                 \
   do {                                                                                             \
@@ -109,10 +238,15 @@ CuResult cuDriverGetVersion(int *version) {
 static const struct {
   CuResult r;
   const char *name;
-} names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},   {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-             {34, "CUDA_ERROR_STUB_LIBRARY"},   {100, "CUDA_ERROR_NO_DEVICE"},
-             {200, "CUDA_ERROR_INVALID_IMAGE"}, {201, "CUDA_ERROR_INVALID_CONTEXT"},
-             {500, "CUDA_ERROR_NOT_FOUND"},     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+} names[] = {{1, "CUDA_ERROR_INVALID_VALUE"},
+             {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+             {34, "CUDA_ERROR_STUB_LIBRARY"},
+             {100, "CUDA_ERROR_NO_DEVICE"},
+             {200, "CUDA_ERROR_INVALID_IMAGE"},
+             {201, "CUDA_ERROR_INVALID_CONTEXT"},
+             {500, "CUDA_ERROR_NOT_FOUND"},
+             {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+             {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"},
              {710, "CUDA_ERROR_ASSERT"}};
 
 CuResult cuGetErrorName(CuResult r, const char **name) {
@@ -249,6 +383,7 @@ CuResult cuCtxGetDevice(CuDevice *d) {
 CuResult cuCtxSynchronize(void) {
   fake.n_synchronizes++;
   SYNCHRONOUS;
+  SAFE;
   return CT_CUDA_SUCCESS;
 }
 
@@ -271,6 +406,7 @@ static CuResult release(CuDevicePtr p) {
 #ifndef WITHOUT_CUMEMALLOC
 CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
   IN_CONTEXT;
+  SAFE;
   fake.n_plain_allocs++;
   return allocate(p, bytes);
 }
@@ -278,6 +414,7 @@ CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
 
 CuResult cuMemFree_v2(CuDevicePtr p) {
   IN_CONTEXT;
+  SAFE;
   return release(p);
 }
 
@@ -286,6 +423,7 @@ CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, C
   (void)pool;
   use_stream(s);
   IN_CONTEXT;
+  NOT_CAPTURED(s);
   fake.n_pool_allocs++;
   return allocate(p, bytes);
 }
@@ -294,6 +432,7 @@ CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, C
 CuResult cuMemFreeAsync(CuDevicePtr p, CuStream s) {
   use_stream(s);
   IN_CONTEXT;
+  NOT_CAPTURED(s);
   return release(p);
 }
 
@@ -319,6 +458,7 @@ CuResult cuMemPoolSetAttribute(CuMemPool pool, CuMemPoolAttribute a, void *value
 
 CuResult cuMemAllocHost_v2(void **p, size_t bytes) {
   IN_CONTEXT;
+  SAFE;
   *p = new_block(bytes);
   fake.live_host++;
   return CT_CUDA_SUCCESS;
@@ -326,6 +466,7 @@ CuResult cuMemAllocHost_v2(void **p, size_t bytes) {
 
 CuResult cuMemFreeHost(void *p) {
   IN_CONTEXT;
+  SAFE;
   free_block(p);
   fake.live_host--;
   return CT_CUDA_SUCCESS;
@@ -334,6 +475,7 @@ CuResult cuMemFreeHost(void *p) {
 CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
+  NOT_CAPTURED(s);
   memcpy((void *)(uintptr_t)dst, src, bytes);
   return CT_CUDA_SUCCESS;
 }
@@ -341,6 +483,7 @@ CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, Cu
 CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
+  NOT_CAPTURED(s);
   memcpy(dst, (const void *)(uintptr_t)src, bytes);
   return CT_CUDA_SUCCESS;
 }
@@ -348,6 +491,9 @@ CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream
 CuResult cuMemcpyDtoDAsync_v2(CuDevicePtr dst, CuDevicePtr src, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
+  if (becomes_node(s, 'C')) {
+    return CT_CUDA_SUCCESS;
+  }
   memcpy((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
   return CT_CUDA_SUCCESS;
 }
@@ -355,6 +501,9 @@ CuResult cuMemcpyDtoDAsync_v2(CuDevicePtr dst, CuDevicePtr src, size_t bytes, Cu
 CuResult cuMemsetD8Async(CuDevicePtr dst, unsigned char byte, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
+  if (becomes_node(s, 'S')) {
+    return CT_CUDA_SUCCESS;
+  }
   memset((void *)(uintptr_t)dst, byte, bytes);
   return CT_CUDA_SUCCESS;
 }
@@ -363,11 +512,12 @@ CuResult cuStreamCreate(CuStream *s, unsigned flags) {
   IN_CONTEXT;
   *s = new_block(1);
   fake.live_streams++;
-  return flags == 0 ? CT_CUDA_SUCCESS : 1;
+  return flags <= 1 ? CT_CUDA_SUCCESS : 1;
 }
 
 CuResult cuStreamDestroy_v2(CuStream s) {
   IN_CONTEXT;
+  NOT_CAPTURED(s);
   free_block(s);
   fake.live_streams--;
   return CT_CUDA_SUCCESS;
@@ -377,6 +527,7 @@ CuResult cuStreamSynchronize(CuStream s) {
   use_stream(s);
   fake.n_synchronizes++;
   SYNCHRONOUS;
+  NOT_CAPTURED(s);
   return CT_CUDA_SUCCESS;
 }
 
@@ -385,13 +536,24 @@ static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fau
 CuResult cuStreamQuery(CuStream s) {
   use_stream(s);
   IN_CONTEXT;
+  NOT_CAPTURED(s);
   return query();
 }
 
 CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
   use_stream(s);
   IN_CONTEXT;
-  return e != NULL && flags == 0 ? CT_CUDA_SUCCESS : 1;
+  if (e == NULL || flags != 0) {
+    return 1;
+  }
+  if (is_captured(s) && *(char *)e != 'r') {
+    return CT_CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  if (*(char *)e == 'r' && n_captured > 0 && !is_captured(s) && n_captured < 8) {
+    captured[n_captured++] = s;
+  }
+  becomes_node(s, 'W');
+  return CT_CUDA_SUCCESS;
 }
 
 CuResult cuEventCreate(CuEvent *e, unsigned flags) {
@@ -409,9 +571,13 @@ CuResult cuEventDestroy_v2(CuEvent e) {
 }
 
 CuResult cuEventRecord(CuEvent e, CuStream s) {
-  (void)e;
   use_stream(s);
   IN_CONTEXT;
+  if (becomes_node(s, 'R')) {
+    *(char *)e = 'r'; /* of the capture */
+    return CT_CUDA_SUCCESS;
+  }
+  *(char *)e = 0;
   return CT_CUDA_SUCCESS;
 }
 
@@ -452,6 +618,7 @@ static int n_functions;
 CuResult cuModuleLoadDataEx(CuModule *m, const void *image, unsigned n, CuJitOption *options,
                             void **values) {
   IN_CONTEXT;
+  SAFE;
   if (((const char *)image)[0] == '!') {
     if (n == 2 && options[0] == CT_CU_JIT_ERROR_LOG_BUFFER) {
       snprintf(values[0], (size_t)(uintptr_t)values[1], "bad image\nsecond line");
@@ -466,6 +633,7 @@ CuResult cuModuleLoadDataEx(CuModule *m, const void *image, unsigned n, CuJitOpt
 
 CuResult cuModuleUnload(CuModule m) {
   IN_CONTEXT;
+  SAFE;
   free_block(m);
   fake.live_modules--;
   return CT_CUDA_SUCCESS;
@@ -559,7 +727,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   if (n == 0 || n > 512 || blocks == 0 || params != NULL) {
     return 1;
   }
-  fake.n_launches++;
+  fake.n_launches += !becomes_node(config->stream, 'L');
   memcpy(fake.grid, config->grid, sizeof fake.grid);
   memcpy(fake.block, config->block, sizeof fake.block);
   note_attributes(config);

@@ -95,6 +95,14 @@ SAME_TYPE(CuEvent, CUevent);
 SAME_TYPE(CuModule, CUmodule);
 SAME_TYPE(CuFunction, CUfunction);
 SAME_TYPE(CuMemPool, CUmemoryPool);
+SAME_TYPE(CuGraph, CUgraph);
+SAME_TYPE(CuGraphExec, CUgraphExec);
+SAME_TYPE(CuGraphNode, CUgraphNode);
+SAME_SIZE(CuCaptureMode, CUstreamCaptureMode);
+SAME_SIZE(CuCaptureStatus, CUstreamCaptureStatus);
+SAME_SIZE(CuGraphUpdate, CUgraphExecUpdateResultInfo);
+SAME_PLACE(CuGraphUpdate, result, CUgraphExecUpdateResultInfo, result);
+SAME_PLACE(CuGraphUpdate, node, CUgraphExecUpdateResultInfo, errorNode);
 SAME_SIZE(CuResult, CUresult);
 SAME_SIZE(CuDeviceAttribute, CUdevice_attribute);
 SAME_SIZE(CuFunctionAttribute, CUfunction_attribute);
@@ -137,6 +145,9 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 
 /* The rows' own text, read with the headers' types in place of ours: these were compared above. */
 #define CuResult CUresult
+#define CuCaptureMode CUstreamCaptureMode
+#define CuCaptureStatus CUstreamCaptureStatus
+#define CuGraphUpdate CUgraphExecUpdateResultInfo
 #define CuDeviceAttribute CUdevice_attribute
 #define CuFunctionAttribute CUfunction_attribute
 #define CuMemPoolAttribute CUmemPool_attribute
@@ -183,6 +194,9 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef X
 
 #undef CuResult
+#undef CuCaptureMode
+#undef CuCaptureStatus
+#undef CuGraphUpdate
 #undef CuDeviceAttribute
 #undef CuFunctionAttribute
 #undef CuMemPoolAttribute

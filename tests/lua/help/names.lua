@@ -76,7 +76,7 @@ end
 -- {====== Each entry is of something ======
 
 local is_type = {
-  Reference = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
+  Reference = true, Graph = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
   Timeline = true, FoundSwizzle = true, FoundLayout = true, Mbarrier = true,
   PipelineState = true, NamedBarrier = true,
 }

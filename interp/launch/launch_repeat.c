@@ -1,0 +1,51 @@
+/* launch_repeat.c: where a launch goes: to its engine now, or into a graph that is being recorded, by us or by
+   the host. */
+#include <lauxlib.h>
+
+#include "launch.h"
+#include "launch_graph.h"
+
+typedef struct CapturedSpec { /* see keep_captured */
+  CuttleState *state;
+  Spec *spec;
+} CapturedSpec;
+
+static int captured_gc(lua_State *L) {
+  const CapturedSpec *c = lua_touserdata(L, 1);
+  spec_free(c->state, c->spec);
+  return 0;
+}
+
+/* A graph of the host launches it: nobody says for how long. */
+static void keep_captured(lua_State *L, CuttleState *s, Spec *spec) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, "cuttle.captured");
+  CapturedSpec *c = lua_newuserdatauv(L, sizeof *c, 0);
+  *c = (CapturedSpec){s, spec};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, captured_gc);
+  lua_setfield(L, -2, "__gc");
+  spec->n_refs++;
+  lua_setmetatable(L, -2);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+  spec->is_captured = true;
+}
+
+void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                   int64_t n) {
+  Spec *spec = launch_spec(L, kernel, config, args);
+  const Kernel *k = args->of;
+  launch_check_args(L, k, config, args, spec);
+  if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
+    return; /* nothing to do */
+  }
+  if (k->state->recorder != NULL) {
+    launch_record(L, kernel, config, args, spec, n);
+    return;
+  }
+  if (args->device != NULL && !spec->is_captured &&
+      ct_device_is_capturing(args->device, launch_stream(config, args->device))) {
+    keep_captured(L, k->state, spec);
+  }
+  launch_run(L, kernel, config, args, spec, n);
+}

@@ -1,0 +1,104 @@
+/* recorder.c: the steps of a graph, and the memory that they use. */
+#include "recorder.h"
+
+#include "diag.h"
+
+/* {====== What cannot be recorded ====== */
+
+void state_host_uses(lua_State *L, const char *op) {
+  CuttleState *s = state_of(L);
+  s->n_host++;
+  if (s->recorder != NULL) {
+    diag_error(
+        L,
+        "graph: %s uses a tensor's memory on the host while a graph is recorded, and nothing "
+        "has run yet; do it before graph(...) or after the graph's launch",
+        op == NULL ? "an element" : op);
+  }
+}
+
+void state_host_waits(lua_State *L, const char *op) {
+  if (state_of(L)->recorder != NULL) {
+    diag_error(
+        L,
+        "graph: %s waits for launches while a graph is recorded, and nothing runs yet; do it "
+        "before graph(...) or after the graph's launch",
+        op);
+  }
+}
+
+static CtStatus check_place(const StateRecorder *r, const CtStorage *s, CtErr *err) {
+  if (s->device == r->device) {
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EINVAL,
+                 "graph: the tensor lives on the %s but the graph records work of the %s; move it "
+                 "with t:to(...) before the graph",
+                 s->device == NULL ? "CPU" : "GPU", r->device == NULL ? "CPU" : "GPU");
+}
+
+/* {====== Recording ====== */
+
+CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) {
+  CtStatus status = check_place(r, s, err);
+  for (size_t i = 0; i < r->n_held && status == CT_OK; i++) {
+    if (r->held[i] == s) {
+      return CT_OK;
+    }
+  }
+  status = status == CT_OK ? ct_grow(r->state->alloc, &r->held, &r->cap_held, r->n_held + 1,
+                                     sizeof *r->held, err)
+                           : status;
+  if (status == CT_OK) {
+    r->held[r->n_held++] = ct_storage_retain(s);
+  }
+  return status;
+}
+
+CtStatus recorder_step(StateRecorder *r, StateStep step, CtErr *err) {
+  CtStatus status =
+      ct_grow(r->state->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps, err);
+  if (status == CT_OK) {
+    r->steps[r->n_steps++] = step;
+  }
+  return status;
+}
+
+/* On a device it is enqueued, and the driver records it. */
+static CtStatus add(StateRecorder *r, const StateStep *step, CtErr *err) {
+  CtStatus status = recorder_hold(r, step->dst, err);
+  status = status == CT_OK && step->src != NULL ? recorder_hold(r, step->src, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  r->n_copies++;
+  return r->device == NULL ? recorder_step(r, *step, err) : recorder_run(step, err);
+}
+
+CtStatus recorder_copy(StateRecorder *r, CtStorage *src, size_t src_at, CtStorage *dst,
+                       size_t dst_at, size_t bytes, CtErr *err) {
+  const StateStep step = {STATE_COPY, 0, dst, src, dst_at, src_at, bytes, 0};
+  return add(r, &step, err);
+}
+
+CtStatus recorder_set(StateRecorder *r, CtStorage *s, size_t at, int byte, size_t bytes,
+                      CtErr *err) {
+  const StateStep step = {STATE_SET, 0, s, NULL, at, 0, bytes, byte};
+  return add(r, &step, err);
+}
+
+CtStatus recorder_run(const StateStep *step, CtErr *err) {
+  return step->kind == STATE_COPY
+             ? ct_storage_copy(step->src, step->src_at, step->dst, step->dst_at, step->bytes, err)
+             : ct_storage_set(step->dst, step->dst_at, step->byte, step->bytes, err);
+}
+
+void recorder_clear(StateRecorder *r) {
+  CtAlloc alloc = r->state->alloc;
+  for (size_t i = 0; i < r->n_held; i++) {
+    ct_storage_release(r->held[i]);
+  }
+  ct_free(alloc, r->held, r->cap_held * sizeof(CtStorage *));
+  ct_free(alloc, r->steps, r->cap_steps * sizeof(StateStep));
+  *r = (StateRecorder){.state = r->state, .device = r->device};
+}
