@@ -49,8 +49,8 @@ return {
   -- The same in another way, or less is told and that is said.
   goes_on = {
     ["tests/lua/kernel/limits.lua"] = {
-      "simt_lower.h CT_MAX_TERMS", "simt_analyse.c MAX_SUM_DEPTH", "ir_tile.c MAX_LEAVES",
-      "simt_fail.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_tile.c MAX_PLANNED",
+      "simt_lower.h CT_MAX_TERMS", "simt_analyse.c MAX_SUM_DEPTH", "ir_width.c MAX_LEAVES",
+      "simt_fail.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_width.c MAX_PLANNED",
       "front_owner.c MAX_NAMES", "emit_name.c MAX_NAME", "emit_cuda.h CT_EMIT_NAME_MAX",
     },
     ["tests/lua/kernel/bounded_unroll.lua"] = { "front_state.h FRONT_MAX_UNROLL" },
@@ -93,7 +93,7 @@ return {
     "bind_layout.c MAX_COORDINATES", "bind_tma.c MAX_CLUSTER_BITS",
     "call.h CALL_MAX_ARGS", "call.h CALL_MAX_RESULTS", "simt_operand.h CT_MAX_OPERANDS",
     "emit_cuda.c STATIC_SHARED_MAX", "emit_each.h CT_EACH_MAX_VEC", "emit_each.h CT_EACH_MAX_VIEWS",
-    "emit_mma.c MAX_REGISTERS", "emit_move.c MAX_WORDS", "ir_tile.c MAX_VECTOR_BYTES",
+    "emit_mma.c MAX_REGISTERS", "emit_move.c MAX_WORDS", "ir_width.c MAX_VECTOR_BYTES",
     "launch.h LAUNCH_MAX_MAPS",
     "launch.h LAUNCH_MAX_ALIGN", "launch_key.c MAX_TEXT", "lua_lex.c MAX_TEXT",
     "lua_parse.c MAX_LOCALS", "lua_parse.c MAX_UPVALUES", "rewrite.c MAX_NAMES",

@@ -1,28 +1,12 @@
-/* ir.c: the store of an IR: operations in regions. Buffers and arguments are in ir_buf.c, control flow
-   and variables in ir_flow.c, what a pure operation folds to in ir_fold.c, operations on whole tensors
-   in ir_tile.c. */
+/* ir.c: the store of an IR: operations in regions; equal ones are shared. The table of operations is in
+   ir_op.c, buffers and arguments in ir_buf.c, control flow and variables in ir_flow.c. What a pure
+   operation folds to is in ir_fold.c, operations on whole tensors are in ir_tile.c. */
 #include "ir_make.h"
 
 #include <string.h>
 
 #include "ir_build.h"
 #include "ir_tma.h"
-
-/* The traits by the names that ops.def gives them. */
-enum {
-#define X(NAME, bit) NAME = CT_TRAIT_##NAME,
-  CT_OP_TRAITS(X)
-#undef X
-};
-
-const CtOpInfo ct_ops[CT_OP_COUNT] = {
-    [CT_OP_NONE] = {.text = "none"},
-#define OP(NAME, text, n, result, cls, data, traits, ...)                                          \
-  [CT_OP_##NAME] = {text, n, CT_RES_##result, CT_CLS_##cls, CT_DATA_##data, CT_TYPES_NONE, traits},
-#define PURE(NAME, text, n, result, types, traits, ...)                                            \
-  [CT_OP_##NAME] = {text, n, CT_RES_##result, CT_CLS_PURE, CT_DATA_NONE, CT_TYPES_##types, traits},
-#include "ops.def"
-};
 
 /* --- store ------------------------------------------------------------------------------------ */
 
@@ -311,4 +295,82 @@ void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal oper
   }
   ViewVisit visit = {fn, ud};
   ct_ir_each_view(inst, visit_view, &visit);
+}
+
+/* --- sharing ---------------------------------------------------------------------------------- */
+
+static uint32_t hash_inst(const CtInst *p) {
+  uint64_t h = (uint64_t)p->op * 0x9E3779B97F4A7C15u + p->type;
+  uint64_t parts[4] = {p->args[0], p->args[1], p->args[2], (uint64_t)p->imm.i};
+  for (int i = 0; i < 4; i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 32;
+  }
+  return (uint32_t)h;
+}
+
+static bool same_inst(const CtInst *a, const CtInst *b) {
+  return a->op == b->op && a->type == b->type && a->imm.i == b->imm.i &&
+         memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+static bool is_available(const CtIr *ir, CtVal v) {
+  const CtInst *inst = &ir->insts[v];
+  return ct_ops[inst->op].cls == CT_CLS_LEAF ||
+         (inst->region != 0 && ct_ir_encloses(ir, inst->region, ir->cur));
+}
+
+static void rehash(CtIr *ir) {
+  uint32_t *old = ir->cse;
+  size_t old_cap = ir->cap_cse;
+  size_t cap = old_cap == 0 ? 256 : old_cap * 2;
+  uint32_t *table = ct_alloc(ir->arena.alloc, cap * sizeof *table);
+  if (table == NULL) {
+    ir->failed = true;
+    return;
+  }
+  memset(table, 0, cap * sizeof *table);
+  for (size_t i = 0; i < old_cap; i++) {
+    if (old[i] != 0) {
+      size_t at = hash_inst(&ir->insts[old[i]]) & (cap - 1);
+      while (table[at] != 0) {
+        at = (at + 1) & (cap - 1);
+      }
+      table[at] = old[i];
+    }
+  }
+  ct_free(ir->arena.alloc, old, old_cap * sizeof *old);
+  ir->cse = table;
+  ir->cap_cse = cap;
+}
+
+/* The operation like *key: an available one, or a new one (a leaf, or appended). */
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
+  if (ir->n_cse * 2 >= ir->cap_cse) {
+    rehash(ir);
+    if (ir->failed) {
+      return 0;
+    }
+  }
+  size_t mask = ir->cap_cse - 1;
+  size_t at = hash_inst(key) & mask;
+  while (ir->cse[at] != 0 && !same_inst(&ir->insts[ir->cse[at]], key)) {
+    at = (at + 1) & mask;
+  }
+  if (ir->cse[at] != 0 && is_available(ir, ir->cse[at])) {
+    return ir->cse[at];
+  }
+  bool leaf = ct_ops[key->op].cls == CT_CLS_LEAF;
+  CtVal v = leaf ? ct_ir_new(ir, (CtOp)key->op, (CtDtype)key->type)
+                 : ct_ir_append(ir, (CtOp)key->op, (CtDtype)key->type);
+  if (v == 0) {
+    return 0;
+  }
+  memcpy(ir->insts[v].args, key->args, sizeof key->args);
+  ir->insts[v].imm = key->imm;
+  ir->insts[v].facts = key->facts;
+  ir->insts[v].is_conditional = key->is_conditional;
+  ir->n_cse += ir->cse[at] == 0;
+  ir->cse[at] = v; /* replaces one whose region has ended */
+  return v;
 }

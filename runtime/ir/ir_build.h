@@ -66,6 +66,11 @@ CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
 /* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 
+/* Folds a binary operation on two integer constants; false if it must happen at run time. */
+bool ct_fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r);
+/* As ct_ir_binary, of integers whose result is known to fit. */
+CtVal ct_ir_binary_exact(CtIr *ir, CtOp op, CtVal a, CtVal b);
+
 /* Tile operations (ir_tile.c). A CtTileCx is one that is being made: checks are written one after the other,
    and the first failure is kept, as in CtAlg. `op` begins the messages. */
 typedef struct CtTileCx {
@@ -93,12 +98,18 @@ void ct_tile_check_static(CtTileCx *c, CtView v);
 void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst);
 /* Bools, inside their tensor; of any size. */
 void ct_tile_check_pred(CtTileCx *c, CtView pred);
-/* Why a view of `size` elements cannot be accessed in vectors of `vec`; WIDEST: it can. */
-CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
-/* Are groups of n consecutive coordinates of a static view n consecutive elements, from a multiple of n
-   on? Instructions take the 32-bit words of the fragment from now on. */
-bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
+/* Instructions take the 32-bit words of the fragment from now on. */
 void ct_tile_use_words(CtIr *ir, uint32_t buf);
+
+/* ir_width.c. Why a view of `size` elements cannot be accessed in vectors of `vec`; WIDEST: it can. */
+CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec);
+CtWidth ct_tile_copy_width(CtIr *ir, CtView src, CtView dst, CtInt size);
+/* A predicate may be one for a whole vector only. */
+void ct_tile_limit_width(CtIr *ir, CtView pred, CtInt size, CtWidth *w);
+/* How many consecutive rows of a GEMM's operand are read at once: contiguous, and aligned at every k. */
+CtWidth ct_tile_row_width(CtIr *ir, CtView v, uint8_t of);
+/* Are groups of n consecutive coordinates of a static view n consecutive elements, from a multiple of n on? */
+bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
 
 /* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, already of the right ranks and
    types. */

@@ -14,6 +14,10 @@ CtFacts ct_type_facts(CtDtype type) {
 
 CtFacts ct_const_facts(int64_t v) { return (CtFacts){v, v, v == INT64_MIN ? 1 : (v < 0 ? -v : v)}; }
 
+CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
+  return i.kind == CT_DYNAMIC ? ir->insts[i.id].facts : ct_const_facts(i.v);
+}
+
 /* An interval in 128 bits, so that sums and products of 64-bit ends are exact. */
 __extension__ typedef __int128 Wide;
 typedef struct Span {

@@ -1,93 +1,10 @@
-/* ir_fold.c: the pure operations: constants are folded, identities that keep every bit applied, equal
-   operations shared where one dominates. Ranges are in ir_facts.c, casts in ir_cast.c. */
+/* ir_fold.c: the pure operations: constants are folded, and identities that keep every bit are applied.
+   Ranges are in ir_facts.c, casts in ir_cast.c. */
 #include <math.h>
-#include <string.h>
 
 #include "runtime/base/convert.h"
 #include "runtime/math/math.h"
 #include "ir_build.h"
-
-CtFacts ct_ir_facts(const CtIr *ir, CtInt i) {
-  return i.kind == CT_DYNAMIC ? ir->insts[i.id].facts : ct_const_facts(i.v);
-}
-
-/* --- sharing ---------------------------------------------------------------------------------- */
-
-static uint32_t hash_inst(const CtInst *p) {
-  uint64_t h = (uint64_t)p->op * 0x9E3779B97F4A7C15u + p->type;
-  uint64_t parts[4] = {p->args[0], p->args[1], p->args[2], (uint64_t)p->imm.i};
-  for (int i = 0; i < 4; i++) {
-    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
-    h ^= h >> 32;
-  }
-  return (uint32_t)h;
-}
-
-static bool same_inst(const CtInst *a, const CtInst *b) {
-  return a->op == b->op && a->type == b->type && a->imm.i == b->imm.i &&
-         memcmp(a->args, b->args, sizeof a->args) == 0;
-}
-
-static bool is_available(const CtIr *ir, CtVal v) {
-  const CtInst *inst = &ir->insts[v];
-  return ct_ops[inst->op].cls == CT_CLS_LEAF ||
-         (inst->region != 0 && ct_ir_encloses(ir, inst->region, ir->cur));
-}
-
-static void rehash(CtIr *ir) {
-  uint32_t *old = ir->cse;
-  size_t old_cap = ir->cap_cse;
-  size_t cap = old_cap == 0 ? 256 : old_cap * 2;
-  uint32_t *table = ct_alloc(ir->arena.alloc, cap * sizeof *table);
-  if (table == NULL) {
-    ir->failed = true;
-    return;
-  }
-  memset(table, 0, cap * sizeof *table);
-  for (size_t i = 0; i < old_cap; i++) {
-    if (old[i] != 0) {
-      size_t at = hash_inst(&ir->insts[old[i]]) & (cap - 1);
-      while (table[at] != 0) {
-        at = (at + 1) & (cap - 1);
-      }
-      table[at] = old[i];
-    }
-  }
-  ct_free(ir->arena.alloc, old, old_cap * sizeof *old);
-  ir->cse = table;
-  ir->cap_cse = cap;
-}
-
-/* The operation like *key: an available one, or a new one (a leaf, or appended). */
-CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
-  if (ir->n_cse * 2 >= ir->cap_cse) {
-    rehash(ir);
-    if (ir->failed) {
-      return 0;
-    }
-  }
-  size_t mask = ir->cap_cse - 1;
-  size_t at = hash_inst(key) & mask;
-  while (ir->cse[at] != 0 && !same_inst(&ir->insts[ir->cse[at]], key)) {
-    at = (at + 1) & mask;
-  }
-  if (ir->cse[at] != 0 && is_available(ir, ir->cse[at])) {
-    return ir->cse[at];
-  }
-  bool leaf = ct_ops[key->op].cls == CT_CLS_LEAF;
-  CtVal v = leaf ? ct_ir_new(ir, (CtOp)key->op, (CtDtype)key->type)
-                 : ct_ir_append(ir, (CtOp)key->op, (CtDtype)key->type);
-  if (v == 0) {
-    return 0;
-  }
-  memcpy(ir->insts[v].args, key->args, sizeof key->args);
-  ir->insts[v].imm = key->imm;
-  ir->insts[v].facts = key->facts;
-  ir->insts[v].is_conditional = key->is_conditional;
-  ir->n_cse += ir->cse[at] == 0;
-  ir->cse[at] = v; /* replaces one whose region has ended */
-  return v;
-}
 
 /* --- constants -------------------------------------------------------------------------------- */
 
@@ -210,8 +127,7 @@ static const struct {
 #define INT_ROW(NAME, bits) [CT_OP_##NAME] = {int_##NAME, NULL},
     [CT_OP_DIV] = {NULL, float_DIV}, BINARY_FOLDS(ROW) INT_FOLDS(INT_ROW)};
 
-/* Folds a binary operation on two integer constants; false if it must happen at run time. */
-static bool fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
+bool ct_fold_ints(CtOp op, CtDtype type, int64_t a, int64_t b, int64_t *r) {
   Ints n = {type, a, b, (uint64_t)a, (uint64_t)b, type == CT_u64, a < b};
   bool divides = op == CT_OP_FLOORDIV || op == CT_OP_FLOORMOD;
   n.is_less = n.is_u64 ? n.x < n.y : a < b;
@@ -369,7 +285,7 @@ static CtVal fold_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) {
     }
     return is_bool ? ct_ir_const_int(ir, CT_bool, f != 0) : ct_ir_const_float(ir, type, f);
   }
-  if (both && fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
+  if (both && ct_fold_ints(op, type, x->imm.i, y->imm.i, &i)) {
     return ct_ir_const_int(ir, is_bool ? CT_bool : type, i);
   }
   CtVal v = int_identity(ir, op, a, b);
@@ -447,6 +363,8 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
 }
 
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, false); }
+
+CtVal ct_ir_binary_exact(CtIr *ir, CtOp op, CtVal a, CtVal b) { return binary(ir, op, a, b, true); }
 
 /* For the low `width` bits of v. */
 int64_t ct_bits_op(CtOp op, int width, uint64_t v) {
@@ -569,94 +487,4 @@ CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b) {
   CtFacts y = at(ir, b)->facts;
   key.facts = (CtFacts){ct_min(x.lo, y.lo), ct_max(x.hi, y.hi), ct_gcd(x.div, y.div)};
   return ct_ir_shared_inst(ir, &key);
-}
-
-/* --- integers of the algebra -------------------------------------------------------------------- */
-
-CtInt ct_ir_int(const CtIr *ir, CtVal v) {
-  if (is_const(ir, v)) {
-    return ct_int(at(ir, v)->imm.i);
-  }
-  return (CtInt){.id = v, .kind = CT_DYNAMIC};
-}
-
-CtVal ct_ir_val(CtIr *ir, CtInt i, CtDtype type) {
-  if (i.kind == CT_DYNAMIC) {
-    return ct_ir_cast(ir, i.id, type);
-  }
-  return ct_ir_const_int(ir, type, i.v);
-}
-
-static bool fits_i32(const CtIr *ir, CtInt i) {
-  if (i.kind == CT_DYNAMIC) {
-    return at(ir, i.id)->type == CT_i32;
-  }
-  return i.v >= INT32_MIN && i.v <= INT32_MAX;
-}
-
-static const CtOp int_ops[] = {
-    [CT_INT_ADD] = CT_OP_ADD,      [CT_INT_SUB] = CT_OP_SUB, [CT_INT_MUL] = CT_OP_MUL,
-    [CT_INT_MIN] = CT_OP_MIN,      [CT_INT_MAX] = CT_OP_MAX, [CT_INT_DIV] = CT_OP_FLOORDIV,
-    [CT_INT_MOD] = CT_OP_FLOORMOD, [CT_INT_XOR] = CT_OP_XOR,
-};
-
-CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
-  CtDtype type = fits_i32(ir, a) && fits_i32(ir, b) ? CT_i32 : CT_i64;
-  CtVal x = ct_ir_val(ir, a, type);
-  CtVal y = ct_ir_val(ir, b, type);
-  if (x == 0 || y == 0) {
-    return 0;
-  }
-  if (op != CT_INT_CEILDIV) {
-    return binary(ir, int_ops[op], x, y, true);
-  }
-  CtFacts d = at(ir, y)->facts;
-  if (ct_facts_is_one(d) && d.lo > 0 && at(ir, x)->facts.div % d.lo != 0) {
-    x = binary(ir, CT_OP_ADD, x, ct_ir_const_int(ir, type, d.lo - 1), true);
-  } else if (!ct_facts_is_one(d)) {
-    CtVal less = binary(ir, CT_OP_SUB, y, ct_ir_const_int(ir, type, 1), true);
-    x = binary(ir, CT_OP_ADD, x, less, true);
-  }
-  return x == 0 ? 0 : binary(ir, CT_OP_FLOORDIV, x, y, true);
-}
-
-/* --- evaluation on the host --------------------------------------------------------------------- */
-
-enum { EVAL_DEPTH = 200 };
-
-static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, int64_t *out) {
-  const CtInst *inst = at(ir, v);
-  int64_t a, b;
-  if (depth > EVAL_DEPTH || ct_is_float((CtDtype)inst->type)) {
-    return false;
-  }
-  if (inst->op == CT_OP_CONST) {
-    *out = inst->imm.i;
-    return true;
-  }
-  if (inst->op == CT_OP_PARAM) {
-    *out = slots[inst->imm.i].i;
-    return true;
-  }
-  if (ct_ops[inst->op].cls != CT_CLS_PURE || inst->n_args == 0 || inst->n_args > 2 ||
-      !eval(ir, inst->args[0], slots, depth + 1, &a)) {
-    return false;
-  }
-  if (inst->op == CT_OP_CAST || inst->op == CT_OP_DYNAMIC) {
-    *out = ct_dtype_wrap((CtDtype)inst->type, a);
-    return true;
-  }
-  if (inst->n_args != 2 || !eval(ir, inst->args[1], slots, depth + 1, &b) ||
-      !fold_ints((CtOp)inst->op, (CtDtype)at(ir, inst->args[0])->type, a, b, out)) {
-    return false;
-  }
-  *out = ct_dtype_wrap((CtDtype)inst->type, *out);
-  return true;
-}
-
-CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) {
-  if (!eval(ir, v, slots, 0, out)) {
-    return ct_fail(err, CT_EINVAL, "a size depends on more than the kernel's arguments");
-  }
-  return CT_OK;
 }
