@@ -78,7 +78,7 @@ static int lang_kernel(lua_State *L) {
                       luaL_tolstring(L, 1, NULL));
   }
   lua_settop(L, fn + 1);
-  Kernel *k = lua_newuserdatauv(L, sizeof *k, 4);
+  Kernel *k = lua_newuserdatauv(L, sizeof *k, KERNEL_ARGS);
   memset(k, 0, sizeof *k);
   k->contract = true;
   luaL_setmetatable(L, KERNEL_TYPE);
@@ -126,7 +126,8 @@ static int kernel_reset(lua_State *L) {
 
 /* --- configurations ------------------------------------------------------------------------------------ */
 
-/* A configuration that is called more than once keeps what it last read, for arguments like those. */
+/* A configuration that is called more than once keeps what it last read, for arguments like those. For the first
+   calls of configurations, as in k{...}(...), the kernel keeps what the last one read. */
 typedef struct Config {
   LaunchConfig launch;      /* first: a Config is used as one */
   LaunchArgs *args;         /* the userdata that is a user value; NULL until the second call */
@@ -163,44 +164,68 @@ static Config *check_config(lua_State *L, int type) {
   return lua_touserdata(L, 1);
 }
 
-static void call_first(lua_State *L, const Config *c, int kernel) {
-  LaunchArgs args;
-  launch_read(L, kernel, 2, kernel - 2, &c->launch, &args);
-  launch_repeat(L, kernel, &c->launch, &args, 1);
-}
-
-/* Of what launch_read left at the top, a configuration keeps the arrays, but no tensors. */
-static void keep_arrays(lua_State *L) {
-  lua_getiuservalue(L, 1, CONFIG_ARGS);
-  if (lua_istable(L, -2)) {
-    lua_rawgeti(L, -2, 1);
+/* Of what launch_read left at the top, the userdata at `args` keeps the arrays, but no tensors. */
+static void keep_arrays(lua_State *L, int args) {
+  if (lua_istable(L, -1)) {
+    lua_rawgeti(L, -1, 1);
   } else {
     lua_pushnil(L);
   }
-  lua_setiuservalue(L, -2, 1);
-  lua_pop(L, 1);
+  lua_setiuservalue(L, args, 1);
+}
+
+static LaunchArgs *push_args(lua_State *L) { return lua_newuserdatauv(L, sizeof(LaunchArgs), 1); }
+
+static void call_once(lua_State *L, const LaunchConfig *c, int kernel) {
+  LaunchArgs args;
+  launch_read(L, kernel, 2, kernel - 2, c, &args);
+  launch_repeat(L, kernel, c, &args, 1);
+}
+
+/* The kernel's arguments belong to this call until it ends: what it runs may launch the kernel, too. */
+static void call_first(lua_State *L, const LaunchConfig *c, int kernel) {
+  bool is_kept = lua_getiuservalue(L, kernel, KERNEL_ARGS) == LUA_TUSERDATA;
+  LaunchArgs *args = is_kept ? lua_touserdata(L, -1) : push_args(L);
+  int place = lua_gettop(L);
+  lua_pushnil(L);
+  lua_setiuservalue(L, kernel, KERNEL_ARGS);
+  if (!is_kept || !launch_is_like(c, args) || !launch_read_again(L, kernel, 2, kernel - 2, args)) {
+    launch_read(L, kernel, 2, kernel - 2, c, args);
+    keep_arrays(L, place);
+  }
+  launch_repeat(L, kernel, c, args, 1);
+  lua_pushvalue(L, place);
+  lua_setiuservalue(L, kernel, KERNEL_ARGS);
 }
 
 /* With arguments that differ from those of the call before. */
 static void read_args(lua_State *L, Config *c, int kernel) {
   if (c->args == NULL) {
-    c->args = lua_newuserdatauv(L, sizeof *c->args, 1);
+    c->args = push_args(L);
     lua_setiuservalue(L, 1, CONFIG_ARGS);
   }
+  lua_getiuservalue(L, 1, CONFIG_ARGS);
   c->is_read = false; /* launch_read may raise half-way */
   launch_read(L, kernel, 2, kernel - 2, &c->launch, c->args);
-  keep_arrays(L);
+  keep_arrays(L, kernel + 1);
   c->is_read = true;
+}
+
+/* What prints for a kernel may launch while the arguments of that one's launch are in use. */
+static bool is_first(Kernel *k, Config *c) {
+  bool is_first = !c->was_called || k->state->is_printing;
+  c->was_called = true;
+  return is_first;
 }
 
 /* Stack: configuration, arguments. `type`: see check_config. */
 static int call_config(lua_State *L, int type) {
   Config *c = check_config(L, type);
   int kernel = lua_gettop(L) + 1;
-  launch_push_kernel(L, &c->launch);
-  if (!c->was_called) {
-    c->was_called = true;
-    call_first(L, c, kernel);
+  Kernel *k = launch_push_kernel(L, &c->launch);
+  if (is_first(k, c)) {
+    (k->was_called && !k->state->is_printing ? call_first : call_once)(L, &c->launch, kernel);
+    k->was_called = true;
     return 0;
   }
   if (!c->is_read || !launch_read_again(L, kernel, 2, kernel - 2, c->args)) {

@@ -141,7 +141,7 @@ typedef struct Spec {
 } Spec;
 
 /* A kernel of a script: a userdata. User value 1: the Lua function; 2: a set of the values it captured, and the
-   lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_lent.c. */
+   lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_lent.c; 5: arguments of bind_kernel.c. */
 struct CuttleKernel {
   CuttleState *state;
   const struct Front *front; /* trace/front.h */
@@ -151,6 +151,7 @@ struct CuttleKernel {
   int n_params;
   bool is_vararg;
   bool static_shapes, contract;
+  bool was_called;   /* by a configuration */
   int min_blocks;    /* per multiprocessor; 0: not said */
   int max_unroll;    /* turns of a loop that is unrolled unasked; 0: not said */
   char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
@@ -178,6 +179,9 @@ CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a,
 /* launch_again.c: launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
    same types. Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
+
+/* May another configuration's launch be compared with these arguments? */
+bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a);
 
 /* The same for a host's launch, whose addresses and numbers have been put in their places already: is all else
    that the key says still so? */
@@ -268,6 +272,7 @@ void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream);
 /* launch_config.c: the options of kernel(name, fn, {...}), and the table of k{...}, whose configuration is at
    table + 1 on the stack. All raise. */
 #define CONFIG_TYPE "launch configuration"
+enum { KERNEL_SITES = 4, KERNEL_ARGS };                 /* of a kernel; see CuttleKernel */
 enum { CONFIG_KERNEL = 1, CONFIG_STREAM, CONFIG_ARGS }; /* user values of a configuration */
 void kernel_read_options(lua_State *L, Kernel *k, int table);
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c);

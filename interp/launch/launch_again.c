@@ -90,6 +90,11 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
   return same && has_same_captures(L, kernel, a);
 }
 
+bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
+  LaunchHead head = launch_head(c);
+  return a->wants_check == c->check && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
+}
+
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
   if (a->is_checked != launch_is_checked(a->of, a) || !has_same_captures(L, kernel, a)) {

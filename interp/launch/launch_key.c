@@ -338,6 +338,16 @@ bool launch_is_checked(const Kernel *k, const LaunchArgs *a) {
   return a->device == NULL && (s->check != NULL || wanted);
 }
 
+LaunchHead launch_head(const LaunchConfig *c) {
+  LaunchHead head;
+  const unsigned char cluster[] = {(unsigned char)c->cluster.x, (unsigned char)c->cluster.y,
+                                   (unsigned char)c->cluster.z};
+  memcpy(head.bytes, &c->block, sizeof c->block);
+  memcpy(head.bytes + sizeof c->block, &c->shared_bytes, sizeof c->shared_bytes);
+  memcpy(head.bytes + sizeof c->block + sizeof c->shared_bytes, cluster, sizeof cluster);
+  return head;
+}
+
 /* Reads all; *out may turn out to be too small (is_full). */
 static void read_all(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                      LaunchArgs *out) {
@@ -345,11 +355,8 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
   out->device = NULL;
   out->key_len = 0;
   out->is_full = false;
-  launch_put(L, out, &config->block, sizeof config->block);
-  launch_put(L, out, &config->shared_bytes, sizeof config->shared_bytes);
-  put_byte(L, out, (int)config->cluster.x);
-  put_byte(L, out, (int)config->cluster.y);
-  put_byte(L, out, (int)config->cluster.z);
+  LaunchHead head = launch_head(config);
+  launch_put(L, out, head.bytes, sizeof head.bytes);
   for (int i = 0; i < n; i++) {
     read_arg(L, kernel, out, (Arg){.idx = first + i, .place = i + 1, .parent = -1}, first + i);
   }

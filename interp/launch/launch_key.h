@@ -22,6 +22,11 @@ enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
 /* Will launch_check_begin, or who called cuttle check before, look at the launch? */
 bool launch_is_checked(const Kernel *k, const LaunchArgs *a);
+/* What the key says of the configuration: its begin. */
+typedef struct LaunchHead {
+  unsigned char bytes[sizeof(CtDim3) + sizeof(unsigned) + 3];
+} LaunchHead;
+LaunchHead launch_head(const LaunchConfig *c);
 /* Do two of the arguments span common bytes? */
 bool launch_find_overlap(const LaunchArgs *a);
 

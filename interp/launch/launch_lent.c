@@ -13,7 +13,6 @@ enum { MAX_SITES = 64 };  /* of one kernel; then it forgets them all */
 enum { FEW_WORDS = 256 }; /* of a description */
 enum { MAX_RANK = 32 };   /* of memory */
 enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS };
-enum { KERNEL_SITES = 4 }; /* user value of a kernel: a list of its sites */
 
 /* Of a kernel: what the key says of the arguments follows from n_words numbers that describe them. */
 typedef struct LaunchSite {
