@@ -22,9 +22,23 @@ static const Options of_kernels = {
     "static_shapes, contract, min_blocks, max_unroll or nvrtc_options",
     "one of kernel(name, fn, {...})"};
 static const Options of_launches = {
-    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"},
+    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"}, /* as OPT_ */
     "grid, block, cluster, smem, stream, pdl, cooperative or check",
     "one of a launch, k{...}(...)"};
+
+/* The places of options of launches in that list. */
+enum {
+  OPT_GRID,
+  OPT_BLOCK,
+  OPT_CLUSTER,
+  OPT_SMEM,
+  OPT_STREAM,
+  OPT_PDL,
+  OPT_COOPERATIVE,
+  OPT_CHECK
+};
+
+static bool is_given(unsigned options, int option) { return (options >> option & 1) != 0; }
 
 /* What other languages call an option of a launch, or sizes by their positions in the list: what to write. */
 static const char *option_of_others(lua_State *L, int key) {
@@ -45,29 +59,45 @@ static const char *option_of_others(lua_State *L, int key) {
   return NULL;
 }
 
-/* Is the key at idx one of them? */
-static bool is_among(lua_State *L, int idx, const Options *o) {
-  bool found = false;
-  for (size_t i = 0; o->names[i] != NULL && lua_type(L, idx) == LUA_TSTRING; i++) {
-    found = found || strcmp(o->names[i], lua_tostring(L, idx)) == 0;
+/* The place of the key at idx among them; -1: it is none. */
+static int find_option(lua_State *L, int idx, const Options *o) {
+  const char *key = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
+  for (int i = 0; o->names[i] != NULL; i++) {
+    if (o->names[i][0] == key[0] && strcmp(o->names[i], key) == 0) {
+      return i;
+    }
   }
-  return found;
+  return -1;
 }
 
-/* Raises for a key that is not in `own`. `title` is what messages begin with: "kernel: option". */
-static void check_keys(lua_State *L, int table, const Options *own, const char *title) {
+/* The key at idx is none of `own`. Messages begin with "kernel: option" or "NAME: launch option". */
+static void fail_key(lua_State *L, int idx, const Options *own, const char *name) {
   const Options *others = own == &of_kernels ? &of_launches : &of_kernels;
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    if (is_among(L, -2, own)) {
-      continue;
-    }
-    const char *instead = own == &of_launches ? option_of_others(L, -2) : NULL;
-    if (instead != NULL) {
-      diag_error(L, "%s '%s' is unknown; write %s", title, luaL_tolstring(L, -2, NULL), instead);
-    }
-    diag_error(L, "%s '%s' is %s; expected %s", title, luaL_tolstring(L, -2, NULL),
-               is_among(L, -2, others) ? others->whose : "unknown", own->expected);
+  const char *what = own == &of_launches ? "launch option" : "option";
+  const char *instead = own == &of_launches ? option_of_others(L, idx) : NULL;
+  const char *key = luaL_tolstring(L, idx, NULL);
+  if (instead != NULL) {
+    diag_error(L, "%s: %s '%s' is unknown; write %s", name, what, key, instead);
   }
+  diag_error(L, "%s: %s '%s' is %s; expected %s", name, what, key,
+             find_option(L, idx - 1, others) >= 0 ? others->whose : "unknown", own->expected);
+}
+
+/* Which of `own` the table may have, a bit for each: it may inherit any. Raises for a key that is none of them. */
+static unsigned check_keys(lua_State *L, int table, const Options *own, const char *name) {
+  unsigned options = 0;
+  if (lua_getmetatable(L, table) != 0) {
+    options = ~0u;
+    lua_pop(L, 1);
+  }
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    int option = find_option(L, -2, own);
+    if (option < 0) {
+      fail_key(L, -2, own, name);
+    }
+    options |= 1u << option;
+  }
+  return options;
 }
 
 /* {====== Of a kernel ====== */
@@ -122,7 +152,7 @@ void kernel_read_options(lua_State *L, Kernel *k, int table) {
   if (!lua_istable(L, table)) {
     diag_type_error(L, table, "kernel", "a table of options");
   }
-  check_keys(L, table, &of_kernels, "kernel: option");
+  check_keys(L, table, &of_kernels, "kernel");
   lua_getfield(L, table, "static_shapes");
   k->static_shapes = lua_toboolean(L, -1) != 0;
   k->contract = lua_getfield(L, table, "contract") == LUA_TNIL || lua_toboolean(L, -1) != 0;
@@ -190,36 +220,38 @@ static bool read_flag(lua_State *L, int table, const char *name, const Kernel *k
   return is_on;
 }
 
-static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k) {
-  bool is_given = lua_getfield(L, table, "cluster") != LUA_TNIL;
+static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k, unsigned options) {
+  CtDim3 one = {1, 1, 1};
+  if (!is_given(options, OPT_CLUSTER)) {
+    return one;
+  }
+  bool is_nil = lua_getfield(L, table, "cluster") == LUA_TNIL;
   lua_pop(L, 1);
-  return is_given ? read_dim(L, table, "cluster", k) : (CtDim3){1, 1, 1};
+  return is_nil ? one : read_dim(L, table, "cluster", k);
 }
 
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
-  lua_pushfstring(L, "%s: launch option", k->name);
-  check_keys(L, table, &of_launches, lua_tostring(L, -1));
-  lua_pop(L, 1);
+  unsigned options = check_keys(L, table, &of_launches, k->name);
   c->grid = read_dim(L, table, "grid", k);
   c->block = read_dim(L, table, "block", k);
-  c->cluster = read_cluster(L, table, k);
-  c->pdl = read_flag(L, table, "pdl", k, c);
-  c->cooperative = read_flag(L, table, "cooperative", k, c);
+  c->cluster = read_cluster(L, table, k, options);
+  c->pdl = is_given(options, OPT_PDL) && read_flag(L, table, "pdl", k, c);
+  c->cooperative = is_given(options, OPT_COOPERATIVE) && read_flag(L, table, "cooperative", k, c);
   if (c->pdl && c->cooperative) {
     diag_error(L,
                "%s: with pdl = true two grids may run at once, so not all blocks of a cooperative "
                "one need fit; leave one of the two options out",
                k->name);
   }
-  if (lua_getfield(L, table, "smem") != LUA_TNIL) {
+  if (is_given(options, OPT_SMEM) && lua_getfield(L, table, "smem") != LUA_TNIL) {
     c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
   }
-  lua_pop(L, 1);
-  if (lua_getfield(L, table, "stream") != LUA_TNIL) {
+  if (is_given(options, OPT_STREAM) && lua_getfield(L, table, "stream") != LUA_TNIL) {
     c->stream = bind_to_stream(L, -1, &c->stream_device);
+    lua_setiuservalue(L, table + 1, CONFIG_STREAM);
   }
-  lua_setiuservalue(L, table + 1, CONFIG_STREAM);
-  c->check = read_flag(L, table, "check", k, c);
+  lua_settop(L, table + 1);
+  c->check = is_given(options, OPT_CHECK) && read_flag(L, table, "check", k, c);
   launch_check_config(L, k, c);
 }
 

@@ -81,3 +81,28 @@ b2 = -0.0 print(again())                       -- expect: 10
 b3, b4 = 0, "tex" print(again())               -- expect: 11
 b4 = "text" print(again())                     -- expect: 12
 b4 = "tex" print(again())                      -- expect: 12
+
+-- Configurations that are called once each: the kernel's last arguments are compared, and a block or another option
+-- makes a difference, also if the table inherits it.
+local seen = kernel("seen", function(t, n)
+  if threadIdx.x == 0 then t[0], t[1] = blockDim.x * 1.0, n * 1.0 end
+end)
+local s, u = zeros(f32, 2), zeros(f32, 2)
+local function shown(t) return ("%.0f %.0f"):format(t[0], t[1]) end
+for i = 1, 4 do seen{grid = 1, block = 32}(s, i) end
+print(shown(s))                                -- expect: 32 4
+seen{grid = 1, block = 64}(s, 5)
+print(shown(s))                                -- expect: 64 5
+seen{grid = 1, block = 64}(u, 6)
+print(shown(s), shown(u))                      -- expect: 64 5	64 6
+seen{grid = 2, block = 64}(s, 7.5)
+local inherited = {block = 96, pdl = false, smem = 64}
+seen(setmetatable({grid = 1}, {__index = inherited}))(u, 9)
+print(shown(s), shown(u))                      -- expect: 64 8	96 9
+inherited.pdl = true
+print((select(2, pcall(seen(setmetatable({grid = 1}, {__index = inherited})), u, 1)):match "pdl = %a+")) -- expect: pdl = true
+print((select(2, pcall(seen{grid = 1, block = 32}, s)):gsub("^.-: ", ""))) -- expect: seen: the kernel takes 2 arguments (t, n), got 1
+for i = 1, 3 do seen{grid = 1, block = 32}(s, i) end
+print(shown(s))                                -- expect: 32 3
+close(s)
+print((select(2, pcall(seen{grid = 1, block = 32}, s, 1)):gsub("^.-: ", ""))) -- expect: seen: argument 1 (t) is closed; its memory was given back
