@@ -34,11 +34,28 @@ static void open_loop(lua_State *L, Front *f, Frame *frame) {
   front_enter(L, f, frame);
 }
 
+/* Turns that left code in the kernel are bounded as those of a numeric for. Others only compute in Lua. */
+static void count_copy(lua_State *L, const Front *f, Frame *frame) {
+  int64_t most = f->ir->max_unroll > 0 ? f->ir->max_unroll : FRONT_MAX_UNROLL;
+  frame->copies += frame->turns > 1 && ct_ir_position(f->ir) != frame->position;
+  if (frame->copies > most) {
+    diag_error(
+        L,
+        "the condition of this while is known while tracing, and more than %I turns put code "
+        "into the kernel; write dynamic(n) for the limit, which keeps the loop, or let it unroll: "
+        "kernel(fn, {max_unroll = n})",
+        (LUAI_UACINT)most);
+  }
+}
+
 static int while_next(lua_State *L) {
   Front *f = front_up(L);
   Frame *frame = frame_arg(L, 1);
   if (frame->runtime || !front_goes_on(L, f, frame)) {
     return 0;
+  }
+  if (f->ir != NULL && !frame->wants_region) {
+    count_copy(L, f, frame);
   }
   if (frame->wants_region) {
     open_loop(L, f, frame);

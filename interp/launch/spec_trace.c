@@ -281,13 +281,16 @@ static CtStatus trace_body(lua_State *L, CtIrFunction *f, CtErr *err) {
   return status;
 }
 
-static CtStatus trace_function_once(lua_State *L, CtIrFunction *f, const LaunchConfig *config,
-                                    CtTarget target, CtIrFunction *made, CtErr *err) {
+static CtStatus trace_function_once(lua_State *L, const Kernel *k, CtIrFunction *f,
+                                    const LaunchConfig *config, CtTarget target, CtIrFunction *made,
+                                    CtErr *err) {
   const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
   CtIr *ir = &f->ir;
   CtAlloc alloc = ir->arena.alloc;
   ct_ir_clear(ir);
   ct_ir_init(ir, alloc, target, block);
+  ir->contract = k->contract;
+  ir->max_unroll = k->max_unroll;
   ir->functions = made;
   CtStatus status = trace_body(L, f, err);
   ir->functions = NULL;
@@ -311,7 +314,7 @@ static CtStatus trace_function(lua_State *L, const Kernel *k, const LaunchConfig
   }
   front_begin_learning(L);
   do {
-    status = trace_function_once(L, f, config, target, *made, err);
+    status = trace_function_once(L, k, f, config, target, *made, err);
   } while (status != CT_OK && front_goes_again(L, err));
   if (status == CT_OK) {
     f->next = *made;

@@ -13,8 +13,8 @@
 #include "value.h"
 
 enum { FRONT_MAX_NIL_VARS = 1024, FRONT_MAX_DEPTH = 150, FRONT_MAX_TURNS = 20000 };
-/* A numeric for with known bounds and more turns than this stays a loop, unless the kernel's option
-   max_unroll says another number. */
+/* A numeric for with known bounds and more turns than this stays a loop, and a while with known conditions is
+   refused if more of its turns record code, unless the kernel's option max_unroll says another number. */
 enum { FRONT_MAX_UNROLL = 64 };
 enum { FRONT_MAX_OPS = 1 << 18 }; /* more than any compiler takes in minutes */
 
@@ -68,6 +68,7 @@ typedef struct Frame {
   int n_names;      /* of a generic for */
   const char *loop; /* "while", "repeat", "for", "in"; CLOSE: the local's name, in user value 1 */
   int turns;
+  int copies;        /* while: turns that left code in the kernel */
   bool wants_region; /* while: the next turn opens the kernel's loop */
   uint64_t probed_at,
       touched_before; /* while: the clock when the condition began, what was touched */

@@ -37,8 +37,8 @@ local Kernel = {}
 --- Options: `static_shapes` makes extents and strides constants. `contract = false` keeps the two
 --- roundings of `a*b + c`. `min_blocks` is how many blocks must fit on a multiprocessor; it limits
 --- the registers of a thread, like __launch_bounds__. `max_unroll`, 64 if it is not given, is the
---- most turns of a `for` with known bounds that is unrolled while tracing. `nvrtc_options` is a list
---- of texts.
+--- most turns of a `for` with known bounds that is unrolled while tracing, and of a `while` whose
+--- condition is known. `nvrtc_options` is a list of texts.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)

@@ -50,3 +50,53 @@ kernel("kept", body){grid = 1, block = 1}(a)
 kernel("unrolled", body, {max_unroll = 1000}){grid = 1, block = 1}(b)
 print(table.concat(a:totable(), " ") == table.concat(b:totable(), " ")) -- expect: true
 print(b[0], b[1], b[2], b[199], b[202]) -- expect: 2002.5	88.0	20.0	1981.0	202.0
+
+-- A while with known conditions: its turns run while tracing. Those that put code into the kernel are bounded, and
+-- those that only compute in Lua are not.
+local function count(n, x)
+  local i = 0
+  while i < n do
+    x[i] = i * 2
+    i = i + 1
+  end
+end
+local function runs(n, options)
+  local x, plain = zeros(i32, 512), {}
+  kernel("counts", function(t) count(n, t) end, options){grid = 1, block = 1}(x)
+  count(n, plain)
+  for i = 0, n - 1 do
+    if x[i] ~= plain[i] then return false end
+  end
+  return x[n] == 0
+end
+print(runs(0), runs(1), runs(64)) -- expect: true	true	true
+print(runs(200, {max_unroll = 200})) -- expect: true
+print(select(2, pcall(runs, 65)):match("more than 64 turns put code into the kernel")) -- expect: more than 64 turns put code into the kernel
+print(select(2, pcall(runs, 201, {max_unroll = 200})):match("more than %d+ turns")) -- expect: more than 200 turns
+local x = zeros(i32, 512)
+kernel("dynamic", function(t)
+  local i = 0
+  while i < dynamic(500) do
+    t[i] = i + 1
+    i = i + 1
+  end
+end){grid = 1, block = 1}(x)
+print(x[0], x[499], x[500]) -- expect: 1	500	0
+kernel("computes", function(t) -- the longest way of Collatz below 30, by Lua alone
+  local best, most = 0, 0
+  for start = 1, 29 do
+    local n, steps = start, 0
+    while n ~= 1 do n, steps = n % 2 == 0 and n // 2 or 3 * n + 1, steps + 1 end
+    if steps > most then best, most = start, steps end
+  end
+  t[0], t[1] = best, most
+end){grid = 1, block = 1}(x)
+print(x[0], x[1]) -- expect: 27	111
+kernel("repeats", function(t)
+  local i = 0
+  repeat
+    t[i] = i
+    i = i + 1
+  until i == 300
+end){grid = 1, block = 1}(x)
+print(x[299], x[499]) -- expect: 299	500

@@ -98,3 +98,19 @@ kernel("pairs", function(h)
   words[threadIdx.x] = scale(words[threadIdx.x], 0.5)
 end){grid = 1, block = 4}(h)
 print(h[3], h[7]) -- expect: 1.5	3.5
+
+-- The kernel's options are those of its functions: how far loops unroll, and whether a * b + c is contracted.
+local series = device_fn(function(v)
+  local i, sum = 0, v
+  while i < 100 do sum, i = sum * v + 0.1, i + 1 end
+  return sum
+end)
+local function series_text(options)
+  local f = kernel("series", function(t) t[0] = series(t[0]) end, options)
+  local ok, text = pcall(function() return f{grid = 1, block = 1}:source(zeros(f32, 4)) end)
+  if not ok then return text:match("more than %d+ turns") end
+  return text:find("fma", 1, true) and "contracted" or "not"
+end
+print(series_text {}) -- expect: more than 64 turns
+print(series_text { max_unroll = 100 }) -- expect: contracted
+print(series_text { max_unroll = 100, contract = false }) -- expect: not
