@@ -21,9 +21,7 @@ static const struct {
 /* The float that v is taken as: an integer becomes an f32. */
 static CtVal as_float(lua_State *L, CtIr *ir, CtVal v, const char *name) {
   CtDtype type = (CtDtype)ct_inst(ir, v)->type;
-  if (type == CT_bool) {
-    diag_error(L, "%s: a number expected, got a run-time bool; write where(c, 1, 0)", name);
-  }
+  value_check_number(L, ir, v, name);
   return ct_is_float(type) ? v : ct_ir_cast(ir, v, CT_f32);
 }
 

@@ -164,6 +164,14 @@ CtVal value_operand(lua_State *L, int idx, const char *what) {
   return widen(front_ir(L), value_to(L, idx, CT_VOID, what));
 }
 
+bool value_is_int(const CtIr *ir, CtVal v) { return ct_is_int((CtDtype)ct_inst(ir, v)->type); }
+
+void value_check_number(lua_State *L, const CtIr *ir, CtVal v, const char *what) {
+  if (ct_inst(ir, v)->type == CT_bool) {
+    diag_error(L, "%s: a number expected, got a run-time bool; write where(c, 1, 0)", what);
+  }
+}
+
 CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what) {
   bool is_number = lua_type(L, idx) == LUA_TNUMBER; /* rounded once, from what Lua has */
   CtDtype given = !is_number ? CT_VOID : lua_isinteger(L, idx) ? CT_i64 : CT_f64;

@@ -32,6 +32,9 @@ CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what);
 CtVal value_operand(lua_State *L, int idx, const char *what);
 /* The run-time value, number or boolean at idx cast to the type. */
 CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what);
+bool value_is_int(const CtIr *ir, CtVal v);
+/* Raises if the value is a bool. */
+void value_check_number(lua_State *L, const CtIr *ir, CtVal v, const char *what);
 /* May a run-time value of type `is` become one of type `want` without saying so? Never a narrower one. */
 bool value_converts(CtDtype is, CtDtype want);
 
