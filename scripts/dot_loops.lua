@@ -1,6 +1,7 @@
 -- dot_loops.lua: is the main loop of a product that `dot` writes the same as that of the long
 -- form, with tiled copies, partitions and retiling by hand? Both are compiled by NVRTC, without a
--- GPU, and the instructions of their loops are counted. Prints TAP.
+-- GPU. Their loops have the same instructions, and dot's takes no more registers and loads no less
+-- before its first product. Prints TAP.
 --   cuttle --sm=80 scripts/dot_loops.lua
 local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;" .. package.path
@@ -104,6 +105,10 @@ local products <const> = {
     stages = 3, threads = 256, atom = "SM80_16x8x32_S32S8S8S32_TN", warps = {4, 2},
     tile = {64, 32, 32}, read_A = LDSM_N, read_B = LDSM_N, move_A = rows(i8, 256, 4, 16),
     smem = composition(swizzle(2, 4, 3), row_major{8, 64}) },
+  { name = "i8 TN 128x128x128, 3 slots", dtype = i8, order = row_major, M = 128, N = 128, K = 128,
+    stages = 3, threads = 256, atom = "SM80_16x8x32_S32S8S8S32_TN", warps = {4, 2},
+    tile = {64, 32, 32}, read_A = LDSM_N, read_B = LDSM_N, move_A = rows(i8, 256, 8, 16),
+    smem = composition(swizzle(3, 4, 3), row_major{8, 128}) },
 }
 
 -- {====== Their loops ======
@@ -124,7 +129,9 @@ local function loop_of(k, name, c)
   if cubin == nil and why:find("cannot load", 1, true) then
     tap.skip_all "no NVRTC on this machine"
   end
-  return sass.loop_kinds(assert(cubin, why), name)
+  local counts, n = sass.loop_kinds(assert(cubin, why), name)
+  return { counts = counts, n = n, registers = (internal.profile_registers(source, sm, name, {})),
+           ahead = sass.count_before(cubin, name, "LDSM", { HMMA = true, IMMA = true }) }
 end
 
 -- The counts of instructions that are no address arithmetic, as a text.
@@ -138,11 +145,15 @@ local function text_of(counts)
 end
 
 for _, c in ipairs(products) do
-  local long, n_long = loop_of(by_hand(c), "by_hand", c)
-  local short, n_short = loop_of(by_dot(c), "by_dot", c)
+  local long, short = loop_of(by_hand(c), "by_hand", c), loop_of(by_dot(c), "by_dot", c)
   local name = ("%s for sm_%d"):format(c.name, sm)
-  tap.is(text_of(short), text_of(long), name .. ": the same instructions but for addresses")
-  tap.ok(n_short <= n_long * MOST_LONGER,
-    ("%s: %d instructions, by hand %d"):format(name, n_short, n_long))
+  tap.is(text_of(short.counts), text_of(long.counts),
+    name .. ": the same instructions but for addresses")
+  tap.ok(short.n <= long.n * MOST_LONGER,
+    ("%s: %d instructions, by hand %d"):format(name, short.n, long.n))
+  tap.ok(short.registers <= long.registers,
+    ("%s: %d registers, by hand %d"):format(name, short.registers, long.registers))
+  tap.ok(short.ahead >= long.ahead,
+    ("%s: %d loads before the first product, by hand %d"):format(name, short.ahead, long.ahead))
 end
 tap.done()

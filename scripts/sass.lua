@@ -128,6 +128,17 @@ function M.loop_kinds(cubin, symbol)
   return counts, counts and last - first + 1
 end
 
+--- How many instructions of a kind stand in that loop before the first of the kinds in `ends`.
+function M.count_before(cubin, symbol, kind, ends)
+  local _, first, last, list = count_kinds(cubin, symbol)
+  local n = 0
+  for i = first, last do
+    if ends[list[i].kind] then break end
+    n = n + (list[i].kind == kind and 1 or 0)
+  end
+  return n
+end
+
 --- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
 --- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
 function M.hot_loop(cubin, symbol)

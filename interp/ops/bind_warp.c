@@ -345,6 +345,12 @@ static int lang_target_sm(lua_State *L) {
   return target->is_cuda ? 1 : 0;
 }
 
+/* _early_index(): the kernel's index arithmetic is to stand before its loops. */
+static int lang_early_index(lua_State *L) {
+  front_here(L, "dot")->early_index = true;
+  return 0;
+}
+
 /* _space_of(t): "global", "shared", "registers" or "constant" for a tensor of a kernel; else nothing. */
 static int lang_space_of(lua_State *L) {
   static const char *const names[] = {[CT_GLOBAL] = "global",
@@ -372,11 +378,15 @@ static int lang_is_tracing(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {
-    {"_reduce_lanes", lang_reduce_lanes}, {"_dtype_of", lang_dtype_of},
-    {"_target_sm", lang_target_sm},       {"_whole_of", lang_whole_of},
-    {"_space_of", lang_space_of},         {"_is_static", lang_is_static},
-    {"_is_tracing", lang_is_tracing},     {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
+                                     {"_dtype_of", lang_dtype_of},
+                                     {"_target_sm", lang_target_sm},
+                                     {"_whole_of", lang_whole_of},
+                                     {"_space_of", lang_space_of},
+                                     {"_is_static", lang_is_static},
+                                     {"_is_tracing", lang_is_tracing},
+                                     {"_early_index", lang_early_index},
+                                     {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

@@ -144,6 +144,7 @@ typedef struct CtIr {
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
+  bool early_index;     /* index arithmetic moves before loops: pass_early.c */
   bool has_addresses;   /* has tensor_at: the CPU engine needs the spans of memory */
   bool waits_for_grids; /* has grid_dependency_wait */
   CtLoc grid_barrier;   /* its first GRID_BARRIER, which needs a cooperative launch; line 0: none */

@@ -233,6 +233,7 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
   }
   ct_pass_async(ir);
   CtStatus status = drop_unused(ir, err);
+  ct_pass_early(ir);
   status = status == CT_OK ? ct_pass_registers(ir, err) : status;
   status = status == CT_OK ? ct_ir_check(ir, err) : status;
   return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;

@@ -155,6 +155,21 @@ local function read_text(mma, name, x)
   return why
 end
 
+-- The thread's part of an operand that ldmatrix reads: what `reader` reads of it.
+local function part_of_reader(reader, x)
+  local copier = reader:get_slice(threadIdx.x)
+  return copier, tiles.part_of_tile(x, function(t) return copier:partition_S(t) end)
+end
+
+-- The address of that part, computed where the accumulator is made: before the loop that calls dot.
+local function address_early(mma, name, x)
+  local reader = not is_acc(x) and tiles.wants_early(x.dtype) and choice.reader(mma, name, x)
+  if reader then
+    part_of_reader(reader, x)
+    internal.early_index()
+  end
+end
+
 --- What accumulator returns; op: who calls.
 function M.make(A, B, options, op)
   if not internal.is_tracing() then
@@ -176,6 +191,8 @@ function M.make(A, B, options, op)
   local thr = mma:get_slice(threadIdx.x)
   local sums = fragment(chosen.sum, mma:partition_shape_C(shape))
   ct.clear(sums)
+  address_early(mma, "A", A)
+  address_early(mma, "B", B)
   return setmetatable({ sums = sums, mma = mma, thr = thr, shape = shape, warps = chosen.warps,
     threads = p.threads, row_of = row_of, firsts = firsts, n_rows = #firsts,
     places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K,
@@ -301,8 +318,7 @@ function M.operand(acc, name, x)
   if reader == nil then
     return held, function(k) copy_as(part(_, _, k), held(_, _, k)) end
   end
-  local copier = reader:get_slice(threadIdx.x)
-  local from = tiles.part_of_tile(x, function(t) return copier:partition_S(t) end)
+  local copier, from = part_of_reader(reader, x)
   local to = copier:retile_D(held)
   return held, function(k) copy(reader, from(_, _, k), to(_, _, k)) end
 end

@@ -9,6 +9,7 @@ local M = {}
 local fail, type_name = tiles.fail, tiles.type_name
 local threadIdx, blockDim, size, copy, cast = ct.threadIdx, ct.blockDim, ct.size, ct.copy, ct.cast
 
+local _ <const> = ct._
 local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all banks once
 
 local function log2(n)
@@ -69,19 +70,6 @@ local function layout_of(shape, along, bits)
   return ct.layout(shape, { shape[2], 1, shape[3] and shape[1] * shape[2] })
 end
 
-function M.shared_like(x, stages, dtype)
-  check_tile(x, 1, "shared_like")
-  if stages ~= nil and (math.type(stages) ~= "integer" or stages < 1) then
-    fail("shared_like", "argument 2 is %s; a number of slots from 1 on was expected",
-      math.type(stages) and tostring(stages) or "of type " .. type_name(stages))
-  elseif dtype ~= nil and type_name(dtype) ~= "dtype" then
-    fail("shared_like", "argument 3 is of type %s; an element type was expected", type_name(dtype))
-  end
-  dtype = dtype or x.dtype
-  local shape = { size(x, 0), size(x, 1), stages }
-  return ct.shared(dtype, layout_of(shape, contiguous(x), dtype.bits))
-end
-
 -- {====== Copies ======
 
 -- Threads along and across what is contiguous, each with vec elements; nil: they do not divide it.
@@ -114,6 +102,17 @@ local tiled = ct.static_fn(function(p)
   end
 end)
 
+-- Threads follow the memory whose accesses cost most: global memory.
+local function along_of(src, dst)
+  return contiguous(internal.space_of(src) == "global" and src or dst)
+end
+
+-- What n threads copy the tile src to dst by; nil: element by element.
+local function mover_of(src, dst, n)
+  return tiled { n = n, extents = { size(dst, 0), size(dst, 1) }, dtype = dst.dtype,
+    along = along_of(src, dst), src = tiles.static_layout(src), dst = tiles.static_layout(dst) }
+end
+
 local function one_by_one(src, dst, n)
   local rows = size(dst, 0)
   for i in ct.range(threadIdx.x, size(dst), n) do
@@ -136,11 +135,6 @@ local function check_pair(src, dst)
   end
 end
 
--- Threads follow the memory whose accesses cost most: global memory.
-local function along_of(src, dst)
-  return contiguous(internal.space_of(src) == "global" and src or dst)
-end
-
 function M.block_copy(src, dst, options)
   check_pair(src, dst)
   local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
@@ -148,14 +142,39 @@ function M.block_copy(src, dst, options)
     fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in "
       .. "block = %d", n, y, z, n * y * z)
   end
-  local mover = tiled { n = n, extents = { size(dst, 0), size(dst, 1) }, dtype = dst.dtype,
-    along = along_of(src, dst), src = tiles.static_layout(src), dst = tiles.static_layout(dst) }
+  local mover = mover_of(src, dst, n)
   if mover == nil then return one_by_one(src, dst, n) end
   local thr = mover:get_slice(threadIdx.x)
   local from = tiles.part_of_tile(src, function(t) return thr:partition_S(t) end)
   local to = tiles.part_of_tile(dst, function(t) return thr:partition_D(t) end)
   if src.dtype ~= dst.dtype then from = cast(from, dst.dtype) end
   if options == nil then copy(from, to) else copy(from, to, options) end
+end
+
+-- {====== Tiles like others ======
+
+-- The thread's part of x, so that its address is computed here: before the loop that copies from
+-- x(_, _, k) to dst.
+local function address_early(x, dst)
+  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
+  if not tiles.wants_early(dst.dtype) or ct.rank(x) ~= 3 or y > 1 or z > 1 then return dst end
+  if internal.whole_of(x(_, _, 0)) == nil then return dst end
+  local mover = mover_of(x, dst, n)
+  if mover then mover:get_slice(threadIdx.x):partition_S(x) end
+  return dst
+end
+
+function M.shared_like(x, stages, dtype)
+  check_tile(x, 1, "shared_like")
+  if stages ~= nil and (math.type(stages) ~= "integer" or stages < 1) then
+    fail("shared_like", "argument 2 is %s; a number of slots from 1 on was expected",
+      math.type(stages) and tostring(stages) or "of type " .. type_name(stages))
+  elseif dtype ~= nil and type_name(dtype) ~= "dtype" then
+    fail("shared_like", "argument 3 is of type %s; an element type was expected", type_name(dtype))
+  end
+  dtype = dtype or x.dtype
+  local shape = { size(x, 0), size(x, 1), stages }
+  return address_early(x, ct.shared(dtype, layout_of(shape, contiguous(x), dtype.bits)))
 end
 
 return M

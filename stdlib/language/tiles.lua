@@ -153,6 +153,13 @@ function M.part_of_tile(x, partition)
   return partition(whole)(ct._, ct._, ct._, k)
 end
 
+--- Is the index arithmetic of products of these elements to stand before their loop? CUDA 13.0's
+--- assembler orders a loop by what stands around it. It loads operands of integers ahead of their
+--- products only then. Those of floats it loads ahead in any case.
+function M.wants_early(dtype)
+  return dtype == ct.i8 or dtype == ct.u8
+end
+
 -- That a method of a thread's view `thr` was called with a colon, and with something to share.
 function M.check_part(thr, x, thr_type, op)
   if x == nil or getmetatable(thr) ~= thr_type then

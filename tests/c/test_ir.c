@@ -149,6 +149,42 @@ static void test_contract(void) {
   ct_ir_clear(ir);
 }
 
+static bool comes_before(const CtIr *ir, CtVal v, CtVal other) {
+  while (v != 0 && v != other) {
+    v = ct_inst(ir, v)->next;
+  }
+  return v == other;
+}
+
+/* t[i] = 1 in a loop; after it t[n*64], t[n*64 // n] and t[t[0]'s integer * 64]. */
+static void test_early(bool asks) {
+  CtIr *ir = open_ir();
+  CtErr err;
+  ir->early_index = asks;
+  CtView t = tensor_of(ir, "t", 64);
+  CtVal zero = ct_ir_const_int(ir, CT_i32, 0), one = ct_ir_const_int(ir, CT_i32, 1);
+  CtVal f = ct_ir_cast(ir, one, CT_f32), wide = ct_ir_const_int(ir, CT_i32, 64);
+  CtVal n = number(ir, "n", (CtFacts){1, 9, 1});
+  CtVal loop = ct_ir_for(ir, zero, n, one, 0, "i");
+  ct_ir_store(ir, t.buf, loop, f);
+  ct_ir_end(ir, loop);
+  CtVal index = ct_ir_binary(ir, CT_OP_MUL, n, wide);
+  CtVal further = ct_ir_binary(ir, CT_OP_ADD, index, one);
+  CtVal divided = ct_ir_binary(ir, CT_OP_FLOORDIV, further, n);
+  CtVal loaded = ct_ir_cast(ir, ct_ir_load(ir, t.buf, zero), CT_i32);
+  CtVal late = ct_ir_binary(ir, CT_OP_MUL, loaded, wide);
+  ct_ir_store(ir, t.buf, further, f);
+  ct_ir_store(ir, t.buf, divided, f);
+  ct_ir_store(ir, t.buf, late, f);
+  IS_INT(ct_ir_finish(ir, &err), CT_OK, "finish");
+  IS_INT(comes_before(ir, index, loop), asks, "an index moves before a loop if the kernel asks");
+  OK(comes_before(ir, index, further), "... and stays before what is made of it");
+  IS_INT(comes_before(ir, further, loop), asks, "... which moves, too");
+  OK(comes_before(ir, loop, divided), "a division by a number that may be 0 stays");
+  OK(comes_before(ir, loop, late), "what comes from memory stays");
+  ct_ir_clear(ir);
+}
+
 static void test_dead_code(void) {
   CtIr *ir = open_ir();
   CtErr err;
@@ -320,6 +356,8 @@ int main(void) {
   test_folding();
   test_sharing();
   test_contract();
+  test_early(false);
+  test_early(true);
   test_dead_code();
   test_requires_and_async();
   test_copy_width();

@@ -141,3 +141,39 @@ local y = full(f16, {256, 3}, 7.0)
 outside{grid = 1, block = 32}(ones(f16, layout({16, 16, 1}, {16, 1, 256})), y)
 y = y:to"cpu"
 print(y[{5, 0}], y[{5, 1}], y[{5, 2}])  -- expect: 0.0	1.0	0.0
+
+-- Products of integers have their index arithmetic before their loop, that of C, too; others where
+-- it is written.
+local function whole(dtype, result)
+  local k = kernel("whole", function(A, B, C)
+    local gA, gB = tile(A, {64, 64}, {blockIdx.x, _}), tile(B, {32, 64}, {blockIdx.y, _})
+    local sA, sB = shared_like(gA, 2), shared_like(gB, 2)
+    local acc = accumulator(sA, sB)
+    pipeline(size(gA, 2), {
+      load = function(i, slot)
+        block_copy(gA(_, _, i), sA(_, _, slot))
+        block_copy(gB(_, _, i), sB(_, _, slot))
+      end,
+      compute = function(slot) dot(sA(_, _, slot), sB(_, _, slot), acc) end,
+    })
+    acc:store(tile(C, {64, 32}, {blockIdx.x, blockIdx.y}))
+  end)
+  local A, B = rand(dtype, row_major{64, 128}), rand(dtype, row_major{32, 128})
+  local C = zeros(result, row_major{64, 32})
+  local launch = k{grid = 1, block = 64}
+  launch(A, B, C)
+  return launch:source(A, B, C), worst_of(C, A, B)
+end
+-- The pointers of a text that stand before its first condition.
+local function early(text)
+  local names = {}
+  for name in text:sub(1, assert(text:find("if (A_shape1", 1, true))):gmatch "([%w_]+) = %u %+" do
+    names[#names + 1] = name
+  end
+  return table.concat(names, " ")
+end
+local text, worst = whole(i8, i32)
+print(early(text), worst == 0)  -- expect: gA gB C_ptr	true
+text, worst = whole(u8, i32)
+print(early(text), worst == 0)  -- expect: gA gB C_ptr	true
+print(#early(whole(f16, f32)))  -- expect: 0
