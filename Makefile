@@ -21,6 +21,7 @@ SEED = 1
 PROGRAMS = 100000
 ROUNDS = 9
 CUDA_HOME = /usr/local/cuda
+PYTHON = $(firstword $(foreach p,python3 /usr/bin/python3,$(shell $(p) scripts/python_headers.py 2>/dev/null >&2 && echo $(p))) python3)
 
 # Lua 5.4: names under which pkg-config may know it, and the interpreter that runs our scripts.
 LUA_PC := $(firstword $(foreach n,lua5.4 lua-5.4 lua54 lua,\
@@ -126,6 +127,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 CALLS_SRC := $(wildcard tests/fuzz/calls_*.c)
 LAWS_SRC := $(wildcard tests/laws/*.c)
 EMBED_SRC := $(wildcard examples/embed/*.c)
+PYTHON_SRC := $(wildcard hosts/python/src/*.c)
+PYTHON_FILES := $(wildcard hosts/python/cuttle/*)
 
 VARIANT_OBJ := $(foreach isa,$(ISAS),$(VARIANT_SRC:%.c=$(BUILD)/%.$(isa).o))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
@@ -143,6 +146,7 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CALLS_BIN := $(CALLS_SRC:%.c=$(BUILD)/%)
 CALLS_FUZZ_BIN := $(CALLS_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/fuzz_%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
+PYTHON_OBJ := $(PYTHON_SRC:%.c=$(BUILD)/%.o)
 POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
 # Runs tables of test programs, a state for each program.
 STATES_BIN := $(BUILD)/tests/support/states
@@ -152,7 +156,7 @@ MUTANT_BIN := $(addprefix $(BUILD)/mutants/,cuttle states $(notdir $(MUTANT_TEST
 # The program whose engines get each IR by way of its bytes.
 IR_FILE_BIN := $(BUILD)/irfile/cuttle
 BENCH_OBJ := $(BUILD)/scripts/bench/bench_tools.o
-ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) \
+ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) $(PYTHON_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
 	$(BUILD)/tests/support/mutants.o $(BUILD)/tests/support/ir_file.o
 
@@ -167,6 +171,8 @@ CORE_EMBED_BIN := $(addprefix $(BUILD)/examples/embed/,core ir_file)
 SHARED_LIB = $(BUILD)/libcuttle.so
 MODULE = $(BUILD)/cuttle.so
 BENCH_TOOLS = $(BUILD)/bench_tools.so
+PYTHON_PACKAGE = $(BUILD)/python/cuttle
+PYTHON_MODULE = $(PYTHON_PACKAGE)/_cuttle.abi3.so
 
 # runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
 CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
@@ -176,8 +182,8 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
 
 # {====== Building ======
 
-.PHONY: all lib module help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
-	mutants lint lint-format lint-lua lint-includes lint-sentences \
+.PHONY: all lib module python wheel help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
+	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
 	format install install-files install-headers install-module clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -266,6 +272,28 @@ $(BENCH_TOOLS): $(BENCH_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $< -ldl -o $@
 
+# The package as it is installed: `PYTHONPATH=build/python python3` finds it. Python's headers are those of
+# any version from 3.9 on; the module serves all of these.
+PYTHON_LUA = $(if $(and $(LUA_STATIC),$(if $(TARGET_IS_MAC),,y)),$(BUILD)/gen/liblua_python.a)
+PYTHON_LIBS = $(STATIC_LIB) $(or $(PYTHON_LUA),$(LUA_STATIC),$(LUA_LIBS))
+# Lua's archive may be compiled for programs only, where the C library's variables are at fixed distances. For
+# a shared object they get names of the module's own; streams.c has them.
+$(BUILD)/gen/liblua_python.a: $(LUA_STATIC)
+	$(call say,NAMES,$@)
+	$(Q)mkdir -p $(@D) && objcopy $(foreach f,stdin stdout stderr,--redefine-sym $(f)=cuttle_$(f)) $< $@
+$(BUILD)/hosts/python/src/%.o $(BUILD)/lint/hosts/python/src/%: FILE_FLAGS = -isystem $(shell $(PYTHON) scripts/python_headers.py)
+$(PYTHON_MODULE): $(PYTHON_OBJ) $(STATIC_LIB) $(PYTHON_LUA) $(PYTHON_FILES) hosts/python/exports
+	$(call say,LINK,$@)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && cp $(PYTHON_FILES) $(@D)
+	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup,-Wl$(comma)--version-script=hosts/python/exports) \
+		$(PYTHON_OBJ) $(PYTHON_LIBS) $(SYSTEM_LIBS) -o $@
+
+python: $(PYTHON_MODULE)
+
+# One wheel for Python 3.9 and later, without a network and without setuptools.
+wheel: $(PYTHON_MODULE)
+	@cd hosts/python && $(PYTHON) cuttle_build.py $(abspath $(BUILD))
+
 $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
@@ -304,6 +332,8 @@ help:
 	@echo 'mutants    the CPU engine with each case of its lowering broken once, those that fit MUTANT: a test must fail'
 	@echo 'fuzz       each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds'
 	@echo 'fuzz-calls sequences of calls of cuttle.h and ct.h, likewise; builds the library for it'
+	@echo 'python     the Python package, into $(BUILD)/python'
+	@echo 'wheel      the package as a wheel, into $(BUILD)/'
 	@echo 'bench      scripts/bench/main.lua: the product against its peers'
 	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
@@ -390,6 +420,12 @@ $(call tap_if,tests/kernel_cases,kernel_cases,\
 $(call tap_if,tests/conformance,conformance,\
 	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+ifeq ($(SANITIZE),)
+$(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
+# Without Python's headers there is no package, and the tests are skipped.
+HAS_PYTHON = $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null)
+TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTHON_MODULE)))
+endif
 $(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
@@ -425,7 +461,7 @@ test:
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
 run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE)
+		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
@@ -550,11 +586,15 @@ dist: $(REFERENCE)
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
 TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
+TIDY_PYTHON = $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
 C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*/*.[ch] \
-	tests/*/*.[ch] examples/*/*.[ch])
+	hosts/*/src/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
 lint: lint-format lint-lua lint-includes lint-sentences $(TIDY_STAMPS)
+	@$(MAKE) lint-python
+
+lint-python: $(TIDY_PYTHON)
 
 lint-format:
 	$(call say,LINT,'format of $(words $(C_FILES)) C files')

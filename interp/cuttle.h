@@ -254,6 +254,10 @@ const char *cuttle_error_place(const cuttle_State *S, int *line);
    unprotected. Never lua_close it. */
 struct lua_State *cuttle_lua(cuttle_State *S);
 
+/* Calls a function of the Lua API as one call of the state, protected: with limits and interrupts, and with
+   errors as a status. It gets `ud` as a light userdata; what it returns is dropped. */
+cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L), void *ud);
+
 /* Pushes a tensor (or kernel) on the Lua stack [-0, +1, memory error]. */
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t);
 void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k);

@@ -28,6 +28,8 @@ local outsiders = {
     rule = "examples include public headers" },
   { folder = "tests/", allowed = { "^runtime/", "^interp/", "^tests/", "^scripts/bench/",
     "^tap%.h$" }, rule = "tests include runtime/, interp/, scripts/bench/ and their own headers" },
+  { folder = "hosts/", allowed = { "^interp/cuttle%.h$", "^hosts/", "^lua%.h$", "^lauxlib%.h$" },
+    rule = "hosts include the public header, Lua and their own headers" },
   { folder = "scripts/bench/", allowed = { "^runtime/device/[%w_]+%.h$",
     "^runtime/device/[%w_]+%.def$", "^scripts/bench/" },
     rule = "measurements take declarations of libraries only" },
@@ -135,7 +137,7 @@ local function check_file(file)
 end
 
 local files = house.capture_lines(
-  "find runtime interp tests examples scripts/bench -name '*.[ch]' | LC_ALL=C sort")
+  "find runtime interp hosts tests examples scripts/bench -name '*.[ch]' | LC_ALL=C sort")
 for _, file in ipairs(files) do
   check_file(file)
 end

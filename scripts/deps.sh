@@ -47,17 +47,25 @@ has_numpy() {
   return 1
 }
 has_python() { have python3; }
+has_python_dev() {
+  for python in python3 /usr/bin/python3; do
+    if "$python" scripts/python_headers.py >/dev/null 2>&1 && "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+      return 0
+    fi
+  done
+  return 1
+}
 has_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; }
 has_pocl() { ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; }
 has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
-test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python chromium"
+test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium"
 pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
-optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python chromium "
+optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -76,6 +84,7 @@ libfuzzer    clang,@rt           compiler-rt       compiler-rt    compiler-rt   
 luacheck     lua-check           luacheck          luacheck       luacheck         luacheck
 numpy        python3-numpy       python3-numpy     python-numpy   py3-numpy        numpy
 python       python3             python3           python         python3          python3
+python_dev   python3-dev,python3-venv  python3-devel  python         python3-dev      python3
 opencl       ocl-icd-libopencl1  ocl-icd           ocl-icd        opencl-icd-loader  -
 pocl         pocl-opencl-icd     pocl              pocl           -                -
 chromium     chromium            chromium          chromium       chromium         -

@@ -135,6 +135,11 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
   return status == LUA_OK ? CUTTLE_OK : fail(s, status);
 }
 
+cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L), void *ud) {
+  return function == NULL ? embed_refuse(S, "cuttle_call: the function is NULL")
+                          : embed_protect(S, function, ud);
+}
+
 /* {====== Scripts ====== */
 
 typedef struct Chunk {

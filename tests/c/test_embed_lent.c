@@ -2,7 +2,8 @@
    options; the place of an error. */
 #include "interp/cuttle.h"
 
-#include <math.h>
+#include <lauxlib.h>
+#include <lua.h>
 
 #include "tap.h"
 
@@ -253,8 +254,6 @@ static void test_lend(cuttle_State *S) {
   OK(t != NULL, "a tensor of lent memory: %s", cuttle_error(S));
   IS_INT(cuttle_tensor_bytes(t), 24, "spans it");
   cuttle_push_tensor(S, t);
-  cuttle_close(NULL);
-  extern void lua_setglobal(struct lua_State *, const char *);
   lua_setglobal(cuttle_lua(S), "t");
   is_ok(S,
         cuttle_dostring(S, "assert(tostring(t.layout) == '(2,3):(3,1)' and t[{1, 0}] == 3)", "=t"),
@@ -269,6 +268,23 @@ static void test_lend(cuttle_State *S) {
   cuttle_tensor_close(S, t);
   OK(cuttle_tensor_lend(S, NULL, NULL, NULL) == NULL, "no memory, no tensor");
   cuttle_tensor_close(S, NULL);
+}
+
+static int add_one(lua_State *L) {
+  int *n = lua_touserdata(L, 1);
+  *n += 1;
+  lua_pushinteger(L, *n);
+  lua_setglobal(L, "n_calls");
+  return *n < 2 ? 1 : luaL_error(L, "the second call");
+}
+
+static void test_call(cuttle_State *S) {
+  int n = 0;
+  is_ok(S, cuttle_call(S, add_one, &n), "a function of the Lua API");
+  is_ok(S, cuttle_dostring(S, "assert(n_calls == 1)", NULL), "has run in the state");
+  is_error(S, cuttle_call(S, add_one, &n), "the second call", "and its error is a status");
+  IS_INT(n, 2, "it got its argument");
+  is_error(S, cuttle_call(S, NULL, &n), "the function is NULL", "no function");
 }
 
 static void test_options(cuttle_State *S) {
@@ -320,6 +336,7 @@ int main(void) {
   test_options(S);
   test_many(S);
   test_lend(S);
+  test_call(S);
   test_places(S);
   cuttle_close(S);
   return done_testing();

@@ -1,0 +1,88 @@
+"""matmul and attention of the language, for tensors of any library."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Dict, Optional, Sequence, Tuple
+
+from .default import call
+
+
+def _name(x: Any) -> str:
+    return type(x).__module__.split(".")[0] + "." + type(x).__name__
+
+
+def _empty(like: Any, shape: Sequence[int], dtype: Optional[str] = None) -> Any:
+    """A new tensor of the library and on the device of another one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        return like.new_empty(tuple(shape), dtype=getattr(torch, dtype) if dtype else None)
+    library = sys.modules.get(type(like).__module__.split(".")[0])
+    if library is not None and library.__name__ in ("numpy", "cupy"):
+        return library.empty(tuple(shape), dtype=dtype or like.dtype)
+    raise TypeError(f"{_name(like)}: no way to make a result of this library; pass one as out=")
+
+
+def _options(**values: Any) -> Dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _bits(x: Any) -> int:
+    itemsize = getattr(x.dtype, "itemsize", None)
+    return 8 * itemsize if itemsize is not None else 0
+
+
+def _product_shape(a: Any, b: Any) -> Tuple[int, ...]:
+    if len(a.shape) not in (2, 3) or len(b.shape) not in (2, 3):
+        raise ValueError(f"matmul: a has shape {tuple(a.shape)} and b {tuple(b.shape)}; "
+                         "(M, K) and (K, N), or (L, M, K) and (L, K, N), were expected")
+    m, n = a.shape[-2], b.shape[-1]
+    if len(a.shape) == 2 and len(b.shape) == 2:
+        return m, n
+    counts = [t.shape[0] for t in (a, b) if len(t.shape) == 3]
+    return max(counts), m, n
+
+
+# Where the language has the modes of (L, M, K), (L, K, N) and (L, M, N): batches last, and B as (N, K, L).
+_rows = {2: (0, 1), 3: (1, 2, 0)}
+_columns = {2: (1, 0), 3: (2, 1, 0)}
+
+
+def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
+           beta: Optional[float] = None, bias: Any = None, split: Optional[int] = None,
+           config: Optional[str] = None) -> Any:
+    """out = alpha * (a @ b) + beta * out + bias, for any strides.
+
+    a is (M, K) or (L, M, K), b (K, N) or (L, K, N), out (M, N) or (L, M, N), bias (N,), one number for each
+    column. Without `out` a tensor of a's library and type is made; elements of 8 bits need one. `split` cuts K
+    into so many parts, `config` names a configuration; both are chosen where they are not given.
+    """
+    shape = _product_shape(a, b)
+    if out is None:
+        if _bits(a) == 8:
+            raise ValueError(f"matmul: sums of {a.dtype} do not fit the type; pass out= with a wider one")
+        out = _empty(a, shape)
+    if tuple(out.shape) != shape:
+        raise ValueError(f"matmul: out has shape {tuple(out.shape)}; {shape} was expected")
+    call("matmul", (a, _rows[len(a.shape)]), (b, _columns[len(b.shape)]), (out, _rows[len(shape)]),
+         options=_options(alpha=alpha, beta=beta, bias=bias, split=split, config=config))
+    return out
+
+
+def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
+              scale: Optional[float] = None, lse: Any = None, lazy: bool = False,
+              config: Optional[str] = None) -> Any:
+    """Softmax attention: out = softmax(scale * q @ k^T) @ v, for each batch and head.
+
+    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
+    `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
+    """
+    if out is None:
+        out = _empty(q, q.shape)
+    if lse is True:
+        lse = _empty(q, q.shape[:-1], "float32")
+    elif lse is False:
+        lse = None
+    call("attention", q, k, v, options=_options(out=out, causal=causal or None, scale=scale, lse=lse,
+                                                lazy=lazy or None, config=config))
+    return out if lse is None else (out, lse)

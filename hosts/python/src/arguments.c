@@ -1,0 +1,638 @@
+/* arguments.c: Python objects as arguments of launches: numbers, and tensors of any library by DLPack, without
+   copies. What a type of objects can do is found out once and remembered. */
+#include <string.h>
+
+#include "hosts/python/src/host.h"
+
+/* {====== Element types ====== */
+
+enum {
+  DL_INT = 0,
+  DL_UINT = 1,
+  DL_FLOAT = 2,
+  DL_BFLOAT = 4,
+  DL_BOOL = 6,
+  DL_E4M3FN = 10,
+  DL_E5M2 = 12
+};
+
+static const struct {
+  uint8_t code, bits;
+  cuttle_DType dtype;
+} dtypes[] = {
+    {DL_FLOAT, 32, CUTTLE_F32},    {DL_FLOAT, 16, CUTTLE_F16},  {DL_BFLOAT, 16, CUTTLE_BF16},
+    {DL_E4M3FN, 8, CUTTLE_F8E4M3}, {DL_E5M2, 8, CUTTLE_F8E5M2}, {DL_FLOAT, 64, CUTTLE_F64},
+    {DL_INT, 64, CUTTLE_I64},      {DL_INT, 32, CUTTLE_I32},    {DL_INT, 16, CUTTLE_I16},
+    {DL_INT, 8, CUTTLE_I8},        {DL_UINT, 64, CUTTLE_U64},   {DL_UINT, 32, CUTTLE_U32},
+    {DL_UINT, 16, CUTTLE_U16},     {DL_UINT, 8, CUTTLE_U8},     {DL_BOOL, 8, CUTTLE_BOOL}};
+
+/* By cuttle_DType: texts, and bits. */
+static const struct {
+  const char *name;
+  int bits;
+} names[] = {{"", 0},       {"f64", 64},   {"f32", 32}, {"tf32", 32}, {"f16", 16}, {"bf16", 16},
+             {"f8e4m3", 8}, {"f8e5m2", 8}, {"i64", 64}, {"i32", 32},  {"i16", 16}, {"i8", 8},
+             {"u64", 64},   {"u32", 32},   {"u16", 16}, {"u8", 8},    {"bool", 8}};
+
+enum { N_NAMES = sizeof names / sizeof names[0] };
+
+static const char *name_of_code(int code) {
+  static const char *const texts[] = {"int",
+                                      "uint",
+                                      "float",
+                                      "opaque handle",
+                                      "bfloat",
+                                      "complex",
+                                      "bool",
+                                      "float8_e3m4",
+                                      "float8_e4m3",
+                                      "float8_e4m3b11fnuz",
+                                      "float8_e4m3fn",
+                                      "float8_e4m3fnuz",
+                                      "float8_e5m2",
+                                      "float8_e5m2fnuz",
+                                      "float8_e8m0fnu",
+                                      "float6_e2m3fn",
+                                      "float6_e3m2fn",
+                                      "float4_e2m1fn"};
+  return (size_t)code < sizeof texts / sizeof texts[0] ? texts[code] : "unknown";
+}
+
+static bool read_dtype(DLDataType t, int i, cuttle_DType *out) {
+  for (size_t j = 0; j < sizeof dtypes / sizeof dtypes[0]; j++) {
+    if (dtypes[j].code == t.code && dtypes[j].bits == t.bits && t.lanes == 1) {
+      *out = dtypes[j].dtype;
+      return true;
+    }
+  }
+  PyErr_Format(
+      PyExc_TypeError,
+      "argument %d has elements of type %s with %d bits and %d lanes; Cuttle has f64, f32, "
+      "tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8 and bool",
+      i + 1, name_of_code(t.code), (int)t.bits, (int)t.lanes);
+  return false;
+}
+
+/* {====== Values with a type of their own: cuttle.f64(1.0), cuttle.static(4), cuttle.view_as(x, "tf32") ====== */
+
+typedef struct Value {
+  PyObject_HEAD PyObject *object;
+  int kind;  /* a cuttle_ArgKind */
+  int dtype; /* of memory */
+} Value;
+
+static PyTypeObject *value_type;
+
+static void value_dealloc(PyObject *self) {
+  Py_XDECREF(((Value *)self)->object);
+  host_free(self);
+}
+
+static int dtype_of_name(const char *name) {
+  for (int i = 1; i < N_NAMES; i++) {
+    if (strcmp(names[i].name, name) == 0) {
+      return i;
+    }
+  }
+  PyErr_Format(PyExc_ValueError,
+               "'%s' is no element type; one of f64, f32, tf32, f16, bf16, f8e4m3, "
+               "f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool was expected",
+               name);
+  return 0;
+}
+
+/* Value(kind, object[, dtype]) */
+static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  int kind;
+  PyObject *object;
+  const char *dtype = NULL;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "iO|z", &kind, &object, &dtype)) {
+    return NULL;
+  }
+  int n = dtype == NULL ? 0 : dtype_of_name(dtype);
+  if (dtype != NULL && n == 0) {
+    return NULL;
+  }
+  Value *v = (Value *)host_new(type);
+  if (v != NULL) {
+    Py_INCREF(object);
+    v->object = object;
+    v->kind = kind;
+    v->dtype = n;
+  }
+  return (PyObject *)v;
+}
+
+static PyObject *value_repr(PyObject *self) {
+  const Value *v = (const Value *)self;
+  return v->dtype != 0 ? PyUnicode_FromFormat("view_as(%R, '%s')", v->object, names[v->dtype].name)
+                       : PyUnicode_FromFormat("%s(%R)",
+                                              v->kind == CUTTLE_ARG_F64      ? "f64"
+                                              : v->kind == CUTTLE_ARG_STATIC ? "static"
+                                                                             : "i64",
+                                              v->object);
+}
+
+/* {====== What types of objects can do ====== */
+
+typedef enum Kind {
+  KIND_OTHER, /* neither a tensor nor a number */
+  KIND_INT,
+  KIND_FLOAT,
+  KIND_BOOL,
+  KIND_VALUE,
+  KIND_EXCHANGE, /* a tensor with the C exchange interface */
+  KIND_CAPSULE,  /* a tensor with __dlpack__ */
+  KIND_TORCH,    /* PyTorch's, of a version without the interface */
+  KIND_INDEX,    /* a number with __index__, or */
+  KIND_REAL      /* with __float__ */
+} Kind;
+
+typedef struct Row {
+  PyObject *type;
+  Kind kind;
+  bool is_numpy; /* always on the host */
+  bool is_cupy;
+  bool is_unversioned; /* its __dlpack__ does not know max_version */
+  const DLExchange *exchange;
+} Row;
+
+enum { MAX_ROWS = 64, N_FIXED = 4 };
+static Row rows[MAX_ROWS];
+static int n_rows;
+
+static PyObject *versioned_kwargs;          /* {"max_version": (1, 3)} */
+static PyObject *no_args;                   /* () */
+static PyObject *torch_pack, *torch_stream; /* functions of torch */
+static PyObject *text_dlpack, *text_device; /* names of methods */
+
+static Row *add_row(PyObject *type, Kind kind) {
+  if (n_rows == MAX_ROWS) { /* a program with that many types begins anew */
+    for (int i = N_FIXED; i < n_rows; i++) {
+      Py_CLEAR(rows[i].type);
+    }
+    n_rows = N_FIXED;
+  }
+  Row *r = &rows[n_rows++];
+  *r = (Row){.type = type, .kind = kind};
+  Py_INCREF(type);
+  return r;
+}
+
+static bool has_attribute(PyObject *o, const char *name) { return PyObject_HasAttrString(o, name); }
+
+/* The root of the module that the type is of: "torch" of "torch.nn.parameter". */
+static bool is_of_module(PyObject *type, const char *root) {
+  PyObject *module = PyObject_GetAttrString(type, "__module__");
+  PyObject *utf8 = module == NULL ? NULL : PyUnicode_AsUTF8String(module);
+  const char *text = utf8 == NULL ? NULL : PyBytes_AsString(utf8);
+  size_t n = strlen(root);
+  bool is = text != NULL && strncmp(text, root, n) == 0 && (text[n] == '\0' || text[n] == '.');
+  PyErr_Clear();
+  Py_XDECREF(module);
+  Py_XDECREF(utf8);
+  return is;
+}
+
+/* From the capsule, or the integer that DLPack 1.2 had in its place. */
+static const DLExchange *exchange_of(PyObject *type) {
+  static const char *const attributes[] = {"__dlpack_c_exchange_api__",
+                                           "__c_dlpack_exchange_api__"};
+  const DLExchange *found = NULL;
+  for (int i = 0; i < 2 && found == NULL; i++) {
+    PyObject *o = PyObject_GetAttrString(type, attributes[i]);
+    if (o != NULL && PyCapsule_IsValid(o, "dlpack_exchange_api")) {
+      found = PyCapsule_GetPointer(o, "dlpack_exchange_api");
+    } else if (o != NULL && PyLong_Check(o)) {
+      found = PyLong_AsVoidPtr(o);
+    }
+    PyErr_Clear();
+    Py_XDECREF(o);
+  }
+  while (found != NULL && found->version.major != DL_MAJOR) {
+    found = found->older;
+  }
+  return found;
+}
+
+/* {====== torch without the C interface ====== */
+
+static PyObject *attribute_of_torch(const char *path) {
+  PyObject *o = PyImport_ImportModule("torch");
+  char name[64];
+  while (o != NULL && *path != '\0') {
+    size_t n = strcspn(path, ".");
+    memcpy(name, path, n);
+    name[n] = '\0';
+    path += n + (path[n] == '.');
+    PyObject *next = PyObject_GetAttrString(o, name);
+    Py_DECREF(o);
+    o = next;
+  }
+  return o;
+}
+
+static bool open_torch(void) {
+  if (torch_pack == NULL) {
+    torch_pack = attribute_of_torch("utils.dlpack.to_dlpack");
+  }
+  return torch_pack != NULL;
+}
+
+/* The current stream's number; false with an exception. */
+static bool stream_of_torch(int device, void **out) {
+  if (torch_stream == NULL) {
+    torch_stream = attribute_of_torch("_C._cuda_getCurrentRawStream");
+  }
+  PyObject *n = torch_stream == NULL ? NULL : PyObject_CallFunction(torch_stream, "i", device);
+  if (n == NULL) { /* no private function of that name: the public way */
+    PyErr_Clear();
+    PyObject *fn = attribute_of_torch("cuda.current_stream");
+    PyObject *stream = fn == NULL ? NULL : PyObject_CallFunction(fn, "i", device);
+    n = stream == NULL ? NULL : PyObject_GetAttrString(stream, "cuda_stream");
+    Py_XDECREF(fn);
+    Py_XDECREF(stream);
+  }
+  *out = n == NULL ? NULL : PyLong_AsVoidPtr(n);
+  Py_XDECREF(n);
+  return PyErr_Occurred() == NULL;
+}
+
+/* {====== Finding out ====== */
+
+static Row *learn(PyObject *type) {
+  Row *r = add_row(type, KIND_OTHER);
+  r->exchange = exchange_of(type);
+  if (r->exchange != NULL) {
+    r->kind = KIND_EXCHANGE;
+  } else if (has_attribute(type, "__dlpack__")) {
+    bool is_torch = has_attribute(type, "__torch_function__") && open_torch();
+    PyErr_Clear();
+    r->kind = is_torch ? KIND_TORCH : KIND_CAPSULE;
+    r->is_numpy = is_of_module(type, "numpy");
+    r->is_cupy = is_of_module(type, "cupy");
+  } else if (PyType_IsSubtype((PyTypeObject *)type, &PyFloat_Type)) {
+    r->kind = KIND_FLOAT;
+  } else if (has_attribute(type, "__index__")) {
+    r->kind = KIND_INDEX;
+  } else if (has_attribute(type, "__float__")) {
+    r->kind = KIND_REAL;
+  }
+  return r;
+}
+
+static inline Row *row_of(PyObject *object) {
+  PyObject *type = (PyObject *)Py_TYPE(object);
+  for (int i = 0; i < n_rows; i++) {
+    if (rows[i].type == type) {
+      return &rows[i];
+    }
+  }
+  return learn(type);
+}
+
+bool call_is_tensor(PyObject *object) {
+  Kind kind = row_of(object)->kind;
+  return kind == KIND_EXCHANGE || kind == KIND_CAPSULE || kind == KIND_TORCH ||
+         (kind == KIND_VALUE && ((const Value *)object)->kind == CUTTLE_ARG_MEMORY);
+}
+
+/* {====== Tensors ====== */
+
+static bool place_tensor(Call *c, int i, const DLTensor *t, bool is_read_only) {
+  cuttle_Memory *m = &c->memory[i];
+  if (!read_dtype(t->dtype, i, &m->dtype)) {
+    return false;
+  }
+  switch (t->device.type) {
+    case DL_CPU:
+    case DL_CUDA_HOST: m->device = -1; break;
+    case DL_CUDA:
+    case DL_CUDA_MANAGED: m->device = t->device.id; break;
+    default:
+      PyErr_Format(
+          PyExc_TypeError,
+          "argument %d lives on a device of DLPack's type %d; the host (1) or a CUDA device "
+          "(2) was expected",
+          i + 1, (int)t->device.type);
+      return false;
+  }
+  m->ptr = t->data == NULL ? NULL : (char *)t->data + t->byte_offset;
+  m->shape = t->shape;
+  m->stride = t->strides;
+  m->rank = t->ndim;
+  m->is_read_only = is_read_only;
+  c->args[i] = cuttle_memory(m);
+  return true;
+}
+
+/* The first CUDA tensor says in which stream the launch goes. */
+static bool exchange_stream(Call *c, const DLExchange *x, int device) {
+  if (c->device >= 0) {
+    return true;
+  }
+  c->device = device;
+  return x->current_stream == NULL || x->current_stream(DL_CUDA, device, &c->stream) == 0;
+}
+
+static void release_versioned(PyObject *capsule) {
+  DLVersioned *v = PyCapsule_GetPointer(capsule, "cuttle");
+  if (v != NULL && v->deleter != NULL) {
+    v->deleter(v);
+  }
+}
+
+static bool read_exchange_slowly(Call *c, int i, PyObject *object, const DLExchange *x,
+                                 DLTensor *out, bool *is_read_only) {
+  DLVersioned *v = NULL;
+  if (x->managed_from_object(object, &v) != 0) {
+    return false;
+  }
+  *out = v->tensor;
+  *is_read_only = (v->flags & DL_READ_ONLY) != 0;
+  c->held[i] = PyCapsule_New(v, "cuttle", release_versioned);
+  if (c->held[i] == NULL && v->deleter != NULL) {
+    v->deleter(v);
+  }
+  return c->held[i] != NULL;
+}
+
+static bool read_exchange(Call *c, int i, PyObject *object, const Row *row) {
+  const DLExchange *x = row->exchange;
+  DLTensor t;
+  bool is_read_only = false;
+  bool ok = x->tensor_from_object != NULL
+                ? x->tensor_from_object(object, &t) == 0
+                : read_exchange_slowly(c, i, object, x, &t, &is_read_only);
+  return ok && place_tensor(c, i, &t, is_read_only) &&
+         (c->memory[i].device < 0 || exchange_stream(c, x, c->memory[i].device));
+}
+
+/* {====== Capsules ====== */
+
+static bool read_versioned(Call *c, int i, PyObject *capsule) {
+  const DLVersioned *v = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+  if (v == NULL) {
+    return false;
+  }
+  if (v->version.major != DL_MAJOR) {
+    PyErr_Format(PyExc_BufferError,
+                 "argument %d comes as DLPack %d.%d; major version %d was expected", i + 1,
+                 (int)v->version.major, (int)v->version.minor, DL_MAJOR);
+    return false;
+  }
+  if ((v->flags & DL_IS_COPIED) != 0) {
+    PyErr_Format(PyExc_BufferError,
+                 "argument %d cannot be shared: its library made a copy, and what a kernel writes "
+                 "would be lost",
+                 i + 1);
+    return false;
+  }
+  return place_tensor(c, i, &v->tensor, (v->flags & DL_READ_ONLY) != 0);
+}
+
+/* The capsule stays as it is, so its own destructor lets the memory go when the call ends. */
+static bool read_capsule(Call *c, int i, PyObject *capsule) {
+  c->held[i] = capsule;
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    return read_versioned(c, i, capsule);
+  }
+  const DLManaged *m = PyCapsule_GetPointer(capsule, "dltensor");
+  return m != NULL && place_tensor(c, i, &m->tensor, false);
+}
+
+static bool read_torch(Call *c, int i, PyObject *object) {
+  PyObject *capsule = PyObject_CallFunctionObjArgs(torch_pack, object, NULL);
+  if (capsule == NULL || !read_capsule(c, i, capsule)) {
+    return false;
+  }
+  int device = c->memory[i].device;
+  if (device < 0 || c->device >= 0) {
+    return true;
+  }
+  c->device = device;
+  return stream_of_torch(device, &c->stream);
+}
+
+static bool stream_of_cupy(int device, void **out) {
+  PyObject *cuda = PyImport_ImportModule("cupy.cuda");
+  PyObject *stream =
+      cuda == NULL ? NULL : PyObject_CallMethod(cuda, "get_current_stream", "i", device);
+  PyObject *n = stream == NULL ? NULL : PyObject_GetAttrString(stream, "ptr");
+  *out = n == NULL ? NULL : PyLong_AsVoidPtr(n);
+  Py_XDECREF(cuda);
+  Py_XDECREF(stream);
+  Py_XDECREF(n);
+  return PyErr_Occurred() == NULL;
+}
+
+/* __dlpack_device__(): false with an exception. */
+static bool read_device(PyObject *object, long *type, long *id) {
+  PyObject *pair = PyObject_CallMethodObjArgs(object, text_device, NULL);
+  PyObject *t = pair == NULL ? NULL : PySequence_GetItem(pair, 0);
+  PyObject *n = pair == NULL ? NULL : PySequence_GetItem(pair, 1);
+  *type = t == NULL ? 0 : PyLong_AsLong(t);
+  *id = n == NULL ? 0 : PyLong_AsLong(n);
+  Py_XDECREF(pair);
+  Py_XDECREF(t);
+  Py_XDECREF(n);
+  return PyErr_Occurred() == NULL;
+}
+
+/* __dlpack__(stream=, max_version=); `stream` NULL: that of the host, which has none. */
+static PyObject *call_dlpack(PyObject *object, Row *row, PyObject *stream) {
+  PyObject *method = PyObject_GetAttr(object, text_dlpack);
+  PyObject *capsule = NULL, *kwargs = NULL;
+  if (method != NULL && !row->is_unversioned) {
+    kwargs = stream == NULL ? versioned_kwargs : PyDict_Copy(versioned_kwargs);
+    bool ok =
+        kwargs != NULL && (stream == NULL || PyDict_SetItemString(kwargs, "stream", stream) == 0);
+    capsule = ok ? PyObject_Call(method, no_args, kwargs) : NULL;
+    row->is_unversioned = ok && capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError);
+    if (kwargs != versioned_kwargs) {
+      Py_XDECREF(kwargs);
+    }
+  }
+  if (method != NULL && row->is_unversioned) {
+    PyErr_Clear();
+    kwargs = stream == NULL ? NULL : Py_BuildValue("{sO}", "stream", stream);
+    capsule = PyObject_Call(method, no_args, kwargs);
+    Py_XDECREF(kwargs);
+  }
+  Py_XDECREF(method);
+  return capsule;
+}
+
+/* The stream that the producer is to wait for: that of the launch. 1 is CUDA's default stream. */
+static PyObject *consumer_stream(Call *c, const Row *row, int device) {
+  if (c->device < 0) {
+    c->device = device;
+    if (row->is_cupy && !stream_of_cupy(device, &c->stream)) {
+      return NULL;
+    }
+  }
+  return c->stream == NULL ? PyLong_FromLong(1) : PyLong_FromVoidPtr(c->stream);
+}
+
+static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
+  long type = DL_CPU, id = 0;
+  PyObject *stream = NULL;
+  if (!row->is_numpy && !read_device(object, &type, &id)) {
+    return false;
+  }
+  if (type == DL_CUDA || type == DL_CUDA_MANAGED) {
+    stream = consumer_stream(c, row, (int)id);
+    if (stream == NULL) {
+      return false;
+    }
+  }
+  PyObject *capsule = call_dlpack(object, row, stream);
+  Py_XDECREF(stream);
+  return capsule != NULL && read_capsule(c, i, capsule);
+}
+
+/* {====== Numbers ====== */
+
+static bool read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
+  int overflow;
+  c->args[i].kind = kind;
+  c->args[i].u.i = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) {
+    PyErr_Format(PyExc_OverflowError, "argument %d is %R; integers of kernels have 64 bits", i + 1,
+                 object);
+  }
+  return overflow == 0 && (c->args[i].u.i != -1 || PyErr_Occurred() == NULL);
+}
+
+static bool read_float(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
+  c->args[i].kind = kind;
+  c->args[i].u.f = PyFloat_AsDouble(object);
+  return c->args[i].u.f != -1.0 || PyErr_Occurred() == NULL;
+}
+
+static bool read_index(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
+  PyObject *n = PyNumber_Index(object);
+  bool ok = n != NULL && read_int(c, i, n, kind);
+  Py_XDECREF(n);
+  return ok;
+}
+
+/* Memory as another element type of as many bits. */
+static bool read_view(Call *c, int i, const Value *v) {
+  int n = c->n;
+  if (!call_read(c, i, v->object)) {
+    return false;
+  }
+  c->n = n;
+  if (c->args[i].kind != CUTTLE_ARG_MEMORY ||
+      names[c->memory[i].dtype].bits != names[v->dtype].bits) {
+    PyErr_Format(PyExc_TypeError,
+                 "argument %d: view_as(x, '%s') needs a tensor whose elements have %d "
+                 "bits",
+                 i + 1, names[v->dtype].name, names[v->dtype].bits);
+    return false;
+  }
+  c->memory[i].dtype = (cuttle_DType)v->dtype;
+  return true;
+}
+
+static bool read_value(Call *c, int i, const Value *v) {
+  switch (v->kind) {
+    case CUTTLE_ARG_MEMORY: return read_view(c, i, v);
+    case CUTTLE_ARG_F64: return read_float(c, i, v->object, CUTTLE_ARG_F64);
+    default: return read_index(c, i, v->object, (cuttle_ArgKind)v->kind);
+  }
+}
+
+static bool refuse(int i, PyObject *object) {
+  PyErr_Format(
+      PyExc_TypeError,
+      "argument %d is %R; a number or a tensor was expected: an object with __dlpack__, as "
+      "PyTorch, CuPy, NumPy and JAX have",
+      i + 1, (PyObject *)Py_TYPE(object));
+  return false;
+}
+
+/* {====== Calls ====== */
+
+bool call_begin(Call *c, Py_ssize_t n) {
+  c->n = 0;
+  c->device = -1;
+  c->stream = NULL;
+  c->block = NULL;
+  c->args = c->few_args;
+  c->memory = c->few_memory;
+  c->held = c->few_held;
+  if (n <= CALL_FEW) {
+    return true;
+  }
+  size_t each = sizeof *c->args + sizeof *c->memory + sizeof *c->held;
+  c->block = n > 1 << 20 ? NULL : PyMem_Malloc((size_t)n * each);
+  if (c->block == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  c->memory = c->block;
+  c->args = (cuttle_Arg *)(void *)(c->memory + n);
+  c->held = (PyObject **)(void *)(c->args + n);
+  return true;
+}
+
+bool call_read(Call *c, int i, PyObject *object) {
+  c->n = i + 1;
+  c->held[i] = NULL;
+  Row *row = row_of(object);
+  switch (row->kind) {
+    case KIND_EXCHANGE: return read_exchange(c, i, object, row);
+    case KIND_INT: return read_int(c, i, object, CUTTLE_ARG_INT);
+    case KIND_FLOAT:
+    case KIND_REAL: return read_float(c, i, object, CUTTLE_ARG_FLOAT);
+    case KIND_BOOL: return read_int(c, i, object, CUTTLE_ARG_BOOL);
+    case KIND_INDEX: return read_index(c, i, object, CUTTLE_ARG_INT);
+    case KIND_VALUE: return read_value(c, i, (const Value *)object);
+    case KIND_CAPSULE: return read_by_capsule(c, i, object, row);
+    case KIND_TORCH: return read_torch(c, i, object);
+    case KIND_OTHER: break;
+  }
+  return refuse(i, object);
+}
+
+void call_end(Call *c) {
+  for (int i = 0; i < c->n; i++) {
+    Py_CLEAR(c->held[i]);
+  }
+  if (c->block != NULL) {
+    PyMem_Free(c->block);
+  }
+}
+
+/* {====== Opening ====== */
+
+int arguments_open(PyObject *module) {
+  PyType_Slot slots[] = {HOST_SLOT(Py_tp_new, value_new),
+                         HOST_SLOT(Py_tp_dealloc, value_dealloc),
+                         HOST_SLOT(Py_tp_repr, value_repr),
+                         {0, NULL}};
+  PyType_Spec spec = {"cuttle._cuttle.Value", sizeof(Value), 0, Py_TPFLAGS_DEFAULT, slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  versioned_kwargs = Py_BuildValue("{s(ii)}", "max_version", 1, 3);
+  no_args = PyTuple_New(0);
+  text_dlpack = PyUnicode_InternFromString("__dlpack__");
+  text_device = PyUnicode_InternFromString("__dlpack_device__");
+  if (type == NULL || versioned_kwargs == NULL || no_args == NULL || text_dlpack == NULL ||
+      text_device == NULL) {
+    return -1;
+  }
+  value_type = (PyTypeObject *)type;
+  add_row((PyObject *)&PyLong_Type, KIND_INT);
+  add_row((PyObject *)&PyFloat_Type, KIND_FLOAT);
+  add_row((PyObject *)&PyBool_Type, KIND_BOOL);
+  add_row(type, KIND_VALUE);
+  return PyModule_AddIntConstant(module, "KIND_MEMORY", CUTTLE_ARG_MEMORY) == 0 &&
+                 PyModule_AddIntConstant(module, "KIND_F64", CUTTLE_ARG_F64) == 0 &&
+                 PyModule_AddIntConstant(module, "KIND_I64", CUTTLE_ARG_I64) == 0 &&
+                 PyModule_AddIntConstant(module, "KIND_STATIC", CUTTLE_ARG_STATIC) == 0
+             ? PyModule_AddObject(module, "Value", type)
+             : -1;
+}

@@ -1,0 +1,84 @@
+/* host.h: what the files of the extension share. It uses CPython's limited API only, so that one file serves
+   Python 3.9 and later. */
+#ifndef CUTTLE_PY_HOST_H
+#define CUTTLE_PY_HOST_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+#include <stdbool.h>
+
+#include "hosts/python/src/dlpack.h"
+#include "interp/cuttle.h"
+
+/* A function in a slot, which ISO C does not let become a void pointer unasked. */
+#define HOST_SLOT(id, fn)                                                                          \
+  { (id), __extension__(void *)(fn) }
+
+/* {====== module.c ====== */
+
+extern PyObject *host_error; /* cuttle.Error */
+/* Raises cuttle.Error with the message and its place; `file` may be NULL. Returns NULL. */
+PyObject *host_raise(const char *message, const char *file, int line);
+
+/* A new object of a type made by PyType_FromSpec, all zero; frees one in its tp_dealloc. */
+PyObject *host_new(PyTypeObject *type);
+void host_free(PyObject *self);
+
+/* {====== streams.c ====== */
+
+void host_open_streams(void);
+
+/* {====== state.c: interpreters ====== */
+
+typedef struct State {
+  PyObject_HEAD cuttle_State *S;
+  PyThread_type_lock lock; /* one thread at a time; whoever waits for it lets go of the GIL */
+  unsigned long owner;     /* the thread that has it; it may enter again */
+  int depth;
+  PyObject *name; /* of the script */
+} State;
+
+int state_open_type(PyObject *module);
+bool state_enter(State *st); /* false, with an exception: the state cannot be used */
+void state_leave(State *st);
+/* The exception for a status other than CUTTLE_OK, before state_leave; returns NULL. */
+PyObject *state_raise(const State *st, cuttle_Status status);
+
+/* {====== arguments.c: Python objects as arguments ====== */
+
+enum { CALL_FEW = 12 };
+
+/* The arguments of one call. What it holds is let go by call_end. */
+typedef struct Call {
+  int n;
+  int device;   /* number of the CUDA device of a tensor; -1: there is none so far */
+  void *stream; /* its library's current one */
+  cuttle_Arg *args;
+  cuttle_Memory *memory;
+  PyObject **held; /* a capsule whose memory is used, or NULL */
+  void *block;     /* where the arrays are if they are many */
+  cuttle_Arg few_args[CALL_FEW];
+  cuttle_Memory few_memory[CALL_FEW];
+  PyObject *few_held[CALL_FEW];
+} Call;
+
+int arguments_open(PyObject *module);
+bool call_begin(Call *c, Py_ssize_t n);
+/* Reads object number i; false with an exception. */
+bool call_read(Call *c, int i, PyObject *object);
+void call_end(Call *c);
+/* Is it a tensor for call_read? */
+bool call_is_tensor(PyObject *object);
+
+/* {====== launch.c: kernels ====== */
+
+int launch_open_types(PyObject *module);
+PyObject *kernel_new(State *st, cuttle_Kernel *k, PyObject *name);
+
+/* {====== language.c: functions of the language ====== */
+
+/* state.call(name, args, options, tensors closed afterwards) */
+PyObject *state_call(PyObject *self, PyObject *args);
+
+#endif

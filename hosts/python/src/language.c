@@ -1,0 +1,294 @@
+/* language.c: state.call(name, args, options): calls a function of the language. Numbers, texts, sequences,
+   dictionaries, layouts and tensors go in; numbers and texts come out, other values as (type, text). */
+#include <lauxlib.h>
+#include <lua.h>
+#include <string.h>
+
+#include "hosts/python/src/host.h"
+
+enum { MAX_RANK = 8, MAX_TENSORS = 32, MAX_DEPTH = 16 };
+
+typedef struct Request {
+  State *st;
+  PyObject *name, *args, *options;
+  PyObject *result;                          /* a list */
+  PyThreadState *waiting;                    /* not NULL: the GIL was let go */
+  Call call;                                 /* the tensors of the arguments, */
+  int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
+  cuttle_Tensor *tensors[MAX_TENSORS];       /* and what was made of them */
+  int n_tensors;
+} Request;
+
+static void push_object(lua_State *L, Request *q, PyObject *o, int depth);
+
+/* Raises in Lua; the Python exception is what state_raise finds. */
+static void fail(lua_State *L) { luaL_error(L, "a Python exception"); }
+
+static void check(lua_State *L, bool ok) {
+  if (!ok) {
+    fail(L);
+  }
+}
+
+/* {====== Tensors ====== */
+
+/* Row-major strides where the library gives none. */
+static void describe(Request *q, cuttle_Memory *m) {
+  int64_t(*e)[MAX_RANK] = q->extents[q->n_tensors];
+  int64_t stride = 1;
+  for (int i = m->rank - 1; i >= 0; i--) {
+    e[0][i] = m->shape[i];
+    e[1][i] = m->stride != NULL ? m->stride[i] : stride;
+    stride *= m->shape[i];
+  }
+  m->shape = e[0];
+  m->stride = e[1];
+}
+
+/* Mode i of the result is mode order[i] of the memory. */
+static bool reorder(Request *q, cuttle_Memory *m, PyObject *order) {
+  int64_t(*e)[MAX_RANK] = q->extents[q->n_tensors];
+  int64_t from[2][MAX_RANK];
+  memcpy(from, e, sizeof from);
+  if (PyTuple_Size(order) != m->rank) {
+    PyErr_Format(PyExc_ValueError, "a tensor of rank %zd was expected, got one of rank %d",
+                 PyTuple_Size(order), (int)m->rank);
+    return false;
+  }
+  for (int i = 0; i < m->rank; i++) {
+    long at = PyLong_AsLong(PyTuple_GetItem(order, i));
+    if (at < 0 || at >= m->rank) {
+      PyErr_SetString(PyExc_ValueError, "an order of modes has the numbers of all modes");
+      return false;
+    }
+    e[0][i] = from[0][at];
+    e[1][i] = from[1][at];
+  }
+  return true;
+}
+
+static void push_tensor(lua_State *L, Request *q, PyObject *o, PyObject *order) {
+  int i = q->n_tensors;
+  if (i == MAX_TENSORS) {
+    PyErr_Format(PyExc_ValueError, "more than %d tensors in a call", MAX_TENSORS);
+    fail(L);
+  }
+  check(L, call_read(&q->call, i, o));
+  cuttle_Memory m = *q->call.args[i].u.memory;
+  if (m.rank > MAX_RANK) {
+    PyErr_Format(PyExc_ValueError, "a tensor of rank %d; at most %d was expected", (int)m.rank,
+                 MAX_RANK);
+    fail(L);
+  }
+  describe(q, &m);
+  check(L, order == NULL || reorder(q, &m, order));
+  q->tensors[i] = cuttle_tensor_lend(q->st->S, &m, NULL, NULL);
+  if (q->tensors[i] == NULL) {
+    luaL_error(L, "%s", cuttle_error(q->st->S));
+  }
+  q->n_tensors++;
+  cuttle_push_tensor(q->st->S, q->tensors[i]);
+}
+
+/* (tensor, order of its modes)? */
+static bool is_ordered(PyObject *o) {
+  return PyTuple_Check(o) && PyTuple_Size(o) == 2 && PyTuple_Check(PyTuple_GetItem(o, 1)) &&
+         call_is_tensor(PyTuple_GetItem(o, 0));
+}
+
+/* {====== Other values ====== */
+
+static void push_text(lua_State *L, PyObject *o) {
+  PyObject *utf8 = PyUnicode_AsUTF8String(o);
+  char *text = NULL;
+  Py_ssize_t n = 0;
+  check(L, utf8 != NULL && PyBytes_AsStringAndSize(utf8, &text, &n) == 0);
+  lua_pushlstring(L, text, (size_t)n);
+  Py_XDECREF(utf8);
+}
+
+static void push_int(lua_State *L, PyObject *o) {
+  long long i = PyLong_AsLongLong(o);
+  check(L, i != -1 || PyErr_Occurred() == NULL);
+  lua_pushinteger(L, i);
+}
+
+static void push_sequence(lua_State *L, Request *q, PyObject *o, int depth) {
+  Py_ssize_t n = PySequence_Size(o);
+  check(L, n >= 0);
+  lua_createtable(L, (int)(n < 1000 ? n : 1000), 0);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PySequence_GetItem(o, i);
+    check(L, item != NULL);
+    Py_DECREF(item); /* the sequence has it */
+    push_object(L, q, item, depth + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+static void push_dict(lua_State *L, Request *q, PyObject *o, int depth) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  lua_newtable(L);
+  while (PyDict_Next(o, &at, &key, &value)) {
+    push_object(L, q, key, depth + 1);
+    push_object(L, q, value, depth + 1);
+    if (lua_isnil(L, -2)) {
+      lua_pop(L, 2);
+    } else {
+      lua_rawset(L, -3);
+    }
+  }
+}
+
+/* An object with _cuttle_text is what the function `layout` makes of it. */
+static bool push_layout(lua_State *L, PyObject *o) {
+  PyObject *text = PyObject_GetAttrString(o, "_cuttle_text");
+  if (text == NULL) {
+    PyErr_Clear();
+    return false;
+  }
+  lua_getglobal(L, "layout");
+  push_text(L, text);
+  Py_DECREF(text);
+  lua_call(L, 1, 1);
+  return true;
+}
+
+static void refuse(lua_State *L, PyObject *o) {
+  PyErr_Format(PyExc_TypeError,
+               "%R: a number, a text, a layout, a tensor, or a tuple, list or dict of these was "
+               "expected",
+               (PyObject *)Py_TYPE(o));
+  fail(L);
+}
+
+static void push_object(lua_State *L, Request *q, PyObject *o, int depth) {
+  luaL_checkstack(L, 8, NULL);
+  if (depth > MAX_DEPTH) {
+    PyErr_SetString(PyExc_ValueError, "arguments are nested too deeply");
+    fail(L);
+  }
+  if (o == Py_None) {
+    lua_pushnil(L);
+  } else if (PyBool_Check(o)) {
+    lua_pushboolean(L, o == Py_True);
+  } else if (PyLong_Check(o)) {
+    push_int(L, o);
+  } else if (PyFloat_Check(o)) {
+    lua_pushnumber(L, PyFloat_AsDouble(o));
+  } else if (PyUnicode_Check(o)) {
+    push_text(L, o);
+  } else if (is_ordered(o)) {
+    push_tensor(L, q, PyTuple_GetItem(o, 0), PyTuple_GetItem(o, 1));
+  } else if (PyTuple_Check(o) || PyList_Check(o)) {
+    push_sequence(L, q, o, depth);
+  } else if (PyDict_Check(o)) {
+    push_dict(L, q, o, depth);
+  } else if (call_is_tensor(o)) {
+    push_tensor(L, q, o, NULL);
+  } else if (!push_layout(L, o)) {
+    refuse(L, o);
+  }
+}
+
+/* {====== Results ====== */
+
+static PyObject *object_at(lua_State *L, int idx) {
+  size_t n;
+  const char *text;
+  switch (lua_type(L, idx)) {
+    case LUA_TNIL: Py_INCREF(Py_None); return Py_None;
+    case LUA_TBOOLEAN: return PyBool_FromLong(lua_toboolean(L, idx));
+    case LUA_TNUMBER:
+      return lua_isinteger(L, idx) ? PyLong_FromLongLong(lua_tointeger(L, idx))
+                                   : PyFloat_FromDouble(lua_tonumber(L, idx));
+    case LUA_TSTRING:
+      text = lua_tolstring(L, idx, &n);
+      return PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+    default: break;
+  }
+  const char *type = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING ? lua_tostring(L, -1)
+                                                                        : luaL_typename(L, idx);
+  text = luaL_tolstring(L, idx, NULL);
+  return Py_BuildValue("(ss)", type, text);
+}
+
+static void take_results(lua_State *L, Request *q, int first) {
+  int n = lua_gettop(L) - first + 1;
+  for (int i = 0; i < n; i++) {
+    luaL_checkstack(L, 4, NULL);
+    PyObject *o = object_at(L, first + i);
+    check(L, o != NULL && PyList_Append(q->result, o) == 0);
+    Py_DECREF(o);
+  }
+}
+
+/* {====== The call ====== */
+
+/* The option `stream`: that of the tensors, where they are on a CUDA device. */
+static void push_options(lua_State *L, Request *q) {
+  if (q->options == Py_None) {
+    return;
+  }
+  push_dict(L, q, q->options, 0);
+  if (q->call.device >= 0) {
+    cuttle_push_stream(q->st->S, q->call.device, q->call.stream);
+    lua_setfield(L, -2, "stream");
+  }
+}
+
+static int call(lua_State *L) {
+  Request *q = lua_touserdata(L, 1);
+  push_text(L, q->name);
+  lua_getglobal(L, lua_tostring(L, -1));
+  int fn = lua_gettop(L);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(q->args); i++) {
+    push_object(L, q, PyTuple_GetItem(q->args, i), 0);
+  }
+  push_options(L, q);
+  q->waiting = PyEval_SaveThread();
+  lua_call(L, lua_gettop(L) - fn, LUA_MULTRET);
+  PyEval_RestoreThread(q->waiting);
+  q->waiting = NULL;
+  take_results(L, q, fn);
+  return 0;
+}
+
+static void close_tensors(Request *q) {
+  for (int i = 0; i < q->n_tensors; i++) {
+    cuttle_tensor_close(q->st->S, q->tensors[i]);
+  }
+  call_end(&q->call);
+}
+
+PyObject *state_call(PyObject *self, PyObject *args) {
+  Request q = {.st = (State *)self};
+  if (!PyArg_ParseTuple(args, "UO!O", &q.name, &PyTuple_Type, &q.args, &q.options)) {
+    return NULL;
+  }
+  if (q.options != Py_None && !PyDict_Check(q.options)) {
+    PyErr_SetString(PyExc_TypeError, "options: a dict or None was expected");
+    return NULL;
+  }
+  q.result = PyList_New(0);
+  if (q.result == NULL || !state_enter(q.st)) {
+    Py_XDECREF(q.result);
+    return NULL;
+  }
+  if (call_begin(&q.call, MAX_TENSORS)) {
+    cuttle_Status status = cuttle_call(q.st->S, call, &q);
+    if (q.waiting != NULL) {
+      PyEval_RestoreThread(q.waiting);
+    }
+    if (status != CUTTLE_OK) {
+      Py_CLEAR(q.result);
+      state_raise(q.st, status);
+    }
+    close_tensors(&q);
+  } else {
+    Py_CLEAR(q.result);
+  }
+  state_leave(q.st);
+  return q.result;
+}

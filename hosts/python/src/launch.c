@@ -1,0 +1,349 @@
+/* launch.c: kernels, and kernels with a grid and a block: k[grid, block](arguments...). Both are called on the
+   path of every launch, so they allocate nothing that the last call did not. */
+#include <stddef.h>
+
+#include "hosts/python/src/host.h"
+
+/* The vectorcall protocol, whose names are in the limited API from 3.12 on; it is the same since 3.9. */
+typedef PyObject *(*Vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf,
+                                PyObject *kwnames);
+#define HAVE_VECTORCALL (1UL << 11)
+#define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
+enum { MEMBER_PYSSIZET = 19, MEMBER_READONLY = 1 }; /* structmember.h, which is not in it either */
+typedef struct Member {
+  const char *name;
+  int type;
+  Py_ssize_t offset;
+  int flags;
+  const char *doc;
+} Member;
+
+typedef struct Launch {
+  PyObject_HEAD Vectorcall call;
+  State *state;
+  cuttle_Kernel *kernel;
+  PyObject *name;
+  cuttle_Launch options;
+  bool has_stream; /* the caller's own choice, instead of the current one */
+} Launch;
+
+typedef struct Kernel {
+  PyObject_HEAD State *state;
+  cuttle_Kernel *kernel;
+  PyObject *name;
+  PyObject *key; /* of the last launch k[key], or NULL */
+  Launch *last;
+} Kernel;
+
+static PyTypeObject *launch_type, *kernel_type;
+
+/* {====== Calling ====== */
+
+static PyObject *run(Launch *l, Call *c) {
+  cuttle_Launch o = l->options;
+  State *st = l->state;
+  cuttle_Status status;
+  PyObject *result = Py_None;
+  if (!state_enter(st)) {
+    return NULL;
+  }
+  if (c->device >= 0 && !l->has_stream) {
+    o.use_stream = 1;
+    o.stream = c->stream;
+  }
+  Py_BEGIN_ALLOW_THREADS status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
+  Py_END_ALLOW_THREADS if (status != CUTTLE_OK) { result = state_raise(st, status); }
+  state_leave(st);
+  Py_XINCREF(result);
+  return result;
+}
+
+static PyObject *refuse_names(void) {
+  PyErr_SetString(PyExc_TypeError, "a kernel's arguments have no names; pass them in order");
+  return NULL;
+}
+
+static PyObject *launch_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames) {
+  Py_ssize_t n = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
+  PyObject *result = NULL;
+  Call c;
+  if (kwnames != NULL && PyTuple_Size(kwnames) > 0) {
+    return refuse_names();
+  }
+  if (!call_begin(&c, n)) {
+    return NULL;
+  }
+  int i = 0;
+  while (i < n && call_read(&c, i, args[i])) {
+    i++;
+  }
+  if (i == n) {
+    result = run((Launch *)self, &c);
+  }
+  call_end(&c);
+  return result;
+}
+
+/* For callers that do not know vectorcall. */
+static PyObject *launch_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs) {
+  PyObject *few[CALL_FEW] = {NULL};
+  if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
+    return refuse_names();
+  }
+  Py_ssize_t n = PyTuple_Size(args);
+  PyObject **all = n <= CALL_FEW ? few : PyMem_Calloc((size_t)n, sizeof *all);
+  if (all == NULL) {
+    return PyErr_NoMemory();
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    all[i] = PyTuple_GetItem(args, i);
+  }
+  PyObject *result = launch_call(self, all, (size_t)n, NULL);
+  if (all != few) {
+    PyMem_Free(all);
+  }
+  return result;
+}
+
+/* {====== Grid and block ====== */
+
+static bool read_extent(PyObject *o, uint32_t *out, const char *what) {
+  PyObject *n = PyNumber_Index(o);
+  long long v = n == NULL ? -1 : PyLong_AsLongLong(n);
+  if (n == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Format(PyExc_TypeError, "%s: %R; an integer or a tuple of up to three was expected", what,
+                 o);
+  }
+  Py_XDECREF(n);
+  if (PyErr_Occurred() != NULL) {
+    return false;
+  }
+  if (v < 0 || v > UINT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "%s: extent %lld; expected 0 to %lld", what, v,
+                 (long long)UINT32_MAX);
+    return false;
+  }
+  *out = (uint32_t)v;
+  return true;
+}
+
+static bool read_dim3(PyObject *o, cuttle_Dim3 *out, const char *what) {
+  *out = (cuttle_Dim3){1, 1, 1};
+  if (!PyTuple_Check(o)) {
+    return read_extent(o, &out->x, what);
+  }
+  Py_ssize_t n = PyTuple_Size(o);
+  if (n < 1 || n > 3) {
+    PyErr_Format(PyExc_ValueError, "%s: %zd extents; expected one to three", what, n);
+    return false;
+  }
+  return read_extent(PyTuple_GetItem(o, 0), &out->x, what) &&
+         (n < 2 || read_extent(PyTuple_GetItem(o, 1), &out->y, what)) &&
+         (n < 3 || read_extent(PyTuple_GetItem(o, 2), &out->z, what));
+}
+
+static bool is_empty(cuttle_Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
+
+static bool read_key(PyObject *key, cuttle_Launch *o) {
+  if (!PyTuple_Check(key) || PyTuple_Size(key) != 2) {
+    PyErr_Format(PyExc_TypeError, "k[%R]: a kernel is launched by k[grid, block](arguments...)",
+                 key);
+    return false;
+  }
+  return read_dim3(PyTuple_GetItem(key, 0), &o->grid, "grid") &&
+         read_dim3(PyTuple_GetItem(key, 1), &o->block, "block");
+}
+
+/* A grid without blocks launches nothing, as in the language; C counts 0 as 1. */
+static PyObject *launch_nothing(PyObject *self, PyObject *const *args, size_t nargsf,
+                                PyObject *kwnames) {
+  (void)self;
+  (void)args;
+  (void)nargsf;
+  (void)kwnames;
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+static void set_options(Launch *l, const cuttle_Launch *o) {
+  l->options = *o;
+  l->call = is_empty(o->grid) ? launch_nothing : launch_call;
+}
+
+static Launch *launch_new(const Kernel *k, const cuttle_Launch *o) {
+  Launch *l = (Launch *)host_new(launch_type);
+  if (l != NULL) {
+    Py_INCREF(k->state);
+    Py_INCREF(k->name);
+    l->state = k->state;
+    l->kernel = k->kernel;
+    l->name = k->name;
+    set_options(l, o);
+  }
+  return l;
+}
+
+/* k[grid, block]: the launch of the last time, if nobody else has it or it is the same. */
+static PyObject *kernel_subscript(PyObject *self, PyObject *key) {
+  Kernel *k = (Kernel *)self;
+  if (key != k->key || k->last == NULL) {
+    cuttle_Launch o = {.size = sizeof o};
+    if (!read_key(key, &o)) {
+      return NULL;
+    }
+    if (k->last != NULL && Py_REFCNT(k->last) == 1) {
+      set_options(k->last, &o);
+    } else {
+      Py_CLEAR(k->last);
+      k->last = launch_new(k, &o);
+    }
+    Py_INCREF(key);
+    Py_XDECREF(k->key);
+    k->key = key;
+  }
+  Py_XINCREF(k->last);
+  return (PyObject *)k->last;
+}
+
+static bool read_stream(PyObject *o, Launch *l) {
+  PyObject *n = PyObject_HasAttrString(o, "cuda_stream") ? PyObject_GetAttrString(o, "cuda_stream")
+                : PyObject_HasAttrString(o, "ptr")       ? PyObject_GetAttrString(o, "ptr")
+                                                         : PyNumber_Index(o);
+  l->has_stream = n != NULL;
+  l->options.use_stream = 1;
+  l->options.stream = n == NULL ? NULL : PyLong_AsVoidPtr(n);
+  Py_XDECREF(n);
+  return PyErr_Occurred() == NULL;
+}
+
+static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static const char *const names[] = {"grid",   "block", "cluster",     "smem",
+                                      "stream", "pdl",   "cooperative", NULL};
+  PyObject *grid, *block, *cluster = Py_None, *stream = Py_None;
+  unsigned shared = 0;
+  cuttle_Launch o = {.size = sizeof o};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OIOpp", (char **)names, &grid, &block,
+                                   &cluster, &shared, &stream, &o.pdl, &o.cooperative) ||
+      !read_dim3(grid, &o.grid, "grid") || !read_dim3(block, &o.block, "block") ||
+      (cluster != Py_None && !read_dim3(cluster, &o.cluster, "cluster"))) {
+    return NULL;
+  }
+  o.shared_bytes = shared;
+  Launch *l = launch_new((Kernel *)self, &o);
+  if (l != NULL && stream != Py_None && !read_stream(stream, l)) {
+    Py_CLEAR(l);
+  }
+  return (PyObject *)l;
+}
+
+/* {====== Objects ====== */
+
+static void launch_dealloc(PyObject *self) {
+  Launch *l = (Launch *)self;
+  Py_XDECREF(l->state);
+  Py_XDECREF(l->name);
+  host_free(self);
+}
+
+static void kernel_dealloc(PyObject *self) {
+  Kernel *k = (Kernel *)self;
+  Py_XDECREF(k->last);
+  Py_XDECREF(k->key);
+  Py_XDECREF(k->state);
+  Py_XDECREF(k->name);
+  host_free(self);
+}
+
+static PyObject *launch_repr(PyObject *self) {
+  const Launch *l = (const Launch *)self;
+  const cuttle_Launch *o = &l->options;
+  return PyUnicode_FromFormat("<launch of kernel %U: grid (%u, %u, %u), block (%u, %u, %u)>",
+                              l->name, o->grid.x, o->grid.y, o->grid.z, o->block.x, o->block.y,
+                              o->block.z);
+}
+
+static PyObject *kernel_repr(PyObject *self) {
+  const Kernel *k = (const Kernel *)self;
+  return PyUnicode_FromFormat("<kernel %U of %R>", k->name, k->state->name);
+}
+
+static PyObject *kernel_name(PyObject *self, void *none) {
+  (void)none;
+  Py_INCREF(((Kernel *)self)->name);
+  return ((Kernel *)self)->name;
+}
+
+static PyObject *kernel_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  (void)args;
+  (void)kwargs;
+  return PyErr_Format(PyExc_TypeError,
+                      "a kernel needs a grid and a block; write %U[grid, block](...)",
+                      ((Kernel *)self)->name);
+}
+
+PyObject *kernel_new(State *st, cuttle_Kernel *kernel, PyObject *name) {
+  Kernel *k = (Kernel *)host_new(kernel_type);
+  if (k != NULL) {
+    Py_INCREF(st);
+    Py_INCREF(name);
+    k->state = st;
+    k->kernel = kernel;
+    k->name = name;
+  }
+  return (PyObject *)k;
+}
+
+/* {====== Types ====== */
+
+/* Kernels come from scripts alone. */
+static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args;
+  (void)kwargs;
+  return PyErr_Format(PyExc_TypeError,
+                      "%R: a kernel comes from a script; write cuttle.load(path).name",
+                      (PyObject *)type);
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"config", (PyCFunction)(void (*)(void))kernel_config, METH_VARARGS | METH_KEYWORDS,
+     "config(grid, block, *, cluster=None, smem=0, stream=None, pdl=False, cooperative=False)\n"
+     "The kernel with all options of a launch: call the result with the arguments."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef kernel_fields[] = {{"name", kernel_name, NULL, "The kernel's name.", NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
+
+static PyTypeObject *new_type(PyObject *module, const char *name, PyType_Spec *spec) {
+  PyObject *type = PyType_FromSpec(spec);
+  if (type == NULL) {
+    return NULL;
+  }
+  Py_INCREF(type); /* one for us */
+  return PyModule_AddObject(module, name, type) == 0 ? (PyTypeObject *)type : NULL;
+}
+
+int launch_open_types(PyObject *module) {
+  static Member launch_members[] = {
+      {"__vectorcalloffset__", MEMBER_PYSSIZET, offsetof(Launch, call), MEMBER_READONLY, NULL},
+      {NULL, 0, 0, 0, NULL}};
+  PyType_Slot launch_slots[] = {
+      HOST_SLOT(Py_tp_new, refuse_new),         HOST_SLOT(Py_tp_dealloc, launch_dealloc),
+      HOST_SLOT(Py_tp_call, launch_call_tuple), HOST_SLOT(Py_tp_repr, launch_repr),
+      {Py_tp_members, launch_members},          {0, NULL}};
+  PyType_Slot kernel_slots[] = {HOST_SLOT(Py_tp_new, refuse_new),
+                                HOST_SLOT(Py_tp_dealloc, kernel_dealloc),
+                                HOST_SLOT(Py_tp_call, kernel_call),
+                                HOST_SLOT(Py_tp_repr, kernel_repr),
+                                HOST_SLOT(Py_mp_subscript, kernel_subscript),
+                                {Py_tp_methods, kernel_methods},
+                                {Py_tp_getset, kernel_fields},
+                                {0, NULL}};
+  PyType_Spec launch_spec = {"cuttle._cuttle.Launch", sizeof(Launch), 0,
+                             Py_TPFLAGS_DEFAULT | HAVE_VECTORCALL, launch_slots};
+  PyType_Spec kernel_spec = {"cuttle._cuttle.Kernel", sizeof(Kernel), 0, Py_TPFLAGS_DEFAULT,
+                             kernel_slots};
+  launch_type = new_type(module, "Launch", &launch_spec);
+  kernel_type = launch_type == NULL ? NULL : new_type(module, "Kernel", &kernel_spec);
+  return kernel_type == NULL ? -1 : 0;
+}

@@ -1,0 +1,276 @@
+/* state.c: cuttle._cuttle.State, an interpreter: opens one, runs scripts in it, finds kernels. */
+#include <string.h>
+
+#include "hosts/python/src/host.h"
+
+/* {====== One thread at a time ====== */
+
+static bool take_lock(State *st) {
+  unsigned long self = PyThread_get_thread_ident();
+  if (st->depth > 0 && st->owner == self) {
+    return true;
+  }
+  if (PyThread_acquire_lock(st->lock, NOWAIT_LOCK) == 0) {
+    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(st->lock, WAIT_LOCK);
+    Py_END_ALLOW_THREADS
+  }
+  st->owner = self;
+  return true;
+}
+
+bool state_enter(State *st) {
+  if (!take_lock(st)) {
+    return false;
+  }
+  st->depth++;
+  if (st->S == NULL) {
+    state_leave(st);
+    PyErr_SetString(host_error, "the module is closed; load the script again");
+    return false;
+  }
+  return true;
+}
+
+void state_leave(State *st) {
+  if (--st->depth == 0) {
+    PyThread_release_lock(st->lock);
+  }
+}
+
+PyObject *state_raise(const State *st, cuttle_Status status) {
+  int line;
+  const char *file = cuttle_error_place(st->S, &line);
+  if (PyErr_Occurred() != NULL) {
+    return NULL;
+  }
+  if (status == CUTTLE_INTERRUPTED && PyErr_CheckSignals() != 0) {
+    return NULL; /* KeyboardInterrupt */
+  }
+  if (status == CUTTLE_NOMEM) {
+    PyErr_SetString(PyExc_MemoryError, cuttle_error(st->S));
+    return NULL;
+  }
+  return host_raise(cuttle_error(st->S), file, line);
+}
+
+/* {====== Output ====== */
+
+/* To Python's sys.stdout, where notebooks and tests look for it. Comes from a thread without the GIL. */
+static void print(void *ud, const char *text, size_t len) {
+  (void)ud;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *out = PySys_GetObject("stdout");
+  PyObject *s = PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "replace");
+  if (out != NULL && out != Py_None && s != NULL) {
+    PyFile_WriteObject(s, out, Py_PRINT_RAW);
+  }
+  Py_XDECREF(s);
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  PyGILState_Release(gil);
+}
+
+/* Warnings are Python's; notes go to the logger "cuttle". */
+static void tell(const char *line) {
+  PyObject *logging = NULL, *logger = NULL, *done = NULL;
+  if (strstr(line, "warning: ") != NULL) {
+    PyErr_WarnEx(PyExc_RuntimeWarning, line, 1);
+  } else {
+    logging = PyImport_ImportModule("logging");
+    logger = logging == NULL ? NULL : PyObject_CallMethod(logging, "getLogger", "s", "cuttle");
+    done = logger == NULL ? NULL : PyObject_CallMethod(logger, "info", "ss", "%s", line);
+  }
+  Py_XDECREF(logging);
+  Py_XDECREF(logger);
+  Py_XDECREF(done);
+}
+
+static void take_note(void *ud, const char *line) {
+  (void)ud;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  tell(line);
+  if (PyErr_Occurred() != NULL) {
+    PyErr_WriteUnraisable(NULL); /* warnings are errors: nobody can catch this one */
+  }
+  PyErr_Restore(type, value, trace);
+  PyGILState_Release(gil);
+}
+
+/* {====== Opening and closing ====== */
+
+static bool open_state(State *st, const char *device, size_t memory_limit, int sandbox) {
+  cuttle_Options o = {.size = sizeof o,
+                      .print = print,
+                      .log = take_note,
+                      .device = device,
+                      .memory_limit = memory_limit,
+                      .sandbox = sandbox};
+  st->lock = PyThread_allocate_lock();
+  if (st->lock == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  Py_BEGIN_ALLOW_THREADS st->S = cuttle_open(&o);
+  Py_END_ALLOW_THREADS if (st->S == NULL) { host_raise(cuttle_error(NULL), NULL, 0); }
+  return st->S != NULL;
+}
+
+static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static const char *const names[] = {"name", "device", "memory_limit", "sandbox", NULL};
+  PyObject *name;
+  const char *device = NULL;
+  Py_ssize_t limit = 0;
+  int sandbox = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|znp", (char **)names, &name, &device, &limit,
+                                   &sandbox)) {
+    return NULL;
+  }
+  State *st = (State *)host_new(type);
+  if (st == NULL) {
+    return NULL;
+  }
+  Py_INCREF(name);
+  st->name = name;
+  if (!open_state(st, device, limit < 0 ? 0 : (size_t)limit, sandbox)) {
+    Py_DECREF(st);
+    return NULL;
+  }
+  return (PyObject *)st;
+}
+
+static void close_state(State *st) {
+  cuttle_State *S = st->S;
+  st->S = NULL;
+  Py_BEGIN_ALLOW_THREADS cuttle_close(S);
+  Py_END_ALLOW_THREADS
+}
+
+static void state_dealloc(PyObject *self) {
+  State *st = (State *)self;
+  close_state(st);
+  if (st->lock != NULL) {
+    PyThread_free_lock(st->lock);
+  }
+  Py_XDECREF(st->name);
+  host_free(self);
+}
+
+/* {====== Methods ====== */
+
+static PyObject *finish(State *st, cuttle_Status status) {
+  PyObject *result = Py_None;
+  if (status != CUTTLE_OK) {
+    result = state_raise(st, status);
+  }
+  state_leave(st);
+  Py_XINCREF(result);
+  return result;
+}
+
+static PyObject *state_run(PyObject *self, PyObject *args) {
+  State *st = (State *)self;
+  const char *text, *name;
+  cuttle_Status status;
+  if (!PyArg_ParseTuple(args, "ss", &text, &name) || !state_enter(st)) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS status = cuttle_dostring(st->S, text, name);
+  Py_END_ALLOW_THREADS return finish(st, status);
+}
+
+static PyObject *state_run_file(PyObject *self, PyObject *arg) {
+  State *st = (State *)self;
+  PyObject *path;
+  cuttle_Status status;
+  if (PyUnicode_FSConverter(arg, &path) == 0) {
+    return NULL;
+  }
+  const char *bytes = PyBytes_AsString(path);
+  if (bytes == NULL || !state_enter(st)) {
+    Py_DECREF(path);
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS status = cuttle_dofile(st->S, bytes);
+  Py_END_ALLOW_THREADS Py_DECREF(path);
+  return finish(st, status);
+}
+
+static PyObject *state_kernel(PyObject *self, PyObject *name) {
+  State *st = (State *)self;
+  PyObject *utf8 = PyUnicode_AsUTF8String(name);
+  const char *text = utf8 == NULL ? NULL : PyBytes_AsString(utf8);
+  PyObject *result = NULL;
+  if (text != NULL && state_enter(st)) {
+    cuttle_Kernel *k = cuttle_kernel(st->S, text);
+    result = k == NULL ? state_raise(st, CUTTLE_ERROR) : kernel_new(st, k, name);
+    state_leave(st);
+  }
+  Py_XDECREF(utf8);
+  return result;
+}
+
+static PyObject *state_synchronize(PyObject *self, PyObject *none) {
+  State *st = (State *)self;
+  cuttle_Status status;
+  (void)none;
+  if (!state_enter(st)) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS status = cuttle_synchronize(st->S);
+  Py_END_ALLOW_THREADS return finish(st, status);
+}
+
+static PyObject *state_close(PyObject *self, PyObject *none) {
+  State *st = (State *)self;
+  (void)none;
+  if (st->S != NULL && state_enter(st)) {
+    if (st->depth > 1) {
+      state_leave(st);
+      PyErr_SetString(host_error, "close: called inside of a call of the module");
+      return NULL;
+    }
+    close_state(st);
+    state_leave(st);
+  }
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+/* From any thread, while another one is in a call: so without the lock. */
+static PyObject *state_interrupt(PyObject *self, PyObject *none) {
+  (void)none;
+  cuttle_interrupt(((State *)self)->S);
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+static PyObject *state_repr(PyObject *self) {
+  return PyUnicode_FromFormat("<cuttle state of %R>", ((State *)self)->name);
+}
+
+static PyMethodDef methods[] = {
+    {"run", state_run, METH_VARARGS, "run(text, name): runs a script's text."},
+    {"run_file", state_run_file, METH_O, "run_file(path): runs a script."},
+    {"kernel", state_kernel, METH_O, "kernel(name): the latest kernel of that name."},
+    {"call", state_call, METH_VARARGS,
+     "call(name, args, options): calls a function of the language."},
+    {"synchronize", state_synchronize, METH_NOARGS, "Waits for all launches."},
+    {"interrupt", state_interrupt, METH_NOARGS, "Stops the call in progress, from any thread."},
+    {"close", state_close, METH_NOARGS, "Closes the interpreter; its kernels are gone."},
+    {NULL, NULL, 0, NULL}};
+
+int state_open_type(PyObject *module) {
+  PyType_Slot slots[] = {HOST_SLOT(Py_tp_new, state_new),
+                         HOST_SLOT(Py_tp_dealloc, state_dealloc),
+                         HOST_SLOT(Py_tp_repr, state_repr),
+                         {Py_tp_methods, methods},
+                         {0, NULL}};
+  PyType_Spec spec = {"cuttle._cuttle.State", sizeof(State), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  return type == NULL ? -1 : PyModule_AddObject(module, "State", type);
+}

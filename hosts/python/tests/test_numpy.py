@@ -1,0 +1,110 @@
+"""NumPy: arrays in launches, products and attention."""
+
+try:
+    import numpy as np
+except ImportError:
+    from tap import skip_all
+
+    skip_all("no NumPy here")
+
+import sys
+
+import cuttle
+import memory as m
+from tap import done, fails, ok, same
+
+module = cuttle.loads("""
+kernel("saxpy", function(a, x, y)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(y) then y[i] = a * x[i] + y[i] end
+end)
+kernel("transpose", function(a, out)
+  local i, j = threadIdx.x, threadIdx.y
+  if i < size(a, 0) and j < size(a, 1) then out[{j, i}] = a(i, j) end
+end)
+""", device="cpu")
+
+
+def close(got, want, name, tolerance=1e-5):
+    error = float(np.abs(np.asarray(got, dtype="f8") - want).max()) if want.size else 0.0
+    ok(got.shape == want.shape and error <= tolerance, name, f"shape {got.shape}, {want.shape}; error {error}")
+
+
+def test_launches():
+    x, y = np.arange(1000, dtype="f4"), np.ones(1000, dtype="f4")
+    module.saxpy[4, 256](2.0, x, y)
+    close(y, 2.0 * np.arange(1000) + 1, "saxpy")
+    module.saxpy[4, 256](np.float32(1.0), x[::-1].copy(), y)
+    close(y, np.arange(1000) + 1000.0, "a number of NumPy")
+    a = np.arange(12, dtype="i4").reshape(3, 4)
+    out = np.zeros((4, 3), dtype="i4")
+    module.transpose[1, (4, 4)](a, out)
+    close(out, a.T, "transpose")
+    module.transpose[1, (4, 4)](a.T, out.T)
+    close(out, a.T, "of transposed views")
+    frozen = np.zeros(8, dtype="f4")
+    frozen.flags.writeable = False
+    fails((cuttle.Error, BufferError), "read", lambda: module.saxpy[1, 8](1.0, frozen, frozen), "a frozen array")
+    refs = sys.getrefcount(x)
+    for _ in range(100):
+        module.saxpy[4, 256](0.0, x, y)
+    same(sys.getrefcount(x), refs, "arrays are let go")
+
+
+def test_matmul():
+    r = np.random.default_rng(1)
+    a, b = r.random((5, 7), "f4"), r.random((7, 3), "f4")
+    close(cuttle.matmul(a, b), a @ b, "a product")
+    out = np.ones((5, 3), "f4")
+    ok(cuttle.matmul(a, b, out, alpha=2.0, beta=3.0) is out, "out= is the result")
+    close(out, 2 * (a @ b) + 3, "alpha and beta")
+    close(cuttle.matmul(b.T, a.T), (a @ b).T, "of transposed views")
+    bias = r.random(3, "f4")
+    close(cuttle.matmul(a, b, bias=bias), a @ b + bias, "bias")
+    a3, b3 = r.random((2, 5, 7), "f4"), r.random((2, 7, 3), "f4")
+    close(cuttle.matmul(a3, b3), a3 @ b3, "in batches")
+    close(cuttle.matmul(a, b3), a @ b3, "of one matrix with many")
+    close(cuttle.matmul(a3, b), a3 @ b, "and of many with one")
+    ai, bi = r.integers(-9, 9, (4, 6), "i1"), r.integers(-9, 9, (6, 5), "i1")
+    fails(ValueError, "pass out=", lambda: cuttle.matmul(ai, bi), "bytes need a wider out")
+    close(cuttle.matmul(ai, bi, np.zeros((4, 5), "i4")), ai.astype("i4") @ bi.astype("i4"), "which they get")
+    h, g = r.random((16, 16)).astype("f2"), r.random((16, 16)).astype("f2")
+    close(cuttle.matmul(h, g), (h.astype("f4") @ g.astype("f4")).astype("f2"), "halves", 1e-2)
+    fails(cuttle.Error, "K, mode 1 of both, must be equal", lambda: cuttle.matmul(a, a.T[:5]), "extents that differ")
+    fails(ValueError, "were expected", lambda: cuttle.matmul(a, bias), "a vector")
+    fails(ValueError, "(5, 3) was expected", lambda: cuttle.matmul(a, b, np.zeros((3, 5), "f4")), "a wrong out")
+    square = r.random((4, 4), "f4")
+    fails(cuttle.Error, "shares memory", lambda: cuttle.matmul(square, square.copy(), square),
+          "an out that is an operand")
+
+
+def test_attention():
+    r = np.random.default_rng(2)
+    q, k, v = (r.random((2, 4, n, 16), "f4") for n in (5, 9, 9))
+    s = np.einsum("bhsd,bhtd->bhst", q, k) / 4
+    p = np.exp(s - s.max(-1, keepdims=True))
+    want = np.einsum("bhst,bhtd->bhsd", p / p.sum(-1, keepdims=True), v)
+    close(cuttle.attention(q, k, v), want, "attention")
+    out, lse = cuttle.attention(q, k, v, lse=True)
+    close(out, want, "with the logarithms of the sums")
+    close(lse, np.log(np.exp(s).sum(-1)), "which are right")
+    mask = np.arange(9)[None, :] <= np.arange(5)[:, None] + 4
+    p = np.where(mask, np.exp(s * 0.5 * 4 - 2), 0)
+    want = np.einsum("bhst,bhtd->bhsd", p / p.sum(-1, keepdims=True), v)
+    close(cuttle.attention(q, k, v, causal=True, scale=0.5), want, "causal, with a scale")
+    into = np.zeros_like(q)
+    ok(cuttle.attention(q, k, v, into) is into and into.any(), "out= is the result")
+    fails(cuttle.Error, "", lambda: cuttle.attention(q, k[:, :3], v), "heads that do not fit")
+    if m.has_proc():
+        for _ in range(20):
+            cuttle.attention(q, k, v, into)
+        before = m.rss()
+        for _ in range(150):
+            cuttle.attention(q, k, v, into)
+        ok(m.rss() - before < 4000, "150 calls need no more memory", f"{before} to {m.rss()} KiB")
+
+
+test_launches()
+test_matmul()
+test_attention()
+done()

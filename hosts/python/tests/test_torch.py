@@ -1,0 +1,149 @@
+"""cuttle.torch.register, and tensors of a PyTorch without the C exchange interface. A small stand-in has the
+functions of torch that are used; where the real one is installed, tests/test_torch_real.py uses that."""
+
+import sys
+import types
+
+import memory as m
+
+asked = []
+
+
+class Tensor(m.Old):
+    """Has what tells PyTorch's tensors from others."""
+
+    __torch_function__ = None
+
+    def __dlpack__(self, stream=None):
+        raise AssertionError("to_dlpack is the way")
+
+    def new_like(self):
+        return Tensor(m.floats(*([0.0] * len(self.array))), "f32")
+
+
+class Op:
+    """What torch.library.custom_op returns."""
+
+    def __init__(self, name, function, mutates_args, device_types=None, schema=None):
+        self.name, self.function, self.mutates, self.schema = name, function, mutates_args, schema
+        self.device_types, self.fake, self.autograd = device_types, None, None
+
+    def __call__(self, *args):
+        return self.function(*args)
+
+    def register_fake(self, function):
+        self.fake = function
+
+    def register_autograd(self, backward, *, setup_context=None):
+        self.autograd = backward, setup_context
+
+
+def to_dlpack(tensor):
+    asked.append("to_dlpack")
+    return m.Old.__dlpack__(tensor)
+
+
+def raw_stream(device):
+    asked.append(("stream", device))
+    return 0
+
+
+torch = types.ModuleType("torch")
+torch.Tensor = Tensor
+torch.library = types.SimpleNamespace(custom_op=Op)
+torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
+torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=raw_stream)
+sys.modules["torch"] = torch
+
+import cuttle  # noqa: E402
+from tap import done, fails, ok, same  # noqa: E402
+
+module = cuttle.loads("""
+kernel("saxpy", function(a, x, y)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(y) then y[i] = a * x[i] + y[i] end
+end)
+kernel("double", function(x, y)
+  local i = threadIdx.x
+  if i < size(y) then y[i] = x[i] + x[i] end
+end)
+kernel("both", function(x, y, z)
+  local i = threadIdx.x
+  if i < size(y) then y[i] = x[i] + 1.0; z[i] = x[i] + 2.0 end
+end)
+""", device="cpu")
+
+
+def tensor(*values):
+    return Tensor(m.floats(*values), "f32")
+
+
+def test_tensors():
+    x, y = tensor(1, 2, 3), tensor(1, 1, 1)
+    module.saxpy[1, 32](2.0, x, y)
+    same(list(y.array), [3.0, 5.0, 7.0], "a tensor without the C interface")
+    same(asked, ["to_dlpack"] * 2, "comes by to_dlpack")
+    far = Tensor(m.floats(1), "f32", device=(m.CUDA, 2))
+    fails(cuttle.Error, "", lambda: module.double[1, 1](far, far), "on a device that is not here")
+    same(asked[2:], ["to_dlpack", ("stream", 2), "to_dlpack"], "the current stream is asked for once")
+
+
+def test_mutating():
+    def launch(a: float, x: torch.Tensor, y: torch.Tensor):
+        return (len(y.array) + 31) // 32, 32
+
+    op = cuttle.torch.register(module.saxpy, "demo::saxpy", launch, mutates=["y"])
+    same(op.schema, "(float a, Tensor x, Tensor(a2!) y) -> ()", "its schema")
+    same((op.name, op.mutates, op.autograd), ("demo::saxpy", ("y",), None), "and what else torch gets")
+    x, y = tensor(1, 2, 3), tensor(1, 1, 1)
+    same(op(2.0, x, y), None, "it returns nothing")
+    same(list(y.array), [3.0, 5.0, 7.0], "and writes its argument")
+    same(op.fake(2.0, x, y), None, "the fake one does nothing")
+    same(list(y.array), [3.0, 5.0, 7.0], "at all")
+
+
+def test_outputs():
+    def backward(ctx, grad):
+        return grad
+
+    def setup(ctx, inputs, output):
+        pass
+
+    op = cuttle.torch.register(module.double, "demo::double", lambda x: (1, 32), outputs=lambda x: x.new_like(),
+                               backward=backward, setup_context=setup)
+    same(op.schema, "(Tensor x) -> Tensor", "a result; without annotations parameters are tensors")
+    x = tensor(1, 2, 3)
+    same(list(op(x).array), [2.0, 4.0, 6.0], "is made, written and returned")
+    same(list(op.fake(x).array), [0.0, 0.0, 0.0], "the fake one makes it only")
+    same(op.autograd, (backward, setup), "the gradient is registered")
+    op = cuttle.torch.register(module.both, "demo::both", lambda x: (1, 32), n_outputs=2,
+                               outputs=lambda x: (x.new_like(), x.new_like()), config={"smem": 64})
+    same(op.schema, "(Tensor x) -> (Tensor, Tensor)", "two results")
+    same([list(t.array) for t in op(x)], [[2.0, 3.0, 4.0], [3.0, 4.0, 5.0]], "are returned, with options of launches")
+
+
+def test_refusals():
+    register = cuttle.torch.register
+    fails(ValueError, "mutates names ['z']", lambda: register(module.saxpy, "d::s", lambda a, x, y: 0, mutates=["z"]),
+          "an unknown parameter")
+    fails(ValueError, "no results", lambda: register(module.saxpy, "d::s", lambda a, x, y: 0), "nothing written")
+
+    def bad(a: str, y: "torch.Tensor"):
+        return 1, 1
+
+    fails(TypeError, "parameter a: str", lambda: register(module.saxpy, "d::s", bad, mutates=["y"]), "a text")
+
+    def number(a: float):
+        return 1, 1
+
+    fails(TypeError, "'a', which is a float", lambda: register(module.saxpy, "d::s", number, mutates=["a"]),
+          "a number that is written")
+    fails(TypeError, "*rest", lambda: register(module.saxpy, "d::s", lambda *rest: 0, outputs=len), "a list")
+
+
+test_tensors()
+test_mutating()
+test_outputs()
+test_refusals()
+ok("torch" in dir(cuttle), "cuttle.torch is imported when it is asked for")
+done()

@@ -1,0 +1,61 @@
+"""PyTorch itself, on the host: launches, a registered operator, its gradient."""
+
+try:
+    import torch
+except ImportError:
+    from tap import skip_all
+
+    skip_all("no PyTorch here")
+
+import cuttle
+from tap import done, ok, same
+
+module = cuttle.loads("""
+kernel("saxpy", function(a, x, y)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(y) then y[i] = a * x[i] + y[i] end
+end)
+kernel("double", function(x, y)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(y) then y[i] = x[i] + x[i] end
+end)
+kernel("copy", function(x, y)
+  if threadIdx.x < size(y) then y[threadIdx.x] = x[threadIdx.x] end
+end)
+""")
+
+
+def test_dtypes():
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
+                  torch.int8, torch.uint8, torch.bool):
+        x = torch.arange(16).to(dtype)
+        y = torch.zeros(16, dtype=dtype)
+        module.copy[1, 32](x, y)
+        ok(torch.equal(x, y), str(dtype))
+
+
+def test_operator():
+    def launch(a: float, x: torch.Tensor, y: torch.Tensor):
+        return (y.numel() + 255) // 256, 256
+
+    saxpy = cuttle.torch.register(module.saxpy, "cuttle_test::saxpy", launch, mutates=["y"])
+    x, y = torch.arange(1000.0), torch.ones(1000)
+    saxpy(2.0, x, y)
+    ok(torch.equal(y, 2 * x + 1), "an operator that writes its argument")
+
+    def backward(ctx, grad):
+        return 2 * grad
+
+    double = cuttle.torch.register(module.double, "cuttle_test::double", lambda x: ((x.numel() + 255) // 256, 256),
+                                   outputs=torch.empty_like, backward=backward)
+    x = torch.arange(10.0, requires_grad=True)
+    double(x).sum().backward()
+    ok(torch.equal(x.grad, torch.full((10,), 2.0)), "its gradient")
+    torch.library.opcheck(double, (torch.arange(10.0),))
+    torch.library.opcheck(saxpy, (2.0, torch.arange(10.0), torch.ones(10)))
+    same(True, True, "torch.library.opcheck finds nothing")
+
+
+test_dtypes()
+test_operator()
+done()
