@@ -448,6 +448,7 @@ $(call tap_if,examples/*.lua,gpu_examples,\
 	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)
 $(call tap_if,tests/lua/dtype/*.lua,gpu_dtype,$(RUN_TESTS) --device=cuda tests/lua/dtype,GPU_SCRIPTS)
 $(call tap_if,tests/lua/kernel/*.lua,gpu_kernel,$(RUN_TESTS) --device=cuda tests/lua/kernel,GPU_SCRIPTS)
+$(call tap_if,tests/lua/graph/*.lua,gpu_graph,$(RUN_TESTS) --device=cuda tests/lua/graph,GPU_SCRIPTS)
 $(call tap_if,tests/kernel_cases,gpu_kernel_cases,\
 	env CUTTLE_DEVICE=cuda $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,GPU_SCRIPTS)
 $(foreach f,$(EMBED_BIN),\
