@@ -177,7 +177,7 @@ PYTHON_MODULE = $(PYTHON_PACKAGE)/_cuttle.abi3.so
 # runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
 CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
 FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
-put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h $(1) && \
+put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cuttle.hpp $(1) && \
 	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(1)/cuttle/$${h\#\#*/}; done
 
 # {====== Building ======
@@ -221,7 +221,7 @@ $(BUILD)/runtime/base/newfile.o $(BUILD)/lint/runtime/base/newfile: FILE_FLAGS =
 $(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
 $(BUILD)/examples/%.o $(BUILD)/lint/examples/%: FILE_FLAGS = -I$(BUILD)/include
 $(EMBED_SRC:%.c=$(BUILD)/%.o): $(BUILD)/include/made
-$(BUILD)/include/made: interp/cuttle.h runtime/ct.h $(CORE_HEADERS)
+$(BUILD)/include/made: interp/cuttle.h interp/cuttle.hpp runtime/ct.h $(CORE_HEADERS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(call put_headers,$(@D))
 	@touch $@
@@ -240,7 +240,7 @@ $(EXPORT_LIST): interp/cuttle.h runtime/ct.h $(CORE_HEADERS) scripts/exports.lua
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' $(PUBLIC_HEADERS) | $(CC) $(BASE_FLAGS) -E -x c - > $@.i
-	$(Q)$(LUA) scripts/exports.lua $(if $(TARGET_IS_MAC),mac,elf) < $@.i > $@
+	$(Q)$(LUA) scripts/exports.lua $(if $(TARGET_IS_MAC),mac,elf) $(basename $(VERSION)) < $@.i > $@
 
 # Names as in the sources, for tests of internals; hosts link the other one.
 $(OWN_LIB): $(LIB_OBJ)
@@ -588,8 +588,8 @@ ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
 TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
 TIDY_PYTHON = $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
-C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*/*.[ch] \
-	hosts/*/src/*.[ch] tests/*/*.[ch] examples/*/*.[ch])
+C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*.hpp \
+	interp/*/*.[ch] hosts/*/src/*.[ch] tests/*/*.[ch] tests/*/*.cpp examples/*/*.[ch] examples/*/*.cpp)
 LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
 lint: lint-format lint-lua lint-includes lint-sentences $(TIDY_STAMPS)
@@ -632,7 +632,16 @@ format:
 
 # {====== Installing ======
 
-LIB_DIR = $(DESTDIR)$(PREFIX)/lib
+# Folders of libraries and headers; below PREFIX.
+LIBDIR = $(PREFIX)/lib
+INCLUDEDIR = $(PREFIX)/include
+LIB_DIR = $(DESTDIR)$(LIBDIR)
+# Of the files that say where the library is: pkg-config's and CMake's.
+UP = $(shell printf %s '$(LIBDIR:$(PREFIX)/%=%)' | sed 's|[^/][^/]*|..|g')
+FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	-e 's|@VERSION@|$(VERSION)|' -e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@LUA_PC@|$(LUA_PC)|' \
+	-e 's|@MINOR_VERSION@|$(basename $(VERSION))|' -e 's|@LIB_TO_PREFIX@|$(UP)|' \
+	-e 's|@INCLUDE_IN_PREFIX@|$(INCLUDEDIR:$(PREFIX)/%=%)|'
 # Without debug information; DEBUG_INFO=1 puts it beside.
 INSTALL_STRIPPED = DEBUG_INFO='$(DEBUG_INFO)' scripts/install_stripped.sh
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
@@ -652,11 +661,13 @@ install-files: install-headers
 	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
 	$(LUA) scripts/language_names.lua > $(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
-	for name in cuttle cuttle-core; do sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		-e 's|@LUA_PC@|$(LUA_PC)|' $$name.pc.in > $(LIB_DIR)/pkgconfig/$$name.pc; done
+	for name in cuttle cuttle-core; do $(FILL_IN) $$name.pc.in > $(LIB_DIR)/pkgconfig/$$name.pc; done
+	install -d $(LIB_DIR)/cmake/cuttle
+	for name in cuttleConfig cuttleConfigVersion; do \
+		$(FILL_IN) $$name.cmake.in > $(LIB_DIR)/cmake/cuttle/$$name.cmake; done
 
 install-headers:
-	$(call put_headers,$(DESTDIR)$(PREFIX)/include)
+	$(call put_headers,$(DESTDIR)$(INCLUDEDIR))
 
 install-module: $(MODULE)
 	install -d $(LUA_MODULE_DIR)

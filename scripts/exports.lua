@@ -1,7 +1,8 @@
 -- exports.lua: what the public headers declare, as the linker wants it: libcuttle.so and the Lua
 -- module export that and nothing else.
---   cc -E public headers | lua scripts/exports.lua elf|mac|names > FILE
--- elf: a version script; mac: a list for -exported_symbols_list; names: one a line.
+--   cc -E public headers | lua scripts/exports.lua elf|mac|names [VERSION] > FILE
+-- elf: a version script, whose names have the version CUTTLE_<VERSION>; mac: a list for
+-- -exported_symbols_list; names: one a line.
 -- It reads C after the preprocessor, whose line markers say which file a line comes from, and takes
 -- the functions and variables that files of runtime/ and interp/ declare.
 
@@ -45,8 +46,9 @@ local function exported(code)
 end
 
 local forms = {
-  elf = function(names)
-    return ("{\n  global:\n    %s;\n  local: *;\n};\n"):format(table.concat(names, ";\n    "))
+  elf = function(names, version)
+    return ("CUTTLE_%s {\n  global:\n    %s;\n  local: *;\n};\n"):format(version,
+      table.concat(names, ";\n    "))
   end,
   mac = function(names) return "_" .. table.concat(names, "\n_") .. "\n" end,
   names = function(names) return table.concat(names, "\n") .. "\n" end,
@@ -54,4 +56,4 @@ local forms = {
 
 local names = exported(read_headers(io.stdin))
 assert(#names > 0, "exports: the headers declare nothing; is this the preprocessor's output?")
-io.write(forms[arg[1]](names))
+io.write(forms[arg[1]](names, arg[2]))

@@ -62,7 +62,9 @@ static bool show(const CtIr *ir) {
   CtText text;
   ct_text_init(&text, ct_alloc_std);
   bool ok = ct_emit_cuda(ir, &opts, &text, &err) == CT_OK;
-  fputs(ct_text_str(&text), stdout);
+  if (ok) { /* ct_text_str of a text that failed is what there was room for */
+    fputs(ct_text_str(&text), stdout);
+  }
   ct_text_clear(&text);
   return ok;
 }

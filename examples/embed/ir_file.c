@@ -3,8 +3,10 @@
    elsewhere; then it reads that file. With an argument it reads the file of that name, which must hold the
    same kernel.
      cc ir_file.c $(pkg-config --cflags --libs cuttle-core) */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cuttle/ct.h>
 
@@ -51,6 +53,9 @@ static bool write_file(const char *path) {
   FILE *f = ok ? fopen(path, "wb") : NULL;
   ok = f != NULL && fwrite(bytes.s, 1, bytes.len, f) == bytes.len;
   ok = f != NULL && fclose(f) == 0 && ok;
+  if (!ok && err.msg[0] == '\0') { /* no call of the core failed */
+    snprintf(err.msg, sizeof err.msg, "%s", strerror(errno));
+  }
   ct_text_clear(&bytes);
   ct_ir_clear(&ir);
   return ok;
@@ -60,7 +65,10 @@ static bool read_file(const char *path, CtIr *ir) {
   unsigned char *bytes = malloc(MOST);
   FILE *f = fopen(path, "rb");
   size_t n = f == NULL || bytes == NULL ? 0 : fread(bytes, 1, MOST, f);
-  bool ok = ct_ir_read(ct_alloc_std, bytes, n, ir, &err) == CT_OK;
+  bool ok = f != NULL && bytes != NULL && ct_ir_read(ct_alloc_std, bytes, n, ir, &err) == CT_OK;
+  if (f == NULL || bytes == NULL) {
+    snprintf(err.msg, sizeof err.msg, "%s", strerror(errno));
+  }
   if (f != NULL) {
     fclose(f);
   }

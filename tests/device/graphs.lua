@@ -39,7 +39,8 @@ g(x, y, 0.5)
 tap.ok(holds(x, function() return 1010 end), "with another number")
 local z = zeros(f32, n)
 g(z, y, 1.0)
-tap.ok(holds(z, function() return 20 end) and holds(x, function() return 1010 end), "with another tensor")
+tap.ok(holds(z, function() return 20 end) and holds(x, function() return 1010 end),
+  "with another tensor")
 for i = 1, 100 do g(i % 2 == 0 and x or z, y, i * 1.0) end
 synchronize()
 tap.ok(holds(y, function() return 1010 + 20 * 2550 - 100 end), "updated at each of many launches",
@@ -113,6 +114,7 @@ collectgarbage(); collectgarbage()
 local filler = {}
 for i = 1, 8 do filler[i] = full(f32, n, -1) end
 m()
+filler[1]:close()
 tap.ok(holds(out, function() return 6 end), "a graph keeps its memory")
 m:close()
 for _ = 1, 200 do
@@ -155,7 +157,8 @@ if sm >= 90 then
   for _ = 1, 10 do p() end
   synchronize()
   tap.ok(holds(u, function() return 200 end), "dependent launches")
-  local A, B = randn(f16, layout({256, 128}, {128, 1})), randn(f16, layout({512, 128}, {128, 1}))
+  local A = randn(f16, layout({256, 128}, {128, 1}))
+  local B = randn(f16, layout({512, 128}, {128, 1}))
   local C, D = zeros(f32, {256, 512}), zeros(f32, {256, 512})
   local q = graph(function() matmul(A, B, C) end)
   q()
@@ -163,7 +166,8 @@ if sm >= 90 then
   tap.ok(allclose(C, D, {rtol = 0, atol = 0}), "a product, first launched in a graph")
 end
 
-fails("reading", function() graph(function() add(conf)(x, y, 1.0); y:totable() end) end, "totable uses")
+fails("reading", function() graph(function() add(conf)(x, y, 1.0); y:totable() end) end,
+  "totable uses")
 fails("waiting", function() graph(function() add(conf)(x, y, 1.0); side:synchronize() end) end,
   "stream:synchronize waits")
 fails("a tensor of the host", function()

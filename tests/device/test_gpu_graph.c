@@ -145,9 +145,11 @@ static CuGraphExec plain_graph(CtFunction *f, CtDevPtr x) {
   const CtLaunch l = {.grid = {N / 128, 1, 1}, .block = {128, 1, 1}, .stream = s};
   OK(cu->cuStreamBeginCapture_v2(s, CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CT_CUDA_SUCCESS,
      "a capture");
+  bool ok = true;
   for (int i = 0; i < LAUNCHES; i++) {
-    (void)ct_function_launch(f, &l, &params, sizeof params, &err);
+    ok = ct_function_launch(f, &l, &params, sizeof params, &err) == CT_OK && ok;
   }
+  OK(ok, "twenty launches");
   return end_capture(s);
 }
 

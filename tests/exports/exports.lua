@@ -54,6 +54,10 @@ local function known(names)
   return capture(("%s -std=c11 -I. -fsyntax-only %s"):format(cc, write("uses.c", text)))
 end
 
+-- Each has a version, so that a program that needs a newer library is told so when it is loaded.
+tap.ok(nm:find "cuttle_open@@CUTTLE_%d+%.%d+", "names have versions",
+  nm:match "[^\n]*cuttle_open[^\n]*")
+
 for _, library in ipairs { "libcuttle.so", "cuttle.so" } do
   local names = exported_by(build .. "/" .. library)
   tap.is(table.concat(names, "\n"), table.concat(declared, "\n"),

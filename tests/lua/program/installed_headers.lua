@@ -20,5 +20,12 @@ for i, name in ipairs { "cuttle/ct.h", "cuttle.h" } do
   local line = ("#include <%s>"):format(name)
   report(line, run(("echo '%s' | %s"):format(line, compile)))
 end
+for _, compiler in ipairs { "c++", "clang++", "clang++-14" } do
+  if run("command -v " .. compiler) then
+    local check = "echo '#include <cuttle.hpp>' | %s -std=c++17 -Wall -Wextra -Wpedantic "
+      .. "-Wconversion -Wshadow -Werror -I%s/usr/include -fsyntax-only -xc++ -"
+    report("cuttle.hpp by " .. compiler, run(check:format(compiler, folder)))
+  end
+end
 run("rm -rf " .. folder)
 tap.done()

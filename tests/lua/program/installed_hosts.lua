@@ -151,5 +151,33 @@ if has(cxx) then
       :format(cxx, version, plus, pkg)))
   end
 end
+if has(cxx) then
+  local options = cxx .. " -std=c++17 -Wconversion -Wshadow"
+  host("host.cpp", options, "examples/embed/host.cpp", shared)
+  host("cuttle.hpp", options, "tests/install/plus.cpp", shared)
+  host("cuttle.hpp, archive", options, "tests/install/plus.cpp", archive)
+  host("cuttle.hpp in C++20", cxx .. " -std=c++20", "tests/install/plus.cpp", shared)
+else
+  tap.skip("C++", "no C++ compiler")
+end
+
+-- {====== CMake ======
+
+if has "cmake" and has(cxx) then
+  local cmake = ("cmake -S tests/install -B %s/cmake -DCMAKE_PREFIX_PATH=%s"):format(folder, root)
+  report("cmake configures", run(cmake))
+  report("and builds", run(("cmake --build %s/cmake"):format(folder)))
+  for _, sample in ipairs { "host", "core", "ir_file", "host_cpp", "plus" } do
+    report(sample .. " by cmake", run(("%s/cmake/%s"):format(folder, sample)))
+  end
+  local newer = folder .. "/newer"
+  run("mkdir " .. newer)
+  write("newer/CMakeLists.txt",
+    "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(cuttle 0.2 REQUIRED)\n")
+  report("another minor version is refused", not run(
+    ("cmake -S %s -B %s/build -DCMAKE_PREFIX_PATH=%s"):format(newer, newer, root)))
+else
+  tap.skip("cmake", "no cmake, or no C++ compiler")
+end
 run("rm -rf " .. folder)
 tap.done()
