@@ -50,7 +50,7 @@ return {
   goes_on = {
     ["tests/lua/kernel/limits.lua"] = {
       "simt_lower.h CT_MAX_TERMS", "simt_analyse.c MAX_SUM_DEPTH", "ir_width.c MAX_LEAVES",
-      "simt_fail.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_width.c MAX_PLANNED",
+      "simt_place.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_width.c MAX_PLANNED",
       "front_owner.c MAX_NAMES", "emit_name.c MAX_NAME", "emit_cuda.h CT_EMIT_NAME_MAX",
     },
     ["tests/lua/kernel/bounded_unroll.lua"] = { "front_state.h FRONT_MAX_UNROLL" },
