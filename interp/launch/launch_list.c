@@ -11,6 +11,8 @@
 
 #define HELD_TYPE "list of an argument"
 
+enum { MAX_PUSHED = 4 }; /* members on the stack at one time */
+
 typedef struct Member {
   Tensor *tensor;
   uint64_t id;
@@ -28,7 +30,8 @@ typedef struct Leaf {
 struct LaunchList {
   CuttleState *state;
   uint64_t id;
-  int64_t n; /* 0: it is not valid */
+  int64_t n;         /* 0: it is not valid */
+  uint64_t n_closed; /* CuttleState.n_closed when its tensors were known to be live */
   Member *members;
   CtSimtSpan *spans;
   int64_t *rows;
@@ -120,15 +123,30 @@ static Tensor *push_member(lua_State *L, const Kernel *k, int idx, int64_t i) {
   return launch_test_tensor(L, k, -1);
 }
 
-static bool holds_the_same(lua_State *L, const Kernel *k, int idx, const LaunchList *l) {
+/* Is the value at the top that member? While none was closed or collected, its address tells. */
+static bool is_member(lua_State *L, const Kernel *k, const Member *m, bool are_live) {
   CtErr err;
-  bool same = l->n != 0 && (int64_t)lua_rawlen(L, idx) == l->n;
-  for (int64_t i = 0; i < l->n && same; i++) {
-    const Tensor *t = push_member(L, k, idx, i + 1);
-    same = t != NULL && t == l->members[i].tensor && t->id == l->members[i].id &&
-           tensor_live(t, &err) == CT_OK;
-    lua_pop(L, 1);
+  bool is_there = lua_touserdata(L, -1) == m->tensor;
+  if (are_live || !is_there) {
+    return is_there;
   }
+  const Tensor *t = launch_test_tensor(L, k, -1);
+  return t != NULL && t->id == m->id && tensor_live(t, &err) == CT_OK;
+}
+
+static bool holds_the_same(lua_State *L, const Kernel *k, int idx, LaunchList *l) {
+  bool are_live = l->n_closed == k->state->n_closed;
+  bool same = l->n != 0 && (int64_t)lua_rawlen(L, idx) == l->n;
+  int top = lua_gettop(L);
+  for (int64_t i = 0; i < l->n && same; i++) {
+    lua_rawgeti(L, idx, i + 1);
+    same = is_member(L, k, &l->members[i], are_live);
+    if ((i + 1) % MAX_PUSHED == 0) {
+      lua_settop(L, top);
+    }
+  }
+  lua_settop(L, top);
+  l->n_closed = same ? k->state->n_closed : l->n_closed;
   return same;
 }
 
@@ -334,6 +352,7 @@ static void rebuild(lua_State *L, const Kernel *k, int idx, LaunchList *l, const
   int64_t n = (int64_t)lua_rawlen(L, idx);
   const Tensor *first = check_member(L, k, idx, title, 1);
   l->n = 0; /* it is not valid while something may raise */
+  l->n_closed = l->state->n_closed;
   drop_table(l);
   if (!make_room(l, n, first->layout)) {
     luaL_error(L, "not enough memory");
@@ -369,7 +388,7 @@ LaunchList *launch_list_read(lua_State *L, const Kernel *k, int idx, int title) 
   return l;
 }
 
-bool launch_list_is(lua_State *L, const Kernel *k, int idx, const LaunchList *list, uint64_t id) {
+bool launch_list_is(lua_State *L, const Kernel *k, int idx, LaunchList *list, uint64_t id) {
   return lua_istable(L, idx) && find_list(L, idx) == list && list->id == id &&
          holds_the_same(L, k, idx, list);
 }

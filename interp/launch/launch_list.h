@@ -14,7 +14,7 @@ bool launch_is_list(lua_State *L, const Kernel *k, int idx);
    messages. Alive as long as the table. */
 LaunchList *launch_list_read(lua_State *L, const Kernel *k, int idx, int title);
 /* Is it that of the table at idx, which holds the same tensors as when its id was this? */
-bool launch_list_is(lua_State *L, const Kernel *k, int idx, const LaunchList *list, uint64_t id);
+bool launch_list_is(lua_State *L, const Kernel *k, int idx, LaunchList *list, uint64_t id);
 
 uint64_t launch_list_id(const LaunchList *l); /* of what it holds now; unlike that of any other */
 CtDevice *launch_list_device(const LaunchList *l);

@@ -183,3 +183,22 @@ local fixed, lasts = {}, zeros(f32, 2)
 for i = 1, 2 do fixed[i] = static_mode(arange(f32, {4, 2 + i}), 0) end
 rows{grid = 2, block = 1}(fixed, lasts)
 print(lasts[0], lasts[1])                          -- expect: 38.0	54.0
+
+-- A member that is replaced, collected or closed between two launches is noticed.
+local add_one = kernel("add_one", function(l)
+  local x = l[blockIdx.x + 1]
+  x[threadIdx.x] = x[threadIdx.x] + 1.0
+end){grid = 6, block = 4}
+local members = {}
+for i = 1, 6 do members[i] = full(f32, 4, i * 100.0) end
+for _ = 1, 3 do add_one(members) end
+for i = 1, 20 do
+  members[5] = full(f32, 4, i)
+  if i % 3 == 0 then collectgarbage() end
+  add_one(members)
+  assert(members[5][0] == i + 1, i)
+end
+add_one(members)
+print(members[1][0], members[5][0], members[6][3])  -- expect: 124.0	22.0	624.0
+close(members[6])
+print((select(2, pcall(add_one, members)):gsub("^.-: ", ""))) -- expect: add_one: argument 1 (l): tensor 6 is closed; its memory was given back
