@@ -9,18 +9,9 @@
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
-#include "record.h"
+#include "trace_places.h"
 
 /* --- places ------------------------------------------------------------------------------------------- */
-
-/* A set of places; open addressing, a power of two slots. */
-typedef struct Places {
-  CtAlloc alloc;
-  uint64_t *key; /* EMPTY, GONE, or a place */
-  size_t cap, n_used, n;
-  bool failed;
-} Places;
-enum { EMPTY, GONE, FIRST_CAP = 1024 };
 
 /* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
 enum { SLOT_BIT = 62, SLOT_WARP = 46, RANK_BITS = 8 };
@@ -30,65 +21,6 @@ static uint64_t slot_place(const CtStep *s, uint32_t at, int lane) {
   return (uint64_t)1 << SLOT_BIT | warp << SLOT_WARP | (uint64_t)at * CT_LANES | (uint64_t)lane;
 }
 
-static size_t find(const Places *s, uint64_t key) {
-  uint64_t h = key * 0x9E3779B97F4A7C15u;
-  size_t i = (size_t)(h >> 20) & (s->cap - 1);
-  while (s->key[i] != EMPTY && s->key[i] != key) {
-    i = (i + 1) & (s->cap - 1);
-  }
-  return i;
-}
-
-static void grow(Places *s) {
-  Places next = {.alloc = s->alloc, .cap = s->n * 4 < FIRST_CAP ? FIRST_CAP : s->n * 4};
-  while ((next.cap & (next.cap - 1)) != 0) {
-    next.cap += next.cap & (~next.cap + 1);
-  }
-  next.key = ct_alloc(s->alloc, next.cap * sizeof *next.key);
-  if (next.key == NULL) {
-    s->failed = true;
-    return;
-  }
-  memset(next.key, 0, next.cap * sizeof *next.key);
-  for (size_t i = 0; i < s->cap; i++) {
-    if (s->key[i] > GONE) {
-      next.key[find(&next, s->key[i])] = s->key[i];
-      next.n_used = ++next.n;
-    }
-  }
-  ct_free(s->alloc, s->key, s->cap * sizeof *s->key);
-  *s = next;
-}
-
-static void want(Places *s, uint64_t key) {
-  if (s->n_used * 2 >= s->cap) {
-    grow(s);
-  }
-  if (s->failed) {
-    return;
-  }
-  size_t i = find(s, key);
-  if (s->key[i] != key) {
-    s->key[i] = key;
-    s->n_used++;
-    s->n++;
-  }
-}
-
-/* Takes a place out of the set; true if it was in it. */
-static bool take(Places *s, uint64_t key) {
-  if (s->n == 0) {
-    return false;
-  }
-  size_t i = find(s, key);
-  if (s->key[i] != key) {
-    return false;
-  }
-  s->key[i] = GONE;
-  s->n--;
-  return true;
-}
-
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 typedef struct Slice {
@@ -96,58 +28,12 @@ typedef struct Slice {
   const CtRecord *r;
   const CtStep *step;
   const CtIn *code;
-  Places wanted;
+  CtPlaces wanted;
   CtTraceRows *rows;
 } Slice;
 
-static uint64_t hash_row(const CtTraceRow *a) {
-  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
-                            (uint64_t)a->off,
-                            (uint64_t)a->block,
-                            (uint64_t)a->owner,
-                            (uint64_t)a->thread,
-                            (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
-  uint64_t h = 0;
-  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
-    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
-    h ^= h >> 29;
-  }
-  return h;
-}
-
-static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
-  return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
-         a->owner == b->owner && a->thread == b->thread && a->loc.chunk == b->loc.chunk &&
-         a->loc.line == b->loc.line;
-}
-
-static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
-  size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
-  while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
-    i = (i + 1) & (rows->cap_table - 1);
-  }
-  return &rows->table[i];
-}
-
-static bool grow_table(CtTraceRows *rows) {
-  size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
-  uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
-  if (table == NULL) {
-    return false;
-  }
-  memset(table, 0, cap * sizeof *table);
-  ct_free(rows->alloc, rows->table, rows->cap_table * sizeof *table);
-  rows->table = table;
-  rows->cap_table = cap;
-  for (size_t i = 0; i < rows->n; i++) {
-    *row_slot(rows, &rows->row[i]) = (uint32_t)i + 1;
-  }
-  return true;
-}
-
 static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off,
                        int64_t owner) {
-  CtTraceRows *rows = s->rows;
   CtTraceRow row = {.kind = kind,
                     .loc = s->p->locs[s->code - s->p->code],
                     .block = s->r->team[s->step->rank].block,
@@ -157,20 +43,7 @@ static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64
                     .off = off,
                     .order = (uint32_t)(s->step - s->r->steps),
                     .n = ct_in_row(s->code)->moves == CT_MOVES_NOT};
-  if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
-      ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
-    rows->failed = true;
-    return;
-  }
-  uint32_t *at = row_slot(rows, &row);
-  if (*at == 0) {
-    rows->row[rows->n++] = row;
-    *at = (uint32_t)rows->n;
-    return;
-  }
-  CtTraceRow *old = &rows->row[*at - 1];
-  old->n += row.n;
-  old->order = row.order < old->order ? row.order : old->order;
+  ct_trace_add(s->rows, &row);
 }
 
 static void add_computes(Slice *s, int lane) {
@@ -225,7 +98,7 @@ static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, i
   if (element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
-      want(&s->wanted, at + (uint64_t)i);
+      ct_places_want(&s->wanted, at + (uint64_t)i);
     }
     note_memory(s, CT_TRACE_READS, a, off, by);
   }
@@ -242,7 +115,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   if (element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
-      found |= take(&s->wanted, at + (uint64_t)i);
+      found |= ct_places_take(&s->wanted, at + (uint64_t)i);
     }
     if (found) {
       note_memory(s, CT_TRACE_WRITES, a, off, lane);
@@ -263,13 +136,13 @@ static uint32_t field(const CtIn *in, int i) {
 
 static void want_slot(Slice *s, int i, int lane) {
   if (is_value(ct_in_roles(s->code)[i])) {
-    want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
+    ct_places_want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
   }
 }
 
 /* Takes a lane of the slot in field d out of the set. */
 static bool take_slot(Slice *s, int lane) {
-  return take(&s->wanted, slot_place(s->step, s->code->d, lane));
+  return ct_places_take(&s->wanted, slot_place(s->step, s->code->d, lane));
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
@@ -336,7 +209,7 @@ static uint64_t tally_place(const CtStep *s, int warp) {
 }
 
 static void walk_tally(Slice *s) {
-  bool is_wanted = take(&s->wanted, tally_place(s->step, s->step->warp));
+  bool is_wanted = ct_places_take(&s->wanted, tally_place(s->step, s->step->warp));
   for (uint32_t rest = is_wanted ? s->step->mask : 0; rest != 0; rest &= rest - 1) {
     want_slot(s, 1, ct_first_lane(rest));
   }
@@ -345,7 +218,7 @@ static void walk_tally(Slice *s) {
 static void walk_tallied(Slice *s) {
   uint32_t wanted = take_slots(s) & s->step->mask;
   for (int warp = 0; wanted != 0 && warp < s->p->n_warps; warp++) {
-    want(&s->wanted, tally_place(s->step, warp));
+    ct_places_want(&s->wanted, tally_place(s->step, warp));
   }
   for (; wanted != 0; wanted &= wanted - 1) {
     add_computes(s, ct_first_lane(wanted));
@@ -526,10 +399,10 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_source(s, a, e, lane);
   }
   if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
-    want(&s->wanted, slot_place(s->step, s->code->d, lane));
+    ct_places_want(&s->wanted, slot_place(s->step, s->code->d, lane));
   }
   if (is_axpby) {
-    want(&s->wanted, slot_place(s->step, s->code->a, lane));
+    ct_places_want(&s->wanted, slot_place(s->step, s->code->a, lane));
   }
   if (dst->reads) {
     want_element(s, dst, e, lane);
@@ -553,14 +426,14 @@ static void walk_tile(Slice *s) {
 static bool take_bytes(Slice *s, const char *at, int64_t n) {
   bool found = false;
   for (int64_t i = 0; i < n; i++) {
-    found |= take(&s->wanted, memory_place(at + i));
+    found |= ct_places_take(&s->wanted, memory_place(at + i));
   }
   return found;
 }
 
 static void want_bytes(Slice *s, const char *at, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
-    want(&s->wanted, memory_place(at + i));
+    ct_places_want(&s->wanted, memory_place(at + i));
   }
 }
 
@@ -639,7 +512,7 @@ void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, si
                    CtTraceRows *rows) {
   Slice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
   for (size_t i = 0; i < bytes; i++) {
-    want(&s.wanted, memory_place(at + i));
+    ct_places_want(&s.wanted, memory_place(at + i));
   }
   for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
     s.step = &r->steps[i];

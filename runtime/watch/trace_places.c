@@ -1,0 +1,131 @@
+/* trace_places.c: the set of places that a trace still wants, and the rows that it has found; both are hash
+   tables. */
+#include "trace_places.h"
+
+#include <string.h>
+
+enum { EMPTY, GONE, FIRST_CAP = 1024 };
+
+/* --- places ------------------------------------------------------------------------------------------- */
+
+static size_t find(const CtPlaces *s, uint64_t key) {
+  uint64_t h = key * 0x9E3779B97F4A7C15u;
+  size_t i = (size_t)(h >> 20) & (s->cap - 1);
+  while (s->key[i] != EMPTY && s->key[i] != key) {
+    i = (i + 1) & (s->cap - 1);
+  }
+  return i;
+}
+
+static void grow(CtPlaces *s) {
+  CtPlaces next = {.alloc = s->alloc, .cap = s->n * 4 < FIRST_CAP ? FIRST_CAP : s->n * 4};
+  while ((next.cap & (next.cap - 1)) != 0) {
+    next.cap += next.cap & (~next.cap + 1);
+  }
+  next.key = ct_alloc(s->alloc, next.cap * sizeof *next.key);
+  if (next.key == NULL) {
+    s->failed = true;
+    return;
+  }
+  memset(next.key, 0, next.cap * sizeof *next.key);
+  for (size_t i = 0; i < s->cap; i++) {
+    if (s->key[i] > GONE) {
+      next.key[find(&next, s->key[i])] = s->key[i];
+      next.n_used = ++next.n;
+    }
+  }
+  ct_free(s->alloc, s->key, s->cap * sizeof *s->key);
+  *s = next;
+}
+
+void ct_places_want(CtPlaces *s, uint64_t key) {
+  if (s->n_used * 2 >= s->cap) {
+    grow(s);
+  }
+  if (s->failed) {
+    return;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    s->key[i] = key;
+    s->n_used++;
+    s->n++;
+  }
+}
+
+bool ct_places_take(CtPlaces *s, uint64_t key) {
+  if (s->n == 0) {
+    return false;
+  }
+  size_t i = find(s, key);
+  if (s->key[i] != key) {
+    return false;
+  }
+  s->key[i] = GONE;
+  s->n--;
+  return true;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_row(const CtTraceRow *a) {
+  const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
+                            (uint64_t)a->off,
+                            (uint64_t)a->block,
+                            (uint64_t)a->owner,
+                            (uint64_t)a->thread,
+                            (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
+  uint64_t h = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
+    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
+  return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
+         a->owner == b->owner && a->thread == b->thread && a->loc.chunk == b->loc.chunk &&
+         a->loc.line == b->loc.line;
+}
+
+static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
+  size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
+  while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
+    i = (i + 1) & (rows->cap_table - 1);
+  }
+  return &rows->table[i];
+}
+
+static bool grow_table(CtTraceRows *rows) {
+  size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
+  uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
+  if (table == NULL) {
+    return false;
+  }
+  memset(table, 0, cap * sizeof *table);
+  ct_free(rows->alloc, rows->table, rows->cap_table * sizeof *table);
+  rows->table = table;
+  rows->cap_table = cap;
+  for (size_t i = 0; i < rows->n; i++) {
+    *row_slot(rows, &rows->row[i]) = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+void ct_trace_add(CtTraceRows *rows, const CtTraceRow *row) {
+  if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
+      ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
+    rows->failed = true;
+    return;
+  }
+  uint32_t *at = row_slot(rows, row);
+  if (*at == 0) {
+    rows->row[rows->n++] = *row;
+    *at = (uint32_t)rows->n;
+    return;
+  }
+  CtTraceRow *old = &rows->row[*at - 1];
+  old->n += row->n;
+  old->order = row->order < old->order ? row->order : old->order;
+}
