@@ -120,7 +120,7 @@ VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/shell/*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
 	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c))
-STDLIB := $(foreach ext,lua html css js,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
+STDLIB := $(foreach ext,lua html css js c h,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)

@@ -88,9 +88,11 @@ return {
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "launch" } },
+    -- What a launch would need in a program without Lua, as data; stdlib/export writes it as C.
+    { name = "export", files = { "export/[%w_]+" }, uses = { "launch", "runtime/nvrtc" } },
     -- The language opened, in a sandbox or not, for C hosts and for Lua's `require`.
     { name = "host", files = { "host/[%w_]+" },
-      uses = { "watch", "blas", "openers", "std_modules" }, circle = 4 },
+      uses = { "watch", "export", "blas", "openers", "std_modules" }, circle = 4 },
     -- The program: command line and prompt.
     { name = "shell", files = { "shell/[%w_]+" }, uses = { "host" } },
   },

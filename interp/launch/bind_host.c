@@ -7,7 +7,7 @@
                      of a kernel, nil and "is closed; ..." for one without memory
      _write_file(name, text)  writes the file, whole or not at all (runtime/base/newfile.h); nil and
                      why where it cannot. A sandboxed script has no files
-     _emit_sm()      under `cuttle emit` the compute capability that the source is for, times 10, else
+     _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static int write_file(lua_State *L) {
 static int emit_sm(lua_State *L) {
   const CuttleState *s = state_of(L);
   lua_pushinteger(L, s->emit_sm);
-  if (s->mode == STATE_EMIT) {
+  if (s->mode != STATE_RUN) {
     lua_pushvalue(L, -1);
   } else {
     lua_pushnil(L);

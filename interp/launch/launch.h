@@ -198,6 +198,9 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
                  CtTarget target, bool wants_notes, CtErr *err);
 /* Compiles it for the device, or for the CPU engine if that is NULL. */
 CtStatus spec_compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) CT_NODISCARD;
+CtStatus spec_check_shared(const Kernel *k, const Spec *spec, CtErr *err) CT_NODISCARD;
+/* The parameter block as the compiler lays out the used slots. has_records: printf leaves records. */
+CtStatus spec_plan(Spec *spec, bool has_records, CtErr *err) CT_NODISCARD;
 /* Its CUDA C: `for_launch` as it is compiled and launched, else for people. */
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
 CtTarget launch_target(CtDevice *device);

@@ -123,17 +123,14 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
   return !is_fixed && (is_extent || (v != 0 && v != 1));
 }
 
-/* Room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
-enum { MOST_NARROW = INT32_MAX - (1 << 20) };
-
 /* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
    elements than that. */
 static bool needs_64_bits(const Tensor *t, int64_t size) {
   int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
-  bool wide = t->hi >= MOST_NARROW / bytes || size >= MOST_NARROW;
+  bool wide = t->hi >= LAUNCH_MOST_NARROW / bytes || size >= LAUNCH_MOST_NARROW;
   CtTuple shape = t->layout.shape;
   for (uint32_t i = 0; i < shape->len; i++) {
-    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= MOST_NARROW);
+    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= LAUNCH_MOST_NARROW);
   }
   return wide;
 }

@@ -57,8 +57,7 @@ static CtStatus make_params(Spec *spec, CtErr *err) {
   return CT_OK;
 }
 
-/* The parameter block as the compiler lays out the used slots. */
-static CtStatus plan_packs(Spec *spec, CtErr *err) {
+CtStatus spec_plan(Spec *spec, bool has_records, CtErr *err) {
   size_t at = 0;
   spec->packs = ct_arena_alloc(&spec->ir.arena, (spec->ir.n_slots + 1) * sizeof *spec->packs);
   if (spec->packs == NULL) {
@@ -85,13 +84,13 @@ static CtStatus plan_packs(Spec *spec, CtErr *err) {
     spec->grid_at = align_pointer(at);
     at = spec->grid_at + sizeof(CtDevPtr);
   }
-  if (ct_emit_has_prints(&spec->ir)) {
+  if (has_records && ct_emit_has_prints(&spec->ir)) {
     spec->print_at = align_pointer(at);
     at = spec->print_at + LAUNCH_PRINT_BYTES;
   }
   spec->params_bytes = at;
   return at <= LAUNCH_PARAM_BYTES
-             ? make_params(spec, err)
+             ? CT_OK
              : ct_fail(
                    err, CT_EINVAL,
                    "%s: its arguments take %zu bytes, and a CUDA launch passes at most %d; pass "
@@ -189,7 +188,8 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .arch = ct_device_info(spec->device)->arch,
                       .options = options,
                       .n_options = kernel_options(k, options)};
-    status = plan_packs(spec, err);
+    status = spec_plan(spec, true, err);
+    status = status == CT_OK ? make_params(spec, err) : status;
     status = status == CT_OK ? state_compile(k->state, &job, true, &output, err) : status;
   }
   status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
@@ -207,7 +207,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
 }
 
 /* What tiles are aligned to is known at the end of the trace. */
-static CtStatus check_shared(const Kernel *k, const Spec *spec, CtErr *err) {
+CtStatus spec_check_shared(const Kernel *k, const Spec *spec, CtErr *err) {
   const CtTarget *target = &spec->ir.target;
   int64_t bytes = ct_emit_dynamic_shared(&spec->ir);
   if (bytes <= (int64_t)target->shared_max) {
@@ -222,7 +222,7 @@ static CtStatus check_shared(const Kernel *k, const Spec *spec, CtErr *err) {
 }
 
 CtStatus spec_compile(const Kernel *k, Spec *spec, CtDevice *device, CtErr *err) {
-  if (check_shared(k, spec, err) != CT_OK) {
+  if (spec_check_shared(k, spec, err) != CT_OK) {
     return CT_EINVAL;
   }
   if (device == NULL) {

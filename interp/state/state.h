@@ -19,7 +19,8 @@ enum { STATE_MAX_DEVICES = 16 };
 /* What running the script is for. */
 typedef enum StateMode {
   STATE_RUN,
-  STATE_EMIT /* besides, print the CUDA C of each specialisation that is launched */
+  STATE_EMIT,  /* besides, print the CUDA C of each specialisation that is launched */
+  STATE_EXPORT /* launches run on the CPU engine, but operators choose for emit_sm */
 } StateMode;
 
 /* A coroutine that runs; state_coroutine.c. */

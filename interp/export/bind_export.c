@@ -1,0 +1,228 @@
+/* bind_export.c: what the module cuttle.export is made of. The names begin with `_`: they are not the language's.
+     _export_begin(choose, take) -> session, to be closed: before each launch on the CPU engine choose(id) gets
+                     the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each, or nil.
+                     Then take(record) is called after the launch, unless that failed
+     _export_for(sm)  operators choose their kernels for that capability; nil: for their device
+     _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
+     _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
+                     strides, and the bytes that it spans if they are not more than `most`
+     _export_restore(t, bytes)  gives those bytes back */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "interp/launch/launch_key.h"
+#include "interp/launch/watcher.h"
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "interp/state/record.h"
+#include "runtime/device/nvrtc.h"
+
+enum { MOST_BYTES = 1 << 20, MAX_SM = 9999 };
+
+/* User values of a session: functions, and the record of the launch under way. */
+enum { CHOOSE = 1, TAKE, RECORD };
+
+/* The tool of a session is the LaunchArgs of the launch under way, which it does not own. */
+static void close_session(void *args) { (void)args; }
+
+static const WatcherKind kind = {
+    "export session",
+    "export: launches are being watched already, by check, profile or trace; call it in a run without them",
+    close_session};
+
+/* --- launches ----------------------------------------------------------------------------------------- */
+
+static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
+                                      FIELD(Kernel, line)};
+static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block),
+                                      FIELD(LaunchConfig, cluster), FIELD(LaunchConfig, pdl),
+                                      FIELD(LaunchConfig, cooperative)};
+
+static ExportTarget read_target(lua_State *L, int idx) {
+  ExportTarget t = {.sm = 0};
+  lua_getfield(L, idx, "sm");
+  lua_getfield(L, idx, "arch");
+  lua_getfield(L, idx, "ptx");
+  t.sm = (int)lua_tointeger(L, -3);
+  snprintf(t.arch, sizeof t.arch, "%s", luaL_checkstring(L, -2));
+  t.wants_ptx = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 3);
+  return t;
+}
+
+/* Pushes the code for each target of the list at idx. */
+static void push_codes(lua_State *L, int targets, int kernel, const LaunchConfig *config,
+                       LaunchArgs *args) {
+  int n = (int)luaL_len(L, targets);
+  lua_createtable(L, n, 0);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, targets, i);
+    ExportTarget target = read_target(L, lua_gettop(L));
+    lua_pop(L, 1);
+    export_push_code(L, kernel, config, args, &target);
+    lua_rawseti(L, -2, i);
+  }
+}
+
+static void push_record(lua_State *L, int targets, int kernel, const LaunchConfig *config,
+                        LaunchArgs *args, const Spec *spec) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  lua_createtable(L, 0, 12);
+  RECORD_SET(L, kernel_fields, k);
+  RECORD_SET(L, config_fields, config);
+  record_bool(L, "overlap", args->overlap);
+  lua_pushvalue(L, kernel);
+  lua_setfield(L, -2, "kernel");
+  export_push_arguments(L, kernel, args, &spec->ir);
+  export_set_bytes(L, lua_gettop(L), args, "before", MOST_BYTES);
+  lua_setfield(L, -2, "arguments");
+  push_codes(L, targets, kernel, config, args);
+  lua_setfield(L, -2, "codes");
+}
+
+static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      const Spec *spec) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 16, NULL);
+  Watcher *w = watcher_push_told(L, &kind);
+  w->tool = NULL;
+  lua_getiuservalue(L, -1, CHOOSE);
+  lua_pushinteger(L, (lua_Integer)spec->id);
+  lua_call(L, 1, 1);
+  if (lua_istable(L, -1)) {
+    push_record(L, lua_gettop(L), kernel, config, args, spec);
+    lua_setiuservalue(L, top + 1, RECORD);
+    w->tool = args;
+  }
+  lua_settop(L, top);
+}
+
+static void on_launched(lua_State *L, bool ok) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 8, NULL);
+  Watcher *w = watcher_push_told(L, &kind);
+  if (w->tool != NULL && ok) {
+    lua_getiuservalue(L, top + 1, TAKE);
+    lua_getiuservalue(L, top + 1, RECORD);
+    lua_getfield(L, -1, "arguments");
+    export_set_bytes(L, lua_gettop(L), w->tool, "after", MOST_BYTES);
+    lua_pop(L, 1);
+    w->tool = NULL;
+    lua_call(L, 1, 0);
+  }
+  w->tool = NULL;
+  lua_settop(L, top);
+}
+
+static int export_begin(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  if (state_of(L)->on_launch != NULL) {
+    return diag_error(L, "export: launches are being watched already");
+  }
+  Watcher *w = watcher_push(L, &kind, RECORD);
+  for (int i = CHOOSE; i <= TAKE; i++) {
+    lua_pushvalue(L, i);
+    lua_setiuservalue(L, -2, i);
+  }
+  watcher_tell(L, w, on_launch, on_launched);
+  return 1;
+}
+
+/* --- targets ------------------------------------------------------------------------------------------ */
+
+static int export_for(lua_State *L) {
+  CuttleState *s = state_of(L);
+  s->mode = lua_isnoneornil(L, 1) ? STATE_RUN : STATE_EXPORT;
+  if (s->mode == STATE_EXPORT) {
+    s->emit_sm = (int)lua_tointeger(L, 1);
+  }
+  return 0;
+}
+
+static int export_target(lua_State *L) {
+  const char *text = luaL_checkstring(L, 1);
+  char *end, arch[16];
+  CtErr err;
+  long sm = strtol(text, &end, 10);
+  bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
+  if (end == text || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "'%s' is not a compute capability; 90 and 90a stand for 9.0", text);
+    return 2;
+  }
+  if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
+  }
+  ct_nvrtc_arch((int)sm, arch);
+  lua_pushinteger(L, sm);
+  lua_pushfstring(L, "%s%s", has_suffix ? "sm_" : "", has_suffix ? text : arch);
+  return 2;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------ */
+
+static void set_list(lua_State *L, const char *name, CtTuple t) {
+  int n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < t->len; i++) {
+    if (t[i].rank == CT_LEAF) {
+      lua_pushinteger(L, t[i].i.v);
+      lua_rawseti(L, -2, ++n);
+    }
+  }
+  lua_setfield(L, -2, name);
+}
+
+static int export_tensor(lua_State *L) {
+  Tensor *t = tensor_check_host(L, 1, "export");
+  size_t most = (size_t)luaL_optinteger(L, 2, 0);
+  if (t->storage->device != NULL || !launch_measure(L, t)) {
+    return diag_error(L, "export: an example is not in the host's memory, or has a stride below 0");
+  }
+  uint64_t bytes = ct_dtype_bytes(t->dtype);
+  Arg arg = {.kind = ARG_TENSOR, .tensor = t};
+  arg.address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
+  arg.begin = arg.address + (uint64_t)t->lo * bytes;
+  arg.end = arg.address + (uint64_t)(t->hi + 1) * bytes;
+  lua_createtable(L, 0, 8);
+  record_text(L, "dtype", ct_dtypes[t->dtype].name);
+  record_integer(L, "address", (int64_t)arg.address);
+  record_integer(L, "first", (int64_t)arg.begin);
+  record_integer(L, "last", (int64_t)arg.end);
+  record_integer(L, "align", launch_align(&arg));
+  set_list(L, "extents", t->layout.shape);
+  set_list(L, "strides", t->layout.stride);
+  if (arg.end - arg.begin <= most) {
+    lua_pushlstring(L, (const char *)(uintptr_t)arg.begin, arg.end - arg.begin);
+    lua_setfield(L, -2, "data");
+  }
+  return 1;
+}
+
+static int export_restore(lua_State *L) {
+  Tensor *t = tensor_check_host(L, 1, "export");
+  size_t n, bytes = ct_dtype_bytes(t->dtype);
+  const char *data = luaL_checklstring(L, 2, &n);
+  if (t->storage->device != NULL || !launch_measure(L, t) || n != (size_t)(t->hi + 1) * bytes) {
+    return diag_error(L, "export: a tensor of the example has changed");
+  }
+  memcpy((char *)t->storage->host + (size_t)t->offset.v * bytes, data, n);
+  return 0;
+}
+
+void bind_open_export(lua_State *L) {
+  static const luaL_Reg functions[] = {{"_export_begin", export_begin},
+                                       {"_export_for", export_for},
+                                       {"_export_target", export_target},
+                                       {"_export_tensor", export_tensor},
+                                       {"_export_restore", export_restore},
+                                       {NULL, NULL}};
+  watcher_new_type(L, &kind, NULL);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,65 @@
+-- command_export.lua: `cuttle export [options] script.lua [arguments]`: runs the script on the CPU
+-- engine and writes the kernels that it launches as C files.
+local ct = require "cuttle"
+local collect = require "cuttle.export_collect"
+local export = require "cuttle.export"
+local run_script = require "cuttle.run_script"
+local script_command = require "cuttle.script_command"
+
+local USAGE <const> = "usage: cuttle export [options] script.lua [arguments]\n"
+  .. "\n"
+  .. "Runs the script on the CPU engine, and writes what it launches as plain C: NAME.h, NAME.c and\n"
+  .. "NAME_test.c. A program compiles NAME.c with gcc or clang, and launches the kernels without Lua\n"
+  .. "and without a CUDA toolkit. Each specialisation that the script launches is in the file. Calls\n"
+  .. "of matmul and attention become functions for tensors of the same sizes.\n"
+  .. "\n"
+  .. "  --sm=LIST             the compute capabilities to compile for, such as 80,90a,100f; the\n"
+  .. "                        default is 90a. Where PTX can be made, later devices run that\n"
+  .. "  --name=NAME           what files and functions are called; the default is the kernel's name\n"
+  .. "                        if the script launches one, else the script's\n"
+  .. "  -o DIR, --dir=DIR     the folder to write to; the default is the current one\n"
+  .. "\n"
+  .. "The exit code is the script's, or 1 if it launches nothing.\n"
+  .. "docs/export.md explains the files, and the function export."
+
+local fail = script_command.failing "export"
+
+local function run(script, options)
+  local ok, what, n
+  local program = collect.run(collect.targets(options.sm or "90a"), function()
+    ok, what = run_script.call(script, table.unpack(options.rest))
+  end)
+  n = #program.entries
+  return program, n, ok, what
+end
+
+local function deliver(program, options)
+  ct.device("cpu")
+  for _, path in ipairs(export.write(program, options, options.script)) do print(path) end
+end
+
+local command = script_command.new {
+  name = "export", usage = USAGE,
+  options = {
+    sm = function(o, value) o.sm = value end,
+    name = function(o, value) o.name = value end,
+    dir = function(o, value) o.dir = value end,
+  },
+  run = run, deliver = deliver,
+  say_missing = function(_, options) fail("%s launched no kernel", options.script) end,
+}
+
+-- `-o DIR` is how compilers say --dir=DIR.
+return function(...)
+  local args, out, at = { ... }, {}, 1
+  while args[at] do
+    local is_option = out[#out] == nil or out[#out]:find "^%-" -- and not the script's
+    if args[at] == "-o" and is_option and args[at + 1] then
+      out[#out + 1], at = "--dir=" .. args[at + 1], at + 1
+    else
+      out[#out + 1] = args[at]
+    end
+    at = at + 1
+  end
+  return command(table.unpack(out))
+end

@@ -1,0 +1,129 @@
+-- export.lua: export(what, examples, options): kernels as C files. What is launched is noted by
+-- export_collect.lua; export_write.lua and export_test.lua write it.
+local ct = require "cuttle"
+local internal = ...
+local c = require "cuttle.export_c"
+local collect = require "cuttle.export_collect"
+local write = require "cuttle.export_write"
+local test = require "cuttle.export_test"
+local arguments = require "cuttle.arguments"
+local M = {}
+
+local DEFAULT_SM <const> = "90a"
+local known <const> = { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative" }
+local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
+
+local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
+
+-- {====== Writing ======
+
+local function write_file(path, text)
+  local ok, why = internal.write_file(path, text)
+  if not ok then fail("cannot write %s", why) end
+  return path
+end
+
+-- The only entry that a user may launch, or nil.
+local function only_entry(program)
+  local found
+  for _, entry in ipairs(program.entries) do
+    if entry.is_public then
+      if found then return nil end
+      found = entry
+    end
+  end
+  return found
+end
+
+--- Writes the files of a program; gives their paths. `script`: the path of the script.
+function M.write(program, options, script)
+  local base = script:match "[^/\\]*$":gsub("%.lua$", "")
+  local only = only_entry(program)
+  local name = c.identifier(options.name or only and only.name or base)
+  if only then only.name = name end
+  write.prepare(program, name, script:match "[^/\\]*$")
+  local stem = (options.dir or ".") .. "/" .. name
+  return { write_file(stem .. ".h", write.header(program)), write_file(stem .. ".c", write.source(program)),
+           write_file(stem .. "_test.c", test.source(program)) }
+end
+
+-- {====== What is exported ======
+
+local function type_name(x)
+  local meta = getmetatable(x)
+  return type(x) == "userdata" and meta and meta.__name or type(x)
+end
+
+-- The configuration for the arguments: that which is given, or the kernel's with the options.
+local function configuration(what, options, example)
+  if type_name(what) ~= "kernel" then return what end
+  local config = {}
+  for _, name in ipairs(of_launches) do
+    local value = options[name]
+    if type(value) == "function" then value = value(table.unpack(example)) end
+    config[name] = value
+  end
+  return what(config)
+end
+
+local function check_examples(examples)
+  if type(examples) ~= "table" or #examples == 0 then
+    fail("the examples are %s; a list of argument lists was expected, as in {{2.0, x, y}}",
+      type(examples) == "table" and "empty" or type_name(examples))
+  end
+  for i, example in ipairs(examples) do
+    if type(example) ~= "table" then
+      fail("example %d is of type %s; a list of arguments was expected, as in {{2.0, x, y}}", i,
+        type_name(example))
+    end
+  end
+end
+
+-- The names of a function's parameters.
+local function parameters_of(f)
+  local names = {}
+  while debug.getlocal(f, #names + 1) do names[#names + 1] = debug.getlocal(f, #names + 1) end
+  return names
+end
+
+local function launch_example(collection, what, options, example)
+  if type(what) ~= "function" then
+    configuration(what, options, example)(table.unpack(example))
+    return
+  end
+  local names = parameters_of(what)
+  collection:call_function(options.name, function() return what(table.unpack(example)) end,
+    function(...)
+      local list = {}
+      collect.add_tensors(list, names, table.unpack(example))
+      collect.add_tensors(list, { "result" }, ...)
+      return list
+    end)
+end
+
+local function check_what(what, options)
+  local kind = type_name(what)
+  if kind == "function" and not options.name then
+    fail "a function needs a name; write export(f, examples, {name = \"f\"})"
+  elseif kind ~= "function" and kind ~= "kernel" and kind ~= "launch configuration" then
+    fail("%s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected", kind)
+  elseif kind == "kernel" and (options.grid == nil or options.block == nil) then
+    fail "a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})"
+  end
+end
+
+--- export(what, examples[, options]) -> the paths of the files
+function M.export(what, examples, options)
+  options = arguments.options("export", options, known, "{sm = \"80,90a\", dir = \"out\"}")
+  check_what(what, options)
+  check_examples(examples)
+  local targets = collect.targets(tostring(options.sm or DEFAULT_SM))
+  local script = debug.getinfo(2, "S").short_src
+  if ct.device().sm then fail "it runs the examples on the CPU engine; call device(\"cpu\") before it" end
+  local program = collect.run(targets, function(collection)
+    for _, example in ipairs(examples) do launch_example(collection, what, options, example) end
+  end)
+  return table.unpack(M.write(program, options, script))
+end
+
+return M

@@ -1,0 +1,112 @@
+-- export_c.lua: the words of C that the files of an export are made of: names, constants, tables and
+-- the texts of export_*.c, whose NAME and UPPER stand for the prefix.
+local M = {}
+
+-- {====== Names ======
+
+local words_of_c <const> = {}
+for word in ([[alignas alignof and asm auto bool break case catch char class const constexpr continue
+  default delete do double else enum explicit export extern false float for friend goto if inline int
+  long mutable namespace new not operator or private protected public register restrict return short
+  signed sizeof static struct switch template this throw true try typedef union unsigned using
+  virtual void volatile while workspace xor]]):gmatch "%a+" do
+  words_of_c[word] = true
+end
+
+--- An identifier: "o.params" -> "o_params", "for" -> "for_".
+function M.identifier(text)
+  local id = text:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", "")
+  if id == "" or id:find "^%d" then id = "x" .. id end
+  return words_of_c[id] and id .. "_" or id
+end
+
+--- The text with its prefix.
+function M.prefixed(text, name)
+  local result = text:gsub("UPPER", name:upper()):gsub("NAME", name)
+  return result
+end
+
+-- {====== Constants ======
+
+--- The value as a literal of C.
+function M.int64(v)
+  if v == math.mininteger then return "INT64_MIN" end
+  return ("INT64_C(%d)"):format(v)
+end
+
+--- The text as a literal of C.
+function M.text(text)
+  return '"' .. text:gsub('[%c"\\?\128-\255]', function(c) return ("\\%03o"):format(c:byte()) end)
+    .. '"'
+end
+
+local BYTES_PER_LINE <const> = 32
+
+--- The definition of an array of bytes, aligned as the driver likes images.
+function M.bytes(name, data)
+  local lines = {}
+  for at = 1, #data, BYTES_PER_LINE do
+    lines[#lines + 1] = "  "
+      .. table.concat({ data:byte(at, math.min(at + BYTES_PER_LINE - 1, #data)) }, ",") .. ","
+  end
+  return ("__attribute__((aligned(16))) static const unsigned char %s[%d] = {\n%s\n};\n"):format(
+    name, #data, table.concat(lines, "\n"))
+end
+
+--- The definition of a table: rows are texts.
+function M.table(type, name, rows)
+  if #rows == 0 then return "" end
+  return ("static const %s %s[] = {\n  %s,\n};\n"):format(type, name, table.concat(rows, ",\n  "))
+end
+
+function M.dim3(d) return ("{%d, %d, %d}"):format(d[1], d[2], d[3]) end
+
+-- {====== Element types ======
+
+--- In the order of NAME_dtype; bytes of an element, the driver's number in tensor maps, the C type of
+--- a number and the member of NAME_slot that takes it.
+M.dtypes = {
+  { name = "f64", bytes = 8, map = 8, c = "double", slot = "f64" },
+  { name = "f32", bytes = 4, map = 7, c = "float", slot = "f32" },
+  { name = "tf32", bytes = 4, map = 11, c = "float", slot = "f32" },
+  { name = "f16", bytes = 2, map = 6, c = "uint16_t", slot = "u", bits = true },
+  { name = "bf16", bytes = 2, map = 9, c = "uint16_t", slot = "u", bits = true },
+  { name = "f8e4m3", bytes = 1, map = 0, c = "uint8_t", slot = "u", bits = true },
+  { name = "f8e5m2", bytes = 1, map = 0, c = "uint8_t", slot = "u", bits = true },
+  { name = "i64", bytes = 8, map = 5, c = "int64_t", slot = "i" },
+  { name = "i32", bytes = 4, map = 3, c = "int32_t", slot = "i" },
+  { name = "i16", bytes = 2, map = 1, c = "int16_t", slot = "i" },
+  { name = "i8", bytes = 1, map = 0, c = "int8_t", slot = "i" },
+  { name = "u64", bytes = 8, map = 4, c = "uint64_t", slot = "u" },
+  { name = "u32", bytes = 4, map = 2, c = "uint32_t", slot = "u" },
+  { name = "u16", bytes = 2, map = 1, c = "uint16_t", slot = "u" },
+  { name = "u8", bytes = 1, map = 0, c = "uint8_t", slot = "u" },
+  { name = "bool", bytes = 1, map = 0, c = "bool", slot = "i" },
+}
+M.dtype = {}
+for _, d in ipairs(M.dtypes) do
+  d.enum = "UPPER_" .. d.name:upper()
+  M.dtype[d.name] = d
+end
+
+--- The value that the slot's bits are, as a literal of C.
+function M.number(dtype, bits)
+  local d = M.dtype[dtype]
+  if d.c == "double" then
+    local v = ("<d"):unpack(("<i8"):pack(bits))
+    if v ~= v or v == math.huge or v == -math.huge then return nil end
+    return ("%a"):format(v)
+  elseif d.c == "float" then
+    local v = ("<f"):unpack(("<i8"):pack(bits))
+    if v ~= v or v == math.huge or v == -math.huge then return nil end
+    return ("%af"):format(v)
+  elseif d.c == "bool" then
+    return bits ~= 0 and "true" or "false"
+  elseif d.c == "uint64_t" then
+    return ("UINT64_C(0x%x)"):format(bits)
+  end
+  if d.slot == "u" then return ("%d"):format(bits & ((1 << 8 * d.bytes) - 1)) end
+  return d.c == "int64_t" and M.int64(bits) or ("%d"):format(bits)
+end
+
+return M

@@ -1,0 +1,668 @@
+/* {====== Errors ====== */
+
+__attribute__((format(printf, 3, 4))) static NAME_status NAME_fail(NAME_error *err,
+                                                                   NAME_status status,
+                                                                   const char *format, ...) {
+  if (err != NULL) {
+    va_list list;
+    va_start(list, format);
+    err->status = status;
+    err->driver = 0;
+    vsnprintf(err->text, sizeof err->text, format, list);
+    va_end(list);
+  }
+  return status;
+}
+
+static NAME_status NAME_succeed(NAME_error *err) {
+  if (err != NULL) {
+    err->status = UPPER_OK;
+    err->driver = 0;
+    err->text[0] = '\0';
+  }
+  return UPPER_OK;
+}
+
+/* {====== The driver ====== */
+
+typedef struct NAME_attribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+    int flag;
+  } value;
+} NAME_attribute;
+
+typedef struct NAME_config { /* CUlaunchConfig */
+  NAME_dim3 grid, block;
+  unsigned smem;
+  void *stream;
+  NAME_attribute *attributes;
+  unsigned n_attributes;
+} NAME_config;
+
+enum { UPPER_COOPERATIVE = 2, UPPER_CLUSTER = 4, UPPER_DEPENDENT = 6 };
+enum { UPPER_SMEM_ATTRIBUTE = 8, UPPER_CLUSTER_ATTRIBUTE = 14 };
+enum { UPPER_MAJOR = 75, UPPER_MINOR = 76, UPPER_NO_GPU = 100 };
+
+static struct {
+  NAME_status status; /* of loading it */
+  char why[256];
+  int (*init)(unsigned flags);
+  int (*device_count)(int *n);
+  int (*get_attribute)(int *value, int attribute, int device);
+  int (*current)(void **context);
+  int (*device)(int *device);
+  int (*error_name)(int r, const char **name);
+  int (*error_text)(int r, const char **text);
+  int (*load)(void **module, const void *image);
+  int (*unload)(void *module);
+  int (*function)(void **function, void *module, const char *name);
+  int (*set_attribute)(void *function, int attribute, int value);
+  int (*launch)(const NAME_config *config, void *function, void **params, void **extra);
+  int (*fill)(uint64_t at, unsigned char byte, size_t bytes, void *stream);
+  int (*alloc_host)(void **p, size_t bytes);
+  int (*alloc)(uint64_t *at, size_t bytes);
+  int (*write)(uint64_t to, const void *from, size_t bytes);
+  int (*map)(void *map, int dtype, uint32_t rank, void *at, const uint64_t *extents,
+             const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+             int swizzle, int promotion, int outside);
+} NAME_cu;
+
+static pthread_once_t NAME_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t NAME_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* `slot` is the address of a pointer to a function. */
+static bool NAME_find(void *library, const char *name, void *slot) {
+  void *p = dlsym(library, name);
+  memcpy(slot, &p, sizeof p);
+  return p != NULL;
+}
+
+static bool NAME_find_all(void *library) {
+  (void)NAME_find(library, "cuTensorMapEncodeTiled", &NAME_cu.map); /* CUDA 12 and later */
+  return NAME_find(library, "cuInit", &NAME_cu.init) &&
+         NAME_find(library, "cuDeviceGetCount", &NAME_cu.device_count) &&
+         NAME_find(library, "cuDeviceGetAttribute", &NAME_cu.get_attribute) &&
+         NAME_find(library, "cuCtxGetCurrent", &NAME_cu.current) &&
+         NAME_find(library, "cuCtxGetDevice", &NAME_cu.device) &&
+         NAME_find(library, "cuGetErrorName", &NAME_cu.error_name) &&
+         NAME_find(library, "cuGetErrorString", &NAME_cu.error_text) &&
+         NAME_find(library, "cuModuleLoadData", &NAME_cu.load) &&
+         NAME_find(library, "cuModuleUnload", &NAME_cu.unload) &&
+         NAME_find(library, "cuModuleGetFunction", &NAME_cu.function) &&
+         NAME_find(library, "cuFuncSetAttribute", &NAME_cu.set_attribute) &&
+         NAME_find(library, "cuLaunchKernelEx", &NAME_cu.launch) &&
+         NAME_find(library, "cuMemsetD8Async", &NAME_cu.fill) &&
+         NAME_find(library, "cuMemAllocHost_v2", &NAME_cu.alloc_host) &&
+         NAME_find(library, "cuMemAlloc_v2", &NAME_cu.alloc) &&
+         NAME_find(library, "cuMemcpyHtoD_v2", &NAME_cu.write);
+}
+
+static void NAME_load_driver(void) {
+  int n = 0;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  NAME_cu.status = UPPER_NO_DEVICE;
+  if (library == NULL) {
+    snprintf(NAME_cu.why, sizeof NAME_cu.why, "no device: %s", dlerror());
+  } else if (!NAME_find_all(library)) {
+    snprintf(NAME_cu.why, sizeof NAME_cu.why, "no device: the driver is older than CUDA 11.8");
+  } else {
+    int r = NAME_cu.init(0);
+    r = r == 0 ? NAME_cu.device_count(&n) : r;
+    if (r == 0 && n > 0) {
+      NAME_cu.status = UPPER_OK;
+    } else {
+      snprintf(NAME_cu.why, sizeof NAME_cu.why, "no device: the driver has none (CUresult %d)",
+               r == 0 ? UPPER_NO_GPU : r);
+    }
+  }
+}
+
+/* Fails with what the driver says of its result. */
+static NAME_status NAME_driver_fail(NAME_error *err, int r, const char *kernel, const char *call) {
+  const char *name = NULL, *text = NULL;
+  (void)NAME_cu.error_name(r, &name);
+  (void)NAME_cu.error_text(r, &text);
+  NAME_fail(err, UPPER_DRIVER_ERROR, "%s: %s: %s: %s", kernel, call, name == NULL ? "?" : name,
+            text == NULL ? "?" : text);
+  if (err != NULL) {
+    err->driver = r;
+  }
+  return UPPER_DRIVER_ERROR;
+}
+
+/* The current context. */
+static NAME_status NAME_enter(const char *kernel, void **context, NAME_error *err) {
+  (void)pthread_once(&NAME_once, NAME_load_driver);
+  if (NAME_cu.status != UPPER_OK) {
+    return NAME_fail(err, NAME_cu.status, "%s: %s", kernel, NAME_cu.why);
+  }
+  int r = NAME_cu.current(context);
+  if (r != 0) {
+    return NAME_driver_fail(err, r, kernel, "cuCtxGetCurrent");
+  }
+  if (*context == NULL) {
+    return NAME_fail(err, UPPER_NO_DEVICE,
+                     "%s: no CUDA context is current in this thread; call cuCtxSetCurrent, or any "
+                     "function of the CUDA runtime such as cudaFree(0)",
+                     kernel);
+  }
+  return UPPER_OK;
+}
+
+/* {====== What this file holds ====== */
+
+/* A value of 8 bytes: a parameter of a kernel, or an argument. */
+typedef union NAME_slot {
+  int64_t i;
+  uint64_t u;
+  double f64;
+  float f32;
+  uint16_t bits;
+  const NAME_tensor *tensor;
+} NAME_slot;
+
+typedef enum NAME_kind { UPPER_TENSOR, UPPER_NUMBER, UPPER_CONSTANT } NAME_kind;
+
+/* What the kernel takes for granted of an extent or a stride: low <= v <= high, and v & mask is 0. */
+typedef struct NAME_leaf {
+  int64_t low, high, mask;
+  int64_t example;
+  int slot; /* that gets the value; -1: it is a constant of the kernel */
+} NAME_leaf;
+
+typedef struct NAME_rule { /* of an argument */
+  const char *title;
+  NAME_kind kind;
+  NAME_dtype dtype;
+  int slot;               /* of a tensor's address, or of a number */
+  int rank;               /* of a tensor: first the leaves of the extents, then of the strides */
+  const NAME_leaf *leaves;
+  unsigned align;         /* of the address, bytes */
+  int bytes;              /* of an element; 0: the kernel uses none */
+  int64_t span;           /* no element has a larger index */
+  int64_t constant;       /* bits of a CONSTANT */
+} NAME_rule;
+
+typedef struct NAME_pack { /* a slot in the block of parameters */
+  uint16_t slot, offset, bytes;
+} NAME_pack;
+
+typedef struct NAME_site { /* an assert */
+  const char *text;
+  int line;
+} NAME_site;
+
+typedef struct NAME_map { /* a tensor map, before it is encoded */
+  const char *name;
+  int dtype, swizzle, promotion; /* as the driver numbers them */
+  int rank;
+  uint64_t at;
+  uint64_t extent[5], stride[5]; /* elements; bytes */
+  uint32_t box[5];
+} NAME_map;
+
+/* The code of one specialisation for one capability. */
+typedef struct NAME_code {
+  int number; /* in this file */
+  int sm;     /* 90 */
+  char suffix; /* 'a': for this one only; 'f': for its family; 'p': PTX, for this one and later */
+  const void *image;
+  const char *symbol;
+  unsigned smem;
+  const NAME_pack *packs;
+  int n_packs;
+  unsigned bytes; /* of the block of parameters */
+  int n_maps, maps_at;
+  NAME_status (*maps)(const NAME_slot *s, NAME_map *m, NAME_error *err);
+  const int *map_slots; /* that the maps are made of, ended by -1 */
+  int n_sites, fault_at;
+  const NAME_site *sites;
+  int grid_at; /* place of the address of the word of grid_barrier; -1: none */
+} NAME_code;
+
+/* A kernel for arguments of certain types, constants and divisors. */
+typedef struct NAME_special {
+  const NAME_rule *rules;
+  bool may_overlap; /* tensors may share memory */
+  bool is_dependent, is_cooperative;
+  NAME_dim3 grid, block, cluster; /* grid: that of the example */
+  NAME_status (*require)(const NAME_slot *s, NAME_error *err);
+  const NAME_code *codes;
+  int n_codes;
+} NAME_special;
+
+typedef struct NAME_kernel {
+  const char *name;
+  int n_args;
+  const NAME_special *specials;
+  int n_specials;
+} NAME_kernel;
+
+@LIMITS@
+
+/* {====== Checking arguments ====== */
+
+static const char *const NAME_dtype_names[] = {@DTYPE_NAMES@};
+
+typedef struct NAME_span {
+  uint64_t begin, end;
+} NAME_span;
+
+static NAME_status NAME_leaf_fail(const NAME_rule *rule, int i, int64_t v, NAME_error *err) {
+  const NAME_leaf *leaf = &rule->leaves[i];
+  bool is_extent = i < rule->rank;
+  int mode = is_extent ? i : i - rule->rank;
+  const char *what = is_extent ? "extent" : "stride";
+  long long value = v, low = leaf->low, high = leaf->high;
+  if (low == high) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: the %s of mode %d is %lld; this kernel was exported for %lld",
+                     rule->title, what, mode, value, low);
+  }
+  if ((v & leaf->mask) != 0) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: the %s of mode %d is %lld; a multiple of %lld was expected, as in the "
+                     "example (%lld)",
+                     rule->title, what, mode, value, (long long)leaf->mask + 1,
+                     (long long)leaf->example);
+  }
+  return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: the %s of mode %d is %lld; %lld to %lld was expected",
+                   rule->title, what, mode, value, low, high);
+}
+
+/* Adds (extent - 1) * stride to *last; false: it is larger than the kernel's offsets. */
+static inline bool NAME_reach(int64_t extent, int64_t stride, int64_t span, int64_t *last) {
+  int64_t step;
+  return !__builtin_mul_overflow(extent - 1, stride, &step) &&
+         !__builtin_add_overflow(*last, step, last) && *last >= 0 && *last <= span;
+}
+
+static NAME_status NAME_check_span(const NAME_rule *rule, const NAME_tensor *t, NAME_span *out,
+                                   NAME_error *err) {
+  int64_t last = 0;
+  uint64_t at = (uint64_t)(uintptr_t)t->data;
+  bool is_empty = false, fits = true;
+  for (int i = 0; i < rule->rank; i++) {
+    is_empty = is_empty || t->shape[i] == 0;
+    fits = fits && NAME_reach(t->shape[i], t->stride[i], rule->span, &last);
+  }
+  if (!is_empty && !fits) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: its elements span more than %lld, which this kernel's offsets reach; export "
+                     "it with an example of that size",
+                     rule->title, (long long)rule->span);
+  }
+  if (!is_empty && t->data == NULL && rule->bytes > 0) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its address is NULL", rule->title);
+  }
+  if ((at & (rule->align - 1)) != 0) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: its address %p is no multiple of %u bytes, as that of the example is",
+                     rule->title, t->data, rule->align);
+  }
+  out->begin = at;
+  out->end = is_empty ? at : at + (uint64_t)(last + 1) * (uint64_t)rule->bytes;
+  return UPPER_OK;
+}
+
+static NAME_status NAME_check_tensor(const NAME_rule *rule, const NAME_tensor *t, NAME_slot *s,
+                                     NAME_span *out, NAME_error *err) {
+  if (t->dtype != rule->dtype) {
+    bool is_known = (unsigned)t->dtype < sizeof NAME_dtype_names / sizeof NAME_dtype_names[0];
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its elements are %s; %s was expected", rule->title,
+                     is_known ? NAME_dtype_names[t->dtype] : "of no known type",
+                     NAME_dtype_names[rule->dtype]);
+  }
+  if (t->rank != rule->rank) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its rank is %d; %d was expected", rule->title,
+                     t->rank, rule->rank);
+  }
+  for (int i = 0; i < 2 * rule->rank; i++) {
+    const NAME_leaf *leaf = &rule->leaves[i];
+    int64_t v = i < rule->rank ? t->shape[i] : t->stride[i - rule->rank];
+    if (v < leaf->low || v > leaf->high || (v & leaf->mask) != 0) {
+      return NAME_leaf_fail(rule, i, v, err);
+    }
+    if (leaf->slot >= 0) {
+      s[leaf->slot].i = v;
+    }
+  }
+  s[rule->slot].u = (uint64_t)(uintptr_t)t->data;
+  return NAME_check_span(rule, t, out, err);
+}
+
+static NAME_status NAME_check_apart(const NAME_kernel *k, const NAME_special *special,
+                                    const NAME_span *spans, NAME_error *err) {
+  for (int i = 1; i < k->n_args; i++) {
+    for (int j = 0; j < i; j++) {
+      if (spans[i].begin < spans[j].end && spans[j].begin < spans[i].end) {
+        return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                         "%s: it shares memory with %s; this kernel was exported for tensors that do not",
+                         special->rules[i].title, special->rules[j].title);
+      }
+    }
+  }
+  return UPPER_OK;
+}
+
+/* Fills the slots. Counts the arguments that fit in *n_fit. */
+static NAME_status NAME_check_args(const NAME_kernel *k, const NAME_special *special,
+                                   const NAME_slot *args, NAME_slot *s, int *n_fit,
+                                   NAME_error *err) {
+  NAME_span spans[UPPER_ARGS];
+  NAME_status status = UPPER_OK;
+  for (*n_fit = 0; *n_fit < k->n_args && status == UPPER_OK;) {
+    const NAME_rule *rule = &special->rules[*n_fit];
+    const NAME_slot *arg = &args[*n_fit];
+    spans[*n_fit].begin = spans[*n_fit].end = 0;
+    if (rule->kind == UPPER_TENSOR) {
+      status = NAME_check_tensor(rule, arg->tensor, s, &spans[*n_fit], err);
+    } else if (rule->kind == UPPER_NUMBER) {
+      s[rule->slot] = *arg;
+    } else if (arg->i != rule->constant) {
+      status = NAME_fail(err, UPPER_BAD_ARGUMENT,
+                         "%s: it is a constant of the kernel, and not that of the example",
+                         rule->title);
+    }
+    *n_fit += status == UPPER_OK;
+  }
+  if (status == UPPER_OK && !special->may_overlap) {
+    status = NAME_check_apart(k, special, spans, err);
+  }
+  return status == UPPER_OK && special->require != NULL ? special->require(s, err) : status;
+}
+
+/* The first specialisation that the arguments fit; else the message of the one that most of them fit. */
+static NAME_status NAME_choose(const NAME_kernel *k, const NAME_slot *args, NAME_slot *s,
+                               const NAME_special **out, NAME_error *err) {
+  int n_fit, n_best = -1, best = 0;
+  for (int i = 0; i < k->n_specials; i++) {
+    *out = &k->specials[i];
+    if (NAME_check_args(k, *out, args, s, &n_fit, NULL) == UPPER_OK) {
+      return UPPER_OK;
+    }
+    best = n_fit > n_best ? i : best;
+    n_best = n_fit > n_best ? n_fit : n_best;
+  }
+  return NAME_check_args(k, &k->specials[best], args, s, &n_fit, err);
+}
+
+/* {====== Loading code ====== */
+
+/* The code in one context. */
+typedef struct NAME_loaded {
+  void *context; /* NULL: this place is free. It is set last, so that readers need no lock */
+  void *function;
+  int *fault; /* what the asserts write to, or NULL */
+} NAME_loaded;
+
+static NAME_loaded NAME_loads[UPPER_CODES][UPPER_CONTEXTS];
+
+static const NAME_loaded *NAME_find_loaded(const NAME_code *code, const void *context) {
+  for (int i = 0; i < UPPER_CONTEXTS; i++) {
+    const NAME_loaded *l = &NAME_loads[code->number][i];
+    void *held = __atomic_load_n(&l->context, __ATOMIC_ACQUIRE);
+    if (held == context || held == NULL) {
+      return held == NULL ? NULL : l;
+    }
+  }
+  return NULL;
+}
+
+/* Does a GPU of that capability run the code? */
+static bool NAME_runs(const NAME_code *code, int sm) {
+  switch (code->suffix) {
+    case 'a': return code->sm == sm;
+    case 'p': return code->sm <= sm;
+    default: return code->sm / 10 == sm / 10 && code->sm <= sm;
+  }
+}
+
+/* The first code that runs there: the table has the best ones first. */
+static NAME_status NAME_code_for(const NAME_kernel *k, const NAME_special *special,
+                                 const NAME_code **out, NAME_error *err) {
+  int device = 0, major = 0, minor = 0;
+  int r = NAME_cu.device(&device);
+  r = r == 0 ? NAME_cu.get_attribute(&major, UPPER_MAJOR, device) : r;
+  r = r == 0 ? NAME_cu.get_attribute(&minor, UPPER_MINOR, device) : r;
+  if (r != 0) {
+    return NAME_driver_fail(err, r, k->name, "cuDeviceGetAttribute");
+  }
+  for (int i = 0; i < special->n_codes; i++) {
+    if (NAME_runs(&special->codes[i], 10 * major + minor)) {
+      *out = &special->codes[i];
+      return UPPER_OK;
+    }
+  }
+  return NAME_fail(err, UPPER_NO_CODE,
+                   "%s: there is no code for compute capability %d.%d; export it with --sm=%d%d",
+                   k->name, major, minor, major, minor);
+}
+
+/* Asks for more shared memory and larger clusters than every kernel may have. */
+static int NAME_allow(const NAME_code *code, const NAME_special *special, void *function) {
+  NAME_dim3 c = special->cluster;
+  int r = 0;
+  if (code->smem > 0) {
+    r = NAME_cu.set_attribute(function, UPPER_SMEM_ATTRIBUTE, (int)code->smem);
+  }
+  if (r == 0 && c.x * c.y * c.z > 8) {
+    r = NAME_cu.set_attribute(function, UPPER_CLUSTER_ATTRIBUTE, 1);
+  }
+  return r;
+}
+
+static NAME_status NAME_load(const NAME_kernel *k, const NAME_special *special,
+                             const NAME_code *code, NAME_loaded *out, NAME_error *err) {
+  void *module = NULL, *fault = NULL;
+  const char *call = "cuModuleLoadData";
+  int r = NAME_cu.load(&module, code->image);
+  if (r == 0) {
+    call = "cuModuleGetFunction";
+    r = NAME_cu.function(&out->function, module, code->symbol);
+  }
+  if (r == 0) {
+    call = "cuFuncSetAttribute";
+    r = NAME_allow(code, special, out->function);
+  }
+  if (r == 0 && code->n_sites > 0) {
+    call = "cuMemAllocHost";
+    r = NAME_cu.alloc_host(&fault, 8 * sizeof(int));
+  }
+  if (r != 0) {
+    if (module != NULL) {
+      (void)NAME_cu.unload(module);
+    }
+    return NAME_driver_fail(err, r, k->name, call);
+  }
+  if (fault != NULL) {
+    memset(fault, 0, 8 * sizeof(int));
+  }
+  out->fault = (int *)fault;
+  return UPPER_OK;
+}
+
+/* Loads the code into the context, unless another thread was faster. Called with the lock. */
+static NAME_status NAME_load_locked(const NAME_kernel *k, const NAME_special *special,
+                                    const NAME_code *code, void *context, const NAME_loaded **out,
+                                    NAME_error *err) {
+  *out = NAME_find_loaded(code, context);
+  if (*out != NULL) {
+    return UPPER_OK;
+  }
+  for (int i = 0; i < UPPER_CONTEXTS; i++) {
+    NAME_loaded *l = &NAME_loads[code->number][i];
+    if (l->context == NULL) {
+      NAME_status status = NAME_load(k, special, code, l, err);
+      if (status == UPPER_OK) {
+        __atomic_store_n(&l->context, context, __ATOMIC_RELEASE);
+        *out = l;
+      }
+      return status;
+    }
+  }
+  return NAME_fail(err, UPPER_NO_DEVICE, "%s: it is loaded in %d contexts, the most that there may be",
+                   k->name, UPPER_CONTEXTS);
+}
+
+static NAME_status NAME_ready(const NAME_kernel *k, const NAME_special *special, void *context,
+                              const NAME_code **code, const NAME_loaded **out, NAME_error *err) {
+  for (int i = 0; i < special->n_codes; i++) {
+    *code = &special->codes[i];
+    *out = NAME_find_loaded(*code, context);
+    if (*out != NULL) {
+      return UPPER_OK;
+    }
+  }
+  NAME_status status = NAME_code_for(k, special, code, err);
+  if (status == UPPER_OK) {
+    (void)pthread_mutex_lock(&NAME_lock);
+    status = NAME_load_locked(k, special, *code, context, out, err);
+    (void)pthread_mutex_unlock(&NAME_lock);
+  }
+  return status;
+}
+
+@MAPS@
+/* {====== Launching ====== */
+
+/* Puts the slots where the kernel expects its parameters. */
+static void NAME_fill(const NAME_code *code, const NAME_slot *s, unsigned char *block) {
+  for (int i = 0; i < code->n_packs; i++) {
+    const NAME_pack *p = &code->packs[i];
+    switch (p->bytes) {
+      case 8: memcpy(block + p->offset, &s[p->slot], 8); break;
+      case 4: memcpy(block + p->offset, &s[p->slot], 4); break;
+      default: memcpy(block + p->offset, &s[p->slot], p->bytes); break;
+    }
+  }
+}
+
+/* Where each parameter of the kernel lies, in order. */
+static void NAME_list(const NAME_code *code, unsigned char *block, void **out) {
+  for (int i = 0; i < code->n_packs; i++) {
+    *out++ = block + code->packs[i].offset;
+  }
+  for (int i = 0; i < code->n_maps; i++) {
+    *out++ = block + code->maps_at + 128 * i;
+  }
+  if (code->n_sites > 0) {
+    *out++ = block + code->fault_at;
+  }
+  if (code->grid_at >= 0) {
+    *out++ = block + code->grid_at;
+  }
+}
+
+static void NAME_add(NAME_config *config, int id, unsigned x, unsigned y, unsigned z) {
+  NAME_attribute *a = &config->attributes[config->n_attributes++];
+  memset(a, 0, sizeof *a);
+  a->id = id;
+  a->value.cluster[0] = x; /* a flag is its first 4 bytes */
+  a->value.cluster[1] = y;
+  a->value.cluster[2] = z;
+}
+
+static NAME_status NAME_enqueue(const NAME_kernel *k, const NAME_special *special,
+                                const NAME_code *code, const NAME_loaded *loaded, NAME_dim3 grid,
+                                unsigned char *block, void *stream, NAME_error *err) {
+  NAME_attribute attributes[3];
+  void *params[UPPER_PARAMS];
+  NAME_config config;
+  NAME_dim3 cluster = special->cluster;
+  config.grid = grid;
+  config.block = special->block;
+  config.smem = code->smem;
+  config.stream = stream;
+  config.attributes = attributes;
+  config.n_attributes = 0;
+  if (cluster.x * cluster.y * cluster.z > 1) {
+    NAME_add(&config, UPPER_CLUSTER, cluster.x, cluster.y, cluster.z);
+  }
+  if (special->is_cooperative) {
+    NAME_add(&config, UPPER_COOPERATIVE, 1, 0, 0);
+  }
+  if (special->is_dependent) {
+    NAME_add(&config, UPPER_DEPENDENT, 1, 0, 0);
+  }
+  NAME_list(code, block, params);
+  int r = NAME_cu.launch(&config, loaded->function, params, NULL);
+  if (r == 0) {
+    return NAME_succeed(err);
+  }
+  NAME_driver_fail(err, r, k->name, "cuLaunchKernelEx");
+  if (err != NULL) {
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof err->text - n, "; grid (%u,%u,%u) block (%u,%u,%u) shared %u bytes",
+             grid.x, grid.y, grid.z, config.block.x, config.block.y, config.block.z, config.smem);
+  }
+  return UPPER_DRIVER_ERROR;
+}
+
+/* The grid of the example is right for its extents only. */
+static NAME_status NAME_check_grid(const NAME_kernel *k, const NAME_special *special,
+                                   const NAME_slot *args, NAME_error *err) {
+  for (int n = 0; n < k->n_args; n++) {
+    const NAME_rule *rule = &special->rules[n];
+    for (int i = 0; rule->kind == UPPER_TENSOR && i < rule->rank; i++) {
+      long long v = args[n].tensor->shape[i], example = rule->leaves[i].example;
+      if (v != example) {
+        return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                         "%s: the extent of mode %d is %lld, and %lld in the example, whose grid "
+                         "NULL stands for; pass a grid",
+                         rule->title, i, v, example);
+      }
+    }
+  }
+  return UPPER_OK;
+}
+
+/* What the kernel needs beside its arguments. */
+static NAME_status NAME_finish(const NAME_kernel *k, const NAME_code *code,
+                               const NAME_loaded *loaded, void *workspace, unsigned char *block,
+                               void *stream, NAME_error *err) {
+  int r = 0;
+  if (code->n_sites > 0) {
+    memcpy(block + code->fault_at, &loaded->fault, sizeof loaded->fault);
+  }
+  if (code->grid_at >= 0) {
+    if (workspace == NULL) {
+      return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: workspace is NULL; the kernel needs some", k->name);
+    }
+    memcpy(block + code->grid_at, &workspace, sizeof workspace);
+    r = NAME_cu.fill((uint64_t)(uintptr_t)workspace, 0, sizeof(unsigned), stream);
+  }
+  return r == 0 ? UPPER_OK : NAME_driver_fail(err, r, k->name, "cuMemsetD8Async");
+}
+
+static NAME_status NAME_run(const NAME_kernel *k, const NAME_slot *args, const NAME_dim3 *grid,
+                            void *workspace, void *stream, NAME_error *err) {
+  __attribute__((aligned(64))) unsigned char block[UPPER_BYTES];
+  NAME_slot s[UPPER_SLOTS];
+  const NAME_special *special = NULL;
+  const NAME_code *code = NULL;
+  const NAME_loaded *loaded = NULL;
+  void *context = NULL;
+  NAME_status status = NAME_choose(k, args, s, &special, err);
+  if (status == UPPER_OK && grid == NULL) {
+    status = NAME_check_grid(k, special, args, err);
+    grid = &special->grid;
+  }
+  status = status == UPPER_OK ? NAME_enter(k->name, &context, err) : status;
+  status = status == UPPER_OK ? NAME_ready(k, special, context, &code, &loaded, err) : status;
+  if (status != UPPER_OK) {
+    return status;
+  }
+  if (grid->x == 0 || grid->y == 0 || grid->z == 0) {
+    return NAME_succeed(err); /* nothing to do */
+  }
+  NAME_fill(code, s, block);
+  @PUT_MAPS@
+  status = status == UPPER_OK ? NAME_finish(k, code, loaded, workspace, block, stream, err) : status;
+  return status == UPPER_OK ? NAME_enqueue(k, special, code, loaded, *grid, block, stream, err)
+                            : status;
+}
