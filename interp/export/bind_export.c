@@ -217,12 +217,10 @@ static int export_restore(lua_State *L) {
 }
 
 void bind_open_export(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_export_begin", export_begin},
-                                       {"_export_for", export_for},
-                                       {"_export_target", export_target},
-                                       {"_export_tensor", export_tensor},
-                                       {"_export_restore", export_restore},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"_export_begin", export_begin},     {"_export_for", export_for},
+      {"_export_target", export_target},   {"_export_tensor", export_tensor},
+      {"_export_restore", export_restore}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -23,6 +23,7 @@ static CtStatus set_image(lua_State *L, const Kernel *k, const char *source, con
                     .arch = arch,
                     .options = options,
                     .n_options = kernel_options(k, options),
+                    .no_lines = true,
                     .ptx = ptx};
   CtStatus status = state_compile(k->state, &job, true, &output, err);
   if (status == CT_OK) {

@@ -74,6 +74,7 @@ static const struct {
     {"tiled_copy_S", "cuttle.tiled_copy", false},
     {"tiled_copy_D", "cuttle.tiled_copy", false},
     {"explain", "cuttle.explain", false},
+    {"export", "cuttle.export", false},
     {"find_layout", "cuttle.find_layout", false},
     {"find_swizzle", "cuttle.find_swizzle", false},
     {"help", "cuttle.help", false},

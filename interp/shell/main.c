@@ -19,12 +19,13 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|help|info|bench|profile|timeline|view ...\n"
+    "       cuttle check|emit|export|help|info|bench|profile|timeline|view ...\n"
     "\n"
     "Without a script it reads inputs and prints their values.\n"
     "\n"
     "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
+    "  export script.lua     run it and write the kernels that it launches as plain C files\n"
     "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
     "  help [name]           print this text, or explain a command or a name of the language\n"
     "  info                  print version, devices, compilers, caches, and why they were chosen\n"

@@ -45,7 +45,9 @@ static CtStatus make_options(const CtNvrtcJob *job, Options *o, CtErr *err) {
   o->n = 0;
   o->items[o->n++] = o->arch;
   for (size_t i = 0; i < CT_ARRAY_LEN(fixed_options); i++) {
-    o->items[o->n++] = fixed_options[i];
+    bool is_left_out = job->no_lines && strcmp(fixed_options[i], "-lineinfo") == 0;
+    o->items[o->n] = fixed_options[i];
+    o->n += !is_left_out;
   }
   for (int i = 0; i < job->n_options; i++) {
     o->items[o->n++] = job->options[i];

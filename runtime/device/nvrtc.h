@@ -12,6 +12,8 @@ typedef struct CtNvrtcJob {
   const char *arch;           /* "sm_90a", see ct_nvrtc_arch */
   const char *const *options; /* extra ones, after our own; may be NULL */
   int n_options;
+  bool
+      no_lines; /* without -lineinfo: the image names no folder, so the same text gives the same bytes */
   bool ptx; /* ask for PTX text (NUL-terminated) instead of a cubin */
 } CtNvrtcJob;
 
@@ -23,7 +25,7 @@ typedef struct CtNvrtcOutput {
 
 void ct_nvrtc_output_clear(CtNvrtcOutput *out);
 
-/* Compiles with -arch, -std=c++17, -lineinfo, -fmad=false, -default-device and the job's options.
+/* Compiles with -arch, -std=c++17, -lineinfo (unless no_lines), -fmad=false, -default-device and the job's options.
    *out is set on success only; the caller clears it.
    Errors: CT_EDEVICE `nvrtc: kernel 'matmul': identifier "x" is undefined (2 errors; NVRTC 13.0,
    sm_90a)`, located at the script line that the log names (#line makes it speak of the script);

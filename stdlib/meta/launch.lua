@@ -155,3 +155,25 @@ local CudaKernel = {}
 --- A table: `registers`, `local_bytes` (of a thread) and `compile_ms`.
 ---@return table
 function CudaKernel:info() end
+
+--- Writes kernels as plain C files, NAME.h, NAME.c and NAME_test.c, and gives their paths.
+--- `what` is a kernel, `k{grid = ..., block = ...}`, or a function that launches, such as one that
+--- calls `matmul`. Each example is a list of arguments: it is launched on the CPU engine, and makes
+--- one specialisation. Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the
+--- default is "90a"), and of a kernel `grid`, `block` and what else a launch takes; `grid` may be a
+--- function of the arguments. docs/export.md explains the files.
+---
+---     > k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2.0 end)
+---     > header = export(k, {{ones(f32, 32)}}, {grid = 1, block = 32, dir = "/tmp", sm = 80})
+---     > header
+---     /tmp/twice.h
+--- Errors: a list of tensors among the arguments; a kernel that compiles for none of the
+--- capabilities.
+--- CuTe: AOT export of CuTe DSL (export_to_c). MoYe: none.
+---@param what any a kernel, a launch configuration or a function
+---@param examples table[] lists of arguments
+---@param options? table
+---@return string # NAME.h
+---@return string # NAME.c
+---@return string # NAME_test.c
+function export(what, examples, options) end

@@ -1,0 +1,291 @@
+-- `cuttle export` and export(...): what they write is plain C that compiles without a warning, as C
+-- and as C++; a machine without a GPU is told so; arguments that do not fit are refused by name, mode
+-- and rule; the same script gives the same bytes; and a launch gives the driver what the interpreter's
+-- launch gives it. The driver is played by tests/export/recorder.c.
+local tap = dofile "tests/support/tap.lua"
+local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
+local folder = os.tmpname()
+os.remove(folder)
+assert(os.execute(("mkdir -p '%s/lib' '%s/other'"):format(folder, folder)))
+
+local function run(command)
+  local pipe = assert(io.popen(("cd '%s' && { %s ; } 2>&1"):format(folder, command)))
+  local out = pipe:read "a"
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function write(name, text)
+  local file = assert(io.open(folder .. "/" .. name, "wb"))
+  file:write(text)
+  file:close()
+end
+
+local function read(name)
+  local file = io.open(folder .. "/" .. name, "rb")
+  local text = file and file:read "a"
+  if file then file:close() end
+  return text
+end
+
+local pwd = io.popen("pwd"):read "l"
+local function absolute(path) return path:find "^/" and path or pwd .. "/" .. path end
+cuttle, here = absolute(cuttle), absolute(here)
+
+local cpu <const> = "CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere "
+local function export(arguments, at)
+  return run(("%s cd '%s' && %s '%s' export %s"):format("", at or ".", cpu, cuttle, arguments))
+end
+
+-- {====== Scripts ======
+
+write("saxpy.lua", [[
+local saxpy = kernel("saxpy", function(a, x, y)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(x) then y[i] = a * x[i] + y[i] end
+end)
+for _, n in ipairs{1000, 1024} do
+  local x, y = rand(f32, n), rand(f32, n)
+  saxpy{grid = cdiv(n, 256), block = 256}(2.0, x, y)
+end
+local u, v = rand(f64, 77), rand(f64, 77)
+saxpy{grid = 1, block = 256}(f32(0.5), u, v)
+]])
+
+write("boxes.lua", [[
+local double = kernel("double", function(x, y)
+  local sx = shared(f32, layout{32, 16})
+  local full = mbarrier(1, 1)
+  sync_threads()
+  local gx = tile(tma_tensor(x), {32, 16}, {blockIdx.x, blockIdx.y})
+  if threadIdx.x == 0 then
+    full[0]:arrive_expect_tx(2048)
+    tma_load(gx, sx, full[0])
+  end
+  full[0]:wait(0)
+  local gy = tile(y, {32, 16}, {blockIdx.x, blockIdx.y})
+  for i in range(threadIdx.x, 512, 128) do gy[i] = 2.0 * sx[i] end
+end)
+local x, y = rand(f32, {64, 48}), zeros(f32, {64, 48})
+double{grid = {2, 3}, block = 128, cluster = {2, 1, 1}}(x, y)
+]])
+
+write("barrier.lua", [[
+local k = kernel("turn", function(x, n, flag)
+  assert(n > 2, "n is too small")
+  x[blockIdx.x] = x[blockIdx.x] + n
+  grid_barrier()
+  if flag then x[blockIdx.x] = x[(blockIdx.x + 1) % 4] end
+end)
+k{grid = 4, block = 32, cooperative = true}(rand(f32, 4), 7, true)
+]])
+
+write("product.lua", [[
+local A, B = randn(bf16, row_major{128, 64}), randn(bf16, row_major{256, 64})
+local C = zeros(bf16, row_major{128, 256})
+matmul(A, B, C)
+]])
+
+-- {====== Building ======
+
+local compilers <const> = {
+  { "gcc", "-std=c11" }, { "clang", "-std=c11" }, { "g++", "-std=c++17 -x c++" },
+  { "clang++", "-std=c++17 -x c++" },
+}
+local flags <const> = "-Wall -Wextra -Wpedantic -Werror"
+local link <const> = "-ldl -lpthread -lm"
+
+local function has(compiler) return os.execute("command -v " .. compiler .. " > /dev/null 2>&1") end
+
+-- Builds the export's files with an empty environment: no include folder, no toolkit.
+local function build(name)
+  for _, row in ipairs(compilers) do
+    if has(row[1]) then
+      local out, code = run(("env -i PATH=\"$PATH\" %s %s %s %s.c %s_test.c -o test_%s %s"):format(row[1],
+        row[2], flags, name, name, name, link))
+      tap.ok(code == 0 and out == "", ("%s builds with %s %s"):format(name, row[1], row[2]), out)
+    else
+      tap.skip(name .. " builds with " .. row[1], "there is none")
+    end
+  end
+  return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name, name,
+    link))
+end
+
+local out, code = export("--sm=90a --name=saxpy saxpy.lua")
+if code ~= 0 and not read "saxpy.c" then
+  tap.skip_all("nothing is exported here: " .. (out:match "[^\n]+" or ""))
+end
+tap.is(out, "./saxpy.h\n./saxpy.c\n./saxpy_test.c\n", "the command prints its files")
+
+for _, name in ipairs { "boxes", "barrier", "product" } do
+  out, code = export(("--sm=90a --name=%s %s.lua"):format(name, name))
+  tap.ok(code == 0, name .. ".lua is exported", out)
+end
+
+if not has "cc" then
+  tap.done()
+end
+
+local is_fake = true
+out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s' '%stests/export/recorder.c' "
+  .. "-o lib/libcuda.so.1"):format(here, here))
+tap.ok(code == 0, "the recording driver builds", out)
+
+for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
+  build(name)
+  out, code = run(("env -i LD_LIBRARY_PATH=/nowhere ./test_%s"):format(name))
+  is_fake = is_fake and (code == 77 and out == "1..0 # SKIP no device\n")
+  tap.ok(code == 77 or has "nvidia-smi", name .. "_test says that there is no device", out)
+end
+
+-- {====== The same launches ======
+
+-- What the driver was asked, by the interpreter and by the exported program.
+for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
+  local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 CUTTLE_DEVICE=cuda:0 "
+    .. "'%s' %s.lua"):format(cuttle, name))
+  local outside = run(("rm -f outside; RECORD=outside LD_LIBRARY_PATH=lib ./test_%s"):format(name))
+  local a, b = read "inside", read "outside"
+  tap.ok(a and a == b and #a > 60, name .. ": the driver is asked the same", inside, outside, a, b)
+end
+
+-- {====== The same bytes ======
+
+for _, name in ipairs { "saxpy", "product" } do
+  local first = read(name .. ".c") .. read(name .. ".h") .. read(name .. "_test.c")
+  export(("--sm=90a --name=%s ../%s.lua"):format(name, name), "other")
+  local second = read("other/" .. name .. ".c") .. read("other/" .. name .. ".h")
+    .. read("other/" .. name .. "_test.c")
+  tap.ok(first == second, name .. " has the same bytes when it is exported elsewhere")
+  tap.ok(not first:find(folder, 1, true), name .. " names no folder")
+end
+
+-- {====== Arguments ======
+
+write("refused.c", [[
+#include "saxpy.h"
+#include <stdio.h>
+#include <string.h>
+
+static float memory[8192];
+static saxpy_error error;
+static saxpy_args args;
+
+static saxpy_tensor vector(void *data, int64_t n) {
+  saxpy_tensor t;
+  memset(&t, 0, sizeof t);
+  t.data = data;
+  t.dtype = SAXPY_F32;
+  t.rank = 1;
+  t.shape[0] = n;
+  t.stride[0] = 1;
+  return t;
+}
+
+static void reset(void) {
+  args.a = 2.0f;
+  args.x = vector(memory, 1024);
+  args.y = vector(memory + 4096, 1024);
+}
+
+static void launch(void) {
+  saxpy_dim3 grid = {4, 1, 1};
+  saxpy_status status = saxpy_launch(&args, &grid, NULL, &error);
+  printf("%d %s\n", status, error.text);
+  reset();
+}
+
+int main(void) {
+  reset();
+  launch();
+  args.y.dtype = SAXPY_BF16;
+  launch();
+  args.y.stride[0] = 2;
+  launch();
+  args.x.data = memory + 1;
+  launch();
+  args.x.shape[0] = 1003;
+  launch();
+  args.x.rank = 2;
+  launch();
+  args.x.data = NULL;
+  launch();
+  args.x = args.y;
+  args.x.data = memory + 4096 + 4;
+  launch();
+  args.x.shape[0] = (int64_t)1 << 40;
+  launch();
+  return 0;
+}
+]])
+out, code = run "cc -std=c11 -Wall -Wextra refused.c saxpy.c -o refused -ldl -lpthread && ./refused"
+local want <const> = {
+  "2 saxpy: no device: libcuda.so.1: cannot open shared object file: No such file or directory",
+  "1 saxpy: argument 3 (y): its elements are bf16; f32 was expected",
+  "1 saxpy: argument 3 (y): the stride of mode 0 is 2; this kernel was exported for 1",
+  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 16 bytes, as that of the example is",
+  "1 saxpy: argument 2 (x): the extent of mode 0 is 1003; a multiple of 8 was expected, as in the "
+    .. "example (1000)",
+  "1 saxpy: argument 2 (x): its rank is 2; 1 was expected",
+  "1 saxpy: argument 2 (x): its address is NULL",
+  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x); this kernel was exported for "
+    .. "tensors that do not",
+  "1 saxpy: argument 2 (x): the extent of mode 0 is 1099511627776; 0 to 2146435070 was expected",
+}
+local at = 0
+for line in out:gmatch "[^\n]+" do
+  at = at + 1
+  if at > 1 or not has "nvidia-smi" then
+    local pattern = (want[at] or ""):gsub("[%(%)%-%.]", "%%%0")
+    tap.ok(line:find("^" .. pattern .. "$"), "refused: " .. (want[at] or "nothing more"), line)
+  end
+end
+tap.is(at, #want, "as many as were launched")
+
+-- {====== export(...) ======
+
+write("call.lua", [[
+device("cpu")
+local k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2.0 end)
+print(export(k, {{ones(f32, 32)}}, {grid = function(x) return size(x) // 32 end, block = 32, name = "t",
+  sm = "80,90a"}))
+print(export(k{grid = 1, block = 64}, {{ones(f32, 64)}, {ones(f64, 64)}}))
+print(export(function(A, B, C)
+  local T = matmul(A, B)
+  matmul(T, B, C)
+end, {{rand(f32, {32, 32}), rand(f32, {32, 32}), zeros(f32, {32, 32})}}, {name = "chain"}))
+for _, f in ipairs {
+  function() export(k, {{ones(f32, 32)}}) end,
+  function() export(1, {{}}) end,
+  function() export(k{grid = 1, block = 32}, {}) end,
+  function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {sm = "banana"}) end,
+  function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {dri = "x"}) end,
+  function() export(function(x) k{grid = 1, block = 32}(x) end, {{ones(f32, 32)}}) end,
+  function()
+    local l = kernel("l", function(xs) xs[1][0] = 0.0 end)
+    export(l{grid = 1, block = 32}, {{{ones(f32, 32)}}})
+  end,
+} do print(select(2, pcall(f))) end
+]])
+out = run(cpu .. ("'%s' call.lua"):format(cuttle))
+for _, line in ipairs {
+  "./t.h\t./t.c\t./t_test.c", "./twice.h\t./twice.c\t./twice_test.c",
+  "./chain.h\t./chain.c\t./chain_test.c",
+  "export: a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})",
+  "export: number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",
+  "export: the examples are empty; a list of argument lists was expected, as in {{2.0, x, y}}",
+  "export: sm: 'banana' is not a compute capability; 90 and 90a stand for 9.0",
+  "export: option 'dri' is unknown; did you mean 'dir'?",
+  "export: a function needs a name; write export(f, examples, {name = \"f\"})",
+  "export: l: argument 1 (xs) is a list of tensors, whose table of addresses an exported launch cannot "
+    .. "make; pass the tensors one by one",
+} do
+  tap.ok(out:find(line, 1, true), "export(...): " .. line, out)
+end
+build "twice"
+build "chain"
+tap.ok((read "chain.h" or ""):find("chain_workspace_bytes", 1, true), "a function has a workspace")
+
+os.execute(("rm -rf '%s'"):format(folder))
+tap.done()
