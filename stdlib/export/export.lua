@@ -10,7 +10,8 @@ local arguments = require "cuttle.arguments"
 local M = {}
 
 local DEFAULT_SM <const> = "90a"
-local known <const> = { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative" }
+local known <const> =
+  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative" }
 local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
 
 local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
@@ -43,7 +44,8 @@ function M.write(program, options, script)
   if only then only.name = name end
   write.prepare(program, name, script:match "[^/\\]*$")
   local stem = (options.dir or ".") .. "/" .. name
-  return { write_file(stem .. ".h", write.header(program)), write_file(stem .. ".c", write.source(program)),
+  return { write_file(stem .. ".h", write.header(program)),
+           write_file(stem .. ".c", write.source(program)),
            write_file(stem .. "_test.c", test.source(program)) }
 end
 
@@ -106,7 +108,8 @@ local function check_what(what, options)
   if kind == "function" and not options.name then
     fail "a function needs a name; write export(f, examples, {name = \"f\"})"
   elseif kind ~= "function" and kind ~= "kernel" and kind ~= "launch configuration" then
-    fail("%s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected", kind)
+    fail("%s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",
+      kind)
   elseif kind == "kernel" and (options.grid == nil or options.block == nil) then
     fail "a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})"
   end
@@ -119,7 +122,9 @@ function M.export(what, examples, options)
   check_examples(examples)
   local targets = collect.targets(tostring(options.sm or DEFAULT_SM))
   local script = debug.getinfo(2, "S").short_src
-  if ct.device().sm then fail "it runs the examples on the CPU engine; call device(\"cpu\") before it" end
+  if ct.device().sm then
+    fail "it runs the examples on the CPU engine; call device(\"cpu\") before it"
+  end
   local program = collect.run(targets, function(collection)
     for _, example in ipairs(examples) do launch_example(collection, what, options, example) end
   end)

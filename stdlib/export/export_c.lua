@@ -1,15 +1,15 @@
--- export_c.lua: the words of C that the files of an export are made of: names, constants, tables and
--- the texts of export_*.c, whose NAME and UPPER stand for the prefix.
+-- export_c.lua: the words of C that the files of an export are made of: names, constants, tables
+-- and the texts of export_*.c, whose NAME and UPPER stand for the prefix.
 local M = {}
 
 -- {====== Names ======
 
 local words_of_c <const> = {}
-for word in ([[alignas alignof and asm auto bool break case catch char class const constexpr continue
-  default delete do double else enum explicit export extern false float for friend goto if inline int
-  long mutable namespace new not operator or private protected public register restrict return short
-  signed sizeof static struct switch template this throw true try typedef union unsigned using
-  virtual void volatile while workspace xor]]):gmatch "%a+" do
+for word in ([[alignas alignof and asm auto bool break case catch char class const constexpr
+  continue default delete do double else enum explicit export extern false float for friend goto if
+  inline int long mutable namespace new not operator or private protected public register
+  restrict return short signed sizeof static struct switch template this throw true try typedef
+  union unsigned using virtual void volatile while workspace xor]]):gmatch "%a+" do
   words_of_c[word] = true
 end
 
@@ -63,8 +63,8 @@ function M.dim3(d) return ("{%d, %d, %d}"):format(d[1], d[2], d[3]) end
 
 -- {====== Element types ======
 
---- In the order of NAME_dtype; bytes of an element, the driver's number in tensor maps, the C type of
---- a number and the member of NAME_slot that takes it.
+--- In the order of NAME_dtype; bytes of an element, the driver's number in tensor maps, the C type
+--- of a number and the member of NAME_slot that takes it.
 M.dtypes = {
   { name = "f64", bytes = 8, map = 8, c = "double", slot = "f64" },
   { name = "f32", bytes = 4, map = 7, c = "float", slot = "f32" },

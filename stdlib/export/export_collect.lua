@@ -184,17 +184,25 @@ local function place_of(tensors, a)
   end
 end
 
-local function join(spans)
-  table.sort(spans, function(p, q) return p.first < q.first end)
-  local joined = {}
-  for _, s in ipairs(spans) do
+-- What shares memory, joined: {first =, last =, members =} each. Addresses differ from run to run,
+-- so the order is that of the first members in the list.
+function M.join(spans)
+  local order, at, joined = table.move(spans, 1, #spans, 1, {}), {}, {}
+  for i, s in ipairs(spans) do at[s] = at[s] or i end
+  table.sort(order, function(p, q)
+    if p.first ~= q.first then return p.first < q.first end
+    return at[p] < at[q]
+  end)
+  for _, s in ipairs(order) do
     local last = joined[#joined]
-    if last and s.first < last.last then
-      last.last = math.max(last.last, s.last)
-    else
-      joined[#joined + 1] = { first = s.first, last = s.last }
+    if not last or s.first >= last.last then
+      last = { first = s.first, last = s.last, members = {}, at = at[s] }
+      joined[#joined + 1] = last
     end
+    last.last, last.at = math.max(last.last, s.last), math.min(last.at, at[s])
+    table.insert(last.members, s)
   end
+  table.sort(joined, function(p, q) return p.at < q.at end)
   return joined
 end
 
@@ -229,15 +237,15 @@ end
 local function check_tables(name, tables)
   for _, a in ipairs(tables) do
     if not a.before then
-      fail("%s: %s reads %d bytes that the host made, more than a file should hold; give them as an "
-        .. "argument", name, a.title, a.last - a.first)
+      fail("%s: %s reads %d bytes that the host made, more than a file should hold; give them as "
+        .. "an argument", name, a.title, a.last - a.first)
     end
   end
 end
 
 -- Where the tensors of the workspace lie in it; its size, and how much of it is 0 at first.
 local function plan_workspace(spans)
-  local regions, at, is_zero = join(spans), 0, false
+  local regions, at, is_zero = M.join(spans), 0, false
   for _, r in ipairs(regions) do
     r.at = at
     at = (at + r.last - r.first + WORKSPACE_ALIGN - 1) // WORKSPACE_ALIGN * WORKSPACE_ALIGN
@@ -431,8 +439,8 @@ local function check_specials(program)
   for _, entry in ipairs(program.entries) do
     for _, special in ipairs(entry.specials) do
       if #special.codes == 0 and not entry.is_function then
-        fail("%s, line %d, compiles for none of the capabilities:\n  %s", special.name, special.line,
-          table.concat(special.refused, "\n  "))
+        fail("%s, line %d, compiles for none of the capabilities:\n  %s", special.name,
+          special.line, table.concat(special.refused, "\n  "))
       end
       table.sort(special.codes, function(a, b) return a.sm > b.sm end)
       for _, a in ipairs(special.arguments) do
@@ -447,8 +455,8 @@ end
 function M.run(targets, f)
   local self = setmetatable({ targets = targets, specials = {}, entries = {}, names = {},
                               functions = {} }, Collection)
-  local session <close> = internal.export_begin(function(id) return choose(self, id) end,
-    function(record) take(self, record) end)
+  local session <close> = internal.export_begin( -- luacheck: ignore 211
+    function(id) return choose(self, id) end, function(record) take(self, record) end)
   local results = table.pack(with_operators(self, function() return f(self) end))
   return check_specials { entries = self.entries }, table.unpack(results, 1, results.n)
 end

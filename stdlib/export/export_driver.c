@@ -309,8 +309,9 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const NAME_tensor *t, 
   return UPPER_OK;
 }
 
+/* Counts what holds in *n_held. */
 static NAME_status NAME_check_tensor(const NAME_rule *rule, const NAME_tensor *t, NAME_slot *s,
-                                     NAME_span *out, NAME_error *err) {
+                                     NAME_span *out, int *n_held, NAME_error *err) {
   if (t->dtype != rule->dtype) {
     bool is_known = (unsigned)t->dtype < sizeof NAME_dtype_names / sizeof NAME_dtype_names[0];
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its elements are %s; %s was expected", rule->title,
@@ -321,7 +322,7 @@ static NAME_status NAME_check_tensor(const NAME_rule *rule, const NAME_tensor *t
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its rank is %d; %d was expected", rule->title,
                      t->rank, rule->rank);
   }
-  for (int i = 0; i < 2 * rule->rank; i++) {
+  for (int i = 0; i < 2 * rule->rank; i++, ++*n_held) {
     const NAME_leaf *leaf = &rule->leaves[i];
     int64_t v = i < rule->rank ? t->shape[i] : t->stride[i - rule->rank];
     if (v < leaf->low || v > leaf->high || (v & leaf->mask) != 0) {
@@ -349,26 +350,26 @@ static NAME_status NAME_check_apart(const NAME_kernel *k, const NAME_special *sp
   return UPPER_OK;
 }
 
-/* Fills the slots. Counts the arguments that fit in *n_fit. */
+/* Fills the slots. Counts what holds in *n_held. */
 static NAME_status NAME_check_args(const NAME_kernel *k, const NAME_special *special,
-                                   const NAME_slot *args, NAME_slot *s, int *n_fit,
+                                   const NAME_slot *args, NAME_slot *s, int *n_held,
                                    NAME_error *err) {
   NAME_span spans[UPPER_ARGS];
   NAME_status status = UPPER_OK;
-  for (*n_fit = 0; *n_fit < k->n_args && status == UPPER_OK;) {
-    const NAME_rule *rule = &special->rules[*n_fit];
-    const NAME_slot *arg = &args[*n_fit];
-    spans[*n_fit].begin = spans[*n_fit].end = 0;
+  *n_held = 0;
+  for (int i = 0; i < k->n_args && status == UPPER_OK; i++, *n_held += 2) {
+    const NAME_rule *rule = &special->rules[i];
+    spans[i].begin = spans[i].end = 0;
     if (rule->kind == UPPER_TENSOR) {
-      status = NAME_check_tensor(rule, arg->tensor, s, &spans[*n_fit], err);
+      *n_held += args[i].tensor->dtype == rule->dtype;
+      status = NAME_check_tensor(rule, args[i].tensor, s, &spans[i], n_held, err);
     } else if (rule->kind == UPPER_NUMBER) {
-      s[rule->slot] = *arg;
-    } else if (arg->i != rule->constant) {
+      s[rule->slot] = args[i];
+    } else if (args[i].i != rule->constant) {
       status = NAME_fail(err, UPPER_BAD_ARGUMENT,
                          "%s: it is a constant of the kernel, and not that of the example",
                          rule->title);
     }
-    *n_fit += status == UPPER_OK;
   }
   if (status == UPPER_OK && !special->may_overlap) {
     status = NAME_check_apart(k, special, spans, err);
@@ -376,19 +377,19 @@ static NAME_status NAME_check_args(const NAME_kernel *k, const NAME_special *spe
   return status == UPPER_OK && special->require != NULL ? special->require(s, err) : status;
 }
 
-/* The first specialisation that the arguments fit; else the message of the one that most of them fit. */
+/* The first specialisation that the arguments fit; else the message of the one of which most holds. */
 static NAME_status NAME_choose(const NAME_kernel *k, const NAME_slot *args, NAME_slot *s,
                                const NAME_special **out, NAME_error *err) {
-  int n_fit, n_best = -1, best = 0;
+  int n_held, n_most = 0, best = 0;
   for (int i = 0; i < k->n_specials; i++) {
     *out = &k->specials[i];
-    if (NAME_check_args(k, *out, args, s, &n_fit, NULL) == UPPER_OK) {
+    if (NAME_check_args(k, *out, args, s, &n_held, NULL) == UPPER_OK) {
       return UPPER_OK;
     }
-    best = n_fit > n_best ? i : best;
-    n_best = n_fit > n_best ? n_fit : n_best;
+    best = n_held >= n_most ? i : best;
+    n_most = n_held >= n_most ? n_held : n_most;
   }
-  return NAME_check_args(k, &k->specials[best], args, s, &n_fit, err);
+  return NAME_check_args(k, &k->specials[best], args, s, &n_held, err);
 }
 
 /* {====== Loading code ====== */

@@ -1,8 +1,9 @@
--- export_test.lua: a program (export_collect.lua) as NAME_test.c: the data of each example before its
--- launch and after it, and a function that launches on them and compares. What is the same in every
--- test is the text export_test.c.
+-- export_test.lua: a program (export_collect.lua) as NAME_test.c: the data of each example before
+-- its launch and after it, and a function that launches on them and compares. What is the same in
+-- every test is the text export_test.c.
 local ct = require "cuttle"
 local c = require "cuttle.export_c"
+local collect = require "cuttle.export_collect"
 local write = require "cuttle.export_write"
 local M = {}
 
@@ -18,19 +19,11 @@ local function tensors_of(special)
   return list
 end
 
--- Tensors that share memory, as one block of it: {first =, last =, tensors =}.
+-- Tensors that share memory, as one block of it: {first =, last =, members =}.
 local function blocks_of(special)
-  local tensors, blocks = tensors_of(special), {}
-  table.sort(tensors, function(p, q) return p.first < q.first end)
-  for _, a in ipairs(tensors) do
-    local last = blocks[#blocks]
-    if last and a.first < last.last then
-      last.last = math.max(last.last, a.last)
-      table.insert(last.tensors, a)
-    else
-      blocks[#blocks + 1] = { first = a.first, last = a.last, tensors = { a } }
-    end
-    a.block = #blocks - 1
+  local blocks = collect.join(tensors_of(special))
+  for i, block in ipairs(blocks) do
+    for _, a in ipairs(block.members) do a.block = i - 1 end
   end
   return blocks
 end
@@ -38,7 +31,7 @@ end
 -- The block's bytes before the launch; nil: the test does not have them.
 local function bytes_of(block, which)
   local parts, at = {}, block.first
-  for _, a in ipairs(block.tensors) do
+  for _, a in ipairs(block.members) do
     local data = a[which]
     if not data then return nil end
     if a.last > at then
@@ -62,8 +55,8 @@ local function put_tensor(out, a, block)
   local n = #a.leaves // 2
   out("  {\n    static const int64_t shape[] = ", int64_list(a.leaves, 0, n), ", stride[] = ",
     int64_list(a.leaves, n, n), ";\n",
-    ("    args.%s = tensor_of(address(&m[%d], %d), %s, %d, shape, stride);\n  }\n"):format(a.id, a.block,
-      a.address - block.first, c.dtype[a.dtype].enum, n))
+    ("    args.%s = tensor_of(address(&m[%d], %d), %s, %d, shape, stride);\n  }\n"):format(a.id,
+      a.block, a.address - block.first, c.dtype[a.dtype].enum, n))
 end
 
 local function put_number(out, a)
@@ -71,8 +64,8 @@ local function put_number(out, a)
   if value then
     out(("  args.%s = %s;\n"):format(a.id, value))
   else
-    out(("  {\n    const uint64_t bits = UINT64_C(0x%x);\n    memcpy(&args.%s, &bits, sizeof args.%s);\n  }\n")
-      :format(a.bits, a.id, a.id))
+    out(("  {\n    const uint64_t bits = UINT64_C(0x%x);\n"
+      .. "    memcpy(&args.%s, &bits, sizeof args.%s);\n  }\n"):format(a.bits, a.id, a.id))
   end
 end
 
@@ -102,8 +95,8 @@ local function put_compare(out, id, special, blocks)
     if a.kind == "tensor" and a.last > a.first and a.after ~= a.before then
       out(("  compare(%s, %s, %d, &m[%d], %d, %s_after_%d, sizeof %s_after_%d);\n"):format(
         c.text(("%s, example %d: %s"):format(special.entry.name, special.number, a.id)),
-        c.dtype[a.dtype].enum, c.dtype[a.dtype].bytes, a.block, a.first - blocks[a.block + 1].first, id, i,
-        id, i))
+        c.dtype[a.dtype].enum, c.dtype[a.dtype].bytes, a.block,
+        a.first - blocks[a.block + 1].first, id, i, id, i))
     end
   end
 end
@@ -149,7 +142,9 @@ local function size_of(special, blocks)
   local bytes = 0
   for _, block in ipairs(blocks) do
     block.before = bytes_of(block, "before")
-    if block.before and not block.before:find "[^%z]" then block.before = nil end -- as new memory is
+    if block.before and not block.before:find "[^%z]" then
+      block.before = nil -- as new memory is
+    end
     bytes = bytes + block.last - block.first
   end
   for _, a in ipairs(tensors_of(special)) do
@@ -163,13 +158,16 @@ local function put_example(out, program, id, special)
   local bytes, whole = size_of(special, blocks)
   local title = ("%s, example %d"):format(special.entry.name, special.number)
   if not bytes or bytes > MOST_BYTES then
-    out(("static void %s(void) {\n  printf(\"ok %%d - %%s # SKIP its data, %d bytes, is not in this file\\n\", "
+    out(("static void %s(void) {\n"
+      .. "  printf(\"ok %%d - %%s # SKIP its data, %d bytes, is not in this file\\n\", "
       .. "++n_tests, %s);\n}\n\n"):format(id, whole, c.text(title)))
     return
   end
-  local prefix, workspace = write.prefix_of(program, special.entry), write.needs_workspace(special.entry)
+  local prefix = write.prefix_of(program, special.entry)
+  local workspace = write.needs_workspace(special.entry)
   put_data(out, id, special, blocks)
-  out("static void ", id, "(void) {\n  ", prefix, "_args args;\n  NAME_error error;\n  NAME_status status;\n")
+  out("static void ", id, "(void) {\n  ", prefix,
+    "_args args;\n  NAME_error error;\n  NAME_status status;\n")
   put_memory(out, id, blocks)
   out "  memset(&args, 0, sizeof args);\n"
   put_arguments(out, special, blocks)

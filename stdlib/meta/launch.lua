@@ -156,8 +156,8 @@ local CudaKernel = {}
 ---@return table
 function CudaKernel:info() end
 
---- Writes kernels as plain C files, NAME.h, NAME.c and NAME_test.c, and gives their paths.
---- `what` is a kernel, `k{grid = ..., block = ...}`, or a function that launches, such as one that
+--- Writes kernels as plain C files, for programs without Lua.
+--- It gives the paths of NAME.h, NAME.c and NAME_test.c. `what` is a kernel, `k{grid = ..., block = ...}`, or a function that launches, such as one that
 --- calls `matmul`. Each example is a list of arguments: it is launched on the CPU engine, and makes
 --- one specialisation. Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the
 --- default is "90a"), and of a kernel `grid`, `block` and what else a launch takes; `grid` may be a

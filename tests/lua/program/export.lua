@@ -1,7 +1,7 @@
 -- `cuttle export` and export(...): what they write is plain C that compiles without a warning, as C
--- and as C++; a machine without a GPU is told so; arguments that do not fit are refused by name, mode
--- and rule; the same script gives the same bytes; and a launch gives the driver what the interpreter's
--- launch gives it. The driver is played by tests/export/recorder.c.
+-- and as C++; a machine without a GPU is told so; arguments that do not fit are refused by name,
+-- mode and rule; the same script gives the same bytes; and a launch gives the driver what the
+-- interpreter's launch gives it. The driver is played by tests/export/recorder.c.
 local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
 local folder = os.tmpname()
@@ -44,7 +44,7 @@ local saxpy = kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(x) then y[i] = a * x[i] + y[i] end
 end)
-for _, n in ipairs{1000, 1024} do
+for _, n in ipairs{1024, 1000} do
   local x, y = rand(f32, n), rand(f32, n)
   saxpy{grid = cdiv(n, 256), block = 256}(2.0, x, y)
 end
@@ -101,15 +101,15 @@ local function has(compiler) return os.execute("command -v " .. compiler .. " > 
 local function build(name)
   for _, row in ipairs(compilers) do
     if has(row[1]) then
-      local out, code = run(("env -i PATH=\"$PATH\" %s %s %s %s.c %s_test.c -o test_%s %s"):format(row[1],
-        row[2], flags, name, name, name, link))
+      local out, code = run(("env -i PATH=\"$PATH\" %s %s %s %s.c %s_test.c -o test_%s %s"):format(
+        row[1], row[2], flags, name, name, name, link))
       tap.ok(code == 0 and out == "", ("%s builds with %s %s"):format(name, row[1], row[2]), out)
     else
       tap.skip(name .. " builds with " .. row[1], "there is none")
     end
   end
-  return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name, name,
-    link))
+  return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name,
+    name, link))
 end
 
 local out, code = export("--sm=90a --name=saxpy saxpy.lua")
@@ -128,8 +128,8 @@ if not has "cc" then
 end
 
 local is_fake = true
-out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s' '%stests/export/recorder.c' "
-  .. "-o lib/libcuda.so.1"):format(here, here))
+out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s' "
+  .. "'%stests/export/recorder.c' -o lib/libcuda.so.1"):format(here, here))
 tap.ok(code == 0, "the recording driver builds", out)
 
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
@@ -143,8 +143,8 @@ end
 
 -- What the driver was asked, by the interpreter and by the exported program.
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
-  local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 CUTTLE_DEVICE=cuda:0 "
-    .. "'%s' %s.lua"):format(cuttle, name))
+  local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 "
+    .. "CUTTLE_DEVICE=cuda:0 '%s' %s.lua"):format(cuttle, name))
   local outside = run(("rm -f outside; RECORD=outside LD_LIBRARY_PATH=lib ./test_%s"):format(name))
   local a, b = read "inside", read "outside"
   tap.ok(a and a == b and #a > 60, name .. ": the driver is asked the same", inside, outside, a, b)
@@ -219,18 +219,19 @@ int main(void) {
   return 0;
 }
 ]])
-out, code = run "cc -std=c11 -Wall -Wextra refused.c saxpy.c -o refused -ldl -lpthread && ./refused"
+out = run "cc -std=c11 -Wall -Wextra refused.c saxpy.c -o refused -ldl -lpthread && ./refused"
 local want <const> = {
   "2 saxpy: no device: libcuda.so.1: cannot open shared object file: No such file or directory",
   "1 saxpy: argument 3 (y): its elements are bf16; f32 was expected",
   "1 saxpy: argument 3 (y): the stride of mode 0 is 2; this kernel was exported for 1",
-  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 16 bytes, as that of the example is",
+  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 16 bytes, as that of the "
+    .. "example is",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1003; a multiple of 8 was expected, as in the "
     .. "example (1000)",
   "1 saxpy: argument 2 (x): its rank is 2; 1 was expected",
   "1 saxpy: argument 2 (x): its address is NULL",
-  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x); this kernel was exported for "
-    .. "tensors that do not",
+  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x); this kernel was exported "
+    .. "for tensors that do not",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1099511627776; 0 to 2146435070 was expected",
 }
 local at = 0
@@ -248,8 +249,8 @@ tap.is(at, #want, "as many as were launched")
 write("call.lua", [[
 device("cpu")
 local k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2.0 end)
-print(export(k, {{ones(f32, 32)}}, {grid = function(x) return size(x) // 32 end, block = 32, name = "t",
-  sm = "80,90a"}))
+print(export(k, {{ones(f32, 32)}}, {grid = function(x) return size(x) // 32 end, block = 32,
+  name = "t", sm = "80,90a"}))
 print(export(k{grid = 1, block = 64}, {{ones(f32, 64)}, {ones(f64, 64)}}))
 print(export(function(A, B, C)
   local T = matmul(A, B)
@@ -273,13 +274,14 @@ for _, line in ipairs {
   "./t.h\t./t.c\t./t_test.c", "./twice.h\t./twice.c\t./twice_test.c",
   "./chain.h\t./chain.c\t./chain_test.c",
   "export: a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})",
-  "export: number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",
+  "export: number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was "
+    .. "expected",
   "export: the examples are empty; a list of argument lists was expected, as in {{2.0, x, y}}",
   "export: sm: 'banana' is not a compute capability; 90 and 90a stand for 9.0",
   "export: option 'dri' is unknown; did you mean 'dir'?",
   "export: a function needs a name; write export(f, examples, {name = \"f\"})",
-  "export: l: argument 1 (xs) is a list of tensors, whose table of addresses an exported launch cannot "
-    .. "make; pass the tensors one by one",
+  "export: l: argument 1 (xs) is a list of tensors, whose table of addresses an exported launch "
+    .. "cannot make; pass the tensors one by one",
 } do
   tap.ok(out:find(line, 1, true), "export(...): " .. line, out)
 end
