@@ -1,19 +1,31 @@
 /* recorder.c: the CUDA driver of tests/c/fake_libcuda.c that also notes each launch in the file RECORD: grid, block,
    attributes and every parameter, as the cubin lays them out. So a launch of an exported program can be compared
-   with that of the interpreter, without a GPU. */
-#define cuLaunchKernelEx fake_launch
-#define cuModuleLoadDataEx fake_load
-#define cuModuleGetFunction fake_function
-#define cuMemAlloc_v2 fake_alloc
-#define cuMemAllocHost_v2 fake_alloc_host
-#define cuMemAllocFromPoolAsync fake_alloc_from_pool
-#include "../c/fake_libcuda.c"
+   with that of the interpreter, without a GPU.
+
+   Both files are compiled with -D cuLaunchKernelEx=fake_launch and the like (tests/lua/program/export.lua), so that
+   the entry points of that driver have other names, and this file adds its own under theirs. */
 #undef cuLaunchKernelEx
 #undef cuModuleLoadDataEx
 #undef cuModuleGetFunction
 #undef cuMemAlloc_v2
 #undef cuMemAllocHost_v2
 #undef cuMemAllocFromPoolAsync
+
+#include "tests/c/fake_cuda.h"
+
+#define X(need, name, args) CuResult name args;
+#include "runtime/device/cuda_syms.def"
+#undef X
+
+struct CUfunc_st {
+  char name[64]; /* as fake_libcuda.c has it */
+};
+
+CuResult fake_load(CuModule *m, const void *image, unsigned n, CuJitOption *options, void **values);
+CuResult fake_function(CuFunction *f, CuModule m, const char *name);
+CuResult fake_alloc(CuDevicePtr *p, size_t bytes);
+CuResult fake_alloc_host(void **p, size_t bytes);
+CuResult fake_alloc_from_pool(CuDevicePtr *p, size_t bytes, CuMemPool pool, CuStream s);
 
 enum { MAX_IMAGES = 64, MAX_PARAMS = 64, KPARAM_INFO = 0x17, SECTION_BYTES = 64 };
 
