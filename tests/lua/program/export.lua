@@ -135,8 +135,8 @@ for name, other in pairs { cuLaunchKernelEx = "launch", cuModuleLoadDataEx = "lo
   renamed = ("%s -D%s=fake_%s"):format(renamed, name, other)
 end
 out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s' %s "
-  .. "'%stests/c/fake_libcuda.c' '%stests/export/recorder.c' -o lib/libcuda.so.1"):format(here, renamed,
-  here, here))
+  .. "'%stests/c/fake_libcuda.c' '%stests/export/recorder.c' -o lib/libcuda.so.1"):format(here,
+  renamed, here, here))
 tap.ok(code == 0, "the recording driver builds", out)
 
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
