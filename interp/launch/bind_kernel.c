@@ -211,21 +211,20 @@ static void read_args(lua_State *L, Config *c, int kernel) {
   c->is_read = true;
 }
 
-/* What prints for a kernel may launch while the arguments of that one's launch are in use. */
-static bool is_first(Kernel *k, Config *c) {
-  bool is_first = !c->was_called || k->state->is_printing;
-  c->was_called = true;
-  return is_first;
-}
-
 /* Stack: configuration, arguments. `type`: see check_config. */
 static int call_config(lua_State *L, int type) {
   Config *c = check_config(L, type);
   int kernel = lua_gettop(L) + 1;
   Kernel *k = launch_push_kernel(L, &c->launch);
-  if (is_first(k, c)) {
-    (k->was_called && !k->state->is_printing ? call_first : call_once)(L, &c->launch, kernel);
-    k->was_called = true;
+  if (k->state->is_printing ||
+      !k->was_called) { /* what prints may launch while arguments are in use */
+    c->was_called = k->was_called = true;
+    call_once(L, &c->launch, kernel);
+    return 0;
+  }
+  if (!c->was_called) {
+    c->was_called = true;
+    call_first(L, &c->launch, kernel);
     return 0;
   }
   if (!c->is_read || !launch_read_again(L, kernel, 2, kernel - 2, c->args)) {

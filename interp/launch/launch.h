@@ -145,19 +145,19 @@ typedef struct Spec {
 struct CuttleKernel {
   CuttleState *state;
   const struct Front *front; /* trace/front.h */
-  const char *name;          /* a C identifier; anchored in user value 3 */
-  char chunk[116];           /* where the function begins */
+  Spec *specs;               /* the one used last comes first */
+  int n_specs;
+  bool was_called;  /* by a configuration */
+  const char *name; /* a C identifier; anchored in user value 3 */
+  char chunk[116];  /* where the function begins */
   int line;
   int n_params;
   bool is_vararg;
   bool static_shapes, contract;
-  bool was_called;   /* by a configuration */
-  int min_blocks;    /* per multiprocessor; 0: not said */
-  int max_unroll;    /* turns of a loop that is unrolled unasked; 0: not said */
-  char options[512]; /* extra options of NVRTC, each ended by a NUL; then another NUL */
-  Spec *specs;       /* the one used last comes first */
-  int n_specs;
-  struct LaunchSite *sites; /* launch_lent.c; likewise */
+  int min_blocks;           /* per multiprocessor; 0: not said */
+  int max_unroll;           /* turns of a loop that is unrolled unasked; 0: not said */
+  char options[512];        /* extra options of NVRTC, each ended by a NUL; then another NUL */
+  struct LaunchSite *sites; /* launch_lent.c; the one used last comes first */
   int n_sites;
 };
 typedef struct CuttleKernel Kernel;
