@@ -44,7 +44,7 @@ return {
     { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 2 },
     { name = "simt", files = { "simt/simt" }, uses = { "lower", "run" } },
     -- They look at launches of the CPU engine, which does not know of them.
-    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 7 },
+    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 5 },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",

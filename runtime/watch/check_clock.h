@@ -100,4 +100,11 @@ void ct_clock_end_block(CtCheckWorker *k);                     /* a block that h
 /* Reports an access to the shared memory of another block if that block may not have begun. */
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
+
+/* ct_clock_is_before, of a warp of the block of that rank. */
+bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
+                           bool by_agent);
+/* The rank of the block that the component is of. */
+int ct_clock_rank_of(const CtClocks *c, uint32_t component);
+
 #endif

@@ -1,0 +1,139 @@
+/* check_touch.c: accesses of shared memory under vector clocks: each is compared with those that the shadow
+   names. */
+#include "check_clock.h"
+
+typedef struct Touch {
+  CtCheckWorker *k;
+  const CtAccess *a;
+  CtCheckEvent event;
+  uint32_t number;
+  int64_t e;
+} Touch;
+
+/* Is the older access, by `old_lane`, ordered before this one by `lane`? An agent that reads
+   what a thread wrote by an ordinary instruction is the special case `by_agent`: it needs a
+   proxy fence in between. */
+static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
+                       bool old_writes) {
+  const CtCheckEvent *e = &t->event;
+  bool by_agent =
+      old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
+  int rank = t->a->w->worker->rank; /* the memory may be another block's */
+  int old_rank = ct_clock_rank_of(t->k->clocks, old->component);
+  bool in_block = rank == old_rank;
+  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent &&
+      (old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE)) {
+    return true;
+  }
+  if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
+      !t->a->writes) {
+    return true;
+  }
+  return ct_check_both_atomic(old, e) ||
+         ct_clock_is_before_in(t->k, old, rank, e->warp, by_agent) ||
+         ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
+}
+
+/* Did a read find these elements not initialised? Then it came too early. The race with this
+   write says so; the finding of the read is dropped, and the write is named first. */
+static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
+  int n;
+  bool found = false;
+  int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+  for (size_t i = 0; i < k->n_unset; i++) {
+    if (k->unset[i].granule >= g && k->unset[i].granule < g + n) {
+      k->unset[i--] = k->unset[--k->n_unset];
+      found = true;
+    }
+  }
+  return found;
+}
+
+/* Compares an access with the older one that a shadow word names; reports a race and returns
+   true if they race. */
+static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  if (word <= (t->k->block_word | CT_EVENT_LANE)) {
+    return false;
+  }
+  int old_lane = (int)(word & CT_EVENT_LANE);
+  const CtCheckEvent *old = ct_shadow_event(t->k, number);
+  bool both_write = old_writes && t->a->writes;
+  if ((number == t->number && (old_lane == lane || !both_write)) ||
+      is_ordered(t, old, old_lane, lane, old_writes)) {
+    return false;
+  }
+  if (both_write && t->event.atomic == 0 && t->event.agent == CT_AGENT_NONE &&
+      (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
+                           : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  if (!old_writes && forget_unset(t->k, off, t->a)) {
+    ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, false,
+                    t->a->buf_index, off);
+    return true;
+  }
+  ct_finding_race(t->k, CT_CHECK_RACE_SHARED, old, old_lane, old_writes, &t->event, lane,
+                  t->a->writes, t->a->buf_index, off);
+  return true;
+}
+
+/* Words of readers that a granule has. */
+static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_blocks * c->n_warps; }
+
+static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  uint32_t *reader = &k->readers[(size_t)g * n], word = t->number << CT_EVENT_LANE_BITS;
+  bool races = false;
+  for (size_t i = 0; i < n; i++) {
+    races = races || (is_first && look_at(t, reader[i], false, lane, off));
+    reader[i] = 0;
+  }
+  if (is_first && !races) { /* a race with a read in between says more than one with a write */
+    (void)look_at(t, k->shadow[g], true, lane, off);
+  }
+  k->shadow[g] = word | (uint32_t)lane;
+}
+
+static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  CtCheckWorker *k = t->k;
+  size_t n = n_readers(k->clocks);
+  bool by_agent = t->event.agent != CT_AGENT_NONE;
+  if (is_first) {
+    (void)look_at(t, k->shadow[g], true, lane, off);
+  }
+  size_t reader = (size_t)t->a->w->worker->rank * k->clocks->n_warps + (size_t)t->event.warp;
+  k->readers[(size_t)g * n + 2 * reader + by_agent] =
+      t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+}
+
+typedef void (*TouchFn)(const Touch *t, int64_t g, int lane, int64_t off, bool is_first);
+
+static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, TouchFn fn) {
+  Touch t = {.k = k, .a = a, .number = number};
+  if (k->n_races > (1 << 20)) {
+    return;
+  }
+  ct_check_event(k, a, &t.event);
+  for (t.e = 0; t.e < a->n; t.e++) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest), n;
+      int64_t off;
+      if (!ct_access_at(a, t.e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
+        continue;
+      }
+      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+      for (int i = 0; i < n; i++) {
+        fn(&t, g + i, lane, off, i == 0);
+      }
+    }
+  }
+}
+
+void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, read_granule);
+}
+void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
+  touch(k, a, number, write_granule);
+}
