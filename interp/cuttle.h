@@ -233,6 +233,12 @@ typedef struct cuttle_Launch {
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                                  const cuttle_Launch *options, int n_args, const cuttle_Arg *args);
 
+/* From now on each launch is written to a file in `folder` before it runs, with the data of its tensors, as the
+   environment variable CUTTLE_CAPTURE asks for. The file is removed when the launch has ended without an error, and
+   within `seconds` where that is not 0; else it stays: so it does if the process hangs or is killed.
+   `cuttle replay FILE` runs it again. Launches on a device are waited for. NULL: no more. */
+cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds);
+
 /* Waits for all launches of the state. */
 cuttle_Status cuttle_synchronize(cuttle_State *S);
 

@@ -33,6 +33,8 @@ return {
     { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
       uses = { "layout", "dtype", "atom", "math" }, circle = 12 },
+    -- A launch in a file: its IR and what it was given.
+    { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir" } },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.
@@ -83,7 +85,8 @@ return {
     -- The operations of kernels and of tensors.
     { name = "ops", files = { "ops/[%w_]+" }, uses = { "front" }, circle = 3 },
     { name = "launch", files = { "launch/[%w_]+" },
-      uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile" } },
+      uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile",
+        "runtime/capture" } },
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },

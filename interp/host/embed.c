@@ -450,6 +450,20 @@ cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void 
   return embed_protect(S, transfer, &x);
 }
 
+/* {====== Launches as files ====== */
+
+cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds) {
+  if (S == NULL) {
+    return embed_refuse(S, "cuttle_capture: the state is NULL");
+  }
+  if (folder != NULL && strlen(folder) >= sizeof S->capture_folder) {
+    return embed_refuse(S, "cuttle_capture: the folder's name is too long");
+  }
+  snprintf(S->capture_folder, sizeof S->capture_folder, "%s", folder == NULL ? "" : folder);
+  S->capture_seconds = seconds;
+  return CUTTLE_OK;
+}
+
 /* {====== Waiting ====== */
 
 static int synchronize(lua_State *L) {

@@ -83,6 +83,7 @@ static const struct {
     {"trace", "cuttle.trace", false},
     {"timeline", "cuttle.timeline", false},
     {"profile", "cuttle.profile", false},
+    {"replay", "cuttle.replay", false},
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},
     {"html", "cuttle.html", false},

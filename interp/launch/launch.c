@@ -1,5 +1,6 @@
 /* launch.c: one launch: the limits, what the specialisation assumed, the engine. */
 #include "launch.h"
+#include "launch_capture.h"
 #include "launch_check.h"
 #include "launch_list.h"
 
@@ -309,9 +310,12 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
   if (is_told) {
     k->state->on_launch(L, kernel, config, args, spec);
   }
+  LaunchFile file;
+  bool has_file = launch_file_begin(L, kernel, config, args, &file);
   bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
   CtStatus status = k->state->times == NULL ? run(k, spec, config, args, n, &err)
                                             : run_timed(k, spec, config, args, n, &err);
+  status = has_file ? launch_file_end(k, args, &file, status, &err) : status;
   if (is_told && k->state->on_launched != NULL) {
     k->state->on_launched(L, status == CT_OK);
   }

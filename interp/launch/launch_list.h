@@ -24,7 +24,8 @@ const unsigned char *launch_list_key(const LaunchList *l, size_t *len);
 CtTensorSpec launch_list_spec(const LaunchList *l, const char *name);
 /* The argument's slots: the table, where the launch reads it, and how many tensors there are. */
 int64_t launch_list_size(const LaunchList *l);
-int64_t launch_list_elems(const LaunchList *l); /* of the table */
+const Tensor *launch_list_tensor(const LaunchList *l, int64_t i); /* from 0 */
+int64_t launch_list_elems(const LaunchList *l);                   /* of the table */
 /* For the CPU engine. */
 const void *launch_list_rows(const LaunchList *l);
 CtSimtList launch_list_members(const LaunchList *l);

@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "interp/trace/value.h"
 #include "launch.h"
+#include "launch_capture.h"
 #include "launch_key.h"
 #include "launch_list.h"
 #include "interp/ops/list.h"
@@ -329,6 +330,9 @@ static CtStatus trace_function(lua_State *L, const Kernel *k, const LaunchConfig
 Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                  CtTarget target, bool wants_notes, CtErr *err) {
   const Kernel *k = lua_touserdata(L, kernel);
+  if (k->is_replayed) {
+    return launch_file_spec(L, kernel, config, args, target, err);
+  }
   CtIrFunction *made = NULL;
   CtStatus status = CT_OK;
   Spec *spec = NULL;

@@ -19,7 +19,7 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|export|help|info|bench|profile|timeline|view ...\n"
+    "       cuttle check|emit|export|help|info|bench|profile|replay|timeline|view ...\n"
     "\n"
     "Without a script it reads inputs and prints their values.\n"
     "\n"
@@ -31,6 +31,7 @@ static const char usage[] =
     "  info                  print version, devices, compilers, caches, and why they were chosen\n"
     "  bench script.lua      run it and print how long its kernels take; bench matmul: beside cuBLAS\n"
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
+    "  replay FILE           run a captured launch again (--check, --profile, --trace=y[5])\n"
     "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
     "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
     "\n"
@@ -44,8 +45,8 @@ static const char usage[] =
     "  --version, --help\n"
     "  --                    end of the options\n"
     "\n"
-    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_THREADS,\n"
-    "CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+    "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_CAPTURE,\n"
+    "CUTTLE_THREADS, CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
 
 static const char emit_usage[] =
     "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"

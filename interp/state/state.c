@@ -168,6 +168,13 @@ static bool is_set(const CuttleState *s, const char *name) {
   return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
 }
 
+static void read_capture(CuttleState *s) {
+  const char *folder = state_env(s, "CUTTLE_CAPTURE");
+  const char *seconds = state_env(s, "CUTTLE_CAPTURE_SECONDS");
+  snprintf(s->capture_folder, sizeof s->capture_folder, "%s", folder == NULL ? "" : folder);
+  s->capture_seconds = seconds == NULL ? 0 : strtod(seconds, NULL);
+}
+
 /* What a state is before anything is opened. */
 static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
   CuttleState *s = ct_alloc(alloc, sizeof *s);
@@ -181,6 +188,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
     s->check_all = is_set(s, "CUTTLE_CHECK");
+    read_capture(s);
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};
     ct_arena_init(&s->scratch, s->alloc);

@@ -87,7 +87,10 @@ typedef struct CuttleState {
   char device_text[32];
   char given_device[32]; /* what it was when the state was opened: the host's choice */
   bool is_device_open;
-  bool check_all;                    /* check every launch of the CPU engine: CUTTLE_CHECK */
+  bool check_all;           /* check every launch of the CPU engine: CUTTLE_CHECK */
+  char capture_folder[384]; /* where launches are captured before they run; "": nowhere */
+  double capture_seconds;   /* a launch that takes longer keeps its file; 0: however long */
+  uint64_t n_captures;
   CtDevice *device;                  /* NULL: the CPU engine */
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */

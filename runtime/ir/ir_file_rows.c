@@ -4,54 +4,6 @@
 
 #include <string.h>
 
-#define FIELD_SIZE(T, field) (sizeof(((T *)0)->field))
-#define ROW(T, field, sort, lim)                                                                   \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field), .times = 1,            \
-    .kind = CT_FIELD_##sort, .limit = CT_LIMIT_##lim                                               \
-  }
-#define EACH(T, field, sort, lim)                                                                  \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field[0]),                     \
-    .times = FIELD_SIZE(T, field) / FIELD_SIZE(T, field[0]), .kind = CT_FIELD_##sort,              \
-    .limit = CT_LIMIT_##lim                                                                        \
-  }
-#define PART(T, field, shape)                                                                      \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field), .times = 1,            \
-    .kind = CT_FIELD_PART, .of = &(shape)                                                          \
-  }
-#define PARTS(T, field, shape)                                                                     \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field[0]),                     \
-    .times = FIELD_SIZE(T, field) / FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART, .of = &(shape) \
-  }
-/* Of which so many count. */
-#define COUNTED(T, field, n_field, shape)                                                          \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field[0]),                     \
-    .times = FIELD_SIZE(T, field) / FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART,                \
-    .of = &(shape), .n_at = offsetof(T, n_field), .n_size = FIELD_SIZE(T, n_field)                 \
-  }
-#define POINTER(T, field, shape)                                                                   \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field), .times = 1,            \
-    .kind = CT_FIELD_ARRAY, .of = &(shape)                                                         \
-  }
-#define ARRAY(T, field, n_field, shape)                                                            \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = FIELD_SIZE(T, field), .times = 1,            \
-    .kind = CT_FIELD_ARRAY, .of = &(shape), .n_at = offsetof(T, n_field),                          \
-    .n_size = FIELD_SIZE(T, n_field)                                                               \
-  }
-#define TABLE(field, n_field, cap_field, from, shape)                                              \
-  {                                                                                                \
-    .name = #field, .at = offsetof(CtIr, field), .size = FIELD_SIZE(CtIr, field), .times = 1,      \
-    .kind = CT_FIELD_TABLE, .of = &(shape), .n_at = offsetof(CtIr, n_field),                       \
-    .n_size = FIELD_SIZE(CtIr, n_field), .cap_at = offsetof(CtIr, cap_field), .first = (from)      \
-  }
-#define SHAPE(name, T, rows)                                                                       \
-  { #name, sizeof(T), CT_ARRAY_LEN(rows), rows }
 /* A struct that has changed needs a row for its new field, and this number; where pointers have 64 bits. */
 #define KNOWN(T, bytes)                                                                            \
   _Static_assert(sizeof(void *) != 8 || sizeof(T) == (bytes),                                      \
@@ -84,37 +36,38 @@ KNOWN(CtIrFunction, 528);
 /* --- values ------------------------------------------------------------------------------------- */
 
 static const CtField text_row[] = {{.size = sizeof(char *), .times = 1, .kind = CT_FIELD_TEXT}};
-static const CtShape shape_string = SHAPE(string, char *, text_row);
+const CtShape ct_shape_string = CT_SHAPE(string, char *, text_row);
 static const CtField value_row[] = {
     {.size = sizeof(CtVal), .times = 1, .kind = CT_FIELD_UINT, .limit = CT_LIMIT_VALUES}};
-static const CtShape shape_value = SHAPE(value, CtVal, value_row);
+static const CtShape shape_value = CT_SHAPE(value, CtVal, value_row);
 static const CtField bool_row[] = {{.size = sizeof(bool), .times = 1, .kind = CT_FIELD_BOOL}};
-static const CtShape shape_bool = SHAPE(bool, bool, bool_row);
+static const CtShape shape_bool = CT_SHAPE(bool, bool, bool_row);
 
-static const CtField loc_rows[] = {ROW(CtLoc, line, INT, NONE), ROW(CtLoc, chunk, UINT, CHUNKS)};
-static const CtShape shape_loc = SHAPE(CtLoc, CtLoc, loc_rows);
+static const CtField loc_rows[] = {CT_ROW(CtLoc, line, INT, NONE),
+                                   CT_ROW(CtLoc, chunk, UINT, CHUNKS)};
+static const CtShape shape_loc = CT_SHAPE(CtLoc, CtLoc, loc_rows);
 
-static const CtField facts_rows[] = {ROW(CtFacts, lo, INT, NONE), ROW(CtFacts, hi, INT, NONE),
-                                     ROW(CtFacts, div, INT, NONE)};
-static const CtShape shape_facts = SHAPE(CtFacts, CtFacts, facts_rows);
+static const CtField facts_rows[] = {CT_ROW(CtFacts, lo, INT, NONE), CT_ROW(CtFacts, hi, INT, NONE),
+                                     CT_ROW(CtFacts, div, INT, NONE)};
+static const CtShape shape_facts = CT_SHAPE(CtFacts, CtFacts, facts_rows);
 
-static const CtField layout_rows[] = {ROW(CtLayout, shape, TUPLE, VALUES),
-                                      ROW(CtLayout, stride, TUPLE, VALUES)};
-static const CtShape shape_layout = SHAPE(CtLayout, CtLayout, layout_rows);
+static const CtField layout_rows[] = {CT_ROW(CtLayout, shape, TUPLE, VALUES),
+                                      CT_ROW(CtLayout, stride, TUPLE, VALUES)};
+static const CtShape shape_layout = CT_SHAPE(CtLayout, CtLayout, layout_rows);
 
-static const CtField swizzle_rows[] = {ROW(CtSwizzle, bits, INT, NONE),
-                                       ROW(CtSwizzle, base, INT, NONE),
-                                       ROW(CtSwizzle, shift, INT, NONE)};
-static const CtShape shape_swizzle = SHAPE(CtSwizzle, CtSwizzle, swizzle_rows);
+static const CtField swizzle_rows[] = {CT_ROW(CtSwizzle, bits, INT, NONE),
+                                       CT_ROW(CtSwizzle, base, INT, NONE),
+                                       CT_ROW(CtSwizzle, shift, INT, NONE)};
+static const CtShape shape_swizzle = CT_SHAPE(CtSwizzle, CtSwizzle, swizzle_rows);
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-static const CtField members_rows[] = {ROW(CtTensorSpec, name, TEXT, NONE),
-                                       ROW(CtTensorSpec, dtype, UINT, DTYPES),
-                                       ROW(CtTensorSpec, index, UINT, DTYPES),
-                                       ROW(CtTensorSpec, align, UINT, WORDS),
-                                       ROW(CtTensorSpec, shape, TUPLE, WORDS),
-                                       ROW(CtTensorSpec, stride, TUPLE, WORDS),
+static const CtField members_rows[] = {CT_ROW(CtTensorSpec, name, TEXT, NONE),
+                                       CT_ROW(CtTensorSpec, dtype, UINT, DTYPES),
+                                       CT_ROW(CtTensorSpec, index, UINT, DTYPES),
+                                       CT_ROW(CtTensorSpec, align, UINT, WORDS),
+                                       CT_ROW(CtTensorSpec, shape, TUPLE, WORDS),
+                                       CT_ROW(CtTensorSpec, stride, TUPLE, WORDS),
                                        {.name = "facts",
                                         .at = offsetof(CtTensorSpec, facts),
                                         .size = sizeof(CtFacts *),
@@ -122,203 +75,206 @@ static const CtField members_rows[] = {ROW(CtTensorSpec, name, TEXT, NONE),
                                         .kind = CT_FIELD_ARRAY,
                                         .of = &shape_facts,
                                         .n_size = CT_COUNT_COLUMNS}};
-static const CtShape shape_members = SHAPE(CtTensorSpec, CtTensorSpec, members_rows);
+static const CtShape shape_members = CT_SHAPE(CtTensorSpec, CtTensorSpec, members_rows);
 
 static const CtField buf_rows[] = {
-    ROW(CtBuf, name, TEXT, NONE),        ROW(CtBuf, space, UINT, SPACES),
-    ROW(CtBuf, dtype, UINT, DTYPES),     ROW(CtBuf, align, UINT, WORDS),
-    PART(CtBuf, layout, shape_layout),   ROW(CtBuf, n_elems, INTEGER, VALUES),
-    PART(CtBuf, swizzle, shape_swizzle), ROW(CtBuf, param, UINT, PARAMS),
-    ROW(CtBuf, chosen, UINT, VALUES),    ROW(CtBuf, begins, UINT, VALUES),
-    ROW(CtBuf, list, UINT, BUFS),        POINTER(CtBuf, members, shape_members),
-    ROW(CtBuf, is_wide, BOOL, NONE),     ROW(CtBuf, alias_of, UINT, BUFS),
-    ROW(CtBuf, cache, UINT, CACHES),     ROW(CtBuf, remote, UINT, VALUES),
-    ROW(CtBuf, is_written, BOOL, NONE),  ROW(CtBuf, arrivals, UINT, WORDS),
-    ROW(CtBuf, has_words, BOOL, NONE),   ROW(CtBuf, is_local, BOOL, NONE),
-    ROW(CtBuf, is_fixed, BOOL, NONE),    ROW(CtBuf, data, BYTES, NONE),
-    PART(CtBuf, loc, shape_loc)};
-static const CtShape shape_buf = SHAPE(CtBuf, CtBuf, buf_rows);
+    CT_ROW(CtBuf, name, TEXT, NONE),        CT_ROW(CtBuf, space, UINT, SPACES),
+    CT_ROW(CtBuf, dtype, UINT, DTYPES),     CT_ROW(CtBuf, align, UINT, WORDS),
+    CT_PART(CtBuf, layout, shape_layout),   CT_ROW(CtBuf, n_elems, INTEGER, VALUES),
+    CT_PART(CtBuf, swizzle, shape_swizzle), CT_ROW(CtBuf, param, UINT, PARAMS),
+    CT_ROW(CtBuf, chosen, UINT, VALUES),    CT_ROW(CtBuf, begins, UINT, VALUES),
+    CT_ROW(CtBuf, list, UINT, BUFS),        CT_POINTER(CtBuf, members, shape_members),
+    CT_ROW(CtBuf, is_wide, BOOL, NONE),     CT_ROW(CtBuf, alias_of, UINT, BUFS),
+    CT_ROW(CtBuf, cache, UINT, CACHES),     CT_ROW(CtBuf, remote, UINT, VALUES),
+    CT_ROW(CtBuf, is_written, BOOL, NONE),  CT_ROW(CtBuf, arrivals, UINT, WORDS),
+    CT_ROW(CtBuf, has_words, BOOL, NONE),   CT_ROW(CtBuf, is_local, BOOL, NONE),
+    CT_ROW(CtBuf, is_fixed, BOOL, NONE),    CT_ROW(CtBuf, data, BYTES, NONE),
+    CT_PART(CtBuf, loc, shape_loc)};
+static const CtShape shape_buf = CT_SHAPE(CtBuf, CtBuf, buf_rows);
 
-static const CtField axis_rows[] = {ROW(CtGuardAxis, at, INTEGER, VALUES),
-                                    ROW(CtGuardAxis, bound, INTEGER, VALUES),
-                                    ROW(CtGuardAxis, stride, TUPLE, VALUES)};
-static const CtShape shape_axis = SHAPE(CtGuardAxis, CtGuardAxis, axis_rows);
-static const CtField guard_rows[] = {ROW(CtGuard, n, UINT, AXES),
-                                     COUNTED(CtGuard, axis, n, shape_axis)};
-static const CtShape shape_guard = SHAPE(CtGuard, CtGuard, guard_rows);
+static const CtField axis_rows[] = {CT_ROW(CtGuardAxis, at, INTEGER, VALUES),
+                                    CT_ROW(CtGuardAxis, bound, INTEGER, VALUES),
+                                    CT_ROW(CtGuardAxis, stride, TUPLE, VALUES)};
+static const CtShape shape_axis = CT_SHAPE(CtGuardAxis, CtGuardAxis, axis_rows);
+static const CtField guard_rows[] = {CT_ROW(CtGuard, n, UINT, AXES),
+                                     CT_COUNTED(CtGuard, axis, n, shape_axis)};
+static const CtShape shape_guard = CT_SHAPE(CtGuard, CtGuard, guard_rows);
 
 static const CtShape shape_within;
 static const CtField within_rows[] = {
-    POINTER(CtWithin, next, shape_within), ROW(CtWithin, crd, INTEGER, VALUES),
-    ROW(CtWithin, extent, INTEGER, VALUES), ROW(CtWithin, what, TEXT, NONE)};
-static const CtShape shape_within = SHAPE(CtWithin, CtWithin, within_rows);
+    CT_POINTER(CtWithin, next, shape_within), CT_ROW(CtWithin, crd, INTEGER, VALUES),
+    CT_ROW(CtWithin, extent, INTEGER, VALUES), CT_ROW(CtWithin, what, TEXT, NONE)};
+static const CtShape shape_within = CT_SHAPE(CtWithin, CtWithin, within_rows);
 
 static const CtField view_rows[] = {
-    ROW(CtView, buf, UINT, BUFS),        ROW(CtView, offset, INTEGER, VALUES),
-    PART(CtView, layout, shape_layout),  ROW(CtView, name, TEXT, NONE),
-    POINTER(CtView, guard, shape_guard), POINTER(CtView, within, shape_within)};
-static const CtShape shape_view = SHAPE(CtView, CtView, view_rows);
+    CT_ROW(CtView, buf, UINT, BUFS),        CT_ROW(CtView, offset, INTEGER, VALUES),
+    CT_PART(CtView, layout, shape_layout),  CT_ROW(CtView, name, TEXT, NONE),
+    CT_POINTER(CtView, guard, shape_guard), CT_POINTER(CtView, within, shape_within)};
+static const CtShape shape_view = CT_SHAPE(CtView, CtView, view_rows);
 
 /* --- operations --------------------------------------------------------------------------------- */
 
-static const CtField width_rows[] = {ROW(CtWidth, vec, UINT, NONE), ROW(CtWidth, why, UINT, WHYS),
-                                     ROW(CtWidth, of, UINT, THREE)};
-static const CtShape shape_width = SHAPE(CtWidth, CtWidth, width_rows);
+static const CtField width_rows[] = {CT_ROW(CtWidth, vec, UINT, NONE),
+                                     CT_ROW(CtWidth, why, UINT, WHYS),
+                                     CT_ROW(CtWidth, of, UINT, THREE)};
+static const CtShape shape_width = CT_SHAPE(CtWidth, CtWidth, width_rows);
 
-static const CtField loop_rows[] = {ROW(CtGemmLoop, mode, UINT, MODES),
-                                    ROW(CtGemmLoop, step, UINT, STEPS),
-                                    ROW(CtGemmLoop, turns, BOOL, NONE)};
-static const CtShape shape_loop = SHAPE(CtGemmLoop, CtGemmLoop, loop_rows);
-static const CtField order_rows[] = {ROW(CtGemmOrder, n, UINT, LOOPS),
-                                     COUNTED(CtGemmOrder, loop, n, shape_loop)};
-static const CtShape shape_order = SHAPE(CtGemmOrder, CtGemmOrder, order_rows);
+static const CtField loop_rows[] = {CT_ROW(CtGemmLoop, mode, UINT, MODES),
+                                    CT_ROW(CtGemmLoop, step, UINT, STEPS),
+                                    CT_ROW(CtGemmLoop, turns, BOOL, NONE)};
+static const CtShape shape_loop = CT_SHAPE(CtGemmLoop, CtGemmLoop, loop_rows);
+static const CtField order_rows[] = {CT_ROW(CtGemmOrder, n, UINT, LOOPS),
+                                     CT_COUNTED(CtGemmOrder, loop, n, shape_loop)};
+static const CtShape shape_order = CT_SHAPE(CtGemmOrder, CtGemmOrder, order_rows);
 
 static const CtField wgmma_tile_rows[] = {
-    ROW(CtWgmmaTile, is_mn_major, BOOL, NONE), ROW(CtWgmmaTile, swizzle, INT, NONE),
-    ROW(CtWgmmaTile, leading, INT, NONE), ROW(CtWgmmaTile, stride, INT, NONE)};
-static const CtShape shape_wgmma_tile = SHAPE(CtWgmmaTile, CtWgmmaTile, wgmma_tile_rows);
-static const CtField wgmma_rows[] = {ROW(CtWgmma, is_a_shared, BOOL, NONE),
-                                     PART(CtWgmma, a, shape_wgmma_tile),
-                                     PART(CtWgmma, b, shape_wgmma_tile)};
-static const CtShape shape_wgmma = SHAPE(CtWgmma, CtWgmma, wgmma_rows);
+    CT_ROW(CtWgmmaTile, is_mn_major, BOOL, NONE), CT_ROW(CtWgmmaTile, swizzle, INT, NONE),
+    CT_ROW(CtWgmmaTile, leading, INT, NONE), CT_ROW(CtWgmmaTile, stride, INT, NONE)};
+static const CtShape shape_wgmma_tile = CT_SHAPE(CtWgmmaTile, CtWgmmaTile, wgmma_tile_rows);
+static const CtField wgmma_rows[] = {CT_ROW(CtWgmma, is_a_shared, BOOL, NONE),
+                                     CT_PART(CtWgmma, a, shape_wgmma_tile),
+                                     CT_PART(CtWgmma, b, shape_wgmma_tile)};
+static const CtShape shape_wgmma = CT_SHAPE(CtWgmma, CtWgmma, wgmma_rows);
 
 static const CtField tile_rows[] = {
-    PART(CtTile, dst, shape_view),     PART(CtTile, a, shape_view),
-    PART(CtTile, b, shape_view),       ROW(CtTile, vec, UINT, NONE),
-    PARTS(CtTile, width, shape_width), ROW(CtTile, async, BOOL, NONE),
-    PART(CtTile, order, shape_order),  ROW(CtTile, zero_fill, BOOL, NONE),
-    ROW(CtTile, atom, ATOM, NONE),     POINTER(CtTile, wgmma, shape_wgmma)};
-const CtShape ct_shape_tile = SHAPE(CtTile, CtTile, tile_rows);
+    CT_PART(CtTile, dst, shape_view),     CT_PART(CtTile, a, shape_view),
+    CT_PART(CtTile, b, shape_view),       CT_ROW(CtTile, vec, UINT, NONE),
+    CT_PARTS(CtTile, width, shape_width), CT_ROW(CtTile, async, BOOL, NONE),
+    CT_PART(CtTile, order, shape_order),  CT_ROW(CtTile, zero_fill, BOOL, NONE),
+    CT_ROW(CtTile, atom, ATOM, NONE),     CT_POINTER(CtTile, wgmma, shape_wgmma)};
+const CtShape ct_shape_tile = CT_SHAPE(CtTile, CtTile, tile_rows);
 
 static const CtField out_rows[] = {
-    ROW(CtTextOut, name, TEXT, NONE), ROW(CtTextOut, type, UINT, DTYPES),
-    ROW(CtTextOut, from, UINT, VALUES), ROW(CtTextOut, val, UINT, VALUES)};
-static const CtShape shape_out = SHAPE(CtTextOut, CtTextOut, out_rows);
-static const CtField place_rows[] = {ROW(CtTextPlace, name, TEXT, NONE),
-                                     ROW(CtTextPlace, buf, UINT, BUFS),
-                                     ROW(CtTextPlace, at, UINT, VALUES)};
-static const CtShape shape_place = SHAPE(CtTextPlace, CtTextPlace, place_rows);
+    CT_ROW(CtTextOut, name, TEXT, NONE), CT_ROW(CtTextOut, type, UINT, DTYPES),
+    CT_ROW(CtTextOut, from, UINT, VALUES), CT_ROW(CtTextOut, val, UINT, VALUES)};
+static const CtShape shape_out = CT_SHAPE(CtTextOut, CtTextOut, out_rows);
+static const CtField place_rows[] = {CT_ROW(CtTextPlace, name, TEXT, NONE),
+                                     CT_ROW(CtTextPlace, buf, UINT, BUFS),
+                                     CT_ROW(CtTextPlace, at, UINT, VALUES)};
+static const CtShape shape_place = CT_SHAPE(CtTextPlace, CtTextPlace, place_rows);
 
-static const CtField escape_rows[] = {ROW(CtEscape, text, TEXT, NONE),
-                                      ROW(CtEscape, n, UINT, WORDS),
-                                      ARRAY(CtEscape, names, n, shape_string),
-                                      ARRAY(CtEscape, vals, n, shape_value),
-                                      ARRAY(CtEscape, is_literal, n, shape_bool),
-                                      ROW(CtEscape, n_outs, UINT, WORDS),
-                                      ROW(CtEscape, n_places, UINT, WORDS),
-                                      ARRAY(CtEscape, outs, n_outs, shape_out),
-                                      ARRAY(CtEscape, places, n_places, shape_place),
-                                      ROW(CtEscape, is_ptx, BOOL, NONE),
-                                      ROW(CtEscape, effect, UINT, EFFECTS)};
-const CtShape ct_shape_text = SHAPE(CtEscape, CtEscape, escape_rows);
+static const CtField escape_rows[] = {CT_ROW(CtEscape, text, TEXT, NONE),
+                                      CT_ROW(CtEscape, n, UINT, WORDS),
+                                      CT_ARRAY(CtEscape, names, n, ct_shape_string),
+                                      CT_ARRAY(CtEscape, vals, n, shape_value),
+                                      CT_ARRAY(CtEscape, is_literal, n, shape_bool),
+                                      CT_ROW(CtEscape, n_outs, UINT, WORDS),
+                                      CT_ROW(CtEscape, n_places, UINT, WORDS),
+                                      CT_ARRAY(CtEscape, outs, n_outs, shape_out),
+                                      CT_ARRAY(CtEscape, places, n_places, shape_place),
+                                      CT_ROW(CtEscape, is_ptx, BOOL, NONE),
+                                      CT_ROW(CtEscape, effect, UINT, EFFECTS)};
+const CtShape ct_shape_text = CT_SHAPE(CtEscape, CtEscape, escape_rows);
 
 static const CtField boxes_rows[] = {
-    ROW(CtTmaBoxes, n, UINT, NONE), ROW(CtTmaBoxes, fewest, UINT, NONE),
-    ROW(CtTmaBoxes, n_dims, UINT, DIMS), EACH(CtTmaBoxes, box, UINT, NONE)};
-static const CtShape shape_boxes = SHAPE(CtTmaBoxes, CtTmaBoxes, boxes_rows);
+    CT_ROW(CtTmaBoxes, n, UINT, NONE), CT_ROW(CtTmaBoxes, fewest, UINT, NONE),
+    CT_ROW(CtTmaBoxes, n_dims, UINT, DIMS), CT_EACH(CtTmaBoxes, box, UINT, NONE)};
+static const CtShape shape_boxes = CT_SHAPE(CtTmaBoxes, CtTmaBoxes, boxes_rows);
 static const CtField tma_rows[] = {
-    ROW(CtTma, map, UINT, MAPS),      ROW(CtTma, buf, UINT, BUFS),
-    ROW(CtTma, offset, UINT, VALUES), EACH(CtTma, crd, UINT, VALUES),
-    ROW(CtTma, bar, UINT, BUFS),      ROW(CtTma, slot, UINT, VALUES),
-    ROW(CtTma, mask, UINT, VALUES),   ROW(CtTma, reduce, UINT, REDUCTIONS),
-    ROW(CtTma, cache, UINT, CACHES),  PART(CtTma, boxes, shape_boxes)};
-const CtShape ct_shape_tma = SHAPE(CtTma, CtTma, tma_rows);
+    CT_ROW(CtTma, map, UINT, MAPS),      CT_ROW(CtTma, buf, UINT, BUFS),
+    CT_ROW(CtTma, offset, UINT, VALUES), CT_EACH(CtTma, crd, UINT, VALUES),
+    CT_ROW(CtTma, bar, UINT, BUFS),      CT_ROW(CtTma, slot, UINT, VALUES),
+    CT_ROW(CtTma, mask, UINT, VALUES),   CT_ROW(CtTma, reduce, UINT, REDUCTIONS),
+    CT_ROW(CtTma, cache, UINT, CACHES),  CT_PART(CtTma, boxes, shape_boxes)};
+const CtShape ct_shape_tma = CT_SHAPE(CtTma, CtTma, tma_rows);
 
 /* Left out: n_args is of ops.def, and `args` holds it; region, prev and next are of the regions. */
-static const CtField inst_rows[] = {ROW(CtInst, op, UINT, OPS),
-                                    ROW(CtInst, type, UINT, DTYPES),
-                                    EACH(CtInst, args, UINT, VALUES),
-                                    ROW(CtInst, imm, IMM, NONE),
-                                    ROW(CtInst, u, DATA, NONE),
-                                    PART(CtInst, loc, shape_loc),
-                                    ROW(CtInst, name, TEXT, NONE),
-                                    ROW(CtInst, is_conditional, BOOL, NONE),
+static const CtField inst_rows[] = {CT_ROW(CtInst, op, UINT, OPS),
+                                    CT_ROW(CtInst, type, UINT, DTYPES),
+                                    CT_EACH(CtInst, args, UINT, VALUES),
+                                    CT_ROW(CtInst, imm, IMM, NONE),
+                                    CT_ROW(CtInst, u, DATA, NONE),
+                                    CT_PART(CtInst, loc, shape_loc),
+                                    CT_ROW(CtInst, name, TEXT, NONE),
+                                    CT_ROW(CtInst, is_conditional, BOOL, NONE),
                                     {.name = "facts",
                                      .at = offsetof(CtInst, facts),
                                      .size = sizeof(CtFacts),
                                      .times = 1,
                                      .kind = CT_FIELD_FACTS,
                                      .of = &shape_facts}};
-static const CtShape shape_inst = SHAPE(CtInst, CtInst, inst_rows);
+static const CtShape shape_inst = CT_SHAPE(CtInst, CtInst, inst_rows);
 
-static const CtField region_rows[] = {ROW(CtRegionInfo, owner, UINT, VALUES),
-                                      ROW(CtRegionInfo, first, MEMBERS, NONE)};
-static const CtShape shape_region = SHAPE(CtRegionInfo, CtRegionInfo, region_rows);
+static const CtField region_rows[] = {CT_ROW(CtRegionInfo, owner, UINT, VALUES),
+                                      CT_ROW(CtRegionInfo, first, MEMBERS, NONE)};
+static const CtShape shape_region = CT_SHAPE(CtRegionInfo, CtRegionInfo, region_rows);
 
 /* --- arguments ---------------------------------------------------------------------------------- */
 
 static const CtField param_rows[] = {
-    ROW(CtParam, name, TEXT, NONE),        ROW(CtParam, is_tensor, BOOL, NONE),
-    ROW(CtParam, dtype, UINT, DTYPES),     ROW(CtParam, buf, UINT, BUFS),
-    ROW(CtParam, first_slot, UINT, SLOTS), ROW(CtParam, n_slots, UINT, SLOTS)};
-static const CtShape shape_param = SHAPE(CtParam, CtParam, param_rows);
+    CT_ROW(CtParam, name, TEXT, NONE),        CT_ROW(CtParam, is_tensor, BOOL, NONE),
+    CT_ROW(CtParam, dtype, UINT, DTYPES),     CT_ROW(CtParam, buf, UINT, BUFS),
+    CT_ROW(CtParam, first_slot, UINT, SLOTS), CT_ROW(CtParam, n_slots, UINT, SLOTS)};
+static const CtShape shape_param = CT_SHAPE(CtParam, CtParam, param_rows);
 
 static const CtField slot_rows[] = {
-    ROW(CtSlot, kind, UINT, SLOT_KINDS), ROW(CtSlot, dtype, UINT, DTYPES),
-    ROW(CtSlot, param, UINT, PARAMS),    ROW(CtSlot, leaf, UINT, WORDS),
-    ROW(CtSlot, name, TEXT, NONE),       ROW(CtSlot, val, UINT, VALUES),
-    ROW(CtSlot, used, BOOL, NONE)};
-static const CtShape shape_slot = SHAPE(CtSlot, CtSlot, slot_rows);
+    CT_ROW(CtSlot, kind, UINT, SLOT_KINDS), CT_ROW(CtSlot, dtype, UINT, DTYPES),
+    CT_ROW(CtSlot, param, UINT, PARAMS),    CT_ROW(CtSlot, leaf, UINT, WORDS),
+    CT_ROW(CtSlot, name, TEXT, NONE),       CT_ROW(CtSlot, val, UINT, VALUES),
+    CT_ROW(CtSlot, used, BOOL, NONE)};
+static const CtShape shape_slot = CT_SHAPE(CtSlot, CtSlot, slot_rows);
 
 static const CtField require_rows[] = {
-    ROW(CtRequire, value, UINT, VALUES), ROW(CtRequire, modulus, INT, NONE),
-    ROW(CtRequire, op, TEXT, NONE),      ROW(CtRequire, mode, TEXT, NONE),
-    ROW(CtRequire, name, TEXT, NONE),    ROW(CtRequire, divisor, TEXT, NONE),
-    PART(CtRequire, loc, shape_loc)};
-static const CtShape shape_require = SHAPE(CtRequire, CtRequire, require_rows);
+    CT_ROW(CtRequire, value, UINT, VALUES), CT_ROW(CtRequire, modulus, INT, NONE),
+    CT_ROW(CtRequire, op, TEXT, NONE),      CT_ROW(CtRequire, mode, TEXT, NONE),
+    CT_ROW(CtRequire, name, TEXT, NONE),    CT_ROW(CtRequire, divisor, TEXT, NONE),
+    CT_PART(CtRequire, loc, shape_loc)};
+static const CtShape shape_require = CT_SHAPE(CtRequire, CtRequire, require_rows);
 
 static const CtField dim_rows[] = {
-    ROW(CtTmaDim, extent, UINT, VALUES), ROW(CtTmaDim, stride, UINT, VALUES),
-    ROW(CtTmaDim, div, INT, NONE), ROW(CtTmaDim, mul, INT, NONE), ROW(CtTmaDim, box, UINT, WORDS)};
-static const CtShape shape_dim = SHAPE(CtTmaDim, CtTmaDim, dim_rows);
+    CT_ROW(CtTmaDim, extent, UINT, VALUES), CT_ROW(CtTmaDim, stride, UINT, VALUES),
+    CT_ROW(CtTmaDim, div, INT, NONE), CT_ROW(CtTmaDim, mul, INT, NONE),
+    CT_ROW(CtTmaDim, box, UINT, WORDS)};
+static const CtShape shape_dim = CT_SHAPE(CtTmaDim, CtTmaDim, dim_rows);
 static const CtField map_rows[] = {
-    ROW(CtTmaMap, name, TEXT, NONE),     ROW(CtTmaMap, buf, UINT, BUFS),
-    ROW(CtTmaMap, offset, UINT, VALUES), ROW(CtTmaMap, dtype, UINT, DTYPES),
-    ROW(CtTmaMap, swizzle, UINT, NONE),  ROW(CtTmaMap, promotion, UINT, NONE),
-    ROW(CtTmaMap, n, UINT, DIMS),        COUNTED(CtTmaMap, dim, n, shape_dim)};
-static const CtShape shape_map = SHAPE(CtTmaMap, CtTmaMap, map_rows);
+    CT_ROW(CtTmaMap, name, TEXT, NONE),     CT_ROW(CtTmaMap, buf, UINT, BUFS),
+    CT_ROW(CtTmaMap, offset, UINT, VALUES), CT_ROW(CtTmaMap, dtype, UINT, DTYPES),
+    CT_ROW(CtTmaMap, swizzle, UINT, NONE),  CT_ROW(CtTmaMap, promotion, UINT, NONE),
+    CT_ROW(CtTmaMap, n, UINT, DIMS),        CT_COUNTED(CtTmaMap, dim, n, shape_dim)};
+static const CtShape shape_map = CT_SHAPE(CtTmaMap, CtTmaMap, map_rows);
 
-static const CtField note_rows[] = {PART(CtNote, loc, shape_loc), ROW(CtNote, what, TEXT, NONE),
-                                    ROW(CtNote, n_yes, INT, NONE), ROW(CtNote, n_no, INT, NONE)};
-static const CtShape shape_note = SHAPE(CtNote, CtNote, note_rows);
+static const CtField note_rows[] = {
+    CT_PART(CtNote, loc, shape_loc), CT_ROW(CtNote, what, TEXT, NONE),
+    CT_ROW(CtNote, n_yes, INT, NONE), CT_ROW(CtNote, n_no, INT, NONE)};
+static const CtShape shape_note = CT_SHAPE(CtNote, CtNote, note_rows);
 
 /* --- the kernel --------------------------------------------------------------------------------- */
 
 static const CtField target_rows[] = {
-    ROW(CtTarget, is_cuda, BOOL, NONE), ROW(CtTarget, sm, INT, NONE),
-    ROW(CtTarget, shared_max, UINT, NONE), ROW(CtTarget, name, TEXT, NONE)};
-static const CtShape shape_target = SHAPE(CtTarget, CtTarget, target_rows);
+    CT_ROW(CtTarget, is_cuda, BOOL, NONE), CT_ROW(CtTarget, sm, INT, NONE),
+    CT_ROW(CtTarget, shared_max, UINT, NONE), CT_ROW(CtTarget, name, TEXT, NONE)};
+static const CtShape shape_target = CT_SHAPE(CtTarget, CtTarget, target_rows);
 
 static const CtField head_rows[] = {
-    ROW(CtIr, name, TEXT, NONE),          PART(CtIr, target, shape_target),
-    EACH(CtIr, block, INT, NONE),         EACH(CtIr, cluster, INT, NONE),
-    ROW(CtIr, smem, INT, NONE),           ROW(CtIr, min_blocks, INT, NONE),
-    ROW(CtIr, max_unroll, INT, NONE),     ROW(CtIr, contract, BOOL, NONE),
-    ROW(CtIr, is_checked, BOOL, NONE),    ROW(CtIr, may_overlap, BOOL, NONE),
-    ROW(CtIr, has_addresses, BOOL, NONE), ROW(CtIr, waits_for_grids, BOOL, NONE),
-    ROW(CtIr, wants_notes, BOOL, NONE),   ROW(CtIr, n_asserts, UINT, WORDS),
-    ROW(CtIr, n_prints, UINT, WORDS),     ROW(CtIr, n_chunks, UINT, WORDS),
-    ROW(CtIr, n_insts, UINT, WORDS),      ROW(CtIr, n_regions, UINT, WORDS),
-    ROW(CtIr, n_bufs, UINT, WORDS),       ROW(CtIr, n_params, UINT, WORDS),
-    ROW(CtIr, n_slots, UINT, WORDS),      ROW(CtIr, n_requires, UINT, WORDS),
-    ROW(CtIr, n_maps, UINT, WORDS),       ROW(CtIr, n_notes, UINT, WORDS)};
-const CtShape ct_shape_head = SHAPE(head, CtIr, head_rows);
+    CT_ROW(CtIr, name, TEXT, NONE),          CT_PART(CtIr, target, shape_target),
+    CT_EACH(CtIr, block, INT, NONE),         CT_EACH(CtIr, cluster, INT, NONE),
+    CT_ROW(CtIr, smem, INT, NONE),           CT_ROW(CtIr, min_blocks, INT, NONE),
+    CT_ROW(CtIr, max_unroll, INT, NONE),     CT_ROW(CtIr, contract, BOOL, NONE),
+    CT_ROW(CtIr, is_checked, BOOL, NONE),    CT_ROW(CtIr, may_overlap, BOOL, NONE),
+    CT_ROW(CtIr, has_addresses, BOOL, NONE), CT_ROW(CtIr, waits_for_grids, BOOL, NONE),
+    CT_ROW(CtIr, wants_notes, BOOL, NONE),   CT_ROW(CtIr, n_asserts, UINT, WORDS),
+    CT_ROW(CtIr, n_prints, UINT, WORDS),     CT_ROW(CtIr, n_chunks, UINT, WORDS),
+    CT_ROW(CtIr, n_insts, UINT, WORDS),      CT_ROW(CtIr, n_regions, UINT, WORDS),
+    CT_ROW(CtIr, n_bufs, UINT, WORDS),       CT_ROW(CtIr, n_params, UINT, WORDS),
+    CT_ROW(CtIr, n_slots, UINT, WORDS),      CT_ROW(CtIr, n_requires, UINT, WORDS),
+    CT_ROW(CtIr, n_maps, UINT, WORDS),       CT_ROW(CtIr, n_notes, UINT, WORDS)};
+const CtShape ct_shape_head = CT_SHAPE(head, CtIr, head_rows);
 
 /* Left out is what only a trace needs: the sources of tensors of coordinates, samples, tables of what is
    shared. */
-static const CtField body_rows[] = {TABLE(chunks, n_chunks, cap_chunks, 1, shape_string),
-                                    TABLE(bufs, n_bufs, cap_bufs, 1, shape_buf),
-                                    TABLE(params, n_params, cap_params, 0, shape_param),
-                                    TABLE(slots, n_slots, cap_slots, 0, shape_slot),
-                                    TABLE(insts, n_insts, cap_insts, 1, shape_inst),
-                                    TABLE(regions, n_regions, cap_regions, 1, shape_region),
-                                    TABLE(requires_, n_requires, cap_requires, 0, shape_require),
-                                    TABLE(maps, n_maps, cap_maps, 0, shape_map),
-                                    ARRAY(CtIr, notes, n_notes, shape_note),
-                                    ROW(CtIr, smem_buf, UINT, BUFS),
-                                    PART(CtIr, loc, shape_loc),
-                                    PART(CtIr, grid_barrier, shape_loc)};
-const CtShape ct_shape_body = SHAPE(body, CtIr, body_rows);
+static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, ct_shape_string),
+                                    CT_TABLE(bufs, n_bufs, cap_bufs, 1, shape_buf),
+                                    CT_TABLE(params, n_params, cap_params, 0, shape_param),
+                                    CT_TABLE(slots, n_slots, cap_slots, 0, shape_slot),
+                                    CT_TABLE(insts, n_insts, cap_insts, 1, shape_inst),
+                                    CT_TABLE(regions, n_regions, cap_regions, 1, shape_region),
+                                    CT_TABLE(requires_, n_requires, cap_requires, 0, shape_require),
+                                    CT_TABLE(maps, n_maps, cap_maps, 0, shape_map),
+                                    CT_ARRAY(CtIr, notes, n_notes, shape_note),
+                                    CT_ROW(CtIr, smem_buf, UINT, BUFS),
+                                    CT_PART(CtIr, loc, shape_loc),
+                                    CT_PART(CtIr, grid_barrier, shape_loc)};
+const CtShape ct_shape_body = CT_SHAPE(body, CtIr, body_rows);
 
 const CtShape *const ct_shapes[] = {&shape_loc,     &shape_facts,      &shape_layout,
                                     &shape_swizzle, &shape_members,    &shape_buf,
@@ -405,7 +361,7 @@ static uint64_t mix_op(uint64_t h, const CtOpInfo *op) {
   return mix(mix(h, op->types), op->traits);
 }
 
-static uint64_t mix_shape(uint64_t h, const CtShape *shape) {
+uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape) {
   h = mix_text(h, shape->name);
   for (int i = 0; i < shape->n; i++) {
     const CtField *f = &shape->fields[i];
@@ -428,7 +384,7 @@ uint64_t ct_ir_file_fingerprint(void) {
     h = mix(h, limits[i]);
   }
   for (int i = 0; ct_shapes[i] != NULL; i++) {
-    h = mix_shape(h, ct_shapes[i]);
+    h = ct_rows_fingerprint(h, ct_shapes[i]);
   }
   return h;
 }

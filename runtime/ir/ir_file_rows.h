@@ -1,4 +1,5 @@
-/* ir_file_rows.h: the fields of an IR as rows, which ir_write.c and ir_read.c both go by; not for others. */
+/* ir_file_rows.h: the fields of structs as rows, which writer and reader both go by: those of an IR, and of what
+   other files hold (runtime/capture). */
 #ifndef CT_IR_FILE_ROWS_H
 #define CT_IR_FILE_ROWS_H
 
@@ -86,7 +87,58 @@ typedef struct CtShape {
   const CtField *fields;
 } CtShape;
 
+#define CT_FIELD_SIZE(T, field) (sizeof(((T *)0)->field))
+#define CT_ROW(T, field, sort, lim)                                                                \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
+    .kind = CT_FIELD_##sort, .limit = CT_LIMIT_##lim                                               \
+  }
+#define CT_EACH(T, field, sort, lim)                                                               \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
+    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_##sort,        \
+    .limit = CT_LIMIT_##lim                                                                        \
+  }
+#define CT_PART(T, field, shape)                                                                   \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
+    .kind = CT_FIELD_PART, .of = &(shape)                                                          \
+  }
+#define CT_PARTS(T, field, shape)                                                                  \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
+    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART,          \
+    .of = &(shape)                                                                                 \
+  }
+/* Of which so many count. */
+#define CT_COUNTED(T, field, n_field, shape)                                                       \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
+    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART,          \
+    .of = &(shape), .n_at = offsetof(T, n_field), .n_size = CT_FIELD_SIZE(T, n_field)              \
+  }
+#define CT_POINTER(T, field, shape)                                                                \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
+    .kind = CT_FIELD_ARRAY, .of = &(shape)                                                         \
+  }
+#define CT_ARRAY(T, field, n_field, shape)                                                         \
+  {                                                                                                \
+    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
+    .kind = CT_FIELD_ARRAY, .of = &(shape), .n_at = offsetof(T, n_field),                          \
+    .n_size = CT_FIELD_SIZE(T, n_field)                                                            \
+  }
+#define CT_TABLE(field, n_field, cap_field, from, shape)                                           \
+  {                                                                                                \
+    .name = #field, .at = offsetof(CtIr, field), .size = CT_FIELD_SIZE(CtIr, field), .times = 1,   \
+    .kind = CT_FIELD_TABLE, .of = &(shape), .n_at = offsetof(CtIr, n_field),                       \
+    .n_size = CT_FIELD_SIZE(CtIr, n_field), .cap_at = offsetof(CtIr, cap_field), .first = (from)   \
+  }
+#define CT_SHAPE(name, T, rows)                                                                    \
+  { #name, sizeof(T), CT_ARRAY_LEN(rows), rows }
+
 extern const CtShape ct_shape_head, ct_shape_body; /* of a CtIr: what says the limits; the rest */
+extern const CtShape ct_shape_string;              /* a C string */
 extern const CtShape ct_shape_tile, ct_shape_text, ct_shape_tma;
 extern const CtShape *const ct_shapes[]; /* all, ended by NULL */
 
@@ -102,6 +154,14 @@ int ct_field_times(const CtField *field, const void *base); /* elements in place
 const CtShape *ct_shape_of_op(CtOp op);
 /* An unsigned field of any width. */
 uint64_t ct_field_uint(const void *at, size_t size);
+
+/* A struct without an IR, by its rows; ct_rows_read takes all n bytes, and puts what pointers are to into the
+   arena. The struct is zeroed. */
+CtStatus ct_rows_write(const CtShape *shape, const void *base, CtText *out,
+                       CtErr *err) CT_NODISCARD;
+CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
+                      CtErr *err) CT_NODISCARD;
+uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape);
 
 /* ir_trust.c: what ct_ir_check and the readers of an IR take for granted. */
 CtStatus ct_ir_trust(const CtIr *ir, CtErr *err) CT_NODISCARD;

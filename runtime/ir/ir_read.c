@@ -12,7 +12,8 @@ typedef struct Reader {
   const uint8_t *begin, *at, *end;
   uint64_t limits[CT_LIMIT_COUNT];
   CtAlloc alloc;
-  CtArena *arena;     /* of the kernel's IR, which outlives the functions' */
+  CtArena *arena;     /* of texts: the kernel's IR's, which outlives those of its functions */
+  CtArena *own;       /* of all else: that of the IR that is read now */
   const char **texts; /* that were read */
   size_t n_texts, cap_texts;
   const char *shape, *field; /* that is read, for messages */
@@ -41,7 +42,7 @@ static void fail_nomem(Reader *r) {
 }
 
 static void *allocate(Reader *r, size_t bytes) {
-  void *p = ct_arena_alloc(&r->ir->arena, bytes);
+  void *p = ct_arena_alloc(r->own, bytes);
   if (p == NULL) {
     fail_nomem(r);
   }
@@ -397,6 +398,7 @@ static void get_ir(Reader *r, CtIr *ir) {
   memset(ir->cluster, 0, sizeof ir->cluster);
   ir->contract = false;
   r->ir = ir;
+  r->own = &ir->arena;
   ct_ir_file_limits(ir, r->limits);
   get_shape(r, &ct_shape_head, ir);
   check_counts(r, ir);
@@ -496,4 +498,22 @@ CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr 
   *ir = made;
   ir->dyn.ud = ir;
   return CT_OK;
+}
+
+CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
+                      CtErr *err) {
+  Reader r = {.begin = bytes, .at = bytes, .alloc = a->alloc, .arena = a, .own = a};
+  CtIr none = {.n_insts = 0};
+  r.end = r.at + n;
+  r.err = err;
+  r.shape = shape->name;
+  r.field = "mask";
+  ct_ir_file_limits(&none, r.limits);
+  memset(base, 0, shape->size);
+  get_shape(&r, shape, base);
+  if (r.status == CT_OK && r.at != r.end) {
+    fail(&r, "bytes behind the end");
+  }
+  ct_free(a->alloc, (void *)r.texts, r.cap_texts * sizeof *r.texts);
+  return r.status;
 }

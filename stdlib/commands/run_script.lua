@@ -1,5 +1,6 @@
 -- run_script.lua: what commands share that run a script and then report on it: `cuttle check`,
 -- `cuttle profile`, `cuttle timeline`, `cuttle bench`.
+local replay = require "cuttle.replay"
 local internal = ...
 local M = {}
 
@@ -28,11 +29,17 @@ local function print_aside(...)
   io.stderr:write(table.concat(texts, "\t"), "\n")
 end
 
+-- A launch in a file is a script that launches once.
+local function load_chunk(path)
+  if path ~= "-" and replay.is_launch(path) then return replay.replay(path) end
+  return loadfile(path ~= "-" and path or nil)
+end
+
 -- The chunk of a file, "-" standard input; nil and a message where it cannot be loaded. From now on
 -- the globals are the script's: `arg`, an os.exit that ends the script only, a bench that runs its
 -- function once and, with `is_aside`, a print that leaves standard output to the report.
 function M.load(path, args, is_aside)
-  local chunk, message = loadfile(path ~= "-" and path or nil)
+  local chunk, message = load_chunk(path)
   if not chunk then return nil, message end
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
   rawset(_G, "bench", bench_once)

@@ -110,6 +110,51 @@ function html(x, file, options) end
 ---@return table
 function profile(f, options) end
 
+--- Writes a launch to a file, for `replay`.
+--- `replay` and `cuttle replay` run it again; now it does not run. The file has the kernel's IR, the
+--- layouts and numbers of the arguments, grid and block, and the texts of its scripts. With
+--- `{data = true}` it also has the elements of the tensors; else they are zeros in a replay. Tensors
+--- that overlap still do.
+---
+---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
+---     > x, y = arange(f32, 8), zeros(f32, 8)
+---     > file = os.tmpname()
+---     > capture(twice:prepare{grid = 1, block = 8}(x, y), file, {data = true})
+---     > launch, args = replay(file)
+---     > launch()
+---     > args[2][5]
+---     10.0
+---     > os.remove(file)
+---     true
+--- CuTe: none. MoYe: none.
+--- See: docs/replay.md.
+---@param launch function a launcher of k:prepare
+---@param file string
+---@param options? table
+function capture(launch, file, options) end
+
+--- Reads a launch from a file that `capture` or CUTTLE_CAPTURE wrote.
+--- The first result is the launch as k:prepare gives it: call it, or hand it to `profile`, `trace`
+--- or `timeline`. The second has its arguments, made anew on the current device; constants and
+--- tables among them are gone, and what was in a table stands by itself. The third says what else
+--- is known: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and `has_data`.
+---
+---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
+---     > file = os.tmpname()
+---     > capture(twice:prepare{grid = 1, block = 8}(ones(f32, 8), zeros(f32, 8)), file)
+---     > launch, args, info = replay(file)
+---     > info.kernel, info.has_data, args[1][0]
+---     twice	false	0.0
+---     > os.remove(file)
+---     true
+--- CuTe: none. MoYe: none.
+--- See: `cuttle replay FILE` on the command line; docs/replay.md.
+---@param file string
+---@return function
+---@return table
+---@return table
+function replay(file) end
+
 --- Finds out how one element of a tensor came about.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of
 --- lines: which elements each read and wrote on the way to this one, and by which threads. It

@@ -1,0 +1,65 @@
+/* bind_capture.c: `capture(launch, file)`, and what stdlib/microscope/replay.lua is made of:
+     _replay(path)  the launch in a file: a kernel, the table of a configuration, the arguments, and what else
+                    is known of it */
+#include <lauxlib.h>
+
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "launch_capture.h"
+
+static const char *check_path(lua_State *L, int idx, const char *op) {
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    diag_type_error(L, idx, op, "the name of a file");
+  }
+  if (state_of(L)->options.sandbox) {
+    diag_error(L, "%s: scripts have no files here: the state is a sandbox", op);
+  }
+  return lua_tostring(L, idx);
+}
+
+static bool read_data(lua_State *L, int idx) {
+  if (lua_isnoneornil(L, idx)) {
+    return false;
+  }
+  if (!lua_istable(L, idx)) {
+    diag_type_error(L, idx, "capture", "a table of options");
+  }
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    lua_pushliteral(L, "data");
+    if (!lua_rawequal(L, -1, -3)) {
+      diag_error(L, "capture: option '%s' is unknown; expected data", luaL_tolstring(L, -3, NULL));
+    }
+    lua_pop(L, 1);
+  }
+  lua_getfield(L, idx, "data");
+  bool data = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return data;
+}
+
+/* capture(launch, file[, {data = true}]) */
+static int lang_capture(lua_State *L) {
+  LaunchArgs args;
+  const char *path = check_path(L, 2, "capture");
+  bool with_data = read_data(L, 3);
+  lua_settop(L, 3);
+  int n = launch_unpack(L, 1);
+  if (n < 0 || lua_tocfunction(L, 1) == NULL) {
+    diag_type_error(L, 1, "capture",
+                    "a prepared launch, k:prepare{grid = ..., block = ...}(args...),");
+  }
+  const LaunchConfig *config =
+      lua_touserdata(L, 5); /* stack: kernel at 4, configuration, arguments */
+  launch_check_outside(L, lua_touserdata(L, 4));
+  launch_read(L, 4, 6, n, config, &args);
+  launch_capture(L, 4, config, &args, path, "capture", with_data);
+  return 0;
+}
+
+static int replay(lua_State *L) { return launch_file_load(L, check_path(L, 1, "replay")); }
+
+void bind_open_capture(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"capture", lang_capture}, {"_replay", replay}, {NULL, NULL}};
+  luaL_setfuncs(L, functions, 0);
+}

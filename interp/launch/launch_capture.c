@@ -1,0 +1,415 @@
+/* launch_capture.c: writes launches to files. The IR is traced anew for the CPU engine and for `check`, so that
+   a replay tells as much as a launch that is checked from the start. */
+#include "launch_capture.h"
+
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/source_load.h"
+#include "launch_list.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/newfile.h"
+#include "runtime/capture/capture.h"
+
+enum { TEXT_BYTES = 1 << 18 /* of a script, that a file takes */ };
+
+/* {====== What the trace gives ====== */
+
+/* A tensor of the launch, and what its file says of it. */
+typedef struct Piece {
+  size_t place;        /* in the order of arguments */
+  uint64_t begin, end; /* addresses */
+  CtCaptureTensor *out;
+} Piece;
+
+typedef struct Capturing {
+  CtArena *arena;
+  const Kernel *k;
+  const LaunchConfig *config;
+  const LaunchArgs *args;
+  CtCapture c;
+  Piece *pieces;
+  size_t n_pieces;
+  uint64_t *begins; /* of the spans */
+  bool failed;
+} Capturing;
+
+static Spec *trace_for(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
+                       CtErr *err) {
+  LaunchArgs own = *args;
+  own.is_checked = true;
+  Spec *spec = spec_trace(L, kernel, config, &own, launch_target(NULL), false, err);
+  if (spec == NULL && args->device != NULL) { /* its text has no twin for the CPU engine */
+    spec = spec_trace(L, kernel, config, &own, launch_target(args->device), false, err);
+  }
+  return spec;
+}
+
+/* Pushes the texts of the IR's scripts, by their names, and the names of its arguments, by their numbers. */
+static void push_scripts(lua_State *L, const CtIr *ir) {
+  lua_newtable(L);
+  for (size_t i = 0; i < ir->n_params; i++) {
+    lua_pushstring(L, ir->params[i].name);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  for (size_t i = 1; i < ir->n_chunks; i++) {
+    if (src_push_text(L, ir->chunks[i])) {
+      if (lua_rawlen(L, -1) <= TEXT_BYTES) {
+        lua_setfield(L, -2, ir->chunks[i]);
+      } else {
+        lua_pop(L, 1);
+      }
+    }
+  }
+}
+
+/* Pushes the IR's bytes and its scripts. Raises. */
+static void push_trace(lua_State *L, int kernel, const LaunchConfig *config,
+                       const LaunchArgs *args) {
+  CuttleState *s = ((const Kernel *)lua_touserdata(L, kernel))->state;
+  CtErr err;
+  CtText text;
+  Spec *spec = trace_for(L, kernel, config, args, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
+    return;
+  }
+  bool has_addresses = spec->ir.has_addresses;
+  ct_text_init(&text, s->alloc);
+  CtStatus status = ct_ir_write(&spec->ir, &text, &err);
+  push_scripts(L, &spec->ir);
+  spec_free(s, spec);
+  if (status != CT_OK) {
+    ct_text_clear(&text);
+    diag_raise(L, &err);
+  }
+  bind_push_text(L, &text);
+  lua_insert(L, -2);
+  if (has_addresses) {
+    diag_error(
+        L,
+        "capture: the kernel uses tensor_at, and no file can hold all that an address may reach; "
+        "pass the tensors themselves, or in a list");
+  }
+}
+
+/* {====== Arguments ====== */
+
+static void *get(Capturing *g, size_t n, size_t bytes) {
+  void *p = ct_arena_alloc(g->arena, (n + 1) * bytes);
+  g->failed = g->failed || p == NULL;
+  return p;
+}
+
+static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
+  uint64_t bytes = ct_dtype_bytes(t->dtype);
+  uint64_t at = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
+  g->pieces[g->n_pieces] = (Piece){g->n_pieces, at, at + (uint64_t)(t->hi + 1) * bytes, out};
+  g->n_pieces++;
+  *out = (CtCaptureTensor){.dtype = t->dtype,
+                           .at = at,
+                           .shape = t->layout.shape,
+                           .stride = t->layout.stride,
+                           .is_fixed = t->is_fixed,
+                           .fixed = t->fixed};
+}
+
+static size_t count_tensors(const Arg *a) {
+  return a->kind == ARG_TENSOR ? 1 : a->kind == ARG_LIST ? (size_t)launch_list_size(a->list) : 0;
+}
+
+static void add_arg(Capturing *g, const Arg *a, const char *name, CtCaptureArg *out) {
+  size_t n = count_tensors(a);
+  CtCaptureTensor *tensors = get(g, n, sizeof *tensors);
+  *out = (CtCaptureArg){.kind = a->kind == ARG_LIST     ? CT_CAPTURE_LIST
+                                : a->kind == ARG_TENSOR ? CT_CAPTURE_TENSOR
+                                                        : CT_CAPTURE_NUMBER,
+                        .name = name,
+                        .dtype = a->kind == ARG_NUMBER ? a->dtype : CT_VOID,
+                        .number = a->kind == ARG_NUMBER ? a->value.i : 0,
+                        .n = (uint32_t)n,
+                        .tensors = n == 0 ? NULL : tensors};
+  for (size_t i = 0; i < n && !g->failed; i++) {
+    add_piece(g, a->kind == ARG_LIST ? launch_list_tensor(a->list, (int64_t)i) : a->tensor,
+              &tensors[i]);
+  }
+}
+
+/* Of constants and records nothing is left in the IR. */
+static bool is_passed(const Arg *a) {
+  return a->kind == ARG_TENSOR || a->kind == ARG_NUMBER || a->kind == ARG_LIST;
+}
+
+/* Their names are in the table. */
+static void add_args(lua_State *L, int names, Capturing *g) {
+  const LaunchArgs *args = g->args;
+  CtCaptureArg *out = get(g, (size_t)args->n, sizeof *out);
+  size_t n_tensors = 0;
+  for (int i = 0; i < args->n; i++) {
+    n_tensors += count_tensors(&args->args[i]);
+  }
+  g->pieces = get(g, n_tensors, sizeof *g->pieces);
+  for (int i = 0; i < args->n && !g->failed; i++) {
+    if (is_passed(&args->args[i])) {
+      lua_rawgeti(L, names, (lua_Integer)g->c.n_args + 1);
+      add_arg(g, &args->args[i], lua_tostring(L, -1), &out[g->c.n_args++]);
+      lua_pop(L, 1); /* the table keeps it */
+    }
+  }
+  g->c.args = out;
+}
+
+/* {====== Memory ====== */
+
+static int by_begin(const void *a, const void *b) {
+  const Piece *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static int by_place(const void *a, const void *b) {
+  const Piece *x = a, *y = b;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Tensors that overlap share a span, which begins at *begins. In the order of addresses. */
+static void join_pieces(const Capturing *g, CtCaptureSpan *spans, uint64_t *begins) {
+  uint32_t n = 0;
+  uint64_t end = 0;
+  for (size_t i = 0; i < g->n_pieces; i++) {
+    const Piece *p = &g->pieces[i];
+    if (i == 0 || p->begin >= end) {
+      begins[n] = p->begin / CT_CAPTURE_ALIGN * CT_CAPTURE_ALIGN;
+      spans[n++] = (CtCaptureSpan){.lead = p->begin % CT_CAPTURE_ALIGN};
+      end = p->begin;
+    }
+    end = p->end > end ? p->end : end;
+    spans[n - 1].bytes = end - begins[n - 1];
+    p->out->span = n - 1;
+    p->out->at = p->begin - begins[n - 1];
+  }
+}
+
+/* Numbers the spans in the order of the arguments: addresses differ from run to run. */
+static void number_spans(Capturing *g, const CtCaptureSpan *from, const uint64_t *begins,
+                         bool with_data) {
+  uint32_t *number = get(g, g->n_pieces, sizeof *number);
+  CtCaptureSpan *spans = get(g, g->n_pieces, sizeof *spans);
+  g->begins = get(g, g->n_pieces, sizeof *g->begins);
+  for (size_t i = 0; i < g->n_pieces && !g->failed; i++) {
+    uint32_t old = g->pieces[i].out->span;
+    if (number[old] == 0) {
+      spans[g->c.n_spans] = from[old];
+      spans[g->c.n_spans].has_data = with_data;
+      g->begins[g->c.n_spans] = begins[old];
+      number[old] = ++g->c.n_spans;
+    }
+    g->pieces[i].out->span = number[old] - 1;
+  }
+  g->c.spans = spans;
+}
+
+static void add_spans(Capturing *g, bool with_data) {
+  CtCaptureSpan *spans = get(g, g->n_pieces, sizeof *spans);
+  uint64_t *begins = get(g, g->n_pieces, sizeof *begins);
+  if (g->failed || g->n_pieces == 0) {
+    return;
+  }
+  qsort(g->pieces, g->n_pieces, sizeof *g->pieces, by_begin);
+  join_pieces(g, spans, begins);
+  qsort(g->pieces, g->n_pieces, sizeof *g->pieces, by_place);
+  number_spans(g, spans, begins, with_data);
+}
+
+static CtStatus add_data(const Capturing *g, CtText *out, CtErr *err) {
+  CtDevice *d = g->args->device;
+  for (uint32_t i = 0; i < g->c.n_spans; i++) {
+    const CtCaptureSpan *s = &g->c.spans[i];
+    size_t bytes = s->has_data ? (size_t)(s->bytes - s->lead) : 0;
+    uint64_t at = g->begins[i] + s->lead;
+    void *copy = d == NULL || bytes == 0 ? NULL : ct_alloc(out->alloc, bytes);
+    if (bytes > 0 && d == NULL) {
+      ct_text_add(out, (const char *)(uintptr_t)at, bytes); /* NOLINT(performance-no-int-to-ptr) */
+    } else if (bytes > 0) {
+      CtStatus status = copy == NULL ? ct_fail_nomem(err)
+                                     : ct_device_read(d, copy, at, bytes, ct_device_stream(d), err);
+      ct_text_add(out, copy, status == CT_OK ? bytes : 0);
+      ct_free(out->alloc, copy, bytes);
+      if (status != CT_OK) {
+        return status;
+      }
+    }
+  }
+  return ct_text_status(out, err);
+}
+
+/* {====== The file ====== */
+
+static void add_launch(Capturing *g, const char *why) {
+  const LaunchConfig *c = g->config;
+  const Kernel *k = g->k;
+  const char *options[LAUNCH_MAX_OPTIONS];
+  const CtDim3 *dims[] = {&c->grid, &c->block, &c->cluster};
+  uint32_t *const outs[] = {g->c.grid, g->c.block, g->c.cluster};
+  int n = kernel_options(k, options);
+  const char **own = get(g, (size_t)n, sizeof *own);
+  if (!g->failed) {
+    memcpy(own, options, (size_t)n * sizeof *own);
+  }
+  g->c.options = own;
+  g->c.n_options = (uint32_t)n;
+  for (size_t i = 0; i < 3; i++) {
+    outs[i][0] = dims[i]->x;
+    outs[i][1] = dims[i]->y;
+    outs[i][2] = dims[i]->z;
+  }
+  g->c.kernel = k->name;
+  g->c.chunk = k->chunk;
+  g->c.line = k->line;
+  g->c.device = g->args->device == NULL ? "cpu" : ct_device_info(g->args->device)->name;
+  g->c.why = why;
+  g->c.shared_bytes = c->shared_bytes;
+  g->c.pdl = c->pdl;
+  g->c.cooperative = c->cooperative;
+  g->c.static_shapes = k->static_shapes;
+  g->c.contract = k->contract;
+  g->c.min_blocks = k->min_blocks;
+}
+
+static int by_chunk(const void *a, const void *b) {
+  return strcmp(((const CtCaptureText *)a)->chunk, ((const CtCaptureText *)b)->chunk);
+}
+
+/* The texts of the table at idx, in the order of their names. */
+static void add_scripts(lua_State *L, int idx, Capturing *g) {
+  size_t n = 0;
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    n++;
+  }
+  CtCaptureText *texts = get(g, n, sizeof *texts);
+  for (lua_pushnil(L); !g->failed && lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) == LUA_TSTRING) {
+      texts[g->c.n_texts++] = (CtCaptureText){lua_tostring(L, -2), lua_tostring(L, -1)};
+    }
+  }
+  if (g->c.n_texts > 1) {
+    qsort(texts, g->c.n_texts, sizeof *texts, by_chunk);
+  }
+  g->c.texts = texts;
+}
+
+/* Of the IR and the scripts at the top of the stack. */
+static CtStatus put_launch(lua_State *L, Capturing *g, const char *why, bool with_data, CtText *out,
+                           CtErr *err) {
+  size_t n;
+  g->c.ir = lua_tolstring(L, -2, &n);
+  g->c.ir_bytes = n;
+  add_launch(g, why);
+  add_args(L, lua_gettop(L), g);
+  add_spans(g, with_data);
+  add_scripts(L, lua_gettop(L), g);
+  CtStatus status = g->failed ? ct_fail_nomem(err) : ct_capture_write(&g->c, out, err);
+  return status == CT_OK ? add_data(g, out, err) : status;
+}
+
+static CtStatus write_launch(lua_State *L, int kernel, const LaunchConfig *config,
+                             const LaunchArgs *args, const char *path, const char *why,
+                             bool with_data, CtErr *err) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  CtArena arena;
+  CtText out;
+  ct_arena_init(&arena, k->state->alloc);
+  ct_text_init(&out, k->state->alloc);
+  Capturing g = {.arena = &arena, .k = k, .config = config, .args = args};
+  CtStatus status = put_launch(L, &g, why, with_data, &out, err);
+  int code = status == CT_OK ? ct_newfile_write(path, out.s, out.len) : 0;
+  if (code != 0) {
+    status = ct_fail(err, CT_EIO, "capture: %s: %s", path, strerror(code));
+  }
+  ct_text_clear(&out);
+  ct_arena_clear(&arena);
+  return status;
+}
+
+void launch_capture(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
+                    const char *path, const char *why, bool with_data) {
+  CtErr err;
+  int top = lua_gettop(L);
+  push_trace(L, kernel, config, args);
+  diag_check(L, write_launch(L, kernel, config, args, path, why, with_data, &err), &err);
+  lua_settop(L, top);
+}
+
+/* {====== Of each launch ====== */
+
+static char traces_key; /* registry: {IR, scripts} by number of the specialisation */
+
+/* Pushes the IR and the scripts, which are kept for the next launch like this one. */
+static void push_known_trace(lua_State *L, int kernel, const LaunchConfig *config,
+                             const LaunchArgs *args) {
+  luaL_checkstack(L, 8, "capture");
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &traces_key) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &traces_key);
+  }
+  int known = lua_gettop(L);
+  if (lua_rawgeti(L, known, (lua_Integer)args->spec) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_createtable(L, 2, 0);
+    push_trace(L, kernel, config, args);
+    lua_rawseti(L, -3, 2);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, known, (lua_Integer)args->spec);
+  }
+  lua_rawgeti(L, -1, 1);
+  lua_rawgeti(L, -2, 2);
+}
+
+bool launch_file_begin(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
+                       LaunchFile *f) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  CuttleState *s = k->state;
+  CtErr err;
+  int top = lua_gettop(L);
+  if (s->capture_folder[0] == '\0' || k->is_replayed) {
+    return false;
+  }
+  snprintf(f->path, sizeof f->path, "%.380s/%.80s-%ld-%" PRIu64 ".ctk", s->capture_folder, k->name,
+           (long)getpid(), ++s->n_captures);
+  push_known_trace(L, kernel, config, args);
+  diag_check(L, write_launch(L, kernel, config, args, f->path, "CUTTLE_CAPTURE", true, &err), &err);
+  lua_settop(L, top);
+  f->begin_ms = ct_now_ms();
+  return true;
+}
+
+static void say_where(const LaunchFile *f, CtErr *err) {
+  size_t n = strlen(err->msg);
+  snprintf(err->msg + n, sizeof err->msg - n, "; the launch is in %s", f->path);
+}
+
+CtStatus launch_file_end(const Kernel *k, const LaunchArgs *args, const LaunchFile *f,
+                         CtStatus status, CtErr *err) {
+  char line[700];
+  if (status == CT_OK && args->device != NULL) {
+    status = ct_device_synchronize(args->device, err);
+  }
+  double seconds = (ct_now_ms() - f->begin_ms) / 1e3, most = k->state->capture_seconds;
+  if (status != CT_OK) {
+    say_where(f, err);
+  } else if (most > 0 && seconds > most) {
+    snprintf(line, sizeof line, "%s took %.3g s; the launch is in %s", k->name, seconds, f->path);
+    state_log(k->state, line);
+  } else {
+    remove(f->path);
+  }
+  return status;
+}

@@ -1,0 +1,277 @@
+/* launch_replay.c: kernels whose IR comes from a file. They are launched as others are, with tensors that are
+   made anew; what else differs is that spec_trace reads where it would trace. */
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/state/record.h"
+#include "interp/state/source_load.h"
+#include "interp/trace/front.h"
+#include "interp/trace/number.h"
+#include "launch_capture.h"
+#include "runtime/capture/capture.h"
+#include "runtime/ir/ir_make.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+enum { IR = 5 }; /* user value of a kernel of a file: the IR's bytes */
+
+/* {====== Specialisations ====== */
+
+/* Do the arguments fit what the IR takes? */
+static CtStatus check_fit(const CtIr *ir, const LaunchConfig *config, const LaunchArgs *args,
+                          CtErr *err) {
+  const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
+  bool fits = (int)ir->n_params == args->n_ir_params && (int)ir->n_slots == args->n_slots &&
+              memcmp(ir->block, block, sizeof block) == 0;
+  size_t p = 0;
+  for (int i = 0; fits && i < args->n; i++) {
+    const Arg *a = &args->args[i];
+    const CtParam *param = &ir->params[p++];
+    CtDtype type = a->kind == ARG_LIST ? CT_i64 : a->dtype;
+    fits = param->is_tensor == (a->kind != ARG_NUMBER) && param->dtype == type &&
+           (int)param->first_slot == a->first_slot;
+  }
+  return fits ? CT_OK
+              : ct_fail(err, CT_EINVAL,
+                        "replay: %s is launched with arguments or a block that its "
+                        "file does not have",
+                        ir->name);
+}
+
+Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
+                       CtTarget target, CtErr *err) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  Spec *spec = spec_new(k->state, config, args, target);
+  size_t n;
+  lua_getiuservalue(L, kernel, IR);
+  const char *bytes = lua_tolstring(L, -1, &n);
+  lua_pop(L, 1);
+  if (spec == NULL) {
+    (void)ct_fail_nomem(err);
+    return NULL;
+  }
+  CtIr made;
+  CtStatus status = ct_ir_read(k->state->alloc, bytes, n, &made, err);
+  if (status == CT_OK) {
+    ct_ir_clear(&spec->ir);
+    spec->ir = made;
+    spec->ir.dyn.ud = &spec->ir;
+    spec->ir.target = target;
+    status = check_fit(&spec->ir, config, args, err);
+  }
+  if (status != CT_OK) {
+    spec_free(k->state, spec);
+    return NULL;
+  }
+  return spec;
+}
+
+/* {====== Reading ====== */
+
+/* Pushes the file's bytes. */
+static void push_file(lua_State *L, const char *path) {
+  luaL_Buffer b;
+  FILE *f = fopen(path, "rb");
+  if (f == NULL) {
+    diag_error(L, "replay: %s: %s", path, strerror(errno));
+    return;
+  }
+  luaL_buffinit(L, &b);
+  for (size_t n = 1; n > 0;) {
+    char *p = luaL_prepbuffer(&b);
+    n = fread(p, 1, LUAL_BUFFERSIZE, f);
+    luaL_addsize(&b, n);
+  }
+  fclose(f);
+  luaL_pushresult(&b);
+}
+
+static int nothing(lua_State *L) {
+  (void)L;
+  return 0;
+}
+
+/* Pushes a function whose parameters have the names of the arguments, which is all that is asked of it. */
+static void push_function(lua_State *L, const CtCapture *c) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "local function f(");
+  for (uint32_t i = 0; i < c->n_args; i++) {
+    const char *name = c->args[i].name;
+    const char *comma = i == 0 ? "" : ",";
+    if (name[strspn(name, LETTERS)] == '\0' && name[0] > '9') {
+      lua_pushfstring(L, "%s%s", comma, name);
+    } else {
+      lua_pushfstring(L, "%s_%d", comma, (int)i + 1);
+    }
+    luaL_addvalue(&b);
+  }
+  luaL_addstring(&b, ") end return f");
+  luaL_pushresult(&b);
+  if (luaL_loadstring(L, lua_tostring(L, -1)) == LUA_OK) {
+    lua_call(L, 0, 1);
+  } else { /* more than Lua's functions have */
+    lua_pop(L, 1);
+    lua_pushcfunction(L, nothing);
+  }
+  lua_remove(L, -2);
+}
+
+static void read_options(Kernel *k, const CtCapture *c) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < c->n_options; i++) {
+    size_t n = strlen(c->options[i]) + 1;
+    if (n > 1 && i < LAUNCH_MAX_OPTIONS && at + n + 1 <= sizeof k->options) {
+      memcpy(k->options + at, c->options[i], n);
+      at += n;
+    }
+  }
+}
+
+static void push_kernel(lua_State *L, const CtCapture *c) {
+  Kernel *k = lua_newuserdatauv(L, sizeof *k, IR);
+  memset(k, 0, sizeof *k);
+  luaL_setmetatable(L, KERNEL_TYPE);
+  k->state = state_of(L);
+  k->front = front_find(L);
+  k->is_replayed = true;
+  k->n_params = (int)c->n_args;
+  k->line = c->line;
+  k->static_shapes = c->static_shapes;
+  k->contract = c->contract;
+  k->min_blocks = c->min_blocks;
+  snprintf(k->chunk, sizeof k->chunk, "%s", c->chunk);
+  read_options(k, c);
+  lua_pushstring(L, c->kernel);
+  k->name = lua_tostring(L, -1);
+  lua_setiuservalue(L, -2, 3);
+  push_function(L, c);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushlstring(L, c->ir, c->ir_bytes);
+  lua_setiuservalue(L, -2, IR);
+}
+
+static void set_dim(lua_State *L, const char *name, const uint32_t v[3]) {
+  lua_createtable(L, 3, 0);
+  for (int i = 0; i < 3; i++) {
+    lua_pushinteger(L, v[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, name);
+}
+
+static void push_config(lua_State *L, const CtCapture *c) {
+  lua_newtable(L);
+  set_dim(L, "grid", c->grid);
+  set_dim(L, "block", c->block);
+  set_dim(L, "cluster", c->cluster);
+  record_integer(L, "smem", c->shared_bytes);
+  record_bool(L, "pdl", c->pdl);
+  record_bool(L, "cooperative", c->cooperative);
+}
+
+/* Pushes a tensor of bytes for each span, in a list: its memory is shared by the launch's tensors. */
+static void push_spans(lua_State *L, const CtCapture *c, CtDevice *device) {
+  const unsigned char *data = c->data;
+  lua_createtable(L, (int)c->n_spans, 0);
+  for (uint32_t i = 0; i < c->n_spans; i++) {
+    const CtCaptureSpan *s = &c->spans[i];
+    CtNode shape = {.rank = CT_LEAF, .len = 1}, stride = shape;
+    size_t bytes = (size_t)s->bytes;
+    CtErr err;
+    shape.i = ct_int((int64_t)(bytes == 0 ? 1 : bytes));
+    stride.i = ct_int(1);
+    const Tensor *t = tensor_push_alloc(L, "replay", CT_u8, (CtLayout){&shape, &stride}, device);
+    diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
+    if (s->has_data) {
+      size_t n = bytes - (size_t)s->lead;
+      diag_check(L, ct_storage_write(t->storage, (size_t)s->lead, data, n, &err), &err);
+      data += n;
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_tensor(lua_State *L, int spans, const CtCaptureTensor *t) {
+  lua_rawgeti(L, spans, t->span + 1);
+  const Tensor *memory = lua_touserdata(L, -1);
+  Tensor *made =
+      tensor_push_host(L, t->dtype, (CtLayout){t->shape, t->stride},
+                       ct_int((int64_t)(t->at / ct_dtype_bytes(t->dtype))), memory->storage);
+  made->is_fixed = t->is_fixed;
+  made->fixed = t->fixed;
+  lua_remove(L, -2);
+}
+
+static void push_number(lua_State *L, const CtCaptureArg *a) {
+  CtSlotValue slot = {.i = a->number};
+  bool is_float = ct_is_float(a->dtype);
+  Elem e = elem_load(a->dtype, &slot); /* little-endian: the low bytes */
+  number_push(L, (TypedNumber){.dtype = a->dtype,
+                               .is_float = is_float,
+                               .i = is_float ? 0 : e.i,
+                               .f = is_float ? e.f : 0});
+}
+
+/* Pushes the arguments. */
+static void push_args(lua_State *L, const CtCapture *c, int spans) {
+  lua_createtable(L, (int)c->n_args, 1);
+  record_integer(L, "n", c->n_args);
+  for (uint32_t i = 0; i < c->n_args; i++) {
+    const CtCaptureArg *a = &c->args[i];
+    if (a->kind == CT_CAPTURE_NUMBER) {
+      push_number(L, a);
+    } else if (a->kind == CT_CAPTURE_TENSOR) {
+      push_tensor(L, spans, &a->tensors[0]);
+    } else {
+      lua_createtable(L, (int)a->n, 0);
+      for (uint32_t j = 0; j < a->n; j++) {
+        push_tensor(L, spans, &a->tensors[j]);
+        lua_rawseti(L, -2, j + 1);
+      }
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+/* From now on reports know the lines of the scripts. */
+static void load_scripts(lua_State *L, const CtCapture *c) {
+  for (uint32_t i = 0; i < c->n_texts; i++) {
+    lua_pushfstring(L, "@%s", c->texts[i].chunk);
+    (void)src_load(L, c->texts[i].text, strlen(c->texts[i].text), lua_tostring(L, -1), "t");
+    lua_pop(L, 2);
+  }
+}
+
+static void push_info(lua_State *L, const CtCapture *c) {
+  lua_newtable(L);
+  record_text(L, "kernel", c->kernel);
+  record_text(L, "chunk", c->chunk);
+  record_integer(L, "line", c->line);
+  record_text(L, "device", c->device);
+  record_text(L, "why", c->why);
+  record_bool(L, "has_data", c->data_bytes > 0);
+}
+
+int launch_file_load(lua_State *L, const char *path) {
+  CuttleState *s = state_of(L);
+  CtCx cx = bind_enter(L);
+  CtCapture c;
+  CtDevice *device;
+  CtErr err;
+  size_t n;
+  push_file(L, path);
+  const char *bytes = lua_tolstring(L, -1, &n);
+  diag_check(L, ct_capture_read(cx.arena, bytes, n, &c, &err), &err);
+  diag_check(L, state_device(s, &device, &err), &err);
+  load_scripts(L, &c);
+  push_spans(L, &c, device);
+  int spans = lua_gettop(L);
+  push_kernel(L, &c);
+  push_config(L, &c);
+  push_args(L, &c, spans);
+  push_info(L, &c);
+  return 4;
+}
