@@ -169,8 +169,13 @@ function M.launch()
     local call = a and function() config(a, b, c, d, e, f, g, h) end or function() config() end
     local lua_us = ct.bench(call, many) * 1e3
     local prepared_us = ct.bench(prepared, many) * 1e3
-    say("launch, %s: %.2f us from Lua, %.2f us prepared, %.2f us in a C loop: Lua adds %.2f us",
-      name, lua_us, prepared_us, loop_us, lua_us - loop_us)
+    local k = case[1]
+    local fresh = a and function() k{grid = 1, block = 32}(a, b, c, d, e, f, g, h) end
+      or function() k{grid = 1, block = 32}() end
+    local fresh_us = ct.bench(fresh, many) * 1e3
+    local line = "launch, %s: %.2f us from Lua, %.2f us prepared, %.2f us by k{...}(...), "
+      .. "%.2f us in a C loop: Lua adds %.2f us"
+    say(line, name, lua_us, prepared_us, fresh_us, loop_us, lua_us - loop_us)
   end
 end
 
