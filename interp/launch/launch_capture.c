@@ -51,52 +51,87 @@ static Spec *trace_for(lua_State *L, int kernel, const LaunchConfig *config, con
   return spec;
 }
 
-/* Pushes the texts of the IR's scripts, by their names, and the names of its arguments, by their numbers. */
-static void push_scripts(lua_State *L, const CtIr *ir) {
-  lua_newtable(L);
+/* Lines: what the arguments are called, a blank, the scripts. */
+static void put_names(const CtIr *ir, CtText *out) {
   for (size_t i = 0; i < ir->n_params; i++) {
-    lua_pushstring(L, ir->params[i].name);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
+    ct_text_printf(out, "%s\n", ir->params[i].name);
   }
+  ct_text_putc(out, '\n');
   for (size_t i = 1; i < ir->n_chunks; i++) {
-    if (src_push_text(L, ir->chunks[i])) {
-      if (lua_rawlen(L, -1) <= TEXT_BYTES) {
-        lua_setfield(L, -2, ir->chunks[i]);
-      } else {
-        lua_pop(L, 1);
-      }
-    }
+    ct_text_printf(out, "%s\n", ir->chunks[i]);
   }
 }
 
-/* Pushes the IR's bytes and its scripts. Raises. */
+/* Sets the field of a script, which is at the top of the stack, to its text, if that is kept and short. */
+static void set_script(lua_State *L, int table) {
+  if (src_push_text(L, lua_tostring(L, -1)) && lua_rawlen(L, -1) <= TEXT_BYTES) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, table);
+  }
+  lua_settop(L, table);
+}
+
+/* Pushes a table: by number the names of the arguments, by name the texts of scripts. */
+static void push_names(lua_State *L, const char *lines, const char *end) {
+  bool is_script = false;
+  lua_newtable(L);
+  int table = lua_gettop(L);
+  for (int n = 1; lines < end; n++) {
+    const char *eol = memchr(lines, '\n', (size_t)(end - lines));
+    if (eol == lines) {
+      is_script = true;
+    } else {
+      lua_pushlstring(L, lines, (size_t)(eol - lines));
+      if (is_script) {
+        set_script(L, table);
+      } else {
+        lua_rawseti(L, table, n);
+      }
+    }
+    lua_settop(L, table);
+    lines = eol + 1;
+  }
+}
+
+/* The names and the IR's bytes, which begin at *at. */
+static CtStatus put_trace(const CtIr *ir, CtText *out, size_t *at, CtErr *err) {
+  if (ir->has_addresses) {
+    return ct_fail(
+        err, CT_EUNSUPPORTED,
+        "capture: the kernel uses tensor_at, and no file can hold all that an address may "
+        "reach; pass the tensors themselves, or in a list");
+  }
+  put_names(ir, out);
+  *at = out->len;
+  return ct_ir_write(ir, out, err);
+}
+
+/* Pushes the IR's bytes, and the table of push_names. Raises. */
 static void push_trace(lua_State *L, int kernel, const LaunchConfig *config,
                        const LaunchArgs *args) {
   CuttleState *s = ((const Kernel *)lua_touserdata(L, kernel))->state;
   CtErr err;
   CtText text;
+  size_t at = 0;
   Spec *spec = trace_for(L, kernel, config, args, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
     return;
   }
-  bool has_addresses = spec->ir.has_addresses;
   ct_text_init(&text, s->alloc);
-  CtStatus status = ct_ir_write(&spec->ir, &text, &err);
-  push_scripts(L, &spec->ir);
-  spec_free(s, spec);
+  CtStatus status = put_trace(&spec->ir, &text, &at, &err);
+  spec_free(s, spec); /* before anything raises */
   if (status != CT_OK) {
     ct_text_clear(&text);
     diag_raise(L, &err);
   }
+  size_t n = text.len;
   bind_push_text(L, &text);
-  lua_insert(L, -2);
-  if (has_addresses) {
-    diag_error(
-        L,
-        "capture: the kernel uses tensor_at, and no file can hold all that an address may reach; "
-        "pass the tensors themselves, or in a list");
-  }
+  const char *all = lua_tostring(L, -1);
+  lua_pushlstring(L, all + at, n - at);
+  push_names(L, all, all + at);
+  lua_remove(L, -3);
 }
 
 /* {====== Arguments ====== */

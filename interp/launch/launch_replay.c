@@ -70,22 +70,28 @@ Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, con
 
 /* {====== Reading ====== */
 
-/* Pushes the file's bytes. */
-static void push_file(lua_State *L, const char *path) {
-  luaL_Buffer b;
+/* Bytes of a file; -1: it cannot be read, and errno says why. */
+static long size_of_file(const char *path) {
   FILE *f = fopen(path, "rb");
+  long n = f == NULL || fseek(f, 0, SEEK_END) != 0 ? -1 : ftell(f);
+  if (f != NULL) {
+    fclose(f);
+  }
+  return n;
+}
+
+/* Pushes what keeps the file's bytes. */
+static const void *push_file(lua_State *L, const char *path, size_t *n) {
+  long size = size_of_file(path);
+  void *bytes = lua_newuserdatauv(L, size < 0 ? 1 : (size_t)size + 1, 0);
+  FILE *f = size < 0 ? NULL : fopen(path, "rb");
+  *n = f == NULL ? 0 : fread(bytes, 1, (size_t)size, f);
   if (f == NULL) {
     diag_error(L, "replay: %s: %s", path, strerror(errno));
-    return;
-  }
-  luaL_buffinit(L, &b);
-  for (size_t n = 1; n > 0;) {
-    char *p = luaL_prepbuffer(&b);
-    n = fread(p, 1, LUAL_BUFFERSIZE, f);
-    luaL_addsize(&b, n);
+    return NULL;
   }
   fclose(f);
-  luaL_pushresult(&b);
+  return bytes;
 }
 
 static int nothing(lua_State *L) {
@@ -262,8 +268,7 @@ int launch_file_load(lua_State *L, const char *path) {
   CtDevice *device;
   CtErr err;
   size_t n;
-  push_file(L, path);
-  const char *bytes = lua_tolstring(L, -1, &n);
+  const void *bytes = push_file(L, path, &n);
   diag_check(L, ct_capture_read(cx.arena, bytes, n, &c, &err), &err);
   diag_check(L, state_device(s, &device, &err), &err);
   load_scripts(L, &c);

@@ -1,6 +1,7 @@
 /* test_embed.c: the interpreter as a library: states, limits, sandbox, tensors of the host, launches. */
 #include "interp/cuttle.h"
 
+#include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <pthread.h>
@@ -382,6 +383,62 @@ static void test_argument_kinds(void) {
   cuttle_close(S);
 }
 
+/* {====== Launches as files ====== */
+
+static int count_files(const char *folder) {
+  int n = 0;
+  DIR *dir = opendir(folder);
+  for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+    n += strstr(e->d_name, ".ctk") != NULL;
+  }
+  if (dir != NULL) {
+    closedir(dir);
+  }
+  return n;
+}
+
+static void remove_files(const char *folder) {
+  char path[400];
+  DIR *dir = opendir(folder);
+  for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+    snprintf(path, sizeof path, "%s/%.200s", folder, e->d_name);
+    if (e->d_name[0] != '.') {
+      remove(path);
+    }
+  }
+  if (dir != NULL) {
+    closedir(dir);
+  }
+  rmdir(folder);
+}
+
+static void test_capture(void) {
+  char folder[] = "/tmp/cuttle-capture-XXXXXX", longer[1000];
+  static const char text[] = "local k = kernel('k', function(x, n) x[threadIdx.x + n] = 1 end)\n"
+                             "function run(n) k{grid = 1, block = 4}(zeros(f32, 4), n) end";
+  cuttle_State *S = open_cpu(NULL);
+  memset(longer, 'x', sizeof longer - 1);
+  longer[sizeof longer - 1] = '\0';
+  OK(mkdtemp(folder) != NULL, "a folder");
+  is_status(S, cuttle_dostring(S, text, "=k"), CUTTLE_OK, "a kernel");
+  is_status(S, cuttle_capture(S, folder, 0), CUTTLE_OK, "launches are captured");
+  is_status(S, cuttle_dostring(S, "run(0)", "=run"), CUTTLE_OK, "one that is right");
+  OK(count_files(folder) == 0, "leaves no file");
+  is_status(S, cuttle_dostring(S, "run(1)", "=run"), CUTTLE_ERROR, "one that is not");
+  HAS_STR(cuttle_error(S), "; the launch is in ", "says where");
+  OK(count_files(folder) == 1, "it is");
+  is_status(S, cuttle_capture(S, folder, 1e-9), CUTTLE_OK, "with a time limit");
+  is_status(S, cuttle_dostring(S, "run(0)", "=run"), CUTTLE_OK, "a launch that takes longer");
+  OK(count_files(folder) == 2, "leaves a file");
+  is_status(S, cuttle_capture(S, NULL, 0), CUTTLE_OK, "no more");
+  is_status(S, cuttle_dostring(S, "run(1)", "=run"), CUTTLE_ERROR, "a fault");
+  OK(count_files(folder) == 2, "leaves none then");
+  is_status(S, cuttle_capture(S, longer, 0), CUTTLE_ERROR, "a name that is too long");
+  OK(cuttle_capture(NULL, folder, 0) == CUTTLE_ERROR, "no state");
+  cuttle_close(S);
+  remove_files(folder);
+}
+
 /* {====== What a host may do wrong ====== */
 
 static void test_null(void) {
@@ -560,6 +617,7 @@ int main(void) {
   test_transfer();
   test_launch();
   test_argument_kinds();
+  test_capture();
   test_null();
   test_wrong_objects();
   test_callbacks();
