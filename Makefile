@@ -165,6 +165,8 @@ STATIC_LIB = $(BUILD)/libcuttle.a
 OWN_LIB = $(BUILD)/libcuttle_own.a
 CORE_LIB = $(BUILD)/libcuttle_core.a
 OWN_CORE_LIB = $(BUILD)/libcuttle_own_core.a
+OWN_LUA_LIB = $(BUILD)/libcuttle_own_lua.a
+HOST_LIBS = $(STATIC_LIB) $(CORE_LIB)
 CORE_OBJ := $(filter $(BUILD)/runtime/%,$(LIB_OBJ))
 # The samples that need no Lua.
 CORE_EMBED_BIN := $(addprefix $(BUILD)/examples/embed/,core ir_file)
@@ -184,7 +186,8 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 
 .PHONY: all lib module python wheel help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
 	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
-	format install install-files install-headers install-module clean FORCE
+	format install uninstall stage stage-files install-files install-headers install-module install-lua install-docs \
+	deb rockspec clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -251,13 +254,18 @@ $(OWN_CORE_LIB): $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(CORE_OBJ)
 
-$(STATIC_LIB): $(OWN_LIB) scripts/prefix_names.sh
+# What is over the core: a host links both archives, in this order.
+$(OWN_LUA_LIB): $(filter-out $(CORE_OBJ),$(LIB_OBJ))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(STATIC_LIB): $(OWN_LUA_LIB) $(OWN_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)
-	$(Q)scripts/prefix_names.sh $(OWN_LIB) $@
+	$(Q)scripts/prefix_names.sh $(OWN_LUA_LIB) $@ $(OWN_LIB)
 
 $(CORE_LIB): $(OWN_CORE_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)
-	$(Q)scripts/prefix_names.sh $(OWN_CORE_LIB) $@
+	$(Q)scripts/prefix_names.sh $(OWN_CORE_LIB) $@ $(OWN_CORE_LIB)
 
 $(SHARED_LIB): $(LIB_OBJ) $(EXPORT_LIST)
 	$(call say,LINK,$@)
@@ -275,14 +283,14 @@ $(BENCH_TOOLS): $(BENCH_OBJ)
 # The package as it is installed: `PYTHONPATH=build/python python3` finds it. Python's headers are those of
 # any version from 3.9 on; the module serves all of these.
 PYTHON_LUA = $(if $(and $(LUA_STATIC),$(if $(TARGET_IS_MAC),,y)),$(BUILD)/gen/liblua_python.a)
-PYTHON_LIBS = $(STATIC_LIB) $(or $(PYTHON_LUA),$(LUA_STATIC),$(LUA_LIBS))
+PYTHON_LIBS = $(HOST_LIBS) $(or $(PYTHON_LUA),$(LUA_STATIC),$(LUA_LIBS))
 # Lua's archive may be compiled for programs only, where the C library's variables are at fixed distances. For
 # a shared object they get names of the module's own; streams.c has them.
 $(BUILD)/gen/liblua_python.a: $(LUA_STATIC)
 	$(call say,NAMES,$@)
 	$(Q)mkdir -p $(@D) && objcopy $(foreach f,stdin stdout stderr,--redefine-sym $(f)=cuttle_$(f)) $< $@
 $(BUILD)/hosts/python/src/%.o $(BUILD)/lint/hosts/python/src/%: FILE_FLAGS = -isystem $(shell $(PYTHON) scripts/python_headers.py)
-$(PYTHON_MODULE): $(PYTHON_OBJ) $(STATIC_LIB) $(PYTHON_LUA) $(PYTHON_FILES) hosts/python/exports
+$(PYTHON_MODULE): $(PYTHON_OBJ) $(HOST_LIBS) $(PYTHON_LUA) $(PYTHON_FILES) hosts/python/exports
 	$(call say,LINK,$@)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D) && cp $(PYTHON_FILES) $(@D)
 	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup,-Wl$(comma)--version-script=hosts/python/exports) \
@@ -303,9 +311,9 @@ $(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN) $(STATES_BIN): %: %.o $(OWN_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(filter %.o,$^) $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
-$(filter-out $(CORE_EMBED_BIN),$(EMBED_BIN)): %: %.o $(STATIC_LIB)
+$(filter-out $(CORE_EMBED_BIN),$(EMBED_BIN)): %: %.o $(HOST_LIBS)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $< $(STATIC_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+	$(Q)$(LINK) $< $(HOST_LIBS) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
 $(CORE_EMBED_BIN): %: %.o $(CORE_LIB)
 	$(call say,LINK,$@)
@@ -343,6 +351,9 @@ help:
 	@echo 'dist       $(BUILD)/$(DIST).tar.gz: the sources with the built documents'
 	@echo 'lint       formatting, clang-tidy, luacheck, who knows whom, and long sentences'
 	@echo 'format     format the C sources'
+	@echo 'deb        $(BUILD)/cuttle_$(VERSION)-1_ARCH.deb: a package for Debian and its kin'
+	@echo 'rockspec   $(BUILD)/cuttle-$(VERSION)-1.rockspec, which builds from the archive of make dist'
+	@echo 'uninstall  removes what make install put into PREFIX, under DESTDIR'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR; DEBUG_INFO=1 puts debug information beside'
 	@echo 'clean      remove $(BUILD)/'
 
@@ -647,7 +658,29 @@ INSTALL_STRIPPED = DEBUG_INFO='$(DEBUG_INFO)' scripts/install_stripped.sh
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
 SHARED_NAME = libcuttle.so.$(VERSION)
 
-install: all install-module install-files
+# In a folder of its own first: what is there then is what is installed, and what uninstall removes.
+STAGE = $(BUILD)/stage
+MANIFEST = $(PREFIX)/share/cuttle/manifest
+DOCDIR = $(PREFIX)/share/doc/cuttle
+MANDIR = $(PREFIX)/share/man
+# Where the shells look for completions.
+BASH_COMPLETIONS = $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS = $(PREFIX)/share/fish/vendor_completions.d
+
+install: stage
+	scripts/install_tree.sh install '$(STAGE)' '$(DESTDIR)' '$(MANIFEST)'
+
+uninstall:
+	scripts/install_tree.sh uninstall '$(DESTDIR)' '$(MANIFEST)'
+
+stage: all $(REFERENCE)
+	@$(MAKE) stage-files
+
+# Of what is built already.
+stage-files:
+	@rm -rf $(STAGE) && mkdir -p $(STAGE)
+	@$(MAKE) install-files install-lua install-docs DESTDIR=$(abspath $(STAGE))
 
 # What is built already.
 install-files: install-headers
@@ -666,12 +699,46 @@ install-files: install-headers
 	for name in cuttleConfig cuttleConfigVersion; do \
 		$(FILL_IN) $$name.cmake.in > $(LIB_DIR)/cmake/cuttle/$$name.cmake; done
 
+# The manual page, completions, pages, licence and examples.
+COMMAND_TEXTS = $(LUA) scripts/gen_commands.lua $(PROGRAM)
+install-docs:
+	install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) \
+		$(FISH_COMPLETIONS) $(DOCDIR)/docs/pictures $(DOCDIR)/examples/embed)
+	$(COMMAND_TEXTS) man $(VERSION) > $(DESTDIR)$(MANDIR)/man1/cuttle.1
+	$(COMMAND_TEXTS) bash > $(DESTDIR)$(BASH_COMPLETIONS)/cuttle
+	$(COMMAND_TEXTS) zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_cuttle
+	$(COMMAND_TEXTS) fish > $(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish
+	install -m 644 LICENSE *.md $(DESTDIR)$(DOCDIR)
+	install -m 644 $(DOCS)/docs/*.md $(DESTDIR)$(DOCDIR)/docs
+	install -m 644 docs/pictures/*.svg $(DESTDIR)$(DOCDIR)/docs/pictures
+	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(DOCDIR)/examples
+	install -m 644 examples/embed/* $(DESTDIR)$(DOCDIR)/examples/embed
+
+# For `require`: the shared library, if it takes Lua from a shared library, too; else one of its own.
+SHARES_LUA = $(and $(filter $(LIB_DIR)/lua/5.4,$(LUA_MODULE_DIR)),\
+	$(shell readelf -d $(SHARED_LIB) 2>/dev/null | grep -o 'NEEDED.*liblua'))
+install-lua:
+	$(if $(SHARES_LUA),install -d $(LUA_MODULE_DIR) && \
+		ln -sf ../../$(SHARED_NAME) $(LUA_MODULE_DIR)/cuttle.so,$(MAKE) install-module)
+
 install-headers:
 	$(call put_headers,$(DESTDIR)$(INCLUDEDIR))
 
 install-module: $(MODULE)
 	install -d $(LUA_MODULE_DIR)
 	$(INSTALL_STRIPPED) 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
+
+# A package for Debian and its kin, of what `make install` installs; needs dpkg-deb.
+deb:
+	@$(MAKE) stage PREFIX=/usr STAGE=$(BUILD)/deb/root
+	@scripts/make_deb.sh $(BUILD)/deb $(VERSION)
+
+# A rockspec that builds from the archive of `make dist`, wherever that is: ROCK_URL.
+ROCK_URL = file://$(abspath $(BUILD))/$(DIST).tar.gz
+rockspec:
+	@sed -e 's|url = "[^"]*"|url = "$(ROCK_URL)", dir = "$(DIST)"|' cuttle-$(VERSION)-1.rockspec \
+		> $(BUILD)/cuttle-$(VERSION)-1.rockspec
+	@echo $(BUILD)/cuttle-$(VERSION)-1.rockspec
 
 clean:
 	rm -rf $(BUILD)

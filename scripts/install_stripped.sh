@@ -10,7 +10,9 @@ mode=$1 from=$2 to=$3
 install -m "$mode" "$from" "$to"
 case $from in *.a) is_archive=1 ;; *) is_archive= ;; esac
 objcopy=$(command -v "${OBJCOPY:-objcopy}" || command -v llvm-objcopy) || objcopy=
-if [ -z "${DEBUG_INFO:-}" ]; then
+if [ -z "${DEBUG_INFO:-}" ] && [ -n "$is_archive" ] && [ -n "$objcopy" ]; then
+  "$objcopy" --strip-unneeded "$to" # local names, too: a host's linker asks for none of them
+elif [ -z "${DEBUG_INFO:-}" ]; then
   strip -S "$to"
 elif [ -z "$is_archive" ] && [ -n "$objcopy" ]; then
   "$objcopy" --only-keep-debug "$from" "$to.debug"

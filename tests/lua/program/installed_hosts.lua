@@ -68,8 +68,8 @@ local cc, cxx = os.getenv("CC") or "cc", "c++"
 local pkg = ("PKG_CONFIG_PATH=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s pkg-config"):format(root,
   folder)
 local shared <const> = ("$(%s --cflags --libs cuttle) -Wl,-rpath,%s/lib"):format(pkg, root)
-local archive = ("$(%s --cflags cuttle) %s/lib/libcuttle.a $(pkg-config --libs lua5.4) -lm -ldl")
-  :format(pkg, root)
+local archive = ("$(%s --cflags cuttle) %s/lib/libcuttle.a %s/lib/libcuttle_core.a "
+  .. "$(pkg-config --libs lua5.4) -lm -ldl"):format(pkg, root, root)
 
 local function write(name, text)
   local file <close> = assert(io.open(folder .. "/" .. name, "w"))
