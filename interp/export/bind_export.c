@@ -1,6 +1,7 @@
 /* bind_export.c: what the module cuttle.export is made of. The names begin with `_`: they are not the language's.
      _export_begin(choose, take) -> session, to be closed: before each launch on the CPU engine choose(id) gets
-                     the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each, or nil.
+                     the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each (with the field `ir`: the record
+                     has the IR, too), or nil.
                      Then take(record) is called after the launch, unless that failed
      _export_for(sm)  operators choose their kernels for that capability; nil: for their device
      _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
@@ -19,6 +20,7 @@
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
 #include "runtime/device/nvrtc.h"
+#include "runtime/ir/ir_file.h"
 
 enum { MOST_BYTES = 1 << 20, MAX_SM = 9999 };
 
@@ -67,6 +69,20 @@ static void push_codes(lua_State *L, int targets, int kernel, const LaunchConfig
   }
 }
 
+/* Sets the field ir of the table below the top: what the CPU engine runs, as bytes. */
+static void set_ir(lua_State *L, const Kernel *k, const CtIr *ir) {
+  CtText bytes;
+  CtErr err;
+  ct_text_init(&bytes, k->state->alloc);
+  CtStatus status = ct_ir_write(ir, &bytes, &err);
+  if (status == CT_OK) {
+    lua_pushlstring(L, bytes.s, bytes.len);
+    lua_setfield(L, -3, "ir");
+  }
+  ct_text_clear(&bytes);
+  diag_check(L, status, &err);
+}
+
 static void push_record(lua_State *L, int targets, int kernel, const LaunchConfig *config,
                         LaunchArgs *args, const Spec *spec) {
   const Kernel *k = lua_touserdata(L, kernel);
@@ -81,6 +97,10 @@ static void push_record(lua_State *L, int targets, int kernel, const LaunchConfi
   lua_setfield(L, -2, "arguments");
   push_codes(L, targets, kernel, config, args);
   lua_setfield(L, -2, "codes");
+  if (lua_getfield(L, targets, "ir") != LUA_TNIL) {
+    set_ir(L, k, &spec->ir);
+  }
+  lua_pop(L, 1);
 }
 
 static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,

@@ -17,6 +17,8 @@ local USAGE <const> = "usage: cuttle export [options] script.lua [arguments]\n"
   .. "                        default is 90a. Where PTX can be made, later devices run that\n"
   .. "  --name=NAME           what files and functions are called; the default is the kernel's\n"
   .. "                        name if the script launches one, else the script's\n"
+  .. "  --cpu                 with the CPU twin: compiled with -DNAME_CPU, NAME.c also runs on\n"
+  .. "                        the CPU engine of libcuttle_core\n"
   .. "  -o DIR, --dir=DIR     the folder to write to; the default is the current one\n"
   .. "\n"
   .. "The exit code is the script's, or 1 if it launches nothing.\n"
@@ -26,7 +28,7 @@ local fail = script_command.failing "export"
 
 local function run(script, options)
   local ok, what, n
-  local program = collect.run(collect.targets(options.sm or "90a"), function()
+  local program = collect.run(collect.targets(options.sm or "90a"), options.cpu, function()
     ok, what = run_script.call(script, table.unpack(options.rest))
   end)
   n = #program.entries
@@ -43,6 +45,7 @@ local command = script_command.new {
   options = {
     sm = function(o, value) o.sm = value end,
     name = function(o, value) o.name = value end,
+    cpu = function(o) o.cpu = true end,
     dir = function(o, value) o.dir = value end,
   },
   run = run, deliver = deliver,

@@ -11,7 +11,7 @@ local M = {}
 
 local DEFAULT_SM <const> = "90a"
 local known <const> =
-  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative" }
+  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative", "cpu" }
 local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
 
 local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
@@ -42,7 +42,7 @@ function M.write(program, options, script)
   local only = only_entry(program)
   local name = c.identifier(options.name or only and only.name or base)
   if only then only.name = name end
-  write.prepare(program, name, script:match "[^/\\]*$")
+  write.prepare(program, name, script:match "[^/\\]*$", options.cpu)
   local stem = (options.dir or ".") .. "/" .. name
   return { write_file(stem .. ".h", write.header(program)),
            write_file(stem .. ".c", write.source(program)),
@@ -125,7 +125,7 @@ function M.export(what, examples, options)
   if ct.device().sm then
     fail "it runs the examples on the CPU engine; call device(\"cpu\") before it"
   end
-  local program = collect.run(targets, function(collection)
+  local program = collect.run(targets, options.cpu, function(collection)
     for _, example in ipairs(examples) do launch_example(collection, what, options, example) end
   end)
   return table.unpack(M.write(program, options, script))

@@ -152,7 +152,7 @@ local function take(self, record)
     special = { arguments = plain_arguments(record.arguments), grid = record.grid,
                 block = record.block, cluster = record.cluster, pdl = record.pdl,
                 cooperative = record.cooperative, overlap = record.overlap, codes = {}, tried = {},
-                refused = {}, name = record.name, line = record.line }
+                refused = {}, name = record.name, line = record.line, ir = record.ir }
     self.specials[id] = add_special(self, record.kernel, record.name, special, false)
   end
   add_codes(self, special, record)
@@ -169,6 +169,7 @@ local function choose(self, id)
     if not (special and special.tried[target.text]) then wanted[#wanted + 1] = target end
   end
   self.id, self.wanted = id, wanted
+  wanted.ir = self.wants_ir and special == nil or nil
   if special and not self.call then special.entry.is_public = true end
   return (special == nil or #wanted > 0 or self.call) and wanted or nil
 end
@@ -451,10 +452,11 @@ local function check_specials(program)
   return program
 end
 
---- Calls f(collection) and gives what it launched on the CPU engine, and what f returned.
-function M.run(targets, f)
-  local self = setmetatable({ targets = targets, specials = {}, entries = {}, names = {},
-                              functions = {} }, Collection)
+--- Calls f(collection) and gives what it launched on the CPU engine, and what f returned. wants_ir:
+--- specialisations have `ir`, what the CPU engine runs.
+function M.run(targets, wants_ir, f)
+  local self = setmetatable({ targets = targets, wants_ir = wants_ir, specials = {}, entries = {},
+                              names = {}, functions = {} }, Collection)
   local session <close> = internal.export_begin( -- luacheck: ignore 211
     function(id) return choose(self, id) end, function(record) take(self, record) end)
   local results = table.pack(with_operators(self, function() return f(self) end))

@@ -18,7 +18,8 @@ typedef enum NAME_status {
   UPPER_NO_DEVICE,     /* no driver, no GPU, or no CUDA context is current */
   UPPER_NO_CODE,       /* this file holds no code for the GPU */
   UPPER_DRIVER_ERROR,  /* a call of the driver failed; error.driver is its CUresult */
-  UPPER_ASSERT_FAILED  /* an assert in a kernel failed: NAME_check */
+  UPPER_ASSERT_FAILED, /* an assert in a kernel failed: NAME_check */
+  UPPER_CPU_ERROR      /* the CPU twin stopped: an access out of bounds, a failed assert, a deadlock */
 } NAME_status;
 
 /* What went wrong. Every function takes NULL instead. */

@@ -1,6 +1,6 @@
 /* NAME_test.c: launches what NAME.c has on the data of the examples, and compares with what Cuttle's CPU engine
    computed. Made by `cuttle export` of Cuttle @VERSION@. Build: cc NAME_test.c NAME.c -o NAME_test -ldl -pthread -lm
-   It prints TAP. Without a GPU it says so, and exits with 77. */
+   It prints TAP. Without a GPU it says so, and exits with 77.@CPU_NOTE@ */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -30,7 +30,7 @@ static struct {
   int (*wait)(void);
 } cu;
 
-static int find(void *library, const char *name, void *slot) {
+@HOST@static int find(void *library, const char *name, void *slot) {
   void *p = library == NULL ? NULL : dlsym(library, name);
   memcpy(slot, &p, sizeof p);
   return p != NULL;
@@ -50,7 +50,7 @@ static int open_device(void) {
          cu.use(context) == 0;
 }
 
-static void must(int result, const char *what) {
+@END_HOST@static void must(int result, const char *what) {
   if (result != 0) {
     printf("Bail out! %s failed: CUresult %d\n", what, result);
     exit(1);
@@ -137,7 +137,7 @@ static void report(int ok, const char *what, const char *note) {
 
 /* Tensor cores and approximate functions of a GPU do not define every bit. So sums that differ in their last bits
    pass, and the report says by how much; all else must have the same bits. */
-enum { STEPS = 64 };
+@LIMIT@
 
 UNUSED static void compare(const char *what, NAME_dtype dtype, size_t bytes, const Memory *m, size_t offset,
                     const unsigned char *expected, size_t n) {

@@ -116,12 +116,13 @@ end
 
 local function put_launch(out, program, special)
   local prefix = write.prefix_of(program, special.entry)
-  if special.entry.is_function then
-    out("  status = ", prefix, "_launch(&args, NULL, &error);\n")
-  else
-    out("  NAME_dim3 grid = ", c.dim3(special.grid), ";\n  status = ", prefix,
-      "_launch(&args, &grid, NULL, &error);\n")
+  local grid = special.entry.is_function and "" or "&grid, "
+  if grid ~= "" then out("  NAME_dim3 grid = ", c.dim3(special.grid), ";\n") end
+  if program.cpu then
+    out("#ifdef UPPER_CPU\n  status = ", prefix, "_launch_cpu(&args, ", grid, "&error);\n#else\n")
   end
+  out("  status = ", prefix, "_launch(&args, ", grid, "NULL, &error);\n",
+    program.cpu and "#endif\n" or "")
 end
 
 local function put_end(out, special, blocks, workspace)
@@ -183,6 +184,12 @@ end
 
 -- {====== The file ======
 
+local cpu_note <const> = [[
+
+   With -DUPPER_CPU and libcuttle_core it tests the CPU twin, whose bits are all defined.]]
+local limit <const> = "enum { STEPS = 64 };"
+local cpu_limit <const> = "#ifdef UPPER_CPU\nenum { STEPS = 0 };\n#else\n" .. limit .. "\n#endif"
+
 --- The text of NAME_test.c.
 function M.source(program)
   local out, parts = write.writer()
@@ -199,6 +206,9 @@ function M.source(program)
     calls[#calls + 1] = '  report(NAME_check(&error) == UPPER_OK, "no assert failed", error.text);'
   end
   local text = write.fill_in(require "cuttle.export_test.c", { VERSION = ct._VERSION,
+    CPU_NOTE = program.cpu and cpu_note or "",
+    HOST = program.cpu and require "cuttle.export_test_cpu.c" or "",
+    END_HOST = program.cpu and "#endif\n\n" or "", LIMIT = program.cpu and cpu_limit or limit,
     EXAMPLES = table.concat(parts), CALLS = table.concat(calls, "\n") })
   return c.prefixed(text, program.name)
 end

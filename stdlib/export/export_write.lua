@@ -100,6 +100,11 @@ local function declare_entry(program, entry, out)
       "_args *args, const NAME_dim3 *grid, void *stream,\n",
       "                        NAME_error *error);\n")
   end
+  if program.cpu then
+    out("#ifdef UPPER_CPU /* on the CPU engine, with tensors of the host */\nNAME_status ", prefix,
+      "_launch_cpu(const ", prefix, "_args *args, ",
+      entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error);\n#endif\n")
+  end
   if workspace > 0 then out("size_t ", prefix, "_workspace_bytes(void);\n") end
   out "\n"
 end
@@ -173,6 +178,53 @@ local function put_launch(out, program, entry)
   if workspace > 0 then
     out("size_t ", prefix, "_workspace_bytes(void) { return ", workspace, "; }\n\n")
   end
+end
+
+-- {====== The CPU twin ======
+
+local function put_launch_cpu(out, program, entry)
+  local prefix, workspace = prefix_of(program, entry), M.needs_workspace(entry)
+  out("NAME_status ", prefix, "_launch_cpu(const ", prefix, "_args *args, ",
+    entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error) {\n")
+  put_slots(out, entry)
+  if #entry.params == 0 then out "  (void)args;\n" end
+  if entry.is_function then
+    out(("  return NAME_run_plan_cpu(&%s, %s_plans, slots, %s, error);\n}\n\n"):format(entry.c_name,
+      entry.c_name, workspace > 0 and "args->workspace" or "NULL"))
+  else
+    out(("  return NAME_run_cpu(&%s, slots, grid, error);\n}\n\n"):format(entry.c_name))
+  end
+end
+
+-- The bytes of each specialisation's IR, and the table that leads from one to the other.
+local function twins_text(program)
+  local out, parts = writer()
+  local rows = {}
+  for _, entry in ipairs(program.entries) do
+    for _, special in ipairs(entry.is_function and {} or entry.specials) do
+      local id = ("NAME_ir_%d"):format(#rows)
+      out(c.bytes(id, special.ir))
+      rows[#rows + 1] = ("{%s, %s, %d}"):format(special.c_place, id, #special.ir)
+    end
+  end
+  out(c.table("NAME_twin", "NAME_twins", rows))
+  return table.concat(parts), #rows
+end
+
+-- What stands under #ifdef UPPER_CPU.
+local function cpu_text(program, state, has_functions)
+  local out, parts = writer()
+  local twins, n = twins_text(program)
+  local data = #state.table_list > 0 and "NAME_table_list[number].data" or "NULL"
+  local steps = ("static const void *NAME_table_data(int number) {\n  (void)number;\n"
+    .. "  return %s;\n}\n\n"):format(data) .. require "cuttle.export_cpu_steps.c"
+  out(fill_in(require "cuttle.export_cpu.c",
+    { TWINS = twins, STEPS = has_functions and steps or "" }))
+  for _, entry in ipairs(program.entries) do
+    if entry.is_public then put_launch_cpu(out, program, entry) end
+  end
+  return ("\n#ifdef UPPER_CPU\nenum { UPPER_TWINS = %d };\n%s#endif\n"):format(n,
+    table.concat(parts))
 end
 
 -- {====== The file ======
@@ -341,11 +393,13 @@ function M.source(program)
   local text = head:format(
     ct._VERSION) .. includes .. driver .. "\n"
     .. (has_functions and steps_text(state) or "") .. helpers(body) .. body
+    .. (program.cpu and cpu_text(program, state, has_functions) or "")
   return c.prefixed(text, program.name)
 end
 
---- Completes a program by what both files need: its name and the script's.
-function M.prepare(program, name, script)
+--- Completes a program by what both files need: its name, the script's, and whether it has a twin.
+function M.prepare(program, name, script, cpu)
+  program.cpu = cpu
   program.name, program.script = name, script
   program.rank, program.asserts = widest_rank(program), has_asserts(program)
   return program

@@ -71,13 +71,13 @@ double{grid = {2, 3}, block = 128, cluster = {2, 1, 1}}(x, y)
 ]])
 
 write("barrier.lua", [[
-local k = kernel("turn", function(x, n, flag)
+local k = kernel("turn", function(x, y, n, flag)
   assert(n > 2, "n is too small")
   x[blockIdx.x] = x[blockIdx.x] + n
   grid_barrier()
-  if flag then x[blockIdx.x] = x[(blockIdx.x + 1) % 4] end
+  if flag then y[blockIdx.x] = x[(blockIdx.x + 1) % 4] end
 end)
-k{grid = 4, block = 32, cooperative = true}(rand(f32, 4), 7, true)
+k{grid = 4, block = 32, cooperative = true}(rand(f32, 4), zeros(f32, 4), 7, true)
 ]])
 
 write("product.lua", [[
@@ -295,6 +295,41 @@ end
 build "twice"
 build "chain"
 tap.ok((read "chain.h" or ""):find("chain_workspace_bytes", 1, true), "a function has a workspace")
+
+-- {====== The CPU twin ======
+
+write("scaled.lua", [[
+local soft = kernel("soft", function(x, y, scale)
+  local row = blockIdx.x
+  local top = -1.0e30
+  for i in range(size(x, 0)) do top = max(top, x[{i, row}]) end
+  if threadIdx.x < size(x, 0) then
+    y[{threadIdx.x, row}] = scale * exp(x[{threadIdx.x, row}] - top)
+  end
+end)
+for _, t in ipairs{f32, f16} do soft{grid = 3, block = 64}(randn(t, {40, 3}), zeros(t, {40, 3}), 0.5) end
+]])
+local libraries = cuttle:match "^(.*)/[^/]*$"
+local core, headers = libraries .. "/libcuttle_core.a", libraries .. "/include/cuttle/ct.h"
+local function exists(path)
+  local file = io.open(path)
+  return file ~= nil and file:close()
+end
+if not exists(core) or not exists(headers)
+  or os.execute(("nm '%s' 2>/dev/null | grep -q __asan_init"):format(core)) then
+  tap.skip("the CPU twin", "there is no libcuttle_core.a, or a sanitized one")
+else
+  for _, name in ipairs { "scaled", "boxes", "barrier", "product" } do
+    export(("--cpu --sm=90a --name=%s %s.lua"):format(name, name))
+    out, code = run(("cc -std=c11 -D%s_CPU -I'%s/include' %s.c %s_test.c -o cpu_%s '%s' %s"):format(
+      name:upper(), libraries, name, name, name, core, link))
+    tap.ok(code == 0, name .. " builds with its CPU twin", out)
+    out, code = run("./cpu_" .. name)
+    tap.ok(code == 0 and out:find ": the same bits" and not out:find "not ok",
+      name .. ": the CPU twin gives the bits of the process", out)
+  end
+  build "scaled"
+end
 
 os.execute(("rm -rf '%s'"):format(folder))
 tap.done()
