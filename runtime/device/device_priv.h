@@ -1,4 +1,4 @@
-/* device_priv.h: what the three files of a device share: device.c (opening, the current context,
+/* device_priv.h: what the files of a device share: device.c (opening, the current context,
    errors), device_memory.c (memory, streams, events, waits) and device_launch.c (modules,
    functions, launches, and the record of launches that faults are blamed on). */
 #ifndef CT_DEVICE_PRIV_H
