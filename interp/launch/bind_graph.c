@@ -223,6 +223,7 @@ static int graph_call(lua_State *L) {
     record_again(L, g, n);
   }
   if (g->exec != NULL) {
+    recorder_use(&g->parts.recorder);
     diag_try(L, ct_graph_launch(g->exec, diag_err(L)));
   } else {
     run_steps(L, g);

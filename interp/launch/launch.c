@@ -204,7 +204,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
                      .shared_bytes = spec->shared_bytes + c->shared_bytes,
                      .stream = launch_stream(c, spec->device),
                      .params = spec->each};
-  if (has_stream) {
+  if (has_stream && a->of->state->recorder == NULL) { /* a graph uses it on the main stream */
     use_on_stream(a, c->stream);
   }
   CtStatus status = add_others(spec, a->slots, launch.stream, err);

@@ -41,6 +41,9 @@ static CtStatus check_place(const StateRecorder *r, const CtStorage *s, CtErr *e
 
 CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) {
   CtStatus status = check_place(r, s, err);
+  if (status == CT_OK && r->device != NULL) {
+    s->stream = ct_device_stream(r->device);
+  }
   for (size_t i = 0; i < r->n_held && status == CT_OK; i++) {
     if (r->held[i] == s) {
       return CT_OK;
@@ -91,6 +94,12 @@ CtStatus recorder_run(const StateStep *step, CtErr *err) {
   return step->kind == STATE_COPY
              ? ct_storage_copy(step->src, step->src_at, step->dst, step->dst_at, step->bytes, err)
              : ct_storage_set(step->dst, step->dst_at, step->byte, step->bytes, err);
+}
+
+void recorder_use(const StateRecorder *r) {
+  for (size_t i = 0; i < r->n_held; i++) {
+    r->held[i]->stream = ct_device_stream(r->device);
+  }
 }
 
 void recorder_clear(StateRecorder *r) {

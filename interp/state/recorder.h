@@ -41,6 +41,8 @@ CtStatus recorder_set(StateRecorder *r, CtStorage *s, size_t at, int byte, size_
                       CtErr *err) CT_NODISCARD;
 /* Carries out a step that is no launch. */
 CtStatus recorder_run(const StateStep *step, CtErr *err) CT_NODISCARD;
+/* A graph of a device is launched: its memory is used on the main stream, in whose order it is read and freed. */
+void recorder_use(const StateRecorder *r);
 void recorder_clear(StateRecorder *r);
 
 #endif

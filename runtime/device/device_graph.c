@@ -47,12 +47,10 @@ bool ct_device_is_capturing(CtDevice *d, CtStream stream) {
   if (d->capture != NULL) {
     return true;
   }
-  if (stream == NULL || is_own(d, stream) || d->cu->cuStreamIsCapturing == NULL ||
-      !ct_device_enter(d, NULL)) {
+  if (stream == NULL || is_own(d, stream) || d->cu->cuStreamIsCapturing == NULL) {
     return false;
   }
-  CuResult r = d->cu->cuStreamIsCapturing(stream, &status);
-  ct_device_leave(d);
+  CuResult r = d->cu->cuStreamIsCapturing(stream, &status); /* a stream knows its context */
   return r == CT_CUDA_SUCCESS && status != CT_CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
