@@ -163,7 +163,7 @@ end
 
 -- The address of that part, computed where the accumulator is made: before the loop that calls dot.
 local function address_early(mma, name, x)
-  local reader = not is_acc(x) and tiles.wants_early(x.dtype) and choice.reader(mma, name, x)
+  local reader = not is_acc(x) and tiles.wants_early(x) and choice.reader(mma, name, x)
   if reader then
     part_of_reader(reader, x)
     internal.early_index()

@@ -157,7 +157,7 @@ end
 -- x(_, _, k) to dst.
 local function address_early(x, dst)
   local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
-  if not tiles.wants_early(dst.dtype) or ct.rank(x) ~= 3 or y > 1 or z > 1 then return dst end
+  if not tiles.wants_early(dst) or ct.rank(x) ~= 3 or y > 1 or z > 1 then return dst end
   if internal.whole_of(x(_, _, 0)) == nil then return dst end
   local mover = mover_of(x, dst, n)
   if mover then mover:get_slice(threadIdx.x):partition_S(x) end

@@ -153,11 +153,11 @@ function M.part_of_tile(x, partition)
   return partition(whole)(ct._, ct._, ct._, k)
 end
 
---- Is the index arithmetic of products of these elements to stand before their loop? CUDA 13.0's
---- assembler orders a loop by what stands around it. It loads operands of integers ahead of their
---- products only then. Those of floats it loads ahead in any case.
-function M.wants_early(dtype)
-  return dtype == ct.i8 or dtype == ct.u8
+--- Is the index arithmetic of products of this tile to stand before their loop? CUDA 13.0's
+--- assembler orders a loop by what stands around it. For integers and two steps of 32 elements
+--- that makes the loop 1.10 times as fast, for four steps 0.94 times; floats need it not.
+function M.wants_early(x)
+  return (x.dtype == ct.i8 or x.dtype == ct.u8) and ct.size(x, 1) <= 64
 end
 
 -- That a method of a thread's view `thr` was called with a colon, and with something to share.
