@@ -41,7 +41,7 @@ static bool is_defined(const Checker *c, CtVal def, CtVal use) {
       return d->op == CT_OP_FOR;
     }
   }
-  return use != 0 && d->region != 0 && c->seen[def];
+  return use != 0 && d->region != 0 && c->seen[def] && d->op != CT_OP_FOR;
 }
 
 static void check_operand(void *ud, CtVal v) {
@@ -50,6 +50,14 @@ static void check_operand(void *ud, CtVal v) {
     find(c, "an operand is missing", 0);
   } else if (!is_defined(c, v, c->at)) {
     find(c, "uses a value of a region that has ended,", v);
+  }
+}
+
+/* Memory that begins where an operation says is used behind that one. */
+static void check_memory(Checker *c, uint32_t buf) {
+  const CtBuf *b = &c->ir->bufs[buf];
+  if (b->begins != 0 && b->begins != c->at) {
+    check_operand(c, b->begins);
   }
 }
 
@@ -123,6 +131,8 @@ static void check_view(void *ud, const CtView *view, bool is_written) {
     find(c, "a tensor without a buffer", 0);
   } else if (!ct_congruent(view->layout.shape, view->layout.stride)) {
     find(c, "a tensor whose shape and stride differ in nesting", 0);
+  } else {
+    check_memory(c, view->buf);
   }
 }
 
@@ -154,6 +164,9 @@ static void check_inst(Checker *c, CtVal v, int depth) {
   c->at = v;
   c->seen[v] = true;
   ct_ir_each_operand(c->ir, v, check_operand, c);
+  if (ct_op_has_buf((CtOp)inst->op)) {
+    check_memory(c, (uint32_t)inst->imm.i);
+  }
   if (c->n == 0) {
     check_types(c, inst);
   }

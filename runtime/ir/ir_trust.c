@@ -91,6 +91,20 @@ static void trust_inside(Trust *t, const CtView *v) {
        "a view that reaches past its memory");
 }
 
+static bool is_index(const Trust *t, CtInt i) {
+  const CtInst *inst = &t->ir->insts[i.kind == CT_DYNAMIC ? i.id : 0];
+  return i.kind != CT_DYNAMIC ||
+         (inst->op != CT_OP_VAR && (inst->type == CT_i32 || inst->type == CT_i64));
+}
+
+static bool has_indices(const Trust *t, CtTuple tuple) {
+  uint32_t i = 0;
+  while (i < tuple->len && (tuple[i].rank != CT_LEAF || is_index(t, tuple[i].i))) {
+    i++;
+  }
+  return i == tuple->len;
+}
+
 static void trust_view(void *ud, const CtView *v, bool is_written) {
   Trust *t = ud;
   (void)is_written;
@@ -99,10 +113,18 @@ static void trust_view(void *ud, const CtView *v, bool is_written) {
   }
   trust_memory_layout(t, v->layout);
   rule(t, is_offset(v->offset), "a view that begins nowhere");
+  rule(t,
+       t->status != CT_OK || (is_index(t, v->offset) && has_indices(t, v->layout.shape) &&
+                              has_indices(t, v->layout.stride)),
+       "a view by values that are no integers");
   for (int i = 0; i < ct_guard_n(v) && t->status == CT_OK; i++) {
     const CtGuardAxis *axis = &v->guard->axis[i];
-    rule(t, is_offset(axis->at) && is_offset(axis->bound), "a guard without numbers");
+    rule(t,
+         is_offset(axis->at) && is_offset(axis->bound) && is_index(t, axis->at) &&
+             is_index(t, axis->bound),
+         "a guard without numbers");
     trust_memory_layout(t, ct_guard_layout(v, axis));
+    rule(t, t->status != CT_OK || has_indices(t, axis->stride), "a guard without numbers");
   }
   if (t->status == CT_OK) {
     trust_inside(t, v);
@@ -263,6 +285,106 @@ static bool has_imm(const Trust *t, const CtInst *inst) {
   return true;
 }
 
+#define SET(type) (1u << CT_##type)
+enum {
+  WORD_SET = SET(i32) | SET(u32),
+  INT_SET = WORD_SET | SET(i64) | SET(u64),
+  FLOAT_SET = SET(f32) | SET(f64),
+  INDEX_SET = SET(i32) | SET(i64)
+};
+
+/* The types of the operands of a PURE operation, by the column `types`. */
+static unsigned set_of(CtOpTypes types) {
+  switch (types) {
+    case CT_TYPES_NUMBERS: return INT_SET | FLOAT_SET;
+    case CT_TYPES_FLOATS: return FLOAT_SET;
+    case CT_TYPES_F32: return SET(f32);
+    case CT_TYPES_INTS: return INT_SET;
+    case CT_TYPES_SIGNED: return INDEX_SET;
+    case CT_TYPES_WORDS: return WORD_SET;
+    case CT_TYPES_BOOL: return SET(bool);
+    case CT_TYPES_WIDE: return INT_SET | FLOAT_SET | SET(bool);
+    case CT_TYPES_NONE:
+    case CT_TYPES_ANY: break;
+  }
+  return ~SET(VOID);
+}
+
+static bool has_type(const Trust *t, CtVal v, unsigned set) {
+  const CtInst *inst = &t->ir->insts[v];
+  return inst->op != CT_OP_VAR && (set >> inst->type & 1) != 0;
+}
+
+/* Operands whose types ops.def says in words. */
+typedef struct OperandRow {
+  uint16_t op;
+  uint8_t operand;
+  unsigned set;
+} OperandRow;
+static const OperandRow operand_rows[] = {
+    {CT_OP_SELECT, 0, SET(bool)},        {CT_OP_IF, 0, SET(bool)},
+    {CT_OP_FOR, 0, INDEX_SET},           {CT_OP_WGMMA, 0, SET(bool)},
+    {CT_OP_BARRIER_COUNT, 0, SET(bool)}, {CT_OP_BARRIER_AND, 0, SET(bool)},
+    {CT_OP_BARRIER_OR, 0, SET(bool)},    {CT_OP_REMOTE, 0, SET(i32)},
+    {CT_OP_SHFL, 1, SET(i32)},           {CT_OP_VOTE, 0, SET(bool)},
+    {CT_OP_MASKED, 2, SET(u32)},         {CT_OP_SYNC_LANES, 0, SET(u32)},
+    {CT_OP_ASSERT, 0, SET(bool)},        {CT_OP_WITHIN, 0, INDEX_SET},
+    {CT_OP_NAMED_SYNC, 0, SET(i32)},     {CT_OP_NAMED_ARRIVE, 0, SET(i32)},
+    {CT_OP_SHFL, 0, INT_SET | FLOAT_SET}};
+
+/* Results whose types ops.def gives in words. */
+typedef struct ResultRow {
+  uint16_t op;
+  unsigned set;
+} ResultRow;
+static const ResultRow result_rows[] = {
+    {CT_OP_POPC, SET(i32)},          {CT_OP_CLZ, SET(i32)},
+    {CT_OP_FFS, SET(i32)},           {CT_OP_TID, SET(i32)},
+    {CT_OP_BID, SET(i32)},           {CT_OP_GDIM, SET(i32)},
+    {CT_OP_BARRIER_COUNT, SET(i32)}, {CT_OP_ACTIVE_MASK, SET(u32)},
+    {CT_OP_CLOCK, SET(i64)},         {CT_OP_VAR, ~SET(VOID)},
+    {CT_OP_CONST, ~SET(VOID)},       {CT_OP_CAST, ~SET(VOID)},
+    {CT_OP_BITCAST, ~SET(VOID)},     {CT_OP_VOTE, SET(bool) | SET(u32)}};
+
+static bool has_operand_types(const Trust *t, const CtInst *inst) {
+  bool pure = ct_ops[inst->op].cls == CT_CLS_PURE;
+  bool has = true;
+  for (int i = 0; i < inst->n_args; i++) {
+    unsigned set = pure ? set_of(ct_ops[inst->op].types) : ~SET(VOID);
+    has = has && inst->args[i] != t->at && (inst->args[i] == 0 || has_type(t, inst->args[i], set));
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(operand_rows); i++) {
+    const OperandRow *row = &operand_rows[i];
+    has = has && (row->op != inst->op || has_type(t, inst->args[row->operand], row->set));
+  }
+  return has;
+}
+
+static bool has_result_type(const Trust *t, const CtInst *inst) {
+  const CtInst *insts = t->ir->insts;
+  unsigned own = 1u << inst->type;
+  bool has = true;
+  for (size_t i = 0; i < CT_ARRAY_LEN(result_rows); i++) {
+    has = has && (result_rows[i].op != inst->op || (result_rows[i].set & own) != 0);
+  }
+  switch (inst->op) {
+    case CT_OP_SELECT: return inst->type == insts[inst->args[1]].type;
+    case CT_OP_GET: return inst->type == insts[inst->imm.i].type;
+    case CT_OP_SET: return insts[inst->args[0]].type == insts[inst->imm.i].type;
+    case CT_OP_PARAM: return inst->type == t->ir->slots[inst->imm.i].dtype;
+    case CT_OP_VOTE: return (inst->type == CT_u32) == (inst->imm.i == CT_VOTE_BALLOT);
+    default: return has;
+  }
+}
+
+/* A constant that its type has. */
+static bool is_constant(const CtInst *inst) {
+  CtFacts all = ct_type_facts((CtDtype)inst->type);
+  return ct_is_float((CtDtype)inst->type) || inst->type == CT_u64 ||
+         (inst->type == CT_bool ? inst->imm.i == 0 || inst->imm.i == 1
+                                : inst->imm.i >= all.lo && inst->imm.i <= all.hi);
+}
+
 /* Operand 1 of MASKED is there if it is a shuffle. */
 static bool has_operands(const CtInst *inst) {
   int i = 0;
@@ -277,9 +399,9 @@ static bool has_operands(const CtInst *inst) {
   return i == inst->n_args;
 }
 
-static bool has_names(const CtEscape *e) {
+static bool has_names(const Trust *t, const CtEscape *e) {
   for (int i = 0; i < e->n; i++) {
-    if (e->names[i] == NULL || e->vals[i] == 0) {
+    if (e->names[i] == NULL || e->vals[i] == t->at || !has_type(t, e->vals[i], ~SET(VOID))) {
       return false;
     }
   }
@@ -289,7 +411,8 @@ static bool has_names(const CtEscape *e) {
     }
   }
   for (int i = 0; i < e->n_places; i++) {
-    if (e->places[i].name == NULL || e->places[i].buf == 0 || e->places[i].at == 0) {
+    if (e->places[i].name == NULL || e->places[i].buf == 0 || e->places[i].at == t->at ||
+        !has_type(t, e->places[i].at, INDEX_SET)) {
       return false;
     }
   }
@@ -301,7 +424,7 @@ static void trust_text(Trust *t, const CtInst *inst) {
   bool is_whole = e != NULL && e->text != NULL &&
                   (e->n == 0 || (e->names != NULL && e->vals != NULL)) &&
                   (e->n_outs == 0 || e->outs != NULL) && (e->n_places == 0 || e->places != NULL);
-  rule(t, is_whole && has_names(e), "a text without its operands");
+  rule(t, is_whole && has_names(t, e), "a text without its operands");
 }
 
 static void trust_tma(Trust *t, const CtInst *inst) {
@@ -363,7 +486,7 @@ static void trust_inst(Trust *t, const CtInst *inst) {
   CtOp op = (CtOp)inst->op;
   CtOpClass cls = ct_ops[op].cls;
   if (op == CT_OP_NONE) {
-    rule(t, inst->region == 0, "no operation");
+    rule(t, inst->region == 0 && inst->type == CT_VOID, "no operation");
     return;
   }
   rule(t, inst->region == 0 || cls != CT_CLS_LEAF, "a leaf that stands in a region");
@@ -372,6 +495,8 @@ static void trust_inst(Trust *t, const CtInst *inst) {
   if (!rule(t, has_imm(t, inst), "an operation of nothing")) {
     return;
   }
+  rule(t, has_operand_types(t, inst) && has_result_type(t, inst), "an operation on another type");
+  rule(t, op != CT_OP_CONST || is_constant(inst), "a constant that its type does not have");
   if (cls == CT_CLS_REGION) {
     trust_regions(t, inst);
   } else if (cls == CT_CLS_TILE) {
