@@ -99,6 +99,8 @@ all("warpid warp_id warpId", "write threadIdx.x // 32", M.names)
 all("gridsize grid_size", M.names.gridSize, M.names)
 all("blocksize block_size", M.names.blockSize, M.names)
 all("__ldg __ldca ldg", "write t[i]", M.names)
+all("CUDAGraph cudaStreamBeginCapture cudaGraphInstantiate cudaGraphLaunch cuGraphLaunch",
+  "write g = graph(function() ... end), which records what it launches, and g()", M.names)
 all("__ldcs __stcs", 'write cached(t, "streaming")[i]', M.names)
 all("__ldcg __stcg", 'write cached(t, "global")[i]', M.names)
 all("cp_async_wait_group cp_async_wait_all __pipeline_wait_prior", "write cp_async_wait(n)",
