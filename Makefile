@@ -701,10 +701,11 @@ install-files: install-headers
 		$(FILL_IN) $$name.cmake.in > $(LIB_DIR)/cmake/cuttle/$$name.cmake; done
 
 # The manual page, completions, pages, licence and examples.
+EXAMPLES = $(patsubst %/,%,$(wildcard examples/*/))
 COMMAND_TEXTS = $(LUA) scripts/gen_commands.lua $(PROGRAM)
 install-docs:
 	install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) \
-		$(FISH_COMPLETIONS) $(DOCDIR)/docs/pictures $(DOCDIR)/examples/embed)
+		$(FISH_COMPLETIONS) $(DOCDIR)/docs/pictures $(EXAMPLES:%=$(DOCDIR)/%))
 	$(COMMAND_TEXTS) man $(VERSION) > $(DESTDIR)$(MANDIR)/man1/cuttle.1
 	$(COMMAND_TEXTS) bash > $(DESTDIR)$(BASH_COMPLETIONS)/cuttle
 	$(COMMAND_TEXTS) zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_cuttle
@@ -713,7 +714,7 @@ install-docs:
 	install -m 644 $(DOCS)/docs/*.md $(DESTDIR)$(DOCDIR)/docs
 	install -m 644 docs/pictures/*.svg $(DESTDIR)$(DOCDIR)/docs/pictures
 	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(DOCDIR)/examples
-	install -m 644 examples/embed/* $(DESTDIR)$(DOCDIR)/examples/embed
+	for d in $(EXAMPLES); do install -m 644 $$d/* $(DESTDIR)$(DOCDIR)/$$d; done
 
 # For `require`: the shared library, if it takes Lua from a shared library, too; else one of its own.
 SHARES_LUA = $(and $(filter $(LIB_DIR)/lua/5.4,$(LUA_MODULE_DIR)),\

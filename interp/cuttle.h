@@ -4,7 +4,14 @@
    States share nothing: any number of them in any number of threads, each used by one thread at a
    time. Nothing here prints, exits or raises: a function that fails returns a status other than
    CUTTLE_OK (or NULL) and keeps a one-line message, which cuttle_error returns. Texts are UTF-8 and
-   NUL-terminated unless a length is given. */
+   NUL-terminated unless a length is given.
+
+   What is stable: within a minor version (0.1.x) programs that are compiled with this header work with each
+   later library. Functions, values of enumerations and fields at the end of structs with a `size` may be added;
+   nothing here changes its meaning. A minor version may change more, with another soname (docs/stability.md).
+
+   Element types of memory are all those of the language, by text or as cuttle_DType: f64, f32, tf32, f16, bf16,
+   f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool. */
 #ifndef CUTTLE_H
 #define CUTTLE_H
 
