@@ -45,6 +45,13 @@ void state_leave(State *st);
 /* The exception for a status other than CUTTLE_OK, before state_leave; returns NULL. */
 PyObject *state_raise(const State *st, cuttle_Status status);
 
+/* {====== wait.c: Ctrl-C stops a call ====== */
+
+void wait_open(void);
+/* Around what may take long, without the GIL; wait_end gets what wait_begin returned. */
+bool wait_begin(const State *st);
+void wait_end(bool has_begun);
+
 /* {====== arguments.c: Python objects as arguments ====== */
 
 enum { CALL_FEW = 12 };

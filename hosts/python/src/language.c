@@ -277,10 +277,12 @@ PyObject *state_call(PyObject *self, PyObject *args) {
     return NULL;
   }
   if (call_begin(&q.call, MAX_TENSORS)) {
+    bool waits = wait_begin(q.st);
     cuttle_Status status = cuttle_call(q.st->S, call, &q);
     if (q.waiting != NULL) {
       PyEval_RestoreThread(q.waiting);
     }
+    wait_end(waits);
     if (status != CUTTLE_OK) {
       Py_CLEAR(q.result);
       state_raise(q.st, status);

@@ -93,6 +93,7 @@ PyMODINIT_FUNC PyInit__cuttle(void);
 /* NOLINTNEXTLINE(readability-identifier-naming) */
 PyMODINIT_FUNC PyInit__cuttle(void) {
   host_open_streams();
+  wait_open();
   PyObject *m = PyModule_Create(&definition);
   if (m != NULL && open_module(m) != 0) {
     Py_DECREF(m);

@@ -3,6 +3,7 @@
 import ctypes as C
 import io
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -41,6 +42,7 @@ kernel("long", function(x)
   local v = 0
   while x[0] == 0.0 do v = v + 1 end
 end)
+function forever() while true do end end
 print("loaded")
 """
 
@@ -208,6 +210,22 @@ def test_gil(module):
     ok(True, "the module goes on")
 
 
+def test_signals(module):
+    """Ctrl-C stops a kernel, and Python's own handler is what raises."""
+    x = m.New(m.floats(0.0), "f32")
+    before = signal.getsignal(signal.SIGINT)
+    for call, what in ((lambda: module.long[1, 1](x), "a kernel"),
+                       (lambda: module.run("while true do end", "=loop"), "a script"),
+                       (lambda: module.call("forever", (), None), "a function")):
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        fails(KeyboardInterrupt, "", call, f"Ctrl-C stops {what}")
+        timer.join()
+    ok(signal.getsignal(signal.SIGINT) is before, "the handler is Python's again")
+    module.none[1, 1](x, x, x)
+    ok(True, "the module goes on")
+
+
 def test_leaks(module):
     x, k = m.Exchanging(m.floats(*range(64)), "f32"), module.none
     bad = module.bad
@@ -237,5 +255,6 @@ test_arguments(module)
 test_errors(module)
 test_threads(module)
 test_gil(module)
+test_signals(module)
 test_leaks(module)
 done()
