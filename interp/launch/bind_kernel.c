@@ -342,6 +342,7 @@ static void add_config_call(lua_State *L) {
 void bind_open_kernel(lua_State *L) {
   bind_new_type(L, KERNEL_TYPE, kernel_meta, kernel_methods);
   luaL_getmetatable(L, KERNEL_TYPE);
+  state_of(L)->kernel_type = lua_topointer(L, -1);
   lua_getfield(L, -1, "__index");
   bind_set_index(L, kernel_index); /* stack: language, metatable */
   lua_pop(L, 1);

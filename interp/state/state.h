@@ -106,7 +106,8 @@ typedef struct CuttleState {
   struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
   struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;               /* specialisations made so far */
-  const void *tensor_type;        /* address of the metatable of tensors */
+  const void *tensor_type;        /* address of the metatable of tensors, */
+  const void *kernel_type;        /* and of that of kernels */
   uint64_t n_tensors;             /* made so far */
   uint64_t n_closed;              /* closed or collected so far */
   CtStorageSet storages;          /* of tensors on the host */

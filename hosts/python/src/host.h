@@ -33,9 +33,11 @@ void host_open_streams(void);
 
 typedef struct State {
   PyObject_HEAD cuttle_State *S;
-  PyThread_type_lock lock; /* one thread at a time; whoever waits for it lets go of the GIL */
-  unsigned long owner;     /* the thread that has it; it may enter again */
-  int depth;
+  unsigned long owner;     /* the thread that is in it; it may enter again, */
+  int depth;               /* so many times */
+  PyThread_type_lock gate; /* where others wait, without the GIL */
+  int n_waiting;
+  bool is_gate_open;
   PyObject *name; /* of the script */
 } State;
 
@@ -45,12 +47,17 @@ void state_leave(State *st);
 /* The exception for a status other than CUTTLE_OK, before state_leave; returns NULL. */
 PyObject *state_raise(const State *st, cuttle_Status status);
 
-/* {====== wait.c: Ctrl-C stops a call ====== */
+/* {====== wait.c: work without the GIL ====== */
+
+typedef struct Wait {
+  PyThreadState *thread;
+  bool is_stoppable;
+} Wait;
 
 void wait_open(void);
-/* Around what may take long, without the GIL; wait_end gets what wait_begin returned. */
-bool wait_begin(const State *st);
-void wait_end(bool has_begun);
+/* Lets go of the GIL, and takes it again. `is_long`: meanwhile Ctrl-C stops the call of the state. */
+Wait wait_begin(const State *st, bool is_long);
+void wait_end(const Wait *w);
 
 /* {====== arguments.c: Python objects as arguments ====== */
 

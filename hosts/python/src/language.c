@@ -11,8 +11,9 @@ enum { MAX_RANK = 8, MAX_TENSORS = 32, MAX_DEPTH = 16 };
 typedef struct Request {
   State *st;
   PyObject *name, *args, *options;
-  PyObject *result;                          /* a list */
-  PyThreadState *waiting;                    /* not NULL: the GIL was let go */
+  PyObject *result; /* a list */
+  Wait wait;
+  bool is_waiting;                           /* the GIL was let go */
   Call call;                                 /* the tensors of the arguments, */
   int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
   cuttle_Tensor *tensors[MAX_TENSORS];       /* and what was made of them */
@@ -247,10 +248,11 @@ static int call(lua_State *L) {
     push_object(L, q, PyTuple_GetItem(q->args, i), 0);
   }
   push_options(L, q);
-  q->waiting = PyEval_SaveThread();
+  q->wait = wait_begin(q->st, true);
+  q->is_waiting = true;
   lua_call(L, lua_gettop(L) - fn, LUA_MULTRET);
-  PyEval_RestoreThread(q->waiting);
-  q->waiting = NULL;
+  wait_end(&q->wait);
+  q->is_waiting = false;
   take_results(L, q, fn);
   return 0;
 }
@@ -277,12 +279,10 @@ PyObject *state_call(PyObject *self, PyObject *args) {
     return NULL;
   }
   if (call_begin(&q.call, MAX_TENSORS)) {
-    bool waits = wait_begin(q.st);
     cuttle_Status status = cuttle_call(q.st->S, call, &q);
-    if (q.waiting != NULL) {
-      PyEval_RestoreThread(q.waiting);
+    if (q.is_waiting) {
+      wait_end(&q.wait);
     }
-    wait_end(waits);
     if (status != CUTTLE_OK) {
       Py_CLEAR(q.result);
       state_raise(q.st, status);

@@ -42,7 +42,6 @@ static PyTypeObject *launch_type, *kernel_type;
 static PyObject *run(Launch *l, Call *c) {
   cuttle_Launch o = l->options;
   State *st = l->state;
-  cuttle_Status status;
   PyObject *result = Py_None;
   if (!state_enter(st)) {
     return NULL;
@@ -51,8 +50,12 @@ static PyObject *run(Launch *l, Call *c) {
     o.use_stream = 1;
     o.stream = c->stream;
   }
-  Py_BEGIN_ALLOW_THREADS status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
-  Py_END_ALLOW_THREADS if (status != CUTTLE_OK) { result = state_raise(st, status); }
+  Wait w = wait_begin(st, c->device < 0); /* the CPU engine may take long */
+  cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
+  wait_end(&w);
+  if (status != CUTTLE_OK) {
+    result = state_raise(st, status);
+  }
   state_leave(st);
   Py_XINCREF(result);
   return result;

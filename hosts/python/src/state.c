@@ -3,37 +3,40 @@
 
 #include "hosts/python/src/host.h"
 
-/* {====== One thread at a time ====== */
+/* {====== One thread at a time ======
 
-static bool take_lock(State *st) {
-  unsigned long self = PyThread_get_thread_ident();
-  if (st->depth > 0 && st->owner == self) {
-    return true;
+   All of this is under the GIL, so a state that nobody uses is entered without a lock. Who comes second waits at
+   the gate, which whoever leaves opens for one. */
+
+static void wait_at_gate(State *st) {
+  st->n_waiting++;
+  while (st->depth > 0) {
+    Wait w = wait_begin(st, false);
+    PyThread_acquire_lock(st->gate, WAIT_LOCK);
+    wait_end(&w);
+    st->is_gate_open = false;
   }
-  if (PyThread_acquire_lock(st->lock, NOWAIT_LOCK) == 0) {
-    Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(st->lock, WAIT_LOCK);
-    Py_END_ALLOW_THREADS
-  }
-  st->owner = self;
-  return true;
+  st->n_waiting--;
 }
 
 bool state_enter(State *st) {
-  if (!take_lock(st)) {
-    return false;
+  unsigned long self = PyThread_get_thread_ident();
+  if (st->depth > 0 && st->owner != self) {
+    wait_at_gate(st);
   }
-  st->depth++;
   if (st->S == NULL) {
-    state_leave(st);
     PyErr_SetString(host_error, "the module is closed; load the script again");
     return false;
   }
+  st->owner = self;
+  st->depth++;
   return true;
 }
 
 void state_leave(State *st) {
-  if (--st->depth == 0) {
-    PyThread_release_lock(st->lock);
+  if (--st->depth == 0 && st->n_waiting > 0 && !st->is_gate_open) {
+    st->is_gate_open = true;
+    PyThread_release_lock(st->gate);
   }
 }
 
@@ -109,13 +112,16 @@ static bool open_state(State *st, const char *device, size_t memory_limit, int s
                       .device = device,
                       .memory_limit = memory_limit,
                       .sandbox = sandbox};
-  st->lock = PyThread_allocate_lock();
-  if (st->lock == NULL) {
+  st->gate = PyThread_allocate_lock();
+  if (st->gate == NULL) {
     PyErr_NoMemory();
     return false;
   }
-  Py_BEGIN_ALLOW_THREADS st->S = cuttle_open(&o);
-  Py_END_ALLOW_THREADS if (st->S == NULL) { host_raise(cuttle_error(NULL), NULL, 0); }
+  PyThread_acquire_lock(st->gate, WAIT_LOCK); /* it begins closed */
+  st->S = cuttle_open(&o);
+  if (st->S == NULL) {
+    host_raise(cuttle_error(NULL), NULL, 0);
+  }
   return st->S != NULL;
 }
 
@@ -145,15 +151,17 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void close_state(State *st) {
   cuttle_State *S = st->S;
   st->S = NULL;
-  Py_BEGIN_ALLOW_THREADS cuttle_close(S);
-  Py_END_ALLOW_THREADS
+  Wait w = wait_begin(st, false);
+  cuttle_close(S);
+  wait_end(&w);
 }
 
 static void state_dealloc(PyObject *self) {
   State *st = (State *)self;
   close_state(st);
-  if (st->lock != NULL) {
-    PyThread_free_lock(st->lock);
+  if (st->gate != NULL) {
+    PyThread_release_lock(st->gate);
+    PyThread_free_lock(st->gate);
   }
   Py_XDECREF(st->name);
   host_free(self);
@@ -174,18 +182,18 @@ static PyObject *finish(State *st, cuttle_Status status) {
 static PyObject *state_run(PyObject *self, PyObject *args) {
   State *st = (State *)self;
   const char *text, *name;
-  cuttle_Status status;
   if (!PyArg_ParseTuple(args, "ss", &text, &name) || !state_enter(st)) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS status = cuttle_dostring(st->S, text, name);
-  Py_END_ALLOW_THREADS return finish(st, status);
+  Wait w = wait_begin(st, true);
+  cuttle_Status status = cuttle_dostring(st->S, text, name);
+  wait_end(&w);
+  return finish(st, status);
 }
 
 static PyObject *state_run_file(PyObject *self, PyObject *arg) {
   State *st = (State *)self;
   PyObject *path;
-  cuttle_Status status;
   if (PyUnicode_FSConverter(arg, &path) == 0) {
     return NULL;
   }
@@ -194,8 +202,10 @@ static PyObject *state_run_file(PyObject *self, PyObject *arg) {
     Py_DECREF(path);
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS status = cuttle_dofile(st->S, bytes);
-  Py_END_ALLOW_THREADS Py_DECREF(path);
+  Wait w = wait_begin(st, true);
+  cuttle_Status status = cuttle_dofile(st->S, bytes);
+  wait_end(&w);
+  Py_DECREF(path);
   return finish(st, status);
 }
 
@@ -215,13 +225,14 @@ static PyObject *state_kernel(PyObject *self, PyObject *name) {
 
 static PyObject *state_synchronize(PyObject *self, PyObject *none) {
   State *st = (State *)self;
-  cuttle_Status status;
   (void)none;
   if (!state_enter(st)) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS status = cuttle_synchronize(st->S);
-  Py_END_ALLOW_THREADS return finish(st, status);
+  Wait w = wait_begin(st, true);
+  cuttle_Status status = cuttle_synchronize(st->S);
+  wait_end(&w);
+  return finish(st, status);
 }
 
 static PyObject *state_close(PyObject *self, PyObject *none) {

@@ -1,4 +1,4 @@
-/* wait.c: Ctrl-C while a call is in C without the GIL. Python's handler only sets a flag, which nobody looks at
+/* wait.c: work without the GIL, and Ctrl-C during it. Python's handler only sets a flag, which nobody looks at
    before the call is over; so meanwhile another handler stops the call, and passes the signal on. */
 #include <signal.h>
 
@@ -15,12 +15,17 @@ static void stop(int number) {
   former.sa_handler(number);
 }
 
-bool wait_begin(const State *st) {
+/* Is this Python's main thread, and does somebody there wait for the signal? */
+static bool is_heard(void) {
+  return PyThread_get_thread_ident() == main_thread && sigaction(SIGINT, NULL, &former) == 0 &&
+         (former.sa_flags & SA_SIGINFO) == 0 && former.sa_handler != SIG_DFL &&
+         former.sa_handler != SIG_IGN;
+}
+
+static bool listen(const State *st) {
   struct sigaction now = {.sa_handler = stop};
-  if (waiting != NULL || PyThread_get_thread_ident() != main_thread ||
-      sigaction(SIGINT, NULL, &former) != 0 || (former.sa_flags & SA_SIGINFO) != 0 ||
-      former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN) {
-    return false; /* not Python's main thread, or nobody there who waits for it */
+  if (waiting != NULL || !is_heard()) {
+    return false;
   }
   sigemptyset(&now.sa_mask);
   now.sa_flags = former.sa_flags;
@@ -31,8 +36,14 @@ bool wait_begin(const State *st) {
   return waiting != NULL;
 }
 
-void wait_end(bool has_begun) {
-  if (has_begun) {
+Wait wait_begin(const State *st, bool is_long) {
+  bool is_stoppable = is_long && listen(st);
+  return (Wait){PyEval_SaveThread(), is_stoppable};
+}
+
+void wait_end(const Wait *w) {
+  PyEval_RestoreThread(w->thread);
+  if (w->is_stoppable) {
     (void)sigaction(SIGINT, &former, NULL);
     waiting = NULL;
   }
