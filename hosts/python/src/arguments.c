@@ -358,6 +358,8 @@ static bool read_exchange_slowly(Call *c, int i, PyObject *object, const DLExcha
   return c->held[i] != NULL;
 }
 
+static bool read_as_bytes(Call *c, int i, PyObject *object);
+
 static bool read_exchange(Call *c, int i, PyObject *object, const Row *row) {
   const DLExchange *x = row->exchange;
   DLTensor t;
@@ -365,8 +367,8 @@ static bool read_exchange(Call *c, int i, PyObject *object, const Row *row) {
   bool ok = x->tensor_from_object != NULL
                 ? x->tensor_from_object(object, &t) == 0
                 : read_exchange_slowly(c, i, object, x, &t, &is_read_only);
-  return ok && place_tensor(c, i, &t, is_read_only) &&
-         (c->memory[i].device < 0 || exchange_stream(c, x, c->memory[i].device));
+  ok = ok ? place_tensor(c, i, &t, is_read_only) : read_as_bytes(c, i, object);
+  return ok && (c->memory[i].device < 0 || exchange_stream(c, x, c->memory[i].device));
 }
 
 /* {====== Capsules ====== */
@@ -402,9 +404,51 @@ static bool read_capsule(Call *c, int i, PyObject *capsule) {
   return m != NULL && place_tensor(c, i, &m->tensor, false);
 }
 
-static bool read_torch(Call *c, int i, PyObject *object) {
-  PyObject *capsule = PyObject_CallFunctionObjArgs(torch_pack, object, NULL);
+/* The element type of a tensor of torch that is a float8; 0: another one. */
+static int float8_of(PyObject *object) {
+  PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+  PyObject *text = dtype == NULL ? NULL : PyObject_Str(dtype);
+  int found = text == NULL                                                         ? 0
+              : PyUnicode_CompareWithASCIIString(text, "torch.float8_e4m3fn") == 0 ? CUTTLE_F8E4M3
+              : PyUnicode_CompareWithASCIIString(text, "torch.float8_e5m2") == 0   ? CUTTLE_F8E5M2
+                                                                                   : 0;
+  PyErr_Clear(); /* it has no dtype */
+  Py_XDECREF(dtype);
+  Py_XDECREF(text);
+  return found;
+}
+
+/* Some versions of torch do not export float8: the same memory as bytes. */
+static bool read_float8(Call *c, int i, PyObject *object, int dtype) {
+  PyErr_Clear();
+  PyObject *bytes = open_torch() ? attribute_of_torch("uint8") : NULL;
+  PyObject *view = bytes == NULL ? NULL : PyObject_CallMethod(object, "view", "O", bytes);
+  PyObject *capsule = view == NULL ? NULL : PyObject_CallFunctionObjArgs(torch_pack, view, NULL);
+  Py_XDECREF(bytes);
+  Py_XDECREF(view);
   if (capsule == NULL || !read_capsule(c, i, capsule)) {
+    return false;
+  }
+  c->memory[i].dtype = (cuttle_DType)dtype;
+  return true;
+}
+
+/* After a failure: another way for what is a float8, else the exception stays. */
+static bool read_as_bytes(Call *c, int i, PyObject *object) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  int dtype = float8_of(object);
+  PyErr_Restore(type, value, trace);
+  return dtype != 0 && read_float8(c, i, object, dtype);
+}
+
+static bool pack_torch(Call *c, int i, PyObject *object) {
+  PyObject *capsule = PyObject_CallFunctionObjArgs(torch_pack, object, NULL);
+  return capsule != NULL ? read_capsule(c, i, capsule) : read_as_bytes(c, i, object);
+}
+
+static bool read_torch(Call *c, int i, PyObject *object) {
+  if (!pack_torch(c, i, object)) {
     return false;
   }
   int device = c->memory[i].device;

@@ -6,7 +6,7 @@ import types
 
 import memory as m
 
-asked = []
+asked, kept = [], []
 
 
 class Tensor(m.Old):
@@ -16,6 +16,11 @@ class Tensor(m.Old):
 
     def __dlpack__(self, stream=None):
         raise AssertionError("to_dlpack is the way")
+
+    dtype = "torch.float32"
+
+    def view(self, dtype):
+        return Tensor(self.array, dtype)
 
     def new_like(self):
         return Tensor(m.floats(*([0.0] * len(self.array))), "f32")
@@ -40,6 +45,9 @@ class Op:
 
 def to_dlpack(tensor):
     asked.append("to_dlpack")
+    kept.append(tensor)  # as a capsule of torch does
+    if tensor.dtype.startswith("torch.float8") and tensor.tensor.dtype.code != 1:
+        raise BufferError("no float8 here")
     return m.Old.__dlpack__(tensor)
 
 
@@ -52,6 +60,7 @@ torch = types.ModuleType("torch")
 torch.Tensor = Tensor
 torch.library = types.SimpleNamespace(custom_op=Op)
 torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
+torch.uint8 = "u8"
 torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=raw_stream)
 sys.modules["torch"] = torch
 
@@ -67,6 +76,7 @@ kernel("double", function(x, y)
   local i = threadIdx.x
   if i < size(y) then y[i] = x[i] + x[i] end
 end)
+kernel("three", function(x) x[0] = cast(3, x.dtype) end)
 kernel("both", function(x, y, z)
   local i = threadIdx.x
   if i < size(y) then y[i] = x[i] + 1.0; z[i] = x[i] + 2.0 end
@@ -86,6 +96,18 @@ def test_tensors():
     far = Tensor(m.floats(1), "f32", device=(m.CUDA, 2))
     fails(cuttle.Error, "", lambda: module.double[1, 1](far, far), "on a device that is not here")
     same(asked[2:], ["to_dlpack", ("stream", 2), "to_dlpack"], "the current stream is asked for once")
+
+
+def test_float8():
+    x = m.C.c_uint8 * 1
+    for name, want in (("torch.float8_e4m3fn", 0x44), ("torch.float8_e5m2", 0x42)):
+        memory = x(0)
+        t = Tensor(memory, "f32", (1,))
+        t.dtype = name
+        module.three[1, 1](t)
+        same(memory[0], want, f"{name}, which this torch does not export")
+    t.dtype = "torch.float8_e4m3fnuz"
+    fails(BufferError, "no float8 here", lambda: module.three[1, 1](t), "another float8: torch's own error")
 
 
 def test_mutating():
@@ -142,6 +164,7 @@ def test_refusals():
 
 
 test_tensors()
+test_float8()
 test_mutating()
 test_outputs()
 test_refusals()
