@@ -39,6 +39,7 @@ return {
     },
     ["tests/lua/program/emit_file.lua"] = { "spec_trace.c MAX_FUNCTIONS" },
     ["tests/lua/program/command_line.lua"] = { "main.c MAX_SM" },
+    ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_RANK" },
     ["tests/c/test_npy.c"] = { "npy.h CT_NPY_MAX_HEADER_BYTES", "npy.h CT_NPY_MAX_RANK" },
     ["tests/c/test_mode_name.c"] = { "mode_name.h CT_MODE_NAME_MAX" },
     ["tests/c/test_nvrtc.c"] = { "nvrtc.c MAX_OPTIONS" },
@@ -58,6 +59,7 @@ return {
     ["tests/lua/program/limits.lua"] = { "simt_message.c MAX_BYTES" },
     ["tests/lua/kernel/many_specialisations.lua"] = { "launch.h LAUNCH_MAX_SPECS" },
     ["tests/c/test_dl.c"] = { "dl.c MAX_CANDIDATES" },
+    ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_SITES" },
     ["tests/c/test_device_print.c"] = { "device_print.c MAX_LAUNCHES" },
     ["tests/lua/tensor/print.lua"] = {
       "tensor_print.c MAX_COLS", "tensor_print.c MAX_ROWS", "tensor_print.c MAX_SLICES",

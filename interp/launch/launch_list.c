@@ -11,7 +11,7 @@
 
 #define HELD_TYPE "list of an argument"
 
-enum { MAX_PUSHED = 4 }; /* members on the stack at one time */
+enum { PUSHED_AT_ONCE = 4 }; /* members on the stack at one time */
 
 typedef struct Member {
   Tensor *tensor;
@@ -141,7 +141,7 @@ static bool holds_the_same(lua_State *L, const Kernel *k, int idx, LaunchList *l
   for (int64_t i = 0; i < l->n && same; i++) {
     lua_rawgeti(L, idx, i + 1);
     same = is_member(L, k, &l->members[i], are_live);
-    if ((i + 1) % MAX_PUSHED == 0) {
+    if ((i + 1) % PUSHED_AT_ONCE == 0) {
       lua_settop(L, top);
     }
   }

@@ -201,10 +201,10 @@ void launch_free_reads(CuttleState *s, Spec *spec) {
 }
 
 /* --- comparing -------------------------------------------------------------------------------------
-   Each launch comes here. What is pushed stays on the stack, up to MAX_PUSHED values, since a pop for each costs as
+   Each launch comes here. What is pushed stays on the stack, up to PUSHED_AT_ONCE values, since a pop for each costs as
    much as a comparison. */
 
-enum { MAX_PUSHED = 8 };
+enum { PUSHED_AT_ONCE = 8 };
 
 static bool is_same_float(lua_Number n, lua_Number was) {
   bool same = n == was && signbit(n) == signbit(was); /* 0.0 is not -0.0 */
@@ -266,7 +266,7 @@ static const LaunchRead *places_hold(lua_State *L, const LaunchRead *r, const La
     if (!is_same(L, r, push_now(L, r, list), list)) {
       return NULL;
     }
-    if (n % MAX_PUSHED == 0) {
+    if (n % PUSHED_AT_ONCE == 0) {
       lua_settop(L, list + 1);
     }
   }
@@ -302,7 +302,7 @@ static bool entries_hold(lua_State *L, const LaunchReads *reads, int list) {
 }
 
 static bool list_holds(lua_State *L, int kernel, const Spec *spec, int which) {
-  luaL_checkstack(L, MAX_PUSHED + 8, NULL);
+  luaL_checkstack(L, PUSHED_AT_ONCE + 8, NULL);
   int top = lua_gettop(L);
   lua_getiuservalue(L, kernel, 2);
   lua_rawgeti(L, -1, slot_of(spec, which));

@@ -9,7 +9,7 @@
 
 /* --- the parameter block -------------------------------------------------------------------------- */
 
-enum { MAX_OTHERS = 4 }; /* parameters that are neither arguments nor tensor maps */
+enum { N_OTHERS = 4 }; /* parameters that are neither arguments nor tensor maps */
 
 static size_t slot_bytes(const CtSlot *slot) {
   return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
@@ -44,7 +44,7 @@ static void list_params(const Spec *spec) {
 static CtStatus make_params(Spec *spec, CtErr *err) {
   CtArena *arena = &spec->ir.arena;
   bool has_maps = spec->ir.n_maps > 0;
-  size_t n_each = has_maps ? (size_t)spec->n_packs + spec->ir.n_maps + MAX_OTHERS : 0;
+  size_t n_each = has_maps ? (size_t)spec->n_packs + spec->ir.n_maps + N_OTHERS : 0;
   spec->params = ct_arena_alloc(arena, spec->params_bytes + 1);
   spec->each = has_maps ? ct_arena_alloc(arena, n_each * sizeof *spec->each) : NULL;
   if (spec->params == NULL || (has_maps && spec->each == NULL)) {
