@@ -261,8 +261,13 @@ static void add_spans(Capturing *g, bool with_data) {
   number_spans(g, spans, begins, with_data);
 }
 
+/* Behind all that is on its way to a device, in whatever stream. */
 static CtStatus add_data(const Capturing *g, CtText *out, CtErr *err) {
   CtDevice *d = g->args->device;
+  CtStatus waited = d == NULL ? CT_OK : ct_device_synchronize(d, err);
+  if (waited != CT_OK) {
+    return waited;
+  }
   for (uint32_t i = 0; i < g->c.n_spans; i++) {
     const CtCaptureSpan *s = &g->c.spans[i];
     size_t bytes = s->has_data ? (size_t)(s->bytes - s->lead) : 0;
