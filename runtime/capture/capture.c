@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "capture_slots.h"
 #include "runtime/ir/ir_file_rows.h"
 #include "runtime/layout/walk.h"
 
@@ -210,6 +211,10 @@ static CtStatus check_header(const unsigned char *p, size_t n, CtErr *err) {
 
 CtStatus ct_capture_read(CtArena *a, const void *bytes, size_t n, CtCapture *out, CtErr *err) {
   const unsigned char *p = bytes;
+  if (ct_capture_is_slots(bytes, n)) {
+    CtStatus read = ct_capture_read_slots(a, bytes, n, out, err);
+    return read == CT_OK ? check(out, err) : read;
+  }
   CtStatus status = check_header(p, n, err);
   if (status != CT_OK) {
     return status;

@@ -12,7 +12,8 @@ end
 -- Does the file hold a launch?
 function M.is_launch(path)
   local file <close> = io.open(path, "rb")
-  return file ~= nil and file:read(8) == "CUTTLECK"
+  local magic = file and file:read(8)
+  return magic == "CUTTLECK" or magic == "CUTTLESL" -- of `capture`; of an exported kernel
 end
 
 return M

@@ -80,6 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     bytes.len = HEADER;
     ct_text_add(&bytes, (const char *)data + HEADER, n - HEADER);
     read_bytes(bytes.s, bytes.len);
+    memcpy(bytes.s, "CUTTLESL\1\0\0\0\0\0\0", 16); /* as exported programs write it */
+    read_bytes(bytes.s, bytes.len);
     ct_text_clear(&bytes);
   }
   return 0;

@@ -101,6 +101,28 @@ local bytes = read(file)
 capture(prepare(static(3), ones(f32, 8), ones(f32, 8)), file)
 tap.ok(read(file) == bytes, "the same launch is the same bytes")
 
+-- {====== What an exported program writes ======
+
+-- runtime/capture/capture_slots.h says what: no more than the IR and the values that are passed.
+local function floats(t) return ("<" .. ("f"):rep(#t)):pack(table.unpack(t)) end
+local xs, ys = rand(f32, 100), rand(f32, 100)
+capture(saxpy:prepare { grid = 4, block = 32 } (2.5, xs, ys), file)
+local whole = read(file)
+local n_record, n_ir = ("<I8I8"):unpack(whole, 25)
+local ir = whole:sub(41 + n_record, 40 + n_record + n_ir)
+local a = ("<I4"):unpack(("<f"):pack(2.5))
+local head = ("<I8"):rep(10):gsub("<", ""):gsub("^", "<")
+write(file, "CUTTLESL" .. head:pack(1, #ir, 5, 4, 1, 1, 0, 0, 4, 1)
+  .. ("<I8I8I8I8I8"):pack(a, 0x7f0000001000, 100, 0x7f0000002000, 100)
+  .. ("<I8I8I8I8I8"):pack(0, 400, 0, 400, 0) .. "H200" .. ir
+  .. floats(xs:totable()) .. floats(ys:totable()))
+launch, args, info = replay(file)
+saxpy { grid = 4, block = 32 } (2.5, xs, ys)
+launch()
+tap.is(table.concat(args[3]:totable(), " "), table.concat(ys:totable(), " "),
+  "a launch of an exported kernel")
+tap.is(info.device, "H200", "and its device")
+
 -- {====== What is no launch ======
 
 local function fails(name, text, want)
