@@ -4,6 +4,7 @@
                      has the IR, too), or nil.
                      Then take(record) is called after the launch, unless that failed
      _export_for(sm)  operators choose their kernels for that capability; nil: for their device
+     _export_skip(yes)  launches that a session is told of do not run, or do again
      _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
      _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
                      strides, and the bytes that it spans if they are not more than `most`
@@ -163,6 +164,11 @@ static int export_for(lua_State *L) {
   return 0;
 }
 
+static int export_skip(lua_State *L) {
+  state_of(L)->skips_launches = lua_toboolean(L, 1) != 0;
+  return 0;
+}
+
 static int export_target(lua_State *L) {
   const char *text = luaL_checkstring(L, 1);
   char *end, arch[16];
@@ -237,10 +243,13 @@ static int export_restore(lua_State *L) {
 }
 
 void bind_open_export(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"_export_begin", export_begin},     {"_export_for", export_for},
-      {"_export_target", export_target},   {"_export_tensor", export_tensor},
-      {"_export_restore", export_restore}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_export_begin", export_begin},
+                                       {"_export_for", export_for},
+                                       {"_export_skip", export_skip},
+                                       {"_export_target", export_target},
+                                       {"_export_tensor", export_tensor},
+                                       {"_export_restore", export_restore},
+                                       {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -101,8 +101,9 @@ typedef struct CuttleState {
   bool names_changed;    /* some chunk assigns a global that is a name of the library */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
-  StateOnLaunch on_launch;        /* before each launch on the CPU engine; NULL: none; likewise */
-  StateOnLaunched on_launched;    /* and after it, failed or not */
+  StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunched on_launched; /* and after it, failed or not */
+  bool skips_launches;         /* those that on_launch is told of do not run; on_launched is told */
   struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
   struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;               /* specialisations made so far */

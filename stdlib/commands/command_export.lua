@@ -19,6 +19,8 @@ local USAGE <const> = "usage: cuttle export [options] script.lua [arguments]\n"
   .. "                        name if the script launches one, else the script's\n"
   .. "  --cpu                 with the CPU twin: compiled with -DNAME_CPU, NAME.c also runs on\n"
   .. "                        the CPU engine of libcuttle_core\n"
+  .. "  --no-run              skip the launches, which may be too long for the CPU engine: the\n"
+  .. "                        script finds wrong results, and NAME_test.c skips its examples\n"
   .. "  -o DIR, --dir=DIR     the folder to write to; the default is the current one\n"
   .. "\n"
   .. "The exit code is the script's, or 1 if it launches nothing.\n"
@@ -28,7 +30,7 @@ local fail = script_command.failing "export"
 
 local function run(script, options)
   local ok, what, n
-  local program = collect.run(collect.targets(options.sm or "90a"), options.cpu, function()
+  local program = collect.run(collect.targets(options.sm or "90a"), options, function()
     ok, what = run_script.call(script, table.unpack(options.rest))
   end)
   n = #program.entries
@@ -46,6 +48,7 @@ local command = script_command.new {
     sm = function(o, value) o.sm = value end,
     name = function(o, value) o.name = value end,
     cpu = function(o) o.cpu = true end,
+    ["no-run"] = function(o) o.run = false end,
     dir = function(o, value) o.dir = value end,
   },
   run = run, deliver = deliver,

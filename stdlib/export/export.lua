@@ -11,7 +11,8 @@ local M = {}
 
 local DEFAULT_SM <const> = "90a"
 local known <const> =
-  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative", "cpu" }
+  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative", "cpu",
+    "run" }
 local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
 
 local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
@@ -125,7 +126,7 @@ function M.export(what, examples, options)
   if ct.device().sm then
     fail "it runs the examples on the CPU engine; call device(\"cpu\") before it"
   end
-  local program = collect.run(targets, options.cpu, function(collection)
+  local program = collect.run(targets, options, function(collection)
     for _, example in ipairs(examples) do launch_example(collection, what, options, example) end
   end)
   return table.unpack(M.write(program, options, script))

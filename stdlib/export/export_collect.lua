@@ -335,7 +335,7 @@ function Collection:call_function(name, f, tensors_of)
   local list = {}
   for k, t in ipairs(arguments) do
     list[k] = fixed_argument(name, t, k)
-    list[k].before, list[k].after = before[k] and before[k].data, t.data
+    if self.runs then list[k].before, list[k].after = before[k] and before[k].data, t.data end
   end
   self:add_function(name, list, plans)
   return table.unpack(results, 2, results.n)
@@ -404,6 +404,7 @@ local function exporting(self, name, operator)
   end
 end
 
+-- pcall(f), with the operators as they are exported.
 local function with_operators(self, f)
   local saved = {}
   for name in pairs(operators) do
@@ -411,14 +412,12 @@ local function with_operators(self, f)
     rawset(ct, name, exporting(self, name, ct[name]))
     if saved[name][2] ~= nil then rawset(_G, name, ct[name]) end
   end
-  local function restore(...)
-    for name, was in pairs(saved) do
-      rawset(ct, name, was[1])
-      if was[2] ~= nil then rawset(_G, name, was[2]) end
-    end
-    return ...
+  local results = table.pack(pcall(f))
+  for name, was in pairs(saved) do
+    rawset(ct, name, was[1])
+    if was[2] ~= nil then rawset(_G, name, was[2]) end
   end
-  return restore(f())
+  return results
 end
 
 -- {====== Running ======
@@ -452,15 +451,23 @@ local function check_specials(program)
   return program
 end
 
---- Calls f(collection) and gives what it launched on the CPU engine, and what f returned. wants_ir:
---- specialisations have `ir`, what the CPU engine runs.
-function M.run(targets, wants_ir, f)
-  local self = setmetatable({ targets = targets, wants_ir = wants_ir, specials = {}, entries = {},
-                              names = {}, functions = {} }, Collection)
+--- Calls f(collection) and gives what it launched on the CPU engine, and what f returned. Options:
+--- cpu: specialisations have `ir`, what the CPU engine runs; run = false: launches do not run, so
+--- there is no data for a test.
+function M.run(targets, options, f)
+  local self = setmetatable({ targets = targets, wants_ir = options.cpu, specials = {}, entries = {},
+                              names = {}, functions = {}, runs = options.run ~= false },
+    Collection)
   local session <close> = internal.export_begin( -- luacheck: ignore 211
     function(id) return choose(self, id) end, function(record) take(self, record) end)
-  local results = table.pack(with_operators(self, function() return f(self) end))
-  return check_specials { entries = self.entries }, table.unpack(results, 1, results.n)
+  internal.export_skip(options.run == false)
+  local results = with_operators(self, function() return f(self) end)
+  internal.export_skip(false)
+  if not results[1] then error(results[2], 0) end
+  for _, special in pairs(options.run == false and self.specials or {}) do
+    for _, a in ipairs(special.arguments) do a.before, a.after = nil, nil end
+  end
+  return check_specials { entries = self.entries }, table.unpack(results, 2, results.n)
 end
 
 M.is_tensor = is_tensor

@@ -162,7 +162,8 @@ function CudaKernel:info() end
 --- example is a list of arguments: it is launched on the CPU engine, and makes one specialisation.
 --- Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the default is "90a"), and
 --- of a kernel `grid`, `block` and what else a launch takes; `grid` may be a function of the
---- arguments. `cpu = true` adds the CPU twin. docs/export.md explains the files.
+--- arguments. `cpu = true` adds the CPU twin; `run = false` notes launches, but skips them.
+--- docs/export.md explains the files.
 ---
 ---     > k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2.0 end)
 ---     > header = export(k, {{ones(f32, 32)}}, {grid = 1, block = 32, dir = "/tmp", sm = 80})
