@@ -296,6 +296,23 @@ build "twice"
 build "chain"
 tap.ok((read "chain.h" or ""):find("chain_workspace_bytes", 1, true), "a function has a workspace")
 
+-- {====== Threads ======
+
+out, code = run(("mkdir -p quiet && cc -std=c11 -shared -fPIC '%stests/export/quiet.c' "
+  .. "-o quiet/libcuda.so.1"):format(here))
+tap.ok(code == 0, "the quiet driver builds", out)
+for _, sanitizer in ipairs { "", "-fsanitize=thread" } do
+  out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g %s -I. '%stests/export/threads.c' "
+    .. "boxes.c -o threads %s"):format(sanitizer, here, link))
+  if code ~= 0 and sanitizer ~= "" then
+    tap.skip("threads under " .. sanitizer, "the compiler has none")
+  else
+    tap.ok(code == 0, "the program with threads builds", out)
+    out, code = run "LD_LIBRARY_PATH=quiet ./threads"
+    tap.ok(code == 0 and out == "0 wrong\n", "threads launch at the same time " .. sanitizer, out)
+  end
+end
+
 -- {====== The CPU twin ======
 
 write("scaled.lua", [[

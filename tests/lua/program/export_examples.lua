@@ -1,0 +1,96 @@
+-- The examples saxpy, moye_matmul, softmax and hopper_gemm, and the operators, exported: in a folder
+-- with nothing else and without an environment they build with a C compiler alone, a launch says that
+-- there is no device, and the CPU twin has the bits of the process.
+local tap = dofile "tests/support/tap.lua"
+local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
+local folder = os.tmpname()
+os.remove(folder)
+assert(os.execute(("mkdir -p '%s'"):format(folder)))
+local pwd = io.popen("pwd"):read "l"
+local function absolute(path) return path:find "^/" and path or pwd .. "/" .. path end
+cuttle, here = absolute(cuttle), absolute(here)
+
+local function run(command)
+  local pipe = assert(io.popen(("cd '%s' && { %s ; } 2>&1"):format(folder, command)))
+  local out = pipe:read "a"
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function write(name, text)
+  local file = assert(io.open(folder .. "/" .. name, "wb"))
+  file:write(text)
+  file:close()
+end
+
+write("attn.lua", [[
+local shape = {64, 64, 2, 1}
+local Q, K, V = randn(f16, shape), randn(f16, shape), randn(f16, shape)
+local O = attention(Q, K, V, {causal = true})
+]])
+write("split.lua", [[
+local X, Y = randn(f16, row_major{64, 512}), randn(f16, row_major{64, 512})
+local Z = zeros(f32, row_major{64, 64})
+matmul(X, Y, Z, {split = 4, alpha = 0.5})
+local W, b = zeros(f32, row_major{64, 64}), rand(f32, 64)
+matmul(X, Y, W, {bias = b, epilogue = function(v) return max(v, 0.0) end})
+]])
+
+local cases <const> = {
+  { "saxpy", "'%sexamples/export_saxpy.lua'" },
+  { "moye", "'%sexamples/moye_matmul.lua' 128 128 16" },
+  { "soft", "'%sexamples/softmax.lua' 4 1024" },
+  { "hopper", "'%sexamples/hopper_gemm.lua' 128 256 64" },
+  { "attn", "attn.lua" }, { "split", "split.lua" },
+}
+local compilers <const> = { "gcc -std=c11", "clang -std=c11", "g++ -std=c++17 -x c++",
+                            "clang++ -std=c++17 -x c++" }
+local link <const> = "-ldl -lpthread -lm"
+
+local function has(command)
+  return (os.execute(("command -v %s > /dev/null 2>&1"):format(command:match "^%S+")))
+end
+
+local function exists(path)
+  local file = io.open(path)
+  return file ~= nil and file:close()
+end
+local libraries = cuttle:match "^(.*)/[^/]*$"
+local core = libraries .. "/libcuttle_core.a"
+local has_core = exists(core) and exists(libraries .. "/include/cuttle/ct.h")
+  and not os.execute(("nm '%s' 2>/dev/null | grep -q __asan_init"):format(core))
+
+for _, case in ipairs(cases) do
+  local name = case[1]
+  local out, code = run(("CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere '%s' export --cpu --sm=90a "
+    .. "--name=%s %s"):format(cuttle, name, case[2]:format(here)))
+  if not exists(folder .. "/" .. name .. ".c") then
+    if name == "saxpy" then
+      tap.skip_all("nothing is exported here: " .. (out:match "[^\n]+" or ""))
+    end
+    tap.ok(false, name .. " is exported", out)
+  else
+    tap.ok(code == 0, name .. " is exported", out)
+    for _, compiler in ipairs(compilers) do
+      if has(compiler) then
+        out, code = run(("env -i PATH=\"$PATH\" %s -Wall -Wextra -Wpedantic -Werror %s.c %s_test.c "
+          .. "-o %s %s"):format(compiler, name, name, name, link))
+        tap.ok(code == 0 and out == "", ("%s builds with %s alone"):format(name, compiler), out)
+      end
+    end
+    out, code = run(("env -i LD_LIBRARY_PATH=/nowhere ./%s"):format(name))
+    tap.ok(code == 77 and out == "1..0 # SKIP no device\n" or has "nvidia-smi",
+      name .. ": no device", out)
+    if has_core then
+      out, code = run(("cc -std=c11 -D%s_CPU -I'%s/include' %s.c %s_test.c -o twin '%s' %s "
+        .. "&& ./twin"):format(name:upper(), libraries, name, name, core, link))
+      local n_same = select(2, out:gsub(": the same bits", ""))
+      tap.ok(code == 0 and n_same > 0 and not out:find "not ok",
+        name .. ": the CPU twin has the same bits", out)
+    else
+      tap.skip(name .. ": the CPU twin", "there is no libcuttle_core.a, or a sanitized one")
+    end
+  end
+end
+os.execute(("rm -rf '%s'"):format(folder))
+tap.done()
