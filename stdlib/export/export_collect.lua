@@ -455,9 +455,9 @@ end
 --- cpu: specialisations have `ir`, what the CPU engine runs; run = false: launches do not run, so
 --- there is no data for a test.
 function M.run(targets, options, f)
-  local self = setmetatable({ targets = targets, wants_ir = options.cpu, specials = {}, entries = {},
-                              names = {}, functions = {}, runs = options.run ~= false },
-    Collection)
+  local self = setmetatable({ targets = targets, wants_ir = options.cpu, specials = {},
+                              runs = options.run ~= false, entries = {}, names = {},
+                              functions = {} }, Collection)
   local session <close> = internal.export_begin( -- luacheck: ignore 211
     function(id) return choose(self, id) end, function(record) take(self, record) end)
   internal.export_skip(options.run == false)

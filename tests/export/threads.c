@@ -1,6 +1,6 @@
 /* threads.c: threads that launch an exported kernel (boxes.lua of tests/lua/program/export.lua) at the same time, in
    several contexts and with tensors of their own; each finds its own in what the driver got. */
-#include "boxes.h"
+#include EXPORTED /* "boxes.h" */
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -302,8 +302,8 @@ out, code = run(("mkdir -p quiet && cc -std=c11 -shared -fPIC '%stests/export/qu
   .. "-o quiet/libcuda.so.1"):format(here))
 tap.ok(code == 0, "the quiet driver builds", out)
 for _, sanitizer in ipairs { "", "-fsanitize=thread" } do
-  out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g %s -I. '%stests/export/threads.c' "
-    .. "boxes.c -o threads %s"):format(sanitizer, here, link))
+  out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g %s -DEXPORTED='\"boxes.h\"' -I. "
+    .. "'%stests/export/threads.c' boxes.c -o threads %s"):format(sanitizer, here, link))
   if code ~= 0 and sanitizer ~= "" then
     tap.skip("threads under " .. sanitizer, "the compiler has none")
   else
