@@ -42,12 +42,13 @@ static void begin(lua_State *L, Recording *rec, CtDevice *device) {
   rec->parts = (GraphParts){.recorder = {.state = s, .device = device}};
   lua_newtable(L);
   lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
+  rec->collects = false;
   if (device != NULL) {
     diag_try(L, ct_graph_begin(device, diag_err(L)));
+    /* Finalizers unload modules, which waits for what runs. */
+    rec->collects = lua_gc(L, LUA_GCISRUNNING) != 0;
+    lua_gc(L, LUA_GCSTOP);
   }
-  /* Finalizers would wait for launches, or unload what is being recorded. */
-  rec->collects = lua_gc(L, LUA_GCISRUNNING) != 0;
-  lua_gc(L, LUA_GCSTOP);
   s->recorder = &rec->parts.recorder;
 }
 

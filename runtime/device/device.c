@@ -457,14 +457,24 @@ static void drop_current(CtDevice *d) {
   ct_device_leave(d);
 }
 
+static void destroy_streams_of_graphs(CtDevice *d) {
+  if (d->root != NULL) {
+    (void)d->cu->cuEventDestroy_v2(d->root);
+  }
+  if (d->recording != NULL) {
+    (void)d->cu->cuStreamDestroy_v2(d->recording);
+  }
+  if (d->aside != NULL) {
+    (void)d->cu->cuStreamDestroy_v2(d->aside);
+  }
+}
+
 static void release_context(CtDevice *d) {
   if (d->context != NULL && make_current(d) == CT_CUDA_SUCCESS) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemPoolDestroy(d->pool);
     }
-    if (d->aside != NULL) {
-      (void)d->cu->cuStreamDestroy_v2(d->aside);
-    }
+    destroy_streams_of_graphs(d);
     for (size_t i = 0; i < d->streams.n; i++) {
       (void)d->cu->cuStreamDestroy_v2(d->streams.items[i]);
     }

@@ -14,8 +14,6 @@ typedef struct Buffers {
 } Buffers;
 
 struct CtCapture {
-  CtStream stream; /* not one of CtDevice.streams */
-  CtEvent root;    /* recorded first */
   CtStream *joined;
   size_t n_joined, cap_joined;
   Buffers buffers;
@@ -184,13 +182,13 @@ CtStatus ct_device_route(CtDevice *d, CtStream *stream, CtErr *err) {
   if (c == NULL || is_joined(c, *stream)) {
     return CT_OK;
   }
-  if (*stream == d->stream || *stream == c->stream) {
-    *stream = c->stream;
+  if (*stream == d->stream || *stream == d->recording) {
+    *stream = d->recording;
     return CT_OK;
   }
   CtStatus s =
       ct_grow(d->alloc, &c->joined, &c->cap_joined, c->n_joined + 1, sizeof *c->joined, err);
-  s = s == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (*stream, c->root, 0), "%s",
+  s = s == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (*stream, d->root, 0), "%s",
                            "the beginning of a graph")
                  : s;
   if (s == CT_OK) {
@@ -204,8 +202,8 @@ static CtStatus join_all(CtDevice *d, CtErr *err) {
   CtCapture *c = d->capture;
   CtStatus s = CT_OK;
   for (size_t i = 0; i < c->n_joined && s == CT_OK; i++) {
-    s = CT_CALL(d, err, cuEventRecord, (c->root, c->joined[i]), "%s", "the end of a graph");
-    s = s == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (c->stream, c->root, 0), "%s", "") : s;
+    s = CT_CALL(d, err, cuEventRecord, (d->root, c->joined[i]), "%s", "the end of a graph");
+    s = s == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (d->recording, d->root, 0), "%s", "") : s;
   }
   return s;
 }
@@ -245,24 +243,24 @@ static CtStatus check_begin(CtDevice *d, CtErr *err) {
   return ct_device_refuse(d, d->stream, "a graph of its own", err);
 }
 
-static CtStatus start_capture(CtDevice *d, CtCapture *c, CtErr *err) {
-  CtStatus s = ct_event_new(d, &c->root, err);
-  s = s == CT_OK
-          ? CT_CALL(d, err, cuStreamCreate, (&c->stream, CT_CU_STREAM_NON_BLOCKING), "%s", "")
-          : s;
-  s = s == CT_OK ? CT_CALL(d, err, cuStreamBeginCapture_v2,
-                           (c->stream, CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "%s", "")
-                 : s;
-  return s;
+/* Kept for the next graphs, as they cost more than a short recording. */
+static CtStatus make_recording(CtDevice *d, CtErr *err) {
+  CtStatus s = d->root != NULL ? CT_OK : ct_event_new(d, &d->root, err);
+  return s != CT_OK || d->recording != NULL
+             ? s
+             : CT_CALL_ASIDE(d, err, cuStreamCreate, (&d->recording, CT_CU_STREAM_NON_BLOCKING),
+                             "%s", "a stream to record graphs on");
+}
+
+static CtStatus start_capture(CtDevice *d, CtErr *err) {
+  CtStatus s = make_recording(d, err);
+  return s == CT_OK ? CT_CALL(d, err, cuStreamBeginCapture_v2,
+                              (d->recording, CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "%s", "")
+                    : s;
 }
 
 static void free_capture(CtDevice *d, CtCapture *c) {
   free_buffers(d, &c->buffers);
-  ct_event_free(d, c->root);
-  if (c->stream != NULL && ct_device_enter_aside(d, NULL)) {
-    (void)d->cu->cuStreamDestroy_v2(c->stream);
-    ct_device_leave(d);
-  }
   ct_free(d->alloc, c->joined, c->cap_joined * sizeof *c->joined);
   ct_free(d->alloc, c, sizeof *c);
 }
@@ -274,13 +272,13 @@ CtStatus ct_graph_begin(CtDevice *d, CtErr *err) {
     return s == CT_OK ? ct_fail_nomem(err) : s;
   }
   *c = (CtCapture){0};
-  s = start_capture(d, c, err);
+  s = start_capture(d, err);
   if (s != CT_OK) {
     free_capture(d, c);
     return s;
   }
   d->capture = c;
-  s = CT_CALL(d, err, cuEventRecord, (c->root, c->stream), "%s", "the beginning of a graph");
+  s = CT_CALL(d, err, cuEventRecord, (d->root, d->recording), "%s", "the beginning of a graph");
   if (s != CT_OK) {
     ct_graph_drop(d);
   }
@@ -290,7 +288,7 @@ CtStatus ct_graph_begin(CtDevice *d, CtErr *err) {
 /* The recording is over; *out is what was recorded, or NULL. */
 static CtStatus end_capture(CtDevice *d, CuGraph *out, CtErr *err) {
   *out = NULL;
-  return CT_CALL(d, err, cuStreamEndCapture, (d->capture->stream, out), "%s", "");
+  return CT_CALL(d, err, cuStreamEndCapture, (d->recording, out), "%s", "");
 }
 
 static void destroy(CtDevice *d, CuGraph graph) {

@@ -66,7 +66,9 @@ struct CtDevice {
   CtPrintLog *logs;       /* of the streams on which kernels printed */
   CtGridWord *grid_words; /* of the streams with launches that have a barrier of the grid */
   CtCapture *capture;     /* a graph is being recorded; NULL: none is */
-  CtStream aside;         /* for what must not become a part of a graph; NULL: not made yet */
+  CtStream recording; /* the stream that is captured, and an event on it; made by the first graph */
+  CtEvent root;
+  CtStream aside; /* for what must not become a part of a graph; NULL: not made yet */
   CtDeferred *deferred;
   size_t n_deferred, cap_deferred;
   CtBuffer *captured; /* memory that the graphs of a host use */
