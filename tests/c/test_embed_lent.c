@@ -4,6 +4,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdatomic.h>
 
 #include "tap.h"
 
@@ -345,6 +346,58 @@ static void test_many(cuttle_State *S) {
   OK(good, "1000 launches alike");
 }
 
+/* {====== Memory that runs out at each point of a launch ====== */
+
+typedef struct Heap {
+  atomic_llong bytes, n_calls, fail_at;
+} Heap;
+
+static void *heap_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  Heap *h = ud;
+  long long n = atomic_fetch_add(&h->n_calls, 1) + 1;
+  if (new_bytes == 0) {
+    atomic_fetch_sub(&h->bytes, ptr == NULL ? 0 : (long long)old_bytes);
+    free(ptr);
+    return NULL;
+  }
+  long long at = atomic_load(&h->fail_at);
+  void *p = at != 0 && n >= at && new_bytes > old_bytes ? NULL : realloc(ptr, new_bytes);
+  if (p != NULL) {
+    atomic_fetch_add(&h->bytes, (long long)new_bytes - (long long)old_bytes);
+  }
+  return p;
+}
+
+/* Launches with shapes that no launch had before, with an allocation that fails later and later. */
+static void test_no_memory(void) {
+  Heap heap = {0};
+  cuttle_Options o = {.size = sizeof o,
+                      .device = "cpu",
+                      .no_environment = 1,
+                      .alloc = heap_alloc,
+                      .alloc_ud = &heap};
+  cuttle_State *S = cuttle_open(&o);
+  is_ok(S, cuttle_dostring(S, script, "@lent.lua"), "a state that counts its memory");
+  cuttle_Kernel *k = cuttle_kernel(S, "fill");
+  float x[64];
+  int n_failed = 0, n_other = 0;
+  for (int64_t n = 1; n <= 60; n++) {
+    cuttle_Memory m = vector(x, &n, CUTTLE_F32);
+    cuttle_Arg args[] = {cuttle_memory(&m), cuttle_float((double)n)};
+    cuttle_Launch l = threads(64);
+    atomic_store(&heap.fail_at, atomic_load(&heap.n_calls) + n);
+    cuttle_Status status = cuttle_launch_with(S, k, &l, 2, args);
+    atomic_store(&heap.fail_at, 0);
+    n_failed += status == CUTTLE_NOMEM;
+    n_other += status != CUTTLE_NOMEM && status != CUTTLE_OK;
+    n_other += cuttle_launch_with(S, k, &l, 2, args) != CUTTLE_OK || x[n - 1] != (float)n;
+  }
+  OK(n_failed > 0 && n_other == 0, "%d launches without memory, %d others that failed", n_failed,
+     n_other);
+  cuttle_close(S);
+  IS_INT(heap.bytes, 0, "closing frees everything");
+}
+
 int main(void) {
   cuttle_State *S = open_cpu();
   is_ok(S, cuttle_dostring(S, script, "@lent.lua"), "the script");
@@ -360,5 +413,6 @@ int main(void) {
   test_call(S);
   test_places(S);
   cuttle_close(S);
+  test_no_memory();
   return done_testing();
 }
