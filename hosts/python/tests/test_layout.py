@@ -43,6 +43,9 @@ def test_algebra():
     fails(cuttle.Error, "unevenly", lambda: Layout("(4,8):(8,1)").composition("4:3"), "an error of the algebra")
     for name in layout.__all__[1:]:
         ok(cuttle.default.call("type", name) == "string" and callable(getattr(layout, name)), name)
+    with open(layout.__file__ + "i", encoding="utf-8") as file:
+        stubs = file.read()
+    same([name for name in layout.__all__[1:] if f"\ndef {name}(" not in stubs], [], "all names have a stub")
     missing = [name for name in layout.__all__[1:] if not _is_function(name)]
     same(missing, [], "all names are the language's")
 
