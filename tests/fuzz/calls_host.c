@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "interp/cuttle.h"
 
-enum { SLOTS = 6, INTERRUPT_MS = 100, MEMORY_MIB = 64 };
+enum { SLOTS = 6, ARGS = 5, RANK = 3, INTERRUPT_MS = 100, MEMORY_MIB = 64 };
 
 static const char *const layouts[] = {"4:1",
                                       "(4,8):(8,1)",
@@ -60,6 +60,8 @@ typedef struct Host {
   cuttle_State *S;
   cuttle_Tensor *tensors[SLOTS];
   cuttle_Kernel *kernels[SLOTS];
+  cuttle_Memory lent[ARGS]; /* of one launch, with their */
+  int64_t extents[ARGS][2][RANK];
   int n_lent, n_back, is_sandboxed;
 } Host;
 
@@ -175,6 +177,43 @@ static void release_tensor(Host *h) {
   *t = NULL;
 }
 
+/* Memory of a launch: what spans more than there is, or is nothing like memory, has no pointer. */
+static const cuttle_Memory *next_memory(Host *h, int i) {
+  cuttle_Memory *m = &h->lent[i];
+  int64_t last = 0, *shape = h->extents[i][0], *stride = h->extents[i][1];
+  int fits = 1;
+  for (int j = 0; j < RANK; j++) {
+    shape[j] = once_in(h->in, 15) ? next_integer(h->in) : (int64_t)below(h->in, 8);
+    stride[j] = once_in(h->in, 15) ? next_integer(h->in) : (int64_t)below(h->in, 16);
+    fits = fits && shape[j] >= 0 && shape[j] < 8 && stride[j] >= 0 && stride[j] < 16;
+    last += fits ? shape[j] * stride[j] : 0;
+  }
+  *m = (cuttle_Memory){.ptr = fits && (size_t)(last + 1) * 8 <= sizeof memory ? memory : NULL,
+                       .shape = shape,
+                       .stride = once_in(h->in, 5) ? NULL : stride,
+                       .rank = once_in(h->in, 20) ? (int32_t)next_integer(h->in)
+                                                  : (int32_t)below(h->in, RANK + 1),
+                       .dtype = (cuttle_DType)below(h->in, CUTTLE_BOOL + 2),
+                       .device = once_in(h->in, 20) ? 99 : -1,
+                       .is_read_only = once_in(h->in, 6)};
+  m->ptr = m->rank > RANK || (m->stride == NULL && sizeof memory < 8 * 8 * 8 * 8) ? NULL : m->ptr;
+  return once_in(h->in, 30) ? NULL : m;
+}
+
+/* Memory by shape and strides; it is closed again at once, or when its place is taken. */
+static void lend_memory(Host *h) {
+  cuttle_Tensor **t = any_tensor(h);
+  const cuttle_Memory *m = next_memory(h, 0);
+  cuttle_tensor_close(h->S, *t);
+  *t = cuttle_tensor_lend(h->S, m, give_back, h);
+  check_made(h, *t);
+  h->n_lent += *t != NULL;
+  if (once_in(h->in, 2)) {
+    cuttle_tensor_close(h->S, *t);
+    *t = NULL;
+  }
+}
+
 static void transfer(Host *h) {
   cuttle_Tensor *t = *any_tensor(h);
   size_t bytes = t == NULL ? 8 : cuttle_tensor_bytes(t);
@@ -187,13 +226,15 @@ static void transfer(Host *h) {
   free(copy);
 }
 
-static cuttle_Arg next_arg(Host *h) {
-  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_STATIC + 2)};
+static cuttle_Arg next_arg(Host *h, int i) {
+  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_MEMORY + 2)};
   a.u.i = next_integer(h->in);
   if (a.kind == CUTTLE_ARG_FLOAT || a.kind == CUTTLE_ARG_F64) {
     a.u.f = (double)a.u.i;
   } else if (a.kind == CUTTLE_ARG_TENSOR) {
     a.u.tensor = *any_tensor(h);
+  } else if (a.kind == CUTTLE_ARG_MEMORY) {
+    a.u.memory = next_memory(h, i);
   }
   return a;
 }
@@ -203,14 +244,26 @@ static uint32_t next_extent(Host *h, unsigned most) {
 }
 
 static void launch(Host *h) {
-  cuttle_Arg args[5];
-  int n = (int)below(h->in, 5);
+  cuttle_Arg args[ARGS];
+  int n = (int)below(h->in, ARGS);
   for (int i = 0; i < n; i++) {
-    args[i] = next_arg(h);
+    args[i] = next_arg(h, i);
   }
   cuttle_Dim3 grid = {next_extent(h, 4), next_extent(h, 2), next_extent(h, 2)};
   cuttle_Dim3 block = {next_extent(h, 80), next_extent(h, 2), 1};
-  check(h, cuttle_launch(h->S, *any_kernel(h), grid, block, n, args));
+  if (once_in(h->in, 2)) {
+    check(h, cuttle_launch(h->S, *any_kernel(h), grid, block, n, args));
+    return;
+  }
+  cuttle_Launch o = {.size = once_in(h->in, 20) ? 0 : sizeof o,
+                     .grid = grid,
+                     .block = block,
+                     .cluster = {next_extent(h, 3), 1, 1},
+                     .shared_bytes = next_extent(h, 100),
+                     .use_stream = (int)below(h->in, 2),
+                     .pdl = once_in(h->in, 10),
+                     .cooperative = once_in(h->in, 10)};
+  check(h, cuttle_launch_with(h->S, *any_kernel(h), &o, n, args));
 }
 
 static void synchronize(Host *h) { check(h, cuttle_synchronize(h->S)); }
@@ -233,10 +286,10 @@ static void push_kernel(Host *h) {
   }
 }
 
-static void (*const calls[])(Host *h) = {run_script,  run_script,     find_kernel, make_tensor,
-                                         lend_tensor, release_tensor, transfer,    launch,
-                                         launch,      launch,         synchronize, interrupt,
-                                         collect,     push_tensor,    push_kernel};
+static void (*const calls[])(Host *h) = {run_script,  run_script,  find_kernel,    make_tensor,
+                                         lend_tensor, lend_memory, release_tensor, transfer,
+                                         launch,      launch,      launch,         synchronize,
+                                         interrupt,   collect,     push_tensor,    push_kernel};
 
 /* {====== A state ====== */
 
