@@ -185,6 +185,7 @@ typedef struct NAME_rule { /* of an argument */
   int bytes;              /* of an element; 0: the kernel uses none */
   int64_t span;           /* no element has a larger index */
   int64_t constant;       /* bits of a CONSTANT */
+  bool is_written;        /* by the kernel */
 } NAME_rule;
 
 typedef struct NAME_pack { /* a slot in the block of parameters */
@@ -336,13 +337,18 @@ static NAME_status NAME_check_tensor(const NAME_rule *rule, const NAME_tensor *t
   return NAME_check_span(rule, t, out, err);
 }
 
+/* What the kernel writes shares no memory with anything else that it gets. */
 static NAME_status NAME_check_apart(const NAME_kernel *k, const NAME_special *special,
                                     const NAME_span *spans, NAME_error *err) {
   for (int i = 1; i < k->n_args; i++) {
     for (int j = 0; j < i; j++) {
+      if (!special->rules[i].is_written && !special->rules[j].is_written) {
+        continue;
+      }
       if (spans[i].begin < spans[j].end && spans[j].begin < spans[i].end) {
         return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                         "%s: it shares memory with %s; this kernel was exported for tensors that do not",
+                         "%s: it shares memory with %s, and the kernel writes one of them; it was exported "
+                         "for tensors that do not",
                          special->rules[i].title, special->rules[j].title);
       }
     }

@@ -36,12 +36,12 @@ end
 local function rule_row(id, a)
   local d = c.dtype[a.dtype]
   if a.kind == "tensor" then
-    return ("{%s, UPPER_TENSOR, %s, %d, %d, %s, %d, %d, %s, 0}"):format(c.text(a.title), d.enum,
+    return ("{%s, UPPER_TENSOR, %s, %d, %d, %s, %d, %d, %s, 0, %s}"):format(c.text(a.title), d.enum,
       a.slot, #a.leaves // 2, #a.leaves > 0 and id or "NULL", a.unused and 1 or a.align,
-      a.unused and 0 or d.bytes, c.int64(span_of(a)))
+      a.unused and 0 or d.bytes, c.int64(span_of(a)), a.written or false)
   end
   local kind = a.kind == "number" and "UPPER_NUMBER" or "UPPER_CONSTANT"
-  return ("{%s, %s, %s, %d, 0, NULL, 1, %d, 0, %s}"):format(c.text(a.title), kind, d.enum,
+  return ("{%s, %s, %s, %d, 0, NULL, 1, %d, 0, %s, false}"):format(c.text(a.title), kind, d.enum,
     a.kind == "number" and a.slot or 0, d.bytes, c.int64(a.kind == "constant" and a.bits or 0))
 end
 

@@ -199,6 +199,7 @@ static void test_sandbox(void) {
                                        "collectgarbage",
                                        "load_npy",
                                        "save_npy",
+                                       "export",
                                        "string.dump",
                                        "package.loadlib",
                                        "package.searchers",

@@ -237,8 +237,8 @@ local want <const> = {
     .. "example (1000)",
   "1 saxpy: argument 2 (x): its rank is 2; 1 was expected",
   "1 saxpy: argument 2 (x): its address is NULL",
-  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x); this kernel was exported "
-    .. "for tensors that do not",
+  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x), and the kernel writes "
+    .. "one of them; it was exported for tensors that do not",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1099511627776; 0 to 2146435070 was expected",
 }
 local at = 0
