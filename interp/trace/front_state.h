@@ -36,18 +36,18 @@ typedef struct Co Co;
 
 typedef struct Frame {
   FrameKind kind;
+  bool is_open;
+  bool runtime;   /* an IF or LOGIC with a run-time condition, a loop of the kernel */
+  bool pending;   /* a run-time exit out of it or through it was emitted */
+  bool has_exit;  /* an exit to its block was emitted */
+  bool loop_exit; /* LOOP of the kernel: an exit to the loop itself was emitted */
+  bool is_kernel; /* FUNC */
   Co *co;
   struct Frame *parent;
-  bool is_open;
-  bool runtime;        /* an IF or LOGIC with a run-time condition, a loop of the kernel */
-  bool pending;        /* a run-time exit out of it or through it was emitted */
-  bool has_exit;       /* an exit to its block was emitted */
-  bool loop_exit;      /* LOOP of the kernel: an exit to the loop itself was emitted */
   uint64_t runtime_at; /* clock when it became run-time */
-  uint64_t
-      pending_at; /* of the first exit to its block; before there is one, of the first through it */
-  uint64_t opened_at; /* clock when it began */
-  uint64_t place;     /* of its first line, for what a trace learns: front_learn.c; 0: none */
+  uint64_t pending_at; /* of the first exit to its block, or else of the first through it */
+  uint64_t opened_at;  /* clock when it began */
+  uint64_t place;      /* of its first line, for what a trace learns: front_learn.c; 0: none */
   CtVal exit_op; /* the first exit to its block stands in it; 0: in the right side of and, or */
   uint64_t exit_place;
   CtRegion region; /* where it stands */
@@ -70,18 +70,16 @@ typedef struct Frame {
   int turns;
   int copies;        /* while: turns that left code in the kernel */
   bool wants_region; /* while: the next turn opens the kernel's loop */
-  uint64_t probed_at,
-      touched_before; /* while: the clock when the condition began, what was touched */
   bool is_done;
   bool is_float;
-  CtDtype type; /* of the index of a static numeric for; CT_VOID: a Lua number */
+  CtDtype type;            /* of the index of a static numeric for; CT_VOID: a Lua number */
+  uint64_t probed_at;      /* while: the clock when the condition began */
+  uint64_t touched_before; /* and what was touched */
   int64_t i, step;
-  uint64_t left; /* turns left of a static numeric for */
-  const char
-      *kept; /* the name of its variable if it has too many turns to be unrolled; else NULL */
+  uint64_t left;    /* turns left of a static numeric for */
+  const char *kept; /* the name of its variable if its turns are too many to unroll, else NULL */
   double fi, flimit, fstep;
   /* FUNC */
-  bool is_kernel;
   int depth;
   int n_results; /* -1: none recorded yet */
 } Frame;
