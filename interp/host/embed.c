@@ -237,6 +237,10 @@ Kernel *embed_check_kernel(lua_State *L, const void *k, const char *op) {
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t) {
   luaL_checkstack(S->L, 4, NULL);
   push_held(S->L, t);
+  Tensor *shown = tensor_peek(S->L, -1);
+  if (shown != NULL) {
+    shown->is_shown = true;
+  }
 }
 
 void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k) {
@@ -403,14 +407,33 @@ cuttle_Tensor *cuttle_tensor_new(cuttle_State *S, const char *dtype, const char 
   return run_request(S, make, &q);
 }
 
+typedef struct Release {
+  const void *tensor;
+  CtStorage *storage; /* that nobody else looks at: to be given up; NULL: scripts may look at it */
+} Release;
+
 static int release(lua_State *L) {
-  embed_let_go(L, lua_touserdata(L, 1));
+  Release *r = lua_touserdata(L, 1);
+  push_held(L, r->tensor);
+  Tensor *t = tensor_peek(L, -1);
+  if (t != NULL && !t->is_shown && t->storage != NULL) {
+    r->storage = ct_storage_retain(t->storage);
+    tensor_close(L, t);
+  }
+  embed_let_go(L, r->tensor);
   return 0;
 }
 
-/* The memory goes with the last tensor that looks at it: a script may hold some. */
+/* The memory goes with the last tensor that looks at it: at once, unless a script was shown the tensor and may hold
+   some. Whatever the host is told then may call the state. */
 void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t) {
-  if (S != NULL && t != NULL && embed_protect(S, release, t) == CUTTLE_OK) {
+  Release r = {t, NULL};
+  if (S == NULL || t == NULL || embed_protect(S, release, &r) != CUTTLE_OK) {
+    return;
+  }
+  if (r.storage != NULL) {
+    ct_storage_release(r.storage);
+  } else {
     lua_gc(S->L, LUA_GCCOLLECT);
   }
 }

@@ -31,6 +31,7 @@ typedef struct Tensor {
   bool is_guarded; /* kernel: tiles may overhang, see guard(t) */
   bool is_whole;   /* of a guarded one: not tiled yet; coordinates may lie outside its shape */
   bool is_closed;  /* host: the storage was given up */
+  bool is_shown;   /* of a C host: a script may hold it */
   /* host: extents that are constants of kernels, a bit for each (static_mode); or all extents and
      strides are */
   bool is_fixed;

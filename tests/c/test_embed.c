@@ -306,6 +306,13 @@ static void test_wrap(void) {
   t = cuttle_tensor_wrap(S, x, "f32", "4:1", "cpu", note_free, &freed);
   cuttle_tensor_release(S, t);
   IS_INT(freed.n, 2, "without a script release frees at once");
+  t = cuttle_tensor_new(S, "f32", "4:1");
+  is_status(S,
+            cuttle_dostring(S, "collectgarbage'stop' w = setmetatable({{}}, {__mode = 'v'})", NULL),
+            CUTTLE_OK, "garbage that is not collected");
+  cuttle_tensor_release(S, t);
+  is_status(S, cuttle_dostring(S, "assert(w[1]) collectgarbage'restart'", NULL), CUTTLE_OK,
+            "and release collects none for it");
   cuttle_tensor_release(S, NULL);
   t = cuttle_tensor_wrap(S, x, "f32", "4:1", NULL, note_free, &freed);
   cuttle_close(S);
