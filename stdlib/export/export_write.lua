@@ -103,7 +103,14 @@ local function declare_entry(program, entry, out)
   if program.cpu then
     out("#ifdef UPPER_CPU /* on the CPU engine, with tensors of the host */\nNAME_status ", prefix,
       "_launch_cpu(const ", prefix, "_args *args, ",
-      entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error);\n#endif\n")
+      entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error);\n")
+    if not entry.is_function then
+      out("/* Writes the launch to a file, for `cuttle replay`. ",
+        "with_data: tensors are in the host's memory. */\n",
+        "NAME_status ", prefix, "_capture(const ", prefix, "_args *args, const NAME_dim3 *grid, ",
+        "bool with_data,\n                         const char *path, NAME_error *error);\n")
+    end
+    out "#endif\n"
   end
   if workspace > 0 then out("size_t ", prefix, "_workspace_bytes(void);\n") end
   out "\n"
@@ -196,6 +203,16 @@ local function put_launch_cpu(out, program, entry)
   end
 end
 
+local function put_capture(out, program, entry)
+  local prefix = prefix_of(program, entry)
+  out("NAME_status ", prefix, "_capture(const ", prefix, "_args *args, const NAME_dim3 *grid, ",
+    "bool with_data,\n                         const char *path, NAME_error *error) {\n")
+  put_slots(out, entry)
+  if #entry.params == 0 then out "  (void)args;\n" end
+  out(("  return NAME_write_launch(&%s, slots, grid, with_data, path, error);\n}\n\n"):format(
+    entry.c_name))
+end
+
 -- The bytes of each specialisation's IR, and the table that leads from one to the other.
 local function twins_text(program)
   local out, parts = writer()
@@ -222,6 +239,7 @@ local function cpu_text(program, state, has_functions)
     { TWINS = twins, STEPS = has_functions and steps or "" }))
   for _, entry in ipairs(program.entries) do
     if entry.is_public then put_launch_cpu(out, program, entry) end
+    if entry.is_public and not entry.is_function then put_capture(out, program, entry) end
   end
   return ("\n#ifdef UPPER_CPU\nenum { UPPER_TWINS = %d };\n%s#endif\n"):format(n,
     table.concat(parts))

@@ -346,6 +346,41 @@ else
       name .. ": the CPU twin gives the bits of the process", out)
   end
   build "scaled"
+
+  -- A launch in a file: with the data of the host, and as a program with a GPU writes it.
+  write("capture.c", [[
+#include "scaled.h"
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  static float x[120], y[120];
+  scaled_args a;
+  scaled_error error;
+  memset(&a, 0, sizeof a);
+  for (int i = 0; i < 120; i++) x[i] = (float)(i % 7);
+  a.x = (scaled_tensor){x, SCALED_F32, 2, {40, 3}, {1, 40}};
+  a.y = (scaled_tensor){y, SCALED_F32, 2, {40, 3}, {1, 40}};
+  a.scale = 0.5f;
+  int failed = scaled_capture(&a, NULL, 1, "host.ctk", &error) != SCALED_OK ||
+               scaled_capture(&a, NULL, 0, "gpu.ctk", &error) != SCALED_OK ||
+               scaled_launch_cpu(&a, NULL, &error) != SCALED_OK;
+  int refused = scaled_capture(&a, NULL, 0, "/nowhere/at.ctk", &error) == SCALED_BAD_ARGUMENT;
+  printf("%d %d %.9g %.9g\n", failed, refused, (double)y[0], (double)y[119]);
+  return 0;
+}
+]])
+  write("replayed.lua", [[
+local launch, args, info = replay "host.ctk"
+launch()
+print(("0 1 %.9g %.9g"):format(args[2][{0, 0}], args[2][{39, 2}]))
+assert(info.why == "an exported kernel" and info.chunk == "scaled.lua")
+]])
+  out = run(("cc -std=c11 -DSCALED_CPU -I'%s/include' capture.c scaled.c -o capture '%s' %s && "
+    .. "./capture"):format(libraries, core, link))
+  tap.is(run(("'%s' --device=cpu replayed.lua"):format(cuttle)), out,
+    "a launch of an exported kernel")
+  out = run(("'%s' check gpu.ctk"):format(cuttle))
+  tap.ok(out:find("no finding in 1 launch", 1, true), "without data", out)
 end
 
 os.execute(("rm -rf '%s'"):format(folder))
