@@ -196,7 +196,9 @@ static const cuttle_Memory *next_memory(Host *h, int i) {
                        .dtype = (cuttle_DType)below(h->in, CUTTLE_BOOL + 2),
                        .device = once_in(h->in, 20) ? 99 : -1,
                        .is_read_only = once_in(h->in, 6)};
-  m->ptr = m->rank > RANK || (m->stride == NULL && sizeof memory < 8 * 8 * 8 * 8) ? NULL : m->ptr;
+  if (m->rank > RANK) { /* more modes than there are numbers for: too many for anybody */
+    m->rank = 1000;
+  }
   return once_in(h->in, 30) ? NULL : m;
 }
 
