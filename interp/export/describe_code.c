@@ -12,9 +12,9 @@
 
 /* --- compiling ---------------------------------------------------------------------------------------- */
 
-/* Sets the field to the cubin or PTX. */
-static CtStatus set_image(lua_State *L, const Kernel *k, const char *source, const char *arch,
-                          bool ptx, CtErr *err) {
+/* Pushes the cubin or PTX. */
+static CtStatus push_image(lua_State *L, const Kernel *k, const char *source, const char *arch,
+                           bool ptx, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
   CtNvrtcOutput output;
   CtNvrtcJob job = {.alloc = k->state->alloc,
@@ -28,24 +28,38 @@ static CtStatus set_image(lua_State *L, const Kernel *k, const char *source, con
   CtStatus status = state_compile(k->state, &job, true, &output, err);
   if (status == CT_OK) {
     lua_pushlstring(L, output.image.s, output.image.len);
-    lua_setfield(L, -2, ptx ? "ptx" : "image");
     ct_nvrtc_output_clear(&output);
   }
   return status;
 }
 
 /* PTX is for later devices, so it is made for the capability without a suffix. A kernel that needs the features of
-   one architecture has none. */
-static CtStatus set_images(lua_State *L, const Kernel *k, const char *source,
-                           const ExportTarget *target, CtErr *err) {
+   one architecture has none: NVRTC writes such PTX, but its assembler refuses it. */
+static void set_ptx(lua_State *L, const Kernel *k, const char *source, const ExportTarget *target) {
   CtErr refused;
   char plain[16];
+  snprintf(plain, sizeof plain, "sm_%d", target->sm);
+  if (strcmp(plain, target->arch) != 0) {
+    if (push_image(L, k, source, plain, false, &refused) != CT_OK) {
+      return;
+    }
+    lua_pop(L, 1);
+  }
+  if (push_image(L, k, source, plain, true, &refused) == CT_OK) {
+    lua_setfield(L, -2, "ptx");
+  }
+}
+
+static CtStatus set_images(lua_State *L, const Kernel *k, const char *source,
+                           const ExportTarget *target, CtErr *err) {
   record_text(L, "text", source);
   record_text(L, "ptx", "");
-  CtStatus status = set_image(L, k, source, target->arch, false, err);
+  CtStatus status = push_image(L, k, source, target->arch, false, err);
+  if (status == CT_OK) {
+    lua_setfield(L, -2, "image");
+  }
   if (status == CT_OK && target->wants_ptx) {
-    snprintf(plain, sizeof plain, "sm_%d", target->sm);
-    (void)set_image(L, k, source, plain, true, &refused);
+    set_ptx(L, k, source, target);
   }
   return status;
 }

@@ -37,6 +37,17 @@ local function only_entry(program)
   return found
 end
 
+-- Says which kernels lack code for a capability, and why.
+local function say_refused(program)
+  for _, entry in ipairs(program.entries) do
+    for _, special in ipairs(entry.specials) do
+      for _, why in ipairs(special.refused) do
+        io.stderr:write(("export: %s has no code for %s\n"):format(special.name, why))
+      end
+    end
+  end
+end
+
 --- Writes the files of a program; gives their paths. `script`: the path of the script.
 function M.write(program, options, script)
   local base = script:match "[^/\\]*$":gsub("%.lua$", "")
@@ -44,6 +55,7 @@ function M.write(program, options, script)
   local name = c.identifier(options.name or only and only.name or base)
   if only then only.name = name end
   write.prepare(program, name, script:match "[^/\\]*$", options.cpu)
+  say_refused(program)
   local stem = (options.dir or ".") .. "/" .. name
   return { write_file(stem .. ".h", write.header(program)),
            write_file(stem .. ".c", write.source(program)),

@@ -58,6 +58,17 @@ local function special_text(special)
   return table.concat(words, "\n     ")
 end
 
+-- "for sm_90a, sm_80 and later devices"
+local function codes_text(special)
+  local words, has_ptx = {}, false
+  for i, code in ipairs(special.codes) do
+    words[i] = "sm_" .. code.arch
+    has_ptx = has_ptx or code.ptx ~= ""
+  end
+  if #words == 0 then return "" end
+  return ("     for %s%s\n"):format(table.concat(words, ", "), has_ptx and " and later devices" or "")
+end
+
 function M.needs_workspace(entry)
   local bytes = 0
   for _, special in ipairs(entry.specials) do
@@ -84,7 +95,9 @@ local function declare_entry(program, entry, out)
   local prefix, workspace = prefix_of(program, entry), M.needs_workspace(entry)
   out("/* ", entry.is_function and "Function" or "Kernel", " ", entry.name,
     ". Extents and strides n are the ", "caller's, 4*n are multiples of 4; it was exported for\n")
-  for _, special in ipairs(entry.specials) do out("     ", special_text(special), "\n") end
+  for _, special in ipairs(entry.specials) do
+    out("     ", special_text(special), "\n", codes_text(special))
+  end
   out("   */\ntypedef struct ", prefix, "_args {\n")
   for _, param in ipairs(entry.params) do out(field_of(param), "\n") end
   if workspace > 0 then

@@ -92,5 +92,16 @@ for _, case in ipairs(cases) do
     end
   end
 end
+
+local function read(name)
+  local file <close> = io.open(folder .. "/" .. name, "rb")
+  return file and file:read "a" or ""
+end
+tap.ok(read "saxpy.h":find("for sm_90a and later devices\n", 1, true), "saxpy has PTX")
+tap.ok(read "hopper.h":find("for sm_90a\n", 1, true), "wgmma has none: no later device runs it")
+run(("CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere '%s' export --sm=80,90a --name=two "
+  .. "'%sexamples/hopper_gemm.lua' 128 256 64 > said 2>&1"):format(cuttle, here))
+tap.ok(read "said":find("export: hopper_gemm has no code for sm_80: line 18: shared: ", 1, true),
+  "a capability that a kernel is not for is named", read "said")
 os.execute(("rm -rf '%s'"):format(folder))
 tap.done()
