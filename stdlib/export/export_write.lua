@@ -66,7 +66,8 @@ local function codes_text(special)
     has_ptx = has_ptx or code.ptx ~= ""
   end
   if #words == 0 then return "" end
-  return ("     for %s%s\n"):format(table.concat(words, ", "), has_ptx and " and later devices" or "")
+  return ("     for %s%s\n"):format(table.concat(words, ", "),
+    has_ptx and " and later devices" or "")
 end
 
 function M.needs_workspace(entry)
