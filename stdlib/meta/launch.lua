@@ -163,12 +163,8 @@ function CudaKernel:info() end
 --- Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the default is "90a"), and
 --- of a kernel `grid`, `block` and what else a launch takes; `grid` may be a function of the
 --- arguments. `cpu = true` adds the CPU twin; `run = false` notes launches, but skips them.
---- docs/export.md explains the files.
----
----     > k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2.0 end)
----     > header = export(k, {{ones(f32, 32)}}, {grid = 1, block = 32, dir = "/tmp", sm = 80})
----     > header
----     /tmp/twice.h
+--- NVRTC compiles the kernels; docs/export.md explains the files.
+--- Example: `export(k, {{2.0, x, y}}, {grid = 1, block = 256, sm = "80,90a", dir = "out"})`.
 --- Errors: a list of tensors among the arguments; a kernel that compiles for none of the
 --- capabilities.
 --- CuTe: AOT export of CuTe DSL (export_to_c). MoYe: none.
