@@ -172,7 +172,8 @@ local function put_codes(state, out, id, special)
     local image = image_of(state, out, own, code.image)
     rows[#rows + 1] = code_row(state, code, suffix, image, fields)
     if not ptx and code.ptx ~= "" then
-      ptx = code_row(state, code, "p", image_of(state, out, own .. "_ptx", code.ptx), fields)
+      local text = image_of(state, out, own .. "_ptx", code.ptx .. "\0") -- a text of C
+      ptx = code_row(state, code, "p", text, fields)
     end
     measure(state, special, code)
   end

@@ -168,6 +168,10 @@ for _, name in ipairs { "saxpy", "product" } do
   tap.ok(not first:find(folder, 1, true), name .. " names no folder")
 end
 
+-- The driver reads PTX as a text of C.
+local ptx = (read "saxpy.c" or ""):match "_ptx%[%d+%] = {\n(.-)\n};"
+tap.ok(ptx and ptx:find ",0,$" and not ptx:find ",0,%s*%d", "PTX is a text that ends with 0", ptx)
+
 -- {====== Arguments ======
 
 write("refused.c", [[
