@@ -33,11 +33,24 @@ static CtStatus push_image(lua_State *L, const Kernel *k, const char *source, co
   return status;
 }
 
+/* Instructions that devices of one architecture have. */
+static bool is_specific(const char *source) {
+  static const char *const words[] = {"wgmma", "setmaxnreg", "tcgen05"};
+  bool found = false;
+  for (size_t i = 0; i < CT_ARRAY_LEN(words); i++) {
+    found = found || strstr(source, words[i]) != NULL;
+  }
+  return found;
+}
+
 /* PTX is for later devices, so it is made for the capability without a suffix. A kernel that needs the features of
    one architecture has none: NVRTC writes such PTX, but its assembler refuses it. */
 static void set_ptx(lua_State *L, const Kernel *k, const char *source, const ExportTarget *target) {
   CtErr refused;
   char plain[16];
+  if (is_specific(source)) {
+    return;
+  }
   snprintf(plain, sizeof plain, "sm_%d", target->sm);
   if (strcmp(plain, target->arch) != 0) {
     if (push_image(L, k, source, plain, false, &refused) != CT_OK) {
