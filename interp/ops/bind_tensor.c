@@ -389,6 +389,23 @@ static int to(lua_State *L) {
   return 1;
 }
 
+/* _table_on(dtype, table, nil, device) -> a tensor there with the table's entries, as from_table has them. It is
+   filled at once, also while a graph is recorded: for tables that operators keep. */
+static int table_on(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  CtLayout layout;
+  CtInt n;
+  lua_settop(L, 4);
+  CtDtype dtype = bind_to_dtype(L, 1, "from_table");
+  CtDevice *device = check_device(L, 4);
+  const void *data = tensor_read_table(L, "from_table", dtype, &cx, &layout);
+  Tensor *made = tensor_push_alloc(L, "from_table", dtype, layout, device);
+  diag_try(L, ct_size(&cx, layout, &n, diag_err(L)));
+  diag_try(L,
+           ct_storage_fill(made->storage, data, (size_t)n.v * ct_dtype_bytes(dtype), diag_err(L)));
+  return 1;
+}
+
 /* Both shapes have modes of the same sizes, whatever their nesting. */
 static bool same_sizes(CtTuple a, CtTuple b) {
   if (ct_rank(a) != ct_rank(b)) {
@@ -528,6 +545,8 @@ static int clear(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"copy", copy}, {"fill", fill}, {"clear", clear}, {"close", close}, {NULL, NULL}};
 
+static const luaL_Reg internals[] = {{"_table_on", table_on}, {NULL, NULL}};
+
 static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL}};
 
 static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
@@ -551,6 +570,7 @@ void bind_open_tensor(lua_State *L) {
   luaL_setfuncs(L, functions, 0);
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, internals, 0);
   lua_pop(L, 1);
   bind_add_lifted(L, module, table);
   bind_add_partition(L, module, table);

@@ -107,6 +107,10 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
 /* Frees in the order of `stream`: launches there that use the buffer finish first. Clears *b. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream);
 
+/* A copy from the host to memory that nothing enqueued uses: done at once, also while a stream is captured. */
+CtStatus ct_device_write_new(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
+                             CtStream stream, CtErr *err) CT_NODISCARD;
+
 /* Copies; _write and _read return when the host memory may be reused or read. */
 CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes, CtStream stream,
                          CtErr *err) CT_NODISCARD;

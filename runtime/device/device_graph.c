@@ -115,15 +115,22 @@ void ct_device_free_deferred(CtDevice *d) {
   }
 }
 
-static CtStatus fill_aside(CtDevice *d, const CtBuffer *b, const void *data, CtErr *err) {
+static CtStatus fill_aside(CtDevice *d, CtDevPtr dst, size_t bytes, const void *data, CtErr *err) {
   CtStatus s = make_aside(d, err);
   if (s == CT_OK && data == NULL) {
-    s = CT_CALL_ASIDE(d, err, cuMemsetD8Async, (b->ptr, 0, b->bytes, d->aside), "%s", "");
+    s = CT_CALL_ASIDE(d, err, cuMemsetD8Async, (dst, 0, bytes, d->aside), "%s", "");
   } else if (s == CT_OK) {
-    s = CT_CALL_ASIDE(d, err, cuMemcpyHtoDAsync_v2, (b->ptr, data, b->bytes, d->aside), "%zu bytes",
-                      b->bytes);
+    s = CT_CALL_ASIDE(d, err, cuMemcpyHtoDAsync_v2, (dst, data, bytes, d->aside), "%zu bytes",
+                      bytes);
   }
   return s == CT_OK ? wait_aside(d, err) : s;
+}
+
+CtStatus ct_device_write_new(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
+                             CtStream stream, CtErr *err) {
+  return bytes > 0 && ct_device_is_capturing(d, stream)
+             ? fill_aside(d, dst, bytes, src, err)
+             : ct_device_write(d, dst, src, bytes, stream, err);
 }
 
 static void free_buffers(CtDevice *d, Buffers *b) {
@@ -156,7 +163,7 @@ CtStatus ct_graph_data(CtDevice *d, const void *data, size_t bytes, CtDevPtr *ou
   }
   ++*(d->capture != NULL ? &d->capture->buffers.n : &d->n_captured);
   *out = b->ptr;
-  return fill_aside(d, b, data, err);
+  return fill_aside(d, b->ptr, bytes, data, err);
 }
 
 void ct_device_free_captured(CtDevice *d) {

@@ -441,6 +441,39 @@ static CuResult enqueue(const CtFunction *f, const CtLaunch *l, CtStream stream,
                                                  is_packed ? extra : NULL);
 }
 
+/* The address of each parameter in the packed block; NULL where there is no room for the list. */
+static void **list_params(const CtFunction *f, const void *params, size_t *n) {
+  const CtDevice *d = f->module->device;
+  size_t offset = 0, bytes = 0;
+  *n = 0;
+  while (d->cu->cuFuncGetParamInfo(f->handle, *n, &offset, &bytes) == CT_CUDA_SUCCESS) {
+    ++*n;
+  }
+  void **list = ct_alloc(d->alloc, (*n + 1) * sizeof *list);
+  for (size_t i = 0; i < *n && list != NULL; i++) {
+    (void)d->cu->cuFuncGetParamInfo(f->handle, i, &offset, &bytes);
+    list[i] = (char *)(uintptr_t)params + offset;
+  }
+  return list;
+}
+
+/* While its stream is captured, the driver takes a cooperative launch's parameters only one by one. */
+static CuResult enqueue_captured(const CtFunction *f, const CtLaunch *l, CtStream stream,
+                                 const void *params) {
+  size_t n;
+  CtLaunch each = *l;
+  each.params = list_params(f, params, &n);
+  CuResult r =
+      each.params == NULL ? CT_CUDA_ERROR_OUT_OF_MEMORY : enqueue(f, &each, stream, NULL, 0);
+  ct_free(f->module->device->alloc, each.params, (n + 1) * sizeof *each.params);
+  return r;
+}
+
+static bool wants_list(CtDevice *d, const CtLaunch *l, CtStream stream) {
+  return l->is_cooperative && l->params == NULL && d->cu->cuFuncGetParamInfo != NULL &&
+         ct_device_is_capturing(d, stream);
+}
+
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) {
   CtDevice *d = f->module->device;
@@ -459,7 +492,8 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
   if (!ct_device_enter(d, err)) {
     return CT_EDEVICE;
   }
-  CuResult r = enqueue(f, launch, stream, params, params_bytes);
+  CuResult r = wants_list(d, launch, stream) ? enqueue_captured(f, launch, stream, params)
+                                             : enqueue(f, launch, stream, params, params_bytes);
   ct_device_leave(d);
   if (r != CT_CUDA_SUCCESS) {
     return fail_launch(f, launch, r, err);

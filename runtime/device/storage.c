@@ -143,6 +143,11 @@ CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes
   return CT_OK;
 }
 
+CtStatus ct_storage_fill(CtStorage *s, const void *src, size_t bytes, CtErr *err) {
+  return s->device == NULL ? ct_storage_write(s, 0, src, bytes, err)
+                           : ct_device_write_new(s->device, s->buf.ptr, src, bytes, s->stream, err);
+}
+
 /* Between two devices, and between two streams: by way of the host, which also orders the work. */
 static CtStatus copy_staged(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
                             size_t bytes, CtErr *err) {

@@ -70,6 +70,8 @@ CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes,
                          CtErr *err) CT_NODISCARD;
 CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes,
                           CtErr *err) CT_NODISCARD;
+/* Of memory that nothing enqueued uses: done at once, also while a stream is captured. */
+CtStatus ct_storage_fill(CtStorage *s, const void *src, size_t bytes, CtErr *err) CT_NODISCARD;
 CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
                          size_t bytes, CtErr *err) CT_NODISCARD;
 CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) CT_NODISCARD;

@@ -1,6 +1,7 @@
 -- attention_plain.lua: attention on any device, of any float type and depth, by plain arithmetic. A
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
+local internal = ...
 local ct = require "cuttle"
 local M = {}
 
@@ -125,12 +126,12 @@ end
 --- The kernel's launch and arguments for a problem. What is not there is of one element.
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
-  local none = ct.zeros(ct.i32, {1, 1}):to(p.device)
+  local none = internal.table_on(ct.i32, {{0}}, nil, p.device)
   local spans = none
   if p.sequences then
     local rows = {}
     for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
-    spans = ct.from_table(ct.i32, rows):to(p.device)
+    spans = internal.table_on(ct.i32, rows, nil, p.device)
     spans = view(spans, ct.layout({4, #rows}, {ct.stride(spans)[2], ct.stride(spans)[1]}))
   end
   return { kernel = kernel,

@@ -48,7 +48,7 @@ local function make_table(p, shape, n)
   local rows, n_fields = schedule.rows(blocks_of(sections, n), p.heads, p.sequences)
   local flat, length = {}, #rows[1]
   for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
-  return ct.view(ct.from_table(ct.u32, flat):to(p.device),
+  return ct.view(internal.table_on(ct.u32, flat, nil, p.device),
     ct.layout { n_fields, length // n_fields, #rows })
 end
 

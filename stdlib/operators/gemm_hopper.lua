@@ -18,6 +18,7 @@
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
+local internal = ...
 local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local raster = require "cuttle.raster"
@@ -106,8 +107,7 @@ local function hilbert(config, p)
         entries[#entries + 1] = row << 16 | square[2]
       end
     end
-    local order = ct.from_table(ct.u32, entries)
-    tables[key] = order.device == p.device and order or order:to(p.device)
+    tables[key] = internal.table_on(ct.u32, entries, nil, p.device)
   end
   return tables[key]
 end

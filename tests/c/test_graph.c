@@ -214,6 +214,7 @@ static void test_host(void) {
   int before = fake->n_launches;
   OK(launch(f, s) && fake->n_launches == before, "a launch joins the host's graph");
   OK(ct_buffer_new(d, 8, s, &c, &err) == CT_OK, "memory is allocated beside it");
+  OK(ct_device_write_new(d, c.ptr, "abcdefg", 8, s, &err) == CT_OK, "and filled at once");
   ct_buffer_free(d, &c, s);
   OK(ct_grid_word(d, s, &word, &err) == CT_OK && ct_grid_word(d, s, &other, &err) == CT_OK &&
          word != other,

@@ -1,5 +1,5 @@
 -- What watches launches sees those of a graph, also of one that was recorded before.
-local add = kernel("add", function(x, y) y[threadIdx.x] = x[threadIdx.x] + 1 end)
+device("cpu") local add = kernel("add", function(x, y) y[threadIdx.x] = x[threadIdx.x] + 1 end)
 local racy = kernel("racy", function(x) x[0] = x[threadIdx.x] end)
 local x, y = zeros(f32, 64), zeros(f32, 64)
 local g = graph(function()
