@@ -53,7 +53,11 @@ const char *cuttle_error_place(const cuttle_State *S, int *line) {
 }
 
 struct lua_State *cuttle_lua(cuttle_State *S) {
-  return S == NULL ? NULL : S->L;
+  if (S == NULL) {
+    return NULL;
+  }
+  S->is_open_to_host = true;
+  return S->L;
 }
 
 void cuttle_interrupt(cuttle_State *S) {

@@ -13,7 +13,8 @@ typedef struct LaunchRequest {
   const cuttle_Kernel *kernel;
   LaunchConfig config;
   LaunchLent lent;
-  bool is_lent; /* an argument is memory */
+  CtStatus status; /* of launch_lent_again, */
+  CtErr *err;      /* and why it failed */
 } LaunchRequest;
 
 static void push_arg(lua_State *L, const cuttle_Arg *a) {
@@ -78,8 +79,28 @@ static CtDim3 dim3_of(cuttle_Dim3 d) {
   return (CtDim3){d.x == 0 ? 1 : d.x, d.y == 0 ? 1 : d.y, d.z == 0 ? 1 : d.z};
 }
 
+static int fail_again(lua_State *L) {
+  LaunchRequest *q = lua_touserdata(L, 1);
+  diag_check(L, q->status, q->err);
+  return 0;
+}
+
+/* False: nothing was launched. */
+static bool launch_again(CuttleState *s, LaunchRequest *q) {
+  return s != NULL && q->lent.n > 0 && q->lent.args != NULL &&
+         launch_lent_again(s, q->kernel, &q->config, &q->lent, &q->status, q->err);
+}
+
 static cuttle_Status run_launch(CuttleState *s, LaunchRequest *q) {
-  cuttle_Status status = embed_protect(s, launch, q);
+  CtErr err;
+  q->err = &err;
+  bool is_done = launch_again(s, q);
+  if (is_done && q->status == CT_OK) {
+    s->error[0] = '\0';
+    s->error_line = 0;
+    return CUTTLE_OK;
+  }
+  cuttle_Status status = embed_protect(s, is_done ? fail_again : launch, q);
   if (status != CUTTLE_OK && s != NULL && s->n_calls == 0) {
     launch_lent_failed(s);
   }

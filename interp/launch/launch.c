@@ -68,7 +68,7 @@ static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, 
   return CT_EINVAL;
 }
 
-static CtStatus check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
+CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
   const CtIr *ir = &spec->ir;
   for (size_t i = 0; i < ir->n_requires; i++) {
     const CtRequire *r = &ir->requires_[i];
@@ -287,7 +287,7 @@ void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config
   check_shared(L, k, config, spec);
   check_dependent(L, k, config, spec);
   check_cooperative(L, k, config, spec);
-  diag_check(L, check_requires(spec, args->slots, &err), &err);
+  diag_check(L, launch_check_requires(spec, args->slots, &err), &err);
 }
 
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,

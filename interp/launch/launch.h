@@ -237,6 +237,8 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
 static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {
   return c->stream_device != NULL ? c->stream : ct_device_stream(device);
 }
+/* Do the arguments keep what the specialisation assumes of them? */
+CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) CT_NODISCARD;
 /* Raises where the configuration does not fit the specialisation, or the arguments do not keep what it assumes. */
 void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
                        const LaunchArgs *args, const Spec *spec);

@@ -20,6 +20,10 @@ typedef struct LaunchSite {
   int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
   int place; /* in the kernel's list of sites */
   bool is_read, has_read_only;
+  /* CuttleState.n_turns when a launch found all in place, and with what: launch_lent_again. 0: never. */
+  uint64_t turn;
+  CtDim3 grid;
+  bool pdl, cooperative;
   size_t n_words;
   int64_t *words; /* behind the struct */
   LaunchArgs args;
@@ -41,7 +45,16 @@ static const char *title_of(lua_State *L, int kernel, int i) {
   return launch_push_title(L, kernel, NULL, &arg);
 }
 
+static bool is_sound(const cuttle_Memory *m) {
+  return m != NULL && m->rank >= 0 && m->rank <= MAX_RANK && (m->rank == 0 || m->shape != NULL) &&
+         (int)m->dtype >= CUTTLE_F64 && m->dtype <= CUTTLE_BOOL && m->device >= -1 &&
+         m->device < STATE_MAX_DEVICES;
+}
+
 static void check_memory(lua_State *L, const cuttle_Memory *m, const char *what) {
+  if (is_sound(m)) {
+    return;
+  }
   if (m == NULL) {
     diag_error(L, "%s: the memory is NULL", what);
   }
@@ -196,6 +209,7 @@ static LaunchSite *push_site(lua_State *L, const Words *w) {
   site->next = NULL;
   site->call = 0;
   site->is_read = site->has_read_only = false;
+  site->turn = 0;
   site->n_words = w->n;
   site->words = (int64_t *)(void *)(site + 1);
   memcpy(site->words, w->at, w->n * sizeof *w->at);
@@ -358,6 +372,21 @@ void launch_lent_failed(CuttleState *s) {
   }
 }
 
+/* {====== Kernels that were looked up in this turn ====== */
+
+static StateKnown *place_of(CuttleState *s, const void *kernel) {
+  return &s->known[((uintptr_t)kernel >> 6) % STATE_MAX_KNOWN];
+}
+
+static void know(CuttleState *s, const Kernel *k) {
+  *place_of(s, k) = (StateKnown){.kernel = k, .turn = s->n_turns};
+}
+
+static bool is_known(CuttleState *s, const void *kernel) {
+  const StateKnown *known = place_of(s, kernel);
+  return known->kernel == kernel && known->turn == s->n_turns && kernel != NULL;
+}
+
 /* {====== The launch ====== */
 
 /* Pushes the site of a first launch. */
@@ -374,16 +403,18 @@ static LaunchSite *new_site(lua_State *L, int kernel, const LaunchConfig *config
   return site;
 }
 
-/* Pushes the site, with what this launch has. */
-static void use_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
+/* Pushes the site, with what this launch has. False: it had to read the arguments anew. */
+static bool use_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
                      const LaunchLent *lent) {
   const Kernel *k = lua_touserdata(L, kernel);
   site->call = k->state->n_calls;
   push_kept(L, kernel, site);
   move_site(L, k->state, site, lent);
-  if (!launch_read_moved(L, kernel, &site->args)) {
+  bool is_same = launch_read_moved(L, kernel, &site->args);
+  if (!is_same) {
     read_site(L, kernel, config, site, lent);
   }
+  return is_same;
 }
 
 /* Is the parameter one that the kernel writes? */
@@ -404,24 +435,121 @@ static void check_read_only(lua_State *L, int kernel, const LaunchConfig *config
   }
 }
 
+static void take_stream(LaunchConfig *config, const LaunchLent *lent, const LaunchArgs *a) {
+  if (lent->use_stream && a->device != NULL) {
+    config->stream = lent->stream;
+    config->stream_device = a->device;
+  }
+}
+
+/* On the CPU engine little would be saved; printf calls the host. */
+static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
+  const CuttleState *s = k->state;
+  return s->n_calls == 1 && !s->is_open_to_host && site->args.device != NULL &&
+         !site->has_read_only && site->args.n_lists == 0 && k->specs->prints == NULL;
+}
+
+/* After a launch that looked at everything, made nothing and ran nothing: a state's turn is over when something
+   may have changed, which this launch did not. */
+static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  if (may_go_alone(k, site)) {
+    site->turn = --k->state->n_turns;
+    site->grid = config->grid;
+    site->pdl = config->pdl;
+    site->cooperative = config->cooperative;
+    know(k->state, k);
+  }
+}
+
 void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent) {
   Words words;
+  const Kernel *k = lua_touserdata(L, kernel);
+  uint64_t turn = k->state->n_turns, spec = 0;
   luaL_checkstack(L, 16, NULL);
   make_room(L, kernel, &words, lent);
   describe(&words, config, lent);
   LaunchSite *site = words.is_reusable ? find_site(lua_touserdata(L, kernel), &words) : NULL;
   if (site == NULL) {
     site = new_site(L, kernel, config, &words, lent);
-  } else {
-    use_site(L, kernel, config, site, lent);
+  } else if (use_site(L, kernel, config, site, lent)) {
+    spec = site->args.spec; /* 0: not known yet */
   }
-  if (lent->use_stream && site->args.device != NULL) {
-    config->stream = lent->stream;
-    config->stream_device = site->args.device;
-  }
+  take_stream(config, lent, &site->args);
   if (site->has_read_only) {
     check_read_only(L, kernel, config, site, lent);
   }
   launch_repeat(L, kernel, config, &site->args, 1);
   end_site(site);
+  if (spec != 0 && spec == site->args.spec && turn == k->state->n_turns) {
+    end_quietly(L, kernel, config, site);
+  }
+}
+
+/* {====== The launch without Lua ====== */
+
+/* False: Lua is needed, if only for a message. */
+static bool describe_soundly(Words *w, const LaunchConfig *c, const LaunchLent *lent) {
+  size_t need = 4;
+  for (int i = 0; i < lent->n; i++) {
+    const cuttle_Arg *a = &lent->args[i];
+    if (a->kind == CUTTLE_ARG_MEMORY && !is_sound(a->u.memory)) {
+      return false;
+    }
+    need += a->kind == CUTTLE_ARG_MEMORY ? 1 + 2 * (size_t)a->u.memory->rank : 2;
+  }
+  w->n = 0;
+  w->cap = FEW_WORDS;
+  w->is_reusable = true;
+  w->at = w->few;
+  if (need <= FEW_WORDS) {
+    describe(w, c, lent);
+  }
+  return need <= FEW_WORDS && w->is_reusable;
+}
+
+static bool is_plain(const CuttleState *s) {
+  return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->is_open_to_host &&
+         s->recorder == NULL && s->times == NULL && s->capture_folder[0] == '\0';
+}
+
+static bool is_in_place(const CuttleState *s, const LaunchSite *site, const LaunchConfig *c) {
+  return site->turn == s->n_turns && site->grid.x == c->grid.x && site->grid.y == c->grid.y &&
+         site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative;
+}
+
+static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
+  const Spec *spec = k->specs;
+  while (spec != NULL && spec->id != a->spec) {
+    spec = spec->next;
+  }
+  return spec;
+}
+
+/* A host's graph must keep what it launches, for which Lua is needed. */
+static bool is_for_graph(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a) {
+  return !spec->is_captured && ct_device_is_capturing(a->device, launch_stream(c, a->device));
+}
+
+bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
+                       const LaunchLent *lent, CtStatus *status, CtErr *err) {
+  Words words;
+  if (!is_plain(s) || !is_known(s, kernel) || !describe_soundly(&words, config, lent)) {
+    return false;
+  }
+  Kernel *k = (Kernel *)(uintptr_t)kernel;
+  LaunchSite *site = find_site(k, &words);
+  if (site == NULL || !is_in_place(s, site, config)) {
+    return false;
+  }
+  LaunchArgs *a = &site->args;
+  const Spec *spec = spec_of(k, a);
+  move_site(s->L, s, site, lent);
+  take_stream(config, lent, a);
+  if (spec == NULL || a->overlap != launch_find_overlap(a) || is_for_graph(spec, config, a) ||
+      launch_check_requires(spec, a->slots, err) != CT_OK) {
+    return false;
+  }
+  *status = launch_enqueue(spec, config, a, 1, err);
+  return true;
 }

@@ -17,6 +17,11 @@ typedef struct LaunchLent {
 /* Launches the kernel at `kernel` once. Raises: then, when no call of the host is in progress any more,
    launch_lent_failed makes the state forget the memory. */
 void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent);
+/* The same launch, on a device, without Lua: where the last one like it found all in place, and nothing that it
+   depends on can have changed since. `kernel` is not followed before it is known. False: launch_lent is to do it.
+   True: it was tried, and *status says how that ended. */
+bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
+                       const LaunchLent *lent, CtStatus *status, CtErr *err);
 void launch_lent_failed(CuttleState *s);
 
 /* Pushes a tensor without memory, of the extents and strides of *m [-0, +1, e]. `what` is how messages call it.

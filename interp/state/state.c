@@ -77,6 +77,7 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   int base = lua_gettop(L) - n_args;
   lua_pushcfunction(L, diag_handler);
   lua_insert(L, base);
+  s->n_turns++;
   if (s->n_calls++ == 0) {
     state_resume(s);
   }

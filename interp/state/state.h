@@ -37,6 +37,13 @@ typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfi
                               struct LaunchArgs *args, const struct Spec *spec);
 typedef void (*StateOnLaunched)(lua_State *L, bool ok);
 
+/* A kernel that the host launched, by its address, which held in a turn. */
+typedef struct StateKnown {
+  const void *kernel;
+  uint64_t turn;
+} StateKnown;
+enum { STATE_MAX_KNOWN = 16 };
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -67,6 +74,9 @@ typedef struct CuttleState {
   volatile sig_atomic_t asked;      /* such a search is asked to end */
   volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
   int n_calls;                      /* of state_call in progress */
+  uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
+  StateKnown known[STATE_MAX_KNOWN]; /* launch_lent.c */
+  bool is_open_to_host;              /* the host has L, and may change things without a call */
   bool
       is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
   bool is_closing;

@@ -75,17 +75,20 @@ _tensor_fn = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(DLTensor))
 _stream_fn = C.PYFUNCTYPE(C.c_int, C.c_int32, C.c_int32, C.POINTER(C.c_void_p))
 _managed_fn = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(C.c_void_p))
 streams_asked = []
+reads = {"lent": 0, "owned": 0}  # tensors read by the C interface, without and with an owner
 STREAM = 0x1230  # that of CUDA tensors, by the C interface
 
 
 @_tensor_fn
 def _fill(o, out):
+    reads["lent"] += 1
     C.memmove(out, C.addressof(o.tensor), C.sizeof(DLTensor))
     return 0
 
 
 @_managed_fn
 def _manage(o, out):
+    reads["owned"] += 1
     out[0] = C.addressof(o.versioned)
     return 0
 
@@ -135,6 +138,13 @@ class FromTheFuture(Tensor):
     """Of a major version that nobody knows yet, with an older one beside."""
 
     __dlpack_c_exchange_api__ = _new_capsule(C.addressof(_future), _NAME, None)
+
+
+def reads_of(function):
+    """How a call reads tensors by the C interface."""
+    reads.update(lent=0, owned=0)
+    function()
+    return reads["lent"], reads["owned"]
 
 
 WAYS = (Old, New, Exchanging, ExchangingByNumber, ExchangingSlowly, FromTheFuture)

@@ -19,6 +19,8 @@ unsigned seen_grid(int i) { return fake.grid[i]; }
 unsigned seen_shared(void) { return fake.shared_bytes; }
 void seen_param(int i, void *out) { memcpy(out, fake.params + 8 * i, 8); }
 int seen_waits(void) { return fake.n_synchronizes; }
+void fail_next(const char *name) { snprintf(fake.fail_name, sizeof fake.fail_name, "%s", name); fake.fail_result = 2; }
+void capture(void *stream) { fake.host_captured = stream; }
 """
 
 compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
@@ -40,10 +42,19 @@ import memory as m  # noqa: E402
 
 driver = C.CDLL(library)
 driver.seen_stream.restype = C.c_void_p
+driver.capture.argtypes = [C.c_void_p]
 module = cuttle.loads("""
 kernel("add", function(x, y, z)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(z) then z[i] = x[i] + y[i] end
+end)
+local scale, counts = 2, {n = 0}
+function set_scale(s) scale = s end
+function count() counts.n = counts.n + 1 end
+function traces() return counts.n end
+kernel("scaled", function(a, x, y)
+  count()
+  y[threadIdx.x] = a * x[threadIdx.x] * scale
 end)
 """)
 BASE = 0x7F0000000000
@@ -91,6 +102,74 @@ def test_launches():
     fails(cuttle.Error, "cuda:1", lambda: module.add[1, 1](x, y, Far(1000, 0, 1)), "or of two GPUs")
 
 
+def traces():
+    return module.call("traces", (), None)[0]
+
+
+def test_repeated():
+    """What a launch may take from the one before, and what it must see."""
+    x, y = Far(32, 0), Far(32, 1 << 20)
+    launch = module.scaled[1, 32]
+
+    def repeat(*args):
+        for _ in range(4):
+            launch(*args)
+
+    repeat(1.5, x, y)
+    before = driver.seen_launches()
+    m.streams_asked.clear()
+    same(m.reads_of(lambda: repeat(2.5, x, y)), (8, 0), "tensors are lent, without an owner")
+    same(len(m.streams_asked), 4, "and the stream is asked for once in a call")
+    same(driver.seen_launches() - before, 4, "each call launches")
+    value = C.c_float()
+    driver.seen_param(0, C.byref(value))
+    launch(3.5, x, y)
+    found = [value.value]
+    driver.seen_param(0, C.byref(value))
+    same(found + [value.value], [2.5, 3.5], "with the number of this call")
+    launch(1.0, Far(32, 4096), y)
+    same(address(1), 4096, "and its memory")
+    same(traces(), 1, "from one trace")
+    repeat(1.0, x, y)
+    module.call("set_scale", (3,), None)
+    launch(1.0, x, y)
+    same(traces(), 2, "a script changed what the kernel captured")
+    module.run("set_scale(4)", "=later")
+    launch(1.0, x, y)
+    same(traces(), 3, "changed again")
+    repeat(1.0, x, y)
+    launch(1.0, x, Far(32, 64))
+    launch(1.0, x, Far(32, 64))
+    same(traces(), 4, "memory that overlaps")
+    repeat(1.0, x, y)
+    launch(1, x, y)
+    same(traces(), 5, "an integer in the float's place")
+    refused_launches(x, y, launch)
+
+
+def refused_launches(x, y, launch):
+    other = module.scaled.config((1, 70000), 32)
+    for _ in range(3):
+        launch(1.0, x, y)
+    fails(cuttle.Error, "at most 65535 blocks in y", lambda: other(1.0, x, y), "another grid is looked at")
+    launch(1.0, x, y)
+    launch(1.0, x, y)
+    before = driver.seen_launches()
+    driver.fail_next(b"cuLaunchKernelEx")
+    fails(cuttle.Error, "scaled", lambda: launch(1.0, x, y), "the driver refuses a launch")
+    same(driver.seen_launches(), before, "which is not tried twice")
+    for _ in range(3):
+        launch(1.0, x, y)
+    same(driver.seen_launches(), before + 3, "and later ones go on")
+    driver.capture(m.STREAM)
+    launch(1.0, x, y)
+    launch(1.0, x, y)
+    driver.capture(None)
+    same(driver.seen_launches(), before + 3, "a captured stream gets nodes of a graph")
+    launch(1.0, x, y)
+    same(driver.seen_launches(), before + 4, "until the capture ends")
+
+
 def test_capsules():
     x, y, z = (FarCapsule(100, i << 20) for i in range(3))
     module.add[1, 128](x, y, z)
@@ -107,6 +186,7 @@ except cuttle.Error as error:
         skip_all("no NVRTC here")
     raise
 test_launches()
+test_repeated()
 test_capsules()
 module.close()
 shutil.rmtree(folder)

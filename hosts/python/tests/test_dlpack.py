@@ -32,6 +32,9 @@ def test_ways():
         module.add[1, 32](a, b)
         same(list(y), [12.0, 14.0, 16.0, 18.0], f"{way.__name__}: in place, without a copy")
     same(m.streams_asked, [], "memory of the host asks for no stream")
+    for way, want, name in ((m.Exchanging, (1, 0), "the C interface lends, without an owner"),
+                            (m.ExchangingSlowly, (0, 1), "if it can")):
+        same(m.reads_of(lambda: module.three[1, 1](way(m.floats(1), "f32"))), want, name)
 
 
 def test_types():
