@@ -144,7 +144,7 @@ function capture(launch, file, options) end
 ---     > capture(twice:prepare{grid = 1, block = 8}(ones(f32, 8), zeros(f32, 8)), file)
 ---     > launch, args, info = replay(file)
 ---     > info.kernel, info.has_data, args[1][0]
----     twice	false	0.0
+---     twice   false   0.0
 ---     > os.remove(file)
 ---     true
 --- CuTe: none. MoYe: none.

@@ -272,6 +272,7 @@ for _, f in ipairs {
   function() export(1, {{}}) end,
   function() export(k{grid = 1, block = 32}, {}) end,
   function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {sm = "banana"}) end,
+  function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {sm = "10000"}) end,
   function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {dri = "x"}) end,
   function() export(function(x) k{grid = 1, block = 32}(x) end, {{ones(f32, 32)}}) end,
   function()
@@ -289,6 +290,7 @@ for _, line in ipairs {
     .. "expected",
   "export: the examples are empty; a list of argument lists was expected, as in {{2.0, x, y}}",
   "export: sm: 'banana' is not a compute capability; 90 and 90a stand for 9.0",
+  "export: sm: '10000' is not a compute capability; 90 and 90a stand for 9.0",
   "export: option 'dri' is unknown; did you mean 'dir'?",
   "export: a function needs a name; write export(f, examples, {name = \"f\"})",
   "export: l: argument 1 (xs) is a list of tensors, whose table of addresses an exported launch "
