@@ -127,28 +127,47 @@ static bool has_unknown(const cuttle_Launch *o) {
   return false;
 }
 
+/* The options with all fields that this version has, at *room if the host's version has fewer. */
+static const cuttle_Launch *complete(const cuttle_Launch *given, cuttle_Launch *room) {
+  if (given->size >= sizeof *room) {
+    return given;
+  }
+  *room = (cuttle_Launch){0};
+  memcpy(room, given, given->size);
+  return room;
+}
+
+/* Field by field: a compound literal is made narrow and copied wide, which stalls. */
+static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
+  c->grid = dim3_of(o->grid);
+  c->block = dim3_of(o->block);
+  c->cluster = dim3_of(o->cluster);
+  c->cooperative = o->cooperative != 0;
+  c->pdl = o->pdl != 0;
+  c->shared_bytes = o->shared_bytes;
+  c->stream = NULL;
+  c->stream_device = NULL;
+  c->check = c->check_nan = c->check_no_global = false;
+}
+
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                                  const cuttle_Launch *options, int n_args, const cuttle_Arg *args) {
-  cuttle_Launch o = {0};
+  cuttle_Launch room;
+  LaunchRequest q;
   if (options == NULL || options->size < offsetof(cuttle_Launch, use_stream) ||
       has_unknown(options)) {
     return embed_refuse(S, "cuttle_launch_with: the options are NULL, their `size` is not set, or "
                            "they have fields that this version does not know; write cuttle_Launch "
                            "o = {.size = sizeof o}");
   }
-  memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-  LaunchRequest q = {.kernel = kernel,
-                     .config = {.grid = dim3_of(o.grid),
-                                .block = dim3_of(o.block),
-                                .cluster = dim3_of(o.cluster),
-                                .shared_bytes = o.shared_bytes,
-                                .pdl = o.pdl != 0,
-                                .cooperative = o.cooperative != 0},
-                     .lent = {.n = n_args,
-                              .args = args,
-                              .use_stream = o.use_stream != 0,
-                              .stream = o.stream,
-                              .push = push_arg}};
+  const cuttle_Launch *o = complete(options, &room);
+  q.kernel = kernel;
+  read_options(o, &q.config);
+  q.lent.n = n_args;
+  q.lent.args = args;
+  q.lent.use_stream = o->use_stream != 0;
+  q.lent.stream = o->stream;
+  q.lent.push = push_arg;
   return run_launch(S, &q);
 }
 
