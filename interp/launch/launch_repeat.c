@@ -29,6 +29,7 @@ static void keep_captured(lua_State *L, CuttleState *s, Spec *spec) {
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   lua_pop(L, 1);
   spec->is_captured = true;
+  s->n_turns++; /* to allocate may collect garbage, whose finalizers are scripts */
 }
 
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
