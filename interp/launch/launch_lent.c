@@ -375,7 +375,7 @@ void launch_lent_failed(CuttleState *s) {
 /* {====== Kernels that were looked up in this turn ====== */
 
 static StateKnown *place_of(CuttleState *s, const void *kernel) {
-  return &s->known[((uintptr_t)kernel >> 6) % STATE_MAX_KNOWN];
+  return &s->known[((uintptr_t)kernel >> 6) % STATE_KNOWN];
 }
 
 static void know(CuttleState *s, const Kernel *k) {

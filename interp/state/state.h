@@ -42,7 +42,7 @@ typedef struct StateKnown {
   const void *kernel;
   uint64_t turn;
 } StateKnown;
-enum { STATE_MAX_KNOWN = 16 };
+enum { STATE_KNOWN = 16 };
 
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
@@ -51,7 +51,7 @@ typedef struct CuttleState {
   CtErr err;       /* diag_err */
   StateMode mode;
   bool
-      emit_failed; /* STATE_EMIT: what it wrote did not compile, whether the script caught that or not */
+      emit_failed; /* STATE_EMIT: something did not compile, whether the script caught that or not */
   bool emit_compile;  /* STATE_EMIT: compile it too, so that a failure is an error */
   int emit_sm;        /* STATE_EMIT: the compute capability to write for, 90, */
   char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
@@ -74,18 +74,19 @@ typedef struct CuttleState {
   volatile sig_atomic_t asked;      /* such a search is asked to end */
   volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
   int n_calls;                      /* of state_call in progress */
+  uint32_t phase;                   /* random, for the counts of coroutines */
   uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
-  StateKnown known[STATE_MAX_KNOWN]; /* launch_lent.c */
-  bool is_open_to_host;              /* the host has L, and may change things without a call */
-  bool
-      is_polled; /* the hook is always there and looks at `interrupt`; else state_stop installs it */
+  StateKnown known[STATE_KNOWN]; /* launch_lent.c */
+  bool is_open_to_host;          /* the host has L, and may change things without a call */
+  bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
+  bool raised_in_hook; /* since a hook last ended without an error */
+  bool is_device_open;
+  bool check_all; /* check every launch of the CPU engine: CUTTLE_CHECK */
   bool is_closing;
   bool is_printing;                 /* the host is told what a kernel printed */
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
-  uint32_t phase;                   /* random, for the counts of coroutines */
-  bool raised_in_hook;              /* since a hook last ended without an error */
 
   lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
   void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
@@ -95,9 +96,7 @@ typedef struct CuttleState {
 
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
-  char given_device[32]; /* what it was when the state was opened: the host's choice */
-  bool is_device_open;
-  bool check_all;           /* check every launch of the CPU engine: CUTTLE_CHECK */
+  char given_device[32];    /* what it was when the state was opened: the host's choice */
   char capture_folder[384]; /* where launches are captured before they run; "": nowhere */
   double capture_seconds;   /* a launch that takes longer keeps its file; 0: however long */
   uint64_t n_captures;
@@ -109,11 +108,11 @@ typedef struct CuttleState {
   struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
   bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
   bool names_changed;    /* some chunk assigns a global that is a name of the library */
+  bool skips_launches;   /* those that on_launch is told of do not run; on_launched is told */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
-  StateOnLaunch on_launch;     /* before each launch on the CPU engine; NULL: none; likewise */
-  StateOnLaunched on_launched; /* and after it, failed or not */
-  bool skips_launches;         /* those that on_launch is told of do not run; on_launched is told */
+  StateOnLaunch on_launch;        /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunched on_launched;    /* and after it, failed or not */
   struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
   struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;               /* specialisations made so far */
