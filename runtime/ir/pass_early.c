@@ -1,14 +1,16 @@
 /* pass_early.c: where a kernel asks for it (CtIr.early_index), index arithmetic of its body moves up to
-   what it is made of, if a loop or a condition stands in between. The compilers leave it where it is, and
-   CUDA 13.0's assembler orders the products in a loop by what stands around it. */
+   what it is made of, if a loop, a condition or a tile's operation stands in between; within loops it moves
+   down to its first use. The compilers leave it where it is, and CUDA 13.0's assembler orders the products in
+   a loop by what stands around it. */
 #include <string.h>
 
 #include "pass.h"
 
 typedef struct Place {
-  uint32_t order;        /* in the body; 0: not in it */
-  uint32_t n_structures; /* loops and conditions of the body that come before */
-  CtVal after;           /* the next operation that is more than arithmetic, or 0 */
+  uint32_t order; /* in the body; 0: not in it */
+  uint32_t
+      n_structures; /* loops, conditions and operations on tiles of the body that come before */
+  CtVal after;      /* the next operation that is more than arithmetic, or 0 */
 } Place;
 
 typedef struct Early {
@@ -22,12 +24,17 @@ static bool is_pure(const CtIr *ir, CtVal v) {
   return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_PURE;
 }
 
+static bool is_structure(const CtIr *ir, CtVal v) {
+  CtOpClass cls = ct_ops[ct_inst(ir, v)->op].cls;
+  return cls == CT_CLS_REGION || cls == CT_CLS_TILE;
+}
+
 /* Orders are even: an operation that moves gets the odd one before its new place. */
 static void number(Early *e) {
   uint32_t order = 0, n_structures = 0;
   for (CtVal v = e->ir->regions[1].first; v != 0; v = ct_inst(e->ir, v)->next) {
     e->at[v] = (Place){.order = order += 2, .n_structures = n_structures};
-    n_structures += ct_ops[ct_inst(e->ir, v)->op].cls == CT_CLS_REGION;
+    n_structures += is_structure(e->ir, v);
   }
   CtVal after = 0;
   for (CtVal v = e->ir->regions[1].last; v != 0; v = ct_inst(e->ir, v)->prev) {
@@ -64,6 +71,45 @@ static void move_up(Early *e, CtVal v) {
   }
 }
 
+typedef struct Sought {
+  CtVal v;
+  bool found;
+} Sought;
+
+static void seek(void *ud, CtVal v) {
+  Sought *s = ud;
+  s->found = s->found || v == s->v;
+}
+
+static bool uses(CtIr *ir, CtVal user, CtVal v) {
+  Sought s = {v, false};
+  ct_ir_each_operand(ir, user, seek, &s);
+  return s.found;
+}
+
+/* Past what is pure, too, and does not use it. */
+static void move_down(CtIr *ir, CtVal v, CtRegion region) {
+  CtVal next = ct_inst(ir, v)->next, at = next;
+  while (at != 0 && is_pure(ir, at) && !uses(ir, at, v)) {
+    at = ct_inst(ir, at)->next;
+  }
+  if (at != 0 && at != next) {
+    ct_ir_unlink(ir, v);
+    ct_ir_link(ir, v, region, at);
+  }
+}
+
+static void move_all_down(CtIr *ir) {
+  for (CtRegion r = 2; r < ir->n_regions; r++) {
+    for (CtVal v = ir->regions[r].last, before; v != 0; v = before) {
+      before = ct_inst(ir, v)->prev;
+      if (is_pure(ir, v)) {
+        move_down(ir, v, r);
+      }
+    }
+  }
+}
+
 void ct_pass_early(CtIr *ir) {
   if (!ir->early_index) {
     return;
@@ -83,4 +129,5 @@ void ct_pass_early(CtIr *ir) {
     }
   }
   ct_free(ir->arena.alloc, e.at, n * sizeof *e.at);
+  move_all_down(ir);
 }

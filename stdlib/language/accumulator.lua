@@ -161,13 +161,25 @@ local function part_of_reader(reader, x)
   return copier, tiles.part_of_tile(x, function(t) return copier:partition_S(t) end)
 end
 
--- The address of that part, computed where the accumulator is made: before the loop that calls dot.
-local function address_early(mma, name, x)
+-- The thread's part of an operand, and registers for a step of it.
+local function part_of(thr, name, x)
+  return tiles.part_of_tile(x, function(t)
+    return name == "A" and thr:partition_A(t) or thr:partition_B(t)
+  end)
+end
+local function registers_of(thr, name, part)
+  return name == "A" and thr:fragment_A(part) or thr:fragment_B(part)
+end
+
+-- The address of what ldmatrix reads, computed where the accumulator is made: before the loop that
+-- calls dot. Gives the registers that dot uses, declared before the sums; nil: nothing is early.
+local function begin_early(mma, thr, name, x)
   local reader = not is_acc(x) and tiles.wants_early(x) and choice.reader(mma, name, x)
-  if reader then
-    part_of_reader(reader, x)
-    internal.early_index()
-  end
+  if not reader then return nil end
+  part_of_reader(reader, x)
+  internal.early_index()
+  local slot = ct.rank(x) == 3 and x(_, _, 0) or x
+  return registers_of(thr, name, part_of(thr, name, slot))
 end
 
 --- What accumulator returns; op: who calls.
@@ -189,13 +201,12 @@ function M.make(A, B, options, op)
   local mma, shape = chosen.mma, { p.M, p.N }
   local row_of, firsts = rows_of(mma, shape)
   local thr = mma:get_slice(threadIdx.x)
+  local first = { A = begin_early(mma, thr, "A", A), B = begin_early(mma, thr, "B", B) }
   local sums = fragment(chosen.sum, mma:partition_shape_C(shape))
   ct.clear(sums)
-  address_early(mma, "A", A)
-  address_early(mma, "B", B)
   return setmetatable({ sums = sums, mma = mma, thr = thr, shape = shape, warps = chosen.warps,
     threads = p.threads, row_of = row_of, firsts = firsts, n_rows = #firsts,
-    places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K,
+    places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K, first = first,
     why_A = read_text(mma, "A", A), why_B = read_text(mma, "B", B) }, acc_type)
 end
 
@@ -304,15 +315,15 @@ end
 --- Registers for an operand, and a function that brings step k of it; nil: it is there.
 function M.operand(acc, name, x)
   local mma, thr = acc.mma, acc.thr
-  local part = tiles.part_of_tile(x, function(t)
-    return name == "A" and thr:partition_A(t) or thr:partition_B(t)
-  end)
+  local part = part_of(thr, name, x)
   if mma.atom.spaces[name:lower()] == "shared" then return part end
   local held
   if mma.atom.family == "fma" then
     held = fragment(acc.sums.dtype, ct.shape(part))
   else
-    held = name == "A" and thr:fragment_A(part) or thr:fragment_B(part)
+    local first = acc.first[name]
+    local fits = first and first.dtype == x.dtype and ct.size(x, 1) == acc.K
+    held = fits and first or registers_of(thr, name, part)
   end
   local reader = choice.reader(mma, name, x)
   if reader == nil then
