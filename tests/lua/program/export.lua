@@ -4,33 +4,10 @@
 -- interpreter's launch gives it. The driver is played by tests/export/recorder.c.
 local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
-local folder = os.tmpname()
-os.remove(folder)
+local f = dofile "tests/support/folder.lua"
+local folder, run, write, read = f.path, f.run, f.write, f.read
 assert(os.execute(("mkdir -p '%s/lib' '%s/other'"):format(folder, folder)))
-
-local function run(command)
-  local pipe = assert(io.popen(("cd '%s' && { %s ; } 2>&1"):format(folder, command)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
-end
-
-local function write(name, text)
-  local file = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-  file:close()
-end
-
-local function read(name)
-  local file = io.open(folder .. "/" .. name, "rb")
-  local text = file and file:read "a"
-  if file then file:close() end
-  return text
-end
-
-local pwd = io.popen("pwd"):read "l"
-local function absolute(path) return path:find "^/" and path or pwd .. "/" .. path end
-cuttle, here = absolute(cuttle), absolute(here)
+cuttle, here = f.absolute(cuttle), f.absolute(here)
 
 local cpu <const> = "CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere "
 local function export(arguments, at)
@@ -389,5 +366,5 @@ assert(info.why == "an exported kernel" and info.chunk == "scaled.lua")
   tap.ok(out:find("no finding in 1 launch", 1, true), "without data", out)
 end
 
-os.execute(("rm -rf '%s'"):format(folder))
+f.remove()
 tap.done()

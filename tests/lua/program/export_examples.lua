@@ -3,25 +3,9 @@
 -- there is no device, and the CPU twin has the bits of the process.
 local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute(("mkdir -p '%s'"):format(folder)))
-local pwd = io.popen("pwd"):read "l"
-local function absolute(path) return path:find "^/" and path or pwd .. "/" .. path end
-cuttle, here = absolute(cuttle), absolute(here)
-
-local function run(command)
-  local pipe = assert(io.popen(("cd '%s' && { %s ; } 2>&1"):format(folder, command)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
-end
-
-local function write(name, text)
-  local file = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-  file:close()
-end
+local f = dofile "tests/support/folder.lua"
+local folder, run, write = f.path, f.run, f.write
+cuttle, here = f.absolute(cuttle), f.absolute(here)
 
 write("attn.lua", [[
 local shape = {64, 64, 2, 1}
@@ -103,5 +87,5 @@ run(("CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere '%s' export --sm=80,90a --name=t
   .. "'%sexamples/hopper_gemm.lua' 128 256 64 > said 2>&1"):format(cuttle, here))
 tap.ok(read "said":find("export: hopper_gemm has no code for sm_80: line 18: shared: ", 1, true),
   "a capability that a kernel is not for is named", read "said")
-os.execute(("rm -rf '%s'"):format(folder))
+f.remove()
 tap.done()
