@@ -269,7 +269,10 @@ int launch_file_load(lua_State *L, const char *path) {
   CtErr err;
   size_t n;
   const void *bytes = push_file(L, path, &n);
-  diag_check(L, ct_capture_read(cx.arena, bytes, n, &c, &err), &err);
+  CtStatus status = ct_capture_read(cx.arena, bytes, n, &c, &err);
+  if (status != CT_OK) {
+    diag_error(L, "%s (%s)", err.msg, path);
+  }
   diag_check(L, state_device(s, &device, &err), &err);
   load_scripts(L, &c);
   push_spans(L, &c, device);

@@ -128,7 +128,7 @@ tap.is(info.device, "H200", "and its device")
 local function fails(name, text, want)
   write(file, text)
   local ok, why = pcall(replay, file)
-  tap.ok(not ok and why:find(want, 1, true), name, why)
+  tap.ok(not ok and why:find(want, 1, true) and why:find(file, 1, true), name, why)
 end
 fails("another file", "return 1", "replay: the file holds no launch")
 fails("another version", bytes:sub(1, 8) .. "\7" .. bytes:sub(10),
