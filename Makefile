@@ -433,11 +433,11 @@ $(call tap_if,tests/conformance,conformance,\
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
+$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 # Without Python's headers there is no package, and the tests are skipped.
 HAS_PYTHON = $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null)
 TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTHON_MODULE)))
 endif
-$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)

@@ -42,11 +42,11 @@ list() {
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"
     printf "$sm %s\n" $(fitting "$sm" examples/*.lua $tests)
   done
-  if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones: a part, as it takes minutes
+  if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones, examples for the last: a part, as it takes minutes
     printf "89 %s\n" tests/lua/atom/mma.lua examples/sgemm_2.lua examples/sgemm_sm*.lua
     for sm in $(echo 100a "$newest" | tr ' ' '\n' | sort -u); do
       echo "$info" | grep -q "^targets.* $sm\( \|$\)" &&
-        echo "$sm scripts/kernel_cases.lua tests/kernel_cases" && printf "$sm %s\n" $(fitting "$sm" examples/*.lua $topics)
+        echo "$sm scripts/kernel_cases.lua tests/kernel_cases" && printf "$sm %s\n" $(fitting "$sm" $([ "$sm" = "$newest" ] && echo examples/*.lua) $topics)
     done
   fi
 }
