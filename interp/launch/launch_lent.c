@@ -25,7 +25,7 @@ typedef struct LaunchSite {
   CtDim3 grid;
   bool pdl, cooperative;
   size_t n_words;
-  int64_t *words; /* behind the struct */
+  int64_t *words; /* after the struct */
   LaunchArgs args;
 } LaunchSite;
 

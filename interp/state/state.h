@@ -89,7 +89,8 @@ typedef struct CuttleState {
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
 
   lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
-  void (*on_resume)(lua_State *L, lua_State *co); /* likewise: before co runs; may raise in L */
+  void (*on_resume)(lua_State *L,
+                    lua_State *co); /* while one is traced, before co runs; may raise in L */
   lua_State *watched;
   lua_Hook other_hook; /* that somebody else had set in `watched`; NULL: none */
   int other_mask, other_count;
@@ -111,7 +112,8 @@ typedef struct CuttleState {
   bool skips_launches;   /* those that on_launch is told of do not run; on_launched is told */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
-  StateOnLaunch on_launch;        /* before each launch on the CPU engine; NULL: none; likewise */
+  StateOnLaunch
+      on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
   StateOnLaunched on_launched;    /* and after it, failed or not */
   struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
   struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */

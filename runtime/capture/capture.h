@@ -10,7 +10,7 @@ enum { CT_CAPTURE_VERSION = 1, CT_CAPTURE_ALIGN = 64 };
 
 typedef enum CtCaptureKind { CT_CAPTURE_TENSOR, CT_CAPTURE_NUMBER, CT_CAPTURE_LIST } CtCaptureKind;
 
-/* A tensor lies in a span of memory, `at` bytes behind its beginning. */
+/* A tensor lies in a span of memory, `at` bytes after its beginning. */
 typedef struct CtCaptureTensor {
   CtDtype dtype;
   uint32_t span;
@@ -54,7 +54,7 @@ typedef struct CtCapture {
   const CtCaptureArg *args;
   const CtCaptureSpan *spans;
   const CtCaptureText *texts;
-  /* The IR, and behind it the data of the spans that have it, without their leads. */
+  /* The IR, and after it the data of the spans that have it, without their leads. */
   const void *ir;
   size_t ir_bytes, data_bytes;
   const unsigned char *data;

@@ -7,7 +7,7 @@
 #include "runtime/ir/ir_make.h"
 
 #define MAGIC "CUTTLESL"
-enum { VERSION = 1, NUMBERS = 10 /* behind the magic */, HEADER = 8 + 8 * NUMBERS };
+enum { VERSION = 1, NUMBERS = 10 /* after the magic */, HEADER = 8 + 8 * NUMBERS };
 enum { N_VERSION, N_IR, N_SLOTS, N_GRID, N_FLAGS = N_GRID + 3, N_SHARED, N_DEVICE, N_DATA };
 
 typedef struct Slots {

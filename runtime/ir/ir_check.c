@@ -53,7 +53,7 @@ static void check_operand(void *ud, CtVal v) {
   }
 }
 
-/* Memory that begins where an operation says is used behind that one. */
+/* Memory that begins where an operation says is used after that one. */
 static void check_memory(Checker *c, uint32_t buf) {
   const CtBuf *b = &c->ir->bufs[buf];
   if (b->begins != 0 && b->begins != c->at) {

@@ -189,7 +189,7 @@ void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
 
 void ct_ir_require(CtIr *ir, CtRequire r); /* at the current location; its texts are copied */
 void ct_ir_name(CtIr *ir, CtVal v, const char *name);          /* keeps an earlier name */
-void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* likewise */
+void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* so does this */
 
 /* --- functions that kernels call --------------------------------------------------------------- */
 

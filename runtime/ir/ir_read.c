@@ -487,7 +487,7 @@ CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr 
     get_functions(&r, &made);
   }
   if (r.status == CT_OK && r.at != r.end) {
-    fail(&r, "bytes behind the end");
+    fail(&r, "bytes after the end");
   }
   ct_free(alloc, (void *)r.texts, r.cap_texts * sizeof *r.texts);
   CtStatus status = r.status == CT_OK ? check_all(&made, err) : r.status;
@@ -512,7 +512,7 @@ CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *sh
   memset(base, 0, shape->size);
   get_shape(&r, shape, base);
   if (r.status == CT_OK && r.at != r.end) {
-    fail(&r, "bytes behind the end");
+    fail(&r, "bytes after the end");
   }
   ct_free(a->alloc, (void *)r.texts, r.cap_texts * sizeof *r.texts);
   return r.status;

@@ -115,7 +115,7 @@ static CtVal next_effect(const CtIr *ir, CtVal v) {
   return 0;
 }
 
-/* Does control go behind the target from v, with nothing of effect in between? */
+/* Does control go from v to what follows the target, with nothing of effect in between? */
 static bool leads_to(const CtIr *ir, CtVal v, CtVal target) {
   for (;;) {
     CtVal next = next_effect(ir, v);

@@ -1,5 +1,5 @@
 /* fuzz_capture.c: any bytes as a captured launch, with the header as this library writes it too, so that changed
-   files get behind it. What is read is consistent: its tensors lie in its memory, its data are all there; and
+   files get past it. What is read is consistent: its tensors lie in its memory, its data are all there; and
    what is written of it reads as the same launch. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* fuzz_ir_file.c: any bytes as an IR. Those of the corpus are real, and those of the header are as this
-   library writes them, so that changed ones get behind it. What is read is verified, so it prints; writing it
+   library writes them, so that changed ones get past it. What is read is verified, so it prints; writing it
    and reading that must give the same bytes and the same text. */
 #include <stdlib.h>
 #include <string.h>

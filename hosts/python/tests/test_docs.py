@@ -1,4 +1,4 @@
-"""The examples of docs/python.md: each ```python block runs, and the plain block behind it is what it prints."""
+"""The examples of docs/python.md: each ```python block runs, and the plain block after it is what it prints."""
 
 import contextlib
 import io

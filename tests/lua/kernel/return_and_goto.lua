@@ -1,4 +1,4 @@
--- A region that some threads leave by 'return', and others, later, by 'goto' or 'break': what changes behind the
+-- A region that some threads leave by 'return', and others, later, by 'goto' or 'break': what changes after the
 -- second jump changes only for threads that come there. Each body is a kernel and plain Lua, for several n.
 local function compare(name, body)
   local k, wrong = kernel(name, body), 0
@@ -110,7 +110,7 @@ compare("unrolled", function(x, n) -- expect: unrolled	0
   x[1] = t[1] + t[2] + t[3]
 end)
 
--- What only one value can be is refused behind the goto, as it is behind any condition.
+-- What only one value can be is refused after the goto, as it is after any condition.
 local function refused(body)
   local k = kernel("refused", body)
   local ok, message = pcall(function() k{grid = 1, block = 1}(zeros(i32, 4), 1) end)

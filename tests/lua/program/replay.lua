@@ -134,7 +134,7 @@ fails("another file", "return 1", "replay: the file holds no launch")
 fails("another version", bytes:sub(1, 8) .. "\7" .. bytes:sub(10),
   "replay: file of version 7; this library reads 1")
 fails("a file that ends early", bytes:sub(1, -2), "replay: the file is damaged: it ends too early")
-fails("one with more behind it", bytes .. "x", "replay: the file is damaged: its data do not fit")
+fails("one with more after it", bytes .. "x", "replay: the file is damaged: its data do not fit")
 local n_read = 0
 for i = 41, #bytes do
   write(file, bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 4) .. bytes:sub(i + 1))
