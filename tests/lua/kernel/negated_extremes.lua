@@ -11,7 +11,9 @@ local k = kernel("k", function(x, most, least, chosen)
   chosen[at] = r
 end)
 local most, least, chosen = zeros(i32, 512), zeros(i32, 512), zeros(i32, 512)
-k{grid = 8, block = 64}(values, most, least, chosen)
+local launch = k{grid = 8, block = 64}
+launch(values, most, least, chosen)
+print(launch:source(values, most, least, chosen):find("= negated(a);", 1, true) ~= nil)     -- expect: true
 
 local wrong = 0
 for at = 0, 511 do
