@@ -1,8 +1,9 @@
 /* {====== Errors ====== */
 
-__attribute__((format(printf, 3, 4))) static NAME_status NAME_fail(NAME_error *err,
-                                                                   NAME_status status,
-                                                                   const char *format, ...) {
+/* Cold: what leads to it lies apart from what a launch runs. */
+__attribute__((cold, format(printf, 3, 4))) static NAME_status NAME_fail(NAME_error *err,
+                                                                         NAME_status status,
+                                                                         const char *format, ...) {
   if (err != NULL) {
     va_list list;
     va_start(list, format);
@@ -45,15 +46,19 @@ typedef struct NAME_config { /* CUlaunchConfig */
 
 enum { UPPER_COOPERATIVE = 2, UPPER_CLUSTER = 4, UPPER_DEPENDENT = 6 };
 enum { UPPER_SMEM_ATTRIBUTE = 8, UPPER_CLUSTER_ATTRIBUTE = 14 };
+enum { UPPER_BLOCK_POINTER = 1, UPPER_BLOCK_BYTES = 2 };
 enum { UPPER_MAJOR = 75, UPPER_MINOR = 76, UPPER_NO_GPU = 100 };
 
-static struct {
+/* What a launch needs lies first: after a call of the driver little of it is in the caches. */
+__attribute__((aligned(64))) static struct {
+  bool is_ready;      /* set last: the rest is known */
   NAME_status status; /* of loading it */
-  char why[256];
+  int (*current)(void **context);
+  int (*launch)(const NAME_config *config, void *function, void **params, void **extra);
+  int (*fill)(uint64_t at, unsigned char byte, size_t bytes, void *stream);
   int (*init)(unsigned flags);
   int (*device_count)(int *n);
   int (*get_attribute)(int *value, int attribute, int device);
-  int (*current)(void **context);
   int (*device)(int *device);
   int (*error_name)(int r, const char **name);
   int (*error_text)(int r, const char **text);
@@ -61,14 +66,13 @@ static struct {
   int (*unload)(void *module);
   int (*function)(void **function, void *module, const char *name);
   int (*set_attribute)(void *function, int attribute, int value);
-  int (*launch)(const NAME_config *config, void *function, void **params, void **extra);
-  int (*fill)(uint64_t at, unsigned char byte, size_t bytes, void *stream);
   int (*alloc_host)(void **p, size_t bytes);
   int (*alloc)(uint64_t *at, size_t bytes);
   int (*write)(uint64_t to, const void *from, size_t bytes);
   int (*map)(void *map, int dtype, uint32_t rank, void *at, const uint64_t *extents,
              const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
              int swizzle, int promotion, int outside);
+  char why[256];
 } NAME_cu;
 
 static pthread_once_t NAME_once = PTHREAD_ONCE_INIT;
@@ -119,6 +123,7 @@ static void NAME_load_driver(void) {
                r == 0 ? UPPER_NO_GPU : r);
     }
   }
+  __atomic_store_n(&NAME_cu.is_ready, true, __ATOMIC_RELEASE);
 }
 
 /* Fails with what the driver says of its result. */
@@ -136,7 +141,9 @@ static NAME_status NAME_driver_fail(NAME_error *err, int r, const char *kernel, 
 
 /* The current context. */
 static NAME_status NAME_enter(const char *kernel, void **context, NAME_error *err) {
-  (void)pthread_once(&NAME_once, NAME_load_driver);
+  if (!__atomic_load_n(&NAME_cu.is_ready, __ATOMIC_ACQUIRE)) {
+    (void)pthread_once(&NAME_once, NAME_load_driver);
+  }
   if (NAME_cu.status != UPPER_OK) {
     return NAME_fail(err, NAME_cu.status, "%s: %s", kernel, NAME_cu.why);
   }
@@ -169,27 +176,32 @@ typedef enum NAME_kind { UPPER_TENSOR, UPPER_NUMBER, UPPER_CONSTANT } NAME_kind;
 
 /* What the kernel takes for granted of an extent or a stride: low <= v <= high, and v & mask is 0. */
 typedef struct NAME_leaf {
-  int64_t low, high, mask;
-  int64_t example;
-  int slot; /* that gets the value; -1: it is a constant of the kernel */
+  int64_t low, high;
+  uint32_t mask;
+  uint32_t slot; /* that gets the value, from the address on; 0: it is a constant of the kernel */
 } NAME_leaf;
 
+typedef struct NAME_mode {
+  NAME_leaf extent, stride;
+} NAME_mode;
+
 typedef struct NAME_rule { /* of an argument */
-  const char *title;
-  NAME_kind kind;
-  NAME_dtype dtype;
-  int slot;               /* of a tensor's address, or of a number */
-  int rank;               /* of a tensor: first the leaves of the extents, then of the strides */
-  const NAME_leaf *leaves;
-  unsigned align;         /* of the address, bytes */
-  int bytes;              /* of an element; 0: the kernel uses none */
-  int64_t span;           /* no element has a larger index */
-  int64_t constant;       /* bits of a CONSTANT */
-  bool is_written;        /* by the kernel */
+  uint8_t kind, dtype;
+  uint8_t rank;    /* of a tensor */
+  uint8_t bytes;   /* of an element; 0: the kernel uses none */
+  uint16_t slot;   /* of a tensor's address, or of a number */
+  uint16_t modes;  /* of a tensor: where they begin */
+  unsigned align;  /* of the address, bytes */
+  int64_t value;   /* no element of a TENSOR has a larger index; bits of a CONSTANT */
 } NAME_rule;
 
-typedef struct NAME_pack { /* a slot in the block of parameters */
-  uint16_t slot, offset, bytes;
+typedef struct NAME_text { /* what messages say of an argument */
+  const char *title;
+  const int64_t *examples; /* of its extents, then of its strides */
+} NAME_text;
+
+typedef struct NAME_pack { /* a slot in the block of parameters, by rising offsets */
+  uint16_t slot, offset;
 } NAME_pack;
 
 typedef struct NAME_site { /* an assert */
@@ -206,34 +218,38 @@ typedef struct NAME_map { /* a tensor map, before it is encoded */
   uint32_t box[5];
 } NAME_map;
 
-/* The code of one specialisation for one capability. */
+/* The code of one specialisation for one capability. First what each launch reads. */
 typedef struct NAME_code {
-  int number; /* in this file */
-  int sm;     /* 90 */
-  char suffix; /* 'a': for this one only; 'f': for its family; 'p': PTX, for this one and later */
-  const void *image;
-  const char *symbol;
+  int number;     /* in this file */
+  bool is_listed; /* its parameters are passed one by one */
+  int n_packs, n_maps, n_sites;
+  unsigned bytes; /* of the block of parameters */
+  int maps_at, fault_at;
+  int grid_at; /* place of the address of the word of grid_barrier; -1: none */
   unsigned smem;
   const NAME_pack *packs;
-  int n_packs;
-  unsigned bytes; /* of the block of parameters */
-  int n_maps, maps_at;
   NAME_status (*maps)(const NAME_slot *s, NAME_map *m, NAME_error *err);
   const int *map_slots; /* that the maps are made of, ended by -1 */
-  int n_sites, fault_at;
   const NAME_site *sites;
-  int grid_at; /* place of the address of the word of grid_barrier; -1: none */
+  const void *image;
+  const char *symbol;
+  int sm;      /* 90 */
+  char suffix; /* 'a': for this one only; 'f': for its family; 'p': PTX, for this one and later */
 } NAME_code;
 
-/* A kernel for arguments of certain types, constants and divisors. */
+/* A kernel for arguments of certain types, constants and divisors. First what each launch reads. */
 typedef struct NAME_special {
   const NAME_rule *rules;
-  bool may_overlap; /* tensors may share memory */
-  bool is_dependent, is_cooperative;
-  NAME_dim3 grid, block, cluster; /* grid: that of the example */
+  const NAME_mode *modes; /* of all tensors; those with the same ones share them */
   NAME_status (*require)(const NAME_slot *s, NAME_error *err);
   const NAME_code *codes;
-  int n_codes;
+  const uint16_t *written; /* the arguments that the kernel writes */
+  uint16_t n_codes, n_written;
+  bool may_overlap; /* tensors may share memory */
+  bool is_dependent, is_cooperative;
+  NAME_dim3 block, cluster;
+  NAME_dim3 grid; /* that of the example */
+  const NAME_text *texts;
 } NAME_special;
 
 typedef struct NAME_kernel {
@@ -245,159 +261,7 @@ typedef struct NAME_kernel {
 
 @LIMITS@
 
-/* {====== Checking arguments ====== */
-
-static const char *const NAME_dtype_names[] = {@DTYPE_NAMES@};
-
-typedef struct NAME_span {
-  uint64_t begin, end;
-} NAME_span;
-
-static NAME_status NAME_leaf_fail(const NAME_rule *rule, int i, int64_t v, NAME_error *err) {
-  const NAME_leaf *leaf = &rule->leaves[i];
-  bool is_extent = i < rule->rank;
-  int mode = is_extent ? i : i - rule->rank;
-  const char *what = is_extent ? "extent" : "stride";
-  long long value = v, low = leaf->low, high = leaf->high;
-  if (low == high) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: the %s of mode %d is %lld; this kernel was exported for %lld",
-                     rule->title, what, mode, value, low);
-  }
-  if ((v & leaf->mask) != 0) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: the %s of mode %d is %lld; a multiple of %lld was expected, as in the "
-                     "example (%lld)",
-                     rule->title, what, mode, value, (long long)leaf->mask + 1,
-                     (long long)leaf->example);
-  }
-  return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: the %s of mode %d is %lld; %lld to %lld was expected",
-                   rule->title, what, mode, value, low, high);
-}
-
-/* Adds (extent - 1) * stride to *last; false: it is larger than the kernel's offsets. */
-static inline bool NAME_reach(int64_t extent, int64_t stride, int64_t span, int64_t *last) {
-  int64_t step;
-  return !__builtin_mul_overflow(extent - 1, stride, &step) &&
-         !__builtin_add_overflow(*last, step, last) && *last >= 0 && *last <= span;
-}
-
-static NAME_status NAME_check_span(const NAME_rule *rule, const NAME_tensor *t, NAME_span *out,
-                                   NAME_error *err) {
-  int64_t last = 0;
-  uint64_t at = (uint64_t)(uintptr_t)t->data;
-  bool is_empty = false, fits = true;
-  for (int i = 0; i < rule->rank; i++) {
-    is_empty = is_empty || t->shape[i] == 0;
-    fits = fits && NAME_reach(t->shape[i], t->stride[i], rule->span, &last);
-  }
-  if (!is_empty && !fits) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its elements span more than %lld, which this kernel's offsets reach; export "
-                     "it with an example of that size",
-                     rule->title, (long long)rule->span);
-  }
-  if (!is_empty && t->data == NULL && rule->bytes > 0) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its address is NULL", rule->title);
-  }
-  if ((at & (rule->align - 1)) != 0) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its address %p is no multiple of %u bytes, as that of the example is",
-                     rule->title, t->data, rule->align);
-  }
-  out->begin = at;
-  out->end = is_empty ? at : at + (uint64_t)(last + 1) * (uint64_t)rule->bytes;
-  return UPPER_OK;
-}
-
-/* Counts what holds in *n_held. */
-static NAME_status NAME_check_tensor(const NAME_rule *rule, const NAME_tensor *t, NAME_slot *s,
-                                     NAME_span *out, int *n_held, NAME_error *err) {
-  if (t->dtype != rule->dtype) {
-    bool is_known = (unsigned)t->dtype < sizeof NAME_dtype_names / sizeof NAME_dtype_names[0];
-    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its elements are %s; %s was expected", rule->title,
-                     is_known ? NAME_dtype_names[t->dtype] : "of no known type",
-                     NAME_dtype_names[rule->dtype]);
-  }
-  if (t->rank != rule->rank) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its rank is %d; %d was expected", rule->title,
-                     t->rank, rule->rank);
-  }
-  for (int i = 0; i < 2 * rule->rank; i++, ++*n_held) {
-    const NAME_leaf *leaf = &rule->leaves[i];
-    int64_t v = i < rule->rank ? t->shape[i] : t->stride[i - rule->rank];
-    if (v < leaf->low || v > leaf->high || (v & leaf->mask) != 0) {
-      return NAME_leaf_fail(rule, i, v, err);
-    }
-    if (leaf->slot >= 0) {
-      s[leaf->slot].i = v;
-    }
-  }
-  s[rule->slot].u = (uint64_t)(uintptr_t)t->data;
-  return NAME_check_span(rule, t, out, err);
-}
-
-/* What the kernel writes shares no memory with anything else that it gets. */
-static NAME_status NAME_check_apart(const NAME_kernel *k, const NAME_special *special,
-                                    const NAME_span *spans, NAME_error *err) {
-  for (int i = 1; i < k->n_args; i++) {
-    for (int j = 0; j < i; j++) {
-      if (!special->rules[i].is_written && !special->rules[j].is_written) {
-        continue;
-      }
-      if (spans[i].begin < spans[j].end && spans[j].begin < spans[i].end) {
-        return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                         "%s: it shares memory with %s, and the kernel writes one of them; it was exported "
-                         "for tensors that do not",
-                         special->rules[i].title, special->rules[j].title);
-      }
-    }
-  }
-  return UPPER_OK;
-}
-
-/* Fills the slots. Counts what holds in *n_held. */
-static NAME_status NAME_check_args(const NAME_kernel *k, const NAME_special *special,
-                                   const NAME_slot *args, NAME_slot *s, int *n_held,
-                                   NAME_error *err) {
-  NAME_span spans[UPPER_ARGS];
-  NAME_status status = UPPER_OK;
-  *n_held = 0;
-  for (int i = 0; i < k->n_args && status == UPPER_OK; i++, *n_held += 2) {
-    const NAME_rule *rule = &special->rules[i];
-    spans[i].begin = spans[i].end = 0;
-    if (rule->kind == UPPER_TENSOR) {
-      *n_held += args[i].tensor->dtype == rule->dtype;
-      status = NAME_check_tensor(rule, args[i].tensor, s, &spans[i], n_held, err);
-    } else if (rule->kind == UPPER_NUMBER) {
-      s[rule->slot] = args[i];
-    } else if (args[i].i != rule->constant) {
-      status = NAME_fail(err, UPPER_BAD_ARGUMENT,
-                         "%s: it is a constant of the kernel, and not that of the example",
-                         rule->title);
-    }
-  }
-  if (status == UPPER_OK && !special->may_overlap) {
-    status = NAME_check_apart(k, special, spans, err);
-  }
-  return status == UPPER_OK && special->require != NULL ? special->require(s, err) : status;
-}
-
-/* The first specialisation that the arguments fit; else the message of the one of which most holds. */
-static NAME_status NAME_choose(const NAME_kernel *k, const NAME_slot *args, NAME_slot *s,
-                               const NAME_special **out, NAME_error *err) {
-  int n_held, n_most = 0, best = 0;
-  for (int i = 0; i < k->n_specials; i++) {
-    *out = &k->specials[i];
-    if (NAME_check_args(k, *out, args, s, &n_held, NULL) == UPPER_OK) {
-      return UPPER_OK;
-    }
-    best = n_held >= n_most ? i : best;
-    n_most = n_held >= n_most ? n_held : n_most;
-  }
-  return NAME_check_args(k, &k->specials[best], args, s, &n_held, err);
-}
-
+@CHECK@
 /* {====== Loading code ====== */
 
 /* The code in one context. */
@@ -537,15 +401,11 @@ static NAME_status NAME_ready(const NAME_kernel *k, const NAME_special *special,
 @MAPS@
 /* {====== Launching ====== */
 
-/* Puts the slots where the kernel expects its parameters. */
+/* Puts the slots where the kernel expects its parameters. A narrow one gets its low bytes; what follows them is
+   overwritten by the next ones, or is beyond the last. */
 static void NAME_fill(const NAME_code *code, const NAME_slot *s, unsigned char *block) {
   for (int i = 0; i < code->n_packs; i++) {
-    const NAME_pack *p = &code->packs[i];
-    switch (p->bytes) {
-      case 8: memcpy(block + p->offset, &s[p->slot], 8); break;
-      case 4: memcpy(block + p->offset, &s[p->slot], 4); break;
-      default: memcpy(block + p->offset, &s[p->slot], p->bytes); break;
-    }
+    memcpy(block + code->packs[i].offset, &s[code->packs[i].slot], sizeof *s);
   }
 }
 
@@ -565,6 +425,21 @@ static void NAME_list(const NAME_code *code, unsigned char *block, void **out) {
   }
 }
 
+/* The driver takes the block as it is. One by one it takes parameters where it would not: maps, which are aligned to
+   64 bytes; a cooperative launch whose stream is captured. */
+static int NAME_pass(const NAME_code *code, const NAME_config *config, void *function,
+                     unsigned char *block) {
+  size_t bytes = code->bytes;
+  if (code->is_listed) {
+    void *params[UPPER_PARAMS];
+    NAME_list(code, block, params);
+    return NAME_cu.launch(config, function, params, NULL);
+  }
+  void *extra[] = {(void *)(uintptr_t)UPPER_BLOCK_POINTER, block,
+                   (void *)(uintptr_t)UPPER_BLOCK_BYTES, &bytes, NULL};
+  return NAME_cu.launch(config, function, NULL, extra);
+}
+
 static void NAME_add(NAME_config *config, int id, unsigned x, unsigned y, unsigned z) {
   NAME_attribute *a = &config->attributes[config->n_attributes++];
   memset(a, 0, sizeof *a);
@@ -578,7 +453,6 @@ static NAME_status NAME_enqueue(const NAME_kernel *k, const NAME_special *specia
                                 const NAME_code *code, const NAME_loaded *loaded, NAME_dim3 grid,
                                 unsigned char *block, void *stream, NAME_error *err) {
   NAME_attribute attributes[3];
-  void *params[UPPER_PARAMS];
   NAME_config config;
   NAME_dim3 cluster = special->cluster;
   config.grid = grid;
@@ -596,8 +470,7 @@ static NAME_status NAME_enqueue(const NAME_kernel *k, const NAME_special *specia
   if (special->is_dependent) {
     NAME_add(&config, UPPER_DEPENDENT, 1, 0, 0);
   }
-  NAME_list(code, block, params);
-  int r = NAME_cu.launch(&config, loaded->function, params, NULL);
+  int r = NAME_pass(code, &config, loaded->function, block);
   if (r == 0) {
     return NAME_succeed(err);
   }
@@ -616,12 +489,12 @@ static NAME_status NAME_check_grid(const NAME_kernel *k, const NAME_special *spe
   for (int n = 0; n < k->n_args; n++) {
     const NAME_rule *rule = &special->rules[n];
     for (int i = 0; rule->kind == UPPER_TENSOR && i < rule->rank; i++) {
-      long long v = args[n].tensor->shape[i], example = rule->leaves[i].example;
+      long long v = args[n].tensor->shape[i], example = special->texts[n].examples[i];
       if (v != example) {
         return NAME_fail(err, UPPER_BAD_ARGUMENT,
                          "%s: the extent of mode %d is %lld, and %lld in the example, whose grid "
                          "NULL stands for; pass a grid",
-                         rule->title, i, v, example);
+                         special->texts[n].title, i, v, example);
       }
     }
   }

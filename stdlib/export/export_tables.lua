@@ -13,19 +13,28 @@ local function fail(format, ...) internal.fail(("export: " .. format):format(...
 
 -- {====== Arguments ======
 
-local function leaf_row(leaf, slot)
-  return ("{%s, %s, %s, %s, %d}"):format(c.int64(leaf.low), c.int64(leaf.high),
-    c.int64(leaf.divisor - 1), c.int64(leaf.value), slot)
-end
-
--- The leaves of a tensor; dynamic ones have the slots after its address.
-local function put_leaves(out, id, a)
-  local rows, slot = {}, a.slot
+-- The modes of a tensor; dynamic extents, and then strides, have the slots after its address.
+local function mode_rows(a)
+  local leaves, rows, slot = {}, {}, 0
   for i, leaf in ipairs(a.leaves) do
     if not leaf.fixed then slot = slot + 1 end
-    rows[i] = leaf_row(leaf, leaf.fixed and -1 or slot)
+    leaves[i] = ("{%s, %s, %d, %d}"):format(c.int64(leaf.low), c.int64(leaf.high),
+      leaf.divisor - 1, leaf.fixed and 0 or slot)
   end
-  out(c.table("NAME_leaf", id, rows))
+  for i = 1, #leaves // 2 do rows[i] = ("{%s, %s}"):format(leaves[i], leaves[#leaves // 2 + i]) end
+  return rows
+end
+
+-- Where the modes begin among the rows of all tensors: those of an earlier one if they are the
+-- same.
+local function place_modes(rows, places, a)
+  local own = mode_rows(a)
+  local text = table.concat(own)
+  if not places[text] then
+    places[text] = #rows
+    table.move(own, 1, #own, #rows + 1, rows)
+  end
+  return places[text]
 end
 
 local function span_of(a)
@@ -33,26 +42,51 @@ local function span_of(a)
   return most // c.dtype[a.dtype].bytes - 1
 end
 
-local function rule_row(id, a)
+local function rule_row(a, modes)
   local d = c.dtype[a.dtype]
   if a.kind == "tensor" then
-    return ("{%s, UPPER_TENSOR, %s, %d, %d, %s, %d, %d, %s, 0, %s}"):format(c.text(a.title), d.enum,
-      a.slot, #a.leaves // 2, #a.leaves > 0 and id or "NULL", a.unused and 1 or a.align,
-      a.unused and 0 or d.bytes, c.int64(span_of(a)), a.written or false)
+    return ("{UPPER_TENSOR, %s, %d, %d, %d, %d, %d, %s}"):format(d.enum, #a.leaves // 2,
+      a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align, c.int64(span_of(a)))
   end
-  local kind = a.kind == "number" and "UPPER_NUMBER" or "UPPER_CONSTANT"
-  return ("{%s, %s, %s, %d, 0, NULL, 1, %d, 0, %s, false}"):format(c.text(a.title), kind, d.enum,
-    a.kind == "number" and a.slot or 0, d.bytes, c.int64(a.kind == "constant" and a.bits or 0))
+  return ("{%s, %s, 0, %d, %d, 0, 1, %s}"):format(
+    a.kind == "number" and "UPPER_NUMBER" or "UPPER_CONSTANT", d.enum, d.bytes,
+    a.kind == "number" and a.slot or 0, c.int64(a.kind == "constant" and a.bits or 0))
 end
 
-local function put_rules(out, id, special)
+-- What only messages need.
+local function put_texts(out, id, special)
   local rows = {}
   for i, a in ipairs(special.arguments) do
-    local leaves = ("%s_%d"):format(id, i)
-    if a.kind == "tensor" then put_leaves(out, leaves, a) end
-    rows[i] = rule_row(leaves, a)
+    local examples, name = {}, ("%s_%d"):format(id, i)
+    for k, leaf in ipairs(a.leaves or {}) do examples[k] = c.int64(leaf.value) end
+    if #examples > 0 then
+      out(c.table("int64_t", name, { table.concat(examples, ", ") }))
+    end
+    rows[i] = ("{%s, %s}"):format(c.text(a.title), #examples > 0 and name or "NULL")
   end
-  out(c.table("NAME_rule", id, rows))
+  out(c.table("NAME_text", id, rows))
+  return #rows > 0 and id or "NULL"
+end
+
+-- The numbers of the arguments that the kernel writes: the table's name, and how many there are.
+local function put_written(out, id, special)
+  local rows = {}
+  for i, a in ipairs(special.arguments) do
+    if a.kind == "tensor" and a.written then rows[#rows + 1] = i - 1 end
+  end
+  if #rows > 0 then out(c.table("uint16_t", id, { table.concat(rows, ", ") })) end
+  return #rows > 0 and id or "NULL", #rows
+end
+
+-- The tables that arguments are checked by: names of the rules, the modes and the texts, or NULL.
+local function put_rules(out, id, special)
+  local rows, modes, places = {}, {}, {}
+  for i, a in ipairs(special.arguments) do
+    rows[i] = rule_row(a, a.kind == "tensor" and place_modes(modes, places, a) or 0)
+  end
+  local texts = put_texts(out, id .. "_texts", special)
+  out(c.table("NAME_mode", id .. "_modes", modes), c.table("NAME_rule", id .. "_rules", rows))
+  return #rows > 0 and id .. "_rules" or "NULL", #modes > 0 and id .. "_modes" or "NULL", texts
 end
 
 -- A function that checks what a tile or the like asks of extents; its name, or NULL.
@@ -116,7 +150,7 @@ end
 
 local function put_packs(out, id, code)
   local rows = {}
-  for i, p in ipairs(code.packs) do rows[i] = ("{%d, %d, %d}"):format(p.slot, p.offset, p.bytes) end
+  for i, p in ipairs(code.packs) do rows[i] = ("{%d, %d}"):format(p.slot, p.offset) end
   out(c.table("NAME_pack", id, rows))
   return #rows > 0 and id or "NULL"
 end
@@ -130,13 +164,20 @@ local function put_sites(out, id, code)
   return #rows > 0 and id or "NULL"
 end
 
-local function code_row(state, code, suffix, image, fields)
+-- The parameters are passed one by one: some are aligned to more than the driver aligns the block
+-- to, or the launch is cooperative and may be captured, or there are none.
+local function is_listed(special, code)
+  return #code.maps > 0 or special.cooperative or code.bytes == 0
+end
+
+local function code_row(state, special, code, suffix, image, fields)
   local number = state.n_codes
   state.n_codes = number + 1
-  return ("{%d, %d, '%s', %s, %s, %d, %s, %d, %d, %d, %d, %s, %s, %d, %d, %s, %d}"):format(number,
-    code.sm, suffix == "" and " " or suffix, image, c.text(code.symbol), code.smem, fields.packs,
-    #code.packs, math.max(code.bytes, 1), #code.maps, code.maps_at, fields.maps, fields.map_slots,
-    #code.asserts, code.fault_at, fields.sites, code.grid_at)
+  return ("{%d, %s, %d, %d, %d, %d, %d, %d, %d, %d, %s, %s, %s, %s, %s, %s, %d, '%s'}"):format(
+    number, is_listed(special, code), #code.packs, #code.maps, #code.asserts, code.bytes,
+    code.maps_at, code.fault_at, code.grid_at, code.smem, fields.packs, fields.maps,
+    fields.map_slots, fields.sites, image, c.text(code.symbol), code.sm,
+    suffix == "" and " " or suffix)
 end
 
 local function measure(state, special, code)
@@ -170,10 +211,10 @@ local function put_codes(state, out, id, special)
     local fields = put_code(out, own, code)
     local suffix = code.arch:match "%a$" or ""
     local image = image_of(state, out, own, code.image)
-    rows[#rows + 1] = code_row(state, code, suffix, image, fields)
+    rows[#rows + 1] = code_row(state, special, code, suffix, image, fields)
     if not ptx and code.ptx ~= "" then
       local text = image_of(state, out, own .. "_ptx", code.ptx .. "\0") -- a text of C
-      ptx = code_row(state, code, "p", text, fields)
+      ptx = code_row(state, special, code, "p", text, fields)
     end
     measure(state, special, code)
   end
@@ -208,15 +249,17 @@ local function requires_of(special)
 end
 
 local function put_special(state, out, id, special)
-  put_rules(out, id .. "_rules", special)
+  local rules, modes, texts = put_rules(out, id, special)
+  local written, n_written = put_written(out, id .. "_written", special)
   local require_name = put_require(out, id .. "_require", special, requires_of(special))
   local n_codes = put_codes(state, out, id .. "_code", special)
   state.n_slots = math.max(state.n_slots, count_slots(special))
   state.n_args = math.max(state.n_args, #special.arguments)
-  return ("{%s, %s, %s, %s, %s, %s, %s, %s, %s, %d}"):format(
-    #special.arguments > 0 and id .. "_rules" or "NULL", special.overlap, special.pdl or false,
-    special.cooperative or false, c.dim3(special.grid), c.dim3(special.block),
-    c.dim3(special.cluster), require_name, n_codes > 0 and id .. "_code" or "NULL", n_codes)
+  return ("{%s, %s, %s, %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s}"):format(rules, modes,
+    require_name, n_codes > 0 and id .. "_code" or "NULL", written, n_codes, n_written,
+    special.overlap, special.pdl or false,
+    special.cooperative or false, c.dim3(special.block), c.dim3(special.cluster),
+    c.dim3(special.grid), texts)
 end
 
 --- The tables of an entry, which put_launch of export_write.lua names by entry.c_name.

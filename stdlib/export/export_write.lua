@@ -1,6 +1,6 @@
 -- export_write.lua: a program (export_collect.lua) as NAME.h and NAME.c. What is the same in every
--- export are the texts export_head.h, export_driver.c, export_maps.c and export_steps.c; what
--- belongs to a kernel are tables, and a function for each that launches it.
+-- export are the texts export_head.h, export_driver.c, export_check.c, export_maps.c and
+-- export_steps.c; what belongs to a kernel are tables, and a function for each that launches it.
 local ct = require "cuttle"
 local c = require "cuttle.export_c"
 local tables = require "cuttle.export_tables"
@@ -419,7 +419,8 @@ function M.source(program)
   local body, has_functions = body_of(program, state)
   local has_maps = state.n_maps > 0
   local driver = fill_in(require "cuttle.export_driver.c", { LIMITS = limits(state),
-    DTYPE_NAMES = dtype_names(), MAPS = has_maps and require "cuttle.export_maps.c" or "",
+    CHECK = fill_in(require "cuttle.export_check.c", { DTYPE_NAMES = dtype_names() }),
+    MAPS = has_maps and require "cuttle.export_maps.c" or "",
     PUT_MAPS = has_maps and "status = NAME_put_maps(k, code, s, block, err);" or "" })
   local head = "/* NAME.c: see NAME.h. Made by `cuttle export` of Cuttle %s: do not edit. */\n"
   local text = head:format(

@@ -27,7 +27,7 @@ CuResult fake_alloc(CuDevicePtr *p, size_t bytes);
 CuResult fake_alloc_host(void **p, size_t bytes);
 CuResult fake_alloc_from_pool(CuDevicePtr *p, size_t bytes, CuMemPool pool, CuStream s);
 
-enum { MAX_IMAGES = 64, MAX_PARAMS = 64, KPARAM_INFO = 0x17, SECTION_BYTES = 64 };
+enum { MAX_IMAGES = 64, MAX_PARAMS = 64, KPARAM_INFO = 0x17, SECTION_BYTES = 64, COOPERATIVE = 2 };
 
 /* Memory, so that addresses can be told from numbers. */
 static struct {
@@ -189,6 +189,27 @@ static void put_param(FILE *out, const unsigned char *p, unsigned bytes) {
   fputc('\n', out);
 }
 
+/* The block of parameters ends where the last one does; none is aligned to more than the block is. */
+static int is_whole(const Function *f, void **extra) {
+  const Param *last = &f->params[f->n - 1];
+  for (int i = 0; i < f->n; i++) {
+    if (f->params[i].bytes == 128) {
+      return 0; /* a tensor map */
+    }
+  }
+  return f->n > 0 && (uintptr_t)extra[0] == 1 && (uintptr_t)extra[2] == 2 && extra[4] == NULL &&
+         *(const size_t *)extra[3] == last->offset + last->bytes;
+}
+
+/* As while its stream is captured: a cooperative launch's parameters are taken only one by one. */
+static int is_refused(const CuLaunchConfig *config) {
+  int refused = 0;
+  for (unsigned i = 0; i < config->n_attributes; i++) {
+    refused |= getenv("CAPTURED") != NULL && (int)config->attributes[i].id == COOPERATIVE;
+  }
+  return refused;
+}
+
 CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **params, void **extra) {
   const char *path = getenv("RECORD");
   const Function *known = find_function(f->name);
@@ -202,6 +223,10 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   for (unsigned i = 0; i < config->n_attributes; i++) {
     const unsigned *v = config->attributes[i].value.cluster;
     fprintf(out, "  attribute %d: %u\n", (int)config->attributes[i].id, v[0]);
+  }
+  if (extra != NULL && (!is_whole(known, extra) || is_refused(config))) {
+    (void)fclose(out);
+    return 1;
   }
   for (int i = 0; i < known->n; i++) {
     const unsigned char *whole = extra == NULL ? NULL : extra[1];

@@ -63,6 +63,18 @@ local C = zeros(bf16, row_major{128, 256})
 matmul(A, B, C)
 ]])
 
+write("scaled.lua", [[
+local soft = kernel("soft", function(x, y, scale)
+  local row = blockIdx.x
+  local top = -1.0e30
+  for i in range(size(x, 0)) do top = max(top, x[{i, row}]) end
+  if threadIdx.x < size(x, 0) then
+    y[{threadIdx.x, row}] = scale * exp(x[{threadIdx.x, row}] - top)
+  end
+end)
+for _, t in ipairs{f32, f16} do soft{grid = 3, block = 64}(randn(t, {40, 3}), zeros(t, {40, 3}), 0.5) end
+]])
+
 -- {====== Building ======
 
 local compilers <const> = {
@@ -129,7 +141,8 @@ end
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
   local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 "
     .. "CUTTLE_DEVICE=cuda:0 '%s' %s.lua"):format(cuttle, name))
-  local outside = run(("rm -f outside; RECORD=outside LD_LIBRARY_PATH=lib ./test_%s"):format(name))
+  local outside = run(("rm -f outside; CAPTURED=1 RECORD=outside LD_LIBRARY_PATH=lib ./test_%s")
+    :format(name))
   local a, b = read "inside", read "outside"
   tap.ok(a and a == b and #a > 60, name .. ": the driver is asked the same", inside, outside, a, b)
 end
@@ -232,6 +245,14 @@ for line in out:gmatch "[^\n]+" do
 end
 tap.is(at, #want, "as many as were launched")
 
+-- A launch takes what there is no message against.
+for _, name in ipairs { "saxpy", "boxes", "barrier", "scaled" } do
+  export(("--sm=90a --name=it %s.lua"):format(name))
+  out = run(("cc -std=c11 -Wall -Wextra -DEXPORTED='\"it.c\"' -I. '%stests/export/agree.c' "
+    .. "-o agree %s && ./agree"):format(here, link))
+  tap.is(out, "0 wrong, of both\n", name .. ": what is taken, and what is refused")
+end
+
 -- {====== export(...) ======
 
 write("call.lua", [[
@@ -298,17 +319,6 @@ end
 
 -- {====== The CPU twin ======
 
-write("scaled.lua", [[
-local soft = kernel("soft", function(x, y, scale)
-  local row = blockIdx.x
-  local top = -1.0e30
-  for i in range(size(x, 0)) do top = max(top, x[{i, row}]) end
-  if threadIdx.x < size(x, 0) then
-    y[{threadIdx.x, row}] = scale * exp(x[{threadIdx.x, row}] - top)
-  end
-end)
-for _, t in ipairs{f32, f16} do soft{grid = 3, block = 64}(randn(t, {40, 3}), zeros(t, {40, 3}), 0.5) end
-]])
 local libraries = cuttle:match "^(.*)/[^/]*$"
 local core, headers = libraries .. "/libcuttle_core.a", libraries .. "/include/cuttle/ct.h"
 local function exists(path)
