@@ -70,7 +70,8 @@ typedef struct cuttle_Options {
      promised and what is not. */
   int sandbox;
 
-  const char *device; /* "auto", "cpu", "cuda", "cuda:1"; NULL: the environment's CUTTLE_DEVICE,
+  const char
+      *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL: the environment's CUTTLE_DEVICE,
                          else "auto": the first CUDA device, else the CPU engine. Opened at first
                          use, so a missing one is an error of that call */
 

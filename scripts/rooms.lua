@@ -90,12 +90,14 @@ return {
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },
+    -- What meshes of devices need beside Lua: parts, sums of buffers, ranks.
+    { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "tensor", "runtime/run" } },
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "launch" } },
     -- What a launch would need in a program without Lua, as data; stdlib/export writes it as C.
     { name = "export", files = { "export/[%w_]+" }, uses = { "launch", "runtime/nvrtc" } },
     -- The language opened, in a sandbox or not, for C hosts and for Lua's `require`.
     { name = "host", files = { "host/[%w_]+" },
-      uses = { "watch", "export", "blas", "openers", "std_modules" }, circle = 4 },
+      uses = { "watch", "export", "blas", "mesh", "openers", "std_modules" }, circle = 4 },
     -- The program: command line and prompt.
     { name = "shell", files = { "shell/[%w_]+" }, uses = { "host" } },
   },

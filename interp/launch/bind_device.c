@@ -139,7 +139,14 @@ static const Field device_fields[] = {
     FIELD(CtDeviceInfo, memory_bytes),
     FIELD_AS("shared_bytes", CtDeviceInfo, shared_block_optin_bytes)};
 
-/* device([text]): chooses the current device ("cpu", "cuda", "cuda:1"); returns a table about it. */
+/* Devices of the kind that is current, for a mesh. */
+static int count_devices(const CuttleState *s, const CtDevice *d) {
+  int n = 0;
+  CtErr err;
+  return d == NULL ? state_cpu_devices(s) : ct_device_count(&n, &err) == CT_OK ? n : 1;
+}
+
+/* device([text]): chooses the current device ("cpu", "cpu:8", "cuda", "cuda:1"); returns a table about it. */
 static int lang_device(lua_State *L) {
   CuttleState *s = state_of(L);
   CtDevice *d;
@@ -153,25 +160,31 @@ static int lang_device(lua_State *L) {
   } else {
     CtSimtEngine *engine;
     diag_try(L, state_simt(s, &engine, diag_err(L)));
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
     record_text(L, "name", "CPU engine");
     record_integer(L, "threads", ct_simt_threads(engine));
     record_text(L, "isa", ct_simt_isa(engine));
   }
+  record_integer(L, "n_devices", count_devices(s, d));
   return 1;
 }
 
-/* devices(): what could be chosen: a table of names; "cpu" is always there. */
+/* devices(): what could be chosen: a table of names; "cpu" is always there, "cpu:8" while it is chosen. */
 static int lang_devices(lua_State *L) {
-  int n = 0;
+  CuttleState *s = state_of(L);
+  int n = 0, n_names = 1;
   CtErr err;
   lua_newtable(L);
   lua_pushliteral(L, "cpu");
   lua_rawseti(L, -2, 1);
-  if (!state_is_cpu_only(state_of(L)) && ct_device_count(&n, &err) == CT_OK) {
+  if (state_cpu_devices(s) > 1) {
+    lua_pushstring(L, s->device_text);
+    lua_rawseti(L, -2, ++n_names);
+  }
+  if (!state_is_cpu_only(s) && ct_device_count(&n, &err) == CT_OK) {
     for (int i = 0; i < n; i++) {
       lua_pushfstring(L, "cuda:%d", i);
-      lua_rawseti(L, -2, i + 2);
+      lua_rawseti(L, -2, ++n_names);
     }
   }
   return 1;

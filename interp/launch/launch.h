@@ -75,6 +75,7 @@ typedef struct LaunchArgs {
   bool wants_check;   /* the configuration's option */
   bool is_checked;    /* its trace is one for check: CtIr.is_checked */
   bool has_tensors;   /* or lists of them, which say the device; else it is the current one */
+  int rank;           /* CuttleState.rank when they were read */
   uint64_t n_closed;  /* CuttleState.n_closed when they were read, or known to be live */
   uint64_t spec;      /* id of the specialisation that was last found for the key; 0: none */
   bool overlap;       /* some written tensor may share memory with another: ranges intersect */

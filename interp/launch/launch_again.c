@@ -84,7 +84,7 @@ static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
 
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = a->of;
-  bool same = n == a->n && a->is_checked == launch_is_checked(k, a) &&
+  bool same = n == a->n && a->is_checked == launch_is_checked(k, a) && a->rank == k->state->rank &&
               is_same_device(k->state, a) && are_same_args(L, k, a, first);
   a->anchor = 0;
   return same && has_same_captures(L, kernel, a);

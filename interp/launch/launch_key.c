@@ -275,6 +275,29 @@ static bool has_device(const Arg *arg, CtDevice **out) {
   return arg->kind == ARG_TENSOR || arg->kind == ARG_LIST;
 }
 
+static const Tensor *foreign_tensor(const Arg *arg, int rank) {
+  if (arg->kind == ARG_LIST) {
+    return launch_list_foreign(arg->list, rank);
+  }
+  return arg->kind == ARG_TENSOR && tensor_is_foreign(arg->tensor, rank) ? arg->tensor : NULL;
+}
+
+/* In m:run a rank launches on its own parts. */
+static void check_ranks(lua_State *L, int kernel, const LaunchArgs *a) {
+  int rank = a->rank;
+  for (int i = 0; rank >= 0 && i < a->n; i++) {
+    const Arg *arg = &a->args[i];
+    const Tensor *t = foreign_tensor(arg, rank);
+    if (t != NULL) {
+      diag_error(L,
+                 "%s%s%s is a part of rank %d, but rank %d launches the kernel; in m:run a rank "
+                 "uses its own part, x:part(r.rank)",
+                 launch_push_title(L, kernel, a, arg), arg->idx != 0 ? ", " : "",
+                 arg->idx != 0 ? tensor_push_title(L, arg->idx) : "", t->storage->rank, rank);
+    }
+  }
+}
+
 /* All tensors live on one device; without tensors it is the current one. */
 static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
   const Kernel *k = lua_touserdata(L, kernel);
@@ -371,6 +394,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   check_count(L, kernel, n);
   launch_args_few(L, out);
   out->of = k;
+  out->rank = k->state->rank;
   out->n_closed = k->state->n_closed;
   out->spec = 0;
   out->first = first;
@@ -380,6 +404,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
     launch_args_more(L, out);
     read_all(L, kernel, first, n, config, out);
   }
+  check_ranks(L, kernel, out);
   choose_device(L, kernel, out);
   launch_put(L, out, &out->device, sizeof out->device);
   out->overlap = launch_find_overlap(out);

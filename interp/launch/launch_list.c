@@ -397,6 +397,16 @@ bool launch_list_is(lua_State *L, const Kernel *k, int idx, LaunchList *list, ui
 
 uint64_t launch_list_id(const LaunchList *l) { return l->id; }
 CtDevice *launch_list_device(const LaunchList *l) { return l->device; }
+
+const Tensor *launch_list_foreign(const LaunchList *l, int rank) {
+  for (int64_t i = 0; i < l->n; i++) {
+    if (tensor_is_foreign(l->members[i].tensor, rank)) {
+      return l->members[i].tensor;
+    }
+  }
+  return NULL;
+}
+
 const Tensor *launch_list_tensor(const LaunchList *l, int64_t i) { return l->members[i].tensor; }
 int64_t launch_list_size(const LaunchList *l) { return l->n; }
 int64_t launch_list_elems(const LaunchList *l) { return l->n * (int64_t)l->n_columns; }

@@ -24,6 +24,8 @@ const unsigned char *launch_list_key(const LaunchList *l, size_t *len);
 CtTensorSpec launch_list_spec(const LaunchList *l, const char *name);
 /* The argument's slots: the table, where the launch reads it, and how many tensors there are. */
 int64_t launch_list_size(const LaunchList *l);
+/* The first one that is a part of another rank; NULL: there is none. */
+const Tensor *launch_list_foreign(const LaunchList *l, int rank);
 const Tensor *launch_list_tensor(const LaunchList *l, int64_t i); /* from 0 */
 int64_t launch_list_elems(const LaunchList *l);                   /* of the table */
 /* For the CPU engine. */

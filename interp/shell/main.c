@@ -37,7 +37,7 @@ static const char usage[] =
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"
     "  -i                    read inputs after the script\n"
-    "  --device=DEVICE       auto, cpu, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
+    "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
     "  --sm=N                emit: the compute capability times 10, such as 80, 90a or 100f; 90\n"
     "                        means 90a. Without such a device, launches run on the CPU engine\n"
     "  --compile             emit: also compile it with NVRTC, for that capability\n"
@@ -60,7 +60,7 @@ static const char emit_usage[] =
     "                        100f; 90 means 90a. The default is that of the device, or 90.\n"
     "                        Without such a device, launches run on the CPU engine\n"
     "  --compile             also compile it with NVRTC, for that capability\n"
-    "  --device=DEVICE       auto, cpu, cuda or cuda:N: where launches run\n"
+    "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N: where launches run\n"
     "\n"
     "Options come before the script. The exit code is the script's, or 1 if a kernel does not\n"
     "compile.\n";

@@ -206,7 +206,11 @@ static void print_engine(CuttleState *s) {
   if (st == CT_OK && d != NULL) {
     printf("%s (cuda:%d)", ct_device_info(d)->name, ct_device_info(d)->ordinal);
   } else if (st == CT_OK && state_simt(s, &e, &err) == CT_OK) {
-    printf("the CPU engine (%s, %d threads)", ct_simt_isa(e), ct_simt_threads(e));
+    printf("the CPU engine (%s, %d threads", ct_simt_isa(e), ct_simt_threads(e));
+    if (state_cpu_devices(s) > 1) {
+      printf(", taken for %d devices", state_cpu_devices(s));
+    }
+    printf(")");
   } else {
     printf("no device: %s", err.msg);
   }

@@ -186,6 +186,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     s->phase = (uint32_t)(uintptr_t)s ^ (uint32_t)time(NULL);
     s->phase += s->phase == 0;
     s->emit_sm = DEFAULT_SM;
+    s->rank = -1;
     ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
     s->check_all = is_set(s, "CUTTLE_CHECK");

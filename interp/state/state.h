@@ -14,7 +14,7 @@
 #include "runtime/base/rand.h"
 #include "runtime/simt/simt.h"
 
-enum { STATE_MAX_DEVICES = 16 };
+enum { STATE_MAX_DEVICES = 16, STATE_MAX_VIRTUAL = 256 };
 
 /* What running the script is for. */
 typedef enum StateMode {
@@ -111,6 +111,7 @@ typedef struct CuttleState {
   bool names_changed;    /* some chunk assigns a global that is a name of the library */
   bool skips_launches;   /* those that on_launch is told of do not run; on_launched is told */
   uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
+  int rank;              /* of m:run, whose function runs now; -1: none */
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
@@ -148,9 +149,13 @@ CuttleState *state_attach(lua_State *L);
 /* String in the registry: the path that `reload()` runs. */
 #define STATE_LAST_FILE "cuttle.last_file"
 
-/* Makes "auto", "cpu", "cuda" or "cuda:1" the current device. Opens none: a device that is missing is
+/* Makes "auto", "cpu", "cpu:8", "cuda" or "cuda:1" the current device. Opens none: a device that is missing is
    an error of its first use. */
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
+
+/* How many virtual devices the CPU engine is taken for: 8 of "cpu:8", else 1. Their tensors all lie on the
+   host. */
+int state_cpu_devices(const CuttleState *s);
 
 /* The device for new tensors and launches: NULL is the CPU engine. Opens it at first use. */
 CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;

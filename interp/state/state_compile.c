@@ -10,7 +10,8 @@
 #include "state.h"
 
 bool state_is_cpu_only(const CuttleState *s) {
-  return s->options.sandbox != 0 && strcmp(s->given_device, "cpu") == 0;
+  bool is_cpu = strcmp(s->given_device, "cpu") == 0 || strncmp(s->given_device, "cpu:", 4) == 0;
+  return s->options.sandbox != 0 && is_cpu;
 }
 
 /* "auto" may have found no device. */

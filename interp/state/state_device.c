@@ -11,16 +11,40 @@
 
 typedef enum Choice { CHOICE_AUTO, CHOICE_CPU, CHOICE_CUDA } Choice;
 
-/* *ordinal is -1 of plain "cuda". */
+/* The digits after a prefix, at most n of them, as a number; -1: there is another text. */
+static int parse_number(const char *text, const char *prefix, size_t n) {
+  size_t len = strlen(prefix);
+  bool is = strncmp(text, prefix, len) == 0 && text[len] != '\0' && strlen(text + len) <= n &&
+            strspn(text + len, "0123456789") == strlen(text + len);
+  return is ? atoi(text + len) : -1;
+}
+
+/* "cpu:8": how many virtual devices. */
+static CtStatus parse_virtual(const char *text, int *n, CtErr *err) {
+  *n = parse_number(text, "cpu:", 4);
+  if (*n < 1 || *n > STATE_MAX_VIRTUAL) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "device: '%.40s' is unknown; cpu:N are N virtual devices of the CPU engine, 1 to "
+        "%d",
+        text, STATE_MAX_VIRTUAL);
+  }
+  return CT_OK;
+}
+
+/* *ordinal is -1 of plain "cuda"; of "cpu:8" the number of devices. */
 static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtErr *err) {
-  int end = 0;
   *ordinal = -1;
   if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0) {
     *choice = text[0] == 'a' ? CHOICE_AUTO : text[1] == 'p' ? CHOICE_CPU : CHOICE_CUDA;
     return CT_OK;
   }
-  if (strncmp(text, "cuda:", 5) == 0 && strspn(text + 5, "0123456789") == strlen(text + 5) &&
-      sscanf(text, "cuda:%2d%n", ordinal, &end) == 1 && text[end] == '\0') {
+  if (strncmp(text, "cpu:", 4) == 0) {
+    *choice = CHOICE_CPU;
+    return parse_virtual(text, ordinal, err);
+  }
+  *ordinal = parse_number(text, "cuda:", 2);
+  if (*ordinal >= 0) {
     *choice = CHOICE_CUDA;
     return CT_OK;
   }
@@ -37,6 +61,11 @@ CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {
     s->is_device_open = false;
   }
   return st;
+}
+
+int state_cpu_devices(const CuttleState *s) {
+  int n = parse_number(s->device_text, "cpu:", 4);
+  return n < 1 ? 1 : n;
 }
 
 /* {====== CUDA ====== */

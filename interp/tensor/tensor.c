@@ -90,7 +90,15 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
     fail_tensor(L, idx, op, "is a tensor of a kernel; expected one of the host");
   }
   tensor_check_memory(L, idx, op);
-  state_of(L)->n_host++;
+  CuttleState *s = state_of(L);
+  if (tensor_is_foreign(t, s->rank)) {
+    fail_tensor(L, idx, op,
+                lua_pushfstring(L,
+                                "is a part of rank %d, but rank %d uses it; in m:run a rank uses "
+                                "its own part, x:part(r.rank)",
+                                t->storage->rank, s->rank));
+  }
+  s->n_host++;
   return t;
 }
 

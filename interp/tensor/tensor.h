@@ -168,6 +168,11 @@ CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) CT_NODISCARD;
 CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) CT_NODISCARD;
 
+/* A part of another rank than this one, whose function m:run runs now; -1: none runs. */
+static inline bool tensor_is_foreign(const Tensor *t, int rank) {
+  return rank >= 0 && t->storage->rank >= 0 && t->storage->rank != rank;
+}
+
 /* --- elements --------------------------------------------------------------------------------- */
 
 Elem elem_load(CtDtype dtype, const void *p);        /* p may be unaligned */

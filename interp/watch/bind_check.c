@@ -23,9 +23,12 @@ static int check_begin(lua_State *L) {
   return 1;
 }
 
-/* _choose_cpu(): the default device is the CPU engine from now on. */
+/* _choose_cpu(): the default device is the CPU engine from now on, with the virtual devices that it has. */
 static int choose_cpu(lua_State *L) {
-  diag_try(L, state_choose_device(state_of(L), "cpu", diag_err(L)));
+  CuttleState *s = state_of(L);
+  if (state_cpu_devices(s) == 1) {
+    diag_try(L, state_choose_device(s, "cpu", diag_err(L)));
+  }
   return 0;
 }
 

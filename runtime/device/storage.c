@@ -29,7 +29,7 @@ CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage
   if (s == NULL) {
     return ct_fail_nomem(err);
   }
-  *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device};
+  *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device, .rank = -1};
   CtStatus status = device == NULL ? new_host(s, err) : new_device(s, err);
   if (status != CT_OK) {
     ct_free(alloc, s, sizeof *s);
@@ -47,6 +47,7 @@ CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t byte
   }
   *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device, .is_lent = true};
   s->free = free;
+  s->rank = -1;
   s->free_ud = free_ud;
   if (device == NULL) {
     s->host = ptr;

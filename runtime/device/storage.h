@@ -36,6 +36,7 @@ typedef struct CtStorage {
   CtStorageFree free; /* of lent memory; may be NULL */
   void *free_ud;
   bool is_lent;
+  int rank; /* of a mesh, whose part it holds; -1: none */
 } CtStorage;
 
 /* New memory with one reference; contents undefined. device NULL: on the host. */

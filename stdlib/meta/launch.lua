@@ -2,11 +2,15 @@
 -- Topic: launch: devices, streams, random seeds, time
 
 --- The current device, as a table; with a name, chooses it.
---- The name is "auto", "cpu", "cuda" or "cuda:1". New tensors are made on the current device, and
---- kernels run on it. Tensors stay where they were made; `t:to(name)` copies one. The table has
---- `name`. For a CUDA device it also has `ordinal`, `sm`, `n_sms`, `memory_bytes` and
---- `shared_bytes` (of a block); for the CPU engine, `threads` and `isa`.
+--- The name is "auto", "cpu", "cpu:8", "cuda" or "cuda:1". New tensors are made on the current
+--- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies one.
+--- "cpu:8" takes the CPU engine for 8 devices, 256 at most, which a mesh can have; their tensors
+--- lie on the host. The table has `name` and `n_devices`, how many devices a mesh can have here.
+--- For a CUDA device it also has `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (of a
+--- block); for the CPU engine, `threads` and `isa`.
 ---
+---     > device("cpu:8").n_devices
+---     8
 ---     > device("cpu").name
 ---     CPU engine
 --- CuTe: none. MoYe: CUDA.device.
@@ -15,6 +19,7 @@
 function device(name) end
 
 --- The names of the devices that could be chosen; "cpu" is always the first.
+--- While virtual devices are chosen, "cpu:8" follows.
 ---
 ---     > devices()[1]
 ---     cpu

@@ -1,0 +1,130 @@
+/* bind_ranks.c: what the modules of stdlib/mesh need of C, by names with a leading `_`:
+     _mesh_tensor(dtype, n, device, rank)  n elements without values in a row there ("cpu", "cuda:1"), a part of
+                     that rank
+     _mesh_copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
+     _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
+     _mesh_fill(t)   the bytes of a row on the host become 0
+     _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
+     _rank()         that rank, or nil
+     _script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "interp/state/recorder.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+#include "runtime/simt/run/simt_combine.h"
+
+/* {====== Tensors ====== */
+
+static int mesh_tensor(lua_State *L) {
+  CuttleState *s = state_of(L);
+  CtDtype dtype = bind_to_dtype(L, 1, "shard");
+  CtDevice *device;
+  CtNode shape[1] = {{.i = ct_int(luaL_checkinteger(L, 2)), .rank = CT_LEAF, .len = 1}};
+  CtNode stride[1] = {{.i = ct_int(1), .rank = CT_LEAF, .len = 1}};
+  int rank = (int)luaL_checkinteger(L, 4);
+  diag_try(L, state_named_device(s, luaL_checkstring(L, 3), &device, diag_err(L)));
+  Tensor *t = tensor_push_alloc(L, "shard", dtype, (CtLayout){shape, stride}, device);
+  t->storage->rank = rank;
+  return 1;
+}
+
+/* The tensor at idx is a row of elements that has those from `at` on. */
+static Tensor *check_row(lua_State *L, int idx, lua_Integer at, lua_Integer n) {
+  Tensor *t = tensor_check_recordable(L, idx, "mesh");
+  luaL_argcheck(L, ct_is_leaf(t->layout.shape) && t->layout.stride->i.v == 1, idx, "no row");
+  luaL_argcheck(L, at >= 0 && n >= 0 && n <= t->layout.shape->i.v - at, idx, "out of range");
+  return t;
+}
+
+static size_t byte_of(const Tensor *t, lua_Integer at) {
+  return (size_t)(t->offset.v + at) * ct_dtype_bytes(t->dtype);
+}
+
+/* (dst, dst_at, src, src_at, n, ...) */
+typedef struct Move {
+  Tensor *dst, *src;
+  size_t dst_at, src_at; /* bytes in the storages */
+  lua_Integer n;
+} Move;
+
+static Move check_move(lua_State *L) {
+  lua_Integer dst_at = luaL_checkinteger(L, 2), src_at = luaL_checkinteger(L, 4);
+  lua_Integer n = luaL_checkinteger(L, 5);
+  Move m = {.dst = check_row(L, 1, dst_at, n), .src = check_row(L, 3, src_at, n), .n = n};
+  luaL_argcheck(L, m.dst->dtype == m.src->dtype, 3, "another type");
+  m.dst_at = byte_of(m.dst, dst_at);
+  m.src_at = byte_of(m.src, src_at);
+  return m;
+}
+
+static int mesh_copy(lua_State *L) {
+  Move m = check_move(L);
+  state_host_uses(L, "mesh");
+  diag_try(L, ct_storage_copy(m.src->storage, m.src_at, m.dst->storage, m.dst_at,
+                              (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
+  return 0;
+}
+
+static char *host_at(lua_State *L, const Tensor *t, size_t at) {
+  if (t->storage->device != NULL) {
+    diag_error(L, "mesh: the tensor is not on the host");
+  }
+  return (char *)t->storage->host + at;
+}
+
+static int mesh_combine(lua_State *L) {
+  static const char *const names[] = {"sum", "max", "min", NULL};
+  Move m = check_move(L);
+  CtCombine op = (CtCombine)luaL_checkoption(L, 6, "sum", names);
+  state_host_uses(L, "mesh");
+  lua_pushboolean(L, ct_combine(m.dst->dtype, op, host_at(L, m.dst, m.dst_at),
+                                host_at(L, m.src, m.src_at), m.n));
+  return 1;
+}
+
+static int mesh_fill(lua_State *L) {
+  const Tensor *t = check_row(L, 1, 0, 0);
+  state_host_uses(L, "mesh");
+  diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0,
+                             (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype), diag_err(L)));
+  return 0;
+}
+
+/* {====== Ranks ====== */
+
+static int enter_rank(lua_State *L) {
+  state_of(L)->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
+  return 0;
+}
+
+static int rank_now(lua_State *L) {
+  int rank = state_of(L)->rank;
+  if (rank >= 0) {
+    lua_pushinteger(L, rank);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static int script_place(lua_State *L) {
+  lua_Debug ar;
+  if (diag_find_script(L, &ar)) {
+    lua_pushfstring(L, "%s:%d", ar.short_src, ar.currentline);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
+                                     {"_mesh_combine", mesh_combine}, {"_mesh_fill", mesh_fill},
+                                     {"_enter_rank", enter_rank},     {"_rank", rank_now},
+                                     {"_script_place", script_place}, {NULL, NULL}};
+
+void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }
