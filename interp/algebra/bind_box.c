@@ -133,11 +133,23 @@ int bind_push_origin(lua_State *L, int idx) {
   return 1 + box->n_operands;
 }
 
+/* An object in Lua whose type has the metafield __layout, the name of its field that holds a layout:
+   a mesh. The object keeps the layout alive. */
+static bool test_object(lua_State *L, int idx, CtComposed *out) {
+  if (lua_type(L, idx) != LUA_TTABLE || luaL_getmetafield(L, idx, "__layout") == LUA_TNIL) {
+    return false;
+  }
+  lua_rawget(L, idx);
+  bool is_layout = bind_test_composed(L, -1, out);
+  lua_pop(L, 1);
+  return is_layout;
+}
+
 CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *op) {
   CtComposed c = {.is_swizzled = false};
   CtErr err;
   idx = lua_absindex(L, idx);
-  if (bind_test_composed(L, idx, &c)) {
+  if (bind_test_composed(L, idx, &c) || test_object(L, idx, &c)) {
     return c;
   }
   int type = lua_type(L, idx);

@@ -86,6 +86,7 @@ static const struct {
     {"replay", "cuttle.replay", false},
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},
+    {"mesh", "cuttle.mesh", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},

@@ -35,6 +35,7 @@ local samples = {
   Atom = atom"SM75_16x8x8_F16F16F16F16_TN", TiledMMA = tiled_mma"UniversalFMA<f32>",
   ThrMMA = tiled_mma"UniversalFMA<f32>":get_slice(0), TiledCopy = some_copy,
   ThrCopy = some_copy:get_slice(0),
+  Mesh = mesh{data = 2}, Sharding = mesh{data = 2}:sharding({4}, "(M@data)"),
 }
 
 -- What an object has, by the lists that completion reads as well.

@@ -1,0 +1,188 @@
+---@meta _
+-- Topic: mesh: many devices, and tensors that spread over them
+
+--- Many devices: axes with names and extents, and a layout to ranks.
+--- A rank is the number of one device, from 0. A mesh stands for its layout in functions of
+--- layouts: `size(m)`, `size(m, "model")`, `names(m)`. Meshes are compared by `==`.
+---@class Mesh
+---@field layout Layout from coordinates to ranks
+---@field axes table names of the axes, the nearest first
+---@field n integer how many ranks there are
+---@field extent table the extent of each axis, by its name
+local Mesh = {}
+
+--- Makes a mesh of devices.
+--- In a table the axes are in alphabetical order. In a text they are in the order of the text, and
+--- the first is the nearest: its neighbours have ranks that differ by 1. A layout with strides may
+--- give other ranks; it must give each of 0 to size - 1 once.
+---
+---     > mesh{data = 2, model = 4}
+---     mesh (data=2,model=4):(1,2)
+---     > m = mesh"(model=4,data=2)"
+---     > m:rank{data = 1, model = 2}, size(m, "model")
+---     6       4
+---     > mesh(L"(data=2,model=4):(4,1)"):rank{data = 1, model = 2}
+---     6
+--- CuTe: none. MoYe: none.
+--- See: Mesh.sharding, Mesh.coord.
+---@param axes table|string|Layout
+---@return Mesh
+function mesh(axes) end
+
+--- The rank at a coordinate; an axis that is not named counts as 0.
+---
+---     > mesh{data = 2, model = 4}:rank{model = 3}
+---     6
+---@param coord table
+---@return integer
+function Mesh:rank(coord) end
+
+--- The coordinate of a rank, by the names of the axes.
+---
+---     > c = mesh{data = 2, model = 4}:coord(5)
+---     > c.data, c.model
+---     1       2
+---@param rank integer
+---@return table
+function Mesh:coord(rank) end
+
+--- The coordinate of a rank on one axis.
+---
+---     > mesh{data = 2, model = 4}:digit(5, "model")
+---     2
+---@param rank integer
+---@param axis string
+---@return integer
+function Mesh:digit(rank, axis) end
+
+--- How many ranks there are, or the extent of an axis.
+---
+---     > m = mesh{data = 2, model = 4}
+---     > m:size(), m:size"model"
+---     8       4
+---@param axis? string
+---@return integer
+function Mesh:size(axis) end
+
+--- How many ranks a group over these axes has.
+---
+---     > mesh{data = 2, model = 4, pipe = 3}:span{"data", "pipe"}
+---     6
+---@param axes? string|table the default is all axes
+---@return integer
+function Mesh:span(axes) end
+
+--- The ranks that differ from one on these axes only.
+--- They are ordered by their coordinates on the axes, the first axis that is named fastest.
+---
+---     > mesh{data = 2, model = 4}:group(5, "model")
+---     {1, 3, 5, 7}
+---     > mesh{data = 2, model = 4}:group(5, {"model", "data"})
+---     {0, 2, 4, 6, 1, 3, 5, 7}
+---@param rank integer
+---@param axes? string|table the default is all axes
+---@return table
+function Mesh:group(rank, axes) end
+
+--- All groups over these axes.
+---
+---     > mesh{data = 2, model = 4}:groups"data"
+---     {{0, 1}, {2, 3}, {4, 5}, {6, 7}}
+---@param axes? string|table the default is all axes
+---@return table
+function Mesh:groups(axes) end
+
+--- The index of a rank in its group over these axes, from 0.
+---
+---     > mesh{data = 2, model = 4}:place(5, "model")
+---     2
+---@param rank integer
+---@param axes? string|table the default is all axes
+---@return integer
+function Mesh:place(rank, axes) end
+
+--- How a tensor of this shape spreads over the mesh.
+--- In the text of a spec `M@data` is mode M over axis data, `M@data@model` over both axes, and
+--- `@model+` says that each rank along axis model holds a summand. An axis that is not named holds
+--- copies. With strides, `s` is a place in memory and `1@model` an axis. A mode that an axis does
+--- not divide is padded: the last ranks hold less.
+---
+---     > m = mesh{data = 2, model = 4}
+---     > m:sharding({1000, 64}, "(M@model,K)")
+---     sharding (M@model,K) of (1000,64) over mesh (data=2,model=4):(1,2)
+---     > m:sharding({1000, 64}, "(M@model,K)"):layout()
+---     (M=(250,4),K=64):((1@0,1@2),250@0)
+---     > m:sharding({1024, 64}, "((32,4,8),64):((1,1@model,32),256)"):owner{100, 0}
+---     {6, 7}  4
+--- CuTe: none. MoYe: none.
+--- See: mesh.
+---@param shape Shape|Layout|Tensor|nil nil if the spec gives all extents, as in "(M@data=1000)"
+---@param spec string|Layout|Sharding
+---@return Sharding
+function Mesh:sharding(shape, spec) end
+
+--- How the modes of a tensor spread over the axes of a mesh.
+--- An axis shards a mode, holds copies (it is replicated) or partial sums. The part of a rank is
+--- compact in its memory, with padding. Shardings are compared by `==`: the same parts in the same
+--- memory.
+---@class Sharding
+---@field mesh Mesh
+---@field shape table the extents of the modes
+---@field names table a name or false for each mode
+---@field modes table factors of each mode, fastest first: {extent =, axis =} or {extent =, pos =}
+---@field partial table the axes with partial sums, as keys
+---@field order table {mode, factor} of the factors in memory, the fastest first
+local Sharding = {}
+
+--- The spec as a text; `m:sharding(s.shape, s:text())` equals s.
+---
+---     > mesh{data = 2}:sharding({1024}, "(1024):(1)"):text()
+---     (_)
+---@return string
+function Sharding:text() end
+
+--- The layout from coordinates of the padded tensor to places.
+--- Basis 0 is the memory of a part, basis i is axis i of the mesh.
+---
+---     > mesh{data = 2}:sharding({1024, 8}, "(M@data,K)"):layout()
+---     (M=(512,2),K=8):((1@0,1@1),512@0)
+---@return Layout
+function Sharding:layout() end
+
+--- The axes that neither shard a mode nor hold partial sums.
+---
+---     > mesh{data = 2, model = 4}:sharding({1024, 8}, "(M@data,K)"):replicated()
+---     {"model"}
+---@return table
+function Sharding:replicated() end
+
+--- The layout of a part with its padding.
+---
+---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):part_layout()
+---     (M=334,K=8):(1,334)
+---@return Layout
+function Sharding:part_layout() end
+
+--- The layout of what is valid in the part of a rank.
+---
+---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):part_view(2)
+---     (M=332,K=8):(1,334)
+---@param rank integer
+---@return Layout
+function Sharding:part_view(rank) end
+
+--- The valid extents of a rank's part, 0 where it has none.
+---
+---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):valid(2)
+---     {332, 8}
+---@param rank integer
+---@return table
+function Sharding:valid(rank) end
+
+--- Who has an element: ranks, and its offset in the memory of their parts.
+---
+---     > mesh{data = 2, model = 2}:sharding({1000, 8}, "(M@data,K)"):owner{501, 1}
+---     {1, 3}  501
+---@param coord Coord
+---@return table, integer
+function Sharding:owner(coord) end
