@@ -1,5 +1,5 @@
-/* bind_warp.c: what threads of a kernel do together, besides barriers: shuffles and votes of a
-   warp, atomic operations, fences; and the clock. */
+/* bind_warp.c: what threads of a warp do together, besides barriers: shuffles and votes; and the
+   clock. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -10,7 +10,6 @@
 #include "guard.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
-#include "access.h"
 
 enum { LANES = 32 };
 
@@ -166,142 +165,7 @@ static const CallRow rows[] = {
     {"sync_threads_count", counted, CT_OP_BARRIER_COUNT, 0, CALL_ARGS(condition_args)},
     {"sync_threads_and", counted, CT_OP_BARRIER_AND, 0, CALL_ARGS(condition_args)},
     {"sync_threads_or", counted, CT_OP_BARRIER_OR, 0, CALL_ARGS(condition_args)},
-    {"fence", call_effect, CT_OP_FENCE, 0, CALL_NO_ARGS},
     {"clock", read_clock, 0, 0, CALL_NO_ARGS}};
-
-/* --- atomic operations ------------------------------------------------------------------------------ */
-
-static const CtOp atomic_ops[] = {
-    CT_OP_ATOMIC_ADD, CT_OP_ATOMIC_MIN,  CT_OP_ATOMIC_MAX, CT_OP_ATOMIC_AND,  CT_OP_ATOMIC_OR,
-    CT_OP_ATOMIC_XOR, CT_OP_ATOMIC_EXCH, CT_OP_ATOMIC_CAS, CT_OP_ATOMIC_LOAD, CT_OP_ATOMIC_STORE};
-
-/* A tensor of the kernel that threads share, with elements that the operation supports. */
-static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
-  const char *name = ct_ops[op].text;
-  const Tensor *t = tensor_check_live(L, 1, name);
-  tensor_check_memory(L, 1, name);
-  if (!t->in_kernel) {
-    diag_error(L, "%s: %s is a tensor of the host; pass it to the kernel as an argument", name,
-               tensor_push_title(L, 1));
-  }
-  if (t->space == CT_CONSTANT) {
-    diag_error(L,
-               "%s: %s is constant memory, which kernels only read; take shared or global memory",
-               name, tensor_push_title(L, 1));
-  }
-  if (t->space == CT_REGISTER) {
-    diag_error(L,
-               "%s: %s is a fragment, which belongs to one thread; shared or global memory was "
-               "expected",
-               name, tensor_push_title(L, 1));
-  }
-  const CtIr *ir = front_ir(L);
-  if (ct_dtypes[t->dtype].bits == 16 && ir->bufs[t->buf].remote != 0) {
-    diag_error(
-        L,
-        "%s: %s is in another block's shared memory, which has no such operation on %s; take f32",
-        name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
-  }
-  if (!ct_ir_has_atomic(op, t->dtype)) {
-    bool of_bits = ct_is_float(t->dtype);
-    diag_error(L, "%s: no such operation on %s; expected %s", name, ct_dtypes[t->dtype].name,
-               of_bits && ct_ir_has_atomic(CT_OP_ATOMIC_EXCH, t->dtype)
-                   ? "integers of 32 or 64 bits"
-               : op == CT_OP_ATOMIC_ADD ? "f16, bf16, f32, f64 and integers of 32 or 64 bits"
-                                        : "f32, f64 and integers of 32 or 64 bits");
-  }
-  return t;
-}
-
-/* The bits of a value of 16 bits, in a u32. */
-static CtVal bits_of_half(CtIr *ir, CtVal v) {
-  return ct_ir_cast(ir, ct_ir_bitcast(ir, v, CT_u16), CT_u32);
-}
-
-static CtVal half_of_bits(CtIr *ir, CtVal bits, CtDtype t) {
-  return ct_ir_bitcast(ir, ct_ir_cast(ir, bits, CT_u16), t);
-}
-
-/* The offset of two elements that one word holds. */
-static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
-  CtVal offset = access_offset(L, t, crd, "atomic_add");
-  const CtBuf *buf = &ir->bufs[t->buf];
-  if (t->guard != NULL || (t->is_guarded && t->is_whole)) {
-    diag_error(
-        L,
-        "atomic_add: %s is guarded, and of two elements one may be outside; add them one by one, "
-        "or leave the guard out",
-        tensor_push_title(L, 1));
-  }
-  if (ct_buf_is_swizzled(buf) && buf->swizzle.base == 0) {
-    diag_error(L,
-               "atomic_add: the swizzle of %s keeps no two elements together; choose one with a "
-               "larger M, or add them one by one",
-               tensor_push_title(L, 1));
-  }
-  if (ct_inst(ir, offset)->facts.div % 2 != 0 || buf->align < 4) {
-    diag_error(
-        L,
-        "atomic_add: two elements of %s at once must begin at an even offset, and this one is "
-        "not known to; write 2 * i for the coordinate, or add them one by one",
-        tensor_push_title(L, 1));
-  }
-  return offset;
-}
-
-/* tensor, coordinate, lo, hi: adds to an element and the next in memory, rounding each by itself.
-   Returns the old values of both. */
-static int add_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd) {
-  if (t->dtype != CT_f16 && t->dtype != CT_bf16) {
-    return diag_error(L, "atomic_add: %s is %s; two elements at once are of f16 or bf16",
-                      tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
-  }
-  CtVal sixteen = ct_ir_const_int(ir, CT_u32, 16), offset = offset_of_two(L, ir, t, crd);
-  CtVal lo = bits_of_half(ir, value_to(L, 3, t->dtype, "atomic_add"));
-  CtVal hi = bits_of_half(ir, value_to(L, 4, t->dtype, "atomic_add"));
-  hi = ct_ir_binary(ir, CT_OP_SHL, hi, sixteen);
-  CtVal old =
-      ct_ir_atomic(ir, CT_OP_ATOMIC_ADD2, t->buf, offset, ct_ir_binary(ir, CT_OP_OR, lo, hi), 0);
-  value_push(L, half_of_bits(ir, old, t->dtype));
-  value_push(L, half_of_bits(ir, ct_ir_binary(ir, CT_OP_SHR, old, sixteen), t->dtype));
-  return 2;
-}
-
-static int lang_atomic(lua_State *L) { /* tensor, coordinate[, compare][, value] */
-  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
-  const char *name = ct_ops[op].text;
-  CtIr *ir = front_here(L, name);
-  const Tensor *t = to_shared_tensor(L, op);
-  CtCx cx = bind_enter(L);
-  int n_values = ct_ops[op].n_args - 1;
-  if (op == CT_OP_ATOMIC_ADD && lua_gettop(L) == 4) {
-    return add_two(L, ir, t, bind_to_tuple(L, 2, &cx, name));
-  }
-  if (lua_gettop(L) != 2 + n_values) {
-    static const char *const values[] = {"", ", value", ", compare, value"};
-    return diag_error(L, "%s: %d arguments; %s(tensor, coordinate%s) was expected", name,
-                      lua_gettop(L), name, values[n_values]);
-  }
-  CtTuple crd = bind_to_tuple(L, 2, &cx, name);
-  GuardedAccess access;
-  CtVal old = 0, value = 0, compare = 0;
-  if (n_values > 0) {
-    value = value_to(L, 2 + n_values, t->dtype, name);
-  }
-  if (n_values > 1) {
-    compare = value_to(L, 3, t->dtype, name);
-  }
-  bool is_void = ct_ops[op].result == CT_RES_VOID;
-  if (guard_open(L, t, crd, is_void ? CT_VOID : t->dtype, &access)) {
-    old = ct_ir_atomic(ir, op, t->buf, access_offset(L, t, crd, name), value, compare);
-  }
-  old = guard_close(L, &access, is_void ? 0 : old);
-  if (is_void) {
-    return 0;
-  }
-  value_push(L, old);
-  return 1;
-}
 
 /* _reduce_lanes(v, op, mask): one instruction's reduction of an i32 or u32, for the standard library;
    nil if there is none. */
@@ -391,9 +255,4 @@ static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));
   luaL_setfuncs(L, functions, 0);
-  for (size_t i = 0; i < CT_ARRAY_LEN(atomic_ops); i++) {
-    lua_pushinteger(L, (lua_Integer)atomic_ops[i]);
-    lua_pushcclosure(L, lang_atomic, 1);
-    lua_setfield(L, -2, ct_ops[atomic_ops[i]].text);
-  }
 }

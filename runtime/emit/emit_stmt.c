@@ -197,6 +197,16 @@ static void write_grid_barrier(CtEmit *e, CtVal v) {
   }
 }
 
+static void write_fence(CtEmit *e, CtVal v) {
+  static const char *const texts[] = {
+      [0] = "__threadfence();",
+      [CT_ORDER_SYS] = "__threadfence_system();",
+      [CT_ORDER_ACQ_REL] = "asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");",
+      [CT_ORDER_ACQ_REL | CT_ORDER_SYS] = "asm volatile(\"fence.acq_rel.sys;\" ::: \"memory\");"};
+  const CtInst *inst = ct_inst(e->ir, v);
+  ct_emit_line(e, inst->loc, "%s", texts[inst->order & (CT_ORDER_ACQ_REL | CT_ORDER_SYS)]);
+}
+
 static void write_tma_wait(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   ct_emit_line(e, inst->loc, "asm volatile(\"cp.async.bulk.wait_group%s %d;\" ::: \"memory\");",

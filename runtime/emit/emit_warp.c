@@ -151,41 +151,70 @@ static const struct {
 
 /* Sums of 16 bits: an instruction for each space, for bf16 only from sm_90 on; before that CAS, for
    either space. */
-static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf) {
+static const char *half_adder(CtEmit *e, CtOp op, const CtBuf *buf, bool is_sys) {
 #define ADDERS(t)                                                                                  \
-  { CT_HELP_ATOMIC_ADD_##t##_GLOBAL, CT_HELP_ATOMIC_ADD_##t##_SHARED }
-  static const CtHelper adders[2][2][2] = {/* [bf16][two][shared] */
+  { CT_HELP_ATOMIC_ADD_##t##_GLOBAL, CT_HELP_ATOMIC_ADD_##t##_SHARED, CT_HELP_ATOMIC_ADD_##t##_SYS }
+  static const CtHelper adders[2][2][3] = {/* [bf16][two][shared, or 2 for the system] */
                                            {ADDERS(f16), ADDERS(f16x2)},
                                            {ADDERS(bf16), ADDERS(bf16x2)}};
 #undef ADDERS
-  static const CtHelper by_cas[2] = {CT_HELP_ATOMIC_ADD_bf16_SOFT, CT_HELP_ATOMIC_ADD_bf16x2_SOFT};
+  static const CtHelper by_cas[2][2] = {
+      {CT_HELP_ATOMIC_ADD_bf16_SOFT, CT_HELP_ATOMIC_ADD_bf16x2_SOFT},
+      {CT_HELP_ATOMIC_ADD_bf16_SOFT_SYS, CT_HELP_ATOMIC_ADD_bf16x2_SOFT_SYS}};
   bool is_bf16 = buf->dtype == CT_bf16, two = op == CT_OP_ATOMIC_ADD2;
   if (!is_bf16 || e->ir->target.sm >= 90) {
-    return ct_emit_help(e, adders[is_bf16][two][buf->space == CT_SHARED]);
+    return ct_emit_help(e, adders[is_bf16][two][is_sys ? 2 : buf->space == CT_SHARED]);
   }
   (void)ct_emit_wrap(e, CT_f32, CT_bf16); /* they convert */
   (void)ct_emit_wrap(e, CT_bf16, CT_f32);
-  return ct_emit_help(e, by_cas[two]);
+  if (is_sys && !two) {
+    (void)ct_emit_help(e, CT_HELP_ATOMIC_CAS_16_SYS);
+  }
+  return ct_emit_help(e, by_cas[is_sys][two]);
 }
 
-/* Functions of our own: loads and stores have one for each width; a float's minimum has no
-   instruction, so it is made from CAS. */
-static const char *function_of(CtEmit *e, CtOp op, const CtBuf *buf, const char *name) {
-  static const CtHelper by_width[CT_OP_COUNT][2] = {
-      [CT_OP_ATOMIC_LOAD] = {CT_HELP_ATOMIC_LOAD_32, CT_HELP_ATOMIC_LOAD_64},
-      [CT_OP_ATOMIC_STORE] = {CT_HELP_ATOMIC_STORE_32, CT_HELP_ATOMIC_STORE_64}};
-  static const CtHelper of_floats[CT_OP_COUNT][2] = {
-      [CT_OP_ATOMIC_MIN] = {CT_HELP_ATOMIC_MIN_f32, CT_HELP_ATOMIC_MIN_f64},
-      [CT_OP_ATOMIC_MAX] = {CT_HELP_ATOMIC_MAX_f32, CT_HELP_ATOMIC_MAX_f64}};
-  bool is_wide = ct_dtypes[buf->dtype].bits == 64;
+/* Functions of our own: loads and stores have one for each width and order. */
+static const char *mover(CtEmit *e, CtOp op, bool is_wide, unsigned order) {
+#define MOVERS(op, NAME)                                                                           \
+  { CT_HELP_ATOMIC_##op##_32##NAME, CT_HELP_ATOMIC_##op##_64##NAME }
+#define ORDERS(op)                                                                                 \
+  [CT_OP_ATOMIC_##op] = {[0] = MOVERS(op, ),                                                       \
+                         [CT_ORDER_SYS] = MOVERS(op, _SYS),                                        \
+                         [CT_ORDER_RELAXED] = MOVERS(op, _RELAXED),                                \
+                         [CT_ORDER_SYS | CT_ORDER_RELAXED] = MOVERS(op, _RELAXED_SYS)}
+  static const CtHelper movers[CT_OP_COUNT][4][2] = {ORDERS(LOAD), ORDERS(STORE)};
+#undef ORDERS
+#undef MOVERS
+  return ct_emit_help(e, movers[op][order & (CT_ORDER_SYS | CT_ORDER_RELAXED)][is_wide]);
+}
+
+/* A float's minimum has no instruction, so it is made from CAS. NULL: CUDA has a function. */
+static const char *float_extreme(CtEmit *e, CtOp op, CtDtype type, bool is_sys) {
+  static const CtHelper of_floats[CT_OP_COUNT][2][2] = {
+      [CT_OP_ATOMIC_MIN] = {{CT_HELP_ATOMIC_MIN_f32, CT_HELP_ATOMIC_MIN_f64},
+                            {CT_HELP_ATOMIC_MIN_f32_SYS, CT_HELP_ATOMIC_MIN_f64_SYS}},
+      [CT_OP_ATOMIC_MAX] = {{CT_HELP_ATOMIC_MAX_f32, CT_HELP_ATOMIC_MAX_f64},
+                            {CT_HELP_ATOMIC_MAX_f32_SYS, CT_HELP_ATOMIC_MAX_f64_SYS}}};
+  bool is_made = ct_is_float(type) && of_floats[op][0][0] != 0;
+  return is_made ? ct_emit_help(e, of_floats[op][is_sys][ct_dtypes[type].bits == 64]) : NULL;
+}
+
+/* The function's name, and what comes after it. */
+static const char *function_of(CtEmit *e, const CtInst *inst, const char *name,
+                               const char **suffix) {
+  CtOp op = (CtOp)inst->op;
+  const CtBuf *buf = &e->ir->bufs[inst->imm.i];
+  bool is_sys = (inst->order & CT_ORDER_SYS) != 0;
+  *suffix = "";
   if (ct_dtypes[buf->dtype].bits == 16) {
-    return half_adder(e, op, buf);
+    return half_adder(e, op, buf, is_sys);
   }
   if (name == NULL) {
-    return ct_emit_help(e, by_width[op][is_wide]);
+    return mover(e, op, ct_dtypes[buf->dtype].bits == 64, inst->order);
   }
-  bool is_made = ct_is_float(buf->dtype) && of_floats[op][0] != 0;
-  return is_made ? ct_emit_help(e, of_floats[op][is_wide]) : name;
+  const char *own = float_extreme(e, op, buf->dtype, is_sys);
+  *suffix = own == NULL && is_sys ? "_system" : "";
+  return own == NULL ? name : own;
 }
 
 /* Loads and stores have a function for each width. */
@@ -200,8 +229,9 @@ void ct_emit_atomic(CtEmit *e, const CtInst *inst, const CtEmitAtomic *a) {
   bool moves = op == CT_OP_ATOMIC_LOAD || op == CT_OP_ATOMIC_STORE;
   const char *word = moves ? moved_word(type) : word_of(a, type);
   bool is_word = word != NULL, has_value = is_word && inst->type != CT_VOID;
-  ct_emit_put(e, "%s%s%s(", has_value ? word_casts[type].from : "", has_value ? "(" : "",
-              function_of(e, op, &e->ir->bufs[inst->imm.i], a->name));
+  const char *suffix, *function = function_of(e, inst, a->name, &suffix);
+  ct_emit_put(e, "%s%s%s%s(", has_value ? word_casts[type].from : "", has_value ? "(" : "",
+              function, suffix);
   ct_emit_put(e, "%s%s%s&%s[%v]%s", is_word ? "reinterpret_cast<" : "", is_word ? word : "",
               is_word ? "*>(" : "", e->buf_names[inst->imm.i], inst->args[0], is_word ? ")" : "");
   for (int i = 1; i < inst->n_args; i++) {

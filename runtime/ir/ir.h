@@ -107,6 +107,7 @@ typedef struct CtInst {
   CtRegion region; /* the region that contains it; 0 for a leaf or a removed operation */
   CtVal prev, next;
   const char *name;    /* the script's local, or NULL */
+  uint8_t order;       /* of atomic operations and fences: CT_ORDER_* */
   bool is_conditional; /* its facts hold by the condition of an IF around it: it stays there */
   CtFacts facts;       /* of an integer result; of u64 as if its bits were an i64's */
 } CtInst;

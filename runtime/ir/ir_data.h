@@ -20,6 +20,14 @@ typedef struct CtLoc {
 
 typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER, CT_CONSTANT } CtSpace;
 
+/* What an atomic operation or a fence orders beside what its row of ops.def says: flags. */
+enum {
+  CT_ORDER_SYS = 1,     /* at the scope of the system: other devices see it, too */
+  CT_ORDER_RELAXED = 2, /* a load or store that orders nothing */
+  CT_ORDER_ACQ_REL = 4, /* a fence that acquires and releases; else it is sequentially consistent */
+  CT_ORDER_ALL = 7
+};
+
 /* How caches should treat what goes through a tensor: X(NAME, text). Words of CUDA and CUTLASS. */
 #define CT_CACHES(X)                                                                               \
   X(STREAMING, "streaming")         /* it is used once: .cs */                                     \

@@ -169,6 +169,10 @@ CtVal ct_ir_clock(CtIr *ir);
 /* Value and compare have the buffer's type, or are 0 if ops.def has no such operand. Returns 0 for
    a STORE. */
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare);
+/* The same with CT_ORDER_*; a fence. With CT_ORDER_SYS other devices may write what the kernel reads. */
+CtVal ct_ir_atomic_as(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare,
+                      unsigned order);
+void ct_ir_fence(CtIr *ir, unsigned order);
 /* ir_sync.c: n mbarriers (u64 in shared memory), of which `count` arrivals complete a phase, and their
    MBAR_INIT. Without memory 0. */
 uint32_t ct_ir_mbarrier(CtIr *ir, int64_t n, uint32_t count);

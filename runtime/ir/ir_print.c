@@ -261,6 +261,16 @@ static void print_regions(Printer *p, const CtInst *inst) {
   ct_text_printf(p->out, "%*s}", 2 * p->depth, "");
 }
 
+/* " sys relaxed": what an atomic operation or a fence orders, if it is not the usual. */
+static void print_order(Printer *p, const CtInst *inst) {
+  static const char *const words[] = {"sys", "relaxed", "acq_rel"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(words); i++) {
+    if ((inst->order >> i & 1) != 0) {
+      ct_text_printf(p->out, " %s", words[i]);
+    }
+  }
+}
+
 static void print_inst(Printer *p, CtVal v) {
   const CtInst *inst = ct_inst(p->ir, v);
   ct_text_printf(p->out, "%*s", 2 * p->depth, "");
@@ -271,6 +281,7 @@ static void print_inst(Printer *p, CtVal v) {
   }
   ct_text_puts(p->out, ct_ops[inst->op].text);
   print_data(p, inst);
+  print_order(p, inst);
   for (int i = 0; i < inst->n_args; i++) {
     ct_text_puts(p->out, i == 0 ? " " : ", ");
     print_value(p, inst->args[i]);

@@ -80,7 +80,22 @@ bool ct_ir_has_atomic(CtOp op, CtDtype type) {
   return is_word && (ct_is_int(type) || !is_bits);
 }
 
+/* Other devices may change memory while this kernel runs, though no operation here writes it. */
+static void set_order(CtIr *ir, CtVal v, unsigned order) {
+  ir->insts[v].order = (uint8_t)order;
+  ir->may_overlap = ir->may_overlap || (order & CT_ORDER_SYS) != 0;
+}
+
+void ct_ir_fence(CtIr *ir, unsigned order) {
+  set_order(ir, ct_ir_append(ir, CT_OP_FENCE, CT_VOID), order);
+}
+
 CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare) {
+  return ct_ir_atomic_as(ir, op, buf, offset, value, compare, 0);
+}
+
+CtVal ct_ir_atomic_as(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, CtVal compare,
+                      unsigned order) {
   CtDtype type = ir->bufs[buf].dtype;
   bool is_cas = op == CT_OP_ATOMIC_CAS;
   CT_ASSERT(ct_ir_has_atomic(op, type) || ir->failed);
@@ -92,6 +107,7 @@ CtVal ct_ir_atomic(CtIr *ir, CtOp op, uint32_t buf, CtVal offset, CtVal value, C
   inst->args[0] = offset;
   inst->args[1] = is_cas ? compare : value;
   inst->args[2] = is_cas ? value : 0;
+  set_order(ir, r, order);
   ct_ir_written(ir, buf); /* by others at least: a plain const pointer would not do */
   return ct_ops[op].result == CT_RES_VOID ? 0 : r;
 }

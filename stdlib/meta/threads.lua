@@ -202,14 +202,20 @@ function active_mask() end
 ---     > h
 ---     tensor f16 4:1 on cpu
 ---        16    8   16    8
---- CuTe: atomicAdd. MoYe: CUDA.atomic_add!.
+---
+--- The last argument of atomic operations may be a table of options. `scope` is "gpu", for threads of
+--- this device, or "sys", for those of other devices, too. `order` is "relaxed", "acquire", "release"
+--- or "acq_rel". After an operation that acquires, this thread sees what was written before one that
+--- released, if the scopes of both include both threads.
+--- CuTe: atomicAdd; with scope "sys": atomicAdd_system. MoYe: CUDA.atomic_add!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
 ---@param next? number added to the next element
+---@param options? table scope: "gpu" (the default) or "sys"; order: "relaxed" (the default), ...
 ---@return number # the old value
 ---@return number # with two values: the old value of the next element
-function atomic_add(t, coord, value, next) end
+function atomic_add(t, coord, value, next, options) end
 
 --- Makes an element the smaller of itself and a value.
 --- The rules are those of atomic_add. A number wins over NaN.
@@ -224,8 +230,9 @@ function atomic_add(t, coord, value, next) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_min(t, coord, value) end
+function atomic_min(t, coord, value, options) end
 
 --- Makes an element the larger of itself and a value.
 --- The rules are those of atomic_add. A number wins over NaN.
@@ -240,8 +247,9 @@ function atomic_min(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_max(t, coord, value) end
+function atomic_max(t, coord, value, options) end
 
 --- Keeps the bits of an element that a value also has.
 --- The rules are those of atomic_add, for integers only.
@@ -256,8 +264,9 @@ function atomic_max(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_and(t, coord, value) end
+function atomic_and(t, coord, value, options) end
 
 --- Sets the bits of a value in an element; see atomic_add; integers only.
 ---
@@ -271,8 +280,9 @@ function atomic_and(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_or(t, coord, value) end
+function atomic_or(t, coord, value, options) end
 
 --- Flips the bits of a value in an element; see atomic_add; integers only.
 ---
@@ -286,8 +296,9 @@ function atomic_or(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_xor(t, coord, value) end
+function atomic_xor(t, coord, value, options) end
 
 --- Puts a value into an element; returns the old value; see atomic_add.
 ---
@@ -301,8 +312,9 @@ function atomic_xor(t, coord, value) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_exch(t, coord, value) end
+function atomic_exch(t, coord, value, options) end
 
 --- Puts a value into an element that holds another one; returns the old value.
 --- The element must equal `compare` bit for bit, or it stays. The rules are those of atomic_add.
@@ -320,8 +332,9 @@ function atomic_exch(t, coord, value) end
 ---@param coord Coord
 ---@param compare number
 ---@param value number
+---@param options? table as of atomic_add
 ---@return number # the old value
-function atomic_cas(t, coord, compare, value) end
+function atomic_cas(t, coord, compare, value, options) end
 
 --- Reads an element that other threads may be writing.
 --- After it, this thread sees what the writer wrote before, by atomic_store or before a fence. Use
@@ -334,11 +347,15 @@ function atomic_cas(t, coord, compare, value) end
 ---     > t
 ---     tensor i32 2:1 on cpu
 ---         1    1
---- CuTe: ld.acquire.gpu. MoYe: none.
+---
+--- `{scope = "sys"}` also waits for flags that other devices write. `{order = "relaxed"}` orders
+--- nothing, so a fence must come after the loop.
+--- CuTe: ld.acquire.gpu, ld.acquire.sys. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
+---@param options? table scope: "gpu" or "sys"; order: "acquire" or "relaxed"
 ---@return number # the old value
-function atomic_load(t, coord) end
+function atomic_load(t, coord, options) end
 
 --- Writes an element that other threads may be reading by atomic_load.
 --- Those threads first see what this thread wrote before.
@@ -349,11 +366,15 @@ function atomic_load(t, coord) end
 ---     > t
 ---     tensor i32 2:1 on cpu
 ---         0    3
---- CuTe: st.release.gpu. MoYe: none.
+---
+--- `{scope = "sys"}` is for threads of other devices, too. `{order = "relaxed"}` orders nothing, so a
+--- fence must come before it.
+--- CuTe: st.release.gpu, st.release.sys. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
-function atomic_store(t, coord, value) end
+---@param options? table scope: "gpu" or "sys"; order: "release" or "relaxed"
+function atomic_store(t, coord, value, options) end
 
 --- Orders the memory that this thread writes, for all threads of the device.
 --- All threads see what it wrote before the fence before they see what it writes after. It does not
@@ -369,9 +390,13 @@ function atomic_store(t, coord, value) end
 ---     > t
 ---     tensor i32 2:1 on cpu
 ---         5    1
---- CuTe: __threadfence. MoYe: CUDA.threadfence.
+---
+--- `fence{scope = "sys"}` orders it for the threads of other devices, too. With `order = "acq_rel"`
+--- the fence only acquires and releases, which takes less time than the usual "seq_cst".
+--- CuTe: __threadfence, __threadfence_system, fence.acq_rel. MoYe: CUDA.threadfence.
 --- See: sync_threads, which orders the memory of a block.
-function fence() end
+---@param options? table scope: "gpu" or "sys"; order: "seq_cst" or "acq_rel"
+function fence(options) end
 
 --- A counter that grows with time, an i64.
 --- It counts cycles of the multiprocessor; on the CPU engine, nanoseconds.

@@ -146,7 +146,9 @@ typedef union CtAtomicImm {
   struct {
     uint32_t buf;
     uint16_t op; /* CtOp */
-    uint8_t dtype, is_i32;
+    uint8_t dtype;
+    bool is_i32 : 1;
+    uint8_t order : 4; /* CT_ORDER_* */
   } u;
 } CtAtomicImm;
 _Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");

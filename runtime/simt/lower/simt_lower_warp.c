@@ -45,7 +45,11 @@ void ct_low_atomic(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype dtype = l->ir->bufs[inst->imm.i].dtype;
   bool is_i32 = ct_inst(l->ir, inst->args[0])->type == CT_i32;
-  CtAtomicImm imm = {.u = {(uint32_t)inst->imm.i, inst->op, (uint8_t)dtype, is_i32}};
+  CtAtomicImm imm = {.u = {.buf = (uint32_t)inst->imm.i,
+                           .op = inst->op,
+                           .dtype = (uint8_t)dtype,
+                           .is_i32 = is_i32,
+                           .order = inst->order & CT_ORDER_ALL}};
   uint32_t at[3] = {0, 0, 0};
   for (int i = 0; i < inst->n_args; i++) {
     at[i] = ct_low_lanes(l, inst->args[i]);
@@ -56,6 +60,8 @@ void ct_low_atomic(CtLow *l, CtVal v) {
   ct_low_each(l, (uint32_t)inst->imm.i, 1);
   CT_EMIT(l, CT_SIMT_ATOMIC, .d = d, .a = at[0], .b = at[1], .c = at[2], .imm = imm.imm);
 }
+
+void ct_low_fence(CtLow *l, CtVal v) { CT_EMIT(l, CT_SIMT_FENCE, .imm = ct_inst(l->ir, v)->order); }
 
 /* --- synchronisation objects -------------------------------------------------------------------------- */
 

@@ -251,7 +251,7 @@ static bool half_at(CtOp op, CtDtype t, char *at, const void *value) {
 }
 
 bool ct_simt_atomic_at(CtOp op, CtDtype dtype, char *at, const void *value) {
-  const CtAtomicImm imm = {.u = {0, (uint16_t)op, (uint8_t)dtype, 0}};
+  const CtAtomicImm imm = {.u = {.op = (uint16_t)op, .dtype = (uint8_t)dtype}};
   bool changed = false;
   int64_t wide;
   int32_t word;
