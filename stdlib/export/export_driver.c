@@ -527,6 +527,13 @@ static NAME_status NAME_run(const NAME_kernel *k, const NAME_slot *args, const N
   const NAME_code *code = NULL;
   const NAME_loaded *loaded = NULL;
   void *context = NULL;
+  /* What is read once the arguments are checked has left the caches since the last launch, which had as a rule the first
+     code. It is asked for here: GCC drops calls of a function that does nothing else. */
+  __builtin_prefetch(&NAME_cu);
+  if (k->specials->n_codes > 0) {
+    __builtin_prefetch(k->specials->codes);
+    __builtin_prefetch(&NAME_loads[k->specials->codes->number]);
+  }
   NAME_status status = NAME_choose(k, args, s, &special, err);
   if (status == UPPER_OK && grid == NULL) {
     status = NAME_check_grid(k, special, args, err);
