@@ -22,6 +22,7 @@ local function mode_rows(a)
       leaf.divisor - 1, leaf.fixed and 0 or slot)
   end
   for i = 1, #leaves // 2 do rows[i] = ("{%s, %s}"):format(leaves[i], leaves[#leaves // 2 + i]) end
+  if #rows == 0 then rows[1] = "{{0, 0, 0, 0}, {0, 0, 0, 0}}" end -- so that there is a table
   return rows
 end
 

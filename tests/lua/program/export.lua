@@ -75,6 +75,11 @@ end)
 for _, t in ipairs{f32, f16} do soft{grid = 3, block = 64}(randn(t, {40, 3}), zeros(t, {40, 3}), 0.5) end
 ]])
 
+write("alone.lua", [[
+local k = kernel("alone", function(x) x[0] = 1.0 end)
+k{grid = 1, block = 1}(zeros(f32, {}))
+]])
+
 -- {====== Building ======
 
 local compilers <const> = {
@@ -246,7 +251,7 @@ end
 tap.is(at, #want, "as many as were launched")
 
 -- A launch takes what there is no message against.
-for _, name in ipairs { "saxpy", "boxes", "barrier", "scaled" } do
+for _, name in ipairs { "saxpy", "boxes", "barrier", "scaled", "alone" } do
   export(("--sm=90a --name=it %s.lua"):format(name))
   out = run(("cc -std=c11 -Wall -Wextra -DEXPORTED='\"it.c\"' -I. '%stests/export/agree.c' "
     .. "-o agree %s && ./agree"):format(here, link))
