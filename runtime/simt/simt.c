@@ -14,6 +14,7 @@
 
 enum { CACHE_LINE = 64, MAX_THREADS = 1024 };
 enum { MAX_RESIDENT = 1 << 14 }; /* blocks of a cooperative launch; no GPU has as many at once */
+enum { MAX_JOINT = 1 << 14 };    /* launches of ranks that run at once */
 
 typedef struct Thread {
   CtSimtEngine *engine;
@@ -27,15 +28,17 @@ struct CtSimtEngine {
   CtHandler handlers[CT_SIMT_OP_COUNT];
   int n_threads; /* that can run blocks, the caller's included */
   Thread *threads;
-  CtWorker *workers; /* a team for each thread; kept for the next launch */
+  CtWorker *workers; /* of all launches that run; kept for the next ones */
   size_t cap_workers;
+  CtWorker **teams; /* the first of each team; kept likewise */
+  size_t cap_teams;
   int max_threads;
   pthread_mutex_t launch; /* held by the one launch that runs */
   pthread_mutex_t lock;   /* of what follows */
   pthread_cond_t wake, done;
   uint64_t round;       /* counts launches */
   int n_called, n_busy; /* threads of this round; those still at it */
-  int team;             /* workers of each */
+  CtSimtGroup *group;   /* what they run */
   bool quit;
   char *mem; /* of all workers; kept for the next launch */
   size_t mem_bytes;
@@ -62,7 +65,7 @@ static void *thread_main(void *ud) {
     }
     seen = e->round;
     pthread_mutex_unlock(&e->lock);
-    ct_simt_work(&e->workers[(size_t)t->index * (size_t)e->team]);
+    ct_simt_work(e->group, t->index);
     pthread_mutex_lock(&e->lock);
     if (--e->n_busy == 0) {
       pthread_cond_signal(&e->done);
@@ -72,18 +75,18 @@ static void *thread_main(void *ud) {
   return NULL;
 }
 
-/* Runs the teams 0 .. n-1, the first one here. */
-static void run_teams(CtSimtEngine *e, int n, int team) {
+/* Runs the launches on the group's threads, of which this one is the first. */
+static void run_group(CtSimtEngine *e, CtSimtGroup *g) {
   pthread_mutex_lock(&e->lock);
   e->round++;
-  e->n_called = n;
-  e->team = team;
-  e->n_busy = n - 1;
-  if (n > 1) {
+  e->n_called = g->n_threads;
+  e->group = g;
+  e->n_busy = g->n_threads - 1;
+  if (g->n_threads > 1) {
     pthread_cond_broadcast(&e->wake);
   }
   pthread_mutex_unlock(&e->lock);
-  ct_simt_work(&e->workers[0]);
+  ct_simt_work(g, 0);
   pthread_mutex_lock(&e->lock);
   while (e->n_busy > 0) {
     pthread_cond_wait(&e->done, &e->lock);
@@ -172,6 +175,7 @@ void ct_simt_close(CtSimtEngine *e) {
   ct_free(alloc, e->mem, e->mem_bytes);
   ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
   ct_free(alloc, e->workers, e->cap_workers * sizeof *e->workers);
+  ct_free(alloc, (void *)e->teams, e->cap_teams * sizeof *e->teams);
   ct_free(alloc, e, sizeof *e);
 }
 
@@ -182,50 +186,97 @@ CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr
   return ct_low_program(alloc, ir, out, err);
 }
 
-/* --- launching ---------------------------------------------------------------------------------------- */
+/* --- code --------------------------------------------------------------------------------------------- */
 
-/* The watcher begins, if there is one. */
-static CtStatus begin_watch(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
-  CtSimtWatch *watch = job->launch->watch;
-  if (watch == NULL) {
-    return CT_OK;
+/* The launches' code, one after the other. */
+static CtStatus bind_code(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+  size_t n = 0, at = 0;
+  for (int i = 0; i < g->n_jobs; i++) {
+    n += g->jobs[i].program->n_code;
   }
-  CtStatus status = ct_grow(e->alloc, &e->watched, &e->cap_watched, job->program->n_code,
-                            sizeof *e->watched, err);
-  job->handlers = e->watched;
-  status = status == CT_OK ? watch->ops->begin(watch, job, err) : status;
-  if (status == CT_OK) {
-    ct_simt_watch_code(job, e->code, e->watched);
+  CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, n, sizeof *e->code, err);
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    CtSimtJob *job = &g->jobs[i];
+    CtIn *code = &e->code[at];
+    for (uint32_t k = 0; k < job->program->n_code; k++) {
+      const CtIn *in = &job->program->code[k];
+      code[k] = job->watch != NULL ? ct_simt_watched_form(*in) : *in;
+      code[k].u.handler = e->handlers[code[k].u.op];
+    }
+    job->code = code;
+    at += job->program->n_code;
   }
   return status;
 }
 
-static CtStatus bind_code(CtSimtEngine *e, const CtSimtProgram *p, bool is_watched, CtErr *err) {
-  CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, p->n_code, sizeof *e->code, err);
-  if (status != CT_OK) {
-    return status;
+/* The launches' watchers begin, those that there are. *n: so many have begun. */
+static CtStatus begin_watches(CtSimtEngine *e, CtSimtGroup *g, int *n, CtErr *err) {
+  size_t at =
+      (size_t)(g->jobs[g->n_jobs - 1].code - e->code) + g->jobs[g->n_jobs - 1].program->n_code;
+  CtStatus status = CT_OK;
+  bool any = false;
+  for (int i = 0; i < g->n_jobs; i++) {
+    any = any || g->jobs[i].watch != NULL;
   }
-  for (uint32_t i = 0; i < p->n_code; i++) {
-    CtIn in = is_watched ? ct_simt_watched_form(p->code[i]) : p->code[i];
-    uint32_t op = in.u.op;
-    e->code[i] = in;
-    e->code[i].u.handler = e->handlers[op];
+  if (any) {
+    status = ct_grow(e->alloc, &e->watched, &e->cap_watched, at, sizeof *e->watched, err);
   }
-  return CT_OK;
+  for (*n = 0; *n < g->n_jobs && status == CT_OK; ++*n) {
+    CtSimtJob *job = &g->jobs[*n];
+    size_t first = (size_t)(job->code - e->code);
+    if (job->watch == NULL) {
+      continue;
+    }
+    job->handlers = &e->watched[first];
+    status = job->watch->ops->begin(job->watch, job, err);
+    if (status != CT_OK) {
+      break;
+    }
+    ct_simt_watch_code(job, &e->code[first], &e->watched[first]);
+  }
+  return status;
 }
+
+static void end_watches(const CtSimtGroup *g, int n) {
+  for (int i = 0; i < n; i++) {
+    CtSimtJob *job = &g->jobs[i];
+    if (job->watch != NULL && job->watch->ops->end != NULL) {
+      job->watch->ops->end(job->watch, job);
+    }
+  }
+}
+
+/* --- workers ------------------------------------------------------------------------------------------ */
 
 static size_t round_up(size_t n) { return (n + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
-/* Gives each of n workers its memory. */
-static CtStatus give_memory(CtSimtEngine *e, const CtSimtProgram *p, int n, CtErr *err) {
-  size_t warps = (size_t)p->n_warps * p->warp_bytes;
-  size_t shared = round_up(p->shared_bytes), scratch = round_up(p->scratch_bytes);
-  size_t each = warps + shared + scratch;
-  size_t need = each * (size_t)n + CACHE_LINE;
-  CtStatus status =
-      ct_grow(e->alloc, &e->workers, &e->cap_workers, (size_t)n, sizeof *e->workers, err);
-  if (status != CT_OK) {
-    return status;
+/* Bytes of warps, and of a worker. */
+static size_t warps_bytes(const CtSimtProgram *p) { return (size_t)p->n_warps * p->warp_bytes; }
+static size_t worker_bytes(const CtSimtProgram *p) {
+  return warps_bytes(p) + round_up(p->shared_bytes) + round_up(p->scratch_bytes);
+}
+
+static char *give_memory(const CtSimtJob *job, char *at) {
+  const CtSimtProgram *p = job->program;
+  for (int i = 0; i < job->n_workers; i++, at += worker_bytes(p)) {
+    job->workers[i].warps = at;
+    job->workers[i].shared = at + warps_bytes(p);
+    job->workers[i].scratch = at + warps_bytes(p) + round_up(p->shared_bytes);
+  }
+  return at;
+}
+
+/* Launches of one rank use the same memory, one after the other. */
+static CtStatus give_memories(CtSimtEngine *e, const CtSimtGroup *g, CtErr *err) {
+  size_t need = CACHE_LINE, most = 0;
+  for (int i = 0; i < g->n_jobs; i++) {
+    const CtSimtJob *job = &g->jobs[i];
+    size_t bytes = worker_bytes(job->program) * (size_t)job->n_workers;
+    most = bytes > most ? bytes : most;
+    if (job->then == NULL) {
+      need += most;
+      most = 0;
+    }
   }
   if (need > e->mem_bytes) {
     ct_free(e->alloc, e->mem, e->mem_bytes);
@@ -235,14 +286,67 @@ static CtStatus give_memory(CtSimtEngine *e, const CtSimtProgram *p, int n, CtEr
       return ct_fail_nomem(err);
     }
   }
-  char *at = e->mem + (CACHE_LINE - (uintptr_t)e->mem % CACHE_LINE) % CACHE_LINE;
-  for (int i = 0; i < n; i++, at += each) {
-    e->workers[i].warps = at;
-    e->workers[i].shared = at + warps;
-    e->workers[i].scratch = at + warps + shared;
+  char *at = e->mem + (CACHE_LINE - (uintptr_t)e->mem % CACHE_LINE) % CACHE_LINE, *end = at;
+  for (int i = 0; i < g->n_jobs; i++) {
+    char *to = give_memory(&g->jobs[i], at);
+    end = to > end ? to : end;
+    at = g->jobs[i].then == NULL ? end : at;
   }
   return CT_OK;
 }
+
+static void reset_worker(CtSimtJob *job, int i) {
+  CtWorker *k = &job->workers[i];
+  int team = job->program->n_cluster;
+  k->job = job;
+  k->team = &job->workers[i / team * team];
+  k->rank = i % team;
+  k->fail.kind = CT_FAIL_NONE;
+  k->reported = INT64_MAX;
+  k->printer = NULL;
+  k->is_set_up = k->is_running = k->has_ended = false;
+  /* the first of a team speaks, once its launch may begin */
+  atomic_store(&k->stuck_at, i % team == 0 && atomic_load(&job->is_open) ? 0 : UINT64_MAX);
+}
+
+/* Gives each launch its teams: one for each thread, or for each cluster if all run at once. */
+static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+  size_t n_workers = 0, n_teams = 0;
+  for (int i = 0; i < g->n_jobs; i++) {
+    CtSimtJob *job = &g->jobs[i];
+    int64_t n =
+        job->launch->is_cooperative ? job->n_clusters : ct_min(e->n_threads, job->n_clusters);
+    atomic_store(&job->n_left, (int)n);
+    job->n_workers = (int)n * job->program->n_cluster;
+    n_workers += (size_t)job->n_workers;
+    n_teams += (size_t)n;
+  }
+  CtStatus status =
+      ct_grow(e->alloc, &e->workers, &e->cap_workers, n_workers, sizeof *e->workers, err);
+  status = status == CT_OK
+               ? ct_grow(e->alloc, &e->teams, &e->cap_teams, n_teams, sizeof *e->teams, err)
+               : status;
+  CtWorker *at = e->workers;
+  g->teams = e->teams;
+  g->n_teams = 0;
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    CtSimtJob *job = &g->jobs[i];
+    job->workers = at;
+    at += job->n_workers;
+    for (int k = 0; k < job->n_workers; k++) {
+      reset_worker(job, k);
+    }
+    for (int k = 0; k < job->n_workers; k += job->program->n_cluster) {
+      g->teams[g->n_teams++] = &job->workers[k];
+    }
+    /* all of a cooperative launch begin at once */
+    atomic_store(&job->next, job->launch->is_cooperative ? job->n_clusters : 0);
+  }
+  g->n_threads = (int)ct_min(e->n_threads, g->n_teams);
+  return status == CT_OK ? give_memories(e, g, err) : status;
+}
+
+/* --- launching ---------------------------------------------------------------------------------------- */
 
 static CtStatus count_clusters(CtSimtJob *job, CtErr *err) {
   const CtSimtProgram *p = job->program;
@@ -265,14 +369,21 @@ static CtStatus count_clusters(CtSimtJob *job, CtErr *err) {
   }
   job->n_blocks = n;
   job->n_clusters = n / p->n_cluster;
+  if (job->launch->is_cooperative && n > MAX_RESIDENT) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: a cooperative grid of %lld blocks; the CPU engine keeps at most %d resident. "
+        "Launch fewer blocks, and let each take several parts of the work",
+        p->name, (long long)n, MAX_RESIDENT);
+  }
   return CT_OK;
 }
 
-/* The lowest failed block speaks for the launch. */
-static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtErr *err) {
+/* The first launch that failed, and in it the lowest block, speaks for all. */
+static CtStatus outcome_of(const CtSimtJob *job, CtErr *err) {
   int64_t failed = atomic_load(&job->fail_block);
-  for (int i = 0; i < n; i++) {
-    const CtWorker *k = &e->workers[i];
+  for (int i = 0; i < job->n_workers; i++) {
+    const CtWorker *k = &job->workers[i];
     if (k->reported == failed && failed != INT64_MAX) {
       if (err != NULL) {
         *err = k->report;
@@ -280,72 +391,107 @@ static CtStatus outcome(const CtSimtEngine *e, const CtSimtJob *job, int n, CtEr
       return k->report.status;
     }
   }
-  if (atomic_load(&job->interrupted)) {
-    return ct_fail(err, CT_EINTERRUPTED, "%s: interrupted", job->program->name);
-  }
   return CT_OK;
 }
 
-static CtStatus run_locked(CtSimtEngine *e, CtSimtJob *job, CtErr *err) {
-  int n_threads = (int)ct_min(e->n_threads, job->n_clusters), team = job->program->n_cluster;
-  int n = (job->launch->is_cooperative ? (int)job->n_clusters : n_threads) * team;
-  CtSimtWatch *watch = job->launch->watch;
-  CtStatus status = bind_code(e, job->program, watch != NULL, err);
-  status = status == CT_OK ? give_memory(e, job->program, n, err) : status;
+static CtStatus outcome(const CtSimtGroup *g, CtErr *err) {
+  CtStatus status = CT_OK;
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    status = outcome_of(&g->jobs[i], err);
+  }
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    if (atomic_load(&g->jobs[i].interrupted)) {
+      return ct_fail(err, CT_EINTERRUPTED, "%s: interrupted", g->jobs[i].program->name);
+    }
+  }
+  return status;
+}
+
+static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+  int n_watched = 0;
+  CtStatus status = bind_code(e, g, err);
+  status = status == CT_OK ? make_workers(e, g, err) : status;
   if (status != CT_OK) {
     return status;
   }
-  job->code = e->code;
-  job->workers = e->workers;
-  job->n_workers = n;
-  job->n_threads = n_threads;
-  atomic_store(&job->next,
-               job->launch->is_cooperative ? job->n_clusters : 0); /* all begin at once */
-  for (int i = 0; i < n; i++) {
-    e->workers[i].job = job;
-    e->workers[i].team = &e->workers[i / team * team];
-    e->workers[i].rank = i % team;
-    e->workers[i].fail.kind = CT_FAIL_NONE;
-    e->workers[i].reported = INT64_MAX;
-    e->workers[i].printer = NULL;
-    atomic_store(&e->workers[i].stuck_at, i % team == 0 ? 0 : UINT64_MAX); /* the first speaks */
+  status = begin_watches(e, g, &n_watched, err);
+  if (status == CT_OK) {
+    run_group(e, g);
   }
-  status = begin_watch(e, job, err);
-  if (status != CT_OK) {
+  end_watches(g, n_watched);
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    ct_simt_print_out(&g->jobs[i], atomic_load(&g->jobs[i].fail_block));
+  }
+  return status == CT_OK ? outcome(g, err) : status;
+}
+
+static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *entry, CtErr *err) {
+  CtSimtJob *job = &g->jobs[g->n_jobs];
+  *job = (CtSimtJob){.group = g,
+                     .number = g->n_jobs,
+                     .rank = entry->rank,
+                     .program = entry->program,
+                     .launch = entry->launch,
+                     .interrupt = entry->launch->interrupt,
+                     .watch = entry->launch->watch,
+                     .alloc = e->alloc,
+                     .fail_block = INT64_MAX,
+                     .is_open = true};
+  CtStatus status = count_clusters(job, err);
+  if (status != CT_OK || job->n_clusters == 0) {
     return status;
   }
-  run_teams(e, n_threads, team);
-  if (watch != NULL && watch->ops->end != NULL) {
-    watch->ops->end(watch, job);
+  if (g->n_jobs > 0 && job->rank == job[-1].rank) {
+    job[-1].then = job;
+    atomic_store(&job->is_open, false);
   }
-  ct_simt_print_out(job, atomic_load(&job->fail_block));
-  return outcome(e, job, n, err);
+  job->band = ct_simt_band(job);
+  pthread_mutex_init(&job->print_lock, NULL);
+  g->n_jobs++;
+  return CT_OK;
+}
+
+/* Runs the entries in the given memory of jobs. */
+static CtStatus run_entries(CtSimtEngine *e, CtSimtJob *jobs, const CtSimtEntry *entries, size_t n,
+                            CtErr *err) {
+  CtSimtGroup g = {.jobs = jobs};
+  CtStatus status = CT_OK;
+  for (size_t i = 0; i < n && status == CT_OK; i++) {
+    status = make_job(e, &g, &entries[i], err);
+  }
+  if (status == CT_OK && g.n_jobs > 0) {
+    pthread_mutex_lock(&e->launch);
+    status = run_locked(e, &g, err);
+    pthread_mutex_unlock(&e->launch);
+  }
+  for (int i = 0; i < g.n_jobs; i++) {
+    pthread_mutex_destroy(&jobs[i].print_lock);
+  }
+  return status;
 }
 
 CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
                      CtErr *err) {
-  CtSimtJob job = {.program = p,
-                   .launch = launch,
-                   .interrupt = launch->interrupt,
-                   .watch = launch->watch,
-                   .fail_block = INT64_MAX};
-  CtStatus status = count_clusters(&job, err);
-  if (status != CT_OK || job.n_clusters == 0) {
-    return status;
+  const CtSimtEntry entry = {p, launch, -1};
+  CtSimtJob job;
+  return run_entries(e, &job, &entry, 1, err);
+}
+
+CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n, CtErr *err) {
+  for (size_t i = 0; i < n; i++) {
+    CT_ASSERT(entries[i].rank >= 0 && (i == 0 || entries[i].rank >= entries[i - 1].rank));
   }
-  if (launch->is_cooperative && job.n_blocks > MAX_RESIDENT) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "%s: a cooperative grid of %lld blocks; the CPU engine keeps at most %d resident. "
-        "Launch fewer blocks, and let each take several parts of the work",
-        p->name, (long long)job.n_blocks, MAX_RESIDENT);
+  if (n > MAX_JOINT) {
+    return ct_fail(err, CT_EINVAL,
+                   "%zu launches of ranks at once; the CPU engine takes at most %d. Let the ranks "
+                   "wait for each other in between, as by r:barrier()",
+                   n, MAX_JOINT);
   }
-  job.alloc = e->alloc;
-  job.band = ct_simt_band(&job);
-  pthread_mutex_init(&job.print_lock, NULL);
-  pthread_mutex_lock(&e->launch);
-  status = run_locked(e, &job, err);
-  pthread_mutex_unlock(&e->launch);
-  pthread_mutex_destroy(&job.print_lock);
+  CtSimtJob *jobs = ct_alloc(e->alloc, (n + 1) * sizeof *jobs);
+  if (jobs == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = run_entries(e, jobs, entries, n, err);
+  ct_free(e->alloc, jobs, (n + 1) * sizeof *jobs);
   return status;
 }

@@ -182,7 +182,7 @@ static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_param
 
 static CtStatus prepare_workers(CtProfile *p, const CtSimtJob *job, size_t n_params, CtErr *err) {
   size_t n = (size_t)job->n_workers, old = p->cap_workers;
-  size_t n_threads = (size_t)job->n_threads, team = (size_t)job->program->n_cluster;
+  size_t n_threads = (size_t)job->group->n_threads, team = (size_t)job->program->n_cluster;
   CtStatus status = ct_grow(p->alloc, &p->workers, &p->cap_workers, n, sizeof *p->workers, err);
   if (status != CT_OK) {
     return status;

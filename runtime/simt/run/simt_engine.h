@@ -9,9 +9,8 @@
 CtStatus ct_simt_choose_isa(const char *name, const char **chosen,
                             CtHandler handlers[CT_SIMT_OP_COUNT], CtErr *err) CT_NODISCARD;
 
-/* simt_team.c: runs clusters of the launch until none is left. The argument is the first worker of
-   the team. */
-void ct_simt_work(CtWorker *team);
+/* simt_team.c: runs clusters of the launches until none is left, on the thread of that number. */
+void ct_simt_work(CtSimtGroup *group, int thread);
 
 /* simt_grid.c: all warps of the block have stopped at the same barrier, `first` is one of them. May
    they go on? At the grid's barrier the first call counts the block's arrival. */

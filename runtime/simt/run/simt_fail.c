@@ -67,7 +67,7 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
   return ct_fail(err, CT_EINVAL,
                  "%s: thread %s of block %s waits at line %d, but thread %s is past line "
                  "%d; all threads of a %s must reach the same %s%s",
-                 op, ct_part_thread(prog, f->warp, f->lane).s, ct_part_triple(worker->bid).s,
+                 op, ct_part_thread(prog, f->warp, f->lane).s, ct_part_block(worker).s,
                  loc_of(worker->job, f->in).line, ct_part_thread(prog, f->warp, other).s,
                  prog->constructs[c].loc.line, who, op,
                  takes_mask(code_of(worker->job, f->in)) ? ", or {mask = m} must name those that do"
@@ -139,7 +139,7 @@ static CtStatus report_mask(const CtWorker *worker, const char *op, CtErr *err) 
   const uint32_t *mask = CT_CAT(uint32_t, f->warp, f->in->c);
   int other = (int)f->off;
   CtPart who = ct_part_thread(prog, f->warp, f->lane), whom = ct_part_thread(prog, f->warp, other);
-  CtPart block = ct_part_triple(worker->bid);
+  CtPart block = ct_part_block(worker);
   if (f->kind == CT_FAIL_MASK_OWN) {
     return ct_fail(
         err, CT_EINVAL,
@@ -169,8 +169,7 @@ static CtStatus report_cluster(const CtWorker *worker, CtErr *err) {
                            "cluster_arrive must come before each cluster_wait"
                          : "cluster_arrive: thread %s of block %s arrives a second time; a "
                            "cluster_wait must come between two cluster_arrive",
-                 ct_part_thread(worker->job->program, f->warp, f->lane).s,
-                 ct_part_triple(worker->bid).s);
+                 ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
 }
 
 static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *err) {
@@ -183,7 +182,7 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
   return ct_fail(err, CT_EINVAL,
                  "%s: block %s, whose memory it is, has ended; used %s. Let all blocks come to a "
                  "cluster_sync before they end",
-                 p->bufs[f->buf].name, ct_part_triple(worker->team[f->off].bid).s, who);
+                 p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
 }
 
 /* A member that a list does not have, or an address that no tensor has. */
@@ -230,8 +229,8 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
       err, CT_EINVAL,
       "%s: thread %s of block %s waits at line %d, thread %s at line %d%s%s; all threads "
       "of a block must reach the same %s",
-      name, ct_part_thread(prog, f->warp, ct_first_lane(f->warp->mask)).s,
-      ct_part_triple(worker->bid).s, loc_of(worker->job, f->in).line,
+      name, ct_part_thread(prog, f->warp, ct_first_lane(f->warp->mask)).s, ct_part_block(worker).s,
+      loc_of(worker->job, f->in).line,
       ct_part_thread(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
       loc_of(worker->job, f->other).line, differ ? " in " : "", differ ? other : "", name);
 }
@@ -308,6 +307,47 @@ static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, CtPart
   return p->s;
 }
 
+/* The launch that a rank is at, the first of whose launches is number i; NULL: all have ended. */
+static const CtSimtJob *job_at(const CtSimtGroup *g, int i) {
+  const CtSimtJob *job = &g->jobs[i];
+  while (job != NULL && atomic_load(&job->n_left) == 0) {
+    job = job->then;
+  }
+  return job;
+}
+
+/* What a launch's first team that has not ended waits for. */
+static void add_team(CtPart *p, const CtSimtJob *job) {
+  for (int i = 0; i < job->n_workers; i += job->program->n_cluster) {
+    const CtWorker *k = &job->workers[i];
+    if (atomic_load(&k->stuck_at) != UINT64_MAX) {
+      const CtIn *in = atomic_load(&k->stuck_in);
+      ct_part_add(p, atomic_load(&k->stuck_loops) ? " repeats the loop at line "
+                                                  : " waits in grid_barrier at line ");
+      ct_part_int(p, loc_of(job, in).line);
+      return;
+    }
+  }
+}
+
+/* What the other ranks do. */
+static void add_ranks(CtPart *p, const CtSimtJob *own) {
+  const CtSimtGroup *g = own->group;
+  for (int i = 0; i < g->n_jobs; i++) {
+    const CtSimtJob *at = job_at(g, i);
+    bool is_first = i == 0 || g->jobs[i].rank != g->jobs[i - 1].rank;
+    if (is_first && g->jobs[i].rank != own->rank) {
+      ct_part_add(p, "; rank ");
+      ct_part_int(p, g->jobs[i].rank);
+      if (at == NULL) {
+        ct_part_add(p, " has ended");
+      } else {
+        add_team(p, at);
+      }
+    }
+  }
+}
+
 static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
   const CtSimtJob *job = worker->job;
@@ -328,11 +368,12 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
     ct_part_add(&rest,
                 n_at_grid == 1 ? " block waits in grid_barrier" : " blocks wait in grid_barrier");
   }
+  add_ranks(&rest, job);
   return ct_fail(
       err, CT_EINVAL,
       "deadlock: thread %s of block %s repeats the loop at line %d, and nothing that runs "
       "can end it%s%s",
-      ct_part_thread(job->program, f->warp, f->lane).s, ct_part_triple(worker->bid).s,
+      ct_part_thread(job->program, f->warp, f->lane).s, ct_part_block(worker).s,
       loc_of(job, f->in).line, lanes_wait(f->warp, job->program, &lanes), rest.s);
 }
 
@@ -375,7 +416,7 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
           "%s: all 32 threads of a warp are needed, but some of the warp of thread %s of "
           "block %s have ended; let all threads come here",
           warp_op_name(code_of(worker->job, f->in)),
-          ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_triple(worker->bid).s);
+          ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NAMED_LANES:
@@ -401,7 +442,7 @@ CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err) {
   const CtSimtProgram *prog = worker->job->program;
   char who[3 * CT_PART_BYTES];
   snprintf(who, sizeof who, "by thread %s of block %s", ct_part_thread(prog, f->warp, f->lane).s,
-           ct_part_triple(worker->bid).s);
+           ct_part_block(worker).s);
   CtStatus status = report(worker, who, err);
   CtLoc loc = loc_of(worker->job, f->in);
   ct_err_at(err, prog->chunks[loc.chunk], loc.line);

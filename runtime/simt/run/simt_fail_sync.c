@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simt_place.h"
 #include "simt_sync.h"
 
 enum { TEXT_BYTES = 900 };
@@ -251,8 +252,7 @@ static CtStatus report_waits(const CtWorker *k, CtErr *err) {
         "; nobody begins: slots are empty at first, so the warp that fills them begins with "
         "parity 1, as by pipeline_state(n, {parity = 1})");
   }
-  return ct_fail(err, CT_EINVAL, "deadlock in block (%lld,%lld,%lld): %s%s", (long long)k->bid[0],
-                 (long long)k->bid[1], (long long)k->bid[2], t.s, others.s);
+  return ct_fail(err, CT_EINVAL, "deadlock in block %s: %s%s", ct_part_block(k).s, t.s, others.s);
 }
 
 /* The first block that has ended; NULL: none. In a cooperative launch each worker has one block. */
@@ -282,12 +282,11 @@ static CtStatus report_grid(const CtWorker *k, CtErr *err) {
     }
     add(&t, " %s ended", plural(n_ended, "has", "have"));
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "grid_barrier: block (%lld,%lld,%lld) waits, but %lld of %lld blocks never %s%s; all "
-      "blocks of the grid must reach it",
-      (long long)k->bid[0], (long long)k->bid[1], (long long)k->bid[2], (long long)n_missing,
-      (long long)job->n_blocks, plural(n_missing, "comes", "come"), t.s);
+  return ct_fail(err, CT_EINVAL,
+                 "grid_barrier: block %s waits, but %lld of %lld blocks never %s%s; all "
+                 "blocks of the grid must reach it",
+                 ct_part_block(k).s, (long long)n_missing, (long long)job->n_blocks,
+                 plural(n_missing, "comes", "come"), t.s);
 }
 
 CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {

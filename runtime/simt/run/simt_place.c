@@ -30,6 +30,15 @@ CtPart ct_part_triple(const int64_t v[3]) {
   return p;
 }
 
+CtPart ct_part_block(const CtWorker *k) {
+  CtPart p = ct_part_triple(k->bid);
+  if (k->job->rank >= 0) {
+    ct_part_add(&p, " of rank ");
+    ct_part_int(&p, k->job->rank);
+  }
+  return p;
+}
+
 CtPart ct_part_thread(const CtSimtProgram *prog, const CtWarp *w, int lane) {
   int64_t i = (int64_t)w->index * CT_LANES + lane;
   int64_t xy = prog->block[0] * prog->block[1];

@@ -59,8 +59,27 @@ typedef struct CtFail {
   bool is_write;
 } CtFail;
 
+/* Launches that run at the same time: one, or those of several ranks (ct_simt_run_joint). */
+typedef struct CtSimtGroup {
+  struct CtSimtJob *jobs; /* in the order of ranks, those of a rank in the order of its launches */
+  int n_jobs;
+  struct CtWorker **teams; /* the first worker of each team, job by job */
+  int n_teams;
+  int n_threads;
+  _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
+  /* Has a block failed; was a deadlock found, so that nothing will change? */
+  _Atomic bool has_failed, is_dead;
+} CtSimtGroup;
+
 /* A launch that is running. */
 typedef struct CtSimtJob {
+  CtSimtGroup *group;
+  int number;             /* in the group */
+  int rank;               /* of its launch; -1: it has none */
+  struct CtSimtJob *then; /* the rank's next launch, which begins when this one has ended */
+  _Atomic int n_left;     /* teams that have not ended */
+  _Atomic bool is_open;   /* the rank's launches before this one have ended */
+  bool is_skipped;        /* one of them failed; once it is open */
   const CtSimtProgram *program;
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;
@@ -74,17 +93,14 @@ typedef struct CtSimtJob {
   _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
   /* Of a cooperative launch: how often all blocks have passed the grid's barrier, how many have
-     arrived there since; has a block failed; was a deadlock found, so that nothing will change? */
+     arrived there since. */
   _Atomic uint64_t grid_phase;
   _Atomic int64_t n_at_grid;
-  _Atomic bool has_failed, is_dead;
-  _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   CtAlloc alloc;
   /* a worker holds it to print: the host's print may not be thread-safe */
   pthread_mutex_t print_lock;
-  struct CtWorker *workers; /* the workers of this launch: a team for each thread */
+  struct CtWorker *workers; /* the workers of this launch: its teams */
   int n_workers;
-  int n_threads; /* of a cooperative launch: thread t runs the teams t, t + n_threads, ... */
 } CtSimtJob;
 
 /* What one thread printed at once. */
@@ -132,16 +148,18 @@ typedef struct CtWorker {
   int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
   void *watched; /* the watcher's state for this worker */
   CtNamedBar named[CT_NAMED_BARRIERS];
-  int32_t tallies[3];        /* of barriers that count, in turn; see simt_lanes.c */
-  int free_registers;        /* registers that warps have given back */
-  bool was_stuck;            /* no warp made progress in the last round */
-  bool is_at_grid;           /* all warps wait at the grid's barrier: */
-  uint64_t grid_phase;       /* for the end of this phase */
-  bool is_running;           /* of a cooperative launch: the blocks of the team have not ended */
+  int32_t tallies[3];  /* of barriers that count, in turn; see simt_lanes.c */
+  int free_registers;  /* registers that warps have given back */
+  bool was_stuck;      /* no warp made progress in the last round */
+  bool is_at_grid;     /* all warps wait at the grid's barrier: */
+  uint64_t grid_phase; /* for the end of this phase */
+  /* of a team that takes turns with others: it is set up, it has blocks, no more blocks will come */
+  bool is_set_up, is_running, has_ended;
   bool has_moved;            /* a warp came to a wait or past one in the last round */
   _Atomic uint64_t stuck_at; /* n_changes + 1 if no warp could go on; 0: running; see simt_spin.c */
   _Atomic int64_t stuck_block;
   _Atomic bool stuck_loops; /* a warp of the team repeats a loop; the others wait */
+  _Atomic(const CtIn *) stuck_in;
 } CtWorker;
 
 struct CtWarp {
@@ -172,7 +190,14 @@ static inline bool ct_simt_interrupted(const CtSimtJob *job) {
   return ct_flag_is_up(job->interrupt);
 }
 
-static inline void ct_simt_note_change(CtSimtJob *job) { atomic_fetch_add(&job->n_changes, 1); }
+static inline void ct_simt_note_change(CtSimtJob *job) {
+  atomic_fetch_add(&job->group->n_changes, 1);
+}
+
+/* Does the launch take turns with others on each thread, all of whose blocks may wait for each other? */
+static inline bool ct_simt_is_together(const CtSimtGroup *g) {
+  return g->n_jobs > 1 || g->jobs[0].launch->is_cooperative;
+}
 
 /* Must this warp stop because of an interrupt, or because a block before it failed? */
 static inline bool ct_simt_stopping(const CtWarp *w) {

@@ -20,6 +20,10 @@
    Blocks that wait at the grid's barrier (simt_grid.c) are stuck in the same sense: an arrival is a
    change.
 
+   Launches that run together (CtSimtGroup) share the count of changes, so a block may wait for one
+   of another rank. A rank's launch that has not begun changes nothing; the team that lets it begin
+   counts it as running before that team leaves.
+
    Invariant: if all workers are stuck as of n, and n changes have been made, nothing will ever
    change. That is a deadlock. There is no time limit in this, so no slow kernel is taken for a
    deadlock. Only the worker with the lowest block reports it. */
@@ -76,19 +80,25 @@ static bool gets_on(const CtWorker *team) {
   return false;
 }
 
-/* Are all workers stuck as of `changes`, and has this one the lowest block? A worker that has
-   left counts as stuck: it changes nothing any more. */
+/* Does the stuck block of `other` come before that of k? */
+static bool is_lower(const CtWorker *other, const CtWorker *k) {
+  return other->job == k->job ? atomic_load(&other->stuck_block) < k->block
+                              : other->job->number < k->job->number;
+}
+
+/* Are all teams stuck as of `changes`, and has this one the lowest block? A team that has left
+   counts as stuck: it changes nothing any more. So does one whose launch waits for another one of
+   its rank. */
 static bool is_deadlock(const CtWorker *k, uint64_t changes) {
-  const CtSimtJob *job = k->job;
-  for (int i = 0; i < job->n_workers; i++) {
-    const CtWorker *other = &job->workers[i];
+  const CtSimtGroup *g = k->job->group;
+  for (int i = 0; i < g->n_teams; i++) {
+    const CtWorker *other = g->teams[i];
     uint64_t at = atomic_load(&other->stuck_at);
-    bool has_left = at == UINT64_MAX;
-    if (!has_left && (at != changes + 1 || atomic_load(&other->stuck_block) < k->block)) {
+    if (at != UINT64_MAX && (at != changes + 1 || is_lower(other, k))) {
       return false;
     }
   }
-  return atomic_load(&job->n_changes) == changes;
+  return atomic_load(&g->n_changes) == changes;
 }
 
 /* The first warp of a team that repeats a loop, or else that waits at the grid's barrier. */
@@ -109,13 +119,13 @@ static const CtWarp *first_stuck(const CtWorker *team) {
 /* Did another block fail, so that this deadlock only follows from that? */
 static bool has_cause(const CtSimtJob *job) {
   return atomic_load(&job->fail_block) != INT64_MAX ||
-         (job->launch->is_cooperative && atomic_load(&job->has_failed));
+         (ct_simt_is_together(job->group) && atomic_load(&job->group->has_failed));
 }
 
-static bool any_loops(const CtSimtJob *job) {
+static bool any_loops(const CtSimtGroup *g) {
   bool found = false;
-  for (int i = 0; i < job->n_workers && !found; i++) {
-    const CtWorker *k = &job->workers[i];
+  for (int i = 0; i < g->n_teams && !found; i++) {
+    const CtWorker *k = g->teams[i];
     found = atomic_load(&k->stuck_at) != UINT64_MAX && atomic_load(&k->stuck_loops);
   }
   return found;
@@ -123,9 +133,9 @@ static bool any_loops(const CtSimtJob *job) {
 
 /* A block that waits at the grid's barrier leaves it to one that repeats a loop to report. */
 static void fail(CtWorker *team, const CtWarp *first) {
-  CtFailKind kind = !first->is_waiting      ? CT_FAIL_DEADLOCK
-                    : !any_loops(team->job) ? CT_FAIL_GRID
-                                            : CT_FAIL_STOPPED;
+  CtFailKind kind = !first->is_waiting             ? CT_FAIL_DEADLOCK
+                    : !any_loops(team->job->group) ? CT_FAIL_GRID
+                                                   : CT_FAIL_STOPPED;
   kind = has_cause(team->job) ? CT_FAIL_STOPPED : kind;
   first->worker->fail = (CtFail){.kind = kind,
                                  .in = first->is_waiting ? first->pc : first->spin_at,
@@ -148,8 +158,9 @@ bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
   CT_ASSERT(first != NULL); /* else nobody would ask */
   atomic_store(&k->stuck_block, k->block);
   atomic_store(&k->stuck_loops, !first->is_waiting);
+  atomic_store(&k->stuck_in, first->is_waiting ? first->pc : first->spin_at);
   atomic_store(&k->stuck_at, changes + 1);
-  if (!atomic_load(&k->job->is_dead) && !is_deadlock(k, changes)) {
+  if (!atomic_load(&k->job->group->is_dead) && !is_deadlock(k, changes)) {
     return false;
   }
   fail(k, first);

@@ -77,7 +77,7 @@ static CtWarp *first_waiting(CtWorker *k) {
    go on. */
 static bool meet(CtWorker *k) {
   CtWarp *first = first_waiting(k);
-  CtSimtWatch *watch = k->job->launch->watch;
+  CtSimtWatch *watch = k->job->watch;
   if (first == NULL) {
     return false;
   }
@@ -165,7 +165,7 @@ static void fail_waits(CtWorker *team) {
 /* One round: runs each block of a team, and lets it pass its barrier if all its warps are there.
    False: all blocks have ended, or one failed. */
 static bool take_turns(CtWorker *team) {
-  uint64_t changes = atomic_load(&team->job->n_changes);
+  uint64_t changes = atomic_load(&team->job->group->n_changes);
   bool any_loops = false, goes_on = false, any_parked = false, any_moved = false, at_grid = false;
   for (int i = 0; i < team_of(team); i++) {
     bool loops, parked;
@@ -196,7 +196,7 @@ static bool take_turns(CtWorker *team) {
 
 static void begin_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
-  CtSimtWatch *watch = k->job->launch->watch;
+  CtSimtWatch *watch = k->job->watch;
   k->was_stuck = k->is_at_grid = false;
   memset(k->shared, UNSET_BYTE, p->shared_bytes);
   k->free_registers = 0;
@@ -219,7 +219,7 @@ static void begin_blocks(CtWorker *team) {
 }
 
 static void end_blocks(CtWorker *team) {
-  CtSimtWatch *watch = team->job->launch->watch;
+  CtSimtWatch *watch = team->job->watch;
   bool tells = watch != NULL && watch->ops->end_block != NULL;
   for (int i = 0; tells && i < team_of(team); i++) {
     watch->ops->end_block(watch, &team[i]);
@@ -228,7 +228,7 @@ static void end_blocks(CtWorker *team) {
 
 /* Has the watcher noted the failure, so that the launch goes on? */
 static bool is_noted(CtWorker *k) {
-  CtSimtWatch *watch = k->job->launch->watch;
+  CtSimtWatch *watch = k->job->watch;
   bool asks = watch != NULL && watch->ops->fail != NULL && k->fail.kind != CT_FAIL_STOPPED;
   if (!asks || !watch->ops->fail(watch, k)) {
     return false;
@@ -338,9 +338,9 @@ static bool note_failure(CtSimtJob *job, CtWorker *k) {
 }
 
 /* The report has been made: it says what the other blocks did, so they end only from here on. */
-static void note_dead(CtSimtJob *job, CtFailKind kind) {
+static void note_dead(CtSimtGroup *g, CtFailKind kind) {
   if (kind == CT_FAIL_GRID || kind == CT_FAIL_DEADLOCK) {
-    atomic_store(&job->is_dead, job->launch->is_cooperative);
+    atomic_store(&g->is_dead, ct_simt_is_together(g));
   }
 }
 
@@ -351,10 +351,10 @@ static bool note_failures(CtWorker *team) {
     CtFailKind kind = team[i].fail.kind;
     if (kind != CT_FAIL_NONE) {
       if (kind != CT_FAIL_STOPPED) {
-        atomic_store(&team->job->has_failed, true);
+        atomic_store(&team->job->group->has_failed, true);
       }
       failed = note_failure(team->job, &team[i]) || failed;
-      note_dead(team->job, kind);
+      note_dead(team->job->group, kind);
     }
   }
   return failed;
@@ -395,55 +395,99 @@ static void take_clusters(CtWorker *team) {
   }
 }
 
-/* --- all blocks at once ----------------------------------------------------------------------------- */
+/* --- launches whose teams take turns ----------------------------------------------------------------- */
 
-/* The next team of the thread that has `team`; NULL after the last one. */
-static CtWorker *next_team(CtWorker *team) {
-  const CtSimtJob *job = team->job;
-  int64_t at = team - job->workers + (int64_t)job->n_threads * team_of(team);
-  return at < job->n_workers ? &job->workers[at] : NULL;
+/* The position of the next cluster of a team. In a cooperative launch each team has one. False: there is none. */
+static bool next_cluster(CtWorker *team, int64_t *position) {
+  CtSimtJob *job = team->job;
+  if (job->launch->is_cooperative) {
+    *position = (team - job->workers) / team_of(team);
+    return !team->is_set_up;
+  }
+  if (ct_simt_interrupted(job)) {
+    atomic_store(&job->interrupted, true);
+    return false;
+  }
+  *position = atomic_fetch_add(&job->next, 1);
+  return !atomic_load(&job->group->is_dead) &&
+         !ct_simt_is_over(job, *position, atomic_load(&job->fail_block));
 }
 
-static void begin_team(CtWorker *team) {
-  int64_t first[3];
-  for (int i = 0; i < team_of(team); i++) {
+static bool begin_team(CtWorker *team) {
+  int64_t first[3], position;
+  if (team->job->is_skipped || !next_cluster(team, &position)) {
+    return false;
+  }
+  for (int i = 0; i < team_of(team) && !team->is_set_up; i++) {
     set_up(&team[i]);
   }
-  ct_simt_block_at(team->job, (team - team->job->workers) / team_of(team), first);
+  ct_simt_block_at(team->job, position, first);
   set_blocks(team, first);
   begin_blocks(team);
-  team->is_running = true;
+  atomic_store(&team->stuck_at, 0);
+  team->is_set_up = team->is_running = true;
+  return true;
 }
 
-/* One round of a team; false: its blocks have ended. */
+/* All teams of a launch have ended: the next launch of its rank begins, unless this one failed. Its teams count as
+   running before the last team of this one leaves (simt_spin.c). */
+static void open_next(CtSimtJob *job) {
+  CtSimtJob *next = job->then;
+  if (next == NULL) {
+    return;
+  }
+  next->is_skipped = job->is_skipped || atomic_load(&job->fail_block) != INT64_MAX ||
+                     atomic_load(&job->interrupted) || atomic_load(&job->group->is_dead);
+  for (int i = 0; i < next->n_workers; i += next->program->n_cluster) {
+    atomic_store(&next->workers[i].stuck_at, 0);
+  }
+  atomic_store(&next->is_open, true);
+}
+
+static void end_team(CtWorker *team) {
+  team->has_ended = true;
+  if (atomic_fetch_sub(&team->job->n_left, 1) == 1) {
+    open_next(team->job);
+  }
+  ct_simt_leave(team);
+}
+
+/* One round of a team; false: no more blocks will come. */
 static bool continue_team(CtWorker *team) {
-  if (team->is_running && !take_turns(team)) {
+  if (team->has_ended) {
+    return false;
+  }
+  if (!team->is_running && !atomic_load(&team->job->is_open)) {
+    sched_yield();
+    return true;
+  }
+  if (!team->is_running && !begin_team(team)) {
+    end_team(team);
+    return false;
+  }
+  if (!take_turns(team)) {
     team->is_running = false;
     end_blocks(team);
     (void)note_failures(team);
-    ct_simt_leave(team);
   }
-  return team->is_running;
+  return true;
 }
 
-/* The thread's share of a cooperative launch: its teams take turns until all have ended. */
-static void run_together(CtWorker *first) {
-  for (CtWorker *team = first; team != NULL; team = next_team(team)) {
-    begin_team(team);
-  }
+/* The thread's share: its teams take turns until all have ended. */
+static void run_together(const CtSimtGroup *g, int thread) {
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
-    for (CtWorker *team = first; team != NULL; team = next_team(team)) {
-      goes_on = continue_team(team) || goes_on;
+    for (int i = thread; i < g->n_teams; i += g->n_threads) {
+      goes_on = continue_team(g->teams[i]) || goes_on;
     }
   }
 }
 
-void ct_simt_work(CtWorker *team) {
-  if (team->job->launch->is_cooperative) {
-    run_together(team);
+void ct_simt_work(CtSimtGroup *group, int thread) {
+  if (ct_simt_is_together(group)) {
+    run_together(group, thread);
     return;
   }
-  take_clusters(team);
-  ct_simt_leave(team);
+  take_clusters(group->teams[thread]);
+  ct_simt_leave(group->teams[thread]);
 }

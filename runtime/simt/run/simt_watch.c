@@ -41,7 +41,7 @@ static bool is_wanted(CtSimtWatch *watch, const CtSimtProgram *p, uint32_t i) {
 
 void ct_simt_watch_code(const CtSimtJob *job, CtIn *code, CtHandler *handlers) {
   const CtSimtProgram *p = job->program;
-  CtSimtWatch *watch = job->launch->watch;
+  CtSimtWatch *watch = job->watch;
   for (uint32_t i = watch->ops->has_prologue ? 0 : p->body; i < p->n_code; i++) {
     handlers[i] = code[i].u.handler;
     if (ct_in_is(&p->code[i], CT_INS_GUARD) && is_wanted(watch, p, i + 1)) {
