@@ -204,6 +204,10 @@ static void run_steps(lua_State *L, const Graph *g) {
     if (r->steps[i].kind == STATE_LAUNCH) {
       launch_replay(L, launches, r->steps[i].launch);
     } else {
+      state_await(L, r->steps[i].dst);
+      if (r->steps[i].src != NULL) {
+        state_await(L, r->steps[i].src);
+      }
       diag_try(L, recorder_run(&r->steps[i], diag_err(L)));
     }
   }

@@ -2,6 +2,7 @@
 #include "launch.h"
 #include "launch_capture.h"
 #include "launch_check.h"
+#include "launch_joint.h"
 #include "launch_list.h"
 
 #include <lauxlib.h>
@@ -299,10 +300,14 @@ CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs
   return status;
 }
 
-void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                const Spec *spec, int64_t n) {
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args, Spec *spec,
+                int64_t n) {
   Kernel *k = args->of;
   CtErr err;
+  if (launch_joint_takes(k->state, config, args)) {
+    launch_joint_add(L, config, args, spec, n);
+    return;
+  }
   if (args->n_lists > 0 && args->device != NULL) {
     diag_check(L, upload_lists(config, args, &err), &err);
   }

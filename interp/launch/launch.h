@@ -245,8 +245,8 @@ void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config
                        const LaunchArgs *args, const Spec *spec);
 /* The launches themselves, of a specialisation that fits the arguments: on the engine that they are for, with
    what watches them; or, on a device, enqueued and nothing else. */
-void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                const Spec *spec, int64_t n);
+void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args, Spec *spec,
+                int64_t n);
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) CT_NODISCARD;
 

@@ -77,6 +77,7 @@ static int load(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call
   }
   int64_t at = host_index(L, idx, cx, crd, is_call);
   state_host_uses(L, NULL);
+  state_await(L, t->storage);
   tensor_note_remote(L, t);
   diag_try(L, tensor_get(t, at, &e, diag_err(L)));
   elem_push(L, t->dtype, e);
@@ -98,6 +99,7 @@ static void store(lua_State *L, int idx, const CtCx *cx, CtTuple crd, int value)
     fail_access(L, idx, cx, crd, false, err.msg);
   }
   state_host_uses(L, NULL);
+  state_await(L, t->storage);
   tensor_note_remote(L, t);
   diag_check(L, tensor_set(t, at, e, &err), &err);
 }
@@ -285,6 +287,9 @@ static int tostring(lua_State *L) {
   CtText text;
   bind_text_init(&text, &cx);
   state_host_uses(L, "tostring");
+  if (!t->in_kernel && t->at == NULL && t->storage != NULL) {
+    state_await(L, t->storage);
+  }
   diag_try(L, tensor_print(&cx, t, &text, diag_err(L)));
   diag_try(L, ct_text_status(&text, diag_err(L)));
   lua_pushlstring(L, ct_text_str(&text), text.len);

@@ -17,6 +17,12 @@ void state_host_uses(lua_State *L, const char *op) {
   }
 }
 
+void state_await(lua_State *L, const CtStorage *s) {
+  if (s->is_awaited) {
+    state_of(L)->run_joint(L);
+  }
+}
+
 void state_host_waits(lua_State *L, const char *op) {
   if (state_of(L)->recorder != NULL) {
     diag_error(

@@ -115,16 +115,18 @@ typedef struct CuttleState {
   uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
-  StateOnLaunched on_launched;    /* and after it, failed or not */
-  struct StateRecorder *recorder; /* a graph is being recorded; NULL: none is. recorder.h */
-  struct LaunchTimes *times;      /* of each launch, on any device; NULL: none. launch_time.c */
-  uint64_t n_specs;               /* specialisations made so far */
-  const void *tensor_type;        /* address of the metatable of tensors, */
-  const void *kernel_type;        /* and of that of kernels */
-  uint64_t n_tensors;             /* made so far */
-  uint64_t n_closed;              /* closed or collected so far */
-  CtStorageSet storages;          /* of tensors on the host */
-  CtSimtSpan *memory;             /* their memory, as a launch needs it; state_memory */
+  StateOnLaunched on_launched;     /* and after it, failed or not */
+  struct StateRecorder *recorder;  /* a graph is being recorded; NULL: none is. recorder.h */
+  struct LaunchJoint *joint;       /* launches of ranks that wait to run at once; NULL: none do */
+  void (*run_joint)(lua_State *L); /* runs them because the host uses their memory. May raise */
+  struct LaunchTimes *times;       /* of each launch, on any device; NULL: none. launch_time.c */
+  uint64_t n_specs;                /* specialisations made so far */
+  const void *tensor_type;         /* address of the metatable of tensors, */
+  const void *kernel_type;         /* and of that of kernels */
+  uint64_t n_tensors;              /* made so far */
+  uint64_t n_closed;               /* closed or collected so far */
+  CtStorageSet storages;           /* of tensors on the host */
+  CtSimtSpan *memory;              /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;
   uint64_t memory_changes; /* of the set, when that was so */
 

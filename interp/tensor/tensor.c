@@ -99,6 +99,7 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
                                 t->storage->rank, s->rank));
   }
   s->n_host++;
+  state_await(L, t->storage);
   return t;
 }
 

@@ -116,6 +116,7 @@ bool tensor_get_plain(lua_State *L, int idx, int n) {
     return false;
   }
   state_host_uses(L, NULL);
+  state_await(L, t->storage);
   elem_push(L, t->dtype, elem_load(t->dtype, p));
   return true;
 }
@@ -128,6 +129,7 @@ bool tensor_set_plain(lua_State *L, int idx, int value) {
     return false;
   }
   state_host_uses(L, NULL);
+  state_await(L, t->storage);
   elem_store(t->dtype, p, e);
   return true;
 }

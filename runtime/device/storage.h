@@ -36,7 +36,8 @@ typedef struct CtStorage {
   CtStorageFree free; /* of lent memory; may be NULL */
   void *free_ud;
   bool is_lent;
-  int rank; /* of a mesh, whose part it holds; -1: none */
+  bool is_awaited; /* a launch that has not begun uses it: the host must not, before that ran */
+  int rank;        /* of a mesh, whose part it holds; -1: none */
 } CtStorage;
 
 /* New memory with one reference; contents undefined. device NULL: on the host. */

@@ -1,0 +1,21 @@
+/* launch_joint.h: launches of the ranks of m:run on the CPU engine. A rank's function goes on after a launch, as on
+   a device, and the launch waits until the ranks wait: then the launches of all ranks run at once, so that their
+   blocks may wait for each other. Launches of one rank run in their order. If the host uses a tensor before, the
+   launches gathered so far run first. */
+#ifndef CUTTLE_LAUNCH_JOINT_H
+#define CUTTLE_LAUNCH_JOINT_H
+
+#include "launch.h"
+
+/* Is this launch to be gathered? Not one that is recorded, timed, captured, or watched by what looks at one launch
+   at a time. */
+bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args);
+/* Gathers n launches in a row. Raises. */
+void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs *args, Spec *spec,
+                      int64_t n);
+/* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
+void launch_joint_run(lua_State *L, bool by_host);
+/* Forgets what is gathered. */
+void launch_joint_drop(CuttleState *s);
+
+#endif
