@@ -43,6 +43,7 @@ return {
     ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_RANK" },
     ["tests/c/test_export.c"] = { "expression.c MAX_DEPTH" },
     ["tests/lua/program/export.lua"] = { "bind_export.c MAX_SM" },
+    ["tests/c/test_simt_joint.c"] = { "simt.c MAX_JOINT" },
     ["tests/c/test_npy.c"] = { "npy.h CT_NPY_MAX_HEADER_BYTES", "npy.h CT_NPY_MAX_RANK" },
     ["tests/c/test_mode_name.c"] = { "mode_name.h CT_MODE_NAME_MAX" },
     ["tests/c/test_nvrtc.c"] = { "nvrtc.c MAX_OPTIONS" },

@@ -140,7 +140,7 @@ void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs
 
 /* {====== Running ====== */
 
-void launch_joint_drop(CuttleState *s) {
+static void drop(CuttleState *s) {
   LaunchJoint *j = s->joint;
   if (j == NULL) {
     return;
@@ -218,7 +218,8 @@ static void add_hint(CtErr *err) {
   }
 }
 
-void launch_joint_run(lua_State *L, bool by_host) {
+/* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
+static void run_all(lua_State *L, bool by_host) {
   CuttleState *s = state_of(L);
   LaunchJoint *j = s->joint;
   CtErr err;
@@ -230,7 +231,7 @@ void launch_joint_run(lua_State *L, bool by_host) {
     launch_check_watch(L, &j->check, true);
   }
   CtStatus status = run(s, j, &err);
-  launch_joint_drop(s);
+  drop(s);
   if (status != CT_OK && by_host) {
     add_hint(&err);
   }
@@ -242,17 +243,17 @@ void launch_joint_run(lua_State *L, bool by_host) {
 
 /* {====== Registration ====== */
 
-static void run_by_host(lua_State *L) { launch_joint_run(L, true); }
+static void run_by_host(lua_State *L) { run_all(L, true); }
 
 /* _joint_run(): the launches that ranks have made since the last time run at once. */
 static int joint_run(lua_State *L) {
-  launch_joint_run(L, false);
+  run_all(L, false);
   return 0;
 }
 
 /* _joint_drop(): they are forgotten. */
 static int joint_drop(lua_State *L) {
-  launch_joint_drop(state_of(L));
+  drop(state_of(L));
   return 0;
 }
 

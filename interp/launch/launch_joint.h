@@ -13,9 +13,5 @@ bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const 
 /* Gathers n launches in a row. Raises. */
 void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs *args, Spec *spec,
                       int64_t n);
-/* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
-void launch_joint_run(lua_State *L, bool by_host);
-/* Forgets what is gathered. */
-void launch_joint_drop(CuttleState *s);
 
 #endif

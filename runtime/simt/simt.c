@@ -306,7 +306,7 @@ static void reset_worker(CtSimtJob *job, int i) {
   k->printer = NULL;
   k->is_set_up = k->is_running = k->has_ended = false;
   /* the first of a team speaks, once its launch may begin */
-  atomic_store(&k->stuck_at, i % team == 0 && atomic_load(&job->is_open) ? 0 : UINT64_MAX);
+  atomic_store(&k->stuck_at, i % team == 0 && job->first == job ? 0 : UINT64_MAX);
 }
 
 /* Gives each launch its teams: one for each thread, or for each cluster if all run at once. */
@@ -317,6 +317,8 @@ static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
     int64_t n =
         job->launch->is_cooperative ? job->n_clusters : ct_min(e->n_threads, job->n_clusters);
     atomic_store(&job->n_left, (int)n);
+    job->n_teams = (int)n;
+    job->first_team = (int)n_teams;
     job->n_workers = (int)n * job->program->n_cluster;
     n_workers += (size_t)job->n_workers;
     n_teams += (size_t)n;
@@ -435,16 +437,18 @@ static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *ent
                      .interrupt = entry->launch->interrupt,
                      .watch = entry->launch->watch,
                      .alloc = e->alloc,
-                     .fail_block = INT64_MAX,
-                     .is_open = true};
+                     .fail_block = INT64_MAX};
   CtStatus status = count_clusters(job, err);
   if (status != CT_OK || job->n_clusters == 0) {
     return status;
   }
-  if (g->n_jobs > 0 && job->rank == job[-1].rank) {
+  bool is_next = g->n_jobs > 0 && job->rank == job[-1].rank;
+  job->first = is_next ? job[-1].first : job;
+  job->first->n_of_rank++;
+  if (is_next) {
     job[-1].then = job;
-    atomic_store(&job->is_open, false);
   }
+  atomic_store(&job->first->current, job->first);
   job->band = ct_simt_band(job);
   pthread_mutex_init(&job->print_lock, NULL);
   g->n_jobs++;

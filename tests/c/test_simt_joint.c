@@ -215,6 +215,23 @@ static void test_interrupt(void) {
   done(&p);
 }
 
+static void test_many(void) {
+  enum { MOST = 1 << 14 };
+  static CtSimtEntry entries[MOST + 1];
+  static int32_t flags[BLOCKS];
+  Launch launch;
+  Program p;
+  CtErr err;
+  build_step(&p);
+  for (int i = 0; i <= MOST; i++) {
+    entries[i] = entry_of(&p, &launch, 0, flags, flags, 1);
+  }
+  IS_INT(run_joint(2, entries, MOST, &err), CT_OK, "16384 launches of a rank");
+  OK(run_joint(2, entries, MOST + 1, &err) == CT_EINVAL && strstr(err.msg, "at most 16384") != NULL,
+     "one more is an error: %s", err.msg);
+  done(&p);
+}
+
 /* An allocator that fails from the `left`-th allocation on. */
 static void *limited(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
   int *left = ud;
@@ -258,6 +275,7 @@ int main(void) {
   test_deadlock();
   test_failure();
   test_interrupt();
+  test_many();
   test_memory();
   return done_testing();
 }

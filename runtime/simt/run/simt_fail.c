@@ -307,15 +307,6 @@ static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, CtPart
   return p->s;
 }
 
-/* The launch that a rank is at, the first of whose launches is number i; NULL: all have ended. */
-static const CtSimtJob *job_at(const CtSimtGroup *g, int i) {
-  const CtSimtJob *job = &g->jobs[i];
-  while (job != NULL && atomic_load(&job->n_left) == 0) {
-    job = job->then;
-  }
-  return job;
-}
-
 /* What a launch's first team that has not ended waits for. */
 static void add_team(CtPart *p, const CtSimtJob *job) {
   for (int i = 0; i < job->n_workers; i += job->program->n_cluster) {
@@ -333,10 +324,9 @@ static void add_team(CtPart *p, const CtSimtJob *job) {
 /* What the other ranks do. */
 static void add_ranks(CtPart *p, const CtSimtJob *own) {
   const CtSimtGroup *g = own->group;
-  for (int i = 0; i < g->n_jobs; i++) {
-    const CtSimtJob *at = job_at(g, i);
-    bool is_first = i == 0 || g->jobs[i].rank != g->jobs[i - 1].rank;
-    if (is_first && g->jobs[i].rank != own->rank) {
+  for (int i = 0; i < g->n_jobs; i += g->jobs[i].n_of_rank) {
+    const CtSimtJob *at = atomic_load(&g->jobs[i].current);
+    if (g->jobs[i].rank != own->rank) {
       ct_part_add(p, "; rank ");
       ct_part_int(p, g->jobs[i].rank);
       if (at == NULL) {

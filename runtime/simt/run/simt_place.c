@@ -23,7 +23,7 @@ void ct_part_int(CtPart *p, int64_t v) {
   ct_part_add(p, text);
 }
 
-CtPart ct_part_triple(const int64_t v[3]) {
+static CtPart triple(const int64_t v[3]) {
   CtPart p = {.len = 0};
   snprintf(p.s, sizeof p.s, "(%lld,%lld,%lld)", (long long)v[0], (long long)v[1], (long long)v[2]);
   p.len = strlen(p.s);
@@ -31,7 +31,7 @@ CtPart ct_part_triple(const int64_t v[3]) {
 }
 
 CtPart ct_part_block(const CtWorker *k) {
-  CtPart p = ct_part_triple(k->bid);
+  CtPart p = triple(k->bid);
   if (k->job->rank >= 0) {
     ct_part_add(&p, " of rank ");
     ct_part_int(&p, k->job->rank);
@@ -43,7 +43,7 @@ CtPart ct_part_thread(const CtSimtProgram *prog, const CtWarp *w, int lane) {
   int64_t i = (int64_t)w->index * CT_LANES + lane;
   int64_t xy = prog->block[0] * prog->block[1];
   int64_t t[3] = {i % prog->block[0], i % xy / prog->block[0], i / xy};
-  return ct_part_triple(t);
+  return triple(t);
 }
 
 /* A tuple with the profile of t, whose leaves come from *leaves. The depth of a tuple is

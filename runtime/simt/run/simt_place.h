@@ -13,8 +13,7 @@ typedef struct CtPart {
 
 void ct_part_add(CtPart *p, const char *s);
 void ct_part_int(CtPart *p, int64_t v);
-CtPart ct_part_triple(const int64_t v[3]); /* "(0,1,0)" */
-CtPart ct_part_block(const CtWorker *k);   /* of the launch; "(0,1,0) of rank 2" if that has one */
+CtPart ct_part_block(const CtWorker *k); /* "(0,1,0)"; "(0,1,0) of rank 2" if its launch has one */
 CtPart ct_part_thread(const CtSimtProgram *prog, const CtWarp *w, int lane);
 /* " at (0,2048), extent (2048,2048)"; of a list's table, which tensor was asked for. */
 CtPart ct_part_place(const CtSimtJob *job, const CtSimtBuf *buf, const char *begin, int64_t off,

@@ -74,12 +74,17 @@ typedef struct CtSimtGroup {
 /* A launch that is running. */
 typedef struct CtSimtJob {
   CtSimtGroup *group;
-  int number;             /* in the group */
-  int rank;               /* of its launch; -1: it has none */
-  struct CtSimtJob *then; /* the rank's next launch, which begins when this one has ended */
-  _Atomic int n_left;     /* teams that have not ended */
-  _Atomic bool is_open;   /* the rank's launches before this one have ended */
-  bool is_skipped;        /* one of them failed; once it is open */
+  int number; /* in the group */
+  int rank;   /* of its launch; -1: it has none */
+  /* The rank's first launch; the next one, which begins when this one has ended. Of the first: how
+     many launches the rank has, and which one runs; NULL: all have ended. */
+  struct CtSimtJob *first, *then;
+  int n_of_rank;
+  _Atomic(struct CtSimtJob *) current;
+  int first_team;     /* its teams' place in the group's, */
+  int n_teams;        /* and their number; */
+  _Atomic int n_left; /* so many have not ended */
+  bool is_skipped;    /* a launch of the rank before it failed; set when it begins */
   const CtSimtProgram *program;
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;

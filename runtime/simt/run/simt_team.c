@@ -431,23 +431,22 @@ static bool begin_team(CtWorker *team) {
 
 /* All teams of a launch have ended: the next launch of its rank begins, unless this one failed. Its teams count as
    running before the last team of this one leaves (simt_spin.c). */
-static void open_next(CtSimtJob *job) {
+static void begin_next(CtSimtJob *job) {
   CtSimtJob *next = job->then;
-  if (next == NULL) {
-    return;
+  for (int i = 0; next != NULL && i < next->n_teams; i++) {
+    atomic_store(&next->group->teams[next->first_team + i]->stuck_at, 0);
   }
-  next->is_skipped = job->is_skipped || atomic_load(&job->fail_block) != INT64_MAX ||
-                     atomic_load(&job->interrupted) || atomic_load(&job->group->is_dead);
-  for (int i = 0; i < next->n_workers; i += next->program->n_cluster) {
-    atomic_store(&next->workers[i].stuck_at, 0);
+  if (next != NULL) {
+    next->is_skipped = job->is_skipped || atomic_load(&job->fail_block) != INT64_MAX ||
+                       atomic_load(&job->interrupted) || atomic_load(&job->group->is_dead);
   }
-  atomic_store(&next->is_open, true);
+  atomic_store(&job->first->current, next);
 }
 
 static void end_team(CtWorker *team) {
   team->has_ended = true;
   if (atomic_fetch_sub(&team->job->n_left, 1) == 1) {
-    open_next(team->job);
+    begin_next(team->job);
   }
   ct_simt_leave(team);
 }
@@ -456,10 +455,6 @@ static void end_team(CtWorker *team) {
 static bool continue_team(CtWorker *team) {
   if (team->has_ended) {
     return false;
-  }
-  if (!team->is_running && !atomic_load(&team->job->is_open)) {
-    sched_yield();
-    return true;
   }
   if (!team->is_running && !begin_team(team)) {
     end_team(team);
@@ -473,12 +468,29 @@ static bool continue_team(CtWorker *team) {
   return true;
 }
 
-/* The thread's share: its teams take turns until all have ended. */
+/* One round of the thread's teams of a launch; false: they have ended. */
+static bool continue_job(const CtSimtJob *job, int thread) {
+  const CtSimtGroup *g = job->group;
+  bool goes_on = false;
+  int skip = (thread - job->first_team % g->n_threads + g->n_threads) % g->n_threads;
+  for (int i = skip; i < job->n_teams; i += g->n_threads) {
+    goes_on = continue_team(g->teams[job->first_team + i]) || goes_on;
+  }
+  return goes_on;
+}
+
+/* The thread's share: its teams of the launches that the ranks are at take turns, until all have ended. */
 static void run_together(const CtSimtGroup *g, int thread) {
   for (bool goes_on = true; goes_on;) {
+    bool works = false;
     goes_on = false;
-    for (int i = thread; i < g->n_teams; i += g->n_threads) {
-      goes_on = continue_team(g->teams[i]) || goes_on;
+    for (int i = 0; i < g->n_jobs; i += g->jobs[i].n_of_rank) {
+      const CtSimtJob *job = atomic_load(&g->jobs[i].current);
+      goes_on = goes_on || job != NULL;
+      works = (job != NULL && continue_job(job, thread)) || works;
+    }
+    if (!works) {
+      sched_yield();
     }
   }
 }
