@@ -87,6 +87,8 @@ static const struct {
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},
     {"mesh", "cuttle.mesh", false},
+    {"shard", "cuttle.sharded", false},
+    {"reshard", "cuttle.sharded", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},

@@ -290,10 +290,11 @@ static void check_ranks(lua_State *L, int kernel, const LaunchArgs *a) {
     const Tensor *t = foreign_tensor(arg, rank);
     if (t != NULL) {
       diag_error(L,
-                 "%s%s%s is a part of rank %d, but rank %d launches the kernel; in m:run a rank "
+                 "%s, %s, is a part of rank %d, but rank %d launches the kernel; in m:run a rank "
                  "uses its own part, x:part(r.rank)",
-                 launch_push_title(L, kernel, a, arg), arg->idx != 0 ? ", " : "",
-                 arg->idx != 0 ? tensor_push_title(L, arg->idx) : "", t->storage->rank, rank);
+                 launch_push_title(L, kernel, a, arg),
+                 arg->idx != 0 ? tensor_push_title(L, arg->idx) : "a tensor in a table",
+                 t->storage->rank, rank);
     }
   }
 }

@@ -135,6 +135,10 @@ bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int id
   if (!lua_istable(L, idx)) {
     return false;
   }
+  if (luaL_getmetafield(L, idx, "__no_argument") != LUA_TNIL) {
+    const char *why = lua_tostring(L, -1);
+    diag_error(L, "%s %s", launch_push_title(L, kernel, a, arg), why);
+  }
   if (launch_is_list(L, lua_touserdata(L, kernel), idx)) {
     read_list(L, kernel, a, arg, idx);
   } else {

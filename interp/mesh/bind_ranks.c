@@ -3,7 +3,9 @@
                      that rank
      _mesh_copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
      _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
-     _mesh_fill(t)   the bytes of a row on the host become 0
+     _mesh_zero(t)   the bytes of a row become 0
+     _mesh_view(t, at, layout)  the same memory from element `at` of a row on; nil where the layout leaves it
+     _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
      _script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
@@ -16,6 +18,7 @@
 #include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
+#include "runtime/layout/walk.h"
 #include "runtime/simt/run/simt_combine.h"
 
 /* {====== Tensors ====== */
@@ -36,7 +39,9 @@ static int mesh_tensor(lua_State *L) {
 /* The tensor at idx is a row of elements that has those from `at` on. */
 static Tensor *check_row(lua_State *L, int idx, lua_Integer at, lua_Integer n) {
   Tensor *t = tensor_check_recordable(L, idx, "mesh");
-  luaL_argcheck(L, ct_is_leaf(t->layout.shape) && t->layout.stride->i.v == 1, idx, "no row");
+  luaL_argcheck(
+      L, ct_is_leaf(t->layout.shape) && (t->layout.stride->i.v == 1 || t->layout.shape->i.v <= 1),
+      idx, "no row");
   luaL_argcheck(L, at >= 0 && n >= 0 && n <= t->layout.shape->i.v - at, idx, "out of range");
   return t;
 }
@@ -87,7 +92,7 @@ static int mesh_combine(lua_State *L) {
   return 1;
 }
 
-static int mesh_fill(lua_State *L) {
+static int mesh_zero(lua_State *L) {
   const Tensor *t = check_row(L, 1, 0, 0);
   state_host_uses(L, "mesh");
   diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0,
@@ -95,11 +100,32 @@ static int mesh_fill(lua_State *L) {
   return 0;
 }
 
+static int mesh_view(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check_live(L, 1, "mesh");
+  lua_Integer at = luaL_checkinteger(L, 2);
+  CtLayout layout = bind_to_layout(L, 3, &cx, "mesh");
+  int64_t lo, hi, size, last = t->layout.shape->i.v - 1;
+  diag_try(L, ct_walk_bounds(layout, &lo, &hi, &size, diag_err(L)));
+  if (at < 0 || (size > 0 && (lo < 0 || hi > last - at))) {
+    return 0;
+  }
+  tensor_push_host(L, t->dtype, layout, ct_int(t->offset.v + at), t->storage);
+  return 1;
+}
+
 /* {====== Ranks ====== */
 
 static int enter_rank(lua_State *L) {
   state_of(L)->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
   return 0;
+}
+
+static int choose_device(lua_State *L) {
+  CuttleState *s = state_of(L);
+  lua_pushstring(L, s->device_text);
+  diag_try(L, state_choose_device(s, luaL_checkstring(L, 1), diag_err(L)));
+  return 1;
 }
 
 static int rank_now(lua_State *L) {
@@ -122,9 +148,11 @@ static int script_place(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
-                                     {"_mesh_combine", mesh_combine}, {"_mesh_fill", mesh_fill},
-                                     {"_enter_rank", enter_rank},     {"_rank", rank_now},
-                                     {"_script_place", script_place}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
+    {"_mesh_combine", mesh_combine}, {"_mesh_zero", mesh_zero},
+    {"_mesh_view", mesh_view},       {"_choose_device", choose_device},
+    {"_enter_rank", enter_rank},     {"_rank", rank_now},
+    {"_script_place", script_place}, {NULL, NULL}};
 
 void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -62,7 +62,7 @@ end
 -- The flat modes {extent, stride} of a shape and stride, fastest first, appended to `out`.
 local function flatten(shape, stride, out)
   if type(shape) ~= "table" then
-    out[#out + 1] = { extent = shape, stride = stride }
+    if shape ~= 1 then out[#out + 1] = { extent = shape, stride = stride } end
     return out
   end
   for i, extent in ipairs(shape) do flatten(extent, stride[i], out) end
@@ -289,5 +289,15 @@ function mesh_type.__tostring(m) return "mesh " .. tostring(m.layout) end
 function mesh_type.__eq(a, b)
   return M.is_mesh(a) and M.is_mesh(b) and tostring(a.layout) == tostring(b.layout)
 end
+
+-- {====== What other modules do with a mesh ======
+
+local others <const> = { run = "cuttle.ranks", tensor = "cuttle.sharded", zeros = "cuttle.sharded" }
+
+for name, module in pairs(others) do
+  methods[name] = function(m, ...) return require(module)[name](m, ...) end
+end
+
+function methods.shard(m, t, spec) return require "cuttle.sharded".shard(t, spec, m) end
 
 return M

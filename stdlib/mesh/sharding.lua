@@ -497,9 +497,15 @@ local function part_modes(s)
   return shape, stride
 end
 
+-- With one mode it is M=4:1, as tensors have it, not (M=4):(1).
+local function part_of_modes(s, shape, stride)
+  local is_alone = #shape == 1 and type(shape[1]) == "number"
+  return M.with_names(s, is_alone and ct.layout(shape[1], stride[1]) or ct.layout(shape, stride))
+end
+
 --- The layout of a part with its padding: from coordinates of the part to its memory.
 function M.part_layout(s)
-  return M.with_names(s, ct.layout(part_modes(s)))
+  return part_of_modes(s, part_modes(s))
 end
 
 --- The layout of what is valid in a rank's part.
@@ -508,7 +514,7 @@ function M.part_view(s, rank)
   for i, n in ipairs(M.valid(s, rank)) do
     if type(shape[i]) == "number" then shape[i] = n end -- else all of it is valid
   end
-  return M.with_names(s, ct.layout(shape, stride))
+  return part_of_modes(s, shape, stride)
 end
 
 -- {====== Owners ======

@@ -186,3 +186,41 @@ function Sharding:valid(rank) end
 ---@param coord Coord
 ---@return table, integer
 function Sharding:owner(coord) end
+
+--- Spreads a tensor over the mesh, like shard(t, spec, m).
+---@param t Tensor
+---@param spec string|Layout|Sharding
+---@return Sharded
+function Mesh:shard(t, spec) end
+
+--- Makes a sharded tensor whose elements are not set.
+---
+---     > mesh{data = 1}:tensor(f16, {64, 8}, "(M@data,K)").shape
+---     (64,8)
+---@param dtype DType
+---@param shape Shape
+---@param spec string|Layout|Sharding
+---@return Sharded
+function Mesh:tensor(dtype, shape, spec) end
+
+--- Makes a sharded tensor of zeros.
+---@param dtype DType
+---@param shape Shape
+---@param spec string|Layout|Sharding
+---@return Sharded
+function Mesh:zeros(dtype, shape, spec) end
+
+--- Calls a function once for each rank of this process.
+--- Its argument is the rank (see Rank).
+--- The calls run as coroutines: one runs until it waits in a collective. An error in one of them
+--- ends the others. Calls that do not fit, and ranks that wait for ever, are errors that name the
+--- ranks and their lines. The result is a table of the functions' first results, by rank.
+---
+---     > d = device"cpu:2"
+---     > mesh{data = 2}:run(function(r) return r.coord.data * 10 end)[1]
+---     10
+--- CuTe: none. MoYe: none.
+--- See: Rank, Sharded.part.
+---@param fn function
+---@return table
+function Mesh:run(fn) end

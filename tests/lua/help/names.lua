@@ -28,6 +28,8 @@ local some_copy = tiled_copy(atom("UniversalCopy<u32>", f32), 8)
 local some_sums
 kernel("sums", function(A) some_sums = accumulator(A, A) end, {static_shapes = true}){grid = 1,
   block = 32}(zeros(f16, {16, 16}))
+local some_rank
+mesh{data = 1}:run(function(r) some_rank = r end)
 local samples = {
   Accumulator = some_sums, Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
   Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
@@ -36,6 +38,7 @@ local samples = {
   ThrMMA = tiled_mma"UniversalFMA<f32>":get_slice(0), TiledCopy = some_copy,
   ThrCopy = some_copy:get_slice(0),
   Mesh = mesh{data = 2}, Sharding = mesh{data = 2}:sharding({4}, "(M@data)"),
+  Sharded = shard(zeros(f32, 4), "(M@data)", mesh{data = 1}), Rank = some_rank,
 }
 
 -- What an object has, by the lists that completion reads as well.

@@ -1,0 +1,59 @@
+-- engine.lua: who runs collectives: the engine of a mesh on the devices that are current when it is
+-- first used. An engine is a table:
+--   ranks            the ranks of this process, ascending
+--   device(e, rank)  where the parts of a rank lie: "cpu", "cuda:1"
+--   run(e, op, calls)  runs one operation for all ranks of this process that take part in it, and
+--                    for any number of groups at once. It returns when the work is enqueued, and
+--                    raises when it failed. Ranks of other processes make the same calls there.
+-- A call is one rank's part of it:
+--   rank, group      the rank; all ranks that work together, in the group's order
+--   src, dst         rows: 1-D tensors of elements that follow one another. Of g ranks:
+--                      all_reduce      src and dst have n elements, and may be the same row
+--                      reduce_scatter  src has g * n, dst n: part i of the sum goes to rank i
+--                      all_gather      src has n, dst g * n
+--                      all_to_all      both have g * n: part i goes to rank i
+--                      broadcast       dst has n; what the root's holds goes to all
+--   reduce           "sum", "max" or "min", of all_reduce and reduce_scatter
+--   root             the rank that broadcasts
+--   sends, recvs     of send_recv: lists of {rank =, row =, at =, n =}: n elements of the row from
+--                    `at` on go to that rank, or come from it. The k-th send from one rank to
+--                    another is the k-th that the other receives from it. No rank sends to itself.
+-- The operation "barrier" has neither rows nor lists: all ranks of the group have come.
+local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local engines = setmetatable({}, { __mode = "k" }) -- by mesh, then by the kind of device
+
+local function open_cpu(m, n_devices, op)
+  if m.n > n_devices then
+    tiles.fail(op, "%s has %d ranks, but there %s; start with --device=cpu:%d, or write "
+      .. "device\"cpu:%d\" first", m, m.n, n_devices == 1 and "is 1 device" or "are " .. n_devices
+      .. " devices", m.n, m.n)
+  end
+  return require "cuttle.engine_cpu".open(m)
+end
+
+--- The mesh's engine; `op` begins messages.
+function M.of(m, op)
+  local info = ct.device()
+  local is_cpu = info.sm == nil
+  local kind = is_cpu and "cpu" or "cuda"
+  local known = engines[m] or {}
+  engines[m] = known
+  if is_cpu and m.n > info.n_devices or not known[kind] then
+    known[kind] = is_cpu and open_cpu(m, info.n_devices, op)
+      or require "cuttle.engine_nccl".open(m, op)
+  end
+  return known[kind]
+end
+
+--- Set of an engine's ranks.
+function M.has_rank(engine, rank)
+  for _, own in ipairs(engine.ranks) do
+    if own == rank then return true end
+  end
+  return false
+end
+
+return M

@@ -1,0 +1,315 @@
+-- move.lua: runs a step of a plan on the parts of a tensor: packs what a collective sends, where it
+-- does not lie in one row already, runs it, and unpacks. A planner orders the memory of parts so
+-- that packing and unpacking are seldom needed.
+--
+-- A collective works on a big buffer with a chunk for each rank of a group; the buffer's layout is
+-- that of the smaller part, with the axes of the group as its slowest modes.
+local internal = ...
+local pieces = require "cuttle.pieces"
+local shardings = require "cuttle.sharding"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+-- {====== Memory ======
+
+--- A row for the part of a rank.
+function M.new_part(engine, dtype, s, rank)
+  return internal.mesh_tensor(dtype, shardings.part_size(s), engine:device(rank), rank)
+end
+
+local function scratch(job, n, rank)
+  return internal.mesh_tensor(job.dtype, n, job.engine:device(rank), rank)
+end
+
+--- Gives back the rows of a table.
+function M.close_all(rows)
+  for _, row in pairs(rows) do row:close() end
+end
+
+-- {====== A step ======
+
+-- What a step needs: the spreads, the atoms, and the weight of each axis in the place of a rank in
+-- its group.
+local function job_of(engine, dtype, step, parts)
+  local from, to = pieces.spread(step.from), pieces.spread(step.to)
+  local job = { engine = engine, dtype = dtype, step = step, parts = parts, from = from, to = to,
+    mesh = step.from.mesh, weight = {}, g = 1 }
+  for _, axis in ipairs(step.axes or {}) do
+    job.weight[axis], job.g = job.g, job.g * job.mesh.extent[axis]
+  end
+  return job
+end
+
+local function atoms_of(job)
+  local atoms = pieces.atoms(job.from, job.to)
+  if not atoms then
+    tiles.fail("reshard", "%s from %s to %s: the factors of a mode do not divide each other, so it "
+      .. "is no step of a plan", job.step.op, job.step.from, job.step.to)
+  end
+  return atoms
+end
+
+-- The stride of an axis' digit in the big buffer, whose chunks have n elements; nil: the axis is
+-- none of the group.
+local function chunk_stride(job, at, n)
+  local weight = at.axis and job.weight[at.axis]
+  return weight and n * weight * at.weight
+end
+
+local function new_parts(job)
+  local rows = {}
+  for _, rank in ipairs(job.engine.ranks) do
+    rows[rank] = M.new_part(job.engine, job.dtype, job.step.to, rank)
+  end
+  return rows
+end
+
+-- Rows of n elements where the box moves something, else the given ones.
+local function buffers(job, box, n, rows)
+  if pieces.is_identity(box) then return rows end
+  local new = {}
+  for _, rank in ipairs(job.engine.ranks) do new[rank] = scratch(job, n, rank) end
+  return new
+end
+
+local function copy_rows(job, box, from, to)
+  if from == to then return end
+  for _, rank in ipairs(job.engine.ranks) do pieces.copy(box, from[rank], to[rank]) end
+end
+
+local function run(job, op, src, dst)
+  local calls = {}
+  for i, rank in ipairs(job.engine.ranks) do
+    calls[i] = { rank = rank, group = job.mesh:group(rank, job.step.axes), reduce = "sum",
+      src = src[rank], dst = dst[rank] }
+  end
+  job.engine:run(op, calls)
+end
+
+-- {====== Collectives ======
+
+local moves = {}
+
+function moves.all_gather(job)
+  local n, dims = shardings.part_size(job.step.from), {}
+  for _, atom in ipairs(atoms_of(job)) do
+    local big = chunk_stride(job, atom.from, n) or atom.from.stride
+    if big then dims[#dims + 1] = { atom.extent, big, atom.to.stride } end
+  end
+  local box, out = pieces.box(dims), new_parts(job)
+  local received = buffers(job, box, n * job.g, out)
+  run(job, "all_gather", job.parts, received)
+  copy_rows(job, box, received, out)
+  if received ~= out then M.close_all(received) end
+  return out
+end
+
+function moves.reduce_scatter(job)
+  local n, dims = shardings.part_size(job.step.to), {}
+  for _, atom in ipairs(atoms_of(job)) do
+    local big = chunk_stride(job, atom.to, n) or atom.to.stride
+    if big then dims[#dims + 1] = { atom.extent, atom.from.stride, big } end
+  end
+  local box, out = pieces.box(dims), new_parts(job)
+  local sent = buffers(job, box, n * job.g, job.parts)
+  copy_rows(job, box, job.parts, sent)
+  run(job, "reduce_scatter", sent, out)
+  if sent ~= job.parts then M.close_all(sent) end
+  return out
+end
+
+local function local_dims(atoms)
+  local dims = {}
+  for _, atom in ipairs(atoms) do
+    if atom.from.stride and atom.to.stride then
+      dims[#dims + 1] = { atom.extent, atom.from.stride, atom.to.stride }
+    end
+  end
+  return dims
+end
+
+function moves.all_reduce(job)
+  local box, out = pieces.box(local_dims(atoms_of(job))), new_parts(job)
+  if pieces.is_identity(box) then
+    run(job, "all_reduce", job.parts, out)
+  else
+    copy_rows(job, box, job.parts, out)
+    run(job, "all_reduce", out, out)
+  end
+  return out
+end
+
+-- Strides of the atoms in what all_to_all sends and receives, if those that stay on a rank have the
+-- strides `at[atom]` in a chunk of n elements: boxes from the parts, and to them.
+local function exchange(job, atoms, at, n)
+  local pack, unpack = {}, {}
+  for _, atom in ipairs(atoms) do
+    local f, t = atom.from, atom.to
+    if f.stride and t.stride then
+      pack[#pack + 1] = { atom.extent, f.stride, at[atom] }
+      unpack[#unpack + 1] = { atom.extent, at[atom], t.stride }
+    elseif f.stride then
+      pack[#pack + 1] = { atom.extent, f.stride, chunk_stride(job, t, n) }
+    elseif t.stride then
+      unpack[#unpack + 1] = { atom.extent, chunk_stride(job, f, n), t.stride }
+    end
+  end
+  return pieces.box(pack), pieces.box(unpack)
+end
+
+-- Strides of what stays on a rank, compact in the order of one side's memory.
+local function compact(atoms, name)
+  local stay, at, stride = {}, {}, 1
+  for _, atom in ipairs(atoms) do
+    if atom.from.stride and atom.to.stride then stay[#stay + 1] = atom end
+  end
+  table.sort(stay, function(a, b) return a[name].stride < b[name].stride end)
+  for _, atom in ipairs(stay) do at[atom], stride = stride, stride * atom.extent end
+  return at
+end
+
+-- Chunks in the order of the source, if that saves packing, else of the destination.
+function moves.all_to_all(job)
+  local atoms, n = atoms_of(job), shardings.part_size(job.step.from) // job.g
+  local pack, unpack = exchange(job, atoms, compact(atoms, "from"), n)
+  if not pieces.is_identity(pack) then
+    pack, unpack = exchange(job, atoms, compact(atoms, "to"), n)
+  end
+  local out = new_parts(job)
+  local sent = buffers(job, pack, n * job.g, job.parts)
+  local received = buffers(job, unpack, n * job.g, out)
+  copy_rows(job, pack, job.parts, sent)
+  run(job, "all_to_all", sent, received)
+  copy_rows(job, unpack, received, out)
+  if sent ~= job.parts then M.close_all(sent) end
+  if received ~= out then M.close_all(received) end
+  return out
+end
+
+-- {====== Messages ======
+
+-- The ranks that have what rank r is to get, each one's part in a different place: on axes that do
+-- not shard `from` they have r's own coordinates.
+local function sources(job, r)
+  local axes = {}
+  for _, name in ipairs(job.mesh.axes) do
+    if job.sharding_axes[name] then axes[#axes + 1] = name end
+  end
+  if #axes == 0 then return { r } end
+  return job.mesh:group(r, axes)
+end
+
+local function count(boxes)
+  local n = 0
+  for _, box in ipairs(boxes) do n = n + pieces.size(box) end
+  return n
+end
+
+-- Boxes between a part and a message, whose elements follow one another box by box.
+local function message_boxes(boxes, side_of_part)
+  local out, at = {}, 0
+  for i, box in ipairs(boxes) do
+    local dims, step = {}, 1
+    for k, d in ipairs(box.dims) do
+      dims[k] = side_of_part == "src" and { d[1], d[2], step } or { d[1], step, d[3] }
+      step = step * d[1]
+    end
+    out[i] = side_of_part == "src" and { src = box.src, dst = at, dims = dims }
+      or { src = at, dst = box.dst, dims = dims }
+    at = at + step
+  end
+  return out
+end
+
+-- One box that lies in a row needs no packing.
+local function is_plain(boxes, side_of_part)
+  local first = boxes[2] == nil and message_boxes(boxes, side_of_part)[1]
+  return first and (#first.dims == 0 or pieces.is_row(pieces.box(first.dims)))
+end
+
+local function add_send(job, call, r, boxes)
+  local n, part = count(boxes), job.parts[call.rank]
+  if is_plain(boxes, "src") then
+    table.insert(call.sends, { rank = r, row = part, at = boxes[1].src, n = n })
+    return
+  end
+  local row = scratch(job, n, call.rank)
+  for _, box in ipairs(message_boxes(boxes, "src")) do pieces.copy(box, part, row) end
+  table.insert(job.scratch, row)
+  table.insert(call.sends, { rank = r, row = row, at = 0, n = n })
+end
+
+local function add_recv(job, call, q, boxes, out)
+  local n = count(boxes)
+  if is_plain(boxes, "dst") then
+    table.insert(call.recvs, { rank = q, row = out, at = boxes[1].dst, n = n })
+    return
+  end
+  local row = scratch(job, n, call.rank)
+  table.insert(job.scratch, row)
+  table.insert(call.recvs, { rank = q, row = row, at = 0, n = n })
+  table.insert(job.after, function()
+    for _, box in ipairs(message_boxes(boxes, "dst")) do pieces.copy(box, row, out) end
+  end)
+end
+
+-- What rank r gets: from its own part at once, from others by messages.
+local function receive(job, calls, r, out)
+  local is_local = calls[r] ~= nil
+  for _, q in ipairs(sources(job, r)) do
+    local boxes = (is_local or calls[q]) and pieces.boxes(job.from, q, job.to, r) or {}
+    if #boxes > 0 and q == r then
+      for _, box in ipairs(boxes) do pieces.copy(box, job.parts[q], out[r]) end
+    elseif #boxes > 0 then
+      if calls[q] then add_send(job, calls[q], r, boxes) end
+      if is_local then add_recv(job, calls[r], q, boxes, out[r]) end
+    end
+  end
+end
+
+function moves.send_recv(job)
+  local out, calls, list = new_parts(job), {}, {}
+  job.scratch, job.after, job.sharding_axes = {}, {}, shardings.sharding_axes(job.step.from)
+  local everyone = job.mesh:group(0)
+  for i, rank in ipairs(job.engine.ranks) do
+    calls[rank] = { rank = rank, group = everyone, sends = {}, recvs = {} }
+    list[i] = calls[rank]
+  end
+  for r = 0, job.mesh.n - 1 do receive(job, calls, r, out) end
+  job.engine:run("send_recv", list)
+  for _, unpack in ipairs(job.after) do unpack() end
+  M.close_all(job.scratch)
+  return out
+end
+
+moves.permute = moves.send_recv
+
+-- A new axis of partial sums: the first rank on it keeps the values, the others have zeros.
+local function is_zero(job, rank)
+  for axis in pairs(job.step.to.partial) do
+    if not job.step.from.partial[axis] and job.mesh:digit(rank, axis) > 0 then return true end
+  end
+  return false
+end
+
+moves["local"] = function(job)
+  local out = new_parts(job)
+  for _, rank in ipairs(job.engine.ranks) do
+    if is_zero(job, rank) then
+      internal.mesh_zero(out[rank])
+    else
+      for _, box in ipairs(pieces.boxes(job.from, rank, job.to, rank)) do
+        pieces.copy(box, job.parts[rank], out[rank])
+      end
+    end
+  end
+  return out
+end
+
+--- Runs a step: the parts of this process' ranks, by rank, under step.from; returns those under
+--- step.to. All have memory of their own.
+function M.run(engine, dtype, step, parts)
+  return moves[step.op](job_of(engine, dtype, step, parts))
+end
+
+return M

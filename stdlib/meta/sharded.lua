@@ -1,0 +1,176 @@
+---@meta _
+-- Topic: sharded: tensors that spread over a mesh, and what its ranks do together
+
+--- Spreads a tensor over the ranks of a mesh.
+--- Each rank gets its part of the elements, in memory of its own. The spec says which mode lies over
+--- which axis (see Mesh.sharding). Over an axis of partial sums, `@model+`, the first rank gets the
+--- values and the others zeros. The mesh has at most as many ranks as there are devices:
+--- `device"cpu:8"` makes 8 of the CPU engine. `m:shard(t, spec)` is the same.
+---
+---     > d = device"cpu:4"
+---     > m = mesh{data = 2, model = 2}
+---     > x = shard(arange(f32, {4, 4}), "(M@data,K)", m)
+---     > x
+---     sharded f32 (M@data,K) of (4,4) over mesh (data=2,model=2):(1,2)
+---       rank 0: (M=2,K=4):(1,2) on cpu
+---       rank 1: (M=2,K=4):(1,2) on cpu
+---       rank 2: (M=2,K=4):(1,2) on cpu
+---       rank 3: (M=2,K=4):(1,2) on cpu
+---     > x:part(1)
+---     tensor f32 (M=2,K=4):(1,2) on cpu
+---         2    6   10   14
+---         3    7   11   15
+--- CuTe: none. MoYe: none.
+--- See: reshard, mesh, Mesh.sharding.
+---@param t Tensor
+---@param spec string|Layout|Sharding
+---@param m Mesh
+---@return Sharded
+function shard(t, spec, m) end
+
+--- Spreads a sharded tensor anew; the result shares no memory with it.
+--- The two shardings say which collectives that takes; `x:plan(spec)` shows them and runs nothing.
+--- It cannot be called in m:run: it works on all ranks at once.
+--- CuTe: none. MoYe: none.
+--- See: shard, Sharded.plan.
+---@param x Sharded
+---@param spec string|Layout|Sharding
+---@return Sharded
+function reshard(x, spec) end
+
+--- A tensor that spreads over the ranks of a mesh.
+--- Its parts are ordinary tensors, `x:part(rank)`, which kernels take. A part has padding behind
+--- its valid elements where an axis does not divide a mode. `x:close()` gives the memory back, and
+--- so does `local x <close> = ...`.
+---@class Sharded
+---@field dtype DType
+---@field layout Layout basis 0 is the memory of a part, basis i is axis i of the mesh
+---@field mesh Mesh
+---@field shape Tuple
+---@field sharding Sharding
+local Sharded = {}
+
+--- The valid elements of a rank's part, as a tensor.
+--- In m:run the default is the rank that runs. There, a part of another rank cannot be used: a
+--- launch or a copy is an error.
+---
+---     > m = mesh{data = 1}
+---     > shard(arange(i32, 4), "(M@data)", m):part(0)
+---     tensor i32 M=4:1 on cpu
+---         0    1    2    3
+---@param rank? integer
+---@return Tensor
+function Sharded:part(rank) end
+
+--- All elements as a tensor on the current device, column-major.
+---
+---     > d = device"cpu:2"
+---     > shard(arange(i32, 5), "(M@data)", mesh{data = 2}):whole()
+---     tensor i32 M=5:1 on cpu
+---         0    1    2    3    4
+---@return Tensor
+function Sharded:whole() end
+
+--- The same elements under another sharding, like reshard.
+---@param spec string|Layout|Sharding
+---@return Sharded
+function Sharded:reshard(spec) end
+
+--- What reshard would do, step by step; print shows it.
+---@param spec string|Layout|Sharding
+---@return Plan
+function Sharded:plan(spec) end
+
+--- Who has an element: ranks, and its offset in the memory of their parts.
+---
+---     > d = device"cpu:2"
+---     > shard(arange(i32, 6), "(M@data)", mesh{data = 2}):owner(4)
+---     {1}     1
+---@param coord Coord
+---@return table, integer
+function Sharded:owner(coord) end
+
+--- Gives back the memory of all parts.
+function Sharded:close() end
+
+--- One rank of a mesh, in the function that m:run calls.
+--- Its methods are collectives: all ranks of a group make the same call, and each waits for the
+--- others. A group is the ranks that differ on the axes of the call only, in the order of their
+--- coordinates, the first axis fastest. An axis is a name or a list of names; nil means all.
+--- Tensors must be compact; their elements are taken in the order of memory.
+---@class Rank
+---@field rank integer
+---@field coord table its coordinate on each axis, by name
+---@field mesh Mesh
+local Rank = {}
+
+--- Makes t the sum of the group's tensors, on each rank.
+---
+---     > d = device"cpu:4"
+---     > sums = mesh{data = 4}:run(function(r)
+---     >>   local t = full(f32, 2, r.rank)
+---     >>   r:all_reduce(t)
+---     >>   return t
+---     >> end)
+---     > sums[0]
+---     tensor f32 2:1 on cpu
+---         6    6
+--- CuTe: none. MoYe: none.
+---@param t Tensor
+---@param axis? string|table
+---@param reduce? string "sum", "max" or "min"; the default is "sum"
+function Rank:all_reduce(t, axis, reduce) end
+
+--- Gives each rank the sources of its group, one after the other.
+---@param src Tensor
+---@param dst Tensor as many elements as all sources together
+---@param axis? string|table
+function Rank:all_gather(src, dst, axis) end
+
+--- Adds the sources of the group; rank i of the group gets part i of the sum.
+---@param src Tensor
+---@param dst Tensor the elements of src divided by the ranks of the group
+---@param axis? string|table
+---@param reduce? string "sum", "max" or "min"; the default is "sum"
+function Rank:reduce_scatter(src, dst, axis, reduce) end
+
+--- Sends part i of the source to rank i of the group.
+---@param src Tensor
+---@param dst Tensor as many elements as src
+---@param axis? string|table
+function Rank:all_to_all(src, dst, axis) end
+
+--- Makes t that of one rank, on each rank of the group.
+---@param t Tensor
+---@param axis? string|table
+---@param root? integer the place of that rank in the group; the default is 0
+function Rank:broadcast(t, axis, root) end
+
+--- Sends t to another rank, and waits until that receives it.
+---@param t Tensor
+---@param to integer
+function Rank:send(t, to) end
+
+--- Receives t from another rank.
+---@param t Tensor
+---@param from integer
+function Rank:recv(t, from) end
+
+--- Sends one tensor and receives another at the same time, as in a ring.
+---
+---     > d = device"cpu:4"
+---     > mesh{ring = 4}:run(function(r)
+---     >>   local mine, theirs = full(i32, 1, r.rank), zeros(i32, 1)
+---     >>   r:send_recv(mine, (r.rank + 1) % 4, theirs, (r.rank + 3) % 4)
+---     >>   return theirs[0]
+---     >> end)[0]
+---     3
+---@param src Tensor
+---@param to integer
+---@param dst Tensor
+---@param from integer
+function Rank:send_recv(src, to, dst, from) end
+
+--- Waits until all ranks of the group have come here.
+---@param axis? string|table
+function Rank:barrier(axis) end
