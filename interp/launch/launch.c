@@ -195,16 +195,20 @@ static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
   return status;
 }
 
+CtLaunch launch_of(const Spec *spec, const LaunchConfig *c) {
+  return (CtLaunch){.grid = c->grid,
+                    .block = c->block,
+                    .cluster = launch_cluster(c),
+                    .is_dependent = c->pdl,
+                    .is_cooperative = c->cooperative,
+                    .shared_bytes = spec->shared_bytes + c->shared_bytes,
+                    .stream = launch_stream(c, spec->device),
+                    .params = spec->each};
+}
+
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
   bool has_stream = c->stream_device != NULL;
-  CtLaunch launch = {.grid = c->grid,
-                     .block = c->block,
-                     .cluster = launch_cluster(c),
-                     .is_dependent = c->pdl,
-                     .is_cooperative = c->cooperative,
-                     .shared_bytes = spec->shared_bytes + c->shared_bytes,
-                     .stream = launch_stream(c, spec->device),
-                     .params = spec->each};
+  CtLaunch launch = launch_of(spec, c);
   if (has_stream && a->of->state->recorder == NULL) { /* a graph uses it on the main stream */
     use_on_stream(a, c->stream);
   }

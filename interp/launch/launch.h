@@ -267,6 +267,8 @@ const char *launch_push_device(lua_State *L, const CtDevice *d);
 
 /* As a CtLaunch has it: {0,0,0} if there is no cluster. */
 CtDim3 launch_cluster(const LaunchConfig *config);
+/* What the device is told. */
+CtLaunch launch_of(const Spec *spec, const LaunchConfig *config);
 
 /* Checks grid, block and cluster against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);

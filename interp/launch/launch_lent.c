@@ -6,6 +6,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
+#include "launch_brief.h"
 #include "launch_key.h"
 #include "runtime/layout/walk.h"
 
@@ -26,6 +27,7 @@ typedef struct LaunchSite {
   bool pdl, cooperative;
   size_t n_words;
   int64_t *words; /* after the struct */
+  LaunchBrief brief;
   LaunchArgs args;
 } LaunchSite;
 
@@ -210,6 +212,7 @@ static LaunchSite *push_site(lua_State *L, const Words *w) {
   site->call = 0;
   site->is_read = site->has_read_only = false;
   site->turn = 0;
+  site->brief.fn = NULL;
   site->n_words = w->n;
   site->words = (int64_t *)(void *)(site + 1);
   memcpy(site->words, w->at, w->n * sizeof *w->at);
@@ -312,12 +315,6 @@ static LaunchSite *find_site(Kernel *k, const Words *w) {
   return NULL;
 }
 
-static CtSlotValue number_of(const cuttle_Arg *a, CtDtype dtype) {
-  bool is_float = a->kind == CUTTLE_ARG_FLOAT || a->kind == CUTTLE_ARG_F64;
-  int64_t i = a->kind == CUTTLE_ARG_BOOL ? a->u.i != 0 : a->u.i;
-  return is_float ? ct_slot_float(dtype, a->u.f) : (CtSlotValue){.i = i};
-}
-
 static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, void *ptr) {
   CtStorage *storage = arg->tensor->storage;
   uint64_t address = (uint64_t)(uintptr_t)ptr;
@@ -347,7 +344,7 @@ static void move_site(lua_State *L, CuttleState *s, LaunchSite *site, const Laun
     if (arg->kind == ARG_TENSOR) {
       move_tensor(L, s, a, arg, lent->args[i].u.memory->ptr);
     } else if (arg->kind == ARG_NUMBER) {
-      a->slots[arg->first_slot] = arg->value = number_of(&lent->args[i], arg->dtype);
+      a->slots[arg->first_slot] = arg->value = launch_host_number(&lent->args[i], arg->dtype);
     }
   }
 }
@@ -449,6 +446,14 @@ static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
          !site->has_read_only && site->args.n_lists == 0 && k->specs->prints == NULL;
 }
 
+static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
+  const Spec *spec = k->specs;
+  while (spec != NULL && spec->id != a->spec) {
+    spec = spec->next;
+  }
+  return spec;
+}
+
 /* After a launch that looked at everything, made nothing and ran nothing: a state's turn is over when something
    may have changed, which this launch did not. */
 static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site) {
@@ -458,6 +463,7 @@ static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, La
     site->grid = config->grid;
     site->pdl = config->pdl;
     site->cooperative = config->cooperative;
+    launch_brief_note(&site->brief, spec_of(k, &site->args), config, &site->args);
     know(k->state, k);
   }
 }
@@ -518,14 +524,6 @@ static bool is_in_place(const CuttleState *s, const LaunchSite *site, const Laun
          site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative;
 }
 
-static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
-  const Spec *spec = k->specs;
-  while (spec != NULL && spec->id != a->spec) {
-    spec = spec->next;
-  }
-  return spec;
-}
-
 /* A host's graph must keep what it launches, for which Lua is needed. */
 static bool is_for_graph(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a) {
   return !spec->is_captured && ct_device_is_capturing(a->device, launch_stream(c, a->device));
@@ -541,6 +539,9 @@ bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
   LaunchSite *site = find_site(k, &words);
   if (site == NULL || !is_in_place(s, site, config)) {
     return false;
+  }
+  if (launch_brief_run(&site->brief, lent, status, err)) {
+    return true;
   }
   LaunchArgs *a = &site->args;
   const Spec *spec = spec_of(k, a);

@@ -22,6 +22,7 @@ typedef struct FakeCuda {
   int is_dependent, is_cooperative;
   CuStream stream;
   char function[64];
+  const void *handle; /* of the function */
   unsigned char params[256];
   size_t params_bytes;
 
@@ -33,6 +34,7 @@ typedef struct FakeCuda {
   int refuse_update; /* updates fail: the graph has another form */
   int live_graphs, live_execs;
 
+  int n_sets; /* of memory, in a stream */
   int n_set_shared, n_large_cluster, last_set_shared;
   int n_dead_streams; /* uses of streams that were destroyed */
   int n_pool_allocs, n_plain_allocs, n_pushes, n_pops, n_synchronizes;

@@ -499,6 +499,7 @@ CuResult cuMemcpyDtoDAsync_v2(CuDevicePtr dst, CuDevicePtr src, size_t bytes, Cu
 }
 
 CuResult cuMemsetD8Async(CuDevicePtr dst, unsigned char byte, size_t bytes, CuStream s) {
+  fake.n_sets++;
   use_stream(s);
   SYNCHRONOUS;
   if (becomes_node(s, 'S')) {
@@ -734,6 +735,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   fake.shared_bytes = config->shared_bytes;
   fake.stream = config->stream;
   snprintf(fake.function, sizeof fake.function, "%s", f->name);
+  fake.handle = f;
   fake.params_bytes = 0;
   if (extra != NULL) {
     if ((uintptr_t)extra[0] != 1 || (uintptr_t)extra[2] != 2 || extra[4] != NULL) {
