@@ -57,6 +57,7 @@ return {
     { name = "device", files = { "device/device", "device/device_[%w_]+" },
       uses = { "dl", "message" }, circle = 6 },
     { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
+    { name = "nccl", files = { "device/nccl", "device/nccl_[%w_]+" }, uses = { "device" } },
     { name = "storage", files = { "device/storage" }, uses = { "device" } },
 
     -- The list of public headers; no file of the core includes it.
@@ -91,7 +92,8 @@ return {
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },
     -- What meshes of devices need beside Lua: parts, sums of buffers, ranks.
-    { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "tensor", "runtime/run" } },
+    { name = "mesh", files = { "mesh/[%w_]+" },
+      uses = { "tensor", "runtime/run", "runtime/nccl" } },
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "launch" } },
     -- What a launch would need in a program without Lua, as data; stdlib/export writes it as C.
     { name = "export", files = { "export/[%w_]+" }, uses = { "launch", "runtime/nvrtc" } },

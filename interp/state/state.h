@@ -166,7 +166,8 @@ CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;
 CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
                             CtErr *err) CT_NODISCARD;
 
-/* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else 0. */
+/* CUDA device number `ordinal`, opened at first use; -1: that of the host's context, else that of this process's
+   number among those of its machine (launcher.h), else 0. */
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
 
 /* Whether a script may choose the device, or put tensors on it: in a sandbox it has the host's. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher.h"
 #include "runtime/base/env.h"
 #include "state.h"
 
@@ -72,7 +73,7 @@ int state_cpu_devices(const CuttleState *s) {
 
 static CtStatus open_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
   CtDeviceOptions o = {.alloc = s->alloc,
-                       .ordinal = ordinal < 0 ? 0 : ordinal,
+                       .ordinal = ordinal < 0 ? 0 : ordinal, /* a context of the host says it */
                        .use_stream = s->options.use_stream != 0,
                        .stream = s->options.cuda_stream,
                        .interrupt = &s->interrupt,
@@ -87,11 +88,16 @@ static CtStatus open_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *er
   return st;
 }
 
+/* The device of plain "cuda": of the processes of one machine each has its own. */
+static int own_ordinal(const CuttleState *s) {
+  StateLauncher l;
+  int n = 0;
+  bool has = state_launcher(s, &l, NULL) == CT_OK && l.name != NULL && l.local > 0;
+  return has && ct_device_count(&n, NULL) == CT_OK && l.local < n ? l.local : 0;
+}
+
 /* With a context of the host its device is whatever the context is on: ask by -1 first. */
 static CtDevice *find_cuda(const CuttleState *s, int ordinal) {
-  if (ordinal < 0 && s->options.cuda_context == NULL) {
-    ordinal = 0;
-  }
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
     bool is_host = s->cuda[i] != NULL && s->options.cuda_context != NULL &&
                    ct_device_context(s->cuda[i]) == s->options.cuda_context;
@@ -103,6 +109,9 @@ static CtDevice *find_cuda(const CuttleState *s, int ordinal) {
 }
 
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) {
+  if (ordinal < 0 && s->options.cuda_context == NULL) {
+    ordinal = own_ordinal(s);
+  }
   CtDevice *d = find_cuda(s, ordinal);
   if (d == NULL) {
     if (ordinal >= STATE_MAX_DEVICES) {

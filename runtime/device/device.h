@@ -92,6 +92,15 @@ bool ct_device_is_capturing(CtDevice *d, CtStream stream);
    work did not. */
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) CT_NODISCARD;
 
+/* Asks somebody else what has become of the work that they have on the device, such as collectives, which wait for
+   other devices. Every wait asks every millisecond and at its end, with no context of its own current, and fails
+   as the answer does; whoever answers has ended that work by then. ask NULL: nobody is asked. */
+typedef struct CtDeviceWatch {
+  CtStatus (*ask)(void *ud, CtErr *err);
+  void *ud;
+} CtDeviceWatch;
+void ct_device_watch(CtDevice *d, CtDeviceWatch watch);
+
 /* {====== Memory: all copies in stream order ====== */
 
 typedef struct CtBuffer {
@@ -141,6 +150,8 @@ CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) CT_NODISCARD;
 void ct_event_free(CtDevice *d, CtEvent e);
 CtStatus ct_event_record(CtDevice *d, CtEvent e, CtStream s, CtErr *err) CT_NODISCARD;
 CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) CT_NODISCARD;
+/* Whether what came before the event is done. */
+CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) CT_NODISCARD;
 CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms,
                           CtErr *err) CT_NODISCARD;
 

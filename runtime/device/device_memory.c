@@ -7,7 +7,7 @@
 
 /* {====== Waiting ====== */
 
-enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000 };
+enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000, ASK_NS = 1000 * 1000 };
 
 static bool is_interrupted(const CtDevice *d) { return ct_flag_is_up(d->interrupt); }
 
@@ -26,35 +26,56 @@ static CuResult query_event(const CtCuda *cu, const void *event) {
   return cu->cuEventQuery(*(const CtEvent *)event);
 }
 
-static CuResult repeat(const CtDevice *d, Query *query, const void *what) {
+/* Until it is ready, or so long. */
+static CuResult repeat(const CtDevice *d, Query *query, const void *what, int64_t start,
+                       int64_t until) {
   const struct timespec nap = {0, SLEEP_NS};
-  int64_t start = ct_now_ns();
+  int64_t now = ct_now_ns();
   CuResult r = query(d->cu, what);
-  while (r == CT_CUDA_ERROR_NOT_READY && !is_interrupted(d)) {
-    if (ct_now_ns() - start > SPIN_NS) {
+  while (r == CT_CUDA_ERROR_NOT_READY && now < until && !is_interrupted(d)) {
+    if (now - start > SPIN_NS) {
       nanosleep(&nap, NULL);
     }
     r = query(d->cu, what);
+    now = ct_now_ns();
   }
   return r;
 }
 
-/* Polls to the end; a wait without an interrupt flag is left to the driver. */
+void ct_device_watch(CtDevice *d, CtDeviceWatch watch) { d->watch = watch; }
+
+static bool polls(const CtDevice *d) { return d->interrupt != NULL || d->watch.ask != NULL; }
+
+static CtStatus ask(CtDevice *d, CtErr *err) {
+  return d->watch.ask == NULL ? CT_OK : d->watch.ask(d->watch.ud, err);
+}
+
+/* Polls to the end; a wait without an interrupt flag, of which nobody is asked, is left to the driver. */
 static CtStatus wait_polling(CtDevice *d, const char *call, Query *query, const void *what,
                              CtErr *err) {
-  if (!ct_device_enter(d, err)) {
-    return CT_EDEVICE;
-  }
-  CuResult r = repeat(d, query, what);
-  if (r == CT_CUDA_ERROR_NOT_READY) {
+  int64_t start = ct_now_ns();
+  CtStatus s = CT_OK;
+  while (s == CT_OK) {
+    if (!ct_device_enter(d, err)) {
+      return CT_EDEVICE;
+    }
+    int64_t until = d->watch.ask == NULL ? INT64_MAX : ct_now_ns() + ASK_NS;
+    CuResult r = repeat(d, query, what, start, until);
+    if (r != CT_CUDA_ERROR_NOT_READY) {
+      s = ct_device_done(d, call, r, err, "%s", "");
+      return s == CT_OK ? ask(d, err) : s;
+    }
     ct_device_leave(d);
-    return fail_interrupted(err);
+    if (is_interrupted(d)) {
+      return fail_interrupted(err);
+    }
+    s = ask(d, err);
   }
-  return ct_device_done(d, call, r, err, "%s", "");
+  return s;
 }
 
 static CtStatus wait_stream(CtDevice *d, CtStream s, CtErr *err) {
-  if (d->interrupt != NULL) {
+  if (polls(d)) {
     CtStatus status = wait_polling(d, "cuStreamQuery", query_stream, &s, err);
     if (status != CT_OK) {
       return status;
@@ -85,7 +106,7 @@ static CtStatus wait_streams(CtDevice *d, CtErr *err) {
 
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) {
   CtStatus s = ct_device_refuse(d, d->stream, "a wait", err);
-  s = s == CT_OK && d->interrupt != NULL ? wait_streams(d, err) : s;
+  s = s == CT_OK && polls(d) ? wait_streams(d, err) : s;
   if (s != CT_OK) {
     return s;
   }
@@ -162,7 +183,7 @@ CtStatus ct_device_write(CtDevice *d, CtDevPtr dst, const void *src, size_t byte
 CtStatus ct_device_read(CtDevice *d, void *dst, CtDevPtr src, size_t bytes, CtStream stream,
                         CtErr *err) {
   CtStatus s = bytes > 0 ? ct_device_refuse(d, stream, "a copy to the host", err) : CT_OK;
-  s = s == CT_OK && bytes > 0 && d->interrupt != NULL ? ct_stream_synchronize(d, stream, err) : s;
+  s = s == CT_OK && bytes > 0 && polls(d) ? ct_stream_synchronize(d, stream, err) : s;
   s = s == CT_OK ? read_async(d, dst, src, bytes, stream, err) : s;
   return s == CT_OK && bytes > 0 ? ct_stream_synchronize(d, stream, err) : s;
 }
@@ -272,13 +293,23 @@ CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
   if (s != CT_OK) {
     return s;
   }
-  s = d->interrupt != NULL ? wait_polling(d, "cuEventQuery", query_event, &e, err)
-                           : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
+  s = polls(d) ? wait_polling(d, "cuEventQuery", query_event, &e, err)
+               : CT_CALL(d, err, cuEventSynchronize, (e), "%s", "");
   if (s == CT_OK) {
     ct_device_print_idle(d);
     s = ct_device_check_faults(d, err);
   }
   return s;
+}
+
+CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
+  if (!ct_device_enter(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = d->cu->cuEventQuery(e);
+  *is_done = r == CT_CUDA_SUCCESS;
+  return ct_device_done(d, "cuEventQuery", r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r, err,
+                        "%s", "");
 }
 
 CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, CtErr *err) {

@@ -49,6 +49,7 @@ struct CtDevice {
   CtContext context;
   CtAlloc alloc;
   const volatile int *interrupt;
+  CtDeviceWatch watch;
   CuDevice device;
   CuMemPool pool; /* NULL: no stream-ordered allocation */
   CtStream stream;

@@ -16,6 +16,7 @@ typedef struct FakeCuda {
   CuResult fail_result;
   CuResult fault; /* what every wait and copy returns, until the context is reset */
   int busy;       /* so many queries say "not ready" */
+  int hung; /* streams are, and events recorded meanwhile: they are ready when this is 0 again */
 
   int n_launches; /* and the last of them: */
   unsigned grid[3], block[3], cluster[3], shared_bytes;

@@ -1,13 +1,20 @@
 /* fake_libcuda.c: the driver that fake_cuda.h describes. -DWITHOUT_<THING> leaves entry points out,
-   -DSTUB makes it a toolkit's stub, -DFAKE_VERSION=n sets the CUDA version. */
+   -DSTUB makes it a toolkit's stub, -DFAKE_VERSION=n sets the CUDA version,
+   -DFAKE_DEVICES=n the devices. */
 #include "fake_cuda.h"
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION 13000
 #endif
+#ifndef FAKE_DEVICES
+#define FAKE_DEVICES 2
+#endif
 
-FakeCuda fake = {
-    .version = FAKE_VERSION, .n_devices = 2, .sm = 90, .has_pools = 1, .has_clusters = 1};
+FakeCuda fake = {.version = FAKE_VERSION,
+                 .n_devices = FAKE_DEVICES,
+                 .sm = 90,
+                 .has_pools = 1,
+                 .has_clusters = 1};
 
 #define X(need, name, args) CuResult name args;
 #include "runtime/device/cuda_syms.def"
@@ -529,16 +536,21 @@ CuResult cuStreamSynchronize(CuStream s) {
   fake.n_synchronizes++;
   SYNCHRONOUS;
   NOT_CAPTURED(s);
+  if (fake.hung != 0) { /* the real one would wait forever */
+    abort();
+  }
   return CT_CUDA_SUCCESS;
 }
 
 static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fault; }
 
+static int is_hung(void) { return __atomic_load_n(&fake.hung, __ATOMIC_ACQUIRE) != 0; }
+
 CuResult cuStreamQuery(CuStream s) {
   use_stream(s);
   IN_CONTEXT;
   NOT_CAPTURED(s);
-  return query();
+  return is_hung() ? 600 : query();
 }
 
 CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
@@ -578,7 +590,7 @@ CuResult cuEventRecord(CuEvent e, CuStream s) {
     *(char *)e = 'r'; /* of the capture */
     return CT_CUDA_SUCCESS;
   }
-  *(char *)e = 0;
+  *(char *)e = is_hung() ? 'h' : 0;
   return CT_CUDA_SUCCESS;
 }
 
@@ -589,9 +601,8 @@ CuResult cuEventSynchronize(CuEvent e) {
 }
 
 CuResult cuEventQuery(CuEvent e) {
-  (void)e;
   IN_CONTEXT;
-  return query();
+  return *(char *)e == 'h' && is_hung() ? 600 : query();
 }
 
 CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {

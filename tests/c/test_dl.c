@@ -1,8 +1,9 @@
 /* test_dl.c: loading the driver and NVRTC, what is said when there is none, and our declarations of
-   these and of cuBLAS against the real headers where these are on the include path. */
+   these, of cuBLAS and of NCCL against the real headers where these are on the include path. */
 #include "runtime/device/dl.h"
 
 #include "runtime/device/cublas_types.h"
+#include "runtime/device/nccl_types.h"
 #include "scripts/bench/cublaslt_types.h"
 #include "scripts/bench/nvml_types.h"
 
@@ -23,6 +24,9 @@
 #endif
 
 #ifdef HAS_HEADERS
+#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+#define HAS_NCCL 1
+#endif
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda.h>
@@ -248,7 +252,68 @@ _Static_assert((int)CT_NVML_POWER_INSTANT == (int)NVML_FI_DEV_POWER_INSTANT, "th
 #endif
 #endif
 
+#ifdef HAS_NCCL
+#include <nccl.h>
+_Static_assert((int)CT_NCCL_SUCCESS == (int)ncclSuccess, "NCCL's success");
+_Static_assert((int)CT_NCCL_IN_PROGRESS == (int)ncclInProgress, "in progress");
+_Static_assert((int)CT_NCCL_SUM == (int)ncclSum, "sum");
+_Static_assert((int)CT_NCCL_MAX == (int)ncclMax, "maximum");
+_Static_assert((int)CT_NCCL_MIN == (int)ncclMin, "minimum");
+_Static_assert((int)CT_NCCL_INT8 == (int)ncclInt8, "i8");
+_Static_assert((int)CT_NCCL_UINT8 == (int)ncclUint8, "u8");
+_Static_assert((int)CT_NCCL_INT32 == (int)ncclInt32, "i32");
+_Static_assert((int)CT_NCCL_UINT32 == (int)ncclUint32, "u32");
+_Static_assert((int)CT_NCCL_INT64 == (int)ncclInt64, "i64");
+_Static_assert((int)CT_NCCL_UINT64 == (int)ncclUint64, "u64");
+_Static_assert((int)CT_NCCL_FLOAT16 == (int)ncclFloat16, "f16");
+_Static_assert((int)CT_NCCL_FLOAT32 == (int)ncclFloat32, "f32");
+_Static_assert((int)CT_NCCL_FLOAT64 == (int)ncclFloat64, "f64");
+_Static_assert((int)CT_NCCL_BFLOAT16 == (int)ncclBfloat16, "bf16");
+#if NCCL_VERSION_CODE >= 22400
+_Static_assert((int)CT_NCCL_FLOAT8E4M3 == (int)ncclFloat8e4m3, "f8e4m3");
+_Static_assert((int)CT_NCCL_FLOAT8E5M2 == (int)ncclFloat8e5m2, "f8e5m2");
+#endif
+SAME_TYPE(NcclComm, ncclComm_t);
+SAME_TYPE(NcclStream, cudaStream_t);
+SAME_SIZE(NcclId, ncclUniqueId);
+SAME_SIZE(NcclResult, ncclResult_t);
+SAME_SIZE(NcclDataType, ncclDataType_t);
+SAME_SIZE(NcclRedOp, ncclRedOp_t);
+SAME_PLACE(NcclConfig, size, ncclConfig_t, size);
+SAME_PLACE(NcclConfig, magic, ncclConfig_t, magic);
+SAME_PLACE(NcclConfig, version, ncclConfig_t, version);
+SAME_PLACE(NcclConfig, blocking, ncclConfig_t, blocking);
+_Static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t), "a part of the configuration");
+_Static_assert((int)CT_NCCL_CONFIG_VERSION == (int)NCCL_VERSION(2, 14, 0), "its version");
+
+#define NcclId ncclUniqueId
+#define NcclConfig ncclConfig_t
+#define NcclResult ncclResult_t
+#define NcclDataType ncclDataType_t
+#define NcclRedOp ncclRedOp_t
+#define X(need, name, args) SAME_TYPE(__typeof__(&name), ncclResult_t(*) args);
+#include "runtime/device/nccl_syms.def"
+#undef X
+#undef NcclId
+#undef NcclConfig
+#undef NcclResult
+#undef NcclDataType
+#undef NcclRedOp
+SAME_TYPE(__typeof__(&ncclGetErrorString), const char *(*)(ncclResult_t));
+SAME_TYPE(__typeof__(&ncclGetLastError), const char *(*)(ncclComm_t));
+
+/* What its initializer says. */
+static void test_nccl(void) {
+  const ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  OK(config.magic == CT_NCCL_CONFIG_MAGIC, "our declarations agree with nccl.h %d",
+     NCCL_VERSION_CODE);
+}
+#else
+static void test_nccl(void) { SKIP(1, "no nccl.h on the include path to compare with"); }
+#endif
+
 static void test_headers(void) {
+  test_nccl();
 #ifdef HAS_HEADERS
   OK(true, "our declarations agree with cuda.h %d, nvrtc.h, cublas_v2.h, cublasLt.h", CUDA_VERSION);
 #else

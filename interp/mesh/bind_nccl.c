@@ -1,0 +1,324 @@
+/* bind_nccl.c: NCCL for stdlib/mesh, by names with a leading `_`:
+     _launcher()        {name =, rank =, size =, local_rank =, local_size =, local_name =} of launcher.h; nil where this
+                        process was started by none. Raises where its variables contradict each other
+     _comm_env(name)    a variable of the environment, nil in states that do not look at it
+     _nccl_open{what =, address =, size =, seconds =, blocks =, members = {{device =, rank =, world =}, ...}}
+                        communicators: one for each member, of nccl.h
+     _nccl_split(set, what, seconds, parts)  one more for each of the set's, by parts[i] = {color =, key =, size =}
+     _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
+                        src =, src_at =, dst =, dst_at =, peer =, root =, stream =}
+     _nccl_bare(calls, reps)                 the same, reps times, as a program with NCCL alone would
+     _nccl_wait()       until all is done
+     _nccl_abort(why)   aborts all communicators
+     _nccl_version()    22809, and whether it can split; raises where there is no NCCL
+   A set is closed by set:close(), <close> or the collector; set:is_open() says whether it was not, and not
+   aborted. Errors of NCCL and of time abort all sets. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "interp/state/launcher.h"
+#include "interp/state/record.h"
+#include "interp/state/recorder.h"
+#include "interp/state/state.h"
+#include "interp/tensor/tensor.h"
+#include "runtime/base/env.h"
+#include "runtime/device/nccl.h"
+
+#define NCCL_TYPE "cuttle.nccl"
+#define SET_TYPE "NCCL communicators"
+
+/* {====== The library ====== */
+
+static const char nccl_key = 'n'; /* its address is the key in the registry */
+
+static int nccl_gc(lua_State *L) {
+  CtNccl **n = luaL_checkudata(L, 1, NCCL_TYPE);
+  ct_nccl_free(*n);
+  *n = NULL;
+  return 0;
+}
+
+/* The state's own, made at the first call; raises where there is no NCCL. Sets are younger, so they are collected
+   before it when the state is closed. */
+static CtNccl *nccl_of(lua_State *L) {
+  CuttleState *s = state_of(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &nccl_key) == LUA_TNIL) {
+    CtNcclOptions o = {.alloc = s->alloc, .interrupt = &s->interrupt};
+    CtNccl **made = lua_newuserdatauv(L, sizeof *made, 0);
+    *made = NULL;
+    luaL_setmetatable(L, NCCL_TYPE);
+    bool before = ct_env_ignore(s->options.no_environment != 0);
+    CtStatus st = ct_nccl_new(&o, made, diag_err(L));
+    (void)ct_env_ignore(before);
+    diag_try(L, st);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &nccl_key);
+  }
+  return *(CtNccl **)lua_touserdata(L, -1);
+}
+
+static int lang_version(lua_State *L) {
+  const CtNccl *n = nccl_of(L);
+  lua_pushinteger(L, ct_nccl_version(n));
+  lua_pushboolean(L, ct_nccl_can_split(n));
+  return 2;
+}
+
+static int lang_wait(lua_State *L) {
+  state_host_waits(L, "mesh");
+  diag_try(L, ct_nccl_wait(nccl_of(L), diag_err(L)));
+  return 0;
+}
+
+static int lang_abort(lua_State *L) {
+  ct_nccl_abort(nccl_of(L), luaL_checkstring(L, 1));
+  return 0;
+}
+
+/* {====== Fields of tables ====== */
+
+static lua_Integer integer_field(lua_State *L, int idx, const char *name, lua_Integer otherwise) {
+  lua_getfield(L, idx, name);
+  lua_Integer v = luaL_optinteger(L, -1, otherwise);
+  lua_pop(L, 1);
+  return v;
+}
+
+/* {====== Sets of communicators ====== */
+
+typedef struct CommSet {
+  CtNccl *nccl;
+  int n; /* 0: closed */
+  CtComm *comms[];
+} CommSet;
+
+static int set_close(lua_State *L) {
+  CommSet *set = luaL_checkudata(L, 1, SET_TYPE);
+  ct_comm_free(set->nccl, set->comms, set->n);
+  set->n = 0;
+  return 0;
+}
+
+static CommSet *check_set(lua_State *L, int idx) { return luaL_checkudata(L, idx, SET_TYPE); }
+
+static int set_is_open(lua_State *L) {
+  const CommSet *set = check_set(L, 1);
+  lua_pushboolean(L, set->n > 0 && ct_comm_is_open(set->comms[0]));
+  return 1;
+}
+
+/* Pushes a set without communicators, which has room for `room`. */
+static CommSet *push_set(lua_State *L, CtNccl *n, int room) {
+  CommSet *set = lua_newuserdatauv(L, sizeof *set + (size_t)room * sizeof set->comms[0], 0);
+  *set = (CommSet){.nccl = n};
+  memset(set->comms, 0, (size_t)room * sizeof set->comms[0]);
+  luaL_setmetatable(L, SET_TYPE);
+  return set;
+}
+
+/* The i-th member of the list on top. */
+static CtNcclMember read_member(lua_State *L, int i) {
+  CtNcclMember m = {.device = NULL};
+  lua_geti(L, -1, i + 1);
+  lua_getfield(L, -1, "device");
+  diag_try(L, state_check_device(state_of(L), luaL_checkstring(L, -1), diag_err(L)));
+  diag_try(L, state_named_device(state_of(L), lua_tostring(L, -1), &m.device, diag_err(L)));
+  lua_pop(L, 1);
+  if (m.device == NULL) {
+    diag_error(L, "mesh: NCCL is for CUDA devices");
+  }
+  m.rank = (int)integer_field(L, -1, "rank", 0);
+  m.world = (int)integer_field(L, -1, "world", m.rank);
+  lua_pop(L, 1);
+  return m;
+}
+
+static int lang_open(lua_State *L) {
+  CtNcclOpen o = {.size = (int)integer_field(L, 1, "size", 0)};
+  lua_settop(L, 1);
+  lua_getfield(L, 1, "what");
+  lua_getfield(L, 1, "address");
+  lua_getfield(L, 1, "seconds");
+  lua_getfield(L, 1, "blocks");
+  lua_getfield(L, 1, "members");
+  o.what = luaL_checkstring(L, 2);
+  o.address = luaL_optstring(L, 3, NULL);
+  o.seconds = luaL_checknumber(L, 4);
+  o.blocks = lua_toboolean(L, 5);
+  o.n = (int)luaL_len(L, 6);
+  CtNcclMember *members = lua_newuserdatauv(L, (size_t)o.n * sizeof *members, 0);
+  lua_insert(L, 6);
+  for (int i = 0; i < o.n; i++) {
+    members[i] = read_member(L, i);
+  }
+  o.members = members;
+  CtNccl *n = nccl_of(L);
+  CommSet *set = push_set(L, n, o.n);
+  diag_try(L, ct_nccl_open(n, &o, set->comms, diag_err(L)));
+  set->n = o.n;
+  return 1;
+}
+
+static int lang_split(lua_State *L) {
+  CommSet *of = check_set(L, 1);
+  CtNcclPart *parts = lua_newuserdatauv(L, (size_t)of->n * sizeof *parts, 0);
+  for (int i = 0; i < of->n; i++) {
+    lua_geti(L, 4, i + 1);
+    parts[i] = (CtNcclPart){.of = of->comms[i],
+                            .color = (int)integer_field(L, -1, "color", 0),
+                            .key = (int)integer_field(L, -1, "key", 0),
+                            .size = (int)integer_field(L, -1, "size", 0)};
+    lua_pop(L, 1);
+  }
+  CommSet *set = push_set(L, of->nccl, of->n);
+  diag_try(L, ct_nccl_split(of->nccl, luaL_checkstring(L, 2), luaL_checknumber(L, 3), parts, of->n,
+                            set->comms, diag_err(L)));
+  set->n = of->n;
+  return 1;
+}
+
+/* {====== Calls ====== */
+
+/* Where element `at` of the row in field `name` of the call at idx is; 0 where there is no such field. Its memory is
+   used on the call's stream. */
+static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *at_name,
+                          uint64_t count, CtNcclCall *call) {
+  lua_Integer first = integer_field(L, idx, at_name, 0);
+  if (lua_getfield(L, idx, name) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  const Tensor *t = tensor_check_host(L, -1, "mesh");
+  int64_t n = t->layout.shape->i.v;
+  if (!ct_is_leaf(t->layout.shape) || (n > 1 && t->layout.stride->i.v != 1) || first < 0 ||
+      (uint64_t)first + count > (uint64_t)n) {
+    diag_error(L, "mesh: '%s' of a call has no %I elements in a row from %I on", name,
+               (lua_Integer)count, first);
+  }
+  if (t->storage->device != ct_comm_device(call->comm)) {
+    diag_error(L, "mesh: '%s' of a call is not on the device of its rank", name);
+  }
+  call->dtype = t->dtype;
+  t->storage->stream = call->stream;
+  lua_pop(L, 1);
+  return t->storage->buf.ptr + (uint64_t)(t->offset.v + first) * ct_dtype_bytes(t->dtype);
+}
+
+static int option_field(lua_State *L, int idx, const char *name, const char *otherwise,
+                        const char *const *names, int n) {
+  int i = 0;
+  lua_getfield(L, idx, name);
+  const char *text = luaL_optstring(L, -1, otherwise);
+  while (i < n && strcmp(names[i], text) != 0) {
+    i++;
+  }
+  if (i == n) {
+    diag_error(L, "mesh: '%s' of a call is '%s', which is unknown", name, text);
+  }
+  lua_pop(L, 1);
+  return i;
+}
+
+static void read_comm(lua_State *L, int idx, CtNcclCall *call) {
+  lua_getfield(L, idx, "set");
+  const CommSet *set = check_set(L, -1);
+  lua_Integer member = integer_field(L, idx, "member", 1);
+  if (member < 1 || member > set->n) {
+    diag_error(L, "mesh: the communicators are closed");
+  }
+  call->comm = set->comms[member - 1];
+  lua_pop(L, 1);
+}
+
+/* Elements that the operation reads and writes, of `count` of each rank. */
+static uint64_t rows(const CtNcclCall *call, CtNcclOp wide, uint64_t count) {
+  bool is_wide = call->op == wide || call->op == CT_ALL_TO_ALL;
+  return is_wide ? count * (uint64_t)ct_comm_size(call->comm) : count;
+}
+
+static CtNcclCall read_call(lua_State *L, int idx) {
+  static const char *const reductions[] = {"sum", "max", "min"};
+  CtNcclCall call = {.dtype = CT_u8};
+  read_comm(L, idx, &call);
+  call.op = (CtNcclOp)option_field(L, idx, "op", "", ct_nccl_ops, CT_NCCL_OPS);
+  call.reduce = (CtReduce)option_field(L, idx, "reduce", "sum", reductions, 3);
+  call.count = (uint64_t)integer_field(L, idx, "count", 0);
+  call.peer = (int)integer_field(L, idx, "peer", 0);
+  call.stream = ct_device_stream(ct_comm_device(call.comm));
+  call.src = row_field(L, idx, "src", "src_at", rows(&call, CT_REDUCE_SCATTER, call.count), &call);
+  call.dst = row_field(L, idx, "dst", "dst_at", rows(&call, CT_ALL_GATHER, call.count), &call);
+  return call;
+}
+
+/* The list at idx as an array, in a new userdata on top. */
+static CtNcclCall *push_calls(lua_State *L, int idx, int *n) {
+  *n = (int)luaL_len(L, idx);
+  CtNcclCall *calls = lua_newuserdatauv(L, (size_t)*n * sizeof *calls, 0);
+  for (int i = 0; i < *n; i++) {
+    lua_geti(L, idx, i + 1);
+    calls[i] = read_call(L, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  return calls;
+}
+
+static int lang_run(lua_State *L) {
+  int n;
+  const char *what = luaL_checkstring(L, 1);
+  double seconds = luaL_checknumber(L, 2);
+  const CtNcclCall *calls = push_calls(L, 3, &n);
+  diag_try(L, ct_nccl_run(nccl_of(L), what, seconds, calls, n, diag_err(L)));
+  return 0;
+}
+
+static int lang_bare(lua_State *L) {
+  int n;
+  int reps = (int)luaL_checkinteger(L, 2);
+  const CtNcclCall *calls = push_calls(L, 1, &n);
+  diag_try(L, ct_nccl_bare(nccl_of(L), calls, n, reps, diag_err(L)));
+  return 0;
+}
+
+/* {====== Processes ====== */
+
+static const Field launcher_fields[] = {
+    FIELD(StateLauncher, name),       FIELD(StateLauncher, rank),
+    FIELD(StateLauncher, size),       FIELD_AS("local_rank", StateLauncher, local),
+    FIELD(StateLauncher, local_size), FIELD(StateLauncher, local_name)};
+
+static int lang_launcher(lua_State *L) {
+  StateLauncher l;
+  diag_try(L, state_launcher(state_of(L), &l, diag_err(L)));
+  if (l.name == NULL) {
+    return 0;
+  }
+  RECORD_PUSH(L, launcher_fields, &l);
+  return 1;
+}
+
+static int lang_env(lua_State *L) {
+  lua_pushstring(L, state_env(state_of(L), luaL_checkstring(L, 1)));
+  return 1;
+}
+
+/* {====== Registration ====== */
+
+static const luaL_Reg nccl_meta[] = {{"__gc", nccl_gc}, {NULL, NULL}};
+static const luaL_Reg set_meta[] = {{"__gc", set_close}, {"__close", set_close}, {NULL, NULL}};
+static const luaL_Reg set_methods[] = {
+    {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
+
+static const luaL_Reg functions[] = {{"_launcher", lang_launcher},    {"_comm_env", lang_env},
+                                     {"_nccl_open", lang_open},       {"_nccl_split", lang_split},
+                                     {"_nccl_run", lang_run},         {"_nccl_bare", lang_bare},
+                                     {"_nccl_wait", lang_wait},       {"_nccl_abort", lang_abort},
+                                     {"_nccl_version", lang_version}, {NULL, NULL}};
+
+void bind_open_nccl(lua_State *L) {
+  bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);
+  bind_new_type(L, SET_TYPE, set_meta, set_methods);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,78 @@
+/* nccl_priv.h: what the files of NCCL share: nccl.c (the library, errors), nccl_work.c (collectives and the
+   watch over them) and nccl_comm.c (communicators). */
+#ifndef CT_NCCL_PRIV_H
+#define CT_NCCL_PRIV_H
+
+#include "device_priv.h"
+#include "nccl.h"
+#include "nccl_types.h"
+
+enum { CT_NCCL_WHAT = 200 };
+
+typedef struct CtNcclLib {
+#define X(need, name, args) NcclResult(*name) args;
+#include "nccl_syms.def"
+#undef X
+  const char *(*ncclGetErrorString)(NcclResult r);
+  const char *(*ncclGetLastError)(NcclComm comm); /* may be NULL */
+  int version;
+} CtNcclLib;
+
+/* A collective of one rank that was enqueued and is not known to be done. */
+typedef struct CtNcclWork {
+  CtEvent begin, end; /* NULL: not made yet */
+  int64_t since;      /* when the device was seen to have come to it, ns; 0: not yet */
+  int64_t limit;      /* ns */
+  char what[CT_NCCL_WHAT];
+} CtNcclWork;
+
+struct CtComm {
+  CtNccl *of;
+  CtComm *next;
+  CtDevice *device;
+  NcclComm comm; /* NULL: not made, closed or aborted */
+  int rank, size, world;
+  CtNcclWork *works; /* a ring of `cap`, a power of two: n from `first` on */
+  size_t cap, first, n;
+};
+
+struct CtNccl {
+  CtAlloc alloc;
+  const CtNcclLib *lib;
+  const volatile int *interrupt;
+  CtComm *comms; /* the newest first */
+  char why[512]; /* what aborted them last; "": nothing did */
+};
+
+/* {====== nccl.c ====== */
+
+/* What fails here leaves communicators in the middle of something: all are aborted. The message is the format's,
+   with what was done about it. */
+CtStatus ct_nccl_fail(CtNccl *n, CtStatus status, CtErr *err, const char *fmt, ...) CT_PRINTF(4, 5);
+/* The same of a result of NCCL's. c: whose rank it was, or NULL. */
+CtStatus ct_nccl_fail_result(CtNccl *n, const CtComm *c, const char *what, NcclResult r,
+                             CtErr *err);
+
+/* A result that says more than that NCCL goes on in the background. */
+static inline bool ct_nccl_is_bad(NcclResult r) {
+  return r != CT_NCCL_SUCCESS && r != CT_NCCL_IN_PROGRESS;
+}
+
+/* Until no communicator of the list is in progress; `what` is. Aborts all at an error, at the limit and at an
+   interrupt. */
+CtStatus ct_nccl_settle(CtNccl *n, CtComm *const *comms, int count, const char *what,
+                        double seconds, CtErr *err) CT_NODISCARD;
+
+/* Rests a little, once it has been more than a moment since `start`. */
+void ct_nccl_nap(int64_t start);
+int64_t ct_nccl_ns(double seconds);
+
+/* {====== nccl_work.c ====== */
+
+/* A CtDeviceWatch of a CtNccl. */
+CtStatus ct_nccl_ask(void *nccl, CtErr *err);
+/* Waits for the works of these communicators; NULLs are skipped. */
+CtStatus ct_nccl_wait_for(CtNccl *n, CtComm *const *comms, int count, CtErr *err) CT_NODISCARD;
+void ct_nccl_free_works(CtComm *c);
+
+#endif

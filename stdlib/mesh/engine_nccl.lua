@@ -1,0 +1,280 @@
+-- engine_nccl.lua: collectives between CUDA devices, by NCCL. See engine.lua for what an engine is.
+--
+-- Without a launcher all ranks are in this process: rank r is the device cuda:r, and a collective
+-- is one group of calls. With one (processes.lua) each process is one rank. Communicators are made
+-- at the first collective: one of all ranks, and from it, by a split in which all ranks take part,
+-- one for each kind of group. All errors, of NCCL and of time, abort all communicators.
+local internal = ...
+local ct = require "cuttle"
+local processes = require "cuttle.processes"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+-- {====== Worlds: the ranks and their communicators, by the number of ranks ======
+
+local worlds = {}
+
+local function ranks_here(m, op)
+  local n = #ct.devices() - 1
+  if m.n > n then
+    tiles.fail(op, "%s has %d ranks, but there %s; a rank is one device", m, m.n,
+      n == 1 and "is 1 CUDA device" or "are " .. n .. " CUDA devices")
+  end
+  local w = { ranks = {}, device = {} }
+  for rank = 0, m.n - 1 do
+    w.ranks[rank + 1] = rank
+    w.device[rank] = "cuda:" .. rank
+  end
+  return w
+end
+
+local function rank_of_process(m, p, op)
+  if m.n ~= p.size then
+    tiles.fail(op, "%s has %d ranks, but %s started %d processes; each process is one rank of a "
+      .. "mesh", m, m.n, p.launcher, p.size)
+  end
+  local device = processes.device(p, #ct.devices() - 1)
+  return { ranks = { p.rank }, device = { [p.rank] = device }, address = p.address }
+end
+
+local function new_world(m, op)
+  local p = processes.find()
+  local w = p and rank_of_process(m, p, op) or ranks_here(m, op)
+  w.size, w.seconds, w.sets = m.n, processes.seconds(), {}
+  return w
+end
+
+-- One that was aborted is not used again.
+local function world_of(m, op)
+  local w = worlds[m.n]
+  if not w or w.all and not w.all.set:is_open() then
+    w = new_world(m, op)
+    worlds[m.n] = w
+  end
+  return w
+end
+
+-- {====== Communicators ======
+
+-- What messages call a group: by axes of the mesh, if it is one of theirs.
+local function same(a, b)
+  for i = 1, math.max(#a, #b) do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+local function group_title(m, rank, group)
+  if #group == m.n then return "all axes" end
+  for bits = 1, (1 << #m.axes) - 1 do
+    local axes = {}
+    for i, axis in ipairs(m.axes) do
+      if bits >> (i - 1) & 1 == 1 then axes[#axes + 1] = axis end
+    end
+    if same(m:group(rank, axes), group) then
+      return table.concat(axes, ", ")
+    end
+  end
+  return "ranks " .. table.concat(group, ", ")
+end
+
+-- The set of communicators of all ranks: a member for each rank of this process.
+local function open_all(w)
+  local all = { member = {} }
+  local members = {}
+  for i, rank in ipairs(w.ranks) do
+    members[i] = { device = w.device[rank], rank = rank, world = rank }
+    all.member[rank] = i
+  end
+  all.set = internal.nccl_open { what = ("the first meeting of %d ranks%s"):format(w.size,
+    w.address and " at " .. w.address or ""), address = w.address, size = w.size,
+    seconds = w.seconds, blocks = w.blocks, members = members }
+  w.all = all
+  return all
+end
+
+local function index_of(list, x)
+  for i, y in ipairs(list) do
+    if y == x then return i end
+  end
+end
+
+local function is_identity(w, group)
+  if #group ~= w.size then return false end
+  for i, rank in ipairs(group) do
+    if rank ~= i - 1 then return false end
+  end
+  return true
+end
+
+-- Groups of one call to run do not overlap, so the least rank of each is its color.
+local function split(w, calls, title)
+  local all, parts = w.all or open_all(w), {}
+  for _, call in ipairs(calls) do
+    parts[all.member[call.rank]] = { color = math.min(table.unpack(call.group)),
+      key = index_of(call.group, call.rank) - 1, size = #call.group }
+  end
+  local set = internal.nccl_split(all.set, "the communicators over " .. title, w.seconds, parts)
+  for _, call in ipairs(calls) do
+    w.sets[call.rank .. ":" .. table.concat(call.group, ",")] =
+      { set = set, member = all.member[call.rank] }
+  end
+end
+
+-- A group by itself, whose ranks are all in this process.
+local function open_group(w, group, title)
+  local members = {}
+  for i, rank in ipairs(group) do
+    members[i] = { device = w.device[rank], rank = i - 1, world = rank }
+  end
+  local set = internal.nccl_open { what = "the communicators over " .. title, size = #group,
+    seconds = w.seconds, blocks = w.blocks, members = members }
+  for i, rank in ipairs(group) do
+    w.sets[rank .. ":" .. table.concat(group, ",")] = { set = set, member = i }
+  end
+end
+
+local function make_sets(w, calls, title)
+  local _, can_split = internal.nccl_version()
+  if w.address or can_split and #calls == w.size then return split(w, calls, title) end
+  for _, call in ipairs(calls) do
+    if call.rank == call.group[1] then open_group(w, call.group, title) end
+  end
+end
+
+-- The set and the member of a call, if they were made.
+local function find_comm(w, call)
+  if is_identity(w, call.group) then
+    local all = w.all or open_all(w)
+    return all.set, all.member[call.rank]
+  end
+  local known = w.sets[call.rank .. ":" .. table.concat(call.group, ",")]
+  if known then return known.set, known.member end
+end
+
+-- {====== Operations ======
+
+-- Elements of one rank's part, by operation.
+local count_of = {
+  all_reduce = function(call) return ct.size(call.dst) end,
+  reduce_scatter = function(call) return ct.size(call.dst) end,
+  all_gather = function(call) return ct.size(call.src) end,
+  all_to_all = function(call) return ct.size(call.src) // #call.group end,
+  broadcast = function(call) return ct.size(call.dst) end,
+}
+
+local function copy_alone(call)
+  if call.src and not rawequal(call.src, call.dst) then
+    internal.mesh_copy(call.dst, 0, call.src, 0, ct.size(call.dst))
+  end
+end
+
+-- Calls of m:run say where the script made them, and over which axes.
+local function place_of(calls)
+  return calls[1].place or internal.script_place() or "?"
+end
+
+local function title_of(e, call)
+  return call.where or group_title(e.mesh, call.rank, call.group)
+end
+
+local methods = {}
+local engine_type = { __index = methods }
+
+function methods.device(e, rank) return e.world.device[rank] end
+
+--- Waits until all that was enqueued is done; raises where it is not in time.
+function methods.wait() internal.nccl_wait() end
+
+-- Calls of groups with several ranks, with their communicators.
+local function with_comms(e, op, calls)
+  local w, made, rest = e.world, {}, {}
+  for _, call in ipairs(calls) do
+    if #call.group == 1 and not e.alone then
+      copy_alone(call)
+    else
+      rest[#rest + 1] = call
+    end
+  end
+  for _, call in ipairs(rest) do
+    if not find_comm(w, call) then
+      make_sets(w, rest, title_of(e, call))
+    end
+    local set, member = find_comm(w, call)
+    made[#made + 1] = { set = set, member = member, op = op, reduce = call.reduce,
+      count = count_of[op](call), src = op == "broadcast" and call.dst or call.src, dst = call.dst,
+      peer = op == "broadcast" and index_of(call.group, call.root) - 1 or nil }
+  end
+  return made, rest
+end
+
+local function run_collective(e, op, calls)
+  local made, rest = with_comms(e, op, calls)
+  if #made == 0 then return end
+  local first = rest[1]
+  internal.nccl_run(("%s of %d %s over %s, %s"):format(op, made[1].count, first.dst.dtype,
+    title_of(e, first), place_of(calls)), e.world.seconds, made)
+end
+
+-- Messages between two ranks are in order; those of one call to run go together.
+local function send_recv(e, calls)
+  local w, made = e.world, {}
+  local all = w.all or open_all(w)
+  local function add(op, call, message)
+    made[#made + 1] = { set = all.set, member = all.member[call.rank], op = op, peer = message.rank,
+      count = message.n, [op == "send" and "src" or "dst"] = message.row,
+      [op == "send" and "src_at" or "dst_at"] = message.at }
+  end
+  for _, call in ipairs(calls) do
+    for _, message in ipairs(call.sends or {}) do add("send", call, message) end
+    for _, message in ipairs(call.recvs or {}) do add("recv", call, message) end
+  end
+  if #made > 0 then
+    internal.nccl_run(("send_recv of %d messages, %s"):format(#made, place_of(calls)), w.seconds,
+      made)
+  end
+end
+
+-- A sum of one element of each rank, which the host waits for.
+local function barrier(e, calls)
+  local sums = {}
+  for i, call in ipairs(calls) do
+    local row = internal.mesh_tensor(ct.u8, 1, e.world.device[call.rank], call.rank)
+    sums[i] = { rank = call.rank, group = call.group, src = row, dst = row, reduce = "max",
+      place = call.place, where = call.where }
+  end
+  run_collective(e, "all_reduce", sums)
+  internal.nccl_wait()
+end
+
+function methods.run(e, op, calls)
+  if #calls == 0 then return end
+  if op == "send_recv" then return send_recv(e, calls) end
+  if op == "barrier" then return barrier(e, calls) end
+  return run_collective(e, op, calls)
+end
+
+--- Closes the communicators of all meshes with so many ranks; the next collective makes new ones.
+function methods.close(e)
+  local w = e.world
+  for _, known in pairs(w.sets) do known.set:close() end
+  if w.all then w.all.set:close() end
+  w.sets, w.all = {}, nil
+end
+
+--- Group `calls` of one operation, n times, without any watch, as a program with NCCL alone would;
+-- for measurements.
+function methods.bare(e, op, calls, n)
+  internal.nccl_bare(with_comms(e, op, calls), n)
+end
+
+--- The engine of a mesh. options, for tests and measurements: alone, groups of one rank go through
+-- NCCL, too; blocks, calls block the host, in communicators of their own.
+function M.open(m, op, options)
+  options = options or {}
+  local w = options.blocks and new_world(m, op) or world_of(m, op)
+  w.blocks = options.blocks
+  return setmetatable({ mesh = m, world = w, ranks = w.ranks, alone = options.alone }, engine_type)
+end
+
+return M
