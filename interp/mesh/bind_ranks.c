@@ -5,6 +5,7 @@
      _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
      _mesh_zero(t)   the bytes of a row become 0
      _mesh_view(t, at, layout)  the same memory from element `at` of a row on; nil where the layout leaves it
+     _mesh_is_awaited(t)  a launch that is gathered uses its memory (launch_joint.h)
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -114,6 +115,12 @@ static int mesh_view(lua_State *L) {
   return 1;
 }
 
+static int mesh_is_awaited(lua_State *L) {
+  const Tensor *t = tensor_check_live(L, 1, "mesh");
+  lua_pushboolean(L, t->storage->is_awaited);
+  return 1;
+}
+
 /* {====== Ranks ====== */
 
 static int enter_rank(lua_State *L) {
@@ -148,11 +155,16 @@ static int script_place(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {
-    {"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
-    {"_mesh_combine", mesh_combine}, {"_mesh_zero", mesh_zero},
-    {"_mesh_view", mesh_view},       {"_choose_device", choose_device},
-    {"_enter_rank", enter_rank},     {"_rank", rank_now},
-    {"_script_place", script_place}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
+                                     {"_mesh_copy", mesh_copy},
+                                     {"_mesh_combine", mesh_combine},
+                                     {"_mesh_zero", mesh_zero},
+                                     {"_mesh_view", mesh_view},
+                                     {"_mesh_is_awaited", mesh_is_awaited},
+                                     {"_choose_device", choose_device},
+                                     {"_enter_rank", enter_rank},
+                                     {"_rank", rank_now},
+                                     {"_script_place", script_place},
+                                     {NULL, NULL}};
 
 void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }

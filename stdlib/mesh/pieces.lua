@@ -140,10 +140,10 @@ local function is_like(a, b)
   return b and a[3] == b[3] and a[4] == b[4] and a[5] == b[5]
 end
 
--- The last of the runs from i on that are equal and at equal distances in both memories.
+-- The last of the runs from i on that are equal and at equal distances in both memories, upwards.
 local function last_alike(common, i)
   local a, b, last = common[i], common[i + 1], i
-  if not is_like(a, b) then return i end
+  if not is_like(a, b) or b[1] < a[1] or b[2] < a[2] then return i end
   while is_like(a, common[last + 1]) and common[last + 1][1] - common[last][1] == b[1] - a[1]
     and common[last + 1][2] - common[last][2] == b[2] - a[2] do
     last = last + 1

@@ -2,6 +2,8 @@
 -- calls a collective, which waits. When all ranks of its group that are here have called theirs,
 -- the engine runs it, and they go on. So what ranks do wrong is seen at once: different calls, and
 -- waits that nobody ends.
+-- On the CPU engine launches of ranks are gathered (launch_joint.h). They run at once when all
+-- ranks wait and no collective can run without them.
 --   request   a call that waits: op, rank, place (script line), group, and
 --             of collectives: key (the group as text), where (axes as text), src, dst, reduce, root
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
@@ -274,11 +276,9 @@ local function count_local(run, group)
   return n
 end
 
-local function release(run, requests)
-  for _, q in ipairs(requests) do
-    local task = run.tasks[q.rank]
-    task.request, task.is_ready = nil, true
-  end
+-- Requests that fit run when the turn ends.
+local function add_job(run, op, calls, requests)
+  table.insert(run.jobs, { op = op, calls = calls, requests = requests })
 end
 
 local function add_collective(run, q)
@@ -288,8 +288,7 @@ local function add_collective(run, q)
   waiting[#waiting + 1] = q
   if #waiting < count_local(run, q.group) then return end
   run.waiting[q.key] = nil
-  run.engine:run(q.op, waiting)
-  release(run, waiting)
+  add_job(run, q.op, waiting, waiting)
 end
 
 -- {====== Matching messages ======
@@ -342,8 +341,7 @@ local function add_message(run, q)
     calls[i] = { rank = each.rank, group = q.mesh:group(0), sends = { each.send },
       recvs = { each.recv } }
   end
-  run.engine:run("send_recv", calls)
-  release(run, found)
+  add_job(run, "send_recv", calls, found)
 end
 
 -- {====== Deadlocks ======
@@ -431,6 +429,47 @@ local function resume(run, rank)
   end
 end
 
+-- Does a gathered launch use the memory of a call?
+local function is_awaited(call)
+  for _, row in ipairs{ call.src or false, call.dst or false } do
+    if row and internal.mesh_is_awaited(row) then return true end
+  end
+  for _, list in ipairs{ call.sends or {}, call.recvs or {} } do
+    if list[1] and internal.mesh_is_awaited(list[1].row) then return true end
+  end
+  return false
+end
+
+local function run_job(run, job)
+  run.engine:run(job.op, job.calls)
+  for _, q in ipairs(job.requests) do
+    local task = run.tasks[q.rank]
+    task.request, task.is_ready = nil, true
+  end
+end
+
+-- The jobs of a turn: those that can run, and those whose memory a launch uses.
+local function split_jobs(run)
+  local now, later = {}, {}
+  for _, job in ipairs(run.jobs) do
+    local waits = false
+    for _, call in ipairs(job.calls) do waits = waits or is_awaited(call) end
+    table.insert(waits and later or now, job)
+  end
+  return now, later
+end
+
+-- Runs the jobs whose memory no launch uses. If there is none, the launches run, then all jobs.
+local function run_jobs(run)
+  local now, later = split_jobs(run)
+  if #now == 0 then
+    internal.joint_run()
+    now, later = later, {}
+  end
+  run.jobs = later
+  for _, job in ipairs(now) do run_job(run, job) end
+end
+
 -- One turn of all ranks that can go on; whether there was one, and whether all have ended.
 local function turn(run)
   local moved, ended = false, true
@@ -441,6 +480,7 @@ local function turn(run)
     end
     ended = ended and run.tasks[rank].is_ended
   end
+  run_jobs(run)
   return moved, ended
 end
 
@@ -448,6 +488,7 @@ end
 local function close(run)
   run.is_over = true
   internal.enter_rank(nil) -- an interrupt may have left it set
+  internal.joint_drop()
   for _, rank in ipairs(run.engine.ranks) do
     as_rank(run, rank, coroutine.close, run.tasks[rank].co)
   end
@@ -455,7 +496,7 @@ end
 
 local function new_run(m, fn)
   local run = { mesh = m, engine = engines.of(m, "mesh:run"), tasks = {}, waiting = {},
-    results = {}, place = internal.script_place() or "?" }
+    jobs = {}, results = {}, place = internal.script_place() or "?" }
   for _, rank in ipairs(run.engine.ranks) do
     local object = setmetatable({ rank = rank, coord = m:coord(rank), mesh = m }, rank_type)
     runs[object] = run

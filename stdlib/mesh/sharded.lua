@@ -187,7 +187,10 @@ local function copy_rows(x, rows)
   return rows
 end
 
-local function make_plan(...) return require "cuttle.plan".make(...) end
+-- What takes x to a spec.
+local function plan_of(x, spec, op)
+  return require "cuttle.plan".plan(x.sharding, target(x, spec, op), x.dtype.bytes, nil, op)
+end
 
 --- Runs the steps of a plan; the result shares no memory with x.
 function M.run_plan(x, plan)
@@ -205,13 +208,13 @@ end
 function M.reshard(x, spec)
   check(x, "reshard")
   check_outside("reshard")
-  return M.run_plan(x, make_plan(x.dtype, x.sharding, target(x, spec, "reshard")))
+  return M.run_plan(x, plan_of(x, spec, "reshard"))
 end
 
 --- x:plan(spec): what reshard would do; print shows it.
 function methods.plan(x, spec)
   check(x, "plan")
-  return make_plan(x.dtype, x.sharding, target(x, spec, "plan"))
+  return plan_of(x, spec, "plan")
 end
 
 -- {====== Looking ======
