@@ -13,7 +13,7 @@ local M = {}
 local methods = {}
 
 -- m:plan(...) is mesh_plan(m, ...) of cuttle.plan, loaded when it is first called.
-local later = { sharding = "cuttle.sharding" }
+local later = { sharding = "cuttle.sharding", plan = "cuttle.plan" }
 
 for name, module in pairs(later) do
   methods[name] = function(m, ...)

@@ -121,6 +121,40 @@ function Mesh:place(rank, axes) end
 ---@return Sharding
 function Mesh:sharding(shape, spec) end
 
+--- The steps that take a tensor from one sharding to another; nothing runs.
+--- Of all ways it is the one with the least time of transfer by a model of links. `bytes` are those
+--- that a device receives, at most. `options.links` gives the model's numbers: node, the devices in
+--- a node; link_bandwidth, network_bandwidth, memory_bandwidth, in bytes a second; link_latency,
+--- network_latency, launch, in seconds; send_recv, the share of bandwidth of single messages.
+---
+---     > m = mesh{data = 2, model = 4}
+---     > m:plan(bf16, {4096, 4096}, "(M,K,@model+)", "(M,K@model)")
+---     plan of (4096,4096), 2 bytes an element, over mesh (data=2,model=4):(1,2)
+---     from (M,K,@model+) to (M,K@model)
+---     step  collective      axes     bytes     time  gives
+---        1  reduce_scatter  model  25.2 MB  63.9 us  (M,K@model)
+---           all                    25.2 MB  63.9 us
+--- CuTe: none. MoYe: none.
+--- See: Mesh.sharding.
+---@param dtype DType
+---@param shape Shape|Layout|Tensor|nil
+---@param from string|Layout|Sharding
+---@param to string|Layout|Sharding
+---@param options? table {links = {...}}
+---@return Plan
+function Mesh:plan(dtype, shape, from, to, options) end
+
+--- Steps from one sharding to another.
+--- A step has `op`, `axes`, `from`, `to`, `bytes` and `seconds`. Its op is all_gather,
+--- reduce_scatter, all_reduce, all_to_all, permute, send_recv or local, which sends nothing.
+---@class Plan
+---@field from Sharding
+---@field to Sharding
+---@field steps table
+---@field bytes integer received by a device, at most, in all steps
+---@field seconds number by the model
+local Plan = {}
+
 --- How the modes of a tensor spread over the axes of a mesh.
 --- An axis shards a mode, holds copies (it is replicated) or partial sums. The part of a rank is
 --- compact in its memory, with padding. Shardings are compared by `==`: the same parts in the same

@@ -39,6 +39,7 @@ local samples = {
   ThrCopy = some_copy:get_slice(0),
   Mesh = mesh{data = 2}, Sharding = mesh{data = 2}:sharding({4}, "(M@data)"),
   Sharded = shard(zeros(f32, 4), "(M@data)", mesh{data = 1}), Rank = some_rank,
+  Plan = mesh{data = 2}:plan(f32, {4}, "(M@data)", "(M)"),
 }
 
 -- What an object has, by the lists that completion reads as well.

@@ -1,0 +1,64 @@
+-- plan_text.lua: a plan as a table: steps, collectives, axes, bytes a device receives, time by the
+-- model, and the shardings after each step.
+local shardings = require "cuttle.sharding"
+local M = {}
+
+local units = { { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" } }
+
+--- Bytes with three digits: "12.6 MB".
+function M.bytes(n)
+  for _, unit in ipairs(units) do
+    if n >= unit[1] then
+      local x = n / unit[1]
+      return ("%.3g %s"):format(x >= 100 and math.floor(x + 0.5) or x, unit[2])
+    end
+  end
+  return ("%d B"):format(n)
+end
+
+--- Seconds with three digits: "35.2 us".
+function M.seconds(s)
+  if s >= 1 then return ("%.3g s"):format(s) end
+  if s >= 1e-3 then return ("%.3g ms"):format(s * 1e3) end
+  return ("%.3g us"):format(s * 1e6)
+end
+
+local function row_of(i, step)
+  return { tostring(i), step.view and "local (view)" or step.op, table.concat(step.axes, ","),
+           M.bytes(step.bytes), step.seconds == 0 and "-" or M.seconds(step.seconds),
+           shardings.text(step.to) }
+end
+
+-- Columns of one width; numbers stand at the right.
+local is_right = { true, false, false, true, true, false }
+
+local function lines_of(rows)
+  local width, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for j, cell in ipairs(row) do width[j] = math.max(width[j] or 0, #cell) end
+  end
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for j, cell in ipairs(row) do
+      local space = (" "):rep(width[j] - #cell)
+      cells[j] = is_right[j] and space .. cell or cell .. space
+    end
+    lines[i] = (table.concat(cells, "  "):gsub("%s+$", ""))
+  end
+  return lines
+end
+
+--- The printed plan.
+function M.text(plan)
+  local from, to = plan.from, plan.to
+  local head = ("plan of (%s), %d byte%s an element, over %s\nfrom %s to %s"):format(
+    table.concat(from.shape, ","), plan.item, plan.item == 1 and "" or "s", from.mesh,
+    shardings.text(from), shardings.text(to))
+  if #plan.steps == 0 then return head .. "\nno steps: the same memory" end
+  local rows = { { "step", "collective", "axes", "bytes", "time", "gives" } }
+  for i, step in ipairs(plan.steps) do rows[i + 1] = row_of(i, step) end
+  rows[#rows + 1] = { "", "all", "", M.bytes(plan.bytes), M.seconds(plan.seconds), "" }
+  return head .. "\n" .. table.concat(lines_of(rows), "\n")
+end
+
+return M
