@@ -31,6 +31,16 @@ function shard(t, spec, m) end
 --- Spreads a sharded tensor anew; the result shares no memory with it.
 --- The two shardings say which collectives that takes; `x:plan(spec)` shows them and runs nothing.
 --- It cannot be called in m:run: it works on all ranks at once.
+---
+---     > d = device"cpu:4"
+---     > x = shard(arange(f32, {4, 4}), "(M@data,K)", mesh{data = 4})
+---     > y = reshard(x, "(M,K@data)")
+---     > y:part(2)
+---     tensor f32 (M=4,K=1):(1,0) on cpu
+---         8
+---         9
+---        10
+---        11
 --- CuTe: none. MoYe: none.
 --- See: shard, Sharded.plan.
 ---@param x Sharded
@@ -77,6 +87,12 @@ function Sharded:whole() end
 function Sharded:reshard(spec) end
 
 --- What reshard would do, step by step; print shows it.
+---
+---     > m = mesh{data = 1}
+---     > x = m:zeros(f32, {64, 64}, "(M@data,K)")
+---     > #x:plan("(M,K@data)").steps
+---     0
+--- See: Mesh.plan.
 ---@param spec string|Layout|Sharding
 ---@return Plan
 function Sharded:plan(spec) end

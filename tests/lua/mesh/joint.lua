@@ -22,7 +22,7 @@ local sums = m:run(function(r)
 end)
 print(sums[0], sums[1], sums[2], sums[3]) -- expect: 1	4	7	8
 print(x:whole()) -- expect: tensor i32 M=16:1 on cpu
--- expect:     1    1    1    1    1  ...    5    5    5    5    5
+-- expect:     1    1    1    1    1  ...    5    5    5    5
 
 -- A host that uses what a launch writes waits for it, so the other ranks must have come.
 local function look(barrier)
