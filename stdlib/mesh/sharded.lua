@@ -24,7 +24,7 @@ sharded_type.__no_argument =
 
 local function list_shape(shape) return #shape == 1 and shape[1] or shape end
 
-local function new(engine, dtype, s, rows)
+local function with_rows(engine, dtype, s, rows)
   return setmetatable({ mesh = s.mesh, sharding = s, dtype = dtype, engine = engine, rows = rows,
     views = {}, shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s) },
     sharded_type)
@@ -36,10 +36,15 @@ local function new_rows(engine, dtype, s)
   return rows
 end
 
+--- A new one; its elements are not set.
+function M.new(engine, dtype, s) return with_rows(engine, dtype, s, new_rows(engine, dtype, s)) end
+
 -- {====== Arguments ======
 
+function M.is_sharded(x) return getmetatable(x) == sharded_type end
+
 --- In m:run each rank would do it again.
-local function check_outside(op)
+function M.check_outside(op)
   local rank = internal.rank()
   if rank then
     tiles.fail(op, "it works on all ranks at once, but rank %d calls it in m:run; call it before "
@@ -47,7 +52,8 @@ local function check_outside(op)
   end
 end
 
-local function check(x, op)
+--- That it is an open sharded tensor.
+function M.check(x, op)
   if getmetatable(x) ~= sharded_type then
     tiles.fail(op, "argument 1 is of type %s; a sharded tensor was expected, as shard(t, \"(M@data)"
       .. "\", m) makes one", tiles.type_name(x))
@@ -55,6 +61,8 @@ local function check(x, op)
     tiles.fail(op, "the sharded tensor is closed; its memory was given back")
   end
 end
+
+local check, check_outside <const> = M.check, M.check_outside
 
 local function check_tensor(t, op)
   local address, why = nil, "is no tensor of the host"
@@ -140,7 +148,7 @@ local function make(m, dtype, shape, spec, op)
   check_outside(op)
   local s = shardings.new(m, shape, spec, op)
   local engine = engines.of(m, op)
-  return new(engine, dtype, s, new_rows(engine, dtype, s))
+  return M.new(engine, dtype, s)
 end
 
 --- shard(t, spec, m): the tensor's elements on the ranks of the mesh.
@@ -201,7 +209,16 @@ function M.run_plan(x, plan)
     rows = new_ones
   end
   if rows == x.rows then rows = copy_rows(x, new_rows(x.engine, x.dtype, x.sharding)) end
-  return new(x.engine, x.dtype, plan.to, rows)
+  return with_rows(x.engine, x.dtype, plan.to, rows)
+end
+
+--- Gives `to`, a sharded tensor as the plan ends with, the elements of x, as the plan begins with.
+function M.assign(to, plan, x)
+  local moved = M.run_plan(x, plan)
+  for rank, row in pairs(moved.rows) do
+    internal.mesh_copy(to.rows[rank], 0, row, 0, ct.size(row))
+  end
+  moved:close()
 end
 
 --- reshard(x, spec): a new sharded tensor of the same elements.

@@ -19,6 +19,10 @@
 --- (N,K) the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is
 --- (M,N,G). What is in no group stays.
 ---
+--- Operands may be sharded tensors, all of them over one mesh. Then C is one, too. If K is spread
+--- over an axis, C has partial sums over it. If A and B do not fit, the cheaper one is moved. Such a
+--- product takes the options `alpha`, `config` and `split`.
+---
 --- `split`, into how many parts K is cut; by default K is cut if it is long and C has few tiles.
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
 --- sums" keeps sums of f16 in f16. `stream`, as in a launch.
@@ -61,6 +65,10 @@ function matmul(A, B, C, options) end
 --- exponentials becomes the second result. `lazy`: sums are rescaled only when a maximum has grown
 --- by more than 8 powers of two. That is faster, with an error up to a third larger. `config`, the
 --- name of a configuration. `stream`, as in a launch.
+---
+--- Q, K and V may be sharded tensors over one mesh; O is then spread as Q is. Keys and values go
+--- around a ring of the ranks that share a sequence. Such a call takes `causal`, `config` and
+--- `scale`.
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers, for sequences of different
 --- lengths: they say where each sequence begins, and end with the number of tokens. Q is then

@@ -373,10 +373,15 @@ local function plans(p, options)
            plan(split.second(p, first), split.config, options.stream) }
 end
 
--- A new C: column-major, of the type of A, or that of the sums where A's is only one of products.
+--- The type of a new C: that of A, or that of the sums where A's is only one of products.
+function M.result_type(dtype)
+  if not is_float(dtype) or dtype == ct.tf32 then return compute_type(dtype) end
+  return dtype
+end
+
+-- A new C: column-major.
 local function new_result(A, B, groups)
-  local dtype = A.dtype
-  if not is_float(dtype) or dtype == ct.tf32 then dtype = compute_type(dtype) end
+  local dtype = M.result_type(A.dtype)
   local l = math.max(ct.rank(A) > 2 and ct.size(A, 2) or 1, ct.rank(B) > 2 and ct.size(B, 2) or 1)
   local has_third = ct.rank(A) > 2 or ct.rank(B) > 2
   if is_tensor(groups) then l, has_third = ct.size(groups), not has_third end
@@ -400,8 +405,13 @@ local function read_arguments(A, B, C, options)
   return C, options, to_problem(A, B, C, options)
 end
 
+local function is_sharded(x) return tiles.type_name(x) == "sharded tensor" end
+
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
+  if is_sharded(A) or is_sharded(B) or is_sharded(C) then
+    return require "cuttle.sharded_matmul".matmul(A, B, C, options)
+  end
   local out, opts, p = read_arguments(A, B, C, options)
   for _, step in ipairs(plans(p, opts)) do
     step.kernel(step.launch)(table.unpack(step.args))
