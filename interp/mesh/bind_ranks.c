@@ -4,6 +4,8 @@
      _mesh_copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
      _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
      _mesh_zero(t)   the bytes of a row become 0
+     _mesh_row(t)    the elements of a compact tensor as a row, in the order of memory; nil where it is not compact;
+                     then the rank whose part it is, or -1
      _mesh_view(t, at, layout)  the same memory from element `at` of a row on; nil where the layout leaves it
      _mesh_is_awaited(t)  a launch that is gathered uses its memory (launch_joint.h)
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
@@ -101,6 +103,35 @@ static int mesh_zero(lua_State *L) {
   return 0;
 }
 
+/* Does the layout reach each place from 0 to n - 1 once? */
+static bool is_compact(const CtCx *cx, CtLayout layout, int64_t n) {
+  CtLayout inverse;
+  CtInt m;
+  CtErr err;
+  if (n <= 1 || (ct_is_leaf(layout.shape) && layout.stride->i.v == 1)) {
+    return true;
+  }
+  return ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
+         ct_size(cx, inverse, &m, &err) == CT_OK && m.v == n;
+}
+
+static int mesh_row(lua_State *L) {
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check_live(L, 1, "mesh");
+  CtInt n;
+  diag_try(L, ct_size(&cx, t->layout, &n, diag_err(L)));
+  if (!is_compact(&cx, t->layout, n.v)) {
+    lua_pushnil(L);
+    lua_pushinteger(L, t->storage->rank);
+    return 2;
+  }
+  CtNode shape[1] = {{.i = n, .rank = CT_LEAF, .len = 1}};
+  CtNode stride[1] = {{.i = ct_int(1), .rank = CT_LEAF, .len = 1}};
+  tensor_push_host(L, t->dtype, (CtLayout){shape, stride}, t->offset, t->storage);
+  lua_pushinteger(L, t->storage->rank);
+  return 2;
+}
+
 static int mesh_view(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check_live(L, 1, "mesh");
@@ -160,6 +191,7 @@ static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
                                      {"_mesh_combine", mesh_combine},
                                      {"_mesh_zero", mesh_zero},
                                      {"_mesh_view", mesh_view},
+                                     {"_mesh_row", mesh_row},
                                      {"_mesh_is_awaited", mesh_is_awaited},
                                      {"_choose_device", choose_device},
                                      {"_enter_rank", enter_rank},

@@ -5,7 +5,8 @@
 -- On the CPU engine launches of ranks are gathered (launch_joint.h). They run at once when all
 -- ranks wait and no collective can run without them.
 --   request   a call that waits: op, rank, place (script line), group, and
---             of collectives: key (the group as text), where (axes as text), src, dst, reduce, root
+--             of collectives: key (the group as text), where (axes as text), first and second (the
+--             tensors), src and dst (as rows), reduce, root
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
 local ct = require "cuttle"
@@ -34,12 +35,15 @@ end
 -- The elements of a tensor that lie in one row of memory, in any order.
 local function row_of(t, number, op)
   check_tensor(t, number, op)
-  local n = ct.size(t)
-  if n > 0 and ct.size(ct.right_inverse(t.layout)) ~= n then
+  local row, owner = internal.mesh_row(t)
+  if owner >= 0 and owner ~= internal.rank() then
+    tiles.fail(op, "argument %d is a part of rank %d, but rank %d uses it; in m:run a rank uses "
+      .. "its own part, x:part(r.rank)", number, owner, internal.rank())
+  elseif not row then
     tiles.fail(op, "argument %d has the layout %s, which leaves gaps or repeats elements; copy it "
       .. "into a compact tensor first", number, t.layout)
   end
-  return ct.view(t, n)
+  return row
 end
 
 local function overlaps(a, b)
@@ -111,27 +115,42 @@ local function group_text(group)
   return table.concat(sorted, ",")
 end
 
+-- A rank's group over axes: {ranks =, key =, where =}, kept for each name of an axis.
+local function group_of(run, r, axes, op)
+  local groups = run.tasks[r.rank].groups
+  local known = type(axes) ~= "table" and groups[axes or true]
+  if known then return known end
+  local list = meshes.axis_list(r.mesh, axes, op)
+  local ranks = r.mesh:group(r.rank, list)
+  local group = { ranks = ranks, key = group_text(ranks),
+    where = axes == nil and "all axes" or table.concat(list, ", ") }
+  if type(axes) ~= "table" then groups[axes or true] = group end
+  return group
+end
+
 -- A collective over axes; the other fields are added by the caller.
 local function collective(r, op, axes)
-  check_running(r, op)
-  local m = r.mesh
-  local group = m:group(r.rank, meshes.axis_list(m, axes, op))
-  return { op = op, rank = r.rank, group = group, key = group_text(group), mesh = m,
-    where = axes == nil and "all axes" or table.concat(meshes.axis_list(m, axes, op), ", ") }
+  local group = group_of(check_running(r, op), r, axes, op)
+  return { op = op, rank = r.rank, group = group.ranks, key = group.key, mesh = r.mesh,
+    where = group.where }
 end
 
 local function pair(request, src, dst)
   request.src, request.dst = row_of(src, 1, request.op), row_of(dst, 2, request.op)
-  request.shape = ("%s and %s"):format(src.shape, dst.shape)
-  request.layout = ("%s and %s"):format(src.layout, dst.layout)
+  request.first, request.second = src, dst
   return request.src, request.dst, #request.group
+end
+
+-- Of one tensor, which is source and destination.
+local function alone(request, t)
+  request.src = row_of(t, 1, request.op)
+  request.dst, request.first = request.src, t
 end
 
 --- r:all_reduce(t, axis, reduce): t becomes the sum of the group's.
 function methods.all_reduce(r, t, axis, reduce)
   local q = collective(r, "all_reduce", axis)
-  q.src = row_of(t, 1, q.op)
-  q.dst, q.shape, q.layout = q.src, tostring(t.shape), tostring(t.layout)
+  alone(q, t)
   q.reduce = check_reduce(q.op, reduce, t.dtype)
   wait(q)
 end
@@ -176,8 +195,7 @@ function methods.broadcast(r, t, axis, root)
     tiles.fail(q.op, "the root is %s; its place in the group was expected, 0 to %d",
       tostring(root), #q.group - 1)
   end
-  q.dst = row_of(t, 1, q.op)
-  q.src, q.shape, q.layout = q.dst, tostring(t.shape), tostring(t.layout)
+  alone(q, t)
   q.root = q.group[place + 1]
   wait(q)
 end
@@ -246,19 +264,38 @@ end
 
 -- {====== Matching collectives ======
 
+-- A field of a call's tensors as a text.
+local function both(q, field)
+  if not q.first then return nil end
+  local first, second = q.first[field], q.second and q.second[field]
+  return second and ("%s and %s"):format(first, second) or tostring(first)
+end
+
 -- What two calls of a group must have in common, by the words of messages; the value of a call.
 local common <const> = {
   { "the operations", function(q) return q.op end },
   { "the axes", function(q) return q.where end },
-  { "the element types", function(q) return q.src and tostring(q.src.dtype) end },
-  { "the shapes", function(q) return q.shape end },
-  { "the layouts", function(q) return q.layout end },
+  { "the element types", function(q) return q.first and tostring(q.first.dtype) end },
+  { "the shapes", function(q) return both(q, "shape") end },
+  { "the layouts", function(q) return both(q, "layout") end },
   { "the reductions", function(q) return q.reduce end },
   { "the roots", function(q) return q.root and "rank " .. q.root end },
 }
 
+local function same_tensors(a, b)
+  if not a or not b then return a == b end
+  return a.dtype == b.dtype and a.layout == b.layout
+end
+
+-- The same as `common`, without texts.
+local function is_alike(a, b)
+  return a.op == b.op and a.where == b.where and a.reduce == b.reduce and a.root == b.root
+    and same_tensors(a.first, b.first) and same_tensors(a.second, b.second)
+end
+
 -- That call b fits call a, which came first.
 local function check_alike(a, b)
+  if is_alike(a, b) then return end
   for _, row in ipairs(common) do
     local x, y = row[2](a), row[2](b)
     if x ~= y then
@@ -285,8 +322,9 @@ local function add_collective(run, q)
   local waiting = run.waiting[q.key] or {}
   run.waiting[q.key] = waiting
   if waiting[1] then check_alike(waiting[1], q) end
+  waiting.wanted = waiting.wanted or count_local(run, q.group)
   waiting[#waiting + 1] = q
-  if #waiting < count_local(run, q.group) then return end
+  if #waiting < waiting.wanted then return end
   run.waiting[q.key] = nil
   add_job(run, q.op, waiting, waiting)
 end
@@ -500,7 +538,8 @@ local function new_run(m, fn)
   for _, rank in ipairs(run.engine.ranks) do
     local object = setmetatable({ rank = rank, coord = m:coord(rank), mesh = m }, rank_type)
     runs[object] = run
-    run.tasks[rank] = { co = coroutine.create(fn), object = object, is_ready = true }
+    run.tasks[rank] = { co = coroutine.create(fn), object = object, is_ready = true,
+      groups = {} }
   end
   return run
 end
