@@ -5,6 +5,7 @@
 -- A collective works on a big buffer with a chunk for each rank of a group; the buffer's layout is
 -- that of the smaller part, with the axes of the group as its slowest modes.
 local internal = ...
+local permute = require "cuttle.permute"
 local pieces = require "cuttle.pieces"
 local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
@@ -192,6 +193,7 @@ end
 -- not shard `from` they have r's own coordinates.
 local function sources(job, r)
   local axes = {}
+  if job.step.op == "permute" then return { permute.source(job.step, r) } end
   for _, name in ipairs(job.mesh.axes) do
     if job.sharding_axes[name] then axes[#axes + 1] = name end
   end

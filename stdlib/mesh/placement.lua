@@ -255,21 +255,43 @@ local function factors_of(p, ids, on, place)
   return factors
 end
 
--- Another padded extent: factors at the end that lie in memory in one run become one.
-local function set_pad(factors, pad)
+-- The first of the factors at the end that lie in memory in one run and may be padded to this
+-- extent; nil if there is none.
+local function first_of_run(factors, pad)
   local first = #factors
-  assert(not factors[first].axis, "an axis has a fixed end")
+  if first == 0 or factors[first].axis then return nil end
   while first > 1 and factors[first - 1].key == factors[first].key - 1 do first = first - 1 end
   while first < #factors and pad % factors[first].weight ~= 0 do first = first + 1 end
-  assert(pad % factors[first].weight == 0, "padding that no factor holds")
+  return pad % factors[first].weight == 0 and first or nil
+end
+
+-- Another padded extent: the run at the end becomes one factor.
+local function set_pad(factors, pad)
+  local first = assert(first_of_run(factors, pad), "padding that no factor holds")
   factors[first].extent = pad // factors[first].weight
   for j = #factors, first + 1, -1 do factors[j] = nil end
 end
 
+local function places_of(state)
+  local place = {}
+  for at, id in ipairs(state.order) do place[id] = at end
+  return place
+end
+
+--- A state in memory with no more padding than `pads`, where its order allows that.
+function M.narrowed(p, state, pads)
+  local place, on, out = places_of(state), M.occupied(p, state), {}
+  for i, k in ipairs(state.structure) do
+    local factors = factors_of(p, p.modes[i].structures[k].ids, on, place)
+    local is_less = pads[i] < state.pads[i] and first_of_run(factors, pads[i])
+    out[i] = is_less and pads[i] or state.pads[i]
+  end
+  return M.in_memory(state, { order = state.order, pads = out })
+end
+
 --- The sharding that a state in memory is.
 function M.sharding(p, state)
-  local place, modes, partial, on = {}, {}, {}, M.occupied(p, state)
-  for at, id in ipairs(state.order) do place[id] = at end
+  local place, modes, partial, on = places_of(state), {}, {}, M.occupied(p, state)
   for i, k in ipairs(state.structure) do
     local s = p.modes[i].structures[k]
     modes[i] = factors_of(p, s.ids, on, place)

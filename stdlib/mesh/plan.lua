@@ -9,9 +9,9 @@
 --   reduce_scatter  order of `from`: that of `to`, then the factors that the axes shard in `to`
 --   all_to_all      order of `from`: some factors, then those that the axes shard in `to`; order of
 --                   `to`: the same factors, then those that the axes shard in `from`
---   all_reduce, permute   the order stays. For permute see runs.source.
---   local, send_recv      any orders and paddings; see runs.blocks. `view`: each part of `to` is a
---                         contiguous range of the part of `from`.
+--   all_reduce, permute   the order stays. For permute see permute.source.
+--   local, send_recv      any orders and paddings; see pieces.boxes. `view`: each part of `to` is
+--                         a contiguous range of the part of `from`.
 -- So collectives work on whole parts, chunk by chunk in the order of the group (mesh:group).
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
@@ -231,13 +231,20 @@ local function add_messages(out, p, step, now)
   return p.goal
 end
 
+-- The memory wished before a collective, without padding that only a later step needs.
+local function memory_before(p, step, now)
+  local wished = placement.in_memory(step.before, step.wish)
+  local narrow = placement.narrowed(p, wished, now.pads)
+  return suits(p, step, narrow) and narrow or wished
+end
+
 local function add_collective(out, p, step, now)
   if step.op == "send_recv" then return add_messages(out, p, step, now) end
   local is_pending = placement.key(now) ~= placement.key(step.before)
   local is_better_now = step.op == "all_gather" and step.is_exact and
     not same_list(now.order, step.wish.order)
   if is_pending or is_better_now or not suits(p, step, now) then
-    now = add_local(out, p, now, placement.in_memory(step.before, step.wish))
+    now = add_local(out, p, now, memory_before(p, step, now))
   end
   local after = after_step(step, now)
   out[#out + 1] = { op = step.op, axes = axis_names(p, step.axes),

@@ -3,13 +3,16 @@
 -- target says, and what was received must be the bytes that the plan claims.
 -- Run with a number of cases and a seed to do more: cuttle plan_laws.lua 100000 7
 local plans = require "cuttle.plan"
-local runs = require "cuttle.runs"
+local shardings = require "cuttle.sharding"
+local cost = require "cuttle.plan_cost"
+local permute = require "cuttle.permute"
+local pieces = require "cuttle.pieces"
 local n_cases = math.tointeger(tonumber(arg and arg[1])) or 600
 local seed = math.tointeger(tonumber(arg and arg[2])) or 19
 math.randomseed(seed)
 
-local PAD <const> = -1     -- an element of a part that is no element of the tensor
-local MASK_BITS <const> = 40 -- an element is its number and, above, which summands it holds
+local PAD <const> = -1       -- an element of a part that is no element of the tensor
+local MASK_BITS <const> = 52 -- an element is its number and, above, which summands it holds
 
 -- {====== Shardings, read from their fields only ======
 
@@ -171,7 +174,7 @@ function step_of.all_to_all(parts, group, part, place)
 end
 
 function step_of.permute(parts, group, part, _, step, rank)
-  local want, source = {}, runs.source(step, rank)
+  local want, source = {}, permute.source(step, rank)
   assert(place_in(group, source), "permute leaves its group")
   each_place(step.to, rank, function(offset, number) want[offset] = number end)
   each_place(step.from, source, function(offset, number) assert(want[offset] == number) end)
@@ -229,39 +232,47 @@ function step_of.send_recv(parts, _, _, _, step, rank)
   return new, received
 end
 
--- The same by the blocks that runs.lua lists. Elements from other ranks are counted.
-local function by_blocks(step, parts, rank, is_local)
-  local new, received = {}, 0
-  local own = is_local and { rank = rank, blocks = runs.blocks(step.from, step.to, rank, rank) }
-  local list = own and { own } or runs.messages(step.from, step.to, rank)
-  for _, message in ipairs(list) do
-    for _, block in ipairs(message.blocks) do
-      local function go(k, src, dst)
-        if k == 0 then
-          assert(new[dst] == nil, "an element comes twice")
-          assert(src < parts[message.rank].n)
-          new[dst] = parts[message.rank][src]
-          received = received + (message.rank ~= rank and 1 or 0)
-          return
-        end
-        for i = 0, block.shape[k] - 1 do
-          go(k - 1, src + i * block.src_stride[k], dst + i * block.dst_stride[k])
-        end
-      end
-      go(#block.shape, block.src, block.dst)
+-- Copies a box between two arrays; returns how many elements, without padding.
+local function copy_box(box, src, dst)
+  local n = 0
+  local function go(k, at, to)
+    if k == 0 then
+      assert(dst[to] == nil, "an element comes twice")
+      assert(at < src.n, "a box reads outside the part")
+      dst[to] = src[at]
+      n = n + (src[at] ~= PAD and 1 or 0)
+      return
     end
+    local extent, step, new_step = table.unpack(box.dims[k])
+    for i = 0, extent - 1 do go(k - 1, at + i * step, to + i * new_step) end
   end
-  return new, received
+  go(#box.dims, box.src, box.dst)
+  return n
 end
 
-local function check_blocks(step, parts, rank, new, received)
-  local blocks, n = by_blocks(step, parts, rank, step.op == "local")
-  assert(n == received)
-  for i = 0, new.n - 1 do
-    assert((blocks[i] or PAD) == new[i], "blocks and elements differ")
-    blocks[i] = nil
+-- The same by the boxes of pieces.lua.
+local function check_boxes(step, parts, rank, new, received)
+  local from, to, copied = pieces.spread(step.from), pieces.spread(step.to), {}
+  local axes = {}
+  for _, name in ipairs(step.from.mesh.axes) do
+    local is_on = false
+    for _, factors in ipairs(step.from.modes) do
+      for _, factor in ipairs(factors) do is_on = is_on or factor.axis == name end
+    end
+    if is_on then axes[#axes + 1] = name end
   end
-  assert(next(blocks) == nil, "a block writes outside the part")
+  for _, r in ipairs(step.op == "local" and { rank } or group_of(step.from.mesh, rank, axes)) do
+    for _, box in ipairs(pieces.boxes(from, r, to, rank)) do
+      local n = copy_box(box, parts[r], copied)
+      received = received - (r ~= rank and n or 0)
+    end
+  end
+  assert(received == 0)
+  for i = 0, new.n - 1 do
+    assert((copied[i] or PAD) == new[i], "boxes and elements differ")
+    copied[i] = nil
+  end
+  assert(next(copied) == nil, "a box writes outside the part")
 end
 
 -- Carries out a step. Returns the new parts.
@@ -272,7 +283,7 @@ local function run_step(step, parts, item)
     local received
     new[r], received = step_of[step.op](parts, group, parts[r], place_in(group, r), step, r)
     if step.op == "local" or step.op == "send_recv" then
-      check_blocks(step, parts, r, new[r], received)
+      check_boxes(step, parts, r, new[r], received)
     end
     most = math.max(most, received)
   end
@@ -453,6 +464,23 @@ end
 -- {====== Cases ======
 
 local counted = {}
+local one_node = cost.links { node = 1000 }
+
+-- Without padding, a plan moves no more than what each rank lacks, but for the share of the
+-- bandwidth that single messages reach.
+local function check_least(a, b, item)
+  local parts, most = parts_of(a), 0
+  if not shardings.is_even(a) or not shardings.is_even(b) then return end
+  for _, name in ipairs(a.mesh.axes) do
+    if a.partial[name] and not b.partial[name] and a.mesh.extent[name] > 1 then return end
+  end
+  for r = 0, a.mesh.n - 1 do
+    local _, lacks = step_of.send_recv(parts, nil, nil, nil, { from = a, to = b }, r)
+    most = math.max(most, lacks)
+  end
+  local bytes = plans.plan(a, b, item, one_node).bytes
+  assert(bytes <= most * item / one_node.send_recv + 1e-9, "a plan moves too much")
+end
 
 local function run_case()
   kept = {}
@@ -473,6 +501,7 @@ local function run_case()
     check_parts(c, run_plan(plans.plan(a, c, item), parts_of(a)), expected(a, c))
   end
   if math.random() < 0.1 then check_sharding(a) end
+  check_least(a, b, item)
   return a, b
 end
 
