@@ -29,16 +29,30 @@ end
 
 -- {====== A step ======
 
--- What a step needs: the spreads, the atoms, and the weight of each axis in the place of a rank in
--- its group.
-local function job_of(engine, dtype, step, parts)
-  local from, to = pieces.spread(step.from), pieces.spread(step.to)
-  local job = { engine = engine, dtype = dtype, step = step, parts = parts, from = from, to = to,
-    mesh = step.from.mesh, weight = {}, g = 1 }
+-- By step: what its runs have in common. `kept` holds what they find out.
+local prepared = setmetatable({}, { __mode = "k" })
+
+-- The spreads, and the weight of each axis in the place of a rank in its group of g ranks.
+local function prepare(step)
+  local known = { from = pieces.spread(step.from), to = pieces.spread(step.to), weight = {}, g = 1,
+    mesh = step.from.mesh, groups = {}, kept = {} }
   for _, axis in ipairs(step.axes or {}) do
-    job.weight[axis], job.g = job.g, job.g * job.mesh.extent[axis]
+    known.weight[axis], known.g = known.g, known.g * known.mesh.extent[axis]
   end
-  return job
+  return known
+end
+
+local function job_of(engine, dtype, step, parts)
+  local known = prepared[step] or prepare(step)
+  prepared[step] = known
+  return setmetatable({ engine = engine, dtype = dtype, step = step, parts = parts },
+    { __index = known })
+end
+
+-- What `make` gives, made once for all runs of the step.
+local function keep(job, name, make, ...)
+  job.kept[name] = job.kept[name] or table.pack(make(job, ...))
+  return table.unpack(job.kept[name])
 end
 
 local function atoms_of(job)
@@ -48,6 +62,12 @@ local function atoms_of(job)
       .. "is no step of a plan", job.step.op, job.step.from, job.step.to)
   end
   return atoms
+end
+
+local function boxes_between(job, q, r)
+  return keep(job, q * job.mesh.n + r, function()
+    return pieces.boxes(job.from, q, job.to, r)
+  end)
 end
 
 -- The stride of an axis' digit in the big buffer, whose chunks have n elements; nil: the axis is
@@ -81,8 +101,9 @@ end
 local function run(job, op, src, dst)
   local calls = {}
   for i, rank in ipairs(job.engine.ranks) do
-    calls[i] = { rank = rank, group = job.mesh:group(rank, job.step.axes), reduce = "sum",
-      src = src[rank], dst = dst[rank] }
+    job.groups[rank] = job.groups[rank] or job.mesh:group(rank, job.step.axes)
+    calls[i] = { rank = rank, group = job.groups[rank], reduce = "sum", src = src[rank],
+      dst = dst[rank] }
   end
   job.engine:run(op, calls)
 end
@@ -91,13 +112,19 @@ end
 
 local moves = {}
 
-function moves.all_gather(job)
-  local n, dims = shardings.part_size(job.step.from), {}
+-- From the big buffer to the parts.
+local function gather_box(job, n)
+  local dims = {}
   for _, atom in ipairs(atoms_of(job)) do
     local big = chunk_stride(job, atom.from, n) or atom.from.stride
     if big then dims[#dims + 1] = { atom.extent, big, atom.to.stride } end
   end
-  local box, out = pieces.box(dims), new_parts(job)
+  return pieces.box(dims)
+end
+
+function moves.all_gather(job)
+  local n = shardings.part_size(job.step.from)
+  local box, out = keep(job, "box", gather_box, n), new_parts(job)
   local received = buffers(job, box, n * job.g, out)
   run(job, "all_gather", job.parts, received)
   copy_rows(job, box, received, out)
@@ -105,13 +132,19 @@ function moves.all_gather(job)
   return out
 end
 
-function moves.reduce_scatter(job)
-  local n, dims = shardings.part_size(job.step.to), {}
+-- From the parts to the big buffer.
+local function scatter_box(job, n)
+  local dims = {}
   for _, atom in ipairs(atoms_of(job)) do
     local big = chunk_stride(job, atom.to, n) or atom.to.stride
     if big then dims[#dims + 1] = { atom.extent, atom.from.stride, big } end
   end
-  local box, out = pieces.box(dims), new_parts(job)
+  return pieces.box(dims)
+end
+
+function moves.reduce_scatter(job)
+  local n = shardings.part_size(job.step.to)
+  local box, out = keep(job, "box", scatter_box, n), new_parts(job)
   local sent = buffers(job, box, n * job.g, job.parts)
   copy_rows(job, box, job.parts, sent)
   run(job, "reduce_scatter", sent, out)
@@ -119,18 +152,18 @@ function moves.reduce_scatter(job)
   return out
 end
 
-local function local_dims(atoms)
+local function local_box(job)
   local dims = {}
-  for _, atom in ipairs(atoms) do
+  for _, atom in ipairs(atoms_of(job)) do
     if atom.from.stride and atom.to.stride then
       dims[#dims + 1] = { atom.extent, atom.from.stride, atom.to.stride }
     end
   end
-  return dims
+  return pieces.box(dims)
 end
 
 function moves.all_reduce(job)
-  local box, out = pieces.box(local_dims(atoms_of(job))), new_parts(job)
+  local box, out = keep(job, "box", local_box), new_parts(job)
   if pieces.is_identity(box) then
     run(job, "all_reduce", job.parts, out)
   else
@@ -170,12 +203,16 @@ local function compact(atoms, name)
 end
 
 -- Chunks in the order of the source, if that saves packing, else of the destination.
-function moves.all_to_all(job)
-  local atoms, n = atoms_of(job), shardings.part_size(job.step.from) // job.g
+local function exchange_boxes(job, n)
+  local atoms = atoms_of(job)
   local pack, unpack = exchange(job, atoms, compact(atoms, "from"), n)
-  if not pieces.is_identity(pack) then
-    pack, unpack = exchange(job, atoms, compact(atoms, "to"), n)
-  end
+  if pieces.is_identity(pack) then return pack, unpack end
+  return exchange(job, atoms, compact(atoms, "to"), n)
+end
+
+function moves.all_to_all(job)
+  local n = shardings.part_size(job.step.from) // job.g
+  local pack, unpack = keep(job, "box", exchange_boxes, n)
   local out = new_parts(job)
   local sent = buffers(job, pack, n * job.g, job.parts)
   local received = buffers(job, unpack, n * job.g, out)
@@ -259,7 +296,7 @@ end
 local function receive(job, calls, r, out)
   local is_local = calls[r] ~= nil
   for _, q in ipairs(sources(job, r)) do
-    local boxes = (is_local or calls[q]) and pieces.boxes(job.from, q, job.to, r) or {}
+    local boxes = (is_local or calls[q]) and boxes_between(job, q, r) or {}
     if #boxes > 0 and q == r then
       for _, box in ipairs(boxes) do pieces.copy(box, job.parts[q], out[r]) end
     elseif #boxes > 0 then
@@ -300,7 +337,7 @@ moves["local"] = function(job)
     if is_zero(job, rank) then
       internal.mesh_zero(out[rank])
     else
-      for _, box in ipairs(pieces.boxes(job.from, rank, job.to, rank)) do
+      for _, box in ipairs(boxes_between(job, rank, rank)) do
         pieces.copy(box, job.parts[rank], out[rank])
       end
     end

@@ -142,11 +142,50 @@ local function is_first(m, rank, axes)
   return true
 end
 
+-- {====== Shardings and plans that were made before ======
+
+local MAX_KEPT <const> = 1000
+local shardings_of = setmetatable({}, { __mode = "k" }) -- by mesh: {count, by spec and layout}
+local plans_of = setmetatable({}, { __mode = "k" })     -- by sharding, then by sharding and bytes
+
+-- The sharding that a spec says; a text says the same for the same shape and names.
+local function sharding_of(m, shape, spec, op)
+  if type(spec) ~= "string" or shape == nil or not meshes.is_mesh(m) then
+    return shardings.new(m, shape, spec, op)
+  end
+  local layout = tiles.type_name(shape) == "tensor" and shape.layout or ct.layout(shape)
+  local key, kept = ("%s of %s"):format(spec, layout), shardings_of[m]
+  if not kept or kept.n == MAX_KEPT then
+    kept = { n = 0, by_key = {} }
+    shardings_of[m] = kept
+  end
+  if not kept.by_key[key] then
+    kept.by_key[key], kept.n = shardings.new(m, shape, spec, op), kept.n + 1
+  end
+  return kept.by_key[key]
+end
+
+local function target(x, spec, op)
+  x.named = x.named or shardings.with_names(x.sharding, ct.layout(list_shape(x.sharding.shape)))
+  return sharding_of(x.mesh, x.named, spec, op)
+end
+
+-- What takes x to a spec.
+local function plan_of(x, spec, op)
+  local to, bytes = target(x, spec, op), x.dtype.bytes
+  local kept = plans_of[x.sharding] or {}
+  plans_of[x.sharding] = kept
+  kept[to] = kept[to] or {}
+  kept[to][bytes] = kept[to][bytes]
+    or require "cuttle.plan".plan(x.sharding, to, bytes, nil, op)
+  return kept[to][bytes]
+end
+
 -- {====== Making ======
 
 local function make(m, dtype, shape, spec, op)
   check_outside(op)
-  local s = shardings.new(m, shape, spec, op)
+  local s = sharding_of(m, shape, spec, op)
   local engine = engines.of(m, op)
   return M.new(engine, dtype, s)
 end
@@ -185,19 +224,9 @@ end
 
 -- {====== Spreading anew ======
 
-local function target(x, spec, op)
-  local names = shardings.with_names(x.sharding, ct.layout(list_shape(x.sharding.shape)))
-  return shardings.new(x.mesh, names, spec, op)
-end
-
 local function copy_rows(x, rows)
   for rank, row in pairs(x.rows) do internal.mesh_copy(rows[rank], 0, row, 0, ct.size(row)) end
   return rows
-end
-
--- What takes x to a spec.
-local function plan_of(x, spec, op)
-  return require "cuttle.plan".plan(x.sharding, target(x, spec, op), x.dtype.bytes, nil, op)
 end
 
 --- Runs the steps of a plan; the result shares no memory with x.
