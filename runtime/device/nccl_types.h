@@ -23,7 +23,7 @@ typedef struct NcclConfig {
 enum { CT_NCCL_SUCCESS = 0, CT_NCCL_IN_PROGRESS = 7 };
 enum { CT_NCCL_CONFIG_VERSION = 21400 }; /* that has these fields */
 #define CT_NCCL_CONFIG_MAGIC 0xcafebeefU
-enum { CT_NCCL_SUM = 0, CT_NCCL_MAX = 2, CT_NCCL_MIN = 3 };
+enum { CT_NCCL_SUM = 0, CT_NCCL_LARGEST = 2, CT_NCCL_LEAST = 3 };
 
 enum {
   CT_NCCL_INT8 = 0,

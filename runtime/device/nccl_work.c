@@ -186,8 +186,9 @@ static const Kind kinds[CT_DTYPE_COUNT] = {
     [CT_bool] = {true, false, CT_NCCL_UINT8, 0},
 };
 
-static const NcclRedOp red_ops[] = {
-    [CT_REDUCE_SUM] = CT_NCCL_SUM, [CT_REDUCE_MAX] = CT_NCCL_MAX, [CT_REDUCE_MIN] = CT_NCCL_MIN};
+static const NcclRedOp red_ops[] = {[CT_REDUCE_SUM] = CT_NCCL_SUM,
+                                    [CT_REDUCE_MAX] = CT_NCCL_LARGEST,
+                                    [CT_REDUCE_MIN] = CT_NCCL_LEAST};
 
 static bool is_reduction(CtNcclOp op) { return op == CT_ALL_REDUCE || op == CT_REDUCE_SCATTER; }
 

@@ -173,13 +173,20 @@ static unsigned char *get(const char *name, size_t bytes) {
   return has ? data : NULL;
 }
 
-__attribute__((destructor)) static void free_boxes(void) {
-  while (boxes != NULL) {
-    Box *b = boxes;
-    boxes = b->next;
-    free(b);
+/* Those in memory whose names begin so. */
+static void drop_boxes(const char *start) {
+  for (Box **at = &boxes; *at != NULL;) {
+    Box *b = *at;
+    if (strncmp(b->name, start, strlen(start)) == 0) {
+      *at = b->next;
+      free(b);
+    } else {
+      at = &b->next;
+    }
   }
 }
+
+__attribute__((destructor)) static void free_boxes(void) { drop_boxes(""); }
 
 /* {====== Arithmetic ====== */
 
@@ -188,7 +195,10 @@ __attribute__((destructor)) static void free_boxes(void) {
     T a, b;                                                                                        \
     memcpy(&a, to, sizeof a);                                                                      \
     memcpy(&b, from, sizeof b);                                                                    \
-    a = (T)(red == CT_NCCL_SUM ? a + b : red == CT_NCCL_MAX ? (a > b ? a : b) : a < b ? a : b);    \
+    a = (T)(red == CT_NCCL_SUM       ? a + b                                                       \
+            : red == CT_NCCL_LARGEST ? (a > b ? a : b)                                             \
+            : a < b                  ? a                                                           \
+                                     : b);                                                                          \
     memcpy(to, &a, sizeof a);                                                                      \
   } while (0)
 
@@ -198,7 +208,7 @@ static void combine_bf16(unsigned char *to, const unsigned char *from, NcclRedOp
   memcpy((char *)&wide[0] + 2, to, 2);
   memcpy((char *)&wide[1] + 2, from, 2);
   memcpy(v, wide, sizeof v);
-  v[0] = red == CT_NCCL_SUM ? v[0] + v[1] : (v[0] > v[1]) == (red == CT_NCCL_MAX) ? v[0] : v[1];
+  v[0] = red == CT_NCCL_SUM ? v[0] + v[1] : (v[0] > v[1]) == (red == CT_NCCL_LARGEST) ? v[0] : v[1];
   memcpy(wide, v, sizeof v[0]);
   wide[0] += 0x7fff + (wide[0] >> 16 & 1);
   memcpy(to, (char *)&wide[0] + 2, 2);
@@ -313,12 +323,31 @@ static bool finish(const Op *op) {
   return is_whole;
 }
 
+/* All ranks of a collective that is done are done in the same turn. */
+static void drop_parts(const Op *op) {
+  char start[NAME];
+  if (op->kind == RECV) {
+    box_name_to(op, op->peer, op->comm->rank, start);
+  } else {
+    snprintf(start, NAME, "%s-c%d-", op->comm->key, op->seq);
+  }
+  if (op->kind != SEND) {
+    drop_boxes(start);
+  }
+}
+
 static void finish_pending(void) {
-  int kept = 0;
+  Op done[MAX_PENDING];
+  int kept = 0, n_done = 0;
   for (int i = 0; i < n_pending; i++) {
-    if (!finish(&pending[i])) {
+    if (finish(&pending[i])) {
+      done[n_done++] = pending[i];
+    } else {
       pending[kept++] = pending[i];
     }
+  }
+  for (int i = 0; i < n_done; i++) {
+    drop_parts(&done[i]);
   }
   n_pending = kept;
   set_hung();

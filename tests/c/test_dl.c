@@ -257,8 +257,8 @@ _Static_assert((int)CT_NVML_POWER_INSTANT == (int)NVML_FI_DEV_POWER_INSTANT, "th
 _Static_assert((int)CT_NCCL_SUCCESS == (int)ncclSuccess, "NCCL's success");
 _Static_assert((int)CT_NCCL_IN_PROGRESS == (int)ncclInProgress, "in progress");
 _Static_assert((int)CT_NCCL_SUM == (int)ncclSum, "sum");
-_Static_assert((int)CT_NCCL_MAX == (int)ncclMax, "maximum");
-_Static_assert((int)CT_NCCL_MIN == (int)ncclMin, "minimum");
+_Static_assert((int)CT_NCCL_LARGEST == (int)ncclMax, "maximum");
+_Static_assert((int)CT_NCCL_LEAST == (int)ncclMin, "minimum");
 _Static_assert((int)CT_NCCL_INT8 == (int)ncclInt8, "i8");
 _Static_assert((int)CT_NCCL_UINT8 == (int)ncclUint8, "u8");
 _Static_assert((int)CT_NCCL_INT32 == (int)ncclInt32, "i32");
