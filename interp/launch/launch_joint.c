@@ -177,7 +177,7 @@ static CtSimtEntry *sort(LaunchJoint *j) {
   return entries;
 }
 
-/* Gives the launches what the state knows now, and each its watcher. */
+/* Gives the launches what the state knows now. */
 static CtStatus prepare(CuttleState *s, LaunchJoint *j, CtErr *err) {
   CtStatus status = CT_OK;
   for (size_t i = 0; i < j->n && status == CT_OK; i++) {
@@ -186,6 +186,36 @@ static CtStatus prepare(CuttleState *s, LaunchJoint *j, CtErr *err) {
       status = state_memory(s, &launch->memory, &launch->n_memory, err);
     }
   }
+  if (status == CT_OK && s->is_engine_busy) {
+    status =
+        ct_fail(err, CT_EINVAL,
+                "launches of ranks wait to run, but the CPU engine runs another launch, from a "
+                "callback that prints; wait for them after that one has returned");
+  }
+  return status;
+}
+
+static CtStatus run_joint(CuttleState *s, CtSimtEngine *engine, const CtSimtEntry *entries,
+                          size_t n, CtErr *err) {
+  s->is_engine_busy = true;
+  CtStatus status = ct_simt_run_joint(engine, entries, n, err);
+  s->is_engine_busy = false;
+  s->n_host++;
+  return status;
+}
+
+/* Each launch has a watcher of its own. */
+static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
+                            const CtSimtEntry *entries, CtErr *err) {
+  CtStatus status = ct_check_join(s->check, j->n, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  for (size_t i = 0; i < j->n; i++) {
+    j->items[i].launch.watch = ct_check_part(s->check, i);
+  }
+  status = run_joint(s, engine, entries, j->n, err);
+  ct_check_join_end(s->check);
   return status;
 }
 
@@ -194,19 +224,11 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
   CtSimtEntry *entries = sort(j);
   CtStatus status = entries == NULL ? ct_fail_nomem(err) : state_simt(s, &engine, err);
   status = status == CT_OK ? prepare(s, j, err) : status;
-  if (status == CT_OK && s->is_engine_busy) {
-    status =
-        ct_fail(err, CT_EINVAL,
-                "launches of ranks wait to run, but the CPU engine runs another launch, from a "
-                "callback that prints; wait for them after that one has returned");
-  }
   if (status != CT_OK) {
     return status;
   }
-  s->is_engine_busy = true;
-  status = ct_simt_run_joint(engine, entries, j->n, err);
-  s->is_engine_busy = false;
-  return status;
+  return s->watch != NULL ? run_checked(s, engine, j, entries, err)
+                          : run_joint(s, engine, entries, j->n, err);
 }
 
 /* A host that did not wait for the other ranks is the likely cause. */

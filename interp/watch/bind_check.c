@@ -90,6 +90,9 @@ static int check_findings(lua_State *L) {
     if (f->other_chunk != NULL) {
       record_integer(L, "other_line", f->other_line);
     }
+    if (f->rank >= 0) {
+      record_integer(L, "rank", f->rank);
+    }
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   record_bool(L, "is_partial", ct_check_is_partial(c));

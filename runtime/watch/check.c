@@ -2,6 +2,7 @@
    part that checks this kind of memory (check_state.h). */
 #include "check_clock.h"
 #include "check_phase.h"
+#include "check_ranks.h"
 
 #include <string.h>
 
@@ -12,6 +13,10 @@
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) {
   uint8_t atomic = a->is_atomic ? (uint8_t)ct_dtype_bytes(a->buf->dtype) : 0;
   ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, atomic, e);
+  if (a->is_atomic && ct_in_is(&k->code[e->in], CT_INS_ATOMIC)) {
+    const CtAtomicImm imm = {.imm = k->code[e->in].imm};
+    e->is_sys = (imm.u.order & CT_ORDER_SYS) != 0;
+  }
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
     ct_clock_stamp(k, a->w->index, a, e);
   }
@@ -98,7 +103,7 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
 
 /* --- one instruction ---------------------------------------------------------------------------------------- */
 
-static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->clock, 1) + 1; }
+static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->root->clock, 1) + 1; }
 
 static void acquire(CtCheckWorker *k, CtCheckWarp *w) { w->acq = k->block_acq = tick(k); }
 
@@ -111,23 +116,28 @@ static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
   }
 }
 
-static void note_fence(CtCheckWorker *k, CtCheckWarp *w) {
+static void note_fence(CtCheckWorker *k, CtCheckWarp *w, int32_t warp, bool is_sys) {
   w->fence = tick(k);
   k->block_fence = w->fence;
   if (w->had_atomic || k->block_had_atomic) {
     w->acq = k->block_acq = w->fence;
   }
+  if (k->check->ranks != NULL) {
+    ct_ranks_fence(k, warp, is_sys);
+  }
 }
 
 /* Call it after the access is noted: the access releases what came before it. */
-static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtOp op) {
+static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtAtomicImm imm) {
+  CtOp op = (CtOp)imm.u.op;
+  bool is_relaxed = (imm.u.order & CT_ORDER_RELAXED) != 0;
   w->had_atomic = true;
   k->block_had_atomic = true;
-  if (op == CT_OP_ATOMIC_LOAD) {
+  if (op == CT_OP_ATOMIC_LOAD && !is_relaxed) {
     acquire(k, w);
-  } else {
+  } else if (op != CT_OP_ATOMIC_LOAD) {
     /* the fence may be another warp's, if a barrier came after it */
-    release(k, w, op == CT_OP_ATOMIC_STORE ? tick(k) : k->block_fence);
+    release(k, w, op == CT_OP_ATOMIC_STORE && !is_relaxed ? tick(k) : k->block_fence);
   }
 }
 
@@ -253,7 +263,10 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
   }
   if (ct_in_is(code, CT_INS_ATOMIC)) {
     CtAtomicImm imm = {.imm = code->imm};
-    note_atomic(k, &k->warps[w->index], (CtOp)imm.u.op);
+    note_atomic(k, &k->warps[w->index], imm);
+    if (k->check->ranks != NULL && k->check->global != NULL && a[0].buf->space == CT_GLOBAL) {
+      ct_ranks_atomic(k, &a[0], (CtOp)imm.u.op, imm.u.order);
+    }
   }
   return w->mask & ~held;
 }
@@ -319,7 +332,9 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     case CT_PLAN_SHUFFLE: look_at_shuffle(k, code, in, w); break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
-    case CT_PLAN_FENCE: note_fence(k, &k->warps[w->index]); break;
+    case CT_PLAN_FENCE:
+      note_fence(k, &k->warps[w->index], w->index, (code->imm & CT_ORDER_SYS) != 0);
+      break;
     case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
     case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
     case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
@@ -335,6 +350,9 @@ static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *
   (void)watch;
   CtCheckWorker *k = ct_check_worker(w->worker);
   ct_global_has_written(k);
+  if (k->check->ranks != NULL) {
+    ct_ranks_after(k, w->index);
+  }
   if (k->nan) {
     ct_nan_after(k, code, in, w);
   }
@@ -353,6 +371,9 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   k->lets_early = false;
   memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
   ct_shadow_begin_block(k);
+  if (k->check->ranks != NULL) {
+    ct_ranks_begin_block(k);
+  }
   if (k->clocks != NULL) {
     ct_clock_begin_block(k);
     ct_phase_begin_block(k);
@@ -367,6 +388,9 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   bool failed = false;
   ct_global_has_written(k);
   ct_early_end_block(k);
+  if (k->check->ranks != NULL) {
+    ct_ranks_end_block(k);
+  }
   ct_shadow_barrier(k);
   for (int i = 0; i < worker->job->program->n_cluster; i++) {
     failed = failed || worker->team[i].fail.kind != CT_FAIL_NONE;
@@ -415,6 +439,9 @@ static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
   look_at_ended(k, worker);
+  if (k->check->ranks != NULL) {
+    ct_ranks_barrier(k);
+  }
   ct_shadow_barrier(k);
 }
 
@@ -425,7 +452,13 @@ static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
   uint64_t time, last = atomic_load(at);
   if (note->kind == CT_SYNC_GRID_PASS) {
     k->block_acq = last > k->block_acq ? last : k->block_acq;
+    if (k->check->ranks != NULL) {
+      ct_ranks_grid(k, note->n, true);
+    }
     return;
+  }
+  if (k->check->ranks != NULL) {
+    ct_ranks_grid(k, note->n, false);
   }
   time = tick(k);
   ct_global_release(k, time);
@@ -537,7 +570,7 @@ CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **o
   if (c == NULL) {
     return ct_fail_nomem(err);
   }
-  *c = (CtCheck){.watch = {&ops}, .alloc = alloc, .options = *options};
+  *c = (CtCheck){.watch = {&ops}, .alloc = alloc, .options = *options, .root = c};
   ct_arena_init(&c->texts, alloc);
   ct_arena_init(&c->arena, alloc);
   *out = c;

@@ -27,6 +27,7 @@ typedef struct CtFinding {
   const char *buffer; /* NULL: none */
   uint64_t count;
   int64_t block[3], thread[3];
+  int rank; /* that launched it; -1: no rank did */
   const char *text;
 } CtFinding;
 
@@ -41,6 +42,11 @@ CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **o
 void ct_check_close(CtCheck *c); /* NULL is fine */
 /* For CtSimtLaunch.watch; it may watch one launch after another, but not two at a time. */
 CtSimtWatch *ct_check_watch(CtCheck *c);
+/* Before launches of ranks run at once, n of them: each gets a watcher of its own. Afterwards, and before anything
+   else, _join_end puts together what they found. */
+CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) CT_NODISCARD;
+CtSimtWatch *ct_check_part(CtCheck *c, size_t i);
+void ct_check_join_end(CtCheck *c);
 /* The host made new memory here: what earlier launches did at this place no longer counts. */
 void ct_check_forget(CtCheck *c, const void *begin, size_t bytes);
 /* The findings of all launches so far, launch by launch, and within a launch by line. */

@@ -1,6 +1,6 @@
 /* check_finding.c: what `check` found. During the launch each worker keeps findings in a few
    words, by instruction. At the end of the launch they are put together by line, and check_text.c says them. */
-#include "check_state.h"
+#include "check_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,13 @@ const char *const ct_check_names[CT_CHECK_COUNT] = {
 
 /* --- while the launch runs ------------------------------------------------------------------------------ */
 
+static const CtSimtProgram *other_program(const CtFound *f) {
+  return f->other_job == NULL ? NULL : f->other_job->program;
+}
+
 static bool is_same_place(const CtFound *a, const CtFound *b) {
-  return a->kind == b->kind && a->in == b->in && a->other == b->other && a->buf == b->buf;
+  return a->kind == b->kind && a->in == b->in && a->other == b->other && a->buf == b->buf &&
+         other_program(a) == other_program(b);
 }
 
 /* The order of races as examples: between blocks first, then between warps. Whatever orders the
@@ -28,6 +33,9 @@ static int rank_of(const CtFound *f) {
 static bool is_lower(const CtFound *a, const CtFound *b) {
   if (rank_of(a) != rank_of(b)) {
     return rank_of(a) < rank_of(b);
+  }
+  if (a->other_job != b->other_job && a->other_job != NULL && b->other_job != NULL) {
+    return a->other_job->number < b->other_job->number;
   }
   if (a->block != b->block) {
     return a->block < b->block;
@@ -75,25 +83,33 @@ void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text) {
   }
 }
 
-void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, int lane_a,
-                     bool a_writes, const CtCheckEvent *b, int lane_b, bool b_writes, uint32_t buf,
-                     int64_t off) {
+/* What is said of the two accesses: CT_RACE_*. */
+static int how_of(const CtCheckWorker *k, const CtCheckEvent *a, bool a_writes,
+                  const CtCheckEvent *b, bool b_writes) {
+  bool ranks = a->job != b->job, blocks = a->block != b->block || ranks;
+  bool in_warp = !blocks && a->warp == b->warp;
   int how = a_writes && b_writes ? CT_RACE_WRITE_WRITE
             : a_writes           ? CT_RACE_WRITE_READ
                                  : CT_RACE_READ_WRITE;
-  k->n_races++;
-  bool blocks = a->block != b->block, in_warp = !blocks && a->warp == b->warp;
   if (in_warp && a_writes && b_writes && a->in == b->in && a->ordinal == b->ordinal &&
       a->component == b->component && a->clock == b->clock) {
     how = CT_RACE_AT_ONCE;
   }
-  how |= (in_warp ? CT_RACE_IN_WARP : 0) | (blocks ? CT_RACE_BLOCKS : 0);
+  return how | (in_warp ? CT_RACE_IN_WARP : 0) | (blocks ? CT_RACE_BLOCKS : 0) |
+         (k->clocks != NULL ? CT_RACE_CLOCKS : 0) | (ranks ? CT_RACE_RANKS : 0) |
+         (a->atomic != 0 && b->atomic != 0 ? CT_RACE_WIDTHS : 0);
+}
+
+void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, int lane_a,
+                     bool a_writes, const CtCheckEvent *b, int lane_b, bool b_writes, uint32_t buf,
+                     int64_t off) {
+  k->n_races++;
   CtFound f = {.kind = kind,
                .in = b->in,
                .other = a->in,
                .buf = buf,
                .begin = k->begin,
-               .how = (uint8_t)how,
+               .how = (uint8_t)how_of(k, a, a_writes, b, b_writes),
                .count = 1,
                .block = b->block,
                .other_block = a->block,
@@ -102,9 +118,11 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, 
                .off = off,
                .agent = b->agent,
                .other_agent = a->agent};
-  how |= k->clocks != NULL ? CT_RACE_CLOCKS : 0;
-  how |= a->atomic != 0 && b->atomic != 0 ? CT_RACE_WIDTHS : 0;
-  f.how = (uint8_t)how;
+  if (a->job != b->job) {
+    f.job = ct_ranks_job(k, b);
+    f.other_job = ct_ranks_job(k, a);
+    f.extra = ct_ranks_lacks_scope(k, a) ? CT_RANKS_SCOPE : 0;
+  }
   ct_finding_note(k, &f);
 }
 
@@ -112,6 +130,60 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, 
 
 static CtLoc loc_of(const CtSimtProgram *p, uint32_t in) {
   return in == UINT32_MAX ? (CtLoc){0} : p->locs[in];
+}
+
+/* The buffer of a launch that has this address, and its element there; 0: none. */
+static uint32_t find_buffer(const CtSimtJob *job, const char *at, const char **begin,
+                            int64_t *off) {
+  for (uint32_t b = 1; b < job->program->n_bufs; b++) {
+    const CtSimtBuf *buf = &job->program->bufs[b];
+    if (buf->space != CT_GLOBAL || buf->is_chosen || buf->list != 0) {
+      continue;
+    }
+    int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
+    *begin = job->launch->slots[buf->slot].ptr;
+    *off = (at - *begin) / bytes;
+    if (at >= *begin && *off < ct_simt_n_elems(job->launch, buf)) {
+      return b;
+    }
+  }
+  return 0;
+}
+
+/* A race of two ranks is told as seen by the one that reads, else by the later line: the same in each run, whichever
+   came first. */
+static void turn_ranks(CtFound *f) {
+  const CtSimtJob *job = f->other_job;
+  if (job == NULL) {
+    return;
+  }
+  int how = f->how & CT_RACE_HOW, line = f->job->program->locs[f->in].line;
+  int other_line = job->program->locs[f->other].line;
+  bool later = other_line != line ? other_line > line : job->number > f->job->number;
+  const CtSimtBuf *buf = &f->job->program->bufs[f->buf];
+  const char *begin, *at = f->begin + f->off * (int64_t)ct_dtype_bytes(buf->dtype);
+  int64_t off;
+  bool turns = how == CT_RACE_READ_WRITE || (how == CT_RACE_WRITE_WRITE && later);
+  uint32_t found = turns ? find_buffer(job, at, &begin, &off) : 0;
+  if (found == 0) {
+    return;
+  }
+  CtFound old = *f;
+  f->how = (uint8_t)((f->how & ~CT_RACE_HOW) |
+                     (how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ : CT_RACE_WRITE_WRITE));
+  f->in = old.other;
+  f->other = old.in;
+  f->job = old.other_job;
+  f->other_job = old.job;
+  f->block = old.other_block;
+  f->other_block = old.block;
+  f->thread = old.other_thread;
+  f->other_thread = old.thread;
+  f->agent = old.other_agent;
+  f->other_agent = old.agent;
+  f->buf = found;
+  f->begin = begin;
+  f->off = off;
 }
 
 typedef struct Sorted {
@@ -141,9 +213,15 @@ static int compare(const void *a, const void *b) {
   return 0;
 }
 
+/* The launch that a finding is of. */
+static const CtSimtJob *job_of(const CtCheck *c, const CtFound *f) {
+  return f->job == NULL ? c->job : f->job;
+}
+
 /* Are two findings the same for the user? Buffers of one tensor count as one. */
-static bool is_same_line(const CtSimtProgram *p, const Sorted *a, const Sorted *b) {
-  const char *x = p->bufs[a->f.buf].name, *y = p->bufs[b->f.buf].name;
+static bool is_same_line(const CtCheck *c, const Sorted *a, const Sorted *b) {
+  const char *x = job_of(c, &a->f)->program->bufs[a->f.buf].name;
+  const char *y = job_of(c, &b->f)->program->bufs[b->f.buf].name;
   return a->f.kind == b->f.kind && a->loc.chunk == b->loc.chunk && a->loc.line == b->loc.line &&
          a->other.chunk == b->other.chunk && a->other.line == b->other.line &&
          (x == NULL || y == NULL ? x == y : strcmp(x, y) == 0);
@@ -161,8 +239,12 @@ static Sorted *gather(CtCheck *c, size_t *n) {
     for (size_t j = 0; j < c->workers[i].n_found; j++) {
       CtFound f = c->workers[i].found[j];
       ct_order_turn_race(c->job->program, &f);
-      all[at++] = (Sorted){
-          .f = f, .loc = loc_of(c->job->program, f.in), .other = loc_of(c->job->program, f.other)};
+      turn_ranks(&f);
+      const CtSimtProgram *p = job_of(c, &f)->program;
+      all[at++] =
+          (Sorted){.f = f,
+                   .loc = loc_of(p, f.in),
+                   .other = loc_of(f.other_job == NULL ? p : f.other_job->program, f.other)};
     }
   }
   if (all != NULL) {
@@ -176,23 +258,26 @@ static const char *keep(CtCheck *c, const char *s) {
 }
 
 static CtFinding finding_of(CtCheck *c, const Sorted *s) {
-  const CtSimtProgram *p = c->job->program;
+  const CtSimtJob *job = job_of(c, &s->f);
+  const CtSimtProgram *p = job->program;
+  const CtSimtProgram *other = s->f.other_job == NULL ? p : s->f.other_job->program;
   bool has_other = s->f.other != UINT32_MAX;
   CtText text;
   ct_text_init(&text, c->alloc);
-  ct_check_put_text(&text, c->job, &s->f);
+  ct_check_put_text(&text, job, &s->f);
   CtFinding f = {.kind = s->f.kind,
                  .kernel = keep(c, p->name),
                  .chunk = keep(c, p->chunks[s->loc.chunk]),
-                 .other_chunk = has_other ? keep(c, p->chunks[s->other.chunk]) : NULL,
+                 .other_chunk = has_other ? keep(c, other->chunks[s->other.chunk]) : NULL,
                  .line = s->loc.line,
                  .other_line = has_other ? s->other.line : 0,
                  .buffer = s->f.buf == 0 ? NULL : keep(c, p->bufs[s->f.buf].name),
                  .count = s->f.count,
+                 .rank = job->rank,
                  .text = keep(c, ct_text_str(&text))};
   ct_text_clear(&text);
   ct_check_thread_of(p, s->f.thread, f.thread);
-  ct_check_block_of(c->job, s->f.block, f.block);
+  ct_check_block_of(job, s->f.block, f.block);
   return f;
 }
 
@@ -215,11 +300,11 @@ static CtFinding *find_earlier(CtCheck *c, size_t n, const CtFinding *f) {
 
 /* Is this a coordinate in a line that also accesses the buffer out of bounds? That finding says
    more. */
-static bool is_told(const CtSimtProgram *p, const Sorted *all, size_t n, const Sorted *s) {
+static bool is_told(const CtCheck *c, const Sorted *all, size_t n, const Sorted *s) {
   for (size_t i = 0; s->f.kind == CT_CHECK_COORDINATE && i < n; i++) {
     Sorted as = all[i];
     as.f.kind = CT_CHECK_COORDINATE;
-    if (all[i].f.kind == CT_CHECK_BOUNDS && is_same_line(p, &as, s)) {
+    if (all[i].f.kind == CT_CHECK_BOUNDS && is_same_line(c, &as, s)) {
       return true;
     }
   }
@@ -227,8 +312,7 @@ static bool is_told(const CtSimtProgram *p, const Sorted *all, size_t n, const S
 }
 
 /* Adds a finding, or its count if an earlier launch found the same. */
-static void add_finding(CtCheck *c, size_t n_earlier, const Sorted *s) {
-  CtFinding f = finding_of(c, s);
+static void add_finding(CtCheck *c, size_t n_earlier, CtFinding f) {
   CtFinding *old = find_earlier(c, n_earlier, &f);
   if (old != NULL) {
     old->count += f.count;
@@ -241,16 +325,30 @@ static void add_finding(CtCheck *c, size_t n_earlier, const Sorted *s) {
   }
 }
 
+/* What two ranks find at the same lines is one finding. */
+void ct_finding_take(CtCheck *c, const CtCheck *part) {
+  for (size_t i = 0; i < part->n_findings; i++) {
+    CtFinding f = part->findings[i];
+    f.kernel = keep(c, f.kernel);
+    f.chunk = keep(c, f.chunk);
+    f.other_chunk = keep(c, f.other_chunk);
+    f.buffer = keep(c, f.buffer);
+    f.text = keep(c, f.text);
+    add_finding(c, c->n_findings, f);
+  }
+  c->no_memory = c->no_memory || part->no_memory;
+}
+
 void ct_finding_merge(CtCheck *c) {
   size_t n, n_earlier = c->n_findings;
   Sorted *all = gather(c, &n);
   c->no_memory = c->no_memory || (n > 0 && all == NULL);
   for (size_t i = 0, next; all != NULL && i < n; i = next) { /* the first has the best example */
-    for (next = i + 1; next < n && is_same_line(c->job->program, &all[i], &all[next]); next++) {
+    for (next = i + 1; next < n && is_same_line(c, &all[i], &all[next]); next++) {
       all[i].f.count += all[next].f.count;
     }
-    if (!is_told(c->job->program, all, n, &all[i])) {
-      add_finding(c, n_earlier, &all[i]);
+    if (!is_told(c, all, n, &all[i])) {
+      add_finding(c, n_earlier, finding_of(c, &all[i]));
     }
   }
 }

@@ -3,7 +3,7 @@
    consists of chunks, made when they are needed. A granule keeps its last write, and two reads
    by different blocks. If several blocks write a place without order, it keeps the lowest block.
    So the workers find the same pair in each run, whatever their order. */
-#include "check_global.h"
+#include "check_ranks.h"
 
 #include <sched.h>
 #include <string.h>
@@ -14,26 +14,38 @@ enum {
       1 << 26 /* blocks whose releases are kept; if there are more, all are taken for ordered */
 };
 
-static CtStatus make_tables(CtCheck *c, CtGlobal *g, bool releases) {
+/* The shadows' chunks, and events. */
+static bool make_shadows(CtArena *arena, CtGlobal *g) {
   for (uint32_t i = 0; i < g->n_regions; i++) {
     CtGlobalRegion *r = &g->regions[i];
     r->bits = __builtin_ctz(r->granule);
     if (r->is_written) {
       r->n_chunks = (size_t)(r->end - r->begin) / r->granule / CT_GLOBAL_CHUNK + 1;
-      r->chunks = ct_arena_alloc(&c->arena, r->n_chunks * sizeof *r->chunks);
+      r->chunks = ct_arena_alloc(arena, r->n_chunks * sizeof *r->chunks);
       if (r->chunks == NULL) {
-        return CT_ENOMEM;
+        return false;
       }
     }
   }
-  g->events = ct_arena_alloc(&c->arena, EVENT_CHUNKS * sizeof *g->events);
+  g->events = ct_arena_alloc(arena, EVENT_CHUNKS * sizeof *g->events);
+  g->next = ct_arena_alloc(arena, sizeof *g->next);
+  if (g->events == NULL || g->next == NULL) {
+    return false;
+  }
+  atomic_store(g->next, 1); /* event 0 means none */
+  return true;
+}
+
+/* Times of releases by block. */
+static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
+  size_t n = (size_t)c->job->n_blocks;
   g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
   c->no_memory = c->no_memory || g->has_too_many;
-  if (releases && !g->has_too_many) {
-    g->released = ct_arena_alloc(&c->arena, (size_t)c->job->n_blocks * sizeof *g->released);
+  if (!releases || g->has_too_many) {
+    return true;
   }
-  return g->events == NULL || (releases && !g->has_too_many && g->released == NULL) ? CT_ENOMEM
-                                                                                    : CT_OK;
+  g->released = ct_arena_alloc(&c->arena, n * sizeof *g->released);
+  return g->released != NULL;
 }
 
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
@@ -42,29 +54,58 @@ CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
   }
   bool releases = false;
   CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
-  if (g == NULL || ct_region_make(c, g, &releases) != CT_OK ||
-      make_tables(c, g, releases) != CT_OK) {
+  if (g == NULL || ct_region_make(&c->arena, g, c->job, 1, &g->region_of, &releases) != CT_OK ||
+      !make_shadows(&c->arena, g) || !make_released(c, g, releases)) {
     return ct_fail_nomem(err);
   }
-  atomic_store(&g->next, 1); /* event 0 means none */
   c->global = g;
   return CT_OK;
 }
 
-void ct_global_end(CtCheck *c) {
-  CtGlobal *g = c->global;
-  for (uint32_t i = 0; g != NULL && i < g->n_regions; i++) {
+CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of) {
+  bool ignored = false;
+  CtGlobal *g = ct_arena_alloc(arena, sizeof *g);
+  bool ok = g != NULL && ct_region_make(arena, g, jobs, n, region_of, &ignored) == CT_OK &&
+            make_shadows(arena, g);
+  return ok ? g : NULL;
+}
+
+CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of, CtErr *err) {
+  CtGlobal *g = ct_arena_alloc(&part->arena, sizeof *g);
+  bool ok = g != NULL;
+  if (ok) {
+    *g = *all;
+    g->region_of = region_of;
+    g->is_shared = true;
+    g->released_sys =
+        part->job->n_blocks > MAX_BLOCKS
+            ? NULL
+            : ct_arena_alloc(&part->arena, (size_t)part->job->n_blocks * sizeof *g->released_sys);
+    ok = make_released(part, g, true) && (g->released_sys != NULL || g->has_too_many);
+  }
+  part->global = ok ? g : NULL;
+  return ok ? CT_OK : ct_fail_nomem(err);
+}
+
+void ct_global_free(CtAlloc alloc, CtGlobal *g) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
     for (size_t j = 0; j < g->regions[i].n_chunks; j++) {
       CtGlobalChunk *chunk = atomic_load(&g->regions[i].chunks[j]);
       if (chunk != NULL) {
-        ct_free(c->alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
-        ct_free(c->alloc, chunk, sizeof *chunk);
+        ct_free(alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+        ct_free(alloc, chunk, sizeof *chunk);
       }
     }
-    ct_free(c->alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
+    ct_free(alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
   }
-  for (uint32_t i = 0; g != NULL && i < EVENT_CHUNKS && i < atomic_load(&g->next); i++) {
-    ct_free(c->alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtCheckEvent));
+  for (uint32_t i = 0; i < EVENT_CHUNKS && i < atomic_load(g->next); i++) {
+    ct_free(alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtCheckEvent));
+  }
+}
+
+void ct_global_end(CtCheck *c) {
+  if (c->global != NULL && !c->global->is_shared) {
+    ct_global_free(c->alloc, c->global);
   }
   c->global = NULL;
 }
@@ -126,7 +167,7 @@ static void unlock(CtGlobalChunk *chunk) {
 static bool take_events(CtCheckWorker *k) {
   CtGlobal *g = k->check->global;
   CtCheckEvent *events = ct_alloc(k->check->alloc, CT_GLOBAL_EVENTS * sizeof *events);
-  uint32_t i = events == NULL ? EVENT_CHUNKS : atomic_fetch_add(&g->next, 1);
+  uint32_t i = events == NULL ? EVENT_CHUNKS : atomic_fetch_add(g->next, 1);
   if (i >= EVENT_CHUNKS) {
     ct_free(k->check->alloc, events, CT_GLOBAL_EVENTS * sizeof *events);
     k->no_memory = true;
@@ -144,8 +185,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtCheckEvent *e) {
   if (w->global_event != 0) {
     const CtCheckEvent *old = ct_global_event(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
-        old->sub == e->sub && old->component == e->component && old->clock == e->clock &&
-        (e->atomic != 0 || (old->seq == e->seq && old->acq == e->acq))) {
+        old->sub == e->sub && old->job == e->job && old->component == e->component &&
+        old->clock == e->clock && (e->atomic != 0 || (old->seq == e->seq && old->acq == e->acq))) {
       return w->global_event;
     }
   }
@@ -173,7 +214,7 @@ typedef struct Touch {
   int64_t e;
 } Touch;
 
-static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
+bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
   const int64_t *grid = job->launch->grid, *of = job->program->cluster;
   int64_t stride = 1;
   for (int i = 0; i < 3; i++) {
@@ -188,11 +229,14 @@ static bool is_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
+  if (old->job != e->job) {
+    return ct_ranks_is_before(t->k, old, e);
+  }
   if (ct_check_both_atomic(old, e)) {
     return true;
   }
   if (old->block != e->block && t->k->clocks != NULL &&
-      is_in_cluster(t->k->k->job, old->block, e->block) &&
+      ct_global_in_cluster(t->k->k->job, old->block, e->block) &&
       ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
   }
@@ -229,8 +273,9 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;
   }
-  bool old_first =
-      old->block != t->event.block ? old->block < t->event.block : old->ordinal <= t->event.ordinal;
+  bool old_first = old->job != t->event.job       ? true /* ct_finding_merge turns it */
+                   : old->block != t->event.block ? old->block < t->event.block
+                                                  : old->ordinal <= t->event.ordinal;
   if (old_first) {
     ct_finding_race(t->k, CT_CHECK_RACE_GLOBAL, old, old_lane, old_writes, &t->event, lane,
                     t->a->writes, t->a->buf_index, off);
@@ -241,12 +286,15 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   return true;
 }
 
+/* The number of a block among those of all launches that run together. */
+static int64_t number_of(const CtCheckEvent *e) { return ((int64_t)e->job << 40) + e->block; }
+
 static int64_t block_of(const Touch *t, uint32_t word) {
-  return ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS)->block;
+  return number_of(ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS));
 }
 
 static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_t word) {
-  int64_t block = t->event.block;
+  int64_t block = number_of(&t->event);
   if (*first == 0 || block_of(t, *first) == block) {
     *first = word;
   } else if (block_of(t, *first) > block) {
@@ -260,6 +308,9 @@ static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_
 /* Is another worker still executing the write of this event? */
 static bool is_under_way(const CtCheckWorker *k, uint32_t number) {
   const CtCheck *c = k->check;
+  if (c->ranks != NULL) {
+    return ct_ranks_is_writing(k, number);
+  }
   for (int i = 0; i < c->n_workers; i++) {
     if (c->job->workers[i].team != k->k->team && atomic_load(&c->workers[i].writing) == number) {
       return true;
@@ -301,7 +352,7 @@ static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
   CtCheckWorker *k = t->k;
   for (;;) {
     uint32_t word = t->chunk->write[at];
-    if (word == 0 || block_of(t, word) == t->event.block ||
+    if (word == 0 || block_of(t, word) == number_of(&t->event) ||
         !is_under_way(k, word >> CT_EVENT_LANE_BITS) || ct_check_is_same(t->a, t->e, lane, off) ||
         reads_region(k, t->a) || !write_early(t, lane)) {
       return;
@@ -330,7 +381,7 @@ static void touch_granule(const Touch *t, size_t at, int lane, int64_t off, bool
   for (int i = 0; i < 2 && is_first && t->chunk->reads[0] != NULL; i++) {
     (void)look_at(t, t->chunk->reads[i][at], false, lane, off);
   }
-  if (!races || block_of(t, *write) >= t->event.block) {
+  if (!races || block_of(t, *write) >= number_of(&t->event)) {
     *write = word;
   }
 }

@@ -33,15 +33,32 @@ struct CtGlobal {
   uint32_t *region_of; /* by buffer; UINT32_MAX: none. Of a chosen one the access says */
   bool any_written;
   _Atomic(CtCheckEvent *) *events;
-  _Atomic uint32_t next; /* chunk of events */
+  _Atomic uint32_t *next; /* chunk of events */
   _Atomic uint64_t
       *released; /* by block; NULL: the kernel releases nothing, or has too many blocks */
+  _Atomic uint64_t *released_sys; /* the same of launches that run together, at scope "sys" */
   bool has_too_many;
+  bool is_shared; /* of a part: regions and events are of all launches */
 };
 
-/* Makes the regions of the launch, and says in which of them each buffer is. *releases: the
-   program has an atomic store or a fence. */
-CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) CT_NODISCARD;
+/* Makes the regions of n launches. region_of[j] says in which of them each buffer of launch j is. *releases: a program
+   has an atomic store or a fence. */
+CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int n,
+                        uint32_t **region_of, bool *releases) CT_NODISCARD;
+
+/* Regions, shadows and events of n launches; NULL: no memory. ct_global_free frees what is not in the arena. */
+CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of);
+void ct_global_free(CtAlloc alloc, CtGlobal *g);
+/* The part's share of them. */
+CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of,
+                         CtErr *err) CT_NODISCARD;
+bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b);
+static inline uint64_t ct_global_released(const CtGlobal *g, int64_t block) {
+  return g->released == NULL ? UINT64_MAX : atomic_load(&g->released[block]);
+}
+static inline uint64_t ct_global_released_sys(const CtGlobal *g, int64_t block) {
+  return g->released_sys == NULL ? UINT64_MAX : atomic_load(&g->released_sys[block]);
+}
 
 /* The region of the buffer that is accessed; NULL: none. */
 const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a);

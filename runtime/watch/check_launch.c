@@ -2,6 +2,7 @@
    each worker. */
 #include "check_clock.h"
 #include "check_phase.h"
+#include "check_ranks.h"
 
 /* How `check` treats the instructions of a class, */
 static const uint8_t plan_of_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = CT_PLAN_MEMORY,
@@ -129,6 +130,7 @@ static void close_worker(CtCheck *c, CtCheckWorker *k) {
   ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
   ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
   ct_wgmma_close(k);
+  ct_ranks_close_worker(k);
   ct_arena_clear(&k->texts);
 }
 
@@ -145,7 +147,9 @@ void ct_check_end(CtCheck *c) {
 CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
   c->job = job;
   c->n_launches++;
-  atomic_store(&c->clock, 1);
+  if (c->ranks == NULL) {
+    atomic_store(&c->clock, 1);
+  }
   atomic_store(&c->grid_time[0], 0);
   atomic_store(&c->grid_time[1], 0);
   c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
@@ -159,7 +163,9 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
     c->workers[i].handlers = job->handlers;
     job->workers[i].watched = &c->workers[i];
   }
-  CtStatus status = ok ? ct_global_begin(c, err) : ct_fail_nomem(err);
+  CtStatus status = !ok                ? ct_fail_nomem(err)
+                    : c->ranks != NULL ? ct_ranks_begin(c, err)
+                                       : ct_global_begin(c, err);
   status = status == CT_OK ? ct_early_begin(c, err) : status;
   if (status == CT_OK) {
     plan_bounds(c);

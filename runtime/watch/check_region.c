@@ -14,8 +14,7 @@ typedef struct Use {
   bool reads, writes;
 } Use;
 
-static void use_code(const CtCheck *c, Use *uses, bool *releases) {
-  const CtSimtProgram *p = c->job->program;
+static void use_code(const CtSimtProgram *p, Use *uses, bool *releases) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
     const CtIn *code = &p->code[i];
     const CtAtomicImm imm = {.imm = code->imm};
@@ -136,24 +135,36 @@ static void add_regions(const CtSimtJob *job, CtGlobal *g, uint32_t b, Use use) 
 }
 
 /* Adds a region for each tensor, joined with those that it overlaps. */
-static void make_regions(const CtSimtJob *job, CtGlobal *g, const Use *uses) {
-  for (uint32_t b = 1; b < job->program->n_bufs; b++) {
+static bool add_all(CtArena *arena, const CtSimtJob *job, CtGlobal *g, bool *releases) {
+  const CtSimtProgram *p = job->program;
+  Use *uses = ct_arena_alloc(arena, p->n_bufs * sizeof *uses);
+  if (uses == NULL) {
+    return false;
+  }
+  use_code(p, uses, releases);
+  for (uint32_t b = 1; b < p->n_bufs; b++) {
     add_regions(job, g, b, uses[b]);
   }
-  qsort(g->regions, g->n_regions, sizeof *g->regions, by_begin);
-  for (uint32_t b = 1; b < job->program->n_bufs; b++) {
+  return true;
+}
+
+/* Finds the region of each buffer, once all are there. */
+static uint32_t *find_regions(CtArena *arena, const CtSimtJob *job, CtGlobal *g) {
+  uint32_t *region_of = ct_arena_alloc(arena, job->program->n_bufs * sizeof *region_of);
+  for (uint32_t b = 1; region_of != NULL && b < job->program->n_bufs; b++) {
     Spans s;
     find_spans(job, &job->program->bufs[b], &s);
-    g->region_of[b] = UINT32_MAX;
+    region_of[b] = UINT32_MAX;
     for (size_t i = 0; i < s.n; i++) {
       uint32_t r = s.span[i].begin == s.span[i].end ? UINT32_MAX : find_region(g, s.span[i].begin);
       if (r != UINT32_MAX) {
         align(&g->regions[r], s.span[i].begin);
         g->any_written = g->any_written || g->regions[r].is_written;
       }
-      g->region_of[b] = r;
+      region_of[b] = r;
     }
   }
+  return region_of;
 }
 
 const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a) {
@@ -162,15 +173,24 @@ const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a) {
   return r == UINT32_MAX ? NULL : &g->regions[r];
 }
 
-CtStatus ct_region_make(CtCheck *c, CtGlobal *g, bool *releases) {
-  const CtSimtProgram *p = c->job->program;
-  Use *uses = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *uses);
-  g->regions = ct_arena_alloc(&c->arena, (count_spans(c->job) + 1) * sizeof *g->regions);
-  g->region_of = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *g->region_of);
-  if (uses == NULL || g->regions == NULL || g->region_of == NULL) {
+CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int n,
+                        uint32_t **region_of, bool *releases) {
+  size_t n_spans = 1;
+  bool ok = true;
+  for (int i = 0; i < n; i++) {
+    n_spans += count_spans(&jobs[i]);
+  }
+  g->regions = ct_arena_alloc(arena, n_spans * sizeof *g->regions);
+  for (int i = 0; i < n && ok; i++) {
+    ok = g->regions != NULL && add_all(arena, &jobs[i], g, releases);
+  }
+  if (!ok) {
     return CT_ENOMEM;
   }
-  use_code(c, uses, releases);
-  make_regions(c->job, g, uses);
-  return CT_OK;
+  qsort(g->regions, g->n_regions, sizeof *g->regions, by_begin);
+  for (int i = 0; i < n && ok; i++) {
+    region_of[i] = find_regions(arena, &jobs[i], g);
+    ok = region_of[i] != NULL;
+  }
+  return ok ? CT_OK : CT_ENOMEM;
 }

@@ -6,6 +6,7 @@
      check_global.c   global memory             check_finding.c  keeps what the others find
      check_early.c    dependent launches        check_quick.c    handlers for instructions that
      check_regs.c     fragments                                  cannot go wrong
+     check_ranks.c    launches of several ranks at once, each checked by a part
 
    What a race is. Two accesses of one place by different threads race if at least one is a write
    and nothing orders them. Two atomic operations of the same width do not race. These order
@@ -53,6 +54,8 @@ typedef struct CtCheckEvent {
   uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
   uint32_t component, clock; /* check_clock.h */
   uint8_t agent;             /* CtAgent */
+  bool is_sys;               /* an atomic operation at the scope of the system */
+  uint16_t job;              /* of launches that run together: the number of its launch */
 } CtCheckEvent;
 
 /* A shadow's word: the event's number << 5 | lane. */
@@ -140,6 +143,8 @@ typedef struct CtFound {
   int64_t off, extra;
   uint8_t agent, other_agent; /* CtAgent, of races */
   const char *kernel;         /* DEPENDENT: the earlier launch's kernel; NULL: one of many */
+  /* a race of two ranks: the launches that `in` and `other` are of; NULL: the worker's */
+  const CtSimtJob *job, *other_job;
   char *text; /* a message that needs the block's state and so is made at once; in the arena */
 } CtFound;
 
@@ -175,8 +180,39 @@ typedef struct CtUnset {
 
 typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
 
+/* What is known of another block, see check_ranks.h. */
+typedef struct CtReach {
+  int job; /* number of the launch */
+  int64_t block;
+  int32_t warp;
+  int rank;             /* at an element: the only rank that may learn it; ANY_RANK */
+  int32_t by;           /* of a block: the warp that has learned it; ALL_WARPS: they all know */
+  uint32_t epoch;       /* of the block at the release */
+  uint64_t time;        /* of the release */
+  uint64_t acq, in_acq; /* when its block and its warp had last acquired before */
+  uint64_t got;         /* when it was learned */
+} CtReach;
+
+typedef struct CtReachList {
+  CtReach *items; /* in order of what they are of */
+  size_t n, cap;
+} CtReachList;
+
+/* What a block knows of other ranks, and what it is about to learn. */
+typedef struct CtRankView {
+  CtReachList known;
+  CtReachList pending;          /* read by relaxed operations: a fence makes it known */
+  const char *places[CT_LANES]; /* elements of the atomic operation that runs */
+  int n_places;
+  bool is_sys, acquires;
+  const void *last; /* the place that was read last, as it was then */
+  uint64_t last_version;
+  uint64_t acq_sys, fence_sys; /* times: the last acquire and fence of scope "sys" */
+} CtRankView;
+
 typedef struct CtCheckWorker {
   CtCheck *check;
+  CtRankView view; /* of launches that run together, the first block of a cluster: check_ranks.h */
   CtWorker *k;
   const char *begin; /* of the global tensor whose access is looked at */
   const CtIn *code;  /* these are the launch's, copied here to be near */
@@ -234,6 +270,7 @@ typedef struct CtCheckWorker {
 
 typedef struct CtGlobal CtGlobal; /* check_global.h */
 typedef struct CtEarly CtEarly;   /* check_early.c */
+typedef struct CtRanks CtRanks;   /* check_ranks.c */
 
 struct CtCheck {
   CtSimtWatch watch; /* first */
@@ -245,6 +282,8 @@ struct CtCheck {
   uint64_t n_launches;
   bool no_memory; /* for lack of memory something was left out */
   CtEarly *early; /* what earlier launches did; NULL: nothing is kept */
+  CtCheck *root;  /* who has the clock: this one; of a part, the one that it is a part of */
+  CtRanks *ranks; /* launches of ranks that run at once; NULL: a single launch runs */
   /* from here on: the current launch */
   CtSimtJob *job;
   CtArena arena;
@@ -302,7 +341,9 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->warp = warp;
   e->atomic = atomic;
   e->block = k->k->block;
-  e->seq = atomic_load_explicit(&k->check->clock, memory_order_relaxed);
+  e->job = (uint16_t)k->k->job->number;
+  e->is_sys = false;
+  e->seq = atomic_load_explicit(&k->check->root->clock, memory_order_relaxed);
   e->acq = w->acq;
   e->component = e->clock = 0;
   e->agent = CT_AGENT_NONE;
@@ -463,8 +504,10 @@ enum { /* races: the first access, the second */
        CT_RACE_IN_WARP = 8, /* flag: two lanes of a warp */
        CT_RACE_BLOCKS = 16, /* flag: of two blocks */
        CT_RACE_CLOCKS = 32, /* flag: in a kernel with mbarriers or named barriers */
-       CT_RACE_WIDTHS = 64  /* flag: atomic operations of different widths */
+       CT_RACE_WIDTHS = 64, /* flag: both are atomic operations, but not to each other */
+       CT_RACE_RANKS = 128  /* flag: of two ranks */
 };
+enum { CT_RANKS_SCOPE = 1 }; /* CtFound.extra of such a race: they order by scope "gpu" only */
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
 /* sync_warp; sync_threads, grid_barrier; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
@@ -483,5 +526,6 @@ void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f);
 void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]);
 void ct_check_block_of(const CtSimtJob *job, int64_t i, int64_t b[3]);
 void ct_finding_merge(CtCheck *c); /* makes texts of the findings of all workers */
+void ct_finding_take(CtCheck *c, const CtCheck *part); /* adds the findings of a part */
 
 #endif

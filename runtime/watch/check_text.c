@@ -42,6 +42,10 @@ static void put_who(const CtSimtJob *job, char *out, size_t size, int64_t block,
   size_t len = strlen(out);
   if (with_block) {
     put_triple(out + len, size - len, " of block", b);
+    len = strlen(out);
+  }
+  if (with_block && job->rank >= 0) {
+    snprintf(out + len, size - len, " of rank %d", job->rank);
   }
 }
 
@@ -49,12 +53,18 @@ static CtLoc loc_of(const CtSimtProgram *p, uint32_t in) {
   return in == UINT32_MAX ? (CtLoc){0} : p->locs[in];
 }
 
-static void put_line(const CtSimtProgram *p, char *out, size_t size, CtLoc loc, CtLoc here) {
-  if (loc.chunk == here.chunk) {
+/* `chunk` is that of the finding. */
+static void put_line(const CtSimtProgram *p, char *out, size_t size, CtLoc loc, const char *chunk) {
+  if (strcmp(p->chunks[loc.chunk], chunk) == 0) {
     snprintf(out, size, "line %d", loc.line);
   } else {
     snprintf(out, size, "%s:%d", p->chunks[loc.chunk], loc.line);
   }
+}
+
+/* The launch of the other access. */
+static const CtSimtJob *other_job(const CtSimtJob *job, const CtFound *f) {
+  return f->other_job == NULL ? job : f->other_job;
 }
 
 /* Who writes, of the two accesses. */
@@ -77,17 +87,19 @@ static void find_writers(const CtFound *f, Words *w) {
 
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
+  const CtSimtJob *other = other_job(job, f);
   Words w = {.where = "", .is_cooperative = job->launch->is_cooperative};
   CtLoc here = loc_of(p, f->in);
   if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
     ct_simt_place(job, f->buf, f->begin, f->off, w.where, sizeof w.where);
   }
   put_who(job, w.who, sizeof w.who, f->block, f->thread, true);
-  put_line(p, w.line, sizeof w.line, here, here);
-  put_who(job, w.other, sizeof w.other, f->other_block, f->other_thread,
-          f->other_block != f->block);
+  put_line(p, w.line, sizeof w.line, here, p->chunks[here.chunk]);
+  put_who(other, w.other, sizeof w.other, f->other_block, f->other_thread,
+          f->other_block != f->block || other != job);
   if (f->other != UINT32_MAX) {
-    put_line(p, w.other_line, sizeof w.other_line, loc_of(p, f->other), here);
+    put_line(other->program, w.other_line, sizeof w.other_line, loc_of(other->program, f->other),
+             p->chunks[here.chunk]);
   }
   find_writers(f, &w);
   return w;
@@ -246,8 +258,28 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
              : "; {cluster_sync()}";
 }
 
+/* Two accesses of two ranks. */
+static void put_rank_race(const Out *o) {
+  bool both_atomic = (o->f->how & CT_RACE_WIDTHS) != 0;
+  put(o, "race: %a of %w%g, by %t, and %b%h by %o at %m are not ordered");
+  put(o, both_atomic
+             ? ": atomic operations of scope \"gpu\" are not atomic to those of another rank; "
+               "give both {scope = \"sys\"}"
+         : o->f->extra == CT_RANKS_SCOPE
+             ? ": these blocks release or acquire at scope \"gpu\", which orders nothing between "
+               "ranks; give both operations {scope = \"sys\"}"
+             : "; between ranks only scope \"sys\" orders: release after one of them, as by "
+               "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
+               "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() between these and "
+               "other threads");
+}
+
 static void put_race(const Out *o) {
   const CtFound *f = o->f;
+  if ((f->how & CT_RACE_RANKS) != 0) {
+    put_rank_race(o);
+    return;
+  }
   bool same_line = is_same_script_line(o->p, f);
   if ((f->how & CT_RACE_HOW) == CT_RACE_AT_ONCE) {
     put(o, f->agent == CT_AGENT_BAR
