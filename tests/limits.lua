@@ -73,7 +73,7 @@ return {
   -- How much a plan, a search or a report takes into account, where beyond it the plain way is right:
   -- no result depends on it, and random kernels, golden texts and the check gallery are beyond many.
   costs = {
-    "banks.h CT_MAX_SECTORS", "check_early.c MAX_NAMES", "check_global.c MAX_BLOCKS",
+    "banks.h CT_MAX_SECTORS", "check_early.c MAX_NAMES", "check_memory.c MAX_BLOCKS",
     "check_shadow.c MAX_RACES", "check_shadow.c MAX_READS", "check_state.h CT_MAX_EVENT",
     "profile.c MAX_SECTORS", "emit_cuda.c MAX_LINE", "emit_each.c MAX_UNROLLED",
     "profile.c MAX_BITS",

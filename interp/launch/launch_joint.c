@@ -279,10 +279,14 @@ static int joint_drop(lua_State *L) {
   return 0;
 }
 
-/* _joint_count(): how many there are. */
+/* _joint_count(rank): how many there are of a rank. */
 static int joint_count(lua_State *L) {
   const LaunchJoint *j = state_of(L)->joint;
-  lua_pushinteger(L, j == NULL ? 0 : (lua_Integer)j->n);
+  lua_Integer rank = luaL_checkinteger(L, 1), n = 0;
+  for (size_t i = 0; j != NULL && i < j->n; i++) {
+    n += j->items[i].rank == rank;
+  }
+  lua_pushinteger(L, n);
   return 1;
 }
 

@@ -7,7 +7,6 @@
      _mesh_row(t)    the elements of a compact tensor as a row, in the order of memory; nil where it is not compact;
                      then the rank whose part it is, or -1
      _mesh_view(t, at, layout)  the same memory from element `at` of a row on; nil where the layout leaves it
-     _mesh_is_awaited(t)  a launch that is gathered uses its memory (launch_joint.h)
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -146,12 +145,6 @@ static int mesh_view(lua_State *L) {
   return 1;
 }
 
-static int mesh_is_awaited(lua_State *L) {
-  const Tensor *t = tensor_check_live(L, 1, "mesh");
-  lua_pushboolean(L, t->storage->is_awaited);
-  return 1;
-}
-
 /* {====== Ranks ====== */
 
 static int enter_rank(lua_State *L) {
@@ -192,7 +185,6 @@ static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
                                      {"_mesh_zero", mesh_zero},
                                      {"_mesh_view", mesh_view},
                                      {"_mesh_row", mesh_row},
-                                     {"_mesh_is_awaited", mesh_is_awaited},
                                      {"_choose_device", choose_device},
                                      {"_enter_rank", enter_rank},
                                      {"_rank", rank_now},

@@ -1,6 +1,6 @@
 /* check_finding.c: what `check` found. During the launch each worker keeps findings in a few
    words, by instruction. At the end of the launch they are put together by line, and check_text.c says them. */
-#include "check_ranks.h"
+#include "check_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,9 +119,9 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, 
                .agent = b->agent,
                .other_agent = a->agent};
   if (a->job != b->job) {
-    f.job = ct_ranks_job(k, b);
-    f.other_job = ct_ranks_job(k, a);
-    f.extra = ct_ranks_lacks_scope(k, a) ? CT_RANKS_SCOPE : 0;
+    f.job = &k->k->job->group->jobs[b->job];
+    f.other_job = &k->k->job->group->jobs[a->job];
+    f.extra = k->lacks_scope ? CT_RANKS_SCOPE : 0;
   }
   ct_finding_note(k, &f);
 }

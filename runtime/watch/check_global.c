@@ -8,108 +8,6 @@
 #include <sched.h>
 #include <string.h>
 
-enum {
-  EVENT_CHUNKS = 1 << 15,
-  MAX_BLOCKS =
-      1 << 26 /* blocks whose releases are kept; if there are more, all are taken for ordered */
-};
-
-/* The shadows' chunks, and events. */
-static bool make_shadows(CtArena *arena, CtGlobal *g) {
-  for (uint32_t i = 0; i < g->n_regions; i++) {
-    CtGlobalRegion *r = &g->regions[i];
-    r->bits = __builtin_ctz(r->granule);
-    if (r->is_written) {
-      r->n_chunks = (size_t)(r->end - r->begin) / r->granule / CT_GLOBAL_CHUNK + 1;
-      r->chunks = ct_arena_alloc(arena, r->n_chunks * sizeof *r->chunks);
-      if (r->chunks == NULL) {
-        return false;
-      }
-    }
-  }
-  g->events = ct_arena_alloc(arena, EVENT_CHUNKS * sizeof *g->events);
-  g->next = ct_arena_alloc(arena, sizeof *g->next);
-  if (g->events == NULL || g->next == NULL) {
-    return false;
-  }
-  atomic_store(g->next, 1); /* event 0 means none */
-  return true;
-}
-
-/* Times of releases by block. */
-static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
-  size_t n = (size_t)c->job->n_blocks;
-  g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
-  c->no_memory = c->no_memory || g->has_too_many;
-  if (!releases || g->has_too_many) {
-    return true;
-  }
-  g->released = ct_arena_alloc(&c->arena, n * sizeof *g->released);
-  return g->released != NULL;
-}
-
-CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
-  if (c->options.no_global) {
-    return CT_OK;
-  }
-  bool releases = false;
-  CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
-  if (g == NULL || ct_region_make(&c->arena, g, c->job, 1, &g->region_of, &releases) != CT_OK ||
-      !make_shadows(&c->arena, g) || !make_released(c, g, releases)) {
-    return ct_fail_nomem(err);
-  }
-  c->global = g;
-  return CT_OK;
-}
-
-CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of) {
-  bool ignored = false;
-  CtGlobal *g = ct_arena_alloc(arena, sizeof *g);
-  bool ok = g != NULL && ct_region_make(arena, g, jobs, n, region_of, &ignored) == CT_OK &&
-            make_shadows(arena, g);
-  return ok ? g : NULL;
-}
-
-CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of, CtErr *err) {
-  CtGlobal *g = ct_arena_alloc(&part->arena, sizeof *g);
-  bool ok = g != NULL;
-  if (ok) {
-    *g = *all;
-    g->region_of = region_of;
-    g->is_shared = true;
-    g->released_sys =
-        part->job->n_blocks > MAX_BLOCKS
-            ? NULL
-            : ct_arena_alloc(&part->arena, (size_t)part->job->n_blocks * sizeof *g->released_sys);
-    ok = make_released(part, g, true) && (g->released_sys != NULL || g->has_too_many);
-  }
-  part->global = ok ? g : NULL;
-  return ok ? CT_OK : ct_fail_nomem(err);
-}
-
-void ct_global_free(CtAlloc alloc, CtGlobal *g) {
-  for (uint32_t i = 0; i < g->n_regions; i++) {
-    for (size_t j = 0; j < g->regions[i].n_chunks; j++) {
-      CtGlobalChunk *chunk = atomic_load(&g->regions[i].chunks[j]);
-      if (chunk != NULL) {
-        ct_free(alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
-        ct_free(alloc, chunk, sizeof *chunk);
-      }
-    }
-    ct_free(alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
-  }
-  for (uint32_t i = 0; i < EVENT_CHUNKS && i < atomic_load(g->next); i++) {
-    ct_free(alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtCheckEvent));
-  }
-}
-
-void ct_global_end(CtCheck *c) {
-  if (c->global != NULL && !c->global->is_shared) {
-    ct_global_free(c->alloc, c->global);
-  }
-  c->global = NULL;
-}
-
 /* --- chunks ---------------------------------------------------------------------------------------------- */
 
 static CtGlobalChunk *new_chunk(CtCheck *c, bool has_reads) {
@@ -167,8 +65,8 @@ static void unlock(CtGlobalChunk *chunk) {
 static bool take_events(CtCheckWorker *k) {
   CtGlobal *g = k->check->global;
   CtCheckEvent *events = ct_alloc(k->check->alloc, CT_GLOBAL_EVENTS * sizeof *events);
-  uint32_t i = events == NULL ? EVENT_CHUNKS : atomic_fetch_add(g->next, 1);
-  if (i >= EVENT_CHUNKS) {
+  uint32_t i = events == NULL ? CT_EVENT_CHUNKS : atomic_fetch_add(g->next, 1);
+  if (i >= CT_EVENT_CHUNKS) {
     ct_free(k->check->alloc, events, CT_GLOBAL_EVENTS * sizeof *events);
     k->no_memory = true;
     return false;
@@ -213,18 +111,6 @@ typedef struct Touch {
   size_t chunk_index;
   int64_t e;
 } Touch;
-
-bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
-  const int64_t *grid = job->launch->grid, *of = job->program->cluster;
-  int64_t stride = 1;
-  for (int i = 0; i < 3; i++) {
-    if (a / stride % grid[i] / of[i] != b / stride % grid[i] / of[i]) {
-      return false;
-    }
-    stride *= grid[i];
-  }
-  return true;
-}
 
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
@@ -276,6 +162,9 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   bool old_first = old->job != t->event.job       ? true /* ct_finding_merge turns it */
                    : old->block != t->event.block ? old->block < t->event.block
                                                   : old->ordinal <= t->event.ordinal;
+  if (old->job != t->event.job) {
+    t->k->lacks_scope = ct_ranks_lacks_scope(t->k, old);
+  }
   if (old_first) {
     ct_finding_race(t->k, CT_CHECK_RACE_GLOBAL, old, old_lane, old_writes, &t->event, lane,
                     t->a->writes, t->a->buf_index, off);

@@ -8,7 +8,10 @@
 
 enum { CT_GLOBAL_CHUNK = 4096 }; /* granules */
 enum { CT_SEEN_NOT, CT_SEEN_ATOMIC, CT_SEEN };
-enum { CT_GLOBAL_EVENTS = 4096 }; /* how many numbers a worker takes at once */
+enum {
+  CT_GLOBAL_EVENTS = 4096, /* how many numbers a worker takes at once */
+  CT_EVENT_CHUNKS = 1 << 15
+};
 
 typedef struct CtGlobalChunk {
   atomic_flag lock;

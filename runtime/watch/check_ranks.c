@@ -16,10 +16,10 @@ typedef struct Place {
 } Place;
 
 struct CtRanks {
-  CtCheck *parent, **parts; /* a part for each launch */
-  size_t n_parts;
-  CtSimtGroup *group; /* NULL until the first launch begins */
-  CtCheck **by_job;   /* parts by the number of the launch */
+  CtCheck *parent;          /* of the parts */
+  const CtSimtGroup *group; /* while they run; NULL before the first launch begins */
+  int n_jobs;
+  CtCheck **by_job; /* parts by the number of the launch */
   CtGlobal *global;
   uint32_t **region_of; /* by number */
   CtArena arena;
@@ -225,10 +225,10 @@ static bool may_learn(const CtCheckWorker *k, const CtReach *r, bool is_sys) {
 }
 
 static void read_place(CtCheckWorker *k, CtRankView *v, const Place *p, int32_t warp) {
-  if (v->last == p && v->last_version == p->version && v->n_places == 1) {
+  if (v->last == p->at && v->last_version == p->version && v->n_places == 1) {
     return; /* a loop that waits */
   }
-  v->last = p;
+  v->last = p->at;
   v->last_version = p->version;
   for (size_t i = 0; i < p->list.n; i++) {
     CtReach r = p->list.items[i];
@@ -349,10 +349,6 @@ void ct_ranks_close_worker(CtCheckWorker *k) {
 
 /* {====== Order ====== */
 
-const CtSimtJob *ct_ranks_job(const CtCheckWorker *k, const CtCheckEvent *e) {
-  return &ranks_of(k)->group->jobs[e->job];
-}
-
 /* Does the warp know the reach? */
 static bool knows(const CtCheckWorker *k, const CtReach *r, int32_t warp) {
   return r->by == ALL_WARPS || r->by == warp || k->clocks != NULL || k->warps[warp].acq > r->got;
@@ -375,7 +371,7 @@ static bool covers(const CtCheckWorker *k, const CtReach *r, const CtCheckEvent 
 }
 
 bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, const CtCheckEvent *now) {
-  int rank = ct_ranks_job(k, old)->rank;
+  int rank = ranks_of(k)->group->jobs[old->job].rank;
   const CtReachList *known = &(k - k->k->rank)->view.known;
   if (rank == job_of(k)->rank || (ct_check_both_atomic(old, now) && old->is_sys && now->is_sys)) {
     return true;
@@ -413,7 +409,7 @@ bool ct_ranks_is_writing(const CtCheckWorker *k, uint32_t number) {
 
 /* {====== Beginning and ending ====== */
 
-static CtStatus begin_all(CtRanks *r, CtSimtGroup *g, CtErr *err) {
+static CtStatus begin_all(CtRanks *r, const CtSimtGroup *g, CtErr *err) {
   size_t n = (size_t)g->n_jobs;
   r->by_job = ct_arena_alloc(&r->arena, n * sizeof *r->by_job);
   r->ended = ct_arena_alloc(&r->arena, n * sizeof *r->ended);
@@ -430,6 +426,7 @@ static CtStatus begin_all(CtRanks *r, CtSimtGroup *g, CtErr *err) {
     return ct_fail_nomem(err);
   }
   r->group = g;
+  r->n_jobs = g->n_jobs;
   return CT_OK;
 }
 
@@ -444,12 +441,23 @@ CtStatus ct_ranks_begin(CtCheck *part, CtErr *err) {
                            : ct_global_share(part, r->global, r->region_of[part->job->number], err);
 }
 
-static void free_ranks(CtRanks *r) {
+CtRanks *ct_ranks_open(CtCheck *c) {
+  CtRanks *r = ct_alloc(c->alloc, sizeof *r);
+  if (r != NULL) {
+    *r = (CtRanks){.parent = c};
+    ct_arena_init(&r->arena, c->alloc);
+    pthread_mutex_init(&r->lock, NULL);
+  }
+  return r;
+}
+
+bool ct_ranks_close(CtRanks *r) {
   CtAlloc alloc = r->parent->alloc;
+  bool no_memory = r->no_memory;
   for (size_t i = 0; i < r->cap_places; i++) {
     clear(alloc, &r->places[i].list);
   }
-  for (int i = 0; r->group != NULL && i < r->group->n_jobs; i++) {
+  for (int i = 0; i < r->n_jobs; i++) {
     clear(alloc, &r->ended[i]);
     clear(alloc, &r->grid[i][0]);
     clear(alloc, &r->grid[i][1]);
@@ -458,51 +466,8 @@ static void free_ranks(CtRanks *r) {
     ct_global_free(alloc, r->global);
   }
   ct_free(alloc, r->places, r->cap_places * sizeof *r->places);
-  for (size_t i = 0; i < r->n_parts; i++) {
-    ct_check_close(r->parts[i]);
-  }
   pthread_mutex_destroy(&r->lock);
   ct_arena_clear(&r->arena);
   ct_free(alloc, r, sizeof *r);
-}
-
-CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) {
-  CtCheckOptions options = c->options;
-  CtStatus status = CT_OK;
-  CtRanks *r = ct_alloc(c->alloc, sizeof *r);
-  if (r == NULL) {
-    return ct_fail_nomem(err);
-  }
-  *r = (CtRanks){.parent = c};
-  ct_arena_init(&r->arena, c->alloc);
-  pthread_mutex_init(&r->lock, NULL);
-  r->parts = ct_arena_alloc(&r->arena, (n + 1) * sizeof *r->parts);
-  status = r->parts == NULL ? ct_fail_nomem(err) : CT_OK;
-  options.is_single = true; /* the host waits for all of them */
-  while (status == CT_OK && r->n_parts < n) {
-    status = ct_check_open(c->alloc, &options, &r->parts[r->n_parts], err);
-    if (status == CT_OK) {
-      r->parts[r->n_parts]->root = c;
-      r->parts[r->n_parts++]->ranks = r;
-    }
-  }
-  if (status != CT_OK) {
-    free_ranks(r);
-    return status;
-  }
-  c->ranks = r;
-  return CT_OK;
-}
-
-CtSimtWatch *ct_check_part(CtCheck *c, size_t i) { return &c->ranks->parts[i]->watch; }
-
-void ct_check_join_end(CtCheck *c) {
-  CtRanks *r = c->ranks;
-  for (size_t i = 0; i < r->n_parts; i++) {
-    ct_finding_take(c, r->parts[i]);
-    c->n_launches += r->parts[i]->n_launches;
-  }
-  c->no_memory = c->no_memory || r->no_memory;
-  c->ranks = NULL;
-  free_ranks(r);
+  return no_memory;
 }

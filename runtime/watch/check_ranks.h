@@ -23,6 +23,9 @@
 
 #include "check_global.h"
 
+/* What the parts of a check share; NULL: no memory. _close: did memory run out? */
+CtRanks *ct_ranks_open(CtCheck *c);
+bool ct_ranks_close(CtRanks *r);
 /* The launches run together: sets up what they share, at the first launch's begin; the part's own share. */
 CtStatus ct_ranks_begin(CtCheck *part, CtErr *err) CT_NODISCARD;
 /* Is another worker of any launch at the write of this event? */
@@ -31,7 +34,6 @@ bool ct_ranks_is_writing(const CtCheckWorker *k, uint32_t number);
 bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, const CtCheckEvent *now);
 /* Do the two blocks release or acquire at scope "gpu" only, where "sys" would be needed? */
 bool ct_ranks_lacks_scope(const CtCheckWorker *k, const CtCheckEvent *old);
-const CtSimtJob *ct_ranks_job(const CtCheckWorker *k, const CtCheckEvent *e);
 
 /* A block begins, ends, comes to its barrier, to the grid's. */
 void ct_ranks_begin_block(CtCheckWorker *k);

@@ -215,6 +215,7 @@ typedef struct CtCheckWorker {
   CtRankView view; /* of launches that run together, the first block of a cluster: check_ranks.h */
   CtWorker *k;
   const char *begin; /* of the global tensor whose access is looked at */
+  bool lacks_scope;  /* the race that is being noted, of two ranks: see CT_RANKS_SCOPE */
   const CtIn *code;  /* these are the launch's, copied here to be near */
   const CtPlan *plans;
   const CtIn *bound;
@@ -283,7 +284,11 @@ struct CtCheck {
   bool no_memory; /* for lack of memory something was left out */
   CtEarly *early; /* what earlier launches did; NULL: nothing is kept */
   CtCheck *root;  /* who has the clock: this one; of a part, the one that it is a part of */
-  CtRanks *ranks; /* launches of ranks that run at once; NULL: a single launch runs */
+  CtRanks *ranks; /* of a part: what it shares with the others; NULL: a single launch runs */
+  CtCheck *
+      *parts; /* check_join.c: while launches of ranks run, one for each, and what they share */
+  size_t n_parts, cap_parts;
+  CtRanks *shared;
   /* from here on: the current launch */
   CtSimtJob *job;
   CtArena arena;

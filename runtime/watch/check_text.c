@@ -262,16 +262,17 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
 static void put_rank_race(const Out *o) {
   bool both_atomic = (o->f->how & CT_RACE_WIDTHS) != 0;
   put(o, "race: %a of %w%g, by %t, and %b%h by %o at %m are not ordered");
-  put(o, both_atomic
-             ? ": atomic operations of scope \"gpu\" are not atomic to those of another rank; "
-               "give both {scope = \"sys\"}"
-         : o->f->extra == CT_RANKS_SCOPE
-             ? ": these blocks release or acquire at scope \"gpu\", which orders nothing between "
-               "ranks; give both operations {scope = \"sys\"}"
-             : "; between ranks only scope \"sys\" orders: release after one of them, as by "
-               "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
-               "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() between these and "
-               "other threads");
+  ct_text_puts(
+      o->text,
+      both_atomic ? ": atomic operations of scope \"gpu\" are not atomic to those of another rank; "
+                    "give both {scope = \"sys\"}"
+      : o->f->extra == CT_RANKS_SCOPE
+          ? ": these blocks release or acquire at scope \"gpu\", which orders nothing between "
+            "ranks; give both operations {scope = \"sys\"}"
+          : "; between ranks only scope \"sys\" orders: release after one of them by "
+            "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
+            "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() between these and other "
+            "threads");
 }
 
 static void put_race(const Out *o) {

@@ -467,17 +467,6 @@ local function resume(run, rank)
   end
 end
 
--- Does a gathered launch use the memory of a call?
-local function is_awaited(call)
-  for _, row in ipairs{ call.src or false, call.dst or false } do
-    if row and internal.mesh_is_awaited(row) then return true end
-  end
-  for _, list in ipairs{ call.sends or {}, call.recvs or {} } do
-    if list[1] and internal.mesh_is_awaited(list[1].row) then return true end
-  end
-  return false
-end
-
 local function run_job(run, job)
   run.engine:run(job.op, job.calls)
   for _, q in ipairs(job.requests) do
@@ -486,20 +475,20 @@ local function run_job(run, job)
   end
 end
 
--- The jobs of a turn: those that can run, and those whose memory a launch uses.
-local function split_jobs(run)
-  local now, later = {}, {}
-  for _, job in ipairs(run.jobs) do
-    local waits = false
-    for _, call in ipairs(job.calls) do waits = waits or is_awaited(call) end
-    table.insert(waits and later or now, job)
+-- As in a stream: a call of a rank comes after the launches that the rank made before it. They wait
+-- to run (launch_joint.h).
+local function has_launches(job)
+  for _, call in ipairs(job.calls) do
+    if internal.joint_count(call.rank) > 0 then return true end
   end
-  return now, later
+  return false
 end
 
--- Runs the jobs whose memory no launch uses. If there is none, the launches run, then all jobs.
+-- Runs the jobs whose ranks have no launches that wait. If there is no such job, the launches of
+-- all ranks run at once, then all jobs.
 local function run_jobs(run)
-  local now, later = split_jobs(run)
+  local now, later = {}, {}
+  for _, job in ipairs(run.jobs) do table.insert(has_launches(job) and later or now, job) end
   if #now == 0 then
     internal.joint_run()
     now, later = later, {}

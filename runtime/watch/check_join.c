@@ -1,0 +1,46 @@
+/* check_join.c: the parts of `check` for launches of ranks that run at once (check_ranks.h). */
+#include "check_ranks.h"
+
+static void close_parts(CtCheck *c) {
+  for (size_t i = 0; i < c->n_parts; i++) {
+    ct_check_close(c->parts[i]);
+  }
+  ct_free(c->alloc, (void *)c->parts, c->cap_parts * sizeof *c->parts);
+  c->parts = NULL;
+  c->n_parts = c->cap_parts = 0;
+  c->no_memory = ct_ranks_close(c->shared) || c->no_memory;
+  c->shared = NULL;
+}
+
+CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) {
+  CtCheckOptions options = c->options;
+  options.is_single = true; /* the host waits for all of them */
+  c->shared = ct_ranks_open(c);
+  if (c->shared == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus status = ct_grow(c->alloc, (void *)&c->parts, &c->cap_parts, n, sizeof *c->parts, err);
+  while (status == CT_OK && c->n_parts < n) {
+    CtCheck **part = &c->parts[c->n_parts];
+    status = ct_check_open(c->alloc, &options, part, err);
+    if (status == CT_OK) {
+      (*part)->root = c;
+      (*part)->ranks = c->shared;
+      c->n_parts++;
+    }
+  }
+  if (status != CT_OK) {
+    close_parts(c);
+  }
+  return status;
+}
+
+CtSimtWatch *ct_check_part(CtCheck *c, size_t i) { return &c->parts[i]->watch; }
+
+void ct_check_join_end(CtCheck *c) {
+  for (size_t i = 0; i < c->n_parts; i++) {
+    ct_finding_take(c, c->parts[i]);
+    c->n_launches += c->parts[i]->n_launches;
+  }
+  close_parts(c);
+}

@@ -1,0 +1,116 @@
+/* check_memory.c: the tables in which `check` keeps global memory: shadows and events, of one launch or shared by
+   launches of ranks, and what the blocks of a launch released. */
+#include "check_global.h"
+
+enum {
+  MAX_BLOCKS =
+      1 << 26 /* blocks whose releases are kept; if there are more, all are taken for ordered */
+};
+
+/* The shadows' chunks, and events. */
+static bool make_shadows(CtArena *arena, CtGlobal *g) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
+    CtGlobalRegion *r = &g->regions[i];
+    r->bits = __builtin_ctz(r->granule);
+    if (r->is_written) {
+      r->n_chunks = (size_t)(r->end - r->begin) / r->granule / CT_GLOBAL_CHUNK + 1;
+      r->chunks = ct_arena_alloc(arena, r->n_chunks * sizeof *r->chunks);
+      if (r->chunks == NULL) {
+        return false;
+      }
+    }
+  }
+  g->events = ct_arena_alloc(arena, CT_EVENT_CHUNKS * sizeof *g->events);
+  g->next = ct_arena_alloc(arena, sizeof *g->next);
+  if (g->events == NULL || g->next == NULL) {
+    return false;
+  }
+  atomic_store(g->next, 1); /* event 0 means none */
+  return true;
+}
+
+/* Times of releases by block. */
+static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
+  size_t n = (size_t)c->job->n_blocks;
+  g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
+  c->no_memory = c->no_memory || g->has_too_many;
+  if (!releases || g->has_too_many) {
+    return true;
+  }
+  g->released = ct_arena_alloc(&c->arena, n * sizeof *g->released);
+  return g->released != NULL;
+}
+
+CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
+  if (c->options.no_global) {
+    return CT_OK;
+  }
+  bool releases = false;
+  CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
+  if (g == NULL || ct_region_make(&c->arena, g, c->job, 1, &g->region_of, &releases) != CT_OK ||
+      !make_shadows(&c->arena, g) || !make_released(c, g, releases)) {
+    return ct_fail_nomem(err);
+  }
+  c->global = g;
+  return CT_OK;
+}
+
+CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of) {
+  bool ignored = false;
+  CtGlobal *g = ct_arena_alloc(arena, sizeof *g);
+  bool ok = g != NULL && ct_region_make(arena, g, jobs, n, region_of, &ignored) == CT_OK &&
+            make_shadows(arena, g);
+  return ok ? g : NULL;
+}
+
+CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of, CtErr *err) {
+  CtGlobal *g = ct_arena_alloc(&part->arena, sizeof *g);
+  bool ok = g != NULL;
+  if (ok) {
+    *g = *all;
+    g->region_of = region_of;
+    g->is_shared = true;
+    g->released_sys =
+        part->job->n_blocks > MAX_BLOCKS
+            ? NULL
+            : ct_arena_alloc(&part->arena, (size_t)part->job->n_blocks * sizeof *g->released_sys);
+    ok = make_released(part, g, true) && (g->released_sys != NULL || g->has_too_many);
+  }
+  part->global = ok ? g : NULL;
+  return ok ? CT_OK : ct_fail_nomem(err);
+}
+
+void ct_global_free(CtAlloc alloc, CtGlobal *g) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
+    for (size_t j = 0; j < g->regions[i].n_chunks; j++) {
+      CtGlobalChunk *chunk = atomic_load(&g->regions[i].chunks[j]);
+      if (chunk != NULL) {
+        ct_free(alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
+        ct_free(alloc, chunk, sizeof *chunk);
+      }
+    }
+    ct_free(alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
+  }
+  for (uint32_t i = 0; i < CT_EVENT_CHUNKS && i < atomic_load(g->next); i++) {
+    ct_free(alloc, atomic_load(&g->events[i]), CT_GLOBAL_EVENTS * sizeof(CtCheckEvent));
+  }
+}
+
+void ct_global_end(CtCheck *c) {
+  if (c->global != NULL && !c->global->is_shared) {
+    ct_global_free(c->alloc, c->global);
+  }
+  c->global = NULL;
+}
+
+bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
+  const int64_t *grid = job->launch->grid, *of = job->program->cluster;
+  int64_t stride = 1;
+  for (int i = 0; i < 3; i++) {
+    if (a / stride % grid[i] / of[i] != b / stride % grid[i] / of[i]) {
+      return false;
+    }
+    stride *= grid[i];
+  }
+  return true;
+}
