@@ -1,5 +1,6 @@
 -- command_bench.lua: `cuttle bench [options] script.lua [arguments]`: runs the script and says how
--- long its kernels take; `cuttle bench matmul ...` is bench_matmul.lua.
+-- long its kernels take; `cuttle bench matmul ...` is bench_matmul.lua, and `cuttle bench mesh ...`
+-- bench_mesh.lua.
 --
 -- Launches are timed where the script makes them: nothing is launched again, so nothing changes
 -- that the script computes. What the script gives to `bench` is timed by that, back to back, as
@@ -15,6 +16,7 @@ local script_command = require "cuttle.script_command"
 
 local USAGE <const> = "usage: cuttle bench [options] script.lua [arguments]\n"
   .. "       cuttle bench matmul [options] [word ...]     see cuttle bench matmul --help\n"
+  .. "       cuttle bench mesh [options] [word ...]       see cuttle bench mesh --help\n"
   .. "\n"
   .. "Runs the script on its device and prints how long its kernels take: a line for each\n"
   .. "specialisation and grid, with the median, the fastest and the slowest launch. On a GPU each\n"
@@ -186,11 +188,14 @@ local times = script_command.new {
   say_missing = function(_, options) fail("%s launched no kernel", options.script) end,
 }
 
--- The word matmul may stand behind its options.
+local words <const> = { matmul = "cuttle.bench_matmul", mesh = "cuttle.bench_mesh" }
+
+-- Such a word may stand behind its options.
 return function(...)
   local args, at = { ... }, 1
   while args[at] and args[at]:find "^%-." do at = at + 1 end
-  if args[at] ~= "matmul" then return times(...) end
+  local module = words[args[at]]
+  if not module then return times(...) end
   table.remove(args, at)
-  return matmul.run(table.unpack(args))
+  return require(module).run(table.unpack(args))
 end

@@ -263,7 +263,7 @@ local function reaches(problem, choice)
   return true
 end
 
-local function cheapest(problem)
+local function search(problem)
   local best
   each_choice(problem.operands, function(choice)
     if not is_possible(problem, choice) or not reaches(problem, choice) then return end
@@ -271,6 +271,26 @@ local function cheapest(problem)
     if not best or found.seconds < best.seconds then best = found end
   end)
   return best
+end
+
+local WEAK <const> = { __mode = "k" }
+local known = setmetatable({}, WEAK) -- by the shardings of A, B and C, then by types
+
+local function get_or_add(t, key)
+  if t[key] == nil then t[key] = setmetatable({}, WEAK) end
+  return t[key]
+end
+
+-- Programs multiply tensors that are spread alike again and again.
+local function cheapest(problem)
+  local operands, by = problem.operands, known
+  for _, x in ipairs { operands.A, operands.B, operands.C or operands.A } do
+    by = get_or_add(by, x.sharding)
+  end
+  local C = operands.C
+  local key = operands.A.dtype.name .. (C and " " .. C.dtype.name or "")
+  by[key] = by[key] or search(problem)
+  return by[key]
 end
 
 -- {====== Running it ======

@@ -172,4 +172,22 @@ check("fp8 beside cuBLASLt's first", code == 0 and out:find "\n  cublasLt 1 of 3
 out, code = run(device, "scripts/bench/main.lua launch moye")
 check("launches and MoYe's product", code == 0 and out:find "by hand +0.1154 ms"
   and out:find "\n  cuBLAS  ", out)
+
+-- {====== A mesh ======
+
+out, code = run(cpu, "bench mesh --ranks=3 64K 16")
+local move = " +64 KiB +[%d.]+ ms +[%d.]+ GB/s +model [%d.]+ ms\n"
+check("what spreads tensors anew", code == 0 and out:find "^3 devices: CPU engine"
+  and out:find("\nall_gather" .. move) and out:find("\nreduce_scatter" .. move)
+  and out:find("\nall_reduce" .. move) and out:find("\nall_to_all" .. move), out)
+check("and products of sharded tensors",
+  select(2, out:gsub("\nproduct, %a+ +16 f32 +[%d.]+ ms +one device [%d.]+ ms, ratio ", "")) == 4,
+  out)
+out, code = run(cpu, "bench mesh --ranks=2 --json all_reduce columns 4K 8")
+check("one row of each, as JSON", code == 0 and out:find '"ranks":2' and out:find '"bytes":4096'
+  and not out:find "all_gather" and out:find '"name":"product, columns"', out)
+out, code = run(cpu, "bench mesh all_recude")
+check("a word that is none",
+  code == 1 and out:find("bench mesh: 'all_recude' is no row and no size", 1, true), out)
+
 print(("1..%d"):format(n))

@@ -1,0 +1,187 @@
+-- bench_mesh.lua: `cuttle bench mesh [option ...] [word ...]`: what it takes to spread a tensor
+-- anew over all devices, beside what the model of plans says; and products of sharded tensors
+-- beside the same product on one device. Words are names of rows, and sizes.
+--
+-- A time is the median of calls, each with a wait for all devices. On the CPU engine the devices
+-- work in turn, so times say little there.
+local ct = require "cuttle"
+local json = require "cuttle.json"
+local script_command = require "cuttle.script_command"
+local M = {}
+
+local BATCHES <const> = 7
+local AXIS <const> = "x"
+local WIDTH <const> = 1024 -- elements of a row of the tensors
+
+-- {====== What is measured ======
+
+-- Each redistribution: its name, from and to.
+local moves <const> = {
+  { "all_gather", "(M@x,K)", "(M,K)" }, { "reduce_scatter", "(M,K,@x+)", "(M@x,K)" },
+  { "all_reduce", "(M,K,@x+)", "(M,K)" }, { "all_to_all", "(M@x,K)", "(M,K@x)" },
+}
+
+-- Each product: its name, how A (M,K) and B (N,K) are spread, and C, if it is brought anywhere.
+local products <const> = {
+  { "rows", "(M@x,K)", "(N,K)" }, { "columns", "(M,K)", "(N@x,K)" },
+  { "gathered", "(M@x,K)", "(N@x,K)", "(M,N@x)" },
+  { "summed", "(M,K@x)", "(N,K@x)", "(M@x,N)" },
+}
+
+-- Milliseconds of a call and of waiting for it on all devices.
+local function time(f)
+  return (ct.bench(function()
+    f()
+    ct.synchronize()
+  end, { reps = 1, batches = BATCHES }))
+end
+
+local function measure_move(m, row, bytes)
+  local shape = ct.row_major { math.max(m.n, bytes // (4 * WIDTH)), WIDTH }
+  local x <close> = m:zeros(ct.f32, shape, row[2])
+  local plan = x:plan(row[3])
+  local ms = time(function() ct.reshard(x, row[3]):close() end)
+  return { name = row[1], bytes = bytes, ms = ms, received = plan.bytes,
+           model_ms = plan.seconds * 1e3, steps = #plan.steps }
+end
+
+local function measure_product(m, row, n)
+  local dtype, square = ct.device().sm and ct.bf16 or ct.f32, ct.row_major { n, n }
+  local A <close> = m:zeros(dtype, square, row[2])
+  local B <close> = m:zeros(dtype, square, row[3])
+  local C <close> = row[4] and m:zeros(dtype, square, row[4]) or nil
+  local ms = time(function()
+    local out = ct.matmul(A, B, C)
+    if out ~= C then out:close() end
+  end)
+  local a, b, c = ct.zeros(dtype, square), ct.zeros(dtype, square), ct.zeros(dtype, square)
+  local alone = time(function() ct.matmul(a, b, c) end)
+  for _, t in ipairs { a, b, c } do t:close() end
+  return { name = "product, " .. row[1], n = n, type = dtype.name, ms = ms, one_device_ms = alone }
+end
+
+-- {====== The command ======
+
+local USAGE <const> = [[
+usage: cuttle bench mesh [options] [word ...]
+
+Times redistributions of an f32 tensor over all devices and prints what the plan's model expects;
+then products of n x n matrices beside the same product on one device. Words choose rows and sizes:
+  all_gather reduce_scatter all_reduce all_to_all      redistributions; else all
+  rows columns gathered summed                         products; else all
+  16M 1G                                               bytes of the whole tensor
+  8192                                                 n
+
+  --ranks=N             devices; else all there are, or four of the CPU engine
+  --json[=FILE]         as JSON, to FILE or standard output, in place of the lines
+]]
+
+local function fail(format, ...) error("bench mesh: " .. format:format(...), 0) end
+
+local option_readers <const> = {
+  ranks = function(o, value)
+    o.ranks = math.tointeger(tonumber(value))
+      or fail("--ranks=%s; expected a number of devices", value)
+  end,
+  json = function(o, value) o.json = value ~= "" and value or true end,
+  help = function(o) o.help = true end,
+}
+
+local units <const> = { K = 1 << 10, M = 1 << 20, G = 1 << 30 }
+
+local function is_row(rows, word)
+  for _, row in ipairs(rows) do
+    if row[1] == word then return true end
+  end
+  return false
+end
+
+local function read_word(o, word)
+  local count, unit = word:match "^(%d+)([KMG]?)$"
+  if is_row(moves, word) or is_row(products, word) then
+    o.only = o.only or {}
+    o.only[word] = true
+  elseif count and unit ~= "" then
+    table.insert(o.bytes, math.tointeger(tonumber(count)) * units[unit])
+  elseif count then
+    table.insert(o.sizes, math.tointeger(tonumber(count)))
+  else
+    fail("'%s' is no row and no size; see cuttle bench mesh --help", word)
+  end
+end
+
+local function read_arguments(...)
+  local o = { bytes = {}, sizes = {} }
+  for _, word in ipairs { ... } do
+    local key, value = word:match "^%-%-(%w+)=?(.*)$"
+    if key and not option_readers[key] then
+      fail("there is no option '%s'; see cuttle bench mesh --help", word)
+    end
+    if key then option_readers[key](o, value) else read_word(o, word) end
+  end
+  local is_gpu = ct.device().sm ~= nil
+  if #o.bytes == 0 then o.bytes = is_gpu and { 1 << 20, 1 << 24, 1 << 28 } or { 1 << 20 } end
+  if #o.sizes == 0 then o.sizes = { is_gpu and 8192 or 128 } end
+  return o
+end
+
+-- Chooses that many devices, or all.
+local function mesh_of(o)
+  local info = ct.device()
+  if info.sm == nil then
+    local n = o.ranks or info.n_devices > 1 and info.n_devices or 4
+    ct.device("cpu:" .. n)
+    return ct.mesh { [AXIS] = n }
+  end
+  return ct.mesh { [AXIS] = o.ranks or #ct.devices() - 1 }
+end
+
+local function bytes_text(n)
+  for _, unit in ipairs { "G", "M", "K" } do
+    if n >= units[unit] then return ("%.4g %siB"):format(n / units[unit], unit) end
+  end
+  return n .. " B"
+end
+
+local function print_row(r)
+  if r.bytes then
+    print(("%-18s %10s  %9.3f ms  %8.1f GB/s  model %.3f ms"):format(r.name, bytes_text(r.bytes),
+      r.ms, r.received / r.ms * 1e-6, r.model_ms))
+  else
+    print(("%-18s %10s  %9.3f ms  one device %.3f ms, ratio %.2f"):format(r.name,
+      r.n .. " " .. r.type, r.ms, r.one_device_ms, r.one_device_ms / r.ms))
+  end
+end
+
+local function each_row(o, m, take)
+  local function wanted(row) return not o.only or o.only[row[1]] end
+  for _, row in ipairs(moves) do
+    for _, bytes in ipairs(o.bytes) do
+      if wanted(row) then take(measure_move(m, row, bytes)) end
+    end
+  end
+  for _, row in ipairs(products) do
+    for _, n in ipairs(o.sizes) do
+      if wanted(row) then take(measure_product(m, row, n)) end
+    end
+  end
+end
+
+function M.run(...)
+  local o, rows = read_arguments(...), {}
+  if o.help then
+    io.write(USAGE)
+    return
+  end
+  local m = mesh_of(o)
+  if not o.json then
+    print(("%d devices: %s; GB/s are what a device receives"):format(m.n, ct.device().name))
+  end
+  each_row(o, m, o.json and function(r) rows[#rows + 1] = r end or print_row)
+  if o.json then
+    local report = { device = ct.device().name, ranks = m.n, rows = rows }
+    script_command.write(fail, o.json, json.encode(report) .. "\n")
+  end
+end
+
+return M
