@@ -194,7 +194,8 @@ local function is_view(p, now, to)
   if same_list(now.pads, to.pads) then return true end
   local last = to.order[#to.order]
   for i, pad in ipairs(to.pads) do
-    local is_last = last and p.atoms[last].mode == i and #now.order == #to.order
+    local ids = p.modes[i].structures[to.structure[i]].ids
+    local is_last = last and last == ids[#ids] and #now.order == #to.order
     if pad > now.pads[i] or (pad < now.pads[i] and not is_last) then return false end
   end
   return true
@@ -271,8 +272,8 @@ local function add_cost(step, plan, memo)
   end
   if step.op == "send_recv" then part = count.missing(step.from, step.to) * plan.item end
   local spread = cost.spread(step.from.mesh, step.axes, links, memo)
-  local bytes, transfer, latency = cost.of(step.op, spread, links, part, plan.item)
-  step.bytes, step.seconds = bytes, transfer + latency
+  local bytes, first, second = cost.of(step.op, spread, links, part, plan.item)
+  step.bytes, step.seconds = bytes, first + second
   if step.op == "send_recv" and bytes == 0 then -- each rank has all that it needs
     step.op, step.view, step.seconds = "local", false, cost.of_local(links, part, false)
   end

@@ -138,7 +138,7 @@ local function messages(share)
   end
 end
 
--- Bytes received, seconds of transfer and seconds of latency, of a part of so many bytes; of
+-- Bytes received, seconds of transfer and seconds of hops, of a part of so many bytes; of
 -- send_recv, of so many bytes that are missing.
 local rows = {
   all_gather = ring(function(n, part) return (n - 1) * part end),
@@ -149,11 +149,14 @@ local rows = {
   send_recv = messages(function(links) return links.send_recv end),
 }
 
---- Bytes, seconds of transfer, seconds of latency of a step over a group. `part`: bytes of a part
---- before it, or the bytes missing for send_recv; `item`: bytes of an element.
+--- Bytes, first and second seconds of a step over a group, whose sum is its time. The first ones
+--- are those of transfer and, on several nodes, of the hops; they count before the second ones, the
+--- start of the step and hops in a node. `part`: bytes of a part before it, or the bytes missing
+--- for send_recv; `item`: bytes of an element.
 function M.of(op, spread, links, part, item)
-  local bytes, transfer, latency = rows[op](spread, links, part, item)
-  return bytes, transfer, latency + links.launch
+  local bytes, transfer, hops = rows[op](spread, links, part, item)
+  if spread.nodes > 1 then return bytes, transfer + hops, links.launch end
+  return bytes, transfer, hops + links.launch
 end
 
 --- Seconds of a local copy that leaves `part` bytes; none where it is only another view.

@@ -1,6 +1,6 @@
 -- plan_search.lua: the cheapest way from one state of a placement to another: Dijkstra's algorithm
--- over the places of axes. Costs are compared by the seconds of transfer, then by those of latency,
--- then by the number of steps.
+-- over the places of axes. Costs are compared by the first seconds of plan_cost.of, which count
+-- bytes, then by the second ones, then by the number of steps.
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
 local placement = require "cuttle.placement"
@@ -12,14 +12,14 @@ local MAX_SUBSETS <const> = 5 -- of more axes, only single ones and all together
 -- {====== Costs ======
 
 local function less(a, b)
-  local slack = 1e-9 * math.max(a.transfer, b.transfer)
-  if math.abs(a.transfer - b.transfer) > slack then return a.transfer < b.transfer end
-  if a.latency ~= b.latency then return a.latency < b.latency end
+  local slack = 1e-9 * math.max(a.first, b.first)
+  if math.abs(a.first - b.first) > slack then return a.first < b.first end
+  if a.second ~= b.second then return a.second < b.second end
   return a.steps < b.steps
 end
 
-local function add(a, transfer, latency)
-  return { transfer = a.transfer + transfer, latency = a.latency + latency, steps = a.steps + 1 }
+local function add(a, first, second)
+  return { first = a.first + first, second = a.second + second, steps = a.steps + 1 }
 end
 
 -- {====== Sets of axes ======
@@ -166,9 +166,9 @@ end
 
 local function relax(s, node, op, axes, raw, part)
   local spread = cost.spread(s.p.mesh, names_of(s.p, axes), s.links, s.memo)
-  local _, transfer, latency = cost.of(op, spread, s.links, part, s.item)
+  local _, first, second = cost.of(op, spread, s.links, part, s.item)
   local next_node = { op = op, axes = axes, raw = raw, before = node,
-                      cost = add(node.cost, transfer, latency) }
+                      cost = add(node.cost, first, second) }
   next_node.state = op == "send_recv" and raw or placement.settled(s.p, raw)
   local key = placement.key(next_node.state)
   local known = s.known[key]
@@ -203,11 +203,11 @@ end
 --- after its step, and `state`, the same with all that needs no communication. s: {p = the problem,
 --- to = the target, item = bytes of an element, links =, memo = of plan_cost.spread}.
 function M.path(s)
-  local first = { raw = s.p.start, state = placement.settled(s.p, s.p.start),
-                  cost = { transfer = 0, latency = 0, steps = 0 } }
-  s.known, s.keys = { [placement.key(first.state)] = first }, { placement.key(first.state) }
+  local root = { raw = s.p.start, state = placement.settled(s.p, s.p.start),
+                  cost = { first = 0, second = 0, steps = 0 } }
+  s.known, s.keys = { [placement.key(root.state)] = root }, { placement.key(root.state) }
   local goal, path = placement.key(s.p.goal), {}
-  local node = first
+  local node = root
   while placement.key(node.state) ~= goal do
     node.done = true
     expand(s, node)
