@@ -95,10 +95,10 @@ typedef struct CtNcclCall {
   CtNcclOp op;
   CtReduce reduce;
   CtDtype dtype;
-  uint64_t
-      count; /* elements: of all_reduce, broadcast, send, recv all; else those of one rank's part */
-  CtDevPtr src, dst;
   int peer; /* of a send or recv; the root of a broadcast */
+  uint64_t
+      count; /* elements: of a reduce_scatter, all_gather, all_to_all those of one rank's part */
+  CtDevPtr src, dst;
   CtStream stream;
 } CtNcclCall;
 

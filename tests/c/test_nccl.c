@@ -102,13 +102,13 @@ static CtStatus run(const Pair *p, double seconds) {
 /* {====== What they compute ====== */
 
 /* Element k of rank i, after. */
-typedef double Want(int i, int k);
-static double want_sum(int i, int k) { return i * 0 + 100 + 2 * k; }
-static double want_max(int i, int k) { return i * 0 + 100 + k; }
-static double want_min(int i, int k) { return i * 0 + k; }
-static double want_scatter(int i, int k) { return 100 + 2 * (i * N + k); }
-static double want_gather(int i, int k) { return i * 0 + k / N * 100 + k % N; }
-static double want_swap(int i, int k) { return k / N * 100 + i * N + k % N; }
+typedef int Want(int i, int k);
+static int want_sum(int i, int k) { return i * 0 + 100 + 2 * k; }
+static int want_max(int i, int k) { return i * 0 + 100 + k; }
+static int want_min(int i, int k) { return i * 0 + k; }
+static int want_scatter(int i, int k) { return 100 + 2 * (i * N + k); }
+static int want_gather(int i, int k) { return i * 0 + k / N * 100 + k % N; }
+static int want_swap(int i, int k) { return k / N * 100 + i * N + k % N; }
 
 static const struct {
   CtNcclOp op;
@@ -130,7 +130,7 @@ static bool holds(const Pair *p, Want *want, int n) {
   for (int i = 0; i < 2; i++) {
     const float *dst = (const float *)(uintptr_t)p->dst[i].ptr;
     for (int k = 0; k < 2 * N; k++) {
-      good = good && (double)dst[k] == (k < n ? want(i, k) : -1);
+      good = good && (int)dst[k] == (k < n ? want(i, k) : -1);
     }
   }
   return good;
@@ -426,7 +426,8 @@ static CtStatus use_once(void) {
 
 static void test_nomem(void) {
   int n = 1, n_bad = 0;
-  for (fail_at = 1; n_allocs = 0, fail_at < 100; fail_at++) {
+  for (fail_at = 1; fail_at < 100; fail_at++) {
+    n_allocs = 0;
     CtStatus s = use_once();
     n_bad += (s != CT_OK && s != CT_ENOMEM) || nccl->live != 0 || cuda->live_events != n_events;
     n = fail_at;
