@@ -6,7 +6,8 @@
      _mesh_zero(t)   the bytes of a row become 0
      _mesh_row(t)    the elements of a compact tensor as a row, in the order of memory; nil where it is not compact;
                      then the rank whose part it is, or -1
-     _mesh_view(t, at, layout)  the same memory from element `at` of a row on; nil where the layout leaves it
+     _mesh_view(t, at, layout, dtype)  the same memory from element `at` of a row on, as elements of that type; nil
+                     where the layout leaves it, or the row begins within such an element
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -131,17 +132,26 @@ static int mesh_row(lua_State *L) {
   return 2;
 }
 
+/* The first element of a row, in elements of `bytes`; false: it does not begin at one. */
+static bool first_of(const Tensor *t, int64_t bytes, int64_t *first) {
+  int64_t at = t->offset.v * (int64_t)ct_dtype_bytes(t->dtype);
+  *first = at / bytes;
+  return at % bytes == 0;
+}
+
 static int mesh_view(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check_live(L, 1, "mesh");
   lua_Integer at = luaL_checkinteger(L, 2);
   CtLayout layout = bind_to_layout(L, 3, &cx, "mesh");
-  int64_t lo, hi, size, last = t->layout.shape->i.v - 1;
+  CtDtype dtype = lua_isnoneornil(L, 4) ? t->dtype : bind_to_dtype(L, 4, "mesh");
+  int64_t bytes = (int64_t)ct_dtype_bytes(dtype), first, lo, hi, size;
+  int64_t n = t->layout.shape->i.v * (int64_t)ct_dtype_bytes(t->dtype) / bytes;
   diag_try(L, ct_walk_bounds(layout, &lo, &hi, &size, diag_err(L)));
-  if (at < 0 || (size > 0 && (lo < 0 || hi > last - at))) {
+  if (at < 0 || !first_of(t, bytes, &first) || (size > 0 && (lo < 0 || hi >= n - at))) {
     return 0;
   }
-  tensor_push_host(L, t->dtype, layout, ct_int(t->offset.v + at), t->storage);
+  tensor_push_host(L, dtype, layout, ct_int(first + at), t->storage);
   return 1;
 }
 

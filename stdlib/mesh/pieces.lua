@@ -244,15 +244,41 @@ local function copy_views(src, dst)
   pack { grid = (ct.size(dst) + THREADS - 1) // THREADS, block = THREADS }(src, dst)
 end
 
+local WORD <const> = 8 -- bytes of a u64
+
+-- The same box in words, if all its elements lie in whole ones; else nil.
+local function in_words(box, bytes)
+  local n, first = WORD // bytes, box.dims[1]
+  if n == 1 or first[2] ~= 1 or first[3] ~= 1 or first[1] % n ~= 0 or box.src % n ~= 0
+    or box.dst % n ~= 0 then
+    return nil
+  end
+  local dims = { { first[1] // n, 1, 1 } }
+  for i = 2, #box.dims do
+    local d = box.dims[i]
+    if d[2] % n ~= 0 or d[3] % n ~= 0 then return nil end
+    dims[i] = { d[1], d[2] // n, d[3] // n }
+  end
+  return { src = box.src // n, dst = box.dst // n, dims = dims }
+end
+
+-- Views of a box in both rows, as elements of a type; false: a row does not begin at one.
+local function copy_as(box, src, dst, dtype)
+  local extents, from, to = {}, {}, {}
+  for i, d in ipairs(box.dims) do extents[i], from[i], to[i] = d[1], d[2], d[3] end
+  local a = internal.mesh_view(src, box.src, ct.layout(extents, from), dtype)
+  local b = internal.mesh_view(dst, box.dst, ct.layout(extents, to), dtype)
+  if a and b then copy_views(a, b) end
+  return a and b
+end
+
 --- Copies a box from one row to another; they lie on one device.
 function M.copy(box, src, dst)
   local n = M.size(box)
   if n == 0 then return end
   if M.is_row(box) then return internal.mesh_copy(dst, box.dst, src, box.src, n) end
-  local extents, from, to = {}, {}, {}
-  for i, d in ipairs(box.dims) do extents[i], from[i], to[i] = d[1], d[2], d[3] end
-  copy_views(internal.mesh_view(src, box.src, ct.layout(extents, from)),
-    internal.mesh_view(dst, box.dst, ct.layout(extents, to)))
+  local words = in_words(box, src.dtype.bytes)
+  if not (words and copy_as(words, src, dst, ct.u64)) then copy_as(box, src, dst, src.dtype) end
 end
 
 return M
