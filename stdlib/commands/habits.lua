@@ -101,6 +101,14 @@ all("blocksize block_size", M.names.blockSize, M.names)
 all("__ldg __ldca ldg", "write t[i]", M.names)
 all("CUDAGraph cudaStreamBeginCapture cudaGraphInstantiate cudaGraphLaunch cuGraphLaunch",
   "write g = graph(function() ... end), which records what it launches, and g()", M.names)
+all("distribute_tensor device_put with_sharding_constraint make_array_from_callback",
+  'write shard(t, "(M@data,K)", m), with a mesh m', M.names)
+all("redistribute", 'write reshard(x, "(M,K@data)")', M.names)
+all("init_device_mesh DeviceMesh make_mesh Mesh", "write m = mesh{data = 2, model = 4}", M.names)
+all([[all_reduce allreduce all_gather allgather reduce_scatter all_to_all alltoall psum pmax pmin
+  ppermute all_gather_into_tensor reduce_scatter_tensor ncclAllReduce ncclAllGather
+  ncclReduceScatter MPI_Allreduce MPI_Allgather MPI_Alltoall]],
+  'write m:run(function(r) ... end), and in it r:all_reduce(t, "data") and its like', M.names)
 all("__ldcs __stcs", 'write cached(t, "streaming")[i]', M.names)
 all("__ldcg __stcg", 'write cached(t, "global")[i]', M.names)
 all("cp_async_wait_group cp_async_wait_all __pipeline_wait_prior", "write cp_async_wait(n)",
@@ -220,6 +228,19 @@ M.spaces = {
     jit = 'write kernel("name", function(x, y) ... end)',
     next_power_of_2 = "write a loop",
     autotune = "write a loop over bench(launch)",
+  },
+  dist = {
+    all_reduce = 'write r:all_reduce(t, "data") in m:run(function(r) ... end)',
+    all_gather = 'write r:all_gather(src, dst, "data") in m:run(function(r) ... end)',
+    reduce_scatter = 'write r:reduce_scatter(src, dst, "data") in m:run(function(r) ... end)',
+    all_to_all = 'write r:all_to_all(src, dst, "data") in m:run(function(r) ... end)',
+    broadcast = 'write r:broadcast(t, "data", root) in m:run(function(r) ... end)',
+    barrier = "write r:barrier() in m:run(function(r) ... end)",
+    send = "write r:send(t, to) in m:run(function(r) ... end)",
+    recv = "write r:recv(t, from) in m:run(function(r) ... end)",
+    get_rank = "write r.rank in m:run(function(r) ... end)",
+    get_world_size = "write m.n, of a mesh m",
+    init_process_group = "write none: torchrun, mpirun and srun say who a process is",
   },
   np = {
     array = "write from_table(f32, t)",
