@@ -3,19 +3,29 @@
 
 #include <string.h>
 
-enum { BITS = 6, MASK = (1 << BITS) - 1 };
-
 /* A character's code is its place here; 0 ends a name. */
-static const char alphabet[] = "\0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-_Static_assert(sizeof alphabet == MASK + 2, "as many characters as codes, and C's own NUL");
-_Static_assert(BITS *CT_MODE_NAME_MAX <= 64, "a name fits");
+static const char alphabet[] = "\0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@";
+enum { CODES = sizeof alphabet - 1, TWO_CODES = CODES * CODES };
+_Static_assert((uint64_t)TWO_CODES *TWO_CODES *TWO_CODES *TWO_CODES <= UINT64_MAX / TWO_CODES,
+               "a name fits");
+_Static_assert(CT_MODE_NAME_MAX == 10, "of as many characters");
 
 static uint64_t code_of(char c) { /* 0 if no name contains it */
-  const char *p = c == '\0' ? NULL : memchr(alphabet + 1, c, MASK);
+  const char *p = c == '\0' ? NULL : memchr(alphabet + 1, c, CODES - 1);
   return p == NULL ? 0 : (uint64_t)(p - alphabet);
 }
 
 bool ct_is_name_char(char c) { return code_of(c) != 0; }
+
+/* Each @ stands between a name and the name of an axis. */
+static bool has_stray_at(const char *s, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    if (s[i] == '@' && (i == 0 || i + 1 == len || s[i + 1] == '@')) {
+      return true;
+    }
+  }
+  return false;
+}
 
 const char *ct_mode_name_fault(const char *s, size_t len) {
   if (len == 0) {
@@ -31,6 +41,9 @@ const char *ct_mode_name_fault(const char *s, size_t len) {
   }
   if (s[0] >= '0' && s[0] <= '9') {
     return "begins with a digit";
+  }
+  if (has_stray_at(s, len)) {
+    return "has an @ that is not between two names";
   }
   return len == 1 && s[0] == '_' ? "is the wildcard" : NULL;
 }
@@ -59,7 +72,7 @@ CtStatus ct_mode_name_pack(const char *s, size_t len, CtModeName *out, CtErr *er
   }
   CtModeName name = 0;
   for (size_t i = len; i-- > 0;) {
-    name = name << BITS | code_of(s[i]);
+    name = name * CODES + code_of(s[i]);
   }
   *out = name;
   return CT_OK;
@@ -67,8 +80,8 @@ CtStatus ct_mode_name_pack(const char *s, size_t len, CtModeName *out, CtErr *er
 
 const char *ct_mode_name_unpack(CtModeName name, char out[CT_MODE_NAME_MAX + 1]) {
   int n = 0;
-  for (; name != 0 && n < CT_MODE_NAME_MAX; name >>= BITS) {
-    out[n++] = alphabet[name & MASK];
+  for (; name != 0 && n < CT_MODE_NAME_MAX; name /= CODES) {
+    out[n++] = alphabet[name % CODES];
   }
   out[n] = '\0';
   return out;

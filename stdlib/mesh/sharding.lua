@@ -271,7 +271,9 @@ local function describe(shape, spec, r)
   end
   local layout = tiles.type_name(shape) == "tensor" and shape.layout or ct.layout(shape)
   local given = ct.names(layout)
-  for i = 1, ct.rank(layout) do extents[i], names[i] = ct.size(layout, i - 1), given[i] or false end
+  for i = 1, ct.rank(layout) do
+    extents[i], names[i] = ct.size(layout, i - 1), given[i] and given[i]:match "^[^@]+"
+  end
   return extents, names
 end
 

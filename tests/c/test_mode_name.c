@@ -41,6 +41,18 @@ static void test_round_trip(void) {
   OK(n_distinct >= n - 10, "and different names are different numbers");
 }
 
+static void test_axis(void) {
+  char out[CT_MODE_NAME_MAX + 1];
+  CtModeName name = 0, other = 0;
+  OK(ct_mode_name_pack("gpu@model", 9, &name, &err) == CT_OK &&
+         strcmp(ct_mode_name_unpack(name, out), "gpu@model") == 0,
+     "a name may say an axis");
+  OK(ct_mode_name_pack("gpu_model", 9, &other, &err) == CT_OK && other != name, "by an @");
+  OK(ct_mode_name_pack("9_@_@__@_9" + 1, 9, &name, &err) == CT_OK &&
+         strcmp(ct_mode_name_unpack(name, out), "_@_@__@_9") == 0,
+     "several are a name, too");
+}
+
 static void is_fault(const char *s, const char *fault) {
   CtModeName name = 7;
   CtStatus st = ct_mode_name_pack(s, strlen(s), &name, &err);
@@ -57,6 +69,9 @@ static void test_faults(void) {
   is_fault("\xc3\xa9", "' has a character");
   is_fault("2M", "begins with a digit");
   is_fault("_", "is the wildcard");
+  is_fault("gpu@", "has an @ that is not between two names");
+  is_fault("@model", "has an @ that is not between two names");
+  is_fault("a@@b", "has an @ that is not between two names");
   OK(ct_mode_name_pack("a\0b", 3, &name, &err) == CT_EINVAL, "a NUL is no character of a name");
   OK(ct_mode_name_pack("_1", 2, &name, &err) == CT_OK, "an underscore may come first");
 }
@@ -150,6 +165,7 @@ static void test_any_text(void) {
 int main(void) {
   ct_arena_init(&arena, ct_alloc_std);
   test_round_trip();
+  test_axis();
   test_faults();
   test_layouts();
   test_layout_errors();

@@ -18,3 +18,26 @@ line({1024, 64}, "(M=(4,256),K=64,@data+):((1@model,1),256)") -- expect: (M=(4,2
 line({256, 4}, "(M=256,gpu@model=4)") -- expect: (M,gpu@model)	(M=256,gpu=4):(1@0,1@2)	(M=256,gpu=1):(1,0)	(M=256,gpu=1):(1,0)
 line({4, 256}, "(gpu@model=4,M=256):(1,4)") -- expect: (gpu@model,M)	(gpu=4,M=256):(1@2,1@0)	(gpu=1,M=256):(0,1)	(gpu=1,M=256):(0,1)
 line(nil, "(gpu@model=4,M=(32,8)):(1@model,(8,1))") -- expect: (gpu=4,M=(32,8)):(1@model,(8,1))	(gpu=4,M=(32,8)):(1@2,(8@0,1@0))	(gpu=1,M=(32,8)):(0,(8,1))	(gpu=1,M=(32,8)):(0,(8,1))
+
+-- The same as layouts, whose names may say the axis.
+print(L"(M=256,gpu@model=4)") -- expect: (M=256,gpu@model=4):(1,256)
+line({256, 4}, L"(M=256,gpu@model=4)") -- expect: (M,gpu@model)	(M=256,gpu=4):(1@0,1@2)	(M=256,gpu=1):(1,0)	(M=256,gpu=1):(1,0)
+line(nil, L"(M@data=8,K=4):(4,1)") -- expect: (M=(4,2),K=4):((4,1@data),1)	(M=(4,2),K=4):((4@0,1@1),1@0)	(M=4,K=4):(4,1)	(M=4,K=4):(4,1)
+line(L"(M@data=8,K=4)", "(M,K@model)") -- expect: (M,K@model)	(M=8,K=4):(1@0,1@2)	(M=8,K=1):(1,0)	(M=8,K=1):(1,0)
+
+-- Names of all characters are kept.
+for _, name in ipairs { "abcdefghij", "klmnopqrst", "uvwxyzABCD", "EFGHIJKLMN", "OPQRSTUVWX",
+  "YZ01234567", "_89_@_@__9", "zzzzzzzzzz", "Z999999999", "_@@" } do
+  local ok, l = pcall(named, L"4:1", name)
+  print(ok and names(l)[1] == name)
+end
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: true
+-- expect: false
