@@ -72,7 +72,7 @@ static Move check_move(lua_State *L) {
 
 static int mesh_copy(lua_State *L) {
   Move m = check_move(L);
-  state_host_uses(L, "mesh");
+  state_host_uses(L, "a collective");
   diag_try(L, ct_storage_copy(m.src->storage, m.src_at, m.dst->storage, m.dst_at,
                               (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
   return 0;
@@ -89,7 +89,7 @@ static int mesh_combine(lua_State *L) {
   static const char *const names[] = {"sum", "max", "min", NULL};
   Move m = check_move(L);
   CtCombine op = (CtCombine)luaL_checkoption(L, 6, "sum", names);
-  state_host_uses(L, "mesh");
+  state_host_uses(L, "a collective");
   lua_pushboolean(L, ct_combine(m.dst->dtype, op, host_at(L, m.dst, m.dst_at),
                                 host_at(L, m.src, m.src_at), m.n));
   return 1;
@@ -97,7 +97,7 @@ static int mesh_combine(lua_State *L) {
 
 static int mesh_zero(lua_State *L) {
   const Tensor *t = check_row(L, 1, 0, 0);
-  state_host_uses(L, "mesh");
+  state_host_uses(L, "a collective");
   diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0,
                              (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype), diag_err(L)));
   return 0;

@@ -29,7 +29,11 @@ local function check_tensor(t, number, op)
     local address, closed = internal.address(t)
     why = closed or (address == nil and "is a tensor of a kernel")
   end
-  if why then tiles.fail(op, "argument %d %s; a tensor was expected", number, why) end
+  if why then
+    local is_sharded = tiles.type_name(t) == "sharded tensor"
+    tiles.fail(op, "argument %d %s; %s", number, why, is_sharded and "take the part of the rank, "
+      .. "x:part(r.rank)" or "a tensor was expected")
+  end
 end
 
 -- The elements of a tensor that lie in one row of memory, in any order.
