@@ -141,12 +141,31 @@ static void store_wait(Call *c) {
   ct_ir_effect(c->ir, CT_OP_TMA_WAIT, (int64_t)c->arg[0] << 1 | c->arg[1]);
 }
 
+/* Which memory the fence is for: 1 for global. */
+static CtVal read_space(Call *c, int idx, const CallArg *as) {
+  lua_State *L = c->L;
+  (void)as;
+  const char *space = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
+  bool is_global = strcmp(space, "global") == 0;
+  if (!lua_isnoneornil(L, idx) && !is_global && strcmp(space, "shared") != 0) {
+    const char *got = lua_type(L, idx) == LUA_TSTRING ? lua_pushfstring(L, "\"%s\"", space)
+                                                      : diag_push_kind(L, idx);
+    diag_error(L, "fence_proxy_async: argument 1 is %s; expected \"shared\" or \"global\"", got);
+  }
+  return is_global;
+}
+
+static void proxy_fence(Call *c) {
+  ct_ir_effect(c->ir, c->arg[0] != 0 ? CT_OP_PROXY_FENCE_GLOBAL : CT_OP_PROXY_FENCE, 0);
+}
+
+static const CallArg fence_args[] = {{.read = read_space}};
 static const CallArg wait_args[] = {{call_count, 0, 63, "number of groups"},
                                     {.read = read_done, .what = "done"}};
 static const CallRow rows[] = {
     {"tma_store_commit", call_effect, CT_OP_TMA_COMMIT, 90, CALL_NO_ARGS},
     {"tma_store_wait", store_wait, CT_OP_TMA_WAIT, 90, CALL_ARGS(wait_args)},
-    {"fence_proxy_async", call_effect, CT_OP_PROXY_FENCE, 90, CALL_NO_ARGS}};
+    {"fence_proxy_async", proxy_fence, 0, 90, CALL_ARGS(fence_args)}};
 
 /* --- opening -------------------------------------------------------------------------------------------- */
 

@@ -472,6 +472,9 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   if (note->kind == CT_SYNC_GRID_ARRIVE || note->kind == CT_SYNC_GRID_PASS) {
     sync_grid(k, note);
   }
+  if (note->kind == CT_SYNC_PROXY_GLOBAL) {
+    ct_global_proxy_fence(k, tick(k));
+  }
   if (k->clocks != NULL) {
     ct_clock_sync(k, note);
     ct_phase_sync(k, note);

@@ -462,6 +462,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
       }
       advance(c, rank, note->w->index);
       break;
+    case CT_SYNC_PROXY_GLOBAL: break; /* clocks are of shared memory */
     case CT_SYNC_COMMIT:
     case CT_SYNC_WAIT: sync_agent(k, note); break;
   }

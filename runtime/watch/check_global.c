@@ -112,6 +112,17 @@ typedef struct Touch {
   int64_t e;
 } Touch;
 
+/* TMA sees what threads wrote only after a proxy fence, by a block of either side. */
+static bool is_seen(const Touch *t, const CtCheckEvent *old, bool old_writes) {
+  const CtGlobal *g = t->k->check->global;
+  const CtCheckEvent *e = &t->event;
+  bool by_agent =
+      old_writes && t->a->reads && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE;
+  return !by_agent || old->job != e->job || g->proxied == NULL ||
+         atomic_load(&g->proxied[e->block]) > old->seq ||
+         atomic_load(&g->proxied[old->block]) > old->seq;
+}
+
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
@@ -151,7 +162,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
-  if (is_ordered(t, old, old_lane, lane)) {
+  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_writes)) {
     return false;
   }
   if (old_writes && t->a->writes && t->event.atomic == 0 &&
@@ -390,6 +401,13 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   }
   if (t.chunk != NULL) {
     unlock(t.chunk);
+  }
+}
+
+void ct_global_proxy_fence(CtCheckWorker *k, uint64_t time) {
+  CtGlobal *g = k->check->global;
+  if (g != NULL && g->proxied != NULL) {
+    atomic_store(&g->proxied[k->k->block], time);
   }
 }
 

@@ -40,6 +40,8 @@ struct CtGlobal {
   _Atomic uint64_t
       *released; /* by block; NULL: the kernel releases nothing, or has too many blocks */
   _Atomic uint64_t *released_sys; /* the same of launches that run together, at scope "sys" */
+  _Atomic uint64_t *proxied; /* by block: its last fence_proxy_async of global memory; NULL: the
+                                kernel has no TMA, or too many blocks */
   bool has_too_many;
   bool is_shared; /* of a part: regions and events are of all launches */
 };

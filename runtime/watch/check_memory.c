@@ -1,5 +1,6 @@
 /* check_memory.c: the tables in which `check` keeps global memory: shadows and events, of one launch or shared by
    launches of ranks, and what the blocks of a launch released. */
+#include "check_clock.h"
 #include "check_global.h"
 
 enum {
@@ -29,9 +30,15 @@ static bool make_shadows(CtArena *arena, CtGlobal *g) {
   return true;
 }
 
-/* Times of releases by block. */
+/* Times of releases and of proxy fences by block. */
 static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
   size_t n = (size_t)c->job->n_blocks;
+  if (c->job->n_blocks <= MAX_BLOCKS && ct_clock_is_wanted(c->job->program)) {
+    g->proxied = ct_arena_alloc(&c->arena, n * sizeof *g->proxied);
+    if (g->proxied == NULL) {
+      return false;
+    }
+  }
   g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
   c->no_memory = c->no_memory || g->has_too_many;
   if (!releases || g->has_too_many) {

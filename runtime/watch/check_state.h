@@ -456,7 +456,9 @@ CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_global_end(CtCheck *c);
 void ct_global_access(CtCheckWorker *k, const CtAccess *a);
 bool ct_global_is_watched(const CtCheck *c, uint32_t buf); /* does the check need its accesses? */
-void ct_global_release(CtCheckWorker *k, uint64_t time);   /* releases what the block did before */
+/* The block's fence_proxy_async of global memory, at that time. */
+void ct_global_proxy_fence(CtCheckWorker *k, uint64_t time);
+void ct_global_release(CtCheckWorker *k, uint64_t time); /* releases what the block did before */
 /* The instruction that was about to write has run. */
 static inline void ct_global_has_written(CtCheckWorker *k) {
   if (atomic_load_explicit(&k->writing, memory_order_relaxed) != 0) {

@@ -235,12 +235,22 @@ static const char *block_order(const CtFound *f, const Words *w, bool same_line)
   return remedies[in_warp][!same_line ? 0 : is_shared ? 2 : 1];
 }
 
+/* Does TMA read what a thread wrote? */
+static bool is_of_proxies(const CtFound *f, const Words *w) {
+  bool is_agent = f->agent != CT_AGENT_NONE, is_other = f->other_agent != CT_AGENT_NONE;
+  return is_agent != is_other && (is_agent ? !w->writes : w->writes && !w->other_writes);
+}
+
 /* What would order the two accesses of a race. */
 static const char *race_order(const CtFound *f, const Words *w, bool same_line) {
   bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
   if ((f->how & CT_RACE_WIDTHS) != 0) {
     return ": atomic operations of different widths are not atomic to each other; use one type for "
            "both, or put a barrier between them";
+  }
+  if (!is_shared && is_of_proxies(f, w)) {
+    return "; TMA reads by another path: order them by a flag or a barrier, and after that "
+           "{fence_proxy_async(\"global\")}";
   }
   if ((f->how & CT_RACE_BLOCKS) == 0) {
     return block_order(f, w, same_line);

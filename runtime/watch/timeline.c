@@ -246,7 +246,8 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
     case CT_SYNC_INIT:
     case CT_SYNC_GRID_ARRIVE:
     case CT_SYNC_GRID_PASS:
-    case CT_SYNC_PROXY: break;
+    case CT_SYNC_PROXY:
+    case CT_SYNC_PROXY_GLOBAL: break;
     case CT_SYNC_ARRIVE:
     case CT_SYNC_COMPLETE:
     case CT_SYNC_PASS: sync_mbar(t, note); break;

@@ -77,6 +77,9 @@ function tma_store_wait(n, options) end
 
 --- Makes ordinary writes to shared memory visible to TMA and wgmma.
 --- It also finishes earlier reads before a tma_load writes. Each thread that wrote calls it. Then
---- comes a barrier, and then the one thread that stores.
+--- comes a barrier, and then the one thread that stores. With "global" it is about global memory:
+--- what threads of this launch wrote there is seen by the calls of tma_load that follow. The one
+--- thread that loads calls it after it has waited for the writes.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
-function fence_proxy_async() end
+---@param space? string "shared", the default, or "global"
+function fence_proxy_async(space) end

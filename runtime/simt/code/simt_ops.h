@@ -140,9 +140,10 @@ typedef enum CtSyncKind {
   CT_SYNC_CLUSTER_PASS,
   CT_SYNC_GRID_ARRIVE, /* of a whole block, told once; n: how many phases came before */
   CT_SYNC_GRID_PASS,
-  CT_SYNC_PROXY,  /* the warp's agents now see all that the warp has seen */
-  CT_SYNC_COMMIT, /* a group of work of the warp's agent ends here */
-  CT_SYNC_WAIT    /* all groups of the agent are complete, except the last n */
+  CT_SYNC_PROXY,        /* the warp's agents now see all that the warp has seen in shared memory */
+  CT_SYNC_PROXY_GLOBAL, /* the same of global memory */
+  CT_SYNC_COMMIT,       /* a group of work of the warp's agent ends here */
+  CT_SYNC_WAIT          /* all groups of the agent are complete, except the last n */
 } CtSyncKind;
 
 /* --- instructions in parts
