@@ -28,7 +28,7 @@ local tma = require "cuttle.tma_rules"
 local M = {}
 
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local size, shape, tile, select, cdiv = ct.size, ct.shape, ct.tile, ct.select, ct.cdiv
+local size, shape, tile, cdiv = ct.size, ct.shape, ct.tile, ct.cdiv
 local shared, fragment, gemm, range = ct.shared, ct.fragment, ct.gemm, ct.range
 local min = ct.min
 local _ <const> = ct._
@@ -93,44 +93,50 @@ M.knows_plain = true
 
 local tables = {} -- of Hilbert's curve, by device and extents
 
--- The curve through squares of C, of one or more tiles above each other: what runs at one time is
--- then a square, too, which reads least. Entries are row << 16 | column.
-local function hilbert(config, p)
+--- The curve through squares of C, of `high` tiles above each other: what runs at one time is
+--- then a square, too, which reads least. A list of entries row << 16 | column.
+function M.curve(rows, columns, high)
+  local entries, squares = {}, {cdiv(rows, high), columns}
+  for _, square in ipairs(ct.raster{tiles = squares, order = "hilbert"}:list()) do
+    for row = square[1] * high, math.min(rows, square[1] * high + high) - 1 do
+      entries[#entries + 1] = row << 16 | square[2]
+    end
+  end
+  return entries
+end
+
+--- Tiles above each other that are nearest to a square.
+function M.square(config)
   local bM, bN = config.tile[1], config.tile[2] * (config.cluster or 1)
-  local rows, columns, high = cdiv(p.n, bN), cdiv(p.m, bM), math.max(1, (bM + bN // 2) // bN)
+  return math.max(1, (bM + bN // 2) // bN)
+end
+
+local function hilbert(config, p)
+  local rows = cdiv(p.n, config.tile[2] * (config.cluster or 1))
+  local columns, high = cdiv(p.m, config.tile[1]), M.square(config)
   local key = ("%s %d %d %d"):format(p.device, rows, columns, high)
   if tables[key] == nil then
-    local entries = {}
-    for _, square in ipairs(ct.raster{tiles = {cdiv(rows, high), columns},
-                                      order = "hilbert"}:list()) do
-      for row = square[1] * high, math.min(rows, square[1] * high + high) - 1 do
-        entries[#entries + 1] = row << 16 | square[2]
-      end
-    end
-    tables[key] = internal.table_on(ct.u32, entries, nil, p.device)
+    tables[key] = internal.table_on(ct.u32, M.curve(rows, columns, high), nil, p.device)
   end
   return tables[key]
 end
 
--- A tensor map has no strides of 0: a matrix that is one for all batches is one of two modes.
-local function without_stride_0(x)
+--- A tensor map has no strides of 0: a matrix that is one for all batches is one of two modes.
+function M.without_stride_0(x)
   if ct.stride(x, 2) ~= 0 then return x end
   local extents, strides = shape(x), ct.stride(x)
   return ct.view(x, ct.layout({ extents[1], extents[2] }, { strides[1], strides[2] }))
 end
 
--- In a kernel: the matrix of one batch, and of what has two modes that.
-local function of_batch(x, l) return ct.rank(x) == 2 and x or x(_, _, l) end
-
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
 function M.args(config, p)
-  local args = { without_stride_0(p.A), without_stride_0(p.B), without_stride_0(p.C) }
+  local args = { M.without_stride_0(p.A), M.without_stride_0(p.B), M.without_stride_0(p.C) }
   if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
 
--- Blocks of the grid, if there are as many tiles.
-local function n_blocks(config)
+--- Blocks of the grid, if there are as many tiles.
+function M.n_blocks(config)
   local blocks = config.blocks
   return type(blocks) == "function" and blocks(n_sms(ct.device())) or blocks
 end
@@ -140,7 +146,7 @@ function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
   if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
-  return { math.min(cdiv(rows, high) * columns * high, n_blocks(config)), 1, l },
+  return { math.min(cdiv(rows, high) * columns * high, M.n_blocks(config)), 1, l },
     config.group
 end
 
@@ -178,14 +184,21 @@ local function walk(variant, plan, C, order)
            cluster = variant.cluster }
 end
 
--- Calls f(row, column, group) for every `step`th of the block's tiles. The group is nil where there
--- are none; else row and column count its tiles. Groups are of rows: what is adjacent in memory
--- begins where TMA can.
+-- Calls f(row, column, part) for every `step`th of the block's tiles. The part of C is nil where it
+-- has none; else row and column count its tiles. It is a panel, or a group: these are of rows, as
+-- what is adjacent in memory begins where TMA can.
 local function each_tile(variant, block, start, step, f)
   local way = {start = start, step = step}
   for key, value in pairs(block.walk) do way[key] = value end
   if not variant.grouped then
-    for row, column in ct.raster(way) do f(row, column) end
+    for row, column in ct.raster(way) do
+      if block.gather then
+        local part = block.gather:part(row)
+        f(part.row, column, part)
+      else
+        f(row, column)
+      end
+    end
     return
   end
   local columns, high = way.tiles[2], variant.tile[2]
@@ -202,8 +215,8 @@ end
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
 local function matrices_of(block, X, Y, group)
   local x, y = ct.tma_tensor(X), ct.tma_tensor(Y)
-  if not group then return of_batch(x, block.l), of_batch(y, block.l) end
-  return ct.domain_offset({group.first, 0}, of_batch(x, 0)), of_batch(y, group.g)
+  if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
+  return ct.domain_offset({group.first, 0}, store.of_batch(x, 0)), store.of_batch(y, group.g)
 end
 
 -- What launches before this one in the stream write is read behind this only.
@@ -221,9 +234,10 @@ local function load_all(variant, plan, block, X, Y)
   local gX, gY
   if not variant.grouped then gX, gY = boxes_of() end
   local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
-  each_tile(variant, block, 0, 1, function(row, column, group)
+  each_tile(variant, block, 0, 1, function(row, column, part)
     local fromX, fromY = gX, gY
-    if group then fromX, fromY = boxes_of(group) end
+    if variant.grouped then fromX, fromY = boxes_of(part) end
+    local gathered = block.gather and block.gather:loader(part)
     for k in range(block.k_tiles) do
       local slot = state.slot
       local full = block.full[slot]
@@ -231,7 +245,11 @@ local function load_all(variant, plan, block, X, Y)
       block.empty[slot]:wait(state.parity)
       full:arrive_expect_tx(plan.bytes)
       if plan.high == 1 then
-        ct.tma_load(fromX(_, _, row, k), block.rows(_, _, slot), full)
+        if gathered then
+          gathered(k, block.rows(_, _, slot), full)
+        else
+          ct.tma_load(fromX(_, _, row, k), block.rows(_, _, slot), full)
+        end
         ct.tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
       else
         local rank = ct.cluster_rank()
@@ -243,6 +261,7 @@ local function load_all(variant, plan, block, X, Y)
       state:advance()
     end
   end)
+  if block.gather then block.gather:finish_loads() end
 end
 
 -- A slot that a group has read is empty, in all blocks that filled it.
@@ -302,7 +321,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
   local state = ct.pipeline_state(variant.stages)
   local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
-    select(of_batch(C, block.l), 1, 0), select(of_batch(ct.tma_tensor(C), block.l), 1, 0), block.l)
+    C, ct.tma_tensor(C), block.l)
 
   local function own_row(row)
     if plan.high > 1 then row = row * plan.high + ct.cluster_rank() end
@@ -345,19 +364,21 @@ end
 
 -- {====== The kernel ======
 
-function M.make(variant)
+--- See matmul.lua. `gather`, if there is one, is gemm_gather.lua: the rows are gathered.
+function M.make(variant, gather)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high
 
-  local function body(A, B, C, alpha, beta, order, operands)
+  local function body(A, B, C, alpha, beta, order, operands, panels)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = ct.mbarrier(variant.stages, 1), ct.mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
-                    walk = walk(variant, plan, C, order), l = blockIdx.z }
+                    walk = walk(variant, plan, C, order), l = blockIdx.z,
+                    gather = gather and gather.begin(variant, B, panels) }
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
@@ -369,6 +390,7 @@ function M.make(variant)
     if threadIdx.x < GROUP then
       if variant.registers then ct.setmaxnreg(variant.registers[1]) end
       if threadIdx.x == 0 then load_all(variant, plan, block, B, A) end
+      if block.gather then block.gather:copy_others() end
     else
       if variant.registers then ct.setmaxnreg(variant.registers[2]) end
       multiply_all(variant, plan, block, C, alpha, beta, operands)
@@ -376,7 +398,11 @@ function M.make(variant)
     if plan.high > 1 then ct.cluster_sync() end -- others may still arrive here
   end
 
-  if variant.order == "hilbert" and not variant.grouped then
+  if gather then
+    return ct.kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
+      body(A, B, C, alpha, beta, order, {...}, panels)
+    end, {min_blocks = variant.min_blocks})
+  elseif variant.order == "hilbert" and not variant.grouped then
     return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...})
     end, {min_blocks = variant.min_blocks})

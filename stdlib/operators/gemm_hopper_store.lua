@@ -68,11 +68,20 @@ end
 local Store = {}
 Store.__index = Store
 
---- In a kernel: a group's way from sums to C (N,M) of batch l; `out` are C's coordinates for TMA.
-function M.begin(variant, plan, memory, full, group, C, out, l)
+--- In a kernel: the matrix of one batch, and of what has two modes that.
+function M.of_batch(x, l) return ct.rank(x) == 2 and x or x(_, _, l) end
+
+-- A batch of C and of its coordinates for TMA, (N,M).
+local function batch_of(C, out, l)
+  return ct.select(M.of_batch(C, l), 1, 0), ct.select(M.of_batch(out, l), 1, 0)
+end
+
+--- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA.
+function M.begin(variant, plan, memory, full, group, all, all_out, l)
   local i = threadIdx.x % GROUP
+  local C, out = batch_of(all, all_out, l)
   return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
-    l = l, is_first = i == 0, thr = plan.like:get_slice(i),
+    all = all, all_out = all_out, l = l, is_first = i == 0, thr = plan.like:get_slice(i),
     copier = plan.tiled and plan.tiled:get_slice(i),
     together = ct.named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
@@ -80,16 +89,30 @@ function M.begin(variant, plan, memory, full, group, C, out, l)
     out = out }, Store)
 end
 
---- The same for a group's part of C; nil: there are no groups.
-function Store:of(group)
-  if group == nil then return self end
+local function copied(self)
   local new = {}
   for key, value in pairs(self) do new[key] = value end
+  return setmetatable(new, Store)
+end
+
+-- The same for another batch.
+local function of_panel(self, l)
+  local new = copied(self)
+  new.l = l
+  new.C, new.out = batch_of(self.all, self.all_out, l)
+  return new
+end
+
+--- The same for a part of C, a panel or a group; nil: C has no parts.
+function Store:of(group)
+  if group == nil then return self end
+  if group.panel ~= nil then return of_panel(self, group.panel) end
+  local new = copied(self)
   new.group, new.l = group, group.g
   new.first = {group.first, 0}
   new.C = grouping.part(self.C, 0, group)
   new.out = ct.domain_offset(new.first, self.out)
-  return setmetatable(new, Store)
+  return new
 end
 
 -- {====== Parts of groups ======

@@ -346,7 +346,8 @@ local function plan(p, wanted, stream)
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(p.operands) do args[#args + 1] = x end
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
-                   pdl = config.pdl, cluster = config.cluster and { config.cluster, 1, 1 } }
+                   pdl = config.pdl, cooperative = config.cooperative,
+                   cluster = config.cluster and { config.cluster, 1, 1 } }
   return { kernel = kernel_of(config, p, group), launch = launch, args = args, config = config }
 end
 
@@ -424,6 +425,10 @@ end
 function M.problem(A, B, C, options)
   return select(3, read_arguments(A, B, C, options))
 end
+
+--- The step that computes a problem, of M.problem's, by a configuration: {kernel =, launch =,
+--- args =}.
+function M.step(p, config, stream) return plan(p, config, stream) end
 
 --- The same, to be launched again at least cost: a function without arguments, the name of the
 --- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each.

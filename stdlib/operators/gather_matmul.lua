@@ -1,0 +1,257 @@
+-- gather_matmul.lua: C = A B' where A's rows are spread over ranks in panels of equal height: the
+-- other panels are copied here while the rank's own is multiplied, by one kernel (gemm_gather.lua).
+-- This file checks the arguments, sees C in panels too, keeps the memory for the copies, and
+-- launches. The panels must be complete when the kernel begins: it waits for no other rank.
+--
+-- M.trouble says of a problem why it cannot be computed so. Then gather the panels and call matmul.
+local ct = require "cuttle"
+local arguments = require "cuttle.arguments"
+local hopper = require "cuttle.gemm_hopper"
+local matmul = require "cuttle.matmul"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local TEMPLATE <const> = "cuttle.gemm_gather"
+local MOST_TILES <const> = 1 << 16 -- rows of tiles in the walk's table
+
+local function fail(format, ...) tiles.fail("gather_matmul", format, ...) end
+
+local function one_each(n_sms) return n_sms end
+local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
+
+-- Is nothing done with the sums?
+local function is_plain(p)
+  return p.alpha == 1 and p.beta == 0 and not p.bias and not p.epilogue
+end
+
+-- Those of matmul for large and small problems (matmul_configs.lua), and more registers for the
+-- threads that copy. The first whose tiles fill the multiprocessors is taken, or the last. Where
+-- something is done with the sums, C goes in two passes, or threads would spill registers.
+M.configs = {
+  { name = "gather 256x128x64, plain", template = TEMPLATE, tile = { 256, 128, 64 }, stages = 3,
+    schedule = "cooperative", registers = { 56, 224 }, store = { 4, 1 }, order = "hilbert",
+    blocks = sixteens, vectors = 6, cooperative = true, when = is_plain },
+  { name = "gather 256x128x64", template = TEMPLATE, tile = { 256, 128, 64 }, stages = 3,
+    schedule = "cooperative", registers = { 56, 224 }, store = { 2, 2 }, order = "hilbert",
+    blocks = sixteens, vectors = 6, cooperative = true },
+  { name = "gather 128x128x64", template = TEMPLATE, tile = { 128, 128, 64 }, stages = 5,
+    schedule = "cooperative", registers = { 56, 224 }, store = { 1, 2 }, order = "hilbert",
+    blocks = one_each, vectors = 6, cooperative = true },
+  { name = "gather 64x64x64", template = TEMPLATE, tile = { 64, 64, 64 }, stages = 6,
+    schedule = "cooperative", groups = 1, store = { 1, 1 }, order = "hilbert",
+    blocks = one_each, vectors = 4, cooperative = true },
+}
+
+local HALVES <const> = { f16 = true, bf16 = true }
+local known_options <const> =
+  { "alpha", "beta", "bias", "config", "epilogue", "operands", "stream" }
+
+-- {====== Arguments ======
+
+local function is_tensor(x) return tiles.type_name(x) == "tensor" end
+
+local function check_panels(panels, rank)
+  if type(panels) ~= "table" or is_tensor(panels) or #panels == 0 then
+    fail("panels is of type %s; expected a list of tensors (M/W,K), one of each rank",
+      tiles.type_name(panels))
+  elseif math.type(rank) ~= "integer" or rank < 0 or rank >= #panels then
+    fail("rank is %s, but there are %d panels; expected 0 to %d", tostring(rank), #panels,
+      #panels - 1)
+  end
+  local own = panels[rank + 1]
+  for i, x in ipairs(panels) do
+    arguments.check_tensor("gather_matmul", x, "panel " .. i, "(M/W,K)", "it launches a kernel")
+    if ct.rank(x) ~= 2 or x.dtype ~= own.dtype or ct.size(x, 0) ~= ct.size(own, 0)
+      or ct.size(x, 1) ~= ct.size(own, 1) then
+      fail("panel %d is %s of %s, but that of rank %d is %s of %s; panels have equal shapes "
+        .. "(M/W,K)", i, x.dtype, x.layout, rank, own.dtype, own.layout)
+    end
+  end
+  return own
+end
+
+local function check_result(C, own, n_panels)
+  arguments.check_tensor("gather_matmul", C, "C", "(M,N)", "it launches a kernel")
+  if ct.rank(C) ~= 2 or ct.size(C, 0) ~= n_panels * ct.size(own, 0) then
+    fail("C is %s; expected (%d,N), as there are %d panels %s", C.layout,
+      n_panels * ct.size(own, 0), n_panels, own.layout)
+  end
+end
+
+-- {====== The problem ======
+
+-- A matrix (M,N) as (M/W,N,W).
+local function by_panels(x, n_panels)
+  local t = arguments.describe("gather_matmul", x, "C")
+  local height, stride = t.extent[1] // n_panels, t.stride
+  return ct.view(x, ct.layout({ height, t.extent[2], n_panels },
+    { stride[1], stride[2], stride[1] * height }))
+end
+
+local wrapped = setmetatable({}, { __mode = "k" }) -- by epilogue, then by height of a panel
+
+-- What the kernel calls with the panel as its batch.
+local function wrap(epilogue, height)
+  if type(epilogue) ~= "function" then return epilogue end
+  local of = wrapped[epilogue] or {}
+  wrapped[epilogue] = of
+  of[height] = of[height] or function(v, m, n, l, ...)
+    return epilogue(v, l * height + m, n, 0, ...)
+  end
+  return of[height]
+end
+
+local function problem_of(own, B, C, n_panels, options)
+  local height = ct.size(own, 0)
+  local all = ct.view(own, ct.layout({ height, ct.size(own, 1), n_panels },
+    { ct.stride(own)[1], ct.stride(own)[2], 0 })) -- what matmul knows of A
+  local bias = options.bias
+  if is_tensor(bias) and ct.rank(bias) == 2 then bias = by_panels(bias, n_panels) end
+  return matmul.problem(all, B, by_panels(C, n_panels), {
+    alpha = options.alpha, beta = options.beta, bias = bias, operands = options.operands,
+    epilogue = wrap(options.epilogue, height) })
+end
+
+-- {====== What the kernel can do ======
+
+local function is_compact(x)
+  local strides, extents = ct.stride(x), ct.shape(x)
+  return (strides[2] == 1 or extents[2] == 1) and (strides[1] == extents[2] or extents[1] == 1)
+end
+
+local function device_trouble()
+  local sm = ct.device().sm
+  if sm and sm ~= 90 then return ("it is for sm_90a, and this device is sm_%d"):format(sm) end
+end
+
+local function problem_trouble(p, panels)
+  if not HALVES[p.dtype.name] then
+    return ("its elements are f16 or bf16, and A's are %s"):format(p.dtype)
+  elseif not p.swapped then
+    return "C must be contiguous along N"
+  elseif p.a_major ~= "k" then
+    return "B must be contiguous along K"
+  end
+  for i, x in ipairs(panels) do
+    if not is_compact(x) then
+      return ("panels must be compact, contiguous along K; panel %d is %s"):format(i, x.layout)
+    end
+  end
+  local height = ct.cdiv(p.n, M.configs[#M.configs].tile[2])
+  if height * #panels >= MOST_TILES then
+    return ("A has %d rows of tiles, and %d are the most"):format(height * #panels, MOST_TILES - 1)
+  end
+  return hopper.trouble(M.configs[1], p)
+end
+
+local function trouble_of(p, panels) return device_trouble() or problem_trouble(p, panels) end
+
+--- Why gather_matmul cannot compute it; nil: it can. Bad arguments are errors.
+function M.trouble(panels, rank, B, C, options)
+  local own = check_panels(panels, rank)
+  check_result(C, own, #panels)
+  if #panels == 1 then return nil end
+  return trouble_of(problem_of(own, B, C, #panels, options or {}), panels)
+end
+
+local function choose(p, wanted)
+  if type(wanted) == "table" then return wanted end
+  local device = ct.device()
+  for _, config in ipairs(M.configs) do
+    local n = ct.cdiv(p.m, config.tile[1]) * ct.cdiv(p.n, config.tile[2]) * p.l
+    local is_chosen = wanted == nil and device.sm and n >= tiles.n_sms(device)
+      and (config.when == nil or config.when(p))
+    if is_chosen or wanted == config.name then return config end
+  end
+  if wanted ~= nil then fail("there is no configuration '%s'", tostring(wanted)) end
+  return M.configs[#M.configs]
+end
+
+-- {====== Memory ======
+
+local workspaces = {} -- by device, stream and element type
+
+local function zeros_on(device, n)
+  local flags = ct.zeros(ct.u32, n)
+  return flags.device == device and flags or flags:to(device)
+end
+
+local function new_copy(own, n)
+  local memory = ct.tensor(own.dtype, n)
+  return memory.device == own.device and memory or memory:to(own.device)
+end
+
+-- Memory for the copies and flags that are 0, of launches that follow each other. A launch that
+-- failed leaves its flags: they are not taken again.
+local function workspace_of(p, own, config, stream)
+  local key = ("%s %s %s"):format(p.device, tostring(stream), p.dtype)
+  local space = workspaces[key] or { size = 0, n_flags = 0 }
+  workspaces[key] = space
+  local n_panels = p.l - 1
+  local size, n_flags = ct.size(own) * n_panels, ct.cdiv(p.n, config.tile[2]) * n_panels + 1
+  if space.size < size then space.memory, space.size = new_copy(own, size), size end
+  if space.n_flags < n_flags or space.is_running then
+    space.n_flags = math.max(n_flags, space.n_flags)
+    space.flags = zeros_on(p.device, space.n_flags)
+  end
+  local height, depth = ct.size(own, 0), ct.size(own, 1)
+  return space, {
+    copy = ct.view(space.memory, ct.layout({ height, depth, n_panels },
+      { depth, 1, height * depth })),
+    flags = ct.view(space.flags, ct.layout(n_flags)) }
+end
+
+-- {====== Launches ======
+
+-- The problem's step, and the memory that it uses.
+local function step_of(panels, rank, B, C, options)
+  local own = check_panels(panels, rank)
+  check_result(C, own, #panels)
+  local p = problem_of(own, B, C, #panels, options)
+  local why = trouble_of(p, panels)
+  if why then fail("%s. Gather A and call matmul", why) end
+  if p.m == 0 or p.n == 0 then return nil end
+  local config = choose(p, options.config)
+  local space, parts = workspace_of(p, own, config, options.stream)
+  local others = {}
+  for i = 1, #panels - 1 do others[i] = panels[(rank + i) % #panels + 1] end
+  p.panels = { own = own, others = others, copy = parts.copy, flags = parts.flags, rank = rank,
+               count = #panels }
+  return matmul.step(p, config, options.stream), space
+end
+
+local function read_options(options)
+  return arguments.options("gather_matmul", options, known_options, "{alpha = 2.0}")
+end
+
+--- gather_matmul(panels, rank, B, C[, options]) -> C: C (M,N) = A (M,K) B (N,K)', A's rows being
+--- those of the panels, one after the other. The options are matmul's.
+function M.gather_matmul(panels, rank, B, C, options)
+  options = read_options(options)
+  check_panels(panels, rank)
+  if #panels == 1 then return matmul.matmul(panels[1], B, C, options) end
+  local step, space = step_of(panels, rank, B, C, options)
+  if step == nil then return C end
+  space.is_running = true
+  step.kernel(step.launch)(table.unpack(step.args))
+  space.is_running = false
+  return C
+end
+
+--- The step that it launches, of at least 2 panels: {kernel =, launch =, args =}.
+function M.step(panels, rank, B, C, options)
+  return (step_of(panels, rank, B, C, read_options(options)))
+end
+
+--- The same, to be launched again at least cost, but not beside other launches that share its
+--- memory: those of the same stream may follow. Returns a function, and the configuration's name.
+function M.prepare(panels, rank, B, C, options)
+  options = read_options(options)
+  check_panels(panels, rank)
+  if #panels == 1 then return matmul.prepare(panels[1], B, C, options) end
+  local step = step_of(panels, rank, B, C, options)
+  if step == nil then return function() end, "none" end
+  return step.kernel:prepare(step.launch)(table.unpack(step.args)), step.config.name
+end
+
+return M
