@@ -89,6 +89,7 @@ static const struct {
     {"mesh", "cuttle.mesh", false},
     {"shard", "cuttle.sharded", false},
     {"reshard", "cuttle.sharded", false},
+    {"peer", "cuttle.peers", false},
     {"html", "cuttle.html", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},

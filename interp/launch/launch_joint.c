@@ -86,7 +86,7 @@ static bool copy_args(LaunchJoint *j, const LaunchArgs *a, CtSimtLaunch *out) {
 static CtStatus hold(LaunchJoint *j, CtStorage *s, CtErr *err) {
   CtStatus status = s->is_awaited ? CT_OK : recorder_hold(&j->memory, s, err);
   s->is_awaited = s->is_awaited || status == CT_OK;
-  return status;
+  return status == CT_OK && s->of != NULL ? hold(j, s->of, err) : status;
 }
 
 static CtStatus hold_memory(LaunchJoint *j, const LaunchArgs *a, CtErr *err) {

@@ -8,6 +8,7 @@
                      then the rank whose part it is, or -1
      _mesh_view(t, at, layout, dtype)  the same memory from element `at` of a row on, as elements of that type; nil
                      where the layout leaves it, or the row begins within such an element
+     _mesh_peer(t)   a tensor of another rank as kernels of the current device use it
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -155,6 +156,27 @@ static int mesh_view(lua_State *L) {
   return 1;
 }
 
+static int mesh_peer(lua_State *L) {
+  CuttleState *s = state_of(L);
+  const Tensor *t = tensor_check_live(L, 1, "peer");
+  CtDevice *device;
+  CtStorage *peer;
+  diag_try(L, state_device(s, &device, diag_err(L)));
+  if ((device == NULL) != (t->storage->device == NULL)) {
+    return diag_error(L, "peer: the tensor lives on %s, but kernels of %s are to use it",
+                      t->storage->device == NULL ? "the CPU" : "a GPU",
+                      device == NULL ? "the CPU engine" : "a GPU");
+  }
+  if (device != NULL) {
+    diag_try(L, ct_device_reach(device, t->storage->device, diag_err(L)));
+  }
+  Tensor *out = tensor_push_part(L, t, t->layout, t->offset, NULL);
+  diag_try(L, ct_storage_peer(t->storage, device, &peer, diag_err(L)));
+  ct_storage_release(out->storage);
+  out->storage = peer;
+  return 1;
+}
+
 /* {====== Ranks ====== */
 
 static int enter_rank(lua_State *L) {
@@ -189,16 +211,12 @@ static int script_place(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
-                                     {"_mesh_copy", mesh_copy},
-                                     {"_mesh_combine", mesh_combine},
-                                     {"_mesh_zero", mesh_zero},
-                                     {"_mesh_view", mesh_view},
-                                     {"_mesh_row", mesh_row},
-                                     {"_choose_device", choose_device},
-                                     {"_enter_rank", enter_rank},
-                                     {"_rank", rank_now},
-                                     {"_script_place", script_place},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
+    {"_mesh_combine", mesh_combine}, {"_mesh_zero", mesh_zero},
+    {"_mesh_view", mesh_view},       {"_mesh_row", mesh_row},
+    {"_mesh_peer", mesh_peer},       {"_choose_device", choose_device},
+    {"_enter_rank", enter_rank},     {"_rank", rank_now},
+    {"_script_place", script_place}, {NULL, NULL}};
 
 void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }

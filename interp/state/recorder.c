@@ -18,7 +18,7 @@ void state_host_uses(lua_State *L, const char *op) {
 }
 
 void state_await(lua_State *L, const CtStorage *s) {
-  if (s->is_awaited) {
+  if (s->is_awaited || (s->of != NULL && s->of->is_awaited)) {
     state_of(L)->run_joint(L);
   }
 }

@@ -98,6 +98,12 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
                                 "its own part, x:part(r.rank)",
                                 t->storage->rank, s->rank));
   }
+  if (t->storage->of != NULL) {
+    fail_tensor(
+        L, idx, op,
+        "is memory of another rank, which only kernels of this one use; let its own rank do "
+        "that");
+  }
   s->n_host++;
   state_await(L, t->storage);
   return t;

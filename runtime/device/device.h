@@ -101,6 +101,10 @@ typedef struct CtDeviceWatch {
 } CtDeviceWatch;
 void ct_device_watch(CtDevice *d, CtDeviceWatch watch);
 
+/* Lets kernels of the device use the memory of another one: what has been allocated there, and what will be. An
+   error, CT_EUNSUPPORTED, if the hardware cannot. The same device is fine. */
+CtStatus ct_device_reach(CtDevice *d, CtDevice *other, CtErr *err) CT_NODISCARD;
+
 /* {====== Memory: all copies in stream order ====== */
 
 typedef struct CtBuffer {

@@ -51,7 +51,8 @@ struct CtDevice {
   const volatile int *interrupt;
   CtDeviceWatch watch;
   CuDevice device;
-  CuMemPool pool; /* NULL: no stream-ordered allocation */
+  CuMemPool pool;   /* NULL: no stream-ordered allocation */
+  uint64_t reaches; /* devices whose memory its kernels use, a bit for each ordinal */
   CtStream stream;
   bool owns_context, owns_stream;
   bool pushed;        /* inside a call: the thread's own context is to be restored */

@@ -50,6 +50,12 @@ typedef struct CuMemPoolProps {
   unsigned char reserved[54];
 } CuMemPoolProps;
 
+typedef struct CuMemAccess { /* who may use a pool's memory */
+  unsigned location_type;
+  int location_id;
+  unsigned flags;
+} CuMemAccess;
+
 typedef struct CuLaunchAttribute {
   unsigned id;
   char pad[4];

@@ -59,6 +59,21 @@ CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t byte
   return CT_OK;
 }
 
+static void release_of(void *of, void *ptr, size_t bytes) {
+  (void)ptr;
+  (void)bytes;
+  ct_storage_release(of);
+}
+
+CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr *err) {
+  void *ptr = of->device == NULL ? of->host : (void *)(uintptr_t)of->buf.ptr;
+  CtStatus status = ct_storage_wrap(of->alloc, device, ptr, of->bytes, release_of, of, out, err);
+  if (status == CT_OK) {
+    (*out)->of = ct_storage_retain(of);
+  }
+  return status;
+}
+
 static void free_memory(CtStorage *s) {
   if (!s->is_lent && s->device == NULL) {
     ct_free(s->alloc, s->block, padded(s->bytes));

@@ -36,6 +36,7 @@ typedef struct CtStorage {
   CtStorageFree free; /* of lent memory; may be NULL */
   void *free_ud;
   bool is_lent;
+  struct CtStorage *of; /* of a peer: whose memory this is; NULL: its own */
   bool is_awaited; /* a launch that has not begun uses it: the host must not, before that ran */
   int rank;        /* of a mesh, whose part it holds; -1: none */
 } CtStorage;
@@ -49,6 +50,9 @@ CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage
 CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
                          CtStorageFree free, void *free_ud, CtStorage **out,
                          CtErr *err) CT_NODISCARD;
+
+/* The same memory as kernels of another device use it, which must reach it (ct_device_reach). It keeps `of`. */
+CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr *err) CT_NODISCARD;
 
 void ct_storage_enter(CtStorage *s, CtStorageSet *set);
 void ct_storage_leave(CtStorage *s); /* the set that it is in; none: nothing happens */

@@ -209,6 +209,25 @@ function methods.barrier(r, axis)
   wait(collective(r, "barrier", axis))
 end
 
+--- r:peers(t, axis): the tensors t of the group, by rank, as kernels of this rank use them.
+function methods.peers(r, t, axis)
+  local q = collective(r, "peers", axis)
+  for _, rank in ipairs(q.group) do
+    if not runs[r].tasks[rank] then
+      tiles.fail(q.op, "rank %d belongs to another process, whose memory kernels of this one do "
+        .. "not reach; let one process have all devices, or use collectives", rank)
+    end
+  end
+  check_tensor(t, 1, q.op)
+  q.src, q.shape, q.layout = t, tostring(t.shape), tostring(t.layout)
+  wait(q)
+  local peers = {}
+  for rank, tensor in pairs(q.tensors) do
+    peers[rank] = rank == r.rank and t or internal.mesh_peer(tensor)
+  end
+  return peers
+end
+
 -- One end of a message.
 local function message(r, t, number, other, op, word)
   local rank = math.tointeger(other)
@@ -471,8 +490,19 @@ local function resume(run, rank)
   end
 end
 
+-- No data moves: each rank learns the tensors of all.
+local function exchange(job)
+  local tensors = {}
+  for _, q in ipairs(job.requests) do tensors[q.rank] = q.src end
+  for _, q in ipairs(job.requests) do q.tensors = tensors end
+end
+
 local function run_job(run, job)
-  run.engine:run(job.op, job.calls)
+  if job.op == "peers" then
+    exchange(job)
+  else
+    run.engine:run(job.op, job.calls)
+  end
   for _, q in ipairs(job.requests) do
     local task = run.tasks[q.rank]
     task.request, task.is_ready = nil, true

@@ -26,7 +26,8 @@ local function list_shape(shape) return #shape == 1 and shape[1] or shape end
 
 local function with_rows(engine, dtype, s, rows)
   return setmetatable({ mesh = s.mesh, sharding = s, dtype = dtype, engine = engine, rows = rows,
-    views = {}, shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s) },
+    views = {}, peers = {},
+    shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s) },
     sharded_type)
 end
 
@@ -345,9 +346,10 @@ end
 
 --- Gives back the memory of all parts.
 function methods.close(x)
+  for _, peers in pairs(x.peers) do move.close_all(peers) end
   move.close_all(x.views)
   move.close_all(x.rows)
-  x.views, x.rows = {}, {}
+  x.peers, x.views, x.rows = {}, {}, {}
 end
 
 function methods.reshard(x, spec) return M.reshard(x, spec) end

@@ -48,6 +48,31 @@ function shard(t, spec, m) end
 ---@return Sharded
 function reshard(x, spec) end
 
+--- The part of a sharded tensor on another rank, for kernels of this one.
+--- A kernel takes it like any other tensor: for loads, stores, atomic operations, copies and TMA. The
+--- host cannot use it, nor can a rank whose device does not reach the other one's memory. The part of
+--- the rank itself is an ordinary tensor. In m:run, launches of all ranks run at the same time. So
+--- kernels may wait for flags of other ranks, at scope "sys"; r:barrier() orders whole launches. Keep
+--- x until all ranks are past their last launch with it.
+---
+---     > d = device"cpu:2"
+---     > m = mesh{data = 2}
+---     > x = shard(arange(i32, 8), "(M@data)", m)
+---     > y = m:zeros(i32, {8}, "(M@data)")
+---     > get = kernel("get", function(theirs, mine) mine[threadIdx.x] = theirs[threadIdx.x] end)
+---     > _ = m:run(function(r)
+---     >>   get{grid = 1, block = 4}(peer(x, 1 - r.rank), y:part(r.rank))
+---     >> end)
+---     > y:whole()
+---     tensor i32 M=8:1 on cpu
+---         4    5    6    7    0    1    2    3
+--- CuTe: none. MoYe: none.
+--- See: Rank.peers, atomic_load, Sharded.part.
+---@param x Sharded
+---@param rank integer
+---@return Tensor
+function peer(x, rank) end
+
 --- A tensor that spreads over the ranks of a mesh.
 --- Its parts are ordinary tensors, `x:part(rank)`, which kernels take. A part has padding behind
 --- its valid elements where an axis does not divide a mode. `x:close()` gives the memory back, and
@@ -186,6 +211,21 @@ function Rank:recv(t, from) end
 ---@param dst Tensor
 ---@param from integer
 function Rank:send_recv(src, to, dst, from) end
+
+--- The tensors of all ranks of the group, for kernels of this one.
+--- Each rank of the group calls it with a tensor of the same shape. The rank's own is t itself; the
+--- others are as peer makes them.
+---
+---     > d = device"cpu:2"
+---     > mesh{data = 2}:run(function(r)
+---     >>   local peers = r:peers(full(i32, 4, r.rank))
+---     >>   return size(peers[1 - r.rank])
+---     >> end)[0]
+---     4
+---@param t Tensor
+---@param axis? string|table
+---@return table # tensors by rank
+function Rank:peers(t, axis) end
 
 --- Waits until all ranks of the group have come here.
 ---@param axis? string|table

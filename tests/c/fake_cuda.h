@@ -35,6 +35,8 @@ typedef struct FakeCuda {
   int refuse_update; /* updates fail: the graph has another form */
   int live_graphs, live_execs;
 
+  /* Memory of other devices: none reaches it; access that was given, and who has access to whose pool. */
+  int no_peers, n_peers, n_pool_access, accessor;
   int n_sets; /* of memory, in a stream */
   int n_set_shared, n_large_cluster, last_set_shared;
   int n_dead_streams; /* uses of streams that were destroyed */

@@ -289,6 +289,12 @@ CuResult cuDeviceGetName(char *name, int cap, CuDevice d) {
   return CT_CUDA_SUCCESS;
 }
 
+CuResult cuDeviceCanAccessPeer(int *can, CuDevice d, CuDevice peer) {
+  CHECK;
+  *can = d != peer && fake.no_peers == 0;
+  return CT_CUDA_SUCCESS;
+}
+
 CuResult cuDeviceTotalMem_v2(size_t *bytes, CuDevice d) {
   (void)d;
   *bytes = (size_t)8 << 30;
@@ -448,6 +454,22 @@ CuResult cuMemPoolCreate(CuMemPool *pool, const CuMemPoolProps *props) {
   fake.live_pools++;
   *pool = (CuMemPool)(void *)&contexts[props->location_id];
   return props->alloc_type == 1 && props->location_type == 1 ? CT_CUDA_SUCCESS : 1;
+}
+
+CuResult cuMemPoolSetAccess(CuMemPool pool, const CuMemAccess *access, size_t n) {
+  IN_CONTEXT;
+  fake.n_pool_access += (int)n;
+  fake.accessor = access->location_id;
+  bool is_other = pool != (CuMemPool)(void *)&contexts[access->location_id];
+  return is_other && access->location_type == 1 && access->flags == 3 ? CT_CUDA_SUCCESS : 1;
+}
+
+/* The second time it says that there is access. */
+CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned flags) {
+  IN_CONTEXT;
+  (void)peer;
+  return fake.n_peers++ > 0 || flags != 0 ? CT_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                                          : CT_CUDA_SUCCESS;
 }
 
 CuResult cuMemPoolDestroy(CuMemPool pool) {

@@ -115,6 +115,28 @@ static void test_open_failures(void) {
   fake->n_devices = 2;
 }
 
+static void test_peers(void) {
+  CtDevice *a = open_fake(), *b = open_with((CtDeviceOptions){.ordinal = 1});
+  fake->no_peers = 1;
+  IS_INT(ct_device_reach(a, b, &err), CT_EUNSUPPORTED, "no way to another device: status");
+  IS_STR(err.msg,
+         "peer: kernels of cuda:0 cannot reach the memory of cuda:1, as the hardware does not "
+         "connect them directly; use collectives, as r:all_gather(src, dst)",
+         "no way: message");
+  fake->no_peers = 0;
+  fail_next("cuDeviceCanAccessPeer", CT_CUDA_ERROR_INVALID_VALUE);
+  IS_INT(ct_device_reach(a, b, &err), CT_EDEVICE, "the driver fails");
+  OK(ct_device_reach(a, a, &err) == CT_OK && fake->n_peers == 0, "its own memory needs nothing");
+  OK(ct_device_reach(a, b, &err) == CT_OK && fake->n_peers == 1, "reaches it");
+  OK(fake->n_pool_access == 1 && fake->accessor == 0, "and the memory of its pool");
+  OK(ct_device_reach(a, b, &err) == CT_OK && fake->n_peers == 1, "asks once");
+  OK(ct_device_reach(b, a, &err) == CT_OK && fake->n_peers == 2 && fake->accessor == 1,
+     "the way back, where the host gave access before");
+  ct_device_close(a);
+  ct_device_close(b);
+  nothing_left("peers");
+}
+
 static void test_memory(void) {
   CtDevice *d = open_fake();
   CtStream s = ct_device_stream(d);
@@ -646,6 +668,7 @@ int main(void) {
   }
   test_open();
   test_open_failures();
+  test_peers();
   test_memory();
   test_without_pools();
   test_launch();

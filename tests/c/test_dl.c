@@ -131,6 +131,11 @@ SAME_PLACE(CuMemPoolProps, location_id, CUmemPoolProps, location.id);
 SAME_PLACE(CuMemPoolProps, max_bytes, CUmemPoolProps, maxSize);
 SAME_PLACE(CuMemPoolProps, usage, CUmemPoolProps, usage);
 
+SAME_SIZE(CuMemAccess, CUmemAccessDesc);
+SAME_PLACE(CuMemAccess, location_type, CUmemAccessDesc, location.type);
+SAME_PLACE(CuMemAccess, location_id, CUmemAccessDesc, location.id);
+SAME_PLACE(CuMemAccess, flags, CUmemAccessDesc, flags);
+
 SAME_SIZE(CuLaunchAttribute, CUlaunchAttribute);
 SAME_PLACE(CuLaunchAttribute, id, CUlaunchAttribute, id);
 SAME_PLACE(CuLaunchAttribute, value, CUlaunchAttribute, value);
@@ -158,6 +163,7 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CuJitOption CUjit_option
 #define CuUuid CUuuid
 #define CuMemPoolProps CUmemPoolProps
+#define CuMemAccess CUmemAccessDesc
 #define CuTensorMap CUtensorMap
 #define CuMapDtype CUtensorMapDataType
 #define CuMapInterleave CUtensorMapInterleave
@@ -207,6 +213,7 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent stop);
 #undef CuJitOption
 #undef CuUuid
 #undef CuMemPoolProps
+#undef CuMemAccess
 #undef CuTensorMap
 #undef CuMapDtype
 #undef CuMapInterleave
