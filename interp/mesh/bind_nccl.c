@@ -46,7 +46,7 @@ static int nccl_gc(lua_State *L) {
 static CtNccl *nccl_of(lua_State *L) {
   CuttleState *s = state_of(L);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &nccl_key) == LUA_TNIL) {
-    CtNcclOptions o = {.alloc = s->alloc, .interrupt = &s->interrupt};
+    CtNcclOptions o = {.alloc = s->alloc, .interrupt = &s->interrupt, .is_closing = &s->is_closing};
     CtNccl **made = lua_newuserdatauv(L, sizeof *made, 0);
     *made = NULL;
     luaL_setmetatable(L, NCCL_TYPE);

@@ -51,7 +51,10 @@ CtStatus ct_nccl_new(const CtNcclOptions *options, CtNccl **out, CtErr *err) {
   if (n == NULL) {
     return ct_fail_nomem(err);
   }
-  *n = (CtNccl){.alloc = options->alloc, .lib = &table, .interrupt = options->interrupt};
+  *n = (CtNccl){.alloc = options->alloc,
+                .lib = &table,
+                .interrupt = options->interrupt,
+                .is_closing = options->is_closing};
   *out = n;
   return CT_OK;
 }

@@ -20,11 +20,12 @@ typedef struct CtComm CtComm; /* one rank in one communicator */
 typedef struct CtNcclOptions {
   CtAlloc alloc;
   const volatile int *interrupt; /* not NULL: a value other than 0 ends waits */
+  const bool *is_closing; /* not NULL: when true, collectives end in 10 seconds or are aborted */
 } CtNcclOptions;
 
 /* Loads the library at first use; CT_EMISSING, with the names tried, where there is none. */
 CtStatus ct_nccl_new(const CtNcclOptions *options, CtNccl **out, CtErr *err) CT_NODISCARD;
-/* Closes its communicators: what is enqueued comes to its end, or to its limit. NULL is allowed. */
+/* Closes its communicators, as ct_comm_free does. NULL is allowed. */
 void ct_nccl_free(CtNccl *n);
 
 int ct_nccl_version(const CtNccl *n); /* 22809 for 2.28.9 */
@@ -68,8 +69,8 @@ int ct_comm_size(const CtComm *c);
 bool ct_comm_is_open(const CtComm *c);
 CtDevice *ct_comm_device(const CtComm *c);
 
-/* Closes communicators together: what is enqueued comes to its end first, or to its limit. An open one whose
-   work cannot end is aborted. Frees the handles; NULLs are skipped. */
+/* Closes communicators together: what is enqueued comes to its end first, or to its limit, which is 10 seconds from
+   now on at most. If it does not end, all are aborted. Frees the handles; NULLs are skipped. */
 void ct_comm_free(CtNccl *n, CtComm **comms, int count);
 
 /* Aborts all: what runs ends soon, and nobody can use them. Why, for messages: copied. */

@@ -231,8 +231,6 @@ CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, const CtNccl
 
 /* {====== Closing ====== */
 
-enum { CLOSE_SECONDS = 10 };
-
 static NcclResult finalize(const CtNcclLib *lib, CtComm *c, const void *ud, int i) {
   (void)ud;
   (void)i;
@@ -260,13 +258,17 @@ static int open_first(CtComm **comms, int count) {
   return n;
 }
 
-/* What fails on the way has aborted all, but for an interrupt. */
+/* What fails on the way has aborted all, but for an interrupt. A program that ends well has waited before: the
+   others may miss their ranks, and end soon. */
 static void close_open(CtNccl *n, CtComm *const *open, int count) {
   CtComm *bad = NULL;
+  for (int i = 0; i < count; i++) {
+    ct_nccl_hurry(open[i]);
+  }
   CtStatus s =
       ct_flag_is_up(n->interrupt) ? CT_EINTERRUPTED : ct_nccl_wait_for(n, open, count, NULL);
   if (s == CT_OK) {
-    s = group_settled(n, open, count, finalize, NULL, "closing", CLOSE_SECONDS, NULL);
+    s = group_settled(n, open, count, finalize, NULL, "closing", CT_NCCL_CLOSE_S, NULL);
   }
   if (s == CT_OK) {
     (void)group(n, open, count, destroy, NULL, &bad);

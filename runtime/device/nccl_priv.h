@@ -7,7 +7,7 @@
 #include "nccl.h"
 #include "nccl_types.h"
 
-enum { CT_NCCL_WHAT = 200 };
+enum { CT_NCCL_WHAT = 200, CT_NCCL_CLOSE_S = 10 };
 
 typedef struct CtNcclLib {
 #define X(need, name, args) NcclResult(*name) args;
@@ -40,6 +40,7 @@ struct CtNccl {
   CtAlloc alloc;
   const CtNcclLib *lib;
   const volatile int *interrupt;
+  const bool *is_closing;
   CtComm *comms; /* the newest first */
   char why[512]; /* what aborted them last; "": nothing did */
 };
@@ -73,6 +74,8 @@ int64_t ct_nccl_ns(double seconds);
 CtStatus ct_nccl_ask(void *nccl, CtErr *err);
 /* Waits for the works of these communicators; NULLs are skipped. */
 CtStatus ct_nccl_wait_for(CtNccl *n, CtComm *const *comms, int count, CtErr *err) CT_NODISCARD;
+/* From now on none of its works may take longer than CT_NCCL_CLOSE_S. */
+void ct_nccl_hurry(CtComm *c);
 void ct_nccl_free_works(CtComm *c);
 
 #endif

@@ -94,11 +94,21 @@ static CtStatus fail_late(CtComm *c, const CtNcclWork *w, int64_t passed, CtErr 
                       c->world, (double)passed * 1e-9, w->what);
 }
 
+void ct_nccl_hurry(CtComm *c) {
+  for (size_t i = 0; i < c->n; i++) {
+    CtNcclWork *w = &c->works[(c->first + i) & (c->cap - 1)];
+    w->limit = ct_min(w->limit, ct_nccl_ns(CT_NCCL_CLOSE_S));
+  }
+}
+
 /* The oldest work of a rank, which the others wait for: how long has its device been at it? */
 static CtStatus ask_front(CtComm *c, CtErr *err) {
   CtStatus s = drop_done(c, err);
   if (s != CT_OK || c->n == 0) {
     return s;
+  }
+  if (c->of->is_closing != NULL && *c->of->is_closing) {
+    ct_nccl_hurry(c);
   }
   CtNcclWork *w = front(c);
   int64_t now = ct_now_ns();

@@ -257,8 +257,19 @@ fails("another number of processes", started, two, "x.lua:2: test: mesh .* has 2
 fails("a limit that is none", "CUTTLE_COMM_TIMEOUT=soon", two,
   "launcher: CUTTLE_COMM_TIMEOUT is 'soon'; a number of seconds above 0 was expected")
 
--- Ctrl-C ends a wait.
+-- A rank that fails in another way does not wait for the others: in a collective that has no end.
 local begun = os.time()
+fails("a script that fails", "FAKE_NCCL_MUTE=1 CUTTLE_COMM_TIMEOUT=100",
+  script((prelude:gsub("MESH", "{data = 2}")) .. [[
+local a, b = row(0, {5}), row(1, {6})
+e:run("all_reduce", {{rank = 0, group = {0, 1}, src = a, dst = a},
+  {rank = 1, group = {0, 1}, src = b, dst = b}})
+error "my own"
+]]), "my own")
+tap.ok(os.time() - begun < 30, ("ends within 10 s, not its limit: %d"):format(os.time() - begun))
+
+-- Ctrl-C ends a wait.
+begun = os.time()
 local out = gpus.capture(("FAKE_NCCL_MUTE=1 timeout -s INT -k 20 1 "
   .. "%s"):format(gpus.command("CUTTLE_COMM_TIMEOUT=60", two)))
 like(out, "the wait was interrupted", "Ctrl-C ends a wait")
