@@ -131,7 +131,7 @@ inline Memory memory(const void *ptr, cuttle_DType dtype, std::vector<std::int64
 /* {====== States ====== */
 
 struct Options {
-  std::string device; /* "auto", "cpu", "cuda", "cuda:1"; "": the environment's, else "auto" */
+  std::string device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; "": CUTTLE_DEVICE, else "auto" */
   std::function<void(std::string_view)> print; /* none: standard output */
   std::function<void(std::string_view)> log;   /* none: nobody hears notes and warnings */
   std::size_t memory_limit = 0;                /* bytes; 0: none */

@@ -9,9 +9,13 @@
 #include "runtime/base/env.h"
 #include "state.h"
 
+/* The CPU engine, or virtual devices of it. */
+static bool is_cpu(const char *text) {
+  return strcmp(text, "cpu") == 0 || strncmp(text, "cpu:", 4) == 0;
+}
+
 bool state_is_cpu_only(const CuttleState *s) {
-  bool is_cpu = strcmp(s->given_device, "cpu") == 0 || strncmp(s->given_device, "cpu:", 4) == 0;
-  return s->options.sandbox != 0 && is_cpu;
+  return s->options.sandbox != 0 && is_cpu(s->given_device);
 }
 
 /* "auto" may have found no device. */
@@ -25,8 +29,7 @@ static bool has_cuda(const CuttleState *s) {
 }
 
 CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) {
-  bool may =
-      s->options.sandbox == 0 || strcmp(text, "cpu") == 0 || strcmp(text, s->given_device) == 0;
+  bool may = s->options.sandbox == 0 || is_cpu(text) || strcmp(text, s->given_device) == 0;
   return may ? CT_OK
              : ct_fail(err, CT_EINVAL,
                        "device: '%.40s' is not what the host gave this sandbox; '%s' or 'cpu' was "

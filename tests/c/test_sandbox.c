@@ -262,6 +262,13 @@ static const Attack library_attacks[] = {
     {"a kernel of many blocks",
      "kernel('k', function(x) x[0] = 1.0 end){grid = 2000000, block = 1024}(zeros(f32, 1))", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
+    {"ranks that meet for ever",
+     "device 'cpu:4' mesh{d = 4}:run(function(r) while true do r:barrier() end end)", 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a rank that never comes",
+     "device 'cpu:4' mesh{d = 4}:run(function(r) if r.rank == 3 then while true do end end\n"
+     "  r:barrier() end)",
+     0, CUTTLE_INTERRUPTED, "interrupted"},
     {"find_swizzle in a loop",
      "while true do find_swizzle('(64,64):(64,1)', {dtype = f32,\n"
      "  reads = {thr = layout{32, 1}, val = '(1,1)'}}) end",
@@ -296,6 +303,11 @@ static const Attack file_attacks[] = {
      CUTTLE_OK, NULL},
     {"another device than the host's", "device 'cuda'", 0, CUTTLE_ERROR,
      "'cuda' is not what the host gave this sandbox"},
+    {"virtual devices of the CPU engine, which it always has",
+     "device 'cpu:2' local sums = mesh{d = 2}:run(function(r)\n"
+     "  local t = full(i32, 1, r.rank + 1) r:all_reduce(t) return t[0] end)\n"
+     "assert(sums[0] == 3 and sums[1] == 3 and #devices() == 2) device 'cpu'",
+     0, CUTTLE_OK, NULL},
     {"a tensor on another device", "zeros(f32, 4):to 'cuda:0'", 0, CUTTLE_ERROR,
      "'cuda:0' is not what the host gave"},
     {"no other device is listed", "assert(#devices() == 1)", 0, CUTTLE_OK, NULL},

@@ -48,7 +48,7 @@ def load(path: Union[str, "os.PathLike[str]"], *, device: Optional[str] = None, 
          sandbox: bool = False) -> Module:
     """Runs a script and returns it as a module.
 
-    `device` is where tensors that the script makes itself live: "auto", "cpu", "cuda", "cuda:1".
+    `device` is where tensors that the script makes itself live: "auto", "cpu", "cpu:8", "cuda", "cuda:1".
     `memory_limit` is in bytes of the host, 0 for none. `sandbox` keeps the script from files and processes.
     """
     module = Module(os.fspath(path), device, memory_limit, sandbox)
