@@ -23,10 +23,10 @@ function M.seconds(s)
   return ("%.3g us"):format(s * 1e6)
 end
 
-local function row_of(i, step)
+local function row_of(i, step, like)
   return { tostring(i), step.view and "local (view)" or step.op, table.concat(step.axes, ","),
            M.bytes(step.bytes), step.seconds == 0 and "-" or M.seconds(step.seconds),
-           shardings.text(step.to) }
+           shardings.text(step.to, like) }
 end
 
 -- Columns of one width; numbers stand at the right.
@@ -53,10 +53,10 @@ function M.text(plan)
   local from, to = plan.from, plan.to
   local head = ("plan of (%s), %d byte%s an element, over %s\nfrom %s to %s"):format(
     table.concat(from.shape, ","), plan.item, plan.item == 1 and "" or "s", from.mesh,
-    shardings.text(from), shardings.text(to))
+    shardings.text(from, to), shardings.text(to, to))
   if #plan.steps == 0 then return head .. "\nno steps: the same memory" end
   local rows = { { "step", "collective", "axes", "bytes", "time", "gives" } }
-  for i, step in ipairs(plan.steps) do rows[i + 1] = row_of(i, step) end
+  for i, step in ipairs(plan.steps) do rows[i + 1] = row_of(i, step, to) end
   rows[#rows + 1] = { "", "all", "", M.bytes(plan.bytes), M.seconds(plan.seconds), "" }
   return head .. "\n" .. table.concat(lines_of(rows), "\n")
 end

@@ -167,7 +167,7 @@ local function sharding_of(m, shape, spec, op)
 end
 
 local function target(x, spec, op)
-  x.named = x.named or shardings.with_names(x.sharding, ct.layout(list_shape(x.sharding.shape)))
+  x.named = x.named or shardings.whole_layout(x.sharding)
   return sharding_of(x.mesh, x.named, spec, op)
 end
 
@@ -292,7 +292,7 @@ end
 -- The whole of a tensor without partial sums, from the parts of this process.
 local function gather(x, ranks)
   local s = x.sharding
-  local out = ct.tensor(x.dtype, shardings.with_names(s, ct.layout(list_shape(s.shape))))
+  local out = ct.tensor(x.dtype, shardings.whole_layout(s))
   local row, whole = as_row(out, s.shape)
   local from = pieces.spread(s)
   for _, rank in ipairs(ranks) do
@@ -323,7 +323,8 @@ local function summed(x)
   return M.run_plan(x, { to = to, steps = { step } })
 end
 
---- x:whole(): all elements as an ordinary tensor on the current device, column-major.
+--- x:whole(): all elements as an ordinary tensor on the current device, its modes in the order in
+--- which they lie in parts.
 function methods.whole(x)
   check(x, "whole")
   check_outside("whole")
@@ -359,7 +360,7 @@ sharded_type.__close = methods.close
 -- "sharded f32 (M@data,K) of (1000,64) over mesh (data=2):(1)", then the parts.
 function sharded_type.__tostring(x)
   local s = x.sharding
-  local lines = { ("sharded %s %s of (%s) over %s"):format(x.dtype, shardings.text(s),
+  local lines = { ("sharded %s %s of (%s) over %s"):format(x.dtype, shardings.text(s, s),
     table.concat(s.shape, ","), s.mesh) }
   if next(x.rows) == nil then lines[2] = "  closed" end
   for i, rank in ipairs(next(x.rows) and x.engine.ranks or {}) do

@@ -11,7 +11,8 @@
 -- The other modules of this room call:
 --   new(mesh, shape, spec, op)  of a text, a layout or a sharding
 --   make(mesh, shape, names, modes, partial, order)     arranged(...): see there
---   text(s)                     its spec: new(s.mesh, s.shape, text(s)) equals s
+--   text(s[, like])             its spec: new(s.mesh, s.shape, text(s)) equals s; see there
+--   places(s), whole_layout(s)  the order of modes in memory; the whole tensor in that order
 --   equal(a, b)                 the same parts in the same memory
 --   layout(s)                   the coordinate layout: basis 0 memory, basis i axis i
 --   is_partial(s)   replicated(s): list of axes that neither shard nor hold summands
@@ -188,7 +189,7 @@ local function factors_of(r, entry, i, stride)
         r.text, product(entry.shape), extent)
     end
   end
-  if stride == nil then return blocks(r, entry, extent, i) end
+  if stride == nil then return blocks(r, entry, extent, r.places[i]) end
   if #entry.axes > 0 then return blocks(r, entry, extent, stride.step or i) end
   if entry.shape == nil then
     tiles.fail(r.op, "mode %s of '%s' has a stride, but no extent; write %s=%d", entry.name or
@@ -256,25 +257,45 @@ end
 
 -- {====== Arguments ======
 
--- Extents and names of the modes of a tensor, layout, shape or text; nil: what the spec says.
+-- Where each mode of a layout comes in memory: the one with the smallest stride first.
+local function places_of(layout)
+  local step, list, places = {}, {}, {}
+  for i = 1, ct.rank(layout) do
+    step[i], list[i] = math.huge, i
+    local mode = ct.flatten(ct.mode(layout, i - 1))
+    for j = 0, ct.rank(mode) - 1 do
+      local stride = ct.size(mode, j) > 1 and math.abs(ct.stride(mode, j)) or 0
+      if stride > 0 then step[i] = math.min(step[i], stride) end
+    end
+  end
+  table.sort(list, function(a, b)
+    if step[a] ~= step[b] then return step[a] < step[b] end
+    return a < b
+  end)
+  for place, i in ipairs(list) do places[i] = place end
+  return places
+end
+
+-- Extents, names and places in memory of the modes of a tensor, layout, shape or text; nil: what
+-- the spec says, column-major.
 local function describe(shape, spec, r)
-  local extents, names = {}, {}
+  local extents, names, places = {}, {}, {}
   if shape == nil then
     for i, entry in ipairs(spec.modes) do
       if entry.shape == nil then
         tiles.fail(r.op, "mode %s of '%s' has no extent; write %s=1024, or give a shape",
           entry.name or i - 1, r.text, entry.name or "_")
       end
-      extents[i], names[i] = product(entry.shape), false
+      extents[i], names[i], places[i] = product(entry.shape), false, i
     end
-    return extents, names
+    return extents, names, places
   end
   local layout = tiles.type_name(shape) == "tensor" and shape.layout or ct.layout(shape)
   local given = ct.names(layout)
   for i = 1, ct.rank(layout) do
     extents[i], names[i] = ct.size(layout, i - 1), given[i] and given[i]:match "^[^@]+"
   end
-  return extents, names
+  return extents, names, places_of(layout)
 end
 
 local function check_rank(r, spec)
@@ -334,7 +355,7 @@ function M.new(mesh, shape, spec, op)
   local r = { mesh = mesh, op = op, text = spec_text(spec, op), used = {} }
   local read = texts.read(r.text, op)
   local names
-  r.shape, names = describe(shape, read, r)
+  r.shape, names, r.places = describe(shape, read, r)
   check_rank(r, read)
   names = merge_names(r, read, names)
   local modes, partial = read_modes(r, read), {}
@@ -349,8 +370,9 @@ function M.is_sharding(x) return getmetatable(x) == sharding_type end
 
 -- {====== Asking ======
 
---- The spec as a text.
-function M.text(s) return texts.write(s, M.strides(s)) end
+--- The spec as a text; of a sharding of a tensor without strides, if nothing is said. `like`: it
+--- is one of a tensor whose modes lie in memory as those of this sharding do.
+function M.text(s, like) return texts.write(s, M.strides(s), like and M.places(like)) end
 
 --- Do both put the same elements at the same places?
 function M.equal(a, b)
@@ -388,6 +410,27 @@ function M.with_names(s, layout)
 end
 
 function M.is_partial(s) return next(s.partial) ~= nil end
+
+--- Where each mode comes in the memory of a part: a list of places.
+function M.places(s)
+  local places, n = {}, 0
+  for _, at in ipairs(s.order) do
+    if not places[at[1]] then n, places[at[1]] = n + 1, n + 1 end
+  end
+  for i = 1, #s.shape do
+    if not places[i] then n, places[i] = n + 1, n + 1 end
+  end
+  return places
+end
+
+--- The layout of the whole tensor: compact, its modes in the order of a part.
+function M.whole_layout(s)
+  local order, strides, stride = {}, {}, 1
+  for i, place in ipairs(M.places(s)) do order[place] = i end
+  for _, i in ipairs(order) do strides[i], stride = stride, stride * s.shape[i] end
+  if #s.shape == 1 then return M.with_names(s, ct.layout(s.shape[1])) end
+  return M.with_names(s, ct.layout(s.shape, strides))
+end
 
 --- The axes that shard modes: {[axis] = {mode, factor}}.
 function M.sharding_axes(s)

@@ -146,11 +146,12 @@ local function plain_mode(s, i)
   return block == (s.shape[i] + span - 1) // span and text or nil
 end
 
-local function plain(s)
+local function plain(s, places)
   local texts, last = {}, 0
   for _, at in ipairs(s.order) do
-    if at[1] < last then return nil end
-    last = at[1]
+    local place = places and places[at[1]] or at[1]
+    if place < last then return nil end
+    last = place
   end
   for i = 1, #s.modes do
     texts[i] = plain_mode(s, i)
@@ -174,9 +175,10 @@ local function mode_texts(factors, strides)
 end
 
 --- The spec of a sharding: without strides if it can do without. `strides` gives the stride of
---- each local factor in memory.
-function M.write(s, strides)
-  local shape = plain(s)
+--- each local factor in memory, `places` the place of each mode that is understood without them;
+--- nil: column-major.
+function M.write(s, strides, places)
+  local shape = plain(s, places)
   if shape then return "(" .. table.concat(partial_texts(s, shape), ",") .. ")" end
   local stride_list = {}
   shape = {}

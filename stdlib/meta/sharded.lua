@@ -97,7 +97,8 @@ local Sharded = {}
 ---@return Tensor
 function Sharded:part(rank) end
 
---- All elements as a tensor on the current device, column-major.
+--- All elements as a tensor on the current device.
+--- Its modes lie in memory in the order of those of the parts.
 ---
 ---     > d = device"cpu:2"
 ---     > shard(arange(i32, 5), "(M@data)", mesh{data = 2}):whole()

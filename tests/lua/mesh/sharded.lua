@@ -108,3 +108,14 @@ z:close()
 local _, why = pcall(function() return part[0] end)
 print(z, (why:gsub("^.-: ", ""))) -- expect: sharded f32 (M@b,K) of (7,4) over mesh (a=2,b=3,c=2):(1,2,6)
 -- expect:   closed	part is closed; its memory was given back
+
+-- Modes lie in parts as they do in the tensor, and stay so.
+local rows = arange(f32, row_major{ 8, 6 })
+device "cpu:4"
+local m4 = mesh"(x=4)"
+local in_rows = m4:shard(rows, "(M@x,K)")
+print(in_rows:part(1).layout, in_rows:whole().layout) -- expect: (M=2,K=6):(6,1)	(M=8,K=6):(6,1)
+print(reshard(in_rows, "(M,K@x)"):part(1).layout, allclose(reshard(in_rows, "(M,K@x)"):whole(), rows)) -- expect: (M=8,K=2):(2,1)	true
+print(m4:zeros(f32, row_major{ 8, 6 }, "(M,K@x)"):part(3).layout) -- expect: (M=8,K=0):(2,1)
+print(#in_rows:plan "(M,K)".steps) -- expect: 1
+print(m4:shard(zeros(f32, layout({ 4, 2, 8 }, { 8, 32, 1 })), "(_@x,_,_)"):part(0).layout) -- expect: (1,2,8):(0,8,1)
