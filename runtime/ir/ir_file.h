@@ -9,7 +9,7 @@
 
 #include "ir.h"
 
-enum { CT_IR_FILE_VERSION = 1 };
+enum { CT_IR_FILE_VERSION = 2 };
 
 /* Appends the bytes of a finished IR, with the functions that it calls. They hold NULs. */
 CtStatus ct_ir_write(const CtIr *ir, CtText *out, CtErr *err) CT_NODISCARD;

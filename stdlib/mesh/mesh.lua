@@ -284,6 +284,8 @@ end
 
 -- {====== Printing ======
 
+tiles.add_pictures(methods)
+
 function mesh_type.__tostring(m) return "mesh " .. tostring(m.layout) end
 
 function mesh_type.__eq(a, b)

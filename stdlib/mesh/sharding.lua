@@ -603,6 +603,8 @@ end
 
 -- {====== The value ======
 
+tiles.add_pictures(methods)
+
 for _, name in ipairs { "text", "layout", "replicated", "part_layout", "part_view", "valid" } do
   methods[name] = M[name]
 end

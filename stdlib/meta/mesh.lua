@@ -11,6 +11,12 @@
 ---@field extent table the extent of each axis, by its name
 local Mesh = {}
 
+Mesh.show = show
+Mesh.explain = explain
+Mesh.svg = svg
+Mesh.latex = latex
+Mesh.html = html
+
 --- Makes a mesh of devices.
 --- In a table the axes are in alphabetical order. In a text they are in the order of the text, and
 --- the first is the nearest: its neighbours have ranks that differ by 1. A layout with strides may
@@ -153,7 +159,11 @@ function Mesh:plan(dtype, shape, from, to, options) end
 ---@field steps table
 ---@field bytes integer received by a device, at most, in all steps
 ---@field seconds number by the model
+---@field item integer bytes of an element
+---@field links table the numbers of the model
 local Plan = {}
+
+Plan.explain = explain
 
 --- How the modes of a tensor spread over the axes of a mesh.
 --- An axis shards a mode, holds copies (it is replicated) or partial sums. The part of a rank is
@@ -167,6 +177,12 @@ local Plan = {}
 ---@field partial table the axes with partial sums, as keys
 ---@field order table {mode, factor} of the factors in memory, the fastest first
 local Sharding = {}
+
+Sharding.show = show
+Sharding.explain = explain
+Sharding.svg = svg
+Sharding.latex = latex
+Sharding.html = html
 
 --- The spec as a text; `m:sharding(s.shape, s:text())` equals s.
 ---

@@ -8,6 +8,7 @@ local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
 local owners_of = require "cuttle.owners"
 local picture = require "cuttle.picture"
+local sharding_facts = require "cuttle.sharding_facts"
 
 local M = {}
 
@@ -552,7 +553,7 @@ end
 -- vectors.
 function M.explain(x, options)
   options = read_options(options, x)
-  local report, facts = setmetatable({}, Report), atom_facts.of(x)
+  local report, facts = setmetatable({}, Report), atom_facts.of(x) or sharding_facts.of(x)
   if facts then
     for _, row in ipairs(facts) do report:add(row[1], "%s", row[2]) end
   elseif type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then

@@ -182,6 +182,7 @@ local beginnings = {
   tv = { text = "thread", same = { "thread" } },
   atom = { text = "thread", same = { "thread", "linear" } },
   tensor = { text = "value", same = { "offset" } },
+  sharding = { text = "value", same = { "linear" } },
 }
 
 local function beginning_of(model, layout)

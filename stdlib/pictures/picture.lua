@@ -1,6 +1,6 @@
 -- picture.lua: what a picture shows, without saying how it is drawn. `show`, `svg`, `latex` and
 -- `html` all draw the model that M.of returns:
---   { kind    "layout", "swizzle", "operation", "tv", "atom" or "tensor",
+--   { kind    "layout", "swizzle", "operation", "tv", "atom", "tensor" or "sharding",
 --     title, layout (text), drawn (the layout itself; of atoms and tiles that of their threads),
 --     color_by ("offset", "tile", "thread", ...: the meaning of the keys),
 --     panels  list, from left to right; see below,
@@ -32,6 +32,7 @@ local grid = require "cuttle.picture_grid"
 local owning = require "cuttle.owners"
 local near = require "cuttle.near"
 local palette = require "cuttle.palette"
+local shardings = require "cuttle.picture_sharding"
 local M = {}
 
 local each_cell, colorize = color.each_cell, color.colorize
@@ -481,6 +482,12 @@ local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = 
 for _, name in ipairs { "atom", "tiled_mma", "tiled_copy" } do
   M.types[name] = function(x, how) return atoms["of_" .. name](tools, x, how) end
 end
+
+M.types.sharding = function(s, how) return shardings.of_sharding(tools, s, how) end
+M.types["sharded tensor"] = function(x, how)
+  return shardings.of_sharding(tools, x.sharding, how)
+end
+M.types.mesh = function(m, how) return shardings.of_mesh(tools, m, how) end
 
 -- A thread's slice has no picture of its own: that of the whole says what each thread has.
 M.types.thr_mma = function(x, how) return M.types.tiled_mma(x.mma, how) end

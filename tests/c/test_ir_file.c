@@ -87,10 +87,10 @@ static void test_refusals(void) {
   refuses(&bytes, 0, "ir_read: these bytes are no IR");
   refuses(&bytes, bytes.len - 1, "ir_read: at byte");
   bytes.s[8] = 9;
-  refuses(&bytes, bytes.len, "ir_read: file of IR version 9; this library reads 1");
+  refuses(&bytes, bytes.len, "ir_read: file of IR version 9; this library reads 2");
   bytes.s[8] = CT_IR_FILE_VERSION;
   bytes.s[12] ^= 1;
-  refuses(&bytes, bytes.len, "ir_read: file of IR version 1 with operations ");
+  refuses(&bytes, bytes.len, "ir_read: file of IR version 2 with operations ");
   bytes.s[0] = 'X';
   refuses(&bytes, bytes.len, "ir_read: these bytes are no IR");
   ct_text_clear(&bytes);

@@ -1,0 +1,87 @@
+-- picture_sharding.lua: pictures of shardings and meshes: which ranks have each element, and where
+-- in their parts. A cell says "R0,4 +12": ranks 0 and 4, at offset 12 of their parts. Its colour is
+-- that of the first rank.
+local ct = require "cuttle"
+local color = require "cuttle.picture_color"
+local palette = require "cuttle.palette"
+local M = {}
+
+local MAX_LISTED <const> = 4 -- ranks and ranges in a cell
+
+-- "0,4", "0-3", "0,2,4,6+12" of ranks in ascending order.
+local function ranks_text(ranks)
+  local texts, at = {}, 1
+  while at <= #ranks and #texts < MAX_LISTED do
+    local last = at
+    while ranks[last + 1] == ranks[last] + 1 do last = last + 1 end
+    if last - at < 2 then last = at end
+    texts[#texts + 1] = last > at and ("%d-%d"):format(ranks[at], ranks[last]) or ranks[at]
+    at = last + 1
+  end
+  local more = #ranks - at + 1
+  return "R" .. table.concat(texts, ",") .. (more > 0 and "+" .. more or "")
+end
+
+-- Which ranks come first in cells of which colour.
+local function legend_of(firsts)
+  local by_color, legend = {}, {}
+  for _, rank in ipairs(firsts) do
+    local key = rank % #palette
+    by_color[key] = by_color[key] or {}
+    table.insert(by_color[key], "R" .. rank)
+  end
+  for key = 0, #palette - 1 do
+    local list = by_color[key]
+    local more = list and #list > MAX_LISTED and ", ..." or ""
+    legend[#legend + 1] = list and { color = key,
+      text = table.concat(list, ", ", 1, math.min(#list, MAX_LISTED)) .. more }
+  end
+  return legend
+end
+
+-- The colours of first ranks, if no other rule is wanted.
+local function paint(picture, how, first_of)
+  if how.color ~= nil then return color.colorize(picture, how) end
+  local firsts, seen = {}, {}
+  color.each_cell(picture.panels, function(cell)
+    local rank = first_of(cell)
+    cell.color = rank
+    if not seen[rank] then firsts[#firsts + 1], seen[rank] = rank, true end
+  end)
+  table.sort(firsts)
+  picture.color_by, picture.legend = "rank", legend_of(firsts)
+end
+
+--- Of a sharding: a cell for each element of the tensor.
+function M.of_sharding(tools, s, how)
+  local tile = ct.layout(s.shape)
+  if s.names then tile = tile:named(table.unpack(s.names)) end
+  local picture, first = tools.new_picture("sharding", tostring(s), tile), {}
+  local coord_of = ct.layout(s.shape)
+  color.each_cell(tools.add_panels(picture, tile, "result", how), function(cell)
+    local ranks, offset = s:owner(ct.idx2crd(cell.linear, ct.shape(coord_of)))
+    cell.offset, first[cell] = offset, ranks[1]
+    cell.lines = { ranks_text(ranks), "+" .. offset }
+    cell.value = table.concat(cell.lines, " ")
+  end)
+  for _, axis in ipairs(s.mesh.axes) do
+    if s.partial[axis] then
+      table.insert(picture.notes, ("over axis %s each rank holds a summand"):format(axis))
+    end
+  end
+  paint(picture, how, function(cell) return first[cell] end)
+  return picture
+end
+
+--- Of a mesh: its layout, a cell for each rank.
+function M.of_mesh(tools, m, how)
+  local picture = tools.new_picture("sharding", tostring(m), m.layout)
+  color.each_cell(tools.add_panels(picture, m.layout, "result", how), function(cell)
+    cell.lines = { "R" .. cell.offset }
+    cell.value = cell.lines[1]
+  end)
+  paint(picture, how, function(cell) return cell.offset end)
+  return picture
+end
+
+return M
