@@ -34,7 +34,8 @@ static int mesh_tensor(lua_State *L) {
   CtNode shape[1] = {{.i = ct_int(luaL_checkinteger(L, 2)), .rank = CT_LEAF, .len = 1}};
   CtNode stride[1] = {{.i = ct_int(1), .rank = CT_LEAF, .len = 1}};
   int rank = (int)luaL_checkinteger(L, 4);
-  diag_try(L, state_named_device(s, luaL_checkstring(L, 3), &device, diag_err(L)));
+  diag_try(L, state_check_device(s, luaL_checkstring(L, 3), diag_err(L)));
+  diag_try(L, state_named_device(s, lua_tostring(L, 3), &device, diag_err(L)));
   Tensor *t = tensor_push_alloc(L, "shard", dtype, (CtLayout){shape, stride}, device);
   t->storage->rank = rank;
   return 1;
@@ -187,7 +188,8 @@ static int enter_rank(lua_State *L) {
 static int choose_device(lua_State *L) {
   CuttleState *s = state_of(L);
   lua_pushstring(L, s->device_text);
-  diag_try(L, state_choose_device(s, luaL_checkstring(L, 1), diag_err(L)));
+  diag_try(L, state_check_device(s, luaL_checkstring(L, 1), diag_err(L)));
+  diag_try(L, state_choose_device(s, lua_tostring(L, 1), diag_err(L)));
   return 1;
 }
 

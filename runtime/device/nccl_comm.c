@@ -120,6 +120,17 @@ static void end_meeting(Meeting *m) {
   free(m->before);
 }
 
+/* Ranks of one process may read each other's tensors, by NCCL, which asks for no access to memory of pools. Where they
+   cannot reach each other NCCL has other ways. */
+static void open_memory(const CtNcclOpen *open) {
+  for (int i = 0; i < open->n; i++) {
+    for (int k = 0; k < open->n; k++) {
+      CtStatus s = ct_device_reach(open->members[i].device, open->members[k].device, NULL);
+      (void)s;
+    }
+  }
+}
+
 typedef struct Joining {
   const CtNcclOpen *open;
   NcclId id;
@@ -163,6 +174,7 @@ CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *er
     out[i]->world = open->members[i].world;
     out[i]->size = open->size;
   }
+  open_memory(open);
   s = join_all(n, open, out, err);
   if (s != CT_OK) {
     ct_comm_free(n, out, open->n);

@@ -7,6 +7,7 @@
 
 #include "fake_cuda.h"
 #include "fake_nccl.h"
+#include "interp/cuttle.h"
 #include "runtime/base/clock.h"
 #include "tap.h"
 
@@ -143,6 +144,7 @@ static void test_ops(void) {
          ct_comm_device(p.comms[1]) == devices[1] && ct_comm_is_open(p.comms[1]),
      "a communicator's rank, size and device");
   IS_INT(ct_nccl_version(p.n), 22809, "the version");
+  IS_INT(cuda->n_pool_access, 2, "both devices may use the memory of the other");
   for (size_t i = 0; i < CT_ARRAY_LEN(ops); i++) {
     fill(&p);
     setenv("FAKE_NCCL_SLOW", i % 2 == 0 ? "0" : "7", 1);
@@ -439,6 +441,31 @@ static void test_nomem(void) {
   IS_INT(n_bad, 0, "each may fail, and nothing is left");
 }
 
+/* {====== A sandbox has the host's device, and no other ====== */
+
+static const struct {
+  const char *script;
+  const char *msg;
+} boxed[] = {
+    {"assert(mesh{x = 1}:run(function(r) return r.rank end)[0] == 0)", NULL},
+    {"mesh{x = 2}:run(function(r) return r.rank end)", "'cuda:1' is not what the host gave"},
+    {"shard(zeros(f32, 4), '(M@x)', mesh{x = 2})", "'cuda:1' is not what the host gave"},
+};
+
+static void test_sandbox(void) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(boxed); i++) {
+    cuttle_Options o = {.size = sizeof o, .device = "cuda:0", .sandbox = 1};
+    cuttle_State *S = cuttle_open(&o);
+    cuttle_Status s = cuttle_dostring(S, boxed[i].script, "x");
+    if (boxed[i].msg == NULL) {
+      OK(s == CUTTLE_OK, "a mesh of the host's device: %s", cuttle_error(S));
+    } else {
+      HAS_STR(cuttle_error(S), boxed[i].msg, "another one: %s", boxed[i].script);
+    }
+    cuttle_close(S);
+  }
+}
+
 /* {====== All ====== */
 
 static void run_all(void) {
@@ -462,6 +489,7 @@ static void run_all(void) {
   test_close();
   test_graph();
   test_nomem();
+  test_sandbox();
   IS_STR(getenv("NCCL_NVLS_ENABLE"), "0", "NVLink multicast is off");
   test_fault();
 }
