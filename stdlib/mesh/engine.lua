@@ -23,37 +23,31 @@ local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local engines = setmetatable({}, { __mode = "k" }) -- by mesh, then by the kind of device
+local engines = setmetatable({}, { __mode = "k" }) -- by mesh, then by kind
 
-local function open_cpu(m, n_devices, op)
-  if m.n > n_devices then
-    tiles.fail(op, "%s has %d ranks, but there %s; start with --device=cpu:%d, or write "
-      .. "device\"cpu:%d\" first", m, m.n, n_devices == 1 and "is 1 device" or "are " .. n_devices
-      .. " devices", m.n, m.n)
+local MAX_VIRTUAL <const> = 256 -- as of device"cpu:256"
+
+-- That the CPU engine is taken for enough devices now.
+local function check_virtual(m, n, op)
+  if m.n <= n then return end
+  local there = n == 1 and "there is 1 device" or ("there are %d devices"):format(n)
+  if m.n > MAX_VIRTUAL then
+    tiles.fail(op, "%s has %d ranks, but %s; the CPU engine is taken for %d at most. m:plan works "
+      .. "for any mesh", m, m.n, there, MAX_VIRTUAL)
   end
-  return require "cuttle.engine_cpu".open(m)
+  tiles.fail(op, "%s has %d ranks, but %s; start with --device=cpu:%d, or write device\"cpu:%d\" "
+    .. "first", m, m.n, there, m.n, m.n)
 end
 
 --- The mesh's engine; `op` begins messages.
 function M.of(m, op)
   local info = ct.device()
-  local is_cpu = info.sm == nil
-  local kind = is_cpu and "cpu" or "cuda"
+  local kind = info.sm and "nccl" or "cpu"
+  if kind == "cpu" then check_virtual(m, info.n_devices, op) end
   local known = engines[m] or {}
   engines[m] = known
-  if is_cpu and m.n > info.n_devices or not known[kind] then
-    known[kind] = is_cpu and open_cpu(m, info.n_devices, op)
-      or require "cuttle.engine_nccl".open(m, op)
-  end
+  known[kind] = known[kind] or require("cuttle.engine_" .. kind).open(m, op)
   return known[kind]
-end
-
---- Set of an engine's ranks.
-function M.has_rank(engine, rank)
-  for _, own in ipairs(engine.ranks) do
-    if own == rank then return true end
-  end
-  return false
 end
 
 return M
