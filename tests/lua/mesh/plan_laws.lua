@@ -482,6 +482,19 @@ local function check_least(a, b, item)
   assert(bytes <= most * item / one_node.send_recv + 1e-9, "a plan moves too much")
 end
 
+-- The engine of the CPU mesh carries out the same plan on tensors.
+local function check_engine(a, b)
+  local n = 1
+  for _, extent in ipairs(a.shape) do n = n * extent end
+  local t = arange(i32, n):view(layout(a.shape))
+  local x <close> = shard(t, a:text(), a.mesh)
+  local y <close> = reshard(x, b:text())
+  local whole = y:whole()
+  for i = 0, n - 1 do assert(whole[i] == i, "the engine moved an element elsewhere") end
+end
+
+device "cpu:48" -- as many as a mesh here may have
+
 local function run_case()
   kept = {}
   local m, shape = random_mesh(), random_shape()
@@ -502,6 +515,7 @@ local function run_case()
   end
   if math.random() < 0.1 then check_sharding(a) end
   check_least(a, b, item)
+  if math.random() < 0.2 then check_engine(a, b) end
   return a, b
 end
 
