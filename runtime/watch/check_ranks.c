@@ -399,7 +399,7 @@ bool ct_ranks_is_writing(const CtCheckWorker *k, uint32_t number) {
   for (int i = 0; i < r->group->n_jobs; i++) {
     const CtCheck *c = r->by_job[i];
     for (int w = 0; w < c->n_workers; w++) {
-      if (c->workers[w].k->team != k->k->team && atomic_load(&c->workers[w].writing) == number) {
+      if (c->job->workers[w].team != k->k->team && atomic_load(&c->workers[w].writing) == number) {
         return true;
       }
     }

@@ -171,7 +171,7 @@ static void test_deadlock(void) {
 
 /* A rank whose launch fails ends the wait of the others; its next launch does not begin. */
 static void test_failure(void) {
-  static int32_t flags[3][BLOCKS];
+  static int32_t flags[4][BLOCKS];
   Launch launches[3];
   CtSimtEntry entries[3];
   Program p, step;
@@ -182,7 +182,7 @@ static void test_failure(void) {
   for (int round = 0; round < ROUNDS; round++) {
     memset(flags, 0, sizeof flags);
     entries[0] = entry_of(&p, &launches[0], 0, flags[0], flags[1], 4);
-    entries[1] = entry_of(&step, &launches[1], 1, flags[1], flags[1], 4);
+    entries[1] = entry_of(&step, &launches[1], 1, flags[3], flags[3], 4);
     launches[1].n_elems[0] = 2;
     entries[2] = entry_of(&step, &launches[2], 1, flags[2], flags[2], 4);
     wrong += run_joint(1 + round % 4, entries, 3, &err) != CT_EINVAL ||
