@@ -57,9 +57,10 @@ function M.of_sharding(tools, s, how)
   local tile = ct.layout(s.shape)
   if s.names then tile = tile:named(table.unpack(s.names)) end
   local picture, first = tools.new_picture("sharding", tostring(s), tile), {}
-  local coord_of = ct.layout(s.shape)
+  local owners = require("cuttle.sharding").owners -- loaded when it is first used
+  local counted, memo = ct.shape(ct.layout(s.shape)), {}
   color.each_cell(tools.add_panels(picture, tile, "result", how), function(cell)
-    local ranks, offset = s:owner(ct.idx2crd(cell.linear, ct.shape(coord_of)))
+    local ranks, offset = owners(s, ct.idx2crd(cell.linear, counted), memo)
     cell.offset, first[cell] = offset, ranks[1]
     cell.lines = { ranks_text(ranks), "+" .. offset }
     cell.value = table.concat(cell.lines, " ")

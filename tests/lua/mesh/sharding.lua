@@ -41,3 +41,8 @@ end
 -- expect: true
 -- expect: true
 -- expect: false
+
+-- A sharding is a spec of itself, whatever memory the tensor has.
+local s = m:sharding({8, 4}, "(M@data,K)")
+print(m:sharding(row_major{8, 4}, s) == s, m:sharding(nil, s) == s) -- expect: true	true
+print(m:plan(f32, nil, s, m:sharding({8, 4}, "(M@data,K@model)")).bytes) -- expect: 0
