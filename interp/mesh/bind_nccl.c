@@ -4,7 +4,7 @@
      _comm_env(name)    a variable of the environment, nil in states that do not look at it
      _nccl_open{what =, address =, size =, seconds =, blocks =, members = {{device =, rank =, world =}, ...}}
                         communicators: one for each member, of nccl.h
-     _nccl_split(set, what, seconds, parts)  one more for each of the set's, by parts[i] = {color =, key =, size =}
+     _nccl_split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
      _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
                         src =, src_at =, dst =, dst_at =, peer =, root =, stream =}
      _nccl_bare(calls, reps)                 the same, reps times, as a program with NCCL alone would
@@ -174,8 +174,8 @@ static int lang_split(lua_State *L) {
     lua_pop(L, 1);
   }
   CommSet *set = push_set(L, of->nccl, of->n);
-  diag_try(L, ct_nccl_split(of->nccl, luaL_checkstring(L, 2), luaL_checknumber(L, 3), parts, of->n,
-                            set->comms, diag_err(L)));
+  diag_try(L, ct_nccl_split(of->nccl, luaL_checkstring(L, 2), luaL_checknumber(L, 3),
+                            lua_toboolean(L, 5), parts, of->n, set->comms, diag_err(L)));
   set->n = of->n;
   return 1;
 }

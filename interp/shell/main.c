@@ -47,7 +47,7 @@ static const char usage[] =
     "\n"
     "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_CAPTURE,\n"
     "CUTTLE_THREADS, CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_NCCL, CUTTLE_COMM_ID,\n"
-    "CUTTLE_COMM_TIMEOUT, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+    "CUTTLE_COMM_TIMEOUT, CUTTLE_COMM_BLOCKING, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
 
 static const char emit_usage[] =
     "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"

@@ -55,14 +55,14 @@ typedef struct CtNcclOpen {
 CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *err) CT_NODISCARD;
 
 /* Each rank of a communicator joins the new one of its color, in the order of keys. All ranks take part, in
-   all processes. */
+   all processes. blocks: as in CtNcclOpen, of the new one's calls; making it is watched. */
 typedef struct CtNcclPart {
   CtComm *of;
   int color, key;
   int size; /* ranks that have the color */
 } CtNcclPart;
-CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, const CtNcclPart *parts,
-                       int n_parts, CtComm **out, CtErr *err) CT_NODISCARD;
+CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, bool blocks,
+                       const CtNcclPart *parts, int n_parts, CtComm **out, CtErr *err) CT_NODISCARD;
 
 int ct_comm_rank(const CtComm *c);
 int ct_comm_size(const CtComm *c);

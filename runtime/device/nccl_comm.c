@@ -186,9 +186,16 @@ CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *er
 
 /* {====== Splitting ====== */
 
+typedef struct Splitting {
+  const CtNcclPart *parts;
+  bool blocks;
+} Splitting;
+
 static NcclResult split(const CtNcclLib *lib, CtComm *c, const void *ud, int i) {
-  const CtNcclPart *p = &((const CtNcclPart *)ud)[i];
-  return lib->ncclCommSplit(p->of->comm, p->color, p->key, &c->comm, NULL);
+  const Splitting *s = ud;
+  const CtNcclPart *p = &s->parts[i];
+  NcclConfig config = config_of(s->blocks);
+  return lib->ncclCommSplit(p->of->comm, p->color, p->key, &c->comm, &config);
 }
 
 static CtStatus check_parts(const CtNccl *n, const CtNcclPart *parts, int n_parts, CtErr *err) {
@@ -207,11 +214,12 @@ static CtStatus check_parts(const CtNccl *n, const CtNcclPart *parts, int n_part
 }
 
 /* The parents are in progress until the new ones are there. */
-static CtStatus split_all(CtNccl *n, const char *what, double seconds, const CtNcclPart *parts,
+static CtStatus split_all(CtNccl *n, const char *what, double seconds, const Splitting *splitting,
                           int n_parts, CtComm **comms, CtErr *err) {
+  const CtNcclPart *parts = splitting->parts;
   CtComm *bad = NULL;
   CtStatus s = CT_OK;
-  NcclResult r = group(n, comms, n_parts, split, parts, &bad);
+  NcclResult r = group(n, comms, n_parts, split, splitting, &bad);
   if (ct_nccl_is_bad(r)) {
     return ct_nccl_fail_result(n, bad, what, r, err);
   }
@@ -221,8 +229,9 @@ static CtStatus split_all(CtNccl *n, const char *what, double seconds, const CtN
   return s == CT_OK ? ct_nccl_settle(n, comms, n_parts, what, seconds, err) : s;
 }
 
-CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, const CtNcclPart *parts,
-                       int n_parts, CtComm **out, CtErr *err) {
+CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, bool blocks,
+                       const CtNcclPart *parts, int n_parts, CtComm **out, CtErr *err) {
+  const Splitting splitting = {parts, blocks};
   CtStatus s = check_parts(n, parts, n_parts, err);
   s = s == CT_OK ? new_handles(n, out, n_parts, err) : s;
   if (s != CT_OK) {
@@ -234,7 +243,7 @@ CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, const CtNccl
     out[i]->rank = parts[i].key;
     out[i]->size = parts[i].size;
   }
-  s = split_all(n, what, seconds, parts, n_parts, out, err);
+  s = split_all(n, what, seconds, &splitting, n_parts, out, err);
   if (s != CT_OK) {
     ct_comm_free(n, out, n_parts);
   }

@@ -2,16 +2,18 @@
 -- on the first N:
 --   build/cuttle --device=cuda scripts/bench/nccl_beside.lua [N [LARGEST]]
 -- LARGEST: bytes of the largest buffer, 1 GiB if nothing is said. A row has microseconds a call, in
--- turns, the median of ROUNDS batches between two events:
+-- turns, the median of ROUNDS batches between two events. Ways:
 --   ours      engine:run: the host's part in Lua, events around each call, communicators that do
---             not block
+--             not block; with CUTTLE_COMM_BLOCKING=1 those that do
 --   bare      a loop in C of the same calls in the same communicators: no events, no watch
 --   blocking  that loop in communicators that block the host, as NCCL has them if nothing is said
--- and the bandwidth of the bus by NCCL's own formula. With one device all is the host's part and a
--- copy.
+-- "back to back": the host enqueues while the devices work, so the slower of both counts. "device":
+-- a kernel keeps the devices busy until all is enqueued, so the devices count alone. Then ratios of
+-- the device's times, and the bandwidth of the bus by NCCL's own formula. With one device all is
+-- the host's part and a copy.
 local ct = require "cuttle"
 local engines = require "cuttle.engine_nccl"
-local ROUNDS <const>, BATCH_MS <const> = 7, 30
+local ROUNDS <const>, BATCH_MS <const>, DEVICE_REPS <const> = 7, 30, 20
 
 local n = math.tointeger(tonumber(arg[1])) or #ct.devices() - 1
 local largest = math.tointeger(tonumber(arg[2])) or 1 << 30
@@ -63,31 +65,70 @@ local function median(list)
   return list[(#list + 1) // 2]
 end
 
--- Microseconds a call of each way.
+-- {====== Times ======
+
+local spin_source <const> = [[
+extern "C" __global__ void spin(int n) {
+  long long start = clock64();
+  while (clock64() - start < 1024ll * n) {}
+}]]
+local spins, starts = {}, {}
+for rank = 0, n - 1 do
+  ct.device("cuda:" .. rank)
+  spins[rank] = ct.cuda_kernel("spin", spin_source)
+end
+ct.device "cuda:0"
+starts.first, starts.last = ct.event(), ct.event()
+
+-- Microseconds a call, between two events.
+local function between(run, op, calls, reps)
+  starts.first:record()
+  run(op, calls, reps)
+  starts.last:record()
+  starts.last:synchronize()
+  return starts.first:elapsed(starts.last) * 1000 / reps
+end
+
+local function back_to_back(run, op, calls, reps)
+  ct.synchronize()
+  return between(run, op, calls, reps)
+end
+
+-- About 20 ms of waiting come first.
+local function on_device(run, op, calls)
+  ct.synchronize()
+  for rank = 0, n - 1 do spins[rank]{grid = 1, block = 1}(32000) end
+  return between(run, op, calls, DEVICE_REPS)
+end
+
+-- By way: back to back, then on the device.
 local function measure(op, calls)
-  local times = {{}, {}, {}}
-  local once = ct.bench(function() runs[2](op, calls, 3) end, {reps = 1, batches = 3}) / 3
+  local host, device = {{}, {}, {}}, {{}, {}, {}}
+  local once = back_to_back(runs[3], op, calls, 3) / 1000
   local reps = math.max(3, math.min(2000, math.floor(BATCH_MS / once)))
   for _ = 1, ROUNDS do
     for i, run in ipairs(runs) do
-      local ms = ct.bench(function() run(op, calls, reps) end, {reps = 1, batches = 1})
-      table.insert(times[i], ms * 1000 / reps)
+      table.insert(host[i], back_to_back(run, op, calls, reps))
+      table.insert(device[i], on_device(run, op, calls))
     end
   end
-  return median(times[1]), median(times[2]), median(times[3])
+  local times = {}
+  for i = 1, 3 do times[i], times[i + 3] = median(host[i]), median(device[i]) end
+  return times
 end
 
-print(("%d x %s"):format(n, ct.device().name))
-print(("%-15s %11s %10s %10s %10s %9s %9s %9s"):format("collective", "bytes", "ours us", "bare us",
-  "blocking us", "ours/bare", "ours/blk", "GB/s"))
+print(("%d x %s; microseconds a call"):format(n, ct.device().name))
+print(("%-15s %11s %31s %31s %18s %7s"):format("", "", "back to back", "device", "device", ""))
+print(("%-15s %11s %10s %10s %10s %10s %10s %10s %9s %9s %7s"):format("collective", "bytes", "ours",
+  "bare", "blocking", "ours", "bare", "blocking", "ours/bare", "ours/blk", "GB/s"))
 for _, op in ipairs {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"} do
   local bytes = 1 << 20
   while bytes <= largest do
     local calls = make_calls(op, bytes)
-    local a, b, c = measure(op, calls)
-    print(("%-15s %11d %10.1f %10.1f %10.1f %9.3f %9.3f %9.1f"):format(op, bytes, a, b, c,
-      a / b, a / c,
-      bytes * shapes[op][3] / a / 1000))
+    local t = measure(op, calls)
+    print(("%-15s %11d %10.1f %10.1f %10.1f %10.1f %10.1f %10.1f %9.3f %9.3f %7.1f"):format(op,
+      bytes, t[1], t[2], t[3], t[4], t[5], t[6], t[4] / t[5], t[4] / t[6],
+      bytes * shapes[op][3] / t[4] / 1000))
     for _, call in ipairs(calls) do
       call.src:close()
       call.dst:close()

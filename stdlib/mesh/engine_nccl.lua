@@ -114,7 +114,8 @@ local function split(w, calls, title)
     parts[all.member[call.rank]] = { color = math.min(table.unpack(call.group)),
       key = index_of(call.group, call.rank) - 1, size = #call.group }
   end
-  local set = internal.nccl_split(all.set, "the communicators over " .. title, w.seconds, parts)
+  local set = internal.nccl_split(all.set, "the communicators over " .. title, w.seconds, parts,
+    w.splits_all)
   for _, call in ipairs(calls) do
     w.sets[call.rank .. ":" .. table.concat(call.group, ",")] =
       { set = set, member = all.member[call.rank] }
@@ -128,7 +129,7 @@ local function open_group(w, group, title)
     members[i] = { device = w.device[rank], rank = i - 1, world = rank }
   end
   local set = internal.nccl_open { what = "the communicators over " .. title, size = #group,
-    seconds = w.seconds, blocks = w.blocks, members = members }
+    seconds = w.seconds, blocks = w.blocks or w.splits_all, members = members }
   for i, rank in ipairs(group) do
     w.sets[rank .. ":" .. table.concat(group, ",")] = { set = set, member = i }
   end
@@ -142,9 +143,13 @@ local function make_sets(w, calls, title)
   end
 end
 
--- The set and the member of a call, if they were made.
+-- The set and the member of a call, if they were made. The set of all ranks never blocks, as it is
+-- made while ranks may be missing.
 local function find_comm(w, call)
-  if is_identity(w, call.group) then
+  if w.splits_all == nil then
+    w.splits_all = processes.blocks() and select(2, internal.nccl_version())
+  end
+  if is_identity(w, call.group) and not w.splits_all then
     local all = w.all or open_all(w)
     return all.set, all.member[call.rank]
   end

@@ -123,4 +123,10 @@ function M.seconds()
   return seconds
 end
 
+--- Whether calls may block the host.
+function M.blocks()
+  local text = env "CUTTLE_COMM_BLOCKING"
+  return text ~= nil and text ~= "0"
+end
+
 return M

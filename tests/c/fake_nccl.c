@@ -381,7 +381,8 @@ static NcclResult enqueue(const char *name, Op op) {
   if (r != 0) {
     return r;
   }
-  if (depth == 0 || !c->is_ready || c->n_slow > 0 || current_device() != c->device) {
+  bool is_mixed = n_queued > 0 && queued[0].comm->is_blocking != c->is_blocking;
+  if (depth == 0 || !c->is_ready || c->n_slow > 0 || current_device() != c->device || is_mixed) {
     note("%s: bad use: depth %d, ready %d, slow %d, device %d of %d\n", name, depth, c->is_ready,
          c->n_slow, current_device(), c->device);
     return 5;
@@ -422,7 +423,9 @@ static void run_queued(void) {
   for (int i = 0; i < n_queued; i++) {
     number_op(&queued[i]);
     post(&queued[i]);
-    slow(queued[i].comm);
+    if (!queued[i].comm->is_blocking) {
+      slow(queued[i].comm);
+    }
     pending[n_pending++] = queued[i];
   }
   n_queued = 0;
@@ -509,11 +512,14 @@ static void split_name(const NcclComm c, int rank, char out[NAME]) {
 NcclResult ncclCommSplit(NcclComm comm, int color, int key, NcclComm *made, NcclConfig *config) {
   char name[NAME];
   CHECK;
-  (void)config;
+  if (config->magic != CT_NCCL_CONFIG_MAGIC || config->size != sizeof *config) {
+    return 4;
+  }
   NcclComm c = new_comm(0, key);
+  c->is_blocking = config->blocking;
   snprintf(c->key, sizeof c->key, "%.100s-s%d-c%d", comm->key, comm->n_splits, color);
-  note("ncclCommSplit rank=%d color=%d key=%d device=%d\n", comm->rank, color, key,
-       current_device());
+  note("ncclCommSplit rank=%d color=%d key=%d device=%d blocking=%d\n", comm->rank, color, key,
+       current_device(), config->blocking);
   comm->child = c;
   comm->made = made;
   comm->color = color;

@@ -201,7 +201,8 @@ static void test_split(void) {
   open_good(&p);
   const CtNcclPart parts[2] = {{p.comms[0], 0, 0, 1}, {p.comms[1], 1, 0, 1}};
   setenv("FAKE_NCCL_SLOW", "3", 1);
-  OK(ct_nccl_split(p.n, "the communicators of axis 'data'", 5, parts, 2, halves, &err) == CT_OK,
+  OK(ct_nccl_split(p.n, "the communicators of axis 'data'", 5, true, parts, 2, halves, &err) ==
+         CT_OK,
      "splits");
   unsetenv("FAKE_NCCL_SLOW");
   OK(ct_comm_size(halves[1]) == 1 && ct_comm_rank(halves[1]) == 0, "into two of one rank");
@@ -420,7 +421,7 @@ static CtStatus use_once(void) {
   CtStatus s = open_pair(&p, (CtAlloc){failing_alloc, NULL}, 2);
   const CtNcclPart parts[2] = {{p.comms[0], 0, 0, 2}, {p.comms[1], 0, 1, 2}};
   s = s == CT_OK ? run_as(&p, CT_ALL_REDUCE, CT_REDUCE_SUM, CT_f32, 0, 5) : s;
-  s = s == CT_OK ? ct_nccl_split(p.n, "halves", 5, parts, 2, made, &err) : s;
+  s = s == CT_OK ? ct_nccl_split(p.n, "halves", 5, false, parts, 2, made, &err) : s;
   s = s == CT_OK ? ct_nccl_wait(p.n, &err) : s;
   ct_nccl_free(p.n);
   return s;

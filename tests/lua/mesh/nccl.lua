@@ -110,6 +110,13 @@ tap.is(run(("CUTTLE_NCCL='%s' FAKE_NCCL_LOG=%s"):format(old_nccl, log), path), w
   "an NCCL that cannot split")
 tap.is(count(read(log), "ncclGetUniqueId"), 6, "meets for each group")
 
+tap.is(run("CUTTLE_COMM_BLOCKING=1 FAKE_NCCL_SLOW=3 FAKE_NCCL_LOG=" .. log, path), wanted,
+  "calls that block the host")
+lines = read(log)
+tap.ok(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=0") == 4
+  and count(lines, "ncclCommSplit .- blocking=1") == 16 and not lines:find("bad use", 1, true),
+  "ranks meet without, and collectives are in communicators that were split off", lines)
+
 -- Some ranks only, and groups of one.
 local some = script((prelude:gsub("MESH", "{data = 2, model = 4}")) .. [[
 local a, b = row(2, {5}), row(3, {6})
@@ -177,6 +184,8 @@ local outs = processes(4, torch .. "FAKE_NCCL_LOG=" .. log, path)
 for rank = 0, 3 do
   tap.is(outs[rank], of_rank(rank), ("process %d of four: the same as in one process"):format(rank))
 end
+outs = processes(4, torch .. "CUTTLE_COMM_BLOCKING=1 ", path)
+tap.is(outs[2], of_rank(2), "and where calls block the host")
 lines = read(log)
 tap.is(count(lines, "ncclGetUniqueId 127.0.0.1:29501 nvls=0"), 4, "all are told where to meet")
 tap.ok(lines:find("ncclCommInitRankConfig rank=3/4 device=3", 1, true), "each has its device")
