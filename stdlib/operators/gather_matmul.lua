@@ -119,7 +119,8 @@ local function is_compact(x)
   return (strides[2] == 1 or extents[2] == 1) and (strides[1] == extents[2] or extents[1] == 1)
 end
 
-local function device_trouble()
+--- Why the current device has not the kernel's instructions, or nil.
+function M.device_trouble()
   local sm = ct.device().sm
   if sm and sm ~= 90 then return ("it is for sm_90a, and this device is sm_%d"):format(sm) end
 end
@@ -131,6 +132,8 @@ local function problem_trouble(p, panels)
     return "C must be contiguous along N"
   elseif p.a_major ~= "k" then
     return "B must be contiguous along K"
+  elseif p.k == 0 then
+    return "K is 0"
   end
   for i, x in ipairs(panels) do
     if not is_compact(x) then
@@ -144,7 +147,7 @@ local function problem_trouble(p, panels)
   return hopper.trouble(M.configs[1], p)
 end
 
-local function trouble_of(p, panels) return device_trouble() or problem_trouble(p, panels) end
+local function trouble_of(p, panels) return M.device_trouble() or problem_trouble(p, panels) end
 
 --- Why gather_matmul cannot compute it; nil: it can. Bad arguments are errors.
 function M.trouble(panels, rank, B, C, options)
@@ -154,22 +157,23 @@ function M.trouble(panels, rank, B, C, options)
   return trouble_of(problem_of(own, B, C, #panels, options or {}), panels)
 end
 
-local function choose(p, wanted)
+--- The configuration of a list for a problem; `wanted`: its name, or one itself, or nil.
+function M.choose(configs, p, wanted)
   if type(wanted) == "table" then return wanted end
   local device = ct.device()
-  for _, config in ipairs(M.configs) do
+  for _, config in ipairs(configs) do
     local n = ct.cdiv(p.m, config.tile[1]) * ct.cdiv(p.n, config.tile[2]) * p.l
     local is_chosen = wanted == nil and device.sm and n >= tiles.n_sms(device)
       and (config.when == nil or config.when(p))
     if is_chosen or wanted == config.name then return config end
   end
   if wanted ~= nil then fail("there is no configuration '%s'", tostring(wanted)) end
-  return M.configs[#M.configs]
+  return configs[#configs]
 end
 
 -- {====== Memory ======
 
-local workspaces = {} -- by device, stream and element type
+local workspaces = {} -- by device, stream, element type and rank
 
 local function zeros_on(device, n)
   local flags = ct.zeros(ct.u32, n)
@@ -182,20 +186,20 @@ local function new_copy(own, n)
 end
 
 -- Memory for the copies and flags that are 0, of launches that follow each other. A launch that
--- failed leaves its flags: they are not taken again.
-local function workspace_of(p, own, config, stream)
-  local key = ("%s %s %s"):format(p.device, tostring(stream), p.dtype)
+-- failed on the CPU engine leaves its flags, so each has new ones there.
+local function workspace_of(p, own, config, stream, rank)
+  local key = ("%s %s %s %d"):format(p.device, tostring(stream), p.dtype, rank)
   local space = workspaces[key] or { size = 0, n_flags = 0 }
   workspaces[key] = space
   local n_panels = p.l - 1
   local size, n_flags = ct.size(own) * n_panels, ct.cdiv(p.n, config.tile[2]) * n_panels + 1
   if space.size < size then space.memory, space.size = new_copy(own, size), size end
-  if space.n_flags < n_flags or space.is_running then
+  if space.n_flags < n_flags or not ct.device().sm then
     space.n_flags = math.max(n_flags, space.n_flags)
     space.flags = zeros_on(p.device, space.n_flags)
   end
   local height, depth = ct.size(own, 0), ct.size(own, 1)
-  return space, {
+  return {
     copy = ct.view(space.memory, ct.layout({ height, depth, n_panels },
       { depth, 1, height * depth })),
     flags = ct.view(space.flags, ct.layout(n_flags)) }
@@ -203,7 +207,6 @@ end
 
 -- {====== Launches ======
 
--- The problem's step, and the memory that it uses.
 local function step_of(panels, rank, B, C, options)
   local own = check_panels(panels, rank)
   check_result(C, own, #panels)
@@ -211,13 +214,13 @@ local function step_of(panels, rank, B, C, options)
   local why = trouble_of(p, panels)
   if why then fail("%s. Gather A and call matmul", why) end
   if p.m == 0 or p.n == 0 then return nil end
-  local config = choose(p, options.config)
-  local space, parts = workspace_of(p, own, config, options.stream)
+  local config = M.choose(M.configs, p, options.config)
+  local parts = workspace_of(p, own, config, options.stream, rank)
   local others = {}
   for i = 1, #panels - 1 do others[i] = panels[(rank + i) % #panels + 1] end
   p.panels = { own = own, others = others, copy = parts.copy, flags = parts.flags, rank = rank,
                count = #panels }
-  return matmul.step(p, config, options.stream), space
+  return matmul.step(p, config, options.stream)
 end
 
 local function read_options(options)
@@ -230,17 +233,14 @@ function M.gather_matmul(panels, rank, B, C, options)
   options = read_options(options)
   check_panels(panels, rank)
   if #panels == 1 then return matmul.matmul(panels[1], B, C, options) end
-  local step, space = step_of(panels, rank, B, C, options)
-  if step == nil then return C end
-  space.is_running = true
-  step.kernel(step.launch)(table.unpack(step.args))
-  space.is_running = false
+  local step = step_of(panels, rank, B, C, options)
+  if step then step.kernel(step.launch)(table.unpack(step.args)) end
   return C
 end
 
 --- The step that it launches, of at least 2 panels: {kernel =, launch =, args =}.
 function M.step(panels, rank, B, C, options)
-  return (step_of(panels, rank, B, C, read_options(options)))
+  return step_of(panels, rank, B, C, read_options(options))
 end
 
 --- The same, to be launched again at least cost, but not beside other launches that share its

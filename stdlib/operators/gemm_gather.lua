@@ -36,15 +36,15 @@ M.n_threads, M.shared_bytes, M.knows_plain = hopper.n_threads, hopper.shared_byt
 --- Rows of tiles that a panel of the problem has.
 function M.rows_of_tiles(config, p) return cdiv(p.n, config.tile[2]) end
 
--- The walk through all panels, entries (distance * rows of tiles + row) << 16 | column, and the
--- rows of one panel in the order in which the walk first takes them.
-local function walk_of(config, p)
+--- The walk through all panels, from that distance on and around, entries (distance * rows of tiles
+--- + row) << 16 | column; and the rows of one panel in the order in which the walk takes them.
+function M.walk_of(config, p, from)
   local rows = M.rows_of_tiles(config, p)
   local columns, entries = cdiv(p.m, config.tile[1]), {}
   local panel = hopper.curve(rows, columns, hopper.square(config))
-  for distance = 0, p.panels.count - 1 do
+  for i = from, from + p.l - 1 do
     for _, entry in ipairs(panel) do
-      entries[#entries + 1] = entry + (distance * rows << HALF)
+      entries[#entries + 1] = entry + (i % p.l * rows << HALF)
     end
   end
   local order, seen = {}, {}
@@ -61,7 +61,7 @@ local function tables_of(config, p)
   local key = ("%s %d %d %d %d %d"):format(p.device, p.n, p.m, p.panels.count, config.tile[1],
     config.tile[2])
   if tables[key] == nil then
-    local entries, order = walk_of(config, p)
+    local entries, order = M.walk_of(config, p, 0)
     tables[key] = { walk = internal.table_on(ct.u32, entries, nil, p.device),
                     rows = internal.table_on(ct.u32, order, nil, p.device) }
   end
@@ -90,19 +90,21 @@ local Gather = {}
 Gather.__index = Gather
 
 --- What the roles of the kernel know of the panels; X is the rank's own.
-function M.begin(variant, X, panels)
+function M.begin(variant, _, X, panels)
   return setmetatable({ variant = variant, own = X, panels = panels,
                         n_rows = cdiv(size(X, 0), variant.tile[2]),
                         per_row = size(X, 1) // (VECTOR_BITS // variant.dtype.bits) }, Gather)
 end
 
 --- The part of C that an entry's row is in: the panel, its distance, and the row in the panel.
-function Gather:part(row)
+function M.part(self, row)
   local distance = row // self.n_rows
   local panel = self.panels.rank + distance
   panel = ct.where(panel < self.panels.count, panel, panel - self.panels.count)
   return { panel = panel, row = row - distance * self.n_rows, distance = distance }
 end
+
+Gather.part = M.part
 
 -- 16-byte vectors of a row of tiles, in a panel that is compact; units of these.
 local function n_vectors(self, row)
@@ -195,7 +197,7 @@ end
 
 --- The other panels in the order of the walk, by the warps of the group that loads but its first.
 --- Units go to warps in turn, through all rows of tiles, so that all have as many.
-function Gather:copy_others()
+function Gather:move()
   local panels, warp = self.panels, threadIdx.x // WARP - 1
   if warp >= 0 then
     local unit = blockIdx.x * N_COPIERS + warp
@@ -208,6 +210,9 @@ function Gather:copy_others()
     end
   end
 end
+
+--- Of what multiplies nothing is asked.
+function Gather:before_store() end -- luacheck: no self
 
 --- See matmul.lua.
 function M.make(variant) return hopper.make(variant, M) end

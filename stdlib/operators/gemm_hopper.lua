@@ -192,8 +192,8 @@ local function each_tile(variant, block, start, step, f)
   for key, value in pairs(block.walk) do way[key] = value end
   if not variant.grouped then
     for row, column in ct.raster(way) do
-      if block.gather then
-        local part = block.gather:part(row)
+      if block.panels then
+        local part = block.panels:part(row)
         f(part.row, column, part)
       else
         f(row, column)
@@ -237,7 +237,7 @@ local function load_all(variant, plan, block, X, Y)
   each_tile(variant, block, 0, 1, function(row, column, part)
     local fromX, fromY = gX, gY
     if variant.grouped then fromX, fromY = boxes_of(part) end
-    local gathered = block.gather and block.gather:loader(part)
+    local load_rows = block.panels and block.panels:loader(part)
     for k in range(block.k_tiles) do
       local slot = state.slot
       local full = block.full[slot]
@@ -245,8 +245,8 @@ local function load_all(variant, plan, block, X, Y)
       block.empty[slot]:wait(state.parity)
       full:arrive_expect_tx(plan.bytes)
       if plan.high == 1 then
-        if gathered then
-          gathered(k, block.rows(_, _, slot), full)
+        if load_rows then
+          load_rows(k, block.rows(_, _, slot), full)
         else
           ct.tma_load(fromX(_, _, row, k), block.rows(_, _, slot), full)
         end
@@ -261,7 +261,7 @@ local function load_all(variant, plan, block, X, Y)
       state:advance()
     end
   end)
-  if block.gather then block.gather:finish_loads() end
+  if block.panels then block.panels:finish_loads() end
 end
 
 -- A slot that a group has read is empty, in all blocks that filled it.
@@ -340,6 +340,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
         ct.wgmma_wait(0)
         release(plan, block, slot)
       end
+      if block.panels then block.panels:before_store(own == 0) end
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   else
@@ -356,21 +357,24 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
+      if block.panels then block.panels:before_store(own == 0) end
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   end
+  if block.panels then block.panels:before_store(own == 0) end
   out:finish()
 end
 
 -- {====== The kernel ======
 
---- See matmul.lua. `gather`, if there is one, is gemm_gather.lua: the rows are gathered.
-function M.make(variant, gather)
+--- See matmul.lua. `ranks`, if there is one, is gemm_gather.lua or gemm_scatter.lua: the rows are
+--- in panels of ranks.
+function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high
 
-  local function body(A, B, C, alpha, beta, order, operands, panels)
+  local function body(A, B, C, alpha, beta, order, operands, of_ranks)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = ct.mbarrier(variant.stages, 1), ct.mbarrier(variant.stages, arrivals)
@@ -378,7 +382,7 @@ function M.make(variant, gather)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z,
-                    gather = gather and gather.begin(variant, B, panels) }
+                    panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
@@ -390,7 +394,9 @@ function M.make(variant, gather)
     if threadIdx.x < GROUP then
       if variant.registers then ct.setmaxnreg(variant.registers[1]) end
       if threadIdx.x == 0 then load_all(variant, plan, block, B, A) end
-      if block.gather then block.gather:copy_others() end
+      if block.panels then
+        block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)
+      end
     else
       if variant.registers then ct.setmaxnreg(variant.registers[2]) end
       multiply_all(variant, plan, block, C, alpha, beta, operands)
@@ -398,7 +404,7 @@ function M.make(variant, gather)
     if plan.high > 1 then ct.cluster_sync() end -- others may still arrive here
   end
 
-  if gather then
+  if ranks then
     return ct.kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...}, panels)
     end, {min_blocks = variant.min_blocks})

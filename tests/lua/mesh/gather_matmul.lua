@@ -77,6 +77,26 @@ local launch, name = gather.prepare(parts, 1, B, C)
 for _ = 1, 3 do launch() end
 print(name, allclose(C, matmul(A, B), {rtol = 1e-2}))     -- expect: gather 64x64x64	true
 
+-- Ranks of a mesh at once, each with the others' panels where they lie.
+if not sm then
+  device "cpu:3"
+  local gathering, plain = configs_of{ blocks = 2 }
+  local x, w = rows_of(bf16, 3 * 80, 64), rows_of(bf16, 72, 64)
+  local want = zeros(bf16, row_major{240, 72})
+  matmul(x, w, want, { config = plain })
+  mesh{ rank = 3 }:run(function(r)
+    local own, got = zeros(bf16, row_major{80, 64}), zeros(bf16, row_major{240, 72})
+    copy(tile(x, {80, 64}, {r.rank, 0}), own)
+    local seen, list = r:peers(own), {}
+    for rank = 0, 2 do list[rank + 1] = seen[rank] end
+    gather.gather_matmul(list, r.rank, w, got, { config = gathering })
+    r:barrier()
+    local ok, worst = allclose(got, want, {rtol = 0, atol = 0})
+    if not ok then print("rank", r.rank, worst) end
+  end)
+  device "cpu"
+end
+
 -- What it refuses.
 local function why(...) print((gather.trouble(...))) end
 why(parts, 0, B, C)                                        -- expect: nil

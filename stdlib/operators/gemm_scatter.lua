@@ -1,0 +1,205 @@
+-- gemm_scatter.lua: the kernel of matmul_scatter: each rank multiplies its part of K, and rank r
+-- gets panel r of the rows of the sum over ranks. It is gemm_hopper.lua's, and its rows are A's.
+-- The blocks take the tiles of other ranks' panels first, those of the next rank before all, and
+-- those of the rank's own panel last. TMA stores them to `partial`. Three warps of the group that
+-- loads, which TMA does not need, follow the block's tiles: one of another rank goes to that rank's
+-- memory; to one of the own panel they add what the others sent. These sums are in f32: own, then
+-- that of the rank before, and so on down. Partial sums have C's type.
+--
+-- `distance` counts from the rank to the panel's owner. A warp that sends a tile's rows waits until
+-- its flag at the owner is 0, sends, and sets it to 1. The same warp of the owner's block waits for
+-- the 1, adds, and sets it to 0. So launches of ranks need no other order among them, and flags are
+-- 0 after each. But all ranks' launches must run at the same time.
+--
+-- The kernel takes as `panels`, beside the operands, A being (M/W,K,W) and C `partial`, (M/W,N,W):
+-- {partial =; receive = of each rank by distance, the own first, (M/W,N,W - 1), by distance from
+-- the sender; flags = likewise, u32 (3 warps, tiles of a panel, W - 1); out = (M/W,N); rank =,
+-- count = W}. A configuration is "cooperative" and has no clusters; `vectors`, of 16 bytes, are
+-- what a thread has under way. N is a multiple of the elements of such a vector.
+local ct = require "cuttle"
+local internal = ...
+local gather = require "cuttle.gemm_gather"
+local hopper = require "cuttle.gemm_hopper"
+local M = {}
+
+local threadIdx, size, tile, cdiv, copy = ct.threadIdx, ct.size, ct.tile, ct.cdiv, ct.copy
+local fragment, range, min, cast = ct.fragment, ct.range, ct.min, ct.cast
+local _ <const> = ct._
+
+local WARP <const>, N_MOVERS <const> = 32, 3 -- lanes; warps of a block that move
+local VECTOR_BITS <const> = 128
+local WORDS <const> = VECTOR_BITS // 32
+local OTHERS <const> = { scope = "sys" }
+
+M.n_threads, M.shared_bytes, M.knows_plain = hopper.n_threads, hopper.shared_bytes, true
+M.grid = gather.grid
+
+-- {====== On the host ======
+
+local walks = {} -- by device, tiles and panels
+
+--- What the kernel takes before alpha and beta; p.panels is what it takes as `panels`.
+function M.args(config, p)
+  local key = ("%s %d %d %d %d %d"):format(p.device, p.n, p.m, p.l, config.tile[1], config.tile[2])
+  walks[key] = walks[key]
+    or internal.table_on(ct.u32, gather.walk_of(config, p, 1), nil, p.device)
+  return { hopper.without_stride_0(p.A), p.B, p.C, walks[key], p.panels }
+end
+
+-- {====== In the kernel ======
+
+local Scatter = {}
+Scatter.__index = Scatter
+
+--- What the roles of the kernel know of the panels; X is A.
+function M.begin(variant, plan, X, panels)
+  local written = ct.shared(ct.u32, 1) -- how often a group's stores were seen to be complete
+  if threadIdx.x == 0 then written[0] = 0 end
+  local bM, bN = variant.tile[1], variant.tile[2]
+  local adjacent = VECTOR_BITS // variant.c_dtype.bits
+  return setmetatable({ variant = variant, X = X, panels = panels, written = written,
+    together = plan.together, adjacent = adjacent, height = size(X, 0), along = bM // adjacent,
+    n_rows = cdiv(size(X, 0), bN), n_columns = cdiv(size(panels.out, 1), bM),
+    per_row = size(panels.out, 1) // adjacent }, Scatter)
+end
+
+--- The part of C that an entry's row is in.
+Scatter.part = gather.part
+
+--- A function (k, to, full) that brings tile k of the part's rows.
+function Scatter:loader(part)
+  local X = ct.tma_tensor(self.X)(_, _, part.panel)
+  local boxes = tile(X, {self.variant.tile[2], self.variant.tile[3]}, {_, _})
+  return function(k, to, full) ct.tma_load(boxes(_, _, part.row, k), to, full) end
+end
+
+function Scatter:finish_loads() end -- luacheck: no self
+
+--- A group that multiplies, before it stores a tile and after the last one: its stores of the tile
+--- before are written.
+function Scatter:before_store(is_first)
+  if is_first then
+    ct.tma_store_wait(0, {done = true})
+    ct.fence_proxy_async("global")
+    ct.fence()
+    ct.atomic_add(self.written, 0, 1)
+  end
+end
+
+-- {====== The warps that move ======
+
+-- Vectors of one panel in a row of memory.
+local function vectors_of(self, t)
+  return tile(ct.view(t, ct.layout(size(t))), {self.adjacent}, {_})
+end
+
+-- The same, of words.
+local function words_of(t)
+  return tile(ct.recast(ct.view(t, ct.layout(size(t))), ct.u32), {WORDS}, {_})
+end
+
+-- Calls f(at, is_inside) for the warp's vectors of a tile of a panel, n at a time: at(i) is the
+-- number in the panel of the i-th of these.
+local function each_vector(self, row, column, warp, n, f)
+  local lane, bN = threadIdx.x % WARP, self.variant.tile[2]
+  local high = math.max(1, WARP // self.along) -- rows that a warp has at once
+  local apart = N_MOVERS * high
+  local place = column * self.along + lane % self.along
+  local rows = ct.where(place < self.per_row, min(self.height - row * bN, bN), 0)
+  for line in range(warp * high + lane // self.along, rows, apart * n) do
+    local first, step = (row * bN + line) * self.per_row + place, apart * self.per_row
+    f(function(i) return first + i * step end, function(i) return line + i * apart < rows end)
+  end
+end
+
+-- The flag of a warp for a tile, at the owner.
+local function flag_of(self, part, column, warp, distance)
+  return ((distance - 1) * self.n_rows * self.n_columns + part.row * self.n_columns + column)
+    * N_MOVERS + warp
+end
+
+-- One lane waits for a flag, and the warp for that lane.
+local function await(flags, flag, wanted)
+  if threadIdx.x % WARP == 0 then
+    while ct.atomic_load(flags, flag, OTHERS) ~= wanted do end
+  end
+  ct.sync_warp()
+end
+
+local function set(flags, flag, value)
+  ct.sync_warp()
+  if threadIdx.x % WARP == 0 then
+    ct.fence(OTHERS)
+    ct.atomic_store(flags, flag, value, OTHERS)
+  end
+end
+
+-- The warp's rows of a tile to the rank that owns them.
+local function send(self, part, column, warp)
+  local n, panels = self.variant.vectors, self.panels
+  local flags = panels.flags[part.distance + 1]
+  local flag = flag_of(self, part, column, warp, part.distance)
+  local from = words_of(panels.partial(_, _, part.panel))
+  local to = words_of(panels.receive[part.distance + 1](_, _, part.distance - 1))
+  await(flags, flag, 0)
+  each_vector(self, part.row, column, warp, n, function(at, is_inside)
+    local held = fragment(ct.u32, {WORDS, n})
+    for i = 0, n - 1 do
+      if is_inside(i) then copy(from(_, at(i)), held(_, i)) end
+    end
+    for i = 0, n - 1 do
+      if is_inside(i) then copy(held(_, i), to(_, at(i))) end
+    end
+  end)
+  set(flags, flag, 1)
+end
+
+-- Adds to the warp's rows of a tile what other ranks sent, and stores them.
+local function finish(self, part, column, warp)
+  local panels, dtype = self.panels, self.variant.c_dtype
+  local received, flags = panels.receive[1], panels.flags[1]
+  for distance in range(1, panels.count) do
+    await(flags, flag_of(self, part, column, warp, distance), 1)
+  end
+  local own, out = vectors_of(self, panels.partial(_, _, part.panel)), vectors_of(self, panels.out)
+  each_vector(self, part.row, column, warp, 1, function(at, is_inside)
+    if is_inside(0) then
+      local held, sums = fragment(dtype, self.adjacent), fragment(ct.f32, self.adjacent)
+      copy(own(_, at(0)), held)
+      for i = 0, self.adjacent - 1 do sums[i] = cast(held[i], ct.f32) end
+      for distance in range(1, panels.count) do
+        copy(vectors_of(self, received(_, _, distance - 1))(_, at(0)), held)
+        for i = 0, self.adjacent - 1 do sums[i] = sums[i] + cast(held[i], ct.f32) end
+      end
+      copy(cast(sums, dtype), out(_, at(0)))
+    end
+  end)
+  for distance in range(1, panels.count) do
+    set(flags, flag_of(self, part, column, warp, distance), 0)
+  end
+end
+
+--- The block's tiles in order, each as soon as it is written; `each_tile` calls a function for all.
+function Scatter:move(each_tile)
+  local warp = threadIdx.x // WARP - 1
+  if warp >= 0 then
+    local wanted = 2 * self.together -- the first call before a store says nothing
+    each_tile(function(_, column, part)
+      if threadIdx.x % WARP == 0 then
+        while ct.atomic_load(self.written, 0) < ct.cast(wanted, ct.u32) do end
+      end
+      ct.sync_warp()
+      if part.distance > 0 then
+        send(self, part, column, warp)
+      else
+        finish(self, part, column, warp)
+      end
+      wanted = wanted + self.together
+    end)
+  end
+end
+
+--- See matmul.lua.
+function M.make(variant) return hopper.make(variant, M) end
+
+return M
