@@ -490,8 +490,9 @@ local function resume(run, rank)
   end
 end
 
--- No data moves: each rank learns the tensors of all.
-local function exchange(job)
+-- Each rank learns the tensors of all. A barrier, for what filled them must be over.
+local function exchange(run, job)
+  run.engine:run("barrier", job.calls)
   local tensors = {}
   for _, q in ipairs(job.requests) do tensors[q.rank] = q.src end
   for _, q in ipairs(job.requests) do q.tensors = tensors end
@@ -499,7 +500,7 @@ end
 
 local function run_job(run, job)
   if job.op == "peers" then
-    exchange(job)
+    exchange(run, job)
   else
     run.engine:run(job.op, job.calls)
   end

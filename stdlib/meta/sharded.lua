@@ -52,8 +52,8 @@ function reshard(x, spec) end
 --- A kernel takes it like any other tensor: for loads, stores, atomic operations, copies and TMA. The
 --- host cannot use it, nor can a rank whose device does not reach the other one's memory. The part of
 --- the rank itself is an ordinary tensor. In m:run, launches of all ranks run at the same time. So
---- kernels may wait for flags of other ranks, at scope "sys"; r:barrier() orders whole launches. Keep
---- x until all ranks are past their last launch with it.
+--- kernels may wait for flags of other ranks, at scope "sys"; r:barrier() orders whole launches. Call
+--- it between what fills x and the first launch with a peer, and before x is closed.
 ---
 ---     > d = device"cpu:2"
 ---     > m = mesh{data = 2}
@@ -61,6 +61,7 @@ function reshard(x, spec) end
 ---     > y = m:zeros(i32, {8}, "(M@data)")
 ---     > get = kernel("get", function(theirs, mine) mine[threadIdx.x] = theirs[threadIdx.x] end)
 ---     > _ = m:run(function(r)
+---     >>   r:barrier()
 ---     >>   get{grid = 1, block = 4}(peer(x, 1 - r.rank), y:part(r.rank))
 ---     >> end)
 ---     > y:whole()
@@ -215,7 +216,7 @@ function Rank:send_recv(src, to, dst, from) end
 
 --- The tensors of all ranks of the group, for kernels of this one.
 --- Each rank of the group calls it with a tensor of the same shape. The rank's own is t itself; the
---- others are as peer makes them.
+--- others are as peer makes them. It is a barrier, too.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r)

@@ -30,6 +30,7 @@ end)
 local out = m:zeros(i32, { 16 }, "(M@a)")
 m:run(function(r)
   local parts = {}
+  r:barrier()
   for rank = 0, 3 do parts[rank + 1] = peer(x, rank) end
   sum{ grid = 1, block = 4, check = true }(parts, out:part(r.rank))
 end)
@@ -69,6 +70,7 @@ local carry = kernel("carry", function(from, to)
 end)
 local p, q = shard(arange(f32, 128), "(M@a)", m), m:zeros(f32, { 128 }, "(M@a)")
 local ok, why = pcall(m.run, m, function(r)
+  r:barrier()
   carry{ grid = 1, block = 32, check = true }(peer(p, (r.rank + 1) % 4), peer(q, (r.rank + 2) % 4))
 end)
 print(ok and q:part(2)[0] or why) -- expect: 33.0

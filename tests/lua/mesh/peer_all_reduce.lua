@@ -49,6 +49,7 @@ local function run(n_ranks, n, o, calls)
       parts[rank + 1] = peer(x, rank)
       all_flags[rank + 1] = view(peer(flags, rank), { n_ranks, BLOCKS, 2 })
     end
+    r:barrier()
     for call = 1, calls or 1 do
       start(grid)(x:part(r.rank), i32(r.rank))
       reduce{ grid = BLOCKS, block = o.threads or THREADS, check = o.check }(parts, all_flags,
