@@ -219,7 +219,7 @@ function methods.peers(r, t, axis)
     end
   end
   check_tensor(t, 1, q.op)
-  q.src, q.shape, q.layout = t, tostring(t.shape), tostring(t.layout)
+  q.first = t
   wait(q)
   local peers = {}
   for rank, tensor in pairs(q.tensors) do
@@ -494,7 +494,7 @@ end
 local function exchange(run, job)
   run.engine:run("barrier", job.calls)
   local tensors = {}
-  for _, q in ipairs(job.requests) do tensors[q.rank] = q.src end
+  for _, q in ipairs(job.requests) do tensors[q.rank] = q.first end
   for _, q in ipairs(job.requests) do q.tensors = tensors end
 end
 
