@@ -104,6 +104,8 @@ all("CUDAGraph cudaStreamBeginCapture cudaGraphInstantiate cudaGraphLaunch cuGra
 all("distribute_tensor device_put with_sharding_constraint make_array_from_callback",
   'write shard(t, "(M@data,K)", m), with a mesh m', M.names)
 all("redistribute", 'write reshard(x, "(M,K@data)")', M.names)
+all("NamedSharding PartitionSpec Shard Replicate Partial",
+  'write m:sharding(shape, "(M@data,K)"), with a mesh m', M.names)
 all("init_device_mesh DeviceMesh make_mesh Mesh", "write m = mesh{data = 2, model = 4}", M.names)
 all([[all_reduce allreduce all_gather allgather reduce_scatter all_to_all alltoall psum pmax pmin
   ppermute all_gather_into_tensor reduce_scatter_tensor ncclAllReduce ncclAllGather

@@ -26,6 +26,7 @@ prompt "composti(x)"     -- expect: (global 'composti'); did you mean 'compositi
 prompt "all_reduce(x)"   -- expect: (global 'all_reduce'); write m:run(function(r) ... end), and in it r:all_reduce(t, "data") and its like
 prompt "dist.get_rank()" -- expect: attempt to index a nil value (global 'dist'); write r.rank in m:run(function(r) ... end)
 prompt "redistribute(x)" -- expect: (global 'redistribute'); write reshard(x, "(M,K@data)")
+prompt "NamedSharding(m)" -- expect: (global 'NamedSharding'); write m:sharding(shape, "(M@data,K)"), with a mesh m
 prompt "32 * warpSize"   -- expect: attempt to perform arithmetic on a nil value (global 'warpSize'); a warp has 32 threads: write 32
 prompt "1 + blockIdx_x"  -- expect: attempt to perform arithmetic on a nil value (global 'blockIdx_x'); write blockIdx.x
 prompt "1 + threadIdx"   -- expect: attempt to perform arithmetic on a index value (global 'threadIdx'); write threadIdx.x
