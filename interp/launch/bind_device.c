@@ -9,6 +9,7 @@
 #include "launch_graph.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
+#include "interp/state/launcher.h"
 #include "interp/state/record.h"
 #include "runtime/base/clock.h"
 
@@ -139,11 +140,17 @@ static const Field device_fields[] = {
     FIELD(CtDeviceInfo, memory_bytes),
     FIELD_AS("shared_bytes", CtDeviceInfo, shared_block_optin_bytes)};
 
-/* Devices of the kind that is current, for a mesh. */
+/* Devices of the kind that is current, for a mesh. Under a launcher each process is one. */
 static int count_devices(const CuttleState *s, const CtDevice *d) {
+  StateLauncher l;
   int n = 0;
-  CtErr err;
-  return d == NULL ? state_cpu_devices(s) : ct_device_count(&n, &err) == CT_OK ? n : 1;
+  if (d == NULL) {
+    return state_cpu_devices(s);
+  }
+  if (state_launcher(s, &l, NULL) == CT_OK && l.size > 1) {
+    return l.size;
+  }
+  return ct_device_count(&n, NULL) == CT_OK ? n : 1;
 }
 
 /* device([text]): chooses the current device ("cpu", "cpu:8", "cuda", "cuda:1"); returns a table about it. */

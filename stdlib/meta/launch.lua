@@ -5,7 +5,8 @@
 --- The name is "auto", "cpu", "cpu:8", "cuda" or "cuda:1". New tensors are made on the current
 --- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies one.
 --- "cpu:8" takes the CPU engine for 8 devices, 256 at most, which a mesh can have; their tensors
---- lie on the host. The table has `name` and `n_devices`, how many devices a mesh can have here.
+--- lie on the host. The table has `name` and `n_devices`, how many devices a mesh can have here: of
+--- CUDA all that there are or, under torchrun, mpirun and srun, the number of processes.
 --- For a CUDA device it also has `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (of a
 --- block); for the CPU engine, `threads` and `isa`.
 ---

@@ -73,4 +73,8 @@ local plain = gpus.script [[device "cuda"; print(zeros(f32, 1).device)]]
 tap.is(gpus.run(o, plain), "cuda:1\n", "plain \"cuda\" is the process's own device")
 tap.is(gpus.run(o:gsub("=2", "=one"), plain), "cuda:0\n", "or the first where that is not known")
 
+local count = gpus.script [[device "cuda"; print(device().n_devices)]]
+tap.is(gpus.run("", count), "8\n", "a mesh can have all devices")
+tap.is(gpus.run(o, count), "2\n", "or one for each process")
+
 gpus.done()
