@@ -1,0 +1,53 @@
+-- Sharded tensors and ranks on CUDA devices, which a driver and an NCCL of tests/c play: in one
+-- process with all devices, and in a process for each. Kernels do nothing there, so only plans whose
+-- copies are whole rows are right. With processes, what follows a collective must wait for it.
+local tap = dofile "tests/support/tap.lua"
+local gpus = dofile "tests/support/fake_gpus.lua"(tap)
+
+local script = gpus.script [[
+local m = mesh{ d = device().n_devices }
+local t = arange(f32, { 8, 24 }):to "cpu"
+local function same(a, b) return reference.difference(a:to "cpu", b:to "cpu") == nil end
+for _, p in ipairs{ { "(M,K@d)", "(M,K)" }, { "(M,K,@d+)", "(M,K@d)" }, { "(M,K,@d+)", "(M,K)" },
+  { "(M,K)", "(M,K@d)" } } do
+  local x, want = shard(t, p[1], m), shard(t, p[2], m)
+  local y = reshard(x, p[2])
+  synchronize()
+  for _, ok in pairs(m:run(function() return same(y:part(), want:part()) end)) do assert(ok) end
+  if m.n == 8 then assert(same(x:whole(), t) and same(y:whole(), t)) end
+end
+local results = m:run(function(r)
+  local a, b, c = full(f32, 4, r.rank), zeros(f32, 4), full(f32, 4, r.rank)
+  r:all_reduce(a)
+  r:send_recv(c, (r.rank + 1) % m.n, b, (r.rank + m.n - 1) % m.n)
+  r:barrier()
+  return ("%s: sum %g, %g from the ring"):format(a.device, a[0], b[3])
+end)
+for rank = 0, m.n - 1 do print(results[rank]) end
+]]
+
+-- Eight devices in one process.
+local ranks = {}
+for rank = 0, 7 do
+  ranks[rank + 1] = ("cuda:%d: sum 28, %d from the ring\n"):format(rank, (rank + 7) % 8)
+end
+tap.is(gpus.run("", script), table.concat(ranks), "one process, eight devices")
+
+-- Three processes, which see only their own rank.
+os.execute(("mkdir '%s/boxes'"):format(gpus.dir))
+local commands = {}
+for rank = 0, 2 do
+  local who = ("FAKE_NCCL_DIR='%s/boxes' CUTTLE_COMM_TIMEOUT=30 RANK=%d LOCAL_RANK=%d "
+    .. "WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500"):format(gpus.dir,
+    rank, rank)
+  commands[rank + 1] = ("timeout 60 %s > '%s/out%d' 2>&1 &"):format(gpus.command(who, script),
+    gpus.dir, rank)
+end
+os.execute(table.concat(commands, " ") .. " wait")
+for rank = 0, 2 do
+  local lines = { "nil\n", "nil\n", "nil\n" }
+  lines[rank + 1] = ("cuda:%d: sum 3, %d from the ring\n"):format(rank, (rank + 2) % 3)
+  tap.is(gpus.read(("%s/out%d"):format(gpus.dir, rank)), table.concat(lines),
+    "three processes, rank " .. rank)
+end
+gpus.done()
