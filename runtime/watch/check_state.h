@@ -215,12 +215,12 @@ typedef struct CtCheckWorker {
   CtRankView view; /* of launches that run together, the first block of a cluster: check_ranks.h */
   CtWorker *k;
   const char *begin; /* of the global tensor whose access is looked at */
-  bool lacks_scope;  /* the race that is being noted, of two ranks: see CT_RANKS_SCOPE */
   const CtIn *code;  /* these are the launch's, copied here to be near */
   const CtPlan *plans;
   const CtIn *bound;
   const CtHandler *handlers;
   bool nan;
+  bool lacks_scope; /* the race that is being noted, of two ranks: see CT_RANKS_SCOPE */
   int granule_bits;
   CtCheckWarp *warps;
   CtClocks *clocks;  /* NULL: epochs do */
