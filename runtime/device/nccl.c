@@ -79,11 +79,17 @@ static void abort_one(CtNccl *n, CtComm *c) {
   }
 }
 
-void ct_nccl_abort(CtNccl *n, const char *why) {
-  snprintf(n->why, sizeof n->why, "%s", why);
+static void abort_all(CtNccl *n) {
   for (CtComm *c = n->comms; c != NULL; c = c->next) {
     abort_one(n, c);
   }
+}
+
+/* What a split made in the background is there, at the latest, when its parent was aborted: the second time. */
+void ct_nccl_abort(CtNccl *n, const char *why) {
+  snprintf(n->why, sizeof n->why, "%s", why);
+  abort_all(n);
+  abort_all(n);
 }
 
 CtStatus ct_nccl_fail(CtNccl *n, CtStatus status, CtErr *err, const char *fmt, ...) {
