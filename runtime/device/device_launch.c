@@ -485,6 +485,7 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
   }
   CtStream stream = launch->stream;
   CtStatus status = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
+  status = status == CT_OK && d->watch.ask != NULL ? ct_device_pace(d, stream, err) : status;
   status = status == CT_OK ? ct_device_route(d, &stream, err) : status;
   if (status != CT_OK) {
     return status;

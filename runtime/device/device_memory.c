@@ -42,8 +42,6 @@ static CuResult repeat(const CtDevice *d, Query *query, const void *what, int64_
   return r;
 }
 
-void ct_device_watch(CtDevice *d, CtDeviceWatch watch) { d->watch = watch; }
-
 static bool polls(const CtDevice *d) { return d->interrupt != NULL || d->watch.ask != NULL; }
 
 static CtStatus ask(CtDevice *d, CtErr *err) {
@@ -310,6 +308,25 @@ CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
   *is_done = r == CT_CUDA_SUCCESS;
   return ct_device_done(d, "cuEventQuery", r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r, err,
                         "%s", "");
+}
+
+enum { PACE = 128 };
+
+CtStatus ct_device_pace(CtDevice *d, CtStream stream, CtErr *err) {
+  if (ct_device_is_capturing(d, stream) || ++d->n_paced % PACE != 0) {
+    return CT_OK;
+  }
+  CtEvent *e = &d->pace[d->n_paced / PACE % 2];
+  CtStatus s = *e == NULL ? ct_event_new(d, e, err) : ct_event_synchronize(d, *e, err);
+  return s == CT_OK ? ct_event_record(d, *e, stream, err) : s;
+}
+
+void ct_device_watch(CtDevice *d, CtDeviceWatch watch) {
+  d->watch = watch;
+  for (int i = 0; i < 2 && watch.ask == NULL; i++) {
+    ct_event_free(d, d->pace[i]);
+    d->pace[i] = NULL;
+  }
 }
 
 CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, CtErr *err) {

@@ -50,6 +50,8 @@ struct CtDevice {
   CtAlloc alloc;
   const volatile int *interrupt;
   CtDeviceWatch watch;
+  CtEvent pace[2]; /* of a watched device: see ct_device_pace */
+  unsigned n_paced;
   CuDevice device;
   CuMemPool pool;   /* NULL: no stream-ordered allocation */
   uint64_t reaches; /* devices whose memory its kernels use, a bit for each ordinal */
@@ -126,6 +128,10 @@ void ct_device_free_captured(CtDevice *d);
    an earlier kernel marks the device lost and names the suspects instead. */
 CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
     CT_PRINTF(5, 6);
+
+/* Before a launch on a watched device. A driver blocks the host when about a thousand launches wait, and nobody can
+   ask then; so the host waits earlier, for the launch some hundreds before this one, and asks. */
+CtStatus ct_device_pace(CtDevice *d, CtStream stream, CtErr *err) CT_NODISCARD;
 
 void ct_device_note_label(CtDevice *d, const CtLabel *label, CtStream stream); /* a launch */
 /* Notes that what `stream` had to do is done, or all that the context had to do. */

@@ -170,6 +170,22 @@ CtStatus ct_nccl_wait(CtNccl *n, CtErr *err) {
   return s;
 }
 
+/* As ct_device_pace: not too many collectives wait for the device. */
+enum { WAITING = 64 };
+
+static CtStatus pace(const CtComm *c, CtErr *err) {
+  int64_t begun = ct_now_ns();
+  CtStatus s = c->n < WAITING ? CT_OK : ct_nccl_ask(c->of, err);
+  while (s == CT_OK && c->n >= WAITING) {
+    if (ct_flag_is_up(c->of->interrupt)) {
+      return ct_fail(err, CT_EINTERRUPTED, "nccl: the wait was interrupted");
+    }
+    ct_nccl_nap(begun);
+    s = ct_nccl_ask(c->of, err);
+  }
+  return s;
+}
+
 /* {====== Element types ====== */
 
 /* What NCCL adds or compares; of the others only bytes can be moved. */
@@ -350,7 +366,8 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
 static CtStatus begin_works(Group *g, const char *what, double seconds, CtErr *err) {
   CtStatus s = CT_OK;
   for (int i = 0; i < g->n && s == CT_OK; i++) {
-    s = next_work(g->comms[i], &g->works[i], err);
+    s = pace(g->comms[i], err);
+    s = s == CT_OK ? next_work(g->comms[i], &g->works[i], err) : s;
     if (s == CT_OK) {
       CtNcclWork *w = g->works[i];
       w->since = 0;

@@ -323,6 +323,35 @@ static void test_late(Wait *wait, const char *name) {
   end_failure(&p, "waited 0.2 s");
 }
 
+/* A program that enqueues and never waits. The real driver would block it in the end. */
+static void test_flood(void) {
+  Pair p;
+  CtModule *m = NULL;
+  CtFunction *f = NULL;
+  const CtLaunch launch = {
+      .grid = {1, 1, 1}, .block = {1, 1, 1}, .stream = ct_device_stream(devices[0])};
+  int n = 0;
+  begin_failure(&p);
+  setenv("FAKE_NCCL_MUTE", "1", 1);
+  while (n < 1000 && run(&p, 0.2) == CT_OK) {
+    n++;
+  }
+  OK(n > 16 && n < 200, "%d collectives are enqueued at most", n);
+  HAS_STR(err.msg, " waited 0.2 s in all_reduce over 'data', x.lua:3; ", "then one waits");
+  end_failure(&p, "waited 0.2 s");
+  begin_failure(&p);
+  OK(ct_module_new(devices[0], "empty 0;", &m, &err) == CT_OK &&
+         ct_module_function(m, "empty", "empty", NULL, 0, SIZE_MAX, &f, &err) == CT_OK &&
+         run(&p, 0.2) == CT_OK,
+     "a collective that hangs");
+  for (n = 0; n < 2000 && ct_function_launch(f, &launch, NULL, 0, &err) == CT_OK; n++) {}
+  unsetenv("FAKE_NCCL_MUTE");
+  OK(n > 100 && n < 600, "%d launches are enqueued behind it at most", n);
+  HAS_STR(err.msg, " waited 0.2 s in all_reduce over 'data', x.lua:3; ", "then one waits");
+  ct_module_free(m);
+  end_failure(&p, "waited 0.2 s");
+}
+
 static void test_interrupt(void) {
   Pair p;
   begin_failure(&p);
@@ -485,6 +514,7 @@ static void run_all(void) {
   test_late(wait_device, "a wait for the device");
   test_late(wait_all, "a wait for collectives");
   test_late(wait_read, "reading a result");
+  test_flood();
   test_interrupt();
   test_missing_rank();
   test_close();
