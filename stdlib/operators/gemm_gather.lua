@@ -27,6 +27,7 @@ local _ <const> = ct._
 local WARP <const>, N_COPIERS <const> = 32, 3 -- lanes; warps of a block that copy
 local VECTOR_BITS <const> = 128
 local WORDS <const> = VECTOR_BITS // 32
+local HANDED_ON <const> = { order = "acq_rel" }
 local HALF <const> = 16 -- bits of an entry's column
 
 M.n_threads, M.shared_bytes, M.knows_plain = hopper.n_threads, hopper.shared_bytes, true
@@ -146,9 +147,9 @@ end
 function Gather:finish_loads()
   local flags = self.panels.flags
   local n = size(flags) - 1
-  ct.fence()
+  ct.fence(HANDED_ON)
   local ended = ct.atomic_add(flags, n, 1)
-  ct.fence()
+  ct.fence(HANDED_ON)
   if ended == ct.cast(ct.gridDim.x - 1, ct.u32) then
     for i in range(n + 1) do ct.atomic_store(flags, i, 0) end
   end
@@ -188,7 +189,7 @@ local function copy_row(self, from, to, distance, row, unit)
   if done > 0 then
     ct.sync_warp()
     if lane == 0 then
-      ct.fence()
+      ct.fence(HANDED_ON)
       ct.atomic_add(self.panels.flags, flag_of(self, distance, row), ct.cast(done, ct.u32))
     end
   end

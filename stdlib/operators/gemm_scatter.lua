@@ -30,6 +30,7 @@ local WARP <const>, N_MOVERS <const> = 32, 3 -- lanes; warps of a block that mov
 local VECTOR_BITS <const> = 128
 local WORDS <const> = VECTOR_BITS // 32
 local OTHERS <const> = { scope = "sys" }
+local TO_OTHERS <const> = { scope = "sys", order = "acq_rel" }
 
 M.n_threads, M.shared_bytes, M.knows_plain = hopper.n_threads, hopper.shared_bytes, true
 M.grid = gather.grid
@@ -81,7 +82,7 @@ function Scatter:before_store(is_first)
   if is_first then
     ct.tma_store_wait(0, {done = true})
     ct.fence_proxy_async("global")
-    ct.fence()
+    ct.fence({order = "acq_rel"})
     ct.atomic_add(self.written, 0, 1)
   end
 end
@@ -129,7 +130,7 @@ end
 local function set(flags, flag, value)
   ct.sync_warp()
   if threadIdx.x % WARP == 0 then
-    ct.fence(OTHERS)
+    ct.fence(TO_OTHERS)
     ct.atomic_store(flags, flag, value, OTHERS)
   end
 end

@@ -128,4 +128,13 @@ function M.matmul_scatter(A, B, C, rank, spaces, options)
   return C
 end
 
+--- The same, to be launched again at least cost: a function, and the configuration's name.
+function M.prepare(A, B, C, rank, spaces, options)
+  options = read_options(options)
+  if #spaces == 1 then return matmul.prepare(A, B, C) end
+  local step = step_of(A, B, C, rank, spaces, options)
+  if step == nil then return function() end, "none" end
+  return step.kernel:prepare(step.launch)(table.unpack(step.args)), step.config.name
+end
+
 return M
