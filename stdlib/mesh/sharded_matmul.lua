@@ -57,6 +57,7 @@ local function names_of(operands)
       names[letter] = names[letter] or own
     end
   end
+  if names.M == names.N then names.N = false end -- a product of a tensor with itself
   return names
 end
 

@@ -83,3 +83,8 @@ look("(M@x,K)", "(N,K)", "(M,N,@x+)") -- expect: (M,N,@x+)	48
 -- alpha is for each summand, too.
 print(same(matmul(m:shard(A, "(M,K@x)"), m:shard(B, "(N,K@x)"), { alpha = 3.0 }):whole(),
   matmul(A, B, { alpha = 3.0 }))) -- expect: true
+
+-- A tensor with itself.
+local X = m:shard(A, "(M@x,K)")
+local G = matmul(X, X)
+print(G.sharding:text(), same(G:whole(), matmul(A, A))) -- expect: (M@x,_)	true
