@@ -2,9 +2,10 @@
 -- in which order. Here they get local steps where the order in memory or the padding must change.
 --   plan = {from =, to =, steps = {...}, bytes =, seconds =, item =, links =}
 --   step = {op =, axes = {names}, from = sharding, to = sharding, bytes =, seconds =, view =}
--- The first step's `from` is the plan's, the last one's `to` is the plan's, and what lies between
--- says the same sharding as both its neighbours, perhaps in other factors. `bytes`: received by the
--- device that receives the most. What a step does follows from op, axes, from and to:
+-- The first step's `from` is the plan's, the last one's `to` is the plan's, but without axes of one
+-- rank. What lies between says the same sharding as both its neighbours, perhaps in other factors.
+-- `bytes`: received by the device that receives the most. What a step does follows from op, axes,
+-- from and to:
 --   all_gather      order of `to`: that of `from`, then the axes' factors, the first axis fastest
 --   reduce_scatter  order of `from`: that of `to`, then the factors that the axes shard in `to`
 --   all_to_all      order of `from`: some factors, then those that the axes shard in `to`; order of
@@ -310,6 +311,16 @@ local function check_partial(from, to, op)
   end
 end
 
+-- Does a sharding name axes of one rank? They do nothing, and steps leave them out: between the
+-- factors of a mode they would keep its memory apart.
+local function has_single(s)
+  local on = shardings.sharding_axes(s)
+  for name, extent in pairs(s.mesh.extent) do
+    if extent == 1 and (on[name] or s.partial[name]) then return true end
+  end
+  return false
+end
+
 --- The cheapest steps from one sharding to another, for elements of `item` bytes, by a table of
 --- links as plan_cost.links makes it.
 function M.plan(from, to, item, links, op)
@@ -322,7 +333,8 @@ function M.plan(from, to, item, links, op)
   local plan = { from = from, to = to, item = item, links = links, bytes = 0, seconds = 0.0 }
   plan.steps = steps_of(p, path)
   local steps = plan.steps
-  if #steps > 0 then steps[1].from, steps[#steps].to = from, to end
+  if #steps > 0 and not has_single(from) then steps[1].from = from end
+  if #steps > 0 and not has_single(to) then steps[#steps].to = to end
   for _, step in ipairs(steps) do
     add_cost(step, plan, memo)
     plan.bytes, plan.seconds = plan.bytes + step.bytes, plan.seconds + step.seconds
