@@ -4,9 +4,11 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/device/dl.h"
 
@@ -64,6 +66,23 @@ static inline bool build_fake_file(const char *file, const char *source, const c
 static inline bool build_fake(const char *source, const char *dir, const char *flags, char *path,
                               size_t cap) {
   return build_fake_file("fake_libcuda.c", source, dir, flags, path, cap);
+}
+
+/* The driver, built into a new folder and loaded as the product will load it; NULL without a C compiler. */
+static inline FakeCuda *load_fake(const char *source, char *new_folder) {
+  char path[256];
+  if (mkdtemp(new_folder) == NULL || !build_fake(source, new_folder, "", path, sizeof path)) {
+    return NULL;
+  }
+  setenv("CUTTLE_LIBCUDA", path, 1);
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return handle == NULL ? NULL : dlsym(handle, "fake");
+}
+
+/* At the end of a test that has built no other library. */
+static inline void remove_fake(const char *folder) {
+  (void)unlink(getenv("CUTTLE_LIBCUDA"));
+  (void)rmdir(folder);
 }
 
 #endif

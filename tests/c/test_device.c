@@ -655,15 +655,12 @@ static void test_out_of_memory(void) {
 }
 
 int main(void) {
-  char path[256];
-  if (mkdtemp(temp_dir) == NULL || !build_fake(__FILE__, temp_dir, "", path, sizeof path)) {
+  fake = load_fake(__FILE__, temp_dir);
+  if (fake == NULL) {
     return skip_all("no C compiler to build a driver for the test");
   }
-  setenv("CUTTLE_LIBCUDA", path, 1);
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  fake = handle == NULL ? NULL : dlsym(handle, "fake");
   const CtCuda *cu = NULL;
-  if (!OK(fake != NULL && ct_dl_cuda(&cu, &err) == CT_OK, "the driver loads")) {
+  if (!OK(ct_dl_cuda(&cu, &err) == CT_OK, "the driver loads")) {
     return done_testing();
   }
   test_open();
@@ -684,7 +681,6 @@ int main(void) {
   test_contexts(cu);
   test_borrowed(cu);
   test_out_of_memory();
-  (void)unlink(path);
-  (void)rmdir(temp_dir);
+  remove_fake(temp_dir);
   return done_testing();
 }

@@ -1,6 +1,5 @@
 /* test_device_print.c: the host's half of printf on a device: logs written by hand as the threads of a
    kernel write them, what the print function gets, and when. */
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "fake_cuda.h"
@@ -243,15 +242,9 @@ static void test_failures(void) {
 }
 
 int main(void) {
-  char path[256];
-  if (mkdtemp(temp_dir) == NULL || !build_fake(__FILE__, temp_dir, "", path, sizeof path)) {
+  fake = load_fake(__FILE__, temp_dir);
+  if (fake == NULL) {
     return skip_all("no C compiler to build a driver for the test");
-  }
-  setenv("CUTTLE_LIBCUDA", path, 1);
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  fake = handle == NULL ? NULL : dlsym(handle, "fake");
-  if (!OK(fake != NULL, "the driver loads")) {
-    return done_testing();
   }
   ct_text_init(&heard, ct_alloc_std);
   test_order();
@@ -263,7 +256,6 @@ int main(void) {
   test_failures();
   test_loss();
   ct_text_clear(&heard);
-  (void)unlink(path);
-  (void)rmdir(temp_dir);
+  remove_fake(temp_dir);
   return done_testing();
 }

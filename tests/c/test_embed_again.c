@@ -2,8 +2,6 @@
    state that has launched the like before tells the driver the same as one that has not. */
 #include "interp/cuttle.h"
 
-#include <dlfcn.h>
-
 #include "fake_cuda.h"
 #include "tap.h"
 
@@ -164,15 +162,9 @@ static void test_errors(cuttle_State *S) {
 }
 
 int main(void) {
-  char path[256];
-  if (mkdtemp(temp_dir) == NULL || !build_fake(__FILE__, temp_dir, "", path, sizeof path)) {
+  fake = load_fake(__FILE__, temp_dir);
+  if (fake == NULL) {
     return skip_all("no C compiler to build a driver for the test");
-  }
-  setenv("CUTTLE_LIBCUDA", path, 1);
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  fake = handle == NULL ? NULL : dlsym(handle, "fake");
-  if (!OK(fake != NULL, "the driver loads")) {
-    return done_testing();
   }
   cuttle_State *S = open_cuda();
   if (launch(S, cuttle_kernel(S, "axpy"), &cases[0]) != CUTTLE_OK &&
@@ -185,5 +177,6 @@ int main(void) {
   }
   test_errors(S);
   cuttle_close(S);
+  remove_fake(temp_dir);
   return done_testing();
 }

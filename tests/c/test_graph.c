@@ -2,8 +2,6 @@
    capture forbids is called while one is in progress, and what a user reads. */
 #include "runtime/device/device.h"
 
-#include <dlfcn.h>
-
 #include "fake_cuda.h"
 #include "tap.h"
 
@@ -245,15 +243,9 @@ static void test_old_driver(void) {
 }
 
 int main(void) {
-  char path[256];
-  if (mkdtemp(temp_dir) == NULL || !build_fake(__FILE__, temp_dir, "", path, sizeof path)) {
+  fake = load_fake(__FILE__, temp_dir);
+  if (fake == NULL) {
     return skip_all("no C compiler to build a driver for the test");
-  }
-  setenv("CUTTLE_LIBCUDA", path, 1);
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  fake = handle == NULL ? NULL : dlsym(handle, "fake");
-  if (!OK(fake != NULL, "the driver loads")) {
-    return done_testing();
   }
   test_recording();
   test_streams();
@@ -261,5 +253,6 @@ int main(void) {
   test_data();
   test_host();
   test_old_driver();
+  remove_fake(temp_dir);
   return done_testing();
 }
