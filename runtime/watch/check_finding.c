@@ -132,19 +132,43 @@ static CtLoc loc_of(const CtSimtProgram *p, uint32_t in) {
   return in == UINT32_MAX ? (CtLoc){0} : p->locs[in];
 }
 
+/* The memory that a buffer of a launch may be, of which it has n parts. */
+static const CtSimtSpan *spans_of(const CtSimtJob *job, const CtSimtBuf *buf, CtSimtSpan *own,
+                                  size_t *n) {
+  const CtSimtLaunch *l = job->launch;
+  *n = 0;
+  if (buf->space != CT_GLOBAL) {
+    return NULL;
+  }
+  if (buf->list != 0) {
+    const CtSimtList *list = &l->lists[job->program->bufs[buf->list].param];
+    *n = (size_t)list->n;
+    return list->members;
+  }
+  if (buf->is_chosen) {
+    *n = l->n_memory;
+    return l->memory;
+  }
+  char *begin = l->slots[buf->slot].ptr;
+  *own = (CtSimtSpan){begin, begin + ct_simt_n_elems(l, buf) * (int64_t)ct_dtype_bytes(buf->dtype)};
+  *n = 1;
+  return own;
+}
+
 /* The buffer of a launch that has this address, and its element there; 0: none. */
 static uint32_t find_buffer(const CtSimtJob *job, const char *at, const char **begin,
                             int64_t *off) {
   for (uint32_t b = 1; b < job->program->n_bufs; b++) {
     const CtSimtBuf *buf = &job->program->bufs[b];
-    if (buf->space != CT_GLOBAL || buf->is_chosen || buf->list != 0) {
-      continue;
-    }
-    int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
-    *begin = job->launch->slots[buf->slot].ptr;
-    *off = (at - *begin) / bytes;
-    if (at >= *begin && *off < ct_simt_n_elems(job->launch, buf)) {
-      return b;
+    CtSimtSpan own;
+    size_t n;
+    const CtSimtSpan *spans = spans_of(job, buf, &own, &n);
+    for (size_t i = 0; i < n; i++) {
+      if (at >= spans[i].begin && at < spans[i].end) {
+        *begin = spans[i].begin;
+        *off = (at - *begin) / (int64_t)ct_dtype_bytes(buf->dtype);
+        return b;
+      }
     }
   }
   return 0;

@@ -1,6 +1,9 @@
 /* check_join.c: the parts of `check` for launches of ranks that run at once (check_ranks.h). */
 #include "check_ranks.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static void close_parts(CtCheck *c) {
   for (size_t i = 0; i < c->n_parts; i++) {
     ct_check_close(c->parts[i]);
@@ -37,10 +40,23 @@ CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) {
 
 CtSimtWatch *ct_check_part(CtCheck *c, size_t i) { return &c->parts[i]->watch; }
 
+static int by_line(const void *a, const void *b) {
+  const CtFinding *x = a, *y = b;
+  int chunks = strcmp(x->chunk, y->chunk);
+  return chunks != 0          ? chunks
+         : x->line != y->line ? x->line - y->line
+         : x->kind != y->kind ? (int)x->kind - (int)y->kind
+                              : x->other_line - y->other_line;
+}
+
 void ct_check_join_end(CtCheck *c) {
+  size_t n_before = c->n_findings;
   for (size_t i = 0; i < c->n_parts; i++) {
     ct_finding_take(c, c->parts[i]);
     c->n_launches += c->parts[i]->n_launches;
+  }
+  if (c->n_findings > n_before) {
+    qsort(&c->findings[n_before], c->n_findings - n_before, sizeof *c->findings, by_line);
   }
   close_parts(c);
 }

@@ -26,7 +26,10 @@ struct CtRanks {
   pthread_mutex_t lock; /* of what follows */
   Place *places;
   size_t n_places, cap_places; /* a hash table; cap is 0 or a power of 2 */
-  CtReachList *ended; /* by number of a rank's first launch: what its launches knew at their ends */
+  CtReachList *ended;          /* by number: what the launch's blocks knew at their ends */
+  CtReachList
+      *base; /* by number: the same of the rank's launches before; has_base: it is complete */
+  bool *has_base;
   CtReachList (*grid)[2]; /* by number: what blocks knew when they came to the grid's barrier */
   bool no_memory;
 };
@@ -282,6 +285,23 @@ static void learn_all(CtCheckWorker *k, const CtReachList *from) {
   }
 }
 
+/* What a block of the launch knows from the beginning. The launches before it have ended. */
+static const CtReachList *base_of(CtCheckWorker *k, const CtSimtJob *job) {
+  CtRanks *r = ranks_of(k);
+  CtReachList *base = &r->base[job->number];
+  if (r->has_base[job->number] || job == job->first) {
+    return base;
+  }
+  const CtReachList *parts[] = {base_of(k, job - 1), &r->ended[job->number - 1]};
+  for (int i = 0; i < 2; i++) {
+    for (size_t m = 0; m < parts[i]->n; m++) {
+      k->no_memory = !add(k->check->alloc, base, &parts[i]->items[m]) || k->no_memory;
+    }
+  }
+  r->has_base[job->number] = true;
+  return base;
+}
+
 void ct_ranks_begin_block(CtCheckWorker *k) {
   CtRanks *r = ranks_of(k);
   CtRankView *v = view_of(k);
@@ -291,7 +311,7 @@ void ct_ranks_begin_block(CtCheckWorker *k) {
     v->last = NULL;
     v->acq_sys = v->fence_sys = 0;
     pthread_mutex_lock(&r->lock);
-    learn_all(k, &r->ended[job_of(k)->first->number]);
+    learn_all(k, base_of(k, job_of(k)));
     pthread_mutex_unlock(&r->lock);
   }
 }
@@ -307,9 +327,7 @@ static void hand_over(CtCheckWorker *k, CtReachList *to) {
   pthread_mutex_unlock(&ranks_of(k)->lock);
 }
 
-void ct_ranks_end_block(CtCheckWorker *k) {
-  hand_over(k, &ranks_of(k)->ended[job_of(k)->first->number]);
-}
+void ct_ranks_end_block(CtCheckWorker *k) { hand_over(k, &ranks_of(k)->ended[job_of(k)->number]); }
 
 void ct_ranks_barrier(CtCheckWorker *k) {
   bool any = false;
@@ -413,9 +431,12 @@ static CtStatus begin_all(CtRanks *r, const CtSimtGroup *g, CtErr *err) {
   size_t n = (size_t)g->n_jobs;
   r->by_job = ct_arena_alloc(&r->arena, n * sizeof *r->by_job);
   r->ended = ct_arena_alloc(&r->arena, n * sizeof *r->ended);
+  r->base = ct_arena_alloc(&r->arena, n * sizeof *r->base);
+  r->has_base = ct_arena_alloc(&r->arena, n * sizeof *r->has_base);
   r->grid = ct_arena_alloc(&r->arena, n * sizeof *r->grid);
   r->region_of = ct_arena_alloc(&r->arena, n * sizeof *r->region_of);
-  if (r->by_job == NULL || r->ended == NULL || r->grid == NULL || r->region_of == NULL) {
+  if (r->by_job == NULL || r->ended == NULL || r->base == NULL || r->has_base == NULL ||
+      r->grid == NULL || r->region_of == NULL) {
     return ct_fail_nomem(err);
   }
   atomic_store(&r->parent->clock, 1);
@@ -459,6 +480,7 @@ bool ct_ranks_close(CtRanks *r) {
   }
   for (int i = 0; i < r->n_jobs; i++) {
     clear(alloc, &r->ended[i]);
+    clear(alloc, &r->base[i]);
     clear(alloc, &r->grid[i][0]);
     clear(alloc, &r->grid[i][1]);
   }

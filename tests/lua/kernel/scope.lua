@@ -96,3 +96,25 @@ for _, dtype in ipairs{f16, bf16} do
   print(dtype, h[0], h[2], h[3]) -- expect: f16	32.0	32.0	16.0
 end
 -- expect: bf16	32.0	32.0	16.0
+
+-- What CUDA C says of them. A tensor that is only read is no restricted one then: others may write it.
+local function source(fn, ...)
+  return kernel("text", fn){ grid = 1, block = 32 }:source(...)
+end
+local function count(text, what)
+  local n = 0
+  for _ in text:gmatch(what) do n = n + 1 end
+  return n
+end
+local text = source(function(t, u)
+  t[0] = atomic_load(t, 1, sys) + u[0]
+  atomic_store(t, 2, 3, { order = "relaxed" })
+  atomic_max(t, 3, 4, { scope = "sys", order = "release" })
+  fence()
+  fence(sys)
+  fence{ order = "acq_rel" }
+end, zeros(i32, 4), zeros(i32, 4))
+print(text:match("ld%.acquire%.sys%.b32"), text:match("st%.relaxed%.gpu%.b32")) -- expect: ld.acquire.sys.b32	st.relaxed.gpu.b32
+print(text:match("atomicMax_system"), count(text, "fence%.acq_rel%.sys")) -- expect: atomicMax_system	1
+print(count(text, "__threadfence%(%)"), count(text, "__threadfence_system%(%)")) -- expect: 1	1
+print(count(text, "fence%.acq_rel%.gpu"), count(text, "__restrict__")) -- expect: 1	0
