@@ -29,6 +29,7 @@ local _ <const> = ct._
 local WARP <const>, N_MOVERS <const> = 32, 3 -- lanes; warps of a block that move
 local VECTOR_BITS <const> = 128
 local WORDS <const> = VECTOR_BITS // 32
+local ADDED <const> = 4 -- vectors of a lane that are added at a time
 local OTHERS <const> = { scope = "sys" }
 local TO_OTHERS <const> = { scope = "sys", order = "acq_rel" }
 
@@ -89,12 +90,7 @@ end
 
 -- {====== The warps that move ======
 
--- Vectors of one panel in a row of memory.
-local function vectors_of(self, t)
-  return tile(ct.view(t, ct.layout(size(t))), {self.adjacent}, {_})
-end
-
--- The same, of words.
+-- Vectors of one panel in a row of memory, as words.
 local function words_of(t)
   return tile(ct.recast(ct.view(t, ct.layout(size(t))), ct.u32), {WORDS}, {_})
 end
@@ -155,25 +151,39 @@ local function send(self, part, column, warp)
   set(flags, flag, 1)
 end
 
+-- The sums of ADDED of each lane's vectors: those of the own partial sums and of what was received.
+local function add_up(self, own, out, at, is_inside)
+  local dtype, received = self.variant.c_dtype, self.panels.receive[1]
+  local held, sums = fragment(ct.u32, {WORDS, ADDED}), fragment(ct.f32, {self.adjacent, ADDED})
+  local function values_of(from)
+    for i = 0, ADDED - 1 do
+      if is_inside(i) then copy(from(_, at(i)), held(_, i)) end
+    end
+    return ct.recast(held, dtype)
+  end
+  ct.clear(held)
+  copy(cast(values_of(own), ct.f32), sums)
+  for distance in range(1, self.panels.count) do
+    local more = cast(values_of(words_of(received(_, _, distance - 1))), ct.f32)
+    for i = 0, size(sums) - 1 do sums[i] = sums[i] + more[i] end
+  end
+  local made = cast(sums, dtype)
+  for i = 0, ADDED - 1 do
+    if is_inside(i) then copy(made(_, i), out(_, at(i))) end
+  end
+end
+
 -- Adds to the warp's rows of a tile what other ranks sent, and stores them.
 local function finish(self, part, column, warp)
-  local panels, dtype = self.panels, self.variant.c_dtype
-  local received, flags = panels.receive[1], panels.flags[1]
+  local panels = self.panels
+  local flags = panels.flags[1]
   for distance in range(1, panels.count) do
     await(flags, flag_of(self, part, column, warp, distance), 1)
   end
-  local own, out = vectors_of(self, panels.partial(_, _, part.panel)), vectors_of(self, panels.out)
-  each_vector(self, part.row, column, warp, 1, function(at, is_inside)
-    if is_inside(0) then
-      local held, sums = fragment(dtype, self.adjacent), fragment(ct.f32, self.adjacent)
-      copy(own(_, at(0)), held)
-      for i = 0, self.adjacent - 1 do sums[i] = cast(held[i], ct.f32) end
-      for distance in range(1, panels.count) do
-        copy(vectors_of(self, received(_, _, distance - 1))(_, at(0)), held)
-        for i = 0, self.adjacent - 1 do sums[i] = sums[i] + cast(held[i], ct.f32) end
-      end
-      copy(cast(sums, dtype), out(_, at(0)))
-    end
+  local own = words_of(panels.partial(_, _, part.panel))
+  local out = tile(ct.view(panels.out, ct.layout(size(panels.out))), {self.adjacent}, {_})
+  each_vector(self, part.row, column, warp, ADDED, function(at, is_inside)
+    add_up(self, own, out, at, is_inside)
   end)
   for distance in range(1, panels.count) do
     set(flags, flag_of(self, part, column, warp, distance), 0)

@@ -21,7 +21,7 @@ M.configs = {}
 for _, config in ipairs(gathering.configs) do
   local new = {}
   for key, value in pairs(config) do new[key] = value end
-  if new.registers then new.registers = { 72, 216 } end
+  if new.registers then new.registers = { 104, 200 } end
   new.name, new.template = config.name:gsub("^gather", "scatter"), "cuttle.gemm_scatter"
   M.configs[#M.configs + 1] = new
 end
