@@ -211,12 +211,18 @@ function M.is_partial(s) return next(s.partial) ~= nil end
 
 --- Where each mode comes in the memory of a part: a list of places.
 function M.places(s)
-  local places, n = {}, 0
+  local places, n, last, is_ascending = {}, 0, 0, true
   for _, at in ipairs(s.order) do
-    if not places[at[1]] then n, places[at[1]] = n + 1, n + 1 end
+    if not places[at[1]] then
+      n, places[at[1]], is_ascending, last = n + 1, n + 1, is_ascending and at[1] > last, at[1]
+    end
   end
-  for i = 1, #s.shape do
-    if not places[i] then n, places[i] = n + 1, n + 1 end
+  for i = 1, #s.shape do -- modes that have no memory in a part stand where they disturb no order
+    if is_ascending then
+      places[i] = i
+    elseif not places[i] then
+      n, places[i] = n + 1, n + 1
+    end
   end
   return places
 end

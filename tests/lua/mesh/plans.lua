@@ -74,6 +74,8 @@ print(m:plan(f32, {1000, 64}, "(M@data,K)", "(_@data,_)"))
 -- expect: plan of (1000,64), 4 bytes an element, over mesh (data=2,model=4):(1,2)
 -- expect: from (M@data,K) to (_@data,_)
 -- expect: no steps: the same memory
+-- A mode that is all on axes leaves the order of the others as it is.
+print((tostring(m:plan(f32, {4, 4}, "(M,K)", "(M@model,K)")):match("from[^\n]*"))) -- expect: from (M,K) to (M@model,K)
 
 -- The same plan each time, in each process.
 local text = tostring(m:plan(f32, {24, 24, 24}, "(A@data,B@model,C)", "(A@model,B,C@data)"))
