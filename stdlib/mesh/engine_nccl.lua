@@ -14,8 +14,14 @@ local M = {}
 
 local worlds = {}
 
+local function count_devices()
+  local n = 0
+  for _, name in ipairs(ct.devices()) do n = n + (name:find "^cuda" and 1 or 0) end
+  return n
+end
+
 local function ranks_here(m, op)
-  local n = #ct.devices() - 1
+  local n = count_devices()
   if m.n > n then
     tiles.fail(op, "%s has %d ranks, but there %s; a rank is one device", m, m.n,
       n == 1 and "is 1 CUDA device" or "are " .. n .. " CUDA devices")
@@ -33,7 +39,7 @@ local function rank_of_process(m, p, op)
     tiles.fail(op, "%s has %d ranks, but %s started %d processes; each process is one rank of a "
       .. "mesh", m, m.n, p.launcher, p.size)
   end
-  local device = processes.device(p, #ct.devices() - 1)
+  local device = processes.device(p, count_devices())
   return { ranks = { p.rank }, device = { [p.rank] = device }, address = p.address }
 end
 
