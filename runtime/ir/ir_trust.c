@@ -285,6 +285,15 @@ static bool has_imm(const Trust *t, const CtInst *inst) {
   return true;
 }
 
+/* Other devices reach global memory only. */
+static bool has_order(const Trust *t, const CtInst *inst) {
+  bool is_atomic = ct_op_is_atomic((CtOp)inst->op);
+  bool is_sys = (inst->order & CT_ORDER_SYS) != 0;
+  return inst->order <= CT_ORDER_ALL &&
+         (inst->order == 0 || is_atomic || inst->op == CT_OP_FENCE) &&
+         (!is_sys || !is_atomic || t->ir->bufs[inst->imm.i].space == CT_GLOBAL);
+}
+
 #define SET(type) (1u << CT_##type)
 enum {
   WORD_SET = SET(i32) | SET(u32),
@@ -495,6 +504,7 @@ static void trust_inst(Trust *t, const CtInst *inst) {
   if (!rule(t, has_imm(t, inst), "an operation of nothing")) {
     return;
   }
+  rule(t, has_order(t, inst), "an order of an operation that has none");
   rule(t, has_operand_types(t, inst) && has_result_type(t, inst), "an operation on another type");
   rule(t, op != CT_OP_CONST || is_constant(inst), "a constant that its type does not have");
   if (cls == CT_CLS_REGION) {
