@@ -3,7 +3,8 @@
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
--- interp/host/std_modules.h declares the table.
+-- Lines that are comments are left empty: people read them in stdlib/, and three files of an
+-- installation carry all modules. interp/host/std_modules.h declares the table.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -40,6 +41,49 @@ local function check_syntax(path, text)
   end
 end
 
+-- The place after the string whose quote is at `at`; after the long bracket there, or nil.
+local function after_string(text, at)
+  local quote = text:sub(at, at)
+  at = at + 1
+  while text:sub(at, at) ~= quote do at = at + (text:sub(at, at) == "\\" and 2 or 1) end
+  return at + 1
+end
+
+local function after_long(text, at)
+  local level = text:match("^%[(=*)%[", at)
+  return level and select(2, text:find("]" .. level .. "]", at, true)) + 1
+end
+
+local function line_end(text, at) return text:find("\n", at, true) or #text + 1 end
+
+-- The place after what begins at `at`: a newline, a string, a comment, or one more character.
+local function after_token(text, at)
+  local c = text:sub(at, at)
+  if c == "'" or c == '"' then return after_string(text, at) end
+  if c == "[" then return after_long(text, at) or at + 1 end
+  if c == "-" and text:find("^%-", at + 1) then
+    return after_long(text, at + 2) or line_end(text, at)
+  end
+  return at + 1
+end
+
+-- The chunk without lines that are comments; lines keep their numbers.
+local function without_comments(text)
+  local out, at, begins = {}, 1, true
+  while at <= #text do
+    if begins and text:find("^[ \t]*%-%-", at) and not text:find("^[ \t]*%-%-%[=*%[", at) then
+      at = line_end(text, at)
+    end
+    local stop = text:find("[\n\"'%[%-]", at) or #text
+    local after = after_token(text, stop)
+    out[#out + 1] = text:sub(at, after - 1)
+    at, begins = after, text:sub(stop, stop) == "\n"
+  end
+  local short = table.concat(out)
+  assert(string.dump(load(short), true) == string.dump(load(text), true))
+  return short
+end
+
 -- A byte array: C11 promises string literals of no more than 4095 characters.
 local function array(name, text)
   local out = { ("static const char %s[] = {"):format(name) }
@@ -64,6 +108,8 @@ local function main(out_path, ...)
     check_syntax(path, text)
     if name:find("^meta%.") then -- what is Lua is checked before it becomes text
       text = as_chunk(text)
+    elseif path:find("%.lua$") then
+      text = without_comments(text)
     end
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
     local id = name:gsub("%W", "_")

@@ -30,7 +30,7 @@ struct CtSimtEngine {
   Thread *threads;
   CtWorker *workers; /* of all launches that run; kept for the next ones */
   size_t cap_workers;
-  CtWorker **teams; /* the first of each team; kept likewise */
+  CtWorker **teams; /* the first of each team; kept as well */
   size_t cap_teams;
   int max_threads;
   pthread_mutex_t launch; /* held by the one launch that runs */
@@ -42,9 +42,9 @@ struct CtSimtEngine {
   bool quit;
   char *mem; /* of all workers; kept for the next launch */
   size_t mem_bytes;
-  CtIn *code; /* bound to handlers; kept likewise */
+  CtIn *code; /* bound to handlers; kept as well */
   size_t cap_code;
-  CtHandler *watched; /* handlers of the code when there is a watcher; kept likewise */
+  CtHandler *watched; /* handlers of the code when there is a watcher; kept as well */
   size_t cap_watched;
 };
 

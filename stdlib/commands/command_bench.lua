@@ -190,7 +190,7 @@ local times = script_command.new {
 
 local words <const> = { matmul = "cuttle.bench_matmul", mesh = "cuttle.bench_mesh" }
 
--- Such a word may stand behind its options.
+-- Such a word may stand after its options.
 return function(...)
   local args, at = { ... }, 1
   while args[at] and args[at]:find "^%-." do at = at + 1 end

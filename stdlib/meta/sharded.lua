@@ -60,7 +60,7 @@ function reshard(x, spec) end
 ---     > x = shard(arange(i32, 8), "(M@data)", m)
 ---     > y = m:zeros(i32, {8}, "(M@data)")
 ---     > get = kernel("get", function(theirs, mine) mine[threadIdx.x] = theirs[threadIdx.x] end)
----     > _ = m:run(function(r)
+---     > done = m:run(function(r)
 ---     >>   r:barrier()
 ---     >>   get{grid = 1, block = 4}(peer(x, 1 - r.rank), y:part(r.rank))
 ---     >> end)
@@ -75,7 +75,7 @@ function reshard(x, spec) end
 function peer(x, rank) end
 
 --- A tensor that spreads over the ranks of a mesh.
---- Its parts are ordinary tensors, `x:part(rank)`, which kernels take. A part has padding behind
+--- Its parts are ordinary tensors, `x:part(rank)`, which kernels take. A part has padding after
 --- its valid elements where an axis does not divide a mode. `x:close()` gives the memory back, and
 --- so does `local x <close> = ...`.
 ---@class Sharded

@@ -13,7 +13,7 @@
 --
 -- The kernel takes as `panels`, beside the operands, A being (M/W,K,W) and C `partial`, (M/W,N,W):
 -- {partial =; receive = of each rank by distance, the own first, (M/W,N,W - 1), by distance from
--- the sender; flags = likewise, u32 (3 warps, tiles of a panel, W - 1); out = (M/W,N); rank =,
+-- the sender; flags = of the same, u32 (3 warps, tiles of a panel, W - 1); out = (M/W,N); rank =,
 -- count = W}. A configuration is "cooperative" and has no clusters; `vectors`, of 16 bytes, are
 -- what a thread has under way. N is a multiple of the elements of such a vector.
 local ct = require "cuttle"

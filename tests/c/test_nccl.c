@@ -346,7 +346,7 @@ static void test_flood(void) {
      "a collective that hangs");
   for (n = 0; n < 2000 && ct_function_launch(f, &launch, NULL, 0, &err) == CT_OK; n++) {}
   unsetenv("FAKE_NCCL_MUTE");
-  OK(n > 100 && n < 600, "%d launches are enqueued behind it at most", n);
+  OK(n > 100 && n < 600, "%d launches are enqueued after it at most", n);
   HAS_STR(err.msg, " waited 0.2 s in all_reduce over 'data', x.lua:3; ", "then one waits");
   ct_module_free(m);
   end_failure(&p, "waited 0.2 s");

@@ -31,7 +31,7 @@ line(m, square, "(M,K@data@model)", "(M,K)") -- expect: all_gather(data,model)	2
 line(m, square, "(M,K@model)", "(M@data,K)") -- expect: local(data) all_gather(model)	12582912
 line(m, square, "(M,K,@model+)", "(M,K@data)") -- expect: local(data)* all_reduce(model)	25165824
 
--- Axes of one extent change places by whole parts; an axis is renamed likewise.
+-- Axes of one extent change places by whole parts; an axis is renamed in the same way.
 local even = mesh{a = 3, b = 3}
 line(even, {90, 64}, "(M@a,K@b)", "(M@b,K@a)") -- expect: permute(a,b)	1320
 line(even, {90, 64}, "(M@a,K)", "(M@b,K)") -- expect: permute(a,b)	3840
