@@ -19,13 +19,19 @@ local function distance(a, b)
   return row[#b]
 end
 
+local CASE <const> = 0.5 -- of letters of the other case, however many: less than a change
+
+local function difference(a, b)
+  local n = distance(a:lower(), b:lower())
+  return distance(a, b) > n and n + CASE or n
+end
+
 -- Those of the list that are nearest to name, at most three, as "'a' or 'b'"; or nothing. Three
 -- letters in eight may be wrong, at most three.
 function M.nearest(name, list)
-  local found, least = {}, math.max(1, math.min(3, #name * 3 // 8))
+  local found, least = {}, math.max(1, math.min(3, #name * 3 // 8)) + CASE
   for _, other in ipairs(list) do
-    local n = math.abs(#name - #other) <= least and distance(name:lower(), other:lower())
-      or math.huge
+    local n = math.abs(#name - #other) <= least and difference(name, other) or math.huge
     if n < least then found, least = {}, n end
     if n == least then found[#found + 1] = "'" .. other .. "'" end
   end

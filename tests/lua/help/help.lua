@@ -66,7 +66,7 @@ print(trouble(help, "zippd_divide"))
 print(trouble(help, "pow"))  -- expect: help: there is no 'pow'; write x ^ y
 print(trouble(help, "tl.load")) -- expect: help: there is no 'tl.load'; write t[i], in a kernel's 'if' or of guard(t)
 print(trouble(help, "tlie"):match("mean (.-)%?"), trouble(help, "layuot"):match("mean (.-)%?"))
--- expect: 'tile'	'Layout' or 'layout'
+-- expect: 'tile'	'layout'
 print(trouble(help, "xyzzy plugh"))
 -- expect: help: there is no 'xyzzy plugh'; help() lists all names, apropos"xyzzy plugh" searches what they do
 print(trouble(help, nil))
