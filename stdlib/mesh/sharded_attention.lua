@@ -149,26 +149,39 @@ local function view_of(x, row, from)
   return internal.mesh_view(row, 0, shardings.part_view(x.sharding, from))
 end
 
+-- Adds a block's result to the state; its memory is given back, which may be large.
+local function add(state, out, lse)
+  local n, depth = size(lse), size(out, 3)
+  local part <close> = rows_of(out, depth)
+  local part_lse <close> = ct.view(lse, n)
+  local sums <close> = rows_of(state.o, depth)
+  local sums_lse <close> = ct.view(state.lse, n)
+  add_block { grid = n, block = THREADS }(sums, sums_lse, part, part_lse)
+  out:close()
+  lse:close()
+end
+
 local function attend(w, rank, from, ring)
   local q = w.q:part(rank)
-  local k, v = view_of(w.k, ring.k, from), view_of(w.v, ring.v, from)
+  local k <close> = view_of(w.k, ring.k, from)
+  local v <close> = view_of(w.v, ring.v, from)
   if size(q) == 0 or size(k) == 0 then return end
   local state = w.states[rank]
   local options = { scale = w.options.scale, config = w.options.config,
                     causal = w.options.causal and from == rank }
-  local function new(dtype, n) return internal.mesh_tensor(dtype, n, q.device, rank) end
+  local function new(dtype, shape)
+    local row <close> = internal.mesh_tensor(dtype, size(ct.layout(shape)), q.device, rank)
+    return ct.view(row, ct.row_major(shape))
+  end
   local shape = { size(q, 0), size(q, 1), size(q, 2), size(q, 3) }
   local lse_shape = { shape[1], shape[2], shape[3] }
-  options.out = ct.view(new(ct.f32, size(q)), ct.row_major(shape))
-  options.lse = ct.view(new(ct.f32, size(q) // shape[4]), ct.row_major(lse_shape))
+  options.out, options.lse = new(ct.f32, shape), new(ct.f32, lse_shape)
   ct.attention(q, k, v, options)
   if not state.o then
     state.o, state.lse = options.out, options.lse
     return
   end
-  local n = size(options.lse)
-  add_block { grid = n, block = THREADS }(rows_of(state.o, shape[4]), ct.view(state.lse, n),
-    rows_of(options.out, shape[4]), ct.view(options.lse, n))
+  add(state, options.out, options.lse)
 end
 
 -- {====== All ranks ======
@@ -213,6 +226,12 @@ local function finish(w, out)
     local state, part = w.states[rank], out:part(rank)
     if state.o then
       narrow { grid = cdiv(size(part), THREADS), block = THREADS }(state.o, part)
+      state.o:close()
+      state.lse:close()
+    end
+    for _, spare in ipairs(w.rings[rank].spare) do
+      spare.k:close()
+      spare.v:close()
     end
   end
 end
