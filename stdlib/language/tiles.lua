@@ -21,6 +21,14 @@ function M.type_name(x)
   return type(meta) == "table" and meta.__name or type(x)
 end
 
+--- Is one of these spread over a mesh of devices? Operators leave such to stdlib/mesh.
+function M.has_sharded(...)
+  for i = 1, select("#", ...) do
+    if M.type_name((select(i, ...))) == "sharded tensor" then return true end
+  end
+  return false
+end
+
 -- A metatable of a type of the language, its methods and fields where completion looks for them.
 function M.new_type(name, methods, fields)
   return { __name = name, __index = methods, __methods = methods, __fields = fields }

@@ -165,11 +165,9 @@ local function read_arguments(Q, K, V, options)
   return p
 end
 
-local function is_sharded(x) return tiles.type_name(x) == "sharded tensor" end
-
 --- attention(Q, K, V[, options]) -> O[, LSE]
 function M.attention(Q, K, V, options)
-  if is_sharded(Q) or is_sharded(K) or is_sharded(V) then
+  if tiles.has_sharded(Q, K, V) then
     return require "cuttle.sharded_attention".attention(Q, K, V, options)
   end
   local p = read_arguments(Q, K, V, options)

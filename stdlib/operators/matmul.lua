@@ -406,11 +406,9 @@ local function read_arguments(A, B, C, options)
   return C, options, to_problem(A, B, C, options)
 end
 
-local function is_sharded(x) return tiles.type_name(x) == "sharded tensor" end
-
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
-  if is_sharded(A) or is_sharded(B) or is_sharded(C) then
+  if tiles.has_sharded(A, B, C) then
     return require "cuttle.sharded_matmul".matmul(A, B, C, options)
   end
   local out, opts, p = read_arguments(A, B, C, options)
