@@ -148,7 +148,7 @@ for _, c in ipairs(products) do
   local long, short = loop_of(by_hand(c), "by_hand", c), loop_of(by_dot(c), "by_dot", c)
   local name = ("%s for sm_%d"):format(c.name, sm)
   tap.is(text_of(short.counts), text_of(long.counts),
-    name .. ": the same instructions but for addresses")
+    name .. ": the same instructions except for addresses")
   tap.ok(short.n <= long.n * MOST_LONGER,
     ("%s: %d instructions, by hand %d"):format(name, short.n, long.n))
   tap.ok(short.registers <= long.registers,

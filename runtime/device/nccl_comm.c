@@ -279,7 +279,7 @@ static int open_first(CtComm **comms, int count) {
   return n;
 }
 
-/* What fails on the way has aborted all, but for an interrupt. A program that ends well has waited before: the
+/* What fails on the way has aborted all, except for an interrupt. A program that ends well has waited before: the
    others may miss their ranks, and end soon. */
 static void close_open(CtNccl *n, CtComm *const *open, int count) {
   CtComm *bad = NULL;

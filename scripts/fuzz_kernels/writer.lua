@@ -18,7 +18,7 @@ function M.new_name(prefix)
   return prefix .. n_names
 end
 
--- A scope around which all is as it was, but for these fields.
+-- A scope around which all is as it was, except for these fields.
 function M.inner(fields) return setmetatable(fields, { __index = M.scope }) end
 
 -- From here on `value` is the first of the list in sight that has this name.

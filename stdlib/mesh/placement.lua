@@ -326,7 +326,7 @@ function M.in_memory(state, memory)
   return { at = state.at, structure = state.structure, order = memory.order, pads = memory.pads }
 end
 
---- The sharding of a state of which no one has said how it lies in memory.
+--- The sharding of a state whose order in memory is not known yet.
 function M.rough(p, state)
   return M.sharding(p, M.in_memory(state, { order = M.local_atoms(p, state),
     pads = M.tops(p, state) }))

@@ -21,7 +21,7 @@ def _text(x: Any) -> str:
 
 
 def _tree(text: str) -> Any:
-    """ "(4,(2,2))" as (4, (2, 2)): texts of tuples of integers are also Python's, but for one item."""
+    """ "(4,(2,2))" as (4, (2, 2)): texts of tuples of integers are also Python's, except for one item."""
     import ast
 
     try:

@@ -28,7 +28,7 @@ def test_values():
     fails(IndexError, "mode 2", lambda: l[2], "a mode that it has not")
     same([str(mode) for mode in l], ["4:8", "8:1"], "modes in a loop")
     same(l.idx2crd(5), (0, 5), "coordinates")
-    error = fails(cuttle.Error, "expected ')'", lambda: Layout("(4"), "a text that is none")
+    error = fails(cuttle.Error, "expected ')'", lambda: Layout("(4"), "a text that is no layout")
     same(error.file, None, "at no line")
 
 

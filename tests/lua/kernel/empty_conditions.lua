@@ -60,7 +60,7 @@ shape(function(x, n) -- expect: 0	0	0	0	0
   x[1] = 1
 end)
 
--- Code behind the jump keeps it.
+-- Code after the jump keeps it.
 shape(function(x, n) -- expect: 1	1	0	1	0
   do
     if n > 2 then goto out end

@@ -138,7 +138,7 @@ tap.is(run("FAKE_NCCL_LOG=" .. log, some), "11\t11\n1 2 3\n1 2 3\n", "some ranks
 lines = read(log)
 tap.is(count(lines, "ncclCommInitRankConfig rank=%d/2 device=[23]"), 2, "a group meets by itself")
 tap.is(count(lines, "ncclAllGather"), 0, "a rank alone needs no NCCL")
-tap.is(count(lines, "ncclAllReduce rank=0/1"), 4, "but for tests and measurements")
+tap.is(count(lines, "ncclAllReduce rank=0/1"), 4, "except in tests and measurements")
 
 -- {====== A process for each device ======
 
@@ -263,7 +263,7 @@ local started = torch:gsub("%%d", "0")
 fails("another number of processes", started, two, "x.lua:2: test: mesh .* has 2 ranks, but "
   .. "torchrun started 4 processes; "
   .. "each process is one rank of a mesh")
-fails("a limit that is none", "CUTTLE_COMM_TIMEOUT=soon", two,
+fails("a limit that is no number", "CUTTLE_COMM_TIMEOUT=soon", two,
   "launcher: CUTTLE_COMM_TIMEOUT is 'soon'; a number of seconds above 0 was expected")
 
 -- A rank that fails in another way does not wait for the others: in a collective that has no end.

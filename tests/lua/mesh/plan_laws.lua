@@ -466,7 +466,7 @@ end
 local counted = {}
 local one_node = cost.links { node = 1000 }
 
--- Without padding, a plan moves no more than what each rank lacks, but for the share of the
+-- Without padding, a plan moves no more than what each rank lacks, except for the share of the
 -- bandwidth that single messages reach.
 local function check_least(a, b, item)
   local parts, most = parts_of(a), 0

@@ -187,7 +187,7 @@ out, code = run(cpu, "bench mesh --ranks=2 --json all_reduce columns 4K 8")
 check("one row of each, as JSON", code == 0 and out:find '"ranks":2' and out:find '"bytes":4096'
   and not out:find "all_gather" and out:find '"name":"product, columns"', out)
 out, code = run(cpu, "bench mesh all_recude")
-check("a word that is none",
+check("a word that is no row",
   code == 1 and out:find("bench mesh: 'all_recude' is no row and no size", 1, true), out)
 
 print(("1..%d"):format(n))
