@@ -9,8 +9,11 @@
 PREFIX = /usr/local
 DESTDIR =
 DEBUG_INFO =
-BUILD = build
+# Another machine than this one: a file of scripts/platforms/.
+PLATFORM =
+BUILD = build$(PLATFORM:%=/%)
 CFLAGS = -O2 -g
+AR = ar
 LDFLAGS =
 WERROR = -Werror
 SANITIZE =
@@ -32,6 +35,15 @@ LUA_LIBS := $(if $(LUA_PC),$(shell pkg-config --libs $(LUA_PC)),-llua5.4)
 LUA_LIBDIR := $(if $(LUA_PC),$(shell pkg-config --variable=libdir $(LUA_PC)),/usr/lib)
 LUA_STATIC := $(firstword $(wildcard $(foreach n,liblua5.4.a lua5.4/liblua.a liblua-5.4.a \
 	liblua54.a liblua.a,$(LUA_LIBDIR)/$(n))))
+
+# For another machine Lua is compiled from its sources, which the distribution has.
+ifneq ($(PLATFORM),)
+include scripts/platforms/$(PLATFORM).mk
+LUA_SRC = build/lua-source
+LUA_CFLAGS = -isystem $(LUA_SRC)
+LUA_STATIC = $(BUILD)/lua/liblua.a
+LUA_LIBS = $(LUA_STATIC)
+endif
 
 CLANG := $(firstword $(foreach n,clang clang-14,$(shell command -v $(n) 2>/dev/null)) clang)
 CLANG_FORMAT := $(firstword $(foreach n,clang-format-14 clang-format,\
@@ -59,12 +71,12 @@ WARNINGS += $(if $(CC_IS_CLANG),-Wno-pass-failed,-Wno-format-truncation -Wno-may
 WARNINGS += $(if $(CC_IS_CLANG),,$(if $(findstring thread,$(SANITIZE)),-Wno-tsan))
 endif
 # Contraction is decided in the IR, so that both engines agree: never by the C compiler.
-CODEGEN = -ffp-contract=off -fPIC -fno-semantic-interposition -pthread
+CODEGEN = -ffp-contract=off $(or $(PLATFORM_CODEGEN),-fPIC -fno-semantic-interposition -pthread)
 BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(LUA_CFLAGS)
 # FILE_FLAGS are those of one file, set below.
 COMPILE = $(CC) $(BASE_FLAGS) $(FILE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
-LINK = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -pthread
-SYSTEM_LIBS = -lm -ldl -lpthread
+LINK = $(or $(PLATFORM_LINK),$(CC)) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(or $(PLATFORM_LDFLAGS),-pthread)
+SYSTEM_LIBS = $(or $(PLATFORM_LIBS),-lm -ldl -lpthread)
 TEST_FLAGS = -Itests/c $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
 
 TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
@@ -75,6 +87,8 @@ CC_IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 # Everything of Lua goes into the program and is exported, so that C modules find it there.
 ifeq ($(LUA_STATIC),)
 PROGRAM_LUA = $(LUA_LIBS)
+else ifneq ($(PLATFORM_HAS_NO_LIBRARIES),)
+PROGRAM_LUA = $(LUA_STATIC)
 else ifneq ($(TARGET_IS_MAC),)
 PROGRAM_LUA = -Wl,-force_load,$(LUA_STATIC)
 else
@@ -119,7 +133,7 @@ endif
 VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/shell/*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
-	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c))
+	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c)) $(PLATFORM_SRC)
 STDLIB := $(foreach ext,lua html css js c h,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
@@ -177,7 +191,7 @@ PYTHON_PACKAGE = $(BUILD)/python/cuttle
 PYTHON_MODULE = $(PYTHON_PACKAGE)/_cuttle.abi3.so
 
 # runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
-CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -MM runtime/ct.h))
+CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -x c -MM runtime/ct.h))
 FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
 put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cuttle.hpp $(1) && \
 	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(1)/cuttle/$${h\#\#*/}; done
@@ -191,7 +205,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(PROGRAM) $(STATIC_LIB) $(CORE_LIB) $(SHARED_LIB) $(MODULE)
+all: $(or $(PLATFORM_FILES),$(PROGRAM) $(STATIC_LIB) $(CORE_LIB) $(SHARED_LIB) $(MODULE))
 lib: $(STATIC_LIB) $(CORE_LIB)
 module: $(MODULE)
 
@@ -201,6 +215,25 @@ FLAGS_NOW := $(COMPILE) | $(LINK) | $(VARIANT_FLAGS) $(ISAS) | $(TEST_FLAGS) | $
 $(FLAGS_FILE): FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $@ || printf '%s\n' '$(FLAGS_NOW)' > $@
+
+ifneq ($(PLATFORM),)
+# What linit.c opens, and what that needs. Compatibility as in the distribution's own package.
+LUA_PARTS = api code ctype debug do dump func gc lex mem object opcodes parser state string table tm undump \
+	vm zio auxlib baselib corolib dblib iolib mathlib oadlib oslib strlib tablib utf8lib init
+LUA_OBJ := $(LUA_PARTS:%=$(BUILD)/lua/l%.o)
+$(FLAGS_FILE): | $(LUA_SRC)/lua.h
+$(LUA_SRC)/lua.h:
+	$(call say,LUA,$(LUA_SRC))
+	$(Q)scripts/lua_source.sh $(LUA_SRC)
+$(BUILD)/lua/%.o: $(FLAGS_FILE)
+	$(call say,CC,$(LUA_SRC)/$*.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 $(CODEGEN) $(PLATFORM_LUA_FLAGS) -DLUA_COMPAT_5_3 -c $(LUA_SRC)/$*.c -o $@
+$(LUA_STATIC): $(LUA_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(PROGRAM) $(SHARED_LIB) $(TEST_BIN) $(LAWS_BIN) $(STATES_BIN) $(CALLS_BIN) $(EMBED_BIN): $(LUA_STATIC)
+endif
 
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
@@ -248,16 +281,16 @@ $(EXPORT_LIST): interp/cuttle.h runtime/ct.h $(CORE_HEADERS) scripts/exports.lua
 # Names as in the sources, for tests of internals; hosts link the other one.
 $(OWN_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
 
 $(OWN_CORE_LIB): $(CORE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $(CORE_OBJ)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(CORE_OBJ)
 
 # What is over the core: a host links both archives, in this order.
 $(OWN_LUA_LIB): $(filter-out $(CORE_OBJ),$(LIB_OBJ))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(STATIC_LIB): $(OWN_LUA_LIB) $(OWN_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)

@@ -225,7 +225,7 @@ static int export_tensor(lua_State *L) {
   set_list(L, "extents", t->layout.shape);
   set_list(L, "strides", t->layout.stride);
   if (arg.end - arg.begin <= most) {
-    lua_pushlstring(L, (const char *)(uintptr_t)arg.begin, arg.end - arg.begin);
+    lua_pushlstring(L, (const char *)(uintptr_t)arg.begin, (size_t)(arg.end - arg.begin));
     lua_setfield(L, -2, "data");
   }
   return 1;

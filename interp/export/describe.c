@@ -105,7 +105,7 @@ void export_set_bytes(lua_State *L, int idx, const LaunchArgs *a, const char *na
     if (arg->kind == ARG_TENSOR && arg->tensor->storage->device == NULL &&
         arg->end - arg->begin <= most) {
       lua_rawgeti(L, idx, i + 1);
-      lua_pushlstring(L, (const char *)(uintptr_t)arg->begin, arg->end - arg->begin);
+      lua_pushlstring(L, (const char *)(uintptr_t)arg->begin, (size_t)(arg->end - arg->begin));
       lua_setfield(L, -2, name);
       lua_pop(L, 1);
     }

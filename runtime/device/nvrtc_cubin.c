@@ -15,13 +15,13 @@ typedef struct Bytes {
   size_t len;
 } Bytes;
 
-static uint64_t number(Bytes b, size_t at, int n) {
+static uint64_t number(Bytes b, uint64_t at, int n) {
   uint64_t v = 0;
   if (at > b.len || b.len - at < (size_t)n) {
     return 0;
   }
   for (int i = n; i-- > 0;) {
-    v = v << 8 | b.at[at + (size_t)i];
+    v = v << 8 | b.at[(size_t)at + (size_t)i];
   }
   return v;
 }

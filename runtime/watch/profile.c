@@ -233,7 +233,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
   const CtSimtJob *job = w->worker->job;
   CtProfileRows *pr = p->now;
   CtProfileWorker *k = &p->workers[w->worker - job->workers];
-  int32_t row = pr->row_of[code - job->program->code - job->program->body];
+  int32_t row = pr->row_of[code - (job->program->code + job->program->body)];
   uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
   if (row == CT_PROFILE_NO_ROW || lanes == 0 || w->worker->block >= p->job.n_counted) {
     return w->mask;

@@ -1,0 +1,18 @@
+# wasm.mk: WebAssembly of 32 bits by Emscripten, one thread, vectors of 128 bits; node runs programs.
+#   make PLATFORM=wasm            build/wasm/cuttle, which node runs on the files of this machine
+
+CC = emcc
+AR = emar
+# Where Debian keeps the modules that emcc's own scripts look for.
+export NODE_PATH := $(or $(NODE_PATH),/usr/share/nodejs)
+
+# Exceptions of WebAssembly for longjmp: without them every call that may raise goes through JavaScript.
+PLATFORM_CODEGEN = -msimd128 -sSUPPORT_LONGJMP=wasm -Wno-pass-failed
+# A stack that overflows runs into address 0 and traps, and not into data.
+PLATFORM_LDFLAGS = -sSUPPORT_LONGJMP=wasm -sTOTAL_STACK=4MB -Wl,--stack-first -sALLOW_MEMORY_GROWTH=1
+NODE_LDFLAGS = -sMAXIMUM_MEMORY=4GB -sNODERAWFS=1 -sEXIT_RUNTIME=1 --pre-js scripts/platforms/wasm_node.js
+PLATFORM_LINK = scripts/platforms/link.sh js 'node --no-experimental-fetch' $(CC) $(NODE_LDFLAGS)
+PLATFORM_LIBS = -lm
+PLATFORM_SRC = hosts/web/src/posix.c
+PLATFORM_FILES = $(PROGRAM)
+PLATFORM_HAS_NO_LIBRARIES = yes # shared ones, loaded at run time
