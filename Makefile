@@ -9,7 +9,7 @@
 PREFIX = /usr/local
 DESTDIR =
 DEBUG_INFO =
-# Another machine than this one: a file of scripts/platforms/.
+# Another machine than this one: a file of scripts/platforms/ (aarch64, musl, wasm).
 PLATFORM =
 BUILD = build$(PLATFORM:%=/%)
 CFLAGS = -O2 -g
@@ -375,6 +375,7 @@ help:
 	@echo 'fuzz-calls sequences of calls of cuttle.h and ct.h, likewise; builds the library for it'
 	@echo 'python     the Python package, into $(BUILD)/python'
 	@echo 'wheel      the package as a wheel, into $(BUILD)/'
+	@echo 'PLATFORM=aarch64|musl|wasm  with all: another machine, into build/PLATFORM; scripts/platforms says how'
 	@echo 'bench      scripts/bench/main.lua: the product against its peers'
 	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'

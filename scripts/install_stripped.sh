@@ -13,10 +13,10 @@ objcopy=$(command -v "${OBJCOPY:-objcopy}" || command -v llvm-objcopy) || objcop
 if [ -z "${DEBUG_INFO:-}" ] && [ -n "$objcopy" ]; then
   "$objcopy" --strip-unneeded --remove-section=.comment "$to"
 elif [ -z "${DEBUG_INFO:-}" ]; then
-  strip -S "$to"
+  "${STRIP:-strip}" -S "$to"
 elif [ -z "$is_archive" ] && [ -n "$objcopy" ]; then
   "$objcopy" --only-keep-debug "$from" "$to.debug"
   chmod 644 "$to.debug"
-  strip -S "$to"
+  "${STRIP:-strip}" -S "$to"
   (cd "$(dirname "$to")" && "$objcopy" --add-gnu-debuglink="$(basename "$to").debug" "$(basename "$to")")
 fi

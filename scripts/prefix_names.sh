@@ -9,7 +9,7 @@ from=$1 to=$2 names=$3
 objcopy=$(command -v "${OBJCOPY:-objcopy}" || command -v llvm-objcopy) || exec cp "$from" "$to"
 map=$to.names
 trap 'rm -f "$map"' EXIT
-nm -g --defined-only "$names" | awk '
+"${NM:-nm}" -g --defined-only "$names" | awk '
   NF == 3 && $3 !~ /^(ct_|cuttle_|luaopen_cuttle$|_)/ && !seen[$3]++ { print $3, "cuttle_own_" $3 }
 ' > "$map" || exit 1
 rm -f "$to"

@@ -134,6 +134,19 @@ static void copy_path(char out[CT_DL_PATH_BYTES], const char *path) {
   snprintf(out, CT_DL_PATH_BYTES, "%s", path);
 }
 
+/* A static program, or one of WebAssembly, has no dynamic linker: it cannot even open itself. */
+static CtStatus need_linker(const char *what, CtErr *err) {
+  void *self = dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
+  if (self != NULL) {
+    dlclose(self);
+    return CT_OK;
+  }
+  return ct_fail(err, CT_EMISSING,
+                 "%s: this build of Cuttle is a static program, which cannot load libraries; "
+                 "use a build that is linked dynamically",
+                 what);
+}
+
 static void *load(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
 
 static CtStatus open_given(const CtDlSpec *lib, const char *path, void **handle,
@@ -184,6 +197,10 @@ static void *load_named(const char *name, char path[CT_DL_PATH_BYTES]) {
 
 CtStatus ct_dl_open(const CtDlSpec *lib, void **handle, char path[CT_DL_PATH_BYTES], CtErr *err) {
   const char *given = lib->env == NULL ? NULL : ct_env(lib->env);
+  CtStatus s = need_linker(lib->what, err);
+  if (s != CT_OK) {
+    return s;
+  }
   if (given != NULL && given[0] != '\0') {
     return open_given(lib, given, handle, path, err);
   }
@@ -456,6 +473,10 @@ static CtStatus try_nvrtc_names(const Candidates *cs, CtErr *err) {
 
 static CtStatus load_nvrtc(CtErr *err) {
   const char *given = ct_env("CUTTLE_NVRTC");
+  CtStatus linked = need_linker("nvrtc", err);
+  if (linked != CT_OK) {
+    return linked;
+  }
   if (given != NULL && given[0] != '\0') {
     return try_nvrtc(given, cuda_version_locked(), err);
   }
