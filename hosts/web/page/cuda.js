@@ -1,0 +1,113 @@
+// cuda.js: the pane of emitted CUDA C. Its lines and the script's mark each other.
+'use strict';
+
+class CudaPane {
+  constructor({ main, editor, tabs }) {
+    Object.assign(this, { main, editor, tabs });
+    this.made = null; // the text and sm that the pane shows
+    this.kernels = [];
+    this.linked = []; // [cm, handle]
+    this.sm = byId('sm');
+    this.choice = byId('kernel');
+    this.note = document.querySelector('#pane-cuda .note');
+    this.cm = CodeMirror(byId('cuda'), {
+      mode: 'text/x-c++src', theme: 'cuttle', readOnly: true, lineNumbers: true,
+      viewportMargin: Infinity, styleActiveLine: true, screenReaderLabel: 'CUDA C of the kernels',
+      extraKeys: { Tab: false, 'Shift-Tab': false },
+    });
+    this.listen();
+  }
+
+  listen() {
+    this.sm.addEventListener('change', () => this.open());
+    this.choice.addEventListener('change', () => this.showKernel());
+    this.cm.on('cursorActivity', () => this.fromCuda(this.cm.getCursor().line + 1));
+    this.editor.cm.on('cursorActivity', () => this.fromScript());
+    this.editor.cm.on('changes', () => this.tell());
+    this.cm.getWrapperElement().addEventListener('dblclick', () => this.goToScript());
+    this.cm.addKeyMap({ Enter: () => this.goToScript() });
+  }
+
+  get key() { return JSON.stringify([this.editor.text, this.sm.value]); }
+
+  async open() {
+    this.cm.refresh();
+    if (this.made === this.key) return;
+    const { text, name } = this.editor, { key } = this;
+    const result = await this.main.ask('emit', { text, name, sm: this.sm.value });
+    this.made = key;
+    if (result.ok) this.take(result);
+    else this.fail(result);
+    this.tell();
+  }
+
+  take({ kernels, text }) {
+    this.kernels = kernels.length > 0 ? kernels : [{ name: '', cuda: text || '', lines: [] }];
+    this.choice.replaceChildren(...kernels.map(({ name }, i) => new Option(name, String(i))));
+    this.choice.hidden = this.choice.previousElementSibling.hidden = kernels.length < 2;
+    this.showKernel();
+  }
+
+  fail({ error, line }) {
+    this.kernels = [];
+    this.cm.setValue(error.trim());
+    if (line) this.editor.marks.set([{ line, message: error.trim(), kind: 'error' }]);
+  }
+
+  showKernel() {
+    const kernel = this.kernels[Number(this.choice.value) || 0];
+    this.lines = kernel.lines;
+    this.cm.setValue(kernel.cuda || '// The script launches no kernel.');
+    this.fromScript();
+  }
+
+  tell() {
+    const isOld = this.made !== null && this.made !== this.key;
+    this.note.textContent = isOld ? 'The script has changed.' :
+      this.kernels.length > 0 ? 'Enter goes to the script\u2019s line.' : '';
+  }
+
+  // {====== Lines ======
+
+  unlink() {
+    for (const [cm, handle] of this.linked) cm.removeLineClass(handle, 'background', 'linked');
+    this.linked = [];
+  }
+
+  mark(cm, lines) {
+    for (const line of lines) {
+      const handle = cm.getLineHandle(line - 1);
+      if (!handle) continue;
+      cm.addLineClass(handle, 'background', 'linked');
+      this.linked.push([cm, handle]);
+    }
+  }
+
+  // The script's lines of a line of CUDA C.
+  scriptLines(line) { return (this.lines || []).filter(([c]) => c === line).map(([, s]) => s); }
+
+  get isOpen() { return this.tabs.open === 'cuda' && this.made === this.key; }
+
+  fromCuda(line) {
+    if (!this.isOpen || !this.cm.hasFocus()) return;
+    const lines = this.scriptLines(line);
+    this.unlink();
+    this.mark(this.cm, [line]);
+    this.mark(this.editor.cm, lines);
+    if (lines.length > 0) this.editor.cm.scrollIntoView({ line: lines[0] - 1, ch: 0 }, 40);
+  }
+
+  fromScript() {
+    if (!this.isOpen || this.cm.hasFocus()) return;
+    const line = this.editor.cm.getCursor().line + 1;
+    const lines = this.lines.filter(([, s]) => s === line).map(([c]) => c);
+    this.unlink();
+    this.mark(this.cm, lines);
+    if (lines.length > 0) this.cm.scrollIntoView({ line: lines[0] - 1, ch: 0 }, 40);
+  }
+
+  goToScript() {
+    const [line] = this.scriptLines(this.cm.getCursor().line + 1);
+    if (line) this.editor.goTo(line);
+  }
+}

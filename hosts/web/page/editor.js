@@ -1,0 +1,98 @@
+// editor.js: the script: CodeMirror, its keys, its name and its marks.
+'use strict';
+
+const OFFERS_COMPLETION = /[\w.:]$/;
+const LEAVING = { Tab: false, 'Shift-Tab': false }; // the browser's own meaning
+
+class ScriptEditor {
+  constructor(side) {
+    this.name = 'script.lua';
+    this.cm = CodeMirror(byId('editor'), {
+      mode: 'lua', theme: 'cuttle', lineNumbers: true, indentUnit: 2, tabSize: 8,
+      gutters: ['marks', 'CodeMirror-linenumbers'], matchBrackets: true, autoCloseBrackets: true,
+      styleActiveLine: true, viewportMargin: Infinity, screenReaderLabel: 'Script',
+      extraKeys: this.keys(),
+    });
+    this.marks = new Marks(this.cm);
+    this.help = new Help(this.cm, side);
+    this.complete = addCompletion(this.cm, side);
+    this.cm.on('blur', () => this.stay());
+    this.cm.on('changes', () => this.stay());
+  }
+
+  keys() {
+    return {
+      Tab: () => this.tab(),
+      'Shift-Tab': 'indentLess',
+      'Ctrl-Space': () => this.complete(),
+      'Ctrl-/': 'toggleComment',
+      'Cmd-/': 'toggleComment',
+      F1: () => this.help.atCursor(),
+      Esc: () => this.escape(),
+      Enter: 'newlineAndIndent',
+    };
+  }
+
+  tab() {
+    const { line, ch } = this.cm.getCursor();
+    const before = this.cm.getLine(line).slice(0, ch);
+    if (this.cm.somethingSelected()) this.cm.indentSelection('add');
+    else if (OFFERS_COMPLETION.test(before)) this.complete();
+    else this.cm.replaceSelection('  ', 'end');
+  }
+
+  // First away with help; then Tab moves on until something is typed.
+  escape() {
+    if (this.help.isShown) {
+      this.help.hide();
+      return;
+    }
+    this.stay();
+    this.cm.addKeyMap(LEAVING);
+    byId('spoken').textContent = 'Tab moves on now.';
+  }
+
+  stay() { this.cm.removeKeyMap(LEAVING); }
+
+  get text() { return this.cm.getValue(); }
+
+  // The former script comes back by undoing.
+  load(name, text) {
+    this.name = name;
+    byId('script-name').textContent = name;
+    this.marks.clear();
+    this.help.hide();
+    this.cm.setValue(text);
+    this.cm.setCursor({ line: 0, ch: 0 });
+  }
+
+  // Lines count from 1.
+  goTo(line, { focus = true } = {}) {
+    this.cm.setCursor({ line: line - 1, ch: 0 });
+    const below = this.cm.charCoords({ line: line - 1, ch: 0 }, 'local');
+    this.cm.scrollIntoView({ left: 0, right: 1, top: below.top - 40, bottom: below.bottom + 120 });
+    if (focus) this.cm.focus();
+  }
+
+  nextMark(step) {
+    const mark = this.marks.next(step);
+    if (!mark) return;
+    this.goTo(this.marks.lineOf(mark) + 1);
+    byId('spoken').textContent = mark.message;
+  }
+
+  // Names of the language get their colour; `names` is a list of texts.
+  colourNames(names) {
+    const known = new Set(names);
+    this.cm.addOverlay({
+      token(stream) {
+        if (!stream.match(/[A-Za-z_]\w*/)) {
+          stream.next();
+          return null;
+        }
+        const { type } = stream.baseToken() || {};
+        return type === 'variable' && known.has(stream.current()) ? 'variable-2' : null;
+      },
+    });
+  }
+}

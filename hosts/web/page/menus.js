@@ -1,0 +1,72 @@
+// menus.js: the dialogs: programs to load, and the keys.
+'use strict';
+
+const KEYS = [
+  ['Ctrl+Enter', 'run the script'],
+  ['Ctrl+.', 'stop what runs'],
+  ['F6', 'go to the next part: script, results, prompt; with Shift to the one before'],
+  ['Tab', 'script and prompt: complete the name before the cursor; else the script indents'],
+  ['Esc', 'script and prompt: from now on Tab moves to the next control'],
+  ['Ctrl+Space', 'script: complete'],
+  ['F1', 'script: help for the name at the cursor'],
+  ['F8', 'script: go to the next error or finding; with Shift to the one before'],
+  ['Ctrl+/', 'script: lines to comments and back'],
+  ['\u2190 \u2192', 'results: move between tabs; Enter opens one'],
+  ['Enter', 'CUDA: go to the script\u2019s line'],
+  ['\u2191 \u2193', 'prompt: recall former inputs'],
+  ['Shift+Enter', 'prompt: a new line of the same input'],
+  ['Ctrl+C', 'prompt: stop what runs, or clear the input'],
+];
+
+function openDialog(title, ...body) {
+  byId('dialog-title').textContent = title;
+  const place = byId('dialog').querySelector('.body');
+  place.replaceChildren(...body);
+  byId('dialog').showModal();
+  place.scrollTop = 0;
+}
+
+function closeDialog() { byId('dialog').close(); }
+
+function addDialog() {
+  byId('dialog-close').addEventListener('click', closeDialog);
+  byId('dialog').addEventListener('click', (event) => {
+    if (event.target === byId('dialog')) closeDialog(); // the backdrop
+  });
+}
+
+function programRow(program, onPick) {
+  const { name, title } = program;
+  const button = make('button', {}, make('b', {}, name), ' ', make('span', {}, title));
+  button.addEventListener('click', () => {
+    closeDialog();
+    onPick(program);
+  });
+  return make('li', {}, button);
+}
+
+// `programs`: a list of {name, title, text}; a field above it leaves those that hold its words.
+function openPrograms(heading, programs, onPick) {
+  const filter = make('input', { type: 'search', className: 'filter', placeholder: 'Filter' });
+  filter.setAttribute('aria-label', `Filter of ${heading.toLowerCase()}`);
+  const list = make('ul', { className: 'programs' });
+  const draw = () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    const has = ({ name, title }) => words.every((word) => (
+      `${name} ${title}`.toLowerCase().includes(word)));
+    list.replaceChildren(...programs.filter(has).map((program) => programRow(program, onPick)));
+  };
+  filter.addEventListener('input', draw);
+  draw();
+  openDialog(heading, filter, list);
+  filter.focus();
+}
+
+function openKeys() {
+  const list = make('dl', { className: 'shortcuts' });
+  for (const [keys, what] of KEYS) {
+    const parts = keys.split(/[+ ]/).flatMap((key, i) => [i > 0 ? ' ' : '', make('kbd', {}, key)]);
+    list.append(make('dt', {}, ...parts), make('dd', {}, what));
+  }
+  openDialog('Keys', list);
+}

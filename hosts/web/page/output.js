@@ -1,0 +1,52 @@
+// output.js: the pane of what the script prints, and how its run ended.
+'use strict';
+
+class Output {
+  constructor({ main, editor, tabs }) {
+    Object.assign(this, { main, editor, tabs });
+    this.log = new Log(byId('output'));
+    this.outcome = byId('outcome');
+  }
+
+  async run() {
+    this.tabs.select('output');
+    this.begin();
+    const began = performance.now(), { text, name } = this.editor;
+    let said = ''; // on standard error, where most errors stand already
+    const result = await this.main.ask('run', { text, name }, (part, kind) => {
+      if (kind === 'err') said += part;
+      this.log.write(part, kind);
+    });
+    if (!result.ok && !said.includes(result.error)) this.log.write(`${result.error}\n`, 'err');
+    this.log.flush();
+    this.end(result, (performance.now() - began) / 1000);
+    return result;
+  }
+
+  begin() {
+    this.editor.marks.clear();
+    this.log.clear();
+    this.outcome.hidden = true;
+    byId('output-empty').hidden = true;
+  }
+
+  end(result, seconds) {
+    const time = `${seconds.toFixed(2)} s`;
+    this.outcome.hidden = false;
+    if (result.ok) {
+      this.outcome.replaceChildren(`Ended after ${time}.`);
+      return;
+    }
+    this.outcome.replaceChildren(result.stopped ? `Stopped after ${time}.` :
+      `Failed after ${time}. `);
+    if (result.line) this.mark(result);
+  }
+
+  mark({ line, error }) {
+    this.editor.marks.set([{ line, message: error.trimEnd(), kind: 'error' }]);
+    const jump = make('button', { className: 'link' }, `Go to line ${line}`);
+    jump.addEventListener('click', () => this.editor.goTo(line));
+    this.outcome.append(jump);
+    this.editor.goTo(line, { focus: false });
+  }
+}

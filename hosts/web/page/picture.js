@@ -1,0 +1,92 @@
+// picture.js: the pane that draws what an expression is worth while one types or moves the cursor.
+'use strict';
+
+const PICTURE_MS = 300;
+
+class PicturePane {
+  constructor({ side, editor, tabs }) {
+    Object.assign(this, { side, editor, tabs });
+    this.field = byId('expression');
+    this.follow = byId('follow');
+    this.frame = byId('picture');
+    this.value = byId('picture-text');
+    this.html = null;
+    this.asked = 0;
+    this.drawn = '';
+    const later = delayed(PICTURE_MS, () => this.update());
+    this.field.addEventListener('input', () => {
+      this.follow.checked = false;
+      later();
+    });
+    this.follow.addEventListener('change', later);
+    editor.cm.on('cursorActivity', () => { if (this.follow.checked) later(); });
+    editor.cm.on('changes', later);
+  }
+
+  get isOpen() { return this.tabs.open === 'picture'; }
+
+  // What to draw: {candidates, before}, or null.
+  wanted() {
+    if (this.follow.checked) return expressionAtCursor(this.editor.cm);
+    const typed = this.field.value.trim();
+    return typed ? { candidates: [typed], before: this.editor.text } : null;
+  }
+
+  async update() {
+    if (!this.isOpen) return;
+    const wanted = this.wanted();
+    const key = JSON.stringify(wanted);
+    if (!wanted || key === this.drawn) return;
+    this.drawn = key;
+    this.asked += 1;
+    const mine = this.asked;
+    const isMine = () => mine === this.asked;
+    const { expression, answer } = await this.find(wanted, isMine);
+    if (isMine()) this.show(expression, answer);
+  }
+
+  // The first candidate that has a picture; without one, the first candidate's error.
+  async find({ candidates, before }, isMine) {
+    let first = null;
+    for (const expression of candidates) {
+      if (!isMine()) break;
+      const answer = await this.draw(expression, before);
+      if (answer.ok) return { expression, answer };
+      first = first || { expression, answer };
+      if (answer.stopped) break;
+    }
+    return first || {};
+  }
+
+  // A bare layout needs no locals, and is drawn while the script is wrong.
+  async draw(expression, before) {
+    const alone = await this.side.ask('picture', { expression });
+    if (alone.ok || before.trim() === '') return alone;
+    return this.side.ask('picture', { expression, text: before });
+  }
+
+  show(expression, answer) {
+    if (!answer) return;
+    if (this.follow.checked) this.field.value = expression.replace(/\s+/g, ' ');
+    const isError = !answer.ok;
+    this.value.classList.toggle('bad', isError);
+    this.frame.parentElement.classList.toggle('old', isError);
+    this.value.textContent = isError ? `No picture: ${answer.error.trim()}` :
+      [answer.text.trimEnd(), answer.why || ''].join('\n').trim();
+    if (!isError) this.put(answer.html);
+  }
+
+  // A value without a picture, such as a number, is text alone.
+  put(html) {
+    this.html = html;
+    this.frame.hidden = !html;
+    if (html) this.frame.srcdoc = themedPage(html);
+  }
+
+  draws(expression) {
+    this.follow.checked = false;
+    this.field.value = expression;
+  }
+
+  retheme() { if (this.html) this.put(this.html); }
+}

@@ -1,0 +1,226 @@
+// playground.js: puts the page together.
+'use strict';
+
+const DRAFT_KEY = 'cuttle.script';
+const DRAFT_MS = 800;
+
+// In place of an engine where the browser cannot run one: the script can still be read.
+class NoEngine {
+  constructor(reason) { this.reason = reason; }
+  get isBusy() { return false; }
+  ask() { return Promise.resolve({ ok: false, error: this.reason }); }
+  stop() { /* nothing runs */ }
+}
+
+class Playground {
+  constructor() {
+    this.status = new Status();
+    this.lastStop = '';
+    this.given = null; // the script of the link
+    this.theme();
+    addDialog();
+  }
+
+  theme() {
+    addTheme(byId('theme'), () => {
+      for (const pane of [this.picture, ...Object.values(this.reports || {})]) {
+        if (pane) pane.retheme();
+      }
+    });
+  }
+
+  // {====== Engine ======
+
+  start() {
+    const missing = missingNeeds();
+    if (missing) {
+      this.main = this.side = new NoEngine(missing);
+      this.fail(missing);
+      return;
+    }
+    this.main = new Line({
+      onState: (state, detail) => this.onState(state, detail),
+      onTurn: (op, result) => this.onTurn(op, result),
+    });
+    this.side = new SideLine();
+    this.main.ready.then(() => this.onReady(), (error) => this.fail(error.message || error));
+  }
+
+  onReady() {
+    byId('version').textContent = this.main.engine.version || '';
+    this.idle();
+    this.colour();
+  }
+
+  onState(state, detail) {
+    if (state === 'stopped') {
+      this.lastStop = asSentence(detail || 'it was stopped');
+      this.status.show('stopped', this.lastStop);
+      if (this.prompt) this.prompt.lost();
+    } else if (state === 'starting') {
+      if (!this.lastStop) this.status.show('loading', 'Loading the engine');
+    } else if (state === 'ready' && !this.main.isBusy) this.idle();
+  }
+
+  onTurn(op, result) {
+    byId('stop').disabled = result !== null;
+    if (result === null) {
+      this.lastStop = '';
+      this.status.busy(op);
+    } else if (!this.lastStop) this.idle();
+  }
+
+  idle() {
+    byId('run').disabled = false;
+    this.status.show('ready', this.lastStop ? `${this.lastStop} Ready again.` : 'Ready');
+  }
+
+  fail(message) {
+    this.status.show('lacking', 'No engine');
+    byId('notice').textContent = message;
+    byId('notice').hidden = false;
+    for (const id of ['run', 'stop']) byId(id).disabled = true;
+  }
+
+  async colour() {
+    const answer = await this.side.ask('complete', { text: '', at: 0, place: 'script' });
+    if (answer.ok) this.editor.colourNames(answer.names.map(({ name }) => name));
+  }
+
+  // {====== Parts ======
+
+  build() {
+    this.editor = new ScriptEditor(this.side);
+    this.tabs = new Tabs(byId('tabs'), (name) => this.open(name));
+    this.output = new Output(this);
+    this.picture = new PicturePane(this);
+    this.cuda = new CudaPane(this);
+    this.prompt = new Prompt(this);
+    this.reports = Object.fromEntries(REPORTS.map((row) => [row.op, new Report(row, this)]));
+    this.editor.cm.on('changes', delayed(DRAFT_MS, () => this.keepDraft()));
+    this.buttons();
+    this.globalKeys();
+  }
+
+  open(name) {
+    if (name === 'picture') this.picture.update();
+    else if (name === 'cuda') this.cuda.open();
+    else if (this.reports[name]) this.reports[name].open();
+  }
+
+  buttons() {
+    byId('run').addEventListener('click', () => this.run());
+    byId('stop').addEventListener('click', () => this.stop());
+    byId('share').addEventListener('click', () => openShare(this.state()));
+    byId('keys').addEventListener('click', openKeys);
+    const pick = ({ name, text }) => this.load(name, text);
+    byId('examples').addEventListener('click', () => (
+      openPrograms('Examples', CUTTLE_EXAMPLES, pick)));
+    byId('tutorial').addEventListener('click', () => (
+      openPrograms('Tutorial', tutorialSteps(), pick)));
+  }
+
+  run() { if (!byId('run').disabled) this.output.run(); }
+  stop() { this.main.stop(STOPPED); }
+
+  load(name, text) {
+    this.editor.load(name, text);
+    this.tabs.show('output');
+    this.editor.cm.focus();
+    byId('spoken').textContent = `${name} is loaded. Ctrl+Z brings the former script back.`;
+  }
+
+  // {====== Keys of the whole page ======
+
+  globalKeys() {
+    addEventListener('keydown', (event) => {
+      if (byId('dialog').open) return;
+      const act = this.keyAction(event);
+      if (!act) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    }, true);
+  }
+
+  keyAction({ key, ctrlKey, metaKey, shiftKey }) {
+    const isControl = ctrlKey || metaKey;
+    if (isControl && key === 'Enter') return () => this.run();
+    if (isControl && key === '.') return () => this.stop();
+    if (key === 'F6') return () => this.nextPart(shiftKey ? -1 : 1);
+    if (key === 'F8') return () => this.editor.nextMark(shiftKey ? -1 : 1);
+    return null;
+  }
+
+  nextPart(step) {
+    const parts = [
+      [byId('script'), () => this.editor.cm.focus()],
+      [byId('results'), () => this.tabs.focus()],
+      [byId('prompt'), () => byId('line').focus()],
+    ];
+    const here = parts.findIndex(([part]) => part.contains(document.activeElement));
+    const next = here < 0 ? 0 : (here + step + parts.length) % parts.length;
+    parts[next][1]();
+  }
+
+  // {====== Link and draft ======
+
+  state() {
+    const { text, name } = this.editor;
+    const state = { script: text, name, pane: this.tabs.open };
+    if (state.pane === 'picture') state.expression = byId('expression').value;
+    if (state.pane === 'cuda') state.sm = byId('sm').value;
+    return state;
+  }
+
+  async restore() {
+    let state = null;
+    try {
+      state = await CuttleLink.decode(location.hash);
+    } catch (error) {
+      byId('notice').textContent = error.message;
+      byId('notice').hidden = false;
+    }
+    if (state) this.apply(state);
+    else if (!this.editor.text) this.applyDraft();
+  }
+
+  // What a link says was written by others: only texts of known meaning are taken.
+  apply({ script, name, pane, expression, sm }) {
+    this.given = String(script || '');
+    this.editor.load(typeof name === 'string' ? name : 'script.lua', this.given);
+    if (typeof expression === 'string') this.picture.draws(expression);
+    if ([...byId('sm').options].some(({ value }) => value === sm)) byId('sm').value = sm;
+    if (typeof pane === 'string' && this.tabs.has(pane)) this.tabs.show(pane);
+  }
+
+  applyDraft() {
+    let draft = null;
+    try { draft = JSON.parse(kept.get(DRAFT_KEY)); } catch { /* none, or not ours */ }
+    if (draft && typeof draft.text === 'string') this.editor.load(String(draft.name), draft.text);
+    else this.editor.load('script.lua', WELCOME);
+  }
+
+  // A link's script takes the place of the draft, and the draft that of the link, when it is edited.
+  keepDraft() {
+    const { name, text } = this.editor;
+    if (text === this.given) return;
+    kept.set(DRAFT_KEY, JSON.stringify({ name, text }));
+    if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  }
+}
+
+function tutorialSteps() {
+  return CUTTLE_TUTORIAL.map(({ name, title, text }, i) => (
+    { name: name || `step_${i + 1}.lua`, title, text }));
+}
+
+function startPlayground() {
+  const page = new Playground();
+  page.start();
+  page.build();
+  page.restore();
+  addEventListener('hashchange', () => page.restore());
+}
+
+startPlayground();

@@ -1,0 +1,49 @@
+// tabs.js: tabs as WAI-ARIA wants them: arrows move, Enter or Space opens, one is in Tab's order.
+'use strict';
+
+const TAB_STEPS = { ArrowRight: 1, ArrowLeft: -1 };
+
+class Tabs {
+  // onOpen(name) runs when a pane is opened or opened again; names are those of ids: tab-NAME.
+  constructor(list, onOpen) {
+    this.tabs = [...list.querySelectorAll('[role="tab"]')];
+    this.onOpen = onOpen;
+    this.open = null;
+    list.addEventListener('keydown', (event) => this.key(event));
+    for (const tab of this.tabs) {
+      tab.addEventListener('click', () => this.show(this.nameOf(tab)));
+    }
+    this.select(this.nameOf(this.tabs[0]));
+  }
+
+  nameOf(tab) { return tab.id.slice('tab-'.length); }
+  has(name) { return this.tabs.some((tab) => this.nameOf(tab) === name); }
+
+  // Without onOpen.
+  select(name) {
+    this.open = name;
+    for (const tab of this.tabs) {
+      const isOpen = this.nameOf(tab) === name;
+      tab.setAttribute('aria-selected', String(isOpen));
+      tab.tabIndex = isOpen ? 0 : -1;
+      byId(tab.getAttribute('aria-controls')).hidden = !isOpen;
+      if (isOpen) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
+  }
+
+  show(name) {
+    this.select(name);
+    this.onOpen(name);
+  }
+
+  focus() { byId(`tab-${this.open}`).focus(); }
+
+  key(event) {
+    const at = this.tabs.indexOf(document.activeElement);
+    const target = event.key === 'Home' ? 0 : event.key === 'End' ? this.tabs.length - 1 :
+      TAB_STEPS[event.key] ? (at + TAB_STEPS[event.key] + this.tabs.length) % this.tabs.length : -1;
+    if (at < 0 || target < 0) return;
+    event.preventDefault();
+    this.tabs[target].focus();
+  }
+}

@@ -1,0 +1,46 @@
+// theme.js: light, dark or as the system says: the radio buttons in a fieldset, kept for next time.
+'use strict';
+
+const THEME_KEY = 'cuttle.theme';
+
+// localStorage throws where a browser keeps nothing for a page.
+const kept = {
+  get(key) {
+    try { return localStorage.getItem(key); } catch { return null; }
+  },
+  set(key, value) {
+    try { localStorage.setItem(key, value); } catch { /* it holds for this visit only */ }
+  },
+};
+
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+
+// What is shown now: 'light' or 'dark'.
+function shownTheme() {
+  return document.documentElement.dataset.theme || (systemDark.matches ? 'dark' : 'light');
+}
+
+function setTheme(name) {
+  if (name === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+}
+
+// `onChange(theme)` runs when what is shown has changed.
+function addTheme(fieldset, onChange = () => {}) {
+  const wanted = kept.get(THEME_KEY);
+  const radios = [...fieldset.querySelectorAll('input')];
+  const first = radios.find((radio) => radio.value === wanted) || radios[0];
+  first.checked = true;
+  setTheme(first.value);
+  fieldset.addEventListener('change', ({ target }) => {
+    kept.set(THEME_KEY, target.value);
+    setTheme(target.value);
+    onChange(shownTheme());
+  });
+  systemDark.addEventListener('change', () => onChange(shownTheme()));
+}
+
+// A page of the product, which knows data-theme on its root, in the theme that is shown here.
+function themedPage(html) {
+  return html.replace(/<html\b/, `<html data-theme="${shownTheme()}"`);
+}
