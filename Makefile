@@ -200,7 +200,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 
 .PHONY: all lib module python wheel help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
 	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
-	format install uninstall stage stage-files install-files install-headers install-module install-lua install-docs \
+	format install uninstall install-playground install-playground-files uninstall-playground stage stage-files install-files install-headers install-module install-lua install-docs \
 	deb rockspec clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -389,6 +389,7 @@ help:
 	@echo 'rockspec   $(BUILD)/cuttle-$(VERSION)-1.rockspec, which builds from the archive of make dist'
 	@echo 'uninstall  removes what make install put into PREFIX, under DESTDIR'
 	@echo 'install    into PREFIX=$(PREFIX), under DESTDIR; DEBUG_INFO=1 puts debug information beside'
+	@echo 'install-playground  build the playground and install it, where cuttle view finds it; uninstall-playground'
 	@echo 'clean      remove $(BUILD)/'
 
 demo:
@@ -711,6 +712,22 @@ install: stage
 
 uninstall:
 	scripts/install_tree.sh uninstall '$(DESTDIR)' '$(MANIFEST)'
+
+# The static playground beside it, where `cuttle view` looks, with a list of its own.
+PLAYGROUND_DIR = $(PREFIX)/share/cuttle/playground
+PLAYGROUND_STAGE = $(BUILD)/stage-playground
+PLAYGROUND_MANIFEST = $(PREFIX)/share/cuttle/playground.manifest
+install-playground: playground
+	@$(MAKE) install-playground-files
+
+# What is built already.
+install-playground-files:
+	@rm -rf $(PLAYGROUND_STAGE) && install -d $(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)
+	cp -R $(PLAYGROUND)/. $(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)
+	scripts/install_tree.sh install '$(PLAYGROUND_STAGE)' '$(DESTDIR)' '$(PLAYGROUND_MANIFEST)'
+
+uninstall-playground:
+	scripts/install_tree.sh uninstall '$(DESTDIR)' '$(PLAYGROUND_MANIFEST)'
 
 stage: all $(REFERENCE)
 	@$(MAKE) stage-files

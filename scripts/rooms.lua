@@ -16,6 +16,7 @@ return {
     { name = "rand", files = { "base/rand" }, uses = { "base" } },
     { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
     { name = "newfile", files = { "base/newfile" }, uses = { "base" } },
+    { name = "program", files = { "base/program" }, uses = { "base" } },
     { name = "npy", files = { "base/npy" }, uses = { "dtype", "newfile" } },
     { name = "message", files = { "base/message" }, uses = { "dtype" } },
     { name = "reference", files = { "reference/[%w_]+" }, uses = { "base" } },
@@ -86,7 +87,7 @@ return {
     -- The operations of kernels and of tensors.
     { name = "ops", files = { "ops/[%w_]+" }, uses = { "front" }, circle = 3 },
     { name = "launch", files = { "launch/[%w_]+" },
-      uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile",
+      uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile", "runtime/program",
         "runtime/capture" } },
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },

@@ -7,6 +7,8 @@
                      of a kernel, nil and "is closed; ..." for one without memory
      _write_file(name, text)  writes the file, whole or not at all (runtime/base/newfile.h); nil and
                      why where it cannot. A sandboxed script has no files
+     _program()      where the running program's file lies; nil where the system does not tell. A sandboxed
+                     script does not learn it
      _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
@@ -18,6 +20,7 @@
 #include "interp/algebra/bind.h"
 #include "launch.h"
 #include "runtime/base/newfile.h"
+#include "runtime/base/program.h"
 #include "interp/state/record.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
@@ -108,6 +111,15 @@ static int write_file(lua_State *L) {
   return 1;
 }
 
+static int program(lua_State *L) {
+  char path[PATH_MAX];
+  if (state_of(L)->options.sandbox || !ct_program_path(path, sizeof path)) {
+    return 0;
+  }
+  lua_pushstring(L, path);
+  return 1;
+}
+
 static int emit_sm(lua_State *L) {
   const CuttleState *s = state_of(L);
   lua_pushinteger(L, s->emit_sm);
@@ -123,6 +135,7 @@ static int emit_sm(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"_fail", fail},       {"_terminal", terminal},
                                      {"_address", address}, {"_write_file", write_file},
-                                     {"_emit_sm", emit_sm}, {NULL, NULL}};
+                                     {"_emit_sm", emit_sm}, {"_program", program},
+                                     {NULL, NULL}};
 
 void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -33,7 +33,8 @@ static const char usage[] =
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
     "  replay FILE           run a captured launch again (--check, --profile, --trace=y[5])\n"
     "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
-    "  view EXPRESSION       write a page with its picture (-o FILE, --open)\n"
+    "  view [EXPRESSION]     write a page with its picture (-o FILE, --open); without an expression\n"
+    "                        open the playground; with a script.lua print a link to it\n"
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"
     "  -i                    read inputs after the script\n"
@@ -47,7 +48,8 @@ static const char usage[] =
     "\n"
     "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_CAPTURE,\n"
     "CUTTLE_THREADS, CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_NCCL, CUTTLE_COMM_ID,\n"
-    "CUTTLE_COMM_TIMEOUT, CUTTLE_COMM_BLOCKING, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT\n";
+    "CUTTLE_COMM_TIMEOUT, CUTTLE_COMM_BLOCKING, CUTTLE_CACHE, CUTTLE_HISTORY, CUTTLE_LIBEDIT,\n"
+    "CUTTLE_PLAYGROUND\n";
 
 static const char emit_usage[] =
     "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"

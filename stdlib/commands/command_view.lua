@@ -1,20 +1,31 @@
--- command_view.lua: `cuttle view [-o FILE] [--open] EXPRESSION`: writes the page with the picture
--- of what the expression is worth, and prints the page's name.
+-- command_view.lua: `cuttle view`: opens the playground in a browser; with a script, prints a link
+-- to it that carries the script; with an expression, writes a page with its value's picture.
 local ct = require "cuttle"
+local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
 local html = require "cuttle.html"
 local pages = require "cuttle.page_file"
 local picture = require "cuttle.picture"
+local playground = require "cuttle.playground"
 
-local USAGE <const> = "usage: cuttle view [-o FILE] [--open] EXPRESSION\n"
-  .. "\n"
-  .. "Writes a page with the picture of a layout and prints the page's name. EXPRESSION is Lua or\n"
-  .. "a bare layout. Quote it, as in 'zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")'.\n"
-  .. "\n"
-  .. "  -o FILE               write this file; the default is a name made from the expression\n"
-  .. "  --open                open the page in a browser\n"
-  .. "\n"
-  .. "It never overwrites a file that is not such a page."
+local USAGE <const> = [[
+usage: cuttle view [--playground=PLACE]
+       cuttle view [--open] [--playground=PLACE] script.lua
+       cuttle view [-o FILE] [--open] EXPRESSION
+
+Without arguments it opens the playground in a browser: an editor, a prompt, pictures and
+reports in one page, which needs no server. With a script, a name that ends in .lua, it prints a
+link to the playground that carries the script's text. It does not run the script.
+
+With an expression it writes a page with the picture of a layout and prints the page's name.
+EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)", "(2,4)")'.
+
+  -o FILE               write this file; the default is a name made from the expression
+  --open                open the page, or the link, in a browser
+  --playground=PLACE    a folder with the playground, or the URL where it is hosted; else
+                        CUTTLE_PLAYGROUND, else where `make install-playground` puts it
+
+It never overwrites a file that is not such a page.]]
 
 local NAME_LENGTH <const> = 60
 local MARK_WITHIN <const> = 512 -- bytes of a page in which its mark stands
@@ -31,6 +42,15 @@ local function take_output(options, args, at)
   return at + 2
 end
 
+local function take_playground(options, args, at)
+  local value = args[at]:match "=(.*)$"
+  if (value or args[at + 1] or "") == "" then
+    fail("--playground needs a folder or a URL, as in --playground=%s", "build/playground")
+  end
+  options.playground = value or args[at + 1]
+  return at + (value and 1 or 2)
+end
+
 local takers = {
   ["-o"] = take_output,
   ["--open"] = function(options, _, at)
@@ -41,14 +61,16 @@ local takers = {
     options.help = true
     return at + 1
   end,
+  ["--playground"] = take_playground,
 }
 
 local function read_arguments(args)
   local options, at = {}, 1
   while at <= #args do
     local arg = args[at]
-    if takers[arg] then
-      at = takers[arg](options, args, at)
+    local take = takers[arg:match "^(%-%-playground)=" or arg]
+    if take then
+      at = take(options, args, at)
     elseif arg:find("^%-%-?%a") then
       fail("unknown option %s; see cuttle view --help", arg)
     elseif options.expression then
@@ -107,23 +129,46 @@ local function check_free(path)
   end
 end
 
--- {====== The browser ======
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
+local function view_expression(options)
+  local page = html.page(evaluate(options.expression), nil, options.expression)
+  local path = options.output or name_of(options.expression)
+  check_free(path)
+  print(files.deliver(page, path, "view", picture.fail))
+  if options.open then browser.open(path, fail) end
 end
 
-local openers = { "xdg-open", "open" }
+-- {====== The playground ======
 
-local function open_browser(path)
-  local target = path:find("^/") and path or "./" .. path -- never taken for an option
-  for _, opener in ipairs(openers) do
-    if os.execute(("command -v %s >/dev/null 2>&1"):format(opener)) then
-      os.execute(("%s %s </dev/null >/dev/null 2>&1 &"):format(opener, quote(target)))
-      return
-    end
+local function find_playground(options)
+  local at, places = playground.find(options.playground)
+  if at then return at end
+  fail("the playground is not installed: no index.html in %s; build it with `make playground` and "
+    .. "install it with `make install-playground`, or name its folder with --playground=FOLDER",
+    #places > 0 and table.concat(places, ", nor in ") or "a folder beside the program")
+end
+
+local function view_playground(options)
+  local at = find_playground(options)
+  print(at)
+  browser.open(at, fail)
+end
+
+local function read_script(path)
+  local file <close>, why = io.open(path, "rb")
+  local text
+  if file then text, why = file:read "a" end
+  if not text then fail("%s", why) end
+  if not utf8.len(text) then fail("%s is no text in UTF-8, which links carry", path) end
+  return text
+end
+
+local function view_script(options)
+  if options.output then
+    fail("a script makes no page, but a link, so -o %s has no place here", options.output)
   end
-  fail("no %s here; open %s in a browser by hand", table.concat(openers, ", no "), path)
+  local link = playground.link(find_playground(options), read_script(options.expression))
+  print(link)
+  if options.open then browser.open(link, fail) end
 end
 
 -- {====== The command ======
@@ -134,12 +179,10 @@ return function(...)
     print(USAGE)
     return
   end
-  if not options.expression then
+  local view = not options.expression and view_playground
+    or options.expression:find "%.lua$" and view_script or view_expression
+  if view == view_playground and options.output then
     fail("an expression was expected; see cuttle view --help")
   end
-  local page = html.page(evaluate(options.expression), nil, options.expression)
-  local path = options.output or name_of(options.expression)
-  check_free(path)
-  print(files.deliver(page, path, "view", picture.fail))
-  if options.open then open_browser(path) end
+  view(options)
 end

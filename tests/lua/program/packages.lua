@@ -78,6 +78,21 @@ report("in an empty folder", install "/usr/local" and uninstall "/usr/local")
 _, left = run("find %s -mindepth 1", root)
 report("nothing is left", left == "", left)
 
+-- {====== The playground ======
+
+run("mkdir -p %s/play/codemirror && cd %s/play && touch index.html codemirror/lua.js", folder,
+  folder)
+local function playground(target)
+  return run("%s %s PLAYGROUND=%s/play BUILD=%s/build DESTDIR=%s PREFIX=/usr", make, target, folder,
+    folder, root)
+end
+report("the playground is installed", playground "install-playground-files")
+report("where cuttle view looks", run("test -f %s/usr/share/cuttle/playground/index.html", root))
+report("with its folders", run("test -f %s/usr/share/cuttle/playground/codemirror/lua.js", root))
+report("and uninstalled", playground "uninstall-playground")
+_, left = run("find %s -mindepth 1", root)
+report("nothing of it is left", left == "", left)
+
 -- {====== Commands ======
 
 local share = stage .. "/usr/local/share/"
