@@ -1,6 +1,6 @@
 /* bind_ranks.c: what the modules of stdlib/mesh need of C, by names with a leading `_`:
-     _mesh_tensor(dtype, n, device, rank)  n elements without values in a row there ("cpu", "cuda:1"), a part of
-                     that rank
+     _mesh_tensor(dtype, n, device, rank, is_shared)  n elements without values in a row there ("cpu", "cuda:1"), a
+                     part of that rank; is_shared: other processes can open it
      _mesh_copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
      _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
      _mesh_zero(t)   the bytes of a row become 0
@@ -9,6 +9,10 @@
      _mesh_view(t, at, layout, dtype)  the same memory from element `at` of a row on, as elements of that type; nil
                      where the layout leaves it, or the row begins within such an element
      _mesh_peer(t)   a tensor of another rank as kernels of the current device use it
+     _mesh_ipc(t)    what another process needs of a tensor's memory: the handle of the allocation, where the memory
+                     begins there, its bytes, and the tensor's first element; nil and why, if there is none
+     _mesh_open(like, handle, at, bytes, first, who)  such a tensor of another process, with the type and the layout of
+                     `like`, as kernels of the current device use it; `who` says whose it is
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -36,7 +40,9 @@ static int mesh_tensor(lua_State *L) {
   int rank = (int)luaL_checkinteger(L, 4);
   diag_try(L, state_check_device(s, luaL_checkstring(L, 3), diag_err(L)));
   diag_try(L, state_named_device(s, lua_tostring(L, 3), &device, diag_err(L)));
-  Tensor *t = tensor_push_alloc(L, "shard", dtype, (CtLayout){shape, stride}, device);
+  Tensor *(*push)(lua_State *, const char *, CtDtype, CtLayout, CtDevice *) =
+      lua_toboolean(L, 5) ? tensor_push_shared : tensor_push_alloc;
+  Tensor *t = push(L, "shard", dtype, (CtLayout){shape, stride}, device);
   t->storage->rank = rank;
   return 1;
 }
@@ -157,6 +163,12 @@ static int mesh_view(lua_State *L) {
   return 1;
 }
 
+/* A tensor just made gets other memory. */
+static void put_storage(Tensor *t, CtStorage *storage) {
+  ct_storage_release(t->storage);
+  t->storage = storage;
+}
+
 static int mesh_peer(lua_State *L) {
   CuttleState *s = state_of(L);
   const Tensor *t = tensor_check_live(L, 1, "peer");
@@ -173,8 +185,56 @@ static int mesh_peer(lua_State *L) {
   }
   Tensor *out = tensor_push_part(L, t, t->layout, t->offset, NULL);
   diag_try(L, ct_storage_peer(t->storage, device, &peer, diag_err(L)));
-  ct_storage_release(out->storage);
-  out->storage = peer;
+  put_storage(out, peer);
+  return 1;
+}
+
+static int mesh_ipc(lua_State *L) {
+  const Tensor *t = tensor_check_live(L, 1, "peers");
+  CtIpcHandle handle;
+  uint64_t offset = 0;
+  CtErr err;
+  if (t->storage->device == NULL) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "it lies on the CPU");
+    return 2;
+  }
+  if (ct_storage_ipc(t->storage, &handle, &offset, &err) != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
+  }
+  lua_pushlstring(L, (const char *)handle.bytes, sizeof handle.bytes);
+  lua_pushinteger(L, (lua_Integer)offset);
+  lua_pushinteger(L, (lua_Integer)t->storage->bytes);
+  lua_pushinteger(L, t->offset.v);
+  return 4;
+}
+
+static CtIpcHandle check_handle(lua_State *L, int idx) {
+  CtIpcHandle handle;
+  size_t len;
+  const char *bytes = luaL_checklstring(L, idx, &len);
+  luaL_argcheck(L, len == sizeof handle.bytes, idx, "no handle");
+  memcpy(handle.bytes, bytes, len);
+  return handle;
+}
+
+static int mesh_open(lua_State *L) {
+  CuttleState *s = state_of(L);
+  const Tensor *like = tensor_check_live(L, 1, "peers");
+  CtIpcHandle handle = check_handle(L, 2);
+  uint64_t at = (uint64_t)luaL_checkinteger(L, 3);
+  size_t bytes = (size_t)luaL_checkinteger(L, 4);
+  CtInt first = ct_int(luaL_checkinteger(L, 5));
+  CtDevice *device;
+  CtStorage *opened;
+  diag_try(L, state_device(s, &device, diag_err(L)));
+  luaL_argcheck(L, device != NULL, 1, "no GPU");
+  Tensor *out = tensor_push_part(L, like, like->layout, first, NULL);
+  diag_try(L, ct_storage_open(s->alloc, device, &handle, at, bytes, luaL_checkstring(L, 6), &opened,
+                              diag_err(L)));
+  put_storage(out, opened);
   return 1;
 }
 
@@ -218,6 +278,7 @@ static const luaL_Reg functions[] = {
     {"_mesh_combine", mesh_combine}, {"_mesh_zero", mesh_zero},
     {"_mesh_view", mesh_view},       {"_mesh_row", mesh_row},
     {"_mesh_peer", mesh_peer},       {"_choose_device", choose_device},
+    {"_mesh_ipc", mesh_ipc},         {"_mesh_open", mesh_open},
     {"_enter_rank", enter_rank},     {"_rank", rank_now},
     {"_script_place", script_place}, {NULL, NULL}};
 

@@ -98,7 +98,7 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
                                 "its own part, x:part(r.rank)",
                                 t->storage->rank, s->rank));
   }
-  if (t->storage->of != NULL) {
+  if (t->storage->is_peer) {
     fail_tensor(
         L, idx, op,
         "is memory of another rank, which only kernels of this one use; let its own rank do "
@@ -344,13 +344,16 @@ const char *tensor_push_title(lua_State *L, int idx) {
 
 /* {====== New memory ====== */
 
-static CtStatus new_storage(lua_State *L, CtDevice *device, size_t bytes, CtStorage **out,
-                            CtErr *err) {
+typedef CtStatus NewStorage(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                            CtErr *err);
+
+static CtStatus new_storage(lua_State *L, NewStorage *make, CtDevice *device, size_t bytes,
+                            CtStorage **out, CtErr *err) {
   CtAlloc alloc = state_of(L)->alloc;
-  CtStatus status = ct_storage_new(alloc, device, bytes, out, err);
+  CtStatus status = make(alloc, device, bytes, out, err);
   if (status == CT_ENOMEM || status == CT_EDEVICE) {
     lua_gc(L, LUA_GCCOLLECT); /* tensors that nobody uses any more may hold what is missing */
-    status = ct_storage_new(alloc, device, bytes, out, err);
+    status = make(alloc, device, bytes, out, err);
   }
   if (status == CT_OK && device == NULL) {
     ct_storage_enter(*out, &state_of(L)->storages);
@@ -373,8 +376,8 @@ void tensor_is_new(lua_State *L, const Tensor *t) {
   }
 }
 
-Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
-                          CtDevice *device) {
+static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtype dtype,
+                          CtLayout layout, CtDevice *device) {
   int64_t lo, hi, size, bytes;
   CtErr err;
   CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
@@ -388,12 +391,22 @@ Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout 
   }
   Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
   count_garbage(L, (size_t)bytes);
-  if (new_storage(L, device, (size_t)bytes, &t->storage, &err) != CT_OK) {
+  if (new_storage(L, make, device, (size_t)bytes, &t->storage, &err) != CT_OK) {
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }
   tensor_is_new(L, t);
   return t;
+}
+
+Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
+                          CtDevice *device) {
+  return push_alloc(L, op, ct_storage_new, dtype, layout, device);
+}
+
+Tensor *tensor_push_shared(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
+                           CtDevice *device) {
+  return push_alloc(L, op, ct_storage_new_shared, dtype, layout, device);
 }
 
 Tensor *tensor_push_here(lua_State *L, const char *op, CtDtype dtype, CtLayout layout) {

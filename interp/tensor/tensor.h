@@ -211,6 +211,9 @@ void tensor_check_memory(lua_State *L, int idx, const char *op); /* not one of c
 /* Pushes a host tensor with new memory on `device` (NULL: the host); elements undefined. Raises. */
 Tensor *tensor_push_alloc(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
                           CtDevice *device);
+/* The same, in memory that other processes can open. */
+Tensor *tensor_push_shared(lua_State *L, const char *op, CtDtype dtype, CtLayout layout,
+                           CtDevice *device);
 /* The table of numbers at 2 as dense elements, in the arena of cx; the layout at 3, which it must fit, or
    that of the table. `op` begins messages. */
 void *tensor_read_table(lua_State *L, const char *op, CtDtype dtype, const CtCx *cx,

@@ -474,6 +474,9 @@ static void release_context(CtDevice *d) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemPoolDestroy(d->pool);
     }
+    for (size_t i = 0; i < d->n_shared; i++) {
+      (void)d->cu->cuMemFree_v2(d->shared[i].block.ptr);
+    }
     destroy_streams_of_graphs(d);
     for (size_t i = 0; i < d->streams.n; i++) {
       (void)d->cu->cuStreamDestroy_v2(d->streams.items[i]);
@@ -510,6 +513,7 @@ void ct_device_close(CtDevice *d) {
   }
   forget_launches(d);
   ct_free(d->alloc, d->streams.items, d->streams.cap * sizeof *d->streams.items);
+  ct_free(d->alloc, d->shared, d->cap_shared * sizeof *d->shared);
   ct_free(d->alloc, d->deferred, d->cap_deferred * sizeof *d->deferred);
   ct_free(d->alloc, d->captured, d->cap_captured * sizeof *d->captured);
   ct_free(d->alloc, d, sizeof *d);

@@ -120,6 +120,31 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
 /* Frees in the order of `stream`: launches there that use the buffer finish first. Clears *b. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream);
 
+/* {====== Memory of other processes: device_ipc.c ====== */
+
+/* An allocation of this process, for ct_ipc_open in another one on the same machine. */
+typedef struct CtIpcHandle {
+  unsigned char bytes[64];
+} CtIpcHandle;
+
+/* As ct_buffer_new and ct_buffer_free, of memory that other processes can open. It begins an allocation of its own, a
+   multiple of 2 MiB, so nothing else is opened with it. What has been freed is kept for the next one; what
+   another process was told of is never given back to the driver before the device is closed. */
+CtStatus ct_shared_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out,
+                       CtErr *err) CT_NODISCARD;
+void ct_shared_free(CtDevice *d, CtBuffer *b, CtStream stream);
+
+/* What another process needs to use the memory at p: the allocation that p lies in, and p's byte there. An error,
+   CT_EUNSUPPORTED, if the driver does not share it. */
+CtStatus ct_ipc_get(CtDevice *d, CtDevPtr p, CtIpcHandle *handle, uint64_t *offset,
+                    CtErr *err) CT_NODISCARD;
+
+/* The allocation of another process, as kernels of the device use it, until ct_ipc_close. It may be opened more than
+   once. `who` says whose it is, for messages. */
+CtStatus ct_ipc_open(CtDevice *d, const CtIpcHandle *handle, const char *who, CtDevPtr *base,
+                     CtErr *err) CT_NODISCARD;
+void ct_ipc_close(CtDevice *d, CtDevPtr base, CtStream stream);
+
 /* A copy from the host to memory that nothing enqueued uses: done at once, also while a stream is captured. */
 CtStatus ct_device_write_new(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
                              CtStream stream, CtErr *err) CT_NODISCARD;

@@ -39,7 +39,13 @@ typedef struct CtGridWord { /* see device_grid.c */
 } CtGridWord;
 
 typedef struct CtCapture CtCapture; /* device_graph.c */
-typedef struct CtDeferred {         /* memory to be freed when no stream is being captured */
+typedef struct CtShared {           /* device_ipc.c */
+  CtBuffer block;
+  CtStream stream;       /* that freed it */
+  bool is_free, is_open; /* another process was told of it */
+} CtShared;
+
+typedef struct CtDeferred { /* memory to be freed when no stream is being captured */
   CtBuffer buffer;
   CtStream stream;
 } CtDeferred;
@@ -75,6 +81,8 @@ struct CtDevice {
   CtStream aside; /* for what must not become a part of a graph; NULL: not made yet */
   CtDeferred *deferred;
   size_t n_deferred, cap_deferred;
+  CtShared *shared; /* all blocks: the device gives them back when it is closed */
+  size_t n_shared, cap_shared;
   CtBuffer *captured; /* memory that the graphs of a host use */
   size_t n_captured, cap_captured;
   void (*print)(void *ud, const char *text, size_t len);

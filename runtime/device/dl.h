@@ -37,6 +37,10 @@ typedef struct CuUuid {
   char bytes[16];
 } CuUuid;
 
+typedef struct CuIpcMemHandle { /* an allocation, for another process */
+  char bytes[64];
+} CuIpcMemHandle;
+
 typedef struct CuTensorMap {
   _Alignas(128) uint64_t words[16]; /* the driver asks for 64, later headers for more */
 } CuTensorMap;

@@ -20,16 +20,18 @@ static CtStatus new_host(CtStorage *s, CtErr *err) {
 
 static CtStatus new_device(CtStorage *s, CtErr *err) {
   s->stream = ct_device_stream(s->device);
-  return ct_buffer_new(s->device, s->bytes, s->stream, &s->buf, err);
+  return s->is_shared ? ct_shared_new(s->device, s->bytes, s->stream, &s->buf, err)
+                      : ct_buffer_new(s->device, s->bytes, s->stream, &s->buf, err);
 }
 
-CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
-                        CtErr *err) {
+static CtStatus new_storage(CtAlloc alloc, CtDevice *device, size_t bytes, bool is_shared,
+                            CtStorage **out, CtErr *err) {
   CtStorage *s = ct_alloc(alloc, sizeof *s);
   if (s == NULL) {
     return ct_fail_nomem(err);
   }
   *s = (CtStorage){.alloc = alloc, .n_refs = 1, .bytes = bytes, .device = device, .rank = -1};
+  s->is_shared = is_shared && device != NULL;
   CtStatus status = device == NULL ? new_host(s, err) : new_device(s, err);
   if (status != CT_OK) {
     ct_free(alloc, s, sizeof *s);
@@ -37,6 +39,16 @@ CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage
   }
   *out = s;
   return CT_OK;
+}
+
+CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                        CtErr *err) {
+  return new_storage(alloc, device, bytes, false, out, err);
+}
+
+CtStatus ct_storage_new_shared(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                               CtErr *err) {
+  return new_storage(alloc, device, bytes, true, out, err);
 }
 
 CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
@@ -70,13 +82,68 @@ CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr
   CtStatus status = ct_storage_wrap(of->alloc, device, ptr, of->bytes, release_of, of, out, err);
   if (status == CT_OK) {
     (*out)->of = ct_storage_retain(of);
+    (*out)->is_peer = true;
   }
   return status;
+}
+
+CtStatus ct_storage_ipc(CtStorage *s, CtIpcHandle *handle, uint64_t *offset, CtErr *err) {
+  if (!s->is_shared && !s->is_lent && ct_device_info(s->device)->has_pools) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "it lies in memory that this process has for itself; take a part of a sharded "
+                   "tensor, as m:zeros(dtype, shape, spec) makes it");
+  }
+  return ct_ipc_get(s->device, s->buf.ptr, handle, offset, err);
+}
+
+typedef struct Opened { /* what free_ud of such a storage is */
+  CtStorage *storage;
+  CtDevPtr base;
+} Opened;
+
+static void close_opened(void *ud, void *ptr, size_t bytes) {
+  Opened *o = ud;
+  CtStorage *s = o->storage;
+  (void)ptr;
+  (void)bytes;
+  ct_ipc_close(s->device, o->base, s->stream);
+  ct_free(s->alloc, o, sizeof *o);
+}
+
+static CtStatus wrap_opened(CtAlloc alloc, CtDevice *device, Opened *o, uint64_t offset,
+                            size_t bytes, CtErr *err) {
+  void *ptr = (void *)(uintptr_t)(o->base + offset);
+  CtStatus s = ct_storage_wrap(alloc, device, ptr, bytes, close_opened, o, &o->storage, err);
+  if (s == CT_OK) {
+    o->storage->is_peer = true;
+  } else {
+    ct_ipc_close(device, o->base, ct_device_stream(device));
+  }
+  return s;
+}
+
+CtStatus ct_storage_open(CtAlloc alloc, CtDevice *device, const CtIpcHandle *handle,
+                         uint64_t offset, size_t bytes, const char *who, CtStorage **out,
+                         CtErr *err) {
+  Opened *o = ct_alloc(alloc, sizeof *o);
+  if (o == NULL) {
+    return ct_fail_nomem(err);
+  }
+  CtStatus s = ct_ipc_open(device, handle, who, &o->base, err);
+  s = s == CT_OK ? wrap_opened(alloc, device, o, offset, bytes, err) : s;
+  if (s != CT_OK) {
+    ct_free(alloc, o, sizeof *o);
+    return s;
+  }
+  *out = o->storage;
+  return CT_OK;
 }
 
 static void free_memory(CtStorage *s) {
   if (!s->is_lent && s->device == NULL) {
     ct_free(s->alloc, s->block, padded(s->bytes));
+  } else if (s->is_shared) {
+    ct_shared_free(s->device, &s->buf, s->stream);
   } else if (!s->is_lent) {
     ct_buffer_free(s->device, &s->buf, s->stream);
   } else if (s->free != NULL) {

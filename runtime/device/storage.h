@@ -36,6 +36,8 @@ typedef struct CtStorage {
   CtStorageFree free; /* of lent memory; may be NULL */
   void *free_ud;
   bool is_lent;
+  bool is_shared;       /* other processes can open it */
+  bool is_peer;         /* memory of another rank: only kernels use it */
   struct CtStorage *of; /* of a peer: whose memory this is; NULL: its own */
   bool is_awaited; /* a launch that has not begun uses it: the host must not, before that ran */
   int rank;        /* of a mesh, whose part it holds; -1: none */
@@ -45,6 +47,10 @@ typedef struct CtStorage {
 CtStatus ct_storage_new(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
                         CtErr *err) CT_NODISCARD;
 
+/* The same, which other processes can open where `device` is set. */
+CtStatus ct_storage_new_shared(CtAlloc alloc, CtDevice *device, size_t bytes, CtStorage **out,
+                               CtErr *err) CT_NODISCARD;
+
 /* Memory of the host application: `ptr` is an address on the host, or, with a device, a CtDevPtr.
    `free` (or NULL) is called when the last reference goes; on failure it is not called. */
 CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t bytes,
@@ -53,6 +59,15 @@ CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t byte
 
 /* The same memory as kernels of another device use it, which must reach it (ct_device_reach). It keeps `of`. */
 CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr *err) CT_NODISCARD;
+
+/* What another process needs to open the memory, which is on a device. CT_EUNSUPPORTED: it cannot be. */
+CtStatus ct_storage_ipc(CtStorage *s, CtIpcHandle *handle, uint64_t *offset,
+                        CtErr *err) CT_NODISCARD;
+
+/* `bytes` from `offset` on of an allocation of another process, until the last reference goes. */
+CtStatus ct_storage_open(CtAlloc alloc, CtDevice *device, const CtIpcHandle *handle,
+                         uint64_t offset, size_t bytes, const char *who, CtStorage **out,
+                         CtErr *err) CT_NODISCARD;
 
 void ct_storage_enter(CtStorage *s, CtStorageSet *set);
 void ct_storage_leave(CtStorage *s); /* the set that it is in; none: nothing happens */

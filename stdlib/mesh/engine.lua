@@ -18,6 +18,9 @@
 --   sends, recvs     of send_recv: lists of {rank =, row =, at =, n =}: n elements of the row from
 --                    `at` on go to that rank, or come from it. The k-th send from one rank to
 --                    another is the k-th that the other receives from it. No rank sends to itself.
+--   exchange(e, call, text)  only if ranks are in several processes: a call has rank, group, place
+--                    and where. All ranks of the group give texts of the same length; the result
+--                    has them by rank. What the devices did before is over then.
 -- The operation "barrier" has neither rows nor lists: all ranks of the group have come.
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"

@@ -258,6 +258,24 @@ local function barrier(e, calls)
   internal.nccl_wait()
 end
 
+local function text_of(bytes, first, n)
+  return string.char(table.unpack(bytes, first, first + n - 1))
+end
+
+-- The texts go through the memory of the devices.
+function methods.exchange(e, call, text)
+  local n, device = #text, e.world.device[call.rank]
+  local own <close> = ct.from_table(ct.u8, { text:byte(1, n) })
+  local src <close> = internal.mesh_tensor(ct.u8, n, device, call.rank)
+  local dst <close> = internal.mesh_tensor(ct.u8, n * #call.group, device, call.rank)
+  internal.mesh_copy(src, 0, own, 0, n)
+  run_collective(e, "all_gather", { { rank = call.rank, group = call.group, src = src, dst = dst,
+    place = call.place, where = call.where } })
+  local bytes, texts = dst:totable(), {}
+  for i, rank in ipairs(call.group) do texts[rank] = text_of(bytes, (i - 1) * n + 1, n) end
+  return texts
+end
+
 function methods.run(e, op, calls)
   if #calls == 0 then return end
   if op == "send_recv" then return send_recv(e, calls) end

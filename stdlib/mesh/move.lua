@@ -13,9 +13,10 @@ local M = {}
 
 -- {====== Memory ======
 
---- A row for the part of a rank.
+--- A row for the part of a rank. Kernels of other processes may come to use it, if there are any.
 function M.new_part(engine, dtype, s, rank)
-  return internal.mesh_tensor(dtype, shardings.part_size(s), engine:device(rank), rank)
+  return internal.mesh_tensor(dtype, shardings.part_size(s), engine:device(rank), rank,
+    #engine.ranks < s.mesh.n)
 end
 
 local function scratch(job, n, rank)

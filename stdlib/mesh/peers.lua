@@ -1,6 +1,8 @@
 -- peers.lua: peer(x, rank): the part of a sharded tensor on another rank, for kernels of this one.
 local internal = ...
+local ipc = require "cuttle.ipc"
 local sharded = require "cuttle.sharded"
+local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -9,11 +11,21 @@ local function check_rank(x, rank)
   if not number or number < 0 or number >= x.mesh.n then
     tiles.fail("peer", "argument 2 is %s; a rank of %s was expected, 0 to %d", tostring(rank),
       x.mesh, x.mesh.n - 1)
-  elseif not x.rows[number] then
-    tiles.fail("peer", "rank %d belongs to another process, whose memory kernels of this one do "
-      .. "not reach; let one process have all devices, or use collectives", number)
   end
   return number
+end
+
+-- The part of a rank in another process. The first time all ranks exchange what is needed for it.
+local function open(x, rank)
+  local own = x.engine.ranks[1]
+  x.tickets = x.tickets or ipc.exchange(x.engine, { rank = own, group = x.mesh:group(own),
+    place = internal.script_place(), where = "all axes" }, x.rows[own])
+  local row <close> = ipc.open(x.tickets[rank], x.rows[own], rank, "peer")
+  return internal.mesh_view(row, 0, shardings.part_view(x.sharding, rank))
+end
+
+local function make(x, rank)
+  return x.rows[rank] and internal.mesh_peer(x:part(rank)) or open(x, rank)
 end
 
 --- peer(x, rank): the rank's own part is an ordinary tensor.
@@ -22,10 +34,10 @@ function M.peer(x, rank)
   rank = check_rank(x, rank)
   local own = internal.rank()
   if rank == own then return x:part(rank) end
-  if not own then return internal.mesh_peer(x:part(rank)) end
-  local of_own = x.peers[own] or {}
-  x.peers[own] = of_own
-  of_own[rank] = of_own[rank] or internal.mesh_peer(x:part(rank))
+  if not own and x.rows[rank] then return make(x, rank) end
+  local of_own = x.peers[own or -1] or {}
+  x.peers[own or -1] = of_own
+  of_own[rank] = of_own[rank] or make(x, rank)
   return of_own[rank]
 end
 

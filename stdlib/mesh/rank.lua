@@ -7,6 +7,7 @@
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
 local ct = require "cuttle"
+local ipc = require "cuttle.ipc"
 local meshes = require "cuttle.mesh"
 local tiles = require "cuttle.tiles"
 local coroutine = coroutine
@@ -208,18 +209,15 @@ end
 --- r:peers(t, axis): the tensors t of the group, by rank, as kernels of this rank use them.
 function methods.peers(r, t, axis)
   local q = collective(r, "peers", axis)
-  for _, rank in ipairs(q.group) do
-    if not runs[r].tasks[rank] then
-      tiles.fail(q.op, "rank %d belongs to another process, whose memory kernels of this one do "
-        .. "not reach; let one process have all devices, or use collectives", rank)
-    end
-  end
   check_tensor(t, 1, q.op)
   q.first = t
   wait(q)
   local peers = {}
   for rank, tensor in pairs(q.tensors) do
     peers[rank] = rank == r.rank and t or internal.mesh_peer(tensor)
+  end
+  for rank, ticket in pairs(q.tickets or {}) do
+    peers[rank] = peers[rank] or ipc.open(ticket, t, rank, q.op)
   end
   return peers
 end

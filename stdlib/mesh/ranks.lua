@@ -6,6 +6,7 @@
 -- ranks wait and no collective can run without them.
 local internal = ...
 local engines = require "cuttle.engine"
+local ipc = require "cuttle.ipc"
 local match = require "cuttle.rank_match"
 local meshes = require "cuttle.mesh"
 local ranks = require "cuttle.rank"
@@ -55,8 +56,12 @@ end
 
 -- Each rank learns the tensors of all. A barrier, for what filled them must be over.
 local function exchange(run, job)
-  run.engine:run("barrier", job.calls)
   local tensors = {}
+  if #job.requests < #job.requests[1].group then
+    for _, q in ipairs(job.requests) do q.tickets = ipc.exchange(run.engine, q, q.first) end
+  else
+    run.engine:run("barrier", job.calls)
+  end
   for _, q in ipairs(job.requests) do tensors[q.rank] = q.first end
   for _, q in ipairs(job.requests) do q.tensors = tensors end
 end

@@ -2,6 +2,7 @@
 -- Fields that other modules of this room read:
 --   x.mesh, x.sharding, x.dtype, x.shape, x.layout
 --   x.engine        who runs its collectives (engine.lua)
+--   x.tickets       for rows of other processes, by rank (ipc.lua); nil: they were not exchanged
 --   x.rows          the parts with their padding, as rows, by rank; empty when it is closed
 local internal = ...
 local ct = require "cuttle"
@@ -350,7 +351,7 @@ function methods.close(x)
   for _, peers in pairs(x.peers) do move.close_all(peers) end
   move.close_all(x.views)
   move.close_all(x.rows)
-  x.peers, x.views, x.rows = {}, {}, {}
+  x.peers, x.views, x.rows, x.tickets = {}, {}, {}, nil
 end
 
 function methods.reshard(x, spec) return M.reshard(x, spec) end

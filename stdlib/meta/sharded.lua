@@ -54,6 +54,8 @@ function reshard(x, spec) end
 --- the rank itself is an ordinary tensor. In m:run, launches of all ranks run at the same time. So
 --- kernels may wait for flags of other ranks, at scope "sys"; r:barrier() orders whole launches. Call
 --- it between what fills x and the first launch with a peer, and before x is closed.
+--- If ranks are processes, their devices must be in one machine, and the first call for x is one of
+--- all ranks.
 ---
 ---     > d = device"cpu:2"
 ---     > m = mesh{data = 2}
@@ -216,7 +218,8 @@ function Rank:send_recv(src, to, dst, from) end
 
 --- The tensors of all ranks of the group, for kernels of this one.
 --- Each rank of the group calls it with a tensor of the same shape. The rank's own is t itself; the
---- others are as peer makes them. It is a barrier, too.
+--- others are as peer makes them. It is a barrier, too. If ranks are processes, t is a part of a
+--- sharded tensor.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r)

@@ -3,6 +3,9 @@
    -DFAKE_DEVICES=n the devices. */
 #include "fake_cuda.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #ifndef FAKE_VERSION
 #define FAKE_VERSION 13000
 #endif
@@ -412,7 +415,170 @@ static CuResult allocate(CuDevicePtr *p, size_t bytes) {
   return CT_CUDA_SUCCESS;
 }
 
+/* {====== Memory of several processes: files ====== */
+
+enum { SHARED_BYTES = 2 << 20, N_SHARED = 64 };
+
+typedef struct Shared {
+  void *at;
+  size_t bytes;
+  int n_opened;          /* 0: this process made it */
+  CuIpcMemHandle handle; /* the path of the file */
+} Shared;
+
+static Shared shared[N_SHARED];
+
+static Shared *find_shared(CuDevicePtr p) {
+  for (int i = 0; i < N_SHARED; i++) {
+    uintptr_t at = (uintptr_t)shared[i].at;
+    if (shared[i].at != NULL && p >= at && p - at < shared[i].bytes) {
+      return &shared[i];
+    }
+  }
+  return NULL;
+}
+
+static Shared *unused_shared(void) {
+  Shared *s = shared;
+  while (s < shared + N_SHARED - 1 && s->at != NULL) {
+    s++;
+  }
+  return s;
+}
+
+static void *map_file(const char *path, size_t bytes, int flags) {
+  int fd = open(path, O_RDWR | flags, 0600);
+  void *at = fd < 0 || ((flags & O_CREAT) != 0 && ftruncate(fd, (off_t)bytes) != 0)
+                 ? MAP_FAILED
+                 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0) {
+    close(fd);
+  }
+  return at;
+}
+
+static CuResult allocate_shared(CuDevicePtr *p, size_t bytes) {
+  static int n;
+  Shared *s = unused_shared();
+  snprintf(s->handle.bytes, sizeof s->handle.bytes, "%zu /tmp/fake_cuda_%d_%d", bytes,
+           (int)getpid(), n++);
+  void *at = bytes > (size_t)1 << 30
+                 ? MAP_FAILED
+                 : map_file(strchr(s->handle.bytes, '/'), bytes, O_CREAT | O_EXCL);
+  if (at == MAP_FAILED) {
+    return CT_CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  s->at = at;
+  s->bytes = bytes;
+  s->n_opened = 0;
+  *p = (CuDevicePtr)(uintptr_t)at;
+  fake.live_buffers++;
+  return CT_CUDA_SUCCESS;
+}
+
+static void unmap(Shared *s) {
+  munmap(s->at, s->bytes);
+  if (s->n_opened == 0) {
+    unlink(strchr(s->handle.bytes, '/'));
+  }
+  s->at = NULL;
+}
+
+__attribute__((destructor)) static void unmap_all(void) {
+  for (int i = 0; i < N_SHARED; i++) {
+    if (shared[i].at != NULL) {
+      unmap(&shared[i]);
+    }
+  }
+}
+
+CuResult cuMemGetAddressRange_v2(CuDevicePtr *base, size_t *bytes, CuDevicePtr p) {
+  IN_CONTEXT;
+  const Shared *s = find_shared(p);
+  *base = s == NULL ? p : (CuDevicePtr)(uintptr_t)s->at;
+  *bytes = s == NULL ? 1 : s->bytes;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuIpcGetMemHandle(CuIpcMemHandle *handle, CuDevicePtr p) {
+  IN_CONTEXT;
+  CHECK;
+  const Shared *s = find_shared(p);
+  if (s == NULL) {
+    return CT_CUDA_ERROR_INVALID_VALUE;
+  }
+  *handle = s->handle;
+  return CT_CUDA_SUCCESS;
+}
+
+/* Programs cannot look at what they opened, so FAKE_IPC_LOG says what is there. */
+static void note_ipc(const char *what, const Shared *s) {
+  const char *log = getenv("FAKE_IPC_LOG");
+  FILE *f = log == NULL ? NULL : fopen(log, "a");
+  if (f != NULL) {
+    fprintf(f, "%s %zu bytes: %g %g\n", what, s->bytes, (double)((const float *)s->at)[0],
+            (double)((const float *)s->at)[1]);
+    fclose(f);
+  }
+}
+
+static Shared *find_opened(const CuIpcMemHandle *handle) {
+  for (int i = 0; i < N_SHARED; i++) {
+    if (shared[i].at != NULL && strcmp(shared[i].handle.bytes, handle->bytes) == 0) {
+      return &shared[i];
+    }
+  }
+  return NULL;
+}
+
+/* The second time it is the same address. */
+CuResult cuIpcOpenMemHandle_v2(CuDevicePtr *p, CuIpcMemHandle handle, unsigned flags) {
+  IN_CONTEXT;
+  CHECK;
+  Shared *s = find_opened(&handle);
+  if (flags != CT_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || (s != NULL && s->n_opened == 0)) {
+    return 201;
+  }
+  if (s == NULL) {
+    s = unused_shared();
+    s->handle = handle;
+    s->bytes = (size_t)strtoul(handle.bytes, NULL, 10);
+    s->at = map_file(strchr(handle.bytes, '/'), s->bytes, 0);
+    if (s->at == MAP_FAILED) {
+      s->at = NULL;
+      return CT_CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  s->n_opened++;
+  fake.live_opened++;
+  note_ipc("open", s);
+  *p = (CuDevicePtr)(uintptr_t)s->at;
+  return CT_CUDA_SUCCESS;
+}
+
+CuResult cuIpcCloseMemHandle(CuDevicePtr p) {
+  IN_CONTEXT;
+  Shared *s = find_shared(p);
+  if (s == NULL || s->n_opened == 0) {
+    return CT_CUDA_ERROR_INVALID_VALUE;
+  }
+  note_ipc("close", s);
+  fake.live_opened--;
+  if (s->n_opened == 1) {
+    munmap(s->at, s->bytes);
+    s->at = NULL;
+  }
+  s->n_opened--;
+  return CT_CUDA_SUCCESS;
+}
+
 static CuResult release(CuDevicePtr p) {
+  Shared *s = find_shared(p);
+  if (s != NULL) {
+    unmap(s);
+    fake.live_buffers--;
+    return CT_CUDA_SUCCESS;
+  }
   free_block((void *)(uintptr_t)p);
   fake.live_buffers--;
   return CT_CUDA_SUCCESS;
@@ -423,7 +589,7 @@ CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
   IN_CONTEXT;
   SAFE;
   fake.n_plain_allocs++;
-  return allocate(p, bytes);
+  return bytes < SHARED_BYTES ? allocate(p, bytes) : allocate_shared(p, bytes);
 }
 #endif
 

@@ -113,6 +113,7 @@ SAME_SIZE(CuFunctionAttribute, CUfunction_attribute);
 SAME_SIZE(CuMemPoolAttribute, CUmemPool_attribute);
 SAME_SIZE(CuJitOption, CUjit_option);
 SAME_SIZE(CuUuid, CUuuid);
+SAME_SIZE(CuIpcMemHandle, CUipcMemHandle);
 _Static_assert(sizeof(CuTensorMap) == sizeof(CUtensorMap), "a tensor map");
 _Static_assert(_Alignof(CuTensorMap) >= _Alignof(CUtensorMap), "alignment of a tensor map");
 SAME_SIZE(CuMapDtype, CUtensorMapDataType);
@@ -164,6 +165,7 @@ SAME_PLACE(CuLaunchConfig, n_attributes, CUlaunchConfig, numAttrs);
 #define CuUuid CUuuid
 #define CuMemPoolProps CUmemPoolProps
 #define CuMemAccess CUmemAccessDesc
+#define CuIpcMemHandle CUipcMemHandle
 #define CuTensorMap CUtensorMap
 #define CuMapDtype CUtensorMapDataType
 #define CuMapInterleave CUtensorMapInterleave
