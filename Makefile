@@ -134,13 +134,14 @@ VARIANT_SRC := $(wildcard $(SIMT_VARIANTS))
 PROGRAM_SRC := $(wildcard interp/shell/*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
 	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c)) $(PLATFORM_SRC)
-STDLIB := $(foreach ext,lua html css js c h,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext)))
+STDLIB := $(foreach ext,lua html css js c h,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext))) $(PLATFORM_STDLIB)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 CALLS_SRC := $(wildcard tests/fuzz/calls_*.c)
 LAWS_SRC := $(wildcard tests/laws/*.c)
 EMBED_SRC := $(wildcard examples/embed/*.c)
+WEB_SRC := hosts/web/src/web.c
 PYTHON_SRC := $(wildcard hosts/python/src/*.c)
 PYTHON_FILES := $(wildcard hosts/python/cuttle/*)
 
@@ -160,6 +161,7 @@ FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CALLS_BIN := $(CALLS_SRC:%.c=$(BUILD)/%)
 CALLS_FUZZ_BIN := $(CALLS_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/fuzz_%)
 EMBED_BIN := $(EMBED_SRC:%.c=$(BUILD)/%)
+WEB_OBJ := $(WEB_SRC:%.c=$(BUILD)/%.o)
 PYTHON_OBJ := $(PYTHON_SRC:%.c=$(BUILD)/%.o)
 POCL_BIN := $(BUILD)/tests/pocl/bench_pocl
 # Runs tables of test programs, a state for each program.
@@ -170,7 +172,7 @@ MUTANT_BIN := $(addprefix $(BUILD)/mutants/,cuttle states $(notdir $(MUTANT_TEST
 # The program whose engines get each IR by way of its bytes.
 IR_FILE_BIN := $(BUILD)/irfile/cuttle
 BENCH_OBJ := $(BUILD)/scripts/bench/bench_tools.o
-ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) $(PYTHON_OBJ) \
+ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) $(PYTHON_OBJ) $(WEB_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
 	$(BUILD)/tests/support/mutants.o $(BUILD)/tests/support/ir_file.o
 
@@ -198,7 +200,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 
 # {====== Building ======
 
-.PHONY: all lib module python wheel help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
+.PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
 	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
 	format install uninstall install-playground install-playground-files uninstall-playground stage stage-files install-files install-headers install-module install-lua install-docs \
 	deb rockspec clean FORCE
@@ -309,6 +311,18 @@ $(MODULE): $(LIB_OBJ) $(EXPORT_LIST)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(MODULE_FLAGS) $(LIB_OBJ) $(SYSTEM_LIBS) -o $@
 
+# The playground: a static folder. Its engine is the program for WebAssembly with what a page calls beside main.
+PLAYGROUND = build/playground
+ENGINE = $(BUILD)/engine.js
+$(ENGINE): $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(LUA_STATIC)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(PLATFORM_LDFLAGS) $(ENGINE_LDFLAGS) $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(PROGRAM_LUA) \
+		$(SYSTEM_LIBS) -o $@
+
+playground:
+	@$(MAKE) PLATFORM=wasm build/wasm/engine.js
+	@$(LUA) hosts/web/build.lua build/wasm $(PLAYGROUND)
+
 $(BENCH_TOOLS): $(BENCH_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $< -ldl -o $@
@@ -376,6 +390,7 @@ help:
 	@echo 'python     the Python package, into $(BUILD)/python'
 	@echo 'wheel      the package as a wheel, into $(BUILD)/'
 	@echo 'PLATFORM=aarch64|musl|wasm  with all: another machine, into build/PLATFORM; scripts/platforms says how'
+	@echo 'playground  the engine and its pages for a browser, a static folder: $(PLAYGROUND)/'
 	@echo 'bench      scripts/bench/main.lua: the product against its peers'
 	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
@@ -640,7 +655,7 @@ TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
 TIDY_PYTHON = $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
 C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*.hpp \
 	interp/*/*.[ch] hosts/*/src/*.[ch] tests/*/*.[ch] tests/*/*.cpp examples/*/*.[ch] examples/*/*.cpp)
-LUA_DIRS = $(foreach d,scripts stdlib tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
+LUA_DIRS = $(foreach d,scripts stdlib hosts tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
 
 lint: lint-format lint-lua lint-includes lint-sentences $(TIDY_STAMPS)
 	@$(MAKE) lint-python

@@ -47,7 +47,7 @@ end
 
 local code_of = {}
 local paths = house.capture_lines(
-  "find runtime interp tests examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort")
+  "find runtime interp hosts tests examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort")
 for _, path in ipairs(paths) do
   code_of[path] = house.read_code(path)
   note_words(path, code_of[path])

@@ -515,15 +515,6 @@ static int run_program(lua_State *L) {
   return 0;
 }
 
-/* Warnings are for the user; notes, as on the choice of a device, are what `cuttle info` says. */
-static void take_log(void *ud, const char *line) {
-  (void)ud;
-  if (strstr(line, ": warning: ") != NULL) {
-    fflush(stdout);
-    fprintf(stderr, "%s\n", line);
-  }
-}
-
 /* However the program ends, os.exit included, output that could not be written is an error. print flushes, too, so
    that the stream may know already. */
 static void check_output(void) {
@@ -535,7 +526,7 @@ static void check_output(void) {
 
 int main(int argc, char **argv) {
   atexit(check_output);
-  cuttle_Options options = {.size = sizeof options, .log = take_log};
+  cuttle_Options options = {.size = sizeof options, .log = repl_log};
   CuttleState *s = language_new_state(&options);
   if (s == NULL) {
     fputs("cuttle: not enough memory\n", stderr);

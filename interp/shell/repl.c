@@ -97,6 +97,14 @@ void repl_report(lua_State *L) {
   lua_pop(L, 1);
 }
 
+void repl_log(void *ud, const char *line) {
+  (void)ud;
+  if (strstr(line, ": warning: ") != NULL) {
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+  }
+}
+
 /* {====== Inputs ====== */
 
 typedef struct Repl {
@@ -107,8 +115,8 @@ typedef struct Repl {
 } Repl;
 
 /* Stack: results from `first` on. The first of them is `ans` from now on. */
-static int print_results(Repl *r, int first) {
-  lua_State *L = r->L;
+static int print_results(CuttleState *s, int first) {
+  lua_State *L = s->L;
   int n = lua_gettop(L) - first + 1;
   if (n == 0) {
     return LUA_OK;
@@ -121,7 +129,7 @@ static int print_results(Repl *r, int first) {
   lua_pop(L, 1);
   lua_pushcfunction(L, print_values);
   lua_insert(L, first);
-  return repl_call(r->s, n, 0);
+  return repl_call(s, n, 0);
 }
 
 static int print_notes(lua_State *L) {
@@ -129,25 +137,25 @@ static int print_notes(lua_State *L) {
   return 0;
 }
 
-/* Stack: the first line. */
-static void run_input(Repl *r) {
-  int first = lua_gettop(r->L);
-  int status = input_load(r->L, &r->editor, ++r->n_inputs);
+bool repl_run_input(CuttleState *s, int status) {
+  lua_State *L = s->L;
+  int first = lua_gettop(L);
   if (status == LUA_OK) {
-    status = repl_call(r->s, 0, LUA_MULTRET);
+    status = repl_call(s, 0, LUA_MULTRET);
   }
   if (status == LUA_OK) {
-    status = print_results(r, first);
+    status = print_results(s, first);
   }
-  if (status != LUA_OK && status != INPUT_CANCELLED) {
-    r->n_failures++;
-    repl_report(r->L);
+  bool failed = status != LUA_OK && status != INPUT_CANCELLED;
+  if (failed) {
+    repl_report(L);
   }
-  lua_pushcfunction(r->L, print_notes);
-  if (repl_call(r->s, 0, 0) != LUA_OK) {
-    repl_report(r->L);
+  lua_pushcfunction(L, print_notes);
+  if (repl_call(s, 0, 0) != LUA_OK) {
+    repl_report(L);
   }
-  lua_settop(r->L, first - 1);
+  lua_settop(L, first - 1);
+  return !failed;
 }
 
 /* {====== The loop ====== */
@@ -184,7 +192,8 @@ static void loop(Repl *r) {
     }
     if (text[strspn(text, " \t\r")] != '\0') {
       lua_pushlstring(r->L, text, r->editor.len);
-      run_input(r);
+      int status = input_load(r->L, &r->editor, ++r->n_inputs);
+      r->n_failures += !repl_run_input(r->s, status);
     }
     lua_settop(r->L, 0);
   }
@@ -223,10 +232,18 @@ static bool has_help(lua_State *L) {
   return is;
 }
 
-static void greet(Repl *r) {
+static void greet(CuttleState *s, const char *way_out) {
   printf("Cuttle %s on ", CUTTLE_VERSION);
-  print_engine(r->s);
-  printf("%s\n", has_help(r->L) ? "; help() for help" : "; Ctrl-D ends");
+  print_engine(s);
+  printf("; %s\n", has_help(s->L) ? "help() for help" : way_out);
+}
+
+void repl_begin(CuttleState *s, const char *way_out) {
+  in_repl = true;
+  s->takes_notes = way_out != NULL;
+  if (way_out != NULL) {
+    greet(s, way_out);
+  }
 }
 
 int repl_run(CuttleState *s) {
@@ -241,13 +258,11 @@ int repl_run(CuttleState *s) {
                        .interrupt = &n_signals,
                        .complete = complete,
                        .complete_ud = r};
-  in_repl = true;
   in_session = r->editor.is_terminal;
-  s->takes_notes = in_session;
   if (in_session) {
     set_handler(on_signal);
-    greet(r);
   }
+  repl_begin(s, in_session ? "Ctrl-D ends" : NULL);
   edit_open(&r->editor);
   loop(r);
   forget_signals();

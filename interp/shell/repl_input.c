@@ -180,6 +180,16 @@ static int load_lines(const Input *in) {
   }
 }
 
+int input_load_text(lua_State *L, int number, bool *more) {
+  Input in = {L, NULL, number, lua_gettop(L)};
+  int status = load_once(&in, more);
+  if (status != LUA_OK && !*more) {
+    explain_layout(&in);
+  }
+  lua_remove(L, in.text);
+  return status;
+}
+
 int input_load(lua_State *L, Editor *editor, int number) {
   Input in = {L, editor, number, lua_gettop(L)};
   int status = load_lines(&in);

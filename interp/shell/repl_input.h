@@ -14,4 +14,8 @@ enum { INPUT_CANCELLED = -1 }; /* Ctrl-C was pressed before it was complete */
    is that of the input, which its chunk is called after [-1, +1, m]. */
 int input_load(lua_State *L, Editor *editor, int number);
 
+/* The same of an input that the caller has whole, or as far as it goes: *more says that another line may
+   complete it, and the message is then of no use [-1, +1, m]. */
+int input_load_text(lua_State *L, int number, bool *more);
+
 #endif

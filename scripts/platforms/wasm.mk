@@ -12,7 +12,12 @@ PLATFORM_CODEGEN = -msimd128 -sSUPPORT_LONGJMP=wasm -Wno-pass-failed
 PLATFORM_LDFLAGS = -sSUPPORT_LONGJMP=wasm -sTOTAL_STACK=4MB -Wl,--stack-first -sALLOW_MEMORY_GROWTH=1
 NODE_LDFLAGS = -sMAXIMUM_MEMORY=4GB -sNODERAWFS=1 -sEXIT_RUNTIME=1 --pre-js scripts/platforms/wasm_node.js
 PLATFORM_LINK = scripts/platforms/link.sh js 'node --no-experimental-fetch' $(CC) $(NODE_LDFLAGS)
+# Of the playground's engine: a function that makes an instance; a worker starts it and calls main or web.h.
+ENGINE_LDFLAGS = -g0 -sMAXIMUM_MEMORY=1GB -sMODULARIZE=1 -sEXPORT_NAME=CuttleModule -sENVIRONMENT=worker \
+	-sINVOKE_RUN=0 -sEXIT_RUNTIME=1 -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=callMain,FS,ENV,ccall \
+	-sEXPORTED_FUNCTIONS=_main,_web_open,_web_input,_web_script,_web_complete,_web_picture,_web_call
 PLATFORM_LIBS = -lm
+PLATFORM_STDLIB = $(wildcard hosts/web/lua/*.lua)
 PLATFORM_SRC = hosts/web/src/posix.c
 PLATFORM_FILES = $(PROGRAM)
 PLATFORM_HAS_NO_LIBRARIES = yes # shared ones, loaded at run time

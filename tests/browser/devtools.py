@@ -140,6 +140,14 @@ class Page:
             raise RuntimeError("%s: %s" % (expression, answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def promised(self, expression):
+        """What the promise that an expression is worth comes to."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                           awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError("%s: %s" % (expression, answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
     def point_of(self, selector):
         """The middle of the element, which is scrolled into view."""
         box = self.value("""(() => {

@@ -6,8 +6,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* {====== Shared libraries: none ====== */
 
@@ -47,4 +51,20 @@ int __sched_cpucount(size_t bytes, const cpu_set_t *set) {
 int pthread_kill(pthread_t thread, int signal_number) {
   (void)thread, (void)signal_number;
   return ENOSYS;
+}
+
+/* {====== The terminal: as wide as $COLUMNS says, if a page shows one ====== */
+
+int ioctl(int fd, int request, ...) {
+  const char *columns = getenv("COLUMNS");
+  va_list args;
+  if (request != TIOCGWINSZ || isatty(fd) != 1) {
+    errno = ENOTTY;
+    return -1;
+  }
+  va_start(args, request);
+  struct winsize *size = va_arg(args, struct winsize *);
+  va_end(args);
+  *size = (struct winsize){.ws_col = (unsigned short)(columns == NULL ? 0 : atoi(columns))};
+  return 0;
 }

@@ -1,0 +1,133 @@
+// engine.js: the page's side of the engine. It compiles the program once, starts a worker with it, asks one request
+// after the other, and starts another worker where one was stopped.
+//
+//   const engine = new CuttleEngine({ onOutput(kind, text), onState(state, detail) });
+//   await engine.ready;
+//   const result = await engine.ask("run", { text: "print(L'4:1')", name: "script.lua" });
+//
+// kind: "out" or "err". state: "starting", "ready", "busy", "stopped", then with `detail`, a sentence that says why.
+// A result has ok; where that is false, error, and perhaps line, or stopped. docs/playground.md lists the requests.
+// CUTTLE_WASM (base64 of the gzipped program) and CUTTLE_WORKER (the worker's text) are globals of two other files.
+"use strict";
+
+const CuttleEngine = (() => {
+  const SECONDS = 60;
+  const PROMPT_IS_GONE = "the variables of the prompt are gone";
+
+  function bytesOf(base64) {
+    const text = atob(base64);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return bytes;
+  }
+
+  async function compile() {
+    const unpacked = new Blob([bytesOf(CUTTLE_WASM)]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+  }
+
+  // One program for all engines of a page.
+  let compiled;
+
+  class Engine {
+    constructor(callbacks = {}) {
+      this.onOutput = callbacks.onOutput || (() => {});
+      this.onState = callbacks.onState || (() => {});
+      this.seconds = SECONDS;
+      this.version = "";
+      this.greeting = "";
+      this.lastId = 0;
+      this.waiting = []; // requests that are not sent yet
+      this.current = null; // the one that is
+      compiled = compiled || compile();
+      this.url = URL.createObjectURL(new Blob([CUTTLE_WORKER], { type: "text/javascript" }));
+      this.start();
+      this.ready = this.started;
+    }
+
+    // {====== The worker ======
+
+    start() {
+      this.isReady = false;
+      this.tell("starting");
+      this.worker = new Worker(this.url);
+      const worker = this.worker;
+      this.started = new Promise((resolve, reject) => {
+        worker.onmessage = (event) => this.take(event.data, resolve);
+        worker.onerror = (event) => {
+          event.preventDefault();
+          reject(new Error(event.message));
+          this.stop("the worker failed: " + event.message);
+        };
+        compiled.then((module) => worker.postMessage({ module }), reject);
+      });
+      this.started.catch(() => {});
+    }
+
+    take(message, resolve) {
+      if (message.ready) {
+        this.isReady = true;
+        this.greeting = message.greeting;
+        this.version = (/^Cuttle (\S+)/.exec(message.greeting) || ["", ""])[1];
+        resolve();
+        this.tell("ready");
+        this.next();
+      } else if (message.kind) {
+        this.onOutput(message.kind, message.text);
+      } else if (this.current && message.id === this.current.id) {
+        this.finish(message.result);
+      }
+    }
+
+    tell(state, detail) {
+      this.state = state;
+      this.onState(state, detail);
+    }
+
+    // {====== Requests ======
+
+    ask(op, args = {}) {
+      return new Promise((resolve) => {
+        this.waiting.push({ id: ++this.lastId, op, args, resolve });
+        this.next();
+      });
+    }
+
+    next() {
+      if (!this.isReady || this.current || this.waiting.length === 0) return;
+      this.current = this.waiting.shift();
+      this.tell("busy", this.current.op);
+      const seconds = this.seconds;
+      this.timer = setTimeout(() => this.stop("stopped after " + seconds + " s, the limit of a request"), seconds * 1e3);
+      this.worker.postMessage({ id: this.current.id, op: this.current.op, args: this.current.args });
+    }
+
+    finish(result) {
+      const { resolve } = this.current;
+      clearTimeout(this.timer);
+      this.current = null;
+      resolve(result);
+      if (this.isReady && this.waiting.length === 0) this.tell("ready");
+      this.next();
+    }
+
+    // Ends what runs. Requests that wait go to the next worker.
+    stop(reason = "stopped") {
+      const detail = reason + "; " + PROMPT_IS_GONE;
+      this.worker.onmessage = this.worker.onerror = null;
+      this.worker.terminate();
+      this.isReady = false;
+      this.tell("stopped", detail);
+      if (this.current) this.finish({ ok: false, stopped: true, error: reason });
+      this.start();
+    }
+
+    close() {
+      clearTimeout(this.timer);
+      this.worker.terminate();
+      URL.revokeObjectURL(this.url);
+    }
+  }
+
+  return Engine;
+})();

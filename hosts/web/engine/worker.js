@@ -1,0 +1,387 @@
+// worker.js: runs in the worker, behind the glue that defines CuttleModule. It gets the compiled program once,
+// then requests {id, op, args}, and answers {id, result}; what a request prints goes out as {kind, text} meanwhile.
+//
+// Commands run as the program does, each in an instance of its own: what one leaves behind, or breaks, is gone
+// with it. The prompt has an instance that lives on. Files are kept here and put into each instance.
+"use strict";
+
+const FOLDER = "/playground";
+const PAGE = "/page.html";
+const SETTINGS = { LANG: "C.UTF-8", TERM: "dumb", COLUMNS: "80", CUTTLE_DEVICE: "cpu" };
+const PROMPT = 0, SCRATCH = 1, QUIET = 2; // states of the prompt's instance: web.h
+const MORE = -1;
+const PROMPTLY = 1000; // so many pieces of output go out at once, later ones each PIECE_MS
+const PIECE_MS = 50;
+const ERROR_BYTES = 1 << 16; // of what is said on standard error, as the text of an error
+
+let compiled;
+let prompt; // the instance
+let files = new Map(); // name -> bytes
+
+// {====== Output ======
+
+class Output {
+  constructor(kind, isSent) {
+    this.kind = kind;
+    this.isSent = isSent;
+    this.decoder = new TextDecoder();
+    this.pieces = [];
+    this.count = 0;
+    this.last = 0;
+    this.text = "";
+  }
+
+  write(bytes) {
+    const text = this.decoder.decode(bytes, { stream: true });
+    if (!this.isSent) {
+      this.text += text;
+      return;
+    }
+    if (this.kind === "err" && this.text.length < ERROR_BYTES) this.text += text;
+    this.pieces.push(text);
+    const now = performance.now();
+    if (this.count < PROMPTLY || now - this.last > PIECE_MS) {
+      this.last = now;
+      this.send();
+    }
+  }
+
+  send() {
+    if (this.pieces.length === 0) return;
+    this.count++;
+    postMessage({ kind: this.kind, text: this.pieces.join("") });
+    this.pieces = [];
+  }
+}
+
+// What the instance that runs writes to, by file descriptor.
+let outputs = {};
+
+function listen(isSent) {
+  outputs = { 1: new Output("out", isSent), 2: new Output("err", isSent) };
+}
+
+function heard() {
+  outputs[1].send();
+  outputs[2].send();
+  return { out: outputs[1].text, err: outputs[2].text };
+}
+
+// {====== Instances ======
+
+function redirect(instance, isTerminal) {
+  for (const fd of [0, 1, 2]) {
+    const stream = instance.FS.streams[fd];
+    if (!isTerminal) stream.tty = null;
+    stream.stream_ops = Object.assign({}, stream.stream_ops, {
+      read: () => 0,
+      flush: () => {},
+      close: () => {},
+      write: (_, buffer, offset, length) => {
+        outputs[fd].write(new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length).slice());
+        return length;
+      },
+    });
+  }
+}
+
+async function instantiate(isTerminal) {
+  const instance = await CuttleModule({
+    thisProgram: "cuttle",
+    preRun: [(module) => Object.assign(module.ENV, SETTINGS)],
+    instantiateWasm: (imports, done) => {
+      WebAssembly.instantiate(compiled, imports).then((made) => done(made, compiled));
+      return {};
+    },
+    print: () => {},
+    printErr: () => {},
+  });
+  redirect(instance, isTerminal);
+  instance.FS.mkdir(FOLDER);
+  instance.FS.chdir(FOLDER);
+  return instance;
+}
+
+function folderOf(path) {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+function makeFolders(FS, path) {
+  if (path === "" || FS.analyzePath(path).exists) return;
+  makeFolders(FS, folderOf(path));
+  FS.mkdir(path);
+}
+
+function putFile(instance, name, data) {
+  const path = FOLDER + "/" + name;
+  makeFolders(instance.FS, folderOf(path));
+  instance.FS.writeFile(path, data);
+}
+
+// Calls visit(name, path) for each file below the folder.
+function eachFile(FS, folder, visit) {
+  for (const name of FS.readdir(folder)) {
+    const path = folder + "/" + name;
+    if (name === "." || name === "..") continue;
+    if (FS.isDir(FS.stat(path).mode)) eachFile(FS, path, visit);
+    else visit(path.slice(FOLDER.length + 1), path);
+  }
+}
+
+function keepFiles(instance, except) {
+  files = new Map();
+  eachFile(instance.FS, FOLDER, (name, path) => {
+    if (name !== except) files.set(name, instance.FS.readFile(path));
+  });
+}
+
+function readText(instance, path) {
+  try {
+    return instance.FS.readFile(path, { encoding: "utf8" });
+  } catch (_) {
+    return null;
+  }
+}
+
+// {====== Running ======
+
+// What ended a call, as a sentence; null: it was exit().
+function trapText(error) {
+  if (error && error.name === "ExitStatus") return null;
+  const text = String(error && error.message !== undefined ? error.message : error);
+  if (/call stack|stack overflow|recursion/i.test(text)) return "the stack overflowed";
+  if (/memory/i.test(text)) return "memory ran out: " + text;
+  return "the engine stopped: " + text;
+}
+
+// Calls f, which may end the instance: {value} or {exit: N} or {trap: TEXT}.
+function guard(f) {
+  try {
+    return { value: f() };
+  } catch (error) {
+    const trap = trapText(error);
+    return trap === null ? { exit: error.status } : { trap };
+  }
+}
+
+function lineIn(text, name) {
+  const at = text.indexOf(name + ":");
+  const match = at < 0 ? null : /^:(\d+):/.exec(text.slice(at + name.length));
+  return match === null ? undefined : Number(match[1]);
+}
+
+function failure(text, name) {
+  const result = { ok: false, error: text.replace(/\n+$/, "") };
+  const line = name === undefined ? undefined : lineIn(text, name);
+  if (line !== undefined) result.line = line;
+  return result;
+}
+
+// Runs `cuttle words...` with the script as a file; the result of `finish`, where it ended well.
+async function command(words, args, isSent, finish) {
+  const name = args.name || "script.lua";
+  const instance = await instantiate(false);
+  for (const [path, data] of files) putFile(instance, path, data);
+  putFile(instance, name, args.text || "");
+  listen(isSent);
+  const end = guard(() => instance.callMain([...words, ...(args.args || [])]));
+  const said = heard();
+  if (end.trap) return failure(said.err + "cuttle: " + end.trap, name);
+  keepFiles(instance, name);
+  const code = end.exit === undefined ? end.value : end.exit;
+  return finish(said, code, name, instance);
+}
+
+function outcome(said, code, name) {
+  return code === 0 ? { ok: true } : failure(said.err || "exit code " + code, name);
+}
+
+// {====== The prompt ======
+
+// The prompt's instance; `greets`: a new one says who it is.
+async function openPrompt(greets) {
+  if (prompt) return prompt;
+  const instance = await instantiate(true);
+  for (const [path, data] of files) putFile(instance, path, data);
+  prompt = instance;
+  if (greets) instance._web_open(PROMPT, 1);
+  return instance;
+}
+
+// Calls a function of web.h on texts and numbers; a trap ends the prompt.
+async function ask(name, types, values, isSent, type = "number") {
+  const instance = await openPrompt(false);
+  listen(isSent);
+  const end = guard(() => instance.ccall("web_" + name, type, types, values));
+  const said = heard();
+  if (end.trap || end.exit !== undefined) prompt = undefined;
+  if (prompt && name === "input") keepFiles(instance);
+  return { instance, said, end };
+}
+
+function lost(said, end) {
+  const why = end.trap ? "cuttle: " + end.trap : "the script ended the prompt";
+  return failure(said.err + why + "; the prompt begins anew, its variables are gone");
+}
+
+function isLost(end) {
+  return end.trap !== undefined || end.exit !== undefined;
+}
+
+let pending = []; // lines of an input that has begun
+
+async function takeLine(args) {
+  if (pending.length === 0 && args.line.trim() === "") return { ok: true, more: false };
+  if (pending.length === 0 && /^(exit|quit)(\(\))?$/.test(args.line)) return reset();
+  pending.push(args.line);
+  const { said, end } = await ask("input", ["number", "string"], [PROMPT, pending.join("\n")], true);
+  if (end.value === MORE) return { ok: true, more: true };
+  pending = [];
+  if (isLost(end)) return lost(said, end);
+  return end.value === 0 ? { ok: true, more: false } : Object.assign(failure(said.err), { more: false });
+}
+
+async function reset() {
+  prompt = undefined;
+  pending = [];
+  await openPrompt(false);
+  return { ok: true, more: false };
+}
+
+// {====== Names ======
+
+// Words of a script that look like names, for completion.
+function wordsOf(text, word) {
+  const found = new Set();
+  for (const match of text.matchAll(/[A-Za-z_]\w*/g)) {
+    if (match[0].startsWith(word) && match[0] !== word) found.add(match[0]);
+  }
+  return found;
+}
+
+async function complete(args) {
+  const at = args.at === undefined ? args.text.length : args.at;
+  const line = args.text.slice(args.text.lastIndexOf("\n", at - 1) + 1, at);
+  const word = /\w*$/.exec(line)[0];
+  const state = args.place === "script" ? QUIET : PROMPT;
+  const { said, end } = await ask("complete", ["number", "string"], [state, line], false, "string");
+  if (isLost(end)) return lost(said, end);
+  const names = new Set(end.value.split("\n").filter((name) => name !== ""));
+  const isMember = /[.:]\w*$/.test(line);
+  if (args.place === "script" && !isMember) wordsOf(args.text, word).forEach((name) => names.add(name));
+  const list = [...names].sort();
+  const summaries = await summariesOf(list);
+  return { ok: true, from: at - word.length, names: list.map((name, i) => ({ name, summary: summaries[i] || "" })) };
+}
+
+async function summariesOf(list) {
+  if (list.length === 0) return [];
+  const { said } = await ask("call", ["string", "string"], ["summaries", list.join("\n")], false);
+  return said.out.split("\n");
+}
+
+async function help(args) {
+  const { said, end } = await ask("call", ["string", "string"], ["help", args.name], false);
+  if (isLost(end)) return lost(said, end);
+  return end.value === 0 ? { ok: true, text: said.out } : failure(said.err);
+}
+
+// {====== Pictures ======
+
+// args.place "prompt": the expression is one of the prompt.
+async function picture(args) {
+  const inPrompt = args.place === "prompt";
+  const state = inPrompt ? PROMPT : SCRATCH;
+  if (!inPrompt) {
+    const begun = await ask("open", ["number", "number"], [SCRATCH, 0], false);
+    if (isLost(begun.end)) return lost(begun.said, begun.end);
+    if (args.text) {
+      const ran = await ask("script", ["number", "string"], [SCRATCH, args.text], false);
+      if (isLost(ran.end)) return lost(ran.said, ran.end);
+      if (ran.end.value !== 0) return failure(ran.said.err, "script");
+    }
+  }
+  return draw(state, args.expression);
+}
+
+async function draw(state, expression) {
+  const { instance, said, end } =
+    await ask("picture", ["number", "string", "string"], [state, expression, PAGE], false);
+  if (isLost(end)) return lost(said, end);
+  const html = readText(instance, PAGE);
+  if (html !== null) instance.FS.unlink(PAGE);
+  if (html === null && said.out === "") return failure(said.err);
+  const result = { ok: true, html, text: said.out };
+  if (html === null) result.why = said.err.trim();
+  return result;
+}
+
+// {====== CUDA C ======
+
+const KERNEL = 'extern "C" __global__';
+
+// The kernels of what `cuttle emit` prints, each from its declaration on. A comment at the end of a line names the
+// place in the script where that differs from the line's before. `lines` are pairs of a line of `cuda` and of the
+// script, both from 1.
+function kernelsOf(text, name) {
+  const mark = " // " + name + ":";
+  return text.split(KERNEL).slice(1).map((rest) => {
+    const cuda = (KERNEL + rest).trimEnd();
+    const lines = [];
+    let at;
+    cuda.split("\n").forEach((row, i) => {
+      const from = row.lastIndexOf(mark);
+      const number = from < 0 ? NaN : Number(row.slice(from + mark.length));
+      if (number > 0) at = number;
+      if (at !== undefined && row !== "}") lines.push([i + 1, at]);
+    });
+    return { name: (/\n(\w+)\(/.exec(cuda) || ["", ""])[1], cuda, lines };
+  });
+}
+
+function emitted(said, code, name) {
+  const result = outcome(said, code, name);
+  if (said.out === "" && !result.ok) return result;
+  return Object.assign(result, { text: said.out, kernels: kernelsOf(said.out, name) });
+}
+
+// {====== Requests ======
+
+const operations = {
+  run: (args) => command([args.name || "script.lua"], args, true, outcome),
+  emit: (args) => command(["emit", ...(args.sm ? ["--sm=" + args.sm] : []), args.name || "script.lua"], args, false,
+    emitted),
+  prompt: takeLine,
+  reset,
+  complete,
+  help,
+  picture,
+  files: () => ({ ok: true, files: [...files].map(([name, data]) => ({ name, bytes: data.length })) }),
+  file: (args) => (files.has(args.name)
+    ? { ok: true, data: files.get(args.name) } : failure("there is no file " + args.name)),
+};
+
+async function answer(request) {
+  const operation = operations[request.op];
+  if (!operation) return failure("there is no request " + request.op);
+  try {
+    return await operation(request.args || {});
+  } catch (error) {
+    return failure("cuttle: " + trapText(error));
+  }
+}
+
+async function start(module) {
+  compiled = module;
+  listen(false);
+  await openPrompt(true);
+  postMessage({ ready: true, greeting: heard().out.trim() });
+}
+
+onmessage = async (event) => {
+  if (event.data.module) {
+    await start(event.data.module);
+  } else {
+    postMessage({ id: event.data.id, result: await answer(event.data) });
+  }
+};
