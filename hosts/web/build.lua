@@ -16,6 +16,8 @@ local function write(name, text)
   assert(file:close())
 end
 
+local function copy(path) write(path:match "[^/]+$", read(path)) end
+
 -- What a command prints; its end code must be 0.
 local function output(command)
   local pipe = assert(io.popen(command, "r"))
@@ -41,7 +43,15 @@ local function write_engine()
   write("cuttle.wasm.js", 'var CUTTLE_WASM = "' .. packed(from .. "/engine.wasm") .. '";\n')
   write("cuttle.worker.js", "var CUTTLE_WORKER = "
     .. literal(read(from .. "/engine.js") .. "\n" .. read "hosts/web/engine/worker.js") .. ";\n")
-  write("engine.js", read "hosts/web/engine/engine.js")
+  copy "hosts/web/engine/engine.js"
+end
+
+-- {====== Pages ======
+
+local function paths(pattern)
+  local found = {}
+  for path in output("ls " .. pattern):gmatch "[^\n]+" do found[#found + 1] = path end
+  return found
 end
 
 -- {====== Examples ======
@@ -67,12 +77,6 @@ local function list(name, items)
   return ("var %s = [\n%s\n];\n"):format(name, table.concat(items, ",\n"))
 end
 
-local function paths(pattern)
-  local found = {}
-  for path in output("ls " .. pattern):gmatch "[^\n]+" do found[#found + 1] = path end
-  return found
-end
-
 local function write_examples()
   local items = {}
   for i, path in ipairs(paths "examples/*.lua") do items[i] = example(path) end
@@ -82,3 +86,4 @@ end
 assert(os.execute(("rm -rf '%s' && mkdir -p '%s'"):format(to, to)))
 write_engine()
 write_examples()
+for _, path in ipairs(paths "hosts/web/page/*.*") do copy(path) end
