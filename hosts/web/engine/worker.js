@@ -7,6 +7,7 @@
 
 const FOLDER = "/playground";
 const PAGE = "/page.html";
+const REPORT = "/report"; // .json or .html: what command_report.lua writes
 const SETTINGS = { LANG: "C.UTF-8", TERM: "dumb", COLUMNS: "80", CUTTLE_DEVICE: "cpu" };
 const PROMPT = 0, SCRATCH = 1, QUIET = 2; // states of the prompt's instance: web.h
 const MORE = -1;
@@ -345,12 +346,46 @@ function emitted(said, code, name) {
   return Object.assign(result, { text: said.out, kernels: kernelsOf(said.out, name) });
 }
 
+// {====== Reports ======
+
+// A finding as a page wants it: the line is one of the script, or there is none.
+function placed(finding, name) {
+  const { chunk, line, other_chunk: otherChunk, other_line: otherLine } = finding;
+  if (chunk === name) return finding;
+  return Object.assign(finding, { line: otherChunk === name ? otherLine : undefined, at: chunk + ":" + line });
+}
+
+// What was found or drawn counts, even where the script failed after it.
+function reported(said, code, name, instance) {
+  const json = readText(instance, REPORT + ".json");
+  const html = readText(instance, REPORT + ".html");
+  const result = code === 0 || json === null ? outcome(said, code, name) : { ok: true };
+  if (!result.ok && html === null) return Object.assign(result, { text: said.out });
+  result.ok = true;
+  result.text = said.out;
+  if (json !== null) result.findings = JSON.parse(json).map((finding) => placed(finding, name));
+  if (html !== null) result.html = html;
+  if (said.err !== "") result.error = said.err.trimEnd();
+  return result;
+}
+
+function report(what) {
+  return (args) => {
+    const element = what === "trace" ? [args.element || ""] : args.options || [];
+    return command(["report", what, ...element, args.name || "script.lua"], args, false, reported);
+  };
+}
+
 // {====== Requests ======
 
 const operations = {
   run: (args) => command([args.name || "script.lua"], args, true, outcome),
   emit: (args) => command(["emit", ...(args.sm ? ["--sm=" + args.sm] : []), args.name || "script.lua"], args, false,
     emitted),
+  check: report("check"),
+  profile: report("profile"),
+  trace: report("trace"),
+  timeline: report("timeline"),
   prompt: takeLine,
   reset,
   complete,
