@@ -13,6 +13,7 @@
                      begins there, its bytes, and the tensor's first element; nil and why, if there is none
      _mesh_open(like, handle, at, bytes, first, who)  such a tensor of another process, with the type and the layout of
                      `like`, as kernels of the current device use it; `who` says whose it is
+     _mesh_meet(list)  what the devices of these tensors are given from now on comes after what they were given so far
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
      _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
      _rank()         that rank, or nil
@@ -189,6 +190,48 @@ static int mesh_peer(lua_State *L) {
   return 1;
 }
 
+/* The devices of the tensors in the list at 1, each once. */
+enum { DEVICES = 64 };
+
+static int list_devices(lua_State *L, CtDevice *devices[DEVICES]) {
+  lua_Integer n = luaL_len(L, 1);
+  int count = 0;
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, i);
+    CtDevice *d = tensor_check_live(L, -1, "mesh")->storage->device;
+    int at = 0;
+    while (at < count && devices[at] != d) {
+      at++;
+    }
+    if (d != NULL && at == count && count < DEVICES) {
+      devices[count++] = d;
+    }
+    lua_pop(L, 1);
+  }
+  return count;
+}
+
+/* All main streams wait for an event on that of device i. */
+static CtStatus wait_for(CtDevice *const *devices, int n, int i, CtErr *err) {
+  CtEvent e = NULL;
+  CtStatus s = ct_event_new(devices[i], &e, err);
+  s = s == CT_OK ? ct_event_record(devices[i], e, ct_device_stream(devices[i]), err) : s;
+  for (int k = 0; k < n && s == CT_OK; k++) {
+    s = k == i ? CT_OK : ct_stream_wait(devices[k], ct_device_stream(devices[k]), e, err);
+  }
+  ct_event_free(devices[i], e);
+  return s;
+}
+
+static int mesh_meet(lua_State *L) {
+  CtDevice *devices[DEVICES];
+  int n = list_devices(L, devices);
+  for (int i = 0; i < n && n > 1; i++) {
+    diag_try(L, wait_for(devices, n, i, diag_err(L)));
+  }
+  return 0;
+}
+
 static int mesh_ipc(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 1, "peers");
   CtIpcHandle handle;
@@ -273,13 +316,20 @@ static int script_place(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {
-    {"_mesh_tensor", mesh_tensor},   {"_mesh_copy", mesh_copy},
-    {"_mesh_combine", mesh_combine}, {"_mesh_zero", mesh_zero},
-    {"_mesh_view", mesh_view},       {"_mesh_row", mesh_row},
-    {"_mesh_peer", mesh_peer},       {"_choose_device", choose_device},
-    {"_mesh_ipc", mesh_ipc},         {"_mesh_open", mesh_open},
-    {"_enter_rank", enter_rank},     {"_rank", rank_now},
-    {"_script_place", script_place}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
+                                     {"_mesh_copy", mesh_copy},
+                                     {"_mesh_combine", mesh_combine},
+                                     {"_mesh_zero", mesh_zero},
+                                     {"_mesh_view", mesh_view},
+                                     {"_mesh_row", mesh_row},
+                                     {"_mesh_peer", mesh_peer},
+                                     {"_choose_device", choose_device},
+                                     {"_mesh_ipc", mesh_ipc},
+                                     {"_mesh_open", mesh_open},
+                                     {"_mesh_meet", mesh_meet},
+                                     {"_enter_rank", enter_rank},
+                                     {"_rank", rank_now},
+                                     {"_script_place", script_place},
+                                     {NULL, NULL}};
 
 void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }

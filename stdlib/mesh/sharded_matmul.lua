@@ -8,6 +8,7 @@
 -- Roles that A, B or the wanted C suggest are tried, all axes together. The cheapest wins: what
 -- bringing A and B there takes, the product of the largest part, and bringing C where it is wanted.
 local ct = require "cuttle"
+local overlaps = require "cuttle.sharded_overlap"
 local planning = require "cuttle.plan"
 local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
@@ -36,14 +37,14 @@ local function check_operand(x, name)
   end
 end
 
-local known_options <const> = { alpha = true, config = true, split = true }
+local known_options <const> = { alpha = true, config = true, overlap = true, split = true }
 
 local function check_options(options)
   for key in pairs(options or {}) do
     if not known_options[key] then
       fail("the option %s is not for sharded tensors: a rank may hold partial sums, which are "
-        .. "added after it; alpha, config and split are. Add or apply the rest by a kernel on the "
-        .. "parts, x:part(rank)", tostring(key))
+        .. "added after it; alpha, config, overlap and split are. Add or apply the rest by a "
+        .. "kernel on the parts, x:part(rank)", tostring(key))
     end
   end
 end
@@ -325,26 +326,75 @@ local function read(A, B, C, options)
   return problem, options
 end
 
---- What matmul does with sharded tensors: {seconds =, shardings = {A =, B =, C =}, plans =}.
-function M.plan(A, B, C, options) return cheapest((read(A, B, C, options))) end
+local function no_overlap(why)
+  fail("overlap is true, but %s; leave the option out", why)
+end
+
+-- The cheapest choice, and the way to overlap it; nil and why not.
+local function choose(problem, options)
+  local best = cheapest(problem)
+  local way, why = overlaps.find(best, problem.operands, options)
+  if options.overlap and not way then no_overlap(why) end
+  return best, way, why
+end
+
+--- What matmul does with sharded tensors: {seconds =, shardings = {A =, B =, C =}, plans =,
+--- kernel =, why =}. kernel: "gather_matmul", "matmul_scatter" or "matmul"; why it is the last one.
+function M.plan(A, B, C, options)
+  local problem, opts = read(A, B, C, options)
+  local best, way, why = choose(problem, opts or {})
+  return { seconds = best.seconds, shardings = best.shardings, plans = best.plans,
+           kernel = way and way.kernel or "matmul", why = why }
+end
+
+-- A, B and C as the ranks multiply them; those that are not the caller's are closed at the end.
+local function operands_of(problem, best, way)
+  local given, own = problem.operands, {}
+  for _, name in ipairs { "A", "B" } do
+    local is_gathered = way and way.kernel == "gather_matmul" and way.side == name
+    own[name] = is_gathered and given[name] or moved(given[name], best.plans[name])
+  end
+  local C = given.C
+  local is_sum = way and way.kernel == "matmul_scatter"
+  local is_there = C ~= nil and (is_sum or C.sharding == best.shardings.C)
+  local dtype = C and C.dtype or require "cuttle.matmul".result_type(given.A.dtype)
+  own.C = is_there and C or sharded.new(given.A.engine, dtype, best.shardings.C)
+  return own
+end
+
+local function close_moved(own, given)
+  for _, name in ipairs { "A", "B" } do
+    if own[name] ~= given[name] then own[name]:close() end
+  end
+end
+
+-- false: the devices do not reach each other.
+local function run(problem, best, way, options)
+  local given, own = problem.operands, operands_of(problem, best, way)
+  local is_done = true
+  if way then
+    is_done = overlaps.run(way, given, own, own.C, options)
+  else
+    multiply(own.A, own.B, own.C,
+      { alpha = options.alpha, config = options.config, split = options.split })
+  end
+  close_moved(own, given)
+  if given.C and own.C ~= given.C then
+    if is_done then sharded.assign(given.C, best.plans.C, own.C) end
+    own.C:close()
+  end
+  return is_done and (given.C or own.C)
+end
 
 --- matmul(A, B[, C][, options]) of sharded tensors -> C
 function M.matmul(A, B, C, options)
   local problem, opts = read(A, B, C, options)
-  local best = cheapest(problem)
-  C = problem.operands.C
-  local a, b = moved(A, best.plans.A), moved(B, best.plans.B)
-  local is_there = C ~= nil and C.sharding == best.shardings.C
-  local dtype = C and C.dtype or require "cuttle.matmul".result_type(A.dtype)
-  local c = is_there and C or sharded.new(A.engine, dtype, best.shardings.C)
-  multiply(a, b, c, opts)
-  if a ~= A then a:close() end
-  if b ~= B then b:close() end
-  if C and not is_there then
-    sharded.assign(C, best.plans.C, c)
-    c:close()
-  end
-  return C or c
+  opts = opts or {}
+  local best, way = choose(problem, opts)
+  local out = run(problem, best, way, opts)
+  if out then return out end
+  if opts.overlap then no_overlap(select(2, overlaps.find(best, problem.operands, opts))) end
+  return run(problem, best, nil, opts)
 end
 
 return M

@@ -21,7 +21,8 @@
 ---
 --- Operands may be sharded tensors, all of them over one mesh. Then C is one, too. If K is spread
 --- over an axis, C has partial sums over it. If A and B do not fit, the cheaper one is moved. Such a
---- product takes the options `alpha`, `config` and `split`.
+--- product takes the options `alpha`, `config`, `split` and `overlap`: false keeps collectives and
+--- products apart, true is an error if no kernel overlaps them.
 ---
 --- `split`, into how many parts K is cut; by default K is cut if it is long and C has few tiles.
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16

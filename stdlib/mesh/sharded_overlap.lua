@@ -1,0 +1,241 @@
+-- sharded_overlap.lua: a product of sharded tensors and the collective beside it in one kernel of
+-- each rank: gather_matmul copies the rows of A while it multiplies, and matmul_scatter sends sums
+-- while it multiplies. With B in the place of A they compute C', so each is tried from both sides.
+--   find  whether one of them does what a choice of sharded_matmul.lua asks for: a *way*
+--   run   does it
+-- A way is {kernel =, side =, axes =}: the operand whose rows are gathered, or which has C's rows;
+-- the axes of its rows, in the order in which they are spread.
+local internal = ...
+local ct = require "cuttle"
+local gathering = require "cuttle.gather_matmul"
+local peers = require "cuttle.peers"
+local ranks = require "cuttle.ranks"
+local scattering = require "cuttle.matmul_scatter"
+local shardings = require "cuttle.sharding"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local HALVES <const> = { f16 = true, bf16 = true }
+local VECTOR <const> = 8 -- halves in 16 bytes
+local LEAST_TILE <const> = 128
+local other_of <const> = { A = "B", B = "A" }
+local mode_of <const> = { A = 1, B = 2 } -- of C
+
+-- {====== What the kernels take ======
+
+-- Is the part a compact matrix whose mode `along` is contiguous, with rows of whole 16 bytes?
+local function is_matrix(s, along)
+  local l = shardings.part_layout(s)
+  if ct.rank(l) ~= 2 then return false end
+  local shape, stride = ct.shape(l), ct.stride(l)
+  local n = shape[along]
+  return math.type(n) == "integer" and n > 0 and n % VECTOR == 0 and stride[along] == 1
+    and stride[3 - along] == n
+end
+
+-- The axes of a set that follow the local factor of a mode, in that order; nil if others are
+-- between them, or if the blocks are not of equal height.
+local function axes_after(s, mode, set)
+  local factors, axes, extent, wanted = s.modes[mode], {}, 1, 0
+  for _, f in ipairs(factors) do extent = extent * f.extent end
+  for _ in pairs(set) do wanted = wanted + 1 end
+  if factors[1].axis or extent ~= s.shape[mode] then return nil end
+  for i = 1, wanted do
+    local axis = factors[i + 1] and factors[i + 1].axis
+    if not axis or not set[axis] then return nil end
+    axes[i] = axis
+  end
+  return axes
+end
+
+local function set_of(list)
+  local set = {}
+  for _, x in ipairs(list) do set[x] = true end
+  return set
+end
+
+-- The only step of a plan, if it is that collective.
+local function only_step(plan, op)
+  return plan and #plan.steps == 1 and plan.steps[1].op == op and plan.steps[1] or nil
+end
+
+local function way_of(kernel, side, axes)
+  return axes and { kernel = kernel, side = side, axes = axes }
+end
+
+-- The rows of a side are gathered.
+local function gathers(best, operands, side)
+  local step, other = only_step(best.plans[side], "all_gather"), other_of[side]
+  local rows = operands[side].sharding
+  if not step or not is_matrix(rows, 2) or not is_matrix(best.shardings[other], 2)
+    or not is_matrix(best.shardings.C, mode_of[other]) then
+    return nil
+  end
+  return way_of("gather_matmul", side, axes_after(rows, 1, set_of(step.axes)))
+end
+
+-- Sums are added, and sent to the owners of a side's rows.
+local function scatters(best, operands, side)
+  local step, other = only_step(best.plans.C, "reduce_scatter"), other_of[side]
+  local C = operands.C and operands.C.sharding
+  if not step or not is_matrix(best.shardings[side], 2) or not is_matrix(best.shardings[other], 2)
+    or not is_matrix(C, mode_of[other]) then
+    return nil
+  end
+  return way_of("matmul_scatter", side, axes_after(C, mode_of[side], set_of(step.axes)))
+end
+
+-- {====== Whether to take one ======
+
+local unreachable = setmetatable({}, { __mode = "k" }) -- by engine: why
+
+-- Elements of the product of a rank whose part is the largest.
+local function fills_device(best)
+  local l = ct.shape(shardings.part_layout(best.shardings.C))
+  return ct.cdiv(l[1], LEAST_TILE) * ct.cdiv(l[2], LEAST_TILE) >= tiles.n_sms(ct.device())
+end
+
+-- Why these tensors and devices have no such kernel.
+local function trouble(operands, options)
+  local A = operands.A
+  if options.config or options.split then
+    return "the option " .. (options.config and "config" or "split") .. " is of matmul's kernels"
+  elseif #A.sharding.shape > 2 or #operands.B.sharding.shape > 2 then
+    return "there are batches"
+  elseif not HALVES[A.dtype.name] or operands.B.dtype ~= A.dtype
+    or operands.C and operands.C.dtype ~= A.dtype then
+    return "it takes f16 or bf16, of one type"
+  elseif #A.engine.ranks < A.mesh.n then
+    return "the ranks are in several processes"
+  end
+  return unreachable[A.engine] or gathering.device_trouble()
+end
+
+local function find_way(best, operands, options)
+  for _, find in ipairs { gathers, scatters } do
+    for _, side in ipairs { "A", "B" } do
+      local way = find(best, operands, side)
+      if way and not (way.kernel == "matmul_scatter" and (options.alpha or 1) ~= 1) then
+        return way
+      end
+    end
+  end
+  return nil, "no collective next to the product is one that a kernel overlaps, with operands "
+    .. "contiguous along K"
+end
+
+--- The way for a choice; nil, and why there is none. `best`: a plan of sharded_matmul.lua.
+function M.find(best, operands, options)
+  if options.overlap == false then return nil, "overlap is false" end
+  local why = trouble(operands, options)
+  if why then return nil, why end
+  local way, reason = find_way(best, operands, options)
+  if not way or options.overlap then return way, reason end
+  if not ct.device().sm then return nil, "the CPU engine takes it only with overlap = true" end
+  if not fills_device(best) then return nil, "the product is too small" end
+  return way
+end
+
+-- {====== Running it ======
+
+-- A part of C as the kernel of a side sees it: with the side's rows first.
+local function seen_from(side, C, rank)
+  local part = C:part(rank)
+  if side == "A" then return part end
+  local shape, stride = ct.shape(part.layout), ct.stride(part.layout)
+  return internal.mesh_view(C.rows[rank], 0,
+    ct.layout({ shape[2], shape[1] }, { stride[2], stride[1] }))
+end
+
+local function each_rank(C, f) return ranks.run(C.mesh, function(r) return f(r.rank) end) end
+
+-- The devices' work so far comes before what they are given from now on.
+local function meet(C)
+  local list = {}
+  for _, row in pairs(C.rows) do list[#list + 1] = row end
+  internal.mesh_meet(list)
+end
+
+-- The parts of a rank's group, in the order of the rows.
+local function panels_of(x, axes, rank)
+  local list = {}
+  for i, other in ipairs(x.mesh:group(rank, axes)) do list[i] = peers.peer(x, other) end
+  return list
+end
+
+local function launch_all(C, steps)
+  each_rank(C, function(rank)
+    local step = steps[rank]
+    if step then step.kernel(step.launch)(table.unpack(step.args)) end
+  end)
+end
+
+-- x: the tensor whose rows are gathered; y: the other operand.
+local function gather(way, x, y, C, options)
+  local steps = each_rank(C, function(rank)
+    local c, place = seen_from(way.side, C, rank), C.mesh:place(rank, way.axes)
+    return ct.size(c) > 0 and gathering.step(panels_of(x, way.axes, rank), place, y:part(rank), c,
+      { alpha = options.alpha })
+  end)
+  meet(C)
+  launch_all(C, steps)
+  meet(C)
+end
+
+local function close_spaces(spaces)
+  for _, space in pairs(spaces) do
+    for _, t in pairs(space) do t:close() end
+  end
+end
+
+-- The workspaces of a rank's group, as the rank sees them.
+local function seen_by(spaces, group, rank)
+  local list = {}
+  for i, other in ipairs(group) do
+    local space, of_own = spaces[other], other == rank
+    list[i] = { partial = spaces[rank].partial,
+      receive = of_own and space.receive or internal.mesh_peer(space.receive),
+      flags = of_own and space.flags or internal.mesh_peer(space.flags) }
+  end
+  return list
+end
+
+-- x: the operand that has C's rows; y: the other one.
+local function scatter(way, x, y, C)
+  local n = C.mesh:span(way.axes)
+  local spaces = each_rank(C, function(rank)
+    local c = seen_from(way.side, C, rank)
+    return scattering.workspace(C.dtype, ct.size(c, 0), ct.size(c, 1), n)
+  end)
+  meet(C)
+  local steps = each_rank(C, function(rank)
+    local c, group = seen_from(way.side, C, rank), C.mesh:group(rank, way.axes)
+    return ct.size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
+      C.mesh:place(rank, way.axes), seen_by(spaces, group, rank))
+  end)
+  launch_all(C, steps)
+  meet(C)
+  close_spaces(spaces)
+end
+
+-- Whether each rank's device reaches those of its group; else why not, which is noted.
+local function reaches(way, x)
+  local ok, why = pcall(each_rank, x, function(rank) panels_of(x, way.axes, rank) end)
+  if not ok then unreachable[x.engine] = tostring(why):match "^[^\n]*" end
+  return ok
+end
+
+--- Computes C by a way, if the devices reach each other; false: they do not. `given`: the operands
+--- as they were; `moved`: as each rank multiplies them, except the side that is gathered.
+function M.run(way, given, moved, C, options)
+  local x = given[way.side]
+  if not reaches(way, x) then return false end
+  if way.kernel == "gather_matmul" then
+    gather(way, x, moved[other_of[way.side]], C, options)
+  else
+    scatter(way, moved[way.side], moved[other_of[way.side]], C)
+  end
+  return true
+end
+
+return M

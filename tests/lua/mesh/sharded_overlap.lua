@@ -1,0 +1,76 @@
+-- Products of sharded tensors with the collective beside them in one kernel: the same numbers as in
+-- turn, from both sides, over one axis or two, and the plan says so. Small integers: sums are exact.
+device "cpu:8"
+local sharded = require "cuttle.sharded_matmul"
+local line, square = mesh"(x=2)", mesh"(x=2,y=2)"
+
+local function small(dtype, shape)
+  return view(reference.cast(rand(i32, shape[1] * shape[2], -1, 2), dtype), row_major(shape))
+end
+
+local function same(a, b) return allclose(a, b, { atol = 0, rtol = 0 }) end
+
+-- a, b and c are specs; layout_c: of the whole C. Prints the kernel, and whether C is right.
+local function try(m, dtype, sizes, a, b, c, layout_c, options)
+  local A, B = small(dtype, { sizes[1], sizes[3] }), small(dtype, { sizes[2], sizes[3] })
+  local SA, SB = m:shard(A, a), m:shard(B, b)
+  local C = c and m:tensor(dtype, layout_c{ sizes[1], sizes[2] }, c)
+  local opts = { overlap = true }
+  for key, value in pairs(options or {}) do opts[key] = value end
+  local plan = sharded.plan(SA, SB, C, opts)
+  local out = matmul(SA, SB, C, opts)
+  local want = matmul(A, B, zeros(dtype, layout_c{ sizes[1], sizes[2] }),
+    { alpha = opts.alpha or 1.0 })
+  print(plan.kernel, plan.why, same(out:whole(), want), same(SA:whole(), A), same(SB:whole(), B))
+end
+
+-- Rows of A, of B, of both axes, of one of two; N uneven over the other axis.
+local small_sizes <const> = { 64, 48, 32 }
+try(line, bf16, small_sizes, "(M@x,K)", "(N@x,K)", "(M,N@x)", row_major)
+-- expect: gather_matmul	nil	true	true	true
+try(line, f16, small_sizes, "(M@x,K)", "(N@x,K)", "(M@x,N)", layout, { alpha = 2.0 })
+-- expect: gather_matmul	nil	true	true	true
+try(square, bf16, small_sizes, "(M@x@y,K)", "(N,K)", "(M,N)", row_major)
+-- expect: gather_matmul	nil	true	true	true
+try(square, bf16, { 64, 95, 32 }, "(M@x,K)", "(N@y,K)", "(M,N@y)", row_major)
+-- expect: gather_matmul	nil	true	true	true
+try(line, bf16, { 64, 48, 32 }, "(M@x,K)", "(N@x,K)", nil, layout)
+-- expect: gather_matmul	nil	true	true	true
+
+-- Sums, sent to the owners of rows, and of columns.
+try(line, bf16, { 64, 48, 64 }, "(M,K@x)", "(N,K@x)", "(M@x,N)", row_major)
+-- expect: matmul_scatter	nil	true	true	true
+try(line, f16, { 48, 64, 64 }, "(M,K@x)", "(N,K@x)", "(M,N@x)", layout)
+-- expect: matmul_scatter	nil	true	true	true
+try(square, bf16, { 64, 48, 64 }, "(M@y,K@x)", "(N,K@x)", "(M@x@y,N)", row_major)
+-- expect: matmul_scatter	nil	true	true	true
+
+-- What cannot be: the reason, by the plan and by an error.
+local A, B = small(bf16, { 64, 64 }), small(bf16, { 64, 64 })
+local SA, SB = line:shard(A, "(M@x,K)"), line:shard(B, "(N@x,K)")
+local function why(a, b, c, options)
+  options = options or {}
+  print((sharded.plan(a, b, c, options).why))
+  options.overlap = true
+  print((select(2, pcall(matmul, a, b, c, options)):gsub("^.-: ", "", 1)))
+end
+local rows = line:tensor(bf16, row_major{ 64, 64 }, "(M,N@x)")
+why(SA, SB, rows, { config = "small" })
+-- expect: the option config is of matmul's kernels
+-- expect: matmul: overlap is true, but the option config is of matmul's kernels; leave the option out
+why(SA, SB, line:tensor(bf16, { 64, 64 }, "(M,N@x)"))
+-- expect: no collective next to the product is one that a kernel overlaps, with operands contiguous along K
+-- expect: matmul: overlap is true, but no collective next to the product is one that a kernel overlaps, with operands contiguous along K; leave the option out
+local F = line:shard(reference.cast(A, f32), "(M@x,K)")
+why(F, F, line:tensor(f32, row_major{ 64, 64 }, "(M,N@x)"))
+-- expect: it takes f16 or bf16, of one type
+-- expect: matmul: overlap is true, but it takes f16 or bf16, of one type; leave the option out
+print(sharded.plan(SA, SB, rows).kernel, sharded.plan(SA, SB, rows).why)
+-- expect: matmul	the CPU engine takes it only with overlap = true
+print(sharded.plan(SA, SB, rows, { overlap = false }).why) -- expect: overlap is false
+
+-- Without it, C has the bits of parts that are gathered and multiplied.
+local plain = line:tensor(bf16, row_major{ 64, 64 }, "(M,N@x)")
+matmul(SA, SB, plain)
+matmul(SA, SB, rows, { overlap = false })
+print(same(plain:whole(), rows:whole())) -- expect: true
