@@ -91,6 +91,7 @@ local function check(columns, rows)
   return worst
 end
 
+math.randomseed(1)
 local worst = math.max(check(32, 1), check(256, 7), check(1024, 66), check(992, 5))
 local ok = worst < 0.55
 local W, x = zeros(u8, {18, n_columns // 32, n_rows}), randn(f32, {32, n_columns // 32})

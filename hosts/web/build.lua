@@ -39,10 +39,16 @@ end
 
 -- {====== The engine ======
 
+-- Files that each instance has: what an example takes from the folder beside that of the examples.
+local function system_files()
+  return ('const SYSTEM_FILES = {"/scripts/bench/data.lua": %s};'):format(
+    literal(read "scripts/bench/data.lua"))
+end
+
 local function write_engine()
   write("cuttle.wasm.js", 'var CUTTLE_WASM = "' .. packed(from .. "/engine.wasm") .. '";\n')
-  write("cuttle.worker.js", "var CUTTLE_WORKER = "
-    .. literal(read(from .. "/engine.js") .. "\n" .. read "hosts/web/engine/worker.js") .. ";\n")
+  write("cuttle.worker.js", ("var CUTTLE_WORKER = %s;\n"):format(literal(table.concat({
+    read(from .. "/engine.js"), system_files(), read "hosts/web/engine/worker.js" }, "\n"))))
   copy "hosts/web/engine/engine.js"
 end
 
@@ -54,36 +60,7 @@ local function paths(pattern)
   return found
 end
 
--- {====== Examples ======
-
--- The first sentence of the first comment, without the file's name.
-local function title_of(text, name)
-  local comment = {}
-  for line in text:gmatch "([^\n]*)\n" do
-    if not line:find "^%-%-" then break end
-    comment[#comment + 1] = line:gsub("^%-%-%s*", "")
-  end
-  local sentence = (table.concat(comment, " ") .. " "):match "^[%w_]+%.lua:%s*(.-)[.:]%s"
-  return sentence and sentence:gsub("^%l", string.upper) or name
-end
-
-local function example(path)
-  local name, text = path:match "[^/]+$", read(path)
-  return ("{name: %s, title: %s, text: %s}"):format(literal(name), literal(title_of(text, name)),
-    literal(text))
-end
-
-local function list(name, items)
-  return ("var %s = [\n%s\n];\n"):format(name, table.concat(items, ",\n"))
-end
-
-local function write_examples()
-  local items = {}
-  for i, path in ipairs(paths "examples/*.lua") do items[i] = example(path) end
-  write("examples.js", list("CUTTLE_EXAMPLES", items))
-end
-
 assert(os.execute(("rm -rf '%s' && mkdir -p '%s'"):format(to, to)))
 write_engine()
-write_examples()
+write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, literal))
 for _, path in ipairs(paths "hosts/web/page/*.*") do copy(path) end

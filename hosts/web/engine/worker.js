@@ -1,4 +1,4 @@
-// worker.js: runs in the worker, behind the glue that defines CuttleModule. It gets the compiled program once,
+// worker.js: runs in the worker, behind the glue that defines CuttleModule, and SYSTEM_FILES. It gets the compiled program once,
 // then requests {id, op, args}, and answers {id, result}; what a request prints goes out as {kind, text} meanwhile.
 //
 // Commands run as the program does, each in an instance of its own: what one leaves behind, or breaks, is gone
@@ -98,6 +98,7 @@ async function instantiate(isTerminal) {
     printErr: () => {},
   });
   redirect(instance, isTerminal);
+  for (const path of Object.keys(SYSTEM_FILES)) writeFile(instance.FS, path, SYSTEM_FILES[path]);
   instance.FS.mkdir(FOLDER);
   instance.FS.chdir(FOLDER);
   return instance;
@@ -113,10 +114,13 @@ function makeFolders(FS, path) {
   FS.mkdir(path);
 }
 
+function writeFile(FS, path, data) {
+  makeFolders(FS, folderOf(path));
+  FS.writeFile(path, data);
+}
+
 function putFile(instance, name, data) {
-  const path = FOLDER + "/" + name;
-  makeFolders(instance.FS, folderOf(path));
-  instance.FS.writeFile(path, data);
+  writeFile(instance.FS, FOLDER + "/" + name, data);
 }
 
 // Calls visit(name, path) for each file below the folder.
