@@ -23,7 +23,8 @@ KEYS = {
     "Tab": (9, None), "Enter": (13, "\r"), "Escape": (27, None), " ": (32, " "),
     "PageUp": (33, None), "PageDown": (34, None), "End": (35, None), "Home": (36, None),
     "ArrowLeft": (37, None), "ArrowUp": (38, None), "ArrowRight": (39, None),
-    "ArrowDown": (40, None),
+    "ArrowDown": (40, None), "Backspace": (8, None), "Delete": (46, None), "F1": (112, None),
+    "F6": (117, None), "F8": (119, None), ".": (190, "."), "/": (191, "/"),
 }
 
 

@@ -21,8 +21,10 @@ class CudaPane {
   listen() {
     this.sm.addEventListener('change', () => this.open());
     this.choice.addEventListener('change', () => this.showKernel());
-    this.cm.on('cursorActivity', () => this.fromCuda(this.cm.getCursor().line + 1));
-    this.editor.cm.on('cursorActivity', () => this.fromScript());
+    for (const change of ['cursorActivity', 'focus']) {
+      this.cm.on(change, () => this.fromCuda(this.cm.getCursor().line + 1));
+      this.editor.cm.on(change, () => this.fromScript());
+    }
     this.editor.cm.on('changes', () => this.tell());
     this.cm.getWrapperElement().addEventListener('dblclick', () => this.goToScript());
     this.cm.addKeyMap({ Enter: () => this.goToScript() });

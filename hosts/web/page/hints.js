@@ -98,12 +98,11 @@ class Help {
     byId('help-text').textContent = text.trimEnd();
     this.box.hidden = false;
     const at = this.cm.cursorCoords(place, 'window');
-    const frame = this.box.offsetParent.getBoundingClientRect();
-    const left = Math.min(at.left - frame.left, frame.width - this.box.offsetWidth - 12);
-    const below = at.bottom - frame.top + 4, above = at.top - frame.top - this.box.offsetHeight - 4;
-    const fits = below + this.box.offsetHeight < frame.height;
-    this.box.style.left = `${Math.max(12, left)}px`;
-    this.box.style.top = `${fits || above < 0 ? below : above}px`;
+    const { offsetWidth, offsetHeight } = this.box;
+    const below = at.bottom + 4, above = at.top - offsetHeight - 4;
+    const fits = below + offsetHeight < innerHeight || above < 0;
+    this.box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - offsetWidth - 8))}px`;
+    this.box.style.top = `${fits ? below : above}px`;
     if (isSpoken) byId('spoken').textContent = text;
   }
 }

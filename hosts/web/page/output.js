@@ -10,6 +10,7 @@ class Output {
 
   async run() {
     this.tabs.select('output');
+    byId('results').scrollIntoView({ block: 'nearest' }); // where parts stand below each other
     this.begin();
     const began = performance.now(), { text, name } = this.editor;
     let said = ''; // on standard error, where most errors stand already

@@ -45,23 +45,23 @@ class PicturePane {
     if (isMine()) this.show(expression, answer);
   }
 
-  // The first candidate that has a picture; without one, the first candidate's error.
+  // The first candidate that has a picture; without one, the first that has a value.
   async find({ candidates, before }, isMine) {
-    let first = null;
+    const found = [];
     for (const expression of candidates) {
       if (!isMine()) break;
       const answer = await this.draw(expression, before);
-      if (answer.ok) return { expression, answer };
-      first = first || { expression, answer };
-      if (answer.stopped) break;
+      found.push({ expression, answer });
+      if (answer.html || answer.stopped) break;
     }
-    return first || {};
+    return found.find(({ answer }) => answer.html) || found.find(({ answer }) => answer.ok) ||
+      found[0] || {};
   }
 
-  // A bare layout needs no locals, and is drawn while the script is wrong.
+  // What needs no locals of the script is drawn while the script is wrong.
   async draw(expression, before) {
     const alone = await this.side.ask('picture', { expression });
-    if (alone.ok || before.trim() === '') return alone;
+    if (alone.html || before.trim() === '') return alone;
     return this.side.ask('picture', { expression, text: before });
   }
 
@@ -71,16 +71,22 @@ class PicturePane {
     const isError = !answer.ok;
     this.value.classList.toggle('bad', isError);
     this.frame.parentElement.classList.toggle('old', isError);
-    this.value.textContent = isError ? `No picture: ${answer.error.trim()}` :
-      [answer.text.trimEnd(), answer.why || ''].join('\n').trim();
+    this.value.classList.toggle('unseen', !isError && Boolean(answer.html)); // the page says it too
+    this.value.textContent = this.textOf(answer);
     if (!isError) this.put(answer.html);
+  }
+
+  // Beside a page the first line is enough: a screen reader speaks it.
+  textOf({ ok, error, html, text, why }) {
+    if (!ok) return `No picture: ${error.trim()}`;
+    return html ? text.split('\n', 1)[0] : `${text.trimEnd()}\n${why || ''}`.trim();
   }
 
   // A value without a picture, such as a number, is text alone.
   put(html) {
     this.html = html;
     this.frame.hidden = !html;
-    if (html) this.frame.srcdoc = themedPage(html);
+    if (html) this.frame.srcdoc = framedPage(html);
   }
 
   draws(expression) {

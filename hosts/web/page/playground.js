@@ -215,12 +215,8 @@ function tutorialSteps() {
     { name: name || `step_${i + 1}.lua`, title, text }));
 }
 
-function startPlayground() {
-  const page = new Playground();
-  page.start();
-  page.build();
-  page.restore();
-  addEventListener('hashchange', () => page.restore());
-}
-
-startPlayground();
+const playground = new Playground();
+playground.start();
+playground.build();
+playground.restore();
+addEventListener('hashchange', () => playground.restore());

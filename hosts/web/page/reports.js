@@ -10,6 +10,9 @@ const REPORTS = [
   { op: 'timeline', verb: 'Draw again', about: 'Which warps of a block work, and which wait.' },
 ];
 
+// The last line of check's report: the findings stand above it, one by one.
+function summaryOf(text) { return text.trimEnd().split('\n').at(-1); }
+
 class Report {
   constructor({ op, verb, about }, { main, editor }) {
     Object.assign(this, { op, main, editor });
@@ -64,7 +67,8 @@ class Report {
   show({ text, html, findings }) {
     if (findings) this.showFindings(findings);
     if (html) this.put(html);
-    else if (text) this.log.write(`${text.trimEnd()}\n`, findings ? 'said' : 'out');
+    else if (text) this.log.write(`${findings ? summaryOf(text) : text.trimEnd()}\n`,
+      findings ? 'said' : 'out');
   }
 
   fail({ error, line }, said) {
@@ -75,7 +79,7 @@ class Report {
   put(html) {
     this.html = html;
     this.frame.hidden = this.stage.hidden = false;
-    this.frame.srcdoc = themedPage(html);
+    this.frame.srcdoc = framedPage(html);
   }
 
   retheme() { if (this.html && !this.stage.hidden) this.put(this.html); }

@@ -44,3 +44,15 @@ function addTheme(fieldset, onChange = () => {}) {
 function themedPage(html) {
   return html.replace(/<html\b/, `<html data-theme="${shownTheme()}"`);
 }
+
+// Pages are made for windows of their own; a frame is narrower, and has this page's theme.
+const FRAMED_STYLE = `<style>
+  #theme { display: none; }
+  header { padding: .75rem 1.25rem 0; }
+  h1 { font-size: 1.05rem; }
+  body { font-size: 14px; }
+</style>`;
+
+function framedPage(html) {
+  return themedPage(html).replace('</head>', `${FRAMED_STYLE}</head>`);
+}

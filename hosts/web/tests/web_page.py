@@ -1,0 +1,112 @@
+"""web_page.py: what the tests of the playground's pages share: a page with probe.js, waiting for
+what engines do, keys, and the check of names by the browser's own tree of accessibility."""
+
+import json
+import os
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "tests", "browser"))
+
+from devtools import CTRL, SHIFT, Browser  # noqa: E402,F401
+
+WAIT_S = 60
+CONTRAST = 4.5        # WCAG 2.1 AA, of text
+FOCUS_CONTRAST = 3.0  # of what shows the focus
+
+# Roles that one acts on or goes to; each needs a name.
+NAMED_ROLES = {
+    "button", "link", "textbox", "searchbox", "combobox", "listbox", "option", "checkbox", "radio",
+    "tab", "tabpanel", "tablist", "dialog", "Iframe", "menuitem", "radiogroup", "region", "log",
+}
+
+count = 0
+
+
+def check(name, got, want):
+    global count
+    count += 1
+    print("%s %d - %s" % ("ok" if got == want else "not ok", count, name), flush=True)
+    if got != want:
+        print("# got: %r\n# expected: %r" % (got, want), flush=True)
+
+
+def run_tests(tests):
+    """Runs functions; one that raises has failed."""
+    for test in tests:
+        try:
+            test()
+        except Exception:
+            check(test.__name__ + " runs to its end", "stopped", "ended")
+            for line in traceback.format_exc().splitlines():
+                print("# " + line, flush=True)
+    print("1..%d" % count)
+
+
+def wait(what, is_so, seconds=WAIT_S):
+    """Waits until is_so() is true; raises after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise RuntimeError("waited %d s for: %s" % (seconds, what))
+        time.sleep(0.05)
+
+
+def open_page(browser, url, width=1280, height=800, theme="light"):
+    page = browser.open(url)
+    page.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+              deviceScaleFactor=1, mobile=False)
+    page.emulate(prefers_color_scheme=theme)
+    with open(os.path.join(HERE, "probe.js")) as file:
+        page.value(file.read() + "\nglobalThis.probe = probe; 0")
+    return page
+
+
+def text(page, selector):
+    return page.value("document.querySelector(%s).textContent" % json.dumps(selector))
+
+
+def is_shown(page, selector):
+    return page.value("(document.querySelector(%s) || {checkVisibility: () => false})"
+                      ".checkVisibility()" % json.dumps(selector))
+
+
+def focus(page):
+    """The id of what has the focus, else its kind and name."""
+    return page.value("""(() => {
+      const at = document.activeElement;
+      return at.id || at.value && at.name && at.name + '=' + at.value ||
+        at.getAttribute('aria-label') || at.className || at.tagName;
+    })()""")
+
+
+def press_until(page, key, wanted, modifiers=0, most=60):
+    """Presses a key until something has the focus; a list of what had it on the way. Where Tab
+    means something else, Esc goes first."""
+    seen = []
+    while focus(page) != wanted:
+        if len(seen) > most:
+            raise RuntimeError("%s does not come to %s, but to %s" % (key, wanted, seen))
+        if key == "Tab" and focus(page) == "Script":
+            page.press("Escape")
+        page.press(key, modifiers)
+        seen.append(focus(page))
+    return seen
+
+
+def nameless(page):
+    """Roles without names, and the number of those with: from the browser's own tree."""
+    page.call("Accessibility.enable")
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    bad, n_named = [], 0
+    for node in nodes:
+        role = node.get("role", {}).get("value")
+        if node.get("ignored") or role not in NAMED_ROLES:
+            continue
+        if node.get("name", {}).get("value", "").strip():
+            n_named += 1
+        else:
+            bad.append((role, node.get("backendDOMNodeId")))
+    return bad, n_named
