@@ -60,7 +60,24 @@ local function paths(pattern)
   return found
 end
 
-assert(os.execute(("rm -rf '%s' && mkdir -p '%s'"):format(to, to)))
+-- The editor, of the package libjs-codemirror; its licence travels with it.
+local CODEMIRROR <const> = "/usr/share/javascript/codemirror/"
+local LICENCE <const> = "/usr/share/doc/libjs-codemirror/copyright"
+local editor_files = {
+  "lib/codemirror.js", "lib/codemirror.css", "mode/lua/lua.js", "mode/clike/clike.js",
+  "addon/hint/show-hint.js", "addon/hint/show-hint.css", "addon/edit/matchbrackets.js",
+  "addon/edit/closebrackets.js", "addon/comment/comment.js", "addon/selection/active-line.js",
+}
+
+local function write_editor()
+  for _, path in ipairs(editor_files) do
+    write("codemirror/" .. path:match "[^/]+$", read(CODEMIRROR .. path))
+  end
+  write("codemirror/LICENCE.txt", read(LICENCE))
+end
+
+assert(os.execute(("rm -rf '%s' && mkdir -p '%s/codemirror'"):format(to, to)))
 write_engine()
+write_editor()
 write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, literal))
 for _, path in ipairs(paths "hosts/web/page/*.*") do copy(path) end

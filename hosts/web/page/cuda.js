@@ -38,7 +38,7 @@ class CudaPane {
     const { text, name } = this.editor, { key } = this;
     const result = await this.main.ask('emit', { text, name, sm: this.sm.value });
     this.made = key;
-    if (result.ok) this.take(result);
+    if (result.ok || (result.kernels || []).length > 0) this.take(result);
     else this.fail(result);
     this.tell();
   }

@@ -69,8 +69,10 @@ class ScriptEditor {
   // Lines count from 1.
   goTo(line, { focus = true } = {}) {
     this.cm.setCursor({ line: line - 1, ch: 0 });
-    const below = this.cm.charCoords({ line: line - 1, ch: 0 }, 'local');
-    this.cm.scrollIntoView({ left: 0, right: 1, top: below.top - 40, bottom: below.bottom + 120 });
+    const top = this.cm.heightAtLine(line - 1, 'local', true);
+    const end = this.cm.heightAtLine(line, 'local'); // with the messages below the line
+    const most = top + this.cm.getScrollInfo().clientHeight - 30;
+    this.cm.scrollIntoView({ left: 0, right: 1, top: top - 20, bottom: Math.min(end + 8, most) });
     if (focus) this.cm.focus();
   }
 

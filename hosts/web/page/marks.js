@@ -30,7 +30,7 @@ class Marks {
     sign.setAttribute('aria-label', `${MARK_WORDS[kind]} in line ${line}`);
     this.cm.setGutterMarker(handle, 'marks', sign);
     const note = make('div', { className: `message ${kind}` }, message);
-    const widget = this.cm.addLineWidget(handle, note, { coverGutter: false });
+    const widget = this.cm.addLineWidget(handle, note, { coverGutter: false, noHScroll: true });
     return { kind, message, handle, widget };
   }
 

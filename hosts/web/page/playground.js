@@ -211,7 +211,8 @@ class Playground {
 }
 
 function tutorialSteps() {
-  return CUTTLE_TUTORIAL.map(({ name, title, text }, i) => (
+  const steps = typeof CUTTLE_TUTORIAL === 'undefined' ? [] : CUTTLE_TUTORIAL;
+  return steps.map(({ name, title, text }, i) => (
     { name: name || `step_${i + 1}.lua`, title, text }));
 }
 

@@ -6,17 +6,22 @@ const REPORTS = [
   { op: 'check', verb: 'Check again',
     about: 'Runs the script and looks for what its kernels do wrong.' },
   { op: 'profile', verb: 'Profile again', about: 'What each line costs a GPU.' },
-  { op: 'trace', verb: 'Trace again', about: 'What the threads of a block do, step by step.' },
+  { op: 'trace', verb: 'Trace again', about: 'Where the value of an element comes from.',
+    field: { name: 'element', label: 'Element', example: 'C[5,7]' } },
   { op: 'timeline', verb: 'Draw again', about: 'Which warps of a block work, and which wait.' },
 ];
 
-// The last line of check's report: the findings stand above it, one by one.
-function summaryOf(text) { return text.trimEnd().split('\n').at(-1); }
+// Check's report without the lines that stand above it, one by one, as findings.
+function withoutFindings(text, findings) {
+  const isFinding = (line) => findings.some(({ message }) => line.includes(message));
+  return text.trimEnd().split('\n').filter((line) => !isFinding(line)).join('\n');
+}
 
 class Report {
-  constructor({ op, verb, about }, { main, editor }) {
+  constructor({ op, verb, about, field }, { main, editor }) {
     Object.assign(this, { op, main, editor });
-    this.of = null;   // the script that the pane shows a report of
+    this.of = null;   // the script that the pane shows a report of, with the field
+    this.options = field ? [this.optionOf(field)] : [];
     this.html = null;
     this.pane = byId(`pane-${op}`);
     this.note = make('span', { className: 'muted' }, about);
@@ -33,23 +38,42 @@ class Report {
     this.log = new Log(pre);
     this.list.setAttribute('aria-label', 'Findings');
     this.stage = make('div', { className: 'stage', hidden: true }, this.frame);
-    this.pane.append(make('div', { className: 'controls' }, this.again, this.note), this.list, pre,
-      this.stage);
+    const fields = this.options.map(({ element }) => element);
+    this.pane.append(make('div', { className: 'controls' }, ...fields, this.again, this.note),
+      this.list, pre, this.stage);
     this.again.addEventListener('click', () => this.run());
     this.editor.cm.on('changes', () => this.tell());
   }
 
-  open() { return this.of === this.editor.text ? null : this.run(); }
+  // A field whose text goes along with the request.
+  optionOf({ name, label, example }) {
+    const field = make('input', { type: 'text', className: 'code', placeholder: example, size: 12 });
+    field.spellcheck = false;
+    field.addEventListener('keydown', ({ key, ctrlKey }) => {
+      if (key === 'Enter' && !ctrlKey) this.run();
+    });
+    return { name, field, element: make('label', {}, `${label} `, field) };
+  }
+
+  // What is asked for; a report of the same is not made again.
+  get asked() {
+    const fields = this.options.map(({ name, field }) => [name, field.value.trim()]);
+    return { text: this.editor.text, name: this.editor.name, ...Object.fromEntries(fields) };
+  }
+
+  get key() { return JSON.stringify(this.asked); }
+
+  open() { return this.of === this.key ? null : this.run(); }
 
   async run() {
-    const { text, name } = this.editor;
+    const { asked, key } = this;
     this.clear();
     let said = '';
-    const result = await this.main.ask(this.op, { text, name }, (part, kind) => {
+    const result = await this.main.ask(this.op, asked, (part, kind) => {
       said += part;
       this.log.write(part, kind);
     });
-    this.of = text;
+    this.of = key;
     this.note.textContent = '';
     if (result.ok) this.show(result);
     else this.fail(result, said);
@@ -64,11 +88,12 @@ class Report {
     this.editor.marks.clear();
   }
 
-  show({ text, html, findings }) {
+  show({ text, html, findings, error }) {
     if (findings) this.showFindings(findings);
     if (html) this.put(html);
-    else if (text) this.log.write(`${findings ? summaryOf(text) : text.trimEnd()}\n`,
-      findings ? 'said' : 'out');
+    else if (findings) this.log.write(`${withoutFindings(text, findings)}\n`);
+    else if (text) this.log.write(`${text.trimEnd()}\n`);
+    if (error && !html) this.log.write(`${error}\n`, 'err'); // of the script, after what was found
   }
 
   fail({ error, line }, said) {
@@ -88,10 +113,13 @@ class Report {
     this.editor.marks.set(findings.map((finding) => ({ ...finding, kind: 'finding' })));
     this.list.hidden = findings.length === 0;
     this.list.replaceChildren(...findings.map((finding) => this.row(finding)));
-    if (findings.length > 0) this.editor.goTo(findings[0].line, { focus: false });
+    const first = findings.find(({ line }) => line);
+    if (first) this.editor.goTo(first.line, { focus: false });
   }
 
-  row({ line, message }) {
+  // `at`: the place of a finding that is not in the script.
+  row({ line, at, message }) {
+    if (!line) return make('li', {}, make('code', {}, at || ''), make('p', {}, message));
     const jump = make('button', { className: 'link' }, `line ${line}`);
     jump.addEventListener('click', () => this.editor.goTo(line));
     return make('li', {}, jump, make('p', {}, message));
@@ -99,6 +127,6 @@ class Report {
 
   tell() {
     if (this.of === null) return;
-    this.note.textContent = this.of === this.editor.text ? '' : 'The script has changed.';
+    this.note.textContent = this.of === this.key ? '' : 'The script has changed.';
   }
 }

@@ -297,7 +297,7 @@ def test_reports():
         page.value("new Promise((done) => setTimeout(done, 60))")
         said = page.value("document.querySelector('%s .err')?.textContent ?? ''" % pane)
         check(name + " reports without an error", said, "")
-    check("check's last line is the program's", text(page, "#pane-check .said").strip(),
+    check("check's last line is the program's", text(page, "#pane-check .log").strip().split("\n")[-1],
           native("check", SCRIPT)[0].strip().split("\n")[-1])
     check("the profile is a page", "<table" in page.value(
         "document.querySelector('#pane-profile iframe').srcdoc"), True)
