@@ -15,7 +15,7 @@ PLATFORM_LINK = scripts/platforms/link.sh js 'node --no-experimental-fetch' $(CC
 # Of the playground's engine: a function that makes an instance; a worker starts it and calls main or web.h.
 ENGINE_LDFLAGS = -g0 -sMAXIMUM_MEMORY=1GB -sMODULARIZE=1 -sEXPORT_NAME=CuttleModule -sENVIRONMENT=worker \
 	-sINVOKE_RUN=0 -sEXIT_RUNTIME=1 -sFORCE_FILESYSTEM=1 -sEXPORTED_RUNTIME_METHODS=callMain,FS,ENV,ccall \
-	-sEXPORTED_FUNCTIONS=_main,_web_open,_web_input,_web_script,_web_complete,_web_picture,_web_call
+	-sEXPORTED_FUNCTIONS=_main,_web_open,_web_input,_web_script,_web_complete,_web_picture,_web_call,_web_cell
 PLATFORM_LIBS = -lm
 PLATFORM_STDLIB = $(wildcard hosts/web/lua/*.lua)
 PLATFORM_SRC = hosts/web/src/posix.c

@@ -8,6 +8,7 @@
 const FOLDER = "/playground";
 const PAGE = "/page.html";
 const REPORT = "/report"; // .json or .html: what command_report.lua writes
+const PICTURE = "/picture.svg";
 const SETTINGS = { LANG: "C.UTF-8", TERM: "dumb", COLUMNS: "80", CUTTLE_DEVICE: "cpu" };
 const PROMPT = 0, SCRATCH = 1, QUIET = 2; // states of the prompt's instance: web.h
 const MORE = -1;
@@ -380,6 +381,28 @@ function report(what) {
   };
 }
 
+// {====== Cells of a notebook ======
+
+const FORMS = ["expression", "layout", "statement", "broken"];
+const FAILED = 8;
+
+function takeFile(instance, path) {
+  const text = readText(instance, path);
+  if (text !== null) instance.FS.unlink(path);
+  return text;
+}
+
+// A cell's output is no terminal's: pictures are no text there.
+async function cell(args) {
+  (await openPrompt(false)).FS.streams[1].tty = null;
+  const values = [PROMPT, args.number, args.text, args.shows || "", PICTURE];
+  const types = ["number", "number", "string", "string", "string"];
+  const { instance, said, end } = await ask("cell", types, values, true);
+  if (isLost(end)) return Object.assign(lost(said, end), { lost: true });
+  const result = end.value & FAILED ? failure(said.err) : { ok: true };
+  return Object.assign(result, { form: FORMS[end.value & ~FAILED], svg: takeFile(instance, PICTURE) });
+}
+
 // {====== Requests ======
 
 const operations = {
@@ -395,6 +418,7 @@ const operations = {
   complete,
   help,
   picture,
+  cell,
   files: () => ({ ok: true, files: [...files].map(([name, data]) => ({ name, bytes: data.length })) }),
   file: (args) => (files.has(args.name)
     ? { ok: true, data: files.get(args.name) } : failure("there is no file " + args.name)),

@@ -28,6 +28,21 @@ function M.picture(value, text, path)
   end
 end
 
+local DRAWN_CELLS <const> = 1024 -- of a panel
+
+-- Whether a value may be drawn; a text is drawn as a layout where one asks for it only.
+local function may_be_drawn(value)
+  local kind = type(value)
+  return kind == "userdata" or kind == "table" and getmetatable(value) ~= nil
+end
+
+-- Writes the picture of a cell's value as SVG, if it has one.
+function M.draw(value, path)
+  if not may_be_drawn(value) then return end
+  local ok, text = pcall(require("cuttle.svg").svg, value, nil, { max_cells = DRAWN_CELLS })
+  if ok then write(path, text) end
+end
+
 -- {====== Names ======
 
 function M.help(name)

@@ -23,7 +23,8 @@ static int n_inputs[N_STATES];
 typedef struct Call {
   CuttleState *s;
   int state;
-  const char *text, *path;
+  const char *text, *path, *shows;
+  int number; /* of a cell */
   int result;
 } Call;
 
@@ -199,4 +200,80 @@ static int call_tool(lua_State *L) {
 int web_call(const char *name, const char *argument) {
   Call c = {.state = QUIET_STATE, .text = argument, .path = name};
   return protect(&c, call_tool);
+}
+
+/* {====== Cells of a notebook ====== */
+
+enum { SHOWN_NAMES = 1 << 20 }; /* numbers of inputs that only name a value */
+
+static const char cell_value[] = "cuttle.web.cell";
+
+static bool is_lua(lua_State *L, const char *before, const char *text) {
+  lua_pushfstring(L, "%s%s", before, text);
+  const char *chunk = lua_tostring(L, -1);
+  bool is = luaL_loadbufferx(L, chunk, strlen(chunk), "=cell", "t") == LUA_OK;
+  lua_pop(L, 2);
+  return is;
+}
+
+static int form_of(lua_State *L, const char *text, bool is_loaded) {
+  if (is_lua(L, "return ", text)) {
+    return WEB_EXPRESSION;
+  }
+  return is_lua(L, "", text) ? WEB_STATEMENT : is_loaded ? WEB_LAYOUT : WEB_BROKEN;
+}
+
+/* Calls the function that it has, and keeps its first result. */
+static int keep_result(lua_State *L) {
+  lua_settop(L, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_call(L, 0, LUA_MULTRET);
+  if (lua_gettop(L) > 0) {
+    lua_pushvalue(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, cell_value);
+  }
+  return lua_gettop(L);
+}
+
+/* Runs and prints the text; *form: what it is. */
+static bool run_text(const Call *c, const char *text, int number, int *form) {
+  lua_State *L = c->s->L;
+  bool more;
+  lua_pushstring(L, text);
+  int status = input_load_text(L, number, &more);
+  *form = form_of(L, text, status == LUA_OK);
+  if (status == LUA_OK) {
+    lua_pushcclosure(L, keep_result, 1);
+  }
+  return repl_run_input(c->s, status);
+}
+
+/* Pushes what is kept; false where nothing is. */
+static bool push_kept(lua_State *L) {
+  return lua_getfield(L, LUA_REGISTRYINDEX, cell_value) != LUA_TNIL;
+}
+
+static int run_cell(lua_State *L) {
+  Call *c = lua_touserdata(L, 1);
+  int form, other;
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, cell_value);
+  bool ok = run_text(c, c->text, c->number, &form);
+  c->result = form | (ok ? 0 : WEB_FAILED);
+  if (ok && !push_kept(L) && c->shows != NULL) {
+    run_text(c, c->shows, SHOWN_NAMES + c->number, &other);
+  }
+  if (ok && push_kept(L)) {
+    push_tool(L, "draw");
+    lua_insert(L, -2);
+    lua_pushstring(L, c->path);
+    call(c->s, 2, 0);
+  }
+  return 0;
+}
+
+int web_cell(int state, int number, const char *text, const char *shows, const char *path) {
+  Call c = {.state = state, .number = number, .text = text, .path = path};
+  c.shows = shows[0] == '\0' ? NULL : shows;
+  return protect(&c, run_cell);
 }

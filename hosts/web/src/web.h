@@ -27,4 +27,12 @@ int web_picture(int state, const char *expression, const char *path);
 /* Calls a function of the module cuttle.web with a text. */
 int web_call(const char *name, const char *argument);
 
+/* What a cell of a notebook is. */
+enum { WEB_EXPRESSION, WEB_LAYOUT, WEB_STATEMENT, WEB_BROKEN, WEB_FAILED = 8 };
+
+/* Runs a cell as the input `number` and prints its values, or without one the value of the name `shows`, if
+   that is not "". Where the value has a picture, the picture goes to the file, as SVG. Returns what the cell
+   is, plus WEB_FAILED where it ended with an error. */
+int web_cell(int state, int number, const char *text, const char *shows, const char *path);
+
 #endif
