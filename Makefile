@@ -77,7 +77,7 @@ BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(LUA_CFLAGS)
 COMPILE = $(CC) $(BASE_FLAGS) $(FILE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
 LINK = $(or $(PLATFORM_LINK),$(CC)) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(or $(PLATFORM_LDFLAGS),-pthread)
 SYSTEM_LIBS = $(or $(PLATFORM_LIBS),-lm -ldl -lpthread)
-TEST_FLAGS = -Itests/c $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
+TEST_FLAGS = -Itests/c $(if $(PLATFORM_HAS_NO_LIBRARIES),,$(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include))
 
 TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
 TARGET_IS_MAC := $(findstring darwin,$(TARGET))
@@ -200,7 +200,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 
 # {====== Building ======
 
-.PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
+.PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests test-engine gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
 	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
 	format install uninstall install-playground install-playground-files uninstall-playground stage stage-files install-files install-headers install-module install-lua install-docs \
 	deb rockspec clean FORCE
@@ -378,6 +378,7 @@ help:
 	@echo 'all        the program, the libraries and the Lua module, into $(BUILD)/'
 	@echo 'demo       install what the build needs, build, run examples/moye_matmul.lua'
 	@echo 'test       install what the tests need, build and run them all'
+	@echo 'test-engine  what tests the CPU engine and the language alone, also with PLATFORM=NAME'
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
 	@echo 'tsan       the tests of threads with ThreadSanitizer'
 	@echo 'gpu-test   the tests and examples that need a CUDA device'
@@ -521,6 +522,8 @@ $(foreach f,$(EMBED_BIN),\
 test:
 	@scripts/deps.sh test
 	@$(MAKE) run-tests
+
+include scripts/platforms/tests.mk
 
 # Where a sanitizer sees what a sequence of calls does.
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))

@@ -353,13 +353,15 @@ local function report()
   print(("%d passed, %d failed"):format(n_passed, n_failed))
 end
 
-local folder = arg[1]
-if not folder then
-  io.stderr:write("usage: cuttle scripts/conformance.lua FOLDER\n")
+if not arg[1] then
+  io.stderr:write("usage: cuttle scripts/conformance.lua FOLDER|FILE...\n")
   os.exit(1)
 end
-for _, name in ipairs(files_of(folder)) do
-  run_file(folder, name)
+for _, path in ipairs(arg) do
+  local folder, name = path:match("^(.*)/([^/]+%.lua)$")
+  for _, file in ipairs(name and { name } or files_of(path)) do
+    run_file(folder or path, file)
+  end
 end
 report()
 os.exit(n_failed == 0 and n_passed > 0 and 0 or 1, true)

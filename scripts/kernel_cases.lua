@@ -1,8 +1,8 @@
 -- kernel_cases.lua: runs the acceptance cases of the front end, every .lua file of a folder, on the
--- current device: `cuttle scripts/kernel_cases.lua DIR`. The folder's README describes the fields
--- of a case. Prints TAP and then, as its last line, "N passed, N failed".
+-- current device: `cuttle scripts/kernel_cases.lua DIR|FILE...`. The folder's README describes the
+-- fields of a case. Prints TAP and then, as its last line, "N passed, N failed".
 local tap = dofile "tests/support/tap.lua"
-local dir = arg[1] or error("usage: cuttle scripts/kernel_cases.lua DIR")
+if not arg[1] then error("usage: cuttle scripts/kernel_cases.lua DIR|FILE...") end
 
 local types = { f32 = f32, f64 = f64, i32 = i32, i64 = i64, bool = bool }
 
@@ -58,14 +58,20 @@ local function run(path)
   end
 end
 
-local names = {}
-for name in io.popen('ls "' .. dir .. '"'):lines() do
-  if name:match("%.lua$") then names[#names + 1] = name end
+local function files_of(path)
+  if path:match("%.lua$") then return { path } end
+  local files = {}
+  for name in io.popen('ls "' .. path .. '"'):lines() do
+    if name:match("%.lua$") then files[#files + 1] = path .. "/" .. name end
+  end
+  return files
 end
-for _, name in ipairs(names) do
-  local ok, problem = pcall(run, dir .. "/" .. name)
-  local passed = ok and not problem
-  tap.ok(passed, name, problem)
+
+for _, argument in ipairs(arg) do
+  for _, path in ipairs(files_of(argument)) do
+    local ok, problem = pcall(run, path)
+    tap.ok(ok and not problem, path:match("[^/]+$"), problem)
+  end
 end
 local n_run, n_failed = tap.plan()
 print(("%d passed, %d failed"):format(n_run - n_failed, n_failed))

@@ -8,7 +8,7 @@
 -- in it (each uses the next), 1 if nothing is said.
 return {
   runtime = {
-    { name = "base", files = { "base/base", "base/bits", "base/clock" }, uses = {} },
+    { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size" }, uses = {} },
     { name = "env", files = { "base/env" }, uses = { "base" } },
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },

@@ -1,6 +1,6 @@
 -- run_tests.lua: runs test programs written in Lua and reports in TAP, for `prove`.
 --   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--time-limit=SECONDS]
---     [--by-status|--update] PATH...
+--     [--by-status|--update|--processes] [--platform=NAME] PATH...
 -- What a program must do is written in it:
 --   print(size(L))       -- expect: 32          this line of output; all of stdout, in order
 --   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
@@ -13,6 +13,9 @@
 -- Run by build/tests/support/states, cases take no process: each runs in a state of its own.
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
 -- the examples, which stop with an error when what they compute is wrong.
+-- With --platform=NAME those that scripts/platforms/skips.lua names are skipped, with its reason.
+-- Where there are no processes, states run all cases, and --processes runs elsewhere what they
+-- cannot: the second run of cases marked (program), by the real program.
 -- With --device=cuda every program is skipped, and counted, where there is no CUDA device, and one
 -- that says in a line of its own
 --   -- needs sm_80
@@ -22,9 +25,11 @@ local run_in_state <const> = rawget(_G, "run_in_state") -- of tests/support/stat
 
 local shell = dofile(arg[0]:match("^.*/") .. "shell.lua")
 local cases = dofile(arg[0]:match("^.*/") .. "cases.lua")
+local skip_reasons = dofile(arg[0]:match("^.*/") .. "platforms/skips.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
-local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "300" }
+local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "300",
+  platform = "none" }
 local n_run, n_failed = 0, 0
 
 -- {====== Running programs ======
@@ -272,13 +277,26 @@ local function run_case(path, case, run)
   report(("%s:%d: %s"):format(path, case.line, case.name), problems)
 end
 
+-- Whether io.popen works; it raises an error where it does not.
+local has_processes = pcall(function() io.popen("true"):close() end)
+
+local function run_both_ways(path, case)
+  local why = skip_reasons(options.platform, path .. ":" .. case.name)
+  if why then
+    return report_skip(("%s:%d: %s"):format(path, case.line, case.name), why)
+  end
+  if not options.processes then
+    run_case(path, case, run_in_state and run_text_here or run_text)
+  end
+  if case.by_program and (options.processes or (run_in_state and has_processes)) then
+    run_case(path, case, run_text)
+  end
+end
+
 local function run_table(path)
   local read = cases.read(path)
   for _, case in ipairs(read) do
-    run_case(path, case, run_in_state and run_text_here or run_text)
-    if run_in_state and case.by_program then
-      run_case(path, case, run_text)
-    end
+    run_both_ways(path, case)
   end
   if options.update then
     cases.write(path, read)
@@ -310,8 +328,15 @@ local function run_test(path)
   end
 end
 
+-- Files as they are given; what is in folders, in order.
 local function programs_under(paths)
-  local quoted = {}
+  local quoted, n_files = {}, 0
+  for _, path in ipairs(paths) do
+    n_files = n_files + (path:match("%.lua$") and 1 or path:match("%.cases$") and 1 or 0)
+  end
+  if n_files == #paths then
+    return paths
+  end
   for i, path in ipairs(paths) do
     quoted[i] = quote(path)
   end
@@ -325,7 +350,7 @@ local function read_arguments(args)
     local name, value = arg:match("^%-%-(%w[%w-]*)=?(.*)$")
     if not name then
       paths[#paths + 1] = arg
-    elseif name == "by-status" or name == "update" then
+    elseif name == "by-status" or name == "update" or name == "processes" then
       options[name:gsub("-", "_")] = true
     elseif options[name] and value ~= "" then
       options[name] = value
@@ -351,7 +376,7 @@ local function main(...)
   local paths = programs_under(read_arguments { ... })
   local missing, sm = look_at_device()
   for _, path in ipairs(paths) do
-    local why = missing or lacks(path, sm)
+    local why = missing or skip_reasons(options.platform, path) or lacks(path, sm)
     if why then
       report_skip(path, why)
     else

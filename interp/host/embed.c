@@ -10,6 +10,7 @@
 #include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "interp/state/recorder.h"
 #include "interp/state/state.h"
@@ -307,8 +308,7 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
     return ct_fail(err, CT_EINVAL, "%s: layout %s reaches index %lld; strides must be >= 0", q->op,
                    q->layout, (long long)w.lo);
   }
-  if (ct_size_mul_overflow((size_t)w.hi + 1, ct_dtype_bytes(dtype), bytes) ||
-      *bytes > PTRDIFF_MAX) {
+  if (w.hi == INT64_MAX || !ct_fits_memory(w.hi + 1, ct_dtype_bytes(dtype), bytes)) {
     return ct_fail(err, CT_EOVERFLOW, "%s: layout %s spans more bytes than memory can have", q->op,
                    q->layout);
   }

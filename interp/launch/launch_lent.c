@@ -8,6 +8,7 @@
 #include "interp/state/diag.h"
 #include "launch_brief.h"
 #include "launch_key.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 
 enum { MAX_SITES = 64 };  /* of one kernel; then it forgets them all */
@@ -180,8 +181,8 @@ Tensor *launch_push_lent(lua_State *L, const cuttle_Memory *m, const char *what,
   int64_t lo, hi, size;
   CtErr err;
   diag_check(L, ct_walk_bounds(l, &lo, &hi, &size, &err), &err);
-  size_t n = hi < lo ? 0 : (size_t)hi + 1;
-  if (ct_size_mul_overflow(n, ct_dtype_bytes((CtDtype)m->dtype), bytes) || *bytes > PTRDIFF_MAX) {
+  int64_t last = hi < lo ? -1 : hi;
+  if (last == INT64_MAX || !ct_fits_memory(last + 1, ct_dtype_bytes((CtDtype)m->dtype), bytes)) {
     diag_error(L, "%s: the memory spans more bytes than there can be", what);
   }
   if (m->ptr == NULL && *bytes > 0) {

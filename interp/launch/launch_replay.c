@@ -185,14 +185,13 @@ static void push_spans(lua_State *L, const CtCapture *c, CtDevice *device) {
   for (uint32_t i = 0; i < c->n_spans; i++) {
     const CtCaptureSpan *s = &c->spans[i];
     CtNode shape = {.rank = CT_LEAF, .len = 1}, stride = shape;
-    size_t bytes = (size_t)s->bytes;
     CtErr err;
-    shape.i = ct_int((int64_t)(bytes == 0 ? 1 : bytes));
+    shape.i = ct_int(s->bytes == 0 ? 1 : (int64_t)s->bytes);
     stride.i = ct_int(1);
     const Tensor *t = tensor_push_alloc(L, "replay", CT_u8, (CtLayout){&shape, &stride}, device);
     diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
     if (s->has_data) {
-      size_t n = bytes - (size_t)s->lead;
+      size_t n = (size_t)(s->bytes - s->lead);
       diag_check(L, ct_storage_write(t->storage, (size_t)s->lead, data, n, &err), &err);
       data += n;
     }

@@ -161,7 +161,8 @@ static int lang_fma(lua_State *L) {
   lua_settop(L, 3);
   bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL) || value_test(L, 3, NULL);
   if (f->ir == NULL || !has_value) {
-    lua_pushnumber(L, fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
+    lua_pushnumber(L,
+                   ct_fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
     return 1;
   }
   front_at(L, f);

@@ -10,6 +10,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
 #include "guard.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "interp/state/recorder.h"
 #include "interp/state/state.h"
@@ -347,7 +348,11 @@ static const char *push_nested(lua_State *L, const Tensor *t, int mode, const ch
 /* t:totable() -> nested tables: entry [i + 1][j + 1] is element (i,j). */
 static int totable(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "totable");
-  size_t bytes = (size_t)size_of(t->layout.shape) * ct_dtype_bytes(t->dtype);
+  int64_t n = size_of(t->layout.shape);
+  size_t bytes = 0;
+  if (!ct_fits_memory(n, ct_dtype_bytes(t->dtype), &bytes)) {
+    diag_error(L, "totable: not enough memory for a table of %I elements", (LUAI_UACINT)n);
+  }
   void *data = lua_newuserdatauv(L, bytes + 1, 0);
   diag_try(L, tensor_gather(t, data, diag_err(L)));
   push_nested(L, t, 0, data, 1);

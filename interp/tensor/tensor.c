@@ -7,6 +7,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "runtime/watch/check.h"
 #include "interp/state/recorder.h"
@@ -376,6 +377,16 @@ void tensor_is_new(lua_State *L, const Tensor *t) {
   }
 }
 
+/* The same number, of memory that can exist. */
+static size_t memory_for(lua_State *L, const char *op, int64_t bytes) {
+  size_t room = 0;
+  if (!ct_fits_memory(bytes, 1, &room)) {
+    diag_error(L, "%s: not enough memory for a tensor of %I bytes; pointers of %d bits reach %I",
+               op, (LUAI_UACINT)bytes, (int)(8 * sizeof room), (LUAI_UACINT)PTRDIFF_MAX);
+  }
+  return room;
+}
+
 static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtype dtype,
                           CtLayout layout, CtDevice *device) {
   int64_t lo, hi, size, bytes;
@@ -389,9 +400,10 @@ static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtyp
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }
+  size_t room = memory_for(L, op, bytes);
   Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
-  count_garbage(L, (size_t)bytes);
-  if (new_storage(L, make, device, (size_t)bytes, &t->storage, &err) != CT_OK) {
+  count_garbage(L, room);
+  if (new_storage(L, make, device, room, &t->storage, &err) != CT_OK) {
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/convert.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "tensor.h"
 
@@ -258,7 +259,7 @@ static CtStatus find_dense(Dense *d, const Tensor *t, void **in_place, CtErr *er
   }
   ct_arena_clear(&arena);
   if (status == CT_OK && *in_place == NULL) {
-    if (ct_size_mul_overflow((size_t)d->n, ct_dtype_bytes(t->dtype), &d->bytes)) {
+    if (!ct_fits_memory(d->n, ct_dtype_bytes(t->dtype), &d->bytes)) {
       return ct_fail_nomem(err);
     }
     d->bytes += d->bytes == 0; /* an allocator may answer NULL to 0 bytes */
@@ -304,10 +305,11 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
 Elem *tensor_new_elems(CtAlloc alloc, const int64_t *sizes, int n, size_t *bytes) {
   size_t total = 1;
   for (int i = 0; i < n; i++) {
-    if (total > SIZE_MAX - (size_t)sizes[i]) {
+    size_t size = 0;
+    if (!ct_fits_memory(sizes[i], 1, &size) || total > SIZE_MAX - size) {
       return NULL;
     }
-    total += (size_t)sizes[i];
+    total += size;
   }
   return ct_size_mul_overflow(total, sizeof(Elem), bytes) ? NULL : ct_alloc(alloc, *bytes);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir_build.h"
+#include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 
 /* Buffers are told apart by name in messages and in CUDA text: "s", "s_2", ... */
@@ -268,7 +269,10 @@ static uint32_t find_constant(const CtIr *ir, const CtBuf *like, const void *dat
 static void *lay_out(CtIr *ir, CtDtype dtype, CtLayout layout, int64_t n, const void *elements) {
   CtWalk walk;
   CtErr err;
-  void *data = ct_arena_alloc(&ir->arena, (size_t)n * ct_dtype_bytes(dtype) + 1);
+  size_t bytes = 0;
+  void *data = ct_fits_memory(n, ct_dtype_bytes(dtype), &bytes)
+                   ? ct_arena_alloc(&ir->arena, bytes + 1)
+                   : NULL;
   if (data == NULL || ct_walk_init(&walk, &ir->arena, layout, &err) != CT_OK) {
     ir->failed = true;
     return NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir_file_rows.h"
+#include "runtime/base/size.h"
 
 enum { DEEPEST = 1000 /* of structs in structs */ };
 
@@ -167,7 +168,7 @@ static CtTuple get_nodes(Reader *r, uint64_t limit) {
     fail(r, "a tuple of too many nodes, or none");
     return NULL;
   }
-  CtNode *nodes = allocate(r, n * sizeof *nodes);
+  CtNode *nodes = allocate(r, ct_size_mul(n, sizeof *nodes));
   uint32_t at = 0;
   if (nodes != NULL) {
     get_node(r, nodes, (uint32_t)n, &at, 0, limit);
@@ -260,7 +261,7 @@ static void get_array(Reader *r, const CtField *f, const void *base, void *at) {
     fail(r, "more elements than bytes");
     return;
   }
-  char *items = allocate(r, (size_t)(n + 1) * f->of->size);
+  char *items = allocate(r, ct_size_mul((size_t)(n + 1), f->of->size));
   memcpy(at, &items, sizeof items);
   for (uint64_t i = 0; items != NULL && i < n && r->status == CT_OK; i++) {
     get_shape(r, f->of, items + i * f->of->size);
@@ -271,7 +272,8 @@ static void get_table(Reader *r, const CtField *f, void *base, void *at) {
   uint64_t n = ct_field_count(f, base);
   char *items;
   size_t *cap = (size_t *)(void *)((char *)base + f->cap_at);
-  if (ct_grow(r->alloc, at, cap, (size_t)n, f->of->size, NULL) != CT_OK) {
+  if (n > (uint64_t)PTRDIFF_MAX ||
+      ct_grow(r->alloc, at, cap, (size_t)n, f->of->size, NULL) != CT_OK) {
     fail_nomem(r);
     return;
   }

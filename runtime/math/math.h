@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "fma.h"
+
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): CUDA's names */
 static inline int __float_as_int(float x) {
   int bits;
@@ -47,8 +49,10 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
 /* Always inline, so that the loops over lanes of the CPU engine vectorise. */
 #define CT_FN(T, name, parameters, ...)                                                            \
   static inline __attribute__((always_inline)) T name parameters __VA_ARGS__
+#define fma(x, y, z) ct_fma(x, y, z)
 #include "runtime/math/math_f32.def"
 #include "runtime/math/math_f64.def"
+#undef fma
 #undef CT_FN
 
 #endif

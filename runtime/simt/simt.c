@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/size.h"
 #include "runtime/simt/lower/simt_lower.h"
 #include "runtime/simt/run/simt_engine.h"
 #include "runtime/simt/run/simt_watch.h"
@@ -251,9 +252,11 @@ static void end_watches(const CtSimtGroup *g, int n) {
 static size_t round_up(size_t n) { return (n + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
 /* Bytes of warps, and of a worker. */
-static size_t warps_bytes(const CtSimtProgram *p) { return (size_t)p->n_warps * p->warp_bytes; }
+static size_t warps_bytes(const CtSimtProgram *p) {
+  return ct_size_mul((size_t)p->n_warps, p->warp_bytes);
+}
 static size_t worker_bytes(const CtSimtProgram *p) {
-  return warps_bytes(p) + round_up(p->shared_bytes) + round_up(p->scratch_bytes);
+  return ct_size_add(warps_bytes(p), round_up(p->shared_bytes) + round_up(p->scratch_bytes));
 }
 
 static char *give_memory(const CtSimtJob *job, char *at) {
@@ -271,16 +274,16 @@ static CtStatus give_memories(CtSimtEngine *e, const CtSimtGroup *g, CtErr *err)
   size_t need = CACHE_LINE, most = 0;
   for (int i = 0; i < g->n_jobs; i++) {
     const CtSimtJob *job = &g->jobs[i];
-    size_t bytes = worker_bytes(job->program) * (size_t)job->n_workers;
+    size_t bytes = ct_size_mul(worker_bytes(job->program), (size_t)job->n_workers);
     most = bytes > most ? bytes : most;
     if (job->then == NULL) {
-      need += most;
+      need = ct_size_add(need, most);
       most = 0;
     }
   }
   if (need > e->mem_bytes) {
     ct_free(e->alloc, e->mem, e->mem_bytes);
-    e->mem = ct_alloc(e->alloc, need);
+    e->mem = need > PTRDIFF_MAX ? NULL : ct_alloc(e->alloc, need);
     e->mem_bytes = e->mem == NULL ? 0 : need;
     if (e->mem == NULL) {
       return ct_fail_nomem(err);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "runtime/base/size.h"
 #include "runtime/ir/ir_tma.h"
 
 static const int64_t not_accessed = INT64_MIN;
@@ -29,8 +30,10 @@ void ct_record_clear(CtRecord *r) {
 
 /* Memory for n things of a size, from the record's budget; NULL: the record has failed. */
 static void *take(CtRecord *r, int64_t n, size_t size) {
-  r->bytes += (size_t)n * size;
-  void *p = r->bytes > r->max_bytes ? NULL : ct_arena_alloc(&r->arena, (size_t)n * size);
+  size_t bytes = 0;
+  bool fits = ct_fits_memory(n, size, &bytes);
+  r->bytes = ct_size_add(r->bytes, fits ? bytes : SIZE_MAX);
+  void *p = r->bytes > r->max_bytes || !fits ? NULL : ct_arena_alloc(&r->arena, bytes);
   r->failed = r->failed || p == NULL;
   return p;
 }

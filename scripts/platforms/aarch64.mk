@@ -12,5 +12,6 @@ export OBJCOPY = $(PREFIX_OF_TOOLS)objcopy
 export STRIP = $(PREFIX_OF_TOOLS)strip
 
 PLATFORM_LUA_FLAGS = -DLUA_USE_LINUX
-# Tests start programs by it.
-PLATFORM_RUNNER = qemu-aarch64 -L /usr/aarch64-linux-gnu
+# Tests start programs by it; programs that start themselves again find the script that did.
+PLATFORM_RUNNER = qemu-aarch64 -0 "$$0" -L /usr/aarch64-linux-gnu
+PLATFORM_TIME_LIMIT = 900

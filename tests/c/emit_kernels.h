@@ -327,13 +327,13 @@ static inline void build_transpose(Kit *k, int sm) {
   CtView gA = tile(k, A, "<32,32>", crd2(k, dyn(k, bid(k, 0)), dyn(k, bid(k, 1))), "gA");
   CtView gB = tile(k, B, "<32,32>", crd2(k, dyn(k, bid(k, 1)), dyn(k, bid(k, 0))), "gB");
   at(k, 5);
-  copy(k, parallelize(k, gA, "(32,8):(1,32)", NULL, "tAgA"),
-       parallelize(k, s, "(32,8):(1,32)", NULL, "tAsA"));
+  CtView tAsA = parallelize(k, s, "(32,8):(1,32)", NULL, "tAsA");
+  copy(k, parallelize(k, gA, "(32,8):(1,32)", NULL, "tAgA"), tAsA);
   at(k, 6);
   ct_ir_effect(ir, CT_OP_BARRIER, 0);
   at(k, 7);
-  copy(k, parallelize(k, st, "(32,8):(1,32)", NULL, "tBsB"),
-       parallelize(k, gB, "(32,8):(1,32)", NULL, "tBgB"));
+  CtView tBgB = parallelize(k, gB, "(32,8):(1,32)", NULL, "tBgB");
+  copy(k, parallelize(k, st, "(32,8):(1,32)", NULL, "tBsB"), tBgB);
 }
 
 /* Valid until the next call. */

@@ -6,6 +6,7 @@
 #include "runtime/simt/simt.h"
 #include "runtime/simt/run/simt_scalar.h"
 
+#include "ref_fma.h"
 #include "simt_listing.h"
 #include "tap.h"
 
@@ -234,7 +235,7 @@ enum { MEM = N + 2 * STEPS };
     ct_ir_clear(&ir);                                                                              \
   }
 TEST(float, f32, fmaf)
-TEST(double, f64, fma)
+TEST(double, f64, ref_fma)
 
 /* Where there is no fused multiply-add in hardware it is made of double arithmetic. */
 static void test_soft_fma(void) {
@@ -251,6 +252,21 @@ static void test_soft_fma(void) {
   IS_INT(wrong, 0, "FMA_f32 is fmaf");
 }
 
+/* The result is never the sum of two zeros: the product is not 0, but too small for a double. */
+static void test_tiny_products(void) {
+  static const double v[][4] = {{-0x1p-1000, 0x1p-1000, 0, -0.0},
+                                {0x1p-1000, 0x1p-1000, -0.0, 0},
+                                {-0x1p-1000, -0x1p-1000, -0.0, 0},
+                                {0x1p-537, 0x1p-537, 0, 0x1p-1074},
+                                {-0x1p-537, 0x1p-538, 0, -0.0},
+                                {0, -1, 0, 0},
+                                {0, -1, -0.0, -0.0}};
+  for (size_t i = 0; i < CT_ARRAY_LEN(v); i++) {
+    double got = FMA_f64(v[i][0], v[i][1], v[i][2]);
+    OK(same_f64(got, v[i][3]), "FMA_f64(%a, %a, %a) is %a", v[i][0], v[i][1], v[i][2], v[i][3]);
+  }
+}
+
 int main(void) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   CtSimtEngine *engines[CT_ARRAY_LEN(isas)];
@@ -261,6 +277,7 @@ int main(void) {
   }
   OK(n >= 1, "%d instruction sets to test", n);
   test_soft_fma();
+  test_tiny_products();
   for (int dots = 0; dots < 2; dots++) {
     test_f32(engines, n, dots != 0);
     test_f64(engines, n, dots != 0);

@@ -10,6 +10,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "ref_fma.h"
 #include "ref_word.h"
 #include "tap.h"
 
@@ -157,7 +158,7 @@ static double ref_f64(CtOp op, double a, double b, double c) {
     case CT_OP_FLOORDIV: return floor(a / b);
     case CT_OP_FLOORMOD: r = fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     case CT_OP_NEG: return -a;
-    case CT_OP_FMA: return fma(a, b, c);
+    case CT_OP_FMA: return ref_fma(a, b, c);
     case CT_OP_MIN: return ref_min(a, b);
     case CT_OP_MAX: return ref_max(a, b);
     case CT_OP_ABS: return fabs(a);

@@ -263,6 +263,6 @@ static inline float FMA_f32(float a, float b, float c) {
   return (float)ct_odd_sum((double)a * (double)b, (double)c);
 }
 #endif
-static inline double FMA_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+static inline double FMA_f64(double a, double b, double c) { return ct_fma(a, b, c); }
 
 #endif
