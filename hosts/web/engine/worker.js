@@ -254,6 +254,12 @@ async function reset() {
   return { ok: true, more: false };
 }
 
+// Drops the lines of an input that is not complete.
+function cancel() {
+  pending = [];
+  return { ok: true };
+}
+
 // {====== Names ======
 
 // Words of a script that look like names, for completion.
@@ -414,6 +420,7 @@ const operations = {
   trace: report("trace"),
   timeline: report("timeline"),
   prompt: takeLine,
+  cancel,
   reset,
   complete,
   help,

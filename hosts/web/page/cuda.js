@@ -53,7 +53,7 @@ class CudaPane {
   fail({ error, line }) {
     this.kernels = [];
     this.cm.setValue(error.trim());
-    if (line) this.editor.marks.set([{ line, message: error.trim(), kind: 'error' }]);
+    if (line) this.editor.markError(line, error);
   }
 
   showKernel() {

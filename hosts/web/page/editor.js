@@ -76,6 +76,12 @@ class ScriptEditor {
     if (focus) this.cm.focus();
   }
 
+  // The place stands before the message, and the mark stands at the place.
+  markError(line, error) {
+    const message = error.trim().replace(`${this.name}:${line}: `, '');
+    this.marks.set([{ line, message, kind: 'error' }]);
+  }
+
   nextMark(step) {
     const mark = this.marks.next(step);
     if (!mark) return;

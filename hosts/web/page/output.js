@@ -2,8 +2,9 @@
 'use strict';
 
 class Output {
-  constructor({ main, editor, tabs }) {
-    Object.assign(this, { main, editor, tabs });
+  // showFile(html, name) draws what a script has written.
+  constructor({ main, editor, tabs }, showFile) {
+    Object.assign(this, { main, editor, tabs, showFile });
     this.log = new Log(byId('output'));
     this.outcome = byId('outcome');
   }
@@ -21,7 +22,13 @@ class Output {
     if (!result.ok && !said.includes(result.error)) this.log.write(`${result.error}\n`, 'err');
     this.log.flush();
     this.end(result, (performance.now() - began) / 1000);
+    if (!result.stopped) await this.listFiles();
     return result;
+  }
+
+  async listFiles() {
+    const buttons = await fileButtons(this.main, this.showFile);
+    if (buttons.length > 0) this.outcome.append(' Files:', ...buttons);
   }
 
   begin() {
@@ -44,7 +51,7 @@ class Output {
   }
 
   mark({ line, error }) {
-    this.editor.marks.set([{ line, message: error.trimEnd(), kind: 'error' }]);
+    this.editor.markError(line, error);
     const jump = make('button', { className: 'link' }, `Go to line ${line}`);
     jump.addEventListener('click', () => this.editor.goTo(line));
     this.outcome.append(jump);

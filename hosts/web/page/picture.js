@@ -89,6 +89,27 @@ class PicturePane {
     if (html) this.frame.srcdoc = framedPage(html);
   }
 
+  // A file of a script.
+  showFile(html, name) {
+    this.tabs.select('picture');
+    this.draws('');
+    this.drawn = '';
+    this.value.textContent = name;
+    this.value.classList.remove('bad', 'unseen');
+    this.put(html);
+    this.tabs.focus();
+  }
+
+  // The value of the prompt's last input.
+  async fromPrompt(main) {
+    if (!this.isOpen) return;
+    const answer = await main.ask('picture', { expression: 'ans', place: 'prompt' });
+    if (!answer.html || answer.html === this.html) return;
+    this.draws('');
+    this.drawn = '';
+    this.show('ans', answer);
+  }
+
   draws(expression) {
     this.follow.checked = false;
     this.field.value = expression;

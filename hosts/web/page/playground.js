@@ -92,12 +92,13 @@ class Playground {
   build() {
     this.editor = new ScriptEditor(this.side);
     this.tabs = new Tabs(byId('tabs'), (name) => this.open(name));
-    this.output = new Output(this);
     this.picture = new PicturePane(this);
+    this.output = new Output(this, (html, name) => this.picture.showFile(html, name));
     this.cuda = new CudaPane(this);
-    this.prompt = new Prompt(this);
+    this.prompt = new Prompt(this, () => this.picture.fromPrompt(this.main));
     this.reports = Object.fromEntries(REPORTS.map((row) => [row.op, new Report(row, this)]));
     this.editor.cm.on('changes', delayed(DRAFT_MS, () => this.keepDraft()));
+    addDivider(() => this.editor.cm.refresh());
     this.buttons();
     this.globalKeys();
   }

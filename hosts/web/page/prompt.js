@@ -20,8 +20,9 @@ function commonStart(names) {
 }
 
 class Prompt {
-  constructor({ main }) {
-    this.main = main;
+  // onValue() runs after each complete input.
+  constructor({ main }, onValue) {
+    Object.assign(this, { main, onValue });
     this.log = new Log(byId('dialogue'));
     this.field = byId('line');
     this.candidates = byId('candidates');
@@ -112,6 +113,7 @@ class Prompt {
     else this.complete();
     this.log.flush();
     byId('dialogue').scrollTop = byId('dialogue').scrollHeight;
+    if (result.ok && !result.more) this.onValue();
   }
 
   complete() {
@@ -136,7 +138,7 @@ class Prompt {
   }
 
   async drop() {
-    await this.main.ask('prompt', { line: null });
+    await this.main.ask('cancel', {});
     this.more(false);
   }
 

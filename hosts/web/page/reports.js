@@ -98,7 +98,7 @@ class Report {
 
   fail({ error, line }, said) {
     if (!said.includes(error)) this.log.write(`${error}\n`, 'err');
-    if (line) this.editor.marks.set([{ line, message: error.trimEnd(), kind: 'error' }]);
+    if (line) this.editor.markError(line, error);
   }
 
   put(html) {
