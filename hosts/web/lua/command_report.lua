@@ -25,7 +25,9 @@ local PAGE <const> = [[
 <title>timeline</title>
 <style>
 body { margin: 0; background: #fff }
-svg { display: block; max-width: 100%%; height: auto }
+svg { display: block; width: 100%%; min-width: 48rem; height: auto }
+:root[data-theme="dark"] body { background: #14161a }
+:root[data-theme="dark"] svg { filter: invert(.92) hue-rotate(180deg) }
 </style>
 </head>
 <body>

@@ -7,6 +7,7 @@ const SHOWN_FILE = /\.(svg|html)$/;
 async function fileButtons(main, show) {
   const { ok, files } = await main.ask('files', {});
   if (!ok) return [];
+  files.sort((a, b) => a.name.localeCompare(b.name));
   return files.map(({ name, bytes }) => {
     const button = make('button', { className: 'link', title: `${bytes} bytes` }, name);
     button.addEventListener('click', () => openFile(main, name, show));

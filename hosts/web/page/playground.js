@@ -62,7 +62,9 @@ class Playground {
     } else if (state === 'ready' && !this.main.isBusy) this.idle();
   }
 
+  // Of requests that are over at once nothing is said.
   onTurn(op, result) {
+    if (!BUSY_WORDS[op]) return;
     byId('stop').disabled = result !== null;
     if (result === null) {
       this.lastStop = '';

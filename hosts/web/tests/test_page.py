@@ -147,11 +147,11 @@ def test_order_of_keys():
     page = opened()
     seen = press_until(page, "Tab", "Script")
     check("Tab goes through the head to the editor", seen,
-          ["run", "share", "examples", "tutorial", "keys", "theme=system", "Script"])
+          ["run", "share", "examples", "tutorial", "keys", "notebook", "theme=system", "Script"])
     page.type("x")
     page.press("Escape")
     page.press("Tab")
-    check("after Esc, Tab leaves the editor", focus(page), "tab-output")
+    check("after Esc, Tab leaves the editor", focus(page), "divider")
     press_until(page, "Tab", "line")
     page.press("Tab")
     check("Tab leaves an empty prompt", focus(page) != "line", True)
@@ -249,6 +249,55 @@ def test_picture():
     wait("a picture of the cursor's name", lambda: text(page, "#picture-text") == TILES)
     check("the picture follows the cursor",
           page.value("document.querySelector('#expression').value"), "tiles")
+    close(page)
+
+
+def test_files():
+    page = opened()
+    write_script(page, "svg('4:1', 'out.svg')\nio.open('notes.txt', 'w'):write('x'):close()\n")
+    run(page)
+    wait("the list of files", lambda: "out.svg" in text(page, "#outcome"))
+    check("files of the script are listed", text(page, "#outcome").split("Files:")[1],
+          "notes.txtout.svg")
+    press_until(page, "F6", "tab-output")
+    while text_of_focus(page) != "out.svg":
+        page.press("Tab")
+    page.press("Enter")
+    wait("the file", lambda: is_shown(page, "#picture"))
+    check("a picture is shown", "<svg" in page.value("document.querySelector('#picture').srcdoc"),
+          True)
+    close(page)
+
+
+def text_of_focus(page):
+    return page.value("document.activeElement.textContent")
+
+
+def test_divider():
+    page = opened()
+    width = "document.querySelector('#results').offsetWidth"
+    before = page.value(width)
+    press_until(page, "Tab", "divider")
+    for _ in range(3):
+        page.press("ArrowLeft")
+    check("the divider moves by keys", before + 150 < page.value(width), True)
+    check("and says where it is",
+          page.value("document.querySelector('#divider').getAttribute('aria-valuenow')"), "35")
+    close(page)
+
+
+def test_picture_of_prompt():
+    page = opened()
+    open_tab(page, "picture")
+    to_prompt(page)
+    enter(page, "zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")")
+    wait("a picture", lambda: text(page, "#picture-text") == TILES)
+    enter(page, "for i = 1, 2 do")
+    page.press("c", CTRL)
+    wait("the input is dropped", lambda: text(page, "#mark") == ">")
+    enter(page, "7 * 8")
+    wait("an answer", lambda: "56" in text(page, "#dialogue"))
+    check("Ctrl+C drops lines that wait for more", text(page, "#mark"), ">")
     close(page)
 
 
@@ -525,6 +574,7 @@ def test_lacking():
 
 TESTS = [
     test_opening, test_order_of_keys, test_run, test_completion_and_help, test_prompt, test_picture,
+    test_picture_of_prompt, test_files, test_divider,
     test_cuda, test_reports, test_findings, test_link_to_finding, test_share, test_endless_loop,
     test_menus, test_theme, test_focus, test_names, test_lacking, test_looks,
 ]
