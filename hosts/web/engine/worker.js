@@ -35,6 +35,7 @@ class Output {
 
   write(bytes) {
     const text = this.decoder.decode(bytes, { stream: true });
+    if (text === "") return; // stdio writes two parts, one of them often empty
     if (!this.isSent) {
       this.text += text;
       return;
@@ -134,8 +135,16 @@ function eachFile(FS, folder, visit) {
   }
 }
 
+// What other instances have written meanwhile, too.
+function putFiles(instance) {
+  if (instance.files === files) return;
+  for (const [name, data] of files) putFile(instance, name, data);
+  instance.files = files;
+}
+
 function keepFiles(instance, except) {
   files = new Map();
+  instance.files = files;
   eachFile(instance.FS, FOLDER, (name, path) => {
     if (name !== except) files.set(name, instance.FS.readFile(path));
   });
@@ -187,7 +196,7 @@ function failure(text, name) {
 async function command(words, args, isSent, finish) {
   const name = args.name || "script.lua";
   const instance = await instantiate(false);
-  for (const [path, data] of files) putFile(instance, path, data);
+  putFiles(instance);
   putFile(instance, name, args.text || "");
   listen(isSent);
   const end = guard(() => instance.callMain([...words, ...(args.args || [])]));
@@ -204,19 +213,22 @@ function outcome(said, code, name) {
 
 // {====== The prompt ======
 
-// The prompt's instance; `greets`: a new one says who it is.
-async function openPrompt(greets) {
+let greeting = "";
+
+async function openPrompt() {
   if (prompt) return prompt;
   const instance = await instantiate(true);
-  for (const [path, data] of files) putFile(instance, path, data);
+  listen(false);
+  instance._web_open(PROMPT, 1);
+  greeting = heard().out.trim();
   prompt = instance;
-  if (greets) instance._web_open(PROMPT, 1);
   return instance;
 }
 
 // Calls a function of web.h on texts and numbers; a trap ends the prompt.
 async function ask(name, types, values, isSent, type = "number") {
-  const instance = await openPrompt(false);
+  const instance = await openPrompt();
+  putFiles(instance);
   listen(isSent);
   const end = guard(() => instance.ccall("web_" + name, type, types, values));
   const said = heard();
@@ -250,7 +262,7 @@ async function takeLine(args) {
 async function reset() {
   prompt = undefined;
   pending = [];
-  await openPrompt(false);
+  await openPrompt();
   return { ok: true, more: false };
 }
 
@@ -443,9 +455,8 @@ async function answer(request) {
 
 async function start(module) {
   compiled = module;
-  listen(false);
-  await openPrompt(true);
-  postMessage({ ready: true, greeting: heard().out.trim() });
+  await openPrompt();
+  postMessage({ ready: true, greeting });
 }
 
 onmessage = async (event) => {
