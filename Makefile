@@ -488,6 +488,12 @@ $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRI
 ifeq ($(SANITIZE),)
 $(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
 $(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
+# The playground, where what it is built of is here; without it its tests are skipped.
+WEB_TESTS := $(notdir $(wildcard hosts/web/tests/test_*.py))
+$(foreach t,$(WEB_TESTS),$(call tap_if,hosts/web/tests/$(t),web_$(t:test_%.py=%),\
+	hosts/web/tests/run.sh $(PLAYGROUND) $(PROGRAM) $(t),TAP_SCRIPTS))
+HAS_WEB = $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes)
+TEST_WEB = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(PLATFORM),,$(if $(HAS_WEB),playground)))
 # Without Python's headers there is no package, and the tests are skipped.
 HAS_PYTHON = $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null)
 TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTHON_MODULE)))
@@ -529,7 +535,7 @@ include scripts/platforms/tests.mk
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
 run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON)
+		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON) $(TEST_WEB)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)

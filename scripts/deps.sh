@@ -4,12 +4,13 @@
 #   scripts/deps.sh build      what the program and the libraries need
 #   scripts/deps.sh test       that, and what the tests and lint need
 #   scripts/deps.sh pocl       OpenCL on the CPU, which `make bench-pocl` compares with
+#   scripts/deps.sh has NEED...   installs nothing: are all of these here?
 # Optional at run time, never installed here: a CUDA driver, NVRTC, cuBLAS, libedit.
 # shellcheck disable=SC2086,SC2116 # needs are words in a list
 set -eu
 
 usage() {
-  echo "usage: scripts/deps.sh build|test|pocl" >&2
+  echo "usage: scripts/deps.sh build|test|pocl, or has NEED..." >&2
   exit 2
 }
 
@@ -57,15 +58,17 @@ has_python_dev() {
 }
 has_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; }
 has_pocl() { ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; }
+has_emcc() { have emcc; }
+has_codemirror() { [ -f /usr/share/javascript/codemirror/lib/codemirror.js ]; }
 has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
-test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium"
+test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror"
 pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
-optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium "
+optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -88,6 +91,8 @@ python_dev   python3-dev,python3-venv  python3-devel  python         python3-dev
 opencl       ocl-icd-libopencl1  ocl-icd           ocl-icd        opencl-icd-loader  -
 pocl         pocl-opencl-icd     pocl              pocl           -                -
 chromium     chromium            chromium          chromium       chromium         -
+emcc         emscripten,nodejs   emscripten        emscripten     emscripten       emscripten
+codemirror   libjs-codemirror    -                 -              -                -
 "
 
 # The column of this system's package manager, counted from 2; sets `manager`.
@@ -165,9 +170,17 @@ case ${1-} in
   build) needs=$build_needs ;;
   test) needs="$build_needs $test_needs" ;;
   pocl) needs=$pocl_needs ;;
+  has) ;;
   *) usage ;;
 esac
 cd "$(dirname "$0")/.."
+if [ "$1" = has ]; then
+  shift
+  for need in "$@"; do
+    "has_$need" || exit 1
+  done
+  exit 0
+fi
 
 missing=$(missing_of $needs)
 if [ -z "$missing" ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh: runs the tests of the playground in a browser, or reports why they are skipped, in TAP.
-#   hosts/web/tests/run.sh PLAYGROUND CUTTLE
+# run.sh: runs a test of the playground in a browser, or reports why it is skipped, in TAP.
+#   hosts/web/tests/run.sh PLAYGROUND CUTTLE [test_page.py]
 set -eu
 
 browser=
@@ -17,5 +17,5 @@ elif ! command -v python3 >/dev/null 2>&1; then
 elif [ -z "$browser" ]; then
   echo "1..0 # SKIP no chromium here"
 else
-  exec python3 -B "$(dirname "$0")/test_page.py" "$1" "$2" "$browser"
+  exec python3 -B "$(dirname "$0")/${3-test_page.py}" "$1" "$2" "$browser"
 fi
