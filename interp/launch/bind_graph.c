@@ -39,7 +39,7 @@ typedef struct Recording {
 
 static void begin(lua_State *L, Recording *rec, CtDevice *device) {
   CuttleState *s = state_of(L);
-  rec->parts = (GraphParts){.recorder = {.state = s, .device = device}};
+  rec->parts = (GraphParts){.recorder = {.state = s, .device = device, .rank = s->rank}};
   lua_newtable(L);
   lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
   rec->collects = false;
@@ -74,7 +74,7 @@ static int fail(lua_State *L, Graph *g, Recording *rec) {
 
 static int check_recorded(lua_State *L) {
   const StateRecorder *r = lua_touserdata(L, 1);
-  if (r->n_launches + r->n_copies == 0) {
+  if (r->n_launches + r->n_copies + r->n_collectives == 0) {
     return diag_error(L,
                       "graph: the function launched nothing; launch kernels in it, on %s, the "
                       "device that was current when it began",
@@ -196,21 +196,61 @@ static void record_again(lua_State *L, Graph *g, int n) {
   keep_args(L, 1, 2, n);
 }
 
-static void run_steps(lua_State *L, const Graph *g) {
-  const StateRecorder *r = &g->parts.recorder;
+static void run_step(lua_State *L, const StateStep *step) {
+  if (step->kind == STATE_LAUNCH) {
+    launch_replay(L, 2, step->launch);
+    return;
+  }
+  state_await(L, step->dst);
+  if (step->src != NULL) {
+    state_await(L, step->src);
+  }
+  diag_try(L, recorder_run(step, diag_err(L)));
+}
+
+/* While a call waited, others may have used the graph. Its table is at 2. */
+static void check_unchanged(lua_State *L, const Graph *g) {
   lua_getiuservalue(L, 1, USER_KEPT);
-  int launches = lua_gettop(L);
-  for (size_t i = 0; i < r->n_steps; i++) {
-    if (r->steps[i].kind == STATE_LAUNCH) {
-      launch_replay(L, launches, r->steps[i].launch);
+  if (!g->is_open || !lua_rawequal(L, 2, -1)) {
+    diag_error(L, "graph: it was closed or recorded anew while a collective of it waited; make a "
+                  "graph for each rank");
+  }
+  lua_pop(L, 1);
+}
+
+/* On the CPU engine, from step `at` on. A call may wait: in a coroutine it yields, and the steps go on after it. */
+static int run_steps(lua_State *L, int status, lua_KContext at) {
+  const Graph *g = lua_touserdata(L, 1);
+  const StateRecorder *r = &g->parts.recorder;
+  check_unchanged(L, g);
+  for (size_t i = (size_t)at; i < r->n_steps; i++) {
+    if (r->steps[i].kind == STATE_CALL) {
+      lua_rawgeti(L, 2, -r->steps[i].launch);
+      lua_callk(L, 0, 0, (lua_KContext)i + 1, run_steps);
+      check_unchanged(L, g);
     } else {
-      state_await(L, r->steps[i].dst);
-      if (r->steps[i].src != NULL) {
-        state_await(L, r->steps[i].src);
-      }
-      diag_try(L, recorder_run(&r->steps[i], diag_err(L)));
+      run_step(L, &r->steps[i]);
     }
   }
+  (void)status;
+  return 0;
+}
+
+/* On a device calls come before and after the launch of the whole. */
+static void run_calls(lua_State *L, const Graph *g, bool is_before) {
+  const StateRecorder *r = &g->parts.recorder;
+  for (size_t i = 0; i < r->n_steps; i++) {
+    lua_rawgeti(L, 2, -r->steps[i].launch);
+    lua_pushboolean(L, is_before);
+    lua_call(L, 1, 0);
+  }
+}
+
+static void launch(lua_State *L, const Graph *g) {
+  run_calls(L, g, true);
+  recorder_use(&g->parts.recorder);
+  diag_try(L, ct_graph_launch(g->exec, diag_err(L)));
+  run_calls(L, g, false);
 }
 
 /* g(...): launches it; with other arguments than before, it is recorded anew first. */
@@ -227,12 +267,12 @@ static int graph_call(lua_State *L) {
   if (n != 0 && !has_args(L, n)) {
     record_again(L, g, n);
   }
-  if (g->exec != NULL) {
-    recorder_use(&g->parts.recorder);
-    diag_try(L, ct_graph_launch(g->exec, diag_err(L)));
-  } else {
-    run_steps(L, g);
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, USER_KEPT);
+  if (g->exec == NULL) {
+    return run_steps(L, LUA_OK, 0);
   }
+  launch(L, g);
   return 0;
 }
 
@@ -250,8 +290,24 @@ static int graph_close(lua_State *L) {
   return 0;
 }
 
-static void add_count(lua_State *L, int n, const char *one, const char *many) {
-  lua_pushfstring(L, "%d %s", n, n == 1 ? one : many);
+typedef struct Count {
+  int n;
+  const char *one, *many;
+} Count;
+
+/* "3 launches, 1 copy and 1 collective"; the first always. */
+static void push_counts(lua_State *L, const Count *counts, int n) {
+  int top = lua_gettop(L), last = 0;
+  for (int i = 1; i < n; i++) {
+    last = counts[i].n > 0 ? i : last;
+  }
+  for (int i = 0; i < n; i++) {
+    if (i == 0 || counts[i].n > 0) {
+      lua_pushstring(L, i == 0 ? "" : i == last ? " and " : ", ");
+      lua_pushfstring(L, "%d %s", counts[i].n, counts[i].n == 1 ? counts[i].one : counts[i].many);
+    }
+  }
+  lua_concat(L, lua_gettop(L) - top);
 }
 
 static int graph_tostring(lua_State *L) {
@@ -261,16 +317,44 @@ static int graph_tostring(lua_State *L) {
     lua_pushliteral(L, "graph (closed)");
     return 1;
   }
+  const Count counts[] = {{r->n_launches, "launch", "launches"},
+                          {r->n_copies, "copy", "copies"},
+                          {r->n_collectives, "collective", "collectives"}};
   lua_pushliteral(L, "graph of ");
-  add_count(L, r->n_launches, "launch", "launches");
-  if (r->n_copies > 0) {
-    lua_pushliteral(L, " and ");
-    add_count(L, r->n_copies, "copy", "copies");
-  }
+  push_counts(L, counts, CT_ARRAY_LEN(counts));
   lua_pushliteral(L, " on ");
   launch_push_device(L, r->device);
   lua_concat(L, lua_gettop(L) - 1);
   return 1;
+}
+
+/* {====== What else a graph records ====== */
+
+/* _graph_recording(): the table of the graph that is being recorded, and the rank that began it or -1; nil: none is. */
+static int lang_recording(lua_State *L) {
+  const StateRecorder *r = state_of(L)->recorder;
+  if (r == NULL) {
+    return 0;
+  }
+  lua_getfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
+  lua_pushinteger(L, r->rank);
+  return 2;
+}
+
+/* _graph_note(fn): a collective is recorded. On the CPU engine fn() does it again; on a device fn(true) comes before
+   each launch of the graph, fn(false) after it; nil: nothing does. */
+static int lang_note(lua_State *L) {
+  StateRecorder *r = state_of(L)->recorder;
+  r->n_collectives++;
+  if (lua_isnoneornil(L, 1)) {
+    return 0;
+  }
+  StateStep step = {.kind = STATE_CALL, .launch = r->n_collectives};
+  lua_getfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
+  lua_pushvalue(L, 1);
+  lua_rawseti(L, -2, -step.launch);
+  diag_try(L, recorder_step(r, step, diag_err(L)));
+  return 0;
 }
 
 /* {====== Registration ====== */
@@ -286,4 +370,8 @@ void bind_open_graph(lua_State *L) {
   bind_new_type(L, GRAPH_TYPE, graph_meta, graph_methods);
   lua_pushcfunction(L, lang_graph);
   lua_setfield(L, -2, "graph");
+  lua_pushcfunction(L, lang_recording);
+  lua_setfield(L, -2, "_graph_recording");
+  lua_pushcfunction(L, lang_note);
+  lua_setfield(L, -2, "_graph_note");
 }

@@ -6,7 +6,8 @@
 #include "launch.h"
 
 /* What a graph is made of. Its user value is a table: launches by their numbers (each a table of the launch,
-   the kernel and the arguments, on the CPU engine only) and, as keys, what else must live as long. */
+   the kernel and the arguments, on the CPU engine only), functions of calls by their negative numbers and, as keys,
+   what else must live as long. */
 typedef struct GraphParts {
   StateRecorder recorder; /* first: CuttleState.recorder points to it */
   Spec **specs;           /* one reference to each */

@@ -8,6 +8,8 @@
      _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
                         src =, src_at =, dst =, dst_at =, peer =, root =, stream =}
      _nccl_bare(calls, reps)                 the same, reps times, as a program with NCCL alone would
+     _nccl_watch(call, what, seconds, is_before)  before and after a graph is launched that recorded calls with the
+                        set and the member of this one
      _nccl_wait()       until all is done
      _nccl_abort(why)   aborts all communicators
      _nccl_version()    22809, and whether it can split; raises where there is no NCCL
@@ -191,7 +193,11 @@ static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *a
     lua_pop(L, 1);
     return 0;
   }
-  const Tensor *t = tensor_check_host(L, -1, "mesh");
+  const Tensor *t = tensor_check_recordable(L, -1, "mesh");
+  StateRecorder *r = state_of(L)->recorder;
+  if (r != NULL) {
+    diag_try(L, recorder_hold(r, t->storage, diag_err(L)));
+  }
   int64_t n = t->layout.shape->i.v;
   if (!ct_is_leaf(t->layout.shape) || (n > 1 && t->layout.stride->i.v != 1) || first < 0 ||
       (uint64_t)first + count > (uint64_t)n) {
@@ -282,6 +288,19 @@ static int lang_bare(lua_State *L) {
   return 0;
 }
 
+static int lang_watch(lua_State *L) {
+  CtNcclCall call;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  read_comm(L, 1, &call);
+  if (lua_toboolean(L, 4)) {
+    diag_try(L,
+             ct_nccl_begin(call.comm, luaL_checkstring(L, 2), luaL_checknumber(L, 3), diag_err(L)));
+  } else {
+    diag_try(L, ct_nccl_end(call.comm, diag_err(L)));
+  }
+  return 0;
+}
+
 /* {====== Processes ====== */
 
 static const Field launcher_fields[] = {
@@ -311,11 +330,17 @@ static const luaL_Reg set_meta[] = {{"__gc", set_close}, {"__close", set_close},
 static const luaL_Reg set_methods[] = {
     {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
 
-static const luaL_Reg functions[] = {{"_launcher", lang_launcher},    {"_comm_env", lang_env},
-                                     {"_nccl_open", lang_open},       {"_nccl_split", lang_split},
-                                     {"_nccl_run", lang_run},         {"_nccl_bare", lang_bare},
-                                     {"_nccl_wait", lang_wait},       {"_nccl_abort", lang_abort},
-                                     {"_nccl_version", lang_version}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_launcher", lang_launcher},
+                                     {"_comm_env", lang_env},
+                                     {"_nccl_open", lang_open},
+                                     {"_nccl_split", lang_split},
+                                     {"_nccl_run", lang_run},
+                                     {"_nccl_bare", lang_bare},
+                                     {"_nccl_watch", lang_watch},
+                                     {"_nccl_wait", lang_wait},
+                                     {"_nccl_abort", lang_abort},
+                                     {"_nccl_version", lang_version},
+                                     {NULL, NULL}};
 
 void bind_open_nccl(lua_State *L) {
   bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);

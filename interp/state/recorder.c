@@ -115,5 +115,5 @@ void recorder_clear(StateRecorder *r) {
   }
   ct_free(alloc, r->held, r->cap_held * sizeof(CtStorage *));
   ct_free(alloc, r->steps, r->cap_steps * sizeof(StateStep));
-  *r = (StateRecorder){.state = r->state, .device = r->device};
+  *r = (StateRecorder){.state = r->state, .device = r->device, .rank = r->rank};
 }

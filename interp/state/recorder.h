@@ -6,11 +6,11 @@
 
 #include "state.h"
 
-typedef enum StateStepKind { STATE_LAUNCH, STATE_COPY, STATE_SET } StateStepKind;
+typedef enum StateStepKind { STATE_LAUNCH, STATE_COPY, STATE_SET, STATE_CALL } StateStepKind;
 
-typedef struct StateStep { /* on the CPU engine */
+typedef struct StateStep { /* on the CPU engine; on a device calls only */
   StateStepKind kind;
-  int launch; /* of a launch: its number, from 1 */
+  int launch; /* of a launch: its number, from 1; of a call: that of its function */
   CtStorage *dst, *src;
   size_t dst_at, src_at, bytes;
   int byte;
@@ -19,7 +19,8 @@ typedef struct StateStep { /* on the CPU engine */
 typedef struct StateRecorder {
   CuttleState *state;
   CtDevice *device; /* NULL: the CPU engine */
-  int n_launches, n_copies;
+  int n_launches, n_copies, n_collectives;
+  int rank;         /* that records it, in m:run; -1: none */
   CtStorage **held; /* one reference to each */
   size_t n_held, cap_held;
   StateStep *steps;

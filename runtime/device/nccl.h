@@ -110,6 +110,10 @@ extern const char *const ct_nccl_ops[CT_NCCL_OPS]; /* "all_reduce" */
 CtStatus ct_nccl_run(CtNccl *n, const char *what, double seconds, const CtNcclCall *calls,
                      int n_calls, CtErr *err) CT_NODISCARD;
 
+/* Around the launch of a graph that recorded collectives of c: it is watched as they are. What is recorded is not. */
+CtStatus ct_nccl_begin(CtComm *c, const char *what, double seconds, CtErr *err) CT_NODISCARD;
+CtStatus ct_nccl_end(CtComm *c, CtErr *err) CT_NODISCARD;
+
 /* Waits until all that was enqueued is done. */
 CtStatus ct_nccl_wait(CtNccl *n, CtErr *err) CT_NODISCARD;
 

@@ -283,10 +283,12 @@ static NcclResult invoke(const CtNcclLib *lib, const CtNcclCall *call) {
 
 /* A device that is lost was found before. */
 static NcclResult invoke_inside(const CtNcclLib *lib, const CtNcclCall *call) {
-  if (!ct_device_enter(call->comm->device, NULL)) {
+  CtNcclCall routed = *call;
+  if (ct_device_route(call->comm->device, &routed.stream, NULL) != CT_OK ||
+      !ct_device_enter(call->comm->device, NULL)) {
     return CT_NCCL_SUCCESS;
   }
-  NcclResult r = invoke(lib, call);
+  NcclResult r = invoke(lib, &routed);
   ct_device_leave(call->comm->device);
   return r;
 }
@@ -320,6 +322,7 @@ typedef struct Group {
   CtStream streams[LOCAL_RANKS];
   CtNcclWork *works[LOCAL_RANKS];
   int n;
+  bool is_recorded; /* it becomes a part of a graph: nothing is done now */
 } Group;
 
 static int find_comm(const Group *g, const CtComm *c) {
@@ -340,13 +343,14 @@ static CtStatus add_call(const CtNccl *n, Group *g, const CtNcclCall *call, CtEr
     return ct_fail(err, CT_EUNSUPPORTED, "%s: at most %d ranks of one process take part",
                    ct_nccl_ops[call->op], LOCAL_RANKS);
   }
-  if (ct_device_is_capturing(call->comm->device, call->stream)) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "%s: a graph is being recorded, and a collective cannot be a part of it; call it "
-        "before the graph or after it",
-        ct_nccl_ops[call->op]);
+  bool is_own = call->comm->device->capture != NULL;
+  if (!is_own && ct_device_is_capturing(call->comm->device, call->stream)) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "%s: a collective cannot be a part of a graph that the host records; call it "
+                   "before the graph or after it, or record it by graph(...)",
+                   ct_nccl_ops[call->op]);
   }
+  g->is_recorded = g->is_recorded || is_own;
   g->comms[i] = call->comm;
   g->streams[i] = call->stream;
   g->n += i == g->n;
@@ -357,6 +361,7 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
                        CtErr *err) {
   CtStatus s = CT_OK;
   g->n = 0;
+  g->is_recorded = false;
   for (int i = 0; i < n_calls && s == CT_OK; i++) {
     s = add_call(n, g, &calls[i], err);
   }
@@ -400,12 +405,29 @@ CtStatus ct_nccl_run(CtNccl *n, const char *what, double seconds, const CtNcclCa
                      int n_calls, CtErr *err) {
   Group g;
   CtStatus s = gather(n, calls, n_calls, &g, err);
-  s = s == CT_OK && g.n > 0 ? begin_works(&g, what, seconds, err) : s;
+  s = s == CT_OK && g.n > 0 && !g.is_recorded ? begin_works(&g, what, seconds, err) : s;
   if (s != CT_OK || g.n == 0) {
     return s;
   }
   s = enqueue(n, &g, what, seconds, calls, n_calls, err);
-  return s == CT_OK ? end_works(&g, err) : s;
+  return s == CT_OK && !g.is_recorded ? end_works(&g, err) : s;
+}
+
+CtStatus ct_nccl_begin(CtComm *c, const char *what, double seconds, CtErr *err) {
+  Group g = {.comms = {c}, .streams = {ct_device_stream(c->device)}, .n = 1};
+  if (c->comm == NULL) {
+    return ct_fail(err, CT_EDEVICE, "%s: the communicators of this process were aborted", what);
+  }
+  return begin_works(&g, what, seconds, err);
+}
+
+CtStatus ct_nccl_end(CtComm *c, CtErr *err) {
+  Group g = {.comms = {c}, .streams = {ct_device_stream(c->device)}, .n = 1};
+  if (c->comm == NULL || c->cap == 0) {
+    return CT_OK;
+  }
+  g.works[0] = &c->works[(c->first + c->n) & (c->cap - 1)];
+  return end_works(&g, err);
 }
 
 CtStatus ct_nccl_bare(CtNccl *n, const CtNcclCall *calls, int n_calls, int reps, CtErr *err) {

@@ -197,6 +197,14 @@ function methods.device(e, rank) return e.world.device[rank] end
 --- Waits until all that was enqueued is done; raises where it is not in time.
 function methods.wait() internal.nccl_wait() end
 
+-- Communicators cannot be made while a graph is recorded.
+local function check_made(is_made, op, title)
+  if not is_made and internal.graph_recording() then
+    tiles.fail(op, "a graph is recorded, and the communicators over %s are made by the first "
+      .. "collective over them; call %s once before graph(...)", title, op)
+  end
+end
+
 -- Calls of groups with several ranks, with their communicators.
 local function with_comms(e, op, calls)
   local w, made, rest = e.world, {}, {}
@@ -209,6 +217,7 @@ local function with_comms(e, op, calls)
   end
   for _, call in ipairs(rest) do
     if not find_comm(w, call) then
+      check_made(false, op, title_of(e, call))
       make_sets(w, rest, title_of(e, call))
     end
     local set, member = find_comm(w, call)
@@ -219,17 +228,36 @@ local function with_comms(e, op, calls)
   return made, rest
 end
 
+-- A graph records the calls. Its launches are watched: for each communicator, by the first call.
+local function note_recorded(e, what, made)
+  local recording = internal.graph_recording()
+  if not recording then return end
+  local key = ("%p %d"):format(made[1].set, made[1].member)
+  if recording[key] then return internal.graph_note() end
+  recording[key] = made[1].set
+  local text, call, seconds = "a graph with " .. what, made[1], e.world.seconds
+  internal.graph_note(function(is_before)
+    internal.nccl_watch(call, text, seconds, is_before)
+  end)
+end
+
+local function run_made(e, what, made)
+  internal.nccl_run(what, e.world.seconds, made)
+  note_recorded(e, what, made)
+end
+
 local function run_collective(e, op, calls)
   local made, rest = with_comms(e, op, calls)
   if #made == 0 then return end
   local first = rest[1]
-  internal.nccl_run(("%s of %d %s over %s, %s"):format(op, made[1].count, first.dst.dtype,
-    title_of(e, first), place_of(calls)), e.world.seconds, made)
+  run_made(e, ("%s of %d %s over %s, %s"):format(op, made[1].count, first.dst.dtype,
+    title_of(e, first), place_of(calls)), made)
 end
 
 -- Messages between two ranks are in order; those of one call to run go together.
 local function send_recv(e, calls)
   local w, made = e.world, {}
+  check_made(w.all ~= nil, "send_recv", "all axes")
   local all = w.all or open_all(w)
   local function add(op, call, message)
     made[#made + 1] = { set = all.set, member = all.member[call.rank], op = op, peer = message.rank,
@@ -241,8 +269,7 @@ local function send_recv(e, calls)
     for _, message in ipairs(call.recvs or {}) do add("recv", call, message) end
   end
   if #made > 0 then
-    internal.nccl_run(("send_recv of %d messages, %s"):format(#made, place_of(calls)), w.seconds,
-      made)
+    run_made(e, ("send_recv of %d messages, %s"):format(#made, place_of(calls)), made)
   end
 end
 
@@ -255,7 +282,7 @@ local function barrier(e, calls)
       place = call.place, where = call.where }
   end
   run_collective(e, "all_reduce", sums)
-  internal.nccl_wait()
+  if not internal.graph_recording() then internal.nccl_wait() end
 end
 
 local function text_of(bytes, first, n)

@@ -98,15 +98,60 @@ local function check_running(r, op)
   elseif coroutine.running() ~= run.tasks[r.rank].co then
     tiles.fail(op, "rank %d calls it inside a coroutine of the script, where a rank cannot wait; "
       .. "call it in the function of m:run itself", r.rank)
-  elseif not coroutine.isyieldable() then
+  elseif not coroutine.isyieldable() and not internal.graph_recording() then
     tiles.fail(op, "rank %d calls it in a function that C calls, such as that of bench or sort, "
       .. "where a rank cannot wait; call it outside", r.rank)
   end
   return run
 end
 
-local function wait(request)
+-- A call of a graph that is launched: the request again, in the run of now. Its line is the one
+-- that was recorded.
+local function replay(q)
+  local run, rank = M.running, internal.rank()
+  if not run or not rank then
+    tiles.fail("graph", "it has %s, %s, which needs the other ranks; launch it in "
+      .. "m:run(function(r) ... end)", q.op, q.place)
+  elseif run.mesh ~= q.mesh or rank ~= q.rank then
+    tiles.fail("graph", "rank %d of %s recorded %s, %s, but rank %d of %s launches it; each rank "
+      .. "records a graph of its own", q.rank, q.mesh, q.op, q.place, rank, run.mesh)
+  elseif coroutine.running() ~= run.tasks[rank].co or not coroutine.isyieldable() then
+    tiles.fail("graph", "it has %s, %s, where rank %d cannot wait; launch it in the function of "
+      .. "m:run itself, outside of coroutines and of functions that C calls", q.op, q.place, rank)
+  end
+  local again = {}
+  for key, value in pairs(q) do again[key] = value end
+  coroutine.yield(setmetatable(again, request_type))
+end
+
+-- On a device the engine enqueues the call, and the driver records it.
+local function enqueue(run, q)
+  if #run.engine.ranks > 1 and #(q.group or run.engine.ranks) > 1 then
+    tiles.fail(q.op, "a graph is recorded by one of %d ranks of this process, and NCCL takes the "
+      .. "calls of all of them at once; start a process for each device, or call it outside of "
+      .. "the graph", #run.engine.ranks)
+  end
+  if not q.is_message then return run.engine:run(q.op, { q }) end
+  run.engine:run("send_recv", { { rank = q.rank, group = q.mesh:group(0), sends = { q.send },
+    recvs = { q.recv }, place = q.place } })
+end
+
+local function record(run, q, rank)
+  if q.op == "peers" then
+    tiles.fail(q.op, "the ranks exchange tensors on the host, which a graph cannot record; call it "
+      .. "before graph(...)")
+  elseif rank ~= q.rank then
+    tiles.fail(q.op, "the graph was begun outside of m:run; make it in the function of m:run, one "
+      .. "for each rank")
+  end
+  if run.engine:device(q.rank) ~= "cpu" then return enqueue(run, q) end
+  internal.graph_note(function() replay(q) end)
+end
+
+local function wait(run, request)
   request.place = internal.script_place() or "?"
+  local recording, rank = internal.graph_recording()
+  if recording then return record(run, request, rank) end
   coroutine.yield(setmetatable(request, request_type))
 end
 
@@ -153,7 +198,7 @@ function methods.all_reduce(r, t, axis, reduce)
   local q = collective(r, "all_reduce", axis)
   alone(q, t)
   q.reduce = check_reduce(q.op, reduce, t.dtype)
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:all_gather(src, dst, axis): dst gets the group's sources one after the other.
@@ -161,7 +206,7 @@ function methods.all_gather(r, src, dst, axis)
   local q = collective(r, "all_gather", axis)
   local a, b, g = pair(q, src, dst)
   check_pair(q.op, a, b, ct.size(a) * g, ("%d * %d"):format(g, ct.size(a)))
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:reduce_scatter(src, dst, axis, reduce): dst gets its part of the sum of the sources.
@@ -172,7 +217,7 @@ function methods.reduce_scatter(r, src, dst, axis, reduce)
     ("%d / %d"):format(ct.size(a), g))
   check_apart(q.op, a, b)
   q.reduce = check_reduce(q.op, reduce, src.dtype)
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:all_to_all(src, dst, axis): part i of src goes to rank i of the group.
@@ -185,7 +230,7 @@ function methods.all_to_all(r, src, dst, axis)
       .. "them", ct.size(a), g)
   end
   check_apart(q.op, a, b)
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:broadcast(t, axis, root): t becomes that of the rank whose place in the group is `root`.
@@ -198,12 +243,12 @@ function methods.broadcast(r, t, axis, root)
   end
   alone(q, t)
   q.root = q.group[place + 1]
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:barrier(axis): waits until all ranks of the group have come.
 function methods.barrier(r, axis)
-  wait(collective(r, "barrier", axis))
+  wait(runs[r], collective(r, "barrier", axis))
 end
 
 --- r:peers(t, axis): the tensors t of the group, by rank, as kernels of this rank use them.
@@ -211,7 +256,7 @@ function methods.peers(r, t, axis)
   local q = collective(r, "peers", axis)
   check_tensor(t, 1, q.op)
   q.first = t
-  wait(q)
+  wait(runs[r], q)
   local peers = {}
   for rank, tensor in pairs(q.tensors) do
     peers[rank] = rank == r.rank and t or internal.mesh_peer(tensor)
@@ -243,14 +288,14 @@ end
 function methods.send(r, t, to)
   local q = new_message(r, "send")
   q.send = message(r, t, 1, to, q.op, "the receiver")
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:recv(t, from)
 function methods.recv(r, t, from)
   local q = new_message(r, "recv")
   q.recv = message(r, t, 1, from, q.op, "the sender")
-  wait(q)
+  wait(runs[r], q)
 end
 
 --- r:send_recv(src, to, dst, from): both at once, as a ring needs it.
@@ -259,7 +304,7 @@ function methods.send_recv(r, src, to, dst, from)
   q.send = message(r, src, 1, to, q.op, "the receiver")
   q.recv = message(r, dst, 3, from, q.op, "the sender")
   check_apart(q.op, q.send.row, q.recv.row)
-  wait(q)
+  wait(runs[r], q)
 end
 
 function rank_type.__tostring(r) return ("rank %d of %s"):format(r.rank, r.mesh) end
@@ -272,6 +317,9 @@ function M.new(run, rank)
   runs[r] = run
   return r
 end
+
+--- The run whose ranks run now.
+M.running = nil
 
 function M.is_request(x) return getmetatable(x) == request_type end
 

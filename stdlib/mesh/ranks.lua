@@ -116,7 +116,7 @@ end
 
 -- Ends all ranks that have not ended; what they must close is closed, also of the one that failed.
 local function close(run)
-  run.is_over = true
+  run.is_over, ranks.running = true, nil
   internal.enter_rank(nil) -- an interrupt may have left it set
   internal.joint_drop()
   for _, rank in ipairs(run.engine.ranks) do
@@ -147,6 +147,7 @@ function M.run(m, fn)
       tiles.type_name(fn))
   end
   local run <close> = setmetatable(new_run(m, fn), run_type)
+  ranks.running = run
   repeat
     local moved, ended = turn(run)
     if not moved and not ended then match.fail_deadlock(run) end

@@ -85,10 +85,10 @@ function synchronize() end
 
 --- What a function launches, recorded once, to be launched as one.
 --- `f(...)` is called now. Nothing runs: its launches, copies between tensors, `clear`, `zeros` and
---- events become the graph. `g()` launches all of them by one call of the driver, so short kernels
---- follow each other without the host. `g(...)` with other arguments calls `f` again, once, and
---- launches what that records. The CPU engine runs the parts in order. `f` can neither wait nor read
---- or write elements, and its kernels cannot print.
+--- events become the graph; in m:run, a rank's collectives do, too. `g()` launches all of them by
+--- one call of the driver, so short kernels follow each other without the host. `g(...)` with other
+--- arguments calls `f` again, once, and launches what that records. The CPU engine runs the parts in
+--- order. `f` can neither wait nor read or write elements, and its kernels cannot print.
 ---
 ---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
 ---     > x = zeros(f32, 4)

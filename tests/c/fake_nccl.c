@@ -375,7 +375,16 @@ static void start_worker(void) {
   }
 }
 
-static NcclResult enqueue(const char *name, Op op) {
+/* What a captured stream is given becomes a part of a graph. Graphs of the driver do nothing. */
+static int is_captured(NcclStream stream) {
+  CuCaptureStatus status = 0;
+  CuResult (*ask)(CuStream, CuCaptureStatus *) = NULL;
+  void *symbol = driver_symbol("cuStreamIsCapturing");
+  memcpy(&ask, &symbol, sizeof ask);
+  return ask != NULL && ask((CuStream)stream, &status) == 0 && status != 0;
+}
+
+static NcclResult enqueue(const char *name, NcclStream stream, Op op) {
   NcclResult r = result(name);
   NcclComm c = op.comm;
   if (r != 0) {
@@ -389,6 +398,10 @@ static NcclResult enqueue(const char *name, Op op) {
   }
   note("%s rank=%d/%d count=%zu type=%u red=%u peer=%d device=%d place=%d\n", name, c->rank,
        c->size, op.count, op.type, op.red, op.peer, c->device, op.src == op.dst);
+  if (is_captured(stream)) {
+    note("%s is captured\n", name);
+    return 0;
+  }
   op.bytes = size_of(op.type);
   op.seq = op.kind == SEND ? 0 : op.kind == RECV ? 0 : c->n_ops;
   queued[n_queued++] = op;
@@ -652,36 +665,30 @@ NcclResult ncclGroupEnd(void) {
 
 NcclResult ncclAllReduce(const void *src, void *dst, size_t count, NcclDataType type, NcclRedOp op,
                          NcclComm comm, NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){REDUCE, comm, src, dst, count, 0, type, op, 0, 0});
+  return enqueue(__func__, stream, (Op){REDUCE, comm, src, dst, count, 0, type, op, 0, 0});
 }
 
 NcclResult ncclReduceScatter(const void *src, void *dst, size_t count, NcclDataType type,
                              NcclRedOp op, NcclComm comm, NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){SCATTER, comm, src, dst, count, 0, type, op, 0, 0});
+  return enqueue(__func__, stream, (Op){SCATTER, comm, src, dst, count, 0, type, op, 0, 0});
 }
 
 NcclResult ncclAllGather(const void *src, void *dst, size_t count, NcclDataType type, NcclComm comm,
                          NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){GATHER, comm, src, dst, count, 0, type, 0, 0, 0});
+  return enqueue(__func__, stream, (Op){GATHER, comm, src, dst, count, 0, type, 0, 0, 0});
 }
 
 NcclResult ncclBroadcast(const void *src, void *dst, size_t count, NcclDataType type, int root,
                          NcclComm comm, NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){BROADCAST, comm, src, dst, count, 0, type, 0, root, 0});
+  return enqueue(__func__, stream, (Op){BROADCAST, comm, src, dst, count, 0, type, 0, root, 0});
 }
 
 NcclResult ncclSend(const void *src, size_t count, NcclDataType type, int peer, NcclComm comm,
                     NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){SEND, comm, src, NULL, count, 0, type, 0, peer, 0});
+  return enqueue(__func__, stream, (Op){SEND, comm, src, NULL, count, 0, type, 0, peer, 0});
 }
 
 NcclResult ncclRecv(void *dst, size_t count, NcclDataType type, int peer, NcclComm comm,
                     NcclStream stream) {
-  (void)stream;
-  return enqueue(__func__, (Op){RECV, comm, NULL, dst, count, 0, type, 0, peer, 0});
+  return enqueue(__func__, stream, (Op){RECV, comm, NULL, dst, count, 0, type, 0, peer, 0});
 }

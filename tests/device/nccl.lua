@@ -62,7 +62,21 @@ local x = counted(f32)
 local before = x:to "cpu"
 tap.ok(run("broadcast", nil, x, {root = 0}) and same(before, x), "broadcast")
 tap.ok(run("barrier"), "barrier")
-tap.ok(not pcall(graph, function() assert(run("all_reduce", x, x)) end), "not in a graph")
+
+-- In a graph, between launches; it is watched when it is launched.
+local z = zeros(f32, n)
+local g = graph(function()
+  add_one{grid = 8, block = 128}(z)
+  assert(run("all_reduce", z, z))
+  assert(run("all_gather", z, x))
+  add_one{grid = 8, block = 128}(z)
+end)
+tap.is(tostring(g), "graph of 2 launches and 2 collectives on cuda:0", "in a graph")
+tap.ok(z:to "cpu"[0] == 0, "whose recording runs nothing")
+for _ = 1, 10 do g() end
+tap.ok(z:to "cpu"[n - 1] == 20 and x:to "cpu"[0] == 19, "ten launches of it")
+g:close()
+before = x:to "cpu"
 
 -- In the order of the stream, between kernels.
 local y = zeros(f32, n)

@@ -21,7 +21,10 @@ local results = m:run(function(r)
   r:all_reduce(a)
   r:send_recv(c, (r.rank + 1) % m.n, b, (r.rank + m.n - 1) % m.n)
   r:barrier()
-  return ("%s: sum %g, %g from the ring"):format(a.device, a[0], b[3])
+  local text = ("%s: sum %g, %g from the ring"):format(a.device, a[0], b[3])
+  local ok, g = pcall(graph, function() r:all_reduce(a); r:barrier() end)
+  for _ = 1, ok and 3 or 0 do g() end
+  return text .. ", " .. tostring(g):gsub("^.-: ", ""):gsub(" on .*", "")
 end)
 for rank = 0, m.n - 1 do print(results[rank]) end
 ]]
@@ -29,7 +32,11 @@ for rank = 0, m.n - 1 do print(results[rank]) end
 -- Eight devices in one process.
 local ranks = {}
 for rank = 0, 7 do
-  ranks[rank + 1] = ("cuda:%d: sum 28, %d from the ring\n"):format(rank, (rank + 7) % 8)
+  ranks[rank + 1] = ("cuda:%d: sum 28, %d from the ring, "
+    .. "all_reduce: a graph is recorded by one of 8 ranks of this process, and NCCL takes the "
+    .. "calls of all of them at once; start a process for each device, or call it outside of the "
+    .. "graph\n")
+    :format(rank, (rank + 7) % 8)
 end
 tap.is(gpus.run("", script), table.concat(ranks), "one process, eight devices")
 
@@ -46,7 +53,8 @@ end
 os.execute(table.concat(commands, " ") .. " wait")
 for rank = 0, 2 do
   local lines = { "nil\n", "nil\n", "nil\n" }
-  lines[rank + 1] = ("cuda:%d: sum 3, %d from the ring\n"):format(rank, (rank + 2) % 3)
+  lines[rank + 1] = ("cuda:%d: sum 3, %d from the ring, graph of 0 launches and 2 "
+    .. "collectives\n"):format(rank, (rank + 2) % 3)
   tap.is(gpus.read(("%s/out%d"):format(gpus.dir, rank)), table.concat(lines),
     "three processes, rank " .. rank)
 end
