@@ -50,9 +50,11 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
 #define CT_FN(T, name, parameters, ...)                                                            \
   static inline __attribute__((always_inline)) T name parameters __VA_ARGS__
 #define fma(x, y, z) ct_fma(x, y, z)
+#define fmaf(x, y, z) ct_fma_f32(x, y, z)
 #include "runtime/math/math_f32.def"
 #include "runtime/math/math_f64.def"
 #undef fma
+#undef fmaf
 #undef CT_FN
 
 #endif

@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "runtime/math/fma.h"
+
 /* {====== Shared libraries: none ====== */
 
 void *dlopen(const char *path, int flags) {
@@ -68,3 +70,8 @@ int ioctl(int fd, int request, ...) {
   *size = (struct winsize){.ws_col = (unsigned short)(columns == NULL ? 0 : atoi(columns))};
   return 0;
 }
+
+/* {====== Floats ====== */
+
+/* The library's rounds twice, because the rounding mode cannot be set. */
+float fmaf(float x, float y, float z) { return ct_fma_f32(x, y, z); }

@@ -240,29 +240,7 @@ static inline uint32_t CAST_u32_f32(float a) {
   return !(a > 0) ? 0 : a >= 0x1p32f ? UINT32_MAX : (uint32_t)a;
 }
 
-/* The sum of p and d rounded to odd: a rounding to fewer bits is then the only one with an effect. */
-static inline double ct_odd_sum(double p, double d) {
-  union {
-    double f;
-    int64_t i;
-  } s;
-  s.f = p + d;
-  double t = s.f - p;
-  double lost = (p - (s.f - t)) + (d - t);
-  bool fix = (lost < 0 || lost > 0) && (s.i & 1) == 0;
-  int64_t away = (lost > 0) == (s.f > 0) ? 1 : -1;
-  s.i += fix ? away : 0;
-  return s.f;
-}
-
-#if defined(__FMA__) || defined(__AVX512F__) || defined(FP_FAST_FMAF)
-static inline float FMA_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-#else
-/* The product is exact in double. */
-static inline float FMA_f32(float a, float b, float c) {
-  return (float)ct_odd_sum((double)a * (double)b, (double)c);
-}
-#endif
+static inline float FMA_f32(float a, float b, float c) { return ct_fma_f32(a, b, c); }
 static inline double FMA_f64(double a, double b, double c) { return ct_fma(a, b, c); }
 
 #endif
