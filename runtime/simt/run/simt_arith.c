@@ -214,27 +214,39 @@ static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_f32_of_bits(v
     return in + 1;                                                                                 \
   }
 
+/* In vectors where that is more than one instruction. */
+#if CT_VEC_SOFT_FMA
+#define FMA_LANES(t, a, b, c)                                                                      \
+  for (int i = 0; i < CT_LANES; i += (int)(CT_VEC_BYTES / sizeof(CtT_##t))) {                      \
+    ct_vec_store_##t(d + i, ct_vec_fma_##t(a, b, c));                                              \
+  }
+#define VEC_V(t, x) ct_vec_load_##t(x + i)
+#define VEC_S(t, x) ct_vec_splat_##t(x)
+#else
+#define FMA_LANES(t, a, b, c)                                                                      \
+  LANES { d[i] = FMA_##t(a, b, c); }
+#define VEC_V(t, x) x[i]
+#define VEC_S(t, x) x
+#endif
 #define FMA_FORM(t, form, ADECL, AUSE, BDECL, BUSE, CDECL, CUSE)                                   \
   HANDLER(FMA_##t##_##form) {                                                                      \
     CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
     const CtT_##t ADECL(t, a), BDECL(t, b), CDECL(t, c);                                           \
-    LANES { d[i] = FMA_##t(AUSE(a), BUSE(b), CUSE(c)); }                                           \
+    FMA_LANES(t, AUSE(t, a), BUSE(t, b), CUSE(t, c))                                               \
     return in + 1;                                                                                 \
   }
 #define DECL_V(t, x) *x = CT_AT(CtT_##t, w, in->x)
 #define DECL_S(t, x) x = get_##t(SCALAR(in->x))
-#define USE_V(x) x[i]
-#define USE_S(x) x
 #define FMA(t)                                                                                     \
   HANDLER(FMA_##t##_sss) {                                                                         \
     put_##t(SCALAR(in->d),                                                                         \
             FMA_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)), get_##t(SCALAR(in->c))));      \
     return in + 1;                                                                                 \
   }                                                                                                \
-  FMA_FORM(t, vvv, DECL_V, USE_V, DECL_V, USE_V, DECL_V, USE_V)                                    \
-  FMA_FORM(t, vsv, DECL_V, USE_V, DECL_S, USE_S, DECL_V, USE_V)                                    \
-  FMA_FORM(t, vvs, DECL_V, USE_V, DECL_V, USE_V, DECL_S, USE_S)                                    \
-  FMA_FORM(t, vss, DECL_V, USE_V, DECL_S, USE_S, DECL_S, USE_S)
+  FMA_FORM(t, vvv, DECL_V, VEC_V, DECL_V, VEC_V, DECL_V, VEC_V)                                    \
+  FMA_FORM(t, vsv, DECL_V, VEC_V, DECL_S, VEC_S, DECL_V, VEC_V)                                    \
+  FMA_FORM(t, vvs, DECL_V, VEC_V, DECL_V, VEC_V, DECL_S, VEC_S)                                    \
+  FMA_FORM(t, vss, DECL_V, VEC_V, DECL_S, VEC_S, DECL_S, VEC_S)
 
 /* A plain loop: clang cannot vectorise FMA_F16X2, and would say so of LANES. */
 #define THREE(op, t)                                                                               \

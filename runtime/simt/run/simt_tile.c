@@ -51,6 +51,7 @@ typedef struct Side {
 typedef struct Gemm {
   int64_t m, n, k;
   int64_t *am, *ak, *bn, *bk, *cm, *cn;
+  bool exact; /* simt_tile_soft.h */
 } Gemm;
 
 /* Lanes of registers lie side by side. */
@@ -353,6 +354,11 @@ static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_
 
 #define V N(CtVec)
 
+#if CT_VEC_SOFT_FMA
+#include "simt_tile_soft.h"
+#endif
+#define IS_SOFT CT_VEC_SOFT_FMA
+
 #define T float
 #define N(name) name##_f32
 #define LEVEL LEVEL_4
@@ -361,6 +367,8 @@ static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_
 #include "simt_tile_type.h"
 #undef T
 #undef N
+#undef IS_SOFT
+#define IS_SOFT 0
 
 #define T int32_t
 #define N(name) name##_i32

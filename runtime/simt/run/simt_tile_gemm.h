@@ -30,9 +30,10 @@ static inline void N(put)(char *p, const int64_t *pos, CtChunkKind kind, V v) {
 
 /* --- gemm ------------------------------------------------------------------------------------------- */
 
+#if !IS_SOFT
 /* acc(i,j) += sum over k of a(i,k) * b(j,k), for mb times nb accumulators kept in registers. */
-ALWAYS_INLINE void N(block)(const Gemm *g, int mb, int nb, CtChunkKind ka, CtChunkKind kb,
-                            int64_t m, int64_t n, const char *a, const char *b, char *c) {
+ALWAYS_INLINE void N(block)(Gemm *g, int mb, int nb, CtChunkKind ka, CtChunkKind kb, int64_t m,
+                            int64_t n, const char *a, const char *b, char *c) {
   V acc[MAX_MB][MAX_NB];
   const char *ap[MAX_MB], *bp[MAX_NB];
   for (int i = 0; i < mb; i++) {
@@ -68,8 +69,9 @@ ALWAYS_INLINE void N(block)(const Gemm *g, int mb, int nb, CtChunkKind ka, CtChu
     }
   }
 }
+#endif
 
-ALWAYS_INLINE void N(chunk_as)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a,
+ALWAYS_INLINE void N(chunk_as)(Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a,
                                const char *b, char *c) {
   int64_t m = 0;
   for (; m + MAX_MB <= g->m; m += MAX_MB) {
@@ -88,7 +90,7 @@ ALWAYS_INLINE void N(chunk_as)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, co
   }
 }
 
-static void N(chunk)(const Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a, const char *b,
+static void N(chunk)(Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a, const char *b,
                      char *c) {
   if (ka == CT_CONTIGUOUS) {
     if (kb == CT_CONTIGUOUS) {

@@ -84,6 +84,7 @@ static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
 
 /* --- dot ----------------------------------------------------------------------------------------- */
 
+#if !IS_SOFT
 ALWAYS_INLINE void N(dot_as)(T *d, const T *acc, Row a, Row b, int64_t n, CtChunkKind ka,
                              CtChunkKind kb) {
   V sum[CT_LANES / WIDTH];
@@ -102,6 +103,7 @@ ALWAYS_INLINE void N(dot_as)(T *d, const T *acc, Row a, Row b, int64_t n, CtChun
     N(ct_vec_store)(d + c * WIDTH, sum[c]);
   }
 }
+#endif
 
 ALWAYS_INLINE void N(dot_with)(T *d, const T *acc, Row a, Row b, int64_t n, CtChunkKind ka) {
   switch (b.kind) {

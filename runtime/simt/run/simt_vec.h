@@ -33,6 +33,8 @@ typedef double CtVecAny_f64 __attribute__((vector_size(CT_VEC_BYTES), aligned(1)
 #define CT_VEC_PIN(v) __asm__("" : "+x"(v))
 #elif defined(__aarch64__)
 #define CT_VEC_PIN(v) __asm__("" : "+w"(v))
+#elif defined(__wasm_simd128__)
+#define CT_VEC_PIN(v) __asm__("" : "+r"(v))
 #else
 #define CT_VEC_PIN(v) ((void)0)
 #endif
@@ -89,34 +91,14 @@ static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
   return (CtVec_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 }
 #else
-/* FMA_f32 on lanes: two halves in double, the sum rounded to odd. The result is pinned because gcc
-   12 takes a pair of (double)(float)x for x, so that a sum of products would never be rounded. */
-typedef int64_t CtBits __attribute__((vector_size(16)));
-static inline CtVec_f64 ct_vec_fma_odd(CtVec_f64 a, CtVec_f64 b, CtVec_f64 d) {
-  CtVec_f64 p = a * b;
-  CtVec_f64 s = p + d;
-  CtVec_f64 t = s - p;
-  CtVec_f64 lost = (p - (s - t)) + (d - t);
-  CtBits bits = (CtBits)s, more = lost > 0, less = lost<0, positive = s> 0;
-  CtBits fix = (more | less) & ((bits & 1) - 1);
-  CtBits away = (more ^ positive) | 1; /* 1 if lost and s have the same sign, else -1 */
-  return (CtVec_f64)(bits + (away & fix));
-}
-static inline CtVec_f64 ct_vec_pair(float x, float y) { return (CtVec_f64){(double)x, (double)y}; }
-static inline CtVec_f32 ct_vec_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
-  CtVec_f64 lo =
-      ct_vec_fma_odd(ct_vec_pair(a[0], a[1]), ct_vec_pair(b[0], b[1]), ct_vec_pair(c[0], c[1]));
-  CtVec_f64 hi =
-      ct_vec_fma_odd(ct_vec_pair(a[2], a[3]), ct_vec_pair(b[2], b[3]), ct_vec_pair(c[2], c[3]));
-  CtVec_f32 r = {(float)lo[0], (float)lo[1], (float)hi[0], (float)hi[1]};
-  CT_VEC_PIN(r);
-  return r;
-}
-static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
-  return (CtVec_f64){FMA_f64(a[0], b[0], c[0]), FMA_f64(a[1], b[1], c[1])};
-}
+#define CT_VEC_SOFT_FMA 1
+#include "simt_fma.h"
 #endif
 
+#endif
+
+#ifndef CT_VEC_SOFT_FMA
+#define CT_VEC_SOFT_FMA 0
 #endif
 
 /* --- f16 --------------------------------------------------------------------------------------------- */
