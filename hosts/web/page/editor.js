@@ -60,6 +60,7 @@ class ScriptEditor {
   load(name, text) {
     this.name = name;
     byId('script-name').textContent = name;
+    document.title = `${name} - Cuttle playground`;
     this.marks.clear();
     this.help.hide();
     this.cm.setValue(text);
@@ -94,11 +95,11 @@ class ScriptEditor {
     const known = new Set(names);
     this.cm.addOverlay({
       token(stream) {
+        const { type } = stream.baseToken() || {}; // of what comes next
         if (!stream.match(/[A-Za-z_]\w*/)) {
           stream.next();
           return null;
         }
-        const { type } = stream.baseToken() || {};
         return type === 'variable' && known.has(stream.current()) ? 'variable-2' : null;
       },
     });

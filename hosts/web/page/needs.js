@@ -20,8 +20,21 @@ const needs = [
   ['the colours of CSS light-dark()', () => CSS.supports('color', 'light-dark(#000, #fff)')],
 ];
 
+function showNotice(text) {
+  const notice = document.getElementById('notice');
+  notice.textContent = text;
+  notice.hidden = false;
+}
+
+// A fault of the page itself is said as well.
+addEventListener('error', ({ message }) => showNotice(`The page failed: ${message}.`));
+addEventListener('unhandledrejection', ({ reason }) => showNotice(`The page failed: ${reason}.`));
+
 // A sentence, or null if nothing is missing.
 function missingNeeds() {
+  if (typeof CuttleEngine === 'undefined' || typeof CUTTLE_WASM === 'undefined') {
+    return 'The files of the engine are not beside this page: make playground builds them.';
+  }
   const missing = needs.filter(([, isHere]) => !isHere()).map(([name]) => name);
   if (missing.length === 0) return null;
   return `This browser lacks ${missing.join(' and ')}, so the engine cannot run here. ` +

@@ -79,8 +79,7 @@ class Playground {
 
   fail(message) {
     this.status.show('lacking', 'No engine');
-    byId('notice').textContent = message;
-    byId('notice').hidden = false;
+    showNotice(message);
     for (const id of ['run', 'stop']) byId(id).disabled = true;
   }
 
@@ -181,8 +180,7 @@ class Playground {
     try {
       state = await CuttleLink.decode(location.hash);
     } catch (error) {
-      byId('notice').textContent = error.message;
-      byId('notice').hidden = false;
+      showNotice(error.message);
     }
     if (state) this.apply(state);
     else if (!this.editor.text) this.applyDraft();

@@ -49,6 +49,8 @@ function themedPage(html) {
 const FRAMED_STYLE = `<style>
   #theme { display: none; }
   header { padding: .75rem 1.25rem 0; }
+  main, footer, #readout { padding-inline: 1.25rem; }
+  .controls, #legend { margin-inline: 1.25rem; }
   h1 { font-size: 1.05rem; }
   body { font-size: 14px; }
 </style>`;

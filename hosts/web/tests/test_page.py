@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -193,6 +194,11 @@ def test_completion_and_help():
     page.press("Escape")
     check("Esc closes it, and the focus stays", [is_shown(page, "#help"), focus(page)],
           [False, "Script"])
+    wait("names have their colour", lambda: page.value(
+        "document.querySelectorAll('#editor .cm-variable-2').length") > 0)
+    page.hover("#editor .cm-variable-2")
+    wait("help under the pointer", lambda: is_shown(page, "#help"))
+    check("the pointer on a name shows its help", "zipped_divide(" in text(page, "#help-text"), True)
     close(page)
 
 
@@ -569,6 +575,12 @@ def test_lacking():
     check("a browser that lacks something is told", "lacks DecompressionStream" in
           text(page, "#notice"), True)
     check("and the script can be read", "kernel(" in page.value(EDITOR + ".getValue()"), True)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(PLAYGROUND, os.path.join(folder, "page"))
+        os.remove(os.path.join(copy, "engine.js"))
+        bare = browser.open(pathlib.Path(copy, "index.html").as_uri())
+        check("a folder without its engine says so", "engine" in text(bare, "#notice"), True)
+        close(bare)
     close(page)
 
 
