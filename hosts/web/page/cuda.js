@@ -13,7 +13,7 @@ class CudaPane {
     this.cm = CodeMirror(byId('cuda'), {
       mode: 'text/x-c++src', theme: 'cuttle', readOnly: true, lineNumbers: true,
       viewportMargin: Infinity, styleActiveLine: true, screenReaderLabel: 'CUDA C of the kernels',
-      extraKeys: { Tab: false, 'Shift-Tab': false },
+      extraKeys: { Tab: false, 'Shift-Tab': false }, cursorBlinkRate: BLINK_MS,
     });
     this.listen();
   }

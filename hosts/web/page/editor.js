@@ -4,6 +4,9 @@
 const OFFERS_COMPLETION = /[\w.:]$/;
 const LEAVING = { Tab: false, 'Shift-Tab': false }; // the browser's own meaning
 
+// 0: the cursor does not blink.
+const BLINK_MS = matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 530;
+
 class ScriptEditor {
   constructor(side) {
     this.name = 'script.lua';
@@ -11,7 +14,7 @@ class ScriptEditor {
       mode: 'lua', theme: 'cuttle', lineNumbers: true, indentUnit: 2, tabSize: 8,
       gutters: ['marks', 'CodeMirror-linenumbers'], matchBrackets: true, autoCloseBrackets: true,
       styleActiveLine: true, viewportMargin: Infinity, screenReaderLabel: 'Script',
-      extraKeys: this.keys(),
+      extraKeys: this.keys(), cursorBlinkRate: BLINK_MS,
     });
     this.marks = new Marks(this.cm);
     this.help = new Help(this.cm, side);
@@ -100,7 +103,8 @@ class ScriptEditor {
           stream.next();
           return null;
         }
-        return type === 'variable' && known.has(stream.current()) ? 'variable-2' : null;
+        const isField = /[.:]/.test(stream.string.charAt(stream.start - 1));
+        return type === 'variable' && !isField && known.has(stream.current()) ? 'variable-2' : null;
       },
     });
   }

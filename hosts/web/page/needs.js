@@ -2,10 +2,10 @@
 'use strict';
 
 // Smallest modules that hold an instruction of the feature; a browser without it refuses them.
-const SIMD_MODULE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0,
-  65, 0, 253, 15, 253, 98, 11];
-const EXCEPTIONS_MODULE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 8, 1, 6, 0,
-  6, 64, 25, 11, 11];
+const SIMD_MODULE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8,
+  0, 65, 0, 253, 15, 253, 98, 11];
+const EXCEPTIONS_MODULE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 8, 1, 6,
+  0, 6, 64, 25, 11, 11];
 
 function validates(bytes) {
   return typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(bytes));

@@ -7,9 +7,18 @@ class Output {
     Object.assign(this, { main, editor, tabs, showFile });
     this.log = new Log(byId('output'));
     this.outcome = byId('outcome');
+    this.isRunning = false;
   }
 
+  // Once at a time.
   async run() {
+    if (this.isRunning) return;
+    this.isRunning = true;
+    await this.runOnce();
+    this.isRunning = false;
+  }
+
+  async runOnce() {
     this.tabs.select('output');
     byId('results').scrollIntoView({ block: 'nearest' }); // where parts stand below each other
     this.begin();
@@ -23,7 +32,6 @@ class Output {
     this.log.flush();
     this.end(result, (performance.now() - began) / 1000);
     if (!result.stopped) await this.listFiles();
-    return result;
   }
 
   async listFiles() {

@@ -3,6 +3,7 @@
 
 const DRAFT_KEY = 'cuttle.script';
 const DRAFT_MS = 800;
+const SCRIPT_NAME = /^\w[\w.-]*\.lua$/; // no option, no folder
 
 // In place of an engine where the browser cannot run one: the script can still be read.
 class NoEngine {
@@ -189,7 +190,7 @@ class Playground {
   // What a link says was written by others: only texts of known meaning are taken.
   apply({ script, name, pane, expression, sm }) {
     this.given = String(script || '');
-    this.editor.load(typeof name === 'string' ? name : 'script.lua', this.given);
+    this.editor.load(SCRIPT_NAME.test(name) ? name : 'script.lua', this.given);
     if (typeof expression === 'string') this.picture.draws(expression);
     if ([...byId('sm').options].some(({ value }) => value === sm)) byId('sm').value = sm;
     if (typeof pane === 'string' && this.tabs.has(pane)) this.tabs.show(pane);
@@ -202,7 +203,7 @@ class Playground {
     else this.editor.load('script.lua', WELCOME);
   }
 
-  // A link's script takes the place of the draft, and the draft that of the link, when it is edited.
+  // A link's script takes the place of the draft, and the draft that of the link, once edited.
   keepDraft() {
     const { name, text } = this.editor;
     if (text === this.given) return;

@@ -1,4 +1,4 @@
-// prompt.js: the prompt: lines go to the engine's own prompt; history and completion as in a terminal.
+// prompt.js: lines go to the engine's own prompt; history and completion as in a terminal.
 'use strict';
 
 const HISTORY_KEY = 'cuttle.history';
@@ -125,7 +125,8 @@ class Prompt {
   more(isOpen) {
     if (!isOpen) this.input = [];
     byId('mark').textContent = isOpen ? '>>' : '>';
-    this.field.setAttribute('aria-label', isOpen ? 'Next line of the input' : 'Input of the prompt');
+    const label = isOpen ? 'Next line of the input' : 'Input of the prompt';
+    this.field.setAttribute('aria-label', label);
   }
 
   // Ctrl-C: away with what is typed, and with the lines before it.

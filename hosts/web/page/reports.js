@@ -23,6 +23,7 @@ class Report {
     this.of = null;   // the script that the pane shows a report of, with the field
     this.options = field ? [this.optionOf(field)] : [];
     this.html = null;
+    this.isRunning = false;
     this.pane = byId(`pane-${op}`);
     this.note = make('span', { className: 'muted' }, about);
     this.again = make('button', {}, verb);
@@ -47,7 +48,8 @@ class Report {
 
   // A field whose text goes along with the request.
   optionOf({ name, label, example }) {
-    const field = make('input', { type: 'text', className: 'code', placeholder: example, size: 12 });
+    const field = make('input', {
+      type: 'text', className: 'code', placeholder: example, size: 12 });
     field.spellcheck = false;
     field.addEventListener('keydown', ({ key, ctrlKey }) => {
       if (key === 'Enter' && !ctrlKey) this.run();
@@ -63,10 +65,13 @@ class Report {
 
   get key() { return JSON.stringify(this.asked); }
 
-  open() { return this.of === this.key ? null : this.run(); }
+  open() { if (this.of !== this.key) this.run(); }
 
   async run() {
+    if (this.isRunning) return;
     const { asked, key } = this;
+    this.isRunning = true;
+    this.note.textContent = 'Working';
     this.clear();
     let said = '';
     const result = await this.main.ask(this.op, asked, (part, kind) => {
@@ -74,12 +79,11 @@ class Report {
       this.log.write(part, kind);
     });
     this.of = key;
-    this.note.textContent = '';
+    this.isRunning = false;
     if (result.ok) this.show(result);
     else this.fail(result, said);
     this.log.flush();
     this.tell();
-    return result;
   }
 
   clear() {
@@ -126,7 +130,7 @@ class Report {
   }
 
   tell() {
-    if (this.of === null) return;
+    if (this.of === null || this.isRunning) return;
     this.note.textContent = this.of === this.key ? '' : 'The script has changed.';
   }
 }

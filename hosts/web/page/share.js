@@ -8,6 +8,8 @@ async function copied(text) {
   } catch { return false; }
 }
 
+const LONG_LINK = 8000; // characters; some programs for mail and chat cut longer ones
+
 // The address bar carries the link from now on, until the script is edited.
 async function openShare(state) {
   const address = await CuttleLink.address(state);
@@ -18,7 +20,8 @@ async function openShare(state) {
   const isCopied = await copied(address);
   const how = isCopied ? 'Copied.' : 'Copy it by hand: the browser did not allow it.';
   const note = make('p', { role: 'status' }, `${how} The link has ${address.length} characters. ` +
-    `It opens this script with the pane ${state.pane}.`);
+    `It opens this script with the pane ${state.pane}.` +
+    (address.length > LONG_LINK ? ' Some programs cut links as long as this one.' : ''));
   const about = make('p', { className: 'hint' }, 'The script is in the link itself, after the #. ' +
     'Browsers do not send that part to a server.');
   openDialog('Share', field, note, about);

@@ -1,8 +1,8 @@
 // welcome.js: the script of the first visit.
 'use strict';
 
-const WELCOME = `-- A layout and a kernel. Ctrl+Enter runs the script. The other tabs show the picture of what the
--- cursor is on, the CUDA C, what is wrong and what it costs.
+const WELCOME = `-- A layout and a kernel. Ctrl+Enter runs the script. Other tabs draw what is
+-- at the cursor, and show the CUDA C, what is wrong, and what it costs.
 local tiles = zipped_divide(layout({8, 8}, {8, 1}), {2, 4})
 print(tiles)
 
@@ -10,7 +10,7 @@ local reverse = kernel("reverse", function(A)
   local s = shared(f32, layout{64})
   local i = threadIdx.x
   s[i] = A[i]
-  sync_threads()                       -- without this line, Check finds a race
+  sync_threads()         -- without this line, Check finds a race
   A[i] = s[63 - i]
 end)
 

@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 import web_page
-from web_page import CTRL, SHIFT, Browser, check, focus, is_shown, open_page, press_until, text, wait
+from web_page import CTRL, SHIFT, Browser, check, focus, is_shown, open_page, press_until
+from web_page import text, wait
 
 PLAYGROUND, CUTTLE, CHROMIUM = [os.path.abspath(path) for path in sys.argv[1:3]] + sys.argv[3:4]
 INDEX = pathlib.Path(PLAYGROUND, "index.html").as_uri()
@@ -117,7 +118,8 @@ def run(page):
 def enter(page, line):
     page.type(line)
     page.press("Enter")
-    wait("the prompt takes a line", lambda: page.value("document.querySelector('#line').value") == "")
+    wait("the prompt takes a line",
+         lambda: page.value("document.querySelector('#line').value") == "")
     wait_ready(page)
     page.value("new Promise((done) => setTimeout(done, 60))")
 
@@ -198,7 +200,7 @@ def test_completion_and_help():
         "document.querySelectorAll('#editor .cm-variable-2').length") > 0)
     page.hover("#editor .cm-variable-2")
     wait("help under the pointer", lambda: is_shown(page, "#help"))
-    check("the pointer on a name shows its help", "zipped_divide(" in text(page, "#help-text"), True)
+    check("the pointer on a name shows help", "zipped_divide(" in text(page, "#help-text"), True)
     close(page)
 
 
@@ -352,7 +354,8 @@ def test_reports():
         page.value("new Promise((done) => setTimeout(done, 60))")
         said = page.value("document.querySelector('%s .err')?.textContent ?? ''" % pane)
         check(name + " reports without an error", said, "")
-    check("check's last line is the program's", text(page, "#pane-check .log").strip().split("\n")[-1],
+    last = text(page, "#pane-check .log").strip().split("\n")[-1]
+    check("check's last line is the program's", last,
           native("check", SCRIPT)[0].strip().split("\n")[-1])
     check("the profile is a page", "<table" in page.value(
         "document.querySelector('#pane-profile iframe').srcdoc"), True)
@@ -381,7 +384,8 @@ def test_findings():
 def test_link_to_finding():
     page = opened()
     link = link_with(page, {"script": DEEP_RACE, "name": "race.lua", "pane": "check"})
-    check("a link is letters of addresses", bool(re.fullmatch(r"[\w\-]+", link.split("#s=")[1])), True)
+    check("a link is letters of addresses",
+          bool(re.fullmatch(r"[\w\-]+", link.split("#s=")[1])), True)
     close(page)
     for width, height in WIDTHS:
         at = opened(url=link, width=width, height=height)
@@ -420,12 +424,16 @@ def test_share():
         other.value("document.querySelector('[aria-selected=true]').id"),
         other.value("document.querySelector('#expression').value")],
           ["tab-picture", "(4,8):(8,1)"])
-    close(other, page)
+    close(other)
+    odd = opened(url=link_with(page, {"script": "print(1)", "name": "--json", "pane": "nowhere"}))
+    check("names and panes that are none are not taken", [
+        text(odd, "#script-name"), is_shown(odd, "#pane-output")], ["script.lua", True])
+    close(odd)
     bad = open_page(browser, INDEX + "#s=abc")
     wait("a message", lambda: is_shown(bad, "#notice"))
     check("a damaged link says so", text(bad, "#notice").startswith("The link is damaged"), True)
     check("and the page is there", "kernel(" in bad.value(EDITOR + ".getValue()"), True)
-    close(bad)
+    close(bad, page)
 
 
 def test_endless_loop():
@@ -548,6 +556,17 @@ def test_focus():
     close(page)
 
 
+def test_calm():
+    page = browser.open("data:text/html,")
+    page.emulate(prefers_reduced_motion="reduce")
+    page.call("Page.navigate", url=INDEX)
+    wait("the page", lambda: page.value("typeof playground") != "undefined")
+    to_editor(page)
+    check("nothing moves for those who want it so", page.value(
+        "document.getAnimations().length + %s.getOption('cursorBlinkRate')" % EDITOR), 0)
+    close(page)
+
+
 def test_names():
     page = opened()
     fill(page)
@@ -569,7 +588,8 @@ def test_names():
 
 def test_lacking():
     page = browser.open(INDEX)
-    page.call("Page.addScriptToEvaluateOnNewDocument", source="delete globalThis.DecompressionStream;")
+    page.call("Page.addScriptToEvaluateOnNewDocument",
+              source="delete globalThis.DecompressionStream;")
     page.call("Page.navigate", url=INDEX)
     wait("the notice", lambda: is_shown(page, "#notice"))
     check("a browser that lacks something is told", "lacks DecompressionStream" in
@@ -588,7 +608,7 @@ TESTS = [
     test_opening, test_order_of_keys, test_run, test_completion_and_help, test_prompt, test_picture,
     test_picture_of_prompt, test_files, test_divider,
     test_cuda, test_reports, test_findings, test_link_to_finding, test_share, test_endless_loop,
-    test_menus, test_theme, test_focus, test_names, test_lacking, test_looks,
+    test_menus, test_theme, test_focus, test_calm, test_names, test_lacking, test_looks,
 ]
 
 wanted = sys.argv[4:]
