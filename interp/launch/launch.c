@@ -328,6 +328,9 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
   bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
   CtStatus status = k->state->times == NULL ? run(k, spec, config, args, n, &err)
                                             : run_timed(k, spec, config, args, n, &err);
+  if (status != CT_OK && k->state->rank >= 0 && args->device == NULL) {
+    launch_joint_explain(k->state, &err);
+  }
   status = has_file ? launch_file_end(k, args, &file, status, &err) : status;
   if (is_told && k->state->on_launched != NULL) {
     k->state->on_launched(L, status == CT_OK);

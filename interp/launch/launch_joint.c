@@ -231,10 +231,33 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
                           : run_joint(s, engine, entries, j->n, err);
 }
 
+static bool is_deadlock(const CtErr *err) {
+  return strncmp(err->msg, "deadlock", 8) == 0 || strncmp(err->msg, "grid_barrier", 12) == 0;
+}
+
+/* Who looks at one launch at a time. */
+static const char *looker(const CuttleState *s) {
+  bool is_watched = s->watch != NULL || s->on_launch != NULL;
+  return is_watched         ? "what looks at one launch at a time, as profile, trace and timeline,"
+         : s->times != NULL ? "a timing of launches"
+                            : "CUTTLE_CAPTURE";
+}
+
+void launch_joint_explain(const CuttleState *s, CtErr *err) {
+  size_t len = strlen(err->msg);
+  if (is_deadlock(err)) {
+    snprintf(err->msg + len, sizeof err->msg - len,
+             "; %s runs the launches of ranks one after the other, so a kernel that waits for "
+             "another rank never ends. Run it without that, or under 'cuttle check', which runs "
+             "them at once; look at a launch that waits for no other rank",
+             looker(s));
+  }
+}
+
 /* A host that did not wait for the other ranks is the likely cause. */
 static void add_hint(CtErr *err) {
   size_t len = strlen(err->msg);
-  if (strncmp(err->msg, "deadlock", 8) == 0 || strncmp(err->msg, "grid_barrier", 12) == 0) {
+  if (is_deadlock(err)) {
     snprintf(err->msg + len, sizeof err->msg - len,
              "; the host used a tensor before the other ranks came, so call r:barrier() first");
   }

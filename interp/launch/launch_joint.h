@@ -14,4 +14,8 @@ bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const 
 void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs *args, Spec *spec,
                       int64_t n);
 
+/* A rank's launch that was not gathered ended with this error: if it waited for other ranks, *err says who ran it
+   alone, and what to do. */
+void launch_joint_explain(const CuttleState *s, CtErr *err);
+
 #endif

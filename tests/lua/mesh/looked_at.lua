@@ -1,0 +1,37 @@
+-- What looks at one launch at a time runs the launches of ranks one after the other. Launches that
+-- wait for other ranks cannot end then: the error says so. Others can be looked at.
+device "cpu:2"
+local m = mesh{ d = 2 }
+local sys = { scope = "sys" }
+local meet = kernel("meet", function(mine, theirs)
+  atomic_store(theirs, 0, 1, sys)
+  while atomic_load(mine, 0, sys) == 0 do end
+end)
+local alone = kernel("alone", function(mine, theirs) theirs[0] = mine[0] + 1 end)
+local flags = m:zeros(i32, { 2 }, "(M@d)")
+
+local said <const> = "what looks at one launch at a time, as profile, trace and timeline, runs the "
+  .. "launches of ranks one after the other, so a kernel that waits for another rank never ends"
+
+local function try(name, f, k)
+  local ok, why = pcall(m.run, m, function(r)
+    fill(flags:part(), 0)
+    r:barrier()
+    f((k or meet), flags:part(), peer(flags, 1 - r.rank))
+    r:barrier()
+  end)
+  print(name, ok or why:match("end it; (.-)%. Run it") == said and "said" or why)
+end
+local one = { grid = 1, block = 1 }
+local function profiled(k, x, y) assert(#profile(function() k(one)(x, y) end).kernels == 1) end
+local function traced(k, x, y) trace(k(one), { theirs = { 0 } }, x, y) end
+local function drawn(k, x, y) timeline(k(one), {}, x, y) end
+try("launched", function(k, x, y) k(one)(x, y) end) -- expect: launched	true
+try("checked", function(k, x, y) k{ grid = 1, block = 1, check = true }(x, y) end)
+-- expect: checked	true
+try("profile", profiled) -- expect: profile	said
+try("trace", traced) -- expect: trace	said
+try("timeline", drawn) -- expect: timeline	said
+try("profile", profiled, alone) -- expect: profile	true
+try("trace", traced, alone) -- expect: trace	true
+try("timeline", drawn, alone) -- expect: timeline	true
