@@ -72,7 +72,7 @@ class Cell {
     this.label.setAttribute('aria-hidden', 'true');
     this.tools = make('div', { className: 'tools' }, ...TOOLS.map((tool) => this.tool(...tool)));
     this.tools.setAttribute('role', 'group');
-    const entry = make('div', { className: 'entry' }, this.field, this.shown, this.value);
+    const entry = make('div', { className: 'lines' }, this.field, this.shown, this.value);
     this.element = make('li', { className: 'cell' }, this.label, entry, this.picture, this.tools);
     this.listen();
   }
@@ -100,7 +100,7 @@ class Cell {
   edited() {
     this.text = this.field.value;
     this.changed();
-    this.fit();
+    this.render();
     this.page.edited(this);
   }
 

@@ -31,6 +31,7 @@ class Files {
       return;
     }
     this.replace(script, file.name);
+    this.page.cells[0].focus('begin');
     this.page.say(`${file.name} is open.`);
   }
 
@@ -62,16 +63,17 @@ class Files {
   // {====== Address and memory ======
 
   async restore() {
-    let state = null;
+    let state = null, damage = '';
     try {
       state = await CuttleLink.decode(location.hash);
     } catch (error) {
-      this.page.complain(error.message);
+      damage = error.message;
     }
     if (state && String(state.script || '') === this.given) return;
     const stored = kept.get(NOTEBOOK_KEY);
     const script = state ? String(state.script || '') : stored;
     this.page.load(script === null || script.trim() === '' ? CUTTLE_NOTEBOOK : script);
+    this.page.complain(damage);
     this.given = this.page.script();
     // A link takes the place of what was kept only once it is edited.
     if (state && stored !== null && stored !== this.given) kept.set(FORMER_KEY, stored);

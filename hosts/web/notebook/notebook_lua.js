@@ -143,12 +143,14 @@ const NotebookLua = (() => {
     return isStatement ? 'statement' : 'expression';
   }
 
-  // The first name that a statement gives a value to: "A" of `A = 1` and of `local A, B = f()`.
+  // The first name that a statement gives a value to: "A" of `A = 1` and of `local A, B = f()`; not
+  // of functions, whose text says nothing.
   function assigned(text) {
     const words = tokens(text).filter(({ type }) => type !== 'comment');
     if (words.length > 0 && words[0].text === 'local') words.shift();
     const equals = words.findIndex(({ type, text: t }) => type === 'symbol' && t === '=');
     if (equals < 1 || words[0].type !== 'name' || STATEMENTS.has(words[0].text)) return null;
+    if (equals + 1 === words.length || words[equals + 1].text === 'function') return null;
     const second = words[1].text;
     if (second === '=' || second === ',' || second === '<') return words[0].text;
     const target = words.slice(0, equals);

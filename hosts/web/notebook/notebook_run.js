@@ -44,17 +44,19 @@ class Runner {
     if (mine === this.turn) this.onDone();
   }
 
-  // How many of the cells the prompt has run already; 0 where it has run others.
-  firstNew(keys) {
-    const n = this.done.findIndex((key, i) => key !== keys[i]);
-    return n < 0 ? this.done.length : 0;
+  // How many of the cells the prompt has run already; 0 where it has run others, or where a cell
+  // among them shows nothing, as one that was made anew does.
+  firstNew(cells, keys) {
+    const n = this.done.length;
+    const isSame = this.done.every((key, i) => key === keys[i]);
+    return isSame && cells.slice(0, n).every((cell) => cell.ran === cell.text) ? n : 0;
   }
 
   // False where the prompt was lost on the way.
   async runAll(mine) {
     const cells = this.cells().filter((cell) => this.isRun(cell));
     const keys = cells.map(Runner.key);
-    let at = this.firstNew(keys);
+    let at = this.firstNew(cells, keys);
     if (at === 0 && this.done.length > 0) await this.reset();
     for (; at < cells.length && mine === this.turn; at += 1) {
       if (!await this.runOne(cells[at], keys[at])) return false;

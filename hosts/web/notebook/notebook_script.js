@@ -148,12 +148,18 @@ const NotebookScript = ((lua) => {
   // Lines above a cell that was made here: code follows code at once.
   const ownLead = (cells, i) => (i === 0 || (isCode(cells[i]) && isCode(cells[i - 1])) ? '' : '\n');
 
+  const isNew = (cell) => cell !== undefined && cell.raw === null;
+
+  // Cells below each other, each with the lines that `leadOf` puts above it.
+  const below = (leadOf) => (cells) => cells.map((cell, i) => (
+    leadOf(cells, i) + (isNew(cell) ? formOf(cell) : cell.raw))).join('\n');
+
   // The ways to join cells, the one nearest to what was opened first.
   const joins = [
-    (cells) => cells.map((cell, i) => (cell.lead === null ? ownLead(cells, i) : cell.lead) +
-      (cell.raw === null ? formOf(cell) : cell.raw)).join('\n'),
-    (cells) => cells.map((cell, i) => (cell.lead || (i === 0 ? '' : '\n')) +
-      (cell.raw === null ? formOf(cell) : cell.raw)).join('\n'),
+    below((cells, i) => (cells[i].lead === null ? ownLead(cells, i) : cells[i].lead)),
+    below((cells, i) => cells[i].lead || (
+      i > 0 && (isNew(cells[i]) || isNew(cells[i - 1])) ? '\n' : '')),
+    below((cells, i) => cells[i].lead || (i > 0 ? '\n' : '')),
     (cells) => cells.map(formOf).join('\n\n'),
   ];
 
@@ -170,7 +176,8 @@ const NotebookScript = ((lua) => {
     const shown = cells.filter(isKept);
     const written = joins.map((join) => () => join(shown));
     const found = written.find((make) => isJoined(make(), shown)) || written[written.length - 1];
-    const text = head + found() + tail;
+    const isCut = head.includes('#') && !head.endsWith('\n') && shown.length > 0;
+    const text = head + (isCut ? '\n' : '') + found() + tail;
     return eol === '\n' ? text : text.replaceAll('\n', eol);
   }
 

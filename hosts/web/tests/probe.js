@@ -108,5 +108,5 @@ const probe = (() => {
       box.left >= frame.left - 1 && box.right <= frame.right + 1;
   }
 
-  return { faintTexts, focusContrast, scrollsSideways, isInView };
+  return { contrastOf, faintTexts, focusContrast, scrollsSideways, isInView };
 })();
