@@ -8,7 +8,7 @@
 //   --{ ... --}                   one cell, where that is not clear by itself
 //
 // A notebook is {cells, head, tail, eol}; a cell {kind: 'code' or 'text', text, form, raw, lead}.
-// `form` is what the engine said of code: 'expression', 'layout', 'statement' or 'broken'; null:
+// `form` is what the engine said of code: 'expression', 'layout', 'statement', 'broken'; null:
 // not yet. `raw` is how the cell stands in the script that was opened, `lead` the empty lines above it;
 // null for cells that were changed or made here.
 'use strict';
@@ -171,13 +171,18 @@ const NotebookScript = ((lua) => {
   // Cells without a letter leave nothing, if they were made here.
   const isKept = ({ text, raw }) => raw !== null || text.trim() !== '';
 
+  // Cells have lines of their own, also where there were none.
+  function framed(head, body, tail) {
+    const above = head.includes('#') && !head.endsWith('\n') ? `${head}\n` : head;
+    return above + body + (tail === '' || tail.startsWith('\n') ? tail : `\n${tail}`);
+  }
+
   // The script of a notebook.
   function write({ cells, head = '', tail = '\n', eol = '\n' }) {
     const shown = cells.filter(isKept);
     const written = joins.map((join) => () => join(shown));
     const found = written.find((make) => isJoined(make(), shown)) || written[written.length - 1];
-    const isCut = head.includes('#') && !head.endsWith('\n') && shown.length > 0;
-    const text = head + (isCut ? '\n' : '') + found() + tail;
+    const text = shown.length === 0 ? head + tail : framed(head, found(), tail);
     return eol === '\n' ? text : text.replaceAll('\n', eol);
   }
 
