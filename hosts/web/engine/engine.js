@@ -1,13 +1,28 @@
-// engine.js: the page's side of the engine. It compiles the program once, starts a worker with it, asks one request
-// after the other, and starts another worker where one was stopped.
+// engine.js: the page's side of the engine. It compiles the program once, starts a worker with it,
+// asks one request after the other, and starts another worker where one was stopped.
 //
 //   const engine = new CuttleEngine({ onOutput(kind, text), onState(state, detail) });
 //   await engine.ready;
 //   const result = await engine.ask("run", { text: "print(L'4:1')", name: "script.lua" });
 //
-// kind: "out" or "err". state: "starting", "ready", "busy", "stopped", then with `detail`, a sentence that says why.
-// A result has ok; where that is false, error, and perhaps line, or stopped. docs/playground.md lists the requests.
-// CUTTLE_WASM (base64 of the gzipped program) and CUTTLE_WORKER (the worker's text) are globals of two other files.
+// kind: "out" or "err". state: "starting", "ready", "busy", "stopped", then with `detail`, why, as a
+// sentence. A result has ok; where that is false, error, and perhaps line, or stopped.
+// CUTTLE_WASM (base64 of the gzipped program) and CUTTLE_WORKER (the worker's text) are globals of
+// two other files.
+//
+// Requests and what results have beside ok; names are those of the arguments:
+//   run       text, name, args      output comes to onOutput
+//   prompt    line                  more: the input needs another line; output comes to onOutput
+//   cancel, reset                   the lines of an input are dropped; the prompt begins anew
+//   complete  text, at, place       from, names: [{name, summary}]; place: "prompt" or "script"
+//   help      name                  text
+//   picture   expression, text      html (null: `why` says why), text; place: "prompt" or none
+//   cell      number, text, shows   form, svg: a cell of the notebook, at the prompt
+//   emit      text, name, sm        text, kernels: [{name, cuda, lines: [[cuda's, script's]]}]
+//   check     text, name, options   text, findings: [{line, message, kind, ...}]
+//   profile, timeline               text, name, options: text, html
+//   trace     text, name, element   text, html; element: "C[5,7]", or one is chosen
+//   files, file                     files: [{name, bytes}] that scripts wrote; data of one
 "use strict";
 
 const CuttleEngine = (() => {
@@ -22,8 +37,9 @@ const CuttleEngine = (() => {
   }
 
   async function compile() {
-    const unpacked = new Blob([bytesOf(CUTTLE_WASM)]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
+    const packed = new Blob([bytesOf(CUTTLE_WASM)]).stream();
+    const program = packed.pipeThrough(new DecompressionStream("gzip"));
+    return WebAssembly.compile(await new Response(program).arrayBuffer());
   }
 
   // One program for all engines of a page.
@@ -96,10 +112,11 @@ const CuttleEngine = (() => {
     next() {
       if (!this.isReady || this.current || this.waiting.length === 0) return;
       this.current = this.waiting.shift();
-      this.tell("busy", this.current.op);
-      const seconds = this.seconds;
-      this.timer = setTimeout(() => this.stop("stopped after " + seconds + " s, the limit of a request"), seconds * 1e3);
-      this.worker.postMessage({ id: this.current.id, op: this.current.op, args: this.current.args });
+      const { id, op, args } = this.current;
+      this.tell("busy", op);
+      const reason = "stopped after " + this.seconds + " s, the limit of a request";
+      this.timer = setTimeout(() => this.stop(reason), this.seconds * 1e3);
+      this.worker.postMessage({ id, op, args });
     }
 
     finish(result) {

@@ -1,8 +1,10 @@
-// worker.js: runs in the worker, behind the glue that defines CuttleModule, and SYSTEM_FILES. It gets the compiled program once,
-// then requests {id, op, args}, and answers {id, result}; what a request prints goes out as {kind, text} meanwhile.
+// worker.js: runs in the worker, behind the glue that defines CuttleModule, and SYSTEM_FILES. It
+// gets the compiled program once, then requests {id, op, args}, and answers {id, result}; what a request
+// prints goes out as {kind, text} meanwhile.
 //
-// Commands run as the program does, each in an instance of its own: what one leaves behind, or breaks, is gone
-// with it. The prompt has an instance that lives on. Files are kept here and put into each instance.
+// Commands run as the program does, each in an instance of its own: what one leaves behind, or
+// breaks, is gone with it. The prompt has an instance that lives on. Files are kept here and put
+// into each instance.
 "use strict";
 
 const FOLDER = "/playground";
@@ -81,7 +83,8 @@ function redirect(instance, isTerminal) {
       flush: () => {},
       close: () => {},
       write: (_, buffer, offset, length) => {
-        outputs[fd].write(new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length).slice());
+        const from = buffer.byteOffset + offset;
+        outputs[fd].write(new Uint8Array(buffer.buffer, from, length).slice());
         return length;
       },
     });
@@ -179,9 +182,10 @@ function guard(f) {
   }
 }
 
+// The line that a message names: the last one that begins with the script's name.
 function lineIn(text, name) {
-  const at = text.indexOf(name + ":");
-  const match = at < 0 ? null : /^:(\d+):/.exec(text.slice(at + name.length));
+  const lines = text.split("\n").filter((line) => line.startsWith(name + ":"));
+  const match = /^:(\d+):/.exec((lines.pop() || "").slice(name.length));
   return match === null ? undefined : Number(match[1]);
 }
 
@@ -252,11 +256,12 @@ async function takeLine(args) {
   if (pending.length === 0 && args.line.trim() === "") return { ok: true, more: false };
   if (pending.length === 0 && /^(exit|quit)(\(\))?$/.test(args.line)) return reset();
   pending.push(args.line);
-  const { said, end } = await ask("input", ["number", "string"], [PROMPT, pending.join("\n")], true);
+  const input = [PROMPT, pending.join("\n")];
+  const { said, end } = await ask("input", ["number", "string"], input, true);
   if (end.value === MORE) return { ok: true, more: true };
   pending = [];
   if (isLost(end)) return lost(said, end);
-  return end.value === 0 ? { ok: true, more: false } : Object.assign(failure(said.err), { more: false });
+  return Object.assign(end.value === 0 ? { ok: true } : failure(said.err), { more: false });
 }
 
 async function reset() {
@@ -292,10 +297,13 @@ async function complete(args) {
   if (isLost(end)) return lost(said, end);
   const names = new Set(end.value.split("\n").filter((name) => name !== ""));
   const isMember = /[.:]\w*$/.test(line);
-  if (args.place === "script" && !isMember) wordsOf(args.text, word).forEach((name) => names.add(name));
+  if (args.place === "script" && !isMember) {
+    wordsOf(args.text, word).forEach((name) => names.add(name));
+  }
   const list = [...names].sort();
   const summaries = await summariesOf(list);
-  return { ok: true, from: at - word.length, names: list.map((name, i) => ({ name, summary: summaries[i] || "" })) };
+  const rows = list.map((name, i) => ({ name, summary: summaries[i] || "" }));
+  return { ok: true, from: at - word.length, names: rows };
 }
 
 async function summariesOf(list) {
@@ -344,9 +352,9 @@ async function draw(state, expression) {
 
 const KERNEL = 'extern "C" __global__';
 
-// The kernels of what `cuttle emit` prints, each from its declaration on. A comment at the end of a line names the
-// place in the script where that differs from the line's before. `lines` are pairs of a line of `cuda` and of the
-// script, both from 1.
+// The kernels of what `cuttle emit` prints, each from its declaration on. A comment at the end of a
+// line names the place in the script where that differs from the line's before. `lines` are pairs
+// of a line of `cuda` and of the script, both from 1.
 function kernelsOf(text, name) {
   const mark = " // " + name + ":";
   return text.split(KERNEL).slice(1).map((rest) => {
@@ -369,13 +377,19 @@ function emitted(said, code, name) {
   return Object.assign(result, { text: said.out, kernels: kernelsOf(said.out, name) });
 }
 
+function emit(args) {
+  const target = args.sm ? ["--sm=" + args.sm] : [];
+  return command(["emit", ...target, args.name || "script.lua"], args, false, emitted);
+}
+
 // {====== Reports ======
 
 // A finding as a page wants it: the line is one of the script, or there is none.
 function placed(finding, name) {
   const { chunk, line, other_chunk: otherChunk, other_line: otherLine } = finding;
   if (chunk === name) return finding;
-  return Object.assign(finding, { line: otherChunk === name ? otherLine : undefined, at: chunk + ":" + line });
+  finding.line = otherChunk === name ? otherLine : undefined;
+  return Object.assign(finding, { at: chunk + ":" + line });
 }
 
 // What was found or drawn counts, even where the script failed after it.
@@ -388,7 +402,7 @@ function reported(said, code, name, instance) {
   result.text = said.out;
   if (json !== null) result.findings = JSON.parse(json).map((finding) => placed(finding, name));
   if (html !== null) result.html = html;
-  if (said.err !== "") result.error = said.err.trimEnd();
+  if (said.err !== "") Object.assign(result, failure(said.err, name), { ok: true });
   return result;
 }
 
@@ -412,21 +426,25 @@ function takeFile(instance, path) {
 
 // A cell's output is no terminal's: pictures are no text there.
 async function cell(args) {
-  (await openPrompt(false)).FS.streams[1].tty = null;
+  (await openPrompt()).FS.streams[1].tty = null;
   const values = [PROMPT, args.number, args.text, args.shows || "", PICTURE];
   const types = ["number", "number", "string", "string", "string"];
   const { instance, said, end } = await ask("cell", types, values, true);
   if (isLost(end)) return Object.assign(lost(said, end), { lost: true });
   const result = end.value & FAILED ? failure(said.err) : { ok: true };
-  return Object.assign(result, { form: FORMS[end.value & ~FAILED], svg: takeFile(instance, PICTURE) });
+  result.form = FORMS[end.value & ~FAILED];
+  return Object.assign(result, { svg: takeFile(instance, PICTURE) });
 }
 
 // {====== Requests ======
 
+function listFiles() {
+  return { ok: true, files: [...files].map(([name, data]) => ({ name, bytes: data.length })) };
+}
+
 const operations = {
   run: (args) => command([args.name || "script.lua"], args, true, outcome),
-  emit: (args) => command(["emit", ...(args.sm ? ["--sm=" + args.sm] : []), args.name || "script.lua"], args, false,
-    emitted),
+  emit,
   check: report("check"),
   profile: report("profile"),
   trace: report("trace"),
@@ -438,7 +456,7 @@ const operations = {
   help,
   picture,
   cell,
-  files: () => ({ ok: true, files: [...files].map(([name, data]) => ({ name, bytes: data.length })) }),
+  files: listFiles,
   file: (args) => (files.has(args.name)
     ? { ok: true, data: files.get(args.name) } : failure("there is no file " + args.name)),
 };

@@ -1,6 +1,6 @@
 """test_programs.py: all examples and all programs of the tutorial in a browser print what the native program
-prints, byte for byte, in TAP.
-    python3 test_programs.py PLAYGROUND CUTTLE CHROMIUM [--whole] [NAME ...]
+prints, byte for byte, in TAP. BROWSER is Chromium or Firefox.
+    python3 test_programs.py PLAYGROUND CUTTLE BROWSER [--whole] [NAME ...]
 Times are masked on both sides: a number before a unit of time or rate, with the blanks in front of it; and in a
 table with a column of such a unit all numbers with a decimal point, down to the first line without any. What
 an autotuner chose by such times is masked, too."""
@@ -16,9 +16,9 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from web_page import Browser, check, run_tests
+from web_page import any_browser, check, run_tests
 
-PLAYGROUND, CUTTLE, CHROMIUM = [os.path.abspath(path) for path in sys.argv[1:3]] + sys.argv[3:4]
+PLAYGROUND, CUTTLE, BROWSER = [os.path.abspath(path) for path in sys.argv[1:3]] + sys.argv[3:4]
 WANTED = [name for name in sys.argv[4:] if name != "--whole"]
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parents[2] / "scripts"
@@ -96,7 +96,7 @@ def test_programs():
 folder = tempfile.mkdtemp(prefix="cuttle-programs-")
 shutil.copytree(PLAYGROUND, os.path.join(folder, "page"))
 shutil.copy(HERE / "bare.html", os.path.join(folder, "page"))
-browser = Browser(CHROMIUM)
+browser = any_browser(BROWSER)
 try:
     page = browser.open(pathlib.Path(folder, "page", "bare.html").as_uri())
     run_tests([test_programs])

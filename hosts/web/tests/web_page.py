@@ -25,6 +25,14 @@ NAMED_ROLES = {
 count = 0
 
 
+def any_browser(program):
+    """Chromium, or, for open, value and promised, Firefox."""
+    if "firefox" in os.path.basename(program):
+        from bidi import Firefox
+        return Firefox(program)
+    return Browser(program)
+
+
 def check(name, got, want):
     global count
     count += 1
