@@ -142,8 +142,8 @@ static CtStatus need_linker(const char *what, CtErr *err) {
     return CT_OK;
   }
   return ct_fail(err, CT_EMISSING,
-                 "%s: this build of Cuttle is a static program, which cannot load libraries; "
-                 "use a build that is linked dynamically",
+                 "%s: this build of Cuttle loads no libraries: it is a static program or runs as "
+                 "WebAssembly; use one that is linked dynamically",
                  what);
 }
 
