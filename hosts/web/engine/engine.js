@@ -5,8 +5,8 @@
 //   await engine.ready;
 //   const result = await engine.ask("run", { text: "print(L'4:1')", name: "script.lua" });
 //
-// kind: "out" or "err". state: "starting", "ready", "busy", "stopped", then with `detail`, why, as a
-// sentence. A result has ok; where that is false, error, and perhaps line, or stopped.
+// kind: "out" or "err". state: "starting", "ready", "busy", "stopped", with `detail`, a sentence.
+// A result has ok; where that is false, error, and perhaps line, or stopped.
 // CUTTLE_WASM (base64 of the gzipped program) and CUTTLE_WORKER (the worker's text) are globals of
 // two other files.
 //

@@ -1,6 +1,6 @@
 // worker.js: runs in the worker, behind the glue that defines CuttleModule, and SYSTEM_FILES. It
-// gets the compiled program once, then requests {id, op, args}, and answers {id, result}; what a request
-// prints goes out as {kind, text} meanwhile.
+// gets the compiled program once, then requests {id, op, args}, and answers {id, result}; what a
+// request prints goes out as {kind, text} meanwhile.
 //
 // Commands run as the program does, each in an instance of its own: what one leaves behind, or
 // breaks, is gone with it. The prompt has an instance that lives on. Files are kept here and put
