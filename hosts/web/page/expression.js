@@ -68,6 +68,7 @@ function withCalls(text, end) {
 
 // What a line assigns or returns: the text right of the first `=` outside brackets.
 function assigned(text) {
+  if (/^\s*(for|if|while)\b/.test(text)) return null;
   const found = text.match(/^\s*(?:local\s+)?[\w.\s,<>]+?=\s*(?!=)/);
   return found ? text.slice(found[0].length).replace(/\s+--[^\n]*$/, '').trim() : null;
 }
@@ -83,23 +84,34 @@ function joined(cm, line) {
   return text;
 }
 
+// A text such as "(8,8):(8,1)" is a layout.
+const LAYOUT_TEXT = /^["'][\d(),:_\s]*\d[\d(),:_\s]*["']$/;
+
+// What the token at the cursor stands for, with what follows it; the longest first.
+function atToken(cm, cursor, text) {
+  const token = cm.getTokenAt({ line: cursor.line, ch: cursor.ch + 1 });
+  const before = cm.getTokenAt(cursor);
+  const here = /^[A-Za-z_]/.test(token.string) && token.start <= cursor.ch ? token : before;
+  if (LAYOUT_TEXT.test(here.string)) return [`L(${here.string})`];
+  if (/comment|string|keyword/.test(here.type || '')) return [];
+  for (const found of cm.getLine(cursor.line).matchAll(/[A-Za-z_][\w.]*/g)) {
+    const end = found.index + found[0].length;
+    if (found.index <= cursor.ch && cursor.ch <= end) {
+      return [text.slice(found.index, withCalls(text, end)), found[0]];
+    }
+  }
+  return [];
+}
+
 // {candidates: [text...] (best first), before: the script's text that makes its locals}, or null.
 function expressionAtCursor(cm) {
-  const { line, ch } = cm.getCursor('from');
+  const cursor = cm.getCursor('from'), { line } = cursor;
   const begin = statementLine(cm, line);
   const before = cm.getRange({ line: 0, ch: 0 }, { line: begin, ch: 0 });
   if (cm.somethingSelected()) return { candidates: [cm.getSelection().trim()], before };
-  const candidates = new Set();
-  const text = joined(cm, line), here = cm.getLine(line);
-  const value = assigned(text);
-  for (const found of here.matchAll(/[A-Za-z_][\w.]*/g)) {
-    const end = found.index + found[0].length;
-    const isTarget = value !== null && found.index < text.indexOf('=');
-    if (found.index <= ch && ch <= end && !isTarget) {
-      candidates.add(text.slice(found.index, withCalls(text, end)));
-      candidates.add(found[0]);
-    }
-  }
+  const text = joined(cm, line), value = assigned(text);
+  const isTarget = value !== null && cursor.ch < text.indexOf('=');
+  const candidates = new Set(isTarget ? [] : atToken(cm, cursor, text));
   if (value) candidates.add(value);
   return candidates.size > 0 ? { candidates: [...candidates], before } : null;
 }

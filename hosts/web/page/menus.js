@@ -4,6 +4,7 @@
 const KEYS = [
   ['Ctrl+Enter', 'run the script'],
   ['Ctrl+.', 'stop what runs'],
+  ['Ctrl+S', 'save the script as a file'],
   ['F6', 'go to the next part: script, results, prompt; with Shift to the one before'],
   ['Tab', 'script and prompt: complete the name before the cursor; else the script indents'],
   ['Esc', 'script and prompt: from now on Tab moves to the next control'],

@@ -10,6 +10,7 @@ class PicturePane {
     this.follow = byId('follow');
     this.frame = byId('picture');
     this.value = byId('picture-text');
+    this.empty = byId('picture-empty');
     this.html = null;
     this.asked = 0;
     this.drawn = '';
@@ -42,7 +43,14 @@ class PicturePane {
     const mine = this.asked;
     const isMine = () => mine === this.asked;
     const { expression, answer } = await this.find(wanted, isMine);
-    if (isMine()) this.show(expression, answer);
+    if (isMine() && this.isWorth(answer)) this.show(expression, answer);
+  }
+
+  // A cursor passes many things that have no picture: the last one stays.
+  isWorth(answer) {
+    if (!answer) return false;
+    const isValue = answer.ok && answer.text.trim() !== 'nil';
+    return !this.follow.checked || Boolean(answer.html) || isValue;
   }
 
   // The first candidate that has a picture; without one, the first that has a value.
@@ -66,14 +74,15 @@ class PicturePane {
   }
 
   show(expression, answer) {
-    if (!answer) return;
+    this.empty.hidden = true;
     if (this.follow.checked) this.field.value = expression.replace(/\s+/g, ' ');
     const isError = !answer.ok;
     this.value.classList.toggle('bad', isError);
     this.frame.parentElement.classList.toggle('old', isError);
     this.value.classList.toggle('unseen', !isError && Boolean(answer.html)); // the page says it too
     this.value.textContent = this.textOf(answer);
-    if (!isError) this.put(answer.html);
+    if (answer.html) this.put(answer.html);
+    else if (!isError) this.frame.parentElement.classList.add('old');
   }
 
   // Beside a page the first line is enough: a screen reader speaks it.
@@ -82,11 +91,10 @@ class PicturePane {
     return html ? text.split('\n', 1)[0] : `${text.trimEnd()}\n${why || ''}`.trim();
   }
 
-  // A value without a picture, such as a number, is text alone.
   put(html) {
     this.html = html;
-    this.frame.hidden = !html;
-    if (html) this.frame.srcdoc = framedPage(html);
+    this.frame.hidden = false;
+    this.frame.srcdoc = framedPage(html);
   }
 
   // A file of a script.
@@ -95,6 +103,8 @@ class PicturePane {
     this.draws('');
     this.drawn = '';
     this.value.textContent = name;
+    this.empty.hidden = true;
+    this.frame.parentElement.classList.remove('old');
     this.value.classList.remove('bad', 'unseen');
     this.put(html);
     this.tabs.focus();

@@ -150,6 +150,7 @@ class Playground {
     const isControl = ctrlKey || metaKey;
     if (isControl && key === 'Enter') return () => this.run();
     if (isControl && key === '.') return () => this.stop();
+    if (isControl && key === 's') return () => save(this.editor.name, this.editor.text);
     if (key === 'F6') return () => this.nextPart(shiftKey ? -1 : 1);
     if (key === 'F8') return () => this.editor.nextMark(shiftKey ? -1 : 1);
     return null;
@@ -173,6 +174,7 @@ class Playground {
     const state = { script: text, name, pane: this.tabs.open };
     if (state.pane === 'picture') state.expression = byId('expression').value;
     if (state.pane === 'cuda') state.sm = byId('sm').value;
+    if (state.pane === 'trace') state.element = this.reports.trace.option('element').value;
     return state;
   }
 
@@ -188,10 +190,11 @@ class Playground {
   }
 
   // What a link says was written by others: only texts of known meaning are taken.
-  apply({ script, name, pane, expression, sm }) {
+  apply({ script, name, pane, expression, sm, element }) {
     this.given = String(script || '');
     this.editor.load(SCRIPT_NAME.test(name) ? name : 'script.lua', this.given);
     if (typeof expression === 'string') this.picture.draws(expression);
+    if (typeof element === 'string') this.reports.trace.option('element').value = element;
     if ([...byId('sm').options].some(({ value }) => value === sm)) byId('sm').value = sm;
     if (typeof pane === 'string' && this.tabs.has(pane)) this.tabs.show(pane);
   }

@@ -57,6 +57,8 @@ class Report {
     return { name, field, element: make('label', {}, `${label} `, field) };
   }
 
+  option(name) { return this.options.find((option) => option.name === name).field; }
+
   // What is asked for; a report of the same is not made again.
   get asked() {
     const fields = this.options.map(({ name, field }) => [name, field.value.trim()]);

@@ -1,4 +1,4 @@
-// status.js: the line that says what the engine does: loading, ready, running for how long, stopped.
+// status.js: the line that says what the engine does: loading, ready, running, stopped.
 'use strict';
 
 const TICK_MS = 100;

@@ -1,139 +1,24 @@
-"""test_page.py: the playground by keyboard alone, its links, limits, names, contrast and widths, in
-TAP.
-    python3 test_page.py PLAYGROUND CUTTLE CHROMIUM
-PLAYGROUND is the built folder; CUTTLE the native program, whose output is what pages must show."""
+"""test_page.py: the playground driven by keyboard alone: panes, prompt, links, limits, menus, in
+TAP. page_user.py says how it is run."""
 
+import functools
+import http.server
 import json
 import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
+import threading
+import time
 
-import web_page
-from web_page import CTRL, SHIFT, Browser, check, focus, is_shown, open_page, press_until
-from web_page import text, wait
+from page_user import (
+    PLAYGROUND, INDEX, EDITOR, RACE, RACE_LINE, DEEP_RACE, SCRIPT, TILES, WIDTHS, browser,
+    native, opened, close, status, wait_ready, to_editor, to_prompt, write_script, open_tab,
+    run, enter, link_with, run_wanted)
+from web_page import (
+    CTRL, SHIFT, check, focus, is_shown, open_page, press_until, text, wait)
 
-PLAYGROUND, CUTTLE, CHROMIUM = [os.path.abspath(path) for path in sys.argv[1:3]] + sys.argv[3:4]
-INDEX = pathlib.Path(PLAYGROUND, "index.html").as_uri()
-EDITOR = "document.querySelector('#editor .CodeMirror').CodeMirror"
-
-RACE = """local shift = kernel("shift", function(A)
-  local s = shared(f32, layout{64})
-  s[threadIdx.x] = A[threadIdx.x]
-  A[threadIdx.x] = s[63 - threadIdx.x]
-end)
-local A = arange(f32, {64})
-shift{grid = 1, block = 64}(A)
-"""
-RACE_LINE = 4
-
-# A finding far below the first window of lines.
-DEEP_RACE = "-- a line\n" * 90 + RACE
-
-SCRIPT = """local tiles = zipped_divide("(8,8):(8,1)", "(2,4)")
-print(tiles)
-local double = kernel("double", function(A)
-  A[threadIdx.x] = A[threadIdx.x] * 2
-end)
-local A = arange(f32, {32})
-double{grid = 1, block = 32}(A)
-print(A)
-"""
-TILES = "((2,4),(4,2)):((8,1),(16,4))"
-
-WIDTHS = [(1280, 800), (820, 1180), (380, 800)]
-PANES = ["output", "picture", "cuda", "check", "profile", "trace", "timeline"]
-
-browser = Browser(CHROMIUM)
-
-
-def native(*words):
-    """What the program prints about a script: (standard output, standard error)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "script.lua")
-        with open(path, "w") as file:
-            file.write(words[-1])
-        done = subprocess.run([CUTTLE, "--device=cpu", *words[:-1], "script.lua"], cwd=folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True)
-        return done.stdout, done.stderr
-
-
-# {====== What a user does ======
-
-def opened(**options):
-    page = open_page(browser, options.pop("url", INDEX), **options)
-    wait_ready(page)
-    return page
-
-
-def close(*pages):
-    """What a page keeps for the next visit would be the next test's as well."""
-    for page in pages:
-        page.value("localStorage.clear(); 0")
-        page.close()
-
-
-def status(page):
-    return page.value("document.querySelector('#status').dataset.state")
-
-
-def wait_ready(page):
-    wait("the engine is ready", lambda: status(page) == "ready")
-
-
-def to_editor(page):
-    press_until(page, "F6", "Script")
-
-
-def to_prompt(page):
-    press_until(page, "F6", "line")
-
-
-def write_script(page, script):
-    """Over what stands in the editor, by keys."""
-    to_editor(page)
-    page.press("a", CTRL)
-    page.press("Delete")
-    page.type(script)
-    wait("the script is in the editor", lambda: page.value(EDITOR + ".getValue()") == script)
-
-
-def open_tab(page, name):
-    press_until(page, "F6", "tab-" + page.value(
-        "document.querySelector('[aria-selected=true]').id").split("-")[1])
-    press_until(page, "ArrowRight", "tab-" + name)
-    page.press("Enter")
-
-
-def run(page):
-    page.press("Enter", CTRL)
-    wait("the script ends", lambda: is_shown(page, "#outcome"))
-    wait_ready(page)
-
-
-def enter(page, line):
-    page.type(line)
-    page.press("Enter")
-    wait("the prompt takes a line",
-         lambda: page.value("document.querySelector('#line').value") == "")
-    wait_ready(page)
-    page.value("new Promise((done) => setTimeout(done, 60))")
-
-
-def link_with(page, state):
-    page.value("CuttleLink.address(%s).then((made) => { globalThis.made = made; }); 0"
-               % json.dumps(state))
-    wait("a link is made", lambda: page.value("typeof made === 'string'"))
-    link = page.value("made")
-    page.value("delete globalThis.made; 0")
-    return link
-
-
-# {====== Tests ======
 
 def test_opening():
     page = opened()
@@ -144,6 +29,27 @@ def test_opening():
           [url for url in page.requests() if not url.startswith((folder, "blob:"))], [])
     check("nothing complains", page.complaints(), [])
     close(page)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_server():
+    handler = functools.partial(QuietHandler, directory=PLAYGROUND)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = "http://127.0.0.1:%d/" % server.server_port
+        page = opened(url=place)
+        write_script(page, SCRIPT)
+        run(page)
+        check("a static server gives the same page", text(page, "#output"), native(SCRIPT)[0])
+        check("which asks nobody else", [url for url in page.requests() if not url.startswith(
+            (place, "blob:" + place))], [])
+        check("and nothing complains", page.complaints(), [])
+        close(page)
+        server.shutdown()
 
 
 def test_order_of_keys():
@@ -255,6 +161,20 @@ def test_picture():
     for _ in range(8):
         page.press("ArrowRight")
     wait("a picture of the cursor's name", lambda: text(page, "#picture-text") == TILES)
+    page.press("End", CTRL)
+    page.press("ArrowUp")
+    page.press("End")
+    page.press("ArrowLeft")
+    wait("a tensor's picture", lambda: text(page, "#picture-text").startswith("tensor f32"))
+    page.press("Home", CTRL)
+    page.press("ArrowDown")
+    for _ in range(8):
+        page.press("ArrowRight")
+    wait("the first picture again", lambda: text(page, "#picture-text") == TILES)
+    for _ in range(2):
+        page.press("ArrowDown")
+    time.sleep(1)
+    check("what has no value there changes nothing", text(page, "#picture-text"), TILES)
     check("the picture follows the cursor",
           page.value("document.querySelector('#expression').value"), "tiles")
     close(page)
@@ -306,6 +226,40 @@ def test_picture_of_prompt():
     enter(page, "7 * 8")
     wait("an answer", lambda: "56" in text(page, "#dialogue"))
     check("Ctrl+C drops lines that wait for more", text(page, "#mark"), ">")
+    close(page)
+
+
+# The cursor is at the bar: what is drawn, best first, and how many lines run before it.
+EXPRESSIONS = [
+    ("local a = la|yout{4, 8}", ["layout{4, 8}", "layout"], 0),
+    ("local a| = layout{4, 8}  -- note", ["layout{4, 8}"], 0),
+    ("print(zipped_divide(A|.layout, {4, 2}))", ["A.layout"], 0),
+    ("f(1)\nlocal t = zipped|_divide(\n  A, {4, 2})\n",
+     ["zipped_divide(\n  A, {4, 2})", "zipped_divide"], 1),
+    ("local x <const> = composition(\"(8,|8):(8,1)\", B)",
+     ['L("(8,8):(8,1)")', 'composition("(8,8):(8,1)", B)'], 0),
+    ("-- a wo|rd", None, 0),
+    ("local k = kernel(\"k\", function(A)\n  local g = ti|le(A, {4})\nend)\n",
+     ["tile(A, {4})", "tile"], 0),
+    ("for i = 1, 3 do\n  print(i)\nend\nprint(x|)\n", ["x"], 3),
+    ("local s = A:tile(1)[2]|", ["A:tile(1)[2]"], 0),
+]
+
+
+def test_expressions():
+    page = opened()
+    for marked, wanted, n_before in EXPRESSIONS:
+        before, after = marked.split("|")
+        page.value(EDITOR + ".setValue(%s); 0" % json.dumps(before + after))
+        page.value(EDITOR + ".setCursor(%d, %d); 0" % (
+            before.count("\n"), len(before.split("\n")[-1])))
+        found = page.value("expressionAtCursor(%s)" % EDITOR) or {}
+        check("at the cursor: " + json.dumps(marked),
+              [found.get("candidates"), found.get("before", "").count("\n")], [wanted, n_before])
+    page.value(EDITOR + ".setValue('local a = f(b)'); %s.setSelection({line: 0, ch: 12}, "
+               "{line: 0, ch: 13}); 0" % EDITOR)
+    check("what is selected comes first",
+          page.value("expressionAtCursor(%s).candidates" % EDITOR), ["b"])
     close(page)
 
 
@@ -506,86 +460,6 @@ def test_theme():
     close(again, page)
 
 
-def fill(page):
-    """A page that shows as much as it can: marks, messages, output, a dialogue."""
-    write_script(page, RACE + "-- comment\nlocal text, n = 'text', 42\nprint(n .. nosuchname)\n")
-    run(page)
-    to_prompt(page)
-    enter(page, "(4,8):(8,1)")
-    enter(page, "nosuchname()")
-    page.type("zipped_")
-    page.press("Tab")
-    wait("candidates", lambda: is_shown(page, "#candidates"))
-    page.press("c", CTRL)
-
-
-def check_look(page, what):
-    found = page.value("probe.faintTexts(%g)" % web_page.CONTRAST)
-    check("contrast of %s" % what, found["faint"], [])
-    if found["count"] < 30:
-        check("texts were looked at", found["count"], "30 or more")
-    check("nothing sticks out to the side: %s" % what, page.value("probe.scrollsSideways()"), False)
-
-
-def test_looks():
-    for theme in ("light", "dark"):
-        for width, height in WIDTHS:
-            page = opened(theme=theme, width=width, height=height)
-            fill(page)
-            for name in PANES:
-                open_tab(page, name)
-                wait_ready(page)
-                check_look(page, "%s, %s, width %d" % (name, theme, width))
-            close(page)
-
-
-def test_focus():
-    page = opened()
-    faint = []
-    seen = set()
-    for _ in range(40):
-        page.press("Tab")
-        at = focus(page)
-        if at == "Script":
-            page.press("Escape")
-        if at != "BODY" and page.value("probe.focusContrast()") < web_page.FOCUS_CONTRAST:
-            faint.append(at)
-        seen.add(at)
-    check("the focus shows everywhere", faint, [])
-    check("it went round the page", {"run", "Script", "tab-output", "line", "reset"} <= seen, True)
-    close(page)
-
-
-def test_calm():
-    page = browser.open("data:text/html,")
-    page.emulate(prefers_reduced_motion="reduce")
-    page.call("Page.navigate", url=INDEX)
-    wait("the page", lambda: page.value("typeof playground") != "undefined")
-    to_editor(page)
-    check("nothing moves for those who want it so", page.value(
-        "document.getAnimations().length + %s.getOption('cursorBlinkRate')" % EDITOR), 0)
-    close(page)
-
-
-def test_names():
-    page = opened()
-    fill(page)
-    for name in PANES:
-        open_tab(page, name)
-        wait_ready(page)
-        bad, n_named = web_page.nameless(page)
-        check("all that one acts on has a name: " + name, bad, [])
-        check("and there is much: " + name, n_named > 15, True)
-    for dialog in ("examples", "tutorial", "keys", "share"):
-        press_until(page, "Tab", dialog)
-        page.press("Enter")
-        wait("the dialog", lambda: is_shown(page, "#dialog"))
-        check("all has a name: " + dialog, web_page.nameless(page)[0], [])
-        check_look(page, dialog)
-        page.press("Escape")
-    close(page)
-
-
 def test_lacking():
     page = browser.open(INDEX)
     page.call("Page.addScriptToEvaluateOnNewDocument",
@@ -604,15 +478,9 @@ def test_lacking():
     close(page)
 
 
-TESTS = [
-    test_opening, test_order_of_keys, test_run, test_completion_and_help, test_prompt, test_picture,
-    test_picture_of_prompt, test_files, test_divider,
-    test_cuda, test_reports, test_findings, test_link_to_finding, test_share, test_endless_loop,
-    test_menus, test_theme, test_focus, test_calm, test_names, test_lacking, test_looks,
-]
-
-wanted = sys.argv[4:]
-try:
-    web_page.run_tests([t for t in TESTS if not wanted or t.__name__ in wanted])
-finally:
-    browser.close()
+run_wanted([
+    test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
+    test_expressions, test_picture, test_picture_of_prompt, test_files, test_divider, test_cuda,
+    test_reports, test_findings, test_link_to_finding, test_share, test_endless_loop, test_menus,
+    test_theme, test_lacking,
+])
