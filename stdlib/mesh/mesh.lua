@@ -3,6 +3,7 @@
 --   m.layout, m.axes (names, nearest first), m.n (ranks), m.extent[axis]
 --   m:rank(coord), m:coord(rank), m:digit(rank, axis): a coordinate on one axis
 --   m:group(rank, axes), m:groups(axes), m:place(rank, axes): the rank's index in its group
+--   m.links: what plans take for its links (plan_cost.lua), or nil: the defaults
 --   m:span(axes): the product of extents; mesh.axis_list(m, x, op): names, checked
 -- A method that another module of this room has is a row of `later`.
 local ct = require "cuttle"
@@ -22,7 +23,7 @@ for name, module in pairs(later) do
 end
 
 -- A mesh stands for its layout in functions of layouts: size(m), names(m).
-local mesh_type = tiles.new_type("mesh", methods, { "layout", "axes", "n", "extent" })
+local mesh_type = tiles.new_type("mesh", methods, { "layout", "axes", "n", "extent", "links" })
 mesh_type.__layout = "layout"
 
 local EXPECTED <const> = 'mesh{data = 2, model = 4}, mesh"(data=2,model=4)" or a layout with names'
@@ -105,14 +106,30 @@ local function check_names(layout, names)
   end
 end
 
---- mesh(x): axes and their extents, a text or a layout.
-function M.mesh(x)
-  if getmetatable(x) == mesh_type then return x end
-  local layout = layout_of(x)
+local function links_of(options)
+  if options == nil then return nil end
+  if type(options) ~= "table" then
+    tiles.fail("mesh", "argument 2 is of type %s; options were expected, as {links = {node = 4}}",
+      tiles.type_name(options))
+  end
+  for key in pairs(options) do
+    if key ~= "links" then
+      tiles.fail("mesh", "option '%s' is unknown; there is links", tostring(key))
+    end
+  end
+  return require "cuttle.plan_cost".links(options.links, "mesh")
+end
+
+--- mesh(x[, {links = {...}}]): axes and their extents, a text, a layout or another mesh.
+function M.mesh(x, options)
+  local is_mesh = getmetatable(x) == mesh_type
+  if is_mesh and options == nil then return x end
+  local layout = is_mesh and x.layout or layout_of(x)
   local names = ct.names(layout)
   check_names(layout, names)
   check_bijection(layout)
-  local m = { layout = layout, axes = names, n = ct.size(layout), extent = {}, digits = {} }
+  local m = { layout = layout, axes = names, n = ct.size(layout), extent = {}, digits = {},
+    links = links_of(options) }
   for i, name in ipairs(names) do
     m.extent[name] = ct.size(layout, i - 1)
     m.digits[name] = flatten(ct.shape(ct.mode(layout, i - 1)), ct.stride(ct.mode(layout, i - 1)),

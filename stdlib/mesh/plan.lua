@@ -322,12 +322,12 @@ local function has_single(s)
 end
 
 --- The cheapest steps from one sharding to another, for elements of `item` bytes, by a table of
---- links as plan_cost.links makes it.
+--- links as plan_cost.links makes it; nil: that of the mesh.
 function M.plan(from, to, item, links, op)
   op = op or "plan"
   check_same(from, to, op)
   check_partial(from, to, op)
-  links = links or cost.links(nil, op)
+  links = links or from.mesh.links or cost.links(nil, op)
   local p, memo = placement.problem(from, to), {}
   local path = search.path { p = p, to = to, item = item, links = links, memo = memo }
   local plan = { from = from, to = to, item = item, links = links, bytes = 0, seconds = 0.0 }
@@ -365,7 +365,7 @@ function M.mesh_plan(m, dtype, shape, from, to, options)
   local item = cost.item(dtype, op)
   local source = shardings.new(m, shape, from, op)
   local target = shardings.new(m, shape == nil and source.shape or shape, to, op)
-  return M.plan(source, target, item, cost.links(options_of(options, op).links, op), op)
+  return M.plan(source, target, item, cost.links(options_of(options, op).links, op, m.links), op)
 end
 
 return M

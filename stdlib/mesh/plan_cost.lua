@@ -4,10 +4,12 @@
 -- receives the most receives; P is the size of a part before the step, both in bytes.
 --   all_gather      (n-1) P             reduce_scatter  (n-1) P/n
 --   all_reduce      P + (n-2) chunk     chunk = ceil(P/n): 2 (n-1) P/n where n divides P
+--                   2 P                 by a tree, which small ones over nodes are if it is faster
 --   all_to_all      (n-1) P/n           permute         P
 --   send_recv       what is missing, at most, counted exactly
 -- Rings (the first three) go at the slower of a device's link and the k network ports that a node
--- has for the group; a chunk passes n-m links and m-1 times the network. In all_to_all each device
+-- has for the group; a chunk passes n-m links and m-1 times the network. A tree over nodes passes
+-- k-1 links and log2(m) times the network, up and down. In all_to_all each device
 -- uses its own port for what comes from other nodes; both ways at once. Parts that are only sent
 -- take the network if their group has more than one node. A local copy reads and writes memory.
 local ct = require "cuttle"
@@ -26,6 +28,7 @@ M.defaults = {
   launch = 5e-6,                -- of starting a step
   memory_bandwidth = 3.8e12,    -- reads and writes together, of a local copy
   send_recv = 0.9,              -- share of the bandwidth that messages of many sizes reach
+  tree = 1e6,                   -- bytes: an all_reduce over nodes of at most so many may be a tree
 }
 
 local names = {}
@@ -41,10 +44,10 @@ local function check_number(op, name, x)
   return x
 end
 
---- The defaults with what a table gives in their place.
-function M.links(given, op)
+--- The defaults, or those of `base`, with what a table gives in their place.
+function M.links(given, op, base)
   local links = {}
-  for name, x in pairs(M.defaults) do links[name] = x end
+  for name, x in pairs(base or M.defaults) do links[name] = x end
   if given == nil then return links end
   if type(given) ~= "table" then
     tiles.fail(op, "links is of type %s; expected a table such as {node = 8}",
@@ -113,10 +116,29 @@ local function ring(received)
   end
 end
 
+-- The depth of a binary tree of n.
+local function depth(n)
+  local d = 0
+  while 1 << d < n do d = d + 1 end
+  return d
+end
+
+-- A tree of nodes, in each of which the ranks are a chain.
+local function tree_latency(s, links)
+  return (s.per_node - 1) * links.link_latency + depth(s.nodes) * links.network_latency
+end
+
+-- By a ring, or by a tree if it is small: what takes less time. In one node both have the same
+-- hops.
 local function all_reduce(s, links, part, item)
-  local chunk = (part // item + s.n - 1) // s.n * item
-  local bytes = part + (s.n - 2) * chunk
-  return bytes, bytes / ring_bandwidth(s, links), 2 * ring_latency(s, links)
+  local chunk, bandwidth = (part // item + s.n - 1) // s.n * item, ring_bandwidth(s, links)
+  local bytes, hops = part + (s.n - 2) * chunk, 2 * ring_latency(s, links)
+  local tree_hops = 2 * tree_latency(s, links)
+  local is_small = s.nodes > 1 and part <= links.tree
+  if is_small and 2 * part / bandwidth + tree_hops < bytes / bandwidth + hops then
+    return 2 * part, 2 * part / bandwidth, tree_hops
+  end
+  return bytes, bytes / bandwidth, hops
 end
 
 local function one_hop(s, links)

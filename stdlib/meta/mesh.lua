@@ -9,6 +9,7 @@
 ---@field axes table names of the axes, the nearest first
 ---@field n integer how many ranks there are
 ---@field extent table the extent of each axis, by its name
+---@field links? table what plans take for its links; nil: the defaults
 local Mesh = {}
 
 Mesh.show = show
@@ -20,7 +21,8 @@ Mesh.html = html
 --- Makes a mesh of devices.
 --- In a table the axes are in alphabetical order. In a text they are in the order of the text, and
 --- the first is the nearest: its neighbours have ranks that differ by 1. A layout with strides may
---- give other ranks; it must give each of 0 to size - 1 once.
+--- give other ranks; it must give each of 0 to size - 1 once. The option `links` says what plans
+--- take for the links between devices, as in {links = {node = 4}} for machines of 4.
 ---
 ---     > mesh{data = 2, model = 4}
 ---     mesh (data=2,model=4):(1,2)
@@ -31,9 +33,10 @@ Mesh.html = html
 ---     6
 --- CuTe: none. MoYe: none.
 --- See: Mesh.sharding, Mesh.coord.
----@param axes table|string|Layout
+---@param axes table|string|Layout|Mesh
+---@param options? table
 ---@return Mesh
-function mesh(axes) end
+function mesh(axes, options) end
 
 --- The rank at a coordinate; an axis that is not named counts as 0.
 ---

@@ -287,7 +287,9 @@ local function run_step(step, parts, item)
     end
     most = math.max(most, received)
   end
-  assert(most * item == step.bytes, "the bytes of " .. step.op)
+  -- A ring, which step_of carries out; on several nodes of 8 a sum may go by a tree.
+  local by_tree = step.op == "all_reduce" and m.n > 8 and step.bytes == 2 * parts[0].n * item
+  assert(by_tree or most * item == step.bytes, "the bytes of " .. step.op)
   return new
 end
 

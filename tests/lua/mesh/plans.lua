@@ -54,6 +54,26 @@ local rack = time(mesh"(gpu=72)", "(M,K@gpu)", "(M,K)", {node = 72})
 local nodes = time(mesh"(gpu=72)", "(M,K@gpu)", "(M,K)")
 print(rack < nodes) -- expect: true
 
+-- The links of a mesh, which the option of a plan changes in part.
+local own = mesh("(gpu=72)", {links = {node = 72}})
+print(time(own, "(M,K@gpu)", "(M,K)") == rack) -- expect: true
+print(time(mesh(own, {links = {node = 8}}), "(M,K@gpu)", "(M,K)") == nodes) -- expect: true
+print(time(own, "(M,K@gpu)", "(M,K)", {launch = 1}) - rack > 0.9) -- expect: true
+print(own.links.node, own == mesh"(gpu=72)", mesh(own) == own) -- expect: 72	true	true
+
+-- Small sums over nodes go by a tree: 2 (7 links + 4 hops), and 1 MB at most.
+local many = mesh"(gpu=72)"
+local function sum(n, links)
+  local p = many:plan(u8, n, "(_,@gpu+)", "(_)", {links = links})
+  return p.steps[1], #p.steps
+end
+local step, n_steps = sum(1, {network_latency = 1, link_latency = 0.01, launch = 1e-9})
+print(n_steps, step.op, step.bytes, ("%.2f"):format(step.seconds))
+-- expect: 1	all_reduce	2	8.14
+step = sum(1, {network_latency = 1, link_latency = 0.01, launch = 1e-9, tree = 0.5})
+print(step.bytes, ("%.2f"):format(step.seconds)) -- expect: 71	17.26
+print(sum(720000).bytes == 2 * 720000, sum(7200000).bytes == 2 * 71 * 100000) -- expect: true	true
+
 -- 10,008 ranks, and many elements: nothing is enumerated.
 local start = os.clock()
 local large = mesh"(gpu=8,rack=9,pod=139)"
