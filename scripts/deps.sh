@@ -3,6 +3,7 @@
 # something is missing and you are not root.
 #   scripts/deps.sh build      what the program and the libraries need
 #   scripts/deps.sh test       that, and what the tests and lint need
+#   scripts/deps.sh platforms  compilers for other machines, and what runs their programs here
 #   scripts/deps.sh pocl       OpenCL on the CPU, which `make bench-pocl` compares with
 #   scripts/deps.sh has NEED...   installs nothing: are all of these here?
 # Optional at run time, never installed here: a CUDA driver, NVRTC, cuBLAS, libedit.
@@ -10,7 +11,7 @@
 set -eu
 
 usage() {
-  echo "usage: scripts/deps.sh build|test|pocl, or has NEED..." >&2
+  echo "usage: scripts/deps.sh build|test|platforms|pocl, or has NEED..." >&2
   exit 2
 }
 
@@ -56,6 +57,11 @@ has_python_dev() {
   done
   return 1
 }
+has_nodejs() { have node; }
+has_binaryen() { have wasm-opt; }
+has_aarch64() { have aarch64-linux-gnu-gcc && [ -d /usr/aarch64-linux-gnu ]; }
+has_qemu() { have qemu-aarch64; }
+has_musl() { have musl-gcc; }
 has_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; }
 has_pocl() { ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; }
 has_emcc() { have emcc; }
@@ -64,11 +70,13 @@ has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
 test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror"
+platforms_needs="emcc nodejs binaryen aarch64 qemu musl"
 pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
-optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror "
+optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror \
+nodejs binaryen aarch64 qemu musl "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -88,6 +96,11 @@ luacheck     lua-check           luacheck          luacheck       luacheck      
 numpy        python3-numpy       python3-numpy     python-numpy   py3-numpy        numpy
 python       python3             python3           python         python3          python3
 python_dev   python3-dev,python3-venv  python3-devel  python         python3-dev      python3
+nodejs       nodejs              nodejs            nodejs         nodejs           node
+binaryen     binaryen            binaryen          binaryen       binaryen         binaryen
+aarch64      gcc-aarch64-linux-gnu,libc6-dev-arm64-cross  -  aarch64-linux-gnu-gcc  -  -
+qemu         qemu-user           qemu-user         qemu-user      qemu-aarch64     -
+musl         musl-tools          musl-gcc          musl           -                -
 opencl       ocl-icd-libopencl1  ocl-icd           ocl-icd        opencl-icd-loader  -
 pocl         pocl-opencl-icd     pocl              pocl           -                -
 chromium     chromium            chromium          chromium       chromium         -
@@ -169,6 +182,7 @@ missing_of() {
 case ${1-} in
   build) needs=$build_needs ;;
   test) needs="$build_needs $test_needs" ;;
+  platforms) needs=$platforms_needs ;;
   pocl) needs=$pocl_needs ;;
   has) ;;
   *) usage ;;

@@ -15,6 +15,9 @@
 #if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
 #include <immintrin.h>
 enum { LANES = 8 };
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+enum { LANES = 4 };
 #else
 enum { LANES = 4 };
 #endif
@@ -57,6 +60,8 @@ static inline int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline VecI max_vec(VecI a, VecI b) {
 #if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
   return (VecI)_mm256_max_epi32((__m256i)a, (__m256i)b);
+#elif defined(__aarch64__)
+  return (VecI)vmaxq_s32((int32x4_t)a, (int32x4_t)b);
 #else
   VecI is_a = a > b;
   return (a & is_a) | (b & ~is_a);
@@ -66,6 +71,8 @@ static inline VecI max_vec(VecI a, VecI b) {
 static inline bool any_lane(VecI x) {
 #if defined(CT_SIMT_AVX512) || defined(CT_SIMT_AVX2)
   return _mm256_testz_si256((__m256i)x, (__m256i)x) == 0;
+#elif defined(__aarch64__)
+  return vmaxvq_u32((uint32x4_t)x) != 0;
 #else
   uint64_t u[sizeof x / 8];
   memcpy(u, &x, sizeof u);

@@ -149,6 +149,27 @@ static inline void ct_vec_CAST_f16_f32(uint32_t *d, const float *v) {
   bits = _mm256_blendv_epi8(bits, _mm256_set1_epi32(0x7FFF), _mm256_castps_si256(nan));
   _mm256_storeu_si256((__m256i *)(void *)d, bits);
 }
+
+#elif defined(__aarch64__)
+#define CT_VEC_HAS_F16 1
+
+static inline CtVec_f32 ct_vec_of_halves(uint16x4_t h) {
+  float32x4_t v = vcvt_f32_f16(vreinterpret_f16_u16(h));
+  return (CtVec_f32)vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(vdupq_n_u32(0x7FFFFFFF)));
+}
+static inline CtVec_f32 ct_vec_widen_f16(const void *halves) {
+  uint16x4_t h;
+  memcpy(&h, halves, sizeof h);
+  return ct_vec_of_halves(h);
+}
+static inline void ct_vec_CAST_f32_f16(float *d, const uint32_t *bits) {
+  ct_vec_store_f32(d, ct_vec_of_halves(vmovn_u32(vld1q_u32(bits))));
+}
+static inline void ct_vec_CAST_f16_f32(uint32_t *d, const float *v) {
+  float32x4_t x = vld1q_f32(v);
+  uint32x4_t bits = vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x)));
+  vst1q_u32(d, vbslq_u32(vceqq_f32(x, x), bits, vdupq_n_u32(0x7FFF)));
+}
 #else
 #define CT_VEC_HAS_F16 0
 #endif
