@@ -283,8 +283,12 @@ static CtStatus measure(CtNpy *h, CtErr *err) {
       return ct_fail(err, CT_EOVERFLOW, "has more than 2^63 elements");
     }
   }
-  if (ct_mul_overflow(n, (int64_t)ct_dtype_bytes(h->dtype), &bytes) || bytes > PTRDIFF_MAX) {
+  if (ct_mul_overflow(n, (int64_t)ct_dtype_bytes(h->dtype), &bytes)) {
     return ct_fail(err, CT_EOVERFLOW, "has more than 2^63 bytes of elements");
+  }
+  if (bytes > PTRDIFF_MAX) {
+    return ct_fail(err, CT_EOVERFLOW, "has %lld bytes of elements; pointers of %d bits reach %lld",
+                   (long long)bytes, (int)(8 * sizeof(void *)), (long long)PTRDIFF_MAX);
   }
   h->n_elems = is_empty ? 0 : n;
   h->data_bytes = is_empty ? 0 : (size_t)bytes;

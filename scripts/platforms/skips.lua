@@ -1,22 +1,46 @@
 -- skips.lua: the tests that cannot run on a platform, and why. Gives a function: the reason of a
 -- platform for a test, or nil. A row names a test, the beginning of the paths of several, or a case
--- of a table.
+-- of a table. Beside these, run_tests.lua skips the rest of a program that asks for a process where
+-- there are none.
 local no_processes <const> = "it starts a process, which a program of WebAssembly cannot"
-local no_libraries <const> = "it loads a shared library, which a static program cannot"
+local no_threads <const> = "it starts a thread, which a program of WebAssembly cannot"
+local no_signals <const> = "it waits for a signal, which does not reach WebAssembly"
+local no_libraries <const> = "it loads a shared library, which this program cannot"
 
 local rows = {
   wasm = {
     { "tests/lua/program/", no_processes },
+    { "tests/lua/bench/layouts.lua", "its clock of CPU time counts milliseconds" },
+    { "tests/lua/search/ctrl_c.lua", no_signals },
+    { "tests/c/test_bench_tools", no_libraries },
+    { "tests/c/test_cache", no_processes },
+    { "tests/c/test_device", no_libraries },
+    { "tests/c/test_device_ipc", no_processes },
+    { "tests/c/test_dl", no_processes },
+    { "tests/c/test_nccl", no_libraries },
+    { "tests/c/test_nomem", no_processes },
+    { "tests/c/test_nvrtc", no_libraries },
+    { "tests/c/test_repl", "it needs a terminal of its own" },
+    { "tests/c/test_rewrite", "it lists files by a process" },
+    { "tests/c/test_sandbox", no_threads },
+    { "tests/c/test_threads", no_threads },
+    { "tests/c/test_wrong_arguments", no_processes },
   },
   musl = {
+    { "tests/c/test_dl", no_libraries },
     { "tests/c/test_nvrtc", no_libraries },
     { "tests/c/test_nccl", no_libraries },
   },
 }
 
+-- A path that ends as a name does is that name's only: test_embed is not test_embed_again.
+local function begins(path, row)
+  return path == row or (row:match("/$") and path:sub(1, #row) == row)
+end
+
 return function(platform, path)
   for _, row in ipairs(rows[platform] or {}) do
-    if path:sub(1, #row[1]) == row[1] then
+    if begins(path, row[1]) then
       return row[2]
     end
   end

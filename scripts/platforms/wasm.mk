@@ -1,8 +1,8 @@
 # wasm.mk: WebAssembly of 32 bits by Emscripten, one thread, vectors of 128 bits; node runs programs.
 #   make PLATFORM=wasm            build/wasm/cuttle, which node runs on the files of this machine
 
-# By ccache, where that compiles for this machine, too.
-CC = $(if $(findstring /ccache,$(PATH)),ccache emcc,emcc)
+# By ccache, where that compiles for this machine, too. A CC of the command line is meant for this machine.
+override CC = $(if $(findstring /ccache,$(PATH)),ccache emcc,emcc)
 export CCACHE_COMPILERTYPE = clang
 AR = emar
 # Where Debian keeps the modules that emcc's own scripts look for.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "threads.h"
 
 /* {====== An allocator that counts, and fails when it is told to ====== */
 
@@ -619,7 +620,11 @@ int main(void) {
   test_options();
   test_memory_limit();
   test_instruction_limit();
-  test_interrupt();
+  if (has_threads()) {
+    test_interrupt();
+  } else {
+    SKIP(1, "no signals without threads");
+  }
   test_sandbox();
   test_wrap();
   test_transfer();
@@ -629,7 +634,11 @@ int main(void) {
   test_null();
   test_wrong_objects();
   test_callbacks();
-  test_threads();
+  if (has_threads()) {
+    test_threads();
+  } else {
+    SKIP(1, "no second thread");
+  }
   test_failing_allocator();
   return done_testing();
 }

@@ -5,6 +5,7 @@
    test_math N takes N samples for each function and type, and prints a row of docs/numerics.md for
    each. For f32, N = 4294967296 takes every number. */
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +208,62 @@ static Worst worst_two(const Two *t, bool is_f64, uint64_t n) {
   return w;
 }
 
+/* {====== The same bits on each machine ====== */
+
+static uint64_t add_bits(uint64_t h, bool is_nan, uint64_t bits) {
+  return (h ^ (is_nan ? 0x7FFF : bits)) * 0x9E3779B97F4A7C15u + (h >> 29);
+}
+static uint64_t add_f32(uint64_t h, float x) {
+  return add_bits(h, isnan(x), (uint32_t)__float_as_int(x));
+}
+static uint64_t add_f64(uint64_t h, double x) {
+  return add_bits(h, isnan(x), (uint64_t)__double_as_longlong(x));
+}
+
+/* A sum over results for f32 and f64: of one function, or else of the other. The arguments are made
+   without a library's functions. */
+static void sum_bits(const One *o, const Two *t, uint64_t out[2]) {
+  enum { N = 20000 };
+  CtRand r;
+  ct_rand_seed(&r, N);
+  out[0] = out[1] = 0;
+  for (int i = 0; i < N; i++) {
+    uint64_t u = any_bits(&r), v = any_bits(&r);
+    double a = (double)(u >> 11) * 0x1p-53, b = (double)(v >> 11) * 0x1p-53;
+    double x = o != NULL ? o->lo + (o->hi - o->lo) * a : 20 * a, y = 60 * b - 30;
+    bool any = i % 2 != 0;
+    float x32 = any ? __int_as_float((int)(uint32_t)u) : (float)x;
+    float y32 = any ? __int_as_float((int)(uint32_t)v) : (float)y;
+    x = any ? double_of(u) : x;
+    y = any ? double_of(v) : y;
+    out[0] = add_f32(out[0], o != NULL ? o->f32(x32) : t->f32(x32, y32));
+    out[1] = add_f64(out[1], o != NULL ? o->f64(x) : t->f64(x, y));
+  }
+}
+
+/* As x86-64 has them; --bits prints these rows. */
+static const uint64_t bits_known[][2] = {
+#include "test_math_bits.def"
+};
+
+static void test_same_bits(bool prints) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(ones) + CT_ARRAY_LEN(twos); i++) {
+    const One *o = i < CT_ARRAY_LEN(ones) ? &ones[i] : NULL;
+    const Two *t = o == NULL ? &twos[i - CT_ARRAY_LEN(ones)] : NULL;
+    const char *name = o != NULL ? o->name : t->name;
+    uint64_t got[2];
+    sum_bits(o, t, got);
+    if (prints) {
+      printf("{0x%016" PRIx64 ", 0x%016" PRIx64 "}, /* %s */\n", got[0], got[1], name);
+    } else {
+      OK(i < CT_ARRAY_LEN(bits_known) && got[0] == bits_known[i][0] && got[1] == bits_known[i][1],
+         "%s has the bits that it has elsewhere", name);
+    }
+  }
+}
+
+/* {====== */
+
 static void say(const char *name, const char *type, Worst w, double bound, bool is_table) {
   if (is_table) {
     printf("| `%s` | %s | %.3f | %a %a |\n", name, type, w.ulps, w.x, w.y);
@@ -216,9 +273,19 @@ static void say(const char *name, const char *type, Worst w, double bound, bool 
   }
 }
 
+/* Without it there is no oracle for f64. musl's functions of long doubles are those of doubles, in part. */
+#if defined(__GLIBC__) || defined(__APPLE__) || defined(__FreeBSD__)
+static const bool has_wide = LDBL_MANT_DIG >= 64;
+#else
+static const bool has_wide = false;
+#endif
+
 int main(int argc, char **argv) {
   uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : SAMPLES;
-  bool has_wide = LDBL_MANT_DIG >= 64; /* else there is no oracle for f64 */
+  if (argc > 1 && strcmp(argv[1], "--bits") == 0) {
+    test_same_bits(true);
+    return 0;
+  }
   for (size_t i = 0; i < CT_ARRAY_LEN(ones) && n > 0; i++) {
     say(ones[i].name, "f32", worst_one32(&ones[i], n), ones[i].bound32, argc > 1);
     uint64_t n64 = n > 10000000 ? 10000000 : n;
@@ -232,6 +299,9 @@ int main(int argc, char **argv) {
     if (has_wide) {
       say(twos[i].name, "f64", worst_two(&twos[i], true, n2), twos[i].bound64, argc > 1);
     }
+  }
+  if (argc == 1) {
+    test_same_bits(false);
   }
   return argc > 1 ? 0 : done_testing();
 }

@@ -194,7 +194,10 @@ static void test_files(void) {
   File huge = make_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }");
   write_bytes(huge.bytes, huge.n);
   IS_STR(load(path, back, sizeof back),
-         "load_npy: '/tmp/cuttle-test-npy.npy' ends after 0 of 4398046511104 data bytes",
+         sizeof(void *) < 8
+             ? "load_npy: '/tmp/cuttle-test-npy.npy' has 4398046511104 bytes of elements; "
+               "pointers of 32 bits reach 2147483647"
+             : "load_npy: '/tmp/cuttle-test-npy.npy' ends after 0 of 4398046511104 data bytes",
          "a file that claims 4 TiB is refused before memory is asked for");
   write_bytes("", 0);
   IS_STR(load(path, back, sizeof back), "load_npy: '/tmp/cuttle-test-npy.npy' is not a .npy file",
