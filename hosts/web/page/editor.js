@@ -72,6 +72,7 @@ class ScriptEditor {
 
   // Lines count from 1.
   goTo(line, { focus = true } = {}) {
+    byId('script').scrollIntoView({ block: 'nearest' });
     this.cm.setCursor({ line: line - 1, ch: 0 });
     const top = this.cm.heightAtLine(line - 1, 'local', true);
     const end = this.cm.heightAtLine(line, 'local'); // with the messages below the line

@@ -128,7 +128,7 @@ class Playground {
 
   load(name, text) {
     this.editor.load(name, text);
-    this.tabs.show('output');
+    this.tabs.select('output');
     this.editor.cm.focus();
     byId('spoken').textContent = `${name} is loaded. Ctrl+Z brings the former script back.`;
   }

@@ -31,8 +31,10 @@ class Tabs {
     }
   }
 
+  // Where parts stand below each other, the pane comes into view.
   show(name) {
     this.select(name);
+    byId('results').scrollIntoView({ block: 'nearest' });
     this.onOpen(name);
   }
 
