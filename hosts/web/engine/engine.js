@@ -55,6 +55,7 @@ const CuttleEngine = (() => {
       this.lastId = 0;
       this.waiting = []; // requests that are not sent yet
       this.current = null; // the one that is
+      this.broken = null; // why there is no worker, for good
       compiled = compiled || compile();
       this.url = URL.createObjectURL(new Blob([CUTTLE_WORKER], { type: "text/javascript" }));
       this.start();
@@ -69,16 +70,32 @@ const CuttleEngine = (() => {
       this.worker = new Worker(this.url);
       const worker = this.worker;
       this.started = new Promise((resolve, reject) => {
+        this.refuse = reject;
         worker.onmessage = (event) => this.take(event.data, resolve);
         worker.onerror = (event) => {
           event.preventDefault();
-          reject(new Error(event.message));
-          this.stop("the worker failed: " + event.message);
+          this.fail("the worker failed: " + (event.message || "it does not start"));
         };
-        compiled.then((module) => worker.postMessage({ module }), reject);
+        compiled.then((module) => worker.postMessage({ module }),
+          (error) => this.fail("the program does not compile: " + error.message));
       });
       this.started.catch(() => {});
     }
+
+    // One that never was ready is not tried again.
+    fail(reason) {
+      if (this.isReady) {
+        this.stop(reason);
+        return;
+      }
+      this.broken = reason;
+      this.refuse(new Error(reason));
+      this.worker.terminate();
+      this.tell("stopped", reason);
+      this.waiting.splice(0).forEach(({ resolve }) => resolve(this.refusal()));
+    }
+
+    refusal() { return { ok: false, stopped: true, error: this.broken }; }
 
     take(message, resolve) {
       if (message.ready) {
@@ -88,6 +105,8 @@ const CuttleEngine = (() => {
         resolve();
         this.tell("ready");
         this.next();
+      } else if (message.broken) {
+        this.fail(message.broken);
       } else if (message.kind) {
         this.onOutput(message.kind, message.text);
       } else if (this.current && message.id === this.current.id) {
@@ -103,6 +122,7 @@ const CuttleEngine = (() => {
     // {====== Requests ======
 
     ask(op, args = {}) {
+      if (this.broken) return Promise.resolve(this.refusal());
       return new Promise((resolve) => {
         this.waiting.push({ id: ++this.lastId, op, args, resolve });
         this.next();
@@ -130,6 +150,7 @@ const CuttleEngine = (() => {
 
     // Ends what runs. Requests that wait go to the next worker.
     stop(reason = "stopped") {
+      if (this.broken) return;
       const detail = reason + "; " + PROMPT_IS_GONE;
       this.worker.onmessage = this.worker.onerror = null;
       this.worker.terminate();

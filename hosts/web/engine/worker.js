@@ -91,17 +91,23 @@ function redirect(instance, isTerminal) {
   }
 }
 
-async function instantiate(isTerminal) {
-  const instance = await CuttleModule({
-    thisProgram: "cuttle",
-    preRun: [(module) => Object.assign(module.ENV, SETTINGS)],
-    instantiateWasm: (imports, done) => {
-      WebAssembly.instantiate(compiled, imports).then((made) => done(made, compiled));
-      return {};
-    },
-    print: () => {},
-    printErr: () => {},
+function makeInstance() {
+  return new Promise((resolve, reject) => {
+    CuttleModule({
+      thisProgram: "cuttle",
+      preRun: [(module) => Object.assign(module.ENV, SETTINGS)],
+      instantiateWasm: (imports, done) => {
+        WebAssembly.instantiate(compiled, imports).then((made) => done(made, compiled), reject);
+        return {};
+      },
+      print: () => {},
+      printErr: () => {},
+    }).then(resolve, reject);
   });
+}
+
+async function instantiate(isTerminal) {
+  const instance = await makeInstance();
   redirect(instance, isTerminal);
   for (const path of Object.keys(SYSTEM_FILES)) writeFile(instance.FS, path, SYSTEM_FILES[path]);
   instance.FS.mkdir(FOLDER);
@@ -473,8 +479,12 @@ async function answer(request) {
 
 async function start(module) {
   compiled = module;
-  await openPrompt();
-  postMessage({ ready: true, greeting });
+  try {
+    await openPrompt();
+    postMessage({ ready: true, greeting });
+  } catch (error) {
+    postMessage({ broken: "the engine does not start: " + trapText(error) });
+  }
 }
 
 onmessage = async (event) => {

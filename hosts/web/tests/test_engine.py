@@ -382,6 +382,28 @@ def test_trap():
     check("the next input works", ask("prompt", "trapping", line="1")["ok"], True)
 
 
+BROKEN = """(() => {
+  const whole = CUTTLE_WORKER;
+  CUTTLE_WORKER = %s;
+  globalThis.broken = new CuttleEngine({onState: (...state) => told.push(state)});
+  CUTTLE_WORKER = whole;
+  return broken.ready.then(() => "ready", (error) => error.message);
+})()"""
+
+
+def test_broken():
+    page.value("globalThis.told = []")
+    for name, worker, why in (
+            ("whose worker fails", "'throw new Error(1)'", "the worker failed: "),
+            ("whose program does", "whole.replace('compiled = module', 'compiled = 5')",
+             "the engine does not start: ")):
+        message = page.promised(BROKEN % worker)
+        check("an engine %s says so" % name, message.startswith(why), True)
+        check("and answers no request", ask("run", "broken", text="print(1)")["error"], message)
+    check("it starts once each", [state[0] for state in page.value("told")],
+          ["starting", "stopped"] * 2)
+
+
 def test_quiet():
     check("no exception, nothing on the console", page.complaints(), [])
     if not hasattr(page, "requests"):
@@ -394,7 +416,7 @@ def test_quiet():
 try:
     run_tests([test_start, test_run, test_stream, test_files, test_prompt, test_names, test_pictures,
                test_emit, test_reports, test_trace, test_wgmma, test_limits, test_memory, test_stop,
-               test_trap, test_quiet])
+               test_trap, test_broken, test_quiet])
 finally:
     browser.close()
     shutil.rmtree(folder, ignore_errors=True)
