@@ -12,6 +12,7 @@ class Notebook {
     this.status = new Status();
     this.runner = null;
     this.lastStop = '';
+    this.hints = new Hints((op, args) => this.ask(op, args));
     this.later = delayed(TYPED_MS, () => this.run());
     this.files = new Files(this);
     addTheme(byId('theme'));
@@ -105,6 +106,7 @@ class Notebook {
       cell.focus();
       this.changed();
     } else this.later();
+    this.hints.follow(cell);
   }
 
   add(kind) {
@@ -199,8 +201,9 @@ class Notebook {
   }
 
   key(event, cell) {
+    if (event.isComposing) return;
     const find = cellKeys[chordOf(event)];
-    if (find && !event.isComposing) takeKey(event, find(cell, this));
+    takeKey(event, this.hints.action(chordOf(event)) || (find ? find(cell, this) : null));
   }
 
   // {====== Engine ======
@@ -234,6 +237,11 @@ class Notebook {
   fail(message) {
     this.status.show('lacking', 'No engine');
     this.complain(message);
+  }
+
+  ask(op, args) {
+    return this.runner ? this.runner.line.ask(op, args) :
+      Promise.resolve({ ok: false, error: 'the engine is not here', names: [] });
   }
 
   async run() {

@@ -88,6 +88,7 @@ class Cell {
   listen() {
     this.field.addEventListener('input', () => this.edited());
     this.field.addEventListener('focus', () => this.fit());
+    this.field.addEventListener('blur', () => this.page.hints.close());
     this.field.addEventListener('keydown', (event) => this.page.key(event, this));
     this.field.addEventListener('paste', (event) => this.page.paste(event, this));
     this.shown.addEventListener('click', (event) => {

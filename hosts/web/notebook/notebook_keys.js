@@ -9,6 +9,8 @@ const NOTEBOOK_KEYS = [
   ['Backspace', 'in an empty cell: remove it'],
   ['Alt+Delete', 'remove the cell'],
   ['Alt+Z', 'bring back the cell that was removed last'],
+  ['Ctrl+Space', 'complete the name before the cursor'],
+  ['F1', 'help for the name at the cursor'],
   ['Ctrl+/', 'turn code into a text, and back'],
   ['Ctrl+Enter', 'run the cell again, and what follows'],
   ['Alt+Enter', 'open the picture of the cell, which answers to the mouse and to keys'],
@@ -62,6 +64,8 @@ const cellKeys = {
   'Alt+Delete': (cell, page) => () => page.remove(cell, 1),
   'Alt+Enter': (cell, page) => () => page.openPicture(cell),
   'Ctrl+/': (cell, page) => () => page.turn(cell),
+  'Ctrl+ ': (cell, page) => (cell.kind === 'code' ? () => page.hints.open(cell) : null),
+  'F1': (cell, page) => () => page.hints.help(cell),
   'Ctrl+Enter': (cell, page) => () => page.rerun(cell),
 };
 

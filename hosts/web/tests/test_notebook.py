@@ -256,6 +256,30 @@ def test_picture():
     close(page)
 
 
+def test_names_at_the_cursor():
+    page = opened()
+    begin(page, "my_own_layout = layout{4, 8}", "my_o")
+    page.press(" ", CTRL)
+    wait("the name is completed", lambda: texts(page)[1] == "my_own_layout")
+    page.press("Enter")
+    page.type("zipp")
+    page.press(" ", CTRL)
+    wait("there are two", lambda: n_of(page, ".hints li") == 2)
+    check("names come with what they are", page.value("""[...document.querySelectorAll('.hints li')]
+      .map((li) => [li.querySelector('b').textContent, li.textContent.length > 30])"""), [
+        ["zipped_divide", True], ["zipped_product", True]])
+    check_look(page, "names")
+    page.press("ArrowDown")
+    page.press("Enter")
+    check("arrows and Enter choose", [texts(page)[2], n_of(page, ".hints")], ["zipped_product", 0])
+    page.press("F1")
+    wait("help", lambda: is_shown(page, "#dialog"))
+    check("F1 explains the name", text(page, ".help").startswith("zipped_product("), True)
+    page.press("Escape")
+    check("the focus comes back", focus(page), "Cell 3")
+    close(page)
+
+
 def test_stop():
     page = opened()
     begin(page, "x = 7")
@@ -454,7 +478,7 @@ def test_focus():
 try:
     web_page.run_tests([
         test_opening, test_typing, test_several_lines, test_errors, test_moving, test_texts,
-        test_picture, test_stop, test_memory, test_files, test_links, test_looks, test_names,
+        test_picture, test_names_at_the_cursor, test_stop, test_memory, test_files, test_links, test_looks, test_names,
         test_focus])
 finally:
     browser.close()
