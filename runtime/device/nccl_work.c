@@ -322,7 +322,7 @@ typedef struct Group {
   CtStream streams[LOCAL_RANKS];
   CtNcclWork *works[LOCAL_RANKS];
   int n;
-  bool is_recorded; /* it becomes a part of a graph: nothing is done now */
+  int n_recorded; /* calls that become a part of a graph: nothing is done now. All or none of them */
 } Group;
 
 static int find_comm(const Group *g, const CtComm *c) {
@@ -350,7 +350,7 @@ static CtStatus add_call(const CtNccl *n, Group *g, const CtNcclCall *call, CtEr
                    "before the graph or after it, or record it by graph(...)",
                    ct_nccl_ops[call->op]);
   }
-  g->is_recorded = g->is_recorded || is_own;
+  g->n_recorded += is_own;
   g->comms[i] = call->comm;
   g->streams[i] = call->stream;
   g->n += i == g->n;
@@ -361,9 +361,15 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
                        CtErr *err) {
   CtStatus s = CT_OK;
   g->n = 0;
-  g->is_recorded = false;
+  g->n_recorded = 0;
   for (int i = 0; i < n_calls && s == CT_OK; i++) {
     s = add_call(n, g, &calls[i], err);
+  }
+  if (s == CT_OK && g->n_recorded > 0 && g->n_recorded < n_calls) {
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "%s: a graph of one device is being recorded, but the call is of several; start "
+                   "a process for each device, or call it outside of the graph",
+                   ct_nccl_ops[calls[0].op]);
   }
   return s;
 }
@@ -405,12 +411,12 @@ CtStatus ct_nccl_run(CtNccl *n, const char *what, double seconds, const CtNcclCa
                      int n_calls, CtErr *err) {
   Group g;
   CtStatus s = gather(n, calls, n_calls, &g, err);
-  s = s == CT_OK && g.n > 0 && !g.is_recorded ? begin_works(&g, what, seconds, err) : s;
+  s = s == CT_OK && g.n > 0 && g.n_recorded == 0 ? begin_works(&g, what, seconds, err) : s;
   if (s != CT_OK || g.n == 0) {
     return s;
   }
   s = enqueue(n, &g, what, seconds, calls, n_calls, err);
-  return s == CT_OK && !g.is_recorded ? end_works(&g, err) : s;
+  return s == CT_OK && g.n_recorded == 0 ? end_works(&g, err) : s;
 }
 
 CtStatus ct_nccl_begin(CtComm *c, const char *what, double seconds, CtErr *err) {
