@@ -16,6 +16,8 @@ class Runner {
     this.turn = 0;
     this.began = 0;
     this.running = null;   // a promise
+    this.passTurn = 0;     // the turn that it is for
+    this.timer = 0;
   }
 
   static key(cell) { return `${cell.number} ${cell.text}`; }
@@ -27,17 +29,26 @@ class Runner {
   // Runs what has changed; what runs for an older text ends.
   async update() {
     this.turn += 1;
-    if (this.line.isBusy && performance.now() - this.began > PATIENCE_MS) {
-      this.line.stop('a newer text of the cell runs instead');
-    }
     const mine = this.turn;
+    this.hurry();
     await this.running;
     if (mine !== this.turn) return;
     this.running = this.pass(mine);
     await this.running;
   }
 
+  get isOutdated() { return this.passTurn !== this.turn; }
+
+  // An outdated cell that has run for long is stopped.
+  hurry() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      if (this.isOutdated && this.line.isBusy) this.line.stop('a newer text runs instead');
+    }, Math.max(0, this.began + PATIENCE_MS - performance.now()));
+  }
+
   async pass(mine) {
+    this.passTurn = mine;
     this.onPass(true);
     while (mine === this.turn && !await this.runAll(mine)) { /* the prompt was lost: once more */ }
     this.onPass(false);
@@ -96,7 +107,7 @@ class Runner {
   // A cell that was stopped, or broke the engine, is left out from now on.
   giveUp(cell, key, result) {
     this.done = [];
-    if (Runner.key(cell) !== key) return true; // an older text of it
+    if (this.isOutdated) return true; // the next pass runs it again, or what it is now
     this.stuck.add(key);
     cell.show({ ...result, ok: false, svg: null,
       error: `${asSentence(result.error.trim())} ${STUCK}` }, cell.text);

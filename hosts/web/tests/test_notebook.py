@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import web_page
 from web_page import CTRL, SHIFT, Browser, check, focus, is_shown, open_page, press_until, text, wait
@@ -301,12 +302,22 @@ def test_stop():
     page.type("break end")
     settle(page)
     check("a cell that is mended runs again", values(page), ["7", "", "8"])
-    page.value("notebook.runner.line.engine.seconds = 1; 0")
     page.press("Enter")
     page.type("repeat until false")
-    wait("the limit", lambda: "Stopped after 1 s" in values(page)[2])
+    wait("it runs", lambda: is_shown(page, "[aria-busy=true] textarea"))
+    begun = time.monotonic()
+    for _ in "false":
+        page.press("Backspace")
+    page.type("true")
     settle(page)
-    check("the limit of time stops one, too", values(page)[3], "8")
+    check("what runs for an older text ends soon", [
+        values(page)[2], values(page)[3], time.monotonic() - begun < 15], ["", "8", True])
+    page.value("notebook.runner.line.engine.seconds = 1; 0")
+    page.press("Enter")
+    page.type("repeat until false or nil")
+    wait("the limit", lambda: "Stopped after 1 s" in values(page)[3])
+    settle(page)
+    check("the limit of time stops one, too", values(page)[4], "8")
     check("the page lives on", page.complaints(), [])
     close(page)
 
