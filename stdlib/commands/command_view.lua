@@ -9,8 +9,8 @@ local picture = require "cuttle.picture"
 local playground = require "cuttle.playground"
 
 local USAGE <const> = [[
-usage: cuttle view [--playground=PLACE]
-       cuttle view [--open] [--playground=PLACE] script.lua
+usage: cuttle view [--notebook] [--playground=PLACE]
+       cuttle view [--open] [--notebook] [--playground=PLACE] script.lua
        cuttle view [-o FILE] [--open] EXPRESSION
 
 Without arguments it opens the playground in a browser: an editor, a prompt, pictures and
@@ -22,6 +22,7 @@ EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)"
 
   -o FILE               write this file; the default is a name made from the expression
   --open                open the page, or the link, in a browser
+  --notebook            the notebook of layouts instead of the playground
   --playground=PLACE    a folder with the playground, or the URL where it is hosted; else
                         CUTTLE_PLAYGROUND, else where `make install-playground` puts it
 
@@ -59,6 +60,10 @@ local takers = {
   end,
   ["--help"] = function(options, _, at)
     options.help = true
+    return at + 1
+  end,
+  ["--notebook"] = function(options, _, at)
+    options.notebook = true
     return at + 1
   end,
   ["--playground"] = take_playground,
@@ -130,6 +135,9 @@ local function check_free(path)
 end
 
 local function view_expression(options)
+  if options.notebook then
+    fail("--notebook takes a script, a name that ends in .lua, and no expression")
+  end
   local page = html.page(evaluate(options.expression), nil, options.expression)
   local path = options.output or name_of(options.expression)
   check_free(path)
@@ -141,7 +149,7 @@ end
 
 local function find_playground(options)
   local at, places = playground.find(options.playground)
-  if at then return at end
+  if at then return options.notebook and playground.notebook(at) or at end
   fail("the playground is not installed: no index.html in %s; build it with `make playground` and "
     .. "install it with `make install-playground`, or name its folder with --playground=FOLDER",
     #places > 0 and table.concat(places, ", nor in ") or "a folder beside the program")

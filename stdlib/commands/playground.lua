@@ -2,6 +2,7 @@
 --   M.find(place)          where it is: a path or a URL; else nil and the folders without it.
 --                          `place`: a folder or a URL; nil: CUTTLE_PLAYGROUND, else the folders
 --                          where it is installed or built
+--   M.notebook(at)         where its notebook is, which takes the same links
 --   M.link(at, script)     a URL of it that opens with the script
 local internal = ...
 local deflate = require "cuttle.deflate"
@@ -35,6 +36,11 @@ function M.find(place)
     if is_there(path) then return path end
   end
   return nil, places
+end
+
+function M.notebook(at)
+  local folder = at:gsub("[^/]*%.html$", "")
+  return folder:gsub("/*$", "/") .. "notebook.html"
 end
 
 -- {====== Links ======

@@ -118,6 +118,16 @@ out, code = view("--playground https://example.org/cuttle/", "PATH=.:$PATH")
 report("so does a URL", out == "https://example.org/cuttle/\n" and code == 0, out)
 tap.is(opened(), "1|https://example.org/cuttle/|", "which is opened as it is")
 
+out, code = view("--notebook --playground https://example.org/cuttle/index.html", "PATH=.:$PATH")
+report("--notebook is the page beside it",
+  out == "https://example.org/cuttle/notebook.html\n" and code == 0, out)
+opened()
+out, code = view("--notebook --playground='play ground'", "PATH=.:$PATH")
+report("in a folder, too", out == "play ground/notebook.html\n" and code == 0, out)
+opened()
+check("--notebook with an expression", "--notebook 4:1", "view: --notebook takes a script, a name "
+  .. "that ends in .lua, and no expression\n", 1)
+
 check("a folder without it", "--playground=empty", "view: the playground is not installed: no "
   .. "index.html in empty; build it with `make playground` and install it with `make "
   .. "install-playground`, or name its folder with --playground=FOLDER\n", 1)
@@ -230,6 +240,8 @@ tap.is((carried ""), '{"script":"",\n"v":1}', "an empty one, too")
 write("b.lua", "print(1)\n")
 out = view("--playground=https://example.org/p/ b.lua")
 report("a link to where it is hosted", out:find "^https://example.org/p/#s=[%w_-]+\n$", out)
+out = view("--playground=https://example.org/p --notebook b.lua")
+report("or of its notebook", out:find "^https://example.org/p/notebook.html#s=[%w_-]+\n$", out)
 out = view("--playground='play ground' --open b.lua", "PATH=.:$PATH")
 report("--open prints the link", out:find "^file:///.*#s=", out)
 local page_name = (opened() or ""):match "^1|(/.*)|$"
