@@ -8,12 +8,13 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
 import time
 
 from page_user import (
-    PLAYGROUND, INDEX, EDITOR, RACE, RACE_LINE, DEEP_RACE, SCRIPT, TILES, WIDTHS, browser,
+    PLAYGROUND, CUTTLE, INDEX, EDITOR, RACE, RACE_LINE, DEEP_RACE, SCRIPT, TILES, WIDTHS, browser,
     native, opened, close, status, wait_ready, to_editor, to_prompt, write_script, open_tab,
     run, enter, link_with, run_wanted)
 from web_page import (
@@ -390,6 +391,20 @@ def test_share():
     close(bad, page)
 
 
+def test_link_of_program():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "mine.lua"), "w") as file:
+            file.write(SCRIPT)
+        done = subprocess.run([CUTTLE, "view", "--playground=" + PLAYGROUND, "mine.lua"],
+                              cwd=folder, check=True, stdout=subprocess.PIPE,
+                              universal_newlines=True)
+    page = opened(url=done.stdout.strip())
+    check("the program's link opens its script",
+          page.value(EDITOR + ".getValue()"), SCRIPT)
+    check("and runs nothing", is_shown(page, "#outcome"), False)
+    close(page)
+
+
 def test_endless_loop():
     page = opened()
     to_prompt(page)
@@ -481,6 +496,6 @@ def test_lacking():
 run_wanted([
     test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
     test_expressions, test_picture, test_picture_of_prompt, test_files, test_divider, test_cuda,
-    test_reports, test_findings, test_link_to_finding, test_share, test_endless_loop, test_menus,
-    test_theme, test_lacking,
+    test_reports, test_findings, test_link_to_finding, test_share, test_link_of_program,
+    test_endless_loop, test_menus, test_theme, test_lacking,
 ])
