@@ -490,6 +490,14 @@ def test_lacking():
         bare = browser.open(pathlib.Path(copy, "index.html").as_uri())
         check("a folder without its engine says so", "engine" in text(bare, "#notice"), True)
         close(bare)
+        shutil.copy(os.path.join(PLAYGROUND, "engine.js"), copy)
+        pathlib.Path(copy, "cuttle.wasm.js").write_text('var CUTTLE_WASM = "H4sI";')
+        broken = browser.open(pathlib.Path(copy, "index.html").as_uri())
+        wait("the notice", lambda: is_shown(broken, "#notice"))
+        check("a broken engine too, and nothing can be run",
+              [text(broken, "#status-text"), broken.value("document.querySelector('#run').disabled")],
+              ["No engine", True])
+        close(broken)
     close(page)
 
 
