@@ -662,7 +662,7 @@ dist: $(REFERENCE)
 # How far the analyzer follows each function: ten times fewer steps than its default, which takes ten
 # times as long; `make lint ANALYZER=` for the whole way.
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
-TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC)
+TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC) $(WEB_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
 TIDY_PYTHON = $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
 C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*.hpp \
