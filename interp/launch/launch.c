@@ -309,7 +309,7 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
   Kernel *k = args->of;
   CtErr err;
   if (launch_joint_takes(k->state, config, args)) {
-    launch_joint_add(L, config, args, spec, n);
+    launch_joint_add(L, kernel, config, args, spec, n);
     return;
   }
   if (args->n_lists > 0 && args->device != NULL) {

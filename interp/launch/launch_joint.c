@@ -11,6 +11,7 @@
 #include "interp/state/recorder.h"
 #include "launch_check.h"
 #include "launch_list.h"
+#include "runtime/simt/run/simt_watch.h"
 
 typedef struct Gathered {
   CtSimtLaunch launch;
@@ -29,10 +30,15 @@ typedef struct LaunchJoint {
 
 /* {====== Gathering ====== */
 
+/* Does a watcher look at launches that run at the same time? Not one that a rank began and may end before they run. */
+static bool watches_all(const CuttleState *s) {
+  return s->watch != NULL && s->watch->ops->part != NULL && !s->is_watched_by_rank;
+}
+
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args) {
-  bool is_watched = s->watch != NULL && s->check == NULL;
+  bool is_watched = (s->watch != NULL && s->check == NULL) || s->on_launch != NULL;
   return s->rank >= 0 && args->device == NULL && s->recorder == NULL && s->times == NULL &&
-         s->on_launch == NULL && s->capture_folder[0] == '\0' && !is_watched && config->grid.x > 0;
+         s->capture_folder[0] == '\0' && (!is_watched || watches_all(s)) && config->grid.x > 0;
 }
 
 static LaunchJoint *joint_of(CuttleState *s, CtErr *err) {
@@ -130,9 +136,12 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
   return status;
 }
 
-void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs *args, Spec *spec,
-                      int64_t n) {
+void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      Spec *spec, int64_t n) {
   CtErr err;
+  if (args->of->state->on_launch != NULL) {
+    args->of->state->on_launch(L, kernel, config, args, spec);
+  }
   for (int64_t i = 0; i < n; i++) {
     diag_check(L, gather(args->of->state, config, args, spec, &err), &err);
   }
@@ -219,6 +228,20 @@ static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j
   return status;
 }
 
+/* The same of a watcher that has parts, as profile. */
+static CtStatus run_in_parts(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
+                             const CtSimtEntry *entries, CtErr *err) {
+  CtSimtWatch *watch = s->watch;
+  CtStatus status = CT_OK;
+  for (size_t i = 0; i < j->n && status == CT_OK; i++) {
+    CtSimtLaunch *launch = &j->items[i].launch;
+    status = watch->ops->part(watch, j->items[i].spec->id, &launch->watch, err);
+  }
+  status = status == CT_OK ? run_joint(s, engine, entries, j->n, err) : status;
+  watch->ops->parts_over(watch);
+  return status;
+}
+
 static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
   CtSimtEngine *engine;
   CtSimtEntry *entries = sort(j);
@@ -227,8 +250,11 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  return s->watch != NULL ? run_checked(s, engine, j, entries, err)
-                          : run_joint(s, engine, entries, j->n, err);
+  if (s->check != NULL) {
+    return run_checked(s, engine, j, entries, err);
+  }
+  return watches_all(s) ? run_in_parts(s, engine, j, entries, err)
+                        : run_joint(s, engine, entries, j->n, err);
 }
 
 static bool is_deadlock(const CtErr *err) {
@@ -238,7 +264,7 @@ static bool is_deadlock(const CtErr *err) {
 /* Who looks at one launch at a time. */
 static const char *looker(const CuttleState *s) {
   bool is_watched = s->watch != NULL || s->on_launch != NULL;
-  return is_watched         ? "what looks at one launch at a time, as profile, trace and timeline,"
+  return is_watched         ? "what looks at one launch at a time, as trace and timeline,"
          : s->times != NULL ? "a timing of launches"
                             : "CUTTLE_CAPTURE";
 }
@@ -248,8 +274,8 @@ void launch_joint_explain(const CuttleState *s, CtErr *err) {
   if (is_deadlock(err)) {
     snprintf(err->msg + len, sizeof err->msg - len,
              "; %s runs the launches of ranks one after the other, so a kernel that waits for "
-             "another rank never ends. Run it without that, or under 'cuttle check', which runs "
-             "them at once; look at a launch that waits for no other rank",
+             "another rank never ends. Run it without that, or under 'cuttle check' or 'cuttle "
+             "profile', which run them at once; look at a launch that waits for no other rank",
              looker(s));
   }
 }

@@ -11,8 +11,8 @@
    at a time. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args);
 /* Gathers n launches in a row. Raises. */
-void launch_joint_add(lua_State *L, const LaunchConfig *config, const LaunchArgs *args, Spec *spec,
-                      int64_t n);
+void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      Spec *spec, int64_t n);
 
 /* A rank's launch that was not gathered ended with this error: if it waited for other ranks, *err says who ran it
    alone, and what to do. */

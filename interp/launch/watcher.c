@@ -13,7 +13,10 @@ Watcher *watcher_push(lua_State *L, const WatcherKind *kind, int n) {
   return w;
 }
 
-void watcher_start(Watcher *w, CtSimtWatch *watch) { w->state->watch = w->watch = watch; }
+void watcher_start(Watcher *w, CtSimtWatch *watch) {
+  w->state->watch = w->watch = watch;
+  w->state->is_watched_by_rank = w->state->rank >= 0;
+}
 
 void watcher_pause(Watcher *w) {
   if (w->watch != NULL && w->state->watch == w->watch) {

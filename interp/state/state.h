@@ -105,14 +105,15 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
-  CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
-  struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
-  bool may_overlap;      /* a chunk names grid_dependency_wait: such launches may come */
-  bool names_changed;    /* some chunk assigns a global that is a name of the library */
-  bool skips_launches;   /* those that on_launch is told of do not run; on_launched is told */
-  uint64_t n_host;       /* uses of tensors by the host, and else, that wait for all launches */
-  int rank;              /* of m:run, whose function runs now; -1: none */
-  uint64_t n_remote;     /* elements that the host read or wrote one by one on a device */
+  CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  bool is_watched_by_rank; /* in m:run: it may end before the launches of all ranks run */
+  struct CtCheck *check;   /* whose watch that is; NULL: none, or another watcher */
+  bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
+  bool names_changed;      /* some chunk assigns a global that is a name of the library */
+  bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
+  uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
+  int rank;                /* of m:run, whose function runs now; -1: none */
+  uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
   StateOnLaunched on_launched;     /* and after it, failed or not */

@@ -23,6 +23,9 @@ struct CtProfile {
   CtProfileCache *caches; /* by thread */
   size_t cap_caches;
   bool no_memory; /* for lack of memory something was not recorded */
+  CtProfile *of;  /* of a part: whose programs it counts for; NULL: its own */
+  CtProfile **parts;
+  size_t n_parts, n_made, cap_parts; /* in use, made */
   /* From here on: the current launch. */
   CtProfileRows *now;
   int64_t *n_sectors; /* by param */
@@ -32,17 +35,19 @@ struct CtProfile {
 
 /* --- a launch ------------------------------------------------------------------------------------------- */
 
-static CtStatus find_program(CtProfile *p, const CtSimtProgram *from, CtProfileRows **out,
-                             CtErr *err) {
+static CtProfile *whole(CtProfile *p) { return p->of == NULL ? p : p->of; }
+
+static CtStatus find_program(CtProfile *p, const CtSimtProgram *from, uint64_t tag,
+                             CtProfileRows **out, CtErr *err) {
   for (size_t i = 0; i < p->n; i++) {
-    if (p->programs[i]->pub.tag == p->tag) {
+    if (p->programs[i]->pub.tag == tag) {
       *out = p->programs[i];
       return CT_OK;
     }
   }
   CtProfileRows *pr = NULL;
   CtStatus status = ct_grow(p->alloc, &p->programs, &p->cap, p->n + 1, sizeof *p->programs, err);
-  status = status == CT_OK ? ct_profile_rows_new(p->alloc, from, p->tag, &pr, err) : status;
+  status = status == CT_OK ? ct_profile_rows_new(p->alloc, from, tag, &pr, err) : status;
   if (status != CT_OK) {
     return status;
   }
@@ -200,7 +205,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   CtProfile *p = (CtProfile *)(void *)watch;
   size_t n_params = 0;
   p->job.has_bits = job->launch->is_cooperative;
-  CtStatus status = find_program(p, job->program, &p->now, err);
+  CtStatus status = find_program(whole(p), job->program, p->tag, &p->now, err);
   status = status == CT_OK ? size_tensors(p, job, &n_params, err) : status;
   status = status == CT_OK ? prepare_workers(p, job, n_params, err) : status;
   if (status != CT_OK) {
@@ -215,7 +220,8 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .n_recorded = ct_max(p->n_blocks, 1),
                           .n_counted = INT64_MAX,
                           .has_bits = p->job.has_bits};
-  if (p->n_blocks > 0 && job->launch->is_cooperative) { /* its blocks may wait for later ones */
+  bool waits = job->launch->is_cooperative || p->of != NULL; /* for later blocks, or for ranks */
+  if (p->n_blocks > 0 && waits) {
     p->job.n_counted = p->n_blocks;
   } else if (p->n_blocks > 0) {
     job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
@@ -349,11 +355,36 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
     add_counts(to, &p->workers[i]);
     take_patterns(p, to, &p->workers[i]);
   }
-  if (p->job.notes_boxes) {
+  if (p->job.notes_boxes && to->n_launches == 1) {
     take_boxes(p, to, job->n_workers);
   }
   add_sectors(p, job);
+  whole(p)->no_memory = whole(p)->no_memory || p->no_memory;
 }
+
+/* Parts are kept for the next launches that run at the same time. */
+static CtStatus make_part(CtProfile *p, CtErr *err) {
+  CtStatus status =
+      ct_grow(p->alloc, &p->parts, &p->cap_parts, p->n_made + 1, sizeof *p->parts, err);
+  status = status == CT_OK ? ct_profile_open(p->alloc, &p->parts[p->n_made], err) : status;
+  p->n_made += status == CT_OK;
+  return status;
+}
+
+static CtStatus part(CtSimtWatch *watch, uint64_t tag, CtSimtWatch **out, CtErr *err) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  CtStatus status = p->n_parts == p->n_made ? make_part(p, err) : CT_OK;
+  if (status == CT_OK) {
+    CtProfile *made = p->parts[p->n_parts++];
+    made->of = p;
+    made->tag = tag;
+    ct_profile_limit(made, p->n_blocks, p->n_patterns);
+    *out = &made->watch;
+  }
+  return status;
+}
+
+static void parts_over(CtSimtWatch *watch) { ((CtProfile *)(void *)watch)->n_parts = 0; }
 
 static void begin_block(CtSimtWatch *watch, CtWorker *w) {
   CtProfile *p = (CtProfile *)(void *)watch;
@@ -367,7 +398,9 @@ static const CtWatchOps ops = {.wants = ct_profile_wants,
                                .begin = begin,
                                .end = end,
                                .begin_block = begin_block,
-                               .step = step};
+                               .step = step,
+                               .part = part,
+                               .parts_over = parts_over};
 
 /* --- opening and reading -------------------------------------------------------------------------------- */
 
@@ -386,6 +419,10 @@ void ct_profile_close(CtProfile *p) {
     return;
   }
   CtAlloc alloc = p->alloc;
+  for (size_t i = 0; i < p->n_made; i++) {
+    ct_profile_close(p->parts[i]);
+  }
+  ct_free(alloc, p->parts, p->cap_parts * sizeof(CtProfile *));
   for (size_t i = 0; i < p->n; i++) {
     ct_profile_rows_free(alloc, p->programs[i]);
   }

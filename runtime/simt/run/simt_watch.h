@@ -55,6 +55,10 @@ typedef struct CtWatchOps {
   /* A block failed (CtWorker.fail). True: the watcher noted it, and the launch goes on with the
      next block. NULL: the launch fails. */
   bool (*fail)(CtSimtWatch *watch, CtWorker *k);
+  /* A watcher for one of several launches that run at the same time, of the program with that tag. What it finds is
+     the watcher's own. It is valid until parts_over, after those launches. NULL: it watches one launch at a time. */
+  CtStatus (*part)(CtSimtWatch *watch, uint64_t tag, CtSimtWatch **out, CtErr *err);
+  void (*parts_over)(CtSimtWatch *watch);
 } CtWatchOps;
 
 /* The head of every watcher. */
