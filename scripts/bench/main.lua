@@ -19,6 +19,7 @@ without names all but the last two
                                   what memory bounds, beside the device's copy
   matmul [option ...] [word ...]  the operator beside cuBLAS: --all, --config=NAME, --split=N,
                                   --cold=no
+  engine                          eight kernels on the CPU engine, alone and checked
   watch                           what checking and profiling cost
   hopper [option ...] [word ...]  products on tensor cores and attention beside cuBLAS, cuBLASLt and
                                   PyTorch, sustained and in bursts; main.lua hopper --help
@@ -28,6 +29,7 @@ without names all but the last two
 local modules <const> = {
   layout = function(...) return require "layouts"(...) end,
   front = function(...) return require "front"(...) end,
+  engine = function(...) return require "engine"(...) end,
   watch = function(...) return require "watch"(...) end,
   matmul = function(...) return require "products".run(...) end,
   hopper = function(...) return require "hopper".run(...) end,
@@ -37,7 +39,7 @@ local takes_arguments <const> = { matmul = true, hopper = true }
 local function find(name)
   local f = modules[name] or kernels[name]
   if not f then
-    error(("bench: '%s' is no benchmark; there are %s, watch, hopper"):format(name,
+    error(("bench: '%s' is no benchmark; there are %s, engine, watch, hopper"):format(name,
       table.concat(order, ", ")), 0)
   end
   return f

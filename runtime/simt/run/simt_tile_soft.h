@@ -43,18 +43,24 @@ ALWAYS_INLINE bool soft_half(const Gemm *g, bool exact, int mb, int nb, CtChunkK
   static const int64_t zero[1] = {0};
   CtVec_f64 acc[MAX_MB][MAX_NB];
   CtVec_i32 doubt = {0};
+  const char *ap[MAX_MB], *bp[MAX_NB];
+  for (int j = 0; j < nb; j++) {
+    bp[j] = b + g->bn[n + j];
+  }
   for (int i = 0; i < mb; i++) {
+    ap[i] = a + g->am[m + i];
     for (int j = 0; j < nb; j++) {
       acc[i][j] = soft_get(c + g->cm[m + i] + g->cn[n + j], zero, lane, CT_CONTIGUOUS);
     }
   }
   for (int64_t k = 0; k < g->k; k++) {
+    int64_t ak = g->ak[k], bk = g->bk[k];
     CtVec_f64 bv[MAX_NB];
     for (int j = 0; j < nb; j++) {
-      bv[j] = soft_get(b + g->bn[n + j] + g->bk[k], zero, lane, kb);
+      bv[j] = soft_get(bp[j] + bk, zero, lane, kb);
     }
     for (int i = 0; i < mb; i++) {
-      CtVec_f64 av = soft_get(a + g->am[m + i] + g->ak[k], zero, lane, ka), s[MAX_NB];
+      CtVec_f64 av = soft_get(ap[i] + ak, zero, lane, ka), s[MAX_NB];
       for (int j = 0; j < nb; j++) {
         CtVec_f64 p = av * bv[j];
         s[j] = exact ? ct_vec_odd_sum(p, acc[i][j]) : p + acc[i][j];
