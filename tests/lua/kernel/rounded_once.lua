@@ -50,11 +50,17 @@ local kinds = {
     if of == "C" then return sign() * 2.0 ^ math.random(-100, -40) end
     return sign() * (math.random(0, 4095) * 2 + 1)
   end,
-  tiny = function(of) return float(of == "C" and -148 or -80, of == "C" and -126 or -60) end,
+  -- products a little less than half of the smallest float, beside odd multiples of that
+  tiny = function(of)
+    if of == "C" then return sign() * (math.random(1 << 19, 1 << 22) * 2 + 1) * 2.0 ^ -149 end
+    local last = math.random(0, 1) * 2.0 ^ -23
+    return sign() * (of == "A" and 1 + last or 1 - last) * 2.0 ^ -75
+  end,
+  small = function(of) return float(of == "C" and -148 or -80, of == "C" and -126 or -60) end,
   large = function(of) return float(60, of == "C" and 127 or 66) end,
 }
 kinds.mixed = function(of)
-  local names = { "plain", "half_way", "tiny", "plain" }
+  local names = { "plain", "half_way", "tiny", "small" }
   return kinds[names[math.random(#names)]](of)
 end
 
@@ -84,11 +90,12 @@ local function count_wrong(k, kind, b_lane)
   return wrong
 end
 
-for _, kind in ipairs{"plain", "half_way", "tiny", "large", "mixed"} do
+for _, kind in ipairs{"plain", "half_way", "tiny", "small", "large", "mixed"} do
   print(kind, count_wrong(each, kind), count_wrong(shared_b, kind, 0))
 end
 -- expect: plain	0	0
 -- expect: half_way	0	0
 -- expect: tiny	0	0
+-- expect: small	0	0
 -- expect: large	0	0
 -- expect: mixed	0	0
