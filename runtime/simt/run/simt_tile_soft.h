@@ -19,6 +19,11 @@ ALWAYS_INLINE CtVec_f64 soft_get(const char *p, const int64_t *pos, int c, CtChu
   return (CtVec_f64){(double)s[pos[c]], (double)s[pos[c + 1]]};
 }
 
+static inline void soft_put(float *to, CtVec_f64 v) {
+  CtVec_f32 rounded = ct_wide_round((CtWide){v, v});
+  memcpy(to, &rounded, HALF * sizeof *to);
+}
+
 /* --- gemm --------------------------------------------------------------------------------------------- */
 
 /* Any element of rows r to r + n of an operand whose products are in doubt, in four lanes. */
@@ -74,9 +79,7 @@ ALWAYS_INLINE bool soft_half(const Gemm *g, bool exact, int mb, int nb, CtChunkK
   }
   for (int i = 0; i < mb; i++) {
     for (int j = 0; j < nb; j++) {
-      float *to = (float *)(void *)(c + g->cm[m + i] + g->cn[n + j]) + lane;
-      to[0] = (float)acc[i][j][0];
-      to[1] = (float)acc[i][j][1];
+      soft_put((float *)(void *)(c + g->cm[m + i] + g->cn[n + j]) + lane, acc[i][j]);
     }
   }
   return true;
@@ -125,8 +128,8 @@ ALWAYS_INLINE bool soft_dot(float *d, const float *acc, Row a, Row b, int64_t n,
   if (!exact && ct_vec_any(ct_vec_is_halfway(halfway) | small)) {
     return false;
   }
-  for (int j = 0; j < DOT_LANES; j++) {
-    d[c + j] = (float)sum[j / HALF][j % HALF];
+  for (int j = 0; j < DOT_PARTS; j++) {
+    soft_put(d + c + j * HALF, sum[j]);
   }
   return true;
 }
