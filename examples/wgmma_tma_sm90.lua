@@ -1,7 +1,7 @@
 -- wgmma_tma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C of f16 with sums
 -- in f16, by one warp group: one of its threads lets TMA fill three tiles in shared memory, and
 -- barriers say which are full and which empty. NT: A and B contiguous along M and N; TN: along K.
--- Usage: cuttle wgmma_tma_sm90.lua [M N K] [NT|TN]
+-- Usage: cuttle wgmma_tma_sm90.lua [M N K] [NT|TN], M a multiple of 256, N of 128, K of 64
 -- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK, bP = 128, 128, 64, 3
@@ -74,11 +74,15 @@ local on_gpu = device().sm ~= nil
 local M = tonumber(arg[1] or (on_gpu and 4096 or 256))
 local N = tonumber(arg[2] or (on_gpu and 4096 or 256))
 local K = tonumber(arg[3] or (on_gpu and 4096 or 256))
+if M % (2 * bM) ~= 0 or N % bN ~= 0 or K % bK ~= 0 then
+  error(("M, N, K = %d, %d, %d; whole clusters of tiles take multiples of %d, %d, %d"):format(M, N,
+    K, 2 * bM, bN, bK), 0)
+end
 
 local function run(name)
   local v = variants[name]
   local A, B, C = randn(f16, v.order{M, K}), randn(f16, v.order{N, K}), zeros(f16, {M, N})
-  local grid = {cdiv(M, 2 * bM) * 2, cdiv(N, bN)}         -- whole clusters
+  local grid = {M // bM, N // bN}
   local launch = make_gemm(v):prepare{grid = grid, block = mma.threads, cluster = {2, 1, 1}}(
     1.0, A, B, 0.0, C)
   -- Sums in f16 are rounded at each step; a tile that is missing would be off by 8.
