@@ -197,9 +197,7 @@ static int mesh_peer(lua_State *L) {
 }
 
 /* The devices of the tensors in the list at 1, each once. */
-enum { DEVICES = 64 };
-
-static int list_devices(lua_State *L, CtDevice *devices[DEVICES]) {
+static int list_devices(lua_State *L, CtDevice *devices[STATE_MAX_DEVICES]) {
   lua_Integer n = luaL_len(L, 1);
   int count = 0;
   for (lua_Integer i = 1; i <= n; i++) {
@@ -209,7 +207,7 @@ static int list_devices(lua_State *L, CtDevice *devices[DEVICES]) {
     while (at < count && devices[at] != d) {
       at++;
     }
-    if (d != NULL && at == count && count < DEVICES) {
+    if (d != NULL && at == count && count < STATE_MAX_DEVICES) {
       devices[count++] = d;
     }
     lua_pop(L, 1);
@@ -230,7 +228,7 @@ static CtStatus wait_for(CtDevice *const *devices, int n, int i, CtErr *err) {
 }
 
 static int mesh_meet(lua_State *L) {
-  CtDevice *devices[DEVICES];
+  CtDevice *devices[STATE_MAX_DEVICES];
   int n = list_devices(L, devices);
   for (int i = 0; i < n && n > 1; i++) {
     diag_try(L, wait_for(devices, n, i, diag_err(L)));
