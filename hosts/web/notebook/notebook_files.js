@@ -77,6 +77,7 @@ class Files {
     this.given = this.page.script();
     // A link takes the place of what was kept only once it is edited.
     if (state && stored !== null && stored !== this.given) kept.set(FORMER_KEY, stored);
+    byId('playground').href = `index.html${await CuttleLink.encode({ script: this.given })}`;
   }
 
   // Follows each change: the address, and what the next visit finds.

@@ -392,10 +392,18 @@ def test_files():
     close(page)
 
 
+def address(page):
+    """The address, once it carries what stands there."""
+    page.value("CuttleLink.address({script: notebook.script()}).then((made) => {"
+               " globalThis.made = made; }); 0")
+    wait("the address follows", lambda: page.value("location.href === globalThis.made"))
+    return page.value("location.href")
+
+
 def test_links():
     page = opened()
     begin(page, "x = 1", "x + 1")
-    link = page.value("location.href")
+    link = address(page)
     check("the address carries the notebook", "#s=" in link, True)
     other = opened(url=link)
     check("a link opens it", [texts(other), values(other)], [["x = 1", "x + 1"], ["1", "2"]])
@@ -414,9 +422,32 @@ def test_links():
     damaged = opened(url=URL + "#s=AAAA")
     check("a damaged link says so", "damaged" in text(damaged, "#notice"), True)
     press_until(third, "Tab", "playground")
-    check("the playground gets the same script", third.value(
-        "document.activeElement.href").split("#")[0], URL.replace("notebook.html", "index.html"))
+    third.value("CuttleLink.encode({script: notebook.script()}).then((made) => {"
+                " globalThis.made = made; }); 0")
+    wait("a link is made", lambda: third.value("globalThis.made !== undefined"))
+    check("the playground gets the same script", third.value("document.activeElement.href"),
+          URL.replace("notebook.html", "index.html") + third.value("made"))
     close(page, other, again, visitor, third, damaged)
+
+
+def test_links_of_the_program():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "a b.lua")
+        for what, data in (("a notebook", MIXED),
+                           ("letters of many kinds", 'print("é\u20ac\U0001f600<b>&") --=\n'),
+                           ("many lines", "".join("x%d = %d\n" % (i, i * i) for i in range(40)))):
+            path.write_text(data)
+            link = subprocess.run([CUTTLE, "view", "--notebook", "--playground=" + PLAYGROUND, path],
+                                  check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+            page = opened(url=link)
+            check("cuttle view links to %s" % what, script(page), data)
+            close(page)
+    page = open_page(browser, pathlib.Path(PLAYGROUND, "index.html").as_uri() + link[link.index("#"):])
+    wait("the playground", lambda: "x39 = 1521" in page.value(
+        "document.querySelector('#editor .CodeMirror').CodeMirror.getValue()"))
+    press_until(page, "Tab", "notebook")
+    check("the playground links to the notebook", page.value("document.activeElement.href"), URL)
+    close(page)
 
 
 # {====== Looks ======
@@ -489,7 +520,8 @@ def test_focus():
 try:
     web_page.run_tests([
         test_opening, test_typing, test_several_lines, test_errors, test_moving, test_texts,
-        test_picture, test_names_at_the_cursor, test_stop, test_memory, test_files, test_links, test_looks, test_names,
+        test_picture, test_names_at_the_cursor, test_stop, test_memory, test_files, test_links,
+        test_links_of_the_program, test_looks, test_names,
         test_focus])
 finally:
     browser.close()
