@@ -2,7 +2,7 @@
 // whether their streams are terminals.
 Module["preRun"] = [function () { if (typeof ENV !== "undefined") Object.assign(ENV, process.env); }];
 Module["onRuntimeInitialized"] = function () {
-  for (const fd of [0, 1, 2]) {
+  for (const fd of typeof FS === "undefined" ? [] : [0, 1, 2]) {
     if (FS.streams[fd]) FS.streams[fd].tty = require("tty").isatty(fd);
   }
 };
