@@ -12,6 +12,9 @@ local rows = {
     { "tests/lua/program/", no_processes },
     { "tests/lua/bench/layouts.lua", "its clock of CPU time counts milliseconds" },
     { "tests/lua/search/ctrl_c.lua", no_signals },
+    { "tests/lua/kernel/nvrtc_errors.lua", no_libraries },
+    { "tests/lua/kernel/swizzled_vectors.lua", no_libraries },
+    { "tests/lua/mesh/ipc.lua", no_processes },
     { "tests/c/test_bench_tools", no_libraries },
     { "tests/c/test_cache", no_processes },
     { "tests/c/test_device", no_libraries },
@@ -27,6 +30,8 @@ local rows = {
     { "tests/c/test_wrong_arguments", no_processes },
   },
   musl = {
+    { "tests/lua/kernel/nvrtc_errors.lua", no_libraries },
+    { "tests/lua/kernel/swizzled_vectors.lua", no_libraries },
     { "tests/c/test_dl", no_libraries },
     { "tests/c/test_nvrtc", no_libraries },
     { "tests/c/test_nccl", no_libraries },
