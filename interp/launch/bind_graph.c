@@ -345,6 +345,9 @@ static int lang_recording(lua_State *L) {
    each launch of the graph, fn(false) after it; nil: nothing does. */
 static int lang_note(lua_State *L) {
   StateRecorder *r = state_of(L)->recorder;
+  if (r == NULL) {
+    return luaL_error(L, "no graph is recorded");
+  }
   r->n_collectives++;
   if (lua_isnoneornil(L, 1)) {
     return 0;
