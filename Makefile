@@ -250,7 +250,8 @@ $$(BUILD)/%.$(1).o: %.c $$(FLAGS_FILE)
 endef
 $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 # The longest handlers, in three installed files: short where processors have better ones than the base.
-ifneq ($(and $(TARGET_IS_X86),$(if $(SANITIZE),,y)),)
+# Clang cannot vectorise them at -O2 as loops ask.
+ifneq ($(and $(TARGET_IS_X86),$(if $(SANITIZE)$(CC_IS_CLANG),,y)),)
 $(BUILD)/runtime/simt/run/simt_arith.base.o $(BUILD)/runtime/simt/run/simt_tile.base.o: ISA_FLAGS_base += -O2
 endif
 
