@@ -113,7 +113,7 @@ file:close()
 -- Starts one rank of two, to be stopped by `timeout` with its options.
 local function start(limit, rank, seconds, port)
   return assert(io.popen(("RANK=%d WORLD_SIZE=2 LOCAL_RANK=0 CUTTLE_COMM_TIMEOUT=%d "
-    .. "CUTTLE_COMM_ID=127.0.0.1:%d timeout -k 5 %s '%s' --device=cuda '%s' 2>&1"):format(rank,
+    .. "CUTTLE_COMM_ID=127.0.0.1:%d timeout -k 10 %s '%s' --device=cuda '%s' 2>&1"):format(rank,
     seconds, port, limit, arg[-1], script)))
 end
 local port = 23000 + os.time() % 9000
@@ -128,7 +128,7 @@ end
 check("rank 1 never comes: a message", "the other ranks did not join it within 4%.%d s", 60, 0, 4,
   port)
 check("nor does rank 0: a message", "nccl: rank 1: the first meeting of 2 ranks", 60, 1, 4, port)
-check("Ctrl-C ends the wait", "interrupted", "-s INT 5", 0, 100, port)
+check("Ctrl-C ends the wait", "interrupted", "-s INT 12", 0, 100, port)
 
 -- NCCL has no two ranks on one device. That they find out is the proof that they met.
 if #devices() == 2 then
