@@ -346,6 +346,8 @@ def test_link_to_finding():
         at = opened(url=link, width=width, height=height)
         wait("the finding", lambda: is_shown(at, ".message.finding"))
         wait_ready(at)
+        wait("the message in the editor",
+             lambda: at.value("probe.isInView('.message.finding', '#editor')"))
         name = "at width %d a link opens on the finding" % width
         check(name, [at.value("document.querySelector('[aria-selected=true]').id"),
                      at.value(EDITOR + ".getCursor().line") + 1,

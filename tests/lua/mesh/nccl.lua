@@ -279,7 +279,7 @@ tap.ok(os.time() - begun < 30, ("ends within 10 s, not its limit: %d"):format(os
 
 -- Ctrl-C ends a wait.
 begun = os.time()
-local out = gpus.capture(("FAKE_NCCL_MUTE=1 timeout -s INT -k 20 1 "
+local out = gpus.capture(("FAKE_NCCL_MUTE=1 timeout -s INT -k 20 3 "
   .. "%s"):format(gpus.command("CUTTLE_COMM_TIMEOUT=60", two)))
 like(out, "the wait was interrupted", "Ctrl-C ends a wait")
 tap.ok(os.time() - begun < 10, "at once")
