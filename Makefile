@@ -508,8 +508,8 @@ TEST_WEB = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(PLATFORM),,$(if $(HAS
 HAS_PYTHON = $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null)
 TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTHON_MODULE)))
 endif
-$(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
+$(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
 $(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
 ifeq ($(TARGET_IS_MAC),) # whose linker wraps no functions
 $(call tap_if,tests/kernel_cases,ir_file_cases,\
