@@ -1,8 +1,8 @@
 #!/bin/sh
 # lua_source.sh: puts the sources of Lua 5.4 into a folder, for platforms that have no package of it.
 #   scripts/lua_source.sh FOLDER
-# LUA_SOURCE names a folder that holds them (lua.h, lapi.c and so on); without it they come from the
-# source package of the distribution, whose list of packages is read into a folder of our own: the
+# LUA_SOURCE names a folder that holds them (lua.h, lapi.c and so on). Without it they come from the
+# source package of the distribution. Its list of packages is read into a folder of our own, so the
 # system's settings stay as they are.
 set -eu
 folder=$1

@@ -1,6 +1,6 @@
--- engine.lua: how fast the CPU engine runs eight kernels that ask different things of it, alone and
--- under `check`, in CPU time of this process: the best of several launches, in turns. To set one
--- instruction set beside another: CUTTLE_ISA=base, CUTTLE_THREADS=1; or WebAssembly under node.
+-- engine.lua: how fast the CPU engine runs eight kernels that ask different things of it. Each runs
+-- alone and under `check`, in turns. The best of several launches counts, in CPU time.
+-- To compare instruction sets: CUTTLE_ISA=base, CUTTLE_THREADS=1; or WebAssembly under node.
 local ct = require "cuttle"
 local check = require "cuttle.check"
 local moye = require "moye"

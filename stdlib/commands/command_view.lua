@@ -1,5 +1,5 @@
--- command_view.lua: `cuttle view`: opens the playground in a browser; with a script, prints a link
--- to it that carries the script; with an expression, writes a page with its value's picture.
+-- command_view.lua: `cuttle view` opens the playground in a browser. With a script, it prints a
+-- link that carries the script. With an expression, it writes a page with its value's picture.
 local ct = require "cuttle"
 local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
@@ -23,8 +23,8 @@ EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)"
   -o FILE               write this file; the default is a name made from the expression
   --open                open the page, or the link, in a browser
   --notebook            the notebook of layouts instead of the playground
-  --playground=PLACE    a folder with the playground, or the URL where it is hosted; else
-                        CUTTLE_PLAYGROUND, else where `make install-playground` puts it
+  --playground=PLACE    a folder with the playground, or the URL where it is hosted. The
+                        default is CUTTLE_PLAYGROUND, else the place of `make install-playground`
 
 It never overwrites a file that is not such a page.]]
 

@@ -1,10 +1,10 @@
 -- sharded_overlap.lua: a product of sharded tensors and the collective beside it in one kernel of
--- each rank: gather_matmul copies the rows of A while it multiplies, and matmul_scatter sends sums
--- while it multiplies. With B in the place of A they compute C', so each is tried from both sides.
---   find  whether one of them does what a choice of sharded_matmul.lua asks for: a *way*
---   run   does it
--- A way is {kernel =, side =, axes =}: the operand whose rows are gathered, or which has C's rows;
--- the axes of its rows, in the order in which they are spread.
+-- each rank. While they multiply, gather_matmul copies the rows of A and matmul_scatter sends sums.
+-- With B in the place of A they compute C', so each is tried from both sides.
+--   find  whether one of them does what a choice of sharded_matmul.lua asks for: a *way*.
+--   run   does it.
+-- A way is {kernel =, side =, axes =}. The side is the operand whose rows are gathered, or which
+-- has C's rows. The axes are those of its rows, in the order in which they are spread.
 local internal = ...
 local ct = require "cuttle"
 local gathering = require "cuttle.gather_matmul"
@@ -33,7 +33,7 @@ local function is_matrix(s, along)
     and stride[3 - along] == n
 end
 
--- The axes of a set that follow the local factor of a mode, in that order; nil if others are
+-- The axes of a set that follow the local factor of a mode, in that order. It is nil if others are
 -- between them, or if the blocks are not of equal height.
 local function axes_after(s, mode, set)
   local factors, axes, extent, wanted = s.modes[mode], {}, 1, 0

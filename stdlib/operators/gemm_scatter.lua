@@ -11,10 +11,13 @@
 -- the 1, adds, and sets it to 0. So launches of ranks need no other order among them, and flags are
 -- 0 after each. But all ranks' launches must run at the same time.
 --
--- The kernel takes as `panels`, beside the operands, A being (M/W,K,W) and C `partial`, (M/W,N,W):
--- {partial =; receive = of each rank by distance, the own first, (M/W,N,W - 1), by distance from
--- the sender; flags = of the same, u32 (3 warps, tiles of a panel, W - 1); out = (M/W,N); rank =,
--- count = W}. A configuration is "cooperative" and has no clusters; `vectors`, of 16 bytes, are
+-- The kernel takes A, (M/W,K,W), B, and C, which is `partial`. It also takes a table `panels`:
+--   partial   (M/W,N,W).
+--   receive   of each rank by distance, the own first: (M/W,N,W - 1), by distance from the sender.
+--   flags     of the same: u32 (3 warps, tiles of a panel, W - 1).
+--   out       (M/W,N).
+--   rank, count = W.
+-- A configuration is "cooperative" and has no clusters; `vectors`, of 16 bytes, are
 -- what a thread has under way. N is a multiple of the elements of such a vector.
 local ct = require "cuttle"
 local internal = ...

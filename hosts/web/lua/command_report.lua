@@ -1,6 +1,6 @@
--- command_report.lua: `cuttle report WHAT script.lua [arguments]`: check, profile or timeline as
--- the program runs them, and beside what they print a file for the page: REPORT.json, findings as
--- data, or REPORT.html, a page. `cuttle report trace ELEMENT script.lua` traces an element of a
+-- command_report.lua: `cuttle report WHAT script.lua [arguments]` runs check, profile or timeline
+-- as the program does. It also writes a file for the page: REPORT.json has findings as data,
+-- REPORT.html is a page. `cuttle report trace ELEMENT script.lua` traces an element of a
 -- launch of the script, such as C[5,7]; "" stands for one that the last kernel wrote.
 local ct = require "cuttle"
 local internal = ...

@@ -55,8 +55,8 @@ class Runner {
     if (mine === this.turn) this.onDone();
   }
 
-  // How many of the cells the prompt has run already; 0 where it has run others, or where a cell
-  // among them shows nothing, as one that was made anew does.
+  // How many of the cells the prompt has run already. It is 0 if the prompt has run others. It is 0,
+  // too, if one of them shows nothing, as a cell does that was made anew.
   firstNew(cells, keys) {
     const n = this.done.length;
     const isSame = this.done.every((key, i) => key === keys[i]);

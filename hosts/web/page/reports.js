@@ -1,5 +1,5 @@
-// reports.js: the panes of check, profile, trace and timeline: each asks the engine for a report of
-// the script, when it is opened and the script has changed since.
+// reports.js: the panes of check, profile, trace and timeline. A pane asks the engine for a report
+// when it is opened, if the script has changed since its last report.
 'use strict';
 
 const REPORTS = [
