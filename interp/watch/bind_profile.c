@@ -116,14 +116,14 @@ static int to_limit(lua_State *L, int idx, const char *name) {
   return lua_isnoneornil(L, idx) ? 0 : bind_to_option(L, idx, 1, INT32_MAX, "profile", name);
 }
 
-/* _profile_begin(sm[, blocks, patterns]) -> session: from now on launches on the CPU engine are counted.
-   sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit. */
+/* _profile_begin(sm[, blocks, patterns, spread]) -> session: from now on launches on the CPU engine are counted.
+   sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit; spread: see ct_profile_spread. */
 static int profile_begin(lua_State *L) {
   CtProfile *profile;
   if (front_is_tracing(L)) {
     return diag_error(L, "profile: a kernel cannot count its own launches; call it outside");
   }
-  lua_settop(L, 3);
+  lua_settop(L, 4);
   Watcher *w = watcher_push(L, &kind, SM);
   lua_pushinteger(L, bind_to_option(L, 1, 0, 999, "profile", "sm"));
   lua_setiuservalue(L, -2, SM);
@@ -134,6 +134,9 @@ static int profile_begin(lua_State *L) {
   diag_try(L, ct_profile_open(w->state->alloc, &profile, diag_err(L)));
   w->tool = profile;
   ct_profile_limit(profile, n_blocks, n_patterns);
+  if (lua_toboolean(L, 4)) {
+    ct_profile_spread(profile);
+  }
   watcher_tell(L, w, on_launch, NULL);
   watcher_start(w, ct_profile_watch(profile));
   return 1;
@@ -268,6 +271,10 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
     lua_pushfstring(L, "64x%dx%d", (int)in->wgmma_n, (int)in->wgmma_k);
     lua_setfield(L, -2, "wgmma");
   }
+  if (in->macs > 0) {
+    record_integer(L, "macs", in->macs);
+    record_integer(L, "mac_bits", in->mac_bits);
+  }
   record_integer(L, "shuffles", (int64_t)(in->n_shuffles * c->n));
   record_integer(L, "votes", (int64_t)(in->n_votes * c->n));
   lua_newtable(L);
@@ -308,9 +315,12 @@ static void push_bufs(lua_State *L, const CtProfileProgram *p, bool locals) {
   }
 }
 
-static const Field program_fields[] = {
-    FIELD(CtProfileProgram, name), FIELD(CtProfileProgram, block), FIELD(CtProfileProgram, grid),
-    FIELD_AS("launches", CtProfileProgram, n_launches), FIELD(CtProfileProgram, shared_bytes)};
+static const Field program_fields[] = {FIELD(CtProfileProgram, name),
+                                       FIELD(CtProfileProgram, block),
+                                       FIELD(CtProfileProgram, grid),
+                                       FIELD_AS("launches", CtProfileProgram, n_launches),
+                                       FIELD_AS("ran", CtProfileProgram, n_ran),
+                                       FIELD(CtProfileProgram, shared_bytes)};
 
 /* One program's counts, and what on_launch kept of it, which the table at `kept` has by tag. */
 static void push_program(lua_State *L, const CtProfileProgram *p, int kept) {

@@ -440,6 +440,7 @@ static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *ent
                      .interrupt = entry->launch->interrupt,
                      .watch = entry->launch->watch,
                      .alloc = e->alloc,
+                     .stride = 1,
                      .fail_block = INT64_MAX};
   CtStatus status = count_clusters(job, err);
   if (status != CT_OK || job->n_clusters == 0) {

@@ -15,6 +15,7 @@ struct CtProfile {
   CtAlloc alloc;
   uint64_t tag;
   int64_t n_blocks; /* how many blocks run; 0: all */
+  bool is_spread;   /* over the grid */
   uint32_t n_patterns;
   CtProfileRows **programs;
   size_t n, cap;
@@ -201,6 +202,14 @@ static CtStatus prepare_workers(CtProfile *p, const CtSimtJob *job, size_t n_par
   return status;
 }
 
+/* An odd stride goes through the columns of a grid whose extents are even. */
+static void limit_clusters(const CtProfile *p, CtSimtJob *job) {
+  int64_t n = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
+  int64_t stride = ct_max(job->n_clusters / n, 1);
+  job->stride = p->is_spread ? stride - (stride % 2 == 0) : 1;
+  job->n_clusters = n;
+}
+
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   CtProfile *p = (CtProfile *)(void *)watch;
   size_t n_params = 0;
@@ -224,8 +233,10 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   if (p->n_blocks > 0 && waits) {
     p->job.n_counted = p->n_blocks;
   } else if (p->n_blocks > 0) {
-    job->n_clusters = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
+    limit_clusters(p, job);
   }
+  p->now->pub.n_ran = waits && p->n_blocks > 0 ? ct_min(p->n_blocks, job->n_blocks)
+                                               : job->n_clusters * job->program->n_cluster;
   return status;
 }
 
@@ -379,6 +390,7 @@ static CtStatus part(CtSimtWatch *watch, uint64_t tag, CtSimtWatch **out, CtErr 
     made->of = p;
     made->tag = tag;
     ct_profile_limit(made, p->n_blocks, p->n_patterns);
+    made->is_spread = p->is_spread;
     *out = &made->watch;
   }
   return status;
@@ -446,6 +458,8 @@ void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns) {
   p->n_blocks = n_blocks;
   p->n_patterns = n_patterns > 0 ? n_patterns : CT_PROFILE_PATTERNS;
 }
+
+void ct_profile_spread(CtProfile *p) { p->is_spread = true; }
 
 bool ct_profile_knows(const CtProfile *p, uint64_t tag) {
   for (size_t i = 0; i < p->n; i++) {

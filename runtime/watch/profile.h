@@ -60,6 +60,8 @@ typedef struct CtProfileIn {
   /* instructions of a warp; 8 bytes count as two. Votes are also matches and reductions */
   uint8_t n_shuffles, n_votes;
   uint16_t wgmma_n, wgmma_k; /* a product by wgmma has instructions m64nNkK; 0: it is not one */
+  uint32_t macs;             /* CT_WORK_MMA: multiply-adds of one instruction, of warp or group; */
+  uint8_t mac_bits;          /* and bits of an element of its operands */
 } CtProfileIn;
 /* What the other side of a copy is in a product by an MMA atom. The atom then fixes which
    elements a thread has. */
@@ -104,6 +106,7 @@ typedef struct CtProfileProgram {
   const char *name;
   int64_t grid[3], block[3]; /* those of the last launch */
   uint64_t n_launches;
+  int64_t n_ran; /* blocks of the last launch that ran */
   uint32_t shared_bytes;
   const char **chunks;
   uint32_t n_rows, n_sites, n_bufs;
@@ -129,6 +132,9 @@ void ct_profile_tag(CtProfile *p, uint64_t tag);
    0 it is as at first: all blocks run, and CT_PROFILE_PATTERNS requests of the first block are
    recorded. */
 void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
+/* With a limit of blocks: those that run are spread over the grid. The first one is among them. Launches whose blocks
+   wait for each other run the first ones all the same. */
+void ct_profile_spread(CtProfile *p);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
 bool ct_profile_is_partial(const CtProfile *p); /* memory ran out, and something was not recorded */
 uint32_t ct_profile_size(const CtProfile *p);

@@ -45,6 +45,7 @@ static uint64_t mode_n(const CtSimtProgram *p, uint32_t mode) {
 static void set_mma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
   uint64_t atoms = (uint64_t)(m->rest[0] * m->rest[1] * m->rest[2]);
   row->work = m->threads > 1 ? CT_WORK_MMA : CT_WORK_INT;
+  row->macs = (uint32_t)(m->m * m->groups * m->n * m->k);
   *each = m->threads > 1 ? atoms : atoms * (uint64_t)m->k;
 }
 
@@ -68,6 +69,7 @@ static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn
   } else if (t->op == CT_OP_WGMMA) {
     set_wgmma_work(t->mma, row, each);
   }
+  row->mac_bits = row->macs > 0 ? (uint8_t)ct_dtypes[p->bufs[t->a.buf].dtype].bits : 0;
 }
 
 /* A word for each 4 bytes; SHFL has the fields of a MASKED. */

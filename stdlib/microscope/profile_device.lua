@@ -43,6 +43,39 @@ M.devices = {
   { name = "B200", sm = 100, sms = 148, fma = 128, ghz = 1.965, gbs = 8000 },
 }
 
+-- What a multiprocessor does in a clock, by capability: warp instructions, wavefronts of shared
+-- memory, bytes of L1, special functions, multiply-adds of f64, of tensor cores with operands of 16
+-- bits by mma and by wgmma, atomic sectors. Then clocks: until a value from L2 or memory is there,
+-- one from shared memory; what a barrier and a block's begin and end take.
+local rates = {
+  [75] = { issue = 4, wavefronts = 0.5, l1_bytes = 64, special = 16, f64 = 2, mma = 512,
+    atomics = 1, memory_cycles = 500, shared_cycles = 19, barrier_cycles = 25,
+    block_cycles = 600 },
+  [80] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 32, mma = 1024,
+    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
+    block_cycles = 600 },
+  [86] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 2, mma = 512,
+    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
+    block_cycles = 600 },
+  [89] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 2, mma = 512,
+    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
+    block_cycles = 600 },
+  [90] = { issue = 4, wavefronts = 1, l1_bytes = 64, special = 16, f64 = 64, mma = 1300,
+    wgmma = 2048, atomics = 1, memory_cycles = 700, shared_cycles = 30, barrier_cycles = 30,
+    block_cycles = 1000 },
+  [100] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 64, mma = 1024,
+    atomics = 1, memory_cycles = 700, shared_cycles = 30, barrier_cycles = 30,
+    block_cycles = 1000 },
+}
+local of_all = { l2_bytes = 5120, block_rate = 0.86, launch_us = 2, l2_mb = 50 }
+
+--- The row of a device with the rates of its capability.
+function M.rates(device)
+  return setmetatable({}, { __index = function(_, name)
+    return device[name] or rates[device.sm][name] or of_all[name]
+  end })
+end
+
 function M.known_sms()
   local sms = {}
   for sm in pairs(limits) do sms[#sms + 1] = sm end
@@ -59,6 +92,16 @@ function M.find(name, sm)
       return device
     end
   end
+end
+
+--- The device whose name is part of this one, as of "NVIDIA H200"; the longest such name.
+function M.like(name)
+  local best
+  for _, device in ipairs(M.devices) do
+    local is_longer = not best or #device.name > #best.name
+    if is_longer and name:lower():find(device.name:lower(), 1, true) then best = device end
+  end
+  return best
 end
 
 local function round_up(n, unit) return (n + unit - 1) // unit * unit end

@@ -23,6 +23,7 @@ int64_t ct_simt_band(const CtSimtJob *job) {
 
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]) {
   const int64_t *grid = job->clusters, *cluster = job->program->cluster;
+  position *= job->stride;
   int64_t plane = grid[0] * grid[1], in_plane = position % plane;
   int64_t first = in_plane / (grid[0] * job->band) * job->band; /* row of the band */
   int64_t rows = ct_min(job->band, grid[1] - first), in_band = in_plane - first * grid[0];
@@ -46,6 +47,7 @@ bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
   if (position >= job->n_clusters) {
     return true;
   }
+  position *= job->stride;
   int64_t row = position / grid[0] % grid[1]; /* bands begin at the beginning of a row */
   int64_t first = row % job->band * grid[0] + position % grid[0];
   return first_block(job, job->band == 1 ? position : position - first) >= failed;

@@ -94,8 +94,9 @@ typedef struct CtSimtJob {
   int64_t n_blocks;
   int64_t clusters[3], n_clusters; /* those of the grid; without the option each block is one */
   int64_t band;                    /* see simt_order.c */
-  _Atomic int64_t next;            /* position of the next cluster to take */
-  _Atomic int64_t fail_block;      /* the lowest block that failed; INT64_MAX: no block failed */
+  int64_t stride; /* positions of a watched launch are so many clusters apart; its band is 1 */
+  _Atomic int64_t next;       /* position of the next cluster to take */
+  _Atomic int64_t fail_block; /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
   /* Of a cooperative launch: how often all blocks have passed the grid's barrier, how many have
      arrived there since. */
