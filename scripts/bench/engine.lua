@@ -3,6 +3,7 @@
 -- To compare instruction sets: CUTTLE_ISA=base, CUTTLE_THREADS=1; or WebAssembly under node.
 local ct = require "cuttle"
 local check = require "cuttle.check"
+local cpu_time = require "cpu_time"
 local moye = require "moye"
 local blockIdx, threadIdx, shared = ct.blockIdx, ct.threadIdx, ct.shared
 local f16, bf16, f32, f64, i32 = ct.f16, ct.bf16, ct.f32, ct.f64, ct.i32
@@ -105,23 +106,15 @@ local function histogram()
   return k:prepare{grid = 16, block = 256}(x, zeros(i32, 256))
 end
 
-local function seconds_of(f)
-  local start = os.clock()
-  f()
-  return os.clock() - start
-end
-
 local function measure(name, launch)
-  local n_findings, best, best_checked = 0, math.huge, math.huge
+  local n_findings = 0
   launch()
-  for _ = 1, TURNS do
-    best = math.min(best, seconds_of(launch))
-    best_checked = math.min(best_checked, seconds_of(function()
-      n_findings = n_findings + #check.run(launch)
-    end))
-  end
-  print(("%-22s %8.2f ms, checked %8.2f ms, %d findings"):format(name, best * 1e3,
-    best_checked * 1e3, n_findings))
+  local best = cpu_time.best_in_turns(TURNS, {
+    launch,
+    function() n_findings = n_findings + #check.run(launch) end,
+  })
+  print(("%-22s %8.2f ms, checked %8.2f ms, %d findings"):format(name, best[1] * 1e3,
+    best[2] * 1e3, n_findings))
 end
 
 return function()

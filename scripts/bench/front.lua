@@ -2,6 +2,7 @@
 -- time, and that its later launches trace nothing. Each text is a new one to the loader: nothing
 -- that was rewritten before is used.
 local ct = require "cuttle"
+local cpu_time = require "cpu_time"
 
 -- A product with what such kernels have: tiles in shared memory, edges, registers, an epilogue.
 local text <const> = [[
@@ -72,11 +73,7 @@ local unrolled <const> = text:gsub("in range%(tK%)", "= 0, tK - 1")
 
 local function median(t) table.sort(t) return t[#t // 2 + 1] end
 
-local function ms_of(f)
-  local began = os.clock()
-  f()
-  return (os.clock() - began) * 1e3
-end
+local function ms_of(f) return cpu_time.seconds_of(f) * 1e3 end
 
 -- The kernel anew: the comment makes another text of it.
 local function make(source, i)

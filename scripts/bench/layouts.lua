@@ -2,6 +2,7 @@
 -- in a second. Times are this process's CPU time, the best of several batches; collecting the
 -- garbage that operations leave behind is part of it.
 local ct = require "cuttle"
+local cpu_time = require "cpu_time"
 local coalesce, complement, composition = ct.coalesce, ct.complement, ct.composition
 local logical_divide, zipped_divide = ct.logical_divide, ct.zipped_divide
 local blocked_product, right_inverse = ct.blocked_product, ct.right_inverse
@@ -49,19 +50,13 @@ local rows = {
   end},
 }
 
-local function seconds(loop, n)
-  local start = os.clock()
-  loop(n)
-  return os.clock() - start
-end
-
 -- Operations a second in the best batch, each of at least batch_s seconds.
 local function rate(loop, batches, batch_s)
   local n = 100
-  while seconds(loop, n) < batch_s do n = n * 2 end
+  while cpu_time.seconds_of(loop, n) < batch_s do n = n * 2 end
   collectgarbage()
   local took = math.huge
-  for _ = 1, batches do took = math.min(took, seconds(loop, n)) end
+  for _ = 1, batches do took = math.min(took, cpu_time.seconds_of(loop, n)) end
   return n / took
 end
 

@@ -5,6 +5,7 @@ local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local internal = select(2, debug.getupvalue(package.preload["cuttle.profile"], 2))
 local check = require "cuttle.check"
+local cpu_time = require "cpu_time"
 local moye = require "moye"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
 local row_major, shared, size = ct.row_major, ct.shared, ct.size
@@ -51,12 +52,6 @@ local function saxpy()
   return k:prepare{grid = cdiv(n, 256), block = 256}(rand(f32, n), rand(f32, n), 2.5)
 end
 
-local function seconds_of(f)
-  local start = os.clock()
-  f()
-  return os.clock() - start
-end
-
 local function profiled(launch)
   local session = internal.profile_begin(0) -- no CUDA C: the launch alone
   launch()
@@ -71,11 +66,8 @@ local function measure(name, launch)
     function() n_findings = n_findings + #check.run(launch) end,
     function() profiled(launch) end,
   }
-  local best = { math.huge, math.huge, math.huge, math.huge }
   launch()
-  for _ = 1, TURNS do
-    for i, way in ipairs(ways) do best[i] = math.min(best[i], seconds_of(way)) end
-  end
+  local best = cpu_time.best_in_turns(TURNS, ways)
   print(("%-10s %6.1f ms of CPU time; checked without global races %.2f times as long, wholly "
     .. "%.2f, %d findings; profiled %.2f"):format(name, best[1] * 1e3, best[2] / best[1],
     best[3] / best[1], n_findings, best[4] / best[1]))
