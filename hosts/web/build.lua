@@ -82,5 +82,6 @@ write_editor()
 write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, literal))
 write("notebook_example.js",
   ("var CUTTLE_NOTEBOOK = %s;\n"):format(literal(read "hosts/web/notebook/example.lua")))
+copy "stdlib/pictures/house.css"
 for _, path in ipairs(paths "hosts/web/page/*.*") do copy(path) end
 for _, path in ipairs(paths "hosts/web/notebook/notebook*.*") do copy(path) end

@@ -9,10 +9,11 @@ local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quo
 -- What every page of ours has within its first bytes, so that no other file is taken for one.
 M.mark = '<meta name="generator" content="Cuttle '
 
---- The text of the page. `data`: what the script finds in #data; the others are texts.
+--- The text of the page. `data`: what the script finds in #data; the others are texts. The style
+--- `css` follows house.css.
 function M.make(title, body, css, js, data)
   local parts = { VERSION = ct._VERSION, TITLE = title:gsub('[&<>"]', escapes), BODY = body,
-                  CSS = css, JS = js, DATA = json.encode(data) }
+                  CSS = require "cuttle.house.css" .. css, JS = js, DATA = json.encode(data) }
   return (require("cuttle.page_frame.html"):gsub("@(%u+)@", parts))
 end
 
