@@ -54,6 +54,13 @@ end
 
 -- {====== Pages ======
 
+-- A page with the parts that it names: `@head.html@` stands for hosts/web/page/parts/head.html.
+local function write_page(path)
+  write(path:match "[^/]+$", (read(path):gsub("@([%l]+%.html)@\n", function(part)
+    return read("hosts/web/page/parts/" .. part)
+  end)))
+end
+
 local function paths(pattern)
   local found = {}
   for path in output("ls " .. pattern):gmatch "[^\n]+" do found[#found + 1] = path end
@@ -83,5 +90,6 @@ write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, litera
 write("notebook_example.js",
   ("var CUTTLE_NOTEBOOK = %s;\n"):format(literal(read "hosts/web/notebook/example.lua")))
 copy "stdlib/pictures/house.css"
-for _, path in ipairs(paths "hosts/web/page/*.*") do copy(path) end
-for _, path in ipairs(paths "hosts/web/notebook/notebook*.*") do copy(path) end
+for _, path in ipairs(paths "hosts/web/page/*.*s hosts/web/notebook/notebook*.*s") do copy(path) end
+write_page "hosts/web/page/index.html"
+write_page "hosts/web/notebook/notebook.html"

@@ -25,7 +25,8 @@ class Notebook {
   buttons() {
     const acts = {
       'open': () => this.files.choose(), 'save': () => this.files.save(),
-      'share': () => this.files.share(), 'keys': openNotebookKeys, 'stop': () => this.stop(),
+      'share': () => this.files.share(), 'keys': () => openKeys(NOTEBOOK_KEYS),
+      'stop': () => this.stop(),
       'new': () => this.begin('', 'A new notebook.'),
       'example': () => this.begin(CUTTLE_NOTEBOOK, 'The example is open.'),
       'undo': () => this.undo(),

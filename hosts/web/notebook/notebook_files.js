@@ -100,15 +100,6 @@ class Files {
   async share() {
     await this.page.settled();
     const address = await CuttleLink.address({ script: this.page.script() });
-    const field = make('input', { type: 'text', id: 'address', className: 'code', readOnly: true,
-      value: address });
-    field.setAttribute('aria-label', 'Link');
-    const isCopied = await navigator.clipboard.writeText(address).then(() => true, () => false);
-    const note = make('p', { role: 'status' }, `${isCopied ? 'Copied.' :
-      'Copy it by hand: the browser did not allow it.'} The link has ${address.length} letters.`);
-    openDialog('Share', field, note, make('p', { className: 'hint' }, 'The notebook is in the ' +
-      'link itself, after the #. Browsers do not send that part to a server.'));
-    field.focus();
-    field.select();
+    await openShare(address, 'The notebook');
   }
 }

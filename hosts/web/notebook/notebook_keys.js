@@ -19,15 +19,6 @@ const NOTEBOOK_KEYS = [
   ['Ctrl+O', 'open a script'],
 ];
 
-function openNotebookKeys() {
-  const list = make('dl', { className: 'shortcuts' });
-  for (const [keys, what] of NOTEBOOK_KEYS) {
-    const parts = keys.split(/[+ ]/).flatMap((key, i) => [i > 0 ? ' ' : '', make('kbd', {}, key)]);
-    list.append(make('dt', {}, ...parts), make('dd', {}, what));
-  }
-  openDialog('Keys', list);
-}
-
 // Where the cursor is: {before, after} it in the text, or null if something is selected.
 function cursorIn(field) {
   const { selectionStart: at, selectionEnd: end, value } = field;

@@ -1,7 +1,7 @@
-// menus.js: the dialogs: programs to load, and the keys.
+// menus.js: the keys of the playground, and the dialog of programs to load.
 'use strict';
 
-const KEYS = [
+const PLAYGROUND_KEYS = [
   ['Ctrl+Enter', 'run the script'],
   ['Ctrl+.', 'stop what runs'],
   ['Ctrl+S', 'save the script as a file'],
@@ -18,23 +18,6 @@ const KEYS = [
   ['Shift+Enter', 'prompt: a new line of the same input'],
   ['Ctrl+C', 'prompt: stop what runs, or clear the input'],
 ];
-
-function openDialog(title, ...body) {
-  byId('dialog-title').textContent = title;
-  const place = byId('dialog').querySelector('.body');
-  place.replaceChildren(...body);
-  byId('dialog').showModal();
-  place.scrollTop = 0;
-}
-
-function closeDialog() { byId('dialog').close(); }
-
-function addDialog() {
-  byId('dialog-close').addEventListener('click', closeDialog);
-  byId('dialog').addEventListener('click', (event) => {
-    if (event.target === byId('dialog')) closeDialog(); // the backdrop
-  });
-}
 
 function programRow(program, onPick) {
   const { name, title } = program;
@@ -61,13 +44,4 @@ function openPrograms(heading, programs, onPick) {
   draw();
   openDialog(heading, filter, list);
   filter.focus();
-}
-
-function openKeys() {
-  const list = make('dl', { className: 'shortcuts' });
-  for (const [keys, what] of KEYS) {
-    const parts = keys.split(/[+ ]/).flatMap((key, i) => [i > 0 ? ' ' : '', make('kbd', {}, key)]);
-    list.append(make('dt', {}, ...parts), make('dd', {}, what));
-  }
-  openDialog('Keys', list);
 }

@@ -114,8 +114,8 @@ class Playground {
   buttons() {
     byId('run').addEventListener('click', () => this.run());
     byId('stop').addEventListener('click', () => this.stop());
-    byId('share').addEventListener('click', () => openShare(this.state()));
-    byId('keys').addEventListener('click', openKeys);
+    byId('share').addEventListener('click', () => this.share());
+    byId('keys').addEventListener('click', () => openKeys(PLAYGROUND_KEYS));
     const pick = ({ name, text }) => this.load(name, text);
     byId('examples').addEventListener('click', () => (
       openPrograms('Examples', CUTTLE_EXAMPLES, pick)));
@@ -176,6 +176,14 @@ class Playground {
     if (state.pane === 'cuda') state.sm = byId('sm').value;
     if (state.pane === 'trace') state.element = this.reports.trace.option('element').value;
     return state;
+  }
+
+  // The address bar carries the link from now on, until the script is edited.
+  async share() {
+    const state = this.state();
+    const address = await CuttleLink.address(state);
+    history.replaceState(null, '', address);
+    await openShare(address, 'The script', ` It opens this script with the pane ${state.pane}.`);
   }
 
   async restore() {

@@ -1,4 +1,4 @@
-// share.js: the dialog with the link of what the page shows.
+// share.js: the dialog with the link of what a page shows.
 'use strict';
 
 async function copied(text) {
@@ -10,19 +10,16 @@ async function copied(text) {
 
 const LONG_LINK = 8000; // characters; some programs for mail and chat cut longer ones
 
-// The address bar carries the link from now on, until the script is edited.
-async function openShare(state) {
-  const address = await CuttleLink.address(state);
-  history.replaceState(null, '', address);
+// Shows a link, after trying to copy it. `thing`: what it carries, as in 'The script'; `opens`: a
+// sentence on what it opens.
+async function openShare(address, thing, opens = '') {
   const field = make('input', { type: 'text', id: 'address', className: 'code', readOnly: true,
     value: address });
   field.setAttribute('aria-label', 'Link');
-  const isCopied = await copied(address);
-  const how = isCopied ? 'Copied.' : 'Copy it by hand: the browser did not allow it.';
-  const note = make('p', { role: 'status' }, `${how} The link has ${address.length} characters. ` +
-    `It opens this script with the pane ${state.pane}.` +
-    (address.length > LONG_LINK ? ' Some programs cut links as long as this one.' : ''));
-  const about = make('p', { className: 'hint' }, 'The script is in the link itself, after the #. ' +
+  const how = await copied(address) ? 'Copied.' : 'Copy it by hand: the browser did not allow it.';
+  const note = make('p', { role: 'status' }, `${how} The link has ${address.length} characters.` +
+    opens + (address.length > LONG_LINK ? ' Some programs cut links as long as this one.' : ''));
+  const about = make('p', { className: 'hint' }, `${thing} is in the link itself, after the #. ` +
     'Browsers do not send that part to a server.');
   openDialog('Share', field, note, about);
   field.focus();
