@@ -430,6 +430,22 @@ def test_links():
     close(page, other, again, visitor, third, damaged)
 
 
+def test_share():
+    page = opened()
+    begin(page, "x = 1")
+    link = address(page)
+    # A page over http has no clipboard.
+    page.value("Object.defineProperty(navigator, 'clipboard', {value: undefined}); 0")
+    press_until(page, "Tab", "share", SHIFT)
+    page.press("Enter")
+    wait("the dialog", lambda: is_shown(page, "#address"))
+    check("Share gives the link", page.value("document.querySelector('#address').value"), link)
+    check("and says that it is not copied, and its length",
+          [words in text(page, "#dialog .body") for words in (
+              "Copy it by hand", "%d characters" % len(link))], [True, True])
+    close(page)
+
+
 def test_links_of_the_program():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "a b.lua")
@@ -521,7 +537,7 @@ try:
     web_page.run_tests([
         test_opening, test_typing, test_several_lines, test_errors, test_moving, test_texts,
         test_picture, test_names_at_the_cursor, test_stop, test_memory, test_files, test_links,
-        test_links_of_the_program, test_looks, test_names,
+        test_share, test_links_of_the_program, test_looks, test_names,
         test_focus])
 finally:
     browser.close()
