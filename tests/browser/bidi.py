@@ -5,12 +5,11 @@ import base64
 import json
 import os
 import re
-import shutil
-import signal
 import socket
 import struct
 import subprocess
-import tempfile
+
+from headless import Headless
 
 TIME_LIMIT_S = 300
 PREFERENCES = {
@@ -87,19 +86,16 @@ def plain(value):
     return value.get("value")
 
 
-class Firefox:
+class Firefox(Headless):
     def __init__(self, program):
-        self.profile = tempfile.mkdtemp(prefix="cuttle-firefox-")
+        super().__init__("cuttle-firefox-")
         with open(os.path.join(self.profile, "user.js"), "w") as file:
             for name, value in PREFERENCES.items():
                 file.write('user_pref("%s", %s);\n' % (name, value))
-        self.process = subprocess.Popen(
+        self.start(
             [program, "--headless", "--no-remote", "--profile", self.profile,
-             "--remote-debugging-port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, universal_newlines=True, start_new_session=True,
+             "--remote-debugging-port", "0"], stderr=subprocess.PIPE, universal_newlines=True,
             env=dict(os.environ, HOME=self.profile, MOZ_HEADLESS="1"))
-        self.last_id = 0
-        self.events = []
         self.socket = WebSocket("127.0.0.1", self.port(), "/session")
         self.call("session.new", capabilities={})
         self.call("session.subscribe", events=["log.entryAdded"])
@@ -111,34 +107,27 @@ class Firefox:
                 return int(found.group(1))
         raise RuntimeError("Firefox does not listen")
 
+    def send(self, message):
+        self.socket.send(json.dumps(message).encode())
+
+    def receive(self):
+        return json.loads(self.socket.receive())
+
+    @staticmethod
+    def error_of(answer):
+        return answer["message"] if answer["type"] == "error" else None
+
     def call(self, method, **params):
-        self.last_id += 1
-        self.socket.send(json.dumps({"id": self.last_id, "method": method, "params": params}).encode())
-        while True:
-            answer = json.loads(self.socket.receive())
-            if answer.get("id") != self.last_id:
-                self.events.append(answer)
-            elif answer["type"] == "error":
-                raise RuntimeError("%s: %s" % (method, answer["message"]))
-            else:
-                return answer["result"]
+        return self.ask(method, params)
 
     def open(self, url):
         return FirefoxPage(self, url)
 
     def close(self):
-        try:
-            self.call("browser.close")
-            self.process.wait(timeout=20)
-        except (OSError, RuntimeError, subprocess.TimeoutExpired):
-            pass
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+        self.end("browser.close")
+
+    def release(self):
         self.process.stderr.close()
-        shutil.rmtree(self.profile, ignore_errors=True)
 
 
 class FirefoxPage:

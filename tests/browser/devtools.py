@@ -6,11 +6,10 @@ import fcntl
 import json
 import os
 import select
-import shutil
-import signal
 import subprocess
-import tempfile
 import time
+
+from headless import Headless
 
 TIME_LIMIT_S = 120  # for one answer; machines that run tests are busy
 MOVED_FDS = 10      # pipes are moved above the descriptors that the browser wants
@@ -32,9 +31,9 @@ def moved_pipe():
     return [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, MOVED_FDS) for fd in os.pipe()]
 
 
-class Browser:
+class Browser(Headless):
     def __init__(self, program):
-        self.profile = tempfile.mkdtemp(prefix="cuttle-browser-")
+        super().__init__("cuttle-browser-")
         command_read, self.commands = moved_pipe()
         self.answers, answer_write = moved_pipe()
 
@@ -50,35 +49,20 @@ class Browser:
         ]
         if os.getuid() == 0:
             arguments.insert(1, "--no-sandbox")
-        self.process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=take_pipes,
-            start_new_session=True)
+        self.start(arguments, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=take_pipes)
         os.close(command_read)
         os.close(answer_write)
         self.buffer = b""
-        self.last_id = 0
-        self.events = []
+        self.deadline = 0
 
-    def close(self):
-        """Ends the browser and all that it started: they are one process group."""
-        try:
-            self.call("Browser.close")
-            self.process.wait(timeout=20)
-        except (OSError, RuntimeError, subprocess.TimeoutExpired):
-            pass
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
-        os.close(self.commands)
-        os.close(self.answers)
-        shutil.rmtree(self.profile, ignore_errors=True)
+    def send(self, message):
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        self.deadline = time.monotonic() + TIME_LIMIT_S
 
-    def read_message(self, deadline):
+    def receive(self):
         while b"\0" not in self.buffer:
-            ready, _, _ = select.select([self.answers], [], [], max(0, deadline - time.monotonic()))
+            left_s = max(0, self.deadline - time.monotonic())
+            ready, _, _ = select.select([self.answers], [], [], left_s)
             if not ready:
                 raise RuntimeError("the browser does not answer")
             part = os.read(self.answers, 1 << 16)
@@ -88,25 +72,22 @@ class Browser:
         text, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(text)
 
+    @staticmethod
+    def error_of(answer):
+        return answer["error"]["message"] if "error" in answer else None
+
     def call(self, method, session=None, **params):
-        """Sends a command and waits for its answer; events that come before it are kept."""
-        self.last_id += 1
-        message = {"id": self.last_id, "method": method, "params": params}
-        if session:
-            message["sessionId"] = session
-        os.write(self.commands, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + TIME_LIMIT_S
-        while True:
-            answer = self.read_message(deadline)
-            if answer.get("id") != self.last_id:
-                self.events.append(answer)
-            elif "error" in answer:
-                raise RuntimeError("%s: %s" % (method, answer["error"]["message"]))
-            else:
-                return answer["result"]
+        return self.ask(method, params, **({"sessionId": session} if session else {}))
 
     def open(self, url):
         return Page(self, url)
+
+    def close(self):
+        self.end("Browser.close")
+
+    def release(self):
+        os.close(self.commands)
+        os.close(self.answers)
 
 
 class Page:

@@ -9,29 +9,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
 
 import every_picture
+import tap
 from devtools import CTRL, SHIFT, Browser
+from tap import check, note_failure
 
 CUTTLE, CHROMIUM = os.path.abspath(sys.argv[1]), sys.argv[2]
-
-count = 0
-
-
-def check(name, got, want):
-    global count
-    count += 1
-    print("%s %d - %s" % ("ok" if got == want else "not ok", count, name), flush=True)
-    if got != want:
-        print("# got: %r\n# expected: %r" % (got, want), flush=True)
-
-
-def note_failure(name):
-    check(name + " runs to its end", "stopped", "ended")
-    for line in traceback.format_exc().splitlines():
-        print("# " + line, flush=True)
-
 
 # {====== Pages and what they show ======
 
@@ -612,7 +596,7 @@ def main():
         if browser:
             browser.close()
         shutil.rmtree(folder, ignore_errors=True)
-    print("1..%d" % count)
+    tap.finish()
 
 
 main()

@@ -5,12 +5,13 @@ import json
 import os
 import sys
 import time
-import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "tests", "browser"))
 
+import tap  # noqa: E402
 from devtools import CTRL, SHIFT, Browser  # noqa: E402,F401
+from tap import check  # noqa: E402,F401
 
 WAIT_S = 60
 CONTRAST = 4.5        # WCAG 2.1 AA, of text
@@ -22,8 +23,6 @@ NAMED_ROLES = {
     "tab", "tabpanel", "tablist", "dialog", "Iframe", "menuitem", "radiogroup", "region", "log",
 }
 
-count = 0
-
 
 def any_browser(program):
     """Chromium, or, for open, value and promised, Firefox."""
@@ -33,24 +32,14 @@ def any_browser(program):
     return Browser(program)
 
 
-def check(name, got, want):
-    global count
-    count += 1
-    print("%s %d - %s" % ("ok" if got == want else "not ok", count, name), flush=True)
-    if got != want:
-        print("# got: %r\n# expected: %r" % (got, want), flush=True)
-
-
 def run_tests(tests):
     """Runs functions; one that raises has failed."""
     for test in tests:
         try:
             test()
         except Exception:
-            check(test.__name__ + " runs to its end", "stopped", "ended")
-            for line in traceback.format_exc().splitlines():
-                print("# " + line, flush=True)
-    print("1..%d" % count)
+            tap.note_failure(test.__name__)
+    tap.finish()
 
 
 def wait(what, is_so, seconds=WAIT_S):
