@@ -79,8 +79,10 @@ class Browser(Headless):
     def call(self, method, session=None, **params):
         return self.ask(method, params, **({"sessionId": session} if session else {}))
 
-    def open(self, url):
-        return Page(self, url)
+    def open(self, url, size=None, **features):
+        """A page of a size (width, height in CSS pixels) and media features, which its first lines
+        already see."""
+        return Page(self, url, size, features)
 
     def close(self):
         self.end("Browser.close")
@@ -91,7 +93,7 @@ class Browser(Headless):
 
 
 class Page:
-    def __init__(self, browser, url):
+    def __init__(self, browser, url, size, features):
         self.browser = browser
         self.url = url
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -101,6 +103,10 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        if size:
+            self.resize(*size)
+        if features:
+            self.emulate(**features)
         self.call("Page.navigate", url=url)
         deadline = time.monotonic() + TIME_LIMIT_S
         loaded = "location.href !== 'about:blank' && document.readyState === 'complete'"
@@ -161,6 +167,10 @@ class Page:
 
     def type(self, text):
         self.call("Input.insertText", text=text)
+
+    def resize(self, width, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
 
     def emulate(self, media="", **features):
         self.call("Emulation.setEmulatedMedia", media=media, features=[

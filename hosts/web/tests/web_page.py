@@ -52,10 +52,7 @@ def wait(what, is_so, seconds=WAIT_S):
 
 
 def open_page(browser, url, width=1280, height=800, theme="light"):
-    page = browser.open(url)
-    page.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-              deviceScaleFactor=1, mobile=False)
-    page.emulate(prefers_color_scheme=theme)
+    page = browser.open(url, (width, height), prefers_color_scheme=theme)
     with open(os.path.join(HERE, "probe.js")) as file:
         page.value(file.read() + "\nglobalThis.probe = probe; 0")
     return page
