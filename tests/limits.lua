@@ -21,6 +21,7 @@ return {
       "tensor.h TENSOR_MAX_FIXED", "bind_function.c MAX_ARGS",
       "bind_function.c MAX_RESULTS",
     },
+    ["tests/fails/tune.cases"] = { "bind_block.c MAX_NUMBERS" },
     ["tests/fails/launch.cases"] = { "launch_config.c MAX_TURNS" },
     ["tests/fails/flow.cases"] = {
       "front_state.h FRONT_MAX_DEPTH", "front_state.h FRONT_MAX_TURNS",

@@ -81,6 +81,7 @@ static const struct {
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},
     {"trace", "cuttle.trace", false},
+    {"tune", "cuttle.tune", false},
     {"timeline", "cuttle.timeline", false},
     {"profile", "cuttle.profile", false},
     {"replay", "cuttle.replay", false},

@@ -5,13 +5,21 @@
                      and no color where it is none
      _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
-     _write_file(name, text)  writes the file, whole or not at all (runtime/base/newfile.h); nil and
-                     why where it cannot. A sandboxed script has no files
+     _write_file(name, text[, is_lasting])  writes the file, whole or not at all (runtime/base/newfile.h),
+                     and if asked so that a loss of power does not undo it; nil and why where it cannot.
+                     A sandboxed script has no files
+     _lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
+                     what killed writers left. nil and why where it cannot
+     _cache_folder() where the disk cache is; nil: there is none
+     _hash(text)     16 hexadecimal digits
+     _driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
      _program()      where the running program's file lies; nil where the system does not tell. A sandboxed
                      script does not learn it
      _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,8 +27,10 @@
 
 #include "interp/algebra/bind.h"
 #include "launch.h"
+#include "runtime/base/env.h"
 #include "runtime/base/newfile.h"
 #include "runtime/base/program.h"
+#include "runtime/device/cache.h"
 #include "interp/state/record.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
@@ -95,21 +105,94 @@ static int address(lua_State *L) {
   return 1;
 }
 
+static int push_why(lua_State *L, const char *path, const char *why) {
+  lua_pushnil(L);
+  lua_pushfstring(L, "%s: %s", path, why);
+  return 2;
+}
+
 static int write_file(lua_State *L) {
   size_t len;
   const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &len);
   if (state_of(L)->options.sandbox) {
     return diag_error(L, "a sandboxed script has no files");
   }
-  int why = ct_newfile_write(path, text, len);
+  int why = lua_toboolean(L, 3) ? ct_newfile_write_lasting(path, text, len)
+                                : ct_newfile_write(path, text, len);
   if (why != 0) {
-    lua_pushnil(L);
-    lua_pushfstring(L, "%s: %s", path, strerror(why));
-    return 2;
+    return push_why(L, path, strerror(why));
   }
   lua_pushboolean(L, true);
   return 1;
 }
+
+/* {====== What results of tuning are kept with ====== */
+
+#define LOCK_TYPE "lock of a file"
+
+enum { LOCK_WAIT_MS = 10000 };
+
+static int lock_file(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  if (state_of(L)->options.sandbox) {
+    return push_why(L, path, "a sandboxed script has no files");
+  }
+  CtFileLock *lock = lua_newuserdatauv(L, sizeof *lock, 0);
+  lock->fd = -1;
+  luaL_setmetatable(L, LOCK_TYPE);
+  int why = ct_filelock_take(lock, path, LOCK_WAIT_MS);
+  if (why != 0) {
+    return push_why(L, path, why == EWOULDBLOCK ? "another program holds it" : strerror(why));
+  }
+  ct_filelock_sweep(path);
+  return 1;
+}
+
+static int lock_close(lua_State *L) {
+  ct_filelock_drop(luaL_checkudata(L, 1, LOCK_TYPE));
+  return 0;
+}
+
+static int cache_folder(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  CtCache cache;
+  if (s->options.sandbox) {
+    return 0;
+  }
+  bool before = ct_env_ignore(s->options.no_environment != 0);
+  ct_cache_init(&cache);
+  (void)ct_env_ignore(before);
+  if (cache.dir[0] == '\0' || !ct_cache_make(&cache)) {
+    return 0;
+  }
+  lua_pushstring(L, cache.dir);
+  return 1;
+}
+
+static int hash(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  char digits[17];
+  CtHash h;
+  ct_hash_init(&h);
+  ct_hash_add(&h, text, len);
+  snprintf(digits, sizeof digits, "%016llx", (unsigned long long)ct_hash_end(&h).lo);
+  lua_pushstring(L, digits);
+  return 1;
+}
+
+static int driver(lua_State *L) {
+  CtDevice *d;
+  diag_try(L, state_device(state_of(L), &d, diag_err(L)));
+  if (d == NULL) {
+    return 0;
+  }
+  int v = ct_device_info(d)->driver_version;
+  lua_pushfstring(L, "CUDA %d.%d", v / 1000, v % 1000 / 10);
+  return 1;
+}
+
+/* {====== The program ====== */
 
 static int program(lua_State *L) {
   char path[PATH_MAX];
@@ -133,9 +216,20 @@ static int emit_sm(lua_State *L) {
   return 3;
 }
 
-static const luaL_Reg functions[] = {{"_fail", fail},       {"_terminal", terminal},
-                                     {"_address", address}, {"_write_file", write_file},
-                                     {"_emit_sm", emit_sm}, {"_program", program},
+static const luaL_Reg functions[] = {{"_fail", fail},
+                                     {"_terminal", terminal},
+                                     {"_address", address},
+                                     {"_write_file", write_file},
+                                     {"_lock_file", lock_file},
+                                     {"_cache_folder", cache_folder},
+                                     {"_hash", hash},
+                                     {"_driver", driver},
+                                     {"_emit_sm", emit_sm},
+                                     {"_program", program},
                                      {NULL, NULL}};
+static const luaL_Reg lock_meta[] = {{"__gc", lock_close}, {"__close", lock_close}, {NULL, NULL}};
 
-void bind_open_host(lua_State *L) { luaL_setfuncs(L, functions, 0); }
+void bind_open_host(lua_State *L) {
+  bind_new_type(L, LOCK_TYPE, lock_meta, NULL);
+  luaL_setfuncs(L, functions, 0);
+}

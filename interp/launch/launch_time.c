@@ -23,6 +23,8 @@ typedef struct Row {
   int64_t n_launches;
   char name[64], chunk[sizeof(((Kernel *)0)->chunk)];
   int line;
+  int64_t registers, local_bytes,
+      shared_bytes; /* of a thread, of a thread, of a block; on a device */
 } Row;
 
 typedef struct Sample {
@@ -52,6 +54,15 @@ static bool is_row(const Row *r, const Spec *spec, const LaunchConfig *c) {
          memcmp(&r->block, &c->block, sizeof c->block) == 0;
 }
 
+static void set_facts(Row *r, const Spec *spec) {
+  if (spec->fn != NULL) {
+    const CtFunctionInfo *info = ct_function_info(spec->fn);
+    r->registers = info->registers;
+    r->local_bytes = (int64_t)info->local_bytes;
+    r->shared_bytes = (int64_t)info->shared_bytes + spec->shared_bytes;
+  }
+}
+
 static CtStatus find_row(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
                          size_t *out, CtErr *err) {
   for (*out = 0; *out < t->n_rows; ++*out) {
@@ -66,6 +77,7 @@ static CtStatus find_row(LaunchTimes *t, const Kernel *k, const Spec *spec, cons
     *r = (Row){.spec = spec->id, .grid = c->grid, .block = c->block, .line = k->line};
     strncpy(r->name, k->name, sizeof r->name - 1);
     memcpy(r->chunk, k->chunk, sizeof r->chunk);
+    set_facts(r, spec);
   }
   return s;
 }
@@ -204,9 +216,11 @@ static int session_mode(lua_State *L) {
   return 1;
 }
 
-static const Field row_fields[] = {FIELD(Row, name), FIELD_AS("file", Row, chunk),
-                                   FIELD(Row, line), FIELD_AS("launches", Row, n_launches),
-                                   FIELD(Row, grid), FIELD(Row, block)};
+static const Field row_fields[] = {FIELD(Row, name),        FIELD_AS("file", Row, chunk),
+                                   FIELD(Row, line),        FIELD_AS("launches", Row, n_launches),
+                                   FIELD(Row, grid),        FIELD(Row, block),
+                                   FIELD(Row, registers),   FIELD(Row, local_bytes),
+                                   FIELD(Row, shared_bytes)};
 static const Field sample_fields[] = {FIELD(Sample, n), FIELD(Sample, ms)};
 
 /* session:rows() -> a list of {name =, file =, line =, grid =, block =, launches =, samples = {}}, in

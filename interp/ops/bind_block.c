@@ -392,7 +392,39 @@ static bool is_i64(lua_State *L, int idx) {
   return value_test(L, idx, &v) && ct_inst(front_ir(L), v)->type == CT_i64;
 }
 
+#define NUMBERS_TYPE "range of numbers"
+
+enum { MAX_NUMBERS = 1 << 16 };
+
+/* A `for` over such a list is a loop of a kernel that stands outside of one. */
+static int numbers_call(lua_State *L) {
+  front_here(L, "range");
+  return diag_error(L, "range: a list of numbers from outside the kernel is no loop of it");
+}
+
+/* Outside of kernels: the list of the numbers, for spaces of `tune`. */
+static int push_numbers(lua_State *L) {
+  int n = lua_gettop(L);
+  int64_t start = n > 1 ? bind_to_static(L, 1, "range") : 0;
+  int64_t stop = bind_to_static(L, n > 1 ? 2 : 1, "range");
+  int64_t step = n > 2 ? bind_to_static(L, 3, "range") : 1;
+  if (step == 0 || ((double)stop - (double)start) / (double)step > MAX_NUMBERS) {
+    return diag_error(L, "range: from %I to %I by %I; expected at most %d numbers",
+                      (LUAI_UACINT)start, (LUAI_UACINT)stop, (LUAI_UACINT)step, MAX_NUMBERS);
+  }
+  lua_newtable(L);
+  for (int64_t v = start, i = 1; step > 0 ? v < stop : v > stop; v += step, i++) {
+    lua_pushinteger(L, v);
+    lua_rawseti(L, -2, i);
+  }
+  luaL_setmetatable(L, NUMBERS_TYPE);
+  return 1;
+}
+
 static int lang_range(lua_State *L) { /* [start,] stop[, step][, {unroll = n}] */
+  if (front_ir(L) == NULL) {
+    return push_numbers(L);
+  }
   front_here(L, "range");
   int64_t unroll = take_unroll(L, 1, "range");
   int n = lua_gettop(L);
@@ -500,6 +532,7 @@ static const luaL_Reg index_meta[] = {{"__index", index_index},
                                       {NULL, NULL}};
 static const luaL_Reg range_meta[] = {
     {"__call", range_call}, {"__tostring", range_tostring}, {NULL, NULL}};
+static const luaL_Reg numbers_meta[] = {{"__call", numbers_call}, {NULL, NULL}};
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
 void bind_open_block(lua_State *L) { /* language table on top */
@@ -508,6 +541,7 @@ void bind_open_block(lua_State *L) { /* language table on top */
   bind_add_fields(L, axis_names);
   lua_pop(L, 1);
   bind_new_type(L, RANGE_TYPE, range_meta, no_methods);
+  bind_new_type(L, NUMBERS_TYPE, numbers_meta, no_methods);
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));
   luaL_setfuncs(L, block_functions, 0);
   for (int i = 0; i < (int)CT_ARRAY_LEN(indices); i++) {

@@ -19,7 +19,7 @@ enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
 static const char usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|export|help|info|bench|profile|replay|timeline|view ...\n"
+    "       cuttle check|emit|export|help|info|bench|profile|replay|timeline|tune|view ...\n"
     "\n"
     "Without a script it reads inputs and prints their values.\n"
     "\n"
@@ -33,6 +33,7 @@ static const char usage[] =
     "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
     "  replay FILE           run a captured launch again (--check, --profile, --trace=y[5])\n"
     "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
+    "  tune script.lua       run it, tune what it made by tune, and keep the results (--list)\n"
     "  view [EXPRESSION]     write a page with its picture (-o FILE, --open); without an expression\n"
     "                        open the playground; with a script.lua print a link to it\n"
     "\n"

@@ -63,7 +63,7 @@ typedef struct Search {
   CuttleState *state; /* NULL: closed */
   char name[MAX_NAME];
   int64_t n, done;
-  double drawn_ms; /* when it began, or the bar was last drawn */
+  double began_ms, drawn_ms; /* drawn_ms: when it began, or the bar was last drawn */
   bool has_bar, is_drawn;
 } Search;
 
@@ -73,7 +73,8 @@ static int search_begin(lua_State *L) {
   CuttleState *s = state_of(L);
   const char *name = luaL_checkstring(L, 1);
   Search *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Search){.n = luaL_checkinteger(L, 2), .drawn_ms = ct_now_ms() + FIRST_MS - EACH_MS};
+  *h = (Search){.n = luaL_checkinteger(L, 2), .began_ms = ct_now_ms()};
+  h->drawn_ms = h->began_ms + FIRST_MS - EACH_MS;
   snprintf(h->name, sizeof h->name, "%s", name);
   h->has_bar = s->by_person && isatty(STDERR_FILENO) == 1;
   luaL_setmetatable(L, SEARCH_TYPE);
@@ -82,10 +83,17 @@ static int search_begin(lua_State *L) {
   return 1;
 }
 
-static void draw(Search *h) {
+/* If the steps that are left take as long as those that were done. */
+static long seconds_left(const Search *h, double now) {
+  double each = h->done > 0 ? (now - h->began_ms) / (double)h->done : 0;
+  return (long)(each * (double)(h->n - h->done) * 1e-3 + 0.5);
+}
+
+static void draw(Search *h, double now) {
   int full = h->n > 0 ? (int)(h->done * BAR / h->n) : BAR;
-  fprintf(stderr, "\r%s [%.*s%*s] %lld of %lld, Ctrl-C keeps the best so far", h->name, full,
-          "##############################", BAR - full, "", (long long)h->done, (long long)h->n);
+  fprintf(stderr, "\r%s [%.*s%*s] %lld of %lld, %ld s left, Ctrl-C keeps the best so far\033[K",
+          h->name, full, "##############################", BAR - full, "", (long long)h->done,
+          (long long)h->n, seconds_left(h, now));
   fflush(stderr);
   h->is_drawn = true;
 }
@@ -98,7 +106,7 @@ static int search_step(lua_State *L) {
     double now = ct_now_ms();
     if (now - h->drawn_ms >= EACH_MS) {
       h->drawn_ms = now;
-      draw(h);
+      draw(h, now);
     }
   }
   lua_pushboolean(L, h->state != NULL && h->state->asked == 0);

@@ -62,9 +62,11 @@ static int unpack(lua_State *L) {
 
 /* --- copies ------------------------------------------------------------------------------------------------ */
 
-/* On the host, of all the memory that the tensor at idx looks at, so that tensors that share it share
-   the copy: the table at `known` has one by storage. */
-static void push_copy(lua_State *L, int idx, int known) {
+typedef enum Place { ON_HOST, WHERE_IT_IS } Place;
+
+/* Of all the memory that the tensor at idx looks at, so that tensors that share it share the copy: the table at
+   `known` has one by storage. */
+static void push_copy(lua_State *L, int idx, int known, Place place) {
   const Tensor *t = tensor_test(L, idx);
   diag_try(L, tensor_live(t, diag_err(L)));
   Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
@@ -72,7 +74,8 @@ static void push_copy(lua_State *L, int idx, int known) {
     copy->storage = ct_storage_retain(tensor_test(L, -1)->storage);
   } else {
     size_t bytes = t->storage->bytes;
-    diag_try(L, ct_storage_new(state_of(L)->alloc, NULL, bytes, &copy->storage, diag_err(L)));
+    CtDevice *device = place == ON_HOST ? NULL : t->storage->device;
+    diag_try(L, ct_storage_new(state_of(L)->alloc, device, bytes, &copy->storage, diag_err(L)));
     diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
     lua_pushvalue(L, -2);
     lua_rawsetp(L, known, t->storage);
@@ -86,9 +89,9 @@ static void push_copy(lua_State *L, int idx, int known) {
 }
 
 /* Pushes the argument at idx with copies of the tensors in it. */
-static void push_copied(lua_State *L, int idx, int known, int depth) {
+static void push_copied(lua_State *L, int idx, int known, int depth, Place place) {
   if (tensor_test(L, idx) != NULL) {
-    push_copy(L, idx, known);
+    push_copy(L, idx, known, place);
   } else if (!lua_istable(L, idx) || depth > LAUNCH_MAX_DEPTH) {
     lua_pushvalue(L, idx);
   } else {
@@ -97,7 +100,7 @@ static void push_copied(lua_State *L, int idx, int known, int depth) {
     int copy = lua_gettop(L);
     lua_pushnil(L);
     while (lua_next(L, idx) != 0) {
-      push_copied(L, copy + 2, known, depth + 1);
+      push_copied(L, copy + 2, known, depth + 1, place);
       lua_replace(L, copy + 2);
       lua_pushvalue(L, copy + 1);
       lua_insert(L, copy + 2);
@@ -106,22 +109,25 @@ static void push_copied(lua_State *L, int idx, int known, int depth) {
   }
 }
 
-static void push_copies(lua_State *L, int args, int n) {
+static void push_copies(lua_State *L, int args, int n, Place place) {
   luaL_checkstack(L, n + 8, "too many arguments");
   lua_newtable(L);
   int known = lua_gettop(L);
   for (int i = args; i < args + n; i++) {
-    push_copied(L, i, known, 0);
+    push_copied(L, i, known, 0, place);
   }
   lua_remove(L, known);
 }
 
-/* _copies(args...) -> the arguments of a launch, tensors copied to the host. */
-static int copies(lua_State *L) {
+static int copies_at(lua_State *L, Place place) {
   int n = lua_gettop(L);
-  push_copies(L, 1, n);
+  push_copies(L, 1, n, place);
   return n;
 }
+
+/* _copies(args...) -> the arguments of a launch, tensors copied to the host; _clones(args...): to where they are. */
+static int copies(lua_State *L) { return copies_at(L, ON_HOST); }
+static int clones(lua_State *L) { return copies_at(L, WHERE_IT_IS); }
 
 /* --- results ----------------------------------------------------------------------------------------------- */
 
@@ -181,7 +187,7 @@ enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on th
 static void launch_watched(lua_State *L, Watcher *w, int n) {
   for (CtSimtWatch *watch; (watch = ct_simt_trace_next(w->tool)) != NULL;) {
     lua_pushvalue(L, LAUNCH);
-    push_copies(L, ARGS, n);
+    push_copies(L, ARGS, n, ON_HOST);
     watcher_start(w, watch);
     lua_call(L, n, 0);
     watcher_pause(w);
@@ -223,11 +229,9 @@ static int trace_rows(lua_State *L) {
 static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
 void bind_open_trace(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_trace", trace_rows},
-                                       {"_launch", unpack},
-                                       {"_copies", copies},
-                                       {"_source", source},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_trace", trace_rows}, {"_launch", unpack},
+                                       {"_copies", copies},    {"_clones", clones},
+                                       {"_source", source},    {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

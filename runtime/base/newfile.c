@@ -1,10 +1,14 @@
 /* newfile.c: files that are written whole or not at all; see newfile.h. */
 #include "newfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_TRIES = 100 };
@@ -89,7 +93,28 @@ int ct_newfile_close(CtNewFile *f, bool keep) {
   return why;
 }
 
-int ct_newfile_write(const char *path, const void *data, size_t bytes) {
+/* Of the folder too: it has the name. A folder that cannot be opened, or a system that cannot, is no error. */
+static void sync_folder(const char *path) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  int n = slash == NULL ? 1 : (int)(slash - path) + 1;
+  snprintf(folder, sizeof folder, "%.*s", n, slash == NULL ? "." : path);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    (void)fsync(fd);
+    (void)close(fd);
+  }
+}
+
+/* What is no plain file, as a pipe, cannot be synchronised. */
+static int sync_file(const CtNewFile *f) {
+  if (fflush(f->file) != 0) {
+    return reason();
+  }
+  return f->temp[0] == '\0' || fsync(fileno(f->file)) == 0 ? 0 : reason();
+}
+
+static int write_all(const char *path, const void *data, size_t bytes, bool is_lasting) {
   CtNewFile f;
   int why = ct_newfile_open(&f, path);
   if (why != 0) {
@@ -97,6 +122,101 @@ int ct_newfile_write(const char *path, const void *data, size_t bytes) {
   }
   errno = 0;
   why = bytes > 0 && fwrite(data, 1, bytes, f.file) != bytes ? reason() : 0;
+  why = why == 0 && is_lasting ? sync_file(&f) : why;
   int at_end = ct_newfile_close(&f, why == 0);
+  if (why == 0 && at_end == 0 && is_lasting) {
+    sync_folder(f.path);
+  }
   return why != 0 ? why : at_end;
+}
+
+int ct_newfile_write(const char *path, const void *data, size_t bytes) {
+  return write_all(path, data, bytes, false);
+}
+
+int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) {
+  return write_all(path, data, bytes, true);
+}
+
+/* {====== Locks ====== */
+
+enum { LOCK_STEP_MS = 5 };
+
+static bool is_plain(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Does the name still belong to the open file? Its holder may have written it anew meanwhile. */
+static bool is_current(int fd, const char *path) {
+  struct stat mine, named;
+  return fstat(fd, &mine) == 0 && stat(path, &named) == 0 && mine.st_dev == named.st_dev &&
+         mine.st_ino == named.st_ino;
+}
+
+/* 0, EWOULDBLOCK where somebody holds it, or what failed. */
+static int try_lock(CtFileLock *l, const char *path) {
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    return errno;
+  }
+  int why = is_plain(fd) ? 0 : ENOTSUP;
+  if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    why = errno;
+  }
+  if (why == 0 && is_current(fd, path)) {
+    l->fd = fd;
+    return 0;
+  }
+  (void)close(fd);
+  return why == 0 || why == EINTR ? EWOULDBLOCK : why;
+}
+
+int ct_filelock_take(CtFileLock *l, const char *path, int wait_ms) {
+  const struct timespec step = {.tv_nsec = LOCK_STEP_MS * 1000000L};
+  l->fd = -1;
+  int why = try_lock(l, path);
+  for (int ms = 0; why == EWOULDBLOCK && ms < wait_ms; ms += LOCK_STEP_MS) {
+    (void)nanosleep(&step, NULL);
+    why = try_lock(l, path);
+  }
+  return why;
+}
+
+/* Is it "BASE.123-0.tmp", as set_temp makes it? */
+static bool is_temp_of(const char *name, const char *base) {
+  size_t n = strlen(base);
+  if (strncmp(name, base, n) != 0 || name[n] != '.') {
+    return false;
+  }
+  const char *s = name + n + 1;
+  size_t pid = strspn(s, "0123456789");
+  size_t count = s[pid] == '-' ? strspn(s + pid + 1, "0123456789") : 0;
+  return pid > 0 && count > 0 && strcmp(s + pid + 1 + count, ".tmp") == 0;
+}
+
+void ct_filelock_sweep(const char *path) {
+  char full[PATH_MAX], temp[PATH_MAX];
+  char *slash = realpath(path, full) == NULL ? NULL : strrchr(full, '/');
+  if (slash == NULL) {
+    return;
+  }
+  *slash = '\0';
+  DIR *dir = opendir(full[0] == '\0' ? "/" : full);
+  for (const struct dirent *e = NULL; dir != NULL && (e = readdir(dir)) != NULL;) {
+    int n = snprintf(temp, sizeof temp, "%s/%s", full, e->d_name);
+    if (is_temp_of(e->d_name, slash + 1) && n > 0 && (size_t)n < sizeof temp) {
+      (void)unlink(temp);
+    }
+  }
+  if (dir != NULL) {
+    (void)closedir(dir);
+  }
+}
+
+void ct_filelock_drop(CtFileLock *l) {
+  if (l->fd >= 0) {
+    (void)close(l->fd);
+    l->fd = -1;
+  }
 }

@@ -30,4 +30,22 @@ int ct_newfile_close(CtNewFile *f, bool keep);
 /* Opens, writes and closes. 0, or the errno of what failed. */
 int ct_newfile_write(const char *path, const void *data, size_t bytes) CT_NODISCARD;
 
+/* The same; after it the new contents also outlast a loss of power. */
+int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) CT_NODISCARD;
+
+/* {====== Locks ====== */
+
+/* Whoever holds the lock of a name may read the file and write it anew by the functions above; the next
+   one gets the lock of what has the name then. The system takes the lock from a process that ends. */
+typedef struct CtFileLock {
+  int fd; /* -1: none is held */
+} CtFileLock;
+
+/* Takes the lock, and makes an empty file if there is none; waits `wait_ms` at most. 0, or the errno of what
+   failed: EWOULDBLOCK where somebody else held it all the time, ENOTSUP for what is no plain file. */
+int ct_filelock_take(CtFileLock *l, const char *path, int wait_ms) CT_NODISCARD;
+/* Removes what writers that were killed have left beside the file. For who holds the lock. */
+void ct_filelock_sweep(const char *path);
+void ct_filelock_drop(CtFileLock *l); /* more than once is allowed */
+
 #endif

@@ -153,6 +153,8 @@ static bool make_dirs(const char *dir) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
+bool ct_cache_make(const CtCache *c) { return !is_off(c) && make_dirs(c->dir); }
+
 static bool join_path(const CtCache *c, const char *name, char *path, size_t cap) {
   int n = snprintf(path, cap, "%s/%s", c->dir, name);
   return n > 0 && (size_t)n < cap;

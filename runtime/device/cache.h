@@ -36,6 +36,9 @@ typedef struct CtCache {
    ~/.cache/cuttle; CUTTLE_CACHE_MIB caps its size (256). Creates nothing. */
 void ct_cache_init(CtCache *c);
 
+/* Makes the cache's folder. False: it is off, or the folder cannot be made. */
+bool ct_cache_make(const CtCache *c);
+
 /* Appends the entry's two parts to *image and *info (initialised texts; untouched on a miss).
    A hit makes the entry young again. False: a miss. */
 bool ct_cache_get(const CtCache *c, CtHashKey key, CtText *image, CtText *info);

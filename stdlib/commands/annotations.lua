@@ -14,9 +14,9 @@
 local M = {}
 
 -- The topics in the order of help().
-local files = { "layout", "algebra", "coordinates", "pictures", "search", "tensor", "kernel",
-  "work", "products", "operators", "threads", "barriers", "tma", "clusters", "math", "bits",
-  "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl" }
+local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "tensor",
+  "kernel", "work", "products", "operators", "threads", "barriers", "tma", "clusters", "math",
+  "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl" }
 
 -- {====== Lines of an entry ======
 

@@ -229,7 +229,7 @@ M.spaces = {
   triton = {
     jit = 'write kernel("name", function(x, y) ... end)',
     next_power_of_2 = "write a loop",
-    autotune = "write a loop over bench(launch)",
+    autotune = "write tune(f, space), where f(config) returns what launches",
   },
   dist = {
     all_reduce = 'write r:all_reduce(t, "data") in m:run(function(r) ... end)',

@@ -1,0 +1,149 @@
+-- command_tune.lua: `cuttle tune [options] script.lua [arguments]`: runs the script and tunes each
+-- function of `tune` that it calls, once for each key; `cuttle tune --list` and `--merge` are for
+-- files of results.
+local store = require "cuttle.store"
+local tune = require "cuttle.tune"
+local internal = ...
+local run_script = require "cuttle.run_script"
+local script_command = require "cuttle.script_command"
+
+local USAGE <const> = "usage: cuttle tune [options] script.lua [arguments]\n"
+  .. "       cuttle tune --list [FILE ...]       prints results\n"
+  .. "       cuttle tune --merge=FILE FILE ...   adds the results of files to FILE\n"
+  .. "\n"
+  .. "Runs the script on its device and tunes each function that it made by `tune` and calls,\n"
+  .. "even if results are known: once for each key. On a GPU configurations are timed. Without\n"
+  .. "one the model ranks them. The results are written to script.tune beside the script, where\n"
+  .. "the script's calls find them from then on. docs/tune.md tells more.\n"
+  .. "\n"
+  .. "  --file=FILE           write the results to FILE\n"
+  .. "  --on=NAME             the GPU that the model speaks of, such as H100, if there is none\n"
+  .. "  --all                 print each configuration, not only the best\n"
+  .. "\n"
+  .. "Ctrl-C ends the search in progress and keeps the best so far. The exit code is the\n"
+  .. "script's, or 1 if it tunes nothing."
+
+local fail = script_command.failing "tune"
+
+-- {====== The table ======
+
+local function ms_text(ms) return ms and ("%.4g ms"):format(ms) or "" end
+
+local function tried_lines(tuned)
+  local list = table.move(tuned.tried, 1, #tuned.tried, 1, {})
+  local function ms_of(c) return c.why and math.huge or c.ms or c.predicted_ms or math.huge end
+  table.sort(list, function(a, b)
+    if ms_of(a) ~= ms_of(b) then return ms_of(a) < ms_of(b) end
+    return a.text < b.text
+  end)
+  for i, c in ipairs(list) do
+    list[i] = ("  %-40s %12s%s%s"):format(c.text, ms_text(not c.why and (c.ms or c.predicted_ms)),
+      (c.registers or 0) > 0 and (" %d registers"):format(c.registers) or "",
+      c.why and " refused: " .. c.why or "")
+  end
+  return list
+end
+
+-- What was found, as it is found; with `all` also what was tried.
+local function new_session(options, rows)
+  return {
+    file = options.file, device = options.device,
+    on_result = function(tuned, row)
+      rows[#rows + 1] = row
+      if options.all then rows[row] = tried_lines(tuned) end
+    end,
+  }
+end
+
+local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+
+local function print_tried(rows)
+  for _, row in ipairs(rows) do
+    if rows[row] then
+      print(("%s for %s"):format(row.name, row.key))
+      print(table.concat(rows[row], "\n"))
+    end
+  end
+end
+
+-- {====== Running ======
+
+local function run(script, options)
+  local rows = {}
+  options.file = options.file or options.script:gsub("%.lua$", "") .. ".tune"
+  tune.session = new_session(options, rows)
+  local ok, what = run_script.call(script, table.unpack(options.rest))
+  tune.session = nil
+  return rows, #rows, ok, what
+end
+
+local function deliver(rows, options)
+  print_tried(rows)
+  print(store.table(rows))
+  print(("%s in %s"):format(count(#rows, "result"), options.file))
+end
+
+local tunes = script_command.new {
+  name = "tune", usage = USAGE, on_device = true,
+  options = {
+    file = function(o, value)
+      if value == "" then fail("--file needs a name, as in --file=gemm.tune") end
+      o.file = value
+    end,
+    on = function(o, value) o.device = value end,
+    all = function(o) o.all = true end,
+  },
+  run = run, deliver = deliver,
+  say_missing = function(_, options)
+    fail("%s called no function of tune; see docs/tune.md", options.script)
+  end,
+}
+
+-- {====== Files ======
+
+local function read(path)
+  local file <close>, why = io.open(path, "rb")
+  if not file then fail("cannot read %s", why) end
+  local rows, message = store.read(path)
+  return rows or fail("cannot read %s", message)
+end
+
+-- Without names: what scripts have found here.
+local function default_file()
+  local folder = internal.cache_folder() or fail("there is no folder of the cache; name a file")
+  local path = folder .. "/tuned.txt"
+  local file <close> = io.open(path, "rb")
+  if not file then fail("nothing has been tuned yet: there is no %s; name a file", path) end
+  return path
+end
+
+local function list(files)
+  if #files == 0 then files = { default_file() } end
+  local rows = {}
+  for _, path in ipairs(files) do
+    for _, row in ipairs(read(path)) do rows[#rows + 1] = row end
+  end
+  print(store.table(rows))
+end
+
+local function merge(into, files)
+  if into == "" or #files == 0 then
+    fail("--merge takes the file to add to and others, as in --merge=all.tune a.tune b.tune")
+  end
+  local n = 0
+  for _, path in ipairs(files) do
+    local rows = read(path)
+    local ok, why = store.add(into, rows)
+    if not ok then fail("cannot write %s", why) end
+    n = n + #rows
+  end
+  print(("%s of %s in %s, which has %d"):format(count(n, "result"), count(#files, "file"), into,
+    #read(into)))
+end
+
+return function(first, ...)
+  local into = (first or ""):match "^%-%-merge=?(.*)"
+  if into then return merge(into, { ... }) end
+  if first == "--list" then return list { ... } end
+  return tunes(first, ...)
+end

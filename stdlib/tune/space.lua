@@ -1,0 +1,156 @@
+-- space.lua: the configurations that `tune` searches, as a list in a fixed order.
+--   {bM = {64, 128}, stages = range(2, 5)}   all combinations: names in alphabetical order; the
+--                                            last one changes fastest, by the order of its list
+--   {{bM = 64}, {bM = 128}}                  these
+--   function() ... end                       what it returns, one at each call, until nil
+-- A candidate is {config =, text =}. Its text stands for it in the file of results.
+local internal = ...
+local M = {}
+
+local MOST <const> = 100000
+
+local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
+
+-- {====== Texts ======
+
+local text_of -- (value, inside): the tables that the value stands in
+
+local function names_of(t)
+  local names = {}
+  for name in pairs(t) do
+    if math.type(name) ~= "integer" or name < 1 or name > #t then names[#names + 1] = name end
+  end
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  return names
+end
+
+local function text_of_table(t, inside)
+  local parts = {}
+  if inside[t] then fail("a configuration contains itself") end
+  inside[t] = true
+  for i, value in ipairs(t) do parts[i] = text_of(value, inside) end
+  for _, name in ipairs(names_of(t)) do
+    parts[#parts + 1] = tostring(name) .. "=" .. text_of(t[name], inside)
+  end
+  inside[t] = nil
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+function text_of(value, inside)
+  local kind = type(value)
+  if kind == "table" then return text_of_table(value, inside) end
+  if kind == "function" or kind == "thread" then
+    fail("a configuration has a %s; a result in a file could not name it: give a number, a string, "
+      .. "a boolean or a list of these, and choose the %s by it", kind, kind)
+  end
+  if math.type(value) == "float" then return ("%.14g"):format(value) end
+  return (tostring(value):gsub("[%c ]", "_"))
+end
+
+--- What stands for a configuration in messages and files: "bM=64 stages=2".
+function M.text(config)
+  local parts = {}
+  for _, name in ipairs(names_of(config)) do
+    parts[#parts + 1] = tostring(name) .. "=" .. text_of(config[name], {})
+  end
+  for i, value in ipairs(config) do parts[#parts + 1] = i .. "=" .. text_of(value, {}) end
+  return table.concat(parts, " ")
+end
+
+-- {====== Configurations ======
+
+local function check_lists(space, names)
+  for _, name in ipairs(names) do
+    local list = space[name]
+    if type(list) ~= "table" then
+      fail("'%s' of the space is %s; a list of its values was expected, as {%s = {64, 128}} or "
+        .. "{%s = range(2, 5)}", tostring(name), tostring(list), tostring(name), tostring(name))
+    end
+    if #list == 0 then fail("'%s' of the space is an empty list, so there is no configuration",
+      tostring(name)) end
+  end
+end
+
+local function copy_with(config, name, value)
+  local new = {}
+  for key, v in pairs(config) do new[key] = v end
+  new[name] = value
+  return new
+end
+
+local function combinations(space)
+  local names, configs = names_of(space), { {} }
+  check_lists(space, names)
+  for _, name in ipairs(names) do
+    local more = {}
+    if #configs * #space[name] > MOST then
+      fail("the space has more than %d configurations", MOST)
+    end
+    for _, config in ipairs(configs) do
+      for _, value in ipairs(space[name]) do more[#more + 1] = copy_with(config, name, value) end
+    end
+    configs = more
+  end
+  return configs
+end
+
+local function of_iterator(next_one)
+  local configs = {}
+  for config in next_one do
+    if type(config) ~= "table" then
+      fail("the iterator of the space gives a %s; a configuration was expected, as {bM = 64}",
+        type(config))
+    end
+    if #configs == MOST then fail("the iterator of the space gives more than %d", MOST) end
+    configs[#configs + 1] = config
+  end
+  return configs
+end
+
+local function of_list(list)
+  local at = 0
+  return of_iterator(function()
+    at = at + 1
+    return list[at]
+  end)
+end
+
+local function configs_of(space)
+  if type(space) == "function" then return of_iterator(space) end
+  if type(space) ~= "table" then
+    fail("the space is a %s; a table of lists was expected, as {bM = {64, 128}}, a list of "
+      .. "configurations or an iterator of them", type(space))
+  end
+  if type(space[1]) == "table" then return of_list(space) end
+  if next(space) == nil then fail("the space is empty; write {bM = {64, 128}}") end
+  return combinations(space)
+end
+
+--- The candidates of a space, each once.
+function M.candidates(space)
+  local list, known = {}, {}
+  for _, config in ipairs(configs_of(space)) do
+    local text = M.text(config)
+    if not known[text] then
+      known[text] = true
+      list[#list + 1] = { config = config, text = text }
+    end
+  end
+  if #list == 0 then fail("the space has no configuration") end
+  return list
+end
+
+--- Those that the constraint allows for these arguments; nil: all of them.
+function M.allowed(candidates, where, ...)
+  if not where then return candidates end
+  local list = {}
+  for _, candidate in ipairs(candidates) do
+    if where(candidate.config, ...) then list[#list + 1] = candidate end
+  end
+  if #list == 0 then
+    fail("`where` allows none of the %d configurations", #candidates)
+  end
+  return list
+end
+
+return M

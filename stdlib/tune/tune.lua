@@ -1,0 +1,321 @@
+-- tune.lua: tuned = tune(f, space[, options]): f(config) makes what runs with a configuration, and
+-- tuned(...) runs it with the best one for its arguments. docs/tune.md is the page for users.
+--
+-- A call finds its key (tune_key.lua), and for that a result in the files: one for this device and
+-- for what f is now (tune_source.lua), whose configuration is in the space. Else it takes the
+-- result of the nearest key, or tunes, and keeps what it found (store.lua).
+local ct = require "cuttle"
+local internal = ...
+local judging = require "cuttle.tune_judge"
+local keys = require "cuttle.tune_key"
+local race = require "cuttle.race"
+local sources = require "cuttle.tune_source"
+local spaces = require "cuttle.space"
+local store = require "cuttle.store"
+local devices = require "cuttle.profile_device"
+local M = {}
+
+-- What `cuttle tune` sets: {file =, device =, on_result = function(tuned, row)}; then each key is
+-- tuned anew, once.
+M.session = nil
+
+local MODEL_SM <const> = 90 -- of the device that the model speaks of where none is named
+local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
+
+-- A sandbox has no files and no standard error.
+local function say(format, ...)
+  if io and io.stderr then io.stderr:write("tune: ", format:format(...), "\n") end
+end
+
+local Tuned = {}
+Tuned.__index = Tuned
+Tuned.__name = "tuned function"
+
+-- {====== Where it runs ======
+
+-- The device in use: {name =, driver =, is_gpu =}; without a GPU the one that the model speaks of.
+local function place_of(self)
+  local here = ct.device()
+  if here.sm then return { name = here.name, driver = internal.driver(), is_gpu = true } end
+  local wanted = M.session and M.session.device or self.options.device
+  local device = devices.find(wanted, MODEL_SM)
+  if not device then fail("device is '%s', which the model does not know", tostring(wanted)) end
+  return { name = device.name, driver = "-", is_gpu = false }
+end
+
+-- A result of the model for "H200" is one for "NVIDIA H200".
+local function is_for(row, place)
+  if row.device == place.name then return true end
+  local words = " " .. place.name:lower() .. " "
+  return row.how == "predicted" and words:find(" " .. row.device:lower() .. " ", 1, true) ~= nil
+end
+
+-- Can anything be tuned here and now? Not while launches are recorded, emitted or watched.
+local function may_tune()
+  return internal.emit_sm() == nil and not internal.graph_recording() and not internal.is_tracing()
+end
+
+-- {====== Files ======
+
+-- The file that belongs to the script, by its name, if there is one.
+local function shipped_file(self)
+  return self.script and self.script:gsub("%.lua$", "") .. ".tune"
+end
+
+-- Where results are written: named by the options or the command, else in the cache's folder.
+local function own_file(self)
+  if M.session and M.session.file then return M.session.file end
+  if self.options.file then return self.options.file end
+  local folder = internal.cache_folder()
+  return folder and folder .. "/tuned.txt"
+end
+
+local function read_file(path)
+  local rows, why = store.read(path)
+  if not rows then fail("cannot read %s", why) end
+  return rows
+end
+
+-- The results for what f is now, of all files, and found in this run; later ones count more.
+local function load_rows(self)
+  local rows = {}
+  local own, shipped = own_file(self), shipped_file(self)
+  for _, path in ipairs { own or false, shipped ~= own and shipped or false } do
+    for _, row in ipairs(path and io and read_file(path) or {}) do
+      if row.source == self.source then rows[#rows + 1] = row end
+    end
+  end
+  return rows
+end
+
+local function rows_of(self)
+  self.rows = self.rows or load_rows(self)
+  return self.rows
+end
+
+local function keep(self, row)
+  table.insert(rows_of(self), row)
+  local path = io and own_file(self)
+  if not path then return end
+  local ok, why = store.add(path, { row })
+  if not ok then say("the result is not kept: %s", why) end
+end
+
+-- {====== Known results ======
+
+local order <const> = { predicted = 1, partial = 2, measured = 3 }
+
+-- Of two results for one key the one that knows more, with this driver, the later.
+local function is_preferred(row, best, place)
+  if not best then return true end
+  if order[row.how] ~= order[best.how] then return order[row.how] > order[best.how] end
+  return row.driver == place.driver or best.driver ~= place.driver
+end
+
+-- Is it good enough to stand instead of tuning?
+local function is_settled(row, place) return row.how == "measured" or not place.is_gpu end
+
+-- The result for the key, or, if `is_near`, for the nearest one.
+local function find_row(self, key, place, by_text, is_near)
+  local best, least = nil, math.huge
+  for _, row in ipairs(rows_of(self)) do
+    local far = by_text[row.config] and is_for(row, place) and keys.distance(row.key, key)
+    if far and (far == 0 or is_near) and far <= least
+      and (is_near or is_settled(row, place))
+      and (far < least or is_preferred(row, best, place)) then
+      best, least = row, far
+    end
+  end
+  return best
+end
+
+-- {====== Tuning ======
+
+local function row_of(self, candidate, how, ms, key, place)
+  return { name = self.name, how = how, ms = ms, device = place.name, driver = place.driver,
+           key = key, config = candidate.text, source = self.source }
+end
+
+local function reasons(list)
+  for _, candidate in ipairs(list) do
+    if candidate.why then return candidate.text .. ": " .. candidate.why end
+  end
+  return "stopped before any was tried"
+end
+
+-- Those that the model finds best, where only so many may be timed.
+local function within_budget(self, judge, list, step)
+  local budget = self.options.budget
+  if not budget or #list <= budget then return list end
+  local before = ct.device()
+  ct.device "cpu"
+  local ok, best = pcall(judging.predict_all, judge, list, step)
+  ct.device("cuda:" .. before.ordinal)
+  if not ok then error(best, 0) end
+  if #best == 0 then best = list end
+  return table.move(best, 1, budget, 1, {})
+end
+
+local function tune_on_gpu(self, judge, list)
+  local budget = self.options.budget
+  local n = math.min(budget or #list, #list)
+  local progress <close> = internal.search("tune " .. self.name,
+    n + race.count(n) + (n < #list and #list or 0))
+  local function step() return progress:step() end
+  local tried = within_budget(self, judge, list, step)
+  local left, may_go_on = judging.check_all(judge, tried, step)
+  if #left == 0 then return nil end
+  if not may_go_on then step = function() return false end end
+  local best, is_done = judging.race(judge, left, step)
+  return best, best and best.ms, is_done and may_go_on and "measured" or "partial"
+end
+
+local function tune_by_model(self, judge, list)
+  local progress <close> = internal.search("tune " .. self.name, #list)
+  local left = judging.predict_all(judge, list, function() return progress:step() end)
+  local best = judging.first_right(judge, left, list[1])
+  return best, best and best.predicted_ms, "predicted"
+end
+
+local function tolerance_of(options)
+  if options.bits then return { rtol = 0, atol = 0 } end
+  return options.tolerance
+end
+
+local function tune_key(self, key, place, ...)
+  local list = spaces.allowed(self.candidates, self.options.where, ...)
+  local judge = judging.new { f = self.f, args = table.pack(...), device = place.name,
+    tolerance = tolerance_of(self.options), reference = self.options.reference }
+  local how_to = place.is_gpu and tune_on_gpu or tune_by_model
+  local best, ms, how = how_to(self, judge, list)
+  self.tried, self.runs = list, judge.runs
+  if not best then
+    fail("%s: none of the %d configurations runs for %s\n%s", self.name, #list, key, reasons(list))
+  end
+  local row = row_of(self, best, how, ms, key, place)
+  keep(self, row)
+  if how == "predicted" then
+    say("%s: no GPU here, so the model ranks: %s for %s, %.4g ms on %s", self.name, best.text, key,
+      ms, place.name)
+  end
+  if M.session then M.session.on_result(self, row) end
+  return row
+end
+
+-- {====== Picking ======
+
+local function by_text(candidates)
+  local t = {}
+  for _, candidate in ipairs(candidates) do t[candidate.text] = candidate end
+  return t
+end
+
+-- The result for a key that is not in memory yet; nil: nothing is known, and nothing can be tuned.
+local function look_up(self, key, place, allowed, ...)
+  if M.session and may_tune() then return tune_key(self, key, place, ...) end
+  local row = find_row(self, key, place, allowed, false)
+  if row then return row end
+  if self.options.unknown ~= "nearest" and may_tune() then
+    return tune_key(self, key, place, ...)
+  end
+  return find_row(self, key, place, allowed, true)
+end
+
+-- {candidate =, row =} for the arguments; without a row the first configuration of the space.
+local function pick(self, ...)
+  local place = place_of(self)
+  local key = self.key(...)
+  local id = place.name .. "\t" .. key
+  local picked = self.picked[id]
+  if picked then return picked end
+  local list = spaces.allowed(self.candidates, self.options.where, ...)
+  local allowed = by_text(list)
+  local row = look_up(self, key, place, allowed, ...)
+  picked = { candidate = row and allowed[row.config] or list[1], row = row }
+  if may_tune() then self.picked[id] = picked end
+  return picked
+end
+
+local function run_of(self, candidate)
+  local run, why = judging.make(candidate, self.f)
+  if not run then fail("%s: %s: %s", self.name, candidate.text, why) end
+  return run
+end
+
+function Tuned:__call(...) return run_of(self, pick(self, ...).candidate)(...) end
+
+--- The configuration for these arguments, and the result that chose it, or nil.
+function Tuned:config(...)
+  local picked = pick(self, ...)
+  return picked.candidate.config, picked.row
+end
+
+--- Tunes for these arguments, whatever is known: the configuration and the result.
+function Tuned:tune(...)
+  local place, key = place_of(self), self.key(...)
+  local row = tune_key(self, key, place, ...)
+  local candidate = by_text(self.candidates)[row.config]
+  self.picked[place.name .. "\t" .. key] = { candidate = candidate, row = row }
+  return candidate.config, row
+end
+
+-- What is known, as a table.
+function Tuned:__tostring()
+  local rows = rows_of(self)
+  if #rows == 0 then
+    return ("%s: %d configurations, no results"):format(self.name, #self.candidates)
+  end
+  return store.table(rows)
+end
+
+-- {====== Options ======
+
+local readers <const> = {
+  where = function(v) return type(v) == "function", "a function of the configuration" end,
+  key = function(v)
+    return type(v) == "function" or type(v) == "table",
+      "numbers of arguments, as {1, 2}, or a function"
+  end,
+  unknown = function(v) return v == "tune" or v == "nearest", '"tune" or "nearest"' end,
+  file = function(v) return type(v) == "string" and v ~= "", "the name of a file" end,
+  name = function(v) return type(v) == "string" and v ~= "", "a name" end,
+  device = function(v) return type(v) == "string", 'a GPU of the model, as "H200"' end,
+  budget = function(v) return math.type(v) == "integer" and v > 0, "a number of configurations" end,
+  bits = function(v) return type(v) == "boolean", "true or false" end,
+  tolerance = function(v) return type(v) == "table", "{rtol =, atol =}" end,
+  reference = function(v) return type(v) == "function", "a function of the arguments" end,
+}
+
+local function check_options(options)
+  if type(options) ~= "table" then fail("%s in place of a table of options", type(options)) end
+  for name, value in pairs(options) do
+    local reader = readers[name]
+    if not reader then
+      local names = {}
+      for known in pairs(readers) do names[#names + 1] = known end
+      table.sort(names)
+      fail("option '%s' is unknown; there are %s", tostring(name), table.concat(names, ", "))
+    end
+    local ok, expected = reader(value)
+    if not ok then fail("%s is %s; %s was expected", name, tostring(value), expected) end
+  end
+end
+
+local function script_of(f)
+  local info = debug and debug.getinfo(f, "S")
+  return info and info.source:match "^@(.*)"
+end
+
+function M.tune(f, space, options)
+  options = options or {}
+  if type(f) ~= "function" then
+    fail("argument 1 is a %s; a function was expected that makes a launch of a configuration: "
+      .. "function(config) return function(x, y) ... end end", type(f))
+  end
+  check_options(options)
+  return setmetatable({ f = f, candidates = spaces.candidates(space), options = options,
+    key = keys.new(options.key), source = sources.hash(f), name = options.name or sources.place(f),
+    script = script_of(f), picked = {} }, Tuned)
+end
+
+return M

@@ -1,0 +1,284 @@
+-- tune_judge.lua: what is found out about candidates: whether they run, compute what the others do
+-- and spill registers, how long they take on a GPU, and what the model says of them without one.
+-- A candidate has `config` and `text`, and gets
+--   run     what f(config) returned
+--   why     why it was refused, or nil
+--   registers, local_bytes, shared_bytes   of its largest kernel, where a GPU told
+--   ms      of one call
+local ct = require "cuttle"
+local profile = require "cuttle.profile"
+local race = require "cuttle.race"
+local tiles = require "cuttle.tiles"
+local internal = ...
+local M = {}
+
+local SPILL_BYTES <const> = 128 -- of a thread, more than the candidate with the least
+local GRAPH_MS <const>, GRAPH_LAUNCHES <const> = 0.2, 50
+local MOST_REPS <const> = 5000
+
+-- The message of an error without the place, which is the same for all.
+local function brief(message)
+  return (tostring(message):gsub("^[^\n]-:%d+: ", ""):match "^[^\n]*")
+end
+
+-- {====== Making ======
+
+local function is_callable(x)
+  if type(x) == "function" or tiles.type_name(x) == "launch configuration" then return true end
+  local meta = type(x) == "table" and getmetatable(x)
+  return type(meta) == "table" and meta.__call ~= nil
+end
+
+--- What f makes of the candidate's configuration, once; nil and why.
+function M.make(candidate, f)
+  if candidate.run then return candidate.run end
+  local ok, run = pcall(f, candidate.config)
+  if not ok then return nil, brief(run) end
+  if not is_callable(run) then
+    return nil, ("f(config) returned a %s; a function of the arguments or k{grid = ..., "
+      .. "block = ...} was expected"):format(tiles.type_name(run))
+  end
+  candidate.run = run
+  return run
+end
+
+-- {====== Results ======
+
+local same -- (a, b, tolerance): true; or false and what differs
+
+local function same_tables(a, b, tolerance)
+  for key, value in pairs(a) do
+    local ok, why = same(value, b[key], tolerance)
+    if not ok then return false, why end
+  end
+  return true
+end
+
+function same(a, b, tolerance)
+  if tiles.type_name(a) == "tensor" then return ct.allclose(b, a, tolerance) end
+  if type(a) == "table" then return same_tables(a, b, tolerance) end
+  return true
+end
+
+-- Runs a candidate on copies of the arguments: these afterwards, with what was written; nil and
+-- why.
+local function run_on_copies(run, args, copy)
+  local work = table.pack(copy(table.unpack(args, 1, args.n)))
+  local ok, why = pcall(run, table.unpack(work, 1, work.n))
+  if ok then ok, why = pcall(ct.synchronize) end
+  if not ok then return nil, brief(why) end
+  return work
+end
+
+-- The first one that runs says what is right, unless a reference does.
+local function is_right(judge, work)
+  if not judge.want then
+    judge.want = work
+    return true
+  end
+  return same(judge.want, work, judge.tolerance)
+end
+
+local function check(judge, candidate, copy)
+  local run, why = M.make(candidate, judge.f)
+  local work
+  if run then work, why = run_on_copies(run, judge.args, copy) end
+  if work then
+    local ok, what = is_right(judge, work)
+    why = not ok and "other results: " .. what or nil
+  end
+  candidate.why = why
+  return why == nil
+end
+
+--- How candidates are to be judged: {f =, args =, tolerance =, reference =}.
+function M.new(judge)
+  if judge.reference then
+    local work, why = run_on_copies(judge.reference, judge.args, internal.clones)
+    if not work then internal.fail("tune: the reference fails: " .. why) end
+    judge.want = work
+  end
+  judge.runs = 0
+  return judge
+end
+
+-- {====== Facts ======
+
+local function take_facts(candidate, rows)
+  for _, row in ipairs(rows) do
+    for _, name in ipairs { "registers", "local_bytes", "shared_bytes" } do
+      candidate[name] = math.max(candidate[name] or 0, row[name] or 0)
+    end
+  end
+end
+
+-- Runs f() and lists its launches: no list where somebody else times them.
+local function with_launches(f)
+  local ok, session = pcall(internal.time_launches)
+  if not ok then return f(), {} end
+  local result = f()
+  local rows = session:finish()
+  session:close()
+  return result, rows
+end
+
+-- Refuses those that spill while others do not.
+local function drop_spilling(list)
+  local least, left = math.huge, {}
+  for _, candidate in ipairs(list) do least = math.min(least, candidate.local_bytes or 0) end
+  for _, candidate in ipairs(list) do
+    local bytes = candidate.local_bytes or 0
+    if bytes > least + SPILL_BYTES then
+      candidate.why = ("%d registers are not enough: %d bytes of each thread are in local memory")
+        :format(candidate.registers, bytes)
+    else
+      left[#left + 1] = candidate
+    end
+  end
+  return left
+end
+
+-- {====== Times ======
+
+-- One function that launches the candidate n times, by a graph if what it does can be recorded.
+local function launcher_of(run, work, once)
+  local function launch() run(table.unpack(work, 1, work.n)) end
+  local n = math.max(1, math.min(GRAPH_LAUNCHES, GRAPH_MS // once))
+  local ok, graph = pcall(ct.graph, function()
+    for _ = 1, n do launch() end
+  end)
+  if ok then return graph, n end
+  return launch, 1
+end
+
+local function start(judge, candidate, work)
+  local run = candidate.run
+  local function launch() run(table.unpack(work, 1, work.n)) end
+  local once = math.max(ct.bench(launch, { batches = 1, reps = 1 }), 1e-4)
+  judge.runs = judge.runs + 3
+  candidate.launch, candidate.n_launches = launcher_of(run, work, once)
+  candidate.once = once
+end
+
+-- Milliseconds of one call, from a batch that takes about so long.
+local function time(judge, candidate, work, batch_ms)
+  if not candidate.launch then start(judge, candidate, work) end
+  local n = candidate.n_launches
+  local reps = math.max(1, math.min(MOST_REPS, batch_ms // (candidate.once * n)))
+  local ms = ct.bench(candidate.launch, { batches = 1, reps = math.tointeger(reps) }) / n
+  judge.runs = judge.runs + (math.tointeger(reps) + 2) * n
+  candidate.once = math.max(ms, 1e-4)
+  return ms
+end
+
+local function finish(list)
+  for _, candidate in ipairs(list) do
+    local launch = candidate.launch
+    if type(launch) == "userdata" then launch:close() end
+    candidate.launch, candidate.n_launches, candidate.once = nil, nil, nil
+  end
+end
+
+--- Those of the list that run and are right, checked on the GPU; false at the end if it was
+--- stopped.
+function M.check_all(judge, list, step)
+  local left, may_go_on = {}, true
+  for _, candidate in ipairs(list) do
+    candidate.why, candidate.registers, candidate.local_bytes = nil, nil, nil
+    local ok, rows = with_launches(function() return check(judge, candidate, internal.clones) end)
+    judge.runs = judge.runs + 1
+    take_facts(candidate, rows)
+    if ok then left[#left + 1] = candidate end
+    collectgarbage() -- copies on the device
+    may_go_on = step()
+    if not may_go_on then break end
+  end
+  return drop_spilling(left), may_go_on
+end
+
+--- The fastest of a list that was checked, and whether the race was run to its end.
+function M.race(judge, list, step)
+  local args = judge.args
+  local work = table.pack(internal.clones(table.unpack(args, 1, args.n)))
+  local best, is_done = race.run(list, function(candidate, batch_ms)
+    return time(judge, candidate, work, batch_ms)
+  end, step)
+  finish(list)
+  collectgarbage()
+  return best, is_done
+end
+
+-- {====== The model ======
+
+-- By the roofline alone.
+local function predict_by_profile(run, device)
+  local p, ok, why = profile.run(run, { device = device })
+  if not ok then return nil, brief(why) end
+  local ms = 0
+  for _, kernel in ipairs(p.kernels) do
+    if kernel.occupancy.blocks == 0 then
+      return nil, ("%s: a multiprocessor has no room for a block, by its %s"):format(kernel.name,
+        table.concat(kernel.occupancy.limited_by, " and "))
+    end
+    ms = ms + kernel.roofline.estimate_ms * kernel.launches
+  end
+  if #p.kernels == 0 then return nil, "it launches no kernel" end
+  return ms
+end
+
+local has_model, model = pcall(require, "cuttle.predict")
+
+-- Milliseconds by the model; nil and why.
+local function predict(run, device)
+  if not has_model then return predict_by_profile(run, device) end
+  local ok, result, why = pcall(model.run, run, device)
+  if not ok then return nil, brief(result) end
+  if not result then return nil, brief(why) end
+  return result.ms
+end
+
+local function predict_one(judge, candidate, copies)
+  local run, why = M.make(candidate, judge.f)
+  if not run then return nil, why end
+  return predict(function() run(table.unpack(copies, 1, copies.n)) end, judge.device)
+end
+
+-- Those with a prediction, the fastest first.
+local function ranked(list)
+  local out = {}
+  for _, candidate in ipairs(list) do
+    if candidate.predicted_ms then out[#out + 1] = candidate end
+  end
+  table.sort(out, function(a, b)
+    if a.predicted_ms ~= b.predicted_ms then return a.predicted_ms < b.predicted_ms end
+    return a.text < b.text
+  end)
+  return out
+end
+
+--- The candidates that the model knows a time for, the fastest first; and whether it has seen them
+--- all. Tensors lie on the host meanwhile, and the CPU engine is the device.
+function M.predict_all(judge, list, step)
+  local args, is_done = judge.args, true
+  local copies = table.pack(internal.copies(table.unpack(args, 1, args.n)))
+  for i, candidate in ipairs(list) do
+    candidate.predicted_ms, candidate.why = predict_one(judge, candidate, copies)
+    if not step() and i < #list then
+      is_done = false
+      break
+    end
+  end
+  return ranked(list), is_done
+end
+
+--- The first of a ranked list that computes what the first of the space does.
+function M.first_right(judge, list, first)
+  if not judge.want then
+    check(judge, first, internal.copies)
+  end
+  for _, candidate in ipairs(list) do
+    if check(judge, candidate, internal.copies) then return candidate end
+  end
+end
+
+return M

@@ -1,0 +1,84 @@
+-- The file of results: what is written is read, one result for each device, driver, source and key;
+-- what is no result stays; two files merge line by line.
+local store = require "cuttle.store"
+local path = os.tmpname()
+
+local function row(key, ms, config, how, device)
+  return { name = "k.lua:1", how = how or "measured", ms = ms, device = device or "GPU A",
+           driver = "CUDA 13.0", key = key, config = config, source = "0123456789abcdef" }
+end
+
+local function show(rows)
+  local parts = {}
+  for i, r in ipairs(rows) do parts[i] = ("%s %s %s %s"):format(r.key, r.config, r.how, r.ms) end
+  return #parts .. ": " .. table.concat(parts, "; ")
+end
+
+local function text_of()
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
+end
+
+os.remove(path)
+print(show(store.read(path)))              -- expect: 0:
+print(store.add(path, { row("f32(8)", 0.25, "a=1 b={2,3}") }))     -- expect: true
+print(show(store.read(path)))              -- expect: 1: f32(8) a=1 b={2,3} measured 0.25
+print(select(2, text_of():gsub("\n", "")), text_of():match "\n([^\n]*)\n$") -- expect: 2	k.lua:1	measured	0.25	GPU A	CUDA 13.0	f32(8)	a=1 b={2,3}	0123456789abcdef
+
+-- Another key or device is another result; the same one is replaced in its place.
+store.add(path, { row("f32(16)", 0.5, "a=2"), row("f32(8)", 0.75, "a=3", nil, "GPU B") })
+store.add(path, { row("f32(8)", 0.125, "a=4") })
+print(show(store.read(path)))              -- expect: 3: f32(8) a=4 measured 0.125; f32(16) a=2 measured 0.5; f32(8) a=3 measured 0.75
+
+-- A result that knows less does not replace one that knows more.
+store.add(path, { row("f32(8)", 0.001, "a=5", "predicted") })
+store.add(path, { row("f32(16)", 0.001, "a=6", "partial") })
+print(show(store.read(path)))              -- expect: 3: f32(8) a=4 measured 0.125; f32(16) a=2 measured 0.5; f32(8) a=3 measured 0.75
+store.add(path, { row("f32(32)", 1, "a=1", "predicted") })
+store.add(path, { row("f32(32)", 2, "a=2", "partial") })
+store.add(path, { row("f32(32)", 3, "a=3") })
+print(store.read(path)[4].config)          -- expect: a=3
+
+-- What is added again changes nothing, not even the file's time.
+local before = text_of()
+print(store.add(path, { row("f32(8)", 0.125, "a=4") }), text_of() == before) -- expect: true	true
+
+-- A file that was cut at any byte gives the rows of its whole lines, and no other.
+local whole = store.read(path)
+local bad = 0
+for n = 0, #before do
+  local cut <close> = assert(io.open(path, "wb"))
+  cut:write(before:sub(1, n))
+  cut:close()
+  local rows = store.read(path)
+  local _, n_lines = before:sub(1, n + 1):gsub("\n", "")
+  bad = bad + (#rows == math.max(0, n_lines - 1) and 0 or 1)
+  for i, r in ipairs(rows) do bad = bad + (r.config == whole[i].config and 0 or 1) end
+end
+print(bad)                                 -- expect: 0
+
+-- Comments and lines of others stay where they are.
+local file = assert(io.open(path, "wb"))
+file:write("# mine\n<<<<<<< ours\n", before:match "\n([^\n]*\n)", "a line\tof\tsomething\n")
+file:close()
+store.add(path, { row("f32(64)", 1, "a=9") })
+print((text_of():gsub("k.lua[^\n]*\t(a=%d)\t[^\n]*", "%1"):gsub("\n", "|"))) -- expect: # Results of tune: name, how, ms, device, driver, key, configuration, source|# mine|<<<<<<< ours|a=4|a line	of	something|a=9|
+
+-- Tabs and line ends in names do not break lines.
+store.add(path, { row("f32(1)\tx\n", 1, "a=1") })
+print(#store.read(path), store.read(path)[3].key) -- expect: 3	f32(1) x
+
+-- As `git merge` with its driver `union` does: the lines of both.
+local a, b = text_of(), text_of():gsub("a=9", "a=8"):gsub("f32%(64%)", "f32(65)")
+file = assert(io.open(path, "wb"))
+file:write(a, b)
+file:close()
+print(#store.read(path))                   -- expect: 6
+store.add(path, { row("f32(2)", 1, "a=1") })
+print(select(2, text_of():gsub("f32%(65%)", ""))) -- expect: 1
+
+-- A folder, or one that is not there.
+print(store.add("/nowhere/x.tune", { row("f32(8)", 1, "a=1") })) -- expect: nil	/nowhere/x.tune: No such file or directory
+print(store.read("/tmp/"))                 -- expect: nil	/tmp/: Is a directory
+print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key        device  how       ms     configuration
+os.remove(path)
