@@ -64,6 +64,7 @@ print(output_of(("%s %s 2>&1"):format(arg[-1], path)) == "")  -- expect: true
 local can = os.execute("command -v script >/dev/null 2>&1 && script -qec true /dev/null")
 local drawn = not can
   or output_of(("script -qec '%s %s' /dev/null </dev/null"):format(arg[-1], path))
-print(not can or (drawn:find("find_swizzle %[#* *%] %d+ of 107, %d+ s left, Ctrl%-C keeps the best so far")
+local bar = "find_swizzle %[#* *%] %d+ of 107, %d+ s left, Ctrl%-C keeps the best so far"
+print(not can or (drawn:find(bar)
   and drawn:find("\r\27[K", 1, true)) ~= nil)          -- expect: true
 os.remove(path)
