@@ -19,8 +19,8 @@
 //   picture   expression, text      html (null: `why` says why), text; place: "prompt" or none
 //   cell      number, text, shows   form, svg: a cell of the notebook, at the prompt
 //   emit      text, name, sm        text, kernels: [{name, cuda, lines: [[cuda's, script's]]}]
-//   check     text, name, options   text, findings: [{line, message, kind, ...}]
-//   profile, timeline               text, name, options: text, html
+//   check     text, name            text, findings: [{line, message, kind, ...}]
+//   profile, timeline               text, name: text, html
 //   trace     text, name, element   text, html; element: "C[5,7]", or one is chosen
 //   files, file                     files: [{name, bytes}] that scripts wrote; data of one
 "use strict";
@@ -66,7 +66,7 @@ const CuttleEngine = (() => {
 
     start() {
       this.isReady = false;
-      this.tell("starting");
+      this.onState("starting");
       this.worker = new Worker(this.url);
       const worker = this.worker;
       this.started = new Promise((resolve, reject) => {
@@ -91,7 +91,7 @@ const CuttleEngine = (() => {
       this.broken = reason;
       this.refuse(new Error(reason));
       this.worker.terminate();
-      this.tell("stopped", reason);
+      this.onState("stopped", reason);
       this.waiting.splice(0).forEach(({ resolve }) => resolve(this.refusal()));
     }
 
@@ -103,7 +103,7 @@ const CuttleEngine = (() => {
         this.greeting = message.greeting;
         this.version = (/^Cuttle (\S+)/.exec(message.greeting) || ["", ""])[1];
         resolve();
-        this.tell("ready");
+        this.onState("ready");
         this.next();
       } else if (message.broken) {
         this.fail(message.broken);
@@ -112,11 +112,6 @@ const CuttleEngine = (() => {
       } else if (this.current && message.id === this.current.id) {
         this.finish(message.result);
       }
-    }
-
-    tell(state, detail) {
-      this.state = state;
-      this.onState(state, detail);
     }
 
     // {====== Requests ======
@@ -133,7 +128,7 @@ const CuttleEngine = (() => {
       if (!this.isReady || this.current || this.waiting.length === 0) return;
       this.current = this.waiting.shift();
       const { id, op, args } = this.current;
-      this.tell("busy", op);
+      this.onState("busy", op);
       const reason = "stopped after " + this.seconds + " s, the limit of a request";
       this.timer = setTimeout(() => this.stop(reason), this.seconds * 1e3);
       this.worker.postMessage({ id, op, args });
@@ -144,7 +139,7 @@ const CuttleEngine = (() => {
       clearTimeout(this.timer);
       this.current = null;
       resolve(result);
-      if (this.isReady && this.waiting.length === 0) this.tell("ready");
+      if (this.isReady && this.waiting.length === 0) this.onState("ready");
       this.next();
     }
 
@@ -155,15 +150,9 @@ const CuttleEngine = (() => {
       this.worker.onmessage = this.worker.onerror = null;
       this.worker.terminate();
       this.isReady = false;
-      this.tell("stopped", detail);
+      this.onState("stopped", detail);
       if (this.current) this.finish({ ok: false, stopped: true, error: reason });
       this.start();
-    }
-
-    close() {
-      clearTimeout(this.timer);
-      this.worker.terminate();
-      URL.revokeObjectURL(this.url);
     }
   }
 

@@ -414,7 +414,7 @@ function reported(said, code, name, instance) {
 
 function report(what) {
   return (args) => {
-    const element = what === "trace" ? [args.element || ""] : args.options || [];
+    const element = what === "trace" ? [args.element || ""] : [];
     return command(["report", what, ...element, args.name || "script.lua"], args, false, reported);
   };
 }

@@ -75,15 +75,11 @@ class Report {
     this.isRunning = true;
     this.note.textContent = 'Working';
     this.clear();
-    let said = '';
-    const result = await this.main.ask(this.op, asked, (part, kind) => {
-      said += part;
-      this.log.write(part, kind);
-    });
+    const result = await this.main.ask(this.op, asked);
     this.of = key;
     this.isRunning = false;
     if (result.ok) this.show(result);
-    else this.fail(result, said);
+    else this.fail(result);
     this.log.flush();
     this.tell();
   }
@@ -102,8 +98,8 @@ class Report {
     if (error && !html) this.log.write(`${error}\n`, 'err'); // of the script, after what was found
   }
 
-  fail({ error, line }, said) {
-    if (!said.includes(error)) this.log.write(`${error}\n`, 'err');
+  fail({ error, line }) {
+    this.log.write(`${error}\n`, 'err');
     if (line) this.editor.markError(line, error);
   }
 
