@@ -146,12 +146,6 @@ static inline CtVec_i32 ct_vec_is_small_product(CtVec_f64 a, CtVec_f64 b) {
   return ct_vec_is_below(ct_wide_high_words(a, b), (uint32_t)(1023 - 101) << 21);
 }
 
-static inline CtVec_f32 ct_vec_exact_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
-  CtWide x = ct_wide(a), y = ct_wide(b), z = ct_wide(c);
-  return ct_wide_round(
-      (CtWide){ct_vec_odd_sum(x.lo * y.lo, z.lo), ct_vec_odd_sum(x.hi * y.hi, z.hi)});
-}
-
 static inline CtVec_f32 ct_vec_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
   CtWide x = ct_wide(a), y = ct_wide(b), z = ct_wide(c);
   CtVec_f64 p = x.lo * y.lo, q = x.hi * y.hi, s = p + z.lo, t = q + z.hi;
