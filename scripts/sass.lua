@@ -31,6 +31,10 @@ local uniform <const> = {
 local is_math <const> = { FFMA = true, FADD = true, FMUL = true, HMMA = true, IMMA = true,
                           HGMMA = true, IGMMA = true, QGMMA = true, MUFU = true }
 
+local REGCOUNT <const>, FRAME_SIZE <const> = 0x2f, 0x11
+local FFMA <const>, ALL_REGISTERS <const>, NO_REGISTER <const> = 0x023, 1, 255
+local N_BANKS <const> = 2
+
 local function kind_of(opcode)
   if uniform[opcode] then return "uniform" end
   return kinds[opcode] or "other"
@@ -49,6 +53,22 @@ local function section(image, name)
   end
 end
 
+--- Registers and bytes of stack of a thread, of what .nv.info says about a kernel; or nil.
+function M.resources(cubin, symbol)
+  local info, symbols = section(cubin, ".nv.info"), section(cubin, ".symtab")
+  local names, found, at = section(cubin, ".strtab"), {}, 1
+  while info and at + 4 <= #info do
+    local format, attribute, bytes = string.unpack("<BBI2", info, at)
+    if format == 4 and bytes >= 8 then
+      local number, value = string.unpack("<I4I4", info, at + 4)
+      local name = string.unpack("<I4", symbols, number * 24 + 1)
+      if string.unpack("z", names, name + 1) == symbol then found[attribute] = value end
+    end
+    at = at + 4 + (format == 4 and bytes or 0)
+  end
+  return found[REGCOUNT], found[FRAME_SIZE] or 0
+end
+
 -- The offset of a branch in words: its upper 48 bits.
 local function upper(low, high)
   local offset = (low >> 34 | high << 30) & 0xffffffffffff
@@ -64,7 +84,38 @@ local function is_old(text)
   return false
 end
 
--- Each instruction: {kind =, cycles =, to = the number of the one it branches to}.
+-- The registers that a multiply-add of floats reads, {a, b, c}, and which of them the operand cache
+-- keeps for the next instruction, a bit for each; nil for what has no three of them.
+local function sources(low, high)
+  if low & 0x1ff ~= FFMA or low >> 9 & 7 ~= ALL_REGISTERS then return nil end
+  return { low >> 24 & 255, low >> 32 & 255, high & 255, keeps = high >> 58 & 7 }
+end
+
+-- How many of the multiply-adds from first to last wait for a bank of registers: a bank gives two
+-- operands in a cycle, the operand cache those that the instruction before has kept.
+local function count_conflicts(list, first, last)
+  local n, kept = 0, {}
+  for i = first, last do
+    local from, each, most = list[i].from, {}, 0
+    for operand = 1, from and 3 or 0 do
+      local r = from[operand]
+      if r ~= NO_REGISTER and kept[operand] ~= r then each[r] = true end
+    end
+    for bank = 0, N_BANKS - 1 do
+      local reads = 0
+      for r in pairs(each) do reads = reads + (r % N_BANKS == bank and 1 or 0) end
+      most = math.max(most, reads)
+    end
+    n, kept = n + (most > 2 and 1 or 0), {}
+    for operand = 1, from and 3 or 0 do
+      if from.keeps >> operand - 1 & 1 == 1 then kept[operand] = from[operand] end
+    end
+  end
+  return n
+end
+
+-- Each instruction: {kind =, cycles =, from = what it reads, to = the number of the one that it
+-- branches to}.
 local function decode(text)
   local list, old = {}, is_old(text)
   for at = 1, #text, 16 do
@@ -75,7 +126,8 @@ local function decode(text)
       local offset = old and upper(low, high) or upper(low, high) << 8 | low >> 16 & 0xff
       to = (at // 16 + 1) + offset // 4
     end
-    list[#list + 1] = { kind = kind_of(opcode), cycles = high >> 41 & 15, to = to }
+    list[#list + 1] = { kind = kind_of(opcode), cycles = high >> 41 & 15, to = to,
+                        from = sources(low, high) }
   end
   while #list > 0 and list[#list].kind == "NOP" do list[#list] = nil end -- they fill up the end
   return list
@@ -139,21 +191,34 @@ function M.count_before(cubin, symbol, kind, ends)
   return n
 end
 
+--- How many multiply-adds of the hot loop wait for a bank of registers.
+function M.bank_conflicts(cubin, symbol)
+  local counts, first, last, list = count_kinds(cubin, symbol)
+  return counts and count_conflicts(list, first, last)
+end
+
+--- The cycles that the assembler plans for a turn of the hot loop, for one warp alone.
+function M.planned_cycles(cubin, symbol)
+  local counts, first, last, list = count_kinds(cubin, symbol)
+  local cycles = 0
+  for i = counts and first or 1, last or 0 do cycles = cycles + list[i].cycles end
+  return counts and cycles
+end
+
 --- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
 --- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
 function M.hot_loop(cubin, symbol)
-  local counts, first, last, list = count_kinds(cubin, symbol)
+  local counts, first, last = count_kinds(cubin, symbol)
   if counts == nil then return nil end
-  local order, cycles = {}, 0
+  local order = {}
   for kind in pairs(counts) do order[#order + 1] = kind end
-  for i = first, last do cycles = cycles + list[i].cycles end
   table.sort(order, function(a, b)
     if counts[a] ~= counts[b] then return counts[a] > counts[b] end
     return a < b
   end)
   for i, kind in ipairs(order) do order[i] = kind .. " " .. counts[kind] end
-  return ("%d instructions, %d cycles: %s"):format(last - first + 1, cycles,
-    table.concat(order, ", "))
+  return ("%d instructions, %d cycles: %s"):format(last - first + 1,
+    M.planned_cycles(cubin, symbol), table.concat(order, ", "))
 end
 
 return M

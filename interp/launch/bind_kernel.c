@@ -327,9 +327,13 @@ static const luaL_Reg kernel_meta[] = {
 static const luaL_Reg kernel_methods[] = {
     {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
 static const luaL_Reg config_meta[] = {{NULL, NULL}};
-static const luaL_Reg config_methods[] = {{"source", launch_source},   {"ptx", launch_ptx},
-                                          {"ir", launch_ir},           {"info", launch_info},
-                                          {"enqueue", config_enqueue}, {NULL, NULL}};
+static const luaL_Reg config_methods[] = {{"source", launch_source},
+                                          {"ptx", launch_ptx},
+                                          {"cubin", launch_cubin},
+                                          {"ir", launch_ir},
+                                          {"info", launch_info},
+                                          {"enqueue", config_enqueue},
+                                          {NULL, NULL}};
 
 static void add_config_call(lua_State *L) {
   luaL_getmetatable(L, CONFIG_TYPE);

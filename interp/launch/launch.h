@@ -156,8 +156,9 @@ struct CuttleKernel {
   bool is_vararg;
   bool is_replayed; /* of a file: it has no function, see launch_replay.c */
   bool static_shapes, contract;
-  int min_blocks;           /* per multiprocessor; 0: not said */
-  int max_unroll;           /* turns of a loop that is unrolled unasked; 0: not said */
+  int min_blocks; /* per multiprocessor; 0: not said */
+  int max_unroll; /* turns of a loop that is unrolled unasked; 0: not said */
+  CtEmission emission;
   char options[512];        /* extra options of NVRTC, each ended by a NUL; then another NUL */
   struct LaunchSite *sites; /* launch_lent.c; the one used last comes first */
   int n_sites;
@@ -284,6 +285,7 @@ void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream);
 enum { KERNEL_SITES = 4, KERNEL_ARGS };                 /* of a kernel; see CuttleKernel */
 enum { CONFIG_KERNEL = 1, CONFIG_STREAM, CONFIG_ARGS }; /* user values of a configuration */
 void kernel_read_options(lua_State *L, Kernel *k, int table);
+void kernel_read_emission(lua_State *L, Kernel *k, int table); /* launch_emission.c */
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c);
 void launch_check_outside(lua_State *L, const Kernel *k); /* no kernel is being traced */
 /* Pushes the kernel of the configuration at 1, whose stream is open. */
@@ -294,6 +296,7 @@ const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel);
 /* launch_inspect.c: methods of configurations. */
 int launch_source(lua_State *L);
 int launch_ptx(lua_State *L);
+int launch_cubin(lua_State *L);
 int launch_ir(lua_State *L);
 int launch_info(lua_State *L);
 

@@ -18,8 +18,8 @@ typedef struct Options {
 enum { MAX_TURNS = 20000 }; /* as many as a loop that is unrolled has at most */
 
 static const Options of_kernels = {
-    {"static_shapes", "contract", "min_blocks", "max_unroll", "nvrtc_options"},
-    "static_shapes, contract, min_blocks, max_unroll or nvrtc_options",
+    {"static_shapes", "contract", "min_blocks", "max_unroll", "emission", "nvrtc_options"},
+    "static_shapes, contract, min_blocks, max_unroll, emission or nvrtc_options",
     "one of kernel(name, fn, {...})"};
 static const Options of_launches = {
     {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"}, /* as OPT_ */
@@ -163,6 +163,7 @@ void kernel_read_options(lua_State *L, Kernel *k, int table) {
   }
   lua_pop(L, 1);
   read_nvrtc_options(L, k, table);
+  kernel_read_emission(L, k, table);
 }
 
 /* {====== Of a launch ====== */

@@ -1,5 +1,5 @@
-/* launch_inspect.c: what a launch would run, by methods of a configuration: k{...}:source(args...), :ptx, :ir,
-   :info. */
+/* launch_inspect.c: what a launch would run, by methods of a configuration: k{...}:source(args...), :ptx,
+   :cubin, :ir, :info. */
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
@@ -58,7 +58,8 @@ int launch_source(lua_State *L) {
   return 1;
 }
 
-int launch_ptx(lua_State *L) {
+/* What is made of the text that launches compile; machine code comes from the cache if it is there. */
+static int push_image(lua_State *L, bool is_ptx) {
   CtText text;
   CtErr err;
   CtNvrtcOutput output;
@@ -73,14 +74,17 @@ int launch_ptx(lua_State *L) {
                     .arch = arch,
                     .options = options,
                     .n_options = kernel_options(k, options),
-                    .ptx = true};
-  CtStatus status = state_compile(k->state, &job, false, &output, &err);
+                    .ptx = is_ptx};
+  CtStatus status = state_compile(k->state, &job, !is_ptx, &output, &err);
   ct_text_clear(&text);
   diag_check(L, status, &err);
   ct_text_clear(&output.log);
   bind_push_text(L, &output.image);
   return 1;
 }
+
+int launch_ptx(lua_State *L) { return push_image(L, true); }
+int launch_cubin(lua_State *L) { return push_image(L, false); }
 
 static const Field spec_fields[] = {FIELD(Spec, trace_ms), FIELD(Spec, emit_ms),
                                     FIELD(Spec, compile_ms), FIELD(Spec, from_cache)};

@@ -220,6 +220,7 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->contract = k->contract;
   ir->min_blocks = k->min_blocks;
   ir->max_unroll = k->max_unroll;
+  ir->emission = k->emission;
   ir->wants_notes = wants_notes;
   ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
   ir->may_overlap = args->overlap;
@@ -292,6 +293,7 @@ static CtStatus trace_function_once(lua_State *L, const Kernel *k, CtIrFunction 
   ct_ir_init(ir, alloc, target, block);
   ir->contract = k->contract;
   ir->max_unroll = k->max_unroll;
+  ir->emission = k->emission;
   ir->functions = made;
   CtStatus status = trace_body(L, f, err);
   ir->functions = NULL;

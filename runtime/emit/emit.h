@@ -7,7 +7,7 @@
 
    Files rest on one another in this order, and none on a later one: lines and names (emit_line.c,
    emit_name.c); values (emit_value.c), conversions (emit_convert.c) and what plan and text both ask of
-   an operation (emit_facts.c); expressions (emit_expr.c) and declarations (emit_decl.c); elements of
+   an operation (emit_facts.c); expressions (emit_expr.c) and declarations (emit_decl.c); what variants change (emit_variant.c); elements of
    tensors (emit_access.c, emit_swizzle.c, emit_guard.c) and loops over them (emit_each.c,
    emit_products.c); tile operations (emit_copy.c, emit_gemm.c, emit_mma.c, ...), which emit_tile.c
    chooses among; statements (emit_stmt.c); control flow (emit_flow.c); the kernel (emit_cuda.c). A value
@@ -321,6 +321,16 @@ const char *ct_emit_policy(CtEmit *e, CtCacheHint cache);
 /* The element at a place of a buffer, with that hint. */
 void ct_emit_load(CtEmit *e, uint32_t buf, CtVal place);
 void ct_emit_store(CtEmit *e, CtLoc loc, uint32_t buf, CtVal place, CtVal value);
+
+/* --- variants (emit_variant.c) ------------------------------------------------------------------- */
+
+bool ct_emit_has_setmaxnreg(const CtIr *ir);
+void ct_emit_check_emission(CtEmit *e); /* are the limits of registers possible? */
+/* How often a FOR is unrolled, as its imm says it. */
+int64_t ct_emit_unroll(const CtEmit *e, const CtInst *loop);
+void ct_emit_order_arrays(CtEmit *e, uint32_t *ids, size_t n); /* buffers that are declared */
+bool ct_emit_is_pinned(const CtEmit *e, CtVal v);
+void ct_emit_pin(CtEmit *e, CtVal v, const char *name); /* after its declaration */
 
 /* --- declarations (emit_decl.c) ------------------------------------------------------------------- */
 

@@ -65,16 +65,6 @@ static void put_parameters(CtEmit *e, size_t line) {
   put_hidden(e, sep);
 }
 
-/* ptxas ignores it if the launch bounds do not say how many registers a thread begins with. */
-static bool has_setmaxnreg(const CtIr *ir) {
-  for (CtVal v = 1; v < ir->n_insts; v++) {
-    if (ct_inst(ir, v)->op == CT_OP_SETMAXNREG && ct_inst(ir, v)->region != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void put_rest(CtEmit *e, const char *name) {
   size_t line = e->body.len;
   ct_text_printf(&e->body, "%s(", name);
@@ -106,7 +96,8 @@ static void put_signature(CtEmit *e, const char *name) {
                    ir->cluster[0], ir->cluster[1], ir->cluster[2]);
   }
   ct_text_printf(&e->body, "__launch_bounds__(%" PRId64, threads);
-  if (ir->min_blocks > 0 || has_setmaxnreg(ir)) {
+  /* ptxas ignores setmaxnreg if the launch bounds do not say how many registers a thread begins with */
+  if (ir->min_blocks > 0 || ct_emit_has_setmaxnreg(ir)) {
     ct_text_printf(&e->body, ", %d", (int)ct_max(ir->min_blocks, 1));
   }
   ct_text_puts(&e->body, ")\n");
@@ -156,7 +147,46 @@ static void declare_alias(CtEmit *e, uint32_t id) {
                e->buf_names[buf->alias_of]);
 }
 
+/* Needs the buffer a declaration of its own? */
+static bool is_declared(const CtEmit *e, uint32_t id) {
+  const CtBuf *buf = &e->ir->bufs[id];
+  return !ct_emit_is_outside(buf) && buf->remote == 0 && e->buf_used[id];
+}
+
+static void declare_buffer(CtEmit *e, uint32_t id, bool is_dynamic) {
+  const CtBuf *buf = &e->ir->bufs[id];
+  if (buf->alias_of != 0) {
+    declare_alias(e, id);
+  } else if (buf->space == CT_SHARED) {
+    declare_shared(e, id, is_dynamic);
+  } else {
+    ct_emit_line(e, buf->loc, "%s%s %s[%" PRId64 "];", buf->has_words ? "__align__(16) " : "",
+                 ct_dtypes[buf->dtype].cuda, e->buf_names[id], ct_max(buf->n_elems.v, 1));
+  }
+}
+
+/* Those that look at no other buffer come first, in the order that the emission asks for. */
+static void declare_ordered(CtEmit *e, bool is_dynamic) {
+  uint32_t *ids = ct_arena_alloc(&e->arena, e->ir->n_bufs * sizeof *ids);
+  size_t n = 0;
+  if (ids == NULL) {
+    ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+    return;
+  }
+  for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
+    if (is_declared(e, i) && e->ir->bufs[i].alias_of == 0) {
+      e->buf_names[i] = ct_names_add(&e->names, e->ir->bufs[i].name);
+      ids[n++] = i;
+    }
+  }
+  ct_emit_order_arrays(e, ids, n);
+  for (size_t i = 0; i < n; i++) {
+    declare_buffer(e, ids[i], is_dynamic);
+  }
+}
+
 static void declare_buffers(CtEmit *e) {
+  bool is_ordered = e->ir->emission.order > 1;
   bool is_dynamic = ct_emit_dynamic_shared(e->ir) > 0;
   if (is_dynamic || (e->ir->smem_buf != 0 && e->buf_used[e->ir->smem_buf])) {
     uint32_t align = is_dynamic ? ct_ir_shared_align(e->ir) : 0;
@@ -170,10 +200,12 @@ static void declare_buffers(CtEmit *e) {
                    align - 1);
     }
   }
+  if (is_ordered) {
+    declare_ordered(e, is_dynamic);
+  }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     const CtBuf *buf = &e->ir->bufs[i];
-    bool is_outside = ct_emit_is_outside(buf);
-    if (is_outside || buf->remote != 0 || !e->buf_used[i]) {
+    if (!is_declared(e, i) || (is_ordered && buf->alias_of == 0)) {
       continue;
     }
     if (buf->cache != CT_CACHE_NONE && buf->dtype == e->ir->bufs[buf->alias_of].dtype) {
@@ -181,14 +213,7 @@ static void declare_buffers(CtEmit *e) {
       continue;
     }
     e->buf_names[i] = ct_names_add(&e->names, buf->name);
-    if (buf->alias_of != 0) {
-      declare_alias(e, i);
-    } else if (buf->space == CT_SHARED) {
-      declare_shared(e, i, is_dynamic);
-    } else {
-      ct_emit_line(e, buf->loc, "%s%s %s[%" PRId64 "];", buf->has_words ? "__align__(16) " : "",
-                   ct_dtypes[buf->dtype].cuda, e->buf_names[i], ct_max(buf->n_elems.v, 1));
-    }
+    declare_buffer(e, i, is_dynamic);
   }
 }
 
@@ -236,6 +261,7 @@ static void name_functions(CtEmit *e) {
 static void emit_kernel(CtEmit *e) {
   char name[CT_EMIT_NAME_MAX];
   check_cluster(e);
+  ct_emit_check_emission(e);
   ct_emit_kernel_name(e->ir, name);
   if (e->opts.name != NULL) {
     snprintf(name, sizeof name, "%s", e->opts.name);

@@ -40,7 +40,12 @@ const char *ct_emit_new_name(CtEmit *e, CtVal v) {
 void ct_emit_declare_value(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const char *name = ct_emit_new_name(e, v);
-  ct_emit_say(e, inst->loc, "const %s %s = %v;", ct_emit_type_of(e->ir, v), name, v);
+  bool is_pinned = ct_emit_is_pinned(e, v);
+  ct_emit_say(e, inst->loc, "%s%s %s = %v;", is_pinned ? "" : "const ", ct_emit_type_of(e->ir, v),
+              name, v);
+  if (is_pinned) {
+    ct_emit_pin(e, v, name);
+  }
   e->vals[v].name = name;
 }
 

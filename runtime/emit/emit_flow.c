@@ -277,10 +277,11 @@ static void write_for(CtEmit *e, CtVal v, const Seq *rest) {
   size_t mark = ct_names_mark(&e->names);
   Seq body = seq_of(e, inst->u.regions[0]);
   (void)rest;
-  if (inst->imm.i < 0) {
+  int64_t unroll = ct_emit_unroll(e, inst);
+  if (unroll < 0) {
     ct_emit_line(e, inst->loc, "#pragma unroll");
-  } else if (inst->imm.i > 0) {
-    ct_emit_line(e, inst->loc, "#pragma unroll %" PRId64, inst->imm.i);
+  } else if (unroll > 0) {
+    ct_emit_line(e, inst->loc, "#pragma unroll %" PRId64, unroll);
   }
   const char *i = ct_names_add(&e->names, inst->name != NULL ? inst->name : "i");
   ct_emit_begin(e, inst->loc);

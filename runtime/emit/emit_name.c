@@ -159,20 +159,29 @@ static bool is_in(const char *words, const char *text) {
 static bool is_global(const char *text) { return is_in(reserved, text) || is_in(declared, text); }
 
 /* Launches look kernels up by name, so we change only characters that a name cannot have. */
-void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
+static void put_own_name(const CtIr *ir, char *out, size_t size) {
   size_t len = 0;
   while (is_word(ir->name[len]) || ir->name[len] == '_') {
     len++;
   }
   bool is_name = ir->name[len] == '\0' &&
                  (is_letter(ir->name[0]) || (ir->name[0] == '_' && ir->name[1] != '_'));
-  if (is_name && len < CT_EMIT_NAME_MAX && !is_global(ir->name)) {
+  if (is_name && len < size && !is_global(ir->name)) {
     memcpy(out, ir->name, len + 1);
     return;
   }
-  sanitise(ir->name, out, CT_EMIT_NAME_MAX - 8);
+  sanitise(ir->name, out, size - 8);
   if (is_global(out)) {
     memcpy(out + strlen(out), "_kernel", sizeof "_kernel");
+  }
+}
+
+void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
+  static const char rules[] =
+      "_cutlass"; /* ptxas orders and colours kernels of that name otherwise */
+  put_own_name(ir, out, CT_EMIT_NAME_MAX - (ir->emission.cutlass ? sizeof rules : 0));
+  if (ir->emission.cutlass) {
+    memcpy(out + strlen(out), rules, sizeof rules);
   }
 }
 

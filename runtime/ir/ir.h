@@ -131,6 +131,17 @@ typedef struct CtTarget {
   const char *name;  /* of the device, for messages */
 } CtTarget;
 
+/* How a kernel is written and compiled; results are the same. 0, false: nothing is said, and the text is as ever. */
+enum { CT_EMISSION_ORDERS = 16 };
+typedef struct CtEmission {
+  int registers;         /* of a thread, at most: what ptxas is told */
+  int planned_registers; /* what the compiler before it is told */
+  int unroll;            /* turns of the innermost loops in one */
+  int order;             /* of declared arrays, 1 .. CT_EMISSION_ORDERS; 1: as they come */
+  bool pin;              /* integers that are computed before loops stay in registers */
+  bool cutlass;          /* the name says so, and ptxas takes other rules */
+} CtEmission;
+
 typedef struct CtIr {
   CtArena arena;
   const char *name; /* of the kernel */
@@ -140,8 +151,9 @@ typedef struct CtIr {
   int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */
   int64_t smem;   /* bytes of shared memory that the launch gives beside what the kernel declares */
   int min_blocks; /* that must fit on a multiprocessor; 0: the script does not say */
-  uint32_t smem_buf;    /* the buffer that has them, or 0 */
-  int64_t max_unroll;   /* turns of a loop that tracing unrolls without being asked; 0: not said */
+  uint32_t smem_buf;  /* the buffer that has them, or 0 */
+  int64_t max_unroll; /* turns of a loop that tracing unrolls without being asked; 0: not said */
+  CtEmission emission;
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */

@@ -30,8 +30,9 @@ KNOWN(CtTmaDim, 32);
 KNOWN(CtTmaMap, 192);
 KNOWN(CtNote, 32);
 KNOWN(CtTarget, 24);
-KNOWN(CtIr, 504);
-KNOWN(CtIrFunction, 528);
+KNOWN(CtEmission, 20);
+KNOWN(CtIr, 520);
+KNOWN(CtIrFunction, 544);
 
 /* --- values ------------------------------------------------------------------------------------- */
 
@@ -246,19 +247,37 @@ static const CtField target_rows[] = {
     CT_ROW(CtTarget, shared_max, UINT, NONE), CT_ROW(CtTarget, name, TEXT, NONE)};
 static const CtShape shape_target = CT_SHAPE(CtTarget, CtTarget, target_rows);
 
-static const CtField head_rows[] = {
-    CT_ROW(CtIr, name, TEXT, NONE),          CT_PART(CtIr, target, shape_target),
-    CT_EACH(CtIr, block, INT, NONE),         CT_EACH(CtIr, cluster, INT, NONE),
-    CT_ROW(CtIr, smem, INT, NONE),           CT_ROW(CtIr, min_blocks, INT, NONE),
-    CT_ROW(CtIr, max_unroll, INT, NONE),     CT_ROW(CtIr, contract, BOOL, NONE),
-    CT_ROW(CtIr, is_checked, BOOL, NONE),    CT_ROW(CtIr, may_overlap, BOOL, NONE),
-    CT_ROW(CtIr, has_addresses, BOOL, NONE), CT_ROW(CtIr, waits_for_grids, BOOL, NONE),
-    CT_ROW(CtIr, wants_notes, BOOL, NONE),   CT_ROW(CtIr, n_asserts, UINT, WORDS),
-    CT_ROW(CtIr, n_prints, UINT, WORDS),     CT_ROW(CtIr, n_chunks, UINT, WORDS),
-    CT_ROW(CtIr, n_insts, UINT, WORDS),      CT_ROW(CtIr, n_regions, UINT, WORDS),
-    CT_ROW(CtIr, n_bufs, UINT, WORDS),       CT_ROW(CtIr, n_params, UINT, WORDS),
-    CT_ROW(CtIr, n_slots, UINT, WORDS),      CT_ROW(CtIr, n_requires, UINT, WORDS),
-    CT_ROW(CtIr, n_maps, UINT, WORDS),       CT_ROW(CtIr, n_notes, UINT, WORDS)};
+static const CtField emission_rows[] = {
+    CT_ROW(CtEmission, registers, INT, NONE), CT_ROW(CtEmission, planned_registers, INT, NONE),
+    CT_ROW(CtEmission, unroll, INT, NONE),    CT_ROW(CtEmission, order, INT, NONE),
+    CT_ROW(CtEmission, pin, BOOL, NONE),      CT_ROW(CtEmission, cutlass, BOOL, NONE)};
+static const CtShape shape_emission = CT_SHAPE(CtEmission, CtEmission, emission_rows);
+
+static const CtField head_rows[] = {CT_ROW(CtIr, name, TEXT, NONE),
+                                    CT_PART(CtIr, target, shape_target),
+                                    CT_EACH(CtIr, block, INT, NONE),
+                                    CT_EACH(CtIr, cluster, INT, NONE),
+                                    CT_ROW(CtIr, smem, INT, NONE),
+                                    CT_ROW(CtIr, min_blocks, INT, NONE),
+                                    CT_ROW(CtIr, max_unroll, INT, NONE),
+                                    CT_PART(CtIr, emission, shape_emission),
+                                    CT_ROW(CtIr, contract, BOOL, NONE),
+                                    CT_ROW(CtIr, is_checked, BOOL, NONE),
+                                    CT_ROW(CtIr, may_overlap, BOOL, NONE),
+                                    CT_ROW(CtIr, has_addresses, BOOL, NONE),
+                                    CT_ROW(CtIr, waits_for_grids, BOOL, NONE),
+                                    CT_ROW(CtIr, wants_notes, BOOL, NONE),
+                                    CT_ROW(CtIr, n_asserts, UINT, WORDS),
+                                    CT_ROW(CtIr, n_prints, UINT, WORDS),
+                                    CT_ROW(CtIr, n_chunks, UINT, WORDS),
+                                    CT_ROW(CtIr, n_insts, UINT, WORDS),
+                                    CT_ROW(CtIr, n_regions, UINT, WORDS),
+                                    CT_ROW(CtIr, n_bufs, UINT, WORDS),
+                                    CT_ROW(CtIr, n_params, UINT, WORDS),
+                                    CT_ROW(CtIr, n_slots, UINT, WORDS),
+                                    CT_ROW(CtIr, n_requires, UINT, WORDS),
+                                    CT_ROW(CtIr, n_maps, UINT, WORDS),
+                                    CT_ROW(CtIr, n_notes, UINT, WORDS)};
 const CtShape ct_shape_head = CT_SHAPE(head, CtIr, head_rows);
 
 /* Left out is what only a trace needs: the sources of tensors of coordinates, samples, tables of what is
@@ -277,17 +296,23 @@ static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, ct
                                     CT_PART(CtIr, grid_barrier, shape_loc)};
 const CtShape ct_shape_body = CT_SHAPE(body, CtIr, body_rows);
 
-const CtShape *const ct_shapes[] = {&shape_loc,     &shape_facts,      &shape_layout,
-                                    &shape_swizzle, &shape_members,    &shape_buf,
-                                    &shape_axis,    &shape_guard,      &shape_within,
-                                    &shape_view,    &shape_width,      &shape_loop,
-                                    &shape_order,   &shape_wgmma,      &shape_target,
-                                    &shape_out,     &shape_wgmma_tile, &ct_shape_tile,
-                                    &shape_place,   &shape_boxes,      &shape_inst,
-                                    &shape_region,  &ct_shape_text,    &ct_shape_tma,
-                                    &shape_param,   &shape_slot,       &shape_map,
-                                    &shape_require, &shape_dim,        &shape_note,
-                                    &ct_shape_head, &ct_shape_body,    NULL};
+const CtShape *const ct_shapes[] = {&shape_loc,        &shape_facts,
+                                    &shape_layout,     &shape_swizzle,
+                                    &shape_members,    &shape_buf,
+                                    &shape_axis,       &shape_guard,
+                                    &shape_within,     &shape_view,
+                                    &shape_width,      &shape_loop,
+                                    &shape_order,      &shape_wgmma,
+                                    &shape_target,     &shape_out,
+                                    &shape_wgmma_tile, &ct_shape_tile,
+                                    &shape_place,      &shape_boxes,
+                                    &shape_inst,       &shape_region,
+                                    &ct_shape_text,    &ct_shape_tma,
+                                    &shape_param,      &shape_slot,
+                                    &shape_map,        &shape_require,
+                                    &shape_dim,        &shape_note,
+                                    &shape_emission,   &ct_shape_head,
+                                    &ct_shape_body,    NULL};
 
 /* --- what both sides ask ------------------------------------------------------------------------ */
 

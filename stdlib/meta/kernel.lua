@@ -40,6 +40,16 @@ local Kernel = {}
 --- most turns of a `for` with known bounds that is unrolled while tracing, and of a `while` whose
 --- condition is known. `nvrtc_options` is a list of texts.
 ---
+--- `emission` is a table that changes how the kernel is written and compiled for a GPU, and none of
+--- its results. `registers`, 24 to 255, limits those of a thread in place of the launch bounds.
+--- `planned_registers` is what the compiler before the assembler plans with. `usage`, 0 to 10, says
+--- how far the assembler trades registers for speed; it is 5 if not given. `level`, 1 to 3, is the
+--- assembler's optimisation; it is 3 if not given. `unroll`, 1 to 16, is how many turns of the
+--- innermost loops are written as one. `order`, 1 to 16, is the order in which the kernel's tensors
+--- are declared. With `pin = true` integers that are computed before loops are not computed again
+--- in them. With `cutlass = true` the kernel's name ends with "_cutlass", by which ptxas takes other
+--- rules. Measure which one helps (docs/kernels.md, "Variants of one kernel").
+---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
 ---     > k{grid = 1, block = 4}(t)
@@ -103,6 +113,13 @@ function Launch:ir(...) end
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:ptx(...) end
+
+--- The machine code that NVRTC makes of the source, as bytes.
+--- It is a cubin: what a launch would load, or what it would be for the GPU of `--sm`. Write it to a
+--- file for `cuobjdump -sass` or `nvdisasm`. Without NVRTC it is an error.
+---@param ... any the arguments of a launch
+---@return string
+function Launch:cubin(...) end
 
 --- What a launch costs: memory, registers, the time of each step.
 --- The result is a table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`. On a

@@ -427,7 +427,7 @@ function M.make(variant)
       ct.setmaxnreg(variant.registers[2])
       multiply_all(variant, plan, args, smem, bars)
     end
-  end, {min_blocks = 1})
+  end, {min_blocks = 1, emission = variant.emission})
 end
 
 -- {====== The launch ======

@@ -292,7 +292,7 @@ function M.make(variant)
     local block = new_block(variant, plan, args, smem)
     block:each_step()
     block:finish()
-  end, {min_blocks = variant.min_blocks})
+  end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
 function M.plan(p, kernel, variant)

@@ -407,15 +407,15 @@ function M.make(variant, ranks)
   if ranks then
     return ct.kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...}, panels)
-    end, {min_blocks = variant.min_blocks})
+    end, {min_blocks = variant.min_blocks, emission = variant.emission})
   elseif variant.order == "hilbert" and not variant.grouped then
     return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...})
-    end, {min_blocks = variant.min_blocks})
+    end, {min_blocks = variant.min_blocks, emission = variant.emission})
   end
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
     body(A, B, C, alpha, beta, nil, {...})
-  end, {min_blocks = variant.min_blocks})
+  end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
 return M

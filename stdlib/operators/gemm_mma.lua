@@ -256,7 +256,7 @@ function M.make(variant)
     local places = tile(at.places, {bM, bN}, {at.m, at.n})
     epilogue.staged(variant, stored, thr, tCrC, memory, select(gC, 1, 0), select(places, 1, 0),
       alpha, beta, at.l, epilogue.guarded(variant, at.operands))
-  end, {min_blocks = variant.min_blocks})
+  end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
 return M

@@ -89,7 +89,7 @@ function M.make(variant)
     end
     epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta,
       at.l, epilogue.guarded(variant, at.operands))
-  end)
+  end, {emission = variant.emission})
 end
 
 return M

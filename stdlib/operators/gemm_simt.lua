@@ -166,7 +166,7 @@ function M.make(variant)
     end
     epilogue.store(variant, tCrC, tCgC, thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})),
       alpha, beta, at.l, epilogue.guarded(variant, at.operands))
-  end, {min_blocks = variant.min_blocks})
+  end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
 return M

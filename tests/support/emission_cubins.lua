@@ -1,0 +1,25 @@
+-- emission_cubins.lua SM [all]: compiles the kernels of emission_kernels.lua for a GPU, with the last
+-- of the variants or with all of them: "kernel | variant | registers; the hot loop" in each line.
+package.path = "scripts/?.lua;" .. package.path
+local sass = require "sass"
+local emission = dofile "tests/support/emission_kernels.lua"
+local sm, wants_all = tonumber(arg[1]), arg[2] == "all"
+
+local N_SMALL <const> = 3 -- the first kernels compile fast: these take all variants, others each fifth
+
+local function report(k, variant)
+  local source = k.launch:source(table.unpack(k.args))
+  local symbol = source:match "__launch_bounds__%b()%s*([%w_]+)%("
+  local cubin = k.launch:cubin(table.unpack(k.args))
+  print(("%s | %s | %d registers; %s"):format(k.name, variant, sass.resources(cubin, symbol),
+    sass.hot_loop(cubin, symbol)))
+end
+
+for _, k in ipairs(emission.kernels(nil, sm)) do report(k, "") end
+local n = #emission.variants
+for i, variant in ipairs(emission.variants) do
+  for j, k in ipairs(emission.kernels(variant, sm)) do
+    local is_wanted = i == n or wants_all and (j <= N_SMALL or i % 5 == 1)
+    if is_wanted then report(k, emission.text(variant)) end
+  end
+end
