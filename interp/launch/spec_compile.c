@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "launch_collect.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/base/clock.h"
@@ -190,6 +191,9 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .n_options = kernel_options(k, options)};
     status = spec_plan(spec, true, err);
     status = status == CT_OK ? make_params(spec, err) : status;
+    if (status == CT_OK && k->state->collection != NULL) {
+      status = launch_collect(k->state->collection, &job, err);
+    }
     status = status == CT_OK ? state_compile(k->state, &job, true, &output, err) : status;
   }
   status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;

@@ -116,8 +116,9 @@ typedef struct CuttleState {
   uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
-  StateOnLaunched on_launched;     /* and after it, failed or not */
-  struct StateRecorder *recorder;  /* a graph is being recorded; NULL: none is. recorder.h */
+  StateOnLaunched on_launched;         /* and after it, failed or not */
+  struct StateRecorder *recorder;      /* a graph is being recorded; NULL: none is. recorder.h */
+  struct LaunchCollection *collection; /* takes texts instead of compiling; launch_collect.h */
   struct LaunchJoint *joint;       /* launches of ranks that wait to run at once; NULL: none do */
   void (*run_joint)(lua_State *L); /* runs them because the host uses their memory. May raise */
   struct LaunchTimes *times;       /* of each launch, on any device; NULL: none. launch_time.c */

@@ -160,9 +160,10 @@ local function tune_on_gpu(self, judge, list)
   local budget = self.options.budget
   local n = math.min(budget or #list, #list)
   local progress <close> = internal.search("tune " .. self.name,
-    n + race.count(n) + (n < #list and #list or 0))
+    2 * n + race.count(n) + (n < #list and #list or 0))
   local function step() return progress:step() end
   local tried = within_budget(self, judge, list, step)
+  judging.compile_all(judge, tried, step)
   local left, may_go_on = judging.check_all(judge, tried, step)
   if #left == 0 then return nil end
   if not may_go_on then step = function() return false end end

@@ -1,0 +1,153 @@
+/* launch_collect.c: see launch_collect.h. For the standard library:
+     _collect()   a collection of the state, which is open until it is closed
+     c:compile(f) compiles what was added, in threads, into the disk cache. f(n) is called with how many are
+                  done; no more begin where it returns false or raises. Returns how many were compiled
+     c:size()     how many texts there are */
+#include "launch_collect.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/algebra/bind.h"
+#include "interp/openers.h"
+#include "interp/state/state.h"
+#include "launch.h"
+#include "runtime/base/env.h"
+#include "runtime/device/nvrtc_pool.h"
+
+#define COLLECTION_TYPE "collection of texts"
+
+typedef struct Text {
+  char *bytes; /* source, name, arch, options, each ended by a NUL */
+  size_t len;
+  int n_options;
+} Text;
+
+struct LaunchCollection {
+  CuttleState *state; /* NULL: closed */
+  Text *texts;
+  size_t n, cap;
+};
+
+/* {====== Adding ======= */
+
+static void add_string(CtText *t, const char *s) { ct_text_add(t, s, strlen(s) + 1); }
+
+CtStatus launch_collect(LaunchCollection *c, const CtNvrtcJob *job, CtErr *err) {
+  CtText all;
+  CtStatus status = ct_grow(c->state->alloc, &c->texts, &c->cap, c->n + 1, sizeof *c->texts, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  ct_text_init(&all, c->state->alloc);
+  add_string(&all, job->source);
+  add_string(&all, job->name);
+  add_string(&all, job->arch);
+  for (int i = 0; i < job->n_options; i++) {
+    add_string(&all, job->options[i]);
+  }
+  Text *t = &c->texts[c->n];
+  *t = (Text){.len = all.len, .n_options = job->n_options};
+  t->bytes = ct_text_status(&all, err) == CT_OK ? ct_alloc(c->state->alloc, all.len) : NULL;
+  if (t->bytes != NULL) {
+    memcpy(t->bytes, all.s, all.len);
+    c->n++;
+  }
+  ct_text_clear(&all);
+  return t->bytes == NULL ? ct_fail_nomem(err)
+                          : ct_fail(err, CT_EINVAL, "%s: collected, not compiled", job->name);
+}
+
+/* {====== Compiling ====== */
+
+static const char *after(const char *s) { return s + strlen(s) + 1; }
+
+static void fill_job(const Text *t, CtNvrtcJob *job, const char **options) {
+  *job = (CtNvrtcJob){.source = t->bytes, .options = options, .n_options = t->n_options};
+  job->name = after(job->source);
+  job->arch = after(job->name);
+  const char *option = after(job->arch);
+  for (int i = 0; i < t->n_options; i++, option = after(option)) {
+    options[i] = option;
+  }
+}
+
+/* Calls the function at 2. */
+static bool poll(void *ud, size_t n_done) {
+  lua_State *L = ud;
+  lua_pushvalue(L, 2);
+  lua_pushinteger(L, (lua_Integer)n_done);
+  bool goes_on = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return goes_on;
+}
+
+static LaunchCollection *check_collection(lua_State *L) {
+  LaunchCollection *c = luaL_checkudata(L, 1, COLLECTION_TYPE);
+  luaL_argcheck(L, c->state != NULL, 1, "the collection is closed");
+  return c;
+}
+
+static int collection_compile(lua_State *L) {
+  LaunchCollection *c = check_collection(L);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  CtNvrtcJob *jobs = lua_newuserdatauv(L, (c->n + 1) * sizeof *jobs, 0);
+  const char *(*options)[LAUNCH_MAX_OPTIONS] =
+      lua_newuserdatauv(L, (c->n + 1) * sizeof *options, 0);
+  for (size_t i = 0; i < c->n; i++) {
+    fill_job(&c->texts[i], &jobs[i], options[i]);
+  }
+  CtCache cache;
+  bool before = ct_env_ignore(c->state->options.no_environment != 0);
+  ct_cache_init(&cache);
+  (void)ct_env_ignore(before);
+  bool may = !c->state->options.sandbox && cache.dir[0] != '\0';
+  lua_pushinteger(L, may ? (lua_Integer)ct_nvrtc_build_all(jobs, c->n, &cache, poll, L) : 0);
+  return 1;
+}
+
+static int collection_size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)check_collection(L)->n);
+  return 1;
+}
+
+static int collection_close(lua_State *L) {
+  LaunchCollection *c = luaL_checkudata(L, 1, COLLECTION_TYPE);
+  if (c->state == NULL) {
+    return 0;
+  }
+  CuttleState *s = c->state;
+  s->collection = s->collection == c ? NULL : s->collection;
+  for (size_t i = 0; i < c->n; i++) {
+    ct_free(s->alloc, c->texts[i].bytes, c->texts[i].len);
+  }
+  ct_free(s->alloc, c->texts, c->cap * sizeof *c->texts);
+  *c = (LaunchCollection){.state = NULL};
+  return 0;
+}
+
+static int collect(lua_State *L) {
+  CuttleState *s = state_of(L);
+  if (s->collection != NULL) {
+    return luaL_error(L, "tune: texts are being collected already");
+  }
+  LaunchCollection *c = lua_newuserdatauv(L, sizeof *c, 0);
+  *c = (LaunchCollection){.state = s};
+  luaL_setmetatable(L, COLLECTION_TYPE);
+  s->collection = c;
+  return 1;
+}
+
+static const luaL_Reg meta[] = {
+    {"__gc", collection_close}, {"__close", collection_close}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"compile", collection_compile},
+                                   {"size", collection_size},
+                                   {"close", collection_close},
+                                   {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_collect", collect}, {NULL, NULL}};
+
+void bind_open_collect(lua_State *L) {
+  bind_new_type(L, COLLECTION_TYPE, meta, methods);
+  luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,137 @@
+-- tune on a device that is played by a driver of tests/c: kernels compile and are launched, but do
+-- nothing. What is measured, kept, found again, and stopped by Ctrl-C; and the command.
+local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
+local folder = os.tmpname()
+os.remove(folder)
+assert(os.execute("mkdir " .. folder))
+
+local n = 0
+local function check(name, ok, got)
+  n = n + 1
+  print(("%s %d - %s"):format(ok and "ok" or "not ok", n, name))
+  if not ok then print("# got: " .. tostring(got):gsub("\n", "\n# ")) end
+end
+
+local function skip(why)
+  print(("ok %d - a device # SKIP %s"):format(n + 1, why))
+  print(("1..%d"):format(n + 1))
+  os.exit(true, true)
+end
+
+local function run(environment, arguments)
+  local pipe = assert(io.popen(("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s </dev/null 2>&1"):format(
+    folder, folder, environment, cuttle, arguments)))
+  local out = pipe:read("a")
+  local _, _, code = pipe:close()
+  return out, code
+end
+
+local function write(name, text)
+  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
+  file:write(text)
+end
+
+local function text_of(name)
+  local file <close> = io.open(folder .. "/" .. name)
+  return file and file:read("a") or ""
+end
+
+write("t.lua", [[
+local function scale(config)
+  if config.n == 96 then error "not 96" end
+  local k = kernel("scale", function(x, c)
+    local i = blockIdx.x * config.n + threadIdx.x
+    for j = 1, config.deep do x[i] = x[i] * c + j end
+  end)
+  return function(x, c) k{grid = size(x) // config.n, block = config.n}(x, c) end
+end
+local tuned = tune(scale, {n = {32, 64, 96, 128, 256}, deep = {1, 2}},
+  {name = "scale", budget = tonumber(arg[1])})
+local x = zeros(f32, 1024)
+tuned(x, 2.0)
+local config, row = tuned:config(x)
+print(row.how, row.device, row.key, config.n ~= 96, row.ms > 0)
+print("tried", tuned.tried and #tuned.tried, tuned.runs and tuned.runs > 0)
+]])
+
+local driver = folder .. "/libcuda.so"
+local compile = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -DWITHOUT_PARAM_INFO -I'%s' "
+  .. "'%stests/c/fake_libcuda.c' -o '%s' 2>/dev/null"):format(os.getenv("CC") or "cc", here, here,
+  driver)
+if not run("CUTTLE_DEVICE=cpu", "info"):find "\nNVRTC +%d" then skip "no NVRTC" end
+if not os.execute(compile) then skip "no C compiler" end
+local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE=cuda"):format(driver)
+
+-- {====== Measured, kept, found ======
+
+local out = run(device, "t.lua")
+check("the first call measures",
+  out == "measured\tFake 0\tf32(1024)\ttrue\ttrue\ntried\t10\ttrue\n", out)
+local kept = text_of "cache/tuned.txt"
+check("and keeps a line", kept:find("\nscale\tmeasured\t[%d.e-]+\tFake 0\tCUDA [%d.]+\tf32%(1024%)"
+  .. "\tdeep=%d n=%d+\t%x+\n$"), kept)
+out = run(device, "t.lua")
+check("the next program finds it",
+  out == "measured\tFake 0\tf32(1024)\ttrue\ttrue\ntried\tnil\tnil\n", out)
+check("and writes nothing", text_of "cache/tuned.txt" == kept)
+out = run("CUTTLE_DEVICE=cpu", "t.lua")
+check("without a device the model ranks",
+  out:find "no GPU here" and out:find "\npredicted\tH200\t", out)
+
+-- {====== The command ======
+
+out = run(device, "tune --all t.lua")
+check("the command tunes again", out:find "tried\t10\ttrue\n", out)
+check("and lists what was refused", out:find "\n  deep=1 n=96 +refused: not 96\n", out)
+check("and what was kept",
+  out:find "\nscale +f32%(1024%) +Fake 0 +measured " and out:find "\n1 result in t.tune\n$", out)
+check("in a file beside the script",
+  select(2, text_of "t.tune":gsub("\n", "")) == 2, text_of "t.tune")
+os.remove(folder .. "/cache/tuned.txt")
+out = run(device, "t.lua")
+check("which a call finds", out:find "tried\tnil\tnil\n", out)
+os.remove(folder .. "/t.tune")
+out = run(device, "tune --file=mine.tune t.lua")
+check("or in another file", out:find "\n1 result in mine.tune\n$" and text_of "t.tune" == "", out)
+out = run(device, "tune --list mine.tune")
+check("as a table", out:find "^name +key +device +how +ms +configuration\nscale " , out)
+run("CUTTLE_DEVICE=cpu", "tune --file=cpu.tune --on=A100 t.lua")
+check("the model speaks of the device that is named",
+  text_of "cpu.tune":find "\tpredicted\t[%d.e-]+\tA100\t")
+out = run(device, "tune --merge=both.tune mine.tune cpu.tune")
+check("files are merged", out == "2 results of 2 files in both.tune, which has 2\n", out)
+write("empty.lua", "print 'nothing'")
+local code
+out, code = run(device, "tune empty.lua")
+check("a script that tunes nothing",
+  code == 1 and out:find "tune: empty.lua called no function of tune", out)
+out, code = run(device, "tune --fill t.lua")
+check("an unknown option",
+  code == 1 and out:find "tune: unknown option %-%-fill; see cuttle tune %-%-help", out)
+check("its help", run(device, "tune --help"):find "^usage: cuttle tune")
+
+-- {====== Not to the end ======
+
+os.execute(("rm -rf '%s/cache'"):format(folder))
+out = run(device, "t.lua 3")
+check("only so many are timed", out:find "^measured\tFake 0", out)
+write("stopped.lua", [[
+local race = require "cuttle.race"
+local begin = race.run
+race.run = function(list, time, step, seed)
+  local count = 0
+  return begin(list, function(...)
+    count = count + 1
+    if count == 9 then io.popen("kill -INT $PPID"):close() end
+    return time(...)
+  end, step, seed)
+end
+]] .. text_of "t.lua")
+os.execute(("rm -rf '%s/cache'"):format(folder))
+out = run(device, "stopped.lua")
+check("Ctrl-C keeps the best so far, and the script goes on",
+  out:find "^partial\tFake 0\t.*\ntried\t10\t", out)
+out = run(device, "t.lua")
+check("a partial result is tuned again", out:find "^measured\tFake 0\t.*\ntried\t10\t", out)
+print(("1..%d"):format(n))
+os.execute(("rm -rf '%s'"):format(folder))
