@@ -113,6 +113,13 @@ static int search_step(lua_State *L) {
   return 1;
 }
 
+/* search:seconds() -> since it began. */
+static int search_seconds(lua_State *L) {
+  const Search *h = luaL_checkudata(L, 1, SEARCH_TYPE);
+  lua_pushnumber(L, (ct_now_ms() - h->began_ms) * 1e-3);
+  return 1;
+}
+
 static int search_close(lua_State *L) {
   Search *h = luaL_checkudata(L, 1, SEARCH_TYPE);
   if (h->is_drawn) {
@@ -132,7 +139,7 @@ static int search_close(lua_State *L) {
 static const luaL_Reg search_meta[] = {
     {"__gc", search_close}, {"__close", search_close}, {NULL, NULL}};
 static const luaL_Reg search_methods[] = {
-    {"step", search_step}, {"close", search_close}, {NULL, NULL}};
+    {"step", search_step}, {"seconds", search_seconds}, {"close", search_close}, {NULL, NULL}};
 static const luaL_Reg functions[] = {
     {"_wavefronts", wavefronts}, {"_sectors", sectors}, {"_search", search_begin}, {NULL, NULL}};
 

@@ -156,12 +156,10 @@ local function within_budget(self, judge, list, step)
   return table.move(best, 1, budget, 1, {})
 end
 
-local function tune_on_gpu(self, judge, list)
-  local budget = self.options.budget
-  local n = math.min(budget or #list, #list)
-  local progress <close> = internal.search("tune " .. self.name,
-    2 * n + race.count(n) + (n < #list and #list or 0))
-  local function step() return progress:step() end
+-- How many steps of the bar it takes.
+local function steps_on_gpu(n_all, n) return 2 * n + race.count(n) + (n < n_all and n_all or 0) end
+
+local function tune_on_gpu(self, judge, list, step)
   local tried = within_budget(self, judge, list, step)
   judging.compile_all(judge, tried, step)
   local left, may_go_on = judging.check_all(judge, tried, step)
@@ -171,9 +169,8 @@ local function tune_on_gpu(self, judge, list)
   return best, best and best.ms, is_done and may_go_on and "measured" or "partial"
 end
 
-local function tune_by_model(self, judge, list)
-  local progress <close> = internal.search("tune " .. self.name, #list)
-  local left = judging.predict_all(judge, list, function() return progress:step() end)
+local function tune_by_model(_, judge, list, step)
+  local left = judging.predict_all(judge, list, step)
   local best = judging.first_right(judge, left, list[1])
   return best, best and best.predicted_ms, "predicted"
 end
@@ -187,9 +184,14 @@ local function tune_key(self, key, place, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local judge = judging.new { f = self.f, args = table.pack(...), device = place.name,
     tolerance = tolerance_of(self.options), reference = self.options.reference }
+  local n_steps = #list
+  if place.is_gpu then
+    n_steps = steps_on_gpu(#list, math.min(self.options.budget or #list, #list))
+  end
+  local progress <close> = internal.search("tune " .. self.name, n_steps)
   local how_to = place.is_gpu and tune_on_gpu or tune_by_model
-  local best, ms, how = how_to(self, judge, list)
-  self.tried, self.runs = list, judge.runs
+  local best, ms, how = how_to(self, judge, list, function() return progress:step() end)
+  self.tried, self.runs, self.seconds = list, judge.runs, progress:seconds()
   if not best then
     fail("%s: none of the %d configurations runs for %s\n%s", self.name, #list, key, reasons(list))
   end

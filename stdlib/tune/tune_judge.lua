@@ -6,7 +6,7 @@
 --   registers, local_bytes, shared_bytes   of its largest kernel, where a GPU told
 --   ms      of one call
 local ct = require "cuttle"
-local profile = require "cuttle.profile"
+local model = require "cuttle.predict"
 local race = require "cuttle.race"
 local tiles = require "cuttle.tiles"
 local internal = ...
@@ -269,27 +269,8 @@ end
 
 -- {====== The model ======
 
--- By the roofline alone.
-local function predict_by_profile(run, device)
-  local p, ok, why = profile.run(run, { device = device })
-  if not ok then return nil, brief(why) end
-  local ms = 0
-  for _, kernel in ipairs(p.kernels) do
-    if kernel.occupancy.blocks == 0 then
-      return nil, ("%s: a multiprocessor has no room for a block, by its %s"):format(kernel.name,
-        table.concat(kernel.occupancy.limited_by, " and "))
-    end
-    ms = ms + kernel.roofline.estimate_ms * kernel.launches
-  end
-  if #p.kernels == 0 then return nil, "it launches no kernel" end
-  return ms
-end
-
-local has_model, model = pcall(require, "cuttle.predict")
-
 -- Milliseconds by the model; nil and why.
 local function predict(run, device)
-  if not has_model then return predict_by_profile(run, device) end
   local ok, result, why = pcall(model.run, run, device)
   if not ok then return nil, brief(result) end
   if not result then return nil, brief(why) end
