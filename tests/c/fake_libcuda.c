@@ -1,6 +1,6 @@
 /* fake_libcuda.c: the driver that fake_cuda.h describes. -DWITHOUT_<THING> leaves entry points out,
    -DSTUB makes it a toolkit's stub, -DFAKE_VERSION=n sets the CUDA version,
-   -DFAKE_DEVICES=n the devices. */
+   -DFAKE_DEVICES=n the devices, -DNO_PEERS=1 keeps them from each other's memory. */
 #include "fake_cuda.h"
 
 #include <fcntl.h>
@@ -8,6 +8,9 @@
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION 13000
+#endif
+#ifndef NO_PEERS
+#define NO_PEERS 0
 #endif
 #ifndef FAKE_DEVICES
 #define FAKE_DEVICES 2
@@ -23,7 +26,8 @@ FakeCuda fake = {.version = FAKE_VERSION,
                  .n_devices = FAKE_DEVICES,
                  .sm = 90,
                  .has_pools = 1,
-                 .has_clusters = 1};
+                 .has_clusters = 1,
+                 .no_peers = NO_PEERS};
 
 #define X(need, name, args) CuResult name args;
 #include "runtime/device/cuda_syms.def"

@@ -26,4 +26,32 @@ synchronize()
 ]]
 tap.is(gpus.run("", script), "gather_matmul\tnil\nmatmul\toverlap is false\n"
   .. "matmul\tthe product is too small\nmatmul_scatter\tnil\n", "one process")
+
+-- Devices that do not reach each other: found when the first product is made.
+local apart = gpus.script [[
+local sharded = require "cuttle.sharded_matmul"
+local m = mesh{ x = 2 }
+local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
+local A, B = empty({ 4096, 512 }, "(M@x,K)"), empty({ 8192, 512 }, "(N@x,K)")
+local C = empty({ 4096, 8192 }, "(M,N@x)")
+print(sharded.plan(A, B, C).kernel)
+assert(matmul(A, B, C) == C)
+print(sharded.plan(A, B, C).kernel, (sharded.plan(A, B, C).why:match "cannot reach the memory"))
+print((select(2, pcall(matmul, A, B, C, { overlap = true })):match "overlap is true, but peer"))
+synchronize()
+]]
+gpus.driver = gpus.build("fake_libcuda", "-DFAKE_DEVICES=8 -DWITH_MAPS -DNO_PEERS=1")
+tap.is(gpus.run("", apart), "gather_matmul\nmatmul\tcannot reach the memory\n"
+  .. "overlap is true, but peer\n", "devices that do not reach each other")
+
+local one_of_two = gpus.script [[
+local sharded = require "cuttle.sharded_matmul"
+local m = mesh{ x = 2 }
+local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
+print(sharded.plan(empty({ 4096, 512 }, "(M@x,K)"), empty({ 8192, 512 }, "(N@x,K)"),
+  empty({ 4096, 8192 }, "(M,N@x)")).why)
+]]
+tap.is(gpus.run("RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "
+  .. "MASTER_PORT=29500", one_of_two), "the ranks are in several processes\n",
+  "a process for each rank")
 gpus.done()

@@ -61,6 +61,20 @@ why(SA, SB, rows, { config = "small" })
 why(SA, SB, line:tensor(bf16, { 64, 64 }, "(M,N@x)"))
 -- expect: no collective next to the product is one that a kernel overlaps, with operands contiguous along K
 -- expect: matmul: overlap is true, but no collective next to the product is one that a kernel overlaps, with operands contiguous along K; leave the option out
+-- matmul_scatter has no alpha, and gathered rows of y alone would not lie in A's order.
+why(line:shard(A, "(M,K@x)"), line:shard(B, "(N,K@x)"), line:tensor(bf16, row_major{ 64, 64 },
+  "(M@x,N)"), { alpha = 2.0 })
+-- expect: no collective next to the product is one that a kernel overlaps, with operands contiguous along K
+-- expect: matmul: overlap is true, but no collective next to the product is one that a kernel overlaps, with operands contiguous along K; leave the option out
+why(square:shard(small(bf16, { 64, 32 }), "(M@x@y,K)"),
+  square:shard(small(bf16, { 48, 32 }), "(N,K)"),
+  square:tensor(bf16, row_major{ 64, 48 }, "(M=(16,2,2),N=48):((48@0,1@1,768@0),1@0)"))
+-- expect: no collective next to the product is one that a kernel overlaps, with operands contiguous along K
+-- expect: matmul: overlap is true, but no collective next to the product is one that a kernel overlaps, with operands contiguous along K; leave the option out
+local batch = line:zeros(bf16, { 64, 64, 2 }, "(M@x,K,L)")
+why(batch, batch, line:zeros(bf16, { 64, 64, 2 }, "(M,N@x,L)"))
+-- expect: there are batches
+-- expect: matmul: overlap is true, but there are batches; leave the option out
 local F = line:shard(reference.cast(A, f32), "(M@x,K)")
 why(F, F, line:tensor(f32, row_major{ 64, 64 }, "(M,N@x)"))
 -- expect: it takes f16 or bf16, of one type
