@@ -14,6 +14,10 @@
 --   turn     how an operand that is contiguous along K is turned round on its way: "async" copies
 --            element by element, its copies spread over the multiplications of a tile, or
 --            "registers" reads 16 bytes, which are stored one by one when the tile is done
+--   loads    "ba": the fragments of B are read before those of A
+--   slices   groups of warps that share a tile of C: each multiplies its part of every tile of K,
+--            and their sums are added at the end. For problems with so few tiles that a
+--            multiprocessor would have too few warps. 1 unless given
 --   min_blocks  of a multiprocessor, which limits the registers of a thread
 local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
@@ -32,7 +36,11 @@ local _ <const> = ct._
 local RUN <const> = 4 -- adjacent rows or columns of a thread: 16 bytes
 local PAD <const> = 4 -- elements behind each k of what was turned round
 
-function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
+local function n_slices_of(config) return config.slices or 1 end
+
+function M.n_threads(config)
+  return 32 * config.warps[1] * config.warps[2] * n_slices_of(config)
+end
 
 -- Threads as (M,N). Two bits of the lane's number count along the mode of 4 lanes, the others along
 -- that of 8; a quarter of a warp, which reads 16 bytes at a time, needs few different places of
@@ -97,6 +105,38 @@ local function settle(loader, stage)
   if loader.held ~= nil then copy(loader.held, loader.to(_, _, _, stage)) end
 end
 
+-- A thread's slice, and its number there. n: how many `slices` there are, of how many `threads`.
+local function slice_of(n)
+  if n.slices == 1 then return 0 end
+  return threadIdx.x // n.threads
+end
+
+local function lane_of(n)
+  if n.slices == 1 then return threadIdx.x end
+  return threadIdx.x % n.threads
+end
+
+-- The part of a ring (rows, bK, stage) that the slice multiplies.
+local function part_of(ring, n)
+  if n.slices == 1 then return ring end
+  return tile(ring, {size(ring, 0), size(ring, 1) // n.slices, size(ring, 2)}, {0, slice_of(n), 0})
+end
+
+-- Adds the sums of the other slices to those of the first, in their order.
+local function add_slices(sums, n)
+  local slice, lane, per_slice = slice_of(n), lane_of(n), size(sums)
+  local parts = shared(ct.f32, layout{n.threads, per_slice, n.slices - 1})
+  if slice > 0 then
+    for i = 0, per_slice - 1 do parts[{lane, i, slice - 1}] = sums[i] end
+  end
+  sync_threads()
+  if slice == 0 then
+    for other = 0, n.slices - 2 do
+      for i = 0, per_slice - 1 do sums[i] = sums[i] + parts[{lane, i, other}] end
+    end
+  end
+end
+
 function M.make(variant)
   local bM, bN, bK = table.unpack(variant.tile)
   local lanes, warps, n_stages = variant.lanes, variant.warps, variant.stages
@@ -108,6 +148,9 @@ function M.make(variant)
   local in_A = layout({bM, bK, n_stages}, {1, plan_A.ld, plan_A.ld * bK})
   local in_B = layout({bN, bK, n_stages}, {1, plan_B.ld, plan_B.ld * bK})
   local options = {order = variant.order}
+  local n = { slices = n_slices_of(variant), threads = 32 * warps[1] * warps[2] }
+  local n_k = bK // n.slices -- of a tile, multiplied by one slice
+  local loads_b_first = variant.loads == "ba"
 
   return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -118,8 +161,9 @@ function M.make(variant)
     local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
     local load_A, load_B = make_loader(plan_A, gA, sA), make_loader(plan_B, gB, sB)
 
-    local thr = mma:get_slice(threadIdx.x)
-    local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)      -- (1, M, K, stage)
+    local thr = mma:get_slice(lane_of(n))
+    local tCsA = thr:partition_A(part_of(sA, n))                     -- (1, M, K, stage)
+    local tCsB = thr:partition_B(part_of(sB, n))
     local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
     local tCrA = fragment(f32, {size(tCsA, 1), 2})                   -- (M, k % 2)
     local tCrB = fragment(f32, {size(tCsB, 1), 2})
@@ -129,9 +173,9 @@ function M.make(variant)
     local last = size(load_A.from, 3) - 1
     if variant.grouped == "k" then last = ct.max(last, 0) end -- of an empty group zeros
     for s = 0, n_stages - 2 do
-      for kb = 0, bK - 1 do
-        fetch(load_A, min(s, last), s, kb, bK)
-        fetch(load_B, min(s, last), s, kb, bK)
+      for kb = 0, n_k - 1 do
+        fetch(load_A, min(s, last), s, kb, n_k)
+        fetch(load_B, min(s, last), s, kb, n_k)
       end
       settle(load_A, s)
       settle(load_B, s)
@@ -146,8 +190,8 @@ function M.make(variant)
     local stage, free = 0, n_stages - 1
     for k in range(last + 1) do
       local ahead = min(k + n_stages - 1, last) -- beyond the end it is the last one again, unused
-      for kb in range(bK) do
-        if kb == bK - 1 then
+      for kb in range(n_k) do
+        if kb == n_k - 1 then
           settle(load_A, free)
           settle(load_B, free)
           cp_async_fence()
@@ -156,13 +200,18 @@ function M.make(variant)
           free = stage
           stage = where(stage == n_stages - 1, 0, stage + 1)
         end
-        fetch(load_A, ahead, free, kb, bK)
-        fetch(load_B, ahead, free, kb, bK)
-        local soon = (kb + 1) % bK
+        fetch(load_A, ahead, free, kb, n_k)
+        fetch(load_B, ahead, free, kb, n_k)
+        local soon = (kb + 1) % n_k
+        if loads_b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
         copy(tCsA(0, _, soon, stage), tCrA(_, soon % 2))
-        copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2))
+        if not loads_b_first then copy(tCsB(0, _, soon, stage), tCrB(_, soon % 2)) end
         gemm(tCrA(_, kb % 2), tCrB(_, kb % 2), tCrC(0, _, _), options)
       end
+    end
+    if n.slices > 1 then
+      add_slices(tCrC, n)
+      if slice_of(n) > 0 then return end
     end
     epilogue.store(variant, tCrC, tCgC, thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})),
       alpha, beta, at.l, epilogue.guarded(variant, at.operands))
