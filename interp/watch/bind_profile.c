@@ -219,10 +219,10 @@ static const Field site_fields[] = {FIELD(CtProfileSite, buf),
                                     FIELD_AS("atomic", CtProfileSite, is_atomic),
                                     FIELD_AS("async", CtProfileSite, is_async),
                                     FIELD_NAMED("mma", CtProfileSite, mma, mmas)};
-static const Field mem_fields[] = {FIELD(CtProfileMem, requests), FIELD(CtProfileMem, lanes),
-                                   FIELD(CtProfileMem, bytes),    FIELD(CtProfileMem, used),
-                                   FIELD(CtProfileMem, sectors),  FIELD(CtProfileMem, wavefronts),
-                                   FIELD(CtProfileMem, ideal)};
+static const Field mem_fields[] = {
+    FIELD(CtProfileMem, requests),    FIELD(CtProfileMem, lanes),   FIELD(CtProfileMem, bytes),
+    FIELD(CtProfileMem, used),        FIELD(CtProfileMem, sectors), FIELD(CtProfileMem, wavefronts),
+    FIELD(CtProfileMem, cache_lines), FIELD(CtProfileMem, ideal)};
 
 /* The element type of a tensor in memory. */
 static void set_type(lua_State *L, const CtProfileBuf *b) {
@@ -253,7 +253,8 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
 
 static const Field in_fields[] = {
     FIELD_NAMED("work", CtProfileIn, work, works), FIELD_AS("f64", CtProfileIn, is_f64),
-    FIELD_AS("branch", CtProfileIn, is_branch), FIELD_AS("barrier", CtProfileIn, is_barrier)};
+    FIELD_AS("branch", CtProfileIn, is_branch), FIELD_AS("barrier", CtProfileIn, is_barrier),
+    FIELD_AS("behind", CtProfileIn, is_behind)};
 static const Field count_fields[] = {FIELD_AS("amount", CtProfileCount, work),
                                      FIELD(CtProfileCount, n), FIELD(CtProfileCount, lanes),
                                      FIELD(CtProfileCount, partial), FIELD(CtProfileCount, splits)};
@@ -320,6 +321,8 @@ static const Field program_fields[] = {FIELD(CtProfileProgram, name),
                                        FIELD(CtProfileProgram, grid),
                                        FIELD_AS("launches", CtProfileProgram, n_launches),
                                        FIELD_AS("ran", CtProfileProgram, n_ran),
+                                       FIELD_AS("counted", CtProfileProgram, n_counted),
+                                       FIELD_AS("most", CtProfileProgram, n_most),
                                        FIELD(CtProfileProgram, shared_bytes)};
 
 /* One program's counts, and what on_launch kept of it, which the table at `kept` has by tag. */

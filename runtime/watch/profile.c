@@ -8,7 +8,9 @@
 #include "profile_rows.h"
 
 enum { MAX_SECTORS = 1 << 24 }; /* the largest tensor whose sectors are marked has 512 MiB */
-enum { MAX_BITS = INT32_MAX };  /* of the marks of a tensor, with a bit for each block and sector */
+enum { FEW = 64 };              /* blocks for each one that runs, where they are spread */
+#define GOLDEN 0.6180339887498949
+enum { MAX_BITS = INT32_MAX }; /* of the marks of a tensor, with a bit for each block and sector */
 
 struct CtProfile {
   CtSimtWatch watch; /* first */
@@ -154,6 +156,7 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
                            : status;
   status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
                            : status;
+  k->n_counted = k->n_most = 0;
   k->n_patterns = 0;
   k->n_boxes = 0;
   k->lacks_boxes = k->no_memory = false;
@@ -202,12 +205,15 @@ static CtStatus prepare_workers(CtProfile *p, const CtSimtJob *job, size_t n_par
   return status;
 }
 
-/* An odd stride goes through the columns of a grid whose extents are even. */
+/* Few blocks are long ones: fewer of them are spread. A stride by the golden section comes to all parts of the grid,
+   and to all columns and rows. */
 static void limit_clusters(const CtProfile *p, CtSimtJob *job) {
-  int64_t n = ct_min(job->n_clusters, ct_ceildiv(p->n_blocks, job->program->n_cluster));
-  int64_t stride = ct_max(job->n_clusters / n, 1);
-  job->stride = p->is_spread ? stride - (stride % 2 == 0) : 1;
-  job->n_clusters = n;
+  int64_t all = job->n_clusters, n = ct_ceildiv(p->n_blocks, job->program->n_cluster);
+  if (p->is_spread) {
+    n = ct_min(n, ct_max(all / FEW, 2));
+    job->stride = ct_max((int64_t)((double)all * GOLDEN), 1);
+  }
+  job->n_clusters = ct_min(all, n);
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
@@ -256,6 +262,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     return w->mask;
   }
   CtProfileCount *c = &k->counts[row];
+  k->n_of_block++;
   c->n++;
   c->lanes += lanes;
   c->partial += lanes < lanes_of(w);
@@ -287,6 +294,11 @@ static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
   for (uint32_t i = 0; i < to->n_sites; i++) {
     ct_profile_add_mem(&to->mems[i], &k->mems[i]);
   }
+}
+
+static void add_blocks(CtProfileProgram *to, const CtProfileWorker *k) {
+  to->n_counted += k->n_counted;
+  to->n_most = k->n_most > to->n_most ? k->n_most : to->n_most;
 }
 
 /* Takes over the patterns of the first launch. */
@@ -364,6 +376,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   for (int i = 0; i < job->n_workers; i++) {
     p->no_memory = p->no_memory || p->workers[i].no_memory;
     add_counts(to, &p->workers[i]);
+    add_blocks(to, &p->workers[i]);
     take_patterns(p, to, &p->workers[i]);
   }
   if (p->job.notes_boxes && to->n_launches == 1) {
@@ -404,12 +417,21 @@ static void begin_block(CtSimtWatch *watch, CtWorker *w) {
   if (p->now->pub.n_sites > 0) {
     memset(k->steps, 0, p->now->pub.n_sites * sizeof *k->steps);
   }
+  k->n_of_block = 0;
+}
+
+static void end_block(CtSimtWatch *watch, CtWorker *w) {
+  CtProfile *p = (CtProfile *)(void *)watch;
+  CtProfileWorker *k = &p->workers[w - w->job->workers];
+  k->n_counted += k->n_of_block;
+  k->n_most = k->n_of_block > k->n_most ? k->n_of_block : k->n_most;
 }
 
 static const CtWatchOps ops = {.wants = ct_profile_wants,
                                .begin = begin,
                                .end = end,
                                .begin_block = begin_block,
+                               .end_block = end_block,
                                .step = step,
                                .part = part,
                                .parts_over = parts_over};

@@ -36,6 +36,7 @@ typedef struct CtProfileMem {
   uint64_t bytes;             /* bytes that lanes asked for */
   uint64_t used;              /* global: different bytes within each request */
   uint64_t sectors;           /* global */
+  uint64_t cache_lines;       /* global: lines of 128 bytes, summed over requests */
   uint64_t wavefronts, ideal; /* shared */
   uint64_t
       delivered; /* box: bytes that it moves into, or out of, the shared memory of all its blocks */
@@ -57,10 +58,11 @@ typedef struct CtProfileIn {
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
+  bool is_behind; /* behind a jump, a loop or a barrier: no compiler moves loads to before that */
   /* instructions of a warp; 8 bytes count as two. Votes are also matches and reductions */
   uint8_t n_shuffles, n_votes;
   uint16_t wgmma_n, wgmma_k; /* a product by wgmma has instructions m64nNkK; 0: it is not one */
-  uint32_t macs;             /* CT_WORK_MMA: multiply-adds of one instruction, of warp or group; */
+  uint32_t macs;             /* CT_WORK_MMA: multiply-adds of a warp in one instruction; */
   uint8_t mac_bits;          /* and bits of an element of its operands */
 } CtProfileIn;
 /* What the other side of a copy is in a product by an MMA atom. The atom then fixes which
@@ -106,7 +108,8 @@ typedef struct CtProfileProgram {
   const char *name;
   int64_t grid[3], block[3]; /* those of the last launch */
   uint64_t n_launches;
-  int64_t n_ran; /* blocks of the last launch that ran */
+  int64_t n_ran;              /* blocks of the last launch that ran */
+  uint64_t n_counted, n_most; /* counted executions of all launches, and the most of one block */
   uint32_t shared_bytes;
   const char **chunks;
   uint32_t n_rows, n_sites, n_bufs;

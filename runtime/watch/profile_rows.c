@@ -160,12 +160,18 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code,
   return n;
 }
 
+static bool ends_stretch(const CtIn *code) {
+  return ct_in_is(code, CT_INS_CONTROL) || ct_in_is(code, CT_INS_SYNC);
+}
+
 /* Counts the rows and sites of the body, and also lists them if there is room. */
 static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
   CtProfileProgram *pub = &pr->pub;
   uint32_t n_rows = 0, n_sites = 0;
+  bool is_behind = true;
   for (uint32_t i = p->body; i < p->n_code; i++) {
     CtProfileSite sites[CT_MAX_OPERANDS];
+    is_behind = is_behind || ends_stretch(&p->code[i]);
     if (!ct_profile_wants(&p->code[i])) {
       continue;
     }
@@ -173,7 +179,9 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
       pr->row_of[i - p->body] = (int32_t)n_rows;
       pr->first[n_rows] = n_sites;
       set_row(p, i, &pub->rows[n_rows], &pr->each[n_rows]);
+      pub->rows[n_rows].is_behind = is_behind;
     }
+    is_behind = false;
     int n = list_operands(p, &p->code[i], sites);
     for (int j = 0; j < n; j++) {
       if (p->bufs[sites[j].buf].space == CT_REGISTER) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SECTOR_SHIFT = 5, WORD_MASK = CT_BANK_BYTES - 1 };
+enum { SECTOR_SHIFT = 5, LINE_SHIFT = 7, WORD_MASK = CT_BANK_BYTES - 1 };
 
 /* --- where it is ----------------------------------------------------------------------------------------- */
 
@@ -103,6 +103,21 @@ static uint64_t distinct_bytes(const Request *r) {
     }
   }
   return (uint64_t)n * (uint64_t)r->bytes;
+}
+
+/* How many lines of 128 bytes these sectors are in. */
+static uint64_t distinct_lines(const int64_t *sectors, int n) {
+  int64_t seen[CT_MAX_SECTORS];
+  int n_seen = 0;
+  for (int i = 0; i < n; i++) {
+    int64_t line = sectors[i] >> (LINE_SHIFT - SECTOR_SHIFT);
+    int k = n_seen - 1;
+    for (; k >= 0 && seen[k] != line; k--) {}
+    if (k < 0) {
+      seen[n_seen++] = line;
+    }
+  }
+  return (uint64_t)n_seen;
 }
 
 /* False: the block has touched the sector before. */
@@ -218,6 +233,7 @@ static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
     cost = ct_sectors(r->at, r->mask, r->bytes, sectors);
     ideal = (int)((used + CT_SECTOR_BYTES - 1) / CT_SECTOR_BYTES);
     add->sectors += (uint64_t)cost;
+    add->cache_lines += distinct_lines(sectors, cost);
     add->used += used;
     for (int i = 0; i < cost; i++) {
       take_sector(s, sectors[i]);
@@ -247,6 +263,7 @@ void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m) {
   to->bytes += m->bytes;
   to->used += m->used;
   to->sectors += m->sectors;
+  to->cache_lines += m->cache_lines;
   to->wavefronts += m->wavefronts;
   to->ideal += m->ideal;
   to->delivered += m->delivered;
@@ -324,7 +341,7 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   int64_t base = base_of(at, w);
   bool found;
   uint32_t key = (uint32_t)base; /* all of it if a swizzle uses it */
-  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_GLOBAL ? CT_SECTOR_BYTES - 1 : WORD_MASK;
+  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_GLOBAL ? (1u << LINE_SHIFT) - 1 : WORD_MASK;
   CtProfileMemo *m = find_memo(cache, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
   if (found && (at->space != CT_GLOBAL || m->n_rel >= 0)) {

@@ -57,7 +57,8 @@ typedef struct CtProfileWorker {
   CtProfilePattern *patterns;
   size_t cap_counts, cap_mems, cap_seen, cap_marks, cap_patterns;
   uint32_t n_patterns;
-  uint32_t *steps; /* by site: boxes of its map in this block */
+  uint64_t n_of_block, n_counted, n_most; /* executions: of this block, of all, the most of one */
+  uint32_t *steps;                        /* by site: boxes of its map in this block */
   struct CtProfileBox *boxes;
   size_t cap_steps, n_boxes, cap_boxes;
   bool lacks_boxes;

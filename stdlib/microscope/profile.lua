@@ -8,6 +8,8 @@ local internal = ...
 local advice = require "cuttle.profile_advice"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
+local counts_of = require "cuttle.predict_counts".of
+local predict = require "cuttle.predict"
 local l2_of = require "cuttle.profile_l2".l2_of
 local M = {}
 
@@ -365,6 +367,7 @@ local function kernel_of(program, sm, device, waves)
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   k.roofline = roofline_of(k.totals, k.launches, device)
   k.l2 = l2_of(program, k, device, waves)
+  k.predicted = predict.launch(counts_of(program, k.registers, k.stack_bytes), device)
   return k
 end
 

@@ -29,51 +29,69 @@ local limits = {
 }
 local REGISTERS <const> = 64 * KIB -- of a multiprocessor and of a block, in all of these
 
--- Peaks without matrix units: multiprocessors, f32 multiply-adds of one a clock, the boost clock
--- in GHz, bytes of memory a second in units of 1e9. From NVIDIA's data sheets and architecture
--- papers (T4, A100 40 and 80 GB SXM, A10, L4, H100 SXM, H200, B200).
+-- What `profile` and predict.lua know of each device, from NVIDIA's data sheets and architecture
+-- papers:
+--   sms  multiprocessors           ghz  the boost clock
+--   fma  f32 multiply-adds of one multiprocessor a clock
+--   gbs  bytes of memory a second, in units of 1e9
+--   l2_mb  the L2 cache, in units of 2^20 bytes
+-- Columns that no paper gives are in `rates`; a row may replace them. also: other names of drivers.
 M.devices = {
-  { name = "T4", sm = 75, sms = 40, fma = 64, ghz = 1.59, gbs = 320 },
-  { name = "A100", sm = 80, sms = 108, fma = 64, ghz = 1.41, gbs = 1555 },
-  { name = "A100-80GB", sm = 80, sms = 108, fma = 64, ghz = 1.41, gbs = 2039 },
-  { name = "A10", sm = 86, sms = 72, fma = 128, ghz = 1.695, gbs = 600 },
-  { name = "L4", sm = 89, sms = 58, fma = 128, ghz = 2.04, gbs = 300 },
-  { name = "H200", sm = 90, sms = 132, fma = 128, ghz = 1.98, gbs = 4800 },
-  { name = "H100", sm = 90, sms = 132, fma = 128, ghz = 1.98, gbs = 3350 },
-  { name = "B200", sm = 100, sms = 148, fma = 128, ghz = 1.965, gbs = 8000 },
+  { name = "T4", sm = 75, sms = 40, fma = 64, ghz = 1.59, gbs = 320, l2_mb = 4 },
+  { name = "A100", sm = 80, sms = 108, fma = 64, ghz = 1.41, gbs = 1555, l2_mb = 40 },
+  { name = "A100-80GB", sm = 80, sms = 108, fma = 64, ghz = 1.41, gbs = 2039, l2_mb = 40,
+    also = { "A100-SXM4-80GB", "A100 80GB" } },
+  { name = "A10", sm = 86, sms = 72, fma = 128, ghz = 1.695, gbs = 600, l2_mb = 6 },
+  { name = "L4", sm = 89, sms = 58, fma = 128, ghz = 2.04, gbs = 300, l2_mb = 48 },
+  { name = "L40S", sm = 89, sms = 142, fma = 128, ghz = 2.52, gbs = 864, l2_mb = 96 },
+  { name = "H200", sm = 90, sms = 132, fma = 128, ghz = 1.98, gbs = 4800, l2_mb = 50,
+    measured = true },
+  { name = "H100", sm = 90, sms = 132, fma = 128, ghz = 1.98, gbs = 3350, l2_mb = 50 },
+  { name = "H100-PCIe", sm = 90, sms = 114, fma = 128, ghz = 1.755, gbs = 2039, l2_mb = 50,
+    also = { "H100 PCIe" } },
+  { name = "B200", sm = 100, sms = 148, fma = 128, ghz = 1.965, gbs = 8000, l2_mb = 126 },
 }
 
--- What a multiprocessor does in a clock, by capability: warp instructions, wavefronts of shared
--- memory, bytes of L1, special functions, multiply-adds of f64, of tensor cores with operands of 16
--- bits by mma and by wgmma, atomic sectors. Then clocks: until a value from L2 or memory is there,
--- one from shared memory; what a barrier and a block's begin and end take.
+-- More columns, by compute capability. Of one multiprocessor in a clock:
+--   issue       warp instructions                  wavefronts  of shared memory and L1
+--   special     special functions of threads       f64, int    multiply-adds of threads
+--   mma, wgmma  multiply-adds of tensor cores, for operands of 16 bits
+--   fill_bytes  from L2                            l2_bytes    the same where all ask together
+-- Clocks:
+--   line_cycles     of L1 for each line of 128 bytes that a request touches
+--   memory_cycles   until a value from L2 or memory is there
+--   shared_cycles   one from shared memory, as far as compilers cannot ask early
+--   barrier_cycles  for a barrier                  block_cycles  for a block's begin and end
+-- Of the device:
+--   block_rate  blocks that begin in a clock       gbs_part  of gbs that a kernel can have
+--   launch_us   of a launch behind another
+-- Peaks follow from data sheets. mma of 90 and all of `of_all` from line_cycles on are fitted to
+-- times of one H200. The T4's are measured in "Dissecting the NVIDIA Turing T4 GPU via
+-- Microbenchmarking". Other devices were compared with no times: only the H200 is `measured`.
 local rates = {
-  [75] = { issue = 4, wavefronts = 0.5, l1_bytes = 64, special = 16, f64 = 2, mma = 512,
-    atomics = 1, memory_cycles = 500, shared_cycles = 19, barrier_cycles = 25,
-    block_cycles = 600 },
-  [80] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 32, mma = 1024,
-    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
-    block_cycles = 600 },
-  [86] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 2, mma = 512,
-    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
-    block_cycles = 600 },
-  [89] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 2, mma = 512,
-    atomics = 1, memory_cycles = 500, shared_cycles = 23, barrier_cycles = 25,
-    block_cycles = 600 },
-  [90] = { issue = 4, wavefronts = 1, l1_bytes = 64, special = 16, f64 = 64, mma = 1300,
-    wgmma = 2048, atomics = 1, memory_cycles = 700, shared_cycles = 30, barrier_cycles = 30,
-    block_cycles = 1000 },
-  [100] = { issue = 4, wavefronts = 1, l1_bytes = 128, special = 16, f64 = 64, mma = 1024,
-    atomics = 1, memory_cycles = 700, shared_cycles = 30, barrier_cycles = 30,
-    block_cycles = 1000 },
+  [75] = { wavefronts = 0.5, f64 = 2, mma = 512, l2_bytes = 32, memory_cycles = 450 },
+  [80] = { f64 = 32, mma = 1024, l2_bytes = 47 },
+  [86] = { f64 = 2, mma = 512, l2_bytes = 47 },
+  [89] = { f64 = 2, mma = 512, l2_bytes = 47 },
+  [90] = { f64 = 64, mma = 1350, wgmma = 2048 },
+  [100] = { f64 = 64, mma = 1350 },
 }
-local of_all = { l2_bytes = 5120, block_rate = 0.86, launch_us = 2, l2_mb = 50 }
+local of_all <const> = { issue = 4, wavefronts = 1, special = 16, int = 64, line_cycles = 1.7,
+  fill_bytes = 50, l2_bytes = 56, memory_cycles = 800, shared_cycles = 5, barrier_cycles = 40,
+  block_cycles = 400, block_rate = 1, gbs_part = 0.85, launch_us = 1.9 }
+
+--- The columns that each device has, beside name and sm.
+M.columns = { "sms", "fma", "ghz", "gbs", "l2_mb", "f64", "mma" }
+for name in pairs(of_all) do M.columns[#M.columns + 1] = name end
+table.sort(M.columns)
 
 --- The row of a device with the rates of its capability.
 function M.rates(device)
-  return setmetatable({}, { __index = function(_, name)
-    return device[name] or rates[device.sm][name] or of_all[name]
-  end })
+  local row = {}
+  for _, of in ipairs { of_all, rates[device.sm], device } do
+    for name, value in pairs(of) do row[name] = value end
+  end
+  return row
 end
 
 function M.known_sms()
@@ -94,12 +112,20 @@ function M.find(name, sm)
   end
 end
 
---- The device whose name is part of this one, as of "NVIDIA H200"; the longest such name.
-function M.like(name)
-  local best
+-- The length of the part of `text` that is the name; 0: none is.
+local function match_length(text, name)
+  local pattern = "%f[%w]" .. name:lower():gsub("%p", "%%%0") .. "%f[%W]"
+  return text:lower():find(pattern) and #name or 0
+end
+
+--- The device that a driver calls so, as "NVIDIA H200"; nil: none is known.
+function M.like(text)
+  local best, most = nil, 0
   for _, device in ipairs(M.devices) do
-    local is_longer = not best or #device.name > #best.name
-    if is_longer and name:lower():find(device.name:lower(), 1, true) then best = device end
+    for _, name in ipairs { device.name, table.unpack(device.also or {}) } do
+      local n = match_length(text, name)
+      if n > most then best, most = device, n end
+    end
   end
   return best
 end

@@ -1,5 +1,6 @@
 -- profile_table.lua: a Profile as tables of text, for the terminal.
 local advice = require "cuttle.profile_advice"
+local predict = require "cuttle.predict"
 local M = {}
 
 local MAX_COLUMNS <const> = 100 -- of advice
@@ -220,6 +221,8 @@ function M.summary(profile, kernel)
       r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
       r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
+  out[#out + 1] = ("predicted on %s: %s, limited by %s"):format(r.device,
+    time(kernel.predicted.ms), predict.limit_text(kernel.predicted.limit))
   for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end
   return out
 end

@@ -1,7 +1,8 @@
 -- predict.lua: a time for what a function launches, without a GPU.
 --   predict.run(f[, device[, options]])   {ms, device, launches = {{kernel, ms, limit, parts}}}, or
 --                                         nil and why
---   predict.launch(work, device)          of one launch, from counts (predict_counts.lua)
+--   predict.launch(work, device)          of one launch, from its counts (predict_counts.lua) and a
+--                                         row of profile_device.lua
 -- A few blocks, spread over the grid, run on the CPU engine; their counts stand for all. Registers
 -- are the compiler's. The model: a wave of blocks takes as long as the unit of a multiprocessor
 -- that has most to do, or as one block alone, if that is longer. The device's L2, its memory and
@@ -14,69 +15,81 @@ local M = {}
 
 local WARP <const> = 32
 local DEFAULT_SM <const> = 90
-local RUN_BLOCKS <const> = 8
-local SOFT <const> = 4 -- how sharply the larger of two times rules: the exponent of their norm
+local RUN_BLOCKS <const> = 12
+M.model = {
+  soft = 4,      -- how sharply the larger of two times rules: the exponent of their norm
+  address = 2,   -- instructions that a compiler adds to each access,
+  prologue = 10, -- and to each warp
+}
+local model = M.model
 
--- What a compiler adds to what the kernel says, in instructions of a warp.
-local ADDRESS <const> = 2  -- for each access
-local PROLOGUE <const> = 20 -- for each warp
+local limit_texts <const> = { fma = "f32 arithmetic", f64 = "f64 arithmetic",
+  int = "integer arithmetic", special = "special functions", issue = "the issue of instructions",
+  shared = "shared memory and L1", tensor = "tensor cores", l2 = "L2", memory = "memory",
+  blocks = "the start of blocks", latency = "latency" }
+
+--- The words for a limit.
+function M.limit_text(limit) return limit_texts[limit] end
 
 -- {====== Units of a multiprocessor ======
 
-local function macs_cycles(of, rates)
+local function warps_of(w) return (w.threads + WARP - 1) // WARP end
+
+-- Cycles for multiply-adds by bits of an operand, at that rate for 16 bits.
+local function mac_cycles(macs, rate)
   local cycles = 0
-  for bits, macs in pairs(of) do
-    cycles = cycles + macs * (tonumber(bits) / 16) / rates
-  end
+  for bits, n in pairs(macs) do cycles = cycles + n * (tonumber(bits) / 16) / rate end
   return cycles
 end
 
+-- Instructions of the warps of a block.
+local function instructions_of(w)
+  local accesses = w.shared_requests + w.load_requests + w.store_requests
+  local arithmetic = (w.fma + w.flop + w.int + w.special + w.fma_f64) / WARP
+  return (arithmetic + w.shuffles + w.mmas + w.instructions + (1 + model.address) * accesses)
+    / w.blocks + model.prologue * warps_of(w)
+end
+
+local function l2_bytes(w)
+  local by_block, plain = 0, w.load_bytes + w.store_bytes
+  for _, t in ipairs(w.tensors) do by_block = by_block + t.by_block end
+  local boxes = w.box_loads + w.box_stores
+  return boxes > 0 and boxes + plain or math.min(plain, by_block)
+end
+
+-- Each spilled byte is written and read in each turn of the innermost loop.
+local function spill_bytes(w) return 2 * w.stack_bytes * WARP * w.hot end
+
 -- Cycles that the units of one multiprocessor need for the work of one block.
 local function units_of(w, d)
-  local n = w.blocks
-  local warps = n * ((w.threads + WARP - 1) // WARP)
-  local spills = w.stack_bytes * w.threads * n -- each byte written and read
-  local l1 = w.wavefronts + math.max(w.load_requests - w.async_requests, w.load_bytes / d.l1_bytes)
-    + math.max(w.store_requests, w.store_bytes / d.l1_bytes)
-  local fp = (w.fma + w.flop) / d.fma
-  local issue = (w.fma + w.flop + w.int + w.special) / WARP + w.shared_requests + w.shuffles
-    + w.mmas + w.wgmmas + w.instructions
-    + ADDRESS * (w.shared_requests + w.load_requests + w.store_requests) + PROLOGUE * warps
+  local n, lines = w.blocks, w.load_lines + w.store_lines
   return {
-    fma = fp / n,
-    issue = issue / d.issue / n,
-    special = w.special / d.special / n,
+    fma = (w.fma + w.flop) / d.fma / n,
     f64 = w.fma_f64 / d.f64 / n,
-    shared = l1 / n / d.wavefronts,
-    tensor = (macs_cycles(w.mma, d.mma) + macs_cycles(w.wgmma, d.wgmma or d.mma)) / n,
-    spill = spills / n * 2 / d.l1_bytes,
-    atomic = w.atomic_sectors / d.atomics / n,
+    int = w.int / d.int / n,
+    special = w.special / d.special / n,
+    issue = instructions_of(w) / d.issue,
+    shared = (w.wavefronts + d.line_cycles * lines) / d.wavefronts / n,
+    tensor = (mac_cycles(w.mma, d.mma) + mac_cycles(w.wgmma, d.wgmma or d.mma)) / n,
+    l2 = (l2_bytes(w) + spill_bytes(w)) / d.fill_bytes / n,
   }
 end
 
 -- {====== One block alone ======
 
--- Cycles of a block that nothing else slows down: what it waits for.
-local function chain_of(w, d)
-  local n = w.blocks
-  local warps = (w.threads + WARP - 1) // WARP
-  local cycles = d.block_cycles
-  cycles = cycles + w.barriers / n / warps * d.barrier_cycles
-  cycles = cycles + w.chain_loads * d.memory_cycles + w.chain_shared * d.shared_cycles
-  local ring = w.shared_bytes > 0 and (w.box_loads + w.async_bytes) / n / w.shared_bytes or 0
-  cycles = cycles + ring * d.memory_cycles
-  return cycles
+-- Cycles of a block that nothing else slows down.
+local function chain_of(w, d, units)
+  local n, warps = w.blocks, warps_of(w)
+  local own = instructions_of(w) / warps
+    + units.tensor * math.max(1, d.issue / warps)
+  local in_flight = math.max(w.step_bytes, w.shared_bytes - w.step_bytes)
+  local ring = w.step_bytes > 0 and (w.box_loads + w.async_bytes) / n / in_flight or 0
+  return d.block_cycles + math.max(own, ring * d.memory_cycles)
+    + w.barriers / n / warps * d.barrier_cycles
+    + w.chain_loads * d.memory_cycles + w.chain_shared * d.shared_cycles
 end
 
 -- {====== Memory ======
-
-local function l2_bytes(w)
-  local by_block = 0
-  for _, t in ipairs(w.tensors) do by_block = by_block + t.by_block end
-  local plain = w.load_bytes + w.store_bytes
-  local boxes = w.box_loads + w.box_stores
-  return boxes > 0 and boxes + plain or math.min(plain, by_block)
-end
 
 local function memory_bytes(w)
   local sum = 0
@@ -86,43 +99,51 @@ end
 
 -- {====== A launch ======
 
-local function norm(a, b)
-  local top = math.max(a, b)
-  if top == 0 then return 0 end
-  return top * ((a / top) ^ SOFT + (b / top) ^ SOFT) ^ (1 / SOFT)
+local function norm(...)
+  local top, sum = math.max(...), 0
+  for _, x in ipairs { ... } do sum = sum + (x / top) ^ model.soft end
+  return top * sum ^ (1 / model.soft)
 end
 
--- Cycles of a wave with so many blocks on the busiest multiprocessor.
+-- Cycles of a wave with so many blocks on the busiest multiprocessor, and what limits it.
 local function wave_cycles(units, chain, blocks)
-  local most, which = 0, "latency"
+  local most, limit = 0, "issue"
   for name, cycles in pairs(units) do
-    if cycles > most then most, which = cycles, name end
+    if cycles > most then most, limit = cycles, name end
   end
-  return norm(most * blocks, chain), most * blocks > chain and which or "latency"
+  return norm(most * blocks, chain), most * blocks > chain and limit or "latency"
+end
+
+local function multiprocessor_cycles(w, d, units, chain)
+  local o = devices.occupancy(d.sm, w.threads, w.registers, w.shared_bytes)
+  local resident = math.max(o.blocks, 1)
+  local full, rest = w.blocks // (d.sms * resident), w.blocks % (d.sms * resident)
+  local cycles, limit, first = 0, nil, nil
+  if full > 0 then
+    local each, which = wave_cycles(units, chain, resident)
+    cycles, limit, first = full * each, which, each
+  end
+  if rest > 0 then
+    local more, which = wave_cycles(units, chain, (rest + d.sms - 1) // d.sms)
+    cycles, limit, first = cycles + more, limit or which, first or more
+  end
+  return cycles + (w.imbalance - 1) * first, limit -- the longest block may begin last
 end
 
 function M.launch(w, device)
   local d = devices.rates(device)
-  local units, chain = units_of(w, d), chain_of(w, d)
-  local o = devices.occupancy(d.sm, w.threads, w.registers, w.shared_bytes)
-  local resident = math.max(o.blocks, 1)
-  local slots = d.sms * resident
-  local full, rest = w.blocks // slots, w.blocks % slots
-  local cycles, limit = wave_cycles(units, chain, resident)
-  cycles = cycles * full
-  if rest > 0 then
-    local more, which = wave_cycles(units, chain, (rest + d.sms - 1) // d.sms)
-    cycles = cycles + more
-    if full == 0 then limit = which end
+  local units = units_of(w, d)
+  local chain = chain_of(w, d, units)
+  local cycles, limit = multiprocessor_cycles(w, d, units, chain)
+  local of_ms, from_l2 = d.ghz * 1e6, l2_bytes(w) + spill_bytes(w) -- clocks of a millisecond
+  local parts = { sm = cycles / of_ms, l2 = from_l2 / (d.l2_bytes * d.sms) / of_ms,
+                  memory = memory_bytes(w) / (d.gbs * d.gbs_part * 1e6),
+                  blocks = w.blocks / d.block_rate / of_ms }
+  local ms = norm(parts.sm, parts.l2, parts.memory, parts.blocks) + d.launch_us * 1e-3
+  for _, name in ipairs { "l2", "memory", "blocks" } do
+    if parts[name] > parts.sm then limit = name end
   end
-  local hz = d.ghz * 1e9
-  local parts = { sm = cycles / hz * 1e3, l2 = l2_bytes(w) / (d.l2_bytes * hz) * 1e3,
-                  hbm = memory_bytes(w) / (d.gbs * 1e9) * 1e3,
-                  blocks = w.blocks / (d.block_rate * hz) * 1e3 }
-  local ms = norm(norm(parts.sm, parts.l2), norm(parts.hbm, parts.blocks)) + d.launch_us * 1e-3
-  for name, x in pairs(units) do parts[name] = x end
-  parts.chain = chain
-  return { kernel = w.kernel, ms = ms, limit = limit, parts = parts }
+  return { kernel = w.kernel, ms = ms, limit = limit, parts = parts, units = units, chain = chain }
 end
 
 -- {====== What a function launches ======
@@ -155,8 +176,9 @@ local function predicted(program, device, options)
     registers, stack = registers_of(program, device.sm)
     if not registers then return nil, ("predict: %s: %s"):format(program.name, stack) end
   end
-  local launch = M.launch(counts.of(program, registers, stack), device)
-  launch.launches = program.launches
+  local work = counts.of(program, registers, stack)
+  local launch = M.launch(work, device)
+  launch.launches, launch.work = program.launches, work
   return launch
 end
 

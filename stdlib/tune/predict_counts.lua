@@ -21,9 +21,8 @@ function works.int(w, row) add(w, "int", row.amount) end
 function works.mma(w, row)
   local n = row.amount // LANES
   if row.wgmma then
-    n = n // WARPS_OF_GROUP
     add(w.wgmma, row.mac_bits, n * row.macs)
-    add(w, "wgmmas", n)
+    add(w, "wgmmas", n // WARPS_OF_GROUP)
   else
     add(w.mma, row.mac_bits, n * row.macs)
     add(w, "mmas", n)
@@ -44,6 +43,8 @@ local function add_global(w, mem)
     if mem.async then
       add(w, "async_requests", mem.requests)
       add(w, "async_bytes", bytes)
+    else
+      add(w, mem.reads and "load_lines" or "store_lines", mem.cache_lines)
     end
   end
 end
@@ -61,7 +62,10 @@ local function add_row(w, row)
   add(w, "instructions", row.n)
   add(w, "shuffles", row.shuffles + row.votes)
   if row.barrier then add(w, "barriers", row.n) end
-  if row.work then works[row.work](w, row) end
+  if row.work then
+    works[row.work](w, row)
+    w.hot = math.max(w.hot or 0, row.n) -- warps' executions of the innermost loop, or so
+  end
   for _, mem in ipairs(row.mem) do add_mem(w, mem) end
 end
 
@@ -77,15 +81,29 @@ end
 -- How often a warp waits for a value from that space, in all warps that ran together: compilers ask
 -- for all that a stretch of code needs at once, up to the next branch, barrier or loop.
 local function waits_for(program, space)
-  local waits, last = 0, nil -- executions of the stretch that has asked already
+  local waits, has_asked = 0, false
   for _, row in ipairs(program.rows) do
-    if row.branch or row.barrier then last = nil end
-    if row.n > 0 and row.n ~= last then last = nil end
-    if row.n > 0 and not last and loads_from(row, space) then
-      waits, last = waits + row.n, row.n
+    has_asked = has_asked and not row.behind
+    if row.n > 0 and not has_asked and loads_from(row, space) then
+      waits, has_asked = waits + row.n, true
     end
   end
   return waits
+end
+
+-- Bytes that a block asks for asynchronously in one turn of its loop: what those instructions bring
+-- that run most often.
+local function step_bytes(program, warps)
+  local most, bytes = 0, 0
+  for _, row in ipairs(program.rows) do
+    for _, mem in ipairs(row.mem) do
+      if mem.space == "global" and mem.reads and (mem.async or mem.box) and row.n >= most then
+        if row.n > most then most, bytes = row.n, 0 end
+        bytes = bytes + mem.bytes / row.n * (mem.box and 1 or warps)
+      end
+    end
+  end
+  return bytes
 end
 
 -- {====== Tensors ======
@@ -111,10 +129,10 @@ end
 
 -- {====== Launches ======
 
-local names <const> = { "fma", "fma_f64", "flop", "special", "int", "wgmmas", "mmas",
+local names <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "wgmmas", "mmas",
   "global_requests", "boxes", "box_loads", "box_stores", "atomic_sectors", "load_bytes",
-  "store_bytes", "load_requests", "store_requests", "async_requests", "async_bytes", "wavefronts",
-  "shared_requests", "instructions", "shuffles", "barriers" }
+  "store_bytes", "load_requests", "store_requests", "async_requests", "async_bytes", "load_lines",
+  "store_lines", "wavefronts", "shared_requests", "instructions", "shuffles", "barriers" }
 
 local function scale_counts(w, by)
   for _, name in ipairs(names) do w[name] = (w[name] or 0) * by end
@@ -138,7 +156,10 @@ function M.of(program, registers, stack_bytes)
   local scale = blocks / math.max(program.ran, 1)
   scale_counts(w, scale / program.launches)
   add_tensors(w, program, scale)
-  local warps = math.max(program.ran, 1) * ((w.threads + LANES - 1) // LANES) * program.launches
+  local of_block = (w.threads + LANES - 1) // LANES
+  local warps = math.max(program.ran, 1) * of_block * program.launches
+  w.step_bytes = step_bytes(program, of_block)
+  w.imbalance = program.most * program.ran * program.launches / math.max(program.counted, 1)
   w.chain_loads = waits_for(program, "global") / warps
   w.chain_shared = waits_for(program, "shared") / warps
   return w

@@ -21,9 +21,15 @@ int64_t ct_simt_band(const CtSimtJob *job) {
   return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
 }
 
+/* Where a sample of the grid has its next cluster. */
+static int64_t place_of(const CtSimtJob *job, int64_t position) {
+  const int64_t *n = job->clusters;
+  return job->stride == 1 ? position : position * job->stride % (n[0] * n[1] * n[2]);
+}
+
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]) {
   const int64_t *grid = job->clusters, *cluster = job->program->cluster;
-  position *= job->stride;
+  position = place_of(job, position);
   int64_t plane = grid[0] * grid[1], in_plane = position % plane;
   int64_t first = in_plane / (grid[0] * job->band) * job->band; /* row of the band */
   int64_t rows = ct_min(job->band, grid[1] - first), in_band = in_plane - first * grid[0];
@@ -47,7 +53,7 @@ bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
   if (position >= job->n_clusters) {
     return true;
   }
-  position *= job->stride;
+  position = place_of(job, position);
   int64_t row = position / grid[0] % grid[1]; /* bands begin at the beginning of a row */
   int64_t first = row % job->band * grid[0] + position % grid[0];
   return first_block(job, job->band == 1 ? position : position - first) >= failed;

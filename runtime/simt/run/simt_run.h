@@ -94,7 +94,9 @@ typedef struct CtSimtJob {
   int64_t n_blocks;
   int64_t clusters[3], n_clusters; /* those of the grid; without the option each block is one */
   int64_t band;                    /* see simt_order.c */
-  int64_t stride; /* positions of a watched launch are so many clusters apart; its band is 1 */
+  /* Positions are so many clusters apart, around the grid: 1, but in a watched launch that runs a sample; its band is
+     1. */
+  int64_t stride;
   _Atomic int64_t next;       /* position of the next cluster to take */
   _Atomic int64_t fail_block; /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
