@@ -2,6 +2,7 @@
 TAP. page_user.py says how it is run."""
 
 import functools
+import hashlib
 import http.server
 import json
 import os
@@ -314,6 +315,24 @@ def test_reports():
           native("check", SCRIPT)[0].strip().split("\n")[-1])
     check("the profile is a page", "<table" in page.value(
         "document.querySelector('#pane-profile iframe').srcdoc"), True)
+    page.emulate(prefers_color_scheme="dark")
+    wait("the profile in another theme", lambda: '<html data-theme="dark"' in page.value(
+        "document.querySelector('#pane-profile iframe').srcdoc"))
+    to_editor(page)
+    page.type("-- more")
+    check("a report of an older script says so", text(page, "#pane-timeline .controls .muted"),
+          "The script has changed.")
+    close(page)
+
+
+def test_findings_before_an_error():
+    page = opened()
+    write_script(page, RACE + "error('too late')\n")
+    open_tab(page, "check")
+    wait("a finding", lambda: is_shown(page, ".message.finding"))
+    wait("the error of the script", lambda: "too late" in text(page, "#pane-check .log"))
+    check("the finding counts, and the error is shown", "too late" in text(
+        page, "#pane-check .log .err"), True)
     close(page)
 
 
@@ -374,6 +393,7 @@ def test_share():
     check("the address bar has the link", page.value("location.href"), link)
     page.press("Escape")
     check("Esc closes the dialog, and the focus is back", focus(page), "share")
+    check("a short link needs no warning", "cut links" in text(page, "#dialog .body"), False)
     other = opened(url=link)
     check("the link opens the script", other.value(EDITOR + ".getValue()"), script)
     wait("the picture", lambda: is_shown(other, "#picture"))
@@ -391,6 +411,18 @@ def test_share():
     check("a damaged link says so", text(bad, "#notice").startswith("The link is damaged"), True)
     check("and the page is there", "kernel(" in bad.value(EDITOR + ".getValue()"), True)
     close(bad, page)
+
+
+def test_share_of_a_long_script():
+    page = opened()
+    numbers = "".join(hashlib.sha256(bytes([i])).hexdigest() for i in range(250))
+    write_script(page, "-- " + numbers + "\n")
+    press_until(page, "Tab", "share")
+    page.press("Enter")
+    wait("the dialog", lambda: is_shown(page, "#address"))
+    check("a long link is said to be long", "cut links as long as this one" in text(
+        page, "#dialog .body"), True)
+    close(page)
 
 
 def test_link_of_program():
@@ -506,6 +538,7 @@ def test_lacking():
 run_wanted([
     test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
     test_expressions, test_picture, test_picture_of_prompt, test_files, test_divider, test_cuda,
-    test_reports, test_findings, test_link_to_finding, test_share, test_link_of_program,
+    test_reports, test_findings, test_findings_before_an_error, test_link_to_finding, test_share,
+    test_share_of_a_long_script, test_link_of_program,
     test_endless_loop, test_menus, test_theme, test_lacking,
 ])
