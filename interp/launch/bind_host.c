@@ -15,6 +15,7 @@
      _driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
      _program()      where the running program's file lies; nil where the system does not tell. A sandboxed
                      script does not learn it
+     _is_watched()   does somebody look at launches of the CPU engine?
      _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
@@ -192,6 +193,12 @@ static int driver(lua_State *L) {
   return 1;
 }
 
+static int is_watched(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  lua_pushboolean(L, s->watch != NULL || s->on_launch != NULL);
+  return 1;
+}
+
 /* {====== The program ====== */
 
 static int program(lua_State *L) {
@@ -224,6 +231,7 @@ static const luaL_Reg functions[] = {{"_fail", fail},
                                      {"_cache_folder", cache_folder},
                                      {"_hash", hash},
                                      {"_driver", driver},
+                                     {"_is_watched", is_watched},
                                      {"_emit_sm", emit_sm},
                                      {"_program", program},
                                      {NULL, NULL}};

@@ -33,26 +33,35 @@ Tuned.__name = "tuned function"
 
 -- {====== Where it runs ======
 
--- The device in use: {name =, driver =, is_gpu =}; without a GPU the one that the model speaks of.
+-- What the model knows of a GPU: of that name, else of its capability.
+local function model_of(here)
+  local known = devices.like(here.name) or devices.find(nil, here.sm)
+  return (known or devices.find(nil, MODEL_SM)).name
+end
+
+-- The device in use: {name =, driver =, is_gpu =, model =}; without a GPU the one that the model
+-- speaks of.
 local function place_of(self)
   local here = ct.device()
-  if here.sm then return { name = here.name, driver = internal.driver(), is_gpu = true } end
+  if here.sm then
+    return { name = here.name, driver = internal.driver(), is_gpu = true, model = model_of(here) }
+  end
   local wanted = M.session and M.session.device or self.options.device
   local device = devices.find(wanted, MODEL_SM)
   if not device then fail("device is '%s', which the model does not know", tostring(wanted)) end
-  return { name = device.name, driver = "-", is_gpu = false }
+  return { name = device.name, driver = "-", is_gpu = false, model = device.name }
 end
 
 -- A result of the model for "H200" is one for "NVIDIA H200".
 local function is_for(row, place)
-  if row.device == place.name then return true end
-  local words = " " .. place.name:lower() .. " "
-  return row.how == "predicted" and words:find(" " .. row.device:lower() .. " ", 1, true) ~= nil
+  return row.device == place.name or row.how == "predicted" and row.device == place.model
 end
 
--- Can anything be tuned here and now? Not while launches are recorded, emitted or watched.
+-- Can anything be tuned here and now? Not while launches are recorded, emitted or watched, and not
+-- by one rank of several.
 local function may_tune()
   return internal.emit_sm() == nil and not internal.graph_recording() and not internal.is_tracing()
+    and not internal.is_watched() and internal.rank() == nil
 end
 
 -- {====== Files ======
@@ -182,7 +191,7 @@ end
 
 local function tune_key(self, key, place, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
-  local judge = judging.new { f = self.f, args = table.pack(...), device = place.name,
+  local judge = judging.new { f = self.f, args = table.pack(...), device = place.model,
     tolerance = tolerance_of(self.options), reference = self.options.reference }
   local n_steps = #list
   if place.is_gpu then
@@ -256,6 +265,10 @@ end
 --- Tunes for these arguments, whatever is known: the configuration and the result.
 function Tuned:tune(...)
   local place, key = place_of(self), self.key(...)
+  if not may_tune() then
+    fail("%s: launches are recorded, emitted or watched here, or a rank runs, so nothing can be "
+      .. "timed; tune before that", self.name)
+  end
   local row = tune_key(self, key, place, ...)
   local candidate = by_text(self.candidates)[row.config]
   self.picked[place.name .. "\t" .. key] = { candidate = candidate, row = row }

@@ -52,6 +52,9 @@ tuned(x, 2.0)
 local config, row = tuned:config(x)
 print(row.how, row.device, row.key, config.n ~= 96, row.ms > 0)
 print("tried", tuned.tried and #tuned.tried, tuned.runs and tuned.runs > 0)
+local n_timed = 0
+for _, c in ipairs(arg[1] and tuned.tried or {}) do n_timed = n_timed + (c.ms and 1 or 0) end
+if arg[1] then print("timed", n_timed, tuned.tried[1].predicted_ms ~= nil) end
 ]])
 
 local driver = folder .. "/libcuda.so"
@@ -77,6 +80,34 @@ check("and writes nothing", text_of "cache/tuned.txt" == kept)
 out = run("CUTTLE_DEVICE=cpu", "t.lua")
 check("without a device the model ranks",
   out:find "no GPU here" and out:find "\npredicted\tH200\t", out)
+
+-- {====== Compiled at once ======
+
+write("collect.lua", [[
+package.path = "]] .. here .. [[tests/support/?.lua;" .. package.path
+local internal = require "internal"
+local x = zeros(f32, 64)
+local ks = {}
+for i = 1, 5 do ks[i] = kernel("k" .. i, function(t) t[threadIdx.x] = t[threadIdx.x] * i end) end
+do
+  local texts <close> = internal.collect()
+  for i = 1, 5 do
+    local ok, why = pcall(function() ks[i]{grid = 1, block = 64}(x) end)
+    if ok or not why:find("k" .. i .. ": collected, not compiled", 1, true) then print(ok, why) end
+  end
+  print(texts:size(), pcall(internal.collect))
+  local most = 0
+  print(texts:compile(function(n) most = math.max(most, n) return true end), most < 5)
+end
+for i = 1, 5 do io.write(tostring(ks[i]{grid = 1, block = 64}:info(x).from_cache), " ") end
+local texts = internal.collect()
+texts:close()
+print(pcall(texts.size, texts))
+]])
+out = run(device, "collect.lua")
+check("all that was collected is in the cache", out:find("^5\tfalse\t[^\n]*texts are being "
+  .. "collected already\n5\ttrue\ntrue true true true true false\t[^\n]*the collection is "
+  .. "closed%)\n$"), out)
 
 -- {====== The command ======
 
@@ -114,7 +145,8 @@ check("its help", run(device, "tune --help"):find "^usage: cuttle tune")
 
 os.execute(("rm -rf '%s/cache'"):format(folder))
 out = run(device, "t.lua 3")
-check("only so many are timed", out:find "^measured\tFake 0", out)
+check("only so many are timed",
+  out:find "^measured\tFake 0" and out:find "\ntimed\t3\ttrue\n$", out)
 write("stopped.lua", [[
 local race = require "cuttle.race"
 local begin = race.run
