@@ -178,14 +178,24 @@ local function bench_rows(name, kernel, n_threads, expected, tolerance, bandwidt
   y:close()
 end
 
+local function softmax_kernel() return row_kernel("softmax", 512, 4, softmax) end
+local function layer_norm_kernel() return row_kernel("layer_norm", 1024, 2, layer_norm) end
+
 function M.softmax(bandwidth, rows)
-  bench_rows("softmax", row_kernel("softmax", 512, 4, softmax), 512, expected_softmax, 1e-6,
-    bandwidth, rows)
+  bench_rows("softmax", softmax_kernel(), 512, expected_softmax, 1e-6, bandwidth, rows)
 end
 
 function M.layer_norm(bandwidth, rows)
-  bench_rows("layer norm", row_kernel("layer_norm", 1024, 2, layer_norm), 1024, expected_layer_norm,
-    1e-4, bandwidth, rows)
+  bench_rows("layer norm", layer_norm_kernel(), 1024, expected_layer_norm, 1e-4, bandwidth, rows)
+end
+
+--- The kernels of rows, for scripts/fingerprints.lua: {name, launch, arguments...} each.
+function M.kernels()
+  local x, y = ct.zeros(f32, {8192, 2}), ct.zeros(f32, {8192, 2})
+  return {
+    { "softmax", softmax_kernel(){grid = 2, block = 512}, x, y },
+    { "layer_norm", layer_norm_kernel(){grid = 2, block = 1024}, x, y },
+  }
 end
 
 return M

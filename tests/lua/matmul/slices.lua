@@ -39,7 +39,7 @@ check("2 slices, K by 2", "TN", 64, 128, 128, { config = two, split = 2 })
 -- beta, and a bias: only the first slice finishes C
 local A, B, C = ones(f32, { 64, 16 }), ones(f32, { 64, 16 }), full(f32, { 64, 64 }, 3)
 matmul(A, B, C, { config = two, alpha = 2, beta = 1, bias = arange(f32, 64) })
-tap.is(C[{ 5, 7 }], 2 * 16 + 3 + 5, "alpha, beta and bias are applied once")
+tap.is(C[{ 5, 7 }], 2 * 16 + 3 + 7, "alpha, beta and bias are applied once")
 
 -- the order of reads is none of the sums'
 local plain = { tile = { 64, 64, 16 }, warps = { 1, 2 }, turn = "async" }
