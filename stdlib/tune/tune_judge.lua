@@ -269,9 +269,21 @@ end
 
 -- {====== The model ======
 
+-- Is there a compiler that tells of registers? A machine without one, and a sandbox, predict
+-- without.
+local can_compile
+
+local function has_compiler()
+  if can_compile == nil then
+    local empty = 'extern "C" __global__ void empty() {}'
+    can_compile = internal.profile_registers(empty, 90, "empty", {}) ~= nil
+  end
+  return can_compile
+end
+
 -- Milliseconds by the model; nil and why.
 local function predict(run, device)
-  local ok, result, why = pcall(model.run, run, device)
+  local ok, result, why = pcall(model.run, run, device, { compile = has_compiler() })
   if not ok then return nil, brief(result) end
   if not result then return nil, brief(why) end
   return result.ms

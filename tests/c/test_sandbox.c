@@ -384,6 +384,24 @@ static void test_files(void) {
   IS_INT(in_process(compile_with_environment, NULL), CUTTLE_ERROR, "else they are");
 }
 
+/* A sandbox tunes by the model alone, without a compiler, and keeps no result in a file. */
+static const char tunes[] = "local t = tune(function(c)\n"
+                            "  local k = kernel('k', function(x) x[threadIdx.x] = 1.0 end)\n"
+                            "  return k{grid = 1, block = c.n}\n"
+                            "end, {n = {64, 32}}, {file = 'build/sandboxed.tune'})\n"
+                            "local x = zeros(f32, 64)\n"
+                            "t(x)\n"
+                            "local config, row = t:config(x)\n"
+                            "assert(row.how == 'predicted' and x[31] == 1.0)\n";
+
+static void test_tune(void) {
+  cuttle_Options o = sandbox_options();
+  cuttle_State *S = cuttle_open(&o);
+  IS_INT(cuttle_dostring(S, tunes, "=tunes"), CUTTLE_OK, "a sandbox tunes: %s", cuttle_error(S));
+  cuttle_close(S);
+  OK(access("build/sandboxed.tune", F_OK) != 0, "and writes no file");
+}
+
 /* {====== The same functions ====== */
 
 /* Random calls of the functions that a sandbox replaces, and of the xpcall: a line of results each. */
@@ -471,6 +489,7 @@ int main(void) {
   test_attacks(c_attacks, COUNT(c_attacks));
   test_attacks(library_attacks, COUNT(library_attacks));
   test_files();
+  test_tune();
   test_same();
   return done_testing();
 }

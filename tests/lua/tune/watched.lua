@@ -36,9 +36,9 @@ end)
 print(#made, io.open(path) == nil)         -- expect: 1	true
 
 -- With several processes, by the command that watches.
-local function output_of(command)
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu CUTTLE_CACHE=off %s %s "
-    .. "examples/tune_stencil.lua 2>&1"):format(arg[-1], command)))
+local function output_of(command, environment)
+  local pipe = assert(io.popen(("%s CUTTLE_DEVICE=cpu CUTTLE_CACHE=off %s %s "
+    .. "examples/tune_stencil.lua 2>&1"):format(environment or "", arg[-1], command)))
   local text = pipe:read "a"
   pipe:close()
   return text
@@ -49,4 +49,8 @@ end
 -- expect: check	nil
 -- expect: profile	nil
 -- expect: timeline	nil
-os.remove(path)
+
+-- A machine without a compiler predicts, too, without registers.
+local out = output_of("", "CUTTLE_NVRTC=/nowhere")
+print(out:find("no GPU here", 1, true) ~= nil, out:find("equal to the untuned one:%s+true") ~= nil)
+-- expect: true	true
