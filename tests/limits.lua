@@ -22,6 +22,7 @@ return {
       "bind_function.c MAX_RESULTS",
     },
     ["tests/fails/tune.cases"] = { "bind_block.c MAX_NUMBERS" },
+    ["tests/lua/kernel/marks.lua"] = { "bind_mark.c MAX_NAME" },
     ["tests/fails/launch.cases"] = { "launch_config.c MAX_TURNS" },
     ["tests/fails/flow.cases"] = {
       "front_state.h FRONT_MAX_DEPTH", "front_state.h FRONT_MAX_TURNS",
@@ -58,6 +59,7 @@ return {
       "simt_lower.h CT_MAX_TERMS", "simt_analyse.c MAX_SUM_DEPTH", "ir_width.c MAX_LEAVES",
       "simt_place.c MAX_LEAVES", "simt_views.c MAX_TABLE", "ir_width.c MAX_PLANNED",
       "front_owner.c MAX_NAMES", "emit_name.c MAX_NAME", "emit_cuda.h CT_EMIT_NAME_MAX",
+      "emit_cuda.h CT_MARK_NAME_MAX",
     },
     ["tests/lua/kernel/bounded_unroll.lua"] = { "front_state.h FRONT_MAX_UNROLL" },
     ["tests/lua/cpu/wide_grid.lua"] = { "simt_order.c MAX_BLOCKS" },

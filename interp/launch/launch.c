@@ -323,6 +323,10 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
     k->state->on_launched(L, true);
     return;
   }
+  bool has_marks = spec->has_marks && args->device != NULL;
+  if (has_marks) {
+    diag_check(L, launch_marks_begin(k, spec, config, &err), &err);
+  }
   LaunchFile file;
   bool has_file = launch_file_begin(L, kernel, config, args, &file);
   bool is_checked = launch_check_begin(L, k, config, args->device == NULL);
@@ -339,4 +343,7 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
     launch_check_end(L);
   }
   diag_check(L, status, &err);
+  if (has_marks) {
+    launch_marks_end(L, kernel, spec, config, args);
+  }
 }

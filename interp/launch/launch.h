@@ -10,6 +10,7 @@
 #include <lua.h>
 
 #include "runtime/device/device.h"
+#include "runtime/ir/ir_marks.h"
 #include "runtime/simt/simt.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
@@ -74,6 +75,7 @@ typedef struct LaunchArgs {
   CtDevice *device;   /* where to launch; NULL: the CPU engine */
   bool wants_check;   /* the configuration's option */
   bool is_checked;    /* its trace is one for check: CtIr.is_checked */
+  uint32_t marks;     /* CuttleState.marks_id when they were read */
   bool has_tensors;   /* or lists of them, which say the device; else it is the current one */
   int rank;           /* CuttleState.rank when they were read */
   uint64_t n_closed;  /* CuttleState.n_closed when they were read, or known to be live */
@@ -137,6 +139,8 @@ typedef struct Spec {
   int n_packs;
   size_t params_bytes;
   CtIr ir;
+  bool has_marks; /* it was traced for these */
+  CtMarks marks;
   bool from_cache;
   double trace_ms, emit_ms, compile_ms;
 } Spec;
@@ -212,6 +216,12 @@ void spec_free(CuttleState *s, Spec *spec); /* gives up one reference; NULL is a
 void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+
+/* launch_marks.c: a launch whose kernel records its marks: makes its array ready; tells StateMarks.take. Nothing
+   for other launches. */
+CtStatus launch_marks_begin(const Kernel *k, const Spec *spec, const LaunchConfig *c, CtErr *err);
+void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
+                      const LaunchArgs *args);
 
 /* launch_emit.c: prints the CUDA C of these arguments' specialisation for people, and with --compile
    compiles it for `cuttle emit`'s capability. Raises. */

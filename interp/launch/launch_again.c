@@ -85,7 +85,8 @@ static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = a->of;
   bool same = n == a->n && a->is_checked == launch_is_checked(k, a) && a->rank == k->state->rank &&
-              is_same_device(k->state, a) && are_same_args(L, k, a, first);
+              a->marks == k->state->marks_id && is_same_device(k->state, a) &&
+              are_same_args(L, k, a, first);
   a->anchor = 0;
   return same && has_same_captures(L, kernel, a);
 }
@@ -97,7 +98,8 @@ bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
 
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
-  if (a->is_checked != launch_is_checked(a->of, a) || !has_same_captures(L, kernel, a)) {
+  if (a->is_checked != launch_is_checked(a->of, a) || a->marks != a->of->state->marks_id ||
+      !has_same_captures(L, kernel, a)) {
     return false;
   }
   bool overlap = launch_find_overlap(a);

@@ -48,7 +48,9 @@ static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME
 static CtStatus write_source(Kernel *k, const Spec *spec, CtText *file, CtText *whole, CtErr *err) {
   char name[CT_EMIT_NAME_MAX];
   choose_name(k->state, spec, name);
-  const CtEmitOpts opts = {.name = name, .functions = &k->state->emit_functions};
+  const CtEmitOpts opts = {.name = name,
+                           .marks = spec->has_marks ? &spec->marks : NULL,
+                           .functions = &k->state->emit_functions};
   CtStatus status = ct_emit_cuda(&spec->ir, &opts, file, err);
   status = status == CT_OK ? ct_text_status(file, err) : status;
   return status == CT_OK && k->state->emit_compile ? spec_emit(spec, false, whole, err) : status;

@@ -413,4 +413,6 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->wants_check = config->check;
   out->is_checked = launch_is_checked(k, out);
   put_byte(L, out, out->is_checked);
+  out->marks = k->state->marks_id;
+  launch_put(L, out, &out->marks, sizeof out->marks);
 }

@@ -152,7 +152,9 @@ static CtStatus make_prints(Spec *spec, CtErr *err) {
 /* --- compiling ------------------------------------------------------------------------------------- */
 
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err) {
-  const CtEmitOpts opts = {.line_directives = for_launch, .print_records = for_launch};
+  const CtEmitOpts opts = {.line_directives = for_launch,
+                           .print_records = for_launch,
+                           .marks = spec->has_marks ? &spec->marks : NULL};
   CtStatus status = ct_emit_cuda(&spec->ir, &opts, out, err);
   return status == CT_OK ? ct_text_status(out, err) : status;
 }

@@ -12,6 +12,7 @@
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/storage.h"
 #include "runtime/base/rand.h"
+#include "runtime/ir/ir_marks.h"
 #include "runtime/simt/simt.h"
 
 enum { STATE_MAX_DEVICES = 16, STATE_MAX_VIRTUAL = 256 };
@@ -36,6 +37,15 @@ struct Spec;
 typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfig *config,
                               struct LaunchArgs *args, const struct Spec *spec);
 typedef void (*StateOnLaunched)(lua_State *L, bool ok);
+
+/* Is told of a launch whose kernel recorded its marks: their bytes lie in memory of the call. May raise. */
+typedef struct StateWords {
+  const void *at;
+  size_t bytes;
+} StateWords;
+typedef void (*StateOnMarks)(lua_State *L, int kernel, const struct Spec *spec,
+                             const struct LaunchConfig *config, const struct LaunchArgs *args,
+                             StateWords words);
 
 /* A kernel that the host launched, by its address, which held in a turn. */
 typedef struct StateKnown {
@@ -123,12 +133,19 @@ typedef struct CuttleState {
   void (*run_joint)(lua_State *L); /* runs them because the host uses their memory. May raise */
   struct LaunchTimes *times;       /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;                /* specialisations made so far */
-  const void *tensor_type;         /* address of the metatable of tensors, */
-  const void *kernel_type;         /* and of that of kernels */
-  uint64_t n_tensors;              /* made so far */
-  uint64_t n_closed;               /* closed or collected so far */
-  CtStorageSet storages;           /* of tensors on the host */
-  CtSimtSpan *memory;              /* their memory, as a launch needs it; state_memory */
+  const CtMarks *marks; /* kernels that are traced now have these; NULL: none. bind_marks.c */
+  CtMarks last_marks;   /* those that have the last number */
+  uint32_t marks_id;    /* 0, or the number of these marks */
+  uint32_t n_marks;     /* numbers so far */
+  int64_t marked_block[3];
+  StateOnMarks on_marks;
+  struct Marks *session;   /* whose these are */
+  const void *tensor_type; /* address of the metatable of tensors, */
+  const void *kernel_type; /* and of that of kernels */
+  uint64_t n_tensors;      /* made so far */
+  uint64_t n_closed;       /* closed or collected so far */
+  CtStorageSet storages;   /* of tensors on the host */
+  CtSimtSpan *memory;      /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;
   uint64_t memory_changes; /* of the set, when that was so */
 
@@ -150,6 +167,8 @@ CuttleState *state_attach(lua_State *L);
 
 /* Table in the registry: the latest kernel of each name. bind_kernel.c fills it. */
 #define STATE_KERNELS "cuttle.kernels"
+/* Table in the registry: the names of marks by number, and the numbers by name. */
+#define STATE_MARKS "cuttle.marks"
 /* String in the registry: the path that `reload()` runs. */
 #define STATE_LAST_FILE "cuttle.last_file"
 

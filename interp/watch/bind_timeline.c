@@ -40,6 +40,7 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
       record_integer(L, "barrier", (int64_t)e->barrier + 1);
       record_integer(L, "phase", e->phase);
       break;
+    case CT_TIME_MARK: break;
     case CT_TIME_MMA: record_integer(L, "bits", e->bits); break;
     default: record_text(L, "agent", agents[e->agent]); break;
   }

@@ -211,6 +211,10 @@ CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, c
                             int line, size_t params_bytes, CtFunction **out,
                             CtErr *err) CT_NODISCARD;
 
+/* Where the extern variable `symbol` lies. */
+CtStatus ct_module_global(CtModule *m, const char *symbol, CtDevPtr *at, size_t *bytes,
+                          CtErr *err) CT_NODISCARD;
+
 const CtFunctionInfo *ct_function_info(const CtFunction *f);
 
 /* Blocks of `n_threads` threads and `shared_bytes` dynamic bytes that fit one SM at a time. */

@@ -218,6 +218,21 @@ CtStatus ct_module_function(CtModule *m, const char *symbol, const char *name, c
   return CT_OK;
 }
 
+CtStatus ct_module_global(CtModule *m, const char *symbol, CtDevPtr *at, size_t *bytes,
+                          CtErr *err) {
+  CtDevice *d = m->device;
+  CuDevicePtr p = 0;
+  if (d->cu->cuModuleGetGlobal_v2 == NULL) {
+    return ct_fail(err, CT_EUNSUPPORTED, "the driver has no cuModuleGetGlobal");
+  }
+  if (!ct_device_enter_aside(d, err)) {
+    return CT_EDEVICE;
+  }
+  CuResult r = d->cu->cuModuleGetGlobal_v2(&p, bytes, m->handle, symbol);
+  *at = (CtDevPtr)p;
+  return ct_device_done(d, "cuModuleGetGlobal", r, err, "'%s'", symbol);
+}
+
 const CtFunctionInfo *ct_function_info(const CtFunction *f) { return &f->info; }
 
 static CtStatus fail_shared(const CtFunction *f, size_t bytes, CtErr *err) {

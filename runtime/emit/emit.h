@@ -155,6 +155,9 @@ struct CtEmit {
   const char *grid_word; /* the parameter for GRID_BARRIER: a word that the launch sets to 0 */
   /* the parameters for printf records; NULL if the kernel prints nothing */
   const char *print_log, *first_print;
+  /* the array that marks are recorded in, and the count of the thread's warp; NULL: there are none */
+  const char *marks, *n_marks;
+  int marked_line;       /* the last one that got a mark */
   const char *warp_mask; /* text: the mask of the lanes that the warp has */
   bool has_async;        /* cp.async or CUDA text of the script: fences and waits have an effect */
   CtNames names;
@@ -293,6 +296,13 @@ void ct_emit_printf(CtEmit *e, CtVal v); /* emit_message.c */
 void ct_emit_assert(CtEmit *e, CtVal v);
 void ct_emit_tma(CtEmit *e, CtVal v);         /* emit_tma.c */
 void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: for a fence or a wait */
+/* emit_mark.c: what a kernel with marks records; nothing without. */
+void ct_emit_declare_marks(CtEmit *e, const char *kernel); /* before the kernel */
+void ct_emit_begin_marks(CtEmit *e);                       /* at its top, */
+void ct_emit_end_marks(CtEmit *e);                         /* and at its end */
+void ct_emit_mark(CtEmit *e, CtVal v);
+void ct_emit_mark_around(CtEmit *e, CtVal v, CtMarkKind kind);
+void ct_emit_mark_line(CtEmit *e, CtVal v);
 /* emit_warp.c: shuffles, votes and atomic operations as expressions. */
 void ct_emit_declare_warp(CtEmit *e); /* what they need at the top of the kernel */
 void ct_emit_shuffle(CtEmit *e, const CtInst *inst);

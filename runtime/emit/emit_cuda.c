@@ -277,13 +277,16 @@ static void emit_kernel(CtEmit *e) {
     e->first_print = ct_names_add(&e->names, "first_print");
   }
   ct_emit_constants(e, name);
+  ct_emit_declare_marks(e, name);
   put_signature(e, name);
   ct_emit_open(e);
   declare_buffers(e);
   declare_axes(e);
   ct_emit_prefetch_maps(e);
   ct_emit_declare_warp(e);
+  ct_emit_begin_marks(e);
   ct_emit_statements(e);
+  ct_emit_end_marks(e);
   ct_emit_close(e, 0);
 }
 

@@ -2,12 +2,14 @@
 #ifndef CT_EMIT_CUDA_H
 #define CT_EMIT_CUDA_H
 
+#include "runtime/ir/ir_marks.h"
 #include "runtime/ir/ir.h"
 
 typedef struct CtEmitOpts {
   /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
   bool line_directives;
-  bool print_records; /* printf leaves records for the host (device_print.c); else it is CUDA's */
+  bool print_records;   /* printf leaves records for the host (device_print.c); else it is CUDA's */
+  const CtMarks *marks; /* the kernel records its marks; NULL: it does not */
   /* For texts that follow one another in one file. NULL: the name of ct_emit_kernel_name. */
   const char *name;
   const char *suffix;           /* of the names of functions; NULL: as `name` has it */
@@ -35,6 +37,14 @@ bool ct_emit_has_asserts(const CtIr *ir);
 
 /* The kernel prints: with print_records, two more parameters follow, CtPrintArgs in device.h. */
 bool ct_emit_has_prints(const CtIr *ir);
+
+/* Marks (ir_marks.h): is this a wait that is recorded? Warps of a block; the length and the name of the array that
+   a kernel records in. */
+bool ct_mark_is_wait(CtOp op);
+unsigned ct_mark_warps(const CtIr *ir);
+size_t ct_mark_words(const CtIr *ir);
+enum { CT_MARK_NAME_MAX = CT_EMIT_NAME_MAX + 8 };
+void ct_mark_symbol(const CtIr *ir, char out[CT_MARK_NAME_MAX]);
 
 /* Bytes of dynamic shared memory that the launch must give: all shared memory, if the kernel has
    more than the 48 KiB that can be declared; else 0. */

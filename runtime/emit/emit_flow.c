@@ -432,6 +432,9 @@ static void emit_inst(CtEmit *e, CtVal v, const Seq *rest) {
     return;
   }
   ct_emit_declare_vars(e, v);
+  if (e->marks != NULL && is_printed(e, v)) {
+    ct_emit_mark_line(e, v);
+  }
   switch (ct_ops[inst->op].cls) {
     case CT_CLS_PURE:
     case CT_CLS_READ:

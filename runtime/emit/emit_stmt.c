@@ -247,6 +247,7 @@ static void write_nothing(CtEmit *e, CtVal v) {
 /* --- all of them -------------------------------------------------------------------------------- */
 
 #define write_tma ct_emit_tma
+#define write_mark ct_emit_mark
 #define write_printf ct_emit_printf
 #define write_assert ct_emit_assert
 #define write_escape ct_emit_escape
@@ -282,6 +283,9 @@ static const Effect effects[CT_OP_COUNT] = {
 static const Effect *effect_of(const CtInst *inst) { return &effects[inst->op]; }
 
 bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst) {
+  if (inst->op == CT_OP_MARK) {
+    return e->marks == NULL;
+  }
   switch (effect_of(inst)->gate) {
     case GATE_ALWAYS: return ct_ops[inst->op].data == CT_DATA_BUF && !e->buf_used[inst->imm.i];
     case GATE_ASYNC: return !e->has_async;
@@ -291,4 +295,8 @@ bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst) {
   CT_UNREACHABLE();
 }
 
-void ct_emit_effect(CtEmit *e, CtVal v) { effect_of(ct_inst(e->ir, v))->write(e, v); }
+void ct_emit_effect(CtEmit *e, CtVal v) {
+  ct_emit_mark_around(e, v, CT_MARK_BEFORE);
+  effect_of(ct_inst(e->ir, v))->write(e, v);
+  ct_emit_mark_around(e, v, CT_MARK_AFTER);
+}

@@ -190,6 +190,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
                            .n = box_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
       }
       break;
+    case CT_SIMT_MARK: add(t, in, w, &(CtTimeEvent){.kind = CT_TIME_MARK, .n = code->imm}); break;
     case CT_SIMT_GRID_BARRIER: /* this block's part of it */
     case CT_SIMT_BARRIER: {
       uint32_t at = block_at(t, w->worker->rank);

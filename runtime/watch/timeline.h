@@ -18,7 +18,8 @@
   X(STORE, "store")   /* a box of n bytes goes */                                                  \
   X(MMA, "mma")       /* n multiply-adds by wgmma, of the warp */                                  \
   X(COMMIT, "commit") /* agent */                                                                  \
-  X(WAIT, "wait")     /* until n groups of the agent are pending */
+  X(WAIT, "wait")     /* until n groups of the agent are pending */                                \
+  X(MARK, "mark")     /* n: the number of its name */
 typedef enum CtTimeKind {
 #define X(name, text) CT_TIME_##name,
   CT_TIME_KINDS(X)

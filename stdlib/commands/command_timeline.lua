@@ -14,6 +14,9 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "  --launch=N            take only the N-th launch; with --kernel, the N-th of that kernel\n"
   .. "  --block=X,Y,Z         show this block; default 0,0,0\n"
   .. "  --model=NAME=N,...    change numbers of the model, such as copy=900,copy_bytes=32\n"
+  .. "  --device              run the script on its GPU; show what was measured there beside what\n"
+  .. "                        the model predicts\n"
+  .. "  --marks=LINE,...      say when warps come to these lines of the script\n"
   .. "  --svg=FILE            write a picture instead of the text; several launches go to\n"
   .. "                        FILE, FILE-2, ...\n"
   .. "  --from=N --to=N       show these cycles in the picture\n"
@@ -53,7 +56,18 @@ local function model_of(value)
   return model
 end
 
+local function lines_of(value)
+  local lines = {}
+  for text in (value .. ","):gmatch("([^,]*),") do
+    lines[#lines + 1] = text:match("^%d+$") and math.tointeger(tonumber(text))
+      or fail("--marks=%s; write lines of the script, as in --marks=12,20", value)
+  end
+  return lines
+end
+
 local options_of = {
+  device = function(o) o.device = true end,
+  marks = function(o, value) o.marks = lines_of(value) end,
   kernel = function(o, value) o.kernel = value end,
   launch = function(o, value) o.launch = count_of("launch", value, 1) end,
   block = function(o, value) o.block = block_of(value) end,
@@ -118,6 +132,8 @@ local function say_missing(report, options)
 end
 
 return script_command.new {
-  name = "timeline", usage = USAGE, options = options_of, values_follow = true, check = check,
+  name = "timeline", usage = USAGE, options = options_of, values_follow = true,
+  on_device = function(options) return options.device end, flags = { device = true },
+  check = check,
   run = run, deliver = deliver, say_missing = say_missing,
 }

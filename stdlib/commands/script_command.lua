@@ -3,8 +3,10 @@
 --   name             as in `cuttle NAME`; its messages begin with it
 --   usage            the text of --help
 --   options          [NAME] = function(options, value): takes --NAME=value
---   on_device        the script runs on its own device, else on the CPU engine
---   values_follow    an option's value may be the next argument, and none goes without
+--   on_device        the script runs on its own device, else on the CPU engine; or a function that
+--                    says so of the options
+--   values_follow    an option's value may be the next argument, and none goes without, but those
+--   flags            whose names are in this set
 --   check            function(options): raises where they do not go together; or nil
 --   run              function(script, options): what there is to report, of how many launches or
 --                    kernels, and what run_script.call returned
@@ -44,10 +46,11 @@ local function read_arguments(command, args, fail)
     if name == "help" then return { help = true } end
     local take = command.options[name]
       or fail("unknown option %s; see cuttle %s --help", arg, command.name)
-    if command.values_follow and not arg:find("=", 1, true) then
+    local follows = command.values_follow and not (command.flags and command.flags[name])
+    if follows and not arg:find("=", 1, true) then
       value, at = args[at] or "", at + 1
     end
-    if command.values_follow and value == "" then
+    if follows and value == "" then
       fail("--%s needs a value; see cuttle %s --help", name, command.name)
     end
     take(options, value)
@@ -69,7 +72,9 @@ function M.new(command)
     if not options.script then
       fail("a script was expected; see cuttle %s --help", command.name)
     end
-    if not command.on_device then ct.device("cpu") end
+    local on_device = command.on_device
+    if type(on_device) == "function" then on_device = on_device(options) end
+    if not on_device then ct.device("cpu") end
     local chunk, why = run_script.load(options.script, options.rest, options.is_aside)
     if not chunk then fail("%s", why) end
     local report, n, ok, what = command.run(chunk, options)

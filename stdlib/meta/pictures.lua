@@ -206,7 +206,10 @@ function Trace:html(file) end
 ---
 --- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
 --- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with the
---- numbers of the model to change.
+--- numbers of the model to change; `marks`, up to 64 lines of the script to be shown like `mark`s;
+--- `device`. With `device = true` the launch also runs on the GPU of its tensors, on copies. Its warps
+--- record when they come to waits and marks. `measured` then has `cycles`, `mhz`, `rows`, and how
+--- many records were `dropped` for want of room. Each row has `marks`, with `name` or `line`, and `at`.
 ---
 ---     > one_box = kernel("one_box", function(A, y)
 ---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)

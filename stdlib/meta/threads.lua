@@ -414,6 +414,24 @@ function fence(options) end
 ---@return integer
 function clock() end
 
+--- Names a moment of a kernel, which `timeline` then shows.
+--- On the CPU engine `timeline` says when a warp comes there by its model of time. With `device =
+--- true` a GPU records it, warp by warp. A launch that no timeline looks at has no marks: its CUDA C
+--- is the same without them. The name has 1 to 40 characters. In a function that is not inlined a
+--- GPU records nothing.
+---
+---     > k = kernel("meet", function()
+---     >>   mark("begin")
+---     >>   sync_threads()
+---     >>   mark("met")
+---     >> end)
+---     > t = timeline(k:prepare{grid = 1, block = 64}())
+---     > t.rows[1].marks[2].name, t.rows[1].marks[2].at
+---     met     21
+--- CuTe: none. MoYe: none.
+---@param name string
+function mark(name) end
+
 --- Prints from a thread of a kernel, by one of Lua's formats.
 --- `%d %i %u %x %X %o %c` take integers of all types, and `%f %e %g %a` take numbers. `%s` takes
 --- run-time booleans and anything that Lua knows while tracing. When the launch is over, the texts

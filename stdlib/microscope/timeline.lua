@@ -6,6 +6,8 @@
 local internal = ...
 local play = require "cuttle.timeline_play"
 local page = require "cuttle.timeline_page"
+local measured = require "cuttle.timeline_device"
+local marks = require "cuttle.marks"
 local M = {}
 
 local GROUP <const> = 4 -- warps
@@ -38,7 +40,8 @@ local function join(rows, w)
     last.last = w.index
     return
   end
-  rows[#rows + 1] = { path = path, kinds = kinds, first = w.index, last = w.index, bars = w.bars }
+  rows[#rows + 1] = { path = path, kinds = kinds, first = w.index, last = w.index, bars = w.bars,
+    marks = w.marks, sites = w.sites }
 end
 
 local function role_of(row)
@@ -183,6 +186,7 @@ function Timeline:__tostring()
   if #self.products > 0 then
     out[#out + 1] = ("tensor core: busy %.0f %%"):format(100 * self.busy)
   end
+  measured.add_text(out, self, function(bars, cycles) return line_of(bars, cycles, mark_of) end)
   return table.concat(out, "\n")
 end
 
@@ -197,12 +201,12 @@ local function busy_of(products, cycles)
   return sum / math.max(cycles, 1)
 end
 
-local known = { block = true, model = true }
+local known = { block = true, model = true, device = true, marks = true }
 
 local function read_options(options)
   for key in pairs(options) do
     if not known[key] then
-      fail("option '%s' is unknown; expected block or model", tostring(key))
+      fail("option '%s' is unknown; expected block, model, device or marks", tostring(key))
     end
   end
   for key, value in pairs(options.model or {}) do
@@ -219,15 +223,18 @@ local function read_options(options)
       fail("block is %s; a block's index was expected, as in {block = {0, 0, 0}}", tostring(b))
     end
   end
-  return block, options.model
+  return block, options.model, measured.lines_of(options.marks, fail)
 end
 
 local how <const> = "timeline(launch) of launch = k:prepare{...}(A, B, C), or "
   .. "timeline(k{grid = ..., block = ...}, {}, A, B, C)"
 
 -- The Timeline of what was recorded.
-local function timeline_of(events, barriers, rank, block, model)
-  local player = play.play(events, barriers, model)
+local function timeline_of(events, barriers, rank, block, model, lines)
+  local player = play.play(events, barriers, model, lines.set)
+  for _, w in ipairs(player.warps) do
+    for _, m in ipairs(w.marks) do m.name = m.number and marks.name(m.number) end
+  end
   local rows = rows_of(player, rank)
   local products = products_of(player, rank, rows)
   return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
@@ -236,18 +243,25 @@ local function timeline_of(events, barriers, rank, block, model)
     stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
 end
 
+local function predict(config, args, block, model, lines)
+  local events, barriers, rank = internal.timeline(config, block,
+    internal.copies(table.unpack(args, 1, args.n)))
+  return timeline_of(events, barriers, rank, block, model, lines)
+end
+
 function M.timeline(x, options, ...)
   local unpacked = table.pack(internal.launch(x))
   if unpacked.n == 0 then fail("argument 1 is not a launch; write %s", how) end
   if options ~= nil and type(options) ~= "table" then
     fail("the options are a %s; write %s", type(options), how)
   end
-  local block, model = read_options(options or {})
+  options = options or {}
+  local block, model, lines = read_options(options)
   local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
     or table.pack(...)
-  local events, barriers, rank = internal.timeline(unpacked[2], block,
-    internal.copies(table.unpack(args, 1, args.n)))
-  return timeline_of(events, barriers, rank, block, model)
+  local t = marks.with({}, nil, predict, unpacked[2], args, block, model, lines)
+  if options.device then measured.launch(t, unpacked[2], args, lines, fail) end
+  return t
 end
 
 -- {====== The launches of a script ======
@@ -258,12 +272,19 @@ end
 
 local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
 
+local function name_launch(t, launch)
+  t.kernel = ("%s  %s:%d  grid %s, block %s"):format(launch.name, launch.file, launch.line,
+    sizes(launch.grid), sizes(launch.block))
+  t.name = launch.name
+end
+
 -- Runs f(...): Timelines of the first launch of each specialisation, all launches as
 -- {name =, grid =}, and what options.call, or pcall, says of f. options.kernel: of the kernel of
 -- that name; options.launch: of the launch of that number alone, from 1 on, counted among those of
 -- the kernel.
 function M.run(f, options, ...)
-  local block, model = read_options { block = options.block, model = options.model }
+  local block, model, lines = read_options { block = options.block, model = options.model,
+    marks = options.marks }
   local timelines, launches, seen, n, current = {}, {}, {}, 0, nil
   local function choose(launch)
     launches[#launches + 1] = launch
@@ -276,14 +297,27 @@ function M.run(f, options, ...)
     return block
   end
   local function take(events, barriers, rank)
-    local t = timeline_of(events, barriers, rank, block, model)
-    t.kernel = ("%s  %s:%d  grid %s, block %s"):format(current.name, current.file, current.line,
-      sizes(current.grid), sizes(current.block))
-    t.name = current.name
+    local t = timeline_of(events, barriers, rank, block, model, lines)
+    name_launch(t, current)
     timelines[#timelines + 1] = t
   end
-  local session <close> = internal.timeline_begin(choose, take) -- luacheck: ignore 211
-  local ok, what = (options.call or pcall)(f, ...)
+  local function on_cpu(...)
+    local session <close> = internal.timeline_begin(choose, take) -- luacheck: ignore 211
+    return marks.with({}, nil, options.call or pcall, ...)
+  end
+  -- After a launch on the device: the same on the CPU engine, then what was measured.
+  local function beside(launch, places, words, ...)
+    if not choose(launch) then return end
+    local t = predict(measured.config_of(launch), table.pack(...), block, model, lines)
+    name_launch(t, launch)
+    measured.add(t, launch, places, words)
+    timelines[#timelines + 1] = t
+  end
+  local function on_device(...)
+    return marks.with({ waits = true, lines = lines, block = block }, beside,
+      options.call or pcall, ...)
+  end
+  local ok, what = (options.device and on_device or on_cpu)(f, ...)
   return timelines, launches, ok, what
 end
 

@@ -30,6 +30,7 @@ local function kind_of(bar)
 end
 
 local function lines_text(bar)
+  if bar.first == 0 then return "to the end" end
   return bar.first == bar.last and "line " .. bar.first
     or ("lines %d-%d"):format(bar.first, bar.last)
 end
@@ -77,6 +78,17 @@ function Page:label(name, more, height)
   end
 end
 
+-- A thin line where a warp came to a mark.
+function Page:marks(row)
+  for _, mark in ipairs(row.marks) do
+    local x = self:x_of(mark.at)
+    if mark.at >= self.from and mark.at <= self.to then
+      self.items[#self.items + 1] = { "rect", x, self.y, 1.2, ROW, fill = "#000000",
+        tip = ("%s, cycle %.0f"):format(mark.name or "line " .. mark.line, mark.at) }
+    end
+  end
+end
+
 function Page:row(row)
   self:label(row.name, row.warps ~= row.name and row.warps or nil, ROW)
   for _, bar in ipairs(row.bars) do
@@ -84,6 +96,7 @@ function Page:row(row)
     local what = kind == "work" and "works" or "waits for " .. bar.what
     self:bar(bar, self.y, ROW, fills[kind], what, kind ~= "work" and bar.what or nil)
   end
+  self:marks(row)
   self.y = self.y + ROW + GAP
 end
 
@@ -129,7 +142,7 @@ local function step_of(length)
   return 10 * unit
 end
 
-function Page:ticks(top)
+function Page:ticks(t, top)
   local step = step_of(self.to - self.from)
   for cycle = math.ceil(self.from / step) * step, self.to, step do
     local x = self:x_of(cycle)
@@ -137,7 +150,8 @@ function Page:ticks(top)
       { "line", x, top, x, self.y, color = "#CCCCCC", width = 0.5 })
     self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, "middle")
   end
-  self:text(MARGIN, self.y + 8, "cycles (model)", SMALL)
+  local of = t.measured and "model, GPU" or "model"
+  self:text(MARGIN, self.y + 8, "cycles (" .. of .. ")", SMALL)
   self.y = self.y + 24
 end
 
@@ -160,9 +174,14 @@ function Page:legend(t)
   self.y = self.y + 14
 end
 
+local function measured_row(row)
+  return { name = "measured", warps = row.name, bars = row.bars, marks = row.marks }
+end
+
 local function page_of(t, options)
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
-    to = options.to or t.cycles, axis = options.width or WIDTH }, Page)
+    to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
+    axis = options.width or WIDTH }, Page)
   local title = ("%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "", t.block[1],
     t.block[2], t.block[3])
   if page.to <= page.from then
@@ -172,11 +191,14 @@ local function page_of(t, options)
   page:text(MARGIN, page.y, title, TITLE, "start", true)
   page.y = page.y + 18
   local top = page.y
-  for _, row in ipairs(t.rows) do page:row(row) end
+  for i, row in ipairs(t.rows) do
+    page:row(row)
+    if t.measured then page:row(measured_row(t.measured.rows[i])) end
+  end
   page:products(t)
   page:copies("copies", t.copies, fills.load)
   page:copies("stores", t.stores, fills.store)
-  page:ticks(top)
+  page:ticks(t, top)
   page:legend(t)
   page.width, page.height = 2 * MARGIN + LABEL + page.axis, page.y + MARGIN - 8
   return page, title

@@ -25,7 +25,7 @@ local TENSOR_CORES <const> = 4
 
 local function new_warp(rank, index)
   return { rank = rank, index = index, events = {}, at = 1, clock = 0, bars = {}, groups = {},
-    pending = { wgmma = 0, bulk = 0 } }
+    marks = {}, sites = {}, since = 0, pending = { wgmma = 0, bulk = 0 } }
 end
 
 local function warps_of(events)
@@ -87,7 +87,19 @@ local function work(w, cycles, e)
   w.clock = w.clock + cycles
 end
 
+-- What one wait took, and the work since the one before: by the wait's line.
+function M.add_site(w, line, what, worked, waited)
+  local site = w.sites[line]
+  if not site then
+    site = { what = what, n = 0, work = 0, wait = 0 }
+    w.sites[line] = site
+  end
+  site.n, site.work, site.wait = site.n + 1, site.work + worked, site.wait + waited
+end
+
 local function wait(w, time, e, what)
+  M.add_site(w, e.line, what, w.clock - w.since, math.max(time - w.clock, 0))
+  w.since = math.max(time, w.clock)
   add_bar(w, "wait", w.clock, time, e, what)
   w.clock = math.max(w.clock, time)
 end
@@ -129,7 +141,10 @@ end
 -- The warp stays at the event until the phase is complete.
 function play:pass(w, e)
   local phase = e.phase >= 0 and phase_of(self, e)
-  if not phase then return work(w, self.model.instruction, e) end
+  if not phase then
+    work(w, self.model.instruction, e)
+    return wait(w, w.clock, e, M.barrier_text(self.barriers[e.barrier]))
+  end
   if phase.missing == 0 then
     return wait(w, phase.time, e, M.barrier_text(self.barriers[e.barrier]))
   end
@@ -187,7 +202,19 @@ function play:wait(w, e)
   wait(w, groups[#groups - e.n] or 0, e, e.agent == "wgmma" and "wgmma" or "tma_store")
 end
 
+function play.mark(_, w, e)
+  w.marks[#w.marks + 1] = { number = e.n, line = e.line, at = w.clock }
+end
+
 -- {====== Playing ======
+
+-- A mark where a warp comes to one of the lines from another line.
+local function mark_line(w, e, lines)
+  if lines[e.line] and w.line ~= e.line then
+    w.marks[#w.marks + 1] = { line = e.line, at = w.clock }
+  end
+  w.line = e.line
+end
 
 -- The warp that is behind, of those that can go on.
 local function next_warp(warps)
@@ -201,14 +228,16 @@ local function next_warp(warps)
 end
 
 -- When what happened: {warps, copies, stores, products, cycles}. Each warp has bars {kind = "work"
--- or "wait", from, to, first, last = lines, what}; so are copies, stores and products.
-function M.play(events, barriers, changes)
+-- or "wait", from, to, first, last = lines, what}; so are copies, stores and products. It also has
+-- marks, {number or none, line, at}, and sites, by line of a wait. `lines`: a set of lines to mark.
+function M.play(events, barriers, changes, lines)
   local model = setmetatable(changes or {}, { __index = M.model })
   local player = new_player(events, barriers, model)
   local w = next_warp(player.warps)
   while w do
     local e = w.events[w.at]
     w.at = w.at + 1
+    if lines then mark_line(w, e, lines) end
     play[e.kind](player, w, e)
     w = next_warp(player.warps)
   end

@@ -154,6 +154,7 @@ const CtHandler CT_SIMT_TABLE(control)[CT_SIMT_OP_COUNT] = {
 #define ELSE JOIN
 #define CP_FENCE SYNC_WARP
 #define CP_WAIT SYNC_WARP
+#define MARK SYNC_WARP
 #define WGMMA_FENCE SYNC_WARP
 #define GRID_WAIT SYNC_WARP
 #define GRID_LAUNCH SYNC_WARP

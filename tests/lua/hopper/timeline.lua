@@ -71,7 +71,7 @@ print(fails(timeline, boxes))
 print(fails(timeline, launch, { model = { copies = 1 } }))
 -- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, global, instruction, macs, mma, shared and store
 print(fails(timeline, launch, { blocks = 1 }))
--- expect: timeline: option 'blocks' is unknown; expected block or model
+-- expect: timeline: option 'blocks' is unknown; expected block, model, device or marks
 
 -- The other block of a cluster is played, too.
 local pair = kernel("pair", function(x)

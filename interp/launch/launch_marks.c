@@ -1,0 +1,45 @@
+/* launch_marks.c: a launch on a device whose kernel records its marks (ir_marks.h). */
+#include <lauxlib.h>
+
+#include "interp/state/diag.h"
+#include "launch.h"
+#include "runtime/emit/emit_cuda.h"
+
+static CtStatus find_words(const Spec *spec, CtDevPtr *at, size_t *bytes, CtErr *err) {
+  char symbol[CT_MARK_NAME_MAX];
+  ct_mark_symbol(&spec->ir, symbol);
+  return ct_module_global(spec->module, symbol, at, bytes, err);
+}
+
+CtStatus launch_marks_begin(const Kernel *k, const Spec *spec, const LaunchConfig *c, CtErr *err) {
+  const int64_t *block = k->state->marked_block;
+  const int64_t head[] = {block[0], block[1], block[2], k->state->on_marks != NULL};
+  CtStream stream = launch_stream(c, spec->device);
+  CtDevPtr at;
+  size_t bytes;
+  CtStatus status = find_words(spec, &at, &bytes, err);
+  if (status == CT_OK) {
+    status = ct_device_set(spec->device, at, 0, bytes, stream, err);
+  }
+  return status == CT_OK ? ct_device_write(spec->device, at, head, sizeof head, stream, err)
+                         : status;
+}
+
+void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
+                      const LaunchArgs *args) {
+  const CuttleState *s = args->of->state;
+  int top = lua_gettop(L);
+  CtDevPtr at;
+  size_t bytes;
+  CtErr err;
+  if (s->on_marks == NULL) {
+    return;
+  }
+  diag_check(L, find_words(spec, &at, &bytes, &err), &err);
+  void *words = lua_newuserdatauv(L, bytes, 0);
+  CtStream stream = launch_stream(c, spec->device);
+  diag_check(L, ct_device_synchronize(spec->device, &err), &err);
+  diag_check(L, ct_device_read(spec->device, words, at, bytes, stream, &err), &err);
+  s->on_marks(L, kernel, spec, c, args, (StateWords){words, bytes});
+  lua_settop(L, top);
+}

@@ -1,0 +1,196 @@
+/* bind_marks.c: what the module cuttle.marks is made of: while a session is open, kernels that are traced have marks,
+   and a launch on a device hands over what was recorded (runtime/ir/ir_marks.h). */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "interp/launch/launch.h"
+#include "interp/openers.h"
+#include "interp/state/diag.h"
+#include "interp/state/record.h"
+#include "runtime/emit/emit_cuda.h"
+
+#define MARKS_TYPE "marks"
+enum { TAKE = 1, OUTER }; /* user values of a session */
+
+/* A session is the state's while it is open and none was opened after it. */
+typedef struct Marks {
+  CuttleState *state;
+  struct Marks *outer; /* that was the state's before */
+  bool is_closed, has_take;
+  uint32_t id;
+  int64_t block[3];
+  CtMarks marks;
+} Marks;
+
+/* --- what is handed over -------------------------------------------------------------------------------- */
+
+static void push_name(lua_State *L, lua_Integer number) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_MARKS);
+  lua_rawgeti(L, -1, number);
+  lua_remove(L, -2);
+}
+
+/* {name, line, chunk, is_wait}: of a wait what waits and for which barrier. */
+static void push_place(lua_State *L, const CtIr *ir, const CtInst *inst) {
+  bool is_wait = inst->op != CT_OP_MARK;
+  lua_createtable(L, 0, 4);
+  record_integer(L, "line", inst->loc.line);
+  record_text(L, "chunk", ct_ir_chunk(ir, inst->loc));
+  record_bool(L, "is_wait", is_wait);
+  if (is_wait) {
+    record_text(L, "op", ct_ops[inst->op].text);
+    record_text(L, "name", ct_op_is_mbar((CtOp)inst->op) ? ir->bufs[inst->imm.i].name : NULL);
+  } else {
+    push_name(L, inst->imm.i);
+    lua_setfield(L, -2, "name");
+  }
+}
+
+/* Pushes the places of marks by the number of their operation. */
+static void push_places(lua_State *L, const CtIr *ir) {
+  lua_newtable(L);
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->region != 0 && (inst->op == CT_OP_MARK || ct_mark_is_wait((CtOp)inst->op))) {
+      push_place(L, ir, inst);
+      lua_rawseti(L, -2, (lua_Integer)v);
+    }
+  }
+}
+
+static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
+                                      FIELD(Kernel, line)};
+static const Field config_fields[] = {
+    FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block), FIELD(LaunchConfig, cluster),
+    FIELD(LaunchConfig, cooperative), FIELD_AS("smem", LaunchConfig, shared_bytes)};
+
+static void on_marks(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
+                     const LaunchArgs *args, StateWords words) {
+  const Kernel *k = args->of;
+  luaL_checkstack(L, args->n_given + 16, "too many arguments");
+  lua_rawgetp(L, LUA_REGISTRYINDEX, k->state->marks);
+  lua_getiuservalue(L, -1, TAKE);
+  lua_createtable(L, 0, 10);
+  RECORD_SET(L, kernel_fields, k);
+  RECORD_SET(L, config_fields, c);
+  lua_pushvalue(L, kernel);
+  lua_setfield(L, -2, "kernel");
+  record_integer(L, "id", (int64_t)spec->id);
+  push_places(L, &spec->ir);
+  lua_pushlstring(L, words.at, words.bytes);
+  for (int i = 0; i < args->n_given; i++) {
+    lua_pushvalue(L, args->first + i);
+  }
+  lua_call(L, 3 + args->n_given, 0);
+}
+
+/* --- sessions ------------------------------------------------------------------------------------------------ */
+
+static void take_over(CuttleState *s, Marks *m) {
+  s->session = m;
+  s->marks = m == NULL ? NULL : &m->marks;
+  s->marks_id = m == NULL ? 0 : m->id;
+  s->on_marks = m != NULL && m->has_take ? on_marks : NULL;
+  memcpy(s->marked_block, m == NULL ? (int64_t[3]){0} : m->block, sizeof s->marked_block);
+}
+
+static int close_marks(lua_State *L) {
+  Marks *m = luaL_checkudata(L, 1, MARKS_TYPE);
+  CuttleState *s = m->state;
+  m->is_closed = true;
+  if (s->session == m) {
+    Marks *outer = m->outer;
+    while (outer != NULL && outer->is_closed) {
+      outer = outer->outer;
+    }
+    take_over(s, outer);
+  }
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->marks);
+  return 0;
+}
+
+static void read_lines(lua_State *L, CtMarks *marks) {
+  lua_getfield(L, 1, "lines");
+  for (int i = 1; lua_istable(L, -1) && i <= CT_MARK_LINES; i++) {
+    if (lua_rawgeti(L, -1, i) == LUA_TNUMBER) {
+      marks->lines[marks->n_lines++] = (int)lua_tointeger(L, -1);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static void read_block(lua_State *L, int64_t block[3]) {
+  lua_getfield(L, 1, "block");
+  for (int i = 0; i < 3; i++) {
+    block[i] = 0;
+    if (lua_istable(L, -1)) {
+      lua_rawgeti(L, -1, i + 1);
+      block[i] = lua_tointeger(L, -1);
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+/* The same marks as before have the same number, so that kernels that were traced for them still hold. */
+static uint32_t number_marks(CuttleState *s, const CtMarks *marks) {
+  bool is_new = s->n_marks == 0 || memcmp(&s->last_marks, marks, sizeof *marks) != 0;
+  s->last_marks = *marks;
+  s->n_marks += is_new;
+  return s->n_marks;
+}
+
+/* The outer session lives as long as this one: user value OUTER. */
+static Marks *push_session(lua_State *L, CuttleState *s) {
+  Marks *m = lua_newuserdatauv(L, sizeof *m, OUTER);
+  memset(m, 0, sizeof *m);
+  m->state = s;
+  m->outer = s->session;
+  luaL_setmetatable(L, MARKS_TYPE);
+  if (m->outer != NULL) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &m->outer->marks);
+    lua_setiuservalue(L, -2, OUTER);
+  }
+  return m;
+}
+
+/* _marks_begin({waits =, lines =, block =}[, take]) -> session, to be closed. With `take` a launch on a device records
+   that block, and take(launch, places, words, args...) is called after it. Sessions may lie within each other: the
+   innermost counts. */
+static int marks_begin(lua_State *L) {
+  CuttleState *s = state_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  Marks *m = push_session(L, s);
+  lua_getfield(L, 1, "waits");
+  m->marks.waits = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  read_lines(L, &m->marks);
+  read_block(L, m->block);
+  m->has_take = !lua_isnil(L, 2);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, -2, TAKE);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->marks);
+  m->id = number_marks(s, &m->marks);
+  take_over(s, m);
+  return 1;
+}
+
+/* _mark_name(number) */
+static int mark_name(lua_State *L) {
+  push_name(L, luaL_checkinteger(L, 1));
+  return 1;
+}
+
+void bind_open_marks(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"_marks_begin", marks_begin}, {"_mark_name", mark_name}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", close_marks}, {"__close", close_marks}, {NULL, NULL}};
+  luaL_newmetatable(L, MARKS_TYPE);
+  luaL_setfuncs(L, meta, 0);
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

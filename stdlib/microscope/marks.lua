@@ -1,0 +1,160 @@
+-- marks.lua: what a launch on a device recorded of one block (runtime/ir/ir_marks.h): M.read makes
+-- it a table, from the bytes alone; M.warps makes bars of it, like those of timeline_play.lua.
+local internal = ...
+local play = require "cuttle.timeline_play"
+local M = {}
+
+local HEAD <const>, ROOM <const>, SHIFT <const> = 8, 8192, 28
+local kinds = { [0] = "here", "before", "after", "line" }
+
+-- {====== Reading ======
+
+local function word(words, i)
+  return i * 8 + 8 <= #words and string.unpack("<I8", words, i * 8 + 1) or nil
+end
+
+-- A record as {kind, what, low}; nil where there is none, or none that can be.
+local function record_of(words, at, places)
+  local value = word(words, at)
+  if not value then return nil end
+  local id = value & 0xffffffff
+  local kind, what = kinds[id >> SHIFT], id & (1 << SHIFT) - 1
+  local place = places[what]
+  local is_known = kind == "line" and what > 0 or kind == "here" and place and not place.is_wait
+    or (kind == "before" or kind == "after") and place and place.is_wait
+  return is_known and { kind = kind, what = what, low = value >> 32 } or nil
+end
+
+-- The records of a warp, with times in cycles since `zero`. A clock's low half tells less than half
+-- a turn; what seems to go back is left out and counted.
+local function read_records(words, w, n_warps, places, begin, zero)
+  local first = HEAD + n_warps * HEAD + w.index * ROOM
+  local last = begin
+  for i = 0, math.min(w.count, ROOM) - 1 do
+    local r = record_of(words, first + i, places)
+    local step = r and (r.low - last) & 0xffffffff
+    if r and step < 1 << 31 then
+      last = last + step
+      w.records[#w.records + 1] = { kind = r.kind, what = r.what, place = places[r.what],
+        at = last - zero }
+    else
+      w.broken = w.broken + 1
+    end
+  end
+  w.dropped = math.max(w.count - ROOM, 0)
+  w.last = last - zero
+end
+
+local function head_of(words, index)
+  local at = HEAD + index * HEAD
+  local head = {}
+  for i = 0, 4 do head[i] = word(words, at + i) or 0 end
+  return head
+end
+
+local function earliest(heads)
+  local zero
+  for _, head in ipairs(heads) do
+    if head[1] ~= 0 and (not zero or head[1] < zero) then zero = head[1] end
+  end
+  return zero
+end
+
+-- Clock rate in MHz by the global timer, which steps by up to a microsecond; nil: too short a time.
+local function rate_of(heads)
+  local cycles, ns = 0, 0
+  for _, head in ipairs(heads) do
+    if head[3] > head[1] and head[4] > head[2] and head[2] > 0 and head[3] - head[1] > cycles then
+      cycles, ns = head[3] - head[1], head[4] - head[2]
+    end
+  end
+  return ns >= 1000 and cycles / ns * 1000 or nil
+end
+
+-- {warps = {{index, count, records, dropped, broken, last}}, cycles, mhz, dropped, broken}: of
+-- `words`, a text of bytes, for a block of n_warps warps. `places`: of marks, by the number in
+-- their records. Warps that recorded nothing are left out. Bytes that make no sense are counted in
+-- `broken`: nothing fails.
+function M.read(words, places, n_warps)
+  local out = { warps = {}, cycles = 0, dropped = 0, broken = 0 }
+  local heads = {}
+  for i = 1, n_warps do heads[i] = head_of(words, i - 1) end
+  local zero = earliest(heads)
+  out.mhz = rate_of(heads)
+  for i = 1, zero and n_warps or 0 do
+    local head = heads[i]
+    local w = { index = i - 1, count = head[0], records = {}, broken = 0, dropped = 0 }
+    if head[1] ~= 0 and head[0] >= 0 then
+      w.begin = head[1] - zero
+      read_records(words, w, n_warps, places, head[1], zero)
+      w.ended = head[3] >= head[1] and head[3] - zero or nil
+      out.warps[#out.warps + 1] = w
+      out.cycles = math.max(out.cycles, w.ended or w.last)
+      out.dropped, out.broken = out.dropped + w.dropped, out.broken + w.broken
+    end
+  end
+  return out
+end
+
+-- {====== Bars ======
+
+local names = { wgmma_wait = "wgmma", tma_store_wait = "tma_store", cp_wait = "cp_async",
+  barrier = "sync_threads", named_sync = "named barrier", cluster_wait = "cluster barrier" }
+
+-- What a wait waits for, as a timeline calls it, but without the number of a slot.
+local function what_of(place) return place.name or names[place.op] or place.op end
+
+local function add_bar(w, kind, from, to, line, what)
+  if to > from then
+    w.bars[#w.bars + 1] = { kind = kind, from = from, to = to, what = what, first = line,
+      last = line }
+  end
+end
+
+local step = {}
+
+function step.before(w, r)
+  add_bar(w, "work", w.at, r.at, r.place.line)
+  w.waiting, w.worked, w.at = r, r.at - w.since, r.at
+end
+
+function step.after(w, r)
+  local before = w.waiting
+  if not before or before.what ~= r.what then return end
+  local what = what_of(r.place)
+  add_bar(w, "wait", before.at, r.at, r.place.line, what)
+  play.add_site(w, r.place.line, what, w.worked, r.at - before.at)
+  w.waiting, w.at, w.since = nil, r.at, r.at
+end
+
+function step.here(w, r)
+  w.marks[#w.marks + 1] = { name = r.place.name, line = r.place.line, at = r.at }
+end
+
+function step.line(w, r) w.marks[#w.marks + 1] = { line = r.what, at = r.at } end
+
+-- Bars, marks and sites of each warp, by its index.
+function M.warps(read)
+  local out = {}
+  for _, warp in ipairs(read.warps) do
+    local w = { index = warp.index, bars = {}, marks = {}, sites = {}, at = warp.begin,
+      since = warp.begin }
+    for _, r in ipairs(warp.records) do step[r.kind](w, r) end
+    if warp.ended and warp.dropped == 0 then add_bar(w, "work", w.at, warp.ended, 0) end
+    out[warp.index] = w
+  end
+  return out
+end
+
+-- {====== Recording ======
+
+-- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block; take:
+-- function(launch, places, words, args...), told of each launch on a device.
+function M.with(options, take, f, ...)
+  local session <close> = internal.marks_begin(options, take) -- luacheck: ignore 211
+  return f(...)
+end
+
+function M.name(number) return internal.mark_name(number) end
+
+return M
