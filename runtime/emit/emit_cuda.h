@@ -38,11 +38,8 @@ bool ct_emit_has_asserts(const CtIr *ir);
 /* The kernel prints: with print_records, two more parameters follow, CtPrintArgs in device.h. */
 bool ct_emit_has_prints(const CtIr *ir);
 
-/* Marks (ir_marks.h): is this a wait that is recorded? Warps of a block; the length and the name of the array that
-   a kernel records in. */
+/* Marks (ir_marks.h): is this a wait that is recorded? The name of the array that a kernel records in. */
 bool ct_mark_is_wait(CtOp op);
-unsigned ct_mark_warps(const CtIr *ir);
-size_t ct_mark_words(const CtIr *ir);
 enum { CT_MARK_NAME_MAX = CT_EMIT_NAME_MAX + 8 };
 void ct_mark_symbol(const CtIr *ir, char out[CT_MARK_NAME_MAX]);
 

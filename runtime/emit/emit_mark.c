@@ -12,10 +12,10 @@ bool ct_mark_is_wait(CtOp op) {
   return waits[op] || ct_op_is_barrier(op);
 }
 
-unsigned ct_mark_warps(const CtIr *ir) { return (unsigned)((ct_ir_block_size(ir) + 31) / 32); }
+static unsigned count_warps(const CtIr *ir) { return (unsigned)((ct_ir_block_size(ir) + 31) / 32); }
 
-size_t ct_mark_words(const CtIr *ir) {
-  return CT_MARK_HEAD + (size_t)ct_mark_warps(ir) * (CT_MARK_HEAD + CT_MARK_ROOM);
+static size_t count_words(const CtIr *ir) {
+  return CT_MARK_HEAD + (size_t)count_warps(ir) * (CT_MARK_HEAD + CT_MARK_ROOM);
 }
 
 void ct_mark_symbol(const CtIr *ir, char out[CT_MARK_NAME_MAX]) {
@@ -33,7 +33,7 @@ void ct_emit_declare_marks(CtEmit *e, const char *kernel) {
   e->marks = ct_names_add(&e->names, name);
   e->n_marks = ct_names_add(&e->names, "n_marks");
   ct_text_printf(&e->body, "__device__ unsigned long long %s[%zu];\n\n", e->marks,
-                 ct_mark_words(e->ir));
+                 count_words(e->ir));
 }
 
 void ct_emit_begin_marks(CtEmit *e) {
@@ -52,7 +52,7 @@ void ct_emit_end_marks(CtEmit *e) {
 
 static void put_mark(CtEmit *e, CtLoc loc, CtMarkKind kind, uint32_t what) {
   ct_emit_line(e, loc, "%s = %s(%s, %u, %d, %s, 0x%xu);", e->n_marks, ct_emit_help(e, CT_HELP_MARK),
-               e->marks, ct_mark_warps(e->ir), (int)CT_MARK_ROOM, e->n_marks,
+               e->marks, count_warps(e->ir), (int)CT_MARK_ROOM, e->n_marks,
                (unsigned)kind << CT_MARK_SHIFT | what);
 }
 
