@@ -25,12 +25,24 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   return status;
 }
 
+/* Up to which number the names of a base are taken, as far as that is known at once. A script that
+   makes thousands of kernels of one name would else look up each number for each of them. */
+static int first_number(const CuttleState *s, const char *base) {
+  return strcmp(ct_text_str(&s->emit_last_base), base) == 0 ? s->emit_last_number + 1 : 1;
+}
+
+static void keep_number(CuttleState *s, const char *base, int number) {
+  ct_text_clear(&s->emit_last_base);
+  ct_text_puts(&s->emit_last_base, base);
+  s->emit_last_number = number;
+}
+
 /* The kernel's name in the file that `cuttle emit` writes: the next specialisation of `softmax` is
    softmax_2, so that a compiler takes the file. */
 static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME_MAX]) {
   char base[CT_EMIT_NAME_MAX], key[CT_EMIT_NAME_MAX + 2];
   ct_emit_kernel_name(&spec->ir, base);
-  for (int i = 1;; i++) {
+  for (int i = first_number(s, base);; i++) {
     snprintf(name, CT_EMIT_NAME_MAX, "%s", base);
     if (i > 1) {
       snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%d", CT_EMIT_NAME_MAX - 12, base, i);
@@ -38,6 +50,7 @@ static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME
     snprintf(key, sizeof key, " %s\n", name);
     if (strstr(ct_text_str(&s->emit_names), key) == NULL) {
       ct_text_puts(&s->emit_names, key);
+      keep_number(s, base, i);
       return;
     }
   }

@@ -196,6 +196,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     ct_arena_init(&s->scratch, s->alloc);
     ct_text_init(&s->emit_functions, s->alloc);
     ct_text_init(&s->emit_names, s->alloc);
+    ct_text_init(&s->emit_last_base, s->alloc);
     ct_rand_seed(&s->rand, 0);
   }
   return s;
@@ -214,6 +215,7 @@ static void close_devices(CuttleState *s) {
 static void free_state(CuttleState *s) {
   ct_text_clear(&s->emit_functions);
   ct_text_clear(&s->emit_names);
+  ct_text_clear(&s->emit_last_base);
   while (s->storages.first != NULL) { /* a host may keep its tensors for longer */
     ct_storage_leave(s->storages.first);
   }

@@ -67,6 +67,8 @@ typedef struct CuttleState {
   char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
   /* STATE_EMIT: what the file has so far: functions, and names of kernels, each after a blank */
   CtText emit_functions, emit_names;
+  CtText emit_last_base; /* of the name chosen last, and its number */
+  int emit_last_number;
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
