@@ -552,7 +552,7 @@ gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
 	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
 
 asan:
-	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
 # The whole library, as any of it may run in a thread, but for one instruction set and unoptimised: threads
