@@ -111,7 +111,8 @@ local function of_row_major()
   }
   local name = "simt 128x64x16 turned"
   return joined(variants(name, "128x64x16", list),
-    variants(like(name, { loads = "ba" }, "128x64x16 ba"), "128x64x16 ba", { {}, { order = 2 } }))
+    variants(like(name, { loads = "ba" }, "128x64x16 ba"), "128x64x16 ba",
+      { {}, { order = 2 }, { pin = true }, { unroll = 2 }, { level = 1, unroll = 4, order = 4 } }))
 end
 
 -- 64 tiles of 128x128, 128 of 128x64: fewer than multiprocessors.
@@ -165,7 +166,8 @@ local problems <const> = {
   problem("TN", 512, 512, 8192, 1.0, of_deep_K),
 }
 
-local N_RANDOM <const>, MOST <const> = 1 << 20, 8192 * 8192
+local N_RANDOM <const> = 1 << 20
+local MOST <const> = ct.device().sm and 8192 * 8192 or N_RANDOM
 local spread = ct.kernel("spread", function(x, from) -- in another order for each part of x
   local i = ct.blockIdx.x * ct.blockDim.x + ct.threadIdx.x
   x[i] = from[(i % N_RANDOM) ~ (i // N_RANDOM * 7919 % N_RANDOM)]
