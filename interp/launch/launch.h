@@ -141,6 +141,7 @@ typedef struct Spec {
   CtIr ir;
   bool has_marks; /* it was traced for these */
   CtMarks marks;
+  int64_t marks_head[4]; /* what their array begins with on the device */
   bool from_cache;
   double trace_ms, emit_ms, compile_ms;
 } Spec;
@@ -219,7 +220,7 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
 /* launch_marks.c: a launch whose kernel records its marks: makes its array ready; tells StateMarks.take. Nothing
    for other launches. */
-CtStatus launch_marks_begin(const Kernel *k, const Spec *spec, const LaunchConfig *c, CtErr *err);
+CtStatus launch_marks_begin(const Kernel *k, Spec *spec, const LaunchConfig *c, CtErr *err);
 void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
                       const LaunchArgs *args);
 

@@ -1,5 +1,6 @@
 /* launch_marks.c: a launch on a device whose kernel records its marks (ir_marks.h). */
 #include <lauxlib.h>
+#include <string.h>
 
 #include "interp/state/diag.h"
 #include "launch.h"
@@ -11,18 +12,27 @@ static CtStatus find_words(const Spec *spec, CtDevPtr *at, size_t *bytes, CtErr 
   return ct_module_global(spec->module, symbol, at, bytes, err);
 }
 
-CtStatus launch_marks_begin(const Kernel *k, const Spec *spec, const LaunchConfig *c, CtErr *err) {
-  const int64_t *block = k->state->marked_block;
-  const int64_t head[] = {block[0], block[1], block[2], k->state->on_marks != NULL};
+/* Where nobody reads the records they need not be cleared, and the head is as the last launch left it: then
+   launches follow one another as without marks. */
+CtStatus launch_marks_begin(const Kernel *k, Spec *spec, const LaunchConfig *c, CtErr *err) {
+  const CuttleState *s = k->state;
+  const int64_t *block = s->marked_block;
+  const int64_t head[] = {block[0], block[1], block[2], s->on_marks != NULL || s->records_marks};
   CtStream stream = launch_stream(c, spec->device);
   CtDevPtr at;
   size_t bytes;
+  if (s->on_marks == NULL && memcmp(spec->marks_head, head, sizeof head) == 0) {
+    return CT_OK;
+  }
   CtStatus status = find_words(spec, &at, &bytes, err);
   if (status == CT_OK) {
     status = ct_device_set(spec->device, at, 0, bytes, stream, err);
   }
-  return status == CT_OK ? ct_device_write(spec->device, at, head, sizeof head, stream, err)
-                         : status;
+  if (status == CT_OK) {
+    status = ct_device_write(spec->device, at, head, sizeof head, stream, err);
+  }
+  memcpy(spec->marks_head, head, status == CT_OK ? sizeof head : 0);
+  return status;
 }
 
 void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,

@@ -141,6 +141,7 @@ typedef struct CuttleState {
   uint32_t n_marks;     /* numbers so far */
   int64_t marked_block[3];
   StateOnMarks on_marks;
+  bool records_marks;      /* on a device, also where nobody takes them */
   struct Marks *session;   /* whose these are */
   const void *tensor_type; /* address of the metatable of tensors, */
   const void *kernel_type; /* and of that of kernels */

@@ -16,7 +16,7 @@ enum { TAKE = 1, OUTER }; /* user values of a session */
 typedef struct Marks {
   CuttleState *state;
   struct Marks *outer; /* that was the state's before */
-  bool is_closed, has_take;
+  bool is_closed, has_take, records;
   uint32_t id;
   int64_t block[3];
   CtMarks marks;
@@ -90,6 +90,7 @@ static void take_over(CuttleState *s, Marks *m) {
   s->session = m;
   s->marks = m == NULL ? NULL : &m->marks;
   s->marks_id = m == NULL ? 0 : m->id;
+  s->records_marks = m != NULL && m->records;
   s->on_marks = m != NULL && m->has_take ? on_marks : NULL;
   memcpy(s->marked_block, m == NULL ? (int64_t[3]){0} : m->block, sizeof s->marked_block);
 }
@@ -156,8 +157,8 @@ static Marks *push_session(lua_State *L, CuttleState *s) {
   return m;
 }
 
-/* _marks_begin({waits =, lines =, block =}[, take]) -> session, to be closed. With `take` a launch on a device records
-   that block, and take(launch, places, words, args...) is called after it. Sessions may lie within each other: the
+/* _marks_begin({waits =, lines =, block =, record =}[, take]) -> session, to be closed. With `take` a launch on a device records
+   that block, and take(launch, places, words, args...) is called after it; with `record` it records and nobody reads that. Sessions may lie within each other: the
    innermost counts. */
 static int marks_begin(lua_State *L) {
   CuttleState *s = state_of(L);
@@ -166,7 +167,9 @@ static int marks_begin(lua_State *L) {
   Marks *m = push_session(L, s);
   lua_getfield(L, 1, "waits");
   m->marks.waits = lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  lua_getfield(L, 1, "record");
+  m->records = lua_toboolean(L, -1);
+  lua_pop(L, 2);
   read_lines(L, &m->marks);
   read_block(L, m->block);
   m->has_take = !lua_isnil(L, 2);

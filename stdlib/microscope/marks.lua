@@ -148,8 +148,8 @@ end
 
 -- {====== Recording ======
 
--- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block; take:
--- function(launch, places, words, args...), told of each launch on a device.
+-- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block and
+-- record. take: function(launch, places, words, args...), told of each launch on a device.
 function M.with(options, take, f, ...)
   local session <close> = internal.marks_begin(options, take) -- luacheck: ignore 211
   return f(...)

@@ -121,12 +121,13 @@ M.differences = differences
 local function add_differences(out, t)
   local list = differences(t)
   if #list == 0 or list[1].by == 0 then return end
-  out[#out + 1] = "where they differ most, in cycles:     model  measured"
+  out[#out + 1] = ("%-46s %9s %9s"):format("where they differ most, in cycles:", "model",
+    "measured")
   for i = 1, math.min(#list, TOLD) do
     local d = list[i]
     if d.by ~= 0 then
       local text = d.kind == "wait" and "waits for " .. d.what or "works before"
-      out[#out + 1] = ("  %-34s %9.0f %9.0f"):format(
+      out[#out + 1] = ("  %-44s %9.0f %9.0f"):format(
         ("%s, line %d, %s"):format(d.row, d.line, text), d.model, d.measured)
     end
   end

@@ -91,3 +91,37 @@ for _ = 1, 200 do
   marks.warps(marks.read(table.concat(list), places, math.random(1, 32)))
 end
 print "read" -- expect: read
+
+-- Beside a prediction: the text, the differences, the picture.
+local x, y = zeros(f32, 64):to("cpu"), zeros(f32, 64):to("cpu")
+local twice = kernel("twice", function(a, b)
+  sync_threads()
+  mark("load")
+  b[threadIdx.x] = a[threadIdx.x]
+  sync_threads()
+end)
+local t = timeline(twice{grid = 1, block = 64}, {}, x, y)
+local at = { first = t.rows[1].sites[98] and 98, second = t.rows[1].sites[101] and 101 }
+print(at.first, at.second) -- expect: 98	101
+places = { [7] = { name = "load", line = 99, is_wait = false },
+  [9] = { op = "barrier", line = 98, is_wait = true },
+  [11] = { op = "barrier", line = 101, is_wait = true } }
+local function warp(from)
+  return { from, 0, from + 3000, 0, records = { { BEFORE | 9, from + 10 }, { AFTER | 9, from + 50 },
+    { HERE | 7, from + 60 }, { BEFORE | 11, from + 2000 }, { AFTER | 11, from + 2400 } } }
+end
+require "cuttle.timeline_device".add(t, { block = { 64, 1, 1 } }, places,
+  words { warp(1000), warp(1004) })
+local lines = {}
+for line in tostring(t):gmatch "[^\n]+" do lines[#lines + 1] = line end
+for i = 5, #lines do print((lines[i]:gsub("^ +", ""):gsub("%s+", " "))) end
+-- expect: measured: 3004 cycles
+-- expect: warps 0-1 .===============================================..........==============
+-- expect: where they differ most, in cycles: model measured
+-- expect: warps 0-1, line 101, works before 503 1950
+-- expect: warps 0-1, line 101, waits for sync_threads 20 400
+-- expect: warps 0-1, line 98, waits for sync_threads 20 40
+-- expect: warps 0-1, line 98, works before 1 10
+-- expect: mark load of warps 0-1: at 21, measured at 60
+print(select(2, t:svg():gsub(">measured<", "")), (t:svg():find("load, cycle 60", 1, true)) ~= nil)
+-- expect: 1	true
