@@ -81,6 +81,8 @@ static const struct {
     {"show", "cuttle.show", false},
     {"svg", "cuttle.svg", false},
     {"trace", "cuttle.trace", false},
+    {"sum_order", "cuttle.sum_order", false},
+    {"same_order", "cuttle.sum_order", false},
     {"tune", "cuttle.tune", false},
     {"timeline", "cuttle.timeline", false},
     {"profile", "cuttle.profile", false},

@@ -180,6 +180,46 @@ static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   }
 }
 
+static void push_mark(lua_State *L, const CtSimtProgram *p, const CtTrailMark *m) {
+  const lua_Integer numbers[] = {m->kind,  m->step, (lua_Integer)m->code + 1, m->thread,
+                                 m->block, m->off,  (lua_Integer)m->place};
+  lua_createtable(L, 8, 0);
+  for (int i = 0; i < (int)CT_ARRAY_LEN(numbers); i++) {
+    lua_pushinteger(L, numbers[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  if (m->buf != 0) {
+    lua_pushstring(L, ct_simt_trace_name(p, m->buf));
+    lua_rawseti(L, -2, 8);
+  }
+}
+
+static void push_trails(lua_State *L, const CtSimtTrace *trace, const CtSimtProgram *p) {
+  lua_newtable(L);
+  lua_Integer n = 0;
+  const CtTrail *t;
+  for (int i = 0; (t = ct_simt_trace_trail(trace, i)) != NULL; i++) {
+    for (size_t j = 0; j < t->n; j++) {
+      push_mark(L, p, &t->mark[j]);
+      lua_rawseti(L, -2, ++n);
+    }
+  }
+}
+
+static void push_codes(lua_State *L, const CtSimtProgram *p) {
+  static const Field fields[] = {FIELD(CtTraceCode, line), FIELD(CtTraceCode, mma_k)};
+  CtTraceCode code;
+  lua_newtable(L);
+  for (uint32_t i = 0; ct_simt_trace_code(p, i, &code); i++) {
+    lua_createtable(L, 0, 5);
+    RECORD_SET(L, fields, &code);
+    record_text(L, "name", code.name);
+    record_text(L, "chunk", code.chunk);
+    record_bool(L, "moves", code.moves);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 /* --- launching --------------------------------------------------------------------------------------------- */
 
 enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
@@ -199,7 +239,7 @@ static void launch_watched(lua_State *L, Watcher *w, int n) {
    times, tensor, space, offset, owner} of what made the element at offset `off` of the parameter `name`, owner
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
    extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
-static int trace_rows(lua_State *L) {
+static int trace_launch(lua_State *L, bool keeps_trail) {
   CtSimtTrace *trace;
   Watcher *w = watcher_push(L, &kind, 0);
   lua_insert(L, WATCHER);
@@ -215,6 +255,9 @@ static int trace_rows(lua_State *L) {
                                  luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
                                  &trace, diag_err(L)));
   w->tool = trace;
+  if (keeps_trail) {
+    ct_simt_trace_keep_trail(trace);
+  }
   launch_watched(L, w, lua_gettop(L) - ARGS + 1);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
   push_rows(L, w, p);
@@ -222,16 +265,26 @@ static int trace_rows(lua_State *L) {
   push_extents(L, ct_simt_trace_grid(trace));
   push_extents(L, ct_simt_trace_block(p));
   push_written(L, p);
-  return 5;
+  if (keeps_trail) {
+    push_trails(L, trace, p);
+    push_codes(L, p);
+  }
+  return keeps_trail ? 7 : 5;
 }
+
+static int trace_rows(lua_State *L) { return trace_launch(L, false); }
+
+/* _trail(the same) -> the same, marks, codes: also {kind, step, code, thread, block, offset, place, tensor} of
+   the walks (CtTrailMark), and of each instruction {name, chunk, line, moves, mma_k}. */
+static int trace_trail(lua_State *L) { return trace_launch(L, true); }
 
 /* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
 static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
 void bind_open_trace(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_trace", trace_rows}, {"_launch", unpack},
-                                       {"_copies", copies},    {"_clones", clones},
-                                       {"_source", source},    {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack}, {"_copies", copies},
+      {"_clones", clones},    {"_source", source},     {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -59,6 +59,7 @@ typedef struct CtTraceRows {
   size_t n, cap;
   uint32_t *table; /* hash of rows, of indices + 1 */
   size_t cap_table;
+  CtTrail *trail; /* NULL: nobody asks in which order values were made */
   bool failed;
 } CtTraceRows;
 

@@ -17,6 +17,7 @@ typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE 
 typedef struct Tracer {
   CtRecord record;
   CtTraceRows rows;
+  CtTrail trail;
   int64_t *blocks; /* FIND: the blocks that wrote the element */
   size_t n_blocks, cap_blocks;
   bool is_on;      /* FIND: this block has not written it yet; otherwise: this block is recorded */
@@ -36,7 +37,7 @@ struct CtSimtTrace {
   int64_t *blocks; /* found, in order */
   size_t n_blocks;
   int64_t grid[3];
-  bool failed;
+  bool failed, keeps_trail;
   CtTraceRow *all;
   size_t n_all;
 };
@@ -65,6 +66,7 @@ static void clear_tracers(CtSimtTrace *t) {
     ct_record_clear(&r->record);
     ct_free(t->alloc, r->rows.row, r->rows.cap * sizeof *r->rows.row);
     ct_free(t->alloc, r->rows.table, r->rows.cap_table * sizeof *r->rows.table);
+    ct_free(t->alloc, r->trail.mark, r->trail.cap * sizeof *r->trail.mark);
     ct_free(t->alloc, r->blocks, r->cap_blocks * sizeof *r->blocks);
   }
   ct_free(t->alloc, t->tracers, (size_t)t->n_tracers * sizeof *t->tracers);
@@ -84,6 +86,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   t->n_tracers = job->n_workers;
   for (int i = 0; i < t->n_tracers; i++) {
     t->tracers[i] = (Tracer){.rows = {.alloc = t->alloc}};
+    t->tracers[i].rows.trail = t->keeps_trail ? &t->tracers[i].trail : NULL;
     ct_record_init(&t->tracers[i].record, t->alloc, t->max_bytes);
   }
   return CT_OK;
@@ -344,6 +347,35 @@ CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
   t->watch.ops = t->phase == PHASE_FIND ? &find_ops : &record_ops;
   return &t->watch;
 }
+
+void ct_simt_trace_keep_trail(CtSimtTrace *t) { t->keeps_trail = true; }
+
+const CtTrail *ct_simt_trace_trail(const CtSimtTrace *t, int i) {
+  return i < t->n_tracers ? &t->tracers[i].trail : NULL;
+}
+
+static const char *op_name(const CtSimtProgram *p, const CtIn *in) {
+  CtAtomicImm imm = {.imm = in->imm};
+  bool is_atomic = ct_in_is(in, CT_INS_ATOMIC);
+  CtOp op = is_atomic ? imm.u.op : ct_in_is(in, CT_INS_TILE) ? p->tiles[in->imm].op : CT_OP_NONE;
+  return op == CT_OP_NONE ? ct_in_row(in)->name : ct_ops[op].text;
+}
+
+bool ct_simt_trace_code(const CtSimtProgram *p, uint32_t code, CtTraceCode *out) {
+  if (code >= p->n_code) {
+    return false;
+  }
+  const CtIn *in = &p->code[code];
+  bool is_mma = in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA;
+  *out = (CtTraceCode){.name = op_name(p, in),
+                       .chunk = p->chunks[p->locs[code].chunk],
+                       .line = p->locs[code].line,
+                       .moves = ct_in_row(in)->moves != CT_MOVES_NOT,
+                       .mma_k = is_mma ? p->tiles[in->imm].mma->k : 0};
+  return true;
+}
+
+const char *ct_simt_trace_name(const CtSimtProgram *p, uint32_t buf) { return p->bufs[buf].name; }
 
 static bool is_too_much(const CtSimtTrace *t) {
   bool is = false;

@@ -29,6 +29,29 @@ typedef struct CtTraceRow {
   uint32_t n;     /* how often; 0: the thread only moved a value */
 } CtTraceRow;
 
+/* The walk itself, for those who want to know how values depend on each other. A walk begins with BEGIN. A value is
+   one TAKE or more, of the places that it was put in, and then a WANT for each operand, in order, with a BYTE for each
+   further byte of it. The walk goes backwards, so the last value comes first. */
+typedef enum CtTrailKind {
+  CT_TRAIL_BEGIN,
+  CT_TRAIL_TAKE,
+  CT_TRAIL_WANT,
+  CT_TRAIL_BYTE
+} CtTrailKind;
+typedef struct CtTrailMark {
+  CtTrailKind kind;
+  uint32_t step, code; /* the step of the record, and its instruction in the program */
+  int32_t thread;      /* in the block */
+  int64_t block;
+  uint64_t place; /* a byte of memory or a lane of a slot; nothing but a name */
+  uint32_t buf;   /* WANT of global memory: index in the program's bufs; else 0 */
+  int64_t off;    /* and the element of that buffer */
+} CtTrailMark;
+typedef struct CtTrail {
+  CtTrailMark *mark;
+  size_t n, cap;
+} CtTrail;
+
 typedef struct CtSimtTrace CtSimtTrace;
 
 /* Opens a trace of element `off` of a tensor. `param` names its parameter and must outlive the
@@ -36,6 +59,21 @@ typedef struct CtSimtTrace CtSimtTrace;
 CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
                             CtSimtTrace **out, CtErr *err) CT_NODISCARD;
 void ct_simt_trace_close(CtSimtTrace *t);
+/* Before the launches: keep the trails of the walks too. */
+void ct_simt_trace_keep_trail(CtSimtTrace *t);
+/* After ct_simt_trace_rows: the trail of walk i, in any order of walks; NULL: there is no such walk. */
+const CtTrail *ct_simt_trace_trail(const CtSimtTrace *t, int i);
+/* What an instruction is. */
+typedef struct CtTraceCode {
+  const char *name;  /* of the operation: an instruction of the engine, or of the kernel's tiles */
+  const char *chunk; /* of the script */
+  int line;
+  bool moves; /* the value stays as it is */
+  int mma_k;  /* how many products a tensor core adds at once; 0: none */
+} CtTraceCode;
+bool ct_simt_trace_code(const CtSimtProgram *p, uint32_t code,
+                        CtTraceCode *out); /* false: after the last */
+const char *ct_simt_trace_name(const CtSimtProgram *p, uint32_t buf);
 /* The watcher of the next launch, or NULL if no more launches are needed. Each launch is the
    same, on tensors with the same contents. Only the first one prints. */
 CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t);

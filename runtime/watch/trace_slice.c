@@ -50,6 +50,60 @@ static void add_computes(Slice *s, int lane) {
   add_row_of(s, CT_TRACE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
 }
 
+/* --- the trail ------------------------------------------------------------------------------------------ */
+
+static void mark(Slice *s, CtTrailKind kind, uint64_t place, int lane) {
+  CtTrail *t = s->rows->trail;
+  if (t == NULL) {
+    return;
+  }
+  if (ct_grow(s->rows->alloc, &t->mark, &t->cap, t->n + 1, sizeof *t->mark, NULL) != CT_OK) {
+    s->rows->failed = true;
+    return;
+  }
+  t->mark[t->n] = (CtTrailMark){.kind = kind, .place = place};
+  CtTrailMark *m = &t->mark[t->n++];
+  if (kind != CT_TRAIL_BEGIN) {
+    m->step = (uint32_t)(s->step - s->r->steps);
+    m->code = (uint32_t)(s->code - s->p->code);
+    m->thread = s->step->warp * CT_LANES + lane;
+    m->block = s->r->team[s->step->rank].block;
+  }
+}
+
+static void want(Slice *s, uint64_t place, int lane) {
+  ct_places_want(&s->wanted, place);
+  mark(s, CT_TRAIL_WANT, place, lane);
+}
+
+/* The operand that begins at the first place has more places. */
+static void want_all(Slice *s, uint64_t place, int64_t n, int lane) {
+  want(s, place, lane);
+  for (int64_t i = 1; i < n; i++) {
+    ct_places_want(&s->wanted, place + (uint64_t)i);
+    mark(s, CT_TRAIL_BYTE, place + (uint64_t)i, lane);
+  }
+}
+
+static bool take(Slice *s, uint64_t place, int lane) {
+  bool is_wanted = ct_places_take(&s->wanted, place);
+  if (is_wanted) {
+    mark(s, CT_TRAIL_TAKE, place, lane);
+  }
+  return is_wanted;
+}
+
+/* Says which element of global memory the first of `n` places is that were wanted last. */
+static void name_wanted(Slice *s, int64_t n, uint32_t i, int64_t off) {
+  const CtSimtBuf *buf = &s->p->bufs[i];
+  CtTrail *t = s->rows->trail;
+  if (t != NULL && !s->rows->failed && buf->space == CT_GLOBAL) {
+    CtTrailMark *m = &t->mark[t->n - (size_t)n];
+    m->buf = buf->memory;
+    m->off = off * (int64_t)ct_dtype_bytes(buf->dtype) / (int64_t)ct_dtype_bytes(buf->of);
+  }
+}
+
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 static const char *ptr_of(const Slice *s, const CtAccess *a) {
@@ -97,9 +151,8 @@ static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, i
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   if (element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
-    for (int64_t i = 0; i < bytes; i++) {
-      ct_places_want(&s->wanted, at + (uint64_t)i);
-    }
+    want_all(s, at, bytes, by);
+    name_wanted(s, bytes, a->buf_index, off);
     note_memory(s, CT_TRACE_READS, a, off, by);
   }
 }
@@ -115,7 +168,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   if (element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes; i++) {
-      found |= ct_places_take(&s->wanted, at + (uint64_t)i);
+      found |= take(s, at + (uint64_t)i, lane);
     }
     if (found) {
       note_memory(s, CT_TRACE_WRITES, a, off, lane);
@@ -136,13 +189,13 @@ static uint32_t field(const CtIn *in, int i) {
 
 static void want_slot(Slice *s, int i, int lane) {
   if (is_value(ct_in_roles(s->code)[i])) {
-    ct_places_want(&s->wanted, slot_place(s->step, field(s->code, i), lane));
+    want(s, slot_place(s->step, field(s->code, i), lane), lane);
   }
 }
 
 /* Takes a lane of the slot in field d out of the set. */
 static bool take_slot(Slice *s, int lane) {
-  return ct_places_take(&s->wanted, slot_place(s->step, s->code->d, lane));
+  return take(s, slot_place(s->step, s->code->d, lane), lane);
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
@@ -184,7 +237,7 @@ static void walk_plain(Slice *s) {
 static uint32_t take_slots(Slice *s) {
   uint32_t taken = 0;
   for (int lane = 0; lane < CT_LANES; lane++) {
-    taken |= (uint32_t)take_slot(s, lane) << lane;
+    taken |= (uint32_t)ct_places_take(&s->wanted, slot_place(s->step, s->code->d, lane)) << lane;
   }
   return taken;
 }
@@ -193,6 +246,7 @@ static uint32_t take_slots(Slice *s) {
 static void walk_lanes(Slice *s) {
   for (uint32_t rest = take_slots(s) & s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
+    mark(s, CT_TRAIL_TAKE, slot_place(s->step, s->code->d, lane), lane);
     uint32_t from = s->step->from == NULL ? s->step->mask : s->step->from[lane];
     for (; from != 0; from &= from - 1) {
       want_slot(s, 1, ct_first_lane(from));
@@ -309,6 +363,17 @@ static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   }
 }
 
+/* Wants the element at a place of an atom's A or B, of the group of lanes that has it. */
+static void want_of_atom(Slice *s, const CtAccess *x, int which, int group, int at, int64_t tile,
+                         int by) {
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  for (int i = 0; i < mma->values[which] * CT_LANES; i++) {
+    if (mma->place[which][i] == group * mma->size[which] + at) {
+      want_element_for(s, x, i / CT_LANES + tile * x->n_rows, i % CT_LANES, by);
+    }
+  }
+}
+
 /* Wants the row of A and the column of B from which the atoms made an element. All lanes of its
    group have parts of them. */
 static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
@@ -319,17 +384,11 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   int group = at / mma->size[CT_ATOM_C], row = at % mma->size[CT_ATOM_C] / mma->n,
       col = at % mma->n;
   for (int64_t k = 0; k < mma->rest[2]; k++) {
-    for (int i = 0; i < mma->values[CT_ATOM_A] * CT_LANES; i++) {
-      int place = mma->place[CT_ATOM_A][i];
-      if (place / mma->size[CT_ATOM_A] == group && place % mma->size[CT_ATOM_A] / mma->k == row) {
-        want_element(s, a, i / CT_LANES + (m + k * mma->rest[0]) * a->n_rows, i % CT_LANES);
-      }
+    for (int at_k = 0; at_k < mma->k; at_k++) {
+      want_of_atom(s, a, CT_ATOM_A, group, row * mma->k + at_k, m + k * mma->rest[0], lane);
     }
-    for (int i = 0; i < mma->values[CT_ATOM_B] * CT_LANES; i++) {
-      int place = mma->place[CT_ATOM_B][i];
-      if (place / mma->size[CT_ATOM_B] == group && place % mma->n == col) {
-        want_element(s, b, i / CT_LANES + (n + k * mma->rest[1]) * b->n_rows, i % CT_LANES);
-      }
+    for (int at_k = 0; at_k < mma->k; at_k++) {
+      want_of_atom(s, b, CT_ATOM_B, group, at_k * mma->n + col, n + k * mma->rest[1], lane);
     }
   }
 }
@@ -399,10 +458,10 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_source(s, a, e, lane);
   }
   if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
-    ct_places_want(&s->wanted, slot_place(s->step, s->code->d, lane));
+    want(s, slot_place(s->step, s->code->d, lane), lane);
   }
   if (is_axpby) {
-    ct_places_want(&s->wanted, slot_place(s->step, s->code->a, lane));
+    want(s, slot_place(s->step, s->code->a, lane), lane);
   }
   if (dst->reads) {
     want_element(s, dst, e, lane);
@@ -423,18 +482,12 @@ static void walk_tile(Slice *s) {
 
 /* --- boxes -------------------------------------------------------------------------------------------------- */
 
-static bool take_bytes(Slice *s, const char *at, int64_t n) {
+static bool take_bytes(Slice *s, const char *at, int64_t n, int lane) {
   bool found = false;
   for (int64_t i = 0; i < n; i++) {
-    found |= ct_places_take(&s->wanted, memory_place(at + i));
+    found |= take(s, memory_place(at + i), lane);
   }
   return found;
-}
-
-static void want_bytes(Slice *s, const char *at, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    ct_places_want(&s->wanted, memory_place(at + i));
-  }
 }
 
 /* Walks over an element of a box in a block: a load wrote it there, or a store read it. */
@@ -446,20 +499,22 @@ static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, con
   int64_t at_shared = (u->place + i - s->p->bufs[t->shared].at) / bytes;
   int64_t at_global = (u->off + i) / bytes;
   bool is_inside = i >= u->from && i < u->to;
-  if (!t->is_store && take_bytes(s, in_shared, bytes)) {
+  if (!t->is_store && take_bytes(s, in_shared, bytes, b->lane)) {
     note_in(s, CT_TRACE_WRITES, t->shared, at_shared, b->lane, owner);
     if (is_inside) {
-      want_bytes(s, in_global, bytes);
+      want_all(s, memory_place(in_global), bytes, b->lane);
+      name_wanted(s, bytes, t->global, at_global);
       note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
     } else {
       add_row_of(s, CT_TRACE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
     }
-  } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes)) {
+  } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes, b->lane)) {
     note_in(s, CT_TRACE_WRITES, t->global, at_global, b->lane, owner);
-    want_bytes(s, in_shared, bytes);
+    want_all(s, memory_place(in_shared), bytes, b->lane);
     note_in(s, CT_TRACE_READS, t->shared, at_shared, b->lane, owner);
     if (t->reduce != CT_TMA_NONE) {
-      want_bytes(s, in_global, bytes);
+      want_all(s, memory_place(in_global), bytes, b->lane);
+      name_wanted(s, bytes, t->global, at_global);
       note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
       add_computes(s, b->lane);
     }
@@ -514,6 +569,7 @@ void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, si
   for (size_t i = 0; i < bytes; i++) {
     ct_places_want(&s.wanted, memory_place(at + i));
   }
+  mark(&s, CT_TRAIL_BEGIN, memory_place(at), 0);
   for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
     s.step = &r->steps[i];
     s.code = &p->code[s.step->code];

@@ -180,6 +180,55 @@ function replay(file) end
 ---@return Trace
 function trace(launch, element, ...) end
 
+--- Finds the order in which one element of a tensor was summed.
+--- The launch runs on the CPU engine, as for `trace`, and the tree is that of the values that
+--- flowed. The result prints as levels, from the result down: additions in order or in pairs, and
+--- who brought the terms together; chains of fma; mma with their k. Additions by atomics have no
+--- fixed order, and the text says so. The order within an mma is that of the tensor core, and not
+--- followed.
+---
+--- Fields: `levels`, a list of {op, how, n, by, distance, k, chunk, line}. `how` is "in order",
+--- "in pairs", "in no fixed order" or "on the way". `tree` has nodes {op =, operands...}, and its
+--- leaves have `tensor`, `offset` and `crd`. `n_terms` counts the terms. `is_fixed` is false if
+--- atomics or several blocks write the element.
+---
+---     > sum = kernel("sum", function(x, y)
+---     >>   local s = x[0]
+---     >>   for i = 1, 7 do s = s + x[i] end
+---     >>   y[0] = s
+---     >> end)
+---     > order = sum_order(sum{grid = 1, block = 1}, {y = {0}}, arange(f32, 8), zeros(f32, 1))
+---     > order.n_terms, #order.levels, order.levels[1].how, order.levels[1].n
+---     8   1   in order   8
+--- CuTe: none. MoYe: none.
+--- See: help"same_order", help"trace".
+---@param launch table a configuration `k{...}`, or a launcher of k:prepare
+---@param element table as `{C = {5, 7}}`
+---@param ... any the launch's arguments; a launcher has its own
+---@return SumOrder
+function sum_order(launch, element, ...) end
+
+--- Says whether two elements were summed in the same order.
+--- Equal terms then give equal bits. Which threads add does not matter. The elements that are
+--- read may lie elsewhere in their tensor, but all by the same distance, as those of another row
+--- do. Operands of an addition count as they are written. An order that is not fixed, as of
+--- atomics, is not even the same as itself.
+---
+---     > sum = kernel("sum", function(x, y)
+---     >>   y[threadIdx.x] = x[{threadIdx.x, 0}] + x[{threadIdx.x, 1}] + x[{threadIdx.x, 2}]
+---     >> end)
+---     > x, y = ones(f32, {4, 3}), zeros(f32, 4)
+---     > launch = sum:prepare{grid = 1, block = 4}(x, y)
+---     > same_order(sum_order(launch, {y = {0}}), sum_order(launch, {y = {3}}))
+---     true
+--- CuTe: none. MoYe: none.
+--- See: help"sum_order"; docs/numerics.md.
+---@param a SumOrder
+---@param b SumOrder
+---@return boolean
+---@return string? where they differ
+function same_order(a, b) end
+
 --- What trace found.
 ---@class Trace
 local Trace = {}

@@ -12,8 +12,10 @@ M.max_record = 1 << 30 -- bytes, of one block or cluster
 local MAX_PLACES <const> = 4 -- of a set that is no box
 local MAX_THREADS <const> = 8
 
+local tool = "trace" -- whose messages these are
+
 local function fail(format, ...)
-  internal.fail("trace: " .. format:format(...))
+  internal.fail(tool .. ": " .. format:format(...))
 end
 
 -- {====== Coordinates ======
@@ -442,20 +444,22 @@ local function tensors_of(names, args, shared, rows)
   return tensors
 end
 
-local how <const> = "trace(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or "
-  .. "trace(launch, {C = {5, 7}}) of launch = k:prepare{...}(A, B, C)"
+local how <const> = "%s(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or "
+  .. "%s(launch, {C = {5, 7}}) of launch = k:prepare{...}(A, B, C)"
 
 local function check_launch(x, unpacked)
   if unpacked.n > 0 then return end
   local meta = type(x) == "userdata" and getmetatable(x)
   local kind = type(meta) == "table" and meta.__name or type(x)
   if kind == "kernel" then
-    fail("a kernel alone has no grid and block; write %s", how)
+    fail("a kernel alone has no grid and block; write %s", how:format(tool, tool))
   end
-  fail("argument 1 is a %s; a launch was expected: %s", kind, how)
+  fail("argument 1 is a %s; a launch was expected: %s", kind, how:format(tool, tool))
 end
 
-function M.trace(x, wanted, ...)
+-- What a tool was asked: name, coordinate and offset of the element, names of the parameters, the
+-- launch, its arguments.
+local function read_arguments(x, wanted, ...)
   local unpacked = table.pack(internal.launch(x))
   check_launch(x, unpacked)
   if type(wanted) ~= "table" then
@@ -469,7 +473,23 @@ function M.trace(x, wanted, ...)
   if not is_tensor(args[index]) then
     fail("the argument %s is not a tensor, or is not given", name)
   end
-  local offset = offset_of(args[index], name, crd)
+  return name, crd, offset_of(args[index], name, crd), names, launch, args
+end
+
+--- For sum_order: the walks of an element, as _trail gives them. {name =, element =, marks =,
+--- codes =, tensors =}.
+function M.walks(who, x, wanted, ...)
+  tool = who
+  local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
+  local rows, shared, _, _, _, marks, codes = internal.trail(launch, name, offset, M.max_record,
+    table.unpack(args, 1, args.n))
+  return { name = name, element = crd_text(crd), marks = marks, codes = codes,
+    tensors = tensors_of(names, args, shared, rows) }
+end
+
+function M.trace(x, wanted, ...)
+  tool = "trace"
+  local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
   local rows, shared, grid, block, written = internal.trace(launch, name, offset, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared, rows)
