@@ -14,7 +14,7 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "  --launch=N            take only the N-th launch; with --kernel, the N-th of that kernel\n"
   .. "  --block=X,Y,Z         show this block; default 0,0,0\n"
   .. "  --model=NAME=N,...    change numbers of the model, such as copy=900,copy_bytes=32\n"
-  .. "  --device              run the script on its GPU; show what was measured there beside what\n"
+  .. "  --measure             run the script on its GPU; show what was measured there beside what\n"
   .. "                        the model predicts\n"
   .. "  --marks=LINE,...      say when warps come to these lines of the script\n"
   .. "  --svg=FILE            write a picture instead of the text; several launches go to\n"
@@ -66,7 +66,7 @@ local function lines_of(value)
 end
 
 local options_of = {
-  device = function(o) o.device = true end,
+  measure = function(o) o.device = true end,
   marks = function(o, value) o.marks = lines_of(value) end,
   kernel = function(o, value) o.kernel = value end,
   launch = function(o, value) o.launch = count_of("launch", value, 1) end,
@@ -111,9 +111,8 @@ end
 -- Why there is nothing to show.
 local function say_missing(report, options)
   local launches = report.launches
-  if #launches == 0 then
-    fail("%s launched no kernel on the CPU engine", options.script)
-  end
+  local where = options.device and "a GPU" or "the CPU engine"
+  if #launches == 0 then fail("%s launched no kernel on %s", options.script, where) end
   local of, names, n, grid = {}, {}, 0, nil
   for _, launch in ipairs(launches) do
     if not of[launch.name] then names[#names + 1] = launch.name end
@@ -121,8 +120,8 @@ local function say_missing(report, options)
     if not options.kernel or launch.name == options.kernel then n, grid = n + 1, launch.grid end
   end
   if n == 0 then
-    fail("%s launched no kernel '%s' on the CPU engine; it launched %s", options.script,
-      options.kernel, table.concat(names, ", "))
+    fail("%s launched no kernel '%s' on %s; it launched %s", options.script,
+      options.kernel, where, table.concat(names, ", "))
   elseif options.launch and options.launch > n then
     fail("there is no launch %d; %s made %d", options.launch, options.script, n)
   end
@@ -133,7 +132,7 @@ end
 
 return script_command.new {
   name = "timeline", usage = USAGE, options = options_of, values_follow = true,
-  on_device = function(options) return options.device end, flags = { device = true },
+  on_device = function(options) return options.device end, flags = { measure = true },
   check = check,
   run = run, deliver = deliver, say_missing = say_missing,
 }

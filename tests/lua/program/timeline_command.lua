@@ -78,6 +78,13 @@ show("--launch=5 " .. script) -- expect: timeline: there is no launch 5; SCRIPT 
 show("--block=9 " .. script)
 -- expect: timeline: no such launch has a block (9,0,0); the last one's grid was (2,1,1)
 
+-- Measured on the script's GPU; here there is none.
+print((io.popen(("CUTTLE_DEVICE=cpu '%s' timeline --measure %s 2>&1 >/dev/null"):format(cuttle,
+  script)):read("a"):gsub(script, "SCRIPT", nil):gsub("\n", "")))
+-- expect: timeline: SCRIPT launched no kernel on a GPU
+print(run("--marks=4 --kernel=two " .. script):match("mark line 4[^\n]*"))
+-- expect: mark line 4 of warps 0-1: at 21
+
 -- Arguments, without a program of their own.
 local command = require "cuttle.command_timeline"
 local function complain(...) print(select(2, pcall(command, ...))) end
@@ -87,6 +94,8 @@ complain("--block=1,1,1,1", script)
 complain("--launch", "0", script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
 complain("--from=10", script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE as well
 complain("--model=copy", script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
+complain("--marks=x", script)
+-- expect: timeline: --marks=x; write lines of the script, as in --marks=12,20
 complain("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
 complain("--html=x", script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
 complain() -- expect: timeline: a script was expected; see cuttle timeline --help
