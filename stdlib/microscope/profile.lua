@@ -367,7 +367,8 @@ local function kernel_of(program, sm, device, waves)
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   k.roofline = roofline_of(k.totals, k.launches, device)
   k.l2 = l2_of(program, k, device, waves)
-  k.predicted = predict.launch(counts_of(program, k.registers, k.stack_bytes), device)
+  local predicted, why = predict.launch(counts_of(program, k.registers, k.stack_bytes), device)
+  k.predicted = predicted or { why = why }
   return k
 end
 

@@ -194,6 +194,11 @@ local function arithmetic(totals)
     #parts > 0 and table.concat(parts, ", ") or "none", totals.active_lanes)
 end
 
+local function predicted_text(p)
+  if p.why then return "no time; " .. p.why end
+  return ("%s, limited by %s"):format(time(p.ms), predict.limit_text(p.limit))
+end
+
 -- Lines on the kernel as a whole.
 function M.summary(profile, kernel)
   local t, o, r = kernel.totals, kernel.occupancy, kernel.roofline
@@ -221,8 +226,7 @@ function M.summary(profile, kernel)
       r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
       r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
   out[#out + 1] = "  " .. times(r)
-  out[#out + 1] = ("predicted on %s: %s, limited by %s"):format(r.device,
-    time(kernel.predicted.ms), predict.limit_text(kernel.predicted.limit))
+  out[#out + 1] = ("predicted on %s: %s"):format(r.device, predicted_text(kernel.predicted))
   for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end
   return out
 end

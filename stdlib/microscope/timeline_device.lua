@@ -1,6 +1,7 @@
 -- timeline_device.lua: what a GPU recorded of the block (marks.lua), beside the prediction.
 local internal = ...
 local marks = require "cuttle.marks"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local MOST_LINES <const> = 64 -- CT_MARK_LINES
@@ -29,36 +30,24 @@ end
 
 -- {====== Launching ======
 
-local function is_tensor(x) return type(x) == "userdata" and x.dtype ~= nil end
-
--- The device of the first tensor that is on one.
-local function device_of(x)
-  if is_tensor(x) then return x.device ~= "cpu" and x.device or nil end
-  if type(x) ~= "table" then return nil end
+-- Is one of the tensors in x on a device? A typed number, as u32(8), has a dtype but is none.
+local function is_on_device(x)
+  if tiles.type_name(x) == "tensor" then return x.device ~= "cpu" end
+  if type(x) ~= "table" then return false end
   for _, v in pairs(x) do
-    local device = device_of(v)
-    if device then return device end
+    if is_on_device(v) then return true end
   end
+  return false
 end
 
-local function moved(x, device)
-  if is_tensor(x) then return x:to(device) end
-  if type(x) ~= "table" then return x end
-  local out = {}
-  for k, v in pairs(x) do out[k] = moved(v, device) end
-  return out
-end
-
--- Launches it twice on copies on the device, and adds the second one's marks to the timeline: the
--- first one loads the kernel.
+-- Launches it twice on copies where the tensors are, and adds the second one's marks to the
+-- timeline: the first one loads the kernel.
 function M.launch(t, config, args, lines, fail)
-  local device = device_of(args)
-  if not device then
+  if not is_on_device(args) then
     fail("device = true measures on a GPU, but no argument is a tensor on one; "
       .. "make them there, or leave it out")
   end
-  local copies = table.pack(internal.copies(table.unpack(args, 1, args.n)))
-  for i = 1, copies.n do copies[i] = moved(copies[i], device) end
+  local copies = table.pack(internal.clones(table.unpack(args, 1, args.n)))
   local function take(launch, places, words) M.add(t, launch, places, words) end
   local function twice()
     config(table.unpack(copies, 1, copies.n))

@@ -2,7 +2,11 @@
 --   predict.run(f[, device[, options]])   {ms, device, launches = {{kernel, ms, limit, parts}}}, or
 --                                         nil and why
 --   predict.launch(work, device)          of one launch, from its counts (predict_counts.lua) and a
---                                         row of profile_device.lua
+--                                         row of profile_device.lua:
+--                                         {kernel, ms, limit, parts, units, chain}
+-- All times are milliseconds: `parts` those of the launch, on the multiprocessors (sm), in l2, in
+-- memory and at the start of blocks; `units` those of one block on each unit of a multiprocessor;
+-- `chain` that of one block alone. A block that fits on no multiprocessor has none: nil and why.
 -- A few blocks, spread over the grid, run on the CPU engine; their counts stand for all. Registers
 -- are the compiler's. The model: a wave of blocks takes as long as the unit of a multiprocessor
 -- that has most to do, or as one block alone, if that is longer. The device's L2, its memory and
@@ -114,9 +118,7 @@ local function wave_cycles(units, chain, blocks)
   return norm(most * blocks, chain), most * blocks > chain and limit or "latency"
 end
 
-local function multiprocessor_cycles(w, d, units, chain)
-  local o = devices.occupancy(d.sm, w.threads, w.registers, w.shared_bytes)
-  local resident = math.max(o.blocks, 1)
+local function multiprocessor_cycles(w, d, units, chain, resident)
   local full, rest = w.blocks // (d.sms * resident), w.blocks % (d.sms * resident)
   local cycles, limit, first = 0, nil, nil
   if full > 0 then
@@ -130,11 +132,32 @@ local function multiprocessor_cycles(w, d, units, chain)
   return cycles + (w.imbalance - 1) * first, limit -- the longest block may begin last
 end
 
+local function in_ms(cycles, of_ms)
+  local out = {}
+  for name, n in pairs(cycles) do out[name] = n / of_ms end
+  return out
+end
+
+-- What a block wants too much of for a multiprocessor, from its occupancy of 0 blocks.
+local function too_large(w, d, occupancy)
+  local wants = { threads = ("%d warps"):format(warps_of(w)),
+    registers = ("%d registers a thread"):format(w.registers or 0),
+    shared = ("%d bytes of shared memory"):format(w.shared_bytes) }
+  local list = {}
+  for i, name in ipairs(occupancy.limited_by) do list[i] = wants[name] end
+  return ("a block of %d threads with %s fits on no multiprocessor of %s"):format(w.threads,
+    table.concat(list, " and "), d.name)
+end
+
 function M.launch(w, device)
   local d = devices.rates(device)
+  local o = devices.occupancy(d.sm, w.threads, w.registers, w.shared_bytes)
+  if o.blocks == 0 then
+    return nil, too_large(w, d, o)
+  end
   local units = units_of(w, d)
   local chain = chain_of(w, d, units)
-  local cycles, limit = multiprocessor_cycles(w, d, units, chain)
+  local cycles, limit = multiprocessor_cycles(w, d, units, chain, o.blocks)
   local of_ms, from_l2 = d.ghz * 1e6, l2_bytes(w) + spill_bytes(w) -- clocks of a millisecond
   local parts = { sm = cycles / of_ms, l2 = from_l2 / (d.l2_bytes * d.sms) / of_ms,
                   memory = memory_bytes(w) / (d.gbs * d.gbs_part * 1e6),
@@ -143,7 +166,8 @@ function M.launch(w, device)
   for _, name in ipairs { "l2", "memory", "blocks" } do
     if parts[name] > parts.sm then limit = name end
   end
-  return { kernel = w.kernel, ms = ms, limit = limit, parts = parts, units = units, chain = chain }
+  return { kernel = w.kernel, ms = ms, limit = limit, parts = parts,
+           units = in_ms(units, of_ms), chain = chain / of_ms }
 end
 
 -- {====== What a function launches ======
@@ -177,7 +201,8 @@ local function predicted(program, device, options)
     if not registers then return nil, ("predict: %s: %s"):format(program.name, stack) end
   end
   local work = counts.of(program, registers, stack)
-  local launch = M.launch(work, device)
+  local launch, why = M.launch(work, device)
+  if not launch then return nil, ("predict: %s: %s"):format(program.name, why) end
   launch.launches, launch.work = program.launches, work
   return launch
 end

@@ -326,7 +326,9 @@ end
 --- The first of a ranked list that computes what the first of the space does.
 function M.first_right(judge, list, first)
   if not judge.want then
+    local why = first.why -- of the model: the CPU engine may run it nevertheless
     check(judge, first, internal.copies)
+    first.why = why or first.why
   end
   for _, candidate in ipairs(list) do
     if check(judge, candidate, internal.copies) then return candidate end

@@ -136,11 +136,11 @@ local K <const> = 128
 local function product(m, options, dtype, at)
   local a, b = inputs(m * K), inputs(8 * K)
   local function operand(list, rows)
-    local t = tensor(dtype, row_major{rows, K})
-    for i = 0, rows - 1 do
-      for k = 0, K - 1 do t[{i, k}] = list[i * K + k + 1] end
+    local values = {}
+    for k = 0, K - 1 do
+      for i = 0, rows - 1 do values[#values + 1] = list[i * K + k + 1] end
     end
-    return t:to("cpu")
+    return from_table(dtype, values, row_major{rows, K}):to("cpu")
   end
   local A, B, C = operand(a, m), operand(b, 8), zeros(f32, row_major{m, 8}):to("cpu")
   local run, _, steps = require "cuttle.matmul".prepare(A, B, C, options)

@@ -34,3 +34,26 @@ print(predict.run(function() end, "H200", without))
 -- expect: nil	predict: no kernel was launched on the CPU engine; choose it by device("cpu") before tensors are made
 print(predict.run(function() error("no", 0) end, "H200", without))
 -- expect: nil	no
+
+-- A block that fits nowhere has no time: 100 kB of shared memory are too much for a T4.
+local deep = ct.kernel("deep", function(x)
+  local s = ct.shared(ct.f32, 25600)
+  s[threadIdx.x] = x[threadIdx.x]
+  ct.sync_threads()
+  x[threadIdx.x] = s[31 - threadIdx.x]
+end)
+local function of_deep() deep { grid = 1, block = 32 }(ct.zeros(ct.f32, 32)) end
+print(predict.run(of_deep, "T4", without))
+-- expect: nil	predict: deep: a block of 32 threads with 102400 bytes of shared memory fits on no multiprocessor of T4
+print(assert(predict.run(of_deep, "H200", without)).ms > 0)
+-- expect: true
+local profile = ct.profile(of_deep, { sm = 75, device = "T4" })
+print(profile.kernels[1].predicted.ms, profile.kernels[1].predicted.why)
+-- expect: nil	a block of 32 threads with 102400 bytes of shared memory fits on no multiprocessor of T4
+print((tostring(profile):match "predicted on T4: [^;]*"))
+-- expect: predicted on T4: no time
+
+-- All times of a prediction are of one unit.
+local launch_of = large.launches[1]
+print(launch_of.chain < launch_of.parts.sm, launch_of.units.shared <= launch_of.parts.sm)
+-- expect: true	true

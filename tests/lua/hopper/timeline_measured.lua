@@ -1,0 +1,50 @@
+-- timeline(launch, {device = true}) on a device that is played by a driver of tests/c: kernels
+-- compile, but do nothing, so no clock is recorded. Arguments of all kinds get there.
+local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
+local folder = os.tmpname()
+os.remove(folder)
+assert(os.execute("mkdir " .. folder))
+
+local function skip(why)
+  print("ok 1 - measured # SKIP " .. why)
+  print "1..1"
+  os.exit(true, true)
+end
+
+local function run(environment, arguments)
+  local pipe <close> = assert(io.popen(("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s </dev/null 2>&1")
+    :format(folder, folder, environment, cuttle, arguments)))
+  return pipe:read "a"
+end
+
+do
+  local file <close> = assert(io.open(folder .. "/t.lua", "w"))
+  file:write [[
+local scale = kernel("scale", function(list, n, c)
+  if threadIdx.x < n then list.x[threadIdx.x] = list.y[threadIdx.x] * c end
+  sync_threads()
+end)
+local all = zeros(f32, 64)
+local x, y = view(all, layout(32)), zeros(f32, 32)
+local launch = scale:prepare{grid = 1, block = 32}({x = x, y = y}, u32(32), f32(2))
+local t = timeline(launch, {device = true})
+print(t.measured.cycles, #t.rows, #t.measured.rows, x[0])
+print((select(2, pcall(timeline, scale:prepare{grid = 1, block = 32}(
+  {x = x:to"cpu", y = y:to"cpu"}, u32(32), f32(2)), {device = true})):gsub("^.-:%d+: ", "")))
+]]
+end
+
+local driver = folder .. "/libcuda.so"
+local compile = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -DWITHOUT_PARAM_INFO -I'%s' "
+  .. "'%stests/c/fake_libcuda.c' -o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", here, here,
+  driver)
+if not run("CUTTLE_DEVICE=cpu", "info"):find "\nNVRTC +%d" then skip "no NVRTC" end
+if not os.execute(compile) then skip "no C compiler" end
+
+local out = run(("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE=cuda"):format(driver), "t.lua")
+local is_right = out == "0\t1\t1\t0.0\ntimeline: device = true measures on a GPU, but no argument "
+  .. "is a tensor on one; make them there, or leave it out\n"
+print((is_right and "ok" or "not ok") .. " 1 - typed numbers and tables of tensors")
+if not is_right then print("# got: " .. out:gsub("\n", "\n# ")) end
+print "1..1"
+os.execute(("rm -rf '%s'"):format(folder))
