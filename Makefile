@@ -252,7 +252,7 @@ $(foreach isa,$(ISAS),$(eval $(call variant_rule,$(isa))))
 # The longest handlers, in three installed files: short where processors have better ones than the base.
 # Clang cannot vectorise them at -O2 as loops ask.
 ifneq ($(and $(TARGET_IS_X86),$(if $(SANITIZE)$(CC_IS_CLANG),,y)),)
-$(BUILD)/runtime/simt/run/simt_arith.base.o $(BUILD)/runtime/simt/run/simt_tile.base.o: ISA_FLAGS_base += -O2
+$(patsubst %,$(BUILD)/runtime/simt/run/simt_%.base.o,arith tile memory): ISA_FLAGS_base += -O2
 endif
 
 # A switch over an enum lists every enumerator: a new operation stops the compiler where one is missing.

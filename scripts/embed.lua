@@ -3,8 +3,8 @@
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
--- Lines that are comments are left empty: people read them in stdlib/, and three files of an
--- installation carry all modules. interp/host/std_modules.h declares the table.
+-- Lines that are comments are left empty, and lines lose their indent: people read them in stdlib/,
+-- and three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -67,11 +67,12 @@ local function after_token(text, at)
   return at + 1
 end
 
--- The chunk without lines that are comments; lines keep their numbers.
-local function without_comments(text)
+-- The chunk without indents and lines that are comments; lines keep their numbers.
+local function shortened(text)
   local out, at, begins = {}, 1, true
   while at <= #text do
-    if begins and text:find("^[ \t]*%-%-", at) and not text:find("^[ \t]*%-%-%[=*%[", at) then
+    if begins then at = text:match("^[ \t]*()", at) end
+    if begins and text:find("^%-%-", at) and not text:find("^%-%-%[=*%[", at) then
       at = line_end(text, at)
     end
     local stop = text:find("[\n\"'%[%-]", at) or #text
@@ -109,7 +110,7 @@ local function main(out_path, ...)
     if name:find("^meta%.") then -- what is Lua is checked before it becomes text
       text = as_chunk(text)
     elseif path:find("%.lua$") then
-      text = without_comments(text)
+      text = shortened(text)
     end
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
     local id = name:gsub("%W", "_")
