@@ -10,6 +10,7 @@
                      A sandboxed script has no files
      _lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
                      what killed writers left. nil and why where it cannot
+     _is_missing(code)  does that number, which io.open returns, say that there is no such file?
      _cache_folder() where the disk cache is; nil: there is none
      _hash(text)     16 hexadecimal digits
      _driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
@@ -154,6 +155,12 @@ static int lock_close(lua_State *L) {
   return 0;
 }
 
+/* The number differs from system to system. */
+static int is_missing(lua_State *L) {
+  lua_pushboolean(L, luaL_checkinteger(L, 1) == ENOENT);
+  return 1;
+}
+
 static int cache_folder(lua_State *L) {
   const CuttleState *s = state_of(L);
   CtCache cache;
@@ -228,6 +235,7 @@ static const luaL_Reg functions[] = {{"_fail", fail},
                                      {"_address", address},
                                      {"_write_file", write_file},
                                      {"_lock_file", lock_file},
+                                     {"_is_missing", is_missing},
                                      {"_cache_folder", cache_folder},
                                      {"_hash", hash},
                                      {"_driver", driver},

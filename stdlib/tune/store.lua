@@ -100,8 +100,7 @@ end
 function M.read(path)
   local text, why, code = text_of_file(path)
   if text then return (read_text(text)) end
-  local MISSING <const> = 2
-  if code == MISSING then return {} end
+  if internal.is_missing(code) then return {} end
   return nil, why
 end
 
