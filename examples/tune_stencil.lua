@@ -1,6 +1,7 @@
 -- tune_stencil.lua: a stencil of 7 points in three dimensions, whose block and number of planes of
 -- a thread `tune` chooses. On the CPU engine the model chooses them, and says so.
 -- Usage: cuttle tune_stencil.lua [n]; `cuttle tune` keeps the result beside the script
+-- expect on stderr: tune: tune_stencil.lua:9: no GPU here, so the model ranks: ...
 local on_gpu = device().sm ~= nil
 local n = tonumber(arg[1] or (on_gpu and 512 or 24))
 
