@@ -199,7 +199,7 @@ function trace(launch, element, ...) end
 ---     >> end)
 ---     > order = sum_order(sum{grid = 1, block = 1}, {y = {0}}, arange(f32, 8), zeros(f32, 1))
 ---     > order.n_terms, #order.levels, order.levels[1].how, order.levels[1].n
----     8   1   in order   8
+---     8       1       in order        8
 --- CuTe: none. MoYe: none.
 --- See: help"same_order", help"trace".
 ---@param launch table a configuration `k{...}`, or a launcher of k:prepare

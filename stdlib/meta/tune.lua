@@ -22,13 +22,13 @@
 --- timed. `reference` is a function of the arguments that computes what is right. `tolerance` is that
 --- of allclose; with `bits = true` results may not differ in a bit. `device` is the GPU of the model.
 ---
----     > function fill(config)
----     >>   local k = kernel("fill", function(x) x[blockIdx.x * config.n + threadIdx.x] = 1.0 end)
+---     > function paint(config)
+---     >>   local k = kernel("paint", function(x) x[blockIdx.x * config.n + threadIdx.x] = 1.0 end)
 ---     >>   return function(x) k{grid = size(x) // config.n, block = config.n}(x) end
 ---     >> end
----     > tuned = tune(fill, {n = {32, 64}}, {unknown = "nearest", name = "fill"})
+---     > tuned = tune(paint, {n = {32, 64}}, {unknown = "nearest", name = "paint"})
 ---     > tuned
----     fill: 2 configurations, no results
+---     paint: 2 configurations, no results
 ---     > x = zeros(f32, 256)
 ---     > tuned(x)
 ---     > x[255]
