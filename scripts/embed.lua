@@ -4,7 +4,8 @@
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
 -- Lines that are comments are left empty, and lines lose their indent: people read them in stdlib/,
--- and three files of an installation carry all modules. interp/host/std_modules.h declares the table.
+-- and three files of an installation carry all modules. interp/host/std_modules.h declares the
+-- table.
 
 local BYTES_PER_LINE <const> = 24
 
