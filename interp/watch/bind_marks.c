@@ -135,9 +135,14 @@ static void read_block(lua_State *L, int64_t block[3]) {
   lua_pop(L, 1);
 }
 
+static bool is_same(const CtMarks *a, const CtMarks *b) {
+  return a->waits == b->waits && a->n_lines == b->n_lines &&
+         memcmp(a->lines, b->lines, sizeof *a->lines * (size_t)a->n_lines) == 0;
+}
+
 /* The same marks as before have the same number, so that kernels that were traced for them still hold. */
 static uint32_t number_marks(CuttleState *s, const CtMarks *marks) {
-  bool is_new = s->n_marks == 0 || memcmp(&s->last_marks, marks, sizeof *marks) != 0;
+  bool is_new = s->n_marks == 0 || !is_same(&s->last_marks, marks);
   s->last_marks = *marks;
   s->n_marks += is_new;
   return s->n_marks;
