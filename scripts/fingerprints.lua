@@ -51,6 +51,8 @@ local majors_of <const> = {
 local products <const> = {
   { "simt 256x128x16", f32, "NT" }, { "simt 128x64x16", f32, "NT" },
   { "simt 128x128x8 turned", f32, "TN" }, { "simt 128x128x8 turned, small K", f32, "TN" },
+  { "simt 128x128x16 turned", f32, "TN" }, { "simt 128x128x8 turned, 200 registers", f32, "TN" },
+  { "simt 128x64x32 turned, 2 slices", f32, "TN" }, { "simt 128x64x16 turned, pinned", f32, "NN" },
   { "simt 256x128x16 turned", f32, "NN" }, { "simt 128x128x8 turned A", f32, "TT" },
   { "simt 128x64x16 turned", f32, "NN" }, { "simt 128x64x16 turned", f32, "TT" },
 }

@@ -218,4 +218,18 @@ function M.make(variant)
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
+-- Elements of an operand's ring; behind its last k is no padding.
+local function ring_size(config, rows, is_turned)
+  local n_k = config.tile[3] * config.stages
+  return is_turned and (rows + PAD) * n_k - PAD or rows * n_k
+end
+
+--- The rings, and the sums that slices hand to the first one.
+function M.shared_bytes(config, dtype, majors)
+  local bM, bN = config.tile[1], config.tile[2]
+  local n = ring_size(config, bM, majors:sub(1, 1) == "T")
+    + ring_size(config, bN, majors:sub(2, 2) == "N") + bM * bN * (n_slices_of(config) - 1)
+  return n * dtype.bits // 8
+end
+
 return M

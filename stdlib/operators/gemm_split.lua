@@ -22,20 +22,46 @@ local usual <const> = { f32 = { 128, 64, 256, 1 } }
 local others <const> = { 128, 128, 1024, 1 }
 local on_hopper <const> = { f16 = { 64, 64, 1024, 2 }, bf16 = { 64, 64, 1024, 2 } }
 
---- 1: none. Only problems of one batch, with tiles for at most half of the GPU.
-function M.parts(p)
-  local device = p.device ~= "cpu" and ct.device() or {}
-  if not device.n_sms or p.l ~= 1 then return 1 end
-  local name, n_sms = p.dtype.name, device.n_sms
-  local is_hopper = device.sm == 90 and require "cuttle.gemm_hopper".is_wide(p)
-  local m_tile, n_tile, least_k, each = table.unpack(is_hopper and on_hopper[name]
-    or usual[name] or others)
-  local n_tiles, parts = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), 1
-  if 2 * n_tiles > each * n_sms then return 1 end
-  while n_tiles * parts <= n_sms and p.k % (2 * parts) == 0 and p.k // (2 * parts) >= least_k do
+-- Of f32 that lies along K, tiles of which a multiprocessor has two at one time: they are worth it
+-- where nearly all have two. A part of less K is not measured.
+local turned <const> = { 128, 128, 512, 2 }
+
+-- Parts are doubled until `is_enough` of them, or as often as K can be cut.
+local function most_parts(p, least_k, is_enough)
+  local parts = 1
+  while not is_enough(parts) and p.k % (2 * parts) == 0 and p.k // (2 * parts) >= least_k do
     parts = 2 * parts
   end
   return parts
+end
+
+-- Parts that give nearly every multiprocessor its tiles of `turned`, or nil.
+local function parts_of_turned(p, sm, n_sms)
+  if p.dtype ~= ct.f32 or sm < 80 or p.a_major ~= "k" or p.b_major ~= "k" then return nil end
+  local m_tile, n_tile, least_k, each = table.unpack(turned)
+  local n_tiles, slots = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), each * n_sms
+  local parts = most_parts(p, least_k, function(n) return 2 * n * n_tiles > slots end)
+  return 8 * n_tiles * parts >= 7 * slots and parts or nil
+end
+
+--- How many on a GPU of that capability and so many multiprocessors; 1: none. Only problems of one
+--- batch, with tiles for at most half of the GPU.
+function M.parts_on(p, sm, n_sms)
+  if p.l ~= 1 then return 1 end
+  local name = p.dtype.name
+  local is_hopper = sm == 90 and require "cuttle.gemm_hopper".is_wide(p)
+  local m_tile, n_tile, least_k, each = table.unpack(is_hopper and on_hopper[name]
+    or usual[name] or others)
+  local n_tiles = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile)
+  if 2 * n_tiles > each * n_sms then return 1 end
+  return parts_of_turned(p, sm, n_sms)
+    or most_parts(p, least_k, function(n) return n * n_tiles > n_sms end)
+end
+
+--- The same for the problem's device; of the CPU none.
+function M.parts(p)
+  local device = p.device ~= "cpu" and ct.device() or {}
+  return device.n_sms and M.parts_on(p, device.sm, device.n_sms) or 1
 end
 
 -- {====== The two products ======

@@ -5,7 +5,7 @@
 --   majors   what is contiguous in A and B, "N" or "T" as BLAS says it, first of A: {NT = true}
 --   sm       the least compute capability
 --   only_sm  the only one: instructions of sm_90a are no others'
---   when     a function of the problem {m =, n =, k =, l =}, or nil: always
+--   when     a function of the problem {m =, n =, k =, l =} and the row, or nil: always
 -- The first row that fits is taken, so the order is the choice by shape.
 local ct = require "cuttle"
 local internal = ...
@@ -39,6 +39,27 @@ local function fills(each, m_tile, n_tile)
   return function(p) return n_tiles(p, m_tile, n_tile) >= each * p.n_sms end
 end
 
+-- Are there tiles for at most so many on each?
+local function at_most(each, m_tile, n_tile)
+  return function(p) return n_tiles(p, m_tile, n_tile) <= each * p.n_sms end
+end
+
+-- Can a multiprocessor have as many blocks of the row at one time as it asks for? Of its memory
+-- each block costs RESERVED bytes more, so one block may have all but these.
+local RESERVED <const> = 1024
+local function is_resident(p, row)
+  local bytes = require(row.template).shared_bytes(row, p.dtype, p.majors)
+  return row.min_blocks * (bytes + RESERVED) <= p.shared + RESERVED
+end
+
+-- Is it whole tiles of the row, with nothing added to the sums? Guards and epilogues take
+-- registers, and a row whose registers are limited would spill some.
+local function is_bare(p, row)
+  local bM, bN, bK = table.unpack(row.tile)
+  return p.m % bM == 0 and p.n % bN == 0 and p.k % bK == 0 and not p.groups and p.beta == 0
+    and not p.bias and not p.epilogue
+end
+
 -- Tiles enough for all multiprocessors, and K long enough for the tail to count little.
 local function deep(m_tile, n_tile)
   local is_full = fills(1, m_tile, n_tile)
@@ -62,17 +83,31 @@ local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
 local function never() return false end
 
 M.list = {
-  -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap.
+  -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap. A deeper
+  -- tile of K wins only where K is long, as its first one comes later. Slices of K give a
+  -- multiprocessor enough warps where it has a single tile. What limits registers or pins reads
+  -- was measured with at least two rounds of blocks.
   { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
-    order = "m4 ~n2 ~m ~n", group = 8, when = deep(256, 128) },
+    order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 }, when = deep(256, 128) },
   { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
     order = "m2 ~n m", when = fills(1, 128, 64) },
+  { name = "simt 128x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
+    majors = TN, tile = { 128, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
+    when = function(p, row)
+      return p.k > 2048 and fills(4, 128, 128)(p) and is_resident(p, row)
+    end },
   { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
     when = deep(128, 128) },
+  { name = "simt 128x128x8 turned, 200 registers", device = "cuda", template = SIMT, types = F32,
+    sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
+    emission = { registers = 200 },
+    when = function(p, row) return is_bare(p, row) and fills(4, 128, 128)(p) end },
   { name = "simt 128x128x8 turned, small K", device = "cuda", template = SIMT, types = F32,
     sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 1, 4 },
@@ -83,9 +118,19 @@ M.list = {
   { name = "simt 128x128x8 turned A", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = { TT = true }, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 },
     stages = 3, min_blocks = 2, order = "n2 ~m n", turn = "async", when = deep(128, 128) },
+  { name = "simt 128x64x16 turned, pinned", device = "cuda", template = SIMT, types = F32,
+    sm = 80, majors = { NN = true }, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 4, order = "n2 m ~n", turn = "registers", emission = { pin = true },
+    when = function(p, row) return is_bare(p, row) and fills(8, 128, 64)(p) end },
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 4, order = "n2 m ~n", turn = "registers", when = fills(1, 128, 64) },
+  { name = "simt 128x64x32 turned, 2 slices", device = "cuda", template = SIMT, types = F32,
+    sm = 80, majors = TN, tile = { 128, 64, 32 }, lanes = { 8, 4 }, warps = { 2, 2 }, slices = 2,
+    stages = 3, min_blocks = 1, order = "n2 ~m n", turn = "async",
+    when = function(p)
+      return p.k >= 512 and not at_most(0.5, 128, 64)(p) and at_most(1, 128, 64)(p)
+    end },
   { name = "simt 64x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 64, 64, 16 }, lanes = { 8, 4 }, warps = { 1, 2 }, stages = 4, min_blocks = 6,
     order = "m2 ~n m" },
@@ -272,7 +317,7 @@ function M.choose(p, wanted)
   if type(wanted) == "table" then return wanted end
   if wanted ~= nil then return by_name(tostring(wanted), p) end
   for _, row in ipairs(M.list) do
-    if M.fits(row, p) and (row.when == nil or row.when(p)) then return row end
+    if M.fits(row, p) and (row.when == nil or row.when(p, row)) then return row end
   end
   tiles.fail("matmul", "no configuration multiplies %s on %s", p.dtype, p.device)
 end

@@ -70,10 +70,11 @@ local function try(dtype, config, kind, by_rows, options)
   end
 end
 
-local cases = {{f32}, {f32, "simt 64x64x16 turned"}, {f16, "mma 64x64x64"}, {i8, "mma 64x64x128"}}
+local cases = {{f32}, {f32, "simt 64x64x16 turned"}, {f16, "mma 64x64x64"}, {i8, "mma 64x64x128"},
+               {f32, "simt 128x64x32 turned, 2 slices"}}
 for i, case in ipairs(cases) do
   for j, kind in ipairs{"m", "n", "k"} do
-    try(case[1], case[2], kind, i == 2 or (i + j) % 2 == 0,
+    try(case[1], case[2], kind, i == 2 or i == 5 or (i + j) % 2 == 0,
       i == 3 and {alpha = 2, beta = 1} or {adds = i ~= 4})
   end
 end
