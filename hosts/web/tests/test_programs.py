@@ -54,7 +54,8 @@ def arguments_of(program):
 
 
 def native(program):
-    """(standard output, exit code) in a folder of its own, beside what examples take from scripts/."""
+    """(standard output, exit code) in a folder of its own, beside what examples take from scripts/,
+    and with no earlier results of tune, as a page has none."""
     with tempfile.TemporaryDirectory() as place:
         os.symlink(SCRIPTS, os.path.join(place, "scripts"))
         work = pathlib.Path(place, "examples")
@@ -62,7 +63,8 @@ def native(program):
         (work / program["name"]).write_text(program["text"])
         done = subprocess.run(
             [CUTTLE, program["name"], *arguments_of(program)], cwd=work,
-            env=dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb", COLUMNS="80", CUTTLE_DEVICE="cpu"),
+            env=dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb", COLUMNS="80", CUTTLE_DEVICE="cpu",
+                     CUTTLE_CACHE=os.path.join(place, "cache")),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return done.stdout.decode() + done.stderr.decode(), done.returncode == 0
 
