@@ -479,10 +479,14 @@ endif
 # A script for each folder, so that several run at a time; first those that take longest.
 LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
 LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
-# Random laws in Lua alone, and all examples once more, run long; sanitizers see the same C elsewhere.
-LUA_LAWS = $(if $(SANITIZE),$(wildcard $(addprefix tests/lua/mesh/,plan_laws.lua *_random.lua compile_*.lua) \
-	$(addprefix tests/lua/program/,check_clean.lua export_examples.lua export.lua replay.lua bench_command.lua) \
-	tests/lua/matmul/check.lua tests/lua/matmul/hopper.lua tests/lua/hopper/dot_wgmma.lua))
+# Random laws in Lua alone, all examples once more, and what starts compilers, run long; sanitizers see the
+# same C elsewhere.
+LUA_LAWS = $(if $(SANITIZE),$(wildcard \
+	$(addprefix tests/lua/mesh/,plan_laws.lua *_random.lua compile_*.lua sharded_matmul.lua matmul_scatter.lua) \
+	$(addprefix tests/lua/program/,check_clean.lua export_examples.lua export.lua replay.lua bench_command.lua \
+		packages.lua installed_hosts.lua run_docs_hosts.lua copy_host.lua check_gallery.lua emission_compiles.lua) \
+	tests/lua/attention/compile.lua tests/lua/matmul/check.lua tests/lua/matmul/hopper.lua \
+	tests/lua/matmul/rows_f32.lua tests/lua/hopper/dot_wgmma.lua))
 lua_tests = $(if $(filter $(1)/%,$(LUA_LAWS)),$(filter-out $(LUA_LAWS),$(wildcard $(1)/*.lua)),$(1))
 $(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),$(RUN_TESTS) $(call lua_tests,$(d)),TAP_SCRIPTS))
 $(call tap_if,tests/fails,fails,\
