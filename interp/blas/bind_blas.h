@@ -29,6 +29,9 @@ bool bind_cublas_multiply(lua_State *L, const CtCx *cx, const Product *p, const 
 /* Adds the type of handles [-0, +0, m]. */
 void bind_add_blas(lua_State *L);
 
+/* With the module's table on top. */
+void bind_add_allclose(lua_State *L);
+
 /* With the table `reference` on top. */
 void bind_add_reference_bits(lua_State *L);
 void bind_add_reference_attention(lua_State *L, int module);

@@ -1,5 +1,5 @@
-/* bind_reference.c: what results are checked against: allclose, and the table `reference` with
-   plain operations that use another code than kernels do.
+/* bind_reference.c: what results are checked against: the table `reference` with plain operations
+   that use another code than kernels do.
 
    reference.matmul on the host works in double precision and rounds once, whatever the elements are
    (integers: exact, modulo 2^64); on a device cuBLAS works in the precision of the elements,
@@ -20,166 +20,6 @@
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 #include "interp/state/state_language.h"
-
-/* {====== allclose ====== */
-
-/* How far floats may be apart: |a - b| <= atol + rtol * |b|. Sums of a few thousand products stay
-   within these where no cancellation is strong. Integers and bools must be equal. */
-typedef struct Tolerance {
-  double rtol, atol;
-} Tolerance;
-
-static const Tolerance tolerances[CT_DTYPE_COUNT] = {
-    [CT_f64] = {1e-9, 1e-12},   [CT_f32] = {1e-4, 1e-5},    [CT_tf32] = {2e-3, 1e-4},
-    [CT_f16] = {2e-3, 1e-4},    [CT_bf16] = {1.6e-2, 1e-3}, [CT_f8e4m3] = {0.125, 0.01},
-    [CT_f8e5m2] = {0.25, 0.01},
-};
-
-/* What a comparison found: how many elements differ, and which one by the most tolerances. */
-typedef struct Worst {
-  int64_t n_differ, at;
-  double excess; /* of the worst: its distance divided by what is allowed */
-  Elem a, b;
-} Worst;
-
-/* 0 when equal, at most 1 within the tolerance; NaN is close to nothing, an infinity to itself. */
-static double excess_of(double a, double b, Tolerance tol) {
-  if (a == b) {
-    return 0;
-  }
-  double allowed = tol.atol + tol.rtol * fabs(b), distance = fabs(a - b);
-  if (isnan(distance) || isinf(b)) {
-    return HUGE_VAL;
-  }
-  return distance <= allowed ? 1 : allowed > 0 ? distance / allowed : HUGE_VAL;
-}
-
-static double as_double(CtDtype dtype, Elem e) {
-  return ct_is_float(dtype) ? e.f : ct_round_int(CT_f64, dtype, e.i);
-}
-
-static double compare(CtDtype ta, Elem a, CtDtype tb, Elem b, Tolerance tol) {
-  bool exact = !ct_is_float(ta) && !ct_is_float(tb);
-  if (exact && tol.rtol == 0 && tol.atol == 0) { /* a double would lose bits of large integers */
-    return a.i == b.i ? 0 : HUGE_VAL;
-  }
-  return excess_of(as_double(ta, a), as_double(tb, b), tol);
-}
-
-static Worst compare_all(CtDtype ta, const Dense *da, CtDtype tb, const Dense *db, Tolerance tol) {
-  Worst w = {.at = -1};
-  const char *pa = da->p, *pb = db->p;
-  for (int64_t i = 0; i < da->n; i++, pa += ct_dtype_bytes(ta), pb += ct_dtype_bytes(tb)) {
-    Elem a = elem_load(ta, pa), b = elem_load(tb, pb);
-    double excess = compare(ta, a, tb, b, tol);
-    if (excess > 1) {
-      w.n_differ++;
-      if (w.at < 0 || excess > w.excess) {
-        w.excess = excess;
-        w.at = i;
-        w.a = a;
-        w.b = b;
-      }
-    }
-  }
-  return w;
-}
-
-static double opt_tolerance(lua_State *L, const char *key, double absent) {
-  if (lua_isnoneornil(L, 3)) {
-    return absent;
-  }
-  if (!lua_istable(L, 3)) {
-    diag_type_error(L, 3, "allclose", "a table {rtol = ..., atol = ...}");
-  }
-  lua_getfield(L, 3, key);
-  double v = luaL_optnumber(L, -1, absent);
-  lua_pop(L, 1);
-  if (!(v >= 0)) {
-    diag_error(L, "allclose: %s = %f is not a tolerance; expected a number >= 0", key, v);
-  }
-  return v;
-}
-
-/* A type with the looser tolerance of two decides. */
-static Tolerance check_tolerance(lua_State *L, CtDtype a, CtDtype b) {
-  Tolerance looser = tolerances[a].rtol > tolerances[b].rtol ? tolerances[a] : tolerances[b];
-  Tolerance tol = {opt_tolerance(L, "rtol", looser.rtol), opt_tolerance(L, "atol", looser.atol)};
-  return tol;
-}
-
-static void push_value(lua_State *L, CtDtype dtype, Elem e) {
-  char text[64];
-  if (ct_is_float(dtype)) {
-    snprintf(text, sizeof text, dtype == CT_f64 ? "%.17g" : "%.9g", e.f);
-    lua_pushstring(L, text);
-  } else if (ct_is_int(dtype)) {
-    snprintf(text, sizeof text, dtype == CT_u64 ? "%" PRIu64 : "%" PRId64, e.i);
-    lua_pushstring(L, text);
-  } else {
-    lua_pushstring(L, e.i != 0 ? "true" : "false");
-  }
-}
-
-/* "(3,5)": the coordinate of linear element i. */
-static const char *coordinate_text(lua_State *L, const CtCx *cx, const Tensor *t, int64_t i) {
-  CtTuple crd;
-  diag_try(L, ct_idx2crd(cx, ct_int(i), t->layout.shape, &crd, diag_err(L)));
-  return bind_tuple_text(cx, crd);
-}
-
-static int report(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b, const Worst *w,
-                  int64_t n, Tolerance tol) {
-  char rule[96];
-  snprintf(rule, sizeof rule, "%g + %g * |b|", tol.atol, tol.rtol);
-  lua_pushboolean(L, 0);
-  push_value(L, a->dtype, w->a);
-  push_value(L, b->dtype, w->b);
-  lua_pushfstring(L, "%I of %I elements differ by more than %s; the worst is %s: %s and %s",
-                  (LUAI_UACINT)w->n_differ, (LUAI_UACINT)n, rule, coordinate_text(L, cx, a, w->at),
-                  lua_tostring(L, -2), lua_tostring(L, -1));
-  lua_replace(L, -3);
-  lua_pop(L, 1);
-  return 2;
-}
-
-static void check_same_shape(lua_State *L, const CtCx *cx, const Tensor *a, const Tensor *b) {
-  bool same = ct_layout_rank(a->layout) == ct_layout_rank(b->layout);
-  for (int i = 0; same && i < ct_layout_rank(a->layout); i++) {
-    same = ct_int_equal(bind_mode_size(L, cx, a->layout, i), bind_mode_size(L, cx, b->layout, i));
-  }
-  if (!same) {
-    diag_error(L, "allclose: %s has shape %s but %s has %s; expected modes of the same sizes",
-               tensor_push_title(L, 1), bind_tuple_text(cx, a->layout.shape),
-               tensor_push_title(L, 2), bind_tuple_text(cx, b->layout.shape));
-  }
-}
-
-/* allclose(a, b[, {rtol =, atol =}]) -> true, or false and what differs most. */
-static int allclose(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  const Tensor *a = tensor_check_host(L, 1, "allclose"), *b = tensor_check_host(L, 2, "allclose");
-  Tolerance tol = check_tolerance(L, a->dtype, b->dtype);
-  check_same_shape(L, &cx, a, b);
-  Dense da, db;
-  CtErr err;
-  Worst w = {.n_differ = 0};
-  CtStatus status = dense_open(&da, a, &err);
-  diag_check(L, status, &err);
-  status = dense_open(&db, b, &err);
-  if (status == CT_OK) {
-    w = compare_all(a->dtype, &da, b->dtype, &db, tol);
-    dense_close(&db);
-  }
-  int64_t n = da.n;
-  dense_close(&da);
-  diag_check(L, status, &err);
-  if (w.n_differ > 0) {
-    return report(L, &cx, a, b, &w, n, tol);
-  }
-  lua_pushboolean(L, 1);
-  return 1;
-}
 
 /* {====== matmul: the product on the host ====== */
 
@@ -324,14 +164,13 @@ static int library(lua_State *L) {
 
 /* {====== Registration ====== */
 
-static const luaL_Reg functions[] = {{"allclose", allclose}, {NULL, NULL}};
 static const luaL_Reg reference[] = {
     {"matmul", matmul}, {"library", library}, {NULL, NULL}}; /* and those of bind_reference_*.c */
 
 void bind_open_reference(lua_State *L) {
   int module = lua_gettop(L);
   bind_add_blas(L);
-  luaL_setfuncs(L, functions, 0);
+  bind_add_allclose(L);
   luaL_newlib(L, reference);
   bind_add_reference_bits(L);
   bind_add_reference_attention(L, module);

@@ -377,7 +377,8 @@ function view(t, layout) end
 
 --- Whether two tensors are nearly equal.
 --- They are if |a - b| <= atol + rtol * |b| for all elements. If not, the second result says where
---- they differ most. The default tolerances are those of the type; integers must be equal.
+--- they differ most. The default tolerances are those of the type; integers must be equal. Two
+--- large tensors of one device are compared there.
 ---
 ---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
 ---     true
