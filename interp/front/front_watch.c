@@ -1,8 +1,8 @@
 /* front_watch.c: Lua functions that a trace reaches without the rewriter's help, because C or the
    virtual machine calls them. Metamethods of tables are replaced, for the time of a trace, by functions
    that convert them; callbacks of Lua's library are converted where they are given; a hook refuses
-   whatever Lua function is called unconverted nevertheless, since control flow on run-time values would
-   silently go wrong in it. */
+   any Lua function that is still called unconverted, since control flow on run-time values would silently
+   go wrong in it. */
 #include <lauxlib.h>
 #include <string.h>
 

@@ -197,6 +197,9 @@ bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a);
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+/* The same; NULL and why, where the trace or the compiler fails. */
+Spec *launch_try_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      CtErr *err);
 
 /* One for the key of the arguments, with an empty IR; NULL when out of memory. */
 Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *args, CtTarget target);

@@ -1,6 +1,6 @@
 /* launch_collect.c: see launch_collect.h. For the standard library:
      _collect()   a collection of the state, which is open until it is closed
-     c:compile(f) compiles what was added, in threads, into the disk cache. f(n) is called with how many are
+     c:compile(f) compiles what was added, in processes, into the disk cache. f(n) is called with how many are
                   done; no more begin where it returns false or raises. Returns how many were compiled
      c:size()     how many texts there are */
 #include "launch_collect.h"
@@ -11,29 +11,33 @@
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/state.h"
-#include "launch.h"
 #include "runtime/base/env.h"
 #include "runtime/device/nvrtc_pool.h"
 
 #define COLLECTION_TYPE "collection of texts"
 
 typedef struct Text {
-  char *bytes; /* source, name, arch, options, each ended by a NUL */
-  size_t len;
+  char *bytes; /* source, name, arch, options, each ended by a NUL; then the specialisation's key */
+  size_t len, key_len;
   int n_options;
+  const Kernel *of; /* it may be gone, and another one in its place */
 } Text;
 
 struct LaunchCollection {
   CuttleState *state; /* NULL: closed */
   Text *texts;
   size_t n, cap;
+  int n_again; /* launches since the last new text */
 };
+
+enum { MOST_AGAIN = 10000 };
 
 /* {====== Adding ======= */
 
 static void add_string(CtText *t, const char *s) { ct_text_add(t, s, strlen(s) + 1); }
 
-CtStatus launch_collect(LaunchCollection *c, const CtNvrtcJob *job, CtErr *err) {
+CtStatus launch_collect(LaunchCollection *c, const Kernel *k, const Spec *spec,
+                        const CtNvrtcJob *job, CtErr *err) {
   CtText all;
   CtStatus status = ct_grow(c->state->alloc, &c->texts, &c->cap, c->n + 1, sizeof *c->texts, err);
   if (status != CT_OK) {
@@ -46,16 +50,39 @@ CtStatus launch_collect(LaunchCollection *c, const CtNvrtcJob *job, CtErr *err) 
   for (int i = 0; i < job->n_options; i++) {
     add_string(&all, job->options[i]);
   }
+  ct_text_add(&all, (const char *)spec->key, spec->key_len);
   Text *t = &c->texts[c->n];
-  *t = (Text){.len = all.len, .n_options = job->n_options};
+  *t = (Text){.len = all.len, .key_len = spec->key_len, .n_options = job->n_options, .of = k};
   t->bytes = ct_text_status(&all, err) == CT_OK ? ct_alloc(c->state->alloc, all.len) : NULL;
   if (t->bytes != NULL) {
     memcpy(t->bytes, all.s, all.len);
     c->n++;
+    c->n_again = 0;
   }
   ct_text_clear(&all);
   return t->bytes == NULL ? ct_fail_nomem(err)
                           : ct_fail(err, CT_EINVAL, "%s: collected, not compiled", job->name);
+}
+
+bool launch_is_collected(const LaunchCollection *c, const LaunchArgs *a) {
+  for (size_t i = 0; i < c->n; i++) {
+    const Text *t = &c->texts[i];
+    if (t->of == a->of && t->key_len == a->key_len &&
+        memcmp(t->bytes + t->len - t->key_len, a->key, a->key_len) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+size_t launch_n_collected(const LaunchCollection *c) { return c->n; }
+
+CtStatus launch_collect_again(LaunchCollection *c, CtErr *err) {
+  return c->n_again++ < MOST_AGAIN
+             ? CT_OK
+             : ct_fail(err, CT_EINVAL,
+                       "tune: %d launches without a new kernel; does a loop wait for a result?",
+                       MOST_AGAIN);
 }
 
 /* {====== Compiling ====== */
@@ -72,14 +99,30 @@ static void fill_job(const Text *t, CtNvrtcJob *job, const char **options) {
   }
 }
 
-/* Calls the function at 2. */
+typedef struct Asked {
+  lua_State *L;
+  int f;
+} Asked;
+
 static bool poll(void *ud, size_t n_done) {
-  lua_State *L = ud;
-  lua_pushvalue(L, 2);
-  lua_pushinteger(L, (lua_Integer)n_done);
-  bool goes_on = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  const Asked *a = ud;
+  lua_pushvalue(a->L, a->f);
+  lua_pushinteger(a->L, (lua_Integer)n_done);
+  bool goes_on = lua_pcall(a->L, 1, 1, 0) == LUA_OK && lua_toboolean(a->L, -1);
+  lua_pop(a->L, 1);
   return goes_on;
+}
+
+size_t launch_compile_all(lua_State *L, const CtNvrtcJob *jobs, size_t n, int f) {
+  const CuttleState *s = state_of(L);
+  Asked asked = {L, lua_absindex(L, f)};
+  CtCache cache;
+  bool before = ct_env_ignore(s->options.no_environment != 0);
+  ct_cache_init(&cache);
+  (void)ct_env_ignore(before);
+  luaL_checkstack(L, 4, NULL);
+  bool may = s->options.sandbox == 0 && cache.dir[0] != '\0';
+  return may ? ct_nvrtc_build_all(jobs, n, &cache, s->owns_process, poll, &asked) : 0;
 }
 
 static LaunchCollection *check_collection(lua_State *L) {
@@ -98,12 +141,7 @@ static int collection_compile(lua_State *L) {
   for (size_t i = 0; i < c->n; i++) {
     fill_job(&c->texts[i], &jobs[i], options[i]);
   }
-  CtCache cache;
-  bool before = ct_env_ignore(c->state->options.no_environment != 0);
-  ct_cache_init(&cache);
-  (void)ct_env_ignore(before);
-  bool may = !c->state->options.sandbox && cache.dir[0] != '\0';
-  lua_pushinteger(L, may ? (lua_Integer)ct_nvrtc_build_all(jobs, c->n, &cache, poll, L) : 0);
+  lua_pushinteger(L, (lua_Integer)launch_compile_all(L, jobs, c->n, 2));
   return 1;
 }
 

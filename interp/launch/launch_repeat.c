@@ -2,7 +2,9 @@
    the host. */
 #include <lauxlib.h>
 
+#include "interp/state/diag.h"
 #include "launch.h"
+#include "launch_collect.h"
 #include "launch_graph.h"
 
 typedef struct CapturedSpec { /* see keep_captured */
@@ -32,10 +34,26 @@ static void keep_captured(lua_State *L, CuttleState *s, Spec *spec) {
   s->n_turns++; /* to allocate may collect garbage, whose finalizers are scripts */
 }
 
+/* In place of a launch: adds its text if it is new. */
+static void collect(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  LaunchCollection *c = args->of->state->collection;
+  size_t before = launch_n_collected(c);
+  CtErr err;
+  if (launch_is_collected(c, args) || launch_try_spec(L, kernel, config, args, &err) != NULL) {
+    diag_check(L, launch_collect_again(c, &err), &err);
+  } else if (launch_n_collected(c) == before) {
+    diag_raise(L, &err);
+  }
+}
+
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
-  Spec *spec = launch_spec(L, kernel, config, args);
   const Kernel *k = args->of;
+  if (k->state->collection != NULL && args->device != NULL) {
+    collect(L, kernel, config, args);
+    return;
+  }
+  Spec *spec = launch_spec(L, kernel, config, args);
   launch_check_args(L, k, config, args, spec);
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */

@@ -66,19 +66,24 @@ static CtStatus check_args(lua_State *L, const Kernel *k, const LaunchArgs *args
   return launch_check_lists(L, k, args, err);
 }
 
-static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+/* Traced and compiled, not kept; NULL and why. */
+static Spec *new_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      CtErr *err) {
   Kernel *k = lua_touserdata(L, kernel);
-  CtErr err;
   make_room(L, kernel, config, args->device);
   anchor_captures(L, kernel); /* first: it may raise, and then nothing is lost */
-  Spec *spec = spec_trace(L, kernel, config, args, launch_target(args->device), false, &err);
-  if (spec == NULL) {
-    diag_raise(L, &err);
-  }
-  if (check_args(L, k, args, &err) != CT_OK || spec_compile(k, spec, args->device, &err) != CT_OK) {
+  Spec *spec = spec_trace(L, kernel, config, args, launch_target(args->device), false, err);
+  if (spec != NULL &&
+      (check_args(L, k, args, err) != CT_OK || spec_compile(k, spec, args->device, err) != CT_OK)) {
     spec_free(k->state, spec);
-    diag_raise(L, &err);
+    return NULL;
   }
+  return spec;
+}
+
+static void keep_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      Spec *spec) {
+  Kernel *k = lua_touserdata(L, kernel);
   spec->next = k->specs;
   k->specs = spec;
   k->n_specs++;
@@ -87,7 +92,6 @@ static Spec *make_spec(lua_State *L, int kernel, const LaunchConfig *config, Lau
   if (k->state->mode == STATE_EMIT) {
     launch_emit(L, kernel, config, args);
   }
-  return spec;
 }
 
 /* One that was traced for the key, and that still holds; NULL: there is none. It comes first from now on. */
@@ -106,12 +110,32 @@ static Spec *find_spec(lua_State *L, int kernel, const LaunchArgs *args) {
   return NULL;
 }
 
-Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+static Spec *known_spec(lua_State *L, int kernel, const LaunchArgs *args) {
   Spec *spec = args->of->specs;
-  if (spec == NULL || spec->id != args->spec || !launch_reads_hold(L, kernel, args->of, spec)) {
-    spec = find_spec(L, kernel, args);
-    spec = spec == NULL ? make_spec(L, kernel, config, args) : spec;
-    args->spec = spec->id;
+  bool is_same =
+      spec != NULL && spec->id == args->spec && launch_reads_hold(L, kernel, args->of, spec);
+  return is_same ? spec : find_spec(L, kernel, args);
+}
+
+Spec *launch_try_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      CtErr *err) {
+  Spec *spec = known_spec(L, kernel, args);
+  if (spec == NULL) {
+    spec = new_spec(L, kernel, config, args, err);
+    if (spec == NULL) {
+      return NULL;
+    }
+    keep_spec(L, kernel, config, args, spec);
+  }
+  args->spec = spec->id;
+  return spec;
+}
+
+Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
+  CtErr err;
+  Spec *spec = launch_try_spec(L, kernel, config, args, &err);
+  if (spec == NULL) {
+    diag_raise(L, &err);
   }
   return spec;
 }

@@ -194,7 +194,7 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
     status = spec_plan(spec, true, err);
     status = status == CT_OK ? make_params(spec, err) : status;
     if (status == CT_OK && k->state->collection != NULL) {
-      status = launch_collect(k->state->collection, &job, err);
+      status = launch_collect(k->state->collection, k, spec, &job, err);
     }
     status = status == CT_OK ? state_compile(k->state, &job, true, &output, err) : status;
   }

@@ -533,6 +533,7 @@ int main(int argc, char **argv) {
     fputs("cuttle: not enough memory\n", stderr);
     return EXIT_FAILURE;
   }
+  s->owns_process = true;
   Program p = {.s = s, .L = s->L, .argc = argc, .argv = argv, .at = 1};
   lua_pushcfunction(s->L, run_program);
   lua_pushlightuserdata(s->L, &p);

@@ -73,6 +73,7 @@ typedef struct CuttleState {
 
   cuttle_Options options; /* as given; its texts are not kept */
   bool is_module;         /* opened in a Lua that somebody else owns */
+  bool owns_process;      /* the program's: nobody else has threads in it */
   bool by_person;         /* the call in progress is the program's, which shows how far it is */
   bool takes_notes;       /* of what an input at the prompt meant; note.h */
   char error[1280];       /* cuttle_error's message */
