@@ -6,6 +6,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_collect.h"
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
 #include "runtime/emit/emit_cuda.h"
@@ -413,6 +414,41 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
   return false;
 }
 
+/* What the job {source =, symbol =, options =} at idx says, as long as its table lives. */
+static void read_job(lua_State *L, int idx, const char *arch, CtNvrtcJob *job,
+                     const char **options) {
+  *job = (CtNvrtcJob){.arch = arch, .options = options};
+  lua_getfield(L, idx, "source");
+  lua_getfield(L, idx, "symbol");
+  lua_getfield(L, idx, "options");
+  job->source = luaL_checkstring(L, -3);
+  job->name = luaL_checkstring(L, -2);
+  for (int n = 0; n < LAUNCH_MAX_OPTIONS && lua_rawgeti(L, -1, n + 1) == LUA_TSTRING; n++) {
+    options[job->n_options++] = lua_tostring(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_settop(L, idx);
+}
+
+/* _profile_compile(jobs, sm, f) -> how many of the jobs were compiled at once, into the cache, as
+   launch_compile_all does. */
+static int profile_compile(lua_State *L) {
+  char arch[16];
+  ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TFUNCTION);
+  size_t n = (size_t)lua_rawlen(L, 1);
+  CtNvrtcJob *jobs = lua_newuserdatauv(L, (n + 1) * sizeof *jobs, 0);
+  const char *(*options)[LAUNCH_MAX_OPTIONS] = lua_newuserdatauv(L, (n + 1) * sizeof *options, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    read_job(L, lua_gettop(L), arch, &jobs[i], options[i]);
+    lua_pop(L, 1);
+  }
+  lua_pushinteger(L, (lua_Integer)launch_compile_all(L, jobs, n, 3));
+  return 1;
+}
+
 static int push_image(lua_State *L, bool ptx) {
   CtNvrtcOutput output;
   if (!compile(L, ptx, &output)) {
@@ -452,11 +488,10 @@ static int profile_registers(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
-                                     {"_profile_registers", profile_registers},
-                                     {"_profile_ptx", profile_ptx},
-                                     {"_profile_cubin", profile_cubin},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_profile_begin", profile_begin},     {"_profile_registers", profile_registers},
+    {"_profile_compile", profile_compile}, {"_profile_ptx", profile_ptx},
+    {"_profile_cubin", profile_cubin},     {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

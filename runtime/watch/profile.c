@@ -87,9 +87,16 @@ static CtStatus fresh(CtAlloc alloc, void *items_ptr, size_t *cap, size_t n, siz
   return status;
 }
 
+static void free_marks(CtAlloc alloc, CtProfileMarks *m) {
+  for (size_t i = 0; i < m->cap; i++) {
+    ct_free(alloc, m->pages[i], CT_PROFILE_PAGE * sizeof *m->pages[i]);
+  }
+  ct_free(alloc, m->pages, m->cap * sizeof *m->pages);
+}
+
 static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   for (size_t i = 0; i < k->cap_marks; i++) {
-    ct_free(alloc, k->marks[i].stamp, k->marks[i].cap * sizeof *k->marks[i].stamp);
+    free_marks(alloc, &k->marks[i]);
   }
   ct_free(alloc, k->counts, k->cap_counts * sizeof *k->counts);
   ct_free(alloc, k->mems, k->cap_mems * sizeof *k->mems);
@@ -105,6 +112,27 @@ static void free_cache(CtAlloc alloc, CtProfileCache *c) {
   ct_free(alloc, c->pool, c->cap_pool * sizeof *c->pool);
 }
 
+static size_t count_pages(const CtProfile *p, int64_t n_sectors) {
+  int64_t n_words = p->job.has_bits ? ct_ceildiv(n_sectors, 32) : n_sectors;
+  return (size_t)ct_ceildiv(n_words, CT_PROFILE_PAGE);
+}
+
+/* Nothing is touched; pages of the launch before stay. */
+static CtStatus clear_marks(CtAlloc alloc, CtProfileMarks *m, size_t n_pages, CtErr *err) {
+  size_t old = m->cap;
+  CtStatus status = ct_grow(alloc, &m->pages, &m->cap, n_pages, sizeof *m->pages, err);
+  for (size_t i = old; i < m->cap; i++) {
+    m->pages[i] = NULL;
+  }
+  for (size_t i = 0; i < old; i++) {
+    if (m->pages[i] != NULL) {
+      memset(m->pages[i], 0, CT_PROFILE_PAGE * sizeof *m->pages[i]);
+    }
+  }
+  m->n_blocks = 0;
+  return status;
+}
+
 /* Makes the marks for the sectors of each parameter: one set for reads, one for writes. */
 static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
   CtStatus status = CT_OK;
@@ -116,10 +144,7 @@ static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params,
     }
   }
   for (size_t i = 0; i < 2 * n_params && status == CT_OK; i++) {
-    CtProfileMarks *m = &k->marks[i];
-    m->n_blocks = 0;
-    int64_t n = p->job.has_bits ? ct_ceildiv(p->n_sectors[i / 2], 32) : p->n_sectors[i / 2];
-    status = fresh(p->alloc, &m->stamp, &m->cap, (size_t)n, sizeof *m->stamp, err);
+    status = clear_marks(p->alloc, &k->marks[i], count_pages(p, p->n_sectors[i / 2]), err);
   }
   return status;
 }
@@ -337,15 +362,40 @@ static void take_boxes(CtProfile *p, CtProfileProgram *to, int n_workers) {
   }
 }
 
+/* The sectors that are marked in a word: a bit of each, or the stamp of one. */
+static uint32_t count_marked(const CtProfile *p, uint32_t word) {
+  return p->job.has_bits ? (uint32_t)__builtin_popcount(word) : word != 0;
+}
+
+/* The sectors of page i that at least one worker touched. */
+static uint64_t count_page(const CtProfile *p, int n_workers, size_t mark, size_t i) {
+  uint32_t any[CT_PROFILE_PAGE] = {0};
+  uint64_t sum = 0;
+  for (int j = 0; j < n_workers; j++) {
+    const uint32_t *page = p->workers[j].marks[mark].pages[i];
+    for (int k = 0; page != NULL && k < CT_PROFILE_PAGE; k++) {
+      any[k] |= page[k];
+    }
+  }
+  for (int k = 0; k < CT_PROFILE_PAGE; k++) {
+    sum += count_marked(p, any[k]);
+  }
+  return sum;
+}
+
+static bool is_touched(const CtProfile *p, int n_workers, size_t mark, size_t i) {
+  bool any = false;
+  for (int j = 0; j < n_workers; j++) {
+    any = any || p->workers[j].marks[mark].pages[i] != NULL;
+  }
+  return any;
+}
+
 /* How many sectors at least one worker touched. */
 static uint64_t count_once(const CtProfile *p, int n_workers, size_t mark, int64_t n) {
   uint64_t sum = 0;
-  for (int64_t i = 0; i < (p->job.has_bits ? ct_ceildiv(n, 32) : n); i++) {
-    uint32_t any = 0;
-    for (int j = 0; j < n_workers; j++) {
-      any |= p->workers[j].marks[mark].stamp[i];
-    }
-    sum += p->job.has_bits ? (uint32_t)__builtin_popcount(any) : any != 0;
+  for (size_t i = 0; i < count_pages(p, n); i++) {
+    sum += is_touched(p, n_workers, mark, i) ? count_page(p, n_workers, mark, i) : 0;
   }
   return sum;
 }

@@ -58,7 +58,7 @@ typedef struct CtProfileIn {
   uint16_t op;  /* CtSimtOp */
   uint8_t work; /* CtProfileWork */
   bool is_f64, is_branch, is_barrier;
-  bool is_behind; /* behind a jump, a loop or a barrier: no compiler moves loads to before that */
+  bool is_behind; /* after a jump, a loop or a barrier: no compiler moves loads to before that */
   /* instructions of a warp; 8 bytes count as two. Votes are also matches and reductions */
   uint8_t n_shuffles, n_votes;
   uint16_t wgmma_n, wgmma_k; /* a product by wgmma has instructions m64nNkK; 0: it is not one */

@@ -120,9 +120,26 @@ static uint64_t distinct_lines(const int64_t *sectors, int n) {
   return (uint64_t)n_seen;
 }
 
+static uint32_t *new_page(CtAlloc alloc) {
+  uint32_t *page = ct_alloc(alloc, CT_PROFILE_PAGE * sizeof *page);
+  if (page != NULL) {
+    memset(page, 0, CT_PROFILE_PAGE * sizeof *page);
+  }
+  return page;
+}
+
+/* The word of its mark. NULL: there is no memory. */
+static uint32_t *find_mark(const CtProfileJob *job, CtProfileMarks *m, int64_t sector) {
+  int64_t at = job->has_bits ? sector / 32 : sector;
+  uint32_t **page = &m->pages[at / CT_PROFILE_PAGE];
+  if (*page == NULL) {
+    *page = new_page(job->alloc);
+  }
+  return *page == NULL ? NULL : &(*page)[at % CT_PROFILE_PAGE];
+}
+
 /* False: the block has touched the sector before. */
-static bool mark(CtProfileMarks *m, int64_t sector, uint32_t block, bool has_bits) {
-  uint32_t *at = has_bits ? &m->stamp[sector / 32] : &m->stamp[sector];
+static bool mark(uint32_t *at, int64_t sector, uint32_t block, bool has_bits) {
   uint32_t value = has_bits ? *at | 1u << sector % 32 : block + 1;
   bool is_new = *at != value;
   *at = value;
@@ -134,10 +151,12 @@ void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
   const CtProfileSite *s = &job->sites[site];
   uint32_t param = job->ats[site].param;
   for (int dir = 0; dir < 2; dir++) {
-    CtProfileMarks *marks = &k->marks[2 * param + (uint32_t)dir];
-    if ((dir == 0 ? s->reads : s->writes) && sector >= 0 && sector < job->n_sectors[param] &&
-        mark(marks, sector, block, job->has_bits)) {
-      marks->n_blocks++;
+    bool is_touched = dir == 0 ? s->reads : s->writes;
+    if (is_touched && sector >= 0 && sector < job->n_sectors[param]) {
+      CtProfileMarks *marks = &k->marks[2 * param + (uint32_t)dir];
+      uint32_t *at = find_mark(job, marks, sector);
+      k->no_memory = k->no_memory || at == NULL;
+      marks->n_blocks += at != NULL && mark(at, sector, block, job->has_bits);
     }
   }
 }

@@ -39,10 +39,13 @@ typedef struct CtProfileCache {
   uint64_t age;
 } CtProfileCache;
 
+enum { CT_PROFILE_PAGE = 4096 };
+
 /* By sector of a tensor: 1 + the last block that touched it; 0: no block did. In a cooperative
-   launch a worker has one block only: then each sector has one bit. */
+   launch a worker has one block only: then each sector has one bit. They lie in pages of
+   CT_PROFILE_PAGE words, made when one is touched: blocks that were sampled touch few. */
 typedef struct CtProfileMarks {
-  uint32_t *stamp;
+  uint32_t **pages; /* NULL: not touched */
   size_t cap;
   uint64_t n_blocks; /* the sum over all blocks of the different sectors of each */
 } CtProfileMarks;

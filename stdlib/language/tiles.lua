@@ -5,11 +5,17 @@ local ct = require "cuttle"
 local internal = ...
 local M = {}
 
-local H200_SMS <const> = 132
+local USUAL <const> = "H200"
+
+-- A row of profile_device.lua: what a prediction in progress is for; nil: there is none.
+M.predicted = nil
 
 -- The multiprocessors of a device as ct.device() tells of it. The CPU engine has none, and a text
--- may be written for a device that is not there: then those of an H200.
-function M.n_sms(device) return device.n_sms or H200_SMS end
+-- may be written for a device that is not there: then those of what is predicted, or of an H200.
+function M.n_sms(device)
+  if device.n_sms then return device.n_sms end
+  return (M.predicted or require "cuttle.profile_device".find(USUAL)).sms
+end
 
 function M.fail(op, format, ...)
   internal.fail(("%s: %s"):format(op, format:format(...)))

@@ -381,9 +381,7 @@ local function read_options(options)
   end
   local device = devices.find(options.device, sm)
   if not device then
-    local names = {}
-    for i, known in ipairs(devices.devices) do names[i] = known.name end
-    fail("device is '%s'; expected one of %s", tostring(options.device), table.concat(names, ", "))
+    fail("device is '%s'; expected one of %s", tostring(options.device), devices.names())
   end
   return sm, device
 end

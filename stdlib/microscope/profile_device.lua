@@ -64,7 +64,7 @@ M.devices = {
 --   barrier_cycles  for a barrier                  block_cycles  for a block's begin and end
 -- Of the device:
 --   block_rate  blocks that begin in a clock       gbs_part  of gbs that a kernel can have
---   launch_us   of a launch behind another
+--   launch_us   of a launch that follows another
 -- Peaks follow from data sheets. mma of 90 and all of `of_all` from line_cycles on are fitted to
 -- times of one H200. The T4's are measured in "Dissecting the NVIDIA Turing T4 GPU via
 -- Microbenchmarking". Other devices were compared with no times: only the H200 is `measured`.
@@ -103,6 +103,9 @@ end
 
 function M.knows(sm) return limits[sm] ~= nil end
 
+--- Bytes of shared memory of a block, at most.
+function M.shared_block(sm) return limits[sm].shared_block end
+
 -- The device of that name, or the first one of the capability.
 function M.find(name, sm)
   for _, device in ipairs(M.devices) do
@@ -110,6 +113,13 @@ function M.find(name, sm)
       return device
     end
   end
+end
+
+--- The names of all devices, for messages.
+function M.names()
+  local names = {}
+  for i, device in ipairs(M.devices) do names[i] = device.name end
+  return table.concat(names, ", ")
 end
 
 -- The length of the part of `text` that is the name; 0: none is.
