@@ -1,6 +1,7 @@
 /* bind_trace.c: what the module cuttle.trace is made of: a launch on the CPU engine that finds out how one
    element came about (runtime/watch/trace.h). The names begin with `_`: the library's own. */
 #include <lauxlib.h>
+#include <limits.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
@@ -40,6 +41,18 @@ static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row
   }
 }
 
+/* The names of the parameters of the kernel at idx. */
+static void push_names(lua_State *L, int idx) {
+  const Kernel *k = lua_touserdata(L, idx);
+  lua_createtable(L, k->n_params, 0);
+  for (int i = 1; i <= k->n_params; i++) {
+    lua_getiuservalue(L, idx, 1);
+    lua_pushstring(L, lua_getlocal(L, NULL, i));
+    lua_remove(L, -2);
+    lua_rawseti(L, -2, i);
+  }
+}
+
 /* _launch(x) -> names, launch, args...: of a configuration k{...} or a prepared launch, the names of the
    kernel's parameters, the configuration, and the arguments that it holds. Nothing for another x. */
 static int unpack(lua_State *L) {
@@ -48,14 +61,7 @@ static int unpack(lua_State *L) {
   if (n < 0) {
     return 0;
   }
-  const Kernel *k = lua_touserdata(L, 2);
-  lua_createtable(L, k->n_params, 0);
-  for (int i = 1; i <= k->n_params; i++) {
-    lua_getiuservalue(L, 2, 1);
-    lua_pushstring(L, lua_getlocal(L, NULL, i));
-    lua_remove(L, -2);
-    lua_rawseti(L, -2, i);
-  }
+  push_names(L, 2);
   lua_replace(L, 2);
   return n + 2;
 }
@@ -180,28 +186,34 @@ static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   }
 }
 
-static void push_mark(lua_State *L, const CtSimtProgram *p, const CtTrailMark *m) {
+/* Appends the mark to the list at the top, as MARK_FIELDS values. */
+enum { MARK_FIELDS = 8 };
+static void add_mark(lua_State *L, const CtSimtProgram *p, const CtTrailMark *m, lua_Integer at) {
   const lua_Integer numbers[] = {m->kind,  m->step, (lua_Integer)m->code + 1, m->thread,
                                  m->block, m->off,  (lua_Integer)m->place};
-  lua_createtable(L, 8, 0);
   for (int i = 0; i < (int)CT_ARRAY_LEN(numbers); i++) {
     lua_pushinteger(L, numbers[i]);
-    lua_rawseti(L, -2, i + 1);
+    lua_rawseti(L, -2, ++at);
   }
   if (m->buf != 0) {
     lua_pushstring(L, ct_simt_trace_name(p, m->buf));
-    lua_rawseti(L, -2, 8);
+  } else {
+    lua_pushboolean(L, 0);
   }
+  lua_rawseti(L, -2, at + 1);
 }
 
 static void push_trails(lua_State *L, const CtSimtTrace *trace, const CtSimtProgram *p) {
-  lua_newtable(L);
   lua_Integer n = 0;
   const CtTrail *t;
   for (int i = 0; (t = ct_simt_trace_trail(trace, i)) != NULL; i++) {
-    for (size_t j = 0; j < t->n; j++) {
-      push_mark(L, p, &t->mark[j]);
-      lua_rawseti(L, -2, ++n);
+    n += (lua_Integer)t->n;
+  }
+  lua_createtable(L, (int)ct_min(n * MARK_FIELDS, INT_MAX), 0);
+  n = 0;
+  for (int i = 0; (t = ct_simt_trace_trail(trace, i)) != NULL; i++) {
+    for (size_t j = 0; j < t->n; j++, n += MARK_FIELDS) {
+      add_mark(L, p, &t->mark[j], n);
     }
   }
 }
@@ -220,6 +232,69 @@ static void push_codes(lua_State *L, const CtSimtProgram *p) {
   }
 }
 
+/* --- launches of a function ---------------------------------------------------------------------------------- */
+
+static void close_nothing(void *tool) { (void)tool; }
+
+static const WatcherKind told_kind = {
+    "list of launches",
+    "tune: launches are being watched already, by check or profile; tune in a run without them",
+    close_nothing};
+enum { TAKE = 1 }; /* a user value */
+
+static void push_told(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
+                      const CtSimtProgram *p) {
+  static const Field fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block),
+                                 FIELD(LaunchConfig, cluster), FIELD(LaunchConfig, cooperative),
+                                 FIELD_AS("smem", LaunchConfig, shared_bytes)};
+  lua_createtable(L, 0, 5);
+  lua_pushvalue(L, kernel);
+  lua_setfield(L, -2, "kernel");
+  push_names(L, kernel);
+  lua_setfield(L, -2, "names");
+  RECORD_PUSH(L, fields, config);
+  lua_setfield(L, -2, "launch");
+  push_written(L, p);
+  lua_setfield(L, -2, "written");
+  lua_createtable(L, args->n_given, 1);
+  for (int i = 0; i < args->n_given; i++) {
+    lua_pushvalue(L, args->first + i);
+    lua_rawseti(L, -2, i + 1);
+  }
+  record_integer(L, "n", args->n_given);
+  lua_setfield(L, -2, "args");
+}
+
+static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      const Spec *spec) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 16, NULL);
+  (void)watcher_push_told(L, &told_kind);
+  lua_getiuservalue(L, -1, TAKE);
+  push_told(L, kernel, config, args, spec->simt);
+  lua_call(L, 1, 0);
+  lua_settop(L, top);
+}
+
+static void on_launched(lua_State *L, bool ok) {
+  (void)L;
+  (void)ok;
+}
+
+/* _launches(take) -> session, to be closed: take{kernel =, names =, launch =, args =, written =} is called before each
+   launch on the CPU engine: the names of the kernel's parameters, the configuration, those that the kernel writes. */
+static int launches(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  Watcher *w = watcher_push(L, &told_kind, TAKE);
+  if (w->state->on_launch != NULL) {
+    return diag_error(L, "%s", told_kind.busy);
+  }
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, TAKE);
+  watcher_tell(L, w, on_launch, on_launched);
+  return 1;
+}
+
 /* --- launching --------------------------------------------------------------------------------------------- */
 
 enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
@@ -234,9 +309,43 @@ static void launch_watched(lua_State *L, Watcher *w, int n) {
   }
 }
 
-/* _trace(launch, name, off, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
+/* The offsets in the list at OFFSET, which takes its place. */
+static const int64_t *read_offsets(lua_State *L, size_t *n) {
+  lua_Integer size = luaL_len(L, OFFSET);
+  luaL_argcheck(L, size >= 1 && size <= CT_TRACE_MAX_ELEMENTS, OFFSET, "1 to 64 elements");
+  int64_t *off = lua_newuserdatauv(L, (size_t)size * sizeof *off, 0);
+  for (lua_Integer i = 0; i < size; i++) {
+    lua_rawgeti(L, OFFSET, i + 1);
+    off[i] = luaL_checkinteger(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_replace(L, OFFSET);
+  *n = (size_t)size;
+  return off;
+}
+
+/* What a trace of either kind gives. */
+static int push_found(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
+  push_rows(L, w, p);
+  push_shared(L, p);
+  push_extents(L, ct_simt_trace_grid(w->tool));
+  push_extents(L, ct_simt_trace_block(p));
+  push_written(L, p);
+  return 5;
+}
+
+static int push_walks(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
+  const CtTraceRow *rows;
+  size_t n;
+  diag_try(L, ct_simt_trace_rows(w->tool, &rows, &n, diag_err(L)));
+  push_trails(L, w->tool, p);
+  push_codes(L, p);
+  return 2;
+}
+
+/* _trace(launch, name, offs, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
    configuration, on the CPU engine and on copies of the tensors. Rows {kind, chunk, line, block, thread,
-   times, tensor, space, offset, owner} of what made the element at offset `off` of the parameter `name`, owner
+   times, tensor, space, offset, owner} of what made the elements at these offsets of the parameter `name`, owner
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
    extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
 static int trace_launch(lua_State *L, bool keeps_trail) {
@@ -251,31 +360,23 @@ static int trace_launch(lua_State *L, bool keeps_trail) {
   lua_insert(L, KERNEL);
   const Kernel *k = lua_touserdata(L, KERNEL);
   luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
-  diag_try(L, ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME),
-                                 luaL_checkinteger(L, OFFSET), (size_t)luaL_checkinteger(L, LIMIT),
-                                 &trace, diag_err(L)));
+  size_t n_off;
+  const int64_t *off = read_offsets(L, &n_off);
+  diag_try(L, ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME), off, n_off,
+                                 (size_t)luaL_checkinteger(L, LIMIT), &trace, diag_err(L)));
   w->tool = trace;
   if (keeps_trail) {
     ct_simt_trace_keep_trail(trace);
   }
   launch_watched(L, w, lua_gettop(L) - ARGS + 1);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
-  push_rows(L, w, p);
-  push_shared(L, p);
-  push_extents(L, ct_simt_trace_grid(trace));
-  push_extents(L, ct_simt_trace_block(p));
-  push_written(L, p);
-  if (keeps_trail) {
-    push_trails(L, trace, p);
-    push_codes(L, p);
-  }
-  return keeps_trail ? 7 : 5;
+  return keeps_trail ? push_walks(L, w, p) : push_found(L, w, p);
 }
 
 static int trace_rows(lua_State *L) { return trace_launch(L, false); }
 
-/* _trail(the same) -> the same, marks, codes: also {kind, step, code, thread, block, offset, place, tensor} of
-   the walks (CtTrailMark), and of each instruction {name, chunk, line, moves, mma_k}. */
+/* _trail(the same) -> marks, codes: kind, step, code, thread, block, offset, place and tensor, or false, of each mark
+   of the walks (CtTrailMark), one after the other, and of each instruction {name, chunk, line, moves, mma_k}. */
 static int trace_trail(lua_State *L) { return trace_launch(L, true); }
 
 /* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
@@ -283,8 +384,9 @@ static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)
 
 void bind_open_trace(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack}, {"_copies", copies},
-      {"_clones", clones},    {"_source", source},     {NULL, NULL}};
+      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack},     {"_copies", copies},
+      {"_clones", clones},    {"_source", source},     {"_launches", launches}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
+  watcher_new_type(L, &told_kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

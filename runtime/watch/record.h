@@ -63,6 +63,15 @@ typedef struct CtTraceRows {
   bool failed;
 } CtTraceRows;
 
+/* trace_lean.c: by index in the code, is it an operation that changes nothing of what is written
+   where? NULL: no memory. It has n_code + n_bufs elements, the caller's. */
+bool *ct_trace_idle(const CtSimtProgram *p, CtAlloc alloc);
+/* trace_taint.c: may floats that loads bring decide what is written where? Those of memory that is
+   `needed` do not count. */
+bool ct_trace_floats_decide(const CtSimtProgram *p, const bool *needed, CtAlloc alloc);
+/* Can no block see what another one has done? */
+bool ct_trace_blocks_are_apart(const CtSimtProgram *p);
+
 /* trace_slice.c: appends the events that made these bytes of global memory, if this cluster
    wrote them. The memory of the blocks must still be as they left it. */
 void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,

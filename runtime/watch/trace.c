@@ -1,8 +1,9 @@
 /* trace.c: the watcher of `trace`; see trace.h. It takes up to three launches. The first one
-   finds the blocks that write the element, which costs little. The second one records these
-   blocks: each worker records the block that it runs, and walks the record backwards when the
-   block ends. If a block did not write the element again, for example because blocks take their
-   work in turn, a third launch records all blocks. */
+   finds the blocks that write an element. It leaves out operations on whole tensors that do not
+   matter for that (trace_lean.c). The second one records these blocks: each worker records the
+   block that it runs, and walks the record backwards when the block ends. Others do not run if
+   blocks cannot see each other. If a block did not write an element again, for example because
+   blocks take their work in turn, a third launch records all blocks. */
 #include "trace.h"
 
 #include <stdlib.h>
@@ -13,29 +14,40 @@
 
 typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
 
+/* A find: a block that writes an element; the place of this one in CtSimtTrace.off. */
+static int64_t find_of(int64_t block, size_t i) {
+  return block * CT_TRACE_MAX_ELEMENTS + (int64_t)i;
+}
+static int64_t block_of(int64_t find) { return find / CT_TRACE_MAX_ELEMENTS; }
+
 /* What one worker of the engine does. */
 typedef struct Tracer {
   CtRecord record;
   CtTraceRows rows;
   CtTrail trail;
-  int64_t *blocks; /* FIND: the blocks that wrote the element */
+  int64_t *blocks; /* FIND: finds */
   size_t n_blocks, cap_blocks;
-  bool is_on;      /* FIND: this block has not written it yet; otherwise: this block is recorded */
-  bool has_missed; /* a block that wrote it in the first launch did not write it now */
+  uint64_t open;   /* FIND: a bit for each element that this block has not written yet */
+  bool is_on;      /* this block is recorded */
+  bool has_missed; /* a block that wrote one in the first launch writes none now */
 } Tracer;
 
 struct CtSimtTrace {
   CtSimtWatch watch; /* first: it is one */
   CtAlloc alloc;
   const char *param;
-  int64_t off;
+  const int64_t *off;
+  size_t n_off;
   size_t max_bytes;
   Phase phase;
   uint32_t buf; /* of the parameter; 0: there is none */
   Tracer *tracers;
   int n_tracers;
-  int64_t *blocks; /* found, in order */
+  int64_t *blocks; /* finds, in order */
   size_t n_blocks;
+  int64_t *only; /* FOUND: positions of their clusters, in order; NULL: all run */
+  bool *idle;    /* FIND: by index in the code; NULL: unknown */
+  const CtSimtProgram *idle_of;
   int64_t grid[3];
   bool failed, keeps_trail;
   CtTraceRow *all;
@@ -60,6 +72,11 @@ static uint32_t find_buf(const CtSimtTrace *t, const CtSimtProgram *p) {
 
 /* --- launches ------------------------------------------------------------------------------------------- */
 
+static int by_number(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
 static void clear_tracers(CtSimtTrace *t) {
   for (int i = 0; i < t->n_tracers; i++) {
     Tracer *r = &t->tracers[i];
@@ -72,6 +89,41 @@ static void clear_tracers(CtSimtTrace *t) {
   ct_free(t->alloc, t->tracers, (size_t)t->n_tracers * sizeof *t->tracers);
   t->tracers = NULL;
   t->n_tracers = 0;
+}
+
+static void clear_idle(CtSimtTrace *t) {
+  if (t->idle != NULL) {
+    ct_free(t->alloc, t->idle, t->idle_of->n_code + t->idle_of->n_bufs);
+    t->idle = NULL;
+  }
+}
+
+/* The position of the block's cluster in the order of the numbers. */
+static int64_t cluster_of(const CtSimtJob *job, int64_t block) {
+  const int64_t *grid = job->launch->grid, *of = job->program->cluster, *n = job->clusters;
+  int64_t x = block % grid[0], y = block / grid[0] % grid[1], z = block / (grid[0] * grid[1]);
+  return (z / of[2] * n[1] + y / of[1]) * n[0] + x / of[0];
+}
+
+/* Only the clusters of the blocks that were found are to run. */
+static CtStatus choose_clusters(CtSimtTrace *t, CtSimtJob *job, CtErr *err) {
+  int64_t n = 0;
+  t->only = ct_alloc(t->alloc, t->n_blocks * sizeof *t->only);
+  if (t->only == NULL) {
+    return ct_fail_nomem(err);
+  }
+  for (size_t i = 0; i < t->n_blocks; i++) {
+    t->only[i] = cluster_of(job, block_of(t->blocks[i]));
+  }
+  qsort(t->only, t->n_blocks, sizeof *t->only, by_number);
+  for (size_t i = 0; i < t->n_blocks; i++) {
+    if (n == 0 || t->only[n - 1] != t->only[i]) {
+      t->only[n++] = t->only[i];
+    }
+  }
+  job->only = t->only;
+  job->n_clusters = n;
+  return CT_OK;
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
@@ -89,23 +141,50 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
     t->tracers[i].rows.trail = t->keeps_trail ? &t->tracers[i].trail : NULL;
     ct_record_init(&t->tracers[i].record, t->alloc, t->max_bytes);
   }
-  return CT_OK;
+  if (t->phase == PHASE_FIND) {
+    t->idle = ct_trace_idle(job->program, t->alloc);
+    t->idle_of = job->program;
+    return t->idle == NULL ? ct_fail_nomem(err) : CT_OK;
+  }
+  bool may_choose = t->phase == PHASE_FOUND && !job->launch->is_cooperative &&
+                    ct_trace_blocks_are_apart(job->program);
+  return may_choose ? choose_clusters(t, job, err) : CT_OK;
 }
 
-static int by_number(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
+/* The place of the first find that is not less. */
+static size_t place_of(const CtSimtTrace *t, int64_t find) {
+  size_t lo = 0, hi = t->n_blocks;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (t->blocks[mid] < find) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return lo;
 }
 
 static bool is_found(const CtSimtTrace *t, int64_t block) {
-  return t->phase == PHASE_ALL || (t->n_blocks > 0 && bsearch(&block, t->blocks, t->n_blocks,
-                                                              sizeof block, by_number) != NULL);
+  size_t at = place_of(t, find_of(block, 0));
+  return t->phase == PHASE_ALL || (at < t->n_blocks && block_of(t->blocks[at]) == block);
+}
+
+/* Is the element worth a walk in the cluster? */
+static bool is_written_by(const CtSimtTrace *t, const CtWorker *team, size_t i) {
+  bool is = t->phase == PHASE_ALL;
+  for (int rank = 0; rank < team->job->program->n_cluster && !is; rank++) {
+    int64_t find = find_of(team[rank].block, i);
+    size_t at = place_of(t, find);
+    is = at < t->n_blocks && t->blocks[at] == find;
+  }
+  return is;
 }
 
 static void begin_block(CtSimtWatch *watch, CtWorker *k) {
   CtSimtTrace *t = trace_of(watch);
   Tracer *r = tracer_of(t, k);
-  r->is_on = t->buf != 0;
+  r->open = t->buf == 0 ? 0 : ~(uint64_t)0 >> (CT_TRACE_MAX_ELEMENTS - t->n_off);
 }
 
 /* All blocks of a cluster share one record, that of the first block, because they read and write
@@ -120,9 +199,18 @@ static void begin_recorded(CtSimtWatch *watch, CtWorker *k) {
   r->is_on = r->is_on || (t->buf != 0 && is_found(t, k->block));
 }
 
-static const char *wanted_bytes(const CtSimtTrace *t, const CtWarp *w, size_t *bytes) {
+static const char *wanted_bytes(const CtSimtTrace *t, size_t i, const CtWarp *w, size_t *bytes) {
   *bytes = w->mem[t->buf].elem_bytes;
-  return w->mem[t->buf].ptr + t->off * (int64_t)*bytes;
+  return w->mem[t->buf].ptr + t->off[i] * (int64_t)*bytes;
+}
+
+static void walk_back(CtSimtTrace *t, Tracer *r, size_t i, const CtWorker *k) {
+  size_t bytes, begin = r->trail.n;
+  const char *at = wanted_bytes(t, i, CT_CAT(CtWarp, k->warps, 0), &bytes);
+  ct_simt_slice(k->job->program, &r->record, at, bytes, &r->rows);
+  if (r->trail.n > begin) {
+    r->trail.mark[begin].off = t->off[i];
+  }
 }
 
 static void end_block(CtSimtWatch *watch, CtWorker *k) {
@@ -130,9 +218,12 @@ static void end_block(CtSimtWatch *watch, CtWorker *k) {
   Tracer *r = tracer_of(t, k->team);
   bool is_last = k->rank == k->job->program->n_cluster - 1;
   if (is_last && r->is_on && !r->record.failed) {
-    size_t bytes, n = r->rows.n;
-    const char *at = wanted_bytes(t, CT_CAT(CtWarp, k->warps, 0), &bytes);
-    ct_simt_slice(k->job->program, &r->record, at, bytes, &r->rows);
+    size_t n = r->rows.n;
+    for (size_t i = 0; i < t->n_off; i++) {
+      if (is_written_by(t, k->team, i)) {
+        walk_back(t, r, i, k);
+      }
+    }
     r->has_missed = r->has_missed || r->rows.n == n;
   }
 }
@@ -182,29 +273,29 @@ static bool boxes_touch(const CtIn *code, const CtWarp *w, const char *at, size_
   return s.found;
 }
 
-static void keep_block(CtSimtTrace *t, Tracer *r, const CtWarp *w) {
-  r->is_on = false;
+static void keep_find(CtSimtTrace *t, Tracer *r, const CtWarp *w, size_t i) {
+  r->open &= ~((uint64_t)1 << i);
   if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
       CT_OK) {
     r->record.failed = true;
     return;
   }
-  r->blocks[r->n_blocks++] = w->worker->block;
+  r->blocks[r->n_blocks++] = find_of(w->worker->block, i);
 }
 
 static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_OPERANDS];
-  size_t bytes;
-  const char *at = wanted_bytes(t, w, &bytes);
-  if (ct_in_is(code, CT_INS_TMA)) {
-    if (boxes_touch(code, w, at, bytes)) {
-      keep_block(t, r, w);
+  bool is_tma = ct_in_is(code, CT_INS_TMA);
+  int n = is_tma ? 0 : ct_simt_accesses(code, in, w, accesses);
+  for (uint64_t open = r->open; open != 0; open &= open - 1) {
+    size_t bytes, i = (size_t)__builtin_ctzll(open);
+    const char *at = wanted_bytes(t, i, w, &bytes);
+    bool found = is_tma && boxes_touch(code, w, at, bytes);
+    for (int j = 0; j < n && !found; j++) {
+      found = touches(&accesses[j], at, bytes);
     }
-    return;
-  }
-  for (int n = ct_simt_accesses(code, in, w, accesses); r->is_on && n-- > 0;) {
-    if (touches(&accesses[n], at, bytes)) {
-      keep_block(t, r, w);
+    if (found) {
+      keep_find(t, r, w, i);
     }
   }
 }
@@ -212,11 +303,30 @@ static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, Ct
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
 static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
-  Tracer *r = tracer_of(trace_of(watch), w->worker);
-  if (r->is_on) {
-    find(trace_of(watch), r, code, in, w);
+  CtSimtTrace *t = trace_of(watch);
+  Tracer *r = tracer_of(t, w->worker);
+  if (r->open != 0) {
+    find(t, r, code, in, w);
   }
-  return w->mask;
+  return t->idle[code - w->worker->job->program->code] ? 0 : w->mask;
+}
+
+static const CtIn *pass(const CtIn *in, CtWarp *w) {
+  (void)w;
+  return in + 1;
+}
+
+/* What is idle and writes no tensor in global memory is passed over. */
+static CtHandler find_handler(CtSimtWatch *watch, uint32_t index) {
+  const CtSimtTrace *t = trace_of(watch);
+  CtOperand operands[CT_MAX_OPERANDS];
+  int n = ct_simt_operands(t->idle_of, &t->idle_of->code[index], operands);
+  bool may_pass = t->idle[index];
+  for (int i = 0; i < n; i++) {
+    may_pass =
+        may_pass && !(operands[i].writes && t->idle_of->bufs[operands[i].buf].space == CT_GLOBAL);
+  }
+  return may_pass ? pass : NULL;
 }
 
 /* Leaves out what the kernel prints: the first launch has printed it. */
@@ -257,6 +367,7 @@ static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
   CtSimtTrace *t = trace_of(watch);
   size_t n = 0;
   (void)job;
+  clear_idle(t);
   for (int i = 0; i < t->n_tracers; i++) {
     n += t->tracers[i].n_blocks;
     t->failed = t->failed || t->tracers[i].record.failed;
@@ -308,6 +419,7 @@ static const CtWatchOps find_ops = {.wants = writes_memory,
                                     .begin = begin,
                                     .end = end_find,
                                     .begin_block = begin_block,
+                                    .handler = find_handler,
                                     .step = find_step};
 static const CtWatchOps record_ops = {.wants = wants_all,
                                       .begin = begin,
@@ -318,13 +430,14 @@ static const CtWatchOps record_ops = {.wants = wants_all,
 
 /* --- for users ------------------------------------------------------------------------------------------ */
 
-CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
-                            CtSimtTrace **out, CtErr *err) {
+CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
+                            size_t max_bytes, CtSimtTrace **out, CtErr *err) {
   CtSimtTrace *t = ct_alloc(alloc, sizeof *t);
   if (t == NULL) {
     return ct_fail_nomem(err);
   }
-  *t = (CtSimtTrace){.alloc = alloc, .param = param, .off = off, .max_bytes = max_bytes};
+  *t =
+      (CtSimtTrace){.alloc = alloc, .param = param, .off = off, .n_off = n, .max_bytes = max_bytes};
   *out = t;
   return CT_OK;
 }
@@ -332,6 +445,8 @@ CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_
 void ct_simt_trace_close(CtSimtTrace *t) {
   if (t != NULL) {
     clear_tracers(t);
+    clear_idle(t);
+    ct_free(t->alloc, t->only, t->only == NULL ? 0 : t->n_blocks * sizeof *t->only);
     ct_free(t->alloc, t->blocks, t->n_blocks * sizeof *t->blocks);
     ct_free(t->alloc, t->all, t->n_all * sizeof *t->all);
     ct_free(t->alloc, t, sizeof *t);

@@ -1,7 +1,7 @@
-/* trace.h: which threads, lines and elements made one element of a tensor what it is, in a
-   launch on the CPU engine. Watchers (simt_watch.h) find the blocks that write the element. They
+/* trace.h: which threads, lines and elements made elements of a tensor what they are, in a
+   launch on the CPU engine. Watchers (simt_watch.h) find the blocks that write the elements. They
    record what these blocks run, and the other blocks of their clusters. At the end of a cluster,
-   its record is walked backwards from the element: what gave its value, what gave those values,
+   its record is walked backwards from each element: what gave its value, what gave those values,
    and so on. The walk follows values only, not conditions or indices. It ends where the cluster
    read global memory that it did not write itself. */
 #ifndef CT_WATCH_TRACE_H
@@ -45,7 +45,7 @@ typedef struct CtTrailMark {
   int64_t block;
   uint64_t place; /* a byte of memory or a lane of a slot; nothing but a name */
   uint32_t buf;   /* WANT of global memory: index in the program's bufs; else 0 */
-  int64_t off;    /* and the element of that buffer */
+  int64_t off;    /* and the element of that buffer; BEGIN: the element of the walk */
 } CtTrailMark;
 typedef struct CtTrail {
   CtTrailMark *mark;
@@ -54,10 +54,11 @@ typedef struct CtTrail {
 
 typedef struct CtSimtTrace CtSimtTrace;
 
-/* Opens a trace of element `off` of a tensor. `param` names its parameter and must outlive the
-   trace. `max_bytes` limits the record of a cluster. */
-CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, int64_t off, size_t max_bytes,
-                            CtSimtTrace **out, CtErr *err) CT_NODISCARD;
+enum { CT_TRACE_MAX_ELEMENTS = 64 };
+/* Opens a trace of n elements of a tensor, at these offsets: 1 to CT_TRACE_MAX_ELEMENTS. `param` names its parameter and must
+   outlive the trace, as `off` must. `max_bytes` limits the record of a cluster. */
+CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
+                            size_t max_bytes, CtSimtTrace **out, CtErr *err) CT_NODISCARD;
 void ct_simt_trace_close(CtSimtTrace *t);
 /* Before the launches: keep the trails of the walks too. */
 void ct_simt_trace_keep_trail(CtSimtTrace *t);

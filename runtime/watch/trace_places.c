@@ -8,35 +8,44 @@ enum { EMPTY, GONE, FIRST_CAP = 1024 };
 
 /* --- places ------------------------------------------------------------------------------------------- */
 
+static size_t home_of(const CtPlaces *s, uint64_t key) {
+  return (size_t)(key * 0x9E3779B97F4A7C15u >> 20) & (s->cap - 1);
+}
+
 static size_t find(const CtPlaces *s, uint64_t key) {
-  uint64_t h = key * 0x9E3779B97F4A7C15u;
-  size_t i = (size_t)(h >> 20) & (s->cap - 1);
+  size_t i = home_of(s, key);
   while (s->key[i] != EMPTY && s->key[i] != key) {
     i = (i + 1) & (s->cap - 1);
   }
   return i;
 }
 
+static size_t bytes_of(size_t cap) { return cap * (sizeof(uint64_t) + sizeof(uint32_t)); }
+
 static void grow(CtPlaces *s) {
   CtPlaces next = {.alloc = s->alloc, .cap = s->n * 4 < FIRST_CAP ? FIRST_CAP : s->n * 4};
   while ((next.cap & (next.cap - 1)) != 0) {
     next.cap += next.cap & (~next.cap + 1);
   }
-  next.key = ct_alloc(s->alloc, next.cap * sizeof *next.key);
+  next.key = ct_alloc(s->alloc, bytes_of(next.cap));
   if (next.key == NULL) {
     s->failed = true;
     return;
   }
-  memset(next.key, 0, next.cap * sizeof *next.key);
+  memset(next.key, 0, bytes_of(next.cap));
+  next.near = (uint32_t *)(void *)(next.key + next.cap);
   for (size_t i = 0; i < s->cap; i++) {
     if (s->key[i] > GONE) {
       next.key[find(&next, s->key[i])] = s->key[i];
+      next.near[ct_places_line(&next, s->key[i])]++;
       next.n_used = ++next.n;
     }
   }
-  ct_free(s->alloc, s->key, s->cap * sizeof *s->key);
+  ct_places_clear(s);
   *s = next;
 }
+
+void ct_places_clear(CtPlaces *s) { ct_free(s->alloc, s->key, bytes_of(s->cap)); }
 
 void ct_places_want(CtPlaces *s, uint64_t key) {
   if (s->n_used * 2 >= s->cap) {
@@ -45,16 +54,20 @@ void ct_places_want(CtPlaces *s, uint64_t key) {
   if (s->failed) {
     return;
   }
-  size_t i = find(s, key);
+  size_t i = find(s, key), free_at = home_of(s, key);
   if (s->key[i] != key) {
-    s->key[i] = key;
-    s->n_used++;
+    while (s->key[free_at] > GONE) { /* a place that was taken is wanted again and again */
+      free_at = (free_at + 1) & (s->cap - 1);
+    }
+    s->n_used += s->key[free_at] == EMPTY;
+    s->key[free_at] = key;
+    s->near[ct_places_line(s, key)]++;
     s->n++;
   }
 }
 
 bool ct_places_take(CtPlaces *s, uint64_t key) {
-  if (s->n == 0) {
+  if (!ct_places_may_have(s, key, 1)) {
     return false;
   }
   size_t i = find(s, key);
@@ -62,8 +75,40 @@ bool ct_places_take(CtPlaces *s, uint64_t key) {
     return false;
   }
   s->key[i] = GONE;
+  s->near[ct_places_line(s, key)]--;
   s->n--;
   return true;
+}
+
+/* --- accesses ----------------------------------------------------------------------------------------- */
+
+static bool may_take_bytes(const CtPlaces *s, const char *ptr, int64_t n) {
+  uint64_t at = memory_place(ptr), end = at + (uint64_t)n;
+  bool found = false;
+  for (at &= ~(uint64_t)(CT_PLACES_LINE - 1); at < end && !found; at += CT_PLACES_LINE) {
+    found = ct_places_may_have(s, at, 1);
+  }
+  return found;
+}
+
+bool ct_places_may_take(const CtPlaces *s, const CtAccess *a, const char *ptr) {
+  int64_t each = (int64_t)a->mem->elem_bytes, n = (a->hi - a->lo + 1) * each;
+  bool is_dear = n > a->n * CT_LANES * CT_PLACES_LINE;
+  return !a->is_regular || is_dear || may_take_bytes(s, ptr + a->lo * each, n);
+}
+
+bool ct_places_by_element(const CtAccess *a) {
+  bool is = a->is_regular && a->buf->space == CT_REGISTER;
+  for (uint32_t rest = a->mask; rest != 0 && is; rest &= rest - 1) {
+    is = a->pos[ct_first_lane(rest)] == a->pos[ct_first_lane(a->mask)];
+  }
+  return is;
+}
+
+bool ct_places_may_take_of(const CtPlaces *s, const CtAccess *a, const char *ptr, int64_t e) {
+  int64_t off = ct_access_offset(a, e, ct_first_lane(a->mask));
+  return may_take_bytes(s, ptr + off * (int64_t)a->mem->elem_bytes,
+                        CT_LANES * (int64_t)a->mem->lane_bytes);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------- */

@@ -11,16 +11,6 @@
 #include "runtime/ir/ir_tma.h"
 #include "trace_places.h"
 
-/* --- places ------------------------------------------------------------------------------------------- */
-
-/* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
-enum { SLOT_BIT = 62, SLOT_WARP = 46, RANK_BITS = 8 };
-static uint64_t memory_place(const void *at) { return (uint64_t)(uintptr_t)at; }
-static uint64_t slot_place(const CtStep *s, uint32_t at, int lane) {
-  uint64_t warp = (uint64_t)s->rank << RANK_BITS | (uint64_t)s->warp;
-  return (uint64_t)1 << SLOT_BIT | warp << SLOT_WARP | (uint64_t)at * CT_LANES | (uint64_t)lane;
-}
-
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 typedef struct Slice {
@@ -165,9 +155,9 @@ static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
 static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
   bool found = false;
-  if (element_at(s, a, e, lane, &off)) {
+  if (s->wanted.n > 0 && element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
-    for (int64_t i = 0; i < bytes; i++) {
+    for (int64_t i = 0; i < bytes && ct_places_may_have(&s->wanted, at, (uint64_t)bytes); i++) {
       found |= take(s, at + (uint64_t)i, lane);
     }
     if (found) {
@@ -204,6 +194,11 @@ static bool is_scalar(char role) { return (role | 32) == 's'; }
 
 static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
 
+/* Is any lane of the slot in field d wanted? */
+static bool may_take_slot(const Slice *s) {
+  return ct_places_may_have(&s->wanted, slot_place(s->step, s->code->d, 0), CT_LANES);
+}
+
 /* Wants the operands of an instruction; for a choice, only the one that was chosen. */
 static void want_operands(Slice *s, int lane) {
   if (ct_in_row(s->code)->selects) {
@@ -219,7 +214,7 @@ static void walk_plain(Slice *s) {
   char role = ct_in_roles(s->code)[0];
   bool is_set = ct_in_row(s->code)->moves == CT_MOVES_TO_VARIABLE; /* though its letter is small */
   uint32_t lanes = is_set && !is_scalar(role) ? s->step->mask : CT_ALL_LANES;
-  if (!is_value(role) || (role >= 'a' && !is_set)) {
+  if (!is_value(role) || (role >= 'a' && !is_set) || !may_take_slot(s)) {
     return;
   }
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -236,7 +231,7 @@ static void walk_plain(Slice *s) {
 
 static uint32_t take_slots(Slice *s) {
   uint32_t taken = 0;
-  for (int lane = 0; lane < CT_LANES; lane++) {
+  for (int lane = may_take_slot(s) ? 0 : CT_LANES; lane < CT_LANES; lane++) {
     taken |= (uint32_t)ct_places_take(&s->wanted, slot_place(s->step, s->code->d, lane)) << lane;
   }
   return taken;
@@ -469,14 +464,28 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   add_computes(s, lane);
 }
 
+static void walk_lane(Slice *s, const CtAccess *dst, int lane, int64_t first, int64_t end) {
+  for (int64_t e = end - 1; e >= first; e--) {
+    if (take_element(s, dst, e, lane)) {
+      want_sources(s, dst, e, lane);
+    }
+  }
+}
+
 static void walk_tile(Slice *s) {
   const CtAccess *dst = by_role(s, CT_ACCESS_DST);
-  for (int lane = CT_LANES - 1; dst != NULL && lane >= 0; lane--) {
-    for (int64_t e = dst->n - 1; e >= 0; e--) {
-      if (take_element(s, dst, e, lane)) {
-        want_sources(s, dst, e, lane);
-      }
+  if (dst == NULL || !ct_places_may_take(&s->wanted, dst, ptr_of(s, dst))) {
+    return;
+  }
+  bool by_element = ct_places_by_element(dst);
+  for (int64_t e = by_element ? dst->n - 1 : -1; e >= 0; e--) {
+    bool may = ct_places_may_take_of(&s->wanted, dst, ptr_of(s, dst), e);
+    for (int lane = may ? CT_LANES - 1 : -1; lane >= 0; lane--) {
+      walk_lane(s, dst, lane, e, e + 1);
     }
+  }
+  for (int lane = by_element ? -1 : CT_LANES - 1; lane >= 0; lane--) {
+    walk_lane(s, dst, lane, 0, dst->n);
   }
 }
 
@@ -576,5 +585,5 @@ void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, si
     walk_step(&s);
   }
   rows->failed = rows->failed || s.wanted.failed;
-  ct_free(rows->alloc, s.wanted.key, s.wanted.cap * sizeof *s.wanted.key);
+  ct_places_clear(&s.wanted);
 }

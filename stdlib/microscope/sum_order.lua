@@ -16,10 +16,14 @@ local function fail(format, ...) internal.fail(format:format(...)) end
 
 -- Marks of one walk become events {step =, code =, thread =, block =, takes =, wants =}, the last
 -- one first.
+local FIELDS <const> = 8
+local function mark_at(marks, i)
+  return table.unpack(marks, FIELDS * (i - 1) + 1, FIELDS * i)
+end
 local function events_of(marks, first, last)
   local events, event, before = {}, nil, BEGIN
   for i = first, last do
-    local kind, step, code, thread, block, off, place, tensor = table.unpack(marks[i], 1, 8)
+    local kind, step, code, thread, block, off, place, tensor = mark_at(marks, i)
     local is_next = kind == TAKE
       and (before ~= TAKE or event.step ~= step or event.thread ~= thread)
     if not event or is_next then
@@ -165,29 +169,43 @@ local function play(walk, events)
   end
 end
 
--- The value of the element at the end of each walk.
-local function roots_of(walk)
-  local marks, roots, i = walk.marks, {}, 1
-  while i <= #marks do
-    local place, last = marks[i][7], i
-    while marks[last + 1] and marks[last + 1][1] ~= BEGIN do last = last + 1 end
+-- offset -> {first =, last =, place =} of its walks.
+local function walks_by_offset(marks)
+  local by_offset, last = {}, #marks // FIELDS
+  for i = last, 1, -1 do
+    if marks[FIELDS * (i - 1) + 1] == BEGIN then
+      local _, _, _, _, _, offset, place = mark_at(marks, i)
+      by_offset[offset] = by_offset[offset] or {}
+      table.insert(by_offset[offset], 1, { first = i + 1, last = last, place = place })
+      last = i - 1
+    end
+  end
+  return by_offset
+end
+
+-- The values of the element at that offset at the end of its walks.
+local function roots_of(walk, offset)
+  local roots = {}
+  walk.leaves = {}
+  walk.by_offset = walk.by_offset or walks_by_offset(walk.marks)
+  for _, one in ipairs(walk.by_offset[offset] or {}) do
     walk.values = {}
-    play(walk, events_of(marks, i + 1, last))
-    roots[#roots + 1] = walk.values[place]
-    i = last + 1
+    play(walk, events_of(walk.marks, one.first, one.last))
+    roots[#roots + 1] = walk.values[one.place]
   end
   return roots
 end
 
 -- Additions by atomics, of one block or many, are one node: nobody knows their order.
-local function join(roots)
+-- `name`: of the tensor that has the sum; what was in it before is no term.
+local function join(roots, name)
   local terms, start = {}, START
   for _, root in ipairs(roots) do
     while root.op == "atomic" do
       terms[#terms + 1] = root
       root = root[1]
     end
-    if root ~= START and (root.op ~= "leaf" or #terms == 0) then start = root end
+    if root ~= START and (root.op ~= "leaf" or root.tensor ~= name) then start = root end
   end
   if #terms == 0 then
     return #roots == 1 and roots[1] or { op = "writes", table.unpack(roots) }
@@ -222,12 +240,14 @@ end
 
 local count -- how many terms a sum has
 
+-- A product of elements is one term; a sum that is scaled has its terms.
 local function count_operands(node, known)
-  local n, n_values = 0, 0
+  local sum, most = 0, 0
   for _, x in ipairs(node) do
-    if not is_number(x) then n, n_values = n + count(x, known), n_values + 1 end
+    local n = is_number(x) and 0 or count(x, known)
+    sum, most = sum + n, math.max(most, n)
   end
-  return node.op == "mul" and n_values > 1 and 1 or n
+  return node.op == "mul" and most or sum
 end
 
 function count(node, known)
@@ -293,6 +313,7 @@ local function add_level(node, shapes)
     second = second or node[3 - at]
     n, node = n + 1, node[at]
   end
+  if node.op == first.op and node[1] == START then node = node[2] end
   if shape_of(node, shapes) == shape then n = n + 1 end
   local level = new_level(first, "in order", n)
   level.by, level.distance = meeting(term, second or node)
@@ -300,7 +321,7 @@ local function add_level(node, shapes)
   return level, term
 end
 
--- The operand that has the sum, of an operation that is none itself.
+-- The operand that has the sum, of an operation that is not a sum.
 local function sum_in(node, counts)
   local most, of = 0, nil
   for _, x in ipairs(node) do
@@ -341,7 +362,9 @@ local function level_text(level)
   if level.how == "in pairs" then
     return ("%d terms added in pairs, %s%s"):format(level.n, distance_text(level), at)
   elseif level.how == "in no fixed order" then
-    local what = level.op == "atomics" and "atomic additions" or "writes"
+    local what = level.op ~= "atomics" and "writes" or level.n == 1 and "atomic addition"
+      or "atomic additions"
+    if level.n == 1 then return ("1 %s%s"):format(what, at) end
     return ("%d %s in no fixed order: the bits may change from launch to launch%s"):format(level.n,
       what, at)
   elseif level.how == "on the way" then
@@ -392,18 +415,33 @@ local function is_fixed(levels)
   return true
 end
 
+-- nil: no thread writes the element.
+local function order_of(walk, name, element, offset)
+  local roots = roots_of(walk, offset)
+  if #roots == 0 then return nil end
+  local root = join(roots, name)
+  local levels = levels_of(root)
+  return setmetatable({ tensor = name, element = element, tree = root, levels = levels,
+    n_terms = count(root, {}), is_fixed = is_fixed(levels) }, SumOrder)
+end
+
 function M.sum_order(x, wanted, ...)
   local walk = require("cuttle.trace").walks("sum_order", x, wanted, ...)
-  walk.leaves = {}
-  local roots = roots_of(walk)
-  if #roots == 0 then
-    fail("sum_order: no thread writes %s%s; choose an element that the launch writes", walk.name,
+  return order_of(walk, walk.name, walk.element, walk.offset)
+    or fail("sum_order: no thread writes %s%s; choose an element that the launch writes", walk.name,
       walk.element)
+end
+
+--- For tune: the orders of elements of the parameter `name`, {offset =, text =} each, by their
+--- places in the list; none of those that no thread writes. names: of all parameters.
+function M.orders(names, launch, name, elements, args)
+  local offsets, out = {}, {}
+  for i, element in ipairs(elements) do offsets[i] = element.offset end
+  local walk = require("cuttle.trace").walks_at("tune", names, launch, name, offsets, args)
+  for i, element in ipairs(elements) do
+    out[i] = order_of(walk, name, element.text, element.offset) or false
   end
-  local root = join(roots)
-  local levels = levels_of(root)
-  return setmetatable({ tensor = walk.name, element = walk.element, tree = root, levels = levels,
-    n_terms = count(root, {}), is_fixed = is_fixed(levels) }, SumOrder)
+  return out
 end
 
 -- {====== Comparing ======
@@ -443,9 +481,6 @@ local function differ(a, b, seen, shifts)
   if a.op ~= b.op or a.k ~= b.k or #a ~= #b then
     return ("%s%s against %s%s"):format(op_text(a), at_text(a), op_text(b), at_text(b))
   end
-  if a.op == "atomics" or a.op == "writes" then
-    return ("%s come in no fixed order%s"):format(a.op, at_text(a))
-  end
   if a.op == "leaf" then return leaves_differ(a, b, shifts) end
   for i = 1, #a do
     local why = differ(a[i], b[i], seen, shifts)
@@ -464,8 +499,11 @@ local function level_differs(a, b)
   end
 end
 
+--- Did sum_order give it?
+function M.is_order(x) return getmetatable(x) == SumOrder end
+
 local function check_order(x, i)
-  if getmetatable(x) ~= SumOrder then
+  if not M.is_order(x) then
     fail("same_order: argument %d is of type %s; expected what sum_order(launch, {C = {5, 7}}) "
       .. "gives", i, require("cuttle.tiles").type_name(x))
   end

@@ -426,7 +426,7 @@ end
 local function add_chosen(tensors, rows)
   for _, row in ipairs(rows) do
     local name = row.tensor
-    if name and not tensors[name] then
+    if name and not rawget(tensors, name) then
       tensors[name] = describe(name, row.space, ct.layout(1 << 40))
     end
   end
@@ -476,21 +476,32 @@ local function read_arguments(x, wanted, ...)
   return name, crd, offset_of(args[index], name, crd), names, launch, args
 end
 
---- For sum_order: the walks of an element, as _trail gives them. {name =, element =, marks =,
+--- The walks of elements at these offsets of the parameter `name`, as _trail gives them: {marks =,
 --- codes =, tensors =}.
+function M.walks_at(who, names, launch, name, offsets, args)
+  tool = who
+  local marks, codes = internal.trail(launch, name, offsets, M.max_record,
+    table.unpack(args, 1, args.n))
+  local tensors = setmetatable(tensors_of(names, args, {}, {}), { __index = function(t, chosen)
+    add_chosen(t, { { tensor = chosen, space = "global" } })
+    return rawget(t, chosen)
+  end })
+  return { marks = marks, codes = codes, tensors = tensors }
+end
+
+--- For sum_order: the walks of an element. {name =, element =, marks =, codes =, tensors =}.
 function M.walks(who, x, wanted, ...)
   tool = who
   local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
-  local rows, shared, _, _, _, marks, codes = internal.trail(launch, name, offset, M.max_record,
-    table.unpack(args, 1, args.n))
-  return { name = name, element = crd_text(crd), marks = marks, codes = codes,
-    tensors = tensors_of(names, args, shared, rows) }
+  local walk = M.walks_at(who, names, launch, name, { offset }, args)
+  walk.name, walk.element, walk.offset = name, crd_text(crd), offset
+  return walk
 end
 
 function M.trace(x, wanted, ...)
   tool = "trace"
   local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
-  local rows, shared, grid, block, written = internal.trace(launch, name, offset, M.max_record,
+  local rows, shared, grid, block, written = internal.trace(launch, name, { offset }, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared, rows)
   return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,

@@ -21,8 +21,11 @@ int64_t ct_simt_band(const CtSimtJob *job) {
   return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
 }
 
-/* Where a sample of the grid has its next cluster. */
+/* Where a sample of the grid, or a choice, has its next cluster. */
 static int64_t place_of(const CtSimtJob *job, int64_t position) {
+  if (job->only != NULL) {
+    return job->only[position];
+  }
   const int64_t *n = job->clusters;
   return job->stride == 1 ? position : position * job->stride % (n[0] * n[1] * n[2]);
 }

@@ -97,6 +97,8 @@ typedef struct CtSimtJob {
   /* Positions are so many clusters apart, around the grid: 1, but in a watched launch that runs a sample; its band is
      1. */
   int64_t stride;
+  /* NULL, or of a watched launch: the cluster of each position, in the order of the numbers. */
+  const int64_t *only;
   _Atomic int64_t next;       /* position of the next cluster to take */
   _Atomic int64_t fail_block; /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
