@@ -1,12 +1,14 @@
 -- wgmma_tma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C of f16 with sums
 -- in f16, by one warp group: one of its threads lets TMA fill three tiles in shared memory, and
--- barriers say which are full and which empty. NT: A and B contiguous along M and N; TN: along K.
+-- barriers say which are full and which empty. Unlike there a product is in flight while the next
+-- one begins. NT: A and B contiguous along M and N; TN: along K.
 -- Usage: cuttle wgmma_tma_sm90.lua [M N K] [NT|TN], M a multiple of 256, N of 128, K of 64
 -- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK, bP = 128, 128, 64, 3
 
-local mma = tiled_mma("SM90_64x64x16_F16F16F16_SS")
+-- Of 128 columns: with 64, wgmma would read A twice as often.
+local mma = tiled_mma("SM90_64x128x16_F16F16F16_SS")
 
 -- Order of the operands and what wgmma reads in shared memory.
 local variants = {
@@ -44,7 +46,7 @@ local function make_gemm(v)
       end
     end
 
-    local write, read = pipeline_state(bP), pipeline_state(bP)
+    local read, free = pipeline_state(bP), pipeline_state(bP)
     local first_warp = shfl_idx(threadIdx.x // 32, 0) == 0  -- the same for the whole warp
     for k_tile in range(k_tiles) do
       local slot = shfl_idx(read.slot, 0)                  -- known to be one for the warp
@@ -52,17 +54,18 @@ local function make_gemm(v)
       wgmma_fence()
       gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCrC)
       wgmma_commit()
-      wgmma_wait(0)
-      empty[slot]:arrive()
+      wgmma_wait(1)                                        -- the product before this one is done
       read:advance()
-      if first_warp and k_tile + bP < k_tiles then
-        if elect_one() then
-          empty[write.slot]:wait(write.parity)
-          load(k_tile + bP, write.slot)
+      if k_tile > 0 then
+        empty[free.slot]:arrive()
+        if first_warp and k_tile - 1 + bP < k_tiles and elect_one() then
+          empty[free.slot]:wait(free.parity)
+          load(k_tile - 1 + bP, free.slot)
         end
-        write:advance()
+        free:advance()
       end
     end
+    wgmma_wait(0)
     local sums = fragment_like(tCrC, f32)                 -- rounded once
     if beta ~= 0 then copy(tCgC, sums) end
     axpby(alpha, tCrC, beta, sums)

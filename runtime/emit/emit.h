@@ -155,8 +155,8 @@ struct CtEmit {
   const char *grid_word; /* the parameter for GRID_BARRIER: a word that the launch sets to 0 */
   /* the parameters for printf records; NULL if the kernel prints nothing */
   const char *print_log, *first_print;
-  /* the array that marks are recorded in, and the count of the thread's warp; NULL: there are none */
-  const char *marks, *n_marks;
+  /* the array that marks are recorded in, and the thread's place in it; NULL: there are none */
+  const char *marks, *marks_of_thread;
   int marked_line;       /* the last one that got a mark */
   const char *warp_mask; /* text: the mask of the lanes that the warp has */
   bool has_async;        /* cp.async or CUDA text of the script: fences and waits have an effect */

@@ -1,5 +1,5 @@
-/* emit_mark.c: marks as CUDA C: each warp of one block records when it comes to them (ir_marks.h). The count of records
-   is the only register that this keeps through the kernel; in all other blocks it is negative. */
+/* emit_mark.c: marks as CUDA C: each warp of one block records when it comes to them (ir_marks.h). A thread keeps
+   three registers for it, in all blocks; a mark is a few instructions without a branch. */
 #include "emit.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ bool ct_mark_is_wait(CtOp op) {
 static unsigned count_warps(const CtIr *ir) { return (unsigned)((ct_ir_block_size(ir) + 31) / 32); }
 
 static size_t count_words(const CtIr *ir) {
-  return CT_MARK_HEAD + (size_t)count_warps(ir) * (CT_MARK_HEAD + CT_MARK_ROOM);
+  return CT_MARK_HEAD +
+         count_warps(ir) * (size_t)(CT_MARK_WARP + CT_MARK_ROOM + 31 * CT_MARK_LANE_ROOM);
 }
 
 void ct_mark_symbol(const CtIr *ir, char out[CT_MARK_NAME_MAX]) {
@@ -31,29 +32,29 @@ void ct_emit_declare_marks(CtEmit *e, const char *kernel) {
   }
   snprintf(name, sizeof name, "%s_marks", kernel);
   e->marks = ct_names_add(&e->names, name);
-  e->n_marks = ct_names_add(&e->names, "n_marks");
+  e->marks_of_thread = ct_names_add(&e->names, "marks");
   ct_text_printf(&e->body, "__device__ unsigned long long %s[%zu];\n\n", e->marks,
                  count_words(e->ir));
 }
 
 void ct_emit_begin_marks(CtEmit *e) {
   if (e->marks != NULL) {
-    ct_emit_line(e, e->ir->loc, "int %s = %s(%s);", e->n_marks, ct_emit_help(e, CT_HELP_MARK_BEGIN),
-                 e->marks);
+    ct_emit_line(e, e->ir->loc, "%s %s = %s(%s, %u, %d, %d);", ct_emit_help(e, CT_HELP_MARKS),
+                 e->marks_of_thread, ct_emit_help(e, CT_HELP_MARK_BEGIN), e->marks,
+                 count_warps(e->ir), (int)CT_MARK_ROOM, (int)CT_MARK_LANE_ROOM);
   }
 }
 
 void ct_emit_end_marks(CtEmit *e) {
   if (e->marks != NULL) {
-    ct_emit_line(e, e->ir->loc, "%s(%s, %s);", ct_emit_help(e, CT_HELP_MARK_END), e->marks,
-                 e->n_marks);
+    ct_emit_line(e, e->ir->loc, "%s(%s, %s, %d, %d);", ct_emit_help(e, CT_HELP_MARK_END), e->marks,
+                 e->marks_of_thread, (int)CT_MARK_ROOM, (int)CT_MARK_LANE_ROOM);
   }
 }
 
 static void put_mark(CtEmit *e, CtLoc loc, CtMarkKind kind, uint32_t what) {
-  ct_emit_line(e, loc, "%s = %s(%s, %u, %d, %s, 0x%xu);", e->n_marks, ct_emit_help(e, CT_HELP_MARK),
-               e->marks, count_warps(e->ir), (int)CT_MARK_ROOM, e->n_marks,
-               (unsigned)kind << CT_MARK_SHIFT | what);
+  ct_emit_line(e, loc, "%s(%s, %s, 0x%xu);", ct_emit_help(e, CT_HELP_MARK), e->marks,
+               e->marks_of_thread, (unsigned)kind << CT_MARK_SHIFT | what);
 }
 
 void ct_emit_mark(CtEmit *e, CtVal v) {

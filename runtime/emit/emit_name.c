@@ -36,7 +36,7 @@ static const char reserved[] =
     "truncf printf assert main smem make_uint2 make_uint4 ulonglong2 make_ulonglong2 to_unsigned "
     "to_unsigned_long_long odd_f32 f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 "
     "f32_to_tf32 f32_to_f16 f32_to_bf16 f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
-    "mark_begin mark_record mark_end "
+    "Marks mark_begin mark_record mark_end "
     "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs negated to_int "
     "to_long_long for_trips load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit "
     "cp_async_wait_all cp_async_wait_group f16x2_add f16x2_sub f16x2_mul f16x2_fma f16x2_min "

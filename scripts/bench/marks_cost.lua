@@ -1,13 +1,15 @@
 -- marks_cost.lua: what marks cost on a GPU, and timelines measured beside predicted:
 --   cuttle scripts/bench/marks_cost.lua [--sizes=M,N,K] [FOLDER]
--- Times examples/hopper_gemm.lua without marks, with marks that no block records, and with those of
--- one block recorded, in turns in one process; ratios of the medians count. Then it writes the
--- timelines of hopper_gemm and of attention to FOLDER, by default $OUT or the current one: each as
--- text and as SVG, the whole and a part of the main loop. Without a GPU it does a small size, and
--- the timelines are predictions only.
+-- Times examples/hopper_gemm.lua and attention without marks, with marks that no block records, and
+-- with those of one block recorded, in turns in one process; ratios of the medians count. It writes
+-- the timelines of both to FOLDER, by default $OUT or the current one: each as text and as SVG, the
+-- whole and its beginning. Without a GPU it takes small sizes and predicts timelines only.
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local attention = require "cuttle.attention"
+local example = require "example"
 local marks = require "cuttle.marks"
+local median = require "cuttle.race".median
 
 local BAR <const> = 1.02
 local TURNS <const>, BATCH_MS <const> = 9, 60
@@ -28,20 +30,8 @@ end
 
 -- The launch that the example prepares for a product of that size.
 local function hopper_gemm(m, n, k)
-  local launch
-  local path = (arg[0]:match "^(.*)scripts/bench/" or "") .. "examples/hopper_gemm.lua"
-  local env = setmetatable({
-    arg = { [0] = path, tostring(m), tostring(n), tostring(k) },
-    os = setmetatable({ exit = function() end }, { __index = os }),
-    require = function(name)
-      if name ~= "cuttle.beside_blas" then return require(name) end
-      return function(_, prepared)
-        launch = prepared
-        return true
-      end
-    end,
-  }, { __index = _G })
-  assert(loadfile(path, "t", env))()
+  local _, _, launch = example.run_to("cuttle.beside_blas", "hopper_gemm", tostring(m), tostring(n),
+    tostring(k))
   return launch
 end
 
@@ -62,11 +52,6 @@ local how <const> = {
     run = function(f) return marks.with({ waits = true, record = true }, nil, f) end },
 }
 
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
-end
-
 local function time(launch)
   local times = {}
   local once = math.max(ct.bench(launch, { batches = 1, reps = 3 }), 1e-3)
@@ -81,9 +66,9 @@ local function time(launch)
   return times
 end
 
-local function compare()
-  local times = time(hopper_gemm(table.unpack(sizes)))
-  print(("hopper_gemm %s on %s"):format(table.concat(sizes, "x"), ct.device().name))
+local function compare(name, launch)
+  local times = time(launch)
+  print(("%s on %s"):format(name, ct.device().name))
   local base = median(times[1])
   for i, h in ipairs(how) do
     local ratio = median(times[i]) / base
@@ -110,6 +95,8 @@ local function draw(name, launch)
   print(t)
 end
 
-compare()
+compare("hopper_gemm " .. table.concat(sizes, "x"), hopper_gemm(table.unpack(sizes)))
 draw("hopper_gemm", on_gpu and hopper_gemm(4096, 2048, 2048) or hopper_gemm(256, 512, 256))
-draw("attention", on_gpu and attend(1, 32, 2048, 128) or attend(1, 1, 256, 64))
+local attention_shape <const> = on_gpu and { 1, 32, 2048, 128 } or { 1, 1, 256, 64 }
+compare("attention " .. table.concat(attention_shape, "x"), attend(table.unpack(attention_shape)))
+draw("attention", attend(table.unpack(attention_shape)))

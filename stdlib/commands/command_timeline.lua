@@ -56,11 +56,19 @@ local function model_of(value)
   return model
 end
 
+local MOST_LINES <const> = 64 -- CT_MARK_LINES
+
 local function lines_of(value)
   local lines = {}
   for text in (value .. ","):gmatch("([^,]*),") do
-    lines[#lines + 1] = text:match("^%d+$") and math.tointeger(tonumber(text))
-      or fail("--marks=%s; write lines of the script, as in --marks=12,20", value)
+    local line = text:match("^%d+$") and math.tointeger(tonumber(text))
+    if not line or line < 1 then
+      fail("--marks=%s; write lines of the script, as in --marks=12,20", value)
+    end
+    lines[#lines + 1] = line
+  end
+  if #lines > MOST_LINES then
+    fail("--marks has %d lines; up to %d were expected", #lines, MOST_LINES)
   end
   return lines
 end
@@ -106,6 +114,8 @@ local function deliver(report, options)
       io.stdout:write(i > 1 and "\n" or "", tostring(t), "\n")
     end
   end
+  local left = timeline.unmarked(report.timelines, options.marks or {})
+  if #left > 0 then fail("no warp of these blocks comes to line %s", table.concat(left, ", ")) end
 end
 
 -- Why there is nothing to show.

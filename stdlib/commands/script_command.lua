@@ -5,8 +5,8 @@
 --   options          [NAME] = function(options, value): takes --NAME=value
 --   on_device        the script runs on its own device, else on the CPU engine; or a function that
 --                    says so of the options
---   values_follow    an option's value may be the next argument, and none goes without, but those
---   flags            whose names are in this set
+--   flags            the set of options that take no value; nil: none is checked
+--   values_follow    an option's value may be the next argument, and none goes without, but flags
 --   check            function(options): raises where they do not go together; or nil
 --   run              function(script, options): what there is to report, of how many launches or
 --                    kernels, and what run_script.call returned
@@ -46,7 +46,11 @@ local function read_arguments(command, args, fail)
     if name == "help" then return { help = true } end
     local take = command.options[name]
       or fail("unknown option %s; see cuttle %s --help", arg, command.name)
-    local follows = command.values_follow and not (command.flags and command.flags[name])
+    local is_flag = command.flags and command.flags[name]
+    local follows = command.values_follow and not is_flag
+    if is_flag and arg:find("=", 1, true) then
+      fail("--%s takes no value; see cuttle %s --help", name, command.name)
+    end
     if follows and not arg:find("=", 1, true) then
       value, at = args[at] or "", at + 1
     end

@@ -4,7 +4,8 @@ local internal = ...
 local play = require "cuttle.timeline_play"
 local M = {}
 
-local HEAD <const>, ROOM <const>, SHIFT <const> = 8, 8192, 28
+local HEAD <const>, WARP <const>, COUNTS <const> = 8, 40, 8
+local ROOM <const>, LANE_ROOM <const>, LANES <const>, SHIFT <const> = 8192, 256, 32, 28
 local kinds = { [0] = "here", "before", "after", "line" }
 
 -- {====== Reading ======
@@ -14,41 +15,72 @@ local function word(words, i)
 end
 
 -- A record as {kind, what, low}; nil where there is none, or none that can be.
-local function record_of(words, at, places)
-  local value = word(words, at)
+local function record_of(value, places)
   if not value then return nil end
   local id = value & 0xffffffff
   local kind, what = kinds[id >> SHIFT], id & (1 << SHIFT) - 1
   local place = places[what]
   local is_known = kind == "line" and what > 0 or kind == "here" and place and not place.is_wait
     or (kind == "before" or kind == "after") and place and place.is_wait
-  return is_known and { kind = kind, what = what, low = value >> 32 } or nil
+  return is_known and { id = id, kind = kind, what = what, low = value >> 32 } or nil
 end
 
--- The records of a warp, with times in cycles since `zero`. A clock's low half tells less than half
--- a turn; what seems to go back is left out and counted.
-local function read_records(words, w, n_warps, places, begin, zero)
-  local first = HEAD + n_warps * HEAD + w.index * ROOM
-  local last = begin
-  for i = 0, math.min(w.count, ROOM) - 1 do
-    local r = record_of(words, first + i, places)
+-- Index of the first word of a thread's records, and how many it has room for.
+local function room_of(warp, lane, n_warps)
+  local first = HEAD + n_warps * WARP + warp * (ROOM + (LANES - 1) * LANE_ROOM)
+  if lane == 0 then return first, ROOM end
+  return first + ROOM + (lane - 1) * LANE_ROOM, LANE_ROOM
+end
+
+-- Adds the records of a thread of marks that no thread before it came to, with times in cycles
+-- since `zero`. A clock's low half tells less than half a turn; what seems to go back is left out
+-- and counted. A thread without a count ended early: its records are those up to the first 0.
+local function read_thread(words, w, lane, places, n_warps, zero)
+  local count = word(words, HEAD + w.index * WARP + COUNTS + lane) or 0
+  local first, room = room_of(w.index, lane, n_warps)
+  local last, own = zero + w.begin, {}
+  for i = 0, math.min(count == 0 and room or math.max(count, 0), room) - 1 do
+    local value = word(words, first + i)
+    if count == 0 and (value or 0) == 0 then break end
+    local r = record_of(value, places)
     local step = r and (r.low - last) & 0xffffffff
-    if r and step < 1 << 31 then
-      last = last + step
-      w.records[#w.records + 1] = { kind = r.kind, what = r.what, place = places[r.what],
-        at = last - zero }
-    else
+    if not r or step >= 1 << 31 then
       w.broken = w.broken + 1
+    else
+      last = last + step
+      if not w.seen[r.id] then
+        own[r.id] = true
+        w.records[#w.records + 1] = { kind = r.kind, what = r.what, place = places[r.what],
+          at = last - zero, order = #w.records }
+      end
     end
   end
-  w.dropped = math.max(w.count - ROOM, 0)
-  w.last = last - zero
+  for id in pairs(own) do w.seen[id] = true end
+  if next(own) then w.dropped = w.dropped + math.max(count - room, 0) end
+  w.last = math.max(w.last, last - zero)
+  return next(own) ~= nil
 end
 
+local function earlier(a, b)
+  if a.at ~= b.at then return a.at < b.at end
+  return a.order < b.order
+end
+
+-- The records of a warp. Threads that parted from the first one recorded in rooms of their own.
+local function read_records(words, w, n_warps, places, zero)
+  local is_parted = false
+  w.seen, w.last = {}, 0
+  for lane = 0, LANES - 1 do
+    local adds = read_thread(words, w, lane, places, n_warps, zero)
+    is_parted = is_parted or adds and lane > 0
+  end
+  if is_parted then table.sort(w.records, earlier) end
+end
+
+-- {clock, timer at its begin, clock, timer at its end}
 local function head_of(words, index)
-  local at = HEAD + index * HEAD
   local head = {}
-  for i = 0, 4 do head[i] = word(words, at + i) or 0 end
+  for i = 1, 4 do head[i] = word(words, HEAD + index * WARP + i - 1) or 0 end
   return head
 end
 
@@ -71,7 +103,7 @@ local function rate_of(heads)
   return ns >= 1000 and cycles / ns * 1000 or nil
 end
 
--- {warps = {{index, count, records, dropped, broken, last}}, cycles, mhz, dropped, broken}: of
+-- {warps = {{index, records, dropped, broken, last}}, cycles, mhz, dropped, broken}: of
 -- `words`, a text of bytes, for a block of n_warps warps. `places`: of marks, by the number in
 -- their records. Warps that recorded nothing are left out. Bytes that make no sense are counted in
 -- `broken`: nothing fails.
@@ -83,10 +115,9 @@ function M.read(words, places, n_warps)
   out.mhz = rate_of(heads)
   for i = 1, zero and n_warps or 0 do
     local head = heads[i]
-    local w = { index = i - 1, count = head[0], records = {}, broken = 0, dropped = 0 }
-    if head[1] ~= 0 and head[0] >= 0 then
-      w.begin = head[1] - zero
-      read_records(words, w, n_warps, places, head[1], zero)
+    if head[1] ~= 0 then
+      local w = { index = i - 1, records = {}, broken = 0, dropped = 0, begin = head[1] - zero }
+      read_records(words, w, n_warps, places, zero)
       w.ended = head[3] >= head[1] and head[3] - zero or nil
       out.warps[#out.warps + 1] = w
       out.cycles = math.max(out.cycles, w.ended or w.last)

@@ -115,6 +115,23 @@ local function in_rows(copies)
   return rows
 end
 
+-- {====== Lines of the option `marks` ======
+
+--- Those of the lines that no warp of the timelines comes to.
+function M.unmarked(timelines, lines)
+  local seen, left = {}, {}
+  for _, t in ipairs(timelines) do
+    for _, row in ipairs(t.rows) do
+      for _, mark in ipairs(row.marks) do seen[not mark.name and mark.line] = true end
+    end
+  end
+  for _, line in ipairs(lines) do
+    if not seen[line] then left[#left + 1] = line end
+    seen[line] = true
+  end
+  return left
+end
+
 -- {====== Text ======
 
 -- The share of the time, of all bars of a kind, by what they wait for: "full 23 %, wgmma 50 %".
@@ -187,6 +204,9 @@ function Timeline:__tostring()
     out[#out + 1] = ("tensor core: busy %.0f %%"):format(100 * self.busy)
   end
   measured.add_text(out, self, function(bars, cycles) return line_of(bars, cycles, mark_of) end)
+  for _, line in ipairs(self.unmarked or {}) do
+    out[#out + 1] = ("mark line %d: no warp comes to it"):format(line)
+  end
   return table.concat(out, "\n")
 end
 
@@ -260,6 +280,7 @@ function M.timeline(x, options, ...)
   local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
     or table.pack(...)
   local t = marks.with({}, nil, predict, unpacked[2], args, block, model, lines)
+  t.unmarked = M.unmarked({ t }, lines)
   if options.device then measured.launch(t, unpacked[2], args, lines, fail) end
   return t
 end

@@ -85,11 +85,11 @@ local function differences(t)
   local list = {}
   for i, row in ipairs(t.rows) do
     local sites = t.measured.rows[i].sites
-    for line, site in pairs(sites) do
-      local model = row.sites[line]
+    for key, site in pairs(sites) do
+      local model = row.sites[key]
       if model then
         for _, kind in ipairs { "wait", "work" } do
-          list[#list + 1] = { row = row.name, order = i, line = line, kind = kind,
+          list[#list + 1] = { row = row.name, order = i, line = site.line, kind = kind,
             what = site.what, model = model[kind], measured = site[kind], n = site.n,
             by = site[kind] - model[kind] }
         end
@@ -101,11 +101,11 @@ local function differences(t)
     if x ~= y then return x > y end
     if a.order ~= b.order then return a.order < b.order end
     if a.line ~= b.line then return a.line < b.line end
+    if a.what ~= b.what then return a.what < b.what end
     return a.kind < b.kind
   end)
   return list
 end
-M.differences = differences
 
 local function add_differences(out, t)
   local list = differences(t)

@@ -87,12 +87,19 @@ local function work(w, cycles, e)
   w.clock = w.clock + cycles
 end
 
--- What one wait took, and the work since the one before: by the wait's line.
+-- Waits of a library's kernel may all have the line of its call, so what they wait for counts, too:
+-- without a slot's or a barrier's number, which a GPU does not tell.
+local function site_key(line, what)
+  return ("%d %s"):format(line, (what:gsub("%[%d+%]$", ""):gsub("^(named barrier) %d+$", "%1")))
+end
+
+-- What one wait took, and the work since the one before.
 function M.add_site(w, line, what, worked, waited)
-  local site = w.sites[line]
+  local key = site_key(line, what)
+  local site = w.sites[key]
   if not site then
-    site = { what = what, n = 0, work = 0, wait = 0 }
-    w.sites[line] = site
+    site = { line = line, what = what, n = 0, work = 0, wait = 0 }
+    w.sites[key] = site
   end
   site.n, site.work, site.wait = site.n + 1, site.work + worked, site.wait + waited
 end
@@ -229,7 +236,8 @@ end
 
 -- When what happened: {warps, copies, stores, products, cycles}. Each warp has bars {kind = "work"
 -- or "wait", from, to, first, last = lines, what}; so are copies, stores and products. It also has
--- marks, {number or none, line, at}, and sites, by line of a wait. `lines`: a set of lines to mark.
+-- marks, {number or none, line, at}, and sites, {line, what, n, work, wait}. `lines`: a set
+-- of lines to mark.
 function M.play(events, barriers, changes, lines)
   local model = setmetatable(changes or {}, { __index = M.model })
   local player = new_player(events, barriers, model)

@@ -1,5 +1,6 @@
 -- block_order.lua: blocks of a grid with rows are taken in bands where a kernel reads again what
 -- another block has read: each runs once, and of those that fail the lowest is reported.
+device("cpu")
 local mark = kernel("mark", function(src, out, n)
   local sum = 0
   for i = 0, n - 1 do sum = sum + src[{i}] end

@@ -1,4 +1,5 @@
 -- Fences, commits and waits of products order nothing in a kernel without a product, and check knows it.
+device("cpu")
 local k = kernel("alone", function(x)
   wgmma_fence()
   wgmma_commit()

@@ -38,7 +38,7 @@ local function count(sm, more)
     arg[-1], sm, path, more or "")))
   local text = pipe:read("a")
   local ok = pipe:close()
-  local _, n = text:gsub("= mark_record", "")
+  local _, n = text:gsub("\n *mark_record", "")
   return ok and n or text
 end
 local text = count "75"

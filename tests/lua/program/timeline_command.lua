@@ -84,6 +84,15 @@ print((io.popen(("CUTTLE_DEVICE=cpu '%s' timeline --measure %s 2>&1 >/dev/null")
 -- expect: timeline: SCRIPT launched no kernel on a GPU
 print(run("--marks=4 --kernel=two " .. script):match("mark line 4[^\n]*"))
 -- expect: mark line 4 of warps 0-1: at 21
+print(show("--marks=4,999,1,999 " .. script))
+-- expect: one  SCRIPT:1  grid (1,1,1), block (32,1,1)
+-- expect: block (0,0,0): 2 cycles of the model
+-- expect: two  SCRIPT:2  grid (4,1,1), block (64,1,1)
+-- expect: block (0,0,0): 527 cycles of the model
+-- expect: two  SCRIPT:2  grid (2,1,1), block (64,1,1)
+-- expect: block (0,0,0): 529 cycles of the model
+-- expect: timeline: no warp of these blocks comes to line 999
+-- expect: 1
 
 -- Arguments, without a program of their own.
 local command = require "cuttle.command_timeline"
@@ -96,6 +105,12 @@ complain("--from=10", script) -- expect: timeline: --from and --to are of the pi
 complain("--model=copy", script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
 complain("--marks=x", script)
 -- expect: timeline: --marks=x; write lines of the script, as in --marks=12,20
+complain("--marks=3,0", script)
+-- expect: timeline: --marks=3,0; write lines of the script, as in --marks=12,20
+complain("--marks=" .. ("1,"):rep(64) .. "1", script)
+-- expect: timeline: --marks has 65 lines; up to 64 were expected
+complain("--measure=no", script) -- expect: timeline: --measure takes no value; see cuttle timeline --help
+complain("--measure") -- expect: timeline: a script was expected; see cuttle timeline --help
 complain("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
 complain("--html=x", script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
 complain() -- expect: timeline: a script was expected; see cuttle timeline --help
