@@ -16,28 +16,28 @@ local padded = layout({bM, 8}, {1, bM + 1})
 -- Element type and order of the operands, tiles in shared memory, how they come there (g2s) and
 -- from there to registers (s2r), and the MMA.
 local variants = {
-  F16 = {dtype = f16, order = row_major, bK = 64,
+  F16 = {dtype = f16, order = row_major,
          sA = tile_to_shape(swizzled, {bM, 64, bP}), sB = tile_to_shape(swizzled, {bN, 64, bP}),
          g2s = tiled_copy(cp_async("u128", f16), row_major{16, 8}, layout{1, 8}),
          s2r = atom("SM75_U32x4_LDSM_N", f16),
          mma = tiled_mma("SM80_16x8x16_F16F16F16F16_TN", {2, 2}, {32, 32, 16})},
-  NT = {dtype = f32, order = col_major, bK = 8, sA = layout{bM, 8, bP}, sB = layout{bN, 8, bP},
+  NT = {dtype = f32, order = col_major, sA = layout{bM, 8, bP}, sB = layout{bN, 8, bP},
         g2s = tiled_copy(cp_async("u128", f32), layout{32, 8}, layout{4, 1}),
         s2r = atom("UniversalCopy<u32>", f32), mma = fma},
-  TN = {dtype = f32, order = row_major, bK = 8,
+  TN = {dtype = f32, order = row_major, s2r = atom("UniversalCopy<u32>", f32), mma = fma,
         sA = tile_to_shape(padded, {bM, 8, bP}), sB = tile_to_shape(padded, {bN, 8, bP}),
-        g2s = tiled_copy(cp_async("u32", f32), row_major{32, 8}, layout{1, 1}),
-        s2r = atom("UniversalCopy<u32>", f32), mma = fma},
+        g2s = tiled_copy(cp_async("u32", f32), row_major{32, 8}, layout{1, 1})},
 }
 
 local function make_gemm(v)
-  local bK, sA_layout, sB_layout, g2s, mma = v.bK, v.sA, v.sB, v.g2s, v.mma
+  local sA_layout, sB_layout, g2s, mma = v.sA, v.sB, v.g2s, v.mma
+  local tM, tN, tK = size(sA_layout, 0), size(sB_layout, 0), size(sA_layout, 1)
   local s2r_a, s2r_b = tiled_copy_A(v.s2r, mma), tiled_copy_B(v.s2r, mma)
   -- ptxas arranges kernels whose name says cutlass otherwise, and better; the names of CuTe's do.
   return kernel("cutlass_sgemm_sm80", function(alpha, A, B, beta, C)
-    local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
-    local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
-    local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
+    local gA = tile(A, {tM, tK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
+    local gB = tile(B, {tN, tK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
+    local gC = tile(C, {tM, tN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
     local sA = shared(A.dtype, sA_layout)                         -- (BLK_M,BLK_K,PIPE)
     local sB = shared(B.dtype, sB_layout)                         -- (BLK_N,BLK_K,PIPE)
 

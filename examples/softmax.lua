@@ -7,13 +7,13 @@ local n_rows = tonumber(arg[1] or (on_gpu and 8192 or 64))
 local n_columns = tonumber(arg[2] or (on_gpu and 8192 or 1024))
 local LOWEST = -3.0e38                                     -- below all inputs; exp of it is 0
 
--- In a row, (vector, thread, vector of the thread).
-local function make_resident(n_threads, n_deep)
-  local parts = layout{4, n_threads, n_deep}
+-- The parts of a row are (vector, thread, vector of the thread): what threads read at once, and
+-- how often.
+local function make_resident(parts)
   return kernel("softmax_resident", function(x, y)
     local tiler, at = {size(parts), 1}, {0, blockIdx.x}
     local mine = view(tile(x, tiler, at), parts)(_, threadIdx.x, _)
-    local r = fragment(f32, {4, n_deep})
+    local r = fragment(f32, {size(parts, 0), size(parts, 2)})
     copy(mine, r)
     local top = block_reduce(reduce(r, "max"), "max")
     transform(r, function(v) return fast.exp(v - top) end)
@@ -45,7 +45,7 @@ local function softmax(x, y)
   local n_threads = columns >= 8192 and 512 or columns >= 1024 and 128 or 32
   local n_deep = columns // (4 * n_threads)
   if columns % (4 * n_threads) == 0 and n_deep <= 8 then
-    local resident = make_resident(n_threads, n_deep)
+    local resident = make_resident(layout{4, n_threads, n_deep})
     return resident:prepare{grid = rows, block = n_threads}(x, y), "in registers"
   end
   return online:prepare{grid = rows, block = 256}(x, y), "online"

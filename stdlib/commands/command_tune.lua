@@ -1,6 +1,7 @@
 -- command_tune.lua: `cuttle tune [options] script.lua [arguments]`: runs the script and tunes each
 -- function of `tune` that it calls, once for each key; `cuttle tune --list` and `--merge` are for
 -- files of results.
+local devices = require "cuttle.profile_device"
 local store = require "cuttle.store"
 local tune = require "cuttle.tune"
 local internal = ...
@@ -44,12 +45,13 @@ local function tried_lines(tuned)
   return list
 end
 
--- What was found, as it is found; with `all` also what was tried.
+-- What was found, as it is found; with `all` also what was tried; and what was not kept.
 local function new_session(options, rows)
   return {
     file = options.file, device = options.device,
-    on_result = function(tuned, row)
+    on_result = function(tuned, row, why)
       rows[#rows + 1] = row
+      rows.n_lost, rows.why = rows.n_lost + (why and 1 or 0), why or rows.why
       if options.all then rows[row] = tried_lines(tuned) end
     end,
   }
@@ -68,9 +70,20 @@ end
 
 -- {====== Running ======
 
+-- The file of results. Where it cannot be written, nothing is tuned.
+local function file_of(options)
+  if not options.file and options.script == "-" then
+    fail("the script has no name, so name the file of results, as in --file=gemm.tune")
+  end
+  local path = options.file or options.script:gsub("%.lua$", "") .. ".tune"
+  local ok, why = store.try(path)
+  if not ok then fail("cannot write %s", why) end
+  return path
+end
+
 local function run(script, options)
-  local rows = {}
-  options.file = options.file or options.script:gsub("%.lua$", "") .. ".tune"
+  local rows = { n_lost = 0 }
+  options.file = file_of(options)
   tune.session = new_session(options, rows)
   local ok, what = run_script.call(script, table.unpack(options.rest))
   tune.session = nil
@@ -80,7 +93,8 @@ end
 local function deliver(rows, options)
   print_tried(rows)
   print(store.table(rows))
-  print(("%s in %s"):format(count(#rows, "result"), options.file))
+  print(("%s in %s"):format(count(#rows - rows.n_lost, "result"), options.file))
+  if rows.n_lost > 0 then fail("%s in no file: %s", count(rows.n_lost, "result"), rows.why) end
 end
 
 local tunes = script_command.new {
@@ -90,9 +104,19 @@ local tunes = script_command.new {
       if value == "" then fail("--file needs a name, as in --file=gemm.tune") end
       o.file = value
     end,
-    on = function(o, value) o.device = value end,
+    on = function(o, value)
+      if not devices.find(value) then
+        fail("--on is '%s'; one of %s was expected", value, devices.names())
+      end
+      o.device = value
+    end,
     all = function(o) o.all = true end,
+    list = function() fail("--list comes first, as in cuttle tune --list gemm.tune") end,
+    merge = function()
+      fail("--merge comes first, as in cuttle tune --merge=all.tune a.tune b.tune")
+    end,
   },
+  flags = { all = true },
   run = run, deliver = deliver,
   say_missing = function(_, options)
     fail("%s called no function of tune; see docs/tune.md", options.script)
@@ -101,11 +125,19 @@ local tunes = script_command.new {
 
 -- {====== Files ======
 
+local n_faults = 0
+
+-- The results of a file; lines that are none are told of.
 local function read(path)
   local file <close>, why = io.open(path, "rb")
   if not file then fail("cannot read %s", why) end
-  local rows, message = store.read(path)
-  return rows or fail("cannot read %s", message)
+  local rows, faults = store.read(path)
+  if not rows then fail("cannot read %s", faults) end
+  for _, fault in ipairs(faults) do
+    io.stderr:write(("tune: %s:%d: no result: %s\n"):format(path, fault.line, fault.why))
+  end
+  n_faults = n_faults + #faults
+  return rows
 end
 
 -- Without names: what scripts have found here.
@@ -141,9 +173,23 @@ local function merge(into, files)
     #read(into)))
 end
 
+-- Calls f(files) for the arguments behind --list or --merge.
+local function with_files(f, files)
+  for _, name in ipairs(files) do
+    if name == "--help" then return print(USAGE) end
+    if name:find "^%-" then
+      fail("files were expected, not the option %s; see cuttle tune --help; a file of that name "
+        .. "is ./%s", name, name)
+    end
+  end
+  n_faults = 0
+  f(files)
+  if n_faults > 0 then run_script.leave(1) end
+end
+
 return function(first, ...)
-  local into = (first or ""):match "^%-%-merge=?(.*)"
-  if into then return merge(into, { ... }) end
-  if first == "--list" then return list { ... } end
+  local into = (first or ""):match "^%-%-merge=(.*)" or first == "--merge" and ""
+  if into then return with_files(function(files) merge(into, files) end, { ... }) end
+  if first == "--list" then return with_files(list, { ... }) end
   return tunes(first, ...)
 end

@@ -20,7 +20,10 @@
 --- configuration; "tune" is the default. `file` and `name` say where the result is kept, and how it
 --- is called there. With `budget = 10` the model chooses 10 configurations, and only these are
 --- timed. `reference` is a function of the arguments that computes what is right. `tolerance` is that
---- of allclose; with `bits = true` results may not differ in a bit. `device` is the GPU of the model.
+--- of allclose; with `bits = true` results may not differ in a bit. `bits = {n = 32}`, a
+--- configuration of the space, or `bits = order`, what sum_order gave, keeps only those that add in
+--- the same order; `tried` then says at which level another one differs. `device` is the GPU of the
+--- model.
 ---
 ---     > function paint(config)
 ---     >>   local k = kernel("paint", function(x) x[blockIdx.x * config.n + threadIdx.x] = 1.0 end)

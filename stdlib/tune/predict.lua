@@ -1,6 +1,8 @@
 -- predict.lua: a time for what a function launches, without a GPU.
 --   predict.run(f[, device[, options]])   {ms, device, launches = {{kernel, ms, limit, parts}}}, or
 --                                         nil and why
+--   predict.play, compile, of             the same of many functions: what each launches is
+--                                         counted, then all is compiled at once, then predicted
 --   predict.launch(work, device)          of one launch, from its counts (predict_counts.lua) and a
 --                                         row of profile_device.lua:
 --                                         {kernel, ms, limit, parts, units, chain}
@@ -15,6 +17,7 @@
 local internal = ...
 local counts = require "cuttle.predict_counts"
 local devices = require "cuttle.profile_device"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local WARP <const> = 32
@@ -182,57 +185,92 @@ local function device_of(name)
   if name == nil then return default_device() end
   local device = devices.find(name)
   if device then return device end
-  local names = {}
-  for i, known in ipairs(devices.devices) do names[i] = known.name end
   return nil, ("predict: device is '%s'; expected one of %s"):format(tostring(name),
-    table.concat(names, ", "))
+    devices.names())
 end
 
-local function registers_of(program, sm)
-  if not program.source then return nil, program.why or "its CUDA C is not known" end
-  return internal.profile_registers(program.source, sm, program.symbol, program.options)
+-- Of one of the launches of M.play; nil and why.
+local function registers_of(launch, sm)
+  if not launch.source then return nil, launch.why or "its CUDA C is not known" end
+  return internal.profile_registers(launch.source, sm, launch.symbol, launch.options)
 end
 
 -- The launches of a program, together; nil and why.
-local function predicted(program, device, options)
-  local registers, stack
+local function predicted(launch, device, options)
+  local work, registers, stack = launch.work, nil, nil
   if options.compile ~= false then
-    registers, stack = registers_of(program, device.sm)
-    if not registers then return nil, ("predict: %s: %s"):format(program.name, stack) end
+    registers, stack = registers_of(launch, device.sm)
+    if not registers then return nil, ("predict: %s: %s"):format(launch.name, stack) end
   end
-  local work = counts.of(program, registers, stack)
-  local launch, why = M.launch(work, device)
-  if not launch then return nil, ("predict: %s: %s"):format(program.name, why) end
-  launch.launches, launch.work = program.launches, work
-  return launch
+  work.registers, work.stack_bytes = registers, stack or 0
+  local out, why = M.launch(work, device)
+  if not out then return nil, ("predict: %s: %s"):format(launch.name, why) end
+  out.launches, out.work = launch.launches, work
+  return out
 end
 
-local function play(f, device)
+-- What a prediction needs of a program of a profile session.
+local function launch_of(program)
+  return { name = program.name, launches = program.launches, work = counts.of(program),
+           source = program.source, symbol = program.symbol, options = program.options,
+           why = program.why }
+end
+
+local function run_counted(f, device)
   local session <close> = internal.profile_begin(device.sm, RUN_BLOCKS, 1, true)
+  tiles.predicted = device
   local ok, message = pcall(f)
+  tiles.predicted = nil
   if not ok then return nil, message end
   local programs = session:finish()
   if #programs > 0 then return programs end
-  return nil, "predict: no kernel was launched on the CPU engine; choose it by device(\"cpu\") "
-    .. "before tensors are made"
+  return nil, "predict: no kernel was launched" .. (require "cuttle".device().sm == nil and ""
+    or " on the CPU engine; choose it by device(\"cpu\") before tensors are made")
 end
 
---- The time of what f() launches. device: a name of profile_device.lua; nil: the device in use, or
---- the first of capability 90. options.compile false: registers are not asked for, and limit
---- nothing.
-function M.run(f, device, options)
+--- Runs f(), and keeps what a prediction needs: {device =, ...launches}, for M.of. nil and why.
+function M.play(f, device)
   local row, why = device_of(device)
   if not row then return nil, why end
-  local programs, message = play(f, row)
+  local programs, message = run_counted(f, row)
   if not programs then return nil, message end
-  local out = { ms = 0, device = row.name, launches = {} }
-  for i, program in ipairs(programs) do
-    local launch, trouble = predicted(program, row, options or {})
+  local played = { device = row }
+  for i, program in ipairs(programs) do played[i] = launch_of(program) end
+  return played
+end
+
+--- Compiles what was played for one device, at once, into the disk cache: M.of finds it there.
+--- on_done(n) is called with how many texts are done: may it go on? Returns how many there are.
+function M.compile(list, on_done)
+  local texts = {}
+  for _, played in ipairs(list) do
+    for _, launch in ipairs(played) do
+      if launch.source then texts[#texts + 1] = launch end
+    end
+  end
+  if #texts > 0 then internal.profile_compile(texts, list[1].device.sm, on_done) end
+  return #texts
+end
+
+--- The time of what was played. options.compile false: registers are not asked for, and limit
+--- nothing.
+function M.of(played, options)
+  local out = { ms = 0, device = played.device.name, launches = {} }
+  for i, one in ipairs(played) do
+    local launch, trouble = predicted(one, played.device, options or {})
     if not launch then return nil, trouble end
     out.launches[i] = launch
     out.ms = out.ms + launch.ms * launch.launches
   end
   return out
+end
+
+--- The time of what f() launches. device: a name of profile_device.lua; nil: the device in use, or
+--- the first of capability 90. options: of M.of.
+function M.run(f, device, options)
+  local played, why = M.play(f, device)
+  if not played then return nil, why end
+  return M.of(played, options)
 end
 
 return M

@@ -4,7 +4,6 @@ local M = {}
 
 local SECTOR <const> = 32
 local LANES <const> = 32
-local WARPS_OF_GROUP <const> = 4
 
 local function add(t, key, n) t[key] = (t[key] or 0) + n end
 
@@ -22,7 +21,6 @@ function works.mma(w, row)
   local n = row.amount // LANES
   if row.wgmma then
     add(w.wgmma, row.mac_bits, n * row.macs)
-    add(w, "wgmmas", n // WARPS_OF_GROUP)
   else
     add(w.mma, row.mac_bits, n * row.macs)
     add(w, "mmas", n)
@@ -31,17 +29,12 @@ end
 
 local function add_global(w, mem)
   local bytes = SECTOR * mem.sectors
-  add(w, "global_requests", mem.requests)
   if mem.box then
-    add(w, "boxes", mem.requests)
     add(w, mem.reads and "box_loads" or "box_stores", mem.bytes)
-  elseif mem.atomic then
-    add(w, "atomic_sectors", mem.sectors)
-  else
+  elseif not mem.atomic then
     add(w, mem.reads and "load_bytes" or "store_bytes", bytes)
     add(w, mem.reads and "load_requests" or "store_requests", mem.requests)
     if mem.async then
-      add(w, "async_requests", mem.requests)
       add(w, "async_bytes", bytes)
     else
       add(w, mem.reads and "load_lines" or "store_lines", mem.cache_lines)
@@ -129,10 +122,10 @@ end
 
 -- {====== Launches ======
 
-local names <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "wgmmas", "mmas",
-  "global_requests", "boxes", "box_loads", "box_stores", "atomic_sectors", "load_bytes",
-  "store_bytes", "load_requests", "store_requests", "async_requests", "async_bytes", "load_lines",
-  "store_lines", "wavefronts", "shared_requests", "instructions", "shuffles", "barriers" }
+local names <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "mmas", "box_loads",
+  "box_stores", "load_bytes", "store_bytes", "load_requests", "store_requests", "async_bytes",
+  "load_lines", "store_lines", "wavefronts", "shared_requests", "instructions", "shuffles",
+  "barriers" }
 
 local function scale_counts(w, by)
   for _, name in ipairs(names) do w[name] = (w[name] or 0) * by end

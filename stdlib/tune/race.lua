@@ -23,7 +23,8 @@ local function new_random(seed)
   end
 end
 
-local function shuffled(list, random)
+--- A list in random order. random(n): a number from 1 to n.
+function M.shuffled(list, random)
   local order = table.move(list, 1, #list, 1, {})
   for i = #order, 2, -1 do
     local j = random(i)
@@ -51,7 +52,7 @@ end
 
 -- Times each once; false: somebody stopped it.
 local function turn(list, batch_ms, time, step, random)
-  for _, candidate in ipairs(shuffled(list, random)) do
+  for _, candidate in ipairs(M.shuffled(list, random)) do
     local ms = time(candidate, batch_ms)
     candidate.times[#candidate.times + 1] = ms
     if not step() then return false end

@@ -36,14 +36,25 @@ local function text_of_table(t, inside)
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
+-- Strings that would read as something else stand in quotes.
+local function text_of_string(s)
+  local is_plain = s:find "^[^%c%s\"\\=,{}]+$" and not tonumber(s) and s ~= "true" and s ~= "false"
+  if is_plain then return s end
+  return '"' .. s:gsub('[%c"\\]', function(c) return ("\\%03d"):format(c:byte()) end) .. '"'
+end
+
 function text_of(value, inside)
   local kind = type(value)
   if kind == "table" then return text_of_table(value, inside) end
+  if kind == "string" then return text_of_string(value) end
   if kind == "function" or kind == "thread" then
     fail("a configuration has a %s; a result in a file could not name it: give a number, a string, "
       .. "a boolean or a list of these, and choose the %s by it", kind, kind)
   end
-  if math.type(value) == "float" then return ("%.14g"):format(value) end
+  if math.type(value) == "float" then
+    local text = ("%.14g"):format(value)
+    return tonumber(text) == value and text or ("%.17g"):format(value)
+  end
   return (tostring(value):gsub("[%c ]", "_"))
 end
 
@@ -62,6 +73,10 @@ end
 local function check_lists(space, names)
   for _, name in ipairs(names) do
     local list = space[name]
+    if type(name) ~= "string" then
+      fail("the space has a %s, %s, in place of a name; write {bM = {64, 128}}", type(name),
+        tostring(name))
+    end
     if type(list) ~= "table" then
       fail("'%s' of the space is %s; a list of its values was expected, as {%s = {64, 128}} or "
         .. "{%s = range(2, 5)}", tostring(name), tostring(list), tostring(name), tostring(name))
@@ -101,18 +116,30 @@ local function of_iterator(next_one)
       fail("the iterator of the space gives a %s; a configuration was expected, as {bM = 64}",
         type(config))
     end
-    if #configs == MOST then fail("the iterator of the space gives more than %d", MOST) end
+    if #configs == MOST then
+      fail("the iterator of the space gives more than %d configurations", MOST)
+    end
     configs[#configs + 1] = config
   end
   return configs
 end
 
 local function of_list(list)
-  local at = 0
-  return of_iterator(function()
-    at = at + 1
-    return list[at]
-  end)
+  local name = names_of(list)[1]
+  if name ~= nil then
+    fail("the space is a list of configurations and has '%s' as well; write either "
+      .. "{{bM = 64}, {bM = 128}} or {bM = {64, 128}}", tostring(name))
+  end
+  for i, config in ipairs(list) do
+    if type(config) ~= "table" then
+      fail("entry %d of the space is a %s; a configuration was expected, as {bM = 64}", i,
+        type(config))
+    end
+  end
+  if #list > MOST then
+    fail("the space is a list of %d configurations; at most %d were expected", #list, MOST)
+  end
+  return list
 end
 
 local function configs_of(space)
@@ -122,6 +149,10 @@ local function configs_of(space)
       .. "configurations or an iterator of them", type(space))
   end
   if type(space[1]) == "table" then return of_list(space) end
+  if space[1] ~= nil then
+    fail("entry 1 of the space is %s; a name and a list of values were expected, as "
+      .. "{bM = {64, 128}}, or configurations, as {{bM = 64}, {bM = 128}}", tostring(space[1]))
+  end
   if next(space) == nil then fail("the space is empty; write {bM = {64, 128}}") end
   return combinations(space)
 end
@@ -148,7 +179,8 @@ function M.allowed(candidates, where, ...)
     if where(candidate.config, ...) then list[#list + 1] = candidate end
   end
   if #list == 0 then
-    fail("`where` allows none of the %d configurations", #candidates)
+    fail(#candidates == 1 and "`where` does not allow the only configuration"
+      or "`where` allows none of the %d configurations", #candidates)
   end
   return list
 end

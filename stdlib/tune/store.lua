@@ -7,7 +7,8 @@
 --
 -- Who adds results holds the file's lock, reads it, and writes it anew beside it, to take its name
 -- when it lies on the disk. So a reader finds all of one state, and two programs lose nothing.
--- Lines that are no results stay as they are.
+-- Lines that are no results stay as they are. Control characters and backslashes of a field are
+-- written as \x09.
 local internal = ...
 local M = {}
 
@@ -17,42 +18,76 @@ local fields <const> = { "name", "how", "ms", "device", "driver", "key", "config
 
 -- {====== Lines ======
 
+local function hex(c) return ("\\x%02x"):format(c:byte()) end
+local function escaped(text) return (text:gsub("[%c\\]", hex)) end
+
+local function unescaped(text)
+  return (text:gsub("\\x(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
 local function line_of(row)
   local parts = {}
   for i, name in ipairs(fields) do
     local value = row[name]
-    parts[i] = name == "ms" and ("%.6g"):format(value) or (tostring(value):gsub("%c", " "))
+    parts[i] = name == "ms" and ("%.6g"):format(value) or escaped(tostring(value))
   end
-  return table.concat(parts, "\t")
+  return (table.concat(parts, "\t"):gsub("^#", hex)) -- what begins so is a comment
 end
 
--- The row of a line; nil: it is none. The last field has a fixed length, so a line that was cut is
--- no row.
-function M.parse(line)
-  local row, i = {}, 0
-  for value in (line .. "\t"):gmatch "([^\t]*)\t" do
-    i = i + 1
-    row[fields[i] or "more"] = value
+local function is_time(text)
+  local ms = tonumber(text)
+  return ms and ms >= 0 and ms < math.huge
+end
+
+-- What is wrong with the fields; nil: nothing. The last one has a fixed length, so a line that was
+-- cut is no row.
+local function fault_of(row, n)
+  if n ~= #fields then
+    return ("%d %s between tabs; a result has %d"):format(n, n == 1 and "field" or "fields",
+      #fields)
+  elseif not ranks[row.how] then
+    return ("'%s' in place of measured, partial or predicted"):format(row.how)
+  elseif not is_time(row.ms) then
+    return ("'%s' in place of milliseconds"):format(row.ms)
+  elseif not row.source:find "^%x+$" or #row.source ~= 16 then
+    return ("'%s' in place of a hash of 16 hexadecimal digits"):format(row.source)
   end
+end
+
+-- The row of a line; nil and why: it is none.
+local function parse(line)
+  local row, n = {}, 0
+  for value in (line .. "\t"):gmatch "([^\t]*)\t" do
+    n = n + 1
+    row[fields[n] or "more"] = unescaped(value)
+  end
+  local fault = fault_of(row, n)
+  if fault then return nil, fault end
   row.ms = tonumber(row.ms)
-  local is_whole = i == #fields and row.ms and ranks[row.how]
-    and row.source:find "^%x+$" and #row.source == 16
-  return is_whole and row or nil
+  return row
 end
 
 local function identity(row)
   return table.concat({ row.device, row.driver, row.source, row.key }, "\t")
 end
 
--- The text's results in order, and all its lines: a row, or the text of what is none.
+local function is_row(line) return line ~= "" and line:sub(1, 1) ~= "#" end
+
+-- The text's results in order; all its lines: a row, or the text of what is none; and what is wrong
+-- with which line. Editors and git of Windows end lines by \r\n.
 local function read_text(text)
-  local rows, lines = {}, {}
-  for line in text:gmatch "[^\n]+" do
-    local row = line:sub(1, 1) ~= "#" and M.parse(line) or nil
+  local rows, lines, faults = {}, {}, {}
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    local row, why
+    line = line:gsub("\r$", "")
+    if is_row(line) then row, why = parse(line) end
     lines[#lines + 1] = row or line
     rows[#rows + 1] = row
+    if row then row.line = #lines end
+    faults[#faults + 1] = why and { line = #lines, why = why }
   end
-  return rows, lines
+  if lines[#lines] == "" then lines[#lines] = nil end
+  return rows, lines, faults
 end
 
 local function text_of(lines)
@@ -95,13 +130,31 @@ local function text_of_file(path)
   return nil, why:find(path, 1, true) and why or path .. ": " .. why, code
 end
 
---- The results of a file, in its order: none where there is no file. nil and why: it cannot be
---- read.
+--- The results of a text, each with the number of its line, and what is wrong with which line, as
+--- {line =, why =}.
+function M.parse(text)
+  local rows, _, faults = read_text(text)
+  return rows, faults
+end
+
+--- The results of a file, in its order, and its lines that should be some but are none, as
+--- {line =, why =}: none where there is no file. nil and why: it cannot be read.
 function M.read(path)
   local text, why, code = text_of_file(path)
-  if text then return (read_text(text)) end
-  if internal.is_missing(code) then return {} end
+  if text then
+    local rows, _, faults = read_text(text)
+    return rows, faults
+  end
+  if internal.is_missing(code) then return {}, {} end
   return nil, why
+end
+
+--- Can results be added to the file? true; or nil and why. It leaves no file where there was none.
+function M.try(path)
+  local is_there = text_of_file(path) ~= nil
+  local lock <close>, why = internal.lock_file(path)
+  if lock and not is_there and text_of_file(path) == "" then os.remove(path) end
+  return lock and true, why
 end
 
 --- Adds results to a file. true; or nil and why: then the file is as it was.
@@ -121,7 +174,8 @@ end
 -- {====== Tables ======
 
 local function cells_of(row)
-  return { row.name, row.key, row.device, row.how, ("%.4g"):format(row.ms), row.config }
+  return { escaped(row.name), escaped(row.key), row.device, row.how, ("%.4g"):format(row.ms),
+           escaped(row.config) }
 end
 
 --- The results as a table of text.

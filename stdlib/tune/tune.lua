@@ -7,6 +7,7 @@
 local ct = require "cuttle"
 local internal = ...
 local judging = require "cuttle.tune_judge"
+local bits = require "cuttle.tune_bits"
 local keys = require "cuttle.tune_key"
 local race = require "cuttle.race"
 local sources = require "cuttle.tune_source"
@@ -15,8 +16,8 @@ local store = require "cuttle.store"
 local devices = require "cuttle.profile_device"
 local M = {}
 
--- What `cuttle tune` sets: {file =, device =, on_result = function(tuned, row)}; then each key is
--- tuned anew, once.
+-- What `cuttle tune` sets: {file =, device =, on_result = function(tuned, row, why)}, where `why`
+-- says why the file has not got the row, or is nil. Then each key is tuned anew, once.
 M.session = nil
 
 local MODEL_SM <const> = 90 -- of the device that the model speaks of where none is named
@@ -46,9 +47,7 @@ local function place_of(self)
   if here.sm then
     return { name = here.name, driver = internal.driver(), is_gpu = true, model = model_of(here) }
   end
-  local wanted = M.session and M.session.device or self.options.device
-  local device = devices.find(wanted, MODEL_SM)
-  if not device then fail("device is '%s', which the model does not know", tostring(wanted)) end
+  local device = devices.find(M.session and M.session.device or self.options.device, MODEL_SM)
   return { name = device.name, driver = "-", is_gpu = false, model = device.name }
 end
 
@@ -102,12 +101,14 @@ local function rows_of(self)
   return self.rows
 end
 
+-- nil; or why the file has not got it.
 local function keep(self, row)
   table.insert(rows_of(self), row)
   local path = io and own_file(self)
-  if not path then return end
-  local ok, why = store.add(path, { row })
-  if not ok then say("the result is not kept: %s", why) end
+  if not path then return nil end
+  local _, why = store.add(path, { row })
+  if why then say("the result is not kept: %s", why) end
+  return why
 end
 
 -- {====== Known results ======
@@ -166,7 +167,9 @@ local function within_budget(self, judge, list, step)
 end
 
 -- How many steps of the bar it takes.
-local function steps_on_gpu(n_all, n) return 2 * n + race.count(n) + (n < n_all and n_all or 0) end
+local function steps_on_gpu(n_all, n)
+  return 2 * n + race.count(n) + (n < n_all and judging.predict_steps(n_all) or 0)
+end
 
 local function tune_on_gpu(self, judge, list, step)
   local tried = within_budget(self, judge, list, step)
@@ -184,33 +187,48 @@ local function tune_by_model(_, judge, list, step)
   return best, best and best.predicted_ms, "predicted"
 end
 
-local function tolerance_of(options)
-  if options.bits then return { rtol = 0, atol = 0 } end
-  return options.tolerance
+-- Of results and the reference; what a contract's own configuration computes counts to the bit.
+local function tolerance_of(self)
+  local has_own = self.contract and self.contract.candidate
+  if self.options.bits and not has_own then return { rtol = 0, atol = 0 } end
+  return self.options.tolerance
+end
+
+-- Those that keep to the contract, if there is one.
+local function within_contract(self, judge, list, place, step)
+  if not self.contract then return list end
+  return bits.kept(self.contract, judge, list, place, step, function(format, ...)
+    fail("%s: " .. format, self.name, ...)
+  end)
 end
 
 local function tune_key(self, key, place, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local judge = judging.new { f = self.f, args = table.pack(...), device = place.model,
-    tolerance = tolerance_of(self.options), reference = self.options.reference }
-  local n_steps = #list
-  if place.is_gpu then
-    n_steps = steps_on_gpu(#list, math.min(self.options.budget or #list, #list))
-  end
+    tolerance = tolerance_of(self), reference = self.options.reference }
+  local n_steps = place.is_gpu
+    and steps_on_gpu(#list, math.min(self.options.budget or #list, #list))
+    or judging.predict_steps(#list)
+  if self.contract then n_steps = n_steps + #list end
   local progress <close> = internal.search("tune " .. self.name, n_steps)
   local how_to = place.is_gpu and tune_on_gpu or tune_by_model
-  local best, ms, how = how_to(self, judge, list, function() return progress:step() end)
+  local function step() return progress:step() end
+  local left = within_contract(self, judge, list, place, step)
+  local best, ms, how
+  if #left > 0 then best, ms, how = how_to(self, judge, left, step) end
   self.tried, self.runs, self.seconds = list, judge.runs, progress:seconds()
   if not best then
-    fail("%s: none of the %d configurations runs for %s\n%s", self.name, #list, key, reasons(list))
+    fail("%s: %s%s\n%s", self.name, #list == 1 and "the only configuration does not run"
+      or ("none of the %d configurations runs"):format(#list), key == "" and "" or " for " .. key,
+      reasons(list))
   end
   local row = row_of(self, best, how, ms, key, place)
-  keep(self, row)
+  local why = keep(self, row)
   if how == "predicted" then
     say("%s: no GPU here, so the model ranks: %s for %s, %.4g ms on %s", self.name, best.text, key,
       ms, place.name)
   end
-  if M.session then M.session.on_result(self, row) end
+  if M.session then M.session.on_result(self, row, why) end
   return row
 end
 
@@ -243,7 +261,13 @@ local function pick(self, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local allowed = by_text(list)
   local row = look_up(self, key, place, allowed, ...)
-  picked = { candidate = row and allowed[row.config] or list[1], row = row }
+  local candidate = row and allowed[row.config] or list[1]
+  if self.contract and not (row and row.key == key) then -- the order depends on the shapes
+    row, candidate = nil, bits.fallback(self.contract, allowed, key, function(format, ...)
+      fail("%s: " .. format, self.name, ...)
+    end)
+  end
+  picked = { candidate = candidate, row = row }
   if may_tune() then self.picked[id] = picked end
   return picked
 end
@@ -279,7 +303,9 @@ end
 function Tuned:__tostring()
   local rows = rows_of(self)
   if #rows == 0 then
-    return ("%s: %d configurations, no results"):format(self.name, #self.candidates)
+    local n = #self.candidates
+    return ("%s: %d %s, no results"):format(self.name, n,
+      n == 1 and "configuration" or "configurations")
   end
   return store.table(rows)
 end
@@ -295,9 +321,11 @@ local readers <const> = {
   unknown = function(v) return v == "tune" or v == "nearest", '"tune" or "nearest"' end,
   file = function(v) return type(v) == "string" and v ~= "", "the name of a file" end,
   name = function(v) return type(v) == "string" and v ~= "", "a name" end,
-  device = function(v) return type(v) == "string", 'a GPU of the model, as "H200"' end,
+  device = function(v)
+    return type(v) == "string" and devices.find(v) ~= nil, "one of " .. devices.names()
+  end,
   budget = function(v) return math.type(v) == "integer" and v > 0, "a number of configurations" end,
-  bits = function(v) return type(v) == "boolean", "true or false" end,
+  bits = bits.is_option,
   tolerance = function(v) return type(v) == "table", "{rtol =, atol =}" end,
   reference = function(v) return type(v) == "function", "a function of the arguments" end,
 }
@@ -329,9 +357,11 @@ function M.tune(f, space, options)
       .. "function(config) return function(x, y) ... end end", type(f))
   end
   check_options(options)
-  return setmetatable({ f = f, candidates = spaces.candidates(space), options = options,
-    key = keys.new(options.key), source = sources.hash(f), name = options.name or sources.place(f),
-    script = script_of(f), picked = {} }, Tuned)
+  local candidates = spaces.candidates(space)
+  local contract = bits.contract(options.bits, candidates, fail)
+  return setmetatable({ f = f, candidates = candidates, options = options, contract = contract,
+    key = keys.new(options.key), source = bits.source(sources.hash(f), options.bits, contract),
+    name = options.name or sources.place(f), script = script_of(f), picked = {} }, Tuned)
 end
 
 return M

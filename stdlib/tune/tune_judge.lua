@@ -6,6 +6,7 @@
 --   registers, local_bytes, shared_bytes   of its largest kernel, where a GPU told
 --   ms      of one call
 local ct = require "cuttle"
+local compare = require "cuttle.compare"
 local model = require "cuttle.predict"
 local race = require "cuttle.race"
 local tiles = require "cuttle.tiles"
@@ -20,6 +21,7 @@ local MOST_REPS <const> = 5000
 local function brief(message)
   return (tostring(message):gsub("^[^\n]-:%d+: ", ""):match "^[^\n]*")
 end
+M.brief = brief
 
 -- {====== Making ======
 
@@ -42,38 +44,7 @@ function M.make(candidate, f)
   return run
 end
 
--- {====== Compiling ======
-
--- A launch whose kernel is not compiled adds its text and ends f there. So of a function that
--- launches several kernels the first one is compiled here.
-local function collect(judge, list)
-  local args = judge.args
-  local work = table.pack(internal.clones(table.unpack(args, 1, args.n)))
-  for _, candidate in ipairs(list) do
-    local run = M.make(candidate, judge.f)
-    if run then pcall(run, table.unpack(work, 1, work.n)) end
-  end
-end
-
---- Compiles the kernels of all candidates at once, in threads, into the disk cache. What does not
---- compile says so when it is run. False: it was stopped.
-function M.compile_all(judge, list, step)
-  local texts <close> = internal.collect()
-  collect(judge, list)
-  local stepped, may_go_on = 0, true
-  local function on_done(n)
-    while may_go_on and stepped < n do
-      may_go_on, stepped = step(), stepped + 1
-    end
-    return may_go_on
-  end
-  texts:compile(on_done)
-  on_done(#list)
-  collectgarbage()
-  return may_go_on
-end
-
--- {====== Results ======
+-- {====== Comparing ======
 
 local same -- (a, b, tolerance): true; or false and what differs
 
@@ -119,6 +90,61 @@ function same(a, b, tolerance)
   return true
 end
 
+-- Does allclose compare integers of this type as they are?
+local function is_exact(dtype, tolerance)
+  local _, is_float = internal.compute_type(dtype)
+  local t = tolerance or {}
+  return not is_float and (t.rtol or 0) == 0 and (t.atol or 0) == 0
+end
+
+-- Where texts are collected: adds those that comparing such tensors takes. b: a copy of a.
+local function collect_comparison(a, b, tolerance)
+  if tiles.type_name(a) == "tensor" and a.device ~= "cpu" then
+    has_same_bits(a, b)
+    compare.collect(a, b, is_exact(a.dtype, tolerance))
+  elseif type(a) == "table" then
+    for key, value in pairs(a) do collect_comparison(value, b[key], tolerance) end
+  end
+end
+
+-- {====== Compiling ======
+
+-- Launches add the texts of their kernels, and nothing runs. So what f reads of results is what was
+-- there before.
+local function collect(judge, list)
+  local args = judge.args
+  local work = table.pack(internal.clones(table.unpack(args, 1, args.n)))
+  for _, candidate in ipairs(list) do
+    local run = M.make(candidate, judge.f)
+    if run then pcall(run, table.unpack(work, 1, work.n)) end
+  end
+  pcall(collect_comparison, args, work, judge.tolerance)
+end
+
+-- A function of how many of n are done, which takes a step for each: may it go on?
+local function done_of(n, step)
+  local stepped, may_go_on = 0, true
+  return function(n_done)
+    while may_go_on and stepped < math.min(n_done, n) do
+      may_go_on, stepped = step(), stepped + 1
+    end
+    return may_go_on
+  end
+end
+
+--- Compiles the kernels of all candidates at once, in processes, into the disk cache. What does not
+--- compile says so when it is run. False: it was stopped.
+function M.compile_all(judge, list, step)
+  local texts <close> = internal.collect()
+  collect(judge, list)
+  local on_done = done_of(#list, step)
+  texts:compile(on_done)
+  collectgarbage()
+  return on_done(#list)
+end
+
+-- {====== Results ======
+
 -- Runs a candidate on copies of the arguments: these afterwards, with what was written; nil and
 -- why.
 local function run_on_copies(run, args, copy)
@@ -138,16 +164,34 @@ local function is_right(judge, work)
   return same(judge.want, work, judge.tolerance)
 end
 
-local function check(judge, candidate, copy)
+-- Runs a candidate: the arguments afterwards; nil and why.
+local function play(judge, candidate, copy)
   local run, why = M.make(candidate, judge.f)
-  local work
-  if run then work, why = run_on_copies(run, judge.args, copy) end
+  if not run then return nil, why end
+  return run_on_copies(run, judge.args, copy)
+end
+
+-- Is it right? From what `play` returned.
+local function settle(judge, candidate, work, why)
   if work then
     local ok, what = is_right(judge, work)
     why = not ok and "other results: " .. what or nil
   end
   candidate.why = why
   return why == nil
+end
+
+--- What this candidate computes is right, to the bit, if it is what the reference computes. false
+--- and why: it does not run, or is not.
+function M.set_right(judge, candidate, copy)
+  local run, why = M.make(candidate, judge.f)
+  local work
+  if run then work, why = run_on_copies(run, judge.args, copy) end
+  if not work then return false, why end
+  local ok, what = is_right(judge, work)
+  if not ok then return false, "other results than the reference: " .. what end
+  judge.want, judge.tolerance = work, { rtol = 0, atol = 0 }
+  return true
 end
 
 --- How candidates are to be judged: {f =, args =, tolerance =, reference =}.
@@ -171,14 +215,14 @@ local function take_facts(candidate, rows)
   end
 end
 
--- Runs f() and lists its launches: no list where somebody else times them.
+-- Runs f() and lists its launches: no list where somebody else times them. Then its results.
 local function with_launches(f)
   local ok, session = pcall(internal.time_launches)
-  if not ok then return f(), {} end
-  local result = f()
+  if not ok then return {}, f() end
+  local result, why = f()
   local rows = session:finish()
   session:close()
-  return result, rows
+  return rows, result, why
 end
 
 -- Refuses those that spill while others do not.
@@ -244,10 +288,13 @@ function M.check_all(judge, list, step)
   local left, may_go_on = {}, true
   for _, candidate in ipairs(list) do
     candidate.why, candidate.registers, candidate.local_bytes = nil, nil, nil
-    local ok, rows = with_launches(function() return check(judge, candidate, internal.clones) end)
+    local rows, work, why = with_launches(function()
+      return play(judge, candidate, internal.clones)
+    end)
     judge.runs = judge.runs + 1
     take_facts(candidate, rows)
-    if ok then left[#left + 1] = candidate end
+    if settle(judge, candidate, work, why) then left[#left + 1] = candidate end
+    work = nil -- luacheck: ignore 311 -- what it holds is garbage now
     collectgarbage() -- copies on the device
     may_go_on = step()
     if not may_go_on then break end
@@ -281,18 +328,45 @@ local function has_compiler()
   return can_compile
 end
 
--- Milliseconds by the model; nil and why.
-local function predict(run, device)
-  local ok, result, why = pcall(model.run, run, device, { compile = has_compiler() })
-  if not ok then return nil, brief(result) end
-  if not result then return nil, brief(why) end
-  return result.ms
-end
-
-local function predict_one(judge, candidate, copies)
+-- What the model needs of a candidate's run; nil and why.
+local function count_work(judge, candidate, copies)
   local run, why = M.make(candidate, judge.f)
   if not run then return nil, why end
-  return predict(function() run(table.unpack(copies, 1, copies.n)) end, judge.device)
+  local ok, played, trouble = pcall(model.play, function()
+    run(table.unpack(copies, 1, copies.n))
+  end, judge.device)
+  if not ok then return nil, brief(played) end
+  return played, trouble and brief(trouble)
+end
+
+-- The same of all candidates, by candidate; and whether they were all run.
+local function count_all(judge, list, step)
+  local args, played = judge.args, {}
+  local copies = table.pack(internal.copies(table.unpack(args, 1, args.n)))
+  for i, candidate in ipairs(list) do
+    candidate.predicted_ms = nil
+    played[candidate], candidate.why = count_work(judge, candidate, copies)
+    if not step() and i < #list then return played, false end
+  end
+  return played, true
+end
+
+-- Compiles what they launch. False: it was stopped.
+local function compile_played(list, played, step)
+  local all, on_done = {}, done_of(#list, step)
+  for _, candidate in ipairs(list) do all[#all + 1] = played[candidate] end
+  model.compile(all, on_done)
+  return on_done(#list)
+end
+
+-- Sets the time by the model, or why there is none.
+local function predict(candidate, played, options)
+  local ok, result, why = pcall(model.of, played, options)
+  if ok and result then
+    candidate.predicted_ms = result.ms
+  else
+    candidate.why = brief(ok and why or result)
+  end
 end
 
 -- Those with a prediction, the fastest first.
@@ -309,29 +383,32 @@ local function ranked(list)
 end
 
 --- The candidates that the model knows a time for, the fastest first; and whether it has seen them
---- all. Tensors lie on the host meanwhile, and the CPU engine is the device.
+--- all. Where it was stopped, it does without registers. Tensors lie on the host meanwhile, and the
+--- CPU engine is the device.
 function M.predict_all(judge, list, step)
-  local args, is_done = judge.args, true
-  local copies = table.pack(internal.copies(table.unpack(args, 1, args.n)))
-  for i, candidate in ipairs(list) do
-    candidate.predicted_ms, candidate.why = predict_one(judge, candidate, copies)
-    if not step() and i < #list then
-      is_done = false
-      break
+  local played, is_done = count_all(judge, list, step)
+  local may_compile = is_done and has_compiler()
+  if may_compile then is_done = compile_played(list, played, step) end
+  for _, candidate in ipairs(list) do
+    if played[candidate] then
+      predict(candidate, played[candidate], { compile = may_compile and is_done })
     end
   end
   return ranked(list), is_done
 end
 
+--- How many steps that takes.
+function M.predict_steps(n) return 2 * n end
+
 --- The first of a ranked list that computes what the first of the space does.
 function M.first_right(judge, list, first)
   if not judge.want then
-    local why = first.why -- of the model: the CPU engine may run it nevertheless
-    check(judge, first, internal.copies)
+    local why = first.why -- of the model: the CPU engine may still run it
+    settle(judge, first, play(judge, first, internal.copies))
     first.why = why or first.why
   end
   for _, candidate in ipairs(list) do
-    if check(judge, candidate, internal.copies) then return candidate end
+    if settle(judge, candidate, play(judge, candidate, internal.copies)) then return candidate end
   end
 end
 

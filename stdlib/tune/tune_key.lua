@@ -46,14 +46,10 @@ local function joined(...)
   return table.concat(parts, " ")
 end
 
---- A function of the arguments that gives their key.
+--- A function of the arguments that gives their key. key: nil, a function or a table.
 function M.new(key)
   if key == nil then return key_of_tensors end
   if type(key) == "function" then return function(...) return joined(key(...)) end end
-  if type(key) ~= "table" then
-    fail("key is a %s; numbers of arguments were expected, as {1, 2}, or a function of them",
-      type(key))
-  end
   for _, place in ipairs(key) do
     if math.type(place) ~= "integer" or place < 1 then
       fail("key has %s; numbers of arguments were expected, as {1, 2}", tostring(place))
@@ -62,8 +58,8 @@ function M.new(key)
   return function(...) return key_of_places(key, ...) end
 end
 
--- The key without its numbers, and these; the 32 of f32 is none.
-local function split(key)
+--- The key without its numbers, and these; the 32 of f32 is none.
+function M.split(key)
   local numbers = {}
   local rest = key:gsub("%f[%w.]%d+%.?%d*", function(n)
     numbers[#numbers + 1] = tonumber(n)
@@ -72,17 +68,19 @@ local function split(key)
   return rest, numbers
 end
 
---- How far two keys are apart: the sum of the logarithms of their numbers' ratios; nil: they differ
---- in more than numbers.
-function M.distance(a, b)
-  local rest_a, numbers_a = split(a)
-  local rest_b, numbers_b = split(b)
-  if rest_a ~= rest_b then return nil end
+--- How far keys with these numbers are apart: the sum of the logarithms of their ratios.
+function M.apart(a, b)
   local sum = 0
-  for i, x in ipairs(numbers_a) do
-    sum = sum + math.abs(math.log((x + 1) / (numbers_b[i] + 1), 2))
-  end
+  for i, x in ipairs(a) do sum = sum + math.abs(math.log((x + 1) / (b[i] + 1), 2)) end
   return sum
+end
+
+--- The same of two keys; nil: they differ in more than numbers.
+function M.distance(a, b)
+  local rest_a, numbers_a = M.split(a)
+  local rest_b, numbers_b = M.split(b)
+  if rest_a ~= rest_b then return nil end
+  return M.apart(numbers_a, numbers_b)
 end
 
 return M

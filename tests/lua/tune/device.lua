@@ -92,12 +92,15 @@ for i = 1, 5 do ks[i] = kernel("k" .. i, function(t) t[threadIdx.x] = t[threadId
 do
   local texts <close> = internal.collect()
   for i = 1, 5 do
-    local ok, why = pcall(function() ks[i]{grid = 1, block = 64}(x) end)
-    if ok or not why:find("k" .. i .. ": collected, not compiled", 1, true) then print(ok, why) end
+    for _ = 1, 2 do ks[i]{grid = 1, block = 64}(x) end
   end
   print(texts:size(), pcall(internal.collect))
+  print(pcall(function()
+    while x[0] == 0.0 do ks[1]{grid = 1, block = 64}(x) end
+  end))
+  print(pcall(function() ks[1]{grid = 1, block = 32}:info(x) end))
   local most = 0
-  print(texts:compile(function(n) most = math.max(most, n) return true end), most < 5)
+  print(texts:compile(function(n) most = math.max(most, n) return true end), most < 6)
 end
 for i = 1, 5 do io.write(tostring(ks[i]{grid = 1, block = 64}:info(x).from_cache), " ") end
 local texts = internal.collect()
@@ -106,8 +109,49 @@ print(pcall(texts.size, texts))
 ]])
 out = run(device, "collect.lua")
 check("all that was collected is in the cache", out:find("^5\tfalse\t[^\n]*texts are being "
-  .. "collected already\n5\ttrue\ntrue true true true true false\t[^\n]*the collection is "
-  .. "closed%)\n$"), out)
+  .. "collected already\nfalse\t[^\n]*tune: 10000 launches without a new kernel; does a loop wait "
+  .. "for a result%?\nfalse\t[^\n]*k1: collected, not compiled\n6\ttrue\n"
+  .. "true true true true true false\t[^\n]*the collection is closed%)\n$"), out)
+
+-- Who wants no more after the first one waits for those that have begun by then.
+write("enough.lua", [[
+package.path = "]] .. here .. [[tests/support/?.lua;" .. package.path
+local internal = require "internal"
+local x = zeros(f32, 64)
+local texts <close> = internal.collect()
+for i = 1, 100 do
+  kernel("enough" .. i, function(t) t[threadIdx.x] = t[threadIdx.x] * i end){grid = 1, block = 64}(x)
+end
+local n_calls = 0
+local n = texts:compile(function(n_done)
+  n_calls = n_calls + (n_done > 0 and 1 or 0)
+  return n_done == 0
+end)
+print(texts:size(), n >= 1 and n < 90, n_calls)
+]])
+out = run(device, "enough.lua")
+check("a search that was stopped compiles no more", out == "100\ttrue\t1\n", out)
+
+write("two.lua", [[
+local made = {}
+local x = zeros(f32, 64)
+tune(function(config)
+  local function scale(name)
+    local k = kernel(name, function(t) t[threadIdx.x] = t[threadIdx.x] * config.by end)
+    made[#made + 1] = k{grid = 1, block = 64}
+    return made[#made]
+  end
+  local first, second = scale "first", scale "second"
+  return function(t)
+    first(t)
+    second(t)
+    if t[0] < 0 then error "less than 0" end
+  end
+end, {by = {2, 3}}, {tolerance = {atol = 1}}):tune(x)
+for _, launch in ipairs(made) do io.write(tostring(launch:info(x).from_cache), " ") end
+]])
+out = run(device, "two.lua")
+check("so are all kernels of a function", out == "true true true true ", out)
 
 -- {====== The command ======
 
@@ -141,8 +185,68 @@ check("an unknown option",
   code == 1 and out:find "tune: unknown option %-%-fill; see cuttle tune %-%-help", out)
 check("its help", run(device, "tune --help"):find "^usage: cuttle tune")
 
+-- {====== What the driver says of registers ======
+
+write("spill.lua", [[
+local x = zeros(f32, 32)
+local function tuned(...)
+  local t = tune(function(c)
+    local k = kernel(c.name, function(a) a[threadIdx.x] = 1.0 end)
+    return k{grid = 1, block = 32}
+  end, {name = {...}})
+  t:tune(x)
+  for _, c in ipairs(t.tried) do print(c.name, c.text, c.registers, c.local_bytes, c.why) end
+end
+tuned("fine", "spill136", "spill137")
+tuned("spill500", "spill501", "spill628", "spill629")
+]])
+out = run(device, "spill.lua")
+local function line_of(name, bytes)
+  local why = bytes and ("40 registers are not enough: %d bytes of each thread are in local memory")
+    :format(bytes) or "nil"
+  return ("nil\tname=%s\t40\t%d\t%s\n"):format(name, name:match "%d+" or 8, why)
+end
+check("a kernel that spills is refused if another does not", out == line_of "fine"
+  .. line_of "spill136" .. line_of("spill137", 137) .. line_of "spill500" .. line_of "spill501"
+  .. line_of "spill628" .. line_of("spill629", 629), out)
+
+-- {====== Results of the model on a GPU ======
+
+os.execute(("rm -rf '%s/cache' '%s/t.tune'"):format(folder, folder))
+write("near.lua", text_of "t.lua":gsub("budget = [^}]*", 'file = "model.tune", unknown = arg[1]'))
+out = run("CUTTLE_DEVICE=cpu", "tune --file=model.tune near.lua")
+check("a prediction for the model of the device", text_of "model.tune":find "\tH200\t", out)
+out = run(device, "near.lua nearest")
+check("stands where nothing is to be tuned", out:find "^predicted\tH200\t", out)
+write("model.tune", text_of "model.tune":gsub("predicted", "measured"))
+out = run(device, "near.lua nearest")
+check("what was measured on another device does not", not out:find "H200", out)
+write("model.tune", text_of "model.tune":gsub("measured", "predicted"))
+out = run(device, "near.lua")
+check("and not where something is", out:find "^measured\tFake 0\t", out)
+write("near.lua", text_of "near.lua":gsub("x%[i%] %* c", "c * x[i]"))
+run("CUTTLE_DEVICE=cpu", "tune --file=model.tune --on=H100 near.lua")
+out = run(device, "near.lua nearest")
+check("nor one for another device", out:find "row" and not out:find "H100", out)
+
 -- {====== Not to the end ======
 
+-- What the model cannot run is timed all the same.
+write("only.lua", [[
+local x = zeros(f32, 32)
+local t = tune(function(c)
+  local k = kernel("k", function(a) a[threadIdx.x] = 1.0 end)
+  return function(a)
+    if a.device == "cpu" then error "not here" end
+    k{grid = 1, block = 32}(a)
+  end
+end, {n = {1, 2, 3, 4}}, {budget = 2})
+t:tune(x)
+for _, c in ipairs(t.tried) do print(c.text, c.ms ~= nil, c.why) end
+]])
+out = run(device, "only.lua")
+check("without a prediction the first are timed", out == "n=1\ttrue\tnil\nn=2\ttrue\tnil\n"
+  .. "n=3\tfalse\tnot here\nn=4\tfalse\tnot here\n", out)
 os.execute(("rm -rf '%s/cache'"):format(folder))
 out = run(device, "t.lua 3")
 check("only so many are timed",

@@ -8,11 +8,11 @@ local function some(most) return math.random(0, 1) * math.random(0, most) end
 local function per_block()
   local requests, asynchronous = some(5000), math.random(0, 1)
   return { fma = some(1000000), fma_f64 = some(1000), flop = some(100000), special = some(10000),
-    int = some(10000), mmas = some(1000), wgmmas = 0, hot = math.random(1, 2000),
-    global_requests = requests, boxes = 0, box_loads = some(100000), box_stores = some(1000),
-    atomic_sectors = some(100), load_bytes = 128 * requests, load_requests = requests,
+    int = some(10000), mmas = some(1000), hot = math.random(1, 2000),
+    box_loads = some(100000), box_stores = some(1000), load_bytes = 128 * requests,
+    load_requests = requests,
     store_bytes = some(100000), store_requests = some(1000), store_lines = some(1000),
-    async_requests = asynchronous * requests, async_bytes = 128 * asynchronous * requests,
+    async_bytes = 128 * asynchronous * requests,
     load_lines = (1 - asynchronous) * requests, wavefronts = some(20000),
     shared_requests = some(10000), instructions = math.random(1, 20000), shuffles = some(100),
     barriers = some(1000) }

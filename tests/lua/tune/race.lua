@@ -11,13 +11,7 @@ local function candidates(times)
   return list
 end
 
-local function shuffle(list)
-  for i = #list, 2, -1 do
-    local j = math.random(i)
-    list[i], list[j] = list[j], list[i]
-  end
-  return list
-end
+local function shuffle(list) return race.shuffled(list, math.random) end
 
 local function true_time(candidate) return candidate.true_ms end
 

@@ -17,7 +17,13 @@ print(show{ d = {f16, f32} })              -- expect: d=f16 | d=f32
 print(show{ c = {{z = 1, a = {2}}} })      -- expect: c={a={2},z=1}
 print(show{ x = {1.0, 0.5} })              -- expect: x=1 | x=0.5
 
--- A list of configurations, and an iterator of them; each once.
+-- What is written alike would be one configuration.
+print(show{ x = {0.1 + 0.2, 0.3} })        -- expect: x=0.30000000000000004 | x=0.3
+print(show{ m = {"a b", "a_b", "true", true, "1", 1, "", "a\tb", "a\"", "2x"} })
+-- expect: m="a b" | m=a_b | m="true" | m=true | m="1" | m=1 | m="" | m="a\009b" | m="a\034" | m=2x
+
+-- A list of configurations, and an iterator of them; each once. A configuration may be a list.
+print(show{ {64, 32}, {64, fast = 1} })    -- expect: 1=64 2=32 | fast=1 1=64
 print(show{ {a = 1}, {a = 2, b = 3}, {a = 1} })  -- expect: a=1 | a=2 b=3
 local n = 0
 print(show(function()                      -- expect: a=1 | a=2

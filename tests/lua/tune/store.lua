@@ -39,9 +39,14 @@ store.add(path, { row("f32(32)", 2, "a=2", "partial") })
 store.add(path, { row("f32(32)", 3, "a=3") })
 print(store.read(path)[4].config)          -- expect: a=3
 
--- What is added again changes nothing, not even the file's time.
-local before = text_of()
+-- What is added again changes nothing: the file is not even written anew.
+local function file_number()
+  local pipe <close> = assert(io.popen("ls -i " .. path))
+  return pipe:read "n"
+end
+local before, number = text_of(), file_number()
 print(store.add(path, { row("f32(8)", 0.125, "a=4") }), text_of() == before) -- expect: true	true
+print(file_number() == number)             -- expect: true
 
 -- A file that was cut at any byte gives the rows of its whole lines, and no other.
 local whole = store.read(path)
@@ -66,7 +71,7 @@ print((text_of():gsub("k.lua[^\n]*\t(a=%d)\t[^\n]*", "%1"):gsub("\n", "|"))) -- 
 
 -- Tabs and line ends in names do not break lines.
 store.add(path, { row("f32(1)\tx\n", 1, "a=1") })
-print(#store.read(path), store.read(path)[3].key) -- expect: 3	f32(1) x
+print(#store.read(path), store.read(path)[3].key == "f32(1)\tx\n") -- expect: 3	true
 
 -- As `git merge` with its driver `union` does: the lines of both.
 local a, b = text_of(), text_of():gsub("a=9", "a=8"):gsub("f32%(64%)", "f32(65)")
@@ -77,8 +82,57 @@ print(#store.read(path))                   -- expect: 6
 store.add(path, { row("f32(2)", 1, "a=1") })
 print(select(2, text_of():gsub("f32%(65%)", ""))) -- expect: 1
 
+-- What is written is read, whatever the texts are.
+math.randomseed(11)
+local function random_text()
+  local bytes = {}
+  for i = 1, math.random(0, 12) do
+    bytes[i] = math.random(2) == 1 and math.random(0, 255) or ("#\\\t\n\rx09 "):byte(math.random(9))
+  end
+  return string.char(table.unpack(bytes))
+end
+local many, wrong = {}, 0
+for i = 1, 300 do
+  many[i] = row(i .. random_text(), i, random_text())
+  many[i].name = random_text()
+end
+os.remove(path)
+store.add(path, many)
+local got, faults = store.read(path)
+for i, r in ipairs(many) do
+  for name, value in pairs(r) do wrong = wrong + (got[i][name] == value and 0 or 1) end
+end
+print(#got, #faults, wrong)                -- expect: 300	0	0
+store.add(path, many)
+print(#store.read(path))                   -- expect: 300
+
+-- Lines that should be results and are none; those of Windows end by \r\n.
+local good = before:match "\n([^\n]*)\n"
+file = assert(io.open(path, "wb"))
+file:write(table.concat({ "# mine", good, "", "<<<<<<< ours",
+  good:gsub("\tmeasured", "\tguessed"), good:sub(1, -2), good .. "\tmore",
+  good:gsub("0.125", "-1"), good:gsub("0.125", "1e999"), "" }, "\r\n"))
+file:close()
+got, faults = store.read(path)
+print(#got, got[1].source)                 -- expect: 1	0123456789abcdef
+for _, fault in ipairs(faults) do print(fault.line, fault.why) end
+-- expect: 4	1 field between tabs; a result has 8
+-- expect: 5	'guessed' in place of measured, partial or predicted
+-- expect: 6	'0123456789abcde' in place of a hash of 16 hexadecimal digits
+-- expect: 7	9 fields between tabs; a result has 8
+-- expect: 8	'-1' in place of milliseconds
+-- expect: 9	'1e999' in place of milliseconds
+
+-- A file that can be written is left as it is; none is made.
+before = text_of()
+print(store.try(path), text_of() == before) -- expect: true	true
+os.remove(path)
+print(store.try(path), io.open(path) == nil) -- expect: true	true
+print(store.try("/nowhere/x.tune"))        -- expect: nil	/nowhere/x.tune: No such file or directory
+store.add(path, { row("f32(1)", 1, "a=1") })
+
 -- A folder, or one that is not there.
 print(store.add("/nowhere/x.tune", { row("f32(8)", 1, "a=1") })) -- expect: nil	/nowhere/x.tune: No such file or directory
 print(store.read("/tmp/"))                 -- expect: nil	/tmp/: Is a directory
-print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key        device  how       ms     configuration
+print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key     device  how       ms  configuration
 os.remove(path)
