@@ -3,9 +3,8 @@
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
--- Lines that are comments are left empty, and lines lose their indent: people read them in stdlib/,
--- and three files of an installation carry all modules. interp/host/std_modules.h declares the
--- table.
+-- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
+-- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
 local BYTES_PER_LINE <const> = 24
 
@@ -68,22 +67,46 @@ local function after_token(text, at)
   return at + 1
 end
 
--- The chunk without indents and lines that are comments; lines keep their numbers.
+-- Code, in which nothing is a string or a comment, without spaces beside punctuation; ">= " stays
+-- apart from "> =".
+local function tight(code)
+  return (code:gsub(" *([,;{}()]) *", "%1"):gsub("([%w_%])}]) +=", "%1="):gsub("= +", "="))
+end
+
+-- The chunk without comments, indents and spaces that say nothing; lines keep their numbers.
 local function shortened(text)
   local out, at, begins = {}, 1, true
   while at <= #text do
     if begins then at = text:match("^[ \t]*()", at) end
-    if begins and text:find("^%-%-", at) and not text:find("^%-%-%[=*%[", at) then
-      at = line_end(text, at)
+    local stop = text:find("[\n\"'%[%-]", at) or #text + 1
+    local after = stop > #text and stop or after_token(text, stop)
+    local token = text:sub(stop, after - 1)
+    out[#out + 1] = tight(text:sub(at, stop - 1))
+    if not token:find("^%-%-") then
+      out[#out + 1] = token
+    elseif token:find("\n") then
+      out[#out + 1] = token:gsub("[^\n]", "")
     end
-    local stop = text:find("[\n\"'%[%-]", at) or #text
-    local after = after_token(text, stop)
-    out[#out + 1] = text:sub(at, after - 1)
-    at, begins = after, text:sub(stop, stop) == "\n"
+    at, begins = after, token == "\n"
   end
-  local short = table.concat(out)
+  local short = table.concat(out):gsub(" +\n", "\n")
   assert(string.dump(load(short), true) == string.dump(load(text), true))
   return short
+end
+
+-- Results of tune, in which fields that the line before has, too, are empty: operator_table.lua
+-- fills them in again.
+local function without_repeats(text)
+  local last = {}
+  return (text:gsub("#[^\n]*\n", ""):gsub("[^\n]+", function(line)
+    local fields, short = {}, {}
+    for value in (line .. "\t"):gmatch("([^\t]*)\t") do
+      fields[#fields + 1] = value
+      short[#short + 1] = value == last[#fields] and "" or value
+    end
+    last = fields
+    return table.concat(short, "\t")
+  end))
 end
 
 -- A byte array: C11 promises string literals of no more than 4095 characters.
@@ -104,6 +127,7 @@ local function main(out_path, ...)
     assert(not places[name],
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
     places[name] = path
+    if path:find("%.tune$") then text = without_repeats(text) end
     if not path:find("%.lua$") then
       text = as_chunk(text)
     end

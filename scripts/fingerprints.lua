@@ -84,6 +84,7 @@ local function note_product(name, dtype, majors)
   local row = assert(row_of(name), name)
   local bM, bN, bK = table.unpack(row.tile)
   local major = majors_of[majors]
+  bN = row.rows or bN -- that many are loaded
   local C = zeros(results[dtype.name] or dtype, { bM, bN })
   local ok, _, _, steps = pcall(matmul_of.prepare, operand(dtype, bM, bK, major[1]),
     operand(dtype, bN, bK, major[2]), C, { config = configs.by_name(name), split = 1 })

@@ -181,14 +181,18 @@ local function measure(p, config, options, buffers)
   return r
 end
 
--- The configurations to measure, the chosen one first.
+-- The configurations to measure; the first one, nil, is as the operator chooses.
 local function choices(p, options, buffers)
+  local list = { n = 1, options.config }
+  if not options.all then return list end
   local set = operands(p, buffers)
-  local _, chosen = operator.prepare(set.A, set.B, set.C, { config = options.config, split = 1 })
-  local list = { options.config or chosen }
-  local rows = options.all and (options.rows_of or configs.of)
-  for _, row in ipairs(rows and rows(operator.problem(set.A, set.B, set.C)) or {}) do
-    if row.name ~= chosen then list[#list + 1] = row end
+  local _, _, steps = operator.prepare(set.A, set.B, set.C,
+    { config = options.config, split = options.split })
+  for _, row in ipairs((options.rows_of or configs.of)(operator.problem(set.A, set.B, set.C))) do
+    if steps[1] == nil or row.name ~= steps[1].config.name then
+      list.n = list.n + 1
+      list[list.n] = row
+    end
   end
   return list
 end
@@ -197,8 +201,9 @@ end
 --- matmul's), all (every configuration that is for it, of those that rows_of(problem) lists),
 --- split, cold. `buffers`: a table that problems share.
 function M.measure(p, options, buffers, take)
-  for i, config in ipairs(choices(p, options, buffers)) do
-    local r = measure(p, config, options, buffers)
+  local configs_of_p = choices(p, options, buffers)
+  for i = 1, configs_of_p.n do
+    local r = measure(p, configs_of_p[i], options, buffers)
     r.mark = options.all and (i == 1 and "*" or " ") or ""
     take(r)
   end

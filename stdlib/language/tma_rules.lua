@@ -28,4 +28,17 @@ function M.trouble(t, name, modes, along, counted)
   end
 end
 
+--- The same elements, as a view if one of the first two extents is 1: its stride, which counts for
+--- nothing, becomes one that TMA takes. `along` as above.
+function M.with_strides(t, along)
+  local extents, strides = ct.shape(t), { table.unpack(ct.stride(t)) }
+  if extents[1] ~= 1 and extents[2] ~= 1 then return t end
+  local unit = UNIT_BITS // t.dtype.bits
+  for i = 1, 2 do
+    local apart = ct.cdiv(extents[3 - i], unit) * unit
+    if extents[i] == 1 then strides[i] = i == along and 1 or apart end
+  end
+  return ct.view(t, ct.layout(extents, strides))
+end
+
 return M

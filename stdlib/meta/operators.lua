@@ -28,6 +28,14 @@
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
 --- sums" keeps sums of f16 in f16. `stream`, as in a launch.
 ---
+--- `bits`: "batch_invariant" gives each row the same bits however many rows and batches there are,
+--- with any strides of A and C. A configuration or its name, the options {config =, split =} of a
+--- product, or what sum_order gives: the order of its sums. What breaks that is an error.
+---
+--- `require "cuttle.matmul".explain(A, B, C, options)` tells which configuration runs, and why;
+--- `device = "A100"` asks for another GPU. `require "cuttle.matmul".tune(A, B, C)` finds the fastest
+--- one for yours. docs/matmul.md tells more.
+---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
 ---     > matmul(A, B)
 ---     tensor f32 (2,2):(1,2) on cpu
@@ -65,7 +73,10 @@ function matmul(A, B, C, options) end
 --- and type is made. `lse`, true or an f32 tensor (B,H,S): the logarithm of each row's sum of
 --- exponentials becomes the second result. `lazy`: sums are rescaled only when a maximum has grown
 --- by more than 8 powers of two. That is faster, with an error up to a third larger. `config`, the
---- name of a configuration. `stream`, as in a launch.
+--- name of a configuration. `bits`: "batch_invariant" gives each row the same bits however many
+--- queries, batches and heads there are; a configuration or its name, the order of its sums. What
+--- breaks that is an error. `stream`, as in a launch. `require "cuttle.attention".explain(Q, K, V,
+--- options)` tells which configuration runs, and why.
 ---
 --- Q, K and V may be sharded tensors over one mesh; O is then spread as Q is. Keys and values go
 --- around a ring of the ranks that share a sequence. Such a call takes `causal`, `config` and

@@ -4,6 +4,9 @@
 --   trouble(config, p)        why the kernel cannot compute the problem, or nil
 --   make(variant)             the kernel
 --   plan(p, kernel, variant)  {kernel =, launch =, args =} for the problem
+--   heads_trouble(config, p)  the same by types, depth and keys alone
+--   row_bytes                 if there: the bytes of a row of D elements are a multiple of these
+--   order(config, p)          of its sums, as bits.lua describes an order
 --   shared_bytes(config, p)   of a block, where configurations differ in where they fit
 --   depth_of(config, p)       of a head, as the kernel computes it; else the configuration's
 -- A variant is a configuration with what the problem adds to it:
@@ -13,14 +16,19 @@
 --   lse, packed                LSE is wanted; sequences are packed
 local ct = require "cuttle"
 local internal = ...
+local attention_bits = require "cuttle.attention_bits"
+local bits = require "cuttle.bits"
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
+local results = require "cuttle.operator_table"
+local tables = require "cuttle.attention_table"
 local M = {}
 
 local function fail(format, ...) tiles.fail("attention", format, ...) end
 
--- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
--- others where `config` says so. Of others:
+-- What is tried in order where no result of tune says otherwise (attention_table.lua); the last one
+-- computes everything. On the CPU engine only that one is, the others where `config` says so. Of
+-- others:
 --   sm, sm_from  the compute capability that the instructions are of, or since which they are there
 --   resident     blocks of which a multiprocessor must have the memory for the row to be tried
 --   full_only    not tried where causal
@@ -51,15 +59,20 @@ M.configs = {
 
 -- {====== Choice ======
 
--- What kernels are made for: the compute capability, 0 on the CPU engine, and a block's memory.
+-- What kernels are made for: the compute capability, 0 on the CPU engine, a block's memory, and
+-- the device's name, if there is one; of a problem that has a place that one.
 local function target_of(p)
+  if p.place then return p.place end
   local emit_sm, _, emit_bytes = internal.emit_sm()
   if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
   local device = p.device ~= "cpu" and ct.device() or {}
-  return { sm = device.sm or 0, shared = device.shared_bytes or math.huge }
+  return { sm = device.sm or 0, shared = device.shared_bytes or math.huge, n_sms = device.n_sms,
+           name = device.sm and device.name }
 end
 
 local function trouble(config, p) return require(config.template).trouble(config, p) end
+
+local function order_of(config, p) return require(config.template).order(config, p) end
 
 local function shared_bytes(config, p)
   local bytes_of = require(config.template).shared_bytes
@@ -80,11 +93,24 @@ local function lack(config, p, target)
   end
 end
 
+-- Is the row meant for such heads where they are?
+local function is_meant_for_heads(config, p, target)
+  return not lack(config, p, target)
+    and (config.resident or 1) * shared_bytes(config, p) <= target.shared
+    and p.depth <= (config.up_to or math.huge)
+end
+
 -- Is the row meant for the problem where it is?
 local function is_meant(config, p, target)
-  return not trouble(config, p) and not lack(config, p, target)
-    and (config.resident or 1) * shared_bytes(config, p) <= target.shared
-    and not (config.full_only and p.causal) and p.depth <= (config.up_to or math.huge)
+  return not trouble(config, p) and is_meant_for_heads(config, p, target)
+    and not (config.full_only and p.causal)
+end
+
+-- The same whatever the queries, batches, heads, mask and strides are.
+local function is_promised(config, p, target)
+  local template = require(config.template)
+  return not template.heads_trouble(config, p) and is_meant_for_heads(config, p, target)
+    and not config.full_only and p.depth * p.dtype.bits // 8 % (template.row_bytes or 1) == 0
 end
 
 local function by_name(name, p, target)
@@ -103,13 +129,56 @@ local function by_name(name, p, target)
   fail("there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
 end
 
+local function named(config, p, target)
+  if type(config) == "table" then return config end
+  return by_name(tostring(config), p, target)
+end
+
+local function first_of(is_wanted, p, target)
+  for _, config in ipairs(M.configs) do
+    if is_wanted(config, p, target) then return config end
+  end
+end
+
+-- The configuration whose order of sums the bits are to have.
+local function like_of(p, target)
+  if p.bits == bits.INVARIANT then return first_of(is_promised, p, target) end
+  return named(p.bits, p, target)
+end
+
+-- By a contract: the configuration that was asked for if its order is the right one, else `like`,
+-- or what has its order.
+local function choose_by_bits(p, target)
+  attention_bits.check(p)
+  local like = like_of(p, target)
+  local contract = { bits = p.bits, order = order_of(like, p) }
+  if p.config ~= nil then
+    local config = named(p.config, p, target)
+    bits.check_order("attention", config, order_of(config, p), contract)
+    return config
+  end
+  local function is_alike(config)
+    return not trouble(config, p) and not lack(config, p, target)
+      and bits.is_kept(order_of(config, p), contract)
+  end
+  local why = trouble(like, p)
+  return not why and like or first_of(is_alike, p, target) or attention_bits.refuse(like, p, why)
+end
+
+-- What attention_table.lua asks of.
+local function choice_at(target)
+  return { configs = M.configs, place = target,
+    rule = function(p) return first_of(is_meant, p, target) end,
+    accepts = function(config, p)
+      return not trouble(config, p) and not lack(config, p, target)
+    end }
+end
+
 local function choose(p)
   local target = target_of(p)
-  if type(p.config) == "table" then return p.config end
-  if p.config ~= nil then return by_name(tostring(p.config), p, target) end
-  for _, config in ipairs(M.configs) do
-    if is_meant(config, p, target) then return config end
-  end
+  if p.bits ~= nil then return choose_by_bits(p, target) end
+  if p.config ~= nil then return named(p.config, p, target) end
+  return tables.choose(p, choice_at(target)) or first_of(is_meant, p, target)
 end
 
 -- {====== Kernels ======
@@ -184,6 +253,68 @@ function M.prepare(Q, K, V, options)
   local launch = step and step.kernel:prepare(step.launch)(table.unpack(step.args))
     or function() end
   return launch, config.name, p.out, p.lse, step
+end
+
+-- {====== Results of tune ======
+
+local own_names <const> = { device = '"A100"', file = '"mine.tune"' }
+local set_names <const> = { "bits", "config", "cu_seqlens_q", "cu_seqlens_k" }
+
+-- See operator_search.lua.
+local operator <const> = { name = "attention", key = tables.key }
+
+function operator.candidates(p) return tables.candidates(p, choice_at(target_of(p))) end
+
+local function with(options, changes)
+  local new = {}
+  for _, list in ipairs { options, changes } do
+    for name, value in pairs(list) do new[name] = value end
+  end
+  return new
+end
+
+function operator.problem(args, options, device)
+  local p = read_arguments(args[1], args[2], args[3], with(options, { out = args[4] }))
+  p.place = device and tables.place(device) or nil
+  return p
+end
+
+function operator.prepared(args, options, config)
+  return (M.prepare(args[1], args[2], args[3], with(options,
+    { out = args[4], config = config.name })))
+end
+
+M.operator = operator
+
+local function split_arguments(Q, K, V, options)
+  local how, rest = results.options("attention", options, own_names)
+  results.check_free("attention", rest, set_names)
+  return { Q, K, V, read_arguments(Q, K, V, rest).out }, rest, how
+end
+
+local function explain(args, rest, device)
+  local p = operator.problem(args, rest, device)
+  return tables.explain(p, choice_at(target_of(p)))
+end
+
+--- explain(Q, K, V[, options]): what attention chooses, and why: docs/attention.md. options.device:
+--- on which GPU of the model; nil: the one in use.
+function M.explain(Q, K, V, options)
+  local args, rest, how = split_arguments(Q, K, V, options)
+  return explain(args, rest, how.device)
+end
+
+--- tune(Q, K, V[, options]): finds out what is best for such a problem, and keeps it:
+--- docs/attention.md. Returns what explain does.
+function M.tune(Q, K, V, options)
+  local args, rest, how = split_arguments(Q, K, V, options)
+  require "cuttle.operator_search".tune(operator, args, rest, how)
+  return explain(args, rest, not ct.device().sm and how.device or nil)
+end
+
+--- Takes the results of this file into account from now on.
+function M.use(path)
+  results.use("attention", path, function(row) return tables.trouble(row, M.configs) end)
 end
 
 return M

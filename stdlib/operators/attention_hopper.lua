@@ -13,7 +13,7 @@
 local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
-local n_sms = require "cuttle.tiles".n_sms
+local devices = require "cuttle.tiles"
 local tma = require "cuttle.tma_rules"
 local M = {}
 
@@ -37,16 +37,30 @@ local modes <const> = { "S", "D", "H", "B" } -- of p.Q, p.K, p.V and p.O
 
 local function trouble_with(t, name) return tma.trouble(t, name, modes, 2, 0) end
 
+-- See attention.lua.
+M.row_bytes = 16
+
 --- See attention.lua.
-function M.trouble(config, p)
+function M.heads_trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
   if p.n_k == 0 then return "there are no keys" end
   if p.O.dtype ~= p.dtype then
     return ("out is %s, and its kernel writes Q's type"):format(p.O.dtype)
   end
-  return tables.trouble(p, config.rows) or trouble_with(p.Q, "Q") or trouble_with(p.K, "K")
-    or trouble_with(p.V, "V") or trouble_with(p.O, "out")
+end
+
+--- See attention.lua.
+function M.trouble(config, p)
+  return M.heads_trouble(config, p) or tables.trouble(p, config.rows)
+    or trouble_with(p.Q, "Q") or trouble_with(p.K, "K") or trouble_with(p.V, "V")
+    or trouble_with(p.O, "out")
+end
+
+--- See attention.lua.
+function M.order(config)
+  return { { "scores", ("wgmma of k = 16 over a depth of %d"):format(config.depth) },
+           { "blocks", ("%d keys each, the last block first"):format(config.keys) } }
 end
 
 -- {====== What is known before the trace ======
@@ -432,9 +446,10 @@ end
 
 -- {====== The launch ======
 
+-- A prediction is of the device's grid.
 local function n_blocks_of(p)
-  if p.device == "cpu" then return CPU_BLOCKS end
-  return n_sms(ct.device())
+  if p.device == "cpu" and not devices.predicted then return CPU_BLOCKS end
+  return devices.n_sms(ct.device())
 end
 
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map

@@ -48,13 +48,24 @@ function M.shared_bytes(config, p)
 end
 
 --- See attention.lua.
-function M.trouble(config, p)
+function M.heads_trouble(config, p)
   if not atom_of(config, p.dtype) then
     return "its kernel computes " .. (config.atoms and "f16" or "bf16 and f16")
   end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
   if p.n_k == 0 then return "there are no keys" end
-  return tables.trouble(p, config.rows)
+end
+
+--- See attention.lua.
+function M.trouble(config, p)
+  return M.heads_trouble(config, p) or tables.trouble(p, config.rows)
+end
+
+--- See attention.lua.
+function M.order(config, p)
+  return { { "scores", ("mma of k = %d over a depth of %d"):format(config.atoms and 8 or 16,
+             M.depth_of(config, p)) },
+           { "blocks", ("%d keys each, the last block first"):format(config.keys) } }
 end
 
 -- {====== What is known before the trace ======

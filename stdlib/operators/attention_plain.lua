@@ -17,6 +17,13 @@ local TILE <const> = WARPS * ROWS
 local LN_2 <const> = math.log(2)
 
 function M.trouble() end
+M.heads_trouble = M.trouble
+
+--- See attention.lua.
+function M.order(_, p)
+  return { { "scores", ("fma over a depth of %d"):format(p.depth) },
+           { "blocks", ("%d keys each, the first block first"):format(LANES) } }
+end
 
 -- A block of keys or values in shared memory, f32; rows behind the last are 0.
 local function load_block(t, place, sT, depth, first, last)

@@ -2,7 +2,7 @@
 --   Q, O     (Sq,D,Hq,B), views; K, V (Sk,D,Hk,B); LSE (Sq,Hq,B), or nil
 --   batches  B, heads Hq, kv_heads Hk, depth D; n_q, n_k: the longest sequence's queries and keys
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
---   causal, scale, lazy, dtype, device
+--   causal, scale, lazy, config, bits, dtype, device
 --   out, lse   the tensors that the caller gets
 local ct = require "cuttle"
 local internal = ...
@@ -20,7 +20,8 @@ local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 -- {====== Options ======
 
 local known_options <const> =
-  { "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
+  { "bits", "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale",
+    "stream" }
 
 local function read_options(options)
   options = arguments.options(op, options, known_options, "{causal = true}")
@@ -249,7 +250,7 @@ function M.read(who, Q, K, V, options)
            n_k = sequences and longest(sequences, "n_k") or k.extent[3],
            causal = options.causal or false, lazy = options.lazy or false,
            scale = options.scale or 1 / math.sqrt(depth), config = options.config,
-           stream = options.stream, out = o.tensor, lse = lse and lse.tensor,
+           bits = options.bits, stream = options.stream, out = o.tensor, lse = lse and lse.tensor,
            Q = arranged(q, { 3, 4, 2, 1 }), K = arranged(k, { 3, 4, 2, 1 }),
            V = arranged(v, { 3, 4, 2, 1 }), O = arranged(o, { 3, 4, 2, 1 }),
            LSE = lse and arranged(lse, { 3, 2, 1 }) }

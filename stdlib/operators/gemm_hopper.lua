@@ -9,6 +9,8 @@
 --   groups     warp groups that multiply, 2 where it is absent
 --   behind     of a shared tile: the products of a stage run while those of the next begin, as they
 --              do where no other group multiplies
+--   rows       of a tile that are loaded, for problems that have no more of them (bN is 64 and one
+--              group multiplies): TMA takes time for zeros, too
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   stages     tiles of K in the ring
 --   store      {panels, buffers} of C in shared memory, for each group (gemm_hopper_store.lua)
@@ -30,14 +32,16 @@ local M = {}
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
 local size, shape, tile, cdiv = ct.size, ct.shape, ct.tile, ct.cdiv
 local shared, fragment, gemm, range = ct.shared, ct.fragment, ct.gemm, ct.range
+local copy = ct.copy
 local min = ct.min
 local _ <const> = ct._
 
 local GROUP <const> = 128 -- threads of a warp group
-local LINE_BITS <const> = 1024 -- of a swizzled line
+local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
 local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
 local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
-local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it
+local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
+local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name.
@@ -63,10 +67,12 @@ end
 
 -- Names of the script's modes, and which one is contiguous.
 local A_MODES <const>, B_MODES <const> = { "M", "K", "the batches" }, { "N", "K", "the batches" }
-local along <const> = { mn = 1, k = 2 }
+local ALONG <const> = { mn = 1, k = 2 }
 
 -- Kernels are made for the strides of an operand's first two modes, whatever their extents are.
-local function trouble_with(t, name, modes, mode) return tma.trouble(t, name, modes, mode, 2) end
+local function trouble_with(t, name, modes, mode)
+  return tma.trouble(tma.with_strides(t, mode), name, modes, mode, 2)
+end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
@@ -76,17 +82,32 @@ function M.trouble(config, p)
     return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
   elseif p.groups and config.cluster then
     return "blocks of a cluster would have tiles of two groups"
+  elseif config.rows and (p.groups or p.n > config.rows or p.b_major ~= "k") then
+    return ("it loads %d rows, contiguous along K"):format(config.rows)
   end
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
-  return trouble_with(p.A, a, a_modes, along[p.a_major])
-    or trouble_with(p.B, b, b_modes, along[p.b_major])
+  return trouble_with(p.A, a, a_modes, ALONG[p.a_major])
+    or trouble_with(p.B, b, b_modes, ALONG[p.b_major])
     or trouble_with(p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
 end
 
 --- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for
---- memory.
+--- memory, unless it is_few.
 function M.is_wide(p) return p.m >= LEAST_ROWS and p.n >= LEAST_ROWS end
+
+--- Has it so few rows or columns that tiles of FEW of them take all? It is contiguous along K. If K
+--- may be split, it is a single product and most multiprocessors have a tile: that was measured.
+function M.is_few(p, n_of_sms)
+  if not atoms[p.dtype.name] or p.dtype.bits ~= 16 or p.groups or p.k < LEAST_DEPTH
+    or p.a_major ~= "k" or p.b_major ~= "k" or math.min(p.m, p.n) > FEW or M.trouble({}, p) then
+    return false
+  elseif p.unsplit or p.l > 1 then
+    return p.unsplit
+  end
+  return p.n <= FEW and 4 * cdiv(p.m, FEW) >= 3 * n_of_sms
+    or p.m <= FEW and 9 * cdiv(p.n, ROWS) >= 4 * n_of_sms
+end
 
 --- See matmul.lua.
 M.knows_plain = true
@@ -130,7 +151,8 @@ end
 
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
 function M.args(config, p)
-  local args = { M.without_stride_0(p.A), M.without_stride_0(p.B), M.without_stride_0(p.C) }
+  local function taken(t, along) return M.without_stride_0(tma.with_strides(t, along)) end
+  local args = { taken(p.A, ALONG[p.a_major]), taken(p.B, ALONG[p.b_major]), taken(p.C, 1) }
   if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
@@ -172,7 +194,8 @@ local function plan_of(variant)
   return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM),
-           bytes = (bM + bN) * bK * variant.dtype.bits // 8,
+           loaded = variant.rows or bN,
+           bytes = (bM + (variant.rows or bN)) * bK * variant.dtype.bits // 8,
            store = store.plan(variant, k, kind, bN // together) }
 end
 
@@ -224,12 +247,34 @@ local function await_dependencies(variant)
   if variant.pdl and not variant.grouped then ct.grid_dependency_wait() end
 end
 
+-- Of a slot's rows those that TMA brings.
+local function loaded_part(variant, plan, rows)
+  if not variant.rows then return rows end
+  return tile(rows, {plan.loaded, variant.tile[3]}, {0, 0})
+end
+
+-- The rows that TMA never brings are 0 in all slots: no product is made of what nobody wrote.
+local function clear_rest(variant, plan, block, together)
+  local wide, across = VECTOR_BITS // variant.dtype.bits, LINE_BITS // VECTOR_BITS
+  local atom = ct.atom("UniversalCopy<u128>", variant.dtype)
+  local thr = ct.tiled_copy(atom, ct.row_major{GROUP // across, across}, ct.row_major{1, wide})
+    :get_slice(threadIdx.x % GROUP)
+  local parts = thr:partition_D(tile(block.rows, {plan.loaded, variant.tile[3]}, {_, 0}))
+  local zeros = fragment(variant.dtype, shape(parts(_, _, _, 0, 0)))
+  ct.clear(zeros)
+  for slot = 0, variant.stages - 1 do
+    for i = 1, size(parts, 3) - 1 do copy(zeros, parts(_, _, _, i, slot)) end
+  end
+  ct.fence_proxy_async()
+  together:sync()
+end
+
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
-  local bN, bK = variant.tile[2], variant.tile[3]
+  local bK = variant.tile[3]
   local function boxes_of(group)
     local x, y = matrices_of(block, X, Y, group)
-    return tile(x, {bN, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)
+    return tile(x, {plan.loaded, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)
   end
   local gX, gY
   if not variant.grouped then gX, gY = boxes_of() end
@@ -248,7 +293,8 @@ local function load_all(variant, plan, block, X, Y)
         if load_rows then
           load_rows(k, block.rows(_, _, slot), full)
         else
-          ct.tma_load(fromX(_, _, row, k), block.rows(_, _, slot), full)
+          local to = loaded_part(variant, plan, block.rows(_, _, slot))
+          ct.tma_load(fromX(_, _, row, k), to, full)
         end
         ct.tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
       else
@@ -328,6 +374,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     return is_shared and row * plan.together + group or row
   end
 
+  if variant.rows then clear_rest(variant, plan, block, out.together) end
   await_dependencies(variant)
   if is_shared then
     each_tile(variant, block, 0, 1, function(row, column, part)

@@ -218,7 +218,7 @@ function M.make(variant)
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
--- Elements of an operand's ring; behind its last k is no padding.
+-- Elements of the ring of an operand. No padding follows its last k.
 local function ring_size(config, rows, is_turned)
   local n_k = config.tile[3] * config.stages
   return is_turned and (rows + PAD) * n_k - PAD or rows * n_k

@@ -47,9 +47,13 @@ end
 --- How many on a GPU of that capability and so many multiprocessors; 1: none. Only problems of one
 --- batch, with tiles for at most half of the GPU.
 function M.parts_on(p, sm, n_sms)
-  if p.l ~= 1 then return 1 end
+  local hopper = sm == 90 and require "cuttle.gemm_hopper"
+  if p.l ~= 1 or require "cuttle.gemm_dots".is_few(p, sm, n_sms)
+    or hopper and hopper.is_few(p, n_sms) then
+    return 1
+  end
   local name = p.dtype.name
-  local is_hopper = sm == 90 and require "cuttle.gemm_hopper".is_wide(p)
+  local is_hopper = hopper and hopper.is_wide(p)
   local m_tile, n_tile, least_k, each = table.unpack(is_hopper and on_hopper[name]
     or usual[name] or others)
   local n_tiles = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile)
@@ -86,6 +90,18 @@ function M.first(p, n)
   return first
 end
 
+--- The same of K as a whole, of all batches: for a C that the first kernel cannot write.
+function M.whole(p)
+  local ld = ct.cdiv(p.m, COLUMN) * COLUMN
+  local sums = ct.tensor(p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
+  if sums.device ~= p.device then sums = sums:to(p.device) end
+  local whole = {}
+  for key, value in pairs(p) do whole[key] = value end
+  whole.C, whole.c_dtype, whole.work, whole.swapped = sums, p.sum, p.sum, false
+  whole.alpha, whole.beta, whole.bias, whole.epilogue, whole.operands = 1, 0, nil, nil, {}
+  return whole
+end
+
 --- The problem of the second one, whose A are the sums.
 function M.second(p, first)
   local second = { A = first.C }
@@ -100,6 +116,10 @@ end
 --- Its configuration.
 M.config = { name = "sum of parts", template = "cuttle.gemm_split", tile = { ROWS, COLUMNS, 1 } }
 
+--- That for a whole's sums, a matrix for each batch, to which nothing is added: -0 stays.
+M.whole_config = { name = "sums to C", template = "cuttle.gemm_split",
+                   tile = { ROWS, COLUMNS, 1 }, is_whole = true }
+
 function M.n_threads() return ROWS // RUN * COLUMNS end
 
 function M.make(variant)
@@ -109,20 +129,25 @@ function M.make(variant)
 
   -- S: the sums (M,N,part). The second argument, where other templates have B, is not used.
   return ct.kernel("sum_of_parts", function(S, B, C, alpha, beta, ...) -- luacheck: ignore 212
-    local m, n = raster.place(variant, C)
+    local m, n, batch = raster.place(variant, C)
+    local to = variant.is_whole and batch or 0
     local thr = in_runs:get_slice(threadIdx.x)
     local function mine(t, l)
       return thr:partition_S(tile(raster.matrix(variant, t, l), extent, {m, n}))
     end
-    local part = mine(C, 0)                                            -- (V, 1, 1)
+    local part = mine(C, to)                                           -- (V, 1, 1)
     local sums, some = fragment(variant.sum, shape(part)), fragment(variant.sum, shape(part))
-    clear(sums)
-    for l in range(size(S, 2)) do
-      copy(mine(S, l), some)
-      axpby(1, some, 1, sums)
+    if variant.is_whole then
+      copy(mine(S, batch), sums)
+    else
+      clear(sums)
+      for l in range(size(S, 2)) do
+        copy(mine(S, l), some)
+        axpby(1, some, 1, sums)
+      end
     end
     local places = thr:partition_S(tile(ct.identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
-    epilogue.store(variant, sums, part, places, alpha, beta, 0, epilogue.guarded(variant, {...}))
+    epilogue.store(variant, sums, part, places, alpha, beta, to, epilogue.guarded(variant, {...}))
   end)
 end
 

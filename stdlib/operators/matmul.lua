@@ -32,11 +32,15 @@
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
+local bits = require "cuttle.bits"
 local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
 local split = require "cuttle.gemm_split"
 local grouping = require "cuttle.gemm_groups"
 local configs = require "cuttle.matmul_configs"
+local matmul_bits = require "cuttle.matmul_bits"
+local tables = require "cuttle.matmul_table"
+local results = require "cuttle.operator_table"
 local overlap = require "cuttle.overlap"
 local M = {}
 
@@ -77,7 +81,7 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "config", "epilogue", "groups", "operands", "split", "stream" }
+  { "alpha", "beta", "bias", "bits", "config", "epilogue", "groups", "operands", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name)
@@ -364,13 +368,44 @@ local function parts_of(p, wanted)
   return wanted
 end
 
+-- The kernels that compute a problem within the contract of options.bits, in order.
+local function plans_of_contract(p, options)
+  local contract, stream = matmul_bits.contract(p, options), options.stream
+  local n, first, last = parts_of(p, contract.parts), nil, nil
+  local fit, steps, is_apart = matmul_bits.fitted(p, contract, stream)
+  if n > 1 then
+    first = split.first(fit, n)
+    last = plan(split.second(p, first), split.config, stream)
+  elseif is_apart then
+    first = split.whole(fit)
+    last = plan(split.second(p, first), split.whole_config, stream)
+  end
+  first = first or fit
+  local main = plan(first, matmul_bits.row(first, contract, options.config), stream)
+  main.contract = contract
+  steps[#steps + 1] = main
+  steps[#steps + 1] = last
+  return steps
+end
+
+-- Into how many parts K is cut, and the configuration or its name or nil.
+local function chosen(p, options)
+  if options.config == nil and options.split == nil then
+    local choice = tables.choose(p)
+    if choice then return choice.split, choice.config end
+  end
+  return parts_of(p, options.split), options.config
+end
+
 -- The kernels that compute a problem, in order.
 local function plans(p, options)
   if p.m == 0 or p.n == 0 or p.l == 0 or p.groups and p.groups.n == 0 then return {} end
-  local n = parts_of(p, options.split)
-  if n == 1 then return { plan(p, options.config, options.stream) } end
+  if options.bits ~= nil then return plans_of_contract(p, options) end
+  local n, config = chosen(p, options)
+  if n == 1 then return { plan(p, config, options.stream) } end
   local first = split.first(p, n)
-  return { plan(first, options.config, options.stream),
+  if options.config == nil and config and not configs.accepts(config, first) then config = nil end
+  return { plan(first, config, options.stream),
            plan(split.second(p, first), split.config, options.stream) }
 end
 
@@ -424,9 +459,75 @@ function M.problem(A, B, C, options)
   return select(3, read_arguments(A, B, C, options))
 end
 
+-- {====== Results of tune ======
+
+local own_names <const> = { device = '"A100"', file = '"mine.tune"' }
+local set_names <const> = { "bits", "config", "split" }
+
+-- The tensors, matmul's options, and those of explain and tune.
+local function split_arguments(A, B, C, options)
+  if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
+  local how, rest = results.options("matmul", options, own_names)
+  results.check_free("matmul", rest, set_names)
+  return { A, B, (read_arguments(A, B, C, rest)) }, rest, how
+end
+
+-- See operator_search.lua.
+local operator <const> = { name = "matmul", key = tables.key, candidates = tables.candidates }
+
+function operator.problem(args, options, device)
+  local p = select(3, read_arguments(args[1], args[2], args[3], options))
+  return device and tables.on(p, device) or configs.facts(p)
+end
+
+function operator.prepared(args, options, config)
+  local how = { config = config.name, split = config.split }
+  for name, value in pairs(options) do how[name] = value end
+  return (M.prepare(args[1], args[2], args[3], how))
+end
+
+M.operator = operator
+
+--- explain(A, B[, C][, options]): what matmul chooses, and why: docs/matmul.md. options.device: on
+--- which GPU of the model; nil: the one in use.
+function M.explain(A, B, C, options)
+  local args, rest, how = split_arguments(A, B, C, options)
+  return tables.explain(operator.problem(args, rest, how.device))
+end
+
+--- tune(A, B[, C][, options]): finds out what is best for such a product, and keeps it:
+--- docs/matmul.md. Returns what explain does.
+function M.tune(A, B, C, options)
+  local args, rest, how = split_arguments(A, B, C, options)
+  if rest.groups then fail("tune takes no groups; results are of products without") end
+  require "cuttle.operator_search".tune(operator, args, rest, how)
+  return tables.explain(operator.problem(args, rest, not ct.device().sm and how.device or nil))
+end
+
+--- Takes the results of this file into account from now on.
+function M.use(path) results.use("matmul", path, tables.trouble) end
+
 --- The step that computes a problem, of M.problem's, by a configuration: {kernel =, launch =,
 --- args =}.
 function M.step(p, config, stream) return plan(p, config, stream) end
+
+local function in_turn(launches)
+  return function()
+    for _, launch in ipairs(launches) do launch() end
+  end
+end
+
+-- What was chosen within a contract, the contract and the order.
+local function name_within(steps)
+  for _, step in ipairs(steps) do
+    local contract = step.contract
+    if contract then
+      return ("%s, %s: %s"):format(step.config.name, bits.title(contract.bits),
+        bits.text(contract.order))
+    end
+  end
+  return "none"
+end
 
 --- The same, to be launched again at least cost: a function without arguments, the name of the
 --- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each.
@@ -437,6 +538,7 @@ function M.prepare(A, B, C, options)
     launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
   end
   local first, second = table.unpack(launches)
+  if opts.bits ~= nil then return in_turn(launches), name_within(steps), steps end
   local name = steps[1] and steps[1].config.name or "none"
   if first == nil then return function() end, name, steps end
   if second == nil then return first, name, steps end

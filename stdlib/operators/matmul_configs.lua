@@ -5,8 +5,11 @@
 --   majors   what is contiguous in A and B, "N" or "T" as BLAS says it, first of A: {NT = true}
 --   sm       the least compute capability
 --   only_sm  the only one: instructions of sm_90a are no others'
---   when     a function of the problem {m =, n =, k =, l =} and the row, or nil: always
--- The first row that fits is taken, so the order is the choice by shape.
+--   needs    a function of the problem and the row: may it be taken? nil: for any that it computes
+--   when     a function of the problem {m =, n =, k =, l =} and the row, or nil: always. p.unsplit:
+--            K must stay whole, so a long K cannot be cut in parts instead
+-- The first row that fits is taken, so the order is the choice by shape, as it was measured on an
+-- H200. matmul_table.lua chooses before that, by results of `tune`.
 local ct = require "cuttle"
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
@@ -15,6 +18,7 @@ local M = {}
 
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
 local MMA <const>, HOPPER <const> = "cuttle.gemm_mma", "cuttle.gemm_hopper"
+local DOTS <const> = "cuttle.gemm_dots"
 local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
 local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
 local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
@@ -66,6 +70,10 @@ local function deep(m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
 
+-- Has it few rows or columns, for which there are templates?
+local function is_dots(p) return require(DOTS).is_few(p, p.sm, p.n_sms) end
+local function is_narrow(p) return require(HOPPER).is_few(p, p.n_sms) end
+
 local function is_wide(p) return require(HOPPER).is_wide(p) end
 
 -- A wide problem all of whose tiles are multiplied at one time, `each` on a multiprocessor.
@@ -83,10 +91,25 @@ local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
 local function never() return false end
 
 M.list = {
-  -- f32 on CUDA cores. Small K wants small tiles: their tails and stores of C overlap. A deeper
-  -- tile of K wins only where K is long, as its first one comes later. Slices of K give a
-  -- multiprocessor enough warps where it has a single tile. What limits registers or pins reads
-  -- was measured with at least two rounds of blocks.
+  -- f32 on CUDA cores. Few rows or columns want small tiles, and K whole. Small K wants small
+  -- tiles: their tails and stores of C overlap. A deeper tile of K wins only where K is long, as
+  -- its first one comes later. Slices of K give a multiprocessor enough warps where it has a single
+  -- tile. What limits registers or pins reads was measured with at least two rounds of blocks.
+  { name = "dots 32x16x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
+    tile = { 32, 16, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+    when = function(p) return p.n <= 16 and is_dots(p) end },
+  { name = "dots 16x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
+    tile = { 16, 32, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+    when = function(p) return p.m <= 16 and is_dots(p) end },
+  { name = "dots 32x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
+    tile = { 32, 32, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+    when = function(p) return math.min(p.m, p.n) <= 32 and is_dots(p) end },
+  { name = "dots 64x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
+    tile = { 64, 32, 32 }, warps = { 2, 2 }, stages = 5, order = "serpentine",
+    when = function(p) return is_dots(p) end },
+  { name = "dots 64x64x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
+    tile = { 64, 64, 32 }, warps = { 4, 2 }, stages = 4, order = "serpentine",
+    when = function(p) return p.unsplit and at_most(2, 64, 64)(p) end },
   { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
     order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 }, when = deep(256, 128) },
@@ -96,9 +119,8 @@ M.list = {
   { name = "simt 128x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = TN, tile = { 128, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
-    when = function(p, row)
-      return p.k > 2048 and fills(4, 128, 128)(p) and is_resident(p, row)
-    end },
+    needs = is_resident,
+    when = function(p) return p.k > 2048 and fills(4, 128, 128)(p) end },
   { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
@@ -106,8 +128,7 @@ M.list = {
   { name = "simt 128x128x8 turned, 200 registers", device = "cuda", template = SIMT, types = F32,
     sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
-    emission = { registers = 200 },
-    when = function(p, row) return is_bare(p, row) and fills(4, 128, 128)(p) end },
+    emission = { registers = 200 }, needs = is_bare, when = fills(4, 128, 128) },
   { name = "simt 128x128x8 turned, small K", device = "cuda", template = SIMT, types = F32,
     sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 1, 4 },
@@ -121,7 +142,7 @@ M.list = {
   { name = "simt 128x64x16 turned, pinned", device = "cuda", template = SIMT, types = F32,
     sm = 80, majors = { NN = true }, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 },
     stages = 3, min_blocks = 4, order = "n2 m ~n", turn = "registers", emission = { pin = true },
-    when = function(p, row) return is_bare(p, row) and fills(8, 128, 64)(p) end },
+    needs = is_bare, when = fills(8, 128, 64) },
   { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
     majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
     min_blocks = 4, order = "n2 m ~n", turn = "registers", when = fills(1, 128, 64) },
@@ -138,15 +159,40 @@ M.list = {
     majors = { TN = true, NN = true, TT = true }, tile = { 64, 64, 16 }, lanes = { 8, 4 },
     warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
 
-  -- Hopper's tensor cores. The smallest tile of which all are multiplied at one time; else 256x128,
-  -- and by ping-pong where K is short, which hides the stores. Blocks that stay for one tile want
-  -- more stages and an early launch. By Hilbert's curve what runs at one time on multiprocessors
-  -- that share a way to the L2 cache is a square, too. The others are taken by name, and
-  -- scripts/bench/configs.lua has more that were tried.
+  -- Hopper's tensor cores. Few rows or columns want many stages, and nothing loaded in vain. Else
+  -- the smallest tile of which all are multiplied at one time; else 256x128, and by ping-pong where
+  -- K is short, which hides the stores. Blocks that stay for one tile want more stages and an early
+  -- launch. By Hilbert's curve what runs at one time on multiprocessors that share a way to the L2
+  -- cache is a square, too. The others are taken by name, and scripts/bench/configs.lua has more
+  -- that were tried.
   { name = "hopper 192x128x64, ping-pong", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = one_each,
     when = function(p) return p.k <= 1024 and fills(2, 192, 128)(p) end },
+  { name = "hopper 32x64x64, 16 rows", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 32, 64, 64 }, rows = 16, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return p.n <= 16 and at_most(1, 32, 64)(p) and is_narrow(p) end },
+  { name = "hopper 64x64x64, 16 rows", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 64, 64 }, rows = 16, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return p.n <= 16 and is_narrow(p) end },
+  { name = "hopper 32x64x64, 32 rows", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 32, 64, 64 }, rows = 32, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return p.n <= 32 and at_most(1, 32, 64)(p) and is_narrow(p) end },
+  { name = "hopper 64x64x64, 32 rows", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 64, 64 }, rows = 32, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return p.n <= 32 and is_narrow(p) end },
+  { name = "hopper 16x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    majors = TN, tile = { 16, 64, 64 }, schedule = "cooperative", groups = 1, stages = 16,
+    store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return p.m <= 16 and is_narrow(p) end },
+  { name = "hopper 32x64x64, 12 stages", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
+    stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
+    when = function(p) return is_narrow(p) or p.unsplit and at_most(1, 32, 64)(p) end },
   { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
     order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
@@ -215,6 +261,15 @@ M.list = {
   { name = "mma 128x256x64, f16 sums", device = "cuda", template = MMA, types = { f16 = true },
     sm = 80, tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
     sums = "f16", when = never },
+  -- Where a block has less memory than Hopper's; taken by results.
+  { name = "mma 128x256x64, 3 stages", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8,
+    when = never },
+  { name = "mma 128x256x32, 16 bits", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+    when = never },
+  { name = "mma 128x128x32, 16 bits", device = "cuda", template = MMA, types = HALVES, sm = 80,
+    tile = { 128, 128, 32 }, warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
   { name = "mma 128x256x32", device = "cuda", template = MMA, types = TF32, sm = 80,
     tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
     when = deep(128, 256) },
@@ -223,6 +278,11 @@ M.list = {
     when = fills(1, 128, 128) },
   { name = "mma 64x64x32", device = "cuda", template = MMA, types = TF32, sm = 80,
     tile = { 64, 64, 32 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
+  { name = "mma 128x256x32, 3 stages", device = "cuda", template = MMA, types = TF32, sm = 80,
+    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8,
+    when = never },
+  { name = "mma 128x128x16, tf32", device = "cuda", template = MMA, types = TF32, sm = 80,
+    tile = { 128, 128, 16 }, warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
   { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 128, 256, 128 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
     when = deep(128, 256) },
@@ -251,20 +311,24 @@ M.list = {
 
 local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "TN" } }
 
--- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or "TT"),
--- the kind of device, its compute capability, a block's shared memory and how many multiprocessors
--- there are. Of a text that `cuttle emit` writes they are the target's.
-local function facts_of(p)
+--- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or
+--- "TT"), the kind of device, its compute capability, a block's shared memory, how many
+--- multiprocessors there are, and what else is known of it. Of a text that `cuttle emit` writes
+--- they are the target's, and of a problem that has a target that one's.
+function M.facts(p)
+  if p.type_name == nil then
+    p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
+  end
   if p.target == nil then
     local emit_sm, _, emit_bytes = internal.emit_sm()
-    p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
     local device = p.target == "cuda" and not emit_sm and ct.device() or {}
     p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
-    p.n_sms = tiles.n_sms(device)
+    p.n_sms, p.place = tiles.n_sms(device), device
   end
   return p
 end
+local facts <const> = M.facts
 
 --- Does a GPU have the row's instructions and the memory for its tiles?
 function M.can_run(row, dtype, majors, sm, shared)
@@ -275,15 +339,20 @@ end
 
 --- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
 function M.can_compute(row, p)
-  facts_of(p)
+  facts(p)
+  if row.types and not row.types[p.type_name] or row.majors and not row.majors[p.majors] then
+    return false -- most rows, at least cost
+  end
   local trouble = require(row.template).trouble
-  return (row.template == SIMPLE or p.k > 0) and (row.types == nil or row.types[p.type_name])
-    and (row.majors == nil or row.majors[p.majors]) and (trouble == nil or trouble(row, p) == nil)
+  return (row.template == SIMPLE or p.k > 0) and (trouble == nil or trouble(row, p) == nil)
     and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
 end
 
 --- Is the row meant for the problem's type, strides and device?
-function M.fits(row, p) return row.device == facts_of(p).target and M.can_compute(row, p) end
+function M.fits(row, p) return row.device == facts(p).target and M.can_compute(row, p) end
+
+--- Is it, and may the problem have it?
+function M.accepts(row, p) return M.fits(row, p) and (row.needs == nil or row.needs(p, row)) end
 
 --- The rows that are meant for the problem's type, strides and device.
 function M.of(p)
@@ -317,9 +386,26 @@ function M.choose(p, wanted)
   if type(wanted) == "table" then return wanted end
   if wanted ~= nil then return by_name(tostring(wanted), p) end
   for _, row in ipairs(M.list) do
-    if M.fits(row, p) and (row.when == nil or row.when(p, row)) then return row end
+    if M.accepts(row, p) and (row.when == nil or row.when(p, row)) then return row end
   end
   tiles.fail("matmul", "no configuration multiplies %s on %s", p.dtype, p.device)
+end
+
+--- Of the rows for which keeps(row) is true, the one that is taken for the problem or, if none is
+--- meant for it, the one whose tiles take the multiprocessors the least time; nil if there is none.
+function M.best(p, keeps)
+  for _, row in ipairs(M.list) do
+    if keeps(row) and M.accepts(row, p) and (row.when == nil or row.when(p, row)) then
+      return row
+    end
+  end
+  local least, best = math.huge, nil
+  for _, row in ipairs(M.list) do
+    local bM, bN = row.tile[1], row.tile[2]
+    local work = ct.cdiv(n_tiles(p, bM, bN), p.n_sms) * bM * bN
+    if work < least and M.can_compute(row, p) and keeps(row) then least, best = work, row end
+  end
+  return best
 end
 
 return M

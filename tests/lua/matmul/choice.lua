@@ -9,7 +9,14 @@ local function choose(m, n, k, n_sms)
   p.m, p.n, p.k = n, m, k -- C is row-major, so A and B changed places
   print(m, n, k, configs.choose(p).name)
 end
-choose(16, 14336, 4096)     -- expect: 16	14336	4096	mma 64x64x64
+choose(16, 14336, 4096)     -- expect: 16	14336	4096	hopper 64x64x64, 16 rows
+choose(32, 4096, 4096)      -- expect: 32	4096	4096	hopper 32x64x64, 32 rows
+choose(1, 4096, 4096)       -- expect: 1	4096	4096	hopper 32x64x64, 16 rows
+choose(4096, 16, 4096)      -- expect: 4096	16	4096	hopper 16x64x64
+choose(4096, 32, 4096)      -- expect: 4096	32	4096	hopper 32x64x64, 12 stages
+choose(16, 2048, 4096)      -- expect: 16	2048	4096	mma 64x64x64
+choose(16, 4096, 256)       -- expect: 16	4096	256	mma 64x64x64
+choose(33, 4096, 4096)      -- expect: 33	4096	4096	hopper 64x64x64
 choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 64x64x64
 choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
 choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 128x128x64

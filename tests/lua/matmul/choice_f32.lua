@@ -35,6 +35,23 @@ choose("TN", 256, 256, 65536)  -- expect: TN	256	256	65536	simt 128x128x8 turned
 choose("TN", 512, 512, 4096)   -- expect: TN	512	512	4096	simt 64x64x16 turned	8
 choose("TN", 640, 640, 8192)   -- expect: TN	640	640	8192	simt 64x64x16 turned	4
 choose("NT", 512, 512, 8192)   -- expect: NT	512	512	8192	simt 128x64x16	8
+-- Few rows or columns, if the other side gives most multiprocessors a tile and copies of 16 bytes can
+-- be made; else K in parts.
+choose("TN", 4096, 16, 4096)   -- expect: TN	4096	16	4096	dots 32x16x32	1
+choose("TN", 4096, 1, 4096)    -- expect: TN	4096	1	4096	dots 32x16x32	1
+choose("TN", 16, 4096, 4096)   -- expect: TN	16	4096	4096	dots 16x32x32	1
+choose("TN", 4096, 32, 4096)   -- expect: TN	4096	32	4096	dots 32x32x32	1
+choose("TN", 4096, 33, 4096)   -- expect: TN	4096	33	4096	dots 64x32x32	1
+choose("TN", 64, 4096, 4096)   -- expect: TN	64	4096	4096	dots 64x32x32	1
+choose("TN", 65, 4096, 4096)   -- expect: TN	65	4096	4096	simt 128x128x8 turned	8
+choose("TN", 3328, 33, 4096)   -- expect: TN	3328	33	4096	simt 128x128x8 turned	8
+choose("TN", 3328, 32, 4096)   -- expect: TN	3328	32	4096	dots 32x32x32	1
+choose("TN", 2048, 16, 4096)   -- expect: TN	2048	16	4096	simt 128x128x8 turned, small K	16
+choose("TN", 4096, 16, 256)    -- expect: TN	4096	16	256	simt 64x64x16 turned	1
+choose("TN", 4096, 16, 4098)   -- expect: TN	4096	16	4098	simt 64x64x16 turned	2
+choose("NN", 4096, 16, 4096)   -- expect: NN	4096	16	4096	simt 128x64x16 turned	8
+choose("TN", 4096, 16, 4096, { sm = 75, shared = 65536 })
+-- expect: TN	4096	16	4096	simple 128x128x8	8
 -- With an edge or an epilogue rows with limited registers would spill.
 choose("TN", 5121, 5120, 256)  -- expect: TN	5121	5120	256	simt 128x128x8 turned, small K	1
 choose("TN", 5120, 5120, 256, { epilogue = abs })

@@ -32,8 +32,8 @@ local function check(text, p, before, first, n, g)
   local a, b = part(p.A, of[1], g, first, n), part(p.B, of[2], g, first, n)
   local c, old = part(p.C, of[3], g, first, n), part(before, of[3], g, first, n)
   if size(c) == 0 then return end
-  local R = reference.matmul(reference.cast(a, f64), reference.cast(b, f64))
-  old = reference.cast(old, f64)
+  local R = reference.matmul(reference.cast(a, f64), reference.cast(b, f64)):to("cpu")
+  old = reference.cast(old, f64):to("cpu")
   for i = 0, size(R) - 1 do
     local m, at = i % size(R, 0) + (p.kind == "m" and first or 0), i
     R[at] = p.alpha * R[at] + p.beta * old[at] + (p.adds and m + 100 * g or 0)
@@ -55,9 +55,10 @@ local function try(dtype, config, kind, by_rows, options)
              A = matrix(dtype, m, k, kind == "n" and G or nil, by_rows),
              B = matrix(dtype, n, k, kind == "m" and G or nil, kind ~= "n" or by_rows),
              C = matrix(dtype == i8 and i32 or f32, m, n, kind == "k" and G or nil, by_rows)}
-  local before = reference.cast(p.C, f64)
+  local before = reference.cast(p.C, f64):to("cpu")
   matmul(p.A, p.B, p.C, {groups = from_table(i32, ends):to(here), config = config, alpha = p.alpha,
     beta = p.beta, epilogue = p.adds and function(v, m, _, g) return v + m + 100 * g end or nil})
+  for _, name in ipairs{"A", "B", "C"} do p[name] = p[name]:to("cpu") end -- read one by one below
   local text, first = ("%s %s %s"):format(type(config) == "table" and config.schedule or config,
     kind, by_rows), 0
   for g, last in ipairs(ends) do

@@ -23,6 +23,7 @@ end
 local function wrong_element(p, before)
   for l = 0, size(p.C, 2) - 1 do
     local R = reference.matmul(reference.cast(p.A(_, _, l), f64), reference.cast(p.B(_, _, l), f64))
+      :to("cpu")
     for i = 0, size(R) - 1 do
       local m, n = i % size(R, 0), i // size(R, 0)
       local want = p.alpha * R[{ m, n }] + p.beta * before[{ m, n, l }]
@@ -41,9 +42,10 @@ local function try(dtype, out, config, a_by_k, b_by_k, ragged)
               C = small(out, ragged and row_major{ 2, m, n } or layout{ m, n, 2 }),
               alpha = ragged and 2 or 1, beta = ragged and 1 or 0 }
   if ragged then p.C = select(p.C, 1, 2, 0) end
-  local before = reference.cast(p.C, f64)
+  local before = reference.cast(p.C, f64):to("cpu")
   config.name, config.template = "tried", "cuttle.gemm_mma"
   matmul(p.A, p.B, p.C, { config = config, alpha = p.alpha, beta = p.beta })
+  p.C = p.C:to("cpu") -- read one by one below
   local wrong = wrong_element(p, before)
   if wrong then
     print(dtype, out, p.A.layout, p.B.layout, p.C.layout, wrong)
