@@ -7,6 +7,7 @@
 package.path = "scripts/?.lua;" .. package.path
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
+local median = require "cuttle.race".median
 local operator = require "cuttle.matmul"
 local sass = require "sass"
 
@@ -202,12 +203,6 @@ local function operands_of(p)
 end
 
 -- {====== Times ======
-
-local function median(list)
-  local sorted = table.move(list, 1, #list, 1, {})
-  table.sort(sorted)
-  return sorted[#sorted // 2 + 1]
-end
 
 local function batch(f, ms_each, ms)
   return ct.bench(f, { batches = 1, reps = math.max(1, math.ceil(ms / ms_each)) })

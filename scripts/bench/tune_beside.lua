@@ -3,10 +3,15 @@
 -- For each kernel: the best time by tune and that of the hand's configuration, both measured in
 -- turns afterwards, their ratio, the seconds that tuning took, the configurations and the launches.
 -- Give CUTTLE_CACHE a new folder, so that all kernels are compiled. TUNE_BUDGET=10 lets the model
--- choose that many, and TUNE_SMALL=1 takes small tensors. tune_triton.py is the same for Triton.
+-- choose that many, and TUNE_SMALL=1 takes small tensors. TUNE_PARTS=1 prints the seconds of parts
+-- of each search. tune_triton.py is the same for Triton.
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
+local example = require "example"
+local median = require "cuttle.race".median
+local parts = os.getenv "TUNE_PARTS" and require "tune_parts"
 local operator = require "cuttle.matmul"
-local cdiv, size, kernel, layout, _ = ct.cdiv, ct.size, ct.kernel, ct.layout, ct._
+local cdiv, size, kernel, layout = ct.cdiv, ct.size, ct.kernel, ct.layout
 local on_gpu = ct.device().sm ~= nil
 local is_small = not on_gpu or os.getenv "TUNE_SMALL" ~= nil
 local TURNS <const>, BATCH_MS <const> = 9, 20
@@ -27,76 +32,23 @@ end
 
 -- {====== CuTe's sgemm_sm80, NT ======
 
--- The kernel of examples/sgemm_sm80.lua with its sizes as arguments: `tm` by `tn` threads.
+local make_gemm = example.run_to("randn", "sgemm_sm80").make_gemm
+
+-- `tm` by `tn` threads.
 local function sgemm(config)
   local bM, bN, bK = table.unpack(config.tile)
   local tm, tn = table.unpack(config.threads)
-  local pipes <const> = config.stages
   local n_threads = tm * tn
   local g2s_m = math.min(bM // 4, n_threads)
   local copy_atom = ct.atom("SM80_CP_ASYNC_CACHEALWAYS<u128>", ct.f32)
-  local g2s = ct.tiled_copy(copy_atom, layout { g2s_m, n_threads // g2s_m }, layout { 4, 1 })
-  local mma = ct.tiled_mma("UniversalFMA<f32>", { tm, tn, 1 })
-  local s2r = ct.atom("UniversalCopy<u32>", ct.f32)
-  local s2r_a, s2r_b = ct.tiled_copy_A(s2r, mma), ct.tiled_copy_B(s2r, mma)
-  local tile, blockIdx, threadIdx, shared = ct.tile, ct.blockIdx, ct.threadIdx, ct.shared
-  local copy, min, where, clear, range = ct.copy, ct.min, ct.where, ct.clear, ct.range
-  local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
-  local sync_threads, gemm, axpby = ct.sync_threads, ct.gemm, ct.axpby
-  local k = kernel("cutlass_sgemm_sm80", function(A, B, C)
-    local gA, gB = tile(A, { bM, bK }, { blockIdx.x, _ }), tile(B, { bN, bK }, { blockIdx.y, _ })
-    local gC = tile(C, { bM, bN }, { blockIdx.x, blockIdx.y })
-    local sA = shared(A.dtype, layout { bM, bK, pipes })
-    local sB = shared(B.dtype, layout { bN, bK, pipes })
-    local thr_g2s = g2s:get_slice(threadIdx.x)
-    local tAgA, tAsA = thr_g2s:partition_S(gA), thr_g2s:partition_D(sA)
-    local tBgB, tBsB = thr_g2s:partition_S(gB), thr_g2s:partition_D(sB)
-    local k_tiles = size(tAgA, 3)
-    for pipe = 0, pipes - 2 do
-      copy(g2s, tAgA(_, _, _, min(pipe, k_tiles - 1)), tAsA(_, _, _, pipe))
-      copy(g2s, tBgB(_, _, _, min(pipe, k_tiles - 1)), tBsB(_, _, _, pipe))
-      cp_async_fence()
-    end
-    local thr_mma = mma:get_slice(threadIdx.x)
-    local tCgC = thr_mma:partition_C(gC)
-    local tCrA = thr_mma:partition_fragment_A(sA(_, _, 0))
-    local tCrB = thr_mma:partition_fragment_B(sB(_, _, 0))
-    local tCrC = thr_mma:fragment_C(tCgC)
-    clear(tCrC)
-    local thr_a, thr_b = s2r_a:get_slice(threadIdx.x), s2r_b:get_slice(threadIdx.x)
-    local tXsA, tXrA = thr_a:partition_S(sA), thr_a:retile_D(tCrA)
-    local tXsB, tXrB = thr_b:partition_S(sB), thr_b:retile_D(tCrB)
-    local k_blocks = size(tCrA, 2)
-    local read, write = 0, pipes - 1
-    local stage = read
-    cp_async_wait(pipes - 2)
-    sync_threads()
-    copy(s2r_a, tXsA(_, _, 0, stage), tXrA(_, _, 0))
-    copy(s2r_b, tXsB(_, _, 0, stage), tXrB(_, _, 0))
-    for k_tile in range(k_tiles) do
-      for k_block = 0, k_blocks - 1 do
-        if k_block == k_blocks - 1 then
-          stage = read
-          cp_async_wait(pipes - 2)
-          sync_threads()
-        end
-        local k_next = (k_block + 1) % k_blocks
-        copy(s2r_a, tXsA(_, _, k_next, stage), tXrA(_, _, k_next))
-        copy(s2r_b, tXsB(_, _, k_next, stage), tXrB(_, _, k_next))
-        if k_block == 0 then
-          local tile_next = min(k_tile + pipes - 1, k_tiles - 1)
-          copy(g2s, tAgA(_, _, _, tile_next), tAsA(_, _, _, write))
-          copy(g2s, tBgB(_, _, _, tile_next), tBsB(_, _, _, write))
-          cp_async_fence()
-          write, read = read, where(read == pipes - 1, 0, read + 1)
-        end
-        gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
-      end
-    end
-    axpby(1.0, tCrC, 0.0, tCgC)
-  end)
+  local k = make_gemm {
+    sA = layout { bM, bK, config.stages }, sB = layout { bN, bK, config.stages },
+    g2s = ct.tiled_copy(copy_atom, layout { g2s_m, n_threads // g2s_m }, layout { 4, 1 }),
+    s2r = ct.atom("UniversalCopy<u32>", ct.f32),
+    mma = ct.tiled_mma("UniversalFMA<f32>", { tm, tn }),
+  }
   return function(A, B, C)
-    k { grid = cdiv({ size(A, 0), size(B, 0) }, { bM, bN }), block = n_threads }(A, B, C)
+    k { grid = cdiv({ size(A, 0), size(B, 0) }, { bM, bN }), block = n_threads }(1.0, A, B, 0.0, C)
   end
 end
 
@@ -123,30 +75,14 @@ end
 
 -- {====== softmax, a row in registers ======
 
+local make_resident = example.run_to("randn", "softmax").make_resident
+
 local function softmax(config)
-  local n_threads = config.threads
   local made = {}
-  local copy, view, tile, blockIdx, threadIdx = ct.copy, ct.view, ct.tile, ct.blockIdx, ct.threadIdx
-  local fragment, reduce, transform, fast = ct.fragment, ct.reduce, ct.transform, ct.fast
-  local block_reduce, f32 = ct.block_reduce, ct.f32
-  local function make(deep)
-    local parts = layout { config.vector, n_threads, deep }
-    return kernel("softmax_resident", function(x, y)
-      local tiler, at = { size(parts), 1 }, { 0, blockIdx.x }
-      local mine = view(tile(x, tiler, at), parts)(_, threadIdx.x, _)
-      local r = fragment(f32, { config.vector, deep })
-      copy(mine, r)
-      local top = block_reduce(reduce(r, "max"), "max")
-      transform(r, function(v) return fast.exp(v - top) end)
-      local scale = 1.0 / block_reduce(reduce(r, "add"), "add")
-      transform(r, function(v) return v * scale end)
-      copy(r, view(tile(y, tiler, at), parts)(_, threadIdx.x, _))
-    end)
-  end
   return function(x, y)
-    local deep = size(x, 0) // (config.vector * n_threads)
-    made[deep] = made[deep] or make(deep)
-    made[deep] { grid = size(x, 1), block = n_threads }(x, y)
+    local deep = size(x, 0) // (config.vector * config.threads)
+    made[deep] = made[deep] or make_resident(layout { config.vector, config.threads, deep })
+    made[deep] { grid = size(x, 1), block = config.threads }(x, y)
   end
 end
 
@@ -168,31 +104,7 @@ function cases.softmax() return softmax_case(8192, 8192), softmax_case(1024, 327
 
 -- {====== A user's stencil ======
 
-local function stencil(config)
-  local deep <const> = config.deep
-  local bx, by = table.unpack(config.block)
-  local blockIdx, blockDim, threadIdx = ct.blockIdx, ct.blockDim, ct.threadIdx
-  local k = kernel("stencil", function(x, y)
-    local i = blockIdx.x * blockDim.x + threadIdx.x + 1
-    local j = blockIdx.y * blockDim.y + threadIdx.y + 1
-    local k0 = blockIdx.z * deep + 1
-    if i < size(x, 0) - 1 and j < size(x, 1) - 1 then
-      local below, here = x[{ i, j, k0 - 1 }], x[{ i, j, k0 }]
-      for k = 0, deep - 1 do
-        if k0 + k < size(x, 2) - 1 then
-          local above = x[{ i, j, k0 + k + 1 }]
-          y[{ i, j, k0 + k }] = 0.5 * here + 0.1 * (below + above + x[{ i - 1, j, k0 + k }]
-            + x[{ i + 1, j, k0 + k }] + x[{ i, j - 1, k0 + k }] + x[{ i, j + 1, k0 + k }])
-          below, here = here, above
-        end
-      end
-    end
-  end)
-  return function(x, y)
-    local grid = { cdiv(size(x, 0) - 2, bx), cdiv(size(x, 1) - 2, by), cdiv(size(x, 2) - 2, deep) }
-    k { grid = grid, block = config.block }(x, y)
-  end
-end
+local stencil = example.run_to("tune", "tune_stencil").stencil
 
 function cases.stencil()
   local n = is_small and 32 or 512
@@ -248,11 +160,6 @@ end
 
 -- {====== Beside each other ======
 
-local function median(t)
-  table.sort(t)
-  return t[(#t + 1) // 2]
-end
-
 local function launcher(f, config, args)
   local run = f(config)
   return function() run(table.unpack(args)) end
@@ -279,6 +186,7 @@ local function measure(case)
   case.options.budget = math.tointeger(tonumber(os.getenv "TUNE_BUDGET" or ""))
   local tuned = ct.tune(case.f, case.space, case.options)
   local config, row = tuned:tune(table.unpack(case.args))
+  local of_parts = parts and parts.text()
   os.remove(path)
   local n_refused = 0
   for _, c in ipairs(tuned.tried) do n_refused = n_refused + (c.why and 1 or 0) end
@@ -287,10 +195,12 @@ local function measure(case)
   print(("%-28s %-44s %s, tune %.4f ms, by hand %.4f ms, ratio %.3f; %.1f s, "
     .. "%d configurations, %d refused, %d launches"):format(case.name, row.config, row.how, ours,
     hand, ratio, tuned.seconds, #tuned.tried, n_refused, math.tointeger(tuned.runs)))
+  if of_parts then print("  " .. of_parts) end
 end
 
 local words = #arg > 0 and arg or { "sgemm", "softmax", "stencil", "matmul" }
 print("on " .. ct.device().name)
+if parts then parts.begin() end
 for _, word in ipairs(words) do
   if not cases[word] then error("there is no case " .. word, 0) end
   for _, case in ipairs { cases[word]() } do

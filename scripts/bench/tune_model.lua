@@ -3,6 +3,7 @@ local folder = arg[0]:match "^(.*/)" or "./"
 package.path = folder .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local predict = require "cuttle.predict"
+local race = require "cuttle.race"
 local ranks = require "tune_ranks"
 local spaces = require "tune_spaces"
 
@@ -12,6 +13,7 @@ cuttle scripts/bench/tune_model.lua COMMAND FILE [option ...] [kernel ...]
                  each pair of a shape and a configuration: kernel, shape, what, ms, configuration
   table FILE     without a GPU: predicts what FILE has, and prints how the orders agree
   counts FILE    without a GPU: what the model knows of each of these pairs, as a Lua table
+  KERNEL may be large_hopper, large_simt, large_mma or large_stencil: spaces of 50 and more
   --seconds=N    measure: stops after so many seconds (600)
   --device=NAME  table: predict for this device (H200)
   --each=N       counts: every N-th pair (1)
@@ -51,15 +53,6 @@ end
 
 -- {====== Measuring ======
 
-local function shuffle(list)
-  math.randomseed(21)
-  for i = #list, 2, -1 do
-    local j = math.random(i)
-    list[i], list[j] = list[j], list[i]
-  end
-  return list
-end
-
 local function time_of(case)
   local launch <const>, keep = case.make()
   local once = math.max(ct.bench(launch, { batches = 1, reps = 2 }), 1e-4)
@@ -74,7 +67,8 @@ end
 local function measure(file, options, names)
   if not ct.device().sm then fail("there is no GPU in use") end
   local out <close> = assert(io.open(file, "a"))
-  local cases, began, failed = shuffle(cases_of(names)), os.time(), 0
+  math.randomseed(21)
+  local cases, began, failed = race.shuffled(cases_of(names), math.random), os.time(), 0
   for i, case in ipairs(cases) do
     if os.time() - began > options.seconds then
       print(("stopped after %d of %d pairs"):format(i - 1, #cases))
@@ -116,20 +110,28 @@ local function timed(file, names)
   return list
 end
 
-local function predicted(case, device)
+-- Sets `predicted` of all cases, from texts that are compiled at once.
+local function predict_all(list, device)
   ct.device "cpu"
-  local launch = case.make()
-  local result, why = predict.run(launch, device)
-  if not result then fail("%s: %s", key_of(case), why) end
-  return result
+  local all = {}
+  for i, case in ipairs(list) do
+    local played, why = predict.play(case.make(), device)
+    if not played then fail("%s: %s", key_of(case), why) end
+    all[i] = played
+    collectgarbage()
+  end
+  predict.compile(all, function() return true end)
+  for i, case in ipairs(list) do
+    local result, why = predict.of(all[i])
+    if not result then fail("%s: %s", key_of(case), why) end
+    case.predicted = result
+  end
 end
 
 local function print_table(file, options, names)
   local list, began = timed(file, names), os.clock()
-  for _, case in ipairs(list) do
-    case.predicted = predicted(case, options.device).ms
-    collectgarbage()
-  end
+  predict_all(list, options.device)
+  for _, case in ipairs(list) do case.predicted = case.predicted.ms end
   local seconds = os.clock() - began
   io.write(ranks.text(list))
   print(("%d pairs, %.0f ms of the CPU for each, registers from the cache or NVRTC"):format(#list,
@@ -153,17 +155,17 @@ local function text_of(x)
 end
 
 local function print_counts(file, options, names)
-  print "return {"
+  local list = {}
   for i, case in ipairs(timed(file, names)) do
-    if i % options.each == 0 then
-      local pair = { kernel = case.kernel, shape = case.shape, config = case.config, ms = case.ms,
-                     launches = {} }
-      for j, launch in ipairs(predicted(case, options.device).launches) do
-        pair.launches[j] = launch.work
-      end
-      print("  " .. text_of(pair) .. ",")
-      collectgarbage()
-    end
+    if i % options.each == 0 then list[#list + 1] = case end
+  end
+  predict_all(list, options.device)
+  print "return {"
+  for _, case in ipairs(list) do
+    local pair = { kernel = case.kernel, shape = case.shape, config = case.config, ms = case.ms,
+                   launches = {} }
+    for i, launch in ipairs(case.predicted.launches) do pair.launches[i] = launch.work end
+    print("  " .. text_of(pair) .. ",")
   end
   print "}"
 end

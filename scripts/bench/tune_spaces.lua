@@ -1,14 +1,16 @@
 -- tune_spaces.lua: six kernels, each with a space of configurations at several shapes: what
 -- tune_model.lua measures and predicts. A case is {kernel, what, shape, config = text,
 -- make = function}; make() returns what launches it, and what must live as long. On the CPU engine
--- tensors are zeros, which cost no time.
+-- tensors are zeros, which cost no time. Four kernels have a second space: one shape and at least
+-- fifty configurations.
 local ct = require "cuttle"
 local data = require "data"
+local example = require "example"
 local operator = require "cuttle.matmul"
 local M = {}
 
-local threadIdx, blockIdx, blockDim, _ = ct.threadIdx, ct.blockIdx, ct.blockDim, ct._
-local size, cdiv, layout, view = ct.size, ct.cdiv, ct.layout, ct.view
+local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
+local size, layout, view = ct.size, ct.layout, ct.view
 local f32, bf16 = ct.f32, ct.bf16
 
 M.names = { "hopper", "simt", "mma", "softmax", "stencil", "transpose" }
@@ -37,6 +39,22 @@ local function add(out, kernel, shape, config, what, make)
                     config = text_of(config) }
 end
 
+-- All combinations of one value of each list, those of the last list first.
+local function combinations(...)
+  local all = { {} }
+  for _, list in ipairs { ... } do
+    local more = {}
+    for _, chosen in ipairs(all) do
+      for _, value in ipairs(list) do
+        more[#more + 1] = table.move(chosen, 1, #chosen, 1, {})
+        table.insert(more[#more], value)
+      end
+    end
+    all = more
+  end
+  return all
+end
+
 -- {====== Products ======
 
 local function operand(dtype, rows, columns, is_column_major, seed)
@@ -61,33 +79,38 @@ end
 
 local SHARED <const> = 227000 -- bytes of a block on the largest of devices
 
-local function hopper_config(m, n, stages, schedule)
+local function hopper_config(m, n, stages, schedule, order)
   local is_narrow = n == 64
   if stages * (m + n) * 128 + 2 * m * n >= SHARED or schedule == "ping-pong" and is_narrow then
     return nil
   end
   return { name = ("h%dx%d s%d %s"):format(m, n, stages, schedule), template = "cuttle.gemm_hopper",
     tile = { m, n, 64 }, schedule = schedule, stages = stages, groups = is_narrow and 1 or nil,
-    store = { 1, is_narrow and 1 or 2 }, order = "groups", group = 16,
+    store = { 1, is_narrow and 1 or 2 }, order = order, group = order == "groups" and 16 or nil,
     registers = m >= 192 and { 40, 232 } or nil, min_blocks = is_narrow and 2 or nil,
     blocks = is_narrow and function(sms) return 2 * sms end or function(sms) return sms end }
 end
 
-function M.hopper()
-  local out = {}
-  for _, shape in ipairs { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 },
-                           { 8192, 8192, 1024 }, { 4096, 4096, 512 }, { 512, 512, 8192 },
-                           { 8192, 2048, 2048 } } do
-    for _, t in ipairs { { 64, 64 }, { 128, 64 }, { 128, 128 }, { 192, 128 }, { 256, 128 } } do
-      for _, stages in ipairs { 3, 4, 6 } do
-        for _, schedule in ipairs { "cooperative", "ping-pong" } do
-          local config = hopper_config(t[1], t[2], stages, schedule)
-          if config then add_product(out, "hopper", bf16, "TN", shape, config) end
-        end
-      end
-    end
+local function hopper_space(kernel, shapes, all_stages, orders)
+  local tiles = { { 64, 64 }, { 128, 64 }, { 128, 128 }, { 192, 128 }, { 256, 128 } }
+  local schedules, out = { "cooperative", "ping-pong" }, {}
+  for _, c in ipairs(combinations(shapes, tiles, all_stages, schedules, orders)) do
+    local shape, tile, stages, schedule, order = table.unpack(c)
+    local config = hopper_config(tile[1], tile[2], stages, schedule, order)
+    if config then add_product(out, kernel, bf16, "TN", shape, config) end
   end
   return out
+end
+
+function M.hopper()
+  return hopper_space("hopper", { { 1024, 1024, 1024 }, { 2048, 2048, 2048 },
+    { 4096, 4096, 4096 }, { 8192, 8192, 1024 }, { 4096, 4096, 512 }, { 512, 512, 8192 },
+    { 8192, 2048, 2048 } }, { 3, 4, 6 }, { "groups" })
+end
+
+function M.large_hopper()
+  return hopper_space("large_hopper", { { 2048, 2048, 2048 } }, { 2, 3, 4, 5, 6, 8 },
+    { "groups", "hilbert" })
 end
 
 local simt_tiles <const> = { -- tile, warps, blocks of a multiprocessor
@@ -96,20 +119,37 @@ local simt_tiles <const> = { -- tile, warps, blocks of a multiprocessor
   { { 64, 64, 16 }, { 1, 2 }, 6 }, { { 64, 64, 8 }, { 1, 2 }, 6 }, { { 128, 64, 8 }, { 2, 2 }, 4 },
 }
 
-function M.simt()
+local more_simt_tiles <const> = {
+  { { 64, 128, 16 }, { 1, 4 }, 3 }, { { 256, 64, 16 }, { 4, 2 }, 2 },
+  { { 128, 128, 16 }, { 2, 4 }, 2 }, { { 128, 128, 8 }, { 2, 4 }, 2 },
+  { { 64, 32, 16 }, { 1, 1 }, 8 }, { { 64, 128, 8 }, { 1, 4 }, 3 },
+}
+
+local function simt_space(kernel, shapes, tiles, all_stages)
   local out = {}
-  for _, shape in ipairs { { 512, 512, 512 }, { 1024, 1024, 1024 }, { 2048, 2048, 2048 },
-                           { 4096, 4096, 1024 }, { 512, 512, 8192 } } do
-    for _, t in ipairs(simt_tiles) do
-      for stages = 2, 4 do
-        add_product(out, "simt", f32, "NT", shape, {
-          name = ("s%dx%dx%d s%d"):format(t[1][1], t[1][2], t[1][3], stages),
-          template = "cuttle.gemm_simt", tile = t[1], lanes = { 8, 4 }, warps = t[2],
-          stages = stages, min_blocks = t[3], order = "m2 ~n m" })
-      end
-    end
+  for _, c in ipairs(combinations(shapes, tiles, all_stages)) do
+    local shape, t, stages = table.unpack(c)
+    add_product(out, kernel, f32, "NT", shape, {
+      name = ("s%dx%dx%d w%dx%d s%d"):format(t[1][1], t[1][2], t[1][3], t[2][1], t[2][2], stages),
+      template = "cuttle.gemm_simt", tile = t[1], lanes = { 8, 4 }, warps = t[2],
+      stages = stages, min_blocks = t[3], order = "m2 ~n m" })
   end
   return out
+end
+
+function M.simt()
+  return simt_space("simt", { { 512, 512, 512 }, { 1024, 1024, 1024 }, { 2048, 2048, 2048 },
+    { 4096, 4096, 1024 }, { 512, 512, 8192 } }, simt_tiles, { 2, 3, 4 })
+end
+
+-- Two lists as one.
+local function joined(a, b)
+  return table.move(b, 1, #b, #a + 1, table.move(a, 1, #a, 1, {}))
+end
+
+function M.large_simt()
+  return simt_space("large_simt", { { 1024, 1024, 1024 } }, joined(simt_tiles, more_simt_tiles),
+    { 2, 3, 4, 5 })
 end
 
 local mma_tiles <const> = {
@@ -119,55 +159,56 @@ local mma_tiles <const> = {
   { { 64, 128, 64 }, { 2, 2 }, 2 },
 }
 
-function M.mma()
+local more_mma_tiles <const> = {
+  { { 64, 256, 64 }, { 1, 4 }, 1 }, { { 256, 128, 64 }, { 4, 2 }, 1 },
+  { { 128, 256, 32 }, { 2, 4 }, 1 }, { { 256, 64, 64 }, { 4, 1 }, 1 },
+  { { 128, 64, 32 }, { 2, 2 }, 3 }, { { 64, 64, 128 }, { 2, 2 }, 2 },
+  { { 128, 128, 64 }, { 2, 4 }, 1 },
+}
+
+local function mma_space(kernel, shapes, tiles)
   local out = {}
-  for _, shape in ipairs { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 },
-                           { 512, 512, 8192 } } do
-    for _, t in ipairs(mma_tiles) do
-      for stages = 2, 5 do
-        if (t[1][1] + t[1][2]) * t[1][3] * 2 * stages <= SHARED then
-          add_product(out, "mma", bf16, "TN", shape, {
-            name = ("m%dx%dx%d s%d"):format(t[1][1], t[1][2], t[1][3], stages),
-            template = "cuttle.gemm_mma", tile = t[1], warps = t[2], stages = stages,
-            min_blocks = t[3], group = 8 })
-        end
-      end
+  for _, c in ipairs(combinations(shapes, tiles, { 2, 3, 4, 5 })) do
+    local shape, t, stages = table.unpack(c)
+    if (t[1][1] + t[1][2]) * t[1][3] * 2 * stages <= SHARED then
+      add_product(out, kernel, bf16, "TN", shape, {
+        name = ("m%dx%dx%d w%dx%d s%d"):format(t[1][1], t[1][2], t[1][3], t[2][1], t[2][2],
+          stages),
+        template = "cuttle.gemm_mma", tile = t[1], warps = t[2], stages = stages,
+        min_blocks = t[3], group = 8 })
     end
   end
   return out
 end
 
+function M.mma()
+  return mma_space("mma", { { 1024, 1024, 1024 }, { 2048, 2048, 2048 }, { 4096, 4096, 4096 },
+    { 512, 512, 8192 } }, mma_tiles)
+end
+
+function M.large_mma()
+  return mma_space("large_mma", { { 2048, 2048, 2048 } }, joined(mma_tiles, more_mma_tiles))
+end
+
 -- {====== Softmax ======
 
 -- A block has a row in registers: `deep` vectors of four a thread.
-local function softmax_kernel(threads, deep)
-  local parts = layout { 4, threads, deep }
-  return ct.kernel("softmax", function(x, y)
-    local at = {0, blockIdx.x}
-    local values = ct.fragment(f32, {4, deep})
-    ct.copy(view(ct.tile(x, {size(parts), 1}, at), parts)(_, threadIdx.x, _), values)
-    local top = ct.block_reduce(ct.reduce(values, "max"), "max")
-    ct.transform(values, function(v) return ct.fast.exp(v - top) end)
-    local scale = 1.0 / ct.block_reduce(ct.reduce(values, "add"), "add")
-    ct.transform(values, function(v) return v * scale end)
-    ct.copy(values, view(ct.tile(y, {size(parts), 1}, at), parts)(_, threadIdx.x, _))
-  end)
-end
+local make_resident = example.run_to("randn", "softmax").make_resident
 
 function M.softmax()
+  local shapes = { { 8192, 8192 }, { 32768, 1024 }, { 4096, 2048 }, { 2048, 16384 },
+                   { 65536, 256 } }
   local out = {}
-  for _, shape in ipairs { { 8192, 8192 }, { 32768, 1024 }, { 4096, 2048 }, { 2048, 16384 },
-                           { 65536, 256 } } do
-    local rows, columns = shape[1], shape[2]
-    for _, threads in ipairs { 32, 64, 128, 256, 512, 1024 } do
-      local deep = columns // (4 * threads)
-      if deep >= 1 and deep <= 16 then
-        add(out, "softmax", shape, { threads = threads }, "", function()
-          local x, y = filled(f32, layout { columns, rows }, 1), ct.zeros(f32, { columns, rows })
-          return softmax_kernel(threads, deep):prepare { grid = rows, block = threads }(x, y),
-            { x, y }
-        end)
-      end
+  for _, c in ipairs(combinations(shapes, { 32, 64, 128, 256, 512, 1024 })) do
+    local shape, threads = table.unpack(c)
+    local rows, columns = table.unpack(shape)
+    local deep = columns // (4 * threads)
+    if deep >= 1 and deep <= 16 then
+      add(out, "softmax", shape, { threads = threads }, "", function()
+        local x, y = filled(f32, layout { columns, rows }, 1), ct.zeros(f32, { columns, rows })
+        local softmax = make_resident(layout { 4, threads, deep })
+        return softmax:prepare { grid = rows, block = threads }(x, y), { x, y }
+      end)
     end
   end
   return out
@@ -176,42 +217,35 @@ end
 -- {====== Stencil ======
 
 -- Seven points in three dimensions; a thread walks through `deep` planes.
-local function stencil_kernel(deep)
-  return ct.kernel("stencil", function(x, y)
-    local i = blockIdx.x * blockDim.x + threadIdx.x + 1
-    local j = blockIdx.y * blockDim.y + threadIdx.y + 1
-    local first = blockIdx.z * deep + 1
-    if i < size(x, 0) - 1 and j < size(x, 1) - 1 then
-      local below, here = x[{i, j, first - 1}], x[{i, j, first}]
-      for plane = 0, deep - 1 do
-        local k = first + plane
-        if k < size(x, 2) - 1 then
-          local above = x[{i, j, k + 1}]
-          local beside = x[{i - 1, j, k}] + x[{i + 1, j, k}] + x[{i, j - 1, k}] + x[{i, j + 1, k}]
-          y[{i, j, k}] = 0.5 * here + 0.1 * (below + above + beside)
-          below, here = here, above
-        end
-      end
-    end
-  end)
+local stencil = example.run_to("tune", "tune_stencil").stencil
+
+local stencil_blocks <const> = {
+  { 32, 4 }, { 32, 8 }, { 64, 2 }, { 64, 4 }, { 128, 1 }, { 128, 2 }, { 16, 16 }, { 256, 1 },
+  { 32, 16 },
+}
+local more_stencil_blocks <const> = { { 8, 32 }, { 64, 8 }, { 16, 8 }, { 32, 2 }, { 256, 2 } }
+
+local function stencil_space(kernel, shapes, blocks)
+  local out = {}
+  for _, c in ipairs(combinations(shapes, blocks, { 1, 2, 4, 8 })) do
+    local shape, b, deep = table.unpack(c)
+    add(out, kernel, shape, { bx = b[1], by = b[2], deep = deep }, "", function()
+      local x, y = filled(f32, layout(shape), 1), ct.zeros(f32, shape)
+      local run = stencil { block = b, deep = deep }
+      return function() run(x, y) end, { x, y }
+    end)
+  end
+  return out
 end
 
 function M.stencil()
-  local out = {}
-  for _, shape in ipairs { { 512, 512, 256 }, { 256, 256, 256 }, { 1024, 1024, 64 } } do
-    for _, b in ipairs { { 32, 4 }, { 32, 8 }, { 64, 2 }, { 64, 4 }, { 128, 1 }, { 128, 2 },
-                         { 16, 16 }, { 256, 1 }, { 32, 16 } } do
-      for _, deep in ipairs { 1, 2, 4, 8 } do
-        add(out, "stencil", shape, { bx = b[1], by = b[2], deep = deep }, "", function()
-          local x, y = filled(f32, layout(shape), 1), ct.zeros(f32, shape)
-          local grid = { cdiv(shape[1] - 2, b[1]), cdiv(shape[2] - 2, b[2]),
-                         cdiv(shape[3] - 2, deep) }
-          return stencil_kernel(deep):prepare { grid = grid, block = b }(x, y), { x, y }
-        end)
-      end
-    end
-  end
-  return out
+  return stencil_space("stencil", { { 512, 512, 256 }, { 256, 256, 256 }, { 1024, 1024, 64 } },
+    stencil_blocks)
+end
+
+function M.large_stencil()
+  return stencil_space("large_stencil", { { 512, 512, 256 } },
+    joined(stencil_blocks, more_stencil_blocks))
 end
 
 -- {====== Transpose ======
@@ -231,19 +265,16 @@ local function transpose_kernel(extent, rows)
 end
 
 function M.transpose()
-  local out = {}
-  for _, shape in ipairs { { 2048, 2048 }, { 8192, 8192 }, { 16384, 2048 } } do
-    for _, extent in ipairs { 16, 32, 64 } do
-      for _, rows in ipairs { 2, 4, 8, 16, 32 } do
-        if rows <= extent and extent * rows <= 1024 then
-          add(out, "transpose", shape, { tile = extent, rows = rows }, "", function()
-            local x, y = filled(f32, layout(shape), 1), ct.zeros(f32, { shape[2], shape[1] })
-            local grid = { shape[1] // extent, shape[2] // extent }
-            return transpose_kernel(extent, rows):prepare { grid = grid,
-              block = { extent, rows } }(x, y), { x, y }
-          end)
-        end
-      end
+  local shapes, out = { { 2048, 2048 }, { 8192, 8192 }, { 16384, 2048 } }, {}
+  for _, c in ipairs(combinations(shapes, { 16, 32, 64 }, { 2, 4, 8, 16, 32 })) do
+    local shape, extent, rows = table.unpack(c)
+    if rows <= extent and extent * rows <= 1024 then
+      add(out, "transpose", shape, { tile = extent, rows = rows }, "", function()
+        local x, y = filled(f32, layout(shape), 1), ct.zeros(f32, { shape[2], shape[1] })
+        local grid = { shape[1] // extent, shape[2] // extent }
+        return transpose_kernel(extent, rows):prepare { grid = grid,
+          block = { extent, rows } }(x, y), { x, y }
+      end)
     end
   end
   return out
