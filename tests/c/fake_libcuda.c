@@ -222,6 +222,10 @@ CuResult cuGraphDestroy(CuGraph graph) {
 }
 #endif
 
+static char contexts[8]; /* their addresses are the handles of the primary contexts */
+
+static int this_device(void) { return (int)((char *)(void *)stack[depth - 1] - contexts); }
+
 /* Calls that need a current context. */
 #define IN_CONTEXT                                                                                 \
   do {                                                                                             \
@@ -362,8 +366,6 @@ CuResult cuDeviceGetAttribute(int *value, CuDeviceAttribute a, CuDevice d) {
   return 1;
 }
 
-static char contexts[8]; /* their addresses are the handles of the primary contexts */
-
 CuResult cuDevicePrimaryCtxRetain(CuContext *c, CuDevice d) {
   CHECK;
   fake.retained++;
@@ -402,7 +404,7 @@ CuResult cuCtxPopCurrent_v2(CuContext *c) {
 
 CuResult cuCtxGetDevice(CuDevice *d) {
   IN_CONTEXT;
-  *d = (CuDevice)((char *)(void *)stack[depth - 1] - contexts);
+  *d = this_device();
   return CT_CUDA_SUCCESS;
 }
 
@@ -747,6 +749,16 @@ CuResult cuStreamSynchronize(CuStream s) {
   return CT_CUDA_SUCCESS;
 }
 
+/* FAKE_ORDER_LOG: a file that gets "1: k" for a launch on device 1, "1: after 0" for a wait. */
+static void note_order(const char *what) {
+  const char *path = getenv("FAKE_ORDER_LOG");
+  FILE *f = path == NULL ? NULL : fopen(path, "a");
+  if (f != NULL) {
+    fprintf(f, "%d: %s\n", this_device(), what);
+    fclose(f);
+  }
+}
+
 static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fault; }
 
 CuResult cuStreamQuery(CuStream s) {
@@ -757,6 +769,7 @@ CuResult cuStreamQuery(CuStream s) {
 }
 
 CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
+  char text[16];
   use_stream(s);
   IN_CONTEXT;
   if (e == NULL || flags != 0) {
@@ -769,12 +782,14 @@ CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
     captured[n_captured++] = s;
   }
   becomes_node(s, 'W');
+  snprintf(text, sizeof text, "after %d", ((char *)e)[1]);
+  note_order(text);
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuEventCreate(CuEvent *e, unsigned flags) {
   IN_CONTEXT;
-  *e = new_block(1);
+  *e = new_block(2);
   fake.live_events++;
   return flags == 0 ? CT_CUDA_SUCCESS : 1;
 }
@@ -789,6 +804,7 @@ CuResult cuEventDestroy_v2(CuEvent e) {
 CuResult cuEventRecord(CuEvent e, CuStream s) {
   use_stream(s);
   IN_CONTEXT;
+  ((char *)e)[1] = (char)this_device();
   if (becomes_node(s, 'R')) {
     *(char *)e = 'r'; /* of the capture */
     return CT_CUDA_SUCCESS;
@@ -881,11 +897,15 @@ CuResult cuModuleGetFunction(CuFunction *f, CuModule m, const char *name) {
   return 500;
 }
 
+/* A kernel "spill137" has 137 bytes of local memory. */
 CuResult cuFuncGetAttribute(int *value, CuFunctionAttribute a, CuFunction f) {
   static const int values[] = {512, 1024, 16, 8, 40, 90, 90};
-  (void)f;
+  const char *spill = strstr(f->name, "spill");
   IN_CONTEXT;
   *value = a < sizeof values / sizeof values[0] ? values[a] : 0;
+  if (a == CT_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES && spill != NULL) {
+    *value = (int)strtol(spill + strlen("spill"), NULL, 10);
+  }
   return CT_CUDA_SUCCESS;
 }
 
@@ -954,6 +974,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
     return 1;
   }
   fake.n_launches += !becomes_node(config->stream, 'L');
+  note_order(f->name);
   memcpy(fake.grid, config->grid, sizeof fake.grid);
   memcpy(fake.block, config->block, sizeof fake.block);
   note_attributes(config);

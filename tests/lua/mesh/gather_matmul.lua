@@ -114,5 +114,9 @@ end
 fails(parts, 2, B, C)   -- expect: gather_matmul: rank is 2, but there are 2 panels; expected 0 to 1
 fails(parts, 0, B, zeros(bf16, row_major{100, 64}))
 -- expect: gather_matmul: C is (100,64):(64,1); expected (256,N), as there are 2 panels (128,64):(64,1)
+fails({parts[1], zeros(bf16, row_major{64, 64})}, 0, B, C)
+-- expect: gather_matmul: panel 2 is bf16 of (64,64):(64,1), but that of rank 0 is bf16 of (128,64):(64,1); panels have equal shapes (M/W,K)
+fails({parts[1], zeros(bf16, row_major{128, 72})}, 0, B, C)
+-- expect: gather_matmul: panel 2 is bf16 of (128,72):(72,1), but that of rank 0 is bf16 of (128,64):(64,1); panels have equal shapes (M/W,K)
 fails({parts[1], columns[2]}, 0, B, C)
 -- expect: gather_matmul: panels must be compact, contiguous along K; panel 2 is (128,64):(1,128). Gather A and call matmul

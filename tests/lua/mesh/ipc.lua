@@ -70,6 +70,25 @@ for rank = 0, 2 do
     "what is opened is closed")
 end
 
+-- A rank of another machine. Which one it is says the system.
+outs = run(gpus.script [[
+local open = io.open
+function io.open(path, ...)
+  if path ~= "/proc/sys/kernel/random/boot_id" or os.getenv "RANK" ~= "1" then
+    return open(path, ...)
+  end
+  return { read = function() return "another" end, close = function() end }
+end
+local m = mesh{ d = 3 }
+local x = m:zeros(f32, { 6 }, "(M@d)")
+m:run(function(r) peer(x, (r.rank + 1) % 3) end)
+]])
+local apart = "x.lua:%d+: peer: rank %d is on another machine, whose memory kernels of this one do "
+  .. "not reach; use collectives, as r:all_gather%(src, dst%)\n"
+gpus.like(outs[0], (apart:gsub("rank %%d", "rank 1")), "rank 1 is on another machine than rank 0")
+gpus.like(outs[1], (apart:gsub("rank %%d", "rank 2")), "rank 2 is on another machine than rank 1")
+tap.is(outs[2], "", "rank 0 is on the machine of rank 2")
+
 -- A rank that never comes to it.
 outs = run(gpus.script [[
 local m = mesh{ d = 3 }

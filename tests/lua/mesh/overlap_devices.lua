@@ -27,6 +27,29 @@ synchronize()
 tap.is(gpus.run("", script), "gather_matmul\tnil\nmatmul\toverlap is false\n"
   .. "matmul\tthe product is too small\nmatmul_scatter\tnil\n", "one process")
 
+-- Before and after the kernels, which use the memory of other ranks, all devices wait for each other.
+local order = gpus.script [[
+local m = mesh{ x = 2 }
+local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
+local y = zeros(f32, 32)
+local marker = kernel("marker", function(x) x[threadIdx.x] = 1.0 end){grid = 1, block = 32}
+local function run(...)
+  marker(y)
+  matmul(...)
+  marker(y)
+end
+run(empty({ 4096, 512 }, "(M@x,K)"), empty({ 8192, 512 }, "(N@x,K)"),
+  empty({ 4096, 8192 }, "(M,N@x)"))
+run(empty({ 4096, 16384 }, "(M,K@x)"), empty({ 4096, 16384 }, "(N,K@x)"),
+  empty({ 4096, 4096 }, "(M@x,N)"))
+]]
+local log = gpus.dir .. "/order"
+tap.is(gpus.run(("FAKE_ORDER_LOG='%s'"):format(log), order), "", "products with an order")
+local in_turn = "0: marker\n0: after 1\n1: after 0\n0: matmul_bf16\n1: matmul_bf16\n0: after 1\n"
+  .. "1: after 0\n0: marker\n"
+local seen = gpus.read(log):gsub("1: after 0\n0: after 1\n", "0: after 1\n1: after 0\n")
+tap.is(seen, in_turn .. in_turn, "kernels wait for the devices of other ranks")
+
 -- Devices that do not reach each other: found when the first product is made.
 local apart = gpus.script [[
 local sharded = require "cuttle.sharded_matmul"

@@ -37,6 +37,18 @@ try(square, bf16, { 64, 95, 32 }, "(M@x,K)", "(N@y,K)", "(M,N@y)", row_major)
 try(line, bf16, { 64, 48, 32 }, "(M@x,K)", "(N@x,K)", nil, layout)
 -- expect: gather_matmul	nil	true	true	true
 
+-- Each rank gathers around its own panel.
+local gathering = require "cuttle.gather_matmul"
+local step, seen = gathering.step, {}
+function gathering.step(panels, place, ...)
+  seen[#seen + 1] = place .. " of " .. #panels
+  return step(panels, place, ...)
+end
+try(square, bf16, small_sizes, "(M@y@x,K)", "(N,K)", "(M,N)", row_major)
+-- expect: gather_matmul	nil	true	true	true
+print(table.concat(seen, ", ")) -- expect: 0 of 4, 2 of 4, 1 of 4, 3 of 4
+gathering.step = step
+
 -- Sums, sent to the owners of rows, and of columns.
 try(line, bf16, { 64, 48, 64 }, "(M,K@x)", "(N,K@x)", "(M@x,N)", row_major)
 -- expect: matmul_scatter	nil	true	true	true
@@ -61,6 +73,24 @@ why(SA, SB, rows, { config = "small" })
 why(SA, SB, line:tensor(bf16, { 64, 64 }, "(M,N@x)"))
 -- expect: no collective next to the product is one that a kernel overlaps, with operands contiguous along K
 -- expect: matmul: overlap is true, but no collective next to the product is one that a kernel overlaps, with operands contiguous along K; leave the option out
+-- Panels of different heights, rows that are not whole vectors, and rows that are not spread in one
+-- piece each: their parts are not those of the kernels.
+local function refuses(m, sizes, a, b, c)
+  local X, Y = small(bf16, { sizes[1], sizes[3] }), small(bf16, { sizes[2], sizes[3] })
+  local SX, SY, Z = m:shard(X, a), m:shard(Y, b), m:tensor(bf16, row_major{ sizes[1], sizes[2] }, c)
+  matmul(SX, SY, Z)
+  print((pcall(sharded.plan, SX, SY, Z, { overlap = true })), same(Z:whole(), matmul(X, Y)))
+end
+refuses(line, { 63, 48, 32 }, "(M@x,K)", "(N@x,K)", "(M,N@x)") -- expect: false	true
+refuses(line, { 64, 48, 36 }, "(M@x,K)", "(N@x,K)", "(M,N@x)") -- expect: false	true
+refuses(line, { 64, 48, 32 }, "(M=(2,32),K=32):((1@1,32@0),1@0)", "(N@x,K)", "(M,N@x)")
+-- expect: false	true
+refuses(line, { 64, 48, 32 }, "(M=(16,2,2),K=32):((32@0,1@1,512@0),1@0)", "(N@x,K)", "(M,N@x)")
+-- expect: false	true
+refuses(line, { 64, 48, 64 }, "(M,K@x)", "(N,K@x)", "(M=(16,2,2),N=48):((48@0,1@1,768@0),1@0)")
+-- expect: false	true
+refuses(square, { 64, 48, 32 }, "(M@x,K@y)", "(N,K)", "(M,N)") -- expect: false	true
+
 -- matmul_scatter has no alpha, and gathered rows of y alone would not lie in A's order.
 why(line:shard(A, "(M,K@x)"), line:shard(B, "(N,K@x)"), line:tensor(bf16, row_major{ 64, 64 },
   "(M@x,N)"), { alpha = 2.0 })
