@@ -22,7 +22,7 @@ if echo "$info" | grep -q '^NVRTC *none'; then
 fi
 newest=$(echo "$info" | sed -n 's/^targets.* //p')
 # Not texts that are no CUDA C, nor what runs the program itself, tunes or looks into launches of the CPU engine, nor one kernel for hundreds of arguments or layouts.
-tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|many_fragments|search/|program/|tune/|sum_order|mesh/ipc|/compile_')
+tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|/compile_')
 # Of these kernels some have instructions of their own on some target.
 topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua tests/lua/atom/mma.lua"
 # Of the scripts those that fit the target: not what says "-- needs sm_N" of a later N, or sm_Na of another.

@@ -43,7 +43,7 @@ def masked(program, text):
         line = re.sub(r"\s*\b\d+\.\d+(e[+-]\d+)? " + UNITS, r" # \2", line)
         numbers = re.search(r"\d\.\d", line)
         if in_table and numbers:
-            line = re.sub(r"\s*\b\d+\.\d+", " #", line)
+            line = re.sub(r"\s*\b\d+\.\d+(e[+-]\d+)?", " #", line)
         in_table = bool(numbers and in_table or not numbers and HEAD.search(line))
         lines.append(line)
     return "\n".join(lines)
