@@ -2,7 +2,9 @@
 # gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
 # project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
-# Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize. examples runs the
+# Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
+# devices: collectives by their bits and beside NCCL's, ranks that are killed, examples in one process and in two, and
+# products over ranks beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
 # is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
@@ -40,6 +42,21 @@ for step in $steps; do
       run "$build/cuttle" examples/softmax.lua 65536 1024
       run "$build/cuttle" examples/softmax.lua 4096 8191
       run "$build/cuttle" scripts/bench/main.lua sum softmax layer_norm
+      ;;
+    ranks)
+      nccl=$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib/libnccl.so.2")' 2>/dev/null)
+      if [ -z "${CUTTLE_NCCL:-}" ] && [ -f "$nccl" ]; then export CUTTLE_NCCL=$nccl; fi
+      run "$build/cuttle" tests/device/nccl_two.lua
+      export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      for e in tensor_parallel_mlp data_parallel two_shot_all_reduce all_gather_product expert_dispatch; do
+        run "$build/cuttle" "examples/$e.lua"
+        run torchrun --no-python --nproc-per-node=2 "$build/cuttle" "examples/$e.lua"
+        if command -v mpirun >/dev/null; then run mpirun -n 2 "$build/cuttle" "examples/$e.lua"; fi
+      done
+      run "$build/cuttle" bench mesh
+      run "$build/cuttle" scripts/bench/ranks_beside.lua 2
+      run "$build/cuttle" scripts/bench/nccl_beside.lua 2
+      run env CUTTLE_COMM_BLOCKING=1 "$build/cuttle" scripts/bench/nccl_beside.lua 2
       ;;
     bench) run "$build/cuttle" scripts/bench/main.lua ;;
     sanitize)

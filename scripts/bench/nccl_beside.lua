@@ -11,6 +11,7 @@
 -- a kernel keeps the devices busy until all is enqueued, so the devices count alone. Then ratios of
 -- the device's times, and the bandwidth of the bus by NCCL's own formula. With one device all is
 -- the host's part and a copy.
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local engines = require "cuttle.engine_nccl"
 local ROUNDS <const>, BATCH_MS <const>, DEVICE_REPS <const> = 7, 30, 20
@@ -67,49 +68,20 @@ end
 
 -- {====== Times ======
 
-local spin_source <const> = [[
-extern "C" __global__ void spin(int n) {
-  long long start = clock64();
-  while (clock64() - start < 1024ll * n) {}
-}]]
-local spins, starts = {}, {}
-for rank = 0, n - 1 do
-  ct.device("cuda:" .. rank)
-  spins[rank] = ct.cuda_kernel("spin", spin_source)
-end
-ct.device "cuda:0"
-starts.first, starts.last = ct.event(), ct.event()
-
--- Microseconds a call, between two events.
-local function between(run, op, calls, reps)
-  starts.first:record()
-  run(op, calls, reps)
-  starts.last:record()
-  starts.last:synchronize()
-  return starts.first:elapsed(starts.last) * 1000 / reps
-end
-
-local function back_to_back(run, op, calls, reps)
-  ct.synchronize()
-  return between(run, op, calls, reps)
-end
-
--- About 20 ms of waiting come first.
-local function on_device(run, op, calls)
-  ct.synchronize()
-  for rank = 0, n - 1 do spins[rank]{grid = 1, block = 1}(32000) end
-  return between(run, op, calls, DEVICE_REPS)
-end
+local clock = require "ranks_clock"(n)
 
 -- By way: back to back, then on the device.
 local function measure(op, calls)
   local host, device = {{}, {}, {}}, {{}, {}, {}}
-  local once = back_to_back(runs[3], op, calls, 3) / 1000
+  local function by(run)
+    return function(reps) run(op, calls, reps) end
+  end
+  local once = clock.back_to_back(by(runs[3]), 3) / 1000
   local reps = math.max(3, math.min(2000, math.floor(BATCH_MS / once)))
   for _ = 1, ROUNDS do
     for i, run in ipairs(runs) do
-      table.insert(host[i], back_to_back(run, op, calls, reps))
-      table.insert(device[i], on_device(run, op, calls))
+      table.insert(host[i], clock.back_to_back(by(run), reps))
+      table.insert(device[i], clock.on_device(by(run), DEVICE_REPS))
     end
   end
   local times = {}
