@@ -23,6 +23,9 @@ fi
 newest=$(echo "$info" | sed -n 's/^targets.* //p')
 # Not texts that are no CUDA C, nor what runs the program itself, tunes or looks into launches of the CPU engine, nor one kernel for hundreds of arguments or layouts.
 tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|/compile_')
+# Of these, what takes long and has the same text for all targets: for one target.
+alike='kernel/(loop_limits|choice_chains|math_bits|many_arguments|swizzled_law)|graph/watched|profile/brute'
+varied=$(echo "$tests" | grep -vE "$alike")
 # Of these kernels some have instructions of their own on some target.
 topics="tests/lua/kernel/bits.lua tests/lua/kernel/atomics_half.lua tests/lua/kernel/cast_tiles.lua tests/lua/kernel/recast_fragments.lua tests/lua/atom/mma.lua"
 # Of the scripts those that fit the target: not what says "-- needs sm_N" of a later N, or sm_Na of another.
@@ -38,9 +41,10 @@ fitting() {
   done
 }
 list() {
+  alone=${1:-90a}
   for sm in ${*:-75 80 90a}; do
     echo "$sm scripts/kernel_cases.lua tests/kernel_cases"
-    printf "$sm %s\n" $(fitting "$sm" examples/*.lua $tests)
+    printf "$sm %s\n" $(fitting "$sm" examples/*.lua $([ "$sm" = "$alone" ] && echo "$tests" || echo "$varied"))
   done
   if [ $# -eq 0 ]; then # atoms of sm_89; the first and the last of the newer ones, examples for the last: a part, as it takes minutes
     printf "89 %s\n" tests/lua/atom/mma.lua examples/sgemm_2.lua examples/sgemm_sm*.lua
