@@ -1,0 +1,23 @@
+/* values.h: element types as DLPack, texts and Cuttle name them; and values that say how a kernel takes them:
+   cuttle.f64(1.0), cuttle.static(4), cuttle.view_as(x, "tf32"). */
+#ifndef CUTTLE_PY_VALUES_H
+#define CUTTLE_PY_VALUES_H
+
+#include "hosts/python/src/host.h"
+
+typedef struct Value {
+  PyObject_HEAD PyObject *object;
+  int kind;  /* a cuttle_ArgKind */
+  int dtype; /* of memory */
+} Value;
+
+/* The element type of argument number i; false with an exception: Cuttle has none like it. */
+bool value_read_dtype(DLDataType t, int i, cuttle_DType *out);
+/* Of a cuttle_DType. */
+const char *value_dtype_name(int dtype);
+int value_dtype_bits(int dtype);
+
+/* Gives the module the type Value; returns it, not a new reference. NULL with an exception. */
+PyObject *value_open_type(PyObject *module);
+
+#endif
