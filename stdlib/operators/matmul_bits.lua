@@ -34,7 +34,7 @@ local function splits_level(parts)
   return { "splits", parts == 1 and "1" or ("%d, added in order"):format(parts) }
 end
 
--- Zeros behind the last product make -0 into +0. Where groups of K end is not known here.
+-- Zeros after the last product make -0 into +0. Where groups of K end is not known here.
 local function end_level(row, p, k)
   if p.groups and p.groups.mode == "k" then return ("tiles of %d"):format(row.tile[3]) end
   return k % row.tile[3] == 0 and "none" or "some"
