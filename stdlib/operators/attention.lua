@@ -129,8 +129,17 @@ local function by_name(name, p, target)
   fail("there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
 end
 
+local function check_table(config)
+  if type(config.template) == "string" then return end
+  fail("%s is no configuration; expected its name, or a table as those of attention.lua",
+    bits.is_sum_order(config) and "what sum_order gives" or "a table without a template")
+end
+
 local function named(config, p, target)
-  if type(config) == "table" then return config end
+  if type(config) == "table" then
+    check_table(config)
+    return config
+  end
   return by_name(tostring(config), p, target)
 end
 

@@ -97,6 +97,13 @@ why({bits = "mma 128x64", config = "mma 128x32"}, Q)
 -- expect: attention: configuration 'mma 128x32' breaks bits = "mma 128x64": at the level 'blocks' it has 32 keys each, the last block first, and the contract 64 keys each, the last block first
 why({bits = true}, Q)
 -- expect: attention: bits is of type boolean; expected "batch_invariant", a configuration or its name
+local add = kernel("add", function(a, b) b[0] = a[0] + a[1] end)
+local some_order = sum_order(add{grid = 1, block = 1},
+  {b = {0}}, zeros(f32, 2), zeros(f32, 1))
+why({bits = some_order}, Q)
+-- expect: attention: what sum_order gives is no configuration; expected its name, or a table as those of attention.lua
+why({config = {}}, Q)
+-- expect: attention: a table without a template is no configuration; expected its name, or a table as those of attention.lua
 
 -- The reason for it: a query whose neighbours' scores grow has other bits beside them.
 local small = randn(f16, row_major{1, 1, 8, D}):to("cpu")
