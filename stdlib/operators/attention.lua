@@ -301,24 +301,21 @@ local function split_arguments(Q, K, V, options)
   return { Q, K, V, read_arguments(Q, K, V, rest).out }, rest, how
 end
 
-local function explain(args, rest, device)
-  local p = operator.problem(args, rest, device)
-  return tables.explain(p, choice_at(target_of(p)))
-end
-
 --- explain(Q, K, V[, options]): what attention chooses, and why: docs/attention.md. options.device:
 --- on which GPU of the model; nil: the one in use.
 function M.explain(Q, K, V, options)
   local args, rest, how = split_arguments(Q, K, V, options)
-  return explain(args, rest, how.device)
+  local p = operator.problem(args, rest, how.device)
+  return tables.explain(p, choice_at(target_of(p)))
 end
 
 --- tune(Q, K, V[, options]): finds out what is best for such a problem, and keeps it:
---- docs/attention.md. Returns what explain does.
+--- docs/attention.md. Returns what it found, as explain does.
 function M.tune(Q, K, V, options)
   local args, rest, how = split_arguments(Q, K, V, options)
-  require "cuttle.operator_search".tune(operator, args, rest, how)
-  return explain(args, rest, not ct.device().sm and how.device or nil)
+  local row = require "cuttle.operator_search".tune(operator, args, rest, how)
+  local device = not ct.device().sm and row.device or nil
+  return tables.told(operator.problem(args, rest, device), row, M.configs)
 end
 
 --- Takes the results of this file into account from now on.

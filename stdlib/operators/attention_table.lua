@@ -87,6 +87,11 @@ function M.choose(p, choice)
     end }
 end
 
+--- A result for the problem, as M.explain tells one.
+function M.told(p, row, configs)
+  return tables.explanation(by_text(configs, row.config).name, M.key(p), row, p.place)
+end
+
 --- How attention computes the problem: see operator_table.explanation.
 function M.explain(p, choice)
   local config, row = M.choose(p, choice)

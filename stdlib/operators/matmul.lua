@@ -496,12 +496,13 @@ function M.explain(A, B, C, options)
 end
 
 --- tune(A, B[, C][, options]): finds out what is best for such a product, and keeps it:
---- docs/matmul.md. Returns what explain does.
+--- docs/matmul.md. Returns what it found, as explain does.
 function M.tune(A, B, C, options)
   local args, rest, how = split_arguments(A, B, C, options)
   if rest.groups then fail("tune takes no groups; results are of products without") end
-  require "cuttle.operator_search".tune(operator, args, rest, how)
-  return tables.explain(operator.problem(args, rest, not ct.device().sm and how.device or nil))
+  local row = require "cuttle.operator_search".tune(operator, args, rest, how)
+  local device = not ct.device().sm and row.device or nil
+  return tables.told(operator.problem(args, rest, device), row)
 end
 
 --- Takes the results of this file into account from now on.

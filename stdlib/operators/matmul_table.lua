@@ -174,6 +174,14 @@ function M.choose(p)
   return choice or { config = config, split = n }, row
 end
 
+--- A result for the problem, as M.explain tells one.
+function M.told(p, row)
+  local config, parts = named(row)
+  local out = tables.explanation(config.name, M.key(p), row, p.place)
+  out.split = parts
+  return out
+end
+
 --- How matmul computes the problem: see operator_table.explanation; split: the parts of K.
 function M.explain(p)
   local choice, row = M.choose(p)

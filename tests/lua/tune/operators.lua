@@ -94,4 +94,18 @@ tap.ok(code == 0 and #rows() == 5 and rows()[3].key == "bf16 d64 causal 1 32 1 4
 out, code = script "matmul A1000"
 tap.ok(code == 1 and out:find("'A1000' is not one of the words", 1, true), "an unknown word", out)
 os.remove(path)
+
+-- tune into a file tells what it found, though nobody reads the file yet.
+local A, B = zeros(f32, row_major{32, 64}), zeros(f32, row_major{32, 64})
+local told = require "cuttle.matmul".tune(A, B, {device = "A100", file = path})
+local row = rows()[1]
+tap.ok(told.how == "predicted" and told.device == "A100" and told.key == row.key
+  and row.config:find(told.config, 1, true), "matmul tells the row", tostring(told))
+os.remove(path)
+local Q = zeros(bf16, row_major{1, 1, 64, 64})
+told = require "cuttle.attention".tune(Q, Q, Q, {file = path})
+row = rows()[1]
+tap.ok(told.how == "predicted" and told.device == "H200" and told.key == row.key
+  and row.config:find(told.config, 1, true), "attention tells the row", tostring(told))
+os.remove(path)
 tap.done()
