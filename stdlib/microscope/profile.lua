@@ -24,7 +24,7 @@ local Profile = { __name = "Profile" }
 Profile.__index = Profile
 
 local function fail(format, ...)
-  error(("profile: %s"):format(format:format(...)), 0)
+  internal.fail("profile: " .. format:format(...))
 end
 
 -- {====== Accesses ======
