@@ -8,6 +8,7 @@ local play = require "cuttle.timeline_play"
 local page = require "cuttle.timeline_page"
 local measured = require "cuttle.timeline_device"
 local marks = require "cuttle.marks"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local GROUP <const> = 4 -- warps
@@ -273,7 +274,7 @@ function M.timeline(x, options, ...)
   local unpacked = table.pack(internal.launch(x))
   if unpacked.n == 0 then fail("argument 1 is not a launch; write %s", how) end
   if options ~= nil and type(options) ~= "table" then
-    fail("the options are a %s; write %s", type(options), how)
+    fail("the options are a %s; write %s", tiles.type_name(options), how)
   end
   options = options or {}
   local block, model, lines = read_options(options)

@@ -68,6 +68,8 @@ print(fails(timeline, launch, { block = { 1 } }))
 -- expect: timeline: block (1,0,0) is outside the grid (1,1,1)
 print(fails(timeline, boxes))
 -- expect: timeline: argument 1 is not a launch; write timeline(launch) of launch = k:prepare{...}(A, B, C), or timeline(k{grid = ..., block = ...}, {}, A, B, C)
+print((fails(timeline, boxes{grid = 1, block = 64}, zeros(f32, 8)):gsub(";.*", "")))
+-- expect: timeline: the options are a tensor
 print(fails(timeline, launch, { model = { copies = 1 } }))
 -- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, global, instruction, macs, mma, shared and store
 print(fails(timeline, launch, { blocks = 1 }))
