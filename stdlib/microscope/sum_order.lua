@@ -357,10 +357,12 @@ local function distance_text(level)
   return ("of %ss %s apart"):format(level.by, level.distances or level.distance)
 end
 
+local function terms_text(n) return n == 1 and "1 term" or n .. " terms" end
+
 local function level_text(level)
   local at = level.line and (", %s:%d"):format(level.chunk, level.line) or ""
   if level.how == "in pairs" then
-    return ("%d terms added in pairs, %s%s"):format(level.n, distance_text(level), at)
+    return ("%s added in pairs, %s%s"):format(terms_text(level.n), distance_text(level), at)
   elseif level.how == "in no fixed order" then
     local what = level.op ~= "atomics" and "writes" or level.n == 1 and "atomic addition"
       or "atomic additions"
@@ -375,7 +377,7 @@ local function level_text(level)
   elseif level.op == "fma" then
     return ("%d fma in order%s"):format(level.n, at)
   end
-  return ("%d terms added in order, %s%s"):format(level.n, distance_text(level), at)
+  return ("%s added in order, %s%s"):format(terms_text(level.n), distance_text(level), at)
 end
 
 -- Levels in pairs that follow each other at one line are one row of the text.
@@ -400,8 +402,7 @@ SumOrder.__index = SumOrder
 SumOrder.__name = "SumOrder"
 
 function SumOrder:__tostring()
-  local out = { ("%s%s: %d term%s"):format(self.tensor, self.element, self.n_terms,
-    self.n_terms == 1 and "" or "s") }
+  local out = { ("%s%s: %s"):format(self.tensor, self.element, terms_text(self.n_terms)) }
   for i, level in ipairs(merged(self.levels)) do
     out[#out + 1] = ("%s%s"):format(("  "):rep(i), level_text(level))
   end

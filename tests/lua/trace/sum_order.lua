@@ -184,3 +184,12 @@ print(same_order(small, large), (same_order(small, hopper)))
 local whole, split = product(40, nil, f32, 3), product(40, {split = 4}, f32, 3)
 print(split.n_terms, kinds(split), (same_order(whole, split)))
 -- expect: 4	mul on the way 1; axpby in order 4	false
+
+-- Messages count terms as people do.
+local one_more = kernel("one_more", function(x, y)
+  local s = 0.0
+  for j in range(threadIdx.x, size(x), 32) do s = s + x[j] end
+  y[0] = warp_reduce(s, "add")
+end)
+print((tostring(sum_order(one_more{grid = 1, block = 32}, {y = {0}}, rand(f32, 33), zeros(f32, 1)))
+  :match "1 terms? added in order, of lanes 1 apart")) -- expect: 1 term added in order, of lanes 1 apart
