@@ -398,6 +398,10 @@ enum { MAX_NUMBERS = 1 << 16 };
 
 /* A `for` over such a list is a loop of a kernel that stands outside of one. */
 static int numbers_call(lua_State *L) {
+  if (front_ir(L) == NULL) {
+    return diag_error(L, "range: outside of a kernel it is a list; write "
+                         "'for i = first, last do' or 'for _, i in ipairs(range(...)) do'");
+  }
   front_here(L, "range");
   return diag_error(L, "range: a list of numbers from outside the kernel is no loop of it");
 }
@@ -408,7 +412,10 @@ static int push_numbers(lua_State *L) {
   int64_t start = n > 1 ? bind_to_static(L, 1, "range") : 0;
   int64_t stop = bind_to_static(L, n > 1 ? 2 : 1, "range");
   int64_t step = n > 2 ? bind_to_static(L, 3, "range") : 1;
-  if (step == 0 || ((double)stop - (double)start) / (double)step > MAX_NUMBERS) {
+  if (step == 0) {
+    return diag_error(L, "range: the step is 0; another number was expected");
+  }
+  if (((double)stop - (double)start) / (double)step > MAX_NUMBERS) {
     return diag_error(L, "range: from %I to %I by %I; expected at most %d numbers",
                       (LUAI_UACINT)start, (LUAI_UACINT)stop, (LUAI_UACINT)step, MAX_NUMBERS);
   }
