@@ -355,7 +355,8 @@ local classes = {
   graph = "Graph", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
   ["basis element"] = "Basis", swizzle = "Swizzle",
   atom = "Atom", tiled_mma = "TiledMMA", tiled_copy = "TiledCopy", thr_mma = "ThrMMA",
-  thr_copy = "ThrCopy",
+  thr_copy = "ThrCopy", ["tuned function"] = "TunedFunction", SumOrder = "SumOrder",
+  timeline = "Timeline", Trace = "Trace",
 }
 
 local function name_of(value)

@@ -479,6 +479,7 @@ function fragment_like(t, dtype) end
 --- It ends before stop. A single bound is stop, and start is 0. With `{unroll = n}` as last
 --- argument, the compiler unrolls n iterations. A plain `for` over run-time bounds is also a loop
 --- of the kernel; over static bounds it is unrolled while tracing if it has at most 64 turns.
+--- Outside of kernels `range(2, 5)` is the list `{2, 3, 4}`, for a space of `tune`.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0

@@ -97,7 +97,8 @@ function html(x, file, options) end
 --- divergence, arithmetic, and vector widths with the reason why they are not wider. Below it are
 --- occupancy, a roofline, and for TMA what each tensor map takes from L2. `kernels` has the
 --- figures, and `:json()` and `:html([file])` print them. `:patterns([space])` lists what lanes
---- access. Options: `sm` (90) and `device` ("H100"), for occupancy and roofline.
+--- access. Options: `sm`, by default 90, and `device`, such as "H100", by default one of that sm:
+--- for occupancy, roofline and predicted time.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
@@ -187,11 +188,6 @@ function trace(launch, element, ...) end
 --- fixed order, and the text says so. The order within an mma is that of the tensor core, and not
 --- followed.
 ---
---- Fields: `levels`, a list of {op, how, n, by, distance, k, chunk, line}. `how` is "in order",
---- "in pairs", "in no fixed order" or "on the way". `tree` has nodes {op =, operands...}, and its
---- leaves have `tensor`, `offset` and `crd`. `n_terms` counts the terms. `is_fixed` is false if
---- atomics or several blocks write the element.
----
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
 ---     >>   for i = 1, 7 do s = s + x[i] end
@@ -207,6 +203,17 @@ function trace(launch, element, ...) end
 ---@param ... any the launch's arguments; a launcher has its own
 ---@return SumOrder
 function sum_order(launch, element, ...) end
+
+--- What sum_order returns: the order in which an element was summed.
+--- The field `how` of a level is "in order", "in pairs", "in no fixed order" or "on the way".
+---@class SumOrder
+---@field levels table from the result down, a list of {op, how, n, by, distance, k, chunk, line}
+---@field tree table nodes {op =, operands...}; the leaves have `tensor`, `offset` and `crd`
+---@field n_terms integer how many terms there are
+---@field is_fixed boolean false if atomics or several blocks write the element
+---@field tensor string the name of the parameter
+---@field element string its coordinate
+local SumOrder = {}
 
 --- Says whether two elements were summed in the same order.
 --- Equal terms then give equal bits. Which threads add does not matter. The elements that are
@@ -249,9 +256,9 @@ function Trace:html(file) end
 
 --- Shows who works and who waits in one block of a launch, and for what.
 --- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, which
---- docs/hopper.md describes; nothing is measured. Each row is a role: warps of a warp group that
---- wait at the same lines. Below them are rows for the products by wgmma and for the copies by TMA,
---- slot by slot. It prints as text, and `t:svg(file)` draws it.
+--- docs/hopper.md describes; `device = true` measures, too. Each row is a role: warps of a warp
+--- group that wait at the same lines. Below them are rows for the products by wgmma and for the
+--- copies by TMA, slot by slot. It prints as text, and `t:svg(file)` draws it.
 ---
 --- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
 --- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with the
@@ -276,7 +283,7 @@ function Trace:html(file) end
 ---     > t.rows[2].name, #t.copies, t.model.copy
 ---     warp 1  1       600
 --- CuTe: none. MoYe: none.
---- See: `cuttle timeline script.lua` on the command line; `cuttle check` and trace, which say what is
+--- See: `cuttle timeline script.lua` on the command line; help"mark", help"trace".
 ---@param launch table a launcher of k:prepare, or a configuration `k{...}`
 ---@param options? table
 ---@param ... any the launch's arguments; a launcher has its own

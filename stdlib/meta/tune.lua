@@ -63,8 +63,8 @@ function TunedFunction:config(...) end
 
 --- Tunes for these arguments, even if a result is known.
 --- `t.tried` then lists the configurations, each with `config`, `text`, and `ms` or
---- `predicted_ms`, or `why` it was refused. `t.runs` says how many launches that
---- took, and `t.seconds` how long.
+--- `predicted_ms`, or `why` it was refused. `t.runs` says how often a GPU ran one, and `t.seconds`
+--- how long all took.
 ---@param ... any
 ---@return table # the configuration
 ---@return table # the result

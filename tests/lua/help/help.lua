@@ -85,6 +85,16 @@ print(has("tile(t, tiler, coord[, proj])", help, "local_tile"))  -- expect: true
 print(first_line(help, "make_layout"), first_line(help, "copyto!"), first_line(help, "get"))
 -- expect: make_layout is layout or L or concat here	copyto! is copy here	get is mode here
 
+-- Of a value of the library, what its type can do.
+local add = kernel("add", function(a, b) b[0] = a[0] + a[1] end){grid = 1, block = 1}
+local a, b = zeros(f32, 2), zeros(f32, 1)
+print(first_line(help, tune(function() return add end, {n = {1}})),
+  first_line(help, timeline(add, {}, a, b)))
+-- expect: TunedFunction tune	Timeline pictures
+print(first_line(help, sum_order(add, {b = {0}}, a, b)),
+  first_line(help, trace(add, {b = {0}}, a, b)))
+-- expect: SumOrder pictures	Trace pictures
+
 -- apropos: names first, then what is about the word.
 print(first_line(apropos, "inverse"))
 -- expect: right_inverse The largest R with l(R(i)) = i for all i below its size.

@@ -84,6 +84,7 @@ local is_type = {
   Reference = true, Graph = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
   Timeline = true, FoundSwizzle = true, FoundLayout = true, Mbarrier = true,
   PipelineState = true, NamedBarrier = true, TunedFunction = true,
+  SumOrder = true,
 }
 for class in pairs(samples) do is_type[class] = true end
 
