@@ -153,6 +153,8 @@ local function reasons(list)
   return "stopped before any was tried"
 end
 
+local function for_key(key) return key == "" and "" or " for " .. key end
+
 -- Those that the model finds best, where only so many may be timed.
 local function within_budget(self, judge, list, step)
   local budget = self.options.budget
@@ -219,14 +221,13 @@ local function tune_key(self, key, place, ...)
   self.tried, self.runs, self.seconds = list, judge.runs, progress:seconds()
   if not best then
     fail("%s: %s%s\n%s", self.name, #list == 1 and "the only configuration does not run"
-      or ("none of the %d configurations runs"):format(#list), key == "" and "" or " for " .. key,
-      reasons(list))
+      or ("none of the %d configurations runs"):format(#list), for_key(key), reasons(list))
   end
   local row = row_of(self, best, how, ms, key, place)
   local why = keep(self, row)
   if how == "predicted" then
-    say("%s: no GPU here, so the model ranks: %s for %s, %.4g ms on %s", self.name, best.text, key,
-      ms, place.name)
+    say("%s: no GPU here, so the model ranks: %s%s, %.4g ms on %s", self.name, best.text,
+      for_key(key), ms, place.name)
   end
   if M.session then M.session.on_result(self, row, why) end
   return row
@@ -278,16 +279,24 @@ local function run_of(self, candidate)
   return run
 end
 
+local function check_self(self, name)
+  if getmetatable(self) ~= Tuned then
+    fail("%s is a method; write tuned:%s(x, y), with a colon", name, name)
+  end
+end
+
 function Tuned:__call(...) return run_of(self, pick(self, ...).candidate)(...) end
 
 --- The configuration for these arguments, and the result that chose it, or nil.
 function Tuned:config(...)
+  check_self(self, "config")
   local picked = pick(self, ...)
   return picked.candidate.config, picked.row
 end
 
 --- Tunes for these arguments, whatever is known: the configuration and the result.
 function Tuned:tune(...)
+  check_self(self, "tune")
   local place, key = place_of(self), self.key(...)
   if not may_tune() then
     fail("%s: launches are recorded, emitted or watched here, or a rank runs, so nothing can be "
@@ -312,6 +321,17 @@ end
 
 -- {====== Options ======
 
+local function is_tolerance(v)
+  for name, bound in pairs(type(v) == "table" and v or {}) do
+    if name ~= "rtol" and name ~= "atol" then
+      fail("tolerance has '%s'; {rtol =, atol =} was expected", tostring(name))
+    elseif type(bound) ~= "number" then
+      fail("tolerance.%s is a %s; a number was expected", name, type(bound))
+    end
+  end
+  return type(v) == "table"
+end
+
 local readers <const> = {
   where = function(v) return type(v) == "function", "a function of the configuration" end,
   key = function(v)
@@ -326,9 +346,14 @@ local readers <const> = {
   end,
   budget = function(v) return math.type(v) == "integer" and v > 0, "a number of configurations" end,
   bits = bits.is_option,
-  tolerance = function(v) return type(v) == "table", "{rtol =, atol =}" end,
+  tolerance = function(v) return is_tolerance(v), "{rtol =, atol =}" end,
   reference = function(v) return type(v) == "function", "a function of the arguments" end,
 }
+
+local function shown(value)
+  if type(value) == "table" or type(value) == "function" then return "a " .. type(value) end
+  return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
+end
 
 local function check_options(options)
   if type(options) ~= "table" then fail("%s in place of a table of options", type(options)) end
@@ -341,7 +366,7 @@ local function check_options(options)
       fail("option '%s' is unknown; there are %s", tostring(name), table.concat(names, ", "))
     end
     local ok, expected = reader(value)
-    if not ok then fail("%s is %s; %s was expected", name, tostring(value), expected) end
+    if not ok then fail("%s is %s; %s was expected", name, shown(value), expected) end
   end
 end
 

@@ -30,19 +30,32 @@ local function key_of_tensors(...)
   return table.concat(parts, " ")
 end
 
--- The arguments of these numbers, tensors by type and shape, the others by value.
+-- A tensor by type and shape, another value by its text. What has no text of its own would be
+-- another key in each run.
+local function text_of(value)
+  local part = part_of(value)
+  local meta = getmetatable(value)
+  local has_text = type(meta) == "table" and meta.__tostring
+  if not part and not has_text and (type(value) == "table" or type(value) == "function") then
+    fail("key has a %s; tensors, numbers and texts were expected, as in "
+      .. "key = function(x, y) return size(x) // 1024 end", type(value))
+  end
+  return part or tostring(value)
+end
+
+-- The arguments of these numbers.
 local function key_of_places(places, ...)
   local parts = {}
   for i, place in ipairs(places) do
     local value = select(place, ...)
-    parts[i] = part_of(value) or tostring(value)
+    parts[i] = text_of(value)
   end
   return table.concat(parts, " ")
 end
 
 local function joined(...)
   local parts = table.pack(...)
-  for i = 1, parts.n do parts[i] = part_of(parts[i]) or tostring(parts[i]) end
+  for i = 1, parts.n do parts[i] = text_of(parts[i]) end
   return table.concat(parts, " ")
 end
 
