@@ -120,6 +120,13 @@ local function places_of(lines)
   return places
 end
 
+--- The results without those that a file would not have beside others.
+function M.distinct(rows)
+  local list, places = {}, {}
+  for _, row in ipairs(rows) do put(list, places, row) end
+  return list
+end
+
 -- {====== Files ======
 
 local function text_of_file(path)

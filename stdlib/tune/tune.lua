@@ -308,9 +308,9 @@ function Tuned:tune(...)
   return candidate.config, row
 end
 
--- What is known, as a table.
+-- What is known, as a table: of equal results of several files one.
 function Tuned:__tostring()
-  local rows = rows_of(self)
+  local rows = store.distinct(rows_of(self))
   if #rows == 0 then
     local n = #self.candidates
     return ("%s: %d %s, no results"):format(self.name, n,

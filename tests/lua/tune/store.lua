@@ -136,3 +136,7 @@ print(store.add("/nowhere/x.tune", { row("f32(8)", 1, "a=1") })) -- expect: nil	
 print(store.read("/tmp/"))                 -- expect: nil	/tmp/: Is a directory
 print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key     device  how       ms  configuration
 os.remove(path)
+
+-- Of equal results the one that knows more, then the later; a table of them has each once.
+print(show(store.distinct { row("f32(8)", 1, "a=1"), row("f32(4)", 2, "a=2"),
+  row("f32(8)", 3, "a=3"), row("f32(4)", 4, "a=4", "predicted") })) -- expect: 2: f32(8) a=3 measured 3; f32(4) a=2 measured 2
