@@ -81,6 +81,7 @@ print(text:match "k.tune: [^\n]*", bytes() == before, (run("ls | grep -c -- '-.*
 run(("ulimit -f 1; %s adder.lua full"):format(cuttle))  -- killed by the signal
 _, n = known()
 print(bytes() == before, n)                             -- expect: true	75
-print(store.add("/dev/full", {}))                       -- expect: nil	/dev/full: Operation not supported
+local ok, why = store.add("/dev/full", {})              -- C libraries have different words for it
+print(ok, why:lower():match "^/dev/full: .*not supported$" ~= nil) -- expect: nil	true
 
 os.execute(("rm -rf %s"):format(folder))
