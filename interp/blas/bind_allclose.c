@@ -164,6 +164,9 @@ static double opt_tolerance(lua_State *L, const char *key, double absent) {
     diag_type_error(L, 3, "allclose", "a table {rtol = ..., atol = ...}");
   }
   lua_getfield(L, 3, key);
+  if (!lua_isnumber(L, -1) && !lua_isnil(L, -1)) {
+    diag_error(L, "allclose: %s is of type %s; expected a number >= 0", key, luaL_typename(L, -1));
+  }
   double v = luaL_optnumber(L, -1, absent);
   lua_pop(L, 1);
   if (!(v >= 0)) {

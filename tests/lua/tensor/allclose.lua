@@ -32,3 +32,5 @@ try(function() local C = zeros(f32, {5, 4}) return allclose(A, C) end)
 try(function() return allclose(A, 1) end)
 -- expect: allclose: rtol = -1.0 is not a tolerance; expected a number >= 0
 try(function() return allclose(A, B, {rtol = -1}) end)
+-- expect: allclose: atol is of type table; expected a number >= 0
+try(function() return allclose(A, B, {atol = {}}) end)
