@@ -94,23 +94,23 @@ end
 
 local function numbers_of(key)
   local m, n, k, l = key:match "^%w+ [NT][NT] (%d+) (%d+) (%d+) (%d+)$"
-  return m and { m = math.tointeger(m), n = math.tointeger(n), k = math.tointeger(k),
-                 l = math.tointeger(l) }
+  m, n, k, l = math.tointeger(m), math.tointeger(n), math.tointeger(k), math.tointeger(l)
+  return m and n and k and l and { m = m, n = n, k = k, l = l } -- nil: one has too many digits
 end
 
--- The configuration of a result, and the parts of K.
+-- The configuration of a result, and the parts of K; nil: it names none.
 local function named(row)
   local name, n = row.config:match "^(name=.+) split=(%d+)$"
-  return name and config_of(name), math.tointeger(n)
+  local config, parts = name and config_of(name), math.tointeger(n)
+  if config and parts and parts > 0 then return config, parts end
 end
 
 --- Why a row is none of this table; nil: it is one.
 function M.trouble(row)
-  local config, n = named(row)
   if not numbers_of(row.key) then
     return ("'%s' is no product; type, majors, M, N, K and batches were expected, as in "
       .. "'f16 TN 4096 4096 4096 1'"):format(row.key)
-  elseif not config or n < 1 then
+  elseif not named(row) then
     return ("'%s' is no configuration of matmul; a name of matmul_configs.lua and a split were "
       .. "expected, as in 'name=\"mma 128x128x64\" split=1'"):format(row.config)
   end
@@ -127,7 +127,7 @@ end
 --- the problem.
 function M.read(row, p)
   local config, parts = named(row)
-  if config and parts > 0 and M.accepts(config, p, parts) then return config, parts end
+  if config and M.accepts(config, p, parts) then return config, parts end
 end
 
 --- The configurations for a problem, {name =, split =} each; that of the rule comes first.

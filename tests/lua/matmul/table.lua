@@ -219,6 +219,15 @@ write(line("A100-80GB", key, 'name="mma 64x64x64" split=1', "predicted")
 matmul.use(path)
 tap.is(at "A100-80GB".config, "mma 64x64x64", "a device's own rows come before another's")
 
+-- Numbers that are none: a row of the cache's file is not taken, and `use` says so.
+local long <const> = ("9"):rep(20)
+local row = { key = key, config = 'name="mma 64x64x64" split=' .. long }
+tap.is(tables.read(row, problem("A100", "f16", "TN", 3072, 3072, 3072, 2)), nil,
+  "a split of 20 digits")
+tap.ok(tables.trouble(row):find("is no configuration of matmul", 1, true), "and what is said of it")
+row = { key = ("f16 TN %s 3072 3072 2"):format(long), config = 'name="mma 64x64x64" split=1' }
+tap.ok(tables.trouble(row):find("is no product", 1, true), "rows of 20 digits")
+
 local sums_f16
 for _, row in ipairs(configs.list) do
   if row.name == "mma 128x256x64, f16 sums" then sums_f16 = row end
