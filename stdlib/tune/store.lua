@@ -181,8 +181,8 @@ end
 -- {====== Tables ======
 
 local function cells_of(row)
-  return { escaped(row.name), escaped(row.key), row.device, row.how, ("%.4g"):format(row.ms),
-           escaped(row.config) }
+  return { escaped(row.name), escaped(row.key), escaped(row.device), row.how,
+           ("%.4g"):format(row.ms), escaped(row.config) }
 end
 
 --- The results as a table of text.

@@ -135,6 +135,10 @@ store.add(path, { row("f32(1)", 1, "a=1") })
 print(store.add("/nowhere/x.tune", { row("f32(8)", 1, "a=1") })) -- expect: nil	/nowhere/x.tune: No such file or directory
 print(store.read("/tmp/"))                 -- expect: nil	/tmp/: Is a directory
 print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key     device  how       ms  configuration
+
+-- What a terminal would obey is shown as it is written.
+store.add(path, { row("f32(2)", 1, "a=1", nil, "GPU \x1b[2J") })
+print((store.table(store.read(path)):match "GPU \\x1b%S*")) -- expect: GPU \x1b[2J
 os.remove(path)
 
 -- Of equal results the one that knows more, then the later; a table of them has each once.
