@@ -18,6 +18,7 @@ local ct = require "cuttle"
 local internal = ...
 local attention_bits = require "cuttle.attention_bits"
 local bits = require "cuttle.bits"
+local given = require "cuttle.operator_config"
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
 local results = require "cuttle.operator_table"
@@ -129,15 +130,17 @@ local function by_name(name, p, target)
   fail("there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
 end
 
-local function check_table(config)
-  if type(config.template) == "string" then return end
-  fail("%s is no configuration; expected its name, or a table as those of attention.lua",
-    bits.is_sum_order(config) and "what sum_order gives" or "a table without a template")
+local function check_table(config, option)
+  if bits.is_sum_order(config) then
+    fail("what sum_order gives is no configuration; expected its name, or a table as those of "
+      .. "attention.lua")
+  end
+  given.check("attention", option, config, M.configs)
 end
 
-local function named(config, p, target)
+local function named(config, option, p, target)
   if type(config) == "table" then
-    check_table(config)
+    check_table(config, option)
     return config
   end
   return by_name(tostring(config), p, target)
@@ -152,7 +155,7 @@ end
 -- The configuration whose order of sums the bits are to have.
 local function like_of(p, target)
   if p.bits == bits.INVARIANT then return first_of(is_promised, p, target) end
-  return named(p.bits, p, target)
+  return named(p.bits, "bits", p, target)
 end
 
 -- By a contract: the configuration that was asked for if its order is the right one, else `like`,
@@ -162,7 +165,7 @@ local function choose_by_bits(p, target)
   local like = like_of(p, target)
   local contract = { bits = p.bits, order = order_of(like, p) }
   if p.config ~= nil then
-    local config = named(p.config, p, target)
+    local config = named(p.config, "config", p, target)
     bits.check_order("attention", config, order_of(config, p), contract)
     return config
   end
@@ -186,7 +189,7 @@ end
 local function choose(p)
   local target = target_of(p)
   if p.bits ~= nil then return choose_by_bits(p, target) end
-  if p.config ~= nil then return named(p.config, p, target) end
+  if p.config ~= nil then return named(p.config, "config", p, target) end
   return tables.choose(p, choice_at(target)) or first_of(is_meant, p, target)
 end
 

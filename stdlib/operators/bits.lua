@@ -8,7 +8,7 @@ local M = {}
 M.INVARIANT = "batch_invariant"
 
 --- Whether x is what sum_order gives.
-function M.is_sum_order(x) return (getmetatable(x) or {}).__name == "SumOrder" end
+function M.is_sum_order(x) return tiles.type_name(x) == "SumOrder" end
 
 --- A configuration as messages name it.
 function M.config(config) return ("configuration '%s'"):format(config.name) end

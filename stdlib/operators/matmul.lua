@@ -438,6 +438,7 @@ local function read_arguments(A, B, C, options)
     C = new_result(A, B, options.groups)
   end
   check_operand(C, "C")
+  if type(options.config) == "table" then configs.checked(options.config, "config") end
   return C, options, to_problem(A, B, C, options)
 end
 

@@ -115,7 +115,9 @@ local function of_options(options, p)
   if math.type(parts) ~= "integer" or parts < 1 then
     fail("split of bits is %s; expected a number of parts", options.split)
   end
-  if type(row) ~= "table" then
+  if type(row) == "table" then
+    configs.checked(row, "config of bits")
+  else
     row = row and row_of_name(tostring(row), p) or configs.choose(p)
   end
   return of_row(row, p, parts)
@@ -156,7 +158,7 @@ function M.wanted(option, p)
   if option == bits.INVARIANT then return of_row(invariant_row(p), p, 1) end
   if bits.is_sum_order(option) then return of_sum_order(option, p) end
   if type(option) == "string" then return of_row(row_of_name(option, p), p, 1) end
-  if option.template then return of_row(option, p, 1) end
+  if option.template then return of_row(configs.checked(option, "bits"), p, 1) end
   return of_options(option, p)
 end
 

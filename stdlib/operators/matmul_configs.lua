@@ -13,6 +13,7 @@
 local ct = require "cuttle"
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
+local given = require "cuttle.operator_config"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -379,6 +380,12 @@ local function by_name(name, p)
   for _, row in ipairs(M.of(p)) do names[#names + 1] = "'" .. row.name .. "'" end
   tiles.fail("matmul", "there is no configuration '%s'; for this problem there are %s", name,
     table.concat(names, ", "))
+end
+
+--- A table that the option of that name gave, which must be a configuration.
+function M.checked(row, option)
+  given.check("matmul", option, row, M.list)
+  return row
 end
 
 --- The row for a problem; `wanted`: its name, or a configuration itself, or nil.

@@ -103,7 +103,7 @@ local some_order = sum_order(add{grid = 1, block = 1},
 why({bits = some_order}, Q)
 -- expect: attention: what sum_order gives is no configuration; expected its name, or a table as those of attention.lua
 why({config = {}}, Q)
--- expect: attention: a table without a template is no configuration; expected its name, or a table as those of attention.lua
+-- expect: attention: config is a table whose template is nil; expected the name of a configuration, or a table like that of 'hopper 192x128', whose template is "cuttle.attention_hopper"
 
 -- The reason for it: a query whose neighbours' scores grow has other bits beside them.
 local small = randn(f16, row_major{1, 1, 8, D}):to("cpu")

@@ -221,12 +221,12 @@ tap.is(at "A100-80GB".config, "mma 64x64x64", "a device's own rows come before a
 
 -- Numbers that are none: a row of the cache's file is not taken, and `use` says so.
 local long <const> = ("9"):rep(20)
-local row = { key = key, config = 'name="mma 64x64x64" split=' .. long }
-tap.is(tables.read(row, problem("A100", "f16", "TN", 3072, 3072, 3072, 2)), nil,
+local torn = { key = key, config = 'name="mma 64x64x64" split=' .. long }
+tap.is(tables.read(torn, problem("A100", "f16", "TN", 3072, 3072, 3072, 2)), nil,
   "a split of 20 digits")
-tap.ok(tables.trouble(row):find("is no configuration of matmul", 1, true), "and what is said of it")
-row = { key = ("f16 TN %s 3072 3072 2"):format(long), config = 'name="mma 64x64x64" split=1' }
-tap.ok(tables.trouble(row):find("is no product", 1, true), "rows of 20 digits")
+tap.ok(tables.trouble(torn):find("is no configuration of", 1, true), "and what is said of it")
+torn = { key = ("f16 TN %s 3072 3072 2"):format(long), config = 'name="mma 64x64x64" split=1' }
+tap.ok(tables.trouble(torn):find("is no product", 1, true), "rows of 20 digits")
 
 local sums_f16
 for _, row in ipairs(configs.list) do
