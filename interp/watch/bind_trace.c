@@ -73,7 +73,7 @@ typedef enum Place { ON_HOST, WHERE_IT_IS } Place;
 /* Of all the memory that the tensor at idx looks at, so that tensors that share it share the copy: the table at
    `known` has one by storage. */
 static void push_copy(lua_State *L, int idx, int known, Place place) {
-  const Tensor *t = tensor_test(L, idx);
+  const Tensor *t = tensor_check_live(L, idx, NULL);
   diag_try(L, tensor_live(t, diag_err(L)));
   Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
   if (lua_rawgetp(L, known, t->storage) == LUA_TUSERDATA) {

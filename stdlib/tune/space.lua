@@ -5,15 +5,16 @@
 --   function() ... end                       what it returns, one at each call, until nil
 -- A candidate is {config =, text =}. Its text stands for it in the file of results.
 local internal = ...
+local tiles = require "cuttle.tiles"
 local M = {}
 
-local MOST <const> = 100000
+local MOST <const>, DEEPEST <const> = 100000, 100
 
 local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
 
 -- {====== Texts ======
 
-local text_of -- (value, inside): the tables that the value stands in
+local text_of -- (value, inside, depth): the tables that the value stands in
 
 local function names_of(t)
   local names = {}
@@ -24,13 +25,17 @@ local function names_of(t)
   return names
 end
 
-local function text_of_table(t, inside)
+local function text_of_table(t, inside, depth)
   local parts = {}
   if inside[t] then fail("a configuration contains itself") end
+  if depth == DEEPEST then
+    fail("a configuration has tables in tables, more than %d deep; write numbers, texts and lists "
+      .. "of these", DEEPEST)
+  end
   inside[t] = true
-  for i, value in ipairs(t) do parts[i] = text_of(value, inside) end
+  for i, value in ipairs(t) do parts[i] = text_of(value, inside, depth + 1) end
   for _, name in ipairs(names_of(t)) do
-    parts[#parts + 1] = tostring(name) .. "=" .. text_of(t[name], inside)
+    parts[#parts + 1] = tostring(name) .. "=" .. text_of(t[name], inside, depth + 1)
   end
   inside[t] = nil
   return "{" .. table.concat(parts, ",") .. "}"
@@ -43,11 +48,15 @@ local function text_of_string(s)
   return '"' .. s:gsub('[%c"\\]', function(c) return ("\\%03d"):format(c:byte()) end) .. '"'
 end
 
-function text_of(value, inside)
+-- Objects of the language whose texts say all that they are.
+local told <const> = { dtype = true, layout = true, swizzle = true, atom = true }
+
+function text_of(value, inside, depth)
   local kind = type(value)
-  if kind == "table" then return text_of_table(value, inside) end
+  if kind == "table" then return text_of_table(value, inside, depth) end
   if kind == "string" then return text_of_string(value) end
-  if kind == "function" or kind == "thread" then
+  if kind == "userdata" then kind = tiles.type_name(value) end
+  if kind == "function" or kind == "thread" or type(value) == "userdata" and not told[kind] then
     fail("a configuration has a %s; a result in a file could not name it: give a number, a string, "
       .. "a boolean or a list of these, and choose the %s by it", kind, kind)
   end
@@ -62,9 +71,9 @@ end
 function M.text(config)
   local parts = {}
   for _, name in ipairs(names_of(config)) do
-    parts[#parts + 1] = tostring(name) .. "=" .. text_of(config[name], {})
+    parts[#parts + 1] = tostring(name) .. "=" .. text_of(config[name], {}, 0)
   end
-  for i, value in ipairs(config) do parts[#parts + 1] = i .. "=" .. text_of(value, {}) end
+  for i, value in ipairs(config) do parts[#parts + 1] = i .. "=" .. text_of(value, {}, 0) end
   return table.concat(parts, " ")
 end
 

@@ -205,6 +205,7 @@ local function within_contract(self, judge, list, place, step)
 end
 
 local function tune_key(self, key, place, ...)
+  keys.check_arguments(...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local judge = judging.new { f = self.f, args = table.pack(...), device = place.model,
     tolerance = tolerance_of(self), reference = self.options.reference }
@@ -339,7 +340,9 @@ local readers <const> = {
       "numbers of arguments, as {1, 2}, or a function"
   end,
   unknown = function(v) return v == "tune" or v == "nearest", '"tune" or "nearest"' end,
-  file = function(v) return type(v) == "string" and v ~= "", "the name of a file" end,
+  file = function(v)
+    return type(v) == "string" and v:find "^%Z+$" ~= nil, "the name of a file"
+  end,
   name = function(v) return type(v) == "string" and v ~= "", "a name" end,
   device = function(v)
     return type(v) == "string" and devices.find(v) ~= nil, "one of " .. devices.names()

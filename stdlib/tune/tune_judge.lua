@@ -145,6 +145,14 @@ end
 
 -- {====== Results ======
 
+local function has_closed(value)
+  if tiles.type_name(value) == "tensor" then return value.device == nil end
+  for _, x in pairs(type(value) == "table" and value or {}) do
+    if has_closed(x) then return true end
+  end
+  return false
+end
+
 -- Runs a candidate on copies of the arguments: these afterwards, with what was written; nil and
 -- why.
 local function run_on_copies(run, args, copy)
@@ -152,6 +160,7 @@ local function run_on_copies(run, args, copy)
   local ok, why = pcall(run, table.unpack(work, 1, work.n))
   if ok then ok, why = pcall(ct.synchronize) end
   if not ok then return nil, brief(why) end
+  if has_closed(work) then return nil, "it closes a tensor of the arguments" end
   return work
 end
 

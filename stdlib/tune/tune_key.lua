@@ -8,16 +8,26 @@ local M = {}
 
 local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
 
-local part_of -- (value): a tensor by type and shape
+local DEEPEST <const> = 8 -- tables in tables, as launches take them
 
-local function part_of_table(t)
+local function check_depth(depth)
+  if depth > DEEPEST then
+    fail("an argument is a table in more than %d others, or contains itself; give its tensors "
+      .. "one beside the other", DEEPEST)
+  end
+end
+
+local part_of -- (value, depth): a tensor by type and shape
+
+local function part_of_table(t, depth)
   local parts = {}
-  for i, value in ipairs(t) do parts[i] = part_of(value) end
+  check_depth(depth)
+  for i, value in ipairs(t) do parts[i] = part_of(value, depth + 1) end
   return #parts > 0 and "{" .. table.concat(parts, " ") .. "}" or nil
 end
 
-function part_of(value)
-  if type(value) == "table" then return part_of_table(value) end
+function part_of(value, depth)
+  if type(value) == "table" then return part_of_table(value, depth or 0) end
   if tiles.type_name(value) ~= "tensor" then return nil end
   local shape = tostring(ct.shape(value))
   return value.dtype.name .. (shape:find "^%(" and shape or "(" .. shape .. ")")
@@ -59,13 +69,26 @@ local function joined(...)
   return table.concat(parts, " ")
 end
 
+local function check_table(value, depth)
+  if type(value) ~= "table" then return end
+  check_depth(depth)
+  for _, x in pairs(value) do check_table(x, depth + 1) end
+end
+
+--- That the arguments can be copied and compared, with all that their tables hold.
+function M.check_arguments(...)
+  for i = 1, select("#", ...) do check_table(select(i, ...), 0) end
+end
+
 --- A function of the arguments that gives their key. key: nil, a function or a table.
 function M.new(key)
   if key == nil then return key_of_tensors end
   if type(key) == "function" then return function(...) return joined(key(...)) end end
-  for _, place in ipairs(key) do
-    if math.type(place) ~= "integer" or place < 1 then
-      fail("key has %s; numbers of arguments were expected, as {1, 2}", tostring(place))
+  for name, place in pairs(key) do
+    local is_listed = math.type(name) == "integer"
+    if not is_listed or math.type(place) ~= "integer" or place < 1 then
+      fail("key has %s%s; numbers of arguments were expected, as {1, 2}",
+        is_listed and "" or tostring(name) .. " = ", tostring(place))
     end
   end
   return function(...) return key_of_places(key, ...) end
