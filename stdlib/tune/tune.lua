@@ -65,9 +65,14 @@ end
 
 -- {====== Files ======
 
--- The file that belongs to the script, by its name, if there is one.
-local function shipped_file(self)
-  return self.script and self.script:gsub("%.lua$", "") .. ".tune"
+-- The file that belongs to a script, by its name.
+local function file_beside(script) return (script:gsub("%.lua$", "")) .. ".tune" end
+
+-- The script that runs. f may be in another file, which the script requires.
+local function main_script()
+  local args = rawget(_G, "arg")
+  local script = type(args) == "table" and args[0]
+  return type(script) == "string" and script ~= "-" and script or nil
 end
 
 -- Where results are written: named by the options or the command, else in the cache's folder.
@@ -84,12 +89,27 @@ local function read_file(path)
   return rows
 end
 
+-- The files that may have results, each once; later ones count more.
+local function files_of(self)
+  local list, main = {}, main_script()
+  local function add(path)
+    if not path then return end
+    for _, known in ipairs(list) do
+      if known == path then return end
+    end
+    list[#list + 1] = path
+  end
+  add(own_file(self))
+  add(self.script and file_beside(self.script))
+  add(main and file_beside(main))
+  return list
+end
+
 -- The results for what f is now, of all files, and found in this run; later ones count more.
 local function load_rows(self)
   local rows = {}
-  local own, shipped = own_file(self), shipped_file(self)
-  for _, path in ipairs { own or false, shipped ~= own and shipped or false } do
-    for _, row in ipairs(path and io and read_file(path) or {}) do
+  for _, path in ipairs(io and files_of(self) or {}) do
+    for _, row in ipairs(read_file(path)) do
       if row.source == self.source then rows[#rows + 1] = row end
     end
   end

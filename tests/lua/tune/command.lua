@@ -54,6 +54,25 @@ show "nothing.lua"                -- expect: n=32: predict: no kernel was launch
 show "idle.lua" -- expect: tune: idle.lua called no function of tune; see docs/tune.md	1
 print(text_of "idle.tune")        -- expect: nil
 
+-- Results for a function of a module are found when the script runs that was tuned.
+write("module.lua", [[
+return tune(function(c)
+  return kernel("fill", function(t) t[threadIdx.x] = 1.0 end){grid = 1, block = c.n}
+end, {n = {32, 64}}, {name = "module", unknown = "nearest"})
+]])
+write("main.lua", [[
+local fill = require "module"
+print(select(2, fill:config(zeros(f32, 64))) ~= nil)
+]])
+local function run_main()
+  local command = "cd %s && CUTTLE_DEVICE=cpu CUTTLE_CACHE=cache '%s' main.lua"
+  local pipe <close> = assert(io.popen(command:format(folder, cuttle)))
+  return pipe:read "l"
+end
+print(run_main())                 -- expect: false
+show "main.lua"                   -- expect: 1 result in main.tune	0
+print(run_main())                 -- expect: true
+
 -- Where the file cannot be written nothing is tuned; what is not kept is told.
 show "--file=/nowhere/x.tune t.lua"
 -- expect: tune: cannot write /nowhere/x.tune: No such file or directory	1
