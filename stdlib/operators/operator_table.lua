@@ -225,8 +225,8 @@ end
 function M.check_free(name, options, names)
   for _, key in ipairs(names) do
     if options[key] ~= nil then
-      fail(name, "the option %s already says what is to run; leave it out, and see what %s chooses",
-        key, name)
+      fail(name, "explain and tune are about what %s chooses by itself; leave out the option %s",
+        name, key)
     end
   end
 end
