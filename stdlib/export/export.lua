@@ -7,6 +7,7 @@ local collect = require "cuttle.export_collect"
 local write = require "cuttle.export_write"
 local test = require "cuttle.export_test"
 local arguments = require "cuttle.arguments"
+local type_name = require "cuttle.tiles".type_name
 local M = {}
 
 local DEFAULT_SM <const> = "90a"
@@ -64,11 +65,6 @@ end
 
 -- {====== What is exported ======
 
-local function type_name(x)
-  local meta = getmetatable(x)
-  return type(x) == "userdata" and meta and meta.__name or type(x)
-end
-
 -- The configuration for the arguments: that which is given, or the kernel's with the options.
 local function configuration(what, options, example)
   if type_name(what) ~= "kernel" then return what end
@@ -118,7 +114,9 @@ end
 
 local function check_what(what, options)
   local kind = type_name(what)
-  if kind == "function" and not options.name then
+  if kind == "tuned function" then
+    fail "a tuned function is exported in another one: function(x, y) tuned(x, y) end"
+  elseif kind == "function" and not options.name then
     fail "a function needs a name; write export(f, examples, {name = \"f\"})"
   elseif kind ~= "function" and kind ~= "kernel" and kind ~= "launch configuration" then
     fail("%s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",

@@ -273,6 +273,7 @@ end, {{rand(f32, {32, 32}), rand(f32, {32, 32}), zeros(f32, {32, 32})}}, {name =
 for _, f in ipairs {
   function() export(k, {{ones(f32, 32)}}) end,
   function() export(1, {{}}) end,
+  function() export(tune(print, {n = {1}}), {{ones(f32, 32)}}) end,
   function() export(k{grid = 1, block = 32}, {}) end,
   function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {sm = "banana"}) end,
   function() export(k{grid = 1, block = 32}, {{ones(f32, 32)}}, {sm = "10000"}) end,
@@ -291,6 +292,7 @@ for _, line in ipairs {
   "export: a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})",
   "export: number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was "
     .. "expected",
+  "export: a tuned function is exported in another one: function(x, y) tuned(x, y) end",
   "export: the examples are empty; a list of argument lists was expected, as in {{2.0, x, y}}",
   "export: sm: 'banana' is not a compute capability; 90 and 90a stand for 9.0",
   "export: sm: '10000' is not a compute capability; 90 and 90a stand for 9.0",
