@@ -4,6 +4,7 @@
 -- the element, and to record these, with the others of their clusters. What made the element there
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local ct = require "cuttle"
+local tiles = require "cuttle.tiles"
 local internal = ...
 local M = {}
 
@@ -449,10 +450,12 @@ local how <const> = "%s(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or "
 
 local function check_launch(x, unpacked)
   if unpacked.n > 0 then return end
-  local meta = type(x) == "userdata" and getmetatable(x)
-  local kind = type(meta) == "table" and meta.__name or type(x)
+  local kind = tiles.type_name(x)
   if kind == "kernel" then
     fail("a kernel alone has no grid and block; write %s", how:format(tool, tool))
+  elseif kind == "tuned function" then
+    fail("argument 1 is a tuned function; give the launch of a configuration: "
+      .. "%s(f(tuned:config(A, B, C)), {C = {5, 7}}, A, B, C)", tool)
   end
   fail("argument 1 is a %s; a launch was expected: %s", kind, how:format(tool, tool))
 end

@@ -13,6 +13,8 @@ refuse(k, {y = {2, 3}}, x, y8, 0)
 -- expect: trace: a kernel alone has no grid and block; write trace(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or trace(launch, {C = {5, 7}}) of launch = k:prepare{...}(A, B, C)
 refuse(7, {y = {2, 3}})
 -- expect: trace: argument 1 is a number; a launch was expected: trace(k{grid = ..., block = ...}, {C = {5, 7}}, A, B, C), or trace(launch, {C = {5, 7}}) of launch = k:prepare{...}(A, B, C)
+refuse(tune(function() return k{grid = 1, block = 8} end, {n = {1}}), {y = {2}}, x, y8, 0)
+-- expect: trace: argument 1 is a tuned function; give the launch of a configuration: trace(f(tuned:config(A, B, C)), {C = {5, 7}}, A, B, C)
 refuse(k{grid = 1, block = 8})
 -- expect: trace: argument 2 is nil; one element of one tensor was expected, as in {C = {5, 7}}
 refuse(k{grid = 1, block = 8}, "y")
