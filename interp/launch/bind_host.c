@@ -17,6 +17,7 @@
      _program()      where the running program's file lies; nil where the system does not tell. A sandboxed
                      script does not learn it
      _is_watched()   does somebody look at launches of the CPU engine?
+     _call(f, ...)   calls f, in which no coroutine may yield: what it has begun, it ends
      _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
@@ -206,6 +207,12 @@ static int is_watched(lua_State *L) {
   return 1;
 }
 
+static int call(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
 /* {====== The program ====== */
 
 static int program(lua_State *L) {
@@ -240,6 +247,7 @@ static const luaL_Reg functions[] = {{"_fail", fail},
                                      {"_hash", hash},
                                      {"_driver", driver},
                                      {"_is_watched", is_watched},
+                                     {"_call", call},
                                      {"_emit_sm", emit_sm},
                                      {"_program", program},
                                      {NULL, NULL}};

@@ -256,6 +256,16 @@ end
 
 -- {====== Picking ======
 
+-- A coroutine that yields while its launches are watched, and is left so, would keep them watched.
+local function tuned_row(self, ...)
+  if self.is_tuning then
+    fail("%s: the function that is tuned calls what tune made of it", self.name)
+  end
+  self.is_tuning = true
+  local _ <close> = setmetatable({}, { __close = function() self.is_tuning = nil end })
+  return internal.call(tune_key, self, ...)
+end
+
 local function by_text(candidates)
   local t = {}
   for _, candidate in ipairs(candidates) do t[candidate.text] = candidate end
@@ -264,11 +274,11 @@ end
 
 -- The result for a key that is not in memory yet; nil: nothing is known, and nothing can be tuned.
 local function look_up(self, key, place, allowed, ...)
-  if M.session and may_tune() then return tune_key(self, key, place, ...) end
+  if M.session and may_tune() then return tuned_row(self, key, place, ...) end
   local row = find_row(self, key, place, allowed, false)
   if row then return row end
   if self.options.unknown ~= "nearest" and may_tune() then
-    return tune_key(self, key, place, ...)
+    return tuned_row(self, key, place, ...)
   end
   return find_row(self, key, place, allowed, true)
 end
@@ -323,7 +333,7 @@ function Tuned:tune(...)
     fail("%s: launches are recorded, emitted or watched here, or a rank runs, so nothing can be "
       .. "timed; tune before that", self.name)
   end
-  local row = tune_key(self, key, place, ...)
+  local row = tuned_row(self, key, place, ...)
   local candidate = by_text(self.candidates)[row.config]
   self.picked[place.name .. "\t" .. key] = { candidate = candidate, row = row }
   return candidate.config, row
