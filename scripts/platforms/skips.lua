@@ -6,6 +6,8 @@ local no_processes <const> = "it starts a process, which a program of WebAssembl
 local no_threads <const> = "it starts a thread, which a program of WebAssembly cannot"
 local no_signals <const> = "it waits for a signal, which does not reach WebAssembly"
 local no_libraries <const> = "it loads a shared library, which this program cannot"
+local no_nvrtc <const> = "it loads NVRTC, which is here for this machine's programs only"
+local no_tools <const> = "it loads the C part of the benchmarks, which is built for this machine"
 
 local rows = {
   wasm = {
@@ -36,6 +38,18 @@ local rows = {
     { "tests/c/test_sandbox", no_threads },
     { "tests/c/test_threads", no_threads },
     { "tests/c/test_wrong_arguments", no_processes },
+  },
+  aarch64 = {
+    { "tests/lua/bench/attention.lua", no_tools },
+    { "tests/lua/bench/hopper.lua", no_tools },
+    { "tests/lua/bench/regimes.lua", no_tools },
+    { "tests/lua/front/random_c.lua", "it starts a C program that it has compiled for the other" },
+    { "tests/lua/mesh/ipc.lua", no_nvrtc },
+    { "tests/lua/mesh/overlap_devices.lua", no_nvrtc },
+    { "tests/lua/matmul/compile.lua", no_nvrtc },
+    { "tests/lua/matmul/compile_hopper.lua", no_nvrtc },
+    { "tests/lua/matmul/compile_mma.lua", no_nvrtc },
+    { "tests/c/test_nvrtc", no_nvrtc },
   },
   musl = {
     { "tests/lua/attention/compile.lua", no_libraries },
