@@ -119,7 +119,8 @@ local tunes = script_command.new {
   flags = { all = true },
   run = run, deliver = deliver,
   say_missing = function(_, options)
-    fail("%s called no function of tune; see docs/tune.md", options.script)
+    fail("%s called no function of tune; for matmul and attention there is "
+      .. "require \"cuttle.matmul\".tune; see docs/tune.md", options.script)
   end,
 }
 

@@ -367,8 +367,8 @@ local function level_text(level)
     local what = level.op ~= "atomics" and "writes" or level.n == 1 and "atomic addition"
       or "atomic additions"
     if level.n == 1 then return ("1 %s%s"):format(what, at) end
-    return ("%d %s in no fixed order: the bits may change from launch to launch%s"):format(level.n,
-      what, at)
+    return ("%d %s in no fixed order: the bits%s may change from launch to launch%s"):format(
+      level.n, what, level.op == "atomics" and " of floats" or "", at)
   elseif level.how == "on the way" then
     return level.op .. at
   elseif level.k then

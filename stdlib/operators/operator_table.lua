@@ -30,9 +30,7 @@ local near, n_near = {}, 0 -- rows by problem
 local function forget() known, near, n_near = {}, {}, 0 end
 
 local function text_of(name, path)
-  local file <close>, why = io.open(path, "rb")
-  local text
-  if file then text, why = file:read "a" end
+  local text, why = store.text(path)
   return text or fail(name, "cannot read %s", why)
 end
 

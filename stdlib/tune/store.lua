@@ -129,11 +129,18 @@ end
 
 -- {====== Files ======
 
-local function text_of_file(path)
+local MOST_BYTES <const> = 64 << 20 -- of a file; a device may have no end
+
+--- The text of a file; nil, why, and the system's code.
+function M.text(path)
   local file <close>, why, code = io.open(path, "rb")
   local text
-  if file then text, why, code = file:read "a" end
-  if text then return text end
+  if file then text, why, code = file:read(MOST_BYTES + 1) end
+  if text and #text > MOST_BYTES then
+    return nil, ("%s: it is larger than %d MiB"):format(path, MOST_BYTES >> 20)
+  elseif text or file and not why then
+    return text or ""
+  end
   return nil, why:find(path, 1, true) and why or path .. ": " .. why, code
 end
 
@@ -147,20 +154,20 @@ end
 --- The results of a file, in its order, and its lines that should be some but are none, as
 --- {line =, why =}: none where there is no file. nil and why: it cannot be read.
 function M.read(path)
-  local text, why, code = text_of_file(path)
+  local text, why, code = M.text(path)
   if text then
     local rows, _, faults = read_text(text)
     return rows, faults
   end
-  if internal.is_missing(code) then return {}, {} end
+  if code and internal.is_missing(code) then return {}, {} end
   return nil, why
 end
 
 --- Can results be added to the file? true; or nil and why. It leaves no file where there was none.
 function M.try(path)
-  local is_there = text_of_file(path) ~= nil
+  local is_there = M.text(path) ~= nil
   local lock <close>, why = internal.lock_file(path)
-  if lock and not is_there and text_of_file(path) == "" then os.remove(path) end
+  if lock and not is_there and M.text(path) == "" then os.remove(path) end
   return lock and true, why
 end
 
@@ -168,7 +175,7 @@ end
 function M.add(path, rows)
   local lock <close>, why = internal.lock_file(path)
   if not lock then return nil, why end
-  local text, message = text_of_file(path)
+  local text, message = M.text(path)
   if not text then return nil, message end
   local _, lines = read_text(text)
   local places = places_of(lines)

@@ -97,14 +97,14 @@ local one = show(order_of(1, 1, function(a, b) atomic_add(b, 0, a[0]) end))
 local function add(a, b) atomic_add(b, 0, a[threadIdx.x + 32 * blockIdx.x]) end
 local many = show(order_of(2, 32, add))
 -- expect: 64	false
--- expect:   64 atomic additions in no fixed order: the bits may change from launch to launch
+-- expect:   64 atomic additions in no fixed order: the bits of floats may change from launch to launch
 show(order_of(1, 32, function(a, b)
   if threadIdx.x == 0 then b[0] = a[100] end
   sync_threads()
   atomic_add(b, 0, a[threadIdx.x])
 end))
 -- expect: 33	false
--- expect:   32 atomic additions in no fixed order: the bits may change from launch to launch
+-- expect:   32 atomic additions in no fixed order: the bits of floats may change from launch to launch
 show(order_of(2, 1, function(a, b) b[0] = a[blockIdx.x] end))
 -- expect: 2	false
 -- expect:   2 writes in no fixed order: the bits may change from launch to launch

@@ -51,7 +51,7 @@ print(select(2, text_of "t.tune":gsub("a\\x09b", ""))) -- expect: 1
 show "--all --file=mine.tune --on=h100 t.lua" -- expect: 2 results in mine.tune	0
 print(select(2, text_of "mine.tune":gsub("\tH100\t", ""))) -- expect: 2
 show "nothing.lua"                -- expect: n=32: predict: no kernel was launched	1
-show "idle.lua" -- expect: tune: idle.lua called no function of tune; see docs/tune.md	1
+show "idle.lua" -- expect: tune: idle.lua called no function of tune; for matmul and attention there is require "cuttle.matmul".tune; see docs/tune.md	1
 print(text_of "idle.tune")        -- expect: nil
 
 -- Results for a function of a module are found when the script runs that was tuned.

@@ -134,6 +134,8 @@ store.add(path, { row("f32(1)", 1, "a=1") })
 -- A folder, or one that is not there.
 print(store.add("/nowhere/x.tune", { row("f32(8)", 1, "a=1") })) -- expect: nil	/nowhere/x.tune: No such file or directory
 print(store.read("/tmp/"))                 -- expect: nil	/tmp/: Is a directory
+print(store.read("/dev/zero"))             -- expect: nil	/dev/zero: it is larger than 64 MiB
+print(#store.read("/dev/null"))            -- expect: 0
 print((store.table(store.read(path)):gsub("\n.*", ""))) -- expect: name     key     device  how       ms  configuration
 
 -- What a terminal would obey is shown as it is written.
