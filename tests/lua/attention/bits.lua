@@ -97,11 +97,6 @@ why({bits = "mma 128x64", config = "mma 128x32"}, Q)
 -- expect: attention: configuration 'mma 128x32' breaks bits = "mma 128x64": at the level 'blocks' it has 32 keys each, the last block first, and the contract 64 keys each, the last block first
 why({bits = true}, Q)
 -- expect: attention: bits is of type boolean; expected "batch_invariant", a configuration or its name
-local add = kernel("add", function(a, b) b[0] = a[0] + a[1] end)
-local some_order = sum_order(add{grid = 1, block = 1},
-  {b = {0}}, zeros(f32, 2), zeros(f32, 1))
-why({bits = some_order}, Q)
--- expect: attention: what sum_order gives is no configuration; expected its name, or a table as those of attention.lua
 why({config = {}}, Q)
 -- expect: attention: config is a table whose template is nil; expected the name of a configuration, or a table like that of 'hopper 192x128', whose template is "cuttle.attention_hopper"
 
