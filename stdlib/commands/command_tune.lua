@@ -128,7 +128,7 @@ local tunes = script_command.new {
 
 local n_faults = 0
 
--- The results of a file; lines that are none are told of.
+-- The results of a file; it tells of lines that should be results but are not.
 local function read(path)
   local file <close>, why = io.open(path, "rb")
   if not file then fail("cannot read %s", why) end

@@ -47,7 +47,7 @@ local function by_text(configs, text)
   end
 end
 
---- Why a row is none of this table; nil: it is one.
+--- Why a row does not belong to this table; nil: it does.
 function M.trouble(row, configs)
   if not row.key:find "^%w+ d%d+ %l+ %d+ %d+ %d+ %d+$" then
     return ("'%s' is no attention; type, depth, mask, batches, heads, queries and keys were "

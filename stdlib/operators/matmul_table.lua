@@ -105,7 +105,7 @@ local function named(row)
   if config and parts and parts > 0 then return config, parts end
 end
 
---- Why a row is none of this table; nil: it is one.
+--- Why a row does not belong to this table; nil: it does.
 function M.trouble(row)
   if not numbers_of(row.key) then
     return ("'%s' is no product; type, majors, M, N, K and batches were expected, as in "

@@ -62,7 +62,7 @@ local function time_on(result, device)
   return result and ms or math.huge
 end
 
--- A device with measured rules that is like it but for its memory or clock.
+-- A device with measured rules that is like it except in memory or clock.
 local function measured_like(device)
   for _, other in ipairs(devices.devices) do
     if other.measured and other.sm == device.sm and other.sms == device.sms then return other end

@@ -14,7 +14,7 @@ local function fail(name, format, ...) internal.fail(name .. ": " .. format:form
 
 -- {====== Rows ======
 
---- The rows of a table's text, each with the number of its line; nil and why: a line is none.
+--- The rows of a table's text, each with the number of its line; nil and why: a line is no result.
 function M.parse(text, path)
   local rows, faults = store.parse(text)
   local fault = faults[1]

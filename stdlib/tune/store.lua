@@ -54,7 +54,7 @@ local function fault_of(row, n)
   end
 end
 
--- The row of a line; nil and why: it is none.
+-- The row of a line; nil and why: it is no result.
 local function parse(line)
   local row, n = {}, 0
   for value in (line .. "\t"):gmatch "([^\t]*)\t" do
@@ -73,7 +73,7 @@ end
 
 local function is_row(line) return line ~= "" and line:sub(1, 1) ~= "#" end
 
--- The text's results in order; all its lines: a row, or the text of what is none; and what is wrong
+-- The text's results in order; all its lines: a row, or the text of no row; and what is wrong
 -- with which line. Editors and git of Windows end lines by \r\n.
 local function read_text(text)
   local rows, lines, faults = {}, {}, {}
@@ -151,7 +151,7 @@ function M.parse(text)
   return rows, faults
 end
 
---- The results of a file, in its order, and its lines that should be some but are none, as
+--- The results of a file, in its order, and its lines that should be results but are not, as
 --- {line =, why =}: none where there is no file. nil and why: it cannot be read.
 function M.read(path)
   local text, why, code = M.text(path)

@@ -44,7 +44,7 @@ for _, config in ipairs(attention_of.configs) do
   end
 end
 
--- Causal: a query's bits do not depend on queries and keys behind it, so chunks of a prompt and
+-- Causal: a query's bits do not depend on queries and keys after it, so chunks of a prompt and
 -- single tokens agree with the whole; nor on packing.
 local function are_chunks_alike(options)
   local Q, K = randn(f16, row_major{1, 1, 100, D}), randn(f16, row_major{1, 1, 100, D})

@@ -1,5 +1,5 @@
 -- Which configuration of attention is chosen, by compute capability and shared memory, depth, mask,
--- strides and types; and by the contract of bits, behind the semicolon, where mask and strides do not
+-- strides and types; and by the contract of bits, after the semicolon, where mask and strides do not
 -- count. Without queries nothing is traced.
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))

@@ -219,7 +219,7 @@ write(line("A100-80GB", key, 'name="mma 64x64x64" split=1', "predicted")
 matmul.use(path)
 tap.is(at "A100-80GB".config, "mma 64x64x64", "a device's own rows come before another's")
 
--- Numbers that are none: a row of the cache's file is not taken, and `use` says so.
+-- Numbers with too many digits: a row of the cache's file is not taken, and `use` says so.
 local long <const> = ("9"):rep(20)
 local torn = { key = key, config = 'name="mma 64x64x64" split=' .. long }
 tap.is(tables.read(torn, problem("A100", "f16", "TN", 3072, 3072, 3072, 2)), nil,
@@ -250,12 +250,12 @@ tap.is(trouble("# a\n\nmatmul\tmeasured\n"),
 tap.is(trouble(line("A100", "f16 4096", 'name="mma 64x64x64" split=1')),
   "matmul: mine.tune:1: 'f16 4096' is no product; "
   .. "type, majors, M, N, K and batches were expected, as in 'f16 TN 4096 4096 4096 1'",
-    "a key that is none")
+    "an unknown key")
 tap.is(trouble("\n" .. line("A100", key, 'name="mma 1x1x1" split=1')),
   "matmul: mine.tune:2: 'name=\"mma 1x1x1\" split=1' is "
   .. "no configuration of matmul; a name of matmul_configs.lua and a split were expected, as in "
   .. "'name=\"mma 128x128x64\" "
-  .. "split=1'", "a configuration that is none")
+  .. "split=1'", "an unknown configuration")
 tap.is(trouble(line("A100", key, 'name="mma 64x64x64"')):match "is no configuration",
   "is no configuration", "no split")
 tap.is(trouble(line("A100", key, 'name="mma 64x64x64" split=0')):match "is no configuration",

@@ -82,7 +82,7 @@ tap.is(run("CUTTLE_DEVICE=cpu", product .. "print((chosen(256)))"):match "^%S+",
   "the CPU engine does not")
 keep "mma 128x256x128"
 tap.is(run(device, product .. "print((chosen(256)))"), rule .. "\n",
-  "a row for other types is none")
+  "a row for other types does not count")
 os.remove(folder .. "/cache/tuned.txt")
 
 out = run(device, product .. [[

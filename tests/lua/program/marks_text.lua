@@ -21,7 +21,7 @@ local idle = kernel("idle", function(t)
   cp_async_wait(0)
   t[threadIdx.x] = 1.0
 end){ grid = 1, block = 64 }
-tap.is(count({ waits = true }, idle, x), 0, "a wait that is none")
+tap.is(count({ waits = true }, idle, x), 0, "a wait that leaves no text")
 local named = kernel("named", function(t)
   named_barrier(1, 64):sync()
   t[threadIdx.x] = 1.0

@@ -106,7 +106,7 @@ print(#got, #faults, wrong)                -- expect: 300	0	0
 store.add(path, many)
 print(#store.read(path))                   -- expect: 300
 
--- Lines that should be results and are none; those of Windows end by \r\n.
+-- Lines that should be results but are not; those of Windows end by \r\n.
 local good = before:match "\n([^\n]*)\n"
 file = assert(io.open(path, "wb"))
 file:write(table.concat({ "# mine", good, "", "<<<<<<< ours",
