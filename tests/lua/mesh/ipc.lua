@@ -70,7 +70,8 @@ for rank = 0, 2 do
     "what is opened is closed")
 end
 
--- A rank of another machine. Which one it is says the system.
+-- A rank of another machine. Which one it is says the system. All stay until each has tried: a rank that ends takes
+-- its memory along.
 outs = run(gpus.script [[
 local open = io.open
 function io.open(path, ...)
@@ -81,7 +82,11 @@ function io.open(path, ...)
 end
 local m = mesh{ d = 3 }
 local x = m:zeros(f32, { 6 }, "(M@d)")
-m:run(function(r) peer(x, (r.rank + 1) % 3) end)
+m:run(function(r)
+  local ok, why = pcall(peer, x, (r.rank + 1) % 3)
+  r:barrier()
+  if not ok then error(why, 0) end
+end)
 ]])
 local apart = "x.lua:%d+: peer: rank %d is on another machine, whose memory kernels of this one do "
   .. "not reach; use collectives, as r:all_gather%(src, dst%)\n"
