@@ -489,7 +489,8 @@ LUA_LAWS = $(if $(SANITIZE),$(wildcard \
 	$(addprefix tests/lua/program/,check_clean.lua export_examples.lua export.lua replay.lua bench_command.lua \
 		packages.lua installed_hosts.lua run_docs_hosts.lua copy_host.lua check_gallery.lua emission_compiles.lua) \
 	$(addprefix tests/lua/attention/,compile.lua bits.lua table.lua) \
-	$(addprefix tests/lua/matmul/,check.lua hopper.lua rows_f32.lua bits.lua bits_law.lua few_rows.lua table.lua) \
+	$(addprefix tests/lua/matmul/,check.lua tune_device.lua hopper.lua rows_f32.lua bits.lua bits_law.lua few_rows.lua \
+		table.lua) \
 	$(addprefix tests/lua/tune/,bits.lua operators.lua) \
 	tests/lua/tensor/allclose_law.lua tests/lua/trace/row_order.lua tests/lua/hopper/dot_wgmma.lua))
 lua_tests = $(if $(filter $(1)/%,$(LUA_LAWS)),$(filter-out $(LUA_LAWS),$(wildcard $(1)/*.lua)),$(1))

@@ -1,5 +1,5 @@
 -- Products of random types, extents, orders, slots and threads, with reductions of their rows, against
--- plain loops. What cannot be shared is refused, and nothing else is.
+-- plain loops. What cannot be shared is refused, and nothing else is. An argument is how many, if not 30.
 math.randomseed(17)
 local function pick(t) return t[math.random(#t)] end
 local types = {f16, bf16, f32, f64, i8, u8, f8e4m3, i32}
@@ -41,7 +41,7 @@ local function worst_of(A, B, C, R)
   return worst
 end
 local n_right, n_refused = 0, 0
-for _ = 1, 30 do
+for _ = 1, tonumber(arg[1]) or 30 do
   local dtype, threads, tf32 = pick(types), pick{32, 64, 96, 128, 256}, math.random() < 0.3
   local M, N, K = 8 * math.random(12), 8 * math.random(12), pick{4, 8, 16, 24, 32, 48}
   local rows, depth = M - math.random(0, 7), 2 * K - math.random(0, 3)
