@@ -2,8 +2,8 @@
 # compile_kernels.sh: compiles the kernels of examples, acceptance cases and tests with NVRTC for several
 # targets, which needs no GPU: JOBS scripts at a time, through the disk cache. Prints TAP.
 #   scripts/compile_kernels.sh CUTTLE [TARGET...]
-# What a target takes, later ones take, but for those with a letter: so a text is not compiled once more for a later
-# target that has the same.
+# A text that compiles for a target also compiles for later ones, unless the target has a letter, as sm_90a has.
+# So it is not compiled again for a later target whose text is the same.
 if [ "$1" = --one ]; then # CUTTLE TARGET,TARGET... SCRIPT [ARGUMENT]
   cuttle=$2 targets=$3 script=$4 argument=${5:-}
   texts=$(mktemp -d) || exit 1
@@ -68,7 +68,7 @@ fitting() { # SCRIPT TARGET...
     esac
   done | paste -sd, -
 }
-# The folder of cases; of scripts with many costly kernels how many to take, of hundreds of small ones each how many-th.
+# What a script is given: the folder of cases; 8 random products of 30; every ninth of 548 loops.
 argument_of() { # SCRIPT
   case $1 in
     scripts/kernel_cases.lua) echo tests/kernel_cases ;;

@@ -73,8 +73,8 @@ end
 
 local function is_row(line) return line ~= "" and line:sub(1, 1) ~= "#" end
 
--- The text's results in order; all its lines: a row, or the text of no row; and what is wrong
--- with which line. Editors and git of Windows end lines by \r\n.
+-- The text's results in order; all its lines, a row for each result and the text of any other; and
+-- what is wrong with which line. Editors and git of Windows end lines by \r\n.
 local function read_text(text)
   local rows, lines, faults = {}, {}, {}
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do
@@ -138,8 +138,10 @@ function M.text(path)
   if file then text, why, code = file:read(MOST_BYTES + 1) end
   if text and #text > MOST_BYTES then
     return nil, ("%s: it is larger than %d MiB"):format(path, MOST_BYTES >> 20)
-  elseif text or file and not why then
-    return text or ""
+  elseif text then
+    return text
+  elseif file and not why then -- an empty file
+    return ""
   end
   return nil, why:find(path, 1, true) and why or path .. ": " .. why, code
 end
