@@ -50,9 +50,14 @@ local function finish(row)
   return row
 end
 
--- Where the script calls: "script.lua", 12.
+-- Where the script calls, however many functions of modules are between: "script.lua", 12.
 local function place(level)
   local info = debug.getinfo(level + 1, "Sl")
+  while info and (info.what == "C" or info.source:find "^=") do
+    level = level + 1
+    info = debug.getinfo(level + 1, "Sl")
+  end
+  if not info then return "?", 0 end
   return info.short_src, info.currentline
 end
 
@@ -69,14 +74,17 @@ local function launched_between(before, after)
   return names
 end
 
--- `bench` as the script calls it: what it launches is counted, not timed one by one.
+-- What takes the calls of bench: what they launch is counted, not timed one by one.
 local function recording(session, calls)
-  local bench = ct.bench
   return function(...)
+    local was = session:mode "count"
+    if was == "off" then
+      session:mode(was)
+      return internal.bench_measure(...)
+    end
     local file, line = place(2)
     local before = session:rows()
-    local was = session:mode "count"
-    local results = table.pack(pcall(bench, ...))
+    local results = table.pack(pcall(internal.bench_measure, ...))
     session:mode(was)
     if not results[1] then error(results[2], 0) end
     calls[#calls + 1] = { file = file, line = line, median_ms = results[2], fastest_ms = results[3],
@@ -164,7 +172,7 @@ end
 local function run(script, options)
   local report = { device = ct.device().name, kernels = {}, calls = {}, products = {} }
   local session <close> = internal.time_launches()
-  rawset(_G, "bench", recording(session, report.calls))
+  internal.bench_by(recording(session, report.calls))
   operator.on_product = comparing(session, report.products)
   local ok, what = run_script.call(script, table.unpack(options.rest))
   for i, row in ipairs(session:finish()) do report.kernels[i] = finish(row) end

@@ -15,14 +15,6 @@ local function exit_of_script(code)
   error(left, 0)
 end
 
--- Launches once: what a launch does is the question, not how long it takes.
-local function bench_once(f)
-  local start = os.clock()
-  f()
-  local ms = math.max((os.clock() - start) * 1e3, 1e-6)
-  return ms, ms, ms
-end
-
 local function print_aside(...)
   local texts = table.pack(...)
   for i = 1, texts.n do texts[i] = tostring(texts[i]) end
@@ -36,13 +28,13 @@ local function load_chunk(path)
 end
 
 -- The chunk of a file, "-" standard input; nil and a message where it cannot be loaded. From now on
--- the globals are the script's: `arg`, an os.exit that ends the script only, a bench that runs its
--- function once and, with `is_aside`, a print that leaves standard output to the report.
+-- the globals are the script's: `arg`, an os.exit that ends the script only and, with `is_aside`, a
+-- print that leaves standard output to the report; and bench calls its function once.
 function M.load(path, args, is_aside)
   local chunk, message = load_chunk(path)
   if not chunk then return nil, message end
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
-  rawset(_G, "bench", bench_once)
+  internal.bench_by(internal.bench_once)
   os.exit = exit_of_script -- luacheck: ignore 122
   if is_aside then
     rawset(_G, "print", print_aside)

@@ -266,7 +266,7 @@ end
 local function start(judge, candidate, work)
   local run = candidate.run
   local function launch() run(table.unpack(work, 1, work.n)) end
-  local once = math.max(ct.bench(launch, { batches = 1, reps = 1 }), 1e-4)
+  local once = math.max(internal.bench_measure(launch, { batches = 1, reps = 1 }), 1e-4)
   judge.runs = judge.runs + 3
   candidate.launch, candidate.n_launches = launcher_of(run, work, once)
   candidate.once = once
@@ -277,7 +277,8 @@ local function time(judge, candidate, work, batch_ms)
   if not candidate.launch then start(judge, candidate, work) end
   local n = candidate.n_launches
   local reps = math.max(1, math.min(MOST_REPS, batch_ms // (candidate.once * n)))
-  local ms = ct.bench(candidate.launch, { batches = 1, reps = math.tointeger(reps) }) / n
+  local options = { batches = 1, reps = math.tointeger(reps) }
+  local ms = internal.bench_measure(candidate.launch, options) / n
   judge.runs = judge.runs + (math.tointeger(reps) + 2) * n
   candidate.once = math.max(ms, 1e-4)
   return ms
