@@ -33,7 +33,7 @@ return {
     -- The IR knows no engine; passes know the IR only.
     { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
-      uses = { "layout", "dtype", "atom", "math" }, circle = 12 },
+      uses = { "layout", "dtype", "message", "atom", "math" }, circle = 12 },
     -- A launch in a file: its IR and what it was given.
     { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir" } },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },

@@ -4,13 +4,14 @@
      runtime    the table of runtime functions
      globals    function -> names of globals that it reads, with weak keys
    The proof that a text is what runs: the function's bytecode, stripped of debug information but
-   with its lines, occurs in the bytecode of the text. */
+   with its lines, is that of a function in the bytecode of the text (bytecode.h). */
 #include "source.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytecode.h"
 #include "interp/state/diag.h"
 #include "interp/state/source_load.h"
 #include "interp/state/state.h"
@@ -18,11 +19,10 @@
 #define SOURCE_TYPE "cuttle.source"
 
 enum {
-  DUMP_HEADER = 32, /* bytes before the function itself in a dump */
-  TEXT_VALUE = 1,   /* user values of a Source: its text */
-  NAME_VALUE,       /* the name it is shown by */
-  DUMP_VALUE,       /* its stripped bytecode */
-  WRAPPERS_VALUE,   /* 2 * function + kind -> {wrapper chunk, its arguments...} */
+  TEXT_VALUE = 1, /* user values of a Source: its text */
+  NAME_VALUE,     /* the name it is shown by */
+  DUMP_VALUE,     /* its stripped bytecode */
+  WRAPPERS_VALUE, /* 2 * function + kind -> {wrapper chunk, its arguments...} */
   N_VALUES = WRAPPERS_VALUE
 };
 
@@ -79,29 +79,12 @@ static void push_dump(lua_State *L, int idx, CtText *work) {
   ct_text_clear(work);
 }
 
-/* How often the function of dump `part` occurs in dump `all`. */
-static int count_matches(const char *all, size_t all_len, const char *part, size_t part_len) {
-  int n = 0;
-  if (part_len <= DUMP_HEADER) {
-    return 0;
-  }
-  part += DUMP_HEADER;
-  part_len -= DUMP_HEADER;
-  const char *end = all + all_len, *p = all;
-  while ((size_t)(end - p) >= part_len &&
-         (p = memchr(p, part[0], (size_t)(end - p) - part_len + 1)) != NULL) {
-    bool same = memcmp(p, part, part_len) == 0;
-    n += same;
-    p += same ? part_len : 1;
-  }
-  return n;
-}
-
+/* How often the function of one dump stands in another. */
 static int matches(lua_State *L, int all, int part) {
   size_t all_len, part_len;
   const char *a = lua_tolstring(L, all, &all_len);
   const char *p = lua_tolstring(L, part, &part_len);
-  return count_matches(a, all_len, p, part_len);
+  return bytecode_count(a, all_len, p, part_len);
 }
 
 /* {====== Sources ====== */

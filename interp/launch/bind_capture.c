@@ -1,6 +1,7 @@
 /* bind_capture.c: `capture(launch, file)`, and what stdlib/microscope/replay.lua is made of:
-     _replay(path)  the launch in a file: a kernel, the table of a configuration, the arguments, and what else
-                    is known of it */
+     _replay(path, trusts)  the launch in a file: a kernel, the table of a configuration, the arguments, and what
+                            else is known of it
+     _replay_info(path)     what is known of it, with grid, block, `arguments` and `options` of NVRTC, as texts */
 #include <lauxlib.h>
 
 #include "interp/openers.h"
@@ -56,10 +57,14 @@ static int lang_capture(lua_State *L) {
   return 0;
 }
 
-static int replay(lua_State *L) { return launch_file_load(L, check_path(L, 1, "replay")); }
+static int replay(lua_State *L) {
+  return launch_file_load(L, check_path(L, 1, "replay"), lua_toboolean(L, 2) != 0);
+}
+
+static int replay_info(lua_State *L) { return launch_file_describe(L, check_path(L, 1, "replay")); }
 
 void bind_open_capture(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"capture", lang_capture}, {"_replay", replay}, {NULL, NULL}};
+      {"capture", lang_capture}, {"_replay", replay}, {"_replay_info", replay_info}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -160,6 +160,7 @@ struct CuttleKernel {
   int n_params;
   bool is_vararg;
   bool is_replayed; /* of a file: it has no function, see launch_replay.c */
+  bool is_trusted;  /* the user says so of that file: what it says may reach NVRTC */
   bool static_shapes, contract;
   int min_blocks; /* per multiprocessor; 0: not said */
   int max_unroll; /* turns of a loop that is unrolled unasked; 0: not said */

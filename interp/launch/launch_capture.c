@@ -64,7 +64,7 @@ static void put_names(const CtIr *ir, CtText *out) {
 
 /* Sets the field of a script, which is at the top of the stack, to its text, if that is kept and short. */
 static void set_script(lua_State *L, int table) {
-  if (src_push_text(L, lua_tostring(L, -1)) && lua_rawlen(L, -1) <= TEXT_BYTES) {
+  if (src_push_shown(L, lua_tostring(L, -1)) && lua_rawlen(L, -1) <= TEXT_BYTES) {
     lua_pushvalue(L, -2);
     lua_insert(L, -2);
     lua_rawset(L, table);

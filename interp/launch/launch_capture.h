@@ -21,8 +21,11 @@ CtStatus launch_file_end(const Kernel *k, const LaunchArgs *args, const LaunchFi
                          CtStatus status, CtErr *err);
 
 /* launch_replay.c. Pushes a kernel, a configuration's table, a table of arguments with n, and a table of what
-   is known of the launch in the file. Raises. */
-int launch_file_load(lua_State *L, const char *path);
+   is known of the launch in the file. `trusts`: the file may name options of NVRTC, hold CUDA C, and ask for much
+   memory. Raises. */
+int launch_file_load(lua_State *L, const char *path, bool trusts);
+/* Pushes a table of what is known, and makes nothing of the file. Raises. */
+int launch_file_describe(lua_State *L, const char *path);
 /* A specialisation of such a kernel, as spec_trace makes one. */
 Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                        CtTarget target, CtErr *err);

@@ -40,6 +40,33 @@ static CtStatus check_fit(const CtIr *ir, const LaunchConfig *config, const Laun
                         ir->name);
 }
 
+/* What a file says reaches NVRTC as numbers and as names of this library's making; a text of CUDA C or PTX would
+   reach it as it is, and could name the user's files. */
+static CtStatus check_trust(const Kernel *k, const CtIr *ir, CtErr *err) {
+  for (CtVal v = 1; ir->target.is_cuda && !k->is_trusted && v < ir->n_insts; v++) {
+    if (ct_inst(ir, v)->op == CT_OP_ESCAPE) {
+      return ct_fail(
+          err, CT_EUNSUPPORTED,
+          "replay: the file of %s holds CUDA C or PTX, which the compiler would take as it "
+          "is; if you trust who made the file, replay it with --trust, or replay(file, "
+          "{trust = true})",
+          ir->name);
+    }
+  }
+  return CT_OK;
+}
+
+/* Messages show no lines of a script that the file names and does not hold: the name may be that of any file. */
+static void show_chunks(lua_State *L, const CtIr *ir) {
+  for (size_t i = 1; i < ir->n_chunks; i++) {
+    if (src_push_shown(L, ir->chunks[i])) {
+      lua_pop(L, 1);
+    } else {
+      src_show(L, ir->chunks[i], "", 0);
+    }
+  }
+}
+
 Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                        CtTarget target, CtErr *err) {
   const Kernel *k = lua_touserdata(L, kernel);
@@ -53,13 +80,18 @@ Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, con
     return NULL;
   }
   CtIr made;
-  CtStatus status = ct_ir_read(k->state->alloc, bytes, n, &made, err);
+  CtStatus status = k->is_trusted ? ct_ir_read(k->state->alloc, bytes, n, &made, err)
+                                  : ct_ir_read_shown(k->state->alloc, bytes, n, &made, err);
   if (status == CT_OK) {
     ct_ir_clear(&spec->ir);
     spec->ir = made;
     spec->ir.dyn.ud = &spec->ir;
     spec->ir.target = target;
     status = check_fit(&spec->ir, config, args, err);
+    status = status == CT_OK ? check_trust(k, &spec->ir, err) : status;
+  }
+  if (status == CT_OK) {
+    show_chunks(L, &spec->ir);
   }
   if (status != CT_OK) {
     spec_free(k->state, spec);
@@ -136,20 +168,23 @@ static void read_options(Kernel *k, const CtCapture *c) {
   }
 }
 
-static void push_kernel(lua_State *L, const CtCapture *c) {
+static void push_kernel(lua_State *L, const CtCapture *c, bool trusts) {
   Kernel *k = lua_newuserdatauv(L, sizeof *k, IR);
   memset(k, 0, sizeof *k);
   luaL_setmetatable(L, KERNEL_TYPE);
   k->state = state_of(L);
   k->front = front_find(L);
   k->is_replayed = true;
+  k->is_trusted = trusts;
   k->n_params = (int)c->n_args;
   k->line = c->line;
   k->static_shapes = c->static_shapes;
   k->contract = c->contract;
   k->min_blocks = c->min_blocks;
   snprintf(k->chunk, sizeof k->chunk, "%s", c->chunk);
-  read_options(k, c);
+  if (trusts) {
+    read_options(k, c);
+  }
   lua_pushstring(L, c->kernel);
   k->name = lua_tostring(L, -1);
   lua_setiuservalue(L, -2, 3);
@@ -176,6 +211,24 @@ static void push_config(lua_State *L, const CtCapture *c) {
   record_integer(L, "smem", c->shared_bytes);
   record_bool(L, "pdl", c->pdl);
   record_bool(L, "cooperative", c->cooperative);
+}
+
+/* Memory that the file does not hold itself: a few bytes ask for any amount of it. */
+static void check_memory(lua_State *L, const CtCapture *c) {
+  const double gib = 1 << 30;
+  double bytes = 0;
+  for (uint32_t i = 0; i < c->n_spans; i++) {
+    bytes += c->spans[i].has_data ? 0 : (double)c->spans[i].bytes;
+  }
+  if (bytes > gib) {
+    char text[32];
+    snprintf(text, sizeof text, "%.1f", bytes / gib);
+    diag_error(L,
+               "replay: the file asks for %s GiB of memory for tensors whose elements it does not "
+               "hold; if you trust who made the file, replay it with --trust, or replay(file, "
+               "{trust = true})",
+               text);
+  }
 }
 
 /* Pushes a tensor of bytes for each span, in a list: its memory is shared by the launch's tensors. */
@@ -242,15 +295,13 @@ static void push_args(lua_State *L, const CtCapture *c, int spans) {
 }
 
 /* From now on reports know the lines of the scripts. */
-static void load_scripts(lua_State *L, const CtCapture *c) {
+static void show_scripts(lua_State *L, const CtCapture *c) {
   for (uint32_t i = 0; i < c->n_texts; i++) {
-    lua_pushfstring(L, "@%s", c->texts[i].chunk);
-    (void)src_load(L, c->texts[i].text, strlen(c->texts[i].text), lua_tostring(L, -1), "t");
-    lua_pop(L, 2);
+    src_show(L, c->texts[i].chunk, c->texts[i].text, strlen(c->texts[i].text));
   }
 }
 
-static void push_info(lua_State *L, const CtCapture *c) {
+static void push_info(lua_State *L, const CtCapture *c, bool trusts) {
   lua_newtable(L);
   record_text(L, "kernel", c->kernel);
   record_text(L, "chunk", c->chunk);
@@ -258,27 +309,81 @@ static void push_info(lua_State *L, const CtCapture *c) {
   record_text(L, "device", c->device);
   record_text(L, "why", c->why);
   record_bool(L, "has_data", c->data_bytes > 0);
+  bool leaves_out = c->n_options > 0 && !trusts;
+  record_text(L, "left_out",
+              leaves_out ? "options of NVRTC that the file names are left out; --trust takes them"
+                         : "");
 }
 
-int launch_file_load(lua_State *L, const char *path) {
+/* Pushes what keeps the file's bytes. */
+static void push_launch(lua_State *L, CtArena *arena, const char *path, CtCapture *out) {
+  CtErr err;
+  size_t n;
+  const void *bytes = push_file(L, path, &n);
+  CtStatus status = ct_capture_read(arena, bytes, n, out, &err);
+  if (status != CT_OK) {
+    diag_error(L, "%s (%s)", err.msg, path);
+  }
+}
+
+int launch_file_load(lua_State *L, const char *path, bool trusts) {
   CuttleState *s = state_of(L);
   CtCx cx = bind_enter(L);
   CtCapture c;
   CtDevice *device;
   CtErr err;
-  size_t n;
-  const void *bytes = push_file(L, path, &n);
-  CtStatus status = ct_capture_read(cx.arena, bytes, n, &c, &err);
-  if (status != CT_OK) {
-    diag_error(L, "%s (%s)", err.msg, path);
+  push_launch(L, cx.arena, path, &c);
+  if (!trusts) {
+    check_memory(L, &c);
   }
   diag_check(L, state_device(s, &device, &err), &err);
-  load_scripts(L, &c);
+  show_scripts(L, &c);
   push_spans(L, &c, device);
   int spans = lua_gettop(L);
-  push_kernel(L, &c);
+  push_kernel(L, &c, trusts);
   push_config(L, &c);
   push_args(L, &c, spans);
-  push_info(L, &c);
+  push_info(L, &c, trusts);
   return 4;
+}
+
+/* Pushes "tensor f32 (4):(1)". */
+static void push_description(lua_State *L, const CtCx *cx, const CtCaptureArg *a) {
+  CtText text;
+  if (a->kind == CT_CAPTURE_LIST) {
+    lua_pushfstring(L, "%I tensors", (LUAI_UACINT)a->n);
+    return;
+  }
+  if (a->kind == CT_CAPTURE_NUMBER) {
+    push_number(L, a);
+    luaL_tolstring(L, -1, NULL);
+    lua_remove(L, -2);
+    return;
+  }
+  ct_text_init(&text, cx->arena->alloc);
+  ct_text_printf(&text, "tensor %s ", ct_dtypes[a->tensors->dtype].name);
+  ct_layout_print(cx, (CtLayout){a->tensors->shape, a->tensors->stride}, &text);
+  bind_push_text(L, &text);
+}
+
+int launch_file_describe(lua_State *L, const char *path) {
+  CtCx cx = bind_enter(L);
+  CtCapture c;
+  push_launch(L, cx.arena, path, &c);
+  push_info(L, &c, true);
+  set_dim(L, "grid", c.grid);
+  set_dim(L, "block", c.block);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < c.n_args; i++) {
+    push_description(L, &cx, &c.args[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "arguments");
+  lua_newtable(L);
+  for (uint32_t i = 0; i < c.n_options; i++) {
+    lua_pushstring(L, c.options[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "options");
+  return 1;
 }

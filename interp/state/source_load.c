@@ -1,5 +1,6 @@
 /* source_load.c: loads chunks and keeps their texts, in a table of the registry: chunk name -> list of
-   texts, newest first. */
+   texts, newest first. Texts that were not loaded but are only shown have a table of their own: chunk as
+   messages say it -> text. */
 #include "source_load.h"
 
 #include <lauxlib.h>
@@ -12,6 +13,7 @@
 #include "state.h"
 
 #define TEXTS_KEY "cuttle.texts"
+#define SHOWN_KEY "cuttle.texts.shown"
 
 enum { MAX_TEXTS = 16 }; /* kept of one chunk name */
 
@@ -86,6 +88,27 @@ bool src_push_texts(lua_State *L, const char *chunkname, size_t len) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, TEXTS_KEY);
   lua_pushlstring(L, chunkname, len);
   bool has = lua_rawget(L, -2) == LUA_TTABLE;
+  lua_remove(L, -2);
+  lua_pop(L, has ? 0 : 1);
+  return has;
+}
+
+void src_show(lua_State *L, const char *chunk, const char *text, size_t len) {
+  luaL_checkstack(L, 4, NULL);
+  expect_dependent(L, text);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, SHOWN_KEY);
+  lua_pushlstring(L, text, len);
+  lua_setfield(L, -2, chunk);
+  lua_pop(L, 1);
+}
+
+bool src_push_shown(lua_State *L, const char *chunk) {
+  if (src_push_text(L, chunk)) {
+    return true;
+  }
+  luaL_checkstack(L, 2, NULL);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, SHOWN_KEY);
+  bool has = lua_getfield(L, -1, chunk) == LUA_TSTRING;
   lua_remove(L, -2);
   lua_pop(L, has ? 0 : 1);
   return has;

@@ -15,6 +15,12 @@ int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: st
    where it is not kept [-0, +0..1, m]. */
 bool src_push_text(lua_State *L, const char *chunk);
 
+/* A text that messages may show lines of, where none of this chunk was loaded. It is never a function's
+   source: it may come from anybody [-0, +0, m]. */
+void src_show(lua_State *L, const char *chunk, const char *text, size_t len);
+/* src_push_text, or else the text that src_show was given last. For messages only [-0, +0..1, m]. */
+bool src_push_shown(lua_State *L, const char *chunk);
+
 /* Makes `load`, `loadfile`, `dofile` and `require` of this state remember. Once, with Lua's
    libraries open; those that are nil are left so [-0, +0, m]. */
 void src_wrap_loaders(lua_State *L);

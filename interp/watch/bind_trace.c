@@ -382,10 +382,14 @@ static int trace_trail(lua_State *L) { return trace_launch(L, true); }
 /* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
 static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
+/* _shown(chunk) -> the same, or the text that a file of a launch has of it. For messages only. */
+static int shown(lua_State *L) { return src_push_shown(L, luaL_checkstring(L, 1)) ? 1 : 0; }
+
 void bind_open_trace(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack},     {"_copies", copies},
-      {"_clones", clones},    {"_source", source},     {"_launches", launches}, {NULL, NULL}};
+      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack},
+      {"_copies", copies},    {"_clones", clones},     {"_source", source},
+      {"_shown", shown},      {"_launches", launches}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   watcher_new_type(L, &told_kind, NULL);
   luaL_setfuncs(L, functions, 0);

@@ -8,8 +8,15 @@
 
 enum { CT_MESSAGE_ARGS = 16 };
 
-/* Appends a text in C's format, which was checked when the kernel was traced. Each value is of one of the
-   types f64, i32, u32, i64, u64 and bool and has the low bits of its word, an f64 its bits. */
+/* What keeps C's printf from taking the format with values of these types; NULL: nothing. A conversion is
+   "%[-+ #0][width][.precision][ll]letter", with two digits at most for each number; "%%" is a percent sign. The
+   types are f64 for aAeEfFgG; i32 and u32 for diuoxX and c, and i64 and u64 with "ll" for diuoxX; bool for s. */
+const char *ct_message_fault(const char *format, int n, const uint8_t *types);
+/* Conversions c, which print any byte, become d. */
+void ct_message_disarm(char *format);
+
+/* Appends a text in C's format, in which ct_message_fault finds nothing. Each value has the low bits of its word, an
+   f64 its bits. */
 void ct_message_format(CtText *out, const char *format, const uint8_t *types,
                        const uint64_t *words);
 

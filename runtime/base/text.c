@@ -52,3 +52,16 @@ CtStatus ct_text_status(const CtText *t, CtErr *err) {
 }
 
 const char *ct_text_str(const CtText *t) { return t->s == NULL ? "" : t->s; }
+
+void ct_text_disarm(char *s) {
+  for (; *s != '\0'; s++) {
+    unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+    bool is_wide = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F */
+    if ((c < ' ' && c != '\t' && c != '\n') || c == 0x7F || is_wide) {
+      *s = '?';
+    }
+    if (is_wide) {
+      *++s = '?';
+    }
+  }
+}

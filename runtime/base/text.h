@@ -22,4 +22,8 @@ void ct_text_printf(CtText *t, const char *fmt, ...) CT_PRINTF(2, 3);
 CtStatus ct_text_status(const CtText *t, CtErr *err) CT_NODISCARD;
 const char *ct_text_str(const CtText *t); /* never NULL */
 
+/* Makes of a text that may come from anybody one that a terminal only shows: other control characters than tabs
+   and ends of lines become '?'. */
+void ct_text_disarm(char *s);
+
 #endif

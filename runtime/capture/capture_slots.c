@@ -35,8 +35,11 @@ static void *get(Slots *s, size_t n, size_t bytes) {
 }
 
 static const char *get_text(Slots *s, const char *text, size_t n) {
-  const char *own = ct_arena_strdup(s->arena, text, n);
+  char *own = ct_arena_strdup(s->arena, text, n);
   s->failed = s->failed || own == NULL;
+  if (own != NULL) {
+    ct_text_disarm(own);
+  }
   return own;
 }
 
@@ -166,7 +169,7 @@ static bool divide(Slots *s, const unsigned char *p, size_t n) {
 }
 
 static CtStatus read_ir(Slots *s, CtErr *err) {
-  CtStatus status = ct_ir_read(s->arena->alloc, s->out->ir, s->out->ir_bytes, &s->ir, err);
+  CtStatus status = ct_ir_read_shown(s->arena->alloc, s->out->ir, s->out->ir_bytes, &s->ir, err);
   if (status != CT_OK) {
     return status;
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir_build.h"
+#include "runtime/base/message.h"
 
 enum { MAX_FINDINGS = 8 };
 
@@ -157,6 +158,19 @@ static void check_tile(Checker *c, const CtInst *inst) {
   }
 }
 
+/* C's printf gets the text and these values. */
+static void check_message(Checker *c, const CtInst *inst) {
+  const CtEscape *e = inst->u.escape;
+  uint8_t types[CT_MESSAGE_ARGS] = {0};
+  for (int i = 0; i < e->n && i < CT_MESSAGE_ARGS; i++) {
+    types[i] = ct_inst(c->ir, e->vals[i])->type;
+  }
+  const char *fault = ct_message_fault(e->text, e->n, types);
+  if (fault != NULL) {
+    find(c, fault, 0);
+  }
+}
+
 static void check_region(Checker *c, CtRegion r, int depth);
 
 static void check_inst(Checker *c, CtVal v, int depth) {
@@ -169,6 +183,9 @@ static void check_inst(Checker *c, CtVal v, int depth) {
   }
   if (c->n == 0) {
     check_types(c, inst);
+  }
+  if (c->n == 0 && inst->op == CT_OP_PRINT) {
+    check_message(c, inst);
   }
   if (c->n == 0 && (inst->op == CT_OP_CAST || inst->op == CT_OP_BITCAST)) {
     check_casts(c, inst);

@@ -18,6 +18,10 @@ CtStatus ct_ir_write(const CtIr *ir, CtText *out, CtErr *err) CT_NODISCARD;
    bounds, and the verifier (ct_ir_check) has seen the IR. ct_ir_read_clear frees it; after a failure
    there is nothing to free. */
 CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) CT_NODISCARD;
+/* The same of a file that may come from anybody and is run for its messages: none of its texts does more to a
+   terminal than show (ct_text_disarm, ct_message_disarm). */
+CtStatus ct_ir_read_shown(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir,
+                          CtErr *err) CT_NODISCARD;
 void ct_ir_read_clear(CtIr *ir); /* with the functions that it calls */
 
 #endif

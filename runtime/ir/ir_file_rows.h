@@ -156,7 +156,7 @@ const CtShape *ct_shape_of_op(CtOp op);
 uint64_t ct_field_uint(const void *at, size_t size);
 
 /* A struct without an IR, by its rows; ct_rows_read takes all n bytes, and puts what pointers are to into the
-   arena. The struct is zeroed. */
+   arena. The struct is zeroed, and its texts are disarmed (ct_text_disarm). */
 CtStatus ct_rows_write(const CtShape *shape, const void *base, CtText *out,
                        CtErr *err) CT_NODISCARD;
 CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,

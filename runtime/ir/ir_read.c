@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir_file_rows.h"
+#include "runtime/base/message.h"
 #include "runtime/base/size.h"
 
 enum { DEEPEST = 1000 /* of structs in structs */ };
@@ -18,6 +19,7 @@ typedef struct Reader {
   const char **texts; /* that were read */
   size_t n_texts, cap_texts;
   const char *shape, *field; /* that is read, for messages */
+  bool disarms;              /* what texts do to a terminal */
   int depth;
   CtStatus status;
   CtErr *err;
@@ -96,8 +98,11 @@ static const char *get_new_string(Reader *r) {
     fail(r, "a text that does not fit, or with a NUL");
     return NULL;
   }
-  const char *s = ct_arena_strdup(r->arena, (const char *)r->at, n);
+  char *s = ct_arena_strdup(r->arena, (const char *)r->at, n);
   r->at += n;
+  if (s != NULL && r->disarms) {
+    ct_text_disarm(s);
+  }
   if (s == NULL || ct_grow(r->alloc, &r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts,
                            NULL) != CT_OK) {
     fail_nomem(r);
@@ -475,8 +480,22 @@ void ct_ir_read_clear(CtIr *ir) {
   ct_ir_clear(ir);
 }
 
-CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) {
-  Reader r = {.begin = bytes, .at = bytes, .alloc = alloc, .shape = "file", .field = "header"};
+static void disarm_formats(const CtIr *ir) {
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    if (ir->insts[v].op == CT_OP_PRINT) {
+      ct_message_disarm((char *)(uintptr_t)ir->insts[v].u.escape->text);
+    }
+  }
+}
+
+static CtStatus read_ir(CtAlloc alloc, const void *bytes, size_t n, bool disarms, CtIr *ir,
+                        CtErr *err) {
+  Reader r = {.begin = bytes,
+              .at = bytes,
+              .alloc = alloc,
+              .shape = "file",
+              .field = "header",
+              .disarms = disarms};
   CtIr made;
   memset(&made, 0, sizeof made);
   ct_arena_init(&made.arena, alloc);
@@ -497,14 +516,26 @@ CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr 
     ct_ir_read_clear(&made);
     return status;
   }
+  if (disarms) {
+    disarm_formats(&made);
+  }
   *ir = made;
   ir->dyn.ud = ir;
   return CT_OK;
 }
 
+CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) {
+  return read_ir(alloc, bytes, n, false, ir, err);
+}
+
+CtStatus ct_ir_read_shown(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) {
+  return read_ir(alloc, bytes, n, true, ir, err);
+}
+
 CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
                       CtErr *err) {
-  Reader r = {.begin = bytes, .at = bytes, .alloc = a->alloc, .arena = a, .own = a};
+  Reader r = {
+      .begin = bytes, .at = bytes, .alloc = a->alloc, .arena = a, .own = a, .disarms = true};
   CtIr none = {.n_insts = 0};
   r.end = r.at + n;
   r.err = err;

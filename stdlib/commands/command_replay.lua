@@ -15,6 +15,8 @@ local USAGE <const> = "usage: cuttle replay [options] FILE\n"
   .. "  --timeline            say which warps work and which wait, as cuttle timeline\n"
   .. "  --trace=y[5,7]        say how that element came about, as trace\n"
   .. "  --info                say what the file holds, and run nothing\n"
+  .. "  --trust               give the compiler what the file says, its options and CUDA C of its\n"
+  .. "                        script, and take as much memory as it asks for\n"
   .. "\n"
   .. "cuttle check, profile and timeline take such a file in place of a script.\n"
   .. "The exit code is 0 if the launch ends without an error and nothing is found."
@@ -36,6 +38,10 @@ local options_of = {
       fail("--check=%s; --check or --check=nan was expected", value)
     end
     o.mode, o.nan = "check", value == "nan"
+  end,
+  trust = function(o, value)
+    if value ~= "" then fail "--trust takes no value" end
+    o.trust = true
   end,
   profile = plain "profile", timeline = plain "timeline", info = plain "info", help = plain "help",
   trace = function(o, value)
@@ -84,18 +90,17 @@ local modes = {}
 function modes.run(options)
   local launch, _, info = replay.replay(options.file)
   print(describe(options.file, info))
+  if info.left_out ~= "" then print("replay: " .. info.left_out) end
   launch()
   ct.synchronize()
   print("replay: it ended on " .. name_of_device())
 end
 
 function modes.info(options)
-  local _, args, info = replay.replay(options.file)
+  local info = replay.describe(options.file)
   print(describe(options.file, info))
-  for i = 1, args.n do
-    print(("%4d  %s"):format(i, type(args[i]) == "table" and #args[i] .. " tensors"
-      or tostring(args[i]):match "^[^\n]*"))
-  end
+  for i, what in ipairs(info.arguments) do print(("%4d  %s"):format(i, what)) end
+  for _, option in ipairs(info.options) do print("option of NVRTC: " .. option) end
 end
 
 function modes.trace(options)
@@ -119,6 +124,7 @@ function modes.help() print(USAGE) end
 
 return function(...)
   local options = read_arguments(...)
+  if options.trust then replay.trust(options.file) end
   local ok, what = run_script.call(modes[options.mode], options)
   run_script.leave(run_script.outcome(ok, what))
 end

@@ -139,6 +139,8 @@ function capture(launch, file, options) end
 --- or `timeline`. The second has its arguments, made anew on the current device; constants and
 --- tables among them are gone, and what was in a table stands by itself. The third says what else
 --- is known: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and `has_data`.
+--- A file may come from anybody. `{trust = true}` says that you trust who made it: then NVRTC gets
+--- the options and the CUDA C that it holds, and it takes as much memory as it asks for.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
@@ -151,10 +153,11 @@ function capture(launch, file, options) end
 --- CuTe: none. MoYe: none.
 --- See: `cuttle replay FILE` on the command line; docs/replay.md.
 ---@param file string
+---@param options? table
 ---@return function
 ---@return table
 ---@return table
-function replay(file) end
+function replay(file, options) end
 
 --- Finds out how one element of a tensor came about.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of

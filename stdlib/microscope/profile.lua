@@ -203,7 +203,7 @@ end
 local function source_of(file, line)
   if files[file] == nil then
     local lines = {}
-    for text in ((internal.source(file) or text_of_file(file)) .. "\n"):gmatch("([^\n]*)\n") do
+    for text in ((internal.shown(file) or text_of_file(file)) .. "\n"):gmatch("([^\n]*)\n") do
       lines[#lines + 1] = text
     end
     files[file] = lines

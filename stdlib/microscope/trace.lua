@@ -190,7 +190,7 @@ end
 -- {====== Lines ======
 
 local function read_chunk(chunk)
-  local text = internal.source(chunk)
+  local text = internal.shown(chunk)
   local file = not text and io and io.open and io.open(chunk)
   if file then
     text = file:read("a")
