@@ -76,6 +76,14 @@ static bool may_be_equal(lua_State *L, const Front *f) {
          (front_is_number(L, f, 1) && front_is_number(L, f, 2));
 }
 
+/* Two tables are compared by a metamethod of theirs, if there is one. */
+static void note_equality(lua_State *L, Front *f) {
+  if (f->ir != NULL && lua_istable(L, 1) && lua_istable(L, 2)) {
+    front_note_event(L, f, 1, "__eq");
+    front_note_event(L, f, 2, "__eq");
+  }
+}
+
 static int equal(lua_State *L, CtOp op, const char *text) {
   Front *f = front_up(L);
   bool runtime = value_test(L, 1, NULL) || value_test(L, 2, NULL);
@@ -90,6 +98,7 @@ static int equal(lua_State *L, CtOp op, const char *text) {
   } else {
     front_check_missing(L, 1);
     front_check_missing(L, 2);
+    note_equality(L, f);
     bool same = !runtime && compare(L, 1, 2, LUA_OPEQ);
     lua_pushboolean(L, op == CT_OP_EQ ? same : !same);
   }
@@ -177,10 +186,13 @@ static void check_indexable(lua_State *L, int idx, const char *event, int desc) 
 
 static void note_read(lua_State *L, int t, int key) {
   Front *f = front_up(L);
-  if (f->ir != NULL && lua_istable(L, t)) {
-    front_note_table_read(L, f, t);
-    front_note_field(L, f, t, key);
+  if (f->ir == NULL) {
+    return;
   }
+  if (lua_istable(L, t)) {
+    front_note_table_read(L, f, t);
+  }
+  front_note_field(L, f, t, key);
 }
 
 static int rt_ix(lua_State *L) { /* t, k, desc */
@@ -196,7 +208,7 @@ static int rt_ix(lua_State *L) { /* t, k, desc */
 }
 
 static int rt_len(lua_State *L) { /* v, desc */
-  const Front *f = front_up(L);
+  Front *f = front_up(L);
   lua_settop(L, 2);
   if (!lua_istable(L, 1) && lua_type(L, 1) != LUA_TSTRING &&
       luaL_getmetafield(L, 1, "__len") == LUA_TNIL) {
@@ -206,7 +218,7 @@ static int rt_len(lua_State *L) { /* v, desc */
   }
   lua_settop(L, 1);
   if (f->ir != NULL) {
-    front_note_length(L, 1);
+    front_note_length(L, f, 1);
   }
   return 1;
 }

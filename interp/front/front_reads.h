@@ -14,22 +14,22 @@ typedef struct Front Front;
 /* --- noting, while a trace runs --- */
 
 void front_begin_reads(lua_State *L, Front *f);
-/* The field `key` of the value at t is read. Tables that the trace itself made are not noted. */
+/* The field `key` of the value at t is read, which it may inherit. Tables that the trace itself made are not noted,
+   but those that they inherit from. */
 void front_note_field(lua_State *L, Front *f, int t, int key);
-void front_note_length(lua_State *L, int t);
+void front_note_raw(lua_State *L, Front *f, int t, int key); /* of the table itself */
+void front_note_event(lua_State *L, Front *f, int t,
+                      const char *event); /* Lua looks for that metamethod of the value at t */
+void front_note_length(lua_State *L, Front *f, int t);
 /* The trace itself changes the table at t: any of its fields, or that one. */
 void front_note_change(lua_State *L, int t);
 void front_note_write(lua_State *L, int t, int key);
 void front_note_upvalue_write(lua_State *L, const char *name); /* of the function that called C */
-/* For the hook on calls: the function at fn is called, which looks into tables by itself. */
-void front_note_call(lua_State *L, const lua_Debug *ar, int fn);
-bool front_is_runtime(lua_State *L, const Front *f,
-                      int fn); /* a runtime function of the rewriter */
+void front_note_upvalue(lua_State *L, int fn, int i);          /* of a function of the host */
+/* The module at that index is what is loaded under the name. */
+void front_note_loaded(lua_State *L, Front *f, int name, int module);
 /* As src_convert; notes what the function reads of its own: its upvalues, and globals. */
 int front_convert_function(lua_State *L, int idx, RwKind kind);
-
-/* A function that the trace runs as it is: notes its upvalues, and tables among them whole. */
-void front_note_host_function(lua_State *L, int fn);
 
 /* --- afterwards --- */
 
@@ -38,9 +38,7 @@ void front_note_host_function(lua_State *L, int fn);
 void front_push_places(lua_State *L, bool of_library);
 bool front_is_written(lua_State *L, int fn, int i); /* by the trace: the function's upvalue i */
 void front_forget_reads(lua_State *L);
-/* Keys, as light userdata, for all fields of a table, and for its length. */
-extern char front_whole_mark, front_length_mark;
-
-void front_open_reads(lua_State *L); /* with the globals of Lua's libraries in place */
+/* Keys, as light userdata, for all fields of a table, for its length and for its metatable. */
+extern char front_whole_mark, front_length_mark, front_metatable_mark;
 
 #endif

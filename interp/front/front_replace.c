@@ -5,6 +5,7 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
+#include "front_reads.h"
 
 static char replacements_key; /* registry: C function -> what a kernel calls instead */
 
@@ -162,6 +163,15 @@ static int compares_raw(lua_State *L) {
   return front_call_original(L);
 }
 
+static int gets_raw(lua_State *L) {
+  Front *f = front_of(L);
+  if (f->ir != NULL && lua_gettop(L) >= 2) {
+    (void)value_settle(L, 2);
+    front_note_raw(L, f, 1, 2);
+  }
+  return compares_raw(L);
+}
+
 static int asserts(lua_State *L) {
   CtVal v;
   if (half_test(L, 1) != NULL) {
@@ -190,7 +200,7 @@ static const Replacement replacements[] = {
     {"_G", "pcall", protects},
     {"_G", "xpcall", protects},
     {"_G", "rawset", sets_raw},
-    {"_G", "rawget", compares_raw},
+    {"_G", "rawget", gets_raw},
     {"_G", "rawequal", compares_raw},
     {"_G", "type", asks_type},
     {"_G", "tonumber", asks_number},

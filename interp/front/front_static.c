@@ -6,7 +6,7 @@
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
-#include "front_reads.h"
+#include "front_whole.h"
 #include "interp/trace/front_state.h"
 #include "interp/trace/range.h"
 #include "interp/state/state.h"
@@ -187,6 +187,9 @@ static int call_static(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(1));
     front_note_host_function(L, -1);
     lua_pop(L, 1);
+    for (int i = 1; i <= n; i++) {
+      front_note_given(L, i);
+    }
   }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "front_reads.h"
+#include "front_whole.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "source.h"
@@ -137,6 +138,7 @@ static int traced_call(lua_State *L) { /* function, TraceCall */
   front_patch_metatables(L);
   front_own(L, front_of(L));
   front_begin_reads(L, front_of(L));
+  front_begin_whole(L);
   begin_objects(L, front_of(L));
   if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
@@ -199,6 +201,6 @@ void front_open(lua_State *L) {
   front_open_replace(L);
   front_open_watch(L);
   front_open_refuse(L);
-  front_open_reads(L);
+  front_open_whole(L);
   front_open_fields(L);
 }

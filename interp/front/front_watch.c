@@ -8,6 +8,7 @@
 
 #include "interp/state/diag.h"
 #include "front_reads.h"
+#include "front_whole.h"
 #include "interp/trace/front_state.h"
 #include "source.h"
 #include "interp/state/state.h"
@@ -150,17 +151,22 @@ static int end_metamethod(lua_State *L, int status, lua_KContext event) {
 /* Stands in for a metamethod. Upvalues: the metamethod, the number of its event. */
 static int call_metamethod(lua_State *L) {
   lua_KContext event = (lua_KContext)lua_tointeger(L, lua_upvalueindex(2));
+  Front *f = front_of(L);
+  for (int i = 1; f->ir != NULL && i <= 2; i++) {
+    front_note_event(L, f, i, events[event].name);
+  }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  convert(L, front_of(L), 1);
+  convert(L, f, 1);
   lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, event, end_metamethod);
   return end_metamethod(L, LUA_OK, event);
 }
 
-/* The Lua function at the top is the script's own and was not converted. */
+/* The function at the top is the script's own and was not converted; or one of C, which the script may replace. */
 static bool wants_patch(lua_State *L) {
   lua_Debug ar;
-  if (!lua_isfunction(L, -1) || lua_iscfunction(L, -1) || src_is_converted(L, -1)) {
+  if (!lua_isfunction(L, -1) || lua_tocfunction(L, -1) == call_metamethod ||
+      src_is_converted(L, -1)) {
     return false;
   }
   lua_pushvalue(L, -1);
@@ -336,6 +342,26 @@ static int requires(lua_State *L) {
                       name);
   }
   lua_settop(L, 1);
+  front_call_original(L);
+  lua_pushstring(L, name);
+  front_note_loaded(L, front_of(L), -1, 1);
+  lua_pop(L, 1);
+  return lua_gettop(L);
+}
+
+/* getmetatable, and debug.getmetatable, which asks for no __metatable */
+static int gets_metatable(lua_State *L) {
+  Front *f = front_of(L);
+  if (f->ir != NULL && lua_gettop(L) > 0 && !lua_isuserdata(L, 1)) {
+    front_note_event(L, f, 1, "__metatable");
+  }
+  return front_call_original(L);
+}
+
+static int gets_upvalue(lua_State *L) { /* debug.getupvalue */
+  if (front_of(L)->ir != NULL && lua_isfunction(L, 1) && lua_isinteger(L, 2)) {
+    front_note_upvalue(L, 1, (int)lua_tointeger(L, 2));
+  }
   return front_call_original(L);
 }
 
@@ -359,9 +385,14 @@ static const struct {
   lua_CFunction fn;
   int callback; /* place of an argument that is converted */
 } replacements[] = {
-    {"_G", "require", requires, 0},           {"_G", "dofile", does_file, 0},
-    {"_G", "load", converts_callback, 1},     {"table", "sort", sorts_table, 0},
+    {"_G", "require", requires, 0},
+    {"_G", "dofile", does_file, 0},
+    {"_G", "load", converts_callback, 1},
+    {"table", "sort", sorts_table, 0},
     {"string", "gsub", converts_callback, 3},
+    {"_G", "getmetatable", gets_metatable, 0},
+    {"debug", "getmetatable", gets_metatable, 0},
+    {"debug", "getupvalue", gets_upvalue, 0},
 };
 
 /* In our own program all metatables are noted; in another's, only those of kernels. */

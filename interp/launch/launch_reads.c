@@ -18,6 +18,7 @@ typedef enum ReadKind {
   READ_WHOLE,    /* a table of which all fields were read; v.i: as many entries follow */
   READ_FIELD,
   READ_LENGTH,
+  READ_METATABLE,
   READ_UPVALUE
 } ReadKind;
 
@@ -79,10 +80,20 @@ static void take_value(lua_State *L, LaunchRead *r) { /* at the top */
   }
 }
 
+/* Pushes the metatable, or nil; returns its type. */
+static int push_metatable(lua_State *L, int object) {
+  if (lua_getmetatable(L, object) == 0) {
+    lua_pushnil(L);
+  }
+  return lua_type(L, -1);
+}
+
 /* Pushes the value of the place whose key is at the top, of the object. */
 static void push_value(lua_State *L, ReadKind kind, int object) {
   if (kind == READ_LENGTH) {
     lua_pushinteger(L, (lua_Integer)lua_rawlen(L, object));
+  } else if (kind == READ_METATABLE) {
+    push_metatable(L, object);
   } else if (kind == READ_FIELD) {
     lua_pushvalue(L, -1);
     lua_rawget(L, object);
@@ -95,9 +106,11 @@ static ReadKind kind_of(lua_State *L, int object, int key) {
   if (lua_isfunction(L, object)) {
     return READ_UPVALUE;
   }
-  bool is_length =
-      lua_islightuserdata(L, key) && lua_touserdata(L, key) == (void *)&front_length_mark;
-  return is_length ? READ_LENGTH : READ_FIELD;
+  const void *mark = lua_islightuserdata(L, key) ? lua_touserdata(L, key) : NULL;
+  if (mark == &front_metatable_mark) {
+    return READ_METATABLE;
+  }
+  return mark == &front_length_mark ? READ_LENGTH : READ_FIELD;
 }
 
 /* Stack: ..., key, true or false. */
@@ -158,6 +171,17 @@ static void add_fields(Maker *m) {
   m->out->items[at].v.i = (lua_Integer)(m->out->n - at - 1);
 }
 
+/* The metatable of a table that was read whole. Stack: list, object, group. */
+static void add_whole(Maker *m) {
+  lua_State *L = m->L;
+  add_fields(m);
+  if (lua_rawgetp(L, m->list + 2, &front_metatable_mark) != LUA_TNIL) {
+    add_object(m, READ_TABLE);
+    lua_pushlightuserdata(L, &front_metatable_mark);
+    add_place(m, m->list + 1);
+  }
+}
+
 /* Pushes the list of the latest trace's places. */
 static void push_list(lua_State *L, CuttleState *s, LaunchReads *out, bool of_library) {
   luaL_checkstack(L, 16, NULL);
@@ -170,7 +194,7 @@ static void push_list(lua_State *L, CuttleState *s, LaunchReads *out, bool of_li
       lua_rawgetp(L, m.list + 2, &front_whole_mark);
       bool is_whole = lua_toboolean(L, -1) != 0;
       lua_pop(L, 1);
-      (is_whole ? add_fields : add_places)(&m);
+      (is_whole ? add_whole : add_places)(&m);
       lua_settop(L, m.list + 1);
     }
   }
@@ -251,6 +275,9 @@ static inline int push_now(lua_State *L, const LaunchRead *r, int list) {
   if (r->kind == READ_LENGTH) {
     lua_pushinteger(L, (lua_Integer)lua_rawlen(L, list + 1));
     return LUA_TNUMBER;
+  }
+  if (r->kind == READ_METATABLE) {
+    return push_metatable(L, list + 1);
   }
   if (lua_getupvalue(L, list + 1, r->upvalue) == NULL) {
     lua_pushnil(L);

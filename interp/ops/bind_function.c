@@ -10,6 +10,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/front/front_parts.h"
 #include "interp/front/front_reads.h"
+#include "interp/front/front_whole.h"
 #include "interp/openers.h"
 #include "interp/state/state_language.h"
 #include "interp/tensor/tensor.h"

@@ -45,7 +45,14 @@ static bool is_function(const char *word, size_t len) {
   return len == sizeof "function" - 1 && memcmp(word, "function", len) == 0;
 }
 
-/* Whether a name of the language stands where one would be assigned. Texts and comments count. */
+/* Is it a name of theirs, of a field of theirs, or the one that makes names mean something else? */
+static bool is_of_libraries(lua_State *L, const char *word, size_t len) {
+  static const char env[] = "_ENV";
+  return (len == sizeof env - 1 && memcmp(word, env, len) == 0) || standard_is_name(L, word, len) ||
+         standard_is_field(L, word, len);
+}
+
+/* Whether a name of the language, or one of a field, stands where one would be assigned. Texts and comments count. */
 static bool may_overwrite(lua_State *L, const char *text, size_t len) {
   const char *end = text + len, *p = text, *list_end = text;
   bool after_function = false, may = false;
@@ -55,7 +62,7 @@ static bool may_overwrite(lua_State *L, const char *text, size_t len) {
       p++;
     }
     if (p > word && (after_function || may_follow_target(p, end, &list_end))) {
-      may = standard_is_name(L, word, (size_t)(p - word));
+      may = is_of_libraries(L, word, (size_t)(p - word));
     }
     if (p > word) {
       after_function = is_function(word, (size_t)(p - word));
@@ -110,11 +117,20 @@ static void check_name(void *ud, const char *name, int line) {
   }
 }
 
+static void check_field(void *ud, const char *name, int line) {
+  const Check *c = ud;
+  CuttleState *s = state_of(c->L);
+  (void)line;
+  s->names_changed = s->names_changed || standard_is_name(c->L, name, strlen(name));
+}
+
 /* Light userdata: Check. Protected, because the chunk has memory of its own. */
 static int check_chunk(lua_State *L) {
   Check *c = lua_touserdata(L, 1);
   c->L = L;
   lp_each_global_write(c->chunk, check_name, c);
+  lp_each_field_write(c->chunk, check_field, c);
+  state_of(L)->names_changed = state_of(L)->names_changed || lp_has_env(c->chunk);
   return 0;
 }
 

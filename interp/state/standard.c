@@ -1,19 +1,38 @@
-/* standard.c: two tables in the registry: the libraries' names with their values, and their tables. */
+/* standard.c: tables in the registry: the libraries' names with their values; their tables, each with a copy of what
+   it held at first; the names of fields of these. */
 #include "standard.h"
 
 #include <lauxlib.h>
 
-static const char names_key = 0, tables_key = 0;
+static const char names_key = 0, tables_key = 0, fields_key = 0;
+
+/* Pushes a copy of the table at t; its keys become names of fields. */
+static void push_copy(lua_State *L, int t) {
+  lua_newtable(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushnil(L);
+  while (lua_next(L, t) != 0) { /* stack: copy, fields, key, value */
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -5);
+    lua_pushvalue(L, -1);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -4);
+  }
+  lua_pop(L, 1);
+}
 
 /* Pops the value at the top; of a table, notes that it is the libraries'. */
 static void own(lua_State *L) {
-  if (lua_istable(L, -1)) {
+  int t = lua_gettop(L);
+  if (lua_istable(L, t)) {
+    luaL_checkstack(L, 12, NULL);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
-    lua_insert(L, -2);
-    lua_pushboolean(L, 1);
+    lua_pushvalue(L, t);
+    push_copy(L, t);
     lua_rawset(L, -3);
   }
-  lua_pop(L, 1);
+  lua_settop(L, t - 1);
 }
 
 /* Every field of the table at the top is a name of the libraries. `but` is a table that is not theirs. */
@@ -35,6 +54,8 @@ static void add_names(lua_State *L, const void *but) {
 
 void standard_open(lua_State *L) {
   lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &tables_key);
@@ -55,6 +76,29 @@ bool standard_is_name(lua_State *L, const char *name, size_t len) {
   bool is = lua_rawget(L, -2) != LUA_TNIL;
   lua_pop(L, 2);
   return is;
+}
+
+bool standard_is_field(lua_State *L, const char *name, size_t len) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushlstring(L, name, len);
+  bool is = lua_rawget(L, -2) != LUA_TNIL;
+  lua_pop(L, 2);
+  return is;
+}
+
+bool standard_has(lua_State *L, int t, int key) {
+  lua_pushvalue(L, t);
+  lua_pushvalue(L, key);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
+  lua_pushvalue(L, -3);
+  lua_rawget(L, -2); /* stack: t, key, tables, copy */
+  lua_pushvalue(L, -3);
+  lua_rawget(L, -2);
+  lua_pushvalue(L, -4);
+  lua_rawget(L, -6);
+  bool has = !lua_isnil(L, -1) && lua_rawequal(L, -1, -2);
+  lua_pop(L, 6);
+  return has;
 }
 
 bool standard_is(lua_State *L, int name) {

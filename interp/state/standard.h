@@ -10,8 +10,11 @@
 void standard_open(lua_State *L); /* takes the globals of now, which are Lua's */
 void standard_add(lua_State *L);  /* and the names of the language, whose table is at the top */
 bool standard_is_name(lua_State *L, const char *name, size_t len);
+bool standard_is_field(lua_State *L, const char *name, size_t len); /* of one of their tables */
 /* The value at the top is what the language or Lua's libraries mean by the global at `name`. */
 bool standard_is(lua_State *L, int name);
 bool standard_owns(lua_State *L, int idx); /* the value is one of the libraries' tables */
+bool standard_has(lua_State *L, int t,
+                  int key); /* such a table still holds there what it held at first */
 
 #endif

@@ -122,7 +122,7 @@ typedef struct CuttleState {
   bool is_watched_by_rank; /* in m:run: it may end before the launches of all ranks run */
   struct CtCheck *check;   /* whose watch that is; NULL: none, or another watcher */
   bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
-  bool names_changed;      /* some chunk assigns a global that is a name of the library */
+  bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */
   bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
   uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
   int rank;                /* of m:run, whose function runs now; -1: none */

@@ -6,6 +6,7 @@
 
 typedef struct Walk {
   const LpChunk *c;
+  bool fields; /* those of globals are looked for, not globals */
   void (*each)(void *ud, const char *name, int line);
   void *ud;
 } Walk;
@@ -24,9 +25,16 @@ static const LxToken *global_of(const Walk *w, const LpExp *e) {
   return strcmp(of, "_G") == 0 || strcmp(of, "_ENV") == 0 ? lp_token(w->c, e->last) : NULL;
 }
 
+static const LxToken *target_of(const Walk *w, const LpExp *e) {
+  if (w->fields) {
+    return e->kind == LP_FIELD ? global_of(w, e->a) : NULL;
+  }
+  return global_of(w, e);
+}
+
 static void walk_targets(const Walk *w, const LpStat *s) {
   for (const LpExp *e = s->targets; e != NULL; e = e->next) {
-    const LxToken *t = global_of(w, e);
+    const LxToken *t = target_of(w, e);
     if (t != NULL) {
       w->each(w->ud, t->sym->s, t->line);
     }
@@ -73,11 +81,20 @@ static void walk_chunk(const Walk *w) {
   }
 }
 
+bool lp_has_env(const LpChunk *c) {
+  bool assigned = false;
+  walk_chunk(&(Walk){.c = c, .each = note_env, .ud = &assigned});
+  return assigned || has_env(c);
+}
+
 void lp_each_global_write(const LpChunk *c, void (*each)(void *ud, const char *name, int line),
                           void *ud) {
-  bool assigned = false;
-  walk_chunk(&(Walk){c, note_env, &assigned});
-  if (!assigned && !has_env(c)) {
-    walk_chunk(&(Walk){c, each, ud});
+  if (!lp_has_env(c)) {
+    walk_chunk(&(Walk){.c = c, .each = each, .ud = ud});
   }
+}
+
+void lp_each_field_write(const LpChunk *c, void (*each)(void *ud, const char *name, int line),
+                         void *ud) {
+  walk_chunk(&(Walk){.c = c, .fields = true, .each = each, .ud = ud});
 }

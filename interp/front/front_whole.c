@@ -1,0 +1,270 @@
+/* front_whole.c: what functions read that were not rewritten. C functions and those of the standard library get tables
+   whole: all that such a table holds counts as read, what the tables in it hold, and what these inherit. A function
+   of the script that runs as it is (static_fn) also calls the functions that it reaches, so theirs counts, too. */
+#include "front_whole.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "front_parts.h"
+#include "front_places.h"
+#include "interp/state/standard.h"
+#include "interp/trace/front_state.h"
+#include "source.h"
+
+/* Tables in the registry:
+     shallow   tables of the host that this trace has looked into
+     deep      tables and functions of the host that it has, with the functions that they hold
+     blind     C functions that look into no table */
+static char shallow_key, deep_key, blind_key;
+
+/* One look. On the stack: the set of tables of the trace that it has met, and the list of what is still to be opened. */
+typedef struct Look {
+  lua_State *L;
+  Front *f;
+  const char *seen; /* shallow_key, or deep_key */
+  int own, queue;
+} Look;
+
+static bool is_in(lua_State *L, const char *set, int idx) {
+  bool is = front_push_entry(L, set, idx) != LUA_TNIL;
+  lua_pop(L, 1);
+  return is;
+}
+
+static bool is_made_by_trace(lua_State *L, const Front *f, int idx) {
+  return lua_istable(L, idx) && front_birth(L, idx) > f->began;
+}
+
+/* Is the object at the top, which stays, met for the first time? */
+static bool is_first_of_host(const Look *w) {
+  lua_State *L = w->L;
+  bool is = !is_in(L, w->seen, lua_gettop(L));
+  if (is) {
+    lua_pushboolean(L, 1);
+    front_set_entry(L, w->seen, lua_gettop(L) - 1);
+  }
+  return is;
+}
+
+/* The same for a table of the trace. It may hold something else later, so only this look remembers it. */
+static bool is_first_of_trace(const Look *w) {
+  lua_State *L = w->L;
+  lua_pushvalue(L, -1);
+  bool is = lua_rawget(L, w->own) == LUA_TNIL;
+  lua_pop(L, 1);
+  if (is) {
+    lua_pushvalue(L, -1);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, w->own);
+  }
+  return is;
+}
+
+/* Is the value at the top, reached from the host or not, to be opened? */
+static bool is_to_open(const Look *w, bool of_host) {
+  lua_State *L = w->L;
+  if (lua_isfunction(L, -1)) {
+    return w->seen == &deep_key && is_first_of_host(w);
+  }
+  bool is_given = lua_gettop(L) == w->queue + 1 && lua_rawequal(L, -1, w->own - 1);
+  if (!lua_istable(L, -1) || standard_owns(L, -1) ||
+      (reads_is_globals(L, lua_gettop(L)) && !is_given)) {
+    return false;
+  }
+  bool is_host = of_host || reads_is_host(L, -1);
+  return is_host ? is_first_of_host(w)
+                 : is_made_by_trace(L, w->f, lua_gettop(L)) && is_first_of_trace(w);
+}
+
+/* Looks at the value at the top, popped. */
+static void look(const Look *w, bool of_host) {
+  lua_State *L = w->L;
+  if (!is_to_open(w, of_host)) {
+    lua_pop(L, 1);
+    return;
+  }
+  if (lua_istable(L, -1) && !is_made_by_trace(L, w->f, lua_gettop(L))) {
+    reads_mark_whole(L, w->f, -1);
+  }
+  lua_rawseti(L, w->queue, (lua_Integer)lua_rawlen(L, w->queue) + 1);
+}
+
+/* Do only functions of the standard library stand in the table? Then it makes objects of the library's. */
+static bool is_of_library(lua_State *L, int t) {
+  bool any = false, all = true;
+  lua_pushnil(L);
+  while (all && lua_next(L, t) != 0) {
+    bool is_function = lua_isfunction(L, -1) != 0;
+    any = any || (is_function && !lua_iscfunction(L, -1));
+    all = is_function ? reads_is_library_function(L, lua_gettop(L))
+                      : !lua_istable(L, -1) || lua_rawequal(L, -1, t);
+    lua_pop(L, 1);
+  }
+  lua_settop(L, t);
+  return any && all;
+}
+
+static void open_table(const Look *w, int t) {
+  lua_State *L = w->L;
+  bool of_host = reads_is_host(L, t);
+  lua_pushnil(L);
+  while (lua_next(L, t) != 0) {
+    look(w, of_host);
+  }
+  reads_push_metatable(L, w->f, t);
+  if (lua_istable(L, -1) && is_of_library(L, t + 1)) {
+    lua_pop(L, 1);
+  } else {
+    look(w, of_host);
+  }
+}
+
+/* Values of the globals that the function is known to read. Stack: the table of them. */
+static void look_at_globals(const Look *w, int fn) {
+  lua_State *L = w->L;
+  int env = lua_gettop(L);
+  src_push_globals(L, fn);
+  if (lua_istable(L, env) && lua_istable(L, -1)) {
+    for (lua_Integer i = 1; lua_rawgeti(L, env + 1, i) == LUA_TSTRING; i++) {
+      lua_rawget(L, env);
+      look(w, true);
+    }
+  }
+  lua_settop(L, env);
+}
+
+/* A closure of C may hold another function, as that of static_fn does. */
+static void open_function(const Look *w, int fn) {
+  lua_State *L = w->L;
+  bool is_c = lua_iscfunction(L, fn);
+  if (src_is_converted(L, fn) || (!is_c && reads_is_library_function(L, fn))) {
+    return;
+  }
+  if (!is_c) {
+    reads_note_function(L, w->f, fn, false);
+  }
+  const char *name;
+  for (int i = 1; (name = lua_getupvalue(L, fn, i)) != NULL; i++) {
+    if (strcmp(name, "_ENV") == 0) {
+      look_at_globals(w, fn);
+      lua_pop(L, 1);
+    } else if (is_c && !lua_isfunction(L, -1)) {
+      lua_pop(L, 1);
+    } else {
+      look(w, true);
+    }
+  }
+}
+
+/* Opens the value at idx and all that it leads to. */
+static void look_at(lua_State *L, Front *f, int idx, const char *seen) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 24, NULL);
+  lua_pushvalue(L, idx);
+  lua_newtable(L);
+  lua_newtable(L);
+  const Look w = {.L = L, .f = f, .seen = seen, .own = top + 2, .queue = top + 3};
+  lua_pushvalue(L, top + 1);
+  look(&w, false);
+  for (lua_Integer i = 1; lua_rawgeti(L, w.queue, i) != LUA_TNIL; i++) {
+    (lua_istable(L, -1) ? open_table : open_function)(&w, w.queue + 1);
+    lua_settop(L, w.queue);
+  }
+  lua_settop(L, top);
+}
+
+static void note_whole(lua_State *L, Front *f, int idx) {
+  if (lua_istable(L, idx)) {
+    look_at(L, f, idx, &shallow_key);
+  }
+}
+
+void front_note_host_function(lua_State *L, int fn) { look_at(L, front_of(L), fn, &deep_key); }
+
+void front_note_given(lua_State *L, int idx) {
+  if (lua_istable(L, idx) || lua_isfunction(L, idx)) {
+    look_at(L, front_of(L), idx, &deep_key);
+  }
+}
+
+/* --- calls that leave the rewritten code --------------------------------------------------------------- */
+
+/* A runtime function of the rewriter: it notes by itself. */
+bool front_is_runtime(lua_State *L, const Front *f, int fn) {
+  bool is = lua_getupvalue(L, fn, 1) != NULL;
+  if (is) {
+    is = lua_touserdata(L, -1) == f;
+    lua_pop(L, 1);
+  }
+  return is;
+}
+
+/* Pushes the n-th argument of the call; false: there is none. */
+static bool push_argument(lua_State *L, const lua_Debug *ar, int n) {
+  return lua_getlocal(L, ar, n) != NULL;
+}
+
+void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
+  Front *f = front_of(L);
+  fn = lua_absindex(L, fn);
+  if (f->ir == NULL || f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||
+      front_is_runtime(L, f, fn) || is_in(L, &blind_key, fn)) {
+    return;
+  }
+  for (int n = 1; push_argument(L, ar, n); n++) {
+    note_whole(L, f, -1);
+    lua_pop(L, 1);
+  }
+}
+
+/* --- a trace ------------------------------------------------------------------------------------------- */
+
+void front_begin_whole(lua_State *L) {
+  front_new_table(L, &shallow_key, "k");
+  front_new_table(L, &deep_key, "k");
+}
+
+/* --- opening ------------------------------------------------------------------------------------------- */
+
+/* Tables are asked for no field by these; pcall and xpcall call what is noted itself. */
+static const struct {
+  const char *lib, *name;
+} blind[] = {
+    {"_G", "assert"},        {"_G", "error"},         {"_G", "getmetatable"},
+    {"_G", "pcall"},         {"_G", "rawequal"},      {"_G", "select"},
+    {"_G", "setmetatable"},  {"_G", "type"},          {"_G", "xpcall"},
+    {"math", "type"},        {"coroutine", "create"}, {"coroutine", "resume"},
+    {"coroutine", "wrap"},   {"coroutine", "yield"},  {"coroutine", "running"},
+    {"table", "insert"},     {"table", "pack"},       {"debug", "getmetatable"},
+    {"debug", "getupvalue"}, {"_G", "rawget"},        {"_G", "load"},
+    {"_G", "rawset"},
+};
+
+/* Adds the value at the top, popped, to the set. */
+static void add_to(lua_State *L, char *set) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, set);
+  lua_insert(L, -2);
+  lua_pushboolean(L, 1);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+static void open_blind(lua_State *L) {
+  int top = lua_gettop(L);
+  for (size_t i = 0; i < CT_ARRAY_LEN(blind); i++) {
+    lua_pushglobaltable(L);
+    if (lua_getfield(L, -1, blind[i].lib) == LUA_TTABLE &&
+        lua_getfield(L, -1, blind[i].name) == LUA_TFUNCTION) {
+      front_push_replacement(L, lua_gettop(L));
+      add_to(L, &blind_key);
+      add_to(L, &blind_key);
+    }
+    lua_settop(L, top);
+  }
+}
+
+void front_open_whole(lua_State *L) {
+  front_new_table(L, &blind_key, NULL);
+  open_blind(L);
+}
