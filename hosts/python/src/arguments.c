@@ -37,7 +37,7 @@ static PyObject *no_args;                   /* () */
 static PyObject *torch_pack, *torch_stream; /* functions of torch */
 static PyObject *text_dlpack, *text_device; /* names of methods */
 
-static Row *add_row(PyObject *type, Kind kind) {
+static Row *add_row(Row row) {
   if (n_rows == MAX_ROWS) { /* a program with that many types begins anew */
     for (int i = N_FIXED; i < n_rows; i++) {
       Py_CLEAR(rows[i].type);
@@ -45,9 +45,18 @@ static Row *add_row(PyObject *type, Kind kind) {
     n_rows = N_FIXED;
   }
   Row *r = &rows[n_rows++];
-  *r = (Row){.type = type, .kind = kind};
-  Py_INCREF(type);
+  *r = row;
+  Py_INCREF(row.type);
   return r;
+}
+
+static Row *find_row(PyObject *type) {
+  for (int i = 0; i < n_rows; i++) {
+    if (rows[i].type == type) {
+      return &rows[i];
+    }
+  }
+  return NULL;
 }
 
 static bool has_attribute(PyObject *o, const char *name) { return PyObject_HasAttrString(o, name); }
@@ -131,35 +140,32 @@ static bool stream_of_torch(int device, void **out) {
 
 /* {====== Finding out ====== */
 
+/* Asking a type runs code of Python, in which other threads may run: a row is added when it is whole. */
 static Row *learn(PyObject *type) {
-  Row *r = add_row(type, KIND_OTHER);
-  r->exchange = exchange_of(type);
-  if (r->exchange != NULL) {
-    r->kind = KIND_EXCHANGE;
+  Row row = {.type = type, .kind = KIND_OTHER, .exchange = exchange_of(type)};
+  if (row.exchange != NULL) {
+    row.kind = KIND_EXCHANGE;
   } else if (has_attribute(type, "__dlpack__")) {
     bool is_torch = has_attribute(type, "__torch_function__") && open_torch();
     PyErr_Clear();
-    r->kind = is_torch ? KIND_TORCH : KIND_CAPSULE;
-    r->is_numpy = is_of_module(type, "numpy");
-    r->is_cupy = is_of_module(type, "cupy");
+    row.kind = is_torch ? KIND_TORCH : KIND_CAPSULE;
+    row.is_numpy = is_of_module(type, "numpy");
+    row.is_cupy = is_of_module(type, "cupy");
   } else if (PyType_IsSubtype((PyTypeObject *)type, &PyFloat_Type)) {
-    r->kind = KIND_FLOAT;
+    row.kind = KIND_FLOAT;
   } else if (has_attribute(type, "__index__")) {
-    r->kind = KIND_INDEX;
+    row.kind = KIND_INDEX;
   } else if (has_attribute(type, "__float__")) {
-    r->kind = KIND_REAL;
+    row.kind = KIND_REAL;
   }
-  return r;
+  Row *other = find_row(type);
+  return other != NULL ? other : add_row(row);
 }
 
 static inline Row *row_of(PyObject *object) {
   PyObject *type = (PyObject *)Py_TYPE(object);
-  for (int i = 0; i < n_rows; i++) {
-    if (rows[i].type == type) {
-      return &rows[i];
-    }
-  }
-  return learn(type);
+  Row *r = find_row(type);
+  return r != NULL ? r : learn(type);
 }
 
 bool call_is_tensor(PyObject *object) {
@@ -533,9 +539,9 @@ int arguments_open(PyObject *module) {
       text_device == NULL) {
     return -1;
   }
-  add_row((PyObject *)&PyLong_Type, KIND_INT);
-  add_row((PyObject *)&PyFloat_Type, KIND_FLOAT);
-  add_row((PyObject *)&PyBool_Type, KIND_BOOL);
-  add_row(value, KIND_VALUE);
+  add_row((Row){.type = (PyObject *)&PyLong_Type, .kind = KIND_INT});
+  add_row((Row){.type = (PyObject *)&PyFloat_Type, .kind = KIND_FLOAT});
+  add_row((Row){.type = (PyObject *)&PyBool_Type, .kind = KIND_BOOL});
+  add_row((Row){.type = value, .kind = KIND_VALUE});
   return 0;
 }

@@ -1,6 +1,7 @@
 """Memory of any library: the ways of DLPack, element types, strides, offsets, read-only memory, devices."""
 
 import ctypes as C
+import threading
 
 import cuttle
 import memory as m
@@ -35,6 +36,43 @@ def test_ways():
     for way, want, name in ((m.Exchanging, (1, 0), "the C interface lends, without an owner"),
                             (m.ExchangingSlowly, (0, 1), "if it can")):
         same(m.reads_of(lambda: module.three[1, 1](way(m.floats(1), "f32"))), want, name)
+
+
+def test_type_met_by_threads():
+    """While one thread finds out what a type can do, the code that it asks lets another one use the type."""
+    asked, launched = threading.Event(), threading.Event()
+
+    class Slow(type):
+        def __getattribute__(cls, name):
+            if name == "__dlpack_c_exchange_api__" and not asked.is_set():
+                asked.set()
+                launched.wait(30)
+            return type.__getattribute__(cls, name)
+
+    class Late(m.New, metaclass=Slow):
+        pass
+
+    said = []
+
+    def launch():
+        try:
+            module.scalar[1, 1](Late(m.floats(1), "f32"))
+            said.append("ran")
+        except Exception as error:
+            said.append(str(error))
+
+    first = threading.Thread(target=launch)
+    first.start()
+    asked.wait(30)
+    second = cuttle.loads("kernel('k', function(x) x[0] = 7.0 end)", device="cpu")
+    try:
+        second.k[1, 1](Late(m.floats(1), "f32"))
+        said.append("ran")
+    except Exception as error:
+        said.append(str(error))
+    launched.set()
+    first.join()
+    same(said, ["ran", "ran"], "two threads meet a type at once")
 
 
 def test_types():
@@ -119,6 +157,7 @@ class NoCapsule(m.Tensor):
 
 
 test_ways()
+test_type_met_by_threads()
 test_types()
 test_layouts()
 test_flags()
