@@ -58,12 +58,78 @@ static int open_over(CtNewFile *f, const char *path, const struct stat *old) {
   return open_beside(f, old);
 }
 
+/* {====== Links in folders that everybody writes to ====== */
+
+enum { MAX_LINKS = 40 }; /* as the system's */
+
+/* The folder of a name: its bytes with the slash, or those of "./". */
+static int folder_of(const char *path, char folder[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  int n = slash == NULL ? 1 : (int)(slash - path) + 1;
+  int said = snprintf(folder, PATH_MAX, "%.*s", n, slash == NULL ? "." : path);
+  return said < 0 || said >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+/* Linux's rule of protected_symlinks, which not every system has on, and which does not hold for realpath:
+   in a folder such as /tmp, where everybody may write and nobody may remove what is another's, only links of
+   this user or of the folder's owner lead on. */
+static int may_follow(const struct stat *link, const char *folder) {
+  struct stat in;
+  if (stat(folder, &in) != 0) {
+    return errno;
+  }
+  bool is_everybodys = (in.st_mode & S_ISVTX) != 0 && (in.st_mode & S_IWOTH) != 0;
+  return is_everybodys && link->st_uid != geteuid() && link->st_uid != in.st_uid ? EACCES : 0;
+}
+
+/* Where the link leads, in `path`. */
+static int follow(char path[PATH_MAX], const char *folder) {
+  char target[PATH_MAX], next[PATH_MAX];
+  ssize_t n = readlink(path, target, sizeof target - 1);
+  if (n < 0) {
+    return errno;
+  }
+  target[n] = '\0';
+  int said = snprintf(next, sizeof next, "%s%s%s", target[0] == '/' ? "" : folder,
+                      target[0] == '/' || folder[0] != '.' || folder[1] != '\0' ? "" : "/", target);
+  if (said < 0 || (size_t)said >= sizeof next) {
+    return ENAMETOOLONG;
+  }
+  memcpy(path, next, (size_t)said + 1);
+  return 0;
+}
+
+/* 0 where the name is no link, or one, and those that it leads to, that may be followed. */
+static int check_links(const char *name) {
+  char path[PATH_MAX], folder[PATH_MAX];
+  struct stat st;
+  int n = snprintf(path, sizeof path, "%s", name);
+  if (n < 0 || (size_t)n >= sizeof path) {
+    return ENAMETOOLONG;
+  }
+  for (int i = 0; i < MAX_LINKS; i++) {
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) {
+      return 0; /* whoever opens it hears what is wrong with it */
+    }
+    int why = folder_of(path, folder);
+    why = why != 0 ? why : may_follow(&st, folder);
+    why = why != 0 ? why : follow(path, folder);
+    if (why != 0) {
+      return why;
+    }
+  }
+  return ELOOP;
+}
+
+/* {====== Writing ====== */
+
 int ct_newfile_open(CtNewFile *f, const char *path) {
   struct stat old;
   int n = snprintf(f->path, sizeof f->path, "%s", path);
   f->file = NULL;
-  if (n < 0 || (size_t)n >= sizeof f->path) {
-    return ENAMETOOLONG;
+  int why = n < 0 || (size_t)n >= sizeof f->path ? ENAMETOOLONG : check_links(path);
+  if (why != 0) {
+    return why;
   }
   if (stat(path, &old) == 0) {
     return open_over(f, path, &old);
@@ -96,10 +162,7 @@ int ct_newfile_close(CtNewFile *f, bool keep) {
 /* Of the folder too: it has the name. A folder that cannot be opened, or a system that cannot, is no error. */
 static void sync_folder(const char *path) {
   char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  int n = slash == NULL ? 1 : (int)(slash - path) + 1;
-  snprintf(folder, sizeof folder, "%.*s", n, slash == NULL ? "." : path);
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = folder_of(path, folder) != 0 ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {
     (void)fsync(fd);
     (void)close(fd);
@@ -154,13 +217,27 @@ static bool is_current(int fd, const char *path) {
          mine.st_ino == named.st_ino;
 }
 
+/* Makes the file if there is none, and notes in l->made that it did. */
+static int open_to_lock(CtFileLock *l, const char *path) {
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int n = snprintf(l->made, sizeof l->made, "%s", fd >= 0 ? path : "");
+  if (n < 0 || (size_t)n >= sizeof l->made) {
+    l->made[0] = '\0';
+  }
+  return fd < 0 && errno == EEXIST ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : fd;
+}
+
 /* 0, EWOULDBLOCK where somebody holds it, or what failed. */
 static int try_lock(CtFileLock *l, const char *path) {
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int why = check_links(path);
+  if (why != 0) {
+    return why;
+  }
+  int fd = open_to_lock(l, path);
   if (fd < 0) {
     return errno;
   }
-  int why = is_plain(fd) ? 0 : ENOTSUP;
+  why = is_plain(fd) ? 0 : ENOTSUP;
   if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
     why = errno;
   }
@@ -214,8 +291,18 @@ void ct_filelock_sweep(const char *path) {
   }
 }
 
+/* Is the file, which the lock made, still empty? Whoever waits for the lock sees that the name is gone. */
+static bool is_unused(const CtFileLock *l) {
+  struct stat st;
+  return l->made[0] != '\0' && fstat(l->fd, &st) == 0 && st.st_size == 0 &&
+         is_current(l->fd, l->made);
+}
+
 void ct_filelock_drop(CtFileLock *l) {
   if (l->fd >= 0) {
+    if (is_unused(l)) {
+      (void)unlink(l->made);
+    }
     (void)close(l->fd);
     l->fd = -1;
   }

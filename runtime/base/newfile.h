@@ -1,7 +1,7 @@
 /* newfile.h: a file that is written beside the one whose name it is to have, and takes that name when
    it is whole: whoever reads the name finds the old contents or the new, never a part, and a disk that
    is full loses nothing that was there. What is no plain file, as a pipe or a terminal, is written
-   where it is. */
+   where it is. In a folder such as /tmp a link of another user is not followed: EACCES. */
 #ifndef CT_NEWFILE_H
 #define CT_NEWFILE_H
 
@@ -38,10 +38,12 @@ int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) C
 /* Whoever holds the lock of a name may read the file and write it anew by the functions above; the next
    one gets the lock of what has the name then. The system takes the lock from a process that ends. */
 typedef struct CtFileLock {
-  int fd; /* -1: none is held */
+  int fd;              /* -1: none is held */
+  char made[PATH_MAX]; /* the file if taking the lock made it, else "" */
 } CtFileLock;
 
-/* Takes the lock, and makes an empty file if there is none; waits `wait_ms` at most. 0, or the errno of what
+/* Takes the lock, and makes an empty file if there is none, which dropping the lock removes if nobody wrote to
+   it; waits `wait_ms` at most. 0, or the errno of what
    failed: EWOULDBLOCK where somebody else held it all the time, ENOTSUP for what is no plain file. */
 int ct_filelock_take(CtFileLock *l, const char *path, int wait_ms) CT_NODISCARD;
 /* Removes what writers that were killed have left beside the file. For who holds the lock. */

@@ -167,9 +167,7 @@ end
 
 --- Can results be added to the file? true; or nil and why. It leaves no file where there was none.
 function M.try(path)
-  local is_there = M.text(path) ~= nil
-  local lock <close>, why = internal.lock_file(path)
-  if lock and not is_there and M.text(path) == "" then os.remove(path) end
+  local lock <close>, why = internal.lock_file(path) -- which removes what it made
   return lock and true, why
 end
 

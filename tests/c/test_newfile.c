@@ -147,7 +147,76 @@ static void test_modes(void) {
   IS_INT(ct_newfile_write(name, "x", 1), ENAMETOOLONG, "a name that is too long");
 }
 
+/* {====== Links of others ====== */
+
+enum { ME_NOT = 1234, OWNER = 1235 };
+
+/* What writing and locking make of `link`, which leads to `path` and is `user`'s in a folder of the owner's. */
+static void try_link(const char *folder, uid_t user, int want, const char *what) {
+  char link[128];
+  CtFileLock lock;
+  snprintf(link, sizeof link, "%s/out", folder);
+  make(path, "old");
+  OK(symlink(path, link) == 0 && lchown(link, user, (gid_t)-1) == 0, "a link that is %s", what);
+  IS_INT(ct_newfile_write(link, "new", 3), want, "is written through, or not");
+  IS_STR(text_of(path), want == 0 ? "new" : "old", "as the file shows");
+  IS_INT(ct_filelock_take(&lock, link, 0), want, "and locked");
+  ct_filelock_drop(&lock);
+  unlink(link);
+}
+
+/* A link that leads to a link of another. */
+static void try_chain(const char *folder) {
+  char link[128], first[128];
+  snprintf(link, sizeof link, "%s/out", folder);
+  snprintf(first, sizeof first, "%s/first", dir);
+  make(path, "old");
+  OK(symlink(path, link) == 0 && lchown(link, ME_NOT, (gid_t)-1) == 0 && symlink(link, first) == 0,
+     "my link to another's");
+  IS_INT(ct_newfile_write(first, "new", 3), EACCES, "leads nowhere");
+  unlink(first);
+  unlink(link);
+  OK(symlink(first, first) == 0, "a link to itself");
+  IS_INT(ct_newfile_write(first, "new", 3), ELOOP, "neither");
+  unlink(first);
+}
+
+static void test_links_of_others(void) {
+  char folder[96];
+  snprintf(folder, sizeof folder, "%s/all", dir);
+  if (geteuid() != 0) {
+    SKIP(22, "only root makes files of others");
+    return;
+  }
+  OK(mkdir(folder, 0777) == 0 && chmod(folder, 01777) == 0 && chown(folder, OWNER, (gid_t)-1) == 0,
+     "a folder such as /tmp");
+  try_link(folder, ME_NOT, EACCES, "another's");
+  try_link(folder, OWNER, 0, "its owner's");
+  try_link(folder, geteuid(), 0, "mine");
+  try_chain(folder);
+  OK(chmod(folder, 0755) == 0, "in a folder that is not everybody's");
+  try_link(folder, ME_NOT, 0, "another's");
+  rmdir(folder);
+}
+
 /* {====== Locks ====== */
+
+/* A file that taking a lock made, and that nobody wrote to, as where the disk is full. */
+static void test_unused_lock(void) {
+  CtFileLock a;
+  unlink(path);
+  OK(ct_filelock_take(&a, path, 0) == 0, "a lock makes its file");
+  ct_filelock_drop(&a);
+  IS_INT(access(path, F_OK), -1, "which goes with it if nobody writes");
+  OK(ct_filelock_take(&a, path, 0) == 0 && ct_newfile_write(path, "x", 1) == 0,
+     "one that is written");
+  ct_filelock_drop(&a);
+  IS_STR(text_of(path), "x", "stays");
+  make(path, "");
+  OK(ct_filelock_take(&a, path, 0) == 0, "an empty file that was there");
+  ct_filelock_drop(&a);
+  IS_INT(access(path, F_OK), 0, "stays too");
+}
 
 static void test_locks(void) {
   CtFileLock a, b;
@@ -232,7 +301,9 @@ int main(void) {
   test_lasting();
   test_full();
   test_modes();
+  test_links_of_others();
   test_locks();
+  test_unused_lock();
   test_lock_of_new_file();
   test_sweep();
   unlink(path);
