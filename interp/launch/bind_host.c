@@ -165,12 +165,14 @@ static int is_missing(lua_State *L) {
 static int cache_folder(lua_State *L) {
   const CuttleState *s = state_of(L);
   CtCache cache;
+  CtErr err;
   if (s->options.sandbox) {
     return 0;
   }
   bool before = ct_env_ignore(s->options.no_environment != 0);
-  ct_cache_init(&cache);
+  CtStatus status = ct_cache_init(&cache, &err);
   (void)ct_env_ignore(before);
+  diag_check(L, status, &err);
   if (cache.dir[0] == '\0' || !ct_cache_make(&cache)) {
     return 0;
   }

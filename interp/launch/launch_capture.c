@@ -422,6 +422,7 @@ bool launch_file_begin(lua_State *L, int kernel, const LaunchConfig *config, con
   if (s->capture_folder[0] == '\0' || k->is_replayed) {
     return false;
   }
+  diag_check(L, s->capture_error.status, &s->capture_error);
   snprintf(f->path, sizeof f->path, "%.380s/%.80s-%ld-%" PRIu64 ".ctk", s->capture_folder, k->name,
            (long)getpid(), ++s->n_captures);
   push_known_trace(L, kernel, config, args);

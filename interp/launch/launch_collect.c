@@ -117,9 +117,11 @@ size_t launch_compile_all(lua_State *L, const CtNvrtcJob *jobs, size_t n, int f)
   const CuttleState *s = state_of(L);
   Asked asked = {L, lua_absindex(L, f)};
   CtCache cache;
+  CtErr err;
   bool before = ct_env_ignore(s->options.no_environment != 0);
-  ct_cache_init(&cache);
+  CtStatus status = ct_cache_init(&cache, &err);
   (void)ct_env_ignore(before);
+  diag_check(L, status, &err);
   luaL_checkstack(L, 4, NULL);
   bool may = s->options.sandbox == 0 && cache.dir[0] != '\0';
   return may ? ct_nvrtc_build_all(jobs, n, &cache, s->owns_process, poll, &asked) : 0;

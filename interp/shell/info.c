@@ -66,11 +66,13 @@ static void print_nvrtc(void) {
 
 void info_print(CuttleState *s) {
   CtCache cache;
-  ct_cache_init(&cache);
+  CtErr err;
+  CtStatus status = ct_cache_init(&cache, &err);
   printf("Cuttle     %s\n", CUTTLE_VERSION);
   printf("Lua        %s.%s.%s\n", LUA_VERSION_MAJOR, LUA_VERSION_MINOR, LUA_VERSION_RELEASE);
   print_device(s);
   print_simt(s);
   print_nvrtc();
-  printf("cache      %s\n", cache.dir[0] == '\0' ? "off" : cache.dir);
+  const char *place = cache.dir[0] == '\0' ? "off" : cache.dir;
+  printf("cache      %s\n", status == CT_OK ? place : err.msg);
 }

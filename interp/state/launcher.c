@@ -2,7 +2,8 @@
 #include "launcher.h"
 
 #include <limits.h>
-#include <stdlib.h>
+
+#include "runtime/base/env.h"
 
 typedef struct Launcher {
   const char *name;
@@ -33,7 +34,6 @@ static bool is_there(const CuttleState *s, const Launcher *l) {
 static CtStatus read_number(const CuttleState *s, const Launcher *l, const char *name, int *out,
                             CtErr *err) {
   const char *text = value_of(s, name);
-  char *end = NULL;
   if (text == NULL) {
     return ct_fail(
         err, CT_EINVAL,
@@ -41,13 +41,10 @@ static CtStatus read_number(const CuttleState *s, const Launcher *l, const char 
         "none of them",
         name, l->name, l->rank, l->size, l->local);
   }
-  long v = strtol(text, &end, 10);
-  if (end == text || *end != '\0' || v < 0 || v > INT_MAX) {
-    return ct_fail(err, CT_EINVAL, "launcher: %s is '%.40s'; a number from 0 on was expected", name,
-                   text);
-  }
+  double v = -1;
+  CtStatus status = ct_env_number(name, text, 0, INT_MAX, true, &v, err);
   *out = (int)v;
-  return CT_OK;
+  return status;
 }
 
 /* a < b, which variables say. */

@@ -12,7 +12,7 @@
 #include "runtime/base/env.h"
 #include "runtime/device/nvrtc.h"
 
-enum { DEFAULT_SM = 90 };
+enum { DEFAULT_SM = 90, MAX_CAPTURE_SECONDS = 1000000000 };
 
 static const char state_key = 0; /* its address names the state in the registry */
 
@@ -172,8 +172,15 @@ static bool is_set(const CuttleState *s, const char *name) {
 static void read_capture(CuttleState *s) {
   const char *folder = state_env(s, "CUTTLE_CAPTURE");
   const char *seconds = state_env(s, "CUTTLE_CAPTURE_SECONDS");
-  snprintf(s->capture_folder, sizeof s->capture_folder, "%s", folder == NULL ? "" : folder);
-  s->capture_seconds = seconds == NULL ? 0 : strtod(seconds, NULL);
+  size_t n = sizeof s->capture_folder;
+  snprintf(s->capture_folder, n, "%s", folder == NULL ? "" : folder);
+  CtStatus status = ct_env_number("CUTTLE_CAPTURE_SECONDS", seconds, 0, MAX_CAPTURE_SECONDS, false,
+                                  &s->capture_seconds, &s->capture_error);
+  if (status == CT_OK && folder != NULL && strlen(folder) >= n) {
+    (void)ct_fail(&s->capture_error, CT_EINVAL,
+                  "CUTTLE_CAPTURE: the name of the folder has %zu bytes; at most %zu were expected",
+                  strlen(folder), n - 1);
+  }
 }
 
 /* What a state is before anything is opened. */

@@ -48,8 +48,10 @@ CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, Ct
         job->name);
   }
   bool before = ct_env_ignore(s->options.no_environment != 0);
-  ct_cache_init(&cache);
-  CtStatus status = ct_nvrtc_build(job, is_cached ? &cache : NULL, out, err);
+  CtStatus status = ct_cache_init(&cache, err);
+  if (status == CT_OK) {
+    status = ct_nvrtc_build(job, is_cached ? &cache : NULL, out, err);
+  }
   (void)ct_env_ignore(before);
   return status;
 }

@@ -1,5 +1,6 @@
 /* state_device.c: which device the state works on; opens devices and the CPU engine at first use. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,10 +182,14 @@ CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) {
 
 CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) {
   if (s->simt == NULL) {
-    const char *isa = state_env(s, "CUTTLE_ISA");
-    const char *threads = state_env(s, "CUTTLE_THREADS");
-    int n_threads = threads == NULL ? 0 : atoi(threads);
-    CtStatus st = ct_simt_open(s->alloc, n_threads < 0 ? 0 : n_threads, isa, &s->simt, err);
+    const char *given = state_env(s, "CUTTLE_ISA");
+    const char *isa = given == NULL || given[0] == '\0' ? NULL : given;
+    double threads = 0;
+    CtStatus st = ct_env_number("CUTTLE_THREADS", state_env(s, "CUTTLE_THREADS"), 0, INT_MAX, true,
+                                &threads, err);
+    if (st == CT_OK) {
+      st = ct_simt_open(s->alloc, (int)threads, isa, &s->simt, err);
+    }
     if (st != CT_OK) {
       s->simt = NULL;
       return st;

@@ -104,7 +104,7 @@ CtHashKey ct_hash_end(const CtHash *h) {
 
 /* {====== Where ====== */
 
-enum { DEFAULT_MIB = 256, NAME_BYTES = 64 };
+enum { DEFAULT_MIB = 256, MAX_MIB = 1 << 30, NAME_BYTES = 64 };
 
 static void set_dir(CtCache *c, const char *base, const char *rest) {
   int n = snprintf(c->dir, sizeof c->dir, "%s%s", base, rest);
@@ -118,14 +118,18 @@ static const char *get_variable(const char *name) {
   return s == NULL || s[0] == '\0' ? NULL : s;
 }
 
-void ct_cache_init(CtCache *c) {
+CtStatus ct_cache_init(CtCache *c, CtErr *err) {
   const char *given = get_variable("CUTTLE_CACHE");
   const char *xdg = get_variable("XDG_CACHE_HOME");
   const char *home = get_variable("HOME");
-  const char *cap = get_variable("CUTTLE_CACHE_MIB");
-  unsigned long mib = cap == NULL ? DEFAULT_MIB : strtoul(cap, NULL, 10);
+  double mib = DEFAULT_MIB;
+  CtStatus status =
+      ct_env_number("CUTTLE_CACHE_MIB", ct_env("CUTTLE_CACHE_MIB"), 0, MAX_MIB, true, &mib, err);
   c->dir[0] = '\0';
   c->cap_bytes = (uint64_t)mib * 1024 * 1024;
+  if (status != CT_OK) {
+    return status;
+  }
   if (given != NULL) {
     if (strcmp(given, "off") != 0) {
       set_dir(c, given, "");
@@ -135,6 +139,7 @@ void ct_cache_init(CtCache *c) {
   } else if (home != NULL && home[0] == '/') {
     set_dir(c, home, "/.cache/cuttle");
   }
+  return CT_OK;
 }
 
 static bool is_off(const CtCache *c) { return c->dir[0] == '\0'; }

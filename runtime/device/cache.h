@@ -33,8 +33,9 @@ typedef struct CtCache {
 } CtCache;
 
 /* From the environment: CUTTLE_CACHE=off or a directory; else $XDG_CACHE_HOME/cuttle, else
-   ~/.cache/cuttle; CUTTLE_CACHE_MIB caps its size (256). Creates nothing. */
-void ct_cache_init(CtCache *c);
+   ~/.cache/cuttle; CUTTLE_CACHE_MIB caps its size (256). Creates nothing. CT_EINVAL: the cap is no number of
+   MiB; then the cache is off. */
+CtStatus ct_cache_init(CtCache *c, CtErr *err) CT_NODISCARD;
 
 /* Makes the cache's folder. False: it is off, or the folder cannot be made. */
 bool ct_cache_make(const CtCache *c);

@@ -304,6 +304,20 @@ static void test_concurrency(void) {
   OK(count_files(c.dir) <= 3, "and leave no temporary files and no more than fits");
 }
 
+static void test_caps(void) {
+  static const char *const bad[] = {
+      "x", "-1", "1.5", "12 MiB", "nan", "inf", "0x10", "1e300", "99999999999999999999"};
+  setenv("CUTTLE_CACHE", "/else/where", 1);
+  for (size_t i = 0; i < CT_ARRAY_LEN(bad); i++) {
+    CtCache c;
+    CtErr err;
+    setenv("CUTTLE_CACHE_MIB", bad[i], 1);
+    IS_INT(ct_cache_init(&c, &err), CT_EINVAL, "a cap of %s", bad[i]);
+    IS_STR(c.dir, "", "leaves the cache off");
+  }
+  unsetenv("CUTTLE_CACHE_MIB");
+}
+
 /* {====== The environment ====== */
 
 typedef struct Place {
@@ -338,7 +352,8 @@ static void test_places(void) {
     set_or_clear("XDG_CACHE_HOME", p->xdg);
     set_or_clear("HOME", p->home);
     set_or_clear("CUTTLE_CACHE_MIB", p->mib);
-    ct_cache_init(&c);
+    CtErr err;
+    IS_INT(ct_cache_init(&c, &err), CT_OK, "the environment of place %zu", i);
     IS_STR(c.dir, p->dir, "place %zu", i);
     IS_INT(c.cap_bytes >> 20, p->want_mib, "cap %zu", i);
   }
@@ -346,6 +361,7 @@ static void test_places(void) {
 
 int main(void) {
   char command[64];
+  test_caps();
   test_vectors();
   test_pieces();
   test_fields();

@@ -46,8 +46,8 @@ is_refused("RANK=1 LOCAL_RANK=1", "launcher: WORLD_SIZE is not set, though other
   .. "WORLD_SIZE and LOCAL_RANK, or none of them")
 is_refused("RANK=4 WORLD_SIZE=4 LOCAL_RANK=0", "launcher: RANK is 4 and WORLD_SIZE is 4; ranks "
   .. "go from 0 to 3")
-is_refused("RANK=x WORLD_SIZE=4 LOCAL_RANK=0", "launcher: RANK is 'x'; a number from 0 on was "
-  .. "expected")
+is_refused("RANK=x WORLD_SIZE=4 LOCAL_RANK=0", "RANK is 'x'; an integer from 0 to "
+  .. "2147483647 was expected")
 is_refused(t:gsub("LOCAL_RANK=1", "LOCAL_RANK=2 LOCAL_WORLD_SIZE=2"),
   "launcher: LOCAL_RANK is 2 and LOCAL_WORLD_SIZE is 2; ranks go from 0 to 1")
 is_refused(t .. "LOCAL_WORLD_SIZE=17", "launcher: LOCAL_WORLD_SIZE is 17 and WORLD_SIZE is 16; "
