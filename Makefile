@@ -512,6 +512,8 @@ $(foreach t,$(WEB_TESTS),$(call tap_if,hosts/web/tests/$(t),web_$(t:test_%.py=%)
 	hosts/web/tests/run.sh $(PLAYGROUND) $(PROGRAM) $(t),TAP_SCRIPTS))
 $(call tap_if,hosts/web/tests/test_notebook_script.js,web_notebook_script,\
 	hosts/web/tests/run_node.sh test_notebook_script.js,TAP_SCRIPTS)
+$(call tap_if,hosts/web/tests/test_link_random.js,web_link_random,\
+	hosts/web/tests/run_node.sh test_link_random.js,TAP_SCRIPTS)
 HAS_WEB = $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes)
 TEST_WEB = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(PLATFORM),,$(if $(HAS_WEB),playground)))
 # Without Python's headers there is no package, and the tests are skipped.

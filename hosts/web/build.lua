@@ -83,9 +83,39 @@ local function write_editor()
   write("codemirror/LICENCE.txt", read(LICENCE))
 end
 
+-- {====== Pages that frames show ======
+
+-- Modules of Lua and texts of stdlib, as the product has them.
+local function load_stdlib()
+  local version = read("interp/cuttle.h"):match '#define CUTTLE_VERSION "([^"]+)"'
+  package.preload["cuttle"] = function() return { _VERSION = version } end
+  table.insert(package.searchers, function(name)
+    local file = name:match "^cuttle%.(.+)$"
+    local is_text = file and file:find "%."
+    local path = file and paths(("stdlib/*/%s%s"):format(file, is_text and "" or ".lua"))[1]
+    if not path then return nil end
+    return is_text and function() return read(path) end or loadfile(path)
+  end)
+end
+
+-- CUTTLE_PAGES: a list of [before the title, between the title and the data, after the data].
+local function write_pages()
+  load_stdlib()
+  local pages, kinds, texts = require "cuttle.page_file", {}, {}
+  for kind in pairs(pages.kinds) do kinds[#kinds + 1] = kind end
+  table.sort(kinds)
+  for i, kind in ipairs(kinds) do
+    local text = pages.text(kind, "\1", "\2")
+    local head, middle, tail = text:match "^([^\1]*)\1([^\1\2]*)\2([^\1\2]*)$"
+    texts[i] = ("[%s, %s, %s]"):format(literal(head), literal(middle), literal(tail))
+  end
+  write("pages.js", ("var CUTTLE_PAGES = [%s];\n"):format(table.concat(texts, ",\n")))
+end
+
 assert(os.execute(("rm -rf '%s' && mkdir -p '%s/codemirror'"):format(to, to)))
 write_engine()
 write_editor()
+write_pages()
 write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, literal))
 write("notebook_example.js",
   ("var CUTTLE_NOTEBOOK = %s;\n"):format(literal(read "hosts/web/notebook/example.lua")))

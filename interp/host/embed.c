@@ -498,7 +498,7 @@ cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds
   }
   snprintf(S->capture_folder, sizeof S->capture_folder, "%s", folder == NULL ? "" : folder);
   S->capture_seconds = seconds;
-  S->capture_error.status = CT_OK; /* the environment no longer counts */
+  S->capture_why[0] = '\0'; /* the environment no longer counts */
   return CUTTLE_OK;
 }
 

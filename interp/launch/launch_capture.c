@@ -422,7 +422,9 @@ bool launch_file_begin(lua_State *L, int kernel, const LaunchConfig *config, con
   if (s->capture_folder[0] == '\0' || k->is_replayed) {
     return false;
   }
-  diag_check(L, s->capture_error.status, &s->capture_error);
+  if (s->capture_why[0] != '\0') {
+    diag_check(L, ct_fail(&err, CT_EINVAL, "%s", s->capture_why), &err);
+  }
   snprintf(f->path, sizeof f->path, "%.380s/%.80s-%ld-%" PRIu64 ".ctk", s->capture_folder, k->name,
            (long)getpid(), ++s->n_captures);
   push_known_trace(L, kernel, config, args);

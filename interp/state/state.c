@@ -174,12 +174,14 @@ static void read_capture(CuttleState *s) {
   const char *seconds = state_env(s, "CUTTLE_CAPTURE_SECONDS");
   size_t n = sizeof s->capture_folder;
   snprintf(s->capture_folder, n, "%s", folder == NULL ? "" : folder);
-  CtStatus status = ct_env_number("CUTTLE_CAPTURE_SECONDS", seconds, 0, MAX_CAPTURE_SECONDS, false,
-                                  &s->capture_seconds, &s->capture_error);
-  if (status == CT_OK && folder != NULL && strlen(folder) >= n) {
-    (void)ct_fail(&s->capture_error, CT_EINVAL,
-                  "CUTTLE_CAPTURE: the name of the folder has %zu bytes; at most %zu were expected",
-                  strlen(folder), n - 1);
+  CtErr err;
+  if (ct_env_number("CUTTLE_CAPTURE_SECONDS", seconds, 0, MAX_CAPTURE_SECONDS, false,
+                    &s->capture_seconds, &err) != CT_OK) {
+    snprintf(s->capture_why, sizeof s->capture_why, "%.120s", err.msg);
+  } else if (folder != NULL && strlen(folder) >= n) {
+    snprintf(s->capture_why, sizeof s->capture_why,
+             "CUTTLE_CAPTURE: the folder's name has %zu bytes; at most %zu were expected",
+             strlen(folder), n - 1);
   }
 }
 

@@ -113,7 +113,7 @@ typedef struct CuttleState {
   char given_device[32];    /* what it was when the state was opened: the host's choice */
   char capture_folder[384]; /* where launches are captured before they run; "": nowhere */
   double capture_seconds;   /* a launch that takes longer keeps its file; 0: however long */
-  CtErr capture_error;      /* what is wrong with the two in the environment; "": nothing */
+  char capture_why[128];    /* what is wrong with them in the environment; "": nothing */
   uint64_t n_captures;
   CtDevice *device;                  /* NULL: the CPU engine */
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */

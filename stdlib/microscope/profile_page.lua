@@ -59,9 +59,7 @@ function M.page(profile, file)
   end
   local first = profile.kernels[1]
   data.title = first and ("profile of %s"):format(first.file) or "profile"
-  local page = pages.make(data.title, require "cuttle.profile.html", require "cuttle.profile.css",
-    require "cuttle.profile.js", data)
-  return files.deliver(page, file, "profile", fail)
+  return files.deliver(pages.make("profile", data.title, data), file, "profile", fail)
 end
 
 return M

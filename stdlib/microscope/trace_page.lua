@@ -190,9 +190,7 @@ function M.page(t, crd_text, fail)
     fail("the trace has %d events; at most %d fit a page", #t.rows, MAX_EVENTS)
   end
   local data = page_data(t, crd_text)
-  return pages.make(data.title .. " - trace", require "cuttle.trace_page.html",
-    require "cuttle.page.css" .. require "cuttle.trace_page.css",
-    require "cuttle.trace_page.js" .. require "cuttle.page_theme.js", data)
+  return pages.make("trace", data.title .. " - trace", data)
 end
 
 return M

@@ -223,8 +223,7 @@ end
 -- The page as a text. `text`: what the picture is of as the user wrote it, or nil.
 function M.page(x, options, text)
   local data = page_data(x, options, text)
-  return pages.make(data.title, require "cuttle.page.html", require "cuttle.page.css",
-    require "cuttle.page.js" .. require "cuttle.page_theme.js", data)
+  return pages.make("picture", data.title, data)
 end
 
 function M.html(x, file, options)

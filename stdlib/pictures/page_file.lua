@@ -9,12 +9,33 @@ local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quo
 -- What every page of ours has within its first bytes, so that no other file is taken for one.
 M.mark = '<meta name="generator" content="Cuttle '
 
---- The text of the page. `data`: what the script finds in #data; the others are texts. The style
---- `css` follows house.css.
-function M.make(title, body, css, js, data)
-  local parts = { VERSION = ct._VERSION, TITLE = title:gsub('[&<>"]', escapes), BODY = body,
-                  CSS = require "cuttle.house.css" .. css, JS = js, DATA = json.encode(data) }
+-- The pages that there are: their body, their styles after house.css, and their scripts.
+M.kinds = {
+  picture = { body = "page.html", css = { "page.css" }, js = { "page.js", "page_theme.js" } },
+  profile = { body = "profile.html", css = { "profile.css" }, js = { "profile.js" } },
+  trace = { body = "trace_page.html", css = { "page.css", "trace_page.css" },
+            js = { "trace_page.js", "page_theme.js" } },
+}
+
+local function joined(names)
+  local texts = {}
+  for i, name in ipairs(names) do texts[i] = require("cuttle." .. name) end
+  return table.concat(texts)
+end
+
+-- Pages of one kind differ in their title and data alone, both as texts of HTML. The playground
+-- shows no other page: hosts/web/page/shown.js.
+function M.text(kind, title, data)
+  local page = M.kinds[kind]
+  local parts = { VERSION = ct._VERSION, TITLE = title, DATA = data, JS = joined(page.js),
+                  BODY = require("cuttle." .. page.body),
+                  CSS = require "cuttle.house.css" .. joined(page.css) }
   return (require("cuttle.page_frame.html"):gsub("@(%u+)@", parts))
+end
+
+--- The text of the page. `kind`: one of M.kinds; `data`: what its script finds in #data.
+function M.make(kind, title, data)
+  return M.text(kind, title:gsub('[&<>"]', escapes), json.encode(data))
 end
 
 return M

@@ -20,7 +20,8 @@
 //   cell      number, text, shows   form, svg: a cell of the notebook, at the prompt
 //   emit      text, name, sm        text, kernels: [{name, cuda, lines: [[cuda's, script's]]}]
 //   check     text, name            text, findings: [{line, message, kind, ...}]
-//   profile, timeline               text, name: text, html
+//   profile   text, name            text, html
+//   timeline  text, name            text, drawings: texts of SVG
 //   trace     text, name, element   text, html; element: "C[5,7]", or one is chosen
 //   files, file                     files: [{name, bytes}] that scripts wrote; data of one
 "use strict";

@@ -1,7 +1,8 @@
 -- command_report.lua: `cuttle report WHAT script.lua [arguments]` runs check, profile or timeline
 -- as the program does. It also writes a file for the page: REPORT.json has findings as data,
--- REPORT.html is a page. `cuttle report trace ELEMENT script.lua` traces an element of a
--- launch of the script, such as C[5,7]; "" stands for one that the last kernel wrote.
+-- REPORT.html is a page, REPORT.drawings a list of texts of SVG. `cuttle report trace ELEMENT
+-- script.lua` traces an element of a launch of the script, such as C[5,7]; "" stands for one that
+-- the last kernel wrote.
 local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
@@ -17,25 +18,6 @@ local function fail(format, ...) error("trace: " .. format:format(...), 0) end
 
 -- {====== Commands whose results we look at on their way to the text ======
 
-local PAGE <const> = [[
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>timeline</title>
-<style>
-body { margin: 0; background: #fff }
-svg { display: block; width: 100%%; min-width: 48rem; height: auto }
-:root[data-theme="dark"] body { background: #14161a }
-:root[data-theme="dark"] svg { filter: invert(.92) hue-rotate(180deg) }
-</style>
-</head>
-<body>
-%s
-</body>
-</html>
-]]
-
 local takers = {}
 
 function takers.check(findings)
@@ -48,8 +30,8 @@ end
 
 function takers.timeline(timelines)
   local pictures = {}
-  for i, t in ipairs(timelines) do pictures[i] = t:svg():gsub("^<%?xml.-%?>\n", "") end
-  if #pictures > 0 then write(".html", PAGE:format(table.concat(pictures, "\n"))) end
+  for i, t in ipairs(timelines) do pictures[i] = t:svg() end
+  if #pictures > 0 then write(".drawings", json.encode(pictures)) end
 end
 
 local function tapped(name)

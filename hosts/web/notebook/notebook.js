@@ -262,11 +262,13 @@ class Notebook {
   async openPicture(cell) {
     if (!this.runner || cell.text.trim() === '' || cell.kind !== 'code') return;
     const answer = await this.runner.picture(cell);
-    if (!answer.ok || !answer.html) {
-      this.say(`Cell ${cell.number} has no picture: ${(answer.error || answer.why || '').trim()}`);
+    const html = answer.ok && answer.html ? ownPage(answer.html) : null;
+    if (!html) {
+      const why = answer.error || answer.why || NOT_SHOWN;
+      this.say(`Cell ${cell.number} has no picture: ${why.trim()}`);
       return;
     }
-    const frame = make('iframe', { className: 'stage', srcdoc: themedPage(answer.html),
+    const frame = make('iframe', { className: 'stage', srcdoc: themedPage(html),
       title: `Picture of cell ${cell.number}` });
     frame.setAttribute('sandbox', 'allow-scripts');
     openDialog(`Cell ${cell.number}`, frame);

@@ -1,9 +1,7 @@
-// files.js: what scripts have written. Pictures and pages are shown; other files are saved.
+// files.js: what scripts have written. Pictures and Cuttle's own pages are shown; other files are saved.
 'use strict';
 
-const SHOWN_FILE = /\.(svg|html)$/;
-
-// A button for each file; `show(html, name)` draws a page or an SVG.
+// A button for each file; `show(html, name)` draws a page.
 async function fileButtons(main, show) {
   const { ok, files } = await main.ask('files', {});
   if (!ok) return [];
@@ -18,14 +16,16 @@ async function fileButtons(main, show) {
 async function openFile(main, name, show) {
   const { ok, data } = await main.ask('file', { name });
   if (!ok) return;
-  if (SHOWN_FILE.test(name)) show(asPage(name, new TextDecoder().decode(data)), name);
+  const page = asPage(name, data);
+  if (page) show(page, name);
   else save(name, data);
 }
 
-function asPage(name, text) {
-  if (name.endsWith('.html')) return text;
-  const style = '<style>body { margin: 1rem; background: #fff } svg { max-width: 100% }</style>';
-  return `<!DOCTYPE html><html lang="en"><head>${style}</head><body>${text}</body></html>`;
+// What a frame shows of the file, or null.
+function asPage(name, data) {
+  const text = new TextDecoder().decode(data);
+  if (name.endsWith('.html')) return ownPage(text);
+  return name.endsWith('.svg') ? drawingsPage([text]) : null;
 }
 
 function save(name, data) {

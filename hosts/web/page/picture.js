@@ -3,6 +3,14 @@
 
 const PICTURE_MS = 300;
 
+// The answer of an engine, whose page is one that may be shown.
+async function askPicture(line, args) {
+  const answer = await line.ask('picture', args);
+  if (!answer.html) return answer;
+  const html = ownPage(answer.html);
+  return { ...answer, html, why: html ? answer.why : NOT_SHOWN };
+}
+
 class PicturePane {
   constructor({ side, editor, tabs }) {
     Object.assign(this, { side, editor, tabs });
@@ -68,9 +76,9 @@ class PicturePane {
 
   // What needs no locals of the script is drawn while the script is wrong.
   async draw(expression, before) {
-    const alone = await this.side.ask('picture', { expression });
+    const alone = await askPicture(this.side, { expression });
     if (alone.html || before.trim() === '') return alone;
-    return this.side.ask('picture', { expression, text: before });
+    return askPicture(this.side, { expression, text: before });
   }
 
   show(expression, answer) {
@@ -97,7 +105,7 @@ class PicturePane {
     this.frame.srcdoc = framedPage(html);
   }
 
-  // A file of a script.
+  // A page that shown.js made of a file of a script.
   showFile(html, name) {
     this.tabs.select('picture');
     this.draws('');
@@ -113,7 +121,7 @@ class PicturePane {
   // The value of the prompt's last input.
   async fromPrompt(main) {
     if (!this.isOpen) return;
-    const answer = await main.ask('picture', { expression: 'ans', place: 'prompt' });
+    const answer = await askPicture(main, { expression: 'ans', place: 'prompt' });
     if (!answer.html || answer.html === this.html) return;
     this.draws('');
     this.drawn = '';

@@ -90,12 +90,22 @@ class Report {
     this.editor.marks.clear();
   }
 
-  show({ text, html, findings, error }) {
+  show({ text, findings, error, ...result }) {
     if (findings) this.showFindings(findings);
+    const html = this.pageOf(result);
     if (html) this.put(html);
     else if (findings) this.log.write(`${withoutFindings(text, findings)}\n`);
     else if (text) this.log.write(`${text.trimEnd()}\n`);
     if (error && !html) this.log.write(`${error}\n`, 'err'); // of the script, after what was found
+  }
+
+  // A page of the report, or null.
+  pageOf({ html, drawings }) {
+    if (drawings) return drawingsPage(drawings);
+    if (!html) return null;
+    const page = ownPage(html);
+    if (!page) this.log.write(`${NOT_SHOWN}\n`, 'err');
+    return page;
   }
 
   fail({ error, line }) {

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -197,6 +198,120 @@ def test_files():
     check("a picture is shown", "<svg" in page.value("document.querySelector('#picture').srcdoc"),
           True)
     close(page)
+
+
+# What a page of a script tries, each way with a name of its own: addresses stand for PORT.
+WAYS_OUT = """<link rel=preconnect href=http://127.0.0.1:PORT/><link rel=dns-prefetch href=http://127.0.0.1:PORT/>
+<link rel=stylesheet href=http://127.0.0.1:PORT/css><img src=http://127.0.0.1:PORT/img>
+<meta http-equiv=refresh content='1; url=http://127.0.0.1:PORT/refresh'>
+<svg onload="document.title = 'ran'"></svg>
+<script>
+fetch('http://127.0.0.1:PORT/fetch').catch(() => 0);
+try { new WebSocket('ws://127.0.0.1:PORT/socket'); } catch {}
+try {
+  const turn = {urls: 'turn:127.0.0.1:PORT?transport=tcp', username: 'u', credential: 'c'};
+  const c = new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:UDP'}, turn]});
+  c.createDataChannel('x');
+  c.createOffer().then((offer) => c.setLocalDescription(offer));
+} catch {}
+setTimeout(() => { location.href = 'http://127.0.0.1:PORT/navigation'; }, 300);
+</script>"""
+FOREIGN = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink" onload="WAYS">
+<!--><img src="http://127.0.0.1:PORT/comment">--><rect width="9" height="9" fill="url(http://127.0.0.1:PORT/f#a)"/>
+<image x:href="http://127.0.0.1:PORT/image"/><use href="http://127.0.0.1:PORT/use#a"/><text>drawn</text>
+<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><link rel="preconnect"
+href="http://127.0.0.1:PORT/"/></body></foreignObject><style>@import "http://127.0.0.1:PORT/import";</style>
+<script href="http://127.0.0.1:PORT/script"/></svg>"""
+
+
+class Listener:
+    """Ports of TCP and UDP that note who comes."""
+
+    def __init__(self):
+        self.heard = []
+        self.sockets = [socket.socket(socket.AF_INET, kind)
+                        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+        for one in self.sockets:
+            one.bind(("127.0.0.1", 0))
+        self.tcp, self.udp = [one.getsockname()[1] for one in self.sockets]
+        self.sockets[0].listen(8)
+        threading.Thread(target=self.accept, daemon=True).start()
+        threading.Thread(target=self.receive, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection = self.sockets[0].accept()[0]
+                connection.settimeout(5)
+                self.heard.append(connection.recv(60) or b"a connection")
+                connection.close()
+            except OSError:
+                return
+
+    def receive(self):
+        while True:
+            try:
+                self.heard.append(self.sockets[1].recv(60))
+            except OSError:
+                return
+
+    def addressed(self, text):
+        return text.replace("PORT", str(self.tcp)).replace("UDP", str(self.udp))
+
+
+def quoted(text):
+    return "[==[" + text + "]==]"
+
+
+def pause(page, milliseconds):
+    page.value("new Promise((done) => setTimeout(done, %d))" % milliseconds)
+
+
+def test_frames_run_nothing_of_a_script():
+    listener = Listener()
+    ways = listener.addressed(WAYS_OUT)
+    # A page of the product around it, so that its head is right.
+    own = "html('4:1'):gsub('<main', function() return %s .. '<main' end)" % quoted(ways)
+    bare = quoted("<!DOCTYPE html><html><head></head><body>" + ways.replace("\n", " ") + "</body></html>")
+    maker = opened()
+    for name, expression in (("a page", bare), ("a page with one of Cuttle's around it", own)):
+        page = opened(url=link_with(maker, {"script": "x = 1\n", "name": "script.lua", "pane": "picture",
+                                            "expression": expression}))
+        wait("the value of " + name, lambda: "not one of Cuttle's" in text(page, "#picture-text"))
+        check(name + " of a link is not shown", is_shown(page, "#picture"), False)
+        pause(page, 500)
+        close(page)
+    foreign = listener.addressed(FOREIGN).replace("WAYS", "document.title = 1")
+    written = {"a.svg": foreign, "/report.html": "<!DOCTYPE html><body>" + ways,
+               "/report.drawings": json.dumps([foreign])}
+    write_script(maker, "".join("local f = io.open(%r, 'w') f:write(%s) f:close()\n" % (name, quoted(body))
+                                for name, body in written.items()))
+    run(maker)
+    press_until(maker, "F6", "tab-output")
+    while text_of_focus(maker) != "a.svg":
+        maker.press("Tab")
+    maker.press("Enter")
+    wait("the drawing", lambda: is_shown(maker, "#picture"))
+    shown = maker.value("document.querySelector('#picture').srcdoc")
+    check("of a drawing the text is shown", "<text>drawn</text>" in shown, True)
+    bad = ("127.0.0.1", "<!-->", "import", "onload", "foreignObject", "<image")
+    check("and no address, comment, style or handler", [word for word in bad if word in shown], [])
+    for name in ("profile", "timeline"):
+        open_tab(maker, name)
+        wait(name, lambda: status(maker) == "ready")
+        pause(maker, 500)
+    check("nobody was asked for anything", listener.heard, [])
+    check("and a listener hears what comes", heard_from(listener), True)
+    close(maker)
+
+
+def heard_from(listener):
+    with socket.create_connection(("127.0.0.1", listener.tcp)) as one:
+        one.send(b"here")
+    end = time.monotonic() + 20
+    while not listener.heard and time.monotonic() < end:
+        time.sleep(0.05)
+    return listener.heard == [b"here"]
 
 
 def text_of_focus(page):
@@ -537,7 +652,8 @@ def test_lacking():
 
 run_wanted([
     test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
-    test_expressions, test_picture, test_picture_of_prompt, test_files, test_divider, test_cuda,
+    test_expressions, test_picture, test_picture_of_prompt, test_files,
+    test_frames_run_nothing_of_a_script, test_divider, test_cuda,
     test_reports, test_findings, test_findings_before_an_error, test_link_to_finding, test_share,
     test_share_of_a_long_script, test_link_of_program,
     test_endless_loop, test_menus, test_theme, test_lacking,
