@@ -9,8 +9,8 @@
 return {
   runtime = {
     { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size" }, uses = {} },
-    { name = "env", files = { "base/env" }, uses = { "base" } },
     { name = "err", files = { "base/err" }, uses = { "base" } },
+    { name = "env", files = { "base/env" }, uses = { "err" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
     { name = "rand", files = { "base/rand" }, uses = { "base" } },

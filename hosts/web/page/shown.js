@@ -69,7 +69,7 @@ const DRAWINGS_HEAD = `<!DOCTYPE html>
 <title>drawing</title>
 <style>
   body { margin: 0; background: #fff; }
-  svg { display: block; max-width: 100%; height: auto; }
+  svg { display: block; max-width: max(100%, 48rem); height: auto; }
   text { pointer-events: none; }
   :root[data-theme="dark"] body { background: #14161a; }
   :root[data-theme="dark"] svg { filter: invert(.92) hue-rotate(180deg); }
