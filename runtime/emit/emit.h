@@ -39,6 +39,10 @@ const char *ct_names_add(CtNames *names, const char *wanted);
 bool ct_names_is_taken(CtNames *names, const char *text);
 size_t ct_names_mark(const CtNames *names);
 void ct_names_release(CtNames *names, size_t mark); /* the names since the mark can be used again */
+/* The name of a function of device_fn, wherever it is written. */
+enum { CT_EMIT_FUNCTION_MAX = 2 * CT_EMIT_NAME_MAX };
+void ct_emit_function_name(const CtIrFunction *f, const char *suffix,
+                           char out[CT_EMIT_FUNCTION_MAX]);
 
 /* --- the plan (emit_plan.c) -------------------------------------------------------------------- */
 

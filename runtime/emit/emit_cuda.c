@@ -252,8 +252,8 @@ static void check_cluster(CtEmit *e) {
 /* Locals must not hide them. */
 static void name_functions(CtEmit *e) {
   for (const CtIrFunction *f = e->opts.callees; f != NULL; f = f->next) {
-    char name[2 * CT_EMIT_NAME_MAX];
-    snprintf(name, sizeof name, "%s%s", f->ir.name, e->opts.suffix);
+    char name[CT_EMIT_FUNCTION_MAX];
+    ct_emit_function_name(f, e->opts.suffix, name);
     ct_names_add(&e->names, name);
   }
 }
@@ -354,8 +354,8 @@ static CtStatus emit_functions(const CtIrFunction *f, const CtEmitOpts *opts, Ct
     return CT_OK;
   }
   CtEmitOpts own = *opts;
-  char name[2 * CT_EMIT_NAME_MAX];
-  snprintf(name, sizeof name, "%s%s", f->ir.name, opts->suffix);
+  char name[CT_EMIT_FUNCTION_MAX];
+  ct_emit_function_name(f, opts->suffix, name);
   own.function = f;
   own.name = name;
   own.callees = f->next;

@@ -146,13 +146,24 @@ static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
   return len;
 }
 
+static void put_function(CtEmit *e, const char *name, size_t len) {
+  char text[CT_EMIT_FUNCTION_MAX];
+  const CtIrFunction *f = e->opts.callees;
+  while (f != NULL && (strncmp(f->ir.name, name, len) != 0 || f->ir.name[len] != '\0')) {
+    f = f->next;
+  }
+  if (f != NULL) {
+    ct_emit_function_name(f, e->opts.suffix, text);
+    ct_text_puts(&e->body, text);
+  }
+}
+
 static void put_escape(CtEmit *e, const CtInst *inst) {
   const char *s = inst->u.escape->text;
   while (*s != '\0') {
     if (s[0] == '$' && s[1] == '@') { /* the name of a function */
       size_t len = strcspn(s + 2, "(");
-      ct_text_add(&e->body, s + 2, len);
-      ct_text_puts(&e->body, e->opts.suffix);
+      put_function(e, s + 2, len);
       s += 2 + len;
     } else if (s[0] == '$' && s[1] == '$') {
       ct_text_putc(&e->body, '$');

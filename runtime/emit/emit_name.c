@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/ir/atom.h"
+
 struct CtName {
   CtName *next;    /* in its bucket */
   CtName *base;    /* "p" of "p_2" */
@@ -16,8 +18,8 @@ struct CtName {
 
 enum { MAX_NAME = 80 };
 
-/* Words of C++ and CUDA, and functions that the emitter calls: a local must not hide them. */
-static const char reserved[] =
+/* Words of C++ and CUDA, and functions of CUDA that the emitter calls: a local must not hide them. */
+static const char words[] =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval "
     "constexpr constinit continue decltype default delete do double dynamic_cast else enum "
@@ -33,29 +35,17 @@ static const char reserved[] =
     "erff exp exp2 exp2f expf expm1 expm1f fabs fabsf floor floorf fma fmaf fmax fmaxf fmin "
     "fminf fmod fmodf hypot hypotf log log10 log10f log1p log1pf log2 log2f logf max min pow "
     "powf rint rintf round roundf rsqrt rsqrtf sin sinf sinh sinhf sqrt sqrtf tanh tanhf trunc "
-    "truncf printf assert main smem make_uint2 make_uint4 ulonglong2 make_ulonglong2 to_unsigned "
-    "to_unsigned_long_long odd_f32 f16_to_f32 bf16_to_f32 f8e4m3_to_f32 f8e5m2_to_f32 "
-    "f32_to_tf32 f32_to_f16 f32_to_bf16 f32_to_f8e4m3 f32_to_f8e5m2 assert_failed print_record "
-    "Marks mark_begin mark_record mark_end "
-    "swizzle floordiv floormod shift_left shift_right arithmetic_shift wrapping_abs negated to_int "
-    "to_long_long for_trips load_early cp_async_4 cp_async_8 cp_async_16 cp_async_commit "
-    "cp_async_wait_all cp_async_wait_group f16x2_add f16x2_sub f16x2_mul f16x2_fma f16x2_min "
-    "f16x2_max bf16x2_add bf16x2_sub bf16x2_mul bf16x2_fma bf16x2_min bf16x2_max bf16_fma "
-    "dp4a_signed_unsigned match_all reduce_add reduce_min reduce_max reduce_and reduce_or "
-    "reduce_xor "
-    "load_streaming load_global load_const_no_allocate load_no_allocate store_no_allocate "
-    "load_const_evict_first load_evict_first store_evict_first load_const_evict_last "
-    "load_evict_last store_evict_last policy_evict_first policy_evict_last cp_async_4_zfill "
-    "cp_async_4_hint cp_async_4_zfill_hint cp_async_8_zfill cp_async_8_hint "
-    "cp_async_8_zfill_hint cp_async_16_zfill cp_async_16_hint cp_async_16_zfill_hint ";
+    "truncf printf assert main smem make_uint2 make_uint4 ulonglong2 make_ulonglong2 atomicAdd "
+    "atomicAnd atomicCAS atomicExch atomicMax atomicMin atomicOr atomicXor atomicAdd_system "
+    "atomicAnd_system atomicCAS_system atomicExch_system atomicMax_system atomicMin_system "
+    "atomicOr_system atomicXor_system bf16_fma ";
 
-/* The functions of runtime/math, and fast ones. */
-static const char own[] =
-#define CT_FN(T, name, ...) #name " "
-#include "runtime/math/math_f32.def"
-#include "runtime/math/math_f64.def"
-#undef CT_FN
-    "exp_approx exp10_approx tanh_approx rcp_approx sqrt_approx ";
+/* Functions and types that the emitter writes before a kernel, from the rows that it writes them by. */
+static const char *const helpers[CT_HELP_COUNT] = {
+#define X(NAME, head, fn, rest) fn,
+#include "emit_prelude.def"
+#undef X
+};
 
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =
@@ -95,21 +85,21 @@ static CtName *find(CtNames *names, const char *text, size_t len) {
   return n;
 }
 
-static void reserve(CtNames *names, const char *words) {
-  for (const char *s = words; *s != '\0';) {
-    size_t len = strcspn(s, " ");
-    CtName *n = find(names, s, len);
-    if (n != NULL) {
-      n->taken = true;
-    }
-    s += len + 1;
+static void reserve(CtNames *names, const char *text, size_t len) {
+  CtName *n = find(names, text, len);
+  if (n != NULL) {
+    n->taken = true;
   }
 }
 
 void ct_names_init(CtNames *names, CtArena *arena) {
   *names = (CtNames){.arena = arena};
-  reserve(names, reserved);
-  reserve(names, own);
+  for (const char *s = words; *s != '\0'; s += strcspn(s, " ") + 1) {
+    reserve(names, s, strcspn(s, " "));
+  }
+  for (int i = 0; i < CT_HELP_COUNT; i++) {
+    reserve(names, helpers[i], strlen(helpers[i]));
+  }
 }
 
 void ct_names_clear(CtNames *names) {
@@ -145,9 +135,9 @@ static void sanitise(const char *wanted, char *out, size_t size) {
   out[n] = '\0';
 }
 
-static bool is_in(const char *words, const char *text) {
+static bool is_in(const char *list, const char *text) {
   size_t len = strlen(text);
-  for (const char *s = words; *s != '\0';) {
+  for (const char *s = list; *s != '\0';) {
     size_t n = strcspn(s, " ");
     if (n == len && memcmp(s, text, len) == 0) {
       return true;
@@ -157,7 +147,46 @@ static bool is_in(const char *words, const char *text) {
   return false;
 }
 
-static bool is_global(const char *text) { return is_in(reserved, text) || is_in(declared, text); }
+static bool is_helper(const char *text) {
+  int i = 0;
+  while (i < CT_HELP_COUNT && strcmp(helpers[i], text) != 0) {
+    i++;
+  }
+  return i < CT_HELP_COUNT;
+}
+
+/* The function that wraps an MMA atom has the atom's name, and letters of majors behind it. */
+static bool is_of_atom(const char *text) {
+  CtAtom atom;
+  char name[CT_ATOM_TEXT_MAX];
+  size_t len = strlen(text), end = len;
+  if (strncmp(text, "SM", 2) != 0 || len >= sizeof name) {
+    return false;
+  }
+  while (end > 0 && strchr("KMN", text[end - 1]) != NULL) {
+    end--;
+  }
+  memcpy(name, text, len + 1);
+  if (ct_atom_find(name, &atom)) {
+    return true;
+  }
+  name[end > 0 && text[end - 1] == '_' ? end - 1 : len] = '\0';
+  return ct_atom_find(name, &atom);
+}
+
+/* "tma_load_2d" */
+static bool is_of_tma(const char *text) {
+  size_t len = strlen(text);
+  return strncmp(text, "tma_", 4) == 0 && len > 7 && text[len - 3] == '_' && text[len - 1] == 'd' &&
+         text[len - 2] >= '1' && text[len - 2] <= '5';
+}
+
+/* Functions that are made for one text: which ones, shows only when they are. */
+static bool is_made(const char *text) { return is_of_atom(text) || is_of_tma(text); }
+
+static bool is_global(const char *text) {
+  return is_in(words, text) || is_helper(text) || is_in(declared, text) || is_made(text);
+}
 
 /* Launches look kernels up by name, so we change only characters that a name cannot have. */
 static void put_own_name(const CtIr *ir, char *out, size_t size) {
@@ -186,6 +215,12 @@ void ct_emit_kernel_name(const CtIr *ir, char out[CT_EMIT_NAME_MAX]) {
   }
 }
 
+void ct_emit_function_name(const CtIrFunction *f, const char *suffix,
+                           char out[CT_EMIT_FUNCTION_MAX]) {
+  snprintf(out, CT_EMIT_FUNCTION_MAX, "%s%s%s", f->ir.name,
+           is_global(f->ir.name) ? "_function" : "", suffix);
+}
+
 /* The first of p_2, p_3, ... that is free, for "p". */
 static CtName *numbered(CtNames *names, CtName *base) {
   char text[MAX_NAME + 16];
@@ -210,7 +245,7 @@ const char *ct_names_add(CtNames *names, const char *wanted) {
   char text[MAX_NAME];
   sanitise(wanted, text, sizeof text);
   CtName *n = find(names, text, strlen(text));
-  if (n != NULL && n->taken) {
+  if (n != NULL && (n->taken || is_made(text))) {
     n = numbered(names, n);
   }
   if (n == NULL || ct_grow(names->arena->alloc, &names->scope, &names->cap, names->n + 1,
