@@ -3,10 +3,11 @@
 
 --- The coordinates of a tensor's elements, for tma_load and tma_store.
 --- Tile and slice them like an identity tensor; they remember the tensor. A part of a tile that
---- lies outside is loaded as 0 and not stored. The tensor must be an argument of the kernel with at
---- most 5 modes. One mode must have stride 1, and the strides of the others must be multiples of 16
---- bytes. The tensor must begin at a multiple of 16 bytes, and so must its tiles along the mode of
---- stride 1.
+--- lies outside is loaded as 0 and not stored. The CPU engine stops where a view names more elements
+--- than its memory has and a box reaches those; a GPU does not. The tensor must be an argument of the
+--- kernel with at most 5 modes. One mode must have stride 1, and the strides of the others must be
+--- multiples of 16 bytes. The tensor must begin at a multiple of 16 bytes, and so must its tiles along
+--- the mode of stride 1.
 --- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)

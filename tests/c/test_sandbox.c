@@ -275,6 +275,31 @@ static const Attack library_attacks[] = {
      0, CUTTLE_INTERRUPTED, "interrupted"},
 };
 
+/* {====== The host's memory ====== */
+
+/* tests/lua/cpu/access_outside.lua tries the other accesses: none needs what a sandbox takes away. */
+#define TMA(use)                                                                                   \
+  "local k = kernel('k', function(x, n, i)\n"                                                      \
+  "  local s, b = shared(u32, 64), mbarrier(1, 1)\n"                                               \
+  "  fill(s, 7) fence_proxy_async() sync_threads()\n"                                              \
+  "  local g = tile(tma_tensor(view(x, layout(n, 1))), {64}, {i})\n"                               \
+  "  if threadIdx.x == 0 then b[0]:arrive_expect_tx(256)" use                                      \
+  "  tma_store_commit() tma_store_wait(0) end\n"                                                   \
+  "end)\n"                                                                                         \
+  "local bad = 0\n"                                                                                \
+  "for i = 0, 16 do\n"                                                                             \
+  "  local ok, e = pcall(k{grid = 1, block = 32}, zeros(u32, 64), 1 << 30, 1 << i)\n"              \
+  "  bad = bad + (not ok and e:find 'out of bounds' and 0 or 1)\n"                                 \
+  "end\n"                                                                                          \
+  "assert(bad == 0)"
+
+static const Attack memory_attacks[] = {
+    {"TMA from beyond a tensor", TMA(" tma_load(g, s, b[0])"), 0, CUTTLE_OK, NULL},
+    {"TMA to beyond a tensor", TMA(" tma_store(s, g)"), 0, CUTTLE_OK, NULL},
+    {"TMA that adds beyond a tensor", TMA(" tma_store(s, g, {reduce = 'add'})"), 0, CUTTLE_OK,
+     NULL},
+};
+
 /* {====== Files and compilers ====== */
 
 static const Attack file_attacks[] = {
@@ -488,6 +513,7 @@ int main(void) {
   test_attacks(time_attacks, COUNT(time_attacks));
   test_attacks(c_attacks, COUNT(c_attacks));
   test_attacks(library_attacks, COUNT(library_attacks));
+  test_attacks(memory_attacks, COUNT(memory_attacks));
   test_files();
   test_tune();
   test_same();

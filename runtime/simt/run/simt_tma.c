@@ -17,39 +17,86 @@ const CtIn *ct_simt_do_TMA_LANES(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
-/* One lane's box. */
+/* One lane's box. The map's numbers come from the script: a tensor may reach beyond its memory, and
+   the offsets of its elements beyond 64 bits. So each_row, which finds all rows, and unit_at, which
+   finds all places in shared memory, tell what is outside, and no other function makes an address. */
 typedef struct Box {
   const CtSimtTma *t;
-  char *global;  /* the tensor's memory */
-  char *shared;  /* the block's */
-  int64_t at;    /* bytes from there to the box */
-  int64_t bytes; /* of an element */
-  int64_t first; /* bytes from the beginning of the memory to the tensor's first element */
+  char *global;                /* the tensor's memory */
+  int64_t end;                 /* its bytes */
+  char *shared;                /* the block's memory */
+  int64_t at;                  /* bytes from there to the box, */
+  int64_t lo, hi;              /* and to the first unit of the shared tensor and the last */
+  int64_t bytes;               /* of an element */
+  int64_t first;               /* elements from the beginning of the memory to the tensor's first */
   int64_t extent[CT_TMA_DIMS]; /* of the map's dimensions */
   int64_t stride[CT_TMA_DIMS]; /* in elements */
   int64_t crd[CT_TMA_DIMS];
   bool changed;
+  /* move_row found one: a buffer, and the element that it does not have; 0: all were inside */
+  uint32_t missed;
+  int64_t missed_at;
 } Box;
 
 /* A row of a box, which begins `row` bytes after the box does. Its bytes from .. to are inside
-   the tensor. Its byte 0 is `off` bytes after the beginning of the tensor's memory. */
+   the tensor. Its byte 0 is `off` bytes after the beginning of the tensor's memory. If some of these
+   bytes are outside the memory, from and to are the same, and `outside` is the first such element. */
 typedef struct Row {
   int64_t row, off, from, to;
+  bool is_outside;
+  int64_t outside;
 } Row;
+
+/* A product that is too large is as far outside as any. */
+static int64_t times(int64_t a, int64_t b) {
+  int64_t product;
+  return ct_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
 
 static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
   const CtWorker *k = w->worker;
+  const CtMem *global = &w->mem[t->global], *shared = &w->mem[t->shared];
   *b = (Box){.t = t,
-             .global = w->mem[t->global].ptr,
+             .global = global->ptr,
+             .end = global->n * (int64_t)global->elem_bytes,
              .shared = k->shared,
-             .bytes = (int64_t)ct_dtype_bytes(t->dtype)};
-  b->at = k->job->program->bufs[t->shared].at + k->tma_lanes[CT_TMA_BOX_AT][lane] * b->bytes;
-  b->first = k->tma_numbers[CT_TMA_AT] * b->bytes;
+             .lo = k->job->program->bufs[t->shared].at,
+             .bytes = (int64_t)ct_dtype_bytes(t->dtype),
+             .first = k->tma_numbers[CT_TMA_AT]};
+  b->at = b->lo + k->tma_lanes[CT_TMA_BOX_AT][lane] * b->bytes;
+  b->hi = b->lo + shared->n * (int64_t)shared->elem_bytes - CT_TMA_UNIT;
   for (int i = 0; i < t->n; i++) {
     b->extent[i] = k->tma_numbers[CT_TMA_EXTENT + i] / t->div[i];
-    b->stride[i] = k->tma_numbers[CT_TMA_STRIDE + i] * t->mul[i];
+    b->stride[i] = times(k->tma_numbers[CT_TMA_STRIDE + i], t->mul[i]);
     b->crd[i] = k->tma_lanes[CT_TMA_CRD + i][lane];
   }
+}
+
+/* Where the row at x begins, in elements from the beginning of the memory; false: further away than
+   64 bits can say. *is_inside: its coordinates are inside the tensor, but for the first. */
+static bool find_row(const Box *b, const int64_t x[CT_TMA_DIMS], int64_t *at, bool *is_inside) {
+  bool fits = !ct_add_overflow(b->first, b->crd[0], at);
+  *is_inside = true;
+  for (int i = 1; i < b->t->n; i++) {
+    int64_t c = b->crd[i] + x[i], step;
+    *is_inside = *is_inside && c >= 0 && c < b->extent[i];
+    fits = fits && !ct_mul_overflow(c, b->stride[i], &step) && !ct_add_overflow(*at, step, at);
+  }
+  return fits;
+}
+
+/* Looks whether the row is in the memory. It begins at element `at`; fits: that is known. */
+static void check_row(const Box *b, bool fits, int64_t at, Row *row) {
+  fits = fits && !ct_mul_overflow(at, b->bytes, &row->off);
+  if (row->to == row->from || (fits && row->off >= -row->from && row->off <= b->end - row->to)) {
+    return;
+  }
+  bool is_below = fits && row->off < -row->from;
+  row->is_outside = true;
+  row->outside = !fits      ? INT64_MAX
+                 : is_below ? at + row->from / b->bytes
+                            : ct_max(at + row->from / b->bytes, b->end / b->bytes);
+  row->to = row->from;
 }
 
 static void each_row(const Box *b, void (*fn)(void *ud, const Row *row), void *ud) {
@@ -57,16 +104,12 @@ static void each_row(const Box *b, void (*fn)(void *ud, const Row *row), void *u
   int64_t x[CT_TMA_DIMS] = {0}, width = t->box[0] * b->bytes;
   Row row = {.row = 0};
   for (int done = 0; done < t->n; row.row += width) {
-    int64_t off = b->crd[0];
-    bool is_inside = true;
-    for (int i = 1; i < t->n; i++) {
-      int64_t c = b->crd[i] + x[i];
-      is_inside = is_inside && c >= 0 && c < b->extent[i];
-      off += c * b->stride[i];
-    }
-    row.off = b->first + off * b->bytes;
+    int64_t at;
+    bool is_inside, fits = find_row(b, x, &at, &is_inside);
+    row.is_outside = false;
     row.from = is_inside ? ct_min(ct_max(-b->crd[0], 0), t->box[0]) * b->bytes : width;
     row.to = ct_max(ct_min(b->extent[0] - b->crd[0], t->box[0]) * b->bytes, row.from);
+    check_row(b, fits, at, &row);
     fn(ud, &row);
     for (done = 1; done < t->n && ++x[done] == t->box[done]; done++) {
       x[done] = 0;
@@ -74,10 +117,17 @@ static void each_row(const Box *b, void (*fn)(void *ud, const Row *row), void *u
   }
 }
 
-/* Where a byte of the box lies: the swizzle xors bits from 7 on into bits from 4 on. */
-static int64_t place_of(const Box *b, int64_t byte) {
+/* Where a unit of the box lies: the swizzle xors bits from 7 on into bits from 4 on. False: outside
+   the shared tensor. */
+static bool find_unit(const Box *b, int64_t byte, int64_t *place) {
   int64_t at = b->at + byte, mask = ((int64_t)1 << b->t->swizzle) - 1;
-  return at ^ ((at >> 7 & mask) << 4);
+  *place = at ^ ((at >> 7 & mask) << 4);
+  return *place >= b->lo && *place <= b->hi;
+}
+
+static void miss(Box *b, uint32_t buf, int64_t at) {
+  b->missed_at = b->missed == 0 ? at : b->missed_at;
+  b->missed = b->missed == 0 ? buf : b->missed;
 }
 
 static void reduce(Box *b, char *to, const char *from, int64_t bytes) {
@@ -90,28 +140,45 @@ static void reduce(Box *b, char *to, const char *from, int64_t bytes) {
   }
 }
 
-/* Moves a row. A load sets bytes outside the tensor to 0. */
+/* Moves bytes lo .. hi of a unit; its byte 0 is `off` bytes after the beginning of the tensor's memory. A load
+   sets the others to 0. */
+static void move_unit(Box *b, char *unit, int64_t off, int64_t lo, int64_t hi) {
+  size_t n = (size_t)(hi - lo);
+  if (!b->t->is_store && n == CT_TMA_UNIT) { /* nearly all units; the size is a constant */
+    memcpy(unit, b->global + off, CT_TMA_UNIT);
+    return;
+  }
+  if (!b->t->is_store) {
+    memset(unit, 0, CT_TMA_UNIT);
+  }
+  if (n == 0) {
+    return;
+  }
+  char *global = b->global + (off + lo);
+  if (!b->t->is_store) {
+    memcpy(unit + lo, global, n);
+  } else if (b->t->reduce != CT_TMA_NONE) {
+    reduce(b, global, unit + lo, hi - lo);
+  } else {
+    memcpy(global, unit + lo, n);
+  }
+}
+
 static void move_row(void *ud, const Row *row) {
   Box *b = ud;
-  int64_t width = b->t->box[0] * b->bytes;
+  int64_t width = b->t->box[0] * b->bytes, place;
+  if (row->is_outside) {
+    miss(b, b->t->global, row->outside);
+    return;
+  }
   for (int64_t i = 0; i < width; i += CT_TMA_UNIT) {
-    char *unit = b->shared + place_of(b, row->row + i), *global = b->global + row->off + i;
+    if (!find_unit(b, row->row + i, &place)) {
+      miss(b, b->t->shared, (place - b->lo) / b->bytes);
+      return;
+    }
     int64_t lo = ct_min(ct_max(row->from - i, 0), CT_TMA_UNIT);
     int64_t hi = ct_max(ct_min(row->to - i, CT_TMA_UNIT), lo);
-    size_t n = (size_t)(hi - lo);
-    if (!b->t->is_store && n < CT_TMA_UNIT) {
-      memset(unit, 0, CT_TMA_UNIT);
-    }
-    if (n == 0) {
-      continue;
-    }
-    if (!b->t->is_store) {
-      memcpy(unit + lo, global + lo, n);
-    } else if (b->t->reduce != CT_TMA_NONE) {
-      reduce(b, global + lo, unit + lo, hi - lo);
-    } else {
-      memcpy(global + lo, unit + lo, n);
-    }
+    move_unit(b, b->shared + place, row->off + i, lo, hi);
   }
 }
 
@@ -153,8 +220,11 @@ static void visit_units(void *ud, const Row *row) {
   const UnitVisit *v = ud;
   int64_t width = v->box->t->box[0] * v->box->bytes;
   for (int64_t i = 0; i < width; i += CT_TMA_UNIT) {
-    int64_t lo = ct_min(ct_max(row->from - i, 0), CT_TMA_UNIT);
-    CtTmaUnit unit = {.place = place_of(v->box, row->row + i),
+    int64_t lo = ct_min(ct_max(row->from - i, 0), CT_TMA_UNIT), place;
+    if (!find_unit(v->box, row->row + i, &place)) {
+      continue;
+    }
+    CtTmaUnit unit = {.place = place,
                       .off = row->off + i,
                       .from = (int32_t)lo,
                       .to = (int32_t)ct_max(ct_min(row->to - i, CT_TMA_UNIT), lo)};
@@ -178,6 +248,14 @@ uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
   return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;
 }
 
+/* False: a part is outside its buffer, and the failure is recorded. */
+static bool move_box(const CtIn *in, CtWarp *w, int lane, Box *b) {
+  each_row(b, move_row, b);
+  bool is_write = (b->missed == b->t->global) == b->t->is_store;
+  return b->missed == 0 ||
+         ct_simt_fail_bounds(w, in, lane, b->missed, b->missed_at, is_write) != NULL;
+}
+
 /* Loads a box into the same place of each block that gets it, and completes its bytes on that
    block's barrier. */
 static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
@@ -191,8 +269,8 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
       return false;
     }
     b->shared = k->team[rank].shared;
-    each_row(b, move_row, b);
-    if (!ct_simt_mbar_complete_at(w, in, lane, rank, t->bar, k->tma_lanes[CT_TMA_BAR][lane],
+    if (!move_box(in, w, lane, b) ||
+        !ct_simt_mbar_complete_at(w, in, lane, rank, t->bar, k->tma_lanes[CT_TMA_BAR][lane],
                                   bytes)) {
       return false;
     }
@@ -219,13 +297,10 @@ const CtIn *ct_simt_do_TMA(const CtIn *in, CtWarp *w) {
       k->fail.buf = t->global;
       return NULL;
     }
-    if (!t->is_store && !load_boxes(in, w, t, lane, &b)) {
+    if (t->is_store ? !move_box(in, w, lane, &b) : !load_boxes(in, w, t, lane, &b)) {
       return NULL;
     }
-    if (t->is_store) {
-      each_row(&b, move_row, &b);
-      changed = changed || b.changed;
-    }
+    changed = changed || b.changed;
   }
   if (changed) {
     ct_simt_note_change(k->job);

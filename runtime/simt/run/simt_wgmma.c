@@ -27,10 +27,10 @@ static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t r
   const CtMem *mem = &w->mem[arg->buf];
   int lane = ct_first_lane(w->mask);
   CT_ASSERT(values != NULL && rest != NULL);
-  int64_t base = ct_simt_arg_base(w, arg, lane);
-  int64_t lo = base + values->lo + rest->lo, hi = base + values->hi + rest->hi;
-  if (lo < 0 || hi >= mem->n) {
-    ct_simt_fail_bounds(w, in, lane, arg->buf, lo < 0 ? lo : hi, false);
+  int64_t base = ct_simt_arg_base(w, arg, lane), outside;
+  if (!ct_simt_reaches_inside(base, values->lo + rest->lo, values->hi + rest->hi, mem->n,
+                              &outside)) {
+    ct_simt_fail_bounds(w, in, lane, arg->buf, outside, false);
     return false;
   }
   *t = (Tile){.ptr = mem->ptr,
