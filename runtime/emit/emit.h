@@ -171,6 +171,7 @@ struct CtEmit {
   const CtEmitFunction *made;
   /* from emit_wgmma_wait.c; made when the first wgmma operation asks */
   const struct CtEmitHolds *holds;
+  struct CtEmitEach *each; /* emit_each.c: of the operation that is being written, and a copy */
   int depth;
   int n_labels;
   CtLoc loc; /* of the line being written */

@@ -210,25 +210,25 @@ static void copy_body(CtEmit *e, const CtEmitEach *each) {
 void ct_emit_copy(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
-  CtEmitEach each = {.what = "copy",
-                     .inst = inst,
-                     .is_early = ct_emit_is_early(e, v),
-                     .n_views = t->b.buf != 0 ? 3 : 2,
-                     .view = {&t->dst, &t->a, &t->b}};
+  const CtEmitViews views = {.what = "copy",
+                             .inst = inst,
+                             .is_early = ct_emit_is_early(e, v),
+                             .n = t->b.buf != 0 ? 3 : 2,
+                             .view = {&t->dst, &t->a, &t->b}};
   const CtBuf *to = &e->ir->bufs[t->dst.buf], *from = &e->ir->bufs[t->a.buf];
-  bool in_registers = to->space == CT_REGISTER && from->space == CT_REGISTER && each.n_views == 2 &&
+  bool in_registers = to->space == CT_REGISTER && from->space == CT_REGISTER && views.n == 2 &&
                       t->dst.guard == NULL && t->a.guard == NULL;
   if (to->dtype != from->dtype && in_registers) {
-    ct_emit_each(e, &each, ct_emit_cast_width(e, to->dtype, from->dtype), cast_body);
+    ct_emit_each(e, &views, ct_emit_cast_width(e, to->dtype, from->dtype), cast_body);
     return;
   }
   if (in_registers && t->atom == NULL && to->has_words && from->has_words &&
       ct_dtypes[to->dtype].bits < 32) {
-    ct_emit_each(e, &each, 32 / ct_dtypes[to->dtype].bits, move_body);
+    ct_emit_each(e, &views, 32 / ct_dtypes[to->dtype].bits, move_body);
     return;
   }
-  ct_emit_each(e, &each, t->vec, copy_body);
-  if (each.is_early && ct_emit_ends_early(e, v)) {
+  ct_emit_each(e, &views, t->vec, copy_body);
+  if (views.is_early && ct_emit_ends_early(e, v)) {
     ct_emit_line(e, inst->loc, "__syncwarp();");
   }
 }

@@ -347,25 +347,40 @@ static CtStatus emit_one(const CtIr *ir, const CtEmitOpts *opts, CtText *out, Ct
   return status;
 }
 
-/* Callees come first, and nothing that they bring is brought twice. */
-static CtStatus emit_functions(const CtIrFunction *f, const CtEmitOpts *opts, CtText *out,
-                               CtErr *err) {
-  if (f == NULL) {
-    return CT_OK;
-  }
+/* Nothing that the functions before it brought is brought twice. */
+static CtStatus emit_function(const CtIrFunction *f, const CtEmitOpts *opts, CtText *out,
+                              CtErr *err) {
   CtEmitOpts own = *opts;
   char name[CT_EMIT_FUNCTION_MAX];
   ct_emit_function_name(f, opts->suffix, name);
   own.function = f;
   own.name = name;
   own.callees = f->next;
-  CtStatus status = emit_functions(f->next, opts, out, err);
   size_t from = out->len;
-  status = status == CT_OK ? emit_one(&f->ir, &own, out, err) : status;
+  CtStatus status = emit_one(&f->ir, &own, out, err);
   if (status == CT_OK) {
     ct_emit_keep_new(opts->functions, out, from);
     ct_text_puts(out, out->len > from ? "\n" : "");
   }
+  return status;
+}
+
+/* Callees come first: they stand later in the list. */
+static CtStatus emit_functions(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
+  size_t n = 0;
+  for (const CtIrFunction *f = ir->functions; f != NULL; f = f->next) {
+    n++;
+  }
+  const CtIrFunction **all = ct_alloc(ir->arena.alloc, (n + 1) * sizeof *all);
+  CtStatus status = all == NULL ? ct_fail_nomem(err) : CT_OK;
+  size_t at = 0;
+  for (const CtIrFunction *f = ir->functions; f != NULL && status == CT_OK; f = f->next) {
+    all[at++] = f;
+  }
+  while (at > 0 && status == CT_OK) {
+    status = emit_function(all[--at], opts, out, err);
+  }
+  ct_free(ir->arena.alloc, (void *)all, (n + 1) * sizeof *all);
   return status;
 }
 
@@ -384,7 +399,7 @@ CtStatus ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr
   if (ir->functions != NULL && own.functions == NULL) {
     own.functions = &known;
   }
-  CtStatus status = emit_functions(ir->functions, &own, out, err);
+  CtStatus status = emit_functions(ir, &own, out, err);
   status = status == CT_OK ? emit_one(ir, &own, out, err) : status;
   if (status != CT_OK && out->s != NULL) {
     out->len = before;

@@ -213,10 +213,11 @@ static bool is_empty(const CtEmitEach *each) {
 }
 
 /* Lists the operands, then the axes of their guards. */
-static bool list_parts(CtEmit *e, CtEmitEach *each) {
-  each->n_parts = each->n_views;
+static bool list_parts(CtEmit *e, const CtEmitViews *views, CtEmitEach *each) {
+  *each = (CtEmitEach){
+      .what = views->what, .inst = views->inst, .n_views = views->n, .n_parts = views->n, .vec = 1};
   for (int k = 0; k < each->n_views; k++) {
-    const CtView *view = each->view[k];
+    const CtView *view = views->view[k];
     each->op[k] = ct_emit_operand(e, view);
     each->layout[k] = view->layout;
     for (int i = 0; i < ct_guard_n(view); i++) {
@@ -280,20 +281,33 @@ static void set_conditions(CtEmit *e, CtEmitEach *each) {
   }
 }
 
-void ct_emit_each(CtEmit *e, CtEmitEach *each, int vec, CtEmitEachBody body) {
-  CtEmitNest nest = {.e = e, .loc = each->inst->loc};
-  if (!list_parts(e, each)) {
+/* The loops of one operation are written before those of the next begin, so all use the same two. NULL: out of
+   memory. */
+static CtEmitEach *room_of(CtEmit *e) {
+  if (e->each == NULL) {
+    e->each = ct_arena_alloc(&e->arena, 2 * sizeof *e->each);
+    if (e->each == NULL) {
+      ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+    }
+  }
+  return e->each;
+}
+
+void ct_emit_each(CtEmit *e, const CtEmitViews *views, int vec, CtEmitEachBody body) {
+  CtEmitNest nest = {.e = e, .loc = views->inst->loc};
+  CtEmitEach *each = room_of(e);
+  if (each == NULL || !list_parts(e, views, each)) {
     return;
   }
-  each->vec = 1;
   if (refine(each)) {
     coalesce(each);
     if (is_empty(each)) {
       return;
     }
-    CtEmitEach before = *each;
+    CtEmitEach *before = &each[1];
+    *before = *each;
     if (vec > 1 && !take_vector(each, vec)) {
-      *each = before;
+      *each = *before;
       memset(each->lane, 0, sizeof each->lane);
     }
     hoist_conditions(each, &nest);
@@ -303,7 +317,7 @@ void ct_emit_each(CtEmit *e, CtEmitEach *each, int vec, CtEmitEachBody body) {
   }
   set_conditions(e, each);
   each->op[CT_EACH_SRC].is_early =
-      each->is_early && (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_SRC].buf->dtype) >= 4;
+      views->is_early && (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_SRC].buf->dtype) >= 4;
   ct_emit_enter_when(&nest, each->op[0].when);
   each->op[0].when = NULL;
   body(e, each);

@@ -16,14 +16,20 @@ enum {
 
 enum { CT_EACH_DST, CT_EACH_SRC, CT_EACH_SRC_B };
 
-typedef struct CtEmitEach {
-  /* set by the caller: */
+/* What the caller says. */
+typedef struct CtEmitViews {
   const char *what; /* error messages begin with it */
   const CtInst *inst;
   bool is_early; /* the source is read by load_early */
-  int n_views;
+  int n;
   const CtView *view[CT_EACH_MAX_VIEWS];
-  /* set by ct_emit_each: */
+} CtEmitViews;
+
+/* What ct_emit_each makes of it: it is too large for a stack. */
+typedef struct CtEmitEach {
+  const char *what;
+  const CtInst *inst;
+  int n_views;
   int n_parts; /* parts [n_views, n_parts) are axes: coordinates instead of offsets */
   CtLayout layout[CT_EACH_MAX_PARTS];
   CtEmitOperand op[CT_EACH_MAX_PARTS];
@@ -41,6 +47,6 @@ typedef struct CtEmitEach {
 typedef void (*CtEmitEachBody)(CtEmit *e, const CtEmitEach *each);
 
 /* Writes the loops; `body` writes what happens to one element inside them, or to vec of them. */
-void ct_emit_each(CtEmit *e, CtEmitEach *each, int vec, CtEmitEachBody body);
+void ct_emit_each(CtEmit *e, const CtEmitViews *views, int vec, CtEmitEachBody body);
 
 #endif

@@ -11,8 +11,8 @@ static void fill_body(CtEmit *e, const CtEmitEach *each) {
 
 static void write_fill(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  CtEmitEach each = {.what = "fill", .inst = inst, .n_views = 1, .view = {&inst->u.tile->dst}};
-  ct_emit_each(e, &each, 1, fill_body);
+  const CtEmitViews views = {.what = "fill", .inst = inst, .n = 1, .view = {&inst->u.tile->dst}};
+  ct_emit_each(e, &views, 1, fill_body);
 }
 
 static bool is_one(const CtEmit *e, CtVal v) {
@@ -73,8 +73,8 @@ static void write_axpby(CtEmit *e, CtVal v) {
   if (!ct_emit_has_numbers(e, inst, "axpby")) {
     return;
   }
-  CtEmitEach each = {.what = "axpby", .inst = inst, .n_views = 2, .view = {&t->dst, &t->a}};
-  ct_emit_each(e, &each, 1, axpby_body);
+  const CtEmitViews views = {.what = "axpby", .inst = inst, .n = 2, .view = {&t->dst, &t->a}};
+  ct_emit_each(e, &views, 1, axpby_body);
 }
 
 static void fma_body(CtEmit *e, const CtEmitEach *each) {
@@ -85,9 +85,9 @@ static void fma_body(CtEmit *e, const CtEmitEach *each) {
 
 static void emit_elementwise_fma(CtEmit *e, const CtInst *inst) {
   const CtTile *t = inst->u.tile;
-  CtEmitEach each = {.what = "gemm", .inst = inst, .n_views = 3, .view = {&t->dst, &t->a, &t->b}};
+  const CtEmitViews views = {.what = "gemm", .inst = inst, .n = 3, .view = {&t->dst, &t->a, &t->b}};
   if (ct_emit_has_numbers(e, inst, "gemm")) {
-    ct_emit_each(e, &each, 1, fma_body);
+    ct_emit_each(e, &views, 1, fma_body);
   }
 }
 
