@@ -16,6 +16,7 @@ void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) 
   if (a->is_atomic && ct_in_is(&k->code[e->in], CT_INS_ATOMIC)) {
     const CtAtomicImm imm = {.imm = k->code[e->in].imm};
     e->is_sys = (imm.u.order & CT_ORDER_SYS) != 0;
+    e->is_store = imm.u.op == CT_OP_ATOMIC_STORE;
   }
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
     ct_clock_stamp(k, a->w->index, a, e);
@@ -73,6 +74,12 @@ static CtCheckWorker *home_of(CtCheckWorker *k, const CtAccess *a) {
   return a->buf->is_remote ? ct_check_worker(ct_simt_owner(a->w, a->buf_index)) : k;
 }
 
+static bool is_blind(const CtCheckWorker *k, const CtAccess *a) {
+  const CtIn *code = &k->code[ct_check_index(k, a->in)];
+  const CtAtomicImm imm = {.imm = code->imm};
+  return ct_in_is(code, CT_INS_ATOMIC) && imm.u.is_blind;
+}
+
 static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   if (a->mask == 0 || a->n == 0) {
     return;
@@ -93,7 +100,7 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       k = home_of(k, a);
       break;
   }
-  if (a->reads) {
+  if (a->reads && !is_blind(k, a)) {
     ct_shadow_read(k, a, is_steady);
   }
   if (a->writes) {
@@ -481,57 +488,6 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   }
 }
 
-static CtCheckKind kind_of_fail(CtFailKind kind) {
-  switch (kind) {
-    case CT_FAIL_BOUNDS:
-    case CT_FAIL_MEMBER: return CT_CHECK_BOUNDS;
-    case CT_FAIL_BARRIER_LANES:
-    case CT_FAIL_WARP_LANES:
-    case CT_FAIL_MASK_ABSENT:
-    case CT_FAIL_MASK_OWN:
-    case CT_FAIL_MASK_OTHER:
-    case CT_FAIL_CLUSTER:
-    case CT_FAIL_MBAR_NEW:
-    case CT_FAIL_MBAR_ARRIVALS:
-    case CT_FAIL_MBAR_BYTES:
-    case CT_FAIL_MBAR_PARITY:
-    case CT_FAIL_MBAR_RANK:
-    case CT_FAIL_NAMED_ID:
-    case CT_FAIL_NAMED_LANES:
-    case CT_FAIL_NAMED_THREADS:
-    case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
-    case CT_FAIL_WAITS:
-    case CT_FAIL_GRID:
-    case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
-    default: return CT_CHECK_FAILED;
-  }
-}
-
-static bool note_fail(CtSimtWatch *watch, CtWorker *worker) {
-  (void)watch;
-  CtCheckWorker *k = ct_check_worker(worker);
-  const CtFail *fail = &worker->fail;
-  CtErr err;
-  (void)ct_simt_fail_report(worker, &err);
-  CtFound f = {.kind = kind_of_fail(fail->kind),
-               .in = ct_check_index(k, fail->in),
-               .other = fail->other == NULL ? UINT32_MAX : ct_check_index(k, fail->other),
-               .buf = fail->buf,
-               .count = 1,
-               .block = worker->block,
-               .thread = ct_check_thread(fail->warp->index, fail->lane)};
-  if (fail->kind == CT_FAIL_WAITS && k->phases != NULL) {
-    size_t len = strlen(err.msg);
-    ct_phase_text(k, err.msg + len, sizeof err.msg - len);
-  }
-  f.text = ct_arena_strdup(&k->texts, err.msg, strlen(err.msg));
-  k->no_memory = k->no_memory || f.text == NULL;
-  if (f.text != NULL) {
-    ct_finding_note(k, &f);
-  }
-  return f.text != NULL;
-}
-
 static bool wants(const CtIn *code) {
   (void)code;
   return true; /* see wants_at */
@@ -566,7 +522,7 @@ static const CtWatchOps ops = {.wants = wants,
                                .after = after,
                                .barrier = barrier,
                                .sync = sync,
-                               .fail = note_fail};
+                               .fail = ct_check_fail};
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out, CtErr *err) {
   CtCheck *c = ct_alloc(alloc, sizeof *c);

@@ -1,5 +1,6 @@
 /* check_clock.c: `check` by vector clocks; see check_clock.h. */
 #include "check_clock.h"
+#include "check_latest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,12 +115,11 @@ CtClocks *ct_clock_open(CtCheck *check) {
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
 }
 
-/* Words of a granule: the last read of each warp of the cluster, and the last read of its
-   agents. */
-uint32_t *ct_clock_readers(CtCheck *check) {
+bool ct_clock_readers(CtCheck *check, struct CtReaders *out) {
   const CtSimtProgram *p = check->job->program;
-  return ct_arena_alloc(&check->arena, check->n_granules * 2 * (size_t)p->n_cluster *
-                                           (size_t)p->n_warps * sizeof(uint32_t));
+  size_t n = check->n_granules * (size_t)p->n_cluster * (size_t)p->n_warps;
+  return take(check, &out->last, 2 * n) && take(check, &out->others, n) &&
+         (!ct_latest_is_wanted(p, true) || take(check, &out->loads, 2 * n));
 }
 
 void ct_clock_begin_block(CtCheckWorker *k) {

@@ -82,15 +82,21 @@ struct CtClocks {
   CtFarArrival *far;   /* by rank and component: its last arrival at a barrier of that block */
   CtLastStore *stores; /* by rank and warp */
   uint32_t *groups;    /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
-  uint32_t
-      *readers; /* words: by granule of the worker's block, warp of the cluster, agent or not */
+};
+
+/* The last reads of shared memory since it was written: words by granule, warp of the cluster and
+   column. Two lanes of a warp may read, so the last one is not enough. */
+struct CtReaders {
+  uint32_t *last;   /* by thread; by agent */
+  uint32_t *others; /* one column: by another lane than the last, if there is a last by thread */
+  uint32_t *loads;  /* atomic: the last; by another lane. NULL: the program has none */
 };
 
 /* Does the program need clocks, rather than epochs? */
 bool ct_clock_is_wanted(const CtSimtProgram *p);
-/* The clocks of a team of workers; the table of readers of one worker. NULL: no memory. */
+/* The clocks of a team of workers; the table of readers of one worker. NULL, false: no memory. */
 CtClocks *ct_clock_open(CtCheck *c);
-uint32_t *ct_clock_readers(CtCheck *c);
+bool ct_clock_readers(CtCheck *c, struct CtReaders *out);
 void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k); /* any worker of the cluster may call it; none has failed */

@@ -150,8 +150,9 @@ static void add_region(const CtGlobal *g, const CtGlobalRegion *r, const Past *p
     size_t first = i * CT_GLOBAL_CHUNK;
     for (size_t j = 0; chunk != NULL && j < CT_GLOBAL_CHUNK && first + j < p->n; j++) {
       add_word(g, &p->wrote[first + j], number, chunk->write[j]);
-      for (int k = 0; chunk->reads[0] != NULL && k < 2; k++) {
-        add_word(g, &p->read[first + j], number, chunk->reads[k][j]);
+      for (int k = 0; k < CT_GLOBAL_KINDS; k++) {
+        uint8_t *to = k == CT_GLOBAL_ATOMIC ? &p->wrote[first + j] : &p->read[first + j];
+        add_word(g, to, number, chunk->latest[k] == NULL ? 0 : chunk->latest[k][j].word[0]);
       }
     }
   }

@@ -1,8 +1,9 @@
 /* check_global.c: `check` of global memory: races between blocks and within a block
    (check_state.h). It looks only at memory that the kernel writes. The shadow of that memory
-   consists of chunks, made when they are needed. A granule keeps its last write, and two reads
-   by different blocks. If several blocks write a place without order, it keeps the lowest block.
-   So the workers find the same pair in each run, whatever their order. */
+   consists of chunks, made when they are needed. A granule keeps its last plain write, and of
+   each kind of other accesses the latest ones (check_latest.h). If several blocks write a place
+   without order, it keeps the lowest block. So the workers find the same pair in each run,
+   whatever their order. */
 #include "check_ranks.h"
 
 #include <sched.h>
@@ -10,35 +11,31 @@
 
 /* --- chunks ---------------------------------------------------------------------------------------------- */
 
-static CtGlobalChunk *new_chunk(CtCheck *c, bool has_reads) {
+static CtGlobalChunk *new_chunk(CtCheck *c, const CtGlobalRegion *r) {
   CtGlobalChunk *chunk = ct_alloc(c->alloc, sizeof *chunk);
   if (chunk == NULL) {
     return NULL;
   }
   memset(chunk, 0, sizeof *chunk);
   atomic_flag_clear(&chunk->lock);
-  if (has_reads) {
-    chunk->reads[0] = ct_alloc(c->alloc, 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
-    if (chunk->reads[0] == NULL) {
-      ct_free(c->alloc, chunk, sizeof *chunk);
-      return NULL;
+  for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
+    if (r->has[i]) {
+      chunk->latest[i] = ct_alloc(c->alloc, CT_GLOBAL_CHUNK * sizeof *chunk->latest[i]);
+      if (chunk->latest[i] == NULL) {
+        ct_global_free_chunk(c->alloc, chunk);
+        return NULL;
+      }
+      memset(chunk->latest[i], 0, CT_GLOBAL_CHUNK * sizeof *chunk->latest[i]);
     }
-    memset(chunk->reads[0], 0, 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
-    chunk->reads[1] = chunk->reads[0] + CT_GLOBAL_CHUNK;
   }
   return chunk;
-}
-
-static void free_chunk(CtCheck *c, CtGlobalChunk *chunk) {
-  ct_free(c->alloc, chunk->reads[0], 2 * CT_GLOBAL_CHUNK * sizeof *chunk->reads[0]);
-  ct_free(c->alloc, chunk, sizeof *chunk);
 }
 
 /* The chunk of a granule, made if needed; NULL: no memory. */
 static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t i) {
   CtGlobalChunk *chunk = atomic_load_explicit(&r->chunks[i], memory_order_acquire);
   if (chunk == NULL) {
-    CtGlobalChunk *made = new_chunk(k->check, r->is_read);
+    CtGlobalChunk *made = new_chunk(k->check, r);
     if (made == NULL) {
       k->no_memory = true;
       return NULL;
@@ -46,7 +43,8 @@ static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t
     if (atomic_compare_exchange_strong(&r->chunks[i], &chunk, made)) {
       return made;
     }
-    free_chunk(k->check, made); /* another worker was first: `chunk` is that worker's */
+    ct_global_free_chunk(k->check->alloc,
+                         made); /* another worker was first: `chunk` is that worker's */
   }
   return chunk;
 }
@@ -105,6 +103,8 @@ typedef struct Touch {
   CtCheckWorker *k;
   const CtAccess *a;
   CtCheckEvent event;
+  CtGlobalKind kind;
+  CtLatestBy by;
   uint32_t number;
   const CtGlobalRegion *region;
   CtGlobalChunk *chunk; /* locked; NULL: none */
@@ -123,15 +123,10 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, bool old_writes) {
          atomic_load(&g->proxied[old->block]) > old->seq;
 }
 
-static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
+/* Does an access of the same launch come before this one? */
+static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
-  if (old->job != e->job) {
-    return ct_ranks_is_before(t->k, old, e);
-  }
-  if (ct_check_both_atomic(old, e)) {
-    return true;
-  }
   if (old->block != e->block && t->k->clocks != NULL &&
       ct_global_in_cluster(t->k->k->job, old->block, e->block) &&
       ct_clock_is_before(t->k, old, e->warp, false)) {
@@ -154,6 +149,12 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
          ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);
 }
 
+static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
+  return old->job != t->event.job
+             ? ct_ranks_is_before(t->k, old, &t->event)
+             : ct_check_both_atomic(old, &t->event) || is_before(t, old, old_lane, lane);
+}
+
 /* Compares the access with an older one, given by its shadow word; true if they race. */
 static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
   if (word == 0) {
@@ -165,7 +166,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_writes)) {
     return false;
   }
-  if (old_writes && t->a->writes && t->event.atomic == 0 &&
+  if (old_writes && t->a->writes && t->event.atomic == 0 && (old->atomic == 0 || old->is_store) &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;
@@ -186,22 +187,34 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   return true;
 }
 
-/* The number of a block among those of all launches that run together. */
-static int64_t number_of(const CtCheckEvent *e) { return ((int64_t)e->job << 40) + e->block; }
-
 static int64_t block_of(const Touch *t, uint32_t word) {
-  return number_of(ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS));
+  return ct_block_number(ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS));
 }
 
-static void note_read(const Touch *t, uint32_t *first, uint32_t *second, uint32_t word) {
-  int64_t block = number_of(&t->event);
-  if (*first == 0 || block_of(t, *first) == block) {
-    *first = word;
-  } else if (block_of(t, *first) > block) {
-    *second = *first;
-    *first = word;
-  } else if (*second == 0 || block_of(t, *second) >= block) {
-    *second = word;
+static const CtCheckEvent *event_of(const void *touch, uint32_t number) {
+  return ct_global_event(((const Touch *)touch)->k->check->global, number);
+}
+
+/* If nothing is released, only a cluster orders blocks. */
+static bool is_over(const CtLatestBy *by, const CtCheckEvent *old) {
+  const Touch *t = by->of;
+  return (t->k->check->global->released != NULL || t->k->clocks != NULL) &&
+         old->job == t->event.job && is_before(t, old, 0, 0);
+}
+
+/* Do accesses of these kinds never race? */
+static bool is_at_peace(CtGlobalKind a, CtGlobalKind b) {
+  return a != CT_GLOBAL_WRITE && a != CT_GLOBAL_ATOMIC && b != CT_GLOBAL_ATOMIC;
+}
+
+/* Compares the access with the latest ones of a kind. */
+static void look_at_latest(const Touch *t, CtGlobalKind kind, size_t at, int lane, int64_t off) {
+  const CtLatest *l = &t->chunk->latest[kind][at];
+  bool writes = kind == CT_GLOBAL_ATOMIC;
+  (void)look_at(t, l->word[CT_OTHER_BLOCK], writes, lane, off);
+  bool races = look_at(t, l->word[0], writes, lane, off);
+  for (int i = CT_OTHER_LANE; i < CT_OTHER_BLOCK && !races; i++) {
+    races = look_at(t, l->word[i], writes, lane, off);
   }
 }
 
@@ -247,12 +260,13 @@ static bool write_early(const Touch *t, int lane) {
 }
 
 /* Waits until a value that another worker is about to write is in memory, because values are
-   compared with memory. If two workers wait for each other, both write first. */
-static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
+   compared with memory. If two workers wait for each other, both write first. `at`: a word of the
+   chunk. */
+static void await_writer(const Touch *t, const uint32_t *at, int lane, int64_t off) {
   CtCheckWorker *k = t->k;
   for (;;) {
-    uint32_t word = t->chunk->write[at];
-    if (word == 0 || block_of(t, word) == number_of(&t->event) ||
+    uint32_t word = *at;
+    if (word == 0 || block_of(t, word) == ct_block_number(&t->event) ||
         !is_under_way(k, word >> CT_EVENT_LANE_BITS) || ct_check_is_same(t->a, t->e, lane, off) ||
         reads_region(k, t->a) || !write_early(t, lane)) {
       return;
@@ -265,23 +279,30 @@ static void await_writer(const Touch *t, size_t at, int lane, int64_t off) {
   }
 }
 
+static void await_writers(const Touch *t, size_t at, int lane, int64_t off) {
+  const CtLatest *atomics = t->chunk->latest[CT_GLOBAL_ATOMIC];
+  await_writer(t, &t->chunk->write[at], lane, off);
+  if (atomics != NULL) {
+    await_writer(t, &atomics[at].word[0], lane, off);
+    await_writer(t, &atomics[at].word[CT_OTHER_BLOCK], lane, off);
+  }
+}
+
 static void touch_granule(const Touch *t, size_t at, int lane, int64_t off, bool is_first) {
-  if (t->a->writes && is_first) {
-    await_writer(t, at, lane, off);
+  if (t->kind == CT_GLOBAL_WRITE && is_first) {
+    await_writers(t, at, lane, off);
   }
   uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
   uint32_t *write = &t->chunk->write[at];
   bool races = *write != word && is_first && look_at(t, *write, true, lane, off);
-  if (!t->a->writes) {
-    if (t->chunk->reads[0] != NULL) {
-      note_read(t, &t->chunk->reads[0][at], &t->chunk->reads[1][at], word);
+  for (int i = 0; i < CT_GLOBAL_KINDS && is_first; i++) {
+    if (t->chunk->latest[i] != NULL && !is_at_peace(t->kind, (CtGlobalKind)i)) {
+      look_at_latest(t, (CtGlobalKind)i, at, lane, off);
     }
-    return;
   }
-  for (int i = 0; i < 2 && is_first && t->chunk->reads[0] != NULL; i++) {
-    (void)look_at(t, t->chunk->reads[i][at], false, lane, off);
-  }
-  if (!races || block_of(t, *write) >= number_of(&t->event)) {
+  if (t->kind != CT_GLOBAL_WRITE) {
+    ct_latest_note(&t->chunk->latest[t->kind][at], word, &t->by);
+  } else if (!races || block_of(t, *write) >= ct_block_number(&t->event)) {
     *write = word;
   }
 }
@@ -312,7 +333,7 @@ static void touch_one(Touch *t, int lane, int64_t off) {
   }
 }
 
-/* Notes writes of elements of one granule in a region that nobody reads. */
+/* Notes writes of elements of one granule in a region that is only written, by plain writes. */
 static void touch_writes(Touch *t) {
   const CtAccess *a = t->a;
   uint32_t word = t->number << CT_EVENT_LANE_BITS;
@@ -336,7 +357,9 @@ static void touch_writes(Touch *t) {
 
 static void touch_regular(Touch *t) {
   const CtAccess *a = t->a;
-  if (!t->region->is_read && ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
+  const bool *has = t->region->has;
+  if (!has[CT_GLOBAL_READ] && !has[CT_GLOBAL_LOAD] && !has[CT_GLOBAL_ATOMIC] &&
+      ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
     touch_writes(t);
     return;
   }
@@ -376,6 +399,12 @@ bool ct_global_is_watched(const CtCheck *c, uint32_t buf) {
              : g->region_of[buf] != UINT32_MAX && g->regions[g->region_of[buf]].is_written;
 }
 
+static CtGlobalKind kind_of(const CtAccess *a) {
+  return a->is_atomic ? (a->writes ? CT_GLOBAL_ATOMIC : CT_GLOBAL_LOAD)
+         : a->writes  ? CT_GLOBAL_WRITE
+                      : CT_GLOBAL_READ;
+}
+
 void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   Touch t = {.k = k, .a = a, .region = written_region(k->check, a)};
   if (k->check->is_tracked) {
@@ -388,6 +417,8 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
   t.number = add_event(k, &t.event);
+  t.kind = kind_of(a);
+  t.by = (CtLatestBy){&t.event, event_of, is_over, &t};
   if (t.number == 0) {
     return;
   }

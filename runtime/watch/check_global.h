@@ -4,7 +4,7 @@
 #ifndef CT_WATCH_CHECK_GLOBAL_H
 #define CT_WATCH_CHECK_GLOBAL_H
 
-#include "check_state.h"
+#include "check_latest.h"
 
 enum { CT_GLOBAL_CHUNK = 4096 }; /* granules */
 enum { CT_SEEN_NOT, CT_SEEN_ATOMIC, CT_SEEN };
@@ -13,17 +13,27 @@ enum {
   CT_EVENT_CHUNKS = 1 << 15
 };
 
+/* What is kept of accesses that do not race with each other, by kind; then plain writes. */
+typedef enum CtGlobalKind {
+  CT_GLOBAL_READ,
+  CT_GLOBAL_LOAD,   /* atomic */
+  CT_GLOBAL_ATOMIC, /* other atomic operations */
+  CT_GLOBAL_KINDS,
+  CT_GLOBAL_WRITE = CT_GLOBAL_KINDS
+} CtGlobalKind;
+
 typedef struct CtGlobalChunk {
   atomic_flag lock;
-  uint32_t *reads[2]; /* NULL: the kernel does not read this region */
-  uint32_t write[CT_GLOBAL_CHUNK];
+  CtLatest *latest[CT_GLOBAL_KINDS]; /* by granule; NULL: the kernel has no such access here */
+  uint32_t write[CT_GLOBAL_CHUNK];   /* the last plain one */
 } CtGlobalChunk;
 
 /* The memory of one tensor, or of several that overlap. */
 typedef struct CtGlobalRegion {
   const char *begin, *end;
   bool is_written, is_read;
-  uint32_t granule; /* bytes: 1 << bits */
+  bool has[CT_GLOBAL_KINDS]; /* does the kernel access it so? */
+  uint32_t granule;          /* bytes: 1 << bits */
   int bits;
   size_t n_chunks;
   _Atomic(CtGlobalChunk *) *chunks; /* only if the region is written */
@@ -54,6 +64,7 @@ CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int 
 /* Regions, shadows and events of n launches; NULL: no memory. ct_global_free frees what is not in the arena. */
 CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of);
 void ct_global_free(CtAlloc alloc, CtGlobal *g);
+void ct_global_free_chunk(CtAlloc alloc, CtGlobalChunk *chunk);
 /* The part's share of them. */
 CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of,
                          CtErr *err) CT_NODISCARD;

@@ -1,6 +1,7 @@
 /* check_launch.c: prepares `check` for one launch: a plan for each instruction, and the state of
    each worker. */
 #include "check_clock.h"
+#include "check_latest.h"
 #include "check_phase.h"
 #include "check_ranks.h"
 
@@ -103,22 +104,25 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   ct_arena_init(&k->texts, c->alloc);
   k->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *k->warps);
   k->shadow = ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->shadow);
+  bool has_atomics = ct_latest_is_wanted(p, false);
+  k->atomics = has_atomics ? ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->atomics) : NULL;
   k->written = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *k->written);
   k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
   k->rows = ct_arena_alloc(&c->arena, (n_warps * c->n_rows + 1) * sizeof *k->rows);
   k->full = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *k->full);
   const CtWorker *worker = &c->job->workers[k - c->workers];
+  bool has_clocks = true;
   if (c->has_clocks) {
     k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
     k->phases = worker->rank == 0 ? ct_phase_open(c, k->clocks) : k[-worker->rank].phases;
-    k->readers = ct_clock_readers(c);
+    k->readers = ct_arena_alloc(&c->arena, sizeof *k->readers);
+    has_clocks = k->readers != NULL && ct_clock_readers(c, k->readers) && k->clocks != NULL &&
+                 k->phases != NULL;
   }
-  bool has_clocks =
-      !c->has_clocks || (k->clocks != NULL && k->phases != NULL && k->readers != NULL);
   k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
   return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
-         k->shadow != NULL && k->written != NULL && k->known != NULL && k->rows != NULL &&
-         k->full != NULL;
+         k->shadow != NULL && (k->atomics != NULL || !has_atomics) && k->written != NULL &&
+         k->known != NULL && k->rows != NULL && k->full != NULL;
 }
 
 static void close_worker(CtCheck *c, CtCheckWorker *k) {

@@ -56,8 +56,8 @@ static const CtIn *store_run(const CtIn *in, CtWarp *w) {
   CtCheckWorker *k = ct_check_worker(w->worker);
   bool is_run = w->mask == CT_ALL_LANES &&
                 CT_CAT(CtPattern, w, in->b)->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
-                k->n_taints == 0 && k->n_pending == 0 && k->next_event < CT_MAX_EVENT &&
-                is_inside(in, w) && note_run(k, in, w);
+                k->n_taints == 0 && k->n_pending == 0 && !k->has_atomics &&
+                k->next_event < CT_MAX_EVENT && is_inside(in, w) && note_run(k, in, w);
   return is_run ? run(k, in, w) : ct_simt_step(in, w);
 }
 

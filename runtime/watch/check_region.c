@@ -7,12 +7,29 @@
 #include "check_global.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- what the kernel does ----------------------------------------------------------------------------- */
 
 typedef struct Use {
   bool reads, writes;
+  bool has[CT_GLOBAL_KINDS];
 } Use;
+
+static void use_operand(Use *use, const CtOperand *o, bool is_atomic) {
+  use->reads = use->reads || o->reads;
+  use->writes = use->writes || o->writes;
+  if (o->reads || is_atomic) {
+    CtGlobalKind kind = !is_atomic ? CT_GLOBAL_READ : o->writes ? CT_GLOBAL_ATOMIC : CT_GLOBAL_LOAD;
+    use->has[kind] = true;
+  }
+}
+
+/* Is it an atomic operation, or a box of TMA that is added to what is there? */
+static bool is_atomic(const CtSimtProgram *p, const CtIn *code, const CtOperand *o) {
+  return ct_in_is(code, CT_INS_ATOMIC) ||
+         (ct_in_is(code, CT_INS_TMA) && o->writes && p->tmas[code->imm].reduce != 0);
+}
 
 static void use_code(const CtSimtProgram *p, Use *uses, bool *releases) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
@@ -20,9 +37,7 @@ static void use_code(const CtSimtProgram *p, Use *uses, bool *releases) {
     const CtAtomicImm imm = {.imm = code->imm};
     CtOperand operands[CT_MAX_OPERANDS];
     for (int n = ct_simt_operands(p, code, operands); n-- > 0;) {
-      Use *use = &uses[operands[n].buf];
-      use->reads = use->reads || operands[n].reads;
-      use->writes = use->writes || operands[n].writes;
+      use_operand(&uses[operands[n].buf], &operands[n], is_atomic(p, code, &operands[n]));
     }
     *releases = *releases || code->u.op == CT_SIMT_FENCE || code->u.op == CT_SIMT_GRID_BARRIER ||
                 (ct_in_is(code, CT_INS_ATOMIC) && imm.u.op == CT_OP_ATOMIC_STORE);
@@ -36,6 +51,9 @@ static void join(CtGlobalRegion *r, const CtGlobalRegion *by) {
   r->end = r->end > by->end ? r->end : by->end;
   r->is_written = r->is_written || by->is_written;
   r->is_read = r->is_read || by->is_read;
+  for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
+    r->has[i] = r->has[i] || by->has[i];
+  }
   r->granule = r->granule < by->granule ? r->granule : by->granule;
 }
 
@@ -125,11 +143,13 @@ static void add_regions(const CtSimtJob *job, CtGlobal *g, uint32_t b, Use use) 
   find_spans(job, buf, &s);
   for (size_t i = 0; i < s.n; i++) {
     if (s.span[i].begin != s.span[i].end) {
-      add_region(g, (CtGlobalRegion){.begin = s.span[i].begin,
-                                     .end = s.span[i].end,
-                                     .is_written = use.writes,
-                                     .is_read = use.reads,
-                                     .granule = (uint32_t)ct_dtype_bytes(buf->dtype)});
+      CtGlobalRegion r = {.begin = s.span[i].begin,
+                          .end = s.span[i].end,
+                          .is_written = use.writes,
+                          .is_read = use.reads,
+                          .granule = (uint32_t)ct_dtype_bytes(buf->dtype)};
+      memcpy(r.has, use.has, sizeof r.has);
+      add_region(g, r);
     }
   }
 }

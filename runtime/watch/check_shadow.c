@@ -1,6 +1,6 @@
-/* check_shadow.c: `check` of shared memory: what is initialised, and races within a block; see
-   check_state.h. */
+/* check_shadow.c: `check` of shared memory: races within a block; see check_state.h. */
 #include "check_clock.h"
+#include "check_latest.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void begin_epoch(CtCheckWorker *k) {
   for (uint32_t b = 1; k->has_written && b < k->k->job->program->n_bufs; b++) {
     k->written[b] = (CtRange){INT64_MAX, INT64_MIN};
   }
-  k->has_written = false;
+  k->has_written = k->has_atomics = false;
   for (int32_t i = 0; i < k->k->job->program->n_warps; i++) {
     CtCheckWarp *w = &k->warps[i];
     w->first_read = 0;
@@ -38,6 +38,9 @@ static void begin_epoch(CtCheckWorker *k) {
 void ct_shadow_begin_block(CtCheckWorker *k) {
   if (k->next_event > CT_MAX_EVENT / 2) { /* begin again with small numbers */
     memset(k->shadow, 0, k->check->n_granules * sizeof *k->shadow);
+    if (k->atomics != NULL) {
+      memset(k->atomics, 0, k->check->n_granules * sizeof *k->atomics);
+    }
     k->next_event = 1;
   }
   k->n_blocks++;
@@ -77,7 +80,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     }
   } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
     const CtCheckEvent *old = event_at(k, w->atomic_event);
-    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub) {
+    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub && old->acq == w->acq) {
       return w->atomic_event;
     }
   }
@@ -117,7 +120,8 @@ typedef struct Write {
   int64_t e; /* the element */
 } Write;
 
-static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_word) {
+/* Compares a write with an older one, given by its word. */
+static void look_at_write(const Write *w, int lane, int64_t off, uint32_t old_word) {
   int old_lane = (int)(old_word & CT_EVENT_LANE);
   const CtCheckEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
   bool in_warp = old->warp == w->event->warp;
@@ -127,38 +131,53 @@ static void look_at_writes(const Write *w, int lane, int64_t off, uint32_t old_w
     return;
   }
   bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
-  if (w->event->atomic == 0 && (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
-                                        : ct_check_is_same(w->a, w->e, lane, off))) {
+  if (w->event->atomic == 0 && (old->atomic == 0 || old->is_store) &&
+      (at_once ? ct_check_is_same_in(w->a, w->e, lane, old_lane, off)
+               : ct_check_is_same(w->a, w->e, lane, off))) {
     return;
   }
   ct_finding_race(w->k, CT_CHECK_RACE_SHARED, old, old_lane, true, w->event, lane, true,
                   w->a->buf_index, off);
 }
 
-static void write_one(const Write *w, int lane, int64_t off) {
-  int n;
-  int64_t g = ct_shadow_granule(w->k, w->a->buf, off, &n);
-  for (int i = 0; i < n; i++) {
-    uint32_t *word = &w->k->shadow[g + i];
-    if (*word >= w->k->epoch_word && *word != (w->word | (uint32_t)lane) &&
-        (i == 0 || word[-1] != *word)) {
-      look_at_writes(w, lane, off, *word);
+/* Compares a write with the atomic operations at a granule. */
+static void look_at_atomics(const Write *w, int lane, int64_t off, int64_t g, bool is_first) {
+  for (int i = 0; i < CT_DISTANCE_COUNT; i++) {
+    uint32_t word = ct_shadow_atomic(w->k, g, i);
+    if (word != 0 && (is_first || word != ct_shadow_atomic(w->k, g - 1, i))) {
+      look_at_write(w, lane, off, word);
     }
-  }
-  for (int i = 0; i < n; i++) {
-    w->k->shadow[g + i] = w->word | (uint32_t)lane;
   }
 }
 
-static bool is_run(const CtCheckWorker *k, const CtAccess *a) {
-  return a->mask == CT_ALL_LANES && a->pattern != NULL &&
-         a->pattern->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
-         ct_dtype_bytes(a->buf->dtype) == k->check->granule;
+static void write_one(const Write *w, int lane, int64_t off) {
+  CtCheckWorker *k = w->k;
+  int n;
+  int64_t g = ct_shadow_granule(k, w->a->buf, off, &n);
+  uint32_t now = w->word | (uint32_t)lane;
+  for (int i = 0; i < n; i++) {
+    uint32_t *word = &k->shadow[g + i];
+    if (*word >= k->epoch_word && *word != now && (i == 0 || word[-1] != *word)) {
+      look_at_write(w, lane, off, *word);
+    }
+    if (k->has_atomics) {
+      look_at_atomics(w, lane, off, g + i, i == 0);
+    }
+  }
+  for (int i = 0; i < n && w->a->is_atomic; i++) {
+    ct_shadow_note_atomic(k, g + i, now, w->event);
+  }
+  for (int i = 0; i < n && !w->a->is_atomic; i++) {
+    k->shadow[g + i] = now;
+    if (k->has_atomics) {
+      k->atomics[g + i] = (CtLatest){0};
+    }
+  }
 }
 
 static void write_regular(Write *w) {
   const CtAccess *a = w->a;
-  bool run = is_run(w->k, a);
+  bool run = ct_shadow_is_run(w->k, a);
   int n;
   for (w->e = 0; w->e < a->n; w->e++) {
     int64_t first = ct_access_offset(a, w->e, 0);
@@ -230,137 +249,6 @@ void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
       int64_t g = ct_shadow_granule(k, a->buf, off, &n);
       for (int i = 0; i < n; i++) {
         k->shadow[g + i] = k->shadow[g + i] < k->block_word ? k->block_word : k->shadow[g + i];
-      }
-    }
-  }
-}
-
-/* --- reads: initialised? ------------------------------------------------------------------------------ */
-
-static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
-  int n;
-  int64_t g = ct_shadow_granule(k, a->buf, off, &n);
-  bool unset = false;
-  for (int i = 0; i < n; i++) {
-    if (k->shadow[g + i] < k->block_word) {
-      unset = true;
-      k->shadow[g + i] = k->block_word; /* once is enough */
-    }
-  }
-  if (unset && ct_grow(k->check->alloc, &k->unset, &k->cap_unset, k->n_unset + 1, sizeof *k->unset,
-                       NULL) == CT_OK) {
-    CtFound f = {.kind = CT_CHECK_UNINIT_SHARED,
-                 .in = ct_check_index(k, a->in),
-                 .other = UINT32_MAX,
-                 .buf = a->buf_index,
-                 .count = 1,
-                 .block = a->w->worker->block,
-                 .thread = ct_check_thread(a->w->index, lane),
-                 .off = off};
-    k->unset[k->n_unset++] = (CtUnset){f, g};
-  }
-  k->no_memory = k->no_memory || (unset && k->cap_unset == 0);
-}
-
-/* Reports reads of memory that nobody wrote. Call it before the log is compared. If memory ran
-   out, a write may be lost, so nothing is reported. */
-static void tell_unset(CtCheckWorker *k) {
-  for (size_t i = 0; i < k->n_unset && !k->no_memory; i++) {
-    const CtFound *f = &k->unset[i].f;
-    uint32_t word = k->shadow[k->unset[i].granule];
-    bool by_other = k->clocks == NULL && word >= k->epoch_word &&
-                    ct_check_thread(event_at(k, word >> CT_EVENT_LANE_BITS)->warp,
-                                    (int)(word & CT_EVENT_LANE)) != f->thread;
-    if (!by_other) {
-      ct_finding_note(k, f);
-    }
-  }
-  k->n_unset = 0;
-}
-
-static bool is_run_set(const uint32_t *shadow, uint32_t block_word) {
-  uint32_t unset = 0;
-  for (int i = 0; i < CT_LANES; i++) {
-    unset |= (uint32_t)(shadow[i] < block_word);
-  }
-  return unset == 0;
-}
-
-/* Is everything from lo to hi initialised, also places that are not elements of the operand? */
-static bool is_range_set(const uint32_t *shadow, CtRange r, uint32_t block_word) {
-  uint32_t unset = 0;
-  int64_t g = r.lo;
-  for (; g + CT_LANES <= r.hi + 1; g += CT_LANES) {
-    for (int i = 0; i < CT_LANES; i++) {
-      unset |= (uint32_t)(shadow[g + i] < block_word);
-    }
-  }
-  for (; g <= r.hi; g++) {
-    unset |= (uint32_t)(shadow[g] < block_word);
-  }
-  return unset == 0;
-}
-
-/* The lanes of the mask without those that have the offset of an earlier lane. */
-static uint32_t distinct_lanes(const CtAccess *a) {
-  uint32_t lanes = 0;
-  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-    int lane = ct_first_lane(rest);
-    bool is_new = true;
-    for (uint32_t seen = lanes; is_new && seen != 0; seen &= seen - 1) {
-      is_new = a->pos[ct_first_lane(seen)] != a->pos[lane];
-    }
-    lanes |= is_new ? 1u << lane : 0;
-  }
-  return lanes;
-}
-
-/* Are all elements of the access initialised? Each element is one granule. */
-static bool are_all_set(const CtCheckWorker *k, const CtAccess *a) {
-  int64_t n_cols = a->n / a->n_rows;
-  uint32_t lanes = distinct_lanes(a), unset = 0;
-  const uint32_t *shadow = &k->shadow[a->buf->at >> k->granule_bits];
-  for (int64_t j = 0; j < n_cols && unset == 0; j++) {
-    for (int64_t i = 0; i < a->n_rows; i++) {
-      int64_t first = a->base + (a->rows != NULL ? a->rows[i] : i * a->step) +
-                      (a->cols != NULL ? a->cols[j] : 0);
-      for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-        unset |= (uint32_t)(shadow[first + a->pos[ct_first_lane(rest)]] < k->block_word);
-      }
-    }
-  }
-  return unset == 0;
-}
-
-static bool is_set(const CtCheckWorker *k, const CtAccess *a, CtRange r) {
-  if (!a->is_regular) {
-    return false;
-  }
-  if (r.hi - r.lo < a->n * CT_LANES && is_range_set(k->shadow, r, k->block_word)) {
-    return true;
-  }
-  return a->pos != a->own_pos && ct_dtype_bytes(a->buf->dtype) == k->check->granule &&
-         are_all_set(k, a);
-}
-
-static void look_for_unset(CtCheckWorker *k, const CtAccess *a, CtRange r) {
-  if (is_set(k, a, r)) {
-    return;
-  }
-  bool run = is_run(k, a);
-  int n;
-  for (int64_t e = 0; e < a->n; e++) {
-    if (run) {
-      int64_t g = ct_shadow_granule(k, a->buf, ct_access_offset(a, e, 0), &n);
-      if (is_run_set(&k->shadow[g], k->block_word)) {
-        continue;
-      }
-    }
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
-        look_at_unset(k, a, lane, off);
       }
     }
   }
@@ -479,33 +367,50 @@ static void log_read(CtCheckWorker *k, const CtAccess *a, CtRange r, bool is_ste
 
 /* `fresh`: the read came after the last sync_warp of its warp. Older reads were compared with
    their own warp's writes already. */
-static void look_at_read(CtCheckWorker *k, const CtRead *r, int lane, int64_t off, bool fresh,
-                         bool in_warp_only) {
-  const CtSimtBuf *buf = &k->k->job->program->bufs[r->buf];
+typedef struct Look {
+  CtCheckWorker *k;
+  const CtRead *r;
+  bool fresh, in_warp_only;
+} Look;
+
+/* Compares it with a write, given by its word. */
+static void look_at_word(const Look *l, int lane, int64_t off, uint32_t word) {
+  CtCheckWorker *k = l->k;
+  int old_lane = (int)(word & CT_EVENT_LANE);
+  const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &l->r->event;
+  bool in_warp = old->warp == e->warp;
+  if ((in_warp ? old_lane == lane || old->sub != e->sub || !l->fresh : l->in_warp_only) ||
+      ct_check_both_atomic(old, e) || ct_check_handed_on(old, e, k->warps[old->warp].release) ||
+      ct_check_handed_on(e, old, k->warps[e->warp].release)) {
+    return;
+  }
+  if (old->ordinal < e->ordinal) {
+    ct_finding_race(k, CT_CHECK_RACE_SHARED, old, old_lane, true, e, lane, false, l->r->buf, off);
+  } else {
+    ct_finding_race(k, CT_CHECK_RACE_SHARED, e, lane, false, old, old_lane, true, l->r->buf, off);
+  }
+}
+
+static void look_at_read(const Look *l, int lane, int64_t off) {
+  CtCheckWorker *k = l->k;
   int n;
-  int64_t g = ct_shadow_granule(k, buf, off, &n);
+  int64_t g = ct_shadow_granule(k, &k->k->job->program->bufs[l->r->buf], off, &n);
   for (int i = 0; i < n; i++) {
     uint32_t word = k->shadow[g + i];
-    if (word < k->epoch_word || (i > 0 && word == k->shadow[g + i - 1])) {
-      continue;
+    if (word >= k->epoch_word && (i == 0 || word != k->shadow[g + i - 1])) {
+      look_at_word(l, lane, off, word);
     }
-    int old_lane = (int)(word & CT_EVENT_LANE);
-    const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &r->event;
-    bool in_warp = old->warp == e->warp;
-    if ((in_warp ? old_lane == lane || old->sub != e->sub || !fresh : in_warp_only) ||
-        ct_check_both_atomic(old, e) || ct_check_handed_on(old, e, k->warps[old->warp].release) ||
-        ct_check_handed_on(e, old, k->warps[e->warp].release)) {
-      continue;
-    }
-    if (old->ordinal < e->ordinal) {
-      ct_finding_race(k, CT_CHECK_RACE_SHARED, old, old_lane, true, e, lane, false, r->buf, off);
-    } else {
-      ct_finding_race(k, CT_CHECK_RACE_SHARED, e, lane, false, old, old_lane, true, r->buf, off);
+    for (int j = 0; j < CT_DISTANCE_COUNT && k->has_atomics; j++) {
+      word = ct_shadow_atomic(k, g + i, j);
+      if (word != 0 && (i == 0 || word != ct_shadow_atomic(k, g + i - 1, j))) {
+        look_at_word(l, lane, off, word);
+      }
     }
   }
 }
 
 static void look_at_entry(CtCheckWorker *k, const CtRead *r, bool fresh, bool in_warp_only) {
+  const Look l = {k, r, fresh, in_warp_only};
   const int64_t *pos = r->pos != NULL ? r->pos : &k->own_pos[r->own_pos];
   for (int64_t e = 0; e < r->n; e++) {
     int64_t i = e % r->n_rows, j = e / r->n_rows;
@@ -513,7 +418,7 @@ static void look_at_entry(CtCheckWorker *k, const CtRead *r, bool fresh, bool in
         r->base + (r->rows != NULL ? r->rows[i] : i * r->step) + (r->cols != NULL ? r->cols[j] : 0);
     for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
-      look_at_read(k, r, lane, first + pos[lane], fresh, in_warp_only);
+      look_at_read(&l, lane, first + pos[lane]);
     }
   }
 }
@@ -553,7 +458,7 @@ void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w) {
 }
 
 void ct_shadow_barrier(CtCheckWorker *k) {
-  tell_unset(k);
+  ct_unset_tell(k);
   look_at_reads(k);
   k->epoch++;
   if (k->clocks != NULL) {
@@ -584,10 +489,13 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
   }
   CtRange r = range_of(k, a);
   if (!hit || s->block != k->n_blocks) {
-    look_for_unset(k, a, r);
+    ct_unset_look(k, a, r);
   }
   if (k->n_pending > 0) {
     ct_async_look(k, a, r);
+  }
+  if (a->is_atomic && a->writes) { /* its write says more */
+    return;
   }
   if (k->clocks != NULL) {
     uint32_t number = add_event(k, a);

@@ -6,6 +6,8 @@
      check_global.c   global memory             check_finding.c  keeps what the others find
      check_early.c    dependent launches        check_quick.c    handlers for instructions that
      check_regs.c     fragments                                  cannot go wrong
+     check_latest.h   accesses of one kind      check_unset.c    shared memory that nobody wrote
+     check_fail.c     failures of the engine
      check_ranks.c    launches of several ranks at once, each checked by a part
 
    What a race is. Two accesses of one place by different threads race if at least one is a write
@@ -29,9 +31,11 @@
 
    How accesses are kept. A write into shared or global memory is noted at once in a shadow of
    that memory. The shadow has one word for each granule, the smallest element of the buffers
-   there: which event wrote it last. Reads of shared memory go to a log until the next barrier,
-   one entry for a whole operand. They are compared only with writes since the last barrier that
-   overlap them. */
+   there: which event wrote it last. Plain writes exclude each other, so the last one is enough:
+   what came before it is ordered before it, or was reported. Atomic operations do not race with
+   each other, so they have words of their own (check_latest.h) and never hide a plain write.
+   Reads of shared memory go to a log until the next barrier, one entry for a whole operand. They
+   are compared only with writes since the last barrier that overlap them. */
 #ifndef CT_WATCH_CHECK_STATE_H
 #define CT_WATCH_CHECK_STATE_H
 
@@ -40,6 +44,7 @@
 
 typedef struct CtClocks CtClocks; /* check_clock.h */
 typedef struct CtPhases CtPhases; /* check_phase.h */
+typedef struct CtLatest CtLatest; /* check_latest.h */
 
 /* An instruction of a warp that accessed memory: what later accesses are compared with. */
 typedef struct CtCheckEvent {
@@ -55,6 +60,7 @@ typedef struct CtCheckEvent {
   uint32_t component, clock; /* check_clock.h */
   uint8_t agent;             /* CtAgent */
   bool is_sys;               /* an atomic operation at the scope of the system */
+  bool is_store;             /* an atomic store: what was there does not matter */
   uint16_t job;              /* of launches that run together: the number of its launch */
 } CtCheckEvent;
 
@@ -223,12 +229,13 @@ typedef struct CtCheckWorker {
   bool lacks_scope; /* the race that is being noted, of two ranks: see CT_RANKS_SCOPE */
   int granule_bits;
   CtCheckWarp *warps;
-  CtClocks *clocks;  /* NULL: epochs do */
-  CtPhases *phases;  /* with clocks */
-  uint32_t *readers; /* of shared memory, with clocks */
+  CtClocks *clocks;          /* NULL: epochs do */
+  CtPhases *phases;          /* with clocks */
+  struct CtReaders *readers; /* of shared memory, with clocks: check_clock.h */
   CtArena texts;
   /* shared memory */
   uint32_t *shadow;
+  CtLatest *atomics;    /* by granule; NULL: the program has no atomic operation on shared memory */
   CtCheckEvent *events; /* of this epoch, from number first_event on */
   size_t cap_events;
   uint32_t first_event, next_event;
@@ -244,6 +251,7 @@ typedef struct CtCheckWorker {
   size_t n_unset, cap_unset;
   CtRange *written; /* by buffer: what was written in this epoch */
   bool has_written;
+  bool has_atomics; /* on shared memory, in this epoch; with clocks, in this block */
   CtKnownRead *known;
   CtPending *pending;
   size_t n_pending, cap_pending;
@@ -347,7 +355,7 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->atomic = atomic;
   e->block = k->k->block;
   e->job = (uint16_t)k->k->job->number;
-  e->is_sys = false;
+  e->is_sys = e->is_store = false;
   e->seq = atomic_load_explicit(&k->check->root->clock, memory_order_relaxed);
   e->acq = w->acq;
   e->component = e->clock = 0;
@@ -358,6 +366,9 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
 }
 /* check.c: makes the event of an access, which its agent may do. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e);
+
+/* check_fail.c: notes why the worker's block failed; false: no memory. */
+bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker);
 
 /* check_launch.c: makes the plans and workers of a launch; frees them. */
 CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) CT_NODISCARD;
@@ -381,6 +392,11 @@ void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a,
                     uint32_t lanes); /* lanes whose access does not take place */
 void ct_shadow_sync_warp(CtCheckWorker *k, const CtWarp *w);
 void ct_shadow_barrier(CtCheckWorker *k); /* also at a block's end */
+/* check_unset.c: looks for elements of a read that nobody has written. */
+void ct_unset_look(CtCheckWorker *k, const CtAccess *a, CtRange r);
+/* Reports them. Call it before the log is compared. If memory ran out, a write may be lost, so nothing
+   is reported. */
+void ct_unset_tell(CtCheckWorker *k);
 /* The event with this number: one of this epoch, or of a copy under way. */
 static inline const CtCheckEvent *ct_shadow_event(const CtCheckWorker *k, uint32_t number) {
   return &k->events[number - k->first_event];
@@ -391,6 +407,14 @@ static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf 
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
   *n = (int)(bytes >> k->granule_bits);
   return (buf->at + off * bytes) >> k->granule_bits;
+}
+
+/* Does the access go to 32 neighbouring granules for each element, none of which needs a closer
+   look? */
+static inline bool ct_shadow_is_run(const CtCheckWorker *k, const CtAccess *a) {
+  return a->mask == CT_ALL_LANES && !k->has_atomics && a->pattern != NULL &&
+         a->pattern->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
+         ct_dtype_bytes(a->buf->dtype) == k->check->granule;
 }
 
 /* The entry of the cache of compared reads for this read. The cache has one entry for each hash,

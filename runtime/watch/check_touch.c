@@ -1,6 +1,7 @@
 /* check_touch.c: accesses of shared memory under vector clocks: each is compared with those that the shadow
    names. */
 #include "check_clock.h"
+#include "check_latest.h"
 
 typedef struct Touch {
   CtCheckWorker *k;
@@ -8,6 +9,7 @@ typedef struct Touch {
   CtCheckEvent event;
   uint32_t number;
   int64_t e;
+  size_t n_warps, warp; /* of the cluster */
 } Touch;
 
 /* Is the older access, by `old_lane`, ordered before this one by `lane`? An agent that reads
@@ -64,12 +66,13 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
     return false;
   }
   if (both_write && t->event.atomic == 0 && t->event.agent == CT_AGENT_NONE &&
+      (old->atomic == 0 || old->is_store) &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;
   }
-  if (!old_writes && forget_unset(t->k, off, t->a)) {
-    ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, false,
+  if ((!old_writes || old->atomic != 0) && forget_unset(t->k, off, t->a)) {
+    ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, old_writes,
                     t->a->buf_index, off);
     return true;
   }
@@ -78,34 +81,89 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   return true;
 }
 
-/* Words of readers that a granule has. */
-static size_t n_readers(const CtClocks *c) { return 2 * (size_t)c->n_blocks * c->n_warps; }
+/* Compares with the atomic operations at a granule; true if it races with one. */
+static bool look_at_atomics(const Touch *t, int64_t g, int lane, int64_t off) {
+  bool races = false;
+  for (int i = 0; i < CT_DISTANCE_COUNT && t->k->has_atomics; i++) {
+    races = look_at(t, ct_shadow_atomic(t->k, g, i), true, lane, off) || races;
+  }
+  return races;
+}
 
+/* Compares a write with the atomic loads at a granule; true if it races with one. */
+static bool look_at_loads(const Touch *t, int64_t g, int lane, int64_t off) {
+  const uint32_t *loads = t->k->readers->loads;
+  bool races = false;
+  for (size_t i = 0; loads != NULL && i < 2 * t->n_warps && !races; i++) {
+    races = look_at(t, loads[2 * t->n_warps * (size_t)g + i], false, lane, off);
+  }
+  return races;
+}
+
+/* Compares a write with the plain reads at a granule; true if it races with one. If `hides`, they
+   are forgotten. */
+static bool look_at_readers(const Touch *t, int64_t g, int lane, int64_t off, bool is_first,
+                            bool hides) {
+  size_t n = t->n_warps;
+  uint32_t *last = &t->k->readers->last[2 * n * (size_t)g];
+  const uint32_t *others = &t->k->readers->others[n * (size_t)g];
+  bool races = false;
+  for (size_t i = 0; i < 2 * n; i++) {
+    races = races || (is_first && look_at(t, last[i], false, lane, off));
+    if (is_first && !races && i % 2 == 0 && last[i] > (t->k->block_word | CT_EVENT_LANE)) {
+      races = look_at(t, others[i / 2], false, lane, off);
+    }
+    last[i] = hides ? 0 : last[i];
+  }
+  return races;
+}
+
+/* A plain write hides what came before it: that is ordered before it, or was reported. An atomic
+   operation hides nothing. */
 static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
   CtCheckWorker *k = t->k;
-  size_t n = n_readers(k->clocks);
-  uint32_t *reader = &k->readers[(size_t)g * n], word = t->number << CT_EVENT_LANE_BITS;
-  bool races = false;
-  for (size_t i = 0; i < n; i++) {
-    races = races || (is_first && look_at(t, reader[i], false, lane, off));
-    reader[i] = 0;
-  }
+  uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+  bool hides = t->event.atomic == 0;
+  bool races = look_at_readers(t, g, lane, off, is_first, hides);
+  races = (is_first && look_at_loads(t, g, lane, off)) || races;
+  races = (is_first && look_at_atomics(t, g, lane, off)) || races;
   if (is_first && !races) { /* a race with a read in between says more than one with a write */
     (void)look_at(t, k->shadow[g], true, lane, off);
   }
-  k->shadow[g] = word | (uint32_t)lane;
+  if (!hides) {
+    ct_shadow_note_atomic(k, g, word, &t->event);
+    return;
+  }
+  k->shadow[g] = word;
+  if (k->has_atomics) {
+    k->atomics[g] = (CtLatest){0};
+  }
+}
+
+/* The last one becomes that of another lane if it is one. */
+static void note_reader(const Touch *t, uint32_t *last, uint32_t *other, uint32_t word) {
+  if (*last <= (t->k->block_word | CT_EVENT_LANE)) {
+    *other = 0;
+  } else if (((*last ^ word) & CT_EVENT_LANE) != 0) {
+    *other = *last;
+  }
+  *last = word;
 }
 
 static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
-  CtCheckWorker *k = t->k;
-  size_t n = n_readers(k->clocks);
-  bool by_agent = t->event.agent != CT_AGENT_NONE;
-  if (is_first) {
-    (void)look_at(t, k->shadow[g], true, lane, off);
+  const struct CtReaders *readers = t->k->readers;
+  uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+  size_t at = (size_t)g * t->n_warps + t->warp;
+  if (is_first && !look_at_atomics(t, g, lane, off)) {
+    (void)look_at(t, t->k->shadow[g], true, lane, off);
   }
-  size_t reader = (size_t)t->a->w->worker->rank * k->clocks->n_warps + (size_t)t->event.warp;
-  k->readers[(size_t)g * n + 2 * reader + by_agent] =
-      t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
+  if (t->event.agent != CT_AGENT_NONE) {
+    readers->last[2 * at + 1] = word;
+  } else if (t->event.atomic != 0) {
+    note_reader(t, &readers->loads[2 * at], &readers->loads[2 * at + 1], word);
+  } else {
+    note_reader(t, &readers->last[2 * at], &readers->others[at], word);
+  }
 }
 
 typedef void (*TouchFn)(const Touch *t, int64_t g, int lane, int64_t off, bool is_first);
@@ -116,6 +174,8 @@ static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, TouchFn 
     return;
   }
   ct_check_event(k, a, &t.event);
+  t.n_warps = k->clocks->n_blocks * (size_t)k->clocks->n_warps;
+  t.warp = (size_t)a->w->worker->rank * k->clocks->n_warps + (size_t)t.event.warp;
   for (t.e = 0; t.e < a->n; t.e++) {
     for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest), n;

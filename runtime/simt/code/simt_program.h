@@ -149,6 +149,7 @@ typedef union CtAtomicImm {
     uint8_t dtype;
     bool is_i32 : 1;
     uint8_t order : 4; /* CT_ORDER_* */
+    bool is_blind : 1; /* an exchange whose result is not used: what was there does not matter */
   } u;
 } CtAtomicImm;
 _Static_assert(sizeof(CtAtomicImm) == 8, "it travels in CtIn.imm");

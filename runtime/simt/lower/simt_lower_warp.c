@@ -41,6 +41,24 @@ void ct_low_counted(CtLow *l, CtVal v) {
   CT_EMIT(l, CT_SIMT_TALLIED, .d = ct_low_result(l, v, false), .imm = inst->op);
 }
 
+typedef struct Sought {
+  CtVal v;
+  bool found;
+} Sought;
+
+static void seek(void *ud, CtVal operand) {
+  Sought *s = ud;
+  s->found = s->found || operand == s->v;
+}
+
+static bool is_used(const CtIr *ir, CtVal v) {
+  Sought s = {v, false};
+  for (CtVal user = 1; user < ir->n_insts && !s.found; user++) {
+    ct_ir_each_operand(ir, user, seek, &s);
+  }
+  return s.found;
+}
+
 void ct_low_atomic(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtDtype dtype = l->ir->bufs[inst->imm.i].dtype;
@@ -49,6 +67,7 @@ void ct_low_atomic(CtLow *l, CtVal v) {
                            .op = inst->op,
                            .dtype = (uint8_t)dtype,
                            .is_i32 = is_i32,
+                           .is_blind = inst->op == CT_OP_ATOMIC_EXCH && !is_used(l->ir, v),
                            .order = inst->order & CT_ORDER_ALL}};
   uint32_t at[3] = {0, 0, 0};
   for (int i = 0; i < inst->n_args; i++) {

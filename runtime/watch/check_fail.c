@@ -1,0 +1,55 @@
+/* check_fail.c: failures that the engine finds, as findings. */
+#include "check_phase.h"
+
+#include <string.h>
+
+static CtCheckKind kind_of_fail(CtFailKind kind) {
+  switch (kind) {
+    case CT_FAIL_BOUNDS:
+    case CT_FAIL_MEMBER: return CT_CHECK_BOUNDS;
+    case CT_FAIL_BARRIER_LANES:
+    case CT_FAIL_WARP_LANES:
+    case CT_FAIL_MASK_ABSENT:
+    case CT_FAIL_MASK_OWN:
+    case CT_FAIL_MASK_OTHER:
+    case CT_FAIL_CLUSTER:
+    case CT_FAIL_MBAR_NEW:
+    case CT_FAIL_MBAR_ARRIVALS:
+    case CT_FAIL_MBAR_BYTES:
+    case CT_FAIL_MBAR_PARITY:
+    case CT_FAIL_MBAR_RANK:
+    case CT_FAIL_NAMED_ID:
+    case CT_FAIL_NAMED_LANES:
+    case CT_FAIL_NAMED_THREADS:
+    case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
+    case CT_FAIL_WAITS:
+    case CT_FAIL_GRID:
+    case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
+    default: return CT_CHECK_FAILED;
+  }
+}
+
+bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker) {
+  (void)watch;
+  CtCheckWorker *k = ct_check_worker(worker);
+  const CtFail *fail = &worker->fail;
+  CtErr err;
+  (void)ct_simt_fail_report(worker, &err);
+  CtFound f = {.kind = kind_of_fail(fail->kind),
+               .in = ct_check_index(k, fail->in),
+               .other = fail->other == NULL ? UINT32_MAX : ct_check_index(k, fail->other),
+               .buf = fail->buf,
+               .count = 1,
+               .block = worker->block,
+               .thread = ct_check_thread(fail->warp->index, fail->lane)};
+  if (fail->kind == CT_FAIL_WAITS && k->phases != NULL) {
+    size_t len = strlen(err.msg);
+    ct_phase_text(k, err.msg + len, sizeof err.msg - len);
+  }
+  f.text = ct_arena_strdup(&k->texts, err.msg, strlen(err.msg));
+  k->no_memory = k->no_memory || f.text == NULL;
+  if (f.text != NULL) {
+    ct_finding_note(k, &f);
+  }
+  return f.text != NULL;
+}
