@@ -115,6 +115,10 @@ static int rt_ret(lua_State *L) { /* F, ... */
     return diag_error(L, "a kernel returns no values");
   }
   bool plain = f->ir == NULL || (!frame->pending && front_is_plain(f, L, frame));
+  if (!plain && f->dead) { /* return error("x"): the thread has ended */
+    lua_pushboolean(L, 0);
+    return 1;
+  }
   if (plain) {
     keep_values(L, frame, n);
   } else {

@@ -93,6 +93,10 @@ bool record_is_bound(lua_State *L, const Front *f, int t);
 /* A function that reads tables by itself is called. */
 void record_note_call(lua_State *L, Front *f, const lua_Debug *ar);
 
+/* front_fail.c: what a kernel calls instead of assert and error. */
+int front_asserts(lua_State *L);
+int front_errs(lua_State *L);
+
 /* front_field.c. */
 /* t[key] = value in a table, under the conditions that are active; whether it is done. Raises. `desc` is the table's. */
 bool front_set_field(lua_State *L, Front *f, int t, int key, int value, int desc);

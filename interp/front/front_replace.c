@@ -1,5 +1,5 @@
 /* front_replace.c: what a kernel calls instead of some C functions: those that change Lua state, run
-   functions or ask what a value is. Each has the original as upvalue 1. */
+   functions or ask what a value is; error and assert are in front_fail.c. Each has the original as upvalue 1. */
 #include <lauxlib.h>
 
 #include "interp/state/diag.h"
@@ -67,6 +67,7 @@ static int protects(lua_State *L) {
   size_t n_insts = f->ir->n_insts;
   CtRegion region = f->ir->cur;
   CtVal position = ct_ir_position(f->ir);
+  f->protected_at = ++f->clock;
   for (int i = 1; i <= 2; i++) { /* xpcall has a handler */
     if (lua_isfunction(L, i)) {
       front_push_callee(L, f, i, 0);
@@ -74,6 +75,7 @@ static int protects(lua_State *L) {
     }
   }
   front_call_original(L);
+  f->protected_at = before.protected_at;
   if (!lua_toboolean(L, 1)) {
     if (!is_unchanged(f->ir, n_insts)) {
       lua_settop(L, 2);
@@ -172,25 +174,6 @@ static int gets_raw(lua_State *L) {
   return compares_raw(L);
 }
 
-static int asserts(lua_State *L) {
-  CtVal v;
-  if (half_test(L, 1) != NULL) {
-    return diag_error(L, "assert: 'c and x' needs an 'or' to be a value; write 'c and x or y'");
-  }
-  if (!value_test(L, 1, &v) || ct_inst(front_ir(L), v)->type != CT_bool) {
-    return front_call_original(L);
-  }
-  if (!lua_isnoneornil(L, 2) && !lua_isstring(L, 2)) {
-    return diag_error(L,
-                      "assert: the message of a run-time condition is a text, not %s; write "
-                      "printf to show values",
-                      diag_push_kind(L, 2));
-  }
-  front_at(L, front_of(L));
-  ct_ir_assert(front_ir(L), v, luaL_optstring(L, 2, "assertion failed!"));
-  return lua_gettop(L);
-}
-
 typedef struct Replacement {
   const char *lib, *name;
   lua_CFunction fn;
@@ -204,7 +187,8 @@ static const Replacement replacements[] = {
     {"_G", "rawequal", compares_raw},
     {"_G", "type", asks_type},
     {"_G", "tonumber", asks_number},
-    {"_G", "assert", asserts},
+    {"_G", "assert", front_asserts},
+    {"_G", "error", front_errs},
     {"math", "type", asks_math_type},
     {"math", "tointeger", asks_integer},
     {"table", "insert", changes_table},

@@ -20,6 +20,7 @@ static void begin_trace(Front *f, CtIr *ir) {
   f->n_static = 0;
   f->n_trusted = 0;
   f->dead = false;
+  f->protected_at = 0;
   f->again = false;
   f->reload = front_reload;
   f->n_nil_vars = 0;

@@ -179,7 +179,7 @@ static const char *find_refused(Uses before, Uses after) {
   if (after.shared_bytes > before.shared_bytes || after.dynamic_shared != before.dynamic_shared) {
     return "shared memory; declare it in the kernel, and give the function elements of it";
   }
-  return after.asserts > before.asserts ? "assert; call it in the kernel"
+  return after.asserts > before.asserts ? "assert or error; call it in the kernel"
          : after.prints > before.prints ? "printf; call it in the kernel"
                                         : NULL;
 }

@@ -31,7 +31,7 @@
    every way out: end, break, goto, return, error, coroutine.close. Closing a frame drops all frames
    above it: those of an expression that raised.
    A frame is *pending* once a run-time exit to it was emitted. The region is *dead* after an
-   emitted exit, up to the innermost frame whose end some live path can reach: nothing is recorded
+   emitted exit, or where each thread has ended, up to the innermost frame whose end some live path can reach: nothing is recorded
    there, and the rewritten code asks dead() so as not to run there at all.
    A jump is *plain*, a jump of Lua, where no run-time arm or logic, no rloop and no frame that a
    run-time exit was emitted to lies between it and its target (an exit beyond the target never comes
@@ -101,7 +101,8 @@
      `back(H, "L") goto L`: a jump back. H was taken at the start of the block of the label. An
      error where a run-time or pending frame lies above the point H.
    dead() -> boolean
-     Whether the region is dead.
+     Whether the region is dead. A call of error or assert may end the thread (front_fail.c), so
+     `if dead() then goto e end` follows such a statement, and those around it.
 
    ## Variables
    p(q, x, name, line) -> x

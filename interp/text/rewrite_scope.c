@@ -60,6 +60,8 @@ typedef struct Scan { /* of one function */
   size_t n_labels, cap_labels;
   LpStat **jumps; /* breaks, gotos, returns */
   size_t n_jumps, cap_jumps;
+  LpStat **failures; /* calls of error and assert, which may end the thread */
+  size_t n_failures, cap_failures;
   Target *targets;
   size_t n_targets, cap_targets;
   Exit *exits;
@@ -149,6 +151,15 @@ static void add_goto(Scan *s, LpStat *g) {
   }
 }
 
+/* error(...), assert(...) */
+static bool is_failure(const Scan *s, const LpStat *t) {
+  if (t->kind != LP_CALLSTAT || t->exps->kind != LP_CALL || t->exps->a->kind != LP_NAME) {
+    return false;
+  }
+  const char *name = lp_token(&s->c->lp, t->exps->a->tok)->sym->s;
+  return strcmp(name, "error") == 0 || strcmp(name, "assert") == 0;
+}
+
 static void scan_stat(Scan *s, LpStat *t) {
   t->rw = note(s, sizeof *t->rw);
   if (t->rw == NULL) {
@@ -165,6 +176,9 @@ static void scan_stat(Scan *s, LpStat *t) {
   }
   if (t->kind == LP_BREAK || t->kind == LP_GOTO || t->kind == LP_RETURN) {
     add_stat(s, &s->jumps, &s->n_jumps, &s->cap_jumps, t);
+  }
+  if (is_failure(s, t)) {
+    add_stat(s, &s->failures, &s->n_failures, &s->cap_failures, t);
   }
   if (t->kind == LP_GOTO) {
     add_goto(s, t);
@@ -334,6 +348,11 @@ static void mark_dead_code(Scan *s) {
   }
   for (size_t i = 0; i < s->n_jumps; i++) {
     mark_jump(s, s->jumps[i]);
+  }
+  for (size_t i = 0; i < s->n_failures; i++) {
+    for (LpStat *t = s->failures[i]; t != NULL; t = t->block->owner) {
+      mark_leaving(t);
+    }
   }
   for (size_t i = 0; i < s->n_labels; i++) {
     if (s->labels[i]->rw->has_region && !is_last_label(s->labels[i])) {
@@ -602,6 +621,7 @@ static void clear_scan(Scan *s) {
   ct_free(a, s->gotos, s->cap_gotos * sizeof *s->gotos);
   ct_free(a, s->labels, s->cap_labels * sizeof *s->labels);
   ct_free(a, s->jumps, s->cap_jumps * sizeof *s->jumps);
+  ct_free(a, s->failures, s->cap_failures * sizeof *s->failures);
   ct_free(a, s->targets, s->cap_targets * sizeof *s->targets);
   ct_free(a, s->exits, s->cap_exits * sizeof *s->exits);
 }

@@ -98,6 +98,8 @@ typedef struct Front {
   uint64_t clock; /* never set back: what an earlier trace has kept is older than all of this one */
   uint64_t began; /* the clock when the trace began */
   uint64_t
+      protected_at; /* the clock when the innermost pcall in progress began; 0: there is none */
+  uint64_t
       touched; /* birth of the oldest state of Lua that was changed since the last probe began */
   int n_static; /* functions of static_fn in progress: the trace stands still, without ir and serial */
   int n_host_tables;    /* that the trace has met: front_reads.c */

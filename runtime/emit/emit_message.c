@@ -68,13 +68,24 @@ static bool has_op(const CtIr *ir, CtOp op) {
 bool ct_emit_has_asserts(const CtIr *ir) { return ir->n_asserts > 0 && has_op(ir, CT_OP_ASSERT); }
 bool ct_emit_has_prints(const CtIr *ir) { return ir->n_prints > 0 && has_op(ir, CT_OP_PRINT); }
 
+/* Every thread that gets to such an assertion ends: it stands for error(message). */
+static bool is_never_true(const CtEmit *e, CtVal cond) {
+  const CtInst *inst = ct_inst(e->ir, cond);
+  return inst->op == CT_OP_CONST && inst->imm.i == 0;
+}
+
 void ct_emit_assert(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
+  bool always = is_never_true(e, inst->args[0]);
   ct_emit_begin(e, inst->loc);
-  ct_text_puts(&e->body, "if (");
-  ct_emit_not(e, inst->args[0]);
-  ct_text_printf(&e->body, ") { %s(%s, %" PRId64 "); return; }  // ",
-                 ct_emit_help(e, CT_HELP_ASSERT_FAILED), e->fault, inst->imm.i + 1);
+  if (!always) {
+    ct_text_puts(&e->body, "if (");
+    ct_emit_not(e, inst->args[0]);
+    ct_text_puts(&e->body, ") { ");
+  }
+  ct_text_printf(&e->body, "%s(%s, %" PRId64 "); return;%s  // ",
+                 ct_emit_help(e, CT_HELP_ASSERT_FAILED), e->fault, inst->imm.i + 1,
+                 always ? "" : " }");
   for (const char *s = inst->u.escape->text; *s != '\0'; s++) {
     ct_text_putc(&e->body, (unsigned char)*s < ' ' || *s == '\\' ? ' ' : *s);
   }

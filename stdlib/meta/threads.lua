@@ -439,7 +439,8 @@ function mark(name) end
 --- texts for each stream and says how many more there were.
 ---
 --- `assert(condition, text)` stops a thread whose run-time condition does not hold. The launch then
---- fails, on a GPU at the next wait, with the line, the thread and the block.
+--- fails, on a GPU at the next wait, with the line, the thread and the block. `error(text)` under a
+--- run-time condition does the same.
 ---
 ---     > k = kernel("greet", function(n)
 ---     >>   printf("thread %d of %d\n", threadIdx.x, n)
