@@ -89,7 +89,7 @@ typedef struct CtEmitVal {
   bool declares;   /* SET: declares its variable */
   bool has_label;  /* some goto jumps to its end */
   bool absorbs;    /* IF: the rest of its region becomes its else part */
-  bool in_extreme; /* an operand of an i32 MIN or MAX */
+  bool spells_minus; /* if it is NEG of an i32, by NEGATED of the prelude */
   const char *name, *label;
   CtEmitPtr *ptrs;
   CtVal decls;     /* VARs declared before it, chained by next_decl */

@@ -251,6 +251,12 @@ static CtVal int_identity(CtIr *ir, CtOp op, CtVal a, CtVal b) {
   if (a == b && id->same != NO) {
     return ct_ir_const_int(ir, is_bool ? CT_bool : type, id->same - ZERO);
   }
+  if (op == CT_OP_SUB && is_int_const(ir, a, 0)) {
+    return ct_ir_unary(ir, CT_OP_NEG, b);
+  }
+  if (op == CT_OP_MUL && (is_int_const(ir, a, -1) || is_int_const(ir, b, -1))) {
+    return ct_ir_unary(ir, CT_OP_NEG, is_const(ir, a) ? b : a);
+  }
   bool is_zero =
       (op == CT_OP_FLOORMOD && is_int_const(ir, b, 1)) ||
       (op == CT_OP_AND && (is_const(ir, a) || is_const(ir, b)) && is_masked_out(ir, a, b));

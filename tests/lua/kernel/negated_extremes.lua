@@ -24,3 +24,20 @@ for at = 0, 511 do
   if not is_right then wrong = wrong + 1 end
 end
 print(wrong)     -- expect: 0
+
+-- So does a negated number that is widened: the least one stays as it is.
+local widened = kernel("widened", function(x, y)
+  local a = x[threadIdx.x]
+  y[{threadIdx.x, 0}], y[{threadIdx.x, 1}] = cast(-a, i64), cast(0 - a, i64)
+  y[{threadIdx.x, 2}], y[{threadIdx.x, 3}] = cast(-1 * a, i64), cast(-(threadIdx.x + 1), i64)
+end)
+local y = zeros(i64, {8, 4})
+launch = widened{grid = 1, block = 8}
+launch(values, y)
+for j = 0, 2 do print(y[{6, j}], y[{7, j}], y[{0, j}]) end
+-- expect: -2147483648	-2147483647	7
+-- expect: -2147483648	-2147483647	7
+-- expect: -2147483648	-2147483647	7
+local source = launch:source(values, y)
+print(source:find("(long long)negated(a)", 1, true) ~= nil)     -- expect: true
+print(source:find("(long long)-(tid_x + 1)", 1, true) ~= nil)     -- expect: true
