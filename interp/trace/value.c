@@ -274,6 +274,16 @@ void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y
   *y = value_to(L, b, narrow, op);
 }
 
+/* An unsigned count as a value of the type that it shifts. If that is narrower, a count of its width stands for all
+   that are larger. */
+static CtVal count_as(CtIr *ir, CtVal count, CtDtype type) {
+  if (ct_dtypes[ct_inst(ir, count)->type].bits > ct_dtypes[type].bits) {
+    CtVal width = ct_ir_const_int(ir, CT_u64, ct_dtypes[type].bits);
+    count = ct_ir_binary(ir, CT_OP_MIN, ct_ir_cast(ir, count, CT_u64), width);
+  }
+  return ct_ir_cast(ir, count, type);
+}
+
 void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
   CtIr *ir = front_ir(L);
   CtDtype s = computed_type(L, ir, a);
@@ -284,5 +294,5 @@ void value_shift(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y)
     return;
   }
   *x = value_to(L, a, s, op);
-  *y = ct_ir_cast(ir, count, s);
+  *y = count_as(ir, count, s);
 }
