@@ -28,7 +28,7 @@ static Leaf leaf_of(const Kernel *k, const Arg *arg, bool is_extent, int number,
   if (!launch_is_slot(k, arg->tensor, is_extent, number, v)) {
     return (Leaf){v, v, v, 1, true};
   }
-  int64_t max = arg->tensor->is_wide ? launch_leaf_max(true) : LAUNCH_MOST_NARROW - 1;
+  int64_t max = arg->tensor->is_wide ? launch_leaf_max(true) : CT_MOST_NARROW - 1;
   int64_t divisor = launch_leaf_div(is_extent, v, arg->dtype);
   bool is_negative = !is_extent && v < 0;
   return (Leaf){v, is_extent ? 0 : is_negative ? -max : 2, is_negative ? -1 : max, divisor, false};

@@ -127,10 +127,10 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
    elements than that. */
 static bool needs_64_bits(const Tensor *t, int64_t size) {
   int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
-  bool wide = t->hi >= LAUNCH_MOST_NARROW / bytes || size >= LAUNCH_MOST_NARROW;
+  bool wide = t->hi >= CT_MOST_NARROW / bytes || size >= CT_MOST_NARROW;
   CtTuple shape = t->layout.shape;
   for (uint32_t i = 0; i < shape->len; i++) {
-    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= LAUNCH_MOST_NARROW);
+    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= CT_MOST_NARROW);
   }
   return wide;
 }

@@ -4,10 +4,6 @@
 
 #include "launch.h"
 
-/* No extent of a tensor whose offsets have 32 bits reaches it, nor does what it spans, in bytes: there is room at
-   the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
-enum { LAUNCH_MOST_NARROW = INT32_MAX - (1 << 20) };
-
 CtDtype launch_index_type(const Arg *arg); /* i32 where the tensor spans < 2^31 bytes */
 int launch_align(const Arg *arg);          /* bytes, a power of two <= 16 */
 /* Is a number of the tensor's shape or stride a value of the launch? `leaf`: its place among them. */

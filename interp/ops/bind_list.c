@@ -105,7 +105,7 @@ static int list_tostring(lua_State *L) {
 
 /* --- tensors at addresses ------------------------------------------------------------------------------ */
 
-enum { MAX_ALIGN = 16, MOST_NARROW = INT32_MAX - (1 << 20) };
+enum { MAX_ALIGN = 16 };
 
 /* A u64, of any integer. */
 static CtVal to_address(lua_State *L, CtIr *ir, int idx) {
@@ -124,7 +124,7 @@ static CtLayout to_layout(lua_State *L, const CtCx *cx, CtDtype dtype, bool *is_
   *is_wide = !ct_layout_is_static(layout);
   if (!*is_wide) {
     diag_try(L, ct_walk_bounds(layout, &lo, &hi, &size, diag_err(L)));
-    *is_wide = hi >= MOST_NARROW / (int64_t)ct_dtype_bytes(dtype) || size >= MOST_NARROW;
+    *is_wide = hi >= CT_MOST_NARROW / (int64_t)ct_dtype_bytes(dtype) || size >= CT_MOST_NARROW;
   }
   if (lo < 0) {
     diag_error(L, "tensor_at: layout %s has indices below 0; the address is that of index 0",

@@ -302,7 +302,10 @@ static void push_cdiv(lua_State *L, int a, int b, int depth) {
     if (y == 0) {
       diag_error(L, "cdiv: division by zero");
     }
-    lua_pushinteger(L, (lua_Integer)(0 - (uint64_t)ct_floordiv((int64_t)(0 - (uint64_t)x), y)));
+    if (x == LUA_MININTEGER && y == -1) {
+      diag_error(L, "cdiv: %I divided by -1 does not fit in 64 bits", (LUAI_UACINT)x);
+    }
+    lua_pushinteger(L, ct_ceildiv(x, y));
     return;
   }
   CtIr *ir = front_here(L, "cdiv");
@@ -311,17 +314,10 @@ static void push_cdiv(lua_State *L, int a, int b, int depth) {
   if (!value_is_int(ir, x)) {
     diag_error(L, "cdiv: integers expected");
   }
-  if (ct_inst(ir, x)->facts.lo >= 0 && ct_inst(ir, y)->facts.lo > 0) {
-    CtInt quotient;
-    CtErr err;
-    if (ir->dyn.binary(ir->dyn.ud, CT_INT_CEILDIV, ct_ir_int(ir, x), ct_ir_int(ir, y), &quotient,
-                       &err) == CT_OK) {
-      value_push(L, ct_ir_val(ir, quotient, (CtDtype)ct_inst(ir, x)->type));
-      return;
-    }
+  if (ct_inst(ir, y)->op == CT_OP_CONST && ct_inst(ir, y)->imm.i == 0) {
+    diag_error(L, "cdiv: division by zero");
   }
-  CtVal q = ct_ir_binary(ir, CT_OP_FLOORDIV, ct_ir_unary(ir, CT_OP_NEG, x), y);
-  value_push(L, ct_ir_unary(ir, CT_OP_NEG, q));
+  value_push(L, ct_ir_ceildiv(ir, x, y));
 }
 
 /* Replaces a text at idx by the tuple that it describes. */

@@ -50,8 +50,13 @@ static inline int64_t ct_floormod(int64_t a, int64_t b) {
   return (r != 0 && (r ^ b) < 0) ? r + b : r;
 }
 
-/* Ceiling division of a >= 0 by b > 0. */
-static inline int64_t ct_ceildiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+/* The quotient rounded up. b must not be 0; INT64_MIN by -1 wraps around. */
+static inline int64_t ct_ceildiv(int64_t a, int64_t b) {
+  if (b == -1) {
+    return (int64_t)(0 - (uint64_t)a);
+  }
+  return a / b + ((a % b != 0) && ((a ^ b) >= 0));
+}
 
 static inline int64_t ct_gcd(int64_t a, int64_t b) { /* of magnitudes; gcd(0, x) = |x| */
   uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;

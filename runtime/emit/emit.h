@@ -84,11 +84,11 @@ typedef struct CtEmitVal {
   uint8_t use;     /* how often one use may be evaluated, see emit_plan.c */
   uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
-  bool is_initial; /* a variable of the same name gets this value */
-  bool is_whole;   /* the value that a SET assigns: a whole statement */
-  bool declares;   /* SET: declares its variable */
-  bool has_label;  /* some goto jumps to its end */
-  bool absorbs;    /* IF: the rest of its region becomes its else part */
+  bool is_initial;   /* a variable of the same name gets this value */
+  bool is_whole;     /* the value that a SET assigns: a whole statement */
+  bool declares;     /* SET: declares its variable */
+  bool has_label;    /* some goto jumps to its end */
+  bool absorbs;      /* IF: the rest of its region becomes its else part */
   bool spells_minus; /* if it is NEG of an i32, by NEGATED of the prelude */
   const char *name, *label;
   CtEmitPtr *ptrs;

@@ -31,6 +31,10 @@ typedef enum CtSlotKind {
   CT_SLOT_NUMBER
 } CtSlotKind;
 
+/* No extent of a tensor whose offsets have 32 bits reaches it, nor does what it spans, in bytes: there is room at
+   the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
+enum { CT_MOST_NARROW = INT32_MAX - (1 << 20) };
+
 /* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
 typedef struct CtSlot {
   CtSlotKind kind;

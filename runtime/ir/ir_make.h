@@ -67,6 +67,9 @@ CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a);
 int64_t ct_bits_op(CtOp op, int width, uint64_t v);
 CtVal ct_ir_binary(CtIr *ir, CtOp op, CtVal a, CtVal b);
 CtVal ct_ir_fma(CtIr *ir, CtVal a, CtVal b, CtVal c);
+/* ir_int.c: of two integers of a type that computes, the quotient rounded up: the type's low bits of the
+   exact one. Of several operations. */
+CtVal ct_ir_ceildiv(CtIr *ir, CtVal x, CtVal y);
 /* ir_word.c: an operation on WORDS, with 2 operands or 3. */
 CtVal ct_ir_word(CtIr *ir, CtOp op, const CtVal *args);
 /* FUNNEL_L, FUNNEL_R, BYTE_PERM or DP4A... of known words. */

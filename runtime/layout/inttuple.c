@@ -74,7 +74,7 @@ static bool fold(CtIntOp op, int64_t a, int64_t b, int64_t *r) {
     case CT_INT_DIV: return b != 0 && (b != -1 || a != INT64_MIN) && (*r = a / b, true);
     case CT_INT_MOD: return b != 0 && (*r = b == -1 ? 0 : a % b, true);
     case CT_INT_CEILDIV:
-      return b != 0 && (b != -1 || a != INT64_MIN) && (*r = a / b + (a % b != 0), true);
+      return b != 0 && (b != -1 || a != INT64_MIN) && (*r = ct_ceildiv(a, b), true);
     case CT_INT_MIN: *r = ct_min(a, b); return true;
     case CT_INT_MAX: *r = ct_max(a, b); return true;
     case CT_INT_XOR: *r = (int64_t)((uint64_t)a ^ (uint64_t)b); return true;

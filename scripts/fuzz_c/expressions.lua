@@ -145,7 +145,7 @@ local function infix(token, name, kind)
 end
 
 -- Not by 0: integer divisors are odd.
-local function division(token, name)
+local function division(form, name)
   return function(n, want)
     local a, b = M.any(n, want), M.any(n, want)
     local c = types.computed(b.t)
@@ -153,7 +153,7 @@ local function division(token, name)
       b = new(c, ("(%s | 1)"):format(b.l), ("or_%s(%s, 1)"):format(c.name, as(b, c)))
     end
     local x, y, t = pair(n, want, a, b)
-    return two("(%s " .. token .. " %s)", name, x, y, t)
+    return two(form, name, x, y, t)
   end
 end
 
@@ -165,6 +165,8 @@ local function shift(form, name)
     local t = a.t
     if b.n or t.signed or t.narrow then
       a, b, t = pair(n, "int", a, b)
+    elseif t == U32 and types.computed(b.t).bits == 64 then
+      b = new(U32, b.l, ("count_u32(%s)"):format(as(b, U64)))
     end
     return two(form, name, a, b, t)
   end
@@ -243,15 +245,15 @@ end
 local ints = {
   infix("+", "add"), infix("-", "sub"), infix("*", "mul"), infix("+", "add"), infix("-", "sub"),
   infix("&", "and", "int"), infix("|", "or", "int"), infix("~", "xor", "int"),
-  division("//", "div"), division("%%", "mod"), shift("(%s << %s)", "shl"),
+  division("(%s // %s)", "div"), division("(%s %% %s)", "mod"), shift("(%s << %s)", "shl"),
   shift("(%s >> %s)", "shr"), shift("ashr(%s, %s)", "ashr"),
-  call_pair "min", call_pair "max", call_pair "mulhi",
+  division("cdiv(%s, %s)", "cdiv"), call_pair "min", call_pair "max", call_pair "mulhi",
   unary("(-%s)", "neg"), unary("(~%s)", "not", "int"), unary("abs(%s)", "abs"),
   bits "popc", bits "clz", bits "ffs", bits "brev", choice, cast, cast, bitcast,
 }
 local reals = {
   infix("+", "add"), infix("-", "sub"), infix("*", "mul"), infix("/", "quot"),
-  infix("+", "add"), infix("*", "mul"), division("//", "div"), division("%%", "mod"),
+  infix("+", "add"), infix("*", "mul"), division("(%s // %s)", "div"), division("(%s %% %s)", "mod"),
   call_pair "min", call_pair "max", unary("(-%s)", "neg"), unary("abs(%s)", "abs"),
   unary("floor(%s)", "floor", "float"), unary("ceil(%s)", "ceil", "float"),
   unary("sqrt(%s)", "sqrt", "float"), fma, choice, cast, cast,

@@ -58,6 +58,7 @@ SATURATE(uint64_t, u64, 0, UINT64_MAX, 18446744073709551616.0)
   static T abs_##S(T a) { return a < 0 ? neg_##S(a) : a; } \
   static T mod_##S(T a, T b) { T r = b == -1 ? 0 : a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; } \
   static T div_##S(T a, T b) { return b == -1 ? neg_##S(a) : (T)(a / b - (a % b != 0 && (a % b < 0) != (b < 0))); } \
+  static T cdiv_##S(T a, T b) { return b == -1 ? neg_##S(a) : (T)(a / b + (a % b != 0 && (a < 0) == (b < 0))); } \
   static T shl_##S(T a, T b) { \
     return (T)(b >= W || b <= -W ? 0 : b >= 0 ? (U)a << b : (U)a >> -b); \
   } \
@@ -72,6 +73,7 @@ SATURATE(uint64_t, u64, 0, UINT64_MAX, 18446744073709551616.0)
   static T abs_##S(T a) { return a; } \
   static T mod_##S(T a, T b) { return a % b; } \
   static T div_##S(T a, T b) { return a / b; } \
+  static T cdiv_##S(T a, T b) { return a / b + (a % b != 0); } \
   static T shl_##S(T a, T b) { return b >= W ? 0 : a << b; } \
   static T shr_##S(T a, T b) { return b >= W ? 0 : a >> b; } \
   static T ashr_##S(T a, T b) { return shr_##S(a, b); }
@@ -82,6 +84,8 @@ SATURATE(uint64_t, u64, 0, UINT64_MAX, 18446744073709551616.0)
   static float name##_f32(float a, float b) { return ct_##name##_f32(a, b); } \
   static double name##_f64(double a, double b) { return ct_##name##_f64(a, b); }
 #include "runtime/math/math_names.def"
+/* A count of 64 bits that shifts one of 32. */
+static uint32_t count_u32(uint64_t n) { return n < 32 ? (uint32_t)n : 32; }
 static int32_t mulhi_i32(int32_t a, int32_t b) { return (int32_t)((int64_t)a * b >> 32); }
 static uint32_t mulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
 static int64_t mulhi_i64(int64_t a, int64_t b) { return (int64_t)((__int128)a * b >> 64); }

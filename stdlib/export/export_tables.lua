@@ -6,7 +6,7 @@ local internal = ...
 local c = require "cuttle.export_c"
 local M = {}
 
-local MOST_NARROW <const> = (1 << 31) - 1 - (1 << 20) -- LAUNCH_MOST_NARROW
+local MOST_NARROW <const> = (1 << 31) - 1 - (1 << 20) -- CT_MOST_NARROW
 local MOST_WIDE <const> = math.maxinteger >> 17 -- bytes
 
 local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end

@@ -45,7 +45,8 @@ function max(...) end
 function abs(x) end
 
 --- The quotient rounded up; for tables, entry by entry.
---- It is how many tiles of b cover a. A text like "(7,8)" counts as a table.
+--- It is exact for all integers, negative ones too. It is how many tiles of b cover a.
+--- A text like "(7,8)" counts as a table.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2

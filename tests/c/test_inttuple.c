@@ -114,6 +114,32 @@ static void test_static_arithmetic(void) {
   IS_INT(op(&cx, CT_INT_MUL, e0, e1, &r), CT_EINVAL, "nor multiplied");
 }
 
+__extension__ typedef __int128 Wide;
+
+/* a / b rounded up, exactly. */
+static Wide rounded_up(Wide a, Wide b) { return a / b + (a % b != 0 && (a < 0) == (b < 0)); }
+
+/* Of all signs, up to the ends of what fits. */
+static void test_ceilings(void) {
+  static const int64_t edges[] = {
+      INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, -9,       -8, -7, -2, -1, 0, 1, 2, 7, 8,
+      9,         INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
+  CtCx cx = {&arena, NULL};
+  int n_wrong = 0;
+  for (size_t i = 0; i < CT_ARRAY_LEN(edges); i++) {
+    for (size_t j = 0; j < CT_ARRAY_LEN(edges); j++) {
+      int64_t a = edges[i], b = edges[j];
+      CtInt r;
+      CtStatus want = b == 0                                    ? CT_EINVAL
+                      : rounded_up(a, b) == INT64_MAX + (Wide)1 ? CT_EOVERFLOW
+                                                                : CT_OK;
+      CtStatus got = op(&cx, CT_INT_CEILDIV, ct_int(a), ct_int(b), &r);
+      n_wrong += got != want || (got == CT_OK && r.v != rounded_up(a, b));
+    }
+  }
+  IS_INT(n_wrong, 0, "ceilings are exact, or refused");
+}
+
 /* The formula of a op b, or the error. */
 static const char *formula(const CtCx *cx, CtIntOp o, CtInt a, CtInt b) {
   static char text[256];
@@ -166,6 +192,7 @@ int main(void) {
   test_text();
   test_text_errors();
   test_limits();
+  test_ceilings();
   test_trees();
   test_static_arithmetic();
   test_dynamic_arithmetic();
