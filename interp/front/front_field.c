@@ -99,13 +99,20 @@ static Box *begin_field(lua_State *L, Front *f, int t, int key, const char *name
   return box;
 }
 
+/* Does the cell at idx hold a record, or nothing yet and one later? */
+static bool cell_is_record(lua_State *L, const Front *f, int idx) {
+  lua_getiuservalue(L, idx, BOX_VALUE);
+  bool is_nil = lua_isnil(L, -1);
+  bool is_record = record_is(L, f, lua_gettop(L));
+  lua_pop(L, 1);
+  return is_record || (is_nil && front_learnt_kind(L, front_number_of(L, idx)) == LEARNT_RECORD);
+}
+
 /* Makes the cell at idx a variable from before the oldest condition on; false: it cannot be one. */
 bool box_make_cell(lua_State *L, Front *f, int idx, CtVal op) {
   lua_getiuservalue(L, idx, BOX_VALUE);
   int value = lua_gettop(L);
-  bool is_record =
-      record_is(L, f, value) ||
-      (lua_isnil(L, value) && front_learnt_kind(L, front_number_of(L, idx)) == LEARNT_RECORD);
+  bool is_record = cell_is_record(L, f, idx);
   bool is_value = lua_isnil(L, value) || front_is_scalar(L, value);
   if (op != 0 && is_record) {
     box_begin_record(L, f, idx, value, op);
@@ -116,48 +123,45 @@ bool box_make_cell(lua_State *L, Front *f, int idx, CtVal op) {
   return op != 0 && (is_record || is_value);
 }
 
-static void begin_cell(lua_State *L, Front *f, int idx) {
+static void begin_cell(lua_State *L, Front *f, int idx, const Frame *entered) {
   const Box *box = lua_touserdata(L, idx);
   Since since = front_since(f, L, box->born);
-  if (box->kind == BOX_CELL && since.any) {
+  if (box->kind == BOX_CELL && since.any &&
+      front_may_begin(&since, entered, cell_is_record(L, f, idx))) {
     box_make_cell(L, f, lua_absindex(L, idx), since.op);
   }
 }
 
-static void begin_learnt(lua_State *L, Front *f, int t, int key, const char *name, bool has_value) {
-  bool is_cell = box_test(L, t) != NULL;
-  if (is_cell != lua_isnil(L, key)) { /* another object than the trace before has met there */
-    return;
-  }
-  if (is_cell) {
-    begin_cell(L, f, t);
-    return;
-  }
+/* Stack: {number, key, name, has_value}, table, key. */
+static void begin_learnt_field(lua_State *L, Front *f, const Frame *entered) {
+  int key = lua_gettop(L);
+  int t = key - 1;
   Since since = front_since(f, L, front_birth(L, t));
-  if (!since.any || since.op == 0) {
-    return;
-  }
+  lua_rawgeti(L, t - 1, 3);
+  lua_rawgeti(L, t - 1, 4);
+  bool has_value = lua_toboolean(L, key + 2);
   bool has_box = field_push_box(L, t, key) != NULL;
-  lua_pop(L, 1);
   lua_pushvalue(L, key);
   lua_rawget(L, t);
-  bool fits = has_value != lua_isnil(L, -1);
-  if (!has_box && fits && (may_vary(L, -1) || record_is(L, f, -1))) {
-    begin_field(L, f, t, key, name, since.op);
+  bool is_record = record_is(L, f, -1);
+  bool fits = has_value != lua_isnil(L, -1) && (may_vary(L, -1) || is_record);
+  if (!has_box && fits && since.any && front_may_begin(&since, entered, is_record)) {
+    begin_field(L, f, t, key, lua_tostring(L, key + 1), since.op);
     load(L, f);
   }
-  lua_pop(L, 1);
+  lua_settop(L, key);
 }
 
-/* Stack: {number, key, name, has_value}, the object that has the number. */
-static void apply(lua_State *L, Front *f) {
+/* Stack: {number, key, name, has_value}, the object that has the number. It is another object than the trace before
+   has met there if a cell has a key, or a table none. */
+static void apply(lua_State *L, Front *f, const Frame *entered) {
   int object = lua_gettop(L);
-  if (!lua_isnil(L, object)) {
-    lua_rawgeti(L, object - 1, 2);
-    lua_rawgeti(L, object - 1, 3);
-    lua_rawgeti(L, object - 1, 4);
-    begin_learnt(L, f, object, object + 1, lua_tostring(L, object + 2),
-                 lua_toboolean(L, object + 3));
+  bool is_cell = box_test(L, object) != NULL;
+  lua_rawgeti(L, object - 1, 2);
+  if (is_cell && lua_isnil(L, -1)) {
+    begin_cell(L, f, object, entered);
+  } else if (lua_istable(L, object) && !lua_isnil(L, -1)) {
+    begin_learnt_field(L, f, entered);
   }
   lua_settop(L, object);
 }
@@ -228,7 +232,7 @@ static void need_box(lua_State *L, Front *f, int t, int key, int old, Since sinc
   if (since.op == 0) {
     fail_place(L, t, name);
   }
-  if (is_record || since.loop != NULL) { /* what is recorded from here on is for learning only */
+  if (!front_may_begin(&since, NULL, is_record)) { /* from here on this trace only learns */
     front_learn(L, f, since.place, t, key, name, !lua_isnil(L, old), LEARNT_VALUE);
   }
   lua_pushvalue(L, old);

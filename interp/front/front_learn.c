@@ -1,9 +1,12 @@
 /* front_learn.c: conditions that are newer than something, and what a trace learns for its repetition.
 
-   What a loop of the kernel changes must be a variable before the loop begins, but the trace meets the change only
-   in the loop's body. So it notes which object and key changed under which condition, and the kernel is traced once
-   more: the repetition makes the variable where that condition begins (front_field.c). Objects are known again by
-   the line of their birth, by their keys, and by how many of these were born there before. */
+   What changes under conditions is a variable of the kernel. It begins before the oldest condition that is newer than
+   what changes, with the value of that place, so that it has a value on each path: in the first turn of a loop, and for
+   threads that have left by a jump. But the trace meets the change only later. Where the variable can no longer begin
+   by then (front_may_begin), the trace notes which object and key changed under which condition, and the kernel is
+   traced once more: the repetition makes the variable where that condition begins (front_field.c), and nowhere else.
+   A jump counts as a condition that begins where the outermost `if` or loop begins that the jump leaves. Objects are
+   known again by the line of their birth, by their keys, and by how many of these were born there before. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -25,11 +28,10 @@ enum { LINE_BITS = 20 };
 
 /* --- conditions ------------------------------------------------------------------------------------ */
 
-/* Threads that have left this frame's code go on behind it. Those that left the kernel, or a turn of its loop, see
-   nothing more of what was born there; those that only came through this frame go on farther out. */
-static bool is_left(const Frame *frame) {
-  return frame->has_exit && !frame->is_kernel && !(frame->kind == FRAME_LOOP && frame->runtime);
-}
+/* Threads that have left this frame's code go on behind it. Those that left the kernel see nothing more of what was
+   born there; those that only came through this frame go on farther out. A while whose first turns ran while tracing
+   may have been left in them, and is a loop of the kernel since. */
+static bool is_left(const Frame *frame) { return frame->has_exit && !frame->is_kernel; }
 
 static void look(Since *since, const Frame *frame, uint64_t born) {
   if (frame->runtime && frame->runtime_at > born && frame->runtime_at <= since->at) {
@@ -63,6 +65,11 @@ Since front_since(Front *f, lua_State *L, uint64_t born) {
     }
   }
   return since;
+}
+
+bool front_may_begin(const Since *since, const Frame *entered, bool is_record) {
+  bool is_first = entered != NULL && entered->runtime_at == since->at;
+  return since->op != 0 && (is_first || (!is_record && since->loop == NULL));
 }
 
 bool front_in_loop(Front *f, lua_State *L) {
@@ -241,14 +248,15 @@ void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, co
   front_learn_kind(L, f, number, kind);
 }
 
-void front_each_learnt(lua_State *L, Front *f, Frame *frame, void (*each)(lua_State *L, Front *f)) {
+void front_each_learnt(lua_State *L, Front *f, Frame *frame,
+                       void (*each)(lua_State *L, Front *f, const Frame *frame)) {
   frame->place = place_of(L);
   if (push_at(L, &learnt_key, frame->place) == LUA_TTABLE) {
     for (lua_Integer i = 1; lua_rawgeti(L, -1, i) == LUA_TTABLE; i++) {
       lua_rawgeti(L, -1, 1);
       push_at(L, &live_key, (uint64_t)lua_tointeger(L, -1));
       lua_replace(L, -2);
-      each(L, f);
+      each(L, f, frame);
       lua_pop(L, 2);
     }
     lua_pop(L, 1);

@@ -15,6 +15,12 @@ typedef struct Since {
 } Since;
 Since front_since(Front *f, lua_State *L, uint64_t born);
 
+/* Can a variable that is needed now still be stored before since->op? Yes, if `entered`, which has just begun, is that
+   oldest condition. A number or boolean has not changed since the oldest condition began, for its first change would
+   have made it a variable; so it can, unless a loop reads in its next turn what is stored now. The fields of a record
+   may have changed by themselves, on paths that are left already. What cannot is learnt (front_learn). */
+bool front_may_begin(const Since *since, const Frame *entered, bool is_record);
+
 bool front_in_loop(Front *f, lua_State *L); /* does a loop of the kernel run? */
 
 uint64_t front_birth(lua_State *L, int idx);     /* of a table or coroutine; 0: unknown */
@@ -39,7 +45,8 @@ void front_learn(lua_State *L, Front *f, uint64_t place, int object, int key, co
                  bool has_value, LearntKind kind);
 /* Calls `each` with what was learnt of this condition, {number, key, name, has_value}, and the object or nil on the
    stack. */
-void front_each_learnt(lua_State *L, Front *f, Frame *frame, void (*each)(lua_State *L, Front *f));
+void front_each_learnt(lua_State *L, Front *f, Frame *frame,
+                       void (*each)(lua_State *L, Front *f, const Frame *frame));
 void front_begin_numbers(lua_State *L); /* of a trace */
 
 /* front_box.c. */

@@ -57,8 +57,8 @@ static void assign_cell(lua_State *L, Front *f, int idx, int value, Since since)
   const Box *box = lua_touserdata(L, idx);
   bool is_own = box->serial == f->serial; /* else a function of static_fn runs */
   bool is_record = is_own && record_is(L, f, value);
-  if (is_record ||
-      (is_own && since.loop != NULL)) { /* what was read before must be a variable, too */
+  bool begins = front_may_begin(&since, NULL, is_record);
+  if (is_own && since.op != 0 && !begins) {
     lua_pushnil(L);
     front_learn(L, f, since.place, idx, -1, "", false, is_record ? LEARNT_RECORD : LEARNT_VALUE);
     lua_pop(L, 1);

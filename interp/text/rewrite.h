@@ -117,7 +117,8 @@
      `x = cell(x, "x")` after the declaration of a local that an inner function assigns. The box
      remembers the conditions active at its birth. An assignment under a newer one makes it a
      variable, stored before the oldest such condition; an error in the right side of and, or. In
-     a loop the kernel is traced again, so that the variable is there when the loop begins.
+     a loop, and for a table, the kernel is traced again, so that the variable is there when that
+     condition begins.
    r(x) -> value
      Reads a name that may hold a variable or box: a snapshot.
    a(x, v) -> x
@@ -153,7 +154,8 @@
    set(desc, t, k, v)         t[k] = v
      In a table that the trace made, under a condition that is newer than the table: the field is
      a variable of the kernel, or, if it holds such a table itself, a record (front_record.c). The
-     table holds a snapshot of it, taken again where paths meet. In a loop: traced again.
+     table holds a snapshot of it, taken again where paths meet. In a loop, and for a record: traced
+     again.
    fn(f, desc) -> f'
      `fn(f, "local 'f'")(arguments)`: the converted closure, what replaces a C function, or f
      itself. nil: "attempt to call a nil value (desc)".

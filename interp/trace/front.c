@@ -305,6 +305,7 @@ static void note_exit(lua_State *L, Front *f, Frame *target) {
       target->exit_place = frame->place;
     } else if (frame->has_exit) {
       target->exit_op = frame->block;
+      target->exit_place = frame->exit_place;
     }
   }
 }
