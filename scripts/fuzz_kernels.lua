@@ -3,6 +3,7 @@
 -- kernel on the current device, and as it is, by plain Lua, once for each thread. Integers stay small and floats
 -- are multiples of 1/64 below 2^18, so that both compute exactly.
 --   cuttle scripts/fuzz_kernels.lua [PROGRAMS [SEED]]      prints TAP; a difference with its program
+io.stdout:setvbuf "line"
 local tap = dofile "tests/support/tap.lua"
 local folder = debug.getinfo(1, "S").source:match "^@(.*/)" or ""
 local function part(name, ...) return assert(loadfile(folder .. "fuzz_kernels/" .. name .. ".lua"))(...) end
@@ -16,10 +17,12 @@ local writer = part "writer"
 local expressions = part("expressions", writer)
 local simple = part("simple", writer, expressions)
 local records = part("records", writer, expressions, simple)
-local statements = part("statements", writer, expressions, simple, records)
+local callbacks = part("callbacks", writer, expressions, simple)
+local statements = part("statements", writer, expressions, simple, records, callbacks)
 local lanes_together = part("lanes", writer, expressions, simple)
 local program = part("program", writer, records, statements, lanes_together)
 local plain = part("plain", GRID, BLOCK)
+local assigned = part "assigned"
 
 -- What a kernel cannot express, by words of its message.
 local refusals = {
@@ -27,6 +30,7 @@ local refusals = {
   "has no value on some path", "right side of 'and'", "locals without a first value",
   "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under",
+  "coroutine.yield inside a run-time",
   "assigned by an inner function", "is read in this loop before an inner function",
   "operations by here", "has found one more table",
 }
@@ -93,6 +97,8 @@ local function check(text, number)
     return
   end
   n_compared = n_compared + 1
+  local unset = assigned.unassigned(k { grid = GRID, block = BLOCK }:ir(x, y, m, ints, floats, 5))
+  if unset then return report(text, number, "a variable without a value on some path: " .. unset) end
   if compare(text, number, want_ints, ints:totable()) then
     compare(text, number, want_floats, floats:totable())
   end

@@ -15,22 +15,26 @@ function Pair.__add(l, r) local f = l.f if f < r.f then f = r.f end return pair(
 function Pair.__unm(l) return pair(-l.i, l.i > 2 and l.f or -l.f) end
 function Pair:__call(f) if self.i > 2 then return self.f end return f end
 local function bump(r, v) if v > 3 then r.i = v else r.f = r.f * 4.0 // 1.0 / 8.0 end end
+local function twice(f, k) f(k) f(k + 1) end
 function Pair:most(k) if self.i > k then return self.i end return k end
 ]]
 
 -- A chunk that returns a kernel's function.
 local function generate()
   writer.begin {
-    labels = {}, tables = {}, arrays = {}, functions = { int = {}, float = {}, bool = {} }, continue = false,
-    in_loop = false,
+    labels = {}, tables = {}, arrays = {}, functions = { int = {}, float = {}, bool = {} }, callbacks = {},
+    continue = false, in_loop = false,
+    separator = chance(80) and "\n" or " ", -- what the front end learns, it learns by lines
   }
   put("local s, none =", pick { "'yes'", "nil" }, ", nil\n", prelude)
   put("return function(x, y, m, ints, floats, n)\n")
   put("local t, fuel = blockIdx.x * blockDim.x + threadIdx.x, 6\n")
   put("local a, b, c, d, e, u, v, w, p, q = x[t], t, 2, n, 0, y[t], 0.5, 1.0, t > 3, false\n")
-  writer.scope.statements = chance(40) and statements.about_records or statements.all
+  writer.scope.statements = statements[pick { "all", "about_records", "about_callbacks" }]
+  local is_about_callbacks = writer.scope.statements == statements.about_callbacks
+  if is_about_callbacks then statements.begin_captured() end
   for _ = 1, random(3, 8) do
-    (chance(15) and lanes_together or pick(writer.scope.statements))()
+    (chance(is_about_callbacks and 2 or 15) and lanes_together or pick(writer.scope.statements))()
     put "\n"
   end
   for _, name in ipairs { table.unpack(writer.scope.tables) } do

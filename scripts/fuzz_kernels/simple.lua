@@ -29,15 +29,17 @@ local function declare()
   end
 end
 
--- Up to n statements of those that the scope has; deep inside others they are assignments.
+-- n statements of those that the scope has, or those that the list n has; deep inside others they are assignments.
 local function block(n)
   local before = writer.scope
   writer.depth = writer.depth + 1
   writer.scope = writer.inner {}
-  for _ = 1, n do
-    (writer.depth > 5 and assign or pick(writer.scope.statements))()
-    put " "
+  local list = type(n) == "table" and n
+  for i = 1, list and #list or n do
+    put(writer.scope.separator);
+    (list and list[i] or writer.depth > 5 and assign or pick(writer.scope.statements))()
   end
+  put(writer.scope.separator)
   writer.scope = before
   writer.depth = writer.depth - 1
 end

@@ -1,5 +1,5 @@
 -- statements.lua: random control flow, functions, assignments and jumps.
-local writer, expressions, simple, records = ...
+local writer, expressions, simple, records, callbacks = ...
 local random = math.random
 local put, pick, chance, new_name, int = writer.put, writer.pick, writer.chance, writer.new_name, writer.int
 local float, bool = writer.float, writer.bool
@@ -9,6 +9,8 @@ local block = simple.block
 local new_table, some_record, change_field = records.new_table, records.some_record, records.change_field
 local change_record, choose_record = records.change_record, records.choose_record
 local return_record, share_record, observe = records.return_record, records.share_record, records.observe
+local keep_record = callbacks.keep_record
+local new_callback, call_back = callbacks.new_callback, callbacks.call_back
 local keep_best, change_array = records.keep_best, records.change_array
 
 local function spend() put "fuel = fuel - 1" end
@@ -44,6 +46,7 @@ local function forward_goto()
 end
 
 local function results(kind)
+  if kind == "nothing" then return "" end
   if kind == "record" then return some_record() end
   local first = kind == "int" and small_int() or kind == "float" and small_real() or condition(1)
   return first .. ", " .. small_int()
@@ -59,9 +62,7 @@ local function helper()
   -- Its own variables, else those around it, which it can read.
   local is_closed = chance(70)
   if is_closed then put "local fuel, a, b, c, d, e, u, v, w, p, q = 5, a, b, c, d, e, u, v, w, p, q" end
-  if is_closed then
-    block(random(3))
-  end
+  block(random(3))
   put("return", results(kind), "end")
   writer.scope = before
   local functions = {}
@@ -102,6 +103,14 @@ local function numeric_for()
   body(random(4))
   put "end"
 end
+
+local function break_if() put(writer.scope.in_loop and "if " .. condition(1) .. " then break end" or "") end
+local function leave_if() put("if", condition(1), "then") leave() put "end" end
+local function goto_if()
+  local labels = writer.scope.labels
+  put(#labels > 0 and "if " .. condition(1) .. " then goto " .. pick(labels) .. " end" or "")
+end
+local function static_loop() callbacks.static_loop(body) end
 
 local statements = {
   assign, assign, assign, assign, declare, declare, helper, if_statement, if_statement, numeric_for, numeric_for,
@@ -155,26 +164,85 @@ local statements = {
   function() put("for _,", int(), "in ipairs { 3,", int(), ", 5 } do") body(random(2)) put "end" end,
   function() put(own "ints", "=", small_int()) end,
   function() put(own "floats", "=", small_real()) end,
-  function() put(writer.scope.in_loop and "if " .. condition(1) .. " then break end" or "") end,
+  new_callback, call_back, call_back, static_loop, keep_record,
+  function() callbacks.generated_loop(body) end,
+  break_if,
   function() put(writer.scope.in_loop and chance(40) and "break" or "") end,
   function()
     local label = writer.scope.continue
     put(label and "if " .. condition(1) .. " then goto " .. label .. " end" or "")
   end,
   function() put(writer.scope.continue and chance(20) and "goto " .. writer.scope.continue or "") end,
-  function() put("if", condition(1), "then") leave() put "end" end,
+  leave_if,
   function() if chance(15) then leave() end end,
-  function()
-    local labels = writer.scope.labels
-    put(#labels > 0 and "if " .. condition(1) .. " then goto " .. pick(labels) .. " end" or "")
-  end,
+  goto_if,
 }
 
 -- Some programs do little else than change, choose and share records.
 local about_records = {
   new_table, change_field, change_field, change_field, change_record, change_record, choose_record, return_record,
   share_record, share_record, keep_best, observe, observe, if_statement, if_statement, numeric_for, assign,
-  forward_goto,
+  forward_goto, keep_record,
 }
 
-return { all = statements, about_records = about_records }
+-- {====== What functions captured, in loops that run-time jumps leave ======
+
+local function jump_if(jump)
+  put("if", callbacks.holds(), "then")
+  jump()
+  put "end"
+end
+
+-- A thread that leaves the kernel has no answer to compare.
+local function leave_soon()
+  if writer.scope.kind or chance(5) then jump_if(leave) else callbacks.set() end
+end
+
+local function break_soon()
+  if writer.scope.in_loop then jump_if(function() put "break" end) else leave_soon() end
+end
+
+local function goto_soon()
+  local label = writer.scope.continue or pick(writer.scope.labels)
+  if label then jump_if(function() put("goto", label) end) else break_soon() end
+end
+
+local function short_loop() callbacks.short_loop(body) end
+
+-- A loop that is left between two changes, or whose first change after it is in the next turn.
+local function left_loop()
+  local step, soon = callbacks.step, pick { break_soon, break_soon, goto_soon, leave_soon }
+  local steps = pick { { step, soon }, { step, soon, step }, { soon, step, step }, { step, step, soon },
+    { step, soon, step, step } }
+  callbacks.static_loop(function(_, finish) body(steps, finish) end)
+end
+
+local function goto_end()
+  local label, before = new_name "label", writer.scope
+  put "do"
+  writer.see("labels", label)
+  block(random(3))
+  put("if", callbacks.holds(), "then goto", label, "end")
+  block(random(2))
+  writer.scope = before
+  put("end ::" .. label .. "::")
+  callbacks.set()
+end
+
+local about_callbacks = {
+  new_callback, call_back, call_back, call_back, call_back, left_loop, left_loop, static_loop, short_loop,
+  callbacks.new_record, keep_record, callbacks.replace, callbacks.replace, callbacks.change, callbacks.change,
+  callbacks.set, callbacks.set, callbacks.observe, callbacks.observe, callbacks.if_holds, break_soon, break_soon,
+  leave_soon, goto_soon, goto_end, share_record,
+}
+
+local function begin_captured()
+  for _, f in ipairs { callbacks.new_record, pick { callbacks.new_record, keep_record }, new_callback } do
+    f()
+    put "\n"
+  end
+end
+
+return {
+  begin_captured = begin_captured, all = statements, about_records = about_records, about_callbacks = about_callbacks,
+}
