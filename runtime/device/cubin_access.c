@@ -1,0 +1,109 @@
+/* cubin_access.c: memory instructions of a cubin; see cubin_access.h. */
+#include "cubin_access.h"
+
+#include <string.h>
+
+#include "cubin_line.h"
+
+enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, NEVER = 15 };
+enum { WIDTH_AT = 73 - 64, MAX_CALLERS = 64 };
+enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8, NEW_COPIES = 100 };
+
+typedef struct Kind {
+  uint16_t operation;
+  CtCubinOp op;
+  CtCubinSpace space;
+} Kind;
+
+static const Kind kinds[] = {{0x180, CT_CUBIN_LOAD, CT_CUBIN_GENERIC},  /* LD */
+                             {0x181, CT_CUBIN_LOAD, CT_CUBIN_GLOBAL},   /* LDG */
+                             {0x184, CT_CUBIN_LOAD, CT_CUBIN_SHARED},   /* LDS */
+                             {0x185, CT_CUBIN_STORE, CT_CUBIN_GENERIC}, /* ST */
+                             {0x186, CT_CUBIN_STORE, CT_CUBIN_GLOBAL},  /* STG */
+                             {0x188, CT_CUBIN_STORE, CT_CUBIN_SHARED},  /* STS */
+                             {0x1ae, CT_CUBIN_COPY, CT_CUBIN_GLOBAL}};  /* LDGSTS */
+
+static const int widths[] = {8, 8, 16, 16, 32, 64, 128, 128};
+static const int copy_widths[] = {32, 32, 64, 64, 128, 128, 128, 128};
+
+/* The capability, times 10, that the code is for. */
+static uint64_t sm_of(const CtElf *elf) {
+  uint64_t flags = ct_bytes_number(elf->file, IN_HEAD_FLAGS, 4);
+  bool is_new = ct_bytes_number(elf->file, IN_HEAD_ABI, 1) >= NEW_ABI;
+  return (is_new ? flags >> 8 : flags) & 0xff;
+}
+
+/* False: the instruction is none of these. */
+static bool decode(uint64_t low, uint64_t high, const int *of_copies, CtCubinAccess *out) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(kinds); i++) {
+    if (kinds[i].operation == (low & OPERATION) && (low >> PREDICATE_AT & 15) != NEVER) {
+      const int *of = kinds[i].op == CT_CUBIN_COPY ? of_copies : widths;
+      *out = (CtCubinAccess){.op = kinds[i].op,
+                             .space = kinds[i].space,
+                             .bits = of[high >> WIDTH_AT & 7],
+                             .folder = "",
+                             .file = ""};
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_ours(const char *file) {
+  size_t n = strlen(file);
+  return n > 3 && strcmp(file + n - 3, ".cu") == 0;
+}
+
+static void set_line(const CtCubinLines *lines, uint32_t section, CtCubinAccess *a) {
+  const CtCubinRow *row = ct_cubin_row(lines, section, a->at);
+  for (int n = 0; n < MAX_CALLERS && row != NULL && is_ours(lines->files[row->file].name); n++) {
+    row = ct_cubin_caller(lines, row);
+  }
+  if (row != NULL && !is_ours(lines->files[row->file].name)) {
+    a->folder = lines->files[row->file].folder;
+    a->file = lines->files[row->file].name;
+    a->line = row->line;
+  }
+}
+
+static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines *lines,
+                         CtCubinAccesses *out, CtErr *err) {
+  CtBytes code = ct_elf_section(elf, section).bytes;
+  const int *of_copies = sm_of(elf) >= NEW_COPIES ? copy_widths : widths;
+  CtStatus s = CT_OK;
+  for (uint64_t at = 0; s == CT_OK && at + INSTRUCTION_BYTES <= code.len; at += INSTRUCTION_BYTES) {
+    CtCubinAccess a;
+    if (decode(ct_bytes_number(code, at, 8), ct_bytes_number(code, at + 8, 8), of_copies, &a)) {
+      a.at = at;
+      set_line(lines, section, &a);
+      s = ct_grow(out->alloc, &out->list, &out->cap, out->n + 1, sizeof *out->list, err);
+      if (s == CT_OK) {
+        out->list[out->n++] = a;
+      }
+    }
+  }
+  return s;
+}
+
+CtStatus ct_cubin_accesses(CtAlloc alloc, const void *image, size_t len, CtCubinAccesses *out,
+                           CtErr *err) {
+  CtElf elf;
+  CtCubinLines lines;
+  *out = (CtCubinAccesses){.alloc = alloc};
+  if (!ct_elf_open(image, len, &elf)) {
+    return CT_OK;
+  }
+  CtStatus s = ct_cubin_lines(alloc, &elf, &lines, err);
+  for (uint32_t i = 1; s == CT_OK && i < elf.n; i++) {
+    if (strncmp(ct_elf_section(&elf, i).name, ".text.", 6) == 0) {
+      s = add_code(&elf, i, &lines, out, err);
+    }
+  }
+  ct_cubin_lines_close(&lines);
+  return s;
+}
+
+void ct_cubin_accesses_close(CtCubinAccesses *a) {
+  ct_free(a->alloc, a->list, a->cap * sizeof *a->list);
+  *a = (CtCubinAccesses){.alloc = a->alloc};
+}
