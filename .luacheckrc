@@ -7,6 +7,9 @@ stds.cuttle = { read_globals = require "scripts.language_names" }
 
 files["scripts/kernel_cases.lua"] = { std = "lua54+cuttle" }
 files["scripts/matmul_configs.lua"] = { std = "lua54+cuttle" }
+files["scripts/cubin_beside_nvdisasm.lua"] = { std = "lua54+cuttle" }
+files["scripts/profile_beside_ncu.lua"] = { std = "lua54+cuttle" }
+files["tests/lua/profile/merged.lua"] = { globals = { "arg" } }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
 files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }
 files["scripts/conversions.lua"] = { std = "lua54+cuttle" }

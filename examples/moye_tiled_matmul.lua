@@ -26,7 +26,7 @@ local all_ok = allclose(src, dst)
 -- {====== The matrix product ======
 
 local bM, bN, bK = 128, 128, 8
-local sA_layout = layout({bM, bK}, {1, bM + 1})     -- padded: no bank conflicts
+local sA_layout = layout({bM, bK}, {1, bM + 1})     -- padded: no bank conflicts of reads
 local sB_layout = layout({bN, bK}, {1, bN + 1})
 local mma = tiled_mma("UniversalFMA<f32>", {32, 8})
 

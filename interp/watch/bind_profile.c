@@ -10,6 +10,7 @@
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
 #include "runtime/emit/emit_cuda.h"
+#include "runtime/device/cubin_access.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
@@ -118,7 +119,7 @@ static int to_limit(lua_State *L, int idx, const char *name) {
 }
 
 /* _profile_begin(sm[, blocks, patterns, spread]) -> session: from now on launches on the CPU engine are counted.
-   sm 0: their CUDA C is not kept; blocks, patterns: see ct_profile_limit; spread: see ct_profile_spread. */
+   sm 0: their CUDA C is not kept, and what merging makes of requests is not counted; blocks, patterns: see ct_profile_limit; spread: see ct_profile_spread. */
 static int profile_begin(lua_State *L) {
   CtProfile *profile;
   if (front_is_tracing(L)) {
@@ -135,6 +136,9 @@ static int profile_begin(lua_State *L) {
   diag_try(L, ct_profile_open(w->state->alloc, &profile, diag_err(L)));
   w->tool = profile;
   ct_profile_limit(profile, n_blocks, n_patterns);
+  if (lua_tointeger(L, 1) != 0) {
+    ct_profile_merge(profile);
+  }
   if (lua_toboolean(L, 4)) {
     ct_profile_spread(profile);
   }
@@ -232,6 +236,28 @@ static void set_type(lua_State *L, const CtProfileBuf *b) {
   record_integer(L, "element_bytes", (int64_t)ct_dtype_bytes(b->dtype));
 }
 
+static const Field merged_fields[] = {
+    FIELD(CtProfileMem, requests), FIELD(CtProfileMem, lanes),      FIELD(CtProfileMem, bytes),
+    FIELD(CtProfileMem, used),     FIELD(CtProfileMem, sectors),    FIELD(CtProfileMem, wavefronts),
+    FIELD(CtProfileMem, ideal),    FIELD(CtProfileMem, cache_lines)};
+
+/* By bytes that neighbours are merged up to, the counts; `sizes` of each by bytes of a request. */
+static void push_merged(lua_State *L, const CtProfileMerged *m) {
+  lua_createtable(L, 0, CT_MERGE_LEVELS);
+  for (int level = 0; level < CT_MERGE_LEVELS; level++) {
+    RECORD_PUSH(L, merged_fields, &m->at[level]);
+    lua_createtable(L, 0, CT_MERGE_LEVELS);
+    for (int size = 0; size < CT_MERGE_LEVELS; size++) {
+      if (m->sizes[level][size] > 0) {
+        lua_pushinteger(L, (lua_Integer)m->sizes[level][size]);
+        lua_rawseti(L, -2, 1 << size);
+      }
+    }
+    lua_setfield(L, -2, "sizes");
+    lua_rawseti(L, -2, 1 << level);
+  }
+}
+
 static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   static const char *const blamed[] = {"dst", "a", "b"};
   const CtProfileSite *s = &p->sites[site];
@@ -247,6 +273,10 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   record_text(L, "blamed", blamed[s->width.of]);
   if (s->is_box) {
     push_box(L, s, m);
+  }
+  if (s->can_merge && p->has_merged) {
+    push_merged(L, &p->merged[site]);
+    lua_setfield(L, -2, "merged");
   }
   push_patterns(L, p, site);
   lua_setfield(L, -2, "patterns");
@@ -484,14 +514,55 @@ static int profile_registers(lua_State *L) {
   return 2;
 }
 
+/* --- machine code ------------------------------------------------------------------------------------------ */
+
+static const char *const cubin_ops[] = {
+    [CT_CUBIN_LOAD] = "load", [CT_CUBIN_STORE] = "store", [CT_CUBIN_COPY] = "copy"};
+static const char *const cubin_spaces[] = {
+    [CT_CUBIN_SHARED] = "shared", [CT_CUBIN_GLOBAL] = "global", [CT_CUBIN_GENERIC] = "generic"};
+static const Field cubin_fields[] = {FIELD_NAMED("op", CtCubinAccess, op, cubin_ops),
+                                     FIELD_NAMED("space", CtCubinAccess, space, cubin_spaces),
+                                     FIELD(CtCubinAccess, at), FIELD(CtCubinAccess, bits),
+                                     FIELD(CtCubinAccess, line)};
+
+static int collect_accesses(lua_State *L) {
+  CtCubinAccesses *a = lua_touserdata(L, 1);
+  lua_createtable(L, (int)a->n, 0);
+  for (size_t i = 0; i < a->n; i++) {
+    RECORD_PUSH(L, cubin_fields, &a->list[i]);
+    record_text(L, "folder", a->list[i].folder);
+    record_text(L, "file", a->list[i].file);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* _cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
+   at =, folder =, file =, line =}, of instructions in their order; see cubin_access.h. */
+static int cubin_accesses(lua_State *L) {
+  size_t len;
+  CtErr err;
+  CtCubinAccesses a;
+  const char *image = luaL_checklstring(L, 1, &len);
+  diag_check(L, ct_cubin_accesses(state_of(L)->alloc, image, len, &a, &err), &err);
+  lua_pushcfunction(L, collect_accesses);
+  lua_pushlightuserdata(L, &a);
+  int status = lua_pcall(L, 1, 1, 0);
+  ct_cubin_accesses_close(&a);
+  return status == LUA_OK ? 1 : lua_error(L);
+}
+
 /* --- opening --------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"_profile_begin", profile_begin},     {"_profile_registers", profile_registers},
-    {"_profile_compile", profile_compile}, {"_profile_ptx", profile_ptx},
-    {"_profile_cubin", profile_cubin},     {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
+                                     {"_profile_registers", profile_registers},
+                                     {"_profile_compile", profile_compile},
+                                     {"_profile_ptx", profile_ptx},
+                                     {"_profile_cubin", profile_cubin},
+                                     {"_cubin_accesses", cubin_accesses},
+                                     {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

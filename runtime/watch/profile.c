@@ -18,6 +18,7 @@ struct CtProfile {
   uint64_t tag;
   int64_t n_blocks; /* how many blocks run; 0: all */
   bool is_spread;   /* over the grid */
+  bool merges;
   uint32_t n_patterns;
   CtProfileRows **programs;
   size_t n, cap;
@@ -105,6 +106,8 @@ static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   ct_free(alloc, k->patterns, k->cap_patterns * sizeof *k->patterns);
   ct_free(alloc, k->steps, k->cap_steps * sizeof *k->steps);
   ct_free(alloc, k->boxes, k->cap_boxes * sizeof *k->boxes);
+  ct_free(alloc, k->merged, k->cap_merged * sizeof *k->merged);
+  ct_free(alloc, k->window, k->cap_window * sizeof *k->window);
 }
 
 static void free_cache(CtAlloc alloc, CtProfileCache *c) {
@@ -171,6 +174,13 @@ static CtStatus prepare_caches(CtProfile *p, size_t n, CtErr *err) {
   return status;
 }
 
+static CtStatus prepare_merging(CtProfile *p, CtProfileWorker *k, CtErr *err) {
+  size_t n = p->now->pub.n_sites;
+  CtStatus status = fresh(p->alloc, &k->merged, &k->cap_merged, n, sizeof *k->merged, err);
+  return status == CT_OK ? fresh(p->alloc, &k->window, &k->cap_window, 1, sizeof *k->window, err)
+                         : status;
+}
+
 static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
   const CtProfileProgram *pub = &p->now->pub;
   CtAlloc a = p->alloc;
@@ -181,6 +191,9 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
                            : status;
   status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
                            : status;
+  if (status == CT_OK && p->merges) {
+    status = prepare_merging(p, k, err);
+  }
   k->n_counted = k->n_most = 0;
   k->n_patterns = 0;
   k->n_boxes = 0;
@@ -259,7 +272,9 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
                           .notes_boxes = p->now->pub.n_launches == 0,
                           .n_recorded = ct_max(p->n_blocks, 1),
                           .n_counted = INT64_MAX,
+                          .merges = p->merges,
                           .has_bits = p->job.has_bits};
+  p->now->pub.has_merged = p->merges;
   bool waits = job->launch->is_cooperative || p->of != NULL; /* for later blocks, or for ranks */
   if (p->n_blocks > 0 && waits) {
     p->job.n_counted = p->n_blocks;
@@ -283,10 +298,17 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
   CtProfileWorker *k = &p->workers[w->worker - job->workers];
   int32_t row = pr->row_of[code - (job->program->code + job->program->body)];
   uint32_t lanes = (uint32_t)__builtin_popcount(w->mask);
+  ct_profile_turn(&p->job, k, w);
+  if (ct_in_is(code, CT_INS_SYNC)) {
+    ct_profile_settle(&p->job, k);
+  }
   if (row == CT_PROFILE_NO_ROW || lanes == 0 || w->worker->block >= p->job.n_counted) {
     return w->mask;
   }
   CtProfileCount *c = &k->counts[row];
+  if (p->job.merges) {
+    k->window->stretch += pr->pub.rows[row].is_behind;
+  }
   k->n_of_block++;
   c->n++;
   c->lanes += lanes;
@@ -308,7 +330,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
 
 /* --- after it ------------------------------------------------------------------------------------------- */
 
-static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
+static void add_counts(CtProfileProgram *to, const CtProfileWorker *k, bool merges) {
   for (uint32_t i = 0; i < to->n_rows; i++) {
     to->counts[i].n += k->counts[i].n;
     to->counts[i].lanes += k->counts[i].lanes;
@@ -318,6 +340,9 @@ static void add_counts(CtProfileProgram *to, const CtProfileWorker *k) {
   }
   for (uint32_t i = 0; i < to->n_sites; i++) {
     ct_profile_add_mem(&to->mems[i], &k->mems[i]);
+    if (merges) {
+      ct_merge_sum(&to->merged[i], &k->merged[i]);
+    }
   }
 }
 
@@ -425,7 +450,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   memcpy(to->grid, job->launch->grid, sizeof to->grid);
   for (int i = 0; i < job->n_workers; i++) {
     p->no_memory = p->no_memory || p->workers[i].no_memory;
-    add_counts(to, &p->workers[i]);
+    add_counts(to, &p->workers[i], p->merges);
     add_blocks(to, &p->workers[i]);
     take_patterns(p, to, &p->workers[i]);
   }
@@ -453,6 +478,7 @@ static CtStatus part(CtSimtWatch *watch, uint64_t tag, CtSimtWatch **out, CtErr 
     made->of = p;
     made->tag = tag;
     ct_profile_limit(made, p->n_blocks, p->n_patterns);
+    made->merges = p->merges;
     made->is_spread = p->is_spread;
     *out = &made->watch;
   }
@@ -473,6 +499,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *w) {
 static void end_block(CtSimtWatch *watch, CtWorker *w) {
   CtProfile *p = (CtProfile *)(void *)watch;
   CtProfileWorker *k = &p->workers[w - w->job->workers];
+  ct_profile_settle(&p->job, k);
   k->n_counted += k->n_of_block;
   k->n_most = k->n_of_block > k->n_most ? k->n_of_block : k->n_most;
 }
@@ -532,6 +559,7 @@ void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns) {
 }
 
 void ct_profile_spread(CtProfile *p) { p->is_spread = true; }
+void ct_profile_merge(CtProfile *p) { p->merges = true; }
 
 bool ct_profile_knows(const CtProfile *p, uint64_t tag) {
   for (size_t i = 0; i < p->n; i++) {

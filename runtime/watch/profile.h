@@ -2,8 +2,8 @@
    they cost a GPU (banks.h), arithmetic, divergence. It is a watcher: see simt_watch.h.
 
    It counts by instruction of the lowered program, and by operand in global or shared memory; both
-   know their script line. It counts what the emitted CUDA C asks for. ptxas may merge adjacent
-   scalar accesses, and it removes accesses that it can prove to be redundant. */
+   know their script line. It counts what the emitted CUDA C asks for, and on request also what that is where the
+   compiler merges neighbours up to so many bytes (profile_merge.h). */
 #ifndef CT_WATCH_PROFILE_H
 #define CT_WATCH_PROFILE_H
 
@@ -41,6 +41,15 @@ typedef struct CtProfileMem {
   uint64_t
       delivered; /* box: bytes that it moves into, or out of, the shared memory of all its blocks */
 } CtProfileMem;
+
+/* One operand of one instruction, where neighbours were merged up to 1 << level bytes of a lane. A merged request
+   counts at the operand that asked first. */
+enum { CT_MERGE_LEVELS = 5 };
+typedef struct CtProfileMerged {
+  CtProfileMem at[CT_MERGE_LEVELS];
+  uint64_t sizes[CT_MERGE_LEVELS]
+                [CT_MERGE_LEVELS]; /* [level][n]: requests of 1 << n bytes a lane */
+} CtProfileMerged;
 
 /* A request that was recorded, as the lanes' offsets in elements of the tensor. */
 typedef struct CtProfilePattern {
@@ -81,6 +90,7 @@ typedef struct CtProfileSite {
   uint8_t mma;    /* CtProfileMma */
   bool is_matrix; /* ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
+  bool can_merge;  /* with neighbours, if a compiler likes */
   bool reduces;    /* is_box: its map */
   uint8_t n_box;   /* dimensions */
   uint8_t swizzle; /* of 16 << swizzle bytes; 0: none */
@@ -116,8 +126,10 @@ typedef struct CtProfileProgram {
   CtProfileIn *rows;
   CtProfileCount *counts; /* by row */
   CtProfileSite *sites;
-  CtProfileMem *mems; /* by site */
-  CtProfileBuf *bufs; /* [0] unused */
+  CtProfileMem *mems;      /* by site */
+  CtProfileMerged *merged; /* by site */
+  bool has_merged;         /* that was asked for */
+  CtProfileBuf *bufs;      /* [0] unused */
   CtProfilePattern *patterns;
   uint32_t n_patterns;
   struct CtProfileBox *boxes; /* the boxes of tma_load in the first launch; profile_box.h */
@@ -138,6 +150,8 @@ void ct_profile_limit(CtProfile *p, int64_t n_blocks, uint32_t n_patterns);
 /* With a limit of blocks: those that run are spread over the grid. The first one is among them. Launches whose blocks
    wait for each other run the first ones all the same. */
 void ct_profile_spread(CtProfile *p);
+/* From the next launch on, what merging makes of requests is counted, too. */
+void ct_profile_merge(CtProfile *p);
 bool ct_profile_knows(const CtProfile *p, uint64_t tag); /* it was launched */
 bool ct_profile_is_partial(const CtProfile *p); /* memory ran out, and something was not recorded */
 uint32_t ct_profile_size(const CtProfile *p);

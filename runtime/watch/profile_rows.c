@@ -28,12 +28,15 @@ static const bool counts_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = true,
 
 static bool is_barrier(uint32_t op) { return op == CT_SIMT_BARRIER || op == CT_SIMT_GRID_BARRIER; }
 
-bool ct_profile_wants(const CtIn *code) {
+/* The others that it wants only say that nothing is moved over them. */
+static bool has_row(const CtIn *code) {
   const CtSimtRow *row = ct_in_row(code);
   uint32_t op = code->u.op;
   return counts_class[row->cls] || row->splits || work_of(code) != CT_WORK_NONE || is_barrier(op) ||
          op == CT_SIMT_SHFL || op == CT_SIMT_VOTE || op == CT_SIMT_MASKED;
 }
+
+bool ct_profile_wants(const CtIn *code) { return has_row(code) || ct_in_is(code, CT_INS_SYNC); }
 
 /* --- rows and sites --------------------------------------------------------------------------------------- */
 
@@ -172,7 +175,7 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
     CtProfileSite sites[CT_MAX_OPERANDS];
     is_behind = is_behind || ends_stretch(&p->code[i]);
-    if (!ct_profile_wants(&p->code[i])) {
+    if (!has_row(&p->code[i])) {
       continue;
     }
     if (pub->rows != NULL) {
@@ -192,6 +195,7 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
         pub->sites[n_sites] = sites[j];
         pub->sites[n_sites].map = sites[j].is_box ? ct_profile_map_of(pub->sites, n_sites) : 0;
         pr->ats[n_sites] = ct_profile_at(p, &p->code[i], j, sites[j].buf);
+        pub->sites[n_sites].can_merge = ct_merge_wants(&sites[j], &pr->ats[n_sites]);
       }
       n_sites++;
     }
@@ -237,11 +241,12 @@ static bool fill_program(CtProfileRows *pr, const CtSimtProgram *p) {
   pub->counts = ct_arena_alloc(a, (pub->n_rows + 1) * sizeof *pub->counts);
   pub->sites = ct_arena_alloc(a, (pub->n_sites + 1) * sizeof *pub->sites);
   pub->mems = ct_arena_alloc(a, (pub->n_sites + 1) * sizeof *pub->mems);
+  pub->merged = ct_arena_alloc(a, (pub->n_sites + 1) * sizeof *pub->merged);
   pub->bufs = ct_arena_alloc(a, p->n_bufs * sizeof *pub->bufs);
   pub->chunks = ct_arena_alloc(a, (p->n_chunks + 1) * sizeof *pub->chunks);
   if (pr->row_of == NULL || pr->first == NULL || pr->each == NULL || pr->ats == NULL ||
-      pub->counts == NULL || pub->sites == NULL || pub->mems == NULL || pub->bufs == NULL ||
-      pub->chunks == NULL) {
+      pub->counts == NULL || pub->sites == NULL || pub->mems == NULL || pub->merged == NULL ||
+      pub->bufs == NULL || pub->chunks == NULL) {
     return false;
   }
   pub->rows = ct_arena_alloc(a, (pub->n_rows + 1) * sizeof *pub->rows);

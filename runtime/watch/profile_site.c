@@ -66,16 +66,9 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
 
 /* --- requests --------------------------------------------------------------------------------------------- */
 
-/* One request: what lanes of a warp ask for by one instruction. */
-typedef struct Request {
-  uint32_t mask;
-  int bytes; /* of a lane */
-  int64_t at[CT_LANES], off[CT_LANES];
-} Request;
-
 /* Gathers elements first .. first + vec - 1 of the operand, in the lanes that access the first
    of them. */
-static void gather(const CtAccess *a, int64_t first, Request *r) {
+static void gather(const CtAccess *a, int64_t first, CtProfileRequest *r) {
   int64_t start = a->buf->space == CT_SHARED ? a->buf->at : (int64_t)(uintptr_t)a->mem->ptr;
   int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), off;
   r->mask = 0;
@@ -91,7 +84,7 @@ static void gather(const CtAccess *a, int64_t first, Request *r) {
 }
 
 /* How many different bytes the request asks for. */
-static uint64_t distinct_bytes(const Request *r) {
+static uint64_t distinct_bytes(const CtProfileRequest *r) {
   int64_t seen[CT_LANES];
   int n = 0;
   for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
@@ -186,7 +179,7 @@ static void take_sector(Sink *s, int64_t sector) {
   cache->pool[cache->n_pool + s->n_kept++] = (int32_t)(sector - s->base);
 }
 
-static void record(Sink *s, const Request *r, int cost, int ideal) {
+static void record(Sink *s, const CtProfileRequest *r, int cost, int ideal) {
   CtProfileWorker *k = s->k;
   uint32_t here = 0;
   for (uint32_t i = 0; i < k->n_patterns; i++) {
@@ -214,7 +207,7 @@ static void record(Sink *s, const Request *r, int cost, int ideal) {
 }
 
 /* Constant memory serves one address at a time, to any number of lanes. */
-static int distinct_addresses(const Request *r) {
+static int distinct_addresses(const CtProfileRequest *r) {
   int n = 0;
   for (uint32_t rest = r->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
@@ -227,49 +220,75 @@ static int distinct_addresses(const Request *r) {
   return n;
 }
 
-static void count_request(Sink *s, const Request *r, CtProfileMem *add) {
-  const CtProfileSite *site = &s->job->sites[s->site];
-  uint64_t lanes = (uint64_t)__builtin_popcount(r->mask);
-  int cost, ideal;
-  add->requests++;
-  add->lanes += lanes;
-  add->bytes += lanes * (uint64_t)r->bytes;
-  if (s->job->ats[s->site].space == CT_SHARED) {
-    bool is_phased = site->is_matrix || (site->writes && !site->reads); /* eight rows of 16 bytes */
-    CtWavefronts w = ct_wavefronts(r->at, r->mask, r->bytes, is_phased);
-    cost = w.n;
-    ideal = w.ideal;
-    add->wavefronts += (uint64_t)w.n;
-    add->ideal += (uint64_t)w.ideal;
-  } else if (s->job->ats[s->site].space == CT_CONSTANT) {
-    cost = distinct_addresses(r);
-    ideal = 1;
-    add->wavefronts += (uint64_t)cost;
-    add->ideal++;
+static CtProfileMem shared_cost(const CtProfileSite *site, const CtProfileRequest *r) {
+  bool is_phased = site->is_matrix || (site->writes && !site->reads); /* eight rows of 16 bytes */
+  CtWavefronts w = ct_wavefronts(r->at, r->mask, r->bytes, is_phased);
+  return (CtProfileMem){.wavefronts = (uint64_t)w.n, .ideal = (uint64_t)w.ideal};
+}
+
+/* `n` gets how many sectors it lists, for the caller. */
+static CtProfileMem global_cost(const CtProfileRequest *r, int64_t sectors[CT_MAX_SECTORS],
+                                int *n) {
+  *n = ct_sectors(r->at, r->mask, r->bytes, sectors);
+  return (CtProfileMem){.sectors = (uint64_t)*n,
+                        .cache_lines = distinct_lines(sectors, *n),
+                        .used = distinct_bytes(r)};
+}
+
+/* Its cost; `n` sectors, if it is in global memory. */
+static CtProfileMem cost_of(const CtProfileSite *site, const CtProfileAt *at,
+                            const CtProfileRequest *r, int64_t sectors[CT_MAX_SECTORS], int *n) {
+  CtProfileMem cost = {.wavefronts = 1, .ideal = 1};
+  *n = 0;
+  if (at->space == CT_SHARED) {
+    cost = shared_cost(site, r);
+  } else if (at->space == CT_CONSTANT) {
+    cost.wavefronts = (uint64_t)distinct_addresses(r);
   } else {
-    int64_t sectors[CT_MAX_SECTORS];
-    uint64_t used = distinct_bytes(r);
-    cost = ct_sectors(r->at, r->mask, r->bytes, sectors);
-    ideal = (int)((used + CT_SECTOR_BYTES - 1) / CT_SECTOR_BYTES);
-    add->sectors += (uint64_t)cost;
-    add->cache_lines += distinct_lines(sectors, cost);
-    add->used += used;
-    for (int i = 0; i < cost; i++) {
-      take_sector(s, sectors[i]);
-    }
+    cost = global_cost(r, sectors, n);
+  }
+  cost.requests = 1;
+  cost.lanes = (uint64_t)__builtin_popcount(r->mask);
+  cost.bytes = cost.lanes * (uint64_t)r->bytes;
+  return cost;
+}
+
+void ct_profile_cost(const CtProfileSite *site, const CtProfileAt *at, const CtProfileRequest *r,
+                     CtProfileMem *add) {
+  int64_t sectors[CT_MAX_SECTORS];
+  int n;
+  CtProfileMem cost = cost_of(site, at, r, sectors, &n);
+  ct_profile_add_mem(add, &cost);
+}
+
+static void count_request(Sink *s, const CtProfileRequest *r, CtProfileMem *add) {
+  int64_t sectors[CT_MAX_SECTORS];
+  int n;
+  const CtProfileAt *at = &s->job->ats[s->site];
+  CtProfileMem cost = cost_of(&s->job->sites[s->site], at, r, sectors, &n);
+  ct_profile_add_mem(add, &cost);
+  for (int i = 0; i < n; i++) {
+    take_sector(s, sectors[i]);
   }
   if (s->records) {
-    record(s, r, cost, ideal);
+    bool is_global = at->space == CT_GLOBAL;
+    uint64_t ideal = is_global ? (cost.used + CT_SECTOR_BYTES - 1) / CT_SECTOR_BYTES : cost.ideal;
+    record(s, r, is_global ? n : (int)cost.wavefronts, (int)ideal);
   }
 }
 
-static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add) {
+/* The requests of an access, one after the other: into the window, or, if `add` is not NULL, counted. */
+static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add, CtMergeWindow *window,
+                         const CtMergeSink *to) {
   int64_t vec = s->job->sites[s->site].width.vec;
-  Request r = {.bytes = (int)(vec * (int64_t)s->job->ats[s->site].bytes)};
+  CtProfileRequest r = {.bytes = (int)(vec * (int64_t)s->job->ats[s->site].bytes)};
   for (int64_t e = 0; e < a->n; e += vec) {
     gather(a, e, &r);
-    if (r.mask != 0) {
+    if (r.mask != 0 && add != NULL) {
       count_request(s, &r, add);
+    }
+    if (r.mask != 0 && window != NULL) {
+      ct_merge_add(window, to, s->site, &r);
     }
   }
 }
@@ -306,20 +325,70 @@ static CtProfileMemo *find_memo(CtProfileCache *k, uint32_t site, uint32_t mask,
   return m;
 }
 
-/* Counts the request lane by lane. */
-static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtProfileMem *add) {
-  CtAccess out[CT_MAX_OPERANDS];
+/* Finds the operand's access. */
+static bool find_access(const Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *out) {
+  CtAccess all[CT_MAX_OPERANDS];
   int operand = s->job->ats[s->site].operand;
-  if (ct_simt_accesses(code, in, w, out) <= operand) {
+  bool found = ct_simt_accesses(code, in, w, all) > operand;
+  if (found) {
+    *out = all[operand];
+  }
+  return found;
+}
+
+static CtMergeSink sink_of(const Sink *s, CtProfileMerged *only) {
+  return (CtMergeSink){
+      .sites = s->job->sites, .ats = s->job->ats, .merged = s->k->merged, .only = only};
+}
+
+/* What an execution costs, its requests one by one, and with neighbours. */
+typedef struct Cost {
+  CtProfileMem add;
+  bool is_open;
+  CtProfileMerged merged;
+} Cost;
+
+static bool merges(const Sink *s) {
+  const CtProfileJob *job = s->job;
+  return job->merges && job->sites[s->site].can_merge;
+}
+
+/* Counts the requests lane by lane. */
+static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, Cost *cost) {
+  CtAccess access;
+  CtMergeWindow *own = merges(s) ? &s->k->cache->own : NULL;
+  CtMergeSink to = sink_of(s, &cost->merged);
+  if (!find_access(s, code, in, w, &access)) {
     return false;
   }
-  s->first = (int64_t)((uint64_t)(uintptr_t)out[operand].mem->ptr >> SECTOR_SHIFT);
-  count_access(s, &out[operand], add);
+  s->first = (int64_t)((uint64_t)(uintptr_t)access.mem->ptr >> SECTOR_SHIFT);
+  if (own != NULL) {
+    own->n = own->oldest = 0;
+    own->has_lost = false;
+  }
+  count_access(s, &access, &cost->add, own, &to);
+  if (own != NULL) {
+    cost->is_open = !ct_merge_is_closed(own);
+    ct_merge_flush(own, &to);
+  }
   return true;
 }
 
-static void remember(Sink *s, CtProfileMemo *m, const CtProfileMem *add, uint32_t mask,
-                     uint32_t key) {
+/* Counts what an execution costs with neighbours, of those before and after it, too, where it is open. */
+static void count_merged(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, bool is_open,
+                         const CtProfileMerged *merged) {
+  CtProfileWorker *k = s->k;
+  CtMergeSink to = sink_of(s, NULL);
+  CtAccess access;
+  if (!is_open) {
+    ct_merge_over(k->window, &to, s->site);
+    ct_merge_sum(&k->merged[s->site], merged);
+  } else if (find_access(s, code, in, w, &access)) {
+    count_access(s, &access, NULL, k->window, &to);
+  }
+}
+
+static void remember(Sink *s, CtProfileMemo *m, const Cost *cost, uint32_t mask, uint32_t key) {
   *m = (CtProfileMemo){.age = s->k->cache->age,
                        .site = s->site,
                        .mask = mask,
@@ -327,7 +396,9 @@ static void remember(Sink *s, CtProfileMemo *m, const CtProfileMem *add, uint32_
                        .warp = s->warp,
                        .n_rel = s->keeps ? (int32_t)s->n_kept : -1,
                        .rel = s->k->cache->n_pool,
-                       .add = *add};
+                       .add = cost->add,
+                       .is_open = cost->is_open,
+                       .merged = cost->merged};
   if (s->keeps) {
     s->k->cache->n_pool += s->n_kept;
   }
@@ -343,32 +414,64 @@ static bool wants_record(const CtProfileJob *job, CtProfileWorker *k, uint32_t s
   return true;
 }
 
+/* Counts an execution lane by lane, and keeps its cost where there is a place. */
+static void count_anew(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtProfileMemo *m,
+                       uint32_t key) {
+  Cost cost = {.is_open = false};
+  bool found = count_slowly(s, code, in, w, &cost);
+  if (found && m != NULL) {
+    s->keeps = s->keeps || s->job->ats[s->site].space != CT_GLOBAL;
+    remember(s, m, &cost, w->mask, key);
+  }
+  ct_profile_add_mem(&s->k->mems[s->site], &cost.add);
+  if (found && merges(s)) {
+    count_merged(s, code, in, w, cost.is_open, &cost.merged);
+  }
+}
+
+static void count_again(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w,
+                        const CtProfileMemo *m) {
+  const CtProfileAt *at = &s->job->ats[s->site];
+  ct_profile_add_mem(&s->k->mems[s->site], &m->add);
+  s->first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
+  for (int32_t i = 0; i < m->n_rel; i++) {
+    int32_t rel = s->k->cache->pool[m->rel + (uint32_t)i];
+    ct_profile_touch(s->job, s->k, s->site, s->block, s->base + rel - s->first);
+  }
+  if (merges(s)) {
+    count_merged(s, code, in, w, m->is_open, &m->merged);
+  }
+}
+
+/* What of the base decides what a request costs: all of it if a swizzle uses it. */
+static uint32_t key_of(const Sink *s, int64_t base) {
+  const CtProfileAt *at = &s->job->ats[s->site];
+  uint32_t mask = at->is_swizzled          ? UINT32_MAX
+                  : at->space == CT_GLOBAL ? (1u << LINE_SHIFT) - 1
+                  : merges(s)              ? CT_MERGE_BYTES - 1
+                                           : WORD_MASK;
+  return (uint32_t)base & mask;
+}
+
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w) {
   const CtProfileAt *at = &job->ats[site];
   CtProfileCache *cache = k->cache;
-  CtProfileMem add = {0};
   Sink s = {
       .job = job, .k = k, .site = site, .block = (uint32_t)w->worker->block, .warp = w->index};
   s.records = wants_record(job, k, site, w);
   bool is_fast = !s.records && at->is_fast && (!at->is_guarded || ct_simt_is_whole(in - 1, w));
   if (!is_fast) {
-    (void)count_slowly(&s, code, in, w, &add);
-    ct_profile_add_mem(&k->mems[site], &add);
+    count_anew(&s, code, in, w, NULL, 0);
     return;
   }
   int64_t base = base_of(at, w);
   bool found;
-  uint32_t key = (uint32_t)base; /* all of it if a swizzle uses it */
-  key &= at->is_swizzled ? UINT32_MAX : at->space == CT_GLOBAL ? (1u << LINE_SHIFT) - 1 : WORD_MASK;
+  uint32_t key = key_of(&s, base);
   CtProfileMemo *m = find_memo(cache, site, w->mask, w->index, key, &found);
   s.base = base >> SECTOR_SHIFT;
   if (found && (at->space != CT_GLOBAL || m->n_rel >= 0)) {
-    ct_profile_add_mem(&k->mems[site], &m->add);
-    s.first = (int64_t)((uint64_t)(uintptr_t)w->mem[at->buf].ptr >> SECTOR_SHIFT);
-    for (int32_t i = 0; i < m->n_rel; i++) {
-      ct_profile_touch(job, k, site, s.block, s.base + cache->pool[m->rel + (uint32_t)i] - s.first);
-    }
+    count_again(&s, code, in, w, m);
     return;
   }
   if (cache->n_pool > CT_PROFILE_POOL / 2) { /* begin again */
@@ -376,9 +479,19 @@ void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site
     cache->n_pool = 0;
   }
   s.keeps = at->space == CT_GLOBAL;
-  if (count_slowly(&s, code, in, w, &add)) {
-    s.keeps = s.keeps || at->space != CT_GLOBAL;
-    remember(&s, m, &add, w->mask, key);
+  count_anew(&s, code, in, w, m, key);
+}
+
+void ct_profile_settle(const CtProfileJob *job, CtProfileWorker *k) {
+  CtMergeSink to = {.sites = job->sites, .ats = job->ats, .merged = k->merged};
+  if (job->merges) {
+    ct_merge_flush(k->window, &to);
   }
-  ct_profile_add_mem(&k->mems[site], &add);
+}
+
+void ct_profile_turn(const CtProfileJob *job, CtProfileWorker *k, const CtWarp *w) {
+  if (job->merges && k->window->warp != w) {
+    ct_profile_settle(job, k);
+    k->window->warp = w;
+  }
 }

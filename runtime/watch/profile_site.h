@@ -4,6 +4,7 @@
 
 #include "banks.h"
 #include "profile.h"
+#include "profile_merge.h"
 
 enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16 };
 
@@ -28,6 +29,9 @@ typedef struct CtProfileMemo {
   int32_t warp, n_rel;
   uint32_t rel;
   CtProfileMem add;
+  bool
+      is_open; /* what it is with neighbours depends on what comes before and after; else `merged` */
+  CtProfileMerged merged;
 } CtProfileMemo;
 
 /* What the requests cost that came before; for all workers of one thread. */
@@ -37,6 +41,7 @@ typedef struct CtProfileCache {
   size_t cap_memos, cap_pool;
   uint32_t n_pool;
   uint64_t age;
+  CtMergeWindow own; /* of one execution */
 } CtProfileCache;
 
 enum { CT_PROFILE_PAGE = 4096 };
@@ -65,7 +70,10 @@ typedef struct CtProfileWorker {
   struct CtProfileBox *boxes;
   size_t cap_steps, n_boxes, cap_boxes;
   bool lacks_boxes;
-  bool no_memory; /* for lack of memory something was not recorded */
+  bool no_memory;          /* for lack of memory something was not recorded */
+  CtProfileMerged *merged; /* by site; only where the job merges, as the window */
+  size_t cap_merged, cap_window;
+  CtMergeWindow *window;
 } CtProfileWorker;
 
 /* What counting needs to know about a launch. */
@@ -79,6 +87,7 @@ typedef struct CtProfileJob {
   int64_t n_counted;        /* how many blocks are counted, from the first on */
   bool notes_boxes;
   bool has_bits; /* its marks are bits */
+  bool merges;
 } CtProfileJob;
 
 /* Finds out where an operand of `code` is; `operand` is its number in the order of
@@ -89,10 +98,18 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
    beginning. */
 void ct_profile_touch(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, uint32_t block,
                       int64_t sector);
+/* Adds what a request of the site costs. */
+void ct_profile_cost(const CtProfileSite *site, const CtProfileAt *at, const CtProfileRequest *r,
+                     CtProfileMem *add);
 void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m);
 
 /* Counts an execution for one operand of the instruction, which must not be a box. */
 void ct_profile_count(const CtProfileJob *job, CtProfileWorker *k, uint32_t site, const CtIn *code,
                       const CtIn *in, CtWarp *w);
+
+/* Counts what waits for neighbours: nothing is moved over what comes. */
+void ct_profile_settle(const CtProfileJob *job, CtProfileWorker *k);
+/* From now on this warp runs. */
+void ct_profile_turn(const CtProfileJob *job, CtProfileWorker *k, const CtWarp *w);
 
 #endif

@@ -3,7 +3,8 @@
 --   find_swizzle(layout, {dtype =, writes =, reads =})  for accesses that are described
 -- Candidates are the layout itself, swizzles of it, and the layout with one mode padded. They are
 -- valued by the wavefronts of the requests (requests.lua), which is what a GPU's shared memory
--- spends time on.
+-- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
+-- one request of neighbours is several where a candidate tears them apart.
 local ct = require "cuttle"
 local internal = ...
 local report = require "cuttle.find_report"
@@ -163,13 +164,15 @@ local function value(candidate, list, element_bytes)
   candidate.writes, candidate.reads = requests.costs(list, element_bytes, candidate.place)
   candidate.wavefronts = candidate.writes.wavefronts + candidate.reads.wavefronts
   candidate.conflicts = candidate.writes.conflicts + candidate.reads.conflicts
+  candidate.requests = candidate.writes.requests + candidate.reads.requests
+  candidate.cost = candidate.wavefronts + candidate.requests
 end
 
 local simplicity = { plain = 0, swizzle = 1, padding = 2 }
 
 -- The keys by which candidates are ranked, the first that differs deciding.
 local function keys_of(c)
-  return { c.wavefronts, c.bytes, simplicity[c.kind], c.bits or 0, -(c.base or 0), c.shift or 0,
+  return { c.cost, c.bytes, simplicity[c.kind], c.bits or 0, -(c.base or 0), c.shift or 0,
            c.padding or 0, c.step or 0 }
 end
 
@@ -186,13 +189,16 @@ end
 local Found = { __name = "FoundSwizzle" }
 Found.__index = Found
 
+local function bytes_of(request) return request.bytes * (request.parts and #request.parts or 1) end
+
 -- "96 of 16 bytes", of the requests that write or that do not.
 local function requests_text(list, writes)
   local by_bytes, sizes, parts = {}, {}, {}
   for _, request in ipairs(list) do
     if request.writes == writes then
-      if not by_bytes[request.bytes] then sizes[#sizes + 1] = request.bytes end
-      by_bytes[request.bytes] = (by_bytes[request.bytes] or 0) + request.count
+      local bytes = bytes_of(request)
+      if not by_bytes[bytes] then sizes[#sizes + 1] = bytes end
+      by_bytes[bytes] = (by_bytes[bytes] or 0) + request.count
     end
   end
   table.sort(sizes)
@@ -203,9 +209,40 @@ local function requests_text(list, writes)
   return #parts > 0 and table.concat(parts, ", ") or "none"
 end
 
-local function add_row(rows, rank, c)
-  rows[#rows + 1] = { tostring(rank), c.text .. (c.is_now and "  (as it is)" or ""),
-                      report.conflicts(c.writes), report.conflicts(c.reads), tostring(c.bytes) }
+local function row_of(rank, c, has_requests)
+  local row = { tostring(rank), c.text .. (c.is_now and "  (as it is)" or ""),
+                report.conflicts(c.writes), report.conflicts(c.reads) }
+  row[#row + 1] = has_requests and report.number(c.requests) or nil
+  row[#row + 1] = tostring(c.bytes)
+  return row
+end
+
+-- The rows that are shown. They say how many requests there are if not all have as many.
+local function rows_of(shown)
+  local has_requests = false
+  for _, row in ipairs(shown) do
+    has_requests = has_requests or row.candidate.requests ~= shown[1].candidate.requests
+  end
+  local rows = { { "rank", "layout", "write conflicts", "read conflicts",
+                   has_requests and "requests" or "bytes", has_requests and "bytes" or nil } }
+  for _, row in ipairs(shown) do
+    rows[#rows + 1] = row_of(row.rank, row.candidate, has_requests)
+  end
+  return rows
+end
+
+local merging <const> = {
+  [true] = "\nrequests are those of the machine code: the compiler makes one of neighbours",
+  [false] = "\nneighbours are taken as one request, as most compilers make them: no machine code "
+    .. "says so here",
+}
+
+-- Where requests are made of neighbours: how that is known.
+local function merging_text(self)
+  for _, request in ipairs(self.requests) do
+    if request.parts then return merging[self.is_settled] end
+  end
+  return ""
 end
 
 -- Is the candidate worth a row? The best swizzle and the best padding are, if they are better than
@@ -213,7 +250,7 @@ end
 local function is_shown(self, rank, candidate, kinds)
   if candidate.is_now then return true end
   if self.rows then return rank <= self.rows end
-  local helps = not self.now.wavefronts or candidate.wavefronts < self.now.wavefronts
+  local helps = not self.now.cost or candidate.cost < self.now.cost
   local is_first = not kinds[candidate.kind]
   kinds[candidate.kind] = true
   return helps and is_first
@@ -222,24 +259,25 @@ end
 -- What to make of the best layout; "" where the table says it.
 local function remark(self)
   local now, best = self.now, self.best
-  if not now.wavefronts or best.wavefronts < now.wavefronts then return "" end
+  if not now.cost or best.cost < now.cost then return "" end
   return now.conflicts == 0 and "\nno conflicts as it is: nothing to gain"
     or "\nnothing helps: no layout tried has fewer conflicts; let the lanes access other elements"
 end
 
 function Found:__tostring()
-  local rows = { { "rank", "layout", "write conflicts", "read conflicts", "bytes" } }
-  local kinds = {}
+  local shown, kinds = {}, {}
   for rank, candidate in ipairs(self.candidates) do
-    if is_shown(self, rank, candidate, kinds) then add_row(rows, rank, candidate) end
+    if is_shown(self, rank, candidate, kinds) then
+      shown[#shown + 1] = { rank = rank, candidate = candidate }
+    end
   end
   local what = ("%s%s %s"):format(self.name and self.name .. " " or "", self.dtype, self.now.text)
-  return ("%s\nwrites: %s; reads: %s\n%s%s"):format(report.title(what, self),
-    requests_text(self.requests, true), requests_text(self.requests, false),
-    report.table(rows, 2), remark(self))
+  return ("%s\nwrites: %s; reads: %s%s\n%s%s"):format(report.title(what, self),
+    requests_text(self.requests, true), requests_text(self.requests, false), merging_text(self),
+    report.table(rows_of(shown), 2), remark(self))
 end
 
-local function find(tensor, list, options)
+local function find(tensor, list, options, is_settled)
   local wanted, now = candidates_of(tensor, list, options)
   local done, stopped = search.rank("find_swizzle", wanted, function(candidate)
     value(candidate, list, tensor.bytes)
@@ -248,7 +286,7 @@ local function find(tensor, list, options)
   return setmetatable({ name = tensor.name, dtype = tensor.dtype, requests = list,
                         candidates = done, best = done[1], layout = done[1].layout,
                         now = now, stopped = stopped, n_wanted = #wanted,
-                        rows = options.rows }, Found)
+                        rows = options.rows, is_settled = is_settled }, Found)
 end
 
 -- {====== Asking ======
@@ -289,10 +327,10 @@ local function find_for_launch(unpacked, name, ...)
     check_options(options)
   end
   if unpacked.n > 2 then args = table.pack(table.unpack(unpacked, 3, unpacked.n)) end
-  local tensor, list = requests.recorded(launch, name,
+  local tensor, list, is_settled = requests.recorded(launch, name,
     { blocks = options.blocks, patterns = MAX_PATTERNS },
     internal.copies(table.unpack(args, 1, args.n)))
-  return find(tensor, list, options)
+  return find(tensor, list, options, is_settled)
 end
 
 local function find_for_accesses(layout, options)

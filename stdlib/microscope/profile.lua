@@ -8,6 +8,7 @@ local internal = ...
 local advice = require "cuttle.profile_advice"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
+local machine = require "cuttle.profile_machine"
 local counts_of = require "cuttle.predict_counts".of
 local predict = require "cuttle.predict"
 local l2_of = require "cuttle.profile_l2".l2_of
@@ -76,16 +77,23 @@ local function add_pattern(list, pattern)
   end
 end
 
-local function access_of(line, row, mem, op)
+local function new_counts()
+  local t = {}
+  for _, name in ipairs(counts) do t[name] = 0 end
+  return t
+end
+
+local function access_of(line, row, mem, op, merged_bits)
   local blamed = blamed_tensor(row, mem)
   local key = table.concat({ mem.tensor, op, mem.vec, mem.why, blamed, tostring(mem.async),
-                             mem.mma or "" }, " ")
+                             mem.mma or "", merged_bits or "" }, " ")
   local access = line.by_key[key]
   if not access then
     access = { tensor = mem.tensor, space = mem.space, op = op, atomic = mem.atomic,
                async = mem.async, dtype = mem.dtype, vec = mem.vec,
                bits = 8 * mem.vec * mem.element_bytes, why = mem.why, blamed = blamed,
-               mma = mem.mma,
+               mma = mem.mma, merged_bits = merged_bits, asked = new_counts(),
+               widest = not mem.asked and new_counts() or nil,
                patterns = {} }
     for _, name in ipairs(counts) do access[name] = 0 end
     line.by_key[key] = access
@@ -94,9 +102,19 @@ local function access_of(line, row, mem, op)
   return access
 end
 
+local function add_counts(to, from)
+  for _, name in ipairs(counts) do to[name] = to[name] + from[name] end
+end
+
 local function add_access(line, row, mem, op)
-  local access = access_of(line, row, mem, op)
-  for _, name in ipairs(counts) do access[name] = access[name] + mem[name] end
+  local counted = op ~= "atomic" and mem[op] or mem
+  local own_bits = 8 * mem.vec * mem.element_bytes
+  local is_wider = counted.bits and counted.bits > own_bits
+  local access = access_of(line, row, mem, op, is_wider and counted.bits or nil)
+  add_counts(access, counted)
+  access.is_moved = access.is_moved or counted.is_moved
+  add_counts(access.asked, mem.asked or mem)
+  if access.widest then add_counts(access.widest, mem.widest or mem) end
   for _, pattern in ipairs(mem.patterns) do add_pattern(access.patterns, pattern) end
 end
 
@@ -129,8 +147,22 @@ local function add_calls(line, row)
     n_fewest = global.n_fewest > 0 and global.n_fewest or nil, fewest = global.fewest }
 end
 
+-- What else an access could be is told where it differs: what was asked for, of one that the
+-- compiler has changed; of one of which nobody knows, what it is if neighbours are merged.
+local function settle_others(access)
+  for _, name in ipairs { "asked", "widest" } do
+    local other = access[name]
+    local differs = other and (other.requests ~= access.requests
+      or other.wavefronts ~= access.wavefronts or other.sectors ~= access.sectors)
+    access[name] = differs and { requests = other.requests, bytes = other.bytes,
+      sectors = access.space == "global" and other.sectors or nil,
+      wavefronts = access.space ~= "global" and other.wavefronts or nil } or nil
+  end
+end
+
 -- Rates from counts; what a space does not have is dropped.
 local function settle_access(access)
+  settle_others(access)
   if access.space == "global" then
     access.sectors_per_request = access.sectors / math.max(access.requests, 1)
     access.efficiency = access.used / math.max(access.sectors * SECTOR, 1)
@@ -211,7 +243,28 @@ local function source_of(file, line)
   return files[file][line]
 end
 
+-- What is left of an access that the compiler has merged with others of its tensor and line belongs
+-- to one of those.
+local function join_merged(line)
+  local left = {}
+  for _, access in ipairs(line.accesses) do
+    local other
+    for _, known in ipairs(access.requests == 0 and line.accesses or {}) do
+      local is_same = known.tensor == access.tensor and known.op == access.op
+      if is_same and known.merged_bits then other = known end
+    end
+    if other then
+      add_counts(other.asked, access.asked)
+      for _, pattern in ipairs(access.patterns) do add_pattern(other.patterns, pattern) end
+    else
+      left[#left + 1] = access
+    end
+  end
+  line.accesses = left
+end
+
 local function settle_line(line)
+  join_merged(line)
   line.active_lanes = line.lane_instructions / math.max(line.warp_instructions, 1)
   line.source = source_of(line.file, line.line)
   line.by_key = nil
@@ -293,42 +346,6 @@ local function registers_of(program, sm)
   return registers, stack
 end
 
--- The widest access of each line in PTX, in bits: widths[line]["load shared"].
-local function widths_of(ptx)
-  local widths, line = {}, 0
-  local ops = { ld = "load", st = "store" }
-  for text in ptx:gmatch("[^\n]+") do
-    line = tonumber(text:match("^%s*%.loc%s+%d+%s+(%d+)")) or line
-    local op, space, n, bits = text:match("%f[%w](%l%l)%.(%l+)[%w.]*%.v(%d)%.%l(%d+)")
-    if ops[op] then
-      local of = widths[line] or {}
-      local key = ops[op] .. " " .. space
-      of[key] = math.max(of[key] or 0, n * bits)
-      widths[line] = of
-    end
-  end
-  return widths
-end
-
--- Says of accesses that the compiler has merged neighbours, so that a GPU counts fewer requests.
-local function note_merged(program, sm, lines)
-  local ptx = program.source
-    and internal.profile_ptx(program.source, sm, program.symbol, program.options)
-  local widths = ptx and widths_of(ptx) or {}
-  for _, line in ipairs(lines) do
-    local widest = {}
-    for _, access in ipairs(line.accesses) do
-      local key = access.op .. " " .. access.space
-      widest[key] = math.max(widest[key] or 0, access.bits)
-    end
-    for _, access in ipairs(line.accesses) do
-      local key = access.op .. " " .. access.space
-      local bits = line.file == program.chunk and (widths[line.line] or {})[key]
-      if bits and bits > widest[key] and not access.async then access.merged_bits = bits end
-    end
-  end
-end
-
 -- Times in milliseconds of one launch that none can be faster than, were each thing all that it
 -- did.
 local function roofline_of(all, launches, device)
@@ -354,15 +371,16 @@ local function roofline_of(all, launches, device)
 end
 
 local function kernel_of(program, sm, device, waves)
+  local is_settled, why_not = machine.settle(program, sm)
   local lines = lines_of(program)
   local k = { name = program.name, file = program.chunk, line = program.line, grid = program.grid,
               block = program.block, launches = program.launches, lines = lines,
               static_shapes = program.static_shapes,
+              counted = is_settled and "machine code" or "CUDA C", machine_unknown = why_not,
               shared_bytes = program.shared_bytes, tensors = program.tensors,
               locals = program.locals }
   k.totals = totals_of(program, lines)
   k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
-  note_merged(program, sm, lines)
   local threads = k.block[1] * k.block[2] * k.block[3]
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   k.roofline = roofline_of(k.totals, k.launches, device)

@@ -1,5 +1,8 @@
 -- profile_advice.lua: why an access is not wider, and what to write so that it is; in words.
+local short = require "cuttle.short"
 local M = {}
+
+local WIDEST_BITS <const> = 128
 
 -- By the reason that the IR gives (ir_data.h, CT_WIDTH_WHYS): why, and what to do. T is the
 -- tensor to blame, N twice the elements that are taken at once.
@@ -48,8 +51,24 @@ local function texts_of(access)
   return is_layout and access.mma and of_mma[access.mma] or texts[access.why]
 end
 
-local merged <const> = "the compiler takes %d bits at once somewhere in this line: a GPU may count "
-  .. "fewer, wider requests of %s"
+local function n_of(n, what) return ("%s %s%s"):format(short(n), what, n == 1 and "" or "s") end
+
+-- "24.6k requests and 98.3k wavefronts".
+local function figures(counts)
+  local other = counts.wavefronts and "wavefront" or "sector"
+  return ("%s and %s"):format(n_of(counts.requests, "request"), n_of(counts[other .. "s"], other))
+end
+
+-- What the compiler makes of an access, or may make of it.
+local function merging_of(access)
+  if access.merged_bits and access.asked then
+    return ("the compiler makes accesses of %d bits of neighbours; as written it would be %s")
+      :format(access.merged_bits, figures(access.asked))
+  elseif access.widest then
+    return ("%s as written, but %s if the compiler merges neighbours"):format(figures(access),
+      figures(access.widest))
+  end
+end
 
 -- What the figures themselves show.
 local remarks = {
@@ -77,7 +96,7 @@ function M.fix(access)
 end
 
 local function remark_of(access)
-  if access.atomic then return nil end
+  if access.atomic or access.requests == 0 then return nil end
   if access.space == "shared" and access.wavefronts >= 1.5 * access.ideal_wavefronts then
     return "banks"
   end
@@ -165,7 +184,8 @@ local function add_widths(entries, line)
   for _, access in ipairs(line.accesses) do
     local tensor, why, fix = access.blamed or access.tensor, table.unpack(texts_of(access))
     local key = ("%s %s %s"):format(access.why, fill("N", access), access.mma or "")
-    if fix and not access.atomic and not seen[key .. tensor] then
+    local is_wide = access.merged_bits and access.merged_bits >= WIDEST_BITS
+    if fix and not is_wide and not access.atomic and not seen[key .. tensor] then
       seen[key .. tensor] = true
       local text = ("no wider, because %s; %s"):format(why, fix)
       add(entries, key, text, tensor, line, access)
@@ -182,10 +202,8 @@ function M.all(kernel)
     for _, access in ipairs(line.accesses) do
       local name = remark_of(access)
       if name then add(losses, name, remarks[name], access.tensor, line, access) end
-      if access.merged_bits then
-        local text = merged:format(access.merged_bits, access.space)
-        add(merges, text, text, access.tensor, line, access)
-      end
+      local text = merging_of(access)
+      if text then add(merges, text, text, access.tensor, line, access) end
     end
     add_widths(widths, line)
   end

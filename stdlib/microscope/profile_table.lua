@@ -1,21 +1,12 @@
 -- profile_table.lua: a Profile as tables of text, for the terminal.
 local advice = require "cuttle.profile_advice"
 local predict = require "cuttle.predict"
+local short = require "cuttle.short"
 local M = {}
 
 local MAX_COLUMNS <const> = 100 -- of advice
 local LAUNCH_MS <const> = 2e-3 -- of a kernel that does nothing
-local UNITS <const> = { "", "k", "M", "G", "T", "P" }
 
--- 1234567 -> "1.23M": three digits that count.
-local function short(n)
-  local unit, x = 1, n
-  while x >= 999.5 and unit < #UNITS do
-    x, unit = x / 1000, unit + 1
-  end
-  if unit == 1 then return ("%.3g"):format(x) end
-  return (x < 9.995 and "%.2f%s" or x < 99.95 and "%.1f%s" or "%.0f%s"):format(x, UNITS[unit])
-end
 M.short = short
 
 local function bytes(n) return short(n) .. "B" end
@@ -27,7 +18,11 @@ local l2_headers = { "lines", "L2 of a launch", "box", "swizzle", "boxes", "from
 local is_left = { access = true, width = true, ["per request"] = true, efficiency = true,
   ["L2 of a launch"] = true, box = true }
 
-function M.width_text(access) return ("%dx%s"):format(access.vec, access.dtype) end
+-- Elements of a lane in one instruction.
+function M.width_text(access)
+  local n = access.vec * (access.merged_bits or access.bits) // access.bits
+  return ("%dx%s"):format(n, access.dtype)
+end
 
 function M.each_text(access)
   local is_shared = access.space ~= "global" -- or constant
@@ -219,6 +214,10 @@ function M.summary(profile, kernel)
       kernel.shared_bytes)
   if kernel.registers_unknown then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
+  end
+  if kernel.counted == "CUDA C" then
+    out[#out + 1] = "accesses are those of the CUDA C, as its machine code is not known; a "
+      .. "compiler may merge neighbours"
   end
   out[#out + 1] = ("roofline of %s%s: at least %s, by %s%s; %s flops a byte of memory, "
     .. "balance %.3g"):format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "",

@@ -1,14 +1,17 @@
 -- requests.lua: the requests that warps make to one shared tensor, for find_swizzle: described by
 -- thread-value layouts, by ldmatrix or lane by lane, or recorded while a launch ran. A request is a
 -- list of 32 byte offsets, false of lanes that take no part, from the tensor's first element and
--- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`.
+-- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`. One that
+-- the compiler has made of neighbours has them as a list `parts` of such lists, with `bytes` each.
 local ct = require "cuttle"
 local internal = ...
+local machine = require "cuttle.profile_machine"
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local LANES <const> = 32
 local MAX_BYTES <const> = 16 -- of a lane
+local SM <const> = 90 -- whose machine code says what is merged
 local LDMATRIX_BYTES <const> = 16 -- of a row of 8 elements
 
 local function fail(format, ...)
@@ -218,25 +221,148 @@ end
 
 -- {====== Costs ======
 
-local function cost_of(wavefronts, ideal)
-  return { wavefronts = wavefronts, conflicts = wavefronts - ideal }
+-- Where the bytes of a list of lanes are in the layout that is tried.
+local function placed(lanes, element_bytes, place)
+  local at = {}
+  for lane = 1, LANES do
+    local byte = lanes[lane]
+    at[lane] = byte and place(byte // element_bytes) * element_bytes + byte % element_bytes
+  end
+  return at
 end
+
+-- Do parts first .. last lie together and aligned in all lanes, in the same order? Then the first
+-- byte of each lane.
+local function together(parts, first, last, bytes)
+  local n, at = last - first + 1, {}
+  local slots
+  for lane = 1, LANES do
+    if parts[first][lane] then
+      local lowest = math.maxinteger
+      for i = first, last do lowest = math.min(lowest, parts[i][lane]) end
+      if lowest % (n * bytes) ~= 0 then return nil end
+      slots = slots or {}
+      for i = first, last do
+        local slot = parts[i][lane] - lowest
+        slots[i] = slots[i] or slot
+        if slots[i] ~= slot or slot >= n * bytes then return nil end
+      end
+      at[lane] = lowest
+    else
+      at[lane] = false
+    end
+  end
+  return at
+end
+
+local function add_cost(cost, at, bytes, request)
+  local wavefronts, phases = internal.wavefronts(at, bytes, request.is_store)
+  cost.wavefronts = cost.wavefronts + wavefronts * request.count
+  cost.conflicts = cost.conflicts + (wavefronts - phases) * request.count
+  cost.requests = cost.requests + request.count
+end
+
+-- Neighbours that a layout tears apart are two requests, or more.
+local function add_parts(cost, parts, first, last, request)
+  local at = together(parts, first, last, request.bytes)
+  if at then
+    add_cost(cost, at, (last - first + 1) * request.bytes, request)
+  else
+    local half = first + (last - first) // 2
+    add_parts(cost, parts, first, half, request)
+    add_parts(cost, parts, half + 1, last, request)
+  end
+end
+
+local function new_cost() return { wavefronts = 0, conflicts = 0, requests = 0 } end
 
 -- What the writes and the reads cost where the element at i is at place(i).
 function M.costs(list, element_bytes, place)
-  local at = {}
-  local n, ideal = { [true] = 0, [false] = 0 }, { [true] = 0, [false] = 0 }
+  local writes, reads = new_cost(), new_cost()
   for _, request in ipairs(list) do
-    for lane = 1, LANES do
-      local byte = request[lane]
-      at[lane] = byte and place(byte // element_bytes) * element_bytes + byte % element_bytes
+    local cost = request.writes and writes or reads
+    if request.parts then
+      local parts = {}
+      for i, lanes in ipairs(request.parts) do parts[i] = placed(lanes, element_bytes, place) end
+      add_parts(cost, parts, 1, #parts, request)
+    else
+      add_cost(cost, placed(request, element_bytes, place), request.bytes, request)
     end
-    local here, phases = internal.wavefronts(at, request.bytes, request.is_store)
-    local writes = request.writes
-    n[writes] = n[writes] + here * request.count
-    ideal[writes] = ideal[writes] + phases * request.count
   end
-  return cost_of(n[true], ideal[true]), cost_of(n[false], ideal[false])
+  return writes, reads
+end
+
+-- {====== Neighbours ======
+
+-- What requests have in common that may be merged: lanes, their distances, how often they come.
+local function key_of(request, first)
+  local lanes = {}
+  for lane = 1, LANES do
+    lanes[lane] = request.physical[lane] and request.physical[lane] - first or "-"
+  end
+  return ("%s %s %s %s %s"):format(request.writes, request.bytes, request.count, request.warp,
+    table.concat(lanes, ","))
+end
+
+local function first_of(request)
+  for lane = 1, LANES do
+    if request.physical[lane] then return request.physical[lane] end
+  end
+end
+
+-- Lists of requests that differ in nothing but where they are, in that order.
+local function alike(requests)
+  local lists, of = {}, {}
+  for _, request in ipairs(requests) do
+    request.first = first_of(request)
+    local key = key_of(request, request.first)
+    if not of[key] then
+      of[key] = {}
+      lists[#lists + 1] = of[key]
+    end
+    table.insert(of[key], request)
+  end
+  for _, list in ipairs(lists) do
+    table.sort(list, function(a, b) return a.first < b.first end)
+  end
+  return lists
+end
+
+local function are_aligned(request, bytes)
+  for lane = 1, LANES do
+    local at = request.physical[lane]
+    if at and at % bytes ~= 0 then return false end
+  end
+  return true
+end
+
+-- How many requests from list[i] on are one of at most `bytes` bytes.
+local function count_together(list, i, bytes)
+  local n = bytes // list[i].bytes
+  while n > 1 do
+    local last = list[i + n - 1]
+    local fits = last and last.first == list[i].first + (n - 1) * list[i].bytes
+      and are_aligned(list[i], n * list[i].bytes)
+    for k = 1, fits and n - 1 or 0 do
+      fits = fits and list[i + k].first == list[i].first + k * list[i].bytes
+    end
+    if fits then return n end
+    n = n // 2
+  end
+  return 1
+end
+
+-- Requests of which a compiler makes wider ones, up to `bytes` bytes of a lane.
+local function add_merged(list, requests, bytes)
+  for _, similar in ipairs(alike(requests)) do
+    local i = 1
+    while i <= #similar do
+      local n, request = count_together(similar, i, bytes), similar[i]
+      if n > 1 then request.parts = table.move(similar, i, i + n - 1, 1, {}) end
+      list[#list + 1] = request
+      i = i + n
+    end
+  end
 end
 
 -- {====== Recorded ======
@@ -264,31 +390,69 @@ local function same_swizzle(a, b)
     and a.swizzle.z * a.bytes == b.swizzle.z * b.bytes
 end
 
-local function add_site(list, buf, mem)
-  local recorded = 0
+-- The requests of an access as they are written, without the tensor's swizzle; `physical` with it.
+local function requests_of(buf, mem)
+  local list, recorded = {}, 0
+  local all = (mem.asked or mem).requests
   for _, pattern in ipairs(mem.patterns) do recorded = recorded + pattern.count end
   for _, pattern in ipairs(mem.patterns) do
     local request = { bytes = mem.vec * mem.element_bytes, writes = mem.writes,
-                      is_store = mem.writes and not mem.reads }
-    request.count = mem.requests == recorded and pattern.count
-      or pattern.count * mem.requests / recorded
+                      is_store = mem.writes and not mem.reads, warp = pattern.warp, physical = {} }
+    request.count = all == recorded and pattern.count or pattern.count * all / recorded
     for lane = 1, LANES do
       local offset = pattern[lane]
+      request.physical[lane] = offset and offset * buf.bytes
       if offset and buf.swizzle then offset = buf.swizzle(offset) end
       request[lane] = offset and offset * buf.bytes
     end
     list[#list + 1] = request
   end
+  return list
+end
+
+local function level_of(mem, is_settled)
+  if not mem.merged then return 0 end
+  local of = mem.load or mem.store
+  return is_settled and of and of.level or MAX_BYTES
+end
+
+-- Adds to `by_line` what may be merged with each other: the same line and level.
+local function add_site(by_line, row, buf, mem, is_settled)
+  local level = level_of(mem, is_settled)
+  local key = ("%s:%d %d"):format(row.chunk, row.line, level)
+  local of = by_line[key]
+  if not of then
+    of = { level = level, requests = {} }
+    by_line[key], by_line[#by_line + 1] = of, of
+  end
+  table.move(requests_of(buf, mem), 1, #mem.patterns, #of.requests + 1, of.requests)
+end
+
+-- Is there something of the tensor that a compiler may merge?
+local function may_merge(program, at)
+  for _, row in ipairs(program.rows) do
+    for _, mem in ipairs(row.mem) do
+      local buf = program.shared[mem.buf]
+      if buf and buf.at == at and mem.merged
+        and mem.merged[MAX_BYTES].requests ~= mem.requests then
+        return true
+      end
+    end
+  end
+  return false
 end
 
 -- Runs launch(...) on the CPU engine, its first blocks, and returns the tensor as {layout, swizzle,
--- dtype, bytes} and the requests to it, also to its memory as other types.
+-- dtype, bytes} and the requests to it, also to its memory as other types. Then: are they those of
+-- the machine code? Where it is not known, neighbours are merged.
 function M.recorded(launch, name, limits, ...)
-  local session <close> = internal.profile_begin(0, limits.blocks or 1, limits.patterns)
+  local session <close> = internal.profile_begin(SM, limits.blocks or 1, limits.patterns)
   launch(...)
   local program = session:finish()[1]
   if not program then fail("the launch has no blocks, so that nothing accesses %s", name) end
-  local tensor, list = find_buf(program.shared, name), {}
+  local tensor, by_line, list = find_buf(program.shared, name), {}, {}
+  local merges = may_merge(program, tensor.at)
+  local is_settled = not merges or machine.settle(program, SM)
   for _, row in ipairs(program.rows) do
     for _, mem in ipairs(row.mem) do
       local buf = program.shared[mem.buf]
@@ -297,8 +461,15 @@ function M.recorded(launch, name, limits, ...)
           fail("%s is the memory of %s, too, under another swizzle; only tensors that are seen "
             .. "under one can be searched", name, buf.name)
         end
-        add_site(list, buf, mem)
+        add_site(by_line, row, buf, mem, is_settled and merges)
       end
+    end
+  end
+  for _, of in ipairs(by_line) do
+    if merges and of.level > 0 then
+      add_merged(list, of.requests, of.level)
+    else
+      table.move(of.requests, 1, #of.requests, #list + 1, list)
     end
   end
   if #list == 0 then
@@ -306,7 +477,7 @@ function M.recorded(launch, name, limits, ...)
     fail("nothing accessed %s in the first %s, which ran; run more by {blocks = n}", name,
       n == 1 and "block" or n .. " blocks")
   end
-  return tensor, list
+  return tensor, list, is_settled
 end
 
 return M

@@ -17,6 +17,7 @@
 local internal = ...
 local counts = require "cuttle.predict_counts"
 local devices = require "cuttle.profile_device"
+local machine = require "cuttle.profile_machine"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -195,13 +196,22 @@ local function registers_of(launch, sm)
   return internal.profile_registers(launch.source, sm, launch.symbol, launch.options)
 end
 
+-- The counts of a launch of M.play: of its machine code's accesses, unless nothing is compiled.
+local function work_of(launch, sm, compiles)
+  if compiles then machine.settle(launch.program, sm) end
+  launch.work = launch.work or counts.of(launch.program)
+  return launch.work
+end
+
 -- The launches of a program, together; nil and why.
 local function predicted(launch, device, options)
-  local work, registers, stack = launch.work, nil, nil
-  if options.compile ~= false then
+  local registers, stack
+  local compiles = options.compile ~= false
+  if compiles then
     registers, stack = registers_of(launch, device.sm)
     if not registers then return nil, ("predict: %s: %s"):format(launch.name, stack) end
   end
+  local work = work_of(launch, device.sm, compiles)
   work.registers, work.stack_bytes = registers, stack or 0
   local out, why = M.launch(work, device)
   if not out then return nil, ("predict: %s: %s"):format(launch.name, why) end
@@ -211,7 +221,7 @@ end
 
 -- What a prediction needs of a program of a profile session.
 local function launch_of(program)
-  return { name = program.name, launches = program.launches, work = counts.of(program),
+  return { name = program.name, launches = program.launches, program = program,
            source = program.source, symbol = program.symbol, options = program.options,
            why = program.why }
 end

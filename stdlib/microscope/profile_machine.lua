@@ -1,0 +1,290 @@
+-- profile_machine.lua: what the accesses of a profiled program are in its machine code. The engine
+-- counts what the emitted CUDA C asks for, and, at five levels, what that is if a compiler merges
+-- neighbours (runtime/watch/profile_merge.h). The instructions of the cubin say how wide the
+-- accesses of a line are, and so which level it is.
+--   M.read(program, sm)   {["load shared"] = {["chunk:12"] = {[bits] = instructions}}, ...}; or nil
+--                         and why
+--   M.settle(program, sm) puts counts of the cubin's accesses into program.rows: mem.requests and
+--                         so on, what became of a load in mem.load, of a store in mem.store.
+--                         mem.asked has what the CUDA C asks for. Without a cubin mem.widest has
+--                         what the widest level is, where it differs.
+local internal = ...
+local M = {}
+
+local LEVELS <const> = { 1, 2, 4, 8, 16 } -- bytes of a lane
+local WIDEST <const> = 16
+local MAX_ROUNDS <const> = 4
+local SAME <const> = 1e-9 -- distances
+
+local counts <const> = { "requests", "lanes", "bytes", "used", "sectors", "wavefronts", "ideal",
+  "cache_lines" }
+
+-- {====== The cubin ======
+
+local function base_of(path) return path:match "[^/\\]*$" end
+
+-- How many characters at their ends are the same.
+local function common_end(a, b)
+  local n = 0
+  while n < #a and n < #b and a:byte(#a - n) == b:byte(#b - n) do n = n + 1 end
+  return n
+end
+
+-- The chunk that a file of the cubin is: of those whose name is the same, the one whose folders are
+-- most alike.
+local function chunk_of(access, chunks)
+  local path, best, most = access.folder .. "/" .. access.file, nil, -1
+  for chunk in pairs(chunks) do
+    local n = base_of(chunk) == base_of(access.file) and common_end(chunk, path) or -1
+    if n > most then best, most = chunk, n end
+  end
+  return best
+end
+
+local function chunks_of(program)
+  local chunks = {}
+  for _, row in ipairs(program.rows) do chunks[row.chunk] = true end
+  return chunks
+end
+
+local function note(found, key, place, bits)
+  local of = found[key] or {}
+  found[key] = of
+  of[place] = of[place] or {}
+  of[place][bits] = (of[place][bits] or 0) + 1
+end
+
+local spaces_of <const> = { shared = { "shared" }, global = { "global" },
+  generic = { "shared", "global" } }
+
+--- The instructions of a program's cubin by operation, line ("chunk:12") and width. What is of no
+--- known line is of line "?".
+function M.read(program, sm)
+  if not program.source then return nil, program.why or "its CUDA C is not known" end
+  local image, why = internal.profile_cubin(program.source, sm, program.symbol, program.options)
+  if not image then return nil, why end
+  local found, chunks, known = {}, chunks_of(program), {}
+  for _, access in ipairs(internal.cubin_accesses(image)) do
+    local path = access.folder .. "/" .. access.file
+    known[path] = known[path] or chunk_of(access, chunks) or "?"
+    local place = known[path] == "?" and "?" or ("%s:%d"):format(known[path], access.line)
+    for _, space in ipairs(spaces_of[access.space]) do
+      note(found, access.op .. " " .. space, place, access.bits)
+    end
+  end
+  return found
+end
+
+-- {====== Which level a line is ======
+
+-- Adds what shares of its accesses the site has, by bytes, in one execution.
+local function add_shares(shares, site, level)
+  for size, n in pairs(site.mem.merged[level].sizes) do
+    shares[size] = (shares[size] or 0) + n / site.runs
+  end
+end
+
+local function total_of(t)
+  local sum = 0
+  for _, n in pairs(t) do sum = sum + n end
+  return sum
+end
+
+-- How far the widths of requests are from those of instructions: 0 to 2.
+local function distance_of(sites, widths)
+  local shares, sum = {}, 0
+  for _, site in ipairs(sites) do add_shares(shares, site, site.level) end
+  local of_shares, of_widths = total_of(shares), total_of(widths)
+  for _, size in ipairs(LEVELS) do
+    local share = of_shares > 0 and (shares[size] or 0) / of_shares or 0
+    sum = sum + math.abs(share - (widths[8 * size] or 0) / of_widths)
+  end
+  return sum
+end
+
+local function set_level(sites, level)
+  for _, site in ipairs(sites) do site.level = level end
+end
+
+-- Sets the level of `some` of the sites at which all are most like the instructions, of equal ones
+-- the widest, if that is better than `least`. The distance then.
+local function improve(some, sites, widths, least)
+  local best
+  local before = some[1].level
+  for i = #LEVELS, 1, -1 do
+    set_level(some, LEVELS[i])
+    local d = distance_of(sites, widths)
+    if d < least - SAME then best, least = LEVELS[i], d end
+  end
+  set_level(some, best or before)
+  return least
+end
+
+-- The sites of each tensor: they may be merged with each other, so they have one level.
+local function by_tensor(sites)
+  local lists, of = {}, {}
+  for _, site in ipairs(sites) do
+    local buf = site.mem.buf
+    if not of[buf] then
+      of[buf] = {}
+      lists[#lists + 1] = of[buf]
+    end
+    table.insert(of[buf], site)
+  end
+  return lists
+end
+
+-- Several tensors may be accessed in a line, and only the neighbours of some be merged.
+local function choose(sites, widths)
+  local tensors = by_tensor(sites)
+  set_level(sites, WIDEST)
+  local least, before = improve(sites, sites, widths, math.huge), math.huge
+  for _ = 1, #tensors > 1 and MAX_ROUNDS or 0 do
+    if least > before - SAME then break end
+    before = least
+    for _, some in ipairs(tensors) do least = improve(some, sites, widths, least) end
+  end
+end
+
+-- {====== All of a program ======
+
+local function new_group(groups, key, place)
+  local of = groups[key] or {}
+  groups[key] = of
+  of[place] = of[place] or {}
+  return of[place]
+end
+
+-- The sites whose neighbours may be merged, by operation and line.
+local function groups_of(program)
+  local groups = {}
+  for _, row in ipairs(program.rows) do
+    local place = ("%s:%d"):format(row.chunk, row.line)
+    for _, mem in ipairs(row.mem) do
+      for _, op in ipairs { "load", "store" } do
+        local does = mem.merged and row.n > 0 and mem[op == "load" and "reads" or "writes"]
+        if does and mem.requests > 0 then
+          local group = new_group(groups, ("%s %s"):format(op, mem.space), place)
+          group[#group + 1] = { mem = mem, runs = row.n, op = op }
+        end
+      end
+    end
+  end
+  return groups
+end
+
+local function pick(mem)
+  local out = {}
+  for _, name in ipairs(counts) do out[name] = mem[name] end
+  return out
+end
+
+local function is_same(a, b)
+  for _, name in ipairs(counts) do
+    if a[name] ~= b[name] then return false end
+  end
+  return true
+end
+
+-- The width of most of the bytes.
+local function bits_of(sizes)
+  local best, most = nil, 0
+  for _, size in ipairs(LEVELS) do
+    local bytes = size * (sizes[size] or 0)
+    if bytes >= most and bytes > 0 then best, most = 8 * size, bytes end
+  end
+  return best
+end
+
+local function take(site, is_moved)
+  local mem = site.mem
+  local merged = mem.merged[site.level]
+  local result = pick(merged)
+  result.bits, result.level = bits_of(merged.sizes), site.level
+  result.is_merged = not is_same(result, mem)
+  result.is_moved = is_moved or nil
+  mem[site.op] = result
+end
+
+-- What counts for the whole site: of one that reads and writes, its loads.
+local function replace(mem)
+  local of = mem.load or mem.store
+  if not of then return end
+  mem.asked = pick(mem)
+  for _, name in ipairs(counts) do mem[name] = of[name] end
+end
+
+local function is_known(sites, widths)
+  for _, site in ipairs(sites) do
+    for size in pairs(site.mem.merged[site.level].sizes) do
+      if not widths[8 * size] then return false end
+    end
+  end
+  return true
+end
+
+-- The instructions of this line are said to be of another one: the compiler made one place of two,
+-- or merged neighbours of several lines. Then it is the widest level whose widths the kernel has.
+local function choose_moved(sites, widths)
+  for _, some in ipairs(by_tensor(sites)) do
+    for i = #LEVELS, 1, -1 do
+      set_level(some, LEVELS[i])
+      if is_known(some, widths) then break end
+    end
+  end
+end
+
+-- The instructions of all lines.
+local function all_of(places)
+  local all = {}
+  for _, widths in pairs(places) do
+    for bits, n in pairs(widths) do all[bits] = (all[bits] or 0) + n end
+  end
+  return all
+end
+
+local function settle_by(program, found)
+  for key, places in pairs(groups_of(program)) do
+    local of = found[key] or {}
+    local all = all_of(of)
+    for place, sites in pairs(places) do
+      if of[place] then
+        choose(sites, of[place])
+      else
+        choose_moved(sites, all)
+      end
+      for _, site in ipairs(sites) do take(site, of[place] == nil) end
+    end
+  end
+  for _, row in ipairs(program.rows) do
+    for _, mem in ipairs(row.mem) do replace(mem) end
+  end
+end
+
+local function note_widest(program)
+  for _, row in ipairs(program.rows) do
+    for _, mem in ipairs(row.mem) do
+      local widest = mem.merged and pick(mem.merged[WIDEST])
+      if widest and not is_same(widest, mem) then
+        widest.bits = bits_of(mem.merged[WIDEST].sizes)
+        mem.widest = widest
+      end
+    end
+  end
+end
+
+--- True where the counts are of the cubin's accesses; false and why where they are not. Once for a
+--- program.
+function M.settle(program, sm)
+  if program.settled then return true end
+  program.settled = true
+  local found, why = M.read(program, sm)
+  if not found then
+    note_widest(program)
+    return false, why
+  end
+  settle_by(program, found)
+  return true
+end
+
+return M
