@@ -92,10 +92,10 @@ typedef struct CtEmitVal {
   bool spells_minus; /* if it is NEG of an i32, by NEGATED of the prelude */
   const char *name, *label;
   CtEmitPtr *ptrs;
-  CtVal decls;     /* VARs declared before it, chained by next_decl */
-  CtVal next_decl; /* for a VAR */
-  CtRegion home;   /* for a VAR: the innermost region that holds all its uses */
-  CtVal first;     /* for a VAR: its first use */
+  CtVal decls;       /* VARs declared before it, chained by next_decl */
+  CtVal next_decl;   /* for a VAR */
+  CtRegion home;     /* for a VAR: the innermost region that holds all its uses */
+  CtVal first, last; /* for a VAR: its first use and the last one */
 } CtEmitVal;
 
 typedef struct CtEmitRegion {
@@ -240,7 +240,7 @@ CtVal ct_emit_split_offset(const CtIr *ir, CtInt offset, int64_t *plus);
    wgmma count: sums and products by a constant, without a division. */
 enum { CT_EMIT_UNIT_BITS = 128 };
 typedef enum CtEmitUnits { CT_UNITS_WHOLE, CT_UNITS_SUM, CT_UNITS_PRODUCT } CtEmitUnits;
-CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per);
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per, int *left);
 /* The offset of a swizzled view as a sum of parts. `after` and `plus` stay outside the swizzle:
    constants, and values that are multiples of its period, such as the offsets of tiles of a
    pipeline. `turns`, or 0, is what a loop adds that the compiler unrolls; it shares no bit with the

@@ -65,13 +65,14 @@ CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v) {
   return p;
 }
 
-CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
+CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per, int *left) {
   const CtInst *inst = ct_inst(ir, v);
   if (inst->n_args != 2) {
     return CT_UNITS_WHOLE;
   }
   const CtInst *x = ct_inst(ir, inst->args[0]), *y = ct_inst(ir, inst->args[1]);
-  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0) {
+  if (inst->op == CT_OP_ADD && x->facts.div % per == 0 && y->facts.div % per == 0 &&
+      ct_ir_step(left)) {
     return CT_UNITS_SUM;
   }
   bool is_product = inst->op == CT_OP_MUL && y->op == CT_OP_CONST && y->imm.i % per == 0;
@@ -79,42 +80,41 @@ CtEmitUnits ct_emit_units(const CtIr *ir, CtVal v, int64_t per) {
 }
 
 /* A value made of constants and of the variables of unrolled loops only. */
-static bool is_of_turns(const CtIr *ir, CtVal v, int depth) {
-  enum { FULLY = -1, MAX_DEPTH = 8 };
+static bool is_of_turns(const CtIr *ir, CtVal v, int *left) {
+  enum { FULLY = -1 };
   const CtInst *inst = ct_inst(ir, v);
   if (inst->op == CT_OP_CONST || inst->op == CT_OP_FOR) {
     return inst->op == CT_OP_CONST || inst->imm.i == FULLY;
   }
-  bool all = ct_ops[inst->op].cls == CT_CLS_PURE && depth < MAX_DEPTH;
+  bool all = ct_ops[inst->op].cls == CT_CLS_PURE && ct_ir_step(left);
   for (int i = 0; all && i < inst->n_args; i++) {
-    all = is_of_turns(ir, inst->args[i], depth + 1);
+    all = is_of_turns(ir, inst->args[i], left);
   }
   return all;
 }
 
 /* Does the sum have a value that should be taken out of it? */
-static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int depth) {
-  enum { MAX_DEPTH = 8 };
+static bool has_pullable(const CtIr *ir, int64_t period, CtVal v, int *left) {
   const CtInst *inst = ct_inst(ir, v);
-  if (inst->facts.div % period == 0 || is_of_turns(ir, v, 0)) {
+  if (inst->facts.div % period == 0 || is_of_turns(ir, v, left)) {
     return true;
   }
-  return inst->op == CT_OP_ADD && depth < MAX_DEPTH &&
-         (has_pullable(ir, period, inst->args[0], depth + 1) ||
-          has_pullable(ir, period, inst->args[1], depth + 1));
+  return inst->op == CT_OP_ADD && ct_ir_step(left) &&
+         (has_pullable(ir, period, inst->args[0], left) ||
+          has_pullable(ir, period, inst->args[1], left));
 }
 
 /* Sorts the values of a sum; false if there are too many. */
-static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
+static bool pull(const CtIr *ir, int64_t period, CtVal v, int *left, CtEmitPulled *out) {
   const CtInst *inst = ct_inst(ir, v);
   if (inst->op == CT_OP_CONST) {
     return !ct_add_overflow(out->plus, inst->imm.i, &out->plus);
   }
   if (inst->facts.div % period == 0) {
     out->after[out->n_after++] = v;
-  } else if (inst->op == CT_OP_ADD && has_pullable(ir, period, v, 0)) {
-    return pull(ir, period, inst->args[0], out) && pull(ir, period, inst->args[1], out);
-  } else if (out->turns == 0 && is_of_turns(ir, v, 0)) {
+  } else if (inst->op == CT_OP_ADD && has_pullable(ir, period, v, left)) {
+    return pull(ir, period, inst->args[0], left, out) && pull(ir, period, inst->args[1], left, out);
+  } else if (out->turns == 0 && is_of_turns(ir, v, left)) {
     out->turns = v;
   } else {
     out->own[out->n_own++] = v;
@@ -123,8 +123,9 @@ static bool pull(const CtIr *ir, int64_t period, CtVal v, CtEmitPulled *out) {
 }
 
 void ct_emit_pull(const CtIr *ir, CtSwizzle sw, CtVal offset, CtEmitPulled *out) {
+  int left = CT_WALK_STEPS;
   *out = (CtEmitPulled){.turns = 0};
-  if (!pull(ir, ct_swizzle_period(sw), offset, out)) {
+  if (!pull(ir, ct_swizzle_period(sw), offset, &left, out)) {
     *out = (CtEmitPulled){.n_own = 1, .own = {offset}};
   }
   for (int i = 0; i < out->n_own; i++) {

@@ -196,12 +196,12 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
 }
 
 /* Must match what emit_wgmma.c writes. */
-static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
+static void use_units(CtEmit *e, CtVal v, int64_t per, int *left, Use u) {
   const CtInst *inst = ct_inst(e->ir, v);
-  CtEmitUnits how = ct_emit_units(e->ir, v, per);
+  CtEmitUnits how = ct_emit_units(e->ir, v, per, left);
   if (how == CT_UNITS_SUM) {
-    use_units(e, inst->args[0], per, u);
-    use_units(e, inst->args[1], per, u);
+    use_units(e, inst->args[0], per, left, u);
+    use_units(e, inst->args[1], per, left, u);
   } else {
     use(e, how == CT_UNITS_PRODUCT ? inst->args[0] : v, u);
   }
@@ -210,12 +210,13 @@ static void use_units(CtEmit *e, CtVal v, int64_t per, Use u) {
 static void use_view(void *ud, const CtView *view, bool is_written) {
   ViewUses *w = ud;
   int64_t plus;
+  int left = CT_WALK_STEPS;
   (void)is_written;
   CtVal v = ct_emit_split_offset(w->e->ir, view->offset, &plus);
   const CtBuf *buf = &w->e->ir->bufs[view->buf];
   if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
     if (w->in_units && buf->space == CT_SHARED) {
-      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, w->u);
+      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, &left, w->u);
     } else {
       use_offset(w, buf, v);
     }

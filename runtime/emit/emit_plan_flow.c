@@ -1,7 +1,11 @@
 /* emit_plan_flow.c: decides where variables are declared, and how C says a BREAK. */
 #include "emit.h"
 
-enum { MAX_ABSORBED = 6 };
+enum {
+  MAX_ABSORBED = 6,
+  MANY_STEPS = 1 << 20, /* of a kernel's walks, beside FEW_EACH for each of its operations */
+  FEW_EACH = 16
+};
 
 /* --- variables ------------------------------------------------------------------------------------ */
 
@@ -26,6 +30,8 @@ static bool touches(const CtEmit *e, CtVal v) {
 typedef struct Flow {
   const CtEmit *e;
   CtVal var;
+  uint32_t last; /* the position of the last operation that touches it: no later one matters */
+  uint64_t left; /* steps that may still be taken; 0: too many, and the answer is not known */
   bool is_set;
   bool is_read_early; /* some read may come before every SET */
   struct Exit *exits; /* of the enclosing operations, innermost first */
@@ -75,8 +81,10 @@ static void flow_jump(Flow *f, CtVal target) {
 
 static void flow_region(Flow *f, CtRegion r, CtVal from) {
   const CtIr *ir = f->e->ir;
-  for (CtVal v = from != 0 ? from : ir->regions[r].first; v != 0; v = ct_inst(ir, v)->next) {
+  for (CtVal v = from != 0 ? from : ir->regions[r].first;
+       v != 0 && f->e->vals[v].pos <= f->last && f->left > 0; v = ct_inst(ir, v)->next) {
     const CtInst *inst = ct_inst(ir, v);
+    f->left--;
     if (inst->op == CT_OP_IF) {
       flow_if(f, inst);
     } else if (ct_ops[inst->op].cls == CT_CLS_REGION) {
@@ -90,10 +98,12 @@ static void flow_region(Flow *f, CtRegion r, CtVal from) {
   }
 }
 
-static bool is_set_first(const CtEmit *e, CtRegion r, CtVal from, CtVal var) {
-  Flow f = {.e = e, .var = var};
-  flow_region(&f, r, from);
-  return !f.is_read_early;
+static bool is_set_first(Flow *f, CtRegion r, CtVal from, CtVal var) {
+  f->var = var;
+  f->last = f->e->vals[f->e->vals[var].last].pos;
+  f->is_set = f->is_read_early = false;
+  flow_region(f, r, from);
+  return !f->is_read_early && f->left > 0;
 }
 
 /* The operation of an enclosing region that contains v, or v itself. */
@@ -119,11 +129,11 @@ static bool is_same_scope(const CtEmit *e, CtVal block, CtVal inner) {
 
 /* A variable that is set before it is read is declared in the innermost region of its uses. Any
    other variable keeps its value from one iteration to the next, so it is declared outside all
-   loops. */
-static void place_var(CtEmit *e, CtVal var) {
+   loops; so is one of which that would take too long to know. */
+static void place_var(CtEmit *e, Flow *f, CtVal var) {
   CtEmitVal *x = &e->vals[var];
   CtVal at = ancestor_in(e, x->first, x->home);
-  if (!is_set_first(e, x->home, at, var)) {
+  if (!is_set_first(f, x->home, at, var)) {
     while (e->regions[x->home].loop != 0) {
       at = e->ir->regions[x->home].owner;
       x->home = ct_inst(e->ir, at)->region;
@@ -148,6 +158,7 @@ static void place_var(CtEmit *e, CtVal var) {
 }
 
 void ct_emit_plan_vars(CtEmit *e) {
+  Flow f = {.e = e, .left = MANY_STEPS + (uint64_t)FEW_EACH * e->n_order};
   for (uint32_t i = 1; i < e->n_order; i++) {
     CtVal v = e->order[i];
     if (touches(e, v)) {
@@ -155,12 +166,13 @@ void ct_emit_plan_vars(CtEmit *e) {
       CtRegion r = ct_inst(e->ir, v)->region;
       x->home = x->first == 0 ? r : common_region(e, x->home, r);
       x->first = x->first == 0 ? v : x->first;
+      x->last = v;
       x->n_uses += ct_inst(e->ir, v)->op == CT_OP_SET;
     }
   }
   for (CtVal v = (CtVal)e->ir->n_insts; v-- > 1;) { /* so that chains are in order */
     if (ct_inst(e->ir, v)->op == CT_OP_VAR && e->vals[v].first != 0) {
-      place_var(e, v);
+      place_var(e, &f, v);
     }
   }
 }

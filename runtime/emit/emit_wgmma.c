@@ -134,13 +134,13 @@ static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const C
 }
 
 /* An offset divided by the unit: slot * 1024 + group * 512. */
-static void put_units(CtEmit *e, CtVal v, int64_t per) {
+static void put_units(CtEmit *e, CtVal v, int64_t per, int *left) {
   const CtInst *inst = ct_inst(e->ir, v);
-  switch (ct_emit_units(e->ir, v, per)) {
+  switch (ct_emit_units(e->ir, v, per, left)) {
     case CT_UNITS_SUM:
-      put_units(e, inst->args[0], per);
+      put_units(e, inst->args[0], per, left);
       ct_text_puts(&e->body, " + ");
-      put_units(e, inst->args[1], per);
+      put_units(e, inst->args[1], per, left);
       break;
     case CT_UNITS_PRODUCT:
       ct_emit_put(e, "%m * %D", inst->args[0], ct_inst(e->ir, inst->args[1])->imm.i / per);
@@ -163,13 +163,14 @@ static uint32_t upper_word(const CtWgmmaTile *t) {
 static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
   CtEmit *e = g->e;
   Operand *o = &g->operand[of];
+  int left = CT_WALK_STEPS;
   o->name = ct_names_add(&e->names, of == A ? "a" : "b");
   ct_emit_begin(e, g->inst->loc);
   ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
                  ct_emit_help(e, CT_HELP_WGMMA_START), o->op.base, lower_word(tile));
   if (o->op.index != 0) {
     ct_text_puts(&e->body, " + ");
-    put_units(e, o->op.index, o->per);
+    put_units(e, o->op.index, o->per, &left);
   }
   if (o->op.plus != 0) {
     ct_text_printf(&e->body, " + %" PRId64, o->op.plus / o->per);

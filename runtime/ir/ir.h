@@ -216,6 +216,11 @@ static inline const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
 }
 static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
+/* Operations share operands, so a walk from a value to its leaves may have 2^n ways through n of them,
+   and the way to a leaf may be as long as the kernel. A walk without memory counts its steps, and takes
+   what it does not reach for unknown. */
+enum { CT_WALK_STEPS = 256 };
+static inline bool ct_ir_step(int *left) { return *left > 0 && (*left)-- > 0; }
 /* ir_threads.c: do threads with threadIdx.x from n on come to where the builder is, for certain? *lo to *hi
    are those. */
 bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi);
@@ -223,6 +228,8 @@ bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi);
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
 void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),
                      void *ud);
+/* Do the arguments alone decide an integer, so that ct_ir_eval computes it? */
+bool ct_ir_is_of_launch(const CtIr *ir, CtVal v);
 /* The value of an integer expression over slots and constants (a CtRequire, an extent). */
 CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out,
                     CtErr *err) CT_NODISCARD;

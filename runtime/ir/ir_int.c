@@ -2,6 +2,8 @@
    host. */
 #include "ir_build.h"
 
+#include <string.h>
+
 CtInt ct_ir_int(const CtIr *ir, CtVal v) {
   if (ct_inst(ir, v)->op == CT_OP_CONST) {
     return ct_int(ct_inst(ir, v)->imm.i);
@@ -84,41 +86,130 @@ CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
 
 /* --- evaluation on the host --------------------------------------------------------------------- */
 
-enum { EVAL_DEPTH = 200 };
+/* Operations share operands, so a value of n operations may have 2^n paths to its leaves. We list its
+   operations first, each once and after its operands, and then compute them in this order. */
+enum { MAX_OPS = 255, HASHED = 512 };
 
-static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int depth, int64_t *out) {
-  const CtInst *inst = ct_inst(ir, v);
-  int64_t a, b;
-  if (depth > EVAL_DEPTH || ct_is_float((CtDtype)inst->type)) {
-    return false;
+typedef struct Listed {
+  const CtIr *ir;
+  int n;
+  CtVal val[MAX_OPS];
+  uint8_t at[HASHED]; /* by hash of a value: its place in val, from 1; 0: none */
+} Listed;
+
+static bool is_leaf(const CtInst *inst) {
+  return inst->op == CT_OP_CONST || inst->op == CT_OP_PARAM;
+}
+
+/* The entry of `at` that has the value, or that would have it. */
+static uint8_t *entry_of(Listed *l, CtVal v) {
+  uint32_t i = (uint32_t)v * 2654435761u % HASHED;
+  while (l->at[i] != 0 && l->val[l->at[i] - 1] != v) {
+    i = (i + 1) % HASHED;
   }
-  if (inst->op == CT_OP_CONST) {
-    *out = inst->imm.i;
-    return true;
+  return &l->at[i];
+}
+
+/* Operations that ct_fold_ints knows, or that change the type. */
+static bool is_operation(const CtInst *inst) {
+  return ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 && inst->n_args < 3 &&
+         !ct_is_float((CtDtype)inst->type);
+}
+
+/* The first operand that is to be listed before v; 0: none is left. *ok: no leaf depends on more than the
+   arguments. */
+static CtVal next_operand(Listed *l, CtVal v, bool *ok) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  for (int i = 0; i < inst->n_args; i++) {
+    const CtInst *arg = ct_inst(l->ir, inst->args[i]);
+    if (is_leaf(arg)) {
+      *ok = *ok && !ct_is_float((CtDtype)arg->type);
+    } else if (*entry_of(l, inst->args[i]) == 0) {
+      *ok = *ok && is_operation(arg);
+      return inst->args[i];
+    }
   }
-  if (inst->op == CT_OP_PARAM) {
-    *out = slots[inst->imm.i].i;
-    return true;
+  return 0;
+}
+
+/* Lists the operations of v. False: one depends on more than the arguments, or they are too many. */
+static bool list_ops(const CtIr *ir, CtVal v, Listed *l) {
+  CtVal path[MAX_OPS];
+  int depth = 1;
+  bool ok = is_operation(ct_inst(ir, v));
+  l->ir = ir;
+  l->n = 0;
+  memset(l->at, 0, sizeof l->at);
+  path[0] = v;
+  while (ok && depth > 0) {
+    CtVal top = path[depth - 1], operand = next_operand(l, top, &ok);
+    if (operand != 0) {
+      ok = ok && depth < MAX_OPS;
+      if (ok) {
+        path[depth++] = operand;
+      }
+    } else if ((ok = ok && l->n < MAX_OPS)) {
+      l->val[l->n] = top;
+      *entry_of(l, top) = (uint8_t)++l->n;
+      depth--;
+    }
   }
-  if (ct_ops[inst->op].cls != CT_CLS_PURE || inst->n_args == 0 || inst->n_args > 2 ||
-      !eval(ir, inst->args[0], slots, depth + 1, &a)) {
-    return false;
-  }
+  return ok;
+}
+
+static int64_t value_of(Listed *l, CtVal v, const CtSlotValue *slots, const int64_t *values) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  return inst->op == CT_OP_CONST   ? inst->imm.i
+         : inst->op == CT_OP_PARAM ? slots[inst->imm.i].i
+                                   : values[*entry_of(l, v) - 1];
+}
+
+/* The operation, of operands that have been computed; false: it has no value. */
+static bool compute(Listed *l, CtVal v, const CtSlotValue *slots, const int64_t *values,
+                    int64_t *out) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  int64_t a = value_of(l, inst->args[0], slots, values);
   if (inst->op == CT_OP_CAST || inst->op == CT_OP_DYNAMIC) {
     *out = ct_dtype_wrap((CtDtype)inst->type, a);
     return true;
   }
-  if (inst->n_args != 2 || !eval(ir, inst->args[1], slots, depth + 1, &b) ||
-      !ct_fold_ints((CtOp)inst->op, (CtDtype)ct_inst(ir, inst->args[0])->type, a, b, out)) {
+  if (inst->n_args != 2 ||
+      !ct_fold_ints((CtOp)inst->op, (CtDtype)ct_inst(l->ir, inst->args[0])->type, a,
+                    value_of(l, inst->args[1], slots, values), out)) {
     return false;
   }
   *out = ct_dtype_wrap((CtDtype)inst->type, *out);
   return true;
 }
 
+static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out) {
+  Listed l;
+  int64_t values[MAX_OPS];
+  const CtInst *inst = ct_inst(ir, v);
+  if (is_leaf(inst)) {
+    *out = inst->op == CT_OP_CONST ? inst->imm.i : slots[inst->imm.i].i;
+    return !ct_is_float((CtDtype)inst->type);
+  }
+  bool ok = list_ops(ir, v, &l);
+  for (int i = 0; ok && i < l.n; i++) {
+    ok = compute(&l, l.val[i], slots, values, &values[i]);
+  }
+  *out = ok ? values[l.n - 1] : *out;
+  return ok;
+}
+
+bool ct_ir_is_of_launch(const CtIr *ir, CtVal v) {
+  Listed l;
+  const CtInst *inst = ct_inst(ir, v);
+  return is_leaf(inst) ? !ct_is_float((CtDtype)inst->type) : list_ops(ir, v, &l);
+}
+
 CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out, CtErr *err) {
-  if (!eval(ir, v, slots, 0, out)) {
-    return ct_fail(err, CT_EINVAL, "a size depends on more than the kernel's arguments");
+  if (!eval(ir, v, slots, out)) {
+    return ct_fail(err, CT_EINVAL,
+                   "a size depends on more than the kernel's arguments, or on more than %d "
+                   "operations with them",
+                   MAX_OPS);
   }
   return CT_OK;
 }

@@ -2,8 +2,6 @@
    (X,Y,Z)? Told by its form: sums of thread indices, times constants. */
 #include "ir.h"
 
-enum { MAX_DEPTH = 16 };
-
 /* index[0] * x + index[1] * y + index[2] * z + constant */
 typedef struct Linear {
   int64_t index[3], constant;
@@ -28,12 +26,12 @@ static bool add(Linear *l, const Linear *m) {
   return !overflows;
 }
 
-static bool find(const CtIr *ir, CtVal v, int depth, Linear *out) {
+static bool find(const CtIr *ir, CtVal v, int *left, Linear *out) {
   const CtInst *inst = ct_inst(ir, v);
   CtVal a = inst->args[0], b = inst->args[1];
   Linear other;
   *out = (Linear){.constant = 0};
-  if (depth > MAX_DEPTH || !ct_is_int((CtDtype)inst->type)) {
+  if (!ct_ir_step(left) || !ct_is_int((CtDtype)inst->type)) {
     return false;
   }
   if (inst->op == CT_OP_CONST) {
@@ -45,23 +43,24 @@ static bool find(const CtIr *ir, CtVal v, int depth, Linear *out) {
     return true;
   }
   if (inst->op == CT_OP_CAST) {
-    return find(ir, a, depth + 1, out);
+    return find(ir, a, left, out);
   }
   if (inst->op == CT_OP_ADD) {
-    return find(ir, a, depth + 1, out) && find(ir, b, depth + 1, &other) && add(out, &other);
+    return find(ir, a, left, out) && find(ir, b, left, &other) && add(out, &other);
   }
   if (inst->op == CT_OP_MUL && (is_const(ir, a) || is_const(ir, b))) {
     CtVal by = is_const(ir, b) ? b : a;
-    return find(ir, by == b ? a : b, depth + 1, out) && scale(out, ct_inst(ir, by)->imm.i);
+    return find(ir, by == b ? a : b, left, out) && scale(out, ct_inst(ir, by)->imm.i);
   }
   int64_t shift = inst->op == CT_OP_SHL && is_const(ir, b) ? ct_inst(ir, b)->imm.i : -1;
-  return shift >= 0 && shift < 32 && find(ir, a, depth + 1, out) && scale(out, (int64_t)1 << shift);
+  return shift >= 0 && shift < 32 && find(ir, a, left, out) && scale(out, (int64_t)1 << shift);
 }
 
 bool ct_ir_is_thread_number(const CtIr *ir, CtInt i) {
   Linear l;
   int64_t step = 1;
-  if (ct_is_static(i) || !find(ir, i.id, 0, &l) || l.constant != 0) {
+  int left = CT_WALK_STEPS;
+  if (ct_is_static(i) || !find(ir, i.id, &left, &l) || l.constant != 0) {
     return false;
   }
   for (int k = 0; k < 3; k++) {

@@ -10,9 +10,8 @@ typedef struct Threads {
   const CtIr *ir;
   int64_t lo, hi;
   bool is_known; /* false: some of lo .. hi may not come here */
+  int left;      /* steps into conditions; what is further away is not known */
 } Threads;
-
-enum { MAX_DEPTH = 16 }; /* of a condition; a deeper one is not known */
 
 static bool is_thread(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
@@ -20,13 +19,13 @@ static bool is_thread(const CtIr *ir, CtVal v) {
 }
 
 /* The same for all threads of a block, whatever the launch? */
-static bool is_of_block(const CtIr *ir, CtVal v, int depth) {
-  const CtInst *inst = ct_inst(ir, v);
+static bool is_of_block(Threads *t, CtVal v) {
+  const CtInst *inst = ct_inst(t->ir, v);
   bool is_leaf = inst->op == CT_OP_CONST || inst->op == CT_OP_PARAM || inst->op == CT_OP_BID ||
                  inst->op == CT_OP_GDIM;
-  bool is_so = is_leaf || (ct_ops[inst->op].cls == CT_CLS_PURE && depth < MAX_DEPTH);
+  bool is_so = is_leaf || (ct_ops[inst->op].cls == CT_CLS_PURE && ct_ir_step(&t->left));
   for (int i = 0; is_so && !is_leaf && i < inst->n_args; i++) {
-    is_so = is_of_block(ir, inst->args[i], depth + 1);
+    is_so = is_of_block(t, inst->args[i]);
   }
   return is_so;
 }
@@ -64,17 +63,17 @@ static bool compare(Threads *t, const CtInst *inst, bool holds) {
   return true;
 }
 
-static void narrow(Threads *t, CtVal cond, bool holds, int depth) {
+static void narrow(Threads *t, CtVal cond, bool holds) {
   const CtInst *inst = ct_inst(t->ir, cond);
   bool is_and = inst->op == CT_OP_LAND && holds, is_or = inst->op == CT_OP_LOR && !holds;
   bool is_comparison =
       inst->op == CT_OP_LT || inst->op == CT_OP_LE || inst->op == CT_OP_EQ || inst->op == CT_OP_NE;
-  if (depth < MAX_DEPTH && inst->op == CT_OP_LNOT) {
-    narrow(t, inst->args[0], !holds, depth + 1);
-  } else if (depth < MAX_DEPTH && (is_and || is_or)) {
-    narrow(t, inst->args[0], holds, depth + 1);
-    narrow(t, inst->args[1], holds, depth + 1);
-  } else if (!(is_comparison && compare(t, inst, holds)) && !is_of_block(t->ir, cond, 0)) {
+  if (inst->op == CT_OP_LNOT && ct_ir_step(&t->left)) {
+    narrow(t, inst->args[0], !holds);
+  } else if ((is_and || is_or) && ct_ir_step(&t->left)) {
+    narrow(t, inst->args[0], holds);
+    narrow(t, inst->args[1], holds);
+  } else if (!(is_comparison && compare(t, inst, holds)) && !is_of_block(t, cond)) {
     t->is_known = false;
   }
 }
@@ -94,12 +93,12 @@ static bool may_have_left(const CtIr *ir) {
 }
 
 bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi) {
-  Threads t = {.ir = ir, .hi = ir->block[0] - 1, .is_known = true};
+  Threads t = {.ir = ir, .hi = ir->block[0] - 1, .is_known = true, .left = CT_WALK_STEPS};
   CtRegion at = ir->cur;
   for (CtVal v = ir->regions[at].owner; v != 0; v = ir->regions[at].owner) {
     const CtInst *inst = ct_inst(ir, v);
     if (inst->op == CT_OP_IF) {
-      narrow(&t, inst->args[0], inst->u.regions[0] == at, 0);
+      narrow(&t, inst->args[0], inst->u.regions[0] == at);
     }
     at = inst->region;
   }

@@ -27,19 +27,6 @@ CtStatus ct_ir_check_tma(const CtIr *ir, const char *op, CtErr *err) {
 
 /* --- the map ----------------------------------------------------------------------------------------- */
 
-/* Depends on the launch only, as ct_ir_eval needs it. */
-static bool is_of_launch(const CtIr *ir, CtVal v) {
-  const CtInst *inst = ct_inst(ir, v);
-  if (inst->op == CT_OP_CONST || inst->op == CT_OP_PARAM) {
-    return !ct_is_float((CtDtype)inst->type);
-  }
-  bool ok = ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 && inst->n_args < 3;
-  for (int i = 0; ok && i < inst->n_args; i++) {
-    ok = is_of_launch(ir, inst->args[i]);
-  }
-  return ok;
-}
-
 static CtVal val_of(CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? i.id : ct_ir_const_int(ir, CT_i64, i.v);
 }
@@ -102,7 +89,7 @@ static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
                                           : is_load                 ? 128
                                                                     : 0),
                   .n = d->n_dims};
-  bool ok = is_of_launch(ir, map.offset);
+  bool ok = ct_ir_is_of_launch(ir, map.offset);
   for (int i = 0; i < d->n_dims; i++) {
     const CtTmaLeaf *leaf = &d->leaf[d->dim[i].leaf];
     int64_t radix = radix_of(d, i);
@@ -111,7 +98,8 @@ static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
                             .stride = val_of(ir, leaf->stride),
                             .mul = d->dim[i].step,
                             .box = (uint32_t)d->dim[i].box};
-    ok = ok && is_of_launch(ir, map.dim[i].extent) && is_of_launch(ir, map.dim[i].stride);
+    ok = ok && ct_ir_is_of_launch(ir, map.dim[i].extent) &&
+         ct_ir_is_of_launch(ir, map.dim[i].stride);
   }
   if (!ok) {
     return FAIL(
@@ -127,16 +115,16 @@ static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
 /* --- instructions -------------------------------------------------------------------------------------- */
 
 /* v / n, which is exact; what the script multiplied by n is taken as it was. */
-static CtInt divide(CtIr *ir, CtInt i, int64_t n) {
+static CtInt divide_sum(CtIr *ir, CtInt i, int64_t n, int *left) {
   if (ct_is_static(i)) {
     return ct_int(i.v / n);
   }
   const CtInst *inst = ct_inst(ir, i.id);
-  if (inst->op == CT_OP_ADD) {
+  if (inst->op == CT_OP_ADD && ct_ir_step(left)) {
     CtInt a = ct_ir_int(ir, inst->args[0]), b = ct_ir_int(ir, inst->args[1]);
     if (ct_ir_facts(ir, a).div % n == 0 && ct_ir_facts(ir, b).div % n == 0) {
-      a = divide(ir, a, n);
-      b = divide(ir, b, n);
+      a = divide_sum(ir, a, n, left);
+      b = divide_sum(ir, b, n, left);
       return ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_ADD, a, b));
     }
   }
@@ -148,6 +136,11 @@ static CtInt divide(CtIr *ir, CtInt i, int64_t n) {
     }
   }
   return ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_DIV, i, ct_int(n)));
+}
+
+static CtInt divide(CtIr *ir, CtInt i, int64_t n) {
+  int left = CT_WALK_STEPS;
+  return divide_sum(ir, i, n, &left);
 }
 
 /* The box's coordinate in a dimension, `more` elements along its mode after the beginning of the

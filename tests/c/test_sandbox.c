@@ -246,7 +246,48 @@ static const Attack c_attacks[] = {
 
 /* {====== Long work of the library ====== */
 
+/* Values whose operands are shared have 2^n ways to their leaves, and long chains of them deep ones. */
+#define TERM(turns, step, use)                                                                     \
+  "local k = kernel('k', function(x, n)\n"                                                         \
+  "  local y = n for _ in unroll(" turns ") do " step " end\n" use "\n"                            \
+  "end)\n"                                                                                         \
+  "local l = k{grid = 1, block = 32} pcall(l, zeros(i32, 64), 3) pcall(l.source, l, zeros(i32, 64), 3)"
+#define SHARED_TERM(use) TERM("45", "y = y * y + 1", use)
+#define DEEP_TERM(use) TERM("19000", "y = y * n + 1", use)
+#define AS_PLACE "local f = fragment(i32, 8) copy(tile(x, {8}, {y & 1}), f) x[0] = f[1]"
+#define AS_EXTENT                                                                                  \
+  "local s, b = shared(i32, 64), mbarrier(1, 1)\n"                                                 \
+  "local g = tile(tma_tensor(view(x, {y})), {64}, {0})\n"                                          \
+  "if threadIdx.x == 0 then tma_load(g, s, b[0]) end"
+#define AS_CONDITION "if y > 5 and threadIdx.x < 8 then x[threadIdx.x] = y end sync_threads()"
+#define AS_INDEX "local t = tile(x, {4}, {y % 2}) copy(t, t) x[(y + threadIdx.x) % 64] = 2"
+
 static const Attack library_attacks[] = {
+    {"a place with shared operands", SHARED_TERM(AS_PLACE), 0, CUTTLE_OK, NULL},
+    {"an extent with shared operands", SHARED_TERM(AS_EXTENT), 0, CUTTLE_OK, NULL},
+    {"a condition with shared operands", SHARED_TERM(AS_CONDITION), 0, CUTTLE_OK, NULL},
+    {"sums with shared operands", TERM("45", "y = (y + 1) + (y + 2)", AS_INDEX), 0, CUTTLE_OK,
+     NULL},
+    {"sums of thread indices", TERM("45", "y = (y + threadIdx.x) + (y + 2)", AS_INDEX), 0,
+     CUTTLE_OK, NULL},
+    {"a deep place", DEEP_TERM(AS_PLACE), 0, CUTTLE_OK, NULL},
+    {"a deep extent", DEEP_TERM(AS_EXTENT), 0, CUTTLE_OK, NULL},
+    {"a deep condition", DEEP_TERM(AS_CONDITION), 0, CUTTLE_OK, NULL},
+    {"a deep index", DEEP_TERM(AS_INDEX), 0, CUTTLE_OK, NULL},
+    {"a deep sum", TERM("19000", "y = y + n * 64", AS_INDEX), 0, CUTTLE_OK, NULL},
+    {"many variables",
+     "local k = kernel('k', function(x)\n"
+     "  for i in unroll(8000) do local y = x[0] if y > 1.0 then y = y + 1.0 end x[1] = y end\n"
+     "end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(f32, 8)) > 8000)",
+     0, CUTTLE_OK, NULL},
+    {"variables that live long",
+     "local k = kernel('k', function(x)\n"
+     "  local all = {} for i in unroll(1, 4001) do local y = x[i % 8] if x[0] > 1.0 then y = y + 1.0 end\n"
+     "  all[i] = y end for i in unroll(1, 4001) do x[i % 8] = all[i] end\n"
+     "end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(f32, 8)) > 4000)",
+     0, CUTTLE_OK, NULL},
     {"reference.matmul",
      "local z = zeros(f32, '(1000,1000):(0,0)') while true do reference.matmul(z, z) end", 0,
      CUTTLE_INTERRUPTED, "interrupted"},

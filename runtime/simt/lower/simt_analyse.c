@@ -218,8 +218,6 @@ static void find_invariant(CtLow *l) {
 
 /* --- sums ------------------------------------------------------------------------------------------------- */
 
-enum { MAX_SUM_DEPTH = 32 };
-
 static int64_t mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
@@ -246,19 +244,19 @@ static bool is_factor(const CtLow *l, CtVal product, CtVal operand) {
          ct_low_is(l, operand, CT_INVARIANT) && !ct_low_is(l, operand, CT_VARYING);
 }
 
-static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth);
+static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int *left);
 
-static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth) {
+static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int *left) {
   const CtVal *args = ct_inst(l->ir, v)->args;
   for (int i = 0; i < 2; i++) {
     if (is_const(l, args[i])) {
       int64_t factor = ct_inst(l->ir, args[i])->imm.i;
-      return add_value(l, s, args[1 - i], by, mul(coef, factor), depth + 1);
+      return add_value(l, s, args[1 - i], by, mul(coef, factor), left);
     }
   }
   for (int i = 0; i < 2 && by == 0; i++) {
     if (is_factor(l, v, args[i])) {
-      return add_value(l, s, args[1 - i], args[i], coef, depth + 1);
+      return add_value(l, s, args[1 - i], args[i], coef, left);
     }
   }
   return add_term(s, v, by, coef);
@@ -266,10 +264,10 @@ static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t 
 
 /* Takes apart sums, and products with constants or with values that are fixed in a launch. All
    arithmetic is modulo the width, so the parts may be computed in any order. */
-static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int depth) {
+static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int *left) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtVal *args = inst->args;
-  if (depth == MAX_SUM_DEPTH) {
+  if (!ct_ir_step(left)) {
     return add_term(s, v, by, coef);
   }
   switch ((CtOp)inst->op) {
@@ -280,13 +278,12 @@ static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t co
       s->imm = plus(s->imm, mul(coef, inst->imm.i));
       return true;
     case CT_OP_ADD:
-      return add_value(l, s, args[0], by, coef, depth + 1) &&
-             add_value(l, s, args[1], by, coef, depth + 1);
+      return add_value(l, s, args[0], by, coef, left) && add_value(l, s, args[1], by, coef, left);
     case CT_OP_SUB:
-      return add_value(l, s, args[0], by, coef, depth + 1) &&
-             add_value(l, s, args[1], by, mul(coef, -1), depth + 1);
-    case CT_OP_NEG: return add_value(l, s, args[0], by, mul(coef, -1), depth + 1);
-    case CT_OP_MUL: return add_product(l, s, v, by, coef, depth);
+      return add_value(l, s, args[0], by, coef, left) &&
+             add_value(l, s, args[1], by, mul(coef, -1), left);
+    case CT_OP_NEG: return add_value(l, s, args[0], by, mul(coef, -1), left);
+    case CT_OP_MUL: return add_product(l, s, v, by, coef, left);
     default: return add_term(s, v, by, coef);
   }
 }
@@ -310,8 +307,9 @@ static void tidy(CtLowSum *s) {
 }
 
 void ct_low_sum(const CtLow *l, CtVal v, CtLowSum *s) {
+  int left = CT_WALK_STEPS;
   *s = (CtLowSum){0};
-  if (!add_value(l, s, v, 0, 1, 0)) {
+  if (!add_value(l, s, v, 0, 1, &left)) {
     *s = (CtLowSum){.n = 1, .t = {{v, 0, 1}}};
   }
   tidy(s);
