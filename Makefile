@@ -706,6 +706,7 @@ lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 	$(Q)$(LUA) scripts/check_headers.lua
 	$(Q)$(LUA) scripts/check_objects.lua $(BUILD)
 	$(Q)$(LUA) scripts/function_sizes.lua
+	$(Q)$(LUA) scripts/check_formats.lua
 
 lint-sentences:
 	$(Q)$(LUA) scripts/draw_sentences.lua --long

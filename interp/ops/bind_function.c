@@ -271,9 +271,10 @@ static void check_results(lua_State *L, const char *chunk, int line, int n) {
   }
 }
 
-static void read_arguments(Call *c) {
+/* Reads the arguments 1 to n. */
+static void read_arguments(Call *c, int n) {
   lua_State *L = c->L;
-  c->n = count_arguments(L);
+  c->n = n;
   for (int i = 1; i <= c->n; i++) {
     c->vals[i - 1] = 0;
     (void)value_settle(L, i);
@@ -306,15 +307,20 @@ static const char *push_key(const Call *c) {
   return lua_tostring(L, -1);
 }
 
+static int fail_recursion(lua_State *L) {
+  return diag_error(
+      L, "device_fn: the function calls itself, which GPUs do not do well; write a loop, "
+         "with a stack in a local_array");
+}
+
+/* On a GPU: is the call wanted already? */
 static void check_recursion(lua_State *L, const char *key) {
   int n = push_wanted(L);
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, -1, i);
     lua_getfield(L, -1, "key");
     if (strcmp(lua_tostring(L, -1), key) == 0) {
-      diag_error(L,
-                 "device_fn: the function calls itself, which GPUs do not do well; write a loop, "
-                 "with a stack in a local_array");
+      fail_recursion(L);
     }
     lua_pop(L, 2);
   }
@@ -370,7 +376,7 @@ static int record_call(const Call *c, const CtIrFunction *f) {
 static int call_made(lua_State *L, Front *front) {
   Call c = {.L = L};
   front_at(L, front);
-  read_arguments(&c);
+  read_arguments(&c, count_arguments(L));
   lua_pushvalue(L, lua_upvalueindex(F));
   front_note_host_function(L, -1);
   if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
@@ -396,25 +402,77 @@ static void check_place(lua_State *L, const CtIr *ir, Uses before) {
   }
 }
 
+/* Pushes the key of the call with the arguments 1 to n, which stay as they are. */
+static const char *push_key_of(lua_State *L, int n) {
+  Call c = {.L = L};
+  luaL_checkstack(L, n + 8, "too many arguments");
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, i);
+  }
+  lua_rotate(L, 1, n); /* the copies come first: what is known of them becomes a number of Lua */
+  read_arguments(&c, n);
+  (void)push_key(&c);
+  for (int i = 1; i <= n; i++) {
+    lua_copy(L, n + i, i);
+  }
+  lua_replace(L, n + 1);
+  lua_settop(L, n + 1);
+  return lua_tostring(L, -1);
+}
+
+static int call_function(lua_State *L);
+
+/* Where functions are traced in place, each call in progress has its key at 1. */
+static void check_progress(lua_State *L, const char *key) {
+  lua_Debug ar;
+  luaL_checkstack(L, 4, NULL);
+  for (int level = 1; lua_getstack(L, level, &ar) != 0; level++) {
+    lua_getinfo(L, "f", &ar);
+    bool is_call = lua_tocfunction(L, -1) == call_function;
+    lua_pop(L, 1);
+    if (is_call && lua_getlocal(L, &ar, 1) != NULL) {
+      if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), key) == 0) {
+        fail_recursion(L);
+      }
+      lua_pop(L, 1);
+    }
+  }
+}
+
+/* Stack: n arguments. The function is traced here. */
+static int call_in_place(lua_State *L, Front *front, int n) {
+  Uses before = uses_of(front->ir);
+  check_progress(L, push_key_of(L, n));
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(F));
+  if (front_convert_function(L, n + 2, RW_HELPER) != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_insert(L, 2);
+  lua_settop(L, n + 2);
+  lua_call(L, n, LUA_MULTRET);
+  lua_remove(L, 1);
+  check_place(L, front->ir, before);
+  return lua_gettop(L);
+}
+
 /* What device_fn returns. */
 static int call_function(lua_State *L) {
   Front *front = front_of(L);
   if (front->ir != NULL && front->ir->target.is_cuda) {
     return call_made(L, front);
   }
-  Uses before = front->ir == NULL ? (Uses){0} : uses_of(front->ir);
   int n = count_arguments(L);
+  if (front->ir != NULL) {
+    return call_in_place(L, front, n);
+  }
   for (int i = 1; i <= n; i++) {
     check_argument(L, i);
   }
   lua_pushvalue(L, lua_upvalueindex(F));
-  if (front->ir != NULL && front_convert_function(L, n + 1, RW_HELPER) != LUA_OK) {
-    return lua_error(L);
-  }
   lua_insert(L, 1);
-  lua_settop(L, n + 1);
   lua_call(L, n, LUA_MULTRET);
-  check_place(L, front->ir, before);
+  check_place(L, NULL, (Uses){0});
   return lua_gettop(L);
 }
 

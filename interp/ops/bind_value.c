@@ -39,7 +39,7 @@ static void check_divisor(lua_State *L, const char *text) {
   bool is_int = !value_test(L, 1, &x) ? lua_isinteger(L, 1) : value_is_int(front_ir(L), x);
   (void)value_known(L, 2, &divisor);
   if (is_int && divisor == 0) {
-    luaL_error(L, "attempt to perform 'n%s0'", *text == '%' ? "%%" : text);
+    luaL_error(L, "attempt to perform 'n%s0'", text);
   }
 }
 

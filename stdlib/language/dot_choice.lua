@@ -148,11 +148,11 @@ end
 
 -- The widest atom for warpgroups over each other, or side by side where M has no room.
 local function by_groups(p)
-  local groups = p.threads // WARPGROUP
+  local groups = math.max(p.threads // WARPGROUP, 1)
   local is_over = p.M % (64 * groups) == 0
   local across = is_over and 1 or groups
   local is_whole = p.threads % WARPGROUP == 0 and p.M % (64 * groups // across) == 0
-  if not is_whole or p.N % (8 * across) ~= 0 then
+  if not is_whole or p.N == 0 or p.N % (8 * across) ~= 0 then
     fail(p.op, "wgmma needs M = %d to be a multiple of 64, N = %d of 8 and threads = %d of %d; "
       .. "take other extents, or leave wgmma out", p.M, p.N, p.threads, WARPGROUP)
   end

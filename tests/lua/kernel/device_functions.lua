@@ -114,3 +114,10 @@ end
 print(series_text {}) -- expect: more than 64 turns
 print(series_text { max_unroll = 100 }) -- expect: contracted
 print(series_text { max_unroll = 100, contract = false }) -- expect: not
+
+-- A function may call itself with other values that are known: each is a function of its own.
+local power
+power = device_fn(function(v, n) if n == 0 then return 1 end return v * power(v, n - 1) end)
+local cubes = zeros(i32, 4)
+kernel("cubes", function(x) x[threadIdx.x] = power(threadIdx.x, 3) end){grid = 1, block = 4}(cubes)
+print(cubes[2], cubes[3]) -- expect: 8	27
