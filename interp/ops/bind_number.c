@@ -421,8 +421,9 @@ void bind_open_number(lua_State *L) { /* language table on top */
       lua_setfield(L, -2, ct_ops[op].text);
     }
   }
-  static const char *const names[] = {"abs",  "min", "max",  "floor", "ceil", "exp",  "sin",  "cos",
-                                      "sqrt", "log", "sinh", "cosh",  "asin", "acos", "log10"};
+  static const char *const names[] = {"abs",  "min",  "max",  "floor", "ceil", "exp",
+                                      "sin",  "cos",  "sqrt", "log",   "sinh", "cosh",
+                                      "tanh", "asin", "acos", "log10"};
   if (lua_getglobal(L, "math") == LUA_TTABLE) {
     for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
       replace_math(L, names[i]);
