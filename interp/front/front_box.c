@@ -99,6 +99,7 @@ void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op) {
     box_take_nil_bit(L, f, box, idx);
     return;
   }
+  front_touch_state(f, box->born);
   CtDtype type = first_type(L, f, value, &box->weak);
   CtVal first = value_to(L, value, type, box_name(L, idx));
   box->var = ct_ir_var(f->ir, type, box_name(L, idx));

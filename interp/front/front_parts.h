@@ -57,7 +57,8 @@ uint64_t box_number(lua_State *L, const Box *box, int idx); /* of the local, for
 bool box_is_assigned(const Front *f, const Box *box);
 void box_set_assigned(Front *f, const Box *box);
 void box_take_nil_bit(lua_State *L, Front *f, Box *box, int idx); /* it has no value yet */
-/* The box becomes a variable that holds the value, or nothing yet if it is nil, stored before `op` (0: here). */
+/* The box becomes a variable that holds the value, or nothing yet if it is nil, stored before `op` (0: here). What is
+   stored is a change of state: the probe of a while would drop it. */
 void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op);
 void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
 void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */

@@ -227,7 +227,9 @@ static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
 void record_begin(lua_State *L, Front *f, int box, int record, CtVal op) {
   box = lua_absindex(L, box);
   record = lua_absindex(L, record);
-  ((Box *)lua_touserdata(L, box))->kind = BOX_RECORD;
+  Box *root = lua_touserdata(L, box);
+  root->kind = BOX_RECORD;
+  front_touch_state(f, root->born);
   Shape shape = {.box = box, .name = box_name(L, box), .op = op, .has_values = true};
   begin_node(L, f, &shape, record);
   lua_setiuservalue(L, box, BOX_NODE);

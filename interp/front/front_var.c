@@ -39,8 +39,8 @@ void box_promote(lua_State *L, Front *f, const Frame *q) {
   bool is_record = front_learnt_kind(L, box_number(L, box, 2)) == LEARNT_RECORD &&
                    (lua_isnil(L, -1) || record_is(L, f, -1));
   if (box->kind == BOX_CELL && is_record) {
-    box->born = q->runtime_at - 1;
     box_begin_record(L, f, 2, lua_gettop(L), q->op);
+    box->born = q->runtime_at - 1;
     load_turn(L, f, 2, q);
   } else if (box->kind == BOX_CELL && (lua_isnil(L, -1) || front_is_scalar(L, -1))) {
     box_begin(L, f, 2, -1, q->op);
