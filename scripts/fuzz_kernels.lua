@@ -30,7 +30,7 @@ local refusals = {
   "has no value on some path", "right side of 'and'", "locals without a first value",
   "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under",
-  "coroutine.yield inside a run-time",
+  "coroutine.yield inside a run-time", "jumps back under a run-time condition",
   "assigned by an inner function", "is read in this loop before an inner function",
   "operations by here", "has found one more table",
 }

@@ -59,7 +59,7 @@ local function change()
 end
 
 local function set()
-  local k = random(4)
+  local k = random(5)
   if k == 1 then
     put(int(), "=", value())
   elseif k == 2 then
@@ -67,6 +67,8 @@ local function set()
     put(name, "= (" .. name, "+", value() .. ") % 97")
   elseif k == 3 then
     put(pick { "p", "q" }, "=", holds())
+  elseif k == 4 then
+    put(pick { "u", "v" }, "=", pick { "y[t]", "y[t] + 2.0", random(0, 9) .. ".25" })
   else
     put(int() .. ", " .. int(), "=", value() .. ", " .. value())
   end
@@ -123,13 +125,18 @@ end
 -- A loop that is unrolled until a run-time jump leaves it. `body` writes a loop's body.
 local function static_loop(body)
   local w = new_name "w"
-  local k, has_condition = random(4), chance(30)
+  local k, has_condition = random(9), chance(30)
   put("do local", w, "=", pick { "2", "3" })
-  if k == 1 then
+  if k == 9 then
+    local label = new_name "again"
+    put("::" .. label .. "::", w, "=", w, "- 1 do")
+    block(random(2))
+    put("end if", w, "> 0 then goto", label, "end")
+  elseif k <= 2 then
     put("repeat", w, "=", w, "- 1 do")
     body(random(3), "")
     put("end until", w, "<= 0", has_condition and "or " .. holds() or "")
-  elseif k == 2 then
+  elseif k <= 4 then
     put("for", w, "= 1,", pick { "2", "3" }, "do")
     body(random(3))
     put "end"
