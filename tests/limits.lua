@@ -42,6 +42,7 @@ return {
     },
     ["tests/lua/program/emit_file.lua"] = { "spec_trace.c MAX_FUNCTIONS" },
     ["tests/lua/program/command_line.lua"] = { "main.c MAX_SM" },
+    ["tests/lua/program/check.lua"] = { "check.c MAX_HELD" },
     ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_RANK" },
     ["tests/c/test_export.c"] = { "expression.c MAX_DEPTH" },
     ["tests/lua/program/export.lua"] = { "bind_export.c MAX_SM" },

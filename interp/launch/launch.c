@@ -340,7 +340,7 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
     k->state->on_launched(L, status == CT_OK);
   }
   if (is_checked) {
-    launch_check_end(L);
+    launch_check_end(L, status, &err);
   }
   diag_check(L, status, &err);
   if (has_marks) {

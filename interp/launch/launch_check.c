@@ -58,7 +58,7 @@ static void add_line(lua_State *L, luaL_Buffer *b, const CtFinding *f) {
   }
 }
 
-void launch_check_end(lua_State *L) {
+void launch_check_end(lua_State *L, CtStatus status, const CtErr *err) {
   Watcher *w = lua_touserdata(L, -1);
   size_t n = ct_check_count(w->tool);
   luaL_Buffer b;
@@ -76,6 +76,10 @@ void launch_check_end(lua_State *L) {
   if (n > MAX_LISTED) {
     lua_pushfstring(L, "\nand %d more", (int)(n - MAX_LISTED));
     luaL_addvalue(&b);
+  }
+  if (status != CT_OK) {
+    luaL_addchar(&b, '\n');
+    luaL_addstring(&b, err->msg);
   }
   luaL_pushresult(&b);
   lua_error(L);

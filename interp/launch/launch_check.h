@@ -16,7 +16,7 @@ void launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single);
    watcher at the top of the stack, and returns true; raises for a launch on a device. The end then takes
    the watcher away, or raises with what was found. */
 bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
-void launch_check_end(lua_State *L);
+void launch_check_end(lua_State *L, CtStatus status, const CtErr *err);
 /* Reads the fields `nan` and `global` of the table. */
 void launch_check_read(lua_State *L, int table, LaunchConfig *c);
 

@@ -307,7 +307,7 @@ static void run_all(lua_State *L, bool by_host) {
     add_hint(&err);
   }
   if (is_checked) {
-    launch_check_end(L);
+    launch_check_end(L, status, &err);
   }
   diag_check(L, status, &err);
 }

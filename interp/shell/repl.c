@@ -28,17 +28,23 @@ static bool in_session;                 /* with a terminal: Ctrl-C does not end 
 /* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
    function of C that does not look at the flag, another one ends the program: in a session not without
    a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
-   hands the signal on. */
+   hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to report. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
   if (stopped != NULL && pthread_equal(pthread_self(), script_thread) == 0) {
     pthread_kill(script_thread, signal_number);
     return;
   }
+  if (signal_number == SIGTERM && (stopped == NULL || !stopped->reports)) {
+    signal(signal_number, SIG_DFL);
+    (void)raise(signal_number);
+    return;
+  }
   n_signals++;
   if (stopped == NULL) {
     return;
   }
+  stopped->signal = signal_number;
   if (state_ask(stopped)) {
     n_signals--;
     return;
@@ -56,6 +62,7 @@ static void set_handler(void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler}; /* without SA_RESTART: reading a line ends */
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
 }
 
 /* A signal ends a write, too: what is lost by that is no error of standard output. */

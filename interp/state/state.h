@@ -86,6 +86,7 @@ typedef struct CuttleState {
   volatile sig_atomic_t n_searches; /* in progress, that can give the best so far */
   volatile sig_atomic_t asked;      /* such a search is asked to end */
   volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
+  volatile sig_atomic_t signal;     /* that stopped the script last; 0: none */
   int n_calls;                      /* of state_call in progress */
   uint32_t phase;                   /* random, for the counts of coroutines */
   uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
@@ -95,6 +96,8 @@ typedef struct CuttleState {
   bool raised_in_hook; /* since a hook last ended without an error */
   bool is_device_open;
   bool check_all; /* check every launch of the CPU engine: CUTTLE_CHECK */
+  bool
+      reports; /* a command runs a script, and tells afterwards what it saw: SIGTERM stops it, too */
   bool is_closing;
   bool is_printing;                 /* the host is told what a kernel printed */
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */

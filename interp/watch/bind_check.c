@@ -37,22 +37,32 @@ static int script_handler(lua_State *L) {
   return lua_type(L, 1) == LUA_TSTRING ? diag_handler(L) : 1;
 }
 
-/* _call_script(f, ...) -> whether there was an interrupt, and what pcall returns. The interrupt is
-   forgotten, so that what was found until then can be reported. */
+/* _stop_script(): the script ends, as by an interrupt: no pcall of the script goes on. */
+static int stop_script(lua_State *L) {
+  state_stop(state_of(L));
+  return 0;
+}
+
+/* _call_script(f, ...) -> the number of the signal that stopped it, 0 for an interrupt of another
+   kind, nil for none, and what pcall returns. The interrupt is forgotten, so that what was found
+   until then can be reported. */
 static int call_script(lua_State *L) {
+  CuttleState *s = state_of(L);
   luaL_checkany(L, 1);
   lua_pushcfunction(L, script_handler);
   lua_pushnil(L);
   lua_pushnil(L);
   lua_rotate(L, 1, 3); /* stack: handler, nil, nil, f, ... */
+  s->signal = 0;
+  s->reports = true;
   int status = lua_pcall(L, lua_gettop(L) - 4, LUA_MULTRET, 1);
+  s->reports = false;
   lua_remove(L, 1);
-  bool is_interrupted = state_is_interrupted(state_of(L));
-  if (is_interrupted) {
-    state_resume(state_of(L));
+  if (state_is_interrupted(s)) {
+    state_resume(s);
+    lua_pushinteger(L, s->signal);
+    lua_replace(L, 1);
   }
-  lua_pushboolean(L, is_interrupted);
-  lua_replace(L, 1);
   lua_pushboolean(L, status == LUA_OK);
   lua_replace(L, 2);
   return lua_gettop(L);
@@ -109,6 +119,7 @@ void bind_open_check(lua_State *L) {
   static const luaL_Reg functions[] = {{"_check", check_begin},
                                        {"_choose_cpu", choose_cpu},
                                        {"_call_script", call_script},
+                                       {"_stop_script", stop_script},
                                        {NULL, NULL}};
   watcher_new_type(L, &launch_check_kind, methods);
   luaL_setfuncs(L, functions, 0);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { MAX_HELD = 1 << 20 }; /* accesses of a block that are left out; then the launch ends */
+
 /* --- one event ------------------------------------------------------------------------------------------- */
 
 /* The warp and the memory may belong to different blocks. The barriers of copies are those of
@@ -253,6 +255,11 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
   }
   if (held != 0) {
     hold(k, code, w, a, n, held);
+    k->n_held += (uint64_t)__builtin_popcount(held);
+  }
+  if (k->n_held >= MAX_HELD) {
+    (void)ct_simt_fail_kind(w, in, ct_first_lane(held | w->mask), CT_FAIL_REPEATS);
+    k->k->fail.off = (int64_t)k->n_held;
   }
   k->warps[w->index].ordinal++;
   for (int i = 0; i < n; i++) {
@@ -376,6 +383,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   k->block_fence = 0;
   k->block_had_atomic = false;
   k->lets_early = false;
+  k->n_held = 0;
   memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
   ct_shadow_begin_block(k);
   if (k->check->ranks != NULL) {

@@ -33,6 +33,9 @@ bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
   const CtFail *fail = &worker->fail;
+  if (fail->kind == CT_FAIL_REPEATS) { /* the launch ends; its finding has been noted */
+    return false;
+  }
   CtErr err;
   (void)ct_simt_fail_report(worker, &err);
   CtFound f = {.kind = kind_of_fail(fail->kind),

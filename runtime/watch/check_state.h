@@ -272,6 +272,7 @@ typedef struct CtCheckWorker {
   /* nan: lanes with operands that were NaN, or infinite */
   uint32_t looked_at, nan_before, inf_before;
   uint64_t n_races; /* noted in this launch */
+  uint64_t n_held;  /* accesses of the block that were left out */
   CtFound *found;
   size_t n_found, cap_found;
   bool no_memory; /* for lack of memory something was left out */

@@ -50,7 +50,8 @@ local function read_arguments(...)
 end
 
 local function exit_code(findings, script_code)
-  if script_code == run_script.INTERRUPTED then return script_code end
+  local signal_code = run_script.signal_code()
+  if signal_code then return signal_code end
   return #findings > 0 and FINDINGS or script_code ~= 0 and FAILED or 0
 end
 

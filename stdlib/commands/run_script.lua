@@ -4,14 +4,14 @@ local replay = require "cuttle.replay"
 local internal = ...
 local M = {}
 
-M.INTERRUPTED = 130 -- an exit code, as shells say it
-
 M.exit = os.exit -- the program's own way out
 local left = setmetatable({}, { __name = "exit" })
 
+-- It raises an error, and an interrupt too, so that a pcall of the script does not catch it.
 local function exit_of_script(code)
   local is_fine = code == nil or code == true
   left.code = is_fine and 0 or code ~= false and math.tointeger(code) or 1
+  internal.stop_script()
   error(left, 0)
 end
 
@@ -43,11 +43,16 @@ function M.load(path, args, is_aside)
   return chunk
 end
 
-local was_interrupted = false
+local stopped_by -- the number of a signal
 
-local function note(is_interrupted, ...)
-  was_interrupted = is_interrupted
+local function note(signal, ...)
+  stopped_by = signal
   return ...
+end
+
+-- The exit code of a script that a signal stopped, as shells say it; nil: none did.
+function M.signal_code()
+  return stopped_by and not left.code and 128 + (stopped_by > 0 and stopped_by or 2) or nil
 end
 
 -- pcall of a script. An interrupt ends the script, but not the report.
@@ -55,9 +60,9 @@ function M.call(f, ...) return note(internal.call_script(f, ...)) end
 
 -- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
 function M.outcome(ok, what)
+  if left.code then return left.code end
   if ok then return 0 end
-  if what == left then return left.code end
-  if type(what) == "string" then return was_interrupted and M.INTERRUPTED or 1, what end
+  if type(what) == "string" then return M.signal_code() or 1, what end
   local text = getmetatable(what) and getmetatable(what).__tostring and tostring(what)
   return 1, text or ("the error is a %s, not a message"):format(type(what))
 end

@@ -385,6 +385,12 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       return report_lanes(worker, in->d, barrier_name(in), barrier_group(in), err);
     }
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
+    case CT_FAIL_REPEATS:
+      return ct_fail(
+          err, CT_EINVAL,
+          "%s: accesses outside were left out %lld times in one block, the last one %s; a "
+          "loop may wait for what they would have done, so check ends the launch",
+          worker->job->program->name, (long long)f->off, who);
     case CT_FAIL_TMA_START: return report_tma_start(worker, who, err);
     case CT_FAIL_MEMBER:
     case CT_FAIL_ADDRESS: return report_chosen(worker, who, err);

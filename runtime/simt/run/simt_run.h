@@ -46,6 +46,7 @@ typedef enum CtFailKind {
   CT_FAIL_WAITS,    /* warps wait at barriers, and nobody is left to complete them */
   CT_FAIL_GRID,     /* blocks wait at the grid's barrier, and nobody is left to come there */
   CT_FAIL_DEADLOCK, /* loops wait for memory that nothing can change */
+  CT_FAIL_REPEATS,  /* a watcher has seen an access outside too often; off: how often */
   CT_FAIL_STOPPED   /* another block failed, or an interrupt */
 } CtFailKind;
 

@@ -3,13 +3,16 @@
 
 #include "simt_engine.h"
 
-/* Runs an instruction on the lanes that the watcher allows. */
+/* Runs an instruction on the lanes that the watcher allows, unless it has made the block fail. */
 static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {
   const CtSimtJob *job = w->worker->job;
   CtSimtWatch *watch = job->watch;
   const CtIn *code = &job->program->code[in - job->code], *next;
   uint32_t mask = w->mask;
   uint32_t lanes = watch->ops->step(watch, code, in, w);
+  if (w->worker->fail.kind != CT_FAIL_NONE) {
+    return NULL;
+  }
   if (lanes == mask) {
     next = handler(in, w);
   } else if (lanes == 0) {

@@ -44,7 +44,8 @@ typedef struct CtWatchOps {
   void (*begin_block)(CtSimtWatch *watch, CtWorker *k);
   void (*end_block)(CtSimtWatch *watch, CtWorker *k);
   /* An instruction is about to run: `code` as the program has it, `in` as the launch does.
-     Returns the lanes of w->mask that are to run it; other lanes skip it. Not NULL. */
+     Returns the lanes of w->mask that are to run it; other lanes skip it. It may make the block
+     fail by ct_simt_fail_kind. Not NULL. */
   uint32_t (*step)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);
   /* The instruction has run; w->mask is as before, unless it was a jump. */
   void (*after)(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w);

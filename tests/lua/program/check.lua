@@ -63,6 +63,31 @@ expect("its error", "check " .. script, "ran\t0\nFILE:3: attempt to call a nil v
 write(wrong .. "io.popen('kill -INT $PPID'):close() while true do end")
 expect("Ctrl-C", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
   .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 130)
+write(wrong .. "io.popen('kill -TERM $PPID'):close() while true do end")
+expect("SIGTERM", "check " .. script, "ran\nFILE:7: interrupted\n" .. outside .. " (8 times)\n"
+  .. "check: 1 finding in 2 launches\ncheck: the script itself failed\n", 143)
+write(wrong .. "print(pcall(os.exit, 3)) print('never')")
+expect("os.exit in a pcall", "check " .. script, "ran\n" .. outside .. " (8 times)\n"
+  .. "check: 1 finding in 2 launches\ncheck: the script itself failed, with exit code 3\n", 1)
+write(wrong .. "coroutine.wrap(function() xpcall(os.exit, type, true) end)() print('never')")
+expect("os.exit in a coroutine", "check " .. script, "ran\n" .. outside .. " (8 times)\n"
+  .. "check: 1 finding in 2 launches\n", 1)
+-- The write is left out, so the loop does not end by itself.
+local endless = [[
+kernel("endless", function(x)
+  while x[32] == 0 do x[32] = 1 end
+end){grid = 1, block = 32%s}(zeros(i32, 32))
+]]
+local ended = "endless: accesses outside were left out %d+ times in one block, the last one by "
+write(endless:format(""))
+out, code = run("check " .. script)
+report("a loop that does not end", code == 1 and out:find("FILE:2: " .. ended) and
+  out:find("FILE:2: out of bounds: read of x at 32", 1, true) and
+  out:find("check: 1 finding in 1 launch", 1, true), out)
+write(endless:format(", check = true"))
+out, code = run("--device=cpu " .. script)
+report("the same, of one launch", code == 1 and out:find(ended) and
+  out:find("FILE:2: out of bounds: read of x at 32", 1, true), out)
 write [[
 local k = kernel("k", function(x) x[threadIdx.x] = 1 end)
 print(select("#", bench(k:prepare{grid = 1, block = 32}(zeros(f32, 32)))))
