@@ -14,6 +14,7 @@
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
+#include "runtime/watch/profile_merge.h"
 #include "interp/openers.h"
 
 /* User value 1: what is known of each program, by tag: {source, options, symbol, ...}; 2: the capability that
@@ -275,7 +276,9 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
     push_box(L, s, m);
   }
   if (s->can_merge && p->has_merged) {
-    push_merged(L, &p->merged[site]);
+    CtProfileMerged merged = p->merged[site];
+    ct_merge_settle(&merged, m->requests);
+    push_merged(L, &merged);
     lua_setfield(L, -2, "merged");
   }
   push_patterns(L, p, site);
@@ -419,7 +422,7 @@ static int session_waves(lua_State *L) {
 /* --- registers ------------------------------------------------------------------------------------------- */
 
 /* Compiles the arguments (source, sm, symbol, options), through the cache. False: nil and why were pushed. */
-static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
+static bool compile(lua_State *L, CtNvrtcOutput *output) {
   const char *options[LAUNCH_MAX_OPTIONS];
   char arch[16];
   int n = 0;
@@ -434,8 +437,7 @@ static bool compile(lua_State *L, bool ptx, CtNvrtcOutput *output) {
                     .name = luaL_checkstring(L, 3),
                     .arch = arch,
                     .options = options,
-                    .n_options = n,
-                    .ptx = ptx};
+                    .n_options = n};
   if (state_compile(state_of(L), &job, true, output, &err) == CT_OK) {
     return true;
   }
@@ -479,9 +481,10 @@ static int profile_compile(lua_State *L) {
   return 1;
 }
 
-static int push_image(lua_State *L, bool ptx) {
+/* _profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
+static int profile_cubin(lua_State *L) {
   CtNvrtcOutput output;
-  if (!compile(L, ptx, &output)) {
+  if (!compile(L, &output)) {
     return 2;
   }
   ct_text_clear(&output.log);
@@ -489,17 +492,11 @@ static int push_image(lua_State *L, bool ptx) {
   return 1;
 }
 
-/* _profile_ptx(source, sm, symbol, options) -> the PTX, or nil and why. */
-static int profile_ptx(lua_State *L) { return push_image(L, true); }
-
-/* _profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
-static int profile_cubin(lua_State *L) { return push_image(L, false); }
-
 /* _profile_registers(source, sm, symbol, options) -> registers, bytes of stack; or nil and why. */
 static int profile_registers(lua_State *L) {
   CtNvrtcOutput output;
   CtCubinInfo info;
-  if (!compile(L, false, &output)) {
+  if (!compile(L, &output)) {
     return 2;
   }
   bool known = ct_cubin_info(output.image.s, output.image.len, lua_tostring(L, 3), &info);
@@ -556,13 +553,10 @@ static int cubin_accesses(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
-                                     {"_profile_registers", profile_registers},
-                                     {"_profile_compile", profile_compile},
-                                     {"_profile_ptx", profile_ptx},
-                                     {"_profile_cubin", profile_cubin},
-                                     {"_cubin_accesses", cubin_accesses},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_profile_begin", profile_begin},     {"_profile_registers", profile_registers},
+    {"_profile_compile", profile_compile}, {"_profile_cubin", profile_cubin},
+    {"_cubin_accesses", cubin_accesses},   {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

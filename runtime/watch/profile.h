@@ -47,8 +47,9 @@ typedef struct CtProfileMem {
 enum { CT_MERGE_LEVELS = 5 };
 typedef struct CtProfileMerged {
   CtProfileMem at[CT_MERGE_LEVELS];
-  uint64_t sizes[CT_MERGE_LEVELS]
-                [CT_MERGE_LEVELS]; /* [level][n]: requests of 1 << n bytes a lane */
+  uint64_t sizes[CT_MERGE_LEVELS][CT_MERGE_LEVELS]; /* [level][n]: of 1 << n bytes a lane */
+  CtProfileMem repeated;                            /* not in them: what other operands had read, */
+  uint64_t repeated_sizes[CT_MERGE_LEVELS];         /* by bytes of a lane */
 } CtProfileMerged;
 
 /* A request that was recorded, as the lanes' offsets in elements of the tensor. */
@@ -91,6 +92,7 @@ typedef struct CtProfileSite {
   bool is_matrix; /* ldmatrix or stmatrix: eight rows of 16 bytes at once */
   CtWidth width;
   bool can_merge;  /* with neighbours, if a compiler likes */
+  bool may_repeat; /* what another instruction has read */
   bool reduces;    /* is_box: its map */
   uint8_t n_box;   /* dimensions */
   uint8_t swizzle; /* of 16 << swizzle bytes; 0: none */

@@ -210,6 +210,16 @@ static void count_alone(const CtMergeSink *to, uint32_t site, const CtProfileReq
   }
 }
 
+/* The value is known. Where the same site has asked for it, that is so each time. */
+static void note_repeated(const CtMergeSink *to, uint32_t site, uint32_t first,
+                          const CtProfileRequest *r) {
+  CtProfileMerged *m = merged_of(to, site);
+  if (first != site) {
+    ct_profile_cost(&to->sites[site], &to->ats[site], r, &m->repeated);
+    m->repeated_sizes[size_of(r->bytes)]++;
+  }
+}
+
 void ct_merge_add(CtMergeWindow *w, const CtMergeSink *to, uint32_t site,
                   const CtProfileRequest *r) {
   const CtProfileSite *s = &to->sites[site];
@@ -225,7 +235,8 @@ void ct_merge_add(CtMergeWindow *w, const CtMergeSink *to, uint32_t site,
   if (run == NULL) {
     run = new_run(w, to, s, r, place);
   } else if ((run->covered & bits) == bits && run->stretch == w->stretch) {
-    return; /* its value is known */
+    note_repeated(to, site, run->site[place], r);
+    return;
   } else if ((run->covered & bits) != 0) {
     renew(run, to);
   }
@@ -245,11 +256,24 @@ bool ct_merge_is_closed(const CtMergeWindow *w) {
   return closed;
 }
 
+static void sum_level(CtProfileMerged *to, int level, const CtProfileMem *cost,
+                      const uint64_t sizes[CT_MERGE_LEVELS]) {
+  ct_profile_add_mem(&to->at[level], cost);
+  for (int size = 0; size < CT_MERGE_LEVELS; size++) {
+    to->sizes[level][size] += sizes[size];
+  }
+}
+
 void ct_merge_sum(CtProfileMerged *to, const CtProfileMerged *m) {
   for (int level = 0; level < CT_MERGE_LEVELS; level++) {
-    ct_profile_add_mem(&to->at[level], &m->at[level]);
-    for (int size = 0; size < CT_MERGE_LEVELS; size++) {
-      to->sizes[level][size] += m->sizes[level][size];
-    }
+    sum_level(to, level, &m->at[level], m->sizes[level]);
+    to->repeated_sizes[level] += m->repeated_sizes[level];
+  }
+  ct_profile_add_mem(&to->repeated, &m->repeated);
+}
+
+void ct_merge_settle(CtProfileMerged *m, uint64_t requests) {
+  for (int level = 0; level < CT_MERGE_LEVELS && m->repeated.requests < requests; level++) {
+    sum_level(m, level, &m->repeated, m->repeated_sizes);
   }
 }

@@ -5,8 +5,8 @@
 
    Neighbours are requests of one warp with the same lanes, the same distance in each lane, and aligned in each
    lane. They wait in a window until something comes that no compiler moves them over: a synchronisation, or an
-   access of the other kind to the same tensor. A load of what is in the window already, without a branch or
-   loop between, is none: compilers keep its value. */
+   access of the other kind to the same tensor. A load that always finds its value in the window, without a branch
+   or loop between, is none: compilers keep the value. */
 #ifndef CT_WATCH_PROFILE_MERGE_H
 #define CT_WATCH_PROFILE_MERGE_H
 
@@ -61,5 +61,8 @@ void ct_merge_over(CtMergeWindow *w, const CtMergeSink *to, uint32_t site);
 /* Is nothing in the window that could merge with what comes? */
 bool ct_merge_is_closed(const CtMergeWindow *w);
 void ct_merge_sum(CtProfileMerged *to, const CtProfileMerged *m);
+/* Counts what was repeated, too, of a site of so many requests, unless all of it was: then a compiler knows
+   that. What sometimes has an address that another one has, it does not. */
+void ct_merge_settle(CtProfileMerged *m, uint64_t requests);
 
 #endif

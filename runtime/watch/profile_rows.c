@@ -209,6 +209,21 @@ static void list_rows(CtProfileRows *pr, const CtSimtProgram *p) {
   }
 }
 
+/* Elements that a script reads one by one may be read again. */
+static bool note_repeats(CtProfileRows *pr, uint32_t n_bufs) {
+  CtProfileProgram *pub = &pr->pub;
+  uint32_t *n = ct_arena_alloc(&pr->arena, n_bufs * sizeof *n);
+  for (uint32_t i = 0; i < pub->n_sites && n != NULL; i++) {
+    CtProfileSite *s = &pub->sites[i];
+    s->may_repeat = s->can_merge && s->reads && !s->writes && pr->ats[i].is_scalar;
+    n[s->buf] += s->may_repeat;
+  }
+  for (uint32_t i = 0; i < pub->n_sites && n != NULL; i++) {
+    pub->sites[i].may_repeat = pub->sites[i].may_repeat && n[pub->sites[i].buf] > 1;
+  }
+  return n != NULL;
+}
+
 static bool copy_texts(CtProfileRows *pr, const CtSimtProgram *p) {
   CtProfileProgram *pub = &pr->pub;
   CtArena *a = &pr->arena;
@@ -257,7 +272,7 @@ static bool fill_program(CtProfileRows *pr, const CtSimtProgram *p) {
     pr->row_of[i] = CT_PROFILE_NO_ROW;
   }
   list_rows(pr, p);
-  return copy_texts(pr, p);
+  return note_repeats(pr, p->n_bufs) && copy_texts(pr, p);
 }
 
 void ct_profile_rows_free(CtAlloc alloc, CtProfileRows *pr) {

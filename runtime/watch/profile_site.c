@@ -60,6 +60,7 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
     set_tile(&at, p, &p->tiles[code->imm], operands[operand].arg);
   } else if (operands[operand].code != NULL) {
     set_scalar(&at, p, operands[operand].code);
+    at.is_scalar = true;
   }
   return at;
 }
@@ -368,7 +369,7 @@ static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, C
   }
   count_access(s, &access, &cost->add, own, &to);
   if (own != NULL) {
-    cost->is_open = !ct_merge_is_closed(own);
+    cost->is_open = s->job->sites[s->site].may_repeat || !ct_merge_is_closed(own);
     ct_merge_flush(own, &to);
   }
   return true;

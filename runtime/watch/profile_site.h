@@ -13,6 +13,7 @@ enum { CT_PROFILE_MEMOS = 4096, CT_PROFILE_POOL = 1 << 16 };
    bank. */
 typedef struct CtProfileAt {
   bool is_fast, is_guarded, is_swizzled, wraps;
+  bool is_scalar;  /* of one element of each lane, by itself */
   uint8_t operand; /* in what ct_simt_accesses gives */
   uint32_t base;   /* scalar slot */
   int64_t imm;

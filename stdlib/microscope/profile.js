@@ -171,8 +171,10 @@ function showAccess(line, access, button) {
   addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of warps, ${short(access.bytes)}B asked for`);
   addTerm(list, "A request", access.texts.each);
   addTerm(list, access.space === "shared" ? "Conflicts" : "Efficiency", access.texts.efficiency);
-  addTerm(list, "Compiled", access.merged_bits
-    && `the compiler takes ${access.merged_bits} bits at once somewhere in this line`);
+  addTerm(list, "Compiled", access.merged_bits && access.asked
+    && `accesses of ${access.merged_bits} bits of neighbours; as written ${access.asked.requests.toLocaleString("en")} requests`);
+  addTerm(list, "Merged", access.widest
+    && `${access.widest.requests.toLocaleString("en")} requests if the compiler merges neighbours`);
   addTerm(list, "Remark", access.remark, "bad");
   if (access.patterns.length === 0) {
     box.append(make("p", "The first block did not come by here: there is no sample.", { class: "hint" }));
