@@ -492,16 +492,12 @@ static int profile_cubin(lua_State *L) {
   return 1;
 }
 
-/* _profile_registers(source, sm, symbol, options) -> registers, bytes of stack; or nil and why. */
-static int profile_registers(lua_State *L) {
-  CtNvrtcOutput output;
+/* _cubin_registers(image, symbol) -> registers, bytes of stack; or nil and why. */
+static int cubin_registers(lua_State *L) {
+  size_t len;
   CtCubinInfo info;
-  if (!compile(L, &output)) {
-    return 2;
-  }
-  bool known = ct_cubin_info(output.image.s, output.image.len, lua_tostring(L, 3), &info);
-  ct_nvrtc_output_clear(&output);
-  if (!known) {
+  const char *image = luaL_checklstring(L, 1, &len);
+  if (!ct_cubin_info(image, len, luaL_checkstring(L, 2), &info)) {
     luaL_pushfail(L);
     lua_pushliteral(L, "the cubin does not say");
     return 2;
@@ -509,6 +505,18 @@ static int profile_registers(lua_State *L) {
   lua_pushinteger(L, info.registers);
   lua_pushinteger(L, info.stack_bytes);
   return 2;
+}
+
+/* _profile_registers(source, sm, symbol, options) -> as _cubin_registers, of its cubin. */
+static int profile_registers(lua_State *L) {
+  lua_settop(L, 4);
+  if (profile_cubin(L) == 2) {
+    return 2;
+  }
+  lua_replace(L, 1);
+  lua_pushvalue(L, 3);
+  lua_replace(L, 2);
+  return cubin_registers(L);
 }
 
 /* --- machine code ------------------------------------------------------------------------------------------ */
@@ -553,10 +561,13 @@ static int cubin_accesses(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"_profile_begin", profile_begin},     {"_profile_registers", profile_registers},
-    {"_profile_compile", profile_compile}, {"_profile_cubin", profile_cubin},
-    {"_cubin_accesses", cubin_accesses},   {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
+                                     {"_profile_registers", profile_registers},
+                                     {"_profile_compile", profile_compile},
+                                     {"_profile_cubin", profile_cubin},
+                                     {"_cubin_accesses", cubin_accesses},
+                                     {"_cubin_registers", cubin_registers},
+                                     {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

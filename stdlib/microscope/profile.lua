@@ -339,9 +339,7 @@ end
 -- {====== The device ======
 
 local function registers_of(program, sm)
-  if not program.source then return nil, nil, program.why or "its CUDA C is not known" end
-  local registers, stack =
-    internal.profile_registers(program.source, sm, program.symbol, program.options)
+  local registers, stack = machine.registers(program, sm)
   if not registers then return nil, nil, stack end
   return registers, stack
 end

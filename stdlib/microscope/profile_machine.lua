@@ -2,6 +2,7 @@
 -- counts what the emitted CUDA C asks for, and, at five levels, what that is if a compiler merges
 -- neighbours (runtime/watch/profile_merge.h). The instructions of the cubin say how wide the
 -- accesses of a line are, and so which level it is.
+--   M.registers(program, sm)  registers and bytes of stack of a thread; or nil and why
 --   M.read(program, sm)   {["load shared"] = {["chunk:12"] = {[bits] = instructions}}, ...}; or nil
 --                         and why
 --   M.settle(program, sm) puts counts of the cubin's accesses into program.rows: mem.requests and
@@ -57,11 +58,28 @@ end
 local spaces_of <const> = { shared = { "shared" }, global = { "global" },
   generic = { "shared", "global" } }
 
+-- Its cubin, compiled once; nil and why.
+local function image_of(program, sm)
+  if not program.source then return nil, program.why or "its CUDA C is not known" end
+  if program.image_sm ~= sm then
+    program.image, program.why_not =
+      internal.profile_cubin(program.source, sm, program.symbol, program.options)
+    program.image_sm = sm
+  end
+  return program.image, program.why_not
+end
+
+--- Registers and bytes of stack of a thread; nil and why.
+function M.registers(program, sm)
+  local image, why = image_of(program, sm)
+  if not image then return nil, why end
+  return internal.cubin_registers(image, program.symbol)
+end
+
 --- The instructions of a program's cubin by operation, line ("chunk:12") and width. What is of no
 --- known line is of line "?".
 function M.read(program, sm)
-  if not program.source then return nil, program.why or "its CUDA C is not known" end
-  local image, why = internal.profile_cubin(program.source, sm, program.symbol, program.options)
+  local image, why = image_of(program, sm)
   if not image then return nil, why end
   local found, chunks, known = {}, chunks_of(program), {}
   for _, access in ipairs(internal.cubin_accesses(image)) do
@@ -284,6 +302,7 @@ function M.settle(program, sm)
     return false, why
   end
   settle_by(program, found)
+  program.image, program.image_sm = nil, nil
   return true
 end
 

@@ -190,12 +190,6 @@ local function device_of(name)
     devices.names())
 end
 
--- Of one of the launches of M.play; nil and why.
-local function registers_of(launch, sm)
-  if not launch.source then return nil, launch.why or "its CUDA C is not known" end
-  return internal.profile_registers(launch.source, sm, launch.symbol, launch.options)
-end
-
 -- The counts of a launch of M.play: of its machine code's accesses, unless nothing is compiled.
 local function work_of(launch, sm, compiles)
   if compiles then machine.settle(launch.program, sm) end
@@ -208,7 +202,7 @@ local function predicted(launch, device, options)
   local registers, stack
   local compiles = options.compile ~= false
   if compiles then
-    registers, stack = registers_of(launch, device.sm)
+    registers, stack = machine.registers(launch.program, device.sm)
     if not registers then return nil, ("predict: %s: %s"):format(launch.name, stack) end
   end
   local work = work_of(launch, device.sm, compiles)
