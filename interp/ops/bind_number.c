@@ -102,8 +102,13 @@ static void check_alone(lua_State *L, const char *name) {
   }
 }
 
-/* Does the number at i replace the one at so_far? -0 is below 0, as in kernels. */
+static bool is_nan(lua_State *L, int idx) { return !lua_compare(L, idx, idx, LUA_OPEQ); }
+
+/* Does the number at i replace the one at so_far? As in kernels, -0 is below 0, and any number replaces NaN. */
 static bool is_beyond(lua_State *L, CtOp op, int i, int so_far) {
+  if (is_nan(L, so_far)) {
+    return !is_nan(L, i);
+  }
   int low = op == CT_OP_MIN ? i : so_far, high = op == CT_OP_MIN ? so_far : i;
   if (lua_compare(L, i, so_far, LUA_OPEQ) && !lua_isinteger(L, i) && !lua_isinteger(L, so_far)) {
     return signbit(lua_tonumber(L, low)) && !signbit(lua_tonumber(L, high));
