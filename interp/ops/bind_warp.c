@@ -196,6 +196,31 @@ static int lang_dtype_of(lua_State *L) {
   return 1;
 }
 
+/* _widened(x): a run-time value of the type in which arithmetic has it; anything else as it is. For the standard
+   library. */
+static int lang_widened(lua_State *L) {
+  lua_settop(L, 1);
+  if (value_test(L, 1, NULL)) {
+    (void)front_here(L, "reduce");
+    value_push(L, value_operand(L, 1, "reduce"));
+  }
+  return 1;
+}
+
+/* _converts(x, type): does a place of that type take x as it is? For the standard library. */
+static int lang_converts(lua_State *L) {
+  CtVal v;
+  CtDtype type = bind_to_dtype(L, 2, "reduce");
+  bool is_number = lua_type(L, 1) == LUA_TNUMBER;
+  const CtIr *ir = front_here(L, "reduce");
+  if (value_test(L, 1, &v)) {
+    lua_pushboolean(L, value_converts((CtDtype)ct_inst(ir, v)->type, type));
+  } else {
+    lua_pushboolean(L, is_number && (ct_is_float(type) || lua_isinteger(L, 1)));
+  }
+  return 1;
+}
+
 /* _whole_of(t): if t was cut out as whole(_, _, k), these two. */
 static int lang_whole_of(lua_State *L) {
   const Tensor *t = tensor_test(L, 1);
@@ -244,6 +269,8 @@ static int lang_is_tracing(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
                                      {"_dtype_of", lang_dtype_of},
+                                     {"_widened", lang_widened},
+                                     {"_converts", lang_converts},
                                      {"_target_sm", lang_target_sm},
                                      {"_whole_of", lang_whole_of},
                                      {"_space_of", lang_space_of},

@@ -39,13 +39,13 @@ end
 --- For dot_rows.lua.
 M.operation = operation
 
--- What comes before the first element of an exclusive scan.
+-- What comes before the first element of an exclusive scan, in the type of the values.
 local function first_value(v, op, options, name)
   if options.init ~= nil then return options.init end
   if type(v) == "table" then
     fail(name, "an exclusive scan of tables needs {init = table}, with the keys of the values")
   end
-  if identities[op] then return identities[op] end
+  if identities[op] then return ct.cast(identities[op], internal.dtype_of(v)) end
   if (op == "min" or op == "max") and math.type(v) == "float" then
     return op == "min" and math.huge or -math.huge
   end
@@ -136,10 +136,7 @@ end
 local function check_type(x, want, key, what, name)
   local is = internal.dtype_of(x)
   if tostring(is) == tostring(want) then return x end
-  local is_whole = tostring(want):find("^[iu]") ~= nil
-  if type(x) == "number" and not (is_whole and math.type(x) == "float") then
-    return ct.cast(x, want)
-  end
+  if internal.converts(x, want) then return ct.cast(x, want) end
   fail(name, "key '%s' is %s in the values, but %s in %s; cast one of them, as in %s(x)", key,
     tostring(want), tostring(is), what, tostring(is))
 end
@@ -152,12 +149,13 @@ local function as_record(keys, r, v, what, name)
   end)
 end
 
--- The value with run-time fields, its keys, and the function with its results looked at.
+-- The value with run-time fields, none of them of a narrow type, its keys, and the function with
+-- its results looked at.
 local function prepare(v, op, name)
   local f = operation(op, name, v)
   local keys = keys_of(v, name)
-  if keys == nil then return v, nil, f end
-  v = map(keys, v, function(x) return ct.cast(x, internal.dtype_of(x)) end)
+  if keys == nil then return internal.widened(v), nil, f end
+  v = map(keys, v, function(x) return internal.widened(ct.cast(x, internal.dtype_of(x))) end)
   return v, keys, function(a, b)
     return as_record(keys, f(a, b), v, "the function's result", name)
   end
@@ -412,6 +410,27 @@ end
 
 -- {====== Tensors ======
 
+local MOST_TYPES <const> = 3
+
+-- The type of the results: what a loop changes keeps its type. The function is asked with numbers
+-- of these types.
+local function type_of_results(f, first, element)
+  local one = ct.cast(1, element)
+  for _ = 1, MOST_TYPES do
+    local result = internal.dtype_of(f(first, one))
+    if tostring(result) == tostring(internal.dtype_of(first)) then return result end
+    first = ct.cast(1, result)
+  end
+  fail("reduce", "the function's result, %s, never has the type of its first value; cast it",
+    tostring(internal.dtype_of(first)))
+end
+
+local function as_result(f, first, element)
+  if type(first) == "table" then return first end
+  local like = internal.is_static(first) and first or ct.cast(1, internal.dtype_of(first))
+  return ct.cast(first, type_of_results(f, like, element))
+end
+
 function M.reduce(t, op, init)
   local f = operation(op, "reduce")
   local n, first, all = size(t), 0, init
@@ -421,6 +440,7 @@ function M.reduce(t, op, init)
     end
     first, all = 1, t[0]
   end
+  if internal.is_tracing() then all = as_result(f, all, t.dtype) end
   for i = first, n - 1 do all = f(all, t[i]) end
   return all
 end

@@ -1,12 +1,17 @@
--- min and max of a number and NaN are the number, in any order: on the host, of constants and of run-time values.
+-- min and max of a number and NaN are the number, in any order: on the host, of constants and of
+-- run-time values.
 local nan <const> = 0.0 / 0.0
-local lists <const> = { { nan, 1.0 }, { 1.0, nan }, { nan, 1.0, 2.0 }, { 1.0, nan, 2.0 }, { 2.0, 1.0, nan },
-  { nan, nan, 1.0 }, { nan, 1 }, { 1, nan }, { nan, -math.huge }, { math.huge, nan }, { nan, 2, nan, 1.0, nan } }
+local lists <const> = {
+  { nan, 1.0 }, { 1.0, nan }, { nan, 1.0, 2.0 }, { 1.0, nan, 2.0 }, { 2.0, 1.0, nan },
+  { nan, nan, 1.0 }, { nan, 1 }, { 1, nan }, { nan, -math.huge }, { math.huge, nan },
+  { nan, 2, nan, 1.0, nan },
+}
 
 local function wanted(op, list)
   local best
   for _, v in ipairs(list) do
-    if v == v and (best == nil or (op == max and v > best) or (op == min and v < best)) then best = v end
+    local is_better = best == nil or (op == max and v > best) or (op == min and v < best)
+    if v == v and is_better then best = v end
   end
   return best
 end
