@@ -63,6 +63,7 @@ struct LpExp {
   LpExp *next; /* in a list */
   LpExp *up;   /* scratch: the expression whose left operand this is */
   LpVar *var;
+  LpVar *env; /* of a global: the local _ENV whose field it is; NULL: the chunk's */
   LpFunc *func;
   bool is_const; /* made of literals, operators and constant <const> locals only */
   bool is_item;  /* in a table: a value without a key */

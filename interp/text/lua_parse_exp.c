@@ -46,7 +46,8 @@ LpExp *lp_name(LpParser *p) {
   LpExp *e = new_exp(p, LP_NAME, p->pos);
   lp_expect_name(p, &sym);
   e->var = sym->var;
-  LpVar *used = sym->var == NULL ? p->c->env->var : sym->var;
+  e->env = sym->var == NULL ? p->c->env->var : NULL;
+  LpVar *used = sym->var == NULL ? e->env : sym->var;
   if (used == NULL || used->func != p->fs->func) {
     lp_use_outer(p, used);
   }

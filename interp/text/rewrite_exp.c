@@ -133,9 +133,20 @@ static void note_global(Rw *w, const char *name) {
   }
 }
 
+/* A global that is a field of a local _ENV, `ix(_ENV, "x", "global 'x'")`. What the function captured as _ENV is noted
+   when it is converted. */
+static bool is_field_of_local(const Rw *w, const LpExp *e) {
+  return w->c->notes_reads && e->var == NULL && e->env != NULL && !rw_is_host(w, e->env);
+}
+
 static void write_name(Rw *w, const LpExp *e) {
   if (e->var == NULL) {
     note_global(w, token(w, e->tok)->sym->s);
+  }
+  if (is_field_of_local(w, e)) {
+    const char *name = token(w, e->tok)->sym->s;
+    rw_write(w, "%x%f%v, %q, \"global '%s'\")", e->tok, RW_IX, e->env, name, name);
+    return;
   }
   if (e->var == NULL || rw_is_host(w, e->var)) {
     rw_after(w, e->tok);

@@ -214,6 +214,19 @@ in_env()
 own_env.read()
 size(layout({#T.list, T.v}))
 size(layout({T.list, {T.v}}))
+(function(_ENV) return v end)(T)
+(function() local _ENV = T return v + #list end)()
+(function() local _ENV = {T = T} return T.v end)()
+load("return v", "=v", "t", T)()
+T[flag] and 1 or 2
+(function() local s = 0 for _, v in ipairs(setmetatable({}, {__index = T.list})) do s = s + v end return s end)()
+tonumber(table.concat(setmetatable({}, {__index = T.list}), "", 1, 2))
+select(2, table.unpack(setmetatable({}, {__index = T.list}), 1, 2))
+tonumber(string.format("%d", T.v))
+(function() local v do local c <close> = setmetatable({}, {__close = function() v = T.v end}) end return v end)()
+getmetatable(setmetatable({}, {__index = T})).__index.v
+rawget(getmetatable(obj), "d")
+(select(2, coroutine.resume(coroutine.create(function(t) return t.v end), T)))
 ]==]
 
 local changes <const> = [==[
@@ -250,6 +263,7 @@ table.move({44, 45}, 1, 2, 1, T.list) | table.move({4, 5}, 1, 2, 1, T.list)
 T.fn = function() return 46 end | T.fn = saved
 T.fn = F | T.fn = saved
 T.v = nil | T.v = 3
+T[flag] = 1 | T[flag] = nil
 setmetatable(T, {__index = function() return 47 end}) T.v = nil | setmetatable(T, nil) T.v = 3
 flag = false | flag = true
 text = "abcdef" | text = "abc"
