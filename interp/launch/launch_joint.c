@@ -339,7 +339,25 @@ static int joint_count(lua_State *L) {
   return 1;
 }
 
+/* _joint_guard(fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and the
+   device is the one before. Lua's __close cannot promise this: a script that is stopped runs none of its own
+   language any more, and without memory it may fail. */
+static int joint_guard(lua_State *L) {
+  CuttleState *s = state_of(L);
+  char device[sizeof s->device_text];
+  memcpy(device, s->device_text, sizeof device);
+  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  s->rank = -1;
+  drop(s);
+  if (strcmp(device, s->device_text) != 0) {
+    memcpy(s->device_text, device, sizeof device);
+    s->is_device_open = false;
+  }
+  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
 static const luaL_Reg functions[] = {{"_joint_run", joint_run},
+                                     {"_joint_guard", joint_guard},
                                      {"_joint_drop", joint_drop},
                                      {"_joint_count", joint_count},
                                      {NULL, NULL}};

@@ -117,7 +117,7 @@ end
 -- Ends all ranks that have not ended; what they must close is closed, also of the one that failed.
 local function close(run)
   run.is_over, ranks.running = true, nil
-  internal.enter_rank(nil) -- an interrupt may have left it set
+  internal.enter_rank(nil) -- an error may have left it set
   internal.joint_drop()
   for _, rank in ipairs(run.engine.ranks) do
     as_rank(run, rank, coroutine.close, run.tasks[rank].co)
@@ -136,6 +136,16 @@ end
 
 local run_type = { __close = close }
 
+local function run_ranks(m, fn)
+  local run <close> = setmetatable(new_run(m, fn), run_type)
+  ranks.running = run
+  repeat
+    local moved, ended = turn(run)
+    if not moved and not ended then match.fail_deadlock(run) end
+  until ended
+  return run.results
+end
+
 --- m:run(fn): the first result of fn for each rank of this process, by rank.
 function M.run(m, fn)
   meshes.check(m, "mesh:run")
@@ -146,13 +156,7 @@ function M.run(m, fn)
     tiles.fail("mesh:run", "argument 1 is of type %s; a function of a rank was expected",
       tiles.type_name(fn))
   end
-  local run <close> = setmetatable(new_run(m, fn), run_type)
-  ranks.running = run
-  repeat
-    local moved, ended = turn(run)
-    if not moved and not ended then match.fail_deadlock(run) end
-  until ended
-  return run.results
+  return internal.joint_guard(run_ranks, m, fn)
 end
 
 return M

@@ -64,6 +64,13 @@ static cuttle_Options sandbox_options(void) {
                           .print = take_print};
 }
 
+/* What a state does after an attack, too. */
+static const char works[] =
+    "assert(size'(4,8)' == 32)\n"
+    "local x = zeros(f32, 4) kernel('k', function(x) x[threadIdx.x] = 1.0 end){grid = 1, block = 4}(x)\n"
+    "assert(x[3] == 1.0)\n"
+    "device 'cpu:2' mesh{d = 2}:run(function(r) r:barrier() end) device 'cpu'";
+
 static int run_attack(const Attack *a) {
   cuttle_Options o = sandbox_options();
   o.instruction_limit = a->instructions;
@@ -81,7 +88,8 @@ static int run_attack(const Attack *a) {
   }
   atomic_store(&target, NULL);
   pthread_join(watchdog, NULL);
-  if (cuttle_dostring(S, "assert(size'(4,8)' == 32)", "=after") != CUTTLE_OK) {
+  if (cuttle_dostring(S, works, "=after") != CUTTLE_OK) {
+    tap_diag("%s", cuttle_error(S));
     return BROKEN;
   }
   cuttle_close(S);
@@ -310,6 +318,9 @@ static const Attack library_attacks[] = {
      "device 'cpu:4' mesh{d = 4}:run(function(r) if r.rank == 3 then while true do end end\n"
      "  r:barrier() end)",
      0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a rank that takes all memory",
+     "device 'cpu:2' mesh{d = 2}:run(function(r) local s = 'x' while true do s = s .. s end end)",
+     0, CUTTLE_NOMEM, NULL},
     {"find_swizzle in a loop",
      "while true do find_swizzle('(64,64):(64,1)', {dtype = f32,\n"
      "  reads = {thr = layout{32, 1}, val = '(1,1)'}}) end",
