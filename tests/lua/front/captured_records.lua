@@ -205,4 +205,85 @@ same("a goto leaves a turn of such a while", function(x, y, t)
   y[0], y[1] = s.a, w
 end)
 
+-- {====== The function is reached in other ways ======
+
+same("a method replaces a field's record", function(x, y, t)
+  local o, m = { s = { a = x[0] }, n = 0 }, 0
+  function o:step(v)
+    if v > t then
+      self.s = { a = v }
+      self.n = self.n + 1
+    end
+  end
+  o:step(2)
+  o.s = { a = 5 }
+  for i = 1, t do
+    m = m * 10 + o.s.a
+    o:step(i + 1)
+  end
+  y[0], y[1] = m, o.n
+end)
+
+same("metamethods replace a captured record", function(x, y, t)
+  local s, m = { a = x[0] }, 0
+  local meta = {}
+  function meta.__add(l, r)
+    if t > 1 then s = { a = r } end
+    return l
+  end
+  function meta.__index()
+    if t > 2 then s = { a = 9 } end
+    return s.a
+  end
+  local o = setmetatable({}, meta)
+  local _ = o + 3
+  s = { a = x[1] }
+  for i = 1, t do
+    m = m * 10 + s.a
+    _ = o + i + 1
+    m = m + o.field
+  end
+  y[0], y[1] = m, s.a
+end)
+
+same("an iterator replaces a captured record", function(x, y, t)
+  local s, m = { a = x[0] }, 0
+  local function next_one(_, i)
+    if i < 3 then
+      if t > i then s = { a = i } end
+      return i + 1
+    end
+  end
+  for i in next_one, nil, 0 do
+    s.a = s.a + i
+    if t == 3 then break end
+  end
+  s = { a = 7 }
+  for _ = 1, t do
+    for i in next_one, nil, 0 do
+      m = m + s.a * i
+      s.a = s.a + i
+      if t == 4 then break end
+    end
+  end
+  y[0], y[1] = m, s.a
+end)
+
+same("a function that calls itself replaces a captured record", function(x, y, t)
+  local s, m = { a = x[0] }, 0
+  local function f(k)
+    if t > k then s = { a = k } end
+    if k > 0 then f(k - 1) end
+    if t == 2 then return end
+    s.a = s.a + k
+  end
+  f(2)
+  s = { a = 4 }
+  for _ = 1, t do
+    m = m * 7 + s.a
+    f(3)
+  end
+  y[0], y[1] = m, s.a
+end)
+
 tap.done()
