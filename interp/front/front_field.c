@@ -167,7 +167,7 @@ static void apply(lua_State *L, Front *f, const Frame *entered) {
 }
 
 void front_enter(lua_State *L, Front *f, Frame *frame) {
-  luaL_checkstack(L, 16, NULL);
+  luaL_checkstack(L, 24, NULL);
   front_each_learnt(L, f, frame, apply);
   if (frame->kind == FRAME_LOOP) {
     front_reload(L, f, 0);
