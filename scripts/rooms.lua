@@ -32,10 +32,13 @@ return {
 
     -- The IR knows no engine; passes know the IR only.
     { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
+    -- An IR as bytes, which go through builder and passes again.
+    { name = "ir_file", files = { "ir/ir_file", "ir/ir_file_rows", "ir/ir_read", "ir/ir_write",
+      "ir/ir_trust", "ir/ir_again" }, uses = { "ir", "pass" } },
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
       uses = { "layout", "dtype", "message", "atom", "math" }, circle = 12 },
     -- A launch in a file: its IR and what it was given.
-    { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir" } },
+    { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir_file" } },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.
@@ -65,7 +68,7 @@ return {
 
     -- The list of public headers; no file of the core includes it.
     { name = "ct", files = { "ct" },
-      uses = { "emit", "watch", "nvrtc", "device", "npy", "atom" } },
+      uses = { "emit", "ir_file", "watch", "nvrtc", "device", "npy", "atom" } },
   },
 
   interp = {

@@ -28,7 +28,7 @@ return {
       "front_state.h FRONT_MAX_DEPTH", "front_state.h FRONT_MAX_TURNS",
     },
     ["tests/fails/tile.cases"] = {
-      "bind_block.c MAX_FRAGMENT", "bind_block.c MAX_LOCAL_BYTES", "bind_constant.c MAX_BYTES",
+      "bind_constant.c MAX_BYTES",
     },
     ["tests/fails/lists.cases"] = { "bind_list.c MAX_ALIGN" },
     ["tests/fails/warp.cases"] = { "bind_sync.c MAX_REGISTERS" },

@@ -20,11 +20,14 @@ enum { IR = 5 }; /* user value of a kernel of a file: the IR's bytes */
 /* {====== Specialisations ====== */
 
 /* Do the arguments fit what the IR takes? */
-static CtStatus check_fit(const CtIr *ir, const LaunchConfig *config, const LaunchArgs *args,
-                          CtErr *err) {
+static CtStatus check_fit(const CtIr *ir, int min_blocks, const LaunchConfig *config,
+                          const LaunchArgs *args, CtErr *err) {
   const int64_t block[3] = {config->block.x, config->block.y, config->block.z};
+  const int64_t cluster[3] = {config->cluster.x, config->cluster.y, config->cluster.z};
   bool fits = (int)ir->n_params == args->n_ir_params && (int)ir->n_slots == args->n_slots &&
-              memcmp(ir->block, block, sizeof block) == 0;
+              memcmp(ir->block, block, sizeof block) == 0 &&
+              memcmp(ir->cluster, cluster, sizeof cluster) == 0 &&
+              ir->smem == config->shared_bytes && ir->min_blocks == min_blocks;
   size_t p = 0;
   for (int i = 0; fits && i < args->n; i++) {
     const Arg *a = &args->args[i];
@@ -87,7 +90,7 @@ Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, con
     spec->ir = made;
     spec->ir.dyn.ud = &spec->ir;
     spec->ir.target = target;
-    status = check_fit(&spec->ir, config, args, err);
+    status = check_fit(&spec->ir, k->min_blocks, config, args, err);
     status = status == CT_OK ? check_trust(k, &spec->ir, err) : status;
   }
   if (status == CT_OK) {

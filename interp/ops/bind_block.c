@@ -28,7 +28,7 @@ static const ThreadIndex indices[] = {{"threadIdx", CT_OP_TID},
                                       {"blockDim", CT_OP_NONE}};
 
 /* 512 KB of local memory is what a thread of a GPU can have. */
-enum { MAX_FRAGMENT = 1 << 16, MAX_UNROLL = 1 << 16, MAX_LOCAL_BYTES = 1 << 19 };
+enum { MAX_UNROLL = 1 << 16 };
 
 static int index_index(lua_State *L) {
   const ThreadIndex *index = &indices[*(int *)luaL_checkudata(L, 1, INDEX_TYPE)];
@@ -220,16 +220,16 @@ static int lang_scratch(lua_State *L) {
 
 static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayout layout,
                            int64_t n) {
-  if (n > MAX_FRAGMENT) {
+  if (n > CT_FRAGMENT_ELEMENTS) {
     diag_error(L,
                "%s: %s has %I elements for each thread; at most %d were expected, and "
                "more than 255 registers are slow",
-               op, bind_layout_text(cx, layout), (LUAI_UACINT)n, MAX_FRAGMENT);
+               op, bind_layout_text(cx, layout), (LUAI_UACINT)n, CT_FRAGMENT_ELEMENTS);
   }
 }
 
 static void check_local(lua_State *L, const CtCx *cx, CtDtype dtype, CtLayout layout, int64_t n) {
-  int64_t max = MAX_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
+  int64_t max = CT_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
   if (n > max) {
     diag_error(L,
                "local_array: %s has %I elements of %s for each thread; at most %I were expected; "

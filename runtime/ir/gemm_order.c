@@ -39,12 +39,16 @@ static const char *parse_loop(const char *s, CtGemmLoop *out) {
   return step <= CT_GEMM_MAX_STEP && (*s == ' ' || *s == '\0') ? skip_space(s) : NULL;
 }
 
-/* The steps of each mode: each divides the one before and is less, the last is 1. */
-static bool has_right_steps(const CtGemmOrder *order) {
+/* The steps of each mode: each divides the one before and is less, the last is 1. There is a loop for the first one
+   to turn in. */
+bool ct_gemm_order_is(const CtGemmOrder *order) {
   int last[2] = {0, 0};
+  if (order->n < 1 || order->n > CT_GEMM_MAX_LOOPS || order->loop[0].turns) {
+    return false;
+  }
   for (int i = 0; i < order->n; i++) {
     int step = order->loop[i].step, *before = &last[order->loop[i].mode];
-    if (*before != 0 && (step >= *before || *before % step != 0)) {
+    if (step < 1 || (*before != 0 && (step >= *before || *before % step != 0))) {
       return false;
     }
     *before = step;
@@ -62,7 +66,7 @@ CtStatus ct_gemm_order_parse(const char *text, CtGemmOrder *out, CtErr *err) {
   while (s != NULL && *s != '\0' && out->n < CT_GEMM_MAX_LOOPS) {
     s = parse_loop(s, &out->loop[out->n++]);
   }
-  if (s != NULL && *s == '\0' && !(out->n > 0 && out->loop[0].turns) && has_right_steps(out)) {
+  if (s != NULL && *s == '\0' && ct_gemm_order_is(out)) {
     return CT_OK;
   }
   return ct_fail(

@@ -24,6 +24,8 @@ typedef struct CtGemmOrder {
   CtGemmLoop loop[CT_GEMM_MAX_LOOPS];
 } CtGemmOrder;
 
+/* May operations have it? */
+bool ct_gemm_order_is(const CtGemmOrder *order);
 /* A text as above, or one of the names columns, rows, serpentine and column_pairs. */
 CtStatus ct_gemm_order_parse(const char *text, CtGemmOrder *out, CtErr *err) CT_NODISCARD;
 

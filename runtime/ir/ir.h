@@ -266,6 +266,9 @@ int64_t ct_ir_constant_bytes(const CtIr *ir);
 int64_t ct_ir_shared_bytes(const CtIr *ir);
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* its offset within that memory */
 
+/* What each thread may have of its own: elements of a tensor in registers, bytes of a local array. */
+enum { CT_FRAGMENT_ELEMENTS = 1 << 16, CT_LOCAL_BYTES = 1 << 19 };
+
 /* What a shared buffer is aligned to at most. Beyond CT_SHARED_DYNAMIC_ALIGN no declaration of dynamic
    shared memory is sure to give it: it is rounded up to, and ct_ir_shared_slack more bytes are asked for. */
 enum { CT_SHARED_DYNAMIC_ALIGN = 128 };

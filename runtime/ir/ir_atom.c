@@ -46,6 +46,16 @@ static void check_type(const By *by, CtView v) {
   }
 }
 
+/* An atom that copies, and whole elements. */
+static void check_kind(const By *by) {
+  if (by->atom->kind != CT_ATOM_COPY) {
+    ct_tile_fail(by->c, "%s multiplies; an atom that copies was expected", by->atom->name);
+  } else if (by->n_src < 1 || by->n_dst < 1) {
+    ct_tile_fail(by->c, "%s copies fewer bits than an element of %s has", by->atom->name,
+                 ct_dtypes[by->dtype].name);
+  }
+}
+
 static void check_target(const By *by) {
   const CtTarget *target = &by->ir->target;
   if (target->is_cuda && target->sm < by->atom->sm) {
@@ -59,6 +69,9 @@ static void check_target(const By *by) {
 /* Mode 0 holds the elements of whole atoms. */
 static void check_values(const By *by, CtView v, int64_t n) {
   ct_tile_check_static(by->c, v);
+  if (!al_ok(&by->c->g)) {
+    return;
+  }
   CtInt size = al_size(&by->c->g, ct_is_leaf(v.layout.shape) ? v.layout : ct_mode(v.layout, 0));
   if (!al_ok(&by->c->g) || size.v % n == 0) {
     return;
@@ -416,6 +429,7 @@ CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView
            .pred = pred,
            .n_src = ct_ir_atom_values(ir, atom, CT_ATOM_SRC, dtype),
            .n_dst = ct_ir_atom_values(ir, atom, CT_ATOM_DST, dtype)};
+  check_kind(&by);
   check_target(&by);
   check_type(&by, src);
   check_type(&by, dst);

@@ -49,6 +49,20 @@ static inline void ct_ir_written(CtIr *ir, uint32_t buf) {
 /* Arithmetic of the layout algebra: exact, since indices of a tensor fit the type chosen for it. */
 CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);
 
+/* Lines that a script may have; none is -1 or 0. */
+enum { CT_MOST_LINES = 1 << 30 };
+static inline bool ct_loc_is(CtLoc loc) { return loc.line >= -1 && loc.line < CT_MOST_LINES; }
+
+/* What is wrong with an operation by itself (ir_check_op.c), with a view, and with an entry of a table
+   (ir_check_memory.c); NULL: nothing. */
+const char *ct_ir_op_fault(const CtIr *ir, CtVal v);
+const char *ct_ir_view_fault(const CtIr *ir, const CtView *v);
+const char *ct_ir_buf_fault(const CtIr *ir, uint32_t buf);
+const char *ct_ir_param_fault(const CtIr *ir, size_t param);
+const char *ct_ir_slot_fault(const CtIr *ir, size_t slot);
+const char *ct_ir_map_fault(const CtIr *ir, size_t map);
+const char *ct_ir_require_fault(const CtIr *ir, size_t require);
+
 /* The operation like *key: one that dominates this place, or a new one. */
 CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key);
 
@@ -94,6 +108,7 @@ CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile);
 void ct_tile_check_inside(CtTileCx *c, CtView v);
 void ct_tile_check_writable(CtTileCx *c, CtView v);
 void ct_tile_check_static(CtTileCx *c, CtView v);
+void ct_tile_check_order(CtTileCx *c, const CtGemmOrder *order);
 /* Types, sizes, and that both views lie in their tensors. */
 void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst);
 /* Bools, inside their tensor; of any size. */

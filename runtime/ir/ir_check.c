@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir_build.h"
-#include "runtime/base/message.h"
+#include "ir_tma.h"
 
 enum { MAX_FINDINGS = 8 };
 
@@ -128,10 +128,9 @@ static void check_break(Checker *c, const CtInst *inst) {
 static void check_view(void *ud, const CtView *view, bool is_written) {
   Checker *c = ud;
   (void)is_written;
-  if (view->buf == 0 || view->buf >= c->ir->n_bufs) {
-    find(c, "a tensor without a buffer", 0);
-  } else if (!ct_congruent(view->layout.shape, view->layout.stride)) {
-    find(c, "a tensor whose shape and stride differ in nesting", 0);
+  const char *fault = ct_ir_view_fault(c->ir, view);
+  if (fault != NULL) {
+    find(c, fault, 0);
   } else {
     check_memory(c, view->buf);
   }
@@ -147,27 +146,12 @@ static void check_register_view(void *ud, const CtView *view, bool is_written) {
 
 static void check_tile(Checker *c, const CtInst *inst) {
   ct_ir_each_view(inst, check_view, c);
-  if (inst->op == CT_OP_WGMMA && (inst->u.tile->atom == NULL || inst->u.tile->wgmma == NULL)) {
+  bool has_atom = inst->op == CT_OP_MMA || inst->op == CT_OP_WGMMA || inst->op == CT_OP_WARP_COPY;
+  if (has_atom && inst->u.tile->atom == NULL) {
     find(c, "has no atom", 0);
   }
   if (inst->op == CT_OP_MMA) {
-    if (inst->u.tile->atom == NULL) {
-      find(c, "has no atom", 0);
-    }
     ct_ir_each_view(inst, check_register_view, c);
-  }
-}
-
-/* C's printf gets the text and these values. */
-static void check_message(Checker *c, const CtInst *inst) {
-  const CtEscape *e = inst->u.escape;
-  uint8_t types[CT_MESSAGE_ARGS] = {0};
-  for (int i = 0; i < e->n && i < CT_MESSAGE_ARGS; i++) {
-    types[i] = ct_inst(c->ir, e->vals[i])->type;
-  }
-  const char *fault = ct_message_fault(e->text, e->n, types);
-  if (fault != NULL) {
-    find(c, fault, 0);
   }
 }
 
@@ -184,8 +168,9 @@ static void check_inst(Checker *c, CtVal v, int depth) {
   if (c->n == 0) {
     check_types(c, inst);
   }
-  if (c->n == 0 && inst->op == CT_OP_PRINT) {
-    check_message(c, inst);
+  const char *fault = c->n == 0 ? ct_ir_op_fault(c->ir, v) : NULL;
+  if (fault != NULL) {
+    find(c, fault, 0);
   }
   if (c->n == 0 && (inst->op == CT_OP_CAST || inst->op == CT_OP_BITCAST)) {
     check_casts(c, inst);
@@ -218,6 +203,32 @@ static void check_region(Checker *c, CtRegion r, int depth) {
   }
 }
 
+static void find_in(Checker *c, const char *kind, size_t at, const char *name, const char *fault) {
+  if (fault != NULL && c->n++ < MAX_FINDINGS) {
+    ct_text_printf(&c->text, "%s%s %zu ('%s'): %s", c->n > 1 ? "; " : "", kind, at,
+                   name == NULL ? "?" : name, fault);
+  }
+}
+
+static void check_tables(Checker *c) {
+  const CtIr *ir = c->ir;
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    find_in(c, "tensor", i, ir->bufs[i].name, ct_ir_buf_fault(ir, i));
+  }
+  for (size_t i = 0; i < ir->n_slots; i++) {
+    find_in(c, "value", i, ir->slots[i].name, ct_ir_slot_fault(ir, i));
+  }
+  for (size_t i = 0; i < ir->n_params && c->n == 0; i++) {
+    find_in(c, "argument", i, ir->params[i].name, ct_ir_param_fault(ir, i));
+  }
+  for (size_t i = 0; i < ir->n_maps; i++) {
+    find_in(c, "tensor map", i, ir->maps[i].name, ct_ir_map_fault(ir, i));
+  }
+  for (size_t i = 0; i < ir->n_requires; i++) {
+    find_in(c, "assumption", i, ir->requires_[i].name, ct_ir_require_fault(ir, i));
+  }
+}
+
 CtStatus ct_ir_check(const CtIr *ir, CtErr *err) {
   Checker c = {.ir = ir};
   c.seen = ct_alloc(ir->arena.alloc, ir->n_insts);
@@ -226,7 +237,10 @@ CtStatus ct_ir_check(const CtIr *ir, CtErr *err) {
   }
   memset(c.seen, 0, ir->n_insts);
   ct_text_init(&c.text, ir->arena.alloc);
-  check_region(&c, 1, 0);
+  check_tables(&c);
+  if (c.n == 0) {
+    check_region(&c, 1, 0);
+  }
   ct_free(ir->arena.alloc, c.seen, ir->n_insts);
   CtStatus status = CT_OK;
   if (c.n > 0) {

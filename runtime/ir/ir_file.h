@@ -15,8 +15,9 @@ enum { CT_IR_FILE_VERSION = 2 };
 CtStatus ct_ir_write(const CtIr *ir, CtText *out, CtErr *err) CT_NODISCARD;
 
 /* Reads n bytes, all of them, into an IR that need not be initialised. Every number is held against its
-   bounds, and the verifier (ct_ir_check) has seen the IR. ct_ir_read_clear frees it; after a failure
-   there is nothing to free. */
+   bounds. The verifier (ct_ir_check) has seen the IR, the builder's functions have made its operations on whole
+   tensors again, and passes have dropped what nothing needs: it is a kernel that a script could have.
+   ct_ir_read_clear frees it; after a failure there is nothing to free. */
 CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) CT_NODISCARD;
 /* The same of a file that may come from anybody and is run for its messages: none of its texts does more to a
    terminal than show (ct_text_disarm, ct_message_disarm). */

@@ -115,11 +115,6 @@ static const CtShape shape_view = CT_SHAPE(CtView, CtView, view_rows);
 
 /* --- operations --------------------------------------------------------------------------------- */
 
-static const CtField width_rows[] = {CT_ROW(CtWidth, vec, UINT, NONE),
-                                     CT_ROW(CtWidth, why, UINT, WHYS),
-                                     CT_ROW(CtWidth, of, UINT, THREE)};
-static const CtShape shape_width = CT_SHAPE(CtWidth, CtWidth, width_rows);
-
 static const CtField loop_rows[] = {CT_ROW(CtGemmLoop, mode, UINT, MODES),
                                     CT_ROW(CtGemmLoop, step, UINT, STEPS),
                                     CT_ROW(CtGemmLoop, turns, BOOL, NONE)};
@@ -128,21 +123,11 @@ static const CtField order_rows[] = {CT_ROW(CtGemmOrder, n, UINT, LOOPS),
                                      CT_COUNTED(CtGemmOrder, loop, n, shape_loop)};
 static const CtShape shape_order = CT_SHAPE(CtGemmOrder, CtGemmOrder, order_rows);
 
-static const CtField wgmma_tile_rows[] = {
-    CT_ROW(CtWgmmaTile, is_mn_major, BOOL, NONE), CT_ROW(CtWgmmaTile, swizzle, INT, NONE),
-    CT_ROW(CtWgmmaTile, leading, INT, NONE), CT_ROW(CtWgmmaTile, stride, INT, NONE)};
-static const CtShape shape_wgmma_tile = CT_SHAPE(CtWgmmaTile, CtWgmmaTile, wgmma_tile_rows);
-static const CtField wgmma_rows[] = {CT_ROW(CtWgmma, is_a_shared, BOOL, NONE),
-                                     CT_PART(CtWgmma, a, shape_wgmma_tile),
-                                     CT_PART(CtWgmma, b, shape_wgmma_tile)};
-static const CtShape shape_wgmma = CT_SHAPE(CtWgmma, CtWgmma, wgmma_rows);
-
-static const CtField tile_rows[] = {
-    CT_PART(CtTile, dst, shape_view),     CT_PART(CtTile, a, shape_view),
-    CT_PART(CtTile, b, shape_view),       CT_ROW(CtTile, vec, UINT, NONE),
-    CT_PARTS(CtTile, width, shape_width), CT_ROW(CtTile, async, BOOL, NONE),
-    CT_PART(CtTile, order, shape_order),  CT_ROW(CtTile, zero_fill, BOOL, NONE),
-    CT_ROW(CtTile, atom, ATOM, NONE),     CT_POINTER(CtTile, wgmma, shape_wgmma)};
+/* Left out: what the builder finds again, from the rest (ir_again.c). */
+static const CtField tile_rows[] = {CT_PART(CtTile, dst, shape_view),
+                                    CT_PART(CtTile, a, shape_view), CT_PART(CtTile, b, shape_view),
+                                    CT_PART(CtTile, order, shape_order),
+                                    CT_ROW(CtTile, atom, ATOM, NONE)};
 const CtShape ct_shape_tile = CT_SHAPE(CtTile, CtTile, tile_rows);
 
 static const CtField out_rows[] = {
@@ -296,23 +281,14 @@ static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, ct
                                     CT_PART(CtIr, grid_barrier, shape_loc)};
 const CtShape ct_shape_body = CT_SHAPE(body, CtIr, body_rows);
 
-const CtShape *const ct_shapes[] = {&shape_loc,        &shape_facts,
-                                    &shape_layout,     &shape_swizzle,
-                                    &shape_members,    &shape_buf,
-                                    &shape_axis,       &shape_guard,
-                                    &shape_within,     &shape_view,
-                                    &shape_width,      &shape_loop,
-                                    &shape_order,      &shape_wgmma,
-                                    &shape_target,     &shape_out,
-                                    &shape_wgmma_tile, &ct_shape_tile,
-                                    &shape_place,      &shape_boxes,
-                                    &shape_inst,       &shape_region,
-                                    &ct_shape_text,    &ct_shape_tma,
-                                    &shape_param,      &shape_slot,
-                                    &shape_map,        &shape_require,
-                                    &shape_dim,        &shape_note,
-                                    &shape_emission,   &ct_shape_head,
-                                    &ct_shape_body,    NULL};
+const CtShape *const ct_shapes[] = {
+    &shape_loc,    &shape_facts, &shape_layout,   &shape_swizzle, &shape_members,
+    &shape_buf,    &shape_axis,  &shape_guard,    &shape_within,  &shape_view,
+    &shape_loop,   &shape_order, &shape_target,   &shape_out,     &ct_shape_tile,
+    &shape_place,  &shape_boxes, &shape_inst,     &shape_region,  &ct_shape_text,
+    &ct_shape_tma, &shape_param, &shape_slot,     &shape_map,     &shape_require,
+    &shape_dim,    &shape_note,  &shape_emission, &ct_shape_head, &ct_shape_body,
+    NULL};
 
 /* --- what both sides ask ------------------------------------------------------------------------ */
 

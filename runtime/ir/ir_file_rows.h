@@ -46,7 +46,6 @@ typedef enum CtFieldKind {
   X(DTYPES, CT_DTYPE_COUNT)                                                                        \
   X(SPACES, CT_CONSTANT + 1)                                                                       \
   X(CACHES, CT_CACHE_COUNT)                                                                        \
-  X(WHYS, CT_WIDTH_WHY_COUNT)                                                                      \
   X(SLOT_KINDS, CT_SLOT_NUMBER + 1)                                                                \
   X(EFFECTS, CT_TEXT_WRITES + 1)                                                                   \
   X(REDUCTIONS, CT_TMA_REDUCE_COUNT)                                                               \
@@ -165,5 +164,7 @@ uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape);
 
 /* ir_trust.c: what ct_ir_check and the readers of an IR take for granted. */
 CtStatus ct_ir_trust(const CtIr *ir, CtErr *err) CT_NODISCARD;
+/* ir_again.c: operations on whole tensors, made by the builder from what a file says of them. */
+CtStatus ct_ir_make_again(CtIr *ir, CtErr *err) CT_NODISCARD;
 
 #endif

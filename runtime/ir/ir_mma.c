@@ -31,7 +31,9 @@ static void check_target(CtTileCx *c) {
 
 /* Atoms that are not run as an MMA. */
 static void check_kind(CtTileCx *c) {
-  if (c->atom->times > 1) {
+  if (c->atom->kind != CT_ATOM_MMA) {
+    ct_tile_fail(c, "%s copies; an atom that multiplies was expected", c->atom->name);
+  } else if (c->atom->times > 1) {
     al_fail(&c->g, CT_EUNSUPPORTED,
             "gemm: %s multiplies complex numbers, which no tensor has; multiply real and "
             "imaginary parts by the atom of f64 of that shape",
@@ -210,6 +212,7 @@ static void add_mma(CtTileCx *c, const CtView *v, const CtGemmOrder *order) {
   tile.order = order->n == 0 ? serpentine : *order;
   tile.width[0] = (CtWidth){1, CT_WIDTH_REGISTERS, 1};
   tile.width[1] = (CtWidth){1, CT_WIDTH_REGISTERS, 2};
+  ct_tile_check_order(c, &tile.order);
   check_mma(c, v);
   if (al_ok(&c->g)) {
     ct_tile_add(c->ir, CT_OP_MMA, &tile);
@@ -234,6 +237,9 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
   CtView v[N_OPERANDS] = {a, b, c};
   CtTileCx g = ct_tile_begin(ir, "gemm", atom, err);
   check_kind(&g);
+  if (!al_ok(&g.g)) { /* its rows are no products' */
+    return g.g.status;
+  }
   check_accumulate(&g, opts);
   check_target(&g);
   check_ranks(&g, v);

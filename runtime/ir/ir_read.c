@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir_file_rows.h"
+#include "pass.h"
 #include "runtime/base/message.h"
 #include "runtime/base/size.h"
 
@@ -465,12 +466,19 @@ static void get_header(Reader *r) {
   }
 }
 
-static CtStatus check_all(const CtIr *ir, CtErr *err) {
+static CtStatus check_ir(CtIr *ir, CtErr *err) {
   CtStatus status = ct_ir_trust(ir, err);
   status = status == CT_OK ? ct_ir_check(ir, err) : status;
-  for (const CtIrFunction *f = ir->functions; f != NULL && status == CT_OK; f = f->next) {
-    status = ct_ir_trust(&f->ir, err);
-    status = status == CT_OK ? ct_ir_check(&f->ir, err) : status;
+  ir->dyn.ud = ir;
+  status = status == CT_OK ? ct_ir_make_again(ir, err) : status;
+  status = status == CT_OK ? ct_pass_dce(ir, err) : status;
+  return status == CT_OK ? ct_pass_registers(ir, err) : status;
+}
+
+static CtStatus check_all(CtIr *ir, CtErr *err) {
+  CtStatus status = check_ir(ir, err);
+  for (CtIrFunction *f = ir->functions; f != NULL && status == CT_OK; f = f->next) {
+    status = check_ir(&f->ir, err);
   }
   return status;
 }

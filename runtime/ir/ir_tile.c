@@ -361,12 +361,19 @@ static void check_gemm(CtTileCx *g, CtView a, CtView b, CtView c) {
   }
 }
 
+void ct_tile_check_order(CtTileCx *c, const CtGemmOrder *order) {
+  if (!ct_gemm_order_is(order)) {
+    ct_tile_fail(c, "an order that goes through rows and columns otherwise than once each");
+  }
+}
+
 static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
 
 CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *order, CtErr *err) {
   CtTile tile = {.dst = c, .a = a, .b = b, .vec = 1, .order = order->n == 0 ? by_columns : *order};
   const CtView views[] = {a, b, c};
   CtTileCx g = ct_tile_begin(ir, "gemm", NULL, err);
+  ct_tile_check_order(&g, &tile.order);
   for (size_t i = 0; i < CT_ARRAY_LEN(views); i++) {
     ct_tile_check_static(&g, views[i]);
   }

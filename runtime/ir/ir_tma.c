@@ -262,8 +262,7 @@ CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) {
   return add_call(ir, call, CT_OP_TMA_LOAD, err);
 }
 
-/* Has the device a reduction of this type? */
-static bool can_reduce(CtTmaReduce reduce, CtDtype type) {
+bool ct_tma_can_reduce(CtTmaReduce reduce, CtDtype type) {
   bool is_wide = ct_dtypes[type].bits >= 32, is_half = type == CT_f16 || type == CT_bf16;
   if (reduce == CT_TMA_NONE || reduce == CT_TMA_ADD) {
     return reduce == CT_TMA_NONE || (is_wide && type != CT_tf32) || is_half;
@@ -274,7 +273,7 @@ static bool can_reduce(CtTmaReduce reduce, CtDtype type) {
 
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
   CtDtype type = ir->bufs[ir->tma_sources[call->source].view.buf].dtype;
-  if (!can_reduce(call->reduce, type)) {
+  if (!ct_tma_can_reduce(call->reduce, type)) {
     bool is_half = type == CT_f16 || type == CT_bf16;
     return ct_fail(err, CT_EINVAL, "%s: the hardware has no reduction \"%s\" of %s; %s", call->op,
                    ct_tma_reductions[call->reduce], ct_dtypes[type].name,

@@ -10,7 +10,13 @@
 
 #include "ir.h"
 
-enum { CT_TMA_DIMS = 5, CT_TMA_BOX = 256, CT_TMA_ALIGN = 128, CT_TMA_UNIT = 16 };
+enum {
+  CT_TMA_DIMS = 5,
+  CT_TMA_BOX = 256,
+  CT_TMA_ALIGN = 128,
+  CT_TMA_UNIT = 16,
+  CT_TMA_MOST_BYTES = 1 << 18
+};
 
 /* A dimension of a map: a mode of the tensor, or a part of one: `extent / div` steps, `stride * mul`
    elements apart. The values are constants or depend on the launch only. */
@@ -96,6 +102,8 @@ typedef struct CtTmaCall {
 } CtTmaCall;
 CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+/* Has the device a reduction of this type? */
+bool ct_tma_can_reduce(CtTmaReduce reduce, CtDtype type);
 /* Has the target what `op` needs? */
 CtStatus ct_ir_check_tma(const CtIr *ir, const char *op, CtErr *err) CT_NODISCARD;
 

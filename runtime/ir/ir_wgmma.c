@@ -51,12 +51,13 @@ void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
   if (w == NULL) {
     return;
   }
+  tile.order = opts->order.n == 0 ? by_columns : opts->order;
+  ct_tile_check_order(c, &tile.order);
   check_operands(c, v, w);
   if (!al_ok(&c->g)) {
     return;
   }
   tile.wgmma = w;
-  tile.order = opts->order.n == 0 ? by_columns : opts->order;
   tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
   tile.width[1] = (CtWidth){1, CT_WIDTH_ATOM, 2};
   CtVal accumulate = opts->accumulate != 0 ? opts->accumulate : ct_ir_const_int(ir, CT_bool, 1);

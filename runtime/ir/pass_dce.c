@@ -200,7 +200,7 @@ static void run(Live *l) {
   sweep(l, 1);
 }
 
-static CtStatus drop_unused(CtIr *ir, CtErr *err) {
+CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
   CtAlloc a = ir->arena.alloc;
   size_t n = ir->n_insts;
   Live l = {ir, ct_alloc(a, n * sizeof *l.live), ct_alloc(a, n * sizeof *l.stack), 0};
@@ -232,7 +232,7 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
     ct_pass_contract(ir);
   }
   ct_pass_async(ir);
-  CtStatus status = drop_unused(ir, err);
+  CtStatus status = ct_pass_dce(ir, err);
   ct_pass_early(ir);
   status = status == CT_OK ? ct_pass_registers(ir, err) : status;
   status = status == CT_OK ? ct_ir_check(ir, err) : status;

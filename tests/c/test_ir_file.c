@@ -97,6 +97,145 @@ static void test_refusals(void) {
 }
 
 /* No beginning of the bytes is an IR, and with a bit turned it is refused or another one, which is sound. */
+/* --- what no script may say ---------------------------------------------------------------------- */
+
+static void build_honest(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  CtAtom atom;
+  CtView words;
+  kit_begin(k, "honest", sm, 32, 1);
+  at(k, 1);
+  CtView x = tensor(k, "x", CT_f32, "(64)", "(1)");
+  CtView s = ct_ir_shared(ir, "s", CT_f32, lay(k, "64"));
+  CtView a = ct_ir_fragment(ir, "a", CT_f16, lay(k, "8")),
+         b = ct_ir_fragment(ir, "b", CT_f16, lay(k, "4")),
+         c = ct_ir_fragment(ir, "c", CT_f32, lay(k, "4"));
+  at(k, 2);
+  copy(k, x, s);
+  kit_must(k, ct_ir_recast(ir, s, CT_u32, &words, &k->err));
+  ct_ir_store(ir, x.buf, num(k, 3), ct_ir_cast(ir, ct_ir_load(ir, words.buf, num(k, 1)), CT_f32));
+  at(k, 3);
+  kit_must(k, ct_atom_find("SM80_16x8x16_F32F16F16F32_TN", &atom) ? CT_OK : CT_EINVAL);
+  kit_must(k, ct_ir_mma(ir, &atom, a, b, c, &(CtMmaOpts){.accumulate = 0}, &k->err));
+  kit_must(k, ct_ir_gemm(ir, c, c, ct_ir_fragment(ir, "d", CT_f32, lay(k, "(4,4)")),
+                         &(CtGemmOrder){0}, &k->err));
+  const CtVal vals[] = {tid(k, 0)};
+  ct_ir_printf(ir, "%d\n", 1, vals);
+}
+
+static CtInst *find_op(CtIr *ir, CtOp op) {
+  CtVal v = 1;
+  while (ir->insts[v].op != op) {
+    v++;
+  }
+  return &ir->insts[v];
+}
+
+static CtTile *tile_of(CtIr *ir, CtOp op) { return (CtTile *)(uintptr_t)find_op(ir, op)->u.tile; }
+static CtEscape *message_of(CtIr *ir) {
+  return (CtEscape *)(uintptr_t)find_op(ir, CT_OP_PRINT)->u.escape;
+}
+
+static void take_n(CtIr *ir) { message_of(ir)->text = "%lln"; }
+static void take_star(CtIr *ir) { message_of(ir)->text = "%*d"; }
+static void take_text(CtIr *ir) { message_of(ir)->text = "%s"; }
+static void take_wide(CtIr *ir) { message_of(ir)->text = "%lld"; }
+static void take_more(CtIr *ir) { message_of(ir)->text = "%d %d"; }
+static void take_less(CtIr *ir) { message_of(ir)->text = "hi"; }
+static void take_bytes(CtIr *ir) { ir->params[0].dtype = ir->slots[0].dtype = CT_u8; }
+static void take_other_slot(CtIr *ir) {
+  ir->slots[0].param = 0, ir->slots[0].kind = CT_SLOT_NUMBER;
+}
+static void take_registers(CtIr *ir) { ir->bufs[4].n_elems = ct_int(1 << 29); }
+static void take_swizzle(CtIr *ir) { ir->bufs[2].swizzle = (CtSwizzle){0, 100, 0}; }
+static void take_alias(CtIr *ir) {
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    ir->bufs[i].n_elems = ir->bufs[i].alias_of != 0 ? ct_int(1 << 28) : ir->bufs[i].n_elems;
+  }
+}
+static void take_atom(CtIr *ir) {
+  static CtAtom other;
+  (void)ct_atom_find("SM75_U32x4_LDSM_N", &other);
+  tile_of(ir, CT_OP_MMA)->atom = &other;
+}
+static void take_no_atom(CtIr *ir) { tile_of(ir, CT_OP_MMA)->atom = NULL; }
+static void take_order(CtIr *ir) { tile_of(ir, CT_OP_GEMM)->order.loop[0].step = 0; }
+static void take_columns(CtIr *ir) {
+  CtTile *t = tile_of(ir, CT_OP_GEMM);
+  t->order = (CtGemmOrder){2, {{.mode = 1, .step = 1}, {.mode = 1, .step = 1}}};
+}
+static void take_source(CtIr *ir) {
+  CtTile *t = tile_of(ir, CT_OP_COPY);
+  t->a.layout = tile_of(ir, CT_OP_MMA)->dst.layout;
+}
+
+static const struct {
+  const char *name;
+  void (*change)(CtIr *ir);
+  const char *want;
+} lies[] = {
+    {"%n", take_n, "a conversion that printf of kernels does not have"},
+    {"a width that is an argument", take_star, "a conversion that printf of kernels does not have"},
+    {"%s of a number", take_text, "of another type than its conversion takes"},
+    {"a wide conversion", take_wide, "of another type than its conversion takes"},
+    {"too few values", take_more, "asks for more values than there are"},
+    {"too many values", take_less, "asks for fewer values than there are"},
+    {"another element type", take_bytes, "of other elements"},
+    {"an address that is a number", take_other_slot, "a value"},
+    {"a fragment beyond all registers", take_registers, "more registers than a thread has"},
+    {"a swizzle out of range", take_swizzle, "a swizzle that there is not"},
+    {"an alias beyond its memory", take_alias, "larger than what it is an alias of"},
+    {"a product by an atom that copies", take_atom, "SM75_U32x4_LDSM_N copies"},
+    {"a product by none", take_no_atom, "without an atom"},
+    {"an order of no steps", take_order, "gemm: an order"},
+    {"an order that leaves out rows", take_columns, "gemm: an order"},
+    {"a copy of other sizes", take_source, "have different sizes"},
+};
+
+/* What scripts may not say, the same functions refuse in files. */
+static void test_lies(void) {
+  for (size_t i = 0; i < CT_ARRAY_LEN(lies); i++) {
+    Kit k;
+    CtIr again;
+    CtErr err = {.msg = "it is read"};
+    build_honest(&k, 90);
+    kit_must(&k, ct_ir_finish(&k.ir, &k.err));
+    lies[i].change(&k.ir);
+    CtText bytes = bytes_of(&k.ir);
+    bool is_read = ct_ir_read(ct_alloc_std, bytes.s, bytes.len, &again, &err) == CT_OK;
+    OK(!is_read && strstr(err.msg, lies[i].want) != NULL, "%s: %s", lies[i].name, err.msg);
+    if (is_read) {
+      ct_ir_read_clear(&again);
+    }
+    ct_text_clear(&bytes);
+    ct_ir_clear(&k.ir);
+  }
+}
+
+/* Whatever the file says of widths, of slots in use and of memory that is written, the builder and the passes find
+   it themselves. */
+static void test_findings(void) {
+  Kit k;
+  CtIr again;
+  CtErr err = {.msg = ""};
+  build_honest(&k, 90);
+  kit_must(&k, ct_ir_finish(&k.ir, &k.err));
+  const uint8_t vec = tile_of(&k.ir, CT_OP_COPY)->vec;
+  tile_of(&k.ir, CT_OP_COPY)->vec = 16;
+  k.ir.slots[0].used = false;
+  k.ir.bufs[1].is_written = false;
+  CtText bytes = bytes_of(&k.ir);
+  bool is_read = ct_ir_read(ct_alloc_std, bytes.s, bytes.len, &again, &err) == CT_OK;
+  OK(is_read && tile_of(&again, CT_OP_COPY)->vec == vec && again.slots[0].used &&
+         again.bufs[1].is_written,
+     "what follows is found: %s", err.msg);
+  if (is_read) {
+    ct_ir_read_clear(&again);
+  }
+  ct_text_clear(&bytes);
+  ct_ir_clear(&k.ir);
+}
+
 static void test_damage(void) {
   CtText bytes = a_kernel();
   CtIr ir;
@@ -177,6 +316,8 @@ int main(void) {
     test_laws(builders[i]);
   }
   test_refusals();
+  test_lies();
+  test_findings();
   test_damage();
   test_reading_without_memory();
   test_writing_without_memory();

@@ -63,7 +63,7 @@ static uint64_t argument(int argc, char **argv, int i, uint64_t other) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seconds = argument(argc, argv, 1, 10), seed = argument(argc, argv, 2, 1), n = 0;
+  uint64_t seconds = argument(argc, argv, 1, 7), seed = argument(argc, argv, 2, 1), n = 0;
   if (argc > 3) {
     run_input(seed, argument(argc, argv, 3, 0));
     return 0;
