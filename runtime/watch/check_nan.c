@@ -8,26 +8,77 @@
 
 #include "runtime/base/convert.h"
 
-/* The type of the results of a float operation that may make a NaN; CT_VOID for other instructions.
-   Moves, conversions and selections only pass on what they get. */
-static CtDtype type_of(const CtIn *code) {
-  const CtSimtRow *row = ct_in_row(code);
-  bool may = (ct_ops[row->does].traits & CT_TRAIT_NANS) != 0 && ct_is_float((CtDtype)row->type);
-  return may ? (CtDtype)row->type : CT_VOID;
+/* The type that a conversion converts from, by instruction. */
+static const uint8_t cast_from[CT_SIMT_OP_COUNT] = {
+#define X(...)
+#define BIN(op, t)
+#define CMP(op, t)
+#define CMP_P(op, t)
+#define UN(op, t)
+#define COUNT(op, t)
+#define BOOLCAST(t)
+#define FMA(t)
+#define THREE(op, t)
+#define DIV_INT(op, t)
+#define CAST(t, f) [CT_SIMT_CAST_##t##_##f##_s] = CT_##f, [CT_SIMT_CAST_##t##_##f##_v] = CT_##f,
+#include "runtime/simt/code/simt_arith.def"
+#undef X
+};
+
+static bool is_narrower(CtDtype to, CtDtype from) {
+  return ct_is_float(to) && ct_is_float(from) && ct_dtypes[to].bits < ct_dtypes[from].bits;
 }
 
-/* Does the tile operation compute? GEMM, AXPBY and MMA do. */
+/* Is it an atomic operation that adds floats? Others of floats pass on one of their operands. */
+static bool adds_floats(const CtIn *code) {
+  const CtAtomicImm imm = {.imm = code->imm};
+  return ct_in_is(code, CT_INS_ATOMIC) && ct_is_float((CtDtype)imm.u.dtype) &&
+         (imm.u.op == CT_OP_ATOMIC_ADD || imm.u.op == CT_OP_ATOMIC_ADD2);
+}
+
+/* Of an instruction that may make a NaN. Moves, widening conversions and selections only pass on
+   what they get. */
+static void plan_types(CtPlan *plan, const CtIn *code) {
+  const CtSimtRow *row = ct_in_row(code);
+  CtDtype type = (CtDtype)row->type, from = (CtDtype)cast_from[code->u.op];
+  unsigned traits = ct_ops[row->does].traits;
+  if (row->does == CT_OP_CAST) {
+    plan->from = (uint8_t)(is_narrower(type, from) ? from : CT_VOID);
+    plan->to = (uint8_t)(is_narrower(type, from) ? type : CT_VOID);
+  } else if ((traits & CT_TRAIT_NANS) != 0 && ct_is_float(type)) {
+    plan->from = plan->to = row->type;
+  } else if ((traits & CT_TRAIT_PAIRS) != 0 && (traits & (CT_TRAIT_FLOP | CT_TRAIT_FMA)) != 0) {
+    plan->from = plan->to = strncmp(ct_ops[row->does].text, "bf16", 4) == 0 ? CT_bf16 : CT_f16;
+    plan->is_pair = true;
+  } else if (adds_floats(code)) {
+    const CtAtomicImm imm = {.imm = code->imm};
+    plan->from = imm.u.dtype;
+    plan->is_pair = imm.u.op == CT_OP_ATOMIC_ADD2;
+  }
+}
+
+/* Does it copy to a narrower type of floats? */
+static bool narrows(const CtSimtProgram *p, const CtTileOp *t) {
+  return t->op == CT_OP_COPY && t->a.buf != 0 &&
+         is_narrower(p->bufs[t->dst.buf].dtype, p->bufs[t->a.buf].dtype);
+}
+
+/* Does the instruction leave in memory what it computes? GEMM, AXPBY and MMA do. */
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
-  return ct_in_is(code, CT_INS_TILE) &&
-         (p->tiles[code->imm].op == CT_OP_GEMM || p->tiles[code->imm].op == CT_OP_AXPBY ||
-          p->tiles[code->imm].op == CT_OP_MMA || p->tiles[code->imm].op == CT_OP_WGMMA) &&
-         ct_is_float(p->tiles[code->imm].dtype);
+  if (!ct_in_is(code, CT_INS_TILE)) {
+    return adds_floats(code);
+  }
+  const CtTileOp *t = &p->tiles[code->imm];
+  return narrows(p, t) || ((t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY || t->op == CT_OP_MMA ||
+                            t->op == CT_OP_WGMMA) &&
+                           ct_is_float(t->dtype));
 }
 
 void ct_nan_plan(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   for (uint32_t i = p->body; c->options.nan && i < p->n_code; i++) {
-    if (c->plans[i].kind == CT_PLAN_NONE && type_of(&p->code[i]) != CT_VOID) {
+    plan_types(&c->plans[i], &p->code[i]);
+    if (c->plans[i].kind == CT_PLAN_NONE && c->plans[i].to != CT_VOID) {
       c->plans[i].kind = CT_PLAN_FLOAT;
     }
   }
@@ -46,15 +97,25 @@ static void look_at_value(Odd *odd, uint32_t lanes, CtDtype t, const char *p) {
   odd->inf |= isinf(v) ? lanes : 0;
 }
 
+/* A value of a slot, or the two of a pair. */
+static void look_at_word(Odd *odd, uint32_t lanes, CtDtype t, bool is_pair, const char *p) {
+  look_at_value(odd, lanes, t, p);
+  if (is_pair) {
+    look_at_value(odd, lanes, t, p + ct_dtype_bytes(t));
+  }
+}
+
 /* A scalar is every lane's. */
-static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, CtDtype t) {
+static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, CtDtype t,
+                         bool is_pair) {
   const char *p = CT_CAT(char, w, slot);
+  size_t step = ct_dtype_bytes(t) == 8 ? 8 : 4;
   if (role == 's' || role == 'S') {
-    look_at_value(odd, CT_ALL_LANES, t, p);
+    look_at_word(odd, CT_ALL_LANES, t, is_pair, p);
     return;
   }
   for (int i = 0; i < CT_LANES; i++) {
-    look_at_value(odd, 1u << i, t, p + (size_t)i * ct_dtype_bytes(t));
+    look_at_word(odd, 1u << i, t, is_pair, p + (size_t)i * step);
   }
 }
 
@@ -98,13 +159,22 @@ static void look_at_memory(Odd *odd, const CtIn *code, const CtIn *in, CtWarp *w
   }
 }
 
+/* The operands in slots; an atomic operation has its value in the second one. */
+static void look_at_slots(Odd *odd, const CtPlan *plan, const CtIn *code, const CtWarp *w) {
+  const char *roles = ct_in_roles(code);
+  const uint32_t slots[] = {code->a, code->b, code->c};
+  bool is_atomic = ct_in_is(code, CT_INS_ATOMIC);
+  for (int i = is_atomic; i < (is_atomic ? 2 : 3) && plan->from != CT_VOID; i++) {
+    if (roles[1 + i] == 's' || roles[1 + i] == 'v') {
+      look_at_slot(odd, w, slots[i], roles[1 + i], (CtDtype)plan->from, plan->is_pair);
+    }
+  }
+}
+
 static uint32_t all_if_any(uint32_t lanes) { return lanes != 0 ? CT_ALL_LANES : 0; }
 
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes) {
   const CtSimtProgram *p = k->k->job->program;
-  const char *roles = ct_in_roles(code);
-  const uint32_t slots[] = {code->a, code->b, code->c};
-  CtDtype t = type_of(code);
   Odd odd = {0, 0};
   k->looked_at = lanes;
   if (computes(p, code) || ct_in_is(code, CT_INS_DOT)) {
@@ -114,18 +184,19 @@ void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes
       odd = (Odd){all_if_any(odd.nan), all_if_any(odd.inf)};
     }
   }
-  for (int i = 0; i < 3 && t != CT_VOID; i++) {
-    if (roles[1 + i] == 's' || roles[1 + i] == 'v') {
-      look_at_slot(&odd, w, slots[i], roles[1 + i], t);
-    }
-  }
+  look_at_slots(&odd, &k->plans[code - k->code], code, w);
   k->nan_before = odd.nan;
   k->inf_before = odd.inf;
 }
 
+static bool is_narrowing(const CtSimtProgram *p, const CtIn *code) {
+  return ct_in_is(code, CT_INS_TILE) ? narrows(p, &p->tiles[code->imm])
+                                     : ct_in_row(code)->does == CT_OP_CAST;
+}
+
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = k->k->job->program;
-  CtDtype t = type_of(code);
+  const CtPlan *plan = &k->plans[code - k->code];
   const Odd before = {k->nan_before, k->inf_before};
   Odd odd = {0, 0};
   CtFound f = {
@@ -137,15 +208,17 @@ void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w)
       look_at_elements(&odd, &a[n - 1], k->looked_at & ~before.nan, &before, &f.off);
       f.buf = a[n - 1].buf_index;
     }
-  } else if (t != CT_VOID) {
-    look_at_slot(&odd, w, code->d, ct_in_roles(code)[0], t);
+  } else if (plan->to != CT_VOID) {
+    look_at_slot(&odd, w, code->d, ct_in_roles(code)[0], (CtDtype)plan->to, plan->is_pair);
   }
   uint32_t made = (odd.nan | (odd.inf & ~before.inf)) & k->looked_at & ~before.nan;
   if (made != 0) {
     int first = ct_first_lane(made);
     f.count = (uint64_t)__builtin_popcount(made);
     f.thread = ct_check_thread(w->index, first);
-    f.how = (before.inf >> first & 1) != 0 ? CT_NAN_OF_INFINITY : CT_NAN_OF_FINITE;
+    f.how = (before.inf >> first & 1) != 0 ? CT_NAN_OF_INFINITY
+            : is_narrowing(p, code)        ? CT_NAN_NARROWED
+                                           : CT_NAN_OF_FINITE;
     ct_finding_note(k, &f);
   }
 }

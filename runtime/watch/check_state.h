@@ -175,6 +175,10 @@ typedef struct CtPlan {
   uint8_t kind;
   bool is_steady; /* a tile operation none of whose tables changes in the body */
   bool is_bounds; /* a load by scalar and pattern from memory that nobody writes: only bounds */
+  /* If NaN are reported: the types of the floats in slots that it takes and gives; CT_VOID: none. Of
+     pairs, a slot has two. */
+  uint8_t from, to;
+  bool is_pair;
 } CtPlan;
 
 /* A read of shared memory that was not initialised at that time. If another thread writes it
@@ -543,7 +547,7 @@ enum { CT_RANKS_SCOPE = 1 }; /* CtFound.extra of such a race: they order by scop
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
 /* sync_warp; sync_threads, grid_barrier; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
-enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY };
+enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY, CT_NAN_NARROWED };
 enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);

@@ -371,6 +371,9 @@ static const struct {
      "mask, such as its own if there is no other"},
     {CT_CHECK_NAN, CT_NAN_OF_INFINITY,
      "nan: infinite operands, none of them NaN, give NaN%i%w, by %t"},
+    {CT_CHECK_NAN, CT_NAN_NARROWED,
+     "nan: a finite number is too large for the narrower type, and becomes an infinity or NaN%i%w, "
+     "by %t; scale it, or clamp it to the range of the type"},
     {CT_CHECK_NAN, ANY, "nan: finite operands give NaN or an infinity%i%w, by %t"},
 };
 
