@@ -141,7 +141,8 @@ local function read_ncu(text)
     local cells = cells_of(line)
     columns = columns or columns_of(cells)
     local metric = columns and cells[columns["Metric Name"]]
-    local value = columns and tonumber((cells[columns["Metric Value"]] or ""):gsub(",", ""), 10)
+    local text_of_value = columns and cells[columns["Metric Value"]] or ""
+    local value = tonumber((text_of_value:gsub(",", "")))
     if metric and value then
       local kernel, id = cells[columns["Kernel Name"]]:match "[%w_]+", cells[columns["ID"] or 1]
       all[kernel] = all[kernel] or {}
@@ -177,6 +178,8 @@ local function ratio_text(ours, theirs)
   return theirs == 0 and "-" or ("%.3f"):format(ours / theirs)
 end
 
+local n_counters, n_equal = 0, 0
+
 local function print_kernel(example, kernel, ours, theirs, as_csv)
   local scale = (theirs.launches or 0) > 0 and ours.launches / theirs.launches or 1
   if not as_csv then
@@ -187,6 +190,9 @@ local function print_kernel(example, kernel, ours, theirs, as_csv)
   for _, counter in ipairs(counters) do
     local own, sum = ours[counter[1]] or 0, 0
     for _, metric in ipairs(counter[2]) do sum = sum + (theirs[metric] or 0) * scale end
+    if own ~= 0 or sum ~= 0 then
+      n_counters, n_equal = n_counters + 1, n_equal + (own == sum and 1 or 0)
+    end
     if as_csv then
       print(("%s,%s,%s,%d,%.0f"):format(example, kernel, counter[1], own, sum))
     elseif own ~= 0 or sum ~= 0 then
@@ -221,6 +227,7 @@ local function main()
     io.stdout:flush()
   end
   for name in pairs(wanted) do compare({ name }, as_csv) end
+  if not as_csv then print(("%d of %d counters are equal"):format(n_equal, n_counters)) end
 end
 
 if arg[1] == "--run" then

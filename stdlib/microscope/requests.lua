@@ -310,12 +310,16 @@ local function first_of(request)
   end
 end
 
--- Lists of requests that differ in nothing but where they are, in that order.
+-- Lists of requests that differ in nothing but where they are, in that order. The second to the
+-- same place is of another list.
 local function alike(requests)
-  local lists, of = {}, {}
+  local lists, of, times = {}, {}, {}
   for _, request in ipairs(requests) do
     request.first = first_of(request)
     local key = key_of(request, request.first)
+    local place = ("%s at %d"):format(key, request.first)
+    times[place] = (times[place] or 0) + 1
+    key = ("%s %d"):format(key, times[place])
     if not of[key] then
       of[key] = {}
       lists[#lists + 1] = of[key]
