@@ -31,7 +31,9 @@ typedef struct CtTraceRow {
 
 /* The walk itself, for those who want to know how values depend on each other. A walk begins with BEGIN. A value is
    one TAKE or more, of the places that it was put in, and then a WANT for each operand, in order, with a BYTE for each
-   further byte of it. The walk goes backwards, so the last value comes first. */
+   further byte of it. An operand that a guard made 0 has a WANT of NOWHERE, so that each value has its own operands.
+   The walk goes backwards, so the last value comes first. */
+enum { CT_TRAIL_NOWHERE = 0 };
 typedef enum CtTrailKind {
   CT_TRAIL_BEGIN,
   CT_TRAIL_TAKE,

@@ -75,6 +75,9 @@ static void want_all(Slice *s, uint64_t place, int64_t n, int lane) {
   }
 }
 
+/* The operand is 0, from no memory: a place that nothing else has. */
+static void want_zero(Slice *s, int lane) { mark(s, CT_TRAIL_WANT, CT_TRAIL_NOWHERE, lane); }
+
 static bool take(Slice *s, uint64_t place, int lane) {
   bool is_wanted = ct_places_take(&s->wanted, place);
   if (is_wanted) {
@@ -136,15 +139,18 @@ static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, i
   return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
 }
 
-/* Wants an element of a lane, for a value that this step gives to lane `by`. */
+/* Wants an element of a lane, for a value that this step gives to lane `by`; a 0 if a guard or a predicate leaves it
+   out. */
 static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
   int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
-  if (element_at(s, a, e, lane, &off)) {
-    uint64_t at = element_place(s, a, off, lane);
-    want_all(s, at, bytes, by);
-    name_wanted(s, bytes, a->buf_index, off);
-    note_memory(s, CT_TRACE_READS, a, off, by);
+  if (!element_at(s, a, e, lane, &off)) {
+    want_zero(s, by);
+    return;
   }
+  uint64_t at = element_place(s, a, off, lane);
+  want_all(s, at, bytes, by);
+  name_wanted(s, bytes, a->buf_index, off);
+  note_memory(s, CT_TRACE_READS, a, off, by);
 }
 
 static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
@@ -432,9 +438,8 @@ static void want_source(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off;
   if (a->buf->space != CT_REGISTER && !element_at(s, a, e, lane, &off)) {
     add_row_of(s, CT_TRACE_ZEROS, lane, a->buf->memory, 0, s->r->team[s->step->rank].block);
-  } else {
-    want_element(s, a, e, lane);
   }
+  want_element(s, a, e, lane);
 }
 
 static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
@@ -515,6 +520,7 @@ static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, con
       name_wanted(s, bytes, t->global, at_global);
       note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
     } else {
+      want_zero(s, b->lane);
       add_row_of(s, CT_TRACE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
     }
   } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes, b->lane)) {
