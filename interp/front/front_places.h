@@ -13,5 +13,6 @@ void reads_mark_whole(lua_State *L, Front *f, int t);
 void reads_push_metatable(lua_State *L, Front *f, int t);
 /* Of a function of the script: its upvalues and, where they are known, globals. */
 void reads_note_function(lua_State *L, Front *f, int fn, bool is_kernel);
+void reads_note_written(lua_State *L, int fn, int i); /* its upvalue i, by the trace itself */
 
 #endif

@@ -225,6 +225,14 @@ void front_note_write(lua_State *L, int t, int key) {
   }
 }
 
+void reads_note_written(lua_State *L, int fn, int i) {
+  void *id = lua_upvalueid(L, fn, i);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &written_key);
+  lua_pushboolean(L, 1);
+  lua_rawsetp(L, -2, id);
+  lua_pop(L, 1);
+}
+
 /* The rewritten function that runs shares its upvalues with the one of the host: they have one id. */
 void front_note_upvalue_write(lua_State *L, const char *name) {
   lua_Debug ar;
@@ -232,9 +240,7 @@ void front_note_upvalue_write(lua_State *L, const char *name) {
   if (lua_getstack(L, 1, &ar) != 0 && lua_getinfo(L, "f", &ar) != 0) {
     int i = src_find_upvalue(L, top + 1, name);
     if (i > 0) {
-      lua_rawgetp(L, LUA_REGISTRYINDEX, &written_key);
-      lua_pushboolean(L, 1);
-      lua_rawsetp(L, -2, lua_upvalueid(L, top + 1, i));
+      reads_note_written(L, top + 1, i);
     }
   }
   lua_settop(L, top);

@@ -194,7 +194,9 @@ static int call_static(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   if (f->ir != NULL) {
-    return call_in_trace(L, f, n);
+    n = call_in_trace(L, f, n);
+    front_note_host_return(L);
+    return n;
   }
   lua_callk(L, n, LUA_MULTRET, 0, finish);
   return finish(L, LUA_OK, 0);

@@ -15,8 +15,10 @@
 /* Tables in the registry:
      shallow   tables of the host that this trace has looked into
      deep      tables and functions of the host that it has, with the functions that they hold
-     blind     C functions that look into no table */
-static char shallow_key, deep_key, blind_key;
+     before    functions that run as they are -> their upvalues before they ran
+     blind     C functions that look into no table
+     flat      functions of Lua's libraries, which look into no table in a table */
+static char shallow_key, deep_key, before_key, blind_key, flat_key;
 
 /* One look. On the stack: the set of tables of the trace that it has met, and the list of what is still to be opened. */
 typedef struct Look {
@@ -134,6 +136,39 @@ static void look_at_globals(const Look *w, int fn) {
   lua_settop(L, env);
 }
 
+/* Keeps the upvalues of the function. */
+static void keep_upvalues(lua_State *L, int fn) {
+  lua_newtable(L);
+  for (int i = 1; lua_getupvalue(L, fn, i) != NULL; i++) {
+    lua_rawseti(L, -2, i);
+  }
+  front_set_entry(L, &before_key, fn);
+}
+
+/* The upvalues of the function that have changed are the trace's own. Stack: function, what was kept. */
+static void compare_upvalues(lua_State *L) {
+  int fn = lua_gettop(L) - 1;
+  for (int i = 1; lua_getupvalue(L, fn, i) != NULL; i++) {
+    lua_rawgeti(L, fn + 1, i);
+    if (!lua_rawequal(L, -1, -2)) {
+      reads_note_written(L, fn, i);
+    }
+    lua_settop(L, fn + 1);
+  }
+}
+
+void front_note_host_return(lua_State *L) {
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 10, NULL);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &before_key);
+  lua_pushnil(L);
+  while (lua_next(L, top + 1) != 0) {
+    compare_upvalues(L);
+    lua_settop(L, top + 2);
+  }
+  lua_settop(L, top);
+}
+
 /* A closure of C may hold another function, as that of static_fn does. */
 static void open_function(const Look *w, int fn) {
   lua_State *L = w->L;
@@ -143,6 +178,7 @@ static void open_function(const Look *w, int fn) {
   }
   if (!is_c) {
     reads_note_function(L, w->f, fn, false);
+    keep_upvalues(L, fn);
   }
   const char *name;
   for (int i = 1; (name = lua_getupvalue(L, fn, i)) != NULL; i++) {
@@ -205,6 +241,17 @@ static bool push_argument(lua_State *L, const lua_Debug *ar, int n) {
   return lua_getlocal(L, ar, n) != NULL;
 }
 
+/* The value at idx is given to a function of the library. Tables that the trace made are no places; of those in them
+   a flat function reads nothing, but what they inherit it does. */
+static void note_argument(lua_State *L, Front *f, int idx, bool is_flat) {
+  if (!is_flat || !is_made_by_trace(L, f, idx)) {
+    note_whole(L, f, idx);
+  } else if (lua_getmetatable(L, idx) != 0) {
+    note_whole(L, f, -1);
+    lua_pop(L, 1);
+  }
+}
+
 void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
@@ -212,8 +259,9 @@ void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
       front_is_runtime(L, f, fn) || is_in(L, &blind_key, fn)) {
     return;
   }
+  bool is_flat = is_in(L, &flat_key, fn);
   for (int n = 1; push_argument(L, ar, n); n++) {
-    note_whole(L, f, -1);
+    note_argument(L, f, lua_gettop(L), is_flat);
     lua_pop(L, 1);
   }
 }
@@ -223,6 +271,7 @@ void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
 void front_begin_whole(lua_State *L) {
   front_new_table(L, &shallow_key, "k");
   front_new_table(L, &deep_key, "k");
+  front_new_table(L, &before_key, "k");
 }
 
 /* --- opening ------------------------------------------------------------------------------------------- */
@@ -241,13 +290,19 @@ static const struct {
     {"_G", "rawset"},
 };
 
-/* Adds the value at the top, popped, to the set. */
+/* Adds the function at the top, popped, to the set, and what a kernel calls instead: a replacement calls another one, or
+   the function, which it has as its first upvalue. */
 static void add_to(lua_State *L, char *set) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, set);
-  lua_insert(L, -2);
-  lua_pushboolean(L, 1);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
+  int fn = lua_gettop(L);
+  front_push_replacement(L, fn);
+  while (lua_iscfunction(L, -1)) {
+    lua_pushboolean(L, 1);
+    front_set_entry(L, set, lua_gettop(L) - 1);
+    if (lua_getupvalue(L, -1, 1) == NULL) {
+      break;
+    }
+  }
+  lua_settop(L, fn - 1);
 }
 
 static void open_blind(lua_State *L) {
@@ -256,15 +311,55 @@ static void open_blind(lua_State *L) {
     lua_pushglobaltable(L);
     if (lua_getfield(L, -1, blind[i].lib) == LUA_TTABLE &&
         lua_getfield(L, -1, blind[i].name) == LUA_TFUNCTION) {
-      front_push_replacement(L, lua_gettop(L));
-      add_to(L, &blind_key);
       add_to(L, &blind_key);
     }
     lua_settop(L, top);
   }
 }
 
+/* Those of the table at the top, popped. */
+static void add_library(lua_State *L) {
+  int library = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_istable(L, library) && lua_next(L, library) != 0) {
+    if (lua_isfunction(L, -1)) {
+      add_to(L, &flat_key);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  lua_settop(L, library - 1);
+}
+
+static void open_flat(lua_State *L) {
+  static const char *const libraries[] = {"string",    "table", "math", "utf8",
+                                          "coroutine", "io",    "os",   "debug"};
+  static const char *const functions[] = {"pairs", "next", "select", "tostring", "rawlen", "print"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(libraries); i++) {
+    lua_getglobal(L, libraries[i]);
+    add_library(L);
+  }
+  for (size_t i = 0; i < CT_ARRAY_LEN(functions); i++) {
+    if (lua_getglobal(L, functions[i]) == LUA_TFUNCTION) {
+      add_to(L, &flat_key);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  if (lua_getglobal(L, "ipairs") == LUA_TFUNCTION) { /* and what it returns, which has no name */
+    lua_pushvalue(L, -1);
+    lua_newtable(L);
+    lua_call(L, 1, 1);
+    add_to(L, &flat_key);
+    add_to(L, &flat_key);
+  } else {
+    lua_pop(L, 1);
+  }
+}
+
 void front_open_whole(lua_State *L) {
   front_new_table(L, &blind_key, NULL);
+  front_new_table(L, &flat_key, NULL);
   open_blind(L);
+  open_flat(L);
 }

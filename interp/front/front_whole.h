@@ -14,7 +14,8 @@ bool front_is_runtime(lua_State *L, const Front *f,
 /* A function that the trace runs as it is: what it reads, and what the functions do that it reaches. */
 void front_note_host_function(lua_State *L, int fn);
 void front_note_given(lua_State *L, int idx); /* the same for an argument of it */
-void front_begin_whole(lua_State *L);         /* of a trace */
-void front_open_whole(lua_State *L);          /* with the globals of Lua's libraries in place */
+void front_note_host_return(lua_State *L); /* it returns: what it has assigned is the trace's own */
+void front_begin_whole(lua_State *L);      /* of a trace */
+void front_open_whole(lua_State *L);       /* with the globals of Lua's libraries in place */
 
 #endif

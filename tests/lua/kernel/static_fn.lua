@@ -117,3 +117,27 @@ kernel("tables", function(t)
   t[threadIdx.x] = count(ring, shared(f32, layout{4, 8}).layout) + threadIdx.x
 end){grid = 1, block = 4}(x)
 print(table.concat(x:totable(), " ")) -- expect: 34 35 36 37
+
+-- What a function of static_fn assigns is the trace's own, as what the kernel assigns: two kernels that count by one
+-- function are traced once each. What others assign counts.
+do
+  local n_calls, by, traces = 0, 1, {n = 0}
+  local function log() n_calls = n_calls + 1 end
+  local counts = static_fn(function()
+    log()
+    return by
+  end)
+  local function counting(y)
+    traces.n = traces.n + 1
+    y[0] = counts()
+  end
+  local a, b, y = kernel("a", counting), kernel("b", counting), zeros(i32, 1)
+  for _ = 1, 4 do
+    a{grid = 1, block = 1}(y)
+    b{grid = 1, block = 1}(y)
+  end
+  print(traces.n, n_calls, y[0]) -- expect: 2	2	1
+  by = 5
+  a{grid = 1, block = 1}(y)
+  print(traces.n, n_calls, y[0]) -- expect: 3	3	5
+end
