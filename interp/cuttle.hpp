@@ -202,7 +202,7 @@ private:
     try {
       f();
     } catch (...) {
-      thrown_ = std::current_exception();
+      thrown_ = thrown_ ? thrown_ : std::current_exception(); /* the first one */
     }
   }
   static void on_print(void *ud, const char *text, std::size_t len) {

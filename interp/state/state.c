@@ -143,6 +143,10 @@ const char *state_refuse_options(const cuttle_Options *o) {
     return "cuttle_open: the options' `size` is not set, so the other fields cannot be trusted; "
            "write cuttle_Options o = {.size = sizeof o}";
   }
+  if (o->memory_limit > SIZE_MAX / 2) {
+    return "cuttle_open: the options' `memory_limit` is more than half of the address space, as a "
+           "negative number is; write a number of bytes, or 0 for no limit";
+  }
   return has_unknown(o) ? "cuttle_open: the options have fields that this version does not know; "
                           "install the version that the host was compiled for"
                         : NULL;

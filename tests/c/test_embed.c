@@ -128,6 +128,12 @@ static void test_options(void) {
 
 /* {====== Limits ====== */
 
+static void test_limit_out_of_range(void) {
+  cuttle_Options o = {.size = sizeof o, .memory_limit = (size_t)-1};
+  OK(cuttle_open(&o) == NULL, "a negative memory_limit is refused");
+  OK(strstr(cuttle_error(NULL), "memory_limit") != NULL, "and named: %s", cuttle_error(NULL));
+}
+
 static void test_memory_limit(void) {
   Heap heap = {0};
   cuttle_Options o = cpu_options(&heap);
@@ -618,6 +624,7 @@ static void test_failing_allocator(void) {
 int main(void) {
   test_scripts();
   test_options();
+  test_limit_out_of_range();
   test_memory_limit();
   test_instruction_limit();
   if (has_threads()) {

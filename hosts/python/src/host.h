@@ -39,6 +39,8 @@ typedef struct State {
   int n_waiting;
   bool is_gate_open;
   PyObject *name; /* of the script */
+  PyObject *
+      thrown[3]; /* what sys.stdout raised during the call: type, value, traceback; NULL: nothing */
 } State;
 
 int state_open_type(PyObject *module);
@@ -46,6 +48,8 @@ bool state_enter(State *st); /* false, with an exception: the state cannot be us
 void state_leave(State *st);
 /* The exception for a status other than CUTTLE_OK, before state_leave; returns NULL. */
 PyObject *state_raise(const State *st, cuttle_Status status);
+/* Did the call succeed, and sys.stdout take all that it printed? False, with an exception: before state_leave. */
+bool state_succeeded(State *st, cuttle_Status status);
 
 /* {====== wait.c: work without the GIL ====== */
 

@@ -283,9 +283,8 @@ PyObject *state_call(PyObject *self, PyObject *args) {
     if (q.is_waiting) {
       wait_end(&q.wait);
     }
-    if (status != CUTTLE_OK) {
+    if (!state_succeeded(q.st, status)) {
       Py_CLEAR(q.result);
-      state_raise(q.st, status);
     }
     close_tensors(&q);
   } else {

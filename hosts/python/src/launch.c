@@ -53,8 +53,8 @@ static PyObject *run(Launch *l, Call *c) {
   Wait w = wait_begin(st, c->device < 0); /* the CPU engine may take long */
   cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
   wait_end(&w);
-  if (status != CUTTLE_OK) {
-    result = state_raise(st, status);
+  if (!state_succeeded(st, status)) {
+    result = NULL;
   }
   state_leave(st);
   Py_XINCREF(result);

@@ -56,11 +56,29 @@ PyObject *state_raise(const State *st, cuttle_Status status) {
   return host_raise(cuttle_error(st->S), file, line);
 }
 
+bool state_succeeded(State *st, cuttle_Status status) {
+  PyObject **thrown = st->thrown;
+  if (thrown[0] == NULL) {
+    return status == CUTTLE_OK || state_raise(st, status) != NULL;
+  }
+  PyErr_Restore(thrown[0], thrown[1], thrown[2]);
+  thrown[0] = thrown[1] = thrown[2] = NULL;
+  return false;
+}
+
 /* {====== Output ====== */
+
+/* No exception can pass through C, so the first one waits until the call has returned. */
+static void keep_exception(State *st) {
+  if (st->thrown[0] == NULL) {
+    PyErr_Fetch(&st->thrown[0], &st->thrown[1], &st->thrown[2]);
+  } else {
+    PyErr_Clear();
+  }
+}
 
 /* To Python's sys.stdout, where notebooks and tests look for it. Comes from a thread without the GIL. */
 static void print(void *ud, const char *text, size_t len) {
-  (void)ud;
   PyGILState_STATE gil = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -70,7 +88,9 @@ static void print(void *ud, const char *text, size_t len) {
     PyFile_WriteObject(s, out, Py_PRINT_RAW);
   }
   Py_XDECREF(s);
-  PyErr_Clear();
+  if (PyErr_Occurred() != NULL) {
+    keep_exception(ud);
+  }
   PyErr_Restore(type, value, trace);
   PyGILState_Release(gil);
 }
@@ -108,6 +128,7 @@ static void take_note(void *ud, const char *line) {
 static bool open_state(State *st, const char *device, size_t memory_limit, int sandbox) {
   cuttle_Options o = {.size = sizeof o,
                       .print = print,
+                      .print_ud = st,
                       .log = take_note,
                       .device = device,
                       .memory_limit = memory_limit,
@@ -135,13 +156,18 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                    &sandbox)) {
     return NULL;
   }
+  if (limit < 0) {
+    return PyErr_Format(PyExc_ValueError,
+                        "memory_limit is %zd; a number of bytes was expected, or 0 for no limit",
+                        limit);
+  }
   State *st = (State *)host_new(type);
   if (st == NULL) {
     return NULL;
   }
   Py_INCREF(name);
   st->name = name;
-  if (!open_state(st, device, limit < 0 ? 0 : (size_t)limit, sandbox)) {
+  if (!open_state(st, device, (size_t)limit, sandbox)) {
     Py_DECREF(st);
     return NULL;
   }
@@ -164,16 +190,16 @@ static void state_dealloc(PyObject *self) {
     PyThread_free_lock(st->gate);
   }
   Py_XDECREF(st->name);
+  for (int i = 0; i < 3; i++) {
+    Py_XDECREF(st->thrown[i]);
+  }
   host_free(self);
 }
 
 /* {====== Methods ====== */
 
 static PyObject *finish(State *st, cuttle_Status status) {
-  PyObject *result = Py_None;
-  if (status != CUTTLE_OK) {
-    result = state_raise(st, status);
-  }
+  PyObject *result = state_succeeded(st, status) ? Py_None : NULL;
   state_leave(st);
   Py_XINCREF(result);
   return result;

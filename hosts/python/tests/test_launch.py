@@ -47,11 +47,28 @@ print("loaded")
 """
 
 
+class Broken:
+    def write(self, text):
+        raise ZeroDivisionError("the output is broken")
+
+
+def print_to_broken():
+    out, sys.stdout = sys.stdout, Broken()
+    try:
+        cuttle.loads("print 'one' print 'two'", device="cpu")
+    finally:
+        sys.stdout = out
+
+
 def test_modules():
     out, sys.stdout = sys.stdout, io.StringIO()
     module = cuttle.loads(SCRIPT, name="@launch.lua", device="cpu")
     printed, sys.stdout = sys.stdout.getvalue(), out
     same(printed, "loaded\n", "what a script prints goes to sys.stdout")
+    fails(ZeroDivisionError, "the output is broken", print_to_broken,
+          "what sys.stdout raises is an error of the call")
+    fails(ValueError, "memory_limit is -1", lambda: cuttle.loads("", memory_limit=-1),
+          "a negative memory_limit")
     same(module.saxpy.name, "saxpy", "a kernel is an attribute")
     fails(AttributeError, "no kernel called 'nothing'", lambda: module.nothing, "another one is not")
     ok(not hasattr(module, "__array__"), "nor are names with underlines")
