@@ -48,10 +48,10 @@ static void grow(CtPlaces *s) {
 void ct_places_clear(CtPlaces *s) { ct_free(s->alloc, s->key, bytes_of(s->cap)); }
 
 void ct_places_want(CtPlaces *s, uint64_t key) {
-  if (s->n_used * 2 >= s->cap) {
+  if (!s->failed && s->n_used * 2 >= s->cap) {
     grow(s);
   }
-  if (s->failed) {
+  if (s->failed) { /* for good: what is missing once is not known later */
     return;
   }
   size_t i = find(s, key), free_at = home_of(s, key);
