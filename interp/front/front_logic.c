@@ -193,6 +193,11 @@ static int rt_ore(lua_State *L) {
     return 1;
   }
   front_at(L, f);
+  if (f->dead &&
+      frame.has_else) { /* c and x or error("y"): no thread goes on with the right side */
+    lua_pushinteger(L, 0);
+    lua_replace(L, 1);
+  }
   if (frame.has_else) {
     end_half(L, f, &frame, 2);
   } else if (lua_isnil(L, 1)) {

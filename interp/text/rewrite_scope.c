@@ -60,7 +60,7 @@ typedef struct Scan { /* of one function */
   size_t n_labels, cap_labels;
   LpStat **jumps; /* breaks, gotos, returns */
   size_t n_jumps, cap_jumps;
-  LpStat **failures; /* calls of error and assert, which may end the thread */
+  LpStat **failures; /* statements with calls of error or assert, which may end the thread */
   size_t n_failures, cap_failures;
   Target *targets;
   size_t n_targets, cap_targets;
@@ -152,12 +152,29 @@ static void add_goto(Scan *s, LpStat *g) {
 }
 
 /* error(...), assert(...) */
-static bool is_failure(const Scan *s, const LpStat *t) {
-  if (t->kind != LP_CALLSTAT || t->exps->kind != LP_CALL || t->exps->a->kind != LP_NAME) {
+static bool is_failure(const Scan *s, const LpExp *e) {
+  if (e->kind != LP_CALL || e->a->kind != LP_NAME) {
     return false;
   }
-  const char *name = lp_token(&s->c->lp, t->exps->a->tok)->sym->s;
+  const char *name = lp_token(&s->c->lp, e->a->tok)->sym->s;
   return strcmp(name, "error") == 0 || strcmp(name, "assert") == 0;
+}
+
+/* Is there such a call in the expressions? Those of inner functions are not theirs. */
+static bool have_failure(const Scan *s, const LpExp *list) {
+  for (; list != NULL; list = list->next) {
+    for (const LpExp *e = list; e != NULL; e = e->a) {
+      if (is_failure(s, e) || have_failure(s, e->list) || (e->b != NULL && have_failure(s, e->b))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool may_fail(const Scan *s, const LpStat *t) {
+  return (t->kind == LP_CALLSTAT || t->kind == LP_DECL || t->kind == LP_ASSIGN) &&
+         have_failure(s, t->exps);
 }
 
 static void scan_stat(Scan *s, LpStat *t) {
@@ -177,7 +194,7 @@ static void scan_stat(Scan *s, LpStat *t) {
   if (t->kind == LP_BREAK || t->kind == LP_GOTO || t->kind == LP_RETURN) {
     add_stat(s, &s->jumps, &s->n_jumps, &s->cap_jumps, t);
   }
-  if (is_failure(s, t)) {
+  if (may_fail(s, t)) {
     add_stat(s, &s->failures, &s->n_failures, &s->cap_failures, t);
   }
   if (t->kind == LP_GOTO) {

@@ -143,6 +143,24 @@ end, 3)                                   -- expect: 139: error: no pcall catche
 local checked = device_fn(function(v) if v == 3 then error("three") end return v end)
 try(function(x, n) x[threadIdx.x] = checked(threadIdx.x) end, 1) -- expect: 143: device_fn: the function uses assert or error; call it in the kernel
 
+-- As the last choice, and where the value would be used; both arms; what only follows.
+local function chosen(x, n) x[threadIdx.x] = n > 3 and 7 or error("small") end
+try(chosen, 4)                            -- expect: done
+print(shown())                            -- expect: 7 7 7 7 7 7 7 7
+print(pcall(function() kernel("k", chosen){grid = 1, block = 1}(out, 3) synchronize() end)) -- expect: false	tests/lua/kernel/errors_of_threads.lua:147: assert: small, by thread (0,0,0) of block (0,0,0)
+try(function(x, n)
+  local t = {}
+  if n > 3 then
+    local v = assert(t.k, "no k")
+    x[0] = v.z
+  end
+  x[threadIdx.x] = 1
+end, 3)                                   -- expect: done
+try(function(x, n)
+  if threadIdx.x == n then error("one") else error("another") end
+  x.no.field = 1
+end, 9)                                   -- expect: 160: assert: another, by thread (0,0,0) of block (0,0,0)
+
 -- The text of the kernel has no condition but the script's.
 local text = kernel("k", too_large){grid = 1, block = 8}:source(out, 3)
 print(text:match("if %(i == n%) {[^}]*}"):gsub("%s*//[^\n]*", ""):gsub("%s+", " "), nil) -- expect: if (i == n) { assert_failed(fault, 1); return; }	nil
