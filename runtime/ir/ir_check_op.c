@@ -270,6 +270,17 @@ static const char *message_fault(const CtIr *ir, const CtEscape *e) {
   return ct_message_fault(e->text, e->n, types);
 }
 
+/* PTX is a statement, and only constants stand in its text; messages are no code. */
+static bool is_code(const CtIr *ir, const CtInst *inst) {
+  const CtEscape *e = inst->u.escape;
+  bool is = inst->op == CT_OP_ESCAPE || (!e->is_ptx && e->n_outs == 0 && e->n_places == 0);
+  is = is && (!e->is_ptx || inst->type == CT_VOID);
+  for (int i = 0; is && e->is_literal != NULL && i < e->n; i++) {
+    is = !e->is_literal[i] || ct_inst(ir, e->vals[i])->op == CT_OP_CONST;
+  }
+  return is;
+}
+
 static const char *text_fault(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   const CtEscape *e = inst->u.escape;
@@ -281,6 +292,9 @@ static const char *text_fault(const CtIr *ir, CtVal v) {
   }
   if (!is_whole || !has_names(ir, v, e)) {
     return "a text without its operands";
+  }
+  if (!is_code(ir, inst)) {
+    return "a text of code that is none";
   }
   return inst->op == CT_OP_PRINT ? message_fault(ir, e) : NULL;
 }
