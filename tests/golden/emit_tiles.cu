@@ -3,6 +3,7 @@ static __device__ __forceinline__ void cp_async_16(void* dst, const void* src) {
                "r"((unsigned)__cvta_generic_to_shared(dst)),
                "l"(__cvta_generic_to_global(src)) : "memory");
 }
+static __device__ __forceinline__ void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 extern "C" __global__ void __launch_bounds__(32)
 tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ longs,
@@ -27,6 +28,7 @@ tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ lo
   for (int i = 0; i < 16; i++) {
     cp_async_16(sb + i * 16, flags + i * 16);
   }
+  cp_async_wait_all();
   #pragma unroll
   for (int i = 0; i < 8; i++) {
     rb[i] = sb[i];
