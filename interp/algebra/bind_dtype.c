@@ -84,7 +84,7 @@ static TypedNumber convert(lua_State *L, int idx, CtDtype t) {
   n.dtype = t;
   if (ct_is_float(t)) {
     n.is_float = true;
-    n.f = ct_round_float(t, n.f);
+    n.f = lua_isinteger(L, idx) ? ct_round_int(t, CT_i64, n.i) : ct_round_float(t, n.f);
     return n;
   }
   int fits;

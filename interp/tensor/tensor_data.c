@@ -106,7 +106,8 @@ static CtStatus convert(lua_State *L, int idx, CtDtype dtype, Elem *out, CtErr *
   if (ct_is_int(dtype)) {
     return int_from_lua(L, idx, dtype, out, err);
   }
-  out->f = lua_tonumber(L, idx);
+  out->f = lua_isinteger(L, idx) ? ct_round_int(dtype, CT_i64, lua_tointeger(L, idx))
+                                 : lua_tonumber(L, idx);
   return CT_OK;
 }
 
