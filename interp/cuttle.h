@@ -173,7 +173,7 @@ void cuttle_tensor_close(cuttle_State *S, cuttle_Tensor *t);
 typedef enum cuttle_ArgKind {
   CUTTLE_ARG_INT,    /* i: i32 if it fits, else i64 */
   CUTTLE_ARG_I64,    /* i */
-  CUTTLE_ARG_FLOAT,  /* f: f32 */
+  CUTTLE_ARG_FLOAT,  /* f: as a Lua float, an f32 unless it meets an f64 */
   CUTTLE_ARG_F64,    /* f */
   CUTTLE_ARG_BOOL,   /* i: 0 or not */
   CUTTLE_ARG_TENSOR, /* tensor: borrowed for the launch, which keeps the memory alive */

@@ -65,7 +65,7 @@ static CtDtype first_type(lua_State *L, Front *f, int value, bool *weak) {
   }
   *weak = true;
   if (!lua_isinteger(L, value)) {
-    return CT_f32;
+    return value_float_type(L);
   }
   int64_t i = lua_tointeger(L, value);
   return i == (int32_t)i ? CT_i32 : CT_i64;
@@ -79,6 +79,15 @@ static const char *describe(lua_State *L, int idx) {
   return tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx);
 }
 
+/* A float of Lua, or made of such ones only: what stores it has no type from it. */
+static bool is_open(lua_State *L, const Front *f, int value) {
+  CtVal v;
+  if (value_test(L, value, &v)) {
+    return value_is_untyped(f->ir, v);
+  }
+  return lua_type(L, value) == LUA_TNUMBER && !lua_isinteger(L, value);
+}
+
 /* --- variables ------------------------------------------------------------------------------------ */
 
 void box_take_nil_bit(lua_State *L, Front *f, Box *box, int idx) {
@@ -88,6 +97,17 @@ void box_take_nil_bit(lua_State *L, Front *f, Box *box, int idx) {
   }
   box->nil_var = f->n_nil_vars++;
   f->assigned.w[box->nil_var / 64] &= ~((uint64_t)1 << (box->nil_var % 64));
+}
+
+/* Makes the variable, of a type that holds its first value. */
+static void begin_var(lua_State *L, Front *f, Box *box, int idx, int value) {
+  CtDtype type = first_type(L, f, value, &box->weak);
+  const char *name = box_name(L, idx);
+  if (is_open(L, f, value)) {
+    box->var = front_untyped_variable(L, f, name, box->line, value_untyped(L, value));
+  } else {
+    box->var = ct_ir_var(f->ir, type, name);
+  }
 }
 
 void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op) {
@@ -100,9 +120,15 @@ void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op) {
     return;
   }
   front_touch_state(f, box->born);
-  CtDtype type = first_type(L, f, value, &box->weak);
-  CtVal first = value_to(L, value, type, box_name(L, idx));
-  box->var = ct_ir_var(f->ir, type, box_name(L, idx));
+  begin_var(L, f, box, idx, value);
+  CtDtype type = (CtDtype)ct_inst(f->ir, box->var)->type;
+  CtVal first;
+  if (value_test(L, value, &first) && value_is_untyped(f->ir, first)) {
+    value_meet(L, first, type);
+    first = ct_ir_cast_before(f->ir, first, type, op);
+  } else {
+    first = value_to(L, value, type, box_name(L, idx));
+  }
   ct_ir_set_before(f->ir, box->var, first, op);
 }
 
@@ -166,10 +192,33 @@ static void fit_type(lua_State *L, Front *f, Box *box, int idx, CtDtype given, b
   if (ct_dtypes[is].cls != ct_dtypes[given].cls) {
     fail_type(L, box, idx, is, given);
   }
+  if (value_is_untyped(f->ir, box->var) && ct_is_float(given)) {
+    front_give_type(L, f, box->var, given);
+    return;
+  }
   bool fits = value_converts(given, is) || (is_const && (ct_is_narrow(is) || ct_is_unsigned(is)));
-  if (!fits && !(box->weak && ct_ir_retype(f->ir, box->var, given))) {
+  if (!fits && !(box->weak && ct_is_int(given) && ct_ir_retype(f->ir, box->var, given))) {
     fail_type(L, box, idx, is, given);
   }
+}
+
+static void fit_value(lua_State *L, Front *f, Box *box, int idx, int value) {
+  bool weak, open = is_open(L, f, value);
+  CtDtype type = first_type(L, f, value, &weak);
+  fit_type(L, f, box, idx, type, weak || open);
+  box->weak = box->weak && weak;
+  if (value_is_untyped(f->ir, box->var) && open) {
+    front_more_untyped(f, box->var, value_untyped(L, value));
+  }
+}
+
+/* The value in the variable's type. A trace that is to be repeated goes on with what it has. */
+static CtVal stored(lua_State *L, Front *f, const Box *box, int idx, int value) {
+  CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
+  CtVal v;
+  bool is_late =
+      f->again && value_test(L, value, &v) && is == CT_f32 && ct_inst(f->ir, v)->type == CT_f64;
+  return is_late ? ct_ir_cast(f->ir, v, is) : value_to(L, value, is, box_name(L, idx));
 }
 
 uint64_t box_number(lua_State *L, const Box *box, int idx) {
@@ -195,16 +244,11 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
                box_name(L, idx), describe(L, value));
   }
   front_at(L, f);
-  bool weak;
-  CtDtype type = first_type(L, f, value, &weak);
   if (box->var == 0) {
-    box->var = ct_ir_var(f->ir, type, box_name(L, idx));
-    box->weak = weak;
+    begin_var(L, f, box, idx, value);
   } else {
-    fit_type(L, f, box, idx, type, weak);
-    box->weak = box->weak && weak;
+    fit_value(L, f, box, idx, value);
   }
-  CtDtype is = (CtDtype)ct_inst(f->ir, box->var)->type;
-  ct_ir_set(f->ir, box->var, value_to(L, value, is, box_name(L, idx)));
+  ct_ir_set(f->ir, box->var, stored(L, f, box, idx, value));
   box_set_assigned(f, box);
 }

@@ -149,16 +149,25 @@ static uint64_t hash_keys(lua_State *L, int idx) {
   return sum;
 }
 
-static uint64_t next_number(lua_State *L, int object) {
-  uint64_t first = place_of(L);
-  int line = (int)(first & ((1u << LINE_BITS) - 1));
-  uint64_t place = mix(first, "", hash_keys(L, object));
+static uint64_t next_at(lua_State *L, uint64_t place) {
   push_at(L, &counts_key, place);
   lua_Integer n = lua_tointeger(L, -1) + 1;
   lua_pop(L, 1);
   lua_pushinteger(L, n);
   put_at(L, &counts_key, place);
-  return with_line(mix(place, "", (uint64_t)n), line);
+  return (uint64_t)n;
+}
+
+static uint64_t next_number(lua_State *L, int object) {
+  uint64_t first = place_of(L);
+  int line = (int)(first & ((1u << LINE_BITS) - 1));
+  uint64_t place = mix(first, "", hash_keys(L, object));
+  return with_line(mix(place, "", next_at(L, place)), line);
+}
+
+uint64_t front_count(lua_State *L, const char *name, int line) {
+  uint64_t place = mix(5, name, (uint64_t)line);
+  return mix(place, "", next_at(L, place));
 }
 
 void front_number(lua_State *L) {
@@ -289,6 +298,7 @@ void front_begin_numbers(lua_State *L) {
     front_new_table(L, &learnt_key, NULL);
     front_new_table(L, &kinds_key, NULL);
   }
+  front_begin_types(L, f, f->n_traces == 1);
   front_new_table(L, &ids_key, "k");
   front_new_table(L, &counts_key, NULL);
   front_new_table(L, &live_key, NULL);

@@ -49,6 +49,20 @@ void front_each_learnt(lua_State *L, Front *f, Frame *frame,
                        void (*each)(lua_State *L, Front *f, const Frame *frame));
 void front_begin_numbers(lua_State *L); /* of a trace */
 
+/* A number for the next thing that is made in that line under that name. */
+uint64_t front_count(lua_State *L, const char *name, int line);
+
+/* front_type.c. */
+void front_begin_types(lua_State *L, Front *f,
+                       bool is_first); /* of a trace; is_first: of a kernel */
+/* A variable for numbers without a type, which begins with one of that CtUntyped. */
+CtVal front_untyped_variable(lua_State *L, Front *f, const char *name, int line, uint8_t untyped);
+void front_more_untyped(Front *f, CtVal var, uint8_t untyped); /* one more is stored into it */
+/* It is given a value with that type. */
+void front_give_type(lua_State *L, Front *f, CtVal var, CtDtype type);
+void front_learn_types(lua_State *L, Front *f);         /* at the end of a trace */
+CtStatus front_check_types(const Front *f, CtErr *err); /* of one that is not repeated */
+
 /* front_box.c. */
 Box *box_push(lua_State *L, Front *f, BoxKind kind, const char *name); /* on the stack */
 Box *box_test(lua_State *L, int idx);

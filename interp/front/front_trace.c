@@ -173,15 +173,17 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   front_watch(L, true);
   CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, ir, err);
   front_watch(L, false);
+  front_learn_types(L, f);
   front_restore_metatables(L);
   lua_pop(L, 1); /* the handler */
   co->top = outer;
   f->cur = co;
+  if (f->again && status == CT_OK) {
+    status = ct_fail(err, CT_EINVAL, "this kernel is to be traced again");
+  }
+  status = status == CT_OK ? front_check_types(f, err) : status;
   f->ir = NULL;
   f->serial = 0;
-  if (f->again && status == CT_OK) {
-    return ct_fail(err, CT_EINVAL, "this kernel is to be traced again");
-  }
   return status == CT_OK ? ct_ir_finish(ir, err) : status;
 }
 

@@ -13,6 +13,9 @@ typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
    *err has the message with the script line. Leaves the stack as it was. */
 CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
 
+/* The type of the parameter in that slot, whose argument is a Lua float, in the running trace. */
+CtDtype front_parameter_type(lua_State *L, int slot);
+
 /* Before the traces of one kernel and key; whether the trace that has ended, and failed, is to be repeated with a
    new *ir: it has learnt of variables that must begin earlier. */
 void front_begin_learning(lua_State *L);

@@ -51,6 +51,8 @@ typedef struct Arg {
   uint64_t tensor_id; /* of a list: what it held */
   int first_slot, param;
   CtSlotValue value; /* of a number */
+  bool
+      is_untyped; /* a Lua float: `value` is an f64; its slot and dtype are what the trace made of it */
   LaunchList *list;
   int anchored;        /* of a list in a record: its table's place in LaunchArgs.anchor */
   int idx;             /* on the Lua stack; of what is in a record: 0, */
@@ -69,6 +71,7 @@ typedef struct LaunchArgs {
   int n, cap;
   int anchor; /* stack place of what keeps the arrays and the lists of records alive; 0: nothing does */
   int n_anchored;
+  int n_untyped; /* numbers without a type */
   int n_lists;
   int first, n_given; /* stack place of the first argument, and how many there are */
   bool is_full;       /* something did not fit: larger arrays are needed */
@@ -195,6 +198,9 @@ bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a);
 /* The same for a host's launch, whose addresses and numbers have been put in their places already: is all else
    that the key says still so? */
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a);
+
+/* Gives numbers without a type what the IR takes them as. */
+void launch_settle(LaunchArgs *a, const CtIr *ir);
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);

@@ -13,20 +13,21 @@ static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int id
 }
 
 /* A plain Lua number of the type that stands in the key. */
-static bool reread_number(lua_State *L, LaunchArgs *a, const Arg *arg, int idx) {
+static bool reread_number(lua_State *L, LaunchArgs *a, Arg *arg, int idx) {
   CtSlotValue *slot = &a->slots[arg->first_slot];
   if (lua_isinteger(L, idx)) {
     slot->i = lua_tointeger(L, idx);
     return arg->dtype == (slot->i == (int32_t)slot->i ? CT_i32 : CT_i64);
   }
-  if (lua_type(L, idx) != LUA_TNUMBER || arg->dtype != CT_f32) {
+  if (lua_type(L, idx) != LUA_TNUMBER || !arg->is_untyped) {
     return false;
   }
-  *slot = ct_slot_float(CT_f32, lua_tonumber(L, idx));
+  arg->value.f64 = lua_tonumber(L, idx);
+  *slot = ct_slot_float(arg->dtype, arg->value.f64);
   return true;
 }
 
-static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg *arg, int idx) {
+static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx) {
   switch (arg->kind) {
     case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
     case ARG_NUMBER: return reread_number(L, a, arg, idx);
@@ -42,7 +43,7 @@ static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, const Arg 
 static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first) {
   bool are_live = a->n_closed == k->state->n_closed;
   for (int i = 0; i < a->n; i++) {
-    const Arg *arg = &a->args[i];
+    Arg *arg = &a->args[i];
     bool same = are_live && arg->kind == ARG_TENSOR ? lua_touserdata(L, first + i) == arg->tensor
                                                     : is_same_arg(L, k, a, arg, first + i);
     if (!same) {

@@ -167,7 +167,7 @@ static void add_arg(Capturing *g, const Arg *a, const char *name, CtCaptureArg *
                                                         : CT_CAPTURE_NUMBER,
                         .name = name,
                         .dtype = a->kind == ARG_NUMBER ? a->dtype : CT_VOID,
-                        .number = a->kind == ARG_NUMBER ? a->value.i : 0,
+                        .number = a->kind == ARG_NUMBER ? g->args->slots[a->first_slot].i : 0,
                         .n = (uint32_t)n,
                         .tensors = n == 0 ? NULL : tensors};
   for (size_t i = 0; i < n && !g->failed; i++) {

@@ -172,6 +172,7 @@ void launch_replay(lua_State *L, int launches, int i) {
   launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
   bool is_same = args.is_checked == launch->spec->ir.is_checked;
   Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
+  launch_settle(&args, &spec->ir);
   launch_run(L, top + 3, &launch->config, &args, spec, launch->n);
   lua_settop(L, top);
 }

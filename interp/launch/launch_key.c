@@ -139,6 +139,28 @@ static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, Ct
   launch_add_param(a, arg, 0);
 }
 
+/* A Lua float: the key does not say its type, since the trace decides that. */
+static void read_untyped(lua_State *L, LaunchArgs *a, Arg *arg, double v) {
+  arg->kind = ARG_NUMBER;
+  arg->dtype = CT_f32;
+  arg->value = (CtSlotValue){.f64 = v};
+  arg->is_untyped = true;
+  a->n_untyped++;
+  put_byte(L, a, 'U');
+  launch_add_slot(L, a, ct_slot_float(CT_f32, v));
+  launch_add_param(a, arg, 0);
+}
+
+void launch_settle(LaunchArgs *a, const CtIr *ir) {
+  for (int i = 0; i < a->n && a->n_untyped > 0; i++) {
+    Arg *arg = &a->args[i];
+    if (arg->is_untyped) {
+      arg->dtype = ir->slots[arg->first_slot].dtype;
+      a->slots[arg->first_slot] = ct_slot_float(arg->dtype, arg->value.f64);
+    }
+  }
+}
+
 static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   arg->kind = ARG_STATIC;
   arg->dtype = n->is_float ? CT_f64 : n->is_bool ? CT_bool : CT_i64;
@@ -167,7 +189,7 @@ static bool read_plain(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int id
     int64_t i = lua_tointeger(L, idx);
     read_number(L, a, arg, i == (int32_t)i ? CT_i32 : CT_i64, (CtSlotValue){.i = i});
   } else if (lua_type(L, idx) == LUA_TNUMBER) {
-    read_number(L, a, arg, CT_f32, ct_slot_float(CT_f32, lua_tonumber(L, idx)));
+    read_untyped(L, a, arg, lua_tonumber(L, idx));
   } else if (lua_isboolean(L, idx)) {
     read_number(L, a, arg, CT_bool, (CtSlotValue){.i = lua_toboolean(L, idx)});
   } else if (number_test(L, idx, &typed)) {
@@ -376,6 +398,7 @@ LaunchHead launch_head(const LaunchConfig *c) {
 static void read_all(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                      LaunchArgs *out) {
   out->n = out->n_slots = out->n_ir_params = out->n_lists = out->n_anchored = 0;
+  out->n_untyped = 0;
   out->device = NULL;
   out->key_len = 0;
   out->is_full = false;

@@ -345,7 +345,9 @@ static void move_site(lua_State *L, CuttleState *s, LaunchSite *site, const Laun
     if (arg->kind == ARG_TENSOR) {
       move_tensor(L, s, a, arg, lent->args[i].u.memory->ptr);
     } else if (arg->kind == ARG_NUMBER) {
-      a->slots[arg->first_slot] = arg->value = launch_host_number(&lent->args[i], arg->dtype);
+      a->slots[arg->first_slot] = launch_host_number(&lent->args[i], arg->dtype);
+      arg->value =
+          arg->is_untyped ? launch_host_number(&lent->args[i], CT_f64) : a->slots[arg->first_slot];
     }
   }
 }

@@ -127,6 +127,7 @@ Spec *launch_try_spec(lua_State *L, int kernel, const LaunchConfig *config, Laun
     }
     keep_spec(L, kernel, config, args, spec);
   }
+  launch_settle(args, &spec->ir);
   args->spec = spec->id;
   return spec;
 }

@@ -129,6 +129,15 @@ static void push_constant(lua_State *L, const Arg *arg) {
   }
 }
 
+static void push_number(lua_State *L, CtIr *ir, const Arg *arg, const char *name) {
+  CtDtype type = arg->is_untyped ? front_parameter_type(L, arg->first_slot) : arg->dtype;
+  CtVal v = ct_ir_number(ir, name, type, ct_type_facts(type));
+  if (v != 0 && arg->is_untyped) {
+    ir->insts[v].untyped = CT_UNTYPED_KEPT;
+  }
+  value_push(L, v);
+}
+
 /* Pushes the argument at *i, and sets *i to the next. */
 static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
   const char *name = p->names[*i];
@@ -137,9 +146,7 @@ static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
   switch (arg->kind) {
     case ARG_TENSOR: push_tensor(L, ir, p->kernel, arg, name); return;
     case ARG_LIST: push_list(L, ir, arg, name); return;
-    case ARG_NUMBER:
-      value_push(L, ct_ir_number(ir, name, arg->dtype, ct_type_facts(arg->dtype)));
-      return;
+    case ARG_NUMBER: push_number(L, ir, arg, name); return;
     case ARG_STATIC: push_constant(L, arg); return;
     case ARG_RECORD: break;
   }
@@ -355,6 +362,8 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   function_end(L);
   if (spec == NULL) {
     ct_ir_functions_free(k->state->alloc, made);
+  } else {
+    launch_settle(args, &spec->ir);
   }
   return spec;
 }

@@ -196,7 +196,7 @@ static void check_register(const Code *c, const char *name, CtDtype type) {
 static void take_value(Code *c, const char *name) {
   int i = c->is.n++;
   c->names[i] = name;
-  c->vals[i] = value_to(c->L, -1, CT_VOID, c->op);
+  c->vals[i] = value_shown(c->L, value_to(c->L, -1, CT_VOID, c->op));
   c->is_literal[i] = c->is.is_ptx && lua_type(c->L, -1) == LUA_TNUMBER;
   check_register(c, name, (CtDtype)ct_inst(c->ir, c->vals[i])->type);
 }

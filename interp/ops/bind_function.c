@@ -5,11 +5,13 @@
 #include <ctype.h>
 #include <lauxlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/front/front_parts.h"
 #include "interp/front/front_reads.h"
+#include "interp/front/front_trace.h"
 #include "interp/front/front_whole.h"
 #include "interp/openers.h"
 #include "interp/state/state_language.h"
@@ -21,8 +23,10 @@ enum { MAX_ARGS = 32, MAX_RESULTS = 16 };
 enum { F = 1, OPTIONS = 2 }; /* upvalues of what device_fn returns */
 
 /* In the registry: a list of calls that are wanted, {f, argument, ..., key =, n =, types = {}}. An argument
-   that only the launch knows is false there, and its type in `types` by number. */
+   that only the launch knows is false there, and its type in `types` by number; UNTYPED is a float that has none
+   yet, which the function gives one. */
 static char wanted_key;
+enum { UNTYPED = -1 };
 
 /* {====== What is wanted ====== */
 
@@ -82,11 +86,23 @@ void function_push_body(lua_State *L) {
   lua_remove(L, -2);
 }
 
-static CtDtype type_at(lua_State *L, int types, int i) {
+static CtDtype type_at(lua_State *L, int types, int i, bool *is_untyped) {
   lua_rawgeti(L, types, i);
-  CtDtype type = (CtDtype)lua_tointeger(L, -1);
+  lua_Integer type = lua_tointeger(L, -1);
   lua_pop(L, 1);
-  return type;
+  *is_untyped = type == UNTYPED;
+  return *is_untyped ? CT_f32 : (CtDtype)type;
+}
+
+static void push_parameter(lua_State *L, CtIr *ir, int i, CtDtype type, bool is_untyped) {
+  char name[16];
+  snprintf(name, sizeof name, "a%d", i);
+  type = is_untyped ? front_parameter_type(L, (int)ir->n_slots) : type;
+  CtVal v = ct_ir_number(ir, name, type, ct_type_facts(type));
+  if (v != 0 && is_untyped) {
+    ir->insts[v].untyped = CT_UNTYPED_KEPT;
+  }
+  value_push(L, v);
 }
 
 int function_push_arguments(lua_State *L, CtIr *ir, void *unused) {
@@ -99,13 +115,12 @@ int function_push_arguments(lua_State *L, CtIr *ir, void *unused) {
   luaL_checkstack(L, n + 8, NULL);
   lua_rawgeti(L, call, 1);
   for (int i = 1; i <= n; i++) {
-    CtDtype type = type_at(L, types, i);
+    bool is_untyped;
+    CtDtype type = type_at(L, types, i, &is_untyped);
     if (type == CT_VOID) {
       lua_rawgeti(L, call, i + 1);
     } else {
-      char name[16];
-      snprintf(name, sizeof name, "a%d", i);
-      value_push(L, ct_ir_number(ir, name, type, ct_type_facts(type)));
+      push_parameter(L, ir, i, type, is_untyped);
     }
   }
   for (int i = 0; i < 3; i++) {
@@ -121,7 +136,8 @@ static void add_types(lua_State *L, char *name, size_t size) {
   lua_getfield(L, -2, "n");
   int n = (int)lua_tointeger(L, -1), types = lua_gettop(L) - 1;
   for (int i = 1; i <= n; i++) {
-    CtDtype type = type_at(L, types, i);
+    bool ignored;
+    CtDtype type = type_at(L, types, i, &ignored);
     size_t len = strlen(name);
     if (type != CT_VOID) {
       snprintf(name + len, size - len, "_%s", ct_dtypes[type].name);
@@ -296,8 +312,9 @@ static const char *push_key(const Call *c) {
   luaL_addstring(&b, text);
   for (int i = 1; i <= c->n; i++) {
     if (c->vals[i - 1] != 0) {
+      const CtInst *inst = ct_inst(front_ir(L), c->vals[i - 1]);
       snprintf(text, sizeof text, "|%s",
-               ct_dtypes[ct_inst(front_ir(L), c->vals[i - 1])->type].name);
+               inst->untyped != CT_TYPED ? "float" : ct_dtypes[inst->type].name);
       luaL_addstring(&b, text);
     } else {
       add_known(L, i, &b);
@@ -335,7 +352,8 @@ static int want(const Call *c, const char *key) {
   lua_createtable(L, c->n, 0);
   for (int i = 1; i <= c->n; i++) {
     CtVal v = c->vals[i - 1];
-    lua_pushinteger(L, v == 0 ? CT_VOID : ct_inst(front_ir(L), v)->type);
+    const CtInst *inst = ct_inst(front_ir(L), v);
+    lua_pushinteger(L, v == 0 ? CT_VOID : inst->untyped != CT_TYPED ? UNTYPED : inst->type);
     lua_rawseti(L, -2, i);
     if (v == 0) {
       lua_pushvalue(L, i);
@@ -360,14 +378,30 @@ static int want(const Call *c, const char *key) {
   return diag_error(L, "device_fn: the function is to be traced first");
 }
 
-static int record_call(const Call *c, const CtIrFunction *f) {
+/* Numbers without a type become what the function takes them as. */
+static void settle_arguments(Call *c, const CtIrFunction *f) {
+  const CtIr *ir = front_ir(c->L);
+  for (size_t i = 0; i < f->ir.n_slots; i++) {
+    const CtSlot *slot = &f->ir.slots[i];
+    CtVal *v = slot->kind == CT_SLOT_NUMBER ? &c->vals[strtol(slot->name + 1, NULL, 10) - 1] : NULL;
+    if (v != NULL && value_is_untyped(ir, *v) && ct_inst(ir, *v)->type != slot->dtype) {
+      *v = value_take(c->L, *v, slot->dtype);
+    }
+  }
+}
+
+static int record_call(Call *c, const CtIrFunction *f) {
   lua_State *L = c->L;
   CtIr *ir = front_ir(L);
+  settle_arguments(c, f);
   CtVal v = ct_ir_call(ir, f, c->vals);
   int n = v == 0 ? 0 : ct_inst(ir, v)->u.escape->n_outs;
   luaL_checkstack(L, n + 2, NULL);
   for (int i = 0; i < n; i++) {
-    value_push(L, ct_inst(ir, v)->u.escape->outs[i].val);
+    CtVal result = ct_inst(ir, v)->u.escape->outs[i].val;
+    bool is_open = (f->ir.open_results >> i & 1) != 0;
+    ir->insts[result].untyped = is_open ? CT_UNTYPED_COMPUTED : CT_TYPED;
+    value_push(L, result);
   }
   return n;
 }
@@ -485,6 +519,8 @@ static int lang_results(lua_State *L) {
   for (int i = 1; i <= n; i++) {
     char name[16];
     CtVal v = value_to(L, i, CT_VOID, "device_fn: a result");
+    bool is_open = value_is_untyped(ir, v) && value_untyped(L, i) != CT_UNTYPED_EXACT;
+    ir->open_results |= (uint32_t)is_open << (i - 1);
     CtCx cx = ct_ir_cx(ir);
     CtTuple one = ct_leaf(cx.arena, ct_int(1));
     snprintf(name, sizeof name, "r%d", i);

@@ -18,11 +18,10 @@ static const struct {
              {CT_OP_HYPOT, ct_hypot_f64},
              {CT_OP_ATAN2, ct_atan2_f64}};
 
-/* The float that v is taken as: an integer becomes an f32. */
-static CtVal as_float(lua_State *L, CtIr *ir, CtVal v, const char *name) {
-  CtDtype type = (CtDtype)ct_inst(ir, v)->type;
+/* The float that v is taken as. */
+static CtVal as_float(lua_State *L, const CtIr *ir, CtVal v, const char *name) {
   value_check_number(L, ir, v, name);
-  return ct_is_float(type) ? v : ct_ir_cast(ir, v, CT_f32);
+  return value_as_float(L, v);
 }
 
 /* A float function of two numbers. Upvalue 1: the place in pairs. */

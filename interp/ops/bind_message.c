@@ -123,7 +123,8 @@ static void add_runtime(Print *p, const Spec *spec, CtVal v) {
     add_int(p, spec, ct_ir_cast(p->ir, v, ct_dtype_compute(type)));
   } else {
     add_spec(p, spec, "", spec->letter);
-    add_value(p, ct_ir_cast(p->ir, v, CT_f64));
+    bool is_plain = ct_inst(p->ir, v)->untyped >= CT_UNTYPED_KEPT; /* printf changes no sum */
+    add_value(p, is_plain ? value_take(p->L, v, CT_f64) : ct_ir_cast(p->ir, v, CT_f64));
   }
 }
 

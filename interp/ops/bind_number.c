@@ -28,7 +28,7 @@ static const struct {
 #include "runtime/ir/ops.def"
 };
 
-/* A float function of one number; an int is taken as f32. Upvalue 1: the CtOp. */
+/* A float function of one number. Upvalue 1: the CtOp. */
 static int call_unary(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   if (lua_type(L, 1) == LUA_TNUMBER) {
@@ -42,9 +42,7 @@ static int call_unary(lua_State *L) {
   front_at(L, f);
   CtVal x = value_operand(L, 1, ct_ops[op].text);
   value_check_number(L, f->ir, x, ct_ops[op].text);
-  if (value_is_int(f->ir, x)) {
-    x = ct_ir_cast(f->ir, x, CT_f32);
-  }
+  x = value_as_float(L, x);
   bool is_double = op == CT_OP_EX2 && ct_inst(f->ir, x)->type == CT_f64;
   value_push(L, ct_ir_unary(f->ir, is_double ? CT_OP_EXP2 : op, x));
   return 1;
@@ -145,20 +143,41 @@ static int fold_numbers(lua_State *L, CtOp op, const char *name) {
 static int lang_min(lua_State *L) { return fold_numbers(L, CT_OP_MIN, "min"); }
 static int lang_max(lua_State *L) { return fold_numbers(L, CT_OP_MAX, "max"); }
 
-/* The type of fma(a, b, c): the widest of the three. */
-static CtDtype type_of_three(lua_State *L, const CtIr *ir) {
-  int typed = value_test(L, 1, NULL) ? 1 : (value_test(L, 2, NULL) ? 2 : 3);
-  CtDtype type = CT_VOID;
-  CtVal v, ignored;
-  for (int i = 1; i <= 3; i++) {
-    value_pair(L, typed, i, "fma", &v, &ignored);
-    CtDtype t = (CtDtype)ct_inst(ir, v)->type;
-    type = type == CT_VOID || ct_dtypes[t].bits > ct_dtypes[type].bits || ct_is_float(t) ? t : type;
+/* What decides the type of fma(a, b, c). */
+typedef struct Three {
+  CtDtype typed,
+      open; /* of floats that have a type, and of those that have none; CT_VOID: there are none */
+  bool has_number; /* one is a float of Lua */
+} Three;
+
+static void note_operand(lua_State *L, const CtIr *ir, int idx, Three *t) {
+  CtVal v;
+  if (!value_test(L, idx, &v)) {
+    t->has_number = t->has_number || (lua_type(L, idx) == LUA_TNUMBER && !lua_isinteger(L, idx));
+    return;
   }
-  if (!ct_is_float(type)) {
+  CtDtype type = ct_dtype_compute((CtDtype)ct_inst(ir, v)->type);
+  CtDtype *of = value_is_untyped(ir, v) ? &t->open : &t->typed;
+  if (ct_is_float(type) && (*of == CT_VOID || type == CT_f64)) {
+    *of = type;
+  }
+}
+
+/* The operands in their one type: the widest that one has, else that of numbers without a type. */
+static void read_three(lua_State *L, const CtIr *ir, CtVal v[3]) {
+  Three t = {CT_VOID, CT_VOID, false};
+  for (int i = 1; i <= 3; i++) {
+    note_operand(L, ir, i, &t);
+  }
+  if (t.typed == CT_VOID && t.open == CT_VOID && !t.has_number) {
     diag_error(L, "fma: floats expected, got integers; write a * b + c");
   }
-  return type;
+  CtDtype open = t.open != CT_VOID ? t.open : value_float_type(L);
+  for (int i = 1; i <= 3; i++) {
+    bool is_constant = t.typed == CT_VOID && lua_type(L, i) == LUA_TNUMBER;
+    v[i - 1] = is_constant ? value_constant(L, i, open)
+                           : value_to(L, i, t.typed != CT_VOID ? t.typed : open, "fma");
+  }
 }
 
 static int lang_fma(lua_State *L) {
@@ -171,11 +190,8 @@ static int lang_fma(lua_State *L) {
     return 1;
   }
   front_at(L, f);
-  CtDtype type = type_of_three(L, f->ir);
   CtVal v[3];
-  for (int i = 0; i < 3; i++) {
-    v[i] = value_to(L, i + 1, type, "fma");
-  }
+  read_three(L, f->ir, v);
   value_push(L, ct_ir_fma(f->ir, v[0], v[1], v[2]));
   return 1;
 }
@@ -203,6 +219,7 @@ static int lang_bitcast(lua_State *L) {
         "f32(x)",
         diag_push_kind(L, 1));
   }
+  v = value_shown(L, v);
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
   if (is == CT_bool || type == CT_bool) {
     return diag_error(L, "bitcast: a bool is true or false, not bits; write %s",
@@ -249,12 +266,11 @@ static int lang_where(lua_State *L) {
   }
   CtIr *ir = front_here(L, "where");
   c = value_to(L, 1, CT_bool, "where");
-  if (value_test(L, 2, NULL) || value_test(L, 3, NULL)) {
+  bool are_numbers = lua_type(L, 2) == LUA_TNUMBER && lua_type(L, 3) == LUA_TNUMBER;
+  if (are_numbers || value_test(L, 2, NULL) || value_test(L, 3, NULL)) {
     value_choice(L, 2, 3, "where", &a, &b);
   } else {
-    bool floats = (lua_isnumber(L, 2) && !lua_isinteger(L, 2)) ||
-                  (lua_isnumber(L, 3) && !lua_isinteger(L, 3));
-    a = value_to(L, 2, floats ? CT_f32 : CT_VOID, "where");
+    a = value_to(L, 2, CT_VOID, "where");
     b = value_to(L, 3, (CtDtype)ct_inst(ir, a)->type, "where");
   }
   value_push(L, ct_ir_select(ir, c, a, b));

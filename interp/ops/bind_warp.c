@@ -192,7 +192,7 @@ static int lang_reduce_lanes(lua_State *L) {
 /* The element type of a run-time value or a number, for the standard library. */
 static int lang_dtype_of(lua_State *L) {
   CtIr *ir = front_here(L, "reduce");
-  bind_push_dtype(L, (CtDtype)ct_inst(ir, value_to(L, 1, CT_VOID, "reduce"))->type);
+  bind_push_dtype(L, (CtDtype)ct_inst(ir, value_shown(L, value_to(L, 1, CT_VOID, "reduce")))->type);
   return 1;
 }
 

@@ -12,6 +12,7 @@
 
 #include "interp/state/diag.h"
 #include "front_state.h"
+#include "runtime/base/convert.h"
 
 static const char op_name[] = "'c and x or y'";
 
@@ -19,7 +20,8 @@ static const char op_name[] = "'c and x or y'";
 
 /* The number at idx. */
 static Arm read_arm(lua_State *L, int idx) {
-  Arm arm = {.is_float = lua_type(L, idx) == LUA_TNUMBER && !lua_isinteger(L, idx)};
+  Arm arm = {.is_float = lua_type(L, idx) == LUA_TNUMBER && !lua_isinteger(L, idx),
+             .untyped = value_untyped(L, idx)};
   if (value_test(L, idx, &arm.value)) {
     return arm;
   }
@@ -28,19 +30,41 @@ static Arm read_arm(lua_State *L, int idx) {
   return arm;
 }
 
-static CtDtype arm_type(const CtIr *ir, const Arm *arm) {
+/* A float that what is beside it gives a type. */
+static bool is_open(const CtIr *ir, const Arm *arm) {
+  return arm->value != 0 && value_is_untyped(ir, arm->value);
+}
+
+static CtDtype arm_type(lua_State *L, const CtIr *ir, const Arm *arm) {
   if (arm->value != 0) {
     return (CtDtype)ct_inst(ir, arm->value)->type;
   }
-  return arm->is_float ? CT_f32 : (arm->i == (int32_t)arm->i ? CT_i32 : CT_i64);
+  return arm->is_float ? value_float_type(L) : (arm->i == (int32_t)arm->i ? CT_i32 : CT_i64);
 }
 
-static CtVal arm_value(lua_State *L, CtIr *ir, const Arm *arm, CtDtype type) {
+/* What is chosen: its type, and CtUntyped. */
+typedef struct Chosen {
+  CtDtype type;
+  uint8_t untyped;
+} Chosen;
+
+static CtVal float_arm(CtIr *ir, const Arm *arm, Chosen chosen) {
+  CtDtype type = chosen.type;
+  if (chosen.untyped == CT_TYPED) {
+    return ct_ir_const_float(ir, type, arm->is_float ? arm->f : ct_round_int(type, CT_i64, arm->i));
+  }
+  return arm->is_float ? ct_ir_untyped_float(ir, type, arm->f)
+                       : ct_ir_untyped_int(ir, type, CT_i64, arm->i);
+}
+
+static CtVal arm_value(lua_State *L, CtIr *ir, const Arm *arm, Chosen chosen) {
+  CtDtype type = chosen.type;
   if (arm->value != 0) {
-    return ct_ir_cast(ir, arm->value, type);
+    return is_open(ir, arm) && arm_type(L, ir, arm) != type ? value_take(L, arm->value, type)
+                                                            : ct_ir_cast(ir, arm->value, type);
   }
   if (ct_is_float(type)) {
-    return ct_ir_const_float(ir, type, arm->is_float ? arm->f : (double)arm->i);
+    return float_arm(ir, arm, chosen);
   }
   if (!ct_dtype_fits(type, arm->i)) {
     diag_error(L, "%s: %I does not fit %s; expected %I to %I", op_name, (LUAI_UACINT)arm->i,
@@ -62,11 +86,11 @@ static bool all_fit(const Arm *arms, int n, CtDtype type) {
 }
 
 /* The type of a constant beside arms of type `is`. */
-static CtDtype type_of_constant(CtDtype is, const Arm *arm) {
+static CtDtype type_of_constant(lua_State *L, CtDtype is, const Arm *arm) {
   if (ct_is_float(is)) {
     return is;
   }
-  return arm->is_float ? CT_f32 : (ct_dtype_fits(is, arm->i) ? is : CT_i64);
+  return arm->is_float ? value_float_type(L) : (ct_dtype_fits(is, arm->i) ? is : CT_i64);
 }
 
 /* The type of arms of type `is`, all of them constants where weak, and of one more. */
@@ -79,22 +103,61 @@ static CtDtype join_types(lua_State *L, CtDtype is, bool weak, const Arm *arms, 
   if (weak && same_class && !ct_is_float(given)) {
     return all_fit(arms, n, given) ? given : CT_i64;
   }
+  if (weak && ct_is_float(given)) {
+    return same_class || value_converts(is, given) ? given : value_common(L, is, given, op_name);
+  }
   if (value_converts(given, is)) {
-    return weak && ct_is_float(given) ? given : is;
+    return is;
   }
   return value_converts(is, given) ? given : value_common(L, is, given, op_name);
 }
 
-static CtDtype common_type(lua_State *L, const CtIr *ir, const Arm *arms, int n) {
-  CtDtype is = arm_type(ir, &arms[0]);
-  bool weak = arms[0].value == 0;
-  for (int i = 1; i < n; i++) {
+/* Of the arms that have a type, and constants; CT_VOID: there are only floats without a type. */
+static CtDtype typed_arms(lua_State *L, const CtIr *ir, const Arm *arms, int n, bool *weak) {
+  CtDtype is = CT_VOID;
+  *weak = true;
+  for (int i = 0; i < n; i++) {
     bool is_constant = arms[i].value == 0;
-    is = is_constant ? type_of_constant(is, &arms[i])
-                     : join_types(L, is, weak, arms, i, arm_type(ir, &arms[i]));
-    weak = weak && is_constant;
+    if (is_open(ir, &arms[i])) {
+      continue;
+    }
+    is = is == CT_VOID ? arm_type(L, ir, &arms[i])
+         : is_constant ? type_of_constant(L, is, &arms[i])
+                       : join_types(L, is, *weak, arms, i, arm_type(L, ir, &arms[i]));
+    *weak = *weak && is_constant;
   }
   return is;
+}
+
+/* What has no type takes that of the others, a narrow one widened; beside integers it is what it is. */
+static CtDtype with_open(CtDtype is, bool weak, CtDtype open) {
+  if (open == CT_VOID) {
+    return is;
+  }
+  return weak || !ct_is_float(is) ? open : ct_dtype_compute(is);
+}
+
+static uint8_t least_untyped(const CtIr *ir, const Arm *arms, int n) {
+  uint8_t least = CT_UNTYPED_EXACT;
+  for (int i = 0; i < n; i++) {
+    bool is_typed = arms[i].value != 0 && ct_is_float((CtDtype)ct_inst(ir, arms[i].value)->type) &&
+                    !is_open(ir, &arms[i]);
+    bool is_int = arms[i].value != 0 && !is_typed && !is_open(ir, &arms[i]);
+    uint8_t untyped = is_typed ? CT_TYPED : is_int ? CT_UNTYPED_COMPUTED : arms[i].untyped;
+    least = untyped < least ? untyped : least;
+  }
+  return least;
+}
+
+static Chosen common_type(lua_State *L, const CtIr *ir, const Arm *arms, int n) {
+  bool weak;
+  CtDtype is = typed_arms(L, ir, arms, n, &weak), open = CT_VOID;
+  for (int i = 0; i < n; i++) {
+    bool is_wider = is_open(ir, &arms[i]) && open != CT_f64;
+    open = is_wider ? arm_type(L, ir, &arms[i]) : open;
+  }
+  CtDtype type = with_open(is, weak, open);
+  return (Chosen){type, ct_is_float(type) ? least_untyped(ir, arms, n) : CT_TYPED};
 }
 
 static CtRegion then_of(const CtIr *ir, const Arm *arm) {
@@ -111,7 +174,7 @@ static void enter_else(CtIr *ir, CtVal if_op) {
 }
 
 /* Stores each arm's value in the variable if the arm is taken. */
-static void store_arms(lua_State *L, CtIr *ir, const Arm *arms, int n, CtVal var, CtDtype type) {
+static void store_arms(lua_State *L, CtIr *ir, const Arm *arms, int n, CtVal var, Chosen chosen) {
   CtRegion here = ir->cur;
   for (int i = 0; i < n; i++) {
     if (arms[i].is_else) {
@@ -119,7 +182,7 @@ static void store_arms(lua_State *L, CtIr *ir, const Arm *arms, int n, CtVal var
     } else {
       ir->cur = then_of(ir, &arms[i]);
     }
-    ct_ir_set(ir, var, arm_value(L, ir, &arms[i], type));
+    ct_ir_set(ir, var, arm_value(L, ir, &arms[i], chosen));
   }
   ir->cur = here;
 }
@@ -253,10 +316,11 @@ void choice_end(lua_State *L, Front *f, const Frame *frame, Half *half, int idx)
   Arm *arms = lua_newuserdatauv(L, ((size_t)half->n_arms + 1) * sizeof *arms, 0);
   int n = list_arms(frame, half, arms);
   arms[n] = read_arm(L, idx);
-  CtDtype type = common_type(L, ir, arms, n + 1);
-  CtVal var = ct_ir_var(ir, type, "chosen");
-  ct_ir_set(ir, var, arm_value(L, ir, &arms[n], type));
-  store_arms(L, ir, arms, n, var, type);
+  Chosen chosen = common_type(L, ir, arms, n + 1);
+  CtVal var = ct_ir_var(ir, chosen.type, "chosen");
+  ir->insts[var].untyped = chosen.untyped;
+  ct_ir_set(ir, var, arm_value(L, ir, &arms[n], chosen));
+  store_arms(L, ir, arms, n, var, chosen);
   CtVal value = 0;
   if (frame->is_chain) {
     half->n_ifs = flatten(ir, half, var, &value);

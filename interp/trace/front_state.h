@@ -109,6 +109,10 @@ typedef struct Front {
   uint64_t loads_since; /* what was loaded later is to be loaded again */
   int n_traces;         /* of this kernel and key so far, this one counted */
   bool again; /* this trace has learnt of a variable: the kernel is to be traced once more */
+  /* front_type.c of the room above: is a constant without a type an f64 here? NULL: none is */
+  bool (*is_wide)(lua_State *L, const struct Front *f);
+  CtVal met; /* the first f32 without a type that was needed more exactly; 0: none */
+  CtLoc met_at;
   /* front_reload of the room above: fields that were loaded later than `since` are loaded again */
   void (*reload)(lua_State *L, struct Front *f, uint64_t since);
   bool dead; /* nothing can reach this point */
@@ -147,8 +151,9 @@ typedef struct Box {
 typedef struct Arm {
   CtVal cond, if_op; /* x is chosen at the end of the IF's then, or of its else */
   bool is_else;
-  CtVal value;   /* 0: a number of Lua, which takes the type of the others */
-  bool is_float; /* that number */
+  CtVal value;     /* 0: a number of Lua, which takes the type of the others */
+  bool is_float;   /* that number */
+  uint8_t untyped; /* CtUntyped, of a number or a value */
   lua_Number f;
   lua_Integer i;
 } Arm;

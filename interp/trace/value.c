@@ -7,6 +7,7 @@
 #include "front_state.h"
 #include "interp/state/types.h"
 #include "number.h"
+#include "runtime/base/convert.h"
 
 typedef struct Value {
   CtVal v;
@@ -103,8 +104,71 @@ bool value_converts(CtDtype is, CtDtype want) {
          (ct_is_int(is) && ct_is_float(want) && !ct_is_narrow(want));
 }
 
+/* --- numbers without a type --------------------------------------------------------------------------- */
+
+CtDtype value_float_type(lua_State *L) {
+  const Front *f = front_of(L);
+  return f->is_wide != NULL && f->is_wide(L, f) ? CT_f64 : CT_f32;
+}
+
+/* Of an integer of Lua as a constant of a float type: rounded once. */
+static double number_of(lua_State *L, int idx, CtDtype type) {
+  return lua_isinteger(L, idx) ? ct_round_int(type, CT_i64, lua_tointeger(L, idx))
+                               : lua_tonumber(L, idx);
+}
+
+uint8_t value_untyped(lua_State *L, int idx) {
+  CtVal v;
+  if (value_test(L, idx, &v)) {
+    return ct_inst(front_ir(L), v)->untyped;
+  }
+  return lua_type(L, idx) == LUA_TNUMBER ? ct_untyped_number(lua_tonumber(L, idx)) : CT_TYPED;
+}
+
+void value_meet(lua_State *L, CtVal v, CtDtype type) {
+  Front *f = front_of(L);
+  CtInst *inst = &f->ir->insts[v];
+  bool is_finer = type == CT_f64 || (type != CT_f32 && inst->untyped == CT_UNTYPED_KEPT);
+  if (inst->type == CT_f32 && is_finer && inst->untyped != CT_UNTYPED_EXACT) {
+    inst->is_met = true;
+    f->met_at = f->met == 0 ? f->ir->cur_loc : f->met_at;
+    f->met = f->met == 0 ? v : f->met;
+  }
+}
+
+CtVal value_take(lua_State *L, CtVal v, CtDtype type) {
+  value_meet(L, v, type);
+  return ct_ir_cast(front_ir(L), v, type);
+}
+
+CtVal value_constant(lua_State *L, int idx, CtDtype type) {
+  CtIr *ir = front_ir(L);
+  return lua_isinteger(L, idx) ? ct_ir_untyped_int(ir, type, CT_i64, lua_tointeger(L, idx))
+                               : ct_ir_untyped_float(ir, type, lua_tonumber(L, idx));
+}
+
+CtVal value_as_float(lua_State *L, CtVal v) {
+  CtIr *ir = front_ir(L);
+  return value_is_int(ir, v) ? ct_ir_untyped_cast(ir, v, value_float_type(L)) : v;
+}
+
+CtVal value_shown(lua_State *L, CtVal v) {
+  const CtInst *inst = ct_inst(front_ir(L), v);
+  bool is_wide = inst->untyped != CT_TYPED && inst->type == CT_f64;
+  return is_wide ? ct_ir_cast(front_ir(L), v, CT_f32) : v;
+}
+
+/* May a value without a type take this one unasked? A sum does not become narrower than it was computed. */
+static bool takes(const CtInst *inst, CtDtype want) {
+  return inst->untyped != CT_TYPED && ct_is_float(want) &&
+         (!ct_is_narrow(want) || inst->untyped != CT_UNTYPED_COMPUTED);
+}
+
 static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *what) {
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;
+  if (want != is && takes(ct_inst(ir, v), want)) {
+    return value_take(L, v, want);
+  }
   if (!value_converts(is, want)) {
     const char *instead = want == CT_bool ? "write x ~= 0"
                           : is == CT_bool
@@ -119,10 +183,13 @@ static CtVal convert(lua_State *L, CtIr *ir, CtVal v, CtDtype want, const char *
 static CtVal number(lua_State *L, CtIr *ir, int idx, CtDtype want, const char *what) {
   if (want == CT_VOID) {
     int64_t i = lua_tointeger(L, idx);
-    want = !lua_isinteger(L, idx) ? CT_f32 : (i == (int32_t)i ? CT_i32 : CT_i64);
+    if (!lua_isinteger(L, idx)) {
+      return value_constant(L, idx, value_float_type(L));
+    }
+    want = i == (int32_t)i ? CT_i32 : CT_i64;
   }
   if (ct_is_float(want)) {
-    return ct_ir_const_float(ir, want, lua_tonumber(L, idx));
+    return ct_ir_const_float(ir, want, number_of(L, idx, want));
   }
   int is_int;
   int64_t i = lua_tointegerx(L, idx, &is_int);
@@ -175,14 +242,16 @@ void value_check_number(lua_State *L, const CtIr *ir, CtVal v, const char *what)
 CtVal value_cast(lua_State *L, int idx, CtDtype type, const char *what) {
   bool is_number = lua_type(L, idx) == LUA_TNUMBER; /* rounded once, from what Lua has */
   CtDtype given = !is_number ? CT_VOID : lua_isinteger(L, idx) ? CT_i64 : CT_f64;
-  return ct_ir_cast(front_ir(L), value_to(L, idx, given, what), type);
+  CtVal v = value_to(L, idx, given, what);
+  bool has_type = ct_inst(front_ir(L), v)->untyped == CT_TYPED;
+  return has_type ? ct_ir_cast(front_ir(L), v, type) : value_take(L, v, type);
 }
 
 /* The type of a Lua number beside a run-time value of type `other`: a constant adapts, but is no
    bool. */
 static CtDtype constant_type(lua_State *L, int idx, CtDtype other) {
   if (!lua_isinteger(L, idx)) {
-    return ct_is_float(other) ? other : CT_f32;
+    return ct_is_float(other) ? other : value_float_type(L);
   }
   int64_t i = lua_tointeger(L, idx);
   if (other == CT_bool) {
@@ -238,19 +307,31 @@ static void check_operands(lua_State *L, int a, int b, const char *op) {
   }
 }
 
+/* The operand as one of `type`; `is_open`: what it is beside has no type either, so a float has none. */
+static CtVal operand_as(lua_State *L, int idx, CtDtype type, bool is_open, const char *op) {
+  bool is_constant = is_open && ct_is_float(type) && lua_type(L, idx) == LUA_TNUMBER;
+  return is_constant ? value_constant(L, idx, type) : value_to(L, idx, type, op);
+}
+
+/* Is it a float that decides the type of what has none? */
+static bool decides(lua_State *L, int idx, CtDtype type) {
+  return ct_is_float(type) && value_untyped(L, idx) == CT_TYPED;
+}
+
 void value_pair(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
   CtIr *ir = front_ir(L);
   CtDtype s = type_beside(L, ir, a, b);
   CtDtype t = type_beside(L, ir, b, a);
   check_operands(L, a, b, op);
+  bool first = decides(L, a, s), second = decides(L, b, t);
   s = s == CT_VOID ? constant_type(L, a, t) : s;
   t = t == CT_VOID ? constant_type(L, b, s) : t;
   if ((s == CT_bool) != (t == CT_bool)) {
     diag_error(L, "%s: a bool and a number; write where(c, 1, 0) for the bool", op);
   }
-  CtDtype type = common_type(L, s, t, op);
-  *x = value_to(L, a, type, op);
-  *y = value_to(L, b, type, op);
+  CtDtype type = first == second ? common_type(L, s, t, op) : first ? s : t;
+  *x = operand_as(L, a, type, !first && !second, op);
+  *y = operand_as(L, b, type, !first && !second, op);
 }
 
 /* Is the Lua value a number that a value of the narrow type may be, a float rounded? */
@@ -261,8 +342,26 @@ static bool adapts(lua_State *L, int idx, CtDtype type) {
   return ct_is_float(type) || (lua_isinteger(L, idx) && ct_dtype_fits(type, lua_tointeger(L, idx)));
 }
 
+static bool fits_i32(lua_State *L, int idx) {
+  return lua_tointeger(L, idx) == (int32_t)lua_tointeger(L, idx);
+}
+
+/* The same of two Lua numbers. */
+static void choice_of_numbers(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
+  bool are_ints = lua_isinteger(L, a) && lua_isinteger(L, b);
+  CtDtype type = !are_ints                          ? value_float_type(L)
+                 : fits_i32(L, a) && fits_i32(L, b) ? CT_i32
+                                                    : CT_i64;
+  *x = operand_as(L, a, type, true, op);
+  *y = operand_as(L, b, type, true, op);
+}
+
 void value_choice(lua_State *L, int a, int b, const char *op, CtVal *x, CtVal *y) {
   const CtIr *ir = front_ir(L);
+  if (lua_type(L, a) == LUA_TNUMBER && lua_type(L, b) == LUA_TNUMBER) {
+    choice_of_numbers(L, a, b, op, x, y);
+    return;
+  }
   CtDtype s = runtime_type(L, ir, a);
   CtDtype t = runtime_type(L, ir, b);
   CtDtype narrow = s == t || adapts(L, b, s) ? s : (adapts(L, a, t) ? t : CT_VOID);

@@ -23,9 +23,32 @@ bool value_known(lua_State *L, int idx, int64_t *out);
 /* Puts the Lua integer in the place of such a value; whether it was one. */
 bool value_settle(lua_State *L, int idx);
 
+/* Which type a number takes. A Lua number has none: beside a value with a type it takes that one, exactly. What a
+   kernel makes of such numbers alone, arguments that are Lua floats among them, has no type either (CtUntyped). It
+   is an f32 until it meets an f64, or is needed more exactly otherwise. Then value_take notes it, and the kernel is
+   traced again with what it was made of as f64 (front_type.c). An f64 without a type beside an f32 becomes one. */
+/* The type that a Lua float gets here, where no other decides. */
+CtDtype value_float_type(lua_State *L);
+/* Has the float no type yet? Not of integers. */
+static inline bool value_is_untyped(const CtIr *ir, CtVal v) {
+  return ct_inst(ir, v)->untyped != CT_TYPED;
+}
+/* CtUntyped of the Lua number or value at idx. */
+uint8_t value_untyped(lua_State *L, int idx);
+/* The value without a type is needed as one of that type; the same, and it becomes one. */
+void value_meet(lua_State *L, CtVal v, CtDtype type);
+CtVal value_take(lua_State *L, CtVal v, CtDtype type);
+/* The number of the script at idx as a constant without a type, of type `type`. */
+CtVal value_constant(lua_State *L, int idx, CtDtype type);
+/* An integer value as a float operation takes it; a float as it is. */
+CtVal value_as_float(lua_State *L, CtVal v);
+/* v where its type shows, as in bitcast: an f64 without a type is an f32. */
+CtVal value_shown(lua_State *L, CtVal v);
+
 /* Operands of the running trace: the run-time value, Lua number or boolean at idx as a value of type
-   `want` (CT_VOID: a run-time value as it is, an integer as i32 or i64, a float as f32). Raises, naming
-   `what`, for anything else, for a float where an integer is wanted, and for a bool mixed with numbers. */
+   `want` (CT_VOID: a run-time value as it is, an integer as i32 or i64, a float as value_float_type
+   says). Raises, naming `what`, for anything else, for a float where an integer is wanted,
+   and for a bool mixed with numbers. */
 CtVal value_to(lua_State *L, int idx, CtDtype want, const char *what);
 
 /* The same as value_to of any type, a narrow type widened to the one that arithmetic has. */

@@ -310,7 +310,7 @@ static uint32_t hash_inst(const CtInst *p) {
 }
 
 static bool same_inst(const CtInst *a, const CtInst *b) {
-  return a->op == b->op && a->type == b->type && a->imm.i == b->imm.i &&
+  return a->op == b->op && a->type == b->type && a->untyped == b->untyped && a->imm.i == b->imm.i &&
          memcmp(a->args, b->args, sizeof a->args) == 0;
 }
 
@@ -344,8 +344,42 @@ static void rehash(CtIr *ir) {
   ir->cap_cse = cap;
 }
 
+static bool is_of_int(const CtIr *ir, const CtInst *x) {
+  return x->op == CT_OP_CAST && !ct_is_float((CtDtype)ct_inst(ir, x->args[0])->type);
+}
+
+/* Constants, and integers as floats, go with what stands beside them. */
+static bool has_type(const CtIr *ir, const CtInst *x) {
+  return x->untyped == CT_TYPED && x->op != CT_OP_CONST && !is_of_int(ir, x);
+}
+
+uint8_t ct_ir_untyped_of(const CtIr *ir, const CtVal *args, int n, bool kept) {
+  uint8_t least = CT_TYPED;
+  for (int i = 0; i < n; i++) {
+    const CtInst *x = ct_inst(ir, args[i]);
+    if (!ct_is_float((CtDtype)x->type)) {
+      continue;
+    }
+    if (has_type(ir, x)) {
+      return CT_TYPED;
+    }
+    kept = kept && !is_of_int(ir, x); /* an f32 may round it */
+    bool is_less = least == CT_TYPED || x->untyped < least;
+    least = x->untyped != CT_TYPED && is_less ? x->untyped : least;
+  }
+  return least != CT_TYPED && !kept ? CT_UNTYPED_COMPUTED : least;
+}
+
 /* The operation like *key: an available one, or a new one (a leaf, or appended). */
-CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *given) {
+  CtInst with_type = *given;
+  const CtInst *key = &with_type;
+  bool is_made = ct_ops[given->op].cls == CT_CLS_PURE && given->op != CT_OP_CAST;
+  if (is_made && ct_is_float((CtDtype)given->type)) {
+    bool kept = given->op == CT_OP_SELECT || given->op == CT_OP_NEG || given->op == CT_OP_ABS ||
+                given->op == CT_OP_MIN || given->op == CT_OP_MAX || given->op == CT_OP_DYNAMIC;
+    with_type.untyped = ct_ir_untyped_of(ir, given->args, ct_ops[given->op].n_args, kept);
+  }
   if (ir->n_cse * 2 >= ir->cap_cse) {
     rehash(ir);
     if (ir->failed) {
@@ -370,6 +404,7 @@ CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key) {
   ir->insts[v].imm = key->imm;
   ir->insts[v].facts = key->facts;
   ir->insts[v].is_conditional = key->is_conditional;
+  ir->insts[v].untyped = key->untyped;
   ir->n_cse += ir->cse[at] == 0;
   ir->cse[at] = v; /* replaces one whose region has ended */
   return v;

@@ -95,6 +95,15 @@ typedef union CtImm {
   double f;
 } CtImm;
 
+/* What the script has not given a type yet: a float that was made of plain numbers alone. In the order of how
+   much is lost if it is an f32. */
+typedef enum CtUntyped {
+  CT_TYPED,
+  CT_UNTYPED_COMPUTED, /* arithmetic rounds it */
+  CT_UNTYPED_KEPT,     /* some number of the script as it is, chosen or passed on */
+  CT_UNTYPED_EXACT     /* the same, and an f32 holds it: nothing is lost */
+} CtUntyped;
+
 typedef struct CtInst {
   uint16_t op;  /* CtOp */
   uint8_t type; /* CtDtype of the result; CT_VOID: it has no result */
@@ -113,6 +122,8 @@ typedef struct CtInst {
   const char *name;    /* the script's local, or NULL */
   uint8_t order;       /* of atomic operations and fences: CT_ORDER_* */
   bool is_conditional; /* its facts hold by the condition of an IF around it: it stays there */
+  uint8_t untyped;     /* CtUntyped; only while the IR is made */
+  bool is_met;         /* untyped, an f32, and needed more exactly: the script is traced again */
   CtFacts facts;       /* of an integer result; of u64 as if its bits were an i64's */
 } CtInst;
 
@@ -166,7 +177,8 @@ typedef struct CtIr {
   bool waits_for_grids; /* has grid_dependency_wait */
   CtLoc grid_barrier;   /* its first GRID_BARRIER, which needs a cooperative launch; line 0: none */
   bool failed;          /* out of memory while building */
-  CtDyn dyn;            /* for the layout algebra: arithmetic on this IR's values */
+  uint32_t open_results; /* of a function, a bit for each: the float has no type yet (CtUntyped) */
+  CtDyn dyn;             /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
   size_t n_insts, cap_insts; /* [0] unused */
   CtRegionInfo *regions;

@@ -63,6 +63,9 @@ const char *ct_ir_slot_fault(const CtIr *ir, size_t slot);
 const char *ct_ir_map_fault(const CtIr *ir, size_t map);
 const char *ct_ir_require_fault(const CtIr *ir, size_t require);
 
+/* CtUntyped of what is made of the operands; `kept`: without arithmetic. */
+uint8_t ct_ir_untyped_of(const CtIr *ir, const CtVal *args, int n, bool kept);
+
 /* The operation like *key: one that dominates this place, or a new one. */
 CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key);
 

@@ -32,6 +32,7 @@ CtVal ct_ir_get(CtIr *ir, CtVal var) {
   CtVal v = ct_ir_append(ir, CT_OP_GET, (CtDtype)ir->insts[var].type);
   ir->insts[v].imm.i = var;
   ir->insts[v].name = ir->insts[var].name;
+  ir->insts[v].untyped = ir->insts[var].untyped;
   return v;
 }
 
@@ -40,6 +41,7 @@ CtVal ct_ir_get_before(CtIr *ir, CtVal var, CtVal op) {
   if (v != 0) {
     ir->insts[v].imm.i = var;
     ir->insts[v].name = ir->insts[var].name;
+    ir->insts[v].untyped = ir->insts[var].untyped;
     ct_ir_link(ir, v, ir->insts[op].region, op);
   }
   return v;

@@ -341,6 +341,17 @@ static void take_condition(const CtIr *ir, CtOp op, CtVal a, CtVal b, CtInst *ke
   }
 }
 
+/* A constant that operands were folded to; it has a type only if they have. */
+static CtVal keep_untyped(CtIr *ir, CtVal folded, const CtVal *args, int n) {
+  const CtInst *x = at(ir, folded);
+  bool is_new = x->op == CT_OP_CONST && ct_is_float((CtDtype)x->type) && x->untyped == CT_TYPED;
+  if (!is_new || ct_ir_untyped_of(ir, args, n, false) == CT_TYPED) {
+    return folded;
+  }
+  CtInst key = {.op = CT_OP_CONST, .type = x->type, .imm = x->imm, .untyped = CT_UNTYPED_COMPUTED};
+  return ct_ir_shared_inst(ir, &key);
+}
+
 static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
   if (a == 0 || b == 0) {
     ir->failed = true;
@@ -350,7 +361,7 @@ static CtVal binary(CtIr *ir, CtOp op, CtVal a, CtVal b, bool exact) {
   CT_ASSERT((at(ir, b)->type == type && !ct_is_narrow(type)) || ir->failed);
   CtVal folded = fold_binary(ir, op, a, b);
   if (folded != 0) {
-    return folded;
+    return keep_untyped(ir, folded, (const CtVal[]){a, b}, 2);
   }
   if (ct_op_has(op, CT_TRAIT_COMMUTES) && is_const(ir, a)) {
     CtVal t = a;
@@ -463,7 +474,7 @@ CtVal ct_ir_unary(CtIr *ir, CtOp op, CtVal a) {
   CtDtype type = (CtDtype)at(ir, a)->type;
   CtVal folded = fold_unary(ir, op, a);
   if (folded != 0) {
-    return folded;
+    return keep_untyped(ir, folded, &a, 1);
   }
   CtInst key = {.op = (uint16_t)op, .type = (uint8_t)result_of(op, type), .args = {a}};
   if (key.type == CT_bool) {

@@ -56,6 +56,12 @@ CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr 
 /* Constants: an integer or bool, wrapped to its type; a float, rounded to it. */
 CtVal ct_ir_const_int(CtIr *ir, CtDtype type, int64_t v);
 CtVal ct_ir_const_float(CtIr *ir, CtDtype type, double v);
+/* ir_untyped.c. A float that has this type because it needs one: what is made of it has no type either (CtUntyped).
+   Then the same of an integer of type `from`, rounded once, and of an integer value that a float operation takes. */
+CtVal ct_ir_untyped_float(CtIr *ir, CtDtype type, double v);
+CtVal ct_ir_untyped_int(CtIr *ir, CtDtype type, CtDtype from, int64_t v);
+uint8_t ct_untyped_number(double v); /* KEPT or EXACT */
+CtVal ct_ir_untyped_cast(CtIr *ir, CtVal v, CtDtype type);
 CtVal ct_ir_axis(CtIr *ir, CtOp op, int axis); /* TID BID GDIM: i32, with their ranges */
 CtVal ct_ir_cluster_rank(CtIr *ir);            /* of the block in its cluster */
 
@@ -79,6 +85,8 @@ CtVal ct_ir_select(CtIr *ir, CtVal c, CtVal a, CtVal b);
    from a narrow type to its compute type only, to a narrow float from compute types, to a narrow integer
    from i32. */
 CtVal ct_ir_cast(CtIr *ir, CtVal a, CtDtype type);
+/* Between f32 and f64, put before `op` in op's region; 0: here. */
+CtVal ct_ir_cast_before(CtIr *ir, CtVal a, CtDtype type, CtVal op);
 CtVal ct_ir_bitcast(CtIr *ir, CtVal a, CtDtype type); /* types of equal width */
 CtVal ct_ir_dynamic(CtIr *ir, CtVal a); /* hides a constant; other values are themselves */
 

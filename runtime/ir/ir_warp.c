@@ -20,6 +20,7 @@ CtVal ct_ir_shfl(CtIr *ir, CtShfl kind, CtVal v, CtVal by, int width) {
   if (ct_is_int((CtDtype)ir->insts[word].type)) {
     ir->insts[r].facts = ir->insts[word].facts;
   }
+  ir->insts[r].untyped = ir->insts[word].untyped;
   return ct_ir_cast(ir, r, type);
 }
 
@@ -51,6 +52,7 @@ CtVal ct_ir_masked(CtIr *ir, CtMasked kind, CtVal v, CtVal by, CtVal mask, int w
   if (is_shuffle && ct_is_int((CtDtype)inst->type)) {
     inst->facts = ir->insts[word].facts;
   }
+  inst->untyped = is_shuffle ? ir->insts[word].untyped : CT_TYPED;
   return is_shuffle ? ct_ir_cast(ir, r, type) : r;
 }
 

@@ -185,7 +185,8 @@ function static_mode(t, ...) end
 
 --- A known number as a run-time value of the kernel.
 --- So loops up to it are loops of the kernel, and conditions are decided there. An integer becomes
---- an i32, or an i64 if it needs one; another number becomes an f32. On the host it is x itself.
+--- an i32, or an i64 if it needs one; another number has no type
+--- until it meets one. On the host it is x itself.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   local n, p = dynamic(size(x)), 1

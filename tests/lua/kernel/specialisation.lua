@@ -39,7 +39,7 @@ note("integer for float", function() config(x, y, 2) end)             -- expect:
 note("wide integer", function() config(x, y, 1 << 40) end)            -- expect: wide integer                     traced
 note("other wide integer", function() config(x, y, 1 << 41) end)      -- expect: other wide integer               known
 note("f64 number", function() local a, b = vectors(64, f64) config(a, b, f64(2)) end) -- expect: f64 number                       traced
-note("f32(2) is 2.0", function() config(x, y, f32(2)) end)            -- expect: f32(2) is 2.0                    known
+note("f32(2) has a type", function() config(x, y, f32(2)) end)        -- expect: f32(2) has a type                traced
 note("static number", function() config(x, y, static(2)) end)         -- expect: static number                    traced
 note("same static number", function() config(x, y, static(2)) end)    -- expect: same static number               known
 note("other static number", function() config(x, y, static(3)) end)   -- expect: other static number              traced
