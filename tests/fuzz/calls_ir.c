@@ -1,6 +1,6 @@
 /* calls_ir.c: files of IRs, changed by their structure. A kernel is built, some fields of it are changed, each by the
    row that the file format has for it, and its bytes are read. What is accepted is a kernel as the builder makes
-   them: it is printed, emitted, lowered and run, and nothing of that fails but in one line.
+   them: it is printed, emitted, lowered and run, and nothing of that fails but with a message.
    IR_SEEDS names a folder of further files (CUTTLE_IR_FILES of tests/support/ir_file.c writes such). */
 #include <dirent.h>
 #include <signal.h>
@@ -421,7 +421,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     use(&m, &again);
     ct_ir_read_clear(&again);
   } else {
-    must(err.msg[0] != '\0' && strchr(err.msg, '\n') == NULL);
+    must(err.msg[0] != '\0'); /* a name in it may have any characters */
   }
   ct_text_clear(&bytes);
   ct_ir_read_clear(&m.ir);
