@@ -228,6 +228,9 @@ static inline const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
 }
 static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
+/* The name of a buffer in messages. What the script did not name of another block's memory has a name
+   made of its tensor's, and is called as that. */
+const char *ct_ir_shown_name(const CtIr *ir, uint32_t buf);
 /* Operations share operands, so a walk from a value to its leaves may have 2^n ways through n of them,
    and the way to a leaf may be as long as the kernel. A walk without memory counts its steps, and takes
    what it does not reach for unknown. */

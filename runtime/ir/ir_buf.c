@@ -28,6 +28,15 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {
   }
 }
 
+const char *ct_ir_shown_name(const CtIr *ir, uint32_t buf) {
+  const CtBuf *b = &ir->bufs[buf];
+  const char *target = b->remote == 0 ? NULL : ir->bufs[b->alias_of].name;
+  size_t n = target == NULL ? 0 : strlen(target);
+  bool is_made = n > 0 && strncmp(b->name, target, n) == 0 && b->name[n] == '_' &&
+                 strspn(b->name + n + 1, "0123456789") == strlen(b->name + n + 1);
+  return is_made ? target : b->name;
+}
+
 uint32_t ct_ir_new_buf(CtIr *ir, const CtBuf *buf) {
   if (!CT_IR_GROW(ir, bufs, n_bufs, cap_bufs, ir->n_bufs + 1)) {
     return 0;

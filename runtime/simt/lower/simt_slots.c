@@ -384,7 +384,8 @@ static void keep_global(CtLow *l, const CtBuf *b, CtSimtBuf *out) {
 
 static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
-  CtSimtBuf out = {.name = keep_string(l, b->name), .space = b->space, .dtype = b->dtype};
+  const char *name = ct_ir_shown_name(l->ir, i);
+  CtSimtBuf out = {.name = keep_string(l, name), .space = b->space, .dtype = b->dtype};
   out.arrivals = b->arrivals;
   out.is_remote = b->remote != 0;
   out.is_local = b->is_local;

@@ -82,7 +82,7 @@ print((findings(function(out)
   out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
   cluster_sync()
 end)))
--- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 80 are not ordered; put cluster_sync() between line 80 and line 82
+-- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 80 are not ordered; put cluster_sync() between line 80 and line 82
 print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   if cluster_rank() == 0 then s[t] = t end
@@ -90,7 +90,7 @@ print((findings(function(out)
   out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
   cluster_sync()
 end)))
--- expect: uninitialised: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0): no thread of the cluster has written it; write it first, then cluster_sync()
+-- expect: uninitialised: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0): no thread of the cluster has written it; write it first, then cluster_sync()
 print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   s[t] = t
@@ -99,5 +99,5 @@ print((findings(function(out)
   s[t] = 2 * t + 1
   cluster_sync()
 end)))
--- expect: race: read of s_2 at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() between line 98 and line 99
+-- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() between line 98 and line 99
 -- needs sm_90
