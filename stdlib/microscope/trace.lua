@@ -329,7 +329,8 @@ function Trace:__tostring()
     end
   end
   if #self.rows == 0 then
-    out[#out + 1] = "no thread writes it"
+    out[#out + 1] = "no thread writes it: the launch ran again, on what its tensors hold now; if a "
+      .. "ticket or flag in them says who writes, set it as it was before"
   end
   for _, place in ipairs(self.open_ends) do
     local text = places_text({ place }, self.tensors, self.grid)

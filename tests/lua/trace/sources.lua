@@ -48,7 +48,7 @@ show("not written", trace(double{grid = 1, block = 8}, {x = {9}}, x))
 -- expect: not written:  ->  by .
 print(trace(double{grid = 1, block = 8}, {x = {9}}, x))
 -- expect: x(9): 0 events
--- expect: no thread writes it
+-- expect: no thread writes it: the launch ran again, on what its tensors hold now; if a ticket or flag in them says who writes, set it as it was before
 print(#trace(double{grid = 0, block = 8}, {x = {1}}, x).rows)
 -- expect: 0
 local whole = kernel("whole", function(x) fill(tile(x, {4}, {threadIdx.x}), 1) end)
@@ -234,3 +234,16 @@ show("chosen", trace(choose{grid = 1, block = 8}, {z = {5}}, x, y, arange(f32, 8
 -- expect: chosen: x:05 -> z:05 by 0.05.
 show("the other", trace(choose{grid = 1, block = 8}, {z = {2}}, x, y, arange(f32, 8)))
 -- expect: the other: y:02 -> z:02 by 0.02.
+
+-- A ticket that the first launch used up.
+local take = kernel("take", function(ticket, y)
+  if threadIdx.x == 0 and atomic_add(ticket, 0, 1) < 2 then y[blockIdx.x] = 1 end
+end)
+local ticket, taken = zeros(i32, 1), zeros(i32, 2)
+local taking = take:prepare{grid = 2, block = 32}(ticket, taken)
+taking()
+print((tostring(trace(taking, {y = {1}})):match("what its tensors hold now")))
+-- expect: what its tensors hold now
+fill(ticket, 0)
+print(#trace(taking, {y = {1}}).blocks)
+-- expect: 1
