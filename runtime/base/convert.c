@@ -186,8 +186,8 @@ uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits) {
   if (to == from) {
     return bits;
   }
-  if (ct_is_float(from)) {
-    return from_float(to, from, bits);
+  if (ct_is_float(from)) { /* a tf32 is an f32, with all its bits */
+    return from_float(to, from == CT_tf32 ? CT_f32 : from, bits);
   }
   int64_t v = ct_int_of_bits(from, bits);
   return ct_is_float(to) ? round_int(to, from, v) : ct_bits_of_int(to, v);
