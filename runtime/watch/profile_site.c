@@ -326,15 +326,11 @@ static CtProfileMemo *find_memo(CtProfileCache *k, uint32_t site, uint32_t mask,
   return m;
 }
 
-/* Finds the operand's access. */
-static bool find_access(const Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *out) {
-  CtAccess all[CT_MAX_OPERANDS];
+/* The operand's access, one of `all`, which may point to itself; NULL: there is none. */
+static const CtAccess *find_access(const Sink *s, const CtIn *code, const CtIn *in, CtWarp *w,
+                                   CtAccess all[CT_MAX_OPERANDS]) {
   int operand = s->job->ats[s->site].operand;
-  bool found = ct_simt_accesses(code, in, w, all) > operand;
-  if (found) {
-    *out = all[operand];
-  }
-  return found;
+  return ct_simt_accesses(code, in, w, all) > operand ? &all[operand] : NULL;
 }
 
 static CtMergeSink sink_of(const Sink *s, CtProfileMerged *only) {
@@ -356,18 +352,19 @@ static bool merges(const Sink *s) {
 
 /* Counts the requests lane by lane. */
 static bool count_slowly(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, Cost *cost) {
-  CtAccess access;
+  CtAccess all[CT_MAX_OPERANDS];
+  const CtAccess *access = find_access(s, code, in, w, all);
   CtMergeWindow *own = merges(s) ? &s->k->cache->own : NULL;
   CtMergeSink to = sink_of(s, &cost->merged);
-  if (!find_access(s, code, in, w, &access)) {
+  if (access == NULL) {
     return false;
   }
-  s->first = (int64_t)((uint64_t)(uintptr_t)access.mem->ptr >> SECTOR_SHIFT);
+  s->first = (int64_t)((uint64_t)(uintptr_t)access->mem->ptr >> SECTOR_SHIFT);
   if (own != NULL) {
     own->n = own->oldest = 0;
     own->has_lost = false;
   }
-  count_access(s, &access, &cost->add, own, &to);
+  count_access(s, access, &cost->add, own, &to);
   if (own != NULL) {
     cost->is_open = s->job->sites[s->site].may_repeat || !ct_merge_is_closed(own);
     ct_merge_flush(own, &to);
@@ -380,12 +377,15 @@ static void count_merged(Sink *s, const CtIn *code, const CtIn *in, CtWarp *w, b
                          const CtProfileMerged *merged) {
   CtProfileWorker *k = s->k;
   CtMergeSink to = sink_of(s, NULL);
-  CtAccess access;
   if (!is_open) {
     ct_merge_over(k->window, &to, s->site);
     ct_merge_sum(&k->merged[s->site], merged);
-  } else if (find_access(s, code, in, w, &access)) {
-    count_access(s, &access, NULL, k->window, &to);
+    return;
+  }
+  CtAccess all[CT_MAX_OPERANDS];
+  const CtAccess *access = find_access(s, code, in, w, all);
+  if (access != NULL) {
+    count_access(s, access, NULL, k->window, &to);
   }
 }
 
