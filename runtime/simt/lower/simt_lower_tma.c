@@ -12,10 +12,31 @@ static void lanes(CtLow *l, CtVal v, int which) {
   CT_EMIT(l, CT_SIMT_TMA_LANES, .a = ct_low_lanes(l, v), .imm = which);
 }
 
+static bool is_made(const CtLow *l, CtVal v) {
+  return ct_ops[ct_inst(l->ir, v)->op].cls == CT_CLS_LEAF || l->slot_of[v] != 0;
+}
+
+/* A trace for a GPU keeps no operations for its maps, which the host fills in. */
+static bool is_whole(const CtLow *l, const CtTmaMap *map) {
+  bool is = is_made(l, map->offset);
+  for (int i = 0; i < map->n; i++) {
+    is = is && is_made(l, map->dim[i].extent) && is_made(l, map->dim[i].stride);
+  }
+  return is;
+}
+
 void ct_low_tma(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTma *tma = inst->u.tma;
   const CtTmaMap *map = &l->ir->maps[tma->map];
+  if (!is_whole(l, map)) {
+    l->status = ct_fail(l->err, CT_EUNSUPPORTED,
+                        "%s: the kernel was traced for a GPU, where the host makes its tensor "
+                        "maps; trace it for the CPU engine",
+                        ct_ops[inst->op].text);
+    ct_err_at(l->err, ct_ir_chunk(l->ir, inst->loc), inst->loc.line);
+    return;
+  }
   CtSimtTma t = {.is_store = inst->op == CT_OP_TMA_STORE,
                  .has_mask = tma->mask != 0,
                  .reduce = (uint8_t)tma->reduce,

@@ -116,8 +116,8 @@ static int fold(CtTuple shape, int64_t extent[MAX_LEAVES], int64_t crd[MAX_LEAVE
     is_nested = is_nested || !ct_is_leaf(mode);
     for (uint32_t k = 0; k < mode->len; k++) {
       if (mode[k].rank == CT_LEAF) {
-        at += crd[leaf] * size;
-        size *= extent[leaf++];
+        at = (int64_t)((uint64_t)at + (uint64_t)crd[leaf] * (uint64_t)size);
+        size = (int64_t)((uint64_t)size * (uint64_t)extent[leaf++]);
       }
     }
     crd[i] = at;
