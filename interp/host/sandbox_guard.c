@@ -1,4 +1,4 @@
-/* sandbox_guard.c: the sandbox's xpcall, setmetatable and getmetatable. Lua calls no hook while it runs a
+/* sandbox_guard.c: the sandbox's pcall, xpcall, setmetatable and getmetatable. Lua calls no hook while it runs a
    finalizer, nor while it runs the message handler of an error that a hook raised: a loop there could not
    be stopped. So scripts give tables no finalizers, and such a handler runs once the stack is unwound. */
 #include <lauxlib.h>
@@ -44,9 +44,31 @@ static int end_xpcall(lua_State *L, int status, lua_KContext unused) {
   return 2;
 }
 
+/* Stack: true, then the results, or a message. */
+static int end_pcall(lua_State *L, int status, lua_KContext unused) {
+  (void)unused;
+  if (status == LUA_OK || status == LUA_YIELD) {
+    return lua_gettop(L);
+  }
+  lua_pushboolean(L, 0);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* pcall(f, ...) */
+static int call_safely(lua_State *L) {
+  luaL_checkany(L, 1);
+  state_charge(L, state_of(L), 0);
+  lua_pushboolean(L, 1);
+  lua_insert(L, 1);
+  int n = lua_gettop(L) - 2;
+  return end_pcall(L, lua_pcallk(L, n, LUA_MULTRET, 0, 0, end_pcall), 0);
+}
+
 /* xpcall(f, handler, ...) */
 static int call_protected(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
+  state_charge(L, state_of(L), 0);
   int n = lua_gettop(L) - 2;
   lua_pushboolean(L, 1);
   lua_pushvalue(L, 2);
@@ -116,6 +138,7 @@ void sandbox_open_guards(lua_State *L) {
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &copies_key);
   lua_pushglobaltable(L);
+  sandbox_replace(L, "pcall", call_safely);
   sandbox_replace(L, "xpcall", call_protected);
   sandbox_replace(L, "setmetatable", set_metatable);
   sandbox_replace(L, "getmetatable", get_metatable);

@@ -80,6 +80,7 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   s->n_turns++;
   if (s->n_calls++ == 0) {
     state_resume(s);
+    s->stack_top = s->options.sandbox != 0 ? __builtin_frame_address(0) : NULL;
   }
   bool before = ct_env_ignore(s->options.no_environment != 0);
   int status = lua_pcall(L, n_args, n_results, base);

@@ -62,13 +62,13 @@ typedef struct CuttleState {
   StateMode mode;
   bool
       emit_failed; /* STATE_EMIT: something did not compile, whether the script caught that or not */
-  bool emit_compile;  /* STATE_EMIT: compile it too, so that a failure is an error */
-  int emit_sm;        /* STATE_EMIT: the compute capability to write for, 90, */
-  char emit_arch[16]; /* and NVRTC's name of it, "sm_90a" */
+  bool emit_compile;    /* STATE_EMIT: compile it too, so that a failure is an error */
+  int emit_last_number; /* of the name chosen last */
+  int emit_sm;          /* STATE_EMIT: the compute capability to write for, 90, */
+  char emit_arch[16];   /* and NVRTC's name of it, "sm_90a" */
   /* STATE_EMIT: what the file has so far: functions, and names of kernels, each after a blank */
   CtText emit_functions, emit_names;
-  CtText emit_last_base; /* of the name chosen last, and its number */
-  int emit_last_number;
+  CtText emit_last_base; /* of the name chosen last */
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
@@ -89,6 +89,7 @@ typedef struct CuttleState {
   volatile sig_atomic_t signal;     /* that stopped the script last; 0: none */
   int n_calls;                      /* of state_call in progress */
   uint32_t phase;                   /* random, for the counts of coroutines */
+  int rank;                         /* of m:run, whose function runs now; -1: none */
   uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
   StateKnown known[STATE_KNOWN]; /* launch_lent.c */
   bool is_open_to_host;          /* the host has L, and may change things without a call */
@@ -103,6 +104,7 @@ typedef struct CuttleState {
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
+  const char *stack_top; /* of a sandbox: the thread's stack when the host called; else NULL */
 
   lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
   void (*on_resume)(lua_State *L,
@@ -122,14 +124,13 @@ typedef struct CuttleState {
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
-  CtSimtWatch *watch; /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
+  struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
   bool is_watched_by_rank; /* in m:run: it may end before the launches of all ranks run */
-  struct CtCheck *check;   /* whose watch that is; NULL: none, or another watcher */
   bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
   bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */
   bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
   uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
-  int rank;                /* of m:run, whose function runs now; -1: none */
   uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */

@@ -32,6 +32,7 @@ static void mark(const CuttleState *s, lua_State *co) {
 static int run(lua_State *L, lua_State *co) {
   CuttleState *s = state_of(L);
   StateCoroutine frame = {co, s->running};
+  state_charge(L, s, 0); /* raises if coroutines are in each other too deeply */
   s->running = &frame;
   state_hook_coroutine(s, co);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);

@@ -17,6 +17,15 @@
 
 enum { COUNT_STEP = 1000 }; /* instructions between two looks */
 
+/* What calls of a sandboxed script that are in each other may take of the thread's stack. Lua allows about 200
+   of its own through C, of up to 2 KiB each; what is called last, such as a launch, needs up to 64 KiB more.
+   docs/sandbox.md promises the sum. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+enum { NESTED_BYTES = 1 << 20 };
+#else
+enum { NESTED_BYTES = 48 << 10 };
+#endif
+
 static void hook(lua_State *L, lua_Debug *ar);
 
 /* {====== Is it to stop? ====== */
@@ -80,7 +89,17 @@ static void install_all(const CuttleState *s) {
   install_wanted(s, s->L);
 }
 
+static void check_stack(lua_State *L, const CuttleState *s) {
+  const char *now = __builtin_frame_address(0);
+  if (s->stack_top != NULL && s->stack_top - now > NESTED_BYTES) {
+    diag_error(L,
+               "stack overflow: functions of a sandbox that call each other through C took %d KiB",
+               NESTED_BYTES >> 10);
+  }
+}
+
 void state_charge(lua_State *L, CuttleState *s, uint64_t n) {
+  check_stack(L, s);
   if (s->options.instruction_limit > 0) {
     s->n_instructions += n;
   }

@@ -357,6 +357,76 @@ static const Attack memory_attacks[] = {
      NULL},
 };
 
+/* {====== Small stacks ====== */
+
+#define NESTS(body) "local function f(s) " body " end assert(not pcall(f, 'a'))\n"
+#define ON_TOP(n, body)                                                                            \
+  "local function deep(n) if n == 0 then " body " return 'b' end\n"                                \
+  "  return (('a'):gsub('.', function() return deep(n - 1) end))\n"                                \
+  "end\n"                                                                                          \
+  "deep(" n ") local i = 0 repeat i = i + 1 until not pcall(deep, i)\n"
+#define A_KERNEL "kernel('k', function(x, y) copy(tile(x, {4}, {0}), tile(y, {4}, {0})) end)"
+#define TWO "zeros(f32, 4), zeros(f32, 4)"
+
+/* Each runs in a thread with as much stack as docs/sandbox.md promises to be enough. */
+static const Attack stack_attacks[] = {
+    {"functions that call themselves through C",
+     NESTS("return (s:gsub('.', f))") NESTS("return table.sort({1, 2, 3}, f)")
+         NESTS("return coroutine.wrap(f)(s)") NESTS("error(select(2, pcall(f, s)))")
+             NESTS("local t = setmetatable({}, {__tostring = f}) return ('%s'):format(t)"),
+     0, CUTTLE_OK, NULL},
+    {"a launch on top of such calls", ON_TOP("8", A_KERNEL "{grid = 1, block = 1}(" TWO ")"), 0,
+     CUTTLE_OK, NULL},
+    {"CUDA C on top of such calls",
+     ON_TOP("8", "assert(#" A_KERNEL "{grid = 1, block = 1}:source(" TWO ") > 100)"), 0, CUTTLE_OK,
+     NULL},
+    {"profile, trace and timeline on top of such calls",
+     ON_TOP("8", "local l = " A_KERNEL ":prepare{grid = 1, block = 1}(" TWO ")\n"
+                 "for _, f in ipairs{profile, timeline} do assert(#tostring(f(l)) > 9) end\n"
+                 "assert(#tostring(trace(l, {y = {0}})) > 9)"),
+     0, CUTTLE_OK, NULL},
+    {"matmul, attention and ranks on top of such calls",
+     ON_TOP("4", "matmul(zeros(f16, {32, 32}), zeros(f16, {32, 32}))\n"
+                 "local h = rand(f16, {1, 1, 32, 16}) attention(h, h, h)\n"
+                 "device 'cpu:2' mesh{d = 2}:run(function(r) r:barrier() end) device 'cpu'"),
+     0, CUTTLE_OK, NULL},
+    {"a deep value", DEEP_TERM(AS_INDEX), 0, CUTTLE_OK, NULL},
+    {"a deep extent", DEEP_TERM(AS_EXTENT), 0, CUTTLE_OK, NULL},
+    {"many device functions",
+     "local f = {} for i = 1, 250 do f[i] = device_fn(function(a) return a + i end) end\n"
+     "local k = kernel('k', function(x) for _, g in ipairs(f) do x[0] = g(x[0]) end end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(f32, 4)) > 250)",
+     0, CUTTLE_OK, NULL},
+};
+
+static void *run_on_small_stack(void *ud) { return (void *)(intptr_t)run_attack(ud); }
+
+static int in_small_thread(const Attack *a) {
+  enum { KIB = 1024, PROMISED = 128 * KIB };
+  pthread_attr_t attr;
+  pthread_t thread;
+  void *code = NULL;
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, PROMISED);
+  if (pthread_create(&thread, &attr, run_on_small_stack, (void *)(uintptr_t)a) != 0) {
+    return NOT_OPEN;
+  }
+  pthread_join(thread, &code);
+  return (int)(intptr_t)code;
+}
+
+/* What checks memory or does not optimise needs more. */
+static void test_stack(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  tap_diag("sanitizers take more stack: not tried");
+#else
+  for (size_t i = 0; i < COUNT(stack_attacks); i++) {
+    const Attack *a = &stack_attacks[i];
+    IS_INT(in_process(in_small_thread, a), a->want, "128 KiB of stack: %s", a->name);
+  }
+#endif
+}
+
 /* {====== Files and compilers ====== */
 
 static const Attack file_attacks[] = {
@@ -571,6 +641,7 @@ int main(void) {
   test_attacks(c_attacks, COUNT(c_attacks));
   test_attacks(library_attacks, COUNT(library_attacks));
   test_attacks(memory_attacks, COUNT(memory_attacks));
+  test_stack();
   test_files();
   test_tune();
   test_same();
