@@ -52,17 +52,20 @@ local function results(kind)
   return first .. ", " .. small_int()
 end
 
--- A function of an integer and a float that returns a value of `kind` and an integer.
+-- A function of an integer and a float that returns a value of `kind` and an integer. Expressions call it, so it
+-- assigns no number around it: Lua does not say whether `d + f()` reads d before f assigns it.
 local function helper()
   if writer.depth > 3 then return assign() end
   local kind, name, before = pick { "int", "int", "float", "bool" }, new_name "fun", writer.scope
   local i, r = int(), float()
-  writer.scope = writer.inner { labels = {}, continue = false, in_loop = false, kind = kind }
+  writer.scope = writer.inner { labels = {}, callbacks = {}, continue = false, in_loop = false, kind = kind }
   put(chance(50) and "local function " .. name or "local " .. name .. " = function", "(" .. i .. ", " .. r .. ")")
   -- Its own variables, else those around it, which it can read.
   local is_closed = chance(70)
-  if is_closed then put "local fuel, a, b, c, d, e, u, v, w, p, q = 5, a, b, c, d, e, u, v, w, p, q" end
-  block(random(3))
+  if is_closed then
+    put "local fuel, a, b, c, d, e, u, v, w, p, q = 5, a, b, c, d, e, u, v, w, p, q"
+    block(random(3))
+  end
   put("return", results(kind), "end")
   writer.scope = before
   local functions = {}
