@@ -130,6 +130,7 @@ typedef struct CuttleState {
   bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
   bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */
   bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
+  bool records_marks;      /* on a device, also where nobody takes marks */
   uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
   uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
@@ -147,7 +148,6 @@ typedef struct CuttleState {
   uint32_t n_marks;     /* numbers so far */
   int64_t marked_block[3];
   StateOnMarks on_marks;
-  bool records_marks;      /* on a device, also where nobody takes them */
   struct Marks *session;   /* whose these are */
   const void *tensor_type; /* address of the metatable of tensors, */
   const void *kernel_type; /* and of that of kernels */
