@@ -108,7 +108,7 @@ end
 -- {====== Batches ======
 
 -- What a kernel cannot hold, by words of its message.
-local refusals <const> = { "operations by here", "nest less deep", "unrolled" }
+local refusals <const> = { "operations by here", "nest less deep", "unrolled", "max_unroll" }
 local n_compared, n_refused, n_wrong, shown = 0, 0, 0, 0
 
 local function report(p, message)
