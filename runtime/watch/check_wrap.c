@@ -240,7 +240,7 @@ uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
                .buf = a->buf_index,
                .how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ,
                .block = k->k->block};
-  if (a->buf->space == CT_REGISTER || (base == NULL && by == NULL && !at.wraps)) {
+  if (a->n == 0 || a->buf->space == CT_REGISTER || (base == NULL && by == NULL && !at.wraps)) {
     return 0;
   }
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
