@@ -34,16 +34,21 @@ static bool walk_init(const CtIr *ir, CtLayout l, Walk *w) {
   return true;
 }
 
+/* a + b * n; the step behind the last coordinate may leave 64 bits. */
+static int64_t wrapping_add(int64_t a, int64_t b, int64_t n) {
+  return (int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)n);
+}
+
 /* Steps to the next coordinate; true when a digit with a dynamic stride changed. */
 static bool walk_next(Walk *w) {
   bool jumped = false;
   for (int i = 0; i < w->n; i++) {
     jumped = jumped || w->div[i] != 0;
-    w->index += w->stride[i];
+    w->index = wrapping_add(w->index, w->stride[i], 1);
     if (++w->digit[i] < w->extent[i]) {
       break;
     }
-    w->index -= w->stride[i] * w->extent[i];
+    w->index = wrapping_add(w->index, w->stride[i], -w->extent[i]);
     w->digit[i] = 0;
   }
   return jumped;
