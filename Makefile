@@ -585,7 +585,7 @@ kernel-fuzz: $(PROGRAM)
 
 # Likewise against references in C: make c-fuzz PROGRAMS=100000 SEED=7 JOBS=16.
 c-fuzz: $(PROGRAM)
-	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_c.lua $(or $(PROGRAMS),300) $(or $(SEED),1) $(JOBS)
+	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_c.lua $(PROGRAMS) $(SEED) $(JOBS)
 
 # The fuzz targets need clang's libFuzzer; without it their tests are skipped.
 fuzz-programs:
