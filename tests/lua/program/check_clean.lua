@@ -16,7 +16,8 @@ local arguments = {
 -- What these do wrong, they do on purpose: failing assertions, accesses outside, several threads or
 -- blocks that write one element.
 local faulty = {
-  ["tests/lua/kernel/assertions.lua"] = true, ["tests/lua/kernel/print_order.lua"] = true,
+  ["tests/lua/kernel/assertions.lua"] = true, ["tests/lua/kernel/errors_of_threads.lua"] = true,
+  ["tests/lua/kernel/print_order.lua"] = true,
   ["tests/lua/kernel/limits.lua"] = true,
 }
 
