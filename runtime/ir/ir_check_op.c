@@ -144,8 +144,8 @@ static bool has_number(const CtIr *ir, CtVal v) {
     case CT_DATA_AXIS: return i >= 0 && i < 3;
     case CT_DATA_VAR: return is_val(ir, i) && ct_inst(ir, (CtVal)i)->op == CT_OP_VAR;
     case CT_DATA_ELEMENT:
-    case CT_DATA_ATOMIC:
-    case CT_DATA_BUF: return is_buf(ir, i);
+    case CT_DATA_ATOMIC: return is_buf(ir, i);
+    case CT_DATA_BUF: return is_buf(ir, i) && ir->bufs[i].begins == v;
     case CT_DATA_BAR: return is_buf(ir, i) && ir->bufs[i].arrivals > 0;
     case CT_DATA_TARGET: return is_val(ir, i);
     case CT_DATA_NAMED: return i > 0 && i <= MOST_THREADS && i % 32 == 0;
