@@ -243,7 +243,9 @@ bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi);
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
 void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),
                      void *ud);
-/* Do the arguments alone decide an integer, so that ct_ir_eval computes it? */
+/* Do the arguments alone decide an integer, by at most CT_SIZE_MAX_OPS operations, so that ct_ir_eval computes
+   it? */
+enum { CT_SIZE_MAX_OPS = 255 };
 bool ct_ir_is_of_launch(const CtIr *ir, CtVal v);
 /* The value of an integer expression over slots and constants (a CtRequire, an extent). */
 CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out,

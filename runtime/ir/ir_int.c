@@ -88,12 +88,12 @@ CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b) {
 
 /* Operations share operands, so a value of n operations may have 2^n paths to its leaves. We list its
    operations first, each once and after its operands, and then compute them in this order. */
-enum { MAX_OPS = 255, HASHED = 512 };
+enum { HASHED = 2 * (CT_SIZE_MAX_OPS + 1) };
 
 typedef struct Listed {
   const CtIr *ir;
   int n;
-  CtVal val[MAX_OPS];
+  CtVal val[CT_SIZE_MAX_OPS];
   uint8_t at[HASHED]; /* by hash of a value: its place in val, from 1; 0: none */
 } Listed;
 
@@ -134,7 +134,7 @@ static CtVal next_operand(Listed *l, CtVal v, bool *ok) {
 
 /* Lists the operations of v. False: one depends on more than the arguments, or they are too many. */
 static bool list_ops(const CtIr *ir, CtVal v, Listed *l) {
-  CtVal path[MAX_OPS];
+  CtVal path[CT_SIZE_MAX_OPS];
   int depth = 1;
   bool ok = is_operation(ct_inst(ir, v));
   l->ir = ir;
@@ -144,11 +144,11 @@ static bool list_ops(const CtIr *ir, CtVal v, Listed *l) {
   while (ok && depth > 0) {
     CtVal top = path[depth - 1], operand = next_operand(l, top, &ok);
     if (operand != 0) {
-      ok = ok && depth < MAX_OPS;
+      ok = ok && depth < CT_SIZE_MAX_OPS;
       if (ok) {
         path[depth++] = operand;
       }
-    } else if ((ok = ok && l->n < MAX_OPS)) {
+    } else if ((ok = ok && l->n < CT_SIZE_MAX_OPS)) {
       l->val[l->n] = top;
       *entry_of(l, top) = (uint8_t)++l->n;
       depth--;
@@ -184,7 +184,7 @@ static bool compute(Listed *l, CtVal v, const CtSlotValue *slots, const int64_t 
 
 static bool eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *out) {
   Listed l;
-  int64_t values[MAX_OPS];
+  int64_t values[CT_SIZE_MAX_OPS];
   const CtInst *inst = ct_inst(ir, v);
   if (is_leaf(inst)) {
     *out = inst->op == CT_OP_CONST ? inst->imm.i : slots[inst->imm.i].i;
@@ -209,7 +209,7 @@ CtStatus ct_ir_eval(const CtIr *ir, CtVal v, const CtSlotValue *slots, int64_t *
     return ct_fail(err, CT_EINVAL,
                    "a size depends on more than the kernel's arguments, or on more than %d "
                    "operations with them",
-                   MAX_OPS);
+                   CT_SIZE_MAX_OPS);
   }
   return CT_OK;
 }

@@ -104,9 +104,10 @@ static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
   if (!ok) {
     return FAIL(
         d,
-        "%s: the place of %s in memory depends on more than the kernel's arguments, but its "
-        "tensor map is made before the launch; slice tma_tensor(...) instead of the tensor",
-        d->call->op, d->tensor);
+        "%s: the place of %s in memory depends on more than the kernel's arguments, or on more than "
+        "%d operations with them, but its tensor map is made before the launch; slice "
+        "tma_tensor(...) instead of the tensor",
+        d->call->op, d->tensor, CT_SIZE_MAX_OPS);
   }
   *out = add_map(ir, &map);
   return CT_OK;

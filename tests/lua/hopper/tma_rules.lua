@@ -46,7 +46,7 @@ trouble(A, {8, 32}, layout({8, 32, 3}, {32, 1, 260}),
 -- expect: tma_load: s begins at no known multiple of 128 bytes in its memory; slice tiles whose size is one
 trouble(A, {8, 32}, row_major{8, 32},
         {part = function(x) return tile(x, {32, 64}, {blockIdx.x, 0}) end})
--- expect: tma_load: the place of x in memory depends on more than the kernel's arguments, but its tensor map is made before the launch; slice tma_tensor(...) instead of the tensor
+-- expect: tma_load: the place of x in memory depends on more than the kernel's arguments, or on more than 255 operations with them, but its tensor map is made before the launch; slice tma_tensor(...) instead of the tensor
 trouble(A, {8, 32}, row_major{8, 32}, {part = function(x) return tile(x, {32, 64}, {1, 0}) end})
 -- expect: ok
 trouble(A, {8, 32}, row_major{8, 32}, {part = function(x) return x(_, _) end})
