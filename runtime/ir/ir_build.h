@@ -67,7 +67,7 @@ const char *ct_ir_require_fault(const CtIr *ir, size_t require);
 uint8_t ct_ir_untyped_of(const CtIr *ir, const CtVal *args, int n, bool kept);
 
 /* The operation like *key: one that dominates this place, or a new one. */
-CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *key);
+CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *given);
 
 /* Facts (ir_facts.c). */
 CtFacts ct_const_facts(int64_t v);

@@ -155,7 +155,7 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
                                   : CT_FRAGMENT_ELEMENTS)) {
     return "more registers than a thread has";
   }
-  bool is_smem = b - ir->bufs == ir->smem_buf;
+  bool is_smem = (uint32_t)(b - ir->bufs) == ir->smem_buf;
   return is_smem && b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype) > ir->smem
              ? "more shared memory than the launch gives"
              : NULL;
@@ -166,7 +166,7 @@ static const char *tensor_fault(const CtIr *ir, const CtBuf *b) {
     return chosen_fault(ir, b);
   }
   bool is_named = b->param < ir->n_params && ir->params[b->param].is_tensor &&
-                  ir->params[b->param].buf == b - ir->bufs;
+                  ir->params[b->param].buf == (uint32_t)(b - ir->bufs);
   return b->alias_of != 0 || is_named ? NULL : "a tensor of no argument";
 }
 
@@ -256,7 +256,7 @@ static const char *tensor_param_fault(const CtIr *ir, const CtParam *p) {
   const CtSlot *pointer = &ir->slots[p->first_slot];
   uint32_t next = p->first_slot + 1;
   if (p->buf == 0 || b->space != CT_GLOBAL || b->chosen != 0 || b->alias_of != 0 ||
-      b->param != p - ir->params || b->dtype != p->dtype) {
+      b->param != (uint32_t)(p - ir->params) || b->dtype != p->dtype) {
     return "a tensor of no memory, or of other elements";
   }
   if (pointer->kind != CT_SLOT_POINTER || pointer->dtype != p->dtype) {

@@ -73,7 +73,7 @@ static void make_image(bool is_new) {
   memset(image, 0, sizeof image);
   put_bytes(0, magic, sizeof magic);
   put(40, 8, ROWS);
-  put(48, 4, (is_new ? 100 : 90) << 8);
+  put(48, 4, (is_new ? 100U : 90U) << 8);
   put(60, 2, N_SECTIONS);
   put(62, 2, 5);
   size_t code = put_code(is_new) - CODE, lines = put_lines(&relocated);
