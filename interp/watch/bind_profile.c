@@ -9,12 +9,12 @@
 #include "interp/launch/launch_collect.h"
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
-#include "runtime/emit/emit_cuda.h"
 #include "runtime/device/cubin_access.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
 #include "runtime/watch/profile_merge.h"
+#include "watch_source.h"
 #include "interp/openers.h"
 
 /* User value 1: what is known of each program, by tag: {source, options, symbol, ...}; 2: the capability that
@@ -29,41 +29,6 @@ static const WatcherKind kind = {
     close_profile};
 
 /* --- watching ------------------------------------------------------------------------------------------- */
-
-/* The CUDA C that this launch would run on a device of the session's capability, for its registers. What
-   keeps it from being made is kept instead. */
-static void keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *config,
-                        LaunchArgs *args) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  CtErr err = {0};
-  CtText text;
-  Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(sm), false, &err);
-  if (spec == NULL) {
-    record_text(L, "why", err.msg);
-    return;
-  }
-  char symbol[CT_EMIT_NAME_MAX];
-  ct_emit_kernel_name(&spec->ir, symbol);
-  ct_text_init(&text, k->state->alloc);
-  CtStatus status = spec_emit(spec, true, &text, &err); /* the PTX is to know the script's lines */
-  spec_free(k->state, spec);
-  if (status != CT_OK) {
-    ct_text_clear(&text);
-    record_text(L, "why", err.msg);
-    return;
-  }
-  bind_push_text(L, &text);
-  lua_setfield(L, -2, "source");
-  record_text(L, "symbol", symbol);
-  const char *options[LAUNCH_MAX_OPTIONS];
-  int n = kernel_options(k, options);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    lua_pushstring(L, options[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "options");
-}
 
 static const Field shared_fields[] = {FIELD(CtSimtBuf, name), FIELD(CtSimtBuf, at),
                                       FIELD_AS("elements", CtSimtBuf, n)};
@@ -108,7 +73,7 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
     push_shared(L, spec->simt);
     lua_setfield(L, -2, "shared");
     if (sm != 0) {
-      keep_source(L, sm, kernel, config, args);
+      watch_keep_source(L, sm, kernel, config, args);
     }
     lua_rawseti(L, -2, (lua_Integer)spec->id);
   }
