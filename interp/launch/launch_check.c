@@ -5,22 +5,23 @@
 
 #include "interp/state/diag.h"
 
-enum { MAX_LISTED = 10 };
+enum { MAX_LISTED = 10, N_USER_VALUES = 2 };
 
 static void close_check(void *check) { ct_check_close(check); }
 
 const WatcherKind launch_check_kind = {
     "check", "check: launches are being watched already, by check, profile or trace", close_check};
 
-void launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
+Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
   const CtCheckOptions options = {
       .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
   CtCheck *check;
   CtErr err;
-  Watcher *w = watcher_push(L, &launch_check_kind, 0);
+  Watcher *w = watcher_push(L, &launch_check_kind, N_USER_VALUES);
   diag_check(L, ct_check_open(w->state->alloc, &options, &check, &err), &err);
   w->tool = w->state->check = check;
   watcher_start(w, ct_check_watch(check));
+  return w;
 }
 
 void launch_check_read(lua_State *L, int table, LaunchConfig *c) {

@@ -8,9 +8,9 @@
 
 extern const WatcherKind launch_check_kind;
 
-/* Pushes a watcher that checks launches from now on: one kernel's, or all. Raises if launches are being
-   watched already. */
-void launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single);
+/* Pushes a watcher that checks launches from now on: one kernel's, or all. Its two user values are for its owner.
+   Raises if launches are being watched already. */
+Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single);
 
 /* If the launch is to be checked, by its option or by CUTTLE_CHECK: watches launches from now on, with a
    watcher at the top of the stack, and returns true; raises for a launch on a device. The end then takes

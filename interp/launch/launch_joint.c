@@ -35,8 +35,9 @@ static bool watches_all(const CuttleState *s) {
   return s->watch != NULL && s->watch->ops->part != NULL && !s->is_watched_by_rank;
 }
 
+/* Who is told of a launch after it looks at one at a time; who is told before only does not. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args) {
-  bool is_watched = (s->watch != NULL && s->check == NULL) || s->on_launch != NULL;
+  bool is_watched = (s->watch != NULL && s->check == NULL) || s->on_launched != NULL;
   return s->rank >= 0 && args->device == NULL && s->recorder == NULL && s->times == NULL &&
          s->capture_folder[0] == '\0' && (!is_watched || watches_all(s)) && config->grid.x > 0;
 }

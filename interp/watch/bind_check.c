@@ -6,20 +6,78 @@
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_check.h"
+#include "interp/state/diag.h"
 #include "interp/state/record.h"
 #include "runtime/watch/check.h"
+#include "watch_source.h"
 #include "interp/openers.h"
 
 /* --- the module ----------------------------------------------------------------------------------------- */
 
-/* _check(options): a holder; all launches on the CPU engine are checked until stop(). */
+/* User values of a holder that tells of cooperative launches. */
+enum { TAKE = 1, SM };
+
+static const Field kernel_fields[] = {FIELD_AS("kernel", Kernel, name), FIELD(Kernel, chunk),
+                                      FIELD(Kernel, line)};
+static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block)};
+
+/* Chunk and line are the launch's, or the kernel's where no script launches it. */
+static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
+  lua_Debug ar;
+  const CtDim3 cluster = launch_cluster(c);
+  lua_createtable(L, 0, 12);
+  RECORD_SET(L, kernel_fields, k);
+  RECORD_SET(L, config_fields, c);
+  record_integer(L, "id", (int64_t)spec->id);
+  record_integer(L, "cluster", (int64_t)cluster.x * cluster.y * cluster.z);
+  record_integer(L, "shared_bytes", (int64_t)ct_ir_shared_bytes(&spec->ir) + c->shared_bytes);
+  if (diag_find_script(L, &ar)) {
+    record_text(L, "chunk", ar.short_src);
+    record_integer(L, "line", ar.currentline);
+  }
+}
+
+static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+                      const Spec *spec) {
+  int top = lua_gettop(L);
+  if (!config->cooperative) {
+    return;
+  }
+  luaL_checkstack(L, 16, NULL);
+  watcher_push_told(L, &launch_check_kind);
+  lua_getiuservalue(L, -1, SM);
+  int sm = (int)lua_tointeger(L, -1);
+  lua_getiuservalue(L, -2, TAKE);
+  push_launch(L, lua_touserdata(L, kernel), config, spec);
+  lua_pushvalue(L, -1);
+  lua_insert(L, -3); /* stack: launch, take, launch */
+  lua_call(L, 1, 1);
+  bool is_new = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  if (is_new) {
+    watch_keep_source(L, sm, kernel, config, args);
+  }
+  lua_settop(L, top);
+}
+
+/* _check(options[, take, sm]): a holder; all launches on the CPU engine are checked until stop(). take{kernel =,
+   chunk =, line =, grid =, block =, cluster =, shared_bytes =, id =} is called before each cooperative one; if it
+   returns true, the table gets what watch_keep_source says, for that capability times 10. */
 static int check_begin(lua_State *L) {
   LaunchConfig c = {0};
-  if (!lua_isnoneornil(L, 1)) {
+  lua_settop(L, 3);
+  if (!lua_isnil(L, 1)) {
     luaL_checktype(L, 1, LUA_TTABLE);
     launch_check_read(L, 1, &c);
   }
-  launch_check_watch(L, &c, false);
+  Watcher *w = launch_check_watch(L, &c, false);
+  if (!lua_isnil(L, 2)) {
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, -2, TAKE);
+    lua_pushinteger(L, bind_to_option(L, 3, 10, 999, "check", "sm"));
+    lua_setiuservalue(L, -2, SM);
+    watcher_tell(L, w, on_launch, NULL);
+  }
   return 1;
 }
 

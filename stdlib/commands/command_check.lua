@@ -3,10 +3,11 @@
 -- but the script failed.
 local internal = ...
 local check = require "cuttle.check"
+local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
 local run_script = require "cuttle.run_script"
 
-local USAGE <const> = "usage: cuttle check [--nan] [--no-global] [--json] script.lua [arguments]\n"
+local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "\n"
   .. "Runs the script on the CPU engine, whatever the device, and reports what its kernels do\n"
   .. "wrong. Memory: accesses out of bounds, coordinates outside their mode, misaligned vectors,\n"
@@ -18,6 +19,8 @@ local USAGE <const> = "usage: cuttle check [--nan] [--no-global] [--json] script
   .. "  --nan                 also report NaN from operands that are not NaN (0/0, inf - inf),\n"
   .. "                        and infinities from finite operands\n"
   .. "  --no-global           leave out races in global memory, which saves time\n"
+  .. "  --on=NAME             also report cooperative grids that this device, such as H100,\n"
+  .. "                        cannot hold; NVRTC says how many registers a kernel needs\n"
   .. "  --json                print JSON; the script's own output goes to standard error\n"
   .. "\n"
   .. "The exit code is 0 without findings, 1 with findings, and 2 if only the script itself failed."
@@ -29,20 +32,34 @@ local function fail(format, ...)
   run_script.exit(FAILED, true)
 end
 
--- What an option sets.
+-- What an option sets: [NAME] = {field, value}, or {field} of one that takes a value, --NAME=value.
 local settings = {
   nan = { "nan", true }, ["no-global"] = { "global", false }, json = { "json", true },
-  help = { "help", true },
+  on = { "device" }, help = { "help", true },
 }
+
+-- The field that an option sets, and its value.
+local function setting_of(text)
+  local name, equals, value = text:match "^%-%-([%a-]+)(=?)(.*)$"
+  local setting = settings[name]
+  if not setting or equals == "" and value ~= "" then
+    fail("unknown option %s; see cuttle check --help", text)
+  end
+  local field, of_flag = setting[1], setting[2]
+  if of_flag == nil and value == "" then
+    fail("--%s needs a value, as in --%s=H100; see cuttle check --help", name, name)
+  elseif of_flag ~= nil and equals == "=" then
+    fail("--%s takes no value; see cuttle check --help", name)
+  end
+  if of_flag == nil then return field, value end
+  return field, of_flag
+end
 
 local function read_arguments(...)
   local args, options, at = table.pack(...), {}, 1
   while args[at] and args[at]:find("^%-.") do
-    local setting = settings[args[at]:match("^%-%-([%a-]+)$")]
-    if not setting then
-      fail("unknown option %s; see cuttle check --help", args[at])
-    end
-    options[setting[1]] = setting[2]
+    local field, value = setting_of(args[at])
+    options[field] = value
     at = at + 1
   end
   options.script = args[at]
@@ -60,7 +77,8 @@ local function run(options, args)
   local script, message = run_script.load(options.script, args, options.json)
   if not script then fail("%s", message) end
   local findings, launches, ok, what = check.run(script,
-    { nan = options.nan, global = options.global, call = run_script.call }, table.unpack(args))
+    { nan = options.nan, global = options.global, device = options.device,
+      call = run_script.call }, table.unpack(args))
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
   return { findings = findings, launches = launches, failed = code ~= 0,
@@ -68,8 +86,10 @@ local function run(options, args)
 end
 
 local function print_json(result)
-  result.code, result.exit, result.is_partial = nil, nil, result.findings.is_partial
-  result.findings.is_partial = nil
+  local findings = result.findings
+  result.code, result.exit = nil, nil
+  result.is_partial, result.registers_unknown = findings.is_partial, findings.registers_unknown
+  findings.is_partial, findings.registers_unknown = nil, nil
   io.stdout:write(json.encode(result), "\n")
 end
 
@@ -89,6 +109,9 @@ return function(...)
   end
   if not options.script then
     fail("a script was expected; see cuttle check --help")
+  end
+  if options.device and not devices.find(options.device) then
+    fail("--on=%s is no device; expected one of %s", options.device, devices.names())
   end
   internal.choose_cpu()
   local result = run(options, args)

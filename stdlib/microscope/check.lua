@@ -1,6 +1,7 @@
 -- check.lua: what launches on the CPU engine do wrong, found while they run: `cuttle check`, and
 -- require "cuttle.check" for tests and editors.
 local internal = ...
+local grids = require "cuttle.check_grid"
 local M = {}
 
 -- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
@@ -9,13 +10,20 @@ local M = {}
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN that comes of operands that are
 -- none, and infinities of finite ones, {global = false} leaves out races in global memory,
--- {call = g} calls g in place of pcall. findings.is_partial: memory or a limit ran out, and
--- something may not have been found.
+-- {call = g} calls g in place of pcall, {device = "H100"} also finds cooperative grids that this
+-- device cannot hold: they come last, and are of no block. findings.is_partial: memory or a limit
+-- ran out, and something may not have been found. findings.registers_unknown: why the registers of
+-- a kernel are not known, which may let fewer blocks fit.
 function M.run(f, options, ...)
-  local watch <close> = internal.check(options)
-  local results = table.pack((options and options.call or pcall)(f, ...))
+  options = options or {}
+  local device = options.device and grids.device(options.device)
+  local launches = device and grids.watch()
+  local watch <close> = internal.check(options, launches and launches.take, device and device.sm)
+  local results = table.pack((options.call or pcall)(f, ...))
   watch:stop()
-  return watch:findings(), watch:launches(), table.unpack(results, 1, results.n)
+  local findings = watch:findings()
+  if launches then grids.add(findings, launches, device) end
+  return findings, watch:launches(), table.unpack(results, 1, results.n)
 end
 
 -- "script.lua:12: race: ... (3 times)"
@@ -34,6 +42,10 @@ function M.report(findings, launches)
   if launches == 0 then lines[#lines] = lines[#lines] .. ": nothing ran on the CPU engine" end
   if findings.is_partial then
     lines[#lines + 1] = "check: memory or a limit ran out, there may be more"
+  end
+  if findings.registers_unknown then
+    lines[#lines + 1] = "check: registers are not known, so fewer blocks of a cooperative grid may "
+      .. "fit: " .. findings.registers_unknown
   end
   return table.concat(lines, "\n")
 end

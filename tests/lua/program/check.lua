@@ -98,6 +98,22 @@ expect("no launch", "check " .. script,
   "1\ncheck: no finding in 0 launches: nothing ran on the CPU engine\n", 0)
 expect("no launch, as JSON", "check --json " .. script,
   '1\n{"failed":false,\n"findings":[],\n"is_partial":false,\n"launches":0}\n', 0)
+write("kernel('k', function(x) x[blockIdx.x] = 1 end){grid = 1281, block = 32, "
+  .. "cooperative = true}(zeros(f32, 1281))")
+expect("a cooperative grid", "check " .. script, "check: no finding in 1 launch\n", 0)
+out, code = run("check --on=t4 " .. script)
+report("--on", code == 1 and out:find("^FILE:1: cooperative grid: 1281 blocks of kernel 'k', but "
+  .. "T4 runs at most 640 at once") and out:find("check: 1 finding in 1 launch", 1, true), out)
+out, code = run("check --json --on=T4 " .. script)
+report("as JSON", code == 1 and out:find('"kind":"cooperative_grid"', 1, true)
+  and out:find('"line":1', 1, true), out)
+out, code = run("check --on=T5 " .. script)
+report("no such device", code == 2
+  and out:find("^check: %-%-on=T5 is no device; expected one of T4, A100"), out)
+expect("no device", "check --on " .. script,
+  "check: --on needs a value, as in --on=H100; see cuttle check --help\n", 2)
+expect("a value of a flag", "check --nan=1 " .. script,
+  "check: --nan takes no value; see cuttle check --help\n", 2)
 write(wrong)
 expect("findings", "check " .. script,
   "ran\n" .. outside .. " (8 times)\ncheck: 1 finding in 2 launches\n", 1)
