@@ -1,31 +1,52 @@
 /* check_async.c: `check` of asynchronous copies (cp.async) into shared memory. The thread that
    copies may use the data after a cp_async_wait that covers its group. Other threads may use it
-   after a barrier that follows this wait. Until then nobody may read or write that memory. */
+   after a barrier that follows this wait. Until then nobody may read or write that memory.
+
+   The source may be read meanwhile, but not written. Who reads it is in the shadow of global
+   memory, which check_global.c keeps. There a copy that comes before a write is not enough: its
+   wait must come before it, too. So the copies are kept here, and once one is waited for, its
+   event is that of the wait. */
 #include "check_state.h"
 
-void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, uint32_t number,
-                  CtRange r) {
-  if (ct_grow(k->check->alloc, &k->pending, &k->cap_pending, k->n_pending + 1, sizeof *k->pending,
-              NULL) != CT_OK) {
-    k->no_memory = true;
-    return;
-  }
-  k->pending[k->n_pending++] = (CtPending){
-      .event = number, .what = *e, .group = k->warps[a->w->index].n_groups, .lo = r.lo, .hi = r.hi};
-}
+enum { MAX_SOURCES = 1 << 12 }; /* without a barrier; then those that are done are forgotten */
 
-/* The pending copies are in the order of their numbers. */
-static const CtPending *find(const CtCheckWorker *k, uint32_t event) {
-  size_t lo = 0, hi = k->n_pending;
+/* One of n pending copies, which are in the order of their numbers. */
+static const CtPending *find(const CtPending *pending, size_t n, uint32_t event) {
+  size_t lo = 0, hi = n;
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
-    if (k->pending[mid].event < event) {
+    if (pending[mid].event < event) {
       lo = mid + 1;
     } else {
       hi = mid;
     }
   }
-  return lo < k->n_pending && k->pending[lo].event == event ? &k->pending[lo] : NULL;
+  return lo < n && pending[lo].event == event ? &pending[lo] : NULL;
+}
+
+static void add(CtCheckWorker *k, CtPending **list, size_t *n, size_t *cap, CtPending p) {
+  if (ct_grow(k->check->alloc, list, cap, *n + 1, sizeof **list, NULL) != CT_OK) {
+    k->no_memory = true;
+    return;
+  }
+  p.group = k->warps[p.what.warp].n_groups;
+  (*list)[(*n)++] = p;
+}
+
+void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r) {
+  add(k, &k->pending, &k->n_pending, &k->cap_pending,
+      (CtPending){.event = number, .what = *e, .lo = r.lo, .hi = r.hi});
+}
+
+/* A number that comes again is of the same group, so it is under way already. */
+void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number) {
+  if (find(k->sources, k->n_sources, number) == NULL) {
+    add(k, &k->sources, &k->n_sources, &k->cap_sources, (CtPending){.event = number, .what = *e});
+  }
+}
+
+const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number) {
+  return find(k->sources, k->n_sources, number);
 }
 
 static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const CtPending *p,
@@ -34,6 +55,7 @@ static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, con
                .in = ct_check_index(k, a->in),
                .other = p->what.in,
                .buf = a->buf_index,
+               .begin = a->mem->ptr,
                .how = (uint8_t)how,
                .count = 1,
                .block = k->k->block,
@@ -49,8 +71,9 @@ static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) 
   int64_t g = ct_shadow_granule(k, a->buf, off, &n);
   for (int i = 0; i < n; i++) {
     uint32_t word = k->shadow[g + i];
-    const CtPending *p =
-        i > 0 && word == k->shadow[g + i - 1] ? NULL : find(k, word >> CT_EVENT_LANE_BITS);
+    const CtPending *p = i > 0 && word == k->shadow[g + i - 1]
+                             ? NULL
+                             : find(k->pending, k->n_pending, word >> CT_EVENT_LANE_BITS);
     if (p == NULL) {
       continue;
     }
@@ -82,29 +105,65 @@ void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
   }
 }
 
+void ct_async_note_source(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
+                          const CtPending *p, int copy_lane) {
+  bool own = p->what.warp == a->w->index && copy_lane == lane;
+  note(k, a, lane, off, p, copy_lane, own ? CT_ASYNC_SOURCE : CT_ASYNC_SOURCE_OF);
+}
+
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w) { k->warps[w->index].n_groups++; }
 
-/* Leaves n groups pending. With 0 it also waits for copies that belong to no group yet. */
-void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
-  const CtCheckWarp *warp = &k->warps[w->index];
-  for (size_t i = 0; i < k->n_pending; i++) {
-    CtPending *p = &k->pending[i];
-    if (p->what.warp == w->index && !p->is_done && (n == 0 || p->group + n < warp->n_groups)) {
+/* Does the warp's wait cover the copy? It leaves n groups pending. With 0 it also waits for copies
+   that belong to no group yet. */
+static bool is_covered(const CtCheckWarp *warp, int32_t index, int64_t n, const CtPending *p) {
+  return p->what.warp == index && !p->is_done && (n == 0 || p->group + n < warp->n_groups);
+}
+
+static void mark_done(const CtCheckWarp *warp, int32_t index, int64_t n, CtPending *pending,
+                      size_t n_pending) {
+  for (size_t i = 0; i < n_pending; i++) {
+    CtPending *p = &pending[i];
+    if (is_covered(warp, index, n, p)) {
       p->is_done = true;
       p->done_sub = warp->sub;
     }
   }
+}
+
+static void mark_sources_done(CtCheckWorker *k, const CtCheckWarp *warp, int32_t index, int64_t n) {
+  for (size_t i = 0; i < k->n_sources; i++) {
+    CtPending *p = &k->sources[i];
+    if (is_covered(warp, index, n, p)) {
+      p->is_done = true;
+      ct_check_event_of(k, &k->k->job->code[p->what.in], index, 0, &p->what);
+    }
+  }
+}
+
+/* Drops what is done; returns how many remain. */
+static size_t drop_done(CtPending *pending, size_t n_pending) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_pending; i++) {
+    if (!pending[i].is_done) {
+      pending[n++] = pending[i];
+    }
+  }
+  return n;
+}
+
+void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
+  const CtCheckWarp *warp = &k->warps[w->index];
+  mark_done(warp, w->index, n, k->pending, k->n_pending);
+  mark_sources_done(k, warp, w->index, n);
   if (k->clocks != NULL) { /* the clocks know who may see it */
-    ct_async_barrier(k);
+    k->n_pending = drop_done(k->pending, k->n_pending);
+  }
+  if (k->n_sources > MAX_SOURCES) {
+    k->n_sources = drop_done(k->sources, k->n_sources);
   }
 }
 
 void ct_async_barrier(CtCheckWorker *k) {
-  size_t n = 0;
-  for (size_t i = 0; i < k->n_pending; i++) {
-    if (!k->pending[i].is_done) {
-      k->pending[n++] = k->pending[i];
-    }
-  }
-  k->n_pending = n;
+  k->n_pending = drop_done(k->pending, k->n_pending);
+  k->n_sources = drop_done(k->sources, k->n_sources);
 }

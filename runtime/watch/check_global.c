@@ -75,10 +75,17 @@ static bool take_events(CtCheckWorker *k) {
   return true;
 }
 
-/* The number of an event: the warp's latest number if that event is the same; 0: no memory. */
-static uint32_t add_event(CtCheckWorker *k, const CtCheckEvent *e) {
+/* Is the copy under way, and in that group of its warp? NULL: it is none. */
+static bool is_of_group(const CtPending *copy, uint32_t group) {
+  return copy != NULL && !copy->is_done && copy->group == group;
+}
+
+/* The number of an event: the warp's latest number if that event is the same; 0: no memory. Copies
+   of two groups are complete at different times, so they are different events. */
+static uint32_t add_event(CtCheckWorker *k, const CtCheckEvent *e, bool is_async) {
   CtCheckWarp *w = &k->warps[e->warp];
-  if (w->global_event != 0) {
+  if (w->global_event != 0 &&
+      (!is_async || is_of_group(ct_async_source(k, w->global_event), w->n_groups))) {
     const CtCheckEvent *old = ct_global_event(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
         old->sub == e->sub && old->job == e->job && old->component == e->component &&
@@ -155,7 +162,20 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
              : ct_check_both_atomic(old, &t->event) || is_before(t, old, old_lane, lane);
 }
 
-/* Compares the access with an older one, given by its shadow word; true if they race. */
+/* Is the older event, which comes before this write, a copy that may still be under way? Reports
+   that. A wait by one lane counts for its warp. */
+static bool look_at_copy(const Touch *t, uint32_t number, int old_lane, int lane, int64_t off) {
+  const CtPending *copy = t->k->n_sources == 0 ? NULL : ct_async_source(t->k, number);
+  if (copy == NULL || (copy->is_done && (copy->what.warp == t->event.warp ||
+                                         is_before(t, &copy->what, old_lane, lane)))) {
+    return false;
+  }
+  ct_async_note_source(t->k, t->a, lane, off, copy, old_lane);
+  return true;
+}
+
+/* Compares the access with an older one, given by its shadow word; true if they race, or if it
+   writes the source of a copy that may be under way. */
 static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
   if (word == 0) {
     return false;
@@ -164,7 +184,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
   if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_writes)) {
-    return false;
+    return t->a->writes && look_at_copy(t, number, old_lane, lane, off);
   }
   if (old_writes && t->a->writes && t->event.atomic == 0 && (old->atomic == 0 || old->is_store) &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
@@ -357,9 +377,11 @@ static void touch_writes(Touch *t) {
 
 static void touch_regular(Touch *t) {
   const CtAccess *a = t->a;
-  const bool *has = t->region->has;
-  if (!has[CT_GLOBAL_READ] && !has[CT_GLOBAL_LOAD] && !has[CT_GLOBAL_ATOMIC] &&
-      ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
+  bool has_others = false;
+  for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
+    has_others = has_others || t->region->has[i];
+  }
+  if (!has_others && ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
     touch_writes(t);
     return;
   }
@@ -400,9 +422,10 @@ bool ct_global_is_watched(const CtCheck *c, uint32_t buf) {
 }
 
 static CtGlobalKind kind_of(const CtAccess *a) {
-  return a->is_atomic ? (a->writes ? CT_GLOBAL_ATOMIC : CT_GLOBAL_LOAD)
-         : a->writes  ? CT_GLOBAL_WRITE
-                      : CT_GLOBAL_READ;
+  return a->is_atomic  ? (a->writes ? CT_GLOBAL_ATOMIC : CT_GLOBAL_LOAD)
+         : a->writes   ? CT_GLOBAL_WRITE
+         : a->is_async ? CT_GLOBAL_COPY
+                       : CT_GLOBAL_READ;
 }
 
 void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
@@ -416,7 +439,7 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   k->begin = a->mem->ptr;
   ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
-  t.number = add_event(k, &t.event);
+  t.number = add_event(k, &t.event, a->is_async);
   t.kind = kind_of(a);
   t.by = (CtLatestBy){&t.event, event_of, is_over, &t};
   if (t.number == 0) {
@@ -424,6 +447,9 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   }
   if (a->writes && a->mask != 0) {
     atomic_store(&k->writing, t.number);
+  }
+  if (a->is_async) {
+    ct_async_add_source(k, &t.event, t.number);
   }
   if (a->is_regular) {
     touch_regular(&t);

@@ -16,6 +16,7 @@ enum {
 /* What is kept of accesses that do not race with each other, by kind; then plain writes. */
 typedef enum CtGlobalKind {
   CT_GLOBAL_READ,
+  CT_GLOBAL_COPY,   /* a plain read by a copy that may be cp.async */
   CT_GLOBAL_LOAD,   /* atomic */
   CT_GLOBAL_ATOMIC, /* other atomic operations */
   CT_GLOBAL_KINDS,

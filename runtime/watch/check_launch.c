@@ -131,6 +131,7 @@ static void close_worker(CtCheck *c, CtCheckWorker *k) {
   ct_free(c->alloc, k->unset, k->cap_unset * sizeof *k->unset);
   ct_free(c->alloc, k->own_pos, k->cap_own_pos * sizeof *k->own_pos);
   ct_free(c->alloc, k->pending, k->cap_pending * sizeof *k->pending);
+  ct_free(c->alloc, k->sources, k->cap_sources * sizeof *k->sources);
   ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
   ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
   ct_wgmma_close(k);

@@ -16,11 +16,14 @@ typedef struct Use {
   bool has[CT_GLOBAL_KINDS];
 } Use;
 
-static void use_operand(Use *use, const CtOperand *o, bool is_atomic) {
+static void use_operand(Use *use, const CtOperand *o, bool is_atomic, bool is_async) {
   use->reads = use->reads || o->reads;
   use->writes = use->writes || o->writes;
   if (o->reads || is_atomic) {
-    CtGlobalKind kind = !is_atomic ? CT_GLOBAL_READ : o->writes ? CT_GLOBAL_ATOMIC : CT_GLOBAL_LOAD;
+    CtGlobalKind kind = is_async     ? CT_GLOBAL_COPY
+                        : !is_atomic ? CT_GLOBAL_READ
+                        : o->writes  ? CT_GLOBAL_ATOMIC
+                                     : CT_GLOBAL_LOAD;
     use->has[kind] = true;
   }
 }
@@ -31,13 +34,20 @@ static bool is_atomic(const CtSimtProgram *p, const CtIn *code, const CtOperand 
          (ct_in_is(code, CT_INS_TMA) && o->writes && p->tmas[code->imm].reduce != 0);
 }
 
+/* Is it a side of a copy that may be cp.async? As CtAccess.is_async. */
+static bool is_async(const CtSimtProgram *p, const CtIn *code, const CtOperand *o) {
+  return o->arg != NULL && o->role != CT_ACCESS_B && p->tiles[code->imm].op == CT_OP_COPY &&
+         p->tiles[code->imm].async;
+}
+
 static void use_code(const CtSimtProgram *p, Use *uses, bool *releases) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
     const CtIn *code = &p->code[i];
     const CtAtomicImm imm = {.imm = code->imm};
     CtOperand operands[CT_MAX_OPERANDS];
     for (int n = ct_simt_operands(p, code, operands); n-- > 0;) {
-      use_operand(&uses[operands[n].buf], &operands[n], is_atomic(p, code, &operands[n]));
+      const CtOperand *o = &operands[n];
+      use_operand(&uses[o->buf], o, is_atomic(p, code, o), is_async(p, code, o));
     }
     *releases = *releases || code->u.op == CT_SIMT_FENCE || code->u.op == CT_SIMT_GRID_BARRIER ||
                 (ct_in_is(code, CT_INS_ATOMIC) && imm.u.op == CT_OP_ATOMIC_STORE);

@@ -47,6 +47,7 @@ void ct_shadow_begin_block(CtCheckWorker *k) {
   k->block_word = word_of(k->next_event++);
   k->has_written = true;
   k->n_pending = 0;
+  k->n_sources = 0;
   k->epoch = 0;
   begin_epoch(k);
 }
@@ -233,7 +234,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   ct_range_widen(&k->warps[a->w->index].wrote, r);
   k->has_written = true;
   if (a->is_async) {
-    ct_async_add(k, a, w.event, number, r);
+    ct_async_add(k, w.event, number, r);
   }
 }
 
@@ -466,7 +467,7 @@ void ct_shadow_barrier(CtCheckWorker *k) {
   } else {
     begin_epoch(k);
   }
-  if (k->n_pending > 0) {
+  if (k->n_pending + k->n_sources > 0) {
     ct_async_barrier(k);
   }
 }

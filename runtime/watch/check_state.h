@@ -80,7 +80,8 @@ typedef struct CtRead {
   size_t own_pos;
 } CtRead;
 
-/* An asynchronous copy under way, or waited for since the last barrier. */
+/* An asynchronous copy under way, or waited for since the last barrier. Of its source, no range is
+   kept. */
 typedef struct CtPending {
   uint32_t event; /* number */
   CtCheckEvent what;
@@ -259,6 +260,8 @@ typedef struct CtCheckWorker {
   CtKnownRead *known;
   CtPending *pending;
   size_t n_pending, cap_pending;
+  CtPending *sources; /* of copies under way, if the kernel writes that memory; by global event */
+  size_t n_sources, cap_sources;
   /* fragments: initialised lanes by warp and row; buffers that are wholly initialised, by warp */
   uint32_t *rows;
   bool *full;
@@ -459,12 +462,18 @@ void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
 /* check_async.c */
-void ct_async_add(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, uint32_t number,
-                  CtRange r);
+void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r);
 void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r);
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w);
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n);
 void ct_async_barrier(CtCheckWorker *k);
+/* The copy of global event `number` is under way: the kernel may write what it reads. */
+void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number);
+/* That copy, also if it was waited for since the last barrier; NULL: none. */
+const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number);
+/* The access writes what the copy may still read. */
+void ct_async_note_source(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
+                          const CtPending *p, int copy_lane);
 
 /* check_regs.c */
 void ct_regs_begin_block(CtCheckWorker *k);
@@ -548,7 +557,13 @@ enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the 
 /* sync_warp; sync_threads, grid_barrier; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
 enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY, CT_NAN_NARROWED };
-enum { CT_ASYNC_READ, CT_ASYNC_WRITE, CT_ASYNC_NO_BARRIER };
+enum {
+  CT_ASYNC_READ,
+  CT_ASYNC_WRITE,
+  CT_ASYNC_NO_BARRIER,
+  CT_ASYNC_SOURCE,   /* written by the thread that copies it */
+  CT_ASYNC_SOURCE_OF /* by another thread */
+};
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
 /* A finding with a text of its own, for what is not an access. Place, block and thread are f's. */

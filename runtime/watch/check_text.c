@@ -343,6 +343,12 @@ static const struct {
     {CT_CHECK_ASYNC, CT_ASYNC_NO_BARRIER,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but others see "
      "it after a barrier only; put sync_threads() after cp_async_wait"},
+    {CT_CHECK_ASYNC, CT_ASYNC_SOURCE,
+     "cp.async: write of %w, by %t, while its copy at %m may still read it; {cp_async_wait(0)}, or "
+     "wait for fewer pending groups; each group ends with cp_async_fence()"},
+    {CT_CHECK_ASYNC, CT_ASYNC_SOURCE_OF,
+     "cp.async: write of %w, by %t, while the copy by %o at %m may still read it; put "
+     "cp_async_wait(0) after %m, and sync_threads() or another barrier between that and %l"},
     {CT_CHECK_WGMMA, CT_WGMMA_A,
      "wgmma: write of %w, by %t, while the product at %m may read it; {wgmma_commit() and "
      "wgmma_wait(0)}"},
