@@ -130,6 +130,13 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, bool old_writes) {
          atomic_load(&g->proxied[old->block]) > old->seq;
 }
 
+/* Is it the work of an agent, whose end the clocks know? Of a copy that may go to other blocks of
+   a cluster only, they do not know it. */
+static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
+  return e->agent == CT_AGENT_BULK ||
+         (e->agent == CT_AGENT_BAR && k->k->job->program->n_cluster == 1);
+}
+
 /* Does an access of the same launch come before this one? */
 static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
@@ -151,6 +158,9 @@ static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int
   of_warp.acq = t->k->warps[e->warp].acq;
   if (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
+  }
+  if (is_of_agent(t->k, old)) { /* only a wait says that its work is done */
+    return false;
   }
   return old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)) ||
          ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);

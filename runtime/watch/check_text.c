@@ -204,7 +204,10 @@ static void put(const Out *o, const char *template) {
 static const char *clock_order(const CtFound *f, const Words *w) {
   switch ((CtAgent)f->other_agent) {
     case CT_AGENT_BAR:
-      return "; a thread that waits for that phase of its mbarrier sees what it copies";
+      return w->other_writes
+                 ? "; a thread that waits for that phase of its mbarrier sees what it copies"
+                 : "; TMA reads by another path: write there after a wait for that phase of its "
+                   "mbarrier, and put fence_proxy_async(\"global\") after a write that it is to read";
     case CT_AGENT_WGMMA:
       return "; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and "
              "wait for it here";
@@ -248,11 +251,12 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
     return ": atomic operations of different widths are not atomic to each other; use one type for "
            "both, or put a barrier between them";
   }
-  if (!is_shared && is_of_proxies(f, w)) {
+  bool in_block = (f->how & CT_RACE_BLOCKS) == 0;
+  if (!is_shared && is_of_proxies(f, w) && !(in_block && f->other_agent != CT_AGENT_NONE)) {
     return "; TMA reads by another path: order them by a flag or a barrier, and after that "
            "{fence_proxy_async(\"global\")}";
   }
-  if ((f->how & CT_RACE_BLOCKS) == 0) {
+  if (in_block) {
     return block_order(f, w, same_line);
   }
   if (!is_shared && w->is_cooperative) {
