@@ -17,7 +17,8 @@ local SHARED <const> = "l1tex__data_%s_pipe_lsu_mem_shared_op_%s.sum"
 local WAVES <const> = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
 local GLOBAL <const> = "l1tex__t_%s_pipe_lsu_mem_global_op_%s.sum"
 
--- What is compared: our name, and the counters whose sum it is. The copies of cp.async are apart.
+-- What is compared: our name, and the counters whose sum it is. ncu counts the copies of cp.async
+-- among the loads from global memory, too.
 local counters <const> = {
   { "shared ld requests", { "smsp__inst_executed_op_shared_ld.sum" } },
   { "shared ld wavefronts", { WAVES:format "ld" } },
@@ -62,6 +63,8 @@ local function add_access(counts, a)
     if a.space == "global" then
       add(counts, "cp.async requests", a.requests)
       add(counts, "cp.async sectors", a.sectors)
+      add(counts, "global ld requests", a.requests)
+      add(counts, "global ld sectors", a.sectors)
     else
       add(counts, "cp.async wavefronts", a.wavefronts)
     end
