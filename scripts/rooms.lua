@@ -12,6 +12,7 @@ return {
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "env", files = { "base/env" }, uses = { "err" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },
+    { name = "blank", files = { "base/blank" }, uses = { "arena" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
     { name = "rand", files = { "base/rand" }, uses = { "base" } },
     { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
@@ -50,7 +51,7 @@ return {
     { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 2 },
     { name = "simt", files = { "simt/simt" }, uses = { "lower", "run" } },
     -- They look at launches of the CPU engine, which does not know of them.
-    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt" }, circle = 5 },
+    { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt", "blank" }, circle = 5 },
 
     -- Libraries and devices take text, bytes and sizes: no layouts, no IR.
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
@@ -64,7 +65,7 @@ return {
       uses = { "dl", "message" }, circle = 6 },
     { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
     { name = "nccl", files = { "device/nccl", "device/nccl_[%w_]+" }, uses = { "device" } },
-    { name = "storage", files = { "device/storage" }, uses = { "device" } },
+    { name = "storage", files = { "device/storage" }, uses = { "device", "blank" } },
 
     -- The list of public headers; no file of the core includes it.
     { name = "ct", files = { "ct" },

@@ -213,6 +213,7 @@ static int export_tensor(lua_State *L) {
   }
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   Arg arg = {.kind = ARG_TENSOR, .tensor = t};
+  ct_blank_settle(t->storage->blank); /* the compiled example writes it */
   arg.address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
   arg.begin = arg.address + (uint64_t)t->lo * bytes;
   arg.end = arg.address + (uint64_t)(t->hi + 1) * bytes;
@@ -238,6 +239,7 @@ static int export_restore(lua_State *L) {
   if (t->storage->device != NULL || !launch_measure(L, t) || n != (size_t)(t->hi + 1) * bytes) {
     return diag_error(L, "export: a tensor of the example has changed");
   }
+  ct_blank_settle(t->storage->blank);
   memcpy((char *)t->storage->host + (size_t)t->offset.v * bytes, data, n);
   return 0;
 }

@@ -144,6 +144,7 @@ static void *get(Capturing *g, size_t n, size_t bytes) {
 
 static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
   uint64_t bytes = ct_dtype_bytes(t->dtype);
+  ct_blank_settle(t->storage->blank);
   uint64_t at = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
   g->pieces[g->n_pieces] = (Piece){g->n_pieces, at, at + (uint64_t)(t->hi + 1) * bytes, out};
   g->n_pieces++;

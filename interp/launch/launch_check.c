@@ -13,12 +13,15 @@ const WatcherKind launch_check_kind = {
     "check", "check: launches are being watched already, by check, profile or trace", close_check};
 
 Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
-  const CtCheckOptions options = {
-      .nan = c->check_nan, .no_global = c->check_no_global, .is_single = is_single};
+  const CtCheckOptions options = {.nan = c->check_nan,
+                                  .no_global = c->check_no_global,
+                                  .is_single = is_single,
+                                  .blanks = &state_of(L)->blanks};
   CtCheck *check;
   CtErr err;
   Watcher *w = watcher_push(L, &launch_check_kind, N_USER_VALUES);
   diag_check(L, ct_check_open(w->state->alloc, &options, &check, &err), &err);
+  ct_blank_settle_all(options.blanks); /* nobody saw what wrote it until now */
   w->tool = w->state->check = check;
   watcher_start(w, ct_check_watch(check));
   return w;

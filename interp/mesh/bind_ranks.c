@@ -97,6 +97,7 @@ static char *host_at(lua_State *L, const Tensor *t, size_t at) {
   if (t->storage->device != NULL) {
     diag_error(L, "mesh: the tensor is not on the host");
   }
+  ct_blank_settle(t->storage->blank);
   return (char *)t->storage->host + at;
 }
 

@@ -227,6 +227,7 @@ static void push_address(lua_State *L, const Tensor *t) {
   }
   uint64_t first = (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
   uint64_t address = ct_storage_address(t->storage) + first;
+  ct_blank_settle(t->storage->blank); /* whoever has the address may write */
   lua_pushinteger(L, (lua_Integer)address);
 }
 

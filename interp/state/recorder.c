@@ -59,6 +59,7 @@ CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) {
                                      sizeof *r->held, err)
                            : status;
   if (status == CT_OK) {
+    ct_blank_settle(s->blank); /* the graph may write it at any time */
     r->held[r->n_held++] = ct_storage_retain(s);
   }
   return status;

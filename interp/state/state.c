@@ -230,6 +230,7 @@ static void free_state(CuttleState *s) {
   ct_text_clear(&s->emit_functions);
   ct_text_clear(&s->emit_names);
   ct_text_clear(&s->emit_last_base);
+  ct_blank_settle_all(&s->blanks);
   while (s->storages.first != NULL) { /* a host may keep its tensors for longer */
     ct_storage_leave(s->storages.first);
   }

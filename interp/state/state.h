@@ -154,6 +154,7 @@ typedef struct CuttleState {
   uint64_t n_tensors;      /* made so far */
   uint64_t n_closed;       /* closed or collected so far */
   CtStorageSet storages;   /* of tensors on the host */
+  CtBlanks blanks;         /* their memory that has no contents yet, as far as check knows */
   CtSimtSpan *memory;      /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;
   uint64_t memory_changes; /* of the set, when that was so */

@@ -73,7 +73,11 @@ static int fill_constant(lua_State *L, const Tensor *t, Elem e) {
 static int tensor(lua_State *L) {
   check_count(L, 2, "tensor",
               "tensor(f32, {4, 8}), with strides tensor(f32, layout({4, 8}, {8, 1}))");
-  push_tensor(L, "tensor");
+  const Tensor *t = push_tensor(L, "tensor");
+  const CuttleState *of = state_of(L);
+  if (of->check != NULL && of->recorder == NULL && of->rank < 0) {
+    tensor_is_blank(L, t);
+  }
   return 1;
 }
 

@@ -377,6 +377,14 @@ void tensor_is_new(lua_State *L, const Tensor *t) {
   }
 }
 
+void tensor_is_blank(lua_State *L, const Tensor *t) {
+  CtStorage *s = t->storage;
+  if (s->device == NULL && s->bytes > 0) {
+    s->blank =
+        ct_blank_new(s->alloc, &state_of(L)->blanks, s->host, s->bytes, ct_dtype_bytes(t->dtype));
+  }
+}
+
 /* The same number, of memory that can exist. */
 static size_t memory_for(lua_State *L, const char *op, int64_t bytes) {
   size_t room = 0;

@@ -97,6 +97,8 @@ int tensor_push_whole(lua_State *L, int idx);
 
 /* Its memory was made or lent now: what launches did there before does not concern it. */
 void tensor_is_new(lua_State *L, const Tensor *t);
+/* Its memory is new, and nobody has written it: check reports who reads it. */
+void tensor_is_blank(lua_State *L, const Tensor *t);
 
 /* Gives up the memory, now rather than when the tensor is collected. Nothing happens the second
    time. */

@@ -209,6 +209,8 @@ static void transfer_host(const Tensor *t, CtWalk *w, void *dst, const void *src
   if (dst != NULL) {
     ct_walk_gather(w, ct_dtype_bytes(t->dtype), base, dst);
   } else {
+    Span s = span_of(t, w);
+    ct_blank_write(t->storage->blank, s.at, s.bytes);
     ct_walk_scatter(w, ct_dtype_bytes(t->dtype), base, src);
   }
 }
@@ -294,6 +296,7 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   void *in_place;
   CtStatus status = find_dense(&d, t, &in_place, err);
   if (status == CT_OK) {
+    ct_blank_settle(in_place != NULL ? t->storage->blank : NULL);
     status = fn(ud, t->dtype, in_place != NULL ? in_place : d.copy, d.n, err);
   }
   if (status == CT_OK && in_place == NULL) {

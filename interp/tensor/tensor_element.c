@@ -130,6 +130,8 @@ bool tensor_set_plain(lua_State *L, int idx, int value) {
   }
   state_host_uses(L, NULL);
   state_await(L, t->storage);
+  ct_blank_write(t->storage->blank, (size_t)(p - (char *)t->storage->host),
+                 ct_dtype_bytes(t->dtype));
   elem_store(t->dtype, p, e);
   return true;
 }

@@ -83,6 +83,7 @@ CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr
   if (status == CT_OK) {
     (*out)->of = ct_storage_retain(of);
     (*out)->is_peer = true;
+    ct_blank_settle(of->blank);
   }
   return status;
 }
@@ -181,6 +182,7 @@ void ct_storage_release(CtStorage *s) {
     return;
   }
   ct_storage_leave(s);
+  ct_blank_free(s->alloc, s->blank);
   free_memory(s);
   ct_free(s->alloc, s, sizeof *s);
 }
@@ -222,6 +224,7 @@ CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes
   if (s->device != NULL) {
     return ct_device_write(s->device, s->buf.ptr + at, src, bytes, s->stream, err);
   }
+  ct_blank_write(s->blank, at, bytes);
   copy_bytes(host_at(s, at), src, bytes);
   return CT_OK;
 }
@@ -257,6 +260,7 @@ CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, si
     return ct_storage_write(dst, dst_at, host_at(src, src_at), bytes, err);
   }
   if (dst->device == NULL) {
+    ct_blank_write(dst->blank, dst_at, bytes);
     return ct_storage_read(src, src_at, host_at(dst, dst_at), bytes, err);
   }
   if (src->device == dst->device && src->stream == dst->stream) {
@@ -274,6 +278,7 @@ CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *
   if (s->device != NULL) {
     return ct_device_set(s->device, s->buf.ptr + at, byte, bytes, s->stream, err);
   }
+  ct_blank_write(s->blank, at, bytes);
   memset(host_at(s, at), byte, bytes);
   return CT_OK;
 }

@@ -7,6 +7,7 @@
 #define CT_STORAGE_H
 
 #include "runtime/base/arena.h"
+#include "runtime/base/blank.h"
 #include "device.h"
 
 /* Bytes, of memory on the host that is made here: a line of a GPU's cache, so that `profile` counts the same lines. */
@@ -42,6 +43,9 @@ typedef struct CtStorage {
   struct CtStorage *of; /* of a peer: whose memory this is; NULL: its own */
   bool is_awaited; /* a launch that has not begun uses it: the host must not, before that ran */
   int rank;        /* of a mesh, whose part it holds; -1: none */
+  /* What nobody has written; NULL: all counts as written. Whoever writes `host` past these functions, or lets
+     others do so, calls ct_blank_write or ct_blank_settle. */
+  CtBlank *blank;
 } CtStorage;
 
 /* New memory with one reference; contents undefined. device NULL: on the host. */

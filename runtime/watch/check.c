@@ -94,7 +94,10 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       ct_regs_access(k, a);
       return;
     case CT_CONSTANT: return;
-    case CT_GLOBAL: ct_global_access(k, a); return;
+    case CT_GLOBAL:
+      ct_check_blank_look(k, a, a->reads && !is_blind(k, a));
+      ct_global_access(k, a);
+      return;
     case CT_SHARED:
       if (a->buf->is_remote && k->clocks != NULL) {
         ct_clock_look_at_remote(k, a, ct_simt_owner(a->w, a->buf_index));
@@ -512,6 +515,7 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
 static void end(CtSimtWatch *watch, CtSimtJob *job) {
   CtCheck *c = (CtCheck *)(void *)watch;
   (void)job;
+  ct_check_blank_end(c);
   ct_finding_merge(c);
   ct_early_end(c);
   ct_check_end(c);

@@ -5,6 +5,7 @@
 #ifndef CT_WATCH_CHECK_H
 #define CT_WATCH_CHECK_H
 
+#include "runtime/base/blank.h"
 #include "runtime/simt/simt.h"
 
 typedef struct CtCheck CtCheck;
@@ -32,9 +33,10 @@ typedef struct CtFinding {
 } CtFinding;
 
 typedef struct CtCheckOptions {
-  bool nan;       /* also report NaN from other numbers, and infinities from finite ones */
-  bool no_global; /* do not report races in global memory; still report accesses outside it */
-  bool is_single; /* no other launch follows: keep nothing for it */
+  bool nan;         /* also report NaN from other numbers, and infinities from finite ones */
+  bool no_global;   /* do not report races in global memory; still report accesses outside it */
+  bool is_single;   /* no other launch follows: keep nothing for it */
+  CtBlanks *blanks; /* memory without contents that launches may use; NULL: none */
 } CtCheckOptions;
 
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out,

@@ -423,8 +423,8 @@ static const CtGlobalRegion *written_region(const CtCheck *c, const CtAccess *a)
 
 bool ct_global_is_watched(const CtCheck *c, uint32_t buf) {
   const CtGlobal *g = c->global;
-  if (c->is_tracked || g == NULL) {
-    return c->is_tracked;
+  if (c->is_tracked || c->n_blanks > 0 || g == NULL) {
+    return c->is_tracked || c->n_blanks > 0;
   }
   return c->job->program->bufs[buf].is_chosen
              ? g->any_written

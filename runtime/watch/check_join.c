@@ -18,6 +18,10 @@ static void close_parts(CtCheck *c) {
 CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) {
   CtCheckOptions options = c->options;
   options.is_single = true; /* the host waits for all of them */
+  options.blanks = NULL;
+  if (c->options.blanks != NULL) {
+    ct_blank_settle_all(c->options.blanks); /* they may write all of it */
+  }
   c->shared = ct_ranks_open(c);
   if (c->shared == NULL) {
     return ct_fail_nomem(err);

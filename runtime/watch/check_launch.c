@@ -171,6 +171,9 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
   CtStatus status = !ok                ? ct_fail_nomem(err)
                     : c->ranks != NULL ? ct_ranks_begin(c, err)
                                        : ct_global_begin(c, err);
+  if (status == CT_OK && !ct_check_blank_begin(c)) {
+    status = ct_fail_nomem(err);
+  }
   status = status == CT_OK ? ct_early_begin(c, err) : status;
   if (status == CT_OK) {
     plan_bounds(c);

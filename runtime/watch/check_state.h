@@ -7,6 +7,7 @@
      check_early.c    dependent launches        check_quick.c    handlers for instructions that
      check_regs.c     fragments                                  cannot go wrong
      check_latest.h   accesses of one kind      check_unset.c    shared memory that nobody wrote
+     check_blank.c    global memory that nobody wrote
      check_fail.c     failures of the engine
      check_ranks.c    launches of several ranks at once, each checked by a part
 
@@ -321,7 +322,9 @@ struct CtCheck {
   _Atomic uint64_t
       grid_time[2]; /* of the last arrival at the grid's barrier, even and odd phases */
   CtGlobal *global; /* NULL: the launch uses no global memory that needs a check */
-  bool is_tracked;  /* its accesses to global memory are kept for later dependent launches */
+  CtBlank **blanks; /* memory without contents that the launch uses */
+  size_t n_blanks;
+  bool is_tracked; /* its accesses to global memory are kept for later dependent launches */
 };
 
 static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
@@ -503,6 +506,12 @@ static inline void ct_global_has_written(CtCheckWorker *k) {
     atomic_store_explicit(&k->writing, 0, memory_order_release);
   }
 }
+
+/* check_blank.c: a launch begins (its global memory is known; false: no memory), and ends, before its
+   findings are merged. */
+bool ct_check_blank_begin(CtCheck *c) CT_NODISCARD;
+void ct_check_blank_end(CtCheck *c);
+void ct_check_blank_look(CtCheckWorker *k, const CtAccess *a, bool reads);
 
 /* check_early.c: a launch begins (its global memory is known); it has ended. */
 CtStatus ct_early_begin(CtCheck *c, CtErr *err) CT_NODISCARD;

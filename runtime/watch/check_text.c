@@ -335,6 +335,9 @@ static const struct {
     {CT_CHECK_UNINIT_SHARED, ANY,
      "uninitialised: read of %w, by %t: no thread of the block has written it; write it first, "
      "then sync_threads()"},
+    {CT_CHECK_UNINIT_GLOBAL, ANY,
+     "uninitialised: read of %w, by %t: nobody has written it since it was allocated; write it "
+     "first, or allocate it with zeros"},
     {CT_CHECK_UNINIT_REGISTER, ANY,
      "uninitialised: read of %w, by %t: the thread has not written it; clear or fill the fragment "
      "first"},

@@ -1,0 +1,98 @@
+/* check_blank.c: `check` of global memory that was allocated without contents: reads of what nobody has
+   written. A launch counts as writing what it is about to write, whatever the order: what lacks an order
+   is a race. After a launch with a finding, the memory that it uses counts as written, because the fault may
+   have kept it from being written. */
+#include "check_global.h"
+
+static bool is_used(const CtGlobal *g, const CtBlank *b) {
+  for (uint32_t i = 0; i < g->n_regions; i++) {
+    if (g->regions[i].begin < b->end && b->begin < g->regions[i].end) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ct_check_blank_begin(CtCheck *c) {
+  size_t n = 0;
+  c->n_blanks = 0;
+  if (c->global == NULL || c->ranks != NULL || c->options.blanks == NULL) {
+    return true;
+  }
+  for (const CtBlank *b = c->options.blanks->first; b != NULL; b = b->next) {
+    n += is_used(c->global, b) ? 1 : 0;
+  }
+  c->blanks = ct_arena_alloc(&c->arena, (n + 1) * sizeof *c->blanks);
+  if (c->blanks == NULL) {
+    return false;
+  }
+  for (CtBlank *b = c->options.blanks->first; b != NULL; b = b->next) {
+    if (is_used(c->global, b)) {
+      c->blanks[c->n_blanks++] = b;
+    }
+  }
+  return true;
+}
+
+void ct_check_blank_end(CtCheck *c) {
+  bool has_found = false;
+  for (int i = 0; i < c->n_workers; i++) {
+    has_found = has_found || c->workers[i].n_found > 0 || c->workers[i].no_memory;
+  }
+  for (size_t i = 0; has_found && i < c->n_blanks; i++) {
+    ct_blank_settle(c->blanks[i]);
+  }
+  c->n_blanks = 0;
+}
+
+static CtBlank *find(const CtCheck *c, const char *begin, size_t bytes) {
+  for (size_t i = 0; i < c->n_blanks; i++) {
+    CtBlank *b = c->blanks[i];
+    if (b->begin <= begin && begin + bytes <= b->end) {
+      return b;
+    }
+  }
+  return NULL;
+}
+
+static void look_at_element(CtCheckWorker *k, const CtAccess *a, bool reads, int lane,
+                            int64_t off) {
+  size_t bytes = ct_dtype_bytes(a->buf->dtype);
+  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  CtBlank *b = find(k->check, at, bytes);
+  if (b == NULL) {
+    return;
+  }
+  size_t from = (size_t)(at - b->begin);
+  CtBlankState state = reads ? ct_blank_state(b, from, bytes) : CT_BLANK_WRITTEN;
+  bool is_unset = state == CT_BLANK_UNSET || (state == CT_BLANK_ADDED_TO && a->writes);
+  if (is_unset) {
+    CtFound f = {.kind = CT_CHECK_UNINIT_GLOBAL,
+                 .in = ct_check_index(k, a->in),
+                 .other = UINT32_MAX,
+                 .buf = a->buf_index,
+                 .begin = a->mem->ptr,
+                 .count = 1,
+                 .block = a->w->worker->block,
+                 .thread = ct_check_thread(a->w->index, lane),
+                 .off = off};
+    ct_finding_note(k, &f);
+  }
+  if (a->writes && is_unset) {
+    ct_blank_add_to(b, from, bytes); /* so each that adds is found, whichever comes first */
+  } else if (a->writes) {
+    ct_blank_write(b, from, bytes);
+  }
+}
+
+void ct_check_blank_look(CtCheckWorker *k, const CtAccess *a, bool reads) {
+  for (int64_t e = 0; k->check->n_blanks > 0 && e < a->n; e++) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
+        look_at_element(k, a, reads, lane, off);
+      }
+    }
+  }
+}
