@@ -296,7 +296,9 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   void *in_place;
   CtStatus status = find_dense(&d, t, &in_place, err);
   if (status == CT_OK) {
-    ct_blank_settle(in_place != NULL ? t->storage->blank : NULL);
+    if (in_place != NULL) {
+      ct_blank_write(t->storage->blank, byte_of(t, 0), (size_t)d.n * ct_dtype_bytes(t->dtype));
+    }
     status = fn(ud, t->dtype, in_place != NULL ? in_place : d.copy, d.n, err);
   }
   if (status == CT_OK && in_place == NULL) {

@@ -48,6 +48,8 @@ print(reads(function(x)
   fill{grid = 1, block = 16}(tile(x, 16, 1))
 end)) -- expect: nothing
 
+print(reads(function(x) graph(function() fill(one)(x) end)() end))      -- expect: nothing
+
 -- Atomic operations read, too, unless only a store matters.
 print(found(function() add(one)(tensor(f32, n)) end))   -- expect: uninitialised_global 32
 print(found(function() store(one)(tensor(f32, n)) end)) -- expect: nothing
@@ -66,3 +68,21 @@ do
   fill(one)(x)
   print(reads(function() end, x)) -- expect: nothing
 end
+
+-- Several counters of one element: each is found, whichever comes first.
+print(found(function()
+  kernel("count", function(x) atomic_add(x, 0, 1) end){grid = 4, block = n}(tensor(i32, 1))
+end)) -- expect: uninitialised_global 128
+
+-- The host fills one column, and a kernel reads one.
+local big = {grid = 1, block = 64}
+local third = kernel("third", function(b, o) o[threadIdx.x] = b[{threadIdx.x, 3}] end)
+local function columns(i)
+  return found(function()
+    local x = tensor(f32, {64, 64})
+    x(_, i):fill(2)
+    third(big)(x, tensor(f32, 64))
+  end)
+end
+print(columns(3)) -- expect: nothing
+print(columns(2)) -- expect: uninitialised_global 64
