@@ -84,12 +84,12 @@ typedef struct CtEmitVal {
   uint8_t use;     /* how often one use may be evaluated, see emit_plan.c */
   uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
-  bool is_initial;   /* a variable of the same name gets this value */
-  bool is_whole;     /* the value that a SET assigns: a whole statement */
-  bool declares;     /* SET: declares its variable */
-  bool has_label;    /* some goto jumps to its end */
-  bool absorbs;      /* IF: the rest of its region becomes its else part */
-  bool spells_minus; /* if it is NEG of an i32, by NEGATED of the prelude */
+  bool is_initial; /* a variable of the same name gets this value */
+  bool is_whole;   /* the value that a SET assigns: a whole statement */
+  bool declares;   /* SET: declares its variable */
+  bool has_label;  /* some goto jumps to its end */
+  bool absorbs;    /* IF: the rest of its region becomes its else part */
+  bool in_extreme; /* an operand of an i32 MIN or MAX */
   const char *name, *label;
   CtEmitPtr *ptrs;
   CtVal decls;       /* VARs declared before it, chained by next_decl */

@@ -114,6 +114,14 @@ static const char *not_zero(CtDtype t) {
   return t == CT_f32 ? " != 0.0f" : t == CT_f64 ? " != 0.0" : " != 0";
 }
 
+/* Is it an i32 that may have wrapped around in C's unsigned arithmetic? See WIDENED in the prelude. */
+static bool may_have_wrapped(const CtIr *ir, CtVal v) {
+  const CtInst *inst = ct_inst(ir, v);
+  bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
+                inst->op == CT_OP_NEG;
+  return inst->type == CT_i32 && is_sum && !ct_emit_is_exact(ir, v);
+}
+
 void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtDtype from = (CtDtype)ct_inst(e->ir, inst->args[0])->type;
@@ -125,7 +133,9 @@ void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min) {
     ct_text_puts(&e->body, min > CT_PREC_EQ ? ")" : "");
     return;
   }
-  CtEmitWrap w = ct_emit_wrap(e, to, from);
+  bool is_wrapped = (to == CT_i64 || to == CT_u64) && may_have_wrapped(e->ir, inst->args[0]);
+  CtEmitWrap w = is_wrapped ? call(ct_emit_help(e, CT_HELP_WIDENED)) : ct_emit_wrap(e, to, from);
+  ct_text_puts(&e->body, is_wrapped && to == CT_u64 ? "(unsigned long long)" : "");
   put_wrapped(e, inst->args[0], &w, min);
 }
 

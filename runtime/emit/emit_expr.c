@@ -237,10 +237,9 @@ static void put_sum(CtEmit *e, CtVal v, CtPrec min) {
   }
 }
 
-/* The assembler may lose the sign of an operand of MIN and MAX, and the wrap of one that is widened: see NEGATED in
-   the prelude. */
+/* The assembler may lose the sign of an operand of MIN and MAX: see NEGATED in the prelude. */
 static void put_neg(CtEmit *e, CtVal v, CtPrec min) {
-  if (e->vals[v].spells_minus && ct_inst(e->ir, v)->type == CT_i32) {
+  if (e->vals[v].in_extreme && ct_inst(e->ir, v)->type == CT_i32) {
     put_named(e, ct_emit_help(e, CT_HELP_NEGATED), ct_inst(e->ir, v));
   } else if (is_sum_or_product(ct_inst(e->ir, v)) && !ct_emit_is_exact(e->ir, v)) {
     put_wrapped(e, v);

@@ -309,17 +309,11 @@ static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
   use(e, inst->args[2], (Use){pos, end, counted ? USE_MANY : USE_COND});
 }
 
-/* Does the assembler go wrong over a negated operand? */
-static bool must_spell_minus(const CtEmit *e, const CtInst *inst, int i) {
-  bool is_extreme = inst->type == CT_i32 && (inst->op == CT_OP_MIN || inst->op == CT_OP_MAX);
-  bool is_widening = inst->type == CT_i64 && inst->op == CT_OP_CAST;
-  return is_extreme || (is_widening && !ct_emit_is_exact(e->ir, inst->args[i]));
-}
-
 static void use_args(CtEmit *e, const CtInst *inst, Use u) {
+  bool is_extreme = inst->type == CT_i32 && (inst->op == CT_OP_MIN || inst->op == CT_OP_MAX);
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], u);
-    e->vals[inst->args[i]].spells_minus |= must_spell_minus(e, inst, i);
+    e->vals[inst->args[i]].in_extreme |= is_extreme;
   }
 }
 

@@ -39,5 +39,5 @@ for j = 0, 2 do print(y[{6, j}], y[{7, j}], y[{0, j}]) end
 -- expect: -2147483648	-2147483647	7
 -- expect: -2147483648	-2147483647	7
 local source = launch:source(values, y)
-print(source:find("(long long)negated(a)", 1, true) ~= nil)     -- expect: true
+print(source:find("widened((int)(0u - a))", 1, true) ~= nil)     -- expect: true
 print(source:find("(long long)-(tid_x + 1)", 1, true) ~= nil)     -- expect: true
