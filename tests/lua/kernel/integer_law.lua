@@ -184,6 +184,7 @@ local function both_at_run_time(T, U)
   kernel("pairs", function(x, y, z)
     store_all(z, { threadIdx.x, threadIdx.y }, T, U, x[threadIdx.x], y[threadIdx.y])
   end){ grid = 1, block = { #A, #B } }(x, y, z)
+  z = z:to "cpu"
   for i, a in ipairs(A) do
     for k, b in ipairs(B) do
       compare_all("at run time", T, U, a, b, function(j) return z[{ i - 1, k - 1, j }] end)
@@ -199,6 +200,7 @@ local function both_known(T, U)
       for k, b in ipairs(B) do store_all(z, { i - 1, k - 1 }, T, U, cast(a, T), cast(b, U)) end
     end
   end){ grid = 1, block = 1 }(z)
+  z = z:to "cpu"
   for i, a in ipairs(A) do
     for k, b in ipairs(B) do
       compare_all("known", T, U, a, b, function(j) return z[{ i - 1, k - 1, j }] end)
@@ -226,6 +228,7 @@ local function beside_number(T, numbers)
       end
     end
   end){ grid = 1, block = #A }(x, z)
+  z = z:to "cpu"
   for i, a in ipairs(A) do
     for k, n in ipairs(numbers) do
       local U = type_beside(n)
@@ -251,6 +254,7 @@ local function in_ranges(T, list, a_from, a_to, b_from, b_to)
     local b = min(max(y[threadIdx.y], cast(B[1], T)), cast(B[#B], T))
     store_all(z, { threadIdx.x, threadIdx.y }, T, T, a, b)
   end){ grid = 1, block = { #A, #B } }(x, y, z)
+  z = z:to "cpu"
   for i, a in ipairs(A) do
     for k, b in ipairs(B) do
       compare_all("in ranges", T, T, a, b, function(j) return z[{ i - 1, k - 1, j }] end)
