@@ -256,8 +256,11 @@ ifneq ($(and $(TARGET_IS_X86),$(if $(SANITIZE)$(CC_IS_CLANG),,y)),)
 $(patsubst %,$(BUILD)/runtime/simt/run/simt_%.base.o,arith tile memory): ISA_FLAGS_base += -O2
 endif
 
+# Rooms that call nothing of the host: nothing unwinds through them, so they do without tables for it.
+NO_UNWINDING = $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
+$(foreach r,layout simt/lower watch,$(BUILD)/runtime/$(r)/%.o): FILE_FLAGS = $(NO_UNWINDING)
 # A switch over an enum lists every enumerator: a new operation stops the compiler where one is missing.
-$(BUILD)/runtime/ir/%.o $(BUILD)/runtime/emit/%.o: FILE_FLAGS = -Wswitch-enum
+$(BUILD)/runtime/ir/%.o $(BUILD)/runtime/emit/%.o: FILE_FLAGS = -Wswitch-enum $(NO_UNWINDING)
 # The cores that this process may use; public headers as where they are installed.
 $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
 # Where links lead.

@@ -88,6 +88,7 @@ local function make_problem(size_of_head)
              K = rand(f16, row_major{n_pages, n_kv_heads, page_size, size_of_head}),
              V = rand(f16, row_major{n_pages, n_kv_heads, page_size, size_of_head})}
   local lengths, pages, slopes, width = {}, {}, {}, cdiv(longest, page_size)
+  math.randomseed(1)
   for s = 1, n_seqs do lengths[s] = s == 1 and 1 or math.random(longest // 2, longest) end
   for i = 1, n_seqs * width do pages[i] = math.random(0, n_pages - 1) end
   for h = 1, n_heads do slopes[h] = 2.0 ^ (-8 * h / n_heads) end

@@ -21,7 +21,7 @@ local function read_options(options)
 end
 
 -- What the file holds, and nothing is made of it: no tensors, no kernel.
-M.describe = internal.replay_info
+function M.describe(path) return internal.replay_info(path) end
 
 function M.replay(path, options)
   local trusts = read_options(options) or trusted[path]

@@ -40,10 +40,10 @@ def masked(program, text):
     lines, in_table = [], False
     text = re.sub(*CHOSEN.get(program["name"], ("^$", "")), text)
     for line in text.split("\n"):
-        line = re.sub(r"\s*\b\d+\.\d+(e[+-]\d+)? " + UNITS, r" # \2", line)
+        line = re.sub(r"\s*\b\d+(\.\d+(?:e[+-]\d+)?|e[+-]\d+) " + UNITS, r" # \2", line)
         numbers = re.search(r"\d\.\d", line)
         if in_table and numbers:
-            line = re.sub(r"\s*\b\d+\.\d+(e[+-]\d+)?", " #", line)
+            line = re.sub(r"\s*\b\d+(\.\d+(?:e[+-]\d+)?|e[+-]\d+)", " #", line)
         in_table = bool(numbers and in_table or not numbers and HEAD.search(line))
         lines.append(line)
     return "\n".join(lines)
