@@ -38,8 +38,8 @@ if echo "$info" | grep -q '^NVRTC *none'; then
   exit 0
 fi
 # Not texts that are no CUDA C, nor what runs the program itself, tunes or looks into launches of the CPU engine, nor
-# one kernel for hundreds of arguments or layouts.
-tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|/compile_')
+# kernels for hundreds of arguments, types or layouts.
+tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|integer_law|tile_casts|dtype/untyped|reads_and_changes|narrow_reductions|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|/compile_')
 newest=$(echo "$info" | sed -n 's/^targets.* //p')
 newer=$(for sm in 100a "$newest"; do
   echo "$info" | grep -q "^targets.* $sm\( \|$\)" && echo "$sm"
