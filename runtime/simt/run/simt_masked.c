@@ -43,6 +43,8 @@ typedef struct Masked {
   const CtTileOp *t;
   uint32_t lanes;
   bool tells; /* a failure is recorded: there is one lane only, whose first failure it is */
+  bool stops; /* it ended because the warp must stop: nothing failed */
+  int64_t n_done;
   Operand d, a, b;
 } Masked;
 
@@ -118,6 +120,12 @@ static uint32_t having(const Masked *s, const int64_t n[CT_LANES], int64_t e) {
     lanes |= e < n[ct_first_lane(rest)] ? rest & -rest : 0;
   }
   return lanes;
+}
+
+/* After each element: may the operation go on? */
+static inline bool goes_on(Masked *s) {
+  s->stops = ct_simt_stops_at(s->w, ++s->n_done);
+  return !s->stops;
 }
 
 /* --- one element of all lanes ---------------------------------------------------------------------------- */
@@ -485,11 +493,15 @@ static bool gemm(Masked *s) {
       !count(s, &s->t->a, 1, k, &most_k)) {
     return false;
   }
+  if (most_m == 0 || most_n == 0) {
+    return true; /* nor turns without elements, in which nobody would look whether to stop */
+  }
   for (int64_t l = 0; l < most_k; l++) {
     for (int64_t j = 0; j < most_n; j++) {
       for (int64_t i = 0; i < most_m; i++) {
         uint32_t lanes = having(s, m, i) & having(s, n, j) & having(s, k, l);
-        if (!add_product(s, (int64_t[]){i, l}, (int64_t[]){j, l}, (int64_t[]){i, j}, lanes)) {
+        if (!add_product(s, (int64_t[]){i, l}, (int64_t[]){j, l}, (int64_t[]){i, j}, lanes) ||
+            !goes_on(s)) {
           return false;
         }
       }
@@ -506,7 +518,7 @@ static bool each_element(Masked *s, bool (*fn)(Masked *s, int64_t e, uint32_t la
   }
   bool is_same = s->w->worker->job->program->modes[s->t->dst.mode[0]].n >= 0;
   for (int64_t e = 0; e < most; e++) {
-    if (!fn(s, e, is_same ? s->lanes : having(s, n, e))) {
+    if (!fn(s, e, is_same ? s->lanes : having(s, n, e)) || !goes_on(s)) {
       return false;
     }
   }
@@ -532,7 +544,8 @@ const CtIn *ct_simt_do_TILE(const CtIn *in, CtWarp *w) {
   s.w = w;
   s.t = t;
   s.lanes = w->mask;
-  s.tells = false;
+  s.tells = s.stops = false;
+  s.n_done = 0;
   open_operand(w, &t->dst, &s.d);
   open_operand(w, &t->a, &s.a);
   open_operand(w, &t->b, &s.b);
@@ -540,11 +553,11 @@ const CtIn *ct_simt_do_TILE(const CtIn *in, CtWarp *w) {
     return in + 1;
   }
   s.tells = true;
-  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = w->mask; rest != 0 && !s.stops; rest &= rest - 1) {
     s.lanes = rest & -rest;
-    if (!run(&s)) {
+    if (!run(&s) && !s.stops) {
       return NULL;
     }
   }
-  return in + 1;
+  return s.stops ? ct_simt_stop(w, in) : in + 1;
 }

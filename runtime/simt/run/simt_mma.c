@@ -88,7 +88,8 @@ static void multiply(const CtMma *m, const char *a, const char *b, char *c) {
   }
 }
 
-static void multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
+/* False: the warp must stop. */
+static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
   int64_t n_m = m->rest[0], n_n = m->rest[1], each = m->kind == CT_MMA_F64 ? 8 : 4;
   bool is_float = m->kind == CT_MMA_FLOAT;
   Matrices x[3], apart[2];
@@ -112,6 +113,9 @@ static void multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
     const Matrices *a = is_float ? &apart[CT_ATOM_A] : &x[CT_ATOM_A];
     const Matrices *b = is_float ? &apart[CT_ATOM_B] : &x[CT_ATOM_B];
     for (int64_t i = 0; i < n_m * n_n; i++) {
+      if (stops_at_product(w, k * n_m * n_n + i)) {
+        return false;
+      }
       (is_float ? multiply_float : multiply)(m, matrix_at(a, i % n_m), matrix_at(b, i / n_m),
                                              matrix_at(&x[CT_ATOM_C], i));
     }
@@ -119,6 +123,7 @@ static void multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
   for (int64_t i = 0; i < n_m * n_n; i++) {
     scatter(m, &f[CT_ATOM_C], i, w->mask, matrix_at(&x[CT_ATOM_C], i));
   }
+  return true;
 }
 
 static const CtIn *MMA(const CtIn *in, CtWarp *w) {
@@ -138,8 +143,7 @@ static const CtIn *MMA(const CtIn *in, CtWarp *w) {
       !find_fragment(in, w, &t->dst, true, &f[CT_ATOM_C])) {
     return NULL;
   }
-  multiply_all(t->mma, w, f);
-  return in + 1;
+  return multiply_all(t->mma, w, f) ? in + 1 : ct_simt_stop(w, in);
 }
 
 const CtHandler CT_SIMT_TABLE(mma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_MMA] = MMA};

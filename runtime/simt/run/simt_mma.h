@@ -10,6 +10,8 @@
 #include "simt_run.h"
 #include "simt_vec.h"
 
+enum { PRODUCTS_PER_LOOK = 64 };
+
 /* --- loading and storing lanes --------------------------------------------------------------------- */
 
 /* One value of all lanes, as numbers of 4 bytes, or of 8. */
@@ -47,6 +49,11 @@ static const Load loads[CT_LOAD_COUNT] = {
     [CT_LOAD_u8] = load_u8,           [CT_LOAD_i4] = load_words_4,
     [CT_LOAD_u4] = load_words_4,
 };
+
+/* Before each product of an atom. */
+static inline bool stops_at_product(const CtWarp *w, int64_t n) {
+  return n % PRODUCTS_PER_LOOK == PRODUCTS_PER_LOOK - 1 && ct_simt_stopping(w);
+}
 
 /* --- operands -------------------------------------------------------------------------------------------- */
 

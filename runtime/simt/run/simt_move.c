@@ -110,6 +110,9 @@ const CtIn *ct_simt_do_WARP_COPY(const CtIn *in, CtWarp *w) {
     if (!scatter(&dst, m->writers, i, bytes, to)) {
       return NULL;
     }
+    if (ct_simt_stops_at(w, i + 1)) {
+      return ct_simt_stop(w, in);
+    }
   }
   return in + 1;
 }

@@ -217,10 +217,21 @@ static inline bool ct_simt_stopping(const CtWarp *w) {
          atomic_load_explicit(&job->fail_block, memory_order_relaxed) < w->worker->block;
 }
 
+/* Handlers of whole tensors look once in so many elements that all lanes have: a tile may have 2^62. */
+enum { CT_SIMT_LOOK = 1 << 12 };
+
+/* The same, for a handler that has done n elements and calls this after each. */
+static inline bool ct_simt_stops_at(const CtWarp *w, int64_t n) {
+  return n % CT_SIMT_LOOK == 0 && ct_simt_stopping(w);
+}
+
 /* simt_fail.c: each records the failure and returns NULL. */
 const CtIn *ct_simt_fail_bounds(CtWarp *w, const CtIn *in, int lane, uint32_t buf, int64_t off,
                                 bool is_write);
 const CtIn *ct_simt_fail_kind(CtWarp *w, const CtIn *in, int lane, CtFailKind kind);
+static inline const CtIn *ct_simt_stop(CtWarp *w, const CtIn *in) {
+  return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_STOPPED);
+}
 /* Makes a message of a worker's failure. */
 CtStatus ct_simt_fail_report(const CtWorker *worker, CtErr *err);
 /* "s at (3,5), extent (4,4)": element `off` of a buffer, which begins at `begin`. */

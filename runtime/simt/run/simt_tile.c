@@ -22,6 +22,8 @@ enum { LEVEL_4 = 3, LEVEL_8 = 2, MAX_MB = 4, MAX_NB = 2 };
 enum { LEVEL_4 = 2, LEVEL_8 = 1, MAX_MB = 4, MAX_NB = 2 };
 #endif
 
+enum { MAX_PRODUCTS = 1 << 20 }; /* of a lane, before a GEMM looks whether to stop */
+
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* An operand in swizzled memory: (element, lane) is at the place of at + off[row] + off_k[col] +
@@ -272,6 +274,11 @@ static char *gemm_offsets(Gemm *g, const Side *a, const Side *b, const Side *c, 
                       : scale_offsets(b->off_k, g->k, b->scale, at += g->k);
   at += g->k;
   return (char *)at;
+}
+
+/* After so many rows a GEMM looks whether to stop: a multiple of what a block takes. */
+static int64_t rows_between_looks(const Gemm *g) {
+  return (MAX_PRODUCTS / MAX_MB / (g->n * g->k + 1) + 1) * MAX_MB;
 }
 
 /* --- DOT ---------------------------------------------------------------------------------------------- */

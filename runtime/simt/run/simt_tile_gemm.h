@@ -71,10 +71,10 @@ ALWAYS_INLINE void N(block)(Gemm *g, int mb, int nb, CtChunkKind ka, CtChunkKind
 }
 #endif
 
-ALWAYS_INLINE void N(chunk_as)(Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a,
-                               const char *b, char *c) {
-  int64_t m = 0;
-  for (; m + MAX_MB <= g->m; m += MAX_MB) {
+/* Rows from m to `end`. */
+ALWAYS_INLINE void N(chunk_as)(Gemm *g, CtChunkKind ka, CtChunkKind kb, int64_t m, int64_t end,
+                               const char *a, const char *b, char *c) {
+  for (; m + MAX_MB <= end; m += MAX_MB) {
     int64_t n = 0;
     for (; n + MAX_NB <= g->n; n += MAX_NB) {
       N(block)(g, MAX_MB, MAX_NB, ka, kb, m, n, a, b, c);
@@ -83,25 +83,25 @@ ALWAYS_INLINE void N(chunk_as)(Gemm *g, CtChunkKind ka, CtChunkKind kb, const ch
       N(block)(g, MAX_MB, 1, ka, kb, m, n, a, b, c);
     }
   }
-  for (; m < g->m; m++) {
+  for (; m < end; m++) {
     for (int64_t n = 0; n < g->n; n++) {
       N(block)(g, 1, 1, ka, kb, m, n, a, b, c);
     }
   }
 }
 
-static void N(chunk)(Gemm *g, CtChunkKind ka, CtChunkKind kb, const char *a, const char *b,
-                     char *c) {
+static void N(chunk)(Gemm *g, CtChunkKind ka, CtChunkKind kb, int64_t m, int64_t end, const char *a,
+                     const char *b, char *c) {
   if (ka == CT_CONTIGUOUS) {
     if (kb == CT_CONTIGUOUS) {
-      N(chunk_as)(g, CT_CONTIGUOUS, CT_CONTIGUOUS, a, b, c);
+      N(chunk_as)(g, CT_CONTIGUOUS, CT_CONTIGUOUS, m, end, a, b, c);
     } else {
-      N(chunk_as)(g, CT_CONTIGUOUS, CT_SAME, a, b, c);
+      N(chunk_as)(g, CT_CONTIGUOUS, CT_SAME, m, end, a, b, c);
     }
   } else if (kb == CT_CONTIGUOUS) {
-    N(chunk_as)(g, CT_SAME, CT_CONTIGUOUS, a, b, c);
+    N(chunk_as)(g, CT_SAME, CT_CONTIGUOUS, m, end, a, b, c);
   } else {
-    N(chunk_as)(g, CT_SAME, CT_SAME, a, b, c);
+    N(chunk_as)(g, CT_SAME, CT_SAME, m, end, a, b, c);
   }
 }
 
@@ -137,10 +137,17 @@ static const CtIn *N(GEMM)(const CtIn *in, CtWarp *w) {
       .m = mode_of(w, &t->a, 0)->n, .n = mode_of(w, &t->b, 0)->n, .k = mode_of(w, &t->a, 1)->n};
   char *pack_a = gemm_offsets(&g, &a, &b, &c, w->worker->scratch);
   char *pack_b = pack_a + g.m * g.k * packed_step(&a);
+  int64_t rows = rows_between_looks(&g);
   for (int i = 0; i < CT_LANES; i += WIDTH) {
     const char *pa = N(packed)(&a, g.m, g.k, i, pack_a);
     const char *pb = N(packed)(&b, g.n, g.k, i, pack_b);
-    N(chunk)(&g, packed_kind(&a), packed_kind(&b), pa, pb, c.base + c.pos[i] * (int64_t)sizeof(T));
+    char *pc = c.base + c.pos[i] * (int64_t)sizeof(T);
+    for (int64_t m = 0; m < g.m; m += rows) {
+      if (m > 0 && ct_simt_stopping(w)) {
+        return ct_simt_stop(w, in);
+      }
+      N(chunk)(&g, packed_kind(&a), packed_kind(&b), m, ct_min(m + rows, g.m), pa, pb, pc);
+    }
   }
   return in + 1;
 }

@@ -162,7 +162,8 @@ static void multiply(const Wgmma *g, char *sums) {
   }
 }
 
-static void multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
+/* False: the warp must stop. */
+static bool multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
   const CtMma *m = g->m;
   int64_t n_m = m->rest[0], n_n = m->rest[1], each = 4 * (int64_t)m->size[C];
   if (!accumulates) {
@@ -175,6 +176,9 @@ static void multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
     for (int64_t n = 0; n < n_n; n++) {
       load_b(g, k * n_n + n);
       for (int64_t i = 0; i < n_m; i++) {
+        if (stops_at_product(w, (k * n_n + n) * n_m + i)) {
+          return false;
+        }
         load_a(g, k * n_m + i);
         multiply(g, g->sums + (n * n_m + i) * each);
       }
@@ -183,6 +187,7 @@ static void multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
   for (int64_t i = 0; i < n_m * n_n; i++) {
     scatter(m, &g->c, i, w->mask, g->sums + i * each);
   }
+  return true;
 }
 
 static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
@@ -205,8 +210,8 @@ static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
     return NULL;
   }
   set_scratch(&g, w->worker->scratch);
-  multiply_all(&g, w, (*CT_AT(uint32_t, w, in->a) & 1) != 0);
-  return in + 1;
+  bool accumulates = (*CT_AT(uint32_t, w, in->a) & 1) != 0;
+  return multiply_all(&g, w, accumulates) ? in + 1 : ct_simt_stop(w, in);
 }
 
 const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_WGMMA] = WGMMA};
