@@ -76,6 +76,7 @@ typedef struct CtEmitPtr {
 typedef struct CtEmitVal {
   uint32_t pos;    /* number in the order of the text, from 1; 0 for a leaf */
   uint32_t end;    /* first number after its regions */
+  uint32_t looped; /* the end of the first loop after it in its region; UINT32_MAX: there is none */
   uint32_t n_uses; /* SETs of a VAR; BREAKs of a BLOCK or loop */
   uint32_t at;     /* number of the statement that prints its (last) use */
   uint32_t until;  /* its value is needed up to here */

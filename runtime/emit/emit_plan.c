@@ -26,21 +26,36 @@ enum { MAX_COST = 12, CALL_COST = 3, MAX_LOOK = 4096 };
 
 /* --- numbers ------------------------------------------------------------------------------------ */
 
+static bool is_loop(const CtInst *inst) { return inst->op == CT_OP_FOR || inst->op == CT_OP_LOOP; }
+
+/* For the operations of a region from v on, up to the loop; 0: to the end, where none comes. */
+static void set_looped(CtEmit *e, CtVal v, CtVal loop) {
+  for (; v != loop; v = ct_inst(e->ir, v)->next) {
+    e->vals[v].looped = loop == 0 ? UINT32_MAX : e->vals[loop].end;
+  }
+}
+
 static void number(CtEmit *e, CtRegion r, CtRegion parent, CtVal loop, int depth) {
   e->regions[r] = (CtEmitRegion){parent, loop, depth};
-  for (CtVal v = e->ir->regions[r].first; v != 0; v = ct_inst(e->ir, v)->next) {
+  CtVal first = e->ir->regions[r].first; /* not followed by a loop so far */
+  for (CtVal v = first; v != 0; v = ct_inst(e->ir, v)->next) {
     const CtInst *inst = ct_inst(e->ir, v);
     e->order[e->n_order] = v;
     e->vals[v].pos = e->n_order++;
     if (ct_ops[inst->op].cls == CT_CLS_REGION) {
-      CtVal inner = inst->op == CT_OP_FOR || inst->op == CT_OP_LOOP ? v : loop;
+      CtVal inner = is_loop(inst) ? v : loop;
       number(e, inst->u.regions[0], r, inner, depth + 1);
       if (inst->op == CT_OP_IF && inst->u.regions[1] != 0) {
         number(e, inst->u.regions[1], r, inner, depth + 1);
       }
     }
     e->vals[v].end = e->n_order;
+    if (is_loop(inst)) {
+      set_looped(e, first, v);
+      first = v;
+    }
   }
+  set_looped(e, first, 0);
 }
 
 static bool is_value(CtOp op) {
@@ -423,17 +438,7 @@ static bool is_division(const CtIr *ir, const CtInst *inst) {
 }
 
 /* Is a loop between the value and its use? */
-static bool is_before_loop(const CtEmit *e, CtVal v) {
-  uint32_t at = e->vals[v].at;
-  for (CtVal i = ct_inst(e->ir, v)->next; i != 0 && e->vals[i].end <= at;
-       i = ct_inst(e->ir, i)->next) {
-    CtOp op = (CtOp)ct_inst(e->ir, i)->op;
-    if (op == CT_OP_FOR || op == CT_OP_LOOP) {
-      return true;
-    }
-  }
-  return false;
-}
+static bool is_before_loop(const CtEmit *e, CtVal v) { return e->vals[v].looped <= e->vals[v].at; }
 
 static CtPrint choose(const CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
