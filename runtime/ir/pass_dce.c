@@ -8,6 +8,7 @@ typedef struct Live {
   CtIr *ir;
   bool *live;   /* by value */
   CtVal *stack; /* live, operands not yet visited */
+  CtVal *sets;  /* of a VAR: its first SET; of a SET: the next of its variable, or 0 */
   size_t n;
 } Live;
 
@@ -32,7 +33,7 @@ static bool is_root(const CtInst *inst) {
   CT_UNREACHABLE();
 }
 
-/* What is live needs its operands, its variable, and the structure around it. */
+/* What is live needs its operands, its variable, and the structure around it; a variable its SETs. */
 static void drain(Live *l) {
   while (l->n > 0) {
     CtVal v = l->stack[--l->n];
@@ -44,21 +45,20 @@ static void drain(Live *l) {
     if (inst->op == CT_OP_GET || inst->op == CT_OP_SET) {
       mark(l, (CtVal)inst->imm.i);
     }
+    for (CtVal set = inst->op == CT_OP_VAR ? l->sets[v] : 0; set != 0; set = l->sets[set]) {
+      mark(l, set);
+    }
   }
 }
 
-/* SETs become live with their variable, which may make further variables live. */
-static void mark_sets(Live *l) {
-  bool again = true;
-  while (again) {
-    again = false;
-    for (CtVal v = 1; v < l->ir->n_insts; v++) {
-      const CtInst *inst = ct_inst(l->ir, v);
-      if (inst->op == CT_OP_SET && inst->region != 0 && !l->live[v] && l->live[inst->imm.i]) {
-        mark(l, v);
-        drain(l);
-        again = true;
-      }
+/* The SETs that are there, by variable. */
+static void list_sets(Live *l) {
+  memset(l->sets, 0, l->ir->n_insts * sizeof *l->sets);
+  for (CtVal v = 1; v < l->ir->n_insts; v++) {
+    const CtInst *inst = ct_inst(l->ir, v);
+    if (inst->op == CT_OP_SET && inst->region != 0) {
+      l->sets[v] = l->sets[inst->imm.i];
+      l->sets[inst->imm.i] = v;
     }
   }
 }
@@ -104,15 +104,19 @@ static void drop_empty(CtIr *ir, CtVal v) {
 
 /* --- jumps to where control goes anyway --- */
 
-/* The first operation of effect that follows v in its region, or 0. */
+enum { MAX_LOOK = 1024 };
+
+/* The first operation of effect that follows v in its region, or 0. Not far from v: no operation without effect
+   between two jumps is needed, so the next sweep removes those that have come to be there. */
 static CtVal next_effect(const CtIr *ir, CtVal v) {
-  for (v = ir->insts[v].next; v != 0; v = ir->insts[v].next) {
+  v = ir->insts[v].next;
+  for (int i = 0; v != 0 && i < MAX_LOOK; i++, v = ir->insts[v].next) {
     CtOpClass cls = ct_ops[ir->insts[v].op].cls;
     if (cls != CT_CLS_PURE && cls != CT_CLS_READ) {
       return v;
     }
   }
-  return 0;
+  return v;
 }
 
 /* Does control go from v to what follows the target, with nothing of effect in between? */
@@ -190,22 +194,25 @@ static void run(Live *l) {
   CtIr *ir = l->ir;
   memset(l->live, 0, ir->n_insts * sizeof *l->live);
   l->n = 0;
+  list_sets(l);
   for (CtVal v = 1; v < ir->n_insts; v++) {
     if (ir->insts[v].region != 0 && is_root(&ir->insts[v])) {
       mark(l, v);
     }
   }
   drain(l);
-  mark_sets(l);
   sweep(l, 1);
 }
 
 CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
   CtAlloc a = ir->arena.alloc;
   size_t n = ir->n_insts;
-  Live l = {ir, ct_alloc(a, n * sizeof *l.live), ct_alloc(a, n * sizeof *l.stack), 0};
+  Live l = {.ir = ir,
+            .live = ct_alloc(a, n * sizeof *l.live),
+            .stack = ct_alloc(a, n * sizeof *l.stack),
+            .sets = ct_alloc(a, n * sizeof *l.sets)};
   CtStatus status = CT_OK;
-  if (l.live == NULL || l.stack == NULL) {
+  if (l.live == NULL || l.stack == NULL || l.sets == NULL) {
     status = ct_fail_nomem(err);
   } else {
     do {
@@ -216,6 +223,7 @@ CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
   }
   ct_free(a, l.live, n * sizeof *l.live);
   ct_free(a, l.stack, n * sizeof *l.stack);
+  ct_free(a, l.sets, n * sizeof *l.sets);
   return status;
 }
 
