@@ -1,25 +1,66 @@
 /* ir_buf.c: what a kernel's operations are on: its arguments, shared memory and fragments. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir_build.h"
 #include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 
+enum { MAX_NAME = 128, MAX_STEM = 100, MAX_DIGITS = 9 };
+
+static bool has_name(const CtIr *ir, const char *name) {
+  for (size_t i = 1; i < ir->n_bufs; i++) {
+    if (ir->bufs[i].name != NULL && strcmp(ir->bufs[i].name, name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The number of a name that was made from a stem, "s_2" from "s"; 0: it was not. */
+static size_t number_of(const char *name, const char *stem, size_t n_stem) {
+  if (name == NULL || strncmp(name, stem, n_stem) != 0 || name[n_stem] != '_') {
+    return 0;
+  }
+  const char *digits = name + n_stem + 1;
+  size_t n = strspn(digits, "0123456789");
+  bool is_number = n > 0 && n <= MAX_DIGITS && digits[n] == '\0' && digits[0] != '0';
+  return is_number ? (size_t)strtoul(digits, NULL, 10) : 0;
+}
+
+/* The least number from 2 on that no name made from the stem has; 0: no memory. */
+static size_t free_number(const CtIr *ir, const char *stem, size_t n_stem) {
+  size_t n = 2, bytes = ir->n_bufs + 2;
+  bool *is_taken = ct_alloc(ir->arena.alloc, bytes);
+  if (is_taken == NULL) {
+    return 0;
+  }
+  memset(is_taken, 0, bytes);
+  for (size_t i = 1; i < ir->n_bufs; i++) {
+    size_t number = number_of(ir->bufs[i].name, stem, n_stem);
+    if (number < bytes) {
+      is_taken[number] = true;
+    }
+  }
+  while (is_taken[n]) {
+    n++;
+  }
+  ct_free(ir->arena.alloc, is_taken, bytes);
+  return n;
+}
+
 /* Buffers are told apart by name in messages and in CUDA text: "s", "s_2", ... */
 static const char *unique_name(CtIr *ir, const char *wanted) {
-  char text[128];
+  char text[MAX_NAME];
   snprintf(text, sizeof text, "%s", wanted);
-  for (int n = 2;; n++) {
-    size_t i = 1;
-    while (i < ir->n_bufs && (ir->bufs[i].name == NULL || strcmp(ir->bufs[i].name, text) != 0)) {
-      i++;
-    }
-    if (i >= ir->n_bufs) {
-      return ct_ir_intern(ir, text);
-    }
-    snprintf(text, sizeof text, "%.100s_%d", wanted, n);
+  if (has_name(ir, text)) {
+    int n_stem = (int)strnlen(wanted, MAX_STEM);
+    size_t n = free_number(ir, wanted, (size_t)n_stem);
+    ir->failed = ir->failed || n == 0;
+    snprintf(text, sizeof text, "%.*s_%zu", n_stem, wanted, n);
   }
+  return ct_ir_intern(ir, text);
 }
 
 void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {

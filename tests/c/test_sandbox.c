@@ -270,6 +270,15 @@ static const Attack c_attacks[] = {
 #define AS_CONDITION "if y > 5 and threadIdx.x < 8 then x[threadIdx.x] = y end sync_threads()"
 #define AS_INDEX "local t = tile(x, {4}, {y % 2}) copy(t, t) x[(y + threadIdx.x) % 64] = 2"
 
+/* A tile has as many elements as its layout says, whatever memory is behind it. */
+#define HUGE_TILE(use)                                                                             \
+  "kernel('k', function(x, n) local t = view(x, '1073741824:0') " use " end)"                      \
+  "{grid = 1, block = 32}(zeros(i32, 64), 1 << 40)"
+#define HUGE_PRODUCT(extent)                                                                       \
+  "kernel('k', function(x) local t = view(x, '(" extent ",8):(0,0)')\n"                            \
+  "  gemm(t, t, fragment(f32, '(" extent "," extent "):(0,0)'))\n"                                 \
+  "end){grid = 1, block = 32}(zeros(f32, 64))"
+
 static const Attack library_attacks[] = {
     {"a place with shared operands", SHARED_TERM(AS_PLACE), 0, CUTTLE_OK, NULL},
     {"an extent with shared operands", SHARED_TERM(AS_EXTENT), 0, CUTTLE_OK, NULL},
@@ -288,6 +297,33 @@ static const Attack library_attacks[] = {
      "  for i in unroll(8000) do local y = x[0] if y > 1.0 then y = y + 1.0 end x[1] = y end\n"
      "end)\n"
      "assert(#k{grid = 1, block = 1}:source(zeros(f32, 8)) > 8000)",
+     0, CUTTLE_OK, NULL},
+    {"divisions far from their uses",
+     "local k = kernel('k', function(x, n)\n"
+     "  local all = {} for i in unroll(1, 18001) do all[i] = (n + i) // n end\n"
+     "  for i in unroll(1, 18001) do all[-i] = (n - i) // n end\n"
+     "  for i in unroll(1, 18001) do x[0] = all[i] end for i in unroll(1, 18001) do x[0] = all[-i] end\n"
+     "end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(i32, 8), 3) > 18000)",
+     0, CUTTLE_OK, NULL},
+    {"many fragments of one name",
+     "local k = kernel('k', function(x, n)\n"
+     "  for i in unroll(6000) do local f = fragment(i32, 1) f[0] = n x[i] = f[0] end\n"
+     "end)\n"
+     "k{grid = 1, block = 1}(zeros(i32, 6000), 3)",
+     0, CUTTLE_OK, NULL},
+    {"variables that need each other",
+     "local k = kernel('k', function(x, n)\n"
+     "  local y = n for i in unroll(1, 14001) do local z = y + 1 if n > i then z = z + 1 end y = z end\n"
+     "  x[0] = y\n"
+     "end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(i32, 8), 3) > 14000)",
+     0, CUTTLE_OK, NULL},
+    {"jumps that lead nowhere",
+     "local k = kernel('k', function(x, n)\n"
+     "  for j in range(0, n) do for i in unroll(19000) do if x[i] == n then break end end end\n"
+     "end)\n"
+     "assert(#k{grid = 1, block = 1}:source(zeros(i32, 19000), 3) < 1000)",
      0, CUTTLE_OK, NULL},
     {"variables that live long",
      "local k = kernel('k', function(x)\n"
@@ -311,6 +347,20 @@ static const Attack library_attacks[] = {
     {"a kernel of many blocks",
      "kernel('k', function(x) x[0] = 1.0 end){grid = 2000000, block = 1024}(zeros(f32, 1))", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
+    {"a fill of more elements than ever end", HUGE_TILE("fill(t, 1)"), 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
+    {"a copy of huge tiles", HUGE_TILE("copy(t, t)"), 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a copy of huge tiles by some lanes", HUGE_TILE("if threadIdx.x < 3 then copy(t, t) end"), 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"an axpby of huge tiles", HUGE_TILE("axpby(2, t, 1, t)"), 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
+    {"a fill of a huge fragment", HUGE_TILE("fill(fragment(i32, '(32768,32768):(0,0)'), 1)"), 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a fill of an extent that the launch gives", HUGE_TILE("fill(view(x, layout(n, 0)), 1)"), 0,
+     CUTTLE_INTERRUPTED, "interrupted"},
+    {"a product of huge tiles", HUGE_PRODUCT("100000"), 0, CUTTLE_INTERRUPTED, "interrupted"},
+    {"a product whose offsets stand in tables", HUGE_PRODUCT("65536"), 0, CUTTLE_INTERRUPTED,
+     "interrupted"},
     {"ranks that meet for ever",
      "device 'cpu:4' mesh{d = 4}:run(function(r) while true do r:barrier() end end)", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
