@@ -100,6 +100,8 @@ typedef struct CtLoopSpan {
   uint32_t first, last; /* positions in the body */
 } CtLoopSpan;
 
+enum { CT_MODE_HEADS = 1024 };
+
 typedef struct CtLow {
   CtAlloc alloc;
   CtArena tmp;
@@ -135,6 +137,7 @@ typedef struct CtLow {
   size_t n_params, cap_params;
   CtTileMode *modes; /* table and leaves refer to slots until the end, then to places */
   size_t n_modes, cap_modes;
+  uint32_t mode_heads[CT_MODE_HEADS]; /* by hash: 1 + the index of its newest mode, or 0 */
   CtTileOp *tiles;
   size_t n_tiles, cap_tiles;
   CtTileGuard *guards; /* slots as in tile modes */

@@ -40,6 +40,15 @@ static bool same_mode(const CtTileMode *a, const CtTileMode *b) {
   return true;
 }
 
+static uint64_t hash_mode(const CtTileMode *m) {
+  uint64_t h = m->n_leaves;
+  for (uint32_t i = 0; i < m->n_leaves; i++) {
+    h = (h ^ (uint64_t)m->leaves[i].extent.v) * 0x9E3779B97F4A7C15u;
+    h = (h ^ (uint64_t)m->leaves[i].stride.v) * 0x9E3779B97F4A7C15u;
+  }
+  return h >> 32;
+}
+
 /* The leaves of a layout, in the program's memory. Extents of 1 are dropped. */
 static void flatten(CtLow *l, CtLayout layout, CtTileMode *m) {
   m->leaves = ct_arena_alloc(&l->p->arena, layout.shape->len * sizeof *m->leaves);
@@ -100,9 +109,10 @@ static void make_table(CtLow *l, CtTileMode *m) {
 static uint32_t find_mode(CtLow *l, CtLayout layout) {
   CtTileMode m = {0};
   flatten(l, layout, &m);
-  for (size_t i = 0; i < l->n_modes; i++) {
-    if (same_mode(&l->modes[i], &m)) {
-      return (uint32_t)i;
+  uint32_t *head = &l->mode_heads[hash_mode(&m) % CT_MODE_HEADS];
+  for (uint32_t i = *head; i != 0; i = l->modes[i - 1].after) {
+    if (same_mode(&l->modes[i - 1], &m)) {
+      return i - 1;
     }
   }
   m.n = count(&m);
@@ -110,8 +120,10 @@ static uint32_t find_mode(CtLow *l, CtLayout layout) {
   if (!CT_LOW_GROW(l, modes, n_modes, cap_modes)) {
     return 0;
   }
+  m.after = *head;
   l->modes[l->n_modes] = m;
-  return (uint32_t)l->n_modes++;
+  *head = (uint32_t)++l->n_modes;
+  return *head - 1;
 }
 
 static bool is_invariant(const CtLow *l, CtTuple t) {
