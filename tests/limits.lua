@@ -93,6 +93,8 @@ return {
     "pass_registers.c MAX_INDEX_DEPTH", "simt_fail_sync.c MAX_NAMED", "simt_peephole.c MAX_BODY",
     "simt_peephole.c MAX_REACH", "simt_tile.c MAX_TURNS", "simt_views.c MAX_SCRATCH",
     "arena.c MAX_BYTES", "newfile.c MAX_TRIES", "front_logic.c MAX_LOGIC",
+    "pass_dce.c MAX_LOOK", "ir_buf.c MAX_STEM", "ir_buf.c MAX_DIGITS", "ir_buf.c MAX_NAME",
+    "simt_tile.c MAX_PRODUCTS",
     "front_learn.c MAX_KEYS",
     "front_reads.c MAX_INDEX_CHAIN", "front_static.c MAX_CAPTURED", "launch_check.c MAX_LISTED",
     "launch_args.c MAX_BYTES_DIV", "launch_args.c MAX_EXTENT_DIV",
