@@ -28,7 +28,7 @@ enum { LINE_BITS = 20 };
 
 /* --- conditions ------------------------------------------------------------------------------------ */
 
-/* Threads that have left this frame's code go on behind it. Those that left the kernel see nothing more of what was
+/* Threads that have left this frame's code go on after it. Those that left the kernel see nothing more of what was
    born there; those that only came through this frame go on farther out. A while whose first turns ran while tracing
    may have been left in them, and is a loop of the kernel since. */
 static bool is_left(const Frame *frame) { return frame->has_exit && !frame->is_kernel; }

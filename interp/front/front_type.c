@@ -159,7 +159,7 @@ static void learn_variable(Learning *l, CtVal v) {
   }
 }
 
-/* Of one that is marked; its operands stand before it, but for what is stored into a variable, which is marked
+/* Of one that is marked; its operands stand before it, except what is stored into a variable, which is marked
    when it is read. */
 static void learn_of(Learning *l, CtVal v) {
   CtIr *ir = l->f->ir;

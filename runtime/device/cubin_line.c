@@ -282,7 +282,7 @@ void ct_cubin_lines_close(CtCubinLines *l) {
 }
 
 const CtCubinRow *ct_cubin_row(const CtCubinLines *l, uint32_t section, uint64_t at) {
-  size_t low = 0, high = l->n_rows; /* the first row behind it is in low .. high */
+  size_t low = 0, high = l->n_rows; /* the first row after it is in low .. high */
   CtCubinRow wanted = {.section = section, .at = at, .index = UINT32_MAX};
   while (low < high) {
     size_t mid = low + (high - low) / 2;

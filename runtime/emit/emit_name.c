@@ -155,7 +155,7 @@ static bool is_helper(const char *text) {
   return i < CT_HELP_COUNT;
 }
 
-/* The function that wraps an MMA atom has the atom's name, and letters of majors behind it. */
+/* The function that wraps an MMA atom has the atom's name, and letters of majors after it. */
 static bool is_of_atom(const char *text) {
   CtAtom atom;
   char name[CT_ATOM_TEXT_MAX];

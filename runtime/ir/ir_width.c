@@ -34,7 +34,7 @@ static bool walk_init(const CtIr *ir, CtLayout l, Walk *w) {
   return true;
 }
 
-/* a + b * n; the step behind the last coordinate may leave 64 bits. */
+/* a + b * n; the step after the last coordinate may leave 64 bits. */
 static int64_t wrapping_add(int64_t a, int64_t b, int64_t n) {
   return (int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)n);
 }

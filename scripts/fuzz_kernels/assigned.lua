@@ -1,4 +1,4 @@
--- assigned.lua: does the text of a kernel's IR store each variable on every path before it reads it? Threads that read
+-- assigned.lua: does a kernel's IR store each variable on every path before it reads it? Threads that read
 -- a variable without a value often find the right one there by chance, so that the answers do not tell. What `and` and
 -- `or` choose may be stored under two conditions of which one always holds, so it is left out.
 

@@ -73,7 +73,7 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
 }
 
 /* Where the row at x begins, in elements from the beginning of the memory; false: further away than
-   64 bits can say. *is_inside: its coordinates are inside the tensor, but for the first. */
+   64 bits can say. *is_inside: its coordinates are inside the tensor, except the first. */
 static bool find_row(const Box *b, const int64_t x[CT_TMA_DIMS], int64_t *at, bool *is_inside) {
   bool fits = !ct_add_overflow(b->first, b->crd[0], at);
   *is_inside = true;

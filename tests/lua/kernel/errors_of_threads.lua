@@ -23,7 +23,7 @@ try(too_large, 8)                         -- expect: done
 print(shown())                            -- expect: 1 2 3 4 5 6 7 8
 try(too_large, 3)                         -- expect: 19: assert: n is too large, by thread (3,0,0) of block (0,0,0)
 
--- Nothing behind it runs in that branch, neither while tracing nor in the kernel.
+-- Nothing after it runs in that branch, neither while tracing nor in the kernel.
 try(function(x, n)
   local i, v = threadIdx.x, 1
   if i == n then
@@ -48,7 +48,7 @@ try(function(x, n) if threadIdx.x == n then error(("%d%% of %s"):format(3, "n"))
 try(function(x, n) if threadIdx.x == n then error({}) end end, 1) -- expect: 48: error: the message of a run-time condition is a text, not a table; write printf to show values
 try(function(x, n) if threadIdx.x == n then error(n) end end, 1) -- expect: 49: error: the message of a run-time condition is a text, not a run-time value; write printf to show values
 
--- In an else, an elseif, an unrolled loop, a loop of the kernel, a while; behind a return, and in a helper.
+-- In an else, an elseif, an unrolled loop, a loop of the kernel, a while; after a return, and in a helper.
 try(function(x, n)
   local i = threadIdx.x
   if i < n then x[i] = 1 elseif i < 2 * n then error("second") else error("third") end
@@ -109,7 +109,7 @@ try(function(x, n)
 end, 8)                                   -- expect: done
 print(shown())                            -- expect: 0 1 2 3 4 5 6 7
 
--- Barriers behind it are of those that go on; the launch has failed by then.
+-- Barriers after it are of those that go on; the launch has failed by then.
 try(function(x, n)
   local s = shared(i32, 8)
   if n > 8 then error("n > 8") end
