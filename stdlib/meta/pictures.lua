@@ -7,7 +7,8 @@
 --- each place.
 ---
 --- Options: `operands` (false: only the result), `tile` (the shape of a thread-value layout's
---- tile), `rows` and `cols` (modes), `width` (characters). `utf8` and `ansi` switch box drawing and
+--- tile), `thread` (the thread whose part is marked; of a part its own),
+--- `rows` and `cols` (modes), `width` (characters). `utf8` and `ansi` switch box drawing and
 --- colours; the default is what the terminal can do. `text` (true: returns the text). `color`,
 --- `bits`, `title`, `max_cells` and `max_panels` are in docs/pictures.md.
 ---

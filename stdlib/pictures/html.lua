@@ -206,6 +206,7 @@ local function element_bits(x, options)
 end
 
 local function page_data(x, options, text)
+  options = picture.options(options, x)
   local model = picture.of(x, options, "html")
   model.facts = atom_facts.of(x)
   local layout, title = model.facts and ct.layout(1) or model.drawn, text or model.title
@@ -216,7 +217,7 @@ local function page_data(x, options, text)
     title = title, derived = derived_rows(model, layout, title),
     text_mode = begin.text, colour = "picture", same = begin.same,
     bytes = element_bits(x, options) / 8, palette = colors_of(palette), color_by = model.color_by,
-    panels = panels,
+    thread = model.thread, panels = panels,
   }
 end
 

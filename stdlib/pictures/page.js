@@ -1,6 +1,6 @@
 // page.js: the page of html(x): draws the panels of #data as grids and answers to mouse and keys.
 // #data holds {title, derived: [[name, text]...], text_mode, colour, same: [relation...], bytes,
-// palette: [colour...], color_by (what the picture's colours mean), panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
+// palette: [colour...], color_by (what the picture's colours mean), thread (isolated at first) or absent, panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
 // col_groups: [[at, level]...] (tiles begin there), place: [row, col] in a table of panels or absent,
 // spaces: {linear, offset, value}, cells}. What counts in spaces of one name is the same when it is
 // equal, such as the index of a composition's second operand and the 1-D coordinate of its first.
@@ -443,10 +443,12 @@
   // {====== Isolating ======
 
   function showKept() {
+    const threads = keptThreads().length > 0; // all threads own what is by_all
     main.classList.toggle("isolating", state.kept.size > 0);
     for (const panel of panels) {
       for (const cell of panel.cells) {
-        const kept = isolationKeys(cell).some((key) => state.kept.has(key));
+        const kept = threads && factsOf(cell).byAll !== null ||
+          isolationKeys(cell).some((key) => state.kept.has(key));
         cell.td.classList.toggle("kept", kept && state.kept.size > 0);
       }
     }
@@ -676,5 +678,6 @@
   showReadout(null);
   showZoom();
   if (isTable) fitWindow();
+  if (data.thread !== undefined) isolate([`thread ${data.thread}`]);
   listen();
 })();

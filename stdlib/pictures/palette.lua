@@ -21,4 +21,14 @@ local M = {
 -- The colour of a key; `blank` of nil.
 function M.of(key) return key and M[key % #M + 1] or M.blank end
 
+local FADED <const> = 0.22 -- of the colour is left, the rest is white
+
+-- What stands back behind cells that are marked.
+function M.faded(color)
+  local fill = color.fill:gsub("%x%x", function(hex)
+    return ("%02X"):format((255 - FADED * (255 - tonumber(hex, 16))) // 1 | 0)
+  end)
+  return { fill = fill, ink = "#8A8A8A" }
+end
+
 return M

@@ -5,7 +5,8 @@
 --     color_by ("offset", "tile", "thread", ...: the meaning of the keys),
 --     panels  list, from left to right; see below,
 --     notes   list of texts: what was left out, what is wrong with the layout,
---     legend  list of {color, text}, or nil }
+--     legend  list of {color, text}, or nil,
+--     n_threads  of those that own the cells, thread  whose cells are marked; or nil }
 -- A panel is one grid (picture_grid.lua: layout, title, rows, cols, row_axis, col_axis, row_groups,
 -- col_groups, note, cells) with a `role`: "result", "operand", "tiler", "together" (an operand and
 -- the result in one grid), "before", "after" (the swizzle). Panels with a `place` = {row, col},
@@ -17,12 +18,14 @@
 --     color   key into palette.lua, or nil: blank,
 --     owners  of a thread-value layout: list of {thread, value}; mark: "unowned" or "doubled",
 --     by_all  the value that all threads have there, in place of owners,
+--     mine    true of what the marked thread owns,
 --     before  of a swizzled layout: the index without the swizzle,
 --     value   of a tensor: its element }
 -- Options, all of them: rows, cols (mode numbers or names along that axis, or lists of them; 0 and
 -- 1), operands (false: the result alone), tile (the shape or layout that a thread-value layout
--- covers), color (a rule of picture_color.lua, or a function of the cell that returns a key), bits
--- (of an element, for color = "bank"), max_cells (of a panel), max_panels, title.
+-- covers), thread (whose part is marked), color (a rule of picture_color.lua, or a function of the
+-- cell that returns a key), bits (of an element, for color = "bank"), max_cells (of a panel),
+-- max_panels, title.
 local ct = require "cuttle"
 local internal = ...
 local atoms = require "cuttle.picture_atom"
@@ -32,6 +35,7 @@ local grid = require "cuttle.picture_grid"
 local owning = require "cuttle.owners"
 local near = require "cuttle.near"
 local palette = require "cuttle.palette"
+local parts = require "cuttle.picture_part"
 local shardings = require "cuttle.picture_sharding"
 local M = {}
 
@@ -332,14 +336,19 @@ end
 
 -- {====== Thread-value layouts ======
 
+local function check_count(layout, how)
+  local n = ct.size(layout)
+  if n > MAX_OWNERS then
+    M.fail(how.op, "the thread-value layout %s has %d elements; at most %d are drawn", layout, n,
+      MAX_OWNERS)
+  end
+end
+
 -- 1-D coordinate in the tile -> list of {thread, value}, and the number of elements outside of the
 -- tile.
 local function owners_of(tv, size, how)
   local n_threads, n, owners, outside = ct.size(tv, 0), ct.size(tv), {}, 0
-  if n > MAX_OWNERS then
-    M.fail(how.op, "the thread-value layout %s has %d elements; at most %d are drawn", tv, n,
-      MAX_OWNERS)
-  end
+  check_count(tv, how)
   for linear = 0, n - 1 do
     local at = tv(linear)
     if math.type(at) ~= "integer" then
@@ -355,8 +364,11 @@ local function owners_of(tv, size, how)
   return owners, outside
 end
 
-local function own(cell, owners)
-  cell.owners = owners or {}
+-- Says who owns the cell; with `first_only` of several owners the first.
+local function own(cell, owners, how, first_only)
+  owners = owners or {}
+  cell.owners = first_only and { owners[1] } or owners
+  cell.mine = parts.has(owners, how.thread)
   cell.lines = owning.lines(cell.owners)
   cell.mark = #cell.owners == 0 and "unowned" or #cell.owners > 1 and "doubled" or nil
 end
@@ -390,6 +402,12 @@ local function thread_legend(n_threads)
   return legend
 end
 
+local function color_threads(picture, n_threads, how)
+  colorize(picture, how, "thread")
+  picture.n_threads = n_threads
+  picture.legend = picture.color_by == "thread" and thread_legend(n_threads) or nil
+end
+
 -- The tile that the layout covers, as a layout: the option, else from what made it.
 local function tile_of(tv, how)
   if how.tile then
@@ -412,7 +430,7 @@ local function of_tv(tv, how)
   local picture, size = new_picture("tv", title, tv), ct.size(tile)
   local owners, outside = owners_of(tv, size, how)
   each_cell(add_panels(picture, tile, "result", how), function(cell)
-    own(cell, owners[cell.linear])
+    own(cell, owners[cell.linear], how)
   end)
   for _, panel in ipairs(picture.panels) do
     if #panel.row_groups + #panel.col_groups == 0 then
@@ -420,8 +438,7 @@ local function of_tv(tv, how)
     end
   end
   note_coverage(picture, owners, size, outside)
-  colorize(picture, how, "thread")
-  picture.legend = picture.color_by == "thread" and thread_legend(ct.size(tv, 0)) or nil
+  color_threads(picture, ct.size(tv, 0), how)
   return picture
 end
 
@@ -452,9 +469,24 @@ end
 
 -- {====== Which picture it is ======
 
+-- What pictures of atoms and parts are made with.
+local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = owners_of,
+                own = own, note_coverage = note_coverage, thread_legend = thread_legend,
+                check_count = check_count, color_threads = color_threads }
+
+local function is_partition(layout, how)
+  local op = how.operands and origin_of(layout)
+  return op and op.name == "parallelize" and all_static { op.operands[1], op.operands[2] }
+end
+
+local function of_partition(layout, how)
+  return parts.of_partition(tools, layout, origin_of(layout), how)
+end
+
 -- Which picture of a layout; the first whose test holds.
 M.kinds = {
   { name = "tv", test = is_tv, of = of_tv },
+  { name = "partition", test = is_partition, of = of_partition },
   { name = "swizzle", test = function(layout) return layout.swizzle ~= nil end, of = of_swizzle },
   { name = "operation", test = is_operation, of = of_operation },
   { name = "layout", test = function() return true end, of = of_layout },
@@ -475,10 +507,6 @@ M.types = {
   tensor = of_tensor,
 }
 
--- What pictures of atoms are made with.
-local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = owners_of,
-                own = own, note_coverage = note_coverage, thread_legend = thread_legend }
-
 for _, name in ipairs { "atom", "tiled_mma", "tiled_copy" } do
   M.types[name] = function(x, how) return atoms["of_" .. name](tools, x, how) end
 end
@@ -489,12 +517,17 @@ M.types["sharded tensor"] = function(x, how)
 end
 M.types.mesh = function(m, how) return shardings.of_mesh(tools, m, how) end
 
--- A thread's slice has no picture of its own: that of the whole says what each thread has.
-M.types.thr_mma = function(x, how) return M.types.tiled_mma(x.mma, how) end
-M.types.thr_copy = function(x, how) return M.types.tiled_copy(x.copy, how) end
+-- A thread's slice has the picture of the whole, in which its part is marked.
+local function of_slice(kind, whole)
+  return function(x, how)
+    how.thread = how.thread or math.tointeger(x.thread)
+    return M.types[kind](x[whole], how)
+  end
+end
+M.types.thr_mma, M.types.thr_copy = of_slice("tiled_mma", "mma"), of_slice("tiled_copy", "copy")
 
 local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
-                max_cells = true, max_panels = true, title = true }
+                thread = true, max_cells = true, max_panels = true, title = true }
 
 local stands_for_layout = { string = true, number = true, table = true }
 
@@ -532,6 +565,9 @@ local function read_options(options, op, own_options)
   how.max_cells = positive(how, "max_cells", MAX_CELLS, op)
   how.max_panels = positive(how, "max_panels", MAX_PANELS, op)
   how.bits = positive(how, "bits", 32, op)
+  if how.thread ~= nil and (math.type(how.thread) ~= "integer" or how.thread < 0) then
+    M.fail(op, "the option thread is %s; the number of a thread was expected", how.thread)
+  end
   return how
 end
 
@@ -562,6 +598,7 @@ function M.of(x, options, op, own_options)
       kind)
   end
   local picture = draw and draw(x, how) or of_any_layout(ct.layout(x), how)
+  if how.thread then parts.mark(picture, how, M.fail) end
   picture.title = how.title ~= nil and tostring(how.title) or picture.title
   return picture
 end

@@ -15,11 +15,11 @@ local function same_for_all(tv)
   return is_same and ct.slice({ 0, ct._ }, tv) or nil
 end
 
-local function own_by_all(panels, values)
+local function own_by_all(panels, values, how)
   local value_of = {}
   for i, at in ipairs(ct.values(values)) do value_of[at] = i - 1 end
   each_cell(panels, function(cell)
-    cell.by_all = value_of[cell.linear]
+    cell.by_all, cell.mine = value_of[cell.linear], how.thread and true
     cell.lines, cell.color = { "all", ("V%d"):format(cell.by_all) }, 0
   end)
 end
@@ -39,13 +39,12 @@ local function add_part(tools, picture, part, how)
   for _, panel in ipairs(panels) do panel.title, panel.place = part.title, place end
   each_cell(panels, function(cell) cell.offset = nil end) -- the tile is in no memory
   if all then
-    own_by_all(panels, all)
+    own_by_all(panels, all, how)
     return
   end
   local owners, outside = tools.owners_of(part.tv, ct.size(tile), how)
   each_cell(panels, function(cell)
-    local list = owners[cell.linear]
-    tools.own(cell, part.first_only and list and { list[1] } or list)
+    tools.own(cell, owners[cell.linear], how, part.first_only)
     if part.may_repeat and cell.mark == "doubled" then cell.mark = nil end
     cell.color = cell.owners[1] and cell.owners[1].thread
   end)
@@ -56,11 +55,11 @@ end
 
 local function draw(tools, title, layout, parts, how)
   local picture = tools.new_picture("atom", title, layout)
+  local n_threads = ct.size(parts[1].tv, 0)
   for _, part in ipairs(parts) do add_part(tools, picture, part, how) end
-  picture.color_by = "thread"
+  picture.color_by, picture.n_threads = "thread", n_threads
   if how.color ~= nil then color.colorize(picture, how) end
-  picture.legend = picture.color_by == "thread" and tools.thread_legend(ct.size(parts[1].tv, 0))
-    or nil
+  picture.legend = picture.color_by == "thread" and tools.thread_legend(n_threads) or nil
   return picture
 end
 

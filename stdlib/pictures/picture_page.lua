@@ -110,7 +110,8 @@ local function axis_label(axis) return axis.name and axis.name .. "  " .. axis.t
 
 -- The box of a panel: its cells and what stands around them, before it has a size and a place.
 local function new_box(panel, model)
-  local box = { panel = panel, title = title_of(panel, model), place = panel.place }
+  local box = { panel = panel, title = title_of(panel, model), place = panel.place,
+                thread = model.thread }
   measure_cells(box)
   local has_rows = #panel.row_axis.modes > 0
   box.row_label = has_rows and axis_label(panel.row_axis) or nil
@@ -163,22 +164,27 @@ local function add_text(page, x, y, text, size, more)
   add(page, "text", x, y, text, nil, more)
 end
 
-local function add_lines(page, x, y, lines, size, color)
+local function add_lines(page, x, y, lines, size, color, bold)
   for i, line in ipairs(lines) do
-    add_text(page, x, y + (i - (#lines + 1) / 2) * LINE * size, line, size, { color = color })
+    add_text(page, x, y + (i - (#lines + 1) / 2) * LINE * size, line, size,
+      { color = color, bold = bold })
   end
 end
 
+local function color_of(cell, box)
+  local color = cell.mark == "doubled" and palette.warning or palette.of(cell.color)
+  return box.thread and not cell.mine and palette.faded(color) or color
+end
+
 local function draw_cell(page, box, cell, x, y)
-  local doubled = cell.mark == "doubled"
-  local color = doubled and palette.warning or palette.of(cell.color)
+  local doubled, color = cell.mark == "doubled", color_of(cell, box)
   local w, h, lines = box.cell_width, box.cell_height, lines_of(cell)
   add(page, "rect", x, y, w, h, { fill = color.fill, tip = tip_of(cell) })
   if cell.mark == "unowned" then
     add(page, "line", x, y + h, x + w, y, { width = BORDER[1], color = FAINT })
   end
   local size = doubled and math.min(box.size, fitting(w, h, longest(lines), #lines)) or box.size
-  add_lines(page, x + w / 2, y + h / 2, lines, size, color.ink or palette.ink)
+  add_lines(page, x + w / 2, y + h / 2, lines, size, color.ink or palette.ink, cell.mine)
 end
 
 local function level_at(groups)

@@ -55,11 +55,13 @@ local function bold(text, style) return style.ansi and "\27[1m" .. text .. "\27[
 
 -- {====== Cells ======
 
--- The text of a cell: an offset or value as it is, owners as T0V1,T8V0; +5 for five more.
+-- The text of a cell: an offset or value as it is, owners as T0V1,T8V0; +5 for five more. What the
+-- marked thread owns stands in brackets.
 local function text_of(cell, style)
   if not cell.owners then return table.concat(cell.lines, " ") end
   local texts = owners.texts(cell.owners, MAX_OWNERS)
-  return #texts > 0 and table.concat(texts, ",") or style.lines.none
+  local text = #texts > 0 and table.concat(texts, ",") or style.lines.none
+  return cell.mine and "[" .. text .. "]" or text
 end
 
 local function color_of(cell)

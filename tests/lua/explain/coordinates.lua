@@ -7,11 +7,12 @@ explain(identity{2, 3})
 
 -- The coordinate where a part begins, its second result, is no obstacle.
 show(parallelize(identity{2, 2}, "(2,1)", 1))
--- expect: (1,2):(0,1@1)
--- expect:         0      1
--- expect:   ┌──────────────┐
--- expect: 0 │ (0,0)  (0,1) │
--- expect:   └──────────────┘
+-- expect: (2,2):(1@0,1@1) among the threads (2,1):(1,0), thread 1
+-- expect:          0       1
+-- expect:   ┌────────────────┐
+-- expect: 0 │   T0V0    T0V1 │
+-- expect: 1 │ [T1V0]  [T1V1] │
+-- expect:   └────────────────┘
 explain(tile(identity{2, 2}, "(2,1)", {0, 1}))
 -- expect: layout        (2,1):(1@0,0)
 -- expect: modes         0       2:1@0  counts a coordinate

@@ -62,12 +62,13 @@ explain(parallelize("(4,4):(1,9)", "(1,4)", 3))
 -- expect: vectors       f32: 1 element in one access (32 bits), as parts begin at multiples of 9
 -- expect:               f16: 1 element in one access (16 bits), as parts begin at multiples of 9
 show(parallelize("(2,2)", "(2,1)", 1))
--- expect: (1,2):(0,2)
--- expect:     0  1
--- expect:   ┌──────┐
--- expect: 0 │ 0  2 │
--- expect:   └──────┘
+-- expect: (2,2):(1,2) among the threads (2,1):(1,0), thread 1
+-- expect:          0       1
+-- expect:   ┌────────────────┐
+-- expect: 0 │   T0V0    T0V1 │
+-- expect: 1 │ [T1V0]  [T1V1] │
+-- expect:   └────────────────┘
 
 -- A mistake is the caller's line.
 print((select(2, pcall(explain, tv, { thread = 32 }))))
--- expect: tests/lua/explain/explain.lua:72: explain: thread is 32; an integer from 0 to 31 was expected
+-- expect: tests/lua/explain/explain.lua:73: explain: thread is 32; an integer from 0 to 31 was expected

@@ -123,6 +123,11 @@ local found = {
     return find_tv(L "(2,3):(1,2)", { 4, 2 })
   end,
   ['show("(2,2):(1,1)", {tile = {4}})'] = function() return find_tv(L "(2,2):(1,1)", { 4 }) end,
+  ['show(parallelize("(4,4)", row_major{2, 2}, 1))'] = function()
+    return { find({ 4, 4 }, 4, 4, function(t)
+      return parallelize(t, row_major { 2, 2 }, threadIdx.x)
+    end) }
+  end,
   ["show(tv, {tile = {4, 8}})"] = function() return find_tv(page.tv, { 4, 8 }) end,
   ['show(atom"SM80_8x8x4_F64F64F64F64_TN", {width = 100})'] = function()
     return find_mma(tiled_mma "SM80_8x8x4_F64F64F64F64_TN")
@@ -168,6 +173,7 @@ end
 local function panels_of_input(input)
   local model, text
   local environment = setmetatable({ show = function(x, options)
+    options = picture.options(options, x)
     model = picture.of(x, { tile = options and options.tile })
     text = show(x, { text = true, utf8 = true, tile = options and options.tile,
                      width = options and options.width })
@@ -259,4 +265,4 @@ for file in io.popen("ls docs/*.md README.md"):lines() do
   end
 end
 
-print(n_held, next(found)) -- expect: 13	nil
+print(n_held, next(found)) -- expect: 14	nil
