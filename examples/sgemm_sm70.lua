@@ -1,6 +1,7 @@
 -- sgemm_sm70.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f32, as sgemm_2
 -- but with two pipelines: while one tile is multiplied the next one travels through registers to
--- shared memory, and while one k of it is multiplied the next one from there to registers.
+-- shared memory, and while one k of it is multiplied the next one from there to registers. The main
+-- loop stands here by hand and with `pipeline`.
 -- NT: M and N are contiguous in A and B; TN: K is.
 -- Usage: cuttle sgemm_sm70.lua [M N K] [NT|TN]
 local beside_blas = require "cuttle.beside_blas"
@@ -16,10 +17,40 @@ local variants = {
         copy = tiled_copy(atom("UniversalCopy<u32>", f32), row_major{32, 8}, layout{1, 1})},
 }
 
-local function make_gemm(v)
+-- A main loop takes functions of the kernel: load(k) begins to read a tile to registers, store()
+-- writes these to shared memory, fetch(k_block) reads one k from there, compute(k_block) multiplies
+-- it.
+local function by_hand(k_tiles, k_blocks, load, store, fetch, compute)
+  load(0)
+  store()
+  sync_threads()
+  fetch(0)                                              -- the first k of the first tile
+  for k_tile in range(k_tiles) do
+    for k_block = 0, k_blocks - 1 do                    -- unrolled
+      if k_block == k_blocks - 1 then                   -- the next tile to shared memory
+        sync_threads()
+        store()
+        sync_threads()
+      end
+      fetch((k_block + 1) % k_blocks)                   -- the next k to registers
+      if k_block == 0 then                              -- the tile after this one to registers
+        load(where(k_tile + 1 < k_tiles, k_tile + 1, k_tile))
+      end
+      compute(k_block)
+    end
+  end
+end
+
+local function by_pipeline(k_tiles, k_blocks, load, store, fetch, compute)
+  pipeline(k_tiles, {stages = 1, blocks = k_blocks, load = load, store = store, fetch = fetch,
+                     compute = compute})
+end
+
+local function make_gemm(v, main_loop)
   local sA_layout, sB_layout, copy_a, copy_b = v.sA, v.sB, v.copy, v.copy
   -- ptxas arranges kernels whose name says cutlass otherwise, and better; the names of CuTe's do.
-  return kernel("cutlass_sgemm_sm70", function(alpha, A, B, beta, C)
+  local name = main_loop == by_pipeline and "cutlass_sgemm_sm70_pipeline" or "cutlass_sgemm_sm70"
+  return kernel(name, function(alpha, A, B, beta, C)
     local gA = tile(A, {bM, bK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
     local gB = tile(B, {bN, bK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
     local gC = tile(C, {bM, bN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
@@ -38,35 +69,18 @@ local function make_gemm(v)
     local tCrC = thr_mma:fragment_C(tCgC)
     clear(tCrC)
 
-    -- The first tile to shared memory, and its first k to registers.
-    copy(copy_a, tAgA(_, _, _, 0), tArA)
-    copy(copy_b, tBgB(_, _, _, 0), tBrB)
-    copy(tArA, tAsA)
-    copy(tBrB, tBsB)
-    sync_threads()
-    copy(tCsA(_, _, 0), tCrA(_, _, 0))
-    copy(tCsB(_, _, 0), tCrB(_, _, 0))
-
-    local k_tiles, k_blocks = size(tAgA, 3), size(tCrA, 2)
-    for k_tile in range(k_tiles) do
-      for k_block = 0, k_blocks - 1 do                    -- unrolled
-        if k_block == k_blocks - 1 then                   -- the next tile to shared memory
-          sync_threads()
-          copy(tArA, tAsA)
-          copy(tBrB, tBsB)
-          sync_threads()
-        end
-        local k_next = (k_block + 1) % k_blocks           -- the next k to registers
-        copy(tCsA(_, _, k_next), tCrA(_, _, k_next))
-        copy(tCsB(_, _, k_next), tCrB(_, _, k_next))
-        if k_block == 0 then                              -- the tile after this one to registers
-          local tile_next = where(k_tile + 1 < k_tiles, k_tile + 1, k_tile)
-          copy(copy_a, tAgA(_, _, _, tile_next), tArA)
-          copy(copy_b, tBgB(_, _, _, tile_next), tBrB)
-        end
-        gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
-      end
-    end
+    main_loop(size(tAgA, 3), size(tCrA, 2), function(k)
+      copy(copy_a, tAgA(_, _, _, k), tArA)
+      copy(copy_b, tBgB(_, _, _, k), tBrB)
+    end, function()
+      copy(tArA, tAsA)
+      copy(tBrB, tBsB)
+    end, function(k_block)
+      copy(tCsA(_, _, k_block), tCrA(_, _, k_block))
+      copy(tCsB(_, _, k_block), tCrB(_, _, k_block))
+    end, function(k_block)
+      gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
+    end)
     axpby(alpha, tCrC, beta, tCgC)
   end)
 end
@@ -76,15 +90,17 @@ local M = tonumber(arg[1] or (on_gpu and 5120 or 256))
 local N = tonumber(arg[2] or (on_gpu and 5120 or 256))
 local K = tonumber(arg[3] or (on_gpu and 4096 or 64))
 
-local function run(name)
+local function run(name, way, main_loop)
   local order = name == "NT" and col_major or row_major
   local A, B, C = rand(f32, order{M, K}), rand(f32, order{N, K}), zeros(f32, {M, N})
-  local gemm_device = make_gemm(variants[name])
+  local gemm_device = make_gemm(variants[name], main_loop)
   local launch = gemm_device:prepare{grid = cdiv({M, N}, {bM, bN}), block = mma.threads}(
     1.0, A, B, 0.0, C)
-  return beside_blas("sgemm_sm70 " .. name, launch, A, B, C)
+  return beside_blas(("sgemm_sm70 %s, %s,"):format(name, way), launch, A, B, C)
 end
 
+local names = arg[4] and {arg[4]} or {"NT", "TN"}
 local all_ok = true
-for _, name in ipairs(arg[4] and {arg[4]} or {"NT", "TN"}) do all_ok = run(name) and all_ok end
+for _, name in ipairs(names) do all_ok = run(name, "by hand", by_hand) and all_ok end
+for _, name in ipairs(names) do all_ok = run(name, "by pipeline", by_pipeline) and all_ok end
 os.exit(all_ok, true)

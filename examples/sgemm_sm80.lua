@@ -1,6 +1,7 @@
 -- sgemm_sm80.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C by a pipeline of
--- three tiles in shared memory, filled by cp.async, and one of registers. F16: f16 by tensor cores
--- with sums in f16, read by ldmatrix, K contiguous; NT and TN: f32 without them.
+-- three tiles in shared memory, filled by cp.async, and one of registers: with a main loop by hand
+-- and with `pipeline`. F16: f16 by tensor cores with sums in f16, read by ldmatrix, K contiguous;
+-- NT and TN: f32 without them.
 -- Usage: cuttle sgemm_sm80.lua [M N K] [F16|NT|TN]
 -- needs sm_80
 local beside_blas = require "cuttle.beside_blas"
@@ -29,12 +30,54 @@ local variants = {
         g2s = tiled_copy(cp_async("u32", f32), row_major{32, 8}, layout{1, 1})},
 }
 
-local function make_gemm(v)
+-- A main loop takes functions of the kernel: load(k, slot) begins to copy a tile to shared memory,
+-- fetch(k_block, slot) brings one k of a slot to registers, compute(k_block) multiplies it. It
+-- begins the first copies, and returns what runs the rest.
+local function by_hand(k_tiles, pipes, load)
+  local function load_group(k, slot)
+    load(min(k, k_tiles - 1), slot)
+    cp_async_fence()
+  end
+  for pipe = 0, pipes - 2 do load_group(pipe, pipe) end   -- all tiles but one are on their way
+
+  return function(k_blocks, fetch, compute)
+    local read, write = 0, pipes - 1                      -- stages to multiply, to fill
+    local stage = read                                    -- the stage that registers are read from
+    cp_async_wait(pipes - 2)
+    sync_threads()
+    fetch(0, stage)                                       -- the first k of the first tile
+    for k_tile in range(k_tiles) do
+      for k_block = 0, k_blocks - 1 do                    -- unrolled
+        if k_block == k_blocks - 1 then                   -- on to the next tile, which has arrived
+          stage = read
+          cp_async_wait(pipes - 2)
+          sync_threads()
+        end
+        fetch((k_block + 1) % k_blocks, stage)            -- the next k
+        if k_block == 0 then                              -- a tile to the stage that is used up
+          load_group(k_tile + pipes - 1, write)
+          write, read = read, where(read == pipes - 1, 0, read + 1)
+        end
+        compute(k_block)
+      end
+    end
+  end
+end
+
+local function by_pipeline(k_tiles, pipes, load)
+  return function(k_blocks, fetch, compute)
+    pipeline(k_tiles, {stages = pipes, blocks = k_blocks, load = load, fetch = fetch,
+                       compute = compute})
+  end
+end
+
+local function make_gemm(v, main_loop)
   local sA_layout, sB_layout, g2s, mma = v.sA, v.sB, v.g2s, v.mma
   local tM, tN, tK = size(sA_layout, 0), size(sB_layout, 0), size(sA_layout, 1)
   local s2r_a, s2r_b = tiled_copy_A(v.s2r, mma), tiled_copy_B(v.s2r, mma)
   -- ptxas arranges kernels whose name says cutlass otherwise, and better; the names of CuTe's do.
-  return kernel("cutlass_sgemm_sm80", function(alpha, A, B, beta, C)
+  local name = main_loop == by_pipeline and "cutlass_sgemm_sm80_pipeline" or "cutlass_sgemm_sm80"
+  return kernel(name, function(alpha, A, B, beta, C)
     local gA = tile(A, {tM, tK}, {blockIdx.x, _})                 -- (BLK_M,BLK_K,k)
     local gB = tile(B, {tN, tK}, {blockIdx.y, _})                 -- (BLK_N,BLK_K,k)
     local gC = tile(C, {tM, tN}, {blockIdx.x, blockIdx.y})        -- (BLK_M,BLK_N)
@@ -45,13 +88,11 @@ local function make_gemm(v)
     local tAgA, tAsA = thr_g2s:partition_S(gA), thr_g2s:partition_D(sA) -- (CPY,CPY_M,CPY_K,k|PIPE)
     local tBgB, tBsB = thr_g2s:partition_S(gB), thr_g2s:partition_D(sB) -- (CPY,CPY_N,CPY_K,k|PIPE)
 
-    -- All tiles of the pipeline but one are on their way.
-    local k_tiles, pipes = size(tAgA, 3), size(tAsA, 3)
-    for pipe = 0, pipes - 2 do
-      copy(g2s, tAgA(_, _, _, min(pipe, k_tiles - 1)), tAsA(_, _, _, pipe))
-      copy(g2s, tBgB(_, _, _, min(pipe, k_tiles - 1)), tBsB(_, _, _, pipe))
-      cp_async_fence()
-    end
+    local k_tiles = size(tAgA, 3)
+    local multiply = main_loop(k_tiles, size(tAsA, 3), function(k, slot)
+      copy(g2s, tAgA(_, _, _, k), tAsA(_, _, _, slot))
+      copy(g2s, tBgB(_, _, _, k), tBsB(_, _, _, slot))
+    end)
 
     local thr_mma = mma:get_slice(threadIdx.x)
     local tCgC = thr_mma:partition_C(gC)                          -- (MMA,MMA_M,MMA_N)
@@ -63,35 +104,12 @@ local function make_gemm(v)
     local tXsA, tXrA = thr_a:partition_S(sA), thr_a:retile_D(tCrA) -- (CPY,MMA_M,MMA_K[,PIPE])
     local tXsB, tXrB = thr_b:partition_S(sB), thr_b:retile_D(tCrB) -- (CPY,MMA_N,MMA_K[,PIPE])
 
-    -- The first k of the first tile to registers.
-    local k_blocks = size(tCrA, 2)
-    local read, write = 0, pipes - 1                      -- stages to multiply, to fill
-    local stage = read                                    -- the stage that registers are read from
-    cp_async_wait(pipes - 2)
-    sync_threads()
-    copy(s2r_a, tXsA(_, _, 0, stage), tXrA(_, _, 0))
-    copy(s2r_b, tXsB(_, _, 0, stage), tXrB(_, _, 0))
-
-    for k_tile in range(k_tiles) do
-      for k_block = 0, k_blocks - 1 do                    -- unrolled
-        if k_block == k_blocks - 1 then                   -- on to the next tile, which has arrived
-          stage = read
-          cp_async_wait(pipes - 2)
-          sync_threads()
-        end
-        local k_next = (k_block + 1) % k_blocks           -- the next k to registers
-        copy(s2r_a, tXsA(_, _, k_next, stage), tXrA(_, _, k_next))
-        copy(s2r_b, tXsB(_, _, k_next, stage), tXrB(_, _, k_next))
-        if k_block == 0 then                              -- a tile to the stage that is used up
-          local tile_next = min(k_tile + pipes - 1, k_tiles - 1)
-          copy(g2s, tAgA(_, _, _, tile_next), tAsA(_, _, _, write))
-          copy(g2s, tBgB(_, _, _, tile_next), tBsB(_, _, _, write))
-          cp_async_fence()
-          write, read = read, where(read == pipes - 1, 0, read + 1)
-        end
-        gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
-      end
-    end
+    multiply(size(tCrA, 2), function(k_block, slot)
+      copy(s2r_a, tXsA(_, _, k_block, slot), tXrA(_, _, k_block))
+      copy(s2r_b, tXsB(_, _, k_block, slot), tXrB(_, _, k_block))
+    end, function(k_block)
+      gemm(mma, tCrA(_, _, k_block), tCrB(_, _, k_block), tCrC)
+    end)
     if C.dtype == f32 then
       axpby(alpha, tCrC, beta, tCgC)
     else                                                  -- rounded once
@@ -108,21 +126,21 @@ local M = tonumber(arg[1] or (on_gpu and 5120 or 256))
 local N = tonumber(arg[2] or (on_gpu and 5120 or 256))
 local K = tonumber(arg[3] or (on_gpu and 4096 or 128))
 
-local function run(name)
+local function run(name, way, main_loop)
   local v = variants[name]
   local A, B = randn(v.dtype, v.order{M, K}), randn(v.dtype, v.order{N, K})
-  local C, gemm_device = zeros(v.dtype, {M, N}), make_gemm(v)
+  local C, gemm_device = zeros(v.dtype, {M, N}), make_gemm(v, main_loop)
   local launch = gemm_device:prepare{grid = cdiv({M, N}, {bM, bN}), block = v.mma.threads}(
     1.0, A, B, 0.0, C)
   -- f16 sums are rounded at each step, up to 2.6 in all where K is 4096; a tile that is missing
   -- would be off by 8.
   local atol = v.dtype == f16 and 0.04 * K ^ 0.5 or 1e-5 * K ^ 0.5
   local tolerance = {rtol = v.dtype == f16 and 0 or 1e-4, atol = atol}
-  return beside_blas("sgemm_sm80 " .. name, launch, A, B, C, tolerance)
+  return beside_blas(("sgemm_sm80 %s, %s,"):format(name, way), launch, A, B, C, tolerance)
 end
 
+local names = arg[4] and {arg[4]} or {"NT", "TN", "F16"}
 local all_ok = true
-for _, name in ipairs(arg[4] and {arg[4]} or {"NT", "TN", "F16"}) do
-  all_ok = run(name) and all_ok
-end
+for _, name in ipairs(names) do all_ok = run(name, "by hand", by_hand) and all_ok end
+for _, name in ipairs(names) do all_ok = run(name, "by pipeline", by_pipeline) and all_ok end
 os.exit(all_ok, true)

@@ -32,7 +32,7 @@ end
 
 -- {====== CuTe's sgemm_sm80, NT ======
 
-local make_gemm = example.run_to("randn", "sgemm_sm80").make_gemm
+local sgemm_sm80 = example.run_to("randn", "sgemm_sm80")
 
 -- `tm` by `tn` threads.
 local function sgemm(config)
@@ -41,12 +41,12 @@ local function sgemm(config)
   local n_threads = tm * tn
   local g2s_m = math.min(bM // 4, n_threads)
   local copy_atom = ct.atom("SM80_CP_ASYNC_CACHEALWAYS<u128>", ct.f32)
-  local k = make_gemm {
+  local k = sgemm_sm80.make_gemm({
     sA = layout { bM, bK, config.stages }, sB = layout { bN, bK, config.stages },
     g2s = ct.tiled_copy(copy_atom, layout { g2s_m, n_threads // g2s_m }, layout { 4, 1 }),
     s2r = ct.atom("UniversalCopy<u32>", ct.f32),
     mma = ct.tiled_mma("UniversalFMA<f32>", { tm, tn }),
-  }
+  }, sgemm_sm80.by_hand)
   return function(A, B, C)
     k { grid = cdiv({ size(A, 0), size(B, 0) }, { bM, bN }), block = n_threads }(1.0, A, B, 0.0, C)
   end
