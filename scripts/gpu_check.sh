@@ -32,7 +32,7 @@ for step in $steps; do
       run xargs -P 0 -n 1 "$build/cuttle" scripts/conversions.lua <<<"f16 bf16 tf32 f8e4m3 f8e5m2"
       ;;
     examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
-    notebook) run "$build/cuttle" examples/notebook_shared_matmul.lua ;;
+    notebook) run "$build/cuttle" scripts/bench/main.lua notebook ;;
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
       for t in shuffles masks counting_barriers atomics spin_waits cooperative grid_barrier collectives printing assertions; do

@@ -11,7 +11,7 @@ local order <const> = { "layout", "front", "moye", "compile", "launch", "transpo
 
 local help <const> = [[
 cuttle scripts/bench/main.lua [name ...]: the product measured against its peers in the same run;
-without names all but the last two
+without names all but the last four
   layout front                    the layout algebra; rewriting, tracing and emitting (CPU time)
   moye                            MoYe's product beside the same kernel by hand and cuBLAS
   compile launch                  NVRTC and the disk cache; what a launch costs
@@ -21,6 +21,7 @@ without names all but the last two
                                   --cold=no
   engine                          eight kernels on the CPU engine, alone and checked
   watch                           what checking and profiling cost
+  notebook                        the notebook's products in shared memory beside CUDA C by hand
   hopper [option ...] [word ...]  products on tensor cores and attention beside cuBLAS, cuBLASLt and
                                   PyTorch, sustained and in bursts; main.lua hopper --help
 ]]
@@ -31,6 +32,7 @@ local modules <const> = {
   front = function(...) return require "front"(...) end,
   engine = function(...) return require "engine"(...) end,
   watch = function(...) return require "watch"(...) end,
+  notebook = function() return require "notebook".run() end,
   matmul = function(...) return require "products".run(...) end,
   hopper = function(...) return require "hopper".run(...) end,
 }
@@ -39,8 +41,8 @@ local takes_arguments <const> = { matmul = true, hopper = true }
 local function find(name)
   local f = modules[name] or kernels[name]
   if not f then
-    error(("bench: '%s' is no benchmark; there are %s, engine, watch, hopper"):format(name,
-      table.concat(order, ", ")), 0)
+    error(("bench: '%s' is no benchmark; there are %s, engine, watch, notebook, hopper"):format(
+      name, table.concat(order, ", ")), 0)
   end
   return f
 end

@@ -8,8 +8,8 @@ local check = require "cuttle.check"
 local cpu_time = require "cpu_time"
 local moye = require "moye"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
-local row_major, shared, size = ct.row_major, ct.shared, ct.size
-local sync_threads, cdiv, f32, rand = ct.sync_threads, ct.cdiv, ct.f32, ct.rand
+local row_major, size, cdiv = ct.row_major, ct.size, ct.cdiv
+local f32, rand = ct.f32, ct.rand
 local _ = ct._
 
 local TURNS <const> = 7
@@ -22,22 +22,7 @@ end
 -- The static kernel of examples/notebook_shared_matmul.lua.
 local function notebook()
   local tw, H, K, W = 16, 1024, 256, 1024
-  local k = ct.kernel("matmul_static", function(m, n, out)
-    local ms, ns = shared(f32, row_major{tw, tw}), shared(f32, row_major{tw, tw})
-    local h, w, depth = size(out, 0), size(out, 1), size(m, 1)
-    local tc, tr = threadIdx.x, threadIdx.y
-    local r, c = blockIdx.y * blockDim.y + tr, blockIdx.x * blockDim.x + tc
-    local p = 0.0
-    for ph = 0, cdiv(depth, tw) - 1 do
-      local x = ph * tw
-      ms[{tr, tc}] = r < h and x + tc < depth and m[{r, x + tc}] or 0.0
-      ns[{tr, tc}] = c < w and x + tr < depth and n[{x + tr, c}] or 0.0
-      sync_threads()
-      for i = 0, tw - 1 do p = p + ms[{tr, i}] * ns[{i, tc}] end
-      sync_threads()
-    end
-    if r < h and c < w then out[{r, c}] = p end
-  end)
+  local k = require "notebook".page().make_static(tw)
   return k:prepare{grid = {W // tw, H // tw}, block = {tw, tw}}(rand(f32, row_major{H, K}),
     rand(f32, row_major{K, W}), ct.zeros(f32, row_major{H, W}))
 end
