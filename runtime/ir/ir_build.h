@@ -53,11 +53,15 @@ CtVal ct_ir_int_op(CtIr *ir, CtIntOp op, CtInt a, CtInt b);
 enum { CT_MOST_LINES = 1 << 30 };
 static inline bool ct_loc_is(CtLoc loc) { return loc.line >= -1 && loc.line < CT_MOST_LINES; }
 
+/* Bytes that no block has more of, whatever the target; what a launch gives counts by itself. */
+enum { CT_MOST_SHARED = 1 << 20 };
+
 /* What is wrong with an operation by itself (ir_check_op.c), with a view, and with an entry of a table
    (ir_check_memory.c); NULL: nothing. */
 const char *ct_ir_op_fault(const CtIr *ir, CtVal v);
 const char *ct_ir_view_fault(const CtIr *ir, const CtView *v);
 const char *ct_ir_buf_fault(const CtIr *ir, uint32_t buf);
+const char *ct_ir_shared_fault(const CtIr *ir); /* with a block's shared memory as a whole */
 const char *ct_ir_param_fault(const CtIr *ir, size_t param);
 const char *ct_ir_slot_fault(const CtIr *ir, size_t slot);
 const char *ct_ir_map_fault(const CtIr *ir, size_t map);

@@ -215,6 +215,9 @@ static void check_tables(Checker *c) {
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     find_in(c, "tensor", i, ir->bufs[i].name, ct_ir_buf_fault(ir, i));
   }
+  if (c->n == 0) {
+    find_in(c, "memory of block", 0, ir->name, ct_ir_shared_fault(ir));
+  }
   for (size_t i = 0; i < ir->n_slots; i++) {
     find_in(c, "value", i, ir->slots[i].name, ct_ir_slot_fault(ir, i));
   }

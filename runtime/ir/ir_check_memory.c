@@ -6,14 +6,18 @@
 #include "runtime/layout/tuple_leaves.h"
 
 enum { MOST_ELEMENTS = 1 << 30 };
+static const int64_t MOST_PLACES = INT64_MAX / 16;
 
 static bool is_power(uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 /* --- layouts ------------------------------------------------------------------------------------ */
 
+/* Elements so far from the first have addresses of 64 bits, whatever their type. */
+static bool is_place(int64_t at) { return at >= -MOST_PLACES && at <= MOST_PLACES; }
+
 static bool is_index(const CtIr *ir, CtInt i) {
   const CtInst *inst = ct_inst(ir, i.kind == CT_DYNAMIC ? i.id : 0);
-  return i.basis_depth == 0 && i.kind != CT_ANY &&
+  return i.basis_depth == 0 && i.kind != CT_ANY && (i.kind != CT_STATIC || is_place(i.v)) &&
          (i.kind != CT_DYNAMIC ||
           (inst->op != CT_OP_VAR && (inst->type == CT_i32 || inst->type == CT_i64)));
 }
@@ -72,14 +76,23 @@ static bool is_empty(CtTuple shape) {
   return is;
 }
 
+/* The lowest place of what is known of a view, and the highest; false: no memory has them. */
+static bool places_of(const CtView *v, int64_t *lo, int64_t *hi) {
+  int64_t offset = v->offset.kind == CT_STATIC ? v->offset.v : 0;
+  return bounds_of(v->layout, lo, hi) && !ct_add_overflow(*lo, offset, lo) &&
+         !ct_add_overflow(*hi, offset, hi) && is_place(*lo) && is_place(*hi);
+}
+
 /* A view of declared memory, of which all is known, lies in it. */
 static bool is_inside(const CtIr *ir, const CtView *v) {
   const CtBuf *b = &ir->bufs[v->buf];
   int64_t lo, hi;
-  return b->space == CT_GLOBAL || v->offset.kind != CT_STATIC || !ct_layout_is_static(v->layout) ||
-         is_empty(v->layout.shape) ||
-         (bounds_of(v->layout, &lo, &hi) && !ct_add_overflow(lo, v->offset.v, &lo) &&
-          !ct_add_overflow(hi, v->offset.v, &hi) && lo >= 0 && hi < b->n_elems.v);
+  if (is_empty(v->layout.shape)) {
+    return true;
+  }
+  bool is_known =
+      b->space != CT_GLOBAL && v->offset.kind == CT_STATIC && ct_layout_is_static(v->layout);
+  return places_of(v, &lo, &hi) && (!is_known || (lo >= 0 && hi < b->n_elems.v));
 }
 
 const char *ct_ir_view_fault(const CtIr *ir, const CtView *v) {
@@ -127,11 +140,11 @@ static const char *alias_fault(const CtIr *ir, const CtBuf *b) {
       b->members != of->members || b->arrivals != of->arrivals) {
     return "memory that is that of no earlier buffer";
   }
-  if (b->space == CT_GLOBAL) {
-    return b->param == of->param ? NULL : "memory of another argument";
-  }
   if (b->remote != 0 && (b->space != CT_SHARED || !begins_by(ir, b, CT_OP_REMOTE, b->remote))) {
     return "memory of no other block";
+  }
+  if (b->space == CT_GLOBAL) {
+    return b->param == of->param ? NULL : "memory of another argument";
   }
   bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtypes[b->dtype].bits, &mine) &&
               !ct_mul_overflow(of->n_elems.v, ct_dtypes[of->dtype].bits, &its) && mine <= its;
@@ -145,10 +158,12 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
       ct_swizzle_extent(b->swizzle, b->n_elems.v, &n, NULL) != CT_OK || n != b->n_elems.v) {
     return "declared memory of no size";
   }
-  bool is_known = ct_layout_is_static(b->layout);
-  if (b->alias_of == 0 && is_known &&
-      (!bounds_of(b->layout, &lo, &hi) || lo < 0 || hi >= ct_max(b->n_elems.v, 1))) {
-    return "declared memory that its layout reaches past";
+  bool is_known = b->alias_of == 0 && ct_layout_is_static(b->layout);
+  if (is_known &&
+      (!bounds_of(b->layout, &lo, &hi) || lo < 0 || hi >= MOST_ELEMENTS ||
+       ct_swizzle_extent(b->swizzle, is_empty(b->layout.shape) ? 0 : hi + 1, &n, NULL) != CT_OK ||
+       n != b->n_elems.v)) {
+    return "declared memory of another size than its layout has";
   }
   if (b->alias_of == 0 && b->space == CT_REGISTER &&
       b->n_elems.v > (b->is_local ? CT_LOCAL_BYTES / (int64_t)ct_dtype_bytes(b->dtype)
@@ -158,6 +173,12 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
   bool is_smem = (uint32_t)(b - ir->bufs) == ir->smem_buf;
   return is_smem && b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype) > ir->smem
              ? "more shared memory than the launch gives"
+             : NULL;
+}
+
+const char *ct_ir_shared_fault(const CtIr *ir) {
+  return ct_ir_shared_bytes(ir) + ct_ir_shared_slack(ir) > CT_MOST_SHARED
+             ? "more shared memory than any block has"
              : NULL;
 }
 

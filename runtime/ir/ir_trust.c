@@ -5,7 +5,7 @@
 
 #include "ir_file_rows.h"
 
-enum { BLOCK_THREADS = 1024, CLUSTER_BLOCKS = 16, DEEPEST = 1000, MOST_SHARED = 1 << 20 };
+enum { BLOCK_THREADS = 1024, CLUSTER_BLOCKS = 16, DEEPEST = 1000 };
 
 typedef struct Trust {
   const CtIr *ir;
@@ -141,7 +141,7 @@ static void trust_head(Trust *t) {
        t->status != CT_OK ||
            (b[0] * b[1] * b[2] <= BLOCK_THREADS && c[0] * c[1] * c[2] <= CLUSTER_BLOCKS),
        "a block or a cluster that is too large");
-  rule(t, ir->smem >= 0 && ir->smem <= MOST_SHARED && ir->target.shared_max <= MOST_SHARED,
+  rule(t, ir->smem >= 0 && ir->smem <= CT_MOST_SHARED && ir->target.shared_max <= CT_MOST_SHARED,
        "shared memory of no size");
   rule(t, ir->n_asserts <= ir->n_insts && ir->n_prints <= ir->n_insts,
        "more messages than operations");

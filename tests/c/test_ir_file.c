@@ -146,13 +146,28 @@ static void take_bytes(CtIr *ir) { ir->params[0].dtype = ir->slots[0].dtype = CT
 static void take_other_slot(CtIr *ir) {
   ir->slots[0].param = 0, ir->slots[0].kind = CT_SLOT_NUMBER;
 }
-static void take_registers(CtIr *ir) { ir->bufs[4].n_elems = ct_int(1 << 29); }
+static void take_elements(CtIr *ir, CtBuf *b, int64_t n) {
+  b->n_elems = ct_int(n);
+  b->layout.shape = ct_leaf(&ir->arena, ct_int(n));
+}
+static void take_registers(CtIr *ir) { take_elements(ir, &ir->bufs[4], 1 << 29); }
 static void take_swizzle(CtIr *ir) { ir->bufs[2].swizzle = (CtSwizzle){0, 100, 0}; }
 static void take_alias(CtIr *ir) {
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     ir->bufs[i].n_elems = ir->bufs[i].alias_of != 0 ? ct_int(1 << 28) : ir->bufs[i].n_elems;
   }
 }
+/* The tensor in global memory, with a hint, as another block of the cluster has it. */
+static void take_remote(CtIr *ir) {
+  CtBuf *alias = &ir->bufs[ir->n_bufs - 1];
+  *alias = ir->bufs[1];
+  alias->alias_of = 1;
+  alias->cache = CT_CACHE_STREAMING;
+  alias->remote = find_op(ir, CT_OP_STORE)->args[1];
+}
+static void take_size(CtIr *ir) { ir->bufs[2].n_elems = ct_int(1 << 30); }
+static void take_shared(CtIr *ir) { take_elements(ir, &ir->bufs[2], 1 << 19); }
+static void take_last_line(CtIr *ir) { find_op(ir, CT_OP_STORE)->loc.line = INT32_MAX; }
 static void take_atom(CtIr *ir) {
   static CtAtom other;
   (void)ct_atom_find("SM75_U32x4_LDSM_N", &other);
@@ -164,6 +179,8 @@ static void take_columns(CtIr *ir) {
   CtTile *t = tile_of(ir, CT_OP_GEMM);
   t->order = (CtGemmOrder){2, {{.mode = 1, .step = 1}, {.mode = 1, .step = 1}}};
 }
+static void take_place(CtIr *ir) { tile_of(ir, CT_OP_COPY)->a.offset = ct_int(INT64_MIN); }
+static void take_far(CtIr *ir) { tile_of(ir, CT_OP_COPY)->a.offset = ct_int(INT64_MAX / 16); }
 static void take_source(CtIr *ir) {
   CtTile *t = tile_of(ir, CT_OP_COPY);
   t->a.layout = tile_of(ir, CT_OP_MMA)->dst.layout;
@@ -185,10 +202,16 @@ static const struct {
     {"a fragment beyond all registers", take_registers, "more registers than a thread has"},
     {"a swizzle out of range", take_swizzle, "a swizzle that there is not"},
     {"an alias beyond its memory", take_alias, "larger than what it is an alias of"},
+    {"a tensor in global memory of another block", take_remote, "memory of no other block"},
+    {"more memory than its layout has", take_size, "of another size than its layout has"},
+    {"a block with 2 MiB of shared memory", take_shared, "more shared memory than any block has"},
+    {"the last line there is", take_last_line, "a line that no script has"},
     {"a product by an atom that copies", take_atom, "SM75_U32x4_LDSM_N copies"},
     {"a product by none", take_no_atom, "without an atom"},
     {"an order of no steps", take_order, "gemm: an order"},
     {"an order that leaves out rows", take_columns, "gemm: an order"},
+    {"a tensor before all memory", take_place, "a tensor that begins nowhere"},
+    {"a tensor that ends behind all memory", take_far, "reaches past its memory"},
     {"a copy of other sizes", take_source, "have different sizes"},
 };
 
