@@ -224,8 +224,8 @@ static void check_same_shape(lua_State *L, const CtCx *cx, const Tensor *a, cons
   }
   if (!same) {
     diag_error(L, "allclose: %s has shape %s but %s has %s; expected modes of the same sizes",
-               tensor_push_title(L, 1), bind_tuple_text(cx, a->layout.shape),
-               tensor_push_title(L, 2), bind_tuple_text(cx, b->layout.shape));
+               tensor_push_role(L, 1, "the first tensor"), bind_tuple_text(cx, a->layout.shape),
+               tensor_push_role(L, 2, "the second tensor"), bind_tuple_text(cx, b->layout.shape));
   }
 }
 

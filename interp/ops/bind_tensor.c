@@ -417,19 +417,6 @@ static int table_on(lua_State *L) {
   return 1;
 }
 
-/* Both shapes have modes of the same sizes, whatever their nesting. */
-static bool same_sizes(CtTuple a, CtTuple b) {
-  if (ct_rank(a) != ct_rank(b)) {
-    return false;
-  }
-  for (int i = 0; i < ct_rank(a); i++) {
-    if (size_of(ct_child(a, i)) != size_of(ct_child(b, i))) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /* The layout reaches each index from 0 to its size exactly once. */
 static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
   CtLayout inverse;
@@ -477,7 +464,7 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
   return status;
 }
 
-/* copy(src, dst): the elements, by coordinate. */
+/* copy(src, dst): element i of one is element i of the other, whatever their shapes. */
 static int copy(lua_State *L) {
   CtDtype dtype;
   if (front_ir(L) != NULL) {
@@ -489,15 +476,16 @@ static int copy(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *src = tensor_check_recordable(L, 1, "copy");
   const Tensor *dst = tensor_check_recordable(L, 2, "copy");
-  const char *from = tensor_push_title(L, 1), *into = tensor_push_title(L, 2);
   if (src->dtype != dst->dtype) {
-    return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type", from,
-                      ct_dtypes[src->dtype].name, into, ct_dtypes[dst->dtype].name);
+    return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type",
+                      tensor_push_role(L, 1, "the source"), ct_dtypes[src->dtype].name,
+                      tensor_push_role(L, 2, "the destination"), ct_dtypes[dst->dtype].name);
   }
-  if (!same_sizes(src->layout.shape, dst->layout.shape)) {
-    return diag_error(L, "copy: %s has shape %s but %s has %s; expected modes of the same sizes",
-                      from, bind_tuple_text(&cx, src->layout.shape), into,
-                      bind_tuple_text(&cx, dst->layout.shape));
+  if (size_of(src->layout.shape) != size_of(dst->layout.shape)) {
+    return diag_error(L, "copy: %s %s and %s %s have different sizes; the sizes must agree",
+                      tensor_push_role(L, 1, "the source"), bind_layout_text(&cx, src->layout),
+                      tensor_push_role(L, 2, "the destination"),
+                      bind_layout_text(&cx, dst->layout));
   }
   diag_try(L, copy_elements(state_of(L), &cx, src, dst, diag_err(L)));
   return 0;

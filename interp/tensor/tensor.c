@@ -335,12 +335,16 @@ static const char *find_variable(lua_State *L, int idx) {
   return NULL;
 }
 
-const char *tensor_push_title(lua_State *L, int idx) {
+const char *tensor_push_role(lua_State *L, int idx, const char *role) {
   const Tensor *t = tensor_peek(L, idx);
   idx = lua_absindex(L, idx);
   luaL_checkstack(L, 8, NULL);
   const char *name = t != NULL && t->name != NULL ? t->name : find_variable(L, idx);
-  return lua_pushstring(L, name != NULL ? name : "the tensor");
+  return lua_pushstring(L, name != NULL ? name : role);
+}
+
+const char *tensor_push_title(lua_State *L, int idx) {
+  return tensor_push_role(L, idx, "the tensor");
 }
 
 /* {====== New memory ====== */

@@ -111,6 +111,9 @@ void tensor_set_name(lua_State *L, int idx, const char *name);
    calling Lua function that holds it, or "the tensor". Pushes the text and returns it. */
 const char *tensor_push_title(lua_State *L, int idx);
 
+/* The same with another word for a tensor without a name: "the source" beside "the destination". */
+const char *tensor_push_role(lua_State *L, int idx, const char *role);
+
 /* A kernel tensor as the IR sees it. Borrows the layout: alive as long as the tensor is. */
 static inline CtView tensor_view(const Tensor *t) {
   return (CtView){.buf = t->buf,

@@ -222,10 +222,8 @@ typedef struct CtIrFunction {
 
 /* --- asking ------------------------------------------------------------------------------------- */
 
-/* The script's name for the view, or that of its memory. */
-static inline const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
-  return v->name != NULL ? v->name : ir->bufs[v->buf].name;
-}
+/* The script's name for the view, or that of its memory; of memory without a name what it is: "the fragment". */
+const char *ct_ir_view_name(const CtIr *ir, const CtView *v);
 static inline const CtInst *ct_inst(const CtIr *ir, CtVal v) { return &ir->insts[v]; }
 const char *ct_ir_chunk(const CtIr *ir, CtLoc loc);
 /* The name of a buffer in messages. What the script did not name of another block's memory has a name

@@ -69,6 +69,15 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name) {
   }
 }
 
+const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
+  static const char *const words[] = {[CT_GLOBAL] = "the tensor",
+                                      [CT_SHARED] = "the shared tensor",
+                                      [CT_REGISTER] = "the fragment",
+                                      [CT_CONSTANT] = "the constant tensor"};
+  const CtBuf *b = &ir->bufs[v->buf];
+  return v->name != NULL ? v->name : b->name != NULL ? b->name : words[b->space];
+}
+
 const char *ct_ir_shown_name(const CtIr *ir, uint32_t buf) {
   const CtBuf *b = &ir->bufs[buf];
   const char *target = b->remote == 0 ? NULL : ir->bufs[b->alias_of].name;

@@ -262,12 +262,11 @@ const char *const ct_caches[CT_CACHE_COUNT] = {[CT_CACHE_NONE] = "none",
 
 CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
-  const char *name = ct_ir_view_name(ir, &v);
   if (buf->space != CT_GLOBAL) {
     return ct_fail(err, CT_EINVAL,
                    "cached: %s is in %s; hints are for tensors in global memory, which the caches "
                    "serve",
-                   name != NULL ? name : "the tensor",
+                   ct_ir_view_name(ir, &v),
                    buf->space == CT_SHARED ? "shared memory" : "registers");
   }
   *out = v;

@@ -92,7 +92,7 @@ static void check_sizes(CtTileCx *c, CtView a, CtView b) {
   bool one = ct_is_static(m) || ct_is_static(n), both = ct_is_static(m) && ct_is_static(n);
   ct_tile_fail_views(
       c, a, b, "%s",
-      both  ? "have different sizes; the shapes must agree"
+      both  ? "have different sizes; the sizes must agree"
       : one ? "may differ in size: one is known only at run time; tile it first, or take "
               "kernel(name, fn, {static_shapes = true})"
             : "may differ in size: both are known only at run time; tile them first");

@@ -135,7 +135,9 @@ function domain_offset(crd, t) end
 ---@overload fun(tc: TiledCopy|Atom, pred: Tensor|function, src: Tensor, dst: Tensor)
 function copy_if(pred, src, dst) end
 
---- Copies the elements of a tensor to another one of the same sizes and type.
+--- Copies the elements of a tensor to another one of the same size and type.
+--- The shapes may differ: element i goes to element i, as in copy(A, B) of an (8,3) and a 24.
+---
 --- In a kernel it takes the widest access that both layouts and their alignment allow. From global
 --- to shared memory it copies asynchronously if the device can; these copies are complete at the
 --- next sync_threads.

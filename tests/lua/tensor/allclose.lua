@@ -28,6 +28,8 @@ local function try(f, ...)
 end
 -- expect: allclose: A has shape (4,5) but C has (5,4); expected modes of the same sizes
 try(function() local C = zeros(f32, {5, 4}) return allclose(A, C) end)
+-- expect: allclose: the first tensor has shape (2,3) but the second tensor has 6; expected modes of the same sizes
+try(function() return allclose(zeros(f32, {2, 3}), zeros(f32, 6)) end)
 -- expect: allclose: argument 2 is a number; a tensor was expected
 try(function() return allclose(A, 1) end)
 -- expect: allclose: rtol = -1.0 is not a tolerance; expected a number >= 0

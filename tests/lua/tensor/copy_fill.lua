@@ -4,6 +4,17 @@ copy(A, B)
 print(B[{2, 1}], B[11], B.layout)        -- expect: 5.0	11.0	(3,4):(4,1)
 copy(A(_, 0), B(_, 3))
 print(B[{2, 3}])                         -- expect: 2.0
+-- Of any two shapes: element i of one is element i of the other, as in a kernel.
+local S, D = arange(i32, row_major{8, 3}), { zeros(i32, 24), zeros(i32, "((2,2),6):((6,12),1)") }
+local in_kernel = kernel("in_kernel", function(s, d) copy(s, d) end, {static_shapes = true})
+for _, d in ipairs(D) do
+  copy(S, d)
+  local other = zeros(i32, d.layout)
+  in_kernel{grid = 1, block = 1}(S, other)
+  print(d[1], d[10], d[23], allclose(d, other))
+end
+-- expect: 1	10	23	true
+-- expect: 1	10	23	true
 local V = arange(i32, 6)
 local W = arange(i32, 8)
 copy(view(W, 4), view(W, "4:2"))         -- onto itself: as if read whole before
@@ -23,8 +34,12 @@ print(N[0], N[3])                        -- expect: 0	3
 local function try(f, ...)
   print((select(2, pcall(f, ...)):gsub("^[^:]*:%d+: ", "")))
 end
--- expect: copy: A has shape (3,4) but S has 6; expected modes of the same sizes
+-- expect: copy: A (3,4):(1,3) and S 6:1 have different sizes; the sizes must agree
 try(function() local S = zeros(f32, 6) copy(A, S) end)
+-- expect: copy: the source (4,2):(1,4) and the destination 9:1 have different sizes; the sizes must agree
+try(function() copy(zeros(f32, {4, 2}), zeros(f32, 9)) end)
+-- expect: copy: the source has elements f32 but the destination has i32; expected the same type
+try(function() copy(zeros(f32, 4), zeros(i32, 4)) end)
 -- expect: copy: A has elements f32 but V has i32; expected the same type
 try(function() copy(A, V) end)
 -- expect: copy: argument 2 is missing; a tensor was expected
