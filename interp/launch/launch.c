@@ -103,6 +103,7 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .interrupt = &k->state->interrupt,
                          .print = state_print_to,
                          .print_ud = k->state,
+                         .print_order = c->print_order,
                          .watch = k->state->watch,
                          .is_dependent = c->pdl,
                          .is_cooperative = c->cooperative,
@@ -121,10 +122,10 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
 }
 
 /* Adds what the launch needs to print. */
-static CtStatus add_print(const Spec *spec, CtStream stream, CtErr *err) {
+static CtStatus add_print(const Spec *spec, CtStream stream, CtPrintOrder order, CtErr *err) {
   CtPrintArgs print;
-  CtStatus status =
-      ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints, &print, err);
+  CtStatus status = ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints,
+                                   order, &print, err);
   if (status == CT_OK) {
     memcpy(spec->params + spec->print_at, &print.log, sizeof print.log);
     memcpy(spec->params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
@@ -142,9 +143,9 @@ static CtStatus add_grid_word(const Spec *spec, CtStream stream, CtErr *err) {
 
 /* Puts into the parameter block what is not in the slots. */
 static CtStatus add_others(const Spec *spec, const CtSlotValue *slots, CtStream stream,
-                           CtErr *err) {
+                           CtPrintOrder order, CtErr *err) {
   /* First what may call the host, which may launch the kernel itself. */
-  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, stream, err);
+  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, stream, order, err);
   if (status == CT_OK && spec->maps != NULL) {
     status = launch_maps_write(spec->maps, spec->device, slots, spec->params + spec->maps_at, err);
   }
@@ -212,7 +213,7 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
   if (has_stream && a->of->state->recorder == NULL) { /* a graph uses it on the main stream */
     use_on_stream(a, c->stream);
   }
-  CtStatus status = add_others(spec, a->slots, launch.stream, err);
+  CtStatus status = add_others(spec, a->slots, launch.stream, c->print_order, err);
   pack_slots(spec, a->slots);
   return status == CT_OK
              ? ct_function_launch(spec->fn, &launch, spec->params, spec->params_bytes, err)

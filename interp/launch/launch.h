@@ -35,7 +35,8 @@ typedef struct LaunchConfig {
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
-  bool check;              /* the launch option `check`, with its fields nan and global */
+  CtPrintOrder print_order;
+  bool check; /* the launch option `check`, with its fields nan and global */
   bool check_nan, check_no_global;
 } LaunchConfig;
 

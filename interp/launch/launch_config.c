@@ -22,8 +22,9 @@ static const Options of_kernels = {
     "static_shapes, contract, min_blocks, max_unroll, emission or nvrtc_options",
     "one of kernel(name, fn, {...})"};
 static const Options of_launches = {
-    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "check"}, /* as OPT_ */
-    "grid, block, cluster, smem, stream, pdl, cooperative or check",
+    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "print_order",
+     "check"}, /* as OPT_ */
+    "grid, block, cluster, smem, stream, pdl, cooperative, print_order or check",
     "one of a launch, k{...}(...)"};
 
 /* The places of options of launches in that list. */
@@ -35,6 +36,7 @@ enum {
   OPT_STREAM,
   OPT_PDL,
   OPT_COOPERATIVE,
+  OPT_PRINT_ORDER,
   OPT_CHECK
 };
 
@@ -231,6 +233,19 @@ static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k, unsigned op
   return is_nil ? one : read_dim(L, table, "cluster", k);
 }
 
+static CtPrintOrder read_print_order(lua_State *L, int table, const Kernel *k) {
+  int type = lua_getfield(L, table, "print_order");
+  const char *order = type == LUA_TSTRING ? lua_tostring(L, -1) : type == LUA_TNIL ? "thread" : "";
+  bool is_run = strcmp(order, "run") == 0;
+  if (!is_run && strcmp(order, "thread") != 0) {
+    diag_error(L, "%s: launch option print_order is %s; \"thread\" or \"run\" was expected",
+               k->name,
+               type == LUA_TSTRING ? lua_pushfstring(L, "\"%s\"", order) : diag_push_kind(L, -1));
+  }
+  lua_pop(L, 1);
+  return is_run ? CT_PRINT_AS_RUN : CT_PRINT_BY_THREAD;
+}
+
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
   unsigned options = check_keys(L, table, &of_launches, k->name);
   c->grid = read_dim(L, table, "grid", k);
@@ -252,6 +267,9 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
     lua_setiuservalue(L, table + 1, CONFIG_STREAM);
   }
   lua_settop(L, table + 1);
+  if (is_given(options, OPT_PRINT_ORDER)) {
+    c->print_order = read_print_order(L, table, k);
+  }
   c->check = is_given(options, OPT_CHECK) && read_flag(L, table, "check", k, c);
   launch_check_config(L, k, c);
 }

@@ -120,6 +120,7 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
                            .interrupt = &s->interrupt,
                            .print = state_print_to,
                            .print_ud = s,
+                           .print_order = c->print_order,
                            .is_cooperative = c->cooperative,
                            .n_host = s->n_host}};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(j, a, err);

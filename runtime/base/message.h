@@ -8,6 +8,10 @@
 
 enum { CT_MESSAGE_ARGS = 16 };
 
+/* In which order the texts of a launch come: by block, and in a block by thread, then as the thread printed; or in
+   a block as its threads came to print. */
+typedef enum CtPrintOrder { CT_PRINT_BY_THREAD, CT_PRINT_AS_RUN } CtPrintOrder;
+
 /* What keeps C's printf from taking the format with values of these types; NULL: nothing. A conversion is
    "%[-+ #0][width][.precision][ll]letter", with two digits at most for each number; "%%" is a percent sign. The
    types are f64 for aAeEfFgG; i32 and u32 for diuoxX and c, and i64 and u64 with "ll" for diuoxX; bool for s. */

@@ -17,6 +17,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/message.h"
 
 typedef struct CtDevice CtDevice;
 typedef struct CtModule CtModule;
@@ -249,7 +250,7 @@ CtDevPtr ct_fault_address(const CtFault *f);
 
    A kernel that prints gets the address of a log, which its stream has in page-locked memory, and the number
    of its first printf. A wait for anything gives the texts of the streams that are idle to the device's print
-   function: by launch, block, thread and the order in the thread. A record that finds the log full is
+   function: by launch, and then in the order that the launch asked for. A record that finds the log full is
    dropped; the text says how many were. A fault of a kernel prints what is there. */
 
 typedef struct CtPrintSite {
@@ -266,7 +267,7 @@ typedef struct CtPrintArgs { /* what the kernel gets after its other parameters 
 /* Before the launch of a kernel with n printfs, which are not copied. Waits for the stream where it has had
    very many such launches since the last wait. */
 CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, int n,
-                        CtPrintArgs *out, CtErr *err) CT_NODISCARD;
+                        CtPrintOrder order, CtPrintArgs *out, CtErr *err) CT_NODISCARD;
 
 /* Before sites go away: waits for the launches that may have printed with them. */
 void ct_print_forget(CtDevice *d, const CtPrintSite *sites);

@@ -20,6 +20,7 @@ enum { DEFAULT_BYTES = 1 << 20, MAX_LAUNCHES = 4096 };
 typedef struct Printing {
   const CtPrintSite *sites;
   uint32_t first, n;
+  CtPrintOrder order;
 } Printing;
 
 struct CtPrintLog {
@@ -35,7 +36,7 @@ struct CtPrintLog {
 typedef struct Record {
   size_t launch;
   const CtPrintSite *site;
-  uint32_t thread;
+  uint32_t thread; /* 0 of all where the order is that of the run */
   uint64_t block;
   const uint64_t *words; /* also the order among those of a thread */
 } Record;
@@ -86,7 +87,8 @@ static bool next_record(const CtPrintLog *log, size_t *at, Record *out) {
     return false;
   }
   out->words = words;
-  out->thread = (uint32_t)words[SITE];
+  bool by_thread = log->launches[out->launch].order == CT_PRINT_BY_THREAD;
+  out->thread = by_thread ? (uint32_t)words[SITE] : 0;
   out->block = words[BLOCK];
   *at += VALUES + (size_t)out->site->n;
   return true;
@@ -266,7 +268,7 @@ static CtStatus find_log(CtDevice *d, CtStream stream, CtPrintLog **out, CtErr *
 }
 
 CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, int n,
-                        CtPrintArgs *out, CtErr *err) {
+                        CtPrintOrder order, CtPrintArgs *out, CtErr *err) {
   CtPrintLog *log;
   if (ct_device_is_capturing(d, stream)) {
     return ct_fail(
@@ -283,7 +285,7 @@ CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, 
                            : status;
   if (status == CT_OK) {
     *out = (CtPrintArgs){(CtDevPtr)(uintptr_t)log->words, log->next_site};
-    log->launches[log->n++] = (Printing){sites, log->next_site, (uint32_t)n};
+    log->launches[log->n++] = (Printing){sites, log->next_site, (uint32_t)n, order};
     log->next_site += (uint32_t)n;
   }
   return status;

@@ -435,7 +435,8 @@ function mark(name) end
 --- Prints from a thread of a kernel, by one of Lua's formats.
 --- `%d %i %u %x %X %o %c` take integers of all types, and `%f %e %g %a` take numbers. `%s` takes
 --- run-time booleans and anything that Lua knows while tracing. When the launch is over, the texts
---- come in the order of blocks and threads. On a GPU they come at the next wait. It keeps 1 MiB of
+--- come in the order of blocks and threads; the launch option `print_order = "run"` keeps the order
+--- in which the threads of a block printed. On a GPU they come at the next wait. It keeps 1 MiB of
 --- texts for each stream and says how many more there were.
 ---
 --- `assert(condition, text)` stops a thread whose run-time condition does not hold. The launch then

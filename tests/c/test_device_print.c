@@ -12,6 +12,7 @@ static FakeCuda *fake;
 static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
 static CtErr err;
 static CtText heard;
+static CtPrintOrder asked = CT_PRINT_BY_THREAD;
 
 static void hear(void *ud, const char *text, size_t len) { ct_text_add(ud, text, len); }
 
@@ -46,7 +47,7 @@ static void close_fake(CtDevice *d, const char *what) {
 
 static CtPrintArgs begin(CtDevice *d, CtStream s, const CtPrintSite *of, int n) {
   CtPrintArgs args = {0};
-  OK(ct_print_begin(d, s, of, n, &args, &err) == CT_OK, "a launch that prints");
+  OK(ct_print_begin(d, s, of, n, asked, &args, &err) == CT_OK, "a launch that prints");
   return args;
 }
 
@@ -103,6 +104,25 @@ static void test_order(void) {
   OK(ct_device_synchronize(d, &err) == CT_OK, "waits for all");
   said("b7;", "a log is used again");
   close_fake(d, "order");
+}
+
+static void test_run_order(void) {
+  CtDevice *d = open_fake(0);
+  CtStream s = ct_device_stream(d);
+  const uint64_t seven = 7;
+  asked = CT_PRINT_AS_RUN;
+  CtPrintArgs one = begin(d, s, sites, 3);
+  asked = CT_PRINT_BY_THREAD;
+  CtPrintArgs two = begin(d, s, others, 1);
+  print_ints(one, 1, 0);
+  print_ints(one, 0, 33);
+  print_as(two, 0, 0, 5, 1, &seven);
+  print_as(two, 0, 0, 4, 1, (const uint64_t[]){8});
+  print_ints(one, 0, 2);
+  print_as(one, 2, 0, 33, 0, NULL);
+  OK(ct_stream_synchronize(d, s, &err) == CT_OK, "waits");
+  said("0.33;0.2;a;1.0;b8;b7;", "by launch and block, in a block as its records came");
+  close_fake(d, "run order");
 }
 
 static void test_values(void) {
@@ -208,7 +228,7 @@ static void test_many(void) {
   int before = fake->n_synchronizes;
   CtStatus status = CT_OK;
   for (int i = 0; i < 10000 && status == CT_OK; i++) {
-    status = ct_print_begin(d, s, sites, 3, &args, &err);
+    status = ct_print_begin(d, s, sites, 3, asked, &args, &err);
     print_as(args, 2, 0, 0, 0, NULL);
   }
   IS_INT(fake->n_synchronizes - before, 2, "ten thousand launches wait twice on their way");
@@ -225,7 +245,7 @@ static void test_failures(void) {
   CtPrintArgs args;
   fake->fail_result = 2;
   strcpy(fake->fail_name, "cuMemAllocHost_v2");
-  OK(ct_print_begin(d, ct_device_stream(d), sites, 3, &args, &err) == CT_ENOMEM,
+  OK(ct_print_begin(d, ct_device_stream(d), sites, 3, asked, &args, &err) == CT_ENOMEM,
      "no memory for a log is an error of the launch");
   args = begin(d, ct_device_stream(d), sites, 3);
   print_as(args, 77, 0, 0, 0, NULL); /* a kernel that wrote where it should not */
@@ -248,6 +268,7 @@ int main(void) {
   }
   ct_text_init(&heard, ct_alloc_std);
   test_order();
+  test_run_order();
   test_values();
   test_full();
   test_streams();

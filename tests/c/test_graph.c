@@ -145,7 +145,8 @@ static void refuse_all(CtDevice *d, const CtBuffer *b, CtEvent e) {
   }
   refused(ct_device_write(d, b->ptr, "12345678", 8, main, &err), "a copy from the host");
   refused(ct_device_read(d, bytes, b->ptr, 8, main, &err), "a copy to the host");
-  IS_INT(ct_print_begin(d, main, &site, 1, &args, &err), CT_EINVAL, "printf is refused");
+  IS_INT(ct_print_begin(d, main, &site, 1, CT_PRINT_BY_THREAD, &args, &err), CT_EINVAL,
+         "printf is refused");
 }
 
 static void test_refused(void) {

@@ -2,6 +2,7 @@
 #ifndef CT_SIMT_LAUNCH_H
 #define CT_SIMT_LAUNCH_H
 
+#include "runtime/base/message.h"
 #include "runtime/ir/ir.h"
 
 typedef struct CtSimtProgram CtSimtProgram; /* a lowered kernel, immutable, usable by any engine */
@@ -29,10 +30,10 @@ typedef struct CtSimtLaunch {
   const CtSimtSpan *memory; /* where addresses may point to, in order, none overlapping */
   size_t n_memory;
   const volatile int *interrupt; /* nonzero stops the launch; may be NULL */
-  /* Receives what threads print, after the launch, in the order of blocks and threads. NULL: the
-     text is dropped. */
+  /* Receives what threads print, after the launch, in that order. NULL: the text is dropped. */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
+  CtPrintOrder print_order;
   CtSimtWatch *watch; /* NULL: there is none */
   /* For `check`: may this launch begin before earlier ones have ended; may later ones do so; and
      how often the host has waited for all launches to end since it opened the engine. */

@@ -1,6 +1,6 @@
 /* simt_message.c: printf and assert of threads on the CPU engine. Each worker keeps the text that
-   its threads print. At the end of the launch the texts are put in the order of blocks and
-   threads. */
+   its threads print. At the end of the launch the texts are put in the order that it asked
+   for. */
 #include "simt_run.h"
 
 #include <inttypes.h>
@@ -66,8 +66,9 @@ static bool add_line(const CtWorker *k, CtPrinter *p, const char *format, const 
   if (p->text.failed) {
     return false;
   }
+  bool by_thread = k->job->launch->print_order == CT_PRINT_BY_THREAD;
   p->lines[p->n] = (CtPrinted){.block = k->block,
-                               .thread = w->index * CT_LANES + lane,
+                               .thread = by_thread ? w->index * CT_LANES + lane : 0,
                                .order = (uint32_t)p->n,
                                .at = at,
                                .len = p->text.len - at};

@@ -117,7 +117,7 @@ typedef struct CtSimtJob {
 /* What one thread printed at once. */
 typedef struct CtPrinted {
   int64_t block;
-  int32_t thread;
+  int32_t thread;   /* 0 of all where the order is that of the run */
   uint32_t order;   /* its number among the worker's texts */
   size_t at, len;   /* in the worker's text */
   const char *text; /* at the end */
