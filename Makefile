@@ -500,6 +500,7 @@ lua_tests = $(if $(filter $(1)/%,$(LUA_LAWS)),$(filter-out $(LUA_LAWS),$(wildcar
 $(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),$(RUN_TESTS) $(call lua_tests,$(d)),TAP_SCRIPTS))
 $(call tap_if,tests/fails,fails,\
 	$(STATES_BIN) scripts/run_tests.lua --cuttle=$(PROGRAM) tests/fails,TAP_SCRIPTS)
+$(call tap_if,tests/originals/*.lua,originals,$(RUN_TESTS) tests/originals,TAP_SCRIPTS)
 $(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
