@@ -177,6 +177,24 @@ end
 
 -- {====== 5. A barrier that is missing ======
 
+-- Each of three warps prints a number, its negative and ten times it.
+local function show_order(what, wait)
+  io.write(what)
+  io.stdout:flush()
+  kernel("steps", function()
+    local x, leads = threadIdx.x // 32 + 1, threadIdx.x % 32 == 0
+    if leads then printf("%4d", x) end
+    wait()
+    if leads then printf("%4d", -x) end
+    wait()
+    if leads then printf("%4d", 10 * x) end
+  end){grid = 1, block = 96, print_order = "run"}()
+  print()
+end
+device("cpu")
+show_order("without a barrier each warp runs to its end:", nothing)
+show_order("with one they stay together:                ", sync_threads)
+
 local forgetful = {blockIdx = blockIdx, threadIdx = threadIdx, blockDim = blockDim,
                    sync_threads = nothing}
 local no_barrier = kernel("matmul_no_barrier", function(m, n, out)
@@ -194,7 +212,6 @@ local function show_findings(p)
   expect(#findings == 2, "check finds why:")
   for _, f in ipairs(findings) do print(("  line %d: %s"):format(f.line, f.message)) end
 end
-device("cpu")
 show_findings(make_problem(20, 24, 36))
 
 -- {====== 6. Times ======

@@ -140,6 +140,10 @@ tap.ok(copied(view(numbers, layout(8, 0)), view(zeros(f32, 8), layout(8, 0))),
   "one constant to another")
 tap.ok(copied(arange(f32, {8, 3}), zeros(f32, row_major{8, 3})), "transpose: the layouts do it")
 
+local flat, plane_of_8 = zeros(i32, 24), arange(i32, {8, 3})
+copy(plane_of_8, flat)
+tap.is(flat[23], plane_of_8[{7, 2}], "the host's copy is the same: any ranks, one size")
+
 -- Four ways to take a tile of 4x8, four layouts of shared memory: one copy.
 local tilings = {{4, 8}, {"4:2", "8:1"}, {"4:1", "8:2"}, {"(2,2):(1,4)", "8:1"}}
 local all_right = true

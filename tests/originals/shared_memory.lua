@@ -3,6 +3,7 @@
 device("cpu")
 local tap = dofile "tests/support/tap.lua"
 local H, K, W = 20, 24, 36
+local function text(x) return (tostring(x):gsub("%s+$", "")) end
 
 local m, n = rand(f32, row_major{H, K}), rand(f32, row_major{K, W})
 local want = reference.matmul(m, select(n, 1, 0))
@@ -148,6 +149,33 @@ local function prints(wait)
 end
 tap.is(prints(nothing), "1 -1 10 2 -2 20 3 -3 30", "without a barrier each thread runs to its end")
 tap.is(prints(coroutine.yield), "1 2 3 -1 -2 -3 10 20 30", "with one all threads stay together")
+
+-- What a launch prints, run in a process of its own.
+local function printed(wait)
+  local script, path = [[
+    local wait = %s
+    local k = kernel("k", function()
+      local x = threadIdx.x // 32 + 1
+      local leads = threadIdx.x %% 32 == 0
+      if leads then printf("%%d ", x) end
+      wait()
+      if leads then printf("%%d ", -x) end
+      wait()
+      if leads then printf("%%d ", 10 * x) end
+    end)
+    k{grid = 1, block = 96, print_order = "run"}()
+  ]], os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(script:format(wait))
+  file:close()
+  local pipe = assert(io.popen(("'%s' --device=cpu '%s'"):format(arg[-1], path)))
+  local out = pipe:read "a"
+  pipe:close()
+  os.remove(path)
+  return text(out)
+end
+tap.is(printed "function() end", "1 -1 10 2 -2 20 3 -3 30", "so it is with three warps of a kernel")
+tap.is(printed "sync_threads", "1 2 3 -1 -2 -3 10 20 30", "which a barrier keeps together")
 
 -- {====== Shared memory in kernels ======
 
