@@ -56,6 +56,8 @@ static void add_parameter(const CtSlot *slot, const CtVal *args, CtEscape *e, co
   }
 }
 
+bool ct_text_is_call(const CtEscape *e) { return strncmp(e->text, "$@", 2) == 0; }
+
 CtVal ct_ir_call(CtIr *ir, const CtIrFunction *f, const CtVal *args) {
   size_t n = f->ir.n_slots + 1;
   const char **names = ct_arena_alloc(&ir->arena, n * sizeof *names);

@@ -214,6 +214,7 @@ void ct_ir_functions_free(CtAlloc alloc, CtIrFunction *list);
 const CtIrFunction *ct_ir_function_find(const CtIr *ir, const char *key);
 /* Calls it; args[i] is the value of its parameter "a<i + 1>". The result is a text with results. */
 CtVal ct_ir_call(CtIr *ir, const CtIrFunction *f, const CtVal *args);
+bool ct_text_is_call(const CtEscape *e); /* is it made by ct_ir_call? */
 
 /* --- values and layouts ------------------------------------------------------------------------ */
 

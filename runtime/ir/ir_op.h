@@ -72,9 +72,10 @@ typedef enum CtOpTypes {
   X(FMA, 4)      /* a multiply-add, */                                                             \
   X(SPECIAL, 5)  /* or several instructions, or one of the special function unit */                \
   X(KEEPS, 6)    /* an effect that changes no memory that a load may see */                        \
-  X(ARRIVES, 7)  /* plain asynchronous copies before it are complete */                            \
+  X(ARRIVES, 7)  /* where there are plain asynchronous copies, a wait stands before it */          \
   X(SUMS, 8)     /* a tile operation that adds products to its destination */                      \
-  X(PAIRS, 9)    /* of words that hold two floats of 16 bits each */
+  X(PAIRS, 9)    /* of words that hold two floats of 16 bits each */                               \
+  X(PASSES, 10)  /* an effect that tells no other thread how far this one is: pass_async.c */
 typedef enum CtOpTrait {
 #define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
   CT_OP_TRAITS(X)
