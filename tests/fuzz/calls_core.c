@@ -262,6 +262,8 @@ static void run(const CtIr *ir) {
   ct_simt_free(program);
 }
 
+const unsigned random_seconds = 5;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};
   const int64_t block[3] = {once_in(&in, 2) ? 32 : 64, 1, 1};

@@ -313,6 +313,8 @@ static cuttle_Options next_options(Bytes *in) {
   return o;
 }
 
+const unsigned random_seconds = 6;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};
   cuttle_Options o = next_options(&in);

@@ -12,6 +12,7 @@
 #include "tests/c/emit_kernels.h"
 #include "runtime/ct.h"
 #include "runtime/ir/ir_file_rows.h"
+#include "runtime/ir/ir_tma.h"
 
 enum { N = 1 << 16, MOST_PLACES = 1 << 16, MOST_SEEDS = 2048, MOST_BYTES = 60000 };
 
@@ -66,11 +67,51 @@ static void build_words(Kit *k, int sm) {
   ct_ir_end(ir, loop);
 }
 
+/* Memory by other ways: a box of TMA, a hint for caches, another block's, constants. */
+static void build_places(Kit *k, int sm) {
+  static const int32_t numbers[4] = {3, 1, 2, 0};
+  CtIr *ir = &k->ir;
+  kit_begin(k, "places", sm, 64, 1);
+  ir->cluster[0] = 2;
+  at(k, 1);
+  CtView x = tensor(k, "x", CT_f16, "(64,?)", "(64,1)"), y = tensor(k, "y", CT_f32, "(?)", "(1)"),
+         z;
+  CtView s = ct_ir_shared(ir, "s", CT_f16, lay(k, "(8,32):(32,1)"));
+  CtView words = ct_ir_constant(ir, CT_i32, lay(k, "4"), numbers);
+  uint32_t bar = ct_ir_mbarrier(ir, 1, 1);
+  kit_must(k, ct_ir_cached(ir, y, CT_CACHE_STREAMING, &z, &k->err));
+  at(k, 2);
+  CtTmaCall box = {.op = "tma_load",
+                   .source = ct_ir_tma_source(ir, &(CtTmaSource){x, -1}),
+                   .coords = lay(k, "(8,32):(1@0,1@1)"),
+                   .at = crd2(k, ct_int(8), dyn(k, mul(k, bid(k, 0), num(k, 8)))),
+                   .name = "box",
+                   .shared = s,
+                   .bar = bar,
+                   .slot = num(k, 0)};
+  CtVal first = ct_ir_if(ir, ct_ir_binary(ir, CT_OP_EQ, tid(k, 0), num(k, 0)));
+  (void)ct_ir_mbar(ir, CT_OP_MBAR_ARRIVE_EXPECT, bar, num(k, 0), num(k, 512));
+  kit_must(k, ct_ir_tma_load(ir, &box, &k->err));
+  ct_ir_end(ir, first);
+  (void)ct_ir_mbar(ir, CT_OP_MBAR_WAIT, bar, num(k, 0), num(k, 0));
+  at(k, 3);
+  ct_ir_effect(ir, CT_OP_CLUSTER_ARRIVE, 0);
+  ct_ir_effect(ir, CT_OP_CLUSTER_WAIT, 0);
+  CtView other = ct_ir_remote(ir, s, num(k, 1));
+  CtVal sum = ct_ir_cast(ir, ct_ir_load(ir, other.buf, tid(k, 0)), CT_f32);
+  CtVal place = op2(k, CT_OP_FLOORMOD, tid(k, 0), num(k, 4));
+  sum = add(k, sum, ct_ir_cast(ir, ct_ir_load(ir, words.buf, place), CT_f32));
+  ct_ir_store(ir, z.buf, tid(k, 0), sum);
+  box.op = "tma_store";
+  kit_must(k, ct_ir_tma_store(ir, &box, &k->err));
+}
+
 static void build_order(Kit *k, int sm) { build_sgemm(k, sm, "n2 ~m ~n"); }
 
 static void (*const kernels[])(Kit *k, int sm) = {
-    build_words,    build_moye_matmul, build_notebook, build_saxpy, build_transpose, build_order,
-    build_integers, build_floats,      build_control,  build_tiles, build_escape,    build_names};
+    build_words,     build_places, build_moye_matmul, build_notebook, build_saxpy,
+    build_transpose, build_order,  build_integers,    build_floats,   build_control,
+    build_tiles,     build_escape, build_names};
 
 /* {====== Seeds ====== */
 
@@ -393,6 +434,8 @@ static void use(Mutant *m, const CtIr *ir) {
   }
   ct_simt_free(program);
 }
+
+const unsigned random_seconds = 10;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};

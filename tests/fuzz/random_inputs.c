@@ -1,14 +1,15 @@
 /* random_inputs.c: runs a fuzz target on random inputs, where there is no libFuzzer to choose them.
      calls_host [SECONDS [SEED [NUMBER]]]
-   NUMBER: that input alone. Prints TAP. */
+   NUMBER: that input alone. Prints TAP. An input that takes more than 10 s of a processor is a failure. */
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "bytes.h"
 #include "tap.h"
 
-enum { MAX_BYTES = 400 };
+enum { MAX_BYTES = 400, MOST_SECONDS = 10 };
 
 /* xorshift64* */
 static uint64_t next_random(uint64_t *state) {
@@ -25,6 +26,8 @@ static void run_input(uint64_t seed, uint64_t number) {
   for (size_t i = 0; i < n; i++) {
     bytes[i] = (uint8_t)(next_random(&state) >> 56);
   }
+  const struct itimerval timer = {.it_value = {.tv_sec = MOST_SECONDS}};
+  setitimer(ITIMER_VIRTUAL, &timer, NULL);
   LLVMFuzzerTestOneInput(bytes, n);
 }
 
@@ -51,8 +54,13 @@ static void tell_abort(int signal_number) {
 /* There where a sanitizer is. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
+/* gcc's UBSan knows no callbacks. */
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) { return "abort_on_error=1"; }
+
 static void tell_before_end(void) {
   signal(SIGABRT, tell_abort);
+  signal(SIGVTALRM, tell_abort);
   if (__sanitizer_set_death_callback != NULL) {
     __sanitizer_set_death_callback(tell_input);
   }
@@ -63,7 +71,8 @@ static uint64_t argument(int argc, char **argv, int i, uint64_t other) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seconds = argument(argc, argv, 1, 7), seed = argument(argc, argv, 2, 1), n = 0;
+  uint64_t seconds = argument(argc, argv, 1, random_seconds), seed = argument(argc, argv, 2, 1),
+           n = 0;
   if (argc > 3) {
     run_input(seed, argument(argc, argv, 3, 0));
     return 0;
