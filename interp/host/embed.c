@@ -70,10 +70,9 @@ void cuttle_interrupt(cuttle_State *S) {
 /* {====== Protected calls ====== */
 
 static cuttle_Status status_of(const CuttleState *s, int lua_status) {
-  if (lua_status == LUA_ERRMEM || strstr(s->error, "not enough memory") != NULL) {
-    return CUTTLE_NOMEM;
-  }
-  return state_is_stopping(s) ? CUTTLE_INTERRUPTED : CUTTLE_ERROR;
+  return state_is_nomem(s->L, lua_status) ? CUTTLE_NOMEM
+         : state_is_stopping(s)           ? CUTTLE_INTERRUPTED
+                                          : CUTTLE_ERROR;
 }
 
 /* A message is one line: lines are parted by "; ", other control characters are blanks. */
@@ -106,8 +105,9 @@ static cuttle_Status fail(CuttleState *s, int lua_status) {
   const char *msg = lua_tostring(s->L, -1);
   set_error(s, msg == NULL ? "the error is not a text" : msg);
   find_place(s);
+  cuttle_Status status = status_of(s, lua_status);
   lua_pop(s->L, 1);
-  return status_of(s, lua_status);
+  return status;
 }
 
 /* Fails without a call of the Lua state. */

@@ -355,6 +355,7 @@ static int joint_guard(lua_State *L) {
     memcpy(s->device_text, device, sizeof device);
     s->is_device_open = false;
   }
+  state_free_garbage(L, status);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 

@@ -70,6 +70,17 @@ static void *script_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_byte
   return limited_alloc(ud, ptr, old_bytes, new_bytes);
 }
 
+bool state_is_nomem(lua_State *L, int status) {
+  const char *msg = status == LUA_OK ? NULL : lua_tostring(L, -1);
+  return status == LUA_ERRMEM || (msg != NULL && strstr(msg, "not enough memory") != NULL);
+}
+
+void state_free_garbage(lua_State *L, int status) {
+  if (state_is_nomem(L, status) && lua_gc(L, LUA_GCISRUNNING) != 0) {
+    lua_gc(L, LUA_GCCOLLECT);
+  }
+}
+
 /* {====== Calls of the host ====== */
 
 int state_call(CuttleState *s, int n_args, int n_results) {
@@ -87,6 +98,9 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   (void)ct_env_ignore(before);
   s->n_calls--;
   lua_remove(L, base);
+  if (s->n_calls == 0) {
+    state_free_garbage(L, status);
+  }
   return status;
 }
 

@@ -257,4 +257,10 @@ void state_hook_coroutine(CuttleState *s, lua_State *co); /* before co runs */
    interrupts count from here. On failure the message is on the stack. */
 int state_call(CuttleState *s, int n_args, int n_results);
 
+/* After a protected call: did it end because memory ran out? Its message is at the top. */
+bool state_is_nomem(lua_State *L, int status);
+/* If so, frees what the call leaves behind. Where Lua lacks memory it runs no finalizers, and so tensors, which
+   nobody uses any more, keep theirs from whoever asks next. */
+void state_free_garbage(lua_State *L, int status);
+
 #endif

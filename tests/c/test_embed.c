@@ -151,6 +151,31 @@ static void test_memory_limit(void) {
   IS_INT(heap.bytes, 0, "and frees everything");
 }
 
+#define HOARD "local t = {} while true do t[#t + 1] = zeros(f32, 1000) end"
+
+/* Tensors that nobody uses any more take no memory from what runs next, in a call of its own or in the same one. */
+static void test_memory_again(void) {
+  Heap heap = {0};
+  cuttle_Options o = cpu_options(&heap);
+  o.memory_limit = 38 << 20;
+  cuttle_State *S = cuttle_open(&o);
+  is_status(S, cuttle_dostring(S, HOARD, NULL), CUTTLE_NOMEM, "a script that hoards tensors");
+  OK(heap.bytes < 19 << 20, "what it had is free again: %lld bytes", (long long)heap.bytes);
+  cuttle_close(S);
+  o.memory_limit = 22 << 20;
+  S = cuttle_open(&o);
+  is_status(S,
+            cuttle_dostring(S,
+                            "device 'cpu:2' local m = mesh{d = 2}\n"
+                            "local function sum(r) local t = full(i32, 4, 1) r:all_reduce(t) end\n"
+                            "m:run(sum)\n"
+                            "assert(not pcall(m.run, m, function(r) " HOARD " end))\n"
+                            "m:run(sum)",
+                            NULL),
+            CUTTLE_OK, "ranks run again in the same script");
+  cuttle_close(S);
+}
+
 static void test_instruction_limit(void) {
   cuttle_Options o = cpu_options(NULL);
   o.instruction_limit = 100000;
@@ -626,6 +651,7 @@ int main(void) {
   test_options();
   test_limit_out_of_range();
   test_memory_limit();
+  test_memory_again();
   test_instruction_limit();
   if (has_threads()) {
     test_interrupt();
