@@ -1,7 +1,7 @@
 -- notebook_shared_matmul.lua: a notebook on shared memory, retold in one file: out = m * n,
 -- row-major, of any size, by tiles of tw x tw in shared memory. The threads are coroutines of plain
--- Lua at first; then the same function is the body of kernels. At the end are the times of these
--- beside the notebook's, and what `profile` says of them.
+-- Lua at first; then the same function is the body of kernels. Their times stand beside the
+-- notebook's, `profile` says what makes the difference, and `check` what a missing barrier does.
 -- Usage: cuttle notebook_shared_matmul.lua [h K w]    m is h x K, n is K x w
 local gpu = device().sm and "cuda:" .. device().ordinal
 device("cpu")
@@ -175,46 +175,7 @@ for _, name in ipairs{"cpu", gpu} do
   expect(ok, ("%d sizes on %s: right"):format(#sizes, device().name), why)
 end
 
--- {====== 5. A barrier that is missing ======
-
--- Each of three warps prints a number, its negative and ten times it.
-local function show_order(what, wait)
-  io.write(what)
-  io.stdout:flush()
-  kernel("steps", function()
-    local x, leads = threadIdx.x // 32 + 1, threadIdx.x % 32 == 0
-    if leads then printf("%4d", x) end
-    wait()
-    if leads then printf("%4d", -x) end
-    wait()
-    if leads then printf("%4d", 10 * x) end
-  end){grid = 1, block = 96, print_order = "run"}()
-  print()
-end
-device("cpu")
-show_order("without a barrier each warp runs to its end:", nothing)
-show_order("with one they stay together:                ", sync_threads)
-
-local forgetful = {blockIdx = blockIdx, threadIdx = threadIdx, blockDim = blockDim,
-                   sync_threads = nothing}
-local no_barrier = kernel("matmul_no_barrier", function(m, n, out)
-  multiply_tiles(forgetful, m, n, out, 8, halves(shared(f32), 8))
-end)
-
-local function show_findings(p)
-  local out = zeros(f32, row_major{p.h, p.w})
-  local config = {grid = {cdiv(p.w, 8), cdiv(p.h, 8)}, block = {8, 8}, smem = 2 * 8 * 8 * 4}
-  local is_free, findings = pcall(require "cuttle.check".run, function()
-    no_barrier(config)(p.m, p.n, out)
-  end)
-  if not is_free then return print("(no findings here: this run is being watched already)") end
-  expect(not allclose(out, p.want), "a kernel without barriers: wrong")
-  expect(#findings == 2, "check finds why:")
-  for _, f in ipairs(findings) do print(("  line %d: %s"):format(f.line, f.message)) end
-end
-show_findings(make_problem(20, 24, 36))
-
--- {====== 6. Times ======
+-- {====== 5. Times ======
 
 local NOTEBOOK_GFLOPS <const> = 2 * 5120 * 256 * 5120 * 1e-6     -- for a time of 1 ms
 
@@ -238,7 +199,7 @@ local H, K, W = tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3])
 show_times("cpu", H or 150, K or 70, W or 130)
 if gpu then show_times(gpu, H or 5120, K or 256, W or 5120) end
 
--- {====== 7. Why the dynamic kernel is slower ======
+-- {====== 6. Why the dynamic kernel is slower ======
 
 -- Not for its kind of memory: the template has the same. But its tw is no constant. So the compiler
 -- neither unrolls the loop over i nor reads four neighbours of ms by one load. Without NVRTC,
@@ -263,5 +224,45 @@ local function show_loads()
   end
 end
 show_loads()
+
+-- {====== 7. A barrier that is missing ======
+
+-- Each of three warps prints a number, its negative and ten times it.
+local function show_order(what, wait)
+  io.write(what)
+  io.stdout:flush()
+  kernel("steps", function()
+    local x, leads = threadIdx.x // 32 + 1, threadIdx.x % 32 == 0
+    if leads then printf("%4d", x) end
+    wait()
+    if leads then printf("%4d", -x) end
+    wait()
+    if leads then printf("%4d", 10 * x) end
+  end){grid = 1, block = 96, print_order = "run"}()
+  print()
+end
+print()
+show_order("without a barrier each warp runs to its end:", nothing)
+show_order("with one they stay together:                ", sync_threads)
+
+local forgetful = {blockIdx = blockIdx, threadIdx = threadIdx, blockDim = blockDim,
+                   sync_threads = nothing}
+local no_barrier = kernel("matmul_no_barrier", function(m, n, out)
+  multiply_tiles(forgetful, m, n, out, 8, halves(shared(f32), 8))
+end)
+
+local function show_findings(p)
+  local out = zeros(f32, row_major{p.h, p.w})
+  local config = {grid = {cdiv(p.w, 8), cdiv(p.h, 8)}, block = {8, 8}, smem = 2 * 8 * 8 * 4}
+  local is_free, findings = pcall(require "cuttle.check".run, function()
+    no_barrier(config)(p.m, p.n, out)
+  end)
+  if not is_free then return print("(no findings here: this run is being watched already)") end
+  expect(not allclose(out, p.want), "a kernel without barriers: wrong")
+  expect(#findings == 2, "check finds why:")
+  for _, f in ipairs(findings) do print(("  line %d: %s"):format(f.line, f.message)) end
+end
+show_findings(make_problem(20, 24, 36))
+
 print(all_ok and "\nall correct" or "\nwrong")
 os.exit(all_ok, true)
