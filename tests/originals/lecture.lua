@@ -305,5 +305,19 @@ end, {static_shapes = true})
 local from, to = arange(f32, {16, 16}), zeros(f32, {8, 8})
 box{grid = 1, block = 32}(from, to)
 tap.is(to(7, 7), from(7, 7), "asked: TMA's descriptor is derived from the layouts")
-tap.ok(explain("(2,3):(1,2)", {text = true}) ~= nil, "a layout explains itself")
+tap.is(text(tile(identity_tensor{6, 8}, {2, 4}, {2, 1})(1, 3)), "(5,7)",
+  "asked: a tensor need not have memory, it can answer with coordinates")
+
+-- {====== What is built of it ======
+
+local bA, bB = randn(bf16, row_major{64, 32}), randn(bf16, row_major{32, 32})
+local bC = zeros(f32, {64, 32})
+matmul(bA, bB, bC)
+tap.ok(allclose(bC, reference.matmul(bA, bB)), "a product of the library: any strides and types")
+local ends, grouped = from_table(i32, {40, 64}), zeros(f32, {64, 32})
+local weights = randn(bf16, layout({32, 32, 2}, {32, 1, 1024}))
+matmul(bA, weights, grouped, {groups = ends})
+tap.ok(allclose(grouped, reference.matmul(bA, weights, {groups = ends})), "grouped products")
+local Q, K = randn(f32, row_major{1, 2, 16, 32}), randn(f32, row_major{1, 2, 16, 32})
+tap.ok(allclose(attention(Q, K, K), reference.attention(Q, K, K), {atol = 1e-3}), "attention")
 tap.done()
