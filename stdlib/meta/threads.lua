@@ -543,7 +543,7 @@ function block_scan(value, op, options) end
 ---
 ---     > reduce(arange(f32, 5), "add"), reduce(arange(f32, 5), "max", 10.0)
 ---     10.0    10.0
---- CuTe: none. MoYe: none.
+--- CuTe: none. MoYe: sum.
 ---@param t Tensor
 ---@param op string|function
 ---@param init? number
@@ -560,7 +560,7 @@ function reduce(t, op, init) end
 ---     > y
 ---     tensor f32 4:1 on cpu
 ---         0    0    2    6
---- CuTe: transform. MoYe: none.
+--- CuTe: transform. MoYe: map!.
 ---@param a Tensor source; also the destination if it is the only tensor
 ---@param ... Tensor|function more sources, the destination, the function
 function transform(a, ...) end
