@@ -7,11 +7,9 @@
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
 
-static const char *const kinds[] = {[ARG_TENSOR] = "tensor",
-                                    [ARG_NUMBER] = "number",
-                                    [ARG_STATIC] = "constant",
-                                    [ARG_LIST] = "list",
-                                    [ARG_RECORD] = "record"};
+static const char *const kinds[] = {
+    [ARG_TENSOR] = "tensor", [ARG_NUMBER] = "number", [ARG_STATIC] = "constant",
+    [ARG_OBJECT] = "object", [ARG_LIST] = "list",     [ARG_RECORD] = "record"};
 
 /* --- tensors ------------------------------------------------------------------------------------------ */
 
@@ -82,6 +80,13 @@ static void push_argument(lua_State *L, int kernel, const LaunchArgs *a, const A
     record_integer(L, "bits", a->slots[arg->first_slot].i);
   } else if (arg->kind == ARG_STATIC) {
     record_integer(L, "bits", arg->value.i);
+  } else if (arg->kind == ARG_OBJECT) {
+    launch_push_given(L, a, arg);
+    launch_push_object_text(L, lua_gettop(L));
+    lua_setfield(L, table, "text");
+    lua_settop(L, table);
+    lua_pushlstring(L, (const char *)a->key + arg->key_at, arg->key_bytes);
+    lua_setfield(L, table, "key");
   }
 }
 

@@ -13,13 +13,14 @@ typedef struct ExportTarget {
 } ExportTarget;
 
 /* Pushes a list of the arguments, each a table:
-     kind   "tensor", "number", "constant", "list", "record"
+     kind   "tensor", "number", "constant", "object", "list", "record"
      title  "saxpy: argument 2 (x)"; place: 2; slot: number of its first slot, from 0
    of a tensor: dtype, align (bytes), wide (offsets have 64 bits), first and last (addresses of its bytes),
      address (of element 0), and
      written whether `ir`, made for them, writes it
      leaves  extents, then strides: {value =, low =, high =, divisor =, fixed = true: a constant}
-   of a number: dtype, bits (of the value); of a constant: dtype, bits. */
+   of a number: dtype, bits (of the value); of a constant: dtype, bits; of an object: text, and key, the
+   same for equal ones. */
 void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const CtIr *ir);
 
 /* Sets the field `name` of each tensor's table in the list at idx to the bytes that it spans. A tensor of more

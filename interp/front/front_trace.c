@@ -133,26 +133,27 @@ static void begin_objects(lua_State *L, Front *f) {
   front_begin_records(L, f);
 }
 
-static int traced_call(lua_State *L) { /* function, TraceCall */
-  const TraceCall *call = lua_touserdata(L, 2);
-  lua_settop(L, 1);
+static int traced_call(lua_State *L) { /* given, function, TraceCall */
+  const TraceCall *call = lua_touserdata(L, 3);
+  lua_settop(L, 2);
   front_patch_metatables(L);
   front_own(L, front_of(L));
   front_begin_reads(L, front_of(L));
   front_begin_whole(L);
   begin_objects(L, front_of(L));
-  if (front_convert_function(L, 1, RW_KERNEL) != LUA_OK) {
+  if (front_convert_function(L, 2, RW_KERNEL) != LUA_OK) {
     return lua_error(L);
   }
-  int n_args = call->push(L, front_ir(L), call->ud);
+  int n_args = call->push(L, front_ir(L), call->ud, 1);
   lua_call(L, n_args, LUA_MULTRET);
-  if (lua_gettop(L) > 1) {
+  if (lua_gettop(L) > 2) {
     return diag_error(L, "a kernel returns no values");
   }
   return 0;
 }
 
-CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err) {
+CtStatus front_trace(lua_State *L, int fn, int given, FrontPushArgs push, void *ud, CtIr *ir,
+                     CtErr *err) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
   if (front_is_tracing(L)) {
@@ -168,10 +169,15 @@ CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *i
   begin_trace(f, ir);
   lua_pushcfunction(L, locate_error);
   lua_pushcfunction(L, traced_call);
+  if (given != 0) {
+    lua_pushvalue(L, given);
+  } else {
+    lua_pushnil(L);
+  }
   lua_pushvalue(L, fn);
   lua_pushlightuserdata(L, &call);
   front_watch(L, true);
-  CtStatus status = lua_pcall(L, 2, 0, -4) == LUA_OK ? CT_OK : take_error(L, ir, err);
+  CtStatus status = lua_pcall(L, 3, 0, -5) == LUA_OK ? CT_OK : take_error(L, ir, err);
   front_watch(L, false);
   front_learn_types(L, f);
   front_restore_metatables(L);

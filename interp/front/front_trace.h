@@ -6,12 +6,15 @@
 
 void front_open(lua_State *L); /* once per state, before any function of front.h */
 
-/* Pushes the kernel's arguments, symbolic in the running trace, and returns how many. May raise. */
-typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud);
+/* Pushes the kernel's arguments, symbolic in the running trace, and returns how many. `given`: the place of what
+   front_trace was given for it. May raise. */
+typedef int (*FrontPushArgs)(lua_State *L, CtIr *ir, void *ud, int given);
 
 /* Traces: calls the function at `fn` as a kernel, recording in *ir, then runs the passes. On failure
-   *err has the message with the script line. Leaves the stack as it was. */
-CtStatus front_trace(lua_State *L, int fn, FrontPushArgs push, void *ud, CtIr *ir, CtErr *err);
+   *err has the message with the script line. Leaves the stack as it was. `given`: the place of a value that `push`
+   needs, which runs on a stack of its own; 0: nothing. */
+CtStatus front_trace(lua_State *L, int fn, int given, FrontPushArgs push, void *ud, CtIr *ir,
+                     CtErr *err);
 
 /* The type of the parameter in that slot, whose argument is a Lua float, in the running trace. */
 CtDtype front_parameter_type(lua_State *L, int slot);

@@ -40,8 +40,16 @@ typedef struct LaunchConfig {
   bool check_nan, check_no_global;
 } LaunchConfig;
 
-/* RECORD: a table with fields, which are the arguments that follow. */
-typedef enum ArgKind { ARG_TENSOR, ARG_NUMBER, ARG_STATIC, ARG_LIST, ARG_RECORD } ArgKind;
+/* STATIC: a number that is a constant of the kernel; OBJECT: another constant, of launch_object.c. RECORD: a table
+   with fields, which are the arguments that follow. */
+typedef enum ArgKind {
+  ARG_TENSOR,
+  ARG_NUMBER,
+  ARG_STATIC,
+  ARG_OBJECT,
+  ARG_LIST,
+  ARG_RECORD
+} ArgKind;
 
 typedef struct LaunchList LaunchList; /* launch_list.h */
 
@@ -55,15 +63,16 @@ typedef struct Arg {
   bool
       is_untyped; /* a Lua float: `value` is an f64; its slot and dtype are what the trace made of it */
   LaunchList *list;
-  int anchored;        /* of a list in a record: its table's place in LaunchArgs.anchor */
-  int idx;             /* on the Lua stack; of what is in a record: 0, */
-  int place;           /* and the number of the argument that it is in, from 1 */
-  int parent;          /* number of that record among LaunchArgs.args; -1: it is in none */
-  const char *field;   /* its name there, or NULL and */
-  lua_Integer number;  /* its number */
-  int n_fields;        /* of a RECORD */
-  uint64_t address;    /* of the tensor's element 0 */
-  uint64_t begin, end; /* addresses of the bytes that its elements span; equal when empty */
+  int anchored;             /* of what is in a record: its value's place in LaunchArgs.anchor */
+  int idx;                  /* on the Lua stack; of what is in a record: 0, */
+  int place;                /* and the number of the argument that it is in, from 1 */
+  int parent;               /* number of that record among LaunchArgs.args; -1: it is in none */
+  const char *field;        /* its name there, or NULL and */
+  lua_Integer number;       /* its number */
+  int n_fields;             /* of a RECORD */
+  size_t key_at, key_bytes; /* of an OBJECT: what the key says of it */
+  uint64_t address;         /* of the tensor's element 0 */
+  uint64_t begin, end;      /* addresses of the bytes that its elements span; equal when empty */
 } Arg;
 
 /* The arguments of one launch, as its key and slots. */
@@ -73,7 +82,8 @@ typedef struct LaunchArgs {
   int anchor; /* stack place of what keeps the arrays and the lists of records alive; 0: nothing does */
   int n_anchored;
   int n_untyped; /* numbers without a type */
-  int n_lists;
+  int n_lists, n_objects;
+  int objects;        /* stack place of the OBJECTs' values while they are traced */
   int first, n_given; /* stack place of the first argument, and how many there are */
   bool is_full;       /* something did not fit: larger arrays are needed */
   CtDevice *device;   /* where to launch; NULL: the CPU engine */
@@ -185,9 +195,9 @@ Kernel *kernel_test(lua_State *L, int idx);
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                  LaunchArgs *out);
 
-/* Is each list still what was read? Scripts may have run. */
-CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a,
-                            CtErr *err) CT_NODISCARD;
+/* Is each list and each constant still what was read? Scripts may have run. */
+CtStatus launch_check_tables(lua_State *L, const Kernel *k, const LaunchArgs *a,
+                             CtErr *err) CT_NODISCARD;
 
 /* launch_again.c: launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
    same types. Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */

@@ -32,6 +32,7 @@ static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, 
     case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
     case ARG_NUMBER: return reread_number(L, a, arg, idx);
     case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
+    case ARG_OBJECT: return launch_object_is(L, a, arg, idx);
     case ARG_STATIC:
     case ARG_RECORD: break;
   }

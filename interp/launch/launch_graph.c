@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
+#include "launch_key.h"
 #include "launch_list.h"
 
 typedef struct KeptLaunch {
@@ -59,43 +60,6 @@ void launch_record_anchor(lua_State *L, int idx) {
   lua_pop(L, 1);
 }
 
-/* {====== Arguments as the graph keeps them ====== */
-
-static void push_tensor(lua_State *L, int idx) {
-  const Tensor *t = tensor_test(L, idx);
-  lua_pushvalue(L, idx);
-  Tensor *own = tensor_push_part(L, t, t->layout, t->offset, NULL);
-  own->is_fixed = t->is_fixed;
-  own->fixed = t->fixed;
-  lua_remove(L, -2);
-}
-
-/* Pushes the value at idx, a table as a copy. */
-static void push_kept(lua_State *L, int idx, int depth) {
-  idx = lua_absindex(L, idx);
-  luaL_checkstack(L, 8, "too many tables in an argument");
-  if (tensor_test(L, idx) != NULL) {
-    push_tensor(L, idx);
-    return;
-  }
-  lua_pushvalue(L, idx);
-  if (!lua_istable(L, idx) || depth > LAUNCH_MAX_DEPTH) {
-    return;
-  }
-  lua_pop(L, 1);
-  lua_newtable(L);
-  lua_pushnil(L);
-  while (lua_next(L, idx) != 0) { /* stack: copy, key, value */
-    lua_pushvalue(L, -2);
-    push_kept(L, -2, depth + 1);
-    lua_rawset(L, -5);
-    lua_pop(L, 1);
-  }
-  if (lua_getmetatable(L, idx) != 0) {
-    lua_setmetatable(L, -2);
-  }
-}
-
 /* Puts the launch into the table of the graph, as number i. */
 static void keep_launch(lua_State *L, int kernel, const KeptLaunch *launch, int first, int i) {
   lua_getfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
@@ -106,7 +70,7 @@ static void keep_launch(lua_State *L, int kernel, const KeptLaunch *launch, int 
   lua_pushvalue(L, kernel);
   lua_rawseti(L, -2, 2);
   for (int k = 0; k < launch->n_args; k++) {
-    push_kept(L, first + k, 1);
+    launch_push_copy(L, first + k);
     lua_rawseti(L, -2, k + 3);
   }
   lua_rawseti(L, -2, i);

@@ -8,11 +8,7 @@
 #include "interp/trace/front.h"
 #include "launch_key.h"
 #include "launch_list.h"
-#include "runtime/device/cache.h"
 #include "interp/trace/value.h"
-
-enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
-_Static_assert(MAX_TEXT >= (int)sizeof(CtHashKey), "the key of a long text fits");
 
 static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
   unsigned char b = (unsigned char)byte;
@@ -211,58 +207,15 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx)
   Arg *arg = &a->args[a->n++];
   *arg = like;
   arg->first_slot = a->n_slots;
-  if (!read_plain(L, kernel, a, arg, idx) && !launch_read_table(L, kernel, a, arg, idx, read_arg)) {
+  if (!read_plain(L, kernel, a, arg, idx) && !launch_read_table(L, kernel, a, arg, idx, read_arg) &&
+      !launch_read_object(L, kernel, a, arg, idx)) {
     value_test(L, idx, NULL); /* says where one comes from */
-    diag_error(L, "%s is %s; a tensor, a number, a boolean or a table of these was expected",
-               launch_push_title(L, kernel, a, arg), diag_push_kind(L, idx));
+    diag_error(
+        L,
+        "%s is %s; a tensor, a number, a boolean, a constant such as a layout, or a table of "
+        "these was expected",
+        launch_push_title(L, kernel, a, arg), diag_push_kind(L, idx));
   }
-}
-
-/* Short texts as they are, long ones by their hash. */
-static size_t text_key(lua_State *L, unsigned char *out) {
-  size_t len;
-  const char *text = lua_tolstring(L, -1, &len);
-  memcpy(out, &len, sizeof len);
-  if (len <= MAX_TEXT) {
-    memcpy(out + sizeof len, text, len);
-    return sizeof len + len;
-  }
-  CtHash h;
-  ct_hash_init(&h);
-  ct_hash_add(&h, text, len);
-  CtHashKey key = ct_hash_end(&h);
-  memcpy(out + sizeof len, &key, sizeof key);
-  return sizeof len + sizeof key;
-}
-
-static size_t number_key(lua_State *L, unsigned char *out) {
-  if (lua_isinteger(L, -1)) {
-    lua_Integer v = lua_tointeger(L, -1);
-    out[-1] = 'i';
-    memcpy(out, &v, sizeof v);
-    return sizeof v;
-  }
-  lua_Number v = lua_tonumber(L, -1);
-  memcpy(out, &v, sizeof v);
-  return sizeof v;
-}
-
-size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]) {
-  int type = lua_type(L, -1);
-  out[0] = (unsigned char)type;
-  if (type == LUA_TNUMBER) {
-    return 1 + number_key(L, out + 1);
-  }
-  if (type == LUA_TSTRING) {
-    return 1 + text_key(L, out + 1);
-  }
-  if (type == LUA_TBOOLEAN) {
-    out[1] = (unsigned char)lua_toboolean(L, -1);
-    return 2;
-  }
-  const void *p = lua_topointer(L, -1);
-  memcpy(out + 1, &p, sizeof p);
-  return 1 + sizeof p;
 }
 
 /* What is seen is anchored with the kernel when a specialisation is made. */
@@ -397,7 +350,8 @@ LaunchHead launch_head(const LaunchConfig *c) {
 /* Reads all; *out may turn out to be too small (is_full). */
 static void read_all(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                      LaunchArgs *out) {
-  out->n = out->n_slots = out->n_ir_params = out->n_lists = out->n_anchored = 0;
+  out->n = out->n_slots = out->n_ir_params = out->n_anchored = 0;
+  out->n_lists = out->n_objects = 0;
   out->n_untyped = 0;
   out->device = NULL;
   out->key_len = 0;

@@ -52,6 +52,29 @@ typedef void (*LaunchReader)(lua_State *L, int kernel, LaunchArgs *a, Arg like, 
 /* The table at idx as a list, or as a record with its fields, by `read`; false: it is no table. */
 bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx,
                        LaunchReader read);
+/* Pushes the name of the table's next field in alphabetical order, after the one at `last` (nil: the first);
+   false: there is none, and nothing is pushed. */
+bool launch_push_next_name(lua_State *L, int idx, int last);
+
+/* Pushes the value at idx as a kernel or a graph keeps it: a table as a copy, a tensor as one of its own. */
+void launch_push_copy(lua_State *L, int idx);
+/* Pushes the value that the argument was read from. */
+void launch_push_given(lua_State *L, const LaunchArgs *a, const Arg *arg);
+
+/* {====== Constants as arguments (launch_object.c) ====== */
+
+/* The value at idx: a layout, a tuple, a tiled copy and the like; false: it is none of these. */
+bool launch_read_object(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx);
+/* Pushes the OBJECTs among the arguments and their texts, or nil, for the trace; a->objects is where. */
+void launch_push_objects(lua_State *L, LaunchArgs *a);
+/* From what it pushed, now at `objects`, of argument i: pushes the value, a table as a copy; its text in one line,
+   alive as long as that. */
+void launch_push_object(lua_State *L, int objects, int i);
+const char *launch_object_text(lua_State *L, int objects, int i);
+/* Pushes the text of such a value, in one line. */
+void launch_push_object_text(lua_State *L, int idx);
+/* Is the value at idx equal to the one that the argument was read from? */
+bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx);
 
 /* {====== Tensors ====== */
 

@@ -63,7 +63,7 @@ static CtStatus check_args(lua_State *L, const Kernel *k, const LaunchArgs *args
                      k->name, args->args[i].place);
     }
   }
-  return launch_check_lists(L, k, args, err);
+  return launch_check_tables(L, k, args, err);
 }
 
 /* Traced and compiled, not kept; NULL and why. */

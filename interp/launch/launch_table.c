@@ -27,28 +27,6 @@ static void read_list(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx
 
 /* --- records ---------------------------------------------------------------------------------------------- */
 
-/* Pushes the name of the record's next field in alphabetical order, after the one at `last` (nil: the first);
-   false: there is none, and nothing is pushed. */
-static bool push_next_name(lua_State *L, int idx, int last) {
-  const char *after = lua_tostring(L, last), *found = NULL;
-  lua_pushnil(L);
-  lua_pushnil(L); /* stack: found, key */
-  while (lua_next(L, idx) != 0) {
-    lua_pop(L, 1);
-    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    if (name != NULL && (after == NULL || strcmp(name, after) > 0) &&
-        (found == NULL || strcmp(name, found) < 0)) {
-      found = name;
-      lua_pushvalue(L, -1);
-      lua_replace(L, -3);
-    }
-  }
-  if (found == NULL) {
-    lua_pop(L, 1);
-  }
-  return found != NULL;
-}
-
 static int depth_of(const LaunchArgs *a, const Arg *arg) {
   int n = 0;
   for (; arg->parent >= 0; arg = &a->args[arg->parent]) {
@@ -91,7 +69,7 @@ static void read_record(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int i
   }
   lua_pushnil(L);
   int last = lua_gettop(L);
-  while (push_next_name(L, idx, last)) {
+  while (launch_push_next_name(L, idx, last)) {
     lua_replace(L, last);
     lua_pushvalue(L, last);
     lua_rawget(L, idx);
@@ -122,7 +100,10 @@ static void check_record(lua_State *L, int kernel, const LaunchArgs *a, const Ar
                title);
   }
   if (n_names == 0 && n_numbers == n_keys) {
-    diag_error(L, "%s is a table of numbers; from_table(f32, t) makes a tensor", title);
+    diag_error(L,
+               "%s is a table of numbers; from_table(f32, t) makes a tensor, and a tuple such as "
+               "{4, 8} has integers only",
+               title);
   }
   if (depth_of(a, arg) == LAUNCH_MAX_DEPTH) {
     diag_error(L, "%s is a table in %d others; at most that many nest", title, LAUNCH_MAX_DEPTH);
@@ -141,32 +122,36 @@ bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int id
   }
   if (launch_is_list(L, lua_touserdata(L, kernel), idx)) {
     read_list(L, kernel, a, arg, idx);
-  } else {
+  } else if (!launch_read_object(L, kernel, a, arg, idx)) {
     check_record(L, kernel, a, arg, idx);
     read_record(L, kernel, a, arg, idx, read);
   }
   return true;
 }
 
-/* --- after the trace ---------------------------------------------------------------------------------------- */
+/* --- what was read ----------------------------------------------------------------------------------------------- */
 
-CtStatus launch_check_lists(lua_State *L, const Kernel *k, const LaunchArgs *a, CtErr *err) {
+/* Is it still what was read? */
+static bool holds(lua_State *L, const Kernel *k, const LaunchArgs *a, const Arg *arg) {
+  if (arg->kind != ARG_LIST && arg->kind != ARG_OBJECT) {
+    return true;
+  }
+  launch_push_given(L, a, arg);
+  int idx = lua_gettop(L);
+  bool same = arg->kind == ARG_LIST ? launch_list_is(L, k, idx, arg->list, arg->tensor_id)
+                                    : launch_object_is(L, a, arg, idx);
+  lua_pop(L, 1);
+  return same;
+}
+
+CtStatus launch_check_tables(lua_State *L, const Kernel *k, const LaunchArgs *a, CtErr *err) {
   for (int i = 0; i < a->n; i++) {
     const Arg *arg = &a->args[i];
-    if (arg->kind != ARG_LIST) {
-      continue;
-    }
-    if (arg->idx != 0) {
-      lua_pushvalue(L, arg->idx);
-    } else {
-      lua_rawgeti(L, a->anchor, arg->anchored);
-    }
-    bool same = launch_list_is(L, k, lua_gettop(L), arg->list, arg->tensor_id);
-    lua_pop(L, 1);
-    if (!same) {
+    if (!holds(L, k, a, arg)) {
       return ct_fail(err, CT_EINVAL,
-                     "%s: the list in argument %d was changed while the kernel was traced", k->name,
-                     arg->place);
+                     "%s: the %s in argument %d was changed while the kernel was "
+                     "traced",
+                     k->name, arg->kind == ARG_LIST ? "list" : "constant", arg->place);
     }
   }
   return CT_OK;

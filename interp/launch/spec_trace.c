@@ -139,7 +139,7 @@ static void push_number(lua_State *L, CtIr *ir, const Arg *arg, const char *name
 }
 
 /* Pushes the argument at *i, and sets *i to the next. */
-static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
+static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int given, int *i) {
   const char *name = p->names[*i];
   const Arg *arg = &p->args->args[(*i)++];
   luaL_checkstack(L, 8, "tables in tables");
@@ -148,6 +148,7 @@ static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
     case ARG_LIST: push_list(L, ir, arg, name); return;
     case ARG_NUMBER: push_number(L, ir, arg, name); return;
     case ARG_STATIC: push_constant(L, arg); return;
+    case ARG_OBJECT: launch_push_object(L, given, *i - 1); return;
     case ARG_RECORD: break;
   }
   lua_createtable(L, 0, arg->n_fields);
@@ -158,17 +159,17 @@ static void push_arg(lua_State *L, CtIr *ir, const PushArgs *p, int *i) {
     } else {
       lua_pushinteger(L, field->number);
     }
-    push_arg(L, ir, p, i);
+    push_arg(L, ir, p, given, i);
     lua_rawset(L, -3);
   }
 }
 
-static int push_args(lua_State *L, CtIr *ir, void *ud) {
+static int push_args(lua_State *L, CtIr *ir, void *ud, int given) {
   const PushArgs *p = ud;
   int n = 0;
   luaL_checkstack(L, p->args->n + 4, "too many arguments");
   for (int i = 0; i < p->args->n; n++) {
-    push_arg(L, ir, p, &i);
+    push_arg(L, ir, p, given, &i);
   }
   return n;
 }
@@ -211,6 +212,24 @@ static void name_args(lua_State *L, PushArgs *p) {
   lua_pop(L, 1);
 }
 
+/* Lines "sA = (4,8):(8,1)"; NULL: there are none. */
+static const char *note_constants(lua_State *L, CtIr *ir, const PushArgs *p) {
+  CtText text;
+  const char *lines = NULL;
+  ct_text_init(&text, ir->arena.alloc);
+  for (int i = 0; i < p->args->n; i++) {
+    if (p->args->args[i].kind == ARG_OBJECT) {
+      const char *value = launch_object_text(L, p->args->objects, i);
+      ct_text_printf(&text, "%s = %s\n", p->names[i], value);
+    }
+  }
+  if (text.len > 0 && !text.failed) {
+    lines = ct_arena_strdup(&ir->arena, ct_text_str(&text), text.len);
+  }
+  ct_text_clear(&text);
+  return lines;
+}
+
 /* --- tracing ------------------------------------------------------------------------------------- */
 
 static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
@@ -243,8 +262,9 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
     return NULL;
   }
   name_args(L, &p);
+  ir->constants = note_constants(L, ir, &p);
   ir->functions = made;
-  CtStatus status = front_trace(L, p.function, push_args, &p, ir, err);
+  CtStatus status = front_trace(L, p.function, args->objects, push_args, &p, ir, err);
   lua_pop(L, 1);
   ir->samples = NULL;
   if (status != CT_OK || function_count_wanted(L) > 0) {
@@ -285,7 +305,7 @@ static CtStatus trace_body(lua_State *L, CtIrFunction *f, CtErr *err) {
     lua_pop(L, 1);
     return ct_fail_nomem(err);
   }
-  CtStatus status = front_trace(L, lua_gettop(L), function_push_arguments, NULL, &f->ir, err);
+  CtStatus status = front_trace(L, lua_gettop(L), 0, function_push_arguments, NULL, &f->ir, err);
   lua_pop(L, 1);
   return status;
 }
@@ -345,6 +365,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   CtIrFunction *made = NULL;
   CtStatus status = CT_OK;
   Spec *spec = NULL;
+  launch_push_objects(L, args); /* first: it may raise */
   function_begin(L);
   for (int n = 0; status == CT_OK; n++) {
     spec = trace_kernel(L, kernel, config, args, target, wants_notes, made, err);
@@ -360,6 +381,8 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
     }
   }
   function_end(L);
+  lua_pop(L, 1);
+  args->objects = 0;
   if (spec == NULL) {
     ct_ir_functions_free(k->state->alloc, made);
   } else {

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ATOM_TYPE "atom"
-
 typedef struct AtomBox {
   CtAtom atom;
   CtDtype dtype; /* of a copy's elements; CT_VOID: the script did not give it */

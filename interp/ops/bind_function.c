@@ -105,7 +105,8 @@ static void push_parameter(lua_State *L, CtIr *ir, int i, CtDtype type, bool is_
   value_push(L, v);
 }
 
-int function_push_arguments(lua_State *L, CtIr *ir, void *unused) {
+int function_push_arguments(lua_State *L, CtIr *ir, void *unused, int given) {
+  (void)given;
   (void)unused;
   push_call(L);
   int call = lua_gettop(L), types = call + 1;

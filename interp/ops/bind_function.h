@@ -17,7 +17,7 @@ bool function_wanted_noinline(lua_State *L);
 /* Pushes what is to be traced as a kernel. */
 void function_push_body(lua_State *L);
 /* Pushes its arguments, new numbers of the IR and what is known; returns how many. */
-int function_push_arguments(lua_State *L, CtIr *ir, void *unused);
+int function_push_arguments(lua_State *L, CtIr *ir, void *unused, int given);
 void function_name(lua_State *L, CtIr *ir); /* and its line */
 void function_is_made(lua_State *L);
 /* NULL: the IR may be that of a function; else why not. */

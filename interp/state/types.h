@@ -11,6 +11,7 @@
 #define BASIS_TYPE "basis element"
 #define ANY_TYPE "_"
 #define INDEX_TYPE "index" /* threadIdx and its like */
+#define ATOM_TYPE "atom"
 #define TENSOR_TYPE "tensor"
 #define RANGE_TYPE "range"
 #define LIST_TYPE "list of tensors"

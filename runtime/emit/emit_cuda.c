@@ -83,6 +83,15 @@ static void put_function_head(CtEmit *e, const char *name) {
   put_rest(e, name);
 }
 
+/* Arguments that are no parameters, for people. */
+static void put_constants(CtEmit *e) {
+  const char *at = e->opts.line_directives ? NULL : e->ir->constants;
+  for (const char *end; at != NULL && *at != '\0'; at = end + 1) {
+    end = strchr(at, '\n');
+    ct_text_printf(&e->body, "  // %.*s\n", (int)(end - at), at);
+  }
+}
+
 static void put_signature(CtEmit *e, const char *name) {
   const CtIr *ir = e->ir;
   int64_t threads = ct_ir_block_size(ir);
@@ -102,6 +111,7 @@ static void put_signature(CtEmit *e, const char *name) {
   }
   ct_text_puts(&e->body, ")\n");
   put_rest(e, name);
+  put_constants(e);
 }
 
 static void name_arguments(CtEmit *e) {

@@ -160,7 +160,9 @@ typedef struct CtEmission {
 typedef struct CtIr {
   CtArena arena;
   const char *name; /* of the kernel */
-  CtLoc loc;        /* of its function */
+  const char
+      *constants; /* arguments that are constants, for people: lines "sA = (4,8):(8,1)"; or NULL */
+  CtLoc loc;      /* of its function */
   CtTarget target;
   int64_t block[3];   /* threads per block */
   int64_t cluster[3]; /* blocks per cluster; {1,1,1}: the launch has no clusters */

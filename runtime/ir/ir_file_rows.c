@@ -31,8 +31,8 @@ KNOWN(CtTmaMap, 192);
 KNOWN(CtNote, 32);
 KNOWN(CtTarget, 24);
 KNOWN(CtEmission, 20);
-KNOWN(CtIr, 528);
-KNOWN(CtIrFunction, 552);
+KNOWN(CtIr, 536);
+KNOWN(CtIrFunction, 560);
 
 /* --- values ------------------------------------------------------------------------------------- */
 
@@ -266,7 +266,7 @@ static const CtField head_rows[] = {CT_ROW(CtIr, name, TEXT, NONE),
 const CtShape ct_shape_head = CT_SHAPE(head, CtIr, head_rows);
 
 /* Left out is what only a trace needs: the sources of tensors of coordinates, samples, tables of what is
-   shared, which floats have no type. */
+   shared, which floats have no type, the texts of constants. */
 static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, ct_shape_string),
                                     CT_TABLE(bufs, n_bufs, cap_bufs, 1, shape_buf),
                                     CT_TABLE(params, n_params, cap_params, 0, shape_param),

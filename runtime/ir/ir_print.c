@@ -2,6 +2,7 @@
    line behind it; integers show their range and divisor where these say more than the type. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "ir_build.h"
 #include "ir_tma.h"
@@ -306,11 +307,19 @@ static void print_region(Printer *p, CtRegion r) {
   }
 }
 
+static void print_constants(Printer *p) {
+  for (const char *at = p->ir->constants, *end; at != NULL && *at != '\0'; at = end + 1) {
+    end = strchr(at, '\n');
+    ct_text_printf(p->out, "constant %.*s\n", (int)(end - at), at);
+  }
+}
+
 static void print_header(Printer *p) {
   static const char *const spaces[] = {"global", "shared", "register", "constant"};
   const CtIr *ir = p->ir;
   ct_text_printf(p->out, "kernel %s block (%d,%d,%d)\n", ir->name, (int)ir->block[0],
                  (int)ir->block[1], (int)ir->block[2]);
+  print_constants(p);
   for (size_t i = 1; i < ir->n_bufs; i++) {
     const CtBuf *b = &ir->bufs[i];
     ct_text_printf(p->out, "%s %s %s ", spaces[b->space], ct_dtypes[b->dtype].name, b->name);

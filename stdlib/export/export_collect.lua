@@ -4,6 +4,8 @@
 --                is_function =, is_public =, params =}
 -- A special is a specialisation:
 --   arguments    as describe.h has them, without records; with `id`, their names in C
+--   constants    texts of layouts and the like among them, which are in the code; key: the same for
+--                equal ones
 --   grid, block, cluster, pdl, cooperative, overlap     of a kernel
 --   codes        {arch =, sm =, ...} by target, the best ones first
 --   plans        of a function: {arch =, steps =} by target; workspace: bytes
@@ -36,19 +38,24 @@ local function name_arguments(arguments)
   end
 end
 
--- Without records: their fields follow as arguments of their own.
+-- Without records: their fields follow as arguments of their own. And without layouts and the like,
+-- which the code has already: returns their texts, and what tells them apart.
 local function plain_arguments(arguments)
-  local plain = {}
+  local plain, constants, keys = {}, {}, {}
   for _, a in ipairs(arguments) do
     if a.kind == "list" then
       fail("%s is a list of tensors, whose table of addresses an exported launch cannot make; pass "
         .. "the tensors one by one", a.title)
+    elseif a.kind == "object" then
+      constants[#constants + 1] = ("%s: %s, a constant"):format(path_of(a.title) or
+        ("argument %d"):format(a.place), a.text)
+      keys[#keys + 1] = a.key
     elseif a.kind ~= "record" then
       plain[#plain + 1] = a
     end
   end
   name_arguments(plain)
-  return plain
+  return plain, constants, table.concat(keys)
 end
 
 -- What can be seen of the arguments when specialisations are told apart.
@@ -100,11 +107,12 @@ local function unique_name(self, name)
   return found
 end
 
--- The first entry of `owner` that takes the specialisation: with the same parameters, and none that
--- takes the same arguments.
+-- The first entry of `owner` that takes the specialisation: with the same parameters and the same
+-- layouts and the like, and none that takes the same arguments.
 local function find_entry(self, owner, special, params)
   for _, entry in ipairs(self.entries) do
-    if entry.owner == owner and same_params(entry.params, params) then
+    if entry.owner == owner and same_params(entry.params, params) and
+      entry.specials[1].key == special.key then
       local is_free = true
       for _, other in ipairs(entry.specials) do is_free = is_free and other.text ~= special.text end
       if is_free then return entry end
@@ -149,7 +157,8 @@ local function take(self, record)
   local id = self.id
   local special = self.specials[id]
   if special == nil then
-    special = { arguments = plain_arguments(record.arguments), grid = record.grid,
+    local arguments, constants, key = plain_arguments(record.arguments)
+    special = { arguments = arguments, constants = constants, key = key, grid = record.grid,
                 block = record.block, cluster = record.cluster, pdl = record.pdl,
                 cooperative = record.cooperative, overlap = record.overlap, codes = {}, tried = {},
                 refused = {}, name = record.name, line = record.line, ir = record.ir }
@@ -158,7 +167,7 @@ local function take(self, record)
   add_codes(self, special, record)
   if self.call then
     table.insert(self.call, { special = special, grid = record.grid,
-                              arguments = plain_arguments(record.arguments) })
+                              arguments = (plain_arguments(record.arguments)) })
   end
 end
 

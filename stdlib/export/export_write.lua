@@ -55,6 +55,7 @@ local function special_text(special)
         a.kind == "constant" and ", a constant" or "")
     end
   end
+  table.move(special.constants or {}, 1, #(special.constants or {}), #words + 1, words)
   return table.concat(words, "\n     ")
 end
 

@@ -14,6 +14,7 @@ local TiledCopy, ThrCopy = {}, {} -- their methods
 local tiled_type = tiles.new_type("tiled_copy", TiledCopy,
   { "atom", "layout_tv", "tiler", "threads", "val_src", "val_dst", "val_ref" })
 local thr_type = tiles.new_type("thr_copy", ThrCopy, { "copy", "thread" })
+tiled_type.__constant, thr_type.__constant = true, true -- as an argument of a launch
 
 -- {====== Making ======
 

@@ -14,6 +14,7 @@ local TiledMMA, ThrMMA = {}, {} -- their methods
 local tiled_type = tiles.new_type("tiled_mma", TiledMMA,
   { "atom", "atom_layout", "perm", "threads", "thr_layout_vmnk" })
 local thr_type = tiles.new_type("thr_mma", ThrMMA, { "mma", "thr_vmnk" })
+tiled_type.__constant, thr_type.__constant = true, true -- as an argument of a launch
 
 -- Of each operand: its modes among M, N, K and the threads' modes among V, M, N, K, by number.
 local operands = {

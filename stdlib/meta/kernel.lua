@@ -13,8 +13,9 @@
 --- docs/debugging.md).
 ---
 --- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables of these with
---- names. In the kernel, `l[i]` is a tensor of a list, and `#l` how many there are (see
---- docs/kernels_memory.md, "Many tensors").
+--- names. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled copies,
+--- tiled MMAs and texts are constants of the kernel. In the kernel, `l[i]` is a tensor of a list,
+--- and `#l` how many there are (see docs/kernels_memory.md, "Many tensors").
 ---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x

@@ -465,7 +465,21 @@ static bool read_value(Call *c, int i, const Value *v) {
   }
 }
 
+/* What a script may pass as a constant of the kernel. */
+static bool is_constant(PyObject *object) {
+  return PyUnicode_Check(object) || PyTuple_Check(object) ||
+         PyObject_HasAttrString(object, "_cuttle_text");
+}
+
 static bool refuse(int i, PyObject *object) {
+  if (is_constant(object)) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "argument %d is %R, a constant of the kernel, which only a script passes; launch "
+        "the kernel in a function of the script, and call that: module.call(name, args, None)",
+        i + 1, (PyObject *)Py_TYPE(object));
+    return false;
+  }
   PyErr_Format(
       PyExc_TypeError,
       "argument %d is %R; a number or a tensor was expected: an object with __dlpack__, as "

@@ -156,7 +156,15 @@ def test_arguments(module):
     store[1, 1](x, Real())
     same(out[0], 0.25, "one with __float__")
     fails(OverflowError, "64 bits", lambda: store[1, 1](x, 1 << 70), "an integer of 71 bits")
-    fails(TypeError, "argument 2 is <class 'str'>", lambda: store[1, 1](x, "s"), "a text")
+    for value in ("s", (4, 8), cuttle.Layout("(4,8):(8,1)")):
+        fails(TypeError, f"argument 2 is {type(value)}, a constant of the kernel, which only a script passes",
+              lambda: store[1, 1](x, value), f"{value!r}")
+    own = cuttle.loads("""
+local cosizes = kernel("cosizes", function(x, l) x[0] = cosize(l) end)
+function run(x, l) cosizes{grid = 1, block = 1}(x, l) end
+""", device="cpu")
+    own.call("run", (x, cuttle.Layout("(4,8):(9,1)")), None)
+    same(out[0], 35.0, "a function of the script passes a layout on")
     fails(TypeError, "argument 1 is <class 'NoneType'>", lambda: store[1, 1](None, 1), "None")
     fails(TypeError, "have no names", lambda: store[1, 1](x, v=1), "a named argument")
     fails(cuttle.Error, "takes 2 arguments (x, v), got 1", lambda: store[1, 1](x), "too few arguments")

@@ -75,6 +75,15 @@ end)
 for _, t in ipairs{f32, f16} do soft{grid = 3, block = 64}(randn(t, {40, 3}), zeros(t, {40, 3}), 0.5) end
 ]])
 
+write("layouts.lua", [[
+local k = kernel("gather", function(x, y, l, n)
+  for i in range(n) do y[i] = x[l(i)] end
+end)
+for _, l in ipairs{L"(4,8):(8,1)", L"(8,4):(4,1)"} do
+  for _, size in ipairs{32, 33} do k{grid = 1, block = 1}(rand(f32, size), zeros(f32, 32), l, 32) end
+end
+]])
+
 write("alone.lua", [[
 local k = kernel("alone", function(x) x[0] = 1.0 end)
 k{grid = 1, block = 1}(zeros(f32, {}))
@@ -102,6 +111,9 @@ local function build(name)
       tap.skip(name .. " builds with " .. row[1], "there is none")
     end
   end
+end
+
+local function build_plain(name)
   return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name,
     name, link))
 end
@@ -112,7 +124,7 @@ if code ~= 0 and not read "saxpy.c" then
 end
 tap.is(out, "./saxpy.h\n./saxpy.c\n./saxpy_test.c\n", "the command prints its files")
 
-for _, name in ipairs { "boxes", "barrier", "product" } do
+for _, name in ipairs { "boxes", "barrier", "product", "layouts" } do
   out, code = export(("--sm=90a --name=%s %s.lua"):format(name, name))
   tap.ok(code == 0, name .. ".lua is exported", out)
 end
@@ -135,6 +147,7 @@ tap.ok(code == 0, "the recording driver builds", out)
 
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
   build(name)
+  build_plain(name)
   out, code = run(("env -i LD_LIBRARY_PATH=/nowhere ./test_%s"):format(name))
   is_fake = is_fake and (code == 77 and out == "1..0 # SKIP no device\n")
   tap.ok(code == 77 or has "nvidia-smi", name .. "_test says that there is no device", out)
@@ -143,7 +156,8 @@ end
 -- {====== The same launches ======
 
 -- What the driver was asked, by the interpreter and by the exported program.
-for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
+build_plain "layouts"
+for _, name in ipairs { "saxpy", "boxes", "barrier", "product", "layouts" } do
   local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 "
     .. "CUTTLE_DEVICE=cuda:0 '%s' %s.lua"):format(cuttle, name))
   local outside = run(("rm -f outside; CAPTURED=1 RECORD=outside LD_LIBRARY_PATH=lib ./test_%s")
@@ -151,6 +165,19 @@ for _, name in ipairs { "saxpy", "boxes", "barrier", "product" } do
   local a, b = read "inside", read "outside"
   tap.ok(a and a == b and #a > 60, name .. ": the driver is asked the same", inside, outside, a, b)
 end
+
+-- Launches with other layouts are other functions, whatever else differs.
+local layouts = read "layouts.h" or ""
+for _, l in ipairs { "(4,8):(8,1)", "(8,4):(4,1)" } do
+  local _, n = layouts:gsub(("l: %s, a constant"):format(l):gsub("%p", "%%%0"), "")
+  tap.is(n, 2, l .. " is in a comment of each of its specialisations")
+end
+local found = {}
+for entry in layouts:gmatch "layouts_status (layouts_[%w_]+_launch)%(" do
+  found[#found + 1] = entry
+end
+tap.is(table.concat(found, " "), "layouts_gather_launch layouts_gather_2_launch",
+  "a function for each layout")
 
 -- {====== The same bytes ======
 
