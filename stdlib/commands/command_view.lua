@@ -1,25 +1,34 @@
 -- command_view.lua: `cuttle view` opens the playground in a browser. With a script, it prints a
--- link that carries the script. With an expression, it writes a page with its value's picture.
+-- link that carries the script, or writes a page with the picture of one of its launches. With an
+-- expression, it writes a page with its value's picture.
 local ct = require "cuttle"
 local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
 local html = require "cuttle.html"
 local pages = require "cuttle.page_file"
+local launch_picture = require "cuttle.launch_picture"
 local picture = require "cuttle.picture"
 local playground = require "cuttle.playground"
+local run_script = require "cuttle.run_script"
+local internal = ...
 
 local USAGE <const> = [[
 usage: cuttle view [--notebook] [--playground=PLACE]
        cuttle view [--open] [--notebook] [--playground=PLACE] script.lua
+       cuttle view --launch=N [-o FILE] [--open] script.lua [arguments]
        cuttle view [-o FILE] [--open] EXPRESSION
 
 Without arguments it opens the playground in a browser: an editor, a prompt, pictures and
 reports in one page, which needs no server. With a script, a name that ends in .lua, it prints a
 link to the playground that carries the script's text. It does not run the script.
 
+With --launch=N it runs the script on the CPU engine, up to its N-th launch. It writes a page with
+the picture of that launch: for each block and thread its parts of each tensor, step by step.
+
 With an expression it writes a page with the picture of a layout and prints the page's name.
 EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)", "(2,4)")'.
 
+  --launch=N            draw the script's N-th launch, counted from 1
   -o FILE               write this file; the default is a name made from the expression
   --open                open the page, or the link, in a browser
   --notebook            the notebook of layouts instead of the playground
@@ -52,6 +61,15 @@ local function take_playground(options, args, at)
   return at + (value and 1 or 2)
 end
 
+local function take_launch(options, args, at)
+  local value = args[at]:match "=(.*)$"
+  options.launch = math.tointeger(tonumber(value or args[at + 1]))
+  if not options.launch or options.launch < 1 then
+    fail("--launch=%s; the number of a launch was expected, from 1 on", value or args[at + 1])
+  end
+  return at + (value and 1 or 2)
+end
+
 local takers = {
   ["-o"] = take_output,
   ["--open"] = function(options, _, at)
@@ -67,17 +85,20 @@ local takers = {
     return at + 1
   end,
   ["--playground"] = take_playground,
+  ["--launch"] = take_launch,
 }
 
 local function read_arguments(args)
-  local options, at = {}, 1
+  local options, at = { rest = {} }, 1
   while at <= #args do
     local arg = args[at]
-    local take = takers[arg:match "^(%-%-playground)=" or arg]
+    local take = takers[arg:match "^(%-%-[pl]%a+)=" or arg]
     if take then
       at = take(options, args, at)
     elseif arg:find("^%-%-?%a") then
       fail("unknown option %s; see cuttle view --help", arg)
+    elseif options.expression and options.expression:find "%.lua$" then
+      options.rest[#options.rest + 1], at = arg, at + 1
     elseif options.expression then
       fail("'%s' is a second expression; quote the whole, as in cuttle view '%s'", arg,
         'zipped_divide("(8,8):(8,1)", "(2,4)")')
@@ -134,15 +155,55 @@ local function check_free(path)
   end
 end
 
+local function deliver(page, path, options)
+  check_free(path)
+  print(files.deliver(page, path, "view", picture.fail))
+  if options.open then browser.open(path, fail) end
+end
+
 local function view_expression(options)
   if options.notebook then
     fail("--notebook takes a script, a name that ends in .lua, and no expression")
   end
   local page = html.page(evaluate(options.expression), nil, options.expression)
-  local path = options.output or name_of(options.expression)
-  check_free(path)
-  print(files.deliver(page, path, "view", picture.fail))
-  if options.open then browser.open(path, fail) end
+  deliver(page, options.output or name_of(options.expression), options)
+end
+
+-- {====== A launch of a script ======
+
+-- The script's launch of that number, on copies of its arguments, which the script does not change
+-- any more: it ends there. And how many launches there were.
+local function run_until(script, number)
+  local n, launch = 0, nil
+  local ok, what = run_script.call(function()
+    local _ <close> = internal.launches(function(told)
+      n = n + 1
+      if n == number then
+        local args = table.pack(internal.copies(table.unpack(told.args, 1, told.args.n)))
+        launch = told.kernel:prepare(told.launch)(table.unpack(args, 1, args.n))
+        os.exit(0)
+      end
+    end)
+    script()
+  end)
+  return launch, n, ok, what
+end
+
+local function view_launch(options)
+  local path = options.expression
+  if not path or not path:find "%.lua$" then fail("--launch=%d is of a script", options.launch) end
+  ct.device("cpu")
+  local script, why = run_script.load(path, options.rest, true)
+  if not script then fail("%s", why) end
+  local launch, n, ok, what = run_until(script, options.launch)
+  if launch then
+    local stem = path:match "([^/\\]+)%.lua$"
+    deliver(launch_picture.page(launch), options.output or stem .. ".html", options)
+    return
+  end
+  local code, text = run_script.outcome(ok, what)
+  if code ~= 0 then run_script.leave(code, text) end
+  fail("there is no launch %d; %s made %d", options.launch, path, n)
 end
 
 -- {====== The playground ======
@@ -171,6 +232,10 @@ local function read_script(path)
 end
 
 local function view_script(options)
+  if options.rest[1] then
+    fail("'%s' is an argument of the script, which does not run; write --launch=1 to draw a launch",
+      options.rest[1])
+  end
   if options.output then
     fail("a script makes no page, but a link, so -o %s has no place here", options.output)
   end
@@ -187,7 +252,7 @@ return function(...)
     print(USAGE)
     return
   end
-  local view = not options.expression and view_playground
+  local view = options.launch and view_launch or not options.expression and view_playground
     or options.expression:find "%.lua$" and view_script or view_expression
   if view == view_playground and options.output then
     fail("an expression was expected; see cuttle view --help")

@@ -83,11 +83,18 @@ function latex(x, file, options) end
 --- coordinate, offset, thread, value and bank. A click on a thread shows its cells alone. The page
 --- is one file that needs no network. Options are those of svg.
 ---
+--- A launch is drawn by what its threads access: point at a block, a thread or an element to see
+--- its part of each tensor, step by step. It runs on the CPU engine, on copies of its tensors.
+---
 ---     > html("(4,8):(8,1)"):match("<html")
 ---     <html
+---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
+---     > html(twice:prepare{grid = 1, block = 8}(ones(f32, 8))):match("<title>(.-)</title>")
+---     twice{grid = 1, block = 8}
 --- CuTe: none. MoYe: none.
---- See: `cuttle view 'zipped_divide("(8,8):(8,1)", "(2,4)")'` on the command line.
----@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string
+--- See: `cuttle view 'zipped_divide("(8,8):(8,1)", "(2,4)")'` on the command line;
+--- `cuttle view script.lua --launch=1`.
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string|function a launcher of k:prepare
 ---@param file? string
 ---@param options? table
 ---@return string

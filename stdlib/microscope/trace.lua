@@ -189,7 +189,8 @@ end
 
 -- {====== Lines ======
 
-local function read_chunk(chunk)
+--- The text of a chunk as errors call it; "" where it is not known.
+function M.read_chunk(chunk)
   local text = internal.shown(chunk)
   local file = not text and io and io.open and io.open(chunk)
   if file then
@@ -205,7 +206,7 @@ local function sources_of(rows)
   for _, row in ipairs(rows) do
     if not sources[row.chunk] then
       local lines = {}
-      for line in (read_chunk(row.chunk):gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do
+      for line in (M.read_chunk(row.chunk):gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do
         lines[#lines + 1] = line
       end
       sources[row.chunk] = lines

@@ -35,12 +35,6 @@
 
   // {====== Drawing ======
 
-  function element(name, properties = {}, ...children) {
-    const e = Object.assign(document.createElement(name), properties);
-    e.append(...children);
-    return e;
-  }
-
   function addItem(type, key, node) {
     const item = { type, key, node };
     items[type].push(item);
@@ -51,31 +45,7 @@
 
   const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
-  const crdText = (index, [x, y, z]) => {
-    if (y === 1 && z === 1) return "";
-    const crd = [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))];
-    return `(${crd.slice(0, z > 1 ? 3 : 2).join(",")})`;
-  };
-  const indexText = (index, extents) => `${index} ${crdText(index, extents)}`.trim();
-
-  const KEYWORDS = "and break do else elseif end false for function goto if in local nil not or " +
-    "repeat return then true until while";
-  const TOKENS = new RegExp("(?<comment>--.*)|" +
-    `(?<string>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*')|` +
-    `(?<keyword>\\b(?:${KEYWORDS.replaceAll(" ", "|")})\\b)`, "g");
-
-  function highlighted(text) {
-    const span = element("span", { className: "text" });
-    let at = 0;
-    for (const match of text.matchAll(TOKENS)) {
-      const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
-      span.append(text.slice(at, match.index), element("span",
-        { className: kind, textContent: match[0] }));
-      at = match.index + match[0].length;
-    }
-    span.append(text.slice(at));
-    return span;
-  }
+  const indexText = (index, extents) => `${index} ${coordinateText(index, extents)}`.trim();
 
   function noteOf(line) {
     const own = eventsOf.line.get(line);

@@ -106,12 +106,6 @@
 
   // {====== Drawing ======
 
-  function element(name, properties = {}, ...children) {
-    const e = Object.assign(document.createElement(name), properties);
-    e.append(...children);
-    return e;
-  }
-
   function makeCell(panel, i) {
     const td = element("td", { className: "cell", tabIndex: -1 });
     td.setAttribute("role", "gridcell");

@@ -11,10 +11,13 @@ M.mark = '<meta name="generator" content="Cuttle '
 
 -- The pages that there are: their body, their styles after house.css, and their scripts.
 M.kinds = {
-  picture = { body = "page.html", css = { "page.css" }, js = { "page.js", "page_theme.js" } },
+  picture = { body = "page.html", css = { "page.css" },
+              js = { "page_parts.js", "page.js", "page_theme.js" } },
   profile = { body = "profile.html", css = { "profile.css" }, js = { "profile.js" } },
+  launch = { body = "launch_page.html", css = { "page.css", "trace_page.css", "launch_page.css" },
+             js = { "page_parts.js", "launch_page.js", "page_theme.js" } },
   trace = { body = "trace_page.html", css = { "page.css", "trace_page.css" },
-            js = { "trace_page.js", "page_theme.js" } },
+            js = { "page_parts.js", "trace_page.js", "page_theme.js" } },
 }
 
 local function joined(names)

@@ -542,6 +542,107 @@ def test_profile(page):
 
 # {====== Pages of other kinds, and pictures as files ======
 
+# {====== A launch ======
+
+LAUNCHED = """local turn = kernel("turn", function(A, B)
+  local s = shared(f32, row_major{4, 8})
+  local gA, gB = tile(A, {4, 8}, {blockIdx.y, _}), tile(B, {4, 8}, {blockIdx.y, _})
+  local tA, tB = parallelize(gA, row_major{4, 8}, threadIdx.x), parallelize(gB, row_major{4, 8}, threadIdx.x)
+  local tS = parallelize(s, row_major{4, 8}, threadIdx.x)
+  for k in axes(tA, 2) do
+    copy(tA(_, _, k), tS)
+    sync_threads()
+    B[{blockIdx.y * 4 + threadIdx.x // 8, k * 8 + threadIdx.x % 8}] = s[31 - threadIdx.x]
+    sync_threads()
+  end
+end)
+local A, B = arange(f32, row_major{12, 32}), zeros(f32, row_major{12, 32})
+turn{grid = {1, 3}, block = 32}(A, B)
+"""
+
+
+def write_launch(folder):
+    path = pathlib.Path(folder, "launched.lua")
+    path.write_text(LAUNCHED)
+    subprocess.run([CUTTLE, "view", "--launch=1", path.name], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return pathlib.Path(folder, "launched.html")
+
+
+def said(page):
+    """What the readout says of the thread, without numbers of lines."""
+    return [" ".join(t.split()[2:]) for t in texts(page, "#readout p")]
+
+
+def settle(page):
+    page.promised("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def address(page, fragment):
+    page.value("location.hash = %s" % json.dumps(fragment))
+    settle(page)
+    settle(page)
+
+
+def reads_and_writes(block, thread, k):
+    """What LAUNCHED does: of the lines in order."""
+    row, col = thread // 8, thread % 8
+    other = 31 - thread
+    place = "(%d,%d)" % (4 * block + row, 8 * k + col)
+    return ["reads 1 of tA: " + place, "writes 1 of tS: (%d,%d)" % (row, col),
+            "writes 1 of B: " + place, "reads 1 of s: (%d,%d)" % (other % 4, other // 4)]
+
+
+def test_launch(page):
+    settle(page)
+    check("the launch is the title", text(page, "h1"), "turn{grid = {1, 3}, block = 32}")
+    check("the first turn is shown", text(page, "#when"), "k: turn 1 of 4")
+    check("and what thread 0 does", sorted(said(page)), sorted(reads_and_writes(0, 0, 0)))
+    for block, thread, k in ((2, 13, 3), (1, 31, 0), (0, 7, 2)):
+        address(page, "#block=%d&thread=%d&step=%d" % (block, thread, k))
+        check("a link leads to block %d, thread %d, turn %d" % (block, thread, k),
+              sorted(said(page)), sorted(reads_and_writes(block, thread, k)))
+    check("its lines are lit", texts(page, "li.lit .number"), ["7", "9"])
+    page.value("document.getElementById('threads').focus()")
+    page.press("ArrowRight")
+    settle(page)
+    check("arrows go from thread to thread", sorted(said(page)), sorted(reads_and_writes(0, 8, 2)))
+    page.value("document.getElementById('blocks').focus()")
+    page.press("ArrowDown")
+    settle(page)
+    check("and from block to block", sorted(said(page)), sorted(reads_and_writes(1, 8, 2)))
+    page.press(".")
+    settle(page)
+    check("the full stop is the next step", text(page, "#when"), "k: turn 4 of 4")
+    check("the address follows", page.value("location.hash"), "#block=1&thread=8&step=3")
+    page.click("li.marked:nth-of-type(9)")
+    settle(page)
+    check("a line alone", sorted(said(page)), sorted(reads_and_writes(1, 8, 3)[2:]))
+    page.press("Escape")
+    page.hover("#blocks")
+    settle(page)
+    check("the pointer chooses for a while", text(page, "#readout b").split(",")[:2],
+          ["block (0", "1)"])
+    page.hover("h1")
+    settle(page)
+    check_tensor_keys(page)
+
+
+def check_tensor_keys(page):
+    canvas = "document.querySelectorAll('#stage .group:not([hidden]) canvas')"
+    page.value("[...%s].find((c) => c.getAttribute('aria-label').startsWith('s:')).focus()" % canvas)
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    settle(page)
+    check("arrows walk over a tensor's elements", text(page, "#readout .element"),
+          "s(1,0): threads 8, 30")
+    page.press("Enter")
+    page.press("Enter")
+    settle(page)
+    check("Enter takes one thread after another", page.value("location.hash"),
+          "#block=1&thread=8&step=3")
+
+
 def test_swept(page):
     check("things to point at", every_picture.sweep(page) > 5, True)
 
@@ -586,6 +687,7 @@ def main():
         run_page(browser, write_titled(folder), test_text)
         run_page(browser, write_trace(folder), test_trace)
         run_page(browser, write_profile(folder), test_profile)
+        run_page(browser, write_launch(folder), test_launch)
         run_page(browser, write_trace(folder), test_swept, "a trace, all over")
         run_page(browser, write_profile(folder), test_swept, "a profile, all over")
         for path in write_files(folder):

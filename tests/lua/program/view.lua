@@ -61,6 +61,30 @@ check("a name is not too long", "'(" .. ("1,"):rep(40) .. "1)'",
 check("a bare layout with names", "-o x.html '(M=4, K=2):(2,1)'", "x.html\n", 0)
 check("a bare swizzled layout", "-o x.html 'Sw<1,0,1> o 0 o (2,2):(2,1)'", "x.html\n", 0)
 
+-- A launch of a script: its N-th, up to which the script runs.
+write("launches.lua", [[
+local k = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
+local x = ones(f32, tonumber(arg[1] or 8))
+for i = 1, 3 do k{grid = 1, block = #arg > 0 and 4 or 8}(x) end
+write_after = io.open("after", "w")
+]])
+check("--launch draws a launch", "launches.lua --launch=2", "launches.html\n", 0)
+local drawn = read("launches.html") or ""
+report("the page is that of the launch",
+  drawn:find("<title>twice{grid = 1, block = 8}</title>", 1, true),
+  drawn:match("<title>.-</title>"))
+report("the script went no further", read("after") == nil, "it ran on")
+check("arguments follow the script", "--launch 1 -o four.html launches.lua 4", "four.html\n", 0)
+report("and reach it", (read("four.html") or ""):find("block = 4}", 1, true), "no block of 4")
+check("a launch that is not there", "launches.lua --launch=4",
+  "view: there is no launch 4; launches.lua made 3\n", 1)
+check("a number is wanted", "launches.lua --launch=0",
+  "view: --launch=0; the number of a launch was expected, from 1 on\n", 1)
+check("launches are of scripts", "--launch=1 4:1", "view: --launch=1 is of a script\n", 1)
+check("without --launch a script has no arguments", "launches.lua 4",
+  "view: '4' is an argument of the script, which does not run; write --launch=1 to draw a "
+    .. "launch\n", 1)
+
 -- What it does not do.
 write("mine.html", "<!DOCTYPE html>\n<p>mine</p>\n")
 check("does not overwrite what is no page of its own", "-o mine.html 4:1",
