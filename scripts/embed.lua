@@ -2,9 +2,14 @@
 --   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
--- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout".
+-- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". Texts that the program
+-- only writes, such as scripts of pages, are carried as bytes that cuttle.inflate makes text of.
 -- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
+
+local root = arg[0]:match "^(.-)scripts/[^/]*$" or ""
+local deflate = dofile(root .. "stdlib/commands/deflate.lua").deflate
+local inflate = dofile(root .. "stdlib/commands/inflate.lua")
 
 local BYTES_PER_LINE <const> = 24
 
@@ -30,6 +35,16 @@ local function as_chunk(text)
     level = level .. "="
   end
   return ("return [%s[\n%s]%s]"):format(level, text, level)
+end
+
+-- What a quoted string of Lua cannot hold as it is.
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r" }
+
+-- A Lua chunk that makes the text of few bytes.
+local function as_packed(text)
+  local bytes = deflate(text)
+  assert(inflate(bytes) == text)
+  return ('return require"cuttle.inflate""%s"'):format(bytes:gsub('["\\\n\r]', escapes))
 end
 
 -- A module that does not parse must fail the build, not the user's first `require`.
@@ -111,7 +126,7 @@ end
 
 -- A byte array: C11 promises string literals of no more than 4095 characters.
 local function array(name, text)
-  local out = { ("static const char %s[] = {"):format(name) }
+  local out = { ("static const unsigned char %s[] = {"):format(name) }
   for first = 1, #text, BYTES_PER_LINE do
     local last = math.min(first + BYTES_PER_LINE - 1, #text)
     out[#out + 1] = "  " .. table.concat({ text:byte(first, last) }, ",") .. ","
@@ -119,6 +134,8 @@ local function array(name, text)
   out[#out + 1] = "  0};"
   return table.concat(out, "\n")
 end
+
+local written_only = { js = true, css = true, html = true, c = true, h = true }
 
 local function main(out_path, ...)
   local arrays, rows, places = {}, {}, {}
@@ -128,7 +145,11 @@ local function main(out_path, ...)
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
     places[name] = path
     if path:find("%.tune$") then text = without_repeats(text) end
-    if not path:find("%.lua$") then
+    local is_packed = written_only[path:match "[^.]+$"]
+    assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
+    if is_packed then
+      text = as_packed(text)
+    elseif not path:find("%.lua$") then
       text = as_chunk(text)
     end
     check_syntax(path, text)
@@ -137,10 +158,9 @@ local function main(out_path, ...)
     elseif path:find("%.lua$") then
       text = shortened(text)
     end
-    assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
     local id = name:gsub("%W", "_")
     arrays[#arrays + 1] = array("source_" .. id, text)
-    rows[#rows + 1] = ('  {"cuttle.%s", source_%s, %d},'):format(name, id, #text)
+    rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d},'):format(name, id, #text)
   end
   rows[#rows + 1] = "  {NULL, NULL, 0},"
   local out = assert(io.open(out_path, "wb"))

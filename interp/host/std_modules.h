@@ -6,7 +6,7 @@
 
 typedef struct StdModule {
   const char *name;   /* as in require "cuttle.show" */
-  const char *source; /* Lua text, NUL-terminated */
+  const char *source; /* Lua text, with any bytes in strings; a NUL follows */
   size_t len;         /* without the NUL */
 } StdModule;
 

@@ -128,6 +128,11 @@ local found = {
       return parallelize(t, row_major { 2, 2 }, threadIdx.x)
     end) }
   end,
+  ["show(parallelize(layout{4, 2}, layout{2, 2}, 1, {1, _}))"] = function()
+    return { find({ 4, 2 }, 4, 4, function(t)
+      return parallelize(t, layout { 2, 2 }, threadIdx.x, { 1, _ })
+    end) }
+  end,
   ["show(tv, {tile = {4, 8}})"] = function() return find_tv(page.tv, { 4, 8 }) end,
   ['show(atom"SM80_8x8x4_F64F64F64F64_TN", {width = 100})'] = function()
     return find_mma(tiled_mma "SM80_8x8x4_F64F64F64F64_TN")
@@ -265,4 +270,4 @@ for file in io.popen("ls docs/*.md README.md"):lines() do
   end
 end
 
-print(n_held, next(found)) -- expect: 14	nil
+print(n_held, next(found)) -- expect: 15	nil
