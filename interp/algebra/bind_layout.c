@@ -202,6 +202,48 @@ static int concat(lua_State *L) {
   return push_plain(L, &g, al_concat(&g, n, modes));
 }
 
+/* A tuple as a table, whose modes are entries; not a text, which stands for a layout. */
+static bool is_tuple(lua_State *L, int idx) {
+  int top = lua_gettop(L);
+  bool is = lua_istable(L, idx) && luaL_getmetafield(L, idx, "__layout") == LUA_TNIL;
+  lua_settop(L, top);
+  return is;
+}
+
+/* Pushes these entries of a tuple. */
+static int push_entries(lua_State *L, CtAlg *g, CtTuple t, int n, const int *modes,
+                        const char *op) {
+  CtTuple items[CT_MAX_DEPTH];
+  for (int i = 0; i < n; i++) {
+    if (modes[i] >= ct_rank(t)) {
+      return diag_error(L, "%s: there is no mode %d in %s; 0 to %d were expected", op, modes[i],
+                        bind_tuple_text(&g->cx, t), ct_rank(t) - 1);
+    }
+    items[i] = ct_child(t, modes[i]);
+  }
+  CtTuple made = ct_tuple(g->cx.arena, n, items);
+  if (made == NULL) {
+    return diag_error(L, "not enough memory");
+  }
+  bind_push_tuple(L, made);
+  return 1;
+}
+
+/* take of a tuple. */
+static int take_entries(lua_State *L, CtAlg *g) {
+  int modes[CT_MAX_DEPTH];
+  CtTuple t = bind_to_shape(L, 1, &g->cx, "take");
+  int first = bind_to_index(L, 2, 0, CT_MAX_NODES, "take", "mode");
+  int last = bind_to_index(L, 3, first, CT_MAX_NODES, "take", "mode");
+  if (last - first > CT_MAX_DEPTH) {
+    return diag_error(L, "take: %d modes; at most %d were expected", last - first, CT_MAX_DEPTH);
+  }
+  for (int i = first; i < last; i++) {
+    modes[i - first] = i;
+  }
+  return push_entries(L, g, t, last - first, modes, "take");
+}
+
 /* group(L, first, last), take(L, first, last): modes first to last - 1; a name as the last one is
    that of the last mode itself. */
 static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayout, int, int)) {
@@ -213,7 +255,13 @@ static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayo
 }
 
 static int group(lua_State *L) { return range_op(L, "group", al_group); }
-static int take(lua_State *L) { return range_op(L, "take", al_take); }
+static int take(lua_State *L) {
+  if (is_tuple(L, 1)) {
+    CtAlg g = bind_begin(L);
+    return take_entries(L, &g);
+  }
+  return range_op(L, "take", al_take);
+}
 
 /* The modes of l that are given as arguments from 2 on, or as a table there. */
 static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_DEPTH]) {
@@ -235,7 +283,7 @@ static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_D
   return n;
 }
 
-/* select(L, mode...) of a layout; of anything else Lua's own, upvalue 1. */
+/* select(L, mode...) of a layout or of a tuple; of anything else Lua's own, upvalue 1. */
 static int select(lua_State *L) {
   int modes[CT_MAX_DEPTH];
   (void)value_settle(L, 1);
@@ -252,6 +300,11 @@ static int select(lua_State *L) {
                          "tracing: write where(c, a, b), or 'c and a or b'");
   }
   CtAlg g = bind_begin(L);
+  if (is_tuple(L, 1)) {
+    CtTuple t = bind_to_shape(L, 1, &g.cx, "select");
+    int n_modes = to_modes(L, &g.cx, (CtLayout){t, t}, modes);
+    return push_entries(L, &g, t, n_modes, modes, "select");
+  }
   CtComposed l = bind_to_composed(L, 1, &g.cx, "select");
   int n = to_modes(L, &g.cx, l.layout, modes);
   return push_any(L, &g, ct_composed_with(&l, al_select(&g, l.layout, n, modes)));

@@ -233,15 +233,16 @@ static int64_t add_clamped(int64_t a, int64_t b) {
 }
 
 /* If the size of the tensor's memory is known, every index of the layout must lie in it. */
-static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout) {
+static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout layout, CtInt offset,
+                       const char *op) {
   int64_t lo, hi, size, n;
   CtErr err;
-  if (!ct_layout_is_static(layout) || !ct_is_static(t->offset)) {
+  if (!ct_layout_is_static(layout) || !ct_is_static(offset)) {
     return;
   }
   CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
   if (status != CT_OK) {
-    diag_error(L, "view: %s", err.msg);
+    diag_error(L, "%s: %s", op, err.msg);
   }
   if (!t->in_kernel) {
     n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
@@ -252,18 +253,19 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
     }
     n = n_elems.v;
   }
-  lo = add_clamped(lo, t->offset.v);
-  hi = add_clamped(hi, t->offset.v);
+  lo = add_clamped(lo, offset.v);
+  hi = add_clamped(hi, offset.v);
   if (size > 0 && (lo < 0 || hi >= n)) {
-    diag_error(L, "view: layout %s reaches from element %I to %I of the %I elements of %s",
+    diag_error(L, "%s: layout %s reaches from element %I to %I of the %I elements of %s", op,
                bind_layout_text(cx, layout), (LUAI_UACINT)lo, (LUAI_UACINT)hi, (LUAI_UACINT)n,
                tensor_push_title(L, 1));
   }
 }
 
 /* Shared memory under a swizzle: a kernel may divide one piece of memory among its tensors. */
-static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const CtComposed *l) {
-  CtView out;
+static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const CtComposed *l,
+                         CtInt offset) {
+  CtView out, from = tensor_view(t);
   CtErr err;
   if (t->space != CT_SHARED) {
     return diag_error(L,
@@ -279,16 +281,46 @@ static int swizzled_view(lua_State *L, const CtCx *cx, const Tensor *t, const Ct
                             "static one",
                       tensor_push_title(L, 1));
   }
-  diag_check(L, ct_ir_view_swizzled(front_ir(L), tensor_view(t), l, &out, &err), &err);
+  from.offset = offset;
+  diag_check(L, ct_ir_view_swizzled(front_ir(L), from, l, &out, &err), &err);
   tensor_push_kernel(L, t->dtype, t->space, out, front_serial(L));
   return 1;
 }
 
-/* view(t, layout): the same memory, from the same first element, under another layout. */
+/* The tensor's offset and `more` elements. */
+static CtInt offset_by(lua_State *L, const CtCx *cx, const Tensor *t, CtInt more) {
+  CtInt offset;
+  diag_try(L, ct_int_op(cx, CT_INT_ADD, t->offset, more, &offset, diag_err(L)));
+  return offset;
+}
+
+/* A basis element is none. */
+static CtInt to_elements(lua_State *L, int idx, const char *op) {
+  CtInt i = bind_to_int(L, idx, op);
+  if (i.basis_depth > 0) {
+    diag_type_error(L, idx, op, "a number of elements");
+  }
+  return i;
+}
+
+/* Parts of a guarded tensor know by coordinates what is outside. */
+static void check_unguarded(lua_State *L, const Tensor *t, const char *op) {
+  if (t->guard != NULL) {
+    diag_error(L,
+               "%s: tiles of %s may overhang, which another layout would not show; %s the tensor "
+               "first, then guard it",
+               op, tensor_push_title(L, 1), op);
+  }
+}
+
+/* view(t, layout[, offset]): the same memory, from `offset` elements behind the first one on, under another
+   layout. */
 static int view(lua_State *L) {
   CtCx cx = bind_enter(L);
-  if (lua_gettop(L) > 2) {
-    return diag_error(L, "view: %d arguments; a shape is one argument: view(t, {4, 8})",
+  if (lua_gettop(L) > 3) {
+    return diag_error(L,
+                      "view: %d arguments; a shape is one argument, and an offset may follow: "
+                      "view(t, {4, 8}, 32)",
                       lua_gettop(L));
   }
   if (luaL_testudata(L, 1, LAYOUT_TYPE) != NULL) {
@@ -299,19 +331,88 @@ static int view(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 1, "view");
   tensor_check_memory(L, 1, "view");
   CtComposed l = bind_to_composed(L, 2, &cx, "view");
+  CtInt more = lua_isnoneornil(L, 3) ? ct_int(0) : to_elements(L, 3, "view");
+  CtInt offset = offset_by(L, &cx, t, more);
   if (l.is_swizzled && t->in_kernel) {
-    return swizzled_view(L, &cx, t, &l);
+    return swizzled_view(L, &cx, t, &l, offset);
   }
   CtLayout layout = bind_to_layout(L, 2, &cx, "view");
-  if (t->guard != NULL) {
-    return diag_error(L,
-                      "view: tiles of %s may overhang, which another layout would not show; "
-                      "view the tensor first, then guard it",
-                      tensor_push_title(L, 1));
-  }
-  check_view(L, &cx, t, layout);
-  tensor_push_part(L, t, layout, t->offset, NULL);
+  check_unguarded(L, t, "view");
+  check_view(L, &cx, t, layout, offset, "view");
+  tensor_push_part(L, t, layout, offset, NULL);
   return 1;
+}
+
+/* {====== slice ====== */
+
+/* The extent and the stride of a tensor's only mode. */
+static CtLayout only_mode(lua_State *L, const CtCx *cx, const Tensor *t) {
+  CtLayout l = t->layout;
+  l = !ct_is_leaf(l.shape) && l.shape->rank == 1 ? ct_mode(l, 0) : l;
+  if (!ct_is_leaf(l.shape)) {
+    diag_error(L,
+               "slice: %s has layout %s; first and last number the elements of a tensor with one "
+               "mode, so write t(_, j), or take a tile",
+               tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
+  }
+  return l;
+}
+
+static bool is_above(CtInt i, CtInt extent) {
+  return ct_is_static(i) && ct_is_static(extent) && i.v > extent.v;
+}
+
+/* As far as they are known: 0 <= first <= last <= extent. */
+static void check_range(lua_State *L, CtInt first, CtInt last, CtInt extent) {
+  if (ct_is_static(first) && first.v < 0) {
+    diag_error(L, "slice: element %I is before the first one of %s; 0 or more was expected",
+               (LUAI_UACINT)first.v, tensor_push_title(L, 1));
+  }
+  if (is_above(first, extent) || is_above(last, extent)) {
+    CtInt beyond = is_above(first, extent) ? first : last;
+    diag_error(L, "slice: %I is beyond the %I elements of %s; at most that number was expected",
+               (LUAI_UACINT)beyond.v, (LUAI_UACINT)extent.v, tensor_push_title(L, 1));
+  }
+  if (is_above(first, last)) {
+    diag_error(L, "slice: elements %I to %I (excluded) of %s; the second number is smaller",
+               (LUAI_UACINT)first.v, (LUAI_UACINT)last.v, tensor_push_title(L, 1));
+  }
+}
+
+/* Upvalue 1: slice(coord, layout), which takes anything but a tensor. slice(t, first[, last]): the elements first to
+   last - 1 of a tensor with one mode; without last, to its end. */
+static int slice(lua_State *L) {
+  if (tensor_test(L, 1) == NULL) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    return 1;
+  }
+  CtCx cx = bind_enter(L);
+  const Tensor *t = tensor_check_live(L, 1, "slice");
+  tensor_check_memory(L, 1, "slice");
+  check_unguarded(L, t, "slice");
+  CtLayout l = only_mode(L, &cx, t);
+  CtInt first = to_elements(L, 2, "slice"), size, start;
+  CtInt last = lua_isnoneornil(L, 3) ? l.shape->i : to_elements(L, 3, "slice");
+  check_range(L, first, last, l.shape->i);
+  diag_try(L, ct_int_op(&cx, CT_INT_SUB, last, first, &size, diag_err(L)));
+  diag_try(L, ct_int_op(&cx, CT_INT_MUL, first, l.stride->i, &start, diag_err(L)));
+  CtLayout part = {ct_leaf(cx.arena, size), ct_leaf(cx.arena, l.stride->i)};
+  if (part.shape == NULL || part.stride == NULL) {
+    return diag_error(L, "not enough memory");
+  }
+  CtInt offset = offset_by(L, &cx, t, start);
+  check_view(L, &cx, t, part, offset, "slice");
+  tensor_push_part(L, t, part, offset, NULL);
+  return 1;
+}
+
+/* Puts slice of tensors before that of layouts, in the table at the top. */
+static void add_slice(lua_State *L, int module) {
+  lua_getfield(L, module, "slice");
+  lua_pushcclosure(L, slice, 1);
+  lua_setfield(L, -2, "slice");
 }
 
 /* {====== Registration ====== */
@@ -326,10 +427,12 @@ static const luaL_Reg layout_methods[] = {
 
 void bind_add_partition(lua_State *L, int module, int methods) {
   bind_add_methods(L, LAYOUT_TYPE, layout_methods);
+  lua_pushvalue(L, methods);
+  luaL_setfuncs(L, functions, 0);
+  add_slice(L, module);
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
   luaL_setfuncs(L, internal_functions, 0);
-  lua_pushvalue(L, methods);
-  luaL_setfuncs(L, functions, 0);
+  add_slice(L, module);
   lua_pop(L, 2);
 }

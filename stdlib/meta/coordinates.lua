@@ -44,11 +44,19 @@ function crd2crd(coord, from, to) end
 --- The modes of a layout or tuple against `_`; the others are dropped.
 --- The method takes the coordinate alone: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
+--- Of a tensor with one mode, `slice(t, first, last)` has the elements from first to last - 1;
+--- without last, all from first on. The elements are shared. In a kernel the numbers may be
+--- run-time values.
+---
 ---     > slice({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     (4):(1)
 ---     > slice({_, {_, 2}}, "(4,(3,6)):(1,(4,12))")
 ---     (4,3):(1,4)
+---     > slice(arange(i32, 8), 2, 5)
+---     tensor i32 3:1 on cpu
+---        2   3   4
 --- CuTe: slice. MoYe: slice.
+---@overload fun(t: Tensor, first: integer, last?: integer): Tensor
 ---@param coord Coord
 ---@param l Layout|Tuple|string
 ---@return Layout
@@ -131,6 +139,7 @@ function Layout:dice(coord) end
 function group(l, first, last) end
 
 --- The modes from first to last - 1; if they are names, last is included.
+--- Of a table it gives a tuple.
 ---
 ---     > take("(2,3,5,7)", 1, 3)
 ---     (3,5):(2,6)
@@ -141,17 +150,19 @@ function group(l, first, last) end
 ---@return Layout
 function take(l, first, last) end
 
---- Some modes, in the order given.
---- Called with anything but a layout, tensor or text, it is Lua's own select.
+--- Some modes, in the order given. Of a table it gives a tuple.
+--- Called with anything but a layout, tensor, text or table, it is Lua's own select.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)
 ---     > select("(M=2,K=3)", "K", "M")
 ---     (K=3,M=2):(2,1)
+---     > select({256, 384, 64}, 0, 2)
+---     (256,64)
 --- CuTe: select. MoYe: none.
----@param l Layout|Tensor|string
+---@param l Layout|Tensor|Tuple|string
 ---@param ... Mode
----@return Layout
+---@return Layout|Tuple
 function select(l, ...) end
 
 --- Adds a layout as the last mode.

@@ -361,19 +361,23 @@ function Tensor:to(device) end
 function close(t) end
 
 --- The same memory, from the same first element, under another layout.
---- A layout that is known to reach outside the memory is an error. A kernel's shared memory may be
---- viewed under a swizzled layout.
+--- With an offset it begins so many elements later. A layout that is known to reach outside the
+--- memory is an error. A kernel's shared memory may be viewed under a swizzled layout.
 ---
 ---     > t = arange(i32, 8)
 ---     > view(t, "(2,2):(4,1)")
 ---     tensor i32 (2,2):(4,1) on cpu
 ---         0    1
 ---         4    5
---- CuTe: make_tensor(ptr, layout). MoYe: MoYeArray(array, layout).
+---     > view(t, 3, 5)
+---     tensor i32 3:1 on cpu
+---        5   6   7
+--- CuTe: make_tensor(ptr + offset, layout). MoYe: MoYeArray(array, layout).
 ---@param t Tensor
 ---@param layout Shape
+---@param offset? integer elements
 ---@return Tensor
-function view(t, layout) end
+function view(t, layout, offset) end
 
 --- Whether two tensors are nearly equal.
 --- They are if |a - b| <= atol + rtol * |b| for all elements. If not, the second result says where
@@ -486,6 +490,7 @@ Tensor.parallelize = parallelize
 Tensor.rank = rank
 Tensor.select = select
 Tensor.size = size
+Tensor.slice = slice
 Tensor.take = take
 Tensor.tile = tile
 Tensor.tiled_divide = tiled_divide
