@@ -147,6 +147,7 @@ static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   c->shared_bytes = o->shared_bytes;
   c->stream = NULL;
   c->stream_device = NULL;
+  c->has_cpu_stream = false;
   c->check = c->check_nan = c->check_no_global = false;
 }
 

@@ -29,11 +29,15 @@ static CtDevice *need_cuda(lua_State *L, const char *op) {
 
 /* --- streams and events --------------------------------------------------------------------------------- */
 
-typedef struct Handle { /* of a stream or an event; closed when device is NULL */
-  CtDevice *device;
+/* Of a stream or an event. Launches on the CPU engine are over when they return, so there a stream has nothing to wait
+   for, and an event is a time. */
+typedef struct Handle {
+  CtDevice *device; /* NULL: the CPU engine */
+  bool is_open;
   bool is_lent; /* somebody else owns the stream */
   CtStream stream;
   CtEvent event;
+  double ms; /* of an event: when it was recorded */
 } Handle;
 
 static Handle *check_handle(lua_State *L, int idx, const char *type) {
@@ -42,20 +46,33 @@ static Handle *check_handle(lua_State *L, int idx, const char *type) {
     diag_error(L, "a%s %s was expected, got %s", type[0] == 'e' ? "n" : "", type,
                diag_push_kind(L, idx));
   }
-  if (h->device == NULL) {
+  if (!h->is_open) {
     diag_error(L, "the %s is closed", type);
   }
   return h;
 }
 
+/* Two handles that are used together. */
+static void check_one_device(lua_State *L, const Handle *stream, const Handle *event) {
+  if (stream->device != event->device) {
+    const char *at = launch_push_device(L, stream->device);
+    diag_error(L, "the stream belongs to %s but the event to %s; make both on one device", at,
+               launch_push_device(L, event->device));
+  }
+}
+
 static int open_handle(lua_State *L, const char *type) {
-  CtDevice *d = need_cuda(L, type);
+  CtDevice *d;
+  diag_try(L, state_device(state_of(L), &d, diag_err(L)));
   Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
   *h = (Handle){.device = NULL};
   luaL_setmetatable(L, type);
-  diag_try(L, type[0] == 's' ? ct_stream_new(d, &h->stream, diag_err(L))
-                             : ct_event_new(d, &h->event, diag_err(L)));
+  if (d != NULL) {
+    diag_try(L, type[0] == 's' ? ct_stream_new(d, &h->stream, diag_err(L))
+                               : ct_event_new(d, &h->event, diag_err(L)));
+  }
   h->device = d;
+  h->is_open = true;
   return 1;
 }
 
@@ -65,7 +82,7 @@ static int lang_event(lua_State *L) { return open_handle(L, EVENT_TYPE); }
 static int handle_close(lua_State *L) {
   Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
   h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
-  if (h->device != NULL) {
+  if (h->is_open && h->device != NULL) {
     if (h->stream != NULL && !h->is_lent) {
       ct_stream_free(h->device, h->stream);
     }
@@ -74,12 +91,13 @@ static int handle_close(lua_State *L) {
     }
   }
   h->device = NULL;
+  h->is_open = false;
   return 0;
 }
 
 void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream) {
   Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
-  *h = (Handle){.device = device, .is_lent = true, .stream = stream};
+  *h = (Handle){.device = device, .is_open = true, .is_lent = true, .stream = stream};
   luaL_setmetatable(L, STREAM_TYPE);
 }
 
@@ -92,22 +110,33 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
   state_host_waits(L, "stream:synchronize");
-  diag_try(L, ct_stream_synchronize(h->device, h->stream, diag_err(L)));
+  if (h->device != NULL) {
+    diag_try(L, ct_stream_synchronize(h->device, h->stream, diag_err(L)));
+  }
   return 0;
 }
 
 static int stream_wait(lua_State *L) { /* stream:wait(event) */
-  const Handle *h = check_handle(L, 1, STREAM_TYPE);
-  diag_try(
-      L, ct_stream_wait(h->device, h->stream, check_handle(L, 2, EVENT_TYPE)->event, diag_err(L)));
+  const Handle *h = check_handle(L, 1, STREAM_TYPE), *event = check_handle(L, 2, EVENT_TYPE);
+  check_one_device(L, h, event);
+  if (h->device != NULL) {
+    diag_try(L, ct_stream_wait(h->device, h->stream, event->event, diag_err(L)));
+  }
   return 0;
 }
 
 static int event_record(lua_State *L) { /* event:record([stream]) */
-  const Handle *h = check_handle(L, 1, EVENT_TYPE);
-  CtStream s =
-      lua_isnoneornil(L, 2) ? ct_device_stream(h->device) : check_handle(L, 2, STREAM_TYPE)->stream;
-  diag_try(L, ct_event_record(h->device, h->event, s, diag_err(L)));
+  Handle *h = check_handle(L, 1, EVENT_TYPE);
+  const Handle *s = lua_isnoneornil(L, 2) ? NULL : check_handle(L, 2, STREAM_TYPE);
+  if (s != NULL) {
+    check_one_device(L, s, h);
+  }
+  if (h->device == NULL) {
+    h->ms = ct_now_ms();
+  } else {
+    CtStream stream = s == NULL ? ct_device_stream(h->device) : s->stream;
+    diag_try(L, ct_event_record(h->device, h->event, stream, diag_err(L)));
+  }
   lua_settop(L, 1);
   return 1;
 }
@@ -115,17 +144,26 @@ static int event_record(lua_State *L) { /* event:record([stream]) */
 static int event_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   state_host_waits(L, "event:synchronize");
-  diag_try(L, ct_event_synchronize(h->device, h->event, diag_err(L)));
+  if (h->device != NULL) {
+    diag_try(L, ct_event_synchronize(h->device, h->event, diag_err(L)));
+  }
   return 0;
 }
 
 static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   const Handle *stop = check_handle(L, 2, EVENT_TYPE);
-  double ms;
+  double ms = stop->ms - h->ms;
   state_host_waits(L, "event:elapsed");
-  diag_try(L, ct_event_synchronize(h->device, stop->event, diag_err(L)));
-  diag_try(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, diag_err(L)));
+  if (h->device != stop->device) {
+    const char *at = launch_push_device(L, h->device);
+    return diag_error(L, "one event belongs to %s but the other to %s; make both on one device", at,
+                      launch_push_device(L, stop->device));
+  }
+  if (h->device != NULL) {
+    diag_try(L, ct_event_synchronize(h->device, stop->event, diag_err(L)));
+    diag_try(L, ct_event_elapsed(h->device, h->event, stop->event, &ms, diag_err(L)));
+  }
   lua_pushnumber(L, ms);
   return 1;
 }

@@ -222,7 +222,8 @@ static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchAr
 
 static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
                          const LaunchArgs *a) {
-  if (c->stream_device != NULL && c->stream_device != a->device) {
+  bool has_stream = c->stream_device != NULL || c->has_cpu_stream;
+  if (has_stream && c->stream_device != a->device) {
     diag_error(L, "%s: the stream belongs to %s but the launch is on %s; make one there", k->name,
                launch_push_device(L, c->stream_device), launch_push_device(L, a->device));
   }

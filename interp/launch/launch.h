@@ -35,6 +35,7 @@ typedef struct LaunchConfig {
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
+  bool has_cpu_stream;     /* one of the CPU engine was given, where nothing is queued */
   CtPrintOrder print_order;
   bool check; /* the launch option `check`, with its fields nan and global */
   bool check_nan, check_no_global;

@@ -264,6 +264,7 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
   }
   if (is_given(options, OPT_STREAM) && lua_getfield(L, table, "stream") != LUA_TNIL) {
     c->stream = bind_to_stream(L, -1, &c->stream_device);
+    c->has_cpu_stream = c->stream_device == NULL;
     lua_setiuservalue(L, table + 1, CONFIG_STREAM);
   }
   lua_settop(L, table + 1);
@@ -286,7 +287,7 @@ Kernel *launch_push_kernel(lua_State *L, const LaunchConfig *c) {
   lua_getiuservalue(L, 1, CONFIG_KERNEL);
   Kernel *k = lua_touserdata(L, -1);
   launch_check_outside(L, k);
-  if (c->stream_device != NULL) { /* it may have been closed meanwhile */
+  if (c->stream_device != NULL || c->has_cpu_stream) { /* it may have been closed meanwhile */
     CtDevice *device;
     lua_getiuservalue(L, 1, CONFIG_STREAM);
     bind_to_stream(L, -1, &device);

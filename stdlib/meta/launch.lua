@@ -28,14 +28,15 @@ function device(name) end
 ---@return string[]
 function devices() end
 
---- A queue of launches on the current CUDA device.
+--- A queue of launches on the current device.
 --- `k{grid =, block =, stream = s}` launches in it, and the launches of one stream run in order.
---- `s:close()` gives it back. On the CPU engine it is an error.
+--- `s:close()` gives it back. On the CPU engine each launch is over when it returns, so streams do
+--- not run at the same time there.
 --- CuTe: cudaStream_t. MoYe: CuStream.
 ---@return Stream
 function stream() end
 
---- A queue of launches on a CUDA device.
+--- A queue of launches on a device.
 ---@class Stream
 local Stream = {}
 
@@ -50,7 +51,7 @@ function Stream:wait(event) end
 function Stream:close() end
 
 --- A mark in a stream, to wait for or to time from.
---- It belongs to the current CUDA device. On the CPU engine it is an error.
+--- It belongs to the current device. On the CPU engine it is the time when it was recorded.
 --- CuTe: cudaEvent_t. MoYe: CuEvent.
 ---@return Event
 function event() end

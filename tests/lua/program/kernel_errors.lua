@@ -33,8 +33,8 @@ check("no CUDA device, asked for by the environment", no_cuda .. " CUTTLE_DEVICE
   "-e 'local x = zeros(f32, 4)'", "(command line):1: " .. no_driver)
 check("no CUDA device to copy to", no_cuda .. " CUTTLE_DEVICE=cpu", [[-e 'local x = zeros(f32, 4)
 local y = x:to("cuda")']], "(command line):2: " .. no_driver)
-check("no CUDA device for a stream", no_cuda .. " CUTTLE_DEVICE=cpu", "-e 'stream()'",
-  "(command line):1: stream: the current device is the CPU engine; it needs a CUDA device")
+check("no CUDA device for CUDA C", no_cuda .. " CUTTLE_DEVICE=cpu", "-e 'cuda_kernel(\"k\", \"\")'",
+  "(command line):1: cuda_kernel: the current device is the CPU engine; it needs a CUDA device")
 check("no NVRTC", "CUTTLE_NVRTC=/nowhere/libnvrtc.so CUTTLE_DEVICE=cpu",
   "-e 'kernel(function() end){grid = 1, block = 1}:ptx()'",
   "(command line):1: nvrtc: cannot load '/nowhere/libnvrtc.so': *; repair it or set CUTTLE_NVRTC "
