@@ -113,15 +113,19 @@ static int64_t align_of(const By *by, CtView v) {
   return by->ir->bufs[v.buf].space == CT_REGISTER ? 16 : (int64_t)ct_ir_view_align(by->ir, v);
 }
 
+enum { ASYNC_BITS = 32 }; /* the least that cp.async copies */
+
+static bool is_zero_filling(const By *by) { return strstr(by->atom->name, "_ZFILL") != NULL; }
+
 /* "take UniversalCopy<u32>": an atom of the same kind that takes as many elements as both views allow. */
 static void print_narrower(const By *by, int64_t vec, CtText *out) {
   int64_t bits = vec * ct_dtypes[by->dtype].bits;
   bool is_async = strcmp(by->atom->family, "cp.async") == 0;
-  if (is_async && bits < 32) {
+  if (is_async && bits < ASYNC_BITS) {
     ct_text_puts(out, "copy without an atom");
     return;
   }
-  const char *zero_fill = strstr(by->atom->name, "_ZFILL") != NULL ? "_ZFILL" : "";
+  const char *zero_fill = is_zero_filling(by) ? "_ZFILL" : "";
   ct_text_printf(out, "take %s%s<u%lld>", is_async ? "SM80_CP_ASYNC_CACHEALWAYS" : "UniversalCopy",
                  is_async ? zero_fill : "", (long long)bits);
 }
@@ -182,12 +186,44 @@ static void fail_width(const By *by, CtWidthWhy why, CtView whose) {
   ct_text_clear(&text);
 }
 
-static void check_width(const By *by) {
+/* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction can take. */
+static CtWidth width_of(const By *by, int64_t vec) {
+  int64_t bits = vec * ct_dtypes[by->dtype].bits;
+  return (CtWidth){(uint8_t)vec, bits == 128 ? CT_WIDTH_WIDEST : CT_WIDTH_ATOM, 0};
+}
+
+/* A guard may end between the elements of an atom, where the script cannot know it: the extent is the launch's. So
+   fewer are taken at once, and `profile` says why. vec 0: with zeros for a predicate there is no instruction for so
+   few. */
+static CtWidth narrowed(const By *by) {
+  CtWidth w = {(uint8_t)by->n_src, CT_WIDTH_WIDEST, 0};
+  int64_t least = by->pred != NULL && is_zero_filling(by) ? ASYNC_BITS : 0;
+  for (; w.vec > 1; w.vec /= 2) {
+    CtView whose;
+    CtWidthWhy why = refuse_both(by, w.vec, &whose);
+    if (why == CT_WIDTH_WIDEST) {
+      break;
+    }
+    w.why = (uint8_t)why;
+    w.of = whose.buf == by->src.buf;
+  }
+  w.vec = w.vec * ct_dtypes[by->dtype].bits < least ? 0 : w.vec;
+  return w;
+}
+
+/* Those of the atom, or fewer under a guard. */
+static CtWidth find_width(const By *by) {
   CtView whose;
   CtWidthWhy why = refuse_both(by, by->n_src, &whose);
-  if (al_ok(&by->c->g) && why != CT_WIDTH_WIDEST) {
+  CtWidth w = width_of(by, by->n_src);
+  if (!al_ok(&by->c->g) || why == CT_WIDTH_WIDEST) {
+    return w;
+  }
+  w = why == CT_WIDTH_GUARD ? narrowed(by) : (CtWidth){0};
+  if (w.vec == 0) {
     fail_width(by, why, whose);
   }
+  return w;
 }
 
 /* --- predicates ----------------------------------------------------------------------------------- */
@@ -235,24 +271,16 @@ static bool in_registers(const By *by, CtView v) {
   return by->ir->bufs[v.buf].space == CT_REGISTER;
 }
 
-/* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction can take. */
-static CtWidth width_of(const By *by, uint8_t vec) {
-  int bits = vec * ct_dtypes[by->dtype].bits;
-  return (CtWidth){vec, bits == 128 ? CT_WIDTH_WIDEST : CT_WIDTH_ATOM, 0};
-}
-
 /* Loads and stores of one thread, of a given width. */
 static void add_universal(const By *by) {
-  CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom, .vec = (uint8_t)by->n_src};
+  CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom};
   ct_tile_check_copy(by->c, by->src, by->dst);
   set_predicate(by, &tile);
-  if (in_registers(by, by->src) && in_registers(by, by->dst)) {
-    tile.vec = 1; /* the compiler moves them as it likes */
-  } else {
-    check_width(by);
-  }
+  bool is_free = in_registers(by, by->src) && in_registers(by, by->dst);
+  /* the compiler moves registers as it likes */
+  tile.width[0] = is_free ? width_of(by, 1) : find_width(by);
+  tile.vec = tile.width[0].vec;
   if (al_ok(&by->c->g)) {
-    tile.width[0] = width_of(by, tile.vec);
     ct_tile_add(by->ir, CT_OP_COPY, &tile);
   }
 }
@@ -276,18 +304,16 @@ static void check_own(const By *by, CtView v) {
 }
 
 static void add_async(const By *by) {
-  CtTile tile = {.dst = by->dst,
-                 .a = by->src,
-                 .atom = by->atom,
-                 .vec = (uint8_t)by->n_src,
-                 .width = {width_of(by, (uint8_t)by->n_src)},
-                 .async = true};
+  CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom};
   ct_tile_check_copy(by->c, by->src, by->dst);
   check_spaces(by, CT_GLOBAL, CT_SHARED, "; take UniversalCopy, or copy without an atom");
   check_own(by, by->dst);
   set_predicate(by, &tile);
-  check_width(by);
-  tile.zero_fill = tile.b.buf != 0 && strstr(by->atom->name, "_ZFILL") != NULL;
+  tile.width[0] = find_width(by);
+  tile.vec = tile.width[0].vec;
+  /* fewer bits are copied at once, which is no later than the kernel waits for */
+  tile.async = tile.vec * ct_dtypes[by->dtype].bits >= ASYNC_BITS;
+  tile.zero_fill = tile.b.buf != 0 && is_zero_filling(by);
   if (al_ok(&by->c->g)) {
     ct_tile_add(by->ir, CT_OP_COPY, &tile);
   }

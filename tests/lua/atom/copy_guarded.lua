@@ -1,5 +1,5 @@
--- Copies by atoms of guarded tensors: what is outside reads as zero, and is not written; vectors are inside
--- or outside as a whole, else the atom does not fit.
+-- Copies by atoms of guarded tensors: what is outside reads as zero, and is not written; where an
+-- atom's elements may be on both sides of the edge, fewer are copied at once.
 local M, N = 100, 44 -- no multiples of the tile
 
 local function round_trip(name, load, store, dtype, n)
@@ -35,8 +35,31 @@ print(round_trip("cp", "SM80_CP_ASYNC_CACHEGLOBAL<u128>", "UniversalCopy<u128>",
 print(round_trip("zfill", "SM80_CP_ASYNC_CACHEALWAYS_ZFILL<u64>", "UniversalCopy<u32>", f16, 4))
 -- expect: true
 print(round_trip("wide", "UniversalCopy<u128>", "UniversalCopy<u16>", f16, 8))
--- expect: copy: UniversalCopy<u128> takes 8 x f16 at once, but the guard of A may end between them, as an extent is not a multiple of 8; take UniversalCopy<u64>, or make the extents multiples
--- expect:   A ((8,1),1,4):((1,0),0,400) (aligned to 8 bytes) and s ((8,1),1,4):((1,0),0,256) (16 bytes) allow 4 at once; their layouts alone would allow 8
+-- expect: true
+M, N = 99, 43
+print(round_trip("odd", "SM80_CP_ASYNC_CACHEGLOBAL<u128>", "UniversalCopy<u128>", f32, 4))      -- expect: true
+print(round_trip("odd_halves", "SM80_CP_ASYNC_CACHEALWAYS<u64>", "UniversalCopy<u64>", f16, 4)) -- expect: true
+M = 98
+print(round_trip("even", "SM80_CP_ASYNC_CACHEALWAYS<u128>", "UniversalCopy<u128>", f16, 8))     -- expect: true
+
+-- What is taken at once is as much as the launch's extents allow, and profile says what is in the way.
+local ragged = kernel("ragged", function(A, B)
+  local by = tiled_copy(atom("UniversalCopy<u128>", f32), layout{8, 4}, layout{4, 1})
+  local mine = by:get_slice(threadIdx.x)
+  copy(by, mine:partition_S(tile(guard(A), {32, 4}, {0, 0})), mine:partition_D(tile(B, {32, 4}, 0)))
+end)
+local function widths(m)
+  local report = profile(function()
+    ragged{grid = 1, block = 32}(ones(f32, {m, 4}), zeros(f32, {32, 4}))
+  end)
+  local text = tostring(report)
+  return text:match "load global A%s+(%S+)", text:match "the guard of A may end"
+end
+for m = 29, 32 do print(m, widths(m)) end
+-- expect: 29	1xf32	the guard of A may end
+-- expect: 30	2xf32	the guard of A may end
+-- expect: 31	1xf32	the guard of A may end
+-- expect: 32	4xf32	nil
 
 -- A predicate and a guard together: zeros are written where either says so.
 local tc = tiled_copy(atom("SM80_CP_ASYNC_CACHEGLOBAL_ZFILL<u128>", f32), layout { 8, 4 },
