@@ -132,13 +132,18 @@ end
 
 -- {====== The file ======
 
-local function version()
+-- What the program prints, run with these arguments, and "NAME=value" in its environment.
+local function output_of(arguments, environment)
   local program = 0
   while arg[program - 1] do program = program - 1 end
-  local pipe = io.popen(("CUTTLE_DEVICE=cpu '%s' info"):format(arg[program]))
+  local pipe = io.popen(("CUTTLE_DEVICE=cpu %s '%s' %s"):format(environment or "", arg[program],
+    arguments))
   local text = pipe and pipe:read "a" or ""
-  return text:match "NVRTC%s+([%d.]+)" or "none"
+  if pipe then pipe:close() end
+  return text
 end
+
+local function version() return output_of "info":match "NVRTC%s+([%d.]+)" or "none" end
 
 local function read(from)
   local known = {}
@@ -192,7 +197,33 @@ local function bench_of(name)
   return name:find "^scripts" and "cuttle " .. name or "cuttle bench " .. name:match "^[^:]*"
 end
 
+-- The lines once more, of a process of its own that takes nothing from the disk: NVRTC 13.0 was seen to
+-- make another machine code of one text, once in some hundred runs.
+local function made_again()
+  local file = os.tmpname()
+  output_of(("--sm=90a scripts/fingerprints.lua --update '%s'"):format(file), "CUTTLE_CACHE=off")
+  local known = read(file)
+  os.remove(file)
+  return known
+end
+
+-- What differs from the file twice is another kernel.
+local function with_second_try(known)
+  local again
+  for _, name in ipairs(order) do
+    if known[name] and known[name] ~= lines[name] then
+      again = again or made_again()
+      if again[name] == known[name] then
+        print(("# %s: %s, the second time as in the file"):format(name,
+          difference(known[name], lines[name])))
+        lines[name] = again[name]
+      end
+    end
+  end
+end
+
 local function compare(known)
+  with_second_try(known)
   for _, name in ipairs(order) do
     local was, is = known[name], lines[name]
     tap.ok(was == is, name, ("%s\nanother kernel is compiled now, and it may be slower. Measure "
