@@ -201,7 +201,7 @@ put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cu
 
 # {====== Building ======
 
-.PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests test-engine gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden docs dist \
+.PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests test-engine gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden ledger docs dist \
 	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
 	format install uninstall install-playground install-playground-files uninstall-playground stage stage-files install-files install-headers install-module install-lua install-docs \
 	deb rockspec clean FORCE
@@ -406,6 +406,7 @@ help:
 	@echo 'bench-tools  what scripts/bench needs besides the program, into $(BUILD)/'
 	@echo 'bench-pocl the CPU engine beside PoCL, in ROUNDS=$(ROUNDS) rounds'
 	@echo 'golden     write the expected outputs of tests/golden anew; review the diff'
+	@echo 'ledger     write tests/golden/compiled.txt anew, after compiling the kernels that are new; with LEDGER= all'
 	@echo 'docs       build the pages, the reference and the pictures into $(BUILD)/docs, and write outputs of'
 	@echo '           examples into the pages anew; review'
 	@echo 'dist       $(BUILD)/$(DIST).tar.gz: the sources with the built documents'
@@ -445,7 +446,7 @@ CACHE = $(BUILD)/cache
 TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) \
 	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
-PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
+PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments --timer
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 
@@ -659,6 +660,14 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(BUILD)/tests/c/test_emit --update | grep -v '^ok'
 	@$(RUN_TESTS) --update tests/golden
 	@$(FINGERPRINT_RUN) --update $(FINGERPRINTS)
+
+# The texts that compiled, so that tests compile only new ones; `make ledger LEDGER=` compiles all of them again.
+LEDGER = tests/golden/compiled.txt
+ledger: $(PROGRAM)
+	@rm -f $(BUILD)/compiled && touch $(BUILD)/compiled
+	@CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled scripts/compile_kernels.sh $(PROGRAM) \
+		> $(BUILD)/compiled.tap; grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
+	@LC_ALL=C sort -k4,4 -k3,3 $(BUILD)/compiled > tests/golden/compiled.txt
 
 # All pages, and pictures that are kept, so that links between pages lead somewhere from the first on.
 $(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg) scripts/gen_docs.lua

@@ -3,27 +3,37 @@
 # targets, which needs no GPU: JOBS scripts at a time, through the disk cache. Prints TAP.
 #   scripts/compile_kernels.sh CUTTLE [TARGET...]
 # A text that compiles for a target also compiles for later ones, unless the target has a letter, as sm_90a has.
-# So it is not compiled again for a later target whose text is the same.
-if [ "$1" = --one ]; then # CUTTLE TARGET,TARGET... SCRIPT [ARGUMENT]
-  cuttle=$2 targets=$3 script=$4 argument=${5:-}
+# So it is not compiled again for a later target whose text is the same. Nor is a text that the ledger lists:
+# those that this version of NVRTC has compiled before. LEDGER names another file of that form; with LEDGER=
+# all are compiled. RECORD=FILE writes what compiled into FILE, as `make ledger` does.
+ledger=${LEDGER-tests/golden/compiled.txt}
+if [ "$1" = --one ]; then # CUTTLE VERSION TARGET,TARGET... SCRIPT [ARGUMENT]
+  cuttle=$2 version=$3 targets=$4 script=$5 argument=${6:-}
   texts=$(mktemp -d) || exit 1
   emit() { # TARGET [OPTION]
     "$cuttle" emit "--sm=$1" $2 "$script" ${argument:+"$argument"} </dev/null
   }
-  is_compiled() { # TARGET: the text of an earlier one is the same
-    ls "$texts" | grep -q '^[0-9]*$' || return 1
-    emit "$1" >"$texts/now" 2>/dev/null || return 1
-    for earlier in "$texts"/*[0-9]; do
-      cmp -s "$texts/now" "$earlier" && return
+  entry() { # TARGET: the line of its text in a ledger
+    echo "$(sha256sum <"$texts/$1" | cut -c1-32) $version sm_$1 $script"
+  }
+  is_listed() { # TARGET
+    [ -n "$ledger" ] && grep -qxF "$(entry "$1")" "$ledger" 2>/dev/null
+  }
+  is_as_before() { # TARGET: the text of an earlier one is the same
+    for earlier in $compiled; do
+      cmp -s "$texts/$1" "$texts/$earlier" && return
     done
     return 1
   }
+  compiled=
   for target in $(echo "$targets" | tr , ' '); do
-    if is_compiled "$target" || emit "$target" --compile >"$texts/$target" 2>"$texts/log"; then
+    if emit "$target" >"$texts/$target" 2>"$texts/log" &&
+      { is_as_before "$target" || is_listed "$target" || emit "$target" --compile >"$texts/out" 2>"$texts/log"; }; then
       echo "ok - $script for sm_$target"
+      compiled="$compiled $target"
+      [ -z "${RECORD:-}" ] || entry "$target" >>"$RECORD"
     else
       printf 'not ok - %s for sm_%s\n%s\n' "$script" "$target" "$(tail -n 5 "$texts/log" | sed 's/^/# /')"
-      rm -f "$texts/$target"
     fi
   done
   rm -r "$texts"
@@ -33,7 +43,8 @@ cuttle=$1
 shift
 export CUTTLE_DEVICE=cpu
 info=$("$cuttle" info)
-if echo "$info" | grep -q '^NVRTC *none'; then
+version=$(echo "$info" | sed -n 's/^NVRTC *\([^ ,]*\).*/\1/p')
+if [ "$version" = none ]; then
   echo '1..0 # skip no NVRTC on this machine'
   exit 0
 fi
@@ -82,5 +93,5 @@ list() { # [TARGET...]
     [ -n "$targets" ] && echo "$targets" "$script" $(argument_of "$script")
   done
 }
-list "$@" | xargs -P "${JOBS:-2}" -L 1 "$0" --one "$cuttle" |
+list "$@" | xargs -P "${JOBS:-2}" -L 1 "$0" --one "$cuttle" "$version" |
   awk '/^(not )?ok / { n++; sub(/ok /, "ok " n " ") } { print } END { print "1.." n }'

@@ -1,5 +1,6 @@
 -- atomic_add of f16 and bf16, one element or two side by side, in global and shared memory: each sum is
 -- rounded once, to nearest even. The oracle is the host's store of a double, which holds these sums.
+local sorted = dofile "tests/support/sorted.lua"
 local N <const> = 1 << 16
 local here = device().sm and "cuda" or "cpu"
 local function host(t) return here == "cpu" and t or t:to("cpu") end
@@ -45,7 +46,7 @@ for _, T in ipairs{f16, bf16} do
   local want = on_host(zeros, T, N)
   for i = 0, N - 1 do want[i] = x[i] + y[i] end
   local bits = recast(want, u16)
-  for name, case in pairs{single = {single, N // 64}, two = {pairwise, N // 128},
+  for name, case in sorted{single = {single, N // 64}, two = {pairwise, N // 128},
     shared = {in_shared, N // 128}} do
     local t, old = upload(recast(on_host(arange, u16, N), T)), zeros(T, N)
     case[1]{grid = case[2], block = 64}(t, upload(y), old)

@@ -1,6 +1,7 @@
 -- copy between all pairs of spaces, contiguous and strided, of every element size, whole or in
 -- parts; each is compared with plain Lua. Threads work on parts of 8 elements each. All layouts of one
 -- element type and pair of spaces are copied in one kernel, as kernels take a compiler long.
+local sorted = dofile "tests/support/sorted.lua"
 local THREADS <const>, PART <const> = 4, 8
 
 -- How a thread's part lies in memory of THREADS * PART elements: contiguous (vectors), interleaved,
@@ -70,10 +71,10 @@ local function check(dtype, from, to, cases)
   for _, case in ipairs(cases) do compare(dtype, case, from, to) end
 end
 
-for dtype in pairs(value) do
+for dtype in sorted(value) do
   local cases = {}
-  for name, src in pairs(shapes) do
-    for other, dst in pairs(shapes) do
+  for name, src in sorted(shapes) do
+    for other, dst in sorted(shapes) do
       if name == other or dtype == f32 then cases[#cases + 1] = {src = src, dst = dst} end
     end
   end

@@ -1,5 +1,6 @@
 -- Two floats of 16 bits in a word: every function of f16x2 and bf16x2 against numbers that plain Lua
 -- rounds once. A sum of doubles is made exact by its error, which decides ties.
+local sorted = dofile "tests/support/sorted.lua"
 local formats = {
   f16x2 = {ops = f16x2, fraction = 10, least = -24, infinity = 0x7c00},
   bf16x2 = {ops = bf16x2, fraction = 7, least = -133, infinity = 0x7f80},
@@ -111,11 +112,11 @@ local function check(name, F, lists, got, op)
   end
 end
 
-for name, F in pairs(formats) do
+for name, F in sorted(formats) do
   local lists = operands(F)
   local x = {}
   for j = 1, 3 do x[j] = from_table(u32, lists[j]) end
-  for op in pairs(references) do
+  for op in sorted(references) do
     local n, y = words[op] or 2, zeros(u32, N)
     kernel("pairs", function(a, b, c, y)
       local i = blockIdx.x * blockDim.x + threadIdx.x

@@ -1,5 +1,6 @@
 -- Shuffles and votes: each kind, each width, whole and partial warps, every type, against what the
 -- PTX ISA says of shfl.sync, computed here.
+local sorted = dofile "tests/support/sorted.lua"
 local function source(kind, lane, by, width)
   local first = lane - lane % width
   local last = first + width - 1
@@ -20,7 +21,7 @@ end
 local functions = {up = shfl_up, down = shfl_down, xor = shfl_xor, idx = shfl_idx}
 local widths = {1, 2, 4, 8, 16, 32}
 local wrong, cases = 0, 0
-for kind, shuffle in pairs(functions) do
+for kind, shuffle in sorted(functions) do
   local out = zeros(i32, {64, #widths, 32})
   kernel("all_" .. kind, function(out)
     local i = threadIdx.x
