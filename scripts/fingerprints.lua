@@ -197,8 +197,8 @@ local function bench_of(name)
   return name:find "^scripts" and "cuttle " .. name or "cuttle bench " .. name:match "^[^:]*"
 end
 
--- The lines once more, of a process of its own that takes nothing from the disk: NVRTC 13.0 was seen to
--- make another machine code of one text, once in some hundred runs.
+-- The lines once more, of a process of its own that takes nothing from the disk. On a busy machine
+-- NVRTC 13.0 makes another machine code of a text now and then: 128 registers for 126, 211 for 207.
 local function made_again()
   local file = os.tmpname()
   output_of(("--sm=90a scripts/fingerprints.lua --update '%s'"):format(file), "CUTTLE_CACHE=off")
