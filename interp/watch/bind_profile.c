@@ -193,7 +193,7 @@ static const Field site_fields[] = {FIELD(CtProfileSite, buf),
 static const Field mem_fields[] = {
     FIELD(CtProfileMem, requests),    FIELD(CtProfileMem, lanes),   FIELD(CtProfileMem, bytes),
     FIELD(CtProfileMem, used),        FIELD(CtProfileMem, sectors), FIELD(CtProfileMem, wavefronts),
-    FIELD(CtProfileMem, cache_lines), FIELD(CtProfileMem, ideal)};
+    FIELD(CtProfileMem, cache_lines), FIELD(CtProfileMem, ideal),   FIELD(CtProfileMem, slots)};
 
 /* The element type of a tensor in memory. */
 static void set_type(lua_State *L, const CtProfileBuf *b) {
@@ -319,6 +319,7 @@ static const Field program_fields[] = {FIELD(CtProfileProgram, name),
                                        FIELD(CtProfileProgram, block),
                                        FIELD(CtProfileProgram, grid),
                                        FIELD_AS("launches", CtProfileProgram, n_launches),
+                                       FIELD_AS("warps", CtProfileProgram, n_warps),
                                        FIELD_AS("ran", CtProfileProgram, n_ran),
                                        FIELD_AS("counted", CtProfileProgram, n_counted),
                                        FIELD_AS("most", CtProfileProgram, n_most),
@@ -492,8 +493,10 @@ static const char *const cubin_spaces[] = {
     [CT_CUBIN_SHARED] = "shared", [CT_CUBIN_GLOBAL] = "global", [CT_CUBIN_GENERIC] = "generic"};
 static const Field cubin_fields[] = {FIELD_NAMED("op", CtCubinAccess, op, cubin_ops),
                                      FIELD_NAMED("space", CtCubinAccess, space, cubin_spaces),
-                                     FIELD(CtCubinAccess, at), FIELD(CtCubinAccess, bits),
-                                     FIELD(CtCubinAccess, line)};
+                                     FIELD(CtCubinAccess, at),
+                                     FIELD(CtCubinAccess, bits),
+                                     FIELD(CtCubinAccess, line),
+                                     FIELD_AS("loops", CtCubinAccess, is_in_loop)};
 
 static int collect_accesses(lua_State *L) {
   CtCubinAccesses *a = lua_touserdata(L, 1);
@@ -508,7 +511,7 @@ static int collect_accesses(lua_State *L) {
 }
 
 /* _cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
-   at =, folder =, file =, line =}, of instructions in their order; see cubin_access.h. */
+   at =, folder =, file =, line =, loops = is it in a loop}, of instructions in their order; see cubin_access.h. */
 static int cubin_accesses(lua_State *L) {
   size_t len;
   CtErr err;

@@ -8,6 +8,7 @@
 enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, NEVER = 15 };
 enum { WIDTH_AT = 73 - 64, MAX_CALLERS = 64 };
 enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8, NEW_COPIES = 100 };
+enum { BRANCH = 0x147, OFFSET_AT = 34, LOW_OFFSET_AT = 16, NEW_BRANCHES = 90, WORD_BYTES = 4 };
 
 typedef struct Kind {
   uint16_t operation;
@@ -66,10 +67,40 @@ static void set_line(const CtCubinLines *lines, uint32_t section, CtCubinAccess 
   }
 }
 
+/* Where a branch goes; `at` is its own place. */
+static uint64_t target_of(uint64_t low, uint64_t high, uint64_t at, bool is_new) {
+  uint64_t words = low >> OFFSET_AT | high << (64 - OFFSET_AT);
+  if (is_new) {
+    words = words << 8 | (low >> LOW_OFFSET_AT & 0xff);
+  }
+  int rest = 64 - (is_new ? 56 : 48); /* the field has a sign */
+  return at + INSTRUCTION_BYTES + (uint64_t)((int64_t)(words << rest) >> rest) * WORD_BYTES;
+}
+
+/* Marks those of `first` and later ones, in the order of their places, that lie from `from` up to `to`. */
+static void mark_loop(CtCubinAccesses *a, size_t first, uint64_t from, uint64_t to) {
+  for (size_t i = a->n; i > first && a->list[i - 1].at >= from; i--) {
+    a->list[i - 1].is_in_loop = a->list[i - 1].is_in_loop || a->list[i - 1].at <= to;
+  }
+}
+
+static void mark_loops(CtBytes code, bool is_new, size_t first, CtCubinAccesses *a) {
+  for (uint64_t at = 0; at + INSTRUCTION_BYTES <= code.len; at += INSTRUCTION_BYTES) {
+    uint64_t low = ct_bytes_number(code, at, 8);
+    if ((low & OPERATION) == BRANCH) {
+      uint64_t to = target_of(low, ct_bytes_number(code, at + 8, 8), at, is_new);
+      if (to < at) {
+        mark_loop(a, first, to, at);
+      }
+    }
+  }
+}
+
 static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines *lines,
                          CtCubinAccesses *out, CtErr *err) {
   CtBytes code = ct_elf_section(elf, section).bytes;
   const int *of_copies = sm_of(elf) >= NEW_COPIES ? copy_widths : widths;
+  size_t first = out->n;
   CtStatus s = CT_OK;
   for (uint64_t at = 0; s == CT_OK && at + INSTRUCTION_BYTES <= code.len; at += INSTRUCTION_BYTES) {
     CtCubinAccess a;
@@ -82,6 +113,7 @@ static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines 
       }
     }
   }
+  mark_loops(code, sm_of(elf) >= NEW_BRANCHES, first, out);
   return s;
 }
 

@@ -3,6 +3,8 @@
    does not document them; what is read agrees with nvdisasm (scripts/cubin_beside_nvdisasm.lua):
      bits 0 to 8    the operation; 9 to 11 where operands come from
      bits 12 to 15  the predicate; 15: never
+     a branch       how many words of 4 bytes lie between its end and where it goes: before sm_90 48 bits from
+                    bit 34 on; then 8 bits more, from bit 16 on, which are the lowest
      bits 73 to 75  the width: u8, s8, u16, s16, 32, 64, 128 bits; of LDGSTS from sm_100 on it is in
                     bits 74 and 75: 32, 64, 128 bits
    An instruction that is never carried out is left out: before copies by LDGSTS the assembler puts three LDS
@@ -23,7 +25,8 @@ typedef struct CtCubinAccess {
   uint64_t at; /* in its section */
   CtCubinOp op;
   CtCubinSpace space;
-  int bits;                  /* of a lane */
+  int bits;        /* of a lane */
+  bool is_in_loop; /* a branch behind it goes to before it: a warp may carry it out again */
   const char *folder, *file; /* in the image; "": not known */
   uint32_t line;
 } CtCubinAccess;

@@ -447,6 +447,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   CtProfile *p = (CtProfile *)(void *)watch;
   CtProfileProgram *to = &p->now->pub;
   to->n_launches++;
+  to->n_warps += (uint64_t)to->n_ran * (uint64_t)job->program->n_warps;
   memcpy(to->grid, job->launch->grid, sizeof to->grid);
   for (int i = 0; i < job->n_workers; i++) {
     p->no_memory = p->no_memory || p->workers[i].no_memory;

@@ -33,6 +33,7 @@ typedef struct CtProfileCount {
 /* One operand of one instruction. */
 typedef struct CtProfileMem {
   uint64_t requests, lanes;   /* requests of warps; the lanes in them */
+  uint64_t slots;             /* those too that no lane is in */
   uint64_t bytes;             /* bytes that lanes asked for */
   uint64_t used;              /* global: different bytes within each request */
   uint64_t sectors;           /* global */
@@ -121,6 +122,7 @@ typedef struct CtProfileProgram {
   int64_t grid[3], block[3]; /* those of the last launch */
   uint64_t n_launches;
   int64_t n_ran;              /* blocks of the last launch that ran */
+  uint64_t n_warps;           /* that ran in all launches */
   uint64_t n_counted, n_most; /* counted executions of all launches, and the most of one block */
   uint32_t shared_bytes;
   const char **chunks;

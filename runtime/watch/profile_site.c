@@ -285,6 +285,9 @@ static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add, CtMergeW
   CtProfileRequest r = {.bytes = (int)(vec * (int64_t)s->job->ats[s->site].bytes)};
   for (int64_t e = 0; e < a->n; e += vec) {
     gather(a, e, &r);
+    if (add != NULL) {
+      add->slots++;
+    }
     if (r.mask != 0 && add != NULL) {
       count_request(s, &r, add);
     }
@@ -299,6 +302,7 @@ static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add, CtMergeW
 void ct_profile_add_mem(CtProfileMem *to, const CtProfileMem *m) {
   to->requests += m->requests;
   to->lanes += m->lanes;
+  to->slots += m->slots;
   to->bytes += m->bytes;
   to->used += m->used;
   to->sectors += m->sectors;

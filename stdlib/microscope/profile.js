@@ -175,6 +175,8 @@ function showAccess(line, access, button) {
     && `accesses of ${access.merged_bits} bits of neighbours; as written ${access.asked.requests.toLocaleString("en")} requests`);
   addTerm(list, "Merged", access.widest
     && `${access.widest.requests.toLocaleString("en")} requests if the compiler merges neighbours`);
+  addTerm(list, "Not certain", access.is_unsure
+    && "the compiler has dropped, moved or copied accesses of the line; how often each is made is not known");
   addTerm(list, "Remark", access.remark, "bad");
   if (access.patterns.length === 0) {
     box.append(make("p", "The first block did not come by here: there is no sample.", { class: "hint" }));

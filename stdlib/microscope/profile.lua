@@ -113,6 +113,7 @@ local function add_access(line, row, mem, op)
   local access = access_of(line, row, mem, op, is_wider and counted.bits or nil)
   add_counts(access, counted)
   access.is_moved = access.is_moved or counted.is_moved
+  access.is_unsure = access.is_unsure or counted.is_unsure
   add_counts(access.asked, mem.asked or mem)
   if access.widest then add_counts(access.widest, mem.widest or mem) end
   for _, pattern in ipairs(mem.patterns) do add_pattern(access.patterns, pattern) end

@@ -3,8 +3,8 @@
 -- neighbours (runtime/watch/profile_merge.h). The instructions of the cubin say how wide the
 -- accesses of a line are, and so which level it is.
 --   M.registers(program, sm)  registers and bytes of stack of a thread; or nil and why
---   M.read(program, sm)   {["load shared"] = {["chunk:12"] = {[bits] = instructions}}, ...}; or nil
---                         and why
+--   M.read(program, sm)   {["load shared"] = {["chunk:12"] = {widths = {[bits] = instructions},
+--                         n =, loops =}}, ...}; or nil and why
 --   M.settle(program, sm) puts counts of the cubin's accesses into program.rows: mem.requests and
 --                         so on, what became of a load in mem.load, of a store in mem.store.
 --                         mem.asked has what the CUDA C asks for. Without a cubin mem.widest has
@@ -48,11 +48,13 @@ local function chunks_of(program)
   return chunks
 end
 
-local function note(found, key, place, bits)
+local function note(found, key, place, access)
   local of = found[key] or {}
   found[key] = of
-  of[place] = of[place] or {}
-  of[place][bits] = (of[place][bits] or 0) + 1
+  of[place] = of[place] or { widths = {}, n = 0, loops = false }
+  local here, bits = of[place], access.bits
+  here.widths[bits] = (here.widths[bits] or 0) + 1
+  here.n, here.loops = here.n + 1, here.loops or access.loops
 end
 
 local spaces_of <const> = { shared = { "shared" }, global = { "global" },
@@ -76,8 +78,8 @@ function M.registers(program, sm)
   return internal.cubin_registers(image, program.symbol)
 end
 
---- The instructions of a program's cubin by operation, line ("chunk:12") and width. What is of no
---- known line is of line "?".
+--- The instructions of a program's cubin by operation and line ("chunk:12"): how many have each
+--- width, how many there are, and whether one is in a loop. What is of no known line is of "?".
 function M.read(program, sm)
   local image, why = image_of(program, sm)
   if not image then return nil, why end
@@ -87,7 +89,7 @@ function M.read(program, sm)
     known[path] = known[path] or chunk_of(access, chunks) or "?"
     local place = known[path] == "?" and "?" or ("%s:%d"):format(known[path], access.line)
     for _, space in ipairs(spaces_of[access.space]) do
-      note(found, access.op .. " " .. space, place, access.bits)
+      note(found, access.op .. " " .. space, place, access)
     end
   end
   return found
@@ -124,15 +126,32 @@ local function set_level(sites, level)
   for _, site in ipairs(sites) do site.level = level end
 end
 
+-- Requests of a site in one execution, were no lane masked.
+local function pass_of(site)
+  local mem = site.mem
+  local masked = mem.requests > 0 and mem.slots / mem.requests or 1
+  return mem.merged[site.level].requests / site.runs * masked
+end
+
+-- How far their number is from that of the instructions.
+local function gap_of(sites, here)
+  local pass = 0
+  for _, site in ipairs(sites) do pass = pass + pass_of(site) end
+  return math.abs(here.n - pass)
+end
+
 -- Sets the level of `some` of the sites at which all are most like the instructions, of equal ones
--- the widest, if that is better than `least`. The distance then.
-local function improve(some, sites, widths, least)
+-- that with their number, of those the widest, if that is better than `least`. The distance then.
+local function improve(some, sites, here, least)
   local best
-  local before = some[1].level
+  local before, gap = some[1].level, math.huge
   for i = #LEVELS, 1, -1 do
     set_level(some, LEVELS[i])
-    local d = distance_of(sites, widths)
-    if d < least - SAME then best, least = LEVELS[i], d end
+    local d, own_gap = distance_of(sites, here.widths), gap_of(sites, here)
+    local is_equal = best and math.abs(d - least) < SAME
+    if d < least - SAME or is_equal and own_gap < gap - SAME then
+      best, least, gap = LEVELS[i], d, own_gap
+    end
   end
   set_level(some, best or before)
   return least
@@ -153,14 +172,14 @@ local function by_tensor(sites)
 end
 
 -- Several tensors may be accessed in a line, and only the neighbours of some be merged.
-local function choose(sites, widths)
+local function choose(sites, here)
   local tensors = by_tensor(sites)
   set_level(sites, WIDEST)
-  local least, before = improve(sites, sites, widths, math.huge), math.huge
+  local least, before = improve(sites, sites, here, math.huge), math.huge
   for _ = 1, #tensors > 1 and MAX_ROUNDS or 0 do
     if least > before - SAME then break end
     before = least
-    for _, some in ipairs(tensors) do least = improve(some, sites, widths, least) end
+    for _, some in ipairs(tensors) do least = improve(some, sites, here, least) end
   end
 end
 
@@ -183,7 +202,7 @@ local function groups_of(program)
         local does = mem.merged and row.n > 0 and mem[op == "load" and "reads" or "writes"]
         if does and mem.requests > 0 then
           local group = new_group(groups, ("%s %s"):format(op, mem.space), place)
-          group[#group + 1] = { mem = mem, runs = row.n, op = op }
+          group[#group + 1] = { mem = mem, runs = row.n, partial = row.partial, op = op }
         end
       end
     end
@@ -221,6 +240,7 @@ local function take(site, is_moved)
   result.bits, result.level = bits_of(merged.sizes), site.level
   result.is_merged = not is_same(result, mem)
   result.is_moved = is_moved or nil
+  result.is_unsure = site.is_unsure
   mem[site.op] = result
 end
 
@@ -255,10 +275,78 @@ end
 -- The instructions of all lines.
 local function all_of(places)
   local all = {}
-  for _, widths in pairs(places) do
-    for bits, n in pairs(widths) do all[bits] = (all[bits] or 0) + n end
+  for _, here in pairs(places) do
+    for bits, n in pairs(here.widths) do all[bits] = (all[bits] or 0) + n end
   end
   return all
+end
+
+-- {====== Is it known how often they are carried out? ======
+
+-- Whether the instructions fit to what the engine has counted. A compiler drops a load whose value
+-- nobody needs, or that another one has; it moves one out of a loop; it copies a loop's body, and
+-- then lanes that leave the loop at different turns are in different copies. `sum`: of one or
+-- several lines: n, instructions; loops, is one in a loop; pass, requests in one execution of each
+-- site; requests, those of all executions; runs, the executions of a site; partial, is one by fewer
+-- lanes than the warp has.
+local function fits(sum, warps)
+  local copies = sum.n / sum.pass
+  if math.abs(copies - math.floor(copies + 0.5)) > SAME or copies < 0.5 then return false end
+  if sum.loops then return copies < 1.5 or not sum.partial end
+  return sum.requests <= sum.n * warps
+end
+
+local function new_sum()
+  return { n = 0, loops = false, pass = 0, requests = 0, runs = 0, partial = false }
+end
+
+local function add_instructions(sum, here)
+  sum.n, sum.loops = sum.n + here.n, sum.loops or here.loops
+end
+
+-- Nothing is known of several lines whose sites are not carried out equally often.
+local function add_site(sum, site)
+  sum.pass = sum.pass + pass_of(site)
+  sum.requests = sum.requests + site.mem.merged[site.level].requests
+  sum.partial = sum.partial or site.partial > 0
+  sum.differs = sum.differs or sum.runs > 0 and sum.runs ~= site.runs
+  sum.runs = math.max(sum.runs, site.runs)
+end
+
+local function sum_of(here, sites)
+  local sum = new_sum()
+  if here then add_instructions(sum, here) end
+  for _, site in ipairs(sites) do add_site(sum, site) end
+  return sum
+end
+
+-- More instructions than needed, and no loop of the script: those of another path, or of another
+-- line.
+local function has_spare(sum, warps)
+  return sum.runs <= warps and sum.n > 1.5 * sum.pass
+end
+
+-- Instructions of like lines may be said to be of one of them: so the lines that do not fit are
+-- also looked at together, with those that have more. Returns the sites of which nobody knows.
+local function unknown_sites(of, places, warps)
+  local rest, sites, lacks = new_sum(), {}, false
+  for place, here in pairs(of) do
+    if not places[place] then add_instructions(rest, here) end
+  end
+  for place, list in pairs(places) do
+    local sum = sum_of(of[place], list)
+    local is_like = fits(sum, warps)
+    if not is_like or has_spare(sum, warps) then
+      if of[place] then add_instructions(rest, of[place]) end
+      for _, site in ipairs(list) do
+        add_site(rest, site)
+        sites[#sites + 1] = site
+      end
+    end
+    lacks = lacks or not is_like
+  end
+  local is_like = not rest.differs and fits(rest, warps) and not has_spare(rest, warps)
+  return lacks and not is_like and sites or {}
 end
 
 local function settle_by(program, found)
@@ -271,6 +359,9 @@ local function settle_by(program, found)
       else
         choose_moved(sites, all)
       end
+    end
+    for _, site in ipairs(unknown_sites(of, places, program.warps)) do site.is_unsure = true end
+    for place, sites in pairs(places) do
       for _, site in ipairs(sites) do take(site, of[place] == nil) end
     end
   end

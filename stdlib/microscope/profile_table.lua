@@ -40,7 +40,8 @@ end
 local function access_cells(access)
   local op = access.async and access.op .. " async" or access.op
   return { access = ("%s %s %s"):format(op, access.space, access.tensor),
-           width = M.width_text(access), requests = short(access.requests),
+           width = M.width_text(access),
+           requests = (access.is_unsure and "~" or "") .. short(access.requests),
            bytes = bytes(access.bytes), ["per request"] = M.each_text(access),
            efficiency = M.efficiency_text(access) }
 end
@@ -154,6 +155,15 @@ local function l2_summary(l2)
   return out
 end
 
+local function has_unsure(kernel)
+  for _, line in ipairs(kernel.lines) do
+    for _, access in ipairs(line.accesses) do
+      if access.is_unsure then return true end
+    end
+  end
+  return false
+end
+
 local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
 
 local function head_of(kernel)
@@ -218,6 +228,11 @@ function M.summary(profile, kernel)
   if kernel.counted == "CUDA C" then
     out[#out + 1] = "accesses are those of the CUDA C, as its machine code is not known; a "
       .. "compiler may merge neighbours"
+  end
+  if has_unsure(kernel) then
+    out[#out + 1] = "~: the machine code has another number of accesses here than the script's "
+      .. "lines need, so the compiler"
+    out[#out + 1] = "  has dropped, moved or copied some; how often each is made is not known"
   end
   out[#out + 1] = ("roofline of %s%s: at least %s, by %s%s; %s flops a byte of memory, "
     .. "balance %.3g"):format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "",

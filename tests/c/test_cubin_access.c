@@ -32,14 +32,16 @@ static size_t put_instruction(size_t at, uint64_t low, uint64_t high) {
   return put(put(at, 8, low), 8, high);
 }
 
-/* LDS.128, a load that never happens, STG of 16 bits in an inlined function of ours, LDGSTS of 64, FFMA, LDG. */
+/* LDS.128, a load that never happens, STG of 16 bits in an inlined function of ours, LDGSTS of 64, FFMA, LDG, and
+   a branch back to the LDGSTS. */
 static size_t put_code(bool is_new) {
   size_t at = put_instruction(CODE, 0x0000000010387984, 0x000f680000000c00);
   at = put_instruction(at, 0x00000000fffff984, 0x000fe20000000800);
   at = put_instruction(at, 0x0000000502007986, 0x000fe2000c101504);
   at = put_instruction(at, 0x00010010040b7fae, is_new ? 0x010fe8000b9a1406 : 0x010fe8000b921a46);
   at = put_instruction(at, 0x0000000c0d0e7223, 0x000fe200000000ff);
-  return put_instruction(at, 0x0000000402037981, 0x000ea8000c1e1900);
+  at = put_instruction(at, 0x0000000402037981, 0x000ea8000c1e1900);
+  return put_instruction(at, 0xfffffffc00f07947, 0x000fc0000383ffff);
 }
 
 /* Files a.cu and b.lua in /x. Lines by address: 0 b.lua:5, 32 a.cu:3 inlined at row 1, 48 b.lua:9; the
@@ -93,6 +95,20 @@ static bool is(const CtCubinAccess *a, CtCubinOp op, CtCubinSpace space, int bit
          a->line == line;
 }
 
+/* Before sm_90 all bits of a branch's offset are in one place. */
+static void test_old_branch(void) {
+  CtCubinAccesses a;
+  CtErr err;
+  make_image(false);
+  put(8, 1, 7);
+  put(48, 4, 80);
+  put_instruction(CODE + 96, 0xffffffc000007947, 0x000fc0000383ffff);
+  bool ok = ct_cubin_accesses(ct_alloc_std, image, END, &a, &err) == CT_OK && a.n == 4;
+  OK(ok && !a.list[1].is_in_loop && a.list[2].is_in_loop && a.list[3].is_in_loop,
+     "a loop before sm_90");
+  ct_cubin_accesses_close(&a);
+}
+
 static size_t count(const void *bytes, size_t len) {
   CtCubinAccesses a;
   CtErr err;
@@ -130,6 +146,7 @@ static void test_memory(void) {
 int main(void) {
   CtCubinAccesses a;
   CtErr err;
+  test_old_branch();
   for (int is_new = 0; is_new < 2; is_new++) {
     make_image(is_new != 0);
     bool ok = ct_cubin_accesses(ct_alloc_std, image, END, &a, &err) == CT_OK && a.n == 4;
@@ -143,6 +160,9 @@ int main(void) {
        "a copy, as this capability writes its width");
     OK(ok && is(&a.list[3], CT_CUBIN_LOAD, CT_CUBIN_GLOBAL, 32, "", 0),
        "behind the end of a sequence no line is known");
+    OK(ok && !a.list[0].is_in_loop && !a.list[1].is_in_loop && a.list[2].is_in_loop &&
+           a.list[3].is_in_loop,
+       "what a branch goes back over is in a loop");
     ct_cubin_accesses_close(&a);
   }
   OK(count("PTX", 3) == 0, "no ELF file");
