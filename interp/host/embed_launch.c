@@ -148,7 +148,7 @@ static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   c->stream = NULL;
   c->stream_device = NULL;
   c->has_cpu_stream = false;
-  c->check = c->check_nan = c->check_no_global = false;
+  c->check = c->check_nan = c->check_overflow = c->check_no_global = false;
 }
 
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,

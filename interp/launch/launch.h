@@ -37,9 +37,12 @@ typedef struct LaunchConfig {
   CtDevice *stream_device; /* NULL: the device's own stream */
   bool has_cpu_stream;     /* one of the CPU engine was given, where nothing is queued */
   CtPrintOrder print_order;
-  bool check; /* the launch option `check`, with its fields nan and global */
-  bool check_nan, check_no_global;
+  bool check; /* the launch option `check`, with its fields nan, overflow and global */
+  bool check_nan, check_overflow, check_no_global;
 } LaunchConfig;
+
+/* What a trace records for check: nothing; CtIr.is_checked; CtIr.finds_overflow, too. */
+typedef enum LaunchNotes { LAUNCH_NO_NOTES, LAUNCH_NOTES, LAUNCH_NOTES_OF_OVERFLOW } LaunchNotes;
 
 /* STATIC: a number that is a constant of the kernel; OBJECT: another constant, of launch_object.c. RECORD: a table
    with fields, which are the arguments that follow. */
@@ -88,8 +91,8 @@ typedef struct LaunchArgs {
   int first, n_given; /* stack place of the first argument, and how many there are */
   bool is_full;       /* something did not fit: larger arrays are needed */
   CtDevice *device;   /* where to launch; NULL: the CPU engine */
-  bool wants_check;   /* the configuration's option */
-  bool is_checked;    /* its trace is one for check: CtIr.is_checked */
+  uint8_t wants;      /* LaunchNotes, by the configuration's option */
+  uint8_t notes;      /* LaunchNotes, of its trace */
   uint32_t marks;     /* CuttleState.marks_id when they were read */
   bool has_tensors;   /* or lists of them, which say the device; else it is the current one */
   int rank;           /* CuttleState.rank when they were read */

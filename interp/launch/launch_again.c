@@ -86,7 +86,7 @@ static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
 
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = a->of;
-  bool same = n == a->n && a->is_checked == launch_is_checked(k, a) && a->rank == k->state->rank &&
+  bool same = n == a->n && a->notes == launch_notes(k, a) && a->rank == k->state->rank &&
               a->marks == k->state->marks_id && is_same_device(k->state, a) &&
               are_same_args(L, k, a, first);
   a->anchor = 0;
@@ -95,12 +95,12 @@ bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a
 
 bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
   LaunchHead head = launch_head(c);
-  return a->wants_check == c->check && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
+  return a->wants == launch_notes_wanted(c) && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
 }
 
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
-  if (a->is_checked != launch_is_checked(a->of, a) || a->marks != a->of->state->marks_id ||
+  if (a->notes != launch_notes(a->of, a) || a->marks != a->of->state->marks_id ||
       !has_same_captures(L, kernel, a)) {
     return false;
   }

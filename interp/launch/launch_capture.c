@@ -43,7 +43,7 @@ typedef struct Capturing {
 static Spec *trace_for(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                        CtErr *err) {
   LaunchArgs own = *args;
-  own.is_checked = true;
+  own.notes = LAUNCH_NOTES_OF_OVERFLOW;
   Spec *spec = spec_trace(L, kernel, config, &own, launch_target(NULL), false, err);
   if (spec == NULL && args->device != NULL) { /* its text has no twin for the CPU engine */
     spec = spec_trace(L, kernel, config, &own, launch_target(args->device), false, err);

@@ -14,6 +14,7 @@ const WatcherKind launch_check_kind = {
 
 Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
   const CtCheckOptions options = {.nan = c->check_nan,
+                                  .overflow = c->check_overflow,
                                   .no_global = c->check_no_global,
                                   .is_single = is_single,
                                   .blanks = &state_of(L)->blanks};
@@ -31,8 +32,10 @@ void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
   table = lua_absindex(L, table);
   lua_getfield(L, table, "nan");
   c->check_nan = lua_toboolean(L, -1) != 0;
+  lua_getfield(L, table, "overflow");
+  c->check_overflow = lua_toboolean(L, -1) != 0;
   c->check_no_global = lua_getfield(L, table, "global") != LUA_TNIL && !lua_toboolean(L, -1);
-  lua_pop(L, 2);
+  lua_pop(L, 3);
 }
 
 bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu) {

@@ -17,7 +17,7 @@ Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single)
    the watcher away, or raises with what was found. */
 bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
 void launch_check_end(lua_State *L, CtStatus status, const CtErr *err);
-/* Reads the fields `nan` and `global` of the table. */
+/* Reads the fields `nan`, `overflow` and `global` of the table. */
 void launch_check_read(lua_State *L, int table, LaunchConfig *c);
 
 #endif

@@ -134,7 +134,9 @@ void launch_replay(lua_State *L, int launches, int i) {
     lua_rawgeti(L, top + 1, k + 2);
   }
   launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
-  bool is_same = args.is_checked == launch->spec->ir.is_checked;
+  const CtIr *ir = &launch->spec->ir;
+  bool is_same = (args.notes != LAUNCH_NO_NOTES) == ir->is_checked &&
+                 (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
   Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
   launch_settle(&args, &spec->ir);
   launch_run(L, top + 3, &launch->config, &args, spec, launch->n);

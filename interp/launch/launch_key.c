@@ -8,6 +8,7 @@
 #include "interp/trace/front.h"
 #include "launch_key.h"
 #include "launch_list.h"
+#include "runtime/watch/check.h"
 #include "interp/trace/value.h"
 
 static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
@@ -331,10 +332,20 @@ static void check_count(lua_State *L, int kernel, int n) {
 
 /* A launch that profile or timeline may record has the trace of one that is not checked: the operations for check
    are no work of the kernel. */
-bool launch_is_checked(const Kernel *k, const LaunchArgs *a) {
+LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a) {
   const CuttleState *s = k->state;
-  bool wanted = s->watch == NULL && s->on_launch == NULL && (a->wants_check || s->check_all);
-  return a->device == NULL && (s->check != NULL || wanted);
+  if (a->device != NULL) {
+    return LAUNCH_NO_NOTES;
+  }
+  if (s->check != NULL) {
+    return ct_check_finds_overflow(s->check) ? LAUNCH_NOTES_OF_OVERFLOW : LAUNCH_NOTES;
+  }
+  LaunchNotes wanted = s->check_all && a->wants == LAUNCH_NO_NOTES ? LAUNCH_NOTES : a->wants;
+  return s->watch == NULL && s->on_launch == NULL ? wanted : LAUNCH_NO_NOTES;
+}
+
+LaunchNotes launch_notes_wanted(const LaunchConfig *c) {
+  return !c->check ? LAUNCH_NO_NOTES : c->check_overflow ? LAUNCH_NOTES_OF_OVERFLOW : LAUNCH_NOTES;
 }
 
 LaunchHead launch_head(const LaunchConfig *c) {
@@ -387,9 +398,9 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   launch_put(L, out, &out->device, sizeof out->device);
   out->overlap = launch_find_overlap(out);
   put_byte(L, out, out->overlap);
-  out->wants_check = config->check;
-  out->is_checked = launch_is_checked(k, out);
-  put_byte(L, out, out->is_checked);
+  out->wants = (uint8_t)launch_notes_wanted(config);
+  out->notes = (uint8_t)launch_notes(k, out);
+  put_byte(L, out, out->notes);
   out->marks = k->state->marks_id;
   launch_put(L, out, &out->marks, sizeof out->marks);
 }

@@ -20,8 +20,10 @@ enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 /* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else
    by identity. Returns how many bytes. */
 size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
-/* Will launch_check_begin, or who called cuttle check before, look at the launch? */
-bool launch_is_checked(const Kernel *k, const LaunchArgs *a);
+/* What the option `check` asks for. */
+LaunchNotes launch_notes_wanted(const LaunchConfig *c);
+/* What launch_check_begin, or who called cuttle check before, needs of the launch's trace. */
+LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a);
 /* What the key says of the configuration: its begin. */
 typedef struct LaunchHead {
   unsigned char bytes[sizeof(CtDim3) + sizeof(unsigned) + 3];

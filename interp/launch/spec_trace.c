@@ -248,7 +248,9 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   ir->max_unroll = k->max_unroll;
   ir->emission = k->emission;
   ir->wants_notes = wants_notes;
-  ir->is_checked = args->is_checked && !target.is_cuda && !wants_notes;
+  bool is_checked = !target.is_cuda && !wants_notes;
+  ir->is_checked = is_checked && args->notes != LAUNCH_NO_NOTES;
+  ir->finds_overflow = is_checked && args->notes == LAUNCH_NOTES_OF_OVERFLOW;
   ir->may_overlap = args->overlap;
   ir->samples = args->slots;
   ct_ir_at(ir, k->chunk, k->line);

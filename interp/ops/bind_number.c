@@ -81,6 +81,7 @@ static int lang_abs(lua_State *L) {
     front_at(L, f);
     CtVal x = value_operand(L, 1, "abs");
     value_check_number(L, f->ir, x, "abs");
+    ct_ir_wraps(f->ir, CT_OP_ABS, x, 0);
     value_push(L, ct_ir_unary(f->ir, CT_OP_ABS, x));
   }
   return 1;
@@ -338,6 +339,7 @@ static void push_cdiv(lua_State *L, int a, int b, int depth) {
   if (ct_inst(ir, y)->op == CT_OP_CONST && ct_inst(ir, y)->imm.i == 0) {
     diag_error(L, "cdiv: division by zero");
   }
+  ct_ir_wraps(ir, CT_OP_FLOORDIV, x, y); /* rounded up, it wraps for the same operands */
   value_push(L, ct_ir_ceildiv(ir, x, y));
 }
 

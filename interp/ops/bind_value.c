@@ -61,6 +61,7 @@ static bool is_shift(CtOp op) { return op == CT_OP_SHL || op == CT_OP_SHR || op 
 
 /* x ^ 2 is a product; ashr without a sign to keep is >>. */
 static CtVal combine(CtIr *ir, CtOp op, CtVal x, CtVal y) {
+  ct_ir_wraps(ir, op, x, y);
   const CtInst *exponent = ct_inst(ir, y);
   if (op == CT_OP_POW && exponent->op == CT_OP_CONST && exponent->imm.f == 2.0) {
     return ct_ir_binary(ir, CT_OP_MUL, x, x);
@@ -95,6 +96,7 @@ static int op_unm(lua_State *L) {
   front_at(L, f);
   CtVal x = value_operand(L, 1, "-");
   value_check_number(L, f->ir, x, "-");
+  ct_ir_wraps(f->ir, CT_OP_NEG, x, 0);
   value_push(L, ct_ir_unary(f->ir, CT_OP_NEG, x));
   return 1;
 }

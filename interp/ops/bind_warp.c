@@ -265,6 +265,24 @@ static int lang_is_tracing(lua_State *L) {
   return 1;
 }
 
+/* _overflow_where(c, holds): until _overflow_again, integers that wrap around are told only where c is `holds`.
+   Returns what _overflow_again takes. */
+static int lang_overflow_where(lua_State *L) {
+  CtIr *ir = front_here(L, "reduce");
+  if (!ir->finds_overflow) {
+    return 0;
+  }
+  CtVal c = value_to(L, 1, CT_bool, "reduce");
+  c = lua_toboolean(L, 2) ? c : ct_ir_unary(ir, CT_OP_LNOT, c);
+  lua_pushinteger(L, (lua_Integer)ct_ir_overflow_where(ir, c));
+  return 1;
+}
+
+static int lang_overflow_again(lua_State *L) {
+  ct_ir_overflow_again(front_here(L, "reduce"), (CtVal)luaL_optinteger(L, 1, 0));
+  return 0;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
@@ -277,6 +295,8 @@ static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
                                      {"_is_static", lang_is_static},
                                      {"_is_tracing", lang_is_tracing},
                                      {"_early_index", lang_early_index},
+                                     {"_overflow_where", lang_overflow_where},
+                                     {"_overflow_again", lang_overflow_again},
                                      {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */

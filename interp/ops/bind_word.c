@@ -53,11 +53,15 @@ static bool has_value(lua_State *L) {
   return value_test(L, 1, NULL) || value_test(L, 2, NULL) || value_test(L, 3, NULL);
 }
 
-static void push_word(lua_State *L, CtOp op, CtDtype type, const char *name) {
-  CtVal words[MAX_WORDS];
+static void read_words(lua_State *L, CtDtype type, const char *name, CtVal words[MAX_WORDS]) {
   for (int i = 0; i < MAX_WORDS; i++) {
     words[i] = read_word(L, i + 1, type, name);
   }
+}
+
+static void push_word(lua_State *L, CtOp op, CtDtype type, const char *name) {
+  CtVal words[MAX_WORDS];
+  read_words(L, type, name, words);
   value_push(L, ct_ir_word(front_ir(L), op, words));
 }
 
@@ -84,6 +88,14 @@ static void swap_factors(lua_State *L) {
   lua_replace(L, 2);
 }
 
+/* The products of four bytes fit; added to operand 2 they may wrap around. */
+static void note_dp4a(CtIr *ir, CtOp op, const CtVal words[MAX_WORDS]) {
+  if (ir->finds_overflow && op != CT_OP_DP4A_U) {
+    const CtVal products[MAX_WORDS] = {words[0], words[1], ct_ir_const_int(ir, CT_i32, 0)};
+    ct_ir_wraps(ir, CT_OP_ADD, words[2], ct_ir_word(ir, op, products));
+  }
+}
+
 /* dp4a(a, b, c): the bytes of a u32 are unsigned, others signed. */
 static int lang_dp4a(lua_State *L) {
   lua_settop(L, MAX_WORDS);
@@ -103,7 +115,10 @@ static int lang_dp4a(lua_State *L) {
   CtOp op = is_signed[0] && is_signed[1] ? CT_OP_DP4A
             : is_any_signed              ? CT_OP_DP4A_SU
                                          : CT_OP_DP4A_U;
-  push_word(L, op, is_any_signed ? CT_i32 : CT_u32, "dp4a");
+  CtVal words[MAX_WORDS];
+  read_words(L, is_any_signed ? CT_i32 : CT_u32, "dp4a", words);
+  note_dp4a(front_ir(L), op, words);
+  value_push(L, ct_ir_word(front_ir(L), op, words));
   return 1;
 }
 

@@ -173,6 +173,8 @@ typedef struct CtIr {
   CtEmission emission;
   bool contract;        /* a*b + c becomes fma */
   bool is_checked;      /* it has WITHIN; see ir_within.c */
+  bool finds_overflow;  /* it has WRAPS; see ir_wraps.c */
+  CtVal overflow_if;    /* while it is built: where overflow counts, a bool; 0: everywhere */
   bool may_overlap;     /* others may write what a tensor reads: another tensor, a launch before */
   bool early_index;     /* index arithmetic moves before loops: pass_early.c */
   bool has_addresses;   /* has tensor_at: the CPU engine needs the spans of memory */

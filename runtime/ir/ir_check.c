@@ -86,7 +86,8 @@ static void check_casts(Checker *c, const CtInst *inst) {
 
 static void check_types(Checker *c, const CtInst *inst) {
   const CtOpInfo *info = &ct_ops[inst->op];
-  int first = inst->op == CT_OP_SELECT || ct_op_has_buf((CtOp)inst->op) ? 1 : 0;
+  bool has_condition = inst->op == CT_OP_SELECT || inst->op == CT_OP_WRAPS;
+  int first = has_condition || ct_op_has_buf((CtOp)inst->op) ? 1 : 0;
   for (int i = first + 1; i < inst->n_args && inst->op != CT_OP_SHFL && inst->op != CT_OP_MASKED;
        i++) {
     if (inst->args[i] != 0 &&

@@ -59,7 +59,9 @@ static const OperandRow operand_rows[] = {
     {CT_OP_MASKED, 1, SET(i32)},         {CT_OP_MASKED, 2, SET(u32)},
     {CT_OP_SYNC_LANES, 0, SET(u32)},     {CT_OP_ASSERT, 0, SET(bool)},
     {CT_OP_WITHIN, 0, INDEX_SET},        {CT_OP_NAMED_SYNC, 0, SET(i32)},
-    {CT_OP_NAMED_ARRIVE, 0, SET(i32)},   {CT_OP_SHFL, 0, INT_SET | FLOAT_SET}};
+    {CT_OP_NAMED_ARRIVE, 0, SET(i32)},   {CT_OP_SHFL, 0, INT_SET | FLOAT_SET},
+    {CT_OP_WRAPS, 0, SET(bool)},         {CT_OP_WRAPS, 1, INDEX_SET},
+    {CT_OP_WRAPS, 2, INDEX_SET}};
 
 /* Results whose types ops.def gives in words. */
 typedef struct ResultRow {
@@ -155,6 +157,9 @@ static bool has_number(const CtIr *ir, CtVal v) {
       return i >= 0 && i >> 17 == 0 && kind < CT_MASKED_COUNT &&
              (is_lane_width(width) || (width == 0 && kind >= CT_SHFL_COUNT));
     case CT_DATA_NUMBER:
+      return i >= 0 && i < MOST &&
+             (ct_inst(ir, v)->op != CT_OP_WRAPS ||
+              (i < CT_OP_COUNT && ct_op_has((CtOp)i, CT_TRAIT_WRAPS)));
     case CT_DATA_GROUPS: return i >= 0 && i < MOST;
     case CT_DATA_HINT: return i >= -1 && i < MOST;
     case CT_DATA_TEXT: return has_text_number(ir, inst);

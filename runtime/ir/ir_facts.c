@@ -202,6 +202,23 @@ static bool can_wrap(CtOp op) {
          op == CT_OP_SHL;
 }
 
+bool ct_op_fits(CtOp op, CtDtype type, CtFacts a, CtFacts b) {
+  const Operands o = {op, a, b, ct_type_facts(type)};
+  bool has_least = a.lo == o.all.lo; /* the only operand whose opposite does not fit */
+  int64_t div;
+  if (op == CT_OP_NEG || op == CT_OP_ABS) {
+    return !has_least;
+  }
+  if (op == CT_OP_FLOORDIV) {
+    return !has_least || b.lo > -1 || b.hi < -1;
+  }
+  if (op == CT_OP_SHL && (a.lo < 0 || b.lo < 0 || b.hi > 62)) {
+    return false;
+  }
+  Span s = spans[op](&o, &div);
+  return s.lo >= o.all.lo && s.hi <= o.all.hi;
+}
+
 /* If the result of a sum or product is known to fit (`exact`), its range is cut to just inside the
    type's ends: one that reaches an end stands for a value that may have wrapped around. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact) {

@@ -199,6 +199,15 @@ const CtWithin *ct_ir_within_add(CtIr *ir, const CtWithin *list, CtInt crd, CtIn
 /* Records a WITHIN before an access of the buffer, unless it is known to hold. */
 void ct_ir_within(CtIr *ir, uint32_t buf, CtInt crd, CtInt extent, const char *what);
 void ct_ir_within_view(CtIr *ir, const CtView *v); /* all of the view's */
+
+/* ir_wraps.c, of traces that find overflow (CtIr.finds_overflow). Records a WRAPS before an operation of
+   the script on x and y, which have one type, unless its result is known to fit. y is 0 if the operation
+   has one operand. */
+void ct_ir_wraps(CtIr *ir, CtOp op, CtVal x, CtVal y);
+/* From here on overflow counts only where cond, a bool, holds too. Returns where it counted before, which
+   _again restores. */
+CtVal ct_ir_overflow_where(CtIr *ir, CtVal cond);
+void ct_ir_overflow_again(CtIr *ir, CtVal outer);
 void ct_ir_printf(CtIr *ir, const char *format, int n, const CtVal *vals);
 void ct_ir_assert(CtIr *ir, CtVal cond, const char *message);
 

@@ -75,7 +75,9 @@ typedef enum CtOpTypes {
   X(ARRIVES, 7)  /* where there are plain asynchronous copies, a wait stands before it */          \
   X(SUMS, 8)     /* a tile operation that adds products to its destination */                      \
   X(PAIRS, 9)    /* of words that hold two floats of 16 bits each */                               \
-  X(PASSES, 10)  /* an effect that tells no other thread how far this one is: pass_async.c */
+  X(PASSES, 10)  /* an effect that tells no other thread how far this one is: pass_async.c */      \
+  X(WRAPS, 11)   /* of signed integers: the exact result may not fit in their type */              \
+  X(OF_BITS, 12) /* takes its integers as bits, not as numbers */
 typedef enum CtOpTrait {
 #define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
   CT_OP_TRAITS(X)

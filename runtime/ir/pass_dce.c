@@ -240,6 +240,7 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
     ct_pass_contract(ir);
   }
   ct_pass_async(ir);
+  ct_pass_wraps(ir);
   CtStatus status = ct_pass_dce(ir, err);
   ct_pass_early(ir);
   status = status == CT_OK ? ct_pass_registers(ir, err) : status;

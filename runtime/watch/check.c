@@ -339,6 +339,9 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       if (k->nan) {
         ct_nan_before(k, code, w, lanes);
       }
+      if (k->overflow) {
+        ct_overflow_before(k, code, in, w, lanes);
+      }
       return lanes;
     }
     case CT_PLAN_SYNC_WARP:
@@ -346,7 +349,12 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       ct_shadow_sync_warp(k, w);
       break;
     case CT_PLAN_SYNC_LANES: ct_shadow_sync_warp(k, w); break;
-    case CT_PLAN_SHUFFLE: look_at_shuffle(k, code, in, w); break;
+    case CT_PLAN_SHUFFLE:
+      look_at_shuffle(k, code, in, w);
+      if (k->overflow) {
+        ct_overflow_look_at_lanes(k, code, in, w);
+      }
+      break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
     case CT_PLAN_FENCE:
@@ -357,6 +365,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
     case CT_PLAN_WITHIN: (void)ct_within_look(k, code, in, w); break;
     case CT_PLAN_WRAP: ct_wrap_step(k, code, w); break;
+    case CT_PLAN_OVERFLOW: (void)ct_overflow_look(k, code, in, w); break;
     case CT_PLAN_FLOAT: ct_nan_before(k, code, w, w->mask); break;
     case CT_PLAN_NONE: break;
   }
@@ -372,6 +381,9 @@ static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *
   }
   if (k->nan) {
     ct_nan_after(k, code, in, w);
+  }
+  if (k->overflow) {
+    ct_overflow_after(k, code, in, w);
   }
 }
 
@@ -559,6 +571,7 @@ void ct_check_close(CtCheck *c) {
   }
 }
 
+bool ct_check_finds_overflow(const CtCheck *c) { return c->options.overflow; }
 CtSimtWatch *ct_check_watch(CtCheck *c) { return &c->watch; }
 void ct_check_forget(CtCheck *c, const void *begin, size_t bytes) {
   ct_early_forget(c, begin, bytes);

@@ -34,6 +34,7 @@ typedef struct CtFinding {
 
 typedef struct CtCheckOptions {
   bool nan;         /* also report NaN from other numbers, and infinities from finite ones */
+  bool overflow;    /* also report signed integers that wrap around */
   bool no_global;   /* do not report races in global memory; still report accesses outside it */
   bool is_single;   /* no other launch follows: keep nothing for it */
   CtBlanks *blanks; /* memory without contents that launches may use; NULL: none */
@@ -42,6 +43,7 @@ typedef struct CtCheckOptions {
 CtStatus ct_check_open(CtAlloc alloc, const CtCheckOptions *options, CtCheck **out,
                        CtErr *err) CT_NODISCARD;
 void ct_check_close(CtCheck *c); /* NULL is fine */
+bool ct_check_finds_overflow(const CtCheck *c);
 /* For CtSimtLaunch.watch; it may watch one launch after another, but not two at a time. */
 CtSimtWatch *ct_check_watch(CtCheck *c);
 /* Before launches of ranks run at once, n of them: each gets a watcher of its own. Afterwards, and before anything

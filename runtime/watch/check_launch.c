@@ -99,6 +99,7 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   k->code = p->code;
   k->plans = c->plans;
   k->nan = c->options.nan;
+  k->overflow = c->options.overflow;
   k->granule_bits = c->granule_bits;
   k->next_event = 1;
   ct_arena_init(&k->texts, c->alloc);
@@ -133,6 +134,7 @@ static void close_worker(CtCheck *c, CtCheckWorker *k) {
   ct_free(c->alloc, k->pending, k->cap_pending * sizeof *k->pending);
   ct_free(c->alloc, k->sources, k->cap_sources * sizeof *k->sources);
   ct_free(c->alloc, k->taints, k->cap_taints * sizeof *k->taints);
+  ct_free(c->alloc, k->sums, k->cap_sums * sizeof *k->sums);
   ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
   ct_wgmma_close(k);
   ct_ranks_close_worker(k);
@@ -179,6 +181,7 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
     plan_bounds(c);
     ct_wrap_plan(c);
     ct_nan_plan(c);
+    ct_overflow_plan(c);
   } else {
     ct_check_end(c);
   }

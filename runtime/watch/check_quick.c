@@ -124,6 +124,13 @@ static const CtIn *within(const CtIn *in, CtWarp *w) {
   return in + 1;
 }
 
+/* --- signed integers ------------------------------------------------------------------------------------- */
+
+static const CtIn *operation(const CtIn *in, CtWarp *w) {
+  (void)ct_overflow_look(ct_check_worker(w->worker), in, in, w);
+  return in + 1;
+}
+
 /* --- which ---------------------------------------------------------------------------------------------- */
 
 /* Is it an access to shared memory by scalar and pattern? */
@@ -152,6 +159,9 @@ CtHandler ct_quick_handler(const CtCheck *c, uint32_t index) {
   }
   if (plan->kind == CT_PLAN_WITHIN) {
     return within;
+  }
+  if (plan->kind == CT_PLAN_OVERFLOW) {
+    return operation;
   }
   if (plan->kind == CT_PLAN_WRAP) {
     return code->u.op == CT_SIMT_LEA_i32 ? lea_that_fits : NULL;

@@ -6,6 +6,7 @@
      check_global.c   global memory             check_finding.c  keeps what the others find
      check_early.c    dependent launches        check_quick.c    handlers for instructions that
      check_regs.c     fragments                                  cannot go wrong
+     check_nan.c      float results             check_overflow.c signed integers that wrap around
      check_latest.h   accesses of one kind      check_unset.c    shared memory that nobody wrote
      check_blank.c    global memory that nobody wrote
      check_fail.c     failures of the engine
@@ -149,6 +150,7 @@ typedef struct CtFound {
   int64_t block, other_block;
   int32_t thread, other_thread;
   int64_t off, extra;
+  int64_t operands[2];        /* ARITHMETIC */
   uint8_t agent, other_agent; /* CtAgent, of races */
   const char *kernel;         /* DEPENDENT: the earlier launch's kernel; NULL: one of many */
   /* a race of two ranks: the launches that `in` and `other` are of; NULL: the worker's */
@@ -170,6 +172,7 @@ typedef enum CtPlanKind {
   CT_PLAN_GRID_LAUNCH,
   CT_PLAN_WITHIN,
   CT_PLAN_WRAP, /* integer arithmetic from which an offset is computed */
+  CT_PLAN_OVERFLOW,
   CT_PLAN_FLOAT /* a float result, if NaN are reported */
 } CtPlanKind;
 
@@ -181,6 +184,7 @@ typedef struct CtPlan {
      pairs, a slot has two. */
   uint8_t from, to;
   bool is_pair;
+  bool is_sum; /* if overflow is reported: it adds signed integers in memory or registers */
 } CtPlan;
 
 /* A read of shared memory that was not initialised at that time. If another thread writes it
@@ -279,6 +283,11 @@ typedef struct CtCheckWorker {
   size_t n_taints, cap_taints;
   /* nan: lanes with operands that were NaN, or infinite */
   uint32_t looked_at, nan_before, inf_before;
+  /* overflow: what the instruction adds, and to which elements; what an MMA adds to */
+  bool overflow;
+  int64_t added[CT_LANES], added_at[CT_LANES];
+  int32_t *sums;
+  size_t n_sums, cap_sums;
   uint64_t n_races; /* noted in this launch */
   uint64_t n_held;  /* accesses of the block that were left out */
   CtFound *found;
@@ -541,6 +550,16 @@ void ct_nan_plan(CtCheck *c);
 void ct_nan_before(CtCheckWorker *k, const CtIn *code, CtWarp *w, uint32_t lanes);
 void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w);
 
+/* check_overflow.c */
+void ct_overflow_plan(CtCheck *c);
+bool ct_overflow_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);
+void ct_overflow_look_at_lanes(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);
+void ct_overflow_before(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w,
+                        uint32_t lanes);
+void ct_overflow_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w);
+/* What an instruction with such a finding computes. */
+void ct_overflow_operation(const CtSimtProgram *p, uint32_t in, CtOp *op, CtDtype *type);
+
 /* check_order.c: does a thread that has passed the other access come to this one again, in a
    loop or in its unrolled iterations? */
 bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f);
@@ -565,6 +584,8 @@ enum { CT_RANKS_SCOPE = 1 }; /* CtFound.extra of such a race: they order by scop
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
 /* sync_warp; sync_threads, grid_barrier; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
+/* extra: the result that it has in its type. operands: of the operation; [0]: the exact sum */
+enum { CT_OVERFLOW_OF_TWO, CT_OVERFLOW_ATOMIC, CT_OVERFLOW_SUM, CT_OVERFLOW_KNOWN_SUM };
 enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY, CT_NAN_NARROWED };
 enum {
   CT_ASYNC_READ,

@@ -152,7 +152,30 @@ typedef struct Out {
      %t %o  the thread; the other one               %g %h  " by wgmma" and the like of each
      %l %m  the line; the other one
      %x %f  the number that goes with the finding; the offset or coordinate
-     %k     " of kernel 'k'", if it is known        %c   the coordinate's name */
+     %k     " of kernel 'k'", if it is known        %c   the coordinate's name
+     %e     the operation that overflows            %s   the exact sum
+     %y     the type that it does not fit in        %r   what to compute in instead */
+static void put_operation(const Out *o, char directive) {
+  const int64_t *v = o->f->operands;
+  CtOp op;
+  CtDtype type;
+  ct_overflow_operation(o->p, o->f->in, &op, &type);
+  if (directive == 'y') {
+    ct_text_puts(o->text, ct_dtypes[type].name);
+  } else if (directive == 'r') {
+    ct_text_puts(o->text, type == CT_i64 ? "u64" : "i64, or u32");
+  } else if (op == CT_OP_NEG || op == CT_OP_ABS) {
+    ct_text_printf(o->text, "%s(%lld)", op == CT_OP_ABS ? "abs" : "-", (long long)v[0]);
+  } else {
+    static const char *const signs[CT_OP_COUNT] = {[CT_OP_ADD] = "+",
+                                                   [CT_OP_SUB] = "-",
+                                                   [CT_OP_MUL] = "*",
+                                                   [CT_OP_SHL] = "<<",
+                                                   [CT_OP_FLOORDIV] = "//"};
+    ct_text_printf(o->text, "%lld %s %lld", (long long)v[0], signs[op], (long long)v[1]);
+  }
+}
+
 static void put_directive(const Out *o, char directive) {
   const Words *w = o->w;
   const CtFound *f = o->f;
@@ -170,6 +193,10 @@ static void put_directive(const Out *o, char directive) {
     case 'm': ct_text_puts(o->text, w->other_line); break;
     case 'x': ct_text_printf(o->text, "%lld", (long long)f->extra); break;
     case 'f': ct_text_printf(o->text, "%lld", (long long)f->off); break;
+    case 's': ct_text_printf(o->text, "%lld", (long long)f->operands[0]); break;
+    case 'e':
+    case 'y':
+    case 'r': put_operation(o, directive); break;
     case 'k':
       ct_text_printf(o->text, "%s%s", f->kernel == NULL ? "" : " of ",
                      f->kernel == NULL ? "" : f->kernel);
@@ -387,6 +414,17 @@ static const struct {
     {CT_CHECK_NAN, CT_NAN_NARROWED,
      "nan: a finite number is too large for the narrower type, and becomes an infinity or NaN%i%w, "
      "by %t; scale it, or clamp it to the range of the type"},
+    {CT_CHECK_ARITHMETIC, CT_OVERFLOW_OF_TWO,
+     "overflow: %e does not fit in %y and became %x, by %t; compute in %r if it is to wrap around"},
+    {CT_CHECK_ARITHMETIC, CT_OVERFLOW_ATOMIC,
+     "overflow: %e does not fit in %y and became %x%i%w, by %t; give it elements of %r if they are "
+     "to wrap around"},
+    {CT_CHECK_ARITHMETIC, CT_OVERFLOW_KNOWN_SUM,
+     "overflow: the sum %s does not fit in %y and became %x%i%w, by %t; add up in %r if it is to "
+     "wrap around"},
+    {CT_CHECK_ARITHMETIC, ANY,
+     "overflow: the sum does not fit in %y and became %x%i%w, by %t; add up in %r if it is to wrap "
+     "around"},
     {CT_CHECK_NAN, ANY, "nan: finite operands give NaN or an infinity%i%w, by %t"},
 };
 

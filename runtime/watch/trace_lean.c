@@ -46,7 +46,7 @@ static bool is_idle(const CtSimtProgram *p, const CtIn *in, const bool *needed) 
 
 /* Does it show values to somebody? */
 static bool shows(const CtIn *in) {
-  return ct_in_is(in, CT_INS_MESSAGE) && in->u.op != CT_SIMT_WITHIN;
+  return ct_in_is(in, CT_INS_MESSAGE) && in->u.op != CT_SIMT_WITHIN && in->u.op != CT_SIMT_WRAPS;
 }
 
 /* Fills `needed`. floats: those that loads bring matter. */

@@ -18,6 +18,7 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "\n"
   .. "  --nan                 also report NaN from operands that are not NaN (0/0, inf - inf),\n"
   .. "                        and infinities from finite operands\n"
+  .. "  --overflow            also report arithmetic of signed integers whose result does not fit\n"
   .. "  --no-global           leave out races in global memory, which saves time\n"
   .. "  --on=NAME             also report cooperative grids that this device, such as H100,\n"
   .. "                        cannot hold; NVRTC says how many registers a kernel needs\n"
@@ -34,8 +35,8 @@ end
 
 -- What an option sets: [NAME] = {field, value}, or {field} of one that takes a value, --NAME=value.
 local settings = {
-  nan = { "nan", true }, ["no-global"] = { "global", false }, json = { "json", true },
-  on = { "device" }, help = { "help", true },
+  nan = { "nan", true }, overflow = { "overflow", true }, ["no-global"] = { "global", false },
+  json = { "json", true }, on = { "device" }, help = { "help", true },
 }
 
 -- The field that an option sets, and its value.
@@ -77,8 +78,8 @@ local function run(options, args)
   local script, message = run_script.load(options.script, args, options.json)
   if not script then fail("%s", message) end
   local findings, launches, ok, what = check.run(script,
-    { nan = options.nan, global = options.global, device = options.device,
-      call = run_script.call }, table.unpack(args))
+    { nan = options.nan, overflow = options.overflow, global = options.global,
+      device = options.device, call = run_script.call }, table.unpack(args))
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
   return { findings = findings, launches = launches, failed = code ~= 0,

@@ -10,7 +10,8 @@ local USAGE <const> = "usage: cuttle replay [options] FILE\n"
   .. "Runs the launch that `capture` or CUTTLE_CAPTURE wrote to FILE: on the current device, or\n"
   .. "on the CPU engine. It needs neither the script nor the device of the first launch.\n"
   .. "\n"
-  .. "  --check, --check=nan  report what it does wrong, as cuttle check\n"
+  .. "  --check               report what it does wrong, as cuttle check; --check=nan and\n"
+  .. "                        --check=overflow report that, too\n"
   .. "  --profile             say what each line costs a GPU, as cuttle profile\n"
   .. "  --timeline            say which warps work and which wait, as cuttle timeline\n"
   .. "  --trace=y[5,7]        say how that element came about, as trace\n"
@@ -34,10 +35,10 @@ end
 
 local options_of = {
   check = function(o, value)
-    if value ~= "" and value ~= "nan" then
-      fail("--check=%s; --check or --check=nan was expected", value)
+    if value ~= "" and value ~= "nan" and value ~= "overflow" then
+      fail("--check=%s; --check, --check=nan or --check=overflow was expected", value)
     end
-    o.mode, o.nan = "check", value == "nan"
+    o.mode, o.also = "check", value ~= "" and "--" .. value or nil
   end,
   trust = function(o, value)
     if value ~= "" then fail "--trust takes no value" end
@@ -114,7 +115,7 @@ local function command(name, ...)
 end
 
 function modes.check(options)
-  if options.nan then return command("check", "--nan", options.file) end
+  if options.also then return command("check", options.also, options.file) end
   return command("check", options.file)
 end
 

@@ -175,6 +175,16 @@ end
 
 -- {====== Warps ======
 
+local function only(outer, r)
+  internal.overflow_again(outer)
+  return r
+end
+
+-- f(a, b) where c holds, else `otherwise`: there integers of f(a, b) may wrap around.
+local function choose_result(keys, c, f, a, b, otherwise)
+  return choose(keys, c, only(internal.overflow_where(c, true), f(a, b)), otherwise)
+end
+
 -- By halves; the result is in all lanes of the segment. The operation is commutative.
 local function reduce_by_halves(v, f, width)
   local n, distance = thread_count(), width // 2
@@ -190,7 +200,9 @@ local function reduce_by_halves(v, f, width)
   local rest = n - (i - lane) -- threads from the segment's first on
   while distance > 0 do
     local other = shfl_down(v, distance, width)
-    v = where(lane + distance < rest, f(v, other), v)
+    local others = internal.overflow_where(lane < distance, true)
+    v = choose_result(nil, lane + distance < rest, f, v, other, v)
+    internal.overflow_again(others)
     distance = distance // 2
   end
   return shfl_idx(v, 0, width)
@@ -204,7 +216,10 @@ local function reduce_in_order(v, f, width, keys)
   local rest = n - (thread_number() - lane)
   while distance < width do
     local by = distance
+    local others = internal.overflow_where(lane % (2 * distance) == 0, true)
+    if others and n % width ~= 0 then internal.overflow_where(lane + distance < rest, true) end
     local all = f(v, map(keys, v, function(x) return shfl_down(x, by, width) end))
+    internal.overflow_again(others)
     v = n % width == 0 and all or choose(keys, lane + distance < rest, all, v)
     distance = distance * 2
   end
@@ -223,7 +238,9 @@ local function scan_lanes(v, f, lane, count, keys)
   while distance < count do
     local by = distance
     local other = map(keys, v, function(x) return shfl_up(x, by) end)
-    v = choose(keys, lane >= distance, f(other, v), v)
+    local others = internal.overflow_where(lane < count, true)
+    v = choose_result(keys, lane >= distance, f, other, v, v)
+    internal.overflow_again(others)
     distance = distance * 2
   end
   return v
@@ -251,7 +268,7 @@ local function scan_mask(v, f, mask, keys)
   for round = 1, ROUNDS do
     local has = before >= 0
     local from = where(has, before, lane)
-    v = choose(keys, has, f(from_lane(v, keys, from, mask), v), v)
+    v = choose_result(keys, has, f, from_lane(v, keys, from, mask), v, v)
     if round < ROUNDS then before = where(has, shfl_idx(before, from, { mask = mask }), -1) end
   end
   return v
@@ -295,7 +312,9 @@ end
 local function shift(before, is_first, v, keys, f, op, options, name)
   local first = first_value(v, op, options, name)
   if keys ~= nil then first = as_record(keys, first, v, "init", name) end
-  if options.init ~= nil then before = f(first, before) end
+  if options.init ~= nil then
+    before = only(internal.overflow_where(is_first, false), f(first, before))
+  end
   return choose(keys, is_first, first, before)
 end
 
@@ -400,7 +419,7 @@ function M.block_scan(v, op, options)
   else
     local s = share(scan, keys, lane == LANES - 1 or i == n - 1, warp, n_warps)
     before, total = scan_totals(s, keys, f, lane, warp, n_warps)
-    scan = choose(keys, warp > 0, f(before, scan), scan)
+    scan = choose_result(keys, warp > 0, f, before, scan, scan)
   end
   if not options.exclusive then return scan, total end
   local left = from_before(scan, keys)

@@ -8,9 +8,9 @@
 --- `cooperative`: if true, all blocks run at once, so that each may wait for any other one, also by
 --- grid_barrier. On a GPU it is an error if they do not fit.
 --- `print_order`: "thread", or "run" for the order in which the threads of a block print (see printf).
---- `check`: true, or `{nan = true, global = false}`. Then the launch runs on the CPU engine and
---- fails with a list of what the kernel does wrong, such as races and uninitialised reads (see
---- docs/debugging.md).
+--- `check`: true, or `{nan = true, overflow = true, global = false}`. Then the launch runs on the
+--- CPU engine and fails with a list of what the kernel does wrong, such as races and uninitialised
+--- reads (see docs/debugging.md).
 ---
 --- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables of these with
 --- names. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled copies,

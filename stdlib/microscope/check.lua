@@ -9,7 +9,8 @@ local M = {}
 -- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN that comes of operands that are
--- none, and infinities of finite ones, {global = false} leaves out races in global memory,
+-- none, and infinities of finite ones, {overflow = true} also looks for results of signed integers
+-- that do not fit in their type, {global = false} leaves out races in global memory,
 -- {call = g} calls g in place of pcall, {device = "H100"} also finds cooperative grids that this
 -- device cannot hold: they come last, and are of no block. findings.is_partial: memory or a limit
 -- ran out, and something may not have been found. findings.registers_unknown: why the registers of

@@ -223,7 +223,7 @@ CtLowOp ct_low_break;                                          /* simt_lower_con
 CtLowOp ct_low_tma, ct_low_tma_order;                          /* simt_lower_tma.c */
 CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named; /* simt_lower_warp.c */
 CtLowOp ct_low_masked, ct_low_sync_lanes, ct_low_counted, ct_low_fence;
-CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within;
+CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within, ct_low_wraps;
 CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */
 
 /* The value that says lane by lane where the buffer is: an EACH or EACH_AT stands before each access; or 0. */

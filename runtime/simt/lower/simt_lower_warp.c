@@ -145,6 +145,14 @@ void ct_low_within(CtLow *l, CtVal v) {
   CT_EMIT(l, CT_SIMT_WITHIN, .d = wide, .a = crd, .b = extent, .imm = imm);
 }
 
+void ct_low_wraps(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  CtDtype type = (CtDtype)ct_inst(l->ir, inst->args[1])->type;
+  uint32_t counts = ct_low_lanes(l, inst->args[0]);
+  uint32_t a = ct_low_lanes(l, inst->args[1]), b = ct_low_lanes(l, inst->args[2]);
+  CT_EMIT(l, CT_SIMT_WRAPS, .a = a, .b = b, .c = counts, .imm = inst->imm.i | (int64_t)type << 16);
+}
+
 /* --- waiting loops ---------------------------------------------------------------------------------- */
 
 typedef struct Body {

@@ -94,6 +94,11 @@ const CtIn *ct_simt_do_WITHIN(const CtIn *in, CtWarp *w) { /* does nothing; watc
   return in + 1;
 }
 
+const CtIn *ct_simt_do_WRAPS(const CtIn *in, CtWarp *w) { /* as WITHIN */
+  (void)w;
+  return in + 1;
+}
+
 const CtIn *ct_simt_do_ASSERT(const CtIn *in, CtWarp *w) {
   uint32_t failed = w->mask & ~*CT_AT(uint32_t, w, in->d);
   if (failed != 0) {

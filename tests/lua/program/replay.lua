@@ -152,7 +152,7 @@ local faults = { "missing_barrier", "missing_barrier_at_loop_end", "missing_sync
   "mismatched_barriers",
   "deadlock_between_warps", "mbarrier_missing_wait", "tma_read_before_wait", "wgmma_not_fenced",
   "race_between_blocks", "uninitialised_element", "coordinate_of_short_mode", "list_alias_race",
-  "last_block_without_fence" }
+  "last_block_without_fence", "overflow_of_index", "overflow_of_counter" }
 
 local function expected(path)
   local lines, n = {}, 0
@@ -165,8 +165,9 @@ end
 
 local function found(path)
   local lines = {}
-  local each = "for f in $(ls -tr %s/*.ctk); do CUTTLE_THREADS=1 %s check $f; done"
-  local out = run(each:format(folder, program))
+  local each = "for f in $(ls -tr %s/*.ctk); do CUTTLE_THREADS=1 %s replay --check%s $f; done"
+  local also = read(path):match "^%-%- check: (%l+)\n"
+  local out = run(each:format(folder, program, also and "=" .. also or ""))
   for line in ("\n" .. out):gmatch("\n(" .. path:gsub("%p", "%%%0") .. ":%d+): ") do
     lines[#lines + 1] = math.tointeger(tonumber(line:match ":(%d+)$"))
   end
