@@ -23,7 +23,7 @@ end)
 local fill_random = kernel("fill_random", function(x)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(x) then
-    local h = i * 0x9E3779B1
+    local h = u64(i) * 0x9E3779B1
     h = (h ~ (h >> 15)) * 0x85EBCA77
     x[i] = cast(h ~ (h >> 13), i32)
   end
