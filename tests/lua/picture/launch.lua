@@ -1,6 +1,6 @@
 -- The picture of a launch: what its page says that threads access, held against `trace`, which
--- needs sm_90
 -- finds out in another way, and against layouts.
+-- needs sm_90
 local json = require "cuttle.json"
 local launch_picture = require "cuttle.launch_picture"
 
