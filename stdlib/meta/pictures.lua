@@ -50,6 +50,7 @@ function explain(x, options) end
 --- Writes a picture as SVG to a file and returns its name.
 --- Without a file it returns the text. Options are those of show without `width` and `text`, and
 --- also `color` (what gives the colour), `bits` (of an element, for `color = "bank"`) and `title`.
+--- Of a launch it draws one block at one step: options `block`, `thread` and `step`.
 ---
 ---     > svg("(4,8):(8,1)"):match("<svg")
 ---     <svg

@@ -76,7 +76,7 @@ local function by_search(layout)
 end
 
 -- offset -> flat coordinate. Behind the last element, where a tensor has gaps, the offset itself.
-local function coordinates(layout)
+function M.coordinates(layout)
   local swizzle = layout.swizzle
   local plain = swizzle and layout.layout or layout
   local divide, search = by_division(plain), by_search(plain)
@@ -419,7 +419,7 @@ local function sizes_of(layout)
 end
 
 local function describe(name, space, layout, bytes)
-  local crd_of, fold = coordinates(layout), by_mode(layout.shape)
+  local crd_of, fold = M.coordinates(layout), by_mode(layout.shape)
   return { name = name, space = space, layout = layout, shape = layout.shape, bytes = bytes,
     crd_of = crd_of, modes = sizes_of(layout),
     modes_of = function(offset) return fold(crd_of(offset)) end }

@@ -40,8 +40,9 @@ local function linear(crd, sizes, from, to)
   return index
 end
 
--- offset -> row, column.
-local function place_of(tensor)
+--- A function from an offset in a tensor {layout =, crd_of =} to its row and column, and {rows =,
+--- cols =}: how many there are.
+function M.place_of(tensor)
   local axes = axes_of(tensor.layout)
   return function(offset)
     local crd = tensor.crd_of(offset)
@@ -74,7 +75,7 @@ local Panels = {}
 Panels.__index = Panels
 
 local function new_panel(tensor)
-  local place, axes = place_of(tensor)
+  local place, axes = M.place_of(tensor)
   return { tensor = tensor, place = place, axes = axes, touched = {}, index_of = {} }
 end
 

@@ -59,10 +59,10 @@ local function argument_layouts(names, args)
   return out
 end
 
--- The tensors that are accessed and have a layout: a list, and the number of each, from 0, by its
--- index in the program.
+-- The tensors that are accessed and have a layout: a list, the number of each, from 0, by its index
+-- in the program, and the layouts.
 local function tensors_of(found, layouts)
-  local used, list, number_of = {}, {}, {}
+  local used, list, number_of, of = {}, {}, {}, {}
   for _, site in pairs(found.sites) do used[site.buf] = true end
   local order = { global = 1, constant = 2, shared = 3, register = 4 }
   local indices = {}
@@ -77,10 +77,10 @@ local function tensors_of(found, layouts)
     local layout = t.space == "global" and layouts[t.name] or t.layout
     if is_static(layout) then
       number_of[index] = #list
-      list[#list + 1] = tensor_data(t.name, t, layout)
+      list[#list + 1], of[#of + 1] = tensor_data(t.name, t, layout), layout
     end
   end
-  return list, number_of
+  return list, number_of, of
 end
 
 -- {====== Sites: how a line uses a tensor ======
@@ -226,11 +226,12 @@ end
 --- Whether x is a launch: a configuration k{...}, or what k:prepare gives.
 function M.is_launch(x) return select("#", internal.launch(x)) > 0 end
 
---- The data of the page of a launch, as the head of launch_page.js has them.
+--- The data of the page of a launch, as the head of launch_page.js has them, and the layouts of its
+--- tensors.
 function M.data(x)
   local names, config, args = read_launch(x)
   local found = internal.parts(config, MAX_PARTS, internal.copies(table.unpack(args, 1, args.n)))
-  local tensors, number_of = tensors_of(found, argument_layouts(names, args))
+  local tensors, number_of, of = tensors_of(found, argument_layouts(names, args))
   local lines, source, last = source_of(found)
   local tensor_names = {}
   for i, t in ipairs(tensors) do tensor_names[i] = t.name end
@@ -254,7 +255,7 @@ function M.data(x)
   for i, site in ipairs(list) do
     data.sites[i] = { site.line, site.tensor, site.how, site.names }
   end
-  return data
+  return data, of
 end
 
 function M.page(x, _, text)

@@ -34,12 +34,14 @@ local DRAWN_CELLS <const> = 1024 -- of a panel
 local function may_be_drawn(value)
   local kind = type(value)
   return kind == "userdata" or kind == "table" and getmetatable(value) ~= nil
+    or kind == "function" and require "cuttle.launch_picture".is_launch(value)
 end
 
 -- Writes the picture of a cell's value as SVG, if it has one.
 function M.draw(value, path)
   if not may_be_drawn(value) then return end
-  local ok, text = pcall(require("cuttle.svg").svg, value, nil, { max_cells = DRAWN_CELLS })
+  local options = type(value) ~= "function" and { max_cells = DRAWN_CELLS } or nil
+  local ok, text = pcall(require("cuttle.svg").svg, value, nil, options)
   if ok then write(path, text) end
 end
 

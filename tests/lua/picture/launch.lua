@@ -211,6 +211,41 @@ each_access(staged, 0, function(site, step, thread, offset)
 end)
 print(read[0], read[1], read[2]) -- expect: 1024	1024	1024
 
+-- {====== A still ======
+
+-- What svg draws of one thread: as much area as it has elements. A cell of A is 240/48 = 5 wide,
+-- one of B 6, one of sA and sB 12.
+local cells = { A = 25, B = 36, C = 25, sA = 144, sB = 144 }
+local fills = { r = "#1F6FE0", w = "#D9541E", rw = "#7A3FC4" }
+
+local function wanted_area(step, thread)
+  local want, kinds = { r = 0, w = 0, rw = 0 }, {}
+  each_access(data, 5, function(site, at, who, offset)
+    local name = data.tensors[site[2] + 1].name
+    if at == step and who == thread and cells[name] then
+      local key, kind = name .. " " .. offset, site[3]
+      kinds[key] = (kinds[key] == nil or kinds[key] == kind) and kind or "rw"
+    end
+  end)
+  for key, kind in pairs(kinds) do want[kind] = want[kind] + cells[key:match "%a+"] end
+  return want
+end
+
+-- Both areas of a kind, drawn and wanted; the legend has a square of 12.
+local function areas(step, thread, kind)
+  local still, area = svg(launch, { block = 5, thread = thread, step = step }), -144
+  for w, h, fill in still:gmatch 'width="([%d.]+)" height="([%d.]+)" fill="(#%x+)"' do
+    area = area + (fill == fills[kind] and tonumber(w) * tonumber(h) or 0)
+  end
+  return area, wanted_area(step, thread)[kind]
+end
+print(areas(2, 21, "r")) -- expect: 4154	4154
+print(areas(2, 21, "rw")) -- expect: 576	576
+print(areas(6, 21, "w")) -- expect: 100	100
+local still = svg(launch, { block = 5, thread = 21, step = 2 })
+print(still:match "<title>(.-)</title>")
+-- expect: product{grid = {2, 3}, block = 64}: block 5, thread 21, step 2 of 7
+
 -- {====== Mistakes ======
 
 local function message(...)
@@ -218,3 +253,9 @@ local function message(...)
 end
 print(message(row_sums { grid = 1, block = 8 }))
 -- expect: html: a configuration k{...} has no arguments; draw html(k:prepare{...}(A, B, C))
+for _, options in ipairs { { step = 7 }, { thread = -1 }, { color = "bank" } } do
+  print((select(2, pcall(svg, launch, options)):match "svg: (.*)"))
+end
+-- expect: the option step is 7; a number from 0 to 6 was expected
+-- expect: the option thread is -1; a number from 0 to 63 was expected
+-- expect: 'color' is not an option of pictures of launches; block, step and thread are
