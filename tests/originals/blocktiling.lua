@@ -122,6 +122,11 @@ tap.ok(source:find("float4", 1, true), "copy makes wide accesses by itself")
 tap.ok(source:find "tCrC%[[%w_]+%] = fmaf%(rA%[i%], rB%[j%], tCrC%[[%w_]+%]%)",
   "the inner loop has no index to compute", source:match "\n[^\n]*rB[^\n]*tCrC[^\n]*")
 
+-- The post's first figure.
+local figure = html(sgemm:prepare(config)(1.0, hA, hB, 0.0, C))
+tap.ok(figure:find('"tAgA"', 1, true) and figure:find("keydown", 1, true) and #figure < 200000,
+  "the picture of a launch shows A, B, C and a thread's parts by their names")
+
 -- The claim that row-major threads read neighbours, by counts.
 local function sectors(threads)
   local x = zeros(f32, row_major{BM, 64})

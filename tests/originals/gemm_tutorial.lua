@@ -137,6 +137,14 @@ picture = show(parallelize(layout{bM, bK}, tC, 9, {1, _}), {text = true})
 tap.is(select(2, picture:gsub("%[", "")), 32,
   "and of the rows of A that it reads")
 
+local with_tiler = kernel("with_tiler", function(tiler, A, out)
+  local gA = tile(A, tiler, {1, 0, 2}, {1, _, 1})
+  if threadIdx.x == 0 then copy(gA, out) end
+end, {static_shapes = true})
+local part_of_A = zeros(f32, {bM, bK})
+with_tiler{grid = 1, block = 32}(tiler, A, part_of_A)
+tap.is(part_of_A(3, 4), A(bM + 3, 2 * bK + 4), "the tile's shape is an argument of the launch")
+
 -- {====== sgemm_2: tiled copies and tiled MMAs ======
 
 local wide = tiled_copy(atom("UniversalCopy<u128>", f32), layout{8, 8}, layout{4, 1})

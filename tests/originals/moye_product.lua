@@ -79,6 +79,30 @@ for _, row in ipairs(ways) do
 end
 tap.is(seen.shapes, "(4,4) (4,8) (4,1)", "the shapes that the page's comments state")
 
+-- The page's kernel takes its layouts from the launch.
+local with_layouts = kernel("with_layouts", function(A, sA_layout, tA, B, sB_layout, tB, C, tC)
+  local bM, bN, bK = size(sA_layout, 0), size(sB_layout, 0), size(sA_layout, 1)
+  local sA, sB = shared(A.dtype, sA_layout), shared(B.dtype, sB_layout)
+  local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})
+  local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
+  local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
+  local tCgC = parallelize(tile(C, {bM, bN}, {blockIdx.x, blockIdx.y}), tC, threadIdx.x)
+  local tCrC = fragment_like(tCgC)
+  clear(tCrC)
+  for k in axes(gA, 2) do
+    copy(parallelize(gA(_, _, k), tA, threadIdx.x), parallelize(sA, tA, threadIdx.x))
+    copy(parallelize(gB(_, _, k), tB, threadIdx.x), parallelize(sB, tB, threadIdx.x))
+    cp_async_wait(0)
+    sync_threads()
+    gemm(tCsA, tCsB, tCrC)
+    sync_threads()
+  end
+  copy(tCrC, tCgC)
+end)
+local D = zeros(f32, {M, N})
+with_layouts(config)(A, sA_layout, tA, B, sB_layout, tB, D, tC)
+tap.ok(allclose(D, want), "layouts of threads and of shared memory are arguments of the launch")
+
 -- {====== What the page says of speed ======
 
 local function report_of(k, ...) return profile(k:prepare(config)(...)).kernels[1] end
