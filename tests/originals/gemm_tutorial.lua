@@ -10,6 +10,7 @@ local function text(x) return (tostring(x):gsub("%s+$", "")) end
 -- {====== The problem ======
 
 tap.is(rank{M, N, K}, 3, "the shape of a problem has three modes")
+tap.is(table.concat(select({M, N, K}, 0, 2), " "), "64 32", "select takes M and K out of it")
 tap.ok(congruent({M, K}, {1, M}) and not congruent({M, K}, {1, {2, M}}),
   "each extent needs a stride: shape and stride are congruent")
 tap.is(text(layout({M, K}, {1, 68})), "(64,32):(1,68)",

@@ -17,6 +17,8 @@ end
 local strided = true
 for i = 0, 16 do strided = strided and 14 + L"17:21"(i) == 7 * (2 + 3 * i) end
 tap.ok(strided, "a loop with a step is 17 elements with a stride, from a base")
+local loop = view(arange(i32, 400), L"17:21", 14)
+tap.is(loop[16], 14 + 16 * 21, "which a view at an offset has")
 tap.is(values_of(L"(4,20):(20,1)"), values_of(row_major{4, 20}), "two nested loops are a matrix")
 tap.is(text(layout{2, 3}), "(2,3):(1,2)", "column-major")
 tap.is(text(row_major{2, 3}), "(2,3):(3,1)", "row-major")

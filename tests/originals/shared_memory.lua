@@ -71,10 +71,12 @@ tap.ok(best > 0 and best <= median, "bench times launches: their median and the 
 -- {====== Shared memory in plain Lua ======
 
 local five = zeros(f32, 5)
-local first, last = view(five, layout(3)), tile(five, {1}, {3})
+local first, last = slice(five, 0, 3), slice(five, 3)
 first[1], last[0] = 2, 6
 tap.is(("%g %g %g %g %g"):format(five[0], five[1], five[2], five[3], five[4]), "0 2 0 6 0",
   "parts of a tensor share its memory")
+local square = view(five, {2, 2}, 1)
+tap.is(square[{0, 1}], 6.0, "a view at an offset begins there, as a pointer into an array does")
 
 -- What a thread does with the tiles of its block. `at` is where it is, and its barrier.
 local function multiply_tiles(at, m, n, out, tw, ms, ns)
@@ -250,6 +252,11 @@ tap.ok(slow.totals.shared_load_requests >= fast.totals.shared_load_requests,
 tap.is(slow.totals.shared_load_conflicts, 0, "without conflicts of banks")
 local info = static_of(16)(config_of(16)):info(m, n, out)
 tap.ok(info.trace_ms < 1000 and info.compile_ms ~= nil, "a launch says how long it was made ready")
+local queue = stream()
+local product = result()
+static_of(16){grid = {cdiv(W, 16), cdiv(H, 16)}, block = {16, 16}, stream = queue}(m, n, product)
+queue:synchronize()
+tap.ok(allclose(product, want), "a launch in a stream is done when the stream is")
 tap.is(device().name, "CPU engine", "all of it runs without a GPU, on an engine that looks")
 tap.ok(device().threads > 0 and device().isa ~= nil, "a device says what it has")
 local path = os.tmpname()
