@@ -306,6 +306,10 @@ static const char *text_fault(const CtIr *ir, CtVal v) {
 
 /* --- boxes -------------------------------------------------------------------------------------- */
 
+static bool has_barrier(const CtIr *ir, const CtTma *tma) {
+  return tma->bar != 0 && ir->bufs[tma->bar].arrivals > 0 && has_type(ir, tma->slot, SET(i32));
+}
+
 static const char *box_fault(const CtIr *ir, const CtInst *inst) {
   const CtTma *tma = inst->u.tma;
   bool is_load = inst->op == CT_OP_TMA_LOAD;
@@ -320,17 +324,19 @@ static const char *box_fault(const CtIr *ir, const CtInst *inst) {
   if (!has_type(ir, tma->offset, SET(i32))) {
     return "a box that begins nowhere";
   }
-  if (is_load ? tma->bar == 0 || ir->bufs[tma->bar].arrivals == 0 || tma->slot == 0 ||
-                    !has_type(ir, tma->slot, SET(i32)) || tma->reduce != CT_TMA_NONE
+  if (is_load ? !has_barrier(ir, tma) || tma->reduce != CT_TMA_NONE
               : !ct_tma_can_reduce(tma->reduce, map->dtype)) {
     return is_load ? "a box that nobody waits for" : "a reduction that there is not";
   }
-  if (tma->mask != 0 && (!is_load || !has_type(ir, tma->mask, SET(i32)))) {
+  if (!is_load && (tma->bar != 0 || tma->slot != 0 || tma->mask != 0)) {
+    return "a store with what loads have";
+  }
+  if (tma->mask != 0 && !has_type(ir, tma->mask, SET(i32))) {
     return "a box of no blocks";
   }
-  for (int i = 0; i < map->n; i++) {
-    if (tma->crd[i] == 0 || !has_type(ir, tma->crd[i], SET(i32))) {
-      return "a box without a coordinate";
+  for (int i = 0; i < CT_TMA_DIMS; i++) {
+    if (i < map->n ? !has_type(ir, tma->crd[i], SET(i32)) : tma->crd[i] != 0) {
+      return "a box with other coordinates than its map has";
     }
   }
   return NULL;

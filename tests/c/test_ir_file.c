@@ -3,6 +3,7 @@
 #include "emit_kernels.h"
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/ir/ir_file.h"
+#include "runtime/ir/ir_tma.h"
 #include "tap.h"
 
 static void build_sgemm_columns(Kit *k, int sm) { build_sgemm(k, sm, "columns"); }
@@ -123,6 +124,20 @@ static void build_honest(Kit *k, int sm) {
   ct_ir_printf(ir, "%d\n", 1, vals);
 }
 
+static void build_box(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "box", sm, 32, 1);
+  at(k, 1);
+  CtView x = tensor(k, "x", CT_f16, "(64,64)", "(64,1)");
+  CtTmaCall box = {.op = "tma_store",
+                   .source = ct_ir_tma_source(ir, &(CtTmaSource){x, -1}),
+                   .coords = lay(k, "(8,32):(1@0,1@1)"),
+                   .at = crd2(k, ct_int(8), dyn(k, mul(k, bid(k, 0), num(k, 8)))),
+                   .name = "box",
+                   .shared = ct_ir_shared(ir, "s", CT_f16, lay(k, "(8,32):(32,1)"))};
+  kit_must(k, ct_ir_tma_store(ir, &box, &k->err));
+}
+
 static CtInst *find_op(CtIr *ir, CtOp op) {
   CtVal v = 1;
   while (ir->insts[v].op != op) {
@@ -168,6 +183,9 @@ static void take_remote(CtIr *ir) {
 static void take_size(CtIr *ir) { ir->bufs[2].n_elems = ct_int(1 << 30); }
 static void take_shared(CtIr *ir) { take_elements(ir, &ir->bufs[2], 1 << 19); }
 static void take_last_line(CtIr *ir) { find_op(ir, CT_OP_STORE)->loc.line = INT32_MAX; }
+static CtTma *box_of(CtIr *ir) { return (CtTma *)(uintptr_t)find_op(ir, CT_OP_TMA_STORE)->u.tma; }
+static void take_slot(CtIr *ir) { box_of(ir)->slot = box_of(ir)->offset; }
+static void take_coordinate(CtIr *ir) { box_of(ir)->crd[2] = box_of(ir)->offset; }
 static void take_atom(CtIr *ir) {
   static CtAtom other;
   (void)ct_atom_find("SM75_U32x4_LDSM_N", &other);
@@ -186,11 +204,12 @@ static void take_source(CtIr *ir) {
   t->a.layout = tile_of(ir, CT_OP_MMA)->dst.layout;
 }
 
-static const struct {
+typedef struct Lie {
   const char *name;
   void (*change)(CtIr *ir);
   const char *want;
-} lies[] = {
+} Lie;
+static const Lie lies[] = {
     {"%n", take_n, "a conversion that printf of kernels does not have"},
     {"a width that is an argument", take_star, "a conversion that printf of kernels does not have"},
     {"%s of a number", take_text, "of another type than its conversion takes"},
@@ -215,18 +234,23 @@ static const struct {
     {"a copy of other sizes", take_source, "have different sizes"},
 };
 
+static const Lie lies_of_boxes[] = {
+    {"a store that somebody waits for", take_slot, "a store with what loads have"},
+    {"a third coordinate of two", take_coordinate, "other coordinates than its map has"},
+};
+
 /* What scripts may not say, the same functions refuse in files. */
-static void test_lies(void) {
-  for (size_t i = 0; i < CT_ARRAY_LEN(lies); i++) {
+static void test_lies(void (*build)(Kit *k, int sm), const Lie *lie, size_t n) {
+  for (size_t i = 0; i < n; i++) {
     Kit k;
     CtIr again;
     CtErr err = {.msg = "it is read"};
-    build_honest(&k, 90);
+    build(&k, 90);
     kit_must(&k, ct_ir_finish(&k.ir, &k.err));
-    lies[i].change(&k.ir);
+    lie[i].change(&k.ir);
     CtText bytes = bytes_of(&k.ir);
     bool is_read = ct_ir_read(ct_alloc_std, bytes.s, bytes.len, &again, &err) == CT_OK;
-    OK(!is_read && strstr(err.msg, lies[i].want) != NULL, "%s: %s", lies[i].name, err.msg);
+    OK(!is_read && strstr(err.msg, lie[i].want) != NULL, "%s: %s", lie[i].name, err.msg);
     if (is_read) {
       ct_ir_read_clear(&again);
     }
@@ -339,7 +363,8 @@ int main(void) {
     test_laws(builders[i]);
   }
   test_refusals();
-  test_lies();
+  test_lies(build_honest, lies, CT_ARRAY_LEN(lies));
+  test_lies(build_box, lies_of_boxes, CT_ARRAY_LEN(lies_of_boxes));
   test_findings();
   test_damage();
   test_reading_without_memory();
