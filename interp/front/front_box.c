@@ -160,7 +160,11 @@ void box_load(lua_State *L, Front *f, int idx) {
                box_name(L, idx));
   }
   front_at(L, f);
-  value_push(L, ct_ir_get(f->ir, box->var));
+  if (box->is_tensor) {
+    box_load_tensor(L, f, idx);
+  } else {
+    value_push(L, ct_ir_get(f->ir, box->var));
+  }
 }
 
 static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype given) {
@@ -234,14 +238,21 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   if (half_test(L, value) != NULL) {
     diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
+  if (box->is_tensor) {
+    box_store_tensor(L, f, idx, value);
+    return;
+  }
   if (!front_is_scalar(L, value)) {
     if (record_is(L, f, value) && box->var == 0) {
       front_learn_kind(L, f, box_number(L, box, idx), LEARNT_RECORD);
     }
     diag_error(L,
                "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
-               "between numbers, booleans, and tables that the kernel made",
-               box_name(L, idx), describe(L, value));
+               "between numbers, booleans, and tables that the kernel made%s",
+               box_name(L, idx), describe(L, value),
+               tensor_test(L, value) == NULL
+                   ? ""
+                   : "; a local that begins with a tensor may be given one with another offset");
   }
   front_at(L, f);
   if (box->var == 0) {

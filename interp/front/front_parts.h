@@ -36,7 +36,8 @@ void front_number(lua_State *L);                                /* the object at
 uint64_t front_number_of(lua_State *L, int idx);
 int front_birth_line(lua_State *L, int idx);
 
-typedef enum LearntKind { LEARNT_NOTHING, LEARNT_VALUE, LEARNT_RECORD } LearntKind;
+/* TENSOR and what follows: front_tensor.c. */
+typedef enum LearntKind { LEARNT_NOTHING, LEARNT_VALUE, LEARNT_RECORD, LEARNT_TENSOR } LearntKind;
 LearntKind front_learnt_kind(lua_State *L, uint64_t number);
 /* The repetition is to know that the object is of this kind ... */
 void front_learn_kind(lua_State *L, Front *f, uint64_t number, LearntKind kind);
@@ -77,6 +78,17 @@ void box_begin(lua_State *L, Front *f, int idx, int value, CtVal op);
 void box_load(lua_State *L, Front *f, int idx);             /* pushes a snapshot */
 void box_store(lua_State *L, Front *f, int idx, int value); /* into a variable */
 bool front_is_scalar(lua_State *L, int idx); /* a number or boolean, static or run-time */
+
+/* front_tensor.c. Has the local of that number been learnt to hold tensors that differ in their offset, and is the
+   value such a one? */
+bool front_is_carried(lua_State *L, const Front *f, uint64_t number, int value);
+/* As their namesakes, of the tensor at `value`. */
+void box_begin_tensor(lua_State *L, Front *f, int idx, int value, CtVal op);
+void box_load_tensor(lua_State *L, Front *f, int idx);
+void box_store_tensor(lua_State *L, Front *f, int idx, int value);
+/* Raises: the local of box x, which holds the tensor at `old`, is given the one at `value`. The repetition may know
+   better. */
+void front_refuse_tensor(lua_State *L, Front *f, int x, int old, int value);
 
 /* front_missing.c. */
 void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */

@@ -44,6 +44,8 @@ void box_promote(lua_State *L, Front *f, const Frame *q) {
     load_turn(L, f, 2, q);
   } else if (box->kind == BOX_CELL && (lua_isnil(L, -1) || front_is_scalar(L, -1))) {
     box_begin(L, f, 2, -1, q->op);
+  } else if (box->kind == BOX_CELL && front_is_carried(L, f, box_number(L, box, 2), -1)) {
+    box_begin_tensor(L, f, 2, lua_gettop(L), q->op);
   } else {
     freeze(L, f, box, q);
   }
@@ -104,6 +106,8 @@ static int rt_p(lua_State *L) { /* q, x, name, line */
     load_turn(L, f, 4, q);
   } else if (scalar) {
     box_begin(L, f, 4, 2, q->op);
+  } else if (front_is_carried(L, f, box_number(L, box, 4), 2)) {
+    box_begin_tensor(L, f, 4, 2, q->op);
   } else {
     box->born = q->runtime_at;
     lua_pushvalue(L, 2);
@@ -136,6 +140,10 @@ static int rt_r(lua_State *L) {
 
 static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
   const Box *box = lua_touserdata(L, x);
+  const Tensor *t = tensor_test(L, old), *given = tensor_test(L, value);
+  if (t != NULL && given != NULL && t->in_kernel && given->in_kernel) {
+    front_refuse_tensor(L, f, x, old, value);
+  }
   if (lua_istable(L, old) && lua_istable(L, value)) {
     if (record_is(L, f, old) && record_is(L, f, value)) {
       front_learn_kind(L, f, box_number(L, box, x), LEARNT_RECORD);

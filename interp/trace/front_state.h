@@ -136,11 +136,13 @@ typedef struct Box {
   bool is_cell;   /* made by cell(): inner functions see it */
   bool weak;      /* BOX_VAR: so far only constants; may still become wider */
   bool is_result; /* BOX_VAR: what a function returns */
-  CtVal var;      /* 0: began as nil, type unknown until the first store */
-  int nil_var;    /* bit in Assigned; -1: has always had a value */
-  bool is_gone;   /* a field that is a plain one again, a result that was taken */
-  int line;       /* where it is declared; of a result where it is returned first */
-  int declared;   /* the line that the rewriter gave, or 0 */
+  bool is_tensor; /* BOX_VAR: the offset of a tensor, a multiple of `unit` */
+  int64_t unit;
+  CtVal var;    /* 0: began as nil, type unknown until the first store */
+  int nil_var;  /* bit in Assigned; -1: has always had a value */
+  bool is_gone; /* a field that is a plain one again, a result that was taken */
+  int line;     /* where it is declared; of a result where it is returned first */
+  int declared; /* the line that the rewriter gave, or 0 */
   uint64_t born;
   uint64_t loaded_at; /* clock when its owner, or the user value, got what it holds */
   uint64_t stored_at, read_at;
