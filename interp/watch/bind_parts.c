@@ -116,8 +116,10 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
     record_text(L, "space", spaces[t.space]);
     record_text(L, "dtype", ct_dtypes[t.dtype].name);
     record_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
-    bind_push_composed(L, &layout);
-    lua_setfield(L, -2, "layout");
+    if (ct_composed_is_static(&layout)) { /* else it means something in the kernel's trace only */
+      bind_push_composed(L, &layout);
+      lua_setfield(L, -2, "layout");
+    }
     lua_rawseti(L, -2, i);
   }
 }

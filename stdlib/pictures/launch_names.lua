@@ -19,8 +19,21 @@ end
 
 local function without_comment(line) return (line:gsub("%-%-.*$", "")) end
 
--- The first name in an expression that is known.
+local makes_part = {}
+for name in ("tile parallelize guard select group view recast composition slice tma_tensor flatten "
+  .. "coalesce logical_divide zipped_divide tiled_divide flat_divide"):gmatch "%S+" do
+  makes_part[name] = true
+end
+
+-- The first known name in an expression that makes a part: a call of a function that does,
+-- thr:partition_A(sA), or a slice of what has the name, gA(_, _, k).
 local function first_known(expression, parent_of)
+  local head, mark = expression:match "^%s*([%a_][%w_.]*)%s*([%(:{]?)"
+  local method = mark == ":" and expression:match ":([%w_]+)" or ""
+  local is_slice = head and parent_of[head] and mark == "("
+  if not (is_slice or makes_part[head] or method:find "^partition" or method:find "^retile") then
+    return nil
+  end
   for name in expression:gmatch "[%a_][%w_]*" do
     if parent_of[name] then return name end
   end

@@ -75,7 +75,7 @@ local function tensors_of(found, layouts)
   for _, index in ipairs(indices) do
     local t = found.tensors[index]
     local layout = t.space == "global" and layouts[t.name] or t.layout
-    if is_static(layout) then
+    if layout and is_static(layout) then
       number_of[index] = #list
       list[#list + 1], of[#of + 1] = tensor_data(t.name, t, layout), layout
     end

@@ -626,6 +626,23 @@ def test_launch(page):
     page.hover("h1")
     settle(page)
     check_tensor_keys(page)
+    check_widths(page)
+
+
+def check_widths(page):
+    for width in (1440, 900, 400):
+        page.resize(width, 900)
+        settle(page)
+        check("%d pixels are wide enough" % width,
+              page.value("document.documentElement.scrollWidth <= %d" % width), True)
+    for theme in ("light", "dark"):
+        page.emulate(prefers_color_scheme=theme)
+        settle(page)
+        check("the picture is " + theme, page.value("""(() => {
+          const canvas = document.getElementById("blocks");
+          const [r, g, b] = canvas.getContext("2d").getImageData(canvas.width - 4, 4, 1, 1).data;
+          return r + g + b > 384 ? "light" : "dark";
+        })()"""), theme)
 
 
 def check_tensor_keys(page):

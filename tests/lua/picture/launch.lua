@@ -151,6 +151,17 @@ for i, t in ipairs(data.tensors) do tensors[i] = ("%s %s %s"):format(t.name, t.s
 print(table.concat(tensors, "; "))
 -- expect: A global (48,40):(40,1); B global (32,40):(1,32); C global (48,32):(32,1); sA shared (16,8):(8,1); sB shared (16,8):(1,16); tCrC register (2,2):(1,2)
 
+-- What is only computed from a tensor is no part of it.
+local script = {
+  "local gA, rows = tile(A, {4, 4}, {0, _}), size(A, 0) -- of A",
+  "local cut = gA(_, _, 1)",
+  "local mine, n = thr:partition_A(cut), f(cut)",
+  "  copy(mine, other[rows + n])",
+}
+local chain = require("cuttle.launch_names").of(script, 1, 4, { "A", "other" })
+print(table.concat(chain(4, "A"), " > "), table.concat(chain(4, "other"), " > "))
+-- expect: A > gA > cut > mine	other
+
 -- The page holds these data, as JSON, and is the one that playgrounds know.
 local page = html(launch)
 print(page:find("<title>product{grid = {2, 3}, block = 64}</title>", 1, true) ~= nil) -- expect: true
@@ -210,6 +221,14 @@ each_access(staged, 0, function(site, step, thread, offset)
   end
 end)
 print(read[0], read[1], read[2]) -- expect: 1024	1024	1024
+
+-- Tensors of a list have no layout that the launch says: they are not drawn, others are.
+local listed = launch_picture.data(kernel("listed", function(list, y)
+  local x = list[blockIdx.x + 1]
+  y[{ blockIdx.x, threadIdx.x }] = x[threadIdx.x]
+end):prepare { grid = 2, block = 8 }({ ones(f32, 8), ones(f32, 8) },
+  zeros(f32, row_major { 2, 8 })))
+print(#listed.tensors, listed.tensors[1].name) -- expect: 1	y
 
 -- {====== A still ======
 
