@@ -70,7 +70,7 @@ static void keep_launch(lua_State *L, int kernel, const KeptLaunch *launch, int 
   lua_pushvalue(L, kernel);
   lua_rawseti(L, -2, 2);
   for (int k = 0; k < launch->n_args; k++) {
-    launch_push_copy(L, first + k);
+    launch_push_copy(L, first + k, launch_push_tensor, NULL);
     lua_rawseti(L, -2, k + 3);
   }
   lua_rawseti(L, -2, i);

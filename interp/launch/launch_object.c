@@ -293,20 +293,19 @@ bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx
 
 /* {====== Copies ====== */
 
-static void push_copied_tensor(lua_State *L, int idx) {
+void launch_push_tensor(lua_State *L, int idx, const void *ud) {
   const Tensor *t = tensor_test(L, idx);
-  lua_pushvalue(L, idx);
+  (void)ud;
   Tensor *own = tensor_push_part(L, t, t->layout, t->offset, NULL);
   own->is_fixed = t->is_fixed;
   own->fixed = t->fixed;
-  lua_remove(L, -2);
 }
 
-static void push_copy(lua_State *L, int idx, int depth) {
-  idx = lua_absindex(L, idx);
+static void push_copy(lua_State *L, int idx, LaunchPushTensor *push_tensor, const void *ud,
+                      int depth) {
   luaL_checkstack(L, 8, "too many tables in an argument");
   if (tensor_test(L, idx) != NULL) {
-    push_copied_tensor(L, idx);
+    push_tensor(L, idx, ud);
     return;
   }
   if (!lua_istable(L, idx) || depth > CT_MAX_DEPTH) {
@@ -314,19 +313,22 @@ static void push_copy(lua_State *L, int idx, int depth) {
     return;
   }
   lua_newtable(L);
+  int copy = lua_gettop(L);
   lua_pushnil(L);
   while (lua_next(L, idx) != 0) { /* stack: copy, key, value */
-    lua_pushvalue(L, -2);
-    push_copy(L, -2, depth + 1);
-    lua_rawset(L, -5);
-    lua_pop(L, 1);
+    lua_pushvalue(L, copy + 1);
+    push_copy(L, copy + 2, push_tensor, ud, depth + 1);
+    lua_rawset(L, copy);
+    lua_settop(L, copy + 1);
   }
   if (lua_getmetatable(L, idx) != 0) {
-    lua_setmetatable(L, -2);
+    lua_setmetatable(L, copy);
   }
 }
 
-void launch_push_copy(lua_State *L, int idx) { push_copy(L, idx, 1); }
+void launch_push_copy(lua_State *L, int idx, LaunchPushTensor *push_tensor, const void *ud) {
+  push_copy(L, lua_absindex(L, idx), push_tensor, ud, 1);
+}
 
 /* {====== For the trace and for people ====== */
 
@@ -404,7 +406,7 @@ void launch_push_objects(lua_State *L, LaunchArgs *a) {
 
 void launch_push_object(lua_State *L, int objects, int i) {
   lua_rawgeti(L, objects, i + 1);
-  launch_push_copy(L, -1);
+  launch_push_copy(L, -1, launch_push_tensor, NULL);
   lua_remove(L, -2);
 }
 

@@ -5,6 +5,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_key.h"
 #include "interp/launch/watcher.h"
 #include "runtime/layout/composed.h"
 #include "runtime/watch/trace.h"
@@ -70,21 +71,26 @@ static int unpack(lua_State *L) {
 
 typedef enum Place { ON_HOST, WHERE_IT_IS } Place;
 
-/* Of all the memory that the tensor at idx looks at, so that tensors that share it share the copy: the table at
-   `known` has one by storage. */
-static void push_copy(lua_State *L, int idx, int known, Place place) {
+typedef struct Copying {
+  int known; /* stack place of a table: storage -> a copied tensor of it */
+  Place place;
+} Copying;
+
+/* Of all the memory that the tensor at idx looks at, so that tensors that share it share the copy. */
+static void push_copy(lua_State *L, int idx, const void *ud) {
+  const Copying *c = ud;
   const Tensor *t = tensor_check_live(L, idx, NULL);
   diag_try(L, tensor_live(t, diag_err(L)));
   Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
-  if (lua_rawgetp(L, known, t->storage) == LUA_TUSERDATA) {
+  if (lua_rawgetp(L, c->known, t->storage) == LUA_TUSERDATA) {
     copy->storage = ct_storage_retain(tensor_test(L, -1)->storage);
   } else {
     size_t bytes = t->storage->bytes;
-    CtDevice *device = place == ON_HOST ? NULL : t->storage->device;
+    CtDevice *device = c->place == ON_HOST ? NULL : t->storage->device;
     diag_try(L, ct_storage_new(state_of(L)->alloc, device, bytes, &copy->storage, diag_err(L)));
     diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
     lua_pushvalue(L, -2);
-    lua_rawsetp(L, known, t->storage);
+    lua_rawsetp(L, c->known, t->storage);
   }
   lua_pop(L, 1);
   copy->fixed = t->fixed;
@@ -94,35 +100,14 @@ static void push_copy(lua_State *L, int idx, int known, Place place) {
   }
 }
 
-/* Pushes the argument at idx with copies of the tensors in it. */
-static void push_copied(lua_State *L, int idx, int known, int depth, Place place) {
-  if (tensor_test(L, idx) != NULL) {
-    push_copy(L, idx, known, place);
-  } else if (!lua_istable(L, idx) || depth > LAUNCH_MAX_DEPTH) {
-    lua_pushvalue(L, idx);
-  } else {
-    luaL_checkstack(L, 8, "tables in tables");
-    lua_newtable(L);
-    int copy = lua_gettop(L);
-    lua_pushnil(L);
-    while (lua_next(L, idx) != 0) {
-      push_copied(L, copy + 2, known, depth + 1, place);
-      lua_replace(L, copy + 2);
-      lua_pushvalue(L, copy + 1);
-      lua_insert(L, copy + 2);
-      lua_rawset(L, copy);
-    }
-  }
-}
-
 static void push_copies(lua_State *L, int args, int n, Place place) {
   luaL_checkstack(L, n + 8, "too many arguments");
   lua_newtable(L);
-  int known = lua_gettop(L);
+  const Copying c = {lua_gettop(L), place};
   for (int i = args; i < args + n; i++) {
-    push_copied(L, i, known, 0, place);
+    launch_push_copy(L, i, push_copy, &c);
   }
-  lua_remove(L, known);
+  lua_remove(L, c.known);
 }
 
 static int copies_at(lua_State *L, Place place) {

@@ -321,7 +321,7 @@ local function find_for_launch(unpacked, name, ...)
     fail("the name of a shared tensor is wanted, as the kernel calls it: "
       .. "find_swizzle(k{grid = ..., block = ...}, \"sA\", A, B, C)")
   end
-  if type(args[1]) == "table" and getmetatable(args[1]) == nil then
+  if type(args[1]) == "table" and getmetatable(args[1]) == nil and #args[1] == 0 then
     options = args[1]
     args = table.pack(select(2, ...))
     check_options(options)
