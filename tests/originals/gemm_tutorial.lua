@@ -190,29 +190,53 @@ tap.is(seen.mma, "(1,4,8) (1,4,4)", "or multiplies, then come the repetitions")
 
 -- {====== Pipelines, edges, contractions ======
 
-local piped = kernel("piped", function(A, B, C)
-  local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})
-  local sA, sB = shared(f32, layout{bM, bK, 3}), shared(f32, layout{bN, bK, 3})
-  local tAgA, tAsA = parallelize(gA, tC, threadIdx.x), parallelize(sA, tC, threadIdx.x)
-  local tBgB, tBsB = parallelize(gB, tC, threadIdx.x), parallelize(sB, tC, threadIdx.x)
-  local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
-  local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
-  local tCgC = parallelize(tile(C, {bM, bN}, {blockIdx.x, blockIdx.y}), tC, threadIdx.x)
-  local tCrC = fragment_like(tCgC)
-  clear(tCrC)
-  pipeline(size(tAgA, 2), {
-    stages = 3,
-    load = function(k, slot)
+local function in_flight(name, main_loop)
+  return kernel(name, function(A, B, C)
+    local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})
+    local sA, sB = shared(f32, layout{bM, bK, 3}), shared(f32, layout{bN, bK, 3})
+    local tAgA, tAsA = parallelize(gA, tC, threadIdx.x), parallelize(sA, tC, threadIdx.x)
+    local tBgB, tBsB = parallelize(gB, tC, threadIdx.x), parallelize(sB, tC, threadIdx.x)
+    local tCsA = parallelize(sA, tC, threadIdx.x, {1, _})
+    local tCsB = parallelize(sB, tC, threadIdx.x, {_, 1})
+    local tCgC = parallelize(tile(C, {bM, bN}, {blockIdx.x, blockIdx.y}), tC, threadIdx.x)
+    local tCrC = fragment_like(tCgC)
+    clear(tCrC)
+    main_loop(size(tAgA, 2), function(k, slot)
       copy(tAgA(_, _, k), tAsA(_, _, slot))
       copy(tBgB(_, _, k), tBsB(_, _, slot))
-    end,
-    compute = function(slot) gemm(tCsA(_, _, slot), tCsB(_, _, slot), tCrC) end,
-  })
-  copy(tCrC, tCgC)
-end)
-local C = zeros(f32, {M, N})
-piped(config)(A, B, C)
-tap.ok(allclose(C, want), "tiles in flight in shared memory: pipeline")
+    end, tCsA, tCsB, tCrC)
+    copy(tCrC, tCgC)
+  end)
+end
+local function by_pipeline(k_tiles, load, tCsA, tCsB, tCrC)
+  pipeline(k_tiles, {stages = 3, load = load, compute = function(slot)
+    gemm(tCsA(_, _, slot), tCsB(_, _, slot), tCrC)
+  end})
+end
+local function by_hand(k_tiles, load, tCsA, tCsB, tCrC)
+  for slot = 0, 1 do
+    load(slot, slot)
+    cp_async_fence()
+  end
+  local read, write = 0, 2
+  local tCsA_p, tCsB_p = tCsA(_, _, 0), tCsB(_, _, 0)       -- of the slot that is read
+  for k_tile in range(k_tiles) do
+    cp_async_wait(1)
+    sync_threads()
+    load(min(k_tile + 2, k_tiles - 1), write)
+    cp_async_fence()
+    gemm(tCsA_p, tCsB_p, tCrC)
+    write, read = read, where(read == 2, 0, read + 1)
+    tCsA_p, tCsB_p = tCsA(_, _, read), tCsB(_, _, read)
+  end
+end
+local loops = {{"pipeline keeps tiles in flight", by_pipeline},
+               {"so does a loop by hand that carries the tiles of a slot", by_hand}}
+for _, row in ipairs(loops) do
+  local C = zeros(f32, {M, N})
+  in_flight("in_flight", row[2])(config)(A, B, C)
+  tap.ok(allclose(C, want), row[1])
+end
 
 local odd = rand(f32, {M - 3, K})
 local guarded = kernel("guarded", function(x, y)
