@@ -8,20 +8,20 @@
 #include "interp/tensor/tensor.h"
 #include "front_parts.h"
 
-enum { MAX_UNIT_BITS = 7 }; /* more alignment than this many bits of elements needs nobody */
+enum { UNIT_BITS = 7 }; /* more alignment than this many bits of elements needs nobody */
 
 static bool is_kind(LearntKind kind) { return kind >= LEARNT_TENSOR; }
 
 static int64_t unit_of(LearntKind kind) {
-  return (int64_t)1 << (MAX_UNIT_BITS - (kind - LEARNT_TENSOR));
+  return (int64_t)1 << (UNIT_BITS - (kind - LEARNT_TENSOR));
 }
 
 static LearntKind kind_of(int64_t unit) {
   int bits = 0;
-  while (bits < MAX_UNIT_BITS && unit % ((int64_t)2 << bits) == 0) {
+  while (bits < UNIT_BITS && unit % ((int64_t)2 << bits) == 0) {
     bits++;
   }
-  return (LearntKind)(LEARNT_TENSOR + MAX_UNIT_BITS - bits);
+  return (LearntKind)(LEARNT_TENSOR + UNIT_BITS - bits);
 }
 
 /* What is in the way of a variable for the tensor; NULL: nothing is. */
@@ -46,13 +46,15 @@ static const char *difference(const Tensor *a, const Tensor *b) {
 
 static int64_t multiple_of(const Front *f, const Tensor *t) {
   int64_t div = ct_ir_facts(f->ir, t->offset).div;
-  return div == 0 ? (int64_t)1 << MAX_UNIT_BITS : div;
+  return div == 0 ? (int64_t)1 << UNIT_BITS : div;
 }
 
+/* What was learnt is that of all locals of this name and line, as of a helper that is called twice. */
 bool front_is_carried(lua_State *L, const Front *f, uint64_t number, int value) {
   const Tensor *t = tensor_test(L, value);
-  return t != NULL && t->in_kernel && is_kind(front_learnt_kind(L, number)) &&
-         obstacle(f, t) == NULL;
+  LearntKind kind = front_learnt_kind(L, number);
+  return t != NULL && t->in_kernel && is_kind(kind) && obstacle(f, t) == NULL &&
+         multiple_of(f, t) % unit_of(kind) == 0;
 }
 
 void front_refuse_tensor(lua_State *L, Front *f, int x, int old, int value) {

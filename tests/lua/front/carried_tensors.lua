@@ -113,6 +113,17 @@ local first = w[0]
 odd{grid = 1, block = 1}(v, w, 3)
 print(first, w[0], odd{grid = 1, block = 1}:source(v, w, 3):match "float4") -- expect: 3.0	21.0	nil
 
+-- What one call of a helper needs holds for the next call, too.
+local function sum_of(x, first, n)
+  local part, r = view(x, 4, first), fragment(f32, 4)
+  for i in range(n) do part = view(x, 4, 4 * i) end
+  copy(part, r)
+  return r[0] + r[1] + r[2] + r[3]
+end
+local twice = kernel("twice", function(x, y, n) y[0] = sum_of(x, 4, n) + 1000 * sum_of(x, 1, n) end)
+twice{grid = 1, block = 1}(v, w, 0)
+print(w[0])                                               -- expect: 10022.0
+
 -- ldmatrix from the swizzled slots of a ring, whose offsets are run-time values of a loop.
 local function multiply(carries)
   local mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", layout{1, 1, 1}, {16, 16, 16})
