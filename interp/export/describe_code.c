@@ -150,9 +150,13 @@ static CtStatus set_maps(lua_State *L, const CtIr *ir, CtErr *err) {
 
 /* --- what launches check ------------------------------------------------------------------------------ */
 
-static const Field require_fields[] = {
-    FIELD(CtRequire, modulus), FIELD(CtRequire, op),      FIELD(CtRequire, mode),
-    FIELD(CtRequire, name),    FIELD(CtRequire, divisor), FIELD_AS("line", CtRequire, loc.line)};
+static const Field require_fields[] = {FIELD(CtRequire, modulus),
+                                       FIELD(CtRequire, most),
+                                       FIELD(CtRequire, op),
+                                       FIELD(CtRequire, mode),
+                                       FIELD(CtRequire, name),
+                                       FIELD(CtRequire, divisor),
+                                       FIELD_AS("line", CtRequire, loc.line)};
 
 static CtStatus set_requires(lua_State *L, const CtIr *ir, CtErr *err) {
   CtStatus status = CT_OK;

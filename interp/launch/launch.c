@@ -60,27 +60,16 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   check_cluster(L, k, c);
 }
 
-static CtStatus fail_require(const CtIr *ir, const CtRequire *r, int64_t value, CtErr *err) {
-  ct_fail(err, CT_EINVAL,
-          "%s: extent %lld of mode %s of %s is not a multiple of the %s's %lld; pad the tensor or "
-          "write guard(%s)",
-          r->op, (long long)value, r->mode, r->name, r->divisor, (long long)r->modulus, r->name);
-  ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
-  return CT_EINVAL;
-}
-
 CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
   const CtIr *ir = &spec->ir;
   for (size_t i = 0; i < ir->n_requires; i++) {
     const CtRequire *r = &ir->requires_[i];
     int64_t v;
     CtStatus status = ct_ir_eval(ir, r->value, slots, &v, err);
+    status = status == CT_OK ? ct_require_check(r, v, err) : status;
     if (status != CT_OK) {
       ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
       return status;
-    }
-    if (v % r->modulus != 0) {
-      return fail_require(ir, r, v, err);
     }
   }
   return CT_OK;

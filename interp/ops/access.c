@@ -44,20 +44,37 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
   return offset;
 }
 
+static void fail_unknown(lua_State *L, const CtRequire *r) {
+  if (r->most != 0) {
+    diag_error(L,
+               "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
+               "tell that it is at most %I, as the %s needs; choose a smaller one",
+               r->op, r->mode, r->name, (LUAI_UACINT)r->most, r->divisor);
+  }
+  diag_error(L,
+             "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
+             "tell that it is a multiple of the %s's %I; write guard(%s)",
+             r->op, r->mode, r->name, r->divisor, (LUAI_UACINT)r->modulus, r->name);
+}
+
 void access_require(lua_State *L, CtInt extent, CtRequire r) {
   CtIr *ir = front_here(L, r.op);
-  if (extent.kind == CT_DYNAMIC && ct_ir_facts(ir, extent).div % r.modulus != 0) {
+  CtFacts facts = ct_ir_facts(ir, extent);
+  if (ct_is_static(extent)) {
+    diag_try(L, ct_require_check(&r, extent.v, diag_err(L)));
+  } else if (facts.div % r.modulus != 0 || (r.most != 0 && facts.hi > r.most)) {
     int64_t sample;
     if (ct_ir_eval(ir, extent.id, ir->samples, &sample, NULL) != CT_OK) {
-      diag_error(
-          L,
-          "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
-          "tell that it is a multiple of the %s's %I; write guard(%s)",
-          r.op, r.mode, r.name, r.divisor, (LUAI_UACINT)r.modulus, r.name);
+      fail_unknown(L, &r);
     }
     r.value = extent.id;
     ct_ir_require(ir, r);
   }
+}
+
+bool access_is_wide(lua_State *L, const Tensor *t) {
+  const CtIr *ir = front_ir(L);
+  return ir != NULL && ir->bufs[ct_ir_memory(ir, t->buf)].is_wide;
 }
 
 /* Is this within a run-time if, which some of the block's threads may skip? */

@@ -18,9 +18,10 @@ void access_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void access_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 
-/* A dynamic extent must be a multiple of r.modulus; each launch checks it. This function fills
-   r.value. */
+/* An extent must fulfil it: now, if it is static, else each launch checks it. This function fills r.value. */
 void access_require(lua_State *L, CtInt extent, CtRequire r);
+/* Has arithmetic with its coordinates 64 bits? */
+bool access_is_wide(lua_State *L, const Tensor *t);
 /* The thread layout `thr` is about to divide work, and the thread takes part `index`. Raises if
    `index` is the thread's own number in a block that has another number of threads. */
 void access_check_threads(lua_State *L, CtLayout thr, CtInt index);

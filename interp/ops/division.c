@@ -132,14 +132,36 @@ static bool pads_coordinates(const Division *d, CtLayout part, const CtTiler *it
          has_padding(d->L, d->cx, d->op, coords, *item);
 }
 
+/* Coordinates of 32 bits have room for an extent and tiles of CT_NARROW_ROOM that overhang it. More room is asked
+   of the extent: twice the tile, as its own tiles may overhang it. */
+static void check_room(const Division *d, Divided m, const CtTiler *item, CtInt extent) {
+  CtInt n = ct_int(0);
+  CtErr err;
+  diag_check(d->L, ct_cosize(d->cx, item->layout, &n, &err), &err);
+  if (!ct_is_static(n) || n.v <= CT_NARROW_ROOM || access_is_wide(d->L, d->t)) {
+    return;
+  }
+  int64_t most = n.v < INT32_MAX / 2 ? INT32_MAX - 2 * n.v : 1;
+  const CtRequire r = {.modulus = 1,
+                       .most = most,
+                       .op = d->op,
+                       .mode = mode_text(d, m),
+                       .name = d->title,
+                       .divisor = "tile"};
+  access_require(d->L, extent, r);
+  lua_pop(d->L, 1); /* the text */
+}
+
 /* Checks one item of a tiler against the mode (or part of a mode) that it divides. The tiler's
    depth bounds the recursion. */
 static void check_item(Division *d, Divided m, const CtTiler *item) {
   if (item->kind == CT_TILER_LAYOUT && d->t->is_guarded) {
     CtInt extent = division_size(d, m.part);
     if (pads_coordinates(d, m.part, item)) {
+      check_room(d, m, item, extent);
       note_leaves(d, m.part.shape);
     } else if (!is_dense(item) || !guard_divides(d->cx, item->layout.shape->i, extent)) {
+      check_room(d, m, item, extent);
       guard_note(d->L, &d->over, (uint32_t)(m.part.shape - d->t->layout.shape), extent);
     }
   } else if (item->kind == CT_TILER_LAYOUT) {

@@ -196,7 +196,8 @@ CtVal ct_ir_text_op(CtIr *ir, CtOp op, CtDtype type, const char *text, int n,
 
 void ct_ir_require(CtIr *ir, CtRequire r) {
   for (size_t i = 0; i < ir->n_requires; i++) {
-    if (ir->requires_[i].value == r.value && ir->requires_[i].modulus == r.modulus) {
+    if (ir->requires_[i].value == r.value && ir->requires_[i].modulus == r.modulus &&
+        ir->requires_[i].most == r.most) {
       return;
     }
   }
@@ -208,6 +209,23 @@ void ct_ir_require(CtIr *ir, CtRequire r) {
     r.loc = ir->cur_loc;
     ir->requires_[ir->n_requires++] = r;
   }
+}
+
+CtStatus ct_require_check(const CtRequire *r, int64_t value, CtErr *err) {
+  if (value % r->modulus != 0) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: extent %lld of mode %s of %s is not a multiple of the %s's %lld; pad the "
+                   "tensor or write guard(%s)",
+                   r->op, (long long)value, r->mode, r->name, r->divisor, (long long)r->modulus,
+                   r->name);
+  }
+  if (r->most != 0 && value > r->most) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: extent %lld of mode %s of %s is more than %lld, so the coordinates of a "
+                   "%s that overhangs do not fit 32 bits; choose a smaller one",
+                   r->op, (long long)value, r->mode, r->name, (long long)r->most, r->divisor);
+  }
+  return CT_OK;
 }
 
 void ct_ir_name(CtIr *ir, CtVal v, const char *name) {

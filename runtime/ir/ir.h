@@ -31,9 +31,10 @@ typedef enum CtSlotKind {
   CT_SLOT_NUMBER
 } CtSlotKind;
 
-/* No extent of a tensor whose offsets have 32 bits reaches it, nor does what it spans, in bytes: there is room at
-   the end of what 32 bits count, for tiles of a guarded tensor that overhang. */
-enum { CT_MOST_NARROW = INT32_MAX - (1 << 20) };
+/* No extent of a tensor whose offsets have 32 bits reaches CT_MOST_NARROW, nor does what it spans, in bytes: there
+   is room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. Larger tiles ask more of
+   the extents (CtRequire). */
+enum { CT_NARROW_ROOM = 1 << 20, CT_MOST_NARROW = INT32_MAX - CT_NARROW_ROOM };
 
 /* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
 typedef struct CtSlot {
@@ -68,10 +69,11 @@ typedef struct CtParam {
   uint32_t n_slots;
 } CtParam;
 
-/* An assumption of the trace about the sizes; each launch checks it: value % modulus == 0. */
+/* An assumption of the trace about the sizes; each launch checks it: value % modulus == 0, and value <= most. */
 typedef struct CtRequire {
   CtVal value; /* of slots and constants only */
   int64_t modulus;
+  int64_t most;            /* 0: as much as there may be */
   const char *op;          /* who asks: "tile" */
   const char *mode, *name; /* what has the value: mode "0 (M)" of "A" */
   const char *divisor;     /* what has the size `modulus`: "tile" or "thread layout" */
@@ -303,6 +305,9 @@ const char *ct_atom_moves_to(const CtAtom *atom);
 int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype dtype);
 /* Is there an atomic operation on this element type? ADD2's value and result are u32. */
 bool ct_ir_has_atomic(CtOp op, CtDtype type);
+
+/* Does the size fulfil it? Else the error says why not; it has no place yet. */
+CtStatus ct_require_check(const CtRequire *r, int64_t value, CtErr *err) CT_NODISCARD;
 
 /* --- passes, each in its pass_<name>.c; ct_ir_finish runs them in order and verifies ----------- */
 

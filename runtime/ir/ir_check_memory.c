@@ -362,6 +362,7 @@ const char *ct_ir_map_fault(const CtIr *ir, size_t map) {
 const char *ct_ir_require_fault(const CtIr *ir, size_t require) {
   const CtRequire *r = &ir->requires_[require];
   bool is = r->value != 0 && ct_is_int((CtDtype)ct_inst(ir, r->value)->type) && r->modulus > 0 &&
-            r->op != NULL && r->mode != NULL && r->name != NULL && r->divisor != NULL;
+            r->most >= 0 && r->op != NULL && r->mode != NULL && r->name != NULL &&
+            r->divisor != NULL;
   return is ? NULL : "an assumption of nothing";
 }

@@ -25,7 +25,7 @@ KNOWN(CtInst, 96);
 KNOWN(CtRegionInfo, 12);
 KNOWN(CtParam, 32);
 KNOWN(CtSlot, 32);
-KNOWN(CtRequire, 56);
+KNOWN(CtRequire, 64);
 KNOWN(CtTmaDim, 32);
 KNOWN(CtTmaMap, 192);
 KNOWN(CtNote, 32);
@@ -203,9 +203,9 @@ static const CtShape shape_slot = CT_SHAPE(CtSlot, CtSlot, slot_rows);
 
 static const CtField require_rows[] = {
     CT_ROW(CtRequire, value, UINT, VALUES), CT_ROW(CtRequire, modulus, INT, NONE),
-    CT_ROW(CtRequire, op, TEXT, NONE),      CT_ROW(CtRequire, mode, TEXT, NONE),
-    CT_ROW(CtRequire, name, TEXT, NONE),    CT_ROW(CtRequire, divisor, TEXT, NONE),
-    CT_PART(CtRequire, loc, shape_loc)};
+    CT_ROW(CtRequire, most, INT, NONE),     CT_ROW(CtRequire, op, TEXT, NONE),
+    CT_ROW(CtRequire, mode, TEXT, NONE),    CT_ROW(CtRequire, name, TEXT, NONE),
+    CT_ROW(CtRequire, divisor, TEXT, NONE), CT_PART(CtRequire, loc, shape_loc)};
 static const CtShape shape_require = CT_SHAPE(CtRequire, CtRequire, require_rows);
 
 static const CtField dim_rows[] = {

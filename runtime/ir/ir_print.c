@@ -344,8 +344,12 @@ static void print_header(Printer *p) {
     const CtRequire *r = &ir->requires_[i];
     ct_text_puts(p->out, "require ");
     print_value(p, r->value);
-    ct_text_printf(p->out, " %% %" PRId64 " == 0 '%s: mode %s of %s' ; %d\n", r->modulus, r->op,
-                   r->mode, r->name, r->loc.line);
+    if (r->most != 0) {
+      ct_text_printf(p->out, " <= %" PRId64, r->most);
+    } else {
+      ct_text_printf(p->out, " %% %" PRId64 " == 0", r->modulus);
+    }
+    ct_text_printf(p->out, " '%s: mode %s of %s' ; %d\n", r->op, r->mode, r->name, r->loc.line);
   }
   print_maps(p);
 }

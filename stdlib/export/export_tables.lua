@@ -96,11 +96,16 @@ local function put_require(out, id, special, requires)
   out("static NAME_status ", id, "(const NAME_slot *slots, NAME_error *err) {\n")
   for _, r in ipairs(requires) do
     local value = r.expression:gsub("s%[(%d+)%]", "slots[%1].i")
-    out("  if (NAME_floormod(", value, ", ", c.int64(r.modulus), ") != 0) {\n",
-      "    return NAME_fail(err, UPPER_BAD_ARGUMENT, ",
-      c.text(("%s: %s: extent %%lld of mode %s of %s is not a multiple of the %s's %d"):format(
-        special.name, r.op, r.mode, r.name, r.divisor, r.modulus)),
-      ",\n                     (long long)", value, ");\n  }\n")
+    local wrong = ("NAME_floormod(%s, %s) != 0"):format(value, c.int64(r.modulus))
+    local why = ("is not a multiple of the %s's %d"):format(r.divisor, r.modulus)
+    if r.most ~= 0 then
+      wrong = ("%s > %s"):format(value, c.int64(r.most))
+      why = ("is more than %d, so the coordinates of a %s that overhangs do not fit 32 bits")
+        :format(r.most, r.divisor)
+    end
+    out("  if (", wrong, ") {\n    return NAME_fail(err, UPPER_BAD_ARGUMENT, ",
+      c.text(("%s: %s: extent %%lld of mode %s of %s %s"):format(special.name, r.op, r.mode, r.name,
+        why)), ",\n                     (long long)", value, ");\n  }\n")
   end
   out("  (void)slots;\n  (void)err;\n  return UPPER_OK;\n}\n")
   return id
@@ -238,7 +243,9 @@ local function requires_of(special)
   local first
   for _, code in ipairs(special.codes) do
     local words = {}
-    for i, r in ipairs(code.requires) do words[i] = r.expression .. "%" .. r.modulus end
+    for i, r in ipairs(code.requires) do
+      words[i] = r.expression .. "%" .. r.modulus .. "<=" .. r.most
+    end
     local text = table.concat(words, " ")
     if first and text ~= first then
       fail("%s asks different things of its extents on different devices; export it once for each",
