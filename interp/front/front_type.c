@@ -170,7 +170,6 @@ static void learn_of(Learning *l, CtVal v) {
     case CT_OP_CAST: learn_line(l, inst->loc); break;
     case CT_OP_GET: ir->insts[inst->imm.i].is_met = true; break;
     case CT_OP_VAR: learn_variable(l, v); break;
-    case CT_OP_RESULT: l->is_open = true; break;
     default: learn_operands(l, inst); break;
   }
 }

@@ -388,6 +388,7 @@ Spec *spec_trace(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   if (spec == NULL) {
     ct_ir_functions_free(k->state->alloc, made);
   } else {
+    spec->ir.functions = ct_ir_functions_called(k->state->alloc, made);
     launch_settle(args, &spec->ir);
   }
   return spec;

@@ -23,10 +23,9 @@ enum { MAX_ARGS = 32, MAX_RESULTS = 16 };
 enum { F = 1, OPTIONS = 2 }; /* upvalues of what device_fn returns */
 
 /* In the registry: a list of calls that are wanted, {f, argument, ..., key =, n =, types = {}}. An argument
-   that only the launch knows is false there, and its type in `types` by number; UNTYPED is a float that has none
-   yet, which the function gives one. */
+   that only the launch knows is false there, and its type in `types` by number; of a float that has none yet, which
+   the function gives one, it is the CtUntyped, negated. */
 static char wanted_key;
-enum { UNTYPED = -1 };
 
 /* {====== What is wanted ====== */
 
@@ -86,21 +85,21 @@ void function_push_body(lua_State *L) {
   lua_remove(L, -2);
 }
 
-static CtDtype type_at(lua_State *L, int types, int i, bool *is_untyped) {
+static CtDtype type_at(lua_State *L, int types, int i, uint8_t *untyped) {
   lua_rawgeti(L, types, i);
   lua_Integer type = lua_tointeger(L, -1);
   lua_pop(L, 1);
-  *is_untyped = type == UNTYPED;
-  return *is_untyped ? CT_f32 : (CtDtype)type;
+  *untyped = type < 0 ? (uint8_t)-type : CT_TYPED;
+  return type < 0 ? CT_f32 : (CtDtype)type;
 }
 
-static void push_parameter(lua_State *L, CtIr *ir, int i, CtDtype type, bool is_untyped) {
+static void push_parameter(lua_State *L, CtIr *ir, int i, CtDtype type, uint8_t untyped) {
   char name[16];
   snprintf(name, sizeof name, "a%d", i);
-  type = is_untyped ? front_parameter_type(L, (int)ir->n_slots) : type;
+  type = untyped != CT_TYPED ? front_parameter_type(L, (int)ir->n_slots) : type;
   CtVal v = ct_ir_number(ir, name, type, ct_type_facts(type));
-  if (v != 0 && is_untyped) {
-    ir->insts[v].untyped = CT_UNTYPED_KEPT;
+  if (v != 0) {
+    ir->insts[v].untyped = untyped;
   }
   value_push(L, v);
 }
@@ -116,12 +115,12 @@ int function_push_arguments(lua_State *L, CtIr *ir, void *unused, int given) {
   luaL_checkstack(L, n + 8, NULL);
   lua_rawgeti(L, call, 1);
   for (int i = 1; i <= n; i++) {
-    bool is_untyped;
-    CtDtype type = type_at(L, types, i, &is_untyped);
+    uint8_t untyped;
+    CtDtype type = type_at(L, types, i, &untyped);
     if (type == CT_VOID) {
       lua_rawgeti(L, call, i + 1);
     } else {
-      push_parameter(L, ir, i, type, is_untyped);
+      push_parameter(L, ir, i, type, untyped);
     }
   }
   for (int i = 0; i < 3; i++) {
@@ -137,7 +136,7 @@ static void add_types(lua_State *L, char *name, size_t size) {
   lua_getfield(L, -2, "n");
   int n = (int)lua_tointeger(L, -1), types = lua_gettop(L) - 1;
   for (int i = 1; i <= n; i++) {
-    bool ignored;
+    uint8_t ignored;
     CtDtype type = type_at(L, types, i, &ignored);
     size_t len = strlen(name);
     if (type != CT_VOID) {
@@ -314,8 +313,11 @@ static const char *push_key(const Call *c) {
   for (int i = 1; i <= c->n; i++) {
     if (c->vals[i - 1] != 0) {
       const CtInst *inst = ct_inst(front_ir(L), c->vals[i - 1]);
-      snprintf(text, sizeof text, "|%s",
-               inst->untyped != CT_TYPED ? "float" : ct_dtypes[inst->type].name);
+      if (inst->untyped == CT_TYPED) {
+        snprintf(text, sizeof text, "|%s", ct_dtypes[inst->type].name);
+      } else {
+        snprintf(text, sizeof text, "|float%d", inst->untyped);
+      }
       luaL_addstring(&b, text);
     } else {
       add_known(L, i, &b);
@@ -354,7 +356,9 @@ static int want(const Call *c, const char *key) {
   for (int i = 1; i <= c->n; i++) {
     CtVal v = c->vals[i - 1];
     const CtInst *inst = ct_inst(front_ir(L), v);
-    lua_pushinteger(L, v == 0 ? CT_VOID : inst->untyped != CT_TYPED ? UNTYPED : inst->type);
+    lua_pushinteger(L, v == 0                      ? CT_VOID
+                       : inst->untyped != CT_TYPED ? -(lua_Integer)inst->untyped
+                                                   : inst->type);
     lua_rawseti(L, -2, i);
     if (v == 0) {
       lua_pushvalue(L, i);
@@ -391,36 +395,31 @@ static void settle_arguments(Call *c, const CtIrFunction *f) {
   }
 }
 
+/* A value of the call, or what is known of each call. */
+static void push_result(lua_State *L, CtVal v, const CtReturn *r) {
+  switch (r->kind) {
+    case CT_RETURN_INT: lua_pushinteger(L, r->known.i); break;
+    case CT_RETURN_FLOAT: lua_pushnumber(L, r->known.f); break;
+    case CT_RETURN_BOOL: lua_pushboolean(L, r->known.i != 0); break;
+    case CT_RETURN_VALUE:
+    case CT_RETURN_EXACT:
+      front_ir(L)->insts[v].untyped = r->kind == CT_RETURN_EXACT ? CT_UNTYPED_EXACT : CT_TYPED;
+      value_push(L, v);
+      break;
+  }
+}
+
 static int record_call(Call *c, const CtIrFunction *f) {
   lua_State *L = c->L;
   CtIr *ir = front_ir(L);
   settle_arguments(c, f);
-  CtVal v = ct_ir_call(ir, f, c->vals);
-  int n = v == 0 ? 0 : ct_inst(ir, v)->u.escape->n_outs;
+  CtVal v = ct_ir_function_is_called(f) ? ct_ir_call(ir, f, c->vals) : 0;
+  int n = ir->failed ? 0 : f->ir.n_returns;
   luaL_checkstack(L, n + 2, NULL);
   for (int i = 0; i < n; i++) {
-    CtVal result = ct_inst(ir, v)->u.escape->outs[i].val;
-    bool is_open = (f->ir.open_results >> i & 1) != 0;
-    ir->insts[result].untyped = is_open ? CT_UNTYPED_COMPUTED : CT_TYPED;
-    value_push(L, result);
+    push_result(L, v == 0 ? 0 : ct_inst(ir, v)->u.escape->outs[i].val, &f->ir.returns[i]);
   }
   return n;
-}
-
-/* On a GPU: one more call of a function that is made, or wanted. */
-static int call_made(lua_State *L, Front *front) {
-  Call c = {.L = L};
-  front_at(L, front);
-  read_arguments(&c, count_arguments(L));
-  lua_pushvalue(L, lua_upvalueindex(F));
-  front_note_host_function(L, -1);
-  if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
-    return lua_error(L);
-  }
-  lua_settop(L, c.n);
-  const char *key = push_key(&c);
-  const CtIrFunction *f = ct_ir_function_find(front->ir, key);
-  return f == NULL ? want(&c, key) : record_call(&c, f);
 }
 
 /* On the CPU engine, where the function is traced in place: it does nothing that a GPU's could not. */
@@ -491,6 +490,34 @@ static int call_in_place(lua_State *L, Front *front, int n) {
   return lua_gettop(L);
 }
 
+/* On a GPU: one more call of a function that is made, or wanted. One whose results have no type yet has no one
+   type in CUDA C: it is traced in place, and they take the types that they meet there. */
+static int call_made(lua_State *L, Front *front) {
+  Call c = {.L = L};
+  int n = count_arguments(L);
+  luaL_checkstack(L, n + 8, "too many arguments");
+  front_at(L, front);
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, i); /* as they are, from n + 1 on */
+  }
+  read_arguments(&c, n);
+  lua_pushvalue(L, lua_upvalueindex(F));
+  front_note_host_function(L, -1);
+  if (front_convert_function(L, lua_gettop(L), RW_HELPER) != LUA_OK) { /* notes what it reads */
+    return lua_error(L);
+  }
+  lua_settop(L, 2 * n);
+  const char *key = push_key(&c);
+  const CtIrFunction *f = ct_ir_function_find(front->ir, key);
+  if (f == NULL || f->ir.open_results == 0) {
+    return f == NULL ? want(&c, key) : record_call(&c, f);
+  }
+  lua_settop(L, 2 * n);
+  lua_rotate(L, 1, n);
+  lua_settop(L, n);
+  return call_in_place(L, front, n);
+}
+
 /* What device_fn returns. */
 static int call_function(lua_State *L) {
   Front *front = front_of(L);
@@ -511,16 +538,36 @@ static int call_function(lua_State *L) {
   return lua_gettop(L);
 }
 
+static CtReturn return_of(lua_State *L, int i) {
+  if (lua_isinteger(L, i)) {
+    return (CtReturn){CT_RETURN_INT, {.i = lua_tointeger(L, i)}};
+  }
+  if (lua_type(L, i) == LUA_TNUMBER) {
+    return (CtReturn){CT_RETURN_FLOAT, {.f = lua_tonumber(L, i)}};
+  }
+  if (lua_isboolean(L, i)) {
+    return (CtReturn){CT_RETURN_BOOL, {.i = lua_toboolean(L, i)}};
+  }
+  bool is_exact = value_untyped(L, i) == CT_UNTYPED_EXACT;
+  return (CtReturn){is_exact ? CT_RETURN_EXACT : CT_RETURN_VALUE, {0}};
+}
+
 /* _function_results(...): stores what the function returned. */
 static int lang_results(lua_State *L) {
   CtIr *ir = front_here(L, "device_fn");
   int n = lua_gettop(L);
   ir->cur_loc = ir->loc;
   check_results(L, ct_ir_chunk(ir, ir->loc), ir->loc.line, n);
+  ir->returns = ct_arena_alloc(&ir->arena, MAX_RESULTS * sizeof *ir->returns);
+  if (ir->returns == NULL) {
+    return luaL_error(L, "not enough memory");
+  }
+  ir->n_returns = (uint8_t)n;
   for (int i = 1; i <= n; i++) {
     char name[16];
+    ir->returns[i - 1] = return_of(L, i);
     CtVal v = value_to(L, i, CT_VOID, "device_fn: a result");
-    bool is_open = value_is_untyped(ir, v) && value_untyped(L, i) != CT_UNTYPED_EXACT;
+    bool is_open = ir->returns[i - 1].kind == CT_RETURN_VALUE && value_is_untyped(ir, v);
     ir->open_results |= (uint32_t)is_open << (i - 1);
     CtCx cx = ct_ir_cx(ir);
     CtTuple one = ct_leaf(cx.arena, ct_int(1));

@@ -159,6 +159,20 @@ typedef struct CtEmission {
   bool cutlass;          /* the name says so, and ptxas takes other rules */
 } CtEmission;
 
+/* What a function gives back: a value that it computes, one without a type that an f32 holds, or what is known
+   while it is traced. */
+typedef enum CtReturnKind {
+  CT_RETURN_VALUE,
+  CT_RETURN_EXACT,
+  CT_RETURN_INT,
+  CT_RETURN_FLOAT,
+  CT_RETURN_BOOL
+} CtReturnKind;
+typedef struct CtReturn {
+  CtReturnKind kind;
+  CtImm known;
+} CtReturn;
+
 typedef struct CtIr {
   CtArena arena;
   const char *name; /* of the kernel */
@@ -183,7 +197,9 @@ typedef struct CtIr {
   bool waits_for_grids; /* has grid_dependency_wait */
   CtLoc grid_barrier;   /* its first GRID_BARRIER, which needs a cooperative launch; line 0: none */
   bool failed;          /* out of memory while building */
-  uint32_t open_results; /* of a function, a bit for each: the float has no type yet (CtUntyped) */
+  uint8_t n_returns;    /* of a function */
+  uint32_t open_results; /* of a function, a bit for each: it has no type yet (CtUntyped) */
+  CtReturn *returns;     /* of a function: its results, in order */
   CtDyn dyn;             /* for the layout algebra: arithmetic on this IR's values */
   CtInst *insts;
   size_t n_insts, cap_insts; /* [0] unused */

@@ -21,14 +21,40 @@ CtIrFunction *ct_ir_function_new(CtAlloc alloc, const char *key) {
   return f;
 }
 
+static void free_one(CtAlloc alloc, CtIrFunction *f) {
+  ct_ir_clear(&f->ir);
+  ct_free(alloc, f->key, strlen(f->key) + 1);
+  ct_free(alloc, f, sizeof *f);
+}
+
 void ct_ir_functions_free(CtAlloc alloc, CtIrFunction *list) {
   while (list != NULL) {
     CtIrFunction *next = list->next;
-    ct_ir_clear(&list->ir);
-    ct_free(alloc, list->key, strlen(list->key) + 1);
-    ct_free(alloc, list, sizeof *list);
+    free_one(alloc, list);
     list = next;
   }
+}
+
+bool ct_ir_function_is_called(const CtIrFunction *f) {
+  bool computes = f->ir.n_returns == 0;
+  for (int i = 0; i < f->ir.n_returns; i++) {
+    CtReturnKind kind = f->ir.returns[i].kind;
+    computes = computes || kind == CT_RETURN_VALUE || kind == CT_RETURN_EXACT;
+  }
+  return computes && f->ir.open_results == 0;
+}
+
+CtIrFunction *ct_ir_functions_called(CtAlloc alloc, CtIrFunction *list) {
+  for (CtIrFunction **at = &list; *at != NULL;) {
+    CtIrFunction *f = *at;
+    if (ct_ir_function_is_called(f)) {
+      at = &f->next;
+    } else {
+      *at = f->next;
+      free_one(alloc, f);
+    }
+  }
+  return list;
 }
 
 const CtIrFunction *ct_ir_function_find(const CtIr *ir, const char *key) {

@@ -220,6 +220,10 @@ void ct_ir_name_buf(CtIr *ir, uint32_t buf, const char *name); /* so does this *
 /* NULL: no memory. */
 CtIrFunction *ct_ir_function_new(CtAlloc alloc, const char *key);
 void ct_ir_functions_free(CtAlloc alloc, CtIrFunction *list);
+/* Is it called? Not if a result has no type yet, or all of them are known. */
+bool ct_ir_function_is_called(const CtIrFunction *f);
+/* Frees those that are not; returns the others. */
+CtIrFunction *ct_ir_functions_called(CtAlloc alloc, CtIrFunction *list) CT_NODISCARD;
 const CtIrFunction *ct_ir_function_find(const CtIr *ir, const char *key);
 /* Calls it; args[i] is the value of its parameter "a<i + 1>". The result is a text with results. */
 CtVal ct_ir_call(CtIr *ir, const CtIrFunction *f, const CtVal *args);
