@@ -47,6 +47,7 @@ local function run_example(path, args)
     if name ~= nil then return choose(name) end
     return { name = choose().name } -- without an `sm`, which many take for large sizes
   end)
+  math.randomseed(1)
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
   os.exit = function() error("it leaves", 0) end -- luacheck: ignore 122
   print = function() end -- luacheck: ignore 121
@@ -90,6 +91,23 @@ local function print_counts(path, args, sm)
     say(("%s\tlaunches\t%d"):format(kernel.name, kernel.launches))
     if kernel.counted ~= "machine code" then say(kernel.name .. "\tunknown\t1") end
     for name, n in pairs(counts) do say(("%s\t%s\t%d"):format(kernel.name, name, n)) end
+  end
+end
+
+-- What our profile says of each line, for scripts/profile_beside_sass.lua.
+local function print_lines(path, args, sm)
+  local say = print
+  device("cpu")
+  local result = profile(function() run_example(path, args) end, { sm = sm })
+  for _, kernel in ipairs(result.kernels) do
+    for _, line in ipairs(kernel.lines) do
+      for _, a in ipairs(line.accesses) do
+        local op = a.atomic and "atomic" or a.matrix and "matrix" or a.async and "copy" or a.op
+        say(table.concat({ kernel.name, line.file .. ":" .. line.line, op, a.space, a.requests,
+          a.sectors or 0, a.wavefronts or 0,
+          a.is_unsure and 1 or 0 }, "\t"))
+      end
+    end
   end
 end
 
@@ -233,8 +251,13 @@ local function main()
   if not as_csv then print(("%d of %d counters are equal"):format(n_equal, n_counters)) end
 end
 
-if arg[1] == "--run" then
+-- For scripts/profile_beside_sass.lua, too.
+if arg[1] == "--sizes" then
+  for _, example in ipairs(examples) do print(table.concat(example, " ")) end
+elseif arg[1] == "--run" then
   run_example(arg[2], table.move(arg, 3, #arg, 1, {}))
+elseif arg[1] == "--lines" then
+  print_lines(arg[3], table.move(arg, 4, #arg, 1, {}), math.tointeger(tonumber(arg[2])))
 elseif arg[1] == "--count" then
   print_counts(arg[3], table.move(arg, 4, #arg, 1, {}), math.tointeger(tonumber(arg[2])))
 else

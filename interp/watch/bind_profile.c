@@ -189,6 +189,7 @@ static const Field site_fields[] = {FIELD(CtProfileSite, buf),
                                     FIELD(CtProfileSite, writes),
                                     FIELD_AS("atomic", CtProfileSite, is_atomic),
                                     FIELD_AS("async", CtProfileSite, is_async),
+                                    FIELD_AS("matrix", CtProfileSite, is_matrix),
                                     FIELD_NAMED("mma", CtProfileSite, mma, mmas)};
 static const Field mem_fields[] = {
     FIELD(CtProfileMem, requests),    FIELD(CtProfileMem, lanes),   FIELD(CtProfileMem, bytes),
@@ -255,8 +256,11 @@ static const Field in_fields[] = {
     FIELD_AS("branch", CtProfileIn, is_branch), FIELD_AS("barrier", CtProfileIn, is_barrier),
     FIELD_AS("behind", CtProfileIn, is_behind)};
 static const Field count_fields[] = {FIELD_AS("amount", CtProfileCount, work),
-                                     FIELD(CtProfileCount, n), FIELD(CtProfileCount, lanes),
-                                     FIELD(CtProfileCount, partial), FIELD(CtProfileCount, splits)};
+                                     FIELD(CtProfileCount, n),
+                                     FIELD(CtProfileCount, came),
+                                     FIELD(CtProfileCount, lanes),
+                                     FIELD(CtProfileCount, partial),
+                                     FIELD(CtProfileCount, splits)};
 
 static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint32_t *site) {
   const CtProfileIn *in = &p->rows[row];

@@ -101,6 +101,7 @@ static void free_worker(CtAlloc alloc, CtProfileWorker *k) {
   }
   ct_free(alloc, k->counts, k->cap_counts * sizeof *k->counts);
   ct_free(alloc, k->mems, k->cap_mems * sizeof *k->mems);
+  ct_free(alloc, k->came, k->cap_came * sizeof *k->came);
   ct_free(alloc, k->seen, k->cap_seen * sizeof *k->seen);
   ct_free(alloc, k->marks, k->cap_marks * sizeof *k->marks);
   ct_free(alloc, k->patterns, k->cap_patterns * sizeof *k->patterns);
@@ -186,6 +187,8 @@ static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params
   CtAlloc a = p->alloc;
   CtStatus status = fresh(a, &k->counts, &k->cap_counts, pub->n_rows, sizeof *k->counts, err);
   status = status == CT_OK ? fresh(a, &k->mems, &k->cap_mems, pub->n_sites, sizeof *k->mems, err)
+                           : status;
+  status = status == CT_OK ? fresh(a, &k->came, &k->cap_came, pub->n_rows, sizeof *k->came, err)
                            : status;
   status = status == CT_OK ? fresh(a, &k->seen, &k->cap_seen, pub->n_sites, sizeof *k->seen, err)
                            : status;
@@ -291,6 +294,14 @@ static uint32_t lanes_of(const CtWarp *w) {
   return n >= CT_LANES ? CT_LANES : (uint32_t)n;
 }
 
+/* True: the warp has not been there. */
+static bool came(uint32_t *warps, const CtWarp *w) {
+  uint32_t bit = 1u << w->index % CT_LANES; /* a block has no more warps */
+  bool is_first = (*warps & bit) == 0;
+  *warps |= bit;
+  return is_first;
+}
+
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtProfile *p = (CtProfile *)(void *)watch;
   const CtSimtJob *job = w->worker->job;
@@ -311,6 +322,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
   }
   k->n_of_block++;
   c->n++;
+  c->came += came(&k->came[row], w);
   c->lanes += lanes;
   c->partial += lanes < lanes_of(w);
   c->work += lanes * pr->each[row];
@@ -333,6 +345,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
 static void add_counts(CtProfileProgram *to, const CtProfileWorker *k, bool merges) {
   for (uint32_t i = 0; i < to->n_rows; i++) {
     to->counts[i].n += k->counts[i].n;
+    to->counts[i].came += k->counts[i].came;
     to->counts[i].lanes += k->counts[i].lanes;
     to->counts[i].partial += k->counts[i].partial;
     to->counts[i].splits += k->counts[i].splits;
@@ -493,6 +506,9 @@ static void begin_block(CtSimtWatch *watch, CtWorker *w) {
   CtProfileWorker *k = &p->workers[w - w->job->workers];
   if (p->now->pub.n_sites > 0) {
     memset(k->steps, 0, p->now->pub.n_sites * sizeof *k->steps);
+  }
+  if (p->now->pub.n_rows > 0) {
+    memset(k->came, 0, p->now->pub.n_rows * sizeof *k->came);
   }
   k->n_of_block = 0;
 }

@@ -26,6 +26,7 @@ typedef enum CtProfileWork {
 typedef struct CtProfileCount {
   uint64_t n, lanes;
   uint64_t partial; /* executions by fewer lanes than the warp has */
+  uint64_t came;    /* warps that executed it at all */
   uint64_t splits;  /* a branch: some lanes went one way and some the other */
   uint64_t work;
 } CtProfileCount;

@@ -60,11 +60,12 @@ typedef struct CtProfileMarks {
 typedef struct CtProfileWorker {
   CtProfileCount *counts;
   CtProfileMem *mems;
+  uint32_t *came; /* by row: the warps of this block that executed it */
   uint32_t *seen; /* by site: executions of the first block that were recorded */
   CtProfileCache *cache;
   CtProfileMarks *marks; /* by param: of reads, of writes */
   CtProfilePattern *patterns;
-  size_t cap_counts, cap_mems, cap_seen, cap_marks, cap_patterns;
+  size_t cap_counts, cap_mems, cap_came, cap_seen, cap_marks, cap_patterns;
   uint32_t n_patterns;
   uint64_t n_of_block, n_counted, n_most; /* executions: of this block, of all, the most of one */
   uint32_t *steps;                        /* by site: boxes of its map in this block */

@@ -202,7 +202,8 @@ local function groups_of(program)
         local does = mem.merged and row.n > 0 and mem[op == "load" and "reads" or "writes"]
         if does and mem.requests > 0 then
           local group = new_group(groups, ("%s %s"):format(op, mem.space), place)
-          group[#group + 1] = { mem = mem, runs = row.n, partial = row.partial, op = op }
+          group[#group + 1] = { mem = mem, runs = row.n, came = row.came, partial = row.partial,
+                                op = op }
         end
       end
     end
@@ -239,6 +240,9 @@ local function take(site, is_moved)
   local result = pick(merged)
   result.bits, result.level = bits_of(merged.sizes), site.level
   result.is_merged = not is_same(result, mem)
+  for _, name in ipairs(site.share and counts or {}) do
+    result[name] = math.floor(result[name] * site.share + 0.5)
+  end
   result.is_moved = is_moved or nil
   result.is_unsure = site.is_unsure
   mem[site.op] = result
@@ -349,6 +353,19 @@ local function unknown_sites(of, places, warps)
   return lacks and not is_like and sites or {}
 end
 
+-- What is in a loop of the script and in none of the machine code is carried out once by each warp
+-- that comes by: moved out of the loop, or a turn's value is not needed.
+local function limit_group(here, sites)
+  local came, requests, is_unsure = 0, 0, false
+  for _, site in ipairs(sites) do
+    came = math.max(came, site.came)
+    requests = requests + site.mem.merged[site.level].requests
+    is_unsure = is_unsure or site.is_unsure
+  end
+  if not is_unsure or here.loops or requests <= here.n * came then return end
+  for _, site in ipairs(sites) do site.share = here.n * came / requests end
+end
+
 local function settle_by(program, found)
   for key, places in pairs(groups_of(program)) do
     local of = found[key] or {}
@@ -362,6 +379,7 @@ local function settle_by(program, found)
     end
     for _, site in ipairs(unknown_sites(of, places, program.warps)) do site.is_unsure = true end
     for place, sites in pairs(places) do
+      if of[place] then limit_group(of[place], sites) end
       for _, site in ipairs(sites) do take(site, of[place] == nil) end
     end
   end
