@@ -191,7 +191,7 @@ static void put_field(Walk *w, int depth) { /* at the top, popped */
   lua_pop(w->L, 1);
 }
 
-/* A tuple or tiler has no names. The metatable, a type of the library, lives as long as the state. */
+/* A tuple or tiler has no names. The metatable, which is the type, lives as long as the specialisation. */
 static void put_table(Walk *w, int idx, int depth) {
   lua_State *L = w->L;
   const void *type = NULL;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "interp/state/diag.h"
-#include "launch.h"
+#include "launch_key.h"
 
 void kernel_forget(Kernel *k) {
   while (k->specs != NULL) {
@@ -35,6 +35,19 @@ static void anchor_captures(lua_State *L, int kernel) {
     }
   }
   lua_pop(L, 2);
+}
+
+/* The key knows the type of an object of the library, or of a script, by its metatable. */
+static void anchor_objects(lua_State *L, int kernel, const LaunchArgs *args) {
+  lua_getiuservalue(L, kernel, 2);
+  for (int i = 0; i < args->n && args->n_objects > 0; i++) {
+    if (args->args[i].kind == ARG_OBJECT) {
+      launch_push_given(L, args, &args->args[i]);
+      lua_pushboolean(L, 1);
+      lua_rawset(L, -3);
+    }
+  }
+  lua_pop(L, 1);
 }
 
 /* What varies without end, such as a captured number that counts, must not eat all memory: after so many
@@ -72,6 +85,7 @@ static Spec *new_spec(lua_State *L, int kernel, const LaunchConfig *config, Laun
   Kernel *k = lua_touserdata(L, kernel);
   make_room(L, kernel, config, args->device);
   anchor_captures(L, kernel); /* first: it may raise, and then nothing is lost */
+  anchor_objects(L, kernel, args);
   Spec *spec = spec_trace(L, kernel, config, args, launch_target(args->device), false, err);
   if (spec != NULL &&
       (check_args(L, k, args, err) != CT_OK || spec_compile(k, spec, args->device, err) != CT_OK)) {

@@ -166,3 +166,15 @@ local by_four = by(128, layout{8, 4}, layout{4, 1})
 local launch_it = scale{grid = 1, block = 32}
 print(trace(launch_it, {B = {3, 4}}, C, D, by_four).rows[1].kind) -- expect: reads
 print(#timeline(launch_it, {}, C, D, by_four).rows)         -- expect: 1
+
+-- A type is known by its metatable, which a specialisation keeps: a later one at its place is another type.
+local typed = kernel("typed", function(x, object) x[0] = object:value() end)
+local n_wrong = 0
+for i = 1, 50 do
+  local own = {__constant = true, __index = {value = function() return i end}}
+  typed{grid = 1, block = 1}(x, setmetatable({7}, own))
+  n_wrong = n_wrong + (x[0] == i and 0 or 1)
+  own = nil -- luacheck: ignore
+  collectgarbage()
+end
+print(n_wrong)                                              -- expect: 0
