@@ -22,14 +22,20 @@ static CtStatus dyn_binary(void *ud, CtIntOp op, CtInt a, CtInt b, CtInt *out, C
 
 static CtFacts dyn_facts(void *ud, CtInt a) { return ct_ir_facts(ud, a); }
 
-/* Messages show sizes as they are in the traced launch. */
+/* What only the run knows: a kernel's texts do not depend on the launch that it was traced for. */
 static void dyn_print(void *ud, CtInt a, CtText *out) {
+  (void)ud;
+  (void)a;
+  ct_text_putc(out, '?');
+}
+
+static void dyn_print_value(void *ud, CtInt a, CtText *out) {
   const CtIr *ir = ud;
   int64_t v;
   if (ir->samples != NULL && ct_ir_eval(ir, a.id, ir->samples, &v, NULL) == CT_OK) {
     ct_text_printf(out, "%lld", (long long)v);
   } else {
-    ct_text_puts(out, "?");
+    ct_text_putc(out, '?');
   }
 }
 
@@ -60,7 +66,7 @@ void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]
   }
   ir->contract = true;
   ir->cur = 1;
-  ir->dyn = (CtDyn){ir, dyn_binary, dyn_facts, dyn_print};
+  ir->dyn = (CtDyn){ir, dyn_binary, dyn_facts, dyn_print, dyn_print_value};
   add_sentinels(ir);
 }
 

@@ -229,7 +229,8 @@ typedef struct CtIr {
   bool wants_notes;      /* of static decisions, for people */
   CtNote *notes;         /* in order of their first times */
   size_t n_notes, cap_notes;
-  CtSlotValue *samples; /* of the traced launch, by slot, or NULL: messages show these values */
+  CtSlotValue
+      *samples; /* of the traced launch, by slot, or NULL: messages show these values of numbers */
 } CtIr;
 
 /* A function of numbers, in CUDA C a __device__ function: its parameters are the numbers of its IR, its

@@ -31,8 +31,8 @@ KNOWN(CtTmaMap, 192);
 KNOWN(CtNote, 32);
 KNOWN(CtTarget, 24);
 KNOWN(CtEmission, 20);
-KNOWN(CtIr, 544);
-KNOWN(CtIrFunction, 568);
+KNOWN(CtIr, 552);
+KNOWN(CtIrFunction, 576);
 
 /* --- values ------------------------------------------------------------------------------------- */
 

@@ -63,7 +63,9 @@ typedef struct CtDyn {
   void *ud;
   CtStatus (*binary)(void *ud, CtIntOp op, CtInt a, CtInt b, CtInt *out, CtErr *err);
   CtFacts (*facts)(void *ud, CtInt a);
-  void (*print)(void *ud, CtInt a, CtText *out); /* for messages: its value in the traced launch */
+  void (*print)(void *ud, CtInt a, CtText *out); /* in shapes and strides */
+  /* Alone in a message, which is about the traced launch: its value there. NULL: as in shapes. */
+  void (*print_value)(void *ud, CtInt a, CtText *out);
 } CtDyn;
 
 /* What an operation needs from its caller. dyn is NULL if every integer is static. */

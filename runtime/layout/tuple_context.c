@@ -40,8 +40,15 @@ const char *al_keep_text(const CtAlg *g, CtText *t) {
 
 const char *al_show_int(const CtAlg *g, CtInt i) {
   CtText t;
+  CtCx cx = g->cx;
+  CtDyn alone;
+  if (cx.dyn != NULL && cx.dyn->print_value != NULL) {
+    alone = *cx.dyn;
+    alone.print = alone.print_value;
+    cx.dyn = &alone;
+  }
   ct_text_init(&t, g->cx.arena->alloc);
-  ct_int_print(&g->cx, i, &t);
+  ct_int_print(&cx, i, &t);
   return al_keep_text(g, &t);
 }
 

@@ -31,7 +31,7 @@ function show(x, options) end
 --- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it lies),
 --- `offset` (what lies there), `tile` (the shape of a thread-value layout's tile). `dtype` is the
 --- element type for vectors, which are taken to begin where the layout does. `text` (true: returns
---- the text).
+--- the text). In a kernel, what only the launch knows is `?`, and the static modes are explained.
 ---
 ---     > explain"(4,2):(1,8)"
 ---     layout        (4,2):(1,8)

@@ -384,6 +384,11 @@ end
 
 -- {====== What there is to explain ======
 
+-- {0, 2} -> "modes 0, 2"
+local function modes_text(list)
+  return (#list == 1 and "mode " or "modes ") .. table.concat(list, ", ")
+end
+
 local function too_large(report, layout)
   local too = ct.size(layout) > MAX_ELEMENTS
   if too then
@@ -425,22 +430,49 @@ local function dropped_modes(projection)
   for i, item in ipairs(projection == nil and {} or derive.items(projection)) do
     if item == "_" then modes[#modes + 1] = i - 1 end
   end
-  return #modes == 0 and "" or (#modes == 1 and "mode " or "modes ") .. table.concat(modes, ", ")
+  return #modes == 0 and "" or modes_text(modes)
+end
+
+-- Who owns what is a matter of extents, and the same along each mode that no threads share. So of
+-- such modes whose extents only the run knows one coordinate stands for all: the shape with 1 there
+-- and their numbers, or nil where the threads share one of them.
+local function listed_shape(of, n_shared)
+  local extents, open = {}, {}
+  for i = 0, ct.rank(of) - 1 do
+    local mode = ct.mode(of, i)
+    local is_known = math.type(ct.size(mode)) == "integer"
+    if not is_known and i < n_shared then return nil end
+    extents[i + 1] = is_known and mode.shape or 1
+    if not is_known then open[#open + 1] = i end
+  end
+  return ct.rank(of) == 1 and of.shape or extents, open
+end
+
+-- How many modes of a tensor a partition among threads shares out.
+local function n_shared_modes(threads, projection)
+  return projection == nil and ct.rank(threads) or #derive.items(projection)
 end
 
 local function add_partition(report, layout, options)
   local _, of, threads, index, projection = layout:origin()
   of, threads = ct.layout(of), ct.layout(threads)
-  if not is_static(of) then
+  local shape, open = listed_shape(of, n_shared_modes(threads, projection))
+  if shape == nil then
     report:add("owns", "%s has extents known at run time: no list of elements", of)
     return
   end
   report:add("partition", "of %s among the %s of %s; this is the part of thread %s", of,
     plural(ct.size(threads), "thread"), threads,
     math.type(index) == "integer" and index or "threadIdx, known at run time")
-  if too_large(report, of) then return end
-  add_owners(report, owners_of.partition(of.shape, threads, projection), of.shape,
-    ct.size(threads), options)
+  if #open > 0 then
+    report:add("", "listed for coordinate 0 of %s: only the run knows the extent", modes_text(open))
+  end
+  if ct.size(shape) > MAX_ELEMENTS then
+    report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
+    return
+  end
+  add_owners(report, owners_of.partition(shape, threads, projection), shape, ct.size(threads),
+    options)
   local dropped = dropped_modes(projection)
   if dropped ~= "" then
     report:add("", "threads that differ only in %s of %s, which the projection drops, share "
@@ -480,6 +512,32 @@ local function add_function(report, layout, options)
   add_coverage(report, "offset", seen, low, high, 0)
 end
 
+-- What the modes give whose extents and strides are known, of a layout that has others, too.
+local function add_static_modes(report, layout)
+  local shape, stride, known, open = {}, {}, {}, {}
+  leaves(layout.shape, strided(layout).stride, function(path, extent, step)
+    if extent == 1 then return end
+    if math.type(extent) == "integer" and math.type(step) == "integer" then
+      shape[#shape + 1], stride[#stride + 1], known[#known + 1] = extent, step, path
+    else
+      open[#open + 1] = path
+    end
+  end)
+  if #shape == 0 or layout.swizzle then
+    report:add("offsets", "known at run time")
+    return
+  end
+  local part = ct.layout(shape, stride)
+  if not too_large(report, part) then
+    report:add("offsets", "%s by %s; the run adds those of %s",
+      listed(ct.values(part), " "), modes_text(known), modes_text(open))
+  end
+  local run = run_length(part)
+  if run > 1 then
+    report:add("contiguity", "%s along %s", run_text(part, run), modes_text(known))
+  end
+end
+
 local function explain_layout(report, layout, options)
   report:add("layout", "%s", layout)
   add_modes(report, layout)
@@ -501,7 +559,7 @@ local function explain_layout(report, layout, options)
     if counts_coordinates(layout) and math.type(last) == "integer" and last > 0 then
       report:add("values", "coordinates, from %s to %s", layout(0), layout(last - 1))
     else
-      report:add("offsets", "known at run time")
+      add_static_modes(report, layout)
     end
     return
   end

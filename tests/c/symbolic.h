@@ -128,7 +128,7 @@ static inline void sym_print(void *ud, CtInt a, CtText *out) {
 
 static inline CtDyn sym_open(Sym *s) {
   *s = (Sym){.expr = calloc(SYM_MAX, sizeof *s->expr)};
-  return (CtDyn){s, sym_binary, sym_facts, sym_print};
+  return (CtDyn){s, sym_binary, sym_facts, sym_print, NULL};
 }
 
 static inline void sym_close(Sym *s) { free(s->expr); }

@@ -48,6 +48,6 @@ print(pcall(k{grid = 1, block = 1}, out, 5)) -- expect: false	tests/lua/kernel/a
 
 -- A tensor's alignment, name and type are those of the argument; one of `...` is called by its place there.
 kernel("names", function(first, ...)
-  print(first)                         -- expect: tensor first f32 1:0 in global memory
-  print((...))                         -- expect: tensor ...[1] i64 4:1 in global memory
+  print(first)                         -- expect: tensor first f32 ?:0 in global memory
+  print((...))                         -- expect: tensor ...[1] i64 ?:1 in global memory
 end){grid = 1, block = 1}(out, ints)

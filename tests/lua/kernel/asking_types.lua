@@ -29,7 +29,7 @@ try(function(t, i, x) return #i end)           -- expect: '#' on a run-time valu
 kernel("texts", function(t, i, x)
   local half = x * 0.5
   print(tostring(half), tostring(i), tostring(half < x)) -- expect: run-time f32 half	run-time i32 i	run-time bool value
-  print(t) -- expect: tensor t i32 4:1 in global memory
+  print(t) -- expect: tensor t i32 ?:1 in global memory
 end){grid = 1, block = 1}(zeros(i32, 4), 1, 0.5)
 
 -- A value goes into tables of Lua where its place is known.

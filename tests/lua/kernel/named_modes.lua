@@ -10,8 +10,8 @@ local sums = kernel("sums", function(x, out)
   local thr = layout{8, 4}
   local tg, ts = parallelize(g, thr, threadIdx.x), parallelize(s, thr, threadIdx.x)
   if n_traces == 1 then
-    print(x.layout, g.layout)           -- expect: (M=64,K=32):(1,64)	(M=32,K=8,k=4):(1,64,512)
-    print(tg.layout, ts.layout, fragment_like(ts).layout)  -- expect: (M=4,K=2,k=4):(8,256,512)	(M=4,K=2):(8,128)	(M=4,K=(2)):(1,(4))
+    print(x.layout, g.layout)           -- expect: (M=?,K=?):(1,?)	(M=32,K=8,k=?):(1,?,?)
+    print(tg.layout, ts.layout, fragment_like(ts).layout)  -- expect: (M=4,K=2,k=?):(8,?,?)	(M=4,K=2):(8,128)	(M=4,K=(2)):(1,(4))
   end
   local sum = 0.0
   for k in axes(tg, "k") do
