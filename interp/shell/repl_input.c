@@ -54,10 +54,11 @@ static bool is_swizzle_text(const char *text) {
 }
 
 /* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`,
-   `Sw<2,0,3>`. */
+   `Sw<2,0,3>`, `gmem_ptr[32b](0x7f40) o (_4,_8):(_8,_1)`. */
 static bool is_layout_text(const char *text) {
-  bool lettered = strncmp(text, "Sw<", 3) == 0 || (text[0] == '(' && strpbrk(text, "=<") != NULL);
-  size_t n = strspn(text, lettered ? DIGITS LETTERS "(),:_@-=<> \t" : DIGITS "(),:_@- \t");
+  bool lettered = strncmp(text, "Sw<", 3) == 0 || strstr(text, "ptr[") != NULL ||
+                  (text[0] == '(' && strpbrk(text, "=<") != NULL);
+  size_t n = strspn(text, lettered ? DIGITS LETTERS "()[],:_@-=<> \t" : DIGITS "(),:_@- \t");
   return text[n] == '\0' && strpbrk(text, "(:<") != NULL;
 }
 

@@ -124,17 +124,61 @@ CtLayout al_max_common_layout(CtAlg *g, CtComposed a, CtComposed b) {
 
 /* --- text -------------------------------------------------------------------------------------- */
 
-/* composed := swizzle 'o' int 'o' layout | layout */
+/* A pointer and the 'o' after it, as CuTe prints the memory of a tensor: smem_ptr[16b](0x7f40) o. Returns the bits
+   of an element, or 0 if there is none. The address says nothing about the layout. */
+static int64_t parse_pointer(CtParse *p) {
+  static const char *const pointers[] = {"gmem_ptr[", "smem_ptr[", "rmem_ptr[", "tmem_ptr[",
+                                         "ptr["};
+  bool is_one = false;
+  for (size_t i = 0; i < CT_ARRAY_LEN(pointers) && !is_one; i++) {
+    is_one = ct_parse_word(p, pointers[i]);
+  }
+  if (!is_one) {
+    return 0;
+  }
+  size_t begin = p->at;
+  int64_t bits = ct_parse_number(p);
+  if (bits < 1) {
+    ct_parse_fail(p, begin, "an element has 1 bit or more");
+  }
+  ct_parse_expect(p, 'b');
+  ct_parse_expect(p, ']');
+  ct_parse_expect(p, '(');
+  while (p->at < p->len && p->s[p->at] != ')') {
+    p->at++;
+  }
+  ct_parse_expect(p, ')');
+  ct_parse_expect(p, 'o');
+  return al_ok(&p->g) ? bits : 0;
+}
+
+/* A swizzle of addresses, which count bytes, as one of elements. */
+static CtSwizzle of_elements(CtAlg *g, CtSwizzle sw, int64_t bits) {
+  return bits >= 8 ? al_swizzle_upcast(g, sw, bits / 8) : al_swizzle_downcast(g, sw, 8 / bits);
+}
+
+/* composed := swizzle 'o' int 'o' layout | swizzle ( 'o' | '_' ) pointer 'o' layout | [ pointer 'o' ] layout */
 CtComposed ct_parse_composed(CtParse *p) {
   /* names of modes may begin with Sw */
   bool is_swizzled =
       ct_parse_peek(p) == 'S' && p->len - p->at >= 3 && memcmp(p->s + p->at, "Sw<", 3) == 0;
   if (!is_swizzled) {
+    (void)parse_pointer(p);
     return ct_composed_plain(ct_parse_layout(p));
   }
   CtSwizzle sw = ct_parse_swizzle(p);
-  ct_parse_expect(p, 'o');
-  CtInt offset = ct_int(ct_parse_number(p));
+  bool must_point = ct_parse_accept(p, '_');
+  if (!must_point) {
+    ct_parse_expect(p, 'o');
+  }
+  int64_t bits = parse_pointer(p);
+  if (bits > 0) {
+    return al_composed(&p->g, of_elements(&p->g, sw, bits), ct_int(0), ct_parse_layout(p));
+  }
+  if (must_point) {
+    ct_parse_fail(p, p->at, "expected a pointer such as smem_ptr[16b](0x0)");
+  }
+  CtInt offset = ct_int(ct_parse_static(p));
   ct_parse_expect(p, 'o');
   return al_composed(&p->g, sw, offset, ct_parse_layout(p));
 }

@@ -1,7 +1,7 @@
 /* tuple_parse.c: reads the text of IntTuples.
 
    tuple := [ name '=' ] ( int basis* | '_' | '(' [ tuple { ',' tuple } ] ')' )
-   int   := ['-'] digit { digit }
+   int   := ['_'] ['-'] digit { digit }     with the '_' by which CuTe prints a static integer
    basis := '@' digit { digit }        innermost mode first, as CuTe prints it */
 #include "tuple_parse.h"
 
@@ -164,12 +164,26 @@ static void parse_basis(CtParse *p, CtInt *i) {
   }
 }
 
+/* Is the next byte the '_' of a static integer, such as _4? Alone it stands for a whole mode. */
+static bool is_static_mark(CtParse *p) {
+  if (ct_parse_peek(p) != '_') {
+    return false;
+  }
+  size_t digit = p->at + 1 < p->len && p->s[p->at + 1] == '-' ? p->at + 2 : p->at + 1;
+  return digit < p->len && p->s[digit] >= '0' && p->s[digit] <= '9';
+}
+
+int64_t ct_parse_static(CtParse *p) {
+  p->at += is_static_mark(p) ? 1 : 0;
+  return ct_parse_number(p);
+}
+
 static CtInt parse_int(CtParse *p) {
   CtInt i = ct_int(0);
-  if (ct_parse_accept(p, '_')) {
+  if (!is_static_mark(p) && ct_parse_accept(p, '_')) {
     return ct_any();
   }
-  i.v = ct_parse_number(p);
+  i.v = ct_parse_static(p);
   parse_basis(p, &i);
   return i;
 }

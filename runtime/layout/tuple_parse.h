@@ -24,6 +24,7 @@ CtStatus ct_parse_end(CtParse *p);
 CtTuple ct_parse_tuple(CtParse *p);
 CtTuple ct_parse_unnamed(CtParse *p); /* a tuple without names */
 int64_t ct_parse_number(CtParse *p);
+int64_t ct_parse_static(CtParse *p); /* the same, or as CuTe prints a static integer: _4 */
 bool ct_parse_word(CtParse *p, const char *word); /* steps over the word if it is next */
 
 /* Fails with `<what>: <msg> at column <at> of '<text>'`. */
