@@ -14,7 +14,7 @@
 ---     >>   print(tile(tma_tensor(A), {8, 16}, {1, _}))
 ---     >> end)
 ---     > k{grid = 1, block = 1}(zeros(f32, row_major{32, 64}))
----     tensor of coordinates (8,16,4):(1@0,1@1,16@1) from (8,0)
+---     tensor of coordinates (8,16,?):(1@0,1@1,16@1) from (8,0)
 --- CuTe: make_tma_copy, make_tma_atom, get_tma_tensor. PTX: tensormap. MoYe: none.
 ---@param A Tensor in global memory
 ---@param options? {promotion: integer} bytes fetched into the L2 cache at once: 0, 64, 128, 256
