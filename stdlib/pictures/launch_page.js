@@ -160,18 +160,27 @@
   const kindsOf = tensors.map(() => 0);
   for (const { tensor, kind } of shapes) kindsOf[tensor] |= kind;
 
-  // A, B and C of a product: C is written and as high as A and as wide as B is high.
+  // A, B and C of a product: C is written, A is as high as C, and B is (N,K) or (K,N).
   function findProduct() {
     const list = inSpace("global").filter(({ rows, cols }) => rows > 1 && cols > 1);
     for (const c of list.filter(({ number }) => kindsOf[number] & WRITE)) {
       const [a, b] = list.filter((t) => t !== c);
-      if (list.length === 3 && a.rows === c.rows && b.rows === c.cols && a.cols === b.cols) return [a, b, c];
+      if (list.length !== 3 || a.rows !== c.rows) continue;
+      const ways = [b.rows === c.cols && b.cols === a.cols, b.cols === c.cols && b.rows === a.cols];
+      if (ways[0] || ways[1]) return { abc: [a, b, c], isNK: ways[0] && !(ways[1] && goesAlong(b, c)) };
     }
     return null;
   }
-  const abc = findProduct();
 
-  // B is drawn so that K goes along its rows and N along C's columns, and what a line copies B to as well.
+  // Whether a block's columns of B are its columns of C, and not its rows: of the last block, as the first has
+  // the first of both.
+  function goesAlong(b, c) {
+    const block = data.blocks.findLastIndex((row) => row.length > 0);
+    const [top, left] = boundsOf(b, allOf(b, block)), column = boundsOf(c, allOf(c, block))[1];
+    return left === column && top !== column;
+  }
+
+  // A B of (N,K) is drawn so that N goes along C's columns, and what a line copies B to as well.
   function turnB() {
     const lines = new Set(shapes.filter(({ tensor }) => tensor === abc[1].number).map(({ line }) => line));
     for (const { line, tensor, kind } of shapes) {
@@ -179,7 +188,6 @@
     }
     abc[1].turned = true;
   }
-  if (abc) turnB();
 
   // {====== Colours ======
 
@@ -330,6 +338,9 @@
     }
     return memory.cells.get(tensor.number);
   }
+
+  const found = findProduct(), abc = found && found.abc;
+  if (found && found.isNK) turnB();
 
   const firstStep = (tensor, block) => Math.min(...tracksOf(block)
     .filter(({ shape }) => shape.tensor === tensor.number).map(({ shape }) => shape.runs[0]));

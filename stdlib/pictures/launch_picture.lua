@@ -128,17 +128,23 @@ end
 
 -- {====== The kernel's text ======
 
+-- All lines of the kernel's chunk, and from where to where they are shown: the kernel and the
+-- functions that it calls, where these stand near it.
 local function source_of(found)
   local lines, text = {}, trace.read_chunk(found.chunk)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do lines[#lines + 1] = line end
-  local last = found.line
+  local first, last = found.line, found.line
   for _, site in pairs(found.sites) do
-    if site.chunk == found.chunk then last = math.max(last, site.line) end
+    if site.chunk == found.chunk then
+      first, last = math.min(first, site.line), math.max(last, site.line)
+    end
   end
   while last < #lines and lines[last + 1]:find "^%s" do last = last + 1 end
-  last = math.min(last + 1, #lines, found.line + MAX_LINES)
-  return lines, { name = found.chunk:match "[^/\\]+$", first = found.line,
-                  lines = table.move(lines, found.line, last, 1, {}) }, last
+  while first > 1 and (lines[first] or ""):find "^%s" do first = first - 1 end
+  if last - first >= MAX_LINES then first = found.line end
+  last = math.min(last + 1, #lines, first + MAX_LINES)
+  return lines, { name = found.chunk:match "[^/\\]+$", first = first,
+                  lines = table.move(lines, first, last, 1, {}) }, first, last
 end
 
 -- "k" of `for k = 0, n do` and of `for k in axes(...) do`.
@@ -232,10 +238,10 @@ function M.data(x)
   local names, config, args = read_launch(x)
   local found = internal.parts(config, MAX_PARTS, internal.copies(table.unpack(args, 1, args.n)))
   local tensors, number_of, of = tensors_of(found, argument_layouts(names, args))
-  local lines, source, last = source_of(found)
+  local lines, source, first, last = source_of(found)
   local tensor_names = {}
   for i, t in ipairs(tensors) do tensor_names[i] = t.name end
-  local chain_of = names_of.of(lines, found.line, last, tensor_names)
+  local chain_of = names_of.of(lines, first, last, tensor_names)
   local list, site_of = sites_of(found, number_of, function(site)
     local name = found.tensors[site.buf].name
     return site.chunk == found.chunk and chain_of(site.line, name) or { name }

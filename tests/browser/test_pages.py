@@ -629,6 +629,51 @@ def test_launch(page):
     check_widths(page)
 
 
+MULTIPLIED = """local way = arg[1]
+local product = kernel("product", function(A, B, C)
+  local a = tile(A, {8, 8}, {blockIdx.y, 0})
+  local b = tile(B, {8, 8}, way == "NK" and {blockIdx.x, 0} or {0, blockIdx.x})
+  local c = tile(C, {8, 8}, {blockIdx.y, blockIdx.x})
+  local i, j = threadIdx.x // 8, threadIdx.x % 8
+  c[{i, j}] = a[{i, j}] + (way == "NK" and b[{j, i}] or b[{i, j}])
+end)
+local n = tonumber(arg[2])
+local A, C = zeros(f32, row_major{32, 32}), zeros(f32, row_major{32, n})
+product{grid = {n // 8, 4}, block = 64}(A, zeros(f32, row_major(way == "NK" and {n, 32} or {32, n})), C)
+"""
+
+
+def write_product(folder, way, n):
+    path = pathlib.Path(folder, "product_%s_%d.lua" % (way, n))
+    path.write_text(MULTIPLIED)
+    subprocess.run([CUTTLE, "view", "--launch=1", path.name, way, str(n)], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return path.with_suffix(".html")
+
+
+def test_product(page):
+    settle(page)
+    address(page, "#block=13&thread=10")
+    boxes = page.value("""[...document.querySelectorAll(".product .tensor canvas")].slice(0, 3).map((c) => {
+      const {left, top, right, bottom} = c.getBoundingClientRect();
+      return [left, top, right, bottom].map(Math.round);
+    })""")
+    a, b, c = boxes
+    check("A stands left of C, B above it", [a[2] < c[0], b[3] < c[1]], [True, True])
+    check("their modes meet", [abs(a[1] - c[1]) < 2, abs(b[0] - c[0]) < 2,
+                               abs(b[2] - c[2]) < 2], [True, True, True])
+    check("the block's part of B is above its part of C", page.value("""(() => {
+      const b = document.querySelectorAll(".product canvas")[1];
+      const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+      const n = Number(document.title.match(/grid = .(\\d+)/)[1]), at = (13 % n + .56) / n;
+      return [[at, .11], [at, .89], [at - 1 / n, .11]].map(([x, y]) => {
+        copy.drawImage(b, Math.round(-x * b.width), Math.round(-y * b.height));
+        const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
+        return red + green + blue < 720;
+      });
+    })()"""), [True, False, False])
+
+
 def check_widths(page):
     for width in (1440, 900, 400):
         page.resize(width, 900)
@@ -640,7 +685,9 @@ def check_widths(page):
         settle(page)
         check("the picture is " + theme, page.value("""(() => {
           const canvas = document.getElementById("blocks");
-          const [r, g, b] = canvas.getContext("2d").getImageData(canvas.width - 4, 4, 1, 1).data;
+          const copy = document.createElement("canvas").getContext("2d");
+          copy.drawImage(canvas, 4 - canvas.width, -4);
+          const [r, g, b] = copy.getImageData(0, 0, 1, 1).data;
           return r + g + b > 384 ? "light" : "dark";
         })()"""), theme)
 
@@ -705,6 +752,10 @@ def main():
         run_page(browser, write_trace(folder), test_trace)
         run_page(browser, write_profile(folder), test_profile)
         run_page(browser, write_launch(folder), test_launch)
+        for way in ("NK", "KN"):
+            for n in (32, 64):
+                run_page(browser, write_product(folder, way, n), test_product,
+                         "a product, %s, %d" % (way, n))
         run_page(browser, write_trace(folder), test_swept, "a trace, all over")
         run_page(browser, write_profile(folder), test_swept, "a profile, all over")
         for path in write_files(folder):
