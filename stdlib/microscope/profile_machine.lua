@@ -192,21 +192,27 @@ local function new_group(groups, key, place)
   return of[place]
 end
 
--- The sites whose neighbours may be merged, by operation and line.
+-- The sites whose neighbours may be merged, by operation and line. A group is idle in part where
+-- other sites of the line were never carried out.
 local function groups_of(program)
-  local groups = {}
+  local groups, idle = {}, {}
   for _, row in ipairs(program.rows) do
     local place = ("%s:%d"):format(row.chunk, row.line)
     for _, mem in ipairs(row.mem) do
       for _, op in ipairs { "load", "store" } do
-        local does = mem.merged and row.n > 0 and mem[op == "load" and "reads" or "writes"]
+        local does = mem.merged and mem[op == "load" and "reads" or "writes"]
+        local key = ("%s %s"):format(op, mem.space)
+        if does and mem.requests == 0 then idle[key .. place] = true end
         if does and mem.requests > 0 then
-          local group = new_group(groups, ("%s %s"):format(op, mem.space), place)
+          local group = new_group(groups, key, place)
           group[#group + 1] = { mem = mem, runs = row.n, came = row.came, partial = row.partial,
                                 op = op }
         end
       end
     end
+  end
+  for key, places in pairs(groups) do
+    for place, group in pairs(places) do group.is_idle = idle[key .. place] end
   end
   return groups
 end
@@ -295,6 +301,7 @@ end
 -- lanes than the warp has.
 local function fits(sum, warps)
   local copies = sum.n / sum.pass
+  if sum.is_idle and copies >= 1 - SAME then copies = 1 end -- the others are of what did not run
   if math.abs(copies - math.floor(copies + 0.5)) > SAME or copies < 0.5 then return false end
   if sum.loops then return copies < 1.5 or not sum.partial end
   return sum.requests <= sum.n * warps
@@ -321,13 +328,14 @@ local function sum_of(here, sites)
   local sum = new_sum()
   if here then add_instructions(sum, here) end
   for _, site in ipairs(sites) do add_site(sum, site) end
+  sum.is_idle = sites.is_idle
   return sum
 end
 
 -- More instructions than needed, and no loop of the script: those of another path, or of another
 -- line.
 local function has_spare(sum, warps)
-  return sum.runs <= warps and sum.n > 1.5 * sum.pass
+  return not sum.is_idle and sum.runs <= warps and sum.n > 1.5 * sum.pass
 end
 
 -- Instructions of like lines may be said to be of one of them: so the lines that do not fit are
