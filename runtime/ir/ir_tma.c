@@ -281,7 +281,10 @@ CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
                        ? "of this type it has \"add\", \"min\" and \"max\""
                        : "it has those of f16, bf16, f32, f64 and integers of 32 and 64 bits");
   }
-  return add_call(ir, call, CT_OP_TMA_STORE, err);
+  CtTmaCall store = *call;
+  store.bar = 0;
+  store.slot = store.mask = 0;
+  return add_call(ir, &store, CT_OP_TMA_STORE, err);
 }
 
 uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {

@@ -101,6 +101,7 @@ typedef struct CtTmaCall {
   CtTmaReduce reduce;
 } CtTmaCall;
 CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+/* Nobody waits for a store: bar, slot and mask are not read. */
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
 /* Has the device a reduction of this type? */
 bool ct_tma_can_reduce(CtTmaReduce reduce, CtDtype type);

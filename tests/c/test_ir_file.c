@@ -130,6 +130,8 @@ static void build_box(Kit *k, int sm) {
   at(k, 1);
   CtView x = tensor(k, "x", CT_f16, "(64,64)", "(64,1)");
   CtTmaCall box = {.op = "tma_store",
+                   .bar = ct_ir_mbarrier(ir, 1, 1),
+                   .slot = num(k, 0),
                    .source = ct_ir_tma_source(ir, &(CtTmaSource){x, -1}),
                    .coords = lay(k, "(8,32):(1@0,1@1)"),
                    .at = crd2(k, ct_int(8), dyn(k, mul(k, bid(k, 0), num(k, 8)))),
@@ -167,6 +169,7 @@ static void take_elements(CtIr *ir, CtBuf *b, int64_t n) {
 }
 static void take_registers(CtIr *ir) { take_elements(ir, &ir->bufs[4], 1 << 29); }
 static void take_swizzle(CtIr *ir) { ir->bufs[2].swizzle = (CtSwizzle){0, 100, 0}; }
+static void take_place_of_bits(CtIr *ir) { ir->bufs[2].swizzle = (CtSwizzle){0, -1, 0}; }
 static void take_alias(CtIr *ir) {
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     ir->bufs[i].n_elems = ir->bufs[i].alias_of != 0 ? ct_int(1 << 28) : ir->bufs[i].n_elems;
@@ -220,6 +223,7 @@ static const Lie lies[] = {
     {"an address that is a number", take_other_slot, "a value"},
     {"a fragment beyond all registers", take_registers, "more registers than a thread has"},
     {"a swizzle out of range", take_swizzle, "a swizzle that there is not"},
+    {"a swizzle of bits below the first", take_place_of_bits, "a swizzle that there is not"},
     {"an alias beyond its memory", take_alias, "larger than what it is an alias of"},
     {"a tensor in global memory of another block", take_remote, "memory of no other block"},
     {"more memory than its layout has", take_size, "of another size than its layout has"},
