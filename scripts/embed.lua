@@ -2,8 +2,9 @@
 --   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
--- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". Texts that the program
--- only writes, such as scripts of pages, are carried as bytes that cuttle.inflate makes text of.
+-- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". These
+-- and texts that the program only writes, such as scripts of pages, are carried as bytes, which
+-- cuttle.inflate makes text of.
 -- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
@@ -153,8 +154,8 @@ local function main(out_path, ...)
       text = as_chunk(text)
     end
     check_syntax(path, text)
-    if name:find("^meta%.") then -- what is Lua is checked before it becomes text
-      text = as_chunk(text)
+    if name:find("^meta%.") then -- what is Lua is checked before it becomes bytes
+      text = as_packed(text)
     elseif path:find("%.lua$") then
       text = shortened(text)
     end
