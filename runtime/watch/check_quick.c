@@ -11,10 +11,8 @@ static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {
 /* Is an access by scalar and pattern inside its buffer? */
 static inline bool is_inside(const CtIn *code, const CtWarp *w) {
   const CtMem *m = &w->mem[ct_in_buf(code)];
-  const CtPattern *p = CT_CAT(CtPattern, w, code->b);
-  int64_t base = CT_CAT(CtScalar, w, code->a)->i, lo, hi;
-  return !ct_add_overflow(base, code->imm, &base) && !ct_add_overflow(base, p->lo, &lo) &&
-         !ct_add_overflow(base, p->hi, &hi) && lo >= 0 && hi < m->n;
+  int64_t base = ADD_i64(CT_CAT(CtScalar, w, code->a)->i, code->imm);
+  return ct_pattern_is_inside(CT_CAT(CtPattern, w, code->b), base, m->n);
 }
 
 static const CtIn *load_inside(const CtIn *in, CtWarp *w) {

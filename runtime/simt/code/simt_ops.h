@@ -97,16 +97,34 @@ struct CtIn {
 typedef enum CtChunkKind { CT_GATHER, CT_CONTIGUOUS, CT_SAME } CtChunkKind;
 
 typedef struct CtPattern {
-  int64_t lo, hi; /* of all lanes; lo > hi if the distance does not fit */
+  int64_t lo, hi; /* of all lanes, or far: ct_range_close */
   uint8_t kind[CT_LEVELS];
   int64_t pos[CT_LANES];
 } CtPattern;
 
 /* The offsets of all elements of a mode. */
 typedef struct CtTable {
-  int64_t lo, hi;
+  int64_t lo, hi; /* of all elements, or far */
   int64_t off[];
 } CtTable;
+
+/* The parts of an address may be so far from 0 that their sum is inside a buffer, but a part in bytes, or a pointer
+   to which only some are added, does not fit in 64 bits. So a range that reaches further than CT_FAR is far:
+   lo > hi, and no base puts both ends inside a buffer, not even modulo 2^64. What works on whole ranges leaves it
+   to code that looks at each lane or element. Other parts, and the bases that belong to them, have room for sums. */
+#define CT_FAR ((int64_t)1 << 40)
+static inline void ct_range_close(int64_t *lo, int64_t *hi) {
+  if (*lo < -CT_FAR || *hi > CT_FAR) {
+    *lo = 0;
+    *hi = INT64_MIN;
+  }
+}
+
+/* Are all lanes of the pattern inside a buffer of n elements? Exact, and false of one that is far. */
+static inline bool ct_pattern_is_inside(const CtPattern *p, int64_t base, int64_t n) {
+  return (uint64_t)base + (uint64_t)p->lo < (uint64_t)n &&
+         (uint64_t)base + (uint64_t)p->hi < (uint64_t)n;
+}
 
 /* A buffer as a warp sees it. */
 typedef struct CtMem {

@@ -42,6 +42,7 @@ void ct_table_fill(const void *slots, const CtTileMode *m, CtTable *t) {
     t->lo = ct_min(t->lo, t->off[e]);
     t->hi = ct_max(t->hi, t->off[e]);
   }
+  ct_range_close(&t->lo, &t->hi);
 }
 
 const CtSimtSpan *ct_simt_memory_at(const CtSimtLaunch *l, const char *at) {

@@ -25,11 +25,7 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p) {
     p->lo = ct_min(p->lo, lanes[i]);
     p->hi = ct_max(p->hi, lanes[i]);
   }
-  int64_t distance;
-  if (ct_sub_overflow(p->hi, p->lo, &distance)) {
-    p->lo = INT64_MAX; /* no base puts both ends inside a buffer */
-    p->hi = INT64_MIN;
-  }
+  ct_range_close(&p->lo, &p->hi);
   p->kind[0] = CT_CONTIGUOUS;
   for (int level = 1; level < CT_LEVELS; level++) {
     p->kind[level] = (uint8_t)classify(p->pos, 1 << level);
@@ -107,7 +103,8 @@ bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int6
 /* Every element of every lane is known to be inside: the largest coordinate is. */
 static bool is_whole(const CtWarp *w, const CtTileGuard *g) {
   const CtTable *rows = ct_simt_table(w, g->at.mode[0]), *cols = ct_simt_table(w, g->at.mode[1]);
-  if (rows == NULL || cols == NULL || g->at.lanes.kind != CT_REF_STATIC ||
+  if (rows == NULL || cols == NULL || rows->lo > rows->hi || cols->lo > cols->hi ||
+      g->at.lanes.kind != CT_REF_STATIC ||
       (g->bound.kind != CT_REF_STATIC && g->bound.kind != CT_REF_SCALAR)) {
     return false;
   }

@@ -100,7 +100,7 @@ typedef uint64_t __attribute__((may_alias)) Word8;
     const CtMem *m = &w->mem[ct_in_buf(in)];                                                       \
     int64_t base = scalar_base(in, w);                                                             \
     L *d = CT_AT(L, w, in->d);                                                                     \
-    if (!is_inside(p, base, m->n)) {                                                               \
+    if (!ct_pattern_is_inside(p, base, m->n)) {                                                    \
       return load_checked_##size(in, w);                                                           \
     }                                                                                              \
     const E *s = (const E *)(const void *)m->ptr + base;                                           \
@@ -125,7 +125,7 @@ typedef uint64_t __attribute__((may_alias)) Word8;
     const CtMem *m = &w->mem[ct_in_buf(in)];                                                       \
     int64_t base = scalar_base(in, w);                                                             \
     const L *d = CT_AT(L, w, in->d);                                                               \
-    if (w->mask != CT_ALL_LANES || !is_inside(p, base, m->n)) {                                    \
+    if (w->mask != CT_ALL_LANES || !ct_pattern_is_inside(p, base, m->n)) {                         \
       return store_checked_##size(in, w);                                                          \
     }                                                                                              \
     E *s = (E *)(void *)m->ptr + base;                                                             \

@@ -13,12 +13,6 @@ static inline int64_t scalar_base(const CtIn *in, CtWarp *w) {
   return ADD_i64(SCALAR(in->a)->i, in->imm);
 }
 
-/* Are all lanes of the pattern inside? Exact: see CtPattern. */
-static inline bool is_inside(const CtPattern *p, int64_t base, int64_t n) {
-  return (uint64_t)ADD_i64(base, p->lo) < (uint64_t)n &&
-         (uint64_t)ADD_i64(base, p->hi) < (uint64_t)n;
-}
-
 /* Offsets of the lanes, for the general path. */
 static inline void offsets_p(const CtIn *in, CtWarp *w, int64_t off[CT_LANES]) {
   const CtPattern *p = CT_AT(CtPattern, w, in->b);

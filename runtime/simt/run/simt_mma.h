@@ -72,14 +72,14 @@ static inline bool find_fragment(const CtIn *in, CtWarp *w, const CtTileArg *arg
   const CtMem *mem = &w->mem[arg->buf];
   int lane = ct_first_lane(w->mask);
   CT_ASSERT(values != NULL && rest != NULL);
-  int64_t at = ct_simt_arg_offset(w, arg, lane, 0, 0), first = values->off[0] + rest->off[0];
-  int64_t lo = values->lo + rest->lo - first, hi = values->hi + rest->hi - first, outside;
-  if (!ct_simt_reaches_inside(at, lo, hi, mem->n, &outside)) {
+  int64_t first = ADD_i64(values->off[0], rest->off[0]), outside;
+  int64_t base = SUB_i64(ct_simt_arg_offset(w, arg, lane, 0, 0), first);
+  if (!ct_simt_reaches_inside(base, values, rest, mem->n, &outside)) {
     ct_simt_fail_bounds(w, in, lane, arg->buf, outside, is_write);
     return false;
   }
   f->bytes = mem->elem_bytes;
-  f->ptr = mem->ptr + (at - first) * f->bytes;
+  f->ptr = mem->ptr + base * f->bytes;
   f->v_off = values->off;
   f->r_off = rest->off;
   return true;

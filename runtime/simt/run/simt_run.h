@@ -246,12 +246,14 @@ int64_t ct_simt_arg_base(const CtWarp *w, const CtTileArg *arg, int lane);
 int64_t ct_simt_arg_offset(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int64_t i, int64_t j);
 bool ct_simt_mode_size(const CtWarp *w, uint32_t mode, int lane, int64_t *n);
-/* Are the elements from base + lo to base + hi among the n of a buffer? If not, *outside is one that is
-   not. The base comes from the script, so the sums may be too large. */
-static inline bool ct_simt_reaches_inside(int64_t base, int64_t lo, int64_t hi, int64_t n,
-                                          int64_t *outside) {
+/* Are base and the offsets of both tables among the n elements of a buffer? If not, *outside is an element
+   that is not. The base comes from the script, so the sums may be too large. */
+static inline bool ct_simt_reaches_inside(int64_t base, const CtTable *a, const CtTable *b,
+                                          int64_t n, int64_t *outside) {
   int64_t first, last;
-  if (ct_add_overflow(base, lo, &first) || ct_add_overflow(base, hi, &last)) {
+  bool is_far = a->lo > a->hi || b->lo > b->hi;
+  if (is_far || ct_add_overflow(base, a->lo + b->lo, &first) ||
+      ct_add_overflow(base, a->hi + b->hi, &last)) {
     *outside = base;
     return false;
   }

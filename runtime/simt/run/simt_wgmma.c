@@ -28,8 +28,7 @@ static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t r
   int lane = ct_first_lane(w->mask);
   CT_ASSERT(values != NULL && rest != NULL);
   int64_t base = ct_simt_arg_base(w, arg, lane), outside;
-  if (!ct_simt_reaches_inside(base, values->lo + rest->lo, values->hi + rest->hi, mem->n,
-                              &outside)) {
+  if (!ct_simt_reaches_inside(base, values, rest, mem->n, &outside)) {
     ct_simt_fail_bounds(w, in, lane, arg->buf, outside, false);
     return false;
   }
