@@ -339,9 +339,10 @@ local function has_spare(sum, warps)
 end
 
 -- Instructions of like lines may be said to be of one of them: so the lines that do not fit are
--- also looked at together, with those that have more. Returns the sites of which nobody knows.
+-- also looked at together, with those that have more. Returns the sites of which nobody knows. If
+-- that does not fit either, a line whose sites are not carried out equally often fits by chance.
 local function unknown_sites(of, places, warps)
-  local rest, sites, lacks = new_sum(), {}, false
+  local rest, sites, by_chance, lacks = new_sum(), {}, {}, false
   for place, here in pairs(of) do
     if not places[place] then add_instructions(rest, here) end
   end
@@ -354,11 +355,14 @@ local function unknown_sites(of, places, warps)
         add_site(rest, site)
         sites[#sites + 1] = site
       end
+    elseif sum.differs then
+      table.move(list, 1, #list, #by_chance + 1, by_chance)
     end
     lacks = lacks or not is_like
   end
   local is_like = not rest.differs and fits(rest, warps) and not has_spare(rest, warps)
-  return lacks and not is_like and sites or {}
+  if not lacks or is_like then return {} end
+  return table.move(by_chance, 1, #by_chance, #sites + 1, sites)
 end
 
 -- What is in a loop of the script and in none of the machine code is carried out once by each warp
