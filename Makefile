@@ -136,6 +136,7 @@ PROGRAM_SRC := $(wildcard interp/shell/*.c)
 LIB_SRC := $(filter-out $(VARIANT_SRC) $(PROGRAM_SRC),\
 	$(wildcard runtime/*/*.c runtime/*/*/*.c interp/*/*.c)) $(PLATFORM_SRC)
 STDLIB := $(foreach ext,lua html css js c h tune,$(wildcard stdlib/*.$(ext) stdlib/*/*.$(ext))) $(PLATFORM_STDLIB)
+FOREIGN_PAGES := $(wildcard docs/from_*.md)
 TEST_SRC := $(wildcard tests/c/test_*.c)
 DEVICE_SRC := $(wildcard tests/device/test_*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -273,10 +274,10 @@ $(BUILD)/include/made: interp/cuttle.h interp/cuttle.hpp runtime/ct.h $(CORE_HEA
 	$(Q)$(call put_headers,$(@D))
 	@touch $@
 
-$(BUILD)/gen/stdlib.c: $(STDLIB) scripts/embed.lua $(FLAGS_FILE)
+$(BUILD)/gen/stdlib.c: $(STDLIB) $(FOREIGN_PAGES) scripts/embed.lua $(FLAGS_FILE)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LUA) scripts/embed.lua $@ $(STDLIB)
+	$(Q)$(LUA) scripts/embed.lua $@ $(STDLIB) $(FOREIGN_PAGES)
 
 $(BUILD)/gen/stdlib.o: $(BUILD)/gen/stdlib.c
 	$(call say,CC,$<)

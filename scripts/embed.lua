@@ -1,5 +1,5 @@
 -- embed.lua: writes the files of stdlib/ as one C file, so that the binary carries them.
---   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css
+--   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css docs/from_*.md
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". These
@@ -138,9 +138,35 @@ end
 
 local written_only = { js = true, css = true, html = true, c = true, h = true }
 
+-- The rows of the pages docs/from_*.md, without the names that annotations have.
+local function foreign_rows(pages, annotations)
+  local foreign, known, rows = dofile(root .. "stdlib/commands/foreign.lua"), {}, {}
+  for _, path in ipairs(annotations) do
+    for line in io.lines(path) do
+      local footer = line:match("^%-%-%- (CuTe: .*)$")
+      for _, name in ipairs(footer and foreign.footer_names(footer) or {}) do known[name] = true end
+    end
+  end
+  for _, path in ipairs(pages) do
+    local more = foreign.page_rows(read_file(path))
+    table.move(more, 1, #more, #rows + 1, rows)
+  end
+  return foreign.packed(rows, known)
+end
+
 local function main(out_path, ...)
-  local arrays, rows, places = {}, {}, {}
+  local arrays, rows, places, pages, annotations = {}, {}, {}, {}, {}
+  local function add(name, text)
+    local id = name:gsub("%W", "_")
+    arrays[#arrays + 1] = array("source_" .. id, text)
+    rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d},'):format(name, id, #text)
+  end
+  local paths = {}
   for _, path in ipairs { ... } do
+    table.insert(path:find("%.md$") and pages or paths, path)
+    if path:find("/meta/") then annotations[#annotations + 1] = path end
+  end
+  for _, path in ipairs(paths) do
     local name, text = module_name(path), read_file(path)
     assert(not places[name],
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
@@ -159,10 +185,9 @@ local function main(out_path, ...)
     elseif path:find("%.lua$") then
       text = shortened(text)
     end
-    local id = name:gsub("%W", "_")
-    arrays[#arrays + 1] = array("source_" .. id, text)
-    rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d},'):format(name, id, #text)
+    add(name, text)
   end
+  add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0},"
   local out = assert(io.open(out_path, "wb"))
   out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",

@@ -3,6 +3,7 @@
 local ct = require "cuttle"
 local internal = ...
 local annotations = require "cuttle.annotations"
+local foreign = require "cuttle.foreign"
 local near = require "cuttle.near"
 
 local M = {}
@@ -215,7 +216,16 @@ local function lua_name_of(value)
   end
 end
 
--- The entry of a name as a user writes it: size, Layout.named, layout:named, L.named.
+-- Has a value of the language the field, as threadIdx has x?
+local function has_field(value, name)
+  local meta = type(value) == "userdata" and debug.getmetatable(value)
+  for _, field in ipairs(meta and meta.__fields or {}) do
+    if field == name then return true end
+  end
+  return false
+end
+
+-- The entry of a name as a user writes it: threadIdx.x, size, Layout.named, layout:named, L.named.
 local function find(name)
   local _, by_name = annotations.load()
   local class, method = name:match("^(%w+)[.:]([%w_]+)$")
@@ -223,6 +233,7 @@ local function find(name)
     return by_name[name]
   end
   class = class == "L" and "Layout" or class
+  if by_name[class] and has_field(ct[class], method) then return by_name[class] end
   for other, entry in pairs(by_name) do
     if other:lower() == (class .. "." .. method):lower() then return entry end
   end
@@ -230,28 +241,12 @@ end
 
 local function find_topic(word)
   for _, topic in ipairs((annotations.load())) do
-    if topic.word == word:lower() then return topic end
+    local file = topic.file:match("([%w_]+)%.lua$") -- TMA is the topic of boxes
+    if topic.word == word:lower() or file == word:lower() then return topic end
   end
 end
 
 -- {====== Names of CuTe, PTX and MoYe ======
-
--- A name of C++ without its namespaces: cutlass::arch::NamedBarrier -> NamedBarrier
-local function without_namespaces(name)
-  return (name:gsub("%f[%w_][%l%d_]+::", ""))
-end
-
--- "CuTe: local_tile, get<I>. PTX: elect.sync. MoYe: @tile.": local_tile, get, elect.sync, tile.
-local function their_names(line)
-  local names = {}
-  local list = line:gsub("^CuTe: ", ""):gsub("%. PTX: ", ", "):gsub("%. MoYe: ", ", ")
-  for item in list:gsub("%.$", ""):gmatch("[^,]+") do
-    local name, rest = without_namespaces(item):match("^%s*@?([%w_.]+!?)(.*)$")
-    local is_name = name and name ~= "none" and (rest == "" or rest:find("^[(<]"))
-    names[#names + 1] = is_name and name or nil
-  end
-  return names
-end
 
 -- The entries of what others call `name`.
 local function find_theirs(name)
@@ -259,7 +254,7 @@ local function find_theirs(name)
   for _, topic in ipairs((annotations.load())) do
     for _, entry in ipairs(topic.entries) do
       for _, line in ipairs(entry.footer) do
-        for _, other in ipairs(line:find("^CuTe:") and their_names(line) or {}) do
+        for _, other in ipairs(line:find("^CuTe:") and foreign.footer_names(line) or {}) do
           if other == name and found[#found] ~= entry then found[#found + 1] = entry end
         end
       end
@@ -320,6 +315,44 @@ local function print_theirs(name, found)
   if #found == 1 then print_entry(found[1]) end
 end
 
+-- {====== Names of the tables in docs/from_*.md ======
+
+-- The text of a cell without its marks: `shared(f32)` -> shared(f32), [pipeline](x.md) -> pipeline
+local function plain(cell)
+  return (cell:gsub("%[(.-)%]%b()", "%1"):gsub("`", ""))
+end
+
+local function foreign_line(row)
+  local reason = row.here:match("^no: (.*)$")
+  local note = row.note ~= "" and "; " .. plain(row.note) or ""
+  if reason then return ("%s is not here: %s%s"):format(row.name, plain(reason), note) end
+  if row.here == "not yet" then return row.name .. " is not here yet" .. note end
+  return ("%s is %s here%s"):format(row.name, plain(row.here), note)
+end
+
+-- The entries of our names in a cell, each once.
+local function entries_in(cell, found)
+  for code in cell:gmatch("`(.-)`") do
+    local entry = find(code:match("^[%a_][%w_]*") or "")
+    if entry and not found[entry] then found[#found + 1], found[entry] = entry, true end
+  end
+end
+
+-- False if no table has the name.
+local function print_foreign(name)
+  local rows, page, entries = foreign.find(require "cuttle.foreign_rows", name), new_page(), {}
+  if #rows == 0 then return false end
+  for _, row in ipairs(rows) do
+    page:paragraph("", foreign_line(row))
+    entries_in(row.here, entries)
+  end
+  if #entries > 0 then page:add("") end
+  for _, entry in ipairs(#entries > 1 and entries or {}) do page:listed(entry, "  ") end
+  page:print()
+  if #entries == 1 then print_entry(entries[1]) end
+  return true
+end
+
 -- {====== help of a name ======
 
 local function fail_name(name)
@@ -331,7 +364,8 @@ local function fail_name(name)
 end
 
 local function help_name(name)
-  name = without_namespaces(name:match("^%s*@?(.-)%s*$"):gsub("%(%)$", ""))
+  local asked = name
+  name = foreign.key(name)
   local entry, topic, theirs = find(name), find_topic(name), find_theirs(name)
   if entry then
     print_entry(entry)
@@ -339,6 +373,8 @@ local function help_name(name)
     print_topic(topic)
   elseif #theirs > 0 then
     print_theirs(name, theirs)
+  elseif print_foreign(asked) then
+    return
   elseif is_lua_name(name) then
     print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
   else

@@ -64,7 +64,7 @@ print(lines < 66, widest <= 100)          -- expect: true	true
 print(trouble(help, "zippd_divide"))
 -- expect: help: there is no 'zippd_divide', did you mean 'zipped_divide'?
 print(trouble(help, "pow"))  -- expect: help: there is no 'pow'; write x ^ y
-print(trouble(help, "tl.load")) -- expect: help: there is no 'tl.load'; write t[i], in a kernel's 'if' or of guard(t)
+print(trouble(help, "triton.next_power_of_2")) -- expect: help: there is no 'triton.next_power_of_2'; write a loop
 print(trouble(help, "tlie"):match("mean (.-)%?"), trouble(help, "layuot"):match("mean (.-)%?"))
 -- expect: 'tile'	'layout'
 print(trouble(help, "xyzzy plugh"))
