@@ -20,11 +20,12 @@ end
 
 local gate = kernel("gate", function(logits, weights, experts)    -- (E, T), (K, T), (K, T)
   local lane, token = threadIdx.x, blockIdx.x * WARPS + threadIdx.y
+  if token >= size(logits, 1) then return end                     -- a whole warp
   local own = {}
   for j = 1, cdiv(EXPERTS, 32) do
     local e = (j - 1) * 32 + lane
     own[j] = {value = -math.huge, index = e}
-    if e < EXPERTS and token < size(logits, 1) then own[j].value = logits[{e, token}] end
+    if e < EXPERTS then own[j].value = logits[{e, token}] end
   end
   local mine, highest, sum = {value = 0.0, index = 0}, nil, 0.0
   for k = 0, K - 1 do
@@ -38,7 +39,7 @@ local gate = kernel("gate", function(logits, weights, experts)    -- (E, T), (K,
     highest = highest or best.value
     sum = sum + exp(best.value - highest)
   end
-  if lane < K and token < size(logits, 1) then
+  if lane < K then
     weights[{lane, token}] = exp(mine.value - highest) / sum
     experts[{lane, token}] = mine.index
   end

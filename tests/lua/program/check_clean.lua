@@ -38,9 +38,13 @@ local function quote(text)
   return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
+-- Threads beyond the end once made a NaN here.
+local also = { ["examples/moe_gating.lua"] = "--nan" }
+
 local function check(path)
-  local pipe = assert(io.popen(("%s check %s %s %s 2>&1 </dev/null"):format(quote(cuttle),
-    wrapping[path] and "" or "--overflow", path, arguments[path] or "")))
+  local options = (wrapping[path] and "" or "--overflow ") .. (also[path] or "")
+  local pipe = assert(io.popen(("%s check %s %s %s 2>&1 </dev/null"):format(quote(cuttle), options,
+    path, arguments[path] or "")))
   local out = pipe:read("a")
   local _, _, code = pipe:close()
   local ok = code == 0 and out:find("check: no finding in %d+ launch") ~= nil
