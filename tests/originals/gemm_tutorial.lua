@@ -13,6 +13,7 @@ tap.is(rank{M, N, K}, 3, "the shape of a problem has three modes")
 tap.is(table.concat(select({M, N, K}, 0, 2), " "), "64 32", "select takes M and K out of it")
 tap.ok(congruent({M, K}, {1, M}) and not congruent({M, K}, {1, {2, M}}),
   "each extent needs a stride: shape and stride are congruent")
+tap.is(text(L"(_4,_8):(_8,_1)"), "(4,8):(8,1)", "a layout as CuTe prints it can be pasted")
 tap.is(text(layout({M, K}, {1, 68})), "(64,32):(1,68)",
   "A with M contiguous, and a leading dimension")
 tap.is(text(layout({N, K}, {36, 1})), "(64,32):(36,1)", "B with K contiguous")

@@ -43,6 +43,12 @@ run(function(t)
 end, 1, 1, matrix)
 tap.is(known.size, 22, "a static extent is a number while the kernel is traced")
 tap.is(known.stride, "(1,22)", "and so are the strides that follow from it")
+local unknown
+kernel("printed", function(t)
+  unknown = text(t.layout)
+  t[threadIdx.x] = 0
+end){grid = 1, block = 1}(matrix)
+tap.is(unknown, "(?,?):(1,?)", "asked: what only the launch knows prints as ?")
 local k = kernel("strides", function(t) t[{1, threadIdx.x}] = t[{1, threadIdx.x}] + 1 end)
 local config = {grid = 1, block = 8}
 tap.ok(k(config):source(matrix):find("t_stride1", 1, true),
@@ -100,6 +106,8 @@ tap.is(text(odd), "Sw<3,3,3> o 0 o (8,(8,8)):(8,(1,64))", "swizzles go beyond st
 tap.is(text(tile_to_shape(odd, {128, 64}).shape), "((8,16),((8,8),1))",
   "a small layout tiles a large shape")
 tap.ok(latex(odd):find("tikzpicture", 1, true), "and prints for LaTeX")
+tap.is(text(L"Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)"),
+  "Sw<3,3,3> o 0 o (8,64):(64,1)", "a tensor of 16 bits in shared memory, as CuTe prints it")
 local order = {}
 for i = 0, 5 do order[#order + 1] = text(idx2crd(i, {2, 3})) end
 tap.is(table.concat(order, " "), "(0,0) (1,0) (0,1) (1,1) (0,2) (1,2)",
