@@ -34,6 +34,7 @@ print(latex(mma):find("tikzpicture", 1, true) ~= nil)  -- expect: true
 print((tostring(tiled_mma"UniversalFMA<f32>":get_slice(0)):gsub("\n", "|")))
 -- expect: thread (V,M,N,K) = (0,0,0,0) of tiled MMA, 1 thread, tile (1,1,1)|  thr_vmnk (1,1,1,1):(0,0,0,0)|  perm <1,1,1>|  UniversalFMA<f32>|    thr 1:0|    MNK (1,1,1)|    A   f32 (1,1):(0,0)|    B   f32 (1,1):(0,0)|    C   f32 (1,1):(0,0)
 
--- A thread's slice shows the whole that it is of.
-print(show(mma:get_slice(3), { text = true }) == show(mma, { text = true }))  -- expect: true
-print(show(copy:get_slice(3), { text = true }) == a)  -- expect: true
+-- A thread's slice shows the whole that it is of, with its own cells marked.
+print(show(mma:get_slice(3), { text = true }) == show(mma, { text = true, thread = 3 }))  -- expect: true
+local marked = show(copy, { text = true, thread = 3 })
+print(show(copy:get_slice(3), { text = true }) == marked, marked ~= a)  -- expect: true	true
