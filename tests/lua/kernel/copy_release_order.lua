@@ -2,6 +2,7 @@
 -- A plain copy that is compiled to an asynchronous one is complete before the thread tells others how far it is:
 -- they may then read what was copied, or overwrite what it was copied from. What tells them nothing waits for
 -- nothing.
+-- needs sm_90
 
 -- Does a wait stand between the copy and the text of the operation that follows it?
 local function waits(text, op, cluster)

@@ -1,6 +1,7 @@
 -- luacheck: no unused args, no max line length
 -- Plain copies that are compiled to asynchronous ones keep the order of what they write: with each other, where
 -- they may write the same elements, and with boxes of TMA. Copies that are known to be apart wait for nothing.
+-- needs sm_90
 local names = {
   { "cp_async_wait_all", "wait" }, { "cp_async_4", "copy" }, { "__syncthreads", "sync" },
   { "tma_store_1d", "store" }, { "tma_load_1d", "load" }, { "^%s+x%[", "write" },
