@@ -6,7 +6,7 @@
    memory, which check_global.c keeps. There a copy that comes before a write is not enough: its
    wait must come before it, too. So the copies are kept here, and once one is waited for, its
    event is that of the wait. */
-#include "check_state.h"
+#include "check_global.h"
 
 enum { MAX_SOURCES = 1 << 12 }; /* without a barrier; then those that are done are forgotten */
 
@@ -136,6 +136,7 @@ static void mark_sources_done(CtCheckWorker *k, const CtCheckWarp *warp, int32_t
     if (is_covered(warp, index, n, p)) {
       p->is_done = true;
       ct_check_event_of(k, &k->k->job->code[p->what.in], index, 0, &p->what);
+      ct_global_copy_done(k->check->global, p->event, p->what.seq);
     }
   }
 }

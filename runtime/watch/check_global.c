@@ -137,11 +137,25 @@ static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
          (e->agent == CT_AGENT_BAR && k->k->job->program->n_cluster == 1);
 }
 
+/* When an event of another block was over; a copy is when it was waited for. */
+static uint64_t end_of(const CtCheckEvent *e) {
+  uint64_t done = __atomic_load_n(&e->done, __ATOMIC_RELAXED);
+  return done == 0 ? e->seq : done;
+}
+
+/* Has another block's event been handed on to this one by what the blocks released and acquired? */
+static bool is_handed_on(const Touch *t, const CtCheckEvent *old, uint64_t end) {
+  const CtGlobal *g = t->k->check->global;
+  uint64_t released = g->released == NULL ? 0 : atomic_load(&g->released[old->block]);
+  return t->event.acq > end && (old->atomic != 0 || released > end);
+}
+
 /* Does an access of the same launch come before this one? */
 static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
-  if (old->block != e->block && t->k->clocks != NULL &&
+  uint64_t end = end_of(old);
+  if (old->block != e->block && t->k->clocks != NULL && end != CT_NOT_DONE &&
       ct_global_in_cluster(t->k->k->job, old->block, e->block) &&
       ct_clock_is_before(t->k, old, e->warp, false)) {
     return true;
@@ -150,8 +164,7 @@ static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int
     return true;
   }
   if (old->block != e->block) {
-    uint64_t released = g->released == NULL ? 0 : atomic_load(&g->released[old->block]);
-    return ct_check_handed_on(old, e, released);
+    return is_handed_on(t, old, end);
   }
   bool in_warp = old->warp == e->warp;
   CtCheckEvent of_warp = *e;
@@ -449,6 +462,7 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   k->begin = a->mem->ptr;
   ct_check_event(k, a, &t.event);
   t.event.acq = k->block_acq;
+  t.event.done = a->is_async ? CT_NOT_DONE : 0;
   t.number = add_event(k, &t.event, a->is_async);
   t.kind = kind_of(a);
   t.by = (CtLatestBy){&t.event, event_of, is_over, &t};

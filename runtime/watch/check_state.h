@@ -57,14 +57,18 @@ typedef struct CtCheckEvent {
   int32_t warp;
   uint8_t atomic; /* bytes of an atomic operation; 0: it is not atomic */
   int64_t block;
-  uint64_t seq;              /* the launch's clock, which releases and acquires advance */
-  uint64_t acq;              /* when the warp last acquired (shared), or its block (global) */
+  uint64_t seq; /* the launch's clock, which releases and acquires advance */
+  uint64_t acq; /* when the warp last acquired (shared), or its block (global) */
+  uint64_t
+      done; /* of an asynchronous copy's source: when it was waited for, or CT_NOT_DONE; else 0 */
   uint32_t component, clock; /* check_clock.h */
   uint8_t agent;             /* CtAgent */
   bool is_sys;               /* an atomic operation at the scope of the system */
   bool is_store;             /* an atomic store: what was there does not matter */
   uint16_t job;              /* of launches that run together: the number of its launch */
 } CtCheckEvent;
+
+#define CT_NOT_DONE UINT64_MAX
 
 /* A shadow's word: the event's number << 5 | lane. */
 enum {
