@@ -132,8 +132,16 @@ static bool pads_coordinates(const Division *d, CtLayout part, const CtTiler *it
          has_padding(d->L, d->cx, d->op, coords, *item);
 }
 
-/* Coordinates of 32 bits have room for an extent and tiles of CT_NARROW_ROOM that overhang it. More room is asked
-   of the extent: twice the tile, as its own tiles may overhang it. */
+/* The most that an extent may be, so that its tiles of n end below 2^31. Where elements of a tile lie apart, they
+   have room for two. */
+static int64_t most_of(const CtTiler *item, int64_t n) {
+  const int64_t end = (int64_t)INT32_MAX + 1;
+  int64_t most = is_dense(item) ? end / n * n : end - 2 * n;
+  return most > 0 ? most : 1;
+}
+
+/* Coordinates of 32 bits have room for an extent and tiles of CT_NARROW_ROOM that overhang it. Larger ones ask more
+   of the extent. */
 static void check_room(const Division *d, Divided m, const CtTiler *item, CtInt extent) {
   CtInt n = ct_int(0);
   CtErr err;
@@ -141,7 +149,10 @@ static void check_room(const Division *d, Divided m, const CtTiler *item, CtInt 
   if (!ct_is_static(n) || n.v <= CT_NARROW_ROOM || access_is_wide(d->L, d->t)) {
     return;
   }
-  int64_t most = n.v < INT32_MAX / 2 ? INT32_MAX - 2 * n.v : 1;
+  int64_t most = most_of(item, n.v < INT32_MAX ? n.v : INT32_MAX);
+  if (most > INT32_MAX) {
+    return;
+  }
   const CtRequire r = {.modulus = 1,
                        .most = most,
                        .op = d->op,
