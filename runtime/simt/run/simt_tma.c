@@ -53,6 +53,9 @@ static int64_t times(int64_t a, int64_t b) {
   return ct_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+/* Coordinates have 32 bits: no element has one below 0, and none reaches an end that is further away. */
+static int64_t extent_of(int64_t n) { return ct_min(ct_max(n, 0), (int64_t)1 << 40); }
+
 static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
   const CtWorker *k = w->worker;
   const CtMem *global = &w->mem[t->global], *shared = &w->mem[t->shared];
@@ -66,7 +69,7 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
   b->at = b->lo + k->tma_lanes[CT_TMA_BOX_AT][lane] * b->bytes;
   b->hi = b->lo + shared->n * (int64_t)shared->elem_bytes - CT_TMA_UNIT;
   for (int i = 0; i < t->n; i++) {
-    b->extent[i] = k->tma_numbers[CT_TMA_EXTENT + i] / t->div[i];
+    b->extent[i] = extent_of(k->tma_numbers[CT_TMA_EXTENT + i] / t->div[i]);
     b->stride[i] = times(k->tma_numbers[CT_TMA_STRIDE + i], t->mul[i]);
     b->crd[i] = k->tma_lanes[CT_TMA_CRD + i][lane];
   }
@@ -88,7 +91,11 @@ static bool find_row(const Box *b, const int64_t x[CT_TMA_DIMS], int64_t *at, bo
 /* Looks whether the row is in the memory. It begins at element `at`; fits: that is known. */
 static void check_row(const Box *b, bool fits, int64_t at, Row *row) {
   fits = fits && !ct_mul_overflow(at, b->bytes, &row->off);
-  if (row->to == row->from || (fits && row->off >= -row->from && row->off <= b->end - row->to)) {
+  if (row->to == row->from) {
+    row->off = 0; /* no byte of it is looked at */
+    return;
+  }
+  if (fits && row->off >= -row->from && row->off <= b->end - row->to) {
     return;
   }
   bool is_below = fits && row->off < -row->from;
