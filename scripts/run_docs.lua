@@ -441,9 +441,11 @@ local function leads_somewhere(page, target)
 end
 
 local function broken_links(page)
-  local problems, n = {}, 0
+  local problems, n, is_code = {}, 0, false
   for number, line in ipairs(page.lines) do
-    for target in line:gmatch("%]%(([^%s()]+)%)") do
+    if line:find("^%s*```") then is_code = not is_code end
+    local text = is_code and "" or line:gsub("`[^`]*`", "") -- t[i](x) in code is no link
+    for target in text:gmatch("%]%(([^%s()]+)%)") do
       n = n + 1
       if not leads_somewhere(page, target) then
         problems[#problems + 1] = ("%s:%d: nothing is at %s"):format(page.path, number, target)
