@@ -159,6 +159,11 @@ print(out)
 -- expect: #   PAGE:2: nothing is at no.md
 -- expect: 1..1
 
+-- Brackets in a block are no links.
+print((run("```lua\nlocal x = {f = print}\nx['f'](nothing)\n```\n```\nnil\n```\n")))
+-- expect: ok 1 - PAGE:2
+-- expect: 1..1
+
 -- A picture is what an example drew; --update writes it.
 local picture = os.tmpname()
 local draws = ('```\n> svg("2:1", "%s")\n%s\n```\n![a layout](%s)\n'):format(
