@@ -152,9 +152,20 @@ end
 tap.is(prints(nothing), "1 -1 10 2 -2 20 3 -3 30", "without a barrier each thread runs to its end")
 tap.is(prints(coroutine.yield), "1 2 3 -1 -2 -3 10 20 30", "with one all threads stay together")
 
--- What a launch prints, run in a process of its own.
+-- What a script prints, run in a process of its own.
+local function output_of(script)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(script)
+  file:close()
+  local pipe = assert(io.popen(("'%s' --device=cpu '%s'"):format(arg[-1], path)))
+  local out = pipe:read "a"
+  pipe:close()
+  os.remove(path)
+  return text(out)
+end
 local function printed(wait)
-  local script, path = [[
+  return output_of(([[
     local wait = %s
     local k = kernel("k", function()
       local x = threadIdx.x // 32 + 1
@@ -166,15 +177,7 @@ local function printed(wait)
       if leads then printf("%%d ", 10 * x) end
     end)
     k{grid = 1, block = 96, print_order = "run"}()
-  ]], os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(script:format(wait))
-  file:close()
-  local pipe = assert(io.popen(("'%s' --device=cpu '%s'"):format(arg[-1], path)))
-  local out = pipe:read "a"
-  pipe:close()
-  os.remove(path)
-  return text(out)
+  ]]):format(wait))
 end
 tap.is(printed "function() end", "1 -1 10 2 -2 20 3 -3 30", "so it is with three warps of a kernel")
 tap.is(printed "sync_threads", "1 2 3 -1 -2 -3 10 20 30", "which a barrier keeps together")
@@ -239,6 +242,12 @@ copy(m, by_columns)
 out = result()
 static_of(16)(config_of(16))(by_columns, n, out)
 tap.ok(allclose(out, want), "any strides: nothing has to be contiguous")
+
+for _, row in ipairs{{"cuda.shared.array", "shared"}, {"extern __shared__", "smem"},
+                     {"__syncthreads", "sync_threads"}} do
+  tap.ok(output_of(("help %q"):format(row[1])):find(row[2], 1, true),
+    ("help finds %s by the name that it has there"):format(row[1]))
+end
 
 -- {====== Times, and why ======
 
