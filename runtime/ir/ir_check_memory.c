@@ -63,7 +63,7 @@ static const char *layout_fault(const CtIr *ir, CtLayout l) {
     return "a layout whose shape and stride differ in nesting";
   }
   if (!has_indices(ir, l.shape, 0) || !has_indices(ir, l.stride, INT64_MIN)) {
-    return "a layout by what is no integer of memory";
+    return "a layout by what is no integer, or by one past 2^59, where no memory is";
   }
   return bounds_of(l, &lo, &hi) && has_size(l.shape) ? NULL : "a layout beyond 64 bits";
 }
@@ -101,7 +101,7 @@ const char *ct_ir_view_fault(const CtIr *ir, const CtView *v) {
   }
   const char *fault = layout_fault(ir, v->layout);
   if (fault == NULL && !is_index(ir, v->offset)) {
-    fault = "a tensor that begins nowhere";
+    fault = "a tensor that begins nowhere: at what is no integer, or past 2^59";
   }
   for (int i = 0; i < ct_guard_n(v) && fault == NULL; i++) {
     const CtGuardAxis *axis = &v->guard->axis[i];
