@@ -1,5 +1,6 @@
 -- The extents of a tensor map are the script's numbers: a box of a tensor that ends before it begins has no
 -- element, and one that ends further away than any address is out of bounds. Sanitizers see how they are computed.
+-- needs sm_90
 local tap = dofile "tests/support/tap.lua"
 
 local k = kernel("k", function(x, y, n, i)

@@ -1,5 +1,6 @@
 -- Layouts, tuples, tilers, swizzles, atoms and what is made of them are arguments of a launch: constants of the
 -- kernel, as MoYe and CuTe pass them. Equal values share a specialisation, wherever they were made.
+-- needs sm_80
 local traces = {n = 0}
 local function n_traces() local n = traces.n traces.n = 0 return n end
 
