@@ -160,13 +160,6 @@ adds{grid = 1, block = 1, check = true}(z, {3}, layout{2, 2})
 print(z[0])                                               -- expect: 48.0
 local ms = bench(adds:prepare{grid = 1, block = 1}(z, {3}, layout{2, 2}), {reps = 1, batches = 1})
 print(ms > 0)                                             -- expect: true
-print(profile(function() adds{grid = 1, block = 1}(z, {3}, layout{2, 2}) end) ~= nil) -- expect: true
-
--- What runs a launch on copies of its arguments copies tables with what they are.
-local by_four = by(128, layout{8, 4}, layout{4, 1})
-local launch_it = scale{grid = 1, block = 32}
-print(trace(launch_it, {B = {3, 4}}, C, D, by_four).rows[1].kind) -- expect: reads
-print(#timeline(launch_it, {}, C, D, by_four).rows)         -- expect: 1
 
 -- A type is known by its metatable, which a specialisation keeps: a later one at its place is another type.
 local typed = kernel("typed", function(x, object) x[0] = object:value() end)
