@@ -54,7 +54,7 @@ function crd2crd(coord, from, to) end
 ---     (4,3):(1,4)
 ---     > slice(arange(i32, 8), 2, 5)
 ---     tensor i32 3:1 on cpu
----        2   3   4
+---         2    3    4
 --- CuTe: slice. MoYe: slice.
 ---@overload fun(t: Tensor, first: integer, last?: integer): Tensor
 ---@param coord Coord

@@ -371,7 +371,7 @@ function close(t) end
 ---         4    5
 ---     > view(t, 3, 5)
 ---     tensor i32 3:1 on cpu
----        5   6   7
+---         5    6    7
 --- CuTe: make_tensor(ptr + offset, layout). MoYe: MoYeArray(array, layout).
 ---@param t Tensor
 ---@param layout Shape
