@@ -426,6 +426,32 @@ static void test_zero(void) {
   done(&r);
 }
 
+/* What the threads of all blocks need is computed once, before them. If that fails, no block runs: its values are
+   not there. */
+static void test_zero_before_blocks(void) {
+  Run r;
+  Kit *k = &r.k;
+  kit_begin(k, "early", 0, 64, 1);
+  at(k, 1);
+  CtView out = tensor(k, "out", CT_i32, "(?)", "(1)");
+  CtVal n = ct_ir_number(&k->ir, "n", CT_i32, (CtFacts){1, 100, 1}); /* as the caller promises */
+  at(k, 2);
+  store_at(k, out, at1(k, tid(k, 0)), num(k, 1));
+  at(k, 3);
+  store_at(k, out, at1(k, op2(k, CT_OP_FLOORMOD, tid(k, 0), n)), num(k, 2));
+  lower(&r);
+  int32_t data[64] = {0};
+  int64_t size = 64;
+  give(&r, 0, data, size, &size);
+  give_number(&r, 1, 0);
+  r.launch.grid[0] = 3;
+  IS_INT(run(&r, 1), CT_EINVAL, "a divisor that is 0 though it never is");
+  IS_STR(message(&r.err), "early.lua:3: %: the divisor is 0, by thread (0,0,0) of block (0,0,0)",
+         "with the operation");
+  OK(data[0] == 0 && data[63] == 0, "and no block ran");
+  done(&r);
+}
+
 static void test_escape(void) {
   Kit k;
   CtSimtProgram *p;
@@ -807,6 +833,7 @@ int main(void) {
   test_bounds_matrix(true);
   test_bounds_everywhere();
   test_zero();
+  test_zero_before_blocks();
   test_escape();
   test_open();
   test_out_of_memory();

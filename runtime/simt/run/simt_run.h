@@ -152,9 +152,11 @@ typedef struct CtWorker {
   char *shared;
   char *scratch; /* for packed operands */
   CtFail fail;
-  int64_t reported;                    /* the lowest of its blocks that failed; INT64_MAX: none, */
-  CtErr report;                        /* and why; other blocks may have run since */
-  CtPrinter *printer;                  /* NULL until it prints */
+  CtFail
+      prologue_fail;  /* what ended its prologue: its warps lack values, and no block of it runs */
+  int64_t reported;   /* the lowest of its blocks that failed; INT64_MAX: none, */
+  CtErr report;       /* and why; other blocks may have run since */
+  CtPrinter *printer; /* NULL until it prints */
   int64_t tma_numbers[CT_TMA_NUMBERS]; /* those of the TMA whose operands were gathered */
   int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
   void *watched; /* the watcher's state for this worker */

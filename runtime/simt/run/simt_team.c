@@ -127,6 +127,10 @@ static bool has_moved(CtWarp *w) {
    on in the next round: *loops and *parked say whether there are any. False: something failed. */
 static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
   *loops = *parked = k->has_moved = false;
+  if (k->prologue_fail.kind != CT_FAIL_NONE) {
+    k->fail = k->prologue_fail;
+    return false;
+  }
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     if (w->pc != NULL && !w->is_waiting) {
@@ -299,6 +303,7 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
 /* Sets what is fixed for each warp in a launch, and runs its prologue. */
 static void set_up(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
+  k->fail.kind = CT_FAIL_NONE;
   for (int32_t i = 0; i < p->n_warps; i++) {
     CtWarp *w = warp_at(k, i);
     CtMem *mem = CT_AT(CtMem, w, p->mem_at);
@@ -313,8 +318,9 @@ static void set_up(CtWorker *k) {
     }
     set_scalars(k->job, w);
     set_thread_indices(p, w);
-    run(w, k->job->code);
+    run(w, k->fail.kind == CT_FAIL_NONE ? k->job->code : NULL);
   }
+  k->prologue_fail = k->fail;
 }
 
 /* False: the watcher has noted it. */
