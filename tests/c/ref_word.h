@@ -108,6 +108,8 @@ static inline uint32_t ref_word(CtOp op, uint32_t a, uint32_t b, uint32_t c) {
   return ref_half(op, a, b, c) | ref_half(op, a >> 16, b >> 16, c >> 16) << 16;
 }
 
-static inline bool is_word_op(CtOp op) { return ct_ops[op].types == CT_TYPES_WORDS; }
+static inline bool is_word_op(CtOp op) {
+  return ct_ops[op].types == CT_TYPES_U32 || ct_ops[op].types == CT_TYPES_I32;
+}
 
 #endif

@@ -189,6 +189,7 @@ static void take_last_line(CtIr *ir) { find_op(ir, CT_OP_STORE)->loc.line = INT3
 static CtTma *box_of(CtIr *ir) { return (CtTma *)(uintptr_t)find_op(ir, CT_OP_TMA_STORE)->u.tma; }
 static void take_slot(CtIr *ir) { box_of(ir)->slot = box_of(ir)->offset; }
 static void take_coordinate(CtIr *ir) { box_of(ir)->crd[2] = box_of(ir)->offset; }
+static void take_halves(CtIr *ir) { find_op(ir, CT_OP_MUL)->op = CT_OP_SUB_F16X2; }
 static void take_atom(CtIr *ir) {
   static CtAtom other;
   (void)ct_atom_find("SM75_U32x4_LDSM_N", &other);
@@ -240,6 +241,7 @@ static const Lie lies[] = {
 
 static const Lie lies_of_boxes[] = {
     {"a store that somebody waits for", take_slot, "a store with what loads have"},
+    {"pairs of halves in an i32", take_halves, "an operation on another type"},
     {"a third coordinate of two", take_coordinate, "other coordinates than its map has"},
 };
 

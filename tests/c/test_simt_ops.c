@@ -563,7 +563,7 @@ static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
 
 static bool takes(CtOp op, CtDtype t) {
   if (is_word_op(op)) {
-    return t == (op == CT_OP_DP4A || op == CT_OP_DP4A_SU ? CT_i32 : CT_u32);
+    return t == (ct_ops[op].types == CT_TYPES_I32 ? CT_i32 : CT_u32);
   }
   if (is_own(op)) {
     return is_wide_float(t);

@@ -199,7 +199,9 @@ void ct_low_bitcast(CtLow *l, CtVal v) {
 /* The row of an operation on a type. */
 static uint32_t op_row(CtOp op, CtDtype t) {
   uint32_t row = first_row[op][t];
-  return row != 0 ? row : first_row[op][signed_one(t)];
+  row = row != 0 ? row : first_row[op][signed_one(t)];
+  CT_ASSERT(row != 0 || (op == CT_OP_ADD && t == CT_f64));
+  return row;
 }
 
 static CtDtype operand_type(const CtLow *l, CtVal v) {
