@@ -71,7 +71,7 @@ static bool is_cast(CtDtype from, CtDtype to) {
   if (ct_is_narrow(from)) {
     return to == ct_dtype_compute(from);
   }
-  return !ct_is_narrow(to) || ct_is_float(to) || from == CT_i32;
+  return !ct_is_narrow(to) || (ct_is_float(to) && from != CT_bool) || from == CT_i32;
 }
 
 static void check_casts(Checker *c, const CtInst *inst) {

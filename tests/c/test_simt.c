@@ -426,6 +426,32 @@ static void test_zero(void) {
   done(&r);
 }
 
+/* Every cast that the check of an IR lets through has a row in the engine: lowering asserts it. */
+static void test_casts(void) {
+  int n = 0;
+  for (CtDtype from = CT_VOID + 1; from < CT_DTYPE_COUNT; from++) {
+    for (CtDtype to = CT_VOID + 1; to < CT_DTYPE_COUNT; to++) {
+      Kit k;
+      CtSimtProgram *program = NULL;
+      kit_begin(&k, "casts", 0, 32, 1);
+      at(&k, 1);
+      CtView x = tensor(&k, "x", from, "(?)", "(1)"), y = tensor(&k, "y", to, "(?)", "(1)");
+      CtVal v = ct_ir_load(&k.ir, x.buf, tid(&k, 0));
+      v = ct_ir_word(&k.ir, CT_OP_CAST, &v); /* of one type, which it gets here */
+      k.ir.insts[v].type = (uint8_t)to;
+      k.ir.insts[v].facts = ct_type_facts(to);
+      ct_ir_store(&k.ir, y.buf, tid(&k, 0), v);
+      if (ct_ir_check(&k.ir, &k.err) == CT_OK) {
+        kit_must(&k, ct_simt_lower(ct_alloc_std, &k.ir, &program, &k.err));
+        n++;
+      }
+      ct_simt_free(program);
+      ct_ir_clear(&k.ir);
+    }
+  }
+  OK(n > 50, "%d casts that an IR may have are lowered", n);
+}
+
 /* What the threads of all blocks need is computed once, before them. If that fails, no block runs: its values are
    not there. */
 static void test_zero_before_blocks(void) {
@@ -834,6 +860,7 @@ int main(void) {
   test_bounds_everywhere();
   test_zero();
   test_zero_before_blocks();
+  test_casts();
   test_escape();
   test_open();
   test_out_of_memory();

@@ -242,7 +242,9 @@ static void change_int(Mutant *m, CtInt *i) {
     case 0:
       *i = (CtInt){.kind = CT_DYNAMIC, .id = wide_below(m->in, m->limits[CT_LIMIT_VALUES])};
       break;
-    case 1: i->v += i->kind == CT_STATIC ? (int64_t)below(m->in, 5) - 2 : 0; break;
+    case 1:
+      i->v = i->kind == CT_STATIC ? (int64_t)((uint64_t)i->v + below(m->in, 5) - 2) : i->v;
+      break;
     default: *i = ct_int(next_integer(m->in)); break;
   }
 }
