@@ -8,7 +8,8 @@
 -- Blocks whose shapes are the same share a program, the list of its shapes, and differ in bases.
 local M = {}
 
-local FIELDS <const> = 7 -- of a part: block, warp, step, site, lanes, elems, base
+M.FIELDS = 7 -- of a part: block, warp, step, site, lanes, elems, base
+local FIELDS <const> = M.FIELDS
 local WARP <const> = 32
 
 -- {====== Vectors ======

@@ -119,8 +119,8 @@ end
 local function drop_others(found, site_of)
   for _, worker in ipairs(found.workers) do
     local kept, parts = {}, worker.parts
-    for at = 1, #parts, 7 do
-      if site_of[parts[at + 3]] then table.move(parts, at, at + 6, #kept + 1, kept) end
+    for at = 1, #parts, packed.FIELDS do
+      if site_of[parts[at + 3]] then table.move(parts, at, at + packed.FIELDS - 1, #kept + 1, kept) end
     end
     worker.parts = kept
   end
@@ -174,7 +174,7 @@ end
 local function roles_of(found, list, site_of)
   local used = {} -- warp -> set of sites
   for _, worker in ipairs(found.workers) do
-    for at = 1, #worker.parts, 7 do
+    for at = 1, #worker.parts, packed.FIELDS do
       local warp = worker.parts[at + 1]
       used[warp] = used[warp] or {}
       used[warp][site_of[worker.parts[at + 3]].number] = true
