@@ -116,7 +116,7 @@ static void become_stale(lua_State *L, Front *f, int node, const Change *c) {
   const Box *box = lua_touserdata(L, -1);
   const char *why = push_stale(L, node, c->t);
   if (is_read_in_loop(L, f, box->born, last_read(L, node, box))) {
-    diag_error(L, "%s", why);
+    front_refuse(L, "%s", why);
   }
   put_stale(L, node, c->key);
   put_changed(L, f, node);
@@ -155,7 +155,7 @@ static void spoil(lua_State *L, Front *f, const Change *c, int node, int t) {
   int top = lua_gettop(L);
   const char *why = push_stale(L, node, c->t);
   if (is_read_in_loop(L, f, front_birth(L, t), front_last_read(L, t))) {
-    diag_error(L, "%s", why);
+    front_refuse(L, "%s", why);
   }
   lua_pushvalue(L, c->key);
   lua_insert(L, -2);
@@ -208,7 +208,7 @@ static void check_table(lua_State *L, Front *f, const Change *c, int t) {
   const Frame *loop = loop_of(L, f, c, front_birth(L, t));
   if (loop != NULL &&
       (changed_at(L, c->taker) > loop->runtime_at || front_changed_since(L, t, loop->runtime_at))) {
-    diag_error(
+    front_refuse(
         L,
         "the table of line %d is changed in this loop and then assigned to '%s', which would "
         "change with it in the next turn; assign a copy: {...}",
@@ -224,11 +224,12 @@ static void check_node(lua_State *L, Front *f, const Change *c, int node) {
       (changed_at(L, c->taker) > loop->runtime_at || changed_at(L, node) > loop->runtime_at)) {
     const char *taker = taker_name(L, c);
     record_get_part(L, node, &record_box_key);
-    diag_error(L,
-               "'%s' and '%s' share the table of line %d from here on, but one of them is changed "
-               "earlier in this loop: the other would change with it in the next turn; assign a "
-               "copy: {...}",
-               taker, box_name(L, -1), front_birth_line(L, c->t));
+    front_refuse(
+        L,
+        "'%s' and '%s' share the table of line %d from here on, but one of them is changed "
+        "earlier in this loop: the other would change with it in the next turn; assign a "
+        "copy: {...}",
+        taker, box_name(L, -1), front_birth_line(L, c->t));
   }
 }
 

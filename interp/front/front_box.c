@@ -92,8 +92,8 @@ static bool is_open(lua_State *L, const Front *f, int value) {
 
 void box_take_nil_bit(lua_State *L, Front *f, Box *box, int idx) {
   if (f->n_nil_vars == FRONT_MAX_NIL_VARS) {
-    diag_error(L, "more than %d locals without a first value; give '%s' one", FRONT_MAX_NIL_VARS,
-               box_name(L, idx));
+    front_refuse(L, "more than %d locals without a first value; give '%s' one", FRONT_MAX_NIL_VARS,
+                 box_name(L, idx));
   }
   box->nil_var = f->n_nil_vars++;
   f->assigned.w[box->nil_var / 64] &= ~((uint64_t)1 << (box->nil_var % 64));
@@ -156,8 +156,8 @@ void box_load(lua_State *L, Front *f, int idx) {
     return;
   }
   if (box->var == 0 || !box_is_assigned(f, box)) {
-    diag_error(L, "'%s' has no value on some path to here; give it one where it is declared",
-               box_name(L, idx));
+    front_refuse(L, "'%s' has no value on some path to here; give it one where it is declared",
+                 box_name(L, idx));
   }
   front_at(L, f);
   if (box->is_tensor) {
@@ -172,19 +172,19 @@ static int fail_type(lua_State *L, const Box *box, int idx, CtDtype is, CtDtype 
   const char *a = kinds_differ ? value_kind(is) : ct_dtypes[is].name;
   const char *b = kinds_differ ? value_kind(given) : ct_dtypes[given].name;
   if (box->is_result) {
-    return diag_error(L, "%s is returned here but %s in line %d; return one type on every path", b,
-                      a, box->line);
+    return front_refuse(L, "%s is returned here but %s in line %d; return one type on every path",
+                        b, a, box->line);
   }
   const char *was = lua_pushfstring(L, "'%s' (line %d) is %s but is given %s here",
                                     box_name(L, idx), box->line, a, b);
   if (ct_is_int(is) && ct_is_float(given)) {
-    return diag_error(L, "%s; start it as 0.0", was);
+    return front_refuse(L, "%s; start it as 0.0", was);
   }
   if (!kinds_differ && ct_is_narrow(is)) {
-    return diag_error(L, "%s; start it as %s(v), or give it cast(v, %s)", was, b, a);
+    return front_refuse(L, "%s; start it as %s(v), or give it cast(v, %s)", was, b, a);
   }
-  return kinds_differ ? diag_error(L, "%s; use another name for it", was)
-                      : diag_error(L, "%s; start it as %s(0)", was, b);
+  return kinds_differ ? front_refuse(L, "%s; use another name for it", was)
+                      : front_refuse(L, "%s; start it as %s(0)", was, b);
 }
 
 /* Makes the variable's type fit a value of type `given`, or raises. */
@@ -236,7 +236,7 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
   check_own(L, box, idx);
   front_check_missing(L, value);
   if (half_test(L, value) != NULL) {
-    diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+    front_refuse(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
   if (box->is_tensor) {
     box_store_tensor(L, f, idx, value);
@@ -246,13 +246,13 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
     if (record_is(L, f, value) && box->var == 0) {
       front_learn_kind(L, f, box_number(L, box, idx), LEARNT_RECORD);
     }
-    diag_error(L,
-               "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
-               "between numbers, booleans, and tables that the kernel made%s",
-               box_name(L, idx), describe(L, value),
-               tensor_test(L, value) == NULL
-                   ? ""
-                   : "; a local that begins with a tensor may be given one with another offset");
+    front_refuse(L,
+                 "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
+                 "between numbers, booleans, and tables that the kernel made%s",
+                 box_name(L, idx), describe(L, value),
+                 tensor_test(L, value) == NULL
+                     ? ""
+                     : "; a local that begins with a tensor may be given one with another offset");
   }
   front_at(L, f);
   if (box->var == 0) {

@@ -42,7 +42,7 @@ static bool compare(lua_State *L, int a, int b, int op) {
 
 static void check_half(lua_State *L, int idx, const char *op) {
   if (half_test(L, idx) != NULL) {
-    diag_error(L, "'c and x' needs an 'or' before '%s' uses it; write 'c and x or y'", op);
+    front_refuse(L, "'c and x' needs an 'or' before '%s' uses it; write 'c and x or y'", op);
   }
 }
 
@@ -118,12 +118,12 @@ void front_check_change(lua_State *L, int idx) {
   }
   uint64_t born = front_birth(L, idx);
   if (front_since(f, L, born).any) {
-    diag_error(L,
-               "a Lua table is changed by a function of Lua's library under a run-time condition; "
-               "assign its fields: t.x = v");
+    front_refuse(
+        L, "a Lua table is changed by a function of Lua's library under a run-time condition; "
+           "assign its fields: t.x = v");
   }
   if (record_is_bound(L, f, idx)) {
-    diag_error(
+    front_refuse(
         L,
         "the table of line %d was chosen by a run-time condition and is changed by a function "
         "of Lua's library; assign its fields: t.x = v",
@@ -136,10 +136,10 @@ void front_check_change(lua_State *L, int idx) {
 
 void front_check_key(lua_State *L, int table, int key) {
   if (lua_istable(L, table) && !value_settle(L, key) && value_test(L, key, NULL)) {
-    diag_error(L,
-               "a Lua table is indexed by a run-time value; use a tensor, as from_table(f32, t) "
-               "makes one, or unroll the loop; a table of tensors that is an argument is a list, "
-               "which takes any index");
+    front_refuse(L,
+                 "a Lua table is indexed by a run-time value; use a tensor, as from_table(f32, t) "
+                 "makes one, or unroll the loop; a table of tensors that is an argument is a list, "
+                 "which takes any index");
   }
   check_half(L, key, "[]");
 }
@@ -231,7 +231,7 @@ static int rt_set(lua_State *L) { /* desc, t, k, v */
   check_indexable(L, 2, "__newindex", 1);
   lua_settop(L, 4);
   if (half_test(L, 4) != NULL) {
-    return diag_error(L, "'c and x' needs an 'or' before it is stored; write 'c and x or y'");
+    return front_refuse(L, "'c and x' needs an 'or' before it is stored; write 'c and x or y'");
   }
   if (lua_istable(L, 2) && lua_isnil(L, 3)) {
     return luaL_error(L, "index is nil");

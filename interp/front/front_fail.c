@@ -32,20 +32,20 @@ static bool is_of_thread(lua_State *L, Front *f, const char *name) {
     return true;
   }
   if (is_conditional(L, f, f->protected_at)) {
-    diag_error(L,
-               "%s: no pcall catches what threads find at run time, and this one holds the 'if'; "
-               "write the 'if' around the pcall, or give a value that says so",
-               name);
+    front_refuse(L,
+                 "%s: no pcall catches what threads find at run time, and this one holds the 'if'; "
+                 "write the 'if' around the pcall, or give a value that says so",
+                 name);
   }
   return false;
 }
 
 static const char *check_message(lua_State *L, int idx, const char *name) {
   if (!lua_isstring(L, idx)) {
-    diag_error(L,
-               "%s: the message of a run-time condition is a text, not %s; write printf to show "
-               "values",
-               name, diag_push_kind(L, idx));
+    front_refuse(L,
+                 "%s: the message of a run-time condition is a text, not %s; write printf to show "
+                 "values",
+                 name, diag_push_kind(L, idx));
   }
   return lua_tostring(L, idx);
 }
@@ -92,7 +92,7 @@ int front_asserts(lua_State *L) { /* condition, message, ... */
   CtVal v;
   Front *f = front_of(L);
   if (half_test(L, 1) != NULL) {
-    return diag_error(L, "assert: 'c and x' needs an 'or' to be a value; write 'c and x or y'");
+    return front_refuse(L, "assert: 'c and x' needs an 'or' to be a value; write 'c and x or y'");
   }
   if (value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type == CT_bool) {
     const char *message = assert_message(L);

@@ -182,10 +182,11 @@ static bool is_same(lua_State *L, int a, int b) {
 }
 
 static int fail_host(lua_State *L, const char *name) {
-  return diag_error(L,
-                    "'%s' belongs to a table that the kernel did not make, and is changed under a "
-                    "run-time condition; copy the table inside the kernel first",
-                    name);
+  return front_refuse(
+      L,
+      "'%s' belongs to a table that the kernel did not make, and is changed under a "
+      "run-time condition; copy the table inside the kernel first",
+      name);
 }
 
 /* Of a table that this trace made, under a condition. The value is at `value`, the old one at `old`. */
@@ -193,32 +194,34 @@ static void check_value(lua_State *L, Front *f, int t, int key, int value, int o
                         const char *name) {
   int line = front_birth_line(L, t);
   if (lua_isnil(L, value)) {
-    diag_error(L,
-               "'%s' of the table of line %d is set to nil under a run-time condition; give it a "
-               "number that means nothing, such as -1",
-               name, line);
+    front_refuse(L,
+                 "'%s' of the table of line %d is set to nil under a run-time condition; give it a "
+                 "number that means nothing, such as -1",
+                 name, line);
   }
   if (lua_isnil(L, old) && (lua_isinteger(L, key) || lua_istable(L, value))) {
-    diag_error(L,
-               "'%s' of the table of line %d gets its first value under a run-time condition; give "
-               "it one where the table is made",
-               name, line);
+    front_refuse(
+        L,
+        "'%s' of the table of line %d gets its first value under a run-time condition; give "
+        "it one where the table is made",
+        name, line);
   }
   bool fits = (front_is_scalar(L, value) && may_vary(L, old)) ||
               (record_is(L, f, value) && record_is(L, f, old));
   if (!fits) {
-    diag_error(L,
-               "'%s' of the table of line %d holds %s and is given %s under a run-time condition; "
-               "a field can change between numbers, booleans, and tables that the kernel made",
-               name, line, diag_push_kind(L, old), diag_push_kind(L, value));
+    front_refuse(
+        L,
+        "'%s' of the table of line %d holds %s and is given %s under a run-time condition; "
+        "a field can change between numbers, booleans, and tables that the kernel made",
+        name, line, diag_push_kind(L, old), diag_push_kind(L, value));
   }
 }
 
 static int fail_place(lua_State *L, int t, const char *name) {
-  return diag_error(L,
-                    "'%s' of the table of line %d is changed in the right side of 'and' or 'or'; "
-                    "write an 'if'",
-                    name, front_birth_line(L, t));
+  return front_refuse(L,
+                      "'%s' of the table of line %d is changed in the right side of 'and' or 'or'; "
+                      "write an 'if'",
+                      name, front_birth_line(L, t));
 }
 
 /* The box of the field, pushed, a variable from before the oldest condition on. */

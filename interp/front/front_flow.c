@@ -11,8 +11,8 @@ Frame *frame_arg(lua_State *L, int idx) { return luaL_checkudata(L, idx, FRAME_T
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c) {
   const Half *half = half_test(L, idx);
   if (half != NULL) {
-    return diag_error(L, "'c and x' needs an 'or' before '%s' tests it; write 'c and x or y'",
-                      what);
+    return front_refuse(L, "'c and x' needs an 'or' before '%s' tests it; write 'c and x or y'",
+                        what);
   }
   if (!value_test(L, idx, c)) {
     front_check_missing(L, idx);
@@ -20,10 +20,11 @@ int front_truth(lua_State *L, int idx, const char *what, CtVal *c) {
   }
   CtDtype type = (CtDtype)ct_inst(front_ir(L), *c)->type;
   if (type != CT_bool) {
-    return diag_error(L,
-                      "'%s' tests a run-time %s, which Lua counts as true even when it is 0; write "
-                      "'x ~= 0'",
-                      what, value_kind(type));
+    return front_refuse(
+        L,
+        "'%s' tests a run-time %s, which Lua counts as true even when it is 0; write "
+        "'x ~= 0'",
+        what, value_kind(type));
   }
   return -1;
 }
@@ -209,8 +210,8 @@ static int rt_back(lua_State *L) { /* H, label */
   const Frame *frame = front_co(f, L)->top;
   for (; frame != NULL && frame != point; frame = frame->parent) {
     if (frame->runtime || frame->pending) {
-      return diag_error(L, "goto %s jumps back under a run-time condition; write a while loop",
-                        lua_tostring(L, 2));
+      return front_refuse(L, "goto %s jumps back under a run-time condition; write a while loop",
+                          lua_tostring(L, 2));
     }
   }
   if (f->ir != NULL && frame != NULL) {

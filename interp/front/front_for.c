@@ -160,19 +160,19 @@ static CtDtype index_type(lua_State *L, CtIr *ir, int first) {
     if (value_test(L, i, &v)) {
       CtDtype type = (CtDtype)ct_inst(ir, v)->type;
       if (!ct_is_int(type)) {
-        diag_error(L,
-                   "a run-time 'for' counts with integers, got a run-time %s; write a while loop",
-                   value_kind(type));
+        front_refuse(L,
+                     "a run-time 'for' counts with integers, got a run-time %s; write a while loop",
+                     value_kind(type));
       }
       if (type == CT_u64) {
-        diag_error(L, "a run-time 'for' counts with i32 or i64, got a u64; use cast(x, i64)");
+        front_refuse(L, "a run-time 'for' counts with i32 or i64, got a u64; use cast(x, i64)");
       }
       if (type == CT_i64 || type == CT_u32) {
         return CT_i64;
       }
     } else if (lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i)) {
-      diag_error(L, "a run-time 'for' counts with integers, got the float %s; write a while loop",
-                 lua_tostring(L, i));
+      front_refuse(L, "a run-time 'for' counts with integers, got the float %s; write a while loop",
+                   lua_tostring(L, i));
     } else if (lua_isinteger(L, i) && lua_tointeger(L, i) != (int32_t)lua_tointeger(L, i)) {
       return CT_i64;
     }
@@ -204,9 +204,9 @@ static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
     return;
   }
   if (inst->op == CT_OP_CONST) {
-    diag_error(L, "'for' step is zero");
+    luaL_error(L, "'for' step is zero");
   }
-  diag_error(
+  front_refuse(
       L,
       "the step%s%s%s of a run-time 'for' may be 0 or negative; its sign must be known: write "
       "max(%s, 1), pass static(%s) to the kernel, or write a while loop",
@@ -339,7 +339,7 @@ static int rt_range(lua_State *L) { /* name, a, b, s */
   lua_settop(L, 4);
   for (int i = 2; i <= 4; i++) {
     if (half_test(L, i) != NULL) {
-      return diag_error(L, "'c and x' needs an 'or' before 'for' counts with it");
+      return front_refuse(L, "'c and x' needs an 'or' before 'for' counts with it");
     }
   }
   Frame *frame = frame_push(L, f, FRAME_LOOP);
@@ -395,12 +395,12 @@ static int count_names(const char *names) {
 static bool take_function(lua_State *L, Frame *frame, const Range *r, const char *names) {
   frame->n_names = count_names(names);
   if (frame->n_names != r->n_values) {
-    diag_error(L, "a loop over %s has %d name%s, but there %s %d; write 'for %s in'", r->what,
-               frame->n_names, frame->n_names == 1 ? "" : "s", r->n_values == 1 ? "is" : "are",
-               r->n_values,
-               r->n_values == 1   ? "i"
-               : r->n_values == 2 ? "m, n"
-                                  : "a, b, c");
+    front_refuse(L, "a loop over %s has %d name%s, but there %s %d; write 'for %s in'", r->what,
+                 frame->n_names, frame->n_names == 1 ? "" : "s", r->n_values == 1 ? "is" : "are",
+                 r->n_values,
+                 r->n_values == 1   ? "i"
+                 : r->n_values == 2 ? "m, n"
+                                    : "a, b, c");
   }
   if (lua_getiuservalue(L, 2, 1) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -456,7 +456,7 @@ static int rt_iter(lua_State *L) { /* name, f, s, c, closing */
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, 6, 2);
   if (!lua_isnil(L, 5)) {
-    return diag_error(
+    return front_refuse(
         L, "a 'for' with a closing value cannot run in a kernel; close it after the loop");
   }
   lua_pushvalue(L, lua_upvalueindex(1));

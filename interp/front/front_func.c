@@ -13,7 +13,7 @@ static int rt_func(lua_State *L) { /* name, is_kernel */
   }
   int depth = outer == NULL ? 1 : outer->depth + 1;
   if (f->ir != NULL && depth > FRONT_MAX_DEPTH) {
-    return diag_error(
+    return front_refuse(
         L,
         "'%s' calls itself %d levels deep while tracing; recursion must end on a static "
         "value, not on a run-time one",
@@ -38,10 +38,11 @@ static void keep_values(lua_State *L, Frame *frame, int n) {
 
 static void check_result(lua_State *L, int idx) {
   if (!front_is_scalar(L, idx)) {
-    diag_error(L,
-               "%s is returned under a run-time condition; only numbers, booleans, and tables that "
-               "the kernel made can differ by path",
-               diag_push_kind(L, idx));
+    front_refuse(
+        L,
+        "%s is returned under a run-time condition; only numbers, booleans, and tables that "
+        "the kernel made can differ by path",
+        diag_push_kind(L, idx));
   }
 }
 
@@ -51,8 +52,8 @@ static void record_value(lua_State *L, Front *f, int idx) {
   Box *box = lua_touserdata(L, at);
   bool is_record = record_is(L, f, idx);
   if (is_record ? box->var != 0 : box->kind == BOX_RECORD) {
-    diag_error(L, "%s is returned here but %s in line %d; return one type on every path",
-               diag_push_kind(L, idx), is_record ? "a number or boolean" : "a table", box->line);
+    front_refuse(L, "%s is returned here but %s in line %d; return one type on every path",
+                 diag_push_kind(L, idx), is_record ? "a number or boolean" : "a table", box->line);
   }
   if (is_record) {
     box->kind = BOX_RECORD;
@@ -85,8 +86,8 @@ static void push_result(lua_State *L, Front *f, const Frame *frame) {
 /* Stores the values in the result variables of the frame, made by the first such return. */
 static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
   if (frame->n_results >= 0 && frame->n_results != n) {
-    diag_error(L, "%d value%s returned here but %d on another path; return as many on every path",
-               n, n == 1 ? " is" : "s are", frame->n_results);
+    front_refuse(L, "%d value%s returned here but %d on another path; return as many on every path",
+                 n, n == 1 ? " is" : "s are", frame->n_results);
   }
   if (frame->n_results < 0) {
     frame->n_results = n;
@@ -112,7 +113,7 @@ static int rt_ret(lua_State *L) { /* F, ... */
   Frame *frame = frame_arg(L, 1);
   int n = lua_gettop(L) - 1;
   if (f->ir != NULL && frame->is_kernel && n > 0) {
-    return diag_error(L, "a kernel returns no values");
+    return front_refuse(L, "a kernel returns no values");
   }
   bool plain = f->ir == NULL || (!frame->pending && front_is_plain(f, L, frame));
   if (!plain && f->dead) { /* return error("x"): the thread has ended */
@@ -148,8 +149,8 @@ static int rt_leave(lua_State *L) {
     return 0;
   }
   if (!f->dead && frame->n_results > 0) {
-    return diag_error(L, "a value is returned on some paths but not at the end of the function; "
-                         "return one there, too");
+    return front_refuse(L, "a value is returned on some paths but not at the end of the function; "
+                           "return one there, too");
   }
   frame_end(L, f, frame); /* the results are read after its block */
   luaL_checkstack(L, frame->n_results + 2, "too many results");

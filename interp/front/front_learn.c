@@ -208,7 +208,7 @@ void front_touch(lua_State *L, uint64_t born, const char *message) {
   Front *f = front_of(L);
   uint64_t condition = front_condition(f, L);
   if (condition != 0 && condition > born) {
-    diag_error(L, "%s", message);
+    front_refuse(L, "%s", message);
   }
   front_touch_state(f, born);
 }

@@ -17,7 +17,7 @@ static Frame *push_logic(lua_State *L, Front *f, bool is_or) {
     depth++;
   }
   if (depth >= MAX_LOGIC) {
-    diag_error(L, "'and' and 'or' nest deeper than %d; use a local for a part", MAX_LOGIC);
+    front_refuse(L, "'and' and 'or' nest deeper than %d; use a local for a part", MAX_LOGIC);
   }
   Frame *frame = frame_push(L, f, FRAME_LOGIC);
   frame->is_or = is_or;
@@ -60,7 +60,7 @@ static void open_logic(lua_State *L, Front *f, Frame *frame, CtVal cond, bool wh
 }
 
 static int fail_choice(lua_State *L, int idx, const char *op) {
-  return diag_error(
+  return front_refuse(
       L, "'c %s x' under a run-time condition can only choose numbers or booleans, got a %s", op,
       tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx));
 }
@@ -179,8 +179,8 @@ static void end_half(lua_State *L, Front *f, const Frame *frame, int left) {
   } else if (front_is_number(L, f, 1)) {
     choice_end(L, f, frame, half, 1);
   } else {
-    diag_error(L, "'c and x or y' has a number for x but %s for y; write numbers on both sides",
-               front_is_bool(L, f, 1) ? "a boolean" : diag_push_kind(L, 1));
+    front_refuse(L, "'c and x or y' has a number for x but %s for y; write numbers on both sides",
+                 front_is_bool(L, f, 1) ? "a boolean" : diag_push_kind(L, 1));
   }
 }
 
@@ -206,9 +206,9 @@ static int rt_ore(lua_State *L) {
   } else if (front_is_bool(L, f, 1)) {
     join_bools(L, f, &frame, 1);
   } else if (front_is_number(L, f, 1) || half_test(L, 1) != NULL) {
-    return diag_error(L,
-                      "'c or x' has a run-time condition for c and a number for x; write 'c and y "
-                      "or x'");
+    return front_refuse(
+        L, "'c or x' has a run-time condition for c and a number for x; write 'c and y "
+           "or x'");
   } else {
     return fail_choice(L, 1, "or");
   }
@@ -232,7 +232,7 @@ static int rt_not(lua_State *L) {
 
 /* A half-finished choice used as a value. */
 static int half_used(lua_State *L) {
-  return diag_error(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
+  return front_refuse(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
 }
 
 static void open_half(lua_State *L) {

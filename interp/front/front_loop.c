@@ -11,7 +11,7 @@ void front_count_turn(lua_State *L, Front *f, Frame *frame) {
   }
   front_check_size(L, f);
   if (++frame->turns > FRONT_MAX_TURNS) {
-    diag_error(
+    front_refuse(
         L,
         "this loop was unrolled %d times while tracing; use 'for i in range(a, b)' for a loop "
         "in the kernel",
@@ -39,7 +39,7 @@ static void count_copy(lua_State *L, const Front *f, Frame *frame) {
   int64_t most = f->ir->max_unroll > 0 ? f->ir->max_unroll : FRONT_MAX_UNROLL;
   frame->copies += frame->turns > 1 && ct_ir_position(f->ir) != frame->position;
   if (frame->copies > most) {
-    diag_error(
+    front_refuse(
         L,
         "the condition of this while is known while tracing, and more than %I turns put code "
         "into the kernel; write dynamic(n) for the limit, which keeps the loop, or let it unroll: "
@@ -115,9 +115,9 @@ static int rt_wc(lua_State *L) {
     emit_exit_if(L, f, frame, ct_ir_unary(f->ir, CT_OP_LNOT, c));
     lua_pushboolean(L, 1);
   } else if (changed) {
-    return diag_error(L,
-                      "the condition of a run-time while changes Lua state; write 'while true do "
-                      "... if not c then break end'");
+    return front_refuse(L,
+                        "the condition of a run-time while changes Lua state; write 'while true do "
+                        "... if not c then break end'");
   } else {
     ct_ir_rollback(f->ir, frame->position);
     frame->wants_region = true;
@@ -136,7 +136,7 @@ static int loop_next(lua_State *L) {
   }
   if (frame->runtime) {
     if (!frame->loop_exit && !frame->pending) {
-      return diag_error(L, "this loop has no exit; write 'break' under a condition");
+      return front_refuse(L, "this loop has no exit; write 'break' under a condition");
     }
     return 0;
   }

@@ -25,7 +25,7 @@ void front_push_missing(lua_State *L) { /* the message at the top becomes one */
 void front_check_missing(lua_State *L, int idx) {
   if (lua_type(L, idx) == LUA_TUSERDATA && luaL_testudata(L, idx, MISSING_TYPE) != NULL) {
     lua_getiuservalue(L, idx, 1);
-    diag_error(L, "%s", lua_tostring(L, -1));
+    front_refuse(L, "%s", lua_tostring(L, -1));
   }
 }
 

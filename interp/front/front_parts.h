@@ -3,6 +3,7 @@
 #ifndef CUTTLE_FRONT_PARTS_H
 #define CUTTLE_FRONT_PARTS_H
 
+#include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 
 /* front_learn.c. What is conditional for something that was born at a clock. */
@@ -175,6 +176,12 @@ void front_patch_metatables(lua_State *L); /* metamethods convert themselves ...
 void front_restore_metatables(lua_State *L); /* ... no more */
 /* Raises the message at the line of the innermost converted function. */
 int front_fail_unconverted(lua_State *L, const char *what);
+
+/* front_uncaught.c: raises what no kernel can do, by lua_pushfstring's format, at the script's line. Plain Lua would go
+   on there, so the trace fails whoever catches the error. What Lua itself raises is a luaL_error. */
+int front_refuse(lua_State *L, const char *fmt, ...) DIAG_RAISES;
+/* Pushes the first message of a trace that has refused something [-0, +1]. */
+void front_push_refusal(lua_State *L);
 
 /* front_refuse.c: what C cannot do with what a kernel has. */
 void front_check_iterator(lua_State *L, int idx); /* raises for a value, a tensor, a layout */

@@ -51,8 +51,8 @@ static void push_keys(lua_State *L, int record, const char *name) {
   while (lua_next(L, record) != 0) {
     lua_pop(L, 1);
     if (lua_type(L, -1) != LUA_TSTRING && lua_type(L, -1) != LUA_TNUMBER) {
-      diag_error(L, "'%s' has %s as a key under a run-time condition; use names or numbers", name,
-                 diag_push_kind(L, -1));
+      front_refuse(L, "'%s' has %s as a key under a run-time condition; use names or numbers", name,
+                   diag_push_kind(L, -1));
     }
     lua_pushvalue(L, -1);
     insert_key(L, list);
@@ -198,7 +198,7 @@ static void push_part(lua_State *L, Front *f, const Shape *shape, int key) {
 static void begin_node(lua_State *L, Front *f, const Shape *shape, int record) {
   luaL_checkstack(L, 16, NULL);
   if (shape->depth > RECORD_MAX_NESTED) {
-    diag_error(L, "'%s' holds tables deeper than %d levels", shape->name, RECORD_MAX_NESTED);
+    front_refuse(L, "'%s' holds tables deeper than %d levels", shape->name, RECORD_MAX_NESTED);
   }
   push_node(L, shape->box);
   int node = lua_gettop(L);
@@ -256,10 +256,11 @@ void box_begin_record(lua_State *L, Front *f, int idx, int value, CtVal op) {
 /* --- binding ------------------------------------------------------------------------------------------------ */
 
 int record_fail_shape(lua_State *L, const char *name, const char *what) {
-  return diag_error(L,
-                    "'%s' %s on one path but not on the other; give tables the same keys on every "
-                    "path",
-                    name, what);
+  return front_refuse(
+      L,
+      "'%s' %s on one path but not on the other; give tables the same keys on every "
+      "path",
+      name, what);
 }
 
 static void check_keys(lua_State *L, int node, int record, const char *name) {
@@ -278,7 +279,7 @@ static void check_keys(lua_State *L, int node, int record, const char *name) {
   }
   record_get_part(L, node, &record_meta_key);
   if (!lua_rawequal(L, -1, -2)) {
-    diag_error(L, "'%s' has one metatable on one path and another on the other", name);
+    front_refuse(L, "'%s' has one metatable on one path and another on the other", name);
   }
   lua_pop(L, 2);
 }
@@ -291,14 +292,14 @@ void record_store_part(lua_State *L, Front *f, const char *name) {
   int part = value - 1;
   if (box_test(L, part) != NULL) {
     if (!front_is_scalar(L, value)) {
-      diag_error(L, "'%s' is a number or boolean on one path but %s on another", name,
-                 diag_push_kind(L, value));
+      front_refuse(L, "'%s' is a number or boolean on one path but %s on another", name,
+                   diag_push_kind(L, value));
     }
     box_store(L, f, part, value);
   } else if (is_node(L, part) && record_is(L, f, value)) {
     store_node(L, f, part, value, name);
   } else if (!lua_rawequal(L, part, value)) {
-    diag_error(
+    front_refuse(
         L,
         "'%s' is %s on one path but %s on another; a run-time branch can only choose between "
         "numbers, booleans, and tables of these that the kernel made",

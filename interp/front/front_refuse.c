@@ -136,7 +136,7 @@ static const char *push_title(lua_State *L, const Refusal *row) {
 }
 
 static int fail_called(lua_State *L, const Refusal *row) {
-  return diag_error(
+  return front_refuse(
       L,
       "%s runs once in a kernel, while it is traced: its result would be one constant, the "
       "same for all threads and launches; %s",
@@ -157,7 +157,7 @@ static int refuses(lua_State *L) {
       const char *refused = find_refused(L, row->what, i);
       if (refused != NULL) {
         const char *instead = strcmp(refused, LIST_TYPE) == 0 ? of_list : row->instead;
-        return diag_error(L, "%s of a %s; %s", push_title(L, row), refused, instead);
+        return front_refuse(L, "%s of a %s; %s", push_title(L, row), refused, instead);
       }
     }
   }
@@ -166,14 +166,14 @@ static int refuses(lua_State *L) {
 
 void front_check_iterator(lua_State *L, int idx) {
   if (value_test(L, idx, NULL)) {
-    diag_error(L, "'for ... in' of a " VALUE_TYPE "; write 'for i = 0, n - 1 do'");
+    front_refuse(L, "'for ... in' of a " VALUE_TYPE "; write 'for i = 0, n - 1 do'");
   }
   const char *refused = find_refused(L, OBJECT, idx);
   if (refused != NULL && strcmp(refused, LIST_TYPE) == 0) {
-    diag_error(L, "'for ... in' of a " LIST_TYPE "; %s", of_list);
+    front_refuse(L, "'for ... in' of a " LIST_TYPE "; %s", of_list);
   }
   if (refused != NULL) {
-    diag_error(L, "'for ... in' of a %s; write 'for i = 0, size(t) - 1 do' with t[i]", refused);
+    front_refuse(L, "'for ... in' of a %s; write 'for i = 0, size(t) - 1 do' with t[i]", refused);
   }
 }
 

@@ -42,7 +42,7 @@ static int yields(lua_State *L) {
   Front *f = front_of(L);
   for (const Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (frame->runtime || frame->pending) {
-      return diag_error(
+      return front_refuse(
           L,
           "coroutine.yield inside a run-time if or loop; yield outside of it, and give the value on");
     }
@@ -58,7 +58,8 @@ static bool is_unchanged(const CtIr *ir, size_t n) {
   return n == ir->n_insts;
 }
 
-/* pcall and xpcall: what was recorded cannot be taken back, so an error after it is raised again. */
+/* pcall and xpcall: what was recorded cannot be taken back, so an error after it is raised again, and so is what no
+   kernel can do. */
 static int protects(lua_State *L) {
   Front *f = front_of(L);
   Co *co = front_co(f, L);
@@ -77,6 +78,10 @@ static int protects(lua_State *L) {
   front_call_original(L);
   f->protected_at = before.protected_at;
   if (!lua_toboolean(L, 1)) {
+    if (f->has_refused) {
+      front_push_refusal(L); /* xpcall's handler has made something else of it */
+      return lua_error(L);
+    }
     if (!is_unchanged(f->ir, n_insts)) {
       lua_settop(L, 2);
       return lua_error(L);
@@ -147,7 +152,7 @@ static int asks_integer(lua_State *L) { /* math.tointeger */
   if (value_test(L, 1, &v)) {
     CtDtype type = (CtDtype)ct_inst(front_ir(L), v)->type;
     if (!ct_is_int(type)) {
-      return diag_error(L, "math.tointeger of a run-time %s; use cast(x, i32)", value_kind(type));
+      return front_refuse(L, "math.tointeger of a run-time %s; use cast(x, i32)", value_kind(type));
     }
     lua_settop(L, 1);
     return 1;
@@ -160,7 +165,7 @@ static int compares_raw(lua_State *L) {
   (void)value_settle(L, 1);
   (void)value_settle(L, 2);
   if (value_test(L, 1, NULL) || value_test(L, 2, NULL)) {
-    return diag_error(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
+    return front_refuse(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
   }
   return front_call_original(L);
 }

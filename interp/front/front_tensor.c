@@ -71,11 +71,11 @@ void front_refuse_tensor(lua_State *L, Front *f, int x, int old, int value) {
     front_learn_kind(L, f, box_number(L, box, x), kind_of(unit & -unit));
     why = "the kernel is traced again";
   }
-  diag_error(L,
-             "'%s' holds a tensor and is given another one under a run-time condition; only the "
-             "offset of a tensor may depend on it, but %s. Carry the slot, a number, and slice "
-             "where you use it: t(_, _, slot)",
-             box_name(L, x), why);
+  front_refuse(L,
+               "'%s' holds a tensor and is given another one under a run-time condition; only the "
+               "offset of a tensor may depend on it, but %s. Carry the slot, a number, and slice "
+               "where you use it: t(_, _, slot)",
+               box_name(L, x), why);
 }
 
 /* The tensor's offset in the type of its memory's offsets, before `op` (0: here). */
@@ -118,8 +118,8 @@ void box_store_tensor(lua_State *L, Front *f, int idx, int value) {
   lua_getiuservalue(L, idx, BOX_VALUE);
   const Tensor *first = tensor_test(L, -1);
   if (t == NULL) {
-    diag_error(L, "'%s' holds a tensor and is given %s under a run-time condition",
-               box_name(L, idx), diag_push_kind(L, value));
+    front_refuse(L, "'%s' holds a tensor and is given %s under a run-time condition",
+                 box_name(L, idx), diag_push_kind(L, value));
   }
   if (difference(first, t) != NULL || obstacle(f, t) != NULL || multiple_of(f, t) % box->unit) {
     front_refuse_tensor(L, f, idx, lua_gettop(L), value);

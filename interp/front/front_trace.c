@@ -22,6 +22,7 @@ static void begin_trace(Front *f, CtIr *ir) {
   f->dead = false;
   f->protected_at = 0;
   f->again = false;
+  f->has_refused = false;
   f->reload = front_reload;
   f->n_nil_vars = 0;
   memset(&f->assigned, 0, sizeof f->assigned);
@@ -147,7 +148,7 @@ static int traced_call(lua_State *L) { /* given, function, TraceCall */
   int n_args = call->push(L, front_ir(L), call->ud, 1);
   lua_call(L, n_args, LUA_MULTRET);
   if (lua_gettop(L) > 2) {
-    return diag_error(L, "a kernel returns no values");
+    return front_refuse(L, "a kernel returns no values");
   }
   return 0;
 }
@@ -186,6 +187,10 @@ CtStatus front_trace(lua_State *L, int fn, int given, FrontPushArgs push, void *
   f->cur = co;
   if (f->again && status == CT_OK) {
     status = ct_fail(err, CT_EINVAL, "this kernel is to be traced again");
+  }
+  if (f->has_refused && status == CT_OK) { /* the script caught it */
+    front_push_refusal(L);
+    status = take_error(L, ir, err);
   }
   status = status == CT_OK ? front_check_types(f, err) : status;
   f->ir = NULL;

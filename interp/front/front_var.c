@@ -67,10 +67,10 @@ static void assign_cell(lua_State *L, Front *f, int idx, int value, Since since)
   }
   f->touched = box->born < f->touched ? box->born : f->touched;
   if (is_record || !is_own || !box_make_cell(L, f, idx, since.op)) {
-    diag_error(L,
-               "'%s' is assigned by an inner function under a run-time condition; return the new "
-               "value",
-               box_name(L, idx));
+    front_refuse(L,
+                 "'%s' is assigned by an inner function under a run-time condition; return the new "
+                 "value",
+                 box_name(L, idx));
   }
   box_store(L, f, idx, value);
 }
@@ -90,8 +90,8 @@ static int rt_p(lua_State *L) { /* q, x, name, line */
     return 1;
   }
   if (half_test(L, 2) != NULL) {
-    return diag_error(L, "'%s' holds 'c and x', which needs an 'or'; write 'c and x or y'",
-                      lua_tostring(L, 3));
+    return front_refuse(L, "'%s' holds 'c and x', which needs an 'or'; write 'c and x or y'",
+                        lua_tostring(L, 3));
   }
   bool scalar = lua_isnil(L, 2) || front_is_scalar(L, 2);
   bool is_record =
@@ -148,13 +148,13 @@ static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
     if (record_is(L, f, old) && record_is(L, f, value)) {
       front_learn_kind(L, f, box_number(L, box, x), LEARNT_RECORD);
     }
-    return diag_error(
+    return front_refuse(
         L,
         "'%s' is given another table under a run-time condition, but one of the two is "
         "not made by the kernel; copy it inside the kernel first",
         box_name(L, x));
   }
-  return diag_error(
+  return front_refuse(
       L,
       "'%s' holds a %s and is assigned under a run-time condition; a run-time branch can only "
       "choose between numbers, booleans, and tables that the kernel made",
@@ -183,10 +183,11 @@ static void assign_record(lua_State *L, Front *f, int x, int value) {
   }
   lua_getiuservalue(L, x, BOX_VALUE);
   if (!record_is(L, f, value)) {
-    diag_error(L,
-               "'%s' holds a table on one path and is given %s here; give it a table with the same "
-               "keys on every path",
-               box_name(L, x), diag_push_kind(L, value));
+    front_refuse(
+        L,
+        "'%s' holds a table on one path and is given %s here; give it a table with the same "
+        "keys on every path",
+        box_name(L, x), diag_push_kind(L, value));
   }
   if (!lua_rawequal(L, -1, value)) {
     record_bind(L, f, x, value);
@@ -243,7 +244,7 @@ static int rt_a(lua_State *L) { /* x, v */
 
 static void check_host(lua_State *L, Front *f, int value, const char *name) {
   if (f->ir != NULL && (value_test(L, value, NULL) || front_condition(f, L) != 0)) {
-    diag_error(L, "'%s' belongs to the host; a kernel cannot assign it", name);
+    front_refuse(L, "'%s' belongs to the host; a kernel cannot assign it", name);
   }
   f->touched = 0;
   if (f->ir != NULL) {
@@ -253,7 +254,7 @@ static void check_host(lua_State *L, Front *f, int value, const char *name) {
 
 static void check_global(lua_State *L, const Front *f, const char *name) {
   if (f->ir != NULL) {
-    diag_error(L, "'%s' is a global; write 'local %s = ...'", name, name);
+    front_refuse(L, "'%s' is a global; write 'local %s = ...'", name, name);
   }
 }
 
@@ -276,9 +277,9 @@ static int rt_close(lua_State *L) { /* v, name */
     return 0;
   }
   if (front_condition(f, L) != 0) {
-    return diag_error(L,
-                      "'%s' is a to-be-closed local under a run-time condition; declare it outside",
-                      lua_tostring(L, 2));
+    return front_refuse(
+        L, "'%s' is a to-be-closed local under a run-time condition; declare it outside",
+        lua_tostring(L, 2));
   }
   Frame *frame = frame_push(L, f, FRAME_CLOSE);
   frame->loop = lua_tostring(L, 2);

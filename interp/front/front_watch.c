@@ -32,8 +32,8 @@ static void watch_resume(lua_State *L, lua_State *co) {
   uint64_t born = front_birth(L, -1);
   lua_pop(L, 1);
   if (born <= f->began) {
-    diag_error(L,
-               "a coroutine that was made outside of the kernel is resumed in it; make it inside");
+    front_refuse(
+        L, "a coroutine that was made outside of the kernel is resumed in it; make it inside");
   }
   front_touch(L, born,
               "a coroutine is resumed under a run-time condition; make it under the same "
@@ -54,7 +54,7 @@ int front_fail_unconverted(lua_State *L, const char *what) {
       return lua_error(L);
     }
   }
-  return diag_error(L, "%s", what);
+  return front_refuse(L, "%s", what);
 }
 
 /* A wrapper that source.c loads around a converted function: a chunk named as only such are, but for
@@ -320,9 +320,9 @@ static int sorts_table(lua_State *L) {
     for (lua_Integer i = 1; i <= n; i++) {
       lua_geti(L, 1, i);
       if (value_test(L, -1, NULL)) {
-        return diag_error(L,
-                          "table.sort cannot order run-time values; write a sorting network with "
-                          "min and max");
+        return front_refuse(L,
+                            "table.sort cannot order run-time values; write a sorting network with "
+                            "min and max");
       }
       lua_pop(L, 1);
     }
@@ -338,8 +338,8 @@ static int requires(lua_State *L) {
   int loaded = lua_getfield(L, -2, name);
   int carried = lua_getfield(L, -2, name);
   if (loaded == LUA_TNIL && carried == LUA_TNIL) {
-    return diag_error(L, "require: '%s' is loaded inside a kernel; load it before the kernel",
-                      name);
+    return front_refuse(L, "require: '%s' is loaded inside a kernel; load it before the kernel",
+                        name);
   }
   lua_settop(L, 1);
   front_call_original(L);

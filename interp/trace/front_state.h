@@ -116,6 +116,8 @@ typedef struct Front {
   /* front_reload of the room above: fields that were loaded later than `since` are loaded again */
   void (*reload)(lua_State *L, struct Front *f, uint64_t since);
   bool dead; /* nothing can reach this point */
+  bool
+      has_refused; /* this trace has met what no kernel can do: front_uncaught.c of the room above */
   Assigned assigned;
   int n_nil_vars;
   Co *cos, *cur;
