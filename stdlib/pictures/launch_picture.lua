@@ -120,7 +120,9 @@ local function drop_others(found, site_of)
   for _, worker in ipairs(found.workers) do
     local kept, parts = {}, worker.parts
     for at = 1, #parts, packed.FIELDS do
-      if site_of[parts[at + 3]] then table.move(parts, at, at + packed.FIELDS - 1, #kept + 1, kept) end
+      if site_of[parts[at + 3]] then
+        table.move(parts, at, at + packed.FIELDS - 1, #kept + 1, kept)
+      end
     end
     worker.parts = kept
   end
