@@ -11,7 +11,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/state/state.h"
 
-enum { DEFAULT_COLUMNS = 80, MAX_DRAWN_CELLS = 256 };
+enum { DEFAULT_COLUMNS = 80, MAX_DRAWN_CELLS = 256, MAX_DRAWN_PANELS = 4 };
 
 /* Columns of the terminal that is standard output. */
 static int columns(void) {
@@ -106,9 +106,13 @@ static bool call_show(lua_State *L, int idx, bool with_text) {
     return false;
   }
   lua_pushvalue(L, idx);
-  lua_createtable(L, 0, 1);
+  lua_createtable(L, 0, 3);
   lua_pushboolean(L, with_text);
   lua_setfield(L, -2, "text");
+  lua_pushinteger(L, MAX_DRAWN_CELLS); /* of the operands too, which may be large */
+  lua_setfield(L, -2, "max_cells");
+  lua_pushinteger(L, MAX_DRAWN_PANELS);
+  lua_setfield(L, -2, "max_panels");
   lua_call(L, 2, 1);
   return true;
 }

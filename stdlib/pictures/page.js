@@ -8,7 +8,7 @@
 // index: a number, or the text of a coordinate; an empty list where there is no memory), color (a
 // number that cells of one colour share, or null) and, where there are such, owners: [thread, value, thread, value...], by_all (the value
 // that all threads have there, in place of owners), value (an element's, as text), before (the
-// index without the swizzle), mark ("unowned", "doubled": an element without a thread, with several).
+// index without the swizzle), mark ("unowned", "doubled": an element without a thread, with several; "outside": the operand has no such element).
 // One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
 "use strict";
 (() => {

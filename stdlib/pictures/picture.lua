@@ -16,7 +16,9 @@
 --             pictures of atoms, whose tiles are in no memory,
 --     lines   what is written in it: list of texts,
 --     color   key into palette.lua, or nil: blank,
---     owners  of a thread-value layout: list of {thread, value}; mark: "unowned" or "doubled",
+--     owners  of a thread-value layout: list of {thread, value},
+--     mark    "unowned" or "doubled" (no thread has the element, several have it); "outside": the
+--             result's, where the operand has no element,
 --     by_all  the value that all threads have there, in place of owners,
 --     mine    true of what the marked thread owns,
 --     before  of a swizzled layout: the index without the swizzle,
@@ -37,6 +39,7 @@ local near = require "cuttle.near"
 local palette = require "cuttle.palette"
 local parts = require "cuttle.picture_part"
 local shardings = require "cuttle.picture_sharding"
+local tiles = require "cuttle.picture_tiles"
 local M = {}
 
 local each_cell, colorize = color.each_cell, color.colorize
@@ -125,7 +128,9 @@ local function add_panels(picture, layout, role, how)
     panel.role = role
     picture.panels[#picture.panels + 1] = panel
   end
-  if more > 0 then
+  if ct.size(layout) == 0 then
+    picture.notes[#picture.notes + 1] = ("%s has no elements"):format(layout)
+  elseif more > 0 then
     picture.notes[#picture.notes + 1] = ("%d more panel%s of %s"):format(
       more, more == 1 and "" or "s", layout)
   end
@@ -208,9 +213,10 @@ local function add_operands(picture, op, how)
   end
 end
 
--- The keys of offsets from a layout of two modes: the second mode's coordinate.
+-- The keys of offsets: the coordinate of the modes after the first.
 local function keys_of(zipped)
-  local at, keys, n = grid.offset_at(zipped), {}, ct.size(zipped, 0)
+  local at, keys = grid.offset_at(zipped), {}
+  local n = ct.rank(zipped) > 1 and ct.size(zipped, 0) or 1
   for linear = 0, math.min(ct.size(zipped), MAX_KEYS) - 1 do
     local offset = at(linear)
     keys[offset] = keys[offset] or linear // n
@@ -218,10 +224,8 @@ local function keys_of(zipped)
   return keys
 end
 
--- What tells the tiles of a division or product apart, whatever the form of the result.
+-- What tells the copies of a product apart, whatever the form of the result.
 local tiled_forms = {
-  logical_divide = ct.zipped_divide, zipped_divide = ct.zipped_divide,
-  tiled_divide = ct.zipped_divide, flat_divide = ct.zipped_divide,
   logical_product = ct.zipped_product, zipped_product = ct.zipped_product,
   tiled_product = ct.zipped_product, flat_product = ct.zipped_product,
   blocked_product = ct.logical_product, raked_product = ct.logical_product,
@@ -233,19 +237,38 @@ local function key_by_offset(picture, keys)
   end)
 end
 
--- Elements of one tile have one colour, in the result and in the operand.
-local function color_tiles(picture, _, op)
-  local a, b = op.operands[1], op.operands[2]
-  local ok, zipped = pcall(tiled_forms[op.name], a, b)
+-- The copies of a product: they have the indices of the second mode's coordinate.
+local function color_product(picture, _, op)
+  local ok, zipped = pcall(tiled_forms[op.name], op.operands[1], op.operands[2])
   if not ok or ct.rank(zipped) ~= 2 then
     return colorize(picture, { color = "offset" })
   end
   key_by_offset(picture, keys_of(zipped))
   each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = op.name:find("product") and cell.linear or 0 end
+    if panel.role == "tiler" then cell.color = cell.linear end
+  end)
+  picture.color_by = "tile"
+end
+
+local function note_outside(picture, layout, op, outside)
+  if outside == 0 then return end
+  local is_division = op.name:find("divide") ~= nil
+  picture.notes[#picture.notes + 1] = ("%s%d of the result's %d elements (hatched) lie outside %s")
+    :format(is_division and "the division rounds up: " or "", outside, ct.size(layout),
+      ct.shape(op.operands[1].layout or op.operands[1]))
+end
+
+-- Elements of one tile have one colour, in the result and in the operand.
+local function color_division(picture, layout, op)
+  local outside = tiles.color(picture.panels, layout, op.operands, ct[op.name],
+    ct.zipped_divide)
+  if not outside then return colorize(picture, { color = "offset" }) end
+  note_outside(picture, layout, op, outside)
+  each_cell(picture.panels, function(cell, panel)
+    if panel.role == "tiler" then cell.color = 0 end
   end)
   for _, panel in ipairs(picture.panels) do
-    if panel.role == "operand" and op.name:find("divide") then
+    if panel.role == "operand" then
       color.group_by(panel, function(cell) return cell.color end)
     end
   end
@@ -253,13 +276,15 @@ local function color_tiles(picture, _, op)
 end
 
 -- A(B(i)): a cell of B and the cell of A that it selects have the colour of the result's cell.
-local function color_selected(picture, layout)
-  local at, keys = grid.offset_at(layout), {}
+local function color_selected(picture, layout, op)
+  local outside = type_name(op.operands[1]) == "layout"
+    and tiles.color(picture.panels, layout, op.operands, ct.composition, ct.composition)
   local unit = ct.rank(layout) > 1 and ct.size(layout, 0) or 1
-  for linear = 0, math.min(ct.size(layout), MAX_KEYS) - 1 do
-    keys[at(linear)] = keys[at(linear)] or linear // unit
+  if outside then
+    note_outside(picture, layout, op, outside)
+  else
+    key_by_offset(picture, keys_of(layout))
   end
-  key_by_offset(picture, keys)
   each_cell(picture.panels, function(cell, panel)
     if panel.role == "tiler" then cell.color = cell.linear // unit end
   end)
@@ -286,7 +311,12 @@ local operations = {
   composition = { tiles = true, color = color_selected },
   complement = { color = color_copies },
 }
-for name in pairs(tiled_forms) do operations[name] = { tiles = true, color = color_tiles } end
+for name in pairs(tiled_forms) do
+  operations[name] = { tiles = true, color = color_product }
+end
+for _, name in ipairs { "logical_divide", "zipped_divide", "tiled_divide", "flat_divide" } do
+  operations[name] = { tiles = true, color = color_division }
+end
 
 local function operation_title(name, operands)
   local texts = {}

@@ -2,6 +2,7 @@
 -- palette.lua makes a colour, by a rule that has a name or by a function of the script. Keys also
 -- show where tiles begin.
 local internal = ...
+local palette = require "cuttle.palette"
 local M = {}
 
 local function fail(op, format, ...) internal.fail(("%s: %s"):format(op, format:format(...))) end
@@ -118,6 +119,23 @@ local function key_from(f, cell, how)
   return key
 end
 
+-- Which banks have which colour, of the banks that are there.
+local function bank_legend(picture)
+  local is_there, by_color, legend = {}, {}, {}
+  M.each_cell(picture.panels, function(cell) is_there[cell.color] = true end)
+  for bank = 0, BANKS - 1 do
+    local texts = by_color[bank % #palette] or {}
+    by_color[bank % #palette] = texts
+    texts[#texts + 1] = is_there[bank] and tostring(bank) or nil
+  end
+  for key = 0, #palette - 1 do
+    local texts = by_color[key]
+    local text = (#texts > 1 and "banks " or "bank ") .. table.concat(texts, ", ")
+    legend[#legend + 1] = #texts > 0 and { color = key, text = text } or nil
+  end
+  return legend
+end
+
 -- Colours the panels as the options say, else by `default`.
 function M.colorize(picture, how, default)
   local by = how.color == nil and default or how.color
@@ -132,6 +150,11 @@ function M.colorize(picture, how, default)
   end
   colorings[by](picture.panels, how)
   picture.color_by = by
+  if by == "bank" then
+    picture.legend = bank_legend(picture)
+    table.insert(picture.notes, ("%d banks of %d bits; an element has %d bits"):format(BANKS,
+      BANK_BITS, how.bits))
+  end
 end
 
 return M

@@ -138,8 +138,9 @@ end
 
 local function note_of_rest(panel)
   if panel.rows < panel.row_axis.size or panel.cols < panel.col_axis.size then
-    return ("%d x %d of %d x %d cells are drawn"):format(
-      panel.rows, panel.cols, panel.row_axis.size, panel.col_axis.size)
+    local rows, cols = panel.row_axis.size, panel.col_axis.size
+    return ("%d x %d of %d x %d cells are drawn; max_cells = %d draws all"):format(
+      panel.rows, panel.cols, rows, cols, rows * cols)
   end
 end
 

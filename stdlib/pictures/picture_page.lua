@@ -43,6 +43,7 @@ end
 
 local function tip_of(cell)
   local parts = { ("coordinate %s, 1-D coordinate %d"):format(cell.crd, cell.linear) }
+  if cell.mark == "outside" then parts[1] = parts[1] .. ", outside" end
   if cell.offset then parts[#parts + 1] = ("index %s"):format(cell.offset) end
   if cell.before then parts[#parts + 1] = "without swizzle " .. cell.before end
   for _, run in ipairs(owners.runs(cell.owners or {})) do
@@ -176,13 +177,23 @@ local function color_of(cell, box)
   return box.thread and not cell.mine and palette.faded(color) or color
 end
 
+-- Lines from the left side up to the diagonal, and those after it.
+local hatches = { unowned = { 1, BORDER[1], FAINT }, outside = { 3, 0.7, GREY } }
+
+local function draw_hatch(page, hatch, x, y, w, h)
+  local n, style = hatch[1], function() return { width = hatch[2], color = hatch[3] } end
+  for i = 1, n do
+    local part = i / n
+    add(page, "line", x, y + h * part, x + w * part, y, style())
+    if i < n then add(page, "line", x + w * part, y + h, x + w, y + h * part, style()) end
+  end
+end
+
 local function draw_cell(page, box, cell, x, y)
   local doubled, color = cell.mark == "doubled", color_of(cell, box)
   local w, h, lines = box.cell_width, box.cell_height, lines_of(cell)
   add(page, "rect", x, y, w, h, { fill = color.fill, tip = tip_of(cell) })
-  if cell.mark == "unowned" then
-    add(page, "line", x, y + h, x + w, y, { width = BORDER[1], color = FAINT })
-  end
+  if hatches[cell.mark] then draw_hatch(page, hatches[cell.mark], x, y, w, h) end
   local size = doubled and math.min(box.size, fitting(w, h, longest(lines), #lines)) or box.size
   add_lines(page, x + w / 2, y + h / 2, lines, size, color.ink or palette.ink, cell.mine)
 end

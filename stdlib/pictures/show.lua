@@ -18,12 +18,12 @@ local GAP <const> = "   "
 
 local ascii_lines = {
   h = "-", v = "|", top = { "+", "+", "+" }, middle = { "+", "+", "+" }, bottom = { "+", "+", "+" },
-  none = ".",
+  none = ".", hatch = "/",
 }
 local box_lines = {
   h = "\u{2500}", v = "\u{2502}", top = { "\u{250C}", "\u{252C}", "\u{2510}" },
   middle = { "\u{251C}", "\u{253C}", "\u{2524}" }, bottom = { "\u{2514}", "\u{2534}", "\u{2518}" },
-  none = "\u{00B7}",
+  none = "\u{00B7}", hatch = "\u{2571}",
 }
 
 local function first_given(...)
@@ -44,7 +44,7 @@ end
 
 local function width_of(text) return utf8.len(text) or #text end
 
-local function pad_left(text, n) return (" "):rep(n - width_of(text)) .. text end
+local function pad_left(text, n, fill) return (fill or " "):rep(n - width_of(text)) .. text end
 
 local function painted(text, color, style)
   if not style.ansi or not color.ansi then return text end
@@ -92,6 +92,13 @@ end
 
 -- {====== The lines of a grid, columns first to last - 1 ======
 
+-- A cell with its margins, hatched where it lies outside.
+local function cell_text(sheet, i)
+  local is_outside = sheet.panel.cells[i].mark == "outside"
+  local fill = is_outside and sheet.style.lines.hatch or " "
+  return pad_left(sheet.texts[i], sheet.cell_width + 1, fill) .. fill
+end
+
 local function separator(sheet, col, first)
   return col > first and sheet.col_starts[col] and sheet.style.lines.v or ""
 end
@@ -121,9 +128,8 @@ local function row_line(sheet, row, first, last)
   local parts = { pad_left(head, sheet.head_width), " ", v }
   for col = first, last - 1 do
     local i = row * panel.cols + col + 1
-    local text = pad_left(sheet.texts[i], sheet.cell_width + 1) .. " "
     parts[#parts + 1] = separator(sheet, col, first)
-    parts[#parts + 1] = painted(text, color_of(panel.cells[i]), sheet.style)
+    parts[#parts + 1] = painted(cell_text(sheet, i), color_of(panel.cells[i]), sheet.style)
   end
   return table.concat(parts) .. v
 end
@@ -184,14 +190,14 @@ local function panel_block(sheet, model)
   local panel, style = sheet.panel, sheet.style
   local first, title = 0, title_of(panel, model)
   local lines = { title ~= "" and bold(title, style) or nil }
-  repeat
+  while first < panel.cols and panel.rows > 0 do
     local last = style.width and last_that_fits(sheet, first, style.width) or panel.cols
     if first > 0 then lines[#lines + 1] = "" end
     local part = grid_lines(sheet, first, last)
     table.move(part, 1, #part, #lines + 1, lines)
     first = last
-  until first >= panel.cols
-  lines[#lines + 1] = panel.note and ("(%s; the option max_cells draws more)"):format(panel.note)
+  end
+  lines[#lines + 1] = panel.note and ("(%s)"):format(panel.note)
   return block_of(lines)
 end
 
@@ -308,12 +314,22 @@ local function flowing_rows(model, style)
   return arrange(blocks, style.width or PAGE)
 end
 
+-- What colours mean where no cell says it.
+local function legend_line(model, style)
+  local parts = {}
+  for i, entry in ipairs(model.color_by == "bank" and style.ansi and model.legend or {}) do
+    parts[i] = painted(" " .. entry.text .. " ", palette.of(entry.color), style)
+  end
+  return #parts > 0 and table.concat(parts, " ") or nil
+end
+
 local function draw(model, style)
   local out = { bold(model.title, style) }
   for i, lines in ipairs(table_rows(model, style) or flowing_rows(model, style)) do
     if i > 1 then out[#out + 1] = "" end
     table.move(lines, 1, #lines, #out + 1, out)
   end
+  out[#out + 1] = legend_line(model, style)
   for _, note in ipairs(model.notes) do out[#out + 1] = "(" .. note .. ")" end
   return table.concat(out, "\n")
 end

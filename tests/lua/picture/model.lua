@@ -86,7 +86,7 @@ print(picture.of("(2,2):(1,2)", { tile = { 1 << 20, 1 << 20 } }).notes[1])
 
 -- What is too large is cut, and the picture says so.
 local large = picture.of("(100,100):(1,100)", { max_cells = 1000 }).panels[1]
-print(large.rows, large.cols, large.note) -- expect: 32	31	32 x 31 of 100 x 100 cells are drawn
+print(large.rows, large.cols, large.note) -- expect: 32	31	32 x 31 of 100 x 100 cells are drawn; max_cells = 10000 draws all
 local many = picture.of("(2,2,40):(1,2,4)", { max_panels = 3 })
 print(#many.panels, many.panels[3].title, many.notes[1])
 -- expect: 3	(_,_,2)	37 more panels of (2,2,40):(1,2,4)

@@ -166,7 +166,7 @@ print_ascii("(2,300):(300,1)", { max_cells = 6 })
 -- expect: 0 |   0    1    2 |
 -- expect: 1 | 300  301  302 |
 -- expect:   +---------------+
--- expect: (2 x 3 of 2 x 300 cells are drawn; the option max_cells draws more)
+-- expect: (2 x 3 of 2 x 300 cells are drawn; max_cells = 600 draws all)
 
 -- Coordinates, and elements of a tensor.
 print_ascii(layout({ 2, 2 }, { E(1), E(0) }))
