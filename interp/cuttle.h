@@ -150,8 +150,8 @@ typedef enum cuttle_DType {
 
 /* Memory of the host as other libraries describe theirs: extents, and strides in elements. `ptr` is
    where element (0, ..., 0) lies; rank 0 is one element. Strides are >= 0; NULL: the last mode is
-   contiguous. `device`: -1, host memory; else the number of a CUDA device. A kernel that writes
-   memory with `is_read_only` is refused. */
+   contiguous. `device`: -1, host memory; else the number of a CUDA device. Whatever would write memory with
+   `is_read_only` is refused: launches, functions of the language and of scripts. */
 typedef struct cuttle_Memory {
   void *ptr;
   const int64_t *shape, *stride;
@@ -164,6 +164,9 @@ typedef struct cuttle_Memory {
 /* The same as cuttle_tensor_wrap of memory that is described so; shape and stride are copied. */
 cuttle_Tensor *cuttle_tensor_lend(cuttle_State *S, const cuttle_Memory *memory,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
+
+/* Not 0: something may have written the memory of a lent or wrapped tensor since it was made. */
+int cuttle_tensor_written(const cuttle_Tensor *t);
 
 /* Ends the tensor at once, where cuttle_tensor_release waits for Lua's collector: the host's hold
    ends, the memory may go, and a script that uses the tensor still gets an error. Scripts must not use
@@ -223,6 +226,10 @@ static inline cuttle_Arg cuttle_memory(const cuttle_Memory *m) {
    launch is on its way, and faults of the kernel come out of a later call. */
 cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
                             cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
+
+/* Which arguments' memory the last launch with cuttle_Memory wrote: bit i for argument i, counted from 0; bit 63 for
+   all later ones. A kernel counts as writing a tensor if some line of it does. */
+uint64_t cuttle_written(const cuttle_State *S);
 
 /* How a kernel is launched. Set `size`, and leave zero what you do not care for. */
 typedef struct cuttle_Launch {

@@ -124,6 +124,7 @@ bool bind_cublas_multiply(lua_State *L, const CtCx *cx, const Product *p, const 
                           const Tensor *B, const Tensor *C) {
   CtGemm g;
   CtCublas *cublas = prepare_cublas(L, cx, p, A, B, C->dtype, &g);
+  diag_try(L, ct_storage_may_write(C->storage, diag_err(L)));
   return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
                                           C->storage->stream, NULL) == CT_OK;
 }

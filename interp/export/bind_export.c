@@ -239,6 +239,7 @@ static int export_restore(lua_State *L) {
   if (t->storage->device != NULL || !launch_measure(L, t) || n != (size_t)(t->hi + 1) * bytes) {
     return diag_error(L, "export: a tensor of the example has changed");
   }
+  diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
   ct_blank_settle(t->storage->blank);
   memcpy((char *)t->storage->host + (size_t)t->offset.v * bytes, data, n);
   return 0;

@@ -172,6 +172,8 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
   return run_launch(S, &q);
 }
 
+uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->written; }
+
 /* {====== Memory as tensors ====== */
 
 #define X(name, bits, kind, compute, cuda, ctype, npy) +1
@@ -211,6 +213,11 @@ cuttle_Tensor *cuttle_tensor_lend(cuttle_State *S, const cuttle_Memory *memory,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud) {
   LendRequest q = {.s = S, .memory = memory, .free = free, .free_ud = free_ud};
   return embed_protect(S, lend, &q) == CUTTLE_OK ? (cuttle_Tensor *)(void *)q.tensor : NULL;
+}
+
+int cuttle_tensor_written(const cuttle_Tensor *t) {
+  const CtStorage *storage = t == NULL ? NULL : ((const Tensor *)(const void *)t)->storage;
+  return storage != NULL && storage->is_written;
 }
 
 static int close_tensor(lua_State *L) {

@@ -471,6 +471,9 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
                                                 (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
     v.i = (int64_t)address;
     bytes = 8;
+    if (t->storage != NULL) { /* nobody knows what the kernel writes */
+      diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
+    }
   } else if (number_test(L, idx, &typed) && typed.dtype != CT_VOID) {
     bytes = ct_dtype_bytes(typed.dtype);
     if (ct_is_float(typed.dtype)) {

@@ -94,11 +94,14 @@ typedef struct LaunchArgs {
   uint8_t wants;      /* LaunchNotes, by the configuration's option */
   uint8_t notes;      /* LaunchNotes, of its trace */
   uint32_t marks;     /* CuttleState.marks_id when they were read */
-  bool has_tensors;   /* or lists of them, which say the device; else it is the current one */
-  int rank;           /* CuttleState.rank when they were read */
-  uint64_t n_closed;  /* CuttleState.n_closed when they were read, or known to be live */
-  uint64_t spec;      /* id of the specialisation that was last found for the key; 0: none */
-  bool overlap;       /* some written tensor may share memory with another: ranges intersect */
+  bool has_lent;      /* some tensor's memory is the host's, or a rank's */
+  uint64_t
+      written; /* arguments whose lent memory the launch wrote, a bit for each; bit 63: a later one */
+  bool has_tensors;  /* or lists of them, which say the device; else it is the current one */
+  int rank;          /* CuttleState.rank when they were read */
+  uint64_t n_closed; /* CuttleState.n_closed when they were read, or known to be live */
+  uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
+  bool overlap;      /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;
   size_t captures, captures_len; /* the part of the key that says what the function captured */
   int n_slots, cap_slots;

@@ -275,6 +275,15 @@ static void check_ranks(lua_State *L, int kernel, const LaunchArgs *a) {
   }
 }
 
+static bool is_lent(const Arg *arg) {
+  bool is = arg->kind == ARG_TENSOR && arg->tensor->storage->is_lent;
+  int64_t n = arg->kind == ARG_LIST ? launch_list_size(arg->list) : 0;
+  for (int64_t i = 0; i < n && !is; i++) {
+    is = launch_list_tensor(arg->list, i)->storage->is_lent;
+  }
+  return is;
+}
+
 /* All tensors live on one device; without tensors it is the current one. */
 static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
   const Kernel *k = lua_touserdata(L, kernel);
@@ -285,6 +294,7 @@ static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
     if (!has_device(arg, &device)) {
       continue;
     }
+    a->has_lent = a->has_lent || is_lent(arg);
     if (first == NULL) {
       first = arg;
       a->device = device;
@@ -384,6 +394,8 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   launch_args_few(L, out);
   out->of = k;
   out->rank = k->state->rank;
+  out->has_lent = false;
+  out->written = 0;
   out->n_closed = k->state->n_closed;
   out->spec = 0;
   out->first = first;

@@ -21,7 +21,7 @@ typedef struct LaunchSite {
   struct LaunchSite *next;
   int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
   int place; /* in the kernel's list of sites */
-  bool is_read, has_read_only;
+  bool is_read;
   /* CuttleState.n_turns when a launch found all in place, and with what: launch_lent_again. 0: never. */
   uint64_t turn;
   CtDim3 grid;
@@ -198,10 +198,14 @@ CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t b
   if (st == CT_OK) {
     st = ct_storage_wrap(s->alloc, d, m->ptr, bytes, free, free_ud, &t->storage, err);
   }
-  if (st == CT_OK && d == NULL) {
+  if (st != CT_OK) {
+    return st;
+  }
+  t->storage->is_read_only = m->is_read_only != 0;
+  if (d == NULL) {
     ct_storage_enter(t->storage, &s->storages);
   }
-  return st;
+  return CT_OK;
 }
 
 /* {====== Sites ====== */
@@ -211,7 +215,7 @@ static LaunchSite *push_site(lua_State *L, const Words *w) {
   LaunchSite *site = lua_newuserdatauv(L, sizeof *site + w->n * sizeof *w->at, SITE_VALUES);
   site->next = NULL;
   site->call = 0;
-  site->is_read = site->has_read_only = false;
+  site->is_read = false;
   site->turn = 0;
   site->brief.fn = NULL;
   site->n_words = w->n;
@@ -222,7 +226,7 @@ static LaunchSite *push_site(lua_State *L, const Words *w) {
 }
 
 /* The tensors of a new site, at their arguments' places in its list, with the host's memory. */
-static void make_tensors(lua_State *L, int kernel, LaunchSite *site, const LaunchLent *lent) {
+static void make_tensors(lua_State *L, int kernel, const LaunchLent *lent) {
   const Kernel *k = lua_touserdata(L, kernel);
   int self = lua_gettop(L);
   lua_createtable(L, lent->n, 0);
@@ -239,7 +243,6 @@ static void make_tensors(lua_State *L, int kernel, LaunchSite *site, const Launc
       tensor_is_new(L, t);
       lua_rawseti(L, self + 1, i + 1);
       lua_pop(L, 1);
-      site->has_read_only = site->has_read_only || m->is_read_only != 0;
     }
   }
   lua_settop(L, self);
@@ -395,7 +398,7 @@ static LaunchSite *new_site(lua_State *L, int kernel, const LaunchConfig *config
   const Kernel *k = lua_touserdata(L, kernel);
   LaunchSite *site = push_site(L, w);
   site->call = k->state->n_calls;
-  make_tensors(L, kernel, site, lent);
+  make_tensors(L, kernel, lent);
   read_site(L, kernel, config, site, lent);
   if (w->is_reusable) {
     keep_site(L, kernel, site);
@@ -417,24 +420,6 @@ static bool use_site(lua_State *L, int kernel, const LaunchConfig *config, Launc
   return is_same;
 }
 
-/* Is the parameter one that the kernel writes? */
-static bool is_written(const Spec *spec, const Arg *arg) {
-  return spec->ir.bufs[spec->ir.params[arg->param].buf].is_written;
-}
-
-static void check_read_only(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
-                            const LaunchLent *lent) {
-  const Spec *spec = launch_spec(L, kernel, config, &site->args);
-  for (int i = 0; i < lent->n; i++) {
-    const Arg *arg = &site->args.args[i];
-    if (lent->args[i].kind == CUTTLE_ARG_MEMORY && lent->args[i].u.memory->is_read_only &&
-        is_written(spec, arg)) {
-      diag_error(L, "%s is read-only memory of the host, and the kernel writes it; pass a copy",
-                 title_of(L, kernel, i));
-    }
-  }
-}
-
 static void take_stream(LaunchConfig *config, const LaunchLent *lent, const LaunchArgs *a) {
   if (lent->use_stream && a->device != NULL) {
     config->stream = lent->stream;
@@ -446,7 +431,7 @@ static void take_stream(LaunchConfig *config, const LaunchLent *lent, const Laun
 static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
   const CuttleState *s = k->state;
   return s->n_calls == 1 && !s->is_open_to_host && site->args.device != NULL &&
-         !site->has_read_only && site->args.n_lists == 0 && k->specs->prints == NULL;
+         site->args.n_lists == 0 && k->specs->prints == NULL;
 }
 
 static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
@@ -485,10 +470,8 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
     spec = site->args.spec; /* 0: not known yet */
   }
   take_stream(config, lent, &site->args);
-  if (site->has_read_only) {
-    check_read_only(L, kernel, config, site, lent);
-  }
   launch_repeat(L, kernel, config, &site->args, 1);
+  k->state->written = site->args.written;
   end_site(site);
   if (spec != 0 && spec == site->args.spec && turn == k->state->n_turns) {
     end_quietly(L, kernel, config, site);
@@ -543,6 +526,7 @@ bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
   if (site == NULL || !is_in_place(s, site, config)) {
     return false;
   }
+  s->written = site->args.written;
   if (launch_brief_run(&site->brief, lent, status, err)) {
     return true;
   }

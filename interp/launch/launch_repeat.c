@@ -6,6 +6,8 @@
 #include "launch.h"
 #include "launch_collect.h"
 #include "launch_graph.h"
+#include "launch_key.h"
+#include "launch_list.h"
 
 typedef struct CapturedSpec { /* see keep_captured */
   CuttleState *state;
@@ -46,6 +48,46 @@ static void collect(lua_State *L, int kernel, const LaunchConfig *config, Launch
   }
 }
 
+/* Of a tensor, or of a list's i-th one. */
+static void write_tensor(lua_State *L, int kernel, LaunchArgs *args, const Arg *arg,
+                         const Tensor *t) {
+  enum { LAST_BIT = 63 };
+  if (t->storage->is_lent) {
+    int bit = arg->place - 1 < LAST_BIT ? arg->place - 1 : LAST_BIT;
+    args->written |= UINT64_C(1) << bit;
+  }
+  if (ct_storage_may_write(t->storage, NULL) != CT_OK) {
+    diag_error(L, "%s is read-only memory of the host, and the kernel writes it; pass a copy",
+               launch_push_title(L, kernel, args, arg));
+  }
+}
+
+/* Does the kernel write the argument's memory? Members of a list are buffers of their own. */
+static bool is_written(const CtIr *ir, const Arg *arg) {
+  uint32_t table = ir->params[arg->param].buf;
+  bool is = arg->kind == ARG_TENSOR && ir->bufs[table].is_written;
+  for (size_t i = 0; i < ir->n_bufs && arg->kind == ARG_LIST && !is; i++) {
+    is = ir->bufs[i].list == table && ir->bufs[i].is_written;
+  }
+  return is;
+}
+
+/* Lent memory that the kernel writes: it must not be read-only, and the host may ask what was written. */
+static void write_lent(lua_State *L, int kernel, LaunchArgs *args, const Spec *spec) {
+  args->written = 0;
+  for (int i = 0; i < args->n && args->has_lent; i++) {
+    const Arg *arg = &args->args[i];
+    if ((arg->kind != ARG_TENSOR && arg->kind != ARG_LIST) || !is_written(&spec->ir, arg)) {
+      continue;
+    }
+    int64_t n = arg->kind == ARG_LIST ? launch_list_size(arg->list) : 1;
+    for (int64_t j = 0; j < n; j++) {
+      const Tensor *t = arg->kind == ARG_LIST ? launch_list_tensor(arg->list, j) : arg->tensor;
+      write_tensor(L, kernel, args, arg, t);
+    }
+  }
+}
+
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n) {
   const Kernel *k = args->of;
@@ -58,6 +100,7 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }
+  write_lent(L, kernel, args, spec);
   if (k->state->recorder != NULL) {
     launch_record(L, kernel, config, args, spec, n);
     return;

@@ -208,6 +208,9 @@ static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *a
     diag_error(L, "mesh: '%s' of a call is not on the device of its rank", name);
   }
   call->dtype = t->dtype;
+  if (name[0] == 'd') { /* dst */
+    diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
+  }
   t->storage->stream = call->stream;
   lua_pop(L, 1);
   return t->storage->buf.ptr + (uint64_t)(t->offset.v + first) * ct_dtype_bytes(t->dtype);

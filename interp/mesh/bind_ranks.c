@@ -106,6 +106,7 @@ static int mesh_combine(lua_State *L) {
   Move m = check_move(L);
   CtCombine op = (CtCombine)luaL_checkoption(L, 6, "sum", names);
   state_host_uses(L, "a collective");
+  diag_try(L, ct_storage_may_write(m.dst->storage, diag_err(L)));
   lua_pushboolean(L, ct_combine(m.dst->dtype, op, host_at(L, m.dst, m.dst_at),
                                 host_at(L, m.src, m.src_at), m.n));
   return 1;

@@ -76,7 +76,8 @@ CtStatus recorder_step(StateRecorder *r, StateStep step, CtErr *err) {
 
 /* On a device it is enqueued, and the driver records it. */
 static CtStatus add(StateRecorder *r, const StateStep *step, CtErr *err) {
-  CtStatus status = recorder_hold(r, step->dst, err);
+  CtStatus status = ct_storage_may_write(step->dst, err);
+  status = status == CT_OK ? recorder_hold(r, step->dst, err) : status;
   status = status == CT_OK && step->src != NULL ? recorder_hold(r, step->src, err) : status;
   if (status != CT_OK) {
     return status;

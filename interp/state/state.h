@@ -90,6 +90,7 @@ typedef struct CuttleState {
   int n_calls;                      /* of state_call in progress */
   uint32_t phase;                   /* random, for the counts of coroutines */
   int rank;                         /* of m:run, whose function runs now; -1: none */
+  uint64_t written; /* by the last launch with memory that a host lent: cuttle_written */
   uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
   StateKnown known[STATE_KNOWN]; /* launch_lent.c */
   bool is_open_to_host;          /* the host has L, and may change things without a call */

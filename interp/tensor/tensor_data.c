@@ -221,6 +221,9 @@ static CtStatus transfer(const Tensor *t, void *dst, const void *src, CtErr *err
   CtWalk w;
   ct_arena_init(&arena, t->storage->alloc);
   CtStatus status = ct_walk_init(&w, &arena, t->layout, err);
+  if (status == CT_OK && w.size > 0 && dst == NULL) {
+    status = ct_storage_may_write(t->storage, err);
+  }
   if (status == CT_OK && w.size > 0) {
     if (t->storage->device != NULL) {
       status = transfer_device(t, &w, dst, src, err);
@@ -295,6 +298,9 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   Dense d;
   void *in_place;
   CtStatus status = find_dense(&d, t, &in_place, err);
+  if (status == CT_OK && in_place != NULL) { /* else tensor_scatter asks */
+    status = ct_storage_may_write(t->storage, err);
+  }
   if (status == CT_OK) {
     if (in_place != NULL) {
       ct_blank_write(t->storage->blank, byte_of(t, 0), (size_t)d.n * ct_dtype_bytes(t->dtype));

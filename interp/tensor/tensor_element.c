@@ -125,7 +125,8 @@ bool tensor_set_plain(lua_State *L, int idx, int value) {
   const Tensor *t = tensor_peek(L, 1);
   char *p = find(L, t, idx, 1);
   Elem e;
-  if (p == NULL || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK) {
+  if (p == NULL || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK ||
+      ct_storage_may_write(t->storage, NULL) != CT_OK) {
     return false;
   }
   state_host_uses(L, NULL);

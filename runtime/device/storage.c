@@ -83,6 +83,7 @@ CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr
   if (status == CT_OK) {
     (*out)->of = ct_storage_retain(of);
     (*out)->is_peer = true;
+    (*out)->is_read_only = of->is_read_only;
     ct_blank_settle(of->blank);
   }
   return status;
@@ -204,6 +205,24 @@ static char *host_at(const CtStorage *s, size_t at) {
   return s->host == NULL ? NULL : (char *)s->host + at;
 }
 
+CtStatus ct_storage_may_write(CtStorage *s, CtErr *err) {
+  if (!s->is_lent) {
+    return CT_OK;
+  }
+  if (s->is_read_only) {
+    return ct_fail(err, CT_EINVAL, "the memory is read-only: its owner lent it so; write a copy");
+  }
+  s->is_written = true;
+  return s->of == NULL ? CT_OK : ct_storage_may_write(s->of, err);
+}
+
+/* Is there something to write, which may be written? */
+static bool begin_write(CtStorage *s, size_t at, size_t bytes, CtStatus *status, CtErr *err) {
+  assert_within(s, at, bytes);
+  *status = bytes == 0 ? CT_OK : ct_storage_may_write(s, err);
+  return bytes > 0 && *status == CT_OK;
+}
+
 CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *err) {
   assert_within(s, at, bytes);
   if (bytes == 0) {
@@ -217,9 +236,9 @@ CtStatus ct_storage_read(const CtStorage *s, size_t at, void *dst, size_t bytes,
 }
 
 CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes, CtErr *err) {
-  assert_within(s, at, bytes);
-  if (bytes == 0) {
-    return CT_OK;
+  CtStatus status;
+  if (!begin_write(s, at, bytes, &status, err)) {
+    return status;
   }
   if (s->device != NULL) {
     return ct_device_write(s->device, s->buf.ptr + at, src, bytes, s->stream, err);
@@ -230,8 +249,11 @@ CtStatus ct_storage_write(CtStorage *s, size_t at, const void *src, size_t bytes
 }
 
 CtStatus ct_storage_fill(CtStorage *s, const void *src, size_t bytes, CtErr *err) {
-  return s->device == NULL ? ct_storage_write(s, 0, src, bytes, err)
-                           : ct_device_write_new(s->device, s->buf.ptr, src, bytes, s->stream, err);
+  CtStatus status;
+  if (s->device == NULL || !begin_write(s, 0, bytes, &status, err)) {
+    return s->device == NULL ? ct_storage_write(s, 0, src, bytes, err) : status;
+  }
+  return ct_device_write_new(s->device, s->buf.ptr, src, bytes, s->stream, err);
 }
 
 /* Between two devices, and between two streams: by way of the host, which also orders the work. */
@@ -251,10 +273,10 @@ static CtStatus copy_staged(const CtStorage *src, size_t src_at, CtStorage *dst,
 
 CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
                          size_t bytes, CtErr *err) {
+  CtStatus status;
   assert_within(src, src_at, bytes);
-  assert_within(dst, dst_at, bytes);
-  if (bytes == 0) {
-    return CT_OK;
+  if (!begin_write(dst, dst_at, bytes, &status, err)) {
+    return status;
   }
   if (src->device == NULL) {
     return ct_storage_write(dst, dst_at, host_at(src, src_at), bytes, err);
@@ -271,9 +293,9 @@ CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, si
 }
 
 CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) {
-  assert_within(s, at, bytes);
-  if (bytes == 0) {
-    return CT_OK;
+  CtStatus status;
+  if (!begin_write(s, at, bytes, &status, err)) {
+    return status;
   }
   if (s->device != NULL) {
     return ct_device_set(s->device, s->buf.ptr + at, byte, bytes, s->stream, err);

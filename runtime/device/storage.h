@@ -38,6 +38,8 @@ typedef struct CtStorage {
   CtStorageFree free; /* of lent memory; may be NULL */
   void *free_ud;
   bool is_lent;
+  bool is_read_only;    /* lent, to be read only */
+  bool is_written;      /* lent, and something may have written it: ct_storage_may_write */
   bool is_shared;       /* other processes can open it */
   bool is_peer;         /* memory of another rank: only kernels use it */
   struct CtStorage *of; /* of a peer: whose memory this is; NULL: its own */
@@ -88,6 +90,10 @@ void ct_storage_release(CtStorage *s); /* NULL is allowed */
 static inline uint64_t ct_storage_address(const CtStorage *s) {
   return s->device == NULL ? (uint64_t)(uintptr_t)s->host : s->buf.ptr;
 }
+
+/* May the memory be written? Whoever writes it past these functions, or for a launch, asks first. Lent memory is then
+   noted as written, and so is that of a peer. */
+CtStatus ct_storage_may_write(CtStorage *s, CtErr *err) CT_NODISCARD;
 
 /* Copies between a storage and host memory, or two storages, wherever they are; a read waits for
    the work before it, and a write returns when `src` may be reused. Byte ranges lie inside

@@ -238,6 +238,45 @@ static void test_read_only(cuttle_State *S) {
   IS_INT(y[3], 16, "and writes");
 }
 
+/* A tensor that is lent to be read: launches, functions and elements all ask. */
+static void test_read_only_tensor(cuttle_State *S) {
+  float x[4] = {1, 2, 3, 4}, y[4] = {0}, host[4] = {9, 9, 9, 9};
+  const int64_t n = 4;
+  cuttle_Kernel *k = cuttle_kernel(S, "axpy");
+  cuttle_Memory mx = vector(x, &n, CUTTLE_F32), my = vector(y, &n, CUTTLE_F32);
+  mx.is_read_only = 1;
+  cuttle_Tensor *ro = cuttle_tensor_lend(S, &mx, NULL, NULL);
+  cuttle_Tensor *rw = cuttle_tensor_lend(S, &my, NULL, NULL);
+  cuttle_Arg reads[] = {cuttle_float(2), cuttle_tensor(ro), cuttle_tensor(rw)};
+  cuttle_Arg writes[] = {cuttle_float(2), cuttle_tensor(rw), cuttle_tensor(ro)};
+  cuttle_Dim3 g = {1, 1, 1}, b = {32, 1, 1};
+  IS_INT(cuttle_tensor_written(rw), 0, "nothing is written yet");
+  is_ok(S, cuttle_launch(S, k, g, b, 3, reads), "a tensor that is lent to be read is read");
+  IS_INT(y[3], 8, "and another one written");
+  OK(cuttle_tensor_written(rw) != 0 && cuttle_tensor_written(ro) == 0, "of which the host is told");
+  is_error(S, cuttle_launch(S, k, g, b, 3, writes), "axpy: argument 3 (y) is read-only memory",
+           "but it is not written");
+  is_error(S, cuttle_tensor_write(S, ro, host, sizeof host), "read-only", "by the host neither");
+  is_ok(S, cuttle_tensor_read(S, ro, host, sizeof host), "which may read it");
+  OK(memcmp(x, host, sizeof x) == 0 && x[3] == 4, "as it was");
+  cuttle_tensor_close(S, ro);
+  cuttle_tensor_close(S, rw);
+}
+
+/* Which arguments a launch wrote. */
+static void test_written(cuttle_State *S) {
+  float x[4] = {1, 2, 3, 4}, y[4] = {0};
+  const int64_t n = 4;
+  cuttle_Kernel *k = cuttle_kernel(S, "axpy");
+  cuttle_Memory mx = vector(x, &n, CUTTLE_F32), my = vector(y, &n, CUTTLE_F32);
+  cuttle_Arg args[] = {cuttle_float(2), cuttle_memory(&mx), cuttle_memory(&my)};
+  cuttle_Launch o = threads(32);
+  for (int i = 0; i < 3; i++) {
+    is_ok(S, cuttle_launch_with(S, k, &o, 3, args), "launch");
+    IS_INT(cuttle_written(S), 4, "y is written, x is not");
+  }
+}
+
 static void test_places(cuttle_State *S) {
   int line = -1;
   is_error(S, cuttle_dostring(S, "local x = 1\nerror('this', 1)", "@dir/a:b.lua"), "this",
@@ -407,6 +446,8 @@ int main(void) {
   test_types(S);
   test_numbers(S);
   test_read_only(S);
+  test_read_only_tensor(S);
+  test_written(S);
   test_options(S);
   test_many(S);
   test_lend(S);

@@ -59,6 +59,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
     """
     shape = _product_shape(a, b)
     if out is None:
+        if beta is not None and beta != 0:
+            raise ValueError(f"matmul: beta is {beta}, but there is no out to be added; pass out=")
         if _bits(a) == 8:
             raise ValueError(f"matmul: sums of {a.dtype} do not fit the type; pass out= with a wider one")
         out = _empty(a, shape)

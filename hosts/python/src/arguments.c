@@ -24,6 +24,8 @@ typedef struct Row {
   Kind kind;
   bool is_numpy; /* always on the host */
   bool is_cupy;
+  bool is_immutable;   /* nobody writes such a tensor: JAX's */
+  bool is_torch;       /* has a version and a negative bit */
   bool is_unversioned; /* its __dlpack__ does not know max_version */
   const DLExchange *exchange;
 } Row;
@@ -97,24 +99,9 @@ static const DLExchange *exchange_of(PyObject *type) {
 
 /* {====== torch without the C interface ====== */
 
-static PyObject *attribute_of_torch(const char *path) {
-  PyObject *o = PyImport_ImportModule("torch");
-  char name[64];
-  while (o != NULL && *path != '\0') {
-    size_t n = strcspn(path, ".");
-    memcpy(name, path, n);
-    name[n] = '\0';
-    path += n + (path[n] == '.');
-    PyObject *next = PyObject_GetAttrString(o, name);
-    Py_DECREF(o);
-    o = next;
-  }
-  return o;
-}
-
 static bool open_torch(void) {
   if (torch_pack == NULL) {
-    torch_pack = attribute_of_torch("utils.dlpack.to_dlpack");
+    torch_pack = torch_attribute("utils.dlpack.to_dlpack");
   }
   return torch_pack != NULL;
 }
@@ -122,12 +109,12 @@ static bool open_torch(void) {
 /* The current stream's number; false with an exception. */
 static bool stream_of_torch(int device, void **out) {
   if (torch_stream == NULL) {
-    torch_stream = attribute_of_torch("_C._cuda_getCurrentRawStream");
+    torch_stream = torch_attribute("_C._cuda_getCurrentRawStream");
   }
   PyObject *n = torch_stream == NULL ? NULL : PyObject_CallFunction(torch_stream, "i", device);
   if (n == NULL) { /* no private function of that name: the public way */
     PyErr_Clear();
-    PyObject *fn = attribute_of_torch("cuda.current_stream");
+    PyObject *fn = torch_attribute("cuda.current_stream");
     PyObject *stream = fn == NULL ? NULL : PyObject_CallFunction(fn, "i", device);
     n = stream == NULL ? NULL : PyObject_GetAttrString(stream, "cuda_stream");
     Py_XDECREF(fn);
@@ -143,6 +130,8 @@ static bool stream_of_torch(int device, void **out) {
 /* Asking a type runs code of Python, in which other threads may run: a row is added when it is whole. */
 static Row *learn(PyObject *type) {
   Row row = {.type = type, .kind = KIND_OTHER, .exchange = exchange_of(type)};
+  row.is_immutable = is_of_module(type, "jaxlib") || is_of_module(type, "jax");
+  row.is_torch = has_attribute(type, "__torch_function__") && has_attribute(type, "is_neg");
   if (row.exchange != NULL) {
     row.kind = KIND_EXCHANGE;
   } else if (has_attribute(type, "__dlpack__")) {
@@ -173,6 +162,8 @@ bool call_is_tensor(PyObject *object) {
   return kind == KIND_EXCHANGE || kind == KIND_CAPSULE || kind == KIND_TORCH ||
          (kind == KIND_VALUE && ((const Value *)object)->kind == CUTTLE_ARG_MEMORY);
 }
+
+bool call_is_torch(PyObject *object) { return row_of(object)->is_torch; }
 
 /* {====== Tensors ====== */
 
@@ -297,7 +288,7 @@ static int float8_of(PyObject *object) {
 /* Some versions of torch do not export float8: the same memory as bytes. */
 static bool read_float8(Call *c, int i, PyObject *object, int dtype) {
   PyErr_Clear();
-  PyObject *bytes = open_torch() ? attribute_of_torch("uint8") : NULL;
+  PyObject *bytes = open_torch() ? torch_attribute("uint8") : NULL;
   PyObject *view = bytes == NULL ? NULL : PyObject_CallMethod(object, "view", "O", bytes);
   PyObject *capsule = view == NULL ? NULL : PyObject_CallFunctionObjArgs(torch_pack, view, NULL);
   Py_XDECREF(bytes);
@@ -493,6 +484,7 @@ static bool refuse(int i, PyObject *object) {
 bool call_begin(Call *c, Py_ssize_t n) {
   c->n = 0;
   c->device = -1;
+  c->has_torch = false;
   c->stream = NULL;
   c->block = NULL;
   c->args = c->few_args;
@@ -513,20 +505,35 @@ bool call_begin(Call *c, Py_ssize_t n) {
   return true;
 }
 
+/* What the libraries' interfaces do not say of their tensors. */
+static bool finish_tensor(Call *c, int i, PyObject *object, const Row *row) {
+  cuttle_Memory *m = &c->memory[i];
+  m->is_read_only = m->is_read_only || row->is_immutable;
+  c->has_torch = c->has_torch || row->is_torch;
+  return !row->is_torch || torch_refuse_negative(i, object, m);
+}
+
+static bool read_tensor(Call *c, int i, PyObject *object, Row *row) {
+  bool ok = row->kind == KIND_EXCHANGE  ? read_exchange(c, i, object, row)
+            : row->kind == KIND_CAPSULE ? read_by_capsule(c, i, object, row)
+                                        : read_torch(c, i, object);
+  return ok && finish_tensor(c, i, object, row);
+}
+
 bool call_read(Call *c, int i, PyObject *object) {
   c->n = i + 1;
   c->held[i] = NULL;
   Row *row = row_of(object);
   switch (row->kind) {
-    case KIND_EXCHANGE: return read_exchange(c, i, object, row);
+    case KIND_EXCHANGE:
+    case KIND_CAPSULE:
+    case KIND_TORCH: return read_tensor(c, i, object, row);
     case KIND_INT: return read_int(c, i, object, CUTTLE_ARG_INT);
     case KIND_FLOAT:
     case KIND_REAL: return read_float(c, i, object, CUTTLE_ARG_FLOAT);
     case KIND_BOOL: return read_int(c, i, object, CUTTLE_ARG_BOOL);
     case KIND_INDEX: return read_index(c, i, object, CUTTLE_ARG_INT);
     case KIND_VALUE: return read_value(c, i, (const Value *)object);
-    case KIND_CAPSULE: return read_by_capsule(c, i, object, row);
-    case KIND_TORCH: return read_torch(c, i, object);
     case KIND_OTHER: break;
   }
   return refuse(i, object);

@@ -65,11 +65,12 @@ void wait_end(const Wait *w);
 
 /* {====== arguments.c: Python objects as arguments ====== */
 
-enum { CALL_FEW = 12 };
+enum { CALL_FEW = 12, CALL_LAST_BIT = 63 /* of what was written, for all later arguments */ };
 
 /* The arguments of one call. What it holds is let go by call_end. */
 typedef struct Call {
   int n;
+  bool has_torch;
   int device;   /* number of the CUDA device of a tensor; -1: there is none so far */
   void *stream; /* its library's current one */
   cuttle_Arg *args;
@@ -88,6 +89,17 @@ bool call_read(Call *c, int i, PyObject *object);
 void call_end(Call *c);
 /* Is it a tensor for call_read? */
 bool call_is_tensor(PyObject *object);
+/* Of PyTorch? */
+bool call_is_torch(PyObject *object);
+
+/* {====== torch.c ====== */
+
+/* torch.a.b of "a.b"; NULL with an exception. */
+PyObject *torch_attribute(const char *path);
+/* False with an exception: the memory of tensor number i does not hold its elements. */
+bool torch_refuse_negative(int i, PyObject *tensor, const cuttle_Memory *m);
+/* Tells PyTorch which of n objects were written, a bit for each. False with an exception. */
+bool torch_was_written(int n, PyObject *const *objects, uint64_t written);
 
 /* {====== launch.c: kernels ====== */
 

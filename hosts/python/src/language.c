@@ -16,7 +16,8 @@ typedef struct Request {
   bool is_waiting;                           /* the GIL was let go */
   Call call;                                 /* the tensors of the arguments, */
   int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
-  cuttle_Tensor *tensors[MAX_TENSORS];       /* and what was made of them */
+  cuttle_Tensor *tensors[MAX_TENSORS];       /* what was made of them, */
+  PyObject *objects[MAX_TENSORS];            /* and of what, borrowed */
   int n_tensors;
 } Request;
 
@@ -87,6 +88,7 @@ static void push_tensor(lua_State *L, Request *q, PyObject *o, PyObject *order) 
   if (q->tensors[i] == NULL) {
     luaL_error(L, "%s", cuttle_error(q->st->S));
   }
+  q->objects[i] = o;
   q->n_tensors++;
   cuttle_push_tensor(q->st->S, q->tensors[i]);
 }
@@ -257,11 +259,15 @@ static int call(lua_State *L) {
   return 0;
 }
 
-static void close_tensors(Request *q) {
+/* Returns which were written, a bit for each. */
+static uint64_t close_tensors(Request *q) {
+  uint64_t written = 0;
   for (int i = 0; i < q->n_tensors; i++) {
+    written |= (uint64_t)(cuttle_tensor_written(q->tensors[i]) != 0) << i;
     cuttle_tensor_close(q->st->S, q->tensors[i]);
   }
   call_end(&q->call);
+  return written;
 }
 
 PyObject *state_call(PyObject *self, PyObject *args) {
@@ -286,7 +292,11 @@ PyObject *state_call(PyObject *self, PyObject *args) {
     if (!state_succeeded(q.st, status)) {
       Py_CLEAR(q.result);
     }
-    close_tensors(&q);
+    uint64_t written = close_tensors(&q);
+    if (written != 0 && q.call.has_torch && q.result != NULL &&
+        !torch_was_written(q.n_tensors, q.objects, written)) {
+      Py_CLEAR(q.result);
+    }
   } else {
     Py_CLEAR(q.result);
   }

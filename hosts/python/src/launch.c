@@ -39,7 +39,7 @@ static PyTypeObject *launch_type, *kernel_type;
 
 /* {====== Calling ====== */
 
-static PyObject *run(Launch *l, Call *c) {
+static PyObject *run(Launch *l, Call *c, PyObject *const *objects) {
   cuttle_Launch o = l->options;
   State *st = l->state;
   PyObject *result = Py_None;
@@ -53,10 +53,14 @@ static PyObject *run(Launch *l, Call *c) {
   Wait w = wait_begin(st, c->device < 0); /* the CPU engine may take long */
   cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
   wait_end(&w);
+  uint64_t written = c->has_torch ? cuttle_written(st->S) : 0;
   if (!state_succeeded(st, status)) {
     result = NULL;
   }
   state_leave(st);
+  if (result != NULL && written != 0 && !torch_was_written(c->n, objects, written)) {
+    result = NULL;
+  }
   Py_XINCREF(result);
   return result;
 }
@@ -82,7 +86,7 @@ static PyObject *launch_call(PyObject *self, PyObject *const *args, size_t nargs
     i++;
   }
   if (i == n) {
-    result = run((Launch *)self, &c);
+    result = run((Launch *)self, &c, args);
   }
   call_end(&c);
   return result;

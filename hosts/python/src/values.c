@@ -77,6 +77,10 @@ bool value_read_dtype(DLDataType t, int i, cuttle_DType *out) {
 
 /* {====== Values with a type of their own: cuttle.f64(1.0), cuttle.static(4), cuttle.view_as(x, "tf32") ====== */
 
+static PyObject *value_type;
+
+bool value_is_one(PyObject *object) { return (PyObject *)Py_TYPE(object) == value_type; }
+
 static void value_dealloc(PyObject *self) {
   Py_XDECREF(((Value *)self)->object);
   host_free(self);
@@ -142,5 +146,6 @@ PyObject *value_open_type(PyObject *module) {
   if (type != NULL && PyModule_AddObject(module, "Value", type) != 0) {
     Py_CLEAR(type);
   }
+  value_type = type;
   return type;
 }

@@ -11,6 +11,8 @@ typedef struct Value {
   int dtype; /* of memory */
 } Value;
 
+bool value_is_one(PyObject *object);
+
 /* The element type of argument number i; false with an exception: Cuttle has none like it. */
 bool value_read_dtype(DLDataType t, int i, cuttle_DType *out);
 /* Of a cuttle_DType. */

@@ -19,9 +19,11 @@ kernel("rows", function(a, out)
     out[i] = s
   end
 end)
-kernel("three", function(x) x[0] = cast(3, x.dtype) end)
+three = kernel("three", function(x) x[0] = cast(3, x.dtype) end)
 kernel("scalar", function(x) x[0] = 7.0 end)
 kernel("truth", function(x) x[0] = x[1] end)
+first = kernel("first", function(list) list[1][0] = 8.0 end)
+field = kernel("field", function(r) r.out[0] = 8.0 end)
 """, device="cpu")
 
 
@@ -133,6 +135,39 @@ def test_flags():
           "another major version")
 
 
+def test_read_only_calls():
+    """Every way to write asks: functions of the language, launches and elements in functions of a script."""
+    module.run("""
+      function fill_it(t) fill(t, 5.0) end
+      function set_it(t) t[0] = 9.0 end
+      function table_it(t) copy(from_table(f32, {7, 7}), t) end
+      function launch_it(t) three{grid = 1, block = 1}(t) end
+      function view_it(t) three{grid = 1, block = 1}(zipped_divide(t, 1)(_, 0)) end
+      function list_it(t) first{grid = 1, block = 1}({t}) end
+      function record_it(t) field{grid = 1, block = 1}({out = t}) end
+      function read_it(t) assert(t[0] == 1.0 and tostring(t) and t:totable()) return size(t) end
+    """, "=ways")
+    for name in ("fill_it", "set_it", "table_it", "launch_it", "view_it", "list_it", "record_it"):
+        x = m.floats(1, 2)
+        fails(cuttle.Error, "read-only", lambda: module.call(name, (m.New(x, "f32", flags=m.READ_ONLY),), None),
+              f"{name} is refused")
+        same(list(x), [1.0, 2.0], "and nothing is written")
+        module.call(name, (m.New(x, "f32"),), None)
+        ok(x[0] != 1.0, "memory without the flag is written")
+    same(module.call("read_it", (m.New(m.floats(1, 2), "f32", flags=m.READ_ONLY),), None), [2], "reading is no writing")
+
+
+def test_immutable():
+    """Arrays of JAX are never written, whatever their capsules say."""
+    jax = type("ArrayImpl", (m.Old,), {"__module__": "jaxlib._jax"})
+    x, y = m.floats(1, 2), m.floats(5, 5)
+    module.add[1, 2](jax(x, "f32"), m.New(y, "f32"))
+    same(list(y), [6.0, 7.0], "an array of JAX is read")
+    fails(cuttle.Error, "argument 2 (y) is read-only", lambda: module.add[1, 2](m.New(y, "f32"), jax(x, "f32")),
+          "and not written")
+    same(list(x), [1.0, 2.0], "at all")
+
+
 def test_devices():
     x = m.floats(1)
     fails(TypeError, "device of DLPack's type 10", lambda: module.three[1, 1](m.New(x, "f32", device=(10, 0))),
@@ -157,6 +192,8 @@ class NoCapsule(m.Tensor):
 
 
 test_ways()
+test_read_only_calls()
+test_immutable()
 test_type_met_by_threads()
 test_types()
 test_layouts()

@@ -78,6 +78,14 @@ def test_matmul():
           "an out that is an operand")
 
 
+def test_beta():
+    a = np.ones((2, 2), "f4")
+    fails(ValueError, "there is no out", lambda: cuttle.matmul(a, a, beta=1.0), "beta needs something to add")
+    out = np.full((2, 2), 3.0, "f4")
+    close(cuttle.matmul(a, a, out, beta=1.0), np.full((2, 2), 5.0), "which out is")
+    close(cuttle.matmul(a, a, beta=0.0), np.full((2, 2), 2.0), "0 times nothing is nothing")
+
+
 def test_attention():
     r = np.random.default_rng(2)
     q, k, v = (r.random((2, 4, n, 16), "f4") for n in (5, 9, 9))
@@ -106,5 +114,6 @@ def test_attention():
 
 test_launches()
 test_matmul()
+test_beta()
 test_attention()
 done()

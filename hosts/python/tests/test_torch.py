@@ -18,6 +18,10 @@ class Tensor(m.Old):
         raise AssertionError("to_dlpack is the way")
 
     dtype = "torch.float32"
+    negative, version = False, 0
+
+    def is_neg(self):
+        return self.negative
 
     def view(self, dtype):
         return Tensor(self.array, dtype)
@@ -56,19 +60,24 @@ def raw_stream(device):
     return 0
 
 
+def increment_version(tensors):
+    for tensor in tensors:
+        tensor.version += 1
+
+
 torch = types.ModuleType("torch")
 torch.Tensor = Tensor
 torch.library = types.SimpleNamespace(custom_op=Op)
 torch.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
 torch.uint8 = "u8"
-torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=raw_stream)
+torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=raw_stream, _increment_version=increment_version)
 sys.modules["torch"] = torch
 
 import cuttle  # noqa: E402
 from tap import done, fails, ok, same  # noqa: E402
 
 module = cuttle.loads("""
-kernel("saxpy", function(a, x, y)
+saxpy = kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(y) then y[i] = a * x[i] + y[i] end
 end)
@@ -96,6 +105,31 @@ def test_tensors():
     far = Tensor(m.floats(1), "f32", device=(m.CUDA, 2))
     fails(cuttle.Error, "", lambda: module.double[1, 1](far, far), "on a device that is not here")
     same(asked[2:], ["to_dlpack", ("stream", 2), "to_dlpack"], "the current stream is asked for once")
+
+
+def test_versions():
+    """Autograd is told what a launch, or a call, wrote."""
+    x, y, a = tensor(1, 2, 3), tensor(1, 1, 1), m.New(m.floats(1, 1, 1), "f32")
+    module.saxpy[1, 32](2.0, x, y)
+    same((x.version, y.version), (0, 1), "what the kernel writes has a new version, the rest has not")
+    module.saxpy[1, 32](2.0, y, a)
+    module.saxpy[0, 32](2.0, x, y)
+    fails(cuttle.Error, "", lambda: module.saxpy[1, 2048](2.0, x, y), "a launch that fails")
+    same((x.version, y.version), (0, 1), "nothing new where nothing was written")
+    module.saxpy[1, 32](2.0, x, cuttle.view_as(y, "f32"))
+    same(y.version, 2, "in another view, too")
+    module.run("function go(x, y) saxpy{grid = 1, block = 32}(1.0, x, y) end function look(x) return x[0] end", "=go")
+    module.call("go", (x, y), None)
+    module.call("look", (y,), None)
+    same((x.version, y.version), (0, 3), "and by a function of the script")
+
+
+def test_negative_bit():
+    t = Tensor(m.floats(1, 2, 3, 4), "f32", (2,), (2,))
+    module.double[1, 2](t, tensor(1, 2))
+    t.negative = True
+    fails(BufferError, "argument 1 has PyTorch's negative bit", lambda: module.double[1, 2](t, tensor(1, 2)),
+          "elements of the other sign")
 
 
 def test_float8():
@@ -164,6 +198,8 @@ def test_refusals():
 
 
 test_tensors()
+test_versions()
+test_negative_bit()
 test_float8()
 test_mutating()
 test_outputs()

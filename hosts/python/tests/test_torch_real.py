@@ -8,7 +8,7 @@ except ImportError:
     skip_all("no PyTorch here")
 
 import cuttle
-from tap import done, ok, same
+from tap import done, fails, ok, same
 
 module = cuttle.loads("""
 kernel("saxpy", function(a, x, y)
@@ -56,6 +56,34 @@ def test_operator():
     same(True, True, "torch.library.opcheck finds nothing")
 
 
+def test_autograd():
+    """What is overwritten after an operation saved it is an error of backward, as in PyTorch."""
+    def writes(write, name):
+        w = torch.ones(4, requires_grad=True)
+        y = w.exp()
+        write(y)
+        fails(RuntimeError, "modified by an inplace operation", lambda: y.sum().backward(), name)
+
+    zeros = torch.zeros(4)
+    writes(lambda y: module.copy[1, 32](zeros, y), "a launch")
+    writes(lambda y: cuttle.matmul(torch.ones(2, 2), torch.ones(2, 2), y.view(2, 2)), "an operator")
+    w = torch.ones(4, requires_grad=True)
+    y = w.exp()
+    module.copy[1, 32](y, zeros)
+    y.sum().backward()
+    ok(torch.equal(w.grad, y), "reading changes nothing")
+    with torch.inference_mode():
+        t = torch.zeros(4)
+        module.copy[1, 32](torch.ones(4), t)
+        ok(torch.equal(t, torch.ones(4)), "tensors of inference have no version")
+    t = torch.zeros(4)
+    x = torch.full((4,), 1 + 2j).conj().imag
+    fails(BufferError, "negative bit", lambda: module.copy[1, 32](x, t), "the negative bit")
+    module.copy[1, 32](x.resolve_neg(), t)
+    same(t.tolist(), [-2.0] * 4, "resolved")
+
+
 test_dtypes()
 test_operator()
+test_autograd()
 done()
