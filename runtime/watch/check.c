@@ -117,7 +117,12 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
 
 static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->root->clock, 1) + 1; }
 
-static void acquire(CtCheckWorker *k, CtCheckWarp *w) { w->acq = k->block_acq = tick(k); }
+static void acquire(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
+  w->acq = k->block_acq = time;
+  if (k->clocks != NULL) {
+    ct_clock_acquire(k, (int32_t)(w - k->warps));
+  }
+}
 
 /* Releases what the warp did before `time`; to other blocks, what its whole block did. */
 static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
@@ -125,6 +130,9 @@ static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
     w->release = time;
     ct_global_release(k, time);
     ct_early_release(k, time);
+    if (k->clocks != NULL) {
+      ct_clock_release(k, (int32_t)(w - k->warps));
+    }
   }
 }
 
@@ -132,7 +140,7 @@ static void note_fence(CtCheckWorker *k, CtCheckWarp *w, int32_t warp, bool is_s
   w->fence = tick(k);
   k->block_fence = w->fence;
   if (w->had_atomic || k->block_had_atomic) {
-    w->acq = k->block_acq = w->fence;
+    acquire(k, w, w->fence);
   }
   if (k->check->ranks != NULL) {
     ct_ranks_fence(k, warp, is_sys);
@@ -146,7 +154,7 @@ static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtAtomicImm imm) {
   w->had_atomic = true;
   k->block_had_atomic = true;
   if (op == CT_OP_ATOMIC_LOAD && !is_relaxed) {
-    acquire(k, w);
+    acquire(k, w, tick(k));
   } else if (op != CT_OP_ATOMIC_LOAD) {
     /* the fence may be another warp's, if a barrier came after it */
     release(k, w, op == CT_OP_ATOMIC_STORE && !is_relaxed ? tick(k) : k->block_fence);

@@ -107,9 +107,9 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->done, slots * width) &&
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
             take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
-            take(check, &c->made, slots) && take(check, &c->own, warps) &&
-            take(check, &c->copies, slots) && take(check, &c->copied_in, slots) &&
-            take(check, &c->groups, warps * AGENTS);
+            take(check, &c->released, width) && take(check, &c->made, slots) &&
+            take(check, &c->own, warps) && take(check, &c->copies, slots) &&
+            take(check, &c->copied_in, slots) && take(check, &c->groups, warps * AGENTS);
   c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
   c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
@@ -147,6 +147,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, row(c, c->cluster, 1));
     clear_row(c, row(c, c->grid, 0));
     clear_row(c, row(c, c->grid, 1));
+    clear_row(c, c->released);
     c->phase = c->grid_phase = 0;
     memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
   }
@@ -167,6 +168,16 @@ void ct_clock_barrier(CtCheckWorker *k) {
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     advance(c, rank, i);
   }
+}
+
+void ct_clock_release(CtCheckWorker *k, int32_t warp) {
+  CtClocks *c = k->clocks;
+  join(c, c->released, warp_row(c, k->k->rank, warp));
+  advance(c, k->k->rank, warp);
+}
+
+void ct_clock_acquire(CtCheckWorker *k, int32_t warp) {
+  take_over(k->clocks, k->k->rank, warp, k->clocks->released);
 }
 
 /* The phase is complete: those who wait for it may take what was handed on in it. */

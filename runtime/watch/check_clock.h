@@ -20,6 +20,8 @@
      sync_threads does both for all warps of the block.
    - A copy with CT_AGENT_BAR becomes known to those who wait for the phase in which its bytes
      come.
+   - A release and an acquire, as check_state.h has them, hand on and take over like an arrive and
+     a wait. All of a cluster's go through one row, whichever flag they use.
    - Work of CT_AGENT_WGMMA and CT_AGENT_BULK becomes known to a warp that has waited for its
      group (CT_SYNC_COMMIT, CT_SYNC_WAIT). Until then its reads go on: only an arrive after the
      wait lets other warps write there.
@@ -75,6 +77,7 @@ struct CtClocks {
       *cluster;   /* rows: handed on in the last even phase of its barrier; in the last odd one */
   uint32_t phase; /* the newest phase of the cluster's barrier in which a warp has arrived */
   uint32_t *grid, grid_phase; /* the same two of the grid's barrier */
+  uint32_t *released;         /* row: handed on by all releases so far */
   uint32_t *made;   /* by rank and slot: the clock of warp 0 when it initialised the barrier */
   uint32_t *own;    /* by rank and warp: the clock up to which its lanes know each other's work */
   uint32_t *copies; /* by rank and slot: how many copies have completed on the barrier */
@@ -100,7 +103,9 @@ bool ct_clock_readers(CtCheck *c, struct CtReaders *out);
 void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k); /* any worker of the cluster may call it; none has failed */
-void ct_clock_barrier(CtCheckWorker *k);                       /* sync_threads */
+void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
+void ct_clock_release(CtCheckWorker *k, int32_t warp);
+void ct_clock_acquire(CtCheckWorker *k, int32_t warp);
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a); /* what a tma_store reads */
 void ct_clock_end_block(CtCheckWorker *k);                     /* a block that has not failed */
 /* Reports an access to the shared memory of another block if that block may not have begun. */
