@@ -387,7 +387,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
         ct.wgmma_wait(0)
         release(plan, block, slot)
       end
-      if block.panels then block.panels:before_store(own == 0) end
+      if block.panels then block.panels:before_store(group, own == 0) end
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   else
@@ -404,11 +404,11 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
       ct.wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
-      if block.panels then block.panels:before_store(own == 0) end
+      if block.panels then block.panels:before_store(group, own == 0) end
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   end
-  if block.panels then block.panels:before_store(own == 0) end
+  if block.panels then block.panels:before_store(group, own == 0) end
   out:finish()
 end
 

@@ -27,6 +27,7 @@ local M = {}
 
 local threadIdx, size, tile, cdiv, copy = ct.threadIdx, ct.size, ct.tile, ct.cdiv, ct.copy
 local fragment, range, min, cast = ct.fragment, ct.range, ct.min, ct.cast
+local u32 = ct.u32
 local _ <const> = ct._
 
 local WARP <const>, N_MOVERS <const> = 32, 3 -- lanes; warps of a block that move
@@ -58,12 +59,15 @@ Scatter.__index = Scatter
 
 --- What the roles of the kernel know of the panels; X is A.
 function M.begin(variant, plan, X, panels)
-  local written = ct.shared(ct.u32, 1) -- how often a group's stores were seen to be complete
-  if threadIdx.x == 0 then written[0] = 0 end
+  local together = plan.together
+  local written = ct.shared(ct.u32, together) -- by group: how often its stores were seen complete
+  if threadIdx.x == 0 then
+    for group = 0, together - 1 do written[group] = 0 end
+  end
   local bM, bN = variant.tile[1], variant.tile[2]
   local adjacent = VECTOR_BITS // variant.c_dtype.bits
   return setmetatable({ variant = variant, X = X, panels = panels, written = written,
-    together = plan.together, adjacent = adjacent, height = size(X, 0), along = bM // adjacent,
+    together = together, adjacent = adjacent, height = size(X, 0), along = bM // adjacent,
     n_rows = cdiv(size(X, 0), bN), n_columns = cdiv(size(panels.out, 1), bM),
     per_row = size(panels.out, 1) // adjacent }, Scatter)
 end
@@ -81,13 +85,14 @@ end
 function Scatter:finish_loads() end -- luacheck: no self
 
 --- A group that multiplies, before it stores a tile and after the last one: its stores of the tile
---- before are written.
-function Scatter:before_store(is_first)
+--- before are written. Each group counts for itself: where K is short, one may be several tiles
+--- ahead of another.
+function Scatter:before_store(group, is_first)
   if is_first then
     ct.tma_store_wait(0, {done = true})
     ct.fence_proxy_async("global")
     ct.fence({order = "acq_rel"})
-    ct.atomic_add(self.written, 0, 1)
+    ct.atomic_add(self.written, group, 1)
   end
 end
 
@@ -197,10 +202,12 @@ end
 function Scatter:move(each_tile)
   local warp = threadIdx.x // WARP - 1
   if warp >= 0 then
-    local wanted = 2 * self.together -- the first call before a store says nothing
+    local wanted = u32(2) -- the first call before a store says nothing
     each_tile(function(_, column, part)
       if threadIdx.x % WARP == 0 then
-        while ct.atomic_load(self.written, 0) < ct.cast(wanted, ct.u32) do end
+        for group = 0, self.together - 1 do
+          while ct.atomic_load(self.written, group) < wanted do end
+        end
       end
       ct.sync_warp()
       if part.distance > 0 then
@@ -208,7 +215,7 @@ function Scatter:move(each_tile)
       else
         finish(self, part, column, warp)
       end
-      wanted = wanted + self.together
+      wanted = wanted + u32(1)
     end)
   end
 end

@@ -7,7 +7,7 @@ local function small(dtype, m, n)
   return view(reference.cast(rand(i32, m * n, -1, 2), dtype), row_major{m, n})
 end
 
-local function try(dtype, W, height, n, k, config)
+local function try(dtype, W, height, n, k, config, checked)
   local m = mesh{rank = W}
   local A, B, C = {}, {}, {}
   local spaces = m:run(function(r)
@@ -21,7 +21,9 @@ local function try(dtype, W, height, n, k, config)
     m:run(function(r)
       local i = r.rank + 1
       for _ = 1, launch do                -- a rank may be a launch ahead of another one
-        scatter.matmul_scatter(A[i], B[i], C[i], r.rank, spaces[r.rank], {config = config})
+        local step = scatter.step(A[i], B[i], C[i], r.rank, spaces[r.rank], {config = config})
+        step.launch.check = checked and launch == 2
+        step.kernel(step.launch)(table.unpack(step.args))
       end
     end)
     local want = zeros(f32, row_major{W * height, n})
@@ -47,6 +49,31 @@ try(f16, 3, 200, 72, 72, config_of())                       -- tiles overhang pa
 try(bf16, 2, 40, 200, 320, config_of{ blocks = 5 })         -- panels lower than a tile
 try(bf16, 2, 192, 128, 64, config_of{ tile = { 128, 128, 64 }, groups = 2, vectors = 3 })
 try(f16, 2, 130, 264, 64, config_of{ tile = { 256, 64, 64 }, store = { 2, 2 }, vectors = 6 })
+print("done")  -- expect: done
+
+-- K of one step, and of two groups in a tile the second one is two tiles behind the first.
+local template = require "cuttle.gemm_scatter"
+local function try_late(height, n)
+  local begin, n_tiles = template.begin, 2 * height // 128 * (n // 128)
+  function template.begin(...)
+    local made, calls = begin(...), shared(u32, 2) -- of the first group; of the second
+    if threadIdx.x == 0 then calls[0], calls[1] = 0, 0 end
+    local before_store = getmetatable(made).__index.before_store
+    function made:before_store(...)
+      before_store(self, ...)
+      if threadIdx.x == 128 then atomic_add(calls, 0, 1) end
+      if threadIdx.x == 256 then
+        local wanted = min(atomic_add(calls, 1, 1) + u32(3), u32(n_tiles + 1))
+        while atomic_load(calls, 0, {order = "relaxed"}) < wanted do end
+      end
+    end
+    return made
+  end
+  try(bf16, 2, height, n, 64, config_of{ name = "late", tile = { 128, 128, 64 }, groups = 2,
+    stages = 3, blocks = 1 }, true)
+  template.begin = begin
+end
+try_late(256, 128)
 print("done")  -- expect: done
 
 -- What it refuses.
