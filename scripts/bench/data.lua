@@ -60,6 +60,19 @@ function M.normal(dtype, n, seed)
   return t
 end
 
+local uniform_kernel = ct.kernel("uniform", function(x, seed)
+  for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do
+    x[i] = cast(2.0 * unit(hash(cast(i, u32) ~ hash(seed))) - 1.0, x.dtype)
+  end
+end)
+
+--- Fills a dense tensor with numbers from -1 to 1, others for each seed; returns it. They have no
+--- period: sums of what repeats have few values, and one value counts for many elements.
+function M.uniform(t, seed)
+  uniform_kernel{grid = grid_of(size(t)), block = THREADS}(flat(t), u32(seed))
+  return t
+end
+
 -- {====== Poison ======
 
 local bits_of <const> = { [8] = "u8", [16] = "u16", [32] = "u32", [64] = "u64" }
