@@ -3,8 +3,8 @@
 # project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
 # Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
-# devices: collectives by their bits and beside NCCL's, ranks that are killed, examples in one process and in two, and
-# products over ranks beside PyTorch's. examples runs the
+# devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, examples in one process
+# and in two, and products over ranks beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
 # is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
@@ -54,6 +54,7 @@ for step in $steps; do
         if command -v mpirun >/dev/null; then run mpirun -n 2 "$build/cuttle" "examples/$e.lua"; fi
       done
       run "$build/cuttle" bench mesh
+      run "$build/cuttle" scripts/bench/ranks_stress.lua
       run "$build/cuttle" scripts/bench/ranks_beside.lua 2
       run "$build/cuttle" scripts/bench/nccl_beside.lua 2
       run env CUTTLE_COMM_BLOCKING=1 "$build/cuttle" scripts/bench/nccl_beside.lua 2
