@@ -83,6 +83,13 @@ typedef struct cuttle_Options {
   int interrupted_by_own_thread; /* not 0: cuttle_interrupt comes from the thread that uses the state
                                     only, in a signal handler. Plain Lua loops then run up to two and
                                     a half times as fast: they need not look for an interrupt */
+
+  /* Asked about twenty times a second while a call below is in progress, in the thread of the call: a host
+     runs here what waits for that thread, such as its handlers of signals. Not 0 stops the call, as
+     cuttle_interrupt does. All functions of this state but cuttle_interrupt are errors meanwhile. While
+     NVRTC compiles nobody is asked. NULL: never */
+  int (*poll)(void *ud);
+  void *poll_ud;
 } cuttle_Options;
 
 /* Opens a state; `options` may be NULL. NULL when out of memory, or when the options are no good:

@@ -8,7 +8,8 @@
 -- in it (each uses the next), 1 if nothing is said.
 return {
   runtime = {
-    { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size" }, uses = {} },
+    { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size",
+      "base/ask", "base/fork" }, uses = {} },
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "env", files = { "base/env" }, uses = { "err" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },

@@ -29,7 +29,7 @@ cuttle_State *cuttle_open(const cuttle_Options *options) {
   }
   cuttle_State *S = language_new_state(options);
   open_error = S == NULL ? "cuttle_open: not enough memory" : "";
-  if (S != NULL && S->options.interrupted_by_own_thread == 0) {
+  if (S != NULL && (S->options.interrupted_by_own_thread == 0 || S->options.poll != NULL)) {
     state_poll(S);
   }
   return S;
@@ -127,6 +127,10 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
     return embed_refuse(
         s, "called inside the print callback for a kernel's printf; only cuttle_interrupt "
            "may be");
+  }
+  if (s->ask.is_asking) {
+    return embed_refuse(s, "called inside the poll callback, while a call of the state is in "
+                           "progress; only cuttle_interrupt may be");
   }
   s->error[0] = '\0';
   s->error_line = 0;

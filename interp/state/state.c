@@ -89,13 +89,20 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   lua_pushcfunction(L, diag_handler);
   lua_insert(L, base);
   s->n_turns++;
-  if (s->n_calls++ == 0) {
+  bool is_first = s->n_calls++ == 0, is_asked = is_first && s->options.poll != NULL;
+  if (is_first) {
     state_resume(s);
     s->stack_top = s->options.sandbox != 0 ? __builtin_frame_address(0) : NULL;
+  }
+  if (is_asked) {
+    ct_ask_begin(&s->ask);
   }
   bool before = ct_env_ignore(s->options.no_environment != 0);
   int status = lua_pcall(L, n_args, n_results, base);
   (void)ct_env_ignore(before);
+  if (is_asked) {
+    ct_ask_end(&s->ask);
+  }
   s->n_calls--;
   lua_remove(L, base);
   if (s->n_calls == 0) {
@@ -204,6 +211,11 @@ static void read_capture(CuttleState *s) {
   }
 }
 
+static bool asks_host(void *ud) {
+  const CuttleState *s = ud;
+  return s->options.poll(s->options.poll_ud) != 0;
+}
+
 /* What a state is before anything is opened. */
 static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
   CuttleState *s = ct_alloc(alloc, sizeof *s);
@@ -226,6 +238,10 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     ct_text_init(&s->emit_names, s->alloc);
     ct_text_init(&s->emit_last_base, s->alloc);
     ct_rand_seed(&s->rand, 0);
+    if (options->poll != NULL) {
+      s->ask = (CtAsk){.flag = &s->interrupt, .stops = asks_host, .ud = s};
+      ct_ask_open(&s->ask);
+    }
   }
   return s;
 }
@@ -241,6 +257,9 @@ static void close_devices(CuttleState *s) {
 
 /* After the Lua state: its tensors and kernels used the devices. */
 static void free_state(CuttleState *s) {
+  if (s->options.poll != NULL) {
+    ct_ask_close(&s->ask);
+  }
   ct_text_clear(&s->emit_functions);
   ct_text_clear(&s->emit_names);
   ct_text_clear(&s->emit_last_base);

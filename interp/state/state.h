@@ -13,6 +13,7 @@
 #include "runtime/device/storage.h"
 #include "runtime/base/rand.h"
 #include "runtime/ir/ir_marks.h"
+#include "runtime/base/ask.h"
 #include "runtime/simt/simt.h"
 
 enum { STATE_MAX_DEVICES = 16, STATE_MAX_VIRTUAL = 256 };
@@ -88,6 +89,7 @@ typedef struct CuttleState {
   volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
   volatile sig_atomic_t signal;     /* that stopped the script last; 0: none */
   int n_calls;                      /* of state_call in progress */
+  CtAsk ask;                        /* the host's poll, if it has one */
   uint32_t phase;                   /* random, for the counts of coroutines */
   int rank;                         /* of m:run, whose function runs now; -1: none */
   uint64_t written; /* by the last launch with memory that a host lent: cuttle_written */

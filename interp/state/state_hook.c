@@ -192,14 +192,14 @@ void state_poll(CuttleState *s) {
 }
 
 void state_stop(CuttleState *s) {
-  __atomic_store_n(&s->interrupt, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&s->interrupt, CT_FLAG_STOP, __ATOMIC_RELAXED);
   if (!s->is_polled) {
     install_all(s);
   }
 }
 
 void state_rouse(CuttleState *s) {
-  if (s->is_polled && s->L != NULL && state_is_interrupted(s)) {
+  if (s->is_polled && s->L != NULL && ct_flag_value(&s->interrupt) == CT_FLAG_STOP) {
     install_all(s);
   }
 }

@@ -15,9 +15,16 @@
 #define CT_UNREACHABLE() (assert(0 && "unreachable"), __builtin_unreachable())
 
 /* A flag that any thread, or a signal handler, sets to stop long work: an int, as C++ knows that too. NULL
-   is never up. */
+   is never up. One that asks is up if the owner of the work says so: ask.h. */
+enum { CT_FLAG_STOP = 1, CT_FLAG_ASK = 2 };
+bool ct_flag_answer(
+    const volatile int *flag); /* of one that asks; other threads than the owner's go on */
+static inline int ct_flag_value(const volatile int *flag) {
+  return flag == NULL ? 0 : __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
 static inline bool ct_flag_is_up(const volatile int *flag) {
-  return flag != NULL && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+  int value = ct_flag_value(flag);
+  return value != 0 && (value == CT_FLAG_STOP || ct_flag_answer(flag));
 }
 
 /* Checked 64-bit arithmetic: true when the exact result does not fit (then *r is unspecified). */

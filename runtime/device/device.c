@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/base/fork.h"
+
 /* Errors after which a context can do nothing more, and what to do about each. */
 typedef struct Sticky {
   CuResult result;
@@ -164,7 +166,15 @@ CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, c
 
 /* {====== The current context ====== */
 
+static bool is_of_parent(const CtDevice *d) { return d->forks != ct_fork_count(); }
+
 static CtStatus fail_lost(const CtDevice *d, CtErr *err) {
+  if (is_of_parent(d)) {
+    return ct_fail(err, CT_EDEVICE,
+                   "device: '%s' was opened before this process was forked, and CUDA does not work "
+                   "in the child; start processes by spawn",
+                   d->info.name);
+  }
   return ct_fail(err, CT_EDEVICE, "device: '%s' is lost since %s; restart the program",
                  d->info.name, d->lost_msg);
 }
@@ -186,7 +196,7 @@ static CuResult make_current(CtDevice *d) {
 }
 
 bool ct_device_enter(CtDevice *d, CtErr *err) {
-  if (d->lost) {
+  if (d->lost || is_of_parent(d)) {
     return fail_lost(d, err) == CT_OK;
   }
   CuResult r = make_current(d);
@@ -429,6 +439,7 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
     return ct_fail_nomem(err);
   }
   *d = (CtDevice){.alloc = options->alloc,
+                  .forks = ct_fork_count(),
                   .interrupt = options->interrupt,
                   .print = options->print,
                   .print_ud = options->print_ud,
@@ -508,7 +519,7 @@ void ct_device_close(CtDevice *d) {
   free_grid_words(d);
   ct_device_free_captured(d);
   ct_device_free_deferred(d);
-  if (d->cu != NULL) {
+  if (d->cu != NULL && !is_of_parent(d)) {
     release_context(d);
   }
   forget_launches(d);

@@ -32,7 +32,7 @@ static CuResult repeat(const CtDevice *d, Query *query, const void *what, int64_
   const struct timespec nap = {0, SLEEP_NS};
   int64_t now = ct_now_ns();
   CuResult r = query(d->cu, what);
-  while (r == CT_CUDA_ERROR_NOT_READY && now < until && !is_interrupted(d)) {
+  while (r == CT_CUDA_ERROR_NOT_READY && now < until && ct_flag_value(d->interrupt) == 0) {
     if (now - start > SPIN_NS) {
       nanosleep(&nap, NULL);
     }

@@ -67,6 +67,7 @@ struct CtDevice {
   bool relaxed;       /* inside a call: the thread's own capture mode is to be restored, */
   CuCaptureMode mode; /* which is this */
   bool lost;
+  unsigned forks; /* ct_fork_count when it was opened: CUDA works in no child of that process */
   CtStreams streams;
   CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */
   unsigned n_launched;

@@ -6,13 +6,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/fork.h"
 #include "runtime/base/size.h"
 #include "runtime/simt/lower/simt_lower.h"
 #include "runtime/simt/run/simt_engine.h"
 #include "runtime/simt/run/simt_watch.h"
 
+enum { LOOK_NS = 20 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
 enum { CACHE_LINE = 64, MAX_THREADS = 1024 };
 enum { MAX_RESIDENT = 1 << 14 }; /* blocks of a cooperative launch; no GPU has as many at once */
 enum { MAX_JOINT = 1 << 14 };    /* launches of ranks that run at once */
@@ -41,6 +44,8 @@ struct CtSimtEngine {
   int n_called, n_busy; /* threads of this round; those still at it */
   CtSimtGroup *group;   /* what they run */
   bool quit;
+  unsigned
+      forks; /* ct_fork_count when the threads were started: a child of that process has none of them */
   char *mem; /* of all workers; kept for the next launch */
   size_t mem_bytes;
   CtIn *code; /* bound to handlers; kept as well */
@@ -76,6 +81,25 @@ static void *thread_main(void *ud) {
   return NULL;
 }
 
+/* Are the engine's threads those of a process that this one was forked from? */
+static bool is_of_parent(const CtSimtEngine *e) { return e->forks != ct_fork_count(); }
+
+/* Waits until the other threads are done, or for a while: false. */
+static bool wait_for_others(CtSimtEngine *e) {
+  struct timespec until;
+  pthread_mutex_lock(&e->lock);
+  if (e->n_busy > 0) {
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    (void)pthread_cond_timedwait(&e->done, &e->lock, &until);
+  }
+  bool is_done = e->n_busy == 0;
+  pthread_mutex_unlock(&e->lock);
+  return is_done;
+}
+
 /* Runs the launches on the group's threads, of which this one is the first. */
 static void run_group(CtSimtEngine *e, CtSimtGroup *g) {
   pthread_mutex_lock(&e->lock);
@@ -88,11 +112,15 @@ static void run_group(CtSimtEngine *e, CtSimtGroup *g) {
   }
   pthread_mutex_unlock(&e->lock);
   ct_simt_work(g, 0);
-  pthread_mutex_lock(&e->lock);
-  while (e->n_busy > 0) {
-    pthread_cond_wait(&e->done, &e->lock);
+  while (!wait_for_others(e)) {
+    if (ct_flag_value(g->jobs[0].interrupt) == CT_FLAG_ASK) {
+      (void)ct_flag_answer(g->jobs[0].interrupt);
+    }
+    if (is_of_parent(e)) { /* who answered has forked, and nobody else works here */
+      atomic_store(&g->jobs[0].interrupted, true);
+      return;
+    }
   }
-  pthread_mutex_unlock(&e->lock);
 }
 
 static int count_cpus(void) {
@@ -110,6 +138,7 @@ static int count_cpus(void) {
    that the program's own threads handle Ctrl-C. */
 static void start_threads(CtSimtEngine *e) {
   sigset_t all, old;
+  e->forks = ct_fork_count();
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   for (e->n_threads = 1; e->n_threads < e->max_threads; e->n_threads++) {
@@ -120,6 +149,21 @@ static void start_threads(CtSimtEngine *e) {
     }
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void make_locks(CtSimtEngine *e) {
+  pthread_mutex_init(&e->launch, NULL);
+  pthread_mutex_init(&e->lock, NULL);
+  pthread_cond_init(&e->wake, NULL);
+  pthread_cond_init(&e->done, NULL);
+}
+
+/* In a child made by fork the pool is made anew. What the parent's threads held is left as it is. */
+static void adopt(CtSimtEngine *e) {
+  e->round = 0; /* so that the new threads wait for the next one */
+  e->n_busy = 0;
+  make_locks(e);
+  start_threads(e);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------ */
@@ -146,20 +190,13 @@ CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngin
     ct_free(alloc, e, sizeof *e);
     return ct_fail_nomem(err);
   }
-  pthread_mutex_init(&e->launch, NULL);
-  pthread_mutex_init(&e->lock, NULL);
-  pthread_cond_init(&e->wake, NULL);
-  pthread_cond_init(&e->done, NULL);
+  make_locks(e);
   start_threads(e);
   *out = e;
   return CT_OK;
 }
 
-void ct_simt_close(CtSimtEngine *e) {
-  if (e == NULL) {
-    return;
-  }
-  CtAlloc alloc = e->alloc;
+static void end_threads(CtSimtEngine *e) {
   pthread_mutex_lock(&e->lock);
   e->quit = true;
   pthread_cond_broadcast(&e->wake);
@@ -171,6 +208,16 @@ void ct_simt_close(CtSimtEngine *e) {
   pthread_cond_destroy(&e->wake);
   pthread_mutex_destroy(&e->lock);
   pthread_mutex_destroy(&e->launch);
+}
+
+void ct_simt_close(CtSimtEngine *e) {
+  if (e == NULL) {
+    return;
+  }
+  CtAlloc alloc = e->alloc;
+  if (!is_of_parent(e)) { /* else nobody is there to wait for */
+    end_threads(e);
+  }
   ct_free(alloc, e->code, e->cap_code * sizeof *e->code);
   ct_free(alloc, e->watched, e->cap_watched * sizeof *e->watched);
   ct_free(alloc, e->mem, e->mem_bytes);
@@ -466,6 +513,9 @@ static CtStatus run_entries(CtSimtEngine *e, CtSimtJob *jobs, const CtSimtEntry 
   CtStatus status = CT_OK;
   for (size_t i = 0; i < n && status == CT_OK; i++) {
     status = make_job(e, &g, &entries[i], err);
+  }
+  if (is_of_parent(e)) {
+    adopt(e);
   }
   if (status == CT_OK && g.n_jobs > 0) {
     pthread_mutex_lock(&e->launch);

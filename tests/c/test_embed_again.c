@@ -2,6 +2,9 @@
    state that has launched the like before tells the driver the same as one that has not. */
 #include "interp/cuttle.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "fake_cuda.h"
 #include "tap.h"
 
@@ -161,6 +164,30 @@ static void test_errors(cuttle_State *S) {
   OK(strstr(fake->function, "axpy") != NULL, "that one is launched");
 }
 
+/* The child's status: 0, if its launches fail and it closes what it inherited. */
+static int try_child(cuttle_State *S) {
+  cuttle_Kernel *k = cuttle_kernel(S, cases[1].kernel);
+  int n = fake->n_launches;
+  alarm(60);
+  bool fails = launch(S, k, &cases[1]) == CUTTLE_ERROR &&
+               strstr(cuttle_error(S), "CUDA does not work in the child") != NULL;
+  cuttle_close(S);
+  return fails && fake->n_launches == n ? 0 : 1;
+}
+
+static void test_fork(cuttle_State *S) {
+  int status = 1;
+  OK(launch(S, cuttle_kernel(S, "axpy"), &cases[1]) == CUTTLE_OK, "a launch");
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    _exit(try_child(S));
+  }
+  OK(waitpid(child, &status, 0) == child && status == 0,
+     "a child of fork is told that CUDA does not work there, and closes");
+  OK(launch(S, cuttle_kernel(S, "axpy"), &cases[1]) == CUTTLE_OK, "the parent goes on");
+}
+
 int main(void) {
   fake = load_fake(__FILE__, temp_dir);
   if (fake == NULL) {
@@ -176,6 +203,7 @@ int main(void) {
     test_case(S, &cases[i]);
   }
   test_errors(S);
+  test_fork(S);
   cuttle_close(S);
   remove_fake(temp_dir);
   return done_testing();

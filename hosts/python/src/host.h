@@ -38,6 +38,9 @@ typedef struct State {
   PyThread_type_lock gate; /* where others wait, without the GIL */
   int n_waiting;
   bool is_gate_open;
+  bool is_asked;  /* a handler of a signal runs during a call */
+  bool is_lost;   /* another thread was in it when the process was forked */
+  unsigned forks; /* wait_forks, when that was looked at */
   PyObject *name; /* of the script */
   PyObject *
       thrown[3]; /* what sys.stdout raised during the call: type, value, traceback; NULL: nothing */
@@ -50,18 +53,21 @@ void state_leave(State *st);
 PyObject *state_raise(const State *st, cuttle_Status status);
 /* Did the call succeed, and sys.stdout take all that it printed? False, with an exception: before state_leave. */
 bool state_succeeded(State *st, cuttle_Status status);
+/* Keeps the exception that is set until the call has returned: none can pass through C. The first one counts. */
+void state_keep_exception(State *st);
 
 /* {====== wait.c: work without the GIL ====== */
 
-typedef struct Wait {
-  PyThreadState *thread;
-  bool is_stoppable;
-} Wait;
-
 void wait_open(void);
-/* Lets go of the GIL, and takes it again. `is_long`: meanwhile Ctrl-C stops the call of the state. */
-Wait wait_begin(const State *st, bool is_long);
-void wait_end(const Wait *w);
+/* Lets go of the GIL, and takes it again. */
+PyThreadState *wait_begin(void);
+void wait_end(PyThreadState *thread);
+/* The `poll` of a State's interpreter: runs the handlers of signals that came. One that raises stops the call. */
+int wait_poll(void *ud);
+/* Waits for a lock, for a while in the main thread. False, with an exception: a handler of a signal raised. */
+bool wait_lock(PyThread_type_lock lock, bool *has_it);
+/* How often this process was forked since the import. */
+unsigned wait_forks(void);
 
 /* {====== arguments.c: Python objects as arguments ====== */
 

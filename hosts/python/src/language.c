@@ -11,9 +11,8 @@ enum { MAX_RANK = 8, MAX_TENSORS = 32, MAX_DEPTH = 16 };
 typedef struct Request {
   State *st;
   PyObject *name, *args, *options;
-  PyObject *result; /* a list */
-  Wait wait;
-  bool is_waiting;                           /* the GIL was let go */
+  PyObject *result;                          /* a list */
+  PyThreadState *thread;                     /* while the GIL is let go; else NULL */
   Call call;                                 /* the tensors of the arguments, */
   int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
   cuttle_Tensor *tensors[MAX_TENSORS];       /* what was made of them, */
@@ -241,6 +240,15 @@ static void push_options(lua_State *L, Request *q) {
   }
 }
 
+/* Again, if it was let go. */
+static void take_gil(Request *q) {
+  PyThreadState *thread = q->thread;
+  q->thread = NULL;
+  if (thread != NULL) {
+    wait_end(thread);
+  }
+}
+
 static int call(lua_State *L) {
   Request *q = lua_touserdata(L, 1);
   push_text(L, q->name);
@@ -250,11 +258,9 @@ static int call(lua_State *L) {
     push_object(L, q, PyTuple_GetItem(q->args, i), 0);
   }
   push_options(L, q);
-  q->wait = wait_begin(q->st, true);
-  q->is_waiting = true;
+  q->thread = wait_begin();
   lua_call(L, lua_gettop(L) - fn, LUA_MULTRET);
-  wait_end(&q->wait);
-  q->is_waiting = false;
+  take_gil(q);
   take_results(L, q, fn);
   return 0;
 }
@@ -286,9 +292,7 @@ PyObject *state_call(PyObject *self, PyObject *args) {
   }
   if (call_begin(&q.call, MAX_TENSORS)) {
     cuttle_Status status = cuttle_call(q.st->S, call, &q);
-    if (q.is_waiting) {
-      wait_end(&q.wait);
-    }
+    take_gil(&q);
     if (!state_succeeded(q.st, status)) {
       Py_CLEAR(q.result);
     }

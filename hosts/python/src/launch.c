@@ -50,9 +50,9 @@ static PyObject *run(Launch *l, Call *c, PyObject *const *objects) {
     o.use_stream = 1;
     o.stream = c->stream;
   }
-  Wait w = wait_begin(st, c->device < 0); /* the CPU engine may take long */
+  PyThreadState *thread = wait_begin();
   cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
-  wait_end(&w);
+  wait_end(thread);
   uint64_t written = c->has_torch ? cuttle_written(st->S) : 0;
   if (!state_succeeded(st, status)) {
     result = NULL;

@@ -8,24 +8,72 @@
    All of this is under the GIL, so a state that nobody uses is entered without a lock. Who comes second waits at
    the gate, which whoever leaves opens for one. */
 
-static void wait_at_gate(State *st) {
+static void open_gate(State *st) {
+  if (st->depth == 0 && st->n_waiting > 0 && !st->is_gate_open) {
+    st->is_gate_open = true;
+    PyThread_release_lock(st->gate);
+  }
+}
+
+/* False, with an exception: a handler of a signal raised. Then the next one may have the turn. */
+static bool wait_at_gate(State *st) {
+  bool ok = true, has_it;
   st->n_waiting++;
-  while (st->depth > 0) {
-    Wait w = wait_begin(st, false);
-    PyThread_acquire_lock(st->gate, WAIT_LOCK);
-    wait_end(&w);
-    st->is_gate_open = false;
+  while (ok && st->depth > 0) {
+    ok = wait_lock(st->gate, &has_it);
+    st->is_gate_open = st->is_gate_open && !has_it;
   }
   st->n_waiting--;
+  if (!ok) {
+    open_gate(st);
+  }
+  return ok;
+}
+
+static bool make_gate(State *st) {
+  st->gate = PyThread_allocate_lock();
+  if (st->gate == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  PyThread_acquire_lock(st->gate, WAIT_LOCK); /* it begins closed */
+  return true;
+}
+
+/* In a child made by fork: who waited is gone, and so is who was in a call. Such an interpreter has stopped in the
+   middle and is left as it is. */
+static bool follow_fork(State *st) {
+  if (st->forks == wait_forks()) {
+    return true;
+  }
+  st->forks = wait_forks();
+  st->n_waiting = 0;
+  st->is_gate_open = false;
+  if (st->depth > 0 && st->owner != PyThread_get_thread_ident()) {
+    st->S = NULL;
+    st->depth = 0;
+    st->is_lost = true;
+  }
+  return make_gate(st); /* the old one may be held by nobody */
+}
+
+static const char *refusal(const State *st) {
+  return st->S != NULL
+             ? "the module is in a call, during which this handler of a signal runs; set a flag "
+               "in the handler, or raise an exception to end the call"
+         : st->is_lost
+             ? "another thread was in a call of the module when the process was forked; load "
+               "the script again in this process"
+             : "the module is closed; load the script again";
 }
 
 bool state_enter(State *st) {
   unsigned long self = PyThread_get_thread_ident();
-  if (st->depth > 0 && st->owner != self) {
-    wait_at_gate(st);
+  if (!follow_fork(st) || (st->depth > 0 && st->owner != self && !wait_at_gate(st))) {
+    return false;
   }
-  if (st->S == NULL) {
-    PyErr_SetString(host_error, "the module is closed; load the script again");
+  if (st->S == NULL || st->is_asked) {
+    PyErr_SetString(host_error, refusal(st));
     return false;
   }
   st->owner = self;
@@ -34,10 +82,8 @@ bool state_enter(State *st) {
 }
 
 void state_leave(State *st) {
-  if (--st->depth == 0 && st->n_waiting > 0 && !st->is_gate_open) {
-    st->is_gate_open = true;
-    PyThread_release_lock(st->gate);
-  }
+  st->depth--;
+  open_gate(st);
 }
 
 PyObject *state_raise(const State *st, cuttle_Status status) {
@@ -45,9 +91,6 @@ PyObject *state_raise(const State *st, cuttle_Status status) {
   const char *file = cuttle_error_place(st->S, &line);
   if (PyErr_Occurred() != NULL) {
     return NULL;
-  }
-  if (status == CUTTLE_INTERRUPTED && PyErr_CheckSignals() != 0) {
-    return NULL; /* KeyboardInterrupt */
   }
   if (status == CUTTLE_NOMEM) {
     PyErr_SetString(PyExc_MemoryError, cuttle_error(st->S));
@@ -68,8 +111,7 @@ bool state_succeeded(State *st, cuttle_Status status) {
 
 /* {====== Output ====== */
 
-/* No exception can pass through C, so the first one waits until the call has returned. */
-static void keep_exception(State *st) {
+void state_keep_exception(State *st) {
   if (st->thrown[0] == NULL) {
     PyErr_Fetch(&st->thrown[0], &st->thrown[1], &st->thrown[2]);
   } else {
@@ -89,7 +131,7 @@ static void print(void *ud, const char *text, size_t len) {
   }
   Py_XDECREF(s);
   if (PyErr_Occurred() != NULL) {
-    keep_exception(ud);
+    state_keep_exception(ud);
   }
   PyErr_Restore(type, value, trace);
   PyGILState_Release(gil);
@@ -130,15 +172,15 @@ static bool open_state(State *st, const char *device, size_t memory_limit, int s
                       .print = print,
                       .print_ud = st,
                       .log = take_note,
+                      .poll = wait_poll,
+                      .poll_ud = st,
                       .device = device,
                       .memory_limit = memory_limit,
                       .sandbox = sandbox};
-  st->gate = PyThread_allocate_lock();
-  if (st->gate == NULL) {
-    PyErr_NoMemory();
+  st->forks = wait_forks();
+  if (!make_gate(st)) {
     return false;
   }
-  PyThread_acquire_lock(st->gate, WAIT_LOCK); /* it begins closed */
   st->S = cuttle_open(&o);
   if (st->S == NULL) {
     host_raise(cuttle_error(NULL), NULL, 0);
@@ -177,13 +219,16 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void close_state(State *st) {
   cuttle_State *S = st->S;
   st->S = NULL;
-  Wait w = wait_begin(st, false);
+  PyThreadState *thread = wait_begin();
   cuttle_close(S);
-  wait_end(&w);
+  wait_end(thread);
 }
 
 static void state_dealloc(PyObject *self) {
   State *st = (State *)self;
+  if (!follow_fork(st)) {
+    PyErr_Clear();
+  }
   close_state(st);
   if (st->gate != NULL) {
     PyThread_release_lock(st->gate);
@@ -211,9 +256,9 @@ static PyObject *state_run(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "ss", &text, &name) || !state_enter(st)) {
     return NULL;
   }
-  Wait w = wait_begin(st, true);
+  PyThreadState *thread = wait_begin();
   cuttle_Status status = cuttle_dostring(st->S, text, name);
-  wait_end(&w);
+  wait_end(thread);
   return finish(st, status);
 }
 
@@ -228,9 +273,9 @@ static PyObject *state_run_file(PyObject *self, PyObject *arg) {
     Py_DECREF(path);
     return NULL;
   }
-  Wait w = wait_begin(st, true);
+  PyThreadState *thread = wait_begin();
   cuttle_Status status = cuttle_dofile(st->S, bytes);
-  wait_end(&w);
+  wait_end(thread);
   Py_DECREF(path);
   return finish(st, status);
 }
@@ -255,26 +300,29 @@ static PyObject *state_synchronize(PyObject *self, PyObject *none) {
   if (!state_enter(st)) {
     return NULL;
   }
-  Wait w = wait_begin(st, true);
+  PyThreadState *thread = wait_begin();
   cuttle_Status status = cuttle_synchronize(st->S);
-  wait_end(&w);
+  wait_end(thread);
   return finish(st, status);
 }
 
 static PyObject *state_close(PyObject *self, PyObject *none) {
   State *st = (State *)self;
   (void)none;
-  if (st->S != NULL && state_enter(st)) {
-    if (st->depth > 1) {
-      state_leave(st);
-      PyErr_SetString(host_error, "close: called inside of a call of the module");
-      return NULL;
+  bool is_open = follow_fork(st) && st->S != NULL, is_inside = false;
+  if (is_open && state_enter(st)) {
+    is_inside = st->depth > 1;
+    if (!is_inside) {
+      close_state(st);
     }
-    close_state(st);
     state_leave(st);
   }
-  Py_INCREF(Py_None);
-  return Py_None;
+  if (is_inside) {
+    PyErr_SetString(host_error, "close: called inside of a call of the module");
+  }
+  PyObject *result = PyErr_Occurred() == NULL ? Py_None : NULL;
+  Py_XINCREF(result);
+  return result;
 }
 
 /* From any thread, while another one is in a call: so without the lock. */

@@ -1,50 +1,55 @@
-/* wait.c: work without the GIL, and Ctrl-C during it. Python's handler only sets a flag, which nobody looks at
-   before the call is over; so meanwhile another handler stops the call, and passes the signal on. */
-#include <signal.h>
+/* wait.c: work without the GIL, and what happens to a process meanwhile: signals and forks. Python's own handlers
+   of signals only note that one came, and its functions run in the main thread later. So the call in progress
+   there asks now and then (the `poll` of its interpreter), as does a thread that waits for its turn. */
+#include <pthread.h>
 
 #include "hosts/python/src/host.h"
 
-static struct sigaction former;
-static cuttle_State *volatile waiting; /* of the main thread; NULL: none */
+enum { LOOK_US = 50 * 1000 };
+
 static unsigned long main_thread;
+static unsigned forks; /* that lie between the import and this process */
 
-void wait_open(void) { main_thread = PyThread_get_thread_ident(); }
-
-static void stop(int number) {
-  cuttle_interrupt(waiting);
-  former.sa_handler(number);
+static void note_fork(void) {
+  main_thread = PyThread_get_thread_ident();
+  forks++;
 }
 
-/* Is this Python's main thread, and does somebody there wait for the signal? */
-static bool is_heard(void) {
-  return PyThread_get_thread_ident() == main_thread && sigaction(SIGINT, NULL, &former) == 0 &&
-         (former.sa_flags & SA_SIGINFO) == 0 && former.sa_handler != SIG_DFL &&
-         former.sa_handler != SIG_IGN;
+void wait_open(void) {
+  main_thread = PyThread_get_thread_ident();
+  (void)pthread_atfork(NULL, NULL, note_fork);
 }
 
-static bool listen(const State *st) {
-  struct sigaction now = {.sa_handler = stop};
-  if (waiting != NULL || !is_heard()) {
-    return false;
+unsigned wait_forks(void) { return forks; }
+
+PyThreadState *wait_begin(void) { return PyEval_SaveThread(); }
+void wait_end(PyThreadState *thread) { PyEval_RestoreThread(thread); }
+
+static bool is_main(void) { return PyThread_get_thread_ident() == main_thread; }
+
+int wait_poll(void *ud) {
+  State *st = ud;
+  if (!is_main()) {
+    return 0;
   }
-  sigemptyset(&now.sa_mask);
-  now.sa_flags = former.sa_flags;
-  waiting = st->S;
-  if (sigaction(SIGINT, &now, NULL) != 0) {
-    waiting = NULL;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  st->is_asked = true;
+  bool raised = PyErr_CheckSignals() != 0;
+  st->is_asked = false;
+  if (raised) {
+    state_keep_exception(st);
   }
-  return waiting != NULL;
+  PyErr_Restore(type, value, trace);
+  PyGILState_Release(gil);
+  return raised;
 }
 
-Wait wait_begin(const State *st, bool is_long) {
-  bool is_stoppable = is_long && listen(st);
-  return (Wait){PyEval_SaveThread(), is_stoppable};
-}
-
-void wait_end(const Wait *w) {
-  PyEval_RestoreThread(w->thread);
-  if (w->is_stoppable) {
-    (void)sigaction(SIGINT, &former, NULL);
-    waiting = NULL;
-  }
+bool wait_lock(PyThread_type_lock lock, bool *has_it) {
+  PY_TIMEOUT_T time = is_main() ? LOOK_US : -1;
+  PyThreadState *thread = wait_begin();
+  *has_it = PyThread_acquire_lock_timed(lock, time, 1) == PY_LOCK_ACQUIRED;
+  wait_end(thread);
+  return PyErr_CheckSignals() == 0;
 }
