@@ -261,6 +261,27 @@ static int print(lua_State *L) {
   return 0;
 }
 
+/* os.exit of the program. A library does not end the process of its host. Upvalue 1: Lua's own. */
+static int exit_process(lua_State *L) {
+  if (!state_of(L)->owns_process) {
+    return diag_error(L, "os.exit would end the host's process; return from the script, or call "
+                         "error to end the host's call");
+  }
+  int n = lua_gettop(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, n, 0);
+  return 0;
+}
+
+static void wrap_exit(lua_State *L) {
+  lua_getglobal(L, "os");
+  lua_getfield(L, -1, "exit");
+  lua_pushcclosure(L, exit_process, 1);
+  lua_setfield(L, -2, "exit");
+  lua_pop(L, 1);
+}
+
 /* The libraries of a new Lua state, and the language's names as globals [-0, +0, e]. */
 static void open_libs(lua_State *L) {
   bool sandbox = state_of(L)->options.sandbox != 0;
@@ -268,6 +289,7 @@ static void open_libs(lua_State *L) {
     sandbox_open_libs(L);
   } else {
     luaL_openlibs(L);
+    wrap_exit(L);
   }
   src_wrap_loaders(L);
   state_wrap_coroutines(L);

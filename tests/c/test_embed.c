@@ -86,6 +86,11 @@ static void test_scripts(void) {
   IS_STR(cuttle_error(S), "the error is a table, not a message", "gets one");
   is_status(S, cuttle_dofile(S, "/nowhere/x.lua"), CUTTLE_ERROR, "a missing file is an error");
   HAS_STR(cuttle_error(S), "/nowhere/x.lua", "that names it");
+  is_status(S, cuttle_dostring(S, "x = 1\nos.exit(3)", "=s"), CUTTLE_ERROR,
+            "no script ends the host");
+  HAS_STR(cuttle_error(S), "s:2: os.exit would end the host's process", "but is told so");
+  is_status(S, cuttle_dostring(S, "assert(not pcall(os.exit, true, true))", NULL), CUTTLE_OK,
+            "as by any error");
   is_status(S, cuttle_dostring(S, "return 1", NULL), CUTTLE_OK, "the state goes on");
   IS_STR(cuttle_error(S), "", "and forgets the message");
   IS_STR(cuttle_version(), CUTTLE_VERSION, "library and header agree");
@@ -368,7 +373,7 @@ static void test_transfer(void) {
 
 static void test_launch(void) {
   float x[100];
-  cuttle_Dim3 grid = {1, 0, 0}, block = {128, 1, 1};
+  cuttle_Dim3 grid = {1, 1, 1}, block = {128, 1, 1};
   cuttle_State *S = open_cpu(NULL);
   OK(cuttle_kernel(S, "scale") == NULL, "a kernel that is not defined");
   IS_STR(cuttle_error(S),
