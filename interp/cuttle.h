@@ -132,7 +132,8 @@ cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, s
 cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src, size_t bytes);
 
 typedef struct cuttle_Dim3 {
-  uint32_t x, y, z; /* 0 counts as 1 */
+  uint32_t x, y,
+      z; /* all three count: a grid with an extent of 0 runs nothing, a block is at least {1, 1, 1} */
 } cuttle_Dim3;
 
 /* The element types of memory, with the texts that cuttle_tensor_wrap takes. */
@@ -238,10 +239,10 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
    all later ones. A kernel counts as writing a tensor if some line of it does. */
 uint64_t cuttle_written(const cuttle_State *S);
 
-/* How a kernel is launched. Set `size`, and leave zero what you do not care for. */
+/* How a kernel is launched. Set `size`, grid and block, and leave zero what else you do not care for. */
 typedef struct cuttle_Launch {
   size_t size;                      /* sizeof(cuttle_Launch), as cuttle_Options has it */
-  cuttle_Dim3 grid, block, cluster; /* a cluster of 1 block is none */
+  cuttle_Dim3 grid, block, cluster; /* a cluster of 1 block, or left zero, is none */
   uint32_t shared_bytes;            /* dynamic shared memory beside the kernel's own */
   int use_stream;                   /* not 0: launch in `stream`, else in the state's own */
   void *stream;    /* a CUstream of the arguments' device; the CPU engine looks at none */

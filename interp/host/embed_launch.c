@@ -75,8 +75,11 @@ static int launch(lua_State *L) {
   return 0;
 }
 
-static CtDim3 dim3_of(cuttle_Dim3 d) {
-  return (CtDim3){d.x == 0 ? 1 : d.x, d.y == 0 ? 1 : d.y, d.z == 0 ? 1 : d.z};
+static CtDim3 dim3_of(cuttle_Dim3 d) { return (CtDim3){d.x, d.y, d.z}; }
+
+/* Left zero: none. */
+static CtDim3 cluster_of(cuttle_Dim3 d) {
+  return (d.x | d.y | d.z) == 0 ? (CtDim3){1, 1, 1} : dim3_of(d);
 }
 
 static int fail_again(lua_State *L) {
@@ -141,7 +144,7 @@ static const cuttle_Launch *complete(const cuttle_Launch *given, cuttle_Launch *
 static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   c->grid = dim3_of(o->grid);
   c->block = dim3_of(o->block);
-  c->cluster = dim3_of(o->cluster);
+  c->cluster = cluster_of(o->cluster);
   c->cooperative = o->cooperative != 0;
   c->pdl = o->pdl != 0;
   c->shared_bytes = o->shared_bytes;

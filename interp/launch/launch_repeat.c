@@ -74,7 +74,6 @@ static bool is_written(const CtIr *ir, const Arg *arg) {
 
 /* Lent memory that the kernel writes: it must not be read-only, and the host may ask what was written. */
 static void write_lent(lua_State *L, int kernel, LaunchArgs *args, const Spec *spec) {
-  args->written = 0;
   for (int i = 0; i < args->n && args->has_lent; i++) {
     const Arg *arg = &args->args[i];
     if ((arg->kind != ARG_TENSOR && arg->kind != ARG_LIST) || !is_written(&spec->ir, arg)) {
@@ -97,6 +96,7 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
   }
   Spec *spec = launch_spec(L, kernel, config, args);
   launch_check_args(L, k, config, args, spec);
+  args->written = 0;
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */
   }

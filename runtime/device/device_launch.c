@@ -492,6 +492,9 @@ static bool wants_list(CtDevice *d, const CtLaunch *l, CtStream stream) {
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) {
   CtDevice *d = f->module->device;
+  if (launch->grid.x == 0 || launch->grid.y == 0 || launch->grid.z == 0) {
+    return CT_OK; /* which the driver refuses */
+  }
   if (!is_prepared(f, launch, params_bytes)) {
     CtStatus s = prepare(f, launch, params_bytes, err);
     if (s != CT_OK) {

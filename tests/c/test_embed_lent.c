@@ -277,6 +277,32 @@ static void test_written(cuttle_State *S) {
   }
 }
 
+/* An extent of 0: a grid runs nothing, a block is an error, a cluster that is left zero is none. */
+static void test_empty_grids(cuttle_State *S) {
+  float x[4] = {1, 2, 3, 4}, y[4] = {0};
+  const int64_t n = 4;
+  cuttle_Kernel *k = cuttle_kernel(S, "axpy");
+  cuttle_Memory mx = vector(x, &n, CUTTLE_F32), my = vector(y, &n, CUTTLE_F32);
+  cuttle_Tensor *ty = cuttle_tensor_lend(S, &my, NULL, NULL);
+  cuttle_Arg args[] = {cuttle_float(2), cuttle_memory(&mx), cuttle_memory(&my)};
+  cuttle_Arg held[] = {cuttle_float(2), cuttle_memory(&mx), cuttle_tensor(ty)};
+  cuttle_Launch o = threads(32);
+  for (int i = 0; i < 4; i++) {
+    o.grid = (cuttle_Dim3){i != 0, i != 1, i != 2};
+    is_ok(S, cuttle_launch_with(S, k, &o, 3, args), "a launch");
+    is_ok(S, cuttle_launch(S, k, o.grid, o.block, 3, held), "of either kind");
+    IS_INT(y[3], i < 3 ? 0 : 16, "an extent of 0 runs nothing");
+    IS_INT(cuttle_written(S), i < 3 ? 0 : 4, "and writes nothing");
+  }
+  o.block = (cuttle_Dim3){32, 0, 0};
+  is_error(S, cuttle_launch_with(S, k, &o, 3, args), "block (32,0,0) has 0 threads",
+           "an empty block");
+  o.block = (cuttle_Dim3){32, 1, 1};
+  o.cluster = (cuttle_Dim3){1, 0, 0};
+  is_error(S, cuttle_launch_with(S, k, &o, 3, args), "cluster (1,0,0)", "an empty cluster");
+  cuttle_tensor_close(S, ty);
+}
+
 static void test_places(cuttle_State *S) {
   int line = -1;
   is_error(S, cuttle_dostring(S, "local x = 1\nerror('this', 1)", "@dir/a:b.lua"), "this",
@@ -448,6 +474,7 @@ int main(void) {
   test_read_only(S);
   test_read_only_tensor(S);
   test_written(S);
+  test_empty_grids(S);
   test_options(S);
   test_many(S);
   test_lend(S);

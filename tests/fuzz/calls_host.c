@@ -242,7 +242,8 @@ static cuttle_Arg next_arg(Host *h, int i) {
 }
 
 static uint32_t next_extent(Host *h, unsigned most) {
-  return once_in(h->in, 12) ? (uint32_t)next_integer(h->in) : below(h->in, most);
+  return once_in(h->in, 12) ? (uint32_t)next_integer(h->in)
+                            : below(h->in, most) + !once_in(h->in, 8);
 }
 
 static void launch(Host *h) {

@@ -150,8 +150,6 @@ static bool read_dim3(PyObject *o, cuttle_Dim3 *out, const char *what) {
          (n < 3 || read_extent(PyTuple_GetItem(o, 2), &out->z, what));
 }
 
-static bool is_empty(cuttle_Dim3 d) { return d.x == 0 || d.y == 0 || d.z == 0; }
-
 static bool read_key(PyObject *key, cuttle_Launch *o) {
   if (!PyTuple_Check(key) || PyTuple_Size(key) != 2) {
     PyErr_Format(PyExc_TypeError, "k[%R]: a kernel is launched by k[grid, block](arguments...)",
@@ -162,22 +160,6 @@ static bool read_key(PyObject *key, cuttle_Launch *o) {
          read_dim3(PyTuple_GetItem(key, 1), &o->block, "block");
 }
 
-/* A grid without blocks launches nothing, as in the language; C counts 0 as 1. */
-static PyObject *launch_nothing(PyObject *self, PyObject *const *args, size_t nargsf,
-                                PyObject *kwnames) {
-  (void)self;
-  (void)args;
-  (void)nargsf;
-  (void)kwnames;
-  Py_INCREF(Py_None);
-  return Py_None;
-}
-
-static void set_options(Launch *l, const cuttle_Launch *o) {
-  l->options = *o;
-  l->call = is_empty(o->grid) ? launch_nothing : launch_call;
-}
-
 static Launch *launch_new(const Kernel *k, const cuttle_Launch *o) {
   Launch *l = (Launch *)host_new(launch_type);
   if (l != NULL) {
@@ -186,7 +168,8 @@ static Launch *launch_new(const Kernel *k, const cuttle_Launch *o) {
     l->state = k->state;
     l->kernel = k->kernel;
     l->name = k->name;
-    set_options(l, o);
+    l->options = *o;
+    l->call = launch_call;
   }
   return l;
 }
@@ -200,7 +183,7 @@ static PyObject *kernel_subscript(PyObject *self, PyObject *key) {
       return NULL;
     }
     if (k->last != NULL && Py_REFCNT(k->last) == 1) {
-      set_options(k->last, &o);
+      k->last->options = o;
     } else {
       Py_CLEAR(k->last);
       k->last = launch_new(k, &o);
