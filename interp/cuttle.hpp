@@ -221,6 +221,18 @@ private:
 
 using Shared = std::shared_ptr<Handle>;
 
+/* The state of an object that was not moved from. */
+inline Handle &of(const Shared &handle) {
+  if (handle == nullptr) {
+    throw std::logic_error(
+        "cuttle: the object has no state: it was moved from, or made by default");
+  }
+  return *handle;
+}
+inline cuttle_State *get(const Shared &handle) noexcept {
+  return handle == nullptr ? nullptr : handle->get();
+}
+
 } // namespace detail
 
 /* {====== Tensors ====== */
@@ -238,7 +250,7 @@ public:
   }
   ~Tensor() {
     if (tensor_ != nullptr) {
-      cuttle_tensor_release(handle_->get(), tensor_);
+      cuttle_tensor_release(detail::get(handle_), tensor_);
     }
   }
 
@@ -249,10 +261,10 @@ public:
   /* Copies of all of its memory, in the order in which it lies there; `bytes` must be bytes(). A read waits for
      the launches before it. */
   void read(void *dst, std::size_t bytes) const {
-    handle_->check(cuttle_tensor_read(handle_->get(), tensor_, dst, bytes));
+    detail::of(handle_).check(cuttle_tensor_read(detail::get(handle_), tensor_, dst, bytes));
   }
   void write(const void *src, std::size_t bytes) {
-    handle_->check(cuttle_tensor_write(handle_->get(), tensor_, src, bytes));
+    detail::of(handle_).check(cuttle_tensor_write(detail::get(handle_), tensor_, src, bytes));
   }
   template <typename T> std::vector<T> read() const {
     std::vector<T> v(bytes() / sizeof(T));
@@ -374,8 +386,8 @@ public:
       }
       args[i] = own[i].arg;
     }
-    handle_->check(cuttle_launch_with(handle_->get(), kernel_, &options_,
-                                      static_cast<int>(sizeof...(Ts)), args.data()));
+    detail::of(handle_).check(cuttle_launch_with(detail::get(handle_), kernel_, &options_,
+                                                 static_cast<int>(sizeof...(Ts)), args.data()));
   }
 
 private:
@@ -414,22 +426,26 @@ public:
   State(State &&) noexcept = default;
   State &operator=(State &&) noexcept = default;
 
-  cuttle_State *get() const noexcept { return handle_->get(); }
+  /* NULL of one that was moved from. */
+  cuttle_State *get() const noexcept { return detail::get(handle_); }
 
   /* Runs a script. `name` is what messages call it: "=config" is shown as config. */
   void run(const std::string &text, const std::string &name) {
-    handle_->check(cuttle_dostring(get(), text.c_str(), name.c_str()));
+    detail::of(handle_).check(cuttle_dostring(get(), text.c_str(), name.c_str()));
   }
-  void run_file(const std::string &path) { handle_->check(cuttle_dofile(get(), path.c_str())); }
+  void run_file(const std::string &path) {
+    detail::of(handle_).check(cuttle_dofile(get(), path.c_str()));
+  }
 
   /* The latest kernel of that name. */
   Kernel kernel(const std::string &name) {
-    return Kernel(handle_, handle_->check(cuttle_kernel(get(), name.c_str())));
+    return Kernel(handle_, detail::of(handle_).check(cuttle_kernel(get(), name.c_str())));
   }
 
   /* A tensor of its own memory, zeroed, on the state's device: tensor("f16", "(128,64):(64,1)"). */
   Tensor tensor(const std::string &dtype, const std::string &layout) {
-    return Tensor(handle_, handle_->check(cuttle_tensor_new(get(), dtype.c_str(), layout.c_str())));
+    return Tensor(handle_, detail::of(handle_).check(
+                               cuttle_tensor_new(get(), dtype.c_str(), layout.c_str())));
   }
   template <typename T> Tensor tensor(const std::string &layout) {
     static constexpr const char *names[] = {"",       "f64",    "f32", "tf32", "f16", "bf16",
@@ -442,10 +458,11 @@ public:
      no script holds it. */
   Tensor lend(const Memory &memory) {
     cuttle_Memory m = memory.get();
-    return Tensor(handle_, handle_->check(cuttle_tensor_lend(get(), &m, nullptr, nullptr)));
+    return Tensor(handle_,
+                  detail::of(handle_).check(cuttle_tensor_lend(get(), &m, nullptr, nullptr)));
   }
 
-  void synchronize() { handle_->check(cuttle_synchronize(get())); }
+  void synchronize() { detail::of(handle_).check(cuttle_synchronize(get())); }
 
   /* Stops what the state is doing: that call throws an Error that is interrupted(). From any thread. */
   void interrupt() const noexcept { cuttle_interrupt(get()); }

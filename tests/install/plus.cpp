@@ -116,6 +116,28 @@ static void test_errors(cuttle::State &S) {
   other.join();
 }
 
+/* What was moved from throws; what it was moved to works. */
+static void test_moved() {
+  cuttle::State S(on_cpu());
+  cuttle::Tensor t = S.tensor("f32", "4");
+  cuttle::Tensor u = std::move(t);
+  cuttle::State T = std::move(S);
+  ok(S.get() == nullptr &&
+         message_of([&] { S.run("return", "=p"); }).find("moved from") != std::string::npos,
+     "a state that was moved from");
+  ok(message_of([&] { S.synchronize(); }) != "" && message_of([&] { (void)S.kernel("k"); }) != "" &&
+         message_of([&] { (void)S.tensor("f32", "4"); }) != "",
+     "in every call");
+  S.interrupt();
+  ok(message_of([&] { (void)t.read<float>(); }) != "" && t.bytes() == 0, "a tensor");
+  T.run("kernel('one', function(x) x[0] = 1 end)", "=p");
+  cuttle::Kernel k = T.kernel("one"), l = std::move(k);
+  l(1, 1)(u);
+  ok(message_of([&] { k(1, 1)(u); }) != "" && u.read<float>()[0] == 1.0f, "a kernel");
+  S = std::move(T);
+  S.run("return", "=p");
+}
+
 static void test_callbacks() {
   std::string heard;
   cuttle::Options o = on_cpu();
@@ -146,6 +168,7 @@ int main() try {
   test_memory(S);
   test_lives();
   test_errors(S);
+  test_moved();
   test_callbacks();
   return failures == 0 ? 0 : 1;
 } catch (const std::exception &e) {
