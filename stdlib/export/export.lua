@@ -53,7 +53,7 @@ end
 function M.write(program, options, script)
   local base = script:match "[^/\\]*$":gsub("%.lua$", "")
   local only = only_entry(program)
-  local name = c.identifier(options.name or only and only.name or base)
+  local name = c.file_name(options.name or only and only.name or base)
   if only then only.name = name end
   write.prepare(program, name, script:match "[^/\\]*$", options.cpu)
   say_refused(program)

@@ -4,20 +4,48 @@ local M = {}
 
 -- {====== Names ======
 
-local words_of_c <const> = {}
-for word in ([[alignas alignof and asm auto bool break case catch char class const constexpr
-  continue default delete do double else enum explicit export extern false float for friend goto if
-  inline int long mutable namespace new not operator or private protected public register
-  restrict return short signed sizeof static struct switch template this throw true try typedef
-  union unsigned using virtual void volatile while workspace xor]]):gmatch "%a+" do
-  words_of_c[word] = true
+local function set_of(words)
+  local set = {}
+  for word in words:gmatch "[%w_]+" do set[word] = true end
+  return set
 end
 
---- An identifier: "o.params" -> "o_params", "for" -> "for_".
+-- Words of C and C++, and macros of their libraries and of compilers.
+local taken <const> = set_of [[
+  alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+  char32_t class compl concept const const_cast consteval constexpr constinit continue
+  co_await co_return co_yield decltype default delete do double dynamic_cast else enum
+  explicit export extern false float for friend goto if inline int long mutable namespace new
+  noexcept not not_eq nullptr operator or or_eq private protected public register
+  reinterpret_cast requires restrict return short signed sizeof static static_assert
+  static_cast struct switch template this thread_local throw true try typedef typeid typename
+  typeof typeof_unqual union unsigned using virtual void volatile wchar_t while workspace xor
+  xor_eq BUFSIZ CHAR_BIT EDOM EILSEQ EINVAL ENOMEM EOF ERANGE EXIT_FAILURE EXIT_SUCCESS
+  HUGE_VAL HUGE_VALF HUGE_VALL I INFINITY MATH_ERREXCEPT MATH_ERRNO NAN NDEBUG NULL RAND_MAX
+  SEEK_CUR SEEK_END SEEK_SET complex emit errno foreach imaginary linux offsetof signals slots
+  stderr stdin stdout unix]]
+
+-- Headers that a file of the same name would hide.
+local headers <const> = set_of [[
+  assert complex ctype dlfcn errno fenv float inttypes limits locale math memory new pthread
+  setjmp signal stdarg stddef stdint stdio stdlib string tgmath time vector wchar]]
+
+local function is_taken(id)
+  return taken[id] or id:find "^%u+_MAX$" or id:find "^%u+_MIN$" or id:find "^SIG%u+$"
+    or id:find "^FLT_" or id:find "^DBL_" or id:find "^M_%d*%u"
+end
+
+--- An identifier: "o.params" -> "o_params", "for" -> "for_", "NULL" -> "NULL_".
 function M.identifier(text)
   local id = text:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", "")
   if id == "" or id:find "^%d" then id = "x" .. id end
-  return words_of_c[id] and id .. "_" or id
+  return is_taken(id) and id .. "_" or id
+end
+
+--- An identifier that files can be called by: "math" -> "math_".
+function M.file_name(text)
+  local id = M.identifier(text)
+  return headers[id] and id .. "_" or id
 end
 
 --- The text with its prefix.

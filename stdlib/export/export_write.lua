@@ -168,7 +168,14 @@ end
 
 -- {====== Functions that launch ======
 
-local function put_slots(out, entry)
+-- What every function of an entry begins with: the arguments as slots.
+local function put_slots(out, program, entry)
+  if #entry.params > 0 or M.needs_workspace(entry) > 0 then
+    out("  if (args == NULL) {\n    return NAME_fail(error, UPPER_BAD_ARGUMENT, ",
+      c.text(prefix_of(program, entry) .. ": the arguments are NULL"), ");\n  }\n")
+  else
+    out "  (void)args;\n"
+  end
   out("  NAME_slot slots[", math.max(#entry.params, 1), "];\n")
   for i, param in ipairs(entry.params) do
     if param.kind == "tensor" then
@@ -187,8 +194,7 @@ local function put_launch(out, program, entry)
   local more = entry.is_function and "" or "const NAME_dim3 *grid, "
   out("NAME_status ", prefix, "_launch(const ", prefix, "_args *args, ", more,
     "void *stream, NAME_error *error) {\n")
-  put_slots(out, entry)
-  if #entry.params == 0 and workspace == 0 then out "  (void)args;\n" end
+  put_slots(out, program, entry)
   local memory = workspace > 0 and "args->workspace" or "NULL"
   if entry.is_function then
     out(("  return NAME_run_plan(&%s, %s_plans, slots, %s, stream, error);\n}\n\n"):format(
@@ -208,8 +214,7 @@ local function put_launch_cpu(out, program, entry)
   local prefix, workspace = prefix_of(program, entry), M.needs_workspace(entry)
   out("NAME_status ", prefix, "_launch_cpu(const ", prefix, "_args *args, ",
     entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error) {\n")
-  put_slots(out, entry)
-  if #entry.params == 0 then out "  (void)args;\n" end
+  put_slots(out, program, entry)
   if entry.is_function then
     out(("  return NAME_run_plan_cpu(&%s, %s_plans, slots, %s, error);\n}\n\n"):format(entry.c_name,
       entry.c_name, workspace > 0 and "args->workspace" or "NULL"))
@@ -222,8 +227,7 @@ local function put_capture(out, program, entry)
   local prefix = prefix_of(program, entry)
   out("NAME_status ", prefix, "_capture(const ", prefix, "_args *args, const NAME_dim3 *grid, ",
     "bool with_data,\n                         const char *path, NAME_error *error) {\n")
-  put_slots(out, entry)
-  if #entry.params == 0 then out "  (void)args;\n" end
+  put_slots(out, program, entry)
   out(("  return NAME_write_launch(&%s, slots, grid, with_data, path, error);\n}\n\n"):format(
     entry.c_name))
 end
@@ -246,12 +250,17 @@ end
 -- What stands under #ifdef UPPER_CPU.
 local function cpu_text(program, state, has_functions)
   local out, parts = writer()
+  local has_kernels = false
+  for _, entry in ipairs(program.entries) do
+    has_kernels = has_kernels or (entry.is_public and not entry.is_function)
+  end
   local twins, n = twins_text(program)
   local data = #state.table_list > 0 and "NAME_table_list[number].data" or "NULL"
   local steps = ("static const void *NAME_table_data(int number) {\n  (void)number;\n"
     .. "  return %s;\n}\n\n"):format(data) .. require "cuttle.export_cpu_steps.c"
   out(fill_in(require "cuttle.export_cpu.c",
-    { TWINS = twins, STEPS = has_functions and steps or "" }))
+    { TWINS = twins, STEPS = has_functions and steps or "",
+      CAPTURE = has_kernels and require "cuttle.export_cpu_capture.c" or "" }))
   for _, entry in ipairs(program.entries) do
     if entry.is_public then put_launch_cpu(out, program, entry) end
     if entry.is_public and not entry.is_function then put_capture(out, program, entry) end

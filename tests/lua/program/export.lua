@@ -124,6 +124,19 @@ if code ~= 0 and not read "saxpy.c" then
 end
 tap.is(out, "./saxpy.h\n./saxpy.c\n./saxpy_test.c\n", "the command prints its files")
 
+-- What a macro of C, a word of C++ or a header is called.
+write("math.lua", [[
+local k = kernel("errno", function(NULL, EOF, class, stdin, UINT_MAX, thread_local, NULL_)
+  local i = threadIdx.x
+  if i < size(NULL) then EOF[i] = NULL[i] * class + stdin + UINT_MAX + thread_local + NULL_ end
+end)
+k{grid = 1, block = 32}(rand(f32, 8), zeros(f32, 8), 1.0, 2, 3, 4, 5)
+]])
+export "--sm=90a math.lua"
+tap.ok(read "errno_.h" and not read "errno.h", "no file hides a header of C")
+export "--sm=90a --name=math math.lua"
+tap.ok(read "math_.h" and not read "math.h", "by --name, too")
+
 for _, name in ipairs { "boxes", "barrier", "product", "layouts" } do
   out, code = export(("--sm=90a --name=%s %s.lua"):format(name, name))
   tap.ok(code == 0, name .. ".lua is exported", out)
@@ -156,6 +169,7 @@ end
 -- {====== The same launches ======
 
 -- What the driver was asked, by the interpreter and by the exported program.
+build "errno_"
 build_plain "layouts"
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product", "layouts" } do
   local inside = run(("rm -f inside; RECORD=inside CUTTLE_LIBCUDA=lib/libcuda.so.1 "
@@ -222,6 +236,12 @@ static void reset(void) {
   args.y = vector(memory + 4096, 1024);
 }
 
+static void launch_null(void) {
+  saxpy_dim3 grid = {4, 1, 1};
+  saxpy_status status = saxpy_launch(NULL, &grid, NULL, &error);
+  printf("%d %s\n", status, error.text);
+}
+
 static void launch(void) {
   saxpy_dim3 grid = {4, 1, 1};
   saxpy_status status = saxpy_launch(&args, &grid, NULL, &error);
@@ -249,6 +269,7 @@ int main(void) {
   launch();
   args.x.shape[0] = (int64_t)1 << 40;
   launch();
+  launch_null();
   return 0;
 }
 ]])
@@ -266,6 +287,7 @@ local want <const> = {
   "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x), and the kernel writes "
     .. "one of them; it was exported for tensors that do not",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1099511627776; 0 to 2146435070 was expected",
+  "1 saxpy: the arguments are NULL",
 }
 local at = 0
 for line in out:gmatch "[^\n]+" do
@@ -365,9 +387,10 @@ if not exists(core) or not exists(headers)
 else
   for _, name in ipairs { "scaled", "boxes", "barrier", "product" } do
     export(("--cpu --sm=90a --name=%s %s.lua"):format(name, name))
-    out, code = run(("cc -std=c11 -D%s_CPU -I'%s/include' %s.c %s_test.c -o cpu_%s '%s' %s"):format(
-      name:upper(), libraries, name, name, name, core, link))
-    tap.ok(code == 0, name .. " builds with its CPU twin", out)
+    local cc <const> = "cc -std=c11 %s -D%s_CPU -I'%s/include' %s.c %s_test.c -o cpu_%s '%s' %s"
+    out, code = run(cc:format(flags, name:upper(), libraries, name, name, name, core,
+      link))
+    tap.ok(code == 0 and out == "", name .. " builds with its CPU twin", out)
     out, code = run("./cpu_" .. name)
     tap.ok(code == 0 and out:find ": the same bits" and not out:find "not ok",
       name .. ": the CPU twin gives the bits of the process", out)
@@ -391,7 +414,10 @@ int main(void) {
   int failed = scaled_capture(&a, NULL, 1, "host.ctk", &error) != SCALED_OK ||
                scaled_capture(&a, NULL, 0, "gpu.ctk", &error) != SCALED_OK ||
                scaled_launch_cpu(&a, NULL, &error) != SCALED_OK;
-  int refused = scaled_capture(&a, NULL, 0, "/nowhere/at.ctk", &error) == SCALED_BAD_ARGUMENT;
+  int refused = scaled_capture(&a, NULL, 0, "/nowhere/at.ctk", &error) == SCALED_BAD_ARGUMENT &&
+                scaled_capture(&a, NULL, 0, NULL, &error) == SCALED_BAD_ARGUMENT &&
+                scaled_capture(NULL, NULL, 0, "gpu.ctk", &error) == SCALED_BAD_ARGUMENT &&
+                scaled_launch_cpu(NULL, NULL, &error) == SCALED_BAD_ARGUMENT;
   printf("%d %d %.9g %.9g\n", failed, refused, (double)y[0], (double)y[119]);
   return 0;
 }

@@ -1,0 +1,80 @@
+/* {------ A launch in a file, for `cuttle replay` ------ */
+
+static void NAME_put(FILE *f, uint64_t v) {
+  for (int i = 0; i < 8; i++) {
+    (void)fputc((int)(v >> (8 * i) & 255), f);
+  }
+}
+
+/* What Cuttle's runtime/capture/capture_slots.h says: the IR, and the values that are passed. */
+static void NAME_put_launch(FILE *f, const NAME_special *special, const NAME_twin *twin, const CtIr *ir,
+                            const CtSlotValue *slots, const int64_t *n_elems, NAME_dim3 grid, bool with_data) {
+  const char *device = with_data ? "memory of the host" : "an exported program";
+  const uint64_t head[] = {1, twin->n_bytes, ir->n_slots, grid.x, grid.y, grid.z,
+                           (special->is_dependent ? 1u : 0u) | (special->is_cooperative ? 2u : 0u), 0,
+                           strlen(device), with_data ? 1u : 0u};
+  (void)fwrite("CUTTLESL", 1, 8, f);
+  for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
+    NAME_put(f, head[i]);
+  }
+  for (size_t i = 0; i < ir->n_slots; i++) {
+    NAME_put(f, (uint64_t)slots[i].i);
+  }
+  for (int pass = 0; pass < 2; pass++) { /* sizes; then data */
+    for (size_t i = 0; i < ir->n_slots; i++) {
+      const CtSlot *s = &ir->slots[i];
+      bool is_tensor = s->kind == CT_SLOT_POINTER;
+      size_t bytes = is_tensor ? (size_t)n_elems[s->param] * ct_dtype_bytes(s->dtype) : 0;
+      if (pass == 0) {
+        NAME_put(f, bytes);
+      } else if (with_data && bytes > 0) {
+        (void)fwrite(slots[i].ptr, 1, bytes, f);
+      }
+    }
+    if (pass == 0) {
+      (void)fwrite(device, 1, strlen(device), f);
+      (void)fwrite(twin->bytes, 1, twin->n_bytes, f);
+    }
+  }
+}
+
+static NAME_status NAME_write_launch(const NAME_kernel *k, const NAME_slot *args, const NAME_dim3 *grid,
+                                     bool with_data, const char *path, NAME_error *err) {
+  NAME_slot s[UPPER_SLOTS];
+  CtSlotValue slots[UPPER_SLOTS];
+  int64_t n_elems[UPPER_ARGS];
+  const NAME_special *special = NULL;
+  CtErr why;
+  memset(s, 0, sizeof s);
+  memset(n_elems, 0, sizeof n_elems);
+  NAME_status status = NAME_choose(k, args, s, &special, err);
+  if (status == UPPER_OK && grid == NULL) {
+    status = NAME_check_grid(k, special, args, err);
+  }
+  if (status != UPPER_OK) {
+    return status;
+  }
+  int number = NAME_find_twin(special);
+  (void)pthread_mutex_lock(&NAME_cpu_lock);
+  CtStatus made = number < 0 ? CT_EINVAL : NAME_make(number, &why);
+  (void)pthread_mutex_unlock(&NAME_cpu_lock);
+  if (number < 0) {
+    return NAME_fail(err, UPPER_CPU_ERROR, "%s: this specialisation has no twin", k->name);
+  }
+  if (made != CT_OK) {
+    return NAME_cpu_fail(k, &why, err);
+  }
+  NAME_fill_cpu(k, special, args, s, slots, n_elems);
+  FILE *f = path == NULL ? NULL : fopen(path, "wb");
+  if (f == NULL) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s", k->name,
+                     path == NULL ? "the launch: the path is NULL" : path);
+  }
+  NAME_put_launch(f, special, &NAME_twins[number], &NAME_programs[number].ir, slots, n_elems,
+                  grid == NULL ? special->grid : *grid, with_data);
+  bool failed = ferror(f) != 0;
+  failed = fclose(f) != 0 || failed;
+  return failed ? NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s", k->name, path)
+                : NAME_succeed(err);
+}
+
