@@ -58,7 +58,7 @@ return {
     { name = "dl", files = { "device/dl", "device/cuda_[%w_]+", "device/nvrtc_syms",
       "device/cublas_[%w_]+" },
       uses = { "text", "env" } },
-    { name = "cache", files = { "device/cache" }, uses = { "text", "env" } },
+    { name = "cache", files = { "device/cache" }, uses = { "text", "env", "newfile" } },
     { name = "cubin", files = { "device/elf", "device/cubin_[%w_]+" }, uses = { "arena" } },
     { name = "nvrtc", files = { "device/nvrtc", "device/nvrtc_[%w_]+" },
       uses = { "dl", "cache", "cubin" } },

@@ -8,6 +8,8 @@
      _write_file(name, text[, is_lasting])  writes the file, whole or not at all (runtime/base/newfile.h),
                      and if asked so that a loss of power does not undo it; nil and why where it cannot.
                      A sandboxed script has no files
+     _make_folder(name)  makes a folder, and those above it, if there is none; nil and why where nobody can
+                     write there
      _lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
                      what killed writers left. nil and why where it cannot
      _is_missing(code)  does that number, which io.open returns, say that there is no such file?
@@ -130,6 +132,21 @@ static int write_file(lua_State *L) {
   return 1;
 }
 
+static int make_folder(lua_State *L) {
+  enum { FOR_ALL = 0777 }; /* but for what the umask says */
+  const char *path = luaL_checkstring(L, 1);
+  if (state_of(L)->options.sandbox) {
+    return diag_error(L, "a sandboxed script has no files");
+  }
+  int why = ct_newfile_folder(path, FOR_ALL);
+  why = why == 0 && access(path, W_OK) != 0 ? errno : why;
+  if (why != 0) {
+    return push_why(L, path, strerror(why));
+  }
+  lua_pushboolean(L, true);
+  return 1;
+}
+
 /* {====== What results of tuning are kept with ====== */
 
 #define LOCK_TYPE "lock of a file"
@@ -244,6 +261,7 @@ static const luaL_Reg functions[] = {{"_fail", fail},
                                      {"_terminal", terminal},
                                      {"_address", address},
                                      {"_write_file", write_file},
+                                     {"_make_folder", make_folder},
                                      {"_lock_file", lock_file},
                                      {"_is_missing", is_missing},
                                      {"_cache_folder", cache_folder},

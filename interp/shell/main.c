@@ -46,7 +46,7 @@ static const char usage[] =
     "  --compile             emit: also compile it with NVRTC, for that capability\n"
     "  --traceback           show the calls that led to an error\n"
     "  --version, --help\n"
-    "  --                    end of the options\n"
+    "  --                    end of the options; those of a command may also follow its script\n"
     "\n"
     "docs: docs/ in the source tree; environment: CUTTLE_DEVICE, CUTTLE_CHECK, CUTTLE_CAPTURE,\n"
     "CUTTLE_THREADS, CUTTLE_ISA, CUTTLE_NVRTC, CUTTLE_LIBCUDA, CUTTLE_NCCL, CUTTLE_COMM_ID,\n"
@@ -67,8 +67,8 @@ static const char emit_usage[] =
     "  --compile             also compile it with NVRTC, for that capability\n"
     "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N: where launches run\n"
     "\n"
-    "Options come before the script. The exit code is the script's, or 1 if a kernel does not\n"
-    "compile.\n";
+    "Options stand on both sides of the script, up to `--`. The exit code is the script's, or 1 if a\n"
+    "kernel does not compile.\n";
 
 static const char info_usage[] =
     "usage: cuttle info [--device=DEVICE]\n"
@@ -86,6 +86,7 @@ typedef struct Program {
   int n_chunks;
   const char *command;                                 /* NULL: run a script or the REPL */
   bool interactive, help, version, has_device, has_sm; /* options that were given */
+  bool is_over;                                        /* `--` has ended them */
   int exit_code;
 } Program;
 
@@ -101,6 +102,8 @@ CT_PRINTF(2, 3) static void usage_error(Program *p, const char *fmt, ...) {
           p->command == NULL ? "" : " ");
   p->exit_code = EXIT_USAGE;
 }
+
+typedef bool Taker(Program *p);
 
 /* The value of --name=value or --name value; NULL when this is another option. */
 static const char *option_value(Program *p, const char *name) {
@@ -171,17 +174,26 @@ static bool take_traceback(Program *p) {
   return known;
 }
 
+static bool take_compile(Program *p) {
+  bool known = strcmp(p->argv[p->at], "--compile") == 0;
+  p->s->emit_compile = p->s->emit_compile || known;
+  return known;
+}
+
+static bool take_help(Program *p) {
+  const char *arg = p->argv[p->at];
+  bool known = strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+  p->help = p->help || known;
+  return known;
+}
+
 static bool take_flag(Program *p) {
   const char *arg = p->argv[p->at];
   bool known = true;
   if (strcmp(arg, "-i") == 0) {
     p->interactive = true;
-  } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-    p->help = true;
   } else if (strcmp(arg, "--version") == 0 || strcmp(arg, "-v") == 0) {
     p->version = true;
-  } else if (strcmp(arg, "--compile") == 0) {
-    p->s->emit_compile = true;
   } else {
     known = false;
   }
@@ -190,7 +202,8 @@ static bool take_flag(Program *p) {
 
 /* Reads options up to the first argument that is not one. */
 static void read_options(Program *p) {
-  bool (*const takers[])(Program *) = {take_device, take_traceback, take_sm, take_chunk, take_flag};
+  Taker *const takers[] = {take_device,  take_traceback, take_sm,  take_chunk,
+                           take_compile, take_help,      take_flag};
   for (; p->at < p->argc && p->exit_code == 0; p->at++) {
     const char *arg = p->argv[p->at];
     bool known = false;
@@ -198,6 +211,7 @@ static void read_options(Program *p) {
       return;
     }
     if (strcmp(arg, "--") == 0) {
+      p->is_over = true;
       p->at++;
       return;
     }
@@ -210,12 +224,54 @@ static void read_options(Program *p) {
   }
 }
 
-/* A command of the standard library has options of its own: only those that every command has are
-   read, up to the first argument that is something else. */
-static void read_common_options(Program *p) {
-  while (p->at < p->argc && p->exit_code == 0 && (take_device(p) || take_traceback(p))) {
-    p->at++;
+/* A function of cuttle.options with texts. Results: n_results. */
+static void call_options(Program *p, const char *name, const char *const texts[3], int n_results) {
+  lua_getglobal(p->L, "require");
+  lua_pushliteral(p->L, "cuttle.options");
+  lua_call(p->L, 1, 1);
+  lua_getfield(p->L, -1, name);
+  lua_remove(p->L, -2);
+  for (int i = 0; i < 3; i++) {
+    lua_pushstring(p->L, texts[i]);
   }
+  lua_call(p->L, 3, n_results);
+}
+
+/* Takes the options among the arguments from `first` on, up to `--`, and leaves the others there. `names`, if not
+   NULL: the others are a script's, and one that looks like an option of these names is told; `--` goes, too. */
+static void read_options_among(Program *p, int first, Taker *const takers[], size_t n,
+                               const char *names) {
+  int before = p->at, to = first;
+  bool is_over = false;
+  for (p->at = first; p->at < p->argc && p->exit_code == 0; p->at++) {
+    const char *arg = p->argv[p->at];
+    bool known = false, ends = !is_over && strcmp(arg, "--") == 0;
+    is_over = is_over || ends;
+    for (size_t i = 0; i < n && !known && !is_over; i++) {
+      known = takers[i](p);
+    }
+    if (known || (ends && names != NULL)) {
+      continue;
+    }
+    if (names != NULL && !is_over) {
+      call_options(p, "note_late", (const char *const[]){p->command, arg, names}, 0);
+    }
+    p->argv[to++] = p->argv[p->at];
+  }
+  p->argc = to;
+  p->at = before;
+}
+
+/* A command of the standard library has options of its own: only those that every command has are read here. */
+static void read_common_options(Program *p) {
+  Taker *const takers[] = {take_device, take_traceback};
+  read_options_among(p, p->at, takers, CT_ARRAY_LEN(takers), NULL);
+}
+
+/* Options of emit after its script. */
+static void read_late_options(Program *p) {
+  Taker *const takers[] = {take_device, take_traceback, take_sm, take_compile, take_help};
+  read_options_among(p, p->at + 1, takers, CT_ARRAY_LEN(takers), "device traceback sm compile");
 }
 
 /* {====== Running ====== */
@@ -279,6 +335,31 @@ static bool wait_for_devices(Program *p) {
   return false;
 }
 
+/* The command that a module is; NULL: it is none. */
+static const char *command_of(const StdModule *m) {
+  static const char prefix[] = "cuttle.command_";
+  return strncmp(m->name, prefix, sizeof prefix - 1) == 0 ? m->name + sizeof prefix - 1 : NULL;
+}
+
+/* What might have been meant by a word that is no script, after the message at the top. */
+static void add_hint(Program *p, const char *word) {
+  luaL_Buffer b;
+  luaL_buffinit(p->L, &b);
+  luaL_addstring(&b, "emit help info");
+  for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    if (command_of(m) != NULL) {
+      luaL_addchar(&b, ' ');
+      luaL_addstring(&b, command_of(m));
+    }
+  }
+  luaL_pushresult(&b); /* stack: message, commands */
+  call_options(p, "hint",
+               (const char *const[]){word, lua_tostring(p->L, -1), "version device traceback"}, 1);
+  lua_pushfstring(p->L, "%s; %s", lua_tostring(p->L, -3), lua_tostring(p->L, -1));
+  lua_replace(p->L, -4);
+  lua_pop(p->L, 2);
+}
+
 /* The script at argv[at], with the rest as its arguments. */
 static bool run_script(Program *p) {
   const char *path = p->argv[p->at];
@@ -293,8 +374,7 @@ static bool run_script(Program *p) {
   }
   int status = state_load_file(p->L, strcmp(path, "-") == 0 ? NULL : path);
   if (status == LUA_ERRFILE && strpbrk(path, "./") == NULL) { /* a word: was a command meant? */
-    lua_pushfstring(p->L, "%s; cuttle --help lists the commands", lua_tostring(p->L, -1));
-    lua_replace(p->L, -2);
+    add_hint(p, path);
   }
   return call_loaded(p, status, n_args);
 }
@@ -336,34 +416,24 @@ static bool choose_emit_device(Program *p) {
   return state_choose_device(p->s, "cpu", &err) == CT_OK;
 }
 
-/* What looks like an option of emit but stands after the script goes to the script. */
-static void note_late_options(const Program *p) {
-  static const char *const options[] = {"--sm", "--compile", "--device"};
-  for (int i = p->at + 1; i < p->argc; i++) {
-    for (size_t k = 0; k < CT_ARRAY_LEN(options); k++) {
-      size_t len = strlen(options[k]);
-      const char *arg = p->argv[i];
-      if (strncmp(arg, options[k], len) == 0 && (arg[len] == '\0' || arg[len] == '=')) {
-        fprintf(
-            stderr,
-            "cuttle: %s stands after the script, so it is an argument of the script; options of "
-            "emit stand before it\n",
-            arg);
-      }
-    }
-  }
-}
-
 static void run_emit(Program *p) {
   p->s->mode = STATE_EMIT;
   if (p->at >= p->argc) {
     usage_error(p, "emit needs a script");
     return;
   }
+  if (!p->is_over) {
+    read_late_options(p);
+  }
+  if (p->help) {
+    fputs(emit_usage, stdout);
+  }
+  if (p->help || p->exit_code != 0) {
+    return;
+  }
   if (!choose_emit_device(p)) {
     return;
   }
-  note_late_options(p);
   set_arg(p);
   if (run_script(p) && p->s->emit_failed) {
     fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
@@ -412,10 +482,8 @@ static const struct {
     {"emit", run_emit, emit_usage}, {"help", run_help, usage}, {"info", run_info, info_usage}};
 
 static bool is_std_command(const char *name) {
-  static const char prefix[] = "cuttle.command_";
   for (const StdModule *m = std_modules; m->name != NULL; m++) {
-    if (strncmp(m->name, prefix, sizeof prefix - 1) == 0 &&
-        strcmp(m->name + sizeof prefix - 1, name) == 0) {
+    if (command_of(m) != NULL && strcmp(command_of(m), name) == 0) {
       return true;
     }
   }

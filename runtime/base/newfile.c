@@ -201,6 +201,25 @@ int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) {
   return write_all(path, data, bytes, true);
 }
 
+/* {====== Folders ====== */
+
+int ct_newfile_folder(const char *path, unsigned mode) {
+  char part[PATH_MAX];
+  struct stat st;
+  if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part) {
+    return ENAMETOOLONG;
+  }
+  for (char *s = part + 1; part[0] != '\0' && *s != '\0'; s++) {
+    if (*s == '/') {
+      *s = '\0';
+      (void)mkdir(part, mode); /* one that exists already is as good */
+      *s = '/';
+    }
+  }
+  int why = mkdir(part, mode) == 0 || errno == EEXIST ? 0 : errno;
+  return why == 0 && (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)) ? ENOTDIR : why;
+}
+
 /* {====== Locks ====== */
 
 enum { LOCK_STEP_MS = 5 };

@@ -33,6 +33,10 @@ int ct_newfile_write(const char *path, const void *data, size_t bytes) CT_NODISC
 /* The same; after it the new contents also outlast a loss of power. */
 int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) CT_NODISCARD;
 
+/* Makes a folder, and those above it, with that mode if there is none. 0, or the errno of why there is no
+   folder then. */
+int ct_newfile_folder(const char *path, unsigned mode) CT_NODISCARD;
+
 /* {====== Locks ====== */
 
 /* Whoever holds the lock of a name may read the file and write it anew by the functions above; the next

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/newfile.h"
 
 /* {====== SipHash-2-4-128 (Aumasson and Bernstein, 2012), key 00 01 .. 0f ====== */
 
@@ -145,18 +146,7 @@ CtStatus ct_cache_init(CtCache *c, CtErr *err) {
 static bool is_off(const CtCache *c) { return c->dir[0] == '\0'; }
 
 /* Makes the folder and those above it, for the user alone. */
-static bool make_dirs(const char *dir) {
-  char path[sizeof((CtCache *)0)->dir];
-  snprintf(path, sizeof path, "%s", dir);
-  for (char *s = path + 1; *s != '\0'; s++) {
-    if (*s == '/') {
-      *s = '\0';
-      (void)mkdir(path, 0700); /* one that exists already is as good */
-      *s = '/';
-    }
-  }
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
+static bool make_dirs(const char *dir) { return ct_newfile_folder(dir, 0700) == 0; }
 
 bool ct_cache_make(const CtCache *c) { return !is_off(c) && make_dirs(c->dir); }
 

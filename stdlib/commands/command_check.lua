@@ -5,6 +5,7 @@ local internal = ...
 local check = require "cuttle.check"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
+local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
 
 local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
@@ -33,39 +34,21 @@ local function fail(format, ...)
   run_script.exit(FAILED, true)
 end
 
--- What an option sets: [NAME] = {field, value}, or {field} of one that takes a value, --NAME=value.
-local settings = {
-  nan = { "nan", true }, overflow = { "overflow", true }, ["no-global"] = { "global", false },
-  json = { "json", true }, on = { "device" }, help = { "help", true },
+local function setting(field, value)
+  return function(options) options[field] = value end
+end
+
+local command <const> = {
+  name = "check", flags = { nan = true, overflow = true, ["no-global"] = true, json = true },
+  options = {
+    nan = setting("nan", true), overflow = setting("overflow", true),
+    ["no-global"] = setting("global", false), json = setting("json", true),
+    on = function(options, value)
+      if value == "" then fail("--on needs a value, as in --on=H100; see cuttle check --help") end
+      options.device = value
+    end,
+  },
 }
-
--- The field that an option sets, and its value.
-local function setting_of(text)
-  local name, equals, value = text:match "^%-%-([%a-]+)(=?)(.*)$"
-  local setting = settings[name]
-  if not setting or equals == "" and value ~= "" then
-    fail("unknown option %s; see cuttle check --help", text)
-  end
-  local field, of_flag = setting[1], setting[2]
-  if of_flag == nil and value == "" then
-    fail("--%s needs a value, as in --%s=H100; see cuttle check --help", name, name)
-  elseif of_flag ~= nil and equals == "=" then
-    fail("--%s takes no value; see cuttle check --help", name)
-  end
-  if of_flag == nil then return field, value end
-  return field, of_flag
-end
-
-local function read_arguments(...)
-  local args, options, at = table.pack(...), {}, 1
-  while args[at] and args[at]:find("^%-.") do
-    local field, value = setting_of(args[at])
-    options[field] = value
-    at = at + 1
-  end
-  options.script = args[at]
-  return options, table.move(args, at + 1, args.n, 1, {})
-end
 
 local function exit_code(findings, script_code)
   local signal_code = run_script.signal_code()
@@ -103,7 +86,7 @@ local function print_text(result)
 end
 
 return function(...)
-  local options, args = read_arguments(...)
+  local options = read.read(command, { ... }, fail)
   if options.help then
     print(USAGE)
     return
@@ -115,7 +98,7 @@ return function(...)
     fail("--on=%s is no device; expected one of %s", options.device, devices.names())
   end
   internal.choose_cpu()
-  local result = run(options, args)
+  local result = run(options, options.rest)
   local code, deliver = result.exit, options.json and print_json or print_text
   deliver(result)
   run_script.exit(code, true)

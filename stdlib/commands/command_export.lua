@@ -21,7 +21,8 @@ local USAGE <const> = "usage: cuttle export [options] script.lua [arguments]\n"
   .. "                        the CPU engine of libcuttle_core\n"
   .. "  --no-run              skip the launches, which may be too long for the CPU engine: the\n"
   .. "                        script finds wrong results, and NAME_test.c skips its examples\n"
-  .. "  -o DIR, --dir=DIR     the folder to write to; the default is the current one\n"
+  .. "  -o DIR, --dir=DIR     the folder to write to, which is made if there is none; the default\n"
+  .. "                        is the current one\n"
   .. "\n"
   .. "The exit code is the script's, or 1 if it launches nothing.\n"
   .. "docs/export.md explains the files, and the function export."
@@ -42,7 +43,7 @@ local function deliver(program, options)
   for _, path in ipairs(export.write(program, options, options.script)) do print(path) end
 end
 
-local command = script_command.new {
+return script_command.new {
   name = "export", usage = USAGE,
   options = {
     sm = function(o, value) o.sm = value end,
@@ -51,21 +52,10 @@ local command = script_command.new {
     ["no-run"] = function(o) o.run = false end,
     dir = function(o, value) o.dir = value end,
   },
+  flags = { cpu = true, ["no-run"] = true }, values_follow = true, short = { o = "dir" },
+  check = function(options)
+    if options.script then export.make_folder(options.dir) end
+  end,
   run = run, deliver = deliver,
   say_missing = function(_, options) fail("%s launched no kernel", options.script) end,
 }
-
--- `-o DIR` is how compilers say --dir=DIR.
-return function(...)
-  local args, out, at = { ... }, {}, 1
-  while args[at] do
-    local is_option = out[#out] == nil or out[#out]:find "^%-" -- and not the script's
-    if args[at] == "-o" and is_option and args[at + 1] then
-      out[#out + 1], at = "--dir=" .. args[at + 1], at + 1
-    else
-      out[#out + 1] = args[at]
-    end
-    at = at + 1
-  end
-  return command(table.unpack(out))
-end

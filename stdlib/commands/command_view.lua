@@ -8,6 +8,7 @@ local html = require "cuttle.html"
 local pages = require "cuttle.page_file"
 local launch_picture = require "cuttle.launch_picture"
 local picture = require "cuttle.picture"
+local late = require "cuttle.options"
 local playground = require "cuttle.playground"
 local run_script = require "cuttle.run_script"
 local internal = ...
@@ -88,17 +89,23 @@ local takers = {
   ["--launch"] = take_launch,
 }
 
+local names <const> = "open help notebook playground launch device traceback"
+
 local function read_arguments(args)
   local options, at = { rest = {} }, 1
   while at <= #args do
     local arg = args[at]
-    local take = takers[arg:match "^(%-%-[pl]%a+)=" or arg]
+    local take = not options.is_over and takers[arg:match "^(%-%-[pl]%a+)=" or arg]
+    local has_script = options.expression and options.expression:find "%.lua$"
     if take then
       at = take(options, args, at)
-    elseif arg:find("^%-%-?%a") then
-      fail("unknown option %s; see cuttle view --help", arg)
-    elseif options.expression and options.expression:find "%.lua$" then
+    elseif arg == "--" and not options.is_over then
+      options.is_over, at = true, at + 1
+    elseif has_script then
+      if not options.is_over then late.note_late("view", arg, names) end
       options.rest[#options.rest + 1], at = arg, at + 1
+    elseif arg:find("^%-%-?%a") and not options.is_over then
+      fail("unknown option %s; see cuttle view --help", arg)
     elseif options.expression then
       fail("'%s' is a second expression; quote the whole, as in cuttle view '%s'", arg,
         'zipped_divide("(8,8):(8,1)", "(2,4)")')
@@ -173,7 +180,7 @@ end
 
 -- The script's launch of that number, on copies of its arguments, which the script does not change
 -- any more: it ends there. And how many launches there were.
-local function run_until(script, number)
+local function run_until(script, rest, number)
   local n, launch = 0, nil
   local ok, what = run_script.call(function()
     local _ <close> = internal.launches(function(told)
@@ -184,7 +191,7 @@ local function run_until(script, number)
         os.exit(0)
       end
     end)
-    script()
+    script(table.unpack(rest))
   end)
   return launch, n, ok, what
 end
@@ -195,7 +202,7 @@ local function view_launch(options)
   ct.device("cpu")
   local script, why = run_script.load(path, options.rest, true)
   if not script then fail("%s", why) end
-  local launch, n, ok, what = run_until(script, options.launch)
+  local launch, n, ok, what = run_until(script, options.rest, options.launch)
   if launch then
     local stem = path:match "([^/\\]+)%.lua$"
     deliver(launch_picture.page(launch), options.output or stem .. ".html", options)

@@ -1,5 +1,5 @@
 -- script_command.lua: what `cuttle profile`, `cuttle timeline` and `cuttle bench` share: they run a
--- script and report on it. M.new makes the command of a table:
+-- script and report on it; options.lua reads their arguments. M.new makes the command of a table:
 --   name             as in `cuttle NAME`; its messages begin with it
 --   usage            the text of --help
 --   options          [NAME] = function(options, value): takes --NAME=value
@@ -7,6 +7,7 @@
 --                    says so of the options
 --   flags            the set of options that take no value; nil: none is checked
 --   values_follow    an option's value may be the next argument, and none goes without, but flags
+--   short            [LETTER] = NAME: -LETTER VALUE stands for --NAME=VALUE; or nil
 --   check            function(options): raises where they do not go together; or nil
 --   run              function(script, options): what there is to report, of how many launches or
 --                    kernels, and what run_script.call returned
@@ -16,6 +17,7 @@
 -- options.is_aside what the script prints leaves standard output to the report.
 local ct = require "cuttle"
 local internal = ...
+local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
 local M = {}
 
@@ -36,43 +38,15 @@ function M.write(fail, path, text)
   io.stdout:write(path, "\n")
 end
 
-local function read_arguments(command, args, fail)
-  local options, at = {}, 1
-  while args[at] and args[at]:find("^%-.") do
-    local arg = args[at]
-    local name, value = arg:match("^%-%-([^=]*)=?(.*)$")
-    at = at + 1
-    if arg == "--" then break end
-    if name == "help" then return { help = true } end
-    local take = command.options[name]
-      or fail("unknown option %s; see cuttle %s --help", arg, command.name)
-    local is_flag = command.flags and command.flags[name]
-    local follows = command.values_follow and not is_flag
-    if is_flag and arg:find("=", 1, true) then
-      fail("--%s takes no value; see cuttle %s --help", name, command.name)
-    end
-    if follows and not arg:find("=", 1, true) then
-      value, at = args[at] or "", at + 1
-    end
-    if follows and value == "" then
-      fail("--%s needs a value; see cuttle %s --help", name, command.name)
-    end
-    take(options, value)
-  end
-  if command.check then command.check(options) end
-  options.script = args[at]
-  options.rest = { table.unpack(args, at + 1) }
-  return options
-end
-
 function M.new(command)
   local fail = M.failing(command.name)
   return function(...)
-    local options = read_arguments(command, { ... }, fail)
+    local options = read.read(command, { ... }, fail)
     if options.help then
       print(command.usage)
       return
     end
+    if command.check then command.check(options) end
     if not options.script then
       fail("a script was expected; see cuttle %s --help", command.name)
     end

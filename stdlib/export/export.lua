@@ -49,6 +49,12 @@ local function say_refused(program)
   end
 end
 
+--- Makes the folder to write to, before anything runs; nil: the current one.
+function M.make_folder(dir)
+  local ok, why = internal.make_folder(dir or ".")
+  if not ok then fail("cannot write to %s", why) end
+end
+
 --- Writes the files of a program; gives their paths. `script`: the path of the script.
 function M.write(program, options, script)
   local base = script:match "[^/\\]*$":gsub("%.lua$", "")
@@ -131,6 +137,7 @@ function M.export(what, examples, options)
   options = arguments.options("export", options, known, "{sm = \"80,90a\", dir = \"out\"}")
   check_what(what, options)
   check_examples(examples)
+  M.make_folder(options.dir)
   local targets = collect.targets(tostring(options.sm or DEFAULT_SM))
   local script = debug.getinfo(2, "S").short_src
   if ct.device().sm then
