@@ -267,7 +267,9 @@ static CtTuple not_a_tuple(lua_State *L, int idx, const TupleArg *a, int depth) 
     const char *name = luaL_tolstring(L, idx, NULL);
     diag_error(L, "%s: %s has three axes; write %s.x", a->op, name, name);
   }
-  if (depth == 0) {
+  if (depth == 0 && a->arg != idx) {
+    diag_kind_error(L, idx, a->arg, a->op, TUPLE_EXPECTED);
+  } else if (depth == 0) {
     diag_type_error(L, idx, a->op, TUPLE_EXPECTED);
   }
   diag_error(L, "%s: argument %d has %s in it; integers were expected", a->op, a->arg,
@@ -309,15 +311,17 @@ CtTuple bind_opt_tuple(lua_State *L, int idx, const CtCx *cx, const char *op) {
 
 CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
   int n = lua_gettop(L) - first + 1;
+  TupleArg a = {cx, op, 1, false}; /* the object that is called is no argument */
   if (n == 1) {
-    return bind_to_tuple(L, first, cx, op);
+    return to_tuple(L, first, &a, 0);
   }
   if (n < 1) {
     diag_error(L, "%s: a coordinate is missing; give an integer or table for each mode", op);
   }
   CtTuple *items = must_alloc(L, cx, (size_t)n * sizeof(CtTuple));
   for (int i = 0; i < n; i++) {
-    items[i] = bind_to_tuple(L, first + i, cx, op);
+    a.arg = i + 1;
+    items[i] = to_tuple(L, first + i, &a, 0);
   }
   return join(L, cx, n, items, op, 0);
 }

@@ -38,12 +38,29 @@ static int fail_access(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool 
   return diag_error(L, "%s: %s", push_access(L, idx, cx, crd, is_call), what);
 }
 
+/* Whether an integer of the coordinate is the extent itself, as of one who counts from 1. */
+static bool is_at_extent(CtTuple crd, CtTuple shape) {
+  if (ct_is_leaf(crd)) {
+    CtAlg g = {.status = CT_OK};
+    CtInt n = ct_all_static(shape) ? al_product(&g, shape) : ct_int(-1);
+    return ct_is_static(crd->i) && al_ok(&g) && n.v > 0 && crd->i.v == n.v;
+  }
+  CtTuple s = ct_first(shape);
+  for (CtTuple c = ct_first(crd); c != ct_end(crd); c = ct_next(c), s = ct_next(s)) {
+    if (is_at_extent(c, s)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void check_inside(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bool is_call) {
   const Tensor *t = tensor_test(L, idx);
   if (!t->is_whole && !bind_is_inside(crd, t->layout.shape)) {
     const char *what =
-        lua_pushfstring(L, "coordinate %s is outside the shape %s", bind_tuple_text(cx, crd),
-                        bind_tuple_text(cx, t->layout.shape));
+        lua_pushfstring(L, "coordinate %s is outside the shape %s%s", bind_tuple_text(cx, crd),
+                        bind_tuple_text(cx, t->layout.shape),
+                        is_at_extent(crd, t->layout.shape) ? "; counting starts at 0" : "");
     fail_access(L, idx, cx, crd, is_call, what);
   }
 }

@@ -12,9 +12,11 @@
 
 #include "interp/state/diag.h"
 #include "interp/state/note.h"
+#include "interp/state/state_language.h"
 #include "repl_complete.h"
 #include "repl_edit.h"
 #include "repl_input.h"
+#include "repl_locals.h"
 #include "repl_print.h"
 
 /* {====== Ctrl-C ====== */
@@ -139,18 +141,57 @@ static int print_results(CuttleState *s, int first) {
   return repl_call(s, n, 0);
 }
 
+/* value_of(name): of a local of the session or a global. */
+static int value_of(lua_State *L) {
+  size_t len;
+  const char *name = luaL_checklstring(L, 1, &len);
+  if (!locals_push(L, name, len)) {
+    lua_pushglobaltable(L);
+    lua_pushvalue(L, 1);
+    lua_rawget(L, -2);
+  }
+  return 1;
+}
+
+/* note_nil(text): adds what there is to say of an input whose value is nil. */
+static int note_nil(lua_State *L) {
+  state_push_module(L, "cuttle.typed");
+  lua_getfield(L, -1, "nil_note");
+  lua_pushvalue(L, 1);
+  lua_pushcfunction(L, value_of);
+  lua_call(L, 2, 1);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    note_add(L, "%s", lua_tostring(L, -1));
+  }
+  return 0;
+}
+
+/* Of the result at the top, if it is the only one since `first` and nil. `text`: the input, or NULL. */
+static void explain_nil(CuttleState *s, int first, const char *text) {
+  lua_State *L = s->L;
+  if (text != NULL && s->takes_notes && lua_gettop(L) == first && lua_isnil(L, first)) {
+    lua_pushcfunction(L, note_nil);
+    lua_pushstring(L, text);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+      lua_pop(L, 1); /* it would only have been a hint */
+    }
+  }
+}
+
 static int print_notes(lua_State *L) {
   note_print(L);
   return 0;
 }
 
-bool repl_run_input(CuttleState *s, int status) {
+/* `text`: the input, for notes, or NULL. */
+static bool run_input(CuttleState *s, int status, const char *text) {
   lua_State *L = s->L;
   int first = lua_gettop(L);
   if (status == LUA_OK) {
     status = repl_call(s, 0, LUA_MULTRET);
   }
   if (status == LUA_OK) {
+    explain_nil(s, first, text);
     status = print_results(s, first);
   }
   bool failed = status != LUA_OK && status != INPUT_CANCELLED;
@@ -164,6 +205,8 @@ bool repl_run_input(CuttleState *s, int status) {
   lua_settop(L, first - 1);
   return !failed;
 }
+
+bool repl_run_input(CuttleState *s, int status) { return run_input(s, status, NULL); }
 
 /* {====== The loop ====== */
 
@@ -200,7 +243,7 @@ static void loop(Repl *r) {
     if (text[strspn(text, " \t\r")] != '\0') {
       lua_pushlstring(r->L, text, r->editor.len);
       int status = input_load(r->L, &r->editor, ++r->n_inputs);
-      r->n_failures += !repl_run_input(r->s, status);
+      r->n_failures += !run_input(r->s, status, r->editor.line);
     }
     lua_settop(r->L, 0);
   }

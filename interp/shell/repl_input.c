@@ -8,6 +8,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/state/note.h"
+#include "interp/state/state_language.h"
 #include "repl_locals.h"
 
 typedef struct Input {
@@ -50,13 +51,14 @@ static int load_statements(const Input *in) {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 static bool is_swizzle_text(const char *text) {
-  return strncmp(text, "Sw<", 3) == 0 && strchr(text, '(') == NULL && strchr(text, ':') == NULL;
+  return ct_begins_swizzle(text, strlen(text)) && strchr(text, '(') == NULL &&
+         strchr(text, ':') == NULL;
 }
 
 /* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`,
    `Sw<2,0,3>`, `gmem_ptr[32b](0x7f40) o (_4,_8):(_8,_1)`. */
 static bool is_layout_text(const char *text) {
-  bool lettered = strncmp(text, "Sw<", 3) == 0 || strstr(text, "ptr[") != NULL ||
+  bool lettered = ct_begins_swizzle(text, strlen(text)) || strstr(text, "ptr[") != NULL ||
                   (text[0] == '(' && strpbrk(text, "=<") != NULL);
   size_t n = strspn(text, lettered ? DIGITS LETTERS "()[],:_@-=<> \t" : DIGITS "(),:_@- \t");
   return text[n] == '\0' && strpbrk(text, "(:<") != NULL;
@@ -130,8 +132,8 @@ static bool blames_first_token(const Input *in) {
   return strncmp(text + strspn(text, " \t\n"), near, strlen(near) - 1) == 0;
 }
 
-/* Pushes the function, or the message that fits; *more: another line may help. */
-static int load_once(const Input *in, bool *more) {
+/* The input as it is: pushes the function, or the message that fits; *more: another line may help. */
+static int load_lua(const Input *in, bool *more) {
   lua_State *L = in->L;
   *more = false;
   if (load_expression(in) == LUA_OK) {
@@ -148,6 +150,56 @@ static int load_once(const Input *in, bool *more) {
     lua_remove(L, -2);
   } else {
     lua_pop(L, 1);
+  }
+  return status;
+}
+
+/* {====== What was meant ====== */
+
+/* meaning(text): what typed.lua says. */
+static int meaning(lua_State *L) {
+  state_push_module(L, "cuttle.typed");
+  lua_getfield(L, -1, "meaning");
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* Pushes typed.lua's text for the input, or nil. Protected: a fault there hides no message of Lua's. */
+static void push_meaning(const Input *in) {
+  lua_State *L = in->L;
+  lua_pushcfunction(L, meaning);
+  lua_pushvalue(L, in->text);
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+    lua_pop(L, 1);
+    lua_pushnil(L);
+  }
+}
+
+/* If the input loads as what it was meant to be, or may do so with more lines, that counts. Stack: the
+   message of Lua, whose place the function or the new message takes. */
+static void load_meant(const Input *in, int *status, bool *more) {
+  lua_State *L = in->L;
+  int first = lua_gettop(L);
+  push_meaning(in);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    bool needs_more;
+    Input meant = {L, NULL, in->number, lua_gettop(L)};
+    int meant_status = load_lua(&meant, &needs_more);
+    if (meant_status == LUA_OK || needs_more) {
+      lua_replace(L, first);
+      *status = meant_status;
+      *more = needs_more;
+    }
+  }
+  lua_settop(L, first);
+}
+
+/* Pushes the function, or the message that fits; *more: another line may help. */
+static int load_once(const Input *in, bool *more) {
+  int status = load_lua(in, more);
+  if (status != LUA_OK && !*more) {
+    load_meant(in, &status, more);
   }
   return status;
 }

@@ -117,11 +117,15 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
     return diag_error(L, "%s: argument %d is missing%s; %s was expected", op, arg,
                       lua_isnil(L, arg) ? " or nil" : "", expected);
   }
-  if (lua_isnil(L, arg)) {
+  return diag_kind_error(L, arg, arg, op, expected);
+}
+
+int diag_kind_error(lua_State *L, int idx, int arg, const char *op, const char *expected) {
+  if (lua_isnil(L, idx)) {
     return diag_error(L, "%s: argument %d is nil, perhaps a misspelt name; %s was expected", op,
                       arg, expected);
   }
-  return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, diag_push_kind(L, arg),
+  return diag_error(L, "%s: argument %d is %s; %s was expected", op, arg, diag_push_kind(L, idx),
                     expected);
 }
 

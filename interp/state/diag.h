@@ -45,6 +45,10 @@ int diag_error(lua_State *L, const char *fmt, ...) DIAG_RAISES;
    arguments of the language's functions, which count as the user writes them. */
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) DIAG_RAISES;
 
+/* The same of the value at idx, which is there and which the user counts as argument `arg`. */
+int diag_kind_error(lua_State *L, int idx, int arg, const char *op,
+                    const char *expected) DIAG_RAISES;
+
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);
 

@@ -159,9 +159,8 @@ static CtSwizzle of_elements(CtAlg *g, CtSwizzle sw, int64_t bits) {
 
 /* composed := swizzle 'o' int 'o' layout | swizzle ( 'o' | '_' ) pointer 'o' layout | [ pointer 'o' ] layout */
 CtComposed ct_parse_composed(CtParse *p) {
-  /* names of modes may begin with Sw */
-  bool is_swizzled =
-      ct_parse_peek(p) == 'S' && p->len - p->at >= 3 && memcmp(p->s + p->at, "Sw<", 3) == 0;
+  /* names of modes may begin with S, too */
+  bool is_swizzled = ct_parse_peek(p) == 'S' && ct_begins_swizzle(p->s + p->at, p->len - p->at);
   if (!is_swizzled) {
     (void)parse_pointer(p);
     return ct_composed_plain(ct_parse_layout(p));

@@ -1,6 +1,8 @@
 /* layout.c: layouts as values: compact strides, construction, sizes, evaluation. */
 #include "layout_algebra.h"
 
+#include <stdio.h>
+
 /* --- compact strides -------------------------------------------------------------------------- */
 
 /* Writes compact strides over the leaves of `nodes`, a copy of the shape. Computes the next stride
@@ -213,8 +215,13 @@ CtInt al_plain_cosize(CtAlg *g, CtLayout l) {
 
 void al_check_crd(CtAlg *g, const char *op, CtTuple crd, CtTuple shape, const char *expected) {
   if (al_ok(g) && !ct_is_leaf(crd) && !ct_weakly_congruent(crd, shape)) {
-    al_fail(g, CT_EINVAL, "%s: coordinate %s does not fit shape %s; %s", op, al_show_tuple(g, crd),
-            al_show_tuple(g, shape), expected);
+    char modes[64] = "";
+    int n = ct_is_leaf(shape) ? 1 : shape->rank;
+    if (crd->rank != n) {
+      snprintf(modes, sizeof modes, ": it has %d modes, not %d", (int)crd->rank, n);
+    }
+    al_fail(g, CT_EINVAL, "%s: coordinate %s does not fit shape %s%s; %s", op,
+            al_show_tuple(g, crd), al_show_tuple(g, shape), modes, expected);
   }
 }
 

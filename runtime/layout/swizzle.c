@@ -2,6 +2,7 @@
 #include "layout_algebra.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "tuple_parse.h"
 
@@ -162,11 +163,15 @@ CtSwizzle al_swizzle_recast(CtAlg *g, CtSwizzle sw, int64_t from_bits, int64_t t
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* swizzle := 'Sw<' int ',' int ',' int '>' */
+bool ct_begins_swizzle(const char *text, size_t len) {
+  return (len >= 3 && memcmp(text, "Sw<", 3) == 0) || (len >= 2 && memcmp(text, "S<", 2) == 0);
+}
+
+/* swizzle := ( 'Sw<' | 'S<' ) int ',' int ',' int '>' */
 CtSwizzle ct_parse_swizzle(CtParse *p) {
   int64_t n[3];
   static const char before[] = "<,,";
-  if (!ct_parse_word(p, "Sw")) {
+  if (!ct_parse_word(p, "Sw") && !ct_parse_word(p, "S")) {
     ct_parse_fail(p, p->at, "expected 'Sw<B,M,S>'");
   }
   for (int i = 0; i < 3; i++) {

@@ -23,6 +23,9 @@ static inline bool ct_swizzle_equal(CtSwizzle a, CtSwizzle b) {
 uint64_t ct_swizzle_y(CtSwizzle sw);
 uint64_t ct_swizzle_z(CtSwizzle sw);
 
+/* Does the text begin like a swizzle: "Sw<", as CuTe and Cuttle print one, or "S<", as CuTe DSL does? */
+bool ct_begins_swizzle(const char *text, size_t len);
+
 int64_t ct_swizzle_at(CtSwizzle sw, int64_t x);
 /* The swizzle permutes indices within blocks of this size, and in the same way in all blocks whose
    number has the same deciding bits. Adding a multiple of the period commutes with the swizzle.

@@ -126,7 +126,7 @@ bool ct_parse_word(CtParse *p, const char *word) {
 
 int64_t ct_parse_number(CtParse *p) {
   size_t begin = p->at;
-  bool negative = ct_parse_accept(p, '-');
+  bool negative = ct_parse_accept(p, '-') || ct_parse_word(p, "\xE2\x88\x92"); /* U+2212 */
   int64_t v = 0;
   if (!is_digit(p)) {
     ct_parse_fail(p, p->at, "expected a number");

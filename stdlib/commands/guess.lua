@@ -128,15 +128,52 @@ local function of_operand(text, _, line)
   return name and ("; '%s' is nil%s"):format(name, hint ~= "" and hint:gsub("^;", ":") or "") or nil
 end
 
+local function of_method(name, line)
+  local hint = habits.methods[name] or habit_of(name)
+  hint = hint and "; " .. hint or help.guess_method(name)
+  local object = hint == "" and line:match("([%a_][%w_]*)%s*:%s*" .. name .. "%f[^%w_]")
+  return object and ("; no type has this method; help(%s) lists those of %s"):format(object, object)
+    or hint
+end
+
+-- {====== The slice `_` behind a variable of this name ======
+
+-- Messages of what gets a number in place of a slice.
+local number_for_slice = { "is a number; a tensor", "is a number; a layout",
+                           "attempt to index a number value", "attempt to index a value of" }
+
+-- Does a `_` that stands among arguments come after a declaration of a variable `_`?
+local function hides_slice(text, n_lines)
+  local declared = false
+  for i = 1, n_lines do
+    local line = without_texts(line_of(text, i))
+    local parameters = line:match "function[^(]*(%b())" or ""
+    declared = declared or line:find "%f[%w_]for%s+[^=]*%f[%w_]_%f[^%w_][^=]*%sin%s"
+      or line:find "%f[%w_]local%s+[^=]*%f[%w_]_%f[^%w_]" or parameters:find "%f[%w_]_%f[^%w_]"
+    if declared and line:gsub("function[^(]*%b()", ""):find "[(,{]%s*_%s*[,)}]" then return true end
+  end
+  return false
+end
+
+local function of_hidden_slice(message, text, number)
+  for _, pattern in ipairs(number_for_slice) do
+    if message:find(pattern) and hides_slice(text, number) then
+      return "; '_' is a variable here and hides the slice _: rename it, as in for i, x in"
+    end
+  end
+end
+
 -- A pattern of Lua's message, and a function of the chunk's text, the pattern's capture and the
 -- line; nil: another row may know.
 local rows = {
   { "index a nil value %(global '([^']+)'%)", of_space },
+  { "get length of a nil value", function(_, _, line)
+    return line:find "^%s*#%s+%a" and "; a comment begins with --" or nil
+  end },
   { "index a function value %(global '(cuda)'%)", of_space },
   { " a nil value %(global '([^']+)'%)", function(_, name) return of_name(name) end },
-  { " a nil value %(method '([^']+)'%)", function(_, name)
-    local hint = habits.methods[name] or habit_of(name)
-    return hint and "; " .. hint or help.guess_method(name)
+  { " a nil value %(method '([^']+)'%)", function(_, name, line)
+    return of_method(name, line)
   end },
   { "call an? (%a+) value %(method '[^']+'%)$", function(_, kind, line)
     local name = line:match ":%s*([%a_][%w_]*)%s*%("
@@ -144,6 +181,9 @@ local rows = {
   end },
   { " on a tensor value", function()
     return "; elements are computed one by one: x[i] in a kernel, transform(x, y, f) on the host"
+  end },
+  { "arithmetic on a layout value", function()
+    return "; indices are numbers, as in A(i) + 1; layouts have functions, as in composition(A, B)"
   end },
   { "number expected, got tensor%)", function()
     return "; elements are computed one by one: transform(x, y, f)"
@@ -163,7 +203,7 @@ local rows = {
     return x and type(ct[name]) == "function" and ("; write %s(%s)"):format(name, x) or nil
   end },
   { "attempt to add a 'string' with", function() return "; Lua joins texts by .." end },
-  { "coordinate: argument 2 is nil", function(_, _, line)
+  { "coordinate: argument %d is nil", function(_, _, line)
     return line:find "%f[%w_]for%s.*%sin%s"
       and "; no tensor is an iterator: write for i = 0, size(t) - 1 do" or nil
   end },
@@ -184,6 +224,11 @@ local rows = {
   { "is missing or nil;", of_operand },
   { "^t%[nil%]: the coordinate has no value", of_operand },
   { "attempt to index a [nr][a-z-]+ value", function(_, _, line)
+    local x, crd = line:match "([%a_][%w_.]*)%s*%(([^()]*)%)%s*%["
+    if x then
+      if crd:find "%f[%w_]_%f[^%w_]" then return "" end
+      return ("; %s(%s) is the element itself: write %s[{%s}]"):format(x, crd, x, crd)
+    end
     return line:find("%]%s*%[") and "; coordinates are one table: write t[{i, j}]" or nil
   end },
 }
@@ -195,6 +240,8 @@ function M.of(message, text_of)
   local text = chunk and text_of(chunk) or ""
   if message:find " near '.*'$" then return M.of_syntax(message, text) end -- of dofile, require
   local line = chunk and line_of(text, tonumber(number)) or ""
+  local hidden = chunk and of_hidden_slice(what, text, tonumber(number))
+  if hidden then return hidden end
   for _, row in ipairs(rows) do
     local capture = (what or message):match(row[1])
     local hint = capture and row[2](text, capture, line)
@@ -213,13 +260,16 @@ end
 
 -- The word before the text that Lua stopped at.
 local function before_near(line, near)
-  local at = near:find "^[%a_]" and line:find("%f[%w_]" .. near .. "%f[^%w_]")
+  local at = near:find "^[%w_]+$" and line:find("%f[%w_]" .. near .. "%f[^%w_]")
   return at and line:sub(1, at - 1):match "([%a_][%w_]*)[%s*&]+$"
 end
 
 local function of_word(line, near)
   local word = before_near(line, near)
   local hint = word and habits.words_before[word]
+  if word and not hint and type(rawget(_G, word)) == "function" then
+    return ("a call has (): write %s(%s)"):format(word, near)
+  end
   local is_type = habits.words_before[near] ~= nil -- const int
   return hint and hint:gsub("{near}", is_type and "x" or near)
 end

@@ -63,7 +63,8 @@ M.names = {
   cp_async = "write copy(src, dst), asynchronous from global to shared memory where it can be",
   mbarrier_init = "write local full = mbarrier(n, arrivals)",
   ldmatrix = 'write tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma), and copy by it',
-  sync = "write sync_threads()",
+  sync = "write sync_threads() in a kernel, synchronize() on the host",
+  inverse = "write left_inverse(A) or right_inverse(A)",
   barrier = "write sync_threads(); of Hopper's, mbarrier(n, arrivals)",
   -- what tensors of Python do
   sum = 'write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads',
@@ -152,6 +153,7 @@ M.methods = {
   print = "write print(x)",
   get = "write x[{i, j}]",
   set = "write x[{i, j}] = v",
+  sync = "write synchronize() on the host, sync_threads() in a kernel",
 }
 
 -- expf, __expf: the function has one name for all types.
@@ -310,6 +312,24 @@ local colons = {
 -- pattern's captures that may decline; whether the line before may be the one. The first that fits
 -- counts.
 M.syntax = {
+  { "", "^[^\"']*(%b()%s*:%s*%b())", function(text)
+    return not text:find "[^%d(),:_@%s-]" and ('a layout is a text: write L"%s"'):format(text)
+      or nil
+  end },
+  { "", "^[^\"']*(%([%d,()]+%));(%([%d,()]+%))", 'a layout has a colon: write L"%s:%s"' },
+  { "", "^[^\"']*%([%d,()]+%)%s*:%s*%([%d,()]*$",
+    'a layout is L"(4,8):(1,4)": a bracket is missing' },
+  { "", "\u{2212}", "a minus is the sign - of the keyboard" },
+  { "", "\u{201C}", "quotes of a text are straight: write \"...\"" },
+  { "", "\u{201D}", "quotes of a text are straight: write \"...\"" },
+  { "'}' expected near", "{%s*([%w_.]+)%s+([%w_.]+)",
+    "values of a table are separated by commas: write {%s, %s}" },
+  { "')' expected near", "%(%s*([%w_.]+)%s+([%w_.]+)",
+    "arguments are separated by commas: write (%s, %s)" },
+  { "near '@'", "([%a_][%w_.]*)%s*@%s*([%a_][%w_.]*)",
+    function(a, b)
+      return ("write composition(%s, %s) of layouts, matmul(%s, %s) of tensors"):format(a, b, a, b)
+    end },
   { "", "^%s*(%a+)[^%a_].*:%s*$", function(word) return colons[word] end, true },
   { "", "^%s*(else):%s*$", function(word) return colons[word] end, true },
   { "", "^%s*(%a+)%s*%(.*%)%s*{", function(word) return braces[word] end },
@@ -344,6 +364,8 @@ M.syntax = {
   { "syntax error near '*'", "", alone }, { "syntax error near '/'", "", alone },
   { "syntax error near '%'", "", alone },
   { "')' expected near '='", "", "arguments have no names: write f(0), or a table, f{axis = 0}" },
+  { "syntax error near '&'", "&&", "Lua writes and for &&" },
+  { "syntax error near '|'", "||", "Lua writes or for ||" },
   { "syntax error near '|'", "|=", assigns "|" },
   { "syntax error near '&'", "&=", assigns "&" },
   { "syntax error near '>>'", ">>=", assigns ">>" },

@@ -305,6 +305,24 @@ function M.guess_method(name)
   return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs
 end
 
+-- The entries of methods of this name.
+local function find_methods(name)
+  local found = {}
+  for _, topic in ipairs((annotations.load())) do
+    for _, entry in ipairs(topic.entries) do
+      if entry.name:match("^%u[%w_]*[.:]([%w_]+)$") == name then found[#found + 1] = entry end
+    end
+  end
+  return found
+end
+
+local function print_methods(found)
+  if #found == 1 then return print_entry(found[1]) end
+  local page = new_page()
+  for _, entry in ipairs(found) do page:listed(entry, "") end
+  page:print()
+end
+
 local function print_theirs(name, found)
   local page, names = new_page(), {}
   for i, entry in ipairs(found) do names[i] = entry.name end
@@ -367,10 +385,13 @@ local function help_name(name)
   local asked = name
   name = foreign.key(name)
   local entry, topic, theirs = find(name), find_topic(name), find_theirs(name)
+  local methods = entry == nil and find_methods(name) or {}
   if entry then
     print_entry(entry)
   elseif topic then
     print_topic(topic)
+  elseif #methods > 0 then
+    print_methods(methods)
   elseif #theirs > 0 then
     print_theirs(name, theirs)
   elseif print_foreign(asked) then

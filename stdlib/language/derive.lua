@@ -64,7 +64,7 @@ local function composed(lines, prefix, a, b)
 end
 
 function steps.composition(lines, _, a, b)
-  if tostring(a):find("^%s*Sw<[^o]*$") then
+  if tostring(a):find("^%s*Sw?<[^o]*$") then
     line(lines, "result(c) = A(B(c)): %s swizzles each index of B", a)
     return
   end

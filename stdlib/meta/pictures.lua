@@ -189,7 +189,7 @@ function replay(file, options) end
 --- CuTe: none. MoYe: none.
 ---@param launch table a configuration `k{...}`, or a launcher of k:prepare
 ---@param element table as `{C = {5, 7}}`
----@param ... any the launch's arguments; a launcher has its own
+---@param ... any the arguments; a launcher has its own: then `{html = FILE}` writes the page
 ---@return Trace
 function trace(launch, element, ...) end
 

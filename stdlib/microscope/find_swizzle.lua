@@ -6,6 +6,7 @@
 -- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
 -- one request of neighbours is several where a candidate tears them apart.
 local ct = require "cuttle"
+local launch_given = require "cuttle.launch_given"
 local internal = ...
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
@@ -326,7 +327,7 @@ local function find_for_launch(unpacked, name, ...)
     args = table.pack(select(2, ...))
     check_options(options)
   end
-  if unpacked.n > 2 then args = table.pack(table.unpack(unpacked, 3, unpacked.n)) end
+  args = launch_given.arguments(unpacked, fail, table.unpack(args, 1, args.n))
   local tensor, list, is_settled = requests.recorded(launch, name,
     { blocks = options.blocks, patterns = MAX_PATTERNS },
     internal.copies(table.unpack(args, 1, args.n)))

@@ -3,6 +3,7 @@
 --   run(f, options, ...)                     those of what f launches, for `cuttle timeline`
 -- The launch runs on the CPU engine, on copies of its tensors; timeline_play.lua gives times to
 -- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
+local given = require "cuttle.launch_given"
 local internal = ...
 local play = require "cuttle.timeline_play"
 local page = require "cuttle.timeline_page"
@@ -278,8 +279,7 @@ function M.timeline(x, options, ...)
   end
   options = options or {}
   local block, model, lines = read_options(options)
-  local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
-    or table.pack(...)
+  local args = given.arguments(unpacked, fail, ...)
   local t = marks.with({}, nil, predict, unpacked[2], args, block, model, lines)
   t.unmarked = M.unmarked({ t }, lines)
   if options.device then measured.launch(t, unpacked[2], args, lines, fail) end

@@ -5,6 +5,7 @@
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
+local given = require "cuttle.launch_given"
 local internal = ...
 local M = {}
 
@@ -462,9 +463,22 @@ local function check_launch(x, unpacked)
   fail("argument 1 is a %s; a launch was expected: %s", kind, how:format(tool, tool))
 end
 
+-- The options after a launch that has its arguments, and what follows them. `known`: a set of
+-- their names, or nil.
+local function read_options(known, ...)
+  local options = ...
+  if not known or type(options) ~= "table" or getmetatable(options) then return {}, ... end
+  for name in pairs(options) do
+    if not known[name] then
+      fail("'%s' is not an option; {html = \"trace.html\"} was expected", name)
+    end
+  end
+  return options, select(2, ...)
+end
+
 -- What a tool was asked: name, coordinate and offset of the element, names of the parameters, the
--- launch, its arguments.
-local function read_arguments(x, wanted, ...)
+-- launch, its arguments, options.
+local function read_arguments(known, x, wanted, ...)
   local unpacked = table.pack(internal.launch(x))
   check_launch(x, unpacked)
   if type(wanted) ~= "table" then
@@ -472,13 +486,13 @@ local function read_arguments(x, wanted, ...)
       wanted == nil and "nil" or "a " .. type(wanted))
   end
   local names, launch = unpacked[1], unpacked[2]
-  local args = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n))
-    or table.pack(...)
+  local rest = table.pack(read_options(unpacked.n > 2 and known, ...))
+  local args, options = given.arguments(unpacked, fail, table.unpack(rest, 2, rest.n)), rest[1]
   local name, index, crd = element_of(wanted, names)
   if not is_tensor(args[index]) then
     fail("the argument %s is not a tensor, or is not given", name)
   end
-  return name, crd, offset_of(args[index], name, crd), names, launch, args
+  return name, crd, offset_of(args[index], name, crd), names, launch, args, options
 end
 
 --- The walks of elements at these offsets of the parameter `name`, as _trail gives them: {marks =,
@@ -497,7 +511,7 @@ end
 --- For sum_order: the walks of an element. {name =, element =, marks =, codes =, tensors =}.
 function M.walks(who, x, wanted, ...)
   tool = who
-  local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
+  local name, crd, offset, names, launch, args = read_arguments(nil, x, wanted, ...)
   local walk = M.walks_at(who, names, launch, name, { offset }, args)
   walk.name, walk.element, walk.offset = name, crd_text(crd), offset
   return walk
@@ -505,13 +519,16 @@ end
 
 function M.trace(x, wanted, ...)
   tool = "trace"
-  local name, crd, offset, names, launch, args = read_arguments(x, wanted, ...)
+  local name, crd, offset, names, launch, args, options = read_arguments({ html = true }, x,
+    wanted, ...)
   local rows, shared, grid, block, written = internal.trace(launch, name, { offset }, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared, rows)
-  return setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
+  local found = setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
     tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),
     grid = grid, block = block, open_ends = open_ends(rows, tensors, written) }, Trace)
+  if options.html ~= nil then found:html(options.html) end
+  return found
 end
 
 return M

@@ -329,7 +329,7 @@ local function origin_of(layout)
   if list.n == 0 then return nil end
   local operands = table.pack(table.unpack(list, 2, list.n))
   local first = operands[1]
-  if type(first) == "string" and first:find("^%s*Sw<[^o]*$") then
+  if type(first) == "string" and first:find("^%s*Sw?<[^o]*$") then
     operands[1] = ct.swizzle(first)
   elseif type(first) ~= "userdata" then
     operands[1] = ct.layout(first) -- a shape, which is column-major

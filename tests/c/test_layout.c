@@ -208,14 +208,16 @@ static void test_evaluation(void) {
 static void test_errors(void) {
   CtInt i;
   CtStatus st = ct_crd2idx(&cx, tuple("(1,0)"), layout("4:1"), &i, &err);
-  IS_STR(st == CT_OK ? "" : err.msg,
-         "crd2idx: coordinate (1,0) does not fit shape 4; give an integer, or a tuple nested like "
-         "the shape",
-         "coordinate of another nesting");
-  IS_STR(slice("(4,8):(8,1)", "(_,_,1)"),
-         "slice: coordinate (_,_,1) does not fit shape (4,8); give one entry per mode, '_' to keep "
-         "a mode",
-         "slice of another rank");
+  IS_STR(
+      st == CT_OK ? "" : err.msg,
+      "crd2idx: coordinate (1,0) does not fit shape 4: it has 2 modes, not 1; give an integer, or "
+      "a tuple nested like the shape",
+      "coordinate of another nesting");
+  IS_STR(
+      slice("(4,8):(8,1)", "(_,_,1)"),
+      "slice: coordinate (_,_,1) does not fit shape (4,8): it has 3 modes, not 2; give one entry per "
+      "mode, '_' to keep a mode",
+      "slice of another rank");
   IS_STR(complement("(4,2):(-1,4)", "8"),
          "complement: stride -1 in layout (4,2):(-1,4) is negative; strides must be >= 0",
          "complement of a negative stride");

@@ -39,6 +39,10 @@ print(first_line(help, "reference.matmul"))
 print(first_line(help, "Layout.origin"), first_line(help, "layout:origin"),
   first_line(help, "L.origin"))
 -- expect: Layout:origin() layouts	Layout:origin() layouts	Layout:origin() layouts
+print(first_line(help, "map"), first_line(help, "store")) -- a method of one type
+-- expect: Accumulator:map(f) products	Accumulator:store(t) products
+print(has("ThrMMA.retile_A", help, "retile_A"), has("TiledMMA.retile_A", help, "retile_A"))
+-- expect: true	true
 print(first_line(help, "layout.named"))   -- expect: named(l, ...) coordinates
 print(first_line(help, "Kernel:prepare")) -- expect: Kernel:prepare(config) kernels
 

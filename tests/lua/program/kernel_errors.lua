@@ -48,8 +48,8 @@ k{grid = 1, block = 4}(zeros(f32, 4))']],
   "(command line):2: out of bounds: write of x at 4, extent 4, by thread (3,0,0) of block (0,0,0)")
 check("a kernel of the second -e", cpu,
   "-e 'k = kernel(function(x) x[{0, 1}] = 1.0 end)' -e 'k{grid = 1, block = 4}(zeros(f32, 4))'",
-  "(command line):1: store to x: crd2idx: coordinate (0,1) does not fit shape ?; give an integer, "
-  .. "or a tuple nested like the shape")
+  "(command line):1: store to x: crd2idx: coordinate (0,1) does not fit shape ?: it has 2 modes, "
+  .. "not 1; give an integer, or a tuple nested like the shape")
 check("a kernel from standard input", cpu, "-",
   "stdin:2: 'shared' exists only inside a kernel", "local f = f32\nlocal s = shared(f, {4})\n")
 check("a kernel typed at the prompt, called in the next input", cpu, "",

@@ -22,13 +22,13 @@ end
 try(function() return C[{5, 9}] end)
 -- expect: C[{-1,0}]: coordinate (-1,0) is outside the shape (4,8)
 try(function() return C[{-1, 0}] end)
--- expect: C[32]: coordinate 32 is outside the shape (4,8)
+-- expect: C[32]: coordinate 32 is outside the shape (4,8); counting starts at 0
 try(function() return C[32] end)
--- expect: C(4,0): coordinate (4,0) is outside the shape (4,8)
+-- expect: C(4,0): coordinate (4,0) is outside the shape (4,8); counting starts at 0
 try(function() return C(4, 0) end)
 -- expect: C[{5,9}]: coordinate (5,9) is outside the shape (4,8)
 try(function() C[{5, 9}] = 1 end)
--- expect: C(_,8): coordinate (_,8) is outside the shape (4,8)
+-- expect: C(_,8): coordinate (_,8) is outside the shape (4,8); counting starts at 0
 try(function() return C(_, 8) end)
 -- expect: C[{1,2}]: got a string, but the elements are f32; expected a number
 try(function() C[{1, 2}] = "1" end)
@@ -41,7 +41,7 @@ try(function() return C[{1, _}] end)
 -- expect: a tensor has no field 'size' to assign; elements are t[{i,j}]
 try(function() C.size = 3 end)
 _G.D = zeros(f32, 2)
--- expect: D[2]: coordinate 2 is outside the shape 2
+-- expect: D[2]: coordinate 2 is outside the shape 2; counting starts at 0
 try(function() return _G.D[2] end)
--- expect: the tensor[2]: coordinate 2 is outside the shape 2
+-- expect: the tensor[2]: coordinate 2 is outside the shape 2; counting starts at 0
 try(function() return zeros(f32, 2)[2] end)

@@ -33,7 +33,7 @@ trace(function(A) copy(A, B) end)
 trace(function(A) A:totable() end)
 -- expect: close: A is a tensor of a kernel; it has no memory to give back
 trace(function(A) A:close() end)
--- expect: s[{8,0}]: coordinate (8,0) is outside the shape (8,4)
+-- expect: s[{8,0}]: coordinate (8,0) is outside the shape (8,4); counting starts at 0
 trace(function(A) rank(A) local s = shared(f32, {8, 4}) s[{8, 0}] = 1 end)
 -- expect: view: layout 33:1 reaches from element 0 to 32 of the 32 elements of s
 trace(function(A) rank(A) local s = shared(f32, {8, 4}) view(s, 33) end)

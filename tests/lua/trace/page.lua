@@ -47,3 +47,21 @@ end)
 t = trace(long{grid = 1, block = 1}, {y = {0}}, arange(f32, 1000), zeros(f32, 1))
 print(t:html():match('"outside":744') ~= nil)
 -- expect: true
+
+-- A launcher has its arguments, so that options may follow: the page, written at once.
+local y = arange(f32, 8)
+local launcher = k:prepare{grid = 1, block = 8}(y)
+trace(launcher, {x = {5}}, { html = path })
+local written = assert(io.open(path))
+print(written:read("a") == text)
+-- expect: true
+written:close()
+os.remove(path)
+refuse(trace, launcher, {x = {5}}, { htm = path })
+-- expect: trace: 'htm' is not an option; {html = "trace.html"} was expected
+refuse(trace, launcher, {x = {5}}, y)
+-- expect: trace: this launch has its arguments; 1 more were given, and none was expected
+refuse(sum_order, launcher, {x = {5}}, { html = path })
+-- expect: sum_order: this launch has its arguments; 1 more were given, and none was expected
+refuse(timeline, launcher, {}, y)
+-- expect: timeline: this launch has its arguments; 1 more were given, and none was expected
