@@ -3,6 +3,7 @@
 -- step and dilation of the convolution are factors of them. Nothing is copied, and the kernel is
 -- that of any matrix product: its tiles only have a part of each of these modes. Padding is a
 -- border of zeros around the images; sizes that the tiles do not divide are left to guard.
+-- The operator `matmul` takes the same tensors as they are.
 -- Usage: cuttle convolution.lua [images height width channels filters]
 local on_gpu = device().sm ~= nil
 local function number(i, gpu, cpu) return tonumber(arg[i] or (on_gpu and gpu or cpu)) end
@@ -120,6 +121,13 @@ local function run(c)
   local ms = bench(launch)
   print(("  %.4f ms, %.1f GFLOP/s; A is %s"):format(ms, 2 * size(C) * size(A, 1) / ms * 1e-6,
     A.layout))
+  clear(y)
+  matmul(A, B, C)
+  wrong = check(x, w, y, c)
+  all_ok = all_ok and not wrong
+  ms = bench(require "cuttle.matmul".prepare(A, B, C))
+  print(("  by matmul: %s, %.4f ms, %.1f GFLOP/s"):format(wrong or "correct", ms,
+    2 * size(C) * size(A, 1) / ms * 1e-6))
 end
 
 print(("%d images of %dx%dx%d, %d filters, f32 on %s"):format(n_images, width, height, n_channels,

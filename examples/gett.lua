@@ -64,7 +64,9 @@ local function run(name)
   local launch = gemm_device:prepare{grid = grid, block = size(tC)}(1.0, A, B, 0.0, C)
   local flat = zeros(f32, order{m0 * m1, K})            -- as a matrix, for cuBLAS
   copy(A, flat)
-  return beside_blas("gett " .. name, launch, flat, B, C)
+  local ok = beside_blas("gett " .. name, launch, flat, B, C)
+  clear(C)                                              -- and by the operator, as it is
+  return beside_blas("matmul " .. name, require "cuttle.matmul".prepare(A, B, C), flat, B, C) and ok
 end
 
 local all_ok = true

@@ -50,25 +50,57 @@ end
 -- A tuple as a table of its entries.
 local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
 
--- Mode i, which has modes of its own, as one extent and one stride.
-local function merged_mode(op, x, i, name)
+-- Mode i, which has modes of its own, as few of them as may be: shapes and strides, integers if one
+-- stride is enough, else tables.
+local function merged_mode(x, i)
   local l = ct.coalesce(ct.mode(x.layout, i - 1))
   local s, d = ct.shape(l), ct.stride(l)
-  if type(s) ~= "table" then return s, d end
-  if #s > 1 then
-    tiles.fail(op, "mode %d of %s, %s, has more than one stride; copy %s into a tensor in which "
-      .. "each mode has one", i - 1, name, x.layout, name)
-  end
-  return s[1], d[1]
+  if type(s) == "table" and #s == 1 then return s[1], d[1] end
+  return s, d
+end
+
+local function refuse_nested(op, x, i, name)
+  tiles.fail(op, "mode %d of %s, %s, has more than one stride; copy %s into a tensor in which "
+    .. "each mode has one", i - 1, name, x.layout, name)
 end
 
 --- {name =, tensor =, extent = {...}, stride = {...}}: the tensor's modes without modes of modes.
-function M.describe(op, x, name)
+--- With takes_nested such a mode may have more than one stride: then `nested` is there, and has
+--- {shape, stride} of each mode, integers or tables of integers. `extent` has sizes, and `stride`
+--- the first stride of each.
+function M.describe(op, x, name, takes_nested)
   local extent, stride = entries(x.shape), entries(x.stride)
+  local modes, is_nested = {}, false
   for i = 1, #extent do
-    if type(extent[i]) == "table" then extent[i], stride[i] = merged_mode(op, x, i, name) end
+    if type(extent[i]) == "table" then
+      local s, d = merged_mode(x, i)
+      modes[i] = { s, d }
+      if type(s) == "table" then
+        if not takes_nested then refuse_nested(op, x, i, name) end
+        is_nested, s, d = true, ct.size(x, i - 1), d[1]
+      end
+      extent[i], stride[i] = s, d
+    end
   end
-  return { name = name, tensor = x, extent = extent, stride = stride }
+  local t = { name = name, tensor = x, extent = extent, stride = stride }
+  if is_nested then
+    t.nested = modes
+    for i = 1, #extent do modes[i] = modes[i] or { extent[i], stride[i] } end
+  end
+  return t
+end
+
+--- What M.describe returned, with a stride for each extent again: modes of modes one by one.
+function M.flat(t)
+  if not t.nested then return t end
+  local flat = { name = t.name, tensor = t.tensor, extent = {}, stride = {} }
+  for _, m in ipairs(t.nested) do
+    for i, extent in ipairs(entries(m[1])) do
+      flat.extent[#flat.extent + 1] = extent
+      flat.stride[#flat.stride + 1] = entries(m[2])[i]
+    end
+  end
+  return flat
 end
 
 return M

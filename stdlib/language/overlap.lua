@@ -50,6 +50,45 @@ local function runs_of(t)
   return starts, length
 end
 
+-- The place of each element, in bytes, or nil where there are too many.
+local function places_of(t)
+  local places = { 0 }
+  for _, m in ipairs(modes_of(t)) do
+    local n = #places
+    if n * m.extent > MOST_RUNS then return nil end
+    for i = 1, m.extent - 1 do
+      for j = 1, n do places[i * n + j] = places[j] + i * m.stride end
+    end
+  end
+  return places
+end
+
+-- Does each mode begin behind all that those of smaller strides reach?
+local function ascends(t)
+  local reach = t.tensor.dtype.bytes
+  for _, m in ipairs(modes_of(t)) do
+    if m.stride < reach then return false end
+    reach = reach + (m.extent - 1) * m.stride
+  end
+  return true
+end
+
+--- May elements of {tensor =, extent = {...}, stride = {...}}, strides at least 0, share memory? Of
+--- many elements whose modes interleave it says yes.
+function M.has_shared(t)
+  for i, extent in ipairs(t.extent) do
+    if extent == 0 then return false end
+    if extent > 1 and t.stride[i] == 0 then return true end
+  end
+  if ascends(t) then return false end
+  local places, seen = places_of(t), {}
+  for _, place in ipairs(places or {}) do
+    if seen[place] then return true end
+    seen[place] = true
+  end
+  return places == nil
+end
+
 -- Do two ascending lists of runs meet?
 local function meet(starts, length, other_starts, other_length)
   local i, j = 1, 1

@@ -2,8 +2,9 @@
 -- Topic: operators: whole computations on tensors, which launch kernels themselves
 
 --- The product C = alpha * A * B' + beta * C of tensors, in batches.
---- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Each may have a third
---- mode, the batches; A or B may have a single one for all. Without a C, a new tensor is made. A
+--- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Modes may be nested, so a
+--- contraction of tensors is a product, and so is a convolution. Each may have a third mode, the
+--- batches; A or B may have a single one for all. Without a C, a new tensor is made. A
 --- and B have the same element type, but C's may be another. Sums are kept in f32, those of narrow
 --- integers in i32, those of f64 in f64. Each is cast once.
 ---

@@ -2,6 +2,7 @@
 -- from registers to memory. A variant (see matmul.lua) says what of that there is.
 local ct = require "cuttle"
 local internal = ...
+local nested = require "cuttle.gemm_nested"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -41,9 +42,14 @@ local function finish(variant, sum, old, alpha, beta, at, l, operands)
   return cast(made, variant.work)
 end
 
+-- Is a part of C what nested.elements returns, instead of a tensor?
+local function is_nested(part) return type(part) == "table" end
+
 -- What as many elements of C become as there are sums; `old` and `new` are registers for these.
 local function compute(variant, sums, part, places, old, new, alpha, beta, l, operands)
-  if variant.reads_c then copy(part, old) end
+  if variant.reads_c then
+    if is_nested(part) then nested.read(part, places, old) else copy(part, old) end
+  end
   for i in range(size(new)) do
     local before = variant.reads_c and old[i] or nil
     new[i] = finish(variant, sums[i], before, alpha, beta, places[i], l, operands)
@@ -56,9 +62,21 @@ local function registers(variant, like)
   return old, fragment(variant.work, size(like))
 end
 
+-- The same where C is nested.
+local function store_nested(variant, sums, part, places, alpha, beta, l, operands)
+  local old, new = registers(variant, sums(_, _, 0))
+  for j in range(size(sums, 2)) do
+    nested.write(part, places(_, _, j), compute(variant, sums(_, _, j), part, places(_, _, j), old,
+      new, alpha, beta, l, operands))
+  end
+end
+
 -- A thread's sums (V,M,N) to its part of C, column by column. `places` are the coordinates in C of
--- the part's elements.
+-- the part's elements. The part is a tensor or what nested.elements returns.
 function M.store(variant, sums, part, places, alpha, beta, l, operands)
+  if is_nested(part) then
+    return store_nested(variant, sums, part, places, alpha, beta, l, operands)
+  end
   local old, new = registers(variant, sums(_, _, 0))
   for j in range(size(sums, 2)) do
     copy(compute(variant, sums(_, _, j), part(_, _, j), places(_, _, j), old, new, alpha, beta, l,
@@ -94,8 +112,20 @@ function M.plan_staged(variant, n_threads, step, bytes)
              ct.row_major{1, vec}) }
 end
 
+-- A thread's way between its part of the shared tile and C, for staged: of a nested C by places.
+local function make_mover(variant, tile_of_C, places)
+  if not variant.nested_C then
+    return { read = function(to) copy(tile_of_C, to) end,
+             write = function(from) copy(from, tile_of_C) end }
+  end
+  local rows = nested.rows(tile_of_C, places)
+  return { read = function(to) nested.fetch(tile_of_C, rows, places, to) end,
+           write = function(from) nested.store(tile_of_C, rows, places, from) end }
+end
+
 -- A block's sums, a thread's part of which are (V,N,M), to its tile (bN,bM) of C, through `memory`,
--- which nobody writes any more: so threads read and write C in adjacent wide accesses.
+-- which nobody writes any more: so threads read and write C in adjacent wide accesses. Of a nested
+-- C the tile is what nested.gather returns.
 function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha, beta, l, operands)
   local dtype, bM = variant.c_dtype, variant.tile[1]
   local sC = ct.view(ct.recast(memory, dtype), plan.layout)
@@ -104,10 +134,13 @@ function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha
   local n_steps = size(sums, 1) // plan.passes
   for pass = 0, plan.passes - 1 do
     local at = {plan.rows, bM}
-    local gC = thr:partition_D(ct.tile(tile_of_C, at, {pass, 0}))
+    local gC = variant.nested_C and tile_of_C
+      or thr:partition_D(ct.tile(tile_of_C, at, {pass, 0}))
+    local gP = variant.nested_C and thr:partition_D(ct.tile(places, at, {pass, 0}))
+    local mover = make_mover(variant, gC, gP)
     ct.sync_threads()
     if variant.reads_c then
-      copy(gC, shared_part)
+      mover.read(shared_part)
       ct.cp_async_fence()
       ct.cp_async_wait(0)
       ct.sync_threads()
@@ -115,7 +148,7 @@ function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha
     M.store(variant, ct.tile(sums, {size(sums, 0), n_steps, size(sums, 2)}, {0, pass, 0}), part,
       thr_mma:partition_C(ct.tile(places, at, {pass, 0})), alpha, beta, l, operands)
     ct.sync_threads()
-    copy(shared_part, gC)
+    mover.write(shared_part)
   end
 end
 

@@ -11,7 +11,8 @@
 local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
-local M = {}
+local nested = require "cuttle.gemm_nested"
+local M = { takes_nested = true }
 
 local threadIdx = ct.threadIdx
 local layout, size, shape, tile, view = ct.layout, ct.size, ct.shape, ct.tile, ct.view
@@ -160,6 +161,7 @@ local function make_loader(variant, plan, mma_part, fragments, tiles, ring)
 end
 
 local function fetch(loader, k, stage)
+  if loader.bring then return loader.bring(k, loader.to(_, _, _, stage)) end
   copy(loader.from(_, _, _, k), loader.to(_, _, _, stage))
 end
 
@@ -206,8 +208,8 @@ function M.make(variant)
     local memory = shared(ct.u8, stored.bytes)
     local sA = view(recast(memory, dtype), plan_A.ring)
     local sB = view(recast(tile(memory, {ROW_BITS}, {bytes_A // ROW_BITS}), dtype), plan_B.ring)
-    local gA = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
-    local gB = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
+    local gA = nested.tiles(variant, "B", at.B, {bN, bK}, at.n)      -- (bN, bK, k)
+    local gB = nested.tiles(variant, "A", at.A, {bM, bK}, at.m)      -- (bM, bK, k)
 
     local thr = mma:get_slice(threadIdx.x)
     local tCrA = thr:partition_fragment_A(sA(_, _, 0))               -- (V, N, K)
@@ -215,6 +217,8 @@ function M.make(variant)
     local tCrC = fragment(sum, mma:partition_shape_C{bN, bM})        -- (V, N, M)
     local load_A = make_loader(variant, plan_A, thr:partition_A(sA), tCrA, gA, sA)
     local load_B = make_loader(variant, plan_B, thr:partition_B(sB), tCrB, gB, sB)
+    load_A.bring = nested.bringer(variant, "B", at.B, load_A.from)
+    load_B.bring = nested.bringer(variant, "A", at.A, load_B.from)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1
@@ -252,9 +256,9 @@ function M.make(variant)
     end
     cp_async_wait(0)
 
-    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
+    local gC = nested.tile_of_C(variant, at.C, {at.m, at.n})         -- (bN, bM)
     local places = tile(at.places, {bM, bN}, {at.m, at.n})
-    epilogue.staged(variant, stored, thr, tCrC, memory, select(gC, 1, 0), select(places, 1, 0),
+    epilogue.staged(variant, stored, thr, tCrC, memory, gC, select(places, 1, 0),
       alpha, beta, at.l, epilogue.guarded(variant, at.operands))
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end

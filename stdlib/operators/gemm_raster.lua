@@ -3,6 +3,7 @@
 -- that blocks that run at the same time share what they read.
 local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
+local nested = require "cuttle.gemm_nested"
 local M = {}
 
 local cdiv, size = ct.cdiv, ct.size
@@ -27,6 +28,18 @@ end
 function M.matrix(variant, t, l)
   local matrix = t(ct._, ct._, l)
   return variant.ragged and ct.guard(matrix) or matrix
+end
+
+-- The operand of that name, and the coordinates in it: of a nested one nothing is guarded, and its
+-- rows and columns count as one mode each.
+local function operand(variant, name, t, l)
+  if variant["nested_" .. name] then return t(_, _, l) end
+  return M.matrix(variant, t, l)
+end
+
+local function places_in(variant, C, l)
+  if variant.nested_C then return nested.places(C(_, _, l)) end
+  return ct.identity_tensor(ct.shape(C(_, _, l)))
 end
 
 --- In a kernel: the tile's coordinates in C, and the batch.
@@ -73,8 +86,8 @@ local modes <const> = { m = 0, n = 1 }
 
 --- In a kernel: what the block computes, of A (M,K,L), B (N,K,L), C (M,N,L) and what follows beta:
 --- {m =, n =, the tile; l =, the batch or group; A =, B =, C =, the matrices of that, guarded where
---- tiles overhang; places =, coordinates in C; operands =, the epilogue's; is_there =, is there
---- such a tile}.
+--- tiles overhang unless they are nested; places =, coordinates in C; operands =, the epilogue's;
+--- is_there =, is there such a tile}.
 function M.tile(variant, A, B, C, operands)
   local at
   if variant.grouped then
@@ -87,9 +100,9 @@ function M.tile(variant, A, B, C, operands)
     at.A, at.B, at.C = ct.guard(at.A), ct.guard(at.B), ct.guard(at.C)
   else
     local m, n, l = M.place(variant, C)
-    at = { m = m, n = n, l = l, is_there = true, A = M.matrix(variant, A, l),
-           B = M.matrix(variant, B, l), C = M.matrix(variant, C, l),
-           places = ct.identity_tensor(ct.shape(C(_, _, l))) }
+    at = { m = m, n = n, l = l, is_there = true, A = operand(variant, "A", A, l),
+           B = operand(variant, "B", B, l), C = operand(variant, "C", C, l),
+           places = places_in(variant, C, l) }
   end
   at.operands = operands
   return at

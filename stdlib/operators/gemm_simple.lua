@@ -7,10 +7,11 @@
 local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
-local M = {}
+local nested = require "cuttle.gemm_nested"
+local M = { takes_nested = true }
 
 local threadIdx = ct.threadIdx
-local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
+local layout, size, tile = ct.layout, ct.size, ct.tile
 local shared, fragment, copy, clear, gemm = ct.shared, ct.fragment, ct.copy, ct.clear, ct.gemm
 local range, sync_threads = ct.range, ct.sync_threads
 local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
@@ -57,9 +58,8 @@ function M.make(variant)
     local at = raster.tile(variant, A, B, C, {...})
     if not at.is_there then return end
     local sA, sB = shared(dtype, in_A), shared(dtype, in_B)
-    local gA = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
-    local gB = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
-    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
+    local gA = nested.tiles(variant, "A", at.A, {bM, bK}, at.m)      -- (bM, bK, k)
+    local gB = nested.tiles(variant, "B", at.B, {bN, bK}, at.n)      -- (bN, bK, k)
     local places = tile(at.places, {bM, bN}, {at.m, at.n})
 
     local thr_A, thr_B = copy_A:get_slice(threadIdx.x), copy_B:get_slice(threadIdx.x)
@@ -67,15 +67,18 @@ function M.make(variant)
     local tBgB, tBsB = thr_B:partition_S(gB), thr_B:partition_D(sB)
     local thr = mma:get_slice(threadIdx.x)
     local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)      -- (1, M, K, stage)
-    local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
-    local tCrC = fragment(sum, shape(tCgC))
+    local tCgC = nested.part_of_C(variant, thr, at.C, {at.m, at.n})
+    local tCrC = fragment(sum, mma:partition_shape_C{bM, bN})        -- (1, M, N)
     clear(tCrC)
 
     local n_tiles = size(tAgA, 3)
+    local bring_A = nested.bringer(variant, "A", at.A, tAgA)
+    local bring_B = nested.bringer(variant, "B", at.B, tBgB)
     local function fetch(k, stage)
       if k < n_tiles then
-        copy(tAgA(_, _, _, k), tAsA(_, _, _, stage))
-        copy(tBgB(_, _, _, k), tBsB(_, _, _, stage))
+        local sA_k, sB_k = tAsA(_, _, _, stage), tBsB(_, _, _, stage)
+        if bring_A then bring_A(k, sA_k) else copy(tAgA(_, _, _, k), sA_k) end
+        if bring_B then bring_B(k, sB_k) else copy(tBgB(_, _, _, k), sB_k) end
       end
       cp_async_fence()
     end

@@ -22,11 +22,12 @@
 local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
-local M = {}
+local nested = require "cuttle.gemm_nested"
+local M = { takes_nested = true }
 
 local threadIdx = ct.threadIdx
 local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
-local shared, fragment, fragment_like = ct.shared, ct.fragment, ct.fragment_like
+local shared, fragment = ct.shared, ct.fragment
 local copy, clear, gemm = ct.copy, ct.clear, ct.gemm
 local range, min, where = ct.range, ct.min, ct.where
 local cp_async_fence, cp_async_wait, sync_threads =
@@ -81,21 +82,27 @@ end
 local function make_loader(plan, tiles, ring)
   local thr = plan.tiled:get_slice(threadIdx.x)
   local loader = { from = thr:partition_S(tiles), to = thr:partition_D(ring), turn = plan.turn }
-  if plan.turn == "registers" then loader.held = fragment_like(loader.from(_, _, _, 0)) end
+  if plan.turn == "registers" then
+    loader.held = fragment(ct.f32, shape(loader.from(_, _, _, 0)))
+  end
   return loader
 end
 
 -- Starts those copies of tile k that belong to step kb of n.
 local function fetch(loader, k, stage, kb, n)
   local from, to = loader.from(_, _, _, k), loader.held or loader.to(_, _, _, stage)
+  local bring = loader.bring
   if loader.turn ~= "async" then
-    if kb == 0 then copy(from, to) end
+    if kb == 0 then
+      if bring then bring(k, to) else copy(from, to) end
+    end
     return
   end
   local n_m, n_parts = size(from, 1), size(from, 1) * size(from, 2)
   for i = 0, n_parts - 1 do
     if kb == i * (n - 1) // n_parts then
-      copy(from(_, i % n_m, i // n_m), to(_, i % n_m, i // n_m))
+      if bring then bring(k, to, i)
+      else copy(from(_, i % n_m, i // n_m), to(_, i % n_m, i // n_m)) end
     end
   end
 end
@@ -156,18 +163,19 @@ function M.make(variant)
     local at = raster.tile(variant, A, B, C, {...})
     if not at.is_there then return end
     local sA, sB = shared(f32, in_A), shared(f32, in_B)
-    local gA = tile(at.A, {bM, bK}, {at.m, _})                       -- (bM, bK, k)
-    local gB = tile(at.B, {bN, bK}, {at.n, _})                       -- (bN, bK, k)
-    local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
+    local gA = nested.tiles(variant, "A", at.A, {bM, bK}, at.m)      -- (bM, bK, k)
+    local gB = nested.tiles(variant, "B", at.B, {bN, bK}, at.n)      -- (bN, bK, k)
     local load_A, load_B = make_loader(plan_A, gA, sA), make_loader(plan_B, gB, sB)
+    load_A.bring = nested.bringer(variant, "A", at.A, load_A.from)
+    load_B.bring = nested.bringer(variant, "B", at.B, load_B.from)
 
     local thr = mma:get_slice(lane_of(n))
     local tCsA = thr:partition_A(part_of(sA, n))                     -- (1, M, K, stage)
     local tCsB = thr:partition_B(part_of(sB, n))
-    local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
+    local tCgC = nested.part_of_C(variant, thr, at.C, {at.m, at.n})
     local tCrA = fragment(f32, {size(tCsA, 1), 2})                   -- (M, k % 2)
     local tCrB = fragment(f32, {size(tCsB, 1), 2})
-    local tCrC = fragment(f32, shape(tCgC))
+    local tCrC = fragment(f32, mma:partition_shape_C{bM, bN})        -- (1, M, N)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1

@@ -13,6 +13,7 @@
 --                alpha
 --   trouble(config, problem)  why the kernel cannot compute the problem, or nil
 --   knows_plain  variants that are plain are made apart
+--   takes_nested  operands may be nested
 -- A variant is a configuration with what the operands add to it:
 --   name             the kernel's
 --   dtype, c_dtype   of A and B, of C
@@ -25,6 +26,7 @@
 --   grouped          "m", "n" or "k": the mode that has groups (gemm_groups.lua); their ends come
 --                    before the other operands
 --   ragged           a tile overhangs: operands and C are to be guarded
+--   nested_A, nested_B, nested_C  of a nested operand: see gemm_nested.lua
 --   group            see gemm_raster.lua
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
@@ -37,6 +39,7 @@ local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
 local split = require "cuttle.gemm_split"
 local grouping = require "cuttle.gemm_groups"
+local nested = require "cuttle.gemm_nested"
 local configs = require "cuttle.matmul_configs"
 local matmul_bits = require "cuttle.matmul_bits"
 local tables = require "cuttle.matmul_table"
@@ -84,9 +87,10 @@ local known_options <const> =
   { "alpha", "beta", "bias", "bits", "config", "epilogue", "groups", "operands", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
-local function describe(x, name)
-  local t = arguments.describe("matmul", x, name)
+local function describe(x, name, takes_nested)
+  local t = arguments.describe("matmul", x, name, takes_nested)
   if #t.extent == 2 then t.extent[3], t.stride[3] = 1, 0 end
+  if t.nested then t.nested[3] = t.nested[3] or { 1, 0 } end
   return t
 end
 
@@ -126,6 +130,9 @@ local function check_distinct(c)
         .. "sums", c.tensor.layout, i - 1)
     end
   end
+  if c.nested and overlap.has_shared(arguments.flat(c)) then
+    fail("C is %s: elements share memory, so they cannot hold different sums", c.tensor.layout)
+  end
 end
 
 local function check_types(a, b, c, options)
@@ -148,7 +155,7 @@ local function check_places(a, b, c, operands)
     if t.tensor.device ~= device then
       fail("%s is on %s but C is on %s; expected all on one device", t.name, t.tensor.device,
         device)
-    elseif overlap.shares(c, t) then
+    elseif overlap.shares(arguments.flat(c), arguments.flat(t)) then
       fail("C shares memory with %s: blocks still read %s when others write C; give C memory of "
         .. "its own", t.name, t.name)
     end
@@ -221,8 +228,17 @@ end
 
 -- {====== The canonical problem ======
 
+-- The same as canonical, where not every mode has one stride.
+local function canonical_nested(t, l)
+  local rows, columns, batches = table.unpack(t.nested)
+  if t.extent[3] == 1 then batches = { l, 0 } end
+  return ct.view(t.tensor, ct.layout({ rows[1], columns[1], batches[1] },
+    { rows[2], columns[2], batches[2] }))
+end
+
 -- The operand as (rows, columns, batches) of one stride each; batches of extent 1 are broadcast.
 local function canonical(t, l)
+  if t.nested then return canonical_nested(t, l) end
   local stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
   return ct.view(t.tensor, ct.layout({ t.extent[1], t.extent[2], l }, stride))
 end
@@ -236,8 +252,9 @@ end
 
 local function transposed(t)
   local extent, stride = t.extent, t.stride
+  local of = t.nested
   return { name = t.name, tensor = t.tensor, extent = { extent[2], extent[1], extent[3] },
-           stride = { stride[2], stride[1], stride[3] } }
+           stride = { stride[2], stride[1], stride[3] }, nested = of and { of[2], of[1], of[3] } }
 end
 
 -- Is C contiguous along N, rather than along M?
@@ -245,8 +262,23 @@ local function is_row_major(c)
   return c.stride[2] == 1 and c.extent[2] > 1 and (c.stride[1] ~= 1 or c.extent[1] == 1)
 end
 
+local along <const> = { mn = 1, k = 2 } -- the mode that is contiguous
+
+-- What is nested in a problem of these operands, and how much of it is read at once: {A =, B =,
+-- C =}; nil: nothing is.
+local function nested_of(a, b, c, groups)
+  if not (a.nested or b.nested or c.nested) then return nil end
+  if groups then
+    fail("there are groups, and %s has a mode with more than one stride; groups take matrices with "
+      .. "one stride a mode", (a.nested or c.nested) and "A or C" or "B")
+  end
+  return { A = a.nested and nested.vector(a.tensor, a.nested, along[major_of(a)]),
+           B = b.nested and nested.vector(b.tensor, b.nested, along[major_of(b)]),
+           C = c.nested and nested.vector(c.tensor, c.nested, 1) }
+end
+
 local function to_problem(A, B, C, options)
-  local a, b, c = describe(A, "A"), describe(B, "B"), describe(C, "C")
+  local a, b, c = describe(A, "A", true), describe(B, "B", true), describe(C, "C", true)
   local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
   check_extents(a, b, groups)
   check_result(a, b, c, groups)
@@ -274,7 +306,7 @@ local function to_problem(A, B, C, options)
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
       MAX_BATCHES)
   end
-  p.groups = groups
+  p.groups, p.nested = groups, nested_of(a, b, c, groups)
   p.A = canonical(a, groups and a.extent[3] or p.l)
   p.B = canonical(b, groups and b.extent[3] or p.l)
   p.C = canonical(c, p.l)
@@ -302,11 +334,16 @@ end
 -- What makes one kernel of a configuration unlike another, beside the epilogue: field of the
 -- variant, value.
 local function distinctions(config, p, group)
-  return { { "dtype", p.dtype }, { "c_dtype", p.c_dtype }, { "sum", p.sum }, { "work", p.work },
-           { "a_major", p.a_major }, { "b_major", p.b_major }, { "reads_c", p.beta ~= 0 },
-           { "swapped", p.swapped }, { "bias", p.bias ~= nil }, { "group", group or false },
-           { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
-           { "plain", is_plain(config, p) } }
+  local rows = {
+    { "dtype", p.dtype }, { "c_dtype", p.c_dtype }, { "sum", p.sum }, { "work", p.work },
+    { "a_major", p.a_major }, { "b_major", p.b_major }, { "reads_c", p.beta ~= 0 },
+    { "swapped", p.swapped }, { "bias", p.bias ~= nil }, { "group", group or false },
+    { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
+    { "plain", is_plain(config, p) } }
+  for _, name in ipairs(p.nested and { "A", "B", "C" } or {}) do
+    rows[#rows + 1] = { "nested_" .. name, p.nested[name] }
+  end
+  return rows
 end
 
 local function make_kernel(config, p, distinct)
@@ -357,11 +394,14 @@ end
 
 -- Into how many parts K is cut.
 local function parts_of(p, wanted)
-  if wanted == nil then return p.groups and 1 or split.parts(p) end
+  if wanted == nil then return (p.groups or p.nested) and 1 or split.parts(p) end
   if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
     fail("split is %s; expected a number of parts that divides K = %d", wanted, p.k)
   elseif wanted > 1 and p.groups then
     fail("split is %d, but there are groups; only K of a single product is split", wanted)
+  elseif wanted > 1 and p.nested then
+    fail("split is %d, but a mode of A, B or C has more than one stride; only K of matrices with "
+      .. "one stride a mode is split", wanted)
   elseif wanted > 1 and p.l > 1 then
     fail("split is %d, but there are %d batches; only K of a single product is split", wanted, p.l)
   end
@@ -501,6 +541,9 @@ end
 function M.tune(A, B, C, options)
   local args, rest, how = split_arguments(A, B, C, options)
   if rest.groups then fail("tune takes no groups; results are of products without") end
+  if operator.problem(args, rest).nested then
+    fail("tune takes no modes with more than one stride; results are of matrices without")
+  end
   local row = require "cuttle.operator_search".tune(operator, args, rest, how)
   local device = not ct.device().sm and row.device or nil
   return tables.told(operator.problem(args, rest, device), row)

@@ -63,7 +63,7 @@ local function takes_wgmma(p)
   local B, major, n = p.B, p.b_major, p.n
   if p.swapped then B, major, n = p.A, p.a_major, p.m end
   return p.target == "cuda" and p.sm == 90 and types[p.type_name] and not p.groups
-    and n >= LEAST_N and n * p.c_dtype.bits % TMA_BITS == 0
+    and not p.nested and n >= LEAST_N and n * p.c_dtype.bits % TMA_BITS == 0
     and (p.dtype.bits == 16 or major == "k")
     and tma.trouble(B, "B", { "N", "K", "batches" }, major == "k" and 2 or 1, 2) == nil
 end
@@ -111,7 +111,7 @@ local function of_options(options, p)
     local choice = tables.choose(p) or {}
     row, parts = choice.config, choice.split
   end
-  parts = parts or p.groups and 1 or split.parts(p)
+  parts = parts or (p.groups or p.nested) and 1 or split.parts(p)
   if math.type(parts) ~= "integer" or parts < 1 then
     fail("split of bits is %s; expected a number of parts", options.split)
   end
@@ -167,7 +167,7 @@ function M.contract(p, options)
   local order, parts = M.wanted(options.bits, p)
   local contract = { bits = options.bits, order = order, parts = parts }
   if is_exact(p) then
-    contract.parts = options.split or p.groups and 1 or split.parts(p)
+    contract.parts = options.split or (p.groups or p.nested) and 1 or split.parts(p)
   elseif options.split and p.k > 0 then
     local other = { table.unpack(order) }
     other[#other] = splits_level(options.split)

@@ -343,6 +343,8 @@ function M.can_compute(row, p)
   facts(p)
   if row.types and not row.types[p.type_name] or row.majors and not row.majors[p.majors] then
     return false -- most rows, at least cost
+  elseif p.nested and not require(row.template).takes_nested then
+    return false
   end
   local trouble = require(row.template).trouble
   return (row.template == SIMPLE or p.k > 0) and (trouble == nil or trouble(row, p) == nil)
@@ -368,8 +370,10 @@ local function by_name(name, p)
   for _, row in ipairs(M.list) do
     if row.name == name then
       if not M.can_compute(row, p) then
-        local trouble = require(row.template).trouble
-        local why = trouble and trouble(row, p)
+        local template = require(row.template)
+        local why = p.nested and not template.takes_nested
+          and "it takes no mode with more than one stride"
+          or template.trouble and template.trouble(row, p)
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
           name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")
       end

@@ -70,7 +70,7 @@ end
 
 --- What the rule chooses, a row of matmul_configs.lua, and into how many parts it cuts K.
 function M.rule(p)
-  local is_whole = p.groups or not (p.place and p.place.name)
+  local is_whole = p.groups or p.nested or not (p.place and p.place.name)
   local n = is_whole and 1 or split.parts_on(p, p.sm, p.n_sms)
   return configs.choose(part(p, n)), n
 end
@@ -166,7 +166,8 @@ end
 --- there is none.
 function M.choose(p)
   configs.facts(p)
-  if p.target ~= "cuda" or not (p.place and p.place.name) or p.groups or p.k == 0 then
+  if p.target ~= "cuda" or not (p.place and p.place.name) or p.groups or p.nested
+    or p.k == 0 then
     return nil
   end
   local config, n = M.rule(p)
@@ -182,6 +183,16 @@ function M.told(p, row)
   return out
 end
 
+-- Which matrices have modes with more than one stride, and how much of them is read at once.
+local function text_of_nested(p)
+  local words, others = {}, { A = "B", B = "A" }
+  for _, name in ipairs { "A", "B", "C" } do
+    local n = p.nested[p.swapped and others[name] or name]
+    if n then words[#words + 1] = ("%s by %d"):format(name, n) end
+  end
+  return table.concat(words, ", ")
+end
+
 --- How matmul computes the problem: see operator_table.explanation; split: the parts of K.
 function M.explain(p)
   local choice, row = M.choose(p)
@@ -191,6 +202,7 @@ function M.explain(p)
   end
   local out = tables.explanation(choice.config.name, M.key(p), row, p.place)
   out.split = choice.split
+  if p.nested then out.text = ("gather: %s; %s"):format(text_of_nested(p), out.text) end
   return out
 end
 

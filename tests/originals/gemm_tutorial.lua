@@ -268,4 +268,9 @@ local product, right = reference.matmul(flat, B), true
 for i = 0, size(product) - 1 do right = right and math.abs(product[i] - gett_C(i)) < 1e-4 end
 tap.ok(right, "two modes in M: the kernel of sgemm_1 contracts tensors as it is")
 tap.is(size(cdiv({m0, m1}, bM)), 2, "its grid is the quotient of the modes")
+local by_operator = zeros(f32, gett_C.layout)
+matmul(gett_A, B, by_operator)
+right = true
+for i = 0, size(product) - 1 do right = right and math.abs(product[i] - by_operator(i)) < 1e-4 end
+tap.ok(right, "so does matmul, which takes these tensors as they are")
 tap.done()

@@ -212,6 +212,23 @@ tap.ok(product_is_right(view(rand(f32, 64), layout({4, 3}, {2, 9})), rand(f32, {
   zeros(f32, {4, 5})), "strides along both modes")
 tap.ok(product_is_right(rand(f32, layout({{2, 2}, 3}, {{6, 1}, 2})), rand(f32, {5, 3}),
   zeros(f32, {{2, 2}, 5})), "nested modes: a tensor contraction is a product")
+-- By the operator, too: "ikjl,lkm->ijm" in one line, and a convolution of an image.
+local ikjl, lkm = rand(f32, row_major{3, 5, 4, 6}), rand(f32, row_major{6, 5, 7})
+local ijm = matmul(group(group(select(ikjl, 2, 0, 3, 1), 0, 2), 1, 3),
+  group(select(lkm, 2, 0, 1), 1, 3))
+local sum_at = 0.0
+for i = 0, 29 do
+  sum_at = sum_at + ikjl[{2, i % 5, 3, i // 5}] * lkm[{i // 5, i % 5, 6}]
+end
+tap.ok(math.abs(ijm[{3 + 4 * 2, 6}] - sum_at) < 1e-5, "matmul contracts tensors in one line")
+local image, filters = rand(f32, {2, 9, 8}), rand(f32, {4, 18})      -- (channel,column,row)
+local pixels = matmul(view(image, L"((7,6),(2,3,3)):((2,18),(1,2,18))"), filters)
+local at_pixel = 0.0
+for i = 0, 17 do
+  local c, s, r = i % 2, i // 2 % 3, i // 6
+  at_pixel = at_pixel + image[{c, 5 + s, 4 + r}] * filters[{3, i}]
+end
+tap.ok(math.abs(pixels[{5 + 7 * 4, 3}] - at_pixel) < 1e-5, "and convolves an image by its windows")
 -- A convolution of 8 numbers by a filter of 3: windows that overlap are a layout.
 local signal, filter_of_3, out = arange(f32, 8), ones(f32, {1, 3}), zeros(f32, {6, 1})
 local windows = layout({6, 3}, {1, 1})
