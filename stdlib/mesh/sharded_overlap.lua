@@ -182,40 +182,65 @@ local function gather(way, x, y, C, options)
   meet(C)
 end
 
-local function close_spaces(spaces)
-  for _, space in pairs(spaces) do
-    for _, t in pairs(space) do t:close() end
-  end
+local memories = setmetatable({}, { __mode = "k" }) -- by engine, then by axes and type
+
+-- Where memory of the ranks is kept, by rank; nil: a launch that failed on the CPU engine leaves
+-- its flags, and memory made while a graph is recorded is filled when the graph runs.
+local function keep_of(way, C)
+  if not ct.device().sm or internal.graph_recording() then return nil end
+  local of_engine = memories[C.engine] or {}
+  memories[C.engine] = of_engine
+  local key = C.dtype.name .. " " .. table.concat(way.axes, " ")
+  of_engine[key] = of_engine[key] or {}
+  return of_engine[key]
 end
 
--- The workspaces of a rank's group, as the rank sees them.
-local function seen_by(spaces, group, rank)
+local function close_all(memory)
+  for _, t in pairs(memory) do t:close() end
+end
+
+-- Memory of each rank for workspaces: what was kept, if it is large enough. The launches of a
+-- product come after those of earlier ones.
+local function memory_of(way, C, keep)
+  local n = C.mesh:span(way.axes)
+  return each_rank(C, function(rank)
+    local c, memory = seen_from(way.side, C, rank), keep and keep[rank]
+    local height, width = ct.size(c, 0), ct.size(c, 1)
+    if not memory or not scattering.fits(memory, height, width, n) then
+      if memory then close_all(memory) end
+      memory = scattering.memory(C.dtype, height, width, n)
+    end
+    if keep then keep[rank] = memory end
+    return memory
+  end)
+end
+
+-- The workspaces of a rank's group, as the rank sees them; c: its part of C.
+local function seen_by(memory, group, rank, c)
   local list = {}
   for i, other in ipairs(group) do
-    local space, of_own = spaces[other], other == rank
-    list[i] = { partial = spaces[rank].partial,
-      receive = of_own and space.receive or internal.mesh_peer(space.receive),
-      flags = of_own and space.flags or internal.mesh_peer(space.flags) }
+    local of, is_own = memory[other], other == rank
+    list[i] = scattering.space_in({ partial = memory[rank].partial,
+      receive = is_own and of.receive or internal.mesh_peer(of.receive),
+      flags = is_own and of.flags or internal.mesh_peer(of.flags) },
+      ct.size(c, 0), ct.size(c, 1), #group)
   end
   return list
 end
 
 -- x: the operand that has C's rows; y: the other one.
 local function scatter(way, x, y, C)
-  local n = C.mesh:span(way.axes)
-  local spaces = each_rank(C, function(rank)
-    local c = seen_from(way.side, C, rank)
-    return scattering.workspace(C.dtype, ct.size(c, 0), ct.size(c, 1), n)
-  end)
+  local keep = keep_of(way, C)
+  local memory = memory_of(way, C, keep)
   meet(C)
   local steps = each_rank(C, function(rank)
     local c, group = seen_from(way.side, C, rank), C.mesh:group(rank, way.axes)
     return ct.size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
-      C.mesh:place(rank, way.axes), seen_by(spaces, group, rank))
+      C.mesh:place(rank, way.axes), seen_by(memory, group, rank, c))
   end)
   launch_all(C, steps)
   meet(C)
-  close_spaces(spaces)
+  if not keep then each_rank(C, function(rank) close_all(memory[rank]) end) end
 end
 
 -- Whether each rank's device reaches those of its group; else why not, which is noted.

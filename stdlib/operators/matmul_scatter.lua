@@ -28,15 +28,39 @@ end
 
 -- {====== Memory ======
 
+-- Elements of `receive` and of `partial`, and flags.
+local function sizes_of(height, width, n)
+  local n_tiles = ct.cdiv(height, LEAST_TILE) * ct.cdiv(width, LEAST_TILE)
+  return height * width * (n - 1), height * width * n, n_tiles * N_MOVERS * (n - 1)
+end
+
+--- Memory for workspaces, each as a row: of this and of all smaller results. Flags are 0.
+function M.memory(dtype, height, width, n)
+  local n_received, n_partial, n_flags = sizes_of(height, width, n)
+  return { receive = ct.tensor(dtype, n_received), partial = ct.tensor(dtype, n_partial),
+           flags = ct.zeros(ct.u32, n_flags) }
+end
+
+--- Is the memory enough for such results?
+function M.fits(memory, height, width, n)
+  local n_received, n_partial, n_flags = sizes_of(height, width, n)
+  return ct.size(memory.receive) >= n_received and ct.size(memory.partial) >= n_partial
+    and ct.size(memory.flags) >= n_flags
+end
+
+--- A workspace in such memory, one's own or as a rank sees another's.
+function M.space_in(memory, height, width, n)
+  local function panels(t, count)
+    return t and ct.view(t, ct.layout({ height, width, count }, { width, 1, height * width }))
+  end
+  return { receive = panels(memory.receive, n - 1), partial = panels(memory.partial, n),
+           flags = memory.flags }
+end
+
 --- What one of n ranks needs for results (M/W,N) of that type: {receive =, flags =} which others
 --- write, and partial =. Flags are 0.
 function M.workspace(dtype, height, width, n)
-  local n_tiles = ct.cdiv(height, LEAST_TILE) * ct.cdiv(width, LEAST_TILE)
-  local function panels(count)
-    return ct.tensor(dtype, ct.layout({ height, width, count }, { width, 1, height * width }))
-  end
-  return { receive = panels(n - 1), partial = panels(n),
-           flags = ct.zeros(ct.u32, n_tiles * N_MOVERS * (n - 1)) }
+  return M.space_in(M.memory(dtype, height, width, n), height, width, n)
 end
 
 --- The workspaces of all ranks as rank r sees them, in m:run(function(r) ... end); `own` is its

@@ -50,6 +50,29 @@ local in_turn = "0: marker\n0: after 1\n1: after 0\n0: matmul_bf16\n1: matmul_bf
 local seen = gpus.read(log):gsub("1: after 0\n0: after 1\n", "0: after 1\n1: after 0\n")
 tap.is(seen, in_turn .. in_turn, "kernels wait for the devices of other ranks")
 
+-- Memory for workspaces is kept, and serves smaller products, too.
+local memory = gpus.script [[
+local m = mesh{ x = 2 }
+local scattering, n_made = require "cuttle.matmul_scatter", 0
+local make = scattering.memory
+function scattering.memory(...)
+  n_made = n_made + 1
+  return make(...)
+end
+local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
+local function product(M, N)
+  local A, B = empty({ M, 16384 }, "(M,K@x)"), empty({ N, 16384 }, "(N,K@x)")
+  local C = empty({ M, N }, "(M@x,N)")
+  for _ = 1, 3 do matmul(A, B, C) end
+  io.write(n_made, " ")
+end
+product(4096, 4096)
+product(4096, 8192)
+product(2048, 4096)
+synchronize()
+]]
+tap.is(gpus.run("", memory), "2 4 4 ", "workspaces made, by two ranks")
+
 -- Devices that do not reach each other: found when the first product is made.
 local apart = gpus.script [[
 local sharded = require "cuttle.sharded_matmul"
