@@ -189,9 +189,12 @@ typedef enum cuttle_ArgKind {
   CUTTLE_ARG_BOOL,   /* i: 0 or not */
   CUTTLE_ARG_TENSOR, /* tensor: borrowed for the launch, which keeps the memory alive */
   CUTTLE_ARG_STATIC, /* i: a constant of the kernel; each value compiles its own */
-  CUTTLE_ARG_MEMORY  /* memory: read during the call; the memory itself is lent until the launch has
+  CUTTLE_ARG_MEMORY, /* memory: read during the call; the memory itself is lent until the launch has
                         ended in its stream. The way of least cost: what a state learned of a launch
                         with memory like this is used again, wherever the memory lies */
+  CUTTLE_ARG_TEXT,   /* text: a constant of the kernel, as STATIC is; read during the call */
+  CUTTLE_ARG_TUPLE,  /* text: the same, a tuple as the language writes it, "(4,(2,3))" */
+  CUTTLE_ARG_LAYOUT  /* text: the same, a layout, "(4,8):(8,1)" */
 } cuttle_ArgKind;
 
 typedef struct cuttle_Arg {
@@ -201,6 +204,7 @@ typedef struct cuttle_Arg {
     double f;
     cuttle_Tensor *tensor;
     const cuttle_Memory *memory;
+    const char *text;
   } u;
 } cuttle_Arg;
 
@@ -227,6 +231,13 @@ static inline cuttle_Arg cuttle_memory(const cuttle_Memory *m) {
   cuttle_Arg a;
   a.kind = CUTTLE_ARG_MEMORY;
   a.u.memory = m;
+  return a;
+}
+
+static inline cuttle_Arg cuttle_layout(const char *text) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_LAYOUT;
+  a.u.text = text;
   return a;
 }
 

@@ -2,6 +2,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "interp/algebra/bind.h"
 #include "interp/host/embed.h"
 #include "interp/launch/launch_lent.h"
 #include "interp/state/diag.h"
@@ -17,9 +18,30 @@ typedef struct LaunchRequest {
   CtErr *err;      /* and why it failed */
 } LaunchRequest;
 
+static const char *text_of(lua_State *L, const cuttle_Arg *a) {
+  if (a->u.text == NULL) {
+    diag_error(L, "cuttle_launch: the text of an argument is NULL");
+  }
+  return a->u.text;
+}
+
+/* Pushes the tuple or layout that the text writes. */
+static void push_written(lua_State *L, const cuttle_Arg *a) {
+  int text = lua_gettop(L) + 1;
+  lua_pushstring(L, text_of(L, a));
+  CtCx cx = bind_enter(L);
+  if (a->kind == CUTTLE_ARG_TUPLE) {
+    bind_push_tuple(L, bind_to_tuple(L, text, &cx, "cuttle_launch"));
+  } else {
+    CtComposed c = bind_to_composed(L, text, &cx, "cuttle_launch");
+    bind_push_composed(L, &c);
+  }
+  lua_remove(L, text);
+}
+
 static void push_arg(lua_State *L, const cuttle_Arg *a) {
   TypedNumber n = {.i = a->u.i};
-  if ((unsigned)a->kind > CUTTLE_ARG_MEMORY) {
+  if ((unsigned)a->kind > CUTTLE_ARG_LAYOUT) {
     diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
                (int)a->kind);
   }
@@ -29,6 +51,9 @@ static void push_arg(lua_State *L, const cuttle_Arg *a) {
     case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
     case CUTTLE_ARG_TENSOR: embed_check_tensor(L, a->u.tensor, "cuttle_launch"); return;
     case CUTTLE_ARG_MEMORY: return; /* launch_lent has it */
+    case CUTTLE_ARG_TEXT: lua_pushstring(L, text_of(L, a)); return;
+    case CUTTLE_ARG_TUPLE:
+    case CUTTLE_ARG_LAYOUT: push_written(L, a); return;
     case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
     case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
     case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;

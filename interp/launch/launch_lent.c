@@ -75,9 +75,20 @@ static void check_memory(lua_State *L, const cuttle_Memory *m, const char *what)
   }
 }
 
+/* The length of a constant's text; 0 of other arguments, and of a text that is not there. */
+static size_t text_bytes(const cuttle_Arg *arg) {
+  bool is_text = (unsigned)arg->kind >= CUTTLE_ARG_TEXT && (unsigned)arg->kind <= CUTTLE_ARG_LAYOUT;
+  return is_text && arg->u.text != NULL ? strlen(arg->u.text) : 0;
+}
+
+/* Of an argument that is no memory, at most. */
+static size_t plain_words(const cuttle_Arg *arg) {
+  return 2 + (text_bytes(arg) + sizeof(int64_t) - 1) / sizeof(int64_t);
+}
+
 static size_t words_of(lua_State *L, int kernel, int i, const cuttle_Arg *arg) {
   if (arg->kind != CUTTLE_ARG_MEMORY) {
-    return 2;
+    return plain_words(arg);
   }
   check_memory(L, arg->u.memory,
                arg->u.memory == NULL || arg->u.memory->rank > MAX_RANK ? title_of(L, kernel, i)
@@ -127,6 +138,16 @@ static void put_memory(Words *w, const cuttle_Memory *m) {
   }
 }
 
+/* Its length, and its bytes. */
+static void put_text(Words *w, const char *text, size_t n) {
+  put(w, (int64_t)n);
+  for (size_t i = 0; i < n; i += sizeof(int64_t)) {
+    int64_t word = 0;
+    memcpy(&word, text + i, n - i < sizeof word ? n - i : sizeof word);
+    put(w, word);
+  }
+}
+
 static void put_arg(Words *w, const cuttle_Arg *a) {
   bool is_wide = a->kind == CUTTLE_ARG_INT && a->u.i != (int32_t)a->u.i;
   if (a->kind == CUTTLE_ARG_MEMORY) {
@@ -136,6 +157,8 @@ static void put_arg(Words *w, const cuttle_Arg *a) {
   put(w, ~(int64_t)(a->kind == CUTTLE_ARG_INT && is_wide ? CUTTLE_ARG_I64 : a->kind));
   if (a->kind == CUTTLE_ARG_STATIC) {
     put(w, a->u.i);
+  } else if ((unsigned)a->kind >= CUTTLE_ARG_TEXT) {
+    put_text(w, a->u.text, text_bytes(a));
   }
   w->is_reusable = w->is_reusable && a->kind != CUTTLE_ARG_TENSOR;
 }
@@ -248,6 +271,19 @@ static void make_tensors(lua_State *L, int kernel, const LaunchLent *lent) {
   lua_settop(L, self);
 }
 
+/* Constants stay with the arguments, whose anchor is at the top: a later launch may trace the kernel again. */
+static void anchor_objects(lua_State *L, LaunchArgs *a) {
+  for (int i = 0; i < a->n && a->n_objects > 0; i++) {
+    Arg *arg = &a->args[i];
+    if (arg->kind == ARG_OBJECT) {
+      arg->anchored = 2 + a->n_anchored++;
+      lua_pushvalue(L, arg->idx);
+      launch_anchor(L, a, arg->anchored);
+      arg->idx = 0;
+    }
+  }
+}
+
 /* Reads the arguments of the site at the top, whose tensors have the memory. */
 static void read_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
                       const LaunchLent *lent) {
@@ -263,6 +299,7 @@ static void read_site(lua_State *L, int kernel, const LaunchConfig *config, Laun
     }
   }
   launch_read(L, kernel, self + 2, lent->n, config, &site->args);
+  anchor_objects(L, &site->args);
   lua_setiuservalue(L, self, SITE_ARGS); /* what keeps its arrays */
   lua_settop(L, self);
   site->is_read = true;
@@ -469,6 +506,8 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
   } else if (use_site(L, kernel, config, site, lent)) {
     spec = site->args.spec; /* 0: not known yet */
   }
+  lua_getiuservalue(L, -1, SITE_ARGS);
+  site->args.anchor = lua_gettop(L);
   take_stream(config, lent, &site->args);
   launch_repeat(L, kernel, config, &site->args, 1);
   k->state->written = site->args.written;
@@ -488,7 +527,7 @@ static bool describe_soundly(Words *w, const LaunchConfig *c, const LaunchLent *
     if (a->kind == CUTTLE_ARG_MEMORY && !is_sound(a->u.memory)) {
       return false;
     }
-    need += a->kind == CUTTLE_ARG_MEMORY ? 1 + 2 * (size_t)a->u.memory->rank : 2;
+    need += a->kind == CUTTLE_ARG_MEMORY ? 1 + 2 * (size_t)a->u.memory->rank : plain_words(a);
   }
   w->n = 0;
   w->cap = FEW_WORDS;

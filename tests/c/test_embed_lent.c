@@ -219,6 +219,42 @@ static void test_numbers(cuttle_State *S) {
   OK(x[0] == 5 + 0.1 * 3, "too: %.17g", x[0]);
 }
 
+static void test_constants(cuttle_State *S) {
+  is_ok(S,
+        cuttle_dostring(S,
+                        "kernel('constants', function(x, y, l, at, what)\n"
+                        "  y[0] = x[0] + l(at[2]) + #what end)",
+                        NULL),
+        "layouts, tuples and texts");
+  cuttle_Kernel *k = cuttle_kernel(S, "constants");
+  float x[2] = {1, 0}, y[2] = {0};
+  const int64_t n = 2, one = 1;
+  cuttle_Memory mx = vector(x, &n, CUTTLE_F32), my = vector(y, &n, CUTTLE_F32);
+  cuttle_Arg args[] = {cuttle_memory(&mx),
+                       cuttle_memory(&my),
+                       cuttle_layout("(4,8):(1,40)"),
+                       {.kind = CUTTLE_ARG_TUPLE, .u.text = "(3,(1,2))"},
+                       {.kind = CUTTLE_ARG_TEXT, .u.text = "four"}};
+  cuttle_Launch o = threads(1);
+  for (int i = 0; i < 3; i++) {
+    y[0] = 0;
+    is_ok(S, cuttle_launch_with(S, k, &o, 5, args), "launch");
+    OK(y[0] == 86, "by the layout: %g", (double)y[0]);
+  }
+  args[2] = cuttle_layout("(4,8):(8,1)");
+  is_ok(S, cuttle_launch_with(S, k, &o, 5, args), "another layout");
+  OK(y[0] == 15, "is another constant: %g", (double)y[0]);
+  mx.shape = my.shape = &one; /* of one extent, and then the same memory, which is another trace */
+  is_ok(S, cuttle_launch_with(S, k, &o, 5, args), "memory apart");
+  my.ptr = x;
+  is_ok(S, cuttle_launch_with(S, k, &o, 5, args), "memory that is shared");
+  OK(x[0] == 15, "with the same constants: %g", (double)x[0]);
+  args[2] = cuttle_layout("(4,");
+  is_error(S, cuttle_launch_with(S, k, &o, 5, args), "layout", "a text that is no layout");
+  args[2] = cuttle_layout(NULL);
+  is_error(S, cuttle_launch_with(S, k, &o, 5, args), "the text of an argument is NULL", "no text");
+}
+
 static void test_read_only(cuttle_State *S) {
   float x[4] = {1, 2, 3, 4}, y[4] = {0};
   const int64_t n = 4;
@@ -471,6 +507,7 @@ int main(void) {
   test_layouts(S);
   test_types(S);
   test_numbers(S);
+  test_constants(S);
   test_read_only(S);
   test_read_only_tensor(S);
   test_written(S);

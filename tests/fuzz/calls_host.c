@@ -229,7 +229,7 @@ static void transfer(Host *h) {
 }
 
 static cuttle_Arg next_arg(Host *h, int i) {
-  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_MEMORY + 2)};
+  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_LAYOUT + 2)};
   a.u.i = next_integer(h->in);
   if (a.kind == CUTTLE_ARG_FLOAT || a.kind == CUTTLE_ARG_F64) {
     a.u.f = (double)a.u.i;
@@ -237,6 +237,9 @@ static cuttle_Arg next_arg(Host *h, int i) {
     a.u.tensor = *any_tensor(h);
   } else if (a.kind == CUTTLE_ARG_MEMORY) {
     a.u.memory = next_memory(h, i);
+  } else if (a.kind >= CUTTLE_ARG_TEXT && a.kind <= CUTTLE_ARG_LAYOUT) {
+    static const char *const texts[] = {NULL, "", "4", "(4,(2,3))", "(4,8):(8,1)", "(4,", "text"};
+    a.u.text = texts[below(h->in, sizeof texts / sizeof texts[0])];
   }
   return a;
 }

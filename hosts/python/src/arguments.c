@@ -16,7 +16,10 @@ typedef enum Kind {
   KIND_CAPSULE,  /* a tensor with __dlpack__ */
   KIND_TORCH,    /* PyTorch's, of a version without the interface */
   KIND_INDEX,    /* a number with __index__, or */
-  KIND_REAL      /* with __float__ */
+  KIND_REAL,     /* with __float__ */
+  KIND_TEXT,     /* constants: a text, */
+  KIND_TUPLE,    /* a tuple of integers, */
+  KIND_LAYOUT    /* what has its text as _cuttle_text */
 } Kind;
 
 typedef struct Row {
@@ -142,6 +145,12 @@ static Row *learn(PyObject *type) {
     row.is_cupy = is_of_module(type, "cupy");
   } else if (PyType_IsSubtype((PyTypeObject *)type, &PyFloat_Type)) {
     row.kind = KIND_FLOAT;
+  } else if (PyType_IsSubtype((PyTypeObject *)type, &PyUnicode_Type)) {
+    row.kind = KIND_TEXT;
+  } else if (PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type)) {
+    row.kind = KIND_TUPLE;
+  } else if (has_attribute(type, "_cuttle_text")) {
+    row.kind = KIND_LAYOUT;
   } else if (has_attribute(type, "__index__")) {
     row.kind = KIND_INDEX;
   } else if (has_attribute(type, "__float__")) {
@@ -456,26 +465,78 @@ static bool read_value(Call *c, int i, const Value *v) {
   }
 }
 
-/* What a script may pass as a constant of the kernel. */
-static bool is_constant(PyObject *object) {
-  return PyUnicode_Check(object) || PyTuple_Check(object) ||
-         PyObject_HasAttrString(object, "_cuttle_text");
+/* {====== Constants of the kernel: texts, tuples of integers and layouts, by their texts ====== */
+
+/* The text as UTF-8, which the call holds. */
+static bool put_text(Call *c, int i, PyObject *text, cuttle_ArgKind kind) {
+  char *bytes = NULL;
+  c->held[i] = PyUnicode_AsUTF8String(text);
+  bool ok = c->held[i] != NULL && PyBytes_AsStringAndSize(c->held[i], &bytes, NULL) == 0;
+  c->args[i].kind = kind;
+  c->args[i].u.text = bytes;
+  return ok;
+}
+
+static PyObject *text_of_tuple(PyObject *tuple);
+
+/* Of an integer or a tuple of them; NULL with an exception. */
+static PyObject *text_of_part(PyObject *o) {
+  if (PyTuple_Check(o)) {
+    return text_of_tuple(o);
+  }
+  PyObject *n = PyNumber_Index(o);
+  PyObject *text = n == NULL ? NULL : PyObject_Str(n);
+  Py_XDECREF(n);
+  return text;
+}
+
+/* "(4,(2,3))" of (4, (2, 3)). */
+static PyObject *text_of_tuple(PyObject *tuple) {
+  Py_ssize_t n = PyTuple_Size(tuple);
+  if (Py_EnterRecursiveCall(" in a tuple") != 0) {
+    return NULL;
+  }
+  PyObject *text = PyUnicode_FromString("(");
+  for (Py_ssize_t j = 0; j < n && text != NULL; j++) {
+    PyObject *part = text_of_part(PyTuple_GetItem(tuple, j));
+    PyObject *longer =
+        part == NULL ? NULL : PyUnicode_FromFormat("%U%U%s", text, part, j + 1 < n ? "," : "");
+    Py_XDECREF(part);
+    Py_DECREF(text);
+    text = longer;
+  }
+  Py_LeaveRecursiveCall();
+  PyObject *whole = text == NULL ? NULL : PyUnicode_FromFormat("%U)", text);
+  Py_XDECREF(text);
+  return whole;
+}
+
+static bool read_tuple(Call *c, int i, PyObject *object) {
+  PyObject *text = text_of_tuple(object);
+  bool ok = text != NULL && put_text(c, i, text, CUTTLE_ARG_TUPLE);
+  if (text == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Format(PyExc_TypeError,
+                 "argument %d is %R; a tuple of integers and of such tuples was expected, a "
+                 "constant of the kernel. Others are for a function of the script: "
+                 "module.call(name, args, None)",
+                 i + 1, object);
+  }
+  Py_XDECREF(text);
+  return ok;
+}
+
+static bool read_layout(Call *c, int i, PyObject *object) {
+  PyObject *text = PyObject_GetAttrString(object, "_cuttle_text");
+  bool ok = text != NULL && put_text(c, i, text, CUTTLE_ARG_LAYOUT);
+  Py_XDECREF(text);
+  return ok;
 }
 
 static bool refuse(int i, PyObject *object) {
-  if (is_constant(object)) {
-    PyErr_Format(
-        PyExc_TypeError,
-        "argument %d is %R, a constant of the kernel, which only a script passes; launch "
-        "the kernel in a function of the script, and call that: module.call(name, args, None)",
-        i + 1, (PyObject *)Py_TYPE(object));
-    return false;
-  }
-  PyErr_Format(
-      PyExc_TypeError,
-      "argument %d is %R; a number or a tensor was expected: an object with __dlpack__, as "
-      "PyTorch, CuPy, NumPy and JAX have",
-      i + 1, (PyObject *)Py_TYPE(object));
+  PyErr_Format(PyExc_TypeError,
+               "argument %d is %R; a number, a layout or a tensor was expected: an object with "
+               "__dlpack__, as PyTorch, CuPy, NumPy and JAX have",
+               i + 1, (PyObject *)Py_TYPE(object));
   return false;
 }
 
@@ -534,6 +595,9 @@ bool call_read(Call *c, int i, PyObject *object) {
     case KIND_BOOL: return read_int(c, i, object, CUTTLE_ARG_BOOL);
     case KIND_INDEX: return read_index(c, i, object, CUTTLE_ARG_INT);
     case KIND_VALUE: return read_value(c, i, (const Value *)object);
+    case KIND_TEXT: return put_text(c, i, object, CUTTLE_ARG_TEXT);
+    case KIND_TUPLE: return read_tuple(c, i, object);
+    case KIND_LAYOUT: return read_layout(c, i, object);
     case KIND_OTHER: break;
   }
   return refuse(i, object);

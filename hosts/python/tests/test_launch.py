@@ -158,15 +158,33 @@ def test_arguments(module):
     store[1, 1](x, Real())
     same(out[0], 0.25, "one with __float__")
     fails(OverflowError, "64 bits", lambda: store[1, 1](x, 1 << 70), "an integer of 71 bits")
-    for value in ("s", (4, 8), cuttle.Layout("(4,8):(8,1)")):
-        fails(TypeError, f"argument 2 is {type(value)}, a constant of the kernel, which only a script passes",
-              lambda: store[1, 1](x, value), f"{value!r}")
     own = cuttle.loads("""
 local cosizes = kernel("cosizes", function(x, l) x[0] = cosize(l) end)
 function run(x, l) cosizes{grid = 1, block = 1}(x, l) end
+part_of = kernel("part_of", function(x, l, at, what)
+  if what == "value" then x[0] = l(at[2][1]) else x[0] = #what + rank(at) end
+end)
 """, device="cpu")
     own.call("run", (x, cuttle.Layout("(4,8):(9,1)")), None)
     same(out[0], 35.0, "a function of the script passes a layout on")
+    for l, at, what, want in ((cuttle.Layout("(4,8):(9,1)"), (5, (4, 3)), "value", 1.0),
+                              (cuttle.Layout("(4,8):(1,40)"), (5, (4, 3)), "value", 40.0),
+                              (cuttle.Layout("(4,8):(1,40)"), (5, (9, 3)), "value", 81.0),
+                              (cuttle.Layout((4, 8)), (5, 6, 7), "abc", 6.0),
+                              (cuttle.Layout("(4,8):(9,1)"), (5, (4, 3)), "value", 1.0)):
+        own.part_of[1, 1](x, l, at, what)
+        same(out[0], want, f"the constants {l}, {at} and {what}")
+    launch, number = own.part_of[1, 1], cuttle.Layout("(4,8):(1,40)")
+    for _ in range(3):
+        launch(x, number, (5, (8, 3)), "value")
+    same(out[0], 80.0, "constants again and again")
+    fails(TypeError, "argument 3 is (5, 'a'); a tuple of integers", lambda: launch(x, number, (5, "a"), "value"),
+          "a tuple with a text")
+    fails(ValueError, "null", lambda: launch(x, number, (5, 6), "a\0b"), "a text with a byte of 0")
+    deep = ()
+    for _ in range(100000):
+        deep = (deep,)
+    fails(RecursionError, "", lambda: launch(x, number, deep, "value"), "a tuple that is too deep")
     fails(TypeError, "argument 1 is <class 'NoneType'>", lambda: store[1, 1](None, 1), "None")
     fails(TypeError, "have no names", lambda: store[1, 1](x, v=1), "a named argument")
     fails(cuttle.Error, "takes 2 arguments (x, v), got 1", lambda: store[1, 1](x), "too few arguments")
