@@ -110,6 +110,14 @@ cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *nam
    Lives until cuttle_close; a later definition of the name does not change it. */
 cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name);
 
+/* The name of the kernel's parameter number i, from 0 on; "..." in the place after the last one if it takes any number
+   of further arguments. NULL where there is none. Lives as long as the kernel. */
+const char *cuttle_kernel_parameter(cuttle_State *S, cuttle_Kernel *kernel, int i);
+
+/* The names of all kernels that scripts defined, in order: the first one after `before`; NULL for `before` begins. NULL
+   after the last one. Lives until a script runs. */
+const char *cuttle_kernel_after(cuttle_State *S, const char *before);
+
 /* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
    "i32", "i16", "i8", "u64", "u32", "u16", "u8" or "bool" (a byte, 0 or 1); `layout` is CuTe's text,
    "(128,64):(64,1)", with strides in elements, or a column-major shape; the tensor spans as many

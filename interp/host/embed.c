@@ -288,6 +288,50 @@ cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name) {
   return embed_protect(S, find_kernel, &q) == CUTTLE_OK ? q.kernel : NULL;
 }
 
+typedef struct NameQuery {
+  const void *kernel;
+  int i;
+  const char *name; /* before it; the result */
+} NameQuery;
+
+static int find_parameter(lua_State *L) {
+  NameQuery *q = lua_touserdata(L, 1);
+  const Kernel *k = embed_check_kernel(L, q->kernel, "cuttle_kernel_parameter");
+  lua_getiuservalue(L, -1, 1);
+  q->name = q->i < 0                              ? NULL
+            : q->i < k->n_params                  ? lua_getlocal(L, NULL, q->i + 1)
+            : q->i == k->n_params && k->is_vararg ? "..."
+                                                  : NULL;
+  return 0;
+}
+
+const char *cuttle_kernel_parameter(cuttle_State *S, cuttle_Kernel *kernel, int i) {
+  NameQuery q = {.kernel = kernel, .i = i};
+  return embed_protect(S, find_parameter, &q) == CUTTLE_OK ? q.name : NULL;
+}
+
+static int find_next_kernel(lua_State *L) {
+  NameQuery *q = lua_touserdata(L, 1);
+  const char *before = q->name;
+  q->name = NULL;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
+  lua_pushnil(L);
+  while (lua_next(L, -2) != 0) {
+    const char *name = lua_tostring(L, -2);
+    if ((before == NULL || strcmp(name, before) > 0) &&
+        (q->name == NULL || strcmp(name, q->name) < 0)) {
+      q->name = name;
+    }
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+const char *cuttle_kernel_after(cuttle_State *S, const char *before) {
+  NameQuery q = {.name = before};
+  return embed_protect(S, find_next_kernel, &q) == CUTTLE_OK ? q.name : NULL;
+}
+
 /* {====== Tensors: a cuttle_Tensor is the tensor's userdata ====== */
 
 typedef struct TensorRequest {

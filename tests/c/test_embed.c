@@ -457,6 +457,24 @@ static void remove_files(const char *folder) {
   rmdir(folder);
 }
 
+static void test_names(void) {
+  cuttle_State *S = open_cpu(NULL);
+  (void)cuttle_dostring(S, "kernel('b', function(x, n, ...) end) kernel('a', function() end)",
+                        "=s");
+  cuttle_Kernel *k = cuttle_kernel(S, "b");
+  IS_STR(cuttle_kernel_parameter(S, k, 0), "x", "the first parameter");
+  IS_STR(cuttle_kernel_parameter(S, k, 1), "n", "the second one");
+  IS_STR(cuttle_kernel_parameter(S, k, 2), "...", "further ones");
+  OK(cuttle_kernel_parameter(S, k, 3) == NULL && cuttle_kernel_parameter(S, k, -1) == NULL,
+     "and no more");
+  OK(cuttle_kernel_parameter(S, cuttle_kernel(S, "a"), 0) == NULL, "a kernel without any");
+  OK(cuttle_kernel_parameter(S, NULL, 0) == NULL, "no kernel");
+  IS_STR(cuttle_kernel_after(S, NULL), "a", "the first kernel");
+  IS_STR(cuttle_kernel_after(S, "a"), "b", "the next one");
+  OK(cuttle_kernel_after(S, "b") == NULL, "and no more");
+  cuttle_close(S);
+}
+
 static void test_capture(void) {
   char folder[] = "/tmp/cuttle-capture-XXXXXX", longer[1000];
   static const char text[] = "local k = kernel('k', function(x, n) x[threadIdx.x + n] = 1 end)\n"
@@ -668,6 +686,7 @@ int main(void) {
   test_transfer();
   test_launch();
   test_argument_kinds();
+  test_names();
   test_capture();
   test_null();
   test_wrong_objects();

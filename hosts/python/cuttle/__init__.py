@@ -10,14 +10,14 @@ a CUDA device are worked on in their library's current stream, tensors of the ho
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Union
+from typing import Any, List, Optional, Union
 
-from ._cuttle import Error, State as _State, Value as _Value, __version__
+from ._cuttle import Error, Kernel, Launch, State as _State, Value as _Value, __version__
 from ._cuttle import KIND_F64 as _F64, KIND_I64 as _I64, KIND_MEMORY as _MEMORY, KIND_STATIC as _STATIC
 from .layout import Layout
 from .operators import attention, matmul
 
-__all__ = ["Error", "Layout", "Module", "attention", "f64", "i64", "load", "loads", "matmul", "static",
+__all__ = ["Error", "Kernel", "Launch", "Layout", "Module", "attention", "f64", "i64", "load", "loads", "matmul", "static",
            "view_as", "__version__"]
 
 
@@ -36,6 +36,9 @@ class Module(_State):
             return self.kernel(name)
         except Error as error:
             raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *self.kernel_names()})
 
     def __enter__(self) -> "Module":
         return self

@@ -33,6 +33,7 @@ void host_open_streams(void);
 
 typedef struct State {
   PyObject_HEAD cuttle_State *S;
+  struct Kernel *kernels;  /* that Python has, in a list */
   unsigned long owner;     /* the thread that is in it; it may enter again, */
   int depth;               /* so many times */
   PyThread_type_lock gate; /* where others wait, without the GIL */
@@ -106,6 +107,19 @@ PyObject *torch_attribute(const char *path);
 bool torch_refuse_negative(int i, PyObject *tensor, const cuttle_Memory *m);
 /* Tells PyTorch which of n objects were written, a bit for each. False with an exception. */
 bool torch_was_written(int n, PyObject *const *objects, uint64_t written);
+
+/* {====== names.c: names of parameters ====== */
+
+/* The names of a kernel's parameters, a tuple that *kept holds; "..." at the end stands for further ones. NULL with
+   an exception. */
+PyObject *names_of(State *st, cuttle_Kernel *kernel, PyObject **kept);
+/* All arguments in order: n without names, and then those of the names `given`. A new tuple. */
+PyObject *names_bind(PyObject *names, PyObject *kernel, PyObject *const *args, Py_ssize_t n,
+                     PyObject *given);
+/* The arguments by name, a new dict. */
+PyObject *names_dict(PyObject *names, PyObject *const *args, Py_ssize_t n);
+/* As inspect.Signature. */
+PyObject *names_signature(PyObject *names);
 
 /* {====== launch.c: kernels ====== */
 

@@ -23,6 +23,8 @@ typedef struct Launch {
   State *state;
   cuttle_Kernel *kernel;
   PyObject *name;
+  PyObject *parameters; /* their names, once somebody asked */
+  PyObject *grid;       /* a function of the arguments, or NULL */
   cuttle_Launch options;
   bool has_stream; /* the caller's own choice, instead of the current one */
 } Launch;
@@ -31,87 +33,13 @@ typedef struct Kernel {
   PyObject_HEAD State *state;
   cuttle_Kernel *kernel;
   PyObject *name;
-  PyObject *key; /* of the last launch k[key], or NULL */
+  PyObject *parameters; /* their names, once somebody asked */
+  PyObject *key;        /* of the last launch k[key], or NULL */
   Launch *last;
+  struct Kernel *next; /* of the state's */
 } Kernel;
 
 static PyTypeObject *launch_type, *kernel_type;
-
-/* {====== Calling ====== */
-
-static PyObject *run(Launch *l, Call *c, PyObject *const *objects) {
-  cuttle_Launch o = l->options;
-  State *st = l->state;
-  PyObject *result = Py_None;
-  if (!state_enter(st)) {
-    return NULL;
-  }
-  if (c->device >= 0 && !l->has_stream) {
-    o.use_stream = 1;
-    o.stream = c->stream;
-  }
-  PyThreadState *thread = wait_begin();
-  cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
-  wait_end(thread);
-  uint64_t written = c->has_torch ? cuttle_written(st->S) : 0;
-  if (!state_succeeded(st, status)) {
-    result = NULL;
-  }
-  state_leave(st);
-  if (result != NULL && written != 0 && !torch_was_written(c->n, objects, written)) {
-    result = NULL;
-  }
-  Py_XINCREF(result);
-  return result;
-}
-
-static PyObject *refuse_names(void) {
-  PyErr_SetString(PyExc_TypeError, "a kernel's arguments have no names; pass them in order");
-  return NULL;
-}
-
-static PyObject *launch_call(PyObject *self, PyObject *const *args, size_t nargsf,
-                             PyObject *kwnames) {
-  Py_ssize_t n = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
-  PyObject *result = NULL;
-  Call c;
-  if (kwnames != NULL && PyTuple_Size(kwnames) > 0) {
-    return refuse_names();
-  }
-  if (!call_begin(&c, n)) {
-    return NULL;
-  }
-  int i = 0;
-  while (i < n && call_read(&c, i, args[i])) {
-    i++;
-  }
-  if (i == n) {
-    result = run((Launch *)self, &c, args);
-  }
-  call_end(&c);
-  return result;
-}
-
-/* For callers that do not know vectorcall. */
-static PyObject *launch_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs) {
-  PyObject *few[CALL_FEW] = {NULL};
-  if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
-    return refuse_names();
-  }
-  Py_ssize_t n = PyTuple_Size(args);
-  PyObject **all = n <= CALL_FEW ? few : PyMem_Calloc((size_t)n, sizeof *all);
-  if (all == NULL) {
-    return PyErr_NoMemory();
-  }
-  for (Py_ssize_t i = 0; i < n; i++) {
-    all[i] = PyTuple_GetItem(args, i);
-  }
-  PyObject *result = launch_call(self, all, (size_t)n, NULL);
-  if (all != few) {
-    PyMem_Free(all);
-  }
-  return result;
-}
 
 /* {====== Grid and block ====== */
 
@@ -150,17 +78,150 @@ static bool read_dim3(PyObject *o, cuttle_Dim3 *out, const char *what) {
          (n < 3 || read_extent(PyTuple_GetItem(o, 2), &out->z, what));
 }
 
-static bool read_key(PyObject *key, cuttle_Launch *o) {
+/* {====== Calling ====== */
+
+/* The grid that a function of the arguments chooses: it gets a dict of them by name. */
+static bool choose_grid(Launch *l, int n, PyObject *const *objects, cuttle_Dim3 *out) {
+  PyObject *names = names_of(l->state, l->kernel, &l->parameters);
+  PyObject *dict = names == NULL ? NULL : names_dict(names, objects, n);
+  PyObject *grid = dict == NULL ? NULL : PyObject_CallFunctionObjArgs(l->grid, dict, NULL);
+  bool ok = grid != NULL && read_dim3(grid, out, "grid");
+  Py_XDECREF(dict);
+  Py_XDECREF(grid);
+  return ok;
+}
+
+static PyObject *run(Launch *l, Call *c, PyObject *const *objects) {
+  cuttle_Launch o = l->options;
+  State *st = l->state;
+  PyObject *result = Py_None;
+  if ((l->grid != NULL && !choose_grid(l, c->n, objects, &o.grid)) || !state_enter(st)) {
+    return NULL;
+  }
+  if (c->device >= 0 && !l->has_stream) {
+    o.use_stream = 1;
+    o.stream = c->stream;
+  }
+  PyThreadState *thread = wait_begin();
+  cuttle_Status status = cuttle_launch_with(st->S, l->kernel, &o, c->n, c->args);
+  wait_end(thread);
+  uint64_t written = c->has_torch ? cuttle_written(st->S) : 0;
+  if (!state_succeeded(st, status)) {
+    result = NULL;
+  }
+  state_leave(st);
+  if (result != NULL && written != 0 && !torch_was_written(c->n, objects, written)) {
+    result = NULL;
+  }
+  Py_XINCREF(result);
+  return result;
+}
+
+static PyObject *call_in_order(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+  PyObject *result = NULL;
+  Call c;
+  if (!call_begin(&c, n)) {
+    return NULL;
+  }
+  int i = 0;
+  while (i < n && call_read(&c, i, args[i])) {
+    i++;
+  }
+  if (i == n) {
+    result = run((Launch *)self, &c, args);
+  }
+  call_end(&c);
+  return result;
+}
+
+/* The arguments of a tuple. */
+static PyObject *call_tuple(PyObject *self, PyObject *args) {
+  PyObject *few[CALL_FEW] = {NULL};
+  Py_ssize_t n = PyTuple_Size(args);
+  PyObject **all = n <= CALL_FEW ? few : PyMem_Calloc((size_t)n, sizeof *all);
+  if (all == NULL) {
+    return PyErr_NoMemory();
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    all[i] = PyTuple_GetItem(args, i);
+  }
+  PyObject *result = call_in_order(self, all, n);
+  if (all != few) {
+    PyMem_Free(all);
+  }
+  return result;
+}
+
+static PyObject *call_by_name(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                              PyObject *given) {
+  Launch *l = (Launch *)self;
+  PyObject *names = names_of(l->state, l->kernel, &l->parameters);
+  PyObject *bound = names == NULL ? NULL : names_bind(names, l->name, args, n, given);
+  PyObject *result = bound == NULL ? NULL : call_tuple(self, bound);
+  Py_XDECREF(bound);
+  return result;
+}
+
+static PyObject *launch_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames) {
+  Py_ssize_t n = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
+  return kwnames != NULL && PyTuple_Size(kwnames) > 0 ? call_by_name(self, args, n, kwnames)
+                                                      : call_in_order(self, args, n);
+}
+
+/* The same as vectorcall has it: values of names after the others. */
+static PyObject *call_dict(PyObject *self, PyObject *args, PyObject *kwargs) {
+  PyObject *values = PyDict_Values(kwargs), *keys = PyDict_Keys(kwargs);
+  PyObject *names = keys == NULL ? NULL : PyList_AsTuple(keys), *result = NULL;
+  Py_ssize_t n = PyTuple_Size(args), n_values = PyDict_Size(kwargs);
+  PyObject **all = PyMem_Calloc((size_t)(n + n_values), sizeof *all);
+  for (Py_ssize_t i = 0; all != NULL && values != NULL && i < n + n_values; i++) {
+    all[i] = i < n ? PyTuple_GetItem(args, i) : PyList_GetItem(values, i - n);
+  }
+  if (all != NULL && values != NULL && names != NULL) {
+    result = call_by_name(self, all, n, names);
+  } else if (PyErr_Occurred() == NULL) {
+    PyErr_NoMemory();
+  }
+  PyMem_Free(all);
+  Py_XDECREF(values);
+  Py_XDECREF(keys);
+  Py_XDECREF(names);
+  return result;
+}
+
+/* For callers that do not know vectorcall. */
+static PyObject *launch_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs) {
+  return kwargs != NULL && PyDict_Size(kwargs) > 0 ? call_dict(self, args, kwargs)
+                                                   : call_tuple(self, args);
+}
+
+/* {====== Making launches ====== */
+
+/* A grid, or a function of the arguments that gives one: borrowed. */
+static bool read_grid(PyObject *grid, cuttle_Launch *o, PyObject **function) {
+  *function = PyCallable_Check(grid) ? grid : NULL;
+  o->grid = (cuttle_Dim3){1, 1, 1};
+  return *function != NULL || read_dim3(grid, &o->grid, "grid");
+}
+
+static bool read_key(PyObject *key, cuttle_Launch *o, PyObject **function) {
   if (!PyTuple_Check(key) || PyTuple_Size(key) != 2) {
     PyErr_Format(PyExc_TypeError, "k[%R]: a kernel is launched by k[grid, block](arguments...)",
                  key);
     return false;
   }
-  return read_dim3(PyTuple_GetItem(key, 0), &o->grid, "grid") &&
+  return read_grid(PyTuple_GetItem(key, 0), o, function) &&
          read_dim3(PyTuple_GetItem(key, 1), &o->block, "block");
 }
 
-static Launch *launch_new(const Kernel *k, const cuttle_Launch *o) {
+static void set_grid(Launch *l, PyObject *function) {
+  Py_XINCREF(function);
+  Py_XDECREF(l->grid);
+  l->grid = function;
+}
+
+static Launch *launch_new(const Kernel *k, const cuttle_Launch *o, PyObject *function) {
   Launch *l = (Launch *)host_new(launch_type);
   if (l != NULL) {
     Py_INCREF(k->state);
@@ -170,6 +231,7 @@ static Launch *launch_new(const Kernel *k, const cuttle_Launch *o) {
     l->name = k->name;
     l->options = *o;
     l->call = launch_call;
+    set_grid(l, function);
   }
   return l;
 }
@@ -179,14 +241,16 @@ static PyObject *kernel_subscript(PyObject *self, PyObject *key) {
   Kernel *k = (Kernel *)self;
   if (key != k->key || k->last == NULL) {
     cuttle_Launch o = {.size = sizeof o};
-    if (!read_key(key, &o)) {
+    PyObject *function;
+    if (!read_key(key, &o, &function)) {
       return NULL;
     }
     if (k->last != NULL && Py_REFCNT(k->last) == 1) {
       k->last->options = o;
+      set_grid(k->last, function);
     } else {
       Py_CLEAR(k->last);
-      k->last = launch_new(k, &o);
+      k->last = launch_new(k, &o, function);
     }
     Py_INCREF(key);
     Py_XDECREF(k->key);
@@ -210,17 +274,17 @@ static bool read_stream(PyObject *o, Launch *l) {
 static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs) {
   static const char *const names[] = {"grid",   "block", "cluster",     "smem",
                                       "stream", "pdl",   "cooperative", NULL};
-  PyObject *grid, *block, *cluster = Py_None, *stream = Py_None;
+  PyObject *grid, *block, *function, *cluster = Py_None, *stream = Py_None;
   unsigned shared = 0;
   cuttle_Launch o = {.size = sizeof o};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OIOpp", (char **)names, &grid, &block,
                                    &cluster, &shared, &stream, &o.pdl, &o.cooperative) ||
-      !read_dim3(grid, &o.grid, "grid") || !read_dim3(block, &o.block, "block") ||
+      !read_grid(grid, &o, &function) || !read_dim3(block, &o.block, "block") ||
       (cluster != Py_None && !read_dim3(cluster, &o.cluster, "cluster"))) {
     return NULL;
   }
   o.shared_bytes = shared;
-  Launch *l = launch_new((Kernel *)self, &o);
+  Launch *l = launch_new((Kernel *)self, &o, function);
   if (l != NULL && stream != Py_None && !read_stream(stream, l)) {
     Py_CLEAR(l);
   }
@@ -231,13 +295,25 @@ static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static void launch_dealloc(PyObject *self) {
   Launch *l = (Launch *)self;
+  Py_XDECREF(l->parameters);
+  Py_XDECREF(l->grid);
   Py_XDECREF(l->state);
   Py_XDECREF(l->name);
   host_free(self);
 }
 
+static void forget_kernel(const Kernel *k) {
+  Kernel **p = &k->state->kernels;
+  while (*p != k) {
+    p = &(*p)->next;
+  }
+  *p = k->next;
+}
+
 static void kernel_dealloc(PyObject *self) {
   Kernel *k = (Kernel *)self;
+  forget_kernel(k);
+  Py_XDECREF(k->parameters);
   Py_XDECREF(k->last);
   Py_XDECREF(k->key);
   Py_XDECREF(k->state);
@@ -248,6 +324,10 @@ static void kernel_dealloc(PyObject *self) {
 static PyObject *launch_repr(PyObject *self) {
   const Launch *l = (const Launch *)self;
   const cuttle_Launch *o = &l->options;
+  if (l->grid != NULL) {
+    return PyUnicode_FromFormat("<launch of kernel %U: grid %R, block (%u, %u, %u)>", l->name,
+                                l->grid, o->block.x, o->block.y, o->block.z);
+  }
   return PyUnicode_FromFormat("<launch of kernel %U: grid (%u, %u, %u), block (%u, %u, %u)>",
                               l->name, o->grid.x, o->grid.y, o->grid.z, o->block.x, o->block.y,
                               o->block.z);
@@ -272,14 +352,51 @@ static PyObject *kernel_call(PyObject *self, PyObject *args, PyObject *kwargs) {
                       ((Kernel *)self)->name);
 }
 
+static PyObject *kernel_signature(PyObject *self, void *none) {
+  Kernel *k = (Kernel *)self;
+  PyObject *names = names_of(k->state, k->kernel, &k->parameters);
+  (void)none;
+  return names == NULL ? NULL : names_signature(names);
+}
+
+static PyObject *launch_signature(PyObject *self, void *none) {
+  Launch *l = (Launch *)self;
+  PyObject *names = names_of(l->state, l->kernel, &l->parameters);
+  (void)none;
+  return names == NULL ? NULL : names_signature(names);
+}
+
+static PyObject *kernel_doc(PyObject *self, void *none) {
+  const Kernel *k = (const Kernel *)self;
+  PyObject *signature = kernel_signature(self, none);
+  PyObject *doc = signature == NULL ? NULL
+                                    : PyUnicode_FromFormat("%U%S\n\nA kernel of %R. Launch it by "
+                                                           "%U[grid, block]%S.",
+                                                           k->name, signature, k->state->name,
+                                                           k->name, signature);
+  Py_XDECREF(signature);
+  return doc;
+}
+
+/* The object that Python has of the kernel already, or a new one. */
 PyObject *kernel_new(State *st, cuttle_Kernel *kernel, PyObject *name) {
-  Kernel *k = (Kernel *)host_new(kernel_type);
+  Kernel *k = st->kernels;
+  while (k != NULL && k->kernel != kernel) {
+    k = k->next;
+  }
+  if (k != NULL) {
+    Py_INCREF((PyObject *)k);
+    return (PyObject *)k;
+  }
+  k = (Kernel *)host_new(kernel_type);
   if (k != NULL) {
     Py_INCREF(st);
     Py_INCREF(name);
     k->state = st;
     k->kernel = kernel;
     k->name = name;
+    k->next = st->kernels;
+    st->kernels = k;
   }
   return (PyObject *)k;
 }
@@ -301,8 +418,15 @@ static PyMethodDef kernel_methods[] = {
      "The kernel with all options of a launch: call the result with the arguments."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef kernel_fields[] = {{"name", kernel_name, NULL, "The kernel's name.", NULL},
-                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef kernel_fields[] = {
+    {"name", kernel_name, NULL, "The kernel's name.", NULL},
+    {"__signature__", kernel_signature, NULL, "The kernel's parameters.", NULL},
+    {"__doc__", kernel_doc, NULL, "The kernel's parameters, and how to launch it.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyGetSetDef launch_fields[] = {
+    {"__signature__", launch_signature, NULL, "The kernel's parameters.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyTypeObject *new_type(PyObject *module, const char *name, PyType_Spec *spec) {
   PyObject *type = PyType_FromSpec(spec);
@@ -317,10 +441,13 @@ int launch_open_types(PyObject *module) {
   static Member launch_members[] = {
       {"__vectorcalloffset__", MEMBER_PYSSIZET, offsetof(Launch, call), MEMBER_READONLY, NULL},
       {NULL, 0, 0, 0, NULL}};
-  PyType_Slot launch_slots[] = {
-      HOST_SLOT(Py_tp_new, refuse_new),         HOST_SLOT(Py_tp_dealloc, launch_dealloc),
-      HOST_SLOT(Py_tp_call, launch_call_tuple), HOST_SLOT(Py_tp_repr, launch_repr),
-      {Py_tp_members, launch_members},          {0, NULL}};
+  PyType_Slot launch_slots[] = {HOST_SLOT(Py_tp_new, refuse_new),
+                                HOST_SLOT(Py_tp_dealloc, launch_dealloc),
+                                HOST_SLOT(Py_tp_call, launch_call_tuple),
+                                HOST_SLOT(Py_tp_repr, launch_repr),
+                                {Py_tp_members, launch_members},
+                                {Py_tp_getset, launch_fields},
+                                {0, NULL}};
   PyType_Slot kernel_slots[] = {HOST_SLOT(Py_tp_new, refuse_new),
                                 HOST_SLOT(Py_tp_dealloc, kernel_dealloc),
                                 HOST_SLOT(Py_tp_call, kernel_call),

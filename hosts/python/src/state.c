@@ -294,6 +294,25 @@ static PyObject *state_kernel(PyObject *self, PyObject *name) {
   return result;
 }
 
+static PyObject *state_kernel_names(PyObject *self, PyObject *none) {
+  State *st = (State *)self;
+  const char *text = NULL;
+  (void)none;
+  if (!state_enter(st)) {
+    return NULL;
+  }
+  PyObject *list = PyList_New(0);
+  while (list != NULL && (text = cuttle_kernel_after(st->S, text)) != NULL) {
+    PyObject *name = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (name == NULL || PyList_Append(list, name) != 0) {
+      Py_CLEAR(list);
+    }
+    Py_XDECREF(name);
+  }
+  state_leave(st);
+  return list;
+}
+
 static PyObject *state_synchronize(PyObject *self, PyObject *none) {
   State *st = (State *)self;
   (void)none;
@@ -341,6 +360,7 @@ static PyMethodDef methods[] = {
     {"run", state_run, METH_VARARGS, "run(text, name): runs a script's text."},
     {"run_file", state_run_file, METH_O, "run_file(path): runs a script."},
     {"kernel", state_kernel, METH_O, "kernel(name): the latest kernel of that name."},
+    {"kernel_names", state_kernel_names, METH_NOARGS, "The names of all kernels, in order."},
     {"call", state_call, METH_VARARGS,
      "call(name, args, options): calls a function of the language."},
     {"synchronize", state_synchronize, METH_NOARGS, "Waits for all launches."},
