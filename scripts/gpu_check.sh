@@ -1,27 +1,51 @@
 #!/usr/bin/env bash
 # gpu_check.sh: everything that needs a CUDA device, on a machine that may have neither Lua nor this
-# project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS or FAIL of each, and
+# project's build tools: runs what `make all build/tests` has put in build/. Ends with PASS, FAIL or HUNG of each, and
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
+# What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
+# is the limit instead.
 # Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
 # devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, examples in one process
 # and in two, and products over ranks beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
 # is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
-set -u
+set -um # a job of its own for each command, which gets Ctrl-C as at a terminal
 build=${1:-build}
 [ $# -gt 0 ] && shift
 steps=${*:-info tests cases bits dtypes examples bench}
 failed=0
 summary=
 export CUTTLE_DEVICE=cuda
+job=
+trap 'kill -INT "$job" 2>/dev/null; exit 130' INT TERM
+# Seconds that each command of a step may take.
+seconds_of() {
+  case $1 in
+    conversions | bench) echo 3600 ;;
+    kernels | sanitize | notebook) echo 1800 ;;
+    ranks) echo 300 ;;
+    *) echo 600 ;;
+  esac
+}
 run() {
   echo "== $*"
-  if "$@"; then result=PASS; else result=FAIL; failed=$((failed + 1)); fi
+  timeout -s INT -k "${GPU_CHECK_GRACE:-20}" "$limit" "$@" <&0 &
+  job=$!
+  wait "$job"
+  case $? in
+    0) result=PASS ;;
+    124) result="HUNG after $limit s, until Ctrl-C:" ;;
+    137) result="HUNG after $limit s, Ctrl-C did not end it:" ;;
+    *) result=FAIL ;;
+  esac
+  [ "$result" = PASS ] || failed=$((failed + 1))
+  echo "-- $result $*"
   summary="$summary$result $*
 "
 }
 for step in $steps; do
+  limit=${GPU_CHECK_SECONDS:-$(seconds_of "$step")}
   case $step in
     info) run "$build/cuttle" info ;;
     tests) for t in "$build"/tests/device/test_*; do [ -x "$t" ] && [ -f "$t" ] && run "$t"; done ;;
