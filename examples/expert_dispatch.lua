@@ -11,10 +11,11 @@ local BLOCKS <const>, THREADS <const> = 4, D
 local ROOM = CHOICES * T * n_ranks -- tokens that one expert may get
 local sys = { scope = "sys" }
 
--- What lies on each rank, by name: extents. Experts' inboxes, and what comes back for own tokens.
-local shapes = {
-  inbox = { D, ROOM, E }, origin = { ROOM, E }, ready = { ROOM, E }, count = { E }, sent = { 1 },
-  back = { D, CHOICES, T }, returned = { CHOICES, T },
+-- What lies on each rank: name, type, extents. Experts' inboxes; what comes back for own tokens.
+local shared_tensors = {
+  { "inbox", f32, { D, ROOM, E } }, { "origin", i32, { ROOM, E } }, { "ready", i32, { ROOM, E } },
+  { "count", i32, { E } }, { "sent", i32, { 1 } }, { "back", f32, { D, CHOICES, T } },
+  { "returned", i32, { CHOICES, T } },
 }
 
 -- all.inbox and so on: lists of all ranks' tensors. weights (D,D,E): of this rank's experts.
@@ -118,14 +119,23 @@ local function expected(rank, i, t)
   return sum
 end
 
-mesh{ expert = n_ranks }:run(function(r)
+-- What ranks reach of each other are parts of sharded tensors, which processes can share.
+local m = mesh{ expert = n_ranks }
+local parts = {}
+for i, row in ipairs(shared_tensors) do
+  local extents, modes = { table.unpack(row[3]) }, ("x,y,z"):sub(1, 2 * #row[3] - 1)
+  extents[#extents + 1] = n_ranks
+  parts[i] = m:zeros(row[2], extents, ("(%s,rank@expert)"):format(modes))
+end
+
+m:run(function(r)
   local me, all = r.rank, {}
-  for name, shape in pairs(shapes) do
-    local is_data, list = name == "inbox" or name == "back", {}
-    local tensors = r:peers(zeros(is_data and f32 or i32, shape))
-    for rank = 0, n_ranks - 1 do list[rank + 1] = tensors[rank] end
-    all[name] = list
+  for i, row in ipairs(shared_tensors) do -- in one order on all ranks, which meet for each
+    local list = {}
+    for rank = 0, n_ranks - 1 do list[rank + 1] = view(peer(parts[i], rank), layout(row[3])) end
+    all[row[1]] = list
   end
+  r:barrier() -- all ranks' tensors are zeros
   local out = zeros(f32, { D, T })
   layer{ grid = BLOCKS, block = THREADS, cooperative = true }(
     filled(f32, { D, T }, function(k, t) return token(me, k, t) end),
