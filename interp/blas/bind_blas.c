@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "interp/state/diag.h"
+#include "interp/state/recorder.h"
 #include "interp/state/state.h"
 
 #define CUBLAS_TYPE "cuttle.cublas"
@@ -125,6 +126,7 @@ bool bind_cublas_multiply(lua_State *L, const CtCx *cx, const Product *p, const 
   CtGemm g;
   CtCublas *cublas = prepare_cublas(L, cx, p, A, B, C->dtype, &g);
   diag_try(L, ct_storage_may_write(C->storage, diag_err(L)));
+  state_await_device(L, C->storage->device);
   return cublas != NULL && ct_cublas_gemm(cublas, &g, address_of(A), address_of(B), address_of(C),
                                           C->storage->stream, NULL) == CT_OK;
 }

@@ -110,6 +110,7 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
   state_host_waits(L, "stream:synchronize");
+  state_await_device(L, h->device);
   if (h->device != NULL) {
     diag_try(L, ct_stream_synchronize(h->device, h->stream, diag_err(L)));
   }
@@ -119,6 +120,7 @@ static int stream_synchronize(lua_State *L) {
 static int stream_wait(lua_State *L) { /* stream:wait(event) */
   const Handle *h = check_handle(L, 1, STREAM_TYPE), *event = check_handle(L, 2, EVENT_TYPE);
   check_one_device(L, h, event);
+  state_await_device(L, h->device);
   if (h->device != NULL) {
     diag_try(L, ct_stream_wait(h->device, h->stream, event->event, diag_err(L)));
   }
@@ -131,6 +133,7 @@ static int event_record(lua_State *L) { /* event:record([stream]) */
   if (s != NULL) {
     check_one_device(L, s, h);
   }
+  state_await_device(L, h->device);
   if (h->device == NULL) {
     h->ms = ct_now_ms();
   } else {
@@ -144,6 +147,7 @@ static int event_record(lua_State *L) { /* event:record([stream]) */
 static int event_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
   state_host_waits(L, "event:synchronize");
+  state_await_device(L, h->device);
   if (h->device != NULL) {
     diag_try(L, ct_event_synchronize(h->device, h->event, diag_err(L)));
   }
@@ -240,6 +244,7 @@ static int lang_synchronize(lua_State *L) {
   state_host_waits(L, "synchronize");
   s->n_host++;
   for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    state_await_device(L, s->cuda[i]);
     if (s->cuda[i] != NULL) {
       diag_try(L, ct_device_synchronize(s->cuda[i], diag_err(L)));
     }
@@ -257,6 +262,25 @@ static void call_times(lua_State *L, int n) {
     lua_pushvalue(L, 1);
     lua_call(L, 0, 0);
   }
+}
+
+#define BENCHED_TYPE "cuttle.benched"
+
+static int benched_close(lua_State *L) {
+  state_of(L)->is_benched = false;
+  return 0;
+}
+
+/* From now on until the function returns, or raises, calls are timed. */
+static void begin_timing(lua_State *L) {
+  lua_newuserdatauv(L, 0, 0);
+  if (luaL_newmetatable(L, BENCHED_TYPE)) {
+    lua_pushcfunction(L, benched_close);
+    lua_setfield(L, -2, "__close");
+  }
+  lua_setmetatable(L, -2);
+  lua_toclose(L, -1);
+  state_of(L)->is_benched = true;
 }
 
 /* Milliseconds of n back-to-back calls: between two events on a device, else by the clock. Handles at
@@ -311,6 +335,8 @@ static int bench_measure(lua_State *L) {
     start = lua_touserdata(L, 3);
     stop = lua_touserdata(L, 4);
   }
+  state_await_device(L, d);
+  begin_timing(L);
   time_batch(L, d, start, stop, 1);
   double once = time_batch(L, d, start, stop, 1);
   int reps = once > 0 ? (int)ct_max(1, ct_min((int64_t)(BATCH_MS / once), MAX_REPS)) : MAX_REPS;
@@ -507,6 +533,7 @@ static int cuda_config_call(lua_State *L) {
     state_of(L)->recorder->n_launches++;
   }
   const CudaKernel *k = lua_touserdata(L, -1);
+  state_await_device(L, k->device);
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,
                      .shared_bytes = c->shared_bytes,

@@ -149,6 +149,7 @@ static int lang_graph(lua_State *L) {
   }
   check_outside(L);
   diag_try(L, state_device(s, &device, diag_err(L)));
+  state_await_device(L, device);
   luaL_checkstack(L, n + 8, "too many arguments");
   Graph *g = lua_newuserdatauv(L, sizeof *g, USER_KEPT);
   int self = lua_gettop(L);
@@ -258,6 +259,7 @@ static int graph_call(lua_State *L) {
   Graph *g = check_graph(L);
   int n = lua_gettop(L) - 1;
   check_outside(L);
+  state_await_device(L, g->parts.recorder.device);
   if (n != 0 && n != g->n_args) {
     return diag_error(L,
                       "graph: called with %d arguments; it was made with %d, so give as many, or "

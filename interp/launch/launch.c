@@ -15,11 +15,6 @@ enum {
   MAX_CLUSTER = 16
 }; /* 8 on every device that has clusters; more where the device allows it */
 
-CtDim3 launch_cluster(const LaunchConfig *c) {
-  uint64_t blocks = (uint64_t)c->cluster.x * c->cluster.y * c->cluster.z;
-  return blocks == 1 ? (CtDim3){0, 0, 0} : c->cluster;
-}
-
 static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   CtDim3 n = c->cluster, grid = c->grid;
   uint64_t blocks = n.x == 0 || n.y == 0 || n.z == 0 || n.x > MAX_CLUSTER || n.y > MAX_CLUSTER
@@ -110,56 +105,6 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
   return status;
 }
 
-/* Adds what the launch needs to print. */
-static CtStatus add_print(const Spec *spec, CtStream stream, CtPrintOrder order, CtErr *err) {
-  CtPrintArgs print;
-  CtStatus status = ct_print_begin(spec->device, stream, spec->prints, (int)spec->ir.n_prints,
-                                   order, &print, err);
-  if (status == CT_OK) {
-    memcpy(spec->params + spec->print_at, &print.log, sizeof print.log);
-    memcpy(spec->params + spec->print_at + sizeof print.log, &print.first, sizeof print.first);
-  }
-  return status;
-}
-
-/* Adds what its barriers of the grid count on. */
-static CtStatus add_grid_word(const Spec *spec, CtStream stream, CtErr *err) {
-  CtDevPtr word;
-  CtStatus status = ct_grid_word(spec->device, stream, &word, err);
-  memcpy(spec->params + spec->grid_at, &word, status == CT_OK ? sizeof word : 0);
-  return status;
-}
-
-/* Puts into the parameter block what is not in the slots. */
-static CtStatus add_others(const Spec *spec, const CtSlotValue *slots, CtStream stream,
-                           CtPrintOrder order, CtErr *err) {
-  /* First what may call the host, which may launch the kernel itself. */
-  CtStatus status = spec->prints == NULL ? CT_OK : add_print(spec, stream, order, err);
-  if (status == CT_OK && spec->maps != NULL) {
-    status = launch_maps_write(spec->maps, spec->device, slots, spec->params + spec->maps_at, err);
-  }
-  if (status == CT_OK && ct_ir_has_grid_barrier(&spec->ir)) {
-    status = add_grid_word(spec, stream, err);
-  }
-  if (spec->fault != NULL) {
-    CtDevPtr at = ct_fault_address(spec->fault);
-    memcpy(spec->params + spec->fault_at, &at, sizeof at);
-  }
-  return status;
-}
-
-static void pack_slots(const Spec *spec, const CtSlotValue *slots) {
-  for (int i = 0; i < spec->n_packs; i++) {
-    const Pack *p = &spec->packs[i];
-    if (p->bytes == sizeof *slots) {
-      memcpy(spec->params + p->offset, &slots[p->slot], sizeof *slots);
-    } else {
-      memcpy(spec->params + p->offset, &slots[p->slot],
-             p->bytes); /* little-endian: the low bytes */
-    }
-  }
-}
-
 /* Memory is freed in the order of the stream that used it last. */
 static void use_on_stream(const LaunchArgs *a, CtStream stream) {
   for (int i = 0; i < a->n; i++) {
@@ -171,10 +116,13 @@ static void use_on_stream(const LaunchArgs *a, CtStream stream) {
   }
 }
 
-/* Copies the tables of lists to the device, and notes where they are. */
-static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
+/* Copies the tables of lists to the device, and notes where they are and on which stream memory is used. */
+static CtStatus upload(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
   CtStream stream = launch_stream(c, a->device);
   CtStatus status = CT_OK;
+  if (c->stream_device != NULL && a->of->state->recorder == NULL) { /* a graph: on the main one */
+    use_on_stream(a, stream);
+  }
   for (int i = 0; i < a->n && status == CT_OK; i++) {
     CtDevPtr at;
     if (a->args[i].kind == ARG_LIST) {
@@ -185,28 +133,9 @@ static CtStatus upload_lists(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
   return status;
 }
 
-CtLaunch launch_of(const Spec *spec, const LaunchConfig *c) {
-  return (CtLaunch){.grid = c->grid,
-                    .block = c->block,
-                    .cluster = launch_cluster(c),
-                    .is_dependent = c->pdl,
-                    .is_cooperative = c->cooperative,
-                    .shared_bytes = spec->shared_bytes + c->shared_bytes,
-                    .stream = launch_stream(c, spec->device),
-                    .params = spec->each};
-}
-
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
-  bool has_stream = c->stream_device != NULL;
-  CtLaunch launch = launch_of(spec, c);
-  if (has_stream && a->of->state->recorder == NULL) { /* a graph uses it on the main stream */
-    use_on_stream(a, c->stream);
-  }
-  CtStatus status = add_others(spec, a->slots, launch.stream, c->print_order, err);
-  pack_slots(spec, a->slots);
-  return status == CT_OK
-             ? ct_function_launch(spec->fn, &launch, spec->params, spec->params_bytes, err)
-             : status;
+  CtStatus status = launch_fill(spec, c, a->slots, err);
+  return status == CT_OK ? launch_start(spec, c, err) : status;
 }
 
 static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
@@ -288,7 +217,7 @@ void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config
 
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) {
-  CtStatus status = args->n_lists > 0 ? upload_lists(config, args, err) : CT_OK;
+  CtStatus status = upload(config, args, err);
   for (int64_t i = 0; i < n && status == CT_OK; i++) {
     status = run_cuda(spec, config, args, err);
   }
@@ -299,12 +228,12 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
                 int64_t n) {
   Kernel *k = args->of;
   CtErr err;
-  if (launch_joint_takes(k->state, config, args)) {
+  if (args->device != NULL) {
+    diag_check(L, upload(config, args, &err), &err);
+  }
+  if (launch_joint_takes(k->state, config, args, spec)) {
     launch_joint_add(L, kernel, config, args, spec, n);
     return;
-  }
-  if (args->n_lists > 0 && args->device != NULL) {
-    diag_check(L, upload_lists(config, args, &err), &err);
   }
   bool is_told = args->device == NULL && k->state->on_launch != NULL;
   if (is_told) {

@@ -3,7 +3,7 @@
    A launch whose key is known touches neither Lua's compiler nor NVRTC.
 
    launch_key.c reads arguments; launch_spec.c finds or makes specialisations, which spec_trace.c traces and
-   spec_compile.c compiles; launch.c launches. */
+   spec_compile.c compiles; launch.c launches, launch_device.c on a device. */
 #ifndef CUTTLE_LAUNCH_H
 #define CUTTLE_LAUNCH_H
 
@@ -273,6 +273,12 @@ CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *s
    Raises. */
 void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
+
+/* launch_device.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
+   or to allocate for; enqueues the launch of that block. */
+CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue *slots,
+                     CtErr *err) CT_NODISCARD;
+CtStatus launch_start(const Spec *spec, const LaunchConfig *c, CtErr *err) CT_NODISCARD;
 
 /* The stream of a launch on a device. */
 static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {

@@ -1,5 +1,5 @@
 /* launch_joint.c: gathers the launches of ranks and runs them at once. What a launch needs is copied, so that the
-   script may go on; specialisations and memory are kept. */
+   script may go on; specialisations and memory are kept. On devices all launches are made ready before one begins. */
 #include "launch_joint.h"
 
 #include <lauxlib.h>
@@ -14,18 +14,22 @@
 #include "runtime/simt/run/simt_watch.h"
 
 typedef struct Gathered {
-  CtSimtLaunch launch;
   Spec *spec; /* one reference */
   int rank;
+  int turn;             /* how many of its rank come before */
+  CtSimtLaunch launch;  /* on the CPU engine; on a device only the slots */
+  LaunchConfig config;  /* on a device */
+  unsigned char *block; /* of parameters, there */
 } Gathered;
 
 typedef struct LaunchJoint {
   CtArena arena;
-  StateRecorder memory; /* what the launches use */
+  CtStorage **memory; /* what the launches use, one reference to each */
+  LaunchTable **tables;
   Gathered *items;
-  size_t n, cap;
+  size_t n, cap, n_memory, cap_memory, n_tables, cap_tables;
   LaunchConfig check; /* of the first launch with the option `check` */
-  bool is_checked;
+  bool is_checked, is_running;
 } LaunchJoint;
 
 /* {====== Gathering ====== */
@@ -36,10 +40,50 @@ static bool watches_all(const CuttleState *s) {
 }
 
 /* Who is told of a launch after it looks at one at a time; who is told before only does not. */
-bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args) {
+static bool is_looked_at(const CuttleState *s) {
   bool is_watched = (s->watch != NULL && s->check == NULL) || s->on_launched != NULL;
-  return s->rank >= 0 && args->device == NULL && s->recorder == NULL && s->times == NULL &&
-         s->capture_folder[0] == '\0' && (!is_watched || watches_all(s)) && config->grid.x > 0;
+  return is_watched && !watches_all(s);
+}
+
+static bool uses_peers(const LaunchArgs *a) {
+  bool does = false;
+  for (int i = 0; i < a->n && !does; i++) {
+    const Arg *arg = &a->args[i];
+    does = arg->kind == ARG_TENSOR && arg->tensor->storage->is_peer;
+    for (int64_t k = 0; arg->kind == ARG_LIST && k < launch_list_size(arg->list) && !does; k++) {
+      does = launch_list_tensor(arg->list, k)->storage->is_peer;
+    }
+  }
+  return does;
+}
+
+static int count_of_rank(const LaunchJoint *j, int rank) {
+  for (size_t i = j == NULL ? 0 : j->n; i-- > 0;) {
+    if (j->items[i].rank == rank) {
+      return j->items[i].turn + 1;
+    }
+  }
+  return 0;
+}
+
+/* A launch on a device begins at once, unless it may wait for one that another rank of this process makes later, or
+   follows such a launch. */
+static bool may_wait(const CuttleState *s, const LaunchArgs *a, const Spec *spec) {
+  return spec->ir.may_overlap || uses_peers(a) || count_of_rank(s->joint, s->rank) > 0;
+}
+
+static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const LaunchArgs *a,
+                            const Spec *spec) {
+  return s->n_ranks > 1 && !s->is_benched && !c->check && !spec->has_marks &&
+         !ct_device_is_capturing(a->device, launch_stream(c, a->device)) && may_wait(s, a, spec);
+}
+
+bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
+                        const Spec *spec) {
+  bool can = s->rank >= 0 && s->recorder == NULL && s->times == NULL &&
+             s->capture_folder[0] == '\0' && config->grid.x > 0 &&
+             (s->joint == NULL || !s->joint->is_running);
+  return can && (args->device == NULL ? !is_looked_at(s) : takes_on_device(s, config, args, spec));
 }
 
 static LaunchJoint *joint_of(CuttleState *s, CtErr *err) {
@@ -49,7 +93,7 @@ static LaunchJoint *joint_of(CuttleState *s, CtErr *err) {
       ct_fail_nomem(err);
       return NULL;
     }
-    *j = (LaunchJoint){.memory = {.state = s}};
+    *j = (LaunchJoint){.n = 0};
     ct_arena_init(&j->arena, s->alloc);
     s->joint = j;
   }
@@ -79,8 +123,11 @@ static bool copy_list(LaunchJoint *j, const Arg *arg, CtSlotValue *slots, CtSimt
 static bool copy_args(LaunchJoint *j, const LaunchArgs *a, CtSimtLaunch *out) {
   size_t n_params = (size_t)a->n_ir_params;
   CtSlotValue *slots = copy_of(j, a->slots, (size_t)a->n_slots * sizeof *slots);
-  CtSimtList *lists = ct_arena_alloc(&j->arena, (n_params + 1) * sizeof *lists);
   out->slots = slots;
+  if (a->device != NULL) {
+    return slots != NULL;
+  }
+  CtSimtList *lists = ct_arena_alloc(&j->arena, (n_params + 1) * sizeof *lists);
   out->n_elems = copy_of(j, a->n_elems, n_params * sizeof *a->n_elems);
   out->lists = lists;
   bool ok = slots != NULL && lists != NULL && out->n_elems != NULL;
@@ -90,50 +137,77 @@ static bool copy_args(LaunchJoint *j, const LaunchArgs *a, CtSimtLaunch *out) {
   return ok;
 }
 
-static CtStatus hold(LaunchJoint *j, CtStorage *s, CtErr *err) {
-  CtStatus status = s->is_awaited ? CT_OK : recorder_hold(&j->memory, s, err);
-  s->is_awaited = s->is_awaited || status == CT_OK;
-  return status == CT_OK && s->of != NULL ? hold(j, s->of, err) : status;
+static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
+  LaunchJoint *j = s->joint;
+  CtStatus status = memory->is_awaited ? CT_OK
+                                       : ct_grow(s->alloc, &j->memory, &j->cap_memory,
+                                                 j->n_memory + 1, sizeof(CtStorage *), err);
+  if (status == CT_OK && !memory->is_awaited) {
+    ct_blank_settle(memory->blank);
+    j->memory[j->n_memory++] = ct_storage_retain(memory);
+    memory->is_awaited = true;
+  }
+  return status == CT_OK && memory->of != NULL ? hold(s, memory->of, err) : status;
 }
 
-static CtStatus hold_memory(LaunchJoint *j, const LaunchArgs *a, CtErr *err) {
+/* What the list's tensors and its table on the device are made of. */
+static CtStatus hold_list(CuttleState *s, const LaunchList *list, CtErr *err) {
+  LaunchJoint *j = s->joint;
+  LaunchTable *table = launch_list_table(list);
+  CtStatus status = CT_OK;
+  for (int64_t i = 0; i < launch_list_size(list) && status == CT_OK; i++) {
+    status = hold(s, launch_list_tensor(list, i)->storage, err);
+  }
+  if (status == CT_OK && table != NULL) {
+    status =
+        ct_grow(s->alloc, &j->tables, &j->cap_tables, j->n_tables + 1, sizeof(LaunchTable *), err);
+  }
+  if (status == CT_OK && table != NULL) {
+    table->n_refs++;
+    j->tables[j->n_tables++] = table;
+  }
+  return status;
+}
+
+static CtStatus hold_memory(CuttleState *s, const LaunchArgs *a, CtErr *err) {
   CtStatus status = CT_OK;
   for (int i = 0; i < a->n && status == CT_OK; i++) {
     const Arg *arg = &a->args[i];
     if (arg->kind == ARG_TENSOR) {
-      status = hold(j, arg->tensor->storage, err);
-    }
-    for (int64_t k = 0; arg->kind == ARG_LIST && k < launch_list_size(arg->list) && status == CT_OK;
-         k++) {
-      status = hold(j, launch_list_tensor(arg->list, k)->storage, err);
+      status = hold(s, arg->tensor->storage, err);
+    } else if (arg->kind == ARG_LIST) {
+      status = hold_list(s, arg->list, err);
     }
   }
   return status;
 }
 
+static CtSimtLaunch simt_launch(CuttleState *s, const LaunchConfig *c) {
+  return (CtSimtLaunch){.grid = {c->grid.x, c->grid.y, c->grid.z},
+                        .interrupt = &s->interrupt,
+                        .print = state_print_to,
+                        .print_ud = s,
+                        .print_order = c->print_order,
+                        .is_cooperative = c->cooperative,
+                        .n_host = s->n_host};
+}
+
 static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *a, Spec *spec,
                        CtErr *err) {
   LaunchJoint *j = joint_of(s, err);
-  Gathered g = {.spec = spec,
-                .rank = s->rank,
-                .launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
-                           .interrupt = &s->interrupt,
-                           .print = state_print_to,
-                           .print_ud = s,
-                           .print_order = c->print_order,
-                           .is_cooperative = c->cooperative,
-                           .n_host = s->n_host}};
-  CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(j, a, err);
+  Gathered g = {.spec = spec, .rank = s->rank, .launch = simt_launch(s, c), .config = *c};
+  CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
   status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)
                            : status;
   if (status == CT_OK && !copy_args(j, a, &g.launch)) {
     status = ct_fail_nomem(err);
   }
   if (status == CT_OK) {
+    g.turn = count_of_rank(j, s->rank);
     spec->n_refs++;
     j->items[j->n++] = g;
     j->check = !j->is_checked && c->check ? *c : j->check;
-    j->is_checked = j->is_checked || c->check || s->check_all;
+    j->is_checked = j->is_checked || c->check || (s->check_all && a->device == NULL);
   }
   return status;
 }
@@ -141,7 +215,7 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
 void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       Spec *spec, int64_t n) {
   CtErr err;
-  if (args->of->state->on_launch != NULL) {
+  if (args->of->state->on_launch != NULL && args->device == NULL) {
     args->of->state->on_launch(L, kernel, config, args, spec);
   }
   for (int64_t i = 0; i < n; i++) {
@@ -157,29 +231,39 @@ static void drop(CuttleState *s) {
     return;
   }
   s->joint = NULL;
-  for (size_t i = 0; i < j->memory.n_held; i++) {
-    j->memory.held[i]->is_awaited = false;
+  for (size_t i = 0; i < j->n_memory; i++) {
+    j->memory[i]->is_awaited = false;
   }
   for (size_t i = 0; i < j->n; i++) {
     spec_free(s, j->items[i].spec);
   }
-  recorder_clear(&j->memory);
+  for (size_t i = 0; i < j->n_memory; i++) {
+    ct_storage_release(j->memory[i]);
+  }
+  for (size_t i = 0; i < j->n_tables; i++) {
+    launch_table_release(j->tables[i]);
+  }
+  ct_free(s->alloc, j->memory, j->cap_memory * sizeof(CtStorage *));
+  ct_free(s->alloc, j->tables, j->cap_tables * sizeof(LaunchTable *));
   ct_free(s->alloc, j->items, j->cap * sizeof *j->items);
   ct_arena_clear(&j->arena);
   ct_free(s->alloc, j, sizeof *j);
 }
 
-/* The launches in the order of ranks. */
-static CtSimtEntry *sort(LaunchJoint *j) {
-  CtSimtEntry *entries = ct_arena_alloc(&j->arena, j->n * sizeof *entries);
+static bool is_on_device(const Gathered *g) { return g->spec->device != NULL; }
+
+/* Those of the CPU engine in the order of ranks, of which there are n. */
+static CtSimtEntry *sort(LaunchJoint *j, size_t n) {
+  CtSimtEntry *entries = ct_arena_alloc(&j->arena, (n + 1) * sizeof *entries);
   int rank = -1;
-  for (size_t done = 0; entries != NULL && done < j->n;) {
+  for (size_t done = 0; entries != NULL && done < n;) {
     int next = INT32_MAX;
     for (size_t i = 0; i < j->n; i++) {
-      next = j->items[i].rank > rank && j->items[i].rank < next ? j->items[i].rank : next;
+      bool is_later = j->items[i].rank > rank && !is_on_device(&j->items[i]);
+      next = is_later && j->items[i].rank < next ? j->items[i].rank : next;
     }
     for (size_t i = 0; i < j->n; i++) {
-      if (j->items[i].rank == next) {
+      if (j->items[i].rank == next && !is_on_device(&j->items[i])) {
         entries[done++] = (CtSimtEntry){j->items[i].spec->simt, &j->items[i].launch, next};
       }
     }
@@ -217,46 +301,112 @@ static CtStatus run_joint(CuttleState *s, CtSimtEngine *engine, const CtSimtEntr
 
 /* Each launch has a watcher of its own. */
 static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
-                            const CtSimtEntry *entries, CtErr *err) {
-  CtStatus status = ct_check_join(s->check, j->n, err);
+                            const CtSimtEntry *entries, size_t n, CtErr *err) {
+  CtStatus status = ct_check_join(s->check, n, err);
   if (status != CT_OK) {
     return status;
   }
-  for (size_t i = 0; i < j->n; i++) {
-    j->items[i].launch.watch = ct_check_part(s->check, i);
+  for (size_t i = 0, part = 0; i < j->n; i++) {
+    if (!is_on_device(&j->items[i])) {
+      j->items[i].launch.watch = ct_check_part(s->check, part++);
+    }
   }
-  status = run_joint(s, engine, entries, j->n, err);
+  status = run_joint(s, engine, entries, n, err);
   ct_check_join_end(s->check);
   return status;
 }
 
 /* The same of a watcher that has parts, as profile. */
 static CtStatus run_in_parts(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
-                             const CtSimtEntry *entries, CtErr *err) {
+                             const CtSimtEntry *entries, size_t n, CtErr *err) {
   CtSimtWatch *watch = s->watch;
   CtStatus status = CT_OK;
   for (size_t i = 0; i < j->n && status == CT_OK; i++) {
-    CtSimtLaunch *launch = &j->items[i].launch;
-    status = watch->ops->part(watch, j->items[i].spec->id, &launch->watch, err);
+    if (!is_on_device(&j->items[i])) {
+      status = watch->ops->part(watch, j->items[i].spec->id, &j->items[i].launch.watch, err);
+    }
   }
-  status = status == CT_OK ? run_joint(s, engine, entries, j->n, err) : status;
+  status = status == CT_OK ? run_joint(s, engine, entries, n, err) : status;
   watch->ops->parts_over(watch);
   return status;
 }
 
-static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
+static CtStatus run_cpu(CuttleState *s, LaunchJoint *j, size_t n, CtErr *err) {
   CtSimtEngine *engine;
-  CtSimtEntry *entries = sort(j);
+  CtSimtEntry *entries = sort(j, n);
   CtStatus status = entries == NULL ? ct_fail_nomem(err) : state_simt(s, &engine, err);
   status = status == CT_OK ? prepare(s, j, err) : status;
   if (status != CT_OK) {
     return status;
   }
   if (s->check != NULL) {
-    return run_checked(s, engine, j, entries, err);
+    return run_checked(s, engine, j, entries, n, err);
   }
-  return watches_all(s) ? run_in_parts(s, engine, j, entries, err)
-                        : run_joint(s, engine, entries, j->n, err);
+  return watches_all(s) ? run_in_parts(s, engine, j, entries, n, err)
+                        : run_joint(s, engine, entries, n, err);
+}
+
+/* --- on devices ----------------------------------------------------------------------------------------- */
+
+/* A kernel that waits for another rank holds up what the driver does meanwhile: it allocates, copies and loads when
+   the device is idle. So all that launches need is made for all ranks, and only then does the first one begin. */
+static CtStatus make_ready(LaunchJoint *j, Gathered *g, CtErr *err) {
+  const Spec *spec = g->spec;
+  CtLaunch launch = launch_of(spec, &g->config);
+  CtStatus status = launch_fill(spec, &g->config, g->launch.slots, err);
+  g->block = status == CT_OK ? copy_of(j, spec->params, spec->params_bytes) : NULL;
+  if (status == CT_OK && g->block == NULL) {
+    return ct_fail_nomem(err);
+  }
+  return status == CT_OK ? ct_function_prepare(spec->fn, &launch, spec->params_bytes, err) : status;
+}
+
+static CtStatus begin(const Gathered *g, CtErr *err) {
+  memcpy(g->spec->params, g->block, g->spec->params_bytes);
+  return launch_start(g->spec, &g->config, err);
+}
+
+static void add_rank(const Gathered *g, CtErr *err) {
+  size_t len = strlen(err->msg);
+  snprintf(err->msg + len, sizeof err->msg - len, "; the launch is that of rank %d", g->rank);
+}
+
+static CtStatus make_all_ready(LaunchJoint *j, CtErr *err) {
+  CtStatus status = CT_OK;
+  for (size_t i = 0; i < j->n && status == CT_OK; i++) {
+    status = is_on_device(&j->items[i]) ? make_ready(j, &j->items[i], err) : CT_OK;
+    if (status != CT_OK) {
+      add_rank(&j->items[i], err);
+    }
+  }
+  return status;
+}
+
+/* The ranks take turns, since a device takes about a thousand launches that wait. */
+static CtStatus begin_all(const LaunchJoint *j, size_t n, CtErr *err) {
+  CtStatus status = CT_OK;
+  size_t done = 0;
+  for (int turn = 0; done < n && status == CT_OK; turn++) {
+    for (size_t i = 0; i < j->n && status == CT_OK; i++) {
+      const Gathered *g = &j->items[i];
+      if (is_on_device(g) && g->turn == turn) {
+        status = begin(g, err);
+        done++;
+      }
+    }
+  }
+  return status;
+}
+
+static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
+  size_t n = 0;
+  for (size_t i = 0; i < j->n; i++) {
+    n += is_on_device(&j->items[i]);
+  }
+  j->is_running = true;
+  CtStatus status = make_all_ready(j, err);
+  status = status == CT_OK ? begin_all(j, n, err) : status;
+  return status == CT_OK && n < j->n ? run_cpu(s, j, j->n - n, err) : status;
 }
 
 static bool is_deadlock(const CtErr *err) {
@@ -289,6 +439,15 @@ static void add_hint(CtErr *err) {
     snprintf(err->msg + len, sizeof err->msg - len,
              "; the host used a tensor before the other ranks came, so call r:barrier() first");
   }
+}
+
+/* Do launches on the device wait to begin? */
+static bool waits_on(const LaunchJoint *j, const CtDevice *device) {
+  bool does = false;
+  for (size_t i = 0; i < j->n && !does; i++) {
+    does = j->items[i].spec->device == device;
+  }
+  return does;
 }
 
 /* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
@@ -332,31 +491,48 @@ static int joint_drop(lua_State *L) {
 
 /* _joint_count(rank): how many there are of a rank. */
 static int joint_count(lua_State *L) {
-  const LaunchJoint *j = state_of(L)->joint;
-  lua_Integer rank = luaL_checkinteger(L, 1), n = 0;
-  for (size_t i = 0; j != NULL && i < j->n; i++) {
-    n += j->items[i].rank == rank;
-  }
-  lua_pushinteger(L, n);
+  lua_pushinteger(L, count_of_rank(state_of(L)->joint, (int)luaL_checkinteger(L, 1)));
   return 1;
 }
 
-/* _joint_guard(fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and the
-   device is the one before. Lua's __close cannot promise this: a script that is stopped runs none of its own
-   language any more, and without memory it may fail. */
+/* A person who stops ranks learns where they are: adds what the function at 1 returns to the error at the top. The
+   script is stopped, so no hook may see it. */
+static void add_report(lua_State *L, const CuttleState *s) {
+  lua_Hook hook = lua_gethook(L);
+  int mask = lua_gethookmask(L), count = lua_gethookcount(L);
+  if (!state_is_interrupted(s) || !lua_isstring(L, -1)) {
+    return;
+  }
+  lua_sethook(L, NULL, 0, 0);
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 0, 1, 0) == LUA_OK && lua_isstring(L, -1)) {
+    lua_concat(L, 2);
+  } else {
+    lua_pop(L, 1);
+  }
+  lua_sethook(L, hook, mask, count);
+}
+
+/* _joint_guard(report, fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and
+   the device is the one before. Lua's __close cannot promise this: a script that is stopped runs none of its own
+   language any more, and without memory it may fail. report() is what an error by Ctrl-C says, too. */
 static int joint_guard(lua_State *L) {
   CuttleState *s = state_of(L);
   char device[sizeof s->device_text];
   memcpy(device, s->device_text, sizeof device);
-  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
   s->rank = -1;
+  s->n_ranks = 0;
   drop(s);
+  if (status != LUA_OK) {
+    add_report(L, s);
+  }
   if (strcmp(device, s->device_text) != 0) {
     memcpy(s->device_text, device, sizeof device);
     s->is_device_open = false;
   }
   state_free_garbage(L, status);
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
 static const luaL_Reg functions[] = {{"_joint_run", joint_run},
@@ -368,6 +544,7 @@ static const luaL_Reg functions[] = {{"_joint_run", joint_run},
 void bind_open_joint(lua_State *L) { /* language table on top */
   luaL_setfuncs(L, functions, 0);
   state_of(L)->run_joint = run_by_host;
+  state_of(L)->joint_waits = waits_on;
   lua_newuserdatauv(L, 0, 0); /* with the state goes what is still gathered */
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, joint_drop);

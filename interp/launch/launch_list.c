@@ -45,20 +45,44 @@ struct LaunchList {
   bool is_wide;
   int align;
   CtDevice *device;
-  CtBuffer table; /* on the device */
-  CtStream stream;
-  bool is_uploaded;
+  LaunchTable *table; /* on the device; NULL: not copied yet */
 };
 
 static char lists_key; /* registry: table -> its list; keys are weak */
 
 /* --- the list of a table ------------------------------------------------------------------------------ */
 
-static void drop_table(LaunchList *l) {
-  if (l->table.ptr != 0) {
-    ct_buffer_free(l->device, &l->table, l->stream);
+void launch_table_release(LaunchTable *t) {
+  if (t != NULL && --t->n_refs == 0) {
+    ct_buffer_free(t->device, &t->buffer, t->stream);
+    ct_free(t->alloc, t, sizeof *t);
   }
-  l->is_uploaded = false;
+}
+
+static void drop_table(LaunchList *l) {
+  launch_table_release(l->table);
+  l->table = NULL;
+}
+
+static CtStatus fill_table(LaunchTable *t, const LaunchList *l, size_t bytes, CtErr *err) {
+  CtStatus status = ct_buffer_new(t->device, bytes, t->stream, &t->buffer, err);
+  return status == CT_OK ? ct_device_write(t->device, t->buffer.ptr, l->rows, bytes, t->stream, err)
+                         : status;
+}
+
+static CtStatus new_table(LaunchList *l, CtStream stream, size_t bytes, CtErr *err) {
+  LaunchTable *t = ct_alloc(l->state->alloc, sizeof *t);
+  if (t == NULL) {
+    return ct_fail_nomem(err);
+  }
+  *t = (LaunchTable){.alloc = l->state->alloc, .n_refs = 1, .device = l->device, .stream = stream};
+  CtStatus status = fill_table(t, l, bytes, err);
+  if (status == CT_OK) {
+    l->table = t;
+  } else {
+    launch_table_release(t);
+  }
+  return status;
 }
 
 static int list_gc(lua_State *L) {
@@ -434,17 +458,16 @@ CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr
   if (ct_device_is_capturing(l->device, stream)) { /* a graph needs a table that stays */
     return ct_graph_data(l->device, l->rows, bytes, out, err);
   }
-  if (!l->is_uploaded || l->stream != stream) { /* launches on the other stream have the old one */
+  if (l->table == NULL ||
+      l->table->stream != stream) { /* launches on the other one have the old one */
     drop_table(l);
-    l->stream = stream;
-    status = ct_buffer_new(l->device, bytes, stream, &l->table, err);
-    status = status == CT_OK ? ct_device_write(l->device, l->table.ptr, l->rows, bytes, stream, err)
-                             : status;
-    l->is_uploaded = status == CT_OK;
+    status = new_table(l, stream, bytes, err);
   }
-  *out = l->table.ptr;
+  *out = status == CT_OK ? l->table->buffer.ptr : 0;
   return status;
 }
+
+LaunchTable *launch_list_table(const LaunchList *l) { return l->table; }
 
 CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) {
   CtStatus status = CT_OK;

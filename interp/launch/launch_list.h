@@ -7,6 +7,15 @@
 #include "interp/state/recorder.h"
 #include "launch.h"
 
+/* The copy of a table on a device, in the order of one stream. */
+typedef struct LaunchTable {
+  CtAlloc alloc;
+  int n_refs;
+  CtDevice *device;
+  CtStream stream;
+  CtBuffer buffer;
+} LaunchTable;
+
 /* Does the Lua table at idx hold a tensor as its first element? */
 bool launch_is_list(lua_State *L, const Kernel *k, int idx);
 
@@ -33,6 +42,9 @@ const void *launch_list_rows(const LaunchList *l);
 CtSimtList launch_list_members(const LaunchList *l);
 /* For a launch on the stream: copies the table there if it is not there yet, and says where it is. */
 CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr *err) CT_NODISCARD;
+/* The table that was copied last: memory of a launch that has not begun, if that keeps it. */
+LaunchTable *launch_list_table(const LaunchList *l);
+void launch_table_release(LaunchTable *t); /* gives up one reference; NULL is allowed */
 /* A graph that is being recorded keeps the memory of its tensors. */
 CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) CT_NODISCARD;
 /* The memory of its tensors is used on the stream. */

@@ -15,8 +15,9 @@
                      `like`, as kernels of the current device use it; `who` says whose it is
      _mesh_meet(list)  what the devices of these tensors are given from now on comes after what they were given so far
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
-     _enter_rank(rank)  the function of a rank of m:run runs from now on; nil: none runs
+     _enter_rank(rank, n)  the function of a rank of m:run, of n in this process, runs from now on; nil: none runs
      _rank()         that rank, or nil
+     _kernels_on(device)  the kernels that may still run there, as a text; nil: none is known, or it is the CPU
      _script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
 #include <lauxlib.h>
 #include <string.h>
@@ -290,7 +291,9 @@ static int mesh_open(lua_State *L) {
 /* {====== Ranks ====== */
 
 static int enter_rank(lua_State *L) {
-  state_of(L)->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
+  CuttleState *s = state_of(L);
+  s->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
+  s->n_ranks = (int)luaL_optinteger(L, 2, 0);
   return 0;
 }
 
@@ -306,6 +309,18 @@ static int rank_now(lua_State *L) {
   int rank = state_of(L)->rank;
   if (rank >= 0) {
     lua_pushinteger(L, rank);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+static int kernels_on(lua_State *L) {
+  CtDevice *device;
+  char text[400];
+  diag_try(L, state_named_device(state_of(L), luaL_checkstring(L, 1), &device, diag_err(L)));
+  if (device != NULL && ct_device_suspects(device, text, sizeof text) > 0) {
+    lua_pushstring(L, text);
   } else {
     lua_pushnil(L);
   }
@@ -335,6 +350,7 @@ static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
                                      {"_mesh_meet", mesh_meet},
                                      {"_enter_rank", enter_rank},
                                      {"_rank", rank_now},
+                                     {"_kernels_on", kernels_on},
                                      {"_script_place", script_place},
                                      {NULL, NULL}};
 

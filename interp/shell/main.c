@@ -276,12 +276,16 @@ static void read_late_options(Program *p) {
 
 /* {====== Running ====== */
 
+static int failure(const Program *p) {
+  return state_is_interrupted(p->s) ? EXIT_INTERRUPT : EXIT_FAILURE;
+}
+
 /* Calls the function at the top, and reports its failure. */
 static bool call(Program *p, int n_args) {
   int status = repl_call(p->s, n_args, 0);
   if (status != LUA_OK) {
     repl_report(p->L);
-    p->exit_code = state_is_interrupted(p->s) ? EXIT_INTERRUPT : EXIT_FAILURE;
+    p->exit_code = failure(p);
   }
   return status == LUA_OK;
 }
@@ -327,11 +331,11 @@ static bool run_chunks(Program *p) {
 
 /* What the last launches on a GPU have to say comes out here, at the latest. */
 static bool wait_for_devices(Program *p) {
-  if (cuttle_synchronize(p->s) == CUTTLE_OK) {
+  if (repl_wait(p->s)) {
     return true;
   }
   fprintf(stderr, "cuttle: %s\n", cuttle_error(p->s));
-  p->exit_code = EXIT_FAILURE;
+  p->exit_code = failure(p);
   return false;
 }
 
@@ -609,6 +613,10 @@ int main(int argc, char **argv) {
   if (lua_pcall(s->L, 1, 0, 0) != LUA_OK) {
     repl_report(s->L);
     p.exit_code = EXIT_FAILURE;
+  }
+  if (p.exit_code == EXIT_INTERRUPT && !state_settle(s)) { /* libraries would wait at exit, too */
+    check_output();
+    _exit(p.exit_code);
   }
   state_free(s);
   return p.exit_code;

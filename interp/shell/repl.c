@@ -75,17 +75,33 @@ static void forget_signals(void) {
   n_signals = 0;
 }
 
-int repl_call(CuttleState *s, int n_args, int n_results) {
+/* From here to leave() Ctrl-C stops the state. */
+static void enter(CuttleState *s) {
   forget_signals();
   script_thread = pthread_self();
   stopped = s;
   s->by_person = true;
   set_handler(on_signal);
-  int status = state_call(s, n_args, n_results);
+}
+
+static void leave(CuttleState *s) {
   set_handler(in_session ? on_signal : SIG_DFL);
   stopped = NULL;
   s->by_person = false;
+}
+
+int repl_call(CuttleState *s, int n_args, int n_results) {
+  enter(s);
+  int status = state_call(s, n_args, n_results);
+  leave(s);
   return status;
+}
+
+bool repl_wait(CuttleState *s) {
+  enter(s);
+  bool ok = cuttle_synchronize(s) == CUTTLE_OK;
+  leave(s);
+  return ok;
 }
 
 /* {====== Errors ====== */

@@ -7,6 +7,8 @@
 /* state_call, while Ctrl-C stops the script and the kernel that it runs; a second Ctrl-C ends the
    program. One state at a time. */
 int repl_call(CuttleState *s, int n_args, int n_results);
+/* The same of cuttle_synchronize; whether it came to its end. */
+bool repl_wait(CuttleState *s);
 
 /* Reads and runs inputs until the end of standard input or `exit`: with a prompt, line editing and
    a history where standard input is a terminal. Returns how many inputs failed. */

@@ -23,6 +23,13 @@ void state_await(lua_State *L, const CtStorage *s) {
   }
 }
 
+void state_await_device(lua_State *L, const CtDevice *device) {
+  CuttleState *s = state_of(L);
+  if (s->joint != NULL && device != NULL && s->joint_waits(s->joint, device)) {
+    s->run_joint(L);
+  }
+}
+
 void state_host_waits(lua_State *L, const char *op) {
   if (state_of(L)->recorder != NULL) {
     diag_error(

@@ -29,6 +29,9 @@ typedef struct StateRecorder {
 
 /* The host is about to use this memory: launches that wait to run and use it run first [-0, +0, v]. */
 void state_await(lua_State *L, const CtStorage *s);
+/* The host orders or waits for what was enqueued on the device: launches there that wait to begin do so first
+   [-0, +0, v]. */
+void state_await_device(lua_State *L, const CtDevice *device);
 /* The host uses tensors or waits for launches [-0, +0, v]. Raises while a graph is recorded; `op` is what the script
    called, or NULL. */
 void state_host_uses(lua_State *L, const char *op);

@@ -313,18 +313,33 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
   return s;
 }
 
-/* Nothing may be in flight when what it uses goes away. Faults are logged: nobody is left to be told. */
-static void wait_devices(CuttleState *s) {
-  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
-    if (s->cuda[i] != NULL && ct_device_synchronize(s->cuda[i], NULL) != CT_OK) {
-      state_log(s, "a device failed while the state was closed");
+/* Does not go on to the next device once somebody has interrupted. */
+static bool wait_devices(CuttleState *s) {
+  bool ok = true;
+  for (int i = 0; i < STATE_MAX_DEVICES && (ok || !state_is_interrupted(s)); i++) {
+    ok = (s->cuda[i] == NULL || ct_device_synchronize(s->cuda[i], NULL) == CT_OK) && ok;
+  }
+  return ok;
+}
+
+/* Faults are logged: nobody is left to be told. A device may wait for another one, so all are given up. */
+bool state_settle(CuttleState *s) {
+  bool ok = wait_devices(s);
+  if (ok) {
+    return true;
+  }
+  state_log(s, "a device failed while the state was closed");
+  for (int i = 0; i < STATE_MAX_DEVICES && state_is_interrupted(s); i++) {
+    if (s->cuda[i] != NULL) {
+      ct_device_abandon(s->cuda[i]);
     }
   }
+  return !state_is_interrupted(s);
 }
 
 void state_free(CuttleState *s) {
   s->is_closing = true;
-  wait_devices(s);
+  (void)state_settle(s);
   lua_close(s->L);
   free_state(s);
 }

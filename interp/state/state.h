@@ -92,6 +92,7 @@ typedef struct CuttleState {
   CtAsk ask;                        /* the host's poll, if it has one */
   uint32_t phase;                   /* random, for the counts of coroutines */
   int rank;                         /* of m:run, whose function runs now; -1: none */
+  int n_ranks;                      /* of that m:run in this process */
   uint64_t written; /* by the last launch with memory that a host lent: cuttle_written */
   uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
   StateKnown known[STATE_KNOWN]; /* launch_lent.c */
@@ -105,6 +106,7 @@ typedef struct CuttleState {
   bool is_closing;
   bool is_printing;                 /* the host is told what a kernel printed */
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
+  bool is_benched;                  /* bench times calls: launches on a device begin at once */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
   const char *stack_top; /* of a sandbox: the thread's stack when the host called; else NULL */
@@ -143,12 +145,13 @@ typedef struct CuttleState {
   struct LaunchCollection *collection; /* takes texts instead of compiling; launch_collect.h */
   struct LaunchJoint *joint;       /* launches of ranks that wait to run at once; NULL: none do */
   void (*run_joint)(lua_State *L); /* runs them because the host uses their memory. May raise */
-  struct LaunchTimes *times;       /* of each launch, on any device; NULL: none. launch_time.c */
-  uint64_t n_specs;                /* specialisations made so far */
-  const CtMarks *marks; /* kernels that are traced now have these; NULL: none. bind_marks.c */
-  CtMarks last_marks;   /* those that have the last number */
-  uint32_t marks_id;    /* 0, or the number of these marks */
-  uint32_t n_marks;     /* numbers so far */
+  bool (*joint_waits)(const struct LaunchJoint *j, const CtDevice *d); /* do some for d? */
+  struct LaunchTimes *times; /* of each launch, on any device; NULL: none. launch_time.c */
+  uint64_t n_specs;          /* specialisations made so far */
+  const CtMarks *marks;      /* kernels that are traced now have these; NULL: none. bind_marks.c */
+  CtMarks last_marks;        /* those that have the last number */
+  uint32_t marks_id;         /* 0, or the number of these marks */
+  uint32_t n_marks;          /* numbers so far */
   int64_t marked_block[3];
   StateOnMarks on_marks;
   struct Marks *session;   /* whose these are */
@@ -174,6 +177,9 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
 void state_free(CuttleState *s);
+/* Waits for all devices, as nothing may be in flight when what it uses goes away. After an interrupt it gives up what
+   is not done, which may never end: false, and no call reaches the driver any more. */
+bool state_settle(CuttleState *s);
 
 /* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
 CuttleState *state_attach(lua_State *L);

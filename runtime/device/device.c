@@ -84,13 +84,12 @@ static size_t find_suspects(const CtDevice *d, const CtLabel *found[CT_RING_LEN]
 }
 
 /* "kernel 'a' (f.lua:3)", or "one of the kernels 'a' (f.lua:3), 'b' (f.lua:9)". */
-static void describe_suspects(const CtDevice *d, char *out, size_t cap) {
+size_t ct_device_suspects(const CtDevice *d, char *out, size_t cap) {
   const CtLabel *found[CT_RING_LEN];
   size_t n = find_suspects(d, found);
   out[0] = '\0';
   if (n == 0) {
-    append(out, cap, "no kernel launched here since the last wait");
-    return;
+    return 0;
   }
   append(out, cap, n == 1 ? "kernel " : "one of the kernels ");
   for (size_t i = 0; i < n; i++) {
@@ -100,11 +99,14 @@ static void describe_suspects(const CtDevice *d, char *out, size_t cap) {
   if (d->n_pending > CT_RING_LEN) {
     append(out, cap, " or one launched before");
   }
+  return n;
 }
 
 static CtStatus fail_sticky(CtDevice *d, const char *call, const Sticky *s, CtErr *err) {
   char suspects[400];
-  describe_suspects(d, suspects, sizeof suspects);
+  if (ct_device_suspects(d, suspects, sizeof suspects) == 0) {
+    append(suspects, sizeof suspects, "no kernel launched here since the last wait");
+  }
   d->lost = true;
   snprintf(d->lost_msg, sizeof d->lost_msg, "%s: %s (%u): %s", call, result_name(d->cu, s->result),
            s->result, suspects);
@@ -455,10 +457,21 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
 
 /* {====== Closing ====== */
 
+void ct_device_abandon(CtDevice *d) {
+  char suspects[400];
+  if (ct_device_suspects(d, suspects, sizeof suspects) == 0) {
+    append(suspects, sizeof suspects, "its work");
+  }
+  d->lost = d->is_abandoned = true;
+  snprintf(d->lost_msg, sizeof d->lost_msg, "nobody waits any longer for %s", suspects);
+}
+
 static void forget_launches(CtDevice *d) {
   ct_device_note_all_waited(d);
   ct_device_prune_labels(d);
 }
+
+bool ct_device_is_abandoned(const CtDevice *d) { return d->is_abandoned; }
 
 /* A thread must not be left with a context that may be gone. */
 static void drop_current(CtDevice *d) {
@@ -519,7 +532,7 @@ void ct_device_close(CtDevice *d) {
   free_grid_words(d);
   ct_device_free_captured(d);
   ct_device_free_deferred(d);
-  if (d->cu != NULL && !is_of_parent(d)) {
+  if (d->cu != NULL && !d->is_abandoned && !is_of_parent(d)) {
     release_context(d);
   }
   forget_launches(d);

@@ -81,6 +81,15 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
    gone. NULL is allowed. */
 void ct_device_close(CtDevice *d);
 
+/* Of a device whose work may never end, as an interrupted wait left it: from now on no call reaches the driver,
+   which would wait for that work. What is freed is left to the end of the process. */
+void ct_device_abandon(CtDevice *d);
+bool ct_device_is_abandoned(const CtDevice *d);
+
+/* Names the kernels that may still run, as "kernel 'a' (f.lua:3)", and says how many names there are; 0 and "":
+   none was launched since the last wait. */
+size_t ct_device_suspects(const CtDevice *d, char *out, size_t cap);
+
 const CtDeviceInfo *ct_device_info(const CtDevice *d);
 CtContext ct_device_context(const CtDevice *d);
 CtStream ct_device_stream(const CtDevice *d); /* the main stream */
@@ -274,8 +283,10 @@ void ct_print_forget(CtDevice *d, const CtPrintSite *sites);
 
 /* {====== Barriers of grids ====== */
 
-/* The word that the barriers of the next launch in this stream count on, set to 0 before that. */
+/* The word that the barriers of the next launch in this stream count on. */
 CtStatus ct_grid_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) CT_NODISCARD;
+/* Enqueues that it becomes 0: right before the launch. */
+CtStatus ct_grid_clear(CtDevice *d, CtStream stream, CtDevPtr word, CtErr *err) CT_NODISCARD;
 
 /* {====== Launch ====== */
 
@@ -314,6 +325,9 @@ CtStatus ct_device_map(CtDevice *d, const CtDeviceMap *map, unsigned char out[CT
    come out here, with the launch in the message; those of the kernel come out of a later wait. */
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) CT_NODISCARD;
+/* Does what such a launch needs beforehand, and fails as it would, but enqueues nothing. */
+CtStatus ct_function_prepare(CtFunction *f, const CtLaunch *launch, size_t params_bytes,
+                             CtErr *err) CT_NODISCARD;
 
 /* {====== Graphs: device_graph.c ======
 

@@ -17,32 +17,26 @@ static CtStatus new_word(CtDevice *d, CtStream stream, CtGridWord **out, CtErr *
   return CT_OK;
 }
 
-static CtStatus clear(CtDevice *d, CtDevPtr word, CtStream stream, CtErr *err) {
-  CtStatus status = ct_device_route(d, &stream, err);
-  return status == CT_OK ? CT_CALL(d, err, cuMemsetD8Async, (word, 0, sizeof(unsigned), stream),
-                                   "%s", "the word of grid_barrier")
-                         : status;
-}
-
 /* A launch in a graph has a word of its own: the graph may run beside launches of the stream that it was
    recorded on. */
-static CtStatus captured_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) {
-  CtStatus status = ct_graph_data(d, NULL, sizeof(unsigned), out, err);
-  return status == CT_OK ? clear(d, *out, stream, err) : status;
-}
-
 CtStatus ct_grid_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) {
   CtGridWord *w = d->grid_words;
   if (ct_device_is_capturing(d, stream)) {
-    return captured_word(d, stream, out, err);
+    return ct_graph_data(d, NULL, sizeof(unsigned), out, err);
   }
   while (w != NULL && w->stream != stream) {
     w = w->next;
   }
   CtStatus status = w == NULL ? new_word(d, stream, &w, err) : CT_OK;
-  if (status != CT_OK) {
-    return status;
+  if (status == CT_OK) {
+    *out = w->word.ptr;
   }
-  *out = w->word.ptr;
-  return clear(d, w->word.ptr, stream, err);
+  return status;
+}
+
+CtStatus ct_grid_clear(CtDevice *d, CtStream stream, CtDevPtr word, CtErr *err) {
+  CtStatus status = ct_device_route(d, &stream, err);
+  return status == CT_OK ? CT_CALL(d, err, cuMemsetD8Async, (word, 0, sizeof(unsigned), stream),
+                                   "%s", "the word of grid_barrier")
+                         : status;
 }

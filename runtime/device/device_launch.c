@@ -489,20 +489,20 @@ static bool wants_list(CtDevice *d, const CtLaunch *l, CtStream stream) {
          ct_device_is_capturing(d, stream);
 }
 
+CtStatus ct_function_prepare(CtFunction *f, const CtLaunch *launch, size_t params_bytes,
+                             CtErr *err) {
+  CtStatus s = is_prepared(f, launch, params_bytes) ? CT_OK : prepare(f, launch, params_bytes, err);
+  return s == CT_OK && launch->is_cooperative ? check_resident(f, launch, err) : s;
+}
+
 CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *params,
                             size_t params_bytes, CtErr *err) {
   CtDevice *d = f->module->device;
   if (launch->grid.x == 0 || launch->grid.y == 0 || launch->grid.z == 0) {
     return CT_OK; /* which the driver refuses */
   }
-  if (!is_prepared(f, launch, params_bytes)) {
-    CtStatus s = prepare(f, launch, params_bytes, err);
-    if (s != CT_OK) {
-      return s;
-    }
-  }
   CtStream stream = launch->stream;
-  CtStatus status = launch->is_cooperative ? check_resident(f, launch, err) : CT_OK;
+  CtStatus status = ct_function_prepare(f, launch, params_bytes, err);
   status = status == CT_OK && d->watch.ask != NULL ? ct_device_pace(d, stream, err) : status;
   status = status == CT_OK ? ct_device_route(d, &stream, err) : status;
   if (status != CT_OK) {

@@ -11,8 +11,12 @@ enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000, ASK_NS = 1000 * 1000 };
 
 static bool is_interrupted(const CtDevice *d) { return ct_flag_is_up(d->interrupt); }
 
-static CtStatus fail_interrupted(CtErr *err) {
-  return ct_fail(err, CT_EINTERRUPTED, "device: the wait was interrupted; the kernel still runs");
+static CtStatus fail_interrupted(const CtDevice *d, CtErr *err) {
+  char suspects[400];
+  bool is_known = ct_device_suspects(d, suspects, sizeof suspects) > 0;
+  return ct_fail(err, CT_EINTERRUPTED,
+                 "device: the wait was interrupted; %s may still run on cuda:%d",
+                 is_known ? suspects : "what was enqueued", d->info.ordinal);
 }
 
 /* Waits in steps that a signal can end: spins while short kernels run, then naps. */
@@ -65,7 +69,7 @@ static CtStatus wait_polling(CtDevice *d, const char *call, Query *query, const 
     }
     ct_device_leave(d);
     if (is_interrupted(d)) {
-      return fail_interrupted(err);
+      return fail_interrupted(d, err);
     }
     s = ask(d, err);
   }

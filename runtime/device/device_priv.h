@@ -66,7 +66,7 @@ struct CtDevice {
   bool pushed;        /* inside a call: the thread's own context is to be restored */
   bool relaxed;       /* inside a call: the thread's own capture mode is to be restored, */
   CuCaptureMode mode; /* which is this */
-  bool lost;
+  bool lost, is_abandoned;
   unsigned forks; /* ct_fork_count when it was opened: CUDA works in no child of that process */
   CtStreams streams;
   CtLaunched ring[CT_RING_LEN]; /* the last launches; launch i is at i % CT_RING_LEN */

@@ -5,6 +5,7 @@
 --   run(e, op, calls)  runs one operation for all ranks of this process that take part in it, and
 --                    for any number of groups at once. It returns when the work is enqueued, and
 --                    raises when it failed. Ranks of other processes make the same calls there.
+--   prepare(e, op, calls)  makes what that run needs, as kernels that wait may hold it up later
 -- A call is one rank's part of it:
 --   rank, group      the rank; all ranks that work together, in the group's order
 --   src, dst         rows: 1-D tensors of elements that follow one another. Of g ranks:

@@ -132,6 +132,8 @@ local engine_type = { __index = methods }
 
 function methods.device() return "cpu" end
 
+function methods.prepare() end
+
 function methods.run(_, op, calls)
   if op == "send_recv" then return send_recv(calls) end
   for _, members in ipairs(groups_of(calls)) do run[op](members) end

@@ -205,21 +205,30 @@ local function check_made(is_made, op, title)
   end
 end
 
+local function is_alone(e, call) return #call.group == 1 and not e.alone end
+
+-- The communicator of each call of a group with several ranks.
+local function make_comms(e, op, calls)
+  for _, call in ipairs(calls) do
+    if not find_comm(e.world, call) then
+      check_made(false, op, title_of(e, call))
+      make_sets(e.world, calls, title_of(e, call))
+    end
+  end
+end
+
 -- Calls of groups with several ranks, with their communicators.
 local function with_comms(e, op, calls)
   local w, made, rest = e.world, {}, {}
   for _, call in ipairs(calls) do
-    if #call.group == 1 and not e.alone then
+    if is_alone(e, call) then
       copy_alone(call)
     else
       rest[#rest + 1] = call
     end
   end
+  make_comms(e, op, rest)
   for _, call in ipairs(rest) do
-    if not find_comm(w, call) then
-      check_made(false, op, title_of(e, call))
-      make_sets(w, rest, title_of(e, call))
-    end
     local set, member = find_comm(w, call)
     made[#made + 1] = { set = set, member = member, op = op, reduce = call.reduce,
       count = count_of[op](call), src = op == "broadcast" and call.dst or call.src, dst = call.dst,
@@ -301,6 +310,19 @@ function methods.exchange(e, call, text)
   local bytes, texts = dst:totable(), {}
   for i, rank in ipairs(call.group) do texts[rank] = text_of(bytes, (i - 1) * n + 1, n) end
   return texts
+end
+
+function methods.prepare(e, op, calls)
+  if op == "send_recv" then
+    check_made(e.world.all ~= nil, op, "all axes")
+    e.world.all = e.world.all or open_all(e.world)
+    return
+  end
+  local rest = {}
+  for _, call in ipairs(calls) do
+    if not is_alone(e, call) then rest[#rest + 1] = call end
+  end
+  make_comms(e, op, rest)
 end
 
 function methods.run(e, op, calls)

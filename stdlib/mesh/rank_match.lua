@@ -151,10 +151,13 @@ local function missing_ranks(run, q)
   return (#names == 1 and "rank " or "ranks ") .. table.concat(names, ", ")
 end
 
-local function line_of(run, rank, task)
+--- Where a rank is: a line of a message.
+function M.line_of(run, rank)
+  local task = run.tasks[rank]
   local q = task.request
-  if not q then return ("  rank %d has ended"):format(rank) end
-  local wanted = q.is_message and "" or ", for " .. missing_ranks(run, q)
+  if not q then return ("  rank %d %s"):format(rank, task.is_ended and "has ended" or "runs") end
+  local has_all = q.is_message or not run.waiting[q.key]
+  local wanted = has_all and "" or ", for " .. missing_ranks(run, q)
   return ("  rank %d waits at %s: %s%s"):format(rank, q.place, describe(q), wanted)
 end
 
@@ -173,7 +176,7 @@ function M.fail_deadlock(run)
   local lines, first = {}, nil
   for _, rank in ipairs(run.engine.ranks) do
     local task = run.tasks[rank]
-    lines[#lines + 1] = line_of(run, rank, task)
+    lines[#lines + 1] = M.line_of(run, rank)
     first = first or task.request
   end
   for _, rank in ipairs(run.engine.ranks) do

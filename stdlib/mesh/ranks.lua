@@ -2,8 +2,9 @@
 -- runs until it calls a collective, which waits. When all ranks of its group that are here have
 -- called theirs (rank_match.lua), the engine runs it, and they go on. So what ranks do wrong is
 -- seen at once: different calls, and waits that nobody ends.
--- On the CPU engine launches of ranks are gathered (launch_joint.h). They run at once when all
--- ranks wait and no collective can run without them.
+-- Launches of ranks are gathered (launch_joint.h): on the CPU engine all, on devices those that
+-- may wait for other ranks. They run at once when all ranks wait and no collective can run without
+-- them.
 local internal = ...
 local engines = require "cuttle.engine"
 local ipc = require "cuttle.ipc"
@@ -19,7 +20,7 @@ local M = {}
 local function as_rank(run, rank, fn, ...)
   local device, before = run.engine:device(rank), nil
   if device ~= "cpu" then before = internal.choose_device(device) end
-  internal.enter_rank(rank)
+  internal.enter_rank(rank, #run.engine.ranks)
   local result = table.pack(fn(...))
   internal.enter_rank(nil)
   if before then internal.choose_device(before) end
@@ -93,6 +94,7 @@ local function run_jobs(run)
   local now, later = {}, {}
   for _, job in ipairs(run.jobs) do table.insert(has_launches(job) and later or now, job) end
   if #now == 0 then
+    for _, job in ipairs(later) do run.engine:prepare(job.op, job.calls) end
     internal.joint_run()
     now, later = later, {}
   end
@@ -136,9 +138,20 @@ end
 
 local run_type = { __close = close }
 
-local function run_ranks(m, fn)
+-- Where each rank is, and what its device may still do: for whoever stopped them.
+local function report(run)
+  local lines = {}
+  for _, rank in ipairs(run and run.engine.ranks or lines) do
+    local kernels = internal.kernels_on(run.engine:device(rank))
+    lines[#lines + 1] = match.line_of(run, rank)
+      .. (kernels and ("\n    on its device %s may still run"):format(kernels) or "")
+  end
+  return #lines > 0 and ("\n%s"):format(table.concat(lines, "\n")) or ""
+end
+
+local function run_ranks(m, fn, box)
   local run <close> = setmetatable(new_run(m, fn), run_type)
-  ranks.running = run
+  ranks.running, box.run = run, run
   repeat
     local moved, ended = turn(run)
     if not moved and not ended then match.fail_deadlock(run) end
@@ -156,7 +169,8 @@ function M.run(m, fn)
     tiles.fail("mesh:run", "argument 1 is of type %s; a function of a rank was expected",
       tiles.type_name(fn))
   end
-  return internal.joint_guard(run_ranks, m, fn)
+  local box = {}
+  return internal.joint_guard(function() return report(box.run) end, run_ranks, m, fn, box)
 end
 
 return M

@@ -1,9 +1,13 @@
 /* fake_libcuda.c: the driver that fake_cuda.h describes. -DWITHOUT_<THING> leaves entry points out,
    -DSTUB makes it a toolkit's stub, -DFAKE_VERSION=n sets the CUDA version,
-   -DFAKE_DEVICES=n the devices, -DNO_PEERS=1 keeps them from each other's memory. */
+   -DFAKE_DEVICES=n the devices, -DNO_PEERS=1 keeps them from each other's memory.
+
+   FAKE_MEET="all_reduce 2": the n-th launch of this function on a device ends when the first 2 devices have had n. Until
+   then nothing that would wait for it may be called: the program ends, and says what it called. FAKE_SIGINT=n: the n-th time that such a launch is asked for, the process gets SIGINT. */
 #include "fake_cuda.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #ifndef FAKE_VERSION
@@ -92,6 +96,53 @@ static CuResult result(const char *name) {
       return r_;                                                                                   \
     }                                                                                              \
   } while (0)
+
+/* {====== Kernels that wait for each other ====== */
+
+static int n_met[16]; /* launches of the function, by device */
+
+/* How many devices there must be; 0: the function waits for nobody. */
+static int meets(const char *name) {
+  const char *text = getenv("FAKE_MEET");
+  size_t len = text == NULL ? 0 : strcspn(text, " ");
+  bool is = text != NULL && (name == NULL || (strncmp(name, text, len) == 0 && name[len] == '\0'));
+  return is ? (int)strtol(text + len, NULL, 10) : 0;
+}
+
+static int is_waiting(int device) {
+  int least = n_met[device];
+  for (int i = 0; i < meets(NULL); i++) {
+    least = n_met[i] < least ? n_met[i] : least;
+  }
+  return n_met[device] > least;
+}
+
+/* The real one would wait here, and the launch that is missing would never come. `of`: a device; -1: any. */
+static void would_wait(const char *name, int of) {
+  for (int i = 0; i < meets(NULL); i++) {
+    if (is_waiting(i) && (of < 0 || of == i)) {
+      fprintf(stderr, "driver: %s, but device %d waits for a launch of another one\n", name, i);
+      _exit(97);
+    }
+  }
+}
+
+/* 600, not ready, while the device waits. */
+static int asked_while_waiting(int device) {
+  static int n;
+  const char *text = getenv("FAKE_SIGINT");
+  if (!is_waiting(device)) {
+    return 0;
+  }
+  if (text != NULL && ++n == strtol(text, NULL, 10)) {
+    (void)raise(SIGINT);
+  }
+  return 1;
+}
+
+/* What changes memory may wait for all devices, since each has access to that of others. */
+#define WAITS would_wait(__func__, -1)
+#define WAITS_HERE would_wait(__func__, this_device())
 
 /* {====== Captures ====== */
 
@@ -367,6 +418,7 @@ CuResult cuDeviceGetAttribute(int *value, CuDeviceAttribute a, CuDevice d) {
 }
 
 CuResult cuDevicePrimaryCtxRetain(CuContext *c, CuDevice d) {
+  WAITS;
   CHECK;
   fake.retained++;
   *c = (CuContext)(void *)&contexts[d];
@@ -374,6 +426,7 @@ CuResult cuDevicePrimaryCtxRetain(CuContext *c, CuDevice d) {
 }
 
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice d) {
+  WAITS;
   (void)d;
   fake.retained--;
   return CT_CUDA_SUCCESS;
@@ -411,6 +464,7 @@ CuResult cuCtxGetDevice(CuDevice *d) {
 CuResult cuCtxSynchronize(void) {
   fake.n_synchronizes++;
   SYNCHRONOUS;
+  WAITS_HERE;
   SAFE;
   return CT_CUDA_SUCCESS;
 }
@@ -545,6 +599,7 @@ static Shared *find_opened(const CuIpcMemHandle *handle) {
 
 /* The second time it is the same address. */
 CuResult cuIpcOpenMemHandle_v2(CuDevicePtr *p, CuIpcMemHandle handle, unsigned flags) {
+  WAITS;
   IN_CONTEXT;
   CHECK;
   Shared *s = find_opened(&handle);
@@ -569,6 +624,7 @@ CuResult cuIpcOpenMemHandle_v2(CuDevicePtr *p, CuIpcMemHandle handle, unsigned f
 }
 
 CuResult cuIpcCloseMemHandle(CuDevicePtr p) {
+  WAITS;
   IN_CONTEXT;
   Shared *s = find_shared(p);
   if (s == NULL || s->n_opened == 0) {
@@ -598,6 +654,7 @@ static CuResult release(CuDevicePtr p) {
 
 #ifndef WITHOUT_CUMEMALLOC
 CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   fake.n_plain_allocs++;
@@ -606,6 +663,7 @@ CuResult cuMemAlloc_v2(CuDevicePtr *p, size_t bytes) {
 #endif
 
 CuResult cuMemFree_v2(CuDevicePtr p) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   return release(p);
@@ -642,6 +700,7 @@ CuResult cuMemPoolCreate(CuMemPool *pool, const CuMemPoolProps *props) {
 }
 
 CuResult cuMemPoolSetAccess(CuMemPool pool, const CuMemAccess *access, size_t n) {
+  WAITS;
   IN_CONTEXT;
   fake.n_pool_access += (int)n;
   fake.accessor = access->location_id;
@@ -651,6 +710,7 @@ CuResult cuMemPoolSetAccess(CuMemPool pool, const CuMemAccess *access, size_t n)
 
 /* The second time it says that there is access. */
 CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned flags) {
+  WAITS;
   IN_CONTEXT;
   (void)peer;
   return fake.n_peers++ > 0 || flags != 0 ? CT_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
@@ -658,6 +718,7 @@ CuResult cuCtxEnablePeerAccess(CuContext peer, unsigned flags) {
 }
 
 CuResult cuMemPoolDestroy(CuMemPool pool) {
+  WAITS;
   (void)pool;
   fake.live_pools--;
   return CT_CUDA_SUCCESS;
@@ -671,6 +732,7 @@ CuResult cuMemPoolSetAttribute(CuMemPool pool, CuMemPoolAttribute a, void *value
 }
 
 CuResult cuMemAllocHost_v2(void **p, size_t bytes) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   *p = new_block(bytes);
@@ -679,6 +741,7 @@ CuResult cuMemAllocHost_v2(void **p, size_t bytes) {
 }
 
 CuResult cuMemFreeHost(void *p) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   free_block(p);
@@ -697,6 +760,7 @@ CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, Cu
 CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
+  WAITS_HERE;
   NOT_CAPTURED(s);
   memcpy(dst, (const void *)(uintptr_t)src, bytes);
   return CT_CUDA_SUCCESS;
@@ -724,6 +788,7 @@ CuResult cuMemsetD8Async(CuDevicePtr dst, unsigned char byte, size_t bytes, CuSt
 }
 
 CuResult cuStreamCreate(CuStream *s, unsigned flags) {
+  WAITS;
   IN_CONTEXT;
   *s = new_block(1);
   fake.live_streams++;
@@ -731,6 +796,7 @@ CuResult cuStreamCreate(CuStream *s, unsigned flags) {
 }
 
 CuResult cuStreamDestroy_v2(CuStream s) {
+  WAITS;
   IN_CONTEXT;
   NOT_CAPTURED(s);
   free_block(s);
@@ -742,6 +808,7 @@ CuResult cuStreamSynchronize(CuStream s) {
   use_stream(s);
   fake.n_synchronizes++;
   SYNCHRONOUS;
+  WAITS_HERE;
   NOT_CAPTURED(s);
   if (fake.hung != 0) { /* the real one would wait forever */
     abort();
@@ -765,7 +832,7 @@ CuResult cuStreamQuery(CuStream s) {
   use_stream(s);
   IN_CONTEXT;
   NOT_CAPTURED(s);
-  return is_hung() ? 600 : query();
+  return is_hung() || asked_while_waiting(this_device()) ? 600 : query();
 }
 
 CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
@@ -816,12 +883,13 @@ CuResult cuEventRecord(CuEvent e, CuStream s) {
 CuResult cuEventSynchronize(CuEvent e) {
   (void)e;
   SYNCHRONOUS;
+  WAITS_HERE;
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuEventQuery(CuEvent e) {
   IN_CONTEXT;
-  return *(char *)e == 'h' && is_hung() ? 600 : query();
+  return (*(char *)e == 'h' && is_hung()) || asked_while_waiting(((char *)e)[1]) ? 600 : query();
 }
 
 CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {
@@ -848,6 +916,7 @@ static int n_functions;
 
 CuResult cuModuleLoadDataEx(CuModule *m, const void *image, unsigned n, CuJitOption *options,
                             void **values) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   if (((const char *)image)[0] == '!') {
@@ -863,6 +932,7 @@ CuResult cuModuleLoadDataEx(CuModule *m, const void *image, unsigned n, CuJitOpt
 }
 
 CuResult cuModuleUnload(CuModule m) {
+  WAITS;
   IN_CONTEXT;
   SAFE;
   free_block(m);
@@ -975,6 +1045,7 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   }
   fake.n_launches += !becomes_node(config->stream, 'L');
   note_order(f->name);
+  n_met[this_device()] += meets(f->name) > 0 && !is_captured(config->stream);
   memcpy(fake.grid, config->grid, sizeof fake.grid);
   memcpy(fake.block, config->block, sizeof fake.block);
   note_attributes(config);

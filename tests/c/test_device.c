@@ -281,10 +281,11 @@ static void test_grid_words(void) {
   CtStream a = ct_device_stream(d), b;
   CtDevPtr word, again, other;
   OK(ct_stream_new(d, &b, &err) == CT_OK, "another stream");
-  OK(ct_grid_word(d, a, &word, &err) == CT_OK && *(unsigned *)(uintptr_t)word == 0, "a word");
+  OK(ct_grid_word(d, a, &word, &err) == CT_OK, "a word");
   *(unsigned *)(uintptr_t)word = 0x80000003u;
   OK(ct_grid_word(d, a, &again, &err) == CT_OK && again == word, "the stream keeps its word");
-  IS_INT(*(unsigned *)(uintptr_t)word, 0, "it is 0 before the next launch");
+  OK(ct_grid_clear(d, a, word, &err) == CT_OK, "which is cleared before each launch");
+  IS_INT(*(unsigned *)(uintptr_t)word, 0, "it is 0 then");
   OK(ct_grid_word(d, b, &other, &err) == CT_OK && other != word, "another stream has another");
   ct_stream_free(d, b);
   ct_device_close(d);
@@ -338,6 +339,26 @@ static void test_launch_failures(void) {
   ct_module_free(m);
   ct_device_close(d);
   nothing_left("launch failures");
+}
+
+/* All that may fail does so before anything is enqueued. */
+static void test_prepare(void) {
+  CtDevice *d = open_fake();
+  CtModule *m;
+  CtFunction *f = load(d, "big", "big.lua", 9, &m);
+  CtLaunch l = {.grid = {1, 1, 1}, .block = {512, 1, 1}, .stream = ct_device_stream(d)};
+  int before = fake->n_launches, set = fake->n_set_shared;
+  l.shared_bytes = 100000;
+  OK(ct_function_prepare(f, &l, 8, &err) == CT_OK && fake->n_set_shared == set + 1,
+     "shared memory is asked for");
+  OK(ct_function_prepare(f, &l, 8, &err) == CT_OK && fake->n_set_shared == set + 1, "once");
+  l.is_cooperative = true;
+  l.grid.x = 100000;
+  IS_INT(ct_function_prepare(f, &l, 8, &err), CT_EINVAL, "a grid that does not fit");
+  IS_INT(fake->n_launches, before, "nothing was launched");
+  ct_module_free(m);
+  ct_device_close(d);
+  nothing_left("prepared launches");
 }
 
 static void launch_ok(CtFunction *f, CtStream s) {
@@ -533,13 +554,41 @@ static void test_interrupt(void) {
   fake->busy = 1 << 30;
   interrupt = 1;
   IS_INT(ct_stream_synchronize(d, s, &err), CT_EINTERRUPTED, "an interrupt ends the wait");
-  IS_STR(err.msg, "device: the wait was interrupted; the kernel still runs", "message");
+  IS_STR(err.msg, "device: the wait was interrupted; what was enqueued may still run on cuda:0",
+         "message");
   IS_INT(ct_device_synchronize(d, &err), CT_EINTERRUPTED, "that for the device too");
   interrupt = 0;
   fake->busy = 3;
   OK(ct_device_synchronize(d, &err) == CT_OK, "and the device is as it was");
   ct_device_close(d);
   nothing_left("interrupt");
+}
+
+/* The driver would wait for a kernel that never ends, whatever is freed. */
+static void test_abandon(void) {
+  CtDevice *d = open_with((CtDeviceOptions){.interrupt = &interrupt});
+  CtModule *m;
+  CtBuffer b;
+  CtFunction *f = load(d, "empty", "a.lua", 3, &m);
+  launch_ok(f, ct_device_stream(d));
+  OK(ct_buffer_new(d, 16, ct_device_stream(d), &b, &err) == CT_OK, "memory");
+  fake->busy = 1 << 30;
+  interrupt = 1;
+  IS_INT(ct_device_synchronize(d, &err), CT_EINTERRUPTED, "an interrupted wait");
+  IS_STR(err.msg,
+         "device: the wait was interrupted; kernel 'empty' (a.lua:3) may still run on cuda:0",
+         "names the kernel");
+  interrupt = fake->busy = 0;
+  ct_device_abandon(d);
+  IS_INT(ct_device_synchronize(d, &err), CT_EDEVICE, "nobody waits any more");
+  ct_buffer_free(d, &b, ct_device_stream(d));
+  ct_module_free(m);
+  ct_device_close(d);
+  OK(fake->live_buffers == 1 && fake->live_modules == 1 && fake->live_pools == 1 &&
+         fake->live_streams == 1 && fake->retained == 1,
+     "the driver keeps everything");
+  fake->live_buffers = fake->live_modules = fake->live_pools = fake->live_streams = fake->retained =
+      0;
 }
 
 static void *use_in_thread(void *ud) {
@@ -672,12 +721,14 @@ int main(void) {
   test_cooperative();
   test_grid_words();
   test_launch_failures();
+  test_prepare();
   test_fault();
   test_assertions();
   test_suspects();
   test_streams_and_events();
   test_memory_outlives_its_stream();
   test_interrupt();
+  test_abandon();
   test_contexts(cu);
   test_borrowed(cu);
   test_out_of_memory();

@@ -182,7 +182,8 @@ static void test_data(void) {
   CtGraph *g = NULL;
   OK(ct_grid_word(d, ct_device_stream(d), &word, &err) == CT_OK, "the stream's word");
   OK(ct_graph_begin(d, &err) == CT_OK &&
-         ct_grid_word(d, ct_device_stream(d), &again, &err) == CT_OK && again != word,
+         ct_grid_word(d, ct_device_stream(d), &again, &err) == CT_OK && again != word &&
+         ct_grid_clear(d, ct_device_stream(d), again, &err) == CT_OK,
      "a launch in a graph has a word of its own");
   OK(ct_graph_data(d, "abc", 4, &data, &err) == CT_OK &&
          strcmp((const char *)(uintptr_t)data, "abc") == 0,

@@ -499,12 +499,30 @@ static void test_sandbox(void) {
 
 /* {====== All ====== */
 
-static void run_all(void) {
-  for (int i = 0; i < 2; i++) {
+static bool open_devices(void) {
+  bool ok = true;
+  for (int i = 0; i < 2 && ok; i++) {
     CtDeviceOptions o = {.alloc = ct_alloc_std, .ordinal = i, .interrupt = &interrupt};
-    if (!OK(ct_device_open(&o, &devices[i], &err) == CT_OK, "device %d", i)) {
-      return;
-    }
+    ok = OK(ct_device_open(&o, &devices[i], &err) == CT_OK, "device %d", i);
+  }
+  return ok;
+}
+
+/* NCCL waits for the kernels of a device, even to abort. */
+static void test_abandoned(void) {
+  Pair p;
+  open_good(&p);
+  n_aborted_before = nccl->n_aborted;
+  ct_device_abandon(devices[1]);
+  ct_nccl_free(p.n);
+  IS_INT(nccl->live, 2, "communicators of a device that was given up are left as they are");
+  IS_INT(nccl->n_aborted - n_aborted_before, 0, "they are not aborted");
+  ct_device_close(devices[1]);
+}
+
+static void run_all(void) {
+  if (!open_devices()) {
+    return;
   }
   test_ops();
   test_messages();
@@ -524,6 +542,9 @@ static void run_all(void) {
   test_sandbox();
   IS_STR(getenv("NCCL_NVLS_ENABLE"), "0", "NVLink multicast is off");
   test_fault();
+  if (open_devices()) {
+    test_abandoned();
+  }
 }
 
 int main(void) {
