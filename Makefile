@@ -259,7 +259,7 @@ endif
 
 # Rooms that call nothing of the host: nothing unwinds through them, so they do without tables for it.
 NO_UNWINDING = $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
-$(foreach r,layout simt/lower watch,$(BUILD)/runtime/$(r)/%.o): FILE_FLAGS = $(NO_UNWINDING)
+$(foreach r,layout simt/lower watch,$(BUILD)/runtime/$(r)/%.o) $(BUILD)/interp/text/%.o: FILE_FLAGS = $(NO_UNWINDING)
 # A switch over an enum lists every enumerator: a new operation stops the compiler where one is missing.
 $(BUILD)/runtime/ir/%.o $(BUILD)/runtime/emit/%.o: FILE_FLAGS = -Wswitch-enum $(NO_UNWINDING)
 # The cores that this process may use; public headers as where they are installed.
@@ -312,9 +312,24 @@ $(CORE_LIB): $(OWN_CORE_LIB) scripts/prefix_names.sh
 	$(call say,NAMES,$@)
 	$(Q)scripts/prefix_names.sh $(OWN_CORE_LIB) $@ $(OWN_CORE_LIB)
 
-$(SHARED_LIB): $(LIB_OBJ) $(EXPORT_LIST)
+# The shared library has a Lua of its own, under names of its own, for hosts that have another one. Its calls go
+# through a table, since it is the module for `require`, too: then they go to the Lua that requires it.
+HAS_OWN_LUA = $(and $(LUA_STATIC),$(findstring linux,$(TARGET)),$(filter x86_64% aarch64%,$(TARGET)),$(if $(PLATFORM),,y))
+SHARED_LUA = $(if $(HAS_OWN_LUA),$(addprefix $(BUILD)/gen/,lua_table.o liblua_own.a))
+$(BUILD)/gen/lua_table.c: $(LIB_OBJ) scripts/lua_table.lua
+	$(call say,GEN,$@)
+	$(Q)nm -u $(LIB_OBJ) | $(LUA) scripts/lua_table.lua > $@
+$(BUILD)/gen/lua_table.o: $(BUILD)/gen/lua_table.c
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=c11 $(CFLAGS) $(CODEGEN) $(SANITIZE) -Wall -Wextra -Werror -c $< -o $@
+$(BUILD)/gen/liblua_own.a: $(BUILD)/gen/liblua_python.a scripts/prefix_names.sh
+	$(call say,NAMES,$@)
+	$(Q)scripts/prefix_names.sh $< $@ $<
+	$(Q)objcopy --remove-section=.eh_frame --remove-section=.rela.eh_frame $@ # errors of Lua in C jump
+
+$(SHARED_LIB): $(LIB_OBJ) $(EXPORT_LIST) $(SHARED_LUA)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(SO_FLAGS) $(LIB_OBJ) $(LUA_LIBS) $(SYSTEM_LIBS) -o $@
+	$(Q)$(LINK) $(SO_FLAGS) $(LIB_OBJ) $(or $(SHARED_LUA),$(LUA_LIBS)) $(SYSTEM_LIBS) -o $@
 	$(Q)ln -sf $(@F) $@.$(SOVERSION)
 
 $(MODULE): $(LIB_OBJ) $(EXPORT_LIST)
@@ -831,9 +846,9 @@ install-docs:
 	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(DOCDIR)/examples
 	for d in $(EXAMPLES); do install -m 644 $$d/* $(DESTDIR)$(DOCDIR)/$$d; done
 
-# For `require`: the shared library, if it takes Lua from a shared library, too; else one of its own.
-SHARES_LUA = $(and $(filter $(LIB_DIR)/lua/5.4,$(LUA_MODULE_DIR)),\
-	$(shell readelf -d $(SHARED_LIB) 2>/dev/null | grep -o 'NEEDED.*liblua'))
+# For `require`: the shared library, if it takes the Lua that there is; else one of its own.
+SHARES_LUA = $(and $(filter $(LIB_DIR)/lua/5.4,$(LUA_MODULE_DIR)),$(or $(HAS_OWN_LUA),\
+	$(shell readelf -d $(SHARED_LIB) 2>/dev/null | grep -o 'NEEDED.*liblua')))
 install-lua:
 	$(if $(SHARES_LUA),install -d $(LUA_MODULE_DIR) && \
 		ln -sf ../../$(SHARED_NAME) $(LUA_MODULE_DIR)/cuttle.so,$(MAKE) install-module)

@@ -81,5 +81,36 @@ local command = "%s -std=c11 -I. %s -o %s/host %s/libcuttle.so && LD_LIBRARY_PAT
 local out, ok = capture(command:format(cc, host, folder, build, build, folder))
 tap.ok(ok and out == "ran f32\n", "a program runs with the shared library", out)
 
+-- A host with another Lua, such as LuaJIT: none of the library's calls goes there.
+if capture("nm " .. build .. "/gen/liblua_own.a"):find "cuttle_own_lua_newstate" then
+  local lines, seen = {}, {}
+  for name in capture("nm -D -u " .. build .. "/cuttle.so"):gmatch " U (lua[%w_]+)" do
+    lines[#lines + 1] = ("void %s(void);\nvoid %s(void) { other(); }\n"):format(name, name)
+    seen[name] = true
+  end
+  tap.ok(seen.lua_newstate and seen.luaL_loadbufferx, "the module takes the Lua that requires it")
+  local other = write("other.c", "#include <stdlib.h>\n#include <stdio.h>\n"
+    .. 'static void other(void) { puts("the other Lua"); fflush(stdout); abort(); }\n'
+    .. table.concat(lines))
+  -- With all of the functions it would pass for a Lua 5.4.
+  local both = "sed '/lua_toclose/d' %s > %s.c && "
+    .. "%s -std=c11 -I. %s %s.c -rdynamic -o %s %s/libcuttle.so"
+  local program = folder .. "/other_lua"
+  out, ok = capture(both:format(other, program, cc, host, program, program, build))
+  tap.ok(ok, "a program with a Lua of its own builds", out)
+  local shared = "liblua5.4.so.0"
+  local has_shared = capture("/sbin/ldconfig -p"):find(shared, 1, true)
+  for _, preload in ipairs { "", has_shared and "LD_PRELOAD=" .. shared or nil } do
+    out, ok = capture(("LD_LIBRARY_PATH=%s %s %s"):format(build, preload, program))
+    tap.ok(ok and out == "ran f32\n", "it runs with the shared library " .. preload, out)
+  end
+  local lua = '%s -e "print(package.loadlib([[%s/libcuttle.so]], [[luaopen_cuttle]])()'
+    .. '.layout{4, 8})"'
+  out, ok = capture(lua:format(arg[-1], build))
+  tap.ok(ok and out == "(4,8):(1,4)\n", "the shared library is a module of Lua, too", out)
+else
+  tap.skip("a host with another Lua", "the shared library takes the system's")
+end
+
 os.execute("rm -r " .. folder)
 tap.done()
