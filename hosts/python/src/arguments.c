@@ -249,6 +249,21 @@ static bool read_exchange(Call *c, int i, PyObject *object, const Row *row) {
 
 /* {====== Capsules ====== */
 
+/* False, with advice: some stride is negative, which views such as x[::-1] have. */
+static bool goes_forward(const DLTensor *t, int i) {
+  for (int d = 0; t->strides != NULL && d < t->ndim; d++) {
+    if (t->strides[d] < 0) {
+      PyErr_Format(
+          PyExc_ValueError,
+          "argument %d has stride %lld in mode %d, as a view like x[::-1] has; strides must be "
+          ">= 0. Pass a copy: numpy.ascontiguousarray(x)",
+          i + 1, (long long)t->strides[d], d);
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool read_versioned(Call *c, int i, PyObject *capsule) {
   const DLVersioned *v = PyCapsule_GetPointer(capsule, "dltensor_versioned");
   if (v == NULL) {
@@ -267,7 +282,8 @@ static bool read_versioned(Call *c, int i, PyObject *capsule) {
                  i + 1);
     return false;
   }
-  return place_tensor(c, i, &v->tensor, (v->flags & DL_READ_ONLY) != 0);
+  return goes_forward(&v->tensor, i) &&
+         place_tensor(c, i, &v->tensor, (v->flags & DL_READ_ONLY) != 0);
 }
 
 /* The capsule stays as it is, so its own destructor lets the memory go when the call ends. */
@@ -277,17 +293,30 @@ static bool read_capsule(Call *c, int i, PyObject *capsule) {
     return read_versioned(c, i, capsule);
   }
   const DLManaged *m = PyCapsule_GetPointer(capsule, "dltensor");
-  return m != NULL && place_tensor(c, i, &m->tensor, false);
+  return m != NULL && goes_forward(&m->tensor, i) && place_tensor(c, i, &m->tensor, false);
 }
 
-/* The element type of a tensor of torch that is a float8; 0: another one. */
-static int float8_of(PyObject *object) {
+/* Element types that a library has but does not export, by the text of their dtype: those of newer versions of torch,
+   and of the package ml_dtypes for NumPy. Their memory goes as integers of as many bits. */
+static const struct {
+  const char *text, *integers;
+  cuttle_DType dtype;
+} unexported[] = {{"torch.float8_e4m3fn", NULL, CUTTLE_F8E4M3},
+                  {"torch.float8_e5m2", NULL, CUTTLE_F8E5M2},
+                  {"float8_e4m3fn", "uint8", CUTTLE_F8E4M3},
+                  {"float8_e5m2", "uint8", CUTTLE_F8E5M2},
+                  {"bfloat16", "uint16", CUTTLE_BF16}};
+
+enum { N_UNEXPORTED = sizeof unexported / sizeof unexported[0] };
+
+/* Its row; -1: it is none of these. */
+static int unexported_of(PyObject *object) {
   PyObject *dtype = PyObject_GetAttrString(object, "dtype");
   PyObject *text = dtype == NULL ? NULL : PyObject_Str(dtype);
-  int found = text == NULL                                                         ? 0
-              : PyUnicode_CompareWithASCIIString(text, "torch.float8_e4m3fn") == 0 ? CUTTLE_F8E4M3
-              : PyUnicode_CompareWithASCIIString(text, "torch.float8_e5m2") == 0   ? CUTTLE_F8E5M2
-                                                                                   : 0;
+  int found = -1;
+  for (int i = 0; text != NULL && i < N_UNEXPORTED; i++) {
+    found = PyUnicode_CompareWithASCIIString(text, unexported[i].text) == 0 ? i : found;
+  }
   PyErr_Clear(); /* it has no dtype */
   Py_XDECREF(dtype);
   Py_XDECREF(text);
@@ -309,13 +338,14 @@ static bool read_float8(Call *c, int i, PyObject *object, int dtype) {
   return true;
 }
 
-/* After a failure: another way for what is a float8, else the exception stays. */
+/* After a failure: another way for what is such a type, else the exception stays. */
 static bool read_as_bytes(Call *c, int i, PyObject *object) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  int dtype = float8_of(object);
+  int row = unexported_of(object);
   PyErr_Restore(type, value, trace);
-  return dtype != 0 && read_float8(c, i, object, dtype);
+  return row >= 0 && unexported[row].integers == NULL &&
+         read_float8(c, i, object, unexported[row].dtype);
 }
 
 static bool pack_torch(Call *c, int i, PyObject *object) {
@@ -395,6 +425,28 @@ static PyObject *consumer_stream(Call *c, const Row *row, int device) {
   return c->stream == NULL ? PyLong_FromLong(1) : PyLong_FromVoidPtr(c->stream);
 }
 
+/* After a failure of NumPy: the array as integers, if its type is one of ml_dtypes. */
+static bool read_as_integers(Call *c, int i, PyObject *object, Row *row) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  int n = unexported_of(object);
+  if (n < 0) {
+    PyErr_Restore(type, value, trace);
+    return false;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  PyObject *view = PyObject_CallMethod(object, "view", "s", unexported[n].integers);
+  PyObject *capsule = view == NULL ? NULL : call_dlpack(view, row, NULL);
+  Py_XDECREF(view);
+  if (capsule == NULL || !read_capsule(c, i, capsule)) {
+    return false;
+  }
+  c->memory[i].dtype = unexported[n].dtype;
+  return true;
+}
+
 static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
   long type = DL_CPU, id = 0;
   PyObject *stream = NULL;
@@ -409,7 +461,8 @@ static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
   }
   PyObject *capsule = call_dlpack(object, row, stream);
   Py_XDECREF(stream);
-  return capsule != NULL && read_capsule(c, i, capsule);
+  return capsule != NULL ? read_capsule(c, i, capsule)
+                         : row->is_numpy && read_as_integers(c, i, object, row);
 }
 
 /* {====== Numbers ====== */

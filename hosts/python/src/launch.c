@@ -200,9 +200,10 @@ static PyObject *launch_call_tuple(PyObject *self, PyObject *args, PyObject *kwa
 
 /* A grid, or a function of the arguments that gives one: borrowed. */
 static bool read_grid(PyObject *grid, cuttle_Launch *o, PyObject **function) {
-  *function = PyCallable_Check(grid) ? grid : NULL;
+  bool is_function = PyCallable_Check(grid) == 1;
+  *function = is_function ? grid : NULL;
   o->grid = (cuttle_Dim3){1, 1, 1};
-  return *function != NULL || read_dim3(grid, &o->grid, "grid");
+  return is_function || read_dim3(grid, &o->grid, "grid");
 }
 
 static bool read_key(PyObject *key, cuttle_Launch *o, PyObject **function) {

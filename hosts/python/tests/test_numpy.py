@@ -112,7 +112,31 @@ def test_attention():
         ok(m.rss() - before < 4000, "150 calls need no more memory", f"{before} to {m.rss()} KiB")
 
 
+def test_other_types():
+    """Arrays of ml_dtypes, which NumPy does not export."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        print("# no ml_dtypes here")
+        return
+    module = cuttle.loads('''kernel("twice", function(x, y)
+      local i = threadIdx.x
+      if i < size(x) then y[i] = cast(2 * cast(x[i], f32), y.dtype) end
+    end)''', device="cpu")
+    for dtype in ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2:
+        x, y = np.arange(8).astype(dtype)[::2], np.zeros(4, dtype)
+        module.twice[1, 32](x, y)
+        same(y.astype("f4").tolist(), [0.0, 4.0, 8.0, 12.0], f"an array of {np.dtype(dtype)}")
+        y.flags.writeable = False
+        fails(cuttle.Error, "read-only", lambda: module.twice[1, 32](x, y), "one that is read-only")
+    a = np.ones((4, 4), ml_dtypes.bfloat16)
+    same(cuttle.matmul(a, a).astype("f4").tolist(), [[4.0] * 4] * 4, "matmul takes them")
+    other = np.ones(4, ml_dtypes.float8_e4m3fnuz)
+    fails(BufferError, "DLPack", lambda: module.twice[1, 32](other, other), "a type that Cuttle does not have")
+
+
 test_launches()
+test_other_types()
 test_matmul()
 test_beta()
 test_attention()
