@@ -51,7 +51,6 @@ static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg
 
 static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
   RECORD_SET(L, tensor_fields, arg);
-  record_integer(L, "align", launch_align(arg));
   record_bool(L, "wide", arg->tensor->is_wide);
   lua_newtable(L);
   int n = add_leaves(L, k, arg, true, 0);
@@ -97,7 +96,9 @@ void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const 
     int top = lua_gettop(L);
     push_argument(L, kernel, a, &a->args[i]);
     if (a->args[i].kind == ARG_TENSOR) {
-      record_bool(L, "written", ir->bufs[ir->params[a->args[i].param].buf].is_written);
+      uint32_t buf = ir->params[a->args[i].param].buf;
+      record_bool(L, "written", ir->bufs[buf].is_written);
+      record_integer(L, "align", ct_ir_relied_align(ir, buf));
     }
     lua_rawseti(L, top, i + 1);
     lua_settop(L, top);

@@ -298,6 +298,9 @@ uint64_t ct_facts_bits(CtFacts f);
 CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
 /* The buffer itself, or the one that it is an alias of. */
 uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
+/* Bytes that the address of a global buffer is a multiple of, as far as the operations rely on it: those of an element
+   where all of them access single elements, else as many as are known. */
+uint32_t ct_ir_relied_align(const CtIr *ir, uint32_t buf);
 int64_t ct_ir_constant_bytes(const CtIr *ir);
 /* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes or more; smem_buf is
    not among them, it begins behind them. */

@@ -159,7 +159,7 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   }
   if (!NAME_is_aligned(rule, out)) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its address %p is no multiple of %u bytes, as that of the example is", title,
+                     "%s: its address %p is no multiple of %u bytes, on which the kernel relies", title,
                      t->data, rule->align);
   }
   return UPPER_OK;

@@ -153,18 +153,52 @@ local function add_codes(self, special, record)
   end
 end
 
+local function same_codes(special, record)
+  local same, at = true, 0
+  for _, code in ipairs(record.codes) do
+    if not code.why then
+      at = at + 1
+      local other = special.codes[at]
+      same = same and other and other.image == code.image and other.ptx == code.ptx
+    end
+  end
+  return same and at == #special.codes and at > 0
+end
+
+-- One that takes the same arguments with the same code: of an example that lies elsewhere, as the
+-- kernel does not notice.
+local function find_same(self, owner, special, record)
+  local text = text_of(special)
+  for _, entry in ipairs(self.entries) do
+    for _, other in ipairs(entry.owner == owner and entry.specials or {}) do
+      local same = other.text == text and other.key == special.key
+      for _, name in ipairs { "block", "cluster" } do
+        same = same and table.concat(other[name], ",") == table.concat(special[name], ",")
+      end
+      if same and other.pdl == special.pdl and other.cooperative == special.cooperative
+        and same_codes(other, record) then
+        return other
+      end
+    end
+  end
+end
+
 local function take(self, record)
   local id = self.id
   local special = self.specials[id]
+  local is_known = false
   if special == nil then
     local arguments, constants, key = plain_arguments(record.arguments)
     special = { arguments = arguments, constants = constants, key = key, grid = record.grid,
                 block = record.block, cluster = record.cluster, pdl = record.pdl,
                 cooperative = record.cooperative, overlap = record.overlap, codes = {}, tried = {},
                 refused = {}, name = record.name, line = record.line, ir = record.ir }
-    self.specials[id] = add_special(self, record.kernel, record.name, special, false)
+    local same = find_same(self, record.kernel, special, record)
+    is_known = same ~= nil
+    special = same or add_special(self, record.kernel, record.name, special, false)
+    self.specials[id] = special
   end
-  add_codes(self, special, record)
+  if not is_known then add_codes(self, special, record) end
   if self.call then
     table.insert(self.call, { special = special, grid = record.grid,
                               arguments = (plain_arguments(record.arguments)) })

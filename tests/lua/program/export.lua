@@ -137,6 +137,29 @@ tap.ok(read "errno_.h" and not read "errno.h", "no file hides a header of C")
 export "--sm=90a --name=math math.lua"
 tap.ok(read "math_.h" and not read "math.h", "by --name, too")
 
+-- What an address is a multiple of: of as much as the kernel's accesses need, wherever examples lie.
+write("aligned.lua", [[
+local one = kernel("one", function(x, y)
+  if threadIdx.x < size(x) then atomic_add(y, threadIdx.x, x[threadIdx.x]) end
+end)
+one{grid = 1, block = 128}(rand(f32, 77), zeros(f32, 77))
+one{grid = 1, block = 128}(tile(rand(f32, 231), {77}, {1}), zeros(f32, 77))
+local eight = kernel("eight", function(x, y)
+  copy(tile(x, {8}, {threadIdx.x}), tile(y, {8}, {threadIdx.x}))
+end)
+eight{grid = 1, block = 32}(rand(f16, 256), zeros(f16, 256))
+local pair = kernel("pair", function(x, y) y[threadIdx.x] = recast(x, f32)[threadIdx.x] end)
+pair{grid = 1, block = 32}(rand(f16, 64), zeros(f32, 32))
+]])
+export "--sm=90a aligned.lua"
+local header = read "aligned.h" or ""
+local aligned = {}
+for name, bytes in header:gmatch "(%w+): [^\n]-, (%d+) bytes aligned" do
+  aligned[#aligned + 1] = name .. bytes
+end
+tap.is(table.concat(aligned, " "), "x4 y4 x16 y16 x4 y4", "bytes that addresses are multiples of")
+tap.ok(not header:find "one_2", "an example that lies elsewhere is no other kernel")
+
 for _, name in ipairs { "boxes", "barrier", "product", "layouts" } do
   out, code = export(("--sm=90a --name=%s %s.lua"):format(name, name))
   tap.ok(code == 0, name .. ".lua is exported", out)
@@ -256,7 +279,7 @@ int main(void) {
   launch();
   args.y.stride[0] = 2;
   launch();
-  args.x.data = memory + 1;
+  args.x.data = (char *)memory + 2;
   launch();
   args.x.shape[0] = 1003;
   launch();
@@ -278,8 +301,8 @@ local want <const> = {
   "2 saxpy: no device: libcuda.so.1: cannot open shared object file: No such file or directory",
   "1 saxpy: argument 3 (y): its elements are bf16; f32 was expected",
   "1 saxpy: argument 3 (y): the stride of mode 0 is 2; this kernel was exported for 1",
-  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 16 bytes, as that of the "
-    .. "example is",
+  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 4 bytes, on which the kernel "
+    .. "relies",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1003; a multiple of 8 was expected, as in the "
     .. "example (1000)",
   "1 saxpy: argument 2 (x): its rank is 2; 1 was expected",
