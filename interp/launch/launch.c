@@ -135,7 +135,7 @@ static CtStatus upload(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
 
 static CtStatus run_cuda(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a, CtErr *err) {
   CtStatus status = launch_fill(spec, c, a->slots, err);
-  return status == CT_OK ? launch_start(spec, c, err) : status;
+  return status == CT_OK ? launch_start(spec, c, launch_joint_seconds(a, spec), err) : status;
 }
 
 static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,

@@ -275,10 +275,11 @@ void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
                    int64_t n);
 
 /* launch_device.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
-   or to allocate for; enqueues the launch of that block. */
+   or to allocate for; enqueues the launch of that block, whose kernel may run for so many seconds; 0: for ever. */
 CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue *slots,
                      CtErr *err) CT_NODISCARD;
-CtStatus launch_start(const Spec *spec, const LaunchConfig *c, CtErr *err) CT_NODISCARD;
+CtStatus launch_start(const Spec *spec, const LaunchConfig *c, double seconds,
+                      CtErr *err) CT_NODISCARD;
 
 /* The stream of a launch on a device. */
 static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {

@@ -83,11 +83,20 @@ CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue 
   return status;
 }
 
-CtStatus launch_start(const Spec *spec, const LaunchConfig *c, CtErr *err) {
-  CtLaunch launch = launch_of(spec, c);
+static CtStatus start(const Spec *spec, const CtLaunch *launch, CtErr *err) {
   CtStatus status =
-      ct_ir_has_grid_barrier(&spec->ir) ? clear_grid_word(spec, launch.stream, err) : CT_OK;
+      ct_ir_has_grid_barrier(&spec->ir) ? clear_grid_word(spec, launch->stream, err) : CT_OK;
   return status == CT_OK
-             ? ct_function_launch(spec->fn, &launch, spec->params, spec->params_bytes, err)
+             ? ct_function_launch(spec->fn, launch, spec->params, spec->params_bytes, err)
              : status;
+}
+
+CtStatus launch_start(const Spec *spec, const LaunchConfig *c, double seconds, CtErr *err) {
+  CtLaunch launch = launch_of(spec, c);
+  if (seconds == 0) {
+    return start(spec, &launch, err);
+  }
+  CtStatus status = ct_device_limit_begin(spec->device, launch.stream, seconds, err);
+  status = status == CT_OK ? start(spec, &launch, err) : status;
+  return status == CT_OK ? ct_device_limit_end(spec->device, launch.stream, err) : status;
 }

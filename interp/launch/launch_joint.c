@@ -19,6 +19,7 @@ typedef struct Gathered {
   int turn;             /* how many of its rank come before */
   CtSimtLaunch launch;  /* on the CPU engine; on a device only the slots */
   LaunchConfig config;  /* on a device */
+  double seconds;       /* that it may run there; 0: for ever */
   unsigned char *block; /* of parameters, there */
 } Gathered;
 
@@ -68,14 +69,21 @@ static int count_of_rank(const LaunchJoint *j, int rank) {
 
 /* A launch on a device begins at once, unless it may wait for one that another rank of this process makes later, or
    follows such a launch. */
-static bool may_wait(const CuttleState *s, const LaunchArgs *a, const Spec *spec) {
-  return spec->ir.may_overlap || uses_peers(a) || count_of_rank(s->joint, s->rank) > 0;
+static bool may_wait(const LaunchArgs *a, const Spec *spec) {
+  return spec->ir.may_overlap || uses_peers(a);
+}
+
+double launch_joint_seconds(const LaunchArgs *args, const Spec *spec) {
+  const CuttleState *s = args->of->state;
+  bool is_limited = s->rank >= 0 && s->rank_seconds > 0 && s->recorder == NULL && !s->is_benched;
+  return is_limited && may_wait(args, spec) ? s->rank_seconds : 0;
 }
 
 static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const LaunchArgs *a,
                             const Spec *spec) {
   return s->n_ranks > 1 && !s->is_benched && !c->check && !spec->has_marks &&
-         !ct_device_is_capturing(a->device, launch_stream(c, a->device)) && may_wait(s, a, spec);
+         !ct_device_is_capturing(a->device, launch_stream(c, a->device)) &&
+         (may_wait(a, spec) || count_of_rank(s->joint, s->rank) > 0);
 }
 
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
@@ -195,7 +203,11 @@ static CtSimtLaunch simt_launch(CuttleState *s, const LaunchConfig *c) {
 static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *a, Spec *spec,
                        CtErr *err) {
   LaunchJoint *j = joint_of(s, err);
-  Gathered g = {.spec = spec, .rank = s->rank, .launch = simt_launch(s, c), .config = *c};
+  Gathered g = {.spec = spec,
+                .rank = s->rank,
+                .launch = simt_launch(s, c),
+                .config = *c,
+                .seconds = launch_joint_seconds(a, spec)};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
   status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)
                            : status;
@@ -363,7 +375,7 @@ static CtStatus make_ready(LaunchJoint *j, Gathered *g, CtErr *err) {
 
 static CtStatus begin(const Gathered *g, CtErr *err) {
   memcpy(g->spec->params, g->block, g->spec->params_bytes);
-  return launch_start(g->spec, &g->config, err);
+  return launch_start(g->spec, &g->config, g->seconds, err);
 }
 
 static void add_rank(const Gathered *g, CtErr *err) {
@@ -495,12 +507,12 @@ static int joint_count(lua_State *L) {
   return 1;
 }
 
-/* A person who stops ranks learns where they are: adds what the function at 1 returns to the error at the top. The
+/* Who stops ranks that wait learns where they are: adds what the function at 1 returns to the error at the top. The
    script is stopped, so no hook may see it. */
 static void add_report(lua_State *L, const CuttleState *s) {
   lua_Hook hook = lua_gethook(L);
   int mask = lua_gethookmask(L), count = lua_gethookcount(L);
-  if (!state_is_interrupted(s) || !lua_isstring(L, -1)) {
+  if (!(state_is_interrupted(s) || state_gave_up(s)) || !lua_isstring(L, -1)) {
     return;
   }
   lua_sethook(L, NULL, 0, 0);
@@ -515,7 +527,7 @@ static void add_report(lua_State *L, const CuttleState *s) {
 
 /* _joint_guard(report, fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and
    the device is the one before. Lua's __close cannot promise this: a script that is stopped runs none of its own
-   language any more, and without memory it may fail. report() is what an error by Ctrl-C says, too. */
+   language any more, and without memory it may fail. report() is what an error by Ctrl-C, or by a time limit of kernels, says, too. */
 static int joint_guard(lua_State *L) {
   CuttleState *s = state_of(L);
   char device[sizeof s->device_text];

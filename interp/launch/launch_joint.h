@@ -12,6 +12,8 @@
    at a time. Of a launch on a device the tables of lists are there. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
                         const Spec *spec);
+/* How long the kernel of a rank's launch may run on a device, as it may wait for other ranks; 0: for ever. */
+double launch_joint_seconds(const LaunchArgs *args, const Spec *spec);
 /* Gathers n launches in a row. Raises. */
 void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       Spec *spec, int64_t n);

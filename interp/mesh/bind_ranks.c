@@ -15,7 +15,8 @@
                      `like`, as kernels of the current device use it; `who` says whose it is
      _mesh_meet(list)  what the devices of these tensors are given from now on comes after what they were given so far
      _choose_device(text)  as device(text), but opens none; gives the text of the one before
-     _enter_rank(rank, n)  the function of a rank of m:run, of n in this process, runs from now on; nil: none runs
+     _enter_rank(rank, n, seconds)  the function of a rank of m:run, of n in this process, runs from now on, and its
+                     kernels may wait so long for other ranks (nil: for ever); nil: none runs
      _rank()         that rank, or nil
      _kernels_on(device)  the kernels that may still run there, as a text; nil: none is known, or it is the CPU
      _script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
@@ -294,6 +295,7 @@ static int enter_rank(lua_State *L) {
   CuttleState *s = state_of(L);
   s->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
   s->n_ranks = (int)luaL_optinteger(L, 2, 0);
+  s->rank_seconds = luaL_optnumber(L, 3, 0);
   return 0;
 }
 

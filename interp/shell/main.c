@@ -614,7 +614,7 @@ int main(int argc, char **argv) {
     repl_report(s->L);
     p.exit_code = EXIT_FAILURE;
   }
-  if (p.exit_code == EXIT_INTERRUPT && !state_settle(s)) { /* libraries would wait at exit, too */
+  if (p.exit_code != 0 && !state_settle(s)) { /* libraries would wait at exit, too */
     check_output();
     _exit(p.exit_code);
   }

@@ -313,10 +313,20 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
   return s;
 }
 
-/* Does not go on to the next device once somebody has interrupted. */
+bool state_gave_up(const CuttleState *s) {
+  bool did = false;
+  for (int i = 0; i < STATE_MAX_DEVICES && !did; i++) {
+    did = s->cuda[i] != NULL && ct_device_is_abandoned(s->cuda[i]);
+  }
+  return did;
+}
+
+static bool is_over(const CuttleState *s) { return state_is_interrupted(s) || state_gave_up(s); }
+
+/* Does not go on to the next device once that is of no use. */
 static bool wait_devices(CuttleState *s) {
-  bool ok = true;
-  for (int i = 0; i < STATE_MAX_DEVICES && (ok || !state_is_interrupted(s)); i++) {
+  bool ok = !state_gave_up(s);
+  for (int i = 0; i < STATE_MAX_DEVICES && (ok || !is_over(s)); i++) {
     ok = (s->cuda[i] == NULL || ct_device_synchronize(s->cuda[i], NULL) == CT_OK) && ok;
   }
   return ok;
@@ -324,21 +334,21 @@ static bool wait_devices(CuttleState *s) {
 
 /* Faults are logged: nobody is left to be told. A device may wait for another one, so all are given up. */
 bool state_settle(CuttleState *s) {
-  bool ok = wait_devices(s);
-  if (ok) {
+  s->is_closing = true;
+  if (wait_devices(s)) {
     return true;
   }
   state_log(s, "a device failed while the state was closed");
-  for (int i = 0; i < STATE_MAX_DEVICES && state_is_interrupted(s); i++) {
+  bool gives_up = is_over(s);
+  for (int i = 0; i < STATE_MAX_DEVICES && gives_up; i++) {
     if (s->cuda[i] != NULL) {
       ct_device_abandon(s->cuda[i]);
     }
   }
-  return !state_is_interrupted(s);
+  return !gives_up;
 }
 
 void state_free(CuttleState *s) {
-  s->is_closing = true;
   (void)state_settle(s);
   lua_close(s->L);
   free_state(s);

@@ -93,8 +93,9 @@ typedef struct CuttleState {
   uint32_t phase;                   /* random, for the counts of coroutines */
   int rank;                         /* of m:run, whose function runs now; -1: none */
   int n_ranks;                      /* of that m:run in this process */
-  uint64_t written; /* by the last launch with memory that a host lent: cuttle_written */
-  uint64_t n_turns; /* grows with each call that may have changed what launches depend on */
+  double rank_seconds; /* that a kernel of them may wait for another rank; 0: for ever */
+  uint64_t written;    /* by the last launch with memory that a host lent: cuttle_written */
+  uint64_t n_turns;    /* grows with each call that may have changed what launches depend on */
   StateKnown known[STATE_KNOWN]; /* launch_lent.c */
   bool is_open_to_host;          /* the host has L, and may change things without a call */
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
@@ -177,9 +178,11 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
 void state_free(CuttleState *s);
-/* Waits for all devices, as nothing may be in flight when what it uses goes away. After an interrupt it gives up what
-   is not done, which may never end: false, and no call reaches the driver any more. */
+/* The state is about to be freed. Waits for all devices, as nothing may be in flight when what it uses goes away.
+   After an interrupt it gives up what is not done, which may never end, and so it does if a device was given up before:
+   false, and no call reaches the driver any more. */
 bool state_settle(CuttleState *s);
+bool state_gave_up(const CuttleState *s); /* on some device */
 
 /* The state of a Lua that exists already, made at the first call and freed with that Lua [-0, +0, e]. */
 CuttleState *state_attach(lua_State *L);

@@ -459,10 +459,14 @@ CtStatus ct_device_open(const CtDeviceOptions *options, CtDevice **out, CtErr *e
 
 void ct_device_abandon(CtDevice *d) {
   char suspects[400];
+  bool was_lost = d->lost;
+  d->lost = d->is_abandoned = true;
+  if (was_lost) {
+    return;
+  }
   if (ct_device_suspects(d, suspects, sizeof suspects) == 0) {
     append(suspects, sizeof suspects, "its work");
   }
-  d->lost = d->is_abandoned = true;
   snprintf(d->lost_msg, sizeof d->lost_msg, "nobody waits any longer for %s", suspects);
 }
 
@@ -530,6 +534,7 @@ void ct_device_close(CtDevice *d) {
   }
   ct_device_free_logs(d);
   free_grid_words(d);
+  ct_device_free_limits(d);
   ct_device_free_captured(d);
   ct_device_free_deferred(d);
   if (d->cu != NULL && !d->is_abandoned && !is_of_parent(d)) {

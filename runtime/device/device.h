@@ -329,6 +329,12 @@ CtStatus ct_function_launch(CtFunction *f, const CtLaunch *launch, const void *p
 CtStatus ct_function_prepare(CtFunction *f, const CtLaunch *launch, size_t params_bytes,
                              CtErr *err) CT_NODISCARD;
 
+/* Around a launch that may wait for other devices: whoever waits for the device fails, CT_EDEVICE, once the kernel has
+   run for so many seconds, and the device is given up as by ct_device_abandon. */
+CtStatus ct_device_limit_begin(CtDevice *d, CtStream stream, double seconds,
+                               CtErr *err) CT_NODISCARD;
+CtStatus ct_device_limit_end(CtDevice *d, CtStream stream, CtErr *err) CT_NODISCARD;
+
 /* {====== Graphs: device_graph.c ======
 
    From ct_graph_begin on, launches, copies, fills, records of events and waits for events are not carried out

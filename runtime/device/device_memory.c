@@ -5,6 +5,57 @@
 #include "device_priv.h"
 #include "runtime/base/clock.h"
 
+/* {====== Limits ====== */
+
+/* Two events stand around a launch that may wait for other devices. Whoever waits for the device looks at them: a
+   kernel that has begun and does not end within its limit is given up. */
+enum { LIMITED = 64 }; /* launches that are looked at; more push out the oldest ones */
+
+typedef struct Limited {
+  CtEvent before, after;
+} Limited;
+
+struct CtLimits {
+  Limited ring[LIMITED]; /* launch i is at i % LIMITED */
+  unsigned first, n;     /* those that may still run */
+  double seconds;        /* of the last one */
+  int64_t begun;         /* when the first was seen to run; 0: it was not */
+};
+
+/* What went wrong otherwise, a wait finds out. */
+static bool is_over(CtDevice *d, CtEvent e) {
+  bool is = ct_device_enter(d, NULL) && d->cu->cuEventQuery(e) != CT_CUDA_ERROR_NOT_READY;
+  ct_device_leave(d);
+  return is;
+}
+
+static CtStatus give_up(CtDevice *d, CtErr *err) {
+  char kernels[400];
+  double seconds = d->limits->seconds;
+  bool is_known = ct_device_suspects(d, kernels, sizeof kernels) > 0;
+  ct_device_abandon(d);
+  return ct_fail(
+      err, CT_EDEVICE,
+      "device: %s on cuda:%d did not end within %.1f s, CUTTLE_COMM_TIMEOUT; it may wait "
+      "for a rank that has ended, or is somewhere else",
+      is_known ? kernels : "a kernel", d->info.ordinal, seconds);
+}
+
+CtStatus ct_device_check_limit(CtDevice *d, CtErr *err) {
+  CtLimits *l = d->limits;
+  while (l != NULL && !d->lost && l->first != l->n &&
+         is_over(d, l->ring[l->first % LIMITED].after)) {
+    l->first++;
+    l->begun = 0;
+  }
+  if (l == NULL || d->lost || l->first == l->n || !is_over(d, l->ring[l->first % LIMITED].before)) {
+    return CT_OK;
+  }
+  int64_t now = ct_now_ns();
+  l->begun = l->begun == 0 ? now : l->begun;
+  return (double)(now - l->begun) * 1e-9 < l->seconds ? CT_OK : give_up(d, err);
+}
+
 /* {====== Waiting ====== */
 
 enum { SPIN_NS = 100 * 1000, SLEEP_NS = 20 * 1000, ASK_NS = 1000 * 1000 };
@@ -46,10 +97,12 @@ static CuResult repeat(const CtDevice *d, Query *query, const void *what, int64_
   return r;
 }
 
-static bool polls(const CtDevice *d) { return d->interrupt != NULL || d->watch.ask != NULL; }
+static bool asks(const CtDevice *d) { return d->watch.ask != NULL || d->limits != NULL; }
+static bool polls(const CtDevice *d) { return d->interrupt != NULL || asks(d); }
 
 static CtStatus ask(CtDevice *d, CtErr *err) {
-  return d->watch.ask == NULL ? CT_OK : d->watch.ask(d->watch.ud, err);
+  CtStatus s = ct_device_check_limit(d, err);
+  return s == CT_OK && d->watch.ask != NULL ? d->watch.ask(d->watch.ud, err) : s;
 }
 
 /* Polls to the end; a wait without an interrupt flag, of which nobody is asked, is left to the driver. */
@@ -61,7 +114,7 @@ static CtStatus wait_polling(CtDevice *d, const char *call, Query *query, const 
     if (!ct_device_enter(d, err)) {
       return CT_EDEVICE;
     }
-    int64_t until = d->watch.ask == NULL ? INT64_MAX : ct_now_ns() + ASK_NS;
+    int64_t until = asks(d) ? ct_now_ns() + ASK_NS : INT64_MAX;
     CuResult r = repeat(d, query, what, start, until);
     if (r != CT_CUDA_ERROR_NOT_READY) {
       s = ct_device_done(d, call, r, err, "%s", "");
@@ -305,8 +358,9 @@ CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
 }
 
 CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
-  if (!ct_device_enter(d, err)) {
-    return CT_EDEVICE;
+  CtStatus s = ct_device_check_limit(d, err);
+  if (s != CT_OK || !ct_device_enter(d, err)) {
+    return s != CT_OK ? s : CT_EDEVICE;
   }
   CuResult r = d->cu->cuEventQuery(e);
   *is_done = r == CT_CUDA_SUCCESS;
@@ -340,4 +394,51 @@ CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, 
     *ms = (double)elapsed;
   }
   return s;
+}
+
+static CtStatus make_events(CtDevice *d, Limited *x, CtErr *err) {
+  CtStatus s = x->before == NULL ? ct_event_new(d, &x->before, err) : CT_OK;
+  return s == CT_OK && x->after == NULL ? ct_event_new(d, &x->after, err) : s;
+}
+
+static CtStatus make_limits(CtDevice *d, CtErr *err) {
+  if (d->limits == NULL) {
+    d->limits = ct_alloc(d->alloc, sizeof *d->limits);
+    if (d->limits == NULL) {
+      return ct_fail_nomem(err);
+    }
+    *d->limits = (CtLimits){.n = 0};
+  }
+  return CT_OK;
+}
+
+CtStatus ct_device_limit_begin(CtDevice *d, CtStream stream, double seconds, CtErr *err) {
+  CtStatus s = make_limits(d, err);
+  if (s != CT_OK) {
+    return s;
+  }
+  CtLimits *l = d->limits;
+  Limited *x = &l->ring[l->n % LIMITED];
+  if (l->n - l->first == LIMITED) {
+    l->first++;
+    l->begun = 0;
+  }
+  l->seconds = seconds;
+  s = make_events(d, x, err);
+  return s == CT_OK ? ct_event_record(d, x->before, stream, err) : s;
+}
+
+CtStatus ct_device_limit_end(CtDevice *d, CtStream stream, CtErr *err) {
+  CtStatus s = ct_event_record(d, d->limits->ring[d->limits->n % LIMITED].after, stream, err);
+  d->limits->n += s == CT_OK;
+  return s;
+}
+
+void ct_device_free_limits(CtDevice *d) {
+  for (int i = 0; d->limits != NULL && i < LIMITED; i++) {
+    ct_event_free(d, d->limits->ring[i].before);
+    ct_event_free(d, d->limits->ring[i].after);
+  }
+  ct_free(d->alloc, d->limits, sizeof *d->limits);
+  d->limits = NULL;
 }

@@ -39,6 +39,7 @@ typedef struct CtGridWord { /* see device_grid.c */
 } CtGridWord;
 
 typedef struct CtCapture CtCapture; /* device_graph.c */
+typedef struct CtLimits CtLimits;   /* device_memory.c */
 typedef struct CtShared {           /* device_ipc.c */
   CtBuffer block;
   CtStream stream;       /* that freed it */
@@ -56,7 +57,8 @@ struct CtDevice {
   CtAlloc alloc;
   const volatile int *interrupt;
   CtDeviceWatch watch;
-  CtEvent pace[2]; /* of a watched device: see ct_device_pace */
+  CtEvent pace[2];  /* of a watched device: see ct_device_pace */
+  CtLimits *limits; /* of launches that may wait for other devices; NULL: none has one */
   unsigned n_paced;
   CuDevice device;
   CuMemPool pool;   /* NULL: no stream-ordered allocation */
@@ -137,6 +139,10 @@ void ct_device_free_captured(CtDevice *d);
    an earlier kernel marks the device lost and names the suspects instead. */
 CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
     CT_PRINTF(5, 6);
+
+/* Fails when such a launch has run for longer than it may; the device is given up then. */
+CtStatus ct_device_check_limit(CtDevice *d, CtErr *err) CT_NODISCARD;
+void ct_device_free_limits(CtDevice *d);
 
 /* Before a launch on a watched device. A driver blocks the host when about a thousand launches wait, and nobody can
    ask then; so the host waits earlier, for the launch some hundreds before this one, and asks. */

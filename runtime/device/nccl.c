@@ -64,13 +64,21 @@ bool ct_nccl_can_split(const CtNccl *n) { return n->lib->ncclCommSplit != NULL; 
 
 /* {====== The end of communicators ====== */
 
+bool ct_nccl_is_stuck(const CtNccl *n) {
+  bool is = false;
+  for (const CtComm *c = n->comms; c != NULL && !is; c = c->next) {
+    is = c->device != NULL && ct_device_is_abandoned(c->device);
+  }
+  return is;
+}
+
 /* NCCL makes other devices current meanwhile. A device that is lost cannot be made current, but its
    communicator is aborted like any other. */
 static void abort_one(CtNccl *n, CtComm *c) {
   NcclComm comm = c->comm;
   c->comm = NULL;
   c->n = 0;
-  if (comm != NULL) {
+  if (comm != NULL && !ct_nccl_is_stuck(n)) {
     bool is_inside = ct_device_enter(c->device, NULL);
     (void)n->lib->ncclCommAbort(comm);
     if (is_inside) {

@@ -279,15 +279,6 @@ static int open_first(CtComm **comms, int count) {
   return n;
 }
 
-/* NCCL waits for the device even to abort. */
-static bool has_abandoned(CtComm *const *comms, int count) {
-  bool has = false;
-  for (int i = 0; i < count && !has; i++) {
-    has = comms[i]->device != NULL && ct_device_is_abandoned(comms[i]->device);
-  }
-  return has;
-}
-
 /* What fails on the way has aborted all, except for an interrupt. A program that ends well has waited before: the
    others may miss their ranks, and end soon. */
 static void close_open(CtNccl *n, CtComm *const *open, int count) {
@@ -309,7 +300,7 @@ static void close_open(CtNccl *n, CtComm *const *open, int count) {
 
 void ct_comm_free(CtNccl *n, CtComm **comms, int count) {
   int n_open = open_first(comms, count);
-  if (n_open > 0 && !has_abandoned(comms, n_open)) {
+  if (n_open > 0 && !ct_nccl_is_stuck(n)) {
     close_open(n, comms, n_open);
   }
   for (int i = 0; i < count; i++) {

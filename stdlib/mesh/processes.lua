@@ -123,6 +123,9 @@ function M.seconds()
   return seconds
 end
 
+--- How long a kernel may wait for other ranks; nil: nobody set a limit.
+function M.limit() return env "CUTTLE_COMM_TIMEOUT" and M.seconds() end
+
 --- Whether calls may block the host.
 function M.blocks()
   local text = env "CUTTLE_COMM_BLOCKING"

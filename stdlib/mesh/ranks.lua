@@ -10,6 +10,7 @@ local engines = require "cuttle.engine"
 local ipc = require "cuttle.ipc"
 local match = require "cuttle.rank_match"
 local meshes = require "cuttle.mesh"
+local processes = require "cuttle.processes"
 local ranks = require "cuttle.rank"
 local tiles = require "cuttle.tiles"
 local coroutine = coroutine
@@ -20,7 +21,7 @@ local M = {}
 local function as_rank(run, rank, fn, ...)
   local device, before = run.engine:device(rank), nil
   if device ~= "cpu" then before = internal.choose_device(device) end
-  internal.enter_rank(rank, #run.engine.ranks)
+  internal.enter_rank(rank, #run.engine.ranks, run.seconds)
   local result = table.pack(fn(...))
   internal.enter_rank(nil)
   if before then internal.choose_device(before) end
@@ -128,7 +129,7 @@ end
 
 local function new_run(m, fn)
   local run = { mesh = m, engine = engines.of(m, "mesh:run"), tasks = {}, waiting = {},
-    jobs = {}, results = {}, place = internal.script_place() or "?" }
+    jobs = {}, results = {}, place = internal.script_place() or "?", seconds = processes.limit() }
   for _, rank in ipairs(run.engine.ranks) do
     run.tasks[rank] = { co = coroutine.create(fn), object = ranks.new(run, rank), is_ready = true,
       groups = {} }

@@ -876,7 +876,7 @@ CuResult cuEventRecord(CuEvent e, CuStream s) {
     *(char *)e = 'r'; /* of the capture */
     return CT_CUDA_SUCCESS;
   }
-  *(char *)e = is_hung() ? 'h' : 0;
+  *(char *)e = is_hung() ? 'h' : is_waiting(this_device()) ? 'w' : 0;
   return CT_CUDA_SUCCESS;
 }
 
@@ -889,7 +889,10 @@ CuResult cuEventSynchronize(CuEvent e) {
 
 CuResult cuEventQuery(CuEvent e) {
   IN_CONTEXT;
-  return (*(char *)e == 'h' && is_hung()) || asked_while_waiting(((char *)e)[1]) ? 600 : query();
+  return (*(char *)e == 'h' && is_hung()) ||
+                 (*(char *)e == 'w' && asked_while_waiting(((char *)e)[1]))
+             ? 600
+             : query();
 }
 
 CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {

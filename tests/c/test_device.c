@@ -299,13 +299,14 @@ static void test_launch_failures(void) {
   int64_t p = 0;
   CtLaunch good = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = ct_device_stream(d)}, l;
   l = good;
-  l.grid.x = 0;
-  IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "empty grid: status");
+  l.grid.y = 70000;
+  fail_next("cuLaunchKernelEx", CT_CUDA_ERROR_INVALID_VALUE);
+  IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "a tall grid: status");
   IS_STR(err.msg,
-         "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
+         "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (1,70000,1) block (32,1,1) "
          "shared 0 bytes, kernel 'big'; each extent of the grid must be 1 to "
          "(2147483647,65535,65535)",
-         "empty grid: message");
+         "a tall grid: message");
   l = good;
   l.block.z = 65;
   OK(ct_function_launch(f, &l, &p, 8, &err) == CT_EDEVICE, "deep block");

@@ -114,4 +114,24 @@ for _, place in ipairs(places) do
   like(out, place[2], "Ctrl-C " .. (place[1] == "" and "at the end" or "in " .. place[1]))
   tap.is(code, 130, "exit code")
 end
+-- The same with a limit instead of Ctrl-C. Nobody aborts communicators, which would wait, too.
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+m:run(function(r)
+  r:barrier()
+  if r.rank == 0 then launch(r, 1) end
+  r:barrier()
+end)
+]])
+like(out, "^x.lua:%d+: device: kernel 'all_reduce' %(x.lua:8%) on cuda:0 did not end within 0.1 s, "
+  .. "CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is somewhere else\n"
+  .. "  rank 0 waits at x.lua:%d+: barrier over all axes\n    on its device kernel 'all_reduce' "
+  .. ".*\n  rank 1 waits at x.lua:%d+: barrier", "a limit of time")
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=60 timeout -s KILL 60", [[
+m:run(function(r)
+  for call = 1, 200 do launch(r, call) end
+  r:barrier()
+end)
+print "done"
+]])
+tap.is(out, "done\n", "launches that end in time")
 gpus.done()
