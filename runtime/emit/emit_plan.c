@@ -266,11 +266,11 @@ static int uses_in_text(const char *text, const char *name) {
   return n;
 }
 
-/* Assembly has an operand once, however often its text does. */
+/* Assembly has an operand once, however often its text does, also if never. */
 static void use_named(CtEmit *e, const CtEscape *code, const char *name, CtVal v, uint32_t pos) {
-  int n = uses_in_text(code->text, name);
+  int n = code->is_ptx ? 1 : uses_in_text(code->text, name);
   if (n > 0) {
-    use(e, v, (Use){pos, pos, n > 1 && !code->is_ptx ? USE_MANY : USE_ONCE});
+    use(e, v, (Use){pos, pos, n > 1 ? USE_MANY : USE_ONCE});
   }
 }
 

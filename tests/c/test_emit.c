@@ -337,6 +337,31 @@ static void test_names(void) {
   }
 }
 
+/* Assembly has its operands also where its text does not name them, as in the kernel of a file. */
+static void test_unnamed_operand(void) {
+  Kit k;
+  kit_begin(&k, "unnamed", 90, 32, 1);
+  at(&k, 1);
+  CtView x = tensor(&k, "x", CT_f32, "(32)", "(1)");
+  const char *const names[] = {"v"};
+  const CtVal vals[] = {bid(&k, 0)};
+  const CtTextPlace place = {.name = "p", .buf = x.buf, .at = tid(&k, 0)};
+  ct_ir_code(&k.ir, CT_VOID,
+             &(CtEscape){.text = "membar.gl;",
+                         .n = 1,
+                         .names = names,
+                         .vals = vals,
+                         .n_places = 1,
+                         .places = &place,
+                         .is_ptx = true});
+  CtText text;
+  ct_text_init(&text, ct_alloc_std);
+  IS_INT(emit(&k, false, &text), CT_OK, "%s", k.err.msg);
+  OK(strstr(ct_text_str(&text), "\"r\"(bid_x), \"l\"(&x[tid_x])") != NULL, "both are declared");
+  ct_text_clear(&text);
+  ct_ir_clear(&k.ir);
+}
+
 static void test_shared_limit(void) {
   Kit k;
   build_names(&k, 90);
@@ -444,6 +469,7 @@ int main(int argc, char **argv) {
   test_snapshots();
   test_records();
   test_names();
+  test_unnamed_operand();
   test_shared_limit();
   test_overlap();
   test_failures();
