@@ -4,7 +4,8 @@
 -- Candidates are the layout itself, swizzles of it, and the layout with one mode padded. They are
 -- valued by the wavefronts of the requests (requests.lua), which is what a GPU's shared memory
 -- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
--- one request of neighbours is several where a candidate tears them apart.
+-- one request of neighbours is several where a candidate tears them apart. Of other layouts than
+-- the tensor's there is no machine code, so both is counted: neighbours as one, and each by itself.
 local ct = require "cuttle"
 local launch_given = require "cuttle.launch_given"
 local internal = ...
@@ -160,13 +161,25 @@ end
 
 -- {====== Costs ======
 
+-- The costs of writes and reads together, as fields of `out`.
+local function sum_costs(out, writes, reads)
+  out.writes, out.reads = writes, reads
+  out.wavefronts = writes.wavefronts + reads.wavefronts
+  out.conflicts = writes.conflicts + reads.conflicts
+  out.requests = writes.requests + reads.requests
+  out.cost = out.wavefronts + out.requests
+  return out
+end
+
+-- Counts a candidate, and also as `torn` where the machine code may have other requests.
 local function value(candidate, list, element_bytes)
   candidate.bytes = candidate.elements * element_bytes
-  candidate.writes, candidate.reads = requests.costs(list, element_bytes, candidate.place)
-  candidate.wavefronts = candidate.writes.wavefronts + candidate.reads.wavefronts
-  candidate.conflicts = candidate.writes.conflicts + candidate.reads.conflicts
-  candidate.requests = candidate.writes.requests + candidate.reads.requests
-  candidate.cost = candidate.wavefronts + candidate.requests
+  sum_costs(candidate, requests.costs(list, element_bytes, candidate.place))
+  candidate.is_unsure = false
+  if candidate.is_now and list.is_sure then return end
+  local torn = sum_costs({}, requests.costs(list, element_bytes, candidate.place, true))
+  candidate.is_unsure = torn.requests ~= candidate.requests
+  candidate.torn = candidate.is_unsure and torn or nil
 end
 
 local simplicity = { plain = 0, swizzle = 1, padding = 2 }
@@ -210,19 +223,26 @@ local function requests_text(list, writes)
   return #parts > 0 and table.concat(parts, ", ") or "none"
 end
 
+-- "128", or "~128 to 512".
+local function requests_of(c)
+  if not c.is_unsure then return report.number(c.requests) end
+  return ("~%s to %s"):format(report.number(c.requests), report.number(c.torn.requests))
+end
+
 local function row_of(rank, c, has_requests)
   local row = { tostring(rank), c.text .. (c.is_now and "  (as it is)" or ""),
                 report.conflicts(c.writes), report.conflicts(c.reads) }
-  row[#row + 1] = has_requests and report.number(c.requests) or nil
+  row[#row + 1] = has_requests and requests_of(c) or nil
   row[#row + 1] = tostring(c.bytes)
   return row
 end
 
--- The rows that are shown. They say how many requests there are if not all have as many.
+-- The rows that are shown. They say how many requests there are if not all have as many for sure.
 local function rows_of(shown)
   local has_requests = false
   for _, row in ipairs(shown) do
-    has_requests = has_requests or row.candidate.requests ~= shown[1].candidate.requests
+    has_requests = has_requests or row.candidate.is_unsure
+      or row.candidate.requests ~= shown[1].candidate.requests
   end
   local rows = { { "rank", "layout", "write conflicts", "read conflicts",
                    has_requests and "requests" or "bytes", has_requests and "bytes" or nil } }
@@ -233,17 +253,24 @@ local function rows_of(shown)
 end
 
 local merging <const> = {
-  [true] = "\nrequests are those of the machine code: the compiler makes one of neighbours",
+  [true] = "\nas it is, requests are those of the machine code: the compiler makes one of "
+    .. "neighbours",
   [false] = "\nneighbours are taken as one request, as most compilers make them: no machine code "
     .. "says so here",
 }
+local UNSURE <const> = "\n~: a compiler may tear neighbours apart here; from neighbours as one "
+  .. "request to each by itself"
 
--- Where requests are made of neighbours: how that is known.
-local function merging_text(self)
+-- Where requests are made of neighbours: how that is known, and what a mark in the rows means.
+local function merging_text(self, shown)
+  local text = ""
   for _, request in ipairs(self.requests) do
-    if request.parts then return merging[self.is_settled] end
+    if request.parts then text = merging[self.is_settled] end
   end
-  return ""
+  for _, row in ipairs(shown) do
+    if row.candidate.is_unsure then return text .. UNSURE end
+  end
+  return text
 end
 
 -- Is the candidate worth a row? The best swizzle and the best padding are, if they are better than
@@ -257,9 +284,19 @@ local function is_shown(self, rank, candidate, kinds)
   return helps and is_first
 end
 
+local function cost_text(c)
+  return ("%s requests and %s wavefronts"):format(report.number(c.requests),
+    report.number(c.wavefronts))
+end
+
 -- What to make of the best layout; "" where the table says it.
 local function remark(self)
   local now, best = self.now, self.best
+  if now.cost and best.cost < now.cost and best.torn and best.torn.cost >= now.cost then
+    return ("\nrank 1 may be no gain: %s if all neighbours are torn apart;\nas it is, %s. "
+      .. "profile the kernel\nwith that layout: it counts by the machine code"):format(
+      cost_text(best.torn), cost_text(now))
+  end
   if not now.cost or best.cost < now.cost then return "" end
   return now.conflicts == 0 and "\nno conflicts as it is: nothing to gain"
     or "\nnothing helps: no layout tried has fewer conflicts; let the lanes access other elements"
@@ -274,7 +311,8 @@ function Found:__tostring()
   end
   local what = ("%s%s %s"):format(self.name and self.name .. " " or "", self.dtype, self.now.text)
   return ("%s\nwrites: %s; reads: %s%s\n%s%s"):format(report.title(what, self),
-    requests_text(self.requests, true), requests_text(self.requests, false), merging_text(self),
+    requests_text(self.requests, true), requests_text(self.requests, false),
+    merging_text(self, shown),
     report.table(rows_of(shown), 2), remark(self))
 end
 

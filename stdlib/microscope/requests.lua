@@ -262,29 +262,30 @@ local function add_cost(cost, at, bytes, request)
   cost.requests = cost.requests + request.count
 end
 
--- Neighbours that a layout tears apart are two requests, or more.
-local function add_parts(cost, parts, first, last, request)
-  local at = together(parts, first, last, request.bytes)
+-- Neighbours that a layout tears apart are two requests, or more; with `is_torn` each is one.
+local function add_parts(cost, parts, first, last, request, is_torn)
+  local at = (first == last or not is_torn) and together(parts, first, last, request.bytes)
   if at then
     add_cost(cost, at, (last - first + 1) * request.bytes, request)
   else
     local half = first + (last - first) // 2
-    add_parts(cost, parts, first, half, request)
-    add_parts(cost, parts, half + 1, last, request)
+    add_parts(cost, parts, first, half, request, is_torn)
+    add_parts(cost, parts, half + 1, last, request, is_torn)
   end
 end
 
 local function new_cost() return { wavefronts = 0, conflicts = 0, requests = 0 } end
 
--- What the writes and the reads cost where the element at i is at place(i).
-function M.costs(list, element_bytes, place)
+-- What the writes and the reads cost where the element at i is at place(i); with `is_torn`, if the
+-- compiler makes no request of neighbours.
+function M.costs(list, element_bytes, place, is_torn)
   local writes, reads = new_cost(), new_cost()
   for _, request in ipairs(list) do
     local cost = request.writes and writes or reads
     if request.parts then
       local parts = {}
       for i, lanes in ipairs(request.parts) do parts[i] = placed(lanes, element_bytes, place) end
-      add_parts(cost, parts, 1, #parts, request)
+      add_parts(cost, parts, 1, #parts, request, is_torn)
     else
       add_cost(cost, placed(request, element_bytes, place), request.bytes, request)
     end
@@ -429,6 +430,7 @@ local function add_site(by_line, row, buf, mem, is_settled)
     of = { level = level, requests = {} }
     by_line[key], by_line[#by_line + 1] = of, of
   end
+  by_line.is_unsure = by_line.is_unsure or mem.is_unsure
   table.move(requests_of(buf, mem), 1, #mem.patterns, #of.requests + 1, of.requests)
 end
 
@@ -448,7 +450,8 @@ end
 
 -- Runs launch(...) on the CPU engine, its first blocks, and returns the tensor as {layout, swizzle,
 -- dtype, bytes} and the requests to it, also to its memory as other types. Then: are they those of
--- the machine code? Where it is not known, neighbours are merged.
+-- the machine code? Where it is not known, neighbours are merged. The list's `is_sure`: it is
+-- known, and the profile is sure of all of them.
 function M.recorded(launch, name, limits, ...)
   local session <close> = internal.profile_begin(SM, limits.blocks or 1, limits.patterns)
   launch(...)
@@ -476,6 +479,7 @@ function M.recorded(launch, name, limits, ...)
       table.move(of.requests, 1, #of.requests, #list + 1, list)
     end
   end
+  list.is_sure = is_settled and not by_line.is_unsure
   if #list == 0 then
     local n = limits.blocks or 1
     fail("nothing accessed %s in the first %s, which ran; run more by {blocks = n}", name,

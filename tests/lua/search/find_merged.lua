@@ -67,7 +67,26 @@ found = find_swizzle(product(plain), "sA")
 print(found.now.reads.conflicts, found.best.reads.conflicts, found.best.writes.conflicts,
   found.best.requests == found.now.requests, found.best.base) -- expect: 512	0	0	true	2
 
-local waves, requests, is_exact = loads_of(product(found.layout), "sA")
-local best = found.best.reads
-print(not is_exact or waves == best.wavefronts and requests == best.requests)
--- expect: true
+-- Of that layout there is no machine code yet, and the compiler may tear neighbours apart there: both
+-- figures are given, and what the profile counts lies between them.
+local best, torn = found.best.reads, found.best.torn.reads
+print(found.best.is_unsure, best.requests, torn.requests, best.wavefronts, torn.wavefronts)
+-- expect: true	128	512	512	1024
+print(tostring(found):find("~160 to 544", 1, true) ~= nil,
+  tostring(found):find("rank 1 may be no gain: 544 requests and 1056 wavefronts", 1, true) ~= nil)
+-- expect: true	true
+local function is_between(x, low, high) return x >= low and x <= high end
+local p = profile(product(found.layout)).kernels[1]
+local both = { requests = 0, wavefronts = 0 } -- the line table mixes sA and sB
+for _, line in ipairs(p.lines) do
+  for _, a in ipairs(line.accesses) do
+    if a.space == "shared" and a.op == "load" then
+      both.requests, both.wavefronts = both.requests + a.requests, both.wavefronts + a.wavefronts
+    end
+  end
+end
+print(p.counted ~= "machine code"
+  or is_between(both.requests, 2 * best.requests, 2 * torn.requests)) -- expect: true
+
+-- As it is, the machine code is known where NVRTC is there.
+print(found.now.is_unsure == not has_nvrtc, found.now.torn == nil == has_nvrtc) -- expect: true	true
