@@ -1,6 +1,7 @@
 /* check_async.c: `check` of asynchronous copies (cp.async) into shared memory. The thread that
    copies may use the data after a cp_async_wait that covers its group. Other threads may use it
-   after a barrier that follows this wait. Until then nobody may read or write that memory.
+   after a barrier that follows this wait. Until then nobody may read or write that memory. Under
+   clocks, a copy that is waited for is an access of the time of the wait.
 
    The source may be read meanwhile, but not written. Who reads it is in the shadow of global
    memory, which check_global.c keeps. There a copy that comes before a write is not enough: its
@@ -33,7 +34,20 @@ static void add(CtCheckWorker *k, CtPending **list, size_t *n, size_t *cap, CtPe
   (*list)[(*n)++] = p;
 }
 
+bool ct_async_is_open(const CtCheckWorker *k, uint32_t number) {
+  const CtPending *p = find(k->pending, k->n_pending, number);
+  return p != NULL && !p->is_done && p->group == k->warps[p->what.warp].n_groups;
+}
+
+/* A number that comes again is of the same group. */
 void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r) {
+  const CtPending *old = find(k->pending, k->n_pending, number);
+  if (old != NULL) {
+    CtPending *p = &k->pending[old - k->pending];
+    p->lo = r.lo < p->lo ? r.lo : p->lo;
+    p->hi = r.hi > p->hi ? r.hi : p->hi;
+    return;
+  }
   add(k, &k->pending, &k->n_pending, &k->cap_pending,
       (CtPending){.event = number, .what = *e, .lo = r.lo, .hi = r.hi});
 }
@@ -49,21 +63,27 @@ const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number) {
   return find(k->sources, k->n_sources, number);
 }
 
-static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const CtPending *p,
-                 int copy_lane, int how) {
+static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
+                 const CtCheckEvent *copy, int copy_lane, int how) {
   CtFound f = {.kind = CT_CHECK_ASYNC,
                .in = ct_check_index(k, a->in),
-               .other = p->what.in,
+               .other = copy->in,
                .buf = a->buf_index,
                .begin = a->mem->ptr,
                .how = (uint8_t)how,
                .count = 1,
-               .block = k->k->block,
-               .other_block = k->k->block,
+               .block = a->w->worker->block,
+               .other_block = copy->block,
                .thread = ct_check_thread(a->w->index, lane),
-               .other_thread = ct_check_thread(p->what.warp, copy_lane),
+               .other_thread = ct_check_thread(copy->warp, copy_lane),
                .off = off};
   ct_finding_note(k, &f);
+}
+
+static int how_of(const CtAccess *a, const CtPending *p) {
+  bool is_far = p->what.block != a->w->worker->block; /* the memory may be another block's */
+  return is_far ? (a->writes ? CT_ASYNC_FAR_WRITE : CT_ASYNC_FAR_READ)
+                : (a->writes ? CT_ASYNC_WRITE : CT_ASYNC_READ);
 }
 
 static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
@@ -81,9 +101,9 @@ static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) 
     bool own = p->what.warp == a->w->index && copy_lane == lane;
     bool synced = p->what.warp == a->w->index && p->done_sub != k->warps[a->w->index].sub;
     if (!p->is_done) {
-      note(k, a, lane, off, p, copy_lane, a->writes ? CT_ASYNC_WRITE : CT_ASYNC_READ);
+      note(k, a, lane, off, &p->what, copy_lane, how_of(a, p));
     } else if (!own && !synced && word < k->epoch_word) { /* otherwise it is an ordinary race */
-      note(k, a, lane, off, p, copy_lane, CT_ASYNC_NO_BARRIER);
+      note(k, a, lane, off, &p->what, copy_lane, CT_ASYNC_NO_BARRIER);
     }
   }
 }
@@ -108,7 +128,13 @@ void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
 void ct_async_note_source(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
                           const CtPending *p, int copy_lane) {
   bool own = p->what.warp == a->w->index && copy_lane == lane;
-  note(k, a, lane, off, p, copy_lane, own ? CT_ASYNC_SOURCE : CT_ASYNC_SOURCE_OF);
+  note(k, a, lane, off, &p->what, copy_lane, own ? CT_ASYNC_SOURCE : CT_ASYNC_SOURCE_OF);
+}
+
+void ct_async_note_copied(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
+                          const CtCheckEvent *copy, int copy_lane) {
+  k->n_races++;
+  note(k, a, lane, off, copy, copy_lane, CT_ASYNC_NOT_HANDED_ON);
 }
 
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w) { k->warps[w->index].n_groups++; }
@@ -136,7 +162,19 @@ static void mark_sources_done(CtCheckWorker *k, const CtCheckWarp *warp, int32_t
     if (is_covered(warp, index, n, p)) {
       p->is_done = true;
       ct_check_event_of(k, &k->k->job->code[p->what.in], index, 0, &p->what);
-      ct_global_copy_done(k->check->global, p->event, p->what.seq);
+      ct_global_copy_done(k->check->global, p->event, &p->what);
+    }
+  }
+}
+
+/* Under clocks: the copies that are done, which nothing is kept of, become accesses of now. */
+static void end_copies(CtCheckWorker *k) {
+  for (size_t i = 0; i < k->n_pending; i++) {
+    const CtPending *p = &k->pending[i];
+    CtCheckEvent *e = &k->events[p->event - k->first_event];
+    if (p->is_done) {
+      ct_check_event_of(k, &k->k->job->code[p->what.in], p->what.warp, 0, e);
+      e->is_copied = true;
     }
   }
 }
@@ -157,6 +195,7 @@ void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
   mark_done(warp, w->index, n, k->pending, k->n_pending);
   mark_sources_done(k, warp, w->index, n);
   if (k->clocks != NULL) { /* the clocks know who may see it */
+    end_copies(k);
     k->n_pending = drop_done(k->pending, k->n_pending);
   }
   if (k->n_sources > MAX_SOURCES) {

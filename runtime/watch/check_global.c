@@ -143,6 +143,17 @@ static uint64_t end_of(const CtCheckEvent *e) {
   return done == 0 ? e->seq : done;
 }
 
+/* Does another block of the cluster know that the event is over? */
+static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old, uint64_t end) {
+  CtCheckEvent last = *old;
+  if (t->k->clocks == NULL || end == CT_NOT_DONE ||
+      !ct_global_in_cluster(t->k->k->job, old->block, t->event.block)) {
+    return false;
+  }
+  last.clock = old->done == 0 ? old->clock : old->done_clock;
+  return ct_clock_is_before(t->k, &last, t->event.warp, false);
+}
+
 /* Has another block's event been handed on to this one by what the blocks released and acquired? */
 static bool is_handed_on(const Touch *t, const CtCheckEvent *old, uint64_t end) {
   const CtGlobal *g = t->k->check->global;
@@ -155,16 +166,8 @@ static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
   uint64_t end = end_of(old);
-  if (old->block != e->block && t->k->clocks != NULL && end != CT_NOT_DONE &&
-      ct_global_in_cluster(t->k->k->job, old->block, e->block) &&
-      ct_clock_is_before(t->k, old, e->warp, false)) {
-    return true;
-  }
-  if (old->block != e->block && g->has_too_many) {
-    return true;
-  }
   if (old->block != e->block) {
-    return is_handed_on(t, old, end);
+    return is_over_in_cluster(t, old, end) || g->has_too_many || is_handed_on(t, old, end);
   }
   bool in_warp = old->warp == e->warp;
   CtCheckEvent of_warp = *e;

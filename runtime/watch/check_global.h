@@ -89,11 +89,13 @@ static inline const CtCheckEvent *ct_global_event(const CtGlobal *g, uint32_t nu
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
   return &events[number % CT_GLOBAL_EVENTS];
 }
-/* The copy that is the event has been waited for. */
-static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number, uint64_t time) {
+/* The copy that is the event has been waited for, at the time of `wait`. */
+static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number,
+                                       const CtCheckEvent *wait) {
   CtCheckEvent *events =
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
-  __atomic_store_n(&events[number % CT_GLOBAL_EVENTS].done, time, __ATOMIC_RELAXED);
+  events[number % CT_GLOBAL_EVENTS].done_clock = wait->clock; /* for blocks of this thread only */
+  __atomic_store_n(&events[number % CT_GLOBAL_EVENTS].done, wait->seq, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -76,7 +76,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     CtCheckEvent e;
     uint32_t recent = *recent_event(k, a);
     ct_check_event(k, a, &e);
-    if (recent >= k->first_event && is_like(event_at(k, recent), &e)) {
+    if (recent >= k->first_event && is_like(event_at(k, recent), &e) &&
+        (!a->is_async || ct_async_is_open(k, recent))) {
       return recent;
     }
   } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {

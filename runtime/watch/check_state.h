@@ -62,10 +62,12 @@ typedef struct CtCheckEvent {
   uint64_t
       done; /* of an asynchronous copy's source: when it was waited for, or CT_NOT_DONE; else 0 */
   uint32_t component, clock; /* check_clock.h */
+  uint32_t done_clock;       /* the clock when it was waited for, as `done` */
   uint8_t agent;             /* CtAgent */
   bool is_sys;               /* an atomic operation at the scope of the system */
   bool is_store;             /* an atomic store: what was there does not matter */
-  uint16_t job;              /* of launches that run together: the number of its launch */
+  bool is_copied; /* a copy to shared memory that was waited for: it counts as of that time */
+  uint16_t job;   /* of launches that run together: the number of its launch */
 } CtCheckEvent;
 
 #define CT_NOT_DONE UINT64_MAX
@@ -379,7 +381,8 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->atomic = atomic;
   e->block = k->k->block;
   e->job = (uint16_t)k->k->job->number;
-  e->is_sys = e->is_store = false;
+  e->is_sys = e->is_store = e->is_copied = false;
+  e->done_clock = 0;
   e->seq = atomic_load_explicit(&k->check->root->clock, memory_order_relaxed);
   e->acq = w->acq;
   e->component = e->clock = 0;
@@ -479,6 +482,8 @@ void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
 /* check_async.c */
 void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r);
+/* Is the event a copy that is under way, of the group that its warp has not closed yet? */
+bool ct_async_is_open(const CtCheckWorker *k, uint32_t number);
 void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r);
 void ct_async_fence(CtCheckWorker *k, const CtWarp *w);
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n);
@@ -487,6 +492,9 @@ void ct_async_barrier(CtCheckWorker *k);
 void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number);
 /* That copy, also if it was waited for since the last barrier; NULL: none. */
 const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number);
+/* Reports an access that no order puts after the wait for a copy. */
+void ct_async_note_copied(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
+                          const CtCheckEvent *copy, int copy_lane);
 /* The access writes what the copy may still read. */
 void ct_async_note_source(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
                           const CtPending *p, int copy_lane);
@@ -595,8 +603,11 @@ enum {
   CT_ASYNC_READ,
   CT_ASYNC_WRITE,
   CT_ASYNC_NO_BARRIER,
-  CT_ASYNC_SOURCE,   /* written by the thread that copies it */
-  CT_ASYNC_SOURCE_OF /* by another thread */
+  CT_ASYNC_FAR_READ, /* by another block of the cluster */
+  CT_ASYNC_FAR_WRITE,
+  CT_ASYNC_NOT_HANDED_ON, /* waited for, but nothing orders that wait before the access */
+  CT_ASYNC_SOURCE,        /* written by the thread that copies it */
+  CT_ASYNC_SOURCE_OF      /* by another thread */
 };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);

@@ -377,6 +377,16 @@ static const struct {
     {CT_CHECK_ASYNC, CT_ASYNC_NO_BARRIER,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but others see "
      "it after a barrier only; put sync_threads() after cp_async_wait"},
+    {CT_CHECK_ASYNC, CT_ASYNC_FAR_READ,
+     "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
+     "then cluster_sync()}"},
+    {CT_CHECK_ASYNC, CT_ASYNC_FAR_WRITE,
+     "cp.async: write of %w, by %t, while the copy by %o at %m may be under way; {cp_async_wait(0) "
+     "and then cluster_sync()}"},
+    {CT_CHECK_ASYNC, CT_ASYNC_NOT_HANDED_ON,
+     "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but nothing "
+     "orders that wait before this; put the cp_async_wait before what hands the data on, such as "
+     "an arrival, sync_threads() or cluster_sync()"},
     {CT_CHECK_ASYNC, CT_ASYNC_SOURCE,
      "cp.async: write of %w, by %t, while its copy at %m may still read it; {cp_async_wait(0)}, or "
      "wait for fewer pending groups; each group ends with cp_async_fence()"},

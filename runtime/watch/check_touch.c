@@ -71,6 +71,10 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
                            : ct_check_is_same(t->a, t->e, lane, off))) {
     return false;
   }
+  if (old->is_copied) {
+    ct_async_note_copied(t->k, t->a, lane, off, old, old_lane);
+    return true;
+  }
   if ((!old_writes || old->atomic != 0) && forget_unset(t->k, off, t->a)) {
     ct_finding_race(t->k, CT_CHECK_RACE_SHARED, &t->event, lane, true, old, old_lane, old_writes,
                     t->a->buf_index, off);
