@@ -55,8 +55,8 @@ static const char *push_stale(lua_State *L, int node, int changed) {
 /* What one change of a field reaches. At `reached`: table -> whether also those that it is merged of. */
 typedef struct Change {
   int t, key, value; /* the table that is changed */
-  int reached;
-  int taker; /* else 0: nothing changes, but this node takes the table */
+  int reached;       /* and node -> whether all of its family */
+  int taker;         /* else 0: nothing changes, but this node takes the table */
 } Change;
 
 /* The node does not know what its field holds: for the reason at the top, popped. */
@@ -125,25 +125,45 @@ static void become_stale(lua_State *L, Front *f, int node, const Change *c) {
 
 static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down);
 
+/* Was the table merged into what the node holds? At `nodes`: the parts of all tables. */
+static bool is_merged_at(lua_State *L, int nodes, int t, int node) {
+  int top = lua_gettop(L);
+  lua_pushvalue(L, t);
+  lua_rawget(L, nodes);
+  lua_pushvalue(L, node);
+  lua_rawget(L, -2);
+  bool is = lua_toboolean(L, -1) != 0;
+  lua_settop(L, top);
+  return is;
+}
+
+/* Marks the node's family as reached, `all` of it or what was merged; false: it was. */
+static bool begin_family(lua_State *L, const Change *c, int node, bool all) {
+  lua_pushvalue(L, node);
+  bool is_new = lua_rawget(L, c->reached) == LUA_TNIL || (all && !lua_toboolean(L, -1));
+  lua_pop(L, 1);
+  if (is_new) {
+    lua_pushvalue(L, node);
+    lua_pushboolean(L, all);
+    lua_rawset(L, c->reached);
+  }
+  return is_new;
+}
+
 /* The table at t of the family of the node is reached: so are those that may be the same. */
 static void reach_family(lua_State *L, Front *f, const Change *c, int node, int t, bool goes_down) {
   int top = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
+  bool all = goes_down && is_merged_at(L, top + 1, t, node);
+  if (!begin_family(L, c, node, all)) {
+    lua_settop(L, top);
+    return;
+  }
   record_get_part(L, node, &record_family_key);
-  record_push_nodes(L, f, t);
-  lua_pushvalue(L, node);
-  lua_rawget(L, -2);
-  bool is_merged = lua_toboolean(L, -1) != 0;
-  lua_settop(L, top + 2);
   for (lua_Integer i = 1; lua_rawgeti(L, top + 2, i) != LUA_TNIL; i++) {
-    lua_pushvalue(L, top + 3);
-    lua_rawget(L, top + 1);
-    lua_pushvalue(L, node);
-    lua_rawget(L, -2);
-    bool other_merged = lua_toboolean(L, -1) != 0;
-    lua_settop(L, top + 3);
-    if (other_merged || (is_merged && goes_down)) {
-      reach(L, f, c, top + 3, !other_merged);
+    bool is_merged = is_merged_at(L, top + 1, top + 3, node);
+    if (is_merged || all) {
+      reach(L, f, c, top + 3, !is_merged);
     }
     lua_settop(L, top + 2);
   }
