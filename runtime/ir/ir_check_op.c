@@ -249,6 +249,24 @@ static const char *mbar_fault(const CtIr *ir, const CtInst *inst) {
 
 /* --- texts -------------------------------------------------------------------------------------- */
 
+/* The results of a text come right after it, in their order. */
+static bool is_result(const CtIr *ir, CtVal v, const CtEscape *e, int i) {
+  const CtTextOut *out = &e->outs[i];
+  const CtInst *text = ct_inst(ir, v), *result = ct_inst(ir, out->val);
+  return out->val == v + 1 + (CtVal)i && result->op == CT_OP_RESULT && result->imm.i == i &&
+         result->type == out->type && result->region == text->region;
+}
+
+static const char *result_fault(const CtIr *ir, CtVal v) {
+  int64_t i = ct_inst(ir, v)->imm.i;
+  CtVal of = i < 0 || i + 1 >= v ? 0 : v - 1 - (CtVal)i;
+  const CtInst *text = ct_inst(ir, of);
+  bool has = of != 0 && text->op == CT_OP_ESCAPE && text->u.escape != NULL &&
+             i < text->u.escape->n_outs && text->u.escape->outs != NULL &&
+             is_result(ir, of, text->u.escape, (int)i);
+  return has ? NULL : "a result of no text";
+}
+
 static bool has_names(const CtIr *ir, CtVal v, const CtEscape *e) {
   bool has = true;
   for (int i = 0; has && i < e->n; i++) {
@@ -256,9 +274,8 @@ static bool has_names(const CtIr *ir, CtVal v, const CtEscape *e) {
   }
   for (int i = 0; has && i < e->n_outs; i++) {
     const CtTextOut *out = &e->outs[i];
-    const CtInst *result = ct_inst(ir, out->val);
-    has = out->name != NULL && out->type != CT_VOID && result->op == CT_OP_RESULT &&
-          result->type == out->type && (out->from == 0 || has_type(ir, out->from, 1u << out->type));
+    has = out->name != NULL && out->type != CT_VOID && is_result(ir, v, e, i) &&
+          (out->from == 0 || has_type(ir, out->from, 1u << out->type));
   }
   for (int i = 0; has && i < e->n_places; i++) {
     const CtTextPlace *p = &e->places[i];
@@ -372,6 +389,7 @@ const char *ct_ir_op_fault(const CtIr *ir, CtVal v) {
          : ct_op_is_atomic(op)                ? atomic_fault(ir, inst)
          : ct_op_is_mbar(op)                  ? mbar_fault(ir, inst)
          : ct_op_has_text(op)                 ? text_fault(ir, v)
+         : op == CT_OP_RESULT                 ? result_fault(ir, v)
          : ct_op_is_tma(op)                   ? box_fault(ir, inst)
                                               : NULL;
 }

@@ -140,6 +140,22 @@ static void build_box(Kit *k, int sm) {
   kit_must(k, ct_ir_tma_store(ir, &box, &k->err));
 }
 
+/* Assembly with two results, and a clock that is none. */
+static void build_code(Kit *k, int sm) {
+  CtIr *ir = &k->ir;
+  kit_begin(k, "code", sm, 32, 1);
+  at(k, 1);
+  CtView y = tensor(k, "y", CT_u32, "(64)", "(1)");
+  const CtTextOut outs[] = {{.name = "a", .type = CT_u32}, {.name = "b", .type = CT_u32}};
+  (void)ct_ir_code(
+      ir, CT_VOID,
+      &(CtEscape){
+          .text = "mov.u32 $a, 1; mov.u32 $b, 2;", .is_ptx = true, .n_outs = 2, .outs = outs});
+  at(k, 2);
+  CtVal clock = ct_ir_clock(ir);
+  ct_ir_store(ir, y.buf, num(k, 0), ct_ir_cast(ir, clock, CT_u32));
+}
+
 static CtInst *find_op(CtIr *ir, CtOp op) {
   CtVal v = 1;
   while (ir->insts[v].op != op) {
@@ -208,6 +224,16 @@ static void take_source(CtIr *ir) {
   t->a.layout = tile_of(ir, CT_OP_MMA)->dst.layout;
 }
 
+static CtEscape *code_of(CtIr *ir) {
+  return (CtEscape *)(uintptr_t)find_op(ir, CT_OP_ESCAPE)->u.escape;
+}
+static void take_clock(CtIr *ir) { find_op(ir, CT_OP_CLOCK)->op = CT_OP_RESULT; }
+static void take_first(CtIr *ir) {
+  CtTextOut *outs = (CtTextOut *)(uintptr_t)code_of(ir)->outs;
+  outs[1].val = outs[0].val;
+}
+static void take_second(CtIr *ir) { code_of(ir)->n_outs = 1; }
+
 typedef struct Lie {
   const char *name;
   void (*change)(CtIr *ir);
@@ -243,6 +269,12 @@ static const Lie lies_of_boxes[] = {
     {"a store that somebody waits for", take_slot, "a store with what loads have"},
     {"pairs of halves in an i32", take_halves, "an operation on another type"},
     {"a third coordinate of two", take_coordinate, "other coordinates than its map has"},
+};
+
+static const Lie lies_of_code[] = {
+    {"a clock that is a result", take_clock, "a result of no text"},
+    {"one result twice", take_first, "a text without its operands"},
+    {"a result that its text does not have", take_second, "a result of no text"},
 };
 
 /* What scripts may not say, the same functions refuse in files. */
@@ -371,6 +403,7 @@ int main(void) {
   test_refusals();
   test_lies(build_honest, lies, CT_ARRAY_LEN(lies));
   test_lies(build_box, lies_of_boxes, CT_ARRAY_LEN(lies_of_boxes));
+  test_lies(build_code, lies_of_code, CT_ARRAY_LEN(lies_of_code));
   test_findings();
   test_damage();
   test_reading_without_memory();
