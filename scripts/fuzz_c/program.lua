@@ -144,11 +144,15 @@ local function write_results(p)
   for _, t in ipairs(p.atomic_types) do write("a_" .. t.name, M.WORDS, t) end
 end
 
+-- A NaN has no fixed sign, so none is taken from it.
+local COPYSIGN <const> = "local of = copysign\n"
+  .. "local function copysign(a, b) return of(a, where(b == b, b, 1.0)) end\n"
+
 -- A program: {types, atomic_types, arguments, block, grid, lua, c}. math.randomseed decides it.
 function M.generate()
   local p = begin()
   declare_results(p)
-  put("return function($names)\nlocal t = threadIdx.x\nlocal g = blockIdx.x * $N + t\n", "",
+  put(COPYSIGN .. "return function($names)\nlocal t = threadIdx.x\nlocal g = blockIdx.x * $N + t\n", "",
     { names = parameters(p), N = p.block })
   add_arguments(p)
   put_c(("for (int b = 0; b < %d; b++) {\n"):format(p.grid))

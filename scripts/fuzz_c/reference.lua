@@ -111,7 +111,7 @@ UNSIGNED(uint64_t, u64, 64)
   static T round_##S(T a) { return round##F(a); } \
   static T rint_##S(T a) { return rint##F(a); } \
   static T fmod_##S(T a, T b) { return fmod##F(a, b); } \
-  static T copysign_##S(T a, T b) { return copysign##F(a, b); } \
+  static T copysign_##S(T a, T b) { return copysign##F(a, b != b ? 1 : b); } \
   static T fma_##S(T a, T b, T c) { return fma##F(a, b, c); } \
   static T min_##S(T a, T b) { \
     if (a != a || b != b) return a != a ? b : a; \
