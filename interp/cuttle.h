@@ -309,6 +309,18 @@ cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L),
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t);
 void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k);
 
+/* The tensor at place `idx` of the Lua stack as memory, for functions of cuttle_call: *memory, whose shape and
+   stride are in `extents`, room for 2 * max_rank numbers. A mode of nested modes becomes as many as it takes. 0: it
+   is no tensor with memory, or strides cannot say its layout [-0, +0, e]. */
+int cuttle_describe(cuttle_State *S, int idx, cuttle_Memory *memory, int64_t *extents,
+                    int max_rank);
+
+/* Keeps the memory of that tensor until cuttle_drop, which must come before cuttle_close, whether scripts hold the
+   tensor or not. NULL: there is none, or a host lent it [-0, +0, e]. */
+typedef struct CuttleHold cuttle_Hold;
+cuttle_Hold *cuttle_hold(cuttle_State *S, int idx);
+void cuttle_drop(cuttle_State *S, cuttle_Hold *hold); /* NULL is allowed */
+
 /* Pushes a stream of the host's, a CUstream of CUDA device number `device`, as scripts have streams: for the
    option `stream` of a launch or of an operator [-0, +1, e]. The host keeps it. */
 void cuttle_push_stream(cuttle_State *S, int device, void *stream);

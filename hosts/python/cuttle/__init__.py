@@ -12,17 +12,35 @@ from __future__ import annotations
 import os
 from typing import Any, List, Optional, Union
 
-from ._cuttle import Error, Kernel, Launch, State as _State, Value as _Value, __version__
+from ._cuttle import Error, Kernel, Launch, State as _State, Tensor, Value as _Value, __version__
 from ._cuttle import KIND_F64 as _F64, KIND_I64 as _I64, KIND_MEMORY as _MEMORY, KIND_STATIC as _STATIC
 from .layout import Layout
 from .operators import attention, matmul
 
-__all__ = ["Error", "Kernel", "Launch", "Layout", "Module", "attention", "f64", "i64", "load", "loads", "matmul", "static",
+__all__ = ["Error", "Kernel", "Launch", "Layout", "Module", "Tensor", "attention", "f64", "i64", "load", "loads", "matmul", "static",
            "view_as", "__version__"]
 
 
+class Function:
+    """A function of a script: f(*args, **options) calls it. Options become a table, its last argument.
+
+    Tensors that it returns are cuttle.Tensor: numpy.asarray(t), torch.from_dlpack(t). More than one result are a
+    tuple.
+    """
+
+    def __init__(self, module: "Module", name: str) -> None:
+        self.module, self.__name__ = module, name
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        results = self.module.call(self.__name__, args, options or None)
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of {self.module!r}>"
+
+
 class Module(_State):
-    """A loaded script: an interpreter of its own. Its kernels are attributes.
+    """A loaded script: an interpreter of its own. Its kernels and functions are attributes.
 
     `run(text, name)` runs more text in it, `kernel(name)` finds a kernel, `call(name, args, options)` calls a
     function of the language or of the script, `synchronize()` waits for all launches, `interrupt()` stops the
@@ -35,7 +53,9 @@ class Module(_State):
         try:
             return self.kernel(name)
         except Error as error:
-            raise AttributeError(str(error)) from None
+            if not str(error).startswith("cuttle_kernel: ") or not self.has_function(name):
+                raise AttributeError(str(error)) from None
+        return Function(self, name)
 
     def __dir__(self) -> List[str]:
         return sorted({*super().__dir__(), *self.kernel_names()})

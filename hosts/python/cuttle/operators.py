@@ -12,6 +12,25 @@ def _name(x: Any) -> str:
     return type(x).__module__.split(".")[0] + "." + type(x).__name__
 
 
+def _as_library(like: Any, made: Any) -> Any:
+    """A tensor of the language as one of the library of another tensor, if that takes it."""
+    root = type(like).__module__.split(".")[0]
+    for name in f"{root}.dlpack", f"{root}.numpy", root:
+        take = getattr(sys.modules.get(name), "from_dlpack", None)
+        if take is not None:
+            return take(made)
+    if root == "jaxlib":
+        return sys.modules["jax.dlpack"].from_dlpack(made)
+    return made
+
+
+def _is_made_here(like: Any) -> bool:
+    """Do we know how to make a tensor of its library? If not, the language makes one."""
+    torch = sys.modules.get("torch")
+    return (torch is not None and isinstance(like, torch.Tensor)) or (
+        type(like).__module__.split(".")[0] in ("numpy", "cupy"))
+
+
 def _empty(like: Any, shape: Sequence[int], dtype: Optional[str] = None) -> Any:
     """A new tensor of the library and on the device of another one."""
     torch = sys.modules.get("torch")
@@ -63,6 +82,10 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
             raise ValueError(f"matmul: beta is {beta}, but there is no out to be added; pass out=")
         if _bits(a) == 8:
             raise ValueError(f"matmul: sums of {a.dtype} do not fit the type; pass out= with a wider one")
+        if len(shape) == 2 and not _is_made_here(a):
+            made = call("matmul", (a, _rows[2]), (b, _columns[2]),
+                        options=_options(alpha=alpha, bias=bias, split=split, config=config))
+            return _as_library(a, made)
         out = _empty(a, shape)
     if tuple(out.shape) != shape:
         raise ValueError(f"matmul: out has shape {tuple(out.shape)}; {shape} was expected")
@@ -79,6 +102,9 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
     """
+    if out is None and lse in (None, False) and not _is_made_here(q):
+        return _as_library(q, call("attention", q, k, v, options=_options(
+            causal=causal or None, scale=scale, lazy=lazy or None, config=config)))
     if out is None:
         out = _empty(q, q.shape)
     if lse is True:

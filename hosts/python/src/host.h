@@ -33,7 +33,11 @@ void host_open_streams(void);
 
 typedef struct State {
   PyObject_HEAD cuttle_State *S;
-  struct Kernel *kernels;  /* that Python has, in a list */
+  struct Kernel *kernels; /* that Python has, in a list */
+  cuttle_State *kept;     /* S after close(), as long as Python has memory of it; else NULL */
+  size_t n_holds;         /* tensors with memory of it */
+  cuttle_Hold **dropped;  /* during a call, which ends first */
+  size_t n_dropped;
   unsigned long owner;     /* the thread that is in it; it may enter again, */
   int depth;               /* so many times */
   PyThread_type_lock gate; /* where others wait, without the GIL */
@@ -54,6 +58,8 @@ void state_leave(State *st);
 PyObject *state_raise(const State *st, cuttle_Status status);
 /* Did the call succeed, and sys.stdout take all that it printed? False, with an exception: before state_leave. */
 bool state_succeeded(State *st, cuttle_Status status);
+/* Lets go of the memory of a tensor of the state, at once or when the call in progress has ended. */
+void state_drop(State *st, cuttle_Hold *hold);
 /* Keeps the exception that is set until the call has returned: none can pass through C. The first one counts. */
 void state_keep_exception(State *st);
 
@@ -108,6 +114,14 @@ bool torch_refuse_negative(int i, PyObject *tensor, const cuttle_Memory *m);
 /* Tells PyTorch which of n objects were written, a bit for each. False with an exception. */
 bool torch_was_written(int n, PyObject *const *objects, uint64_t written);
 
+/* {====== tensor.c: tensors that come back ====== */
+
+/* The tensor at place idx of the Lua stack, a new reference. owner(ud, m): the object that lent memory which the host
+   has, borrowed. NULL, without an exception if it is no such tensor. */
+PyObject *tensor_of_result(State *st, int idx, PyObject *(*owner)(void *ud, const cuttle_Memory *m),
+                           void *ud);
+int tensor_open_type(PyObject *module);
+
 /* {====== names.c: names of parameters ====== */
 
 /* The names of a kernel's parameters, a tuple that *kept holds; "..." at the end stands for further ones. NULL with
@@ -128,7 +142,8 @@ PyObject *kernel_new(State *st, cuttle_Kernel *k, PyObject *name);
 
 /* {====== language.c: functions of the language ====== */
 
-/* state.call(name, args, options, tensors closed afterwards) */
+/* state.call(name, args[, options]), state.has_function(name) */
 PyObject *state_call(PyObject *self, PyObject *args);
+PyObject *state_has_function(PyObject *self, PyObject *name);
 
 #endif

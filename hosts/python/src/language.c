@@ -1,5 +1,5 @@
 /* language.c: state.call(name, args, options): calls a function of the language. Numbers, texts, sequences,
-   dictionaries, layouts and tensors go in; numbers and texts come out, other values as (type, text). */
+   dictionaries, layouts and tensors go in; numbers, texts and tensors come out, other values as (type, text). */
 #include <lauxlib.h>
 #include <lua.h>
 #include <string.h>
@@ -196,7 +196,21 @@ static void push_object(lua_State *L, Request *q, PyObject *o, int depth) {
 
 /* {====== Results ====== */
 
-static PyObject *object_at(lua_State *L, int idx) {
+/* The argument that lent the memory; NULL: none did. */
+static PyObject *lender_of(void *ud, const cuttle_Memory *m) {
+  const Request *q = ud;
+  for (int i = 0; i < q->n_tensors; i++) {
+    const char *begin = q->call.args[i].u.memory->ptr, *at = m->ptr;
+    size_t bytes = cuttle_tensor_bytes(q->tensors[i]);
+    if (at >= begin && at < begin + bytes) {
+      return q->objects[i];
+    }
+  }
+  return NULL;
+}
+
+static PyObject *object_at(lua_State *L, Request *q, int idx) {
+  PyObject *tensor;
   size_t n;
   const char *text;
   switch (lua_type(L, idx)) {
@@ -208,6 +222,12 @@ static PyObject *object_at(lua_State *L, int idx) {
     case LUA_TSTRING:
       text = lua_tolstring(L, idx, &n);
       return PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+    case LUA_TUSERDATA:
+      tensor = tensor_of_result(q->st, idx, lender_of, q);
+      if (tensor != NULL || PyErr_Occurred() != NULL) {
+        return tensor;
+      }
+      break;
     default: break;
   }
   const char *type = luaL_getmetafield(L, idx, "__name") == LUA_TSTRING ? lua_tostring(L, -1)
@@ -220,7 +240,7 @@ static void take_results(lua_State *L, Request *q, int first) {
   int n = lua_gettop(L) - first + 1;
   for (int i = 0; i < n; i++) {
     luaL_checkstack(L, 4, NULL);
-    PyObject *o = object_at(L, first + i);
+    PyObject *o = object_at(L, q, first + i);
     check(L, o != NULL && PyList_Append(q->result, o) == 0);
     Py_DECREF(o);
   }
@@ -277,8 +297,8 @@ static uint64_t close_tensors(Request *q) {
 }
 
 PyObject *state_call(PyObject *self, PyObject *args) {
-  Request q = {.st = (State *)self};
-  if (!PyArg_ParseTuple(args, "UO!O", &q.name, &PyTuple_Type, &q.args, &q.options)) {
+  Request q = {.st = (State *)self, .options = Py_None};
+  if (!PyArg_ParseTuple(args, "UO!|O", &q.name, &PyTuple_Type, &q.args, &q.options)) {
     return NULL;
   }
   if (q.options != Py_None && !PyDict_Check(q.options)) {
@@ -306,4 +326,29 @@ PyObject *state_call(PyObject *self, PyObject *args) {
   }
   state_leave(q.st);
   return q.result;
+}
+
+typedef struct Question {
+  const char *name;
+  bool is_function;
+} Question;
+
+static int find_function(lua_State *L) {
+  Question *q = lua_touserdata(L, 1);
+  lua_getglobal(L, q->name);
+  q->is_function = lua_isfunction(L, -1);
+  return 0;
+}
+
+PyObject *state_has_function(PyObject *self, PyObject *name) {
+  State *st = (State *)self;
+  PyObject *utf8 = PyUnicode_AsUTF8String(name);
+  Question q = {utf8 == NULL ? NULL : PyBytes_AsString(utf8), false};
+  bool ok = q.name != NULL && state_enter(st);
+  if (ok) {
+    ok = state_succeeded(st, cuttle_call(st->S, find_function, &q));
+    state_leave(st);
+  }
+  Py_XDECREF(utf8);
+  return ok ? PyBool_FromLong(q.is_function) : NULL;
 }

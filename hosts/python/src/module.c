@@ -75,7 +75,9 @@ static int open_module(PyObject *m) {
       PyModule_AddStringConstant(m, "__version__", CUTTLE_VERSION) != 0) {
     return -1;
   }
-  return arguments_open(m) == 0 && state_open_type(m) == 0 ? launch_open_types(m) : -1;
+  return arguments_open(m) == 0 && state_open_type(m) == 0 && tensor_open_type(m) == 0
+             ? launch_open_types(m)
+             : -1;
 }
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,

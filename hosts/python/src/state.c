@@ -81,7 +81,54 @@ bool state_enter(State *st) {
   return true;
 }
 
+/* {====== Memory of tensors that Python has ====== */
+
+static void close_kept(State *st) {
+  cuttle_State *S = st->kept;
+  if (st->n_holds == 0 && S != NULL) {
+    st->kept = NULL;
+    PyThreadState *thread = wait_begin();
+    cuttle_close(S);
+    wait_end(thread);
+  }
+}
+
+static void drop_now(State *st, cuttle_Hold *hold) {
+  cuttle_State *S = st->S != NULL ? st->S : st->kept;
+  if (S != NULL) { /* else it is lost */
+    cuttle_drop(S, hold);
+  }
+  st->n_holds--;
+  close_kept(st);
+}
+
+static void drop_later(State *st, cuttle_Hold *hold) {
+  cuttle_Hold **more =
+      (cuttle_Hold **)PyMem_Realloc((void *)st->dropped, (st->n_dropped + 1) * sizeof *st->dropped);
+  if (more != NULL) { /* else the memory stays as long as the process */
+    st->dropped = more;
+    st->dropped[st->n_dropped++] = hold;
+  }
+}
+
+void state_drop(State *st, cuttle_Hold *hold) {
+  if (st->depth > 0) {
+    drop_later(st, hold);
+  } else {
+    drop_now(st, hold);
+  }
+}
+
+static void drop_all(State *st) {
+  while (st->n_dropped > 0) {
+    drop_now(st, st->dropped[--st->n_dropped]);
+  }
+}
+
 void state_leave(State *st) {
+  if (st->depth == 1) {
+    drop_all(st);
+  }
   st->depth--;
   open_gate(st);
 }
@@ -219,6 +266,10 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void close_state(State *st) {
   cuttle_State *S = st->S;
   st->S = NULL;
+  if (st->n_holds > 0) { /* the last tensor closes it */
+    st->kept = S;
+    return;
+  }
   PyThreadState *thread = wait_begin();
   cuttle_close(S);
   wait_end(thread);
@@ -234,6 +285,7 @@ static void state_dealloc(PyObject *self) {
     PyThread_release_lock(st->gate);
     PyThread_free_lock(st->gate);
   }
+  PyMem_Free((void *)st->dropped);
   Py_XDECREF(st->name);
   for (int i = 0; i < 3; i++) {
     Py_XDECREF(st->thrown[i]);
@@ -362,7 +414,8 @@ static PyMethodDef methods[] = {
     {"kernel", state_kernel, METH_O, "kernel(name): the latest kernel of that name."},
     {"kernel_names", state_kernel_names, METH_NOARGS, "The names of all kernels, in order."},
     {"call", state_call, METH_VARARGS,
-     "call(name, args, options): calls a function of the language."},
+     "call(name, args, options=None): calls a function of the language; a list of its results."},
+    {"has_function", state_has_function, METH_O, "has_function(name): is there one of that name?"},
     {"synchronize", state_synchronize, METH_NOARGS, "Waits for all launches."},
     {"interrupt", state_interrupt, METH_NOARGS, "Stops the call in progress, from any thread."},
     {"close", state_close, METH_NOARGS, "Closes the interpreter; its kernels are gone."},

@@ -57,6 +57,26 @@ static const char *name_of_code(int code) {
   return (size_t)code < sizeof texts / sizeof texts[0] ? texts[code] : "unknown";
 }
 
+DLDataType value_dl_dtype(int dtype) {
+  DLDataType t = {DL_FLOAT, 32, 1}; /* of tf32, too */
+  for (size_t j = 0; j < sizeof dtypes / sizeof dtypes[0]; j++) {
+    if ((int)dtypes[j].dtype == dtype) {
+      t.code = dtypes[j].code;
+      t.bits = dtypes[j].bits;
+    }
+  }
+  return t;
+}
+
+const char *value_numpy_type(int dtype) {
+  static const char *const texts[] = {
+      [CUTTLE_F64] = "<f8", [CUTTLE_F32] = "<f4", [CUTTLE_TF32] = "<f4", [CUTTLE_F16] = "<f2",
+      [CUTTLE_I64] = "<i8", [CUTTLE_I32] = "<i4", [CUTTLE_I16] = "<i2",  [CUTTLE_I8] = "|i1",
+      [CUTTLE_U64] = "<u8", [CUTTLE_U32] = "<u4", [CUTTLE_U16] = "<u2",  [CUTTLE_U8] = "|u1",
+      [CUTTLE_BOOL] = "|b1"};
+  return texts[dtype];
+}
+
 const char *value_dtype_name(int dtype) { return names[dtype].name; }
 int value_dtype_bits(int dtype) { return names[dtype].bits; }
 

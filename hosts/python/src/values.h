@@ -16,6 +16,8 @@ bool value_is_one(PyObject *object);
 /* The element type of argument number i; false with an exception: Cuttle has none like it. */
 bool value_read_dtype(DLDataType t, int i, cuttle_DType *out);
 /* Of a cuttle_DType. */
+DLDataType value_dl_dtype(int dtype);
+const char *value_numpy_type(int dtype); /* as its array interface writes it; NULL: it has none */
 const char *value_dtype_name(int dtype);
 int value_dtype_bits(int dtype);
 

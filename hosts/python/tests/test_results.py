@@ -1,0 +1,164 @@
+"""Tensors that functions of the language return: their memory, and who holds it."""
+
+import ctypes as C
+import gc
+import sys
+import threading
+
+import cuttle
+import memory as m
+from tap import done, fails, ok, same
+
+SCRIPT = """
+kernel("add", function(x) local i = threadIdx.x if i < size(x) then x[i] = x[i] + 1 end end)
+kept = ones(i32, 5)
+function get() return kept end
+function made(n) local t = zeros(f32, {n, 3}) t[1] = 7 return t end
+function same_one(t) return t end
+function row(t, i) return t(i, _) end
+function several(t) return t, 3, "text", layout "4:1", nil end
+function none() end
+function scaled(x, options) return options.factor * x end
+function nested() return zeros(f32, L"(4,(2,3)):(1,(16,4))"), zeros(f32, L"(4,(2,3)):(6,(1,2))") end
+function many() local list = {} for i = 1, 40 do list[i] = zeros(f32, 1000) end return table.unpack(list) end
+function forget() kept = nil collectgarbage() collectgarbage() end
+"""
+
+module = cuttle.loads(SCRIPT, device="cpu")
+
+
+def view(t, kind=C.c_float):
+    """The elements of a tensor without gaps, by NumPy's interface."""
+    n = 1
+    for extent in t.shape:
+        n *= extent
+    return (kind * n).from_address(t.__array_interface__["data"][0])
+
+
+def test_fields():
+    t = module.made(2)
+    ok(isinstance(t, cuttle.Tensor), "a function of the script is an attribute, and returns a tensor", t)
+    same((t.shape, t.strides, t.dtype, t.device), ((2, 3), (1, 2), "f32", "cpu"), "what it is")
+    same(list(view(t)), [0.0, 7.0, 0.0, 0.0, 0.0, 0.0], "and its elements")
+    same(repr(t), "<cuttle.Tensor f32 (2, 3) on cpu>", "its text")
+    same(t.__dlpack_device__(), (1, 0), "its device")
+    ok("dltensor_versioned" in repr(t.__dlpack__(max_version=(1, 0))), "a capsule with a version")
+    ok('"dltensor"' in repr(t.__dlpack__()), "and one without")
+    fails(BufferError, "no copies", lambda: t.__dlpack__(copy=True), "no copy")
+    same(t.__array_interface__["strides"], (4, 8), "strides are bytes in NumPy's interface")
+    same([x.shape for x in module.nested()], [(4, 2, 3), (4, 6)], "modes of modes")
+    same([x.strides for x in module.nested()], [(1, 16, 4), (6, 1)], "as few as can say them")
+    ok(not hasattr(module.call("zeros", ("bf16", 4))[0], "__array_interface__"), "NumPy has no bf16")
+    fails(TypeError, "comes from a function", lambda: cuttle.Tensor(), "tensors cannot be made")
+
+
+def test_values():
+    t, three, text, layout, nothing = module.several(m.New(m.floats(1, 2), "f32"))
+    same((three, text, layout, nothing), (3, "text", ("layout", "4:1"), None), "other results")
+    same(module.none(), None, "no result")
+    same(module.call("scaled", (3,), {"factor": 2}), [6], "options")
+    same(module.scaled(3, factor=2), 6, "as names")
+    ok("function made" in repr(module.made), "the text of a function")
+    fails(AttributeError, "no kernel called 'nowhere'", lambda: module.nowhere, "neither kernel nor function")
+
+
+def test_kernels():
+    t = module.made(1)
+    module.add[1, 32](t)
+    same(list(view(t)), [1.0, 8.0, 1.0], "a kernel takes it")
+    again = module.same_one(t)
+    module.add[1, 32](again)
+    same(list(view(t)), [2.0, 9.0, 2.0], "and so do functions")
+
+
+def test_memory():
+    array = m.floats(*range(12))
+    before = sys.getrefcount(array)
+    lent = m.New(array, "f32", (3, 4), (4, 1))
+    row = module.row(lent, 1)
+    same(list(view(row)), [4.0, 5.0, 6.0, 7.0], "a part of an argument looks at its memory")
+    del lent
+    gc.collect()
+    view(row)[0] = 40.0
+    same(array[4], 40.0, "which it holds")
+    del row
+    gc.collect()
+    same(sys.getrefcount(array), before, "no longer than it lives")
+    fails(BufferError, "read-only", lambda: module.same_one(m.New(array, "f32", flags=m.READ_ONLY)).__dlpack__(),
+          "read-only memory stays so")
+
+    kept = module.get()
+    view(kept, C.c_int32)[0] = 42
+    same(list(view(module.get(), C.c_int32)), [42, 1, 1, 1, 1], "the script's tensor is shared")
+    module.forget()
+    same(list(view(kept, C.c_int32)), [42, 1, 1, 1, 1], "and lives as long as Python has it")
+
+
+def test_close():
+    closing = cuttle.loads(SCRIPT, device="cpu")
+    t = closing.made(2)
+    capsule = t.__dlpack__()
+    closing.close()
+    same(view(t)[1], 7.0, "memory outlives close()")
+    fails(cuttle.Error, "is closed", lambda: closing.call("none", ()), "the module does not")
+    del t, closing
+    gc.collect()
+    ok("dltensor" in repr(capsule), "a capsule holds it, too")
+    del capsule
+    gc.collect()
+
+
+def test_threads():
+    """Tensors go in one thread while another one is in a call."""
+    tensors = [list(module.many()) for _ in range(20)]
+    inside = threading.Event()
+
+    class Out:
+        def write(self, text):
+            inside.set()
+
+    out, sys.stdout = sys.stdout, Out()
+
+    def hold():
+        try:
+            module.run("print 'inside' while true do local t = zeros(f32, 100) end", "=hold")
+        except cuttle.Error:
+            pass
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait()
+    sys.stdout = out
+    tensors.clear()
+    gc.collect()
+    module.interrupt()
+    thread.join()
+    same(len(module.many()), 40, "tensors that go during a call")
+    if m.has_proc():
+        for _ in range(100):
+            module.many()
+        before = m.rss()
+        for _ in range(500):
+            module.many()
+        ok(m.rss() - before < 4000, "results need no more memory", f"{before} to {m.rss()} KiB")
+
+
+def test_operators():
+    """A library that we cannot make tensors of."""
+    a = m.New(m.floats(*[1.0] * 6), "f32", (2, 3), (3, 1))
+    b = m.New(m.floats(*range(12)), "f32", (3, 4), (4, 1))
+    a.dtype, b.dtype = "float32", "float32"
+    c = cuttle.matmul(a, b)
+    same((type(c), c.shape), (cuttle.Tensor, (2, 4)), "matmul without out= returns a tensor of the language")
+    got = view(c)
+    same([got[j * c.strides[1]] for j in range(4)], [12.0, 15.0, 18.0, 21.0], "which is right")
+
+
+test_fields()
+test_values()
+test_kernels()
+test_memory()
+test_close()
+test_threads()
+test_operators()
+done()
