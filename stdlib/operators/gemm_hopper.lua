@@ -20,14 +20,16 @@
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
+--   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
 local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
+local nested = require "cuttle.gemm_hopper_nested"
 local raster = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
 local n_sms = require "cuttle.tiles".n_sms
 local tma = require "cuttle.tma_rules"
-local M = {}
+local M = { takes_nested = true }
 
 local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
 local size, shape, tile, cdiv = ct.size, ct.shape, ct.tile, ct.cdiv
@@ -76,7 +78,10 @@ end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
-  if p.groups and p.groups.mode == "k" then
+  local why = nested.trouble(config, p)
+  if why then
+    return why
+  elseif p.groups and p.groups.mode == "k" then
     return "TMA does not clip where a group of K ends"
   elseif p.groups and (p.groups.mode == "m" or p.b_major ~= "k") then
     return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
@@ -87,8 +92,9 @@ function M.trouble(config, p)
   end
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
-  return trouble_with(p.A, a, a_modes, ALONG[p.a_major])
-    or trouble_with(p.B, b, b_modes, ALONG[p.b_major])
+  local gathered = p.nested or {}
+  return not gathered.A and trouble_with(p.A, a, a_modes, ALONG[p.a_major])
+    or not gathered.B and trouble_with(p.B, b, b_modes, ALONG[p.b_major])
     or trouble_with(p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
 end
 
@@ -151,8 +157,12 @@ end
 
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
 function M.args(config, p)
-  local function taken(t, along) return M.without_stride_0(tma.with_strides(t, along)) end
-  local args = { taken(p.A, ALONG[p.a_major]), taken(p.B, ALONG[p.b_major]), taken(p.C, 1) }
+  local gathered = p.nested or {}
+  local function taken(name, along)
+    if gathered[name] then return p[name] end
+    return M.without_stride_0(tma.with_strides(p[name], along))
+  end
+  local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]), taken("C", 1) }
   if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
@@ -196,6 +206,8 @@ local function plan_of(variant)
            columns = ring_layout(variant, variant.a_major, bM),
            loaded = variant.rows or bN,
            bytes = (bM + (variant.rows or bN)) * bK * variant.dtype.bits // 8,
+           tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
+             * variant.dtype.bits // 8,
            store = store.plan(variant, k, kind, bN // together) }
 end
 
@@ -420,11 +432,12 @@ function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high
+  local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
 
   local function body(A, B, C, alpha, beta, order, operands, of_ranks)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
-    local full, empty = ct.mbarrier(variant.stages, 1), ct.mbarrier(variant.stages, arrivals)
+    local full, empty = ct.mbarrier(variant.stages, fills), ct.mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
@@ -440,7 +453,13 @@ function M.make(variant, ranks)
     end
     if threadIdx.x < GROUP then
       if variant.registers then ct.setmaxnreg(variant.registers[1]) end
-      if threadIdx.x == 0 then load_all(variant, plan, block, B, A) end
+      if variant.gathers then
+        nested.load_all(variant, plan, block, B, A, function(f)
+          each_tile(variant, block, 0, 1, f)
+        end)
+      elseif threadIdx.x == 0 then
+        load_all(variant, plan, block, B, A)
+      end
       if block.panels then
         block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)
       end

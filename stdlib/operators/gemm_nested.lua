@@ -4,9 +4,12 @@
 -- that of a column, which are computed for each row once in a kernel and for each column once in a
 -- tile. From shared memory on, the tile is like any other.
 --
+-- Where the modes of K divide evenly into tiles, all tiles lie alike in memory, and a column is
+-- that of the first tile plus the tile's own place: then no tile divides.
+--
 -- A template that takes them (takes_nested) has variant.nested_A, nested_B and nested_C, which are
 -- nil, or how many adjacent elements lie adjacent in memory wherever a tile is cut into as many:
--- the most that are read at once.
+-- the most that are read at once. variant.even_A and even_B say whether K divides evenly.
 local ct = require "cuttle"
 local internal = ...
 local M = {}
@@ -49,6 +52,18 @@ function M.vector(tensor, modes, along)
   return n
 end
 
+--- Do tiles of n along a mode of this shape, an integer or a table, lie alike? Each has whole parts
+--- of the mode, and an equal part of one more.
+function M.is_even(extents, n)
+  if type(extents) ~= "table" then return extents % n == 0 end
+  for _, extent in ipairs(extents) do
+    if extent % n == 0 then return true end
+    if extent == 0 or n % extent ~= 0 then return false end
+    n = n // extent
+  end
+  return n == 1
+end
+
 -- {====== In a kernel ======
 
 --- The coordinates of the elements of a matrix, in place of its elements.
@@ -64,10 +79,18 @@ function M.gather(variant, matrix, n, along, ways)
 end
 
 -- Where a row (which = 1) or column (2) begins, in vectors, and whether there is such a one.
+-- Columns of even tiles are all there.
 local function begin(gather, which, i)
   local at = { offset = gather.offsets[which](i) // gather.n }
-  if gather.ragged then at.is_inside = i < gather.extent[which] end
+  if gather.ragged and not (which == 2 and gather.even) then
+    at.is_inside = i < gather.extent[which]
+  end
   return at
+end
+
+local function is_inside(row, column)
+  if column.is_inside == nil then return row.is_inside end
+  return row.is_inside and column.is_inside
 end
 
 -- Where a tile overhangs, the vector is one of a guarded tensor that has no other.
@@ -75,7 +98,7 @@ local function vector_at(gather, row, column)
   local n, first = gather.n, (row.offset + column.offset) * gather.n
   if not gather.ragged then return view(gather.matrix, layout{n}, first) end
   local alone = guard(view(gather.matrix, layout({n, 1}, {1, n}), first))
-  return alone(_, where(row.is_inside and column.is_inside, 0, OUTSIDE))
+  return alone(_, where(is_inside(row, column), 0, OUTSIDE))
 end
 
 -- The rows or columns of places (V,X,Y), computed when they are asked for: by the number of the
@@ -94,19 +117,22 @@ local function begins(gather, places, which)
   end
 end
 
---- The rows of places (V,X,Y), for fetch and store.
-function M.rows(gather, places)
-  local row = begins(gather, places, 1)
+-- The same, computed now.
+local function all_begins(gather, places, which)
+  local get = begins(gather, places, which)
   for v = 0, size(places, 0) // gather.n - 1 do
-    for i = 0, size(places, gather.ways[1]) - 1 do row(v, i) end
+    for i = 0, size(places, gather.ways[which]) - 1 do get(v, i) end
   end
-  return row
+  return get
 end
 
+--- The rows of places (V,X,Y), for fetch and store.
+function M.rows(gather, places) return all_begins(gather, places, 1) end
+
 -- Calls f(vector of the matrix, the same of `like`) for places (V,X,Y) number first to last,
--- counted along X and Y.
-local function each(gather, row, places, like, first, last, f)
-  local n, ways, column = gather.n, gather.ways, begins(gather, places, 2)
+-- counted along X and Y. `column` gives their columns.
+local function each(gather, row, column, places, like, first, last, f)
+  local n, ways = gather.n, gather.ways
   for v = 0, size(places, 0) // n - 1 do
     for i = first, last do
       local at = { i % size(places, 1), i // size(places, 1) }
@@ -121,14 +147,13 @@ local function last_of(places) return size(places, 1) * size(places, 2) - 1 end
 
 --- Copies what is at `places` to a tensor shaped so, whose rows M.rows gave.
 function M.fetch(gather, rows, places, to)
-  each(gather, rows, places, to, 0, last_of(places), copy)
+  each(gather, rows, begins(gather, places, 2), places, to, 0, last_of(places), copy)
 end
 
 --- The other way round.
 function M.store(gather, rows, places, from)
-  each(gather, rows, places, from, 0, last_of(places), function(vector, part)
-    copy(part, vector)
-  end)
+  each(gather, rows, begins(gather, places, 2), places, from, 0, last_of(places),
+    function(vector, part) copy(part, vector) end)
 end
 
 -- {====== Tiles on their way to shared memory ======
@@ -138,6 +163,12 @@ end
 function M.tiles(variant, name, matrix, extent, at)
   if variant["nested_" .. name] then return tile(M.places(matrix), extent, {at, _}) end
   return tile(matrix, extent, {at, _})
+end
+
+-- The columns of an even tile that begins at column `first`, of those of tile 0.
+local function columns_of_tile(gather, columns, first)
+  local offset = gather.offsets[2](first) // gather.n
+  return function(v, i) return { offset = columns(v, i).offset + offset } end
 end
 
 local majors <const> = { A = "a_major", B = "b_major" }
@@ -150,10 +181,14 @@ function M.bringer(variant, name, matrix, places)
   local n = math.min(variant["nested_" .. name], size(places, 0))
   local along = variant[majors[name]] == "k" and 1 or 0
   local gather = M.gather(variant, matrix, n, along, {1, 2})
-  local rows = M.rows(gather, places(_, _, _, 0))
+  gather.even = variant["even_" .. name]
+  local first = places(_, _, _, 0)
+  local rows, columns = M.rows(gather, first), gather.even and all_begins(gather, first, 2)
   return function(k, to, i)
     local of_tile = places(_, _, _, k)
-    each(gather, rows, of_tile, to, i or 0, i or last_of(of_tile), copy)
+    local column = columns and columns_of_tile(gather, columns, k * variant.tile[3])
+      or begins(gather, of_tile, 2)
+    each(gather, rows, column, of_tile, to, i or 0, i or last_of(of_tile), copy)
   end
 end
 

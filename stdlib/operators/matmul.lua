@@ -26,7 +26,7 @@
 --   grouped          "m", "n" or "k": the mode that has groups (gemm_groups.lua); their ends come
 --                    before the other operands
 --   ragged           a tile overhangs: operands and C are to be guarded
---   nested_A, nested_B, nested_C  of a nested operand: see gemm_nested.lua
+--   nested_A, nested_B, nested_C, even_A, even_B  of a nested operand: see gemm_nested.lua
 --   group            see gemm_raster.lua
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
@@ -331,6 +331,12 @@ local function is_plain(config, p)
     and not p.epilogue and p.work == p.sum
 end
 
+-- Do tiles along K of a nested operand lie alike?
+local function is_even(config, p, name)
+  return name ~= "C" and p.nested[name] ~= nil
+    and nested.is_even(ct.shape(p[name])[2], config.tile[3])
+end
+
 -- What makes one kernel of a configuration unlike another, beside the epilogue: field of the
 -- variant, value.
 local function distinctions(config, p, group)
@@ -342,6 +348,7 @@ local function distinctions(config, p, group)
     { "plain", is_plain(config, p) } }
   for _, name in ipairs(p.nested and { "A", "B", "C" } or {}) do
     rows[#rows + 1] = { "nested_" .. name, p.nested[name] }
+    rows[#rows + 1] = { "even_" .. name, is_even(config, p, name) }
   end
   return rows
 end

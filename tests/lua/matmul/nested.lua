@@ -156,6 +156,27 @@ for _ = 1, tonumber(arg[1] or here == "cpu" and 50 or 40) do -- on a GPU each is
 end
 print(n_nested > 20)    -- expect: true
 
+-- The kernels for Hopper that gather: one operand or both, contiguous along K or along their rows,
+-- where tiles overhang.
+local operands = {
+  { L"((7,6),(32,2,2)):((32,320),(1,32,320))", L"(24,128):(128,1)" },
+  { L"((5,3),(64,2)):((64,960),(1,320))", L"(136,(64,2)):(1,(8704,136))" },
+  { L"((16,9),(5,4)):((1,320),(16,80))", L"((8,3),(5,4)):((1,160),(8,40))" },
+}
+local function try_hopper(name, dtype, layouts, C, beta)
+  local p = { alpha = 1, beta = beta, operands = {}, operands_here = {}, config = name }
+  p.A, p.B = small(dtype, layouts[1]), small(dtype, layouts[2])
+  p.C, p.whole = small(f32, C)
+  for _, row in ipairs(possible(p)) do
+    if row == name then return check(p) end
+  end
+end
+for i, layouts in ipairs(operands) do
+  local m, n = size(layouts[1], 0), size(layouts[2], 0)
+  try_hopper("hopper 128x128x64, gather", i == 2 and bf16 or f16, layouts, row_major{m, n}, i % 2)
+  try_hopper("hopper 256x128x64, gather", f16, layouts, layout{m, n}, i % 2)
+end
+
 -- A C is made where none is given, and a product that is prepared is the same.
 local A = small(f16, L"((8,4),(16,3)):((16,1000),(1,128))")
 local B = small(f16, L"((4,6),(16,3)):((16,400),(1,64))")
