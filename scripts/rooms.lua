@@ -66,7 +66,8 @@ return {
       uses = { "dl", "message" }, circle = 6 },
     { name = "blas", files = { "device/blas", "device/blas_[%w_]+" }, uses = { "device" } },
     { name = "nccl", files = { "device/nccl", "device/nccl_[%w_]+" }, uses = { "device" } },
-    { name = "storage", files = { "device/storage" }, uses = { "device", "blank" } },
+    { name = "storage", files = { "device/storage", "device/storage_mirror" },
+      uses = { "device", "blank" } },
 
     -- The list of public headers; no file of the core includes it.
     { name = "ct", files = { "ct" },

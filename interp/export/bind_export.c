@@ -214,7 +214,7 @@ static int export_tensor(lua_State *L) {
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   Arg arg = {.kind = ARG_TENSOR, .tensor = t};
   ct_blank_settle(t->storage->blank); /* the compiled example writes it */
-  arg.address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
+  arg.address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
   arg.begin = arg.address + (uint64_t)t->lo * bytes;
   arg.end = arg.address + (uint64_t)(t->hi + 1) * bytes;
   lua_createtable(L, 0, 8);

@@ -72,11 +72,15 @@ int cuttle_describe(cuttle_State *S, int idx, cuttle_Memory *memory, int64_t *ex
   }
   state_host_uses(L, "cuttle_describe");
   const CtStorage *storage = t->storage;
-  size_t at = (size_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  uint64_t first = 0;
+  CtErr err;
+  if (ct_storage_address(t->storage, &first, &err) != CT_OK) {
+    return 0; /* the device is lost */
+  }
+  uint64_t at = first + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
   *memory = (cuttle_Memory){
       .ptr = storage->bytes == 0 ? NULL
-                                 : (void *)(uintptr_t)(ct_storage_address(storage) +
-                                                       at), /* NOLINT(performance-no-int-to-ptr) */
+                                 : (void *)(uintptr_t)at, /* NOLINT(performance-no-int-to-ptr) */
       .shape = m.shape,
       .stride = m.stride,
       .rank = m.n,

@@ -493,7 +493,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
   const Tensor *t = tensor_test(L, idx);
   if (t != NULL) {
     uint64_t address = t->storage == NULL ? 0
-                                          : ct_storage_address(t->storage) +
+                                          : ct_storage_place(t->storage) +
                                                 (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
     v.i = (int64_t)address;
     bytes = 8;

@@ -195,6 +195,11 @@ bool launch_measure(lua_State *L, Tensor *t) {
   return t->lo >= 0;
 }
 
+uint64_t launch_end_of(const Tensor *t, uint64_t end) {
+  uint64_t most = ct_storage_place(t->storage) + t->storage->bytes;
+  return t->storage->is_lent || end < most ? end : most;
+}
+
 Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {
   Tensor *t = lua_touserdata(L, idx);
   if (t == NULL || lua_getmetatable(L, idx) == 0) {

@@ -1,6 +1,7 @@
 /* launch_capture.c: writes launches to files. The IR is traced anew for the CPU engine and for `check`, so that
    a replay tells as much as a launch that is checked from the start. */
 #include "launch_capture.h"
+#include "launch_key.h"
 
 #include <inttypes.h>
 #include <lauxlib.h>
@@ -145,8 +146,9 @@ static void *get(Capturing *g, size_t n, size_t bytes) {
 static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
   uint64_t bytes = ct_dtype_bytes(t->dtype);
   ct_blank_settle(t->storage->blank);
-  uint64_t at = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
-  g->pieces[g->n_pieces] = (Piece){g->n_pieces, at, at + (uint64_t)(t->hi + 1) * bytes, out};
+  uint64_t at = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
+  uint64_t end = launch_end_of(t, at + (uint64_t)(t->hi + 1) * bytes);
+  g->pieces[g->n_pieces] = (Piece){g->n_pieces, at, end, out};
   g->n_pieces++;
   *out = (CtCaptureTensor){.dtype = t->dtype,
                            .at = at,

@@ -112,10 +112,10 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   arg->kind = ARG_TENSOR;
   arg->tensor_id = t->id;
   arg->dtype = t->dtype;
-  arg->address = ct_storage_address(t->storage) + (uint64_t)t->offset.v * bytes;
+  arg->address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
   put_tensor(L, kernel, a, arg);
   arg->begin = arg->address + (uint64_t)t->lo * bytes;
-  arg->end = arg->address + (uint64_t)(t->hi + 1) * bytes;
+  arg->end = launch_end_of(t, arg->address + (uint64_t)(t->hi + 1) * bytes);
   union {
     uint64_t address;
     CtSlotValue v;
@@ -123,7 +123,7 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   launch_add_slot(L, a, pointer.v);
   add_slots(L, a, k, t, true);
   add_slots(L, a, k, t, false);
-  launch_add_param(a, arg, t->hi + 1);
+  launch_add_param(a, arg, (int64_t)((arg->end - arg->address) / bytes));
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {

@@ -89,4 +89,8 @@ Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx);
    element. Raises. */
 bool launch_measure(lua_State *L, Tensor *t);
 
+/* Where the memory of a kernel's tensor ends that would reach to `end`: a division that rounds up leads past
+   what there is. A lender has said how much that is. */
+uint64_t launch_end_of(const Tensor *t, uint64_t end);
+
 #endif

@@ -314,7 +314,7 @@ static bool make_room(LaunchList *l, int64_t n, CtLayout like) {
 /* --- rows ------------------------------------------------------------------------------------------------ */
 
 static uint64_t address_of(const Tensor *t) {
-  return ct_storage_address(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  return ct_storage_place(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
 }
 
 static int64_t *put_columns(int64_t *row, const CtNode *nodes, CtTuple t) {
@@ -335,8 +335,9 @@ static void put_rows(LaunchList *l, int64_t n) {
     row = put_columns(row, l->nodes, t->layout.shape);
     row = put_columns(row, l->nodes + t->layout.shape->len, t->layout.stride);
     char *begin = t->storage->device == NULL ? (char *)t->storage->host : NULL;
-    begin = begin == NULL ? NULL : begin + (at - ct_storage_address(t->storage));
-    int64_t bytes = (t->hi + 1) * (int64_t)ct_dtype_bytes(t->dtype);
+    begin = begin == NULL ? NULL : begin + (at - ct_storage_place(t->storage));
+    uint64_t end = at + (uint64_t)(t->hi + 1) * ct_dtype_bytes(t->dtype);
+    int64_t bytes = (int64_t)(launch_end_of(t, end) - at);
     l->spans[i] = (CtSimtSpan){begin, begin == NULL ? NULL : begin + bytes};
   }
 }

@@ -79,6 +79,10 @@ static int64_t host_index(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bo
   if (ct_crd2idx(cx, crd, t->layout, &at, &err) != CT_OK) {
     fail_access(L, idx, cx, crd, is_call, err.msg);
   }
+  if (!tensor_has_element(t, at.v)) {
+    fail_access(L, idx, cx, crd, is_call,
+                "the element is not in the tensor's memory: the division into tiles rounds up");
+  }
   return at.v;
 }
 
@@ -243,8 +247,10 @@ static void push_address(lua_State *L, const Tensor *t) {
     diag_error(L, "address: a sandboxed script sees no addresses; pass tensors in a list, {a, b}");
   }
   uint64_t first = (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-  uint64_t address = ct_storage_address(t->storage) + first;
+  uint64_t address;
+  diag_try(L, ct_storage_address(t->storage, &address, diag_err(L)));
   ct_blank_settle(t->storage->blank); /* whoever has the address may write */
+  address += first;
   lua_pushinteger(L, (lua_Integer)address);
 }
 

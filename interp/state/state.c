@@ -83,6 +83,27 @@ void state_free_garbage(lua_State *L, int status) {
 
 /* {====== Calls of the host ====== */
 
+/* Light userdata: CtErr. */
+static int raise_err(lua_State *L) {
+  diag_check(L, CT_EDEVICE, lua_touserdata(L, 1));
+  return 0;
+}
+
+/* Before the host goes on, which may use the devices, too: writes what scripts wrote element by element. The
+   message of a failure takes the place of the results, which begin after `base`. */
+static int settle_devices(CuttleState *s, int base, int status) {
+  CtErr err;
+  for (int i = 0; i < STATE_MAX_DEVICES; i++) {
+    if (s->cuda[i] != NULL && ct_device_settle(s->cuda[i], &err) != CT_OK && status == LUA_OK) {
+      lua_settop(s->L, base);
+      lua_pushcfunction(s->L, raise_err);
+      lua_pushlightuserdata(s->L, &err);
+      status = lua_pcall(s->L, 1, 0, 0);
+    }
+  }
+  return status;
+}
+
 int state_call(CuttleState *s, int n_args, int n_results) {
   lua_State *L = s->L;
   int base = lua_gettop(L) - n_args;
@@ -103,6 +124,7 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   if (is_asked) {
     ct_ask_end(&s->ask);
   }
+  status = is_first ? settle_devices(s, base, status) : status;
   s->n_calls--;
   lua_remove(L, base);
   if (s->n_calls == 0) {

@@ -85,6 +85,27 @@ Tensor *tensor_check_host(lua_State *L, int idx, const char *op) {
   return t;
 }
 
+/* All elements lie in the memory; of lent memory the lender has said so. */
+static void check_span(lua_State *L, int idx, const char *op, const Tensor *t) {
+  int64_t lo, hi, size;
+  CtErr err;
+  if (t->storage->is_lent) {
+    return;
+  }
+  diag_check(L, ct_walk_bounds(t->layout, &lo, &hi, &size, &err), &err);
+  if (size > 0 && (!tensor_has_element(t, lo) || !tensor_has_element(t, hi))) {
+    int64_t n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+    lo += t->offset.v;
+    hi += t->offset.v;
+    fail_tensor(L, idx, op,
+                lua_pushfstring(L,
+                                "leads from element %I to %I of a memory of %I: its division into "
+                                "tiles rounds up; use tiles that lie inside, or divide it in a "
+                                "kernel, under guard(t)",
+                                (LUAI_UACINT)lo, (LUAI_UACINT)hi, (LUAI_UACINT)n));
+  }
+}
+
 Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
   Tensor *t = tensor_check_live(L, idx, op);
   if (t->in_kernel) {
@@ -105,6 +126,7 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
         "is memory of another rank, which only kernels of this one use; let its own rank do "
         "that");
   }
+  check_span(L, idx, op, t);
   s->n_host++;
   state_await(L, t->storage);
   return t;

@@ -169,7 +169,15 @@ Elem *tensor_new_elems(CtAlloc alloc, const int64_t *sizes, int n, size_t *bytes
 CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) CT_NODISCARD;
 CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;
 
-/* The element at `index`, counted from the tensor's offset; it lies in the storage. */
+/* Whether the element at `index`, counted from the tensor's offset, lies in the storage. Divisions that round up
+   lead past its end. */
+static inline bool tensor_has_element(const Tensor *t, int64_t index) {
+  int64_t n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+  int64_t at;
+  return !ct_add_overflow(t->offset.v, index, &at) && at >= 0 && at < n;
+}
+
+/* The element at `index`, for which tensor_has_element holds. */
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) CT_NODISCARD;
 CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) CT_NODISCARD;
 

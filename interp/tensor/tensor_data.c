@@ -139,7 +139,7 @@ static size_t byte_of(const Tensor *t, int64_t index) {
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) {
   uint64_t bits;
   CtStatus status =
-      ct_storage_read(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+      ct_storage_get(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
   if (status == CT_OK) {
     *out = elem_load(t->dtype, &bits);
   }
@@ -149,7 +149,7 @@ CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) {
 CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) {
   uint64_t bits;
   elem_store(t->dtype, &bits, e);
-  return ct_storage_write(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+  return ct_storage_put(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
 }
 
 /* The bytes that a walk touches: where they begin in the storage, and how many. */

@@ -1,6 +1,7 @@
-/* tensor_element.c: one element of a tensor in the host's own memory, by a coordinate of plain integers.
-   Scripts ask for these in loops, so no tuple is made and nothing is looked up twice. What is unusual or
-   wrong is left to bind_tensor.c, which has the rules and the messages. */
+/* tensor_element.c: one element of a tensor in the host's own memory, or in a device's of which the host keeps
+   pages (storage.h), by a coordinate of plain integers. Scripts ask for these in loops, so no tuple is made and
+   nothing is looked up twice. What is unusual or wrong is left to bind_tensor.c, which has the rules and the
+   messages. */
 #include <stdio.h>
 
 #include "interp/state/diag.h"
@@ -82,19 +83,22 @@ static bool index_of(lua_State *L, const Tensor *t, int idx, int n, int64_t *at)
   return (is_table || n > 1) && index_of_modes(L, t, &c, at);
 }
 
-/* The element's address; NULL: this is not a plain case. */
-static char *find(lua_State *L, const Tensor *t, int idx, int n) {
+/* The element's first byte in the storage; false: this is not a plain case. */
+static bool find(lua_State *L, const Tensor *t, int idx, int n, size_t *byte) {
   int64_t at;
-  if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL ||
-      t->storage->device != NULL || front_ir(L) != NULL || !index_of(L, t, idx, n, &at)) {
-    return NULL;
+  if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL || front_ir(L) != NULL ||
+      (t->storage->device != NULL && !ct_storage_is_kept(t->storage)) ||
+      !index_of(L, t, idx, n, &at) || !tensor_has_element(t, at)) {
+    return false;
   }
-  return (char *)t->storage->host + (t->offset.v + at) * (int64_t)ct_dtype_bytes(t->dtype);
+  *byte = (size_t)(t->offset.v + at) * ct_dtype_bytes(t->dtype);
+  return true;
 }
 
 void tensor_note_remote(lua_State *L, const Tensor *t) {
   CuttleState *s = state_of(L);
-  if (t->storage->device == NULL || ++s->n_remote != MANY_REMOTE) {
+  if (t->storage->device == NULL || ct_storage_is_kept(t->storage) ||
+      ++s->n_remote != MANY_REMOTE) {
     return;
   }
   lua_Debug ar = {.short_src = "?"};
@@ -110,29 +114,42 @@ void tensor_note_remote(lua_State *L, const Tensor *t) {
 }
 
 bool tensor_get_plain(lua_State *L, int idx, int n) {
+  size_t byte;
+  uint64_t bits;
   const Tensor *t = tensor_peek(L, 1);
-  const char *p = find(L, t, idx, n);
-  if (p == NULL) {
+  if (!find(L, t, idx, n, &byte)) {
     return false;
   }
   state_host_uses(L, NULL);
   state_await(L, t->storage);
+  const void *p = &bits;
+  if (t->storage->device == NULL) {
+    p = (const char *)t->storage->host + byte;
+  } else {
+    diag_try(L, ct_storage_get(t->storage, byte, &bits, ct_dtype_bytes(t->dtype), diag_err(L)));
+  }
   elem_push(L, t->dtype, elem_load(t->dtype, p));
   return true;
 }
 
 bool tensor_set_plain(lua_State *L, int idx, int value) {
   const Tensor *t = tensor_peek(L, 1);
-  char *p = find(L, t, idx, 1);
+  size_t byte, bytes;
   Elem e;
-  if (p == NULL || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK ||
+  if (!find(L, t, idx, 1, &byte) || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK ||
       ct_storage_may_write(t->storage, NULL) != CT_OK) {
     return false;
   }
   state_host_uses(L, NULL);
   state_await(L, t->storage);
-  ct_blank_write(t->storage->blank, (size_t)(p - (char *)t->storage->host),
-                 ct_dtype_bytes(t->dtype));
-  elem_store(t->dtype, p, e);
+  bytes = ct_dtype_bytes(t->dtype);
+  if (t->storage->device == NULL) {
+    ct_blank_write(t->storage->blank, byte, bytes);
+    elem_store(t->dtype, (char *)t->storage->host + byte, e);
+  } else {
+    uint64_t bits;
+    elem_store(t->dtype, &bits, e);
+    diag_try(L, ct_storage_put(t->storage, byte, &bits, bytes, diag_err(L)));
+  }
   return true;
 }

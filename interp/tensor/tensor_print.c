@@ -75,6 +75,10 @@ static CtStatus read_cell(Printer *p, int64_t base, int i, int j, char *cell) {
   if (status == CT_OK) {
     status = mode_index(p, is_vector ? 0 : 1, axis_at(&p->cols, j), &at);
   }
+  if (status == CT_OK && !tensor_has_element(p->t, at)) { /* of a division that rounds up */
+    snprintf(cell, CELL_BYTES, "-");
+    return CT_OK;
+  }
   if (status == CT_OK) {
     status = tensor_get(p->t, at, &e, p->err);
   }

@@ -197,9 +197,28 @@ static CuResult make_current(CtDevice *d) {
   return r;
 }
 
+void ct_device_owe(CtDevice *d, CtDeviceSettle settle, void *ud) {
+  d->settle = settle;
+  d->settle_ud = ud;
+}
+
+CtDeviceSettle ct_device_owed(const CtDevice *d, void **ud) {
+  *ud = d->settle_ud;
+  return d->settle;
+}
+
+CtStatus ct_device_settle(CtDevice *d, CtErr *err) {
+  CtDeviceSettle settle = d->settle;
+  d->settle = NULL; /* what it does enters the device */
+  return settle == NULL ? CT_OK : settle(d->settle_ud, err);
+}
+
 bool ct_device_enter(CtDevice *d, CtErr *err) {
   if (d->lost || is_of_parent(d)) {
     return fail_lost(d, err) == CT_OK;
+  }
+  if (d->settle != NULL && ct_device_settle(d, err) != CT_OK) {
+    return false;
   }
   CuResult r = make_current(d);
   return r == CT_CUDA_SUCCESS || fail_call(d, "cuCtxSetCurrent", r, err, "") == CT_OK;

@@ -98,6 +98,13 @@ CtStream ct_device_stream(const CtDevice *d); /* the main stream */
    for it, and what is enqueued there becomes a part of a graph. */
 bool ct_device_is_capturing(CtDevice *d, CtStream stream);
 
+/* What must be done before anything else is asked of the device, such as to write what the host keeps of its
+   memory: done at the next call, which fails if it does, or by ct_device_settle. One at a time; NULL: none. */
+typedef CtStatus (*CtDeviceSettle)(void *ud, CtErr *err);
+void ct_device_owe(CtDevice *d, CtDeviceSettle settle, void *ud);
+CtDeviceSettle ct_device_owed(const CtDevice *d, void **ud);
+CtStatus ct_device_settle(CtDevice *d, CtErr *err) CT_NODISCARD;
+
 /* Waits for all work of the context. CT_EDEVICE: see the top. CT_EINTERRUPTED: the wait ended, the
    work did not. */
 CtStatus ct_device_synchronize(CtDevice *d, CtErr *err) CT_NODISCARD;

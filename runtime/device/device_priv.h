@@ -57,6 +57,8 @@ struct CtDevice {
   CtAlloc alloc;
   const volatile int *interrupt;
   CtDeviceWatch watch;
+  CtDeviceSettle settle; /* owed before the next call, with settle_ud; NULL: nothing is */
+  void *settle_ud;
   CtEvent pace[2];  /* of a watched device: see ct_device_pace */
   CtLimits *limits; /* of launches that may wait for other devices; NULL: none has one */
   unsigned n_paced;

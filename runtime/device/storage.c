@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "storage_mirror.h"
+
 static size_t padded(size_t bytes) { return bytes + CT_STORAGE_ALIGN; }
 
 static CtStatus new_host(CtStorage *s, CtErr *err) {
@@ -71,6 +73,12 @@ CtStatus ct_storage_wrap(CtAlloc alloc, CtDevice *device, void *ptr, size_t byte
   return CT_OK;
 }
 
+CtStatus ct_storage_address(CtStorage *s, uint64_t *address, CtErr *err) {
+  s->is_exposed = true;
+  *address = ct_storage_place(s);
+  return s->device == NULL ? CT_OK : ct_device_settle(s->device, err);
+}
+
 static void release_of(void *of, void *ptr, size_t bytes) {
   (void)ptr;
   (void)bytes;
@@ -78,8 +86,12 @@ static void release_of(void *of, void *ptr, size_t bytes) {
 }
 
 CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr *err) {
-  void *ptr = of->device == NULL ? of->host : (void *)(uintptr_t)of->buf.ptr;
-  CtStatus status = ct_storage_wrap(of->alloc, device, ptr, of->bytes, release_of, of, out, err);
+  uint64_t at;
+  CtStatus status = ct_storage_address(of, &at, err);
+  void *ptr = (void *)(uintptr_t)at;
+  status = status == CT_OK
+               ? ct_storage_wrap(of->alloc, device, ptr, of->bytes, release_of, of, out, err)
+               : status;
   if (status == CT_OK) {
     (*out)->of = ct_storage_retain(of);
     (*out)->is_peer = true;
@@ -95,7 +107,9 @@ CtStatus ct_storage_ipc(CtStorage *s, CtIpcHandle *handle, uint64_t *offset, CtE
                    "it lies in memory that this process has for itself; take a part of a sharded "
                    "tensor, as m:zeros(dtype, shape, spec) makes it");
   }
-  return ct_ipc_get(s->device, s->buf.ptr, handle, offset, err);
+  uint64_t at;
+  CtStatus status = ct_storage_address(s, &at, err);
+  return status == CT_OK ? ct_ipc_get(s->device, at, handle, offset, err) : status;
 }
 
 typedef struct Opened { /* what free_ud of such a storage is */
@@ -183,6 +197,7 @@ void ct_storage_release(CtStorage *s) {
     return;
   }
   ct_storage_leave(s);
+  ct_mirror_drop(s);
   ct_blank_free(s->alloc, s->blank);
   free_memory(s);
   ct_free(s->alloc, s, sizeof *s);
@@ -303,4 +318,22 @@ CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *
   ct_blank_write(s->blank, at, bytes);
   memset(host_at(s, at), byte, bytes);
   return CT_OK;
+}
+
+/* {====== Single elements ====== */
+
+bool ct_storage_is_kept(const CtStorage *s) {
+  return s->device != NULL && !s->is_lent && !s->is_shared && !s->is_peer && !s->is_exposed;
+}
+
+CtStatus ct_storage_get(CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *err) {
+  assert_within(s, at, bytes);
+  return ct_storage_is_kept(s) ? ct_mirror_get(s, at, dst, bytes, err)
+                               : ct_storage_read(s, at, dst, bytes, err);
+}
+
+CtStatus ct_storage_put(CtStorage *s, size_t at, const void *src, size_t bytes, CtErr *err) {
+  assert_within(s, at, bytes);
+  return ct_storage_is_kept(s) ? ct_mirror_put(s, at, src, bytes, err)
+                               : ct_storage_write(s, at, src, bytes, err);
 }

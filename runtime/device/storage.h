@@ -23,6 +23,8 @@ typedef struct CtStorageSet {
   uint64_t n_changes;
 } CtStorageSet;
 
+typedef struct CtMirror CtMirror; /* storage_mirror.c */
+
 typedef struct CtStorage {
   CtStorageSet *set; /* that it is in, or NULL, and its neighbours there */
   struct CtStorage *prev, *next;
@@ -42,6 +44,8 @@ typedef struct CtStorage {
   bool is_written;      /* lent, and something may have written it: ct_storage_may_write */
   bool is_shared;       /* other processes can open it */
   bool is_peer;         /* memory of another rank: only kernels use it */
+  bool is_exposed;      /* somebody outside has its address and may use it at any time */
+  CtMirror *mirror;     /* what the host keeps of memory on a device, or NULL */
   struct CtStorage *of; /* of a peer: whose memory this is; NULL: its own */
   bool is_awaited; /* a launch that has not begun uses it: the host must not, before that ran */
   int rank;        /* of a mesh, whose part it holds; -1: none */
@@ -85,11 +89,29 @@ static inline CtStorage *ct_storage_retain(CtStorage *s) {
 }
 void ct_storage_release(CtStorage *s); /* NULL is allowed */
 
-/* Address for a launch on the memory's own side: a host pointer, or a device pointer as an integer.
-   */
-static inline uint64_t ct_storage_address(const CtStorage *s) {
+/* Address for a launch on the memory's own side: a host pointer, or a device pointer as an integer. For uses
+   by way of this device's functions only. */
+static inline uint64_t ct_storage_place(const CtStorage *s) {
   return s->device == NULL ? (uint64_t)(uintptr_t)s->host : s->buf.ptr;
 }
+
+/* The same for whoever may use it past these functions, now or later: nothing is kept of the memory from now
+   on. */
+CtStatus ct_storage_address(CtStorage *s, uint64_t *address, CtErr *err) CT_NODISCARD;
+
+/* {====== Single elements ======
+
+   The host keeps pages of a device's memory in which it reads or writes elements one by one. They hold as long
+   as nothing else is asked of the device: the next call of any other function writes what changed and forgets
+   them (ct_device_owe). Memory that others may change is not kept: lent, shared, exposed or a peer's. */
+
+/* `bytes` (at most 8) at `at`, a multiple of them; a read waits for the work before it. */
+CtStatus ct_storage_get(CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *err) CT_NODISCARD;
+CtStatus ct_storage_put(CtStorage *s, size_t at, const void *src, size_t bytes,
+                        CtErr *err) CT_NODISCARD;
+
+/* Whether such accesses keep pages; if not, each is a transfer. */
+bool ct_storage_is_kept(const CtStorage *s);
 
 /* May the memory be written? Whoever writes it past these functions, or for a launch, asks first. Lent memory is then
    noted as written, and so is that of a peer. */

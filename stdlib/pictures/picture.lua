@@ -490,8 +490,9 @@ local function of_tensor(tensor, how)
   local title = ("%s tensor %s"):format(tensor.dtype, layout)
   local picture = new_picture("tensor", title, layout)
   each_cell(add_panels(picture, layout, "result", how), function(cell)
-    cell.value = tensor(cell.linear)
-    cell.lines = { value_text(cell.value) }
+    local ok, value = pcall(tensor, cell.linear)
+    cell.value, cell.lines = ok and value or nil, { ok and value_text(value) or "-" }
+    cell.mark = not ok and "outside" or nil -- of a division that rounds up
   end)
   colorize(picture, how, "offset")
   return picture

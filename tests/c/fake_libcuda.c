@@ -749,11 +749,31 @@ CuResult cuMemFreeHost(void *p) {
   return CT_CUDA_SUCCESS;
 }
 
+/* FAKE_ORDER_LOG: a file that gets "1: k" for a launch on device 1, "1: after 0" for a wait. */
+static void note_order(const char *what) {
+  const char *path = getenv("FAKE_ORDER_LOG");
+  FILE *f = path == NULL ? NULL : fopen(path, "a");
+  if (f != NULL) {
+    fprintf(f, "%d: %s\n", this_device(), what);
+    fclose(f);
+  }
+}
+
+/* FAKE_COPY_LOG=1: the same of copies from and to the host: "0: write 4", "0: read 65536". */
+static void note_copy(const char *what, size_t bytes) {
+  char text[48];
+  if (getenv("FAKE_COPY_LOG") != NULL) {
+    snprintf(text, sizeof text, "%s %zu", what, bytes);
+    note_order(text);
+  }
+}
+
 CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr dst, const void *src, size_t bytes, CuStream s) {
   use_stream(s);
   SYNCHRONOUS;
   NOT_CAPTURED(s);
   memcpy((void *)(uintptr_t)dst, src, bytes);
+  note_copy("write", bytes);
   return CT_CUDA_SUCCESS;
 }
 
@@ -763,6 +783,7 @@ CuResult cuMemcpyDtoHAsync_v2(void *dst, CuDevicePtr src, size_t bytes, CuStream
   WAITS_HERE;
   NOT_CAPTURED(s);
   memcpy(dst, (const void *)(uintptr_t)src, bytes);
+  note_copy("read", bytes);
   return CT_CUDA_SUCCESS;
 }
 
@@ -814,16 +835,6 @@ CuResult cuStreamSynchronize(CuStream s) {
     abort();
   }
   return CT_CUDA_SUCCESS;
-}
-
-/* FAKE_ORDER_LOG: a file that gets "1: k" for a launch on device 1, "1: after 0" for a wait. */
-static void note_order(const char *what) {
-  const char *path = getenv("FAKE_ORDER_LOG");
-  FILE *f = path == NULL ? NULL : fopen(path, "a");
-  if (f != NULL) {
-    fprintf(f, "%d: %s\n", this_device(), what);
-    fclose(f);
-  }
 }
 
 static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fault; }

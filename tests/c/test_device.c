@@ -2,6 +2,7 @@
    when told to (fake_cuda.h): what reaches the driver, and what a user reads when it refuses.
    tests/device/test_gpu_device.c does the same with a real one. */
 #include "runtime/device/device.h"
+#include "runtime/device/storage.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -170,6 +171,39 @@ static void test_memory(void) {
   ct_device_host_free(d, NULL);
   ct_device_close(d);
   nothing_left("memory");
+}
+
+/* Writes through pages of a storage are done before anything else is asked of the device. */
+static void test_kept(CtDevice *d, CtAlloc alloc) {
+  CtStorage *s, *lent;
+  uint64_t at;
+  int32_t v = 7, back = 0;
+  OK(ct_storage_new(alloc, d, 200000, &s, &err) == CT_OK && ct_storage_is_kept(s), "kept");
+  OK(ct_storage_put(s, 131072, &v, 4, &err) == CT_OK, "an element");
+  OK(ct_storage_get(s, 131072, &back, 4, &err) == CT_OK && back == 7, "it is there");
+  OK(memcmp((void *)(uintptr_t)(s->buf.ptr + 131072), &v, 4) != 0, "not yet on the device");
+  OK(ct_device_synchronize(d, &err) == CT_OK && s->mirror == NULL, "a call of the device");
+  OK(memcmp((void *)(uintptr_t)(s->buf.ptr + 131072), &v, 4) == 0, "comes after it");
+  OK(ct_storage_put(s, 0, &v, 4, &err) == CT_OK, "another");
+  OK(ct_storage_address(s, &at, &err) == CT_OK && memcmp((void *)(uintptr_t)at, &v, 4) == 0,
+     "whoever has the address sees it");
+  OK(!ct_storage_is_kept(s), "and nothing is kept from then on");
+  v = 8;
+  OK(ct_storage_put(s, 4, &v, 4, &err) == CT_OK && ((int32_t *)(uintptr_t)at)[1] == 8, "at once");
+  OK(ct_storage_wrap(alloc, d, (void *)(uintptr_t)at, 64, NULL, NULL, &lent, &err) == CT_OK &&
+         !ct_storage_is_kept(lent),
+     "lent memory is not kept");
+  ((int32_t *)(uintptr_t)at)[1] = 9;
+  OK(ct_storage_get(lent, 4, &back, 4, &err) == CT_OK && back == 9, "its owner may change it");
+  ct_storage_release(lent);
+  ct_storage_release(s);
+}
+
+static void test_elements(void) {
+  CtDevice *d = open_fake();
+  test_kept(d, ct_alloc_std);
+  ct_device_close(d);
+  nothing_left("elements");
 }
 
 static void test_without_pools(void) {
@@ -704,6 +738,23 @@ static void test_out_of_memory(void) {
   nothing_left("out of memory");
 }
 
+/* The n-th allocation fails. Nothing is lost but what could not be kept. */
+static void test_elements_out_of_memory(void) {
+  CtDevice *d = open_fake();
+  for (int n = 0; n < 3; n++) {
+    Budget budget = {.left = 1 + n};
+    CtStorage *s;
+    int32_t v = 1;
+    OK(ct_storage_new((CtAlloc){alloc_budget, &budget}, d, 64, &s, &err) == CT_OK, "memory");
+    CtStatus status = ct_storage_put(s, 0, &v, 4, &err);
+    IS_INT(status, n < 2 ? CT_ENOMEM : CT_OK, "%d allocations", n);
+    OK(ct_device_synchronize(d, &err) == CT_OK, "the device works");
+    ct_storage_release(s);
+  }
+  ct_device_close(d);
+  nothing_left("elements out of memory");
+}
+
 int main(void) {
   fake = load_fake(__FILE__, temp_dir);
   if (fake == NULL) {
@@ -717,6 +768,7 @@ int main(void) {
   test_open_failures();
   test_peers();
   test_memory();
+  test_elements();
   test_without_pools();
   test_launch();
   test_cooperative();
@@ -733,6 +785,7 @@ int main(void) {
   test_contexts(cu);
   test_borrowed(cu);
   test_out_of_memory();
+  test_elements_out_of_memory();
   remove_fake(temp_dir);
   return done_testing();
 }

@@ -28,7 +28,7 @@ static void test_host(void) {
   OK(ct_storage_new((CtAlloc){counting, NULL}, NULL, 100, &s, &err) == CT_OK, "new");
   OK(ct_storage_new((CtAlloc){counting, NULL}, NULL, 100, &t, &err) == CT_OK, "another");
   OK((uintptr_t)s->host % CT_STORAGE_ALIGN == 0, "aligned");
-  OK(ct_storage_address(s) == (uintptr_t)s->host, "its address");
+  OK(ct_storage_place(s) == (uintptr_t)s->host, "its address");
   OK(ct_storage_set(s, 0, 7, 100, &err) == CT_OK, "set");
   OK(ct_storage_write(s, 10, "abc", 3, &err) == CT_OK, "write");
   OK(ct_storage_set(t, 0, 0, 100, &err) == CT_OK, "set the other");
