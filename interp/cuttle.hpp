@@ -141,6 +141,7 @@ struct Options {
   void *cuda_context = nullptr; /* a CUcontext to work in */
   bool use_stream = false;      /* work in this CUstream */
   void *cuda_stream = nullptr;
+  std::function<bool()> poll; /* asked during calls, in their thread; true stops the call */
 };
 
 class State;
@@ -151,7 +152,7 @@ namespace detail {
 /* One per state: owned by the state and by all that belongs to it. */
 class Handle {
 public:
-  explicit Handle(const Options &o) : print_(o.print), log_(o.log) {
+  explicit Handle(const Options &o) : print_(o.print), log_(o.log), poll_(o.poll) {
     cuttle_Options c{};
     c.size = sizeof c;
     c.device = o.device.empty() ? nullptr : o.device.c_str();
@@ -166,6 +167,8 @@ public:
     c.print_ud = this;
     c.log = log_ ? &Handle::on_log : nullptr;
     c.log_ud = this;
+    c.poll = poll_ ? &Handle::on_poll : nullptr;
+    c.poll_ud = this;
     state_ = cuttle_open(&c);
     if (state_ == nullptr) {
       throw Error(CUTTLE_ERROR, cuttle_error(nullptr));
@@ -214,7 +217,15 @@ private:
     h->guard([&] { h->log_(std::string_view(line)); });
   }
 
+  static int on_poll(void *ud) {
+    auto *h = static_cast<Handle *>(ud);
+    bool stops = false;
+    h->guard([&] { stops = h->poll_(); });
+    return stops || h->thrown_ ? 1 : 0; /* what it throws ends the call */
+  }
+
   std::function<void(std::string_view)> print_, log_;
+  std::function<bool()> poll_;
   std::exception_ptr thrown_;
   cuttle_State *state_ = nullptr;
 };
@@ -408,6 +419,17 @@ class Kernel {
 public:
   Launch operator()(Dim3 grid, Dim3 block) const { return Launch(handle_, kernel_, grid, block); }
   cuttle_Kernel *get() const noexcept { return kernel_; }
+
+  /* The names of its parameters; "..." at the end stands for further ones. */
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> names;
+    const char *name = nullptr;
+    while ((name = cuttle_kernel_parameter(detail::of(handle_).get(), kernel_,
+                                           static_cast<int>(names.size())))) {
+      names.emplace_back(name);
+    }
+    return names;
+  }
 
 private:
   friend class State;

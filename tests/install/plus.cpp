@@ -154,6 +154,22 @@ static void test_callbacks() {
      "what print throws comes out of the call");
   S.run("print('on')", "=p");
   o = on_cpu();
+  int asked = 0;
+  o.poll = [&] {
+    if (++asked == 3) {
+      throw std::logic_error("thrown by poll");
+    }
+    return asked == 2;
+  };
+  cuttle::State polled(o);
+  ok(message_of([&] { polled.run("while true do end", "=p"); }) != "" && asked == 2,
+     "poll stops a call");
+  ok(message_of([&] { polled.run("while true do end", "=p"); }) == "thrown by poll",
+     "and so does what it throws");
+  polled.run("kernel('named', function(a, x, ...) end)", "=p");
+  const std::vector<std::string> names = {"a", "x", "..."};
+  ok(polled.kernel("named").parameters() == names, "the names of a kernel's parameters");
+  o = on_cpu();
   o.sandbox = true;
   o.instruction_limit = 100000;
   cuttle::State boxed(o);
