@@ -357,7 +357,8 @@ static CtStatus put_launch(lua_State *L, Capturing *g, const char *why, bool wit
   add_spans(g, with_data);
   add_scripts(L, lua_gettop(L), g);
   CtStatus status = g->failed ? ct_fail_nomem(err) : ct_capture_write(&g->c, out, err);
-  return status == CT_OK ? add_data(g, out, err) : status;
+  status = status == CT_OK ? add_data(g, out, err) : status;
+  return status == CT_OK ? ct_capture_seal(out, err) : status;
 }
 
 static CtStatus write_launch(lua_State *L, int kernel, const LaunchConfig *config,

@@ -8,7 +8,7 @@
 #include "runtime/layout/walk.h"
 
 #define MAGIC "CUTTLECK"
-enum { HEADER = 40, MOST_BITS = 40 /* of the bytes of a span */ };
+enum { HEADER = 40, SUM = 8, MOST_BITS = 40 /* of the bytes of a span */ };
 
 static const CtField tensor_rows[] = {
     CT_ROW(CtCaptureTensor, dtype, UINT, DTYPES),   CT_ROW(CtCaptureTensor, span, UINT, WORDS),
@@ -90,6 +90,21 @@ CtStatus ct_capture_write(const CtCapture *c, CtText *out, CtErr *err) {
   }
   ct_text_clear(&record);
   return status;
+}
+
+/* FNV-1a: no change of a byte leaves it as it is. Exported programs compute it, too: export_cpu_capture.c. */
+static uint64_t sum_of(const void *bytes, size_t n) {
+  const unsigned char *p = bytes;
+  uint64_t h = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < n; i++) {
+    h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+  }
+  return h;
+}
+
+CtStatus ct_capture_seal(CtText *out, CtErr *err) {
+  put_fixed(out, sum_of(out->s, out->len), SUM);
+  return ct_text_status(out, err);
 }
 
 /* --- reading ------------------------------------------------------------------------------------ */
@@ -190,7 +205,7 @@ static CtStatus check(const CtCapture *c, CtErr *err) {
 }
 
 static CtStatus check_header(const unsigned char *p, size_t n, CtErr *err) {
-  if (n < HEADER || !is_capture(p, n)) {
+  if (n < HEADER + SUM || !is_capture(p, n)) {
     return ct_fail(err, CT_EINVAL,
                    "replay: the file holds no launch; expected one that `capture` wrote");
   }
@@ -209,24 +224,36 @@ static CtStatus check_header(const unsigned char *p, size_t n, CtErr *err) {
   return CT_OK;
 }
 
-CtStatus ct_capture_read(CtArena *a, const void *bytes, size_t n, CtCapture *out, CtErr *err) {
-  const unsigned char *p = bytes;
-  if (ct_capture_is_slots(bytes, n)) {
-    CtStatus read = ct_capture_read_slots(a, bytes, n, out, err);
-    return read == CT_OK ? check(out, err) : read;
-  }
-  CtStatus status = check_header(p, n, err);
-  if (status != CT_OK) {
-    return status;
-  }
+static CtStatus check_sum(const unsigned char *p, size_t n, CtErr *err) {
+  return n >= SUM && get_fixed(p + n - SUM) == sum_of(p, n - SUM)
+             ? CT_OK
+             : fail(err, "its bytes are not those that were written; copy it again, or capture "
+                         "the launch again");
+}
+
+/* Of n bytes without the checksum. */
+static CtStatus read_launch(CtArena *a, const unsigned char *p, size_t n, CtCapture *out,
+                            CtErr *err) {
   uint64_t record = get_fixed(p + 24), ir = get_fixed(p + 32);
   if (record > n - HEADER || ir > n - HEADER - record) {
     return fail(err, "it ends too early");
   }
-  status = ct_rows_read(a, p + HEADER, (size_t)record, &shape_launch, out, err);
+  CtStatus status = ct_rows_read(a, p + HEADER, (size_t)record, &shape_launch, out, err);
   out->ir = p + HEADER + record;
   out->ir_bytes = (size_t)ir;
   out->data = p + HEADER + record + ir;
   out->data_bytes = (size_t)(n - HEADER - record - ir);
+  return status;
+}
+
+CtStatus ct_capture_read(CtArena *a, const void *bytes, size_t n, CtCapture *out, CtErr *err) {
+  bool is_slots = ct_capture_is_slots(bytes, n);
+  CtStatus status = is_slots ? ct_capture_check_slots(bytes, n, err) : check_header(bytes, n, err);
+  status = status == CT_OK ? check_sum(bytes, n, err) : status;
+  if (status == CT_OK && is_slots) {
+    status = ct_capture_read_slots(a, bytes, n - SUM, out, err);
+  } else if (status == CT_OK) {
+    status = read_launch(a, bytes, n - SUM, out, err);
+  }
   return status == CT_OK ? check(out, err) : status;
 }

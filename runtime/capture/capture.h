@@ -6,7 +6,7 @@
 
 #include "runtime/ir/ir_file.h"
 
-enum { CT_CAPTURE_VERSION = 1, CT_CAPTURE_ALIGN = 64 };
+enum { CT_CAPTURE_VERSION = 2, CT_CAPTURE_ALIGN = 64 };
 
 typedef enum CtCaptureKind { CT_CAPTURE_TENSOR, CT_CAPTURE_NUMBER, CT_CAPTURE_LIST } CtCaptureKind;
 
@@ -60,9 +60,11 @@ typedef struct CtCapture {
   const unsigned char *data;
 } CtCapture;
 
-/* Appends all but the data, which its owner appends, in the order of the spans: data_bytes in all. */
+/* Appends all but the data, which its owner appends, in the order of the spans: data_bytes in all. Then ct_capture_seal
+   appends the checksum. */
 CtStatus ct_capture_write(const CtCapture *c, CtText *out, CtErr *err) CT_NODISCARD;
-/* The IR and the data stay where they are in `bytes`, all else goes into the arena. Each tensor lies in its span;
+CtStatus ct_capture_seal(CtText *out, CtErr *err) CT_NODISCARD;
+/* A file whose bytes are not those that were written is refused. The IR and the data stay where they are in `bytes`, all else goes into the arena. Each tensor lies in its span;
    the IR is not looked at. */
 CtStatus ct_capture_read(CtArena *a, const void *bytes, size_t n, CtCapture *out,
                          CtErr *err) CT_NODISCARD;

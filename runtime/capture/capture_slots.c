@@ -7,7 +7,7 @@
 #include "runtime/ir/ir_make.h"
 
 #define MAGIC "CUTTLESL"
-enum { VERSION = 1, NUMBERS = 10 /* after the magic */, HEADER = 8 + 8 * NUMBERS };
+enum { VERSION = 2, NUMBERS = 10 /* after the magic */, HEADER = 8 + 8 * NUMBERS };
 enum { N_VERSION, N_IR, N_SLOTS, N_GRID, N_FLAGS = N_GRID + 3, N_SHARED, N_DEVICE, N_DATA };
 
 typedef struct Slots {
@@ -191,6 +191,18 @@ bool ct_capture_is_slots(const void *bytes, size_t n) {
   return n >= strlen(MAGIC) && memcmp(bytes, MAGIC, strlen(MAGIC)) == 0;
 }
 
+CtStatus ct_capture_check_slots(const void *bytes, size_t n, CtErr *err) {
+  uint64_t version = n < HEADER ? 0 : number_at((const unsigned char *)bytes + 8, N_VERSION);
+  if (n < HEADER) {
+    return fail(err, "ends too early");
+  }
+  return version == VERSION
+             ? CT_OK
+             : ct_fail(err, CT_EUNSUPPORTED,
+                       "replay: file of an exported kernel of version %llu; this library reads %d",
+                       (unsigned long long)version, VERSION);
+}
+
 CtStatus ct_capture_read_slots(CtArena *a, const void *bytes, size_t n, CtCapture *out,
                                CtErr *err) {
   Slots s = {.arena = a, .out = out};
@@ -201,11 +213,6 @@ CtStatus ct_capture_read_slots(CtArena *a, const void *bytes, size_t n, CtCaptur
   }
   for (int i = 0; i < NUMBERS; i++) {
     s.number[i] = number_at(p + 8, (uint64_t)i);
-  }
-  if (s.number[N_VERSION] != VERSION) {
-    return ct_fail(err, CT_EUNSUPPORTED,
-                   "replay: file of an exported kernel of version %llu; this library reads %d",
-                   (unsigned long long)s.number[N_VERSION], VERSION);
   }
   return divide(&s, p, n) ? read_ir(&s, err) : fail(err, "ends too early");
 }

@@ -1,19 +1,34 @@
 /* {------ A launch in a file, for `cuttle replay` ------ */
 
-static void NAME_put(FILE *f, uint64_t v) {
-  for (int i = 0; i < 8; i++) {
-    (void)fputc((int)(v >> (8 * i) & 255), f);
+typedef struct NAME_file {
+  FILE *f;
+  uint64_t sum; /* FNV-1a of what was written */
+} NAME_file;
+
+static void NAME_put_bytes(NAME_file *out, const void *data, size_t n) {
+  const unsigned char *p = (const unsigned char *)data;
+  for (size_t i = 0; i < n; i++) {
+    out->sum = (out->sum ^ p[i]) * UINT64_C(0x100000001b3);
   }
+  (void)fwrite(data, 1, n, out->f);
+}
+
+static void NAME_put(NAME_file *out, uint64_t v) {
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++) {
+    bytes[i] = (unsigned char)(v >> (8 * i) & 255);
+  }
+  NAME_put_bytes(out, bytes, sizeof bytes);
 }
 
 /* What Cuttle's runtime/capture/capture_slots.h says: the IR, and the values that are passed. */
-static void NAME_put_launch(FILE *f, const NAME_special *special, const NAME_twin *twin, const CtIr *ir,
+static void NAME_put_launch(NAME_file *f, const NAME_special *special, const NAME_twin *twin, const CtIr *ir,
                             const CtSlotValue *slots, const int64_t *n_elems, NAME_dim3 grid, bool with_data) {
   const char *device = with_data ? "memory of the host" : "an exported program";
-  const uint64_t head[] = {1, twin->n_bytes, ir->n_slots, grid.x, grid.y, grid.z,
+  const uint64_t head[] = {2, twin->n_bytes, ir->n_slots, grid.x, grid.y, grid.z,
                            (special->is_dependent ? 1u : 0u) | (special->is_cooperative ? 2u : 0u), 0,
                            strlen(device), with_data ? 1u : 0u};
-  (void)fwrite("CUTTLESL", 1, 8, f);
+  NAME_put_bytes(f, "CUTTLESL", 8);
   for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
     NAME_put(f, head[i]);
   }
@@ -28,14 +43,15 @@ static void NAME_put_launch(FILE *f, const NAME_special *special, const NAME_twi
       if (pass == 0) {
         NAME_put(f, bytes);
       } else if (with_data && bytes > 0) {
-        (void)fwrite(slots[i].ptr, 1, bytes, f);
+        NAME_put_bytes(f, slots[i].ptr, bytes);
       }
     }
     if (pass == 0) {
-      (void)fwrite(device, 1, strlen(device), f);
-      (void)fwrite(twin->bytes, 1, twin->n_bytes, f);
+      NAME_put_bytes(f, device, strlen(device));
+      NAME_put_bytes(f, twin->bytes, twin->n_bytes);
     }
   }
+  NAME_put(f, f->sum);
 }
 
 static NAME_status NAME_write_launch(const NAME_kernel *k, const NAME_slot *args, const NAME_dim3 *grid,
@@ -70,7 +86,8 @@ static NAME_status NAME_write_launch(const NAME_kernel *k, const NAME_slot *args
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s", k->name,
                      path == NULL ? "the launch: the path is NULL" : path);
   }
-  NAME_put_launch(f, special, &NAME_twins[number], &NAME_programs[number].ir, slots, n_elems,
+  NAME_file file = {f, UINT64_C(0xcbf29ce484222325)};
+  NAME_put_launch(&file, special, &NAME_twins[number], &NAME_programs[number].ir, slots, n_elems,
                   grid == NULL ? special->grid : *grid, with_data);
   bool failed = ferror(f) != 0;
   failed = fclose(f) != 0 || failed;

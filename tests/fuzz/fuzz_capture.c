@@ -26,7 +26,7 @@ static void check_tensor(const CtCapture *c, const CtCaptureTensor *t) {
 
 static void check_consistent(const CtCapture *c, const char *bytes, size_t n) {
   uint64_t left = c->data_bytes;
-  must((const char *)c->ir >= bytes && (const char *)c->data + c->data_bytes == bytes + n);
+  must((const char *)c->ir >= bytes && (const char *)c->data + c->data_bytes + 8 == bytes + n);
   for (uint32_t i = 0; i < c->n_spans; i++) {
     uint64_t taken = c->spans[i].has_data ? c->spans[i].bytes - c->spans[i].lead : 0;
     must(taken <= left);
@@ -48,9 +48,10 @@ static void check_round_trip(CtArena *arena, const CtCapture *c) {
   ct_text_init(&second, ct_alloc_std);
   must(ct_capture_write(c, &first, &err) == CT_OK);
   ct_text_add(&first, (const char *)c->data, c->data_bytes);
+  must(ct_capture_seal(&first, &err) == CT_OK);
   must(ct_capture_read(arena, first.s, first.len, &again, &err) == CT_OK);
   must(ct_capture_write(&again, &second, &err) == CT_OK);
-  must(second.len + c->data_bytes == first.len && memcmp(first.s, second.s, second.len) == 0);
+  must(second.len + c->data_bytes + 8 == first.len && memcmp(first.s, second.s, second.len) == 0);
   ct_text_clear(&first);
   ct_text_clear(&second);
 }
@@ -79,8 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     must(ct_capture_write(&none, &bytes, &err) == CT_OK);
     bytes.len = HEADER;
     ct_text_add(&bytes, (const char *)data + HEADER, n - HEADER);
+    size_t len = bytes.len;
+    must(ct_capture_seal(&bytes, &err) == CT_OK);
     read_bytes(bytes.s, bytes.len);
-    memcpy(bytes.s, "CUTTLESL\1\0\0\0\0\0\0", 16); /* as exported programs write it */
+    memcpy(bytes.s, "CUTTLESL\2\0\0\0\0\0\0", 16); /* as exported programs write it */
+    bytes.len = len;
+    must(ct_capture_seal(&bytes, &err) == CT_OK);
     read_bytes(bytes.s, bytes.len);
     ct_text_clear(&bytes);
   }

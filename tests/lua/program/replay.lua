@@ -112,10 +112,15 @@ local n_record, n_ir = ("<I8I8"):unpack(whole, 25)
 local ir = whole:sub(41 + n_record, 40 + n_record + n_ir)
 local a = ("<I4"):unpack(("<f"):pack(2.5))
 local head = ("<I8"):rep(10):gsub("<", ""):gsub("^", "<")
-write(file, "CUTTLESL" .. head:pack(1, #ir, 5, 4, 1, 1, 0, 0, 4, 1)
+local function sealed(text)
+  local sum = 0xcbf29ce484222325
+  for i = 1, #text do sum = (sum ~ text:byte(i)) * 0x100000001b3 end
+  return text .. ("<i8"):pack(sum)
+end
+write(file, sealed("CUTTLESL" .. head:pack(2, #ir, 5, 4, 1, 1, 0, 0, 4, 1)
   .. ("<I8I8I8I8I8"):pack(a, 0x7f0000001000, 100, 0x7f0000002000, 100)
   .. ("<I8I8I8I8I8"):pack(0, 400, 0, 400, 0) .. "H200" .. ir
-  .. floats(xs:totable()) .. floats(ys:totable()))
+  .. floats(xs:totable()) .. floats(ys:totable())))
 launch, args, info = replay(file)
 saxpy { grid = 4, block = 32 } (2.5, xs, ys)
 launch()
@@ -132,16 +137,25 @@ local function fails(name, text, want)
 end
 fails("another file", "return 1", "replay: the file holds no launch")
 fails("another version", bytes:sub(1, 8) .. "\7" .. bytes:sub(10),
-  "replay: file of version 7; this library reads 1")
-fails("a file that ends early", bytes:sub(1, -2), "replay: the file is damaged: it ends too early")
-fails("one with more after it", bytes .. "x", "replay: the file is damaged: its data do not fit")
+  "replay: file of version 7; this library reads 2")
+fails("a file that ends early", bytes:sub(1, -2), "replay: the file is damaged: its bytes are not")
+fails("one with more after it", bytes .. "x", "replay: the file is damaged: its bytes are not")
+fails("an early end that is sealed", sealed(bytes:sub(1, 60)), "damaged: it ends too early")
+fails("more data that are sealed", sealed(bytes:sub(1, -9) .. "x"), "damaged: its data do not fit")
 local n_read = 0
 for i = 41, #bytes do
   write(file, bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 4) .. bytes:sub(i + 1))
   local ok, l = pcall(replay, file)
   if ok and pcall(l) then n_read = n_read + 1 end
 end
-tap.ok(n_read < #bytes, "each byte changed: an error, or another launch", n_read)
+tap.is(n_read, 0, "each byte changed: an error")
+n_read = 0
+for i = 41, #bytes - 8 do
+  write(file, sealed(bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 4) .. bytes:sub(i + 1, -9)))
+  local ok, l = pcall(replay, file)
+  if ok and pcall(l) then n_read = n_read + 1 end
+end
+tap.ok(n_read < #bytes, "by whoever seals it: an error, or another launch", n_read)
 
 -- {====== Faults ======
 
