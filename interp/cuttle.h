@@ -72,7 +72,8 @@ typedef struct cuttle_Options {
 
   const char *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL: CUTTLE_DEVICE of the
                          environment, else "auto": the first CUDA device, else the CPU engine.
-                         Opened at first use, so a missing one is an error of that call */
+                         Opened at first use, so a missing one is an error of that call; another text is
+                         one of cuttle_open */
 
   void *cuda_context; /* a CUcontext of the host to work in; NULL: the device's primary one */
   void *cuda_stream;  /* a CUstream of the host for all work; looked at when use_stream is not 0 */

@@ -177,6 +177,8 @@ CuttleState *state_of(lua_State *L);
 CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L));
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
+/* Likewise a device that there cannot be, until the thread's next call. */
+const char *state_refuse_device(const cuttle_Options *options);
 void state_free(CuttleState *s);
 /* The state is about to be freed. Waits for all devices, as nothing may be in flight when what it uses goes away.
    After an interrupt it gives up what is not done, which may never end, and so it does if a device was given up before:

@@ -54,6 +54,15 @@ static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtE
                  "device: '%.40s' is unknown; auto, cpu, cuda or cuda:0 was expected", text);
 }
 
+const char *state_refuse_device(const cuttle_Options *o) {
+  static _Thread_local CtErr why;
+  Choice choice;
+  int ordinal;
+  bool has = o != NULL && o->size >= offsetof(cuttle_Options, device) + sizeof o->device;
+  const char *text = has && o->device != NULL ? o->device : "";
+  return text[0] == '\0' || parse_choice(text, &choice, &ordinal, &why) == CT_OK ? NULL : why.msg;
+}
+
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {
   Choice choice;
   int ordinal;
