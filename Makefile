@@ -71,7 +71,8 @@ WARNINGS += $(if $(CC_IS_CLANG),-Wno-pass-failed,-Wno-format-truncation -Wno-may
 WARNINGS += $(if $(CC_IS_CLANG),,$(if $(findstring thread,$(SANITIZE)),-Wno-tsan))
 endif
 # Contraction is decided in the IR, so that both engines agree: never by the C compiler.
-CODEGEN = -ffp-contract=off $(or $(PLATFORM_CODEGEN),-fPIC -fno-semantic-interposition -pthread)
+# Debug information, from which the number of a build is made, does not say where the sources lie.
+CODEGEN = -ffp-contract=off -ffile-prefix-map="$(CURDIR)"=. $(or $(PLATFORM_CODEGEN),-fPIC -fno-semantic-interposition -pthread)
 BASE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(LUA_CFLAGS)
 # FILE_FLAGS are those of one file, set below.
 COMPILE = $(CC) $(BASE_FLAGS) $(FILE_FLAGS) $(WARNINGS) $(CFLAGS) $(CODEGEN) $(SANITIZE)
@@ -84,7 +85,8 @@ TARGET_IS_MAC := $(findstring darwin,$(TARGET))
 TARGET_IS_X86 := $(findstring x86_64,$(TARGET))
 CC_IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 
-# Everything of Lua goes into the program and is exported, so that C modules find it there.
+# Everything of Lua goes into the program and is exported, so that C modules find it there; so is what the public
+# headers declare.
 ifeq ($(LUA_STATIC),)
 PROGRAM_LUA = $(LUA_LIBS)
 else ifneq ($(PLATFORM_HAS_NO_LIBRARIES),)
@@ -92,8 +94,10 @@ PROGRAM_LUA = $(LUA_STATIC)
 else ifneq ($(TARGET_IS_MAC),)
 PROGRAM_LUA = -Wl,-force_load,$(LUA_STATIC)
 else
-PROGRAM_LUA = -Wl,--whole-archive $(LUA_STATIC) -Wl,--no-whole-archive -Wl,-E
+PROGRAM_LUA = -Wl,--whole-archive $(LUA_STATIC) -Wl,--no-whole-archive -Wl,--dynamic-list=$(PROGRAM_EXPORTS)
 endif
+PROGRAM_EXPORTS = $(BUILD)/gen/program_exports
+HAS_PROGRAM_EXPORTS = $(if $(findstring dynamic-list,$(PROGRAM_LUA)),$(PROGRAM_EXPORTS))
 TEST_LUA = $(or $(LUA_STATIC),$(LUA_LIBS))
 # What the public headers declare, and nothing else.
 EXPORT_LIST = $(BUILD)/gen/exports
@@ -197,8 +201,8 @@ PYTHON_MODULE = $(PYTHON_PACKAGE)/_cuttle.abi3.so
 # runtime/ct.h and what it includes, installed side by side: #include <cuttle/ct.h>.
 CORE_HEADERS := $(filter runtime/%,$(shell $(CC) $(BASE_FLAGS) -x c -MM runtime/ct.h))
 FLATTEN = 's|^\(\#include "\)[^"]*/|\1|'
-put_headers = install -d $(1)/cuttle && install -m 644 interp/cuttle.h interp/cuttle.hpp $(1) && \
-	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > $(1)/cuttle/$${h\#\#*/}; done
+put_headers = install -d "$(1)/cuttle" && install -m 644 interp/cuttle.h interp/cuttle.hpp "$(1)" && \
+	for h in $(CORE_HEADERS); do sed $(FLATTEN) $$h > "$(1)/cuttle/$${h\#\#*/}"; done
 
 # {====== Building ======
 
@@ -290,6 +294,9 @@ $(EXPORT_LIST): interp/cuttle.h runtime/ct.h $(CORE_HEADERS) scripts/exports.lua
 	$(Q)printf '%s\n' $(PUBLIC_HEADERS) | $(CC) $(BASE_FLAGS) -E -x c - > $@.i
 	$(Q)$(LUA) scripts/exports.lua $(if $(TARGET_IS_MAC),mac,elf) $(basename $(VERSION)) < $@.i > $@
 
+$(PROGRAM_EXPORTS): $(EXPORT_LIST)
+	$(Q)$(LUA) scripts/exports.lua program < $(EXPORT_LIST).i > $@
+
 # Names as in the sources, for tests of internals; hosts link the other one.
 $(OWN_LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -375,6 +382,8 @@ python: $(PYTHON_MODULE)
 wheel: $(PYTHON_MODULE)
 	@cd hosts/python && $(PYTHON) cuttle_build.py $(abspath $(BUILD))
 
+$(PROGRAM): $(HAS_PROGRAM_EXPORTS)
+$(IR_FILE_BIN) $(BUILD)/mutants/cuttle: | $(HAS_PROGRAM_EXPORTS)
 $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PROGRAM_OBJ) $(LIB_OBJ) $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
@@ -702,7 +711,7 @@ dist: $(REFERENCE)
 	@rm -rf $(BUILD)/$(DIST) && mkdir -p $(BUILD)/$(DIST)
 	@git archive HEAD | tar -x -C $(BUILD)/$(DIST)
 	@cp -r $(DOCS)/docs $(BUILD)/$(DIST)/
-	@tar -C $(BUILD) -czf $(BUILD)/$(DIST).tar.gz $(DIST) && rm -r $(BUILD)/$(DIST)
+	@scripts/pack_tree.sh $(BUILD) $(DIST) $(BUILD)/$(DIST).tar.gz $$(scripts/source_date.sh) && rm -r $(BUILD)/$(DIST)
 	@echo $(BUILD)/$(DIST).tar.gz
 
 # {====== Linting ======
@@ -758,16 +767,20 @@ format:
 
 # {====== Installing ======
 
+# A relative one is below this folder. Names of folders may have spaces, so recipes quote them.
+ifeq ($(filter /%,$(firstword $(PREFIX))),)
+override PREFIX := $(if $(word 2,$(PREFIX)),$(CURDIR)/$(PREFIX),$(abspath $(PREFIX)))
+endif
 # Folders of libraries and headers; below PREFIX.
 LIBDIR = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 LIB_DIR = $(DESTDIR)$(LIBDIR)
 # Of the files that say where the library is: pkg-config's and CMake's.
-UP = $(shell printf %s '$(LIBDIR:$(PREFIX)/%=%)' | sed 's|[^/][^/]*|..|g')
+UP = $(shell printf %s '$(subst $(PREFIX)/,,$(LIBDIR))' | sed 's|[^/][^/]*|..|g')
 FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	-e 's|@VERSION@|$(VERSION)|' -e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@LUA_PC@|$(LUA_PC)|' \
 	-e 's|@MINOR_VERSION@|$(basename $(VERSION))|' -e 's|@LIB_TO_PREFIX@|$(UP)|' \
-	-e 's|@INCLUDE_IN_PREFIX@|$(INCLUDEDIR:$(PREFIX)/%=%)|'
+	-e 's|@INCLUDE_IN_PREFIX@|$(subst $(PREFIX)/,,$(INCLUDEDIR))|'
 # Without debug information; DEBUG_INFO=1 puts it beside.
 INSTALL_STRIPPED = DEBUG_INFO='$(DEBUG_INFO)' scripts/install_stripped.sh
 LUA_MODULE_DIR = $(LIB_DIR)/lua/5.4
@@ -798,8 +811,8 @@ install-playground: playground
 
 # What is built already.
 install-playground-files:
-	@rm -rf $(PLAYGROUND_STAGE) && install -d $(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)
-	cp -R $(PLAYGROUND)/. $(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)
+	@rm -rf $(PLAYGROUND_STAGE) && install -d "$(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)"
+	cp -R $(PLAYGROUND)/. "$(PLAYGROUND_STAGE)$(PLAYGROUND_DIR)"
 	scripts/install_tree.sh install '$(PLAYGROUND_STAGE)' '$(DESTDIR)' '$(PLAYGROUND_MANIFEST)'
 
 uninstall-playground:
@@ -815,50 +828,51 @@ stage-files:
 
 # What is built already.
 install-files: install-headers
-	install -d $(DESTDIR)$(PREFIX)/bin $(LIB_DIR)/pkgconfig
-	$(INSTALL_STRIPPED) 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cuttle
-	$(INSTALL_STRIPPED) 644 $(STATIC_LIB) $(LIB_DIR)/libcuttle.a
-	$(INSTALL_STRIPPED) 644 $(CORE_LIB) $(LIB_DIR)/libcuttle_core.a
-	$(INSTALL_STRIPPED) 755 $(SHARED_LIB) $(LIB_DIR)/$(SHARED_NAME)
-	ln -sf $(SHARED_NAME) $(LIB_DIR)/libcuttle.so.$(SOVERSION)
-	ln -sf libcuttle.so.$(SOVERSION) $(LIB_DIR)/libcuttle.so
-	install -d $(DESTDIR)$(PREFIX)/share/cuttle/meta
-	install -m 644 stdlib/meta/*.lua $(DESTDIR)$(PREFIX)/share/cuttle/meta
-	$(LUA) scripts/language_names.lua > $(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc
-	for name in cuttle cuttle-core; do $(FILL_IN) $$name.pc.in > $(LIB_DIR)/pkgconfig/$$name.pc; done
-	install -d $(LIB_DIR)/cmake/cuttle
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(LIB_DIR)/pkgconfig"
+	$(INSTALL_STRIPPED) 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/cuttle"
+	$(INSTALL_STRIPPED) 644 $(STATIC_LIB) "$(LIB_DIR)/libcuttle.a"
+	$(INSTALL_STRIPPED) 644 $(CORE_LIB) "$(LIB_DIR)/libcuttle_core.a"
+	$(INSTALL_STRIPPED) 755 $(SHARED_LIB) "$(LIB_DIR)/$(SHARED_NAME)"
+	ln -sf $(SHARED_NAME) "$(LIB_DIR)/libcuttle.so.$(SOVERSION)"
+	ln -sf libcuttle.so.$(SOVERSION) "$(LIB_DIR)/libcuttle.so"
+	install -d "$(DESTDIR)$(PREFIX)/share/cuttle/meta"
+	install -m 644 stdlib/meta/*.lua "$(DESTDIR)$(PREFIX)/share/cuttle/meta"
+	$(LUA) scripts/language_names.lua > "$(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc"
+	for name in cuttle cuttle-core; do $(FILL_IN) $$name.pc.in > "$(LIB_DIR)/pkgconfig/$$name.pc"; done
+	install -d "$(LIB_DIR)/cmake/cuttle"
 	for name in cuttleConfig cuttleConfigVersion; do \
-		$(FILL_IN) $$name.cmake.in > $(LIB_DIR)/cmake/cuttle/$$name.cmake; done
+		$(FILL_IN) $$name.cmake.in > "$(LIB_DIR)/cmake/cuttle/$$name.cmake"; done
 
 # The manual page, completions, pages, licence and examples.
 EXAMPLES = $(patsubst %/,%,$(wildcard examples/*/))
 COMMAND_TEXTS = $(LUA) scripts/gen_commands.lua $(PROGRAM)
 install-docs:
-	install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) \
-		$(FISH_COMPLETIONS) $(DOCDIR)/docs/pictures $(EXAMPLES:%=$(DOCDIR)/%))
-	$(COMMAND_TEXTS) man $(VERSION) > $(DESTDIR)$(MANDIR)/man1/cuttle.1
-	$(COMMAND_TEXTS) bash > $(DESTDIR)$(BASH_COMPLETIONS)/cuttle
-	$(COMMAND_TEXTS) zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_cuttle
-	$(COMMAND_TEXTS) fish > $(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish
-	install -m 644 LICENSE *.md $(DESTDIR)$(DOCDIR)
-	install -m 644 $(DOCS)/docs/*.md $(DESTDIR)$(DOCDIR)/docs
-	install -m 644 docs/pictures/*.svg $(DESTDIR)$(DOCDIR)/docs/pictures
-	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(DOCDIR)/examples
-	for d in $(EXAMPLES); do install -m 644 $$d/* $(DESTDIR)$(DOCDIR)/$$d; done
+	for d in "$(MANDIR)/man1" "$(BASH_COMPLETIONS)" "$(ZSH_COMPLETIONS)" "$(FISH_COMPLETIONS)" \
+		"$(DOCDIR)/docs/pictures"; do install -d "$(DESTDIR)$$d"; done
+	for d in $(EXAMPLES); do install -d "$(DESTDIR)$(DOCDIR)/$$d"; done
+	$(COMMAND_TEXTS) man $(VERSION) > "$(DESTDIR)$(MANDIR)/man1/cuttle.1"
+	$(COMMAND_TEXTS) bash > "$(DESTDIR)$(BASH_COMPLETIONS)/cuttle"
+	$(COMMAND_TEXTS) zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_cuttle"
+	$(COMMAND_TEXTS) fish > "$(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish"
+	install -m 644 LICENSE *.md "$(DESTDIR)$(DOCDIR)"
+	install -m 644 $(DOCS)/docs/*.md "$(DESTDIR)$(DOCDIR)/docs"
+	install -m 644 docs/pictures/*.svg "$(DESTDIR)$(DOCDIR)/docs/pictures"
+	install -m 644 $(wildcard examples/*.*) "$(DESTDIR)$(DOCDIR)/examples"
+	for d in $(EXAMPLES); do install -m 644 $$d/* "$(DESTDIR)$(DOCDIR)/$$d"; done
 
 # For `require`: the shared library, if it takes the Lua that there is; else one of its own.
 SHARES_LUA = $(and $(filter $(LIB_DIR)/lua/5.4,$(LUA_MODULE_DIR)),$(or $(HAS_OWN_LUA),\
 	$(shell readelf -d $(SHARED_LIB) 2>/dev/null | grep -o 'NEEDED.*liblua')))
 install-lua:
-	$(if $(SHARES_LUA),install -d $(LUA_MODULE_DIR) && \
-		ln -sf ../../$(SHARED_NAME) $(LUA_MODULE_DIR)/cuttle.so,$(MAKE) install-module)
+	$(if $(SHARES_LUA),install -d "$(LUA_MODULE_DIR)" && \
+		ln -sf ../../$(SHARED_NAME) "$(LUA_MODULE_DIR)/cuttle.so",$(MAKE) install-module)
 
 install-headers:
 	$(call put_headers,$(DESTDIR)$(INCLUDEDIR))
 
 install-module: $(MODULE)
-	install -d $(LUA_MODULE_DIR)
-	$(INSTALL_STRIPPED) 755 $(MODULE) $(LUA_MODULE_DIR)/cuttle.so
+	install -d "$(LUA_MODULE_DIR)"
+	$(INSTALL_STRIPPED) 755 $(MODULE) "$(LUA_MODULE_DIR)/cuttle.so"
 
 # A package for Debian and its kin, of what `make install` installs; needs dpkg-deb.
 deb:

@@ -1,8 +1,8 @@
 -- exports.lua: what the public headers declare, as the linker wants it: libcuttle.so and the Lua
 -- module export that and nothing else.
---   cc -E public headers | lua scripts/exports.lua elf|mac|names [VERSION] > FILE
+--   cc -E public headers | lua scripts/exports.lua elf|mac|program|names [VERSION] > FILE
 -- elf: a version script, whose names have the version CUTTLE_<VERSION>; mac: a list for
--- -exported_symbols_list; names: one a line.
+-- -exported_symbols_list; program: a list for --dynamic-list, with Lua's names; names: one a line.
 -- It reads C after the preprocessor, whose line markers say which file a line comes from, and takes
 -- the functions and variables that files of runtime/ and interp/ declare.
 
@@ -49,6 +49,9 @@ local forms = {
   elf = function(names, version)
     return ("CUTTLE_%s {\n  global:\n    %s;\n  local: *;\n};\n"):format(version,
       table.concat(names, ";\n    "))
+  end,
+  program = function(names)
+    return ("{\n  lua*;\n  %s;\n};\n"):format(table.concat(names, ";\n  "))
   end,
   mac = function(names) return "_" .. table.concat(names, "\n_") .. "\n" end,
   names = function(names) return table.concat(names, "\n") .. "\n" end,

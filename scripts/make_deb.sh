@@ -14,6 +14,8 @@ arch=$(dpkg --print-architecture)
 doc=$root/usr/share/doc/cuttle
 name=${DEBFULLNAME:-The Cuttle authors}
 email=${DEBEMAIL:-$(git log -1 --format=%ae 2>/dev/null || echo root@localhost)}
+SOURCE_DATE_EPOCH=$(scripts/source_date.sh) # which dpkg-deb takes for all files
+export SOURCE_DATE_EPOCH
 umask 022
 
 # What Debian keeps in other places or forms.
@@ -33,7 +35,7 @@ find "$root/usr/lib" -name '*.so*' -type f -exec chmod 644 {} +
 mv "$doc/CHANGELOG.md" "$doc/changelog" # the project's own
 gzip -9n "$doc/changelog"
 # The list of changes of the package, whose date is that of the sources.
-date=$(git log -1 --format=%cD 2>/dev/null) || date=$(date -R)
+date=$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 cat >"$doc/changelog.Debian" <<EOF
 cuttle ($version) unstable; urgency=medium
 
@@ -89,7 +91,7 @@ Package: cuttle
 Version: $version
 Architecture: $arch
 Maintainer: $name <$email>
-Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
+Installed-Size: $(find "$root/usr" -type f -exec cat {} + | wc -c | awk '{ print int(($1 + 1023) / 1024) }')
 Depends: ${needs:-libc6, liblua5.4-0}
 Suggests: liblua5.4-dev
 Section: devel
@@ -105,6 +107,7 @@ Description: GPU kernels described in Lua
 EOF
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod 644 "$root"/DEBIAN/*
+chmod -R u+rwX,go+rX,go-w "$root"
 out=$(dirname "$folder")/cuttle_${version}_$arch.deb
 dpkg-deb --root-owner-group --build "$root" "$out" >/dev/null
 echo "$out"

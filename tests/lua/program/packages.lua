@@ -78,6 +78,45 @@ report("in an empty folder", install "/usr/local" and uninstall "/usr/local")
 _, left = run("find %s -mindepth 1", root)
 report("nothing is left", left == "", left)
 
+-- A relative folder, whose name has a space.
+local moved = folder .. "/moved"
+local ok_there, said = run("%s stage-files STAGE=%s/moved 'PREFIX=build/a b'", make, folder)
+report("PREFIX may be relative, and have spaces", ok_there, said)
+local here = select(2, run "pwd"):gsub("\n$", "")
+local there = ("%s%s/build/a b"):format(moved, here)
+for _, path in ipairs { "bin/cuttle", "lib/libcuttle.so", "include/cuttle/ct.h",
+  "lib/lua/5.4/cuttle.so", "share/man/man1/cuttle.1", "share/doc/cuttle/examples/embed/host.c" } do
+  report(path .. " is in it", run("test -s '%s/%s'", there, path))
+end
+if has "pkg-config" then
+  local flags = "PKG_CONFIG_PATH='%s/lib/pkgconfig' pkg-config --cflags --libs cuttle"
+  local _, text = run(flags, there)
+  report("and pkg-config knows it", text:find("a\\ b/include", 1, true) ~= nil, text)
+end
+local manifest = ("'%s/x y' '%s/build/a b/share/manifest'"):format(folder, here)
+report("it is installed from there", run("scripts/install_tree.sh install %s %s", moved, manifest))
+report("and uninstalled", run("scripts/install_tree.sh uninstall %s", manifest)
+  and run("test ! -e '%s/x y'/*", folder))
+
+-- {====== The same bytes ======
+
+-- No folder is in what is built: neither in debug information, nor in what the linker makes of it.
+for _, file in ipairs { "cuttle", "libcuttle.so", "libcuttle.a", "libcuttle_core.a" } do
+  report(file .. " does not say where it was built",
+    not run("grep -qF '%s' %s/%s", here, build, file))
+end
+run([[mkdir -p %s/1/t/b %s/2/t/b && cd %s/1/t && touch b/z && echo a > a && chmod 600 a
+  cd %s/2/t && echo a > a && touch -d 2001-01-01 a b/z && chmod 664 a b/z && chmod 775 b]],
+  folder, folder, folder, folder)
+for i = 1, 2 do
+  run("scripts/pack_tree.sh %s/%d t %s/%d.tar.gz 1000000000", folder, i, folder, i)
+end
+local same = run("test -s %s/1.tar.gz && cmp %s/1.tar.gz %s/2.tar.gz", folder, folder, folder)
+report("an archive says nothing of times, order and umask",
+  same or not run "tar --version | grep -q GNU")
+local _, seconds = run "SOURCE_DATE_EPOCH=17 scripts/source_date.sh"
+tap.is(seconds, "17\n", "the time of an archive is given")
+
 -- {====== The playground ======
 
 run("mkdir -p %s/play/codemirror && cd %s/play && touch index.html codemirror/lua.js", folder,
