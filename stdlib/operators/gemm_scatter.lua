@@ -36,6 +36,7 @@ local WORDS <const> = VECTOR_BITS // 32
 local ADDED <const> = 4 -- vectors of a lane that are added at a time
 local OTHERS <const> = { scope = "sys" }
 local TO_OTHERS <const> = { scope = "sys", order = "acq_rel" }
+local AFTER_FENCE <const> = { scope = "sys", order = "relaxed" }
 
 M.n_threads, M.shared_bytes, M.knows_plain = hopper.n_threads, hopper.shared_bytes, true
 M.grid = gather.grid
@@ -131,13 +132,17 @@ local function await(flags, flag, wanted)
   ct.sync_warp()
 end
 
-local function set(flags, flag, value)
+-- One lane calls f, which sets flags by `tell`, behind one fence for all that the warp has done: a
+-- fence waits until other devices have what was sent.
+local function hand_on(f)
   ct.sync_warp()
   if threadIdx.x % WARP == 0 then
     ct.fence(TO_OTHERS)
-    ct.atomic_store(flags, flag, value, OTHERS)
+    f()
   end
 end
+
+local function tell(flags, flag, value) ct.atomic_store(flags, flag, value, AFTER_FENCE) end
 
 -- The warp's rows of a tile to the rank that owns them.
 local function send(self, part, column, warp)
@@ -156,7 +161,7 @@ local function send(self, part, column, warp)
       if is_inside(i) then copy(held(_, i), to(_, at(i))) end
     end
   end)
-  set(flags, flag, 1)
+  hand_on(function() tell(flags, flag, 1) end)
 end
 
 -- The sums of ADDED of each lane's vectors: those of the own partial sums and of what was received.
@@ -193,9 +198,11 @@ local function finish(self, part, column, warp)
   each_vector(self, part.row, column, warp, ADDED, function(at, is_inside)
     add_up(self, own, out, at, is_inside)
   end)
-  for distance in range(1, panels.count) do
-    set(flags, flag_of(self, part, column, warp, distance), 0)
-  end
+  hand_on(function()
+    for distance in range(1, panels.count) do
+      tell(flags, flag_of(self, part, column, warp, distance), 0)
+    end
+  end)
 end
 
 --- The block's tiles in order, each as soon as it is written; `each_tile` calls a function for all.
