@@ -5,8 +5,8 @@
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
 # Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
-# devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, examples in one process
-# and in two, and products over ranks beside PyTorch's. examples runs the
+# devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
+# ever, examples in one process and in two, and products over ranks beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
 # is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
@@ -71,6 +71,7 @@ for step in $steps; do
       nccl=$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib/libnccl.so.2")' 2>/dev/null)
       if [ -z "${CUTTLE_NCCL:-}" ] && [ -f "$nccl" ]; then export CUTTLE_NCCL=$nccl; fi
       run "$build/cuttle" tests/device/nccl_two.lua
+      run "$build/cuttle" tests/device/ranks_two.lua
       export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
       for e in tensor_parallel_mlp data_parallel two_shot_all_reduce all_gather_product expert_dispatch; do
         run "$build/cuttle" "examples/$e.lua"
