@@ -302,6 +302,11 @@ CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs
 typedef struct LaunchTimes LaunchTimes;
 CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
                             const LaunchConfig *config, int64_t n, CtErr *err) CT_NODISCARD;
+/* The same in two parts: the row of such launches; what does not wait for launches before. */
+CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
+                           size_t *out, CtErr *err) CT_NODISCARD;
+CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
+                                int64_t n, CtErr *err) CT_NODISCARD;
 CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *config,
                           CtStatus status, CtErr *err) CT_NODISCARD;
 

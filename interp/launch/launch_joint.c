@@ -16,10 +16,12 @@
 typedef struct Gathered {
   Spec *spec; /* one reference */
   int rank;
-  int turn;             /* how many of its rank come before */
-  CtSimtLaunch launch;  /* on the CPU engine; on a device only the slots */
-  LaunchConfig config;  /* on a device */
-  double seconds;       /* that it may run there; 0: for ever */
+  int turn;            /* how many of its rank come before */
+  CtSimtLaunch launch; /* on the CPU engine; on a device only the slots */
+  LaunchConfig config; /* on a device */
+  double seconds;      /* that it may run there; 0: for ever */
+  LaunchTimes *times;  /* who takes its time there, in which row; NULL: nobody */
+  size_t row;
   unsigned char *block; /* of parameters, there */
 } Gathered;
 
@@ -88,10 +90,10 @@ static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const L
 
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
                         const Spec *spec) {
-  bool can = s->rank >= 0 && s->recorder == NULL && s->times == NULL &&
-             s->capture_folder[0] == '\0' && config->grid.x > 0 &&
-             (s->joint == NULL || !s->joint->is_running);
-  return can && (args->device == NULL ? !is_looked_at(s) : takes_on_device(s, config, args, spec));
+  bool can = s->rank >= 0 && s->recorder == NULL && s->capture_folder[0] == '\0' &&
+             config->grid.x > 0 && (s->joint == NULL || !s->joint->is_running);
+  return can && (args->device == NULL ? !is_looked_at(s) && s->times == NULL
+                                      : takes_on_device(s, config, args, spec));
 }
 
 static LaunchJoint *joint_of(CuttleState *s, CtErr *err) {
@@ -207,12 +209,16 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
                 .rank = s->rank,
                 .launch = simt_launch(s, c),
                 .config = *c,
-                .seconds = launch_joint_seconds(a, spec)};
+                .seconds = launch_joint_seconds(a, spec),
+                .times = a->device == NULL ? NULL : s->times};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
   status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)
                            : status;
   if (status == CT_OK && !copy_args(j, a, &g.launch)) {
     status = ct_fail_nomem(err);
+  }
+  if (status == CT_OK && g.times != NULL) {
+    status = launch_times_find(g.times, a->of, spec, c, &g.row, err);
   }
   if (status == CT_OK) {
     g.turn = count_of_rank(j, s->rank);
@@ -373,9 +379,16 @@ static CtStatus make_ready(LaunchJoint *j, Gathered *g, CtErr *err) {
   return status == CT_OK ? ct_function_prepare(spec->fn, &launch, spec->params_bytes, err) : status;
 }
 
-static CtStatus begin(const Gathered *g, CtErr *err) {
+static CtStatus begin(const CuttleState *s, const Gathered *g, CtErr *err) {
+  bool is_timed = g->times != NULL && g->times == s->times; /* the session may be over */
+  CtStatus status =
+      is_timed ? launch_times_begin_row(g->times, g->row, g->spec, &g->config, 1, err) : CT_OK;
+  if (status != CT_OK) {
+    return status;
+  }
   memcpy(g->spec->params, g->block, g->spec->params_bytes);
-  return launch_start(g->spec, &g->config, g->seconds, err);
+  status = launch_start(g->spec, &g->config, g->seconds, err);
+  return is_timed ? launch_times_end(g->times, g->spec, &g->config, status, err) : status;
 }
 
 static void add_rank(const Gathered *g, CtErr *err) {
@@ -395,14 +408,14 @@ static CtStatus make_all_ready(LaunchJoint *j, CtErr *err) {
 }
 
 /* The ranks take turns, since a device takes about a thousand launches that wait. */
-static CtStatus begin_all(const LaunchJoint *j, size_t n, CtErr *err) {
+static CtStatus begin_all(const CuttleState *s, const LaunchJoint *j, size_t n, CtErr *err) {
   CtStatus status = CT_OK;
   size_t done = 0;
   for (int turn = 0; done < n && status == CT_OK; turn++) {
     for (size_t i = 0; i < j->n && status == CT_OK; i++) {
       const Gathered *g = &j->items[i];
       if (is_on_device(g) && g->turn == turn) {
-        status = begin(g, err);
+        status = begin(s, g, err);
         done++;
       }
     }
@@ -417,7 +430,7 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
   }
   j->is_running = true;
   CtStatus status = make_all_ready(j, err);
-  status = status == CT_OK ? begin_all(j, n, err) : status;
+  status = status == CT_OK ? begin_all(s, j, n, err) : status;
   return status == CT_OK && n < j->n ? run_cpu(s, j, j->n - n, err) : status;
 }
 

@@ -8,8 +8,8 @@
 
 #include "launch.h"
 
-/* Is this launch to be gathered? Not one that is recorded, timed, captured, or watched by what looks at one launch
-   at a time. Of a launch on a device the tables of lists are there. */
+/* Is this launch to be gathered? Not one that is recorded, captured, or watched by what looks at one launch at a time;
+   nor one that is timed on the CPU engine. Of a launch on a device the tables of lists are there. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
                         const Spec *spec);
 /* How long the kernel of a rank's launch may run on a device, as it may wait for other ranks; 0: for ever. */

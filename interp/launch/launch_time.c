@@ -63,8 +63,8 @@ static void set_facts(Row *r, const Spec *spec) {
   }
 }
 
-static CtStatus find_row(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
-                         size_t *out, CtErr *err) {
+CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
+                           size_t *out, CtErr *err) {
   for (*out = 0; *out < t->n_rows; ++*out) {
     if (is_row(&t->rows[*out], spec, c)) {
       return CT_OK;
@@ -127,9 +127,6 @@ static CtStream stream_of(const Spec *spec, const LaunchConfig *c) {
 
 static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
                            int64_t n, CtErr *err) {
-  if (t->n_samples - t->n_read >= MAX_PENDING) {
-    read_events(t);
-  }
   CtStatus s = ct_grow(t->state->alloc, &t->samples, &t->samples_cap, t->n_samples + 1,
                        sizeof *t->samples, err);
   Sample x = {.row = row, .n = n, .device = spec->device, .ms = ct_now_ms()};
@@ -148,11 +145,17 @@ CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
   if (t->mode == MODE_OFF) {
     return CT_OK;
   }
-  CtStatus s = find_row(t, k, spec, c, &row, err);
-  if (s == CT_OK && t->mode == MODE_TIME) {
-    s = add_sample(t, row, spec, c, n, err);
+  if (t->n_samples - t->n_read >= MAX_PENDING) {
+    read_events(t);
   }
-  if (s == CT_OK) {
+  CtStatus s = launch_times_find(t, k, spec, c, &row, err);
+  return s == CT_OK ? launch_times_begin_row(t, row, spec, c, n, err) : s;
+}
+
+CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
+                                int64_t n, CtErr *err) {
+  CtStatus s = t->mode == MODE_TIME ? add_sample(t, row, spec, c, n, err) : CT_OK;
+  if (s == CT_OK && t->mode != MODE_OFF) {
     t->rows[row].n_launches += n;
   }
   return s;

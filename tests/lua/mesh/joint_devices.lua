@@ -87,6 +87,17 @@ local of_rank = "R: all_reduce, R: plain, R: all_reduce, R: plain, R: all_reduce
 tap.is(done, of_rank:gsub("R", "0") .. ", " .. of_rank:gsub("R", "1"),
   "streams, elements, waits, graphs and bench come after the launches")
 
+-- `cuttle bench` takes the times of launches that are gathered.
+local script = gpus.script(prelude .. [[
+m:run(function(r)
+  for call = 1, 300 do launch(r, call) end
+  r:barrier()
+end)
+]])
+out = gpus.capture(gpus.command("FAKE_MEET='all_reduce 2' timeout -s KILL 60", script):gsub(
+  "' '([^']*)'$", "' bench --device=cuda '%1'"))
+like(out, "\nall_reduce %(x.lua:8%) +1 +32 +300 .*\nall_reduce %(x.lua:8%) +1 +32 +300 ", "bench")
+
 -- A launch that is refused: none of the others has begun.
 done, out = order("FAKE_MEET='all_reduce 2'", [[
 m:run(function(r)
