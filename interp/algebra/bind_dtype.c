@@ -114,6 +114,35 @@ static int call(lua_State *L) {
   return 1;
 }
 
+/* Values that are constants of a kernel anyway; launch_object.c puts them into its key. */
+static bool is_constant(lua_State *L, int idx) {
+  static const char *const types[] = {LAYOUT_TYPE, SWIZZLE_TYPE, DTYPE_TYPE, ATOM_TYPE, BASIS_TYPE};
+  bool is = lua_type(L, idx) == LUA_TSTRING;
+  for (size_t i = 0; i < CT_ARRAY_LEN(types) && !is; i++) {
+    is = luaL_testudata(L, idx, types[i]) != NULL;
+  }
+  return is || luaL_getmetafield(L, idx, "__constant") != LUA_TNIL;
+}
+
+static int static_number(lua_State *L);
+
+/* A table with the same keys, whose numbers are constants. */
+static int static_table(lua_State *L) {
+  luaL_checkstack(L, 8, "tables in tables");
+  lua_settop(L, 1);
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, 1) != 0) {
+    lua_pushcfunction(L, static_number);
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2); /* stack: table, made, key, key, value */
+    lua_rawset(L, 2);
+  }
+  return 1;
+}
+
 /* static(16): a constant of the kernel that it is passed to. Where it is one already, the value. */
 static int static_number(lua_State *L) {
   int type = lua_type(L, 1);
@@ -129,8 +158,13 @@ static int static_number(lua_State *L) {
     number_push(L, (TypedNumber){.dtype = CT_VOID, .is_bool = true, .i = lua_toboolean(L, 1)});
   } else if (type == LUA_TNUMBER) {
     number_push(L, number_of(L, 1));
+  } else if (type == LUA_TTABLE && luaL_getmetafield(L, 1, "__constant") == LUA_TNIL) {
+    return static_table(L);
+  } else if (is_constant(L, 1)) {
+    lua_pushvalue(L, 1);
   } else {
-    return diag_type_error(L, 1, "static", "a number or boolean");
+    return diag_type_error(L, 1, "static",
+                           "a number, a boolean, a constant such as a layout, or a table of them");
   }
   return 1;
 }

@@ -102,6 +102,7 @@ static const struct {
     {"block_scan", "cuttle.collective", true},
     {"pipeline", "cuttle.pipeline", true},
     {"raster", "cuttle.raster", true},
+    {"clamp", "cuttle.clamp", false},
     {"rotl", "cuttle.word_ops", true},
     {"rotr", "cuttle.word_ops", true},
     {"bfe", "cuttle.word_ops", true},

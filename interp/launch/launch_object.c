@@ -250,6 +250,8 @@ static void put_value(Walk *w, int idx, int depth) {
   if (type >= 0) {
     put_byte(w, 'a' + type);
     types[type].put(w, idx);
+  } else if (kind == LUA_TNIL) {
+    put_byte(w, 'n');
   } else if (kind == LUA_TTABLE && depth <= CT_MAX_DEPTH) {
     put_byte(w, 't');
     put_table(w, idx, depth);
@@ -263,8 +265,9 @@ static void put_value(Walk *w, int idx, int depth) {
 
 /* {====== Arguments ====== */
 
+/* nil is a constant, too: a parameter that the kernel does without. */
 static bool is_object(lua_State *L, int idx) {
-  return lua_type(L, idx) != LUA_TNUMBER && is_part(L, idx, 0);
+  return lua_isnil(L, idx) || (lua_type(L, idx) != LUA_TNUMBER && is_part(L, idx, 0));
 }
 
 bool launch_read_object(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx) {

@@ -43,6 +43,10 @@ static void anchor_objects(lua_State *L, int kernel, const LaunchArgs *args) {
   for (int i = 0; i < args->n && args->n_objects > 0; i++) {
     if (args->args[i].kind == ARG_OBJECT) {
       launch_push_given(L, args, &args->args[i]);
+      if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        continue;
+      }
       lua_pushboolean(L, 1);
       lua_rawset(L, -3);
     }

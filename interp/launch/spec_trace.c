@@ -232,6 +232,20 @@ static const char *note_constants(lua_State *L, CtIr *ir, const PushArgs *p) {
 
 /* --- tracing ------------------------------------------------------------------------------------- */
 
+/* Says which parameters the launch left out, where the message is about a nil. */
+static void explain_nil(lua_State *L, const PushArgs *p, CtErr *err) {
+  for (int i = 0; i < p->args->n && strstr(err->msg, "nil") != NULL; i++) {
+    const Arg *arg = &p->args->args[i];
+    if (arg->kind == ARG_OBJECT && lua_rawgeti(L, p->args->objects, i + 1) == LUA_TNIL) {
+      size_t len = strlen(err->msg);
+      snprintf(err->msg + len, sizeof err->msg - len,
+               "; argument %d (%s) of the launch is nil, perhaps a misspelt name", arg->place,
+               p->names[i]);
+    }
+    lua_pop(L, arg->kind == ARG_OBJECT ? 1 : 0);
+  }
+}
+
 static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                         CtTarget target, bool wants_notes, CtIrFunction *made, CtErr *err) {
   Kernel *k = lua_touserdata(L, kernel);
@@ -269,6 +283,9 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   CtStatus status = front_trace(L, p.function, args->objects, push_args, &p, ir, err);
   lua_pop(L, 1);
   ir->samples = NULL;
+  if (status != CT_OK && args->n_objects > 0) {
+    explain_nil(L, &p, err);
+  }
   if (status != CT_OK || function_count_wanted(L) > 0) {
     ir->functions = NULL;
     spec_free(k->state, spec);

@@ -34,7 +34,6 @@ M.names = {
   elementwise = "write transform(x, y, function(v) ... end)",
   -- mathematics
   pow = "write x ^ y",
-  clamp = "write max(lo, min(x, hi))",
   tan = "write sin(x) / cos(x)",
   square = "write x * x",
   rcp = "write fast.rcp(x), or 1.0 / x for the exact result",

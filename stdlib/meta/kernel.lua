@@ -147,7 +147,8 @@ function Launch:info(...) end
 function Launch:enqueue(n, ...) end
 
 --- A number or boolean as a constant of the kernel that gets it as argument.
---- Numbers that a kernel captures are constants already.
+--- Numbers that a kernel captures are constants already. Of a table it makes one whose numbers are
+--- constants. Texts, element types and layouts are constants anyway, and come back as they are.
 ---
 ---     > k = kernel("tail", function(x, n) x[threadIdx.x] = n end)
 ---     > t = zeros(i32, 3)
@@ -156,7 +157,7 @@ function Launch:enqueue(n, ...) end
 ---     tensor i32 3:1 on cpu
 ---        16   16   16 static(16)
 --- CuTe: Int<16>, constant. MoYe: static, _16.
----@param x number|boolean
+---@param x number|boolean|string|table|any
 ---@return any
 function static(x) end
 

@@ -35,6 +35,18 @@ function min(...) end
 ---@return Value
 function max(...) end
 
+--- x in the range from lo to hi: `max(lo, min(x, hi))`.
+--- A NaN becomes hi, as `min` leaves it out.
+---
+---     > clamp(7, 0, 5), clamp(-1.5, 0.0, 1.0)
+---     5       0.0
+--- CuTe: clamp. MoYe: clamp.
+---@param x Value
+---@param lo Value
+---@param hi Value
+---@return Value
+function clamp(x, lo, hi) end
+
 --- The value without its sign.
 ---
 ---     > abs(-2), abs(-2.5)

@@ -12,7 +12,6 @@ end
 
 prompt "tgamma(x)" -- expect: (global 'tgamma'); cuda("...", {x = v}, f32, twin) calls CUDA's; twin is the same in Lua, for the CPU engine
 prompt "pow(x, 2)"       -- expect: (global 'pow'); write x ^ y
-prompt "clamp(x, 0, 1)"  -- expect: (global 'clamp'); write max(lo, min(x, hi))
 prompt "tan(x)"          -- expect: (global 'tan'); write sin(x) / cos(x)
 prompt "math.square(2)"  -- expect: (field 'square'); write x * x
 prompt "rcp(x)"          -- expect: (global 'rcp'); write fast.rcp(x), or 1.0 / x for the exact result
