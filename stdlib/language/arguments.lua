@@ -70,22 +70,21 @@ end
 --- the first stride of each.
 function M.describe(op, x, name, takes_nested)
   local extent, stride = entries(x.shape), entries(x.stride)
-  local modes, is_nested = {}, false
+  local t = { name = name, tensor = x, extent = extent, stride = stride }
   for i = 1, #extent do
     if type(extent[i]) == "table" then
       local s, d = merged_mode(x, i)
-      modes[i] = { s, d }
       if type(s) == "table" then
         if not takes_nested then refuse_nested(op, x, i, name) end
-        is_nested, s, d = true, ct.size(x, i - 1), d[1]
+        t.nested = t.nested or {}
+        t.nested[i] = { s, d }
+        s, d = ct.size(x, i - 1), d[1]
       end
       extent[i], stride[i] = s, d
     end
   end
-  local t = { name = name, tensor = x, extent = extent, stride = stride }
-  if is_nested then
-    t.nested = modes
-    for i = 1, #extent do modes[i] = modes[i] or { extent[i], stride[i] } end
+  for i = 1, t.nested and #extent or 0 do
+    t.nested[i] = t.nested[i] or { extent[i], stride[i] }
   end
   return t
 end

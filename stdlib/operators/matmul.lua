@@ -337,6 +337,13 @@ local function is_even(config, p, name)
     and nested.is_even(ct.shape(p[name])[2], config.tile[3])
 end
 
+local function add_nested(rows, config, p)
+  for _, name in ipairs { "A", "B", "C" } do
+    rows[#rows + 1] = { "nested_" .. name, p.nested[name] }
+    rows[#rows + 1] = { "even_" .. name, is_even(config, p, name) }
+  end
+end
+
 -- What makes one kernel of a configuration unlike another, beside the epilogue: field of the
 -- variant, value.
 local function distinctions(config, p, group)
@@ -346,10 +353,7 @@ local function distinctions(config, p, group)
     { "swapped", p.swapped }, { "bias", p.bias ~= nil }, { "group", group or false },
     { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
     { "plain", is_plain(config, p) } }
-  for _, name in ipairs(p.nested and { "A", "B", "C" } or {}) do
-    rows[#rows + 1] = { "nested_" .. name, p.nested[name] }
-    rows[#rows + 1] = { "even_" .. name, is_even(config, p, name) }
-  end
+  if p.nested then add_nested(rows, config, p) end
   return rows
 end
 
