@@ -25,6 +25,18 @@ choose(2048, 2048, 2048)    -- expect: 2048	2048	2048	hopper 256x128x64, 4 stage
 choose(4096, 4096, 4096)    -- expect: 4096	4096	4096	hopper 256x128x64
 choose(8192, 8192, 1024)    -- expect: 8192	8192	1024	hopper 192x128x64, ping-pong
 choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64, long K
+-- Operands whose modes are nested: where 16 bytes lie side by side, and where they do not.
+local function choose_nested(l, m, n, k, sm)
+  local p = problem(view(zeros(bf16, 4096), L(l)), zeros(bf16, row_major{64, 64}), C)
+  p.target, p.sm, p.shared, p.type_name, p.majors = "cuda", sm, 232448, "bf16", "TN"
+  p.n_sms, p.m, p.n, p.k = 132, n, m, k
+  print(configs.choose(p).name)
+end
+local by_8, by_4 = "((8,8),(32,2)):((32,256),(1,64))", "((8,8),(4,16)):((4,33),(1,68))"
+choose_nested(by_8, 100352, 256, 2304, 90)  -- expect: hopper 256x128x64, gather
+choose_nested(by_8, 25088, 128, 1152, 90)   -- expect: hopper 128x128x64, gather
+choose_nested(by_8, 100352, 256, 2304, 80)  -- expect: mma 128x128x64
+choose_nested(by_4, 100352, 256, 2304, 90)  -- expect: mma 128x128x64
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
 choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
 choose(2048, 2048, 2048, 72)  -- expect: 2048	2048	2048	hopper 256x128x64
