@@ -12,6 +12,12 @@ local examples <const> = {
   { "moye_tiled_matmul", "256", "128", "64" }, { "transpose", "512" }, { "softmax", "64", "1024" },
   { "reduce" }, { "radix_sort" },
 }
+-- Others that move tensors to where they run: all of their sizes are given, so they may know the
+-- device. For scripts/profile_beside_sass.lua.
+local more <const> = { { "bfs", "2000" }, { "nbody", "256", "2" } }
+local knows_device <const> = { bfs = true, nbody = true }
+-- Tiles of products, which the library would choose by the device.
+local TILES <const> = "simple 64x64x8"
 
 local SHARED <const> = "l1tex__data_%s_pipe_lsu_mem_shared_op_%s.sum"
 local WAVES <const> = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
@@ -38,15 +44,33 @@ local counters <const> = {
 
 -- {====== In a process of its own: an example ======
 
+local function is_options(x) return type(x) == "table" and getmetatable(x) == nil end
+
+-- Products with the same tiles on each device.
+local function fix_tiles()
+  local of = matmul
+  rawset(_G, "matmul", function(...)
+    local args = table.pack(...)
+    local last = is_options(args[args.n]) and args.n or args.n + 1
+    local own = { config = TILES }
+    for name, value in pairs(args[last] or {}) do own[name] = value end
+    args[last] = own
+    return of(table.unpack(args, 1, last))
+  end)
+end
+
 -- Runs an example as on the CPU engine: with its sizes, and what it benches once.
 local function run_example(path, args)
   local internal = require "internal"
   local choose = device
   internal.bench_by(internal.bench_once)
-  rawset(_G, "device", function(name)
-    if name ~= nil then return choose(name) end
-    return { name = choose().name } -- without an `sm`, which many take for large sizes
-  end)
+  if not knows_device[path:match "([^/]*)%.lua$"] then
+    rawset(_G, "device", function(name)
+      if name ~= nil then return choose(name) end
+      return { name = choose().name } -- without an `sm`, which many take for large sizes
+    end)
+  end
+  fix_tiles()
   math.randomseed(1)
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
   os.exit = function() error("it leaves", 0) end -- luacheck: ignore 122
@@ -253,7 +277,9 @@ end
 
 -- For scripts/profile_beside_sass.lua, too.
 if arg[1] == "--sizes" then
-  for _, example in ipairs(examples) do print(table.concat(example, " ")) end
+  for _, list in ipairs { examples, more } do
+    for _, example in ipairs(list) do print(table.concat(example, " ")) end
+  end
 elseif arg[1] == "--run" then
   run_example(arg[2], table.move(arg, 3, #arg, 1, {}))
 elseif arg[1] == "--lines" then

@@ -9,8 +9,9 @@
 --   shared    not by line, but in the sum over such lines: the line table mixes them
 --   unsure    others, and `profile` says that it is not sure
 --   wrong     others, and it does not say so
--- Left out are atomics, ldmatrix, lines of kernels that did not run here (TMA, wgmma, ranks). A
--- product whose tiles the library chooses by the device is another kernel there: "wrong", too.
+-- Left out are atomics, ldmatrix, lines of kernels that did not run here (TMA, wgmma, ranks).
+-- Products have the same tiles in both runs. bfs works on its vertices in the order in which atomic
+-- operations gave them places: it differs from run to run.
 local program <const>, other <const> = arg[-1], "scripts/profile_beside_ncu.lua"
 local SM <const> = 90
 local SOURCES <const> = "scripts/sass_run/run.c scripts/sass_run/lanes.c runtime/watch/banks.c"

@@ -500,7 +500,8 @@ static const Field cubin_fields[] = {FIELD_NAMED("op", CtCubinAccess, op, cubin_
                                      FIELD(CtCubinAccess, at),
                                      FIELD(CtCubinAccess, bits),
                                      FIELD(CtCubinAccess, line),
-                                     FIELD_AS("loops", CtCubinAccess, is_in_loop)};
+                                     FIELD_AS("loops", CtCubinAccess, is_in_loop),
+                                     FIELD(CtCubinAccess, sunk_by)};
 
 static int collect_accesses(lua_State *L) {
   CtCubinAccesses *a = lua_touserdata(L, 1);
@@ -515,7 +516,7 @@ static int collect_accesses(lua_State *L) {
 }
 
 /* _cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
-   at =, folder =, file =, line =, loops = is it in a loop}, of instructions in their order; see cubin_access.h. */
+   at =, folder =, file =, line =, loops = is it in a loop, sunk_by = the later line whose branch goes past it, or 0}, of instructions in their order; see cubin_access.h. */
 static int cubin_accesses(lua_State *L) {
   size_t len;
   CtErr err;

@@ -5,7 +5,7 @@
 
 #include "cubin_line.h"
 
-enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, NEVER = 15 };
+enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, ALWAYS = 7, NEVER = 15 };
 enum { WIDTH_AT = 73 - 64, MAX_CALLERS = 64 };
 enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8, NEW_COPIES = 100 };
 enum { BRANCH = 0x147, OFFSET_AT = 34, LOW_OFFSET_AT = 16, NEW_BRANCHES = 90, WORD_BYTES = 4 };
@@ -84,14 +84,41 @@ static void mark_loop(CtCubinAccesses *a, size_t first, uint64_t from, uint64_t 
   }
 }
 
-static void mark_loops(CtBytes code, bool is_new, size_t first, CtCubinAccesses *a) {
-  for (uint64_t at = 0; at + INSTRUCTION_BYTES <= code.len; at += INSTRUCTION_BYTES) {
-    uint64_t low = ct_bytes_number(code, at, 8);
-    if ((low & OPERATION) == BRANCH) {
-      uint64_t to = target_of(low, ct_bytes_number(code, at + 8, 8), at, is_new);
-      if (to < at) {
-        mark_loop(a, first, to, at);
-      }
+/* Likewise those between the branch and where it goes, of lines before its own. */
+static void mark_sunk(CtCubinAccesses *a, size_t first, const CtCubinAccess *branch, uint64_t to) {
+  for (size_t i = a->n; i > first && a->list[i - 1].at > branch->at; i--) {
+    CtCubinAccess *x = &a->list[i - 1];
+    bool is_earlier = x->line < branch->line && strcmp(x->file, branch->file) == 0 &&
+                      strcmp(x->folder, branch->folder) == 0;
+    bool is_sunk = x->at < to && !x->is_in_loop && is_earlier;
+    x->sunk_by =
+        is_sunk && (x->sunk_by == 0 || branch->line < x->sunk_by) ? branch->line : x->sunk_by;
+  }
+}
+
+/* The code of a function, its accesses from `first` on. */
+typedef struct Code {
+  CtBytes bytes;
+  bool is_new;
+  const CtCubinLines *lines;
+  uint32_t section;
+  size_t first;
+  CtCubinAccesses *out;
+} Code;
+
+static void mark_branches(const Code *c, bool backward) {
+  for (uint64_t at = 0; at + INSTRUCTION_BYTES <= c->bytes.len; at += INSTRUCTION_BYTES) {
+    uint64_t low = ct_bytes_number(c->bytes, at, 8);
+    if ((low & OPERATION) != BRANCH) {
+      continue;
+    }
+    uint64_t to = target_of(low, ct_bytes_number(c->bytes, at + 8, 8), at, c->is_new);
+    CtCubinAccess branch = {.at = at, .folder = "", .file = ""};
+    if (backward && to < at) {
+      mark_loop(c->out, c->first, to, at);
+    } else if (!backward && to > at && (low >> PREDICATE_AT & 15) != ALWAYS) {
+      set_line(c->lines, c->section, &branch);
+      mark_sunk(c->out, c->first, &branch, to);
     }
   }
 }
@@ -113,7 +140,9 @@ static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines 
       }
     }
   }
-  mark_loops(code, sm_of(elf) >= NEW_BRANCHES, first, out);
+  const Code all = {code, sm_of(elf) >= NEW_BRANCHES, lines, section, first, out};
+  mark_branches(&all, true);
+  mark_branches(&all, false);
   return s;
 }
 

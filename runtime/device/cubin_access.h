@@ -27,6 +27,9 @@ typedef struct CtCubinAccess {
   CtCubinSpace space;
   int bits;        /* of a lane */
   bool is_in_loop; /* a branch behind it goes to before it: a warp may carry it out again */
+  /* In no loop, and a branch of this later line of the script goes past it: a compiler has moved it to where
+     alone it is needed, and not all warps may come there. 0: no such branch. */
+  uint32_t sunk_by;
   const char *folder, *file; /* in the image; "": not known */
   uint32_t line;
 } CtCubinAccess;

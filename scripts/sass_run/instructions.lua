@@ -469,6 +469,12 @@ local combined <const> = { ADD = "A_ADD", MIN = "A_MIN", MAX = "A_MAX", AND = "A
 local types <const> = { U64 = "T_U64", S64 = "T_S64", ["64"] = "T_U64", F64 = "T_F64",
   F32 = "T_F32", F16x2 = "T_F16X2", BF16_V2 = "T_BF16X2", S32 = "T_S32" }
 
+-- CAS is shown with the first register of an address of 64 bits.
+local function place_of(mods, text)
+  if not mods.CAS or not mods.E or text:find(".64", 1, true) then return text end
+  return (text:gsub("%[(R%d+)", "[%1.64"))
+end
+
 local function atomic(place, returns)
   return function(mods, o)
     while is_predicate(o[1]) do table.remove(o, 1) end
@@ -476,7 +482,8 @@ local function atomic(place, returns)
     local how, type = assert(pick_of(mods, combined), "atomic"), pick_of(mods, types) or "T_U32"
     local get = type:match "64" and wide or int
     local value = mods.POPC and "1u" or get(o[mods.CAS and 3 or 2])
-    local call = ("sass_atomic(%s, %s, %s, %s, %s)"):format(place:format((operands.address(o[1]))),
+    local at = place:format((operands.address(place_of(mods, o[1]))))
+    local call = ("sass_atomic(%s, %s, %s, %s, %s)"):format(at,
       mods.POPC and "A_ADD" or how, type, value, mods.CAS and get(o[2]) or "0")
     return each(type:match "64" and set_wide(d, call) or set(d, "(uint32_t)" .. call))
   end

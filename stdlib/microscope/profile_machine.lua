@@ -4,7 +4,7 @@
 -- accesses of a line are, and so which level it is.
 --   M.registers(program, sm)  registers and bytes of stack of a thread; or nil and why
 --   M.read(program, sm)   {["load shared"] = {["chunk:12"] = {widths = {[bits] = instructions},
---                         n =, loops =}}, ...}; or nil and why
+--                         n =, loops =, sunk_by =}}, ...}; or nil and why
 --   M.settle(program, sm) puts counts of the cubin's accesses into program.rows: mem.requests and
 --                         so on, what became of a load in mem.load, of a store in mem.store.
 --                         mem.asked has what the CUDA C asks for. Without a cubin mem.widest has
@@ -55,6 +55,9 @@ local function note(found, key, place, access)
   local here, bits = of[place], access.bits
   here.widths[bits] = (here.widths[bits] or 0) + 1
   here.n, here.loops = here.n + 1, here.loops or access.loops
+  if access.sunk_by > 0 then
+    here.sunk_by = math.min(here.sunk_by or math.maxinteger, access.sunk_by)
+  end
 end
 
 local spaces_of <const> = { shared = { "shared" }, global = { "global" },
@@ -378,6 +381,17 @@ local function limit_group(here, sites)
   for _, site in ipairs(sites) do site.share = here.n * came / requests end
 end
 
+-- Instructions that the compiler has moved behind a branch of a later line: did fewer warps come to
+-- something from that line on?
+local function is_past_some(program, place, sunk_by, sites)
+  local chunk, came = place:match "^(.*):", 0
+  for _, site in ipairs(sites) do came = math.max(came, site.came) end
+  for _, row in ipairs(sunk_by and program.rows or {}) do
+    if row.chunk == chunk and row.line >= sunk_by and row.came < came then return true end
+  end
+  return false
+end
+
 local function settle_by(program, found)
   for key, places in pairs(groups_of(program)) do
     local of = found[key] or {}
@@ -390,6 +404,10 @@ local function settle_by(program, found)
       end
     end
     for _, site in ipairs(unknown_sites(of, places, program.warps)) do site.is_unsure = true end
+    for place, sites in pairs(places) do
+      local is_sunk = of[place] and is_past_some(program, place, of[place].sunk_by, sites)
+      for _, site in ipairs(is_sunk and sites or {}) do site.is_unsure = true end
+    end
     for place, sites in pairs(places) do
       if of[place] then limit_group(of[place], sites) end
       for _, site in ipairs(sites) do take(site, of[place] == nil) end
