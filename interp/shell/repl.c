@@ -27,9 +27,24 @@ static volatile sig_atomic_t n_signals; /* since the call or the reading of a li
 static bool in_repl;                    /* errors are short */
 static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
 
+enum { GRACE_S = 3 };
+
+/* A call of a driver may wait for what never ends, and looks at no flag. Whoever went on after the signal, as a
+   command that reports, has taken the flag down. */
+static void on_alarm(int signal_number) {
+  static const char note[] =
+      "cuttle: stopped, but a call of a library does not return; the program ends\n";
+  (void)signal_number;
+  if (stopped != NULL && state_is_interrupted(stopped)) {
+    ssize_t n = write(STDERR_FILENO, note, sizeof note - 1);
+    (void)n;
+    _exit(128 + stopped->signal);
+  }
+}
+
 /* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
-   function of C that does not look at the flag, another one ends the program: in a session not without
-   a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
+   function of C that does not look at the flag, another one ends the program, or the alarm does; in a session
+   only another one, and not without a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
    hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to report. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
@@ -58,6 +73,9 @@ static void on_signal(int signal_number) {
   if (n_signals == (in_session ? 2 : 1)) {
     signal(signal_number, SIG_DFL);
   }
+  if (!in_session) { /* enter() has set on_alarm */
+    alarm(GRACE_S);
+  }
 }
 
 static void set_handler(void (*handler)(int)) {
@@ -82,9 +100,13 @@ static void enter(CuttleState *s) {
   stopped = s;
   s->by_person = true;
   set_handler(on_signal);
+  struct sigaction action = {.sa_handler = on_alarm};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGALRM, &action, NULL);
 }
 
 static void leave(CuttleState *s) {
+  alarm(0);
   set_handler(in_session ? on_signal : SIG_DFL);
   stopped = NULL;
   s->by_person = false;

@@ -3,7 +3,8 @@
    -DFAKE_DEVICES=n the devices, -DNO_PEERS=1 keeps them from each other's memory.
 
    FAKE_MEET="all_reduce 2": the n-th launch of this function on a device ends when the first 2 devices have had n. Until
-   then nothing that would wait for it may be called: the program ends, and says what it called. FAKE_SIGINT=n: the n-th time that such a launch is asked for, the process gets SIGINT. */
+   then nothing that would wait for it may be called: the program ends, and says what it called. FAKE_SIGINT=n: the n-th time that such a launch is asked for, the process gets SIGINT. FAKE_STUCK=1: the call gets
+   SIGINT, and does not return. */
 #include "fake_cuda.h"
 
 #include <fcntl.h>
@@ -122,6 +123,12 @@ static void would_wait(const char *name, int of) {
   for (int i = 0; i < meets(NULL); i++) {
     if (is_waiting(i) && (of < 0 || of == i)) {
       fprintf(stderr, "driver: %s, but device %d waits for a launch of another one\n", name, i);
+      if (getenv("FAKE_STUCK") != NULL) {
+        (void)raise(SIGINT);
+        for (;;) {
+          (void)pause();
+        }
+      }
       _exit(97);
     }
   }

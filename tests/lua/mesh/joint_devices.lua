@@ -125,6 +125,18 @@ for _, place in ipairs(places) do
   like(out, place[2], "Ctrl-C " .. (place[1] == "" and "at the end" or "in " .. place[1]))
   tap.is(code, 130, "exit code")
 end
+-- A call of the driver itself waits.
+local stuck
+out, stuck = run("FAKE_MEET='all_reduce 2' FAKE_STUCK=1 timeout -s KILL 60", [[
+m:run(function(r)
+  launch(r, 1)
+  event():record()
+end)
+]])
+like(out, "\ncuttle: stopped, but a call of a library does not return; the program ends\n$",
+  "Ctrl-C in a call that does not return")
+tap.is(stuck, 130, "exit code")
+
 -- The same with a limit instead of Ctrl-C. Nobody aborts communicators, which would wait, too.
 out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
 m:run(function(r)
