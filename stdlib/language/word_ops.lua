@@ -1,5 +1,6 @@
--- word_ops.lua: rotations and bit fields. CUDA has no functions for them, so they are made of
--- shifts, which compilers know again. On the host they take Lua's 64 bits.
+-- word_ops.lua: rotations, bit fields and sums with a carry. CUDA has no functions for them, so
+-- they are made of shifts and comparisons, which compilers know again. On the host they take Lua's
+-- 64 bits.
 local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
@@ -98,6 +99,54 @@ function M.bfi(a, b, at, n)
   local mask = mask_of(unsigned, at, n)
   local result = cast(b, unsigned) & ~mask | cast(a, unsigned) << cast(at, unsigned) & mask
   return t == unsigned and result or cast(result, t)
+end
+
+-- {====== Sums of several words ======
+
+local function check_unsigned(op, x)
+  local t = word_type(op, x)
+  if t == i32 or t == i64 then
+    tiles.fail(op, "a word without a sign expected, got %s; write cast(x, %s)", t, unsigned_of(t))
+  end
+  return t
+end
+
+local function is_less(t, a, b)
+  if t == nil then return math.ult(a, b) end
+  return a < b
+end
+
+local function both_types(op, a, b)
+  local t, u = check_unsigned(op, a), check_unsigned(op, b)
+  return t or u
+end
+
+-- The sum of two words and, of a carry from below, 1; and whether it goes beyond the word.
+function M.add_carry(a, b, carry)
+  local t = both_types("add_carry", a, b)
+  local one, zero = 1, 0
+  if t ~= nil then
+    a, b, one, zero = cast(a, t), cast(b, t), cast(1, t), cast(0, t)
+  end
+  local sum = a + b
+  local over = is_less(t, sum, a)
+  if carry == nil then return sum, over end
+  local total = sum + where(carry, one, zero)
+  return total, where(over, true, is_less(t, total, sum))
+end
+
+-- The difference of two words and, of a borrow from below, 1; and whether it goes below 0.
+function M.sub_borrow(a, b, borrow)
+  local t = both_types("sub_borrow", a, b)
+  local one, zero = 1, 0
+  if t ~= nil then
+    a, b, one, zero = cast(a, t), cast(b, t), cast(1, t), cast(0, t)
+  end
+  local rest = a - b
+  local under = is_less(t, a, b)
+  if borrow == nil then return rest, under end
+  local total = rest - where(borrow, one, zero)
+  return total, where(under, true, is_less(t, rest, total))
 end
 
 return M

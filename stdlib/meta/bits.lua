@@ -201,3 +201,32 @@ function byte_perm(a, b, which) end
 ---@param c Value
 ---@return Value
 function dp4a(a, b, c) end
+
+--- The sum of two words, and whether it goes beyond the word.
+--- With a carry, the second result of the sum of the words below, 1 is added for it. So numbers of
+--- several words are summed word by word. Words are u32 or u64, on the host Lua's 64 bits.
+---
+---     > add_carry(-1, 1)
+---     0       true
+---     > add_carry(-1, 0, true)
+---     0       true
+--- CuTe: none. PTX: add.cc, addc. MoYe: none.
+---@param a Value
+---@param b Value
+---@param carry? Value
+---@return Value
+---@return Value # a bool
+function add_carry(a, b, carry) end
+
+--- The difference of two words, and whether it goes below 0.
+--- With a borrow, the second result of the difference of the words below, 1 is taken off for it.
+---
+---     > sub_borrow(0, 1)
+---     -1      true
+--- CuTe: none. PTX: sub.cc, subc. MoYe: none.
+---@param a Value
+---@param b Value
+---@param borrow? Value
+---@return Value
+---@return Value # a bool
+function sub_borrow(a, b, borrow) end

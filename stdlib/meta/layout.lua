@@ -253,8 +253,8 @@ function stride(x, mode) end
 ---@return integer
 function size(x, mode) end
 
---- One more than the distance from the smallest index to the largest: the elements of
---- memory it spans.
+--- One more than the distance from the smallest index to the largest.
+--- So many elements of memory it spans.
 ---
 ---     > size"(4,8):(16,1)", cosize"(4,8):(16,1)"
 ---     32      56

@@ -47,6 +47,26 @@ function max(...) end
 ---@return Value
 function clamp(x, lo, hi) end
 
+--- Sorts the elements of a fragment, each thread its own.
+--- An unrolled network of comparisons: of 8 elements 19, of 32 elements 191; 64 elements at most. The
+--- order is "up" or "down". It is not stable, and where a NaN lands is not said.
+---
+---     > k = kernel("k", function(x)
+---     >>   local r = fragment(f32, 4)
+---     >>   copy(x, r)
+---     >>   copy(sort_network(r), x)
+---     >> end)
+---     > t = from_table(f32, {3, 1, 4, 2})
+---     > k{grid = 1, block = 1}(static_mode(t))
+---     > t
+---     tensor f32 4:1 on cpu
+---         1    2    3    4
+--- CuTe: none. MoYe: none.
+---@param t Tensor a fragment
+---@param order? string
+---@return Tensor # t
+function sort_network(t, order) end
+
 --- The value without its sign.
 ---
 ---     > abs(-2), abs(-2.5)
