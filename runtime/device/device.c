@@ -557,6 +557,7 @@ void ct_device_close(CtDevice *d) {
   ct_device_free_captured(d);
   ct_device_free_deferred(d);
   if (d->cu != NULL && !d->is_abandoned && !is_of_parent(d)) {
+    ct_device_free_kept(d);
     release_context(d);
   }
   forget_launches(d);

@@ -137,6 +137,12 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
 /* Frees in the order of `stream`: launches there that use the buffer finish first. Clears *b. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream);
 
+/* The same for memory that comes and goes often, such as that of results: keep holds what was last used on the
+   device's own stream for a later take of the same size there. Either kind of memory can be given to either function
+   that frees. */
+CtStatus ct_buffer_take(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) CT_NODISCARD;
+void ct_buffer_keep(CtDevice *d, CtBuffer *b, CtStream stream);
+
 /* {====== Memory of other processes: device_ipc.c ====== */
 
 /* An allocation of this process, for ct_ipc_open in another one on the same machine. */

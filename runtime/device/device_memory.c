@@ -1,5 +1,6 @@
 /* device_memory.c: a device's memory, streams and events, and waiting for them. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "device_priv.h"
@@ -212,6 +213,81 @@ void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
   }
   *b = (CtBuffer){0};
 }
+
+/* {====== Memory that comes and goes ====== */
+
+/* What is given back on the device's own stream is kept for the next of its size there. What is enqueued on a stream
+   comes after all that used the memory before, so nothing waits and the driver is not asked, whose pools take a few
+   microseconds to give a block and to take it back. The driver gets what is kept too long, and all of it if memory
+   runs out. */
+
+/* No more than this part of the device's memory, and no block that is as large. */
+enum { KEPT_PART = 8 };
+
+static size_t most_bytes(const CtDevice *d) { return d->info.memory_bytes / KEPT_PART; }
+
+/* Removes one; younger ones follow. */
+static CtBuffer remove_at(CtKept *k, size_t i) {
+  CtBuffer b = k->items[i];
+  k->n--;
+  k->bytes -= b.bytes;
+  memmove(&k->items[i], &k->items[i + 1], (k->n - i) * sizeof k->items[0]);
+  return b;
+}
+
+static void free_oldest(CtDevice *d) {
+  CtBuffer b = remove_at(&d->kept, 0);
+  ct_buffer_free(d, &b, d->stream);
+}
+
+void ct_device_free_kept(CtDevice *d) {
+  while (d->kept.n > 0) {
+    free_oldest(d);
+  }
+}
+
+/* The youngest of that size; false: there is none. */
+static bool take(CtKept *k, size_t bytes, CtBuffer *out) {
+  for (size_t i = k->n; i-- > 0;) {
+    if (k->items[i].bytes == bytes) {
+      *out = remove_at(k, i);
+      return true;
+    }
+  }
+  return false;
+}
+
+CtStatus ct_buffer_take(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
+  if (!d->lost && d->kept.n > 0 && !ct_device_is_capturing(d, d->stream)) {
+    ct_device_free_deferred(d);
+    if (take(&d->kept, bytes, out)) {
+      return CT_OK;
+    }
+  }
+  CtStatus s = ct_buffer_new(d, bytes, d->stream, out, err);
+  if (s != CT_OK && !d->lost && d->kept.n > 0) {
+    ct_device_free_kept(d);
+    s = ct_buffer_new(d, bytes, d->stream, out, err);
+  }
+  return s;
+}
+
+void ct_buffer_keep(CtDevice *d, CtBuffer *b, CtStream stream) {
+  CtKept *k = &d->kept;
+  if (b->ptr == 0 || d->pool == NULL || d->lost || stream != d->stream ||
+      b->bytes >= most_bytes(d) || ct_device_is_capturing(d, stream)) {
+    ct_buffer_free(d, b, stream);
+    return;
+  }
+  while (k->n == CT_KEPT_BLOCKS || (k->n > 0 && k->bytes + b->bytes > most_bytes(d))) {
+    free_oldest(d);
+  }
+  k->items[k->n++] = *b;
+  k->bytes += b->bytes;
+  *b = (CtBuffer){0};
+}
+
+/* {====== Copies ====== */
 
 static CtStatus write_async(CtDevice *d, CtDevPtr dst, const void *src, size_t bytes,
                             CtStream stream, CtErr *err) {

@@ -46,6 +46,12 @@ typedef struct CtShared {           /* device_ipc.c */
   bool is_free, is_open; /* another process was told of it */
 } CtShared;
 
+enum { CT_KEPT_BLOCKS = 64 };
+typedef struct CtKept { /* memory for the next of its size: the oldest first */
+  CtBuffer items[CT_KEPT_BLOCKS];
+  size_t n, bytes;
+} CtKept;
+
 typedef struct CtDeferred { /* memory to be freed when no stream is being captured */
   CtBuffer buffer;
   CtStream stream;
@@ -90,6 +96,7 @@ struct CtDevice {
   size_t n_shared, cap_shared;
   CtBuffer *captured; /* memory that the graphs of a host use */
   size_t n_captured, cap_captured;
+  CtKept kept;
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
   size_t print_bytes;
@@ -121,6 +128,8 @@ CtStatus ct_device_done(CtDevice *d, const char *call, CuResult r, CtErr *err, c
   (ct_device_enter_aside((d), (err))                                                               \
        ? ct_device_done((d), #name, (d)->cu->name args, (err), __VA_ARGS__)                        \
        : CT_EDEVICE)
+
+void ct_device_free_kept(CtDevice *d); /* gives the driver all that is kept */
 
 /* {====== While a stream is being captured: device_graph.c ====== */
 

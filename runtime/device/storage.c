@@ -23,7 +23,7 @@ static CtStatus new_host(CtStorage *s, CtErr *err) {
 static CtStatus new_device(CtStorage *s, CtErr *err) {
   s->stream = ct_device_stream(s->device);
   return s->is_shared ? ct_shared_new(s->device, s->bytes, s->stream, &s->buf, err)
-                      : ct_buffer_new(s->device, s->bytes, s->stream, &s->buf, err);
+                      : ct_buffer_take(s->device, s->bytes, &s->buf, err);
 }
 
 static CtStatus new_storage(CtAlloc alloc, CtDevice *device, size_t bytes, bool is_shared,
@@ -161,7 +161,7 @@ static void free_memory(CtStorage *s) {
   } else if (s->is_shared) {
     ct_shared_free(s->device, &s->buf, s->stream);
   } else if (!s->is_lent) {
-    ct_buffer_free(s->device, &s->buf, s->stream);
+    ct_buffer_keep(s->device, &s->buf, s->stream);
   } else if (s->free != NULL) {
     s->free(s->free_ud, s->device == NULL ? s->host : (void *)(uintptr_t)s->buf.ptr, s->bytes);
   }
