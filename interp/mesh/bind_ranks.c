@@ -222,7 +222,7 @@ static int list_devices(lua_State *L, CtDevice *devices[STATE_MAX_DEVICES]) {
 /* All main streams wait for an event on that of device i. */
 static CtStatus wait_for(CtDevice *const *devices, int n, int i, CtErr *err) {
   CtEvent e = NULL;
-  CtStatus s = ct_event_new(devices[i], &e, err);
+  CtStatus s = ct_mark_new(devices[i], &e, err);
   s = s == CT_OK ? ct_event_record(devices[i], e, ct_device_stream(devices[i]), err) : s;
   for (int k = 0; k < n && s == CT_OK; k++) {
     s = k == i ? CT_OK : ct_stream_wait(devices[k], ct_device_stream(devices[k]), e, err);

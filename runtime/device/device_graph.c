@@ -252,7 +252,7 @@ static CtStatus check_begin(CtDevice *d, CtErr *err) {
 
 /* Kept for the next graphs, as they cost more than a short recording. */
 static CtStatus make_recording(CtDevice *d, CtErr *err) {
-  CtStatus s = d->root != NULL ? CT_OK : ct_event_new(d, &d->root, err);
+  CtStatus s = d->root != NULL ? CT_OK : ct_mark_new(d, &d->root, err);
   return s != CT_OK || d->recording != NULL
              ? s
              : CT_CALL_ASIDE(d, err, cuStreamCreate, (&d->recording, CT_CU_STREAM_NON_BLOCKING),

@@ -398,13 +398,21 @@ CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) {
 
 /* {====== Events ====== */
 
-CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) {
+static CtStatus new_event(CtDevice *d, unsigned flags, CtEvent *out, CtErr *err) {
   CtEvent made = NULL;
-  CtStatus s = CT_CALL_ASIDE(d, err, cuEventCreate, (&made, CT_CU_EVENT_DEFAULT), "%s", "");
+  CtStatus s = CT_CALL_ASIDE(d, err, cuEventCreate, (&made, flags), "%s", "");
   if (s == CT_OK) {
     *out = made;
   }
   return s;
+}
+
+CtStatus ct_event_new(CtDevice *d, CtEvent *out, CtErr *err) {
+  return new_event(d, CT_CU_EVENT_DEFAULT, out, err);
+}
+
+CtStatus ct_mark_new(CtDevice *d, CtEvent *out, CtErr *err) {
+  return new_event(d, CT_CU_EVENT_DISABLE_TIMING, out, err);
 }
 
 void ct_event_free(CtDevice *d, CtEvent e) {
@@ -451,7 +459,7 @@ CtStatus ct_device_pace(CtDevice *d, CtStream stream, CtErr *err) {
     return CT_OK;
   }
   CtEvent *e = &d->pace[d->n_paced / PACE % 2];
-  CtStatus s = *e == NULL ? ct_event_new(d, e, err) : ct_event_synchronize(d, *e, err);
+  CtStatus s = *e == NULL ? ct_mark_new(d, e, err) : ct_event_synchronize(d, *e, err);
   return s == CT_OK ? ct_event_record(d, *e, stream, err) : s;
 }
 
@@ -473,8 +481,8 @@ CtStatus ct_event_elapsed(CtDevice *d, CtEvent start, CtEvent stop, double *ms, 
 }
 
 static CtStatus make_events(CtDevice *d, Limited *x, CtErr *err) {
-  CtStatus s = x->before == NULL ? ct_event_new(d, &x->before, err) : CT_OK;
-  return s == CT_OK && x->after == NULL ? ct_event_new(d, &x->after, err) : s;
+  CtStatus s = x->before == NULL ? ct_mark_new(d, &x->before, err) : CT_OK;
+  return s == CT_OK && x->after == NULL ? ct_mark_new(d, &x->after, err) : s;
 }
 
 static CtStatus make_limits(CtDevice *d, CtErr *err) {

@@ -41,6 +41,8 @@ typedef struct FakeCuda {
   int no_peers, n_peers, n_pool_access, accessor;
   int live_opened; /* allocations of other processes, as often as they were opened */
   int n_sets;      /* of memory, in a stream */
+  int n_timed;     /* records of events that carry times */
+  int n_queries;   /* of events */
   int n_set_shared, n_large_cluster, last_set_shared;
   int n_dead_streams; /* uses of streams that were destroyed */
   int n_pool_allocs, n_plain_allocs, n_pushes, n_pops, n_synchronizes;

@@ -284,10 +284,21 @@ static char contexts[8]; /* their addresses are the handles of the primary conte
 
 static int this_device(void) { return (int)((char *)(void *)stack[depth - 1] - contexts); }
 
+/* FAKE_CALLS_LOG: a file that gets the name of each call that needs a context. */
+static void note_call(const char *name) {
+  const char *path = getenv("FAKE_CALLS_LOG");
+  FILE *f = path == NULL ? NULL : fopen(path, "a");
+  if (f != NULL) {
+    fprintf(f, "%s\n", name);
+    fclose(f);
+  }
+}
+
 /* Calls that need a current context. */
 #define IN_CONTEXT                                                                                 \
   do {                                                                                             \
     CHECK;                                                                                         \
+    note_call(__func__);                                                                           \
     if (depth == 0 || stack[depth - 1] == NULL) {                                                  \
       return 201;                                                                                  \
     }                                                                                              \
@@ -874,9 +885,10 @@ CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
 
 CuResult cuEventCreate(CuEvent *e, unsigned flags) {
   IN_CONTEXT;
-  *e = new_block(2);
+  *e = new_block(3); /* captured or hung, the device, no time */
+  ((char *)*e)[2] = flags == CT_CU_EVENT_DISABLE_TIMING;
   fake.live_events++;
-  return flags == 0 ? CT_CUDA_SUCCESS : 1;
+  return flags == CT_CU_EVENT_DEFAULT || flags == CT_CU_EVENT_DISABLE_TIMING ? CT_CUDA_SUCCESS : 1;
 }
 
 CuResult cuEventDestroy_v2(CuEvent e) {
@@ -890,6 +902,7 @@ CuResult cuEventRecord(CuEvent e, CuStream s) {
   use_stream(s);
   IN_CONTEXT;
   ((char *)e)[1] = (char)this_device();
+  fake.n_timed += !((char *)e)[2];
   if (becomes_node(s, 'R')) {
     *(char *)e = 'r'; /* of the capture */
     return CT_CUDA_SUCCESS;
@@ -907,6 +920,7 @@ CuResult cuEventSynchronize(CuEvent e) {
 
 CuResult cuEventQuery(CuEvent e) {
   IN_CONTEXT;
+  fake.n_queries++;
   return (*(char *)e == 'h' && is_hung()) ||
                  (*(char *)e == 'w' && asked_while_waiting(((char *)e)[1]))
              ? 600
@@ -914,11 +928,9 @@ CuResult cuEventQuery(CuEvent e) {
 }
 
 CuResult cuEventElapsedTime(float *ms, CuEvent start, CuEvent stop) {
-  (void)start;
-  (void)stop;
   IN_CONTEXT;
   *ms = 1.5F;
-  return CT_CUDA_SUCCESS;
+  return ((char *)start)[2] || ((char *)stop)[2] ? 400 : CT_CUDA_SUCCESS;
 }
 
 /* A module's image is a list of functions, each with its bytes of parameters: "add 20;empty 0;". A
