@@ -3,8 +3,11 @@
 
    All communicators of one CtNccl fail together. Where one of them reports an error, or a collective takes longer
    than its limit, all are aborted, so that this process's devices are free again; the error says which rank was
-   in which collective. Communicators do not block the host: each call polls until it is enqueued, and every wait
-   for a device (ct_device_watch) asks how its collectives are.
+   in which collective. Every wait for a device (ct_device_watch) asks how its collectives are.
+
+   A communicator that blocks the host enqueues a call before it returns: a short time if all ranks are there, and
+   without a limit if one is missing. One that does not has a thread of NCCL enqueue it, which takes several times as
+   long; each call polls until it is done, up to the limit.
 
    One CtNccl is used by one thread at a time, that of its devices. NVLink multicast (NVLS) is off:
    NCCL_NVLS_ENABLE is set to 0 when the library is loaded. */
@@ -46,7 +49,7 @@ typedef struct CtNcclOpen {
       *address;   /* host:port where rank 0 is met by other processes; NULL: all ranks are here */
   int size;       /* ranks in all */
   double seconds; /* the limit */
-  bool blocks;    /* calls block the host, and nothing is watched meanwhile: for measurements */
+  bool blocks;    /* calls block the host */
   int n;          /* ranks here */
   const CtNcclMember *members;
 } CtNcclOpen;

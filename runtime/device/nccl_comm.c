@@ -173,6 +173,7 @@ CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *er
     out[i]->rank = open->members[i].rank;
     out[i]->world = open->members[i].world;
     out[i]->size = open->size;
+    out[i]->blocks = open->blocks;
   }
   open_memory(open);
   s = join_all(n, open, out, err);
@@ -242,6 +243,7 @@ CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, bool blocks,
     out[i]->world = parts[i].of->world;
     out[i]->rank = parts[i].key;
     out[i]->size = parts[i].size;
+    out[i]->blocks = blocks;
   }
   s = split_all(n, what, seconds, &splitting, n_parts, out, err);
   if (s != CT_OK) {

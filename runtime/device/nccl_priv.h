@@ -32,6 +32,7 @@ struct CtComm {
   CtDevice *device;
   NcclComm comm; /* NULL: not made, closed or aborted */
   int rank, size, world;
+  bool blocks;       /* its calls are enqueued when they return */
   CtNcclWork *works; /* a ring of `cap`, a power of two: n from `first` on */
   size_t cap, first, n;
 };

@@ -421,8 +421,10 @@ static CtStatus enqueue(CtNccl *n, const Group *g, const char *what, double seco
                         const CtNcclCall *calls, int n_calls, CtErr *err) {
   const CtComm *bad = NULL;
   NcclResult r = run_group(n->lib, calls, n_calls, &bad);
-  return ct_nccl_is_bad(r) ? ct_nccl_fail_result(n, bad, what, r, err)
-                           : ct_nccl_settle(n, g->comms, g->n, what, seconds, err);
+  if (ct_nccl_is_bad(r)) {
+    return ct_nccl_fail_result(n, bad, what, r, err);
+  }
+  return g->comms[0]->blocks ? CT_OK : ct_nccl_settle(n, g->comms, g->n, what, seconds, err);
 }
 
 CtStatus ct_nccl_run(CtNccl *n, const char *what, double seconds, const CtNcclCall *calls,

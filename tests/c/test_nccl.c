@@ -26,6 +26,8 @@ static void *symbol_of(const char *path, const char *name) {
 
 /* {====== Two devices, and a communicator over them ====== */
 
+static bool blocks; /* communicators that are opened do */
+
 typedef struct Pair {
   CtNccl *n;
   CtComm *comms[2];
@@ -37,6 +39,7 @@ static CtStatus open_pair(Pair *p, CtAlloc alloc, int size) {
   const CtNcclMember members[2] = {{devices[0], 0, 0}, {devices[1], 1, 1}};
   CtNcclOpen open = {
       .what = "the first meeting", .size = size, .seconds = 0.1, .n = 2, .members = members};
+  open.blocks = blocks;
   *p = (Pair){0};
   CtStatus s = ct_nccl_new(&o, &p->n, &err);
   return s == CT_OK ? ct_nccl_open(p->n, &open, p->comms, &err) : s;
@@ -155,6 +158,32 @@ static void test_ops(void) {
   unsetenv("FAKE_NCCL_SLOW");
   close_pair(&p);
   IS_INT(nccl->n_aborted, 0, "none was aborted");
+}
+
+/* What a call costs beside NCCL's: marks without times, which a device does not stop for, and no question to NCCL or
+   to the driver. */
+static void test_costs(void) {
+  Pair p;
+  int n = 0;
+  blocks = true;
+  open_good(&p);
+  blocks = false;
+  fill(&p);
+  int n_timed = cuda->n_timed, n_asked = nccl->n_asked, n_queries = cuda->n_queries;
+  while (n < 8 && run(&p, 5) == CT_OK) {
+    n++;
+  }
+  IS_INT(n, 8, "calls that block the host");
+  IS_INT(cuda->n_timed - n_timed, 0, "no mark carries a time");
+  IS_INT(nccl->n_asked - n_asked, 0, "nobody asks NCCL whether they are enqueued");
+  IS_INT(cuda->n_queries - n_queries, 0, "nor the driver whether they are done");
+  OK(ct_nccl_wait(p.n, &err) == CT_OK && holds(&p, want_sum, N), "they are right");
+  while (n < 1000 && run(&p, 5) == CT_OK) {
+    n++;
+  }
+  OK(n == 1000 && cuda->n_queries - n_queries < 1000, "of 1000 calls few ask: %d questions",
+     cuda->n_queries - n_queries);
+  close_pair(&p);
 }
 
 /* One rank sends to itself and to the other. */
@@ -525,6 +554,7 @@ static void run_all(void) {
     return;
   }
   test_ops();
+  test_costs();
   test_messages();
   test_split();
   test_dtypes();
