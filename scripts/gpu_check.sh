@@ -82,7 +82,7 @@ for step in $steps; do
       run "$build/cuttle" scripts/bench/ranks_stress.lua
       run "$build/cuttle" scripts/bench/ranks_beside.lua 2
       run "$build/cuttle" scripts/bench/nccl_beside.lua 2
-      run env CUTTLE_COMM_BLOCKING=1 "$build/cuttle" scripts/bench/nccl_beside.lua 2
+      run env CUTTLE_COMM_BLOCKING=0 "$build/cuttle" scripts/bench/nccl_beside.lua 2
       ;;
     bench) run "$build/cuttle" scripts/bench/main.lua ;;
     sanitize)

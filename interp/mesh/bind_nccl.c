@@ -7,7 +7,11 @@
      _nccl_split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
      _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
                         src =, src_at =, dst =, dst_at =, peer =, root =, stream =}
-     _nccl_bare(calls, reps)                 the same, reps times, as a program with NCCL alone would
+     _nccl_prepare(calls)                    what such calls have in common in all runs: {set =, member =, op =, reduce =,
+                        count =, peer =, at =}
+     _nccl_again(prepared, what, seconds, place, rows)  runs them with src and dst of rows[at]. Messages say `what`, then
+                        `place`; nil: where the script is
+     _nccl_bare(calls, reps)                 as _nccl_run, reps times, as a program with NCCL alone would
      _nccl_watch(call, what, seconds, is_before)  before and after a graph is launched that recorded calls with the
                         set and the member of this one
      _nccl_wait()       until all is done
@@ -16,6 +20,7 @@
    A set is closed by set:close(), <close> or the collector; set:is_open() says whether it was not, and not
    aborted. Errors of NCCL and of time abort all sets. */
 #include <lauxlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interp/algebra/bind.h"
@@ -31,6 +36,7 @@
 
 #define NCCL_TYPE "cuttle.nccl"
 #define SET_TYPE "NCCL communicators"
+#define PREPARED_TYPE "NCCL calls"
 
 /* {====== The library ====== */
 
@@ -184,15 +190,12 @@ static int lang_split(lua_State *L) {
 
 /* {====== Calls ====== */
 
-/* Where element `at` of the row in field `name` of the call at idx is; 0 where there is no such field. Its memory is
-   used on the call's stream. */
-static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *at_name,
-                          uint64_t count, CtNcclCall *call) {
-  lua_Integer first = integer_field(L, idx, at_name, 0);
-  if (lua_getfield(L, idx, name) == LUA_TNIL) {
-    lua_pop(L, 1);
-    return 0;
-  }
+enum { FEW_CALLS = 16 }; /* that need no memory of their own */
+
+/* Where element `first` of the row on top is, which is the call's `name`; pops it. Its memory is used on the call's
+   stream. */
+static CtDevPtr pop_row(lua_State *L, const char *name, lua_Integer first, uint64_t count,
+                        CtNcclCall *call) {
   const Tensor *t = tensor_check_recordable(L, -1, "mesh");
   StateRecorder *r = state_of(L)->recorder;
   if (r != NULL) {
@@ -214,6 +217,17 @@ static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *a
   t->storage->stream = call->stream;
   lua_pop(L, 1);
   return t->storage->buf.ptr + (uint64_t)(t->offset.v + first) * ct_dtype_bytes(t->dtype);
+}
+
+/* The same of the field of the call at idx; 0 where there is no such field. */
+static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *at_name,
+                          uint64_t count, CtNcclCall *call) {
+  lua_Integer first = integer_field(L, idx, at_name, 0);
+  if (lua_getfield(L, idx, name) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  return pop_row(L, name, first, count, call);
 }
 
 static int option_field(lua_State *L, int idx, const char *name, const char *otherwise,
@@ -248,7 +262,8 @@ static uint64_t rows(const CtNcclCall *call, CtNcclOp wide, uint64_t count) {
   return is_wide ? count * (uint64_t)ct_comm_size(call->comm) : count;
 }
 
-static CtNcclCall read_call(lua_State *L, int idx) {
+/* All but the rows. */
+static CtNcclCall read_head(lua_State *L, int idx) {
   static const char *const reductions[] = {"sum", "max", "min"};
   CtNcclCall call = {.dtype = CT_u8};
   read_comm(L, idx, &call);
@@ -257,8 +272,19 @@ static CtNcclCall read_call(lua_State *L, int idx) {
   call.count = (uint64_t)integer_field(L, idx, "count", 0);
   call.peer = (int)integer_field(L, idx, "peer", 0);
   call.stream = ct_device_stream(ct_comm_device(call.comm));
-  call.src = row_field(L, idx, "src", "src_at", rows(&call, CT_REDUCE_SCATTER, call.count), &call);
-  call.dst = row_field(L, idx, "dst", "dst_at", rows(&call, CT_ALL_GATHER, call.count), &call);
+  return call;
+}
+
+static uint64_t src_rows(const CtNcclCall *call) {
+  return rows(call, CT_REDUCE_SCATTER, call->count);
+}
+
+static uint64_t dst_rows(const CtNcclCall *call) { return rows(call, CT_ALL_GATHER, call->count); }
+
+static CtNcclCall read_call(lua_State *L, int idx) {
+  CtNcclCall call = read_head(L, idx);
+  call.src = row_field(L, idx, "src", "src_at", src_rows(&call), &call);
+  call.dst = row_field(L, idx, "dst", "dst_at", dst_rows(&call), &call);
   return call;
 }
 
@@ -280,6 +306,86 @@ static int lang_run(lua_State *L) {
   double seconds = luaL_checknumber(L, 2);
   const CtNcclCall *calls = push_calls(L, 3, &n);
   diag_try(L, ct_nccl_run(nccl_of(L), what, seconds, calls, n, diag_err(L)));
+  return 0;
+}
+
+/* A group's calls without rows. Its user value is the list of them, which holds their sets. */
+typedef struct PreparedCall {
+  CtNcclCall call;
+  const CommSet *set;
+  lua_Integer member, at;
+} PreparedCall;
+
+typedef struct Prepared {
+  int n;
+  PreparedCall items[];
+} Prepared;
+
+static PreparedCall prepare_call(lua_State *L, int idx) {
+  PreparedCall p = {.call = read_head(L, idx),
+                    .member = integer_field(L, idx, "member", 1),
+                    .at = integer_field(L, idx, "at", 0)};
+  lua_getfield(L, idx, "set");
+  p.set = check_set(L, -1);
+  lua_pop(L, 1);
+  return p;
+}
+
+static int lang_prepare(lua_State *L) {
+  int n = (int)luaL_len(L, 1);
+  Prepared *p = lua_newuserdatauv(L, sizeof *p + (size_t)n * sizeof p->items[0], 1);
+  p->n = 0;
+  luaL_setmetatable(L, PREPARED_TYPE);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  for (; p->n < n; p->n++) {
+    lua_geti(L, 1, p->n + 1);
+    p->items[p->n] = prepare_call(L, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  return 1;
+}
+
+/* The call with the rows of the list at idx. */
+static CtNcclCall fill_call(lua_State *L, const PreparedCall *p, int idx) {
+  CtNcclCall call = p->call;
+  if (p->member > p->set->n) {
+    diag_error(L, "mesh: the communicators are closed");
+  }
+  lua_rawgeti(L, idx, p->at);
+  lua_getfield(L, -1, call.op == CT_BROADCAST ? "dst" : "src");
+  call.src = pop_row(L, "src", 0, src_rows(&call), &call);
+  lua_getfield(L, -1, "dst");
+  call.dst = pop_row(L, "dst", 0, dst_rows(&call), &call);
+  lua_pop(L, 1);
+  return call;
+}
+
+static void write_what(lua_State *L, char *out, size_t cap) {
+  lua_Debug ar;
+  const char *what = luaL_checkstring(L, 2);
+  if (!lua_isnil(L, 4)) {
+    snprintf(out, cap, "%s%s", what, luaL_checkstring(L, 4));
+  } else if (diag_find_script(L, &ar)) {
+    snprintf(out, cap, "%s%s:%d", what, ar.short_src, ar.currentline);
+  } else {
+    snprintf(out, cap, "%s?", what);
+  }
+}
+
+static int lang_again(lua_State *L) {
+  const Prepared *p = luaL_checkudata(L, 1, PREPARED_TYPE);
+  CtNcclCall few[FEW_CALLS], *calls = few;
+  char what[200];
+  luaL_checktype(L, 5, LUA_TTABLE);
+  write_what(L, what, sizeof what);
+  if (p->n > FEW_CALLS) {
+    calls = lua_newuserdatauv(L, (size_t)p->n * sizeof *calls, 0);
+  }
+  for (int i = 0; i < p->n; i++) {
+    calls[i] = fill_call(L, &p->items[i], 5);
+  }
+  diag_try(L, ct_nccl_run(nccl_of(L), what, luaL_checknumber(L, 3), calls, p->n, diag_err(L)));
   return 0;
 }
 
@@ -329,6 +435,7 @@ static int lang_env(lua_State *L) {
 /* {====== Registration ====== */
 
 static const luaL_Reg nccl_meta[] = {{"__gc", nccl_gc}, {NULL, NULL}};
+static const luaL_Reg no_meta[] = {{NULL, NULL}};
 static const luaL_Reg set_meta[] = {{"__gc", set_close}, {"__close", set_close}, {NULL, NULL}};
 static const luaL_Reg set_methods[] = {
     {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
@@ -338,6 +445,8 @@ static const luaL_Reg functions[] = {{"_launcher", lang_launcher},
                                      {"_nccl_open", lang_open},
                                      {"_nccl_split", lang_split},
                                      {"_nccl_run", lang_run},
+                                     {"_nccl_prepare", lang_prepare},
+                                     {"_nccl_again", lang_again},
                                      {"_nccl_bare", lang_bare},
                                      {"_nccl_watch", lang_watch},
                                      {"_nccl_wait", lang_wait},
@@ -348,5 +457,6 @@ static const luaL_Reg functions[] = {{"_launcher", lang_launcher},
 void bind_open_nccl(lua_State *L) {
   bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);
   bind_new_type(L, SET_TYPE, set_meta, set_methods);
+  bind_new_type(L, PREPARED_TYPE, no_meta, NULL);
   luaL_setfuncs(L, functions, 0);
 }

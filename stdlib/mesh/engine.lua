@@ -2,9 +2,11 @@
 -- first used. An engine is a table:
 --   ranks            the ranks of this process, ascending
 --   device(e, rank)  where the parts of a rank lie: "cpu", "cuda:1"
---   run(e, op, calls)  runs one operation for all ranks of this process that take part in it, and
---                    for any number of groups at once. It returns when the work is enqueued, and
---                    raises when it failed. Ranks of other processes make the same calls there.
+--   run(e, op, calls[, memo])  runs one operation for all ranks of this process that take part in
+--                    it, and for any number of groups at once. It returns when the work is
+--                    enqueued, and raises when it failed. Ranks of other processes make the same
+--                    calls there. memo: a table that is given with these calls only; between two
+--                    runs with it only their rows change. The engine keeps there what it found.
 --   prepare(e, op, calls)  makes what that run needs, as kernels that wait may hold it up later
 -- A call is one rank's part of it:
 --   rank, group      the rank; all ranks that work together, in the group's order

@@ -43,10 +43,24 @@ local function rank_of_process(m, p, op)
   return { ranks = { p.rank }, device = { [p.rank] = device }, address = p.address }
 end
 
+-- Whether calls block the host until they are enqueued. Among the ranks of one process nobody can
+-- be missing, so they do, if nothing else is said. In several processes they do if it is said: the
+-- communicators are then split off one of all ranks, which does not block while ranks join it.
+local function set_blocking(w)
+  local blocks = processes.blocks()
+  if w.address then
+    w.splits_all = blocks and select(2, internal.nccl_version())
+  else
+    w.blocks = blocks ~= false
+  end
+end
+
 local function new_world(m, op)
   local p = processes.find()
   local w = p and rank_of_process(m, p, op) or ranks_here(m, op)
   w.size, w.seconds, w.sets = m.n, processes.seconds(), {}
+  w.found = setmetatable({}, { __mode = "k" })
+  set_blocking(w)
   return w
 end
 
@@ -121,7 +135,7 @@ local function split(w, calls, title)
       key = index_of(call.group, call.rank) - 1, size = #call.group }
   end
   local set = internal.nccl_split(all.set, "the communicators over " .. title, w.seconds, parts,
-    w.splits_all)
+    w.blocks or w.splits_all)
   for _, call in ipairs(calls) do
     w.sets[call.rank .. ":" .. table.concat(call.group, ",")] =
       { set = set, member = all.member[call.rank] }
@@ -135,7 +149,7 @@ local function open_group(w, group, title)
     members[i] = { device = w.device[rank], rank = i - 1, world = rank }
   end
   local set = internal.nccl_open { what = "the communicators over " .. title, size = #group,
-    seconds = w.seconds, blocks = w.blocks or w.splits_all, members = members }
+    seconds = w.seconds, blocks = w.blocks, members = members }
   for i, rank in ipairs(group) do
     w.sets[rank .. ":" .. table.concat(group, ",")] = { set = set, member = i }
   end
@@ -149,18 +163,25 @@ local function make_sets(w, calls, title)
   end
 end
 
--- The set and the member of a call, if they were made. The set of all ranks never blocks, as it is
--- made while ranks may be missing.
-local function find_comm(w, call)
-  if w.splits_all == nil then
-    w.splits_all = processes.blocks() and select(2, internal.nccl_version())
-  end
+-- The set and the member of a call, if they were made. In several processes the set of all ranks
+-- never blocks, as it is made while ranks may be missing.
+local function look_up(w, call)
   if is_identity(w, call.group) and not w.splits_all then
     local all = w.all or open_all(w)
-    return all.set, all.member[call.rank]
+    return { set = all.set, member = all.member[call.rank] }
   end
-  local known = w.sets[call.rank .. ":" .. table.concat(call.group, ",")]
-  if known then return known.set, known.member end
+  return w.sets[call.rank .. ":" .. table.concat(call.group, ",")]
+end
+
+-- The same: {set =, member =} or nil. Callers keep the lists of their groups, so those found are
+-- kept by the list itself, then by rank.
+local function find_comm(w, call)
+  local by_rank = w.found[call.group] or {}
+  local comm = by_rank[call.rank]
+  if comm and comm.set:is_open() then return comm end
+  w.found[call.group] = by_rank
+  by_rank[call.rank] = look_up(w, call)
+  return by_rank[call.rank]
 end
 
 -- {====== Operations ======
@@ -217,24 +238,38 @@ local function make_comms(e, op, calls)
   end
 end
 
--- Calls of groups with several ranks, with their communicators.
-local function with_comms(e, op, calls)
-  local w, made, rest = e.world, {}, {}
-  for _, call in ipairs(calls) do
+-- What the calls have in common in all runs: for those of groups with several ranks, what NCCL is
+-- told of them except for the rows; the numbers of the others; and how the messages begin.
+local function describe(e, op, calls)
+  local w, known, rest, at = e.world, { made = {}, alone = {} }, {}, {}
+  for i, call in ipairs(calls) do
     if is_alone(e, call) then
-      copy_alone(call)
+      table.insert(known.alone, i)
     else
-      rest[#rest + 1] = call
+      rest[#rest + 1], at[#at + 1] = call, i
     end
   end
   make_comms(e, op, rest)
-  for _, call in ipairs(rest) do
-    local set, member = find_comm(w, call)
-    made[#made + 1] = { set = set, member = member, op = op, reduce = call.reduce,
-      count = count_of[op](call), src = op == "broadcast" and call.dst or call.src, dst = call.dst,
+  for i, call in ipairs(rest) do
+    local comm = find_comm(w, call)
+    known.made[i] = { set = comm.set, member = comm.member, op = op, reduce = call.reduce,
+      count = count_of[op](call), at = at[i],
       peer = op == "broadcast" and index_of(call.group, call.root) - 1 or nil }
   end
-  return made, rest
+  if rest[1] then
+    known.what = ("%s of %d %s over %s, "):format(op, known.made[1].count, rest[1].dst.dtype,
+      title_of(e, rest[1]))
+  end
+  return known
+end
+
+-- The calls with their rows.
+local function with_rows(known, op, calls)
+  for _, made in ipairs(known.made) do
+    local call = calls[made.at]
+    made.src, made.dst = op == "broadcast" and call.dst or call.src, call.dst
+  end
+  return known.made
 end
 
 -- A graph records the calls. Its launches are watched: for each communicator, by the first call.
@@ -255,12 +290,34 @@ local function run_made(e, what, made)
   note_recorded(e, what, made)
 end
 
-local function run_collective(e, op, calls)
-  local made, rest = with_comms(e, op, calls)
-  if #made == 0 then return end
-  local first = rest[1]
-  run_made(e, ("%s of %d %s over %s, %s"):format(op, made[1].count, first.dst.dtype,
-    title_of(e, first), place_of(calls)), made)
+-- What is known of the calls, if their communicators are still open.
+local function recall(memo)
+  local known = memo and memo.known
+  return known and (not known.made[1] or known.made[1].set:is_open()) and known
+end
+
+local function run_once(e, op, calls)
+  local known = describe(e, op, calls)
+  for _, i in ipairs(known.alone) do copy_alone(calls[i]) end
+  if known.what then
+    run_made(e, known.what .. place_of(calls), with_rows(known, op, calls))
+  end
+end
+
+local function run_collective(e, op, calls, memo)
+  if not memo then return run_once(e, op, calls) end
+  local known = recall(memo)
+  if not known then
+    known = describe(e, op, calls)
+    known.group = known.what and internal.nccl_prepare(known.made)
+    memo.known = known
+  end
+  for _, i in ipairs(known.alone) do copy_alone(calls[i]) end
+  if not known.what then return end
+  internal.nccl_again(known.group, known.what, e.world.seconds, calls[1].place, calls)
+  if internal.graph_recording() then
+    note_recorded(e, known.what .. place_of(calls), known.made)
+  end
 end
 
 -- Messages between two ranks are in order; those of one call to run go together.
@@ -325,11 +382,11 @@ function methods.prepare(e, op, calls)
   make_comms(e, op, rest)
 end
 
-function methods.run(e, op, calls)
+function methods.run(e, op, calls, memo)
   if #calls == 0 then return end
   if op == "send_recv" then return send_recv(e, calls) end
   if op == "barrier" then return barrier(e, calls) end
-  return run_collective(e, op, calls)
+  return run_collective(e, op, calls, memo)
 end
 
 --- Closes the communicators of all meshes with so many ranks; the next collective makes new ones.
@@ -338,20 +395,21 @@ function methods.close(e)
   for _, known in pairs(w.sets) do known.set:close() end
   if w.all then w.all.set:close() end
   w.sets, w.all = {}, nil
+  w.found = setmetatable({}, { __mode = "k" })
 end
 
 --- Group `calls` of one operation, n times, without any watch, as a program with NCCL alone would;
 -- for measurements.
 function methods.bare(e, op, calls, n)
-  internal.nccl_bare(with_comms(e, op, calls), n)
+  internal.nccl_bare(with_rows(describe(e, op, calls), op, calls), n)
 end
 
 --- The engine of a mesh. options, for tests and measurements: alone, groups of one rank go through
--- NCCL, too; blocks, calls block the host, in communicators of their own.
+-- NCCL, too; blocks, whether calls block the host, in communicators of their own.
 function M.open(m, op, options)
   options = options or {}
-  local w = options.blocks and new_world(m, op) or world_of(m, op)
-  w.blocks = options.blocks
+  local w = options.blocks ~= nil and new_world(m, op) or world_of(m, op)
+  if options.blocks ~= nil then w.blocks = options.blocks end
   return setmetatable({ mesh = m, world = w, ranks = w.ranks, alone = options.alone }, engine_type)
 end
 

@@ -13,10 +13,18 @@ local M = {}
 
 -- {====== Memory ======
 
---- A row for the part of a rank. Kernels of other processes may come to use it, if there are any.
-function M.new_part(engine, dtype, s, rank)
-  return internal.mesh_tensor(dtype, shardings.part_size(s), engine:device(rank), rank,
-    #engine.ranks < s.mesh.n)
+local part_sizes = setmetatable({}, { __mode = "k" }) -- by sharding
+
+--- A row for the part of each rank of this process, by rank. Kernels of other processes may come to
+--- use them, if there are any.
+function M.new_parts(engine, dtype, s)
+  local rows, is_shared = {}, #engine.ranks < s.mesh.n
+  local n = part_sizes[s] or shardings.part_size(s)
+  part_sizes[s] = n
+  for _, rank in ipairs(engine.ranks) do
+    rows[rank] = internal.mesh_tensor(dtype, n, engine:device(rank), rank, is_shared)
+  end
+  return rows
 end
 
 local function scratch(job, n, rank)
@@ -30,13 +38,15 @@ end
 
 -- {====== A step ======
 
--- By step: what its runs have in common. `kept` holds what they find out.
+-- By step: what its runs have in common. `kept` holds what they find out, `runs` by engine the
+-- calls of its collective and what the engine keeps for them. is_direct: a collective from the
+-- parts to the new ones is all there is to do.
 local prepared = setmetatable({}, { __mode = "k" })
 
 -- The spreads, and the weight of each axis in the place of a rank in its group of g ranks.
 local function prepare(step)
   local known = { from = pieces.spread(step.from), to = pieces.spread(step.to), weight = {}, g = 1,
-    mesh = step.from.mesh, groups = {}, kept = {} }
+    mesh = step.from.mesh, kept = {}, runs = setmetatable({}, { __mode = "k" }) }
   for _, axis in ipairs(step.axes or {}) do
     known.weight[axis], known.g = known.g, known.g * known.mesh.extent[axis]
   end
@@ -46,14 +56,18 @@ end
 local function job_of(engine, dtype, step, parts)
   local known = prepared[step] or prepare(step)
   prepared[step] = known
-  return setmetatable({ engine = engine, dtype = dtype, step = step, parts = parts },
+  return setmetatable({ engine = engine, dtype = dtype, step = step, parts = parts, known = known },
     { __index = known })
 end
 
 -- What `make` gives, made once for all runs of the step.
 local function keep(job, name, make, ...)
-  job.kept[name] = job.kept[name] or table.pack(make(job, ...))
-  return table.unpack(job.kept[name])
+  local kept = job.kept[name]
+  if not kept then
+    kept = table.pack(make(job, ...))
+    job.kept[name] = kept
+  end
+  return table.unpack(kept)
 end
 
 local function atoms_of(job)
@@ -78,13 +92,7 @@ local function chunk_stride(job, at, n)
   return weight and n * weight * at.weight
 end
 
-local function new_parts(job)
-  local rows = {}
-  for _, rank in ipairs(job.engine.ranks) do
-    rows[rank] = M.new_part(job.engine, job.dtype, job.step.to, rank)
-  end
-  return rows
-end
+local function new_parts(job) return M.new_parts(job.engine, job.dtype, job.step.to) end
 
 -- Rows of n elements where the box moves something, else the given ones.
 local function buffers(job, box, n, rows)
@@ -99,14 +107,38 @@ local function copy_rows(job, box, from, to)
   for _, rank in ipairs(job.engine.ranks) do pieces.copy(box, from[rank], to[rank]) end
 end
 
-local function run(job, op, src, dst)
-  local calls = {}
-  for i, rank in ipairs(job.engine.ranks) do
-    job.groups[rank] = job.groups[rank] or job.mesh:group(rank, job.step.axes)
-    calls[i] = { rank = rank, group = job.groups[rank], reduce = "sum", src = src[rank],
-      dst = dst[rank] }
+-- What all runs of a step's collective on an engine have in common: its calls, and by type what the
+-- engine keeps for them.
+local function kept_run(known, step, engine)
+  local kept = known.runs[engine]
+  if not kept then
+    kept = { calls = {}, memos = {} }
+    for i, rank in ipairs(engine.ranks) do
+      kept.calls[i] = { rank = rank, group = known.mesh:group(rank, step.axes), reduce = "sum" }
+    end
+    known.runs[engine] = kept
   end
-  job.engine:run(op, calls)
+  return kept
+end
+
+-- The calls hold no row between two runs.
+local function run_rows(known, step, engine, dtype, src, dst)
+  local kept = known.runs[engine] or kept_run(known, step, engine)
+  local calls, memo = kept.calls, kept.memos[dtype]
+  if not memo then
+    memo = {}
+    kept.memos[dtype] = memo
+  end
+  for i = 1, #calls do
+    local call = calls[i]
+    call.src, call.dst = src[call.rank], dst[call.rank]
+  end
+  engine:run(step.op, calls, memo)
+  for i = 1, #calls do calls[i].src, calls[i].dst = nil, nil end
+end
+
+local function run(job, src, dst)
+  run_rows(job.known, job.step, job.engine, job.dtype, src, dst)
 end
 
 -- {====== Collectives ======
@@ -127,7 +159,8 @@ function moves.all_gather(job)
   local n = shardings.part_size(job.step.from)
   local box, out = keep(job, "box", gather_box, n), new_parts(job)
   local received = buffers(job, box, n * job.g, out)
-  run(job, "all_gather", job.parts, received)
+  job.known.is_direct = received == out
+  run(job, job.parts, received)
   copy_rows(job, box, received, out)
   if received ~= out then M.close_all(received) end
   return out
@@ -147,8 +180,9 @@ function moves.reduce_scatter(job)
   local n = shardings.part_size(job.step.to)
   local box, out = keep(job, "box", scatter_box, n), new_parts(job)
   local sent = buffers(job, box, n * job.g, job.parts)
+  job.known.is_direct = sent == job.parts
   copy_rows(job, box, job.parts, sent)
-  run(job, "reduce_scatter", sent, out)
+  run(job, sent, out)
   if sent ~= job.parts then M.close_all(sent) end
   return out
 end
@@ -165,11 +199,12 @@ end
 
 function moves.all_reduce(job)
   local box, out = keep(job, "box", local_box), new_parts(job)
-  if pieces.is_identity(box) then
-    run(job, "all_reduce", job.parts, out)
+  job.known.is_direct = pieces.is_identity(box)
+  if job.known.is_direct then
+    run(job, job.parts, out)
   else
     copy_rows(job, box, job.parts, out)
-    run(job, "all_reduce", out, out)
+    run(job, out, out)
   end
   return out
 end
@@ -217,8 +252,9 @@ function moves.all_to_all(job)
   local out = new_parts(job)
   local sent = buffers(job, pack, n * job.g, job.parts)
   local received = buffers(job, unpack, n * job.g, out)
+  job.known.is_direct = sent == job.parts and received == out
   copy_rows(job, pack, job.parts, sent)
-  run(job, "all_to_all", sent, received)
+  run(job, sent, received)
   copy_rows(job, unpack, received, out)
   if sent ~= job.parts then M.close_all(sent) end
   if received ~= out then M.close_all(received) end
@@ -349,7 +385,13 @@ end
 --- Runs a step: the parts of this process' ranks, by rank, under step.from; returns those under
 --- step.to. All have memory of their own.
 function M.run(engine, dtype, step, parts)
-  return moves[step.op](job_of(engine, dtype, step, parts))
+  local known = prepared[step]
+  if not (known and known.is_direct) then
+    return moves[step.op](job_of(engine, dtype, step, parts))
+  end
+  local out = M.new_parts(engine, dtype, step.to)
+  run_rows(known, step, engine, dtype, parts, out)
+  return out
 end
 
 return M

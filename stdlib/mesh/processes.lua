@@ -126,10 +126,10 @@ end
 --- How long a kernel may wait for other ranks; nil: nobody set a limit.
 function M.limit() return env "CUTTLE_COMM_TIMEOUT" and M.seconds() end
 
---- Whether calls may block the host.
+--- Whether calls block the host; nil if nothing is said.
 function M.blocks()
   local text = env "CUTTLE_COMM_BLOCKING"
-  return text ~= nil and text ~= "0"
+  return text and text ~= "0"
 end
 
 return M

@@ -97,7 +97,8 @@ tap.is(run("FAKE_NCCL_LOG=" .. log, path), wanted, "one process, four devices")
 local lines = read(log)
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 tap.is(count(lines, "ncclGetUniqueId here"), 1, "ranks meet once")
-tap.is(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=0"), 4, "all of them")
+tap.is(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=1"), 4, "all of them, and "
+  .. "calls block the host: no rank of one process can be missing")
 tap.is(count(lines, "ncclCommSplit"), 12, "each kind of group is split off once: model, data, "
   .. "another order")
 tap.ok(lines:find("ncclCommSplit rank=3 color=1 key=1 device=3", 1, true),
@@ -105,17 +106,13 @@ tap.ok(lines:find("ncclCommSplit rank=3 color=1 key=1 device=3", 1, true),
 tap.is(count(lines, "ncclCommDestroy"), 16, "all are closed")
 tap.ok(not lines:find("bad use", 1, true) and not lines:find("Abort", 1, true), "and none is "
   .. "misused or aborted")
-tap.is(run("FAKE_NCCL_SLOW=5", path), wanted, "an NCCL that takes its time")
+tap.is(run("CUTTLE_COMM_BLOCKING=0 FAKE_NCCL_SLOW=5 FAKE_NCCL_LOG=" .. log, path), wanted,
+  "an NCCL that takes its time, where calls do not block")
+tap.is(count(read(log), "blocking=0"), 16, "as the environment says")
 tap.is(run(("CUTTLE_NCCL='%s' FAKE_NCCL_LOG=%s"):format(old_nccl, log), path), wanted,
   "an NCCL that cannot split")
 tap.is(count(read(log), "ncclGetUniqueId"), 6, "meets for each group")
 
-tap.is(run("CUTTLE_COMM_BLOCKING=1 FAKE_NCCL_SLOW=3 FAKE_NCCL_LOG=" .. log, path), wanted,
-  "calls that block the host")
-lines = read(log)
-tap.ok(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=0") == 4
-  and count(lines, "ncclCommSplit .- blocking=1") == 16 and not lines:find("bad use", 1, true),
-  "ranks meet without, and collectives are in communicators that were split off", lines)
 
 -- Some ranks only, and groups of one.
 local some = script((prelude:gsub("MESH", "{data = 2, model = 4}")) .. [[
@@ -183,9 +180,14 @@ local outs = processes(4, torch .. "FAKE_NCCL_LOG=" .. log, path)
 for rank = 0, 3 do
   tap.is(outs[rank], of_rank(rank), ("process %d of four: the same as in one process"):format(rank))
 end
-outs = processes(4, torch .. "CUTTLE_COMM_BLOCKING=1 ", path)
+lines = read(log)
+tap.is(count(lines, "blocking=1"), 0, "calls do not block: a rank elsewhere may be missing")
+outs = processes(4, torch .. "CUTTLE_COMM_BLOCKING=1 FAKE_NCCL_LOG=" .. log, path)
 tap.is(outs[2], of_rank(2), "and where calls block the host")
 lines = read(log)
+tap.ok(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=0") == 4
+  and count(lines, "ncclCommSplit .- blocking=1") == 16 and not lines:find("bad use", 1, true),
+  "ranks meet without, and collectives are in communicators that were split off", lines)
 tap.is(count(lines, "ncclGetUniqueId 127.0.0.1:29501 nvls=0"), 4, "all are told where to meet")
 tap.ok(lines:find("ncclCommInitRankConfig rank=3/4 device=3", 1, true), "each has its device")
 
@@ -229,12 +231,12 @@ e = require "cuttle.engine_nccl".open(mesh{data = 2}, "test")
 run("all_reduce", {"data"}, own(1), empty(1))
 ]])
 like(run("FAKE_NCCL_ASYNC='6 2'", two), "^all_reduce over data\t12; 12\nfalse\tx.lua:%d+: nccl: "
-  .. "rank 0: "
+  .. "rank %d: "
   .. "all_reduce of 1 f32 over all axes, x.lua:%d+: remote process exited or there was a "
     .. "network error %(6%); the "
   .. "communicators of this process were aborted\nfalse\tx.lua:%d+: all_reduce: the "
     .. "communicators of this process were "
-  .. "aborted since nccl: rank 0: .*\nall_reduce over data\t12; 12\n$",
+  .. "aborted since nccl: rank %d: .*\nall_reduce over data\t12; 12\n$",
   "an error from elsewhere; another mesh begins anew")
 local function fails(name, environment, file, pattern)
   local out, code = run(environment, file)
