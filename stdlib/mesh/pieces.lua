@@ -238,12 +238,6 @@ local pack = ct.kernel("mesh_copy", function(src, dst)
 end)
 
 local THREADS <const> = 256
-
-local function copy_views(src, dst)
-  if dst.device == "cpu" or src.device ~= dst.device then return ct.copy(src, dst) end
-  pack { grid = (ct.size(dst) + THREADS - 1) // THREADS, block = THREADS }(src, dst)
-end
-
 local WORD <const> = 8 -- bytes of a u64
 
 -- The same box in words, if all its elements lie in whole ones; else nil.
@@ -262,23 +256,51 @@ local function in_words(box, bytes)
   return { src = box.src // n, dst = box.dst // n, dims = dims }
 end
 
--- Views of a box in both rows, as elements of a type; false: a row does not begin at one.
-local function copy_as(box, src, dst, dtype)
+-- What copies of a box as elements of a type have in common: both layouts, and the launch.
+local function new_way(box, dtype)
   local extents, from, to = {}, {}, {}
   for i, d in ipairs(box.dims) do extents[i], from[i], to[i] = d[1], d[2], d[3] end
-  local a = internal.mesh_view(src, box.src, ct.layout(extents, from), dtype)
-  local b = internal.mesh_view(dst, box.dst, ct.layout(extents, to), dtype)
-  if a and b then copy_views(a, b) end
-  return a and b
+  return { dtype = dtype, src = box.src, dst = box.dst, from = ct.layout(extents, from),
+    to = ct.layout(extents, to),
+    launch = pack { grid = (M.size(box) + THREADS - 1) // THREADS, block = THREADS } }
 end
 
---- Copies a box from one row to another; they lie on one device.
+-- The ways to copy a box of elements of a type, the best first: as words, as they are.
+local function ways_of(box, dtype)
+  box.ways = box.ways or {}
+  local ways = box.ways[dtype]
+  if not ways then
+    local words, plain = in_words(box, dtype.bytes), new_way(box, dtype)
+    ways = words and { new_way(words, ct.u64), plain } or { plain }
+    box.ways[dtype] = ways
+  end
+  return ways
+end
+
+-- false: a row does not begin at such an element.
+local function copy_as(way, src, dst)
+  local a = internal.mesh_view(src, way.src, way.from, way.dtype)
+  local b = internal.mesh_view(dst, way.dst, way.to, way.dtype)
+  if not (a and b) then return false end
+  if dst.device == "cpu" or src.device ~= dst.device then
+    ct.copy(a, b)
+  else
+    way.launch(a, b)
+  end
+  a:close() -- else they would hold the memory of rows that are closed
+  b:close()
+  return true
+end
+
+--- Copies a box from one row to another; they lie on one device. The box keeps how to do it: it
+--- does not change any more.
 function M.copy(box, src, dst)
   local n = M.size(box)
   if n == 0 then return end
   if M.is_row(box) then return internal.mesh_copy(dst, box.dst, src, box.src, n) end
-  local words = in_words(box, src.dtype.bytes)
-  if not (words and copy_as(words, src, dst, ct.u64)) then copy_as(box, src, dst, src.dtype) end
+  for _, way in ipairs(ways_of(box, src.dtype)) do
+    if copy_as(way, src, dst) then return end
+  end
 end
 
 return M

@@ -25,21 +25,32 @@ sharded_type.__no_argument =
 
 local function list_shape(shape) return #shape == 1 and shape[1] or shape end
 
-local function with_rows(engine, dtype, s, rows)
-  return setmetatable({ mesh = s.mesh, sharding = s, dtype = dtype, engine = engine, rows = rows,
-    views = {}, peers = {},
-    shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s) },
-    sharded_type)
+-- What all tensors of a sharding have in common: their shape and layout, the layout of what is
+-- valid by rank, and the plans from here by the spec of the target, then by the bytes of an
+-- element.
+local MAX_KEPT <const> = 1000
+local common = setmetatable({}, { __mode = "k" }) -- by sharding
+
+local function common_of(s)
+  local c = common[s]
+  if not c then
+    c = { shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s),
+      valid = {}, plans = {}, n_plans = 0 }
+    common[s] = c
+  end
+  return c
 end
 
-local function new_rows(engine, dtype, s)
-  local rows = {}
-  for _, rank in ipairs(engine.ranks) do rows[rank] = move.new_part(engine, dtype, s, rank) end
-  return rows
+local function with_rows(engine, dtype, s, rows)
+  local c = common_of(s)
+  return setmetatable({ mesh = s.mesh, sharding = s, dtype = dtype, engine = engine, rows = rows,
+    views = {}, peers = {}, shape = c.shape, layout = c.layout }, sharded_type)
 end
 
 --- A new one; its elements are not set.
-function M.new(engine, dtype, s) return with_rows(engine, dtype, s, new_rows(engine, dtype, s)) end
+function M.new(engine, dtype, s)
+  return with_rows(engine, dtype, s, move.new_parts(engine, dtype, s))
+end
 
 -- {====== Arguments ======
 
@@ -146,9 +157,7 @@ end
 
 -- {====== Shardings and plans that were made before ======
 
-local MAX_KEPT <const> = 1000
 local shardings_of = setmetatable({}, { __mode = "k" }) -- by mesh: {count, by spec and layout}
-local plans_of = setmetatable({}, { __mode = "k" })     -- by sharding, then by sharding and bytes
 
 -- The sharding that a spec says; a text says the same for the same shape and names.
 local function sharding_of(m, shape, spec, op)
@@ -172,15 +181,24 @@ local function target(x, spec, op)
   return sharding_of(x.mesh, x.named, spec, op)
 end
 
+-- The plans to a spec. A text says the same for the same sharding; what a script gives as an object
+-- is read anew.
+local function plans_to(x, spec, op)
+  local c = common_of(x.sharding)
+  local plans = type(spec) == "string" and c.plans[spec]
+  if not plans then
+    plans = { to = target(x, spec, op) }
+    if c.n_plans == MAX_KEPT then c.plans, c.n_plans = {}, 0 end
+    if type(spec) == "string" then c.plans[spec], c.n_plans = plans, c.n_plans + 1 end
+  end
+  return plans
+end
+
 -- What takes x to a spec.
 local function plan_of(x, spec, op)
-  local to, bytes = target(x, spec, op), x.dtype.bytes
-  local kept = plans_of[x.sharding] or {}
-  plans_of[x.sharding] = kept
-  kept[to] = kept[to] or {}
-  kept[to][bytes] = kept[to][bytes]
-    or require "cuttle.plan".plan(x.sharding, to, bytes, nil, op)
-  return kept[to][bytes]
+  local plans, bytes = plans_to(x, spec, op), x.dtype.bytes
+  plans[bytes] = plans[bytes] or require "cuttle.plan".plan(x.sharding, plans.to, bytes, nil, op)
+  return plans[bytes]
 end
 
 -- {====== Making ======
@@ -239,7 +257,9 @@ function M.run_plan(x, plan)
     if rows ~= x.rows then move.close_all(rows) end
     rows = new_ones
   end
-  if rows == x.rows then rows = copy_rows(x, new_rows(x.engine, x.dtype, x.sharding)) end
+  if rows == x.rows then
+    rows = copy_rows(x, move.new_parts(x.engine, x.dtype, x.sharding))
+  end
   return with_rows(x.engine, x.dtype, plan.to, rows)
 end
 
@@ -285,8 +305,11 @@ end
 function methods.part(x, rank)
   check(x, "part")
   rank = check_rank(x, rank)
-  x.views[rank] = x.views[rank]
-    or internal.mesh_view(x.rows[rank], 0, shardings.part_view(x.sharding, rank))
+  if not x.views[rank] then
+    local valid = common_of(x.sharding).valid
+    valid[rank] = valid[rank] or shardings.part_view(x.sharding, rank)
+    x.views[rank] = internal.mesh_view(x.rows[rank], 0, valid[rank])
+  end
   return x.views[rank]
 end
 
