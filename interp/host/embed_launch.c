@@ -252,7 +252,7 @@ static int close_tensor(lua_State *L) {
   Tensor *t = embed_check_tensor(L, lua_touserdata(L, 1), "cuttle_tensor_close");
   if (t->storage != NULL) {
     ct_storage_leave(t->storage);
-    tensor_close(L, t);
+    tensor_give_back(L, t);
   }
   embed_let_go(L, t);
   return 0;

@@ -331,13 +331,23 @@ static int gc(lua_State *L) {
   return 0;
 }
 
+/* At the end of a variable's block; a tensor may be closed before. */
+static int end_variable(lua_State *L) {
+  Tensor *t = tensor_peek(L, 1);
+  if (t == NULL) {
+    return diag_type_error(L, 1, "close", "a tensor");
+  }
+  tensor_give_back(L, t);
+  return 0;
+}
+
 static int close(lua_State *L) {
   Tensor *t = tensor_check(L, 1, "close");
   if (t->in_kernel) {
     return diag_error(L, "close: %s is a tensor of a kernel; it has no memory to give back",
                       tensor_push_title(L, 1));
   }
-  tensor_close(L, t);
+  tensor_give_back(L, t);
   return 0;
 }
 
@@ -580,9 +590,10 @@ static int check_own(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg metamethods[] = {
-    {"__check_own", check_own}, {"__newindex", set}, {"__call", call}, {"__tostring", tostring},
-    {"__len", bind_no_length},  {"__gc", gc},        {"__close", gc},  {NULL, NULL}};
+static const luaL_Reg metamethods[] = {{"__check_own", check_own}, {"__newindex", set},
+                                       {"__call", call},           {"__tostring", tostring},
+                                       {"__len", bind_no_length},  {"__gc", gc},
+                                       {"__close", end_variable},  {NULL, NULL}};
 
 void bind_open_tensor(lua_State *L) {
   int module = lua_gettop(L);

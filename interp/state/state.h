@@ -160,6 +160,7 @@ typedef struct CuttleState {
   const void *kernel_type; /* and of that of kernels */
   uint64_t n_tensors;      /* made so far */
   uint64_t n_closed;       /* closed or collected so far */
+  size_t given_back;       /* bytes that scripts closed, less those of tensors made since */
   CtStorageSet storages;   /* of tensors on the host */
   CtBlanks blanks;         /* their memory that has no contents yet, as far as check knows */
   CtSimtSpan *memory;      /* their memory, as a launch needs it; state_memory */

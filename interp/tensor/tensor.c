@@ -295,6 +295,14 @@ void tensor_close(lua_State *L, Tensor *t) {
   t->is_closed = !t->in_kernel;
 }
 
+void tensor_give_back(lua_State *L, Tensor *t) {
+  const CtStorage *s = t->storage;
+  if (s != NULL && s->n_refs == 1 && !s->is_lent) {
+    state_of(L)->given_back += s->bytes;
+  }
+  tensor_close(L, t);
+}
+
 /* {====== Titles: a search for a variable that holds the tensor, made for messages only ====== */
 
 /* Pops a value; true when it is the tensor at idx. */
@@ -390,6 +398,10 @@ static CtStatus new_storage(lua_State *L, NewStorage *make, CtDevice *device, si
 
 /* Lua sees a small userdata: tell its collector what hangs on it. */
 static void count_garbage(lua_State *L, size_t bytes) {
+  CuttleState *s = state_of(L);
+  size_t paid = bytes < s->given_back ? bytes : s->given_back;
+  s->given_back -= paid;
+  bytes -= paid;
   if (bytes >= 1024) {
     size_t kib = bytes / 1024;
     lua_gc(L, LUA_GCSTEP, kib < INT32_MAX / 2 / 1024 ? (int)kib : INT32_MAX / 2 / 1024);

@@ -104,6 +104,10 @@ void tensor_is_blank(lua_State *L, const Tensor *t);
    time. */
 void tensor_close(lua_State *L, Tensor *t);
 
+/* The same where somebody asked for it. As much new memory makes the collector no work: it would look for tensors
+   that nobody uses any more, and a script that closes its own leaves none. */
+void tensor_give_back(lua_State *L, Tensor *t);
+
 /* Names the tensor at idx; a later name replaces an earlier one. */
 void tensor_set_name(lua_State *L, int idx, const char *name);
 

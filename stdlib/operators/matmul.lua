@@ -493,15 +493,27 @@ local function read_arguments(A, B, C, options)
   return C, options, to_problem(A, B, C, options)
 end
 
+-- Closes the views that the steps had of A, B and C, and sums of parts: else the memory of a C that
+-- its script closes would wait for the collector. On the CPU engine launches may still wait to run.
+local function close_views(p, steps)
+  if p.device == "cpu" then return end
+  for _, step in ipairs(steps) do
+    for i = 1, 3 do
+      if is_tensor(step.args[i]) then step.args[i]:close() end
+    end
+  end
+  for _, name in ipairs { "A", "B", "C" } do p[name]:close() end
+end
+
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
   if tiles.has_sharded(A, B, C) then
     return require "cuttle.sharded_matmul".matmul(A, B, C, options)
   end
   local out, opts, p = read_arguments(A, B, C, options)
-  for _, step in ipairs(plans(p, opts)) do
-    step.kernel(step.launch)(table.unpack(step.args))
-  end
+  local steps = plans(p, opts)
+  for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
+  close_views(p, steps)
   if M.on_product then M.on_product(A, B, out, opts) end -- `cuttle bench` listens
   return out
 end
