@@ -8,8 +8,11 @@
 -- Roles that A, B or the wanted C suggest are tried, all axes together. The cheapest wins: what
 -- bringing A and B there takes, the product of the largest part, and bringing C where it is wanted.
 local ct = require "cuttle"
+local matmul = require "cuttle.matmul"
+local matmul_table = require "cuttle.matmul_table"
 local overlaps = require "cuttle.sharded_overlap"
 local planning = require "cuttle.plan"
+local results = require "cuttle.operator_table"
 local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
@@ -283,15 +286,27 @@ local function get_or_add(t, key)
   return t[key]
 end
 
--- Programs multiply tensors that are spread alike again and again.
-local function cheapest(problem)
-  local operands, by = problem.operands, known
+local function problem_of(operands)
+  check_meshes(operands)
+  local A, B = operands.A, operands.B
+  local problem = { operands = operands, mesh = A.mesh, extent = extents_of(operands),
+                    names = names_of(operands), ranks = {} }
+  for name, x in pairs(operands) do problem.ranks[name] = #x.sharding.shape end
+  problem.ranks.C = problem.ranks.C or math.max(problem.ranks.A, problem.ranks.B)
+  problem.is_broadcast = (A.sharding.shape[3] or 1) ~= (B.sharding.shape[3] or 1)
+  return problem
+end
+
+-- Programs multiply tensors that are spread alike again and again. What is wrong with shardings was
+-- found the first time.
+local function cheapest(operands)
+  local by = known
   for _, x in ipairs { operands.A, operands.B, operands.C or operands.A } do
     by = get_or_add(by, x.sharding)
   end
   local C = operands.C
   local key = operands.A.dtype.name .. (C and " " .. C.dtype.name or "")
-  by[key] = by[key] or search(problem)
+  by[key] = by[key] or search(problem_of(operands))
   return by[key]
 end
 
@@ -299,10 +314,29 @@ end
 
 local function moved(x, plan) return #plan.steps > 0 and sharded.run_plan(x, plan) or x end
 
-local function multiply(A, B, C, options)
+-- Where matmul chooses one kernel for a rank's parts, the options that say so: parts of the same
+-- shardings lie alike, so that it need not choose again. Else the options as they are.
+local function choose_kernel(a, b, c, options)
+  local choice = matmul_table.choose(matmul.problem(a, b, c, options))
+  if not choice or choice.split ~= 1 then return options end
+  return { alpha = options.alpha, config = choice.config, split = 1 }
+end
+
+-- The same, found once for each rank, alpha and type of C.
+local function options_for(best, rank, a, b, c, options)
+  if options.config or options.split then return options end
+  if best.generation ~= results.generation then
+    best.generation, best.chosen = results.generation, {}
+  end
+  local key = ("%d %s %s %s"):format(rank, options.alpha or 1, c.dtype.name, c.device)
+  best.chosen[key] = best.chosen[key] or choose_kernel(a, b, c, options)
+  return best.chosen[key]
+end
+
+local function multiply(best, A, B, C, options)
   for _, rank in ipairs(C.engine.ranks) do
-    local c = C:part(rank)
-    if ct.size(c) > 0 then ct.matmul(A:part(rank), B:part(rank), c, options) end
+    local a, b, c = A:part(rank), B:part(rank), C:part(rank)
+    if ct.size(c) > 0 then ct.matmul(a, b, c, options_for(best, rank, a, b, c, options)) end
   end
 end
 
@@ -316,14 +350,7 @@ local function read(A, B, C, options)
   end
   sharded.check_outside("matmul")
   check_options(options)
-  check_meshes(operands)
-  local problem = { operands = operands, mesh = A.mesh, extent = extents_of(operands),
-                    names = names_of(operands), ranks = {} }
-  for name, x in pairs(operands) do problem.ranks[name] = #x.sharding.shape end
-  problem.ranks.C = problem.ranks.C or math.max(problem.ranks.A, problem.ranks.B)
-  local a, b = A.sharding.shape[3] or 1, B.sharding.shape[3] or 1
-  problem.is_broadcast = a ~= b
-  return problem, options
+  return operands, options or {}
 end
 
 local function no_overlap(why)
@@ -331,9 +358,9 @@ local function no_overlap(why)
 end
 
 -- The cheapest choice, and the way to overlap it; nil and why not.
-local function choose(problem, options)
-  local best = cheapest(problem)
-  local way, why = overlaps.find(best, problem.operands, options)
+local function choose(operands, options)
+  local best = cheapest(operands)
+  local way, why = overlaps.find(best, operands, options)
   if options.overlap and not way then no_overlap(why) end
   return best, way, why
 end
@@ -341,15 +368,14 @@ end
 --- What matmul does with sharded tensors: {seconds =, shardings = {A =, B =, C =}, plans =,
 --- kernel =, why =}. kernel: "gather_matmul", "matmul_scatter" or "matmul"; why it is the last one.
 function M.plan(A, B, C, options)
-  local problem, opts = read(A, B, C, options)
-  local best, way, why = choose(problem, opts or {})
+  local best, way, why = choose(read(A, B, C, options))
   return { seconds = best.seconds, shardings = best.shardings, plans = best.plans,
            kernel = way and way.kernel or "matmul", why = why }
 end
 
 -- A, B and C as the ranks multiply them; those that are not the caller's are closed at the end.
-local function operands_of(problem, best, way)
-  local given, own = problem.operands, {}
+local function operands_of(given, best, way)
+  local own = {}
   for _, name in ipairs { "A", "B" } do
     local is_gathered = way and way.kernel == "gather_matmul" and way.side == name
     own[name] = is_gathered and given[name] or moved(given[name], best.plans[name])
@@ -357,7 +383,7 @@ local function operands_of(problem, best, way)
   local C = given.C
   local is_sum = way and way.kernel == "matmul_scatter"
   local is_there = C ~= nil and (is_sum or C.sharding == best.shardings.C)
-  local dtype = C and C.dtype or require "cuttle.matmul".result_type(given.A.dtype)
+  local dtype = C and C.dtype or matmul.result_type(given.A.dtype)
   own.C = is_there and C or sharded.new(given.A.engine, dtype, best.shardings.C)
   return own
 end
@@ -369,13 +395,12 @@ local function close_moved(own, given)
 end
 
 -- false: the devices do not reach each other.
-local function run(problem, best, way, options)
-  local given, own = problem.operands, operands_of(problem, best, way)
-  local is_done = true
+local function run(given, best, way, options)
+  local own, is_done = operands_of(given, best, way), true
   if way then
     is_done = overlaps.run(way, given, own, own.C, options)
   else
-    multiply(own.A, own.B, own.C,
+    multiply(best, own.A, own.B, own.C,
       { alpha = options.alpha, config = options.config, split = options.split })
   end
   close_moved(own, given)
@@ -388,13 +413,12 @@ end
 
 --- matmul(A, B[, C][, options]) of sharded tensors -> C
 function M.matmul(A, B, C, options)
-  local problem, opts = read(A, B, C, options)
-  opts = opts or {}
-  local best, way = choose(problem, opts)
-  local out = run(problem, best, way, opts)
+  local operands, opts = read(A, B, C, options)
+  local best, way = choose(operands, opts)
+  local out = run(operands, best, way, opts)
   if out then return out end
-  if opts.overlap then no_overlap(select(2, overlaps.find(best, problem.operands, opts))) end
-  return run(problem, best, nil, opts)
+  if opts.overlap then no_overlap(select(2, overlaps.find(best, operands, opts))) end
+  return run(operands, best, nil, opts)
 end
 
 return M

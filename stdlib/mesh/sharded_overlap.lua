@@ -91,8 +91,11 @@ local unreachable = setmetatable({}, { __mode = "k" }) -- by engine: why
 
 -- Elements of the product of a rank whose part is the largest.
 local function fills_device(best)
-  local l = ct.shape(shardings.part_layout(best.shardings.C))
-  return ct.cdiv(l[1], LEAST_TILE) * ct.cdiv(l[2], LEAST_TILE) >= tiles.n_sms(ct.device())
+  if not best.n_tiles then
+    local l = ct.shape(shardings.part_layout(best.shardings.C))
+    best.n_tiles = ct.cdiv(l[1], LEAST_TILE) * ct.cdiv(l[2], LEAST_TILE)
+  end
+  return best.n_tiles >= tiles.n_sms(ct.device())
 end
 
 -- Why these tensors and devices have no such kernel.
@@ -111,7 +114,7 @@ local function trouble(operands, options)
   return unreachable[A.engine] or gathering.device_trouble()
 end
 
-local function find_way(best, operands, options)
+local function new_way(best, operands, options)
   for _, find in ipairs { gathers, scatters } do
     for _, side in ipairs { "A", "B" } do
       local way = find(best, operands, side)
@@ -122,6 +125,14 @@ local function find_way(best, operands, options)
   end
   return nil, "no collective next to the product is one that a kernel overlaps, with operands "
     .. "contiguous along K"
+end
+
+-- The same, found once for a choice: that belongs to the shardings of the operands.
+local function find_way(best, operands, options)
+  local is_scaled = (options.alpha or 1) ~= 1
+  best.ways = best.ways or {}
+  best.ways[is_scaled] = best.ways[is_scaled] or table.pack(new_way(best, operands, options))
+  return table.unpack(best.ways[is_scaled], 1, 2)
 end
 
 --- The way for a choice; nil, and why there is none. `best`: a plan of sharded_matmul.lua.
@@ -243,10 +254,14 @@ local function scatter(way, x, y, C)
   if not keep then each_rank(C, function(rank) close_all(memory[rank]) end) end
 end
 
+local reached = setmetatable({}, { __mode = "k" }) -- by tensor whose rows were reached: the axes
+
 -- Whether each rank's device reaches those of its group; else why not, which is noted.
 local function reaches(way, x)
+  if reached[x] == way.axes then return true end
   local ok, why = pcall(each_rank, x, function(rank) panels_of(x, way.axes, rank) end)
   if not ok then unreachable[x.engine] = tostring(why):match "^[^\n]*" end
+  reached[x] = ok and way.axes or nil
   return ok
 end
 

@@ -27,7 +27,13 @@ local MOST_KEPT <const> = 1000 -- problems
 local used, known = {}, {} -- rows of files; what all_rows and M.rows found
 local near, n_near = {}, 0 -- rows by problem
 
-local function forget() known, near, n_near = {}, {}, 0 end
+--- How often results were forgotten: choices made before may be others now.
+M.generation = 0
+
+local function forget()
+  known, near, n_near = {}, {}, 0
+  M.generation = M.generation + 1
+end
 
 local function text_of(name, path)
   local text, why = store.text(path)
