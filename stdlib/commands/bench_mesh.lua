@@ -2,14 +2,16 @@
 -- anew over all devices, beside what the model of plans says; and products of sharded tensors
 -- beside the same product on one device. Words are names of rows, and sizes.
 --
--- A time is the median of calls, each with a wait for all devices. On the CPU engine the devices
--- work in turn, so times say little there.
+-- On GPUs a time is the median of batches of calls that follow one another, between two events:
+-- the host enqueues while the devices work, so the slower of both counts. On the CPU engine, where
+-- the devices work in turn, it is that of single calls, and says little.
+local internal = ...
 local ct = require "cuttle"
 local json = require "cuttle.json"
 local script_command = require "cuttle.script_command"
 local M = {}
 
-local BATCHES <const> = 7
+local BATCHES <const>, BATCH_MS <const>, MAX_REPS <const> = 7, 10, 200
 local AXIS <const> = "x"
 local WIDTH <const> = 1024 -- elements of a row of the tensors
 
@@ -28,19 +30,35 @@ local products <const> = {
   { "summed", "(M,K@x)", "(N,K@x)", "(M@x,N)" },
 }
 
--- Milliseconds of a call and of waiting for it on all devices.
-local function time(f)
-  return (ct.bench(function()
-    f()
-    ct.synchronize()
-  end, { reps = 1, batches = BATCHES }))
+-- Milliseconds of n calls. `rows`: one on each device; what all devices did comes before the end.
+local function time_batch(f, n, rows)
+  local first, last = ct.event(), ct.event()
+  ct.synchronize()
+  first:record()
+  for _ = 1, n do f() end
+  internal.mesh_meet(rows)
+  last:record()
+  last:synchronize()
+  return first:elapsed(last)
+end
+
+-- Milliseconds of a call.
+local function time(m, f)
+  if not ct.device().sm then return (ct.bench(f, { reps = 1, batches = BATCHES })) end
+  local marks <close>, rows, times = m:zeros(ct.u8, { m.n }, "(_@" .. AXIS .. ")"), {}, {}
+  for rank = 0, m.n - 1 do rows[rank + 1] = marks:part(rank) end
+  time_batch(f, 1, rows)
+  local n = math.min(math.max(math.floor(BATCH_MS / time_batch(f, 1, rows)), 3), MAX_REPS)
+  for i = 1, BATCHES do times[i] = time_batch(f, n, rows) / n end
+  table.sort(times)
+  return times[(BATCHES + 1) // 2]
 end
 
 local function measure_move(m, row, bytes)
   local shape = ct.row_major { math.max(m.n, bytes // (4 * WIDTH)), WIDTH }
   local x <close> = m:zeros(ct.f32, shape, row[2])
   local plan = x:plan(row[3])
-  local ms = time(function() ct.reshard(x, row[3]):close() end)
+  local ms = time(m, function() ct.reshard(x, row[3]):close() end)
   return { name = row[1], bytes = bytes, ms = ms, received = plan.bytes,
            model_ms = plan.seconds * 1e3, steps = #plan.steps }
 end
@@ -50,12 +68,12 @@ local function measure_product(m, row, n)
   local A <close> = m:zeros(dtype, square, row[2])
   local B <close> = m:zeros(dtype, square, row[3])
   local C <close> = row[4] and m:zeros(dtype, square, row[4]) or nil
-  local ms = time(function()
+  local ms = time(m, function()
     local out = ct.matmul(A, B, C)
     if out ~= C then out:close() end
   end)
   local a, b, c = ct.zeros(dtype, square), ct.zeros(dtype, square), ct.zeros(dtype, square)
-  local alone = time(function() ct.matmul(a, b, c) end)
+  local alone = time(m, function() ct.matmul(a, b, c) end)
   for _, t in ipairs { a, b, c } do t:close() end
   return { name = "product, " .. row[1], n = n, type = dtype.name, ms = ms, one_device_ms = alone }
 end
