@@ -12,20 +12,24 @@
 -- k-1 links and log2(m) times the network, up and down. In all_to_all each device
 -- uses its own port for what comes from other nodes; both ways at once. Parts that are only sent
 -- take the network if their group has more than one node. A local copy reads and writes memory.
+-- In a node the first bytes are slower: NCCL sends small buffers in other ways, on fewer channels.
 local ct = require "cuttle"
 local near = require "cuttle.near"
 local tiles = require "cuttle.tiles"
 local M = {}
 
---- The defaults: eight devices a node, NVLink 4, and a port of 400 Gbit/s for each device. Seconds,
---- and bytes a second one way.
+--- The defaults: eight devices a node, and a port of 400 Gbit/s for each device, from data sheets.
+--- Those in a node are of NCCL 2.28 on two H200s with NVLink 4. Seconds, and bytes a second one
+--- way.
 M.defaults = {
   node = 8,                     -- devices in a node
-  link_bandwidth = 450e9,       -- of a device's links in a node
+  link_bandwidth = 300e9,       -- of a device's links in a node,
+  small_bandwidth = 100e9,      -- of the first bytes that a device receives there in a step,
+  small = 2e6,                  -- which are so many
   link_latency = 1e-6,          -- of one hop in a node
   network_bandwidth = 50e9,     -- of a device's port
   network_latency = 5e-6,       -- of one hop between nodes
-  launch = 5e-6,                -- of starting a step
+  launch = 6e-6,                -- of starting a step
   memory_bandwidth = 3.8e12,    -- reads and writes together, of a local copy
   send_recv = 0.9,              -- share of the bandwidth that messages of many sizes reach
   tree = 1e6,                   -- bytes: an all_reduce over nodes of at most so many may be a tree
@@ -171,14 +175,20 @@ local rows = {
   send_recv = messages(function(links) return links.send_recv end),
 }
 
+-- What the first bytes take longer in a node.
+local function slow_start(links, bytes)
+  local slower = 1 / links.small_bandwidth - 1 / links.link_bandwidth
+  return math.min(bytes, links.small) * math.max(slower, 0)
+end
+
 --- Bytes, first and second seconds of a step over a group, whose sum is its time. The first ones
 --- are those of transfer and, on several nodes, of the hops; they count before the second ones, the
---- start of the step and hops in a node. `part`: bytes of a part before it, or the bytes missing
---- for send_recv; `item`: bytes of an element.
+--- start of the step and, in a node, hops and the slow start. `part`: bytes of a part before it, or
+--- the bytes missing for send_recv; `item`: bytes of an element.
 function M.of(op, spread, links, part, item)
   local bytes, transfer, hops = rows[op](spread, links, part, item)
   if spread.nodes > 1 then return bytes, transfer + hops, links.launch end
-  return bytes, transfer, hops + links.launch
+  return bytes, transfer, hops + links.launch + slow_start(links, bytes)
 end
 
 --- Seconds of a local copy that leaves `part` bytes; none where it is only another view.

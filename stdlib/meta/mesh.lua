@@ -132,17 +132,18 @@ function Mesh:sharding(shape, spec) end
 
 --- The steps that take a tensor from one sharding to another; nothing runs.
 --- Of all ways it is the one with the least time of transfer by a model of links. `bytes` are those
---- that a device receives, at most. `options.links` gives the model's numbers: node, the devices in
---- a node; link_bandwidth, network_bandwidth, memory_bandwidth, in bytes a second; link_latency,
---- network_latency, launch, in seconds; send_recv, the share of bandwidth of single messages.
+--- that a device receives, at most. `options.links` gives the model's numbers. node is the devices
+--- in a node. link_bandwidth, network_bandwidth and memory_bandwidth are bytes a second, and so is
+--- small_bandwidth, of the first `small` bytes in a node. link_latency, network_latency and launch
+--- are seconds. send_recv is the share of bandwidth of single messages.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:plan(bf16, {4096, 4096}, "(M,K,@model+)", "(M,K@model)")
 ---     plan of (4096,4096), 2 bytes an element, over mesh (data=2,model=4):(1,2)
 ---     from (M,K,@model+) to (M,K@model)
----     step  collective      axes     bytes     time  gives
----        1  reduce_scatter  model  25.2 MB  63.9 us  (M,K@model)
----           all                    25.2 MB  63.9 us
+---     step  collective      axes     bytes    time  gives
+---        1  reduce_scatter  model  25.2 MB  106 us  (M,K@model)
+---           all                    25.2 MB  106 us
 --- CuTe: none. MoYe: none.
 --- See: Mesh.sharding.
 ---@param dtype DType

@@ -86,10 +86,10 @@ print(m:plan(f32, {1000, 64}, "(M@model,K,@data+)", "(M@data,K@model)"))
 -- expect: plan of (1000,64), 4 bytes an element, over mesh (data=2,model=4):(1,2)
 -- expect: from (M@model,K,@data+) to (M@data,K@model)
 -- expect: step  collective      axes   bytes     time  gives
--- expect:    1  all_to_all      model  48 kB  6.11 us  (M=(250,4),K=(16,4),@data+):((1,4000),(250,1@model))
--- expect:    2  reduce_scatter  data   32 kB  6.07 us  (M=(250,2,2),K=(16,4)):((1,4000,1@data),(250,1@model))
--- expect:    3  local                    0 B  5.02 us  (M@data,K@model)
--- expect:       all                    80 kB  17.2 us
+-- expect:    1  all_to_all      model  48 kB  7.48 us  (M=(250,4),K=(16,4),@data+):((1,4000),(250,1@model))
+-- expect:    2  reduce_scatter  data   32 kB  7.32 us  (M=(250,2,2),K=(16,4)):((1,4000,1@data),(250,1@model))
+-- expect:    3  local                    0 B  6.02 us  (M@data,K@model)
+-- expect:       all                    80 kB  20.8 us
 print(m:plan(f32, {1000, 64}, "(M@data,K)", "(_@data,_)"))
 -- expect: plan of (1000,64), 4 bytes an element, over mesh (data=2,model=4):(1,2)
 -- expect: from (M@data,K) to (_@data,_)
