@@ -214,6 +214,7 @@ end
 
 --- Of what multiplies nothing is asked.
 function Gather:before_store() end -- luacheck: no self
+function Gather:after_tiles() end -- luacheck: no self
 
 --- See matmul.lua.
 function M.make(variant) return hopper.make(variant, M) end

@@ -420,7 +420,10 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   end
-  if block.panels then block.panels:before_store(group, own == 0) end
+  if block.panels then
+    block.panels:before_store(group, own == 0)
+    block.panels:after_tiles(function(f) each_tile(variant, block, 0, 1, f) end)
+  end
   out:finish()
 end
 

@@ -3,11 +3,12 @@
 -- The blocks take the tiles of other ranks' panels first, those of the next rank before all, and
 -- those of the rank's own panel last. TMA stores them to `partial`. Three warps of the group that
 -- loads, which TMA does not need, follow the block's tiles: one of another rank goes to that rank's
--- memory; to one of the own panel they add what the others sent. These sums are in f32: own, then
--- that of the rank before, and so on down. Partial sums have C's type.
+-- memory; to one of the own panel they add what the others sent. The groups that multiply help with
+-- the own panel when they have no more tiles: a warp takes a third of a tile at a time. These sums
+-- are in f32: own, then that of the rank before, and so on down. Partial sums have C's type.
 --
 -- `distance` counts from the rank to the panel's owner. A warp that sends a tile's rows waits until
--- its flag at the owner is 0, sends, and sets it to 1. The same warp of the owner's block waits for
+-- its flag at the owner is 0, sends, and sets it to 1. A warp of the owner's block waits for
 -- the 1, adds, and sets it to 0. So launches of ranks need no other order among them, and flags are
 -- 0 after each. But all ranks' launches must run at the same time.
 --
@@ -62,13 +63,16 @@ Scatter.__index = Scatter
 function M.begin(variant, plan, X, panels)
   local together = plan.together
   local written = ct.shared(ct.u32, together) -- by group: how often its stores were seen complete
+  local taken = ct.shared(u32, N_MOVERS) -- by warp that moves: how many own tiles are taken
   if threadIdx.x == 0 then
     for group = 0, together - 1 do written[group] = 0 end
+    for i = 0, N_MOVERS - 1 do taken[i] = 0 end
   end
   local bM, bN = variant.tile[1], variant.tile[2]
   local adjacent = VECTOR_BITS // variant.c_dtype.bits
   return setmetatable({ variant = variant, X = X, panels = panels, written = written,
-    together = together, adjacent = adjacent, height = size(X, 0), along = bM // adjacent,
+    taken = taken, together = together, adjacent = adjacent, height = size(X, 0),
+    along = bM // adjacent,
     n_rows = cdiv(size(X, 0), bN), n_columns = cdiv(size(panels.out, 1), bM),
     per_row = size(panels.out, 1) // adjacent }, Scatter)
 end
@@ -205,26 +209,54 @@ local function finish(self, part, column, warp)
   end)
 end
 
+-- Waits until each group has called before_store n times.
+local function await_tiles(self, n)
+  if threadIdx.x % WARP == 0 then
+    for group = 0, self.together - 1 do
+      while ct.atomic_load(self.written, group) < n do end
+    end
+  end
+  ct.sync_warp()
+end
+
+-- The number of the next own tile of which a warp's rows are to be finished: for one that asks.
+local function take_tile(self, warp)
+  local number = u32(0)
+  if threadIdx.x % WARP == 0 then number = ct.atomic_add(self.taken, warp, 1) end
+  return ct.shfl_idx(number, 0)
+end
+
+-- Calls finish for the own tiles that this warp takes, and send for the others.
+local function each_own(self, warp, each_tile, sends)
+  local wanted = u32(2) -- the first call before a store says nothing
+  local number, mine = u32(0), take_tile(self, warp)
+  each_tile(function(_, column, part)
+    if part.distance > 0 then
+      if sends then
+        await_tiles(self, wanted)
+        send(self, part, column, warp)
+      end
+    else
+      if number == mine then
+        await_tiles(self, wanted)
+        finish(self, part, column, warp)
+        mine = take_tile(self, warp)
+      end
+      number = number + u32(1)
+    end
+    wanted = wanted + u32(1)
+  end)
+end
+
 --- The block's tiles in order, each as soon as it is written; `each_tile` calls a function for all.
 function Scatter:move(each_tile)
   local warp = threadIdx.x // WARP - 1
-  if warp >= 0 then
-    local wanted = u32(2) -- the first call before a store says nothing
-    each_tile(function(_, column, part)
-      if threadIdx.x % WARP == 0 then
-        for group = 0, self.together - 1 do
-          while ct.atomic_load(self.written, group) < wanted do end
-        end
-      end
-      ct.sync_warp()
-      if part.distance > 0 then
-        send(self, part, column, warp)
-      else
-        finish(self, part, column, warp)
-      end
-      wanted = wanted + u32(1)
-    end)
-  end
+  if warp >= 0 then each_own(self, warp, each_tile, true) end
+end
+
+--- A group that multiplies, behind its last tile: its warps help with the own tiles.
+function Scatter:after_tiles(each_tile)
+  each_own(self, threadIdx.x // WARP % N_MOVERS, each_tile, false)
 end
 
 --- See matmul.lua.
