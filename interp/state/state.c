@@ -16,7 +16,15 @@ enum { DEFAULT_SM = 90, MAX_CAPTURE_SECONDS = 1000000000 };
 
 static const char state_key = 0; /* its address names the state in the registry */
 
+static void *script_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
+
+/* A state that was made here is known by its allocator, which spares accesses to elements a look-up; one of a
+   host's own Lua by the registry. */
 CuttleState *state_of(lua_State *L) {
+  void *ud;
+  if (lua_getallocf(L, &ud) == script_alloc) {
+    return ud;
+  }
   lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
   CuttleState *s = lua_touserdata(L, -1);
   lua_pop(L, 1);
