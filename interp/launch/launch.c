@@ -94,7 +94,8 @@ static CtStatus run_cpu(Kernel *k, const Spec *spec, const LaunchConfig *c, cons
                          .may_overlap = k->state->may_overlap,
                          .n_host = k->state->n_host};
   if (status == CT_OK && spec->ir.has_addresses) {
-    status = state_memory(k->state, &launch.memory, &launch.n_memory, err);
+    status =
+        state_memory(k->state, ct_ir_writes_at(&spec->ir), &launch.memory, &launch.n_memory, err);
   }
   if (status != CT_OK) {
     return status;

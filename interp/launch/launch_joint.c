@@ -293,10 +293,14 @@ static CtSimtEntry *sort(LaunchJoint *j, size_t n) {
 /* Gives the launches what the state knows now. */
 static CtStatus prepare(CuttleState *s, LaunchJoint *j, CtErr *err) {
   CtStatus status = CT_OK;
+  bool writes = false;
+  for (size_t i = 0; i < j->n; i++) {
+    writes = writes || ct_ir_writes_at(&j->items[i].spec->ir);
+  }
   for (size_t i = 0; i < j->n && status == CT_OK; i++) {
     CtSimtLaunch *launch = &j->items[i].launch;
     if (j->items[i].spec->ir.has_addresses) {
-      status = state_memory(s, &launch->memory, &launch->n_memory, err);
+      status = state_memory(s, writes, &launch->memory, &launch->n_memory, err);
     }
   }
   if (status == CT_OK && s->is_engine_busy) {

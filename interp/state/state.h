@@ -166,6 +166,7 @@ typedef struct CuttleState {
   CtSimtSpan *memory;      /* their memory, as a launch needs it; state_memory */
   size_t n_memory, cap_memory;
   uint64_t memory_changes; /* of the set, when that was so */
+  bool memory_writes;      /* only what may be written */
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;
@@ -228,9 +229,10 @@ CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, Ct
 /* The CPU engine, opened at first use. */
 CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD;
 
-/* The memory of all tensors on the host: in order, joined where tensors overlap. Valid until one is made or
-   freed. */
-CtStatus state_memory(CuttleState *s, const CtSimtSpan **out, size_t *n, CtErr *err) CT_NODISCARD;
+/* The memory of all tensors on the host, or of those that may be written: in order, joined where tensors overlap.
+   Valid until the next call, or until one is made or freed. */
+CtStatus state_memory(CuttleState *s, bool writes, const CtSimtSpan **out, size_t *n,
+                      CtErr *err) CT_NODISCARD;
 
 /* Output of scripts, and notes for the host. */
 void state_print(CuttleState *s, const char *text, size_t len);

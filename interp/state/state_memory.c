@@ -21,8 +21,9 @@ static size_t join(CtSimtSpan *spans, size_t n) {
   return n == 0 ? 0 : last + 1;
 }
 
-CtStatus state_memory(CuttleState *s, const CtSimtSpan **out, size_t *n, CtErr *err) {
-  if (s->memory_changes != s->storages.n_changes || s->memory == NULL) {
+CtStatus state_memory(CuttleState *s, bool writes, const CtSimtSpan **out, size_t *n, CtErr *err) {
+  if (s->memory_changes != s->storages.n_changes || s->memory == NULL ||
+      s->memory_writes != writes) {
     s->n_memory = 0;
     CtStatus status =
         ct_grow(s->alloc, &s->memory, &s->cap_memory, s->storages.n + 1, sizeof *s->memory, err);
@@ -30,13 +31,14 @@ CtStatus state_memory(CuttleState *s, const CtSimtSpan **out, size_t *n, CtErr *
       return status;
     }
     for (const CtStorage *p = s->storages.first; p != NULL; p = p->next) {
-      if (p->bytes > 0) {
+      if (p->bytes > 0 && !(writes && p->is_read_only)) {
         s->memory[s->n_memory++] = (CtSimtSpan){p->host, (char *)p->host + p->bytes};
       }
     }
     qsort(s->memory, s->n_memory, sizeof *s->memory, by_begin);
     s->n_memory = join(s->memory, s->n_memory);
     s->memory_changes = s->storages.n_changes;
+    s->memory_writes = writes;
   }
   *out = s->memory;
   *n = s->n_memory;

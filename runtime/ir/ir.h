@@ -301,6 +301,8 @@ uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 /* Bytes that the address of a global buffer is a multiple of, as far as the operations rely on it: those of an element
    where all of them access single elements, else as many as are known. */
 uint32_t ct_ir_relied_align(const CtIr *ir, uint32_t buf);
+/* Does the kernel write at addresses that it is given (tensor_at)? */
+bool ct_ir_writes_at(const CtIr *ir);
 int64_t ct_ir_constant_bytes(const CtIr *ir);
 /* Bytes of all shared buffers that the kernel declares, each aligned to 16 bytes or more; smem_buf is
    not among them, it begins behind them. */

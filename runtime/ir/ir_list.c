@@ -155,3 +155,11 @@ CtView ct_ir_tensor_at(CtIr *ir, const CtTensorSpec *spec, CtVal address) {
                               .layout = layout},
                       address);
 }
+
+bool ct_ir_writes_at(const CtIr *ir) {
+  bool writes = false;
+  for (size_t i = 1; i < ir->n_bufs && ir->has_addresses && !writes; i++) {
+    writes = ir->bufs[i].chosen != 0 && ir->bufs[i].list == 0 && ir->bufs[i].is_written;
+  }
+  return writes;
+}

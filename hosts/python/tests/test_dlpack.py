@@ -23,6 +23,7 @@ three = kernel("three", function(x) x[0] = cast(3, x.dtype) end)
 kernel("scalar", function(x) x[0] = 7.0 end)
 kernel("truth", function(x) x[0] = x[1] end)
 first = kernel("first", function(list) list[1][0] = 8.0 end)
+pointed = kernel("pointed", function(at) tensor_at(at[0], f32, {1})[0] = 8.0 end)
 field = kernel("field", function(r) r.out[0] = 8.0 end)
 """, device="cpu")
 
@@ -144,12 +145,16 @@ def test_read_only_calls():
       function launch_it(t) three{grid = 1, block = 1}(t) end
       function view_it(t) three{grid = 1, block = 1}(zipped_divide(t, 1)(_, 0)) end
       function list_it(t) first{grid = 1, block = 1}({t}) end
+      function address_it(t)
+        pointed{grid = 1, block = 1}(from_table(u64, {t.address}))
+      end
       function record_it(t) field{grid = 1, block = 1}({out = t}) end
       function read_it(t) assert(t[0] == 1.0 and tostring(t) and t:totable()) return size(t) end
     """, "=ways")
-    for name in ("fill_it", "set_it", "table_it", "launch_it", "view_it", "list_it", "record_it"):
+    for name in ("fill_it", "set_it", "table_it", "launch_it", "view_it", "list_it", "record_it", "address_it"):
         x = m.floats(1, 2)
-        fails(cuttle.Error, "read-only", lambda: module.call(name, (m.New(x, "f32", flags=m.READ_ONLY),), None),
+        why = "in no tensor" if name == "address_it" else "read-only"
+        fails(cuttle.Error, why, lambda: module.call(name, (m.New(x, "f32", flags=m.READ_ONLY),), None),
               f"{name} is refused")
         same(list(x), [1.0, 2.0], "and nothing is written")
         module.call(name, (m.New(x, "f32"),), None)
