@@ -222,7 +222,7 @@ M.list = {
     when = function(p) return is_wide(p) and (p.m <= 128 or at_most(1, 128, 128)(p)) end },
   { name = "hopper 256x128x64, gather", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
-    registers = { 56, 224 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
+    registers = { 56, 224 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
     gathers = true, when = is_wide },
   { name = "hopper 32x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     majors = { TN = true, TT = true }, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
@@ -362,8 +362,16 @@ end
 --- Is the row meant for the problem's type, strides and device?
 function M.fits(row, p) return row.device == facts(p).target and M.can_compute(row, p) end
 
+-- Operands that are gathered cost the kernels for f32 more than the simple one, whose threads have
+-- fewer elements in flight.
+local function is_slowed(row, p)
+  return row.template == SIMT and p.nested ~= nil and (p.nested.A or p.nested.B) ~= nil
+end
+
 --- Is it, and may the problem have it?
-function M.accepts(row, p) return M.fits(row, p) and (row.needs == nil or row.needs(p, row)) end
+function M.accepts(row, p)
+  return M.fits(row, p) and (row.needs == nil or row.needs(p, row)) and not is_slowed(row, p)
+end
 
 --- The rows that are meant for the problem's type, strides and device.
 function M.of(p)

@@ -37,6 +37,10 @@ choose_nested(by_8, 100352, 256, 2304, 90)  -- expect: hopper 256x128x64, gather
 choose_nested(by_8, 25088, 128, 1152, 90)   -- expect: hopper 128x128x64, gather
 choose_nested(by_8, 100352, 256, 2304, 80)  -- expect: mma 128x128x64
 choose_nested(by_4, 100352, 256, 2304, 90)  -- expect: mma 128x128x64
+local f = problem(view(zeros(f32, 4096), L(by_8)), zeros(f32, row_major{64, 64}),
+  zeros(f32, row_major{64, 64}))
+f.target, f.sm, f.shared, f.n_sms, f.m, f.n, f.k = "cuda", 90, 232448, 132, 256, 100352, 2304
+print(configs.choose(f).name) -- expect: simple 128x128x8
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
 choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
 choose(2048, 2048, 2048, 72)  -- expect: 2048	2048	2048	hopper 256x128x64
