@@ -46,20 +46,19 @@ local counters <const> = {
 
 local function is_options(x) return type(x) == "table" and getmetatable(x) == nil end
 
--- Products with the same tiles on each device.
-local function fix_tiles()
-  local of = matmul
-  rawset(_G, "matmul", function(...)
+-- The function of products with the same tiles on each device.
+local function with_tiles(of)
+  return function(...)
     local args = table.pack(...)
     local last = is_options(args[args.n]) and args.n or args.n + 1
     local own = { config = TILES }
     for name, value in pairs(args[last] or {}) do own[name] = value end
     args[last] = own
     return of(table.unpack(args, 1, last))
-  end)
+  end
 end
 
--- Runs an example as on the CPU engine: with its sizes, and what it benches once.
+-- Runs an example as on the CPU engine: with its sizes, and what it benches once. Did it end well?
 local function run_example(path, args)
   local internal = require "internal"
   local choose = device
@@ -70,13 +69,17 @@ local function run_example(path, args)
       return { name = choose().name } -- without an `sm`, which many take for large sizes
     end)
   end
-  fix_tiles()
+  local products = require "cuttle.matmul"
+  rawset(_G, "matmul", with_tiles(matmul))
+  rawset(products, "prepare", with_tiles(products.prepare))
   math.randomseed(1)
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
   os.exit = function() error("it leaves", 0) end -- luacheck: ignore 122
   print = function() end -- luacheck: ignore 121
   local ok, why = pcall(assert(loadfile(path)), table.unpack(args))
-  if not ok and why ~= "it leaves" then io.stderr:write("# ", tostring(why), "\n") end
+  local ends = ok or why == "it leaves"
+  if not ends then io.stderr:write("# ", tostring(why), "\n") end
+  return ends
 end
 
 local function add(counts, name, n) counts[name] = (counts[name] or 0) + n end
@@ -281,7 +284,8 @@ if arg[1] == "--sizes" then
     for _, example in ipairs(list) do print(table.concat(example, " ")) end
   end
 elseif arg[1] == "--run" then
-  run_example(arg[2], table.move(arg, 3, #arg, 1, {}))
+  local ends = run_example(arg[2], table.move(arg, 3, #arg, 1, {}))
+  if not ends then error("it did not end", 0) end
 elseif arg[1] == "--lines" then
   print_lines(arg[3], table.move(arg, 4, #arg, 1, {}), math.tointeger(tonumber(arg[2])))
 elseif arg[1] == "--count" then

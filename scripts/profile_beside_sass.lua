@@ -9,7 +9,8 @@
 --   shared    not by line, but in the sum over such lines: the line table mixes them
 --   unsure    others, and `profile` says that it is not sure
 --   wrong     others, and it does not say so
--- Left out are atomics, ldmatrix, lines of kernels that did not run here (TMA, wgmma, ranks).
+-- Left out are atomics, ldmatrix, kernels that did not run here and examples that ended early
+-- (TMA, wgmma, ranks).
 -- Products have the same tiles in both runs. bfs works on its vertices in the order in which atomic
 -- operations gave them places: it differs from run to run.
 local program <const>, other <const> = arg[-1], "scripts/profile_beside_ncu.lua"
@@ -64,9 +65,10 @@ end
 -- Also the kernels that ran.
 local function theirs_of(path, args, folder)
   os.execute(("rm -f '%s'/*.* '%s/counts'"):format(folder, folder))
-  os.execute(("SASS_FOLDER='%s' SASS_CUTTLE='%s' CUTTLE_LIBCUDA='%s/driver' CUTTLE_DEVICE=cuda "
+  local ends = os.execute(("SASS_FOLDER='%s' SASS_CUTTLE='%s' CUTTLE_LIBCUDA='%s/driver' "
+    .. "CUTTLE_DEVICE=cuda "
     .. "'%s' %s --run %s"):format(folder, program, folder, program, other, quoted(path, args)))
-  local counts, ran, file = {}, {}, io.open(folder .. "/counts")
+  local counts, ran, file = {}, {}, ends and io.open(folder .. "/counts")
   for line in file and file:lines() or function() end do
     local f = fields_of(line)
     if f[1] == "kernel" then
