@@ -138,6 +138,7 @@ typedef struct CuttleState {
   bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
   bool records_marks;      /* on a device, also where nobody takes marks */
   uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
+  struct Front *front;     /* of traces; interp/trace/front.c. It lives in the registry */
   uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
   StateOnLaunch
       on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */

@@ -10,10 +10,8 @@
 static char front_key; /* its address names the Front in the registry */
 
 Front *front_of(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &front_key);
-  Front *f = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  return f;
+  const CuttleState *s = state_of(L);
+  return s == NULL ? NULL : s->front;
 }
 
 CtIr *front_ir(lua_State *L) {
@@ -336,6 +334,7 @@ Front *front_open_state(lua_State *L) {
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &front_key);
+  state_of(L)->front = f;
 
   static const luaL_Reg frame_meta[] = {{"__close", frame_close}, {"__gc", frame_gc}, {NULL, NULL}};
   luaL_newmetatable(L, FRAME_TYPE);
