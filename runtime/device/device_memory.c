@@ -42,7 +42,8 @@ static CtStatus give_up(CtDevice *d, CtErr *err) {
       is_known ? kernels : "a kernel", d->info.ordinal, seconds);
 }
 
-CtStatus ct_device_check_limit(CtDevice *d, CtErr *err) {
+/* Fails when a limited launch has run for longer than it may; the device is given up then. */
+static CtStatus check_limit(CtDevice *d, CtErr *err) {
   CtLimits *l = d->limits;
   while (l != NULL && !d->lost && l->first != l->n &&
          is_over(d, l->ring[l->first % LIMITED].after)) {
@@ -102,7 +103,7 @@ static bool asks(const CtDevice *d) { return d->watch.ask != NULL || d->limits !
 static bool polls(const CtDevice *d) { return d->interrupt != NULL || asks(d); }
 
 static CtStatus ask(CtDevice *d, CtErr *err) {
-  CtStatus s = ct_device_check_limit(d, err);
+  CtStatus s = check_limit(d, err);
   return s == CT_OK && d->watch.ask != NULL ? d->watch.ask(d->watch.ud, err) : s;
 }
 
@@ -442,7 +443,7 @@ CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
 }
 
 CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
-  CtStatus s = ct_device_check_limit(d, err);
+  CtStatus s = check_limit(d, err);
   if (s != CT_OK || !ct_device_enter(d, err)) {
     return s != CT_OK ? s : CT_EDEVICE;
   }

@@ -151,8 +151,6 @@ void ct_device_free_captured(CtDevice *d);
 CtStatus ct_device_fail(CtDevice *d, const char *call, CuResult r, CtErr *err, const char *fmt, ...)
     CT_PRINTF(5, 6);
 
-/* Fails when such a launch has run for longer than it may; the device is given up then. */
-CtStatus ct_device_check_limit(CtDevice *d, CtErr *err) CT_NODISCARD;
 void ct_device_free_limits(CtDevice *d);
 
 /* Before a launch on a watched device. A driver blocks the host when about a thousand launches wait, and nobody can
