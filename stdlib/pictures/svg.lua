@@ -26,14 +26,19 @@ function printers.line(item)
     num(item[2]), num(item[3]), num(item[4]), num(item[5]), item.color, num(item.width))
 end
 
+-- What texts have that say nothing else: a picture is mostly texts, and most are black and in the
+-- middle of a cell.
+local ANCHOR <const>, COLOR <const> = "middle", "#000000"
+
 -- The middle of digits and capitals is 0.36 of their size above the line that they stand on.
 function printers.text(item)
   local x, y = num(item[2]), num(item[3])
-  local more = item.bold and ' font-weight="bold"' or ""
+  local more = item.anchor ~= ANCHOR and (' text-anchor="%s"'):format(item.anchor) or ""
+  if item.color ~= COLOR then more = more .. (' fill="%s"'):format(item.color) end
+  if item.bold then more = more .. ' font-weight="bold"' end
   if item.turned then more = more .. (' transform="rotate(-90 %s %s)"'):format(x, y) end
-  return ('<text x="%s" y="%s" dy="%s" font-size="%s" text-anchor="%s" fill="%s"%s>%s</text>')
-    :format(x, y, num(0.36 * item.size), num(item.size), item.anchor, item.color, more,
-      escaped(item[4]))
+  return ('<text x="%s" y="%s" dy="%s" font-size="%s"%s>%s</text>'):format(x, y,
+    num(0.36 * item.size), num(item.size), more, escaped(item[4]))
 end
 
 local HEAD <const> = [[
@@ -41,7 +46,8 @@ local HEAD <const> = [[
 <svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s">
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="#FFFFFF"/>
-<g font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif">
+<g font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+text-anchor="]] .. ANCHOR .. [[" fill="]] .. COLOR .. [[">
 <style>text { pointer-events: none; }</style>
 ]]
 
