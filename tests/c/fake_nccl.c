@@ -20,7 +20,8 @@
 const char *ncclGetErrorString(NcclResult r);
 const char *ncclGetLastError(NcclComm comm);
 
-FakeNccl fake_nccl;
+static void forget_all(void);
+FakeNccl fake_nccl = {.forget = forget_all};
 
 enum { NAME = 300, MAX_PENDING = 256 };
 
@@ -32,6 +33,7 @@ struct ncclComm {
   NcclComm child; /* a split in progress: the new one, */
   NcclComm *made; /* where it goes when it is ready, */
   int color;      /* and who joins it */
+  NcclComm next;  /* of all that are left */
 };
 
 typedef enum Kind { REDUCE, SCATTER, GATHER, BROADCAST, SEND, RECV } Kind;
@@ -51,6 +53,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Op queued[MAX_PENDING], pending[MAX_PENDING];
 static int n_queued, n_pending, depth;
 static char last[128];
+static NcclComm left;
 
 /* {====== What the test said ====== */
 
@@ -489,6 +492,8 @@ static NcclComm new_comm(int size, int rank) {
   c->size = size;
   c->rank = rank;
   c->device = current_device();
+  c->next = left;
+  left = c;
   fake_nccl.live++;
   start_worker();
   return c;
@@ -573,6 +578,16 @@ NcclResult ncclCommFinalize(NcclComm comm) {
   return 7;
 }
 
+static void unlink_comm(NcclComm comm) {
+  NcclComm *at = &left;
+  while (*at != comm) {
+    at = &(*at)->next;
+  }
+  *at = comm->next;
+  fake_nccl.live--;
+  free(comm);
+}
+
 static void forget(NcclComm comm) {
   int kept = 0;
   pthread_mutex_lock(&lock);
@@ -584,9 +599,16 @@ static void forget(NcclComm comm) {
   n_pending = kept;
   set_hung();
   pthread_mutex_unlock(&lock);
-  fake_nccl.live -= 1 + (comm->child != NULL);
-  free(comm->child);
-  free(comm);
+  if (comm->child != NULL) {
+    unlink_comm(comm->child);
+  }
+  unlink_comm(comm);
+}
+
+static void forget_all(void) {
+  while (left != NULL) {
+    unlink_comm(left);
+  }
 }
 
 NcclResult ncclCommDestroy(NcclComm comm) {

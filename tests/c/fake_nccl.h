@@ -16,7 +16,8 @@ typedef struct FakeNccl {
   int live;      /* communicators */
   int n_aborted; /* so far, */
   int n_destroyed, n_finalized, n_groups, n_open_groups;
-  int n_asked; /* for errors */
+  int n_asked;          /* for errors */
+  void (*forget)(void); /* frees the communicators that are left */
 } FakeNccl;
 
 #endif
