@@ -235,7 +235,8 @@ static bool is_swizzled(lua_State *L, CtAlg *g, const CtComposed *a, CtComposed 
     *b = al_composed(g, sw, ct_int(0), all);
     return true;
   }
-  if (lua_type(L, 2) == LUA_TSTRING && ct_begins_swizzle(lua_tostring(L, 2), lua_rawlen(L, 2))) {
+  if (lua_type(L, 2) == LUA_TSTRING &&
+      ct_begins_swizzle(lua_tostring(L, 2), (size_t)lua_rawlen(L, 2))) {
     *b = bind_to_composed(L, 2, &g->cx, "composition");
     return true;
   }

@@ -187,7 +187,7 @@ CtLayout bind_to_layout(lua_State *L, int idx, const CtCx *cx, const char *op) {
 bool bind_is_swizzle(lua_State *L, int idx) {
   if (lua_type(L, idx) == LUA_TSTRING) {
     const char *text = lua_tostring(L, idx);
-    return ct_begins_swizzle(text, lua_rawlen(L, idx)) && strchr(text, 'o') == NULL;
+    return ct_begins_swizzle(text, (size_t)lua_rawlen(L, idx)) && strchr(text, 'o') == NULL;
   }
   return luaL_testudata(L, idx, SWIZZLE_TYPE) != NULL;
 }

@@ -78,14 +78,14 @@ explain(m:plan(f32, {6, 5}, "(M@model,K)", "(M,K@model)"))
 -- expect: plan          from (M@model,K) to (M,K@model)
 -- expect: step 1        local: each rank copies within its own memory
 -- expect: step 2        all_to_all over model: each rank sends a different chunk to each rank of its group
--- expect:               36 B for a device, 6 us
+-- expect:               36 B for a device, 7 us
 -- expect: step 3        local: each rank copies within its own memory
--- expect: all           36 B, 16 us
+-- expect: all           36 B, 19 us
 
 explain(m:plan(f32, {6, 5}, "(M,K)", "(M,K@model)"))
 -- expect: plan          from (M,K) to (M,K@model)
 -- expect: step 1        local over model: each rank copies within its own memory
--- expect: all           0 B, 5 us
+-- expect: all           0 B, 6 us
 
 -- The other ways to draw it take the same model.
 for _, draw in ipairs { svg, latex, html } do

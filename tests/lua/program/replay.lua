@@ -112,11 +112,7 @@ local n_record, n_ir = ("<I8I8"):unpack(whole, 25)
 local ir = whole:sub(41 + n_record, 40 + n_record + n_ir)
 local a = ("<I4"):unpack(("<f"):pack(2.5))
 local head = ("<I8"):rep(10):gsub("<", ""):gsub("^", "<")
-local function sealed(text)
-  local sum = 0xcbf29ce484222325
-  for i = 1, #text do sum = (sum ~ text:byte(i)) * 0x100000001b3 end
-  return text .. ("<i8"):pack(sum)
-end
+local sealed = dofile "tests/support/sealed.lua"
 write(file, sealed("CUTTLESL" .. head:pack(2, #ir, 5, 4, 1, 1, 0, 0, 4, 1)
   .. ("<I8I8I8I8I8"):pack(a, 0x7f0000001000, 100, 0x7f0000002000, 100)
   .. ("<I8I8I8I8I8"):pack(0, 400, 0, 400, 0) .. "H200" .. ir
