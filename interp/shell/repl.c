@@ -106,7 +106,9 @@ static void enter(CuttleState *s) {
 }
 
 static void leave(CuttleState *s) {
-  alarm(0);
+  if (n_signals > 0) { /* else none is set; emscripten's alarm(0) ends the program */
+    alarm(0);
+  }
   set_handler(in_session ? on_signal : SIG_DFL);
   stopped = NULL;
   s->by_person = false;
@@ -221,8 +223,7 @@ static int print_notes(lua_State *L) {
   return 0;
 }
 
-/* `text`: the input, for notes, or NULL. */
-static bool run_input(CuttleState *s, int status, const char *text) {
+bool repl_run_input(CuttleState *s, int status, const char *text) {
   lua_State *L = s->L;
   int first = lua_gettop(L);
   if (status == LUA_OK) {
@@ -243,8 +244,6 @@ static bool run_input(CuttleState *s, int status, const char *text) {
   lua_settop(L, first - 1);
   return !failed;
 }
-
-bool repl_run_input(CuttleState *s, int status) { return run_input(s, status, NULL); }
 
 /* {====== The loop ====== */
 
@@ -281,7 +280,7 @@ static void loop(Repl *r) {
     if (text[strspn(text, " \t\r")] != '\0') {
       lua_pushlstring(r->L, text, r->editor.len);
       int status = input_load(r->L, &r->editor, ++r->n_inputs);
-      r->n_failures += !run_input(r->s, status, r->editor.line);
+      r->n_failures += !repl_run_input(r->s, status, r->editor.line);
     }
     lua_settop(r->L, 0);
   }

@@ -19,8 +19,8 @@ int repl_run(CuttleState *s);
 void repl_begin(CuttleState *s, const char *way_out);
 
 /* Runs the input that input_load has left at the top, with the status that it returned: prints what it
-   is worth, or its error, and the notes. Pops it. False: it failed. */
-bool repl_run_input(CuttleState *s, int status);
+   is worth, or its error, and the notes, of which some come from the input's text. Pops it. False: it failed. */
+bool repl_run_input(CuttleState *s, int status, const char *text);
 
 /* "cuttle: no such file", "script.lua:27: message": on standard error, with the program's name when
    the message does not say where it comes from. Pops the message at the top of the stack. */

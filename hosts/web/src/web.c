@@ -76,7 +76,7 @@ static int run_input(lua_State *L) {
     n_inputs[c->state]--;
     c->result = INCOMPLETE;
   } else {
-    c->result = repl_run_input(c->s, status) ? 0 : EXIT_FAILURE;
+    c->result = repl_run_input(c->s, status, c->text) ? 0 : EXIT_FAILURE;
   }
   return 0;
 }
@@ -245,7 +245,7 @@ static bool run_text(const Call *c, const char *text, int number, int *form) {
   if (status == LUA_OK) {
     lua_pushcclosure(L, keep_result, 1);
   }
-  return repl_run_input(c->s, status);
+  return repl_run_input(c->s, status, text);
 }
 
 /* Pushes what is kept; false where nothing is. */

@@ -171,15 +171,16 @@ def test_prompt():
     greeting = page.value("engine.greeting")
     check("the greeting", re.sub(r"\(.*\)", "()", greeting),
           re.sub(r"\(.*\)", "()", terminal.greeting[0].strip()))
-    check("reset forgets", [ask("reset")["ok"], ask("prompt", line="a")["out"]], [True, "nil\n"])
+    check("reset forgets", [ask("reset")["ok"], ask("prompt", line="a")["out"]], [True, "nil\n-- 'a' has no value\n"])
     check("an input can be dropped", [ask("prompt", line="for i = 1, 2 do")["more"],
                                       ask("cancel")["ok"], ask("prompt", line="1 + 1")["out"]],
           [True, True, "2\n"])
     check("exit begins anew", [ask("prompt", line="a = 1")["ok"], ask("prompt", line="exit")["ok"],
-                               ask("prompt", line="a")["out"]], [True, True, "nil\n"])
-    lost = ask("prompt", line="os.exit(1)")
-    check("os.exit ends the prompt's state, with a message",
-          [lost["ok"], "variables are gone" in lost["error"]], [False, True])
+                               ask("prompt", line="a")["out"]], [True, True, "nil\n-- 'a' has no value\n"])
+    refused = ask("prompt", line="os.exit(1)")
+    check("os.exit at the prompt is an error", [refused["ok"], refused["err"]],
+          [False, "input 2:1: os.exit would end the host's process; return from the script, or call "
+                  "error to end the host's call\n"])
 
 
 # {====== Names ======
@@ -351,7 +352,7 @@ def test_stop():
     check("stop ends what runs", [result[0]["error"], result[0]["stopped"]],
           ["stopped by hand", True])
     check("what waited runs after it", result[1]["ok"], True)
-    check("the prompt is a new one", ask("prompt", line="kept")["out"], "nil\n")
+    check("the prompt is a new one", ask("prompt", line="kept")["out"], "nil\n-- 'kept' has no value\n")
 
 
 TRAP = """(() => {
