@@ -116,20 +116,19 @@ local function is_less(t, a, b)
   return a < b
 end
 
-local function both_types(op, a, b)
+-- The type of two words, which is nil of plain numbers, and the words, 1 and 0 in it.
+local function two_words(op, a, b)
   local t, u = check_unsigned(op, a), check_unsigned(op, b)
-  return t or u
+  t = t or u
+  if t == nil then return t, a, b, 1, 0 end
+  return t, cast(a, t), cast(b, t), cast(1, t), cast(0, t)
 end
 
 -- The sum of two words and, of a carry from below, 1; and whether it goes beyond the word.
 function M.add_carry(a, b, carry)
-  local t = both_types("add_carry", a, b)
-  local one, zero = 1, 0
-  if t ~= nil then
-    a, b, one, zero = cast(a, t), cast(b, t), cast(1, t), cast(0, t)
-  end
-  local sum = a + b
-  local over = is_less(t, sum, a)
+  local t, x, y, one, zero = two_words("add_carry", a, b)
+  local sum = x + y
+  local over = is_less(t, sum, x)
   if carry == nil then return sum, over end
   local total = sum + where(carry, one, zero)
   return total, where(over, true, is_less(t, total, sum))
@@ -137,13 +136,9 @@ end
 
 -- The difference of two words and, of a borrow from below, 1; and whether it goes below 0.
 function M.sub_borrow(a, b, borrow)
-  local t = both_types("sub_borrow", a, b)
-  local one, zero = 1, 0
-  if t ~= nil then
-    a, b, one, zero = cast(a, t), cast(b, t), cast(1, t), cast(0, t)
-  end
-  local rest = a - b
-  local under = is_less(t, a, b)
+  local t, x, y, one, zero = two_words("sub_borrow", a, b)
+  local rest = x - y
+  local under = is_less(t, x, y)
   if borrow == nil then return rest, under end
   local total = rest - where(borrow, one, zero)
   return total, where(under, true, is_less(t, rest, total))
