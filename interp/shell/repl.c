@@ -44,8 +44,8 @@ static void on_alarm(int signal_number) {
 
 /* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
    function of C that does not look at the flag, another one ends the program, or the alarm does; in a session
-   only another one, and not without a word before. Only the script's own thread may stop it (state_stop): another one, a driver's say,
-   hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to report. */
+   only another one, and not without a word before. Only the script's own thread may stop it (state_stop):
+   another one, a driver's say, hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to report. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
   if (stopped != NULL && pthread_equal(pthread_self(), script_thread) == 0) {
