@@ -3,10 +3,10 @@
 import ctypes as C
 import gc
 import sys
-import threading
 
 import cuttle
 import memory as m
+from held import held
 from tap import done, fails, ok, same
 
 SCRIPT = """
@@ -111,28 +111,9 @@ def test_close():
 def test_threads():
     """Tensors go in one thread while another one is in a call."""
     tensors = [list(module.many()) for _ in range(20)]
-    inside = threading.Event()
-
-    class Out:
-        def write(self, text):
-            inside.set()
-
-    out, sys.stdout = sys.stdout, Out()
-
-    def hold():
-        try:
-            module.run("print 'inside' while true do local t = zeros(f32, 100) end", "=hold")
-        except cuttle.Error:
-            pass
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    inside.wait()
-    sys.stdout = out
-    tensors.clear()
-    gc.collect()
-    module.interrupt()
-    thread.join()
+    with held(module, "local t = zeros(f32, 100)"):
+        tensors.clear()
+        gc.collect()
     same(len(module.many()), 40, "tensors that go during a call")
     if m.has_proc():
         for _ in range(100):

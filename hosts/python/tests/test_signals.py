@@ -9,6 +9,7 @@ import traceback
 
 import cuttle
 import memory as m
+from held import held
 from tap import done, fails, ok, same, skip_all
 
 SCRIPT = """
@@ -174,24 +175,6 @@ def test_forks(module):
 
 def test_fork_during_call(module):
     add = module.add
-    inside = threading.Event()
-
-    class Out:
-        def write(self, text):
-            inside.set()
-
-    out, sys.stdout = sys.stdout, Out()
-
-    def hold():
-        try:
-            module.run("print 'inside' while true do end", "=hold")
-        except cuttle.Error:
-            pass
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    inside.wait()
-    sys.stdout = out
 
     def child():
         try:
@@ -200,9 +183,8 @@ def test_fork_during_call(module):
             return "when the process was forked" in str(error) and module.close() is None
         return False
 
-    in_child(child, "a module that another thread was in is refused in the child")
-    module.interrupt()
-    thread.join()
+    with held(module):
+        in_child(child, "a module that another thread was in is refused in the child")
     ok(added(module), "and goes on in the parent")
 
 
