@@ -260,7 +260,7 @@ local reals = {
 }
 
 -- Functions that both engines compute by a text of their own.
-for name in ("exp exp2 exp10 expm1 log log2 log10 log1p sin cos tanh sinh cosh asin acos atan erf erfc "
+for name in ("exp exp2 exp10 expm1 log log2 log10 log1p sin cos tanh sinh cosh asin acos atan erf erfc erfinv "
   .. "cbrt rsqrt trunc round rint"):gmatch "%S+" do
   reals[#reals + 1] = unary(name .. "(%s)", name, "float")
 end

@@ -252,6 +252,17 @@ function erf(x) end
 ---@return Value
 function erfc(x) end
 
+--- The number whose erf is x.
+--- It is infinite at 1 and -1, and NaN beyond.
+--- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+---
+---     > erfinv(0.5)
+---     0.47693627620447
+--- CuTe: none. MoYe: none.
+---@param x Value
+---@return Value
+function erfinv(x) end
+
 --- exp(x) - 1, accurate also for small x.
 --- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
 ---

@@ -23,6 +23,23 @@ static long double rsqrt_wide(long double x) { return 1 / sqrtl(x); }
 static double exp10_double(double x) { return (double)exp10_wide((long double)x); }
 static double rsqrt_double(double x) { return 1 / sqrt(x); }
 
+/* The inverse of erf by Halley's steps from Winitzki's approximation, which is 0.2 % off. Where erf is
+   nearly 1, its distance from 1 is what counts. */
+static const long double SQRT_PI = 1.77245385090551602729816748334114518L;
+#define INVERSE_OF_ERF(name, T, s)                                                                 \
+  static T name(T x) {                                                                             \
+    T a = fabs##s(x), l = log##s((1 - a) * (1 + a)), b = (T)4.3307 + l / 2;                        \
+    T y = sqrt##s(sqrt##s(b * b - l / (T)0.147) - b);                                              \
+    for (int i = 0; i < 3 && a < 1; i++) {                                                         \
+      T off = a < (T)0.5 ? erf##s(y) - a : (1 - a) - erfc##s(y);                                   \
+      T step = off * (T)SQRT_PI / 2 * exp##s(y * y);                                               \
+      y -= step / (1 + y * step);                                                                  \
+    }                                                                                              \
+    return a < (T)1e-12 ? x * (T)SQRT_PI / 2 : a == 1 ? x * (T)INFINITY : copysign##s(y, x);       \
+  }
+INVERSE_OF_ERF(erfinv_double, double, )
+INVERSE_OF_ERF(erfinv_wide, long double, l)
+
 /* Samples of f64 are dense from lo to hi; bounds in ulp. */
 typedef struct One {
   const char *name;
@@ -45,7 +62,8 @@ static const One ones[] = {OWN_ROW(rsqrt, 0, 8, 0.501, 1.5), ROW(exp, -750, 710,
                            ROW(sinh, -3, 3, 1.8, 1.8),       ROW(cosh, -3, 3, 1.7, 1.7),
                            ROW(asin, -1, 1, 2.2, 2.2),       ROW(acos, -1, 1, 1.5, 1.5),
                            ROW(atan, -5, 5, 1.4, 1.4),       ROW(erf, -6, 6, 1.2, 1.2),
-                           ROW(erfc, -6, 27.5, 3.2, 3.2),    ROW(cbrt, -8, 8, 0.51, 0.51)};
+                           ROW(erfc, -6, 27.5, 3.2, 3.2),    OWN_ROW(erfinv, -1, 1, 2.5, 2.8),
+                           ROW(cbrt, -8, 8, 0.51, 0.51)};
 
 typedef struct Two {
   const char *name;

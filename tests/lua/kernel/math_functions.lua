@@ -106,3 +106,15 @@ for i = 0, 32 do
   worst = math.max(worst, math.abs(g[i] - 0.5 * x[i] * (1 + series(x[i] / math.sqrt(2)))))
 end
 print(worst < 1e-14)                                    -- expect: true
+
+-- erfinv undoes erf, and erfc where erf is nearly 1.
+local p, q, far = arange(f64, 41, -1.0, 0.05), zeros(f64, 41), 0
+p[0], p[39], p[40] = -1, 1 - 2.0 ^ -53, 1
+kernel("quantiles", function(a, b)
+  local i = threadIdx.x
+  if i < size(a) then b[i] = erfinv(a[i]) end
+end){grid = 1, block = 64}(p, q)
+for i = 1, 38 do far = math.max(far, math.abs(erf(q[i]) - p[i])) end
+print(far < 3e-16, q[0], q[40], q[20])                  -- expect: true	-inf	inf	0.0
+print(math.abs(erfc(q[39]) * 2.0 ^ 53 - 1) < 1e-13)     -- expect: true
+print(erfinv(1.5) ~= erfinv(1.5))                       -- expect: true

@@ -45,7 +45,7 @@ local function use(x, y, d, h, s, bars, i)
   x[i] = (a // b) + (a % b) + (a << b) + (a >> b) + abs(a) + i32(f) + dp4a(a, b, 1) + warp_reduce(a, "add")
   x[i] = x[i] + i32(u32(f) << u32(a)) + i32(i64(f) << i64(a)) + atomic_add(x, 0, 1) + atomic_max(x, 1, a)
   y[i] = f % 3.0 + exp2_approx(f) + fast.exp(f) + fast.exp10(f) + fast.tanh(f) + exp(f) + log(f) + sin(f) + f ^ f
-  y[i] = y[i] + cos(f) + tanh(f) + erf(f) + erfc(f) + exp10(f) + expm1(f) + log1p(f) + log10(f) + cbrt(f) + sinh(f)
+  y[i] = y[i] + cos(f) + tanh(f) + erf(f) + erfc(f) + erfinv(f) + exp10(f) + expm1(f) + log1p(f) + log10(f) + cbrt(f) + sinh(f)
   y[i] = y[i] + acos(f) + asin(f) + atan(f) + atan2(f, f) + cosh(f) + hypot(f, f) + rsqrt(f) + log2(f)
   d[i] = g % 3.0 + exp(g) + g ^ 2.0 + f64(i64(g)) + f64(u32(g)) + atomic_max(d, 0, g) + log(g) + sin(g) + atan(g)
   h[i] = f16(f32(h[i + 1]) * f)
