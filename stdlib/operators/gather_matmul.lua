@@ -29,14 +29,14 @@ end
 -- something is done with the sums, C goes in two passes, or threads would spill registers.
 M.configs = {
   { name = "gather 256x128x64, plain", template = TEMPLATE, tile = { 256, 128, 64 }, stages = 3,
-    schedule = "cooperative", registers = { 56, 224 }, store = { 4, 1 }, order = "hilbert",
-    blocks = sixteens, vectors = 6, cooperative = true, when = is_plain },
+    schedule = "cooperative", registers = { 104, 200 }, store = { 4, 1 }, order = "hilbert",
+    blocks = sixteens, vectors = 16, cooperative = true, when = is_plain },
   { name = "gather 256x128x64", template = TEMPLATE, tile = { 256, 128, 64 }, stages = 3,
-    schedule = "cooperative", registers = { 56, 224 }, store = { 2, 2 }, order = "hilbert",
-    blocks = sixteens, vectors = 6, cooperative = true },
+    schedule = "cooperative", registers = { 72, 216 }, store = { 2, 2 }, order = "hilbert",
+    blocks = sixteens, vectors = 8, cooperative = true },
   { name = "gather 128x128x64", template = TEMPLATE, tile = { 128, 128, 64 }, stages = 5,
-    schedule = "cooperative", registers = { 56, 224 }, store = { 1, 2 }, order = "hilbert",
-    blocks = one_each, vectors = 6, cooperative = true },
+    schedule = "cooperative", registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert",
+    blocks = one_each, vectors = 16, cooperative = true },
   { name = "gather 64x64x64", template = TEMPLATE, tile = { 64, 64, 64 }, stages = 6,
     schedule = "cooperative", groups = 1, store = { 1, 1 }, order = "hilbert",
     blocks = one_each, vectors = 4, cooperative = true },
@@ -192,7 +192,7 @@ local function workspace_of(p, own, config, stream, rank)
   local space = workspaces[key] or { size = 0, n_flags = 0 }
   workspaces[key] = space
   local n_panels = p.l - 1
-  local size, n_flags = ct.size(own) * n_panels, ct.cdiv(p.n, config.tile[2]) * n_panels + 1
+  local size, n_flags = ct.size(own) * n_panels, require(TEMPLATE).n_flags(config, p)
   if space.size < size then space.memory, space.size = new_copy(own, size), size end
   if space.n_flags < n_flags or not ct.device().sm then
     space.n_flags = math.max(n_flags, space.n_flags)

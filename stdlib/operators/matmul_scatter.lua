@@ -15,13 +15,13 @@ local HALVES <const> = { f16 = true, bf16 = true }
 
 local function fail(format, ...) tiles.fail("matmul_scatter", format, ...) end
 
--- Those of gather_matmul with this kernel. Its threads that move want more registers, and those
--- that multiply fewer, as they do nothing with the sums.
+-- Those of gather_matmul with this kernel. Its threads that move want registers for sums, too, and
+-- those that multiply do nothing with the sums.
 M.configs = {}
 for _, config in ipairs(gathering.configs) do
   local new = {}
   for key, value in pairs(config) do new[key] = value end
-  if new.registers then new.registers = { 104, 200 } end
+  if new.registers then new.registers, new.vectors = { 104, 200 }, 6 end
   new.name, new.template = config.name:gsub("^gather", "scatter"), "cuttle.gemm_scatter"
   M.configs[#M.configs + 1] = new
 end

@@ -61,6 +61,18 @@ try(f16, 3, 96, 136, 128, { schedule = "ping-pong", groups = 2, tile = { 128, 64
 try(bf16, 2, 130, 64, 64, { blocks = 8, store = { 1, 2 } }, { alpha = 2, beta = 1 })
 try(f16, 2, 70, 64, 64, {}, { bias = rand(f32, 64), beta = 0.5 })
 
+-- Several pieces along K, the last one a part of one; `check` sees each handed on to TMA.
+try(bf16, 2, 40, 64, 4360, { blocks = 2 })
+try(bf16, 2, 72, 64, 1096, { blocks = 2 })
+local function try_checked(height, n, k)
+  local A, B, C = rows_of(bf16, 2 * height, k), rows_of(bf16, n, k), rows_of(bf16, 2 * height, n)
+  local step = gather.step(panels_of(A, 2), 1, B, C, { config = configs_of{ vectors = 4 } })
+  step.launch.check = not sm
+  step.kernel(step.launch)(table.unpack(step.args))
+  print(allclose(C, matmul(A, B), {rtol = 1e-2, atol = 1e-2}))
+end
+try_checked(72, 64, 4104)                                  -- expect: true
+
 -- The epilogue's (m, n) are those of the whole C; a bias may be a matrix.
 local scale = rand(f32, 192)
 try(bf16, 2, 96, 72, 64, {}, { bias = rand(f32, {192, 72}), operands = {scale},
