@@ -85,6 +85,8 @@ void ct_device_close(CtDevice *d);
    which would wait for that work. What is freed is left to the end of the process. */
 void ct_device_abandon(CtDevice *d);
 bool ct_device_is_abandoned(const CtDevice *d);
+/* The same after a limit of so many seconds: fails, CT_EDEVICE, and names the kernels. */
+CtStatus ct_device_give_up(CtDevice *d, double seconds, CtErr *err);
 
 /* Names the kernels that may still run, as "kernel 'a' (f.lua:3)", and says how many names there are; 0 and "":
    none was launched since the last wait. */
@@ -194,6 +196,8 @@ void ct_device_host_free(CtDevice *d, void *p);
 CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) CT_NODISCARD;
 void ct_stream_free(CtDevice *d, CtStream s);
 CtStatus ct_stream_synchronize(CtDevice *d, CtStream s, CtErr *err) CT_NODISCARD;
+/* Whether all that was enqueued on it is done. */
+CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *is_done, CtErr *err) CT_NODISCARD;
 CtStatus ct_stream_wait(CtDevice *d, CtStream s, CtEvent after, CtErr *err) CT_NODISCARD;
 
 /* Events carry times. Elapsed time has a resolution of about half a microsecond; both events must

@@ -30,9 +30,8 @@ static bool is_over(CtDevice *d, CtEvent e) {
   return is;
 }
 
-static CtStatus give_up(CtDevice *d, CtErr *err) {
+CtStatus ct_device_give_up(CtDevice *d, double seconds, CtErr *err) {
   char kernels[400];
-  double seconds = d->limits->seconds;
   bool is_known = ct_device_suspects(d, kernels, sizeof kernels) > 0;
   ct_device_abandon(d);
   return ct_fail(
@@ -55,7 +54,8 @@ static CtStatus check_limit(CtDevice *d, CtErr *err) {
   }
   int64_t now = ct_now_ns();
   l->begun = l->begun == 0 ? now : l->begun;
-  return (double)(now - l->begun) * 1e-9 < l->seconds ? CT_OK : give_up(d, err);
+  return (double)(now - l->begun) * 1e-9 < l->seconds ? CT_OK
+                                                      : ct_device_give_up(d, l->seconds, err);
 }
 
 /* {====== Waiting ====== */
@@ -442,15 +442,23 @@ CtStatus ct_event_synchronize(CtDevice *d, CtEvent e, CtErr *err) {
   return s;
 }
 
-CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
+static CtStatus ask_once(CtDevice *d, const char *call, Query *query, const void *what,
+                         bool *is_done, CtErr *err) {
   CtStatus s = check_limit(d, err);
   if (s != CT_OK || !ct_device_enter(d, err)) {
     return s != CT_OK ? s : CT_EDEVICE;
   }
-  CuResult r = d->cu->cuEventQuery(e);
+  CuResult r = query(d->cu, what);
   *is_done = r == CT_CUDA_SUCCESS;
-  return ct_device_done(d, "cuEventQuery", r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r, err,
-                        "%s", "");
+  return ct_device_done(d, call, r == CT_CUDA_ERROR_NOT_READY ? CT_CUDA_SUCCESS : r, err, "%s", "");
+}
+
+CtStatus ct_event_query(CtDevice *d, CtEvent e, bool *is_done, CtErr *err) {
+  return ask_once(d, "cuEventQuery", query_event, &e, is_done, err);
+}
+
+CtStatus ct_stream_query(CtDevice *d, CtStream s, bool *is_done, CtErr *err) {
+  return ask_once(d, "cuStreamQuery", query_stream, &s, is_done, err);
 }
 
 enum { PACE = 128 };

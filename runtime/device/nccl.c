@@ -87,6 +87,48 @@ static void abort_one(CtNccl *n, CtComm *c) {
   }
 }
 
+/* Whether all is done before the first collective that has not ended, or, where there is none, all that the device
+   has. */
+static CtStatus ask_reached(const CtComm *c, bool *is, CtErr *err) {
+  bool is_over = true;
+  CtStatus s = CT_OK;
+  *is = true;
+  for (size_t i = 0; i < c->n && is_over && s == CT_OK; i++) {
+    const CtNcclWork *w = &c->works[(c->first + i) & (c->cap - 1)];
+    s = ct_event_query(c->device, w->begin, is, err);
+    s = s == CT_OK ? ct_event_query(c->device, w->end, &is_over, err) : s;
+  }
+  if (is_over && s == CT_OK) {
+    s = ct_stream_query(c->device, ct_device_stream(c->device), is, err);
+  }
+  return s;
+}
+
+CtStatus ct_nccl_find_held(const CtNccl *n, CtDevice **held, CtErr *err) {
+  *held = NULL;
+  for (const CtComm *c = n->comms; c != NULL && *held == NULL; c = c->next) {
+    bool is_reached = true;
+    CtStatus s = c->comm == NULL ? CT_OK : ask_reached(c, &is_reached, err);
+    if (s != CT_OK) {
+      return s;
+    }
+    *held = is_reached ? NULL : c->device;
+  }
+  return CT_OK;
+}
+
+/* NCCL waits for the device when it aborts, and a kernel that waits for a rank that is gone does not end. */
+static void give_up_held(const CtNccl *n) {
+  int64_t begun = ct_now_ns();
+  CtDevice *held;
+  while (ct_nccl_find_held(n, &held, NULL) == CT_OK && held != NULL) {
+    if (ct_flag_is_up(n->interrupt) || ct_now_ns() - begun > ct_nccl_ns(CT_NCCL_CLOSE_S)) {
+      ct_device_abandon(held);
+    }
+    ct_nccl_nap(begun);
+  }
+}
+
 static void abort_all(CtNccl *n) {
   for (CtComm *c = n->comms; c != NULL; c = c->next) {
     abort_one(n, c);
@@ -96,6 +138,7 @@ static void abort_all(CtNccl *n) {
 /* What a split made in the background is there, at the latest, when its parent was aborted: the second time. */
 void ct_nccl_abort(CtNccl *n, const char *why) {
   snprintf(n->why, sizeof n->why, "%s", why);
+  give_up_held(n);
   abort_all(n);
   abort_all(n);
 }

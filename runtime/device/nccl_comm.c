@@ -163,6 +163,15 @@ static CtStatus join_all(CtNccl *n, const CtNcclOpen *open, CtComm **comms, CtEr
   return s;
 }
 
+/* NCCL waits for the devices of a new communicator, and looks at no flag and no limit: so they are waited for here. */
+static CtStatus wait_for_devices(CtComm *const *comms, int count, CtErr *err) {
+  CtStatus s = CT_OK;
+  for (int i = 0; i < count && s == CT_OK; i++) {
+    s = ct_stream_synchronize(comms[i]->device, ct_device_stream(comms[i]->device), err);
+  }
+  return s;
+}
+
 CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *err) {
   CtStatus s = new_handles(n, out, open->n, err);
   if (s != CT_OK) {
@@ -175,8 +184,11 @@ CtStatus ct_nccl_open(CtNccl *n, const CtNcclOpen *open, CtComm **out, CtErr *er
     out[i]->size = open->size;
     out[i]->blocks = open->blocks;
   }
-  open_memory(open);
-  s = join_all(n, open, out, err);
+  s = wait_for_devices(out, open->n, err);
+  if (s == CT_OK) {
+    open_memory(open);
+    s = join_all(n, open, out, err);
+  }
   if (s != CT_OK) {
     ct_comm_free(n, out, open->n);
     return s;
@@ -245,7 +257,8 @@ CtStatus ct_nccl_split(CtNccl *n, const char *what, double seconds, bool blocks,
     out[i]->size = parts[i].size;
     out[i]->blocks = blocks;
   }
-  s = split_all(n, what, seconds, &splitting, n_parts, out, err);
+  s = wait_for_devices(out, n_parts, err);
+  s = s == CT_OK ? split_all(n, what, seconds, &splitting, n_parts, out, err) : s;
   if (s != CT_OK) {
     ct_comm_free(n, out, n_parts);
   }

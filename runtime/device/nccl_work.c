@@ -18,14 +18,15 @@ const char *const ct_nccl_ops[CT_NCCL_OPS] = {[CT_ALL_REDUCE] = "all_reduce",
 static CtNcclWork *front(const CtComm *c) { return &c->works[c->first]; }
 
 /* A fault of a device ends what its communicators do elsewhere, too. */
+static CtStatus pass_on(CtComm *c, CtStatus s, const CtErr *own, CtErr *err) {
+  ct_nccl_abort(c->of, own->msg);
+  return ct_fail(err, s, "%s", own->msg);
+}
+
 static CtStatus query(CtComm *c, CtEvent e, bool *is_done, CtErr *err) {
   CtErr own;
   CtStatus s = ct_event_query(c->device, e, is_done, &own);
-  if (s != CT_OK) {
-    ct_nccl_abort(c->of, own.msg);
-    s = ct_fail(err, s, "%s", own.msg);
-  }
-  return s;
+  return s == CT_OK ? s : pass_on(c, s, &own, err);
 }
 
 static CtStatus drop_done(CtComm *c, CtErr *err) {
@@ -105,7 +106,17 @@ void ct_nccl_free_works(CtComm *c) {
 
 /* {====== The watch ====== */
 
+/* A kernel of another device of this process is the reason, where one holds it back. */
 static CtStatus fail_late(CtComm *c, const CtNcclWork *w, int64_t passed, CtErr *err) {
+  CtErr own;
+  CtDevice *held;
+  CtStatus s = ct_nccl_find_held(c->of, &held, &own);
+  if (s == CT_OK && held != NULL) {
+    s = ct_device_give_up(held, (double)passed * 1e-9, &own);
+  }
+  if (s != CT_OK) {
+    return pass_on(c, s, &own, err);
+  }
   return ct_nccl_fail(c->of, CT_EDEVICE, err,
                       "nccl: rank %d waited %.1f s in %s; another rank may have ended, or be "
                       "somewhere else",

@@ -487,6 +487,9 @@ CuResult cuCtxSynchronize(void) {
   return CT_CUDA_SUCCESS;
 }
 
+/* For the library of collectives, which waits for the device where it opens and where it aborts. */
+void fake_would_wait(const char *name) { would_wait(name, this_device()); }
+
 static int is_hung(void) { return __atomic_load_n(&fake.hung, __ATOMIC_ACQUIRE) != 0; }
 
 static CuResult allocate(CuDevicePtr *p, size_t bytes) {

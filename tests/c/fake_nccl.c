@@ -107,6 +107,16 @@ static int current_device(void) {
   return get == NULL || get(&d) != 0 ? -1 : d;
 }
 
+/* Ends the program where a kernel of FAKE_MEET holds the device. */
+static void waits(const char *name) {
+  void (*wait)(const char *) = NULL;
+  void *symbol = driver_symbol("fake_would_wait");
+  memcpy(&wait, &symbol, sizeof wait);
+  if (wait != NULL) {
+    wait(name);
+  }
+}
+
 static void set_hung(void) {
   FakeCuda *cuda = driver_symbol("fake");
   if (cuda != NULL) {
@@ -303,7 +313,8 @@ static bool finish(const Op *op) {
   unsigned char *all[64];
   char name[NAME];
   int n = 0;
-  if (getenv("FAKE_NCCL_MUTE") != NULL) {
+  int mute = number("FAKE_NCCL_MUTE");
+  if (mute != 0 && op->seq >= mute - 1) {
     return false;
   }
   if (op->kind == SEND || op->kind == RECV) {
@@ -512,6 +523,7 @@ NcclResult ncclCommInitRankConfig(NcclComm *comm, int n_ranks, NcclId id, int ra
   if (config->magic != CT_NCCL_CONFIG_MAGIC || config->size != sizeof *config || rank >= n_ranks) {
     return 4;
   }
+  waits(__func__);
   NcclComm c = new_comm(n_ranks, rank);
   snprintf(c->key, sizeof c->key, "%s", id.bytes);
   c->is_blocking = config->blocking;
@@ -533,6 +545,7 @@ NcclResult ncclCommSplit(NcclComm comm, int color, int key, NcclComm *made, Nccl
   if (config->magic != CT_NCCL_CONFIG_MAGIC || config->size != sizeof *config) {
     return 4;
   }
+  waits(__func__);
   NcclComm c = new_comm(0, key);
   c->is_blocking = config->blocking;
   snprintf(c->key, sizeof c->key, "%.100s-s%d-c%d", comm->key, comm->n_splits, color);
@@ -620,6 +633,7 @@ NcclResult ncclCommDestroy(NcclComm comm) {
 
 NcclResult ncclCommAbort(NcclComm comm) {
   note("ncclCommAbort rank=%d/%d\n", comm->rank, comm->size);
+  waits(__func__);
   fake_nccl.n_aborted++;
   forget(comm);
   return 0;

@@ -7,7 +7,7 @@
      FAKE_NCCL_LOG    a file that gets a line for each call
      FAKE_NCCL_FAIL   "ncclAllReduce 5": this entry point returns 5
      FAKE_NCCL_ASYNC  "6 2": communicators report 6 from their 2nd collective on
-     FAKE_NCCL_MUTE   collectives never end
+     FAKE_NCCL_MUTE   the n-th collective of its kind and those after it never end
      FAKE_NCCL_SLOW   so many questions find a communicator in progress after each group */
 #ifndef FAKE_NCCL_H
 #define FAKE_NCCL_H

@@ -226,12 +226,8 @@ static void test_refused(CtDevice *d, CtModule *m) {
   CtFunction *f = find(m, "narrow", 21);
   CtDevPtr p = 0;
   CtLaunch l = launch_of(d, 0, 32);
-  IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "an empty grid");
-  IS_STR(err.msg,
-         "cuLaunchKernelEx: CUDA_ERROR_INVALID_VALUE (1): grid (0,1,1) block (32,1,1) "
-         "shared 0 bytes, kernel 'narrow'; each extent of the grid must be 1 to "
-         "(2147483647,65535,65535)",
-         "is refused");
+  need(ct_function_launch(f, &l, &p, 8, &err), "an empty grid");
+  need(ct_stream_synchronize(d, l.stream, &err), "runs nothing");
   l = launch_of(d, 1, 512);
   IS_INT(ct_function_launch(f, &l, &p, 8, &err), CT_EDEVICE, "a block over the launch bounds");
   HAS_STR(err.msg, "; this kernel can have at most 256 threads per block", "is refused");

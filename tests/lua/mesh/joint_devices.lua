@@ -145,10 +145,28 @@ m:run(function(r)
   r:barrier()
 end)
 ]])
-like(out, "^x.lua:%d+: device: kernel 'all_reduce' %(x.lua:8%) on cuda:0 did not end within 0.1 s, "
+local late = "^x.lua:%d+: device: kernel 'all_reduce' %(x.lua:8%) on cuda:0 did not end within 0.1 s, "
   .. "CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is somewhere else\n"
   .. "  rank 0 waits at x.lua:%d+: barrier over all axes\n    on its device kernel 'all_reduce' "
-  .. ".*\n  rank 1 waits at x.lua:%d+: barrier", "a limit of time")
+  .. ".*\n  rank 1 waits at x.lua:%d+: barrier"
+like(out, late, "a limit of time")
+-- The watch over collectives comes to its limit first: what NCCL waits for when it aborts is given up before.
+out = run("FAKE_MEET='all_reduce 2' FAKE_NCCL_MUTE=2 CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+m:run(function(r)
+  r:barrier()
+  if r.rank == 0 then launch(r, 1) end
+  r:barrier()
+end)
+]])
+like(out, late, "a limit of time, which a collective comes to first")
+-- The first collective opens communicators, for which NCCL waits.
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+m:run(function(r)
+  if r.rank == 0 then launch(r, 1) end
+  r:barrier()
+end)
+]])
+like(out, late, "a limit of time before communicators are there")
 out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=60 timeout -s KILL 60", [[
 m:run(function(r)
   for call = 1, 200 do launch(r, call) end
