@@ -18,15 +18,17 @@ enum { NAME_SLOT = 1, LAYOUT_SLOT, WHOLE_SLOT, N_SLOTS = WHOLE_SLOT };
 
 /* Compares metatables by address: arguments of launches are tested here, and a look-up by name costs
    more than the rest of the test. */
-Tensor *tensor_peek(lua_State *L, int idx) {
+Tensor *tensor_peek_in(lua_State *L, const CuttleState *s, int idx) {
   Tensor *t = lua_touserdata(L, idx);
   if (t == NULL || lua_getmetatable(L, idx) == 0) {
     return NULL;
   }
-  bool is_tensor = lua_topointer(L, -1) == state_of(L)->tensor_type;
+  bool is_tensor = lua_topointer(L, -1) == s->tensor_type;
   lua_pop(L, 1);
   return is_tensor ? t : NULL;
 }
+
+Tensor *tensor_peek(lua_State *L, int idx) { return tensor_peek_in(L, state_of(L), idx); }
 
 static void check_own(lua_State *L, int idx, const Tensor *t) {
   if (t->in_kernel && t->serial != front_serial(L)) {

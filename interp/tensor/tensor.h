@@ -60,8 +60,11 @@ typedef struct Tensor {
 Tensor *tensor_test(lua_State *L, int idx);
 Tensor *tensor_check(lua_State *L, int idx, const char *op); /* raises if it is not a tensor */
 
+struct CuttleState;
+
 /* The same without asking which trace it belongs to: for collecting it and for messages. */
 Tensor *tensor_peek(lua_State *L, int idx);
+Tensor *tensor_peek_in(lua_State *L, const struct CuttleState *s, int idx); /* whose state is s */
 
 /* Each pushes one new tensor; raises only for want of memory. The layout is copied. */
 
@@ -176,9 +179,10 @@ CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;
 /* Whether the element at `index`, counted from the tensor's offset, lies in the storage. Divisions that round up
    lead past its end. */
 static inline bool tensor_has_element(const Tensor *t, int64_t index) {
-  int64_t n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+  uint64_t n_bytes = t->storage->bytes, size = ct_dtype_bytes(t->dtype);
   int64_t at;
-  return !ct_add_overflow(t->offset.v, index, &at) && at >= 0 && at < n;
+  return !ct_add_overflow(t->offset.v, index, &at) && at >= 0 && (uint64_t)at < n_bytes &&
+         ((uint64_t)at + 1) * size <= n_bytes;
 }
 
 /* The element at `index`, for which tensor_has_element holds. */

@@ -69,10 +69,20 @@ static bool index_of_modes(lua_State *L, const Tensor *t, const Coords *c, int64
   return true;
 }
 
+/* The same in a mode without parts, as most are. */
+static bool index_of_leaf(const Tensor *t, int64_t c, int64_t *at) {
+  CtInt n = t->layout.shape->i, d = t->layout.stride->i;
+  *at = (int64_t)((uint64_t)c * (uint64_t)d.v);
+  return c >= 0 && c < n.v && is_number(n) && is_number(d);
+}
+
 static bool index_of(lua_State *L, const Tensor *t, int idx, int n, int64_t *at) {
   *at = 0;
   if (n == 1 && lua_isinteger(L, idx)) {
-    return add_linear(t->layout.shape, t->layout.stride, lua_tointeger(L, idx), at);
+    lua_Integer c = lua_tointeger(L, idx);
+    return ct_is_leaf(t->layout.shape) && ct_is_leaf(t->layout.stride)
+               ? index_of_leaf(t, c, at)
+               : add_linear(t->layout.shape, t->layout.stride, c, at);
   }
   bool is_table = n == 1 && lua_istable(L, idx);
   Coords c = {idx, n, is_table};
@@ -84,9 +94,11 @@ static bool index_of(lua_State *L, const Tensor *t, int idx, int n, int64_t *at)
 }
 
 /* The element's first byte in the storage; false: this is not a plain case. */
-static bool find(lua_State *L, const Tensor *t, int idx, int n, size_t *byte) {
+static bool find(lua_State *L, const CuttleState *s, const Tensor *t, int idx, int n,
+                 size_t *byte) {
   int64_t at;
-  if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL || front_ir(L) != NULL ||
+  if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL ||
+      front_ir_in(s->front) != NULL ||
       (t->storage->device != NULL && !ct_storage_is_kept(t->storage)) ||
       !index_of(L, t, idx, n, &at) || !tensor_has_element(t, at)) {
     return false;
@@ -113,14 +125,23 @@ void tensor_note_remote(lua_State *L, const Tensor *t) {
   state_log(s, text);
 }
 
+/* As state_host_uses, which has the message. */
+static void note_use(lua_State *L, CuttleState *s) {
+  if (s->recorder != NULL) {
+    state_host_uses(L, NULL);
+  }
+  s->n_host++;
+}
+
 bool tensor_get_plain(lua_State *L, int idx, int n) {
   size_t byte;
   uint64_t bits;
-  const Tensor *t = tensor_peek(L, 1);
-  if (!find(L, t, idx, n, &byte)) {
+  CuttleState *s = state_of(L);
+  const Tensor *t = tensor_peek_in(L, s, 1);
+  if (!find(L, s, t, idx, n, &byte)) {
     return false;
   }
-  state_host_uses(L, NULL);
+  note_use(L, s);
   state_await(L, t->storage);
   const void *p = &bits;
   if (t->storage->device == NULL) {
@@ -133,14 +154,15 @@ bool tensor_get_plain(lua_State *L, int idx, int n) {
 }
 
 bool tensor_set_plain(lua_State *L, int idx, int value) {
-  const Tensor *t = tensor_peek(L, 1);
+  CuttleState *s = state_of(L);
+  const Tensor *t = tensor_peek_in(L, s, 1);
   size_t byte, bytes;
   Elem e;
-  if (!find(L, t, idx, 1, &byte) || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK ||
+  if (!find(L, s, t, idx, 1, &byte) || elem_from_lua(L, value, t->dtype, NULL, &e, NULL) != CT_OK ||
       ct_storage_may_write(t->storage, NULL) != CT_OK) {
     return false;
   }
-  state_host_uses(L, NULL);
+  note_use(L, s);
   state_await(L, t->storage);
   bytes = ct_dtype_bytes(t->dtype);
   if (t->storage->device == NULL) {

@@ -14,10 +14,9 @@ Front *front_of(lua_State *L) {
   return s == NULL ? NULL : s->front;
 }
 
-CtIr *front_ir(lua_State *L) {
-  const Front *f = front_of(L);
-  return f == NULL ? NULL : f->ir;
-}
+CtIr *front_ir_in(const Front *f) { return f == NULL ? NULL : f->ir; }
+
+CtIr *front_ir(lua_State *L) { return front_ir_in(front_of(L)); }
 
 const CtDyn *front_dyn(lua_State *L) {
   CtIr *ir = front_ir(L);

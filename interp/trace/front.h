@@ -16,6 +16,7 @@ bool front_is_tracing(lua_State *L);
 typedef struct Front Front;
 const Front *front_find(lua_State *L);
 bool front_traces(const Front *f);
+CtIr *front_ir_in(const Front *f);
 /* The same as front_ir; outside a trace raises `'<name>' exists only inside a kernel`. Sets the script line of
    the operations that follow to the caller's. */
 CtIr *front_here(lua_State *L, const char *name);

@@ -19,6 +19,8 @@ typedef struct Page {
 struct CtMirror {
   CtMirror *next, *prev; /* of the device's list; a closed ring */
   CtStorage *storage;
+  Page *last; /* that was used last, and its first byte in the storage; NULL: none */
+  size_t last_begin;
   size_t n_slots;
   Page slots[]; /* page i is in slot i % n_slots */
 };
@@ -147,12 +149,24 @@ static Page *find_page(CtStorage *s, size_t at, CtStatus *status, CtErr *err) {
   size_t number = at / PAGE_BYTES;
   Page *p = &m->slots[number % m->n_slots];
   *status = p->data != NULL && p->number == number ? CT_OK : load_page(m, p, number, err);
-  return *status == CT_OK ? p : NULL;
+  m->last = *status == CT_OK ? p : NULL;
+  m->last_begin = number * PAGE_BYTES;
+  return m->last;
+}
+
+/* The same; the page that was used last is found at once. */
+static inline Page *page_of(CtStorage *s, size_t at, CtStatus *status, CtErr *err) {
+  CtMirror *m = s->mirror;
+  if (m != NULL && m->last != NULL && at - m->last_begin < PAGE_BYTES) {
+    *status = CT_OK;
+    return m->last;
+  }
+  return find_page(s, at, status, err);
 }
 
 CtStatus ct_mirror_get(CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *err) {
   CtStatus status;
-  const Page *p = find_page(s, at, &status, err);
+  const Page *p = page_of(s, at, &status, err);
   if (p != NULL) {
     memcpy(dst, p->data + at % PAGE_BYTES, bytes);
   }
@@ -161,7 +175,7 @@ CtStatus ct_mirror_get(CtStorage *s, size_t at, void *dst, size_t bytes, CtErr *
 
 CtStatus ct_mirror_put(CtStorage *s, size_t at, const void *src, size_t bytes, CtErr *err) {
   CtStatus status;
-  Page *p = find_page(s, at, &status, err);
+  Page *p = page_of(s, at, &status, err);
   if (p != NULL) {
     size_t begin = at % PAGE_BYTES, end = begin + bytes;
     bool is_clean = p->lo >= p->hi;

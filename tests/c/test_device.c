@@ -199,9 +199,27 @@ static void test_kept(CtDevice *d, CtAlloc alloc) {
   ct_storage_release(s);
 }
 
+/* Pages in turns: the one that was used last is found first, and two may want one place (64 MiB apart). */
+static void test_pages(CtDevice *d) {
+  static const size_t at[] = {0, 65532, 65536, 4, 1 << 26, 131072, 0, (1 << 26) + 65536, 65536};
+  CtStorage *s;
+  int32_t back = 0;
+  bool right = ct_storage_new(ct_alloc_std, d, (1 << 26) + 70000, &s, &err) == CT_OK;
+  for (int32_t i = 0; i < (int32_t)CT_ARRAY_LEN(at); i++) {
+    right = right && ct_storage_put(s, at[i], &i, 4, &err) == CT_OK;
+  }
+  static const int32_t want[] = {6, 1, 8, 3, 4, 5, 6, 7, 8};
+  for (size_t i = 0; i < CT_ARRAY_LEN(at); i++) {
+    right = right && ct_storage_get(s, at[i], &back, 4, &err) == CT_OK && back == want[i];
+  }
+  OK(right, "elements on many pages, in turns");
+  ct_storage_release(s);
+}
+
 static void test_elements(void) {
   CtDevice *d = open_fake();
   test_kept(d, ct_alloc_std);
+  test_pages(d);
   ct_device_close(d);
   nothing_left("elements");
 }
