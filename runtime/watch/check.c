@@ -136,14 +136,15 @@ static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
   }
 }
 
-static void note_fence(CtCheckWorker *k, CtCheckWarp *w, int32_t warp, bool is_sys) {
+static void note_fence(CtCheckWorker *k, const CtWarp *warp, bool is_sys) {
+  CtCheckWarp *w = &k->warps[warp->index];
   w->fence = tick(k);
   k->block_fence = w->fence;
   if (w->had_atomic || k->block_had_atomic) {
     acquire(k, w, w->fence);
   }
   if (k->check->ranks != NULL) {
-    ct_ranks_fence(k, warp, is_sys);
+    ct_ranks_fence(k, warp->index, warp->mask, is_sys);
   }
 }
 
@@ -289,7 +290,7 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
   if (ct_in_is(code, CT_INS_ATOMIC)) {
     CtAtomicImm imm = {.imm = code->imm};
     note_atomic(k, &k->warps[w->index], imm);
-    if (k->check->ranks != NULL && k->check->global != NULL && a[0].buf->space == CT_GLOBAL) {
+    if (k->check->ranks != NULL && k->check->global != NULL) {
       ct_ranks_atomic(k, &a[0], (CtOp)imm.u.op, imm.u.order);
     }
   }
@@ -310,6 +311,13 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
     f.thread = ct_check_thread(w->index, ct_first_lane(w->mask));
     f.other_thread = ct_check_thread(w->index, ct_first_lane(others));
     ct_finding_note(k, &f);
+  }
+}
+
+static void sync_warp(CtCheckWorker *k, const CtWarp *w) {
+  ct_shadow_sync_warp(k, w);
+  if (k->check->ranks != NULL) {
+    ct_ranks_sync_warp(k, w->index);
   }
 }
 
@@ -354,9 +362,9 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     }
     case CT_PLAN_SYNC_WARP:
       look_at_sync(k, in, w);
-      ct_shadow_sync_warp(k, w);
+      sync_warp(k, w);
       break;
-    case CT_PLAN_SYNC_LANES: ct_shadow_sync_warp(k, w); break;
+    case CT_PLAN_SYNC_LANES: sync_warp(k, w); break;
     case CT_PLAN_SHUFFLE:
       look_at_shuffle(k, code, in, w);
       if (k->overflow) {
@@ -365,9 +373,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
-    case CT_PLAN_FENCE:
-      note_fence(k, &k->warps[w->index], w->index, (code->imm & CT_ORDER_SYS) != 0);
-      break;
+    case CT_PLAN_FENCE: note_fence(k, w, (code->imm & CT_ORDER_SYS) != 0); break;
     case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
     case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
     case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;

@@ -505,6 +505,25 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
   }
 }
 
+uint32_t ct_clock_width(const CtCheckWorker *k) { return k->clocks->n; }
+
+void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  int32_t first = warp == CT_ALL_WARPS ? 0 : warp;
+  int32_t end = warp == CT_ALL_WARPS ? (int32_t)c->n_warps : warp + 1;
+  memset(out, 0, c->n * sizeof *out);
+  for (int32_t w = first; w < end; w++) {
+    const uint32_t *seen = warp_row(c, rank, w);
+    for (uint32_t i = 0; i < c->n; i++) {
+      out[i] = out[i] > seen[i] ? out[i] : seen[i];
+    }
+  }
+  if (warp != CT_ALL_WARPS) {
+    out[of_warp(c, rank, warp)] = c->own[(size_t)rank * c->n_warps + (size_t)warp];
+  }
+}
+
 bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
                            bool by_agent) {
   const CtClocks *c = k->clocks;

@@ -112,6 +112,11 @@ void ct_clock_end_block(CtCheckWorker *k);                     /* a block that h
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
 
+/* What a warp knows of each component; CT_ALL_WARPS: what one of the block knows. Of the warp itself: what its lanes
+   know of each other. `out` has as many numbers as there are components. */
+uint32_t ct_clock_width(const CtCheckWorker *k);
+void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
+
 /* ct_clock_is_before, of a warp of the block of that rank. */
 bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
                            bool by_agent);

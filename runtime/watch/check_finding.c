@@ -121,7 +121,7 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, 
   if (a->job != b->job) {
     f.job = &k->k->job->group->jobs[b->job];
     f.other_job = &k->k->job->group->jobs[a->job];
-    f.extra = k->lacks_scope ? CT_RANKS_SCOPE : 0;
+    f.extra = k->rank_cause;
   }
   ct_finding_note(k, &f);
 }

@@ -120,13 +120,16 @@ typedef struct Touch {
 } Touch;
 
 /* TMA sees what threads wrote only after a proxy fence, by a block of either side. */
-static bool is_seen(const Touch *t, const CtCheckEvent *old, bool old_writes) {
+static bool is_seen(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
+                    bool old_writes) {
   const CtGlobal *g = t->k->check->global;
   const CtCheckEvent *e = &t->event;
   bool by_agent =
       old_writes && t->a->reads && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE;
-  return !by_agent || old->job != e->job || g->proxied == NULL ||
-         atomic_load(&g->proxied[e->block]) > old->seq ||
+  if (by_agent && old->job != e->job) {
+    return ct_ranks_is_seen(t->k, old, old_lane, e, lane);
+  }
+  return !by_agent || g->proxied == NULL || atomic_load(&g->proxied[e->block]) > old->seq ||
          atomic_load(&g->proxied[old->block]) > old->seq;
 }
 
@@ -135,12 +138,6 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, bool old_writes) {
 static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
   return e->agent == CT_AGENT_BULK ||
          (e->agent == CT_AGENT_BAR && k->k->job->program->n_cluster == 1);
-}
-
-/* When an event of another block was over; a copy is when it was waited for. */
-static uint64_t end_of(const CtCheckEvent *e) {
-  uint64_t done = __atomic_load_n(&e->done, __ATOMIC_RELAXED);
-  return done == 0 ? e->seq : done;
 }
 
 /* Does another block of the cluster know that the event is over? */
@@ -165,7 +162,7 @@ static bool is_handed_on(const Touch *t, const CtCheckEvent *old, uint64_t end) 
 static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   const CtGlobal *g = t->k->check->global;
-  uint64_t end = end_of(old);
+  uint64_t end = ct_global_end_of(old);
   if (old->block != e->block) {
     return is_over_in_cluster(t, old, end) || g->has_too_many || is_handed_on(t, old, end);
   }
@@ -184,8 +181,16 @@ static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int
 
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   return old->job != t->event.job
-             ? ct_ranks_is_before(t->k, old, &t->event)
+             ? ct_ranks_is_before(t->k, old, old_lane, &t->event, lane)
              : ct_check_both_atomic(old, &t->event) || is_before(t, old, old_lane, lane);
+}
+
+/* Why an older access of another rank is not ordered before this one, or not seen. */
+static uint8_t rank_cause(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
+  return is_ordered(t, old, old_lane, lane) ? CT_RANKS_PROXY
+         : ct_ranks_lacks_scope(t->k, old)  ? CT_RANKS_SCOPE
+         : old->agent == CT_AGENT_BULK      ? CT_RANKS_COPY
+                                            : CT_RANKS_FLAG;
 }
 
 /* Is the older event, which comes before this write, a copy that may still be under way? Reports
@@ -209,7 +214,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
-  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_writes)) {
+  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_lane, lane, old_writes)) {
     return t->a->writes && look_at_copy(t, number, old_lane, lane, off);
   }
   if (old_writes && t->a->writes && t->event.atomic == 0 && (old->atomic == 0 || old->is_store) &&
@@ -221,7 +226,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
                    : old->block != t->event.block ? old->block < t->event.block
                                                   : old->ordinal <= t->event.ordinal;
   if (old->job != t->event.job) {
-    t->k->lacks_scope = ct_ranks_lacks_scope(t->k, old);
+    t->k->rank_cause = rank_cause(t, old, old_lane, lane);
   }
   if (old_first) {
     ct_finding_race(t->k, CT_CHECK_RACE_GLOBAL, old, old_lane, old_writes, &t->event, lane,

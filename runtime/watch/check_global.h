@@ -89,6 +89,11 @@ static inline const CtCheckEvent *ct_global_event(const CtGlobal *g, uint32_t nu
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
   return &events[number % CT_GLOBAL_EVENTS];
 }
+/* When an event of another block was over; a copy is when it was waited for. */
+static inline uint64_t ct_global_end_of(const CtCheckEvent *e) {
+  uint64_t done = __atomic_load_n(&e->done, __ATOMIC_RELAXED);
+  return done == 0 ? e->seq : done;
+}
 /* The copy that is the event has been waited for, at the time of `wait`. */
 static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number,
                                        const CtCheckEvent *wait) {

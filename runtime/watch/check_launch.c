@@ -169,6 +169,7 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
     c->workers[i].bound = job->code;
     c->workers[i].handlers = job->handlers;
     job->workers[i].watched = &c->workers[i];
+    ok = ok && (c->ranks == NULL || ct_ranks_open_worker(&c->workers[i]));
   }
   CtStatus status = !ok                ? ct_fail_nomem(err)
                     : c->ranks != NULL ? ct_ranks_begin(c, err)

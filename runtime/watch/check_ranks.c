@@ -1,18 +1,24 @@
 /* check_ranks.c: what orders the launches of several ranks; check_ranks.h says how. */
 #include "check_ranks.h"
 
+#include "check_clock.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANY_RANK = -1, ALL_WARPS = -1 };
+enum { ANY_RANK = -1 };
+enum { STAMPS_KEPT = 4 }; /* of one kind of reach that a warp has learned again and again */
 
 /* An element where something was released. */
 typedef struct Place {
   const char *at; /* NULL: free */
   CtReachList list;
   uint64_t version; /* grows with each release */
+  int n_running;    /* atomic operations there that have begun and not ended */
+  int job;          /* of an element of shared memory: whose it is; -1: of global memory */
+  int64_t block;
 } Place;
 
 struct CtRanks {
@@ -36,13 +42,14 @@ struct CtRanks {
 
 /* {====== Lists ====== */
 
-static int compare(const CtReach *a, const CtReach *b) {
-  const int64_t keys[][2] = {{a->job, b->job},
-                             {a->block, b->block},
-                             {a->warp, b->warp},
-                             {a->rank, b->rank},
-                             {a->by, b->by}};
-  for (size_t i = 0; i < CT_ARRAY_LEN(keys); i++) {
+/* By what they are of, who knows it, and when that warp learned it; n_keys: how much of that counts. */
+enum { SAME_KIND = 7, SAME_STAMP = 8 };
+
+static int compare(const CtReach *a, const CtReach *b, size_t n_keys) {
+  const int64_t keys[SAME_STAMP][2] = {
+      {a->job, b->job}, {a->block, b->block}, {a->warp, b->warp},         {a->rank, b->rank},
+      {a->by, b->by},   {a->lanes, b->lanes}, {a->by_lanes, b->by_lanes}, {a->clock, b->clock}};
+  for (size_t i = 0; i < n_keys; i++) {
     if (keys[i][0] != keys[i][1]) {
       return keys[i][0] < keys[i][1] ? -1 : 1;
     }
@@ -50,30 +57,42 @@ static int compare(const CtReach *a, const CtReach *b) {
   return 0;
 }
 
-/* Adds a reach, or makes the one of the same kind later. False: no memory. */
-static bool add(CtAlloc alloc, CtReachList *l, const CtReach *r) {
+/* Where a reach belongs: before the first that is not less. */
+static size_t find_reach(const CtReachList *l, const CtReach *r, size_t n_keys) {
   size_t lo = 0, hi = l->n;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
-    if (compare(&l->items[mid], r) < 0) {
+    if (compare(&l->items[mid], r, n_keys) < 0) {
       lo = mid + 1;
     } else {
       hi = mid;
     }
   }
-  if (lo < l->n && compare(&l->items[lo], r) == 0) {
-    if (l->items[lo].time < r->time) {
-      l->items[lo] = *r;
+  return lo;
+}
+
+/* Adds a reach, or makes the one of the same kind later. False: no memory. */
+static bool add(CtAlloc alloc, CtReachList *l, const CtReach *r) {
+  size_t at = find_reach(l, r, SAME_STAMP);
+  if (at < l->n && compare(&l->items[at], r, SAME_STAMP) == 0) {
+    if (l->items[at].time < r->time) {
+      l->items[at] = *r;
     }
     return true;
   }
   if (ct_grow(alloc, &l->items, &l->cap, l->n + 1, sizeof *l->items, NULL) != CT_OK) {
     return false;
   }
-  memmove(&l->items[lo + 1], &l->items[lo], (l->n - lo) * sizeof *l->items);
-  l->items[lo] = *r;
+  memmove(&l->items[at + 1], &l->items[at], (l->n - at) * sizeof *l->items);
+  l->items[at] = *r;
   l->n++;
   return true;
+}
+
+static void to_all(CtReach *r) {
+  r->by = CT_ALL_WARPS;
+  r->by_lanes = CT_ALL_LANES;
+  r->component = r->clock = 0;
 }
 
 static void clear(CtAlloc alloc, CtReachList *l) {
@@ -87,11 +106,54 @@ static const CtSimtJob *job_of(const CtCheckWorker *k) { return k->k->job; }
 /* What a block knows belongs to the first block of its cluster. */
 static CtRankView *view_of(CtCheckWorker *k) { return &(k - k->k->rank)->view; }
 
-static void learn(CtCheckWorker *k, CtReachList *to, CtReach r, int32_t by) {
-  r.by = by;
+/* The number of a warp in its cluster. */
+static int32_t id_of(const CtCheckWorker *k, int32_t warp) {
+  return (int32_t)k->k->rank * k->k->job->program->n_warps + warp;
+}
+
+/* Where a warp learns the same again and again, the oldest counts as known to all. */
+static void forget_oldest(CtCheckWorker *k, CtReachList *l, const CtReach *r) {
+  CtReach first = *r;
+  first.clock = 0;
+  size_t at = find_reach(l, &first, SAME_KIND), end = at;
+  while (end < l->n && compare(&l->items[end], r, SAME_KIND) == 0) {
+    end++;
+  }
+  if (end - at > STAMPS_KEPT) {
+    first = l->items[at];
+    memmove(&l->items[at], &l->items[at + 1], (l->n - at - 1) * sizeof *l->items);
+    l->n--;
+    to_all(&first);
+    k->no_memory = !add(k->check->alloc, l, &first) || k->no_memory;
+  }
+}
+
+/* These lanes of the warp know the reach from now on. */
+static void learn(CtCheckWorker *k, CtReach r, int32_t warp, uint32_t lanes) {
+  CtReachList *known = &view_of(k)->known;
   r.rank = ANY_RANK;
-  r.got = atomic_load(&k->check->root->clock);
-  k->no_memory = !add(k->check->alloc, to, &r) || k->no_memory;
+  r.by = id_of(k, warp);
+  r.by_lanes = lanes;
+  r.component = r.clock = 0;
+  if (k->clocks != NULL) {
+    CtCheckEvent now = {.agent = 0};
+    ct_clock_stamp(k, warp, NULL, &now);
+    r.component = now.component;
+    r.clock = now.clock;
+  }
+  k->no_memory = !add(k->check->alloc, known, &r) || k->no_memory;
+  if (k->clocks != NULL) {
+    forget_oldest(k, known, &r);
+  }
+}
+
+/* Does one of these lanes of the warp know the reach? */
+static bool knows(const CtCheckWorker *k, const CtReach *r, int32_t warp, uint32_t lanes) {
+  if (r->by == CT_ALL_WARPS || (r->by == id_of(k, warp) && (r->by_lanes & lanes) != 0)) {
+    return true;
+  }
+  const CtCheckEvent learned = {.component = r->component, .clock = r->clock};
+  return k->clocks != NULL && ct_clock_is_before(k, &learned, warp, false);
 }
 
 /* {====== Places ====== */
@@ -142,82 +204,153 @@ static Place *place_of(CtRanks *r, const char *at, bool makes) {
 
 /* {====== Releases ====== */
 
-/* What the warp hands on: its own reach, and what it knows. */
-static void put(CtCheckWorker *k, CtReachList *l, int32_t warp, uint64_t time, int rank) {
+/* What a warp knows of its cluster by clocks; NULL: it has none, or no memory. Call it with the lock. */
+static const uint32_t *row_of(CtCheckWorker *k, int32_t warp) {
+  uint32_t n = k->clocks == NULL ? 0 : ct_clock_width(k);
+  uint32_t *row = n == 0 ? NULL : ct_arena_alloc(&ranks_of(k)->arena, n * sizeof *row);
+  if (row != NULL) {
+    ct_clock_snapshot(k, warp, row);
+  }
+  k->no_memory = k->no_memory || (n != 0 && row == NULL);
+  return row;
+}
+
+/* What lanes of a warp release now. */
+static CtRankFence moment_of(CtCheckWorker *k, int32_t warp, uint32_t lanes) {
+  return (CtRankFence){.lanes = lanes,
+                       .sub = k->warps[warp].sub,
+                       .epoch = k->epoch,
+                       .time = atomic_load(&k->check->root->clock),
+                       .row = row_of(k, warp)};
+}
+
+/* Hands on what these lanes of the warp did before the moment, and what they know. */
+static void put(CtCheckWorker *k, CtReachList *l, int32_t warp, const CtRankFence *m,
+                uint32_t lanes, int rank) {
   const CtRankView *v = view_of(k);
   CtReach own = {.job = job_of(k)->number,
                  .block = k->k->block,
                  .warp = warp,
+                 .lanes = lanes,
                  .rank = rank,
-                 .by = ALL_WARPS,
-                 .epoch = k->epoch,
-                 .time = time,
-                 .acq = k->block_acq,
-                 .in_acq = k->warps[warp].acq};
-  bool ok = time == 0 || add(k->check->alloc, l, &own);
+                 .by = CT_ALL_WARPS,
+                 .by_lanes = CT_ALL_LANES,
+                 .sub = m->sub,
+                 .epoch = m->epoch,
+                 .time = m->time,
+                 .row = m->row};
+  bool ok = add(k->check->alloc, l, &own);
   for (size_t i = 0; i < v->known.n && ok; i++) {
     CtReach r = v->known.items[i];
-    if (r.by == ALL_WARPS || r.by == warp || k->clocks != NULL) {
+    if (knows(k, &r, warp, lanes)) {
       r.rank = rank;
-      r.by = ALL_WARPS;
+      to_all(&r);
       ok = add(k->check->alloc, l, &r);
     }
   }
   k->no_memory = k->no_memory || !ok;
 }
 
-/* Releases at scope "gpu" what came before `time`, and at scope "sys" what came before `time_sys`. */
-static void release(CtCheckWorker *k, int32_t warp, uint64_t time, uint64_t time_sys) {
-  CtRanks *r = ranks_of(k);
-  CtRankView *v = view_of(k);
-  int rank = job_of(k)->rank;
-  pthread_mutex_lock(&r->lock);
-  for (int i = 0; i < v->n_places; i++) {
-    Place *p = time == 0 && time_sys == 0 ? NULL : place_of(r, v->places[i], true);
-    if (p != NULL && time != 0) {
-      put(k, &p->list, warp, time, rank);
-    }
-    if (p != NULL && time_sys != 0) {
-      put(k, &p->list, warp, time_sys, ANY_RANK);
-    }
-    if (p != NULL) {
-      p->version++;
+/* The lanes of a place release what came before these moments: for their rank; at scope "sys", for all. */
+static void release_at(CtCheckWorker *k, int32_t warp, const CtRankPlace *at, Place *p) {
+  const CtRankView *v = view_of(k);
+  for (int i = 0; i < 2; i++) {
+    uint32_t lanes = v->released[i].time == 0 ? 0 : v->released[i].lanes & at->lanes;
+    if (lanes != 0) {
+      put(k, &p->list, warp, &v->released[i], lanes, i == 0 ? job_of(k)->rank : ANY_RANK);
     }
   }
-  pthread_mutex_unlock(&r->lock);
-  const CtGlobal *g = k->check->global;
-  if (time_sys != 0 && g->released_sys != NULL) {
-    atomic_store(&g->released_sys[k->k->block], time_sys);
+  p->version++;
+}
+
+/* An operation begins at a place. What it releases is there before others can read its value. */
+static void begin_at(CtCheckWorker *k, int32_t warp, CtRankPlace *at, bool writes) {
+  const CtRankView *v = view_of(k);
+  bool releases = writes && (v->released[0].time | v->released[1].time) != 0;
+  Place *p = place_of(ranks_of(k), at->at, releases);
+  at->is_counted = p != NULL;
+  if (p == NULL) {
+    return;
+  }
+  p->n_running++;
+  if (v->is_shared && (p->job != job_of(k)->number || p->block != k->k->block)) {
+    p->list.n = 0;
+  }
+  p->job = v->is_shared ? job_of(k)->number : -1;
+  p->block = v->is_shared ? k->k->block : 0;
+  if (releases) {
+    release_at(k, warp, at, p);
   }
 }
 
+/* It has ended. Who reads what was stored learns nothing of what was there before, unless it may have read that. */
+static Place *end_at(CtCheckWorker *k, int32_t warp, const CtRankPlace *at) {
+  Place *p = place_of(ranks_of(k), at->at, false);
+  if (p != NULL && at->is_counted) {
+    p->n_running--;
+    if (view_of(k)->is_store && p->n_running == 0) {
+      p->list.n = 0;
+      release_at(k, warp, at, p);
+    }
+  }
+  return p;
+}
+
+static void note_releases(CtCheckWorker *k, int32_t warp, bool is_relaxed) {
+  CtRankView *v = view_of(k);
+  CtRankFence now = {.time = 0};
+  if (!is_relaxed) {
+    now = moment_of(k, warp, CT_ALL_LANES);
+  }
+  for (int i = 0; i < 2; i++) {
+    v->released[i] = is_relaxed ? v->fences[id_of(k, warp)][i] : now;
+  }
+  if (!v->is_sys) {
+    v->released[1].time = 0;
+  }
+  const CtGlobal *g = k->check->global;
+  if (v->released[1].time != 0 && g->released_sys != NULL) {
+    atomic_store(&g->released_sys[k->k->block], v->released[1].time);
+  }
+}
+
+/* Lanes often have one place in common. */
 static void note_places(CtRankView *v, const CtAccess *a) {
   v->n_places = 0;
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
     int64_t off;
-    if (ct_access_at(a, 0, ct_first_lane(rest), &off)) {
+    int lane = ct_first_lane(rest);
+    if (ct_access_at(a, 0, lane, &off)) {
       const char *at = (const char *)a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
-      bool is_new = v->n_places == 0 || v->places[v->n_places - 1] != at;
-      v->places[v->n_places] = at;
+      bool is_new = v->n_places == 0 || v->places[v->n_places - 1].at != at;
       v->n_places += is_new;
+      CtRankPlace *place = &v->places[v->n_places - 1];
+      place->lanes = (is_new ? 0 : place->lanes) | 1u << lane;
+      place->at = at;
     }
   }
 }
 
 void ct_ranks_atomic(CtCheckWorker *k, const CtAccess *a, CtOp op, unsigned order) {
   CtRankView *v = view_of(k);
-  bool is_store = op == CT_OP_ATOMIC_STORE, is_load = op == CT_OP_ATOMIC_LOAD;
-  bool is_relaxed = (order & CT_ORDER_RELAXED) != 0 || !(is_store || is_load);
+  bool is_load = op == CT_OP_ATOMIC_LOAD;
+  v->is_store = op == CT_OP_ATOMIC_STORE;
+  v->is_shared = a->buf->space == CT_SHARED;
+  if (v->is_shared && k->clocks != NULL) {
+    return; /* clocks know it */
+  }
+  bool is_relaxed = (order & CT_ORDER_RELAXED) != 0 || !(v->is_store || is_load);
   note_places(v, a);
   v->is_sys = (order & CT_ORDER_SYS) != 0;
   v->acquires = is_load && !is_relaxed;
+  pthread_mutex_lock(&ranks_of(k)->lock);
   if (!is_load) {
-    uint64_t now = atomic_load(&k->check->root->clock);
-    uint64_t time = is_relaxed ? k->block_fence : now;
-    uint64_t time_sys = !v->is_sys ? 0 : is_relaxed ? v->fence_sys : now;
-    release(k, a->w->index, time, time_sys);
+    note_releases(k, a->w->index, is_relaxed);
   }
-  v->n_places = is_store ? 0 : v->n_places;
+  for (int i = 0; i < v->n_places; i++) {
+    begin_at(k, a->w->index, &v->places[i], !is_load);
+  }
+  pthread_mutex_unlock(&ranks_of(k)->lock);
 }
 
 /* {====== Acquires ====== */
@@ -227,17 +360,30 @@ static bool may_learn(const CtCheckWorker *k, const CtReach *r, bool is_sys) {
   return r->rank == job_of(k)->rank || (is_sys && r->rank == ANY_RANK);
 }
 
-static void read_place(CtCheckWorker *k, CtRankView *v, const Place *p, int32_t warp) {
-  if (v->last == p->at && v->last_version == p->version && v->n_places == 1) {
-    return; /* a loop that waits */
+/* Has the warp, in a loop that waits, read the same before? */
+static bool has_read(const CtCheckWorker *k, const CtRankView *v, const Place *p, int32_t warp,
+                     uint32_t lanes) {
+  return v->last == p->at && v->last_version == p->version && v->n_places == 1 &&
+         v->last_warp == id_of(k, warp) && (lanes & ~v->last_lanes) == 0;
+}
+
+static void read_place(CtCheckWorker *k, CtRankView *v, const Place *p, int32_t warp,
+                       uint32_t lanes) {
+  bool is_other = v->is_shared && (p->job != job_of(k)->number || p->block != k->k->block);
+  if (is_other || has_read(k, v, p, warp, lanes)) {
+    return;
   }
   v->last = p->at;
   v->last_version = p->version;
+  v->last_warp = id_of(k, warp);
+  v->last_lanes = lanes;
   for (size_t i = 0; i < p->list.n; i++) {
     CtReach r = p->list.items[i];
     if (may_learn(k, &r, v->is_sys) && v->acquires) {
-      learn(k, &v->known, r, warp);
+      learn(k, r, warp, lanes);
     } else if (may_learn(k, &r, v->is_sys)) {
+      r.by = id_of(k, warp);
+      r.by_lanes = lanes;
       k->no_memory = !add(k->check->alloc, &v->pending, &r) || k->no_memory;
     }
   }
@@ -251,9 +397,9 @@ void ct_ranks_after(CtCheckWorker *k, int32_t warp) {
   }
   pthread_mutex_lock(&r->lock);
   for (int i = 0; i < v->n_places; i++) {
-    const Place *p = place_of(r, v->places[i], false);
-    if (p != NULL) {
-      read_place(k, v, p, warp);
+    const Place *p = end_at(k, warp, &v->places[i]);
+    if (p != NULL && !v->is_store) {
+      read_place(k, v, p, warp, v->places[i].lanes);
     }
   }
   pthread_mutex_unlock(&r->lock);
@@ -263,25 +409,52 @@ void ct_ranks_after(CtCheckWorker *k, int32_t warp) {
   v->n_places = 0;
 }
 
-void ct_ranks_fence(CtCheckWorker *k, int32_t warp, bool is_sys) {
-  CtRankView *v = view_of(k);
-  uint64_t now = atomic_load(&k->check->root->clock);
+/* A fence is of the lanes that come to it: each makes known what it has read itself. */
+static void acquire_by_fence(CtCheckWorker *k, int32_t warp, uint32_t lanes, bool is_sys) {
+  const CtRankView *v = view_of(k);
   for (size_t i = 0; i < v->pending.n; i++) {
-    if (may_learn(k, &v->pending.items[i], is_sys)) {
-      learn(k, &v->known, v->pending.items[i], warp);
+    const CtReach *r = &v->pending.items[i];
+    uint32_t both = r->by == id_of(k, warp) ? r->by_lanes & lanes : 0;
+    if (both != 0 && may_learn(k, r, is_sys)) {
+      learn(k, *r, warp, both);
     }
   }
-  v->acq_sys = is_sys ? now : v->acq_sys;
-  v->fence_sys = is_sys ? now : v->fence_sys;
+}
+
+void ct_ranks_fence(CtCheckWorker *k, int32_t warp, uint32_t lanes, bool is_sys) {
+  CtRankView *v = view_of(k);
+  acquire_by_fence(k, warp, lanes, is_sys);
+  pthread_mutex_lock(&ranks_of(k)->lock);
+  CtRankFence now = moment_of(k, warp, lanes);
+  pthread_mutex_unlock(&ranks_of(k)->lock);
+  for (int i = 0; i <= is_sys; i++) { /* lanes of an earlier fence count as those of this one */
+    CtRankFence *f = &v->fences[id_of(k, warp)][i];
+    now.lanes = lanes | f->lanes;
+    *f = now;
+  }
+  v->acq_sys = is_sys ? now.time : v->acq_sys;
   v->last = NULL;
 }
 
 /* {====== Blocks ====== */
 
+static size_t n_warps_of(const CtCheckWorker *k) { /* of the cluster */
+  const CtSimtProgram *p = job_of(k)->program;
+  return (size_t)p->n_cluster * (size_t)p->n_warps;
+}
+
+bool ct_ranks_open_worker(CtCheckWorker *k) {
+  k->view.fences = ct_arena_alloc(&k->check->arena, n_warps_of(k) * sizeof *k->view.fences);
+  return k->view.fences != NULL;
+}
+
 static void learn_all(CtCheckWorker *k, const CtReachList *from) {
   CtReachList *known = &view_of(k)->known;
   for (size_t i = 0; i < from->n; i++) {
-    learn(k, known, from->items[i], ALL_WARPS);
+    CtReach r = from->items[i];
+    r.rank = ANY_RANK;
+    to_all(&r);
+    k->no_memory = !add(k->check->alloc, known, &r) || k->no_memory;
   }
 }
 
@@ -309,54 +482,82 @@ void ct_ranks_begin_block(CtCheckWorker *k) {
     v->known.n = v->pending.n = 0;
     v->n_places = 0;
     v->last = NULL;
-    v->acq_sys = v->fence_sys = 0;
+    v->acq_sys = 0;
+    memset((void *)v->fences, 0, n_warps_of(k) * sizeof *v->fences);
     pthread_mutex_lock(&r->lock);
     learn_all(k, base_of(k, job_of(k)));
     pthread_mutex_unlock(&r->lock);
   }
 }
 
+/* Call it with the lock. */
 static void hand_over(CtCheckWorker *k, CtReachList *to) {
   const CtRankView *v = view_of(k);
-  pthread_mutex_lock(&ranks_of(k)->lock);
   for (size_t i = 0; i < v->known.n; i++) {
     CtReach r = v->known.items[i];
-    r.by = ALL_WARPS;
+    to_all(&r);
     k->no_memory = !add(k->check->alloc, to, &r) || k->no_memory;
   }
+}
+
+void ct_ranks_end_block(CtCheckWorker *k) {
+  pthread_mutex_lock(&ranks_of(k)->lock);
+  hand_over(k, &ranks_of(k)->ended[job_of(k)->number]);
   pthread_mutex_unlock(&ranks_of(k)->lock);
 }
 
-void ct_ranks_end_block(CtCheckWorker *k) { hand_over(k, &ranks_of(k)->ended[job_of(k)->number]); }
-
-void ct_ranks_barrier(CtCheckWorker *k) {
-  bool any = false;
-  for (size_t i = 0; i < view_of(k)->known.n && !any; i++) {
-    any = view_of(k)->known.items[i].by != ALL_WARPS;
+/* Makes known to all what these have learned: lanes of a warp, or warps. */
+static void share(CtCheckWorker *k, int32_t id) {
+  CtReachList *known = &view_of(k)->known, old = *known;
+  bool any = false, ok = true;
+  for (size_t i = 0; i < old.n; i++) {
+    any = any ||
+          (id == CT_ALL_WARPS ? old.items[i].by != CT_ALL_WARPS
+                              : old.items[i].by == id && old.items[i].by_lanes != CT_ALL_LANES);
   }
   if (!any) {
     return;
   }
-  CtReachList *known = &view_of(k)->known, old = *known;
   *known = (CtReachList){NULL, 0, 0};
-  learn_all(k, &old);
-  if (known->n < old.n && k->no_memory) { /* rather what some warps know */
+  for (size_t i = 0; i < old.n && ok; i++) {
+    CtReach r = old.items[i];
+    if (id == CT_ALL_WARPS) {
+      to_all(&r);
+    } else if (r.by == id) {
+      r.by_lanes = CT_ALL_LANES;
+    }
+    ok = add(k->check->alloc, known, &r);
+  }
+  k->no_memory = k->no_memory || !ok;
+  if (ok) {
+    clear(k->check->alloc, &old);
+  } else { /* rather what some know */
     clear(k->check->alloc, known);
     *known = old;
-    return;
   }
-  clear(k->check->alloc, &old);
 }
+
+/* Of a cluster the clocks say which warps know it. */
+void ct_ranks_barrier(CtCheckWorker *k) {
+  if (job_of(k)->program->n_cluster == 1) {
+    share(k, CT_ALL_WARPS);
+  }
+}
+
+void ct_ranks_sync_warp(CtCheckWorker *k, int32_t warp) { share(k, id_of(k, warp)); }
 
 void ct_ranks_grid(CtCheckWorker *k, int64_t phase, bool passes) {
   CtRanks *r = ranks_of(k);
   CtReachList *grid = &r->grid[job_of(k)->number][phase % 2];
-  if (!passes) {
-    hand_over(k, grid);
-    return;
-  }
   pthread_mutex_lock(&r->lock);
-  learn_all(k, grid);
+  if (passes) {
+    learn_all(k, grid);
+  } else {
+    atomic_fetch_add(&k->check->root->clock, 1);
+    CtRankFence now = moment_of(k, CT_ALL_WARPS, CT_ALL_LANES);
+    put(k, grid, CT_ALL_WARPS, &now, CT_ALL_LANES, ANY_RANK);
+    hand_over(k, grid);
+  }
   pthread_mutex_unlock(&r->lock);
 }
 
@@ -367,41 +568,63 @@ void ct_ranks_close_worker(CtCheckWorker *k) {
 
 /* {====== Order ====== */
 
-/* Does the warp know the reach? */
-static bool knows(const CtCheckWorker *k, const CtReach *r, int32_t warp) {
-  return r->by == ALL_WARPS || r->by == warp || k->clocks != NULL || k->warps[warp].acq > r->got;
-}
-
 /* Does the reach, of the same rank as the access, cover it? */
-static bool covers(const CtCheckWorker *k, const CtReach *r, const CtCheckEvent *old) {
-  const CtCheck *part = ranks_of(k)->by_job[old->job];
-  if (r->job != (int)old->job || r->time <= old->seq) {
+static bool covers(const CtCheckWorker *k, const CtReach *r, const CtCheckEvent *old,
+                   int old_lane) {
+  const CtSimtJob *job = &ranks_of(k)->group->jobs[old->job];
+  if (r->job != (int)old->job || r->time <= ct_global_end_of(old)) {
     return r->job > (int)old->job;
   }
-  if (r->block == old->block) {
-    return r->warp == old->warp || r->epoch > old->epoch || r->in_acq > old->seq ||
-           part->has_clocks;
+  bool in_block = r->block == old->block;
+  if (!in_block &&
+      (job->program->n_cluster == 1 || !ct_global_in_cluster(job, r->block, old->block))) {
+    return false;
   }
-  bool in_cluster =
-      part->job->program->n_cluster > 1 && ct_global_in_cluster(part->job, r->block, old->block);
-  return in_cluster ||
-         (r->acq > old->seq && ct_global_released(part->global, old->block) > old->seq);
-}
-
-bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, const CtCheckEvent *now) {
-  int rank = ranks_of(k)->group->jobs[old->job].rank;
-  const CtReachList *known = &(k - k->k->rank)->view.known;
-  if (rank == job_of(k)->rank || (ct_check_both_atomic(old, now) && old->is_sys && now->is_sys)) {
+  if (r->row != NULL && r->row[old->component] >= old->clock) {
     return true;
   }
+  if (!in_block || old->agent != CT_AGENT_NONE) {
+    return false; /* only a wait says that an agent's work is done */
+  }
+  bool is_lane = r->warp == old->warp && (r->sub != old->sub || (r->lanes >> old_lane & 1) != 0);
+  return r->warp == CT_ALL_WARPS || r->epoch > old->epoch || is_lane;
+}
+
+/* Does a reach that the lane knows cover the older access? `by_launch`: one of a later launch. */
+static bool is_covered(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+                       const CtCheckEvent *now, int lane, bool by_launch) {
+  const CtSimtGroup *group = ranks_of(k)->group;
+  const CtReachList *known = &(k - k->k->rank)->view.known;
+  int rank = group->jobs[old->job].rank;
   for (size_t i = 0; i < known->n; i++) {
     const CtReach *r = &known->items[i];
-    if (ranks_of(k)->group->jobs[r->job].rank == rank && knows(k, r, now->warp) &&
-        covers(k, r, old)) {
+    if (group->jobs[r->job].rank == rank && (!by_launch || r->job > (int)old->job) &&
+        covers(k, r, old, old_lane) && knows(k, r, now->warp, 1u << lane)) {
       return true;
     }
   }
   return false;
+}
+
+bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+                        const CtCheckEvent *now, int lane) {
+  int rank = ranks_of(k)->group->jobs[old->job].rank;
+  return rank == job_of(k)->rank ||
+         (ct_check_both_atomic(old, now) && old->is_sys && now->is_sys) ||
+         is_covered(k, old, old_lane, now, lane, false);
+}
+
+static bool has_fenced(const CtGlobal *g, const CtCheckEvent *e, uint64_t since) {
+  return g->proxied != NULL && atomic_load(&g->proxied[e->block]) > since;
+}
+
+bool ct_ranks_is_seen(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+                      const CtCheckEvent *now, int lane) {
+  const CtRanks *r = ranks_of(k);
+  const CtGlobal *from = r->by_job[old->job]->global, *to = k->check->global;
+  return r->group->jobs[old->job].rank == job_of(k)->rank || from->has_too_many ||
+         to->has_too_many || has_fenced(from, old, old->seq) || has_fenced(to, now, old->seq) ||
+         is_covered(k, old, old_lane, now, lane, true);
 }
 
 bool ct_ranks_lacks_scope(const CtCheckWorker *k, const CtCheckEvent *old) {

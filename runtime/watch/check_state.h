@@ -206,13 +206,16 @@ typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
 typedef struct CtReach {
   int job; /* number of the launch */
   int64_t block;
-  int32_t warp;
-  int rank;             /* at an element: the only rank that may learn it; ANY_RANK */
-  int32_t by;           /* of a block: the warp that has learned it; ALL_WARPS: they all know */
-  uint32_t epoch;       /* of the block at the release */
-  uint64_t time;        /* of the release */
-  uint64_t acq, in_acq; /* when its block and its warp had last acquired before */
-  uint64_t got;         /* when it was learned */
+  int32_t warp;        /* that released; CT_ALL_WARPS: all of the block's */
+  uint32_t lanes;      /* of it that released */
+  int rank;            /* at an element: the only rank that may learn it; ANY_RANK */
+  int32_t by;          /* of a block: the warp that has learned it; CT_ALL_WARPS: they all know */
+  uint32_t by_lanes;   /* of it that have learned it */
+  uint32_t clock;      /* with clocks: that of this warp then */
+  uint32_t component;  /* and which one that is */
+  uint32_t sub, epoch; /* of the warp and of its block at the release */
+  uint64_t time;       /* of the release */
+  const uint32_t *row; /* what the warp knew of its cluster then; NULL: its block has no clocks */
 } CtReach;
 
 typedef struct CtReachList {
@@ -220,17 +223,37 @@ typedef struct CtReachList {
   size_t n, cap;
 } CtReachList;
 
+/* An element of an atomic operation, and the lanes that access it. */
+typedef struct CtRankPlace {
+  const char *at;
+  uint32_t lanes;
+  bool is_counted; /* among the operations that run at the element */
+} CtRankPlace;
+
+/* The last fence of a warp: what a relaxed operation of these lanes then releases. */
+typedef struct CtRankFence {
+  uint32_t lanes, sub, epoch;
+  uint64_t time; /* 0: there was none */
+  const uint32_t *row;
+} CtRankFence;
+
 /* What a block knows of other ranks, and what it is about to learn. */
 typedef struct CtRankView {
   CtReachList known;
   CtReachList pending;          /* read by relaxed operations: a fence makes it known */
-  const char *places[CT_LANES]; /* elements of the atomic operation that runs */
+  CtRankPlace places[CT_LANES]; /* of the atomic operation that runs */
   int n_places;
-  bool is_sys, acquires;
-  const void *last; /* the place that was read last, as it was then */
+  bool is_sys, acquires, is_shared, is_store;
+  CtRankFence released[2];  /* by it: for its rank; for all, at scope "sys". time 0: nothing */
+  CtRankFence (*fences)[2]; /* by warp of the cluster: of any scope; of scope "sys" */
+  const void *last;         /* the place that was read last, as it was then, by whom */
   uint64_t last_version;
-  uint64_t acq_sys, fence_sys; /* times: the last acquire and fence of scope "sys" */
+  int32_t last_warp;
+  uint32_t last_lanes;
+  uint64_t acq_sys; /* time of the last acquire of scope "sys" */
 } CtRankView;
+
+enum { CT_ALL_WARPS = -1 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
@@ -242,7 +265,7 @@ typedef struct CtCheckWorker {
   const CtIn *bound;
   const CtHandler *handlers;
   bool nan;
-  bool lacks_scope; /* the race that is being noted, of two ranks: see CT_RANKS_SCOPE */
+  uint8_t rank_cause; /* of the race that is being noted, of two ranks: CT_RANKS_* */
   int granule_bits;
   CtCheckWarp *warps;
   CtClocks *clocks;          /* NULL: epochs do */
@@ -592,7 +615,9 @@ enum { /* races: the first access, the second */
        CT_RACE_WIDTHS = 64, /* flag: both are atomic operations, but not to each other */
        CT_RACE_RANKS = 128  /* flag: of two ranks */
 };
-enum { CT_RANKS_SCOPE = 1 }; /* CtFound.extra of such a race: they order by scope "gpu" only */
+/* CtFound.extra of such a race: a flag is missing; they order by scope "gpu" only; TMA does not see what was written;
+   nobody has waited for a copy of TMA. */
+enum { CT_RANKS_FLAG, CT_RANKS_SCOPE, CT_RANKS_PROXY, CT_RANKS_COPY };
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
 /* sync_warp; sync_threads, grid_barrier; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };

@@ -301,19 +301,26 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
 
 /* Two accesses of two ranks. */
 static void put_rank_race(const Out *o) {
+  static const char *const causes[] = {
+      [CT_RANKS_FLAG] =
+          "; between ranks only scope \"sys\" orders: release after one of them by "
+          "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
+          "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() or, in a warp, "
+          "sync_warp() between these and other threads",
+      [CT_RANKS_SCOPE] = ": these blocks release or acquire at scope \"gpu\", which orders nothing "
+                         "between ranks; give both operations {scope = \"sys\"}",
+      [CT_RANKS_PROXY] =
+          "; TMA reads by another path: put fence_proxy_async(\"global\") between the "
+          "write and its release, or between the acquire and the copy",
+      [CT_RANKS_COPY] = "; a copy of TMA is complete once its thread has passed "
+                        "tma_store_wait(0, {done = true}): release by scope \"sys\" after that"};
   bool both_atomic = (o->f->how & CT_RACE_WIDTHS) != 0;
   put(o, "race: %a of %w%g, by %t, and %b%h by %o at %m are not ordered");
   ct_text_puts(
       o->text,
       both_atomic ? ": atomic operations of scope \"gpu\" are not atomic to those of another rank; "
                     "give both {scope = \"sys\"}"
-      : o->f->extra == CT_RANKS_SCOPE
-          ? ": these blocks release or acquire at scope \"gpu\", which orders nothing between "
-            "ranks; give both operations {scope = \"sys\"}"
-          : "; between ranks only scope \"sys\" orders: release after one of them by "
-            "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
-            "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() between these and other "
-            "threads");
+                  : causes[o->f->extra]);
 }
 
 static void put_race(const Out *o) {
