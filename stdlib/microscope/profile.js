@@ -1,15 +1,16 @@
 // profile.js: the page of a Profile. Data: {title, kernels}: as docs/debugging.md says of JSON, each
-// kernel also with `summary` (texts), `listing` ([{line, source, figures}], figures an index in
-// `lines` or null) and of each access `texts` {width, each, efficiency}.
+// kernel also with `verdict` and `summary` (texts), `units` ([{name, ms, text}], the slowest first),
+// `listing` ([{line, source, figures}], figures an index in `lines` or false), of each line `texts`
+// {products, flops, cost, by} and of each access `texts` {width, each, efficiency}.
 "use strict";
+(() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const LANES = 32, BANKS = 32, SECTOR = 32, WORD = 4;
 const byId = (id) => document.getElementById(id);
 
 function make(tag, text, attributes) {
-  const e = document.createElement(tag);
-  if (text !== undefined && text !== null) e.textContent = text;
+  const e = element(tag, { textContent: text ?? "" });
   for (const name in attributes || {}) e.setAttribute(name, attributes[name]);
   return e;
 }
@@ -152,17 +153,73 @@ function picture(access, pattern) {
   return svg;
 }
 
+// {====== The roofline: what memory and each unit of arithmetic allow ======
+
+const WIDE = 460, HIGH = 190, EDGE = 8, FIRST = -1, LAST = 4; // powers of ten of flops a byte
+
+function drawRoofline({ roofline: r, totals, launches, predicted }) {
+  const top = Math.log10(r.peak_tensor_flops) + .5, low = Math.log10(r.peak_bytes) + FIRST;
+  const x = (v) => EDGE + (Math.log10(v) - FIRST) / (LAST - FIRST) * (WIDE - 2 * EDGE);
+  const y = (v) => EDGE + (top - Math.log10(v)) / (top - low) * (HIGH - 2 * EDGE - 14);
+  const svg = document.createElementNS(SVG, "svg"), at = (v, w) => `${x(v).toFixed(1)} ${y(w).toFixed(1)}`;
+  svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
+  const roofs = [
+    { kind: "tensor", name: "tensor cores, 16 bits", peak: r.peak_tensor_flops, balance: r.tensor_balance,
+      flops: totals.tensor_flops, intensity: r.tensor_intensity },
+    { kind: "f32", name: "f32", peak: r.peak_flops, balance: r.balance, flops: totals.flops, intensity: r.intensity },
+  ];
+  const said = [];
+  for (const { kind, name, peak, balance, flops, intensity } of roofs) {
+    const ridge = at(balance, peak), from = kind === "f32" ? `M${ridge}` : `M${at(10 ** FIRST, r.peak_bytes * 10 ** FIRST)}L${ridge}`;
+    draw(svg, "path", { d: `${from}L${at(10 ** LAST, peak)}`, class: `roof ${kind}` });
+    draw(svg, "text", { x: WIDE - EDGE, y: y(peak) - 5, style: "text-anchor: end" }, `${name} ${short(peak)}flop/s`);
+    if (!(flops > 0 && intensity > 0)) continue;
+    const roof = Math.min(peak, intensity * r.peak_bytes);
+    const speed = predicted.ms ? flops / launches / predicted.ms * 1e3 : roof;
+    const place = Math.min(Math.max(intensity, 10 ** FIRST), 10 ** LAST);
+    const [cx, cy] = [x(place), y(Math.max(speed, 10 ** low))];
+    draw(svg, "path", { d: `M${cx} ${cy}L${cx} ${y(Math.max(roof, 10 ** low))}`, class: `roof ${kind}`, "stroke-dasharray": "3 3" });
+    draw(draw(svg, "circle", { cx, cy, r: 5, class: kind }), "title", {}, `${name}: ${short(speed)}flop/s`);
+    said.push(`${name}: ${intensity.toPrecision(3)} flops a byte, the roof is ${short(roof)}flop/s${predicted.ms ? `, predicted are ${short(speed)}` : ""}`);
+  }
+  draw(svg, "text", { x: x(1) + 14, y: y(r.peak_bytes) + 8 }, `memory ${short(r.peak_bytes)}B/s`);
+  draw(svg, "text", { x: EDGE, y: HIGH - 4, class: "label" }, `${10 ** FIRST}`);
+  draw(svg, "text", { x: WIDE / 2, y: HIGH - 4, class: "label", style: "text-anchor: middle" }, "flops a byte of memory");
+  draw(svg, "text", { x: WIDE - EDGE, y: HIGH - 4, class: "label", style: "text-anchor: end" }, `${10 ** LAST}`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `Roofline of ${r.device}. ${said.join("; ") || "No flops."}`);
+  return svg;
+}
+
+// The least time on each unit, as bars.
+function boundsList({ units }) {
+  const list = make("dl");
+  for (const { name, ms, text } of units) {
+    const bar = make("dd", "", { class: "bar" });
+    bar.style.width = `${100 * ms / units[0].ms}%`;
+    list.append(make("dt", name), make("dd", text), bar);
+  }
+  return list;
+}
+
 // {====== The page ======
 
-let kernel = null;
+let kernel = null, order = "line";
 
 function addTerm(list, name, text, kind) {
   if (!text) return;
   list.append(make("dt", name), make("dd", text, kind ? { class: kind } : {}));
 }
 
-function showAccess(line, access, button) {
-  document.querySelectorAll("#lines button").forEach((b) => b.setAttribute("aria-pressed", b === button));
+let shown = null; // the access
+
+function markShown() {
+  for (const b of document.querySelectorAll(".accesses button")) b.setAttribute("aria-pressed", b.access === shown);
+}
+
+function showAccess(line, access) {
+  shown = access;
+  markShown();
   const box = byId("access"), list = make("dl");
   box.replaceChildren(make("h2", `line ${line.line}: ${access.op} ${access.tensor}`), list);
   addTerm(list, "Width", `${access.texts.width}, ${access.bits} bits of a lane${access.async ? ", cp.async" : ""}`);
@@ -182,7 +239,7 @@ function showAccess(line, access, button) {
     box.append(make("p", "The first block did not come by here: there is no sample.", { class: "hint" }));
     return;
   }
-  const figure = make("figure"), choose = make("select", null, { id: "pattern", "aria-label": "Request" });
+  const figure = make("figure", null, { tabindex: 0, "aria-label": "The request" }), choose = make("select", null, { id: "pattern", "aria-label": "Request" });
   access.patterns.forEach((p, i) => choose.append(make("option",
     `warp ${p.warp}, ${p.cost} ${access.space === "shared" ? "wavefronts" : "sectors"}, ${p.count} times`, { value: i })));
   const show = () => figure.replaceChildren(picture(access, access.patterns[Number(choose.value)]));
@@ -194,64 +251,87 @@ function showAccess(line, access, button) {
 }
 
 function accessButton(line, access) {
-  const b = make("button", null, { type: "button", "aria-pressed": "false" });
-  const good = access.space === "shared" ? access.conflicts === 0 : access.efficiency > 0.99;
+  const b = make("button", null, { type: "button", "aria-pressed": access === shown });
+  b.access = access;
+  const good = access.space === "global" ? access.efficiency > 0.99 : access.conflicts === 0;
   b.append(`${access.op} ${access.tensor} ${access.texts.width}, ${access.texts.each}, `,
     make("span", access.texts.efficiency, { class: good ? "good" : "bad" }));
-  b.addEventListener("click", () => showAccess(line, access, b));
+  b.addEventListener("click", () => showAccess(line, access));
   return b;
+}
+
+function eventsOf(line) {
+  const words = [];
+  if (line.barriers > 0) words.push("barrier");
+  if (line.shuffles > 0) words.push(`${short(line.shuffles)} shuffles`);
+  if (line.votes > 0) words.push(`${short(line.votes)} votes`);
+  if (line.branches > 0) words.push(`branch, ${short(line.splits)} of ${short(line.branches)} split`);
+  return words.join("; ");
 }
 
 function lineRow(entry) {
   const line = entry.figures === false ? null : kernel.lines[entry.figures];
   const row = make("tr", null, { class: line ? (line.partial > 0 ? "partial" : "") : "quiet", "data-line": entry.line });
-  const cell = (text, kind) => row.append(make("td", text, kind ? { class: kind } : {}));
+  const names = ["", "", "runs", "lanes", "arithmetic", "cost"];
+  const cell = (text, ...more) => {
+    const td = make("td", text, { "data-name": names[row.children.length] });
+    td.append(...more);
+    row.append(td);
+  };
+  const small = (text) => text ? [make("small", text)] : [];
+  const accesses = make("div", null, { class: "accesses" });
   cell(String(entry.line));
-  cell(entry.source, "source");
+  cell("", make("div", entry.source, { class: "source" }), accesses);
+  if (line) accesses.append(...line.accesses.map((a) => accessButton(line, a)), ...small(eventsOf(line)));
   cell(line ? short(line.executions) : "");
   cell(line ? line.active_lanes.toFixed(1) : "");
-  cell(line && line.fma + line.int_fma > 0 ? short(line.fma + line.int_fma) : "");
-  cell();
-  if (line) {
-    const last = row.lastChild;
-    line.accesses.forEach((a) => last.append(accessButton(line, a)));
-    const words = [];
-    if (line.barriers > 0) words.push("barrier");
-    if (line.shuffles > 0) words.push(`${short(line.shuffles)} shuffles`);
-    if (line.votes > 0) words.push(`${short(line.votes)} votes`);
-    if (line.branches > 0) words.push(`branch, ${short(line.splits)} of ${short(line.branches)} split`);
-    if (words.length) last.append(make("span", words.join("; ")));
-  }
+  cell(line ? line.texts.products : "", ...small(line && line.texts.flops));
+  cell(line ? line.texts.cost : "", ...small(line && line.texts.by));
   return row;
+}
+
+// The lines in the order of the source, or those with figures by their cost.
+function showLines() {
+  const costOf = ({ figures }) => kernel.lines[figures].cost_ms;
+  const entries = order === "line" ? kernel.listing
+    : kernel.listing.filter(({ figures }) => figures !== false).sort((a, b) => costOf(b) - costOf(a));
+  document.querySelector("#lines tbody").replaceChildren(...entries.map(lineRow));
+  for (const th of document.querySelectorAll("#lines [data-order]")) {
+    th.removeAttribute("aria-sort");
+    if (th.dataset.order === order) th.setAttribute("aria-sort", order === "line" ? "ascending" : "descending");
+  }
 }
 
 function showKernel(i) {
   kernel = data.kernels[i];
-  byId("summary").replaceChildren(...kernel.summary.map((text) => make("p", text)));
-  document.querySelector("#lines tbody").replaceChildren(...kernel.listing.map(lineRow));
+  const texts = (list) => list.map((text) => make("p", text));
+  byId("verdict").replaceChildren(...texts(kernel.verdict));
+  byId("bounds").replaceChildren(boundsList(kernel), drawRoofline(kernel));
+  byId("summary").replaceChildren(...texts(kernel.summary));
+  showLines();
   byId("access").replaceChildren(make("p", "No access of this kernel is in memory.", { class: "hint" }));
-  const worst = document.querySelector("#lines button .bad") || document.querySelector("#lines button");
-  if (worst) worst.closest("button").click();
+  if (!kernel.worst) return;
+  const line = kernel.lines[kernel.worst.line - 1];
+  showAccess(line, line.accesses[kernel.worst.access - 1]);
 }
 
 // Arrow keys walk over the accesses.
 byId("lines").addEventListener("keydown", (e) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-  const buttons = [...document.querySelectorAll("#lines button")];
+  const buttons = [...document.querySelectorAll(".accesses button")];
   const at = buttons.indexOf(document.activeElement);
   if (!step || at < 0 || !buttons[at + step]) return;
   e.preventDefault();
   buttons[at + step].focus();
 });
-byId("theme").addEventListener("click", () => {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-  byId("theme").setAttribute("aria-pressed", String(!dark));
-});
+for (const th of document.querySelectorAll("#lines [data-order]")) {
+  th.firstChild.addEventListener("click", () => { order = th.dataset.order; showLines(); });
+}
+addTheme(byId("theme"));
 
 byId("title").textContent = data.title;
 data.kernels.forEach((k, i) => byId("kernel").append(make("option", `${i + 1}: ${k.name}`, { value: i })));
 byId("choose").hidden = data.kernels.length < 2;
 byId("kernel").addEventListener("change", () => showKernel(Number(byId("kernel").value)));
 showKernel(0);
+})();

@@ -12,6 +12,8 @@ local machine = require "cuttle.profile_machine"
 local counts_of = require "cuttle.predict_counts".of
 local predict = require "cuttle.predict"
 local l2_of = require "cuttle.profile_l2".l2_of
+local settle_costs = require("cuttle.profile_cost").settle
+local sources = require "cuttle.source_lines"
 local M = {}
 
 local SECTOR <const> = 32
@@ -39,9 +41,9 @@ local function line_of(kernel, row)
   if not line then
     line = { file = row.chunk, line = row.line, executions = 0, warp_instructions = 0,
              lane_instructions = 0, partial = 0, branches = 0, splits = 0, fma = 0, flops = 0,
-             flops_f64 = 0, int_fma = 0, special = 0, mma = 0, atomics = 0, barriers = 0,
-             shuffles = 0, votes = 0,
-             wgmma = {}, accesses = {}, by_key = {} }
+             flops_f64 = 0, tensor_flops = 0, int_fma = 0, special = 0, mma = 0, atomics = 0,
+             barriers = 0, shuffles = 0, votes = 0, wgmma = {}, accesses = {}, by_key = {},
+             macs = { mma = {}, wgmma = {} } } -- of tensor cores, by bits of an operand's element
     kernel.by_key[key] = line
     kernel.lines[#kernel.lines + 1] = line
   end
@@ -201,6 +203,9 @@ local adders = {
   end,
   mma = function(line, row)
     local n = row.amount // LANES -- of warps
+    local macs = line.macs[row.wgmma and "wgmma" or "mma"]
+    macs[row.mac_bits] = (macs[row.mac_bits] or 0) + n * row.macs
+    line.tensor_flops = line.tensor_flops + 2 * n * row.macs
     if row.wgmma then
       line.wgmma[row.wgmma] = (line.wgmma[row.wgmma] or 0) + n // WARPS_OF_GROUP
     else
@@ -226,25 +231,6 @@ local function add_row(line, row)
   add_calls(line, row)
 end
 
-local files = {}
-
--- A sandbox has no files.
-local function text_of_file(name)
-  local file <close> = io and io.open and io.open(name, "r")
-  return file and file:read("a") or ""
-end
-
-local function source_of(file, line)
-  if files[file] == nil then
-    local lines = {}
-    for text in ((internal.shown(file) or text_of_file(file)) .. "\n"):gmatch("([^\n]*)\n") do
-      lines[#lines + 1] = text
-    end
-    files[file] = lines
-  end
-  return files[file][line]
-end
-
 -- What is left of an access that the compiler has merged with others of its tensor and line belongs
 -- to one of those.
 local function join_merged(line)
@@ -265,7 +251,7 @@ local function join_merged(line)
   line.accesses = left
 end
 
-local function settle_line(line)
+local function settle_line(line, source_of)
   join_merged(line)
   line.active_lanes = line.lane_instructions / math.max(line.warp_instructions, 1)
   line.source = source_of(line.file, line.line)
@@ -285,14 +271,16 @@ local function lines_of(program)
     if a.file ~= b.file then return a.file < b.file end
     return a.line < b.line
   end)
-  for _, line in ipairs(kernel.lines) do settle_line(line) end
+  local source_of = sources.reader()
+  for _, line in ipairs(kernel.lines) do settle_line(line, source_of) end
   return kernel.lines
 end
 
 -- {====== Totals ======
 
-local summed = { "fma", "flops", "flops_f64", "int_fma", "special", "mma", "atomics", "barriers",
-  "shuffles", "votes", "branches", "splits", "warp_instructions", "lane_instructions" }
+local summed = { "fma", "flops", "flops_f64", "tensor_flops", "int_fma", "special", "mma",
+  "atomics", "barriers", "shuffles", "votes", "branches", "splits", "warp_instructions",
+  "lane_instructions" }
 
 local function sum_of(lines, space, op, name)
   local sum = 0
@@ -346,30 +334,6 @@ local function registers_of(program, sm)
   return registers, stack
 end
 
--- Times in milliseconds of one launch that none can be faster than, were each thing all that it
--- did.
-local function roofline_of(all, launches, device)
-  local peaks, totals = devices.peaks(device), {}
-  for name, value in pairs(all) do
-    totals[name] = type(value) == "number" and value / launches or value
-  end
-  local waves = totals.shared_load_wavefronts + totals.shared_store_wavefronts
-    + totals.shared_atomic_wavefronts
-  local r = { device = device.name, peak_flops = peaks.flops, peak_bytes = peaks.bytes,
-              flops_ms = totals.flops / peaks.flops * 1e3,
-              shared_ms = waves / (device.sms * device.ghz * 1e9) * 1e3,
-              sectors_ms = totals.sector_bytes / peaks.bytes * 1e3 }
-  local bytes = totals.once_bytes or totals.sector_bytes
-  r.once_ms = bytes / peaks.bytes * 1e3
-  r.by_block_ms = totals.by_block_bytes and totals.by_block_bytes / peaks.bytes * 1e3
-  r.intensity = bytes > 0 and totals.flops / bytes or nil
-  r.balance = peaks.flops / peaks.bytes
-  r.estimate_ms = math.max(r.flops_ms, r.once_ms, r.shared_ms)
-  r.bound = r.estimate_ms == r.flops_ms and r.flops_ms > 0 and "arithmetic"
-    or r.estimate_ms == r.shared_ms and r.shared_ms > 0 and "shared memory" or "memory"
-  return r
-end
-
 local function kernel_of(program, sm, device, waves)
   local is_settled, why_not = machine.settle(program, sm)
   local lines = lines_of(program)
@@ -383,7 +347,7 @@ local function kernel_of(program, sm, device, waves)
   k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
   local threads = k.block[1] * k.block[2] * k.block[3]
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
-  k.roofline = roofline_of(k.totals, k.launches, device)
+  settle_costs(k, device)
   k.l2 = l2_of(program, k, device, waves)
   local predicted, why = predict.launch(counts_of(program, k.registers, k.stack_bytes), device)
   k.predicted = predicted or { why = why }

@@ -94,6 +94,16 @@ function M.rates(device)
   return row
 end
 
+--- Clocks of one multiprocessor for multiply-adds of its tensor cores. `macs`: of instructions of
+--- that kind ("mma" or "wgmma"), by bits of an operand's element; d: of M.rates.
+function M.tensor_cycles(d, kind, macs)
+  local rate, cycles = d[kind] or d.mma, 0
+  for bits, n in pairs(macs) do
+    cycles = cycles + n / (bits == 64 and 2 * d.f64 or rate * 16 / bits)
+  end
+  return cycles
+end
+
 function M.known_sms()
   local sms = {}
   for sm in pairs(limits) do sms[#sms + 1] = sm end

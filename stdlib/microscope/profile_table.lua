@@ -1,5 +1,6 @@
 -- profile_table.lua: a Profile as tables of text, for the terminal.
 local advice = require "cuttle.profile_advice"
+local cost = require "cuttle.profile_cost"
 local predict = require "cuttle.predict"
 local short = require "cuttle.short"
 local M = {}
@@ -28,7 +29,7 @@ function M.each_text(access)
   local is_shared = access.space ~= "global" -- or constant
   local n = is_shared and access.wavefronts / math.max(access.requests, 1)
     or access.sectors_per_request
-  local text = ("%.3g"):format(n)
+  local text = n < 1000 and ("%.3g"):format(n) or short(n)
   return ("%s %s%s"):format(text, is_shared and "wavefront" or "sector", text == "1" and "" or "s")
 end
 
@@ -68,6 +69,15 @@ local function add_wgmma(parts, wgmma)
   end
 end
 
+--- The products of a line, as "16.8M", "512 mma" or "1.02k wgmma 64x256x16".
+function M.products_text(line)
+  local fma = line.fma + line.int_fma
+  local products = { fma > 0 and short(fma) or nil }
+  if line.mma > 0 then products[#products + 1] = short(line.mma) .. " mma" end
+  add_wgmma(products, line.wgmma)
+  return table.concat(products, ", ")
+end
+
 local function rows_of(line)
   local rows = {}
   for i, access in ipairs(line.accesses) do rows[i] = access_cells(access) end
@@ -75,11 +85,7 @@ local function rows_of(line)
   rows[1] = first
   first.line, first.runs = tostring(line.line), short(line.executions)
   first.lanes = ("%.1f"):format(line.active_lanes)
-  local fma = line.fma + line.int_fma
-  local products = { fma > 0 and short(fma) or nil }
-  if line.mma > 0 then products[#products + 1] = short(line.mma) .. " mma" end
-  add_wgmma(products, line.wgmma)
-  first.fma = table.concat(products, ", ")
+  first.fma = M.products_text(line)
   first.access = first.access or what_of(line)
   if #line.accesses > 0 and line.branches + line.shuffles + line.votes > 0 then
     rows[#rows + 1] = { access = what_of(line) }
@@ -179,8 +185,11 @@ local function time(ms)
   return ms >= 1e-3 and ("%.3g us"):format(ms * 1e3) or ("%.3g ns"):format(ms * 1e6)
 end
 
+M.time = time
+
 local function times(r)
-  return ("f32 %s, shared memory %s, memory %s (each sector once)"):format(time(r.flops_ms),
+  return ("f32 %s, %sshared memory %s, memory %s (each sector once)"):format(time(r.flops_ms),
+      r.tensor_ms > 0 and ("tensor cores %s, "):format(time(r.tensor_ms)) or "",
       time(r.shared_ms), time(r.once_ms))
     .. (r.by_block_ms and (", %s (once a block)"):format(time(r.by_block_ms)) or "")
     .. (", %s (each request)"):format(time(r.sectors_ms))
@@ -189,7 +198,8 @@ end
 local function arithmetic(totals)
   local parts = {}
   for _, of in ipairs { { "fma", "fma" }, { "flops", "flops f32" }, { "flops_f64", "flops f64" },
-                        { "special", "special" }, { "mma", "mma" },
+                        { "special", "special" }, { "tensor_flops", "flops of tensor cores" },
+                        { "mma", "mma" },
                         { "shuffles", "shuffles" }, { "votes", "votes" } } do
     local n = totals[of[1]]
     if n > 0 then parts[#parts + 1] = ("%s %s"):format(short(n), of[2]) end
@@ -202,6 +212,51 @@ end
 local function predicted_text(p)
   if p.why then return "no time; " .. p.why end
   return ("%s, limited by %s"):format(time(p.ms), predict.limit_text(p.limit))
+end
+
+-- "16 flops a byte of memory, balance 13.9"; of tensor cores if the kernel uses them.
+local function intensities(totals, r)
+  local uses_tensor = totals.tensor_flops > 0
+  local intensity = uses_tensor and r.tensor_intensity or r.intensity
+  return ("%s flops%s a byte of memory, balance %.3g"):format(
+    intensity and ("%.3g"):format(intensity) or "no", uses_tensor and " of tensor cores" or "",
+    uses_tensor and r.tensor_balance or r.balance)
+end
+
+local function line_text(line)
+  local source = line.source and line.source:match "^%s*(.-)%s*$" or ""
+  return ("line %d%s"):format(line.line, source ~= "" and ", " .. source or "")
+end
+
+local function costliest_of(lines)
+  local best
+  for _, line in ipairs(lines) do
+    if not best or line.cost_ms > best.cost_ms then best = line end
+  end
+  return best
+end
+
+local function worst_text(kernel)
+  local line = kernel.lines[kernel.worst.line]
+  local access = line.accesses[kernel.worst.access]
+  if access.lost_ms == 0 then return "No access wastes sectors or has conflicts." end
+  return ("Worst access: line %d, %s %s, %s; %.0f %% of its time is lost."):format(line.line,
+    access.op, access.tensor, M.efficiency_text(access), 100 * access.lost_ms / access.cost_ms)
+end
+
+--- What one wants to know first, as sentences: what limits the kernel, where it spends most, and
+--- the worst access.
+function M.verdict(kernel)
+  local r, best = kernel.roofline, costliest_of(kernel.lines)
+  local p = kernel.predicted
+  local out = { ("%sAt the peaks of %s: %s, by %s."):format(
+    p.why and "" or ("Predicted: %s. "):format(predicted_text(p)), r.device, time(r.estimate_ms),
+    r.bound) }
+  if best and best.cost_ms > 0 then
+    out[2] = ("Costliest line, by %s: %s."):format(cost.limit(best.cost), line_text(best))
+  end
+  if kernel.worst then out[#out + 1] = worst_text(kernel) end
+  return out
 end
 
 -- Lines on the kernel as a whole.
@@ -234,11 +289,10 @@ function M.summary(profile, kernel)
       .. "lines need, so the compiler"
     out[#out + 1] = "  has dropped, moved or copied some; how often each is made is not known"
   end
-  out[#out + 1] = ("roofline of %s%s: at least %s, by %s%s; %s flops a byte of memory, "
-    .. "balance %.3g"):format(r.device, (t.mma > 0 or next(t.wgmma)) and " without mma" or "",
-      time(r.estimate_ms), r.bound,
-      r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
-      r.intensity and ("%.3g"):format(r.intensity) or "no", r.balance)
+  out[#out + 1] = ("roofline of %s: at least %s, by %s%s; %s"):format(r.device,
+    time(r.estimate_ms), r.bound,
+    r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
+    intensities(t, r))
   out[#out + 1] = "  " .. times(r)
   out[#out + 1] = ("predicted on %s: %s"):format(r.device, predicted_text(kernel.predicted))
   for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end

@@ -6,6 +6,7 @@
 local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
+local lines_of = require("cuttle.source_lines").of
 local internal = ...
 local M = {}
 
@@ -190,28 +191,11 @@ end
 
 -- {====== Lines ======
 
---- The text of a chunk as errors call it; "" where it is not known.
-function M.read_chunk(chunk)
-  local text = internal.shown(chunk)
-  local file = not text and io and io.open and io.open(chunk)
-  if file then
-    text = file:read("a")
-    file:close()
-  end
-  return text or ""
-end
-
 -- chunk -> its lines, of the chunks that the rows name.
 local function sources_of(rows)
   local sources = {}
   for _, row in ipairs(rows) do
-    if not sources[row.chunk] then
-      local lines = {}
-      for line in (M.read_chunk(row.chunk):gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do
-        lines[#lines + 1] = line
-      end
-      sources[row.chunk] = lines
-    end
+    sources[row.chunk] = sources[row.chunk] or lines_of(row.chunk)
   end
   return sources
 end

@@ -7,7 +7,7 @@ local packed = require "cuttle.launch_parts"
 local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
 local picture = require "cuttle.picture"
-local trace = require "cuttle.trace"
+local lines_of = require("cuttle.source_lines").of
 local internal = ...
 local M = {}
 
@@ -133,8 +133,7 @@ end
 -- All lines of the kernel's chunk, and from where to where they are shown: the kernel and the
 -- functions that it calls, where these stand near it.
 local function source_of(found)
-  local lines, text = {}, trace.read_chunk(found.chunk)
-  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do lines[#lines + 1] = line end
+  local lines = lines_of(found.chunk)
   local first, last = found.line, found.line
   for _, site in pairs(found.sites) do
     if site.chunk == found.chunk then

@@ -13,7 +13,8 @@ M.mark = '<meta name="generator" content="Cuttle '
 M.kinds = {
   picture = { body = "page.html", css = { "page.css" },
               js = { "page_parts.js", "page.js", "page_theme.js" } },
-  profile = { body = "profile.html", css = { "profile.css" }, js = { "profile.js" } },
+  profile = { body = "profile.html", css = { "profile.css" },
+              js = { "page_parts.js", "profile.js", "page_theme.js" } },
   launch = { body = "launch_page.html", css = { "page.css", "trace_page.css", "launch_page.css" },
              js = { "page_parts.js", "launch_page.js", "page_theme.js" } },
   trace = { body = "trace_page.html", css = { "page.css", "trace_page.css" },

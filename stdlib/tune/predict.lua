@@ -43,13 +43,6 @@ function M.limit_text(limit) return limit_texts[limit] end
 
 local function warps_of(w) return (w.threads + WARP - 1) // WARP end
 
--- Cycles for multiply-adds by bits of an operand, at that rate for 16 bits.
-local function mac_cycles(macs, rate)
-  local cycles = 0
-  for bits, n in pairs(macs) do cycles = cycles + n * (tonumber(bits) / 16) / rate end
-  return cycles
-end
-
 -- Instructions of the warps of a block.
 local function instructions_of(w)
   local accesses = w.shared_requests + w.load_requests + w.store_requests
@@ -78,7 +71,8 @@ local function units_of(w, d)
     special = w.special / d.special / n,
     issue = instructions_of(w) / d.issue,
     shared = (w.wavefronts + d.line_cycles * lines) / d.wavefronts / n,
-    tensor = (mac_cycles(w.mma, d.mma) + mac_cycles(w.wgmma, d.wgmma or d.mma)) / n,
+    tensor = (devices.tensor_cycles(d, "mma", w.mma) + devices.tensor_cycles(d, "wgmma", w.wgmma))
+      / n,
     l2 = (l2_bytes(w) + spill_bytes(w)) / d.fill_bytes / n,
   }
 end

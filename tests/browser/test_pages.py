@@ -492,6 +492,16 @@ local k = kernel("turn", function(A, B)
 end)
 k{grid = 1, block = {32, 8}}(A, B)
 kernel("late", function(x) x[threadIdx.x + 1] = 1.0 end){grid = 1, block = 32}(zeros(f32, 64))
+local mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN")
+kernel("product", function(A, B, C)
+  local thr = mma:get_slice(threadIdx.x)
+  local rA, rB, rC = thr:partition_fragment_A(A), thr:partition_fragment_B(B), thr:partition_fragment_C(C)
+  copy(thr:partition_A(A), rA)
+  copy(thr:partition_B(B), rB)
+  clear(rC)
+  gemm(mma, rA, rB, rC)
+  copy(rC, thr:partition_C(C))
+end, {static_shapes = true}){grid = 1, block = 32}(zeros(f16, {16, 16}), zeros(f16, {8, 16}), zeros(f32, {16, 8}))
 """
 
 
@@ -504,13 +514,44 @@ def write_profile(folder):
 
 
 def line_button(line, n):
-    return '#lines tr[data-line="%d"] button:nth-of-type(%d)' % (line, n)
+    return '#lines tr[data-line="%d"] .accesses button:nth-of-type(%d)' % (line, n)
+
+
+def choose_kernel(page, i):
+    page.value("""(() => {
+      const choose = document.querySelector("#kernel");
+      choose.value = %d;
+      choose.dispatchEvent(new Event("change"));
+    })()""" % i)
+
+
+def check_order(page):
+    """Lines in the order of the source, then by cost, by mouse and by keys."""
+    def numbers():
+        return page.value("[...document.querySelectorAll('#lines tbody tr')].map((tr) => Number(tr.dataset.line))")
+    before = numbers()
+    check("lines stand as in the source", before, sorted(before))
+    page.click('#lines [data-order="cost"] button')
+    check("a click sorts them by cost", numbers(), [6, 8, 7])
+    check("which the head says", [page.value("document.querySelector('[data-order=%s]').ariaSort" % order)
+                                  for order in ("line", "cost")], [None, "descending"])
+    check("the access is still marked", n_of(page, '#lines button[aria-pressed="true"]'), 1)
+    page.press("Tab", SHIFT)
+    page.press("Enter")
+    check("keys sort them back", numbers(), before)
 
 
 def test_profile(page):
-    check("each line of the source has its row", texts(page, "#lines td.source")[:4],
+    check("the verdict comes first", page.value(
+        "document.querySelector('main p').textContent.endsWith('by shared memory.')"), True)
+    check("it names the worst access", texts(page, "#verdict p")[2],
+          "Worst access: line 6, store s, 32-way conflicts; 97 % of its time is lost.")
+    check("units by their time", texts(page, "#bounds dt"), ["shared memory", "memory"])
+    check("two roofs", [n_of(page, "#bounds path.roof.tensor"), n_of(page, "#bounds path.roof.f32")], [1, 1])
+    check_order(page)
+    check("each line of the source has its row", texts(page, "#lines .source")[:4],
           PROFILED.splitlines()[2:6])
-    check("accesses are buttons", n_of(page, "#lines button"), 4)
+    check("accesses are buttons", n_of(page, "#lines .accesses button"), 4)
     check("the worst one is shown first", text(page, "#access h2"), "line 6: store s")
     check("32 lanes meet in one bank", [
         n_of(page, "#access g.lane:not(.off)"), n_of(page, "#access rect.word"),
@@ -528,13 +569,13 @@ def test_profile(page):
     check("arrow keys and Enter walk on", text(page, "#access h2"), "line 8: load s")
     check("lanes that take no part are faint", n_of(page, "#access g.lane.off"), 12)
     check("a request can be chosen", n_of(page, "#pattern option"), 8)
-    page.value("""(() => {
-      const choose = document.querySelector("#kernel");
-      choose.value = "1";
-      choose.dispatchEvent(new Event("change"));
-    })()""")
+    choose_kernel(page, 1)
     check("another kernel", [text(page, "#access h2"), n_of(page, "#access g.sector")],
           ["line 11: store x", 5])
+    choose_kernel(page, 2)
+    check("products of tensor cores are counted", [
+        texts(page, "#lines tr[data-line='19'] td")[4:], "tensor cores" in texts(page, "#bounds dt"),
+        n_of(page, "#bounds circle.tensor")], [["1 mma4.10k flops", "0.0058 nstensor cores"], True, 1])
     light = brightness(page, "body")
     page.click("#theme")
     check("the theme turns", light > 0.5 > brightness(page, "body"), True)
