@@ -650,12 +650,24 @@
 
   // {====== The page ======
 
+  // Open where there is room, and as the reader leaves them elsewhere.
+  function addFolds() {
+    const roomy = matchMedia("(min-width: 60rem)"); // as in page.css
+    const fold = () => {
+      for (const details of document.querySelectorAll(".fold")) details.open = roomy.matches;
+    };
+    byId("how").hidden = data.derived.length === 0;
+    roomy.addEventListener("change", fold);
+    fold();
+  }
+
   byId("title").textContent = data.title;
   byId("copy").hidden = false;
   for (const [name, text] of data.derived) {
     byId("derived").append(element("dt", { textContent: name }),
       element("dd", {}, element("code", { textContent: text })));
   }
+  addFolds();
   panels.forEach(drawPanel);
   main.classList.toggle("table", isTable);
   main.classList.toggle("shared", !isTable && panels.length <= SHARED);

@@ -305,7 +305,7 @@ def in_view(page, selector):
 
 def test_wide(page):
     check("wide panels stand side by side", page.value("""(() => {
-      const [a, b] = [...document.querySelectorAll("section")].map(
+      const [a, b] = [...document.querySelectorAll("section.panel")].map(
         (section) => section.getBoundingClientRect());
       return a.top === b.top && a.right <= b.left && b.right <= innerWidth;
     })()"""), True)
