@@ -103,6 +103,28 @@ function atToken(cm, cursor, text) {
   return [];
 }
 
+// What a line prints: the text between the brackets of print(...).
+function printed(text) {
+  const found = text.match(/^\s*print(?=\()/);
+  const close = found ? closingOf(text, found[0].length) : -1;
+  return close < 0 ? null : text.slice(found[0].length + 1, close - 1).trim();
+}
+
+const MAY_BE_DRAWN = /^(?!function\b|kernel\b)[^]*[({"]/;
+
+// What the script's outermost statements name or print, in order, as expressionAtCursor gives it.
+function* firstExpressions(cm) {
+  let depth = 0;
+  for (let line = 0; line < cm.lineCount(); line += 1) {
+    const text = depth <= 0 ? joined(cm, line) : '';
+    const value = assigned(text) || printed(text) || '';
+    if (MAY_BE_DRAWN.test(value)) {
+      yield { candidates: [value], before: cm.getRange({ line: 0, ch: 0 }, { line, ch: 0 }) };
+    }
+    depth = Math.max(0, depth) + depthOf(cm.getLineTokens(line));
+  }
+}
+
 // {candidates: [text...] (best first), before: the script's text that makes its locals}, or null.
 function expressionAtCursor(cm) {
   const cursor = cm.getCursor('from'), { line } = cursor;

@@ -2,6 +2,7 @@
 'use strict';
 
 const PICTURE_MS = 300;
+const FIRST_TRIES = 8; // statements of a script that are asked for its first picture
 
 // The answer of an engine, whose page is one that may be shown.
 async function askPicture(line, args) {
@@ -22,6 +23,7 @@ class PicturePane {
     this.html = null;
     this.asked = 0;
     this.drawn = '';
+    this.first = Promise.resolve(); // until the first picture of a script is found
     const later = delayed(PICTURE_MS, () => this.update());
     this.field.addEventListener('input', () => {
       this.follow.checked = false;
@@ -42,6 +44,7 @@ class PicturePane {
   }
 
   async update() {
+    await this.first;
     if (!this.isOpen) return;
     const wanted = this.wanted();
     const key = JSON.stringify(wanted);
@@ -52,6 +55,27 @@ class PicturePane {
     const isMine = () => mine === this.asked;
     const { expression, answer } = await this.find(wanted, isMine);
     if (isMine() && this.isWorth(answer)) this.show(expression, answer);
+  }
+
+  // Draws the first thing in the script that has a picture; whether there is one.
+  drawFirst() {
+    this.first = this.findFirst();
+    return this.first;
+  }
+
+  async findFirst() {
+    let tries = 0;
+    for (const wanted of firstExpressions(this.editor.cm)) {
+      const { expression, answer } = await this.find(wanted, () => true);
+      tries += 1;
+      if (answer.html) {
+        this.drawn = JSON.stringify(wanted);
+        this.show(expression, answer);
+        return true;
+      }
+      if (answer.stopped || tries === FIRST_TRIES) return false;
+    }
+    return false;
   }
 
   // A cursor passes many things that have no picture: the last one stays.
@@ -126,6 +150,16 @@ class PicturePane {
     this.draws('');
     this.drawn = '';
     this.show('ans', answer);
+  }
+
+  // Nothing is drawn yet, and the cursor says what will be.
+  follows() {
+    this.follow.checked = true;
+    this.field.value = this.drawn = '';
+    this.html = null;
+    this.frame.hidden = true;
+    this.empty.hidden = false;
+    this.value.textContent = '';
   }
 
   draws(expression) {

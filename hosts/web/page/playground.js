@@ -101,8 +101,20 @@ class Playground {
     this.reports = Object.fromEntries(REPORTS.map((row) => [row.op, new Report(row, this)]));
     this.editor.cm.on('changes', delayed(DRAFT_MS, () => this.keepDraft()));
     addDivider(() => this.editor.cm.refresh());
+    this.placeResults();
     this.buttons();
     this.globalKeys();
+  }
+
+  // Results come first in a narrow window, where parts stand below each other.
+  placeResults() {
+    const isNarrow = matchMedia('(max-width: 59.99rem)'); // as in playground.css
+    const place = () => {
+      if (isNarrow.matches) byId('script').before(byId('results'));
+      else byId('divider').after(byId('results'));
+    };
+    isNarrow.addEventListener('change', place);
+    place();
   }
 
   open(name) {
@@ -128,9 +140,18 @@ class Playground {
 
   load(name, text) {
     this.editor.load(name, text);
-    this.tabs.select('output');
+    this.arrive({ runs: false });
     this.editor.cm.focus();
     byId('spoken').textContent = `${name} is loaded. Ctrl+Z brings the former script back.`;
+  }
+
+  // What results show of a script that was just opened: its first picture; without one, its output.
+  async arrive({ runs }) {
+    this.picture.follows();
+    this.tabs.select('picture');
+    if (await this.picture.drawFirst() || this.tabs.open !== 'picture') return;
+    this.tabs.select('output');
+    if (runs && this.main.ready) this.main.ready.then(() => this.output.run(), () => {});
   }
 
   // {====== Keys of the whole page ======
@@ -157,14 +178,12 @@ class Playground {
   }
 
   nextPart(step) {
-    const parts = [
-      [byId('script'), () => this.editor.cm.focus()],
-      [byId('results'), () => this.tabs.focus()],
-      [byId('prompt'), () => byId('line').focus()],
-    ];
-    const here = parts.findIndex(([part]) => part.contains(document.activeElement));
-    const next = here < 0 ? 0 : (here + step + parts.length) % parts.length;
-    parts[next][1]();
+    const enter = { script: () => this.editor.cm.focus(), results: () => this.tabs.focus(),
+      prompt: () => byId('line').focus() };
+    const parts = [...document.querySelectorAll('main > section')];
+    const here = parts.findIndex((part) => part.contains(document.activeElement));
+    const next = parts[(here + step + parts.length) % parts.length];
+    enter[here < 0 ? 'script' : next.id]();
   }
 
   // {====== Link and draft ======
@@ -181,6 +200,8 @@ class Playground {
   // The address bar carries the link from now on, until the script is edited.
   async share() {
     const state = this.state();
+    this.keepDraft(); // not later, when the address is the link
+    this.given = state.script;
     const address = await CuttleLink.address(state);
     history.replaceState(null, '', address);
     await openShare(address, 'The script', ` It opens this script with the pane ${state.pane}.`);
@@ -205,6 +226,7 @@ class Playground {
     if (typeof element === 'string') this.reports.trace.option('element').value = element;
     if ([...byId('sm').options].some(({ value }) => value === sm)) byId('sm').value = sm;
     if (typeof pane === 'string' && this.tabs.has(pane)) this.tabs.show(pane);
+    else this.arrive({ runs: false });
   }
 
   applyDraft() {
@@ -212,6 +234,7 @@ class Playground {
     try { draft = JSON.parse(kept.get(DRAFT_KEY)); } catch { /* none, or not ours */ }
     if (draft && typeof draft.text === 'string') this.editor.load(String(draft.name), draft.text);
     else this.editor.load('script.lua', WELCOME);
+    this.arrive({ runs: true });
   }
 
   // A link's script takes the place of the draft, and the draft that of the link, once edited.

@@ -7,7 +7,7 @@ const REPORTS = [
     about: 'Runs the script and looks for what its kernels do wrong.' },
   { op: 'profile', verb: 'Profile again', about: 'What each line costs a GPU.' },
   { op: 'trace', verb: 'Trace again', about: 'Where the value of an element comes from.',
-    field: { name: 'element', label: 'Element', example: 'C[5,7]' } },
+    field: { name: 'element', label: 'Element', none: 'first written', used: /<title>(\S+) - trace</ } },
   { op: 'timeline', verb: 'Draw again', about: 'Which warps of a block work, and which wait.' },
 ];
 
@@ -46,15 +46,23 @@ class Report {
     this.editor.cm.on('changes', () => this.tell());
   }
 
-  // A field whose text goes along with the request.
-  optionOf({ name, label, example }) {
+  // A field whose text goes along with the request. Empty, it shows what the engine takes instead:
+  // `none`, until a page has said what it was, where `used` finds it.
+  optionOf({ name, label, none, used }) {
     const field = make('input', {
-      type: 'text', className: 'code', placeholder: example, size: 12 });
+      type: 'text', className: 'code', placeholder: none, size: 14 });
     field.spellcheck = false;
     field.addEventListener('keydown', ({ key, ctrlKey }) => {
       if (key === 'Enter' && !ctrlKey) this.run();
     });
-    return { name, field, element: make('label', {}, `${label} `, field) };
+    return { name, field, none, used, element: make('label', {}, `${label} `, field) };
+  }
+
+  showUsed(html) {
+    for (const { field, none, used } of this.options) {
+      const found = used.exec(html || '');
+      field.placeholder = found ? found[1] : none;
+    }
   }
 
   option(name) { return this.options.find((option) => option.name === name).field; }
@@ -78,6 +86,7 @@ class Report {
     const result = await this.main.ask(this.op, asked);
     this.of = key;
     this.isRunning = false;
+    this.showUsed(result.html);
     if (result.ok) this.show(result);
     else this.fail(result);
     this.log.flush();

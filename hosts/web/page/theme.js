@@ -52,6 +52,9 @@ const FRAMED_STYLE = `<style>
   main, footer, #readout { padding-inline: 1.25rem; }
   .controls, #legend { margin-inline: 1.25rem; }
   h1 { font-size: 1.05rem; }
+  /* The expression stands above the frame already. */
+  .copyable { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  #copy { display: none; }
   body { font-size: 14px; }
 </style>`;
 

@@ -44,6 +44,7 @@ def test_looks():
 
 def test_focus():
     page = opened()
+    open_tab(page, "output")  # a picture shows the focus in its own page
     faint = []
     seen = set()
     for _ in range(40):
