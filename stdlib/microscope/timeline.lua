@@ -151,7 +151,6 @@ local function shares(row, cycles)
   end
   return table.concat(names, ", ")
 end
-M.shares = shares
 
 -- What most of each column's time is.
 local function line_of(bars, cycles, mark)
@@ -180,6 +179,18 @@ local Timeline = {}
 Timeline.__index = Timeline
 Timeline.__name = "timeline"
 
+--- What the time of each role goes to, and of what the percentages are.
+function Timeline:shares()
+  local out = {}
+  for i, row in ipairs(self.rows) do
+    local name = row.name == row.warps and row.name or ("%s (%s)"):format(row.name, row.warps)
+    out[i] = ("%s: %s"):format(name, shares(row, self.cycles))
+  end
+  out[#out + 1] = ("100 %% is all %.0f cycles of the model: a role that ends before has less, "
+    .. "and each share is rounded"):format(self.cycles)
+  return out
+end
+
 local function add_line(out, name, text)
   out[#out + 1] = (("%-12s %s"):format(name, text):gsub("%s+$", ""))
 end
@@ -198,10 +209,7 @@ function Timeline:__tostring()
     add_line(out, i == 1 and "copies" or "", line_of(row, self.cycles, digit_of))
   end
   out[#out + 1] = "= works, . waits at a barrier, w for wgmma, s for tma_store"
-  for _, row in ipairs(self.rows) do
-    local name = row.name == row.warps and row.name or ("%s (%s)"):format(row.name, row.warps)
-    out[#out + 1] = ("%s: %s"):format(name, shares(row, self.cycles))
-  end
+  for _, text in ipairs(self:shares()) do out[#out + 1] = text end
   if #self.products > 0 then
     out[#out + 1] = ("tensor core: busy %.0f %%"):format(100 * self.busy)
   end

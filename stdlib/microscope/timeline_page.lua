@@ -1,12 +1,13 @@
 -- timeline_page.lua: a timeline as SVG: rows of bars over an axis of cycles.
 local internal = ...
 local deliver = require "cuttle.picture_page".deliver
+local sources = require "cuttle.source_lines"
 local svg = require "cuttle.svg"
 local M = {}
 
 local MARGIN <const>, LABEL <const> = 16, 150
-local ROW <const>, GAP <const>, THIN <const> = 26, 6, 14
-local FONT <const>, SMALL <const>, TITLE <const> = 11, 9, 14
+local ROW <const>, GAP <const>, THIN <const> = 32, 6, 18
+local FONT <const>, SMALL <const>, TITLE <const> = 14, 12, 18
 local CHAR <const> = 0.58
 local WIDTH <const> = 1000 -- of the axis
 local GREY <const> = "#555555"
@@ -35,9 +36,14 @@ local function lines_text(bar)
     or ("lines %d-%d"):format(bar.first, bar.last)
 end
 
-local function tip_of(bar, what)
-  return ("%s, %s, cycles %.0f to %.0f%s"):format(what, lines_text(bar), bar.from, bar.to,
+local function tip_of(bar, what, source_of)
+  local tip = ("%s, %s, cycles %.0f to %.0f%s"):format(what, lines_text(bar), bar.from, bar.to,
     bar.bytes and (", %d bytes"):format(bar.bytes) or "")
+  for _, line in ipairs(bar.first == bar.last and { bar.first } or { bar.first, bar.last }) do
+    local text = bar.chunk and source_of(bar.chunk, line)
+    if text then tip = ("%s\n%d: %s"):format(tip, line, text:match "^%s*(.-)%s*$") end
+  end
+  return tip
 end
 
 local Page = {}
@@ -60,7 +66,7 @@ function Page:bar(bar, y, height, fill, what, label, short)
   local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
   if bar.to <= self.from or bar.from >= self.to then return end
   self.items[#self.items + 1] = { "rect", x1, y, math.max(x2 - x1, 0.4), height, fill = fill,
-    tip = tip_of(bar, what) }
+    tip = tip_of(bar, what, self.source_of) }
   if x2 - x1 > 3 then
     self.items[#self.items + 1] = { "line", x1, y, x1, y + height, color = "#FFFFFF", width = 0.6 }
   end
@@ -71,9 +77,9 @@ end
 
 function Page:label(name, more, height)
   local y = self.y + height / 2
-  self:text(MARGIN, more and y - 5 or y, name, FONT, "start", true)
+  self:text(MARGIN, more and y - 6 or y, name, FONT, "start", true)
   if more then
-    self.items[#self.items + 1] = { "text", MARGIN, y + 7, more, size = SMALL, anchor = "start",
+    self.items[#self.items + 1] = { "text", MARGIN, y + 9, more, size = SMALL, anchor = "start",
       color = GREY }
   end
 end
@@ -158,9 +164,13 @@ end
 function Page:legend(t)
   local x = MARGIN
   local function entry(fill, text)
+    local width = 14 + #text * CHAR * SMALL + 16
+    if x > MARGIN and x + width > MARGIN + LABEL + self.axis then
+      x, self.y = MARGIN, self.y + SMALL + 6
+    end
     self.items[#self.items + 1] = { "rect", x, self.y - 5, 10, 10, fill = fill }
     self:text(x + 14, self.y, text, SMALL)
-    x = x + 14 + #text * CHAR * SMALL + 16
+    x = x + width
   end
   entry(fills.work, "works")
   entry(fills.barrier, "waits at a barrier")
@@ -171,7 +181,14 @@ function Page:legend(t)
   end
   if #t.copies > 0 then entry(fills.load, "tma_load in flight") end
   if #t.stores > 0 then entry(fills.store, "tma_store in flight") end
-  self.y = self.y + 14
+  self.y = self.y + SMALL + 10
+end
+
+function Page:shares(t)
+  for _, text in ipairs(t:shares()) do
+    self:text(MARGIN, self.y, text, SMALL)
+    self.y = self.y + SMALL + 5
+  end
 end
 
 local function measured_row(row)
@@ -181,7 +198,8 @@ end
 local function page_of(t, options)
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
     to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
-    axis = options.width or WIDTH }, Page)
+    axis = options.width or WIDTH, is_fluid = not options.width,
+    source_of = sources.reader() }, Page)
   local title = ("%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "", t.block[1],
     t.block[2], t.block[3])
   if page.to <= page.from then
@@ -189,7 +207,7 @@ local function page_of(t, options)
       page.to)
   end
   page:text(MARGIN, page.y, title, TITLE, "start", true)
-  page.y = page.y + 18
+  page.y = page.y + TITLE + 6
   local top = page.y
   for i, row in ipairs(t.rows) do
     page:row(row)
@@ -200,6 +218,7 @@ local function page_of(t, options)
   page:copies("stores", t.stores, fills.store)
   page:ticks(t, top)
   page:legend(t)
+  page:shares(t)
   page.width, page.height = 2 * MARGIN + LABEL + page.axis, page.y + MARGIN - 8
   return page, title
 end

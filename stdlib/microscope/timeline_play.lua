@@ -78,7 +78,7 @@ local function add_bar(w, kind, from, to, e, what)
     last.first, last.last = math.min(last.first, e.line), math.max(last.last, e.line)
   else
     w.bars[#w.bars + 1] = { kind = kind, from = from, to = to, what = what, first = e.line,
-      last = e.line }
+      last = e.line, chunk = e.chunk }
   end
 end
 
@@ -167,7 +167,7 @@ function Player:move(w, e, latency, list)
   local free = from + e.n / self.model.copy_bytes
   self.bus[w.rank] = free
   local copy = { from = w.clock, to = free + latency, bytes = e.n, first = e.line, last = e.line,
-    rank = w.rank, warp = w.index }
+    rank = w.rank, warp = w.index, chunk = e.chunk }
   list[#list + 1] = copy
   return copy
 end
@@ -192,7 +192,8 @@ function play:mma(w, e)
   local to = from + e.n * e.bits / (self.model.macs * 16)
   self.cores[core] = to
   self.products[#self.products + 1] = { from = from, to = to, what = "wgmma", first = e.line,
-    last = e.line, rank = w.rank, core = w.index % TENSOR_CORES, warp = w.index }
+    last = e.line, rank = w.rank, core = w.index % TENSOR_CORES, warp = w.index,
+    chunk = e.chunk }
   w.pending.wgmma = math.max(w.pending.wgmma, to)
 end
 
@@ -235,9 +236,9 @@ local function next_warp(warps)
 end
 
 -- When what happened: {warps, copies, stores, products, cycles}. Each warp has bars {kind = "work"
--- or "wait", from, to, first, last = lines, what}; so are copies, stores and products. It also has
--- marks, {number or none, line, at}, and sites, {line, what, n, work, wait}. `lines`: a set
--- of lines to mark.
+-- or "wait", from, to, first, last = lines of chunk, what}; so are copies, stores and products. It
+-- also has marks, {number or none, line, at}, and sites, {line, what, n, work, wait}. `lines`: a
+-- set of lines to mark.
 function M.play(events, barriers, changes, lines)
   local model = setmetatable(changes or {}, { __index = M.model })
   local player = new_player(events, barriers, model)

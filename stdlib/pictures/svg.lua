@@ -43,7 +43,7 @@ end
 
 local HEAD <const> = [[
 <?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s">
+<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s"%s>
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="#FFFFFF"/>
 <g font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -51,10 +51,13 @@ text-anchor="]] .. ANCHOR .. [[" fill="]] .. COLOR .. [[">
 <style>text { pointer-events: none; }</style>
 ]]
 
+-- In a window of its own such a picture is as wide as the window, and never smaller than it is.
+local FLUID <const> = ' style="min-width:%spx;width:100%%;height:auto"'
+
 -- The page (picture_page.lua) as text.
 function M.page(page, title)
   local out, w, h = {}, num(page.width), num(page.height)
-  out[1] = HEAD:format(w, h, w, h, escaped(title))
+  out[1] = HEAD:format(w, h, w, h, page.is_fluid and FLUID:format(w) or "", escaped(title))
   for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item) .. "\n" end
   out[#out + 1] = "</g>\n</svg>\n"
   return table.concat(out)

@@ -62,8 +62,30 @@ end
 
 print((tostring(t):gsub("\n.*", "")))
 -- expect: block (0,0,0): 5260 cycles of the model
-print(t:svg():find("waits for full[1], line 24", 1, true) ~= nil)
--- expect: true
+-- A bar's tip has its lines, with their text.
+print(t:svg():match("waits for full%[1%], line 24, cycles [^<]*"):gsub("cycles [%d to]+\n", "|"))
+-- expect: waits for full[1], line 24, |24: full[state.slot]:wait(state.parity)	1
+-- Shares are of all cycles, and the text and the picture say so. A role that ends early has less.
+local function sum_of(shares)
+  local sum = 0
+  for share in shares:gmatch "(%d+) %%" do sum = sum + share end
+  return sum
+end
+local shares = t:shares()
+print(sum_of(shares[1]), sum_of(shares[2]), shares[1]:match "^[^:]*")
+-- expect: 60	100	producer (warp 0)
+local note = "100 % is all 5260 cycles of the model: a role that ends before has less, "
+  .. "and each share is rounded"
+print(shares[3] == note, tostring(t):find(note, 1, true) ~= nil, t:svg():find(note, 1, true) ~= nil)
+-- expect: true	true	true
+-- A window's picture fills it, and its text is never smaller than 12 pixels.
+local function smallest(svg)
+  local least = math.huge
+  for size in svg:gmatch 'font%-size="(%d+)"' do least = math.min(least, tonumber(size)) end
+  return least
+end
+print(smallest(t:svg()), t:svg():match 'style="([^"]*)"', t:svg{ width = 600 }:match "style=")
+-- expect: 12	min-width:1182px;width:100%;height:auto	nil
 print(fails(timeline, launch, { block = { 1 } }))
 -- expect: timeline: block (1,0,0) is outside the grid (1,1,1)
 print(fails(timeline, boxes))

@@ -147,6 +147,7 @@ require "cuttle.timeline_device".add(t, { block = { 64, 1, 1 } }, places,
 local lines = {}
 for line in tostring(t):gmatch "[^\n]+" do lines[#lines + 1] = line end
 for i = 5, #lines do print((lines[i]:gsub("^ +", ""):gsub("%s+", " "))) end
+-- expect: 100 % is all 545 cycles of the model: a role that ends before has less, and each share is rounded
 -- expect: measured: 3004 cycles
 -- expect: warps 0-1 .===============================================..........==============
 -- expect: where they differ most, in cycles: model measured
