@@ -369,12 +369,19 @@ function methods.owner(x, coord)
   return shardings.owners(x.sharding, coord)
 end
 
+--- What others keep for launches with x, user.launches, is dropped when x is closed.
+function M.note_user(x, user)
+  x.users = x.users or setmetatable({}, { __mode = "k" })
+  x.users[user] = true
+end
+
 --- Gives back the memory of all parts.
 function methods.close(x)
+  for user in pairs(x.users or {}) do user.launches = nil end
   for _, peers in pairs(x.peers) do move.close_all(peers) end
   move.close_all(x.views)
   move.close_all(x.rows)
-  x.peers, x.views, x.rows, x.tickets = {}, {}, {}, nil
+  x.peers, x.views, x.rows, x.tickets, x.users = {}, {}, {}, nil, nil
 end
 
 function methods.reshard(x, spec) return M.reshard(x, spec) end

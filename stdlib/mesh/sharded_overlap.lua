@@ -11,6 +11,7 @@ local gathering = require "cuttle.gather_matmul"
 local peers = require "cuttle.peers"
 local ranks = require "cuttle.ranks"
 local scattering = require "cuttle.matmul_scatter"
+local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -174,31 +175,57 @@ local function panels_of(x, axes, rank)
   return list
 end
 
-local function launch_all(C, steps)
+local products = setmetatable({}, { __mode = "k" }) -- by C: the last one that was computed
+
+-- Is what belongs to a product kept for the next one? A launch that failed on the CPU engine leaves
+-- its flags, and memory made while a graph is recorded is filled when the graph runs.
+local function is_kept() return ct.device().sm ~= nil and not internal.graph_recording() end
+
+-- The launches of a product, by rank: those of the last one into C, if it was the same. Else
+-- begin() is called, which returns a function: of a rank its step, {kernel =, launch =, args =}, or
+-- nil.
+local function launches_of(way, x, y, C, alpha, begin)
+  local known = is_kept() and products[C]
+  if known and known.launches and known.way == way and known.x == x and known.y == y
+    and known.alpha == alpha then
+    return known.launches
+  end
+  local step_of = begin()
+  local launches = each_rank(C, function(rank)
+    local step = step_of(rank)
+    return step and step.kernel:prepare(step.launch)(table.unpack(step.args))
+  end)
+  if is_kept() then
+    products[C] = { way = way, x = x, y = y, alpha = alpha, launches = launches }
+    for _, t in ipairs { x, y, C } do sharded.note_user(t, products[C]) end
+  end
+  return launches
+end
+
+local function launch_all(C, launches)
   each_rank(C, function(rank)
-    local step = steps[rank]
-    if step then step.kernel(step.launch)(table.unpack(step.args)) end
+    if launches[rank] then launches[rank]() end
   end)
 end
 
 -- x: the tensor whose rows are gathered; y: the other operand.
 local function gather(way, x, y, C, options)
-  local steps = each_rank(C, function(rank)
+  local function step_of(rank)
     local c, place = seen_from(way.side, C, rank), C.mesh:place(rank, way.axes)
     return ct.size(c) > 0 and gathering.step(panels_of(x, way.axes, rank), place, y:part(rank), c,
       { alpha = options.alpha })
-  end)
+  end
+  local launches = launches_of(way, x, y, C, options.alpha, function() return step_of end)
   meet(C)
-  launch_all(C, steps)
+  launch_all(C, launches)
   meet(C)
 end
 
 local memories = setmetatable({}, { __mode = "k" }) -- by engine, then by axes and type
 
--- Where memory of the ranks is kept, by rank; nil: a launch that failed on the CPU engine leaves
--- its flags, and memory made while a graph is recorded is filled when the graph runs.
+-- Where memory of the ranks is kept, by rank, or nil.
 local function keep_of(way, C)
-  if not ct.device().sm or internal.graph_recording() then return nil end
+  if not is_kept() then return nil end
   local of_engine = memories[C.engine] or {}
   memories[C.engine] = of_engine
   local key = C.dtype.name .. " " .. table.concat(way.axes, " ")
@@ -210,6 +237,11 @@ local function close_all(memory)
   for _, t in pairs(memory) do t:close() end
 end
 
+-- Launches that are kept may use memory that is closed.
+local function forget_products()
+  for _, known in pairs(products) do known.launches = nil end
+end
+
 -- Memory of each rank for workspaces: what was kept, if it is large enough. The launches of a
 -- product come after those of earlier ones.
 local function memory_of(way, C, keep)
@@ -218,7 +250,10 @@ local function memory_of(way, C, keep)
     local c, memory = seen_from(way.side, C, rank), keep and keep[rank]
     local height, width = ct.size(c, 0), ct.size(c, 1)
     if not memory or not scattering.fits(memory, height, width, n) then
-      if memory then close_all(memory) end
+      if memory then
+        forget_products()
+        close_all(memory)
+      end
       memory = scattering.memory(C.dtype, height, width, n)
     end
     if keep then keep[rank] = memory end
@@ -241,15 +276,18 @@ end
 
 -- x: the operand that has C's rows; y: the other one.
 local function scatter(way, x, y, C)
-  local keep = keep_of(way, C)
-  local memory = memory_of(way, C, keep)
-  meet(C)
-  local steps = each_rank(C, function(rank)
+  local keep, memory = keep_of(way, C), nil
+  local function step_of(rank)
     local c, group = seen_from(way.side, C, rank), C.mesh:group(rank, way.axes)
     return ct.size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
       C.mesh:place(rank, way.axes), seen_by(memory, group, rank, c))
+  end
+  local launches = launches_of(way, x, y, C, nil, function()
+    memory = memory_of(way, C, keep)
+    return step_of
   end)
-  launch_all(C, steps)
+  meet(C)
+  launch_all(C, launches)
   meet(C)
   if not keep then each_rank(C, function(rank) close_all(memory[rank]) end) end
 end

@@ -73,6 +73,49 @@ synchronize()
 ]]
 tap.is(gpus.run("", memory), "2 4 4 ", "workspaces made, by two ranks")
 
+-- The launches of a product serve the next one into the same C, until they or their memory change.
+local kept = gpus.script [[
+local m, n_made = mesh{ x = 2 }, 0
+for _, kernels in ipairs{ require "cuttle.gather_matmul", (require "cuttle.matmul_scatter") } do
+  local step = kernels.step
+  function kernels.step(...)
+    n_made = n_made + 1
+    return step(...)
+  end
+end
+local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
+local function say() io.write(n_made, " ") end
+local A, B = empty({ 4096, 512 }, "(M@x,K)"), empty({ 8192, 512 }, "(N@x,K)")
+local C = empty({ 4096, 8192 }, "(M,N@x)")
+for _ = 1, 3 do matmul(A, B, C) end
+say()
+for _ = 1, 2 do matmul(A, B, C, { alpha = 2 }) end
+say()
+A:close()
+A = empty({ 4096, 512 }, "(M@x,K)")
+for _ = 1, 2 do matmul(A, B, C, { alpha = 2 }) end
+say()
+local function product(M, N)
+  local D, E = empty({ M, 16384 }, "(M,K@x)"), empty({ N, 16384 }, "(N,K@x)")
+  local F = empty({ M, N }, "(M@x,N)")
+  return function()
+    for _ = 1, 2 do matmul(D, E, F) end
+    say()
+    return D
+  end
+end
+local small, large = product(4096, 4096), product(4096, 8192)
+small()
+large()
+small()   -- its workspaces were closed
+local D = small()
+D:close()
+print((select(2, pcall(small)):match "the sharded tensor is closed"))
+synchronize()
+]]
+tap.is(gpus.run("", kept), "2 4 6 8 10 12 12 the sharded tensor is closed\n",
+  "steps made, by two ranks")
+
 -- Devices that do not reach each other: found when the first product is made.
 local apart = gpus.script [[
 local sharded = require "cuttle.sharded_matmul"
