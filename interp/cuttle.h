@@ -73,7 +73,7 @@ typedef struct cuttle_Options {
   const char *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL: CUTTLE_DEVICE of the
                          environment, else "auto": the first CUDA device, else the CPU engine.
                          Opened at first use, so a missing one is an error of that call; another text is
-                         one of cuttle_open */
+                         one of cuttle_open, from the environment too */
 
   void *cuda_context; /* a CUcontext of the host to work in; NULL: the device's primary one */
   void *cuda_stream;  /* a CUstream of the host for all work; looked at when use_stream is not 0 */
@@ -203,7 +203,8 @@ typedef enum cuttle_ArgKind {
                         with memory like this is used again, wherever the memory lies */
   CUTTLE_ARG_TEXT,   /* text: a constant of the kernel, as STATIC is; read during the call */
   CUTTLE_ARG_TUPLE,  /* text: the same, a tuple as the language writes it, "(4,(2,3))" */
-  CUTTLE_ARG_LAYOUT  /* text: the same, a layout, "(4,8):(8,1)" */
+  CUTTLE_ARG_LAYOUT, /* text: the same, a layout, "(4,8):(8,1)" */
+  CUTTLE_ARG_NIL     /* nothing: the kernel does without this argument, which it tests for nil */
 } cuttle_ArgKind;
 
 typedef struct cuttle_Arg {
@@ -247,6 +248,13 @@ static inline cuttle_Arg cuttle_layout(const char *text) {
   cuttle_Arg a;
   a.kind = CUTTLE_ARG_LAYOUT;
   a.u.text = text;
+  return a;
+}
+
+static inline cuttle_Arg cuttle_nil(void) {
+  cuttle_Arg a;
+  a.kind = CUTTLE_ARG_NIL;
+  a.u.i = 0;
   return a;
 }
 

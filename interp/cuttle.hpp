@@ -308,6 +308,18 @@ struct Int64 {
 };
 inline Int64 i64(std::int64_t value) { return Int64{value}; }
 
+/* A text that is a constant of the kernel. */
+struct Text {
+  std::string value;
+};
+inline Text constant(std::string value) { return Text{std::move(value)}; }
+
+/* A layout, as the language writes it, "(4,8):(8,1)": a constant of the kernel. */
+struct Layout {
+  std::string text;
+};
+inline Layout layout(std::string text) { return Layout{std::move(text)}; }
+
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
   Dim3(std::uint32_t x_ = 1, std::uint32_t y_ = 1, std::uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
@@ -343,6 +355,11 @@ struct Arg {
   }
   explicit Arg(Static s) { put(CUTTLE_ARG_STATIC, s.value); }
   explicit Arg(Int64 i) { put(CUTTLE_ARG_I64, i.value); }
+  explicit Arg(const Text &t) { put(CUTTLE_ARG_TEXT, t.value); }
+  explicit Arg(const Layout &l) { put(CUTTLE_ARG_LAYOUT, l.text); }
+  explicit Arg(std::nullptr_t) { put(CUTTLE_ARG_NIL, 0); }
+  /* A pointer would become a bool: write memory(p, {n}), or constant("text"). */
+  template <typename T> explicit Arg(T *) = delete;
   explicit Arg(const Tensor &t) {
     arg.kind = CUTTLE_ARG_TENSOR;
     arg.u.tensor = t.get();
@@ -355,6 +372,10 @@ private:
   void put(cuttle_ArgKind kind, std::int64_t i) {
     arg.kind = kind;
     arg.u.i = i;
+  }
+  void put(cuttle_ArgKind kind, const std::string &text) { /* which lives as long as the call */
+    arg.kind = kind;
+    arg.u.text = text.c_str();
   }
   template <typename T> Arg(const T *data, std::size_t n, bool is_const) : is_memory(true) {
     static_assert(!std::is_same_v<T, bool>, "a std::vector<bool> is no array of bool");
@@ -383,7 +404,8 @@ public:
     return *this;
   }
 
-  /* Numbers, Tensor, Memory, std::vector (lent), constant(n), i64(n). A float is an f32, a double an f64, an
+  /* Numbers, Tensor, Memory, std::vector (lent), constant(n or text), layout(text), i64(n), and nullptr for what the
+     kernel does without. A float is an f32, a double an f64, an
      integer an i32 if it fits, else an i64. */
   template <typename... Ts> void operator()(Ts &&...ts) const {
     std::array<detail::Arg, sizeof...(Ts)> own{detail::Arg(std::forward<Ts>(ts))...};

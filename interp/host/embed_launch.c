@@ -41,7 +41,7 @@ static void push_written(lua_State *L, const cuttle_Arg *a) {
 
 static void push_arg(lua_State *L, const cuttle_Arg *a) {
   TypedNumber n = {.i = a->u.i};
-  if ((unsigned)a->kind > CUTTLE_ARG_LAYOUT) {
+  if ((unsigned)a->kind > CUTTLE_ARG_NIL) {
     diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
                (int)a->kind);
   }
@@ -54,6 +54,7 @@ static void push_arg(lua_State *L, const cuttle_Arg *a) {
     case CUTTLE_ARG_TEXT: lua_pushstring(L, text_of(L, a)); return;
     case CUTTLE_ARG_TUPLE:
     case CUTTLE_ARG_LAYOUT: push_written(L, a); return;
+    case CUTTLE_ARG_NIL: lua_pushnil(L); return;
     case CUTTLE_ARG_I64: n.dtype = CT_i64; break;
     case CUTTLE_ARG_STATIC: n.dtype = CT_VOID; break;
     case CUTTLE_ARG_F64: n = (TypedNumber){.dtype = CT_f64, .is_float = true, .f = a->u.f}; break;

@@ -157,7 +157,7 @@ static void put_arg(Words *w, const cuttle_Arg *a) {
   put(w, ~(int64_t)(a->kind == CUTTLE_ARG_INT && is_wide ? CUTTLE_ARG_I64 : a->kind));
   if (a->kind == CUTTLE_ARG_STATIC) {
     put(w, a->u.i);
-  } else if ((unsigned)a->kind >= CUTTLE_ARG_TEXT) {
+  } else if (a->kind >= CUTTLE_ARG_TEXT && a->kind <= CUTTLE_ARG_LAYOUT) {
     put_text(w, a->u.text, text_bytes(a));
   }
   w->is_reusable = w->is_reusable && a->kind != CUTTLE_ARG_TENSOR;

@@ -389,7 +389,20 @@ static void run_repl(Program *p) {
   }
 }
 
+/* A device that the environment names and nobody knows fails before anything runs. */
+static bool knows_device(Program *p) {
+  const char *refused = p->has_device ? NULL : state_refuse_device(NULL);
+  if (refused != NULL) {
+    fprintf(stderr, "cuttle: %s\n", refused);
+    p->exit_code = EXIT_FAILURE;
+  }
+  return refused == NULL;
+}
+
 static void run_plain(Program *p) {
+  if (!knows_device(p)) {
+    return;
+  }
   set_arg(p);
   bool has_script = p->at < p->argc;
   bool ok = run_chunks(p) && (!has_script || run_script(p)) && wait_for_devices(p);
@@ -435,7 +448,7 @@ static void run_emit(Program *p) {
   if (p->help || p->exit_code != 0) {
     return;
   }
-  if (!choose_emit_device(p)) {
+  if (!knows_device(p) || !choose_emit_device(p)) {
     return;
   }
   set_arg(p);
@@ -457,6 +470,9 @@ static void run_info(Program *p) {
    in front is its --help. */
 static void run_std_command(Program *p) {
   char module[64];
+  if (!knows_device(p)) {
+    return;
+  }
   snprintf(module, sizeof module, "cuttle.command_%s", p->command);
   set_arg(p);
   lua_getglobal(p->L, "require");

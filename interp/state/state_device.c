@@ -51,7 +51,7 @@ static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtE
     return CT_OK;
   }
   return ct_fail(err, CT_EINVAL,
-                 "device: '%.40s' is unknown; auto, cpu, cuda or cuda:0 was expected", text);
+                 "device: '%.40s' is unknown; auto, cpu, cpu:N, cuda or cuda:N was expected", text);
 }
 
 const char *state_refuse_device(const cuttle_Options *o) {
@@ -59,8 +59,16 @@ const char *state_refuse_device(const cuttle_Options *o) {
   Choice choice;
   int ordinal;
   bool has = o != NULL && o->size >= offsetof(cuttle_Options, device) + sizeof o->device;
-  const char *text = has && o->device != NULL ? o->device : "";
-  return text[0] == '\0' || parse_choice(text, &choice, &ordinal, &why) == CT_OK ? NULL : why.msg;
+  bool sees = !has || o->no_environment == 0;
+  const char *given = has ? o->device : NULL, *env = sees ? getenv("CUTTLE_DEVICE") : NULL;
+  const char *text = given != NULL ? given : env != NULL ? env : "";
+  if (text[0] == '\0' || parse_choice(text, &choice, &ordinal, &why) == CT_OK) {
+    return NULL;
+  }
+  if (given == NULL) {
+    ct_err_prefix(&why, "CUTTLE_DEVICE");
+  }
+  return why.msg;
 }
 
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {

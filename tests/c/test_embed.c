@@ -124,12 +124,25 @@ static void test_options(void) {
   HAS_STR(cuttle_error(NULL), "does not know", "with a message");
   cuttle_Options o = {.size = sizeof o, .device = "gpu"};
   OK(cuttle_open(&o) == NULL, "an unknown device is an error at once");
-  IS_STR(cuttle_error(NULL), "device: 'gpu' is unknown; auto, cpu, cuda or cuda:0 was expected",
+  IS_STR(cuttle_error(NULL),
+         "device: 'gpu' is unknown; auto, cpu, cpu:N, cuda or cuda:N was expected",
          "which names it");
   o.device = "";
   S = cuttle_open(&o);
   OK(S != NULL, "no text is no choice");
   cuttle_close(S);
+  const char *given = getenv("CUTTLE_DEVICE");
+  char before[64];
+  snprintf(before, sizeof before, "%.63s", given == NULL ? "" : given);
+  setenv("CUTTLE_DEVICE", "gpu", 1);
+  OK(cuttle_open(NULL) == NULL, "nor is one of the environment opened");
+  HAS_STR(cuttle_error(NULL), "CUTTLE_DEVICE: device: 'gpu' is unknown", "which is named");
+  o.device = NULL;
+  o.no_environment = 1;
+  S = cuttle_open(&o);
+  OK(S != NULL, "unless nobody looks there");
+  cuttle_close(S);
+  setenv("CUTTLE_DEVICE", before, 1);
 }
 
 /* {====== Limits ====== */

@@ -255,6 +255,38 @@ static void test_constants(cuttle_State *S) {
   is_error(S, cuttle_launch_with(S, k, &o, 5, args), "the text of an argument is NULL", "no text");
 }
 
+/* An argument that the kernel does without, beside memory and beside a tensor. */
+static void test_nil(cuttle_State *S) {
+  is_ok(S,
+        cuttle_dostring(S,
+                        "kernel('biased', function(x, bias, y)\n"
+                        "  y[0] = bias and x[0] + bias[0] or x[0] end)",
+                        NULL),
+        "a kernel that tests an argument");
+  cuttle_Kernel *k = cuttle_kernel(S, "biased");
+  float x[1] = {1}, bias[1] = {4}, y[1] = {0};
+  const int64_t n = 1;
+  cuttle_Memory mx = vector(x, &n, CUTTLE_F32), mb = vector(bias, &n, CUTTLE_F32),
+                my = vector(y, &n, CUTTLE_F32);
+  cuttle_Arg args[] = {cuttle_memory(&mx), cuttle_nil(), cuttle_memory(&my)};
+  cuttle_Launch o = threads(1);
+  for (int i = 0; i < 6; i++) {
+    args[1] = i % 3 == 2 ? cuttle_memory(&mb) : cuttle_nil();
+    is_ok(S, cuttle_launch_with(S, k, &o, 3, args), "launch");
+    IS_INT(y[0], i % 3 == 2 ? 5 : 1, "with and without, in turns");
+  }
+  cuttle_Tensor *tx = cuttle_tensor_lend(S, &mx, NULL, NULL),
+                *ty = cuttle_tensor_lend(S, &my, NULL, NULL);
+  cuttle_Arg tensors[] = {cuttle_tensor(tx), cuttle_nil(), cuttle_tensor(ty)};
+  x[0] = 3;
+  is_ok(S, cuttle_launch_with(S, k, &o, 3, tensors), "with tensors");
+  IS_INT(y[0], 3, "as well");
+  cuttle_tensor_close(S, tx);
+  cuttle_tensor_close(S, ty);
+  args[0] = cuttle_nil();
+  is_error(S, cuttle_launch_with(S, k, &o, 3, args), "x", "nil for what the kernel needs");
+}
+
 static void test_read_only(cuttle_State *S) {
   float x[4] = {1, 2, 3, 4}, y[4] = {0};
   const int64_t n = 4;
@@ -508,6 +540,7 @@ int main(void) {
   test_types(S);
   test_numbers(S);
   test_constants(S);
+  test_nil(S);
   test_read_only(S);
   test_read_only_tensor(S);
   test_written(S);

@@ -229,7 +229,7 @@ static void transfer(Host *h) {
 }
 
 static cuttle_Arg next_arg(Host *h, int i) {
-  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_LAYOUT + 2)};
+  cuttle_Arg a = {.kind = (cuttle_ArgKind)below(h->in, CUTTLE_ARG_NIL + 2)};
   a.u.i = next_integer(h->in);
   if (a.kind == CUTTLE_ARG_FLOAT || a.kind == CUTTLE_ARG_F64) {
     a.u.f = (double)a.u.i;

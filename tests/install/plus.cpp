@@ -30,6 +30,10 @@ kernel("put", function(x, i, f, d, b, n, s)
   if b then x[4] = s end
 end)
 kernel("add", function(x, c) x[threadIdx.x] = cast(x[threadIdx.x] + c, x.dtype) end)
+kernel("constants", function(x, l, what, bias)
+  x[0] = l({1, 2}) + (what == "twice" and 100 or 0)
+  x[1] = bias and bias[0] or -1
+end)
 kernel("transpose", function(x, y)
   for i in range(size(x, 0)) do for j in range(size(x, 1)) do y[{j, i}] = x[{i, j}] end end
 end)
@@ -45,6 +49,11 @@ static void test_arguments(cuttle::State &S) {
   std::vector<double> x(5);
   S.kernel("put")(1, 1)(x, -7, 0.5F, 0.1, true, cuttle::i64(1), cuttle::constant(9));
   ok(x == std::vector<double>{-7, 0.5, 0.1, 1, 9}, "numbers of all kinds");
+  std::vector<float> y(2), bias{7};
+  S.kernel("constants")(1, 1)(y, cuttle::layout("(4,8):(8,1)"), cuttle::constant("twice"), nullptr);
+  ok(y == std::vector<float>{110, -1}, "a layout, a text, and nothing");
+  S.kernel("constants")(1, 1)(y, cuttle::layout("(4,8):(1,4)"), cuttle::constant("once"), bias);
+  ok(y == std::vector<float>{9, 7}, "others are other constants");
   const std::vector<float> fixed(32);
   ok(message_of([&] { S.kernel("add")(1, 32)(fixed, 1.0F); }).find("read-only") !=
          std::string::npos,

@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-from .default import call
-
-
-def _name(x: Any) -> str:
-    return type(x).__module__.split(".")[0] + "." + type(x).__name__
+from ._cuttle import Tensor
+from .default import call, state
 
 
 def _as_library(like: Any, made: Any) -> Any:
@@ -24,22 +21,30 @@ def _as_library(like: Any, made: Any) -> Any:
     return made
 
 
-def _is_made_here(like: Any) -> bool:
-    """Do we know how to make a tensor of its library? If not, the language makes one."""
-    torch = sys.modules.get("torch")
-    return (torch is not None and isinstance(like, torch.Tensor)) or (
-        type(like).__module__.split(".")[0] in ("numpy", "cupy"))
+# Row-major memory beside that of a tensor, on its device.
+_BESIDE = """function _empty_beside(x, dtype, shape)
+  local made = tensor(dtype or x.dtype, row_major(shape))
+  return made.device == x.device and made or made:to(x.device)
+end"""
 
 
 def _empty(like: Any, shape: Sequence[int], dtype: Optional[str] = None) -> Any:
-    """A new tensor of the library and on the device of another one."""
+    """A new tensor on the device of another one: of its library, or else the language's, which _as_library turns
+    into one of the library when it is full. dtype: None, or "float32"."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
         return like.new_empty(tuple(shape), dtype=getattr(torch, dtype) if dtype else None)
     library = sys.modules.get(type(like).__module__.split(".")[0])
     if library is not None and library.__name__ in ("numpy", "cupy"):
         return library.empty(tuple(shape), dtype=dtype or like.dtype)
-    raise TypeError(f"{_name(like)}: no way to make a result of this library; pass one as out=")
+    if not state().has_function("_empty_beside"):
+        state().run(_BESIDE, "=operators")
+    return call("_empty_beside", like, "f32" if dtype else None, tuple(shape))
+
+
+def _finished(like: Any, out: Any, given: Any) -> Any:
+    """The result as the caller gets it; `given`: what it was given for it."""
+    return out if out is given or not isinstance(out, Tensor) else _as_library(like, out)
 
 
 def _options(**values: Any) -> Dict[str, Any]:
@@ -77,21 +82,18 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
     into so many parts, `config` names a configuration; both are chosen where they are not given.
     """
     shape = _product_shape(a, b)
+    given = out
     if out is None:
         if beta is not None and beta != 0:
             raise ValueError(f"matmul: beta is {beta}, but there is no out to be added; pass out=")
         if _bits(a) == 8:
             raise ValueError(f"matmul: sums of {a.dtype} do not fit the type; pass out= with a wider one")
-        if len(shape) == 2 and not _is_made_here(a):
-            made = call("matmul", (a, _rows[2]), (b, _columns[2]),
-                        options=_options(alpha=alpha, bias=bias, split=split, config=config))
-            return _as_library(a, made)
         out = _empty(a, shape)
     if tuple(out.shape) != shape:
         raise ValueError(f"matmul: out has shape {tuple(out.shape)}; {shape} was expected")
     call("matmul", (a, _rows[len(a.shape)]), (b, _columns[len(b.shape)]), (out, _rows[len(shape)]),
          options=_options(alpha=alpha, beta=beta, bias=bias, split=split, config=config))
-    return out
+    return _finished(a, out, given)
 
 
 def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
@@ -102,9 +104,7 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
     """
-    if out is None and lse in (None, False) and not _is_made_here(q):
-        return _as_library(q, call("attention", q, k, v, options=_options(
-            causal=causal or None, scale=scale, lazy=lazy or None, config=config)))
+    given, given_lse = out, lse
     if out is None:
         out = _empty(q, q.shape)
     if lse is True:
@@ -113,4 +113,5 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
         lse = None
     call("attention", q, k, v, options=_options(out=out, causal=causal or None, scale=scale, lse=lse,
                                                 lazy=lazy or None, config=config))
-    return out if lse is None else (out, lse)
+    out = _finished(q, out, given)
+    return out if lse is None else (out, _finished(q, lse, given_lse))

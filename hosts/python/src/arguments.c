@@ -19,7 +19,8 @@ typedef enum Kind {
   KIND_REAL,     /* with __float__ */
   KIND_TEXT,     /* constants: a text, */
   KIND_TUPLE,    /* a tuple of integers, */
-  KIND_LAYOUT    /* what has its text as _cuttle_text */
+  KIND_LAYOUT,   /* what has its text as _cuttle_text */
+  KIND_NONE
 } Kind;
 
 typedef struct Row {
@@ -651,6 +652,7 @@ bool call_read(Call *c, int i, PyObject *object) {
     case KIND_TEXT: return put_text(c, i, object, CUTTLE_ARG_TEXT);
     case KIND_TUPLE: return read_tuple(c, i, object);
     case KIND_LAYOUT: return read_layout(c, i, object);
+    case KIND_NONE: c->args[i] = cuttle_nil(); return true;
     case KIND_OTHER: break;
   }
   return refuse(i, object);
@@ -681,5 +683,6 @@ int arguments_open(PyObject *module) {
   add_row((Row){.type = (PyObject *)&PyFloat_Type, .kind = KIND_FLOAT});
   add_row((Row){.type = (PyObject *)&PyBool_Type, .kind = KIND_BOOL});
   add_row((Row){.type = value, .kind = KIND_VALUE});
+  add_row((Row){.type = (PyObject *)Py_TYPE(Py_None), .kind = KIND_NONE});
   return 0;
 }

@@ -19,6 +19,7 @@ kernel("count", function(x, from, ...)
   x[0] = select("#", ...)
   x[1] = from
 end)
+kernel("biased", function(x, bias, y) y[0] = bias and x[0] + bias[0] or x[0] end)
 kernel("blocks", function(x) x[0] = gridDim.x; x[1] = gridDim.y end)
 """
 
@@ -28,6 +29,28 @@ saxpy = module.saxpy
 
 def floats(*values):
     return m.New(m.floats(*values), "f32")
+
+
+def test_none():
+    x, bias, y = floats(1.0), floats(4.0), floats(0.0)
+    for b, want in ((None, 1.0), (None, 1.0), (bias, 5.0), (None, 1.0), (bias, 5.0)):
+        module.biased[1, 1](x, b, y)
+        same(y.array[0], want, "None is for what the kernel tests for nil")
+    module.biased[1, 1](x=x, bias=None, y=y)
+    same(y.array[0], 1.0, "by name, too")
+    fails(cuttle.Error, "x", lambda: module.biased[1, 1](None, None, y), "what the kernel needs is not nil")
+
+
+def test_device():
+    import os
+    before = os.environ.get("CUTTLE_DEVICE")
+    os.environ["CUTTLE_DEVICE"] = "gpu"
+    fails(cuttle.Error, "CUTTLE_DEVICE: device: 'gpu' is unknown; auto, cpu,", lambda: cuttle.loads("x = 1"),
+          "a device of the environment that nobody knows")
+    ok(cuttle.loads("x = 1", device="cpu") is not None, "is not asked where another one is named")
+    os.environ.pop("CUTTLE_DEVICE")
+    if before is not None:
+        os.environ["CUTTLE_DEVICE"] = before
 
 
 def test_identity():
@@ -97,7 +120,7 @@ def test_signatures():
     same(str(inspect.signature(saxpy[1, 1])), "(a, x, y)", "and of a launch")
     same(str(inspect.signature(module.count)), "(x, from_, *args)", "with further arguments")
     ok(saxpy.__doc__.startswith("saxpy(a, x, y)\n"), "the docstring begins with it", saxpy.__doc__)
-    same(module.kernel_names(), ["again", "blocks", "count", "saxpy"], "the names of all kernels")
+    same(module.kernel_names(), ["again", "biased", "blocks", "count", "saxpy"], "the names of all kernels")
     ok({"saxpy", "run"} <= set(dir(module)), "dir() has them")
     text = stub(module)
     ok("def __call__(self, a: Any, x: Any, y: Any) -> None: ..." in text, "stubs have the parameters", text)
@@ -108,6 +131,8 @@ def test_signatures():
     fails(cuttle.Error, "is closed", lambda: k[1, 1](a=1), "a closed module has no names")
 
 
+test_none()
+test_device()
 test_identity()
 test_arguments()
 test_grids()

@@ -133,6 +133,21 @@ def test_operators():
     same((type(c), c.shape), (cuttle.Tensor, (2, 4)), "matmul without out= returns a tensor of the language")
     got = view(c)
     same([got[j * c.strides[1]] for j in range(4)], [12.0, 15.0, 18.0, 21.0], "which is right")
+    a = m.New(m.floats(*[1.0] * 6, *[2.0] * 6), "f32", (2, 2, 3), (6, 3, 1))
+    a.dtype = "float32"
+    c = cuttle.matmul(a, b)
+    same((c.shape, c.strides), ((2, 2, 4), (8, 4, 1)), "in batches")
+    same(list(view(c))[8:], [24.0, 30.0, 36.0, 42.0] * 2, "each of them")
+    q = m.New(m.floats(*[1.0] * 32), "f32", (1, 1, 2, 16), (32, 32, 16, 1))
+    o, lse = cuttle.attention(q, q, q, lse=True)
+    same((o.shape, list(view(o))), ((1, 1, 2, 16), [1.0] * 32), "attention")
+    same((lse.shape, lse.dtype), ((1, 1, 2), "f32"), "with the logarithms of its sums")
+    ok(all(abs(v - 4.6931472) < 1e-6 for v in view(lse)), "which are right", list(view(lse)))
+    given = module.made(2)
+    same(cuttle.attention(q, q, q, lse=m.New(m.floats(0, 0), "f32", (1, 1, 2), (2, 2, 1)))[0].shape, (1, 1, 2, 16),
+         "into a tensor that is given")
+    left = m.New(m.floats(*[1.0] * 4), "f32", (2, 2), (2, 1))
+    ok(cuttle.matmul(left, m.New(m.floats(*[1.0] * 6), "f32", (2, 3), (3, 1)), given) is given, "out= is the result")
 
 
 test_fields()

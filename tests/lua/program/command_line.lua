@@ -61,7 +61,18 @@ check("no such command", "trace",
 check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --help\n", 2)
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
-  .. "cuda or cuda:0 was expected; see cuttle --help\n", 2)
+  .. "cpu:N, cuda or cuda:N was expected; see cuttle --help\n", 2)
+local unknown <const> = "cuttle: CUTTLE_DEVICE: device: 'gpu' is unknown; auto, cpu, cpu:N, cuda or "
+  .. "cuda:N was expected\n"
+local function with_gpu(name, arguments, want, want_code)
+  local file <close> = assert(io.popen(("CUTTLE_DEVICE=gpu '%s' %s 2>&1"):format(arg[-1], arguments)))
+  local out = file:read "a"
+  local _, _, code = file:close()
+  tap.ok(out == want and (code or 0) == want_code, name, out)
+end
+with_gpu("an unknown device in the environment", "-e 'print(1)'", unknown, 1)
+with_gpu("which a command tells", "check " .. fine, unknown, 1)
+with_gpu("and which an option replaces", "--device=cpu -e 'print(1)'", "1\n", 0)
 check("standard output that takes nothing", "-e 'print(1)' >/dev/full", "", 1)
 local lost = "cuttle: cannot write to standard output\n"
 for _, command in ipairs { "check", "profile", "timeline", "emit" } do
