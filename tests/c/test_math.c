@@ -62,7 +62,7 @@ static const One ones[] = {OWN_ROW(rsqrt, 0, 8, 0.501, 1.5), ROW(exp, -750, 710,
                            ROW(sinh, -3, 3, 1.8, 1.8),       ROW(cosh, -3, 3, 1.7, 1.7),
                            ROW(asin, -1, 1, 2.2, 2.2),       ROW(acos, -1, 1, 1.5, 1.5),
                            ROW(atan, -5, 5, 1.4, 1.4),       ROW(erf, -6, 6, 1.2, 1.2),
-                           ROW(erfc, -6, 27.5, 3.2, 3.2),    OWN_ROW(erfinv, -1, 1, 2.5, 2.8),
+                           ROW(erfc, -6, 27.5, 3.2, 3.2),    OWN_ROW(erfinv, -1, 1, 2.9, 2.8),
                            ROW(cbrt, -8, 8, 0.51, 0.51)};
 
 typedef struct Two {
