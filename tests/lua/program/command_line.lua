@@ -62,10 +62,11 @@ check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --h
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
   .. "cpu:N, cuda or cuda:N was expected; see cuttle --help\n", 2)
-local unknown <const> = "cuttle: CUTTLE_DEVICE: device: 'gpu' is unknown; auto, cpu, cpu:N, cuda or "
-  .. "cuda:N was expected\n"
+local unknown <const> = "cuttle: CUTTLE_DEVICE: device: 'gpu' is unknown; auto, cpu, cpu:N, cuda "
+  .. "or cuda:N was expected\n"
 local function with_gpu(name, arguments, want, want_code)
-  local file <close> = assert(io.popen(("CUTTLE_DEVICE=gpu '%s' %s 2>&1"):format(arg[-1], arguments)))
+  local command = ("CUTTLE_DEVICE=gpu '%s' %s 2>&1"):format(arg[-1], arguments)
+  local file <close> = assert(io.popen(command))
   local out = file:read "a"
   local _, _, code = file:close()
   tap.ok(out == want and (code or 0) == want_code, name, out)
