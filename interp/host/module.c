@@ -7,6 +7,10 @@
 
 int luaopen_cuttle(struct lua_State *L) {
   luaL_checkversion(L);
+  const char *refused = state_refuse_device(NULL);
+  if (refused != NULL) {
+    return luaL_error(L, "%s", refused);
+  }
   state_attach(L);
   language_open(L);
   state_push_language(L);
