@@ -107,6 +107,18 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
   return h->stream;
 }
 
+/* _stream_handle(s): the driver's stream, nil of the CPU engine; and the name of its device. */
+static int stream_handle(lua_State *L) {
+  const Handle *h = check_handle(L, 1, STREAM_TYPE);
+  if (h->device == NULL) {
+    lua_pushnil(L);
+  } else {
+    lua_pushlightuserdata(L, h->stream);
+  }
+  launch_push_device(L, h->device);
+  return 2;
+}
+
 static int stream_synchronize(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
   state_host_waits(L, "stream:synchronize");
@@ -117,19 +129,38 @@ static int stream_synchronize(lua_State *L) {
   return 0;
 }
 
-static int stream_wait(lua_State *L) { /* stream:wait(event) */
-  const Handle *h = check_handle(L, 1, STREAM_TYPE), *event = check_handle(L, 2, EVENT_TYPE);
-  check_one_device(L, h, event);
-  state_await_device(L, h->device);
-  if (h->device != NULL) {
-    diag_try(L, ct_stream_wait(h->device, h->stream, event->event, diag_err(L)));
+/* stream NULL: the device's own. */
+static void wait_in(lua_State *L, const Handle *stream, const Handle *event) {
+  CtDevice *d = event->device;
+  if (stream != NULL) {
+    check_one_device(L, stream, event);
   }
+  state_await_device(L, d);
+  if (d != NULL) {
+    CtStream s = stream == NULL ? ct_device_stream(d) : stream->stream;
+    diag_try(L, ct_stream_wait(d, s, event->event, diag_err(L)));
+  }
+}
+
+static int stream_wait(lua_State *L) { /* stream:wait(event) */
+  const Handle *h = check_handle(L, 1, STREAM_TYPE);
+  wait_in(L, h, check_handle(L, 2, EVENT_TYPE));
+  return 0;
+}
+
+static const Handle *opt_stream(lua_State *L, int idx) {
+  return lua_isnoneornil(L, idx) ? NULL : check_handle(L, idx, STREAM_TYPE);
+}
+
+static int event_wait(lua_State *L) { /* event:wait([stream]) */
+  const Handle *h = check_handle(L, 1, EVENT_TYPE);
+  wait_in(L, opt_stream(L, 2), h);
   return 0;
 }
 
 static int event_record(lua_State *L) { /* event:record([stream]) */
   Handle *h = check_handle(L, 1, EVENT_TYPE);
-  const Handle *s = lua_isnoneornil(L, 2) ? NULL : check_handle(L, 2, STREAM_TYPE);
+  const Handle *s = opt_stream(L, 2);
   if (s != NULL) {
     check_one_device(L, s, h);
   }
@@ -561,28 +592,20 @@ static const luaL_Reg stream_methods[] = {{"synchronize", stream_synchronize},
                                           {"wait", stream_wait},
                                           {"close", handle_close},
                                           {NULL, NULL}};
-static const luaL_Reg event_methods[] = {{"record", event_record},
-                                         {"synchronize", event_synchronize},
-                                         {"elapsed", event_elapsed},
-                                         {"close", handle_close},
-                                         {NULL, NULL}};
+static const luaL_Reg event_methods[] = {
+    {"record", event_record},   {"wait", event_wait},    {"synchronize", event_synchronize},
+    {"elapsed", event_elapsed}, {"close", handle_close}, {NULL, NULL}};
 static const luaL_Reg cuda_kernel_meta[] = {
     {"__call", cuda_kernel_call}, {"__gc", cuda_kernel_close}, {NULL, NULL}};
 static const luaL_Reg cuda_kernel_methods[] = {{"info", cuda_kernel_info}, {NULL, NULL}};
 static const luaL_Reg cuda_config_meta[] = {{"__call", cuda_config_call}, {NULL, NULL}};
 static const luaL_Reg cuda_config_methods[] = {{NULL, NULL}};
 
-static const luaL_Reg device_functions[] = {{"stream", lang_stream},
-                                            {"event", lang_event},
-                                            {"device", lang_device},
-                                            {"devices", lang_devices},
-                                            {"synchronize", lang_synchronize},
-                                            {"bench", lang_bench},
-                                            {"_bench_measure", bench_measure},
-                                            {"_bench_once", bench_once},
-                                            {"_bench_by", bench_by},
-                                            {"cuda_kernel", lang_cuda_kernel},
-                                            {NULL, NULL}};
+static const luaL_Reg device_functions[] = {
+    {"stream", lang_stream}, {"_stream_handle", stream_handle}, {"event", lang_event},
+    {"device", lang_device}, {"devices", lang_devices},         {"synchronize", lang_synchronize},
+    {"bench", lang_bench},   {"_bench_measure", bench_measure}, {"_bench_once", bench_once},
+    {"_bench_by", bench_by}, {"cuda_kernel", lang_cuda_kernel}, {NULL, NULL}};
 
 void bind_open_device(lua_State *L) {
   bind_new_type(L, STREAM_TYPE, handle_meta, stream_methods);

@@ -6,7 +6,8 @@
                         communicators: one for each member, of nccl.h
      _nccl_split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
      _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
-                        src =, src_at =, dst =, dst_at =, peer =, root =, stream =}
+                        src =, src_at =, dst =, dst_at =, peer =, root =, stream =}; a stream is what _stream_handle gives, nil is
+                        the device's own
      _nccl_prepare(calls)                    what such calls have in common in all runs: {set =, member =, op =, reduce =,
                         count =, peer =, at =}
      _nccl_again(prepared, what, seconds, place, rows)  runs them with src and dst of rows[at]. Messages say `what`, then
@@ -214,7 +215,7 @@ static CtDevPtr pop_row(lua_State *L, const char *name, lua_Integer first, uint6
   if (name[0] == 'd') { /* dst */
     diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
   }
-  t->storage->stream = call->stream;
+  t->storage->stream = r == NULL ? call->stream : ct_device_stream(t->storage->device);
   lua_pop(L, 1);
   return t->storage->buf.ptr + (uint64_t)(t->offset.v + first) * ct_dtype_bytes(t->dtype);
 }
@@ -262,6 +263,14 @@ static uint64_t rows(const CtNcclCall *call, CtNcclOp wide, uint64_t count) {
   return is_wide ? count * (uint64_t)ct_comm_size(call->comm) : count;
 }
 
+/* In which stream the call at idx is enqueued. */
+static CtStream stream_field(lua_State *L, int idx, const CtNcclCall *call) {
+  bool is_own = lua_getfield(L, idx, "stream") == LUA_TNIL;
+  CtStream stream = is_own ? ct_device_stream(ct_comm_device(call->comm)) : lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return stream;
+}
+
 /* All but the rows. */
 static CtNcclCall read_head(lua_State *L, int idx) {
   static const char *const reductions[] = {"sum", "max", "min"};
@@ -271,7 +280,7 @@ static CtNcclCall read_head(lua_State *L, int idx) {
   call.reduce = (CtReduce)option_field(L, idx, "reduce", "sum", reductions, 3);
   call.count = (uint64_t)integer_field(L, idx, "count", 0);
   call.peer = (int)integer_field(L, idx, "peer", 0);
-  call.stream = ct_device_stream(ct_comm_device(call.comm));
+  call.stream = stream_field(L, idx, &call);
   return call;
 }
 
@@ -353,6 +362,7 @@ static CtNcclCall fill_call(lua_State *L, const PreparedCall *p, int idx) {
     diag_error(L, "mesh: the communicators are closed");
   }
   lua_rawgeti(L, idx, p->at);
+  call.stream = stream_field(L, lua_gettop(L), &call);
   lua_getfield(L, -1, call.op == CT_BROADCAST ? "dst" : "src");
   call.src = pop_row(L, "src", 0, src_rows(&call), &call);
   lua_getfield(L, -1, "dst");

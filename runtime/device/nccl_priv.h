@@ -21,6 +21,7 @@ typedef struct CtNcclLib {
 /* A collective of one rank that was enqueued and is not known to be done. */
 typedef struct CtNcclWork {
   CtEvent begin, end; /* marks; NULL: not made yet */
+  CtStream stream;    /* where they are */
   int64_t since;      /* when the device was seen to have come to it, ns; 0: not yet */
   int64_t limit;      /* ns */
   char what[CT_NCCL_WHAT];

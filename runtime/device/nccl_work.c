@@ -403,15 +403,24 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
   return s;
 }
 
+/* Works of a communicator follow one another, in whatever streams they are: NCCL asks for that, and so does the ring. */
+static CtStatus follow(const CtComm *c, CtStream stream, CtErr *err) {
+  const CtNcclWork *last = c->n == 0 ? NULL : &c->works[(c->first + c->n - 1) & (c->cap - 1)];
+  return last == NULL || last->stream == stream ? CT_OK
+                                                : ct_stream_wait(c->device, stream, last->end, err);
+}
+
 static CtStatus begin_works(Group *g, const char *what, double seconds, CtErr *err) {
   CtStatus s = CT_OK;
   for (int i = 0; i < g->n && s == CT_OK; i++) {
     s = pace(g->comms[i], err);
+    s = s == CT_OK ? follow(g->comms[i], g->streams[i], err) : s;
     s = s == CT_OK ? next_work(g->comms[i], &g->works[i], err) : s;
     if (s == CT_OK) {
       CtNcclWork *w = g->works[i];
       w->since = 0;
       w->limit = ct_nccl_ns(seconds);
+      w->stream = g->streams[i];
       snprintf(w->what, sizeof w->what, "%s", what);
       s = ct_event_record(g->comms[i]->device, w->begin, g->streams[i], err);
     }

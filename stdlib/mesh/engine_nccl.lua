@@ -226,7 +226,10 @@ local function check_made(is_made, op, title)
   end
 end
 
-local function is_alone(e, call) return #call.group == 1 and not e.alone end
+-- A copy is made in the device's own stream.
+local function is_alone(e, call)
+  return #call.group == 1 and not e.alone and call.stream == nil
+end
 
 -- The communicator of each call of a group with several ranks.
 local function make_comms(e, op, calls)
@@ -268,6 +271,7 @@ local function with_rows(known, op, calls)
   for _, made in ipairs(known.made) do
     local call = calls[made.at]
     made.src, made.dst = op == "broadcast" and call.dst or call.src, call.dst
+    made.stream = call.stream
   end
   return known.made
 end

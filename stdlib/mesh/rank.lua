@@ -3,7 +3,7 @@
 -- rank when the call is done.
 --   request   a call that waits: op, rank, place (script line), group, and
 --             of collectives: key (the group as text), where (axes as text), first and second (the
---             tensors), src and dst (as rows), reduce, root
+--             tensors), src and dst (as rows), reduce, root, stream
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
 local ct = require "cuttle"
@@ -193,19 +193,59 @@ local function alone(request, t)
   request.dst, request.first = request.src, t
 end
 
+-- What the driver calls the stream of the option; nil on the CPU engine, where calls are over when
+-- they return.
+local function stream_of(run, q, stream)
+  if stream == nil then return nil end
+  if tiles.type_name(stream) ~= "stream" then
+    tiles.fail(q.op, "the option stream is of type %s; expected what stream() makes",
+      tiles.type_name(stream))
+  end
+  local handle, device = internal.stream_handle(stream)
+  local own = run.engine:device(q.rank)
+  if device ~= own then
+    tiles.fail(q.op, "the stream belongs to %s, but rank %d is %s; make it in the function of "
+      .. "m:run, where the rank's device is the current one", device, q.rank, own)
+  end
+  return handle
+end
+
+-- The last argument of a collective: the value of the option `word`, or a table of that and stream.
+local function take_options(r, q, last, word)
+  if type(last) ~= "table" then return last end
+  for key in pairs(last) do
+    if key ~= "stream" and key ~= word then
+      tiles.fail(q.op, "there is no option %s; expected %sstream", tostring(key),
+        word and word .. " or " or "")
+    end
+  end
+  q.stream = stream_of(runs[r], q, last.stream)
+  return last[word]
+end
+
+-- The same where stream is the only option.
+local function take_stream(r, q, options)
+  if options ~= nil and type(options) ~= "table" then
+    tiles.fail(q.op, "options are of type %s; expected a table such as {stream = s}",
+      tiles.type_name(options))
+  end
+  take_options(r, q, options)
+end
+
 --- r:all_reduce(t, axis, reduce): t becomes the sum of the group's.
 function methods.all_reduce(r, t, axis, reduce)
   local q = collective(r, "all_reduce", axis)
   alone(q, t)
-  q.reduce = check_reduce(q.op, reduce, t.dtype)
+  q.reduce = check_reduce(q.op, take_options(r, q, reduce, "reduce"), t.dtype)
   wait(runs[r], q)
 end
 
---- r:all_gather(src, dst, axis): dst gets the group's sources one after the other.
-function methods.all_gather(r, src, dst, axis)
+--- r:all_gather(src, dst, axis, options): dst gets the group's sources one after the other.
+function methods.all_gather(r, src, dst, axis, options)
   local q = collective(r, "all_gather", axis)
   local a, b, g = pair(q, src, dst)
   check_pair(q.op, a, b, ct.size(a) * g, ("%d * %d"):format(g, ct.size(a)))
+  take_stream(r, q, options)
   wait(runs[r], q)
 end
 
@@ -216,12 +256,12 @@ function methods.reduce_scatter(r, src, dst, axis, reduce)
   check_pair(q.op, a, b, ct.size(a) % g == 0 and ct.size(a) // g or ct.size(a) / g,
     ("%d / %d"):format(ct.size(a), g))
   check_apart(q.op, a, b)
-  q.reduce = check_reduce(q.op, reduce, src.dtype)
+  q.reduce = check_reduce(q.op, take_options(r, q, reduce, "reduce"), src.dtype)
   wait(runs[r], q)
 end
 
---- r:all_to_all(src, dst, axis): part i of src goes to rank i of the group.
-function methods.all_to_all(r, src, dst, axis)
+--- r:all_to_all(src, dst, axis, options): part i of src goes to rank i of the group.
+function methods.all_to_all(r, src, dst, axis, options)
   local q = collective(r, "all_to_all", axis)
   local a, b, g = pair(q, src, dst)
   check_pair(q.op, a, b, ct.size(a), "that of the source")
@@ -230,12 +270,14 @@ function methods.all_to_all(r, src, dst, axis)
       .. "them", ct.size(a), g)
   end
   check_apart(q.op, a, b)
+  take_stream(r, q, options)
   wait(runs[r], q)
 end
 
 --- r:broadcast(t, axis, root): t becomes that of the rank whose place in the group is `root`.
 function methods.broadcast(r, t, axis, root)
   local q = collective(r, "broadcast", axis)
+  root = take_options(r, q, root, "root")
   local place = math.tointeger(root or 0)
   if not place or place < 0 or place >= #q.group then
     tiles.fail(q.op, "the root is %s; its place in the group was expected, 0 to %d",

@@ -66,6 +66,11 @@ local Event = {}
 ---@return Event
 function Event:record(stream) end
 
+--- Makes the launches that follow wait for the mark, on the device.
+--- Without a stream, these are the launches of the device's own stream.
+---@param stream? Stream
+function Event:wait(stream) end
+
 --- Waits until the mark is reached.
 function Event:synchronize() end
 

@@ -143,6 +143,8 @@ function Sharded:close() end
 --- others. A group is the ranks that differ on the axes of the call only, in the order of their
 --- coordinates, the first axis fastest. An axis is a name or a list of names; nil means all.
 --- Tensors must be compact; their elements are taken in the order of memory.
+--- The last argument of a collective may be a table: `{reduce = "max", stream = s}`. The call is then
+--- made in that stream, beside launches of others: events order them.
 ---@class Rank
 ---@field rank integer
 ---@field coord table its coordinate on each axis, by name
@@ -163,32 +165,35 @@ local Rank = {}
 --- CuTe: none. MoYe: none.
 ---@param t Tensor
 ---@param axis? string|table
----@param reduce? string "sum", "max" or "min"; the default is "sum"
+---@param reduce? string|table "sum", "max" or "min", the default is "sum"; or `reduce` and `stream`
 function Rank:all_reduce(t, axis, reduce) end
 
 --- Gives each rank the sources of its group, one after the other.
 ---@param src Tensor
 ---@param dst Tensor as many elements as all sources together
 ---@param axis? string|table
-function Rank:all_gather(src, dst, axis) end
+---@param options? table `stream`
+function Rank:all_gather(src, dst, axis, options) end
 
 --- Adds the sources of the group; rank i of the group gets part i of the sum.
 ---@param src Tensor
 ---@param dst Tensor the elements of src divided by the ranks of the group
 ---@param axis? string|table
----@param reduce? string "sum", "max" or "min"; the default is "sum"
+---@param reduce? string|table "sum", "max" or "min", the default is "sum"; or `reduce` and `stream`
 function Rank:reduce_scatter(src, dst, axis, reduce) end
 
 --- Sends part i of the source to rank i of the group.
 ---@param src Tensor
 ---@param dst Tensor as many elements as src
 ---@param axis? string|table
-function Rank:all_to_all(src, dst, axis) end
+---@param options? table `stream`
+function Rank:all_to_all(src, dst, axis, options) end
 
 --- Makes t that of one rank, on each rank of the group.
 ---@param t Tensor
 ---@param axis? string|table
----@param root? integer the place of that rank in the group; the default is 0
+---@param root? integer|table the place of that rank in the group, the default is 0; or `root` and
+--- `stream`
 function Rank:broadcast(t, axis, root) end
 
 --- Sends t to another rank, and waits until that receives it.

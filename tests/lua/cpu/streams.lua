@@ -21,3 +21,7 @@ print((select(2, pcall(again, x, 1)):gsub("^.-: ", "")))                -- expec
 print((select(2, pcall(other.wait, other, s)):match "an event was expected, got a stream")) -- expect: an event was expected, got a stream
 first:close()
 print((select(2, pcall(first.record, first)):gsub("^.-: ", "")))        -- expect: the event is closed
+local mark = event():record(other)
+mark:wait()
+mark:wait(other)
+print((select(2, pcall(mark.wait, mark, mark)):match "a stream was expected, got an event")) -- expect: a stream was expected, got an event
