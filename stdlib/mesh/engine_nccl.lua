@@ -43,12 +43,14 @@ local function rank_of_process(m, p, op)
   return { ranks = { p.rank }, device = { [p.rank] = device }, address = p.address }
 end
 
--- Whether calls block the host until they are enqueued. Among the ranks of one process nobody can
--- be missing, so they do, if nothing else is said. In several processes they do if it is said: the
--- communicators are then split off one of all ranks, which does not block while ranks join it.
+-- Whether calls block the host until they are enqueued, which is the faster way. Among the ranks of
+-- one process nobody can be missing, so they do. In several processes a call that blocks knows no
+-- limit, so they do unless a limit was set: the communicators are then split off one of all ranks,
+-- which does not block while ranks join it.
 local function set_blocking(w)
   local blocks = processes.blocks()
   if w.address then
+    if blocks == nil then blocks = processes.limit() == nil end
     w.splits_all = blocks and select(2, internal.nccl_version())
   else
     w.blocks = blocks ~= false

@@ -123,7 +123,8 @@ function M.seconds()
   return seconds
 end
 
---- How long a kernel may wait for other ranks; nil: nobody set a limit.
+--- The same for what has no limit if nobody set one, such as a kernel that waits for other ranks:
+--- nil then.
 function M.limit() return env "CUTTLE_COMM_TIMEOUT" and M.seconds() end
 
 --- Whether calls block the host; nil if nothing is said.

@@ -181,9 +181,15 @@ for rank = 0, 3 do
   tap.is(outs[rank], of_rank(rank), ("process %d of four: the same as in one process"):format(rank))
 end
 lines = read(log)
-tap.is(count(lines, "blocking=1"), 0, "calls do not block: a rank elsewhere may be missing")
-outs = processes(4, torch .. "CUTTLE_COMM_BLOCKING=1 FAKE_NCCL_LOG=" .. log, path)
-tap.is(outs[2], of_rank(2), "and where calls block the host")
+tap.is(count(lines, "blocking=1"), 0, "calls do not block where a limit is set: a rank elsewhere "
+  .. "may be missing")
+processes(4, torch .. "CUTTLE_COMM_BLOCKING=1 FAKE_NCCL_LOG=" .. log, path)
+tap.ok(read(log):find "blocking=1", "unless it is said that they do")
+local unlimited <const> = torch:gsub("CUTTLE_COMM_TIMEOUT=%S+ ", "")
+processes(4, unlimited .. "CUTTLE_COMM_BLOCKING=0 FAKE_NCCL_LOG=" .. log, path)
+tap.is(count(read(log), "blocking=1"), 0, "or that they do not")
+outs = processes(4, unlimited .. "FAKE_NCCL_LOG=" .. log, path)
+tap.is(outs[2], of_rank(2), "without a limit calls block the host")
 lines = read(log)
 tap.ok(count(lines, "ncclCommInitRankConfig rank=%d/4 device=%d blocking=0") == 4
   and count(lines, "ncclCommSplit .- blocking=1") == 16 and not lines:find("bad use", 1, true),
