@@ -6,6 +6,7 @@
 -- may wait for other ranks. They run at once when all ranks wait and no collective can run without
 -- them.
 local internal = ...
+local ct = require "cuttle"
 local engines = require "cuttle.engine"
 local ipc = require "cuttle.ipc"
 local match = require "cuttle.rank_match"
@@ -68,11 +69,38 @@ local function exchange(run, job)
   for _, q in ipairs(job.requests) do q.tensors = tensors end
 end
 
+local MAX_KEPT <const> = 1000
+local memos = setmetatable({}, { __mode = "k" }) -- by engine: {n =, by_key =}
+
+-- What tells collectives apart whose calls have only other rows.
+local function key_of(calls)
+  local q, order = calls[1], {}
+  for i, call in ipairs(calls) do order[i] = call.rank end
+  return ("%s %s %s %s %d %d %s %s %s"):format(q.op, q.key, q.where, q.dst.dtype, ct.size(q.src),
+    ct.size(q.dst), q.reduce, q.root, q.stream ~= nil) .. " " .. table.concat(order, ",")
+end
+
+-- The engine's memo for such calls; nil: it has none for the operation.
+local function memo_of(engine, job)
+  if not job.calls[1].dst then return nil end
+  local kept, key = memos[engine], key_of(job.calls)
+  if not kept or kept.n == MAX_KEPT then
+    kept = { n = 0, by_key = {} }
+    memos[engine] = kept
+  end
+  local memo = kept.by_key[key]
+  if not memo then
+    memo = {}
+    kept.by_key[key], kept.n = memo, kept.n + 1
+  end
+  return memo
+end
+
 local function run_job(run, job)
   if job.op == "peers" then
     exchange(run, job)
   else
-    run.engine:run(job.op, job.calls)
+    run.engine:run(job.op, job.calls, memo_of(run.engine, job))
   end
   for _, q in ipairs(job.requests) do
     local task = run.tasks[q.rank]

@@ -314,29 +314,41 @@ end
 
 local function moved(x, plan) return #plan.steps > 0 and sharded.run_plan(x, plan) or x end
 
--- Where matmul chooses one kernel for a rank's parts, the options that say so: parts of the same
--- shardings lie alike, so that it need not choose again. Else the options as they are.
-local function choose_kernel(a, b, c, options)
-  local choice = matmul_table.choose(matmul.problem(a, b, c, options))
-  if not choice or choice.split ~= 1 then return options end
-  return { alpha = options.alpha, config = choice.config, split = 1 }
+-- Parts of the same shardings lie alike, so what matmul finds for a rank's parts is found once for
+-- each rank and type of C, for the alpha of the last product: {alpha =, known =}, of
+-- matmul.remember. `known` is nil where it takes several kernels.
+local function new_choice(a, b, c, options)
+  local p = matmul.problem(a, b, c, options)
+  local choice = matmul_table.choose(p)
+  if not choice or choice.split ~= 1 then return { alpha = options.alpha } end
+  return { alpha = options.alpha, known = matmul.remember(matmul.step(p, choice.config), p) }
 end
 
--- The same, found once for each rank, alpha and type of C.
-local function options_for(best, rank, a, b, c, options)
-  if options.config or options.split then return options end
+local function choice_for(best, rank, a, b, c, options)
+  if options.config or options.split or matmul.on_product then return {} end
   if best.generation ~= results.generation then
     best.generation, best.chosen = results.generation, {}
   end
-  local key = ("%d %s %s %s"):format(rank, options.alpha or 1, c.dtype.name, c.device)
-  best.chosen[key] = best.chosen[key] or choose_kernel(a, b, c, options)
-  return best.chosen[key]
+  local key = ("%d %s %s"):format(rank, c.dtype.name, c.device)
+  local choice = best.chosen[key]
+  if not choice or choice.alpha ~= options.alpha then
+    choice = new_choice(a, b, c, options)
+    best.chosen[key] = choice
+  end
+  return choice
 end
 
+-- If C is one of the operands, matmul says that it must not be.
 local function multiply(best, A, B, C, options)
+  local is_apart = not rawequal(C, A) and not rawequal(C, B)
   for _, rank in ipairs(C.engine.ranks) do
     local a, b, c = A:part(rank), B:part(rank), C:part(rank)
-    if ct.size(c) > 0 then ct.matmul(a, b, c, options_for(best, rank, a, b, c, options)) end
+    local choice = is_apart and ct.size(c) > 0 and choice_for(best, rank, a, b, c, options)
+    if choice and choice.known then
+      matmul.matmul_again(choice.known, a, b, c)
+    elseif ct.size(c) > 0 then
+      ct.matmul(a, b, c, options)
+    end
   end
 end
 

@@ -208,12 +208,28 @@ local function launch_all(C, launches)
   end)
 end
 
+-- What a rank's steps find out about tensors that are spread like these, kept for a way: by engine
+-- and rank, for the alpha of the last one. If C is one of the operands nothing is, so that it is
+-- found out again that it must not be.
+local function memo_of(way, x, y, C, rank, alpha)
+  if rawequal(C, x) or rawequal(C, y) then return nil end
+  way.memos = way.memos or setmetatable({}, { __mode = "k" })
+  local of_engine = way.memos[C.engine] or {}
+  way.memos[C.engine] = of_engine
+  local memo = of_engine[rank]
+  if not memo or memo.alpha ~= alpha then
+    memo = { alpha = alpha }
+    of_engine[rank] = memo
+  end
+  return memo
+end
+
 -- x: the tensor whose rows are gathered; y: the other operand.
 local function gather(way, x, y, C, options)
   local function step_of(rank)
     local c, place = seen_from(way.side, C, rank), C.mesh:place(rank, way.axes)
     return ct.size(c) > 0 and gathering.step(panels_of(x, way.axes, rank), place, y:part(rank), c,
-      { alpha = options.alpha })
+      { alpha = options.alpha }, memo_of(way, x, y, C, rank, options.alpha or 1))
   end
   local launches = launches_of(way, x, y, C, options.alpha, function() return step_of end)
   meet(C)
@@ -280,7 +296,8 @@ local function scatter(way, x, y, C)
   local function step_of(rank)
     local c, group = seen_from(way.side, C, rank), C.mesh:group(rank, way.axes)
     return ct.size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
-      C.mesh:place(rank, way.axes), seen_by(memory, group, rank, c))
+      C.mesh:place(rank, way.axes), seen_by(memory, group, rank, c), nil,
+      memo_of(way, x, y, C, rank, 1))
   end
   local launches = launches_of(way, x, y, C, nil, function()
     memory = memory_of(way, C, keep)

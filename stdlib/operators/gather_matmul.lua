@@ -187,25 +187,48 @@ end
 
 -- Memory for the copies and flags that are 0, of launches that follow each other. A launch that
 -- failed on the CPU engine leaves its flags, so each has new ones there.
-local function workspace_of(p, own, config, stream, rank)
+local function space_of(p, own, config, stream, rank)
   local key = ("%s %s %s %d"):format(p.device, tostring(stream), p.dtype, rank)
   local space = workspaces[key] or { size = 0, n_flags = 0 }
   workspaces[key] = space
-  local n_panels = p.l - 1
-  local size, n_flags = ct.size(own) * n_panels, require(TEMPLATE).n_flags(config, p)
+  local size, n_flags = ct.size(own) * (p.l - 1), require(TEMPLATE).n_flags(config, p)
   if space.size < size then space.memory, space.size = new_copy(own, size), size end
   if space.n_flags < n_flags or not ct.device().sm then
     space.n_flags = math.max(n_flags, space.n_flags)
     space.flags = zeros_on(p.device, space.n_flags)
   end
+  return space
+end
+
+-- The parts of it that a launch takes. memo.parts: those of an earlier launch, as they are used
+-- again until the memory is another.
+local function workspace_of(p, own, config, stream, rank, memo)
+  local known = memo and memo.parts
+  if known and known.memory == known.space.memory and known.all_flags == known.space.flags
+    and ct.device().sm then
+    return known
+  end
+  local space = space_of(p, own, config, stream, rank)
   local height, depth = ct.size(own, 0), ct.size(own, 1)
-  return {
-    copy = ct.view(space.memory, ct.layout({ height, depth, n_panels },
+  local parts = { space = space, memory = space.memory, all_flags = space.flags,
+    copy = ct.view(space.memory, ct.layout({ height, depth, p.l - 1 },
       { depth, 1, height * depth })),
-    flags = ct.view(space.flags, ct.layout(n_flags)) }
+    flags = ct.view(space.flags, ct.layout(require(TEMPLATE).n_flags(config, p))) }
+  if memo then memo.parts = parts end
+  return parts
 end
 
 -- {====== Launches ======
+
+-- What the kernel is given beside B and C.
+local function add_panels(p, panels, rank, config, stream, memo)
+  local own, others = panels[rank + 1], {}
+  local parts = workspace_of(p, own, config, stream, rank, memo)
+  for i = 1, #panels - 1 do others[i] = panels[(rank + i) % #panels + 1] end
+  p.panels = { own = own, others = others, copy = parts.copy, flags = parts.flags, rank = rank,
+               count = #panels }
+  return p
+end
 
 local function step_of(panels, rank, B, C, options)
   local own = check_panels(panels, rank)
@@ -215,12 +238,7 @@ local function step_of(panels, rank, B, C, options)
   if why then fail("%s. Gather A and call matmul", why) end
   if p.m == 0 or p.n == 0 then return nil end
   local config = M.choose(M.configs, p, options.config)
-  local parts = workspace_of(p, own, config, options.stream, rank)
-  local others = {}
-  for i = 1, #panels - 1 do others[i] = panels[(rank + i) % #panels + 1] end
-  p.panels = { own = own, others = others, copy = parts.copy, flags = parts.flags, rank = rank,
-               count = #panels }
-  return matmul.step(p, config, options.stream)
+  return matmul.step(add_panels(p, panels, rank, config, options.stream), config, options.stream), p
 end
 
 local function read_options(options)
@@ -238,9 +256,25 @@ function M.gather_matmul(panels, rank, B, C, options)
   return C
 end
 
---- The step that it launches, of at least 2 panels: {kernel =, launch =, args =}.
-function M.step(panels, rank, B, C, options)
-  return step_of(panels, rank, B, C, read_options(options))
+-- The same with a memo, which keeps what was found the first time.
+local function step_by(memo, panels, rank, B, C, options)
+  local known = memo.known
+  if known then
+    local p = matmul.recall(known, nil, B, C)
+    return matmul.step_again(known, add_panels(p, panels, rank, known.config, nil, memo))
+  end
+  local step, p = step_of(panels, rank, B, C, options)
+  if step then memo.known = matmul.remember(step, p) end
+  return step
+end
+
+--- The step that it launches, of at least 2 panels: {kernel =, launch =, args =}. memo: a table of
+--- the caller's, for tensors of these layouts, types and devices, this rank and this alpha, without
+--- other options. Then C is neither B nor a panel.
+function M.step(panels, rank, B, C, options, memo)
+  options = read_options(options)
+  if memo then return step_by(memo, panels, rank, B, C, options) end
+  return (step_of(panels, rank, B, C, options))
 end
 
 --- The same, to be launched again at least cost, but not beside other launches that share its

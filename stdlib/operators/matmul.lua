@@ -387,16 +387,23 @@ local function kernel_of(config, p, group)
   return by_text[text]
 end
 
--- {kernel =, launch =, args =, config =} of a problem that has elements.
-local function plan(p, wanted, stream)
-  local config = configs.choose(p, wanted)
+-- What the kernel of a configuration takes.
+local function args_of(config, p)
   local template = require(config.template)
-  local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.groups then args[#args + 1] = p.groups.ends end
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(p.operands) do args[#args + 1] = x end
+  return args
+end
+
+-- {kernel =, launch =, args =, config =} of a problem that has elements.
+local function plan(p, wanted, stream)
+  local config = configs.choose(p, wanted)
+  local template = require(config.template)
+  local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
+  local args = args_of(config, p)
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
                    pdl = config.pdl, cooperative = config.cooperative,
                    cluster = config.cluster and { config.cluster, 1, 1 } }
@@ -578,6 +585,44 @@ function M.use(path) results.use("matmul", path, tables.trouble) end
 --- The step that computes a problem, of M.problem's, by a configuration: {kernel =, launch =,
 --- args =}.
 function M.step(p, config, stream) return plan(p, config, stream) end
+
+local TENSORS <const> = { A = true, B = true, C = true, panels = true }
+
+--- What a step and the steps of other tensors of the same layouts, types and devices have in
+--- common: for M.recall, M.step_again and M.matmul_again. It holds no tensor, so it is of problems
+--- without bias and operands.
+function M.remember(step, p)
+  local rest, layouts = {}, { A = p.A.layout, B = p.B.layout, C = p.C.layout }
+  for key, value in pairs(p) do
+    if not TENSORS[key] then rest[key] = value end
+  end
+  return { kernel = step.kernel, launch = step.launch, config = step.config,
+           run = step.kernel(step.launch), swapped = p.swapped, layouts = layouts,
+           problem = { __index = rest } }
+end
+
+--- The problem again, of other tensors in the order of the script; A or B may be nil if the
+--- template does not look at it.
+function M.recall(known, A, B, C)
+  if known.swapped then A, B = B, A end
+  local l, view = known.layouts, ct.view
+  return setmetatable({ A = A and view(A, l.A), B = B and view(B, l.B), C = view(C, l.C) },
+    known.problem)
+end
+
+--- The step of a problem that was recalled.
+function M.step_again(known, p)
+  return { kernel = known.kernel, launch = known.launch, config = known.config,
+           args = args_of(known.config, p) }
+end
+
+--- Multiplies A and B into C, all of which lie as those of the step that was remembered.
+function M.matmul_again(known, A, B, C)
+  local p = M.recall(known, A, B, C)
+  local args = args_of(known.config, p)
+  known.run(table.unpack(args))
+  close_views(p, { { args = args } })
+end
 
 local function in_turn(launches)
   return function()

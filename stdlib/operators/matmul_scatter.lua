@@ -116,6 +116,15 @@ local function by_distance(spaces, rank, name)
   return list
 end
 
+-- What the kernel is given beside A and B.
+local function add_panels(p, C, rank, spaces)
+  p.panels = { partial = spaces[rank + 1].partial, out = C,
+               receive = by_distance(spaces, rank, "receive"),
+               flags = by_distance(spaces, rank, "flags"), rank = ct.i32(rank),
+               count = ct.i32(#spaces) }
+  return p
+end
+
 local function step_of(A, B, C, rank, spaces, options)
   local n = #spaces
   if math.type(rank) ~= "integer" or rank < 0 or rank >= n then
@@ -127,9 +136,7 @@ local function step_of(A, B, C, rank, spaces, options)
   if p.m == 0 or p.n == 0 then return nil end
   local why = gathering.device_trouble() or require("cuttle.gemm_hopper").trouble(config, p)
   if why then fail("%s", why) end
-  p.panels = { partial = own.partial, out = C, receive = by_distance(spaces, rank, "receive"),
-               flags = by_distance(spaces, rank, "flags"), rank = ct.i32(rank), count = ct.i32(n) }
-  return matmul.step(p, config, options.stream)
+  return matmul.step(add_panels(p, C, rank, spaces), config, options.stream), p
 end
 
 local function read_options(options)
@@ -137,9 +144,25 @@ local function read_options(options)
     "{config = 'scatter 64x64x64'}")
 end
 
---- The step that it launches, of at least 2 ranks: {kernel =, launch =, args =}.
-function M.step(A, B, C, rank, spaces, options)
-  return step_of(A, B, C, rank, spaces, read_options(options))
+-- The same with a memo, which keeps what was found the first time.
+local function step_by(memo, A, B, C, rank, spaces, options)
+  local known = memo.known
+  if known then
+    local p = matmul.recall(known, A, B, spaces[rank + 1].partial)
+    return matmul.step_again(known, add_panels(p, C, rank, spaces))
+  end
+  local step, p = step_of(A, B, C, rank, spaces, options)
+  if step then memo.known = matmul.remember(step, p) end
+  return step
+end
+
+--- The step that it launches, of at least 2 ranks: {kernel =, launch =, args =}. memo: a table of
+--- the caller's, for tensors of these layouts, types and devices and this rank, without options.
+--- Then C is neither A nor B.
+function M.step(A, B, C, rank, spaces, options, memo)
+  options = read_options(options)
+  if memo then return step_by(memo, A, B, C, rank, spaces, options) end
+  return (step_of(A, B, C, rank, spaces, options))
 end
 
 --- matmul_scatter(A, B, C, rank, spaces[, options]) -> C: panel `rank` of the rows of the sum of
