@@ -348,12 +348,12 @@ PLAYGROUND = build/playground
 ENGINE = $(BUILD)/engine.js
 $(ENGINE): $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(LUA_STATIC)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(PLATFORM_LDFLAGS) $(ENGINE_LDFLAGS) $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(PROGRAM_LUA) \
+	$(Q)$(EMCC) $(CFLAGS) $(LDFLAGS) $(PLATFORM_LDFLAGS) $(ENGINE_LDFLAGS) $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(PROGRAM_LUA) \
 		$(SYSTEM_LIBS) -o $@
 
 # Settings of the command line are those of this machine's program.
 playground:
-	@$(MAKE) PLATFORM=wasm BUILD=build/wasm CC=emcc AR=emar build/wasm/engine.js
+	@$(MAKE) PLATFORM=wasm BUILD=build/wasm AR=emar build/wasm/engine.js
 	@$(LUA) hosts/web/build.lua build/wasm $(PLAYGROUND)
 
 $(BENCH_TOOLS): $(BENCH_OBJ)
