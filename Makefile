@@ -489,6 +489,7 @@ FINGERPRINT_RUN = env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=90a scripts/fingerprints
 # Commands that print TAP, one script each: $(call tap,name,command).
 TAP_DIR = $(BUILD)/tap
 TAP_SCRIPTS :=
+BROWSER_SCRIPTS :=
 GPU_SCRIPTS :=
 define tap
 $$(TAP_DIR)/$(1): $$(FLAGS_FILE) Makefile
@@ -500,6 +501,13 @@ endef
 tap_if = $(if $(wildcard $(1)),$(eval $(call tap,$(2),$(3),$(4))))
 
 ifeq ($(SANITIZE),)
+# What drives a browser waits for most of its time: one script for all, one after the other, which comes first.
+# The playground, where what it is built of is here; without it its tests are skipped.
+WEB_TESTS := $(notdir $(wildcard hosts/web/tests/test_*.py))
+$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),BROWSER_SCRIPTS)
+$(foreach t,$(WEB_TESTS),$(call tap_if,hosts/web/tests/$(t),web_$(t:test_%.py=%),\
+	hosts/web/tests/run.sh $(PLAYGROUND) $(PROGRAM) $(t),BROWSER_SCRIPTS))
+$(call tap_if,tests/browser,browsers,scripts/tap_join.sh $(BROWSER_SCRIPTS),TAP_SCRIPTS)
 # A stock Lua cannot load a sanitized module; the fuzz targets bring their own sanitizers.
 $(call tap_if,tests/module/*.lua,module,env LUA_CPATH=$(BUILD)/?.so \
 	$(LUA) scripts/run_tests.lua --cuttle=$(LUA) tests/module,TAP_SCRIPTS)
@@ -537,11 +545,6 @@ $(call tap_if,tests/conformance,conformance,\
 $(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
-$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),TAP_SCRIPTS)
-# The playground, where what it is built of is here; without it its tests are skipped.
-WEB_TESTS := $(notdir $(wildcard hosts/web/tests/test_*.py))
-$(foreach t,$(WEB_TESTS),$(call tap_if,hosts/web/tests/$(t),web_$(t:test_%.py=%),\
-	hosts/web/tests/run.sh $(PLAYGROUND) $(PROGRAM) $(t),TAP_SCRIPTS))
 $(call tap_if,hosts/web/tests/test_notebook_script.js,web_notebook_script,\
 	hosts/web/tests/run_node.sh test_notebook_script.js,TAP_SCRIPTS)
 $(call tap_if,hosts/web/tests/test_link_random.js,web_link_random,\
@@ -589,7 +592,7 @@ include scripts/platforms/tests.mk
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
 run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON) $(TEST_WEB)
+		$(TAP_SCRIPTS) $(BROWSER_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON) $(TEST_WEB)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)

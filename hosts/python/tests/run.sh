@@ -41,16 +41,7 @@ fi
 # shellcheck disable=SC2046 # names are words
 [ $# -gt 0 ] || set -- $(cd "$here" && ls test_*.py)
 for name in "$@"; do
-  echo "file $name"
-  "$folder/venv/bin/python" -B "$here/$name" 2>&1 || echo "status $?"
-done | awk '
-  function check(passed, text) { if (!passed) failed = 1; printf "%sok %d - %s: %s\n", passed ? "" : "not ", ++n, file, text }
-  function finish() { if (file != "" && !has_plan) check(0, "ended early"); has_plan = 0 }
-  /^file / { finish(); file = $2; next }
-  /^status / { if (has_plan && !failed) check(0, $0); next }
-  /^1\.\.0 # SKIP/ { printf "ok %d # skip %s: %s\n", ++n, file, substr($0, 12); has_plan = 1; next }
-  /^1\.\./ { has_plan = 1; next }
-  /^ok [0-9]+ - / { sub(/^ok [0-9]+ - /, ""); check(1, $0); next }
-  /^not ok [0-9]+ - / { sub(/^not ok [0-9]+ - /, ""); check(0, $0); next }
-  { print "# " $0 }
-  END { finish(); print "1.." n; exit failed }'
+  shift
+  set -- "$@" "$here/$name"
+done
+"$here/../../../scripts/tap_join.sh" --with "$folder/venv/bin/python -B" "$@"
