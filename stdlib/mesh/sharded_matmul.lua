@@ -9,10 +9,8 @@
 -- bringing A and B there takes, the product of the largest part, and bringing C where it is wanted.
 local ct = require "cuttle"
 local matmul = require "cuttle.matmul"
-local matmul_table = require "cuttle.matmul_table"
 local overlaps = require "cuttle.sharded_overlap"
 local planning = require "cuttle.plan"
-local results = require "cuttle.operator_table"
 local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
@@ -314,41 +312,10 @@ end
 
 local function moved(x, plan) return #plan.steps > 0 and sharded.run_plan(x, plan) or x end
 
--- Parts of the same shardings lie alike, so what matmul finds for a rank's parts is found once for
--- each rank and type of C, for the alpha of the last product: {alpha =, known =}, of
--- matmul.remember. `known` is nil where it takes several kernels.
-local function new_choice(a, b, c, options)
-  local p = matmul.problem(a, b, c, options)
-  local choice = matmul_table.choose(p)
-  if not choice or choice.split ~= 1 then return { alpha = options.alpha } end
-  return { alpha = options.alpha, known = matmul.remember(matmul.step(p, choice.config), p) }
-end
-
-local function choice_for(best, rank, a, b, c, options)
-  if options.config or options.split or matmul.on_product then return {} end
-  if best.generation ~= results.generation then
-    best.generation, best.chosen = results.generation, {}
-  end
-  local key = ("%d %s %s"):format(rank, c.dtype.name, c.device)
-  local choice = best.chosen[key]
-  if not choice or choice.alpha ~= options.alpha then
-    choice = new_choice(a, b, c, options)
-    best.chosen[key] = choice
-  end
-  return choice
-end
-
--- If C is one of the operands, matmul says that it must not be.
-local function multiply(best, A, B, C, options)
-  local is_apart = not rawequal(C, A) and not rawequal(C, B)
+local function multiply(A, B, C, options)
   for _, rank in ipairs(C.engine.ranks) do
-    local a, b, c = A:part(rank), B:part(rank), C:part(rank)
-    local choice = is_apart and ct.size(c) > 0 and choice_for(best, rank, a, b, c, options)
-    if choice and choice.known then
-      matmul.matmul_again(choice.known, a, b, c)
-    elseif ct.size(c) > 0 then
-      ct.matmul(a, b, c, options)
-    end
+    local c = C:part(rank)
+    if ct.size(c) > 0 then ct.matmul(A:part(rank), B:part(rank), c, options) end
   end
 end
 
@@ -412,7 +379,7 @@ local function run(given, best, way, options)
   if way then
     is_done = overlaps.run(way, given, own, own.C, options)
   else
-    multiply(best, own.A, own.B, own.C,
+    multiply(own.A, own.B, own.C,
       { alpha = options.alpha, config = options.config, split = options.split })
   end
   close_moved(own, given)

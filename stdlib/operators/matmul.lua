@@ -44,6 +44,7 @@ local configs = require "cuttle.matmul_configs"
 local matmul_bits = require "cuttle.matmul_bits"
 local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
+local again = require "cuttle.matmul_again"
 local overlap = require "cuttle.overlap"
 local M = {}
 
@@ -484,7 +485,8 @@ local function new_result(A, B, groups)
   return C.device == A.device and C or C:to(A.device)
 end
 
-local function read_arguments(A, B, C, options)
+-- The operands, checked one by one, and the options.
+local function read_operands(A, B, C, options)
   if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
   check_operand(A, "A")
   check_operand(B, "B")
@@ -497,7 +499,12 @@ local function read_arguments(A, B, C, options)
   end
   check_operand(C, "C")
   if type(options.config) == "table" then configs.checked(options.config, "config") end
-  return C, options, to_problem(A, B, C, options)
+  return C, options
+end
+
+local function read_arguments(A, B, C, options)
+  local out, opts = read_operands(A, B, C, options)
+  return out, opts, to_problem(A, B, out, opts)
 end
 
 -- Closes the views that the steps had of A, B and C, and sums of parts: else the memory of a C that
@@ -512,15 +519,27 @@ local function close_views(p, steps)
   for _, name in ipairs { "A", "B", "C" } do p[name]:close() end
 end
 
+-- place: where what is found may be kept, or nil.
+local function multiply(A, B, C, options, place)
+  local p = to_problem(A, B, C, options)
+  local steps = plans(p, options)
+  for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
+  if place and #steps == 1 and not p.nested then again.keep(place, M.remember(steps[1], p)) end
+  close_views(p, steps)
+end
+
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
   if tiles.has_sharded(A, B, C) then
     return require "cuttle.sharded_matmul".matmul(A, B, C, options)
   end
-  local out, opts, p = read_arguments(A, B, C, options)
-  local steps = plans(p, opts)
-  for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
-  close_views(p, steps)
+  local out, opts = read_operands(A, B, C, options)
+  local known, place = again.find(A, B, out, opts)
+  if known then
+    M.matmul_again(known, A, B, out)
+  else
+    multiply(A, B, out, opts, place)
+  end
   if M.on_product then M.on_product(A, B, out, opts) end -- `cuttle bench` listens
   return out
 end
