@@ -21,6 +21,7 @@
 #include "source.h"
 #include "interp/state/standard.h"
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
 #include "front_parts.h"
 #include "front_places.h"
 
@@ -326,6 +327,18 @@ int front_convert_function(lua_State *L, int idx, RwKind kind) {
   if (is_new && !reads_is_library_function(L, idx)) {
     reads_note_function(L, f, idx, kind == RW_KERNEL);
   }
+  return status;
+}
+
+int front_push_library(lua_State *L, const char *module, const char *name) {
+  state_push_module(L, module);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  if (front_ir(L) == NULL) {
+    return LUA_OK;
+  }
+  int status = front_convert_function(L, -1, RW_HELPER);
+  lua_remove(L, -2);
   return status;
 }
 

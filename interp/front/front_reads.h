@@ -30,6 +30,9 @@ void front_note_upvalue(lua_State *L, int fn, int i);          /* of a function 
 void front_note_loaded(lua_State *L, Front *f, int name, int module);
 /* As src_convert; notes what the function reads of its own: its upvalues, and globals. */
 int front_convert_function(lua_State *L, int idx, RwKind kind);
+/* Pushes a function of a module of the library as a trace calls it; or else as it is. LUA_OK, or an error is at the
+   top. */
+int front_push_library(lua_State *L, const char *module, const char *name);
 
 /* --- afterwards --- */
 

@@ -1,5 +1,6 @@
 /* bind_function.c: device_fn(f[, options]): a function that is one function in CUDA C, for each list of
-   types that it is called with. The CPU engine traces it where it is called. */
+   types that it is called with. The CPU engine traces it where it is called. Records go as their fields
+   (device_fn.lua): of arguments a function of scalars is made, for results the trace keeps their shapes. */
 #include "bind_function.h"
 
 #include <ctype.h>
@@ -22,7 +23,8 @@
 enum { MAX_ARGS = 32, MAX_RESULTS = 16 };
 enum { F = 1, OPTIONS = 2 }; /* upvalues of what device_fn returns */
 
-/* In the registry: a list of calls that are wanted, {f, argument, ..., key =, n =, types = {}}. An argument
+/* In the registry: a list of calls that are wanted, {f, argument, ..., key =, n =, types = {}}, and in its field
+   `shapes`, by key, how records lie in the results of functions that have some. An argument
    that only the launch knows is false there, and its type in `types` by number; of a float that has none yet, which
    the function gives one, it is the CtUntyped, negated. */
 static char wanted_key;
@@ -31,6 +33,8 @@ static char wanted_key;
 
 void function_begin(lua_State *L) {
   lua_newtable(L);
+  lua_newtable(L);
+  lua_setfield(L, -2, "shapes");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &wanted_key);
 }
 
@@ -159,7 +163,7 @@ void function_name(lua_State *L, CtIr *ir) {
   char name[100], unique[120];
   push_call(L);
   lua_getfield(L, -1, "name");
-  lua_rawgeti(L, -2, 1);
+  lua_getfield(L, -2, "origin");
   lua_getinfo(L, ">S", &ar);
   if (lua_isstring(L, -1)) {
     snprintf(name, sizeof name, "%.60s", lua_tostring(L, -1));
@@ -246,8 +250,8 @@ static void check_argument(lua_State *L, int i) {
   if (!is_known && !bind_test_dtype(L, i, &ignored)) {
     diag_error(
         L,
-        "device_fn: argument %d is %s; a function takes numbers, booleans, strings and types: give "
-        "it elements, capture what is known, or call a plain helper function",
+        "device_fn: argument %d is %s; a function takes numbers, booleans, strings, types and "
+        "records: give it elements, capture what is known, or call a plain helper function",
         i, diag_push_kind(L, i));
   }
 }
@@ -278,10 +282,11 @@ static void check_results(lua_State *L, const char *chunk, int line, int n) {
   for (int i = 1; i <= n && front_ir(L) != NULL; i++) {
     (void)value_settle(L, i);
     check_whole(L, i);
-    if (!front_is_scalar(L, i)) {
-      (void)ct_fail(&err, CT_EINVAL,
-                    "device_fn: result %d is %s; a function returns numbers and booleans", i,
-                    diag_push_kind(L, i));
+    if (!front_is_scalar(L, i) && !lua_istable(L, i)) {
+      (void)ct_fail(
+          &err, CT_EINVAL,
+          "device_fn: result %d is %s; a function returns numbers, booleans and records of these",
+          i, diag_push_kind(L, i));
       fail_at(L, chunk, line, &err);
     }
   }
@@ -347,6 +352,14 @@ static void check_recursion(lua_State *L, const char *key) {
   lua_pop(L, 1);
 }
 
+/* Pushes the function of the script that is called. */
+static void push_origin(lua_State *L) {
+  if (lua_getfield(L, lua_upvalueindex(OPTIONS), "origin") == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(F));
+  }
+}
+
 /* Leaves the call as wanted, and ends the trace. */
 static int want(const Call *c, const char *key) {
   lua_State *L = c->L;
@@ -373,6 +386,8 @@ static int want(const Call *c, const char *key) {
   lua_pushinteger(L, c->n);
   lua_setfield(L, -2, "n");
   static const char *const fields[] = {"name", "noinline"};
+  push_origin(L);
+  lua_setfield(L, -2, "origin");
   for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
     lua_getfield(L, lua_upvalueindex(OPTIONS), fields[i]);
     lua_setfield(L, -2, fields[i]);
@@ -409,6 +424,26 @@ static void push_result(lua_State *L, CtVal v, const CtReturn *r) {
   }
 }
 
+/* Of n results at the top, the records again, where the function has some. Returns how many there are. */
+static int rebuild_results(lua_State *L, const char *key, int n) {
+  int first = lua_gettop(L) - n + 1;
+  (void)push_wanted(L);
+  lua_getfield(L, -1, "shapes");
+  if (lua_getfield(L, -1, key) == LUA_TNIL) {
+    lua_pop(L, 3);
+    return n;
+  }
+  lua_replace(L, first + n);
+  lua_settop(L, first + n);
+  lua_insert(L, first);
+  if (front_push_library(L, "cuttle.device_fn", "rebuild") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_insert(L, first);
+  lua_call(L, n + 1, LUA_MULTRET);
+  return lua_gettop(L) - first + 1;
+}
+
 static int record_call(Call *c, const CtIrFunction *f) {
   lua_State *L = c->L;
   CtIr *ir = front_ir(L);
@@ -419,14 +454,31 @@ static int record_call(Call *c, const CtIrFunction *f) {
   for (int i = 0; i < n; i++) {
     push_result(L, v == 0 ? 0 : ct_inst(ir, v)->u.escape->outs[i].val, &f->ir.returns[i]);
   }
-  return n;
+  return rebuild_results(L, f->key, n);
+}
+
+/* Where the function was traced in place, its results are from 1 on: records are taken apart and put together as
+   those of a call are. */
+static void copy_records(lua_State *L) {
+  int n = lua_gettop(L);
+  bool has_record = false;
+  for (int i = 1; i <= n; i++) {
+    has_record = has_record || lua_istable(L, i);
+  }
+  if (has_record) {
+    if (front_push_library(L, "cuttle.device_fn", "results") != LUA_OK) {
+      lua_error(L);
+    }
+    lua_insert(L, 1);
+    lua_call(L, n, LUA_MULTRET);
+  }
 }
 
 /* On the CPU engine, where the function is traced in place: it does nothing that a GPU's could not. */
 static void check_place(lua_State *L, const CtIr *ir, Uses before) {
   lua_Debug ar;
   CtErr err;
-  lua_pushvalue(L, lua_upvalueindex(F));
+  push_origin(L);
   lua_getinfo(L, ">S", &ar);
   check_results(L, ar.short_src, ar.linedefined, lua_gettop(L));
   const char *refused = ir == NULL ? NULL : find_refused(before, uses_of(ir));
@@ -486,6 +538,7 @@ static int call_in_place(lua_State *L, Front *front, int n) {
   lua_settop(L, n + 2);
   lua_call(L, n, LUA_MULTRET);
   lua_remove(L, 1);
+  copy_records(L);
   check_place(L, front->ir, before);
   return lua_gettop(L);
 }
@@ -518,9 +571,46 @@ static int call_made(lua_State *L, Front *front) {
   return call_in_place(L, front, n);
 }
 
+static bool has_records(lua_State *L) {
+  bool has = false;
+  for (int i = lua_gettop(L); i > 0 && !has; i--) {
+    has = lua_istable(L, i);
+  }
+  return has;
+}
+
+/* With records among its arguments: a function of their fields is called. */
+static int call_flat(lua_State *L) {
+  int n = lua_gettop(L);
+  luaL_checkstack(L, 8, "too many arguments");
+  if (front_push_library(L, "cuttle.device_fn", "flatten") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_pushvalue(L, lua_upvalueindex(F));
+  lua_rotate(L, 1, 2);
+  lua_call(L, n + 1, LUA_MULTRET);
+  lua_newtable(L); /* the options, and the function of the script */
+  static const char *const fields[] = {"name", "noinline"};
+  for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
+    lua_getfield(L, lua_upvalueindex(OPTIONS), fields[i]);
+    lua_setfield(L, -2, fields[i]);
+  }
+  lua_pushvalue(L, lua_upvalueindex(F));
+  lua_setfield(L, -2, "origin");
+  lua_pushvalue(L, 1);
+  lua_insert(L, -2);
+  lua_pushcclosure(L, call_function, 2);
+  lua_replace(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
 /* What device_fn returns. */
 static int call_function(lua_State *L) {
   Front *front = front_of(L);
+  if (has_records(L)) {
+    return call_flat(L);
+  }
   if (front->ir != NULL && front->ir->target.is_cuda) {
     return call_made(L, front);
   }
@@ -534,6 +624,7 @@ static int call_function(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(F));
   lua_insert(L, 1);
   lua_call(L, n, LUA_MULTRET);
+  copy_records(L);
   check_place(L, NULL, (Uses){0});
   return lua_gettop(L);
 }
@@ -552,9 +643,24 @@ static CtReturn return_of(lua_State *L, int i) {
   return (CtReturn){is_exact ? CT_RETURN_EXACT : CT_RETURN_VALUE, {0}};
 }
 
-/* _function_results(...): stores what the function returned. */
+/* The shapes at 1, if they are no nil, are those of the function's results. */
+static void keep_shapes(lua_State *L) {
+  if (!lua_isnil(L, 1)) {
+    (void)push_wanted(L);
+    lua_getfield(L, -1, "shapes");
+    push_call(L);
+    lua_getfield(L, -1, "key");
+    lua_pushvalue(L, 1);
+    lua_rawset(L, -4);
+    lua_pop(L, 3);
+  }
+  lua_remove(L, 1);
+}
+
+/* _function_results(shapes, ...): stores what the function returned. */
 static int lang_results(lua_State *L) {
   CtIr *ir = front_here(L, "device_fn");
+  keep_shapes(L);
   int n = lua_gettop(L);
   ir->cur_loc = ir->loc;
   check_results(L, ct_ir_chunk(ir, ir->loc), ir->loc.line, n);

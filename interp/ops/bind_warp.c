@@ -150,11 +150,13 @@ static const CallArg vote_args[] = {{.read = read_vote}, {.read = read_mask, .lo
                      sync_args[] = {{.read = read_mask, .lo = 1}},
                      condition_args[] = {{.read = call_bool}};
 
-static const CallRow rows[] = {
+static const CallRow shuffles[] = {
     {"shfl_up", shuffle, CT_SHFL_UP, 0, CALL_ARGS(distance_args)},
     {"shfl_down", shuffle, CT_SHFL_DOWN, 0, CALL_ARGS(distance_args)},
     {"shfl_xor", shuffle, CT_SHFL_XOR, 0, CALL_ARGS(mask_args)},
-    {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)},
+    {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)}};
+
+static const CallRow rows[] = {
     {"any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
     {"all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
     {"ballot", vote, CT_VOTE_BALLOT, 0, CALL_ARGS(vote_args)},
@@ -301,5 +303,6 @@ static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
 
 void bind_open_warp(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));
+  call_add_field_rows(L, shuffles, CT_ARRAY_LEN(shuffles));
   luaL_setfuncs(L, functions, 0);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "interp/algebra/bind.h"
+#include "interp/front/front_reads.h"
 #include "interp/trace/front.h"
 #include "interp/trace/value.h"
 
@@ -71,10 +72,34 @@ static int call_row(lua_State *L) {
   return n;
 }
 
-void call_add_rows(lua_State *L, const CallRow *rows, size_t n) {
+/* The same, of each field of a record at 1. */
+static int call_fields(lua_State *L) {
+  int n = lua_gettop(L);
+  if (!lua_istable(L, 1)) {
+    return call_row(L);
+  }
+  const CallRow *row = lua_touserdata(L, lua_upvalueindex(1));
+  if (front_push_library(L, "cuttle.record", "each") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, call_row, 1);
+  lua_pushstring(L, row->name);
+  lua_rotate(L, 1, 3);
+  lua_call(L, n + 2, 1);
+  return 1;
+}
+
+static void add_rows(lua_State *L, const CallRow *rows, size_t n, lua_CFunction call) {
   for (size_t i = 0; i < n; i++) {
     lua_pushlightuserdata(L, (void *)(uintptr_t)&rows[i]); /* read only */
-    lua_pushcclosure(L, call_row, 1);
+    lua_pushcclosure(L, call, 1);
     lua_setfield(L, -2, rows[i].name);
   }
+}
+
+void call_add_rows(lua_State *L, const CallRow *rows, size_t n) { add_rows(L, rows, n, call_row); }
+
+void call_add_field_rows(lua_State *L, const CallRow *rows, size_t n) {
+  add_rows(L, rows, n, call_fields);
 }

@@ -70,6 +70,8 @@ void call_effect(Call *c); /* the operation CallRow.op; its immediate is the fir
 
 /* Sets a function for each row in the table at the top [-0, +0, m]. Rows live for ever. */
 void call_add_rows(lua_State *L, const CallRow *rows, size_t n);
+/* The same of functions whose first argument may also be a record: then they are called for each of its fields. */
+void call_add_field_rows(lua_State *L, const CallRow *rows, size_t n);
 
 /* Raises if the target is a CUDA device without compute capability sm / 10 or later (-sm: exactly
    that one, as sm_90a). */

@@ -2,6 +2,7 @@
 -- shuffles and shared memory, written as any kernel's helper is. The order of operations is part of
 -- the meaning: both engines give the same bits.
 local ct = require "cuttle"
+local record = require "cuttle.record"
 local internal = ...
 local M = {}
 
@@ -9,6 +10,7 @@ local LANES <const> = 32
 local threadIdx, blockDim = ct.threadIdx, ct.blockDim
 local shfl_up, shfl_down, shfl_xor, shfl_idx = ct.shfl_up, ct.shfl_down, ct.shfl_xor, ct.shfl_idx
 local where, sync_threads, size = ct.where, ct.sync_threads, ct.size
+local keys_of, map = record.keys_of, record.map
 
 -- {====== Operations ======
 
@@ -77,41 +79,6 @@ local function scan_options(options, known, name)
 end
 
 -- {====== Records ======
--- A value is a scalar, or a record: a table of scalars. What is done to a scalar is done to each
--- field of a record, in the order of its keys. The keys of a scalar are nil.
-
-local function comes_first(a, b)
-  if type(a) == type(b) then return a < b end
-  return type(a) == "number"
-end
-
-local function check_field(key, field, name)
-  if type(key) ~= "string" and math.type(key) ~= "integer" then
-    fail(name, "a key of the table is a %s; expected names and integers", type(key))
-  end
-  if type(field) == "table" or type(field) == "string" or type(field) == "function" then
-    fail(name, "key '%s' is a %s; expected a number or a run-time value", key, type(field))
-  end
-end
-
-local function keys_of(v, name)
-  if type(v) ~= "table" then return nil end
-  local keys = {}
-  for key, field in pairs(v) do
-    check_field(key, field, name)
-    keys[#keys + 1] = key
-  end
-  if #keys == 0 then fail(name, "the table is empty; give it a field for each value") end
-  table.sort(keys, comes_first)
-  return keys
-end
-
-local function map(keys, v, f)
-  if keys == nil then return f(v) end
-  local r = {}
-  for _, key in ipairs(keys) do r[key] = f(v[key], key) end
-  return setmetatable(r, getmetatable(v))
-end
 
 local function choose(keys, c, a, b)
   if keys == nil then return where(c, a, b) end

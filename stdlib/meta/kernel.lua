@@ -383,10 +383,11 @@ function local_array(dtype, layout) end
 --- device_fn is traced once for each list of types that it is called with. Its arguments are numbers,
 --- booleans and words that only the launch knows, and numbers, strings and types that are known: those
 --- make a function of their own. It may return up to 16 values, read what it captures, and call other
---- such functions, but not itself. It gets no tensors, tables or layouts, and declares no shared memory;
---- `assert` and `printf` belong to the kernel. `{noinline = true}` forbids the compiler to copy it after
---- all, `{name = "wave"}` names it in the CUDA C. On the CPU engine it is traced where it is called, and
---- on a GPU where a result has no type yet; on the host it is the function itself.
+--- such functions, but not itself. Tables of numbers go as their fields, as arguments and results, and
+--- keep their metatables. It gets no tensors or layouts, and declares no shared memory; `assert` and
+--- `printf` belong to the kernel. `{noinline = true}` forbids the compiler to copy it after all,
+--- `{name = "wave"}` names it in the CUDA C. On the CPU engine it is traced where it is called, and on a
+--- GPU where a result has no type yet; on the host it is the function itself.
 ---
 ---     > collatz = device_fn(function(n)
 ---     >>   local steps = 0

@@ -5,7 +5,8 @@
 --- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i //
 --- 32. If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of
 --- the warp that have not ended must call it together; reading a lane that has ended gives any
---- value. Run-time distances count modulo 32. Values may have any type.
+--- value. Run-time distances count modulo 32. Values may have any type; each field of a table of
+--- numbers moves.
 ---
 --- With `{mask = m}` only the lanes of the mask take part, a u32 such as ballot gives. All of them
 --- must come here together, with the same mask, and no other lane. So the call may stand under a
@@ -20,7 +21,7 @@
 ---     tensor i32 8:1 on cpu
 ---         0    0    1    2    4    4    5    6
 --- CuTe: __shfl_up_sync. MoYe: shfl_up_sync.
----@param value number
+---@param value number|table
 ---@param distance integer 0 to 31
 ---@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
 ---@return number
