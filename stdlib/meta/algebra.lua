@@ -2,9 +2,9 @@
 -- Topic: algebra: composition, complement, inverses, divides, products
 
 --- Composes layouts: R(c) = A(B(c)).
---- B picks elements of A, in B's shape and order. Every coordinate of B is also one of R. A table
---- of tilers composes mode by mode and drops the modes of A that it does not reach. If a mode of B
---- crosses the end of a mode of A unevenly, the error names that mode of A.
+--- B picks elements of A, in B's shape and order. Every coordinate of B is also a coordinate of R.
+--- A table of tilers composes mode by mode and drops the modes of A that it does not reach. If a
+--- mode of B crosses the end of a mode of A unevenly, the error names that mode of A.
 ---
 ---     > composition("(6,2):(8,2)", "(4,3):(3,1)")
 ---     ((2,2),3):((24,2),8)
@@ -20,10 +20,10 @@
 ---@return Layout
 function composition(A, B) end
 
---- Simplifies a layout: as few modes as can be, the same indices.
---- The result is the same function of one integer. Modes of extent 1 go, and if a mode continues
---- the one before it, the two become one. With a profile, each mode that has an integer in the
---- profile is simplified alone, whatever the integer.
+--- Simplifies a layout: as few modes as possible, the same indices.
+--- The result is the same function of one integer. Modes of extent 1 are removed, and a mode that
+--- continues the one before it is merged with it. With a profile, each mode that has an integer in
+--- the profile is simplified separately; the value of the integer does not matter.
 ---
 ---     > coalesce"(2,(1,6)):(1,(6,2))"
 ---     12:1
@@ -35,7 +35,7 @@ function composition(A, B) end
 ---@return Layout
 function coalesce(l, profile) end
 
---- Undoes all nesting: each integer of the shape becomes a mode.
+--- Removes all nesting: each integer of the shape becomes a mode.
 ---
 ---     > flatten"((2,3),(5,7)):((1,2),(6,30))"
 ---     (2,3,5,7):(1,2,6,30)
@@ -45,7 +45,7 @@ function coalesce(l, profile) end
 function flatten(l) end
 
 --- Coalesces, and drops the modes of stride 0, which change no index.
---- With a profile, each mode that has an integer in the profile is filtered alone.
+--- With a profile, each mode that has an integer in the profile is filtered separately.
 ---
 ---     > filter"(4,(2,3)):(1,(0,4))"
 ---     12:1
@@ -55,7 +55,7 @@ function flatten(l) end
 ---@return Layout
 function filter(l, profile) end
 
---- Turns the extents of modes of stride 0 into 1, and keeps the nesting.
+--- Replaces the extents of modes of stride 0 by 1, and keeps the nesting.
 ---
 ---     > filter_zeros"(4,(2,3)):(1,(0,4))"
 ---     (4,(1,3)):(1,(0,4))
@@ -64,11 +64,11 @@ function filter(l, profile) end
 ---@return Layout
 function filter_zeros(l) end
 
---- What a layout leaves out of the indices below n.
---- Its indices are where copies of the layout must start to fill them. Concatenated with l it
---- reaches each index below n exactly once, if that is possible. Its strides increase, so it is
---- unique. n is a size or a shape; the default is the cosize of l. Negative strides are errors, and
---- so are layouts that reach an index twice.
+--- The indices below n that a layout leaves out.
+--- The result's indices are where copies of the layout must start to fill them. Concatenated with
+--- l, it reaches each index below n exactly once, if that is possible. Its strides increase, so it
+--- is unique. n is a size or a shape; the default is the cosize of l. Negative strides are errors,
+--- and so are layouts that reach an index twice.
 ---
 ---     > complement("4:2", 24)
 ---     (2,3):(1,8)
@@ -83,7 +83,7 @@ function filter_zeros(l) end
 function complement(l, n) end
 
 --- The largest R with l(R(i)) = i for all i below its size.
---- It tells how many elements from 0 on lie next to each other, and at which coordinates.
+--- It shows how many elements from 0 on are adjacent, and at which coordinates.
 ---
 ---     > r = right_inverse"(4,8):(8,1)"
 ---     > r
@@ -96,7 +96,7 @@ function complement(l, n) end
 function right_inverse(l) end
 
 --- An R with R(l(i)) = i for all i.
---- It maps an index back to the coordinate that has it.
+--- It maps an index back to its coordinate.
 ---
 ---     > r = left_inverse"(4,8):(10,1)"
 ---     > r
@@ -120,8 +120,8 @@ function nullspace(l) end
 --- Splits a layout into (tile, rest): one tile, and where the tiles begin.
 --- Mode 0 runs over one tile and mode 1 over the tiles. With one tiler per mode, each mode becomes
 --- a pair (tile, rest): ((TileM,RestM),(TileN,RestN)). The result is l composed with (tiler,
---- complement of the tiler in l). If a tile does not divide an extent, there is one tile more, and
---- its end lies outside.
+--- complement of the tiler in l). If a tile does not divide an extent, there is one more tile, and
+--- its end is outside.
 ---
 ---     > logical_divide("(4,2,3):(2,1,8)", "4:2")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -136,8 +136,8 @@ function logical_divide(l, tiler) end
 
 --- Cuts a layout into tiles: mode 0 runs over one tile, mode 1 over the tiles.
 --- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` is
---- the tile at (i, j). The first mode is what composition with the tiler gives. If a tile does not
---- divide an extent, there is one tile more, and its end lies outside.
+--- the tile at (i, j). The first mode is the composition with the tiler. If a tile does not divide
+--- an extent, there is one more tile, and its end is outside.
 ---
 ---     > z = zipped_divide("(8,8):(8,1)", {2, 4})
 ---     > z
@@ -147,14 +147,15 @@ function logical_divide(l, tiler) end
 ---     > z(0, {1, 1}), z({_, _}, {1, 1})
 ---     20      (2,4):(8,1)
 --- CuTe: zipped_divide. MoYe: zipped_divide.
---- See: logical_divide, tiled_divide and flat_divide, which order the same modes otherwise; tile.
+--- See: logical_divide, tiled_divide and flat_divide, which arrange the same modes differently;
+--- tile.
 ---@param l Layout|Tensor|string
 ---@param tiler Tiler the shape of a tile, `{2, 4}`, or what it picks, `"<2:4,4:2>"`
 ---@return Layout
 function zipped_divide(l, tiler) end
 
 --- Cuts a layout into tiles: ((TileM,TileN),RestM,RestN,...).
---- One mode is the tile, and each direction of tiles is a mode of its own.
+--- One mode is the tile, and each direction of tiles has its own mode.
 ---
 ---     > tiled_divide("(8,8):(8,1)", {2, 4})
 ---     ((2,4),4,2):((8,1),16,4)
@@ -185,14 +186,14 @@ function flat_divide(l, tiler) end
 ---     > logical_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,3),(5,4)):((5,10),(1,30))
 --- CuTe: logical_product. MoYe: logical_product.
---- See: blocked_product, which needs to know no strides.
+--- See: blocked_product, which needs no strides.
 ---@param l Layout|string the block that is repeated
 ---@param tiler Tiler how many copies, in which order
 ---@return Layout
 function logical_product(l, tiler) end
 
 --- Repeats a layout: ((M,N),(TileM,TileN,...)).
---- One mode is the layout, and one runs over all copies.
+--- One mode is the layout, and the other counts all copies.
 ---
 ---     > zipped_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),(3,4)):((5,1),(10,30))
@@ -203,7 +204,7 @@ function logical_product(l, tiler) end
 function zipped_product(l, tiler) end
 
 --- Repeats a layout: ((M,N),TileM,TileN,...).
---- One mode is the layout, and each direction of copies is a mode of its own.
+--- One mode is the layout, and each direction of copies has its own mode.
 ---
 ---     > tiled_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),3,4):((5,1),10,30)
@@ -223,7 +224,7 @@ function tiled_product(l, tiler) end
 ---@return Layout
 function flat_product(l, tiler) end
 
---- Lays blocks out as a matrix of blocks.
+--- Arranges blocks as a matrix of blocks.
 --- Mode i is (block's mode i, matrix's mode i).
 ---
 ---     > blocked_product("(2,5):(5,1)", "(3,4):(1,3)")
@@ -237,7 +238,7 @@ function flat_product(l, tiler) end
 ---@return Layout
 function blocked_product(block, matrix) end
 
---- Interleaves blocks; others call this cyclic.
+--- Interleaves blocks, which is also called cyclic.
 --- Mode i is (matrix's mode i, block's mode i).
 ---
 ---     > raked_product("(2,5):(5,1)", "(3,4):(1,3)")
@@ -265,21 +266,20 @@ function raked_product(block, matrix) end
 function tile_to_shape(block, shape, order) end
 
 --- Which element each thread and value of a tile owns.
---- The result is a layout of (thread, value), and the shape of the tile. Mode 0 runs over the
---- threads, mode 1 over the values of one thread; the results are places in the tile, counted
---- column-major.
+--- It returns a layout of (thread, value), and the shape of the tile. Mode 0 counts the threads,
+--- mode 1 the values of one thread; the indices are places in the tile, counted column-major.
 ---
 ---     > tv_layout("(2,3):(3,1)", "(2,3):(1,2)")
 ---     ((3,2),(2,3)):((12,2),(1,4))    (4,9)
 --- CuTe: make_layout_tv. MoYe: inside of make_tiled_copy.
 --- See: show, explain, composition of a tensor with it.
----@param thr Layout|string the threads, as they lie in the tile
+---@param thr Layout|string the threads, as arranged in the tile
 ---@param val Layout|string the values of each thread
 ---@return Layout # of (thread, value)
 ---@return Tuple # the shape of the tile
 function tv_layout(thr, val) end
 
---- How many elements from 0 on lie next to each other in both layouts.
+--- How many elements from 0 on are adjacent in both layouts.
 --- A copy between them can move that many elements in one access.
 ---
 ---     > max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
@@ -290,7 +290,7 @@ function tv_layout(thr, val) end
 ---@return integer
 function max_common_vector(a, b) end
 
---- The coordinates that lie next to each other in both layouts.
+--- The coordinates that are adjacent in both layouts.
 ---
 ---     > max_common_layout("(4,8):(1,4)", "(4,8):(1,16)")
 ---     4:1
@@ -321,8 +321,8 @@ function upcast(l, n) end
 function downcast(l, n) end
 
 --- The same bits in elements of another width, in bits or as element types.
---- Of a host, global or shared tensor: its memory, seen as elements of another type. Of a fragment:
---- a new fragment with a copy of its bits, for reading.
+--- For a host, global or shared tensor, it is the same memory viewed as elements of another type.
+--- For a fragment, it is a new fragment with a copy of the bits, for reading.
 ---
 ---     > recast("(8,4):(1,8)", 16, 32)
 ---     (4,4):(1,4)
@@ -341,7 +341,7 @@ function downcast(l, n) end
 function recast(l, from, to) end
 
 --- Spreads n over the modes of a shape, from the left.
---- Each mode gets the greatest common divisor of its extent and what is left.
+--- Each mode gets the greatest common divisor of its extent and what remains.
 ---
 ---     > domain_distribute({4, 8}, 8)
 ---     8:1
@@ -359,14 +359,14 @@ function domain_distribute(shape, n) end
 ---@class Swizzle
 ---@field bits integer B: how many bits change
 ---@field base integer M: how many low bits stay
----@field shift integer S: how far left of them the bits are that decide
----@field y integer the bits that decide, as a mask
----@field z integer the bits that change, as a mask
+---@field shift integer S: how far left of them the deciding bits are
+---@field y integer the deciding bits, as a mask
+---@field z integer the changing bits, as a mask
 ---@operator call(any): any
 local Swizzle = {}
 
---- Makes a swizzle: B bits from bit M on, xored with those S to their left.
---- The low M bits stay, so 2^M elements remain next to each other. As text: `"Sw<2,0,3>"`.
+--- Makes a swizzle: B bits from bit M on, xored with the bits S to their left.
+--- The low M bits do not change, so 2^M elements stay adjacent. As a string: `"Sw<2,0,3>"`.
 ---
 ---     > sw = swizzle(2, 0, 3)
 ---     > sw, sw(8), sw(16), sw(24)
@@ -382,7 +382,7 @@ local Swizzle = {}
 ---@return Swizzle
 function swizzle(B, M, S) end
 
---- Makes the swizzle of two masks: bits that decide, bits that change.
+--- Makes a swizzle from two masks: the deciding and the changing bits.
 ---
 ---     > swizzle_from_masks(0x18, 0x3)
 ---     Sw<2,0,3>

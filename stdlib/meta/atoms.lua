@@ -6,8 +6,8 @@
 --- (n + N*k) and C (m + M*n). Those of a copy map (thread, bit) to bits of the data: `src` of the
 --- source, `dst` of the destination, `ref` in the order in which tiles are made. If the threads
 --- have stride 0, all of them have the same data: shared memory, or an address that only the first
---- threads give. Fields of copies are nil in an MMA, and the other way round. Two atoms are equal
---- if name and element type are.
+--- threads pass. Fields of copies are nil in an MMA, and vice versa. Two atoms are equal if their
+--- names and element types are.
 ---
 ---     > a = atom"SM80_16x8x16_F32F16F16F32_TN"
 ---     > a.shape, a.dtypes.c, a.registers.a, a.arch
@@ -20,9 +20,9 @@
 ---@field kind string "mma" or "copy"
 ---@field family string "mma.sync", "wgmma", "dp", "fma"; "copy", "cp.async", "ldmatrix", "stmatrix", ...
 ---@field sm integer the first compute capability that has it: 80; 0: any
----@field arch string the same as text: "sm_80", "sm_90a" (on that one only), "any"
+---@field arch string the same as a string: "sm_80", "sm_90a" (only that one), "any"
 ---@field ptx? string the instruction without its operands; nil if the atom is plain code
----@field times integer how many instructions one atom takes
+---@field times integer how many instructions one atom consists of
 ---@field section? string the section of the PTX ISA 9.2, e.g. "9.7.14.5.8"
 ---@field threads integer how many threads take part
 ---@field thr_id Layout from a logical thread to its lane
@@ -48,9 +48,9 @@ Atom.latex = latex
 Atom.html = html
 
 --- The atom with CuTe's name.
---- CuTe's template arguments are written as names of types here: `UniversalFMA<f32>`,
---- `UniversalCopy<u128>`, `SM80_CP_ASYNC_CACHEALWAYS<u64>`. To make tiles of a copy atom, give it
---- the type of its elements: CuTe's `Copy_Atom<Op, T>` is `atom(op, T)`.
+--- CuTe's template arguments are names of types here: `UniversalFMA<f32>`, `UniversalCopy<u128>`,
+--- `SM80_CP_ASYNC_CACHEALWAYS<u64>`. To make a tiled copy from it, give a copy atom the type of its
+--- elements: CuTe's `Copy_Atom<Op, T>` is `atom(op, T)`.
 ---
 ---     > atom"SM75_16x8x8_F16F16F16F16_TN"
 ---     SM75_16x8x8_F16F16F16F16_TN
@@ -70,8 +70,8 @@ Atom.html = html
 ---@return Atom
 function atom(name, dtype) end
 
---- The names of all atoms, or of those that a filter fits.
---- Each entry of the filter must fit: `kind`, `family` (see Atom), `sm` (a device of this compute
+--- The names of all atoms, or of those that match a filter.
+--- Each entry of the filter must match: `kind`, `family` (see Atom), `sm` (a device of this compute
 --- capability has it), `dtype` (of one of its operands).
 ---
 ---     > atoms{family = "ldmatrix"}[1], #atoms{kind = "copy"}
@@ -86,8 +86,8 @@ function atoms(filter) end
 
 --- A layout of shared memory that wgmma reads, swizzled.
 --- It has 8 rows of 16, 32, 64 or 128 bytes. `K_` is contiguous along k, `MN_` along m or n.
---- `INTER` (16 bytes, no swizzle), `SW32`, `SW64` and `SW128` are the widths. `tile_to_shape` fills
---- a tile with it.
+--- `INTER` (16 bytes, no swizzle), `SW32`, `SW64` and `SW128` are the widths. `tile_to_shape`
+--- repeats it over a tile.
 ---
 ---     > smem_atom("K_SW128", f16)
 ---     Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -117,11 +117,11 @@ function smem_atom(name, dtype) end
 function gmma_layout(dtype, major, bytes) end
 
 --- Orders registers and shared memory before products by wgmma, in a kernel.
---- All warps of the warp group must call it together: before the first gemm by an atom SM90_64xNxK,
---- and again after anything else has written its registers. Such a gemm returns at once. Do not
---- touch its sums or its operands before the wgmma_wait that ends it. If ordinary code wrote the
---- shared memory, call fence_proxy_async and a barrier first. It needs sm_90a; the CPU engine runs
---- it anywhere.
+--- All warps of the warp group must call it together: before the first gemm with an atom
+--- SM90_64xNxK, and again after other code has written its registers. Such a gemm returns at once.
+--- Do not touch its sums or its operands before the wgmma_wait that ends it. If ordinary code wrote
+--- the shared memory, call fence_proxy_async and a barrier first. It needs sm_90a; the CPU engine
+--- runs it anywhere.
 ---
 ---     > mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
 ---     > k = kernel("product", function(A, B, C)
@@ -160,9 +160,9 @@ function wgmma_commit() end
 ---@param n? integer 0 to 7
 function wgmma_wait(n) end
 
---- An MMA atom repeated over threads and values: what tiled_mma makes.
+--- An MMA atom repeated over threads and values, made by tiled_mma.
 --- `thr_layout_vmnk` numbers the threads by (V,M,N,K), where V counts those of one atom. One step
---- multiplies a tile of `tile_shape()`. The same object works on the host, to look at, and in
+--- multiplies a tile of `tile_shape()`. The same object works on the host, to examine it, and in
 --- kernels.
 --- CuTe: TiledMMA. MoYe: TiledMMA.
 ---@class TiledMMA
@@ -181,9 +181,9 @@ TiledMMA.html = html
 
 --- Repeats an MMA atom over a layout of atoms.
 --- The atoms work side by side, each with its own threads. The tile is as large as all atoms
---- together, or as the permutations say. Those are three tilers for M, N and K; each must be a
---- multiple of the atoms' size. A permutation that is a layout also says which rows and columns a
---- thread gets.
+--- together, or as given by the permutations: three tilers for M, N and K, each a multiple of the
+--- atoms' size. A permutation that is a layout also determines which rows and columns a thread
+--- gets.
 ---
 ---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
 ---     > mma.threads, mma:tile_shape(), mma.thr_layout_vmnk
@@ -321,8 +321,8 @@ function TiledMMA:fragment_C(part) end
 
 --- Sums as A of the next product: a view of the same registers.
 --- `x` is a fragment (V,M,N) of C, cast to the type of A, of the tiled MMA `from` (the default is
---- this one). The view is (V,M,K). It exists if each thread holds the same elements of both, as for
---- 16-bit types after f32; if not, the error says what differs. Attention uses it to multiply
+--- this one). The view is (V,M,K). Each thread must have the same elements of both, as for 16-bit
+--- types after f32; if not, the error says what differs. Attention uses it to multiply
 --- probabilities by V.
 ---
 ---     > qk, pv = tiled_mma"SM90_64x64x16_F32F16F16_SS", tiled_mma"SM90_64x128x16_F32F16F16_RS"
@@ -350,7 +350,7 @@ function TiledMMA:retile_A(x, from) end
 --- CuTe: ThrMMA. MoYe: ThrMMA.
 ---@class ThrMMA
 ---@field mma TiledMMA
----@field thr_vmnk table the thread's place in (V,M,N,K)
+---@field thr_vmnk table the thread's position in (V,M,N,K)
 local ThrMMA = {}
 
 --- The thread's part of A, a tensor (M,K,...).
@@ -391,32 +391,32 @@ function ThrMMA:partition_fragment_B(x) end
 ---@return any
 function ThrMMA:partition_fragment_C(x) end
 
---- Registers like a part of A, as TiledMMA:fragment_A.
+--- Registers like a part of A; see TiledMMA:fragment_A.
 --- CuTe: make_fragment_A. MoYe: make_fragment_A.
 ---@param part any
 ---@return any
 function ThrMMA:fragment_A(part) end
 
---- Registers like a part of B, as TiledMMA:fragment_B.
+--- Registers like a part of B; see TiledMMA:fragment_B.
 --- CuTe: make_fragment_B. MoYe: make_fragment_B.
 ---@param part any
 ---@return any
 function ThrMMA:fragment_B(part) end
 
---- Registers like a part of C, as TiledMMA:fragment_C.
+--- Registers like a part of C; see TiledMMA:fragment_C.
 --- CuTe: make_fragment_C. MoYe: make_fragment_C.
 ---@param part any
 ---@return any
 function ThrMMA:fragment_C(part) end
 
---- Sums as A of the next product, as TiledMMA:retile_A.
+--- Sums as A of the next product; see TiledMMA:retile_A.
 --- CuTe: none. MoYe: none.
 ---@param x Tensor
 ---@param from? TiledMMA|ThrMMA
 ---@return Tensor
 function ThrMMA:retile_A(x, from) end
 
---- A copy atom repeated over threads and values: what tiled_copy makes.
+--- A copy atom repeated over threads and values, made by tiled_copy.
 --- CuTe: TiledCopy. MoYe: TiledCopy.
 ---@class TiledCopy
 ---@field atom Atom with the type of its elements
@@ -450,7 +450,7 @@ TiledCopy.html = html
 ---@return TiledCopy
 function tiled_copy(atom, thr_layout, val_layout) end
 
---- The tiled copy that brings A to the threads of a tiled MMA.
+--- The tiled copy that loads A for the threads of a tiled MMA.
 ---
 ---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
 ---     > ldsm = tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma)
@@ -463,14 +463,14 @@ function tiled_copy(atom, thr_layout, val_layout) end
 ---@return TiledCopy
 function tiled_copy_A(atom, mma) end
 
---- The tiled copy that brings B to the threads of a tiled MMA.
+--- The tiled copy that loads B for the threads of a tiled MMA.
 --- CuTe: make_tiled_copy_B. MoYe: make_tiled_copy_B.
 ---@param atom Atom
 ---@param mma TiledMMA
 ---@return TiledCopy
 function tiled_copy_B(atom, mma) end
 
---- The tiled copy that brings C to the threads of a tiled MMA, or from them.
+--- The tiled copy that loads or stores C for the threads of a tiled MMA.
 --- CuTe: make_tiled_copy_C. MoYe: make_tiled_copy_C.
 ---@param atom Atom
 ---@param mma TiledMMA
@@ -537,7 +537,7 @@ function TiledCopy:get_layoutS_TV() end
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end
 
---- Another tiled object's fragment, of the same tile, as this copy's part.
+--- Views another tiled object's fragment of the same tile as this copy's part.
 --- CuTe: retile. MoYe: none.
 ---@param x any
 ---@return any

@@ -2,10 +2,10 @@
 -- Topic: barriers: mbarriers, named barriers and roles of warps
 
 --- Barriers in shared memory that count arrivals and bytes: `b[i]` is one.
---- A barrier has phases. A phase is complete when all its arrivals have come and all bytes that it
---- expects have been copied; then the next phase begins. Phases have the parities 0, 1, 0, and so
---- on. On a new barrier, wait(0) waits for the first phase, and wait(1) returns at once. Threads
---- that have waited see what other threads wrote before they arrived.
+--- A barrier has phases. A phase is complete after all its arrivals and after all expected bytes
+--- have been copied; then the next phase begins. Phases have the parities 0, 1, 0, and so on. On a
+--- new barrier, wait(0) waits for the first phase, and wait(1) returns at once. Threads that have
+--- waited see what other threads wrote before arriving.
 ---
 ---     > sums = kernel("sums", function(x, y)
 ---     >>   local s, full = shared(f32, 32), mbarrier(1, 32)
@@ -34,15 +34,15 @@ local Mbarrier = {}
 function Mbarrier:arrive(rank) end
 
 --- Adds to the bytes that the current phase expects, and arrives.
---- Shared tensors stand for their bytes: `full[0]:arrive_expect_tx(sA, sB)` comes before a
---- `tma_load` of each.
+--- A shared tensor counts as its number of bytes: call `full[0]:arrive_expect_tx(sA, sB)` before a
+--- `tma_load` to each.
 --- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
 function Mbarrier:arrive_expect_tx(bytes, ...) end
 
---- Adds to the bytes that the current phase expects; copies bring them.
---- Shared tensors stand for their bytes.
+--- Adds to the bytes that the current phase expects; copies deliver them.
+--- A shared tensor counts as its number of bytes.
 --- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
@@ -69,8 +69,8 @@ function Mbarrier:test(parity) end
 ---@return Mbarrier
 function mbarrier(n, count) end
 
---- Where a warp is in a ring of slots: `.slot` and `.parity`.
---- Both are variables of the kernel. The parity changes whenever the slots begin again, and
+--- A warp's position in a ring of slots: `.slot` and `.parity`.
+--- Both are variables of the kernel. The parity changes whenever the slots start over, and
 --- consumers wait for it. A producer's state begins with {parity = 1}, so that it does not wait at
 --- barriers that nobody has used yet.
 ---
@@ -96,8 +96,8 @@ function mbarrier(n, count) end
 ---@field parity integer
 local PipelineState = {}
 
---- Goes on by one slot, or by `count`.
---- A warp group that takes every second tile uses it to skip the slots of the other one.
+--- Advances by one slot, or by `count`.
+--- A warp group that processes every second tile uses `count` to skip the slots of the other group.
 --- CuTe: PipelineState::operator++, PipelineState::advance. MoYe: none.
 ---@param count? integer not negative; may be a run-time value
 function PipelineState:advance(count) end
@@ -134,8 +134,8 @@ function NamedBarrier:sync() end
 --- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
 function NamedBarrier:arrive() end
 
---- The named barrier with this number, at which this many threads meet.
---- All threads that meet there give the same number and count.
+--- The named barrier with this number, for this many threads.
+--- All threads that use it pass the same number and count.
 --- CuTe: cutlass::arch::NamedBarrier. MoYe: none.
 --- See: NamedBarrier, sync_threads.
 ---@param id integer 1 to 15, the same in all lanes of a warp; may be a run-time value
@@ -144,8 +144,8 @@ function NamedBarrier:arrive() end
 function named_barrier(id, threads) end
 
 --- Gives each thread of the warp group n registers; needs sm_90a.
---- Producers leave registers that consumers need. All warps of the group must call it. A group that
---- wants more registers than it began with waits until others have given as many back.
+--- Producers give up registers that consumers need. All warps of the group must call it. A group
+--- that needs more registers than it began with waits until others have released enough.
 --- CuTe: cutlass::arch::warpgroup_reg_alloc, warpgroup_reg_dealloc. PTX: setmaxnreg. MoYe: none.
 ---@param n integer a multiple of 8 from 24 to 256
 function setmaxnreg(n) end

@@ -1,7 +1,7 @@
 ---@meta _
 -- Topic: bits: bits and bytes of integers
 
---- The same bits as a value of another type of equal width, in a kernel.
+--- The same bits as another type of equal width, in a kernel.
 ---
 ---     > k = kernel("bits", function(y) y[0] = bitcast(f32(1), i32) end)
 ---     > y = zeros(i32, 1)
@@ -15,8 +15,8 @@
 function bitcast(v, dtype) end
 
 --- How many bits of an integer are 1: an i32.
---- Narrow integers are widened to i32 first. A Lua integer has 64 bits, and so has an i32 whose
---- value a kernel knows while it is traced; u32(v) keeps its 32.
+--- Narrow integers are widened to i32 first. A Lua integer has 64 bits, as does an i32 that is
+--- known while tracing; u32(v) keeps 32 bits.
 ---
 ---     > popc(255), popc(-1)
 ---     8       64
@@ -58,7 +58,7 @@ function clz(x) end
 function ffs(x) end
 
 --- The bits of an integer in reverse order.
---- The integer's type stays. Widths are as in popc.
+--- The result has the integer's type. Widths are as in popc.
 ---
 ---     > ("%x"):format(brev(1))
 ---     8000000000000000
@@ -75,7 +75,7 @@ function brev(x) end
 
 --- Shifts right and keeps the sign, as `>>` of a signed integer does in C.
 --- `x >> n` shifts zeros in, as in Lua. If n is the width or more, the result is 0 or -1; a
---- negative n shifts to the left. For an unsigned value it is `>>`. On the host it takes Lua's
+--- negative n shifts to the left. For an unsigned value it is `>>`. On the host it works on Lua's
 --- 64-bit integers.
 ---
 ---     > ashr(-8, 1), ashr(-8, 100), ashr(200 << 56, 56)
@@ -91,9 +91,9 @@ function brev(x) end
 ---@return Value
 function ashr(x, n) end
 
---- The high half of the product of two integers, which has twice their width.
---- The result has their type: 32 or 64 bits, with or without a sign. Lua integers have 64 bits and a
---- sign.
+--- The high half of the double-width product of two integers.
+--- The result has their type: 32 or 64 bits, with or without a sign. Lua integers have 64 bits and
+--- a sign.
 ---
 ---     > mulhi(1 << 62, 8)
 ---     2
@@ -179,7 +179,8 @@ function bfe(x, at, n) end
 function bfi(a, b, at, n) end
 
 --- A u32 of four bytes of the words a (0 .. 3) and b (4 .. 7).
---- Each hexadecimal digit of `which`, modulo 8, chooses one; the last digit chooses the lowest.
+--- Each hexadecimal digit of `which`, modulo 8, chooses a byte; the last digit chooses the lowest
+--- byte.
 ---
 ---     > byte_perm(0x33221100, 0x77665544, 0x0004)
 ---     68
@@ -202,9 +203,9 @@ function byte_perm(a, b, which) end
 ---@return Value
 function dp4a(a, b, c) end
 
---- The sum of two words, and whether it goes beyond the word.
---- With a carry, the second result of the sum of the words below, 1 is added for it. So numbers of
---- several words are summed word by word. Words are u32 or u64, on the host Lua's 64 bits.
+--- The sum of two words, and whether it overflows.
+--- The carry is the second result of the sum of the next lower words: if it is true, 1 is added. So
+--- you can add numbers of several words. Words are u32 or u64; on the host, Lua's 64 bits.
 ---
 ---     > add_carry(-1, 1)
 ---     0       true
@@ -219,7 +220,7 @@ function dp4a(a, b, c) end
 function add_carry(a, b, carry) end
 
 --- The difference of two words, and whether it goes below 0.
---- With a borrow, the second result of the difference of the words below, 1 is taken off for it.
+--- The borrow is the second result for the next lower words: if it is true, 1 is subtracted.
 ---
 ---     > sub_borrow(0, 1)
 ---     -1      true

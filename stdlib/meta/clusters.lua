@@ -20,7 +20,7 @@
 function cluster_rank() end
 
 --- How many blocks a cluster has.
---- It is what the launch option `cluster` says, or 1; a static number.
+--- It comes from the launch option `cluster`, or is 1; a static number.
 ---
 ---     > k = kernel("sizes", function(out) out[blockIdx.x] = cluster_size() end)
 ---     > t = zeros(i32, 4)
@@ -33,7 +33,7 @@ function cluster_rank() end
 function cluster_size() end
 
 --- Waits until all threads of the cluster have called it.
---- After it, each of them sees what the others wrote into shared memory, in its own block or
+--- Afterwards, each of them sees what the others wrote to shared memory, in its own block or
 --- another. Without clusters it is sync_threads. All lanes of a warp that have not ended must call
 --- it together.
 ---
@@ -50,7 +50,7 @@ function cluster_size() end
 --- See: help"cluster_arrive".
 function cluster_sync() end
 
---- The first half of a cluster_sync: arrives, and goes on.
+--- The first half of a cluster_sync: arrives, and continues.
 --- A cluster_wait must follow before the next one.
 ---
 ---     > k = kernel("halves", function(out)
@@ -75,10 +75,10 @@ function cluster_arrive() end
 function cluster_wait() end
 
 --- The barrier of the grid: waits for all threads of all blocks.
---- What any thread wrote before it, all threads see after it. The launch must say
---- `cooperative = true`, so that all blocks run at once; otherwise it is an error. All threads of
---- all blocks must come. If a block ends without coming, the CPU engine says so, and a GPU waits
---- for ever. A kernel may call it as often as it likes, at several places.
+--- After it, all threads see what any thread wrote before it. The launch must set
+--- `cooperative = true`, so that all blocks run at the same time; otherwise it is an error. All
+--- threads of all blocks must arrive. If a block ends without arriving, the CPU engine reports it,
+--- and a GPU waits for ever. A kernel may call it any number of times, at several places.
 ---
 ---     > turn = kernel("turn", function(x, y)
 ---     >>   x[blockIdx.x] = 10 * blockIdx.x
@@ -97,7 +97,7 @@ function grid_barrier() end
 --- Waits until the writes of the previous launch are visible.
 --- A launch with `pdl = true` may begin while the previous launch of its stream still runs. It may
 --- read the results of that launch only after this call. For other launches the call does nothing,
---- as they follow one another; the same holds before compute capability 9.0 and on the CPU engine.
+--- because they do not overlap; nor does it before compute capability 9.0 or on the CPU engine.
 --- `cuttle check` finds accesses that come too early.
 ---
 ---     > k = kernel("next", function(x)
@@ -124,11 +124,11 @@ function grid_dependency_wait() end
 --- See: help"grid_dependency_wait".
 function grid_dependency_launch() end
 
---- A shared tensor as the block of a rank of the cluster has it.
---- You may read and write it like any other, and use it in copy, fill and atomic operations. You
---- may not use it in copies by atoms of shared memory, tma_load or gemm by wgmma. That block must
---- have begun and must not have ended. So call cluster_sync before the first use and after the
---- last. The rank may be a run-time value and differ from thread to thread.
+--- The shared tensor of another block of the cluster.
+--- You may read and write it like any other, and use it in copy, fill and atomic operations, but
+--- not in copies by atoms of shared memory, tma_load or gemm by wgmma. The other block must be
+--- running, so call cluster_sync before the first use and after the last. The rank may be a
+--- run-time value and differ from thread to thread.
 ---
 ---     > k = kernel("sums", function(x, out)
 ---     >>   local s, sum = shared(f32, 4), 0.0

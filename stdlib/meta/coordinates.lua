@@ -9,15 +9,15 @@
 ---     > crd2idx({1, {1, 2}}, {3, {2, 3}}, {3, {12, 1}})
 ---     17
 --- CuTe: crd2idx, inner_product. MoYe: coord_to_index.
---- See: a call of a layout does the same: `l(1, 5)`.
+--- See: calling a layout does the same: `l(1, 5)`.
 ---@param coord Coord
 ---@param l Layout|Shape
----@param stride? Stride if the argument before is a shape
+---@param stride? Stride if the previous argument is a shape
 ---@return integer
 function crd2idx(coord, l, stride) end
 
---- The natural coordinate, nested like the shape, of any coordinate.
---- If the layout has strides, it is the coordinate that has this index.
+--- Converts any coordinate to the natural one, nested like the shape.
+--- If the layout has strides, the result is the coordinate with this index.
 ---
 ---     > idx2crd(16, {3, {2, 3}}), idx2crd({1, 5}, {3, {2, 3}})
 ---     (1,(1,2))       (1,(1,2))
@@ -30,7 +30,7 @@ function crd2idx(coord, l, stride) end
 function idx2crd(index, l) end
 
 --- The same place in another shape of the same size.
---- Both are counted column-major.
+--- Both shapes are counted column-major.
 ---
 ---     > crd2crd({1, 5}, "(3,6)", "(3,(2,3))")
 ---     (1,(1,2))
@@ -41,10 +41,10 @@ function idx2crd(index, l) end
 ---@return Tuple
 function crd2crd(coord, from, to) end
 
---- The modes of a layout or tuple against `_`; the others are dropped.
---- The method takes the coordinate alone: `l:slice{_, 5}`. `l(_, 5)` is the same.
+--- Keeps the modes of a layout or tuple where the coordinate has `_`.
+--- The method has only the coordinate: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
---- Of a tensor with one mode, `slice(t, first, last)` has the elements from first to last - 1;
+--- For a tensor with one mode, `slice(t, first, last)` has the elements from first to last - 1;
 --- without last, all from first on. The elements are shared. In a kernel the numbers may be
 --- run-time values.
 ---
@@ -73,7 +73,7 @@ function slice(coord, l) end
 ---@return integer # in elements
 function slice_and_offset(coord, l) end
 
---- The modes of a layout or tuple against integers: what `slice` drops.
+--- Keeps the modes where the coordinate has integers: those that `slice` drops.
 ---
 ---     > dice({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     ((3,6)):((4,12))
@@ -124,7 +124,7 @@ function Layout:slice_and_offset(coord) end
 ---@return Layout
 function Layout:dice(coord) end
 
---- Makes one mode of the modes from first to last - 1.
+--- Combines the modes from first to last - 1 into one mode.
 --- If first and last are names, the mode named last is included.
 ---
 ---     > group("(2,3,5,7)", 0, 2)
@@ -139,7 +139,7 @@ function Layout:dice(coord) end
 function group(l, first, last) end
 
 --- The modes from first to last - 1; if they are names, last is included.
---- Of a table it gives a tuple.
+--- For a table, the result is a tuple.
 ---
 ---     > take("(2,3,5,7)", 1, 3)
 ---     (3,5):(2,6)
@@ -150,8 +150,9 @@ function group(l, first, last) end
 ---@return Layout
 function take(l, first, last) end
 
---- Some modes, in the order given. Of a table it gives a tuple.
---- Called with anything but a layout, tensor, text or table, it is Lua's own select.
+--- Some modes, in the order given.
+--- For a table, the result is a tuple. Called with anything other than a layout, tensor, string or
+--- table, it is Lua's own select.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)
@@ -191,7 +192,7 @@ function append(l, x, rank) end
 ---@return Layout
 function prepend(l, x, rank) end
 
---- Puts a layout in the place of a mode.
+--- Replaces a mode by a layout.
 ---
 ---     > replace("(3,4,5):(1,3,12)", 1, "(2,2):(3,6)")
 ---     (3,(2,2),5):(1,(3,6),12)
@@ -203,10 +204,10 @@ function prepend(l, x, rank) end
 function replace(l, mode, x) end
 
 --- Names the modes.
---- Give one text for each mode: `_` leaves a mode as it is, and `false` takes its name away. A
+--- Pass one string for each mode: `_` leaves a mode unchanged, and `false` removes its name. A
 --- table names the modes inside a mode, and `named(l, path, name)` names one mode. Names are
---- printed, and a name may stand wherever a mode number may. Slices and tiles keep names, and
---- comparisons ignore them.
+--- printed, and can be used instead of mode numbers. Slices and tiles keep names, and comparisons
+--- ignore them.
 ---
 ---     > l = L"(128,64)":named("M", "K")
 ---     > l, size(l, "K")
@@ -221,7 +222,7 @@ function replace(l, mode, x) end
 ---@return Layout
 function named(l, ...) end
 
---- The names of the modes as a table: a text, or false for a mode without one.
+--- The names of the modes as a table; false for a mode without a name.
 ---
 ---     > names"(M=128,64)"
 ---     {"M", false}
@@ -240,7 +241,7 @@ function names(l) end
 function congruent(a, b) end
 
 --- Whether b is nested like a, or more deeply.
---- An integer of a may stand for a tuple of b.
+--- An integer in a matches a tuple in b.
 ---
 ---     > weakly_congruent(6, {2, 3}), weakly_congruent({2, 3}, 6)
 ---     true    false
@@ -250,7 +251,7 @@ function congruent(a, b) end
 ---@return boolean
 function weakly_congruent(a, b) end
 
---- Whether sizes are equal and each coordinate of a is also one of b.
+--- Whether sizes are equal and each coordinate of a is also a coordinate of b.
 ---
 ---     > compatible(24, {4, 6}), compatible({4, 6}, {{2, 2}, 6}), compatible({4, 6}, 24)
 ---     true    true    false
@@ -307,7 +308,7 @@ function colex_less(a, b) end
 ---     (1,(4,8))       (8,32)
 --- CuTe: compact_col_major. MoYe: compact_col_major.
 ---@param shape Shape
----@param start? integer|Basis 1 if it is not given
+---@param start? integer|Basis the default is 1
 ---@return Tuple
 function compact_col_major(shape, start) end
 
@@ -317,7 +318,7 @@ function compact_col_major(shape, start) end
 ---     (6,(3,1))
 --- CuTe: compact_row_major. MoYe: compact_row_major.
 ---@param shape Shape
----@param start? integer|Basis 1 if it is not given
+---@param start? integer|Basis the default is 1
 ---@return Tuple
 function compact_row_major(shape, start) end
 

@@ -2,9 +2,9 @@
 -- Topic: approximate: functions of f32 by one or two instructions
 
 --- Functions of f32 by one or two instructions, less precise.
---- The error of each is that of CUDA's documents. The CPU engine computes the exact function, so the
---- low bits differ. For an f64 and for Lua numbers, each is the exact function. Integers and narrow
---- floats are taken as f32.
+--- The errors are from CUDA's documents. The CPU engine computes the exact function, so the low
+--- bits differ. For an f64 and for Lua numbers, each is the exact function. Integers and narrow
+--- floats are converted to f32.
 ---
 ---     > k = kernel("sigmoid", function(x)
 ---     >>   local i = threadIdx.x
@@ -163,7 +163,7 @@ function fast.pow(x, y) end
 
 --- 2 to the power of x, fast: one instruction. It is also called fast.exp2.
 --- Its error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
---- The CPU engine gives other low bits. For an f64 it is exp2.
+--- The CPU engine's low bits differ. For an f64 it is exp2.
 ---
 ---     > exp2_approx(3)
 ---     8.0

@@ -2,10 +2,11 @@
 -- Topic: halves: two floats of 16 bits in a word, computed together
 
 --- Two floats of type f16 in a word, a u32: functions that compute with both.
---- They exist in a kernel. `f16x2(lo, hi)` makes the word of two numbers, `f16x2(x)` the word of x and
---- x; the first half is in the low 16 bits. So `recast(x, u32)` of a tensor of f16 has such words.
---- Variables, shuffles and reductions take them. Each result is rounded once, and has the same bits on
---- both engines; a NaN may have other bits. bf16x2 has the same functions for bf16.
+--- They exist only in a kernel. `f16x2(lo, hi)` packs two numbers into a word, and `f16x2(x)` packs
+--- x twice; the first half is in the low 16 bits. So `recast(x, u32)` of an f16 tensor has such
+--- words. Variables, shuffles and reductions work with them. Each result is rounded once, and has
+--- the same bits on both engines; a NaN may have other bits. bf16x2 has the same functions for
+--- bf16.
 ---
 ---     > k = kernel("scale", function(x)
 ---     >>   local words = recast(x, u32)
@@ -22,7 +23,7 @@
 f16x2 = {}
 
 --- Two floats of type bf16 in a word. The functions are those of f16x2.
---- A GPU before sm_80 has no instructions for them, so each half costs several.
+--- A GPU before sm_80 has no instructions for them, so each half needs several.
 ---
 ---     > k = kernel("add", function(x)
 ---     >>   local words = recast(x, u32)
@@ -101,7 +102,7 @@ function f16x2.min(a, b) end
 ---@return Value
 function f16x2.max(a, b) end
 
---- The halves with the other sign, in a kernel.
+--- The negated halves, in a kernel.
 --- CuTe: none. CUDA: __hneg2. MoYe: none.
 ---@param a Value
 ---@return Value
@@ -113,9 +114,9 @@ function f16x2.neg(a) end
 ---@return Value
 function f16x2.abs(a) end
 
---- A mask: 16 ones for each half of a that is less than that of b.
---- It exists in a kernel. `le`, `gt`, `ge`, `eq` and `ne` compare in the other ways. f16x2.select takes
---- the mask.
+--- A mask with 16 ones for each half of a that is less than the half of b.
+--- It exists only in a kernel, like the other comparisons `le`, `gt`, `ge`, `eq` and `ne`.
+--- f16x2.select uses the mask.
 ---
 ---     > k = kernel("clip", function(x)
 ---     >>   local words = recast(x, u32)

@@ -3,19 +3,19 @@
 
 --- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
 --- Launch options: `grid` and `block`, each an integer or `{x, y, z}`. `smem`, in bytes. `stream`.
---- `cluster`, the blocks that run together (see cluster_rank); the grid must be a multiple. `pdl`:
---- if true, the launch may begin before the previous one has ended (see grid_dependency_wait).
---- `cooperative`: if true, all blocks run at once, so that each may wait for any other one, also by
---- grid_barrier. On a GPU it is an error if they do not fit.
---- `print_order`: "thread", or "run" for the order in which the threads of a block print (see printf).
---- `check`: true, or `{nan = true, overflow = true, global = false}`. Then the launch runs on the
---- CPU engine and fails with a list of what the kernel does wrong, such as races and uninitialised
---- reads (see docs/debugging.md).
+--- `cluster`, the blocks that run together (see cluster_rank); the grid must be a multiple of it.
+--- `pdl`: if true, the launch may begin before the previous one has ended (see
+--- grid_dependency_wait). `cooperative`: if true, all blocks run at the same time, so that each may
+--- wait for any other one, also by grid_barrier. On a GPU it is an error if they do not fit.
+--- `print_order`: "thread", or "run" for the order in which the threads of a block print (see
+--- printf). `check`: true, or `{nan = true, overflow = true, global = false}`. Then the launch runs
+--- on the CPU engine and fails with a list of what the kernel does wrong, such as races and
+--- uninitialised reads (see docs/debugging.md).
 ---
 --- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables of these with
 --- names. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled copies,
---- tiled MMAs and texts are constants of the kernel. In the kernel, `l[i]` is a tensor of a list,
---- and `#l` how many there are (see docs/kernels_memory.md, "Many tensors").
+--- tiled MMAs and strings are constants of the kernel. In the kernel, `l[i]` is a tensor of a list,
+--- and `#l` their number (see docs/kernels_memory.md, "Many tensors").
 ---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x
@@ -31,26 +31,26 @@
 ---@operator call(table): Launch
 local Kernel = {}
 
---- Makes a kernel of a function.
+--- Makes a kernel from a function.
 --- The first launch with arguments of a new kind traces the function. While tracing, tensors and
---- numbers of the launch stand for what each thread sees. What Lua knows then, such as captured
---- numbers and layouts, is a constant of the kernel.
+--- numbers of the launch are symbolic. Values that Lua knows then, such as captured numbers and
+--- layouts, are constants of the kernel.
 ---
---- Options: `static_shapes` makes extents and strides constants. `contract = false` keeps the two
---- roundings of `a*b + c`. `min_blocks` is how many blocks must fit on a multiprocessor; it limits
---- the registers of a thread, like __launch_bounds__. `max_unroll`, 64 if it is not given, is the
---- most turns of a `for` with known bounds that is unrolled while tracing, and of a `while` whose
---- condition is known. `nvrtc_options` is a list of texts.
+--- Options: `static_shapes` makes extents and strides constants. `contract = false` rounds
+--- `a*b + c` twice. `min_blocks` is how many blocks must fit on a multiprocessor; it limits the
+--- registers of a thread, like __launch_bounds__. `max_unroll`, by default 64, is the limit for
+--- unrolling a `for` with known bounds, or a `while` whose condition is known, while tracing.
+--- `nvrtc_options` is a list of strings.
 ---
---- `emission` is a table that changes how the kernel is written and compiled for a GPU, and none of
---- its results. `registers`, 24 to 255, limits those of a thread in place of the launch bounds.
---- `planned_registers` is what the compiler before the assembler plans with. `usage`, 0 to 10, says
---- how far the assembler trades registers for speed; it is 5 if not given. `level`, 1 to 3, is the
---- assembler's optimisation; it is 3 if not given. `unroll`, 1 to 16, is how many turns of the
---- innermost loops are written as one. `order`, 1 to 16, is the order in which the kernel's tensors
---- are declared. With `pin = true` integers that are computed before loops are not computed again
---- in them. With `cutlass = true` the kernel's name ends with "_cutlass", by which ptxas takes other
---- rules. Measure which one helps (docs/kernels.md, "Variants of one kernel").
+--- `emission` is a table that changes how the kernel is written and compiled for a GPU, but not its
+--- results. `registers`, 24 to 255, limits a thread's registers instead of the launch bounds.
+--- `planned_registers` is the number that the compiler before ptxas plans for. `usage`, 0 to 10, by
+--- default 5, is how far ptxas trades registers for speed. `level`, 1 to 3, by default 3, is its
+--- optimisation level. `unroll`, 1 to 16, is how often the innermost loops are unrolled. `order`, 1
+--- to 16, is the order in which the kernel's tensors are declared. With `pin = true` integers that
+--- are computed before loops are not computed again in them. With `cutlass = true` the kernel's
+--- name ends with "_cutlass", for which ptxas uses other rules. Measure which one helps
+--- (docs/kernels.md, "Variants of one kernel").
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -59,7 +59,7 @@ local Kernel = {}
 ---     tensor f32 4:1 on cpu
 ---         1    1    1    1
 --- CuTe: __global__. MoYe: @cuda threads= blocks=.
---- See: help"Kernel" for launches, help"Launch" for what a launch would run.
+--- See: help"Kernel" for launches, help"Launch" for what a launch runs.
 ---@param name string letters, digits and _; you may leave it out
 ---@param fn function
 ---@param options? table
@@ -76,17 +76,17 @@ function kernel(name, fn, options) end
 ---     tensor f32 4:1 on cpu
 ---         2    2    2    2
 ---@param config table as in a launch
----@return fun(...): function # takes the arguments, returns the launcher
+---@return fun(...): function # gets the arguments, returns the launcher
 function Kernel:prepare(config) end
 
---- Forgets all traces, for changes that launches do not notice.
---- docs/kernels.md says which changes these are.
+--- Drops all traces, after changes that launches do not notice.
+--- docs/kernels.md lists these changes.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > k:reset()
 function Kernel:reset() end
 
---- What `k{...}` is: call it to launch; ask it what would run.
+--- A configured kernel, `k{...}`: call it to launch, or ask what would run.
 ---@class Launch
 ---@operator call(any): nil
 local Launch = {}
@@ -100,9 +100,9 @@ local Launch = {}
 ---@return string
 function Launch:source(...) end
 
---- What was traced, as text, with the branches decided while tracing.
+--- The IR as a string, with the branches decided while tracing.
 --- A line like `static if true ; 12` means that the condition of the `if` in line 12 was true. The
---- kernel is traced anew.
+--- kernel is traced again.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > type(k{grid = 1, block = 4}:ir(zeros(f32, 4)))
@@ -111,21 +111,21 @@ function Launch:source(...) end
 ---@return string
 function Launch:ir(...) end
 
---- What NVRTC makes of the source, as text; an error without NVRTC.
+--- The PTX that NVRTC makes from the source; an error without NVRTC.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:ptx(...) end
 
---- The machine code that NVRTC makes of the source, as bytes.
---- It is a cubin: what a launch would load, or what it would be for the GPU of `--sm`. Write it to a
---- file for `cuobjdump -sass` or `nvdisasm`. Without NVRTC it is an error.
+--- The machine code that NVRTC makes from the source, as bytes.
+--- It is the cubin that a launch would load, or the one for the GPU of `--sm`. Write it to a file
+--- for `cuobjdump -sass` or `nvdisasm`. Without NVRTC it is an error.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:cubin(...) end
 
---- What a launch costs: memory, registers, the time of each step.
+--- The costs of a launch: memory, registers, the time of each step.
 --- The result is a table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`. On a
---- CUDA device it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch of
+--- CUDA device it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch with
 --- clusters, `active_clusters` is how many the device runs at a time.
 ---
 ---     > k = kernel("tile", function(x) local s = shared(f32, 256) s[threadIdx.x] = x[threadIdx.x] end)
@@ -135,7 +135,7 @@ function Launch:cubin(...) end
 ---@return table
 function Launch:info(...) end
 
---- Launches n times in a row from C: what launches cost without Lua.
+--- Launches n times in a row from C, to measure launches without Lua.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -146,9 +146,9 @@ function Launch:info(...) end
 ---@param ... any the arguments of a launch
 function Launch:enqueue(n, ...) end
 
---- A number or boolean as a constant of the kernel that gets it as argument.
---- Numbers that a kernel captures are constants already. Of a table it makes one whose numbers are
---- constants. Texts, element types and layouts are constants anyway, and come back as they are.
+--- Makes a number or boolean argument a constant of the kernel.
+--- Captured numbers are constants already. For a table, all its numbers become constants. Strings,
+--- element types and layouts are constants anyway, and are returned unchanged.
 ---
 ---     > k = kernel("tail", function(x, n) x[threadIdx.x] = n end)
 ---     > t = zeros(i32, 3)
@@ -161,11 +161,11 @@ function Launch:enqueue(n, ...) end
 ---@return any
 function static(x) end
 
---- A tensor some of whose extents are constants of a kernel.
---- It is t, for a launch: the extents of these modes are constants of the kernel. Other extents,
---- and strides other than 0 and 1, stay values of the launch. So a fragment may have the size of one
---- mode of an argument, and another size of it is another trace. A mode is a number, a name or a
---- path. Without modes all extents and strides are constants, as by `static_shapes`.
+--- Makes some extents of a tensor argument constants of the kernel.
+--- Pass the result instead of t to a launch. Other extents, and strides other than 0 and 1, stay
+--- run-time values. So a fragment may have the size of one mode of an argument; each size has its
+--- own trace. A mode is a number, a name or a path. Without modes all extents and strides are
+--- constants, as with `static_shapes`.
 ---
 ---     > twice = kernel("twice", function(x)
 ---     >>   local row = fragment(f32, size(x, 1))
@@ -186,10 +186,10 @@ function static(x) end
 ---@return Tensor
 function static_mode(t, ...) end
 
---- A known number as a run-time value of the kernel.
+--- Makes a known number a run-time value of the kernel.
 --- So loops up to it are loops of the kernel, and conditions are decided there. An integer becomes
---- an i32, or an i64 if it needs one; another number has no type
---- until it meets one. On the host it is x itself.
+--- an i32, or an i64 if necessary; another number has no type until it meets one. On the host the
+--- result is x itself.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   local n, p = dynamic(size(x)), 1
@@ -211,10 +211,11 @@ function dynamic(x) end
 
 --- The function f as plain Lua, even if a kernel calls it.
 --- A kernel converts the functions that it calls and records what they do with run-time values.
---- This one runs as it is, at Lua's own speed. It runs once, while the kernel is traced (twice in
+--- This one runs unchanged, at Lua's own speed. It runs once, while the kernel is traced (twice in
 --- the condition of a `while`), whatever conditions surround the call. It may do what kernels may
---- not, such as assign globals. Its arguments must be known by then. It is an error if a run-time
---- value or a tensor of the kernel is among them, in their tables, or in what f has captured.
+--- not, such as assign globals. Its arguments must be known while tracing. It is an error if a
+--- run-time value or a tensor of the kernel is among them, in their tables, or in what f has
+--- captured.
 ---
 ---     > primes = static_fn(function(n)
 ---     >>   local found = {}
@@ -244,7 +245,7 @@ function static_fn(f) end
 ---@field z integer
 local Index = {}
 
---- The thread's place in its block, in a kernel.
+--- The thread's position in its block, in a kernel.
 --- `threadIdx.x`, `.y` and `.z`, from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[threadIdx.x] = threadIdx.x end)
@@ -257,7 +258,7 @@ local Index = {}
 ---@type Index
 threadIdx = nil
 
---- The block's place in the grid, in a kernel.
+--- The block's position in the grid, in a kernel.
 --- `blockIdx.x`, `.y` and `.z`, from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[blockIdx.x] = blockIdx.x * 10 end)
@@ -295,10 +296,10 @@ blockDim = nil
 gridDim = nil
 
 --- Memory that the threads of a block share, in a kernel.
---- The layout is static, and the contents are not set. Write, call `sync_threads()`, then read what
---- others wrote. Without a layout it is the memory that the launch gives by `smem = bytes`: one
---- mode, the same at each call. Its views may have any run-time shape. A swizzled layout keeps rows
---- and columns free of bank conflicts. The swizzle acts on the offset in memory, and tiles and
+--- The layout is static, and the contents are uninitialised. Write, call `sync_threads()`, then
+--- read what others wrote. Without a layout it is the memory of the launch option `smem = bytes`:
+--- one mode, the same at each call. Its views may have any run-time shape. A swizzled layout avoids
+--- bank conflicts in rows and columns. The swizzle applies to the offset in memory, and tiles and
 --- views keep it.
 ---
 ---     > k = kernel("reverse", function(x)
@@ -337,7 +338,7 @@ function shared(dtype, layout) end
 
 --- Registers of a thread, in a kernel.
 --- The layout and all coordinates are static, so a loop over a fragment needs static bounds. The
---- contents are not set.
+--- contents are uninitialised.
 ---
 ---     > k = kernel("squares", function(x)
 ---     >>   local r = fragment(x.dtype, 4)
@@ -355,11 +356,11 @@ function shared(dtype, layout) end
 ---@return Tensor
 function fragment(dtype, layout) end
 
---- An array of a thread that run-time values may index, in a kernel.
---- It is a fragment in the GPU's local memory: each thread has its own elements, but an access costs as
---- much as one of global memory that hits a cache. So it is for stacks, heaps and small histograms. If
---- the indices are static, use `fragment`. The layout is static, and a thread has 512 KB at most. The
---- contents are not set.
+--- A thread's own array with run-time indices, in a kernel.
+--- It is in the GPU's local memory: each thread has its own elements, but an access costs as much
+--- as one of global memory that hits a cache. Use it for stacks, heaps and small histograms. If the
+--- indices are static, use `fragment`. The layout is static, and a thread has at most 512 KB. The
+--- contents are uninitialised.
 ---
 ---     > k = kernel("digits", function(x)
 ---     >>   local h = local_array(i32, 3)
@@ -378,16 +379,15 @@ function fragment(dtype, layout) end
 ---@return Tensor
 function local_array(dtype, layout) end
 
---- A function that is one function in CUDA C, however often it is called.
---- A plain helper function is traced anew at each call, and its code copied there. A function of
---- device_fn is traced once for each list of types that it is called with. Its arguments are numbers,
---- booleans and words that only the launch knows, and numbers, strings and types that are known: those
---- make a function of their own. It may return up to 16 values, read what it captures, and call other
---- such functions, but not itself. Tables of numbers go as their fields, as arguments and results, and
---- keep their metatables. It gets no tensors or layouts, and declares no shared memory; `assert` and
---- `printf` belong to the kernel. `{noinline = true}` forbids the compiler to copy it after all,
---- `{name = "wave"}` names it in the CUDA C. On the CPU engine it is traced where it is called, and on a
---- GPU where a result has no type yet; on the host it is the function itself.
+--- Makes a helper one function in CUDA C, however often it is called.
+--- A plain helper function is traced at each call, and its code copied there. A function of
+--- device_fn is traced once for each combination of argument types and of known numbers, strings
+--- and types. It may return up to 16 values, read what it captures, and call other such functions.
+--- It may call itself only with other known values. Tables of numbers are passed and returned as
+--- their fields, and keep their metatables. It gets no tensors or layouts, declares no shared
+--- memory, and cannot call `assert` or `printf`. `{noinline = true}` forbids the compiler to inline
+--- it, and `{name = "wave"}` names it in the CUDA C. The CPU engine traces it at each call, and so
+--- does a GPU if a result has no type yet. On the host it is the function itself.
 ---
 ---     > collatz = device_fn(function(n)
 ---     >>   local steps = 0
@@ -411,12 +411,12 @@ function local_array(dtype, layout) end
 ---@return function
 function device_fn(f, options) end
 
---- Memory that all threads read, in a kernel, filled from a table of numbers.
---- Coefficients, small filters and tables of a hash belong there. The table is read when the kernel is
---- launched: if its contents have changed, the launch compiles a kernel for the new ones. A GPU has
---- 64 KiB for the constants of a kernel. All lanes of a warp should read one element at a time, because
---- different elements take a turn each; `profile` tells of them. Without a layout the shape is that of
---- the table, as in from_table.
+--- Constant memory, filled from a table of numbers, in a kernel.
+--- Use it for coefficients, small filters and lookup tables. Each launch reads the table: if its
+--- contents have changed, it compiles a kernel for the new ones. A GPU has 64 KiB for the constants
+--- of a kernel. All lanes of a warp should read the same element, because each different element
+--- costs a turn; `profile` counts them. Without a layout the shape is that of the table, as in
+--- from_table.
 ---
 ---     > weights = {0.25, 0.5, 0.25}
 ---     > k = kernel("smooth", function(x, y)
@@ -437,14 +437,14 @@ function device_fn(f, options) end
 function constant(dtype, data, layout) end
 
 --- The tensor in global memory at an address, in a kernel.
---- Addresses are what `t.address` gives for a tensor of the host, and what is computed from it: entries
---- of pointer arrays, pages of a pool. The address is that of index 0 of the layout, which may hold
---- run-time values. It must be a multiple of the element's size. If you know that it is a multiple of
---- more bytes, say so by `align`: copies of 16 bytes need it.
+--- Addresses come from `t.address` of a host's tensor, or are computed from it: entries of pointer
+--- arrays, pages of a pool. The address is that of index 0 of the layout, which may have run-time
+--- values. It must be a multiple of the element's size. If you know that it is a multiple of more
+--- bytes, pass `align`: copies of 16 bytes need it.
 ---
---- The CPU engine knows the tensors of the host, and stops at an address that is in none of them. It
---- also stops at an access beyond the memory that the address is in. A GPU does neither. The address
---- keeps nothing alive.
+--- The CPU engine knows the tensors of the host, and stops at an address outside all of them. It
+--- also stops at an access beyond the memory that the address is in. A GPU does neither. The
+--- address does not keep the memory alive.
 ---
 ---     > k = kernel("set", function(at) tensor_at(at[blockIdx.x], i32, 4)[threadIdx.x] = 7 end)
 ---     > x, y = zeros(i32, 4), zeros(i32, 4)
@@ -460,7 +460,7 @@ function constant(dtype, data, layout) end
 function tensor_at(address, dtype, layout, options) end
 
 --- Registers for a tensor's elements, in a kernel.
---- It is a compact fragment of the tensor's shape.
+--- It returns a compact fragment with the tensor's shape.
 ---
 ---     > k = kernel("double", function(x)
 ---     >>   local mine = parallelize(x, layout(4), threadIdx.x)
@@ -481,10 +481,10 @@ function tensor_at(address, dtype, layout, options) end
 function fragment_like(t, dtype) end
 
 --- A loop of the kernel: `for i in range(start, stop, step)`.
---- It ends before stop. A single bound is stop, and start is 0. With `{unroll = n}` as last
+--- It ends before stop. A single argument is stop, and start is 0. With `{unroll = n}` as last
 --- argument, the compiler unrolls n iterations. A plain `for` over run-time bounds is also a loop
---- of the kernel; over static bounds it is unrolled while tracing if it has at most 64 turns.
---- Outside of kernels `range(2, 5)` is the list `{2, 3, 4}`, for a space of `tune`.
+--- of the kernel; over static bounds it is unrolled while tracing if it has at most 64 iterations.
+--- Outside kernels `range(2, 5)` is the list `{2, 3, 4}`, for a space of `tune`.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0
@@ -539,14 +539,14 @@ function axes(t, mode, options) end
 ---@return fun(): integer
 function unroll(start, stop, step) end
 
---- CUDA C as it is, in a kernel.
---- It is a statement, or with a type an expression: `cuda[[text]]`, or
---- `cuda([[text]], {name = value}, dtype)`. `$name` is an operand. Operands are values: the text
---- can neither take their address nor change them. A tensor is the address of its first element,
---- `{tensor, coordinate}` that of another one. Several results are a table of types, by name: the
---- text assigns to them, and they are returned in the order of the text; a list of types has the
---- names `$1`, `$2`. The CPU engine cannot run the text. It runs a twin instead: a Lua function,
---- given last, whose parameters have the names of the operands.
+--- Inserts CUDA C into a kernel.
+--- It is a statement, or with a type an expression: `cuda[[source]]`, or
+--- `cuda([[source]], {name = value}, dtype)`. `$name` is an operand. Operands are values: the
+--- source can neither take their address nor change them. A tensor is the address of its first
+--- element, `{tensor, coordinate}` that of another one. Several results are a table of types, by
+--- name: the source assigns to them, and they are returned in the order of the source; a list of
+--- types has the names `$1`, `$2`. The CPU engine cannot run the source. It runs a twin instead: a
+--- Lua function, passed last, whose parameters have the names of the operands.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
@@ -572,13 +572,13 @@ function unroll(start, stop, step) end
 ---@return any ... the value of the expression, or the results
 function cuda(text, operands, dtype, twin) end
 
---- Instructions of PTX as they are, in a kernel.
---- `$name` is a result or an operand; results come in the order of the text, those of a list are
---- `$1`, `$2`. The type says which register: 16, 32 or 64 bits. A Lua number is an immediate
---- operand. An operand with the name of a result is what its register holds before. A tensor is
---- the address of its first element, `{tensor, coordinate}` that of another one; in shared memory
---- it is a 32-bit address for instructions with `.shared`. The CPU engine runs the twin, as for
---- `cuda`.
+--- Inserts PTX instructions into a kernel.
+--- `$name` is a result or an operand; results are returned in the order of the source, and those of
+--- a list are `$1`, `$2`. The type determines the register: 16, 32 or 64 bits. A Lua number is an
+--- immediate operand. An operand with the name of a result is the register's initial value. A
+--- tensor is the address of its first element, `{tensor, coordinate}` that of another one; in
+--- shared memory it is a 32-bit address for instructions with `.shared`. The CPU engine runs the
+--- twin, as for `cuda`.
 ---
 ---     > k = kernel("mad", function(x)
 ---     >>   local i = threadIdx.x
@@ -591,7 +591,7 @@ function cuda(text, operands, dtype, twin) end
 ---     tensor u32 4:1 on cpu
 ---         7    8   11   16
 --- CuTe: asm volatile. MoYe: none.
----@param text string one instruction or several, as the manual of PTX writes them
+---@param text string one or more instructions, as in the PTX manual
 ---@param results? DType|table of types, by name or in a list
 ---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
 ---@param twin? function what the CPU engine runs instead of the text

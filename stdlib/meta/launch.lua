@@ -1,14 +1,14 @@
 ---@meta _
 -- Topic: launch: devices, streams, random seeds, time
 
---- The current device, as a table; with a name, chooses it.
+--- The current device, as a table; with a name, chooses that device.
 --- The name is "auto", "cpu", "cpu:8", "cuda" or "cuda:1". New tensors are made on the current
 --- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies one.
---- "cpu:8" takes the CPU engine for 8 devices, 256 at most, which a mesh can have; their tensors
---- lie on the host. The table has `name` and `n_devices`, how many devices a mesh can have here: of
---- CUDA all that there are or, under torchrun, mpirun and srun, the number of processes.
---- For a CUDA device it also has `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (of a
---- block); for the CPU engine, `threads` and `isa`.
+--- "cpu:8" makes the CPU engine act as 8 devices (at most 256) for a mesh; their tensors are on the
+--- host. The table has `name` and `n_devices`, how many devices a mesh can have here: with CUDA all
+--- devices or, under torchrun, mpirun and srun, the number of processes. For a CUDA device it also
+--- has `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (per block); for the CPU engine,
+--- `threads` and `isa`.
 ---
 ---     > device("cpu:8").n_devices
 ---     8
@@ -19,8 +19,8 @@
 ---@return table
 function device(name) end
 
---- The names of the devices that could be chosen; "cpu" is always the first.
---- While virtual devices are chosen, "cpu:8" follows.
+--- The names of the available devices; "cpu" is always the first.
+--- If virtual devices are in use, "cpu:8" follows.
 ---
 ---     > devices()[1]
 ---     cpu
@@ -30,8 +30,8 @@ function devices() end
 
 --- A queue of launches on the current device.
 --- `k{grid =, block =, stream = s}` launches in it, and the launches of one stream run in order.
---- `s:close()` gives it back. On the CPU engine each launch is over when it returns, so streams do
---- not run at the same time there.
+--- `s:close()` frees it. On the CPU engine each launch has finished when it returns, so streams do
+--- not overlap there.
 --- CuTe: cudaStream_t. MoYe: CuStream.
 ---@return Stream
 function stream() end
@@ -43,15 +43,15 @@ local Stream = {}
 --- Waits until all launches of the stream are done.
 function Stream:synchronize() end
 
---- Makes the launches that follow in this stream wait for an event.
+--- Makes later launches in this stream wait for an event.
 ---@param event Event
 function Stream:wait(event) end
 
---- Gives the stream back.
+--- Frees the stream.
 function Stream:close() end
 
 --- A mark in a stream, to wait for or to time from.
---- It belongs to the current device. On the CPU engine it is the time when it was recorded.
+--- It belongs to the current device. On the CPU engine it holds the time when it was recorded.
 --- CuTe: cudaEvent_t. MoYe: CuEvent.
 ---@return Event
 function event() end
@@ -60,7 +60,7 @@ function event() end
 ---@class Event
 local Event = {}
 
---- Puts the mark after the launches so far; returns the event.
+--- Places the mark after the launches so far; returns the event.
 --- Without a stream, these are the launches of the device's own stream.
 ---@param stream? Stream
 ---@return Event
@@ -80,7 +80,7 @@ function Event:synchronize() end
 ---@return number
 function Event:elapsed(stop) end
 
---- Gives the event back.
+--- Frees the event.
 function Event:close() end
 
 --- Waits until all launches on all devices are done.
@@ -89,12 +89,12 @@ function Event:close() end
 --- CuTe: cudaDeviceSynchronize. MoYe: CUDA.synchronize.
 function synchronize() end
 
---- What a function launches, recorded once, to be launched as one.
---- `f(...)` is called now. Nothing runs: its launches, copies between tensors, `clear`, `zeros` and
---- events become the graph; in m:run, a rank's collectives do, too. `g()` launches all of them by
---- one call of the driver, so short kernels follow each other without the host. `g(...)` with other
---- arguments calls `f` again, once, and launches what that records. The CPU engine runs the parts in
---- order. `f` can neither wait nor read or write elements, and its kernels cannot print.
+--- Records the launches of a function, to launch them as one.
+--- `f(...)` is called now, but nothing runs: its launches, copies between tensors, `clear`, `zeros`
+--- and events become the graph; in m:run, so do a rank's collectives. `g()` launches everything
+--- with one driver call, so short kernels follow each other without the host. `g(...)` with other
+--- arguments calls `f` again, once, and launches the new recording. The CPU engine runs the parts
+--- in order. `f` cannot wait, or read or write elements, and its kernels cannot print.
 ---
 ---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
 ---     > x = zeros(f32, 4)
@@ -113,15 +113,15 @@ function synchronize() end
 ---@return Graph
 function graph(f, ...) end
 
---- Launches, recorded; `g(...)` launches them.
+--- Recorded launches; `g(...)` launches them.
 ---@class Graph
 ---@operator call: nil
 local Graph = {}
 
---- Gives up the graph, and the memory and kernels that only it uses.
+--- Frees the graph, and the memory and kernels that only it uses.
 function Graph:close() end
 
---- Starts the sequence of `rand` and `randn` anew.
+--- Restarts the sequence of `rand` and `randn`.
 --- A program begins with seed 0.
 ---
 ---     > seed(7)
@@ -134,9 +134,9 @@ function Graph:close() end
 function seed(n) end
 
 --- The time of one call of f, in milliseconds.
---- It is the median of batches of calls, back to back, after one call that is not timed. A CUDA
---- device is timed between two events, the CPU engine by the clock. Options: `reps`, the calls in a
---- batch (the default is about 20 ms of them), and `batches` (5).
+--- It is the median over batches of consecutive calls, after one call that is not timed. A CUDA
+--- device is timed between two events, the CPU engine by the clock. Options: `reps`, the calls per
+--- batch (by default about 20 ms), and `batches` (5).
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest
@@ -149,7 +149,7 @@ function seed(n) end
 ---@return number # the slowest batch
 function bench(f, options) end
 
---- Compiles handwritten CUDA C for the current CUDA device, to measure against.
+--- Compiles handwritten CUDA C for the current CUDA device, for comparison.
 --- `k{grid =, block =, smem =}(args...)` launches it. Tensors become pointers, integers int, and
 --- floats float.
 --- CuTe: none. MoYe: none.
@@ -164,21 +164,20 @@ function cuda_kernel(name, source, options) end
 ---@operator call(table): function
 local CudaKernel = {}
 
---- A table: `registers`, `local_bytes` (of a thread) and `compile_ms`.
+--- A table: `registers`, `local_bytes` (per thread) and `compile_ms`.
 ---@return table
 function CudaKernel:info() end
 
 --- Writes kernels as plain C files, for programs without Lua.
---- It gives the paths of NAME.h, NAME.c and NAME_test.c. `what` is a kernel,
+--- It returns the paths of NAME.h, NAME.c and NAME_test.c. `what` is a kernel,
 --- `k{grid = ..., block = ...}`, or a function that launches, such as one that calls `matmul`. Each
 --- example is a list of arguments: it is launched on the CPU engine, and makes one specialisation.
 --- Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the default is "90a"), and
---- of a kernel `grid`, `block` and what else a launch takes; `grid` may be a function of the
---- arguments. `cpu = true` adds the CPU twin; `run = false` notes launches, but skips them.
---- NVRTC compiles the kernels; docs/export.md explains the files.
---- Example: `export(k, {{2.0, x, y}}, {grid = 1, block = 256, sm = "80,90a", dir = "out"})`.
---- Errors: a list of tensors among the arguments; a kernel that compiles for none of the
---- capabilities.
+--- for a kernel `grid`, `block` and the other launch options; `grid` may be a function of the
+--- arguments. `cpu = true` adds the CPU twin; `run = false` records launches, but does not run
+--- them. NVRTC compiles the kernels; docs/export.md explains the files. Example:
+--- `export(k, {{2.0, x, y}}, {grid = 1, block = 256, sm = "80,90a", dir = "out"})`. Errors: a list
+--- of tensors among the arguments; a kernel that does not compile for any of the capabilities.
 --- CuTe: AOT export of CuTe DSL (export_to_c). MoYe: none.
 ---@param what any a kernel, a launch configuration or a function
 ---@param examples table[] lists of arguments

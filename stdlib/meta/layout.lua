@@ -1,8 +1,8 @@
 ---@meta _
 -- Topic: layouts: making them and asking about them
 
---- The sizes of modes: an integer, a table `{4, {2, 3}}` or text `"(4,(2,3))"`.
---- A layout may stand for its shape. Extents count elements.
+--- The sizes of modes: an integer, a table `{4, {2, 3}}`, or `"(4,(2,3))"`.
+--- A layout counts as its shape. Extents count elements.
 ---
 ---     > layout({4, {2, 3}}) == layout("(4,(2,3))")
 ---     true
@@ -14,9 +14,9 @@
 ---@alias Stride integer|table|string|Basis
 
 --- A place in a shape, counted from 0.
---- It is an integer, one entry per mode, or a tuple nested like the shape. An integer in place of a
---- tuple counts colexicographically: the leftmost mode varies fastest. `_` keeps the mode in whose
---- place it stands.
+--- It is an integer, one entry per mode, or a tuple nested like the shape. An integer instead of a
+--- tuple counts colexicographically: the leftmost mode varies fastest. `_` instead of an entry
+--- keeps the mode.
 ---
 ---     > l = L"(2,(2,2)):(4,(2,1))"
 ---     > l(5), l(1, 2), l(1, {0, 1})
@@ -25,10 +25,10 @@
 ---     (2):(4)
 ---@alias Coord integer|table|Any
 
---- What picks elements of a layout.
---- It is a layout, an integer, a table with one tiler per mode, or `_`. An integer n is `n:1`, and
---- `_` leaves a mode alone. As text, `"4:2"` is a layout, while `"(4,8)"` and `"<4:2,8:1>"` have
---- one tiler per mode.
+--- Picks elements of a layout.
+--- It is a layout, an integer, a table with one tiler per mode, or `_`. An integer n means `n:1`,
+--- and `_` leaves a mode unchanged. As a string, `"4:2"` is a layout, while `"(4,8)"` and
+--- `"<4:2,8:1>"` have one tiler per mode.
 ---
 ---     > composition("(12,8):(8,1)", {L"3:4", _})
 ---     (3,8):(32,1)
@@ -75,7 +75,7 @@ local Layout = {}
 ---@class Tuple
 local Tuple = {}
 
---- What `E(i)` makes: a step along coordinate i in place of a number.
+--- The result of `E(i)`: a step along coordinate i instead of a number.
 --- Multiplied by an integer, it is a longer step.
 ---
 ---     > E(1) * 4
@@ -101,10 +101,9 @@ local Any = {}
 ---@return Layout
 function layout(shape, stride) end
 
---- Reads a layout from text, as CuTe prints it.
+--- Reads a layout from a string, as CuTe prints it.
 --- For example `L"(4,8):(8,1)"`; without strides it is column-major. Modes may have names,
---- `(M=4,K=8):(1,4)`, and `1@0` is the stride `E(0)`. At the prompt the bare text `(4,8):(8,1)` is
---- enough.
+--- `(M=4,K=8):(1,4)`, and `1@0` is the stride `E(0)`. At the prompt `(4,8):(8,1)` is enough.
 ---
 ---     > L"(4,8):(8,1)"
 ---     (4,8):(8,1)
@@ -166,8 +165,8 @@ function ordered(shape, order) end
 function E(i, ...) end
 
 --- The layout whose results are the coordinates themselves.
---- Tile it as you tile a tensor, and it says which elements a part holds. `tile` then returns where
---- the part begins as a second result.
+--- Tile it like a tensor, and it shows which elements a part has. `tile` returns where the part
+--- begins as a second result.
 ---
 ---     > l = identity{4, 8}
 ---     > l, l(3, 5), l(7)
@@ -254,7 +253,7 @@ function stride(x, mode) end
 function size(x, mode) end
 
 --- One more than the distance from the smallest index to the largest.
---- So many elements of memory it spans.
+--- It is the number of elements of memory that the layout spans.
 ---
 ---     > size"(4,8):(16,1)", cosize"(4,8):(16,1)"
 ---     32      56
@@ -305,11 +304,11 @@ function mode(x, mode) end
 function values(l) end
 
 --- The operation that made a layout, and its operands.
---- A layout that was written as text or numbers has none.
+--- A layout that was written as a string or as numbers has none.
 ---
 ---     > composition("(4,8)", "(2,4):(1,8)"):origin()
 ---     composition     (4,8)   (2,4):(1,8)
---- See: explain, which says it in words.
+--- See: explain, which describes it in words.
 ---@return string # the name of the operation
 ---@return table # its operands
 function Layout:origin() end

@@ -1,7 +1,7 @@
 ---@meta _
 -- Topic: math: arithmetic of numbers, and of a kernel's values
 
---- A number of Lua, or a value that a kernel computes at run time.
+--- A Lua number, or a value that a kernel computes at run time.
 --- Lua's operators work on both. Types widen but never narrow; to narrow, use cast.
 ---@alias Value number|boolean|any
 
@@ -36,7 +36,7 @@ function min(...) end
 function max(...) end
 
 --- x in the range from lo to hi: `max(lo, min(x, hi))`.
---- A NaN becomes hi, as `min` leaves it out.
+--- A NaN becomes hi, because `min` ignores it.
 ---
 ---     > clamp(7, 0, 5), clamp(-1.5, 0.0, 1.0)
 ---     5       0.0
@@ -48,8 +48,9 @@ function max(...) end
 function clamp(x, lo, hi) end
 
 --- Sorts the elements of a fragment, each thread its own.
---- An unrolled network of comparisons: of 8 elements 19, of 32 elements 191; 64 elements at most. The
---- order is "up" or "down". It is not stable, and where a NaN lands is not said.
+--- It is an unrolled network of comparisons: 19 for 8 elements, 191 for 32, and at most 64
+--- elements. The order is "up" or "down". The sort is not stable, and the position of a NaN is
+--- undefined.
 ---
 ---     > k = kernel("k", function(x)
 ---     >>   local r = fragment(f32, 4)
@@ -78,7 +79,7 @@ function abs(x) end
 
 --- The quotient rounded up; for tables, entry by entry.
 --- It is exact for all integers, negative ones too. It is how many tiles of b cover a.
---- A text like "(7,8)" counts as a table.
+--- A string like "(7,8)" counts as a table.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2
@@ -92,7 +93,7 @@ function cdiv(a, b) end
 
 --- A value, or all elements of a tensor, as another type, in a kernel.
 --- A cast to an integer truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
---- becomes narrower without a cast. Of a fragment or a tile it makes a new fragment of the same
+--- becomes narrower without a cast. For a fragment or a tile it makes a new fragment of the same
 --- shape, two elements at once if the GPU has instructions for that: `copy(cast(acc, f16), part)`.
 ---
 ---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
@@ -133,7 +134,7 @@ function cast(v, dtype) end
 function where(c, a, b) end
 
 --- e to the power of x.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp(0)
 ---     1.0
@@ -143,7 +144,7 @@ function where(c, a, b) end
 function exp(x) end
 
 --- 2 to the power of x.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp2(3)
 ---     8.0
@@ -153,7 +154,7 @@ function exp(x) end
 function exp2(x) end
 
 --- 10 to the power of x.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp10(3)
 ---     1000.0
@@ -163,7 +164,7 @@ function exp2(x) end
 function exp10(x) end
 
 --- The natural logarithm.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > log(1)
 ---     0.0
@@ -173,7 +174,7 @@ function exp10(x) end
 function log(x) end
 
 --- The logarithm to base 2.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > log2(8)
 ---     3.0
@@ -183,7 +184,7 @@ function log(x) end
 function log2(x) end
 
 --- The square root, correctly rounded.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > sqrt(2)
 ---     1.4142135623731
@@ -193,7 +194,7 @@ function log2(x) end
 function sqrt(x) end
 
 --- 1 / sqrt(x).
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > rsqrt(4)
 ---     0.5
@@ -203,7 +204,7 @@ function sqrt(x) end
 function rsqrt(x) end
 
 --- The sine, x in radians.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > sin(0)
 ---     0.0
@@ -213,7 +214,7 @@ function rsqrt(x) end
 function sin(x) end
 
 --- The cosine, x in radians.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > cos(0)
 ---     1.0
@@ -223,7 +224,7 @@ function sin(x) end
 function cos(x) end
 
 --- The hyperbolic tangent.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > tanh(0)
 ---     0.0
@@ -233,7 +234,7 @@ function cos(x) end
 function tanh(x) end
 
 --- Error function.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > erf(0.5)
 ---     0.52049987781305
@@ -243,7 +244,7 @@ function tanh(x) end
 function erf(x) end
 
 --- 1 - erf(x), accurate also where erf(x) is nearly 1.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > erfc(3.0)
 ---     2.2090496998585e-05
@@ -254,7 +255,7 @@ function erfc(x) end
 
 --- The number whose erf is x.
 --- It is infinite at 1 and -1, and NaN beyond.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > erfinv(0.5)
 ---     0.47693627620447
@@ -264,7 +265,7 @@ function erfc(x) end
 function erfinv(x) end
 
 --- exp(x) - 1, accurate also for small x.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > expm1(1e-10)
 ---     1.00000000005e-10
@@ -274,7 +275,7 @@ function erfinv(x) end
 function expm1(x) end
 
 --- log(1 + x), accurate also for small x.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > log1p(1e-10)
 ---     9.9999999995e-11
@@ -284,7 +285,7 @@ function expm1(x) end
 function log1p(x) end
 
 --- Logarithm to base 10.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > log10(1000.0)
 ---     3.0
@@ -294,7 +295,7 @@ function log1p(x) end
 function log10(x) end
 
 --- Cube root.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > cbrt(27.0)
 ---     3.0
@@ -304,7 +305,7 @@ function log10(x) end
 function cbrt(x) end
 
 --- Hyperbolic sine.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > sinh(1.0)
 ---     1.1752011936438
@@ -314,7 +315,7 @@ function cbrt(x) end
 function sinh(x) end
 
 --- Hyperbolic cosine.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > cosh(1.0)
 ---     1.5430806348152
@@ -324,7 +325,7 @@ function sinh(x) end
 function cosh(x) end
 
 --- Angle in radians whose sine is x.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > asin(1.0)
 ---     1.5707963267949
@@ -334,7 +335,7 @@ function cosh(x) end
 function asin(x) end
 
 --- Angle in radians whose cosine is x.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > acos(-1.0)
 ---     3.1415926535898
@@ -344,7 +345,7 @@ function asin(x) end
 function acos(x) end
 
 --- Angle in radians whose tangent is x.
---- Of a Lua number, or of a kernel's value, whose type the result has; an integer is taken as f32.
+--- The result has the type of x; an integer is converted to f32.
 ---
 ---     > atan(1.0)
 ---     0.78539816339745
@@ -354,7 +355,7 @@ function acos(x) end
 function atan(x) end
 
 --- The remainder of x / y, with the sign of x.
---- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- The result has the type of the operands; an integer is converted to f32.
 --- `x % y` has the sign of y.
 ---
 ---     > fmod(-7.5, 2), -7.5 % 2
@@ -366,7 +367,7 @@ function atan(x) end
 function fmod(x, y) end
 
 --- x with the sign of y.
---- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > copysign(3, -0.0)
 ---     -3.0
@@ -377,7 +378,7 @@ function fmod(x, y) end
 function copysign(x, y) end
 
 --- The root of x * x + y * y, without overflow on the way.
---- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > hypot(3, 4), hypot(3e200, 4e200)
 ---     5.0     5e+200
@@ -388,7 +389,7 @@ function copysign(x, y) end
 function hypot(x, y) end
 
 --- The angle of the point (x, y) in radians, from -pi to pi.
---- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > atan2(1, -1)
 ---     2.3561944901923
@@ -399,7 +400,7 @@ function hypot(x, y) end
 function atan2(y, x) end
 
 --- Sine and cosine, x in radians.
---- Of Lua numbers, or of a kernel's values, whose type the result has; an integer is taken as f32.
+--- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > sincos(0.0)
 ---     0.0     1.0
@@ -440,7 +441,7 @@ function isinf(x) end
 function isfinite(x) end
 
 --- Rounds down, to a float.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > floor(2.5)
 ---     2.0
@@ -450,7 +451,7 @@ function isfinite(x) end
 function floor(x) end
 
 --- Rounds up, to a float.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > ceil(2.5)
 ---     3.0
@@ -460,7 +461,7 @@ function floor(x) end
 function ceil(x) end
 
 --- Rounds towards zero, to a float.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > trunc(-2.5), trunc(2.5)
 ---     -2.0    2.0
@@ -470,7 +471,7 @@ function ceil(x) end
 function trunc(x) end
 
 --- Rounds to the nearest integer, halves away from zero, to a float.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > round(2.5), round(-2.5), round(0.4)
 ---     3.0     -3.0    0.0
@@ -480,7 +481,7 @@ function trunc(x) end
 function round(x) end
 
 --- Rounds to the nearest integer, halves to the even one, to a float.
---- In a kernel the result has the type of x; an integer is taken as f32.
+--- In a kernel the result has the type of x; an integer is converted to f32.
 ---
 ---     > rint(2.5), rint(3.5), rint(-0.6)
 ---     2.0     4.0     -1.0

@@ -1,15 +1,15 @@
 ---@meta _
 -- Topic: mesh: many devices, and tensors that spread over them
 
---- Many devices: axes with names and extents, and a layout to ranks.
---- A rank is the number of one device, from 0. A mesh stands for its layout in functions of
---- layouts: `size(m)`, `size(m, "model")`, `names(m)`. Meshes are compared by `==`.
+--- Many devices: named axes, and a layout from coordinates to ranks.
+--- A rank is the number of one device, from 0. Functions of layouts treat a mesh as its layout:
+--- `size(m)`, `size(m, "model")`, `names(m)`. `==` compares meshes.
 ---@class Mesh
 ---@field layout Layout from coordinates to ranks
----@field axes table names of the axes, the nearest first
+---@field axes table names of the axes, the fastest first
 ---@field n integer how many ranks there are
 ---@field extent table the extent of each axis, by its name
----@field links? table what plans take for its links; nil: the defaults
+---@field links? table the model of its links, for plans; nil: the defaults
 local Mesh = {}
 
 Mesh.show = show
@@ -19,10 +19,10 @@ Mesh.latex = latex
 Mesh.html = html
 
 --- Makes a mesh of devices.
---- In a table the axes are in alphabetical order. In a text they are in the order of the text, and
---- the first is the nearest: its neighbours have ranks that differ by 1. A layout with strides may
---- give other ranks; it must give each of 0 to size - 1 once. The option `links` says what plans
---- take for the links between devices, as in {links = {node = 4}} for machines of 4.
+--- In a table the axes are in alphabetical order. In a string they are in the given order, and the
+--- first varies fastest: its neighbours have ranks that differ by 1. A layout with strides may give
+--- other ranks; it must give each of 0 to size - 1 once. The option `links` sets the model of the
+--- links between devices, such as {links = {node = 4}} for machines with 4.
 ---
 ---     > mesh{data = 2, model = 4}
 ---     mesh (data=2,model=4):(1,2)
@@ -38,7 +38,7 @@ Mesh.html = html
 ---@return Mesh
 function mesh(axes, options) end
 
---- The rank at a coordinate; an axis that is not named counts as 0.
+--- The rank at a coordinate; axes that are not named count as 0.
 ---
 ---     > mesh{data = 2, model = 4}:rank{model = 3}
 ---     6
@@ -82,7 +82,7 @@ function Mesh:size(axis) end
 function Mesh:span(axes) end
 
 --- The ranks that differ from one on these axes only.
---- They are ordered by their coordinates on the axes, the first axis that is named fastest.
+--- They are ordered by their coordinates on the axes, the first named axis fastest.
 ---
 ---     > mesh{data = 2, model = 4}:group(5, "model")
 ---     {1, 3, 5, 7}
@@ -110,11 +110,11 @@ function Mesh:groups(axes) end
 ---@return integer
 function Mesh:place(rank, axes) end
 
---- How a tensor of this shape spreads over the mesh.
---- In the text of a spec `M@data` is mode M over axis data, `M@data@model` over both axes, and
---- `@model+` says that each rank along axis model holds a summand. An axis that is not named holds
---- copies. With strides, `s` is a place in memory and `1@model` an axis. A mode that an axis does
---- not divide is padded: the last ranks hold less.
+--- How a tensor of this shape is spread over the mesh.
+--- In a spec `M@data` is mode M over axis data, `M@data@model` is over both axes, and `@model+`
+--- means that each rank along axis model has a summand. An axis that is not named has copies. With
+--- strides, `s` is a stride in memory and `1@model` an axis. A mode that an axis does not divide is
+--- padded: the last ranks have less.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:sharding({1000, 64}, "(M@model,K)")
@@ -131,11 +131,11 @@ function Mesh:place(rank, axes) end
 function Mesh:sharding(shape, spec) end
 
 --- The steps that take a tensor from one sharding to another; nothing runs.
---- Of all ways it is the one with the least time of transfer by a model of links. `bytes` are those
---- that a device receives, at most. `options.links` gives the model's numbers. node is the devices
---- in a node. link_bandwidth, network_bandwidth and memory_bandwidth are bytes a second, and so is
---- small_bandwidth, of the first `small` bytes in a node. link_latency, network_latency and launch
---- are seconds. send_recv is the share of bandwidth of single messages.
+--- The plan has the least transfer time by a model of links. `bytes` is the maximum that a device
+--- receives. `options.links` sets the model's numbers. node is the number of devices in a node.
+--- link_bandwidth, network_bandwidth and memory_bandwidth are bytes per second, and so is
+--- small_bandwidth, for the first `small` bytes in a node. link_latency, network_latency and launch
+--- are seconds. send_recv is the share of bandwidth reached by single messages.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:plan(bf16, {4096, 4096}, "(M,K,@model+)", "(M,K@model)")
@@ -161,7 +161,7 @@ function Mesh:plan(dtype, shape, from, to, options) end
 ---@field from Sharding
 ---@field to Sharding
 ---@field steps table
----@field bytes integer received by a device, at most, in all steps
+---@field bytes integer the maximum that a device receives in all steps
 ---@field seconds number by the model
 ---@field item integer bytes of an element
 ---@field links table the numbers of the model
@@ -169,10 +169,10 @@ local Plan = {}
 
 Plan.explain = explain
 
---- How the modes of a tensor spread over the axes of a mesh.
---- An axis shards a mode, holds copies (it is replicated) or partial sums. The part of a rank is
---- compact in its memory, with padding. Shardings are compared by `==`: the same parts in the same
---- memory.
+--- How the modes of a tensor are spread over the axes of a mesh.
+--- An axis shards a mode, has copies (it is replicated) or has partial sums. A rank's part is
+--- compact in its memory, with padding. `==` compares shardings: they are equal if they have the
+--- same parts in the same memory.
 ---@class Sharding
 ---@field mesh Mesh
 ---@field shape table the extents of the modes
@@ -188,14 +188,14 @@ Sharding.svg = svg
 Sharding.latex = latex
 Sharding.html = html
 
---- The spec as a text; `m:sharding(s.shape, s:text())` equals s.
+--- The spec as a string; `m:sharding(s.shape, s:text())` equals s.
 ---
 ---     > mesh{data = 2}:sharding({1024}, "(1024):(1)"):text()
 ---     (_)
 ---@return string
 function Sharding:text() end
 
---- The layout from coordinates of the padded tensor to places.
+--- The layout from coordinates of the padded tensor to memory and axes.
 --- Basis 0 is the memory of a part, basis i is axis i of the mesh.
 ---
 ---     > mesh{data = 2}:sharding({1024, 8}, "(M@data,K)"):layout()
@@ -217,7 +217,7 @@ function Sharding:replicated() end
 ---@return Layout
 function Sharding:part_layout() end
 
---- The layout of what is valid in the part of a rank.
+--- The layout of the valid elements in a rank's part.
 ---
 ---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):part_view(2)
 ---     (M=332,K=8):(1,334)
@@ -225,7 +225,7 @@ function Sharding:part_layout() end
 ---@return Layout
 function Sharding:part_view(rank) end
 
---- The valid extents of a rank's part, 0 where it has none.
+--- The valid extents of a rank's part; 0 if it has none.
 ---
 ---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):valid(2)
 ---     {332, 8}
@@ -247,7 +247,7 @@ function Sharding:owner(coord) end
 ---@return Sharded
 function Mesh:shard(t, spec) end
 
---- Makes a sharded tensor whose elements are not set.
+--- Makes a sharded tensor with uninitialised elements.
 ---
 ---     > mesh{data = 1}:tensor(f16, {64, 8}, "(M@data,K)").shape
 ---     (64,8)
@@ -266,9 +266,9 @@ function Mesh:zeros(dtype, shape, spec) end
 
 --- Calls a function once for each rank of this process.
 --- Its argument is the rank (see Rank).
---- The calls run as coroutines: one runs until it waits in a collective. An error in one of them
---- ends the others. Calls that do not fit, and ranks that wait for ever, are errors that name the
---- ranks and their lines. The result is a table of the functions' first results, by rank.
+--- The calls run as coroutines: each runs until it waits in a collective. An error in one ends the
+--- others. Mismatched calls, and ranks that wait for ever, are errors that name the ranks and their
+--- lines. The result is a table of the functions' first results, by rank.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r) return r.coord.data * 10 end)[1]

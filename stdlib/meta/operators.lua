@@ -2,40 +2,41 @@
 -- Topic: operators: whole computations on tensors, which launch kernels themselves
 
 --- The product C = alpha * A * B' + beta * C of tensors, in batches.
---- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Modes may be nested, so a
---- contraction of tensors is a product, and so is a convolution. Each may have a third mode, the
---- batches; A or B may have a single one for all. Without a C, a new tensor is made. A
---- and B have the same element type, but C's may be another. Sums are kept in f32, those of narrow
---- integers in i32, those of f64 in f64. Each is cast once.
+--- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Modes may be nested, so
+--- a tensor contraction is a product, and so is a convolution. Each may have a third mode, the
+--- batches; A or B may have a single matrix for all. Without C, a new tensor is made. A and B have
+--- the same element type, but C's may differ. Sums are f32; those of narrow integers are i32, and
+--- those of f64 are f64. Each sum is cast once.
 ---
 --- Options: `alpha` and `beta`, numbers, by default 1 and 0; if beta is 0, C is not read. `bias`, a
 --- tensor (N) that is added to each row, or a tensor (M,N). `epilogue`, a function (v, m, n, l,
---- operands...) that returns what is stored: v is the number with alpha, beta and bias, (m,n) its
---- place in C, l the batch. It becomes part of the kernel, and what it captures is a constant, read
+--- operands...) that returns what is stored: v is the value with alpha, beta and bias, (m,n) its
+--- place in C, l the batch. It becomes part of the kernel, and captured values are constants, read
 --- once. `operands`, a table of tensors and numbers for the epilogue; outside its extents a tensor
---- reads 0.
+--- reads as 0.
 ---
---- `groups`, an i32 tensor (G) on the device that says where each group of rows ends; a group
---- begins where the one before it ends. B is then (N,K,G), and l is the group. With A (M,K,G) and B
---- (N,K) the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is
---- (M,N,G). What is in no group stays.
+--- `groups`, an i32 tensor (G) on the device with the end of each group of rows; a group begins
+--- where the one before it ends. B is then (N,K,G), and l is the group. With A (M,K,G) and B (N,K)
+--- the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is (M,N,G).
+--- Rows outside all groups do not change.
 ---
---- Operands may be sharded tensors, all of them over one mesh. Then C is one, too. If K is spread
---- over an axis, C has partial sums over it. If A and B do not fit, the cheaper one is moved. Such a
---- product takes the options `alpha`, `config`, `split` and `overlap`: false keeps collectives and
---- products apart, true is an error if no kernel overlaps them.
+--- Operands may be sharded tensors, all over one mesh. Then C is one, too. If K is spread over an
+--- axis, C has partial sums over it. If A and B do not fit, the cheaper one is moved. Such a
+--- product has the options `alpha`, `config`, `split` and `overlap`: false keeps collectives and
+--- products separate, and true is an error if no kernel overlaps them.
 ---
---- `split`, into how many parts K is cut; by default K is cut if it is long and C has few tiles.
+--- `split`, the number of parts of K; by default K is split if it is long and C has few tiles.
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
---- sums" keeps sums of f16 in f16. `stream`, as in a launch.
+--- sums" sums f16 in f16. `stream`, as in a launch.
 ---
 --- `bits`: "batch_invariant" gives each row the same bits however many rows and batches there are,
 --- with any strides of A and C. A configuration or its name, the options {config =, split =} of a
---- product, or what sum_order gives: the order of its sums. What breaks that is an error.
+--- product, or a result of sum_order fixes the order of sums. Anything that breaks the guarantee is
+--- an error.
 ---
---- `require "cuttle.matmul".explain(A, B, C, options)` tells which configuration runs, and why;
---- `device = "A100"` asks for another GPU. `require "cuttle.matmul".tune(A, B, C)` finds the fastest
---- one for yours. docs/matmul.md tells more.
+--- `require "cuttle.matmul".explain(A, B, C, options)` shows which configuration runs, and why;
+--- with `device = "A100"` it does so for another GPU. `require "cuttle.matmul".tune(A, B, C)` finds
+--- the fastest one for yours. See docs/matmul.md.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
 ---     > matmul(A, B)
@@ -65,9 +66,9 @@ function matmul(A, B, C, options) end
 
 --- Attention forward: O = softmax(scale Q K') V.
 --- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
---- a head. Strides may be any. H is a multiple of Hk, and query head h reads key head h // (H //
---- Hk). All elements have the same float type; scores and sums are f32. If a query sees no key, its
---- row of O is 0 and its logarithm is -infinity.
+--- a head. Any strides work. H is a multiple of Hk, and query head h reads key head h // (H // Hk).
+--- All elements have the same float type; scores and sums are f32. If a query sees no key, its row
+--- of O is 0 and its logarithm is -infinity.
 ---
 --- Options: `causal`: query i sees the keys up to i + Sk - S, so both sequences end together.
 --- `scale`, by default 1/sqrt(D). `out`, the tensor for O; by default a row-major one of Q's shape
@@ -75,17 +76,17 @@ function matmul(A, B, C, options) end
 --- exponentials becomes the second result. `lazy`: sums are rescaled only when a maximum has grown
 --- by more than 8 powers of two. That is faster, with an error up to a third larger. `config`, the
 --- name of a configuration. `bits`: "batch_invariant" gives each row the same bits however many
---- queries, batches and heads there are; a configuration or its name, the order of its sums. What
---- breaks that is an error. `stream`, as in a launch. `require "cuttle.attention".explain(Q, K, V,
---- options)` tells which configuration runs, and why.
+--- queries, batches and heads there are; a configuration or its name fixes the order of its sums.
+--- Anything that breaks the guarantee is an error. `stream`, as in a launch.
+--- `require "cuttle.attention".explain(Q, K, V, options)` shows which configuration runs, and why.
 ---
---- Q, K and V may be sharded tensors over one mesh; O is then spread as Q is. Keys and values go
---- around a ring of the ranks that share a sequence. Such a call takes `causal`, `config` and
---- `scale`.
+--- Q, K and V may be sharded tensors over one mesh; O is then spread like Q. Keys and values go
+--- around a ring of the ranks that share a sequence. Such a call has the options `causal`, `config`
+--- and `scale`.
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers, for sequences of different
---- lengths: they say where each sequence begins, and end with the number of tokens. Q is then
---- (H,T,D), with one sequence after another.
+--- lengths: the start of each sequence, and then the number of tokens. Q is then (H,T,D), with one
+--- sequence after another.
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > V = from_table(f32, {{0, 3, 6, 9}, {1, 4, 7, 10}, {5, 5, 5, 5}})
@@ -102,5 +103,5 @@ function matmul(A, B, C, options) end
 ---@param V Tensor like K
 ---@param options? table
 ---@return Tensor # O
----@return Tensor? # LSE, if `lse` asked for it
+---@return Tensor? # LSE, with `lse`
 function attention(Q, K, V, options) end

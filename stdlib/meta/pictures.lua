@@ -7,10 +7,10 @@
 --- each place.
 ---
 --- Options: `operands` (false: only the result), `tile` (the shape of a thread-value layout's
---- tile), `thread` (the thread whose part is marked; of a part its own),
---- `rows` and `cols` (modes), `width` (characters). `utf8` and `ansi` switch box drawing and
---- colours; the default is what the terminal can do. `text` (true: returns the text). `color`,
---- `bits`, `title`, `max_cells` and `max_panels` are in docs/pictures.md.
+--- tile), `thread` (the thread whose part is highlighted; for a part, its own), `rows` and `cols`
+--- (modes), `width` (characters). `utf8` and `ansi` switch box drawing and colours; the default
+--- depends on the terminal. `text` (true: returns a string). `color`, `bits`, `title`, `max_cells`
+--- and `max_panels` are in docs/pictures.md.
 ---
 ---     > show("(4,4):(4,1)", {utf8 = false})
 ---     (4,4):(4,1)
@@ -27,11 +27,11 @@
 ---@param options? table
 function show(x, options) end
 
---- Says what a layout or part does: modes, origin, vectors, who owns what.
---- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it lies),
---- `offset` (what lies there), `tile` (the shape of a thread-value layout's tile). `dtype` is the
---- element type for vectors, which are taken to begin where the layout does. `text` (true: returns
---- the text). In a kernel, what only the launch knows is `?`, and the static modes are explained.
+--- Explains a layout or part: modes, origin, vectors, who owns what.
+--- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it is),
+--- `offset` (the elements there), `tile` (the shape of a thread-value layout's tile). `dtype` is
+--- the element type for vectors, which are assumed to begin where the layout does. `text` (true:
+--- returns a string). In a kernel, run-time values are `?`, and the static modes are explained.
 ---
 ---     > explain"(4,2):(1,8)"
 ---     layout        (4,2):(1,8)
@@ -48,9 +48,9 @@ function show(x, options) end
 function explain(x, options) end
 
 --- Writes a picture as SVG to a file and returns its name.
---- Without a file it returns the text. Options are those of show without `width` and `text`, and
---- also `color` (what gives the colour), `bits` (of an element, for `color = "bank"`) and `title`.
---- Of a launch it draws one block at one step: options `block`, `thread` and `step`.
+--- Without a file it returns the source. Options are those of show without `width` and `text`, and
+--- also `color` (what the colour means), `bits` (of an element, for `color = "bank"`) and `title`.
+--- For a launch it draws one block at one step: options `block`, `thread` and `step`.
 ---
 ---     > svg("(4,8):(8,1)"):match("<svg")
 ---     <svg
@@ -67,8 +67,8 @@ function explain(x, options) end
 function svg(x, file, options) end
 
 --- Writes a picture as a LaTeX document in TikZ and returns its name.
---- Without a file it returns the text. Options are those of svg, and `standalone` (false: only the
---- tikzpicture).
+--- Without a file it returns the source. Options are those of svg, and `standalone` (false: only
+--- the tikzpicture).
 ---
 ---     > latex("(4,8):(8,1)", {standalone = false}):match("tikzpicture")
 ---     tikzpicture
@@ -79,13 +79,14 @@ function svg(x, file, options) end
 ---@return string
 function latex(x, file, options) end
 
---- Writes a picture as a page that reacts to mouse and keys.
---- It returns the file's name, or the text if there is no file. Pointing at a cell shows its
---- coordinate, offset, thread, value and bank. A click on a thread shows its cells alone. The page
---- is one file that needs no network. Options are those of svg.
+--- Writes a picture as an interactive page.
+--- It returns the file's name, or the page as a string if there is no file. Point at a cell to see
+--- its coordinate, offset, thread, value and bank; click on a thread to see only its cells. The
+--- page is one file and needs no network. Options are those of svg.
 ---
---- A launch is drawn by what its threads access: point at a block, a thread or an element to see
---- its part of each tensor, step by step. It runs on the CPU engine, on copies of its tensors.
+--- For a launch, the page shows what its threads access: point at a block, a thread or an element
+--- to see its part of each tensor, step by step. The launch runs on the CPU engine, on copies of
+--- its tensors.
 ---
 ---     > html("(4,8):(8,1)"):match("<html")
 ---     <html
@@ -101,13 +102,13 @@ function latex(x, file, options) end
 ---@return string
 function html(x, file, options) end
 
---- Counts what kernels do, line by line, as a GPU would do it.
+--- Counts what kernels would do on a GPU, line by line.
 --- It runs f on the CPU engine. The result prints as a table: requests, sectors, bank conflicts,
---- divergence, arithmetic, and vector widths with the reason why they are not wider. Below it are
---- occupancy, a roofline, and for TMA what each tensor map takes from L2. `kernels` has the
---- figures, and `:json()` and `:html([file])` print them. `:patterns([space])` lists what lanes
---- access. Options: `sm`, by default 90, and `device`, such as "H100", by default one of that sm:
---- for occupancy, roofline and predicted time.
+--- divergence, arithmetic, and vector widths with the reason why they are not wider. Occupancy, a
+--- roofline, and for TMA the traffic of each tensor map from L2 follow. `kernels` has the figures,
+--- and `:json()` and `:html([file])` print them. `:patterns([space])` lists what lanes access. The
+--- options `sm`, by default 90, and `device`, such as "H100", by default one with that sm, are for
+--- occupancy, roofline and predicted time.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
@@ -121,10 +122,10 @@ function html(x, file, options) end
 function profile(f, options) end
 
 --- Writes a launch to a file, for `replay`.
---- `replay` and `cuttle replay` run it again; now it does not run. The file has the kernel's IR, the
---- layouts and numbers of the arguments, grid and block, and the texts of its scripts. With
---- `{data = true}` it also has the elements of the tensors; else they are zeros in a replay. Tensors
---- that overlap still do.
+--- It does not run now; `replay` and `cuttle replay` run it again. The file has the kernel's IR,
+--- the layouts and numbers of the arguments, grid and block, and the source of its scripts. With
+--- `{data = true}` it also has the elements of the tensors; otherwise they are zeros in a replay.
+--- Overlapping tensors still overlap.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -144,12 +145,12 @@ function profile(f, options) end
 function capture(launch, file, options) end
 
 --- Reads a launch from a file that `capture` or CUTTLE_CAPTURE wrote.
---- The first result is the launch as k:prepare gives it: call it, or hand it to `profile`, `trace`
---- or `timeline`. The second has its arguments, made anew on the current device; constants and
---- tables among them are gone, and what was in a table stands by itself. The third says what else
---- is known: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and `has_data`.
---- A file may come from anybody. `{trust = true}` says that you trust who made it: then NVRTC gets
---- the options and the CUDA C that it holds, and it takes as much memory as it asks for.
+--- The first result is a launch as from k:prepare: call it, or pass it to `profile`, `trace` or
+--- `timeline`. The second has its arguments on the current device; constants are left out, and
+--- entries of tables are separate arguments. The third has further information: `kernel`, `chunk`,
+--- `line`, `grid`, `block`, `device`, `why` and `has_data`. A file may come from anybody. With
+--- `{trust = true}` you declare that you trust its author: then NVRTC gets its options and CUDA C,
+--- and its memory has no limit.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
@@ -168,16 +169,16 @@ function capture(launch, file, options) end
 ---@return table
 function replay(file, options) end
 
---- Finds out how one element of a tensor came about.
+--- Finds out where one element of a tensor comes from.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of
---- lines: which elements each read and wrote on the way to this one, and by which threads. It
---- follows values only, not conditions or indices. In global memory it ends at what the block, or
+--- lines, with the elements that each read and wrote on the way to this one, and the threads. It
+--- follows only values, not conditions or indices. In global memory it ends at what the block, or
 --- its cluster, did not write itself.
 ---
 --- Fields: `rows`; the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, the
 --- elements that other blocks may have written before they were read here. A row has `kind`,
 --- `chunk`, `line`, `block`, `thread`, `tensor`, `offset` and `times`. `kind` is "reads", "writes",
---- "computes", or "zeros" if a box brings 0 from outside the tensor. `owner` is the block that owns
+--- "computes", or "zeros" if a box loads 0 from outside the tensor. `owner` is the block that owns
 --- the shared memory, if it is another block.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
@@ -194,11 +195,10 @@ function replay(file, options) end
 function trace(launch, element, ...) end
 
 --- Finds the order in which one element of a tensor was summed.
---- The launch runs on the CPU engine, as for `trace`, and the tree is that of the values that
---- flowed. The result prints as levels, from the result down: additions in order or in pairs, and
---- who brought the terms together; chains of fma; mma with their k. Additions by atomics have no
---- fixed order, and the text says so. The order within an mma is that of the tensor core, and not
---- followed.
+--- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. The result
+--- prints as levels, from the result down: additions in order or in pairs, and what combined the
+--- terms; chains of fma; mma with their k. Additions by atomics have no fixed order, and the output
+--- says so. The order within an mma is not followed.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
@@ -221,17 +221,17 @@ function sum_order(launch, element, ...) end
 ---@class SumOrder
 ---@field levels table from the result down, a list of {op, how, n, by, distance, k, chunk, line}
 ---@field tree table nodes {op =, operands...}; the leaves have `tensor`, `offset` and `crd`
----@field n_terms integer how many terms there are
+---@field n_terms integer the number of terms
 ---@field is_fixed boolean false if atomics or several blocks write the element
 ---@field tensor string the name of the parameter
 ---@field element string its coordinate
 local SumOrder = {}
 
---- Says whether two elements were summed in the same order.
---- Equal terms then give equal bits. Which threads add does not matter. The elements that are
---- read may lie elsewhere in their tensor, but all by the same distance, as those of another row
---- do. Operands of an addition count as they are written. An order that is not fixed, as of
---- atomics, is not even the same as itself.
+--- Whether two elements were summed in the same order.
+--- Equal terms then give equal bits. It does not matter which threads add. The elements read may be
+--- elsewhere in their tensor, but all by the same distance, as in another row. The order of an
+--- addition's operands counts. An order that is not fixed, as with atomics, never compares equal,
+--- even to itself.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   y[threadIdx.x] = x[{threadIdx.x, 0}] + x[{threadIdx.x, 1}] + x[{threadIdx.x, 2}]
@@ -248,14 +248,14 @@ local SumOrder = {}
 ---@return string? where they differ
 function same_order(a, b) end
 
---- What trace found.
+--- The result of trace.
 ---@class Trace
 local Trace = {}
 
---- Writes a trace as a page that reacts to mouse and keys.
---- It returns the file's name; without a file, the page as text. The page shows the source with the
---- lines that had a part, the threads, and all elements that were touched. Point at one to mark
---- what belongs to it.
+--- Writes a trace as an interactive page.
+--- It returns the file's name; without a file, the page as a string. The page shows the source with
+--- the contributing lines, the threads, and all elements that were touched. Point at one to
+--- highlight what belongs to it.
 ---
 ---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > t = trace(twice{grid = 1, block = 8}, {x = {5}}, arange(f32, 8))
@@ -266,18 +266,19 @@ local Trace = {}
 ---@return string
 function Trace:html(file) end
 
---- Shows who works and who waits in one block of a launch, and for what.
+--- Shows which warps of a block work, which wait, and for what.
 --- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, which
 --- docs/hopper.md describes; `device = true` measures, too. Each row is a role: warps of a warp
---- group that wait at the same lines. Below them are rows for the products by wgmma and for the
---- copies by TMA, slot by slot. It prints as text, and `t:svg(file)` draws it.
+--- group that wait at the same lines. Below are rows for wgmma products and for TMA copies, slot by
+--- slot. It prints as text, and `t:svg(file)` draws it.
 ---
 --- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
---- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with the
---- numbers of the model to change; `marks`, up to 64 lines of the script to be shown like `mark`s;
---- `device`. With `device = true` the launch also runs on the GPU of its tensors, on copies. Its warps
---- record when they come to waits and marks. `measured` then has `cycles`, `mhz`, `rows`, and how
---- many records were `dropped` for want of room. Each row has `marks`, with `name` or `line`, and `at`.
+--- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with
+--- numbers of the model to change; `marks`, up to 64 lines of the script to show like `mark`s;
+--- `device`. With `device = true` the launch also runs on the GPU of its tensors, on copies, and
+--- its warps record when they reach waits and marks. `measured` then has `cycles`, `mhz`, `rows`,
+--- and how many records were `dropped` for lack of space. Each row has `marks`, with `name` or
+--- `line`, and `at`.
 ---
 ---     > one_box = kernel("one_box", function(A, y)
 ---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)
@@ -302,12 +303,12 @@ function Trace:html(file) end
 ---@return Timeline
 function timeline(launch, options, ...) end
 
---- What timeline returns: what happened when.
+--- The result of timeline: what happened when.
 ---@class Timeline
 local Timeline = {}
 
 --- Draws a timeline as SVG: rows of bars over an axis of cycles.
---- It returns the file's name; without a file, the text. Point at a bar to see its lines and
+--- It returns the file's name; without a file, the source. Point at a bar to see its lines and
 --- cycles. Options: `from` and `to`, the cycles to show; `width` of the axis.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)

@@ -2,8 +2,8 @@
 -- Topic: products: products of tiles by a whole block, in one line
 
 --- The sums of products of tiles, shared by the threads of a block.
---- accumulator and dot make it. A thread has some of the sums, in rows: all its elements of one row
---- m are values of one row of the tile. Lanes and warps beside it have the rest of these rows.
+--- accumulator and dot make it. A thread has some elements of each of its rows. Other lanes and
+--- warps have the rest of these rows.
 ---
 ---     > product = kernel("product", function(A, B, C)
 ---     >>   local sA, sB = shared_like(A), shared_like(B)
@@ -19,13 +19,13 @@
 ---     > C[{3, 3}], C[{3, 4}]
 ---     16.0    0.0
 --- CuTe: none; a TiledMMA and its fragment C. MoYe: none.
---- See: accumulator, dot, row_reduce, explain, which says what was chosen.
+--- See: accumulator, dot, row_reduce, explain, which shows what was chosen.
 ---@class Accumulator
 ---@field sums Tensor the thread's sums: a fragment (V,M,N)
----@field mma TiledMMA what multiplies
+---@field mma TiledMMA the tiled MMA that multiplies
 ---@field thr ThrMMA the thread's view of it
 ---@field shape table {M, N} of the tile
----@field n_rows integer rows of a thread
+---@field n_rows integer the number of rows of a thread
 ---@field threads integer that share the product
 local Accumulator = {}
 
@@ -58,16 +58,16 @@ function Accumulator:store(t) end
 ---@param t Tensor of the shape {M, N}
 function Accumulator:load(t) end
 
---- A tile (M,K) in registers, which dot takes in place of the tile.
---- Use it for an operand that many products share. With f, each element becomes f(element, m, k),
---- cast to its type: a scale or a mask of the operand.
+--- Loads a tile (M,K) to registers, for dot.
+--- Use it for an operand that several products share. With f, each element becomes f(element, m,
+--- k), cast to its type: for example a scaled or masked operand.
 --- CuTe: copy to partition_fragment_A. MoYe: none.
 ---@param t Tensor (M,K), in shared or global memory
 ---@param f? function
 ---@return Tensor
 function Accumulator:read_A(t, f) end
 
---- A tile (N,K) in registers, which dot takes in place of the tile.
+--- Loads a tile (N,K) to registers, for dot.
 --- With f, each element becomes f(element, n, k), cast to its type.
 --- CuTe: copy to partition_fragment_B. MoYe: none.
 ---@param t Tensor (N,K), in shared or global memory
@@ -81,7 +81,7 @@ function Accumulator:read_B(t, f) end
 ---@return integer
 function Accumulator:row(r) end
 
---- A fragment of one value for each of the thread's rows.
+--- A fragment with one value for each of the thread's rows.
 --- The values are a number, or f(m) of the row's coordinate, cast to the type of the sums.
 --- CuTe: none. MoYe: none.
 ---@param value? number|function the default is 0
@@ -89,7 +89,7 @@ function Accumulator:row(r) end
 function Accumulator:new_rows(value) end
 
 --- Copies a value of each row to a tensor of M elements, cast to its type.
---- One thread of those that share a row writes.
+--- One of the threads that share a row writes.
 --- CuTe: none. MoYe: none.
 ---@param rows Tensor as row_reduce and new_rows make them
 ---@param t Tensor of M elements
@@ -97,14 +97,15 @@ function Accumulator:store_rows(rows, t) end
 
 --- Zeroed sums for products of tiles like A and B.
 --- A is a tile (M,K) and B a tile (N,K); further modes, such as slots, are ignored. Extents must be
---- known while tracing. A may be another accumulator: then its sums are the operand. The widest atom
---- that types, target and extents allow multiplies, and the threads of the block share the sums. If
---- no atom fits, plain FMAs do it; `explain(acc)` says why. All threads of the block must come here.
+--- known while tracing. A may be another accumulator: then its sums are the operand. The product
+--- uses the widest atom that fits the types, the target and the extents, and the threads of the
+--- block share the sums. If no atom fits, it uses plain FMAs; `explain(acc)` shows why. All threads
+--- of the block must reach the call.
 ---
---- Options: `atom` is the name of an atom of a warp. `warps = {m, n}` says how the warps share rows
---- and columns. `threads` is how many of the block's threads, the first ones, share the product.
---- With `tf32 = true`, f32 tiles are multiplied as tf32. With `wgmma = true`, warpgroups of sm_90a
---- multiply, and each dot has a barrier of its own.
+--- Options: `atom` is the name of a warp's atom. `warps = {m, n}` is how the warps share rows and
+--- columns. With `threads = n`, only the first n threads of the block share the product. With
+--- `tf32 = true`, f32 tiles are multiplied as tf32. With `wgmma = true`, warp groups of sm_90a
+--- multiply, and each dot has its own barrier.
 ---
 ---     > text = kernel("text", function(A, B)
 ---     >>   explain(accumulator(shared_like(A), shared_like(B)))
@@ -125,11 +126,11 @@ function Accumulator:store_rows(rows, t) end
 function accumulator(A, B, options) end
 
 --- Adds the product of two tiles to an accumulator: acc += A B'.
---- A is a tile (M,K) and B a tile (N,K), in shared or global memory; of V (K,N) take
---- select(V, 1, 0). A may also be an accumulator, whose sums are cast to B's type, and both may be
---- registers, as acc:read_A and acc:read_B make them. Without an accumulator, dot makes one, of
---- zeros. dot reads shared memory at once: call sync_threads between writes and dot, and again
---- before the tiles are overwritten. Returns the accumulator.
+--- A is a tile (M,K) and B a tile (N,K), in shared or global memory; for V (K,N) pass select(V, 1,
+--- 0). A may also be an accumulator, whose sums are cast to B's type, and both may be registers
+--- from acc:read_A and acc:read_B. Without an accumulator, dot makes one with zeros. dot has no
+--- barrier: call sync_threads between writes and dot, and again before the tiles are overwritten.
+--- It returns the accumulator.
 ---
 ---     > product = kernel("product", function(A, B, C)
 ---     >>   local gA, gB = tile(A, {32, 32}, {blockIdx.x, _}), tile(B, {32, 32}, {blockIdx.y, _})
@@ -157,11 +158,11 @@ function accumulator(A, B, options) end
 ---@return Accumulator
 function dot(A, B, acc) end
 
---- Combines the sums of each row: a value for each of the thread's rows.
---- The result is a fragment of acc.n_rows values.
---- `op` is "add", "mul", "min", "max", "and", "or", "xor" or an associative and commutative function
---- of two values. All threads that share a row get the same bits, on both engines. If several warps
---- share rows, the call has barriers, and the whole block must reach it.
+--- Combines the sums of each row, to one value per row.
+--- The result is a fragment with acc.n_rows values. `op` is "add", "mul", "min", "max", "and",
+--- "or", "xor" or an associative and commutative function of two values. All threads that share a
+--- row get the same bits, on both engines. If several warps share rows, the call has barriers, and
+--- the whole block must reach it.
 ---
 ---     > largest = kernel("largest", function(A, B, y)
 ---     >>   local S = dot(A, B)                   -- tiles of global memory
@@ -179,8 +180,8 @@ function dot(A, B, acc) end
 function row_reduce(acc, op) end
 
 --- Each sum becomes f(sum, value of its row).
---- Rows of two accumulators agree if M and the warps along M do, so a factor that was found in
---- scores may scale outputs. Returns the accumulator.
+--- Rows of two accumulators agree if M and the warps along M do, so a factor computed from scores
+--- may scale outputs. It returns the accumulator.
 ---
 ---     > softmax = kernel("softmax", function(A, B, C)
 ---     >>   local S = dot(A, B)
@@ -200,9 +201,9 @@ function row_reduce(acc, op) end
 ---@return Accumulator
 function row_broadcast(acc, rows, f) end
 
---- A tile in shared memory for a tile of global memory.
---- Its contiguous mode is the tile's. Its swizzle lets ldmatrix, wgmma and copies of 16 bytes work
---- without bank conflicts. With a number of stages there is a third mode of that many slots. Modes of
+--- Shared memory for a tile of global memory.
+--- It has the tile's contiguous mode, and a swizzle for which ldmatrix, wgmma and copies of 16
+--- bytes have no bank conflicts. With `stages` there is a third mode with that many slots. Modes of
 --- the tile after the first two are ignored.
 ---
 ---     > k = kernel("k", function(A)
@@ -218,11 +219,11 @@ function row_broadcast(acc, rows, f) end
 ---@return Tensor
 function shared_like(t, stages, dtype) end
 
---- Copies a tile by all threads of the block.
---- The accesses are as wide as both layouts allow.
---- From global to shared memory it is asynchronous if the device can do that, like copy. Types that
---- differ are cast. A guarded source reads as 0 outside. It has no barrier: call sync_threads before
---- other threads read the tile, or let pipeline do it.
+--- Copies a tile with all threads of the block.
+--- The accesses are as wide as both layouts allow. From global to shared memory it is asynchronous
+--- if the device can do that, like copy. Types that differ are cast. A guarded source reads as 0
+--- outside. It has no barrier: call sync_threads before other threads read the tile, or let
+--- pipeline do it.
 ---
 ---     > turn = kernel("turn", function(A, B)
 ---     >>   local s = shared_like(A)

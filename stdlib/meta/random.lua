@@ -2,16 +2,16 @@
 -- Topic: random: random numbers by seed and offset, in kernels and on the host
 
 --- Four random words of 32 bits for a seed and an offset.
---- The generator is Philox4x32-10. No state is kept, so threads with different offsets need not
---- know of each other. Seed, offset and stream are integers of up to 64 bits. In a kernel the words
---- are u32, on the host Lua integers.
+--- The generator is Philox4x32-10. It has no state, so threads with different offsets are
+--- independent. Seed, offset and stream are integers of up to 64 bits. In a kernel the words are
+--- u32, on the host Lua integers.
 ---
 ---     > ("%08x %08x %08x %08x"):format(rand_u32x4(0, 0))
 ---     6627e8d5 e169c58d bc57ac4c 9b00dbd8
 --- CuTe: curand_Philox4x32_10. MoYe: Philox4x.
 ---@param seed Value
 ---@param offset Value
----@param stream? Value tells sequences of one seed apart; 0 without it
+---@param stream? Value selects one of several sequences of a seed; the default is 0
 ---@return Value
 ---@return Value
 ---@return Value
@@ -27,7 +27,7 @@ function rand_u32x4(seed, offset, stream) end
 --- CuTe: curand_uniform4. MoYe: rand.
 ---@param seed Value
 ---@param offset Value
----@param stream? Value tells sequences of one seed apart; 0 without it
+---@param stream? Value selects one of several sequences of a seed; the default is 0
 ---@return Value
 ---@return Value
 ---@return Value
@@ -35,15 +35,15 @@ function rand_u32x4(seed, offset, stream) end
 function rand_f32x4(seed, offset, stream) end
 
 --- Four normal random numbers for a seed and an offset.
---- Their mean is 0 and their variance 1. They come of the words of rand_u32x4 by Box and Muller. In a
---- kernel they are f32, with the same bits on both engines.
+--- Their mean is 0 and their variance 1. They are computed from the words of rand_u32x4 by the
+--- Box-Muller method. In a kernel they are f32, with the same bits on both engines.
 ---
 ---     > ("%.3f %.3f %.3f %.3f"):format(randn_f32x4(1, 7))
 ---     -1.185 0.246 -1.072 -0.136
 --- CuTe: curand_normal4. MoYe: randn.
 ---@param seed Value
 ---@param offset Value
----@param stream? Value tells sequences of one seed apart; 0 without it
+---@param stream? Value selects one of several sequences of a seed; the default is 0
 ---@return Value
 ---@return Value
 ---@return Value

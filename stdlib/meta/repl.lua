@@ -1,7 +1,7 @@
 ---@meta _
 -- Topic: repl: at the prompt, and importing the names
 
---- Explains a name, a value or a topic; without one, lists all names by topic.
+--- Explains a name, a value or a topic; `help()` lists all names by topic.
 --- `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, `help(x)` of any layout,
 --- tensor or kernel x.
 --- CuTe: none. MoYe: Julia's ?.
@@ -19,7 +19,7 @@ function help(x) end
 function apropos(word) end
 
 --- Runs a file again after it was edited.
---- Without a path it runs the last file. Kernels are made anew. It returns what the file returns.
+--- Without a path it runs the last file. Kernels are made again. It returns what the file returns.
 ---@param path? string
 ---@return any
 function reload(path) end

@@ -1,27 +1,27 @@
 ---@meta _
 -- Topic: search: layouts found
 
---- Finds the layout of a shared tensor that has the fewest bank conflicts.
+--- Finds the layout of a shared tensor with the fewest bank conflicts.
 --- `find_swizzle(k{grid = ..., block = ...}, "sA"[, options], args...)` runs the launch on the CPU
 --- engine, on copies of its tensors. It records which elements of the tensor named sA each warp
 --- accesses at once.
 ---
 --- `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})` needs no kernel. An access is
---- one of these. `{thr = ..., val = ...}`: threads and values as of a tiled copy, repeated over the
---- layout. A tiled copy, whose atom says what a thread takes at once. `{tv = ...}`: from thread and
---- value to coordinates. `"ldmatrix.x4"`, `.x2` or `.x1`; add `.trans` if mode 0 is contiguous. A
---- list of 32 offsets by lane, false for none. A list of accesses. In an access, `vec` is how many
---- elements a thread takes at once, and `count` weighs it. By default `vec` is as many as lie
---- together, up to 16 bytes; offsets take one.
+--- one of these. `{thr = ..., val = ...}`: threads and values as in a tiled copy, repeated over the
+--- layout. A tiled copy, whose atom determines how much a thread accesses at once. `{tv = ...}`:
+--- from thread and value to coordinates. `"ldmatrix.x4"`, `.x2` or `.x1`; add `.trans` if mode 0 is
+--- contiguous. A list of 32 offsets by lane, false for none. A list of accesses. In an access,
+--- `vec` is the number of elements that a thread accesses at once, and `count` is a weight. The
+--- default of `vec` is all adjacent elements up to 16 bytes; for offsets it is 1.
 ---
---- It tries the layout as it is, every swizzle that changes banks, and every padding of up to one
+--- It tries the current layout, every swizzle that changes banks, and every padding of up to one
 --- row of banks (128 bytes). Elements that are accessed at once stay together. It ranks layouts by
 --- wavefronts of shared memory, then by bytes. The table has the best swizzle and the best padding
---- that beat the layout as it is; if none does, a line says so.
+--- that beat the current layout; if none does, a line says so.
 ---
 --- Options: `padding` and `swizzle` (false: none), `max_bytes` (of the tensor), `rows` (of the
---- table, better or not), `blocks` (how many run and are recorded, by default one). Ctrl-C ends the
---- search with the best so far.
+--- table), `blocks` (how many run and are recorded, by default one). Ctrl-C ends the search with
+--- the best so far.
 ---
 ---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32,
 ---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
@@ -42,7 +42,7 @@
 ---@return FoundSwizzle
 function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 
---- What find_swizzle found; it prints as a table.
+--- The result of find_swizzle; it prints as a table.
 --- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`,
 --- `wavefronts` and `conflicts`. `writes` and `reads` have the wavefronts and conflicts of the
 --- writes and of the reads. Conflicts are wavefronts beyond those that the widths of the accesses
@@ -50,7 +50,7 @@ function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 ---@class FoundSwizzle
 ---@field layout Layout of the best candidate, for `shared(dtype, found.layout)`
 ---@field best table the best candidate
----@field now table the candidate that is the tensor as it is
+---@field now table the candidate with the current layout
 ---@field candidates table all that were tried, the best first
 ---@field requests table what was recorded: 32 byte offsets by lane, `bytes` of a lane, `count`
 ---@field stopped boolean true if the search was stopped
@@ -58,11 +58,11 @@ local FoundSwizzle = {}
 
 --- Finds layouts of threads and values for copying a tile of a global tensor.
 --- In each candidate all threads have the same number of elements. Candidates are ranked by the
---- 32-byte sectors that are fetched, then by the instructions of a thread.
+--- 32-byte sectors that are fetched, then by a thread's instructions.
 ---
---- Options: `order` says which mode of the global tensor is contiguous: "col" (mode 0, the default)
---- or "row" (the last). Other rows are taken to be far away and aligned. Or it is the strides, as
---- in `{1, 1000}`. `shared` is the layout of the shared tensor that is written; then its bank
+--- Options: `order` names the contiguous mode of the global tensor: "col" (mode 0, the default) or
+--- "row" (the last). Other rows are assumed to be far apart and aligned. Or it has the strides,
+--- such as `{1, 1000}`. `shared` is the layout of the shared tensor that is written; then its bank
 --- conflicts count too. `rows` (of the table).
 ---
 ---     > found = find_layout({128, 64}, 128, f16, {order = "row", rows = 2})
@@ -82,10 +82,10 @@ local FoundSwizzle = {}
 ---@return FoundLayout
 function find_layout(tile_shape, n_threads, dtype, options) end
 
---- What find_layout found; it prints as a table.
---- A candidate has `thr`, `val`, `bytes` (of an access), `instructions` (of a thread), and
---- `sectors` (of a request, on average). `ideal` is how many sectors its bytes would fill. With
---- `shared` it also has `writes`.
+--- The result of find_layout; it prints as a table.
+--- A candidate has `thr`, `val`, `bytes` (per access), `instructions` (per thread), and `sectors`
+--- (per request, on average). `ideal` is how many sectors its bytes would fill. With `shared` it
+--- also has `writes`.
 ---@class FoundLayout
 ---@field thr Layout the threads of the best candidate, for tv_layout
 ---@field val Layout the values of the best candidate

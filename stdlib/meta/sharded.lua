@@ -2,10 +2,10 @@
 -- Topic: sharded: tensors that spread over a mesh, and what its ranks do together
 
 --- Spreads a tensor over the ranks of a mesh.
---- Each rank gets its part of the elements, in memory of its own. The spec says which mode lies over
---- which axis (see Mesh.sharding). Over an axis of partial sums, `@model+`, the first rank gets the
---- values and the others zeros. The mesh has at most as many ranks as there are devices:
---- `device"cpu:8"` makes 8 of the CPU engine. `m:shard(t, spec)` is the same.
+--- Each rank gets its part of the elements, in its own memory. The spec assigns modes to axes (see
+--- Mesh.sharding). Over an axis of partial sums, `@model+`, the first rank gets the values and the
+--- others zeros. The mesh has at most as many ranks as there are devices: `device"cpu:8"` makes 8
+--- with the CPU engine. `m:shard(t, spec)` is the same.
 ---
 ---     > d = device"cpu:4"
 ---     > m = mesh{data = 2, model = 2}
@@ -28,9 +28,9 @@
 ---@return Sharded
 function shard(t, spec, m) end
 
---- Spreads a sharded tensor anew; the result shares no memory with it.
---- The two shardings say which collectives that takes; `x:plan(spec)` shows them and runs nothing.
---- It cannot be called in m:run: it works on all ranks at once.
+--- Redistributes a sharded tensor; the result shares no memory with it.
+--- The collectives follow from the two shardings; `x:plan(spec)` shows them and runs nothing. It
+--- cannot be called in m:run: it works on all ranks at once.
 ---
 ---     > d = device"cpu:4"
 ---     > x = shard(arange(f32, {4, 4}), "(M@data,K)", mesh{data = 4})
@@ -49,13 +49,13 @@ function shard(t, spec, m) end
 function reshard(x, spec) end
 
 --- The part of a sharded tensor on another rank, for kernels of this one.
---- A kernel takes it like any other tensor: for loads, stores, atomic operations, copies and TMA. The
---- host cannot use it, nor can a rank whose device does not reach the other one's memory. The part of
---- the rank itself is an ordinary tensor. In m:run, launches of all ranks run at the same time. So
---- kernels may wait for flags of other ranks, at scope "sys"; r:barrier() orders whole launches. Call
---- it between what fills x and the first launch with a peer, and before x is closed.
---- If ranks are processes, their devices must be in one machine, and the first call for x is one of
---- all ranks.
+--- A kernel uses it like any other tensor: for loads, stores, atomic operations, copies and TMA.
+--- The host cannot use it, and neither can a rank whose device cannot reach the other one's memory.
+--- A rank's own part is an ordinary tensor. In m:run, launches of all ranks run at the same time.
+--- So kernels may wait for flags of other ranks, with scope "sys"; r:barrier() orders whole
+--- launches. Call it after x is filled and before the first launch with a peer, and before x is
+--- closed. If ranks are processes, their devices must be in one machine, and all ranks must make
+--- the first call for x.
 ---
 ---     > d = device"cpu:2"
 ---     > m = mesh{data = 2}
@@ -76,10 +76,10 @@ function reshard(x, spec) end
 ---@return Tensor
 function peer(x, rank) end
 
---- A tensor that spreads over the ranks of a mesh.
---- Its parts are ordinary tensors, `x:part(rank)`, which kernels take. A part has padding after
---- its valid elements where an axis does not divide a mode. `x:close()` gives the memory back, and
---- so does `local x <close> = ...`.
+--- A tensor that is spread over the ranks of a mesh.
+--- Its parts, `x:part(rank)`, are ordinary tensors for kernels. If an axis does not divide a mode,
+--- a part has padding after its valid elements. `x:close()` frees the memory, and so does
+--- `local x <close> = ...`.
 ---@class Sharded
 ---@field dtype DType
 ---@field layout Layout basis 0 is the memory of a part, basis i is axis i of the mesh
@@ -89,8 +89,8 @@ function peer(x, rank) end
 local Sharded = {}
 
 --- The valid elements of a rank's part, as a tensor.
---- In m:run the default is the rank that runs. There, a part of another rank cannot be used: a
---- launch or a copy is an error.
+--- In m:run the default is the running rank. There, a launch or copy with another rank's part is an
+--- error.
 ---
 ---     > m = mesh{data = 1}
 ---     > shard(arange(i32, 4), "(M@data)", m):part(0)
@@ -101,7 +101,7 @@ local Sharded = {}
 function Sharded:part(rank) end
 
 --- All elements as a tensor on the current device.
---- Its modes lie in memory in the order of those of the parts.
+--- Its modes have the memory order of the parts.
 ---
 ---     > d = device"cpu:2"
 ---     > shard(arange(i32, 5), "(M@data)", mesh{data = 2}):whole()
@@ -110,12 +110,12 @@ function Sharded:part(rank) end
 ---@return Tensor
 function Sharded:whole() end
 
---- The same elements under another sharding, like reshard.
+--- The same elements with another sharding, like reshard.
 ---@param spec string|Layout|Sharding
 ---@return Sharded
 function Sharded:reshard(spec) end
 
---- What reshard would do, step by step; print shows it.
+--- The steps that reshard would do; print shows them.
 ---
 ---     > m = mesh{data = 1}
 ---     > x = m:zeros(f32, {64, 64}, "(M@data,K)")
@@ -135,16 +135,16 @@ function Sharded:plan(spec) end
 ---@return table, integer
 function Sharded:owner(coord) end
 
---- Gives back the memory of all parts.
+--- Frees the memory of all parts.
 function Sharded:close() end
 
 --- One rank of a mesh, in the function that m:run calls.
 --- Its methods are collectives: all ranks of a group make the same call, and each waits for the
---- others. A group is the ranks that differ on the axes of the call only, in the order of their
+--- others. A group is the ranks that differ only on the axes of the call, ordered by their
 --- coordinates, the first axis fastest. An axis is a name or a list of names; nil means all.
---- Tensors must be compact; their elements are taken in the order of memory.
---- The last argument of a collective may be a table: `{reduce = "max", stream = s}`. The call is then
---- made in that stream, beside launches of others: events order them.
+--- Tensors must be compact; their elements are used in memory order. The last argument of a
+--- collective may be a table: `{reduce = "max", stream = s}`. The call is then made in that stream,
+--- beside other launches; events order them.
 ---@class Rank
 ---@field rank integer
 ---@field coord table its coordinate on each axis, by name
@@ -189,14 +189,14 @@ function Rank:reduce_scatter(src, dst, axis, reduce) end
 ---@param options? table `stream`
 function Rank:all_to_all(src, dst, axis, options) end
 
---- Makes t that of one rank, on each rank of the group.
+--- Copies t of one rank to each rank of the group.
 ---@param t Tensor
 ---@param axis? string|table
----@param root? integer|table the place of that rank in the group, the default is 0; or `root` and
---- `stream`
+---@param root? integer|table the position of that rank in the group, the default is 0; or a table
+--- with `root` and `stream`
 function Rank:broadcast(t, axis, root) end
 
---- Sends t to another rank, and waits until that receives it.
+--- Sends t to another rank, and waits until that rank has received it.
 ---@param t Tensor
 ---@param to integer
 function Rank:send(t, to) end
@@ -223,7 +223,7 @@ function Rank:send_recv(src, to, dst, from) end
 
 --- The tensors of all ranks of the group, for kernels of this one.
 --- Each rank of the group calls it with a tensor of the same shape. The rank's own is t itself; the
---- others are as peer makes them. It is a barrier, too. If ranks are processes, t is a part of a
+--- others are as from peer. The call is a barrier, too. If ranks are processes, t is a part of a
 --- sharded tensor.
 ---
 ---     > d = device"cpu:2"
@@ -237,6 +237,6 @@ function Rank:send_recv(src, to, dst, from) end
 ---@return table # tensors by rank
 function Rank:peers(t, axis) end
 
---- Waits until all ranks of the group have come here.
+--- Waits until all ranks of the group have arrived.
 ---@param axis? string|table
 function Rank:barrier(axis) end

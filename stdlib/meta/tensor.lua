@@ -18,8 +18,8 @@ local DType = {}
 
 --- Elements of one type in memory, under a layout.
 --- `t[{i, j}]` and `t(i, j)` read an element, and `t[{i, j}] = v` writes one. `t(_, j)` is a slice,
---- which shares the elements. `t[i]` counts column-major. A coordinate outside the shape is an
---- error. Functions of layouts also take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
+--- which shares the elements. In `t[i]`, i counts column-major. A coordinate outside the shape is
+--- an error. Functions of layouts also take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
 --- `t:composition(tv)`.
 ---
 --- On the host an access costs about 0.1 us. If the tensor is on a GPU, it is also a transfer that
@@ -86,7 +86,7 @@ i32 = nil
 ---@type DType
 i64 = nil
 
---- 19-bit floats, each in the place of an f32.
+--- 19-bit floats, each stored in 32 bits.
 --- `tf32(x)` rounds to nearest, ties away from zero.
 ---
 ---     > tf32.bits, tf32(0.1)
@@ -197,7 +197,7 @@ u8 = nil
 ---@type DType
 bool = nil
 
---- Makes a tensor whose elements are not set.
+--- Makes a tensor with uninitialised elements.
 --- Like all functions that make tensors, it uses the current device (see device).
 ---
 ---     > tensor(f32, {64, 64}).layout
@@ -278,7 +278,7 @@ function arange(dtype, layout, start, step) end
 ---@return Tensor
 function rand(dtype, layout, lo, hi) end
 
---- Makes a tensor of normal random numbers of mean 0 and variance 1.
+--- Makes a tensor of normal random numbers with mean 0 and variance 1.
 ---
 ---     > size(randn(f32, {64, 64}))
 ---     4096
@@ -307,7 +307,7 @@ function randn(dtype, layout) end
 ---@return Tensor
 function from_table(dtype, t, layout) end
 
---- Reads a tensor from a NumPy file; one in C order becomes row-major.
+--- Reads a tensor from a NumPy file; C order becomes row-major.
 ---
 ---     > path = os.tmpname()
 ---     > save_npy(path, arange(f32, 3))
@@ -322,7 +322,7 @@ function from_table(dtype, t, layout) end
 function load_npy(path) end
 
 --- Writes a tensor to a NumPy file.
---- The file is written whole or not at all: a new file is written next to the old one and then
+--- The file is written completely or not at all: a new file is written next to the old one and then
 --- replaces it.
 ---
 ---     > path = os.tmpname()
@@ -351,7 +351,7 @@ function Tensor:totable() end
 ---@return Tensor
 function Tensor:to(device) end
 
---- Gives back a tensor's memory now.
+--- Frees a tensor's memory now.
 --- After that the tensor and its slices cannot be used.
 ---
 ---     > t = zeros(f32, 8)
@@ -360,9 +360,9 @@ function Tensor:to(device) end
 ---@param t Tensor
 function close(t) end
 
---- The same memory, from the same first element, under another layout.
---- With an offset it begins so many elements later. A layout that is known to reach outside the
---- memory is an error. A kernel's shared memory may be viewed under a swizzled layout.
+--- The same memory, from the same first element, with another layout.
+--- With an offset it begins that many elements later. A layout that is known to reach outside the
+--- memory is an error. A kernel's shared memory may be viewed with a swizzled layout.
 ---
 ---     > t = arange(i32, 8)
 ---     > view(t, "(2,2):(4,1)")
@@ -380,9 +380,9 @@ function close(t) end
 function view(t, layout, offset) end
 
 --- Whether two tensors are nearly equal.
---- They are if |a - b| <= atol + rtol * |b| for all elements. If not, the second result says where
---- they differ most. The default tolerances are those of the type; integers must be equal. Two
---- large tensors of one device are compared there.
+--- The result is true if |a - b| <= atol + rtol * |b| for all elements. If not, the second result
+--- says where they differ most. The default tolerances depend on the type; integers must be equal.
+--- Two large tensors on one device are compared there.
 ---
 ---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
 ---     true
@@ -402,8 +402,8 @@ reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
 --- cuBLAS computes it on a CUDA device, a BLAS or plain loops on the host. A new C has A's type, or
---- i32 if A has narrow integers. With {groups = ends} in place of C it multiplies groups, like
---- matmul; elements in no group are 0.
+--- i32 if A has narrow integers. With {groups = ends} instead of C it multiplies groups, like
+--- matmul; elements outside all groups are 0.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)
@@ -441,10 +441,10 @@ function reference.library(A, B, C) end
 ---@param V Tensor (B,Hk,Sk,D)
 ---@param options? table
 ---@return Tensor # O
----@return Tensor? # LSE, if `lse` asked for it
+---@return Tensor? # LSE, with `lse`
 function reference.attention(Q, K, V, options) end
 
---- The elements as another type, as cast makes them in a kernel.
+--- The elements converted to another type, like cast in a kernel.
 --- It uses integer arithmetic on the host.
 ---
 ---     > reference.cast(from_table(f32, {0.1, 500, -1}), f8e4m3)

@@ -1,15 +1,15 @@
 ---@meta _
 -- Topic: threads: shuffles, votes, reductions, atomic operations, messages from kernels
 
---- The value that the lane `distance` below holds, in one warp.
---- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i //
---- 32. If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of
---- the warp that have not ended must call it together; reading a lane that has ended gives any
---- value. Run-time distances count modulo 32. Values may have any type; each field of a table of
---- numbers moves.
+--- The value of the lane `distance` below, in one warp.
+--- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i // 32.
+--- If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of the
+--- warp that have not ended must call it together; reading a lane that has ended returns an
+--- arbitrary value. Run-time distances are taken modulo 32. Values may have any type; for a table
+--- of numbers, each field is moved.
 ---
---- With `{mask = m}` only the lanes of the mask take part, a u32 such as ballot gives. All of them
---- must come here together, with the same mask, and no other lane. So the call may stand under a
+--- With `{mask = m}` only the lanes of the mask take part, a u32 as from ballot. All of them must
+--- reach the call together, with the same mask, and no other lane may. So the call may be under a
 --- run-time condition. A lane must read a lane of its mask.
 ---
 ---     > k = kernel("left", function(x)
@@ -27,7 +27,7 @@
 ---@return number
 function shfl_up(value, distance, width) end
 
---- The value that the lane `distance` above holds, in one warp; see shfl_up.
+--- The value of the lane `distance` above, in one warp; see shfl_up.
 ---
 ---     > k = kernel("right", function(x)
 ---     >>   x[threadIdx.x] = shfl_down(threadIdx.x, 1, 4)
@@ -45,7 +45,7 @@ function shfl_up(value, distance, width) end
 function shfl_down(value, distance, width) end
 
 --- The value of the lane whose number differs in the bits of a mask.
---- The rules are those of shfl_up.
+--- The rules are the same as for shfl_up.
 ---
 ---     > k = kernel("swap", function(x)
 ---     >>   x[threadIdx.x] = shfl_xor(threadIdx.x, 1)
@@ -62,7 +62,7 @@ function shfl_down(value, distance, width) end
 ---@return number
 function shfl_xor(value, mask, width) end
 
---- The value of a lane, modulo the width, of the own segment; see shfl_up.
+--- The value of a lane of its segment, counted modulo the width; see shfl_up.
 ---
 ---     > k = kernel("first", function(x)
 ---     >>   x[threadIdx.x] = shfl_idx(threadIdx.x, 1, 4)
@@ -79,7 +79,7 @@ function shfl_xor(value, mask, width) end
 ---@return number
 function shfl_idx(value, lane, width) end
 
---- Whether the condition holds in some lane of the warp.
+--- Whether the condition holds in any lane of the warp.
 --- All lanes that have not ended must call it together, and all get the same answer. With
 --- `{mask = m}` the lanes of the mask do so; see shfl_up.
 ---
@@ -112,7 +112,7 @@ function any(condition, options) end
 function all(condition, options) end
 
 --- The lanes of the warp in which the condition holds, one bit each.
---- The result is a u32 whose bit i is that of lane i. The rules are those of any.
+--- Bit i of the result, a u32, belongs to lane i. The rules are the same as for any.
 ---
 ---     > k = kernel("odd", function(x)
 ---     >>   x[threadIdx.x] = ballot(threadIdx.x % 2 == 1)
@@ -143,13 +143,12 @@ function ballot(condition, options) end
 --- CuTe: __match_any_sync. MoYe: none.
 ---@param value number
 ---@param options? table `{mask = m}`
----@return integer # a u32, with the bit of the own lane
+---@return integer # a u32, including the calling lane
 function match_any(value, options) end
 
 --- Whether all lanes of the warp have the same value.
---- The first result is the lanes that take part, or 0 if their values differ; the second says whether
---- they are the same.
---- The rules are those of match_any.
+--- The first result is the mask of the lanes that take part, or 0 if their values differ; the
+--- second is whether they are equal. The rules are the same as for match_any.
 ---
 ---     > k = kernel("same", function(x, v)
 ---     >>   local lanes, same = match_all(v[threadIdx.x])
@@ -166,10 +165,10 @@ function match_any(value, options) end
 ---@return boolean
 function match_all(value, options) end
 
---- The lanes of the warp that are at this place together, one bit each.
---- The own lane is one of them. On a GPU there may be fewer lanes than the conditions around let
---- in, because lanes of a warp need not run in step. So use it where any group will do. For the lanes
---- in which a condition holds, take ballot(condition) before the `if`.
+--- The lanes of the warp that reach this place together, one bit each.
+--- The calling lane is one of them. On a GPU there may be fewer lanes than those for which the
+--- surrounding conditions hold, because lanes of a warp need not run in step. So use it only if any
+--- group will do. For the lanes in which a condition holds, call ballot(condition) before the `if`.
 ---
 ---     > k = kernel("count", function(n)
 ---     >>   if threadIdx.x % 3 == 0 then
@@ -185,11 +184,11 @@ function match_all(value, options) end
 ---@return integer # a u32
 function active_mask() end
 
---- Adds to an element, whatever other threads do; returns the old value.
---- It takes f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. Threads
---- come in no promised order, so the last bits of float sums may differ from run to run. For f16
---- and bf16 a second value is added to the next element in memory by the same instruction, and both
---- old values are returned. The first element must be known to have an even offset.
+--- Adds to an element atomically; returns the old value.
+--- It works with f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory.
+--- The order of threads is not fixed, so the last bits of float sums may differ from run to run.
+--- For f16 and bf16 a second value is added to the next element in memory by the same instruction,
+--- and both old values are returned. The first element must be known to have an even offset.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -206,8 +205,8 @@ function active_mask() end
 ---
 --- The last argument of atomic operations may be a table of options. `scope` is "gpu", for threads of
 --- this device, or "sys", for those of other devices, too. `order` is "relaxed", "acquire", "release"
---- or "acq_rel". After an operation that acquires, this thread sees what was written before one that
---- released, if the scopes of both include both threads.
+--- or "acq_rel". After an operation that acquires, this thread sees what was written before the
+--- operation that released, if the scopes of both include both threads.
 --- CuTe: atomicAdd; with scope "sys": atomicAdd_system. MoYe: CUDA.atomic_add!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -219,7 +218,7 @@ function active_mask() end
 function atomic_add(t, coord, value, next, options) end
 
 --- Makes an element the smaller of itself and a value.
---- The rules are those of atomic_add. A number wins over NaN.
+--- The rules are the same as for atomic_add. A number wins over NaN.
 ---
 ---     > k = kernel("k", function(t) atomic_min(t, 1, threadIdx.x - 5) end)
 ---     > t = zeros(i32, 2)
@@ -236,7 +235,7 @@ function atomic_add(t, coord, value, next, options) end
 function atomic_min(t, coord, value, options) end
 
 --- Makes an element the larger of itself and a value.
---- The rules are those of atomic_add. A number wins over NaN.
+--- The rules are the same as for atomic_add. A number wins over NaN.
 ---
 ---     > k = kernel("k", function(t) atomic_max(t, 1, threadIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -252,8 +251,8 @@ function atomic_min(t, coord, value, options) end
 ---@return number # the old value
 function atomic_max(t, coord, value, options) end
 
---- Keeps the bits of an element that a value also has.
---- The rules are those of atomic_add, for integers only.
+--- Sets an element to the bitwise and of itself and a value.
+--- The rules are the same as for atomic_add, for integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_and(t, 0, ~threadIdx.x) end)
 ---     > t = full(i32, 2, 255)
@@ -269,7 +268,8 @@ function atomic_max(t, coord, value, options) end
 ---@return number # the old value
 function atomic_and(t, coord, value, options) end
 
---- Sets the bits of a value in an element; see atomic_add; integers only.
+--- Sets an element to the bitwise or of itself and a value.
+--- The rules are the same as for atomic_add, for integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_or(t, 0, 1 << blockIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -285,7 +285,8 @@ function atomic_and(t, coord, value, options) end
 ---@return number # the old value
 function atomic_or(t, coord, value, options) end
 
---- Flips the bits of a value in an element; see atomic_add; integers only.
+--- Sets an element to the exclusive or of itself and a value.
+--- The rules are the same as for atomic_add, for integers only.
 ---
 ---     > k = kernel("k", function(t) atomic_xor(t, 0, threadIdx.x) end)
 ---     > t = full(i32, 2, 7)
@@ -301,7 +302,7 @@ function atomic_or(t, coord, value, options) end
 ---@return number # the old value
 function atomic_xor(t, coord, value, options) end
 
---- Puts a value into an element; returns the old value; see atomic_add.
+--- Replaces an element by a value; returns the old value; see atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_exch(t, 0, 9) end)
 ---     > t = zeros(i32, 2)
@@ -317,10 +318,10 @@ function atomic_xor(t, coord, value, options) end
 ---@return number # the old value
 function atomic_exch(t, coord, value, options) end
 
---- Puts a value into an element that holds another one; returns the old value.
---- The element must equal `compare` bit for bit, or it stays. The rules are those of atomic_add.
---- Lanes of a warp run in step, so one lane must not wait for a lock that another lane of its warp
---- holds.
+--- Replaces an element that equals a given value; returns the old value.
+--- If the element does not equal `compare` bit for bit, it does not change. The rules are the same
+--- as for atomic_add. Lanes of a warp run in step, so a lane must not wait for a lock that another
+--- lane of its warp holds.
 ---
 ---     > k = kernel("k", function(t) atomic_cas(t, 0, 0, 9) atomic_cas(t, 1, 5, 9) end)
 ---     > t = zeros(i32, 2)
@@ -338,9 +339,9 @@ function atomic_exch(t, coord, value, options) end
 function atomic_cas(t, coord, compare, value, options) end
 
 --- Reads an element that other threads may be writing.
---- After it, this thread sees what the writer wrote before, by atomic_store or before a fence. Use
---- it in a loop that waits for a flag; a plain read may happen only once. On the CPU engine, a wait
---- that nothing can end is an error that names the loop.
+--- After it, this thread sees everything that the writer wrote before its atomic_store or fence.
+--- Use it in a loop that waits for a flag; the compiler may do a plain read only once. On the CPU
+--- engine, a wait that nothing can end is an error that names the loop.
 ---
 ---     > k = kernel("k", function(t) t[1] = atomic_load(t, 0) end)
 ---     > t = ones(i32, 2)
@@ -359,7 +360,7 @@ function atomic_cas(t, coord, compare, value, options) end
 function atomic_load(t, coord, options) end
 
 --- Writes an element that other threads may be reading by atomic_load.
---- Those threads first see what this thread wrote before.
+--- Threads that see this value also see everything that this thread wrote earlier.
 ---
 ---     > k = kernel("k", function(t) atomic_store(t, 1, 3) end)
 ---     > t = zeros(i32, 2)
@@ -379,7 +380,7 @@ function atomic_store(t, coord, value, options) end
 
 --- Orders the memory that this thread writes, for all threads of the device.
 --- All threads see what it wrote before the fence before they see what it writes after. It does not
---- wait for anyone.
+--- wait for other threads.
 ---
 ---     > k = kernel("publish", function(t)
 ---     >>   t[0] = 5
@@ -393,7 +394,7 @@ function atomic_store(t, coord, value, options) end
 ---         5    1
 ---
 --- `fence{scope = "sys"}` orders it for the threads of other devices, too. With `order = "acq_rel"`
---- the fence only acquires and releases, which takes less time than the usual "seq_cst".
+--- the fence only acquires and releases, which is faster than the default "seq_cst".
 --- CuTe: __threadfence, __threadfence_system, fence.acq_rel. MoYe: CUDA.threadfence.
 --- See: sync_threads, which orders the memory of a block.
 ---@param options? table scope: "gpu" or "sys"; order: "seq_cst" or "acq_rel"
@@ -416,9 +417,9 @@ function fence(options) end
 function clock() end
 
 --- Names a moment of a kernel, which `timeline` then shows.
---- On the CPU engine `timeline` says when a warp comes there by its model of time. With `device =
---- true` a GPU records it, warp by warp. A launch that no timeline looks at has no marks: its CUDA C
---- is the same without them. The name has 1 to 40 characters. In a function that is not inlined a
+--- On the CPU engine `timeline` shows when a warp reaches it in its model of time. With
+--- `device = true` a GPU records it, warp by warp. Outside `timeline` marks do not exist: the CUDA
+--- C is the same without them. The name has 1 to 40 characters. In a function that is not inlined a
 --- GPU records nothing.
 ---
 ---     > k = kernel("meet", function()
@@ -433,12 +434,12 @@ function clock() end
 ---@param name string
 function mark(name) end
 
---- Prints from a thread of a kernel, by one of Lua's formats.
---- `%d %i %u %x %X %o %c` take integers of all types, and `%f %e %g %a` take numbers. `%s` takes
---- run-time booleans and anything that Lua knows while tracing. When the launch is over, the texts
---- come in the order of blocks and threads; the launch option `print_order = "run"` keeps the order
---- in which the threads of a block printed. On a GPU they come at the next wait. It keeps 1 MiB of
---- texts for each stream and says how many more there were.
+--- Prints from a thread of a kernel, with one of Lua's formats.
+--- `%d %i %u %x %X %o %c` print integers of all types, and `%f %e %g %a` print numbers. `%s` prints
+--- run-time booleans and anything known while tracing. The output appears when the launch has
+--- ended, ordered by block and thread; the launch option `print_order = "run"` keeps the order in
+--- which the threads of a block printed. On a GPU it appears at the next wait. Each stream keeps 1
+--- MiB of output, and a line says how much was dropped.
 ---
 --- `assert(condition, text)` stops a thread whose run-time condition does not hold. The launch then
 --- fails, on a GPU at the next wait, with the line, the thread and the block. `error(text)` under a
@@ -462,8 +463,8 @@ function printf(format, ...) end
 --- such tables that returns a third. That function need only be associative: the lanes are
 --- combined in their order, neighbours first. Keys and types must stay the same.
 ---
---- With `{mask = m}` the lanes of the mask are combined, in their order; see shfl_up for the rules of
---- masks. A function need only be associative then. For i32 and u32, and each operation except
+--- With `{mask = m}` the lanes of the mask are combined, in order; see shfl_up for the rules of
+--- masks. Then a function need only be associative. For i32 and u32, and each operation except
 --- "mul", this is one instruction from sm_80 on.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
@@ -480,8 +481,8 @@ function printf(format, ...) end
 function warp_reduce(value, op, width) end
 
 --- Combines the values of the threads of a block by an operation.
---- All threads get the result. It combines as warp_reduce does, then over the warps through shared
---- memory. It is a barrier. Tables are combined in the order of the threads.
+--- All threads get the result. It combines the lanes like warp_reduce, and then the warps through
+--- shared memory. It is a barrier. Tables are combined in the order of the threads.
 ---
 ---     > k = kernel("largest", function(x, y)
 ---     >>   local all = block_reduce(x[threadIdx.x], "max")
@@ -499,9 +500,9 @@ function block_reduce(value, op) end
 
 --- The values of the lanes of a warp up to each lane, combined by an operation.
 --- The operation is one of warp_reduce's; a function need only be associative. With `exclusive` the
---- result covers the lanes before this one. Then `init` comes before the first lane; it is required
---- for functions and for minima and maxima of integers. With `mask` it is a scan over the lanes of the
---- mask; see warp_reduce.
+--- result covers only the lanes before this one, and `init` is the value for the first lane; it is
+--- required for functions and for minima and maxima of integers. With `mask` it is a scan over the
+--- lanes of the mask; see warp_reduce.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
 ---     > t = zeros(i32, 8)
@@ -516,7 +517,7 @@ function block_reduce(value, op) end
 ---@return number|table
 function warp_scan(value, op, options) end
 
---- The values of the threads of a block up to each thread, combined; the total.
+--- Combines the values of a block up to each thread; returns the total, too.
 --- It works like warp_scan. It is a barrier.
 ---
 ---     > k = kernel("places", function(x, n)
@@ -538,7 +539,7 @@ function warp_scan(value, op, options) end
 ---@return number|table all
 function block_scan(value, op, options) end
 
---- Combines the elements of a tensor by an operation, in their order.
+--- Combines the elements of a tensor by an operation, in order.
 --- The operation is one of warp_reduce's; a function need not be associative. `init` comes first,
 --- if given. On the host it works on a host tensor.
 ---
@@ -552,8 +553,8 @@ function block_scan(value, op, options) end
 function reduce(t, op, init) end
 
 --- Sets the elements of a tensor to a function of the elements of others.
---- All tensors have the same size. `transform(t, f)` is `transform(t, t, f)`. In a kernel, each
---- thread does all of it. On the host it works on host tensors.
+--- All tensors have the same size. `transform(t, f)` is `transform(t, t, f)`. In a kernel, the
+--- thread that calls it processes all elements. On the host it works on host tensors.
 ---
 ---     > x, y = arange(f32, 4), zeros(f32, 4)
 ---     > transform(x, y, function(v) return v * v end)

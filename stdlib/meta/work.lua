@@ -3,9 +3,9 @@
 
 --- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
 --- The tile's modes come first, then those of the rest where the coordinate has `_`. A projection
---- picks entries of tiler and coordinate: 1 keeps an entry, and `_` drops it. The tile must divide
---- the tensor's extents, unless the tensor is guarded (see guard). Of a layout it returns the
---- tile's layout, which may run over the end, and the index where the tile begins.
+--- picks entries of the tiler and the coordinate: 1 keeps an entry, and `_` drops it. The tile must
+--- divide the tensor's extents, unless the tensor is guarded (see guard). For a layout it returns
+--- the tile's layout, which may reach past the end, and the index where the tile begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -22,20 +22,20 @@
 --- See: zipped_divide, parallelize.
 ---@param t Tensor|Layout|string
 ---@param tiler Tiler the shape of a tile
----@param coord Coord which tile, as `{blockIdx.x, _}`
+---@param coord Coord which tile, such as `{blockIdx.x, _}`
 ---@param proj? table
 ---@return Tensor
 function tile(t, tiler, coord, proj) end
 
 --- A thread's part of a tensor: its element of each tile.
---- The tiles have the shape of the thread layout, which says where thread i stands in the tile. A
+--- The tiles have the shape of the thread layout, which maps thread i to a place in the tile. A
 --- projection picks modes of the thread layout: 1 keeps a mode, and `_` drops it. The thread layout
---- must divide the tensor, unless the tensor is guarded (see guard). Of a layout it returns the
+--- must divide the tensor, unless the tensor is guarded (see guard). For a layout it returns the
 --- part's layout, and the index where it begins.
 ---
 --- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as
 --- many threads as the block. With another index it may have fewer: with `threadIdx.x % 32` each
---- warp shares out a tile of its own.
+--- warp divides its own tile.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
@@ -58,10 +58,10 @@ function tile(t, tiler, coord, proj) end
 function parallelize(t, threads, index, proj) end
 
 --- The tensor, with tiles that may reach outside it.
---- Elements outside read as 0, and writes there are dropped. Every part knows what lies outside:
---- tiles, shares of threads, slices. tile and parallelize need not divide the tensor. A mode is
---- compared only if its tiles may reach outside, and only once for a whole access. Before tiling,
---- the coordinate of an element or slice may also lie outside.
+--- Elements outside read as 0, and writes there are dropped. Every part knows which of its elements
+--- are outside: tiles, parts of threads, slices. tile and parallelize need not divide the tensor. A
+--- mode is compared only if its tiles may reach outside, and only once for a whole access. Before
+--- tiling, the coordinate of an element or slice may also be outside.
 ---
 ---     > last = kernel("last", function(x, y)
 ---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
@@ -81,9 +81,9 @@ function parallelize(t, threads, index, proj) end
 function guard(t) end
 
 --- A tensor without memory: each element is its own coordinate.
---- Tile, share and slice it as you do the data: an element of a part is then its coordinate in the
---- whole. In a kernel, the shape and the coordinates may hold run-time values. A coordinate is a
---- Lua table: for an (M,N) tensor, `c[1]` is the row and `c[2]` the column.
+--- Tile, partition and slice it like the data: an element of a part is then its coordinate in the
+--- whole. In a kernel, the shape and the coordinates may be run-time values. A coordinate is a Lua
+--- table: for an (M,N) tensor, `c[1]` is the row and `c[2]` the column.
 ---
 ---     > t = tile(identity_tensor{6, 8}, {2, 4}, {2, 1})
 ---     > t
@@ -98,9 +98,8 @@ function guard(t) end
 ---@return Tensor
 function identity_tensor(shape) end
 
---- A tensor of coordinates with a coordinate added to all of them.
---- Use it for tiles that begin elsewhere than the tensor's own, such as at row 5 and every 4 rows
---- after it.
+--- Adds a coordinate to all elements of a tensor of coordinates.
+--- Use it for tiles with another origin, such as row 5 and every 4 rows after it.
 ---
 ---     > t = domain_offset({5, 0}, identity_tensor{16, 8})
 ---     > tile(t, {4, 8}, {1, 0})
@@ -112,12 +111,12 @@ function identity_tensor(shape) end
 ---@return Tensor
 function domain_offset(crd, t) end
 
---- Copies the elements for which a predicate holds; the others stay.
+--- Copies the elements for which a predicate holds; the others do not change.
 --- The predicate is a tensor of bools of the same size; strides of 0 give one bool to many
 --- elements. Or it is a function of the coordinate in src, with one argument for each mode, called
 --- for each while tracing. A tiled copy or copy atom may come first, as in copy. It uses the first
---- bool of the elements that it takes at once, so one bool for each such group, (1,M,N), is enough.
---- Atoms with ZFILL write zeros where the predicate is false.
+--- bool of the elements that it copies at once, so one bool for each such group, (1,M,N), is
+--- enough. Atoms with ZFILL write zeros where the predicate is false.
 ---
 ---     > first = kernel("first", function(x, y, n)
 ---     >>   copy_if(function(i) return i < n end, tile(x, 4, 0), tile(y, 4, 0))
@@ -136,19 +135,19 @@ function domain_offset(crd, t) end
 function copy_if(pred, src, dst) end
 
 --- Copies the elements of a tensor to another one of the same size and type.
---- The shapes may differ: element i goes to element i, as in copy(A, B) of an (8,3) and a 24.
+--- The shapes may differ: element i goes to element i, for example from an (8,3) to a 24.
 ---
---- In a kernel it takes the widest access that both layouts and their alignment allow. From global
+--- In a kernel it uses the widest access that both layouts and their alignment allow. From global
 --- to shared memory it copies asynchronously if the device can; these copies are complete at the
 --- next sync_threads.
 ---
---- In a kernel `{cache = hint}` may come last: it gives a hint to the caches, as `cached` does.
+--- In a kernel the last argument may be `{cache = hint}`, a hint for the caches as in `cached`.
 ---
 --- With a tiled copy or a copy atom as first argument, in kernels, the atom's instruction copies.
---- Mode 0 of both tensors holds the elements that it takes at once, (V,M,N), as partition_S and
+--- Mode 0 of both tensors has the elements that it copies at once, (V,M,N), as partition_S and
 --- partition_D return them. If a layout or an alignment does not allow that, it is an error. After
---- atoms of cp.async the kernel must wait itself (cp_async_wait). Instructions of a warp, such as
---- ldmatrix, need all its lanes together.
+--- atoms of cp.async the kernel must wait explicitly (cp_async_wait). Instructions of a warp, such
+--- as ldmatrix, need all its lanes together.
 ---
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > copy(x, y)
@@ -163,11 +162,11 @@ function copy_if(pred, src, dst) end
 ---@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor, options?: table)
 function copy(src, dst, options) end
 
---- A kernel's tensor again, with a hint for the caches.
---- What is read and written through it has the hint: `"streaming"`, `"global"` (L2 only),
---- `"last_use"`, `"volatile"`, `"write_through"`, `"read_only"`, `"no_allocate"` (not in L1),
---- `"evict_first"` or `"evict_last"`. Results stay the same. The CPU engine ignores hints. Tensors
---- in global memory only.
+--- Adds a hint for the caches to a kernel's tensor.
+--- Accesses through the result have the hint: `"streaming"`, `"global"` (L2 only), `"last_use"`,
+--- `"volatile"`, `"write_through"`, `"read_only"`, `"no_allocate"` (not in L1), `"evict_first"` or
+--- `"evict_last"`. Results do not change. The CPU engine ignores hints. It works only for tensors
+--- in global memory.
 ---
 ---     > k = kernel("twice", function(x, y)
 ---     >>   local i = threadIdx.x
@@ -185,9 +184,9 @@ function copy(src, dst, options) end
 ---@return Tensor
 function cached(t, hint) end
 
---- Asks a cache for the line of a tensor's first element.
---- `{tensor, coordinate}` stands for another element. Nothing is read, and nothing fails. The CPU
---- engine does nothing.
+--- Fetches the cache line of a tensor's first element.
+--- `{tensor, coordinate}` means another element. It reads nothing and never fails. The CPU engine
+--- does nothing.
 ---
 ---     > k = kernel("ahead", function(x, y)
 ---     >>   local i = threadIdx.x
@@ -207,20 +206,20 @@ function prefetch(t, level) end
 
 --- Adds the product A * B' to C, by one thread; in a kernel.
 --- A is (M,K), B (N,K) and C (M,N); k ascends. Option `order`: the order of the multiply-adds of
---- one k, which is worth up to a tenth of the time. It is "columns" (the default), "rows",
+--- one k, which can save up to a tenth of the time. It is "columns" (the default), "rows",
 --- "serpentine" (every second row backwards), "column_pairs", or loops over m and n, the outermost
---- first. A number after the letter is a step, and ~ before it turns the loop round every second
---- time. So "n2 ~m ~n" is column_pairs, and "m2 ~n2 ~m ~n" is squares of 2x2.
+--- first. A number after the letter is a step, and ~ before it reverses the loop every second time.
+--- So "n2 ~m ~n" is column_pairs, and "m2 ~n2 ~m ~n" is squares of 2x2.
 ---
---- With a tiled MMA, a slice of one, or an MMA atom as first argument, the threads multiply by the
---- atom's instruction. A is (V,M,K), B (V,N,K), C (V,M,N), as partition_A, _B and _C return them; V
---- counts a thread's values in one atom. Also allowed are parts without K, or (V) each. For
---- UniversalFMA they may be in any memory; for all others they are fragments. In `order`, M and N
---- then count atoms. The default is "serpentine", and "m2 ~n m" for UniversalFMA, as in CuTe.
+--- With a tiled MMA, a slice of one, or an MMA atom as first argument, the threads use the atom's
+--- instruction. A is (V,M,K), B (V,N,K), C (V,M,N), as partition_A, _B and _C return them; V counts
+--- a thread's values in one atom. Also allowed are parts without K, or (V) each. For UniversalFMA
+--- they may be in any memory; for all others they are fragments. In `order`, M and N then count
+--- atoms. The default is "serpentine", and "m2 ~n m" for UniversalFMA, as in CuTe.
 ---
 --- Atoms SM90_64xNxK are instructions of a warp group, wgmma. A and B are tiles of shared memory,
 --- which partition_A and _B make of a tensor in a canonical layout (gmma_layout). For the atoms
---- _RS, A is a fragment. They run beside the code that follows, until wgmma_wait. Option
+--- _RS, A is a fragment. They run in parallel with the following code, until wgmma_wait. Option
 --- `accumulate`, a bool that may be a run-time value: if false, the sums start from 0.
 ---
 ---     > k = kernel("product", function(A, B, C)
@@ -284,8 +283,8 @@ function fill(t, value) end
 function axpby(alpha, X, beta, Y) end
 
 --- Waits for all threads of the block.
---- What they wrote to shared memory is visible after it. Either all threads of the block call it,
---- or none.
+--- Afterwards, what they wrote to shared memory is visible to all. Either all threads of the block
+--- call it, or none.
 ---
 ---     > k = kernel("rotate", function(x)
 ---     >>   local s = shared(i32, 4)
@@ -302,8 +301,8 @@ function axpby(alpha, X, beta, Y) end
 function sync_threads() end
 
 --- Waits for all threads of the block, and counts a condition.
---- It is a barrier, as sync_threads is. All threads get the number of threads in which the
---- condition holds.
+--- It is a barrier, like sync_threads. All threads get the number of threads in which the condition
+--- holds.
 ---
 ---     > k = kernel("count", function(n)
 ---     >>   local odd = sync_threads_count(threadIdx.x % 2 == 1)
@@ -351,7 +350,7 @@ function sync_threads_and(condition) end
 function sync_threads_or(condition) end
 
 --- Waits for all threads of the warp, or for those of a mask.
---- After it, they see what they wrote. See shfl_up for the rules of masks.
+--- Afterwards they see each other's writes. See shfl_up for the rules of masks.
 --- CuTe: __syncwarp. MoYe: none.
 ---
 ---     > k = kernel("wait", function(x)
@@ -384,7 +383,7 @@ function cp_async_fence() end
 
 --- Waits until at most n groups of asynchronous copies are pending.
 --- It counts the groups of the calling thread, in a kernel. In a kernel that calls it, plain copies
---- no longer wait by themselves. The other threads see the copies after the next sync_threads.
+--- no longer wait automatically. The other threads see the copies after the next sync_threads.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
@@ -404,16 +403,15 @@ function cp_async_wait(n) end
 
 --- A main loop over n tiles that copies the next tiles while it uses one.
 --- Shared memory has a slot for each of `stages` tiles (2 by default, 1 with `store`).
---- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot, k)` works with
---- a tile in shared memory. With `store`, load copies to registers instead, and `store(slot)` copies
---- from there to the slot, after the computation.
+--- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot, k)` uses a
+--- tile in shared memory. With `store`, `load` copies to registers instead, and `store(slot)`
+--- copies from there to the slot after the computation.
 ---
---- With `fetch(block, slot)`, which copies one of the tile's `blocks` to registers,
---- `compute(block, k)` works with these, and the next block is fetched meanwhile. `parts` spreads the
---- copies of a tile: load is called at each of the first `parts` blocks, with the block's number as
---- third argument.
+--- `fetch(block, slot)` copies one of the tile's `blocks` to registers. Then `compute(block, k)`
+--- uses these, while the next block is fetched. `parts` spreads the copies of a tile: `load` is
+--- called at each of the first `parts` blocks, with the block's number as third argument.
 ---
---- pipeline makes the barriers and waits, with one exception: call sync_threads before using the
+--- pipeline adds the barriers and waits, with one exception: call sync_threads before using the
 --- slots for something else afterwards. All functions are traced into the kernel.
 ---
 ---     > sums = kernel("sums", function(x, y)
@@ -441,27 +439,17 @@ function pipeline(n, parts) end
 
 --- The order of tiles of persistent blocks: `for m, n in raster{...} do`.
 --- In a kernel it is a loop over the tiles of the block: tile i of the order goes to block i %
---- gridDim.x. In a launch of clusters, all blocks of a cluster take the same tile.
+--- gridDim.x. In a launch with clusters, all blocks of a cluster get the same tile.
 ---
 --- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
---- or a tensor of u32 or i32. "groups" takes `group` rows of tiles together (16), m fastest within
---- a group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
---- tensor holds m << 16 | n of each tile; or a row for each block, with its number of tiles and
---- then the tiles. An entry is read one tile ahead. `start` and `step`: the block takes the tiles
---- start, start + step, and so on.
+--- or a tensor of u32 or i32. "groups" combines `group` rows of tiles (16), m fastest within a
+--- group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
+--- tensor has m << 16 | n for each tile, or a row for each block, with its number of tiles and then
+--- the tiles. An entry is read one tile ahead. `start` and `step`: the block gets the tiles start,
+--- start + step, and so on.
 ---
---- On the host it is an object whose tiles a loop can list. `r:list([block, blocks])` is a list of
---- {m, n}, and `r:table()` is a tensor for `order`.
----
---- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
---- or a tensor of u32 or i32. "groups" takes `group` rows of tiles together (16), m fastest within
---- a group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
---- tensor holds m << 16 | n of each tile; or a row for each block, with its number of tiles and
---- then the tiles. An entry is read one tile ahead. `start` and `step`: the block takes the tiles
---- start, start + step, and so on.
----
---- On the host it is an object whose tiles a loop can list. `r:list([block, blocks])` is a list of
---- {m, n}, and `r:table()` is a tensor for `order`.
+--- On the host a loop can list its tiles. `r:list([block, blocks])` is a list of {m, n}, and
+--- `r:table()` is a tensor for `order`.
 ---
 ---     > r = raster{tiles = {3, 2}, group = 2}
 ---     > for m, n in r do print(m .. "," .. n) end

@@ -31,7 +31,7 @@ for _, name in ipairs { "TMA", "cuda.shared.array", "extern __shared__", "thread
 end
 -- expect: TMA	boxes: copies of tiles by the tensor memory accelerator
 -- expect: cuda.shared.array	cuda.shared.array is shared(f32, row_major{32, 33}) here; or a swizzled layout without padding
--- expect: extern __shared__	extern __shared__ is shared(f32) here; the launch gives smem = bytes
+-- expect: extern __shared__	extern __shared__ is shared(f32) here; the launch sets smem = bytes
 -- expect: threadIdx	threadIdx  kernels
 -- expect: threadIdx.x	threadIdx  kernels
 -- expect: make_layout	make_layout is layout or L or concat here
