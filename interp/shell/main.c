@@ -30,10 +30,10 @@ static const char usage[] =
     "  help [name]           print this text, or explain a command or a name of the language\n"
     "  info                  print version, devices, compilers, caches, and why they were chosen\n"
     "  bench script.lua      run it and print how long its kernels take; bench matmul: beside cuBLAS\n"
-    "  profile script.lua    run it and say what each line of its kernels costs a GPU\n"
+    "  profile script.lua    run it and show what each line of its kernels costs a GPU\n"
     "  replay FILE           run a captured launch again (--check, --profile, --trace=y[5])\n"
-    "  timeline script.lua   run it and say which warps of a block work and which wait (--svg=FILE)\n"
-    "  tune script.lua       run it, tune what it made by tune, and keep the results (--list)\n"
+    "  timeline script.lua   run it and show which warps of a block work and which wait (--svg=FILE)\n"
+    "  tune script.lua       run it, tune its functions of tune, and keep the results (--list)\n"
     "  view [EXPRESSION]     write a page with its picture (-o FILE, --open); without an expression\n"
     "                        open the playground; with a script.lua print a link to it,\n"
     "                        or with --launch=N draw what its N-th launch accesses\n"
@@ -57,9 +57,9 @@ static const char emit_usage[] =
     "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"
     "\n"
     "Runs the script and prints the CUDA C of every specialisation that it launches, each once.\n"
-    "The text is a file that nvcc compiles: if a kernel `sum` has more than one specialisation,\n"
-    "they are called sum, sum_2, ... in the order of their first launches. For 90a, say\n"
-    "nvcc -gencode arch=compute_90a,code=sm_90a; nvcc -arch=sm_90a wants PTX for 90 as well.\n"
+    "nvcc can compile the output: if a kernel `sum` has more than one specialisation,\n"
+    "they are called sum, sum_2, ... in the order of their first launches. For 90a, use\n"
+    "nvcc -gencode arch=compute_90a,code=sm_90a; nvcc -arch=sm_90a would also need PTX for 90.\n"
     "\n"
     "  --sm=N                the compute capability to write for, times 10, such as 80, 90a or\n"
     "                        100f; 90 means 90a. The default is that of the device, or 90.\n"
@@ -67,14 +67,14 @@ static const char emit_usage[] =
     "  --compile             also compile it with NVRTC, for that capability\n"
     "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N: where launches run\n"
     "\n"
-    "Options stand on both sides of the script, up to `--`. The exit code is the script's, or 1 if a\n"
+    "Options may come before or after the script, up to `--`. The exit code is the script's, or 1 if a\n"
     "kernel does not compile.\n";
 
 static const char info_usage[] =
     "usage: cuttle info [--device=DEVICE]\n"
     "\n"
     "Prints the version, the device, the CPU engine, NVRTC with the values of --sm that it\n"
-    "compiles for, and the cache of compiled kernels, and why they were chosen.\n";
+    "supports, the cache of compiled kernels, and why they were chosen.\n";
 
 typedef struct Program {
   CuttleState *s;
