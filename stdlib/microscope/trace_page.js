@@ -119,7 +119,7 @@
   }
 
   function makeTable(panel, at) {
-    const table = element("table"), head = element("tr", {}, element("th"));
+    const table = element("table"), head = element("tr", {}, element("td"));
     const cellAt = new Map();
     panel.row.forEach((row, cell) => cellAt.set(row * panel.cols + panel.col[cell], cell));
     for (let col = 0; col < panel.cols; col++) {

@@ -286,7 +286,8 @@
 
   // {====== Panels ======
 
-  const steps = data.steps, CLOSE = 7, LARGEST = 12, SMALLEST = 2, HIGH = 320, WIDE = 400, PRODUCT = 370, LEAST = 136, FEW = 1024, DOT = 2.5;
+  const steps = data.steps, CLOSE = 7, LARGEST = 12, SMALLEST = 2, WIDE = 560, LEAST = 136, FEW = 1024, DOT = 2.5;
+  const high = () => Math.max(320, .5 * innerHeight), productHigh = () => Math.max(370, .6 * innerHeight);
   const stage = byId("stage"), panels = [];
 
   // Who accesses the elements of a tensor at a step: cell -> lists of threads.
@@ -411,7 +412,7 @@
 
     fit(room) {
       const [rows, cols] = this.size;
-      return Math.max(SMALLEST, Math.min(LARGEST, Math.floor(Math.min(room, WIDE) / cols), Math.floor(HIGH / rows)));
+      return Math.max(SMALLEST, Math.min(LARGEST, Math.floor(Math.min(room, WIDE) / cols), Math.floor(high() / rows)));
     }
 
     draw(room) {
@@ -528,7 +529,7 @@
     const rows = Math.max(a[0], c[0]), cols = Math.max(b[1], c[1]);
     const beside = (room - 40) / (a[1] + cols); // at least as wide as the titles
     const wide = a[1] * beside < LEAST ? (room - 40 - LEAST) / cols : beside;
-    const scale = Math.min(LARGEST, wide, PRODUCT / (b[0] + rows));
+    const scale = Math.min(LARGEST, wide, productHigh() / (b[0] + rows));
     list.forEach((panel) => { panel.scale = isWhole ? scale : Math.max(SMALLEST, Math.floor(scale)); });
   }
 
@@ -539,7 +540,7 @@
     } else {
       for (const panel of overviews) {
         const [rows, cols] = panel.size;
-        panel.scale = Math.min(LARGEST, Math.min(room, 460) / cols, HIGH / rows);
+        panel.scale = Math.min(LARGEST, Math.min(room, WIDE) / cols, high() / rows);
       }
     }
     const isNear = overviews.every(({ scale }) => scale >= CLOSE);
@@ -621,15 +622,17 @@
     const used = new Set(shapes.map(({ line }) => line));
     lines.forEach((text, i) => {
       const line = first + i;
-      const row = element("li", { className: used.has(line) ? "marked" : "" },
-        element("span", { className: "number", textContent: line }), highlighted(text));
+      const shown = highlighted(text), row = element("li", { className: used.has(line) ? "marked" : "" },
+        element("span", { className: "number", textContent: line }), shown);
       if (used.has(line)) {
-        row.tabIndex = 0;
-        row.setAttribute("role", "button");
+        shown.tabIndex = 0;
+        shown.setAttribute("role", "button");
         const toggle = () => keep({ line: state.line === line ? null : line });
         row.addEventListener("click", toggle);
         row.addEventListener("keydown", (event) => {
-          if (event.key === "Enter") toggle();
+          if (event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          toggle();
         });
         lineNodes.set(line, row);
       }
@@ -729,7 +732,10 @@
     byId("step").value = now("step");
     byId("when").textContent = whenText(now("step"));
     byId("step").setAttribute("aria-valuetext", whenText(now("step")));
-    for (const [line, row] of lineNodes) row.classList.toggle("kept", state.line === line);
+    for (const [line, row] of lineNodes) {
+      row.classList.toggle("kept", state.line === line);
+      row.lastChild.setAttribute("aria-pressed", String(state.line === line));
+    }
     describe();
   }
 

@@ -26,7 +26,7 @@
     zoom: 0,                  // a place in ZOOMS
   };
   const panels = data.panels.map((model) => ({ model, cells: [], at: new Map(), current: null }));
-  const isTable = panels.length > 0 && panels.every(({ model }) => model.place);
+  let isTable = panels.length > 0 && panels.every(({ model }) => model.place);
 
   // {====== What a cell is ======
 
@@ -101,6 +101,8 @@
   };
 
   const ZOOMS = [1, 0.85, 0.7, 0.55, 0.4, 0.3];
+  const READABLE = 0.55; // from which on cells have texts
+  const SMALLEST = 2;    // the zoom that fitting stops at, with texts of 9 pixels
   const WIDE = 24;  // columns from which on a panel is wide
   const SHARED = 3; // panels that can stand in one row of the window if some are wide
 
@@ -134,7 +136,7 @@
     const table = element("table");
     table.setAttribute("role", "grid");
     table.setAttribute("aria-labelledby", labelledBy);
-    const head = element("tr", {}, element("th"));
+    const head = element("tr", {}, element("td"));
     for (let col = 0; col < model.cols; col++) head.append(headCell("col", col));
     table.append(element("thead", {}, head));
     const rowLevels = new Map(model.row_groups), colLevels = new Map(model.col_groups);
@@ -289,6 +291,7 @@
 
   function showZoom() {
     main.style.setProperty("--zoom", ZOOMS[state.zoom]);
+    main.classList.toggle("overview", ZOOMS[state.zoom] < READABLE);
     byId("scale").textContent = `${Math.round(100 * ZOOMS[state.zoom])} %`;
   }
 
@@ -297,10 +300,16 @@
     showZoom();
   }
 
-  // A table of panels begins as small as the window asks for.
+  // A table of panels begins as small as the window asks for. If it does not fit where texts can still be
+  // read, the panels stand one by one in full size, and each scrolls by itself.
   function fitWindow() {
-    const smallest = ZOOMS.length - 1;
-    while (main.scrollWidth > main.clientWidth && state.zoom < smallest) zoom(1);
+    const isTooWide = () => main.scrollWidth > main.clientWidth;
+    while (isTooWide() && state.zoom < SMALLEST) zoom(1);
+    if (!isTooWide()) return;
+    isTable = false;
+    main.classList.remove("table");
+    showTexts();
+    zoom(-SMALLEST);
   }
 
   // Requests that shared memory needs when the lanes of a warp access these offsets in order: 128
@@ -344,7 +353,7 @@
       const along = isRow ? "row" : "column";
       th.title = n > 1 ? `lanes along this ${along}: ${n} requests instead of 1` : "";
     };
-    table.querySelectorAll("thead th + th").forEach((th, col) => line(th, false, col));
+    table.querySelectorAll("thead th").forEach((th, col) => line(th, false, col));
     table.querySelectorAll("tbody th").forEach((th, row) => line(th, true, row));
   }
 

@@ -315,6 +315,37 @@ def test_wide(page):
           [["4095"], True])
 
 
+def font_size(page, selector):
+    return float(style(page, selector, "font-size")[:-2])
+
+
+def test_wide_mma(page):
+    """256 columns beside 16: no window has room for all in one table."""
+    check("a product that does not fit is in full size", text(page, "#scale"), "100 %")
+    check("its texts can be read", font_size(page, cell(0, 0, 0)) >= 12, True)
+    check("the first operand is in the window", page.value(
+        "(({left, right}) => left >= 0 && right <= innerWidth)(document.querySelector(%s)"
+        ".getBoundingClientRect())" % json.dumps(cell(0, 0, 0))), True)
+    check("each operand scrolls by itself", page.value(
+        "[...document.querySelectorAll('.scroller')].filter((e) => e.scrollWidth > e.clientWidth).length >= 2"), True)
+    check("the page does not", page.value("document.documentElement.scrollWidth <= innerWidth"), True)
+    sizes = []
+    for _ in range(6):
+        page.press("-")
+        sizes.append(font_size(page, cell(0, 0, 0)))
+    check("texts are legible or not there", [size == 0 or size >= 7 for size in sizes], [True] * 6)
+    check("the smallest size shows colours alone", [sizes[-1], style(page, cell(0, 0, 0), "height") != "0px"],
+          [0, True])
+
+
+def test_narrow_mma(page):
+    page.resize(400, 800)
+    page.call("Page.reload")
+    page.promised("new Promise((done) => setTimeout(done, 300))")
+    check("a narrow window has operands one by one", [n_of(page, "main.table"), font_size(page, cell(0, 0, 0)) >= 12],
+          [0, True])
+
+
 HOSTILE = '</script><b id="broken">&amp; <!-- "x\\'
 
 
@@ -468,6 +499,8 @@ tests = [
     ("(64,64):(64,1)", test_large),
     ('zipped_divide("(64,64):(64,1)", "(8,16)")', test_wide),
     (every_picture.MMA, test_mma),
+    (every_picture.MMA, test_narrow_mma),
+    ('tiled_mma("SM90_64x256x16_F32BF16BF16_SS")', test_wide_mma),
 ]
 
 
@@ -656,7 +689,8 @@ def test_launch(page):
     settle(page)
     check("the full stop is the next step", text(page, "#when"), "k: turn 4 of 4")
     check("the address follows", page.value("location.hash"), "#block=1&thread=8&step=3")
-    page.click("li.marked:nth-of-type(9)")
+    page.value("document.querySelector('li.marked:nth-of-type(9) [role=button]').focus()")
+    page.press(" ")
     settle(page)
     check("a line alone", sorted(said(page)), sorted(reads_and_writes(1, 8, 3)[2:]))
     page.press("Escape")
