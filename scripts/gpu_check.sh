@@ -73,7 +73,7 @@ for step in $steps; do
       run "$build/cuttle" tests/device/nccl_two.lua
       run "$build/cuttle" tests/device/ranks_two.lua
       export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-      for e in tensor_parallel_mlp data_parallel two_shot_all_reduce all_gather_product expert_dispatch; do
+      for e in tensor_parallel_mlp data_parallel one_shot_all_reduce two_shot_all_reduce all_gather_product expert_dispatch; do
         run "$build/cuttle" "examples/$e.lua"
         run torchrun --no-python --nproc-per-node=2 "$build/cuttle" "examples/$e.lua"
         if command -v mpirun >/dev/null; then run mpirun -n 2 "$build/cuttle" "examples/$e.lua"; fi

@@ -3,7 +3,7 @@
 -- RANKS is 2 if nothing is said. Words, else all:
 --   gather      C (M,N/W) = A (M,K) B (N/W,K)', bf16, where A's rows are spread over W ranks
 --   scatter     rows of the sum of A (M,K/W) B (N,K/W)' over the ranks
---   all_reduce  256 KiB of f32, by the kernel of examples/two_shot_all_reduce.lua, beside NCCL
+--   all_reduce  256 KiB of f32, by the kernel of examples/one_shot_all_reduce.lua, beside NCCL
 --   mlp         a step of two layers, their weights spread over the ranks: rows are gathered and
 --               multiplied, gelu, multiplied, and the sums of rows brought to their owners
 -- One process drives all devices; a time is the median of batches between two events of rank 0's.
@@ -151,28 +151,22 @@ function cases.scatter()
 end
 
 function cases.all_reduce()
-  local n, THREADS <const>, BLOCKS <const> = 1 << 16, 256, 16
-  local kernel = example.run_to("mesh", "two_shot_all_reduce").all_reduce
+  local n, THREADS <const>, BLOCKS <const> = 1 << 16, 512, 128
+  local kernel = example.run_to("mesh", "one_shot_all_reduce", n, W).all_reduce
   local x = m:zeros(f32, {W, n}, "(rank@rank,element)")
   local y = m:zeros(f32, {W, n}, "(rank@rank,element)")
-  local flags = m:zeros(ct.i32, {W, W, BLOCKS, 2}, "(rank@rank,from,block,phase)")
+  local inboxes = m:zeros(ct.u64, {W, n, W, 2}, "(rank@rank,element,from,turn)")
   local calls = {}
-  local function all(t, shape)
-    local list = {}
-    for rank = 0, W - 1 do list[rank + 1] = ct.view(ct.peer(t, rank), shape) end
-    return list
-  end
   local ranks = m:run(function(r)
-    local parts, seen = all(x, n), all(flags, {W, BLOCKS, 2})
-    calls[r.rank + 1] = { rank = r.rank, src = ct.view(y:part(r.rank), n),
-                          dst = ct.view(y:part(r.rank), n) }
-    local tensors, call = { ct.view(x:part(r.rank), n), calls[r.rank + 1].src }, 0
-    for _, t in ipairs(tensors) do t:fill(r.rank + 1) end
+    local seen, call = {}, 0
+    for rank = 0, W - 1 do seen[rank + 1] = ct.view(ct.peer(inboxes, rank), {n, W, 2}) end
+    local own, of_nccl = ct.view(x:part(r.rank), n), ct.view(y:part(r.rank), n)
+    calls[r.rank + 1] = { rank = r.rank, src = of_nccl, dst = of_nccl }
+    for _, t in ipairs { own, of_nccl } do t:fill(r.rank + 1) end
     r:barrier()
-    return { tensors = tensors, ours = function()
+    return { tensors = { own, of_nccl }, ours = function()
       call = call + 1
-      kernel{grid = BLOCKS, block = THREADS, cooperative = true}(parts, seen, ct.i32(r.rank),
-        ct.i32(call))
+      kernel{grid = BLOCKS, block = THREADS}(own, seen, ct.i32(r.rank), ct.i32(call))
     end }
   end)
   local group = {}
@@ -275,8 +269,18 @@ for _, word in ipairs(words) do
   end
 end
 local torch = torch_times()
+-- A rank's kernels may use the memory of others to their end.
+local function await_all()
+  for rank = 0, on_gpu and W - 1 or -1 do
+    ct.device("cuda:" .. rank)
+    ct.synchronize()
+  end
+  if on_gpu then ct.device "cuda:0" end
+end
+
 for _, word in ipairs(words) do
   local case <const> = cases[word]()
   print_times(word, case, times_of(case), torch)
+  await_all()
   collectgarbage()
 end

@@ -12,6 +12,7 @@ local launchers = {
 }
 -- By example: its small arguments, and what it says of such kernels.
 local examples = {
+  one_shot_all_reduce = { "64", "element 1 is wrong" },
   two_shot_all_reduce = { "64", "element 1 is wrong" },
   all_gather_product = { "", "rank %d is wrong" },
   expert_dispatch = { "8", "token 0 of rank %d is wrong" },
