@@ -559,11 +559,14 @@ static int cuda_config_call(lua_State *L) {
     at = pack_arg(L, i + 2, params, at);
   }
   lua_getiuservalue(L, 1, 1);
-  if (state_of(L)->recorder != NULL) {
-    launch_record_anchor(L, -1);
-    state_of(L)->recorder->n_launches++;
-  }
   const CudaKernel *k = lua_touserdata(L, -1);
+  StateRecorder *r = state_of(L)->recorder, *part;
+  if (r != NULL) {
+    launch_record_anchor(L, -1);
+    diag_try(L, recorder_part(r, k->device, &part, diag_err(L)));
+    part->is_used = true;
+    r->n_launches++;
+  }
   state_await_device(L, k->device);
   CtLaunch launch = {.grid = c->grid,
                      .block = c->block,

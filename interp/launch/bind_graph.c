@@ -6,13 +6,16 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
 #include "launch_graph.h"
+#include "launch_joint.h"
 
 #define GRAPH_TYPE "graph"
 
 /* A userdata. User value 1: the function; 2: a table of its arguments; 3: the table of GraphParts. */
 typedef struct Graph {
-  GraphParts parts;
-  CtGraph *exec; /* on a device */
+  GraphParts *head; /* of the device where it began; the parts of others are behind it */
+  CuttleState *state;
+  CtDevice *device; /* where it began */
+  int rank;         /* as StateRecorder.rank */
   int n_args;
   bool is_open, is_recording;
 } Graph;
@@ -30,43 +33,91 @@ static Graph *check_graph(lua_State *L) {
   return g;
 }
 
-/* {====== Recording ====== */
+/* {====== Parts ====== */
 
-typedef struct Recording {
-  GraphParts parts;
-  bool collects; /* the collector ran before */
-} Recording;
+static GraphParts *next_part(const GraphParts *p) { return (GraphParts *)(void *)p->recorder.next; }
 
-static void begin(lua_State *L, Recording *rec, CtDevice *device) {
-  CuttleState *s = state_of(L);
-  rec->parts = (GraphParts){.recorder = {.state = s, .device = device, .rank = s->rank}};
-  lua_newtable(L);
-  lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
-  rec->collects = false;
-  if (device != NULL) {
-    diag_try(L, ct_graph_begin(device, diag_err(L)));
-    /* Finalizers unload modules, which waits for what runs. */
-    rec->collects = lua_gc(L, LUA_GCISRUNNING) != 0;
-    lua_gc(L, LUA_GCSTOP);
+static void free_parts(GraphParts *head) {
+  while (head != NULL) {
+    GraphParts *next = next_part(head);
+    CtAlloc alloc = head->recorder.state->alloc;
+    launch_parts_clear(head);
+    ct_free(alloc, head, sizeof *head);
+    head = next;
   }
-  s->recorder = &rec->parts.recorder;
 }
 
-static void end(lua_State *L, const Recording *rec) {
+static CtStatus extend(StateRecorder *head, CtDevice *device, CtErr *err);
+
+static GraphParts *new_part(CuttleState *s, CtDevice *device, CtErr *err) {
+  GraphParts *p = ct_alloc(s->alloc, sizeof *p);
+  if (p == NULL) {
+    ct_fail_nomem(err);
+    return NULL;
+  }
+  *p = (GraphParts){.recorder = {.state = s, .device = device, .rank = s->rank, .extend = extend}};
+  if (device != NULL && ct_graph_begin(device, err) != CT_OK) {
+    ct_free(s->alloc, p, sizeof *p);
+    return NULL;
+  }
+  return p;
+}
+
+static CtStatus extend(StateRecorder *head, CtDevice *device, CtErr *err) {
+  GraphParts *p = new_part(head->state, device, err);
+  if (p == NULL) {
+    return CT_EDEVICE;
+  }
+  p->recorder.rank = head->rank;
+  p->recorder.next = head->next;
+  head->next = &p->recorder;
+  return CT_OK;
+}
+
+/* {====== Recording ====== */
+
+/* Returns the head, and whether the collector ran before. */
+static GraphParts *begin(lua_State *L, CtDevice *device, bool *collects) {
+  CuttleState *s = state_of(L);
+  GraphParts *head = new_part(s, device, diag_err(L));
+  if (head == NULL) {
+    diag_raise(L, diag_err(L));
+    return NULL;
+  }
+  head->recorder.is_one_of_many = s->rank >= 0 && s->n_ranks > 1 && device != NULL;
+  lua_newtable(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
+  *collects = false;
+  if (device != NULL) {
+    /* Finalizers unload modules, which waits for what runs. */
+    *collects = lua_gc(L, LUA_GCISRUNNING) != 0;
+    lua_gc(L, LUA_GCSTOP);
+  }
+  s->recorder = &head->recorder;
+  return head;
+}
+
+static void end(lua_State *L, bool collects) {
   state_of(L)->recorder = NULL;
-  if (rec->collects) {
+  if (collects) {
     lua_gc(L, LUA_GCRESTART);
   }
 }
 
-/* Gives up what was recorded, and raises the error at the top. */
-static int fail(lua_State *L, Graph *g, Recording *rec) {
-  end(L, rec);
-  g->is_recording = false;
-  if (rec->parts.recorder.device != NULL) {
-    ct_graph_drop(rec->parts.recorder.device);
+static void drop_parts(GraphParts *head) {
+  for (GraphParts *p = head; p != NULL; p = next_part(p)) {
+    if (p->recorder.device != NULL) {
+      ct_graph_drop(p->recorder.device);
+    }
   }
-  launch_parts_clear(&rec->parts);
+  free_parts(head);
+}
+
+/* Gives up what was recorded, and raises the error at the top. */
+static int fail(lua_State *L, Graph *g, GraphParts *head, bool collects) {
+  end(L, collects);
+  g->is_recording = false;
+  drop_parts(head);
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
   return lua_error(L);
@@ -83,30 +134,69 @@ static int check_recorded(lua_State *L) {
   return 0;
 }
 
+/* What the driver knows of the same device from before can be updated. */
+static CtGraph *take_exec(GraphParts *old, const CtDevice *device) {
+  CtGraph *exec = NULL;
+  for (GraphParts *p = old; p != NULL && exec == NULL; p = next_part(p)) {
+    if (p->recorder.device == device) {
+      exec = p->exec;
+      p->exec = NULL;
+    }
+  }
+  return exec;
+}
+
+/* Of a device that was given nothing there is no graph. A failure leaves the old one as it was, if it has one part. */
+static CtStatus end_part(GraphParts *p, GraphParts *old, CtErr *err) {
+  CtDevice *device = p->recorder.device;
+  if (!p->recorder.is_used) {
+    ct_graph_drop(device);
+    return CT_OK;
+  }
+  p->exec = take_exec(old, device);
+  CtStatus status = ct_graph_end(device, &p->exec, err);
+  if (status != CT_OK && old != NULL) {
+    for (GraphParts *q = old; q != NULL; q = next_part(q)) {
+      if (q->recorder.device == device) {
+        q->exec = p->exec;
+        p->exec = NULL;
+      }
+    }
+  }
+  return status;
+}
+
+static CtStatus end_parts(GraphParts *head, GraphParts *old, CtErr *err) {
+  CtStatus status = CT_OK;
+  for (GraphParts *p = head; p != NULL && status == CT_OK; p = next_part(p)) {
+    status = p->recorder.device == NULL ? CT_OK : end_part(p, old, err);
+  }
+  return status;
+}
+
 /* Calls the function below n arguments, recording. The graph takes what was recorded; else it stays as it was. */
-static void record(lua_State *L, Graph *g, CtDevice *device, int n) {
-  Recording rec;
+static void record(lua_State *L, Graph *g, int n) {
   CtErr err;
-  begin(L, &rec, device);
+  bool collects;
+  GraphParts *head = begin(L, g->device, &collects);
   g->is_recording = true;
   if (lua_pcall(L, n, 0, 0) != LUA_OK) {
-    fail(L, g, &rec);
+    fail(L, g, head, collects);
   }
   lua_pushcfunction(L, check_recorded);
-  lua_pushlightuserdata(L, &rec.parts.recorder);
+  lua_pushlightuserdata(L, &head->recorder);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-    fail(L, g, &rec);
+    fail(L, g, head, collects);
   }
-  end(L, &rec);
+  end(L, collects);
   g->is_recording = false;
-  CtStatus status = device == NULL ? CT_OK : ct_graph_end(device, &g->exec, &err);
-  if (status != CT_OK) {
-    launch_parts_clear(&rec.parts);
+  if (end_parts(head, g->head, &err) != CT_OK) {
+    drop_parts(head);
     diag_raise(L, &err);
   }
-  GraphParts old = g->parts;
-  g->parts = rec.parts;
-  launch_parts_clear(&old);
+  GraphParts *old = g->head;
+  g->head = head;
+  free_parts(old);
 }
 
 /* After a recording: the graph at `graph` keeps its table. */
@@ -153,7 +243,7 @@ static int lang_graph(lua_State *L) {
   luaL_checkstack(L, n + 8, "too many arguments");
   Graph *g = lua_newuserdatauv(L, sizeof *g, USER_KEPT);
   int self = lua_gettop(L);
-  *g = (Graph){.parts = {.recorder = {.state = s, .device = device}}, .n_args = n, .is_open = true};
+  *g = (Graph){.state = s, .device = device, .rank = s->rank, .n_args = n, .is_open = true};
   luaL_setmetatable(L, GRAPH_TYPE);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, self, USER_FN);
@@ -161,7 +251,7 @@ static int lang_graph(lua_State *L) {
   for (int i = 0; i <= n; i++) {
     lua_pushvalue(L, 1 + i);
   }
-  record(L, g, device, n);
+  record(L, g, n);
   keep_table(L, self);
   return 1;
 }
@@ -192,7 +282,7 @@ static void record_again(lua_State *L, Graph *g, int n) {
   for (int i = 0; i < n; i++) {
     lua_pushvalue(L, 2 + i);
   }
-  record(L, g, g->parts.recorder.device, n);
+  record(L, g, n);
   keep_table(L, 1);
   keep_args(L, 1, 2, n);
 }
@@ -200,6 +290,10 @@ static void record_again(lua_State *L, Graph *g, int n) {
 static void run_step(lua_State *L, const StateStep *step) {
   if (step->kind == STATE_LAUNCH) {
     launch_replay(L, 2, step->launch);
+    return;
+  }
+  if (step->kind == STATE_MEET) {
+    launch_joint_run(L);
     return;
   }
   state_await(L, step->dst);
@@ -222,7 +316,7 @@ static void check_unchanged(lua_State *L, const Graph *g) {
 /* On the CPU engine, from step `at` on. A call may wait: in a coroutine it yields, and the steps go on after it. */
 static int run_steps(lua_State *L, int status, lua_KContext at) {
   const Graph *g = lua_touserdata(L, 1);
-  const StateRecorder *r = &g->parts.recorder;
+  const StateRecorder *r = &g->head->recorder;
   check_unchanged(L, g);
   for (size_t i = (size_t)at; i < r->n_steps; i++) {
     if (r->steps[i].kind == STATE_CALL) {
@@ -237,9 +331,22 @@ static int run_steps(lua_State *L, int status, lua_KContext at) {
   return 0;
 }
 
+static int run_from_first(lua_State *L) { return run_steps(L, LUA_OK, 0); }
+
+/* Of all ranks. However it ends, no rank runs then, and no launch waits. */
+static void run_ranks(lua_State *L, CuttleState *s) {
+  lua_pushcfunction(L, run_from_first);
+  lua_insert(L, 1);
+  int status = lua_pcall(L, 2, 0, 0);
+  s->rank = -1;
+  if (status != LUA_OK) {
+    launch_joint_drop(s);
+    lua_error(L);
+  }
+}
+
 /* On a device calls come before and after the launch of the whole. */
-static void run_calls(lua_State *L, const Graph *g, bool is_before) {
-  const StateRecorder *r = &g->parts.recorder;
+static void run_calls(lua_State *L, const StateRecorder *r, bool is_before) {
   for (size_t i = 0; i < r->n_steps; i++) {
     lua_rawgeti(L, 2, -r->steps[i].launch);
     lua_pushboolean(L, is_before);
@@ -247,11 +354,23 @@ static void run_calls(lua_State *L, const Graph *g, bool is_before) {
   }
 }
 
+/* Parts may wait for each other. They have been made ready, so each launch of one returns at once. */
 static void launch(lua_State *L, const Graph *g) {
-  run_calls(L, g, true);
-  recorder_use(&g->parts.recorder);
-  diag_try(L, ct_graph_launch(g->exec, diag_err(L)));
-  run_calls(L, g, false);
+  const StateRecorder *head = &g->head->recorder;
+  run_calls(L, head, true);
+  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
+    if (p->exec != NULL) {
+      recorder_use(&p->recorder);
+      diag_try(L, ct_graph_launch(p->exec, diag_err(L)));
+    }
+  }
+  run_calls(L, head, false);
+}
+
+static void await_devices(lua_State *L, const Graph *g) {
+  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
+    state_await_device(L, p->recorder.device);
+  }
 }
 
 /* g(...): launches it; with other arguments than before, it is recorded anew first. */
@@ -259,7 +378,7 @@ static int graph_call(lua_State *L) {
   Graph *g = check_graph(L);
   int n = lua_gettop(L) - 1;
   check_outside(L);
-  state_await_device(L, g->parts.recorder.device);
+  await_devices(L, g);
   if (n != 0 && n != g->n_args) {
     return diag_error(L,
                       "graph: called with %d arguments; it was made with %d, so give as many, or "
@@ -271,10 +390,13 @@ static int graph_call(lua_State *L) {
   }
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, USER_KEPT);
-  if (g->exec == NULL) {
+  if (g->device != NULL) {
+    launch(L, g);
+  } else if (g->rank >= 0) {
     return run_steps(L, LUA_OK, 0);
+  } else {
+    run_ranks(L, g->state);
   }
-  launch(L, g);
   return 0;
 }
 
@@ -286,8 +408,8 @@ static int graph_close(lua_State *L) {
   }
   if (g->is_open) {
     g->is_open = false;
-    ct_graph_free(g->exec);
-    launch_parts_clear(&g->parts);
+    free_parts(g->head);
+    g->head = NULL;
   }
   return 0;
 }
@@ -314,10 +436,14 @@ static void push_counts(lua_State *L, const Count *counts, int n) {
 
 static int graph_tostring(lua_State *L) {
   const Graph *g = luaL_checkudata(L, 1, GRAPH_TYPE);
-  const StateRecorder *r = &g->parts.recorder;
-  if (!g->is_open) {
+  if (!g->is_open || g->head == NULL) {
     lua_pushliteral(L, "graph (closed)");
     return 1;
+  }
+  const StateRecorder *r = &g->head->recorder;
+  int n_devices = 0;
+  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
+    n_devices += p->exec != NULL;
   }
   const Count counts[] = {{r->n_launches, "launch", "launches"},
                           {r->n_copies, "copy", "copies"},
@@ -325,7 +451,11 @@ static int graph_tostring(lua_State *L) {
   lua_pushliteral(L, "graph of ");
   push_counts(L, counts, CT_ARRAY_LEN(counts));
   lua_pushliteral(L, " on ");
-  launch_push_device(L, r->device);
+  if (n_devices > 1) {
+    lua_pushfstring(L, "%d devices", n_devices);
+  } else {
+    launch_push_device(L, r->device);
+  }
   lua_concat(L, lua_gettop(L) - 1);
   return 1;
 }
@@ -362,6 +492,15 @@ static int lang_note(lua_State *L) {
   return 0;
 }
 
+/* _graph_meet(): on the CPU engine, what ranks have launched so far runs before what follows. */
+static int lang_meet(lua_State *L) {
+  StateRecorder *r = state_of(L)->recorder;
+  if (r != NULL && r->device == NULL) {
+    diag_try(L, recorder_step(r, (StateStep){.kind = STATE_MEET}, diag_err(L)));
+  }
+  return 0;
+}
+
 /* {====== Registration ====== */
 
 static const luaL_Reg graph_meta[] = {{"__call", graph_call},
@@ -379,4 +518,6 @@ void bind_open_graph(lua_State *L) {
   lua_setfield(L, -2, "_graph_recording");
   lua_pushcfunction(L, lang_note);
   lua_setfield(L, -2, "_graph_note");
+  lua_pushcfunction(L, lang_meet);
+  lua_setfield(L, -2, "_graph_meet");
 }

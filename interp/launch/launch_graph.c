@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
+#include "launch_joint.h"
 #include "launch_key.h"
 #include "launch_list.h"
 
@@ -14,6 +15,7 @@ typedef struct KeptLaunch {
   Spec *spec; /* of the graph */
   int64_t n;
   int n_args;
+  int rank; /* of m:run, or -1 */
 } KeptLaunch;
 
 /* {====== What the graph keeps ====== */
@@ -42,6 +44,8 @@ static CtStatus hold_args(StateRecorder *r, const LaunchArgs *a, CtErr *err) {
 
 void launch_parts_clear(GraphParts *p) {
   CuttleState *s = p->recorder.state;
+  ct_graph_free(p->exec);
+  p->exec = NULL;
   for (size_t i = 0; i < p->n_specs; i++) {
     spec_free(s, p->specs[i]);
   }
@@ -81,9 +85,17 @@ static void keep_launch(lua_State *L, int kernel, const KeptLaunch *launch, int 
 
 static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
                          const LaunchConfig *c, const LaunchArgs *a, const Spec *spec) {
-  if (a->device != r->device) {
-    diag_error(L, "%s: launched on %s while a graph of %s is recorded; a graph has one device",
-               k->name, launch_push_device(L, a->device), launch_push_device(L, r->device));
+  if ((a->device == NULL) != (r->device == NULL) || (a->device != r->device && r->rank >= 0)) {
+    diag_error(L, "%s: launched on %s while a graph of %s is recorded; %s", k->name,
+               launch_push_device(L, a->device), launch_push_device(L, r->device),
+               r->rank >= 0 ? "the graph of a rank has one device"
+                            : "a graph is of the CPU engine or of devices");
+  }
+  if (r->is_one_of_many && launch_joint_may_wait(a, spec)) {
+    diag_error(L,
+               "graph: %s may wait for another rank, whose launches would have to be ready before "
+               "this one begins; record all ranks at once: graph(function() m:run(...) end)",
+               k->name);
   }
   if (spec->ir.n_prints > 0) {
     diag_error(
@@ -104,18 +116,20 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
 void launch_record(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    Spec *spec, int64_t n) {
   const Kernel *k = args->of;
-  GraphParts *parts = (GraphParts *)(void *)k->state->recorder;
-  StateRecorder *r = &parts->recorder;
+  StateRecorder *r = k->state->recorder, *part = NULL;
   CtErr err;
   check_record(L, k, r, config, args, spec);
+  diag_check(L, recorder_part(r, args->device, &part, &err), &err);
+  GraphParts *parts = (GraphParts *)(void *)part;
   diag_check(L, hold_args(r, args, &err), &err);
   diag_check(L, keep_spec(parts, spec, &err), &err);
+  part->is_used = true;
   r->n_launches += (int)n;
   if (r->device != NULL) {
     diag_check(L, launch_enqueue(spec, config, args, n, &err), &err);
     return;
   }
-  KeptLaunch launch = {*config, spec, n, args->n_given};
+  KeptLaunch launch = {*config, spec, n, args->n_given, k->state->rank};
   StateStep step = {.kind = STATE_LAUNCH, .launch = (int)parts->n_specs};
   keep_launch(L, kernel, &launch, args->first, step.launch);
   diag_check(L, recorder_step(r, step, &err), &err);
@@ -124,6 +138,7 @@ void launch_record(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
 /* {====== Again, on the CPU engine ====== */
 
 void launch_replay(lua_State *L, int launches, int i) {
+  CuttleState *s = state_of(L);
   int top = lua_gettop(L);
   LaunchArgs args;
   lua_rawgeti(L, launches, i);
@@ -139,6 +154,9 @@ void launch_replay(lua_State *L, int launches, int i) {
                  (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
   Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
   launch_settle(&args, &spec->ir);
+  int rank = s->rank;
+  s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
   launch_run(L, top + 3, &launch->config, &args, spec, launch->n);
+  s->rank = rank;
   lua_settop(L, top);
 }

@@ -5,13 +5,14 @@
 #include "interp/state/recorder.h"
 #include "launch.h"
 
-/* What a graph is made of. Its user value is a table: launches by their numbers (each a table of the launch,
+/* What a graph is made of on one device. A graph's user value is a table: launches by their numbers (each a table of the launch,
    the kernel and the arguments, on the CPU engine only), functions of calls by their negative numbers and, as keys,
    what else must live as long. */
 typedef struct GraphParts {
-  StateRecorder recorder; /* first: CuttleState.recorder points to it */
+  StateRecorder recorder; /* first: CuttleState.recorder points to that of the head */
   Spec **specs;           /* one reference to each */
   size_t n_specs, cap_specs;
+  CtGraph *exec; /* on a device, when it was recorded */
 } GraphParts;
 
 /* Registry: the table of the graph that is being recorded. */

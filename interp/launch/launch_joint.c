@@ -71,21 +71,21 @@ static int count_of_rank(const LaunchJoint *j, int rank) {
 
 /* A launch on a device begins at once, unless it may wait for one that another rank of this process makes later, or
    follows such a launch. */
-static bool may_wait(const LaunchArgs *a, const Spec *spec) {
+bool launch_joint_may_wait(const LaunchArgs *a, const Spec *spec) {
   return spec->ir.may_overlap || uses_peers(a);
 }
 
 double launch_joint_seconds(const LaunchArgs *args, const Spec *spec) {
   const CuttleState *s = args->of->state;
   bool is_limited = s->rank >= 0 && s->rank_seconds > 0 && s->recorder == NULL && !s->is_benched;
-  return is_limited && may_wait(args, spec) ? s->rank_seconds : 0;
+  return is_limited && launch_joint_may_wait(args, spec) ? s->rank_seconds : 0;
 }
 
 static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const LaunchArgs *a,
                             const Spec *spec) {
   return s->n_ranks > 1 && !s->is_benched && !c->check && !spec->has_marks &&
          !ct_device_is_capturing(a->device, launch_stream(c, a->device)) &&
-         (may_wait(a, spec) || count_of_rank(s->joint, s->rank) > 0);
+         (launch_joint_may_wait(a, spec) || count_of_rank(s->joint, s->rank) > 0);
 }
 
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
@@ -502,13 +502,16 @@ static void run_all(lua_State *L, bool by_host) {
   diag_check(L, status, &err);
 }
 
+void launch_joint_run(lua_State *L) { run_all(L, false); }
+void launch_joint_drop(CuttleState *s) { drop(s); }
+
 /* {====== Registration ====== */
 
 static void run_by_host(lua_State *L) { run_all(L, true); }
 
 /* _joint_run(): the launches that ranks have made since the last time run at once. */
 static int joint_run(lua_State *L) {
-  run_all(L, false);
+  launch_joint_run(L);
   return 0;
 }
 

@@ -12,11 +12,17 @@
    nor one that is timed on the CPU engine. Of a launch on a device the tables of lists are there. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
                         const Spec *spec);
+/* May the kernel wait for one that another rank launches? */
+bool launch_joint_may_wait(const LaunchArgs *args, const Spec *spec);
 /* How long the kernel of a rank's launch may run on a device, as it may wait for other ranks; 0: for ever. */
 double launch_joint_seconds(const LaunchArgs *args, const Spec *spec);
 /* Gathers n launches in a row. Raises. */
 void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       Spec *spec, int64_t n);
+
+/* Runs what is gathered; raises. Forgets it. */
+void launch_joint_run(lua_State *L);
+void launch_joint_drop(CuttleState *s);
 
 /* A rank's launch that was not gathered ended with this error: if it waited for other ranks, *err says who ran it
    alone, and what to do. */

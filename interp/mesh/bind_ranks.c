@@ -84,7 +84,7 @@ static Move check_move(lua_State *L) {
 static int mesh_copy(lua_State *L) {
   Move m = check_move(L);
   StateRecorder *r = state_of(L)->recorder;
-  if (r != NULL && r->rank >= 0) { /* the collective of a group of one rank */
+  if (r != NULL) {
     diag_try(L, recorder_copy(r, m.src->storage, m.src_at, m.dst->storage, m.dst_at,
                               (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
     return 0;
@@ -116,9 +116,14 @@ static int mesh_combine(lua_State *L) {
 
 static int mesh_zero(lua_State *L) {
   const Tensor *t = check_row(L, 1, 0, 0);
+  StateRecorder *r = state_of(L)->recorder;
+  size_t bytes = (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype);
+  if (r != NULL) {
+    diag_try(L, recorder_set(r, t->storage, byte_of(t, 0), 0, bytes, diag_err(L)));
+    return 0;
+  }
   state_host_uses(L, "a collective");
-  diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0,
-                             (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype), diag_err(L)));
+  diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0, bytes, diag_err(L)));
   return 0;
 }
 
@@ -291,11 +296,22 @@ static int mesh_open(lua_State *L) {
 
 /* {====== Ranks ====== */
 
+/* A graph of all ranks records what the rank gives its device. */
+static void record_device(lua_State *L, CuttleState *s) {
+  StateRecorder *part;
+  CtDevice *device;
+  if (s->recorder != NULL && s->recorder->rank < 0 && s->rank >= 0) {
+    diag_try(L, state_device(s, &device, diag_err(L)));
+    diag_try(L, recorder_part(s->recorder, device, &part, diag_err(L)));
+  }
+}
+
 static int enter_rank(lua_State *L) {
   CuttleState *s = state_of(L);
   s->rank = lua_isnil(L, 1) ? -1 : (int)luaL_checkinteger(L, 1);
   s->n_ranks = (int)luaL_optinteger(L, 2, 0);
   s->rank_seconds = luaL_optnumber(L, 3, 0);
+  record_device(L, s);
   return 0;
 }
 

@@ -40,31 +40,58 @@ void state_host_waits(lua_State *L, const char *op) {
   }
 }
 
-static CtStatus check_place(const StateRecorder *r, const CtStorage *s, CtErr *err) {
-  if (s->device == r->device) {
-    return CT_OK;
+static CtStatus fail_place(const StateRecorder *r, const CtDevice *device, CtErr *err) {
+  if (device != NULL && r->device != NULL) {
+    return ct_fail(err, CT_EINVAL,
+                   "graph: rank %d records work of its own device, but this is of another one; "
+                   "record all ranks at once: graph(function() m:run(...) end)",
+                   r->rank);
   }
   return ct_fail(err, CT_EINVAL,
                  "graph: the tensor lives on the %s but the graph records work of the %s; move it "
                  "with t:to(...) before the graph",
-                 s->device == NULL ? "CPU" : "GPU", r->device == NULL ? "CPU" : "GPU");
+                 device == NULL ? "CPU" : "GPU", r->device == NULL ? "CPU" : "GPU");
 }
 
 /* {====== Recording ====== */
 
-CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) {
-  CtStatus status = check_place(r, s, err);
-  if (status == CT_OK && r->device != NULL) {
+static StateRecorder *find_part(StateRecorder *head, const CtDevice *device) {
+  StateRecorder *r = head;
+  while (r != NULL && r->device != device) {
+    r = r->next;
+  }
+  return r;
+}
+
+CtStatus recorder_part(StateRecorder *head, CtDevice *device, StateRecorder **out, CtErr *err) {
+  CtStatus status = CT_OK;
+  *out = find_part(head, device);
+  if (*out == NULL && (device == NULL || head->device == NULL || head->rank >= 0)) {
+    return fail_place(head, device, err);
+  }
+  if (*out == NULL) {
+    status = head->extend(head, device, err);
+    *out = find_part(head, device);
+  }
+  return status;
+}
+
+CtStatus recorder_hold(StateRecorder *head, CtStorage *s, CtErr *err) {
+  StateRecorder *r = NULL;
+  CtStatus status = recorder_part(head, s->device, &r, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  r->is_used = true;
+  if (r->device != NULL) {
     s->stream = ct_device_stream(r->device);
   }
-  for (size_t i = 0; i < r->n_held && status == CT_OK; i++) {
+  for (size_t i = 0; i < r->n_held; i++) {
     if (r->held[i] == s) {
       return CT_OK;
     }
   }
-  status = status == CT_OK ? ct_grow(r->state->alloc, &r->held, &r->cap_held, r->n_held + 1,
-                                     sizeof *r->held, err)
-                           : status;
+  status = ct_grow(r->state->alloc, &r->held, &r->cap_held, r->n_held + 1, sizeof *r->held, err);
   if (status == CT_OK) {
     ct_blank_settle(s->blank); /* the graph may write it at any time */
     r->held[r->n_held++] = ct_storage_retain(s);
@@ -88,6 +115,11 @@ static CtStatus add(StateRecorder *r, const StateStep *step, CtErr *err) {
   status = status == CT_OK && step->src != NULL ? recorder_hold(r, step->src, err) : status;
   if (status != CT_OK) {
     return status;
+  }
+  if (step->src != NULL && step->src->device != step->dst->device) {
+    return ct_fail(err, CT_EINVAL,
+                   "graph: a copy from one device to another cannot be recorded; let a collective "
+                   "or a kernel that takes peer(x, rank) do it");
   }
   r->n_copies++;
   return r->device == NULL ? recorder_step(r, *step, err) : recorder_run(step, err);
@@ -124,5 +156,5 @@ void recorder_clear(StateRecorder *r) {
   }
   ct_free(alloc, r->held, r->cap_held * sizeof(CtStorage *));
   ct_free(alloc, r->steps, r->cap_steps * sizeof(StateStep));
-  *r = (StateRecorder){.state = r->state, .device = r->device, .rank = r->rank};
+  *r = (StateRecorder){.state = r->state, .device = r->device, .rank = r->rank, .next = r->next};
 }

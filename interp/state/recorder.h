@@ -1,12 +1,22 @@
 /* recorder.h: what graph(fn) records while fn runs. Nothing is carried out then: on a device the driver records
    what is enqueued; for the CPU engine copies and fills are kept here as steps, between launches, which
-   launch_graph.c keeps. The memory that a graph uses lives as long as the graph. */
+   launch_graph.c keeps. The memory that a graph uses lives as long as the graph.
+
+   On devices of one process a graph has a part for each that is given something. The part of the device where it
+   began is the head: it has the steps and the counts. Where one rank of several records, there is no other part. */
 #ifndef CUTTLE_RECORDER_H
 #define CUTTLE_RECORDER_H
 
 #include "state.h"
 
-typedef enum StateStepKind { STATE_LAUNCH, STATE_COPY, STATE_SET, STATE_CALL } StateStepKind;
+/* STATE_MEET: what ranks have launched so far runs before what follows. */
+typedef enum StateStepKind {
+  STATE_LAUNCH,
+  STATE_COPY,
+  STATE_SET,
+  STATE_CALL,
+  STATE_MEET
+} StateStepKind;
 
 typedef struct StateStep { /* on the CPU engine; on a device calls only */
   StateStepKind kind;
@@ -16,16 +26,22 @@ typedef struct StateStep { /* on the CPU engine; on a device calls only */
   int byte;
 } StateStep;
 
-typedef struct StateRecorder {
+typedef struct StateRecorder StateRecorder;
+struct StateRecorder {
   CuttleState *state;
-  CtDevice *device; /* NULL: the CPU engine */
+  CtDevice *device;    /* NULL: the CPU engine */
+  StateRecorder *next; /* the part of another device */
   int n_launches, n_copies, n_collectives;
-  int rank;         /* that records it, in m:run; -1: none */
+  int rank;            /* that records it, in m:run; -1: none, or all */
+  bool is_one_of_many; /* that rank has others beside it in this process */
+  bool is_used;        /* the part was given something */
+  /* Begins a part of another device, and puts it behind the head. */
+  CtStatus (*extend)(StateRecorder *head, CtDevice *device, CtErr *err);
   CtStorage **held; /* one reference to each */
   size_t n_held, cap_held;
   StateStep *steps;
   size_t n_steps, cap_steps;
-} StateRecorder;
+};
 
 /* The host is about to use this memory: launches that wait to run and use it run first [-0, +0, v]. */
 void state_await(lua_State *L, const CtStorage *s);
@@ -38,6 +54,10 @@ void state_host_uses(lua_State *L, const char *op);
 /* The same where launches are waited for or timed. */
 void state_host_waits(lua_State *L, const char *op);
 
+/* The part that records work of a device, begun if need be. */
+CtStatus recorder_part(StateRecorder *head, CtDevice *device, StateRecorder **out,
+                       CtErr *err) CT_NODISCARD;
+/* The graph keeps the memory. Takes the head, as all that follow. */
 CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) CT_NODISCARD;
 CtStatus recorder_step(StateRecorder *r, StateStep step, CtErr *err) CT_NODISCARD;
 /* Bytes that a graph copies or sets. */
@@ -47,7 +67,7 @@ CtStatus recorder_set(StateRecorder *r, CtStorage *s, size_t at, int byte, size_
                       CtErr *err) CT_NODISCARD;
 /* Carries out a step that is no launch. */
 CtStatus recorder_run(const StateStep *step, CtErr *err) CT_NODISCARD;
-/* A graph of a device is launched: its memory is used on the main stream, in whose order it is read and freed. */
+/* A part is launched: its memory is used on the main stream, in whose order it is read and freed. */
 void recorder_use(const StateRecorder *r);
 void recorder_clear(StateRecorder *r);
 

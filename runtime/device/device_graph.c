@@ -259,11 +259,17 @@ static CtStatus make_recording(CtDevice *d, CtErr *err) {
                              "%s", "a stream to record graphs on");
 }
 
+static bool are_several(void) {
+  int n = 1;
+  return ct_device_count(&n, NULL) == CT_OK && n > 1;
+}
+
+/* Where there are several devices, the thread may go on to use others, which may record as well. */
 static CtStatus start_capture(CtDevice *d, CtErr *err) {
   CtStatus s = make_recording(d, err);
-  return s == CT_OK ? CT_CALL(d, err, cuStreamBeginCapture_v2,
-                              (d->recording, CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "%s", "")
-                    : s;
+  CuCaptureMode mode = are_several() ? CT_CU_STREAM_CAPTURE_MODE_RELAXED
+                                     : CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  return s == CT_OK ? CT_CALL(d, err, cuStreamBeginCapture_v2, (d->recording, mode), "%s", "") : s;
 }
 
 static void free_capture(CtDevice *d, CtCapture *c) {
@@ -341,12 +347,20 @@ static void destroy_exec(CtDevice *d, CuGraphExec exec) {
   }
 }
 
+/* Makes it ready: its first launch then waits for nothing, while a graph of another device may wait for that. */
+static CtStatus upload(CtDevice *d, CuGraphExec exec, CtErr *err) {
+  return d->cu->cuGraphUpload == NULL || !are_several()
+             ? CT_OK
+                                      : CT_CALL(d, err, cuGraphUpload, (exec, d->stream), "%s", "");
+}
+
 static CtStatus instantiate(CtGraph *g, CuGraph graph, CtErr *err) {
   CuGraphExec made = NULL;
   if (update(g->device, g->exec, graph)) {
-    return CT_OK;
+    return upload(g->device, g->exec, err);
   }
   CtStatus s = CT_CALL(g->device, err, cuGraphInstantiateWithFlags, (&made, graph, 0), "%s", "");
+  s = s == CT_OK ? upload(g->device, made, err) : s;
   if (s == CT_OK) {
     destroy_exec(g->device, g->exec);
     g->exec = made;

@@ -134,7 +134,39 @@ function methods.device() return "cpu" end
 
 function methods.prepare() end
 
+-- The calls of an operation with rows of their own, which the script may close.
+local function kept(calls)
+  local out = {}
+  local function row(t) return t and (internal.mesh_row(t)) end
+  for i, call in ipairs(calls) do
+    local copy = {}
+    for key, value in pairs(call) do copy[key] = value end
+    copy.src, copy.dst = row(call.src), row(call.dst)
+    for _, list in ipairs { "sends", "recvs" } do
+      copy[list] = call[list] and {}
+      for k, message in ipairs(call[list] or {}) do
+        copy[list][k] = { rank = message.rank, row = row(message.row), at = message.at,
+          n = message.n }
+      end
+    end
+    out[i] = copy
+  end
+  return out
+end
+
+-- A graph of all ranks does it again. As in a stream, it comes after the launches of its ranks.
+local function record(op, calls)
+  local again = kept(calls)
+  internal.graph_note(function()
+    for _, call in ipairs(again) do
+      if internal.joint_count(call.rank) > 0 then internal.joint_run() end
+    end
+    methods.run(nil, op, again)
+  end)
+end
+
 function methods.run(_, op, calls)
+  if internal.graph_recording() then return record(op, calls) end
   if op == "send_recv" then return send_recv(calls) end
   for _, members in ipairs(groups_of(calls)) do run[op](members) end
 end

@@ -169,6 +169,7 @@ end
 -- never blocks, as it is made while ranks may be missing.
 local function look_up(w, call)
   if is_identity(w, call.group) and not w.splits_all then
+    if not w.all and internal.graph_recording() then return nil end
     local all = w.all or open_all(w)
     return { set = all.set, member = all.member[call.rank] }
   end

@@ -282,7 +282,8 @@ local function copy_as(way, src, dst)
   local a = internal.mesh_view(src, way.src, way.from, way.dtype)
   local b = internal.mesh_view(dst, way.dst, way.to, way.dtype)
   if not (a and b) then return false end
-  if dst.device == "cpu" or src.device ~= dst.device then
+  local is_on_host = dst.device == "cpu" and not internal.graph_recording()
+  if is_on_host or src.device ~= dst.device then
     ct.copy(a, b)
   else
     way.launch(a, b)

@@ -98,7 +98,7 @@ local function check_running(r, op)
   elseif coroutine.running() ~= run.tasks[r.rank].co then
     tiles.fail(op, "rank %d calls it inside a coroutine of the script, where a rank cannot wait; "
       .. "call it in the function of m:run itself", r.rank)
-  elseif not coroutine.isyieldable() and not internal.graph_recording() then
+  elseif not coroutine.isyieldable() and (select(2, internal.graph_recording()) or -1) < 0 then
     tiles.fail(op, "rank %d calls it in a function that C calls, such as that of bench or sort, "
       .. "where a rank cannot wait; call it outside", r.rank)
   end
@@ -128,22 +128,15 @@ end
 local function enqueue(run, q)
   if #run.engine.ranks > 1 and #(q.group or run.engine.ranks) > 1 then
     tiles.fail(q.op, "a graph is recorded by one of %d ranks of this process, and NCCL takes the "
-      .. "calls of all of them at once; start a process for each device, or call it outside of "
-      .. "the graph", #run.engine.ranks)
+      .. "calls of all of them at once; record all ranks: graph(function() m:run(...) end)",
+      #run.engine.ranks)
   end
   if not q.is_message then return run.engine:run(q.op, { q }) end
   run.engine:run("send_recv", { { rank = q.rank, group = q.mesh:group(0), sends = { q.send },
     recvs = { q.recv }, place = q.place } })
 end
 
-local function record(run, q, rank)
-  if q.op == "peers" then
-    tiles.fail(q.op, "the ranks exchange tensors on the host, which a graph cannot record; call it "
-      .. "before graph(...)")
-  elseif rank ~= q.rank then
-    tiles.fail(q.op, "the graph was begun outside of m:run; make it in the function of m:run, one "
-      .. "for each rank")
-  end
+local function record(run, q)
   if run.engine:device(q.rank) ~= "cpu" then return enqueue(run, q) end
   internal.graph_note(function() replay(q) end)
 end
@@ -151,7 +144,12 @@ end
 local function wait(run, request)
   request.place = internal.script_place() or "?"
   local recording, rank = internal.graph_recording()
-  if recording then return record(run, request, rank) end
+  if recording and request.op == "peers" then
+    tiles.fail("peers", "the ranks exchange tensors on the host, which a graph cannot record; call "
+      .. "it before graph(...)")
+  elseif recording and rank >= 0 then
+    return record(run, request)
+  end
   coroutine.yield(setmetatable(request, request_type))
 end
 

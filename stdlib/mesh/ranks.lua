@@ -185,6 +185,7 @@ local function run_ranks(m, fn, box)
     local moved, ended = turn(run)
     if not moved and not ended then match.fail_deadlock(run) end
   until ended
+  internal.graph_meet()
   return run.results
 end
 

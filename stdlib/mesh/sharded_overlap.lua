@@ -8,6 +8,7 @@
 local internal = ...
 local ct = require "cuttle"
 local gathering = require "cuttle.gather_matmul"
+local meeting = require "cuttle.meet"
 local peers = require "cuttle.peers"
 local ranks = require "cuttle.ranks"
 local scattering = require "cuttle.matmul_scatter"
@@ -161,12 +162,7 @@ end
 
 local function each_rank(C, f) return ranks.run(C.mesh, function(r) return f(r.rank) end) end
 
--- The devices' work so far comes before what they are given from now on.
-local function meet(C)
-  local list = {}
-  for _, row in pairs(C.rows) do list[#list + 1] = row end
-  internal.mesh_meet(list)
-end
+local function meet(C) meeting.meet(C, each_rank) end
 
 -- The parts of a rank's group, in the order of the rows.
 local function panels_of(x, axes, rank)
@@ -239,9 +235,9 @@ end
 
 local memories = setmetatable({}, { __mode = "k" }) -- by engine, then by axes and type
 
--- Where memory of the ranks is kept, by rank, or nil.
+-- Where memory of the ranks is kept, by rank, or nil. A graph that is recorded uses it, too.
 local function keep_of(way, C)
-  if not is_kept() then return nil end
+  if not ct.device().sm then return nil end
   local of_engine = memories[C.engine] or {}
   memories[C.engine] = of_engine
   local key = C.dtype.name .. " " .. table.concat(way.axes, " ")
@@ -259,20 +255,22 @@ local function forget_products()
 end
 
 -- Memory of each rank for workspaces: what was kept, if it is large enough. The launches of a
--- product come after those of earlier ones.
+-- product come after those of earlier ones. What is made while a graph is recorded is filled when
+-- the graph runs, so it is kept for nothing else.
 local function memory_of(way, C, keep)
+  local is_recorded = internal.graph_recording() ~= nil
   local n = C.mesh:span(way.axes)
   return each_rank(C, function(rank)
     local c, memory = seen_from(way.side, C, rank), keep and keep[rank]
     local height, width = ct.size(c, 0), ct.size(c, 1)
     if not memory or not scattering.fits(memory, height, width, n) then
-      if memory then
+      if memory and not is_recorded then
         forget_products()
         close_all(memory)
       end
       memory = scattering.memory(C.dtype, height, width, n)
     end
-    if keep then keep[rank] = memory end
+    if keep and not is_recorded then keep[rank] = memory end
     return memory
   end)
 end
@@ -306,7 +304,10 @@ local function scatter(way, x, y, C)
   meet(C)
   launch_all(C, launches)
   meet(C)
-  if not keep then each_rank(C, function(rank) close_all(memory[rank]) end) end
+  if is_kept() then return end
+  each_rank(C, function(rank)
+    if not keep or memory[rank] ~= keep[rank] then close_all(memory[rank]) end
+  end)
 end
 
 local reached = setmetatable({}, { __mode = "k" }) -- by tensor whose rows were reached: the axes

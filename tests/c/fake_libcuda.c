@@ -154,31 +154,50 @@ static int asked_while_waiting(int device) {
 /* {====== Captures ====== */
 
 static _Thread_local CuCaptureMode mode; /* global, unless it was exchanged */
-static CuStream captured[8];             /* the streams of the capture in progress */
-static int n_captured;
-static char nodes[64];
-static int n_nodes;
 
-static int is_captured(CuStream s) {
-  for (int i = 0; i < n_captured; i++) {
-    if (captured[i] == s) {
-      return 1;
+static int this_device(void);
+static void note_order(const char *what);
+
+/* Captures in progress, of several devices at once if they are relaxed. */
+enum { N_CAPTURES = 8 };
+static struct Capture {
+  CuStream streams[8]; /* the first one began it */
+  int n;               /* 0: it is free */
+  CuCaptureMode mode;
+  char nodes[64];
+  int n_nodes, n_meets;
+} captures[N_CAPTURES];
+
+static struct Capture *capture_of(CuStream s) {
+  for (int i = 0; i < N_CAPTURES * 8; i++) {
+    struct Capture *c = &captures[i / 8];
+    if (i % 8 < c->n && c->streams[i % 8] == s) {
+      return c;
     }
   }
-  return s != NULL && s == fake.host_captured;
+  return NULL;
 }
 
-static int is_capture(void) { return n_captured > 0 || fake.host_captured != NULL; }
+static int is_captured(CuStream s) {
+  return capture_of(s) != NULL || (s != NULL && s == fake.host_captured);
+}
+
+/* Does a capture forbid what may wait? */
+static int is_capture(void) {
+  int forbids = fake.host_captured != NULL;
+  for (int i = 0; i < N_CAPTURES; i++) {
+    forbids |= captures[i].n > 0 && captures[i].mode != CT_CU_STREAM_CAPTURE_MODE_RELAXED;
+  }
+  return forbids;
+}
 
 /* Whether the call becomes a node, and is not carried out. */
 static int becomes_node(CuStream s, char kind) {
-  if (!is_captured(s)) {
-    return 0;
+  struct Capture *c = capture_of(s);
+  if (c != NULL && c->n_nodes < 63) {
+    c->nodes[c->n_nodes++] = kind;
   }
-  if (n_nodes < 63) {
-    nodes[n_nodes++] = kind;
-  }
-  return 1;
+  return is_captured(s);
 }
 
 #define NOT_CAPTURED(s)                                                                            \
@@ -213,38 +232,53 @@ CuResult cuStreamIsCapturing(CuStream s, CuCaptureStatus *status) {
 
 CuResult cuStreamBeginCapture_v2(CuStream s, CuCaptureMode m) {
   CHECK;
-  if (s == NULL || n_captured > 0 || m != CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) {
+  int i = 0;
+  while (i < N_CAPTURES && captures[i].n > 0) {
+    i += m == CT_CU_STREAM_CAPTURE_MODE_RELAXED ? 1 : N_CAPTURES;
+  }
+  if (s == NULL || i >= N_CAPTURES || m == 0) {
     return 1;
   }
-  captured[n_captured++] = s;
-  n_nodes = 0;
+  captures[i] = (struct Capture){.streams = {s}, .n = 1, .mode = m};
   fake.n_captures++;
   return CT_CUDA_SUCCESS;
 }
 
 struct CUgraph_st {
-  int n_nodes;
+  int n_nodes, n_meets;
+};
+
+struct CUgraphExec_st {
+  int n_meets, is_uploaded;
 };
 
 CuResult cuStreamEndCapture(CuStream s, CuGraph *graph) {
-  int is_first = n_captured > 0 && captured[0] == s;
-  n_captured = 0;
+  struct Capture *c = capture_of(s), was;
+  if (c == NULL) {
+    return 1;
+  }
+  was = *c;
+  c->n = 0;
   CHECK;
-  if (!is_first) {
+  if (was.streams[0] != s) {
     return 1;
   }
   *graph = new_block(sizeof **graph);
-  (*graph)->n_nodes = n_nodes;
+  (*graph)->n_nodes = was.n_nodes;
+  (*graph)->n_meets = was.n_meets;
   fake.live_graphs++;
   memset(fake.nodes, 0, sizeof fake.nodes);
-  memcpy(fake.nodes, nodes, (size_t)n_nodes);
-  fake.n_nodes = n_nodes;
+  memcpy(fake.nodes, was.nodes, (size_t)was.n_nodes);
+  fake.n_nodes = was.n_nodes;
   return CT_CUDA_SUCCESS;
 }
 
 CuResult cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigned long long flags) {
   CHECK;
-  *exec = new_block(1);
+  WAITS;
+  *exec = new_block(sizeof **exec);
+  (*exec)->n_meets = graph->n_meets;
+  (*exec)->is_uploaded = 0;
   fake.live_execs++;
   fake.n_instantiated++;
   return is_block(graph) && flags == 0 ? CT_CUDA_SUCCESS : 1;
@@ -256,15 +290,34 @@ CuResult cuGraphExecUpdate_v2(CuGraphExec exec, CuGraph graph, CuGraphUpdate *wh
   if (fake.refuse_update || !is_block(exec) || !is_block(graph)) {
     return 910;
   }
+  exec->n_meets = graph->n_meets;
+  exec->is_uploaded = 0;
   fake.n_updated++;
   return CT_CUDA_SUCCESS;
+}
+
+CuResult cuGraphUpload(CuGraphExec exec, CuStream s) {
+  (void)s;
+  CHECK;
+  WAITS;
+  exec->is_uploaded = 1;
+  return is_block(exec) ? CT_CUDA_SUCCESS : 1;
 }
 
 CuResult cuGraphLaunch(CuGraphExec exec, CuStream s) {
   (void)s;
   CHECK;
+  if (!is_block(exec)) {
+    return 1;
+  }
+  if (!exec->is_uploaded) {
+    WAITS;
+  }
+  exec->is_uploaded = 1;
+  note_order("graph");
+  n_met[this_device()] += exec->n_meets;
   fake.n_graph_launches++;
-  return is_block(exec) ? CT_CUDA_SUCCESS : 1;
+  return CT_CUDA_SUCCESS;
 }
 
 CuResult cuGraphExecDestroy(CuGraphExec exec) {
@@ -874,11 +927,12 @@ CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
   if (e == NULL || flags != 0) {
     return 1;
   }
-  if (is_captured(s) && *(char *)e != 'r') {
+  struct Capture *of = *(char *)e == 'r' ? &captures[(unsigned char)((char *)e)[3]] : NULL;
+  if (is_captured(s) && (of == NULL || of != capture_of(s))) {
     return CT_CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
-  if (*(char *)e == 'r' && n_captured > 0 && !is_captured(s) && n_captured < 8) {
-    captured[n_captured++] = s;
+  if (of != NULL && of->n > 0 && !is_captured(s) && of->n < 8) {
+    of->streams[of->n++] = s;
   }
   becomes_node(s, 'W');
   snprintf(text, sizeof text, "after %d", ((char *)e)[1]);
@@ -888,7 +942,7 @@ CuResult cuStreamWaitEvent(CuStream s, CuEvent e, unsigned flags) {
 
 CuResult cuEventCreate(CuEvent *e, unsigned flags) {
   IN_CONTEXT;
-  *e = new_block(3); /* captured or hung, the device, no time */
+  *e = new_block(4); /* captured or hung, the device, no time, the capture */
   ((char *)*e)[2] = flags == CT_CU_EVENT_DISABLE_TIMING;
   fake.live_events++;
   return flags == CT_CU_EVENT_DEFAULT || flags == CT_CU_EVENT_DISABLE_TIMING ? CT_CUDA_SUCCESS : 1;
@@ -907,7 +961,9 @@ CuResult cuEventRecord(CuEvent e, CuStream s) {
   ((char *)e)[1] = (char)this_device();
   fake.n_timed += !((char *)e)[2];
   if (becomes_node(s, 'R')) {
+    struct Capture *c = capture_of(s);
     *(char *)e = 'r'; /* of the capture */
+    ((char *)e)[3] = (char)(c == NULL ? 0 : c - captures);
     return CT_CUDA_SUCCESS;
   }
   *(char *)e = is_hung() ? 'h' : is_waiting(this_device()) ? 'w' : 0;
@@ -1081,7 +1137,11 @@ CuResult cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction f, void **par
   }
   fake.n_launches += !becomes_node(config->stream, 'L');
   note_order(f->name);
-  n_met[this_device()] += meets(f->name) > 0 && !is_captured(config->stream);
+  if (meets(f->name) > 0 && !is_captured(config->stream)) {
+    n_met[this_device()]++;
+  } else if (meets(f->name) > 0 && capture_of(config->stream) != NULL) {
+    capture_of(config->stream)->n_meets++;
+  }
   memcpy(fake.grid, config->grid, sizeof fake.grid);
   memcpy(fake.block, config->block, sizeof fake.block);
   note_attributes(config);

@@ -27,6 +27,12 @@ local results = m:run(function(r)
   return text .. ", " .. tostring(g):gsub("^.-: ", ""):gsub(" on .*", "")
 end)
 for rank = 0, m.n - 1 do print(results[rank]) end
+-- Of all ranks at once, in one process, too.
+local sums = m:run(function(r) return full(f32, 4, r.rank) end)
+local all = graph(function() m:run(function(r) r:all_reduce(sums[r.rank]); r:barrier() end) end)
+for _ = 1, 3 do all() end
+synchronize()
+print((tostring(all):gsub("cuda:%d", "a device")))
 ]]
 
 -- Eight devices in one process.
@@ -34,10 +40,10 @@ local ranks = {}
 for rank = 0, 7 do
   ranks[rank + 1] = ("cuda:%d: sum 28, %d from the ring, "
     .. "all_reduce: a graph is recorded by one of 8 ranks of this process, and NCCL takes the "
-    .. "calls of all of them at once; start a process for each device, or call it outside of the "
-    .. "graph\n")
+    .. "calls of all of them at once; record all ranks: graph(function() m:run(...) end)\n")
     :format(rank, (rank + 7) % 8)
 end
+ranks[9] = "graph of 0 launches and 2 collectives on 8 devices\n"
 tap.is(gpus.run("", script), table.concat(ranks), "one process, eight devices")
 
 -- Three processes, which see only their own rank.
@@ -52,7 +58,8 @@ for rank = 0, 2 do
 end
 os.execute(table.concat(commands, " ") .. " wait")
 for rank = 0, 2 do
-  local lines = { "nil\n", "nil\n", "nil\n" }
+  local lines = { "nil\n", "nil\n", "nil\n",
+    "graph of 0 launches and 2 collectives on a device\n" }
   lines[rank + 1] = ("cuda:%d: sum 3, %d from the ring, graph of 0 launches and 2 "
     .. "collectives\n"):format(rank, (rank + 2) % 3)
   tap.is(gpus.read(("%s/out%d"):format(gpus.dir, rank)), table.concat(lines),

@@ -60,8 +60,8 @@ fails(m.run, m, function(r) coroutine.wrap(function() graphs[r.rank].g() end)() 
 -- expect: graph.lua:59: graph: it has all_reduce, graph.lua:39, where rank 0 cannot wait; launch it in the function of m:run itself, outside of coroutines and of functions that C calls
 fails(m.run, m, function(r) graph(function() r:peers(zeros(f32, 4)) end) end)
 -- expect: graph.lua:61: peers: the ranks exchange tensors on the host, which a graph cannot record; call it before graph(...)
-fails(graph, function() m:run(function(r) r:barrier() end) end)
--- expect: graph.lua:63: barrier: the graph was begun outside of m:run; make it in the function of m:run, one for each rank
+fails(m.run, m, function() graph(function() m:run(function(r) r:barrier() end) end) end)
+-- expect: graph.lua:63: mesh:run: rank 0 calls m:run inside of m:run; call it once, outside
 fails(m.run, m, function(r)
   local t = zeros(f32, 4)
   local g = graph(function() r:all_reduce(t, r.rank == 3 and "b" or "a") end)

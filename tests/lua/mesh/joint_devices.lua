@@ -83,7 +83,8 @@ print "done"
 ]])
 tap.is(out, "done\n", "uses by the host")
 local of_rank = "R: all_reduce, R: plain, R: all_reduce, R: plain, R: all_reduce, R: plain, "
-  .. "R: plain, R: all_reduce, R: plain, R: all_reduce, R: all_reduce, R: all_reduce, R: plain"
+  .. "R: plain, R: all_reduce, R: graph, R: plain, R: all_reduce, R: all_reduce, R: all_reduce, "
+  .. "R: plain"
 tap.is(done, of_rank:gsub("R", "0") .. ", " .. of_rank:gsub("R", "1"),
   "streams, elements, waits, graphs and bench come after the launches")
 
