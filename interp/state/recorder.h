@@ -58,7 +58,7 @@ void state_host_waits(lua_State *L, const char *op);
 CtStatus recorder_part(StateRecorder *head, CtDevice *device, StateRecorder **out,
                        CtErr *err) CT_NODISCARD;
 /* The graph keeps the memory. Takes the head, as all that follow. */
-CtStatus recorder_hold(StateRecorder *r, CtStorage *s, CtErr *err) CT_NODISCARD;
+CtStatus recorder_hold(StateRecorder *head, CtStorage *s, CtErr *err) CT_NODISCARD;
 CtStatus recorder_step(StateRecorder *r, StateStep step, CtErr *err) CT_NODISCARD;
 /* Bytes that a graph copies or sets. */
 CtStatus recorder_copy(StateRecorder *r, CtStorage *src, size_t src_at, CtStorage *dst,

@@ -91,10 +91,11 @@ function synchronize() end
 
 --- Records the launches of a function, to launch them as one.
 --- `f(...)` is called now, but nothing runs: its launches, copies between tensors, `clear`, `zeros`
---- and events become the graph; in m:run, so do a rank's collectives. `g()` launches everything
---- with one driver call, so short kernels follow each other without the host. `g(...)` with other
---- arguments calls `f` again, once, and launches the new recording. The CPU engine runs the parts
---- in order. `f` cannot wait, or read or write elements, and its kernels cannot print.
+--- and events become the graph; so does all that ranks do in an m:run of f. `g()` launches everything
+--- with one driver call for each device, so short kernels follow each other without the host.
+--- `g(...)` with other arguments calls `f` again, once, and launches the new recording. The CPU
+--- engine runs the parts in order. `f` cannot wait, or read or write elements, and its kernels
+--- cannot print.
 ---
 ---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
 ---     > x = zeros(f32, 4)
