@@ -267,8 +267,8 @@ static bool are_several(void) {
 /* Where there are several devices, the thread may go on to use others, which may record as well. */
 static CtStatus start_capture(CtDevice *d, CtErr *err) {
   CtStatus s = make_recording(d, err);
-  CuCaptureMode mode = are_several() ? CT_CU_STREAM_CAPTURE_MODE_RELAXED
-                                     : CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  CuCaptureMode mode =
+      are_several() ? CT_CU_STREAM_CAPTURE_MODE_RELAXED : CT_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
   return s == CT_OK ? CT_CALL(d, err, cuStreamBeginCapture_v2, (d->recording, mode), "%s", "") : s;
 }
 
@@ -351,7 +351,7 @@ static void destroy_exec(CtDevice *d, CuGraphExec exec) {
 static CtStatus upload(CtDevice *d, CuGraphExec exec, CtErr *err) {
   return d->cu->cuGraphUpload == NULL || !are_several()
              ? CT_OK
-                                      : CT_CALL(d, err, cuGraphUpload, (exec, d->stream), "%s", "");
+             : CT_CALL(d, err, cuGraphUpload, (exec, d->stream), "%s", "");
 }
 
 static CtStatus instantiate(CtGraph *g, CuGraph graph, CtErr *err) {
