@@ -139,17 +139,17 @@ local function kept(calls)
   local out = {}
   local function row(t) return t and (internal.mesh_row(t)) end
   for i, call in ipairs(calls) do
-    local copy = {}
-    for key, value in pairs(call) do copy[key] = value end
-    copy.src, copy.dst = row(call.src), row(call.dst)
+    local own = {}
+    for key, value in pairs(call) do own[key] = value end
+    own.src, own.dst = row(call.src), row(call.dst)
     for _, list in ipairs { "sends", "recvs" } do
-      copy[list] = call[list] and {}
+      own[list] = call[list] and {}
       for k, message in ipairs(call[list] or {}) do
-        copy[list][k] = { rank = message.rank, row = row(message.row), at = message.at,
+        own[list][k] = { rank = message.rank, row = row(message.row), at = message.at,
           n = message.n }
       end
     end
-    out[i] = copy
+    out[i] = own
   end
   return out
 end

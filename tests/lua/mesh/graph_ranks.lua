@@ -127,7 +127,10 @@ fails(graph, function() m:run(function() graph(function() end) end) end)
 -- expect: graph_ranks.lua:126: graph: a graph cannot be made or launched while another one is recorded; call the function with the launches instead
 local stop = kernel("stop", function(t) assert(t[0] < 0, "too large") end)
 local s = graph(function()
-  m:run(function() write{ grid = 1, block = 1 }(x:part()); stop{ grid = 1, block = 1 }(x:part()) end)
+  m:run(function()
+    write{ grid = 1, block = 1 }(x:part())
+    stop{ grid = 1, block = 1 }(x:part())
+  end)
 end)
 fails(s)
 -- expect: graph_ranks.lua:128: assert: too large, by thread (0,0,0) of block (0,0,0) of rank 0
