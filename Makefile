@@ -691,13 +691,18 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(RUN_TESTS) --update tests/golden
 	@$(FINGERPRINT_RUN) --update $(FINGERPRINTS)
 
-# The texts that compiled, so that tests compile only new ones; `make ledger LEDGER=` compiles all of them again.
+# The texts that compiled, and what cubins came of others, so that tests compile only new ones; `make ledger LEDGER=`
+# compiles all of them again. The second list is that of scripts/ledger.lua.
 LEDGER = tests/golden/compiled.txt
+LEDGER_RUN = CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled
 ledger: $(PROGRAM)
-	@rm -f $(BUILD)/compiled && touch $(BUILD)/compiled
-	@CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled scripts/compile_kernels.sh $(PROGRAM) \
-		> $(BUILD)/compiled.tap; grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
+	@rm -f $(BUILD)/compiled $(BUILD)/compiled.cubins && touch $(BUILD)/compiled $(BUILD)/compiled.cubins
+	@$(LEDGER_RUN) scripts/compile_kernels.sh $(PROGRAM) > $(BUILD)/compiled.tap; \
+		grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
+	@$(LEDGER_RUN) $(FINGERPRINT_RUN) $(FINGERPRINTS) | grep -A 5 '^not ok' || true
+	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/matmul/compile*.lua) | grep -A 5 '^not ok' || true
 	@LC_ALL=C sort -k4,4 -k3,3 $(BUILD)/compiled > tests/golden/compiled.txt
+	@LC_ALL=C sort -u $(BUILD)/compiled.cubins | LC_ALL=C sort -s -k3 -k2,2 > tests/golden/cubins.txt
 
 # All pages, and pictures that are kept, so that links between pages lead somewhere from the first on.
 $(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg) scripts/gen_docs.lua

@@ -8,6 +8,7 @@
 local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local sass = require "sass"
+local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of = require "cuttle.attention"
 
@@ -16,7 +17,8 @@ local path = arg[is_update and 2 or 1]
 
 -- {====== One kernel ======
 
-local lines, order = {}, {}
+-- By name: the file's lines, those of this run, and what they are the result of.
+local known, lines, keys, order = {}, {}, {}, {}
 
 local function symbol_of(source) return source:match "\n([%w_]+)%([^\n]*\n?[^{]*{  // " end
 
@@ -32,13 +34,15 @@ local function fingerprint(launch, ...)
     conflicts > 0 and conflicts .. " bank conflicts; " or "", sass.hot_loop(cubin, symbol))
 end
 
+-- What the ledger knows to give the file's line is not compiled again.
 local function note(name, launch, ...)
-  local line, why = fingerprint(launch, ...)
+  local key, line, why = ledger.key(launch, ...), known[name], nil
+  if not (line and ledger.has(key, name, line)) then line, why = fingerprint(launch, ...) end
   if line == nil and why:find("cannot load", 1, true) then
     tap.skip_all "no NVRTC on this machine"
   end
   order[#order + 1] = name
-  lines[name] = line or "does not compile: " .. why
+  lines[name], keys[name] = line or "does not compile: " .. why, key
 end
 
 -- {====== Products and attention ======
@@ -146,15 +150,15 @@ end
 local function version() return output_of "info":match "NVRTC%s+([%d.]+)" or "none" end
 
 local function read(from)
-  local known = {}
+  local of_file = {}
   local file = assert(io.open(from))
   local compiler = file:read "l":match "NVRTC ([%d.]+)"
   for text in file:lines() do
     local name, line = text:match "^(.-) | (.*)$"
-    if name then known[name] = line end
+    if name then of_file[name] = line end
   end
   file:close()
-  return known, compiler
+  return of_file, compiler
 end
 
 local function write(to)
@@ -202,13 +206,13 @@ end
 local function made_again()
   local file = os.tmpname()
   output_of(("--sm=90a scripts/fingerprints.lua --update '%s'"):format(file), "CUTTLE_CACHE=off")
-  local known = read(file)
+  local again = read(file)
   os.remove(file)
-  return known
+  return again
 end
 
 -- What differs from the file twice is another kernel.
-local function with_second_try(known)
+local function with_second_try()
   local again
   for _, name in ipairs(order) do
     if known[name] and known[name] ~= lines[name] then
@@ -222,13 +226,14 @@ local function with_second_try(known)
   end
 end
 
-local function compare(known)
-  with_second_try(known)
+local function compare()
+  with_second_try()
   for _, name in ipairs(order) do
     local was, is = known[name], lines[name]
     tap.ok(was == is, name, ("%s\nanother kernel is compiled now, and it may be slower. Measure "
       .. "the old program and this one in turns on one GPU: %s\nthen `make golden` writes the file "
       .. "anew"):format(was and difference(was, is) or "it is not in the file", bench_of(name)))
+    if was == is then ledger.note(keys[name], name, is) end
     known[name] = nil
   end
   for name in pairs(known) do
@@ -237,8 +242,8 @@ local function compare(known)
   tap.done()
 end
 
-local known, compiler
 if not is_update then
+  local compiler
   known, compiler = read(path)
   if version() ~= compiler then
     tap.skip_all(("the file is of NVRTC %s, and this is %s"):format(compiler, version()))
@@ -258,4 +263,4 @@ for _, name in ipairs{ "saxpy", "transpose", "softmax", "reduce", "moye_matmul",
                        "sgemm_sm80", "gett", "prefix_sum" } do
   note_script("examples/" .. name .. ".lua")
 end
-if is_update then write(path) else compare(known) end
+if is_update then write(path) else compare() end

@@ -5,7 +5,9 @@
 -- of groups. With --check it says nothing but what has a stack, compiles through the cache and
 -- takes one type for all of a row that differ in instructions only. An error of a kernel, or a
 -- stack, makes the exit code 1.
-package.path = "scripts/bench/?.lua;" .. package.path
+-- Then what the ledger knows to have no stack is not compiled again.
+package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
+local ledger = require "ledger"
 local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
@@ -51,6 +53,24 @@ local all_types <const> = { f32 = true, f64 = true, f16 = true, i8 = true }
 
 local n_bad = 0
 
+local NO_STACK <const> = "no stack"
+
+-- Registers, bytes of stack and seconds; nil and why it does not compile.
+local function measure(launch, args, symbol)
+  local began = os.clock()
+  local registers, stack
+  if is_check then
+    local ok, cubin = pcall(launch.cubin, launch, table.unpack(args))
+    if not ok then return nil, cubin end
+    registers, stack = internal.cubin_registers(cubin, symbol)
+  else
+    local source = launch:source(table.unpack(args))
+    local flags = { "-DCUTTLE_RUN=" .. math.random(1 << 30) } -- not the cache
+    registers, stack = internal.profile_registers(source, sm, symbol, flags)
+  end
+  return registers, stack, os.clock() - began
+end
+
 local function compile(row, dtype, majors)
   local bM, bN, bK = table.unpack(row.tile)
   local major = majors_of[majors]
@@ -63,19 +83,24 @@ local function compile(row, dtype, majors)
   end
   local ok, _, _, steps = pcall(operator.prepare, A, B, C, options)
   if not ok and in_groups then return end -- not each configuration has groups
-  local source = steps[1].kernel(steps[1].launch):source(table.unpack(steps[1].args))
-  local flags = {}
-  if not is_check then flags[1] = "-DCUTTLE_RUN=" .. math.random(1 << 30) end -- not the cache
-  local began = os.clock()
-  local registers, stack = internal.profile_registers(source, sm, "matmul_" .. dtype.name, flags)
-  local took = os.clock() - began
+  local launch, args = steps[1].kernel(steps[1].launch), steps[1].args
+  local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups" or "")
+  local key = is_check and ledger.key(launch, table.unpack(args)) or nil
+  local registers, stack, took = 0, 0, 0
+  if not ledger.has(key, name, NO_STACK) then
+    registers, stack, took = measure(launch, args, "matmul_" .. dtype.name)
+  end
   if registers == nil then
     print(("%-28s %-5s %s: %s"):format(row.name, dtype, majors, stack))
   elseif not is_check or stack > 0 then
     print(("%-28s %-5s %s  %3d registers  %3d bytes of stack  %.2f s"):format(row.name, dtype,
       majors, registers, stack, took))
   end
-  if registers == nil or stack > 0 then n_bad = n_bad + 1 end
+  if registers == nil or stack > 0 then
+    n_bad = n_bad + 1
+  else
+    ledger.note(key, name, NO_STACK)
+  end
 end
 
 local function sorted_keys(t)

@@ -335,6 +335,9 @@ static const luaL_Reg config_methods[] = {{"source", launch_source},
                                           {"enqueue", config_enqueue},
                                           {NULL, NULL}};
 
+static const luaL_Reg kernel_functions[] = {
+    {"kernel", lang_kernel}, {"_cubin_key", launch_cubin_key}, {NULL, NULL}};
+
 static void add_config_call(lua_State *L) {
   luaL_getmetatable(L, CONFIG_TYPE);
   lua_pushlightuserdata(L, (void *)lua_topointer(L, -1));
@@ -352,6 +355,5 @@ void bind_open_kernel(lua_State *L) {
   lua_pop(L, 1);
   bind_new_type(L, CONFIG_TYPE, config_meta, config_methods);
   add_config_call(L);
-  lua_pushcfunction(L, lang_kernel);
-  lua_setfield(L, -2, "kernel");
+  luaL_setfuncs(L, kernel_functions, 0);
 }

@@ -58,28 +58,53 @@ int launch_source(lua_State *L) {
   return 1;
 }
 
-/* What is made of the text that launches compile; machine code comes from the cache if it is there. */
-static int push_image(lua_State *L, bool is_ptx) {
+/* A compilation of the text that launches compile. `options` and `arch` are what the job points to. */
+typedef struct ImageJob {
   CtText text;
-  CtErr err;
-  CtNvrtcOutput output;
   char arch[16];
   const char *options[LAUNCH_MAX_OPTIONS];
-  CtTarget target = write_source(L, true, &text);
+  CtNvrtcJob job;
+} ImageJob;
+
+/* Pushes the kernel; the caller clears the text. */
+static const Kernel *open_job(lua_State *L, bool is_ptx, ImageJob *image) {
+  CtTarget target = write_source(L, true, &image->text);
   const Kernel *k = lua_touserdata(L, -1);
-  ct_nvrtc_arch(target.sm, arch);
-  CtNvrtcJob job = {.alloc = text.alloc,
-                    .source = ct_text_str(&text),
-                    .name = k->name,
-                    .arch = arch,
-                    .options = options,
-                    .n_options = kernel_options(k, options),
-                    .ptx = is_ptx};
-  CtStatus status = state_compile(k->state, &job, !is_ptx, &output, &err);
-  ct_text_clear(&text);
+  ct_nvrtc_arch(target.sm, image->arch);
+  image->job = (CtNvrtcJob){.alloc = image->text.alloc,
+                            .source = ct_text_str(&image->text),
+                            .name = k->name,
+                            .arch = image->arch,
+                            .options = image->options,
+                            .n_options = kernel_options(k, image->options),
+                            .ptx = is_ptx};
+  return k;
+}
+
+/* Machine code comes from the cache if it is there. */
+static int push_image(lua_State *L, bool is_ptx) {
+  CtErr err;
+  ImageJob image;
+  CtNvrtcOutput output;
+  const Kernel *k = open_job(L, is_ptx, &image);
+  CtStatus status = state_compile(k->state, &image.job, !is_ptx, &output, &err);
+  ct_text_clear(&image.text);
   diag_check(L, status, &err);
   ct_text_clear(&output.log);
   bind_push_text(L, &output.image);
+  return 1;
+}
+
+/* _cubin_key(launch, args...) -> ct_nvrtc_code_key of what launch:cubin(args...) compiles. */
+int launch_cubin_key(lua_State *L) {
+  CtErr err;
+  ImageJob image;
+  char key[CT_NVRTC_KEY_BYTES];
+  (void)open_job(L, false, &image);
+  CtStatus status = ct_nvrtc_code_key(&image.job, key, &err);
+  ct_text_clear(&image.text);
+  diag_check(L, status, &err);
+  lua_pushstring(L, key);
   return 1;
 }
 

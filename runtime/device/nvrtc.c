@@ -1,6 +1,7 @@
 /* nvrtc.c: compiling through NVRTC, and turning its log into one error of ours. */
 #include "nvrtc.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,38 @@ static CtHashKey make_key(const CtNvrtcJob *job, const Options *o, const CtNvrtc
   ct_hash_field(&h, &id->size, sizeof id->size);
   ct_hash_field(&h, &id->mtime_ns, sizeof id->mtime_ns);
   return ct_hash_end(&h);
+}
+
+/* The lines of a text without those that only say which lines of a script they are of. */
+static void hash_lines(CtHash *h, const char *s) {
+  while (*s != '\0') {
+    size_t n = strcspn(s, "\n");
+    if (strncmp(s, "#line ", 6) != 0) {
+      ct_hash_field(h, s, n);
+    }
+    s += n + (s[n] == '\n');
+  }
+}
+
+CtStatus ct_nvrtc_code_key(const CtNvrtcJob *job, char out[CT_NVRTC_KEY_BYTES], CtErr *err) {
+  CtHash h;
+  Options o;
+  int version[2];
+  CtStatus s = make_options(job, &o, err);
+  s = s == CT_OK ? ct_nvrtc_version(&version[0], &version[1], err) : s;
+  if (s != CT_OK) {
+    return s;
+  }
+  ct_hash_init(&h);
+  hash_lines(&h, job->source);
+  ct_hash_field(&h, job->name, strlen(job->name));
+  for (int i = 0; i < o.n; i++) {
+    ct_hash_field(&h, o.items[i], strlen(o.items[i]));
+  }
+  ct_hash_field(&h, version, sizeof version);
+  CtHashKey key = ct_hash_end(&h);
+  snprintf(out, CT_NVRTC_KEY_BYTES, "%016" PRIx64 "%016" PRIx64, key.hi, key.lo);
+  return CT_OK;
 }
 
 /* {====== Reading the log ====== */

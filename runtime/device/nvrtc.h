@@ -39,6 +39,13 @@ CtStatus ct_nvrtc_compile(const CtNvrtcJob *job, CtNvrtcOutput *out, CtErr *err)
 CtStatus ct_nvrtc_build(const CtNvrtcJob *job, const CtCache *cache, CtNvrtcOutput *out,
                         CtErr *err) CT_NODISCARD;
 
+/* The hash of all that the machine code depends on, in hexadecimal: the source, for which #line does not count, the
+   name, the options, the architecture and NVRTC's version. Two jobs with one hash give the same code.
+   Errors: as ct_nvrtc_compile, but for those of a text. */
+enum { CT_NVRTC_KEY_BYTES = 33 };
+CtStatus ct_nvrtc_code_key(const CtNvrtcJob *job, char out[CT_NVRTC_KEY_BYTES],
+                           CtErr *err) CT_NODISCARD;
+
 /* NVRTC's name for the target of compute capability `sm` (90 for 9.0): "sm_90a" from 90 on, where
    the architecture-specific features are, "sm_80" before. */
 void ct_nvrtc_arch(int sm, char out[16]);

@@ -231,6 +231,28 @@ static bool child_missing(const CtCache *c) {
          strstr(err.msg, "nvrtc: cannot load '/nowhere/libnvrtc.so'") == err.msg;
 }
 
+static bool same_code(const CtNvrtcJob *a, const CtNvrtcJob *b) {
+  CtErr err;
+  char keys[2][CT_NVRTC_KEY_BYTES];
+  return ct_nvrtc_code_key(a, keys[0], &err) == CT_OK &&
+         ct_nvrtc_code_key(b, keys[1], &err) == CT_OK && strlen(keys[0]) == 32 &&
+         strcmp(keys[0], keys[1]) == 0;
+}
+
+static void test_code_key(void) {
+  static const char *const options[] = {"-maxrregcount=64"};
+  CtNvrtcJob job = job_of("int a;\nint b;\n", "sm_80");
+  CtNvrtcJob lines = job_of("#line 3 \"s.lua\"\nint a;\n#line 9 \"t.lua\"\nint b;\n", "sm_80");
+  CtNvrtcJob joined = job_of("int a;int b;\n", "sm_80"), arch = job_of(job.source, "sm_90a");
+  CtNvrtcJob limited = job;
+  limited.options = options;
+  limited.n_options = 1;
+  OK(same_code(&job, &lines), "lines of a script do not count in the key of code");
+  OK(!same_code(&job, &joined), "other texts do");
+  OK(!same_code(&job, &arch), "and the architecture");
+  OK(!same_code(&job, &limited), "and options");
+}
+
 int main(void) {
   CtErr err;
   CtNvrtcId id;
@@ -243,6 +265,7 @@ int main(void) {
   OK(!nvrtc_is_loaded(), "finding NVRTC does not load it");
   OK(id.path[0] == '/' && id.size > 0 && id.mtime_ns > 0, "identity of %s", id.path);
   test_build();
+  test_code_key();
   test_cubins();
   test_ptx();
   test_warning();
