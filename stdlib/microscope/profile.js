@@ -222,10 +222,11 @@ function showAccess(line, access) {
   markShown();
   const box = byId("access"), list = make("dl");
   box.replaceChildren(make("h2", `line ${line.line}: ${access.op} ${access.tensor}`), list);
-  addTerm(list, "Width", `${access.texts.width}, ${access.bits} bits of a lane${access.async ? ", cp.async" : ""}`);
+  const of = access.is_box ? "by boxes of TMA" : `${access.bits} bits of a lane${access.async ? ", cp.async" : ""}`;
+  addTerm(list, "Width", `${access.texts.width}, ${of}`);
   addTerm(list, "Not wider", access.fix && `${access.reason}`);
   addTerm(list, "Instead", access.fix);
-  addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of warps, ${short(access.bytes)}B asked for`);
+  addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of ${access.is_box ? "boxes" : "warps"}, ${short(access.bytes)}B asked for`);
   addTerm(list, "A request", access.texts.each);
   addTerm(list, access.space === "shared" ? "Conflicts" : "Efficiency", access.texts.efficiency);
   addTerm(list, "Compiled", access.merged_bits && access.asked
@@ -236,7 +237,8 @@ function showAccess(line, access) {
     && "the compiler has dropped, moved or copied accesses of the line; how often each is made is not known");
   addTerm(list, "Remark", access.remark, "bad");
   if (access.patterns.length === 0) {
-    box.append(make("p", "The first block did not come by here: there is no sample.", { class: "hint" }));
+    box.append(make("p", access.is_box ? "TMA copies whole boxes: no lanes take part."
+      : "The first block did not come by here: there is no sample.", { class: "hint" }));
     return;
   }
   const figure = make("figure", null, { tabindex: 0, "aria-label": "The request" }), choose = make("select", null, { id: "pattern", "aria-label": "Request" });

@@ -94,7 +94,8 @@ local function access_of(line, row, mem, op, merged_bits)
     access = { tensor = mem.tensor, space = mem.space, op = op, atomic = mem.atomic,
                async = mem.async, dtype = mem.dtype, vec = mem.vec,
                bits = 8 * mem.vec * mem.element_bytes, why = mem.why, blamed = blamed,
-               mma = mem.mma, matrix = mem.matrix or nil, merged_bits = merged_bits,
+               mma = mem.mma, matrix = mem.matrix or nil, is_box = mem.box and true or nil,
+               merged_bits = merged_bits,
                asked = new_counts(),
                widest = not mem.asked and new_counts() or nil,
                patterns = {} }

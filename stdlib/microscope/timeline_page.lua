@@ -184,11 +184,22 @@ function Page:legend(t)
   self.y = self.y + SMALL + 10
 end
 
-function Page:shares(t)
-  for _, text in ipairs(t:shares()) do
-    self:text(MARGIN, self.y, text, SMALL)
+-- A text in lines of the page's width; those after the first are indented.
+function Page:wrapped(text)
+  local most, line = (LABEL + self.axis) // (CHAR * SMALL), ""
+  local function put()
+    self:text(MARGIN, self.y, line, SMALL)
     self.y = self.y + SMALL + 5
   end
+  for word in text:gmatch "%S+" do
+    if #line + 1 + #word > most then
+      put()
+      line = "\u{2003}\u{2003}" .. word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  put()
 end
 
 local function measured_row(row)
@@ -218,7 +229,7 @@ local function page_of(t, options)
   page:copies("stores", t.stores, fills.store)
   page:ticks(t, top)
   page:legend(t)
-  page:shares(t)
+  for _, text in ipairs(t:shares()) do page:wrapped(text) end
   page.width, page.height = 2 * MARGIN + LABEL + page.axis, page.y + MARGIN - 8
   return page, title
 end

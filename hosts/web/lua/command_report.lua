@@ -9,6 +9,7 @@ local json = require "cuttle.json"
 local run_script = require "cuttle.run_script"
 
 local REPORT <const> = "/report"
+local NARROW <const> = 570 -- of a timeline: all of it fits the width that the page leaves a drawing
 
 local function write(ending, text)
   assert(internal.write_file(REPORT .. ending, text))
@@ -30,7 +31,7 @@ end
 
 function takers.timeline(timelines)
   local pictures = {}
-  for i, t in ipairs(timelines) do pictures[i] = t:svg() end
+  for i, t in ipairs(timelines) do pictures[i] = t:svg { width = NARROW } end
   if #pictures > 0 then write(".drawings", json.encode(pictures)) end
 end
 

@@ -78,6 +78,14 @@ local note = "100 % is all 5260 cycles of the model: a role that ends before has
   .. "and each share is rounded"
 print(shares[3] == note, tostring(t):find(note, 1, true) ~= nil, t:svg():find(note, 1, true) ~= nil)
 -- expect: true	true	true
+-- They are broken into lines that a narrow picture has room for.
+local function longest(svg)
+  local most = 0
+  for text in svg:gmatch ">([^<>]+)</text>" do most = math.max(most, utf8.len(text)) end
+  return most
+end
+print(longest(t:svg { width = 300 }) * 0.58 * 12 <= 300 + 150, longest(t:svg()) > 80)
+-- expect: true	true
 -- A window's picture fills it, and its text is never smaller than 12 pixels.
 local function smallest(svg)
   local least = math.huge
