@@ -197,7 +197,7 @@ class Cell {
     const old = this.picture.querySelector('img');
     if (old && old.src === source) return;
     const [title] = (this.value.textContent || this.text).split('\n');
-    const image = make('img', { src: source, alt: `Picture of ${title}` });
+    const image = make('img', { className: 'drawing', src: source, alt: `Picture of ${title}` });
     const button = make('button', { type: 'button', className: 'opens' }, image);
     button.setAttribute('aria-label', `Open the picture of ${this.name}: ${title}`);
     button.title = 'Open the picture that answers to the mouse and to keys';

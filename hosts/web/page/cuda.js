@@ -1,6 +1,12 @@
 // cuda.js: the pane of emitted CUDA C. Its lines and the script's mark each other.
 'use strict';
 
+// Lines count from 1.
+function isLineInView(cm, line) {
+  const top = cm.heightAtLine(line - 1, 'local'), { top: from, clientHeight } = cm.getScrollInfo();
+  return top >= from && top + cm.defaultTextHeight() <= from + clientHeight;
+}
+
 class CudaPane {
   constructor({ main, editor, tabs }) {
     Object.assign(this, { main, editor, tabs });
@@ -15,6 +21,7 @@ class CudaPane {
       viewportMargin: Infinity, styleActiveLine: true, screenReaderLabel: 'CUDA C of the kernels',
       extraKeys: { Tab: false, 'Shift-Tab': false }, cursorBlinkRate: BLINK_MS,
     });
+    passFocusOn(this.cm);
     this.listen();
   }
 
@@ -24,6 +31,11 @@ class CudaPane {
     for (const change of ['cursorActivity', 'focus']) {
       this.cm.on(change, () => this.fromCuda(this.cm.getCursor().line + 1));
       this.editor.cm.on(change, () => this.fromScript());
+    }
+    for (const [cm, link] of [[this.cm, (line) => this.linkCuda(line)],
+      [this.editor.cm, (line) => this.linkScript(line)]]) {
+      cm.getWrapperElement().addEventListener('mousemove', (event) => this.hover(cm, event, link));
+      cm.getWrapperElement().addEventListener('mouseleave', () => this.leave());
     }
     this.editor.cm.on('changes', () => this.tell());
     this.cm.getWrapperElement().addEventListener('dblclick', () => this.goToScript());
@@ -90,22 +102,42 @@ class CudaPane {
 
   get isOpen() { return this.tabs.open === 'cuda' && this.made === this.key; }
 
-  fromCuda(line) {
-    if (!this.isOpen || !this.cm.hasFocus()) return;
-    const lines = this.scriptLines(line);
-    this.unlink();
-    this.mark(this.cm, [line]);
-    this.mark(this.editor.cm, lines);
-    if (lines.length > 0) this.editor.cm.scrollIntoView({ line: lines[0] - 1, ch: 0 }, 40);
-  }
+  fromCuda(line) { if (this.isOpen && this.cm.hasFocus()) this.linkCuda(line); }
 
   fromScript() {
-    if (!this.isOpen || this.cm.hasFocus()) return;
-    const line = this.editor.cm.getCursor().line + 1;
+    if (this.isOpen && !this.cm.hasFocus()) this.linkScript(this.editor.cm.getCursor().line + 1);
+  }
+
+  linkCuda(line) {
+    this.link(this.cm, line, this.editor.cm, this.scriptLines(line));
+  }
+
+  linkScript(line) {
     const lines = this.lines.filter(([, s]) => s === line).map(([c]) => c);
+    this.link(this.editor.cm, line, this.cm, lines);
+  }
+
+  // Marks a line and those of the other side that belong to it, of which one comes into view.
+  link(cm, line, other, lines) {
     this.unlink();
-    this.mark(this.cm, lines);
-    if (lines.length > 0) this.cm.scrollIntoView({ line: lines[0] - 1, ch: 0 }, 40);
+    this.mark(cm, lines.length > 0 ? [line] : []);
+    this.mark(other, lines);
+    if (lines.length > 0 && !lines.some((at) => isLineInView(other, at))) {
+      other.scrollIntoView({ line: lines[0] - 1, ch: 0 }, 40);
+    }
+  }
+
+  // The line under the pointer goes before that of the cursor.
+  hover(cm, { clientX, clientY }, link) {
+    if (!this.isOpen) return;
+    const { line, outside } = cm.coordsChar({ left: clientX, top: clientY }, 'window');
+    if (!outside || line < cm.lastLine()) link(line + 1);
+  }
+
+  leave() {
+    this.unlink();
+    this.fromScript();
+    this.fromCuda(this.cm.getCursor().line + 1);
   }
 
   goToScript() {

@@ -5,6 +5,8 @@ function openDialog(title, ...body) {
   byId('dialog-title').textContent = title;
   const place = byId('dialog').querySelector('.body');
   place.replaceChildren(...body);
+  if (place.querySelector('button, input, iframe, a')) place.removeAttribute('tabindex');
+  else place.tabIndex = 0; // else no key would scroll it
   byId('dialog').showModal();
   place.scrollTop = 0;
 }

@@ -7,6 +7,16 @@ const LEAVING = { Tab: false, 'Shift-Tab': false }; // the browser's own meaning
 // 0: the cursor does not blink.
 const BLINK_MS = matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 530;
 
+// What scrolls is in Tab's order, as all that scrolls is, and passes the focus on to the text. While
+// the text has it, Tab skips it, or nobody would get out.
+function passFocusOn(cm) {
+  const scroller = cm.getScrollerElement();
+  scroller.tabIndex = 0;
+  scroller.addEventListener('focus', () => cm.focus());
+  cm.on('focus', () => { scroller.tabIndex = -1; });
+  cm.on('blur', () => { scroller.tabIndex = 0; });
+}
+
 class ScriptEditor {
   constructor(side) {
     this.name = 'script.lua';
@@ -16,6 +26,7 @@ class ScriptEditor {
       styleActiveLine: true, viewportMargin: Infinity, screenReaderLabel: 'Script',
       extraKeys: this.keys(), cursorBlinkRate: BLINK_MS,
     });
+    passFocusOn(this.cm);
     this.marks = new Marks(this.cm);
     this.help = new Help(this.cm, side);
     this.complete = addCompletion(this.cm, side);

@@ -42,7 +42,7 @@ print(A)
 TILES = "((2,4),(4,2)):((8,1),(16,4))"
 
 WIDTHS = [(1280, 800), (820, 1180), (380, 800)]
-PANES = ["output", "picture", "cuda", "check", "profile", "trace", "timeline"]
+PANES = ["output", "picture", "cuda", "check", "profile", "trace", "timeline", "compare"]
 
 browser = Browser(CHROMIUM)
 

@@ -71,6 +71,33 @@ def test_calm():
     close(page)
 
 
+# What can be scrolled, and no key reaches; and landmarks of one kind that have the same name.
+UNREACHED = """[...document.querySelectorAll('body *')].filter((element) => {
+  const style = getComputedStyle(element);
+  const scrolls = (way, size) => /auto|scroll/.test(style['overflow' + way]) &&
+    element['scroll' + size] > element['client' + size] + 14;
+  return element.checkVisibility() && element.textContent.trim() && (scrolls('X', 'Width') || scrolls('Y', 'Height')) &&
+    element.tabIndex < 0 && ![...element.querySelectorAll('*')].some(({tabIndex}) => tabIndex >= 0);
+}).map(({id, className}) => `${id} ${className}`)"""
+TWINS = "document.querySelectorAll('header:not(section *, article *, main *)').length"
+
+
+def test_reach():
+    """What axe found: scrollable-region-focusable, landmark-no-duplicate-banner."""
+    page = opened(width=400, height=800)
+    for name in PANES:
+        open_tab(page, name)
+        wait_ready(page)
+        page.value("document.activeElement.blur()")
+        check("keys reach all that scrolls: " + name, page.value(UNREACHED), [])
+    press_until(page, "Tab", "keys")
+    page.press("Enter")
+    wait("the dialog", lambda: is_shown(page, "#dialog"))
+    check("keys reach all that scrolls: a dialog", page.value(UNREACHED), [])
+    check("a page has one banner, with a dialog, too", page.value(TWINS), 1)
+    close(page)
+
+
 def test_names():
     page = opened()
     fill(page)
@@ -90,4 +117,4 @@ def test_names():
     close(page)
 
 
-run_wanted([test_focus, test_calm, test_names, test_looks])
+run_wanted([test_focus, test_reach, test_calm, test_names, test_looks])

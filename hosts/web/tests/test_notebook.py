@@ -489,11 +489,27 @@ def check_look(page, what):
     check("contrast of cells: %s" % what, fields >= web_page.CONTRAST, True)
 
 
+# Of the background of an element, or of the corner of an image as it is shown, 0 to 255.
+BRIGHTNESS = """((element, isImage) => {
+  const context = document.createElement('canvas').getContext('2d');
+  const style = getComputedStyle(element);
+  context.filter = isImage ? style.filter : 'none';
+  context.fillStyle = style.backgroundColor;
+  context.fillRect(0, 0, 1, 1);
+  if (isImage) context.drawImage(element, 0, 0);
+  return context.getImageData(0, 0, 1, 1).data.slice(0, 3).reduce((a, b) => a + b) / 3;
+})"""
+
+
 def test_looks():
     for theme in ("light", "dark"):
         for width, height in WIDTHS:
             page = opened(theme=theme, width=width, height=height)
             check_look(page, "the example, %s, width %d" % (theme, width))
+            check("pictures are as %s as the page, width %d" % (theme, width), [
+                page.value(BRIGHTNESS + "(document.body, false) > 128"),
+                page.value(BRIGHTNESS + "(document.querySelector('.opens img'), true) > 128")],
+                  [theme == "light"] * 2)
             fill(page)
             check_look(page, "%s, width %d" % (theme, width))
             close(page)
