@@ -116,7 +116,9 @@ assert(os.execute(("rm -rf '%s' && mkdir -p '%s/codemirror'"):format(to, to)))
 write_engine()
 write_editor()
 write_pages()
-write("examples.js", dofile("hosts/web/programs.lua").script(read, paths, literal))
+write("examples.js", dofile("hosts/web/programs.lua").script(read, literal))
+assert(os.execute(("mkdir '%s/pictures' && cp docs/pictures/tutorial_*.svg '%s/pictures'")
+  :format(to, to)))
 write("notebook_example.js",
   ("var CUTTLE_NOTEBOOK = %s;\n"):format(literal(read "hosts/web/notebook/example.lua")))
 copy "stdlib/pictures/house.css"

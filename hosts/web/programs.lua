@@ -1,23 +1,35 @@
--- programs.lua: what the page can open: the examples, and the programs of the tutorial as a reader
--- has them at each step. M.script(read, paths, literal) gives them as a script with two lists.
+-- programs.lua: what the page can open: the examples, ordered by the levels of examples/README.md,
+-- and the programs of the tutorial as a reader has them at each step. M.script(read, literal) gives
+-- them as a script with two lists.
+local prose = dofile "hosts/web/prose.lua"
 local M = {}
 
 -- {====== Examples ======
 
--- The first sentence of the first comment, without the file's name.
+-- The first sentence of the first comment, whole, without the file's name.
 local function title_of(text, name)
   local comment = {}
   for line in text:gmatch "([^\n]*)\n" do
     if not line:find "^%-%-" then break end
     comment[#comment + 1] = line:gsub("^%-%-%s*", "")
   end
-  local sentence = (table.concat(comment, " ") .. " "):match "^[%w_]+%.lua:%s*(.-)[.:]%s"
-  return sentence and sentence:gsub("^%l", string.upper) or name
+  local sentence = (table.concat(comment, " ") .. " "):match "^[%w_]+%.lua:%s*(.-[^.])%.%s"
+  return assert(sentence, name)
 end
 
-local function example(path, text)
-  local name = path:match "[^/]+$"
-  return { name = name, title = title_of(text, name), text = text }
+-- The examples in the order of the course: {name, title, text, level, new}.
+local function examples_of(course, read)
+  local found, level = {}, nil
+  for line in course:gmatch "([^\n]*)\n" do
+    level = line:match "^## (.+)$" or level
+    local name, new = line:match "^| `([%w_]+%.lua)` | (.-) | "
+    if name then
+      local text = read("examples/" .. name)
+      found[#found + 1] = { name = name, title = title_of(text, name), text = text, level = level,
+                            new = new:gsub("`", "") }
+    end
+  end
+  return found
 end
 
 -- {====== The tutorial ======
@@ -47,9 +59,25 @@ local function add_block(steps, texts, title, info, body)
   last.text = texts[name]
 end
 
+-- A block whose text the step loads is not shown again.
+local function with_prose(steps, sections)
+  for _, step in ipairs(steps) do
+    step.html = prose.html(sections[step.title], function(info, body)
+      return info:find "^lua " and body == step.text and
+        ("`%s` is in the editor. Run it."):format(step.name) or nil
+    end)
+  end
+  return steps
+end
+
 local function steps_of(page)
   local steps, texts, title, info, body = {}, {}, nil, nil, nil
+  local sections = setmetatable({}, { __index = function(all, name)
+    all[name] = {}
+    return all[name]
+  end })
   for line in page:gmatch "([^\n]*)\n" do
+    if title and not line:find "^## " then table.insert(sections[title], line) end
     local fence, heading = line:match "^```(.*)$", line:match "^##%s+(.*)$"
     if fence and info then
       add_block(steps, texts, title, info, table.concat(body))
@@ -62,24 +90,26 @@ local function steps_of(page)
       title = heading or title
     end
   end
-  return steps
+  return with_prose(steps, sections)
 end
 
 -- {====== As a script ======
 
+local function record(item, literal)
+  local fields = {}
+  for name, text in pairs(item) do fields[#fields + 1] = ("%s: %s"):format(name, literal(text)) end
+  table.sort(fields)
+  return "{" .. table.concat(fields, ", ") .. "}"
+end
+
 local function list(name, items, literal)
   local rows = {}
-  for i, item in ipairs(items) do
-    rows[i] = ("{name: %s, title: %s, text: %s}"):format(literal(item.name), literal(item.title),
-      literal(item.text))
-  end
+  for i, item in ipairs(items) do rows[i] = record(item, literal) end
   return ("var %s = [\n%s\n];\n"):format(name, table.concat(rows, ",\n"))
 end
 
-function M.script(read, paths, literal)
-  local examples = {}
-  for i, path in ipairs(paths "examples/*.lua") do examples[i] = example(path, read(path)) end
-  return list("CUTTLE_EXAMPLES", examples, literal)
+function M.script(read, literal)
+  return list("CUTTLE_EXAMPLES", examples_of(read "examples/README.md", read), literal)
     .. list("CUTTLE_TUTORIAL", steps_of(read "docs/tutorial.md"), literal)
 end
 

@@ -21,7 +21,9 @@ const PLAYGROUND_KEYS = [
 
 function programRow(program, onPick) {
   const { name, title } = program;
-  const button = make('button', {}, make('b', {}, name), ' ', make('span', {}, title));
+  const about = make('span', {}, title);
+  if (program.new) about.append(make('small', {}, `New: ${program.new}`));
+  const button = make('button', {}, make('b', {}, name), ' ', about);
   button.addEventListener('click', () => {
     closeDialog();
     onPick(program);
@@ -29,16 +31,33 @@ function programRow(program, onPick) {
   return make('li', {}, button);
 }
 
-// `programs`: a list of {name, title, text}; a field above it leaves those that hold its words.
+// The rows, below a heading for each level that they have.
+function programList(programs, onPick) {
+  const parts = [];
+  let level, list;
+  for (const program of programs) {
+    if (!list || program.level !== level) {
+      level = program.level;
+      list = make('ul', { className: 'programs' });
+      if (level) parts.push(make('h3', {}, level));
+      parts.push(list);
+    }
+    list.append(programRow(program, onPick));
+  }
+  return parts;
+}
+
+// `programs`: a list of {name, title, text}, perhaps with a level and what is new; a field above it leaves
+// those that hold its words.
 function openPrograms(heading, programs, onPick) {
   const filter = make('input', { type: 'search', className: 'filter', placeholder: 'Filter' });
   filter.setAttribute('aria-label', `Filter of ${heading.toLowerCase()}`);
-  const list = make('ul', { className: 'programs' });
+  const list = make('div');
   const draw = () => {
     const words = filter.value.toLowerCase().split(/\s+/);
-    const has = ({ name, title }) => words.every((word) => (
-      `${name} ${title}`.toLowerCase().includes(word)));
-    list.replaceChildren(...programs.filter(has).map((program) => programRow(program, onPick)));
+    const has = ({ name, title, level, new: news }) => words.every((word) => (
+      `${name} ${title} ${level} ${news}`.toLowerCase().includes(word)));
+    list.replaceChildren(...programList(programs.filter(has), onPick));
   };
   filter.addEventListener('input', draw);
   draw();

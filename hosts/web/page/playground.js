@@ -97,8 +97,10 @@ class Playground {
     this.picture = new PicturePane(this);
     this.output = new Output(this, (html, name) => this.picture.showFile(html, name));
     this.cuda = new CudaPane(this);
+    this.compare = new ComparePane(this);
     this.prompt = new Prompt(this, () => this.picture.fromPrompt(this.main));
     this.reports = Object.fromEntries(REPORTS.map((row) => [row.op, new Report(row, this)]));
+    this.tutorial = new Tutorial(this, CUTTLE_TUTORIAL, (step) => this.put(step));
     this.editor.cm.on('changes', delayed(DRAFT_MS, () => this.keepDraft()));
     addDivider(() => this.editor.cm.refresh());
     this.placeResults();
@@ -119,7 +121,7 @@ class Playground {
 
   open(name) {
     if (name === 'picture') this.picture.update();
-    else if (name === 'cuda') this.cuda.open();
+    else if (name === 'cuda' || name === 'compare') this[name].open();
     else if (this.reports[name]) this.reports[name].open();
   }
 
@@ -128,20 +130,29 @@ class Playground {
     byId('stop').addEventListener('click', () => this.stop());
     byId('share').addEventListener('click', () => this.share());
     byId('keys').addEventListener('click', () => openKeys(PLAYGROUND_KEYS));
-    const pick = ({ name, text }) => this.load(name, text);
     byId('examples').addEventListener('click', () => (
-      openPrograms('Examples', CUTTLE_EXAMPLES, pick)));
+      openPrograms('Examples', CUTTLE_EXAMPLES, ({ name, text }) => this.load(name, text))));
     byId('tutorial').addEventListener('click', () => (
-      openPrograms('Tutorial', tutorialSteps(), pick)));
+      openPrograms('Tutorial', CUTTLE_TUTORIAL, (step) => this.tutorial.go(CUTTLE_TUTORIAL.indexOf(step)))));
   }
 
   run() { if (!byId('run').disabled) this.output.run(); }
   stop() { this.main.stop(STOPPED); }
 
   load(name, text) {
-    this.editor.load(name, text);
+    this.put({ name, text });
     this.arrive({ runs: false });
     this.editor.cm.focus();
+  }
+
+  // As it is opened, it is the version to compare with.
+  openScript(name, text) {
+    this.editor.load(name, text);
+    this.compare.keep({ name, text });
+  }
+
+  put({ name, text }) {
+    this.openScript(name, text);
     byId('spoken').textContent = `${name} is loaded. Ctrl+Z brings the former script back.`;
   }
 
@@ -194,6 +205,8 @@ class Playground {
     if (state.pane === 'picture') state.expression = byId('expression').value;
     if (state.pane === 'cuda') state.sm = byId('sm').value;
     if (state.pane === 'trace') state.element = this.reports.trace.option('element').value;
+    if (state.pane === 'compare') Object.assign(state, this.compare.state);
+    if (state.pane === 'tutorial') state.step = this.tutorial.at + 1;
     return state;
   }
 
@@ -219,12 +232,14 @@ class Playground {
   }
 
   // What a link says was written by others: only texts of known meaning are taken.
-  apply({ script, name, pane, expression, sm, element }) {
+  apply({ script, name, pane, expression, sm, element, step, base, compared }) {
     this.given = String(script || '');
-    this.editor.load(SCRIPT_NAME.test(name) ? name : 'script.lua', this.given);
+    this.openScript(SCRIPT_NAME.test(name) ? name : 'script.lua', this.given);
+    this.compare.apply(base, compared);
     if (typeof expression === 'string') this.picture.draws(expression);
     if (typeof element === 'string') this.reports.trace.option('element').value = element;
     if ([...byId('sm').options].some(({ value }) => value === sm)) byId('sm').value = sm;
+    if (pane === 'tutorial' && this.tutorial.show(step - 1)) return;
     if (typeof pane === 'string' && this.tabs.has(pane)) this.tabs.show(pane);
     else this.arrive({ runs: false });
   }
@@ -232,8 +247,8 @@ class Playground {
   applyDraft() {
     let draft = null;
     try { draft = JSON.parse(kept.get(DRAFT_KEY)); } catch { /* none, or not ours */ }
-    if (draft && typeof draft.text === 'string') this.editor.load(String(draft.name), draft.text);
-    else this.editor.load('script.lua', WELCOME);
+    if (draft && typeof draft.text === 'string') this.openScript(String(draft.name), draft.text);
+    else this.openScript('script.lua', WELCOME);
     this.arrive({ runs: true });
   }
 
@@ -244,12 +259,6 @@ class Playground {
     kept.set(DRAFT_KEY, JSON.stringify({ name, text }));
     if (location.hash) history.replaceState(null, '', location.pathname + location.search);
   }
-}
-
-function tutorialSteps() {
-  const steps = typeof CUTTLE_TUTORIAL === 'undefined' ? [] : CUTTLE_TUTORIAL;
-  return steps.map(({ name, title, text }, i) => (
-    { name: name || `step_${i + 1}.lua`, title, text }));
 }
 
 const playground = new Playground();

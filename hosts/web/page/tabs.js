@@ -17,7 +17,8 @@ class Tabs {
   }
 
   nameOf(tab) { return tab.id.slice('tab-'.length); }
-  has(name) { return this.tabs.some((tab) => this.nameOf(tab) === name); }
+  get shown() { return this.tabs.filter((tab) => !tab.hidden); }
+  has(name) { return this.shown.some((tab) => this.nameOf(tab) === name); }
 
   // Without onOpen.
   select(name) {
@@ -41,11 +42,11 @@ class Tabs {
   focus() { byId(`tab-${this.open}`).focus(); }
 
   key(event) {
-    const at = this.tabs.indexOf(document.activeElement);
-    const target = event.key === 'Home' ? 0 : event.key === 'End' ? this.tabs.length - 1 :
-      TAB_STEPS[event.key] ? (at + TAB_STEPS[event.key] + this.tabs.length) % this.tabs.length : -1;
+    const { shown } = this, at = shown.indexOf(document.activeElement);
+    const target = event.key === 'Home' ? 0 : event.key === 'End' ? shown.length - 1 :
+      TAB_STEPS[event.key] ? (at + TAB_STEPS[event.key] + shown.length) % shown.length : -1;
     if (at < 0 || target < 0) return;
     event.preventDefault();
-    this.tabs[target].focus();
+    shown[target].focus();
   }
 }

@@ -20,7 +20,7 @@ from page_user import (
     native, opened, close, status, wait_ready, to_editor, to_prompt, write_script, open_tab,
     run, enter, link_with, run_wanted)
 from web_page import (
-    CTRL, SHIFT, check, focus, is_shown, open_page, press_until, text, wait)
+    CTRL, SHIFT, ROOT, check, focus, is_shown, open_page, press_until, text, wait)
 
 
 def test_opening():
@@ -64,6 +64,10 @@ def test_order_of_keys():
     page.press("Escape")
     page.press("Tab")
     check("after Esc, Tab leaves the editor", focus(page), "divider")
+    page.press("Tab", SHIFT)
+    check("and comes back", focus(page), "Script")
+    page.press("Escape")
+    page.press("Tab")
     press_until(page, "Tab", "line")
     page.press("Tab")
     check("Tab leaves an empty prompt", focus(page) != "line", True)
@@ -122,7 +126,7 @@ def test_prompt():
     check("the prompt keeps variables", "42\t4" in text(page, "#dialogue").replace("      ", "\t"),
           True)
     enter(page, "for i = 1, 2 do")
-    check("an input may go on", text(page, "#mark"), ">>")
+    wait("an input that may go on", lambda: text(page, "#mark") == ">>")
     enter(page, "print('i is', i)")
     enter(page, "end")
     wait("the loop", lambda: "i is\t2" in text(page, "#dialogue"))
@@ -380,6 +384,58 @@ def test_expressions():
     close(page)
 
 
+def compared(page):
+    """The rows that differ: [left, right], as they are read, and the summary."""
+    rows = page.value("[...document.querySelectorAll('#versions .differs')].map((row) => "
+                      "[...row.cells].map(({textContent}) => textContent).filter((text) => text))")
+    return rows, text(page, "#pane-compare .note")
+
+
+def test_compare():
+    page = opened(url=link_with(opened(), {"script": SCRIPT, "name": "script.lua", "pane": "compare"}))
+    wait("a comparison", lambda: text(page, "#pane-compare .note") == "No line differs.")
+    check("a script is compared with what was opened", text(page, "#versions .gap"), "9 equal lines")
+    changed = SCRIPT.replace("* 2", "* 3").replace("print(A)\n", "")
+    write_script(page, changed)
+    wait("the differences", lambda: text(page, "#pane-compare .note") == "2 lines differ.")
+    check("lines that differ stand side by side, with their numbers and signs", compared(page)[0], [
+        ["\u2212 4", "  A[threadIdx.x] = A[threadIdx.x] * 2", "+ 4", "  A[threadIdx.x] = A[threadIdx.x] * 3"],
+        ["\u2212 8", "print(A)"]])
+    press_until(page, "F6", "tab-compare")
+    press_until(page, "Tab", "compared")
+    page.press("ArrowDown")
+    wait("the CUDA C", lambda: text(page, "#pane-compare .note") == "1 line differs.")
+    check("so is their CUDA C", ["* 2.0f" in compared(page)[0][0][1], "* 3.0f" in compared(page)[0][0][3]],
+          [True, True])
+    link = link_with(page, page.value("playground.state()"))
+    page.press("ArrowDown")
+    page.press("ArrowDown")
+    wait("the output", lambda: "differ" in text(page, "#pane-compare .note") and compared(page)[0] and
+         "tensor f32" in str(compared(page)[0]))
+    press_until(page, "Tab", "keep")
+    page.press("Enter")
+    wait("nothing to compare", lambda: text(page, "#pane-compare .note") == "No line differs.")
+    other = opened(url=link)
+    wait("the other page's comparison", lambda: text(other, "#pane-compare .note") == "1 line differs.")
+    check("a link carries both versions", [other.value("document.querySelector('#compared').value"),
+                                           other.value(EDITOR + ".getValue()")], ["cuda", changed])
+    close(other, page)
+
+
+# Where lines are moved, added and taken away: the sides give the texts back, and equal lines are most.
+def test_difference():
+    page = opened()
+    for before, after, n_same in [
+            ("a b c d", "a x y d e", 2), ("a", "a", 1), ("a b", "b a", 1), ("a a a", "a", 1),
+            ("x a b c", "a b c y", 3)]:
+        rows = page.value("differenceRows(%s, %s)" % tuple(
+            json.dumps("\n".join(words.split())) for words in (before, after)))
+        sides = [" ".join(row[side][1] for row in rows if row[side]) for side in ("left", "right")]
+        check("the difference of %s and %s" % (before, after), [*sides, sum(row["same"] for row in rows)],
+              [before, after, n_same])
+    close(page)
+
+
 def cuda_marks(page, where):
     return page.value("[...document.querySelectorAll('%s .linked')].map((mark) => "
                       "mark.parentElement.querySelector('.CodeMirror-line').textContent)" % where)
@@ -411,7 +467,25 @@ def test_cuda():
     page.press("Enter")
     check("Enter goes there", [focus(page), page.value(EDITOR + ".getCursor().line")],
           ["Script", 3])
+    page.press("Home", CTRL)
+    check_hover(page)
     close(page)
+
+
+def check_hover(page):
+    """The cursor is elsewhere; the pointer is on a line."""
+    product = "  A[threadIdx.x] = A[threadIdx.x] * 2"
+    line = "[...document.querySelectorAll('%s .CodeMirror-line')].find(({textContent}) => " \
+           "textContent.includes('* 2'))"
+    for here, there in (("#editor", "#cuda"), ("#cuda", "#editor")):
+        page.value((line % here) + ".id = 'under'; 0")
+        page.hover("#under")
+        check("the pointer on a line of %s marks the other side" % here, [
+            "* 2" in "".join(cuda_marks(page, there)), product in cuda_marks(page, "#editor")],
+            [True, True])
+        page.value("document.querySelector('#under').id = ''; 0")
+    page.hover("#run")
+    check("and leaves no mark", cuda_marks(page, "#editor") + cuda_marks(page, "#cuda"), [])
 
 
 def test_reports():
@@ -590,6 +664,7 @@ def test_menus():
     n_shown = "document.querySelectorAll('.programs button').length"
     n_all = page.value(n_shown)
     check("all examples are there", n_all, page.value("CUTTLE_EXAMPLES.length"))
+    check_course(page)
     page.type("saxpy.lua")
     check("typing filters them", page.value(n_shown) < n_all, True)
     page.press("Tab")
@@ -604,7 +679,44 @@ def test_menus():
     page.press("Enter")
     wait("the dialog", lambda: is_shown(page, ".programs"))
     check("the tutorial has its ten programs", page.value(n_shown) >= 10, True)
+    page.press("Tab")
+    page.press("Enter")
+    check_tutorial(page)
     close(page)
+
+
+def check_tutorial(page):
+    """The first step is open; on to the last one and back by keys."""
+    source = (ROOT / "docs/tutorial.md").read_text()
+    said = "A *layout* says where in memory each element"
+    check("a step stands with its prose beside its script", [
+        said in source, said.replace("*", "") in text(page, "#prose"), text(page, "#script-name"),
+        text(page, "#prose-title")], [True, True, "layout.lua", "1 A layout"])
+    wait("its picture", lambda: page.value("document.querySelector('#prose img').naturalWidth") > 50)
+    press_until(page, "Tab", "step-next")
+    for _ in range(7):
+        page.press("Enter")
+    check("Next goes on", [text(page, "#step-count"), text(page, "#script-name")],
+          ["Step 8 of 10", "matmul.lua"])
+    check("nothing of the page's marks is left in it", [
+        mark for mark in ("**", "](", "```", "&lt;") if mark in text(page, "#prose")], [])
+    link = link_with(page, page.value("playground.state()"))
+    other = opened(url=link)
+    check("a link opens the step", [text(other, "#prose-title"), text(other, "#script-name")],
+          ["8 A matrix product", "matmul.lua"])
+    close(other)
+
+
+def check_course(page):
+    """Examples are in the course's order, with whole titles as the programs have them."""
+    rows = re.findall(r"^(?:## (.+)|\| `(\w+\.lua)` .*)$", (ROOT / "examples/README.md").read_text(), re.M)
+    shown = page.value("[...document.querySelectorAll('.body h3, .programs b')].map(({textContent}) => textContent)")
+    check("examples are ordered by level, from saxpy on", [level or name for level, name in rows], shown)
+    titles = dict(page.value("CUTTLE_EXAMPLES.map(({name, title}) => [name, title])"))
+    cut = [name for name, title in titles.items() if not re.search(
+        re.escape(title) + r"\.(\s|$)", re.sub(r"\n-- ?", " ", (ROOT / "examples" / name).read_text()))]
+    check("titles end where their sentences do", cut, [])
+    check("and begin as they do", titles["saxpy.lua"], "y = a * x + y")
 
 
 def test_theme():
@@ -654,6 +766,7 @@ run_wanted([
     test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
     test_expressions, test_picture, test_picture_of_prompt, test_files,
     test_frames_run_nothing_of_a_script, test_divider, test_cuda,
+    test_compare, test_difference,
     test_reports, test_findings, test_findings_before_an_error, test_link_to_finding, test_share,
     test_share_of_a_long_script, test_link_of_program,
     test_endless_loop, test_menus, test_theme, test_lacking,

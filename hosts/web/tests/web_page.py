@@ -3,10 +3,12 @@ what engines do, keys, and the check of names by the browser's own tree of acces
 
 import json
 import os
+import pathlib
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = pathlib.Path(HERE).parents[2]
 sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "tests", "browser"))
 
 import tap  # noqa: E402
