@@ -155,9 +155,16 @@ local function read_text(mma, name, x)
   return why
 end
 
--- The thread's part of an operand that ldmatrix reads: what `reader` reads of it.
-local function part_of_reader(reader, x)
-  local copier = reader:get_slice(threadIdx.x)
+-- Whose part of sums and operands the thread has; `acc` knows the threads that share them. No local
+-- has it, so that nothing in the CUDA C is called by another name.
+local function thread_of(acc)
+  if acc.among then return threadIdx.x % acc.threads end
+  return threadIdx.x
+end
+
+-- The part of an operand that ldmatrix reads for the thread: what `reader` reads of it.
+local function part_of_reader(acc, reader, x)
+  local copier = reader:get_slice(thread_of(acc))
   return copier, tiles.part_of_tile(x, function(t) return copier:partition_S(t) end)
 end
 
@@ -173,10 +180,10 @@ end
 
 -- The address of what ldmatrix reads, computed where the accumulator is made: before the loop that
 -- calls dot. Gives the registers that dot uses, declared before the sums; nil: nothing is early.
-local function begin_early(mma, thr, name, x)
+local function begin_early(acc, mma, thr, name, x)
   local reader = not is_acc(x) and tiles.wants_early(x) and choice.reader(mma, name, x)
   if not reader then return nil end
-  part_of_reader(reader, x)
+  part_of_reader(acc, reader, x)
   internal.early_index()
   local slot = ct.rank(x) == 3 and x(_, _, 0) or x
   return registers_of(thr, name, part_of(thr, name, slot))
@@ -190,6 +197,8 @@ function M.make(A, B, options, op)
   check_options(options, op)
   local p = M.problem(A, B, options, op)
   p.threads, p.atom, p.wgmma = n_threads(options, op), options.atom, options.wgmma
+  local among = p.threads
+  if is_acc(A) and A.among then p.threads = A.threads end
   p.sm = internal.target_sm()
   p.warps = options.warps or is_acc(A) and A.warps or nil
   if p.warps and not p.wgmma then check_warps(p.warps, p.threads, op) end
@@ -200,18 +209,31 @@ function M.make(A, B, options, op)
   local chosen = choice.choose(p)
   local mma, shape = chosen.mma, { p.M, p.N }
   local row_of, firsts = rows_of(mma, shape)
-  local thr = mma:get_slice(threadIdx.x)
-  local first = { A = begin_early(mma, thr, "A", A), B = begin_early(mma, thr, "B", B) }
+  local shared_by = { threads = chosen.threads or p.threads }
+  shared_by.among = shared_by.threads < among and among
+  local thr = mma:get_slice(thread_of(shared_by))
+  local first = { A = begin_early(shared_by, mma, thr, "A", A),
+                  B = begin_early(shared_by, mma, thr, "B", B) }
   local sums = fragment(chosen.sum, mma:partition_shape_C(shape))
   ct.clear(sums)
   return setmetatable({ sums = sums, mma = mma, thr = thr, shape = shape, warps = chosen.warps,
-    threads = p.threads, row_of = row_of, firsts = firsts, n_rows = #firsts,
+    threads = shared_by.threads, among = shared_by.among,
+    row_of = row_of, firsts = firsts, n_rows = #firsts,
     places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K, first = first,
     why_A = read_text(mma, "A", A), why_B = read_text(mma, "B", B) }, acc_type)
 end
 
 function M.accumulator(A, B, options)
   return M.make(A, B, options or {}, "accumulator")
+end
+
+--- f(), by the threads that share the product: the others of the block are idle.
+function M.by_threads(acc, f)
+  if not acc.among then
+    f()
+  elseif threadIdx.x < acc.threads then
+    f()
+  end
 end
 
 --- The sums become 0.
@@ -258,7 +280,7 @@ end
 --- The sums to a tile (M,N) of global or shared memory, cast to its type.
 function Accumulator:store(t)
   check_tile(self, t, "store")
-  copy_as(self.sums, self.thr:partition_C(t))
+  M.by_threads(self, function() copy_as(self.sums, self.thr:partition_C(t)) end)
 end
 
 --- The sums out of a tile (M,N), cast to their type.
@@ -304,10 +326,12 @@ function Accumulator:store_rows(rows, t)
     fail("store_rows", "argument 2 is %s; a tensor of %d elements was expected",
       type_name(t) == "tensor" and tostring(t.layout) or "of type " .. type_name(t), self.shape[1])
   end
-  for r in unroll(0, self.n_rows) do
-    local c = self.places[self.firsts[r + 1]]
-    if c[2] == 0 then t[c[1]] = cast(rows[r], t.dtype) end
-  end
+  M.by_threads(self, function()
+    for r in unroll(0, self.n_rows) do
+      local c = self.places[self.firsts[r + 1]]
+      if c[2] == 0 then t[c[1]] = cast(rows[r], t.dtype) end
+    end
+  end)
 end
 
 -- {====== Operands ======
@@ -329,7 +353,7 @@ function M.operand(acc, name, x)
   if reader == nil then
     return held, function(k) copy_as(part(_, _, k), held(_, _, k)) end
   end
-  local copier, from = part_of_reader(reader, x)
+  local copier, from = part_of_reader(acc, reader, x)
   local to = copier:retile_D(held)
   return held, function(k) copy(reader, from(_, _, k), to(_, _, k)) end
 end
@@ -379,14 +403,20 @@ function Accumulator:read_B(t, f) return read(self, "B", t, f) end
 
 -- {====== Text ======
 
+local function threads_text(acc)
+  local warps = acc.warps
+  local text = warps and ("%d: %d x %d warps"):format(acc.threads, warps[1], warps[2])
+    or ("%d: %s of (M,N)"):format(acc.threads, acc.mma.thr_layout_vmnk)
+  return acc.among and ("%s; the other %d of %d are idle, as all do not divide (M,N)"):format(text,
+    acc.among - acc.threads, acc.among) or text
+end
+
 --- For explain: {heading, text} each.
 function M.facts(self)
-  local warps = self.warps
   return {
     { "product", ("(M,N,K) = (%d,%d,%d)"):format(self.shape[1], self.shape[2], self.K) },
     { "atom", self.mma.atom.name .. ": " .. self.why },
-    { "threads", warps and ("%d: %d x %d warps"):format(self.threads, warps[1], warps[2])
-      or ("%d: %s of (M,N)"):format(self.threads, self.mma.thr_layout_vmnk) },
+    { "threads", threads_text(self) },
     { "A", self.why_A },
     { "B", self.why_B },
     { "sums", ("%d of %s, in %d rows of a thread"):format(size(self.sums), self.sums.dtype,

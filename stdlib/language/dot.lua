@@ -96,7 +96,7 @@ function M.dot(A, B, acc)
   if acc.mma.atom.family == "wgmma" then
     by_groups(acc, a, bring_a, b)
   else
-    steps(acc, a, bring_a, b, bring_b)
+    accumulators.by_threads(acc, function() steps(acc, a, bring_a, b, bring_b) end)
   end
   return acc
 end

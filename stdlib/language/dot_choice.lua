@@ -187,13 +187,12 @@ local function by_hand(p)
       atom.dtypes.a, atom.dtypes.b, p.a, p.b)
   end
   local why, warps = why_not(p, atom)
-  if why then
-    fail(p.op, "%s %s; take other extents or another atom", atom.name, why)
-  end
+  if why then return nil, ("%s %s; take other extents or another atom"):format(atom.name, why) end
   return with_atom(p, atom, warps, "as options.atom says")
 end
 
--- Threads side by side, each with plain FMAs. `why`: what is wrong with atoms.
+-- Threads side by side, each with plain FMAs; nil: they do not divide the product. `why`: what is
+-- wrong with atoms.
 local function plain(p, why)
   local sum = plain_sums[p.dtype.name]
   local function by(m, n)
@@ -203,17 +202,15 @@ local function plain(p, why)
     return p.M % m == 0 and p.N % n == 0 and divides(p, by(m, n))
   end)
   if threads == nil or p.warps then
-    fail(p.op, "the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; take "
-      .. "other extents, or another block", p.M, p.N, p.K, p.dtype, p.threads, why,
+    return nil, ("the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; "
+      .. "take other extents, or another block"):format(p.M, p.N, p.K, p.dtype, p.threads, why,
       p.warps and "" or ", and single threads do not divide it either")
   end
   return { mma = by(threads[1], threads[2]), sum = sum, why = why }
 end
 
--- What dot multiplies the problem p by: {mma =, sum = the type of sums, why =, warps = {m, n}}.
-local function choose(p)
-  if p.atom then return by_hand(p) end
-  if p.wgmma then return by_groups(p) end
+-- The widest atom of mma.sync that fits; or nil, and why none does.
+local function by_warps(p)
   local sm = p.sm or CPU_RUNS
   local reason = ("tensor cores multiply no %s"):format(p.a)
   for _, r in ipairs(atoms) do
@@ -226,7 +223,45 @@ local function choose(p)
       reason = r.name .. " " .. why
     end
   end
-  return plain(p, reason)
+  return nil, reason
+end
+
+-- The most of p's threads, fewer than all, for which `by` finds something, by steps of `step`.
+local function with_fewer(p, step, by)
+  for n = (p.threads - 1) // step * step, step, -step do
+    local chosen = by(setmetatable({ threads = n }, { __index = p }))
+    if chosen then
+      chosen.threads = n
+      return chosen
+    end
+  end
+end
+
+-- All threads cannot share the product, for the reason given: some of them are idle, unless the
+-- caller says how warps lie.
+local function with_idle(p, why, reason)
+  if p.warps then fail(p.op, "%s", why) end
+  local is_whole = p.threads % WARP == 0
+  local chosen = is_whole and with_fewer(p, WARP, p.atom and by_hand or by_warps)
+  if not chosen and not p.atom then
+    chosen = with_fewer(p, 1, function(q) return plain(q, reason) end)
+  end
+  return chosen or fail(p.op, "%s", why)
+end
+
+-- What dot multiplies the problem p by: {mma =, sum = the type of sums, why =, warps = {m, n},
+-- threads = how many share it, if not all do}.
+local function choose(p)
+  if p.wgmma and not p.atom then return by_groups(p) end
+  if p.atom then
+    local chosen, why = by_hand(p)
+    return chosen or with_idle(p, why)
+  end
+  local chosen, reason = by_warps(p)
+  if chosen then return chosen end
+  local why
+  chosen, why = plain(p, reason)
+  return chosen or with_idle(p, why, reason)
 end
 
 M.choose = ct.static_fn(choose)

@@ -56,7 +56,7 @@ end)
 
 -- Over the warps that share rows, by way of shared memory.
 local function over_warps(acc, rows, f, bits, across)
-  if acc.threads < ct.static(ct.blockDim.x) then
+  if (acc.among or acc.threads) < ct.static(ct.blockDim.x) then
     fail("row_reduce", "%d warps share each row, and the barrier for that is one of the whole "
       .. "block, of which %d threads have the sums; make the accumulator with {warps = {%d, 1}}",
       across, acc.threads, acc.threads // WARP)
@@ -67,7 +67,7 @@ local function over_warps(acc, rows, f, bits, across)
   if is_first then sync_threads() end
   local columns = acc.warps and acc.mma.atom.shape[2] or 1 << #bits -- of a warp in a step
   local mine, lane = acc.places[0][2] // columns, threadIdx.x % WARP
-  local writes = true
+  local writes = not acc.among or threadIdx.x < acc.threads
   for _, by in ipairs(bits) do writes = writes and lane & by == 0 end
   if writes then
     for r in unroll(0, acc.n_rows) do all[{ acc:row(r), mine }] = rows[r] end

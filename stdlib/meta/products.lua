@@ -106,6 +106,7 @@ function Accumulator:store_rows(rows, t) end
 --- columns. With `threads = n`, only the first n threads of the block share the product. With
 --- `tf32 = true`, f32 tiles are multiplied as tf32. With `wgmma = true`, warp groups of sm_90a
 --- multiply, and each dot has its own barrier.
+--- Threads that cannot share the tile with the others are idle, as explain says.
 ---
 ---     > text = kernel("text", function(A, B)
 ---     >>   explain(accumulator(shared_like(A), shared_like(B)))
