@@ -60,3 +60,13 @@ end
 check(row_major, {6, 384}, f32, {512, 1}, 2)  -- expect: 12	2	true	true	true
 check(layout, {768, 4}, i8, {1, 1024}, 3)      -- expect: 12	3	true	true	true
 check(layout, {64, 4, 4}, f16, {1, 512, 64}, 1) -- expect: 4	1	true	true	true
+
+-- Both sides of a box say that they are by TMA, and waste nothing.
+local copied = profile_of({8, 32}, row_major{8, 32}, f32, row_major)
+for _, line in ipairs(copied.kernels[1].lines) do
+  for _, a in ipairs(line.accesses) do print(a.op, a.space, a.is_box, a.lost_ms) end
+end
+-- expect: load	global	true	0.0
+-- expect: store	shared	true	0.0
+-- expect: store	global	true	0.0
+-- expect: load	shared	true	0.0
