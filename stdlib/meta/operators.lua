@@ -27,7 +27,8 @@
 ---
 --- `split`, the number of parts of K; by default K is split if it is long and C has few tiles.
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
---- sums" sums f16 in f16. `stream`, as in a launch.
+--- sums" sums f16 in f16. `stream`, as in a launch. `blocks`, the most blocks where each one stays
+--- for many tiles, as on Hopper: other work has the multiprocessors that they leave.
 ---
 --- `bits`: "batch_invariant" gives each row the same bits however many rows and batches there are,
 --- with any strides of A and C. A configuration or its name, the options {config =, split =} of a

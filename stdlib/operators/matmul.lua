@@ -85,7 +85,8 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "bits", "config", "epilogue", "groups", "operands", "split", "stream" }
+  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "groups", "operands", "split",
+    "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name, takes_nested)
@@ -191,6 +192,13 @@ local function to_factor(value, name, absent, work)
   return value
 end
 
+local function to_blocks(blocks)
+  if blocks ~= nil and (math.type(blocks) ~= "integer" or blocks < 1) then
+    fail("blocks is %s; expected how many blocks there may be, 1 or more", tostring(blocks))
+  end
+  return blocks
+end
+
 local function to_operands(options)
   local operands = options.operands
   if operands == nil then return {} end
@@ -291,7 +299,7 @@ local function to_problem(A, B, C, options)
   local work = work_type(sum, C.dtype)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
-              beta = to_factor(options.beta, "beta", 0, work),
+              beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
               bias = options.bias and to_bias(options.bias, c, groups), operands = operands,
               epilogue = options.epilogue, swapped = is_row_major(c) }
   if p.epilogue ~= nil and type(p.epilogue) ~= "function" then
@@ -399,11 +407,20 @@ local function args_of(config, p)
   return args
 end
 
+-- Blocks that stay for many tiles take them in whatever number, of each batch the same.
+local function limit_grid(grid, config, p)
+  if not (p.blocks and config.blocks) then return end
+  local high = config.cluster or 1
+  local n = math.max(p.blocks // grid[3] // high, 1) * high
+  grid[1] = math.min(grid[1], n)
+end
+
 -- {kernel =, launch =, args =, config =} of a problem that has elements.
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
   local template = require(config.template)
   local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
+  limit_grid(grid, config, p)
   local args = args_of(config, p)
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
                    pdl = config.pdl, cooperative = config.cooperative,
@@ -524,7 +541,7 @@ local function multiply(A, B, C, options, place)
   local p = to_problem(A, B, C, options)
   local steps = plans(p, options)
   for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
-  if place and #steps == 1 and not p.nested then again.keep(place, M.remember(steps[1], p)) end
+  if place and #steps == 1 and not p.nested then again.keep(place, steps[1]) end
   close_views(p, steps)
 end
 
@@ -536,7 +553,7 @@ function M.matmul(A, B, C, options)
   local out, opts = read_operands(A, B, C, options)
   local known, place = again.find(A, B, out, opts)
   if known then
-    M.matmul_again(known, A, B, out)
+    again.run(known, A, B, out)
   else
     multiply(A, B, out, opts, place)
   end
@@ -608,7 +625,7 @@ function M.step(p, config, stream) return plan(p, config, stream) end
 local TENSORS <const> = { A = true, B = true, C = true, panels = true }
 
 --- What a step and the steps of other tensors of the same layouts, types and devices have in
---- common: for M.recall, M.step_again and M.matmul_again. It holds no tensor, so it is of problems
+--- common: for M.recall and M.step_again. It holds no tensor, so it is of problems
 --- without bias and operands.
 function M.remember(step, p)
   local rest, layouts = {}, { A = p.A.layout, B = p.B.layout, C = p.C.layout }
@@ -616,8 +633,7 @@ function M.remember(step, p)
     if not TENSORS[key] then rest[key] = value end
   end
   return { kernel = step.kernel, launch = step.launch, config = step.config,
-           run = step.kernel(step.launch), swapped = p.swapped, layouts = layouts,
-           problem = { __index = rest } }
+           swapped = p.swapped, layouts = layouts, problem = { __index = rest } }
 end
 
 --- The problem again, of other tensors in the order of the script; A or B may be nil if the
@@ -633,14 +649,6 @@ end
 function M.step_again(known, p)
   return { kernel = known.kernel, launch = known.launch, config = known.config,
            args = args_of(known.config, p) }
-end
-
---- Multiplies A and B into C, all of which lie as those of the step that was remembered.
-function M.matmul_again(known, A, B, C)
-  local p = M.recall(known, A, B, C)
-  local args = args_of(known.config, p)
-  known.run(table.unpack(args))
-  close_views(p, { { args = args } })
 end
 
 local function in_turn(launches)

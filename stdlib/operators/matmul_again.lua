@@ -2,18 +2,22 @@
 -- that lie alike: of the same layouts, types and devices, as far from a multiple of 16 bytes, with
 -- the same options. Found again, a product takes views of its tensors and a launch.
 --   find(A, B, C, options)          what is kept for it, or nil; and where it could be kept, or nil
---   keep(place, known)              keeps there what matmul remembers of its only step
--- What is kept holds no tensor. It counts only where C lies apart from A and B, by their spans.
+--   run(known, A, B, C)             multiplies them
+--   keep(place, step)               keeps there what its only step found
+-- What is kept holds none of these tensors. It counts only where C lies apart from A and B, by
+-- their spans.
 local ct = require "cuttle"
 local internal = ...
 local results = require "cuttle.operator_table"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local MAX_KEPT <const> = 1000
 local ALIGNMENT <const> = 16 -- bytes of the widest access, and what TMA asks of an address
 
 -- Options that say the same for other tensors.
-local common <const> = { alpha = true, beta = true, config = true, epilogue = true, stream = true }
+local common <const> =
+  { alpha = true, beta = true, blocks = true, config = true, epilogue = true, stream = true }
 local NONE <const> = {}
 local WEAK <const> = { __mode = "k" }
 
@@ -47,9 +51,9 @@ end
 -- What the choice looks at beside the options that are tables or functions.
 local function key_of(A, B, C, a, b, c, options)
   local device = ct.device()
-  return ("%s %s %s %s %s %s %s %s %s %d %d %d %s %s %s %s"):format(A.layout, B.layout, C.layout,
+  return ("%s %s %s %s %s %s %s %s %s %d %d %d %s %s %s %s %s"):format(A.layout, B.layout, C.layout,
     A.dtype, B.dtype, C.dtype, A.device, B.device, C.device, a % ALIGNMENT, b % ALIGNMENT,
-    c % ALIGNMENT, options.alpha, options.beta, device.sm, device.n_sms)
+    c % ALIGNMENT, options.alpha, options.beta, options.blocks, device.sm, device.n_sms)
 end
 
 -- Does C lie apart from both?
@@ -81,11 +85,48 @@ local function span_of(t)
   return (last + 1) * bytes
 end
 
---- See above; `known` is what matmul remembers of the step.
-function M.keep(place, known)
-  local spans = { A = span_of(place.A), B = span_of(place.B), C = span_of(place.C) }
-  if not (spans.A and spans.B and spans.C) then return end
-  known.spans, place.of[place.key], n_kept = spans, known, n_kept + 1
+-- What the kernel takes, as what the next one takes: {i, layout} is a view of tensor i of the
+-- product, all else is the same. nil if it is not clear which of them a tensor shows, or if there
+-- are tables.
+local function recipe_of(args, tensors)
+  local by_address, recipe = {}, {}
+  for i, t in ipairs(tensors) do
+    local address = internal.address(t)
+    if by_address[address] then return nil end
+    by_address[address] = i
+  end
+  for i, x in ipairs(args) do
+    if type(x) == "table" then return nil end
+    local of = tiles.type_name(x) == "tensor" and by_address[internal.address(x)]
+    recipe[i] = of and { of, x.layout } or x
+  end
+  return recipe
+end
+
+--- See above.
+function M.keep(place, step)
+  local A, B, C = place.A, place.B, place.C
+  local spans = { A = span_of(A), B = span_of(B), C = span_of(C) }
+  local recipe = spans.A and spans.B and spans.C and recipe_of(step.args, { A, B, C })
+  if not recipe then return end
+  place.of[place.key] = { spans = spans, recipe = recipe, launch = step.kernel(step.launch) }
+  n_kept = n_kept + 1
+end
+
+--- See above. On the CPU engine the launch may still wait to run. Elsewhere the views are closed,
+--- or the memory of a C that its script closes would wait for the collector.
+function M.run(known, ...)
+  local tensors, args, views, view = { ... }, {}, {}, ct.view
+  for i, x in ipairs(known.recipe) do
+    if type(x) == "table" then
+      x = view(tensors[x[1]], x[2])
+      views[#views + 1] = x
+    end
+    args[i] = x
+  end
+  known.launch(table.unpack(args))
+  if tensors[3].device == "cpu" then return end
+  for _, x in ipairs(views) do x:close() end
 end
 
 return M
