@@ -308,8 +308,9 @@ function timeline(launch, options, ...) end
 local Timeline = {}
 
 --- Draws a timeline as SVG: rows of bars over an axis of cycles.
---- It returns the file's name; without a file, the source. Point at a bar to see its lines and
---- cycles. Options: `from` and `to`, the cycles to show; `width` of the axis.
+--- It returns the file's name; without a file, the source. Point at a bar to see its cycles and its
+--- lines of the script. Options: `from` and `to`, the cycles to show; `width` of the axis. Without a
+--- width the picture fills the window of a browser.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):svg():match("<title>(.-)</title>")
@@ -319,3 +320,13 @@ local Timeline = {}
 ---@param options? table
 ---@return string
 function Timeline:svg(file, options) end
+
+--- What each role does for which part of the time, as a list of texts.
+--- The last one says what the percentages are of.
+---
+---     > k = kernel("meet", function() sync_threads() end)
+---     > timeline(k:prepare{grid = 1, block = 64}()):shares()[1]
+---     warps 0-1: waits for sync_threads 91 %, work 9 %
+--- CuTe: none. MoYe: none.
+---@return string[]
+function Timeline:shares() end

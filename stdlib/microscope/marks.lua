@@ -135,17 +135,18 @@ local names = { wgmma_wait = "wgmma", tma_store_wait = "tma_store", cp_wait = "c
 -- What a wait waits for, as a timeline calls it, but without the number of a slot.
 local function what_of(place) return place.name or names[place.op] or place.op end
 
-local function add_bar(w, kind, from, to, line, what)
+local function add_bar(w, kind, from, to, place, what)
   if to > from then
-    w.bars[#w.bars + 1] = { kind = kind, from = from, to = to, what = what, first = line,
-      last = line }
+    w.bars[#w.bars + 1] = { kind = kind, from = from, to = to, what = what, first = place.line,
+      last = place.line, chunk = place.chunk }
   end
 end
 
+local TO_END <const> = { line = 0 }
 local step = {}
 
 function step.before(w, r)
-  add_bar(w, "work", w.at, r.at, r.place.line)
+  add_bar(w, "work", w.at, r.at, r.place)
   w.waiting, w.worked, w.at = r, r.at - w.since, r.at
 end
 
@@ -153,7 +154,7 @@ function step.after(w, r)
   local before = w.waiting
   if not before or before.what ~= r.what then return end
   local what = what_of(r.place)
-  add_bar(w, "wait", before.at, r.at, r.place.line, what)
+  add_bar(w, "wait", before.at, r.at, r.place, what)
   play.add_site(w, r.place.line, what, w.worked, r.at - before.at)
   w.waiting, w.at, w.since = nil, r.at, r.at
 end
@@ -171,7 +172,7 @@ function M.warps(read)
     local w = { index = warp.index, bars = {}, marks = {}, sites = {}, at = warp.begin,
       since = warp.begin }
     for _, r in ipairs(warp.records) do step[r.kind](w, r) end
-    if warp.ended and warp.dropped == 0 then add_bar(w, "work", w.at, warp.ended, 0) end
+    if warp.ended and warp.dropped == 0 then add_bar(w, "work", w.at, warp.ended, TO_END) end
     out[warp.index] = w
   end
   return out
