@@ -54,7 +54,10 @@ class Module(_State):
             return self.kernel(name)
         except Error as error:
             if not str(error).startswith("cuttle_kernel: ") or not self.has_function(name):
-                raise AttributeError(str(error)) from None
+                import difflib
+                near = difflib.get_close_matches(name, self.kernel_names(), 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise AttributeError(str(error) + hint) from None
         return Function(self, name)
 
     def __dir__(self) -> List[str]:

@@ -53,11 +53,12 @@ static Py_ssize_t find(PyObject *names, Py_ssize_t n, PyObject *name) {
   return -1;
 }
 
-static bool refuse(PyObject *names, PyObject *kernel, const char *what, PyObject *name) {
+static bool refuse(PyObject *names, PyObject *kernel, const char *what, PyObject *name,
+                   const char *hint) {
   PyObject *comma = PyUnicode_FromString(", ");
   PyObject *list = comma == NULL ? NULL : PyUnicode_Join(comma, names);
   if (list != NULL) {
-    PyErr_Format(PyExc_TypeError, "%U(%U): %s '%U'", kernel, list, what, name);
+    PyErr_Format(PyExc_TypeError, "%U(%U): %s '%U'%s", kernel, list, what, name, hint);
   }
   Py_XDECREF(comma);
   Py_XDECREF(list);
@@ -69,10 +70,10 @@ static bool place(PyObject *names, PyObject *kernel, PyObject *name, PyObject *v
                   PyObject **out) {
   Py_ssize_t i = find(names, count_named(names), name);
   if (i < 0) {
-    return refuse(names, kernel, "there is no parameter", name);
+    return refuse(names, kernel, "there is no parameter", name, "");
   }
   if (out[i] != NULL) {
-    return refuse(names, kernel, "two values for parameter", name);
+    return refuse(names, kernel, "two values for parameter", name, "");
   }
   Py_INCREF(value);
   out[i] = value;
@@ -92,7 +93,8 @@ static bool place_all(PyObject *names, PyObject *kernel, PyObject *const *args, 
   }
   for (Py_ssize_t i = n; i < count_named(names); i++) {
     if (out[i] == NULL) {
-      return refuse(names, kernel, "no value for parameter", PyTuple_GetItem(names, i));
+      return refuse(names, kernel, "no value for parameter", PyTuple_GetItem(names, i),
+                    "; None stands for one that the kernel does without");
     }
   }
   return true;

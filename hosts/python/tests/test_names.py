@@ -77,7 +77,7 @@ def test_arguments():
     same(list(y.array), [15.0, 30.0], "or another one")
     for call, text in ((lambda: saxpy[1, 32](1.0, x, z=y), "saxpy(a, x, y): there is no parameter 'z'"),
                        (lambda: saxpy[1, 32](1.0, x, a=1.0), "two values for parameter 'a'"),
-                       (lambda: saxpy[1, 32](x=x, y=y), "no value for parameter 'a'")):
+                       (lambda: saxpy[1, 32](x=x, y=y), "no value for parameter 'a'; None stands for one that the kernel does without")):
         fails(TypeError, text, call, text)
     counted = floats(0.0, 0.0)
     module.count[1, 1](counted, from_=3)
