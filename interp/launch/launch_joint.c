@@ -44,7 +44,8 @@ static bool watches_all(const CuttleState *s) {
 
 /* Who is told of a launch after it looks at one at a time; who is told before only does not. */
 static bool is_looked_at(const CuttleState *s) {
-  bool is_watched = (s->watch != NULL && s->check == NULL) || s->on_launched != NULL;
+  bool is_told = s->on_launched != NULL && s->on_joint == NULL;
+  bool is_watched = (s->watch != NULL && s->check == NULL) || is_told;
   return is_watched && !watches_all(s);
 }
 
@@ -220,6 +221,8 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
   if (status == CT_OK && g.times != NULL) {
     status = launch_times_find(g.times, a->of, spec, c, &g.row, err);
   }
+  g.launch.watch = s->part;
+  s->part = NULL;
   if (status == CT_OK) {
     g.turn = count_of_rank(j, s->rank);
     spec->n_refs++;
@@ -234,7 +237,9 @@ void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, Laun
                       Spec *spec, int64_t n) {
   CtErr err;
   if (args->of->state->on_launch != NULL && args->device == NULL) {
+    args->of->state->is_gathering = true;
     args->of->state->on_launch(L, kernel, config, args, spec);
+    args->of->state->is_gathering = false;
   }
   for (int64_t i = 0; i < n; i++) {
     diag_check(L, gather(args->of->state, config, args, spec, &err), &err);
@@ -493,6 +498,9 @@ static void run_all(lua_State *L, bool by_host) {
   }
   CtStatus status = run(s, j, &err);
   drop(s);
+  if (s->on_joint != NULL) {
+    s->on_joint(L, status == CT_OK);
+  }
   if (status != CT_OK && by_host) {
     add_hint(&err);
   }

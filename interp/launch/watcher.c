@@ -54,6 +54,7 @@ void watcher_stop(lua_State *L, Watcher *w) {
   if (w->told != NULL && w->state->on_launch == w->told) {
     w->state->on_launch = w->outer;
     w->state->on_launched = w->outer_after;
+    w->state->on_joint = NULL; /* who has one is outermost */
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, w->kind);
   }

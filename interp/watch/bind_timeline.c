@@ -37,6 +37,8 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
     case CT_TIME_ARRIVE:
     case CT_TIME_PASS:
     case CT_TIME_LOAD:
+    case CT_TIME_TELL:
+    case CT_TIME_SEE:
       record_integer(L, "barrier", (int64_t)e->barrier + 1);
       record_integer(L, "phase", e->phase);
       break;
@@ -110,11 +112,97 @@ static int timeline(lua_State *L) {
   return 3;
 }
 
+/* --- launches of ranks that run at once ------------------------------------------------------------------- */
+
+#define PART_TYPE "timeline of a rank"
+#define FLAGS_TYPE "flags of ranks"
+
+/* A userdata. User value 1: that of the flags, which all launches that run at once have in common; 2: the launch. */
+typedef struct Part {
+  CtTimeline *timeline;
+} Part;
+
+typedef struct Flags {
+  CtFlags *flags;
+} Flags;
+
+static int part_gc(lua_State *L) {
+  Part *p = luaL_checkudata(L, 1, PART_TYPE);
+  ct_timeline_close(p->timeline);
+  p->timeline = NULL;
+  return 0;
+}
+
+static int flags_gc(lua_State *L) {
+  Flags *f = luaL_checkudata(L, 1, FLAGS_TYPE);
+  ct_flags_close(f->flags);
+  f->flags = NULL;
+  return 0;
+}
+
+/* Pushes the flags of the parts in the list at idx, made by its first one. */
+static CtFlags *push_flags(lua_State *L, int idx, CtAlloc alloc) {
+  if (lua_rawgeti(L, idx, 1) == LUA_TUSERDATA) {
+    lua_getiuservalue(L, -1, 1);
+    lua_remove(L, -2);
+    return ((Flags *)lua_touserdata(L, -1))->flags;
+  }
+  lua_pop(L, 1);
+  Flags *f = lua_newuserdatauv(L, sizeof *f, 0);
+  f->flags = ct_flags_open(alloc);
+  luaL_setmetatable(L, FLAGS_TYPE);
+  if (f->flags == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  return f->flags;
+}
+
+/* Adds a part to the list at idx: of the launch, whose table is on top, at that block. */
+static CtTimeline *add_part(lua_State *L, int idx, CuttleState *s, const int64_t block[3]) {
+  int launch = lua_gettop(L);
+  CtFlags *flags = push_flags(L, idx, s->alloc);
+  Part *p = lua_newuserdatauv(L, sizeof *p, 2);
+  p->timeline = NULL;
+  luaL_setmetatable(L, PART_TYPE);
+  diag_try(L, ct_timeline_open(s->alloc, block, &p->timeline, diag_err(L)));
+  ct_timeline_run_all(p->timeline);
+  ct_timeline_use(p->timeline, flags);
+  lua_pushvalue(L, launch + 1);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, launch);
+  lua_setiuservalue(L, -2, 2);
+  lua_rawseti(L, idx, (lua_Integer)lua_rawlen(L, idx) + 1);
+  lua_settop(L, launch);
+  return p->timeline;
+}
+
+/* Pushes {launch =, events =, barriers =, rank =} of the part at `idx`; rank: of the block in its cluster. */
+static void push_part(lua_State *L, int idx, const CtTimeline *t) {
+  lua_createtable(L, 0, 4);
+  lua_getiuservalue(L, idx, 2);
+  lua_setfield(L, -2, "launch");
+  push_events(L, t);
+  lua_setfield(L, -2, "events");
+  push_meets(L, t);
+  lua_setfield(L, -2, "barriers");
+  record_integer(L, "rank", ct_timeline_rank(t));
+}
+
+/* Pushes the names of flags by number, from 1. */
+static void push_names(lua_State *L, const CtFlags *flags) {
+  const char *name;
+  lua_newtable(L);
+  for (uint32_t i = 0; (name = ct_flags_name(flags, i)) != NULL; i++) {
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 /* --- launches of a script --------------------------------------------------------------------------------- */
 
 /* User values of a watcher that is told of launches: functions. Its timeline is that of the launch under way, if
    that is recorded. */
-enum { CHOOSE = 1, TAKE };
+enum { CHOOSE = 1, TAKE, TAKE_RANKS, PARTS };
 
 static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
                                       FIELD(Kernel, line)};
@@ -122,10 +210,26 @@ static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kern
 static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block)};
 
 static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   RECORD_SET(L, kernel_fields, k);
   record_integer(L, "id", (int64_t)spec->id);
+  if (k->state->is_gathering) {
+    record_integer(L, "rank", k->state->rank);
+  }
   RECORD_SET(L, config_fields, c);
+}
+
+/* Records the launch below the block on top: by itself, or as a part of those that run at once. */
+static void record(lua_State *L, Watcher *w, int parts) {
+  int64_t block[3];
+  read_block(L, -1, block);
+  lua_pop(L, 1);
+  if (w->state->is_gathering) {
+    w->state->part = ct_timeline_watch(add_part(L, parts, w->state, block));
+    return;
+  }
+  start(L, w, block);
+  ct_timeline_run_all(w->tool);
 }
 
 static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
@@ -135,14 +239,15 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
   Watcher *w = watcher_push_told(L, &kind);
   watcher_drop(w);               /* of a launch that did not come to its end */
   if (w->state->watch == NULL) { /* else the script watches this one itself */
-    lua_getiuservalue(L, -1, CHOOSE);
+    lua_getiuservalue(L, -1, PARTS);
+    int parts = lua_gettop(L);
+    lua_getiuservalue(L, -2, CHOOSE);
     push_launch(L, lua_touserdata(L, kernel), config, spec);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -3); /* the launch stays, below */
     lua_call(L, 1, 1);
     if (lua_istable(L, -1)) {
-      int64_t block[3];
-      read_block(L, -1, block);
-      start(L, w, block);
-      ct_timeline_run_all(w->tool);
+      record(L, w, parts);
     }
   }
   lua_settop(L, top);
@@ -161,27 +266,62 @@ static void on_launched(lua_State *L, bool ok) {
   lua_settop(L, top);
 }
 
-/* _timeline_begin(choose, take) -> session, to be closed: from now on choose({name, file, line, id, grid, block}) is
+/* Calls take_ranks with what was recorded of each launch, in the order in which they were made. */
+static void on_joint(lua_State *L, bool ok) {
+  int top = lua_gettop(L);
+  (void)watcher_push_told(L, &kind);
+  int session = lua_gettop(L);
+  lua_getiuservalue(L, session, PARTS);
+  int parts = lua_gettop(L);
+  lua_newtable(L);
+  lua_setiuservalue(L, session, PARTS);
+  lua_Integer n = luaL_len(L, parts);
+  if (ok && n > 0) {
+    lua_getiuservalue(L, session, TAKE_RANKS);
+    lua_createtable(L, (int)n, 0);
+    for (lua_Integer i = 1; i <= n; i++) {
+      lua_rawgeti(L, parts, i);
+      push_part(L, lua_gettop(L), ((Part *)lua_touserdata(L, -1))->timeline);
+      lua_remove(L, -2);
+      lua_rawseti(L, -2, i);
+    }
+    push_names(L, push_flags(L, parts, state_of(L)->alloc));
+    lua_remove(L, -2); /* the flags */
+    lua_call(L, 2, 0);
+  }
+  lua_settop(L, top);
+}
+
+/* _timeline_begin(choose, take, take_ranks) -> session, to be closed: from now on choose({name, file, line, id, grid, block}) is
    called before each launch on the CPU engine. Where it returns a block, {x, y, z}, take(events, barriers, rank)
-   is called after the launch, unless that failed. */
+   is called after the launch, unless that failed. Launches of ranks that run at once have a rank as well; after them
+   take_ranks({{launch =, events =, barriers =, rank =}, ...}, names of flags) is called. */
 static int timeline_begin(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
+  luaL_checktype(L, 3, LUA_TFUNCTION);
   if (state_of(L)->on_launch != NULL) {
     return diag_error(L, "timeline: launches are being watched already");
   }
-  Watcher *w = watcher_push(L, &kind, TAKE);
-  for (int i = CHOOSE; i <= TAKE; i++) {
+  Watcher *w = watcher_push(L, &kind, PARTS);
+  for (int i = CHOOSE; i <= TAKE_RANKS; i++) {
     lua_pushvalue(L, i);
     lua_setiuservalue(L, -2, i);
   }
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, PARTS);
   watcher_tell(L, w, on_launch, on_launched);
+  w->state->on_joint = on_joint;
   return 1;
 }
 
 void bind_open_timeline(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"_timeline", timeline}, {"_timeline_begin", timeline_begin}, {NULL, NULL}};
+  static const luaL_Reg part_meta[] = {{"__gc", part_gc}, {NULL, NULL}};
+  static const luaL_Reg flags_meta[] = {{"__gc", flags_gc}, {NULL, NULL}};
+  bind_new_type(L, PART_TYPE, part_meta, NULL);
+  bind_new_type(L, FLAGS_TYPE, flags_meta, NULL);
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -2,6 +2,8 @@
    that are recorded, so the record has a single writer. */
 #include "timeline.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/simt/run/simt_watch.h"
@@ -14,16 +16,38 @@ const char *const ct_time_kinds[CT_TIME_KIND_COUNT] = {
 #undef X
 };
 
+/* A flag that a warp reads again and again is one event: its last read. */
+typedef struct Polled {
+  uint32_t flag;
+  size_t event;
+} Polled;
+
 typedef struct WarpState {
   int64_t last;  /* its latest event; NONE */
   int32_t named; /* the phase in which it arrived at the named barrier */
+  int n_polled;  /* since it came to another line */
+  Polled polled[CT_LANES];
 } WarpState;
+
+typedef struct Flag {
+  const char *at;
+  int32_t told;
+  char name[32];
+} Flag;
+
+struct CtFlags {
+  CtAlloc alloc;
+  pthread_mutex_t lock;
+  Flag *items;
+  size_t n, cap;
+};
 
 struct CtTimeline {
   CtSimtWatch watch; /* first */
   CtAlloc alloc;
   int64_t block[3];
   bool runs_all;
+  CtFlags *flags; /* NULL: it records none */
   CtTimeEvent *events;
   size_t n_events, cap_events;
   bool is_too_long, has_no_memory;
@@ -97,6 +121,9 @@ static void add(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTimeEven
   }
   CtTimeEvent *e = &t->events[t->n_events];
   *e = *event;
+  if (e->kind != CT_TIME_WORK && e->kind != CT_TIME_SEE) {
+    state_of(t, w)->n_polled = 0;
+  }
   e->rank = (int16_t)w->worker->rank;
   e->warp = w->index;
   e->loc = job->program->locs[in - job->code];
@@ -109,6 +136,9 @@ static void add_work(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTim
   CtTimeEvent *e = last == NONE ? NULL : &t->events[last];
   if (e == NULL || e->kind != CT_TIME_WORK ||
       e->loc.line != job->program->locs[in - job->code].line) {
+    if (e != NULL && e->loc.line != job->program->locs[in - job->code].line) {
+      state_of(t, w)->n_polled = 0;
+    }
     add(t, in, w, work);
     return;
   }
@@ -120,6 +150,129 @@ static void add_work(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTim
 static void meet(CtTimeline *t, const CtIn *in, const CtWarp *w, CtTimeKind kind, uint32_t barrier,
                  int32_t phase) {
   add(t, in, w, &(CtTimeEvent){.kind = (uint8_t)kind, .barrier = barrier, .phase = phase});
+}
+
+/* --- flags ------------------------------------------------------------------------------------------------ */
+
+CtFlags *ct_flags_open(CtAlloc alloc) {
+  CtFlags *f = ct_alloc(alloc, sizeof *f);
+  if (f != NULL) {
+    *f = (CtFlags){.alloc = alloc};
+    pthread_mutex_init(&f->lock, NULL);
+  }
+  return f;
+}
+
+void ct_flags_close(CtFlags *f) {
+  if (f != NULL) {
+    pthread_mutex_destroy(&f->lock);
+    ct_free(f->alloc, f->items, f->cap * sizeof *f->items);
+    ct_free(f->alloc, f, sizeof *f);
+  }
+}
+
+const char *ct_flags_name(const CtFlags *f, uint32_t flag) {
+  return flag < f->n ? f->items[flag].name : NULL;
+}
+
+/* The number of the flag, the last ones first; it has the name that those who read it have. Call it with the lock. */
+static int64_t find_flag(CtFlags *f, const char *at, const char *name, bool tells) {
+  size_t i = f->n;
+  while (i > 0 && f->items[i - 1].at != at) {
+    i--;
+  }
+  if (i > 0 && !tells) {
+    snprintf(f->items[i - 1].name, sizeof f->items[i - 1].name, "%s", name);
+  }
+  if (i > 0) {
+    return (int64_t)i - 1;
+  }
+  if (ct_grow(f->alloc, &f->items, &f->cap, f->n + 1, sizeof *f->items, NULL) != CT_OK) {
+    return NONE;
+  }
+  Flag *flag = &f->items[f->n];
+  *flag = (Flag){.at = at};
+  snprintf(flag->name, sizeof flag->name, "%s", name);
+  return (int64_t)f->n++;
+}
+
+static void see(CtTimeline *t, const CtIn *in, const CtWarp *w, uint32_t flag, int32_t told) {
+  WarpState *state = state_of(t, w);
+  int i = 0;
+  while (i < state->n_polled && state->polled[i].flag != flag) {
+    i++;
+  }
+  if (i < state->n_polled) {
+    t->events[state->polled[i].event].phase = told;
+    return;
+  }
+  size_t n = t->n_events;
+  meet(t, in, w, CT_TIME_SEE, flag, told);
+  if (t->n_events > n && i < CT_LANES) {
+    state->polled[state->n_polled++] = (Polled){flag, n};
+  }
+}
+
+/* Of a member of a list: the list. */
+static const char *name_of(const CtSimtProgram *p, const CtSimtBuf *buf) {
+  const char *name = buf->list != 0 ? p->bufs[buf->list].name : buf->name;
+  return name == NULL || name[0] == '\0' ? "a flag" : name;
+}
+
+/* What is noted as told counts before it is in memory. So a read may be taken for one of an earlier time, never of a
+   later one. */
+static void use_flag(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtAccess *a, int lane,
+                     bool tells) {
+  int64_t off, flag = NONE;
+  int32_t told = 0;
+  if (!ct_access_at(a, 0, lane, &off)) {
+    return;
+  }
+  const char *at = (const char *)a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
+  pthread_mutex_lock(&t->flags->lock);
+  flag = find_flag(t->flags, at, name_of(w->worker->job->program, a->buf), tells);
+  if (flag != NONE) {
+    told = t->flags->items[flag].told += tells;
+  }
+  pthread_mutex_unlock(&t->flags->lock);
+  t->has_no_memory = t->has_no_memory || flag == NONE;
+  if (flag == NONE || !is_recorded(t, w->worker)) {
+    return;
+  }
+  if (tells) {
+    meet(t, in, w, CT_TIME_TELL, (uint32_t)flag, told);
+  } else {
+    see(t, in, w, (uint32_t)flag, told);
+  }
+}
+
+/* The work between two reads of a flag that is not there yet counts once. */
+static void forget_turn(CtTimeline *t, const CtIn *in, const CtWarp *w) {
+  const CtSimtJob *job = w->worker->job;
+  const WarpState *state = state_of(t, w);
+  CtTimeEvent *e = state->last == NONE ? NULL : &t->events[state->last];
+  if (state->n_polled > 0 && e->kind == CT_TIME_WORK &&
+      e->loc.line == job->program->locs[in - job->code].line) {
+    e->n = 0;
+  }
+}
+
+/* An atomic operation of scope "sys"; false: it is none. */
+static bool step_flag(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w) {
+  const CtAtomicImm imm = {.imm = code->imm};
+  CtAccess a[CT_MAX_OPERANDS];
+  if (t->flags == NULL || !ct_in_is(code, CT_INS_ATOMIC) || (imm.u.order & CT_ORDER_SYS) == 0 ||
+      ct_simt_accesses(code, in, w, a) == 0 || a[0].buf->space != CT_GLOBAL) {
+    return false;
+  }
+  bool tells = imm.u.op != CT_OP_ATOMIC_LOAD;
+  if (!tells && is_recorded(t, w->worker)) {
+    forget_turn(t, in, w);
+  }
+  for (uint32_t rest = a[0].mask; rest != 0; rest &= rest - 1) {
+    use_flag(t, in, w, &a[0], ct_first_lane(rest), tells);
+  }
+  return true;
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
@@ -178,7 +331,7 @@ static void step_work(CtTimeline *t, const CtIn *code, const CtIn *in, CtWarp *w
 static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtTimeline *t = timeline_of(watch);
   const CtSimtProgram *p = w->worker->job->program;
-  if (!is_recorded(t, w->worker)) {
+  if (step_flag(t, code, in, w) || !is_recorded(t, w->worker)) {
     return w->mask;
   }
   switch (code->u.op) {
@@ -351,6 +504,7 @@ void ct_timeline_close(CtTimeline *t) {
 }
 
 void ct_timeline_run_all(CtTimeline *t) { t->runs_all = true; }
+void ct_timeline_use(CtTimeline *t, CtFlags *flags) { t->flags = flags; }
 CtSimtWatch *ct_timeline_watch(CtTimeline *t) { return &t->watch; }
 
 CtStatus ct_timeline_events(const CtTimeline *t, const CtTimeEvent **events, size_t *n,

@@ -19,7 +19,9 @@
   X(MMA, "mma")       /* n multiply-adds by wgmma, of the warp */                                  \
   X(COMMIT, "commit") /* agent */                                                                  \
   X(WAIT, "wait")     /* until n groups of the agent are pending */                                \
-  X(MARK, "mark")     /* n: the number of its name */
+  X(MARK, "mark")     /* n: the number of its name */                                              \
+  X(TELL, "tell")     /* barrier: a flag; phase: so many have told by it, this one with them */    \
+  X(SEE, "see")       /* the same: waits until so many have told */
 typedef enum CtTimeKind {
 #define X(name, text) CT_TIME_##name,
   CT_TIME_KINDS(X)
@@ -33,7 +35,7 @@ typedef struct CtTimeEvent {
   uint8_t agent; /* CtAgent */
   int16_t rank;  /* of the warp's block in the cluster */
   int32_t warp;
-  uint32_t barrier; /* index */
+  uint32_t barrier; /* index; of a flag: its number */
   int32_t phase;
   CtLoc loc;
   uint32_t bits; /* MMA: of an element of A */
@@ -48,11 +50,20 @@ typedef struct CtMeet {
   int64_t slot;     /* of an mbarrier; the number of a named one */
 } CtMeet;
 
+/* Flags: elements that kernels of ranks change and read by atomic operations of scope "sys". Launches of ranks that run
+   at once have them in common. */
+typedef struct CtFlags CtFlags;
+CtFlags *ct_flags_open(CtAlloc alloc); /* NULL: no memory */
+void ct_flags_close(CtFlags *f);
+const char *ct_flags_name(const CtFlags *f,
+                          uint32_t flag); /* of the tensor; NULL: there is no such flag */
+
 typedef struct CtTimeline CtTimeline;
 CtStatus ct_timeline_open(CtAlloc alloc, const int64_t block[3], CtTimeline **out,
                           CtErr *err) CT_NODISCARD;
 /* Lets all blocks run, not only those up to the cluster of the recorded block. */
 void ct_timeline_run_all(CtTimeline *t);
+void ct_timeline_use(CtTimeline *t, CtFlags *flags); /* records flags, too */
 void ct_timeline_close(CtTimeline *t);
 CtSimtWatch *ct_timeline_watch(CtTimeline *t);
 /* After the launch: the events, each one after what it waits for. Too many events are an error. */

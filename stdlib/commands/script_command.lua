@@ -52,7 +52,7 @@ function M.new(command)
     end
     local on_device = command.on_device
     if type(on_device) == "function" then on_device = on_device(options) end
-    if not on_device then ct.device("cpu") end
+    if not on_device then internal.choose_cpu() end
     local chunk, why = run_script.load(options.script, options.rest, options.is_aside)
     if not chunk then fail("%s", why) end
     local report, n, ok, what = command.run(chunk, options)

@@ -6,6 +6,7 @@
 local given = require "cuttle.launch_given"
 local internal = ...
 local play = require "cuttle.timeline_play"
+local joining = require "cuttle.timeline_ranks"
 local page = require "cuttle.timeline_page"
 local measured = require "cuttle.timeline_device"
 local marks = require "cuttle.marks"
@@ -66,6 +67,7 @@ local function name_rows(rows)
     else
       row.name = row.warps
     end
+    row.is_whole = row.name == row.warps
   end
 end
 
@@ -183,7 +185,7 @@ Timeline.__name = "timeline"
 function Timeline:shares()
   local out = {}
   for i, row in ipairs(self.rows) do
-    local name = row.name == row.warps and row.name or ("%s (%s)"):format(row.name, row.warps)
+    local name = row.is_whole and row.name or ("%s (%s)"):format(row.name, row.warps)
     out[i] = ("%s: %s"):format(name, shares(row, self.cycles))
   end
   out[#out + 1] = ("100 %% is all %.0f cycles of the model: a role that ends before has less, "
@@ -191,22 +193,30 @@ function Timeline:shares()
   return out
 end
 
-local function add_line(out, name, text)
-  out[#out + 1] = (("%-12s %s"):format(name, text):gsub("%s+$", ""))
+local NAME <const> = 12 -- columns
+
+local function add_line(out, name, text, width)
+  local rest = (" "):rep((width or NAME) - #name)
+  out[#out + 1] = (("%s%s %s"):format(name, rest, text):gsub("%s+$", ""))
+end
+
+local function title_of(t)
+  local block = ("block (%d,%d,%d)"):format(t.block[1], t.block[2], t.block[3])
+  return ("%s%s%s: %.0f cycles of the model"):format(t.kernel and t.kernel .. "\n" or "", block,
+    t.ranks and " of each launch" or "", t.cycles)
 end
 
 function Timeline:__tostring()
-  local out = { ("%sblock (%d,%d,%d): %.0f cycles of the model"):format(
-    self.kernel and self.kernel .. "\n" or "", self.block[1], self.block[2], self.block[3],
-    self.cycles) }
+  local out, width = { title_of(self) }, NAME
+  for _, row in ipairs(self.rows) do width = math.max(width, #row.name) end
   for _, row in ipairs(self.rows) do
-    add_line(out, row.name, line_of(row.bars, self.cycles, mark_of))
+    add_line(out, row.name, line_of(row.bars, self.cycles, mark_of), width)
   end
   if #self.products > 0 then
-    add_line(out, "tensor core", line_of(self.products, self.cycles, digit_of))
+    add_line(out, "tensor core", line_of(self.products, self.cycles, digit_of), width)
   end
   for i, row in ipairs(self.copies) do
-    add_line(out, i == 1 and "copies" or "", line_of(row, self.cycles, digit_of))
+    add_line(out, i == 1 and "copies" or "", line_of(row, self.cycles, digit_of), width)
   end
   out[#out + 1] = "= works, . waits at a barrier, w for wgmma, s for tma_store"
   for _, text in ipairs(self:shares()) do out[#out + 1] = text end
@@ -241,7 +251,7 @@ local function read_options(options)
   end
   for key, value in pairs(options.model or {}) do
     if not play.model[key] or type(value) ~= "number" or value <= 0 then
-      fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, global, "
+      fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, flag, global, "
         .. "instruction, macs, mma, shared and store", tostring(key), tostring(value))
     end
   end
@@ -259,18 +269,73 @@ end
 local how <const> = "timeline(launch) of launch = k:prepare{...}(A, B, C), or "
   .. "timeline(k{grid = ..., block = ...}, {}, A, B, C)"
 
--- The Timeline of what was recorded.
-local function timeline_of(events, barriers, rank, block, model, lines)
+local function play_all(events, barriers, model, lines)
   local player = play.play(events, barriers, model, lines.set)
   for _, w in ipairs(player.warps) do
     for _, m in ipairs(w.marks) do m.name = m.number and marks.name(m.number) end
   end
+  return player
+end
+
+-- The Timeline of what was recorded.
+local function timeline_of(events, barriers, rank, block, model, lines)
+  local player = play_all(events, barriers, model, lines)
   local rows = rows_of(player, rank)
   local products = products_of(player, rank, rows)
   return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
     busy = busy_of(products, player.cycles), model = player.model,
     copies = in_rows(of_rank(player.copies, rank)),
     stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
+end
+
+local function append(list, more) table.move(more, 1, #more, #list + 1, list) end
+
+-- {====== Launches of ranks that ran at once ======
+
+-- The rows of a part say whose they are; of a rank with several launches, of which.
+local function rows_of_part(player, part, is_alone)
+  local rows = rows_of(player, part.at)
+  local which = is_alone and "" or part.launch.name .. " "
+  for _, row in ipairs(rows) do
+    row.rank, row.rest = "rank " .. part.launch.rank, which .. row.name
+    row.name = row.rank .. " " .. row.rest
+    row.warps = row.is_whole and row.name or row.warps
+  end
+  return rows
+end
+
+local function counts_of(parts)
+  local count, ranks = {}, {}
+  for _, part in ipairs(parts) do
+    local rank = part.launch.rank
+    if not count[rank] then ranks[#ranks + 1] = rank end
+    count[rank] = (count[rank] or 0) + 1
+  end
+  table.sort(ranks)
+  return count, ranks
+end
+
+-- One Timeline of all parts, by rank; nil if nothing was recorded.
+local function timeline_of_ranks(recorded, names, block, model, lines)
+  local events, barriers, parts = joining.join(recorded, names)
+  if #parts == 0 then return nil end
+  local player, rows, products = play_all(events, barriers, model, lines), {}, {}
+  local copies, stores = {}, {}
+  local count, ranks = counts_of(parts)
+  for _, rank in ipairs(ranks) do
+    for _, part in ipairs(parts) do
+      if part.launch.rank == rank then
+        local own = rows_of_part(player, part, count[rank] == 1)
+        append(rows, own)
+        append(products, products_of(player, part.at, own))
+        append(copies, in_rows(of_rank(player.copies, part.at)))
+        append(stores, in_rows(of_rank(player.stores, part.at)))
+      end
+    end
+  end
+  return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
+    busy = busy_of(products, player.cycles) / #ranks, model = player.model, copies = copies,
+    stores = stores, ranks = ranks }, Timeline)
 end
 
 local function predict(config, args, block, model, lines)
@@ -302,6 +367,18 @@ end
 
 local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
 
+local function name_ranks(t, parts)
+  local names, seen = {}, {}
+  for _, part in ipairs(parts) do
+    local l = part.launch
+    local text = ("%s  %s:%d"):format(l.name, l.file, l.line)
+    if not seen[text] then names[#names + 1] = text end
+    seen[text] = true
+  end
+  t.kernel = ("ranks %s, at once: %s"):format(table.concat(t.ranks, ", "), table.concat(names, ", "))
+  t.name = parts[1].launch.name
+end
+
 local function name_launch(t, launch)
   t.kernel = ("%s  %s:%d  grid %s, block %s"):format(launch.name, launch.file, launch.line,
     sizes(launch.grid), sizes(launch.block))
@@ -315,16 +392,24 @@ end
 function M.run(f, options, ...)
   local block, model, lines = read_options { block = options.block, model = options.model,
     marks = options.marks }
-  local timelines, launches, seen, n, current = {}, {}, {}, 0, nil
+  local timelines, launches, current = {}, {}, nil
+  local seen, n = {}, {} -- by rank, or of launches without one
   local function choose(launch)
+    local who = launch.rank or "none"
+    seen[who], n[who] = seen[who] or {}, n[who] or 0
     launches[#launches + 1] = launch
     if options.kernel and launch.name ~= options.kernel then return nil end
-    n = n + 1
-    local is_wanted = not options.launch and not seen[launch.id] or n == options.launch
+    n[who] = n[who] + 1
+    local is_wanted = not options.launch and not seen[who][launch.id] or n[who] == options.launch
     if not is_wanted or not is_in(block, launch.grid) then return nil end
-    seen[launch.id] = true
+    seen[who][launch.id] = true
     current = launch
     return block
+  end
+  local function take_ranks(parts, names)
+    local t = timeline_of_ranks(parts, names, block, model, lines)
+    if t then name_ranks(t, parts) end
+    timelines[#timelines + 1] = t
   end
   local function take(events, barriers, rank)
     local t = timeline_of(events, barriers, rank, block, model, lines)
@@ -332,7 +417,7 @@ function M.run(f, options, ...)
     timelines[#timelines + 1] = t
   end
   local function on_cpu(...)
-    local session <close> = internal.timeline_begin(choose, take) -- luacheck: ignore 211
+    local session <close> = internal.timeline_begin(choose, take, take_ranks) -- luacheck: ignore 211
     return marks.with({}, nil, options.call or pcall, ...)
   end
   -- After a launch on the device: the same on the CPU engine, then what was measured.

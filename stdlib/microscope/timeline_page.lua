@@ -96,7 +96,8 @@ function Page:marks(row)
 end
 
 function Page:row(row)
-  self:label(row.name, row.warps ~= row.name and row.warps or nil, ROW)
+  local is_whole = row.warps == row.name
+  self:label(row.rank or row.name, row.rest or not is_whole and row.warps or nil, ROW)
   for _, bar in ipairs(row.bars) do
     local kind = kind_of(bar)
     local what = kind == "work" and "works" or "waits for " .. bar.what
@@ -211,8 +212,9 @@ local function page_of(t, options)
     to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
     axis = options.width or WIDTH, is_fluid = not options.width,
     source_of = sources.reader() }, Page)
-  local title = ("%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "", t.block[1],
-    t.block[2], t.block[3])
+  local title = ("%s%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "",
+    t.ranks and ("ranks %s, "):format(table.concat(t.ranks, ", ")) or "", t.block[1], t.block[2],
+    t.block[3])
   if page.to <= page.from then
     fail("svg", "from is %s and to %s; expected cycles, the first below the other", page.from,
       page.to)

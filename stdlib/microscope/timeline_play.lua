@@ -9,6 +9,7 @@ M.model = {
   shared = 30,      -- until a value from shared memory is there
   global = 500,     -- or from global memory
   barrier = 20,     -- from the last arrival until those who wait go on
+  flag = 1500,      -- from a rank's change of a flag until another one sees it
   copy = 600,       -- from the issue of a tma_load until its first byte is there
   copy_bytes = 64,  -- that all copies of a block bring in a cycle
   store = 300,      -- until a tma_store has read its source, and as many bytes a cycle
@@ -115,6 +116,8 @@ end
 function M.barrier_text(b)
   if b.kind == "mbarrier" then return ("%s[%d]"):format(b.name, b.slot) end
   if b.kind == "named" then return "named barrier " .. b.slot end
+  if b.kind == "flag" then return b.name end
+  if b.kind == "launch" then return "the launch before" end
   return b.kind == "block" and "sync_threads" or "cluster barrier"
 end
 
@@ -142,7 +145,8 @@ end
 
 function play:arrive(w, e)
   work(w, self.model.instruction, e)
-  self:complete(e, w.clock + self.model.barrier)
+  local is_flag = self.barriers[e.barrier].kind == "flag"
+  self:complete(e, w.clock + (is_flag and self.model.flag or self.model.barrier))
 end
 
 -- The warp stays at the event until the phase is complete.

@@ -101,7 +101,7 @@ print(fails(timeline, boxes))
 print((fails(timeline, boxes{grid = 1, block = 64}, zeros(f32, 8)):gsub(";.*", "")))
 -- expect: timeline: the options are a tensor
 print(fails(timeline, launch, { model = { copies = 1 } }))
--- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, global, instruction, macs, mma, shared and store
+-- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, flag, global, instruction, macs, mma, shared and store
 print(fails(timeline, launch, { blocks = 1 }))
 -- expect: timeline: option 'blocks' is unknown; expected block, model, device or marks
 
