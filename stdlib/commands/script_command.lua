@@ -15,7 +15,6 @@
 --   say_missing      function(report, options): says why there is nothing, if the script was fine
 -- The functions find the script's path in options.script and its arguments in options.rest. With
 -- options.is_aside what the script prints leaves standard output to the report.
-local ct = require "cuttle"
 local internal = ...
 local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"

@@ -251,8 +251,8 @@ local function read_options(options)
   end
   for key, value in pairs(options.model or {}) do
     if not play.model[key] or type(value) ~= "number" or value <= 0 then
-      fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, flag, global, "
-        .. "instruction, macs, mma, shared and store", tostring(key), tostring(value))
+      fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, flag, "
+        .. "global, instruction, macs, mma, shared and store", tostring(key), tostring(value))
     end
   end
   local b = options.block or 0
@@ -375,7 +375,8 @@ local function name_ranks(t, parts)
     if not seen[text] then names[#names + 1] = text end
     seen[text] = true
   end
-  t.kernel = ("ranks %s, at once: %s"):format(table.concat(t.ranks, ", "), table.concat(names, ", "))
+  t.kernel = ("ranks %s, at once: %s"):format(table.concat(t.ranks, ", "),
+    table.concat(names, ", "))
   t.name = parts[1].launch.name
 end
 
@@ -417,7 +418,8 @@ function M.run(f, options, ...)
     timelines[#timelines + 1] = t
   end
   local function on_cpu(...)
-    local session <close> = internal.timeline_begin(choose, take, take_ranks) -- luacheck: ignore 211
+    -- luacheck: ignore 211
+    local session <close> = internal.timeline_begin(choose, take, take_ranks)
     return marks.with({}, nil, options.call or pcall, ...)
   end
   -- After a launch on the device: the same on the CPU engine, then what was measured.
