@@ -161,7 +161,7 @@ CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *o
   }
   CtInt i;
   if (type != LUA_TTABLE && !bind_test_int(L, idx, op, &i)) {
-    diag_type_error(L, idx, op, "a layout, a shape or a text like \"(4,8):(8,1)\"");
+    diag_type_error(L, idx, op, "a layout, a shape or a string like \"(4,8):(8,1)\"");
   }
   CtTuple shape = bind_to_shape(L, idx, cx, op);
   diag_check(L, ct_layout_make(cx, shape, NULL, &c.layout, &err), &err);
@@ -200,7 +200,7 @@ CtSwizzle bind_to_swizzle(lua_State *L, int idx, const CtCx *cx, const char *op)
     return *object;
   }
   if (lua_type(L, idx) != LUA_TSTRING) {
-    diag_type_error(L, idx, op, "a swizzle or a text like \"Sw<2,0,3>\"");
+    diag_type_error(L, idx, op, "a swizzle or a string like \"Sw<2,0,3>\"");
   }
   size_t len;
   const char *text = lua_tolstring(L, idx, &len);

@@ -42,7 +42,7 @@ static int literal(lua_State *L) {
   CtCx cx = bind_enter(L);
   if (lua_type(L, 1) != LUA_TSTRING) {
     return diag_error(L,
-                      "L: argument 1 is %s; a text like \"(4,8):(8,1)\" was expected; "
+                      "L: argument 1 is %s; a string like \"(4,8):(8,1)\" was expected; "
                       "layout{4, 8} takes numbers",
                       diag_push_kind(L, 1));
   }

@@ -188,7 +188,7 @@ int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const 
 
 /* {====== Tuples ====== */
 
-#define TUPLE_EXPECTED "an integer, a table of them, a text like \"(4,(2,3))\" or _"
+#define TUPLE_EXPECTED "an integer, a table of them, a string like \"(4,(2,3))\" or _"
 
 /* An argument that is read as a tuple. */
 typedef struct TupleArg {
@@ -316,7 +316,7 @@ CtTuple bind_to_coord(lua_State *L, int first, const CtCx *cx, const char *op) {
     return to_tuple(L, first, &a, 0);
   }
   if (n < 1) {
-    diag_error(L, "%s: a coordinate is missing; give an integer or table for each mode", op);
+    diag_error(L, "%s: a coordinate is missing; write an integer or table for each mode", op);
   }
   CtTuple *items = must_alloc(L, cx, (size_t)n * sizeof(CtTuple));
   for (int i = 0; i < n; i++) {
@@ -408,7 +408,7 @@ static CtTiler to_tiler(lua_State *L, int idx, const CtCx *cx, const char *op, i
     diag_error(L, "%s: a tiler has %s in it; integers and layouts were expected", op,
                diag_push_kind(L, idx));
   }
-  diag_type_error(L, idx, op, "a tiler: an integer, a table of tilers, a layout, a text or _");
+  diag_type_error(L, idx, op, "a tiler: an integer, a table of tilers, a layout, a string or _");
   return (CtTiler){.kind = CT_TILER_ANY};
 }
 

@@ -44,10 +44,11 @@ static const char *push_stale(lua_State *L, int node, int changed) {
   const char *name = box_name(L, -1);
   lua_Debug ar;
   int line = diag_find_script(L, &ar) ? ar.currentline : 0;
-  lua_pushfstring(L,
-                  "line %d changes the table of line %d, which may be this one: '%s' holds one or "
-                  "another by path; assign a copy to it, {...}, or use one name only",
-                  line, front_birth_line(L, changed), name);
+  lua_pushfstring(
+      L,
+      "line %d changes the table of line %d, which may be this one: '%s' depends on the path; "
+      "assign a copy to it, {...}, or use one name only",
+      line, front_birth_line(L, changed), name);
   lua_remove(L, -2);
   return lua_tostring(L, -1);
 }

@@ -136,10 +136,10 @@ void front_check_change(lua_State *L, int idx) {
 
 void front_check_key(lua_State *L, int table, int key) {
   if (lua_istable(L, table) && !value_settle(L, key) && value_test(L, key, NULL)) {
-    front_refuse(L,
-                 "a Lua table is indexed by a run-time value; use a tensor, as from_table(f32, t) "
-                 "makes one, or unroll the loop; a table of tensors that is an argument is a list, "
-                 "which takes any index");
+    front_refuse(
+        L,
+        "a Lua table is indexed by a run-time value; use a tensor, such as from_table(f32, t), or "
+        "unroll the loop; a list of tensors passed as an argument allows any index");
   }
   check_half(L, key, "[]");
 }

@@ -42,10 +42,11 @@ static bool is_of_thread(lua_State *L, Front *f, const char *name) {
 
 static const char *check_message(lua_State *L, int idx, const char *name) {
   if (!lua_isstring(L, idx)) {
-    front_refuse(L,
-                 "%s: the message of a run-time condition is a text, not %s; write printf to show "
-                 "values",
-                 name, diag_push_kind(L, idx));
+    front_refuse(
+        L,
+        "%s: the message of a run-time condition is a string, not %s; write printf to show "
+        "values",
+        name, diag_push_kind(L, idx));
   }
   return lua_tostring(L, idx);
 }

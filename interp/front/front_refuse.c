@@ -11,11 +11,11 @@
 #include "front_parts.h"
 
 static const char text[] =
-    "a text is made while tracing; use printf, which shows values when the kernel runs";
+    "strings are made while tracing; use printf, which shows values when the kernel runs";
 static const char print_text[] =
     "this prints while tracing; use printf, or tostring(x) for what is known of x while tracing";
 static const char no_table[] =
-    "this takes a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
+    "this needs a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
 static const char of_list[] =
     "the kernel learns at run time how many tensors it has; write 'for i = 1, #l do' with l[i]";
 static const char place[] =
@@ -41,7 +41,7 @@ static const Refusal refusals[] = {
     {"_G", "pairs", 1, 1, OBJECT, no_table},
     {"_G", "ipairs", 1, 1, OBJECT, no_table},
     {"_G", "next", 1, 1, OBJECT, no_table},
-    {"_G", "load", 1, 0, OBJECT, "this compiles a text; write t[i]"},
+    {"_G", "load", 1, 0, OBJECT, "this compiles a string; write t[i]"},
     {"_G", "rawlen", 1, 1, OBJECT, "size(t) is the number of elements of a tensor"},
     {"_G", "print", 1, 0, VALUE, print_text},
     {"io", "write", 1, 0, VALUE, print_text},
@@ -55,7 +55,7 @@ static const Refusal refusals[] = {
     {"string", "sub", 1, 0, VALUE, text},
     {"utf8", "char", 1, 0, VALUE, text},
     {"table", "concat", 1, 0, ELEMENTS, text},
-    {"table", "insert", 1, 1, OBJECT, "this takes a Lua table; write t[i] = v"},
+    {"table", "insert", 1, 1, OBJECT, "this needs a Lua table; write t[i] = v"},
     {"table", "insert", 2, -1, VALUE, place},
     {"table", "remove", 2, 2, VALUE, place},
     {"table", "move", 2, 4, VALUE, place},

@@ -138,7 +138,7 @@ static void check_static(lua_State *L, int n) {
     const char *what = lua_pushfstring(L, "argument %d", i);
     (void)value_settle(L, i);
     lua_pushvalue(L, i);
-    check(L, &s, what, "give it");
+    check(L, &s, what, "pass");
     lua_settop(L, s.queue);
   }
   s.left = MAX_CAPTURED;

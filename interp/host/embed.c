@@ -104,7 +104,7 @@ static void find_place(CuttleState *s) {
 /* Takes the message at the top of the stack. */
 static cuttle_Status fail(CuttleState *s, int lua_status) {
   const char *msg = lua_tostring(s->L, -1);
-  set_error(s, msg == NULL ? "the error is not a text" : msg);
+  set_error(s, msg == NULL ? "the error is not a string" : msg);
   find_place(s);
   cuttle_Status status = status_of(s, lua_status);
   lua_pop(s->L, 1);

@@ -118,7 +118,7 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
   size_t at = 0;
   int type = lua_getfield(L, table, "nvrtc_options");
   if (type != LUA_TNIL && type != LUA_TTABLE) {
-    diag_error(L, "kernel: nvrtc_options is %s; a table of texts was expected",
+    diag_error(L, "kernel: nvrtc_options is %s; a table of strings was expected",
                diag_push_kind(L, -1));
   }
   if (type != LUA_TNIL && k->state->options.sandbox != 0) {

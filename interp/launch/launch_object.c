@@ -240,9 +240,9 @@ static void refuse(Walk *w, int idx, int depth) {
   if (depth > CT_MAX_DEPTH) {
     diag_error(L, "%s is a constant with tables in more than %d others", title, CT_MAX_DEPTH);
   }
-  diag_error(L,
-             "%s holds %s; a constant of a kernel holds numbers, texts and values such as layouts",
-             title, diag_push_kind(L, idx));
+  diag_error(
+      L, "%s holds %s; a constant of a kernel holds numbers, strings and values such as layouts",
+      title, diag_push_kind(L, idx));
 }
 
 static void put_value(Walk *w, int idx, int depth) {

@@ -143,9 +143,9 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
                tensor_push_title(L, 1));
   }
   if (t->space == CT_CONSTANT) {
-    diag_error(L,
-               "%s: %s is constant memory, which kernels only read; take shared or global memory",
-               name, tensor_push_title(L, 1));
+    diag_error(
+        L, "%s: %s is constant memory, which kernels can only read; use shared or global memory",
+        name, tensor_push_title(L, 1));
   }
   if (t->space == CT_REGISTER) {
     diag_error(L,

@@ -69,8 +69,9 @@ static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const 
   if (!ct_composed_is_static(&l)) {
     diag_error(
         L,
-        "%s: the shape must be static, but this one holds run-time values; take numbers "
-        "of the script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, fn, "
+        "%s: the shape must be static, but this one holds run-time values; use numbers of the "
+        "script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, "
+        "fn, "
         "{static_shapes = true})",
         op);
   }
@@ -247,10 +248,11 @@ static int declare_own(lua_State *L, const char *op, bool is_local) {
   CtDtype dtype = bind_to_dtype(L, 1, op);
   CtComposed l = to_static_layout(L, 2, &cx, op, &n);
   if (l.is_swizzled) {
-    diag_error(L,
-               "%s: %s is swizzled, which only shared memory needs: registers have no "
-               "banks; give the layout below the swizzle",
-               op, bind_composed_text(&cx, &l));
+    diag_error(
+        L,
+        "%s: %s is swizzled, which only shared memory needs: registers have no banks; use the "
+        "layout below the swizzle",
+        op, bind_composed_text(&cx, &l));
   }
   if (is_local) {
     check_local(L, &cx, dtype, l.layout, n);

@@ -33,8 +33,10 @@ static int lang_constant(lua_State *L) { /* dtype, table, layout */
   lua_settop(L, 3);
   CtDtype dtype = bind_to_dtype(L, 1, "constant");
   if (tensor_test(L, 2) != NULL) {
-    return diag_error(L, "constant: a table of numbers expected, got a tensor; take t:totable() "
-                         "before the launch, or pass the tensor as an argument");
+    return diag_error(
+        L,
+        "constant: a table of numbers expected, got a tensor; call t:totable() before the launch, "
+        "or pass the tensor as an argument");
   }
   const void *elements = tensor_read_table(L, "constant", dtype, &cx, &layout);
   check_layout(L, &cx, layout);

@@ -146,15 +146,16 @@ static void check_address(const Code *c, const char *name) {
   if (t->space == CT_REGISTER) {
     diag_error(
         L,
-        "%s: operand '%s' is a tensor in registers, which have no address; give its elements "
-        "as values",
+        "%s: operand '%s' is a tensor in registers, which have no address; pass its elements as "
+        "values",
         c->op, name);
   }
   if (t->is_guarded) {
-    diag_error(L,
-               "%s: operand '%s' is guarded, but the text would not ask the guard; give the tensor "
-               "as it was before guard, and test the coordinate",
-               c->op, name);
+    diag_error(
+        L,
+        "%s: operand '%s' is guarded, but the source would bypass the guard; pass the unguarded "
+        "tensor, and test the coordinate",
+        c->op, name);
   }
 }
 
@@ -393,7 +394,7 @@ static void check_count(const Code *c, int expected, int n) {
       ("%s: the Lua twin of a statement returns %d values; expected none, or give the expression's "
        "type"),
       "%s: the Lua twin of an expression returns %d values; expected one",
-      "%s: the Lua twin returns %d values, but the text has %d results"};
+      "%s: the Lua twin returns %d values, but the source has %d results"};
   if (n != expected) {
     diag_error(c->L, rules[expected > 2 ? 2 : expected], c->op, n, expected);
   }

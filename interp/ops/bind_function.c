@@ -250,8 +250,8 @@ static void check_argument(lua_State *L, int i) {
   if (!is_known && !bind_test_dtype(L, i, &ignored)) {
     diag_error(
         L,
-        "device_fn: argument %d is %s; a function takes numbers, booleans, strings, types and "
-        "records: give it elements, capture what is known, or call a plain helper function",
+        "device_fn: argument %d is %s; a function accepts numbers, booleans, strings, types and "
+        "records: pass elements, capture what is known, or call a plain helper function",
         i, diag_push_kind(L, i));
   }
 }

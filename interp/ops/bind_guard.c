@@ -181,7 +181,7 @@ static int domain_offset(lua_State *L) {
     return diag_error(
         L,
         "domain_offset: %s is not a tensor of coordinates, as tma_tensor and identity_tensor make "
-        "them; of a tensor with memory, take a tile or a slice",
+        "them; for a tensor with memory, use a tile or a slice",
         tensor_push_title(L, 2));
   }
   tensor_push_coords(L, t, t->layout, coordinate_at(L, &g, t, crd));

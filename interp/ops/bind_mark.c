@@ -32,7 +32,7 @@ static lua_Integer number_of(lua_State *L, int idx) {
 static int lang_mark(lua_State *L) { /* name */
   CtIr *ir = front_here(L, "mark");
   if (lua_type(L, 1) != LUA_TSTRING) {
-    return diag_error(L, "mark: the name is %s; write a text, as in mark(\"load\")",
+    return diag_error(L, "mark: the name is %s; write a string, as in mark(\"load\")",
                       diag_push_kind(L, 1));
   }
   if (lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > MAX_NAME) {

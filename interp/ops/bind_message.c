@@ -169,7 +169,7 @@ static int lang_printf(lua_State *L) { /* format, values... */
   Print p = {.L = L, .ir = front_here(L, "printf"), .arg = 1};
   Spec spec;
   if (lua_type(L, 1) != LUA_TSTRING) {
-    return diag_error(L, "printf: the format is %s; a text was expected", diag_push_kind(L, 1));
+    return diag_error(L, "printf: the format is %s; a string was expected", diag_push_kind(L, 1));
   }
   for (const char *s = lua_tostring(L, 1); *s != '\0';) {
     size_t plain = strcspn(s, "%");

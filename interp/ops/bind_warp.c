@@ -22,7 +22,7 @@ static void refuse_mask(lua_State *L, int n, const char *op, const char *call) {
       lua_isinteger(L, 1) && (lua_tointeger(L, 1) == UINT32_MAX || lua_tointeger(L, 1) == -1);
   if (lua_gettop(L) >= n && !lua_istable(L, n) && is_mask) {
     diag_error(L,
-               "%s: a mask of lanes is no first argument; write %s(%s) for the whole warp, or "
+               "%s: a mask cannot be the first argument; write %s(%s) for the whole warp, or "
                "%s(%s, {mask = m})",
                op, op, call, op, call);
   }

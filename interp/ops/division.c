@@ -27,7 +27,7 @@ static const char *tiler_noun(const Division *d) {
 static void check_rank(const Division *d) {
   int rank = ct_layout_rank(d->t->layout);
   if (d->n_modes > rank) {
-    diag_error(d->L, "%s: %s %s has rank %d but %s has rank %d; give %s per mode", d->op,
+    diag_error(d->L, "%s: %s %s has rank %d but %s has rank %d; write %s per mode", d->op,
                tiler_noun(d), tiler_text(d), d->n_modes, tensor_text(d), rank,
                d->by_threads ? "one extent" : "one tile size");
   }

@@ -138,7 +138,7 @@ static size_t shown_length(const char *msg) {
 
 void repl_report(lua_State *L) {
   const char *msg = lua_tostring(L, -1);
-  msg = msg == NULL ? "the error is not a text" : msg;
+  msg = msg == NULL ? "the error is not a string" : msg;
   fflush(stdout);
   const char *after_key = in_session && n_signals > 0 ? "\n" : ""; /* the terminal shows ^C */
   fprintf(stderr, "%s%.*s\n", after_key, (int)shown_length(msg), msg);

@@ -87,7 +87,7 @@ typedef struct KindRow {
 
 static const KindRow kinds[] = {{LUA_TNONE, "nothing"},        {LUA_TNIL, "nil"},
                                 {LUA_TBOOLEAN, "a boolean"},   {LUA_TNUMBER, "a number"},
-                                {LUA_TSTRING, "a text"},       {LUA_TTABLE, "a table"},
+                                {LUA_TSTRING, "a string"},     {LUA_TTABLE, "a table"},
                                 {LUA_TFUNCTION, "a function"}, {LUA_TTHREAD, "a coroutine"}};
 
 static const char *kind_of_type(int type) {

@@ -215,7 +215,7 @@ int state_cpu_devices(const CuttleState *s);
 /* The device for new tensors and launches: NULL is the CPU engine. Opens it at first use. */
 CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) CT_NODISCARD;
 
-/* The device that a text like "cuda:1" names; NULL is the CPU engine. Opened at first use. */
+/* The device that a string like "cuda:1" names; NULL is the CPU engine. Opened at first use. */
 CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
                             CtErr *err) CT_NODISCARD;
 

@@ -102,10 +102,11 @@ static void check_sizes(CtTileCx *c, CtView a, CtView b) {
 void ct_tile_check_writable(CtTileCx *c, CtView v) {
   const char *name = ct_ir_view_name(c->ir, &v);
   if (c->ir->bufs[v.buf].cache == CT_CACHE_READ_ONLY) {
-    ct_tile_fail(c,
-                 "%s is cached as \"read_only\", which says that nobody writes it; write to the "
-                 "tensor itself, and take another hint",
-                 name);
+    ct_tile_fail(
+        c,
+        "%s is cached as \"read_only\", so it cannot be written through it; write to the tensor "
+        "itself, or use another hint",
+        name);
   } else if (c->ir->bufs[v.buf].is_fixed) {
     ct_tile_fail(c,
                  "%s has the bits of a fragment (recast), which are only read through it; write to "

@@ -128,7 +128,7 @@ static void check_shape(CtAlg *g, CtTuple shape) {
 static void check_stride(CtAlg *g, CtTuple shape, CtTuple stride) {
   if (!ct_congruent(shape, stride)) {
     al_fail(g, CT_EINVAL,
-            "layout: stride %s is not nested like shape %s; give one stride per extent",
+            "layout: stride %s is not nested like shape %s; write one stride per extent",
             al_show_tuple(g, stride), al_show_tuple(g, shape));
   }
   if (ct_has_any(stride)) {
@@ -225,7 +225,7 @@ void al_check_crd(CtAlg *g, const char *op, CtTuple crd, CtTuple shape, const ch
   }
 }
 
-#define INTEGER_OR_NESTED "give an integer, or a tuple nested like the shape"
+#define INTEGER_OR_NESTED "write an integer, or a tuple nested like the shape"
 
 /* Takes digits off a linear coordinate; divides only when the caller takes the next digit. */
 typedef struct Digits {

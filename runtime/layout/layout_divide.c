@@ -67,7 +67,7 @@ static void check_tiler(CtBuild *b, CtLayout a, CtTiler t) {
   int rank = ct_layout_rank(a);
   if (t.n > rank) {
     al_fail(g, CT_EINVAL,
-            "%s: tiler %s has rank %d but %s has rank %d; give one tile size per mode", b->op,
+            "%s: tiler %s has rank %d but %s has rank %d; write one tile size per mode", b->op,
             al_show_tiler(g, t), t.n, al_show_layout(g, a), rank);
   }
 }

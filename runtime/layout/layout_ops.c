@@ -11,8 +11,8 @@ static void check_profile(CtBuild *b, CtLayout a, CtTuple profile) {
   int rank = ct_layout_rank(a);
   if (profile->rank > rank) {
     al_fail(g, CT_EINVAL,
-            "%s: profile %s has rank %d but %s has rank %d; give at most one entry per mode", b->op,
-            al_show_tuple(g, profile), profile->rank, al_show_layout(g, a), rank);
+            "%s: profile %s has rank %d but %s has rank %d; write at most one entry per mode",
+            b->op, al_show_tuple(g, profile), profile->rank, al_show_layout(g, a), rank);
   }
 }
 

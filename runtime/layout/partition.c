@@ -45,7 +45,7 @@ static void check_rank(CtAlg *g, const char *op, CtTuple crd, CtLayout mode) {
   int rank = ct_layout_rank(mode);
   if (!ct_is_leaf(crd) && crd->rank > rank) {
     al_fail(g, CT_EINVAL,
-            "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; give at most one "
+            "%s: coordinate %s has rank %d but there are %d modes of tiles, %s; write at most one "
             "entry per mode",
             op, al_show_tuple(g, crd), crd->rank, rank, al_show_tuple(g, mode.shape));
   }

@@ -312,7 +312,7 @@ local colons = {
 -- counts.
 M.syntax = {
   { "", "^[^\"']*(%b()%s*:%s*%b())", function(text)
-    return not text:find "[^%d(),:_@%s-]" and ('a layout is a text: write L"%s"'):format(text)
+    return not text:find "[^%d(),:_@%s-]" and ('a layout is a string: write L"%s"'):format(text)
       or nil
   end },
   { "", "^[^\"']*(%([%d,()]+%));(%([%d,()]+%))", 'a layout has a colon: write L"%s:%s"' },

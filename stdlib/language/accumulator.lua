@@ -79,8 +79,9 @@ local function check_types(A, B, op)
     fail(op, "there is no product of %s; cast the tiles to a type that has one, as in "
       .. "block_copy(B, shared_like(B, nil, f16))", b)
   elseif not choice.goes_together(a, b) then
-    fail(op, "A has elements of type %s and B of type %s, which no product takes together; cast "
-      .. "one on its way to shared memory, as in block_copy(B, shared_like(B, nil, %s))", a, b, a)
+    fail(op, "A has elements of type %s and B of type %s, which cannot be multiplied together; "
+      .. "cast one on its way to shared memory, as in block_copy(B, shared_like(B, nil, "
+    .. "%s))", a, b, a)
   end
 end
 
@@ -116,7 +117,7 @@ local function n_threads(options, op)
   if n > x then
     fail(op, "threads = %d, but the block has %d; launch it with block = %d", n, x, n)
   elseif n < x and n % WARP ~= 0 then
-    fail(op, "threads = %d are no whole warps; give a multiple of %d", n, WARP)
+    fail(op, "threads = %d is not a whole number of warps; use a multiple of %d", n, WARP)
   end
   return n
 end
@@ -128,7 +129,7 @@ local function check_warps(warps, threads, op)
       tostring(m), tostring(n))
   elseif m * n * WARP ~= threads then
     fail(op, "warps = {%d, %d} are %d threads, and %d share the product; launch it with block = "
-      .. "%d, or give other warps", m, n, m * n * WARP, threads, m * n * WARP)
+      .. "%d, or use other warps", m, n, m * n * WARP, threads, m * n * WARP)
   end
 end
 

@@ -32,8 +32,8 @@ local function check_dtype(a, dtype)
   end
   for _, side in ipairs { "src", "dst" } do
     if ct.size(a[side], 1) % dtype.bits ~= 0 then
-      fail("atom", "%s moves %d bits per thread, which hold no whole number of %s (%d bits); give "
-        .. "it a narrower type or take a wider atom", a.name, ct.size(a[side], 1), dtype,
+      fail("atom", "%s moves %d bits per thread, which hold no whole number of %s (%d bits); "
+        .. "give it a narrower type or use a wider atom", a.name, ct.size(a[side], 1), dtype,
         dtype.bits)
     end
   end

@@ -24,7 +24,8 @@ local function check_tile(x, number, op)
   end
   for i = 0, 1 do
     if ct.rank(x) < 2 or not internal.is_static(size(x, i)) then
-      fail(op, "%s is no tile of two modes whose extents are known while tracing; tile it first, "
+      fail(op, "%s is not a tile of two modes whose extents are known while tracing; tile it "
+        .. "first, "
         .. "as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
     end
   end

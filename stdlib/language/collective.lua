@@ -30,7 +30,7 @@ local function fail(name, fmt, ...) error(name .. ": " .. fmt:format(...), 0) en
 local function operation(op, name, v)
   if type(op) == "function" then return op end
   if type(v) == "table" and getmetatable(v) == nil then
-    fail(name, "operation '%s' of a table; give a function of two such tables that returns a third",
+    fail(name, "operation '%s' of a table; pass a function of two such tables that returns a third",
       tostring(op))
   end
   if type(op) == "string" and functions[op] then return functions[op] end

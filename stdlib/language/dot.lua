@@ -14,7 +14,7 @@ local _ <const> = ct._
 local function sums_as_A(acc, other, B)
   if acc.mma.atom.family == "fma" or other.mma.atom.family == "fma" then
     fail("dot", "A is an accumulator and one of the products is made of plain FMAs, whose "
-      .. "registers are no operand; store A in shared memory first, by A:store(s)")
+      .. "registers cannot be an operand; store A in shared memory first, by A:store(s)")
   elseif other.warps[2] > 1 then
     fail("dot", "A is an accumulator whose columns %d warps share; make it with {warps = {%d, 1}}",
       other.warps[2], other.warps[1] * other.warps[2])
@@ -36,7 +36,8 @@ local function check_registers(acc, x, name)
     or mma:partition_shape_B { acc.shape[2], mma:tile_size_mnk(2) }
   local want = { ct.size(shape[1]), ct.size(shape[2]) }
   if ct.rank(x) ~= 3 or size(x, 0) ~= want[1] or size(x, 1) ~= want[2] then
-    fail("dot", "the fragment %s is no operand %s of this accumulator, whose parts are (%d,%d,k); "
+    fail("dot", "the fragment %s is not an operand %s of this accumulator, whose parts are "
+      .. "(%d,%d,k); "
       .. "write acc:read_%s(tile)", x.layout, name, want[1], want[2], name)
   end
 end

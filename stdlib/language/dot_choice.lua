@@ -143,7 +143,7 @@ local function group_atom(p, n)
         r.suffix)
     end
   end
-  fail(p.op, "wgmma multiplies no %s by %s; leave wgmma out", p.a, p.b)
+  fail(p.op, "wgmma cannot multiply %s by %s; leave out wgmma", p.a, p.b)
 end
 
 -- The widest atom for warpgroups over each other, or side by side where M has no room.
@@ -154,7 +154,7 @@ local function by_groups(p)
   local is_whole = p.threads % WARPGROUP == 0 and p.M % (64 * groups // across) == 0
   if not is_whole or p.N == 0 or p.N % (8 * across) ~= 0 then
     fail(p.op, "wgmma needs M = %d to be a multiple of 64, N = %d of 8 and threads = %d of %d; "
-      .. "take other extents, or leave wgmma out", p.M, p.N, p.threads, WARPGROUP)
+      .. "use other extents, or leave out wgmma", p.M, p.N, p.threads, WARPGROUP)
   end
   local n = math.min(p.N // across, 256)
   while p.N // across % n ~= 0 or n % 8 ~= 0 do n = n - 1 end
@@ -180,7 +180,7 @@ end
 local function by_hand(p)
   local atom = tiles.to_atom(p.atom, "mma", p.op)
   if atom.threads ~= WARP then
-    fail(p.op, "%s is no atom of a warp; take one of mma.sync, such as %s, or write {wgmma = true}",
+    fail(p.op, "%s is not a warp's atom; use one of mma.sync, such as %s, or write {wgmma = true}",
       atom.name, atoms[1].name)
   elseif not takes(atom, p) then
     fail(p.op, "%s multiplies %s by %s, but A is of type %s and B of type %s", atom.name,
@@ -203,7 +203,7 @@ local function plain(p, why)
   end)
   if threads == nil or p.warps then
     return nil, ("the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; "
-      .. "take other extents, or another block"):format(p.M, p.N, p.K, p.dtype, p.threads, why,
+      .. "use other extents, or another block"):format(p.M, p.N, p.K, p.dtype, p.threads, why,
       p.warps and "" or ", and single threads do not divide it either")
   end
   return { mma = by(threads[1], threads[2]), sum = sum, why = why }

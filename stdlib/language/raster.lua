@@ -231,7 +231,7 @@ function M.raster(p)
   if is_table_of_tiles(r.order) then return from_table(r, block, blocks) end
   if r.order == "hilbert" then
     fail("raster", "Hilbert's curve is a table in a kernel: make it on the host, "
-      .. "raster{tiles = {m, n}, order = \"hilbert\"}:table(), and give it as order")
+      .. "raster{tiles = {m, n}, order = \"hilbert\"}:table(), and pass it as order")
   end
   local indices = range(block + r.start * blocks, r.tiles[1] * r.tiles[2], r.step * blocks)
   return internal.tiles_of(indices, function(i) return place(r, i) end)

@@ -91,8 +91,8 @@ function M.check_divides(tensor, sizes, op, what)
     if not internal.is_static(n) then
       is_static = false
     elseif n % sizes[i] ~= 0 then
-      M.fail(op, "extent %d of mode %d of %s is not a multiple of %d in %s %s; take a tile that it "
-        .. "divides", n, i - 1, tensor.layout or tensor, sizes[i], what, M.tuple_text(sizes))
+      M.fail(op, "extent %d of mode %d of %s is not a multiple of %d in %s %s; use a tile that "
+        .. "it divides", n, i - 1, tensor.layout or tensor, sizes[i], what, M.tuple_text(sizes))
     end
   end
   if not is_static then ct.tile(tensor, sizes, M.wildcards(#sizes)) end -- notes it for the launch

@@ -18,7 +18,7 @@ function M.trouble(t, name, modes, along, counted)
   for i, mode in ipairs(modes) do
     local counts = i ~= along and (i <= counted or extents[i] > 1)
     if counts and strides[i] * t.dtype.bits % UNIT_BITS ~= 0 then
-      return ("TMA wants strides that are multiples of 16 bytes, and %s's along %s is %d elements")
+      return ("TMA needs strides that are multiples of 16 bytes, and %s's along %s is %d elements")
         :format(name, mode, strides[i])
     end
   end

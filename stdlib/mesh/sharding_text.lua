@@ -12,7 +12,7 @@ local M = {}
 -- {====== Reading ======
 
 local function fail(p, expected)
-  tiles.fail(p.op, "expected %s at column %d of '%s'; a spec is a text such as \"(M@data,K)\"",
+  tiles.fail(p.op, "expected %s at column %d of '%s'; a spec is a string such as \"(M@data,K)\"",
     expected, p.at, p.text)
 end
 

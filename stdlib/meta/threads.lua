@@ -81,7 +81,7 @@ function shfl_idx(value, lane, width) end
 
 --- Whether the condition holds in any lane of the warp.
 --- All lanes that have not ended must call it together, and all get the same answer. With
---- `{mask = m}` the lanes of the mask do so; see shfl_up.
+--- `{mask = m}` only the lanes of the mask take part; see shfl_up.
 ---
 ---     > k = kernel("some", function(x)
 ---     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)

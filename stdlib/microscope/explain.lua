@@ -551,7 +551,7 @@ local function explain_layout(report, layout, options)
   if is_part then
     add_partition(report, layout, options)
   elseif options.thread ~= nil then
-    fail("%s is not shared among threads; of a thread-value layout give its tile, as in {tile = "
+    fail("%s is not shared among threads; for a thread-value layout pass its tile, as in {tile = "
       .. "{8, 8}, thread = 0}", layout)
   end
   if not static then

@@ -147,7 +147,7 @@ local function check_types(a, b, c, options)
     fail("C is %s, but sums of %s products are %s; expected a C of a float type", out, dtype, sum)
   elseif not is_float(out) and out.bits < sum.bits and not options.epilogue then
     fail("C is %s, too narrow for sums of %s products, which are %s; take a C of %s, or an "
-      .. "epilogue that brings them into its range", out, dtype, sum, sum)
+      .. "epilogue that limits them to its range", out, dtype, sum, sum)
   end
 end
 
@@ -278,8 +278,8 @@ local along <const> = { mn = 1, k = 2 } -- the mode that is contiguous
 local function nested_of(a, b, c, groups)
   if not (a.nested or b.nested or c.nested) then return nil end
   if groups then
-    fail("there are groups, and %s has a mode with more than one stride; groups take matrices with "
-      .. "one stride a mode", (a.nested or c.nested) and "A or C" or "B")
+    fail("there are groups, and %s has a mode with more than one stride; groups need matrices "
+      .. "with one stride per mode", (a.nested or c.nested) and "A or C" or "B")
   end
   return { A = a.nested and nested.vector(a.tensor, a.nested, along[major_of(a)]),
            B = b.nested and nested.vector(b.tensor, b.nested, along[major_of(b)]),
@@ -510,7 +510,7 @@ local function read_operands(A, B, C, options)
   options = arguments.options("matmul", options, known_options, "{alpha = 2.0, beta = 1.0}")
   if C == nil then
     if options.beta ~= nil and options.beta ~= 0 then
-      fail("beta is %s, but there is no C to be added; give a tensor (M,N)", options.beta)
+      fail("beta is %s, but there is no C to add; pass a tensor (M,N)", options.beta)
     end
     C = new_result(A, B, options.groups)
   end
@@ -606,9 +606,9 @@ end
 --- docs/matmul.md. Returns what it found, as explain does.
 function M.tune(A, B, C, options)
   local args, rest, how = split_arguments(A, B, C, options)
-  if rest.groups then fail("tune takes no groups; results are of products without") end
+  if rest.groups then fail("tune does not support groups") end
   if operator.problem(args, rest).nested then
-    fail("tune takes no modes with more than one stride; results are of matrices without")
+    fail("tune needs matrices with one stride per mode")
   end
   local row = require "cuttle.operator_search".tune(operator, args, rest, how)
   local device = not ct.device().sm and row.device or nil

@@ -625,7 +625,7 @@ function M.of(x, options, op, own_options)
   local draw = M.types[type_name(x)]
   if not draw and not stands_for_layout[type(x)] then
     local kind = x == nil and "nil" or "a " .. (type_name(x) or type(x))
-    M.fail(op, "argument 1 is %s; a layout, a text like \"(4,8):(8,1)\" or a tensor was expected",
+    M.fail(op, "argument 1 is %s; a layout, a string like \"(4,8):(8,1)\" or a tensor was expected",
       kind)
   end
   local picture = draw and draw(x, how) or of_any_layout(ct.layout(x), how)

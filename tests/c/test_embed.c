@@ -617,7 +617,7 @@ static void test_callbacks(void) {
             "a kernel prints to a host that launches another");
   IS_INT(n.launched, CUTTLE_ERROR, "which is an error");
   HAS_STR(n.error, "only cuttle_interrupt may be", "that says so");
-  IS_INT(n.ran, CUTTLE_ERROR, "as is a text; and nothing is closed");
+  IS_INT(n.ran, CUTTLE_ERROR, "as is a string; and nothing is closed");
   is_status(S, cuttle_launch(S, cuttle_kernel(S, "quiet"), one, one, 0, NULL), CUTTLE_OK,
             "afterwards it launches");
   cuttle_close(S);

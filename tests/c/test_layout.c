@@ -145,7 +145,7 @@ static void test_text_errors(void) {
   IS_STR(parsed("(4,2):(1,2):3"), "layout: unexpected text at column 11 of '(4,2):(1,2):3'",
          "two colons");
   IS_STR(parsed("(4,2):1"),
-         "layout: stride 1 is not nested like shape (4,2); give one stride per extent",
+         "layout: stride 1 is not nested like shape (4,2); write one stride per extent",
          "an integer stride under a tuple");
   IS_STR(parsed("(4,-2)"), "layout: extent -2 in shape (4,-2) is negative; extents must be >= 0",
          "a negative extent");
@@ -210,7 +210,7 @@ static void test_errors(void) {
   CtStatus st = ct_crd2idx(&cx, tuple("(1,0)"), layout("4:1"), &i, &err);
   IS_STR(
       st == CT_OK ? "" : err.msg,
-      "crd2idx: coordinate (1,0) does not fit shape 4: it has 2 modes, not 1; give an integer, or "
+      "crd2idx: coordinate (1,0) does not fit shape 4: it has 2 modes, not 1; write an integer, or "
       "a tuple nested like the shape",
       "coordinate of another nesting");
   IS_STR(
@@ -267,15 +267,15 @@ static void test_errors(void) {
          "coordinates that do not");
   IS_STR(compose("(4,2):(1,9)", "(2,2):(2,-1)"), "(2,2):(2,-1)", "steps of both signs in a mode");
   IS_STR(divide("(4,2):(1,4)", "(2,2,2)"),
-         "logical_divide: tiler (2,2,2) has rank 3 but (4,2):(1,4) has rank 2; give one tile size "
+         "logical_divide: tiler (2,2,2) has rank 3 but (4,2):(1,4) has rank 2; write one tile size "
          "per mode",
          "tiler of a higher rank");
   IS_STR(tile("(2048,256):(1,2048)", "(128,8,4)", "(0,0,0)", NULL),
-         "tile: tiler (128,8,4) has rank 3 but (2048,256):(1,2048) has rank 2; give one tile size "
+         "tile: tiler (128,8,4) has rank 3 but (2048,256):(1,2048) has rank 2; write one tile size "
          "per mode",
          "tile of a higher rank");
   IS_STR(tile("(8,8):(1,8)", "(4,4)", "(0,0,0)", NULL),
-         "tile: coordinate (0,0,0) has rank 3 but there are 2 modes of tiles, (2,2); give at most "
+         "tile: coordinate (0,0,0) has rank 3 but there are 2 modes of tiles, (2,2); write at most "
          "one entry per mode",
          "tile coordinate of a higher rank");
   IS_STR(tile("(8,8):(1,8)", "(4,4)", "(0,0)", "(1,_,1)"),

@@ -343,7 +343,7 @@ static const Step completions[] = {
     {"ms.inner.lay:cosi\t()\n", "\n32", "a method of what is in it"},
     {"('%d'):rep(2), string.form\t('%03d', 5)\n", "\t005", "a function of a library"},
     {"s = 'abc'\n", "\n", "a text"},
-    {"s:uppe\t()\n", "\nABC", "a method of a text"},
+    {"s:uppe\t()\n", "\nABC", "a method of a string"},
     {"N = L\"(Rows=4,Key=8)\"\n", "\n", "a layout whose modes have names"},
     {"size(N, \"Ke\t\")\n", "\n8", "a mode as an argument"},
     {"N:size('Ro\t')\n", "\n4", "a mode as an argument of a method"},

@@ -68,7 +68,7 @@ static int run(CuttleState *s, const char *text, size_t len, const char *chunkna
     return EXIT_SUCCESS;
   }
   const char *msg = lua_tostring(s->L, -1);
-  append_line(err, msg == NULL ? "the error is not a text" : msg);
+  append_line(err, msg == NULL ? "the error is not a string" : msg);
   lua_pop(s->L, 1);
   return EXIT_FAILURE;
 }

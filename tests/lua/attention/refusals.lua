@@ -21,7 +21,7 @@ refusal("mma 64x64", half, randn(f16, row_major{1, 2, 0, 64}))
 refusal("hopper 192x128", half, half, half, { out = zeros(f32, {1, 2, 2, 64}) })
 -- expect: attention: 'hopper 192x128': f16, D = 64, on it; out is f32, and its kernel writes Q's type
 refusal("hopper 192x128", half, view(randn(f16, 300), layout({1, 2, 2, 64}, {0, 132, 68, 1})))
--- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA wants strides that are multiples of 16 bytes, and K's along S is 68 elements
+-- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA needs strides that are multiples of 16 bytes, and K's along S is 68 elements
 refusal("hopper 192x128", half, half, view(randn(f16, 256), layout({1, 2, 2, 64}, {0, 1, 2, 4})))
 -- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA wants a stride of 1 along D, and V's is 4
 refusal("hopper 192x128", view(randn(f16, row_major{2, 257})(1, _), row_major{1, 2, 2, 64}))

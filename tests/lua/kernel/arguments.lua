@@ -44,7 +44,7 @@ local k = kernel("sized", function(t, n)
 end)
 k{grid = 1, block = 1}(out, static(5))
 print(out[0])                          -- expect: 10.0
-print(pcall(k{grid = 1, block = 1}, out, 5)) -- expect: false	tests/lua/kernel/arguments.lua:39: shared: the shape must be static, but this one holds run-time values; take numbers of the script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, fn, {static_shapes = true})
+print(pcall(k{grid = 1, block = 1}, out, 5)) -- expect: false	tests/lua/kernel/arguments.lua:39: shared: the shape must be static, but this one holds run-time values; use numbers of the script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, fn, {static_shapes = true})
 
 -- A tensor's alignment, name and type are those of the argument; one of `...` is called by its place there.
 kernel("names", function(first, ...)

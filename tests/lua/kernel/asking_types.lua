@@ -21,8 +21,8 @@ end
 try(function(t, i, x) return math.tointeger(x) end) -- expect: math.tointeger of a run-time float; use cast(x, i32)
 try(function(t, i, x) return rawequal(i, 1) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor
 try(function(t, i, x) return rawget({1, 2}, i) end) -- expect: a raw access cannot tell what a run-time value is; use == or a tensor
-try(function(t, i, x) rawset({1, 2}, i, 3) end) -- expect: a Lua table is indexed by a run-time value; use a tensor, as from_table(f32, t) makes one, or unroll the loop; a table of tensors that is an argument is a list, which takes any index
-try(function(t, i, x) return ("%d"):format(i) end) -- expect: string.format of a run-time value; a text is made while tracing; use printf, which shows values when the kernel runs
+try(function(t, i, x) rawset({1, 2}, i, 3) end) -- expect: a Lua table is indexed by a run-time value; use a tensor, such as from_table(f32, t), or unroll the loop; a list of tensors passed as an argument allows any index
+try(function(t, i, x) return ("%d"):format(i) end) -- expect: string.format of a run-time value; strings are made while tracing; use printf, which shows values when the kernel runs
 try(function(t, i, x) return #i end)           -- expect: '#' on a run-time value; size(t) is the number of elements of a tensor
 
 -- tostring says what is known of a value while tracing; print of a tensor its type and layout.

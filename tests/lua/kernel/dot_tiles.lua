@@ -164,7 +164,7 @@ local function whole(dtype, result)
   launch(A, B, C)
   return launch:source(A, B, C), worst_of(C, A, B)
 end
--- The pointers of a text that stand before its first condition.
+-- The pointers of a string that stand before its first condition.
 local function early(text)
   local names = {}
   for name in text:sub(1, assert(text:find("if (A_shape1", 1, true))):gmatch "([%w_]+) = %u %+" do

@@ -45,8 +45,8 @@ try(function(x, n) if threadIdx.x == n then assert(nil) end end, 1) -- expect: 4
 try(function(x, n) if threadIdx.x == n then error() end end, 1) -- expect: 45: assert: error, by thread (1,0,0) of block (0,0,0)
 try(function(x, n) if threadIdx.x == n then error(42) end end, 1) -- expect: 46: assert: 42, by thread (1,0,0) of block (0,0,0)
 try(function(x, n) if threadIdx.x == n then error(("%d%% of %s"):format(3, "n")) end end, 1) -- expect: 47: assert: 3% of n, by thread (1,0,0) of block (0,0,0)
-try(function(x, n) if threadIdx.x == n then error({}) end end, 1) -- expect: 48: error: the message of a run-time condition is a text, not a table; write printf to show values
-try(function(x, n) if threadIdx.x == n then error(n) end end, 1) -- expect: 49: error: the message of a run-time condition is a text, not a run-time value; write printf to show values
+try(function(x, n) if threadIdx.x == n then error({}) end end, 1) -- expect: 48: error: the message of a run-time condition is a string, not a table; write printf to show values
+try(function(x, n) if threadIdx.x == n then error(n) end end, 1) -- expect: 49: error: the message of a run-time condition is a string, not a run-time value; write printf to show values
 
 -- In an else, an elseif, an unrolled loop, a loop of the kernel, a while; after a return, and in a helper.
 try(function(x, n)

@@ -122,7 +122,7 @@ local function named(name)
   return fails(function() kernel("k", function() mark(name) end){grid = 1, block = 1}() end)
 end
 print((named(3):gsub("\n.*", "")))
--- expect: mark: the name is a number; write a text, as in mark("load")
+-- expect: mark: the name is a number; write a string, as in mark("load")
 print((named(""):gsub("\n.*", "")))
 -- expect: mark: the name has 0 characters; a name has 1 to 40, as in mark("load")
 print((named(("n"):rep(41)):gsub("\n.*", "")))

@@ -45,4 +45,4 @@ print(out[0]) -- expect: 17.0
 
 -- A message from a text's kernel names the text and its line.
 local bad = load("return function(x)\n  x[{0, 1}] = 1.0\nend")()
-print(pcall(kernel("bad", bad){grid = 1, block = 1}, x)) -- expect: false	[string "return function(x)..."]:2: store to x: crd2idx: coordinate (0,1) does not fit shape ?: it has 2 modes, not 1; give an integer, or a tuple nested like the shape
+print(pcall(kernel("bad", bad){grid = 1, block = 1}, x)) -- expect: false	[string "return function(x)..."]:2: store to x: crd2idx: coordinate (0,1) does not fit shape ?: it has 2 modes, not 1; write an integer, or a tuple nested like the shape

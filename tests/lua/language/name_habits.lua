@@ -50,7 +50,7 @@ prompt "zeros(f32, 4) + 1" -- expect: attempt to perform arithmetic on a tensor 
 prompt "zeros(f32, 4) < 1" -- expect: attempt to compare tensor with number; elements are compared one by one: x[i] < y[i]
 prompt "exp(zeros(f32, 4))" -- expect: bad argument #1 to 'exp' (number expected, got tensor); elements are computed one by one: transform(x, y, f)
 prompt [["a" + "b"]]     -- expect: attempt to add a 'string' with a 'string'; Lua joins texts by ..
-prompt "for v in zeros(f32, 4) do end" -- expect: coordinate: argument 1 is nil, perhaps a misspelt name; an integer, a table of them, a text like "(4,(2,3))" or _ was expected; no tensor is an iterator: write for i = 0, size(t) - 1 do
+prompt "for v in zeros(f32, 4) do end" -- expect: coordinate: argument 1 is nil, perhaps a misspelt name; an integer, a table of them, a string like "(4,(2,3))" or _ was expected; no tensor is an iterator: write for i = 0, size(t) - 1 do
 
 -- In a kernel, where nil is an operand, the message has no name: it is found in the line.
 local function in_kernel(line)

@@ -203,11 +203,11 @@ for _, bad in ipairs { { nil, {} }, { "4:1", true }, { "4:1", { width = 0 } }, {
                       { f32 }, { "2:1", { color = function(c) return "blue" end } } } do
   print(select(2, pcall(show, bad[1], bad[2])):match(": (.*)"))
 end
--- expect: show: argument 1 is nil; a layout, a text like "(4,8):(8,1)" or a tensor was expected
+-- expect: show: argument 1 is nil; a layout, a string like "(4,8):(8,1)" or a tensor was expected
 -- expect: show: the options are true; a table like {rows = 0} was expected
 -- expect: show: the option width is 0; a positive integer was expected
--- expect: show: argument 1 is a function; a layout, a text like "(4,8):(8,1)" or a tensor was expected
--- expect: show: argument 1 is a dtype; a layout, a text like "(4,8):(8,1)" or a tensor was expected
+-- expect: show: argument 1 is a function; a layout, a string like "(4,8):(8,1)" or a tensor was expected
+-- expect: show: argument 1 is a dtype; a layout, a string like "(4,8):(8,1)" or a tensor was expected
 -- expect: show: the function of the option color returned blue for the cell 0; an integer or nil was expected
 
 -- In a kernel a layout may be known at run time only.

@@ -229,7 +229,7 @@ end
 
 -- The driver reads PTX as a text of C.
 local ptx = (read "saxpy.c" or ""):match "_ptx%[%d+%] = {\n(.-)\n};"
-tap.ok(ptx and ptx:find ",0,$" and not ptx:find ",0,%s*%d", "PTX is a text that ends with 0", ptx)
+tap.ok(ptx and ptx:find ",0,$" and not ptx:find ",0,%s*%d", "PTX is a string that ends with 0", ptx)
 
 -- {====== Arguments ======
 

@@ -47,17 +47,17 @@ local mistakes = [==[
 > make_layout(make_shape(4,8))
     ... a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"
 > L(4,8)
-    ... a text like "(4,8):(8,1)" was expected; layout{4, 8} takes numbers
+    ... a string like "(4,8):(8,1)" was expected; layout{4, 8} takes numbers
 > device():sync()
     ... write synchronize() on the host, sync_threads() in a kernel
 > sync()
     ... write sync_threads() in a kernel, synchronize() on the host
 - A(nil)
-    ... an integer, a table of them, a text like "(4,(2,3))" or _ was expected
+    ... an integer, a table of them, a string like "(4,(2,3))" or _ was expected
 - A()
-    call of a layout: a coordinate is missing; give an integer or table for each mode
+    call of a layout: a coordinate is missing; write an integer or table for each mode
 > A(1,2,3)
-    ... give an integer, or a tuple nested like the shape
+    ... write an integer, or a tuple nested like the shape
 - A:foo()
     ... no type has this method; help(A) lists those of A
 > A:colesce()

@@ -49,7 +49,7 @@ k{grid = 1, block = 4}(zeros(f32, 4))']],
 check("a kernel of the second -e", cpu,
   "-e 'k = kernel(function(x) x[{0, 1}] = 1.0 end)' -e 'k{grid = 1, block = 4}(zeros(f32, 4))'",
   "(command line):1: store to x: crd2idx: coordinate (0,1) does not fit shape ?: it has 2 modes, "
-  .. "not 1; give an integer, or a tuple nested like the shape")
+  .. "not 1; write an integer, or a tuple nested like the shape")
 check("a kernel from standard input", cpu, "-",
   "stdin:2: 'shared' exists only inside a kernel", "local f = f32\nlocal s = shared(f, {4})\n")
 check("a kernel typed at the prompt, called in the next input", cpu, "",

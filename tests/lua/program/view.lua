@@ -91,7 +91,7 @@ check("does not overwrite what is no page of its own", "-o mine.html 4:1",
   "view: mine.html exists and is not a page of cuttle view; name another file with -o\n", 1)
 report("and leaves it as it was", read("mine.html") == "<!DOCTYPE html>\n<p>mine</p>\n", "changed")
 check("an operation's error is one line", [['zipped_divide("(8,8):(8,1)", "(2,4,4)")']],
-  "view: zipped_divide: tiler (2,4,4) has rank 3 but (8,8):(8,1) has rank 2; give one tile size "
+  "view: zipped_divide: tiler (2,4,4) has rank 3 but (8,8):(8,1) has rank 2; write one tile size "
   .. "per mode\n", 1)
 check("so is one of syntax", "'size('", "view: size(: unexpected symbol near <eof>\n", 1)
 check("one of a bare layout speaks of layouts", "'(4,8):(8'",

@@ -46,5 +46,5 @@ try(function() copy(A, V) end)
 try(function() copy(A) end)
 -- expect: fill: got a string, but the elements are f32; expected a number
 try(function() fill(A, "x") end)
--- expect: to: argument 2 is a text; "cpu", "cuda" or "cuda:1" was expected
+-- expect: to: argument 2 is a string; "cpu", "cuda" or "cuda:1" was expected
 try(function() A:to("gpu") end)

@@ -52,7 +52,7 @@ fails(function() return m[32] end)    -- expect: m[32]: coordinate 32 is outside
 fails(function() return m[-1] end)    -- expect: m[-1]: coordinate -1 is outside the shape (4,8)
 fails(function() return m[{4, 0}] end) -- expect: m[{4,0}]: coordinate (4,0) is outside the shape (4,8); counting starts at 0
 fails(function() return m(0, 8) end)  -- expect: m(0,8): coordinate (0,8) is outside the shape (4,8); counting starts at 0
-fails(function() return m[{1, 2, 3}] end) -- expect: m[{1,2,3}]: crd2idx: coordinate (1,2,3) does not fit shape (4,8): it has 3 modes, not 2; give an integer, or a tuple nested like the shape
+fails(function() return m[{1, 2, 3}] end) -- expect: m[{1,2,3}]: crd2idx: coordinate (1,2,3) does not fit shape (4,8): it has 3 modes, not 2; write an integer, or a tuple nested like the shape
 print(m[{1, 2.0}], m(1, 2.0), m["(1,2)"])  -- expect: 9.0	9.0	nil
 m:close()
 fails(function() return m[0] end)     -- expect: m is closed; its memory was given back

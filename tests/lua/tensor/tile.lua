@@ -39,7 +39,7 @@ local function try(f, ...)
   print((select(2, pcall(f, ...)):gsub("^[^:]*:%d+: ", "")))
 end
 local B = zeros(f32, {2048, 256})
--- expect: tile: tiler (128,8,4) has rank 3 but B (2048,256):(1,2048) has rank 2; give one tile size per mode
+-- expect: tile: tiler (128,8,4) has rank 3 but B (2048,256):(1,2048) has rank 2; write one tile size per mode
 try(function() tile(B, {128, 8, 4}, {0, 0, 0}) end)
 local C = zeros(f32, {64, 256})
 -- expect: tile: tiler (128,8) is larger than C (64,256):(1,64) in mode 0: 128 > 64; choose a smaller tile
@@ -57,5 +57,5 @@ try(function() parallelize(T, layout{4, 2}, 0) end)
 try(function() parallelize(T, layout{3, 3}, 0) end)
 -- expect: parallelize: there is no thread 6 in thread layout (3,2):(1,3); expected 0 to 5
 try(function() parallelize(T, layout{3, 2}, 6) end)
--- expect: parallelize: thread layout (3,2,2):(1,3,6) has rank 3 but T (3,4):(1,6) has rank 2; give one extent per mode
+-- expect: parallelize: thread layout (3,2,2):(1,3,6) has rank 3 but T (3,4):(1,6) has rank 2; write one extent per mode
 try(function() parallelize(T, layout{3, 2, 2}, 0) end)

@@ -85,7 +85,7 @@ for _ = 1, ROUNDS do
   hold(find(store.read(path), new), "it is found again")
   local after = others_of(store.text(path))
   for line in pairs(others_of(before)) do hold(after[line], "a line that is no result stays") end
-  hold(type(store.table(store.read(path))) == "string", "the table of them is a text")
+  hold(type(store.table(store.read(path))) == "string", "the table of them is a string")
 end
 os.remove(path)
 
@@ -96,5 +96,5 @@ for _, name in ipairs(names) do print(wrong[name], name) end
 -- expect: 0	a line that is no result stays
 -- expect: 0	a result can be added
 -- expect: 0	it is found again
--- expect: 0	the table of them is a text
+-- expect: 0	the table of them is a string
 -- expect: 0	what is read is a result
