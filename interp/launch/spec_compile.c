@@ -4,6 +4,7 @@
 
 #include "launch.h"
 #include "launch_collect.h"
+#include "spec_twin.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/base/clock.h"
@@ -167,9 +168,22 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
   return n;
 }
 
-static CtStatus load_module(const Kernel *k, Spec *spec, const char *image, CtErr *err) {
-  char symbol[CT_EMIT_NAME_MAX]; /* C++ may have taken the kernel's own name */
-  ct_emit_kernel_name(&spec->ir, symbol);
+/* A kernel with marks has an array of its own name. */
+static CtStatus compile_job(const Kernel *k, const Spec *spec, const CtNvrtcJob *job,
+                            char symbol[CT_EMIT_NAME_MAX], CtNvrtcOutput *out, CtErr *err) {
+  CtHashKey key = spec_twin_key(job, symbol);
+  if (!spec->has_marks && spec_twin_find(k->state, key, symbol, out)) {
+    return CT_OK;
+  }
+  CtStatus status = state_compile(k->state, job, true, out, err);
+  if (status == CT_OK && !spec->has_marks) {
+    spec_twin_keep(k->state, key, symbol, out);
+  }
+  return status;
+}
+
+static CtStatus load_module(const Kernel *k, Spec *spec, const char *symbol, const char *image,
+                            CtErr *err) {
   CtStatus status = ct_module_new(spec->device, image, &spec->module, err);
   return status == CT_OK ? ct_module_function(spec->module, symbol, k->name, k->chunk, k->line,
                                               spec->params_bytes, &spec->fn, err)
@@ -180,7 +194,10 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
   CtText source;
   CtNvrtcOutput output;
+  char symbol[CT_EMIT_NAME_MAX]; /* C++ may have taken the kernel's own name */
   double start = ct_now_ms();
+  memset(symbol, 0, sizeof symbol);
+  ct_emit_kernel_name(&spec->ir, symbol);
   ct_text_init(&source, k->state->alloc);
   CtStatus status = spec_emit(spec, true, &source, err);
   spec->emit_ms = ct_now_ms() - start;
@@ -196,14 +213,14 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
     if (status == CT_OK && k->state->collection != NULL) {
       status = launch_collect(k->state->collection, k, spec, &job, err);
     }
-    status = status == CT_OK ? state_compile(k->state, &job, true, &output, err) : status;
+    status = status == CT_OK ? compile_job(k, spec, &job, symbol, &output, err) : status;
   }
   status = status == CT_OK ? launch_maps_new(k->state->alloc, &spec->ir, &spec->maps, err) : status;
   status = status == CT_OK ? make_fault(spec, err) : status;
   status = status == CT_OK ? make_prints(spec, err) : status;
   if (status == CT_OK) {
     spec->from_cache = output.from_cache;
-    status = load_module(k, spec, output.image.s, err);
+    status = load_module(k, spec, symbol, output.image.s, err);
     ct_nvrtc_output_clear(&output);
   }
   ct_text_clear(&source);

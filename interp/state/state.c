@@ -298,6 +298,11 @@ static void free_state(CuttleState *s) {
     ct_storage_leave(s->storages.first);
   }
   ct_free(s->alloc, s->memory, s->cap_memory * sizeof *s->memory);
+  while (s->images != NULL) {
+    StateBlock *b = s->images;
+    s->images = b->next;
+    ct_free(s->alloc, b, b->bytes);
+  }
   close_devices(s);
   ct_arena_clear(&s->scratch);
   ct_free(base_alloc(s), s, sizeof *s);

@@ -55,6 +55,12 @@ typedef struct StateKnown {
 } StateKnown;
 enum { STATE_KNOWN = 16 };
 
+/* Memory of others that is freed with the state. */
+typedef struct StateBlock {
+  struct StateBlock *next;
+  size_t bytes;
+} StateBlock;
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -155,6 +161,7 @@ typedef struct CuttleState {
   bool (*joint_waits)(const struct LaunchJoint *j, const CtDevice *d); /* do some for d? */
   struct LaunchTimes *times; /* of each launch, on any device; NULL: none. launch_time.c */
   uint64_t n_specs;          /* specialisations made so far */
+  StateBlock *images;        /* compiled last; spec_twin.c */
   const CtMarks *marks;      /* kernels that are traced now have these; NULL: none. bind_marks.c */
   CtMarks last_marks;        /* those that have the last number */
   uint32_t marks_id;         /* 0, or the number of these marks */

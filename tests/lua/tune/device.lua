@@ -189,9 +189,12 @@ check("its help", run(device, "tune --help"):find "^usage: cuttle tune")
 
 write("spill.lua", [[
 local x = zeros(f32, 32)
+local n = 0
 local function tuned(...)
   local t = tune(function(c)
-    local k = kernel(c.name, function(a) a[threadIdx.x] = 1.0 end)
+    n = n + 1 -- so that no two texts differ by the name alone
+    local number = 1.0 * n
+    local k = kernel(c.name, function(a) a[threadIdx.x] = number end)
     return k{grid = 1, block = 32}
   end, {name = {...}})
   t:tune(x)
