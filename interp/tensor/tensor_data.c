@@ -56,7 +56,7 @@ ELEM_OPS(u16, uint16_t, i, int64_t)
 ELEM_OPS(u8, uint8_t, i, int64_t)
 ELEM_OPS(bool, uint8_t, i, int64_t)
 
-#define X(name, bits, kind, compute, cuda, ctype, npy) [CT_##name] = {load_##name, store_##name},
+#define X(name, ...) [CT_##name] = {load_##name, store_##name},
 static const ElemOps elem_ops[] = {
 #include "runtime/base/dtypes.def"
 };

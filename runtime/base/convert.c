@@ -23,7 +23,7 @@ enum { ENDS_INF, ENDS_AWAY, ENDS_SATURATES, ENDS_FINITE };
 
 static const Format formats[CT_DTYPE_COUNT] = {
 #define X(...)
-#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends)                                   \
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, ...)                              \
   [CT_##name] = {.max = LARGEST(e, f, ENDS_##ends),                                                \
                  .overflow = OVERFLOW(e, f, ENDS_##ends),                                          \
                  .nan = ONES(e + f),                                                               \

@@ -10,12 +10,16 @@
 
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
     [CT_VOID] = {.name = "void", .cuda = "void"},
-#define X(name, bits, kind, compute, cuda, ctype, npy)                                             \
+#define X(name, bits, kind, compute, cuda, ctype, npy, ...)                                        \
   [CT_##name] = {#name, cuda, npy, bits, KIND_##kind, CT_##compute, 0, 0},
-#define FLOAT(name, bits, compute, cuda, ctype, npy, exponent, fraction, ends)                     \
+#define FLOAT(name, bits, compute, cuda, ctype, npy, exponent, fraction, ...)                      \
   [CT_##name] = {#name, cuda, npy, bits, KIND_FLOAT, CT_##compute, exponent, fraction},
 #include "dtypes.def"
 };
+
+#define X(name, bits, ...)                                                                         \
+  _Static_assert((bits) % 8 == 0, #name ": ct_dtype_bytes counts whole bytes of an element");
+#include "dtypes.def"
 
 CtDtype ct_dtype_from_name(const char *name) {
   for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {

@@ -6,14 +6,9 @@
 #include "device_priv.h"
 
 static const CuMapDtype dtypes[CT_DTYPE_COUNT] = {
-    [CT_f64] = CT_CU_TENSOR_MAP_DATA_TYPE_FLOAT64,   [CT_f32] = CT_CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-    [CT_tf32] = CT_CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, [CT_f16] = CT_CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-    [CT_bf16] = CT_CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, [CT_f8e4m3] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT8,
-    [CT_f8e5m2] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT8,  [CT_i64] = CT_CU_TENSOR_MAP_DATA_TYPE_INT64,
-    [CT_i32] = CT_CU_TENSOR_MAP_DATA_TYPE_INT32,     [CT_i16] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT16,
-    [CT_i8] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT8,      [CT_u64] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT64,
-    [CT_u32] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT32,    [CT_u16] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT16,
-    [CT_u8] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT8,      [CT_bool] = CT_CU_TENSOR_MAP_DATA_TYPE_UINT8,
+#define X(name, bits, kind, compute, cuda, ctype, npy, map, nccl)                                  \
+  [CT_##name] = CT_CU_TENSOR_MAP_DATA_TYPE_##map,
+#include "runtime/base/dtypes.def"
 };
 
 static CuMapPromotion promotion_of(int bytes) {

@@ -224,21 +224,17 @@ typedef struct Kind {
   int since; /* the version that has it; 0: any */
 } Kind;
 
+#define ADDS(name, since)                                                                          \
+  { true, true, CT_NCCL_##name, since }
+#define COMPARES(name)                                                                             \
+  { true, false, CT_NCCL_##name, 0 }
+#define BYTES                                                                                      \
+  { false, false, CT_NCCL_UINT8, 0 }
+#define X(name, bits, kind, compute, cuda, ctype, npy, map, nccl) [CT_##name] = nccl,
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, map, nccl)         \
+  [CT_##name] = nccl,
 static const Kind kinds[CT_DTYPE_COUNT] = {
-    [CT_f64] = {true, true, CT_NCCL_FLOAT64, 0},
-    [CT_f32] = {true, true, CT_NCCL_FLOAT32, 0},
-    [CT_tf32] = {true, false, CT_NCCL_FLOAT32, 0}, /* a sum has bits that a tf32 lacks */
-    [CT_f16] = {true, true, CT_NCCL_FLOAT16, 0},
-    [CT_bf16] = {true, true, CT_NCCL_BFLOAT16, 0},
-    [CT_f8e4m3] = {true, true, CT_NCCL_FLOAT8E4M3, 22400},
-    [CT_f8e5m2] = {true, true, CT_NCCL_FLOAT8E5M2, 22400},
-    [CT_i64] = {true, true, CT_NCCL_INT64, 0},
-    [CT_i32] = {true, true, CT_NCCL_INT32, 0},
-    [CT_i8] = {true, true, CT_NCCL_INT8, 0},
-    [CT_u64] = {true, true, CT_NCCL_UINT64, 0},
-    [CT_u32] = {true, true, CT_NCCL_UINT32, 0},
-    [CT_u8] = {true, true, CT_NCCL_UINT8, 0},
-    [CT_bool] = {true, false, CT_NCCL_UINT8, 0},
+#include "runtime/base/dtypes.def"
 };
 
 static const NcclRedOp red_ops[] = {[CT_REDUCE_SUM] = CT_NCCL_SUM,

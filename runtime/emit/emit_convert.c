@@ -10,18 +10,30 @@
 #include "runtime/base/convert.h"
 #include "emit.h"
 
-/* Casts from f32; targets before `sm` take the second function. */
-typedef struct Narrowing {
+/* Casts from f32 and to it: the columns of dtypes.def. Targets before `sm` take the second function. */
+typedef struct Caster {
   CtHelper hard, soft;
   int sm;
-} Narrowing;
+} Caster;
 
-static const Narrowing narrowings[CT_DTYPE_COUNT] = {
-    [CT_tf32] = {CT_HELP_F32_TO_TF32, CT_HELP_F32_TO_TF32_SOFT, 80},
-    [CT_f16] = {CT_HELP_F32_TO_F16, CT_HELP_F32_TO_F16, 0},
-    [CT_bf16] = {CT_HELP_F32_TO_BF16, CT_HELP_F32_TO_BF16_SOFT, 80},
-    [CT_f8e4m3] = {CT_HELP_F32_TO_F8E4M3, CT_HELP_F32_TO_F8E4M3_SOFT, 89},
-    [CT_f8e5m2] = {CT_HELP_F32_TO_F8E5M2, CT_HELP_F32_TO_F8E5M2_SOFT, 89},
+#define SAME(name)                                                                                 \
+  { CT_HELP_##name, CT_HELP_##name, 0 }
+#define SINCE(sm, name)                                                                            \
+  { CT_HELP_##name, CT_HELP_##name##_SOFT, sm }
+#define NONE                                                                                       \
+  { CT_HELP_COUNT, CT_HELP_COUNT, 0 }
+
+static const Caster narrowings[CT_DTYPE_COUNT] = {
+#define X(...)
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, ...) [CT_##name] = narrow,
+#include "runtime/base/dtypes.def"
+};
+
+static const Caster widenings[CT_DTYPE_COUNT] = {
+#define X(...)
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, ...)               \
+  [CT_##name] = widen,
+#include "runtime/base/dtypes.def"
 };
 
 static const CtHelper odd_helpers[CT_DTYPE_COUNT] = {
@@ -42,7 +54,7 @@ static CtEmitWrap c_cast(CtDtype to) {
 }
 
 static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
-  const Narrowing *n = &narrowings[to];
+  const Caster *n = &narrowings[to];
   const char *name = ct_emit_help(e, e->ir->target.sm >= n->sm ? n->hard : n->soft);
   if (from == CT_f32) {
     return call(name);
@@ -52,28 +64,14 @@ static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
   return w;
 }
 
-/* Casts to f32; targets before `sm` take the second function. Types of 8 bits go by way of f16. A
-   tf32 is a float. */
-typedef struct Widening {
-  CtHelper hard, soft;
-  int sm;
-  bool by_f16;
-} Widening;
-
-static const Widening widenings[CT_DTYPE_COUNT] = {
-    [CT_f16] = {CT_HELP_F16_TO_F32, CT_HELP_F16_TO_F32, 0, false},
-    [CT_bf16] = {CT_HELP_BF16_TO_F32, CT_HELP_BF16_TO_F32, 0, false},
-    [CT_f8e4m3] = {CT_HELP_F8E4M3_TO_F32, CT_HELP_F8E4M3_TO_F32_SOFT, 89, true},
-    [CT_f8e5m2] = {CT_HELP_F8E5M2_TO_F32, CT_HELP_F8E5M2_TO_F32, 0, true},
-};
-
+/* Types of 8 bits go by way of f16. A tf32 is a float. */
 static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
-  const Widening *w = &widenings[from];
+  const Caster *w = &widenings[from];
   bool is_hard = e->ir->target.sm >= w->sm;
   if (!ct_emit_is_bits(from)) {
     return (CtEmitWrap){.close = ""};
   }
-  if (is_hard && w->by_f16) {
+  if (is_hard && ct_dtypes[from].bits == 8) {
     (void)ct_emit_help(e, CT_HELP_F16_TO_F32);
   }
   return call(ct_emit_help(e, is_hard ? w->hard : w->soft));

@@ -487,19 +487,18 @@ MOVE_NARROW(1, uint8_t)
 NARROW_TO(f16, uint16_t, float, f32)
 CT_NARROW_FLOATS(NARROW_TO)
 
+#define NARROWER(t, T, C, S) [CT_##t] = narrow_##t,
+static void (*const narrowers[CT_DTYPE_COUNT])(const Side *d, const Side *s, int64_t n) = {
+    NARROWER(f16, uint16_t, float, f32) CT_NARROW_FLOATS(NARROWER)};
+
 static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);
   Side d, s;
-  if (!resolve(w, &t->dst, 0, &d) || !resolve(w, &t->a, 0, &s)) {
+  if (narrowers[t->dtype] == NULL || !resolve(w, &t->dst, 0, &d) || !resolve(w, &t->a, 0, &s)) {
     return ct_simt_do_TILE(in, w);
   }
   int64_t n = mode_of(w, &t->dst, 0)->n;
-  switch (t->dtype) {
-    case CT_f16: narrow_f16(&d, &s, n); break;
-    case CT_bf16: narrow_bf16(&d, &s, n); break;
-    case CT_f8e4m3: narrow_f8e4m3(&d, &s, n); break;
-    default: narrow_f8e5m2(&d, &s, n); break;
-  }
+  narrowers[t->dtype](&d, &s, n);
   return in + 1;
 }
 
