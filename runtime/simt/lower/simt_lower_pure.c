@@ -15,6 +15,14 @@ static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
 #include "runtime/simt/code/simt_ops.def"
 };
 
+/* Each float type has a cast from f32: a new one stops the compiler here until it has. */
+enum {
+  CT_SIMT_CAST_f32_f32_s, /* none is needed */
+#define X(...)
+#define FLOAT(name, ...) CAST_TO_##name = CT_SIMT_CAST_##name##_f32_s,
+#include "runtime/base/dtypes.def"
+};
+
 /* first_cast[to][from] */
 static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
 #define BIN(op, t)

@@ -20,23 +20,25 @@
   }
 #define MOVES_16 MOVES(CT_CLASS_LANES4, 4, u16, SPLAT_4i, LOAD_u16_u)
 #define MOVES_8 MOVES(CT_CLASS_LANES4, 4, u8, SPLAT_4i, LOAD_u8_u)
+#define MOVES_f64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u)
+#define MOVES_f32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u)
+#define MOVES_tf32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u)
+#define MOVES_f16 MOVES_16
+#define MOVES_bf16 MOVES_16
+#define MOVES_f8e4m3 MOVES_8
+#define MOVES_f8e5m2 MOVES_8
+#define MOVES_i64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u)
+#define MOVES_i32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u)
+#define MOVES_i16 MOVES_16
+#define MOVES_i8 MOVES_8
+#define MOVES_u64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u)
+#define MOVES_u32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u)
+#define MOVES_u16 MOVES_16
+#define MOVES_u8 MOVES_8
+#define MOVES_bool MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u)
 const CtMoves ct_low_moves[CT_DTYPE_COUNT] = {
-    [CT_f64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u),
-    [CT_f32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
-    [CT_tf32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u),
-    [CT_f16] = MOVES_16,
-    [CT_bf16] = MOVES_16,
-    [CT_f8e4m3] = MOVES_8,
-    [CT_f8e5m2] = MOVES_8,
-    [CT_i64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
-    [CT_i32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
-    [CT_i16] = MOVES_16,
-    [CT_i8] = MOVES_8,
-    [CT_u64] = MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u),
-    [CT_u32] = MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u),
-    [CT_u16] = MOVES_16,
-    [CT_u8] = MOVES_8,
-    [CT_bool] = MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u),
+#define X(name, ...) [CT_##name] = MOVES_##name,
+#include "runtime/base/dtypes.def"
 };
 
 static const uint32_t class_bytes[] = {
