@@ -123,10 +123,8 @@ Tensor *tensor_check_recordable(lua_State *L, int idx, const char *op) {
                                 t->storage->rank, s->rank));
   }
   if (t->storage->is_peer) {
-    fail_tensor(
-        L, idx, op,
-        "is memory of another rank, which only kernels of this one use; let its own rank do "
-        "that");
+    fail_tensor(L, idx, op,
+                "is memory of another rank, which only kernels can use; do that on its own rank");
   }
   check_span(L, idx, op, t);
   s->n_host++;

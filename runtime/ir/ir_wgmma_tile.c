@@ -33,7 +33,7 @@ typedef struct Steps {
 } Steps;
 
 static void refuse(const Finder *f, const char *why) {
-  ct_tile_fail_view(f->c, f->view, "is nothing that %s reads as %c: %s", f->c->atom->name,
+  ct_tile_fail_view(f->c, f->view, "is not what %s can read as %c: %s", f->c->atom->name,
                     f->of == CT_ATOM_A ? 'A' : 'B', why);
 }
 

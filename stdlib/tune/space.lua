@@ -57,7 +57,7 @@ function text_of(value, inside, depth)
   if kind == "string" then return text_of_string(value) end
   if kind == "userdata" then kind = tiles.type_name(value) end
   if kind == "function" or kind == "thread" or type(value) == "userdata" and not told[kind] then
-    fail("a configuration has a %s; a result in a file could not name it: give a number, a string, "
+    fail("a configuration has a %s, which a file of results cannot store; use a number, a string, "
       .. "a boolean or a list of these, and choose the %s by it", kind, kind)
   end
   if math.type(value) == "float" then

@@ -156,7 +156,7 @@ static CtStatus report_mask(const CtWorker *worker, const char *op, CtErr *err) 
   }
   return ct_fail(err, CT_EINVAL,
                  "%s: the mask 0x%x of thread %s of block %s names lane %d, %s; name only "
-                 "lanes that come here, as ballot(condition) before the 'if' does",
+                 "lanes that reach it, such as ballot(condition) before the 'if'",
                  op, mask[f->lane], who.s, block.s, other,
                  absent_lane(worker, f->warp, imm.u.construct, other).s);
 }
