@@ -87,7 +87,7 @@ function f16x2.mul(a, b) end
 function f16x2.fma(a, b, c) end
 
 --- The smaller halves, in a kernel.
---- Beside a NaN the other number counts, and -0 is below 0.
+--- If one is a NaN, the result is the other number; -0 is below 0.
 --- CuTe: none. CUDA: __hmin2. MoYe: none.
 ---@param a Value
 ---@param b Value
@@ -95,7 +95,7 @@ function f16x2.fma(a, b, c) end
 function f16x2.min(a, b) end
 
 --- The larger halves, in a kernel.
---- Beside a NaN the other number counts, and -0 is below 0.
+--- If one is a NaN, the result is the other number; -0 is below 0.
 --- CuTe: none. CUDA: __hmax2. MoYe: none.
 ---@param a Value
 ---@param b Value

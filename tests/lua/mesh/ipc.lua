@@ -55,7 +55,8 @@ print(select(2, pcall(m.run, m, function(r)
 end)))
 ]])
 for rank = 0, 2 do
-  gpus.like(outs[rank], "fill: next is memory of another rank, which only kernels can use; do that on its own rank\n", "only kernels use it, rank " .. rank)
+  gpus.like(outs[rank], "fill: next is memory of another rank, which only kernels can use; "
+    .. "do that on its own rank\n", "only kernels use it, rank " .. rank)
   gpus.like(outs[rank], "x.lua:24: peers: rank %d cannot share its tensor with other processes: it "
     .. "lies in memory that this process has for itself; take a part of a sharded tensor, as "
     .. "m:zeros%(dtype, shape, spec%) makes it\n", "memory of a pool")
