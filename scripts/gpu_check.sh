@@ -6,7 +6,7 @@
 # is the limit instead.
 # Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
 # devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
-# ever, examples in one process and in two, and products over ranks beside PyTorch's. examples runs the
+# ever, examples in one process and in two, products over ranks and steps of training beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
 # is tests/lua/kernel; threads is what threads do together, and the kernels that memory bounds beside the device's copy.
@@ -81,6 +81,7 @@ for step in $steps; do
       run "$build/cuttle" bench mesh
       run "$build/cuttle" scripts/bench/ranks_stress.lua
       run "$build/cuttle" scripts/bench/ranks_beside.lua 2
+      run "$build/cuttle" scripts/bench/train_beside.lua 2
       run "$build/cuttle" scripts/bench/nccl_beside.lua 2
       run env CUTTLE_COMM_BLOCKING=0 "$build/cuttle" scripts/bench/nccl_beside.lua 2
       ;;
