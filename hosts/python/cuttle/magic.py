@@ -1,5 +1,5 @@
 """%%cuttle: a cell of Lua in a notebook. Its globals stay for later cells; what the last line gives is shown,
-layouts and atoms as pictures; `show(x)` shows a picture, too.
+layouts, atoms and prepared launches as pictures; `show(x)` shows a picture, too.
 
     %load_ext cuttle
     %%cuttle
@@ -15,6 +15,7 @@ from ._cuttle import State
 _PRELUDE = """
 local pictures, drawn = {}, {layout = true, swizzle = true, atom = true, tiled_mma = true, tiled_copy = true}
 local print_picture = show
+local is_launch = require "cuttle.launch_picture".is_launch
 
 local function keep(x, options)
   pictures[#pictures + 1] = svg(x, nil, options)
@@ -37,7 +38,8 @@ local function name_of(x)
 end
 
 local function present(x)
-  local ok = drawn[name_of(x):gsub(" ", "_")] and pcall(keep, x)
+  local is_drawn = drawn[name_of(x):gsub(" ", "_")] or type(x) == "function" and is_launch(x)
+  local ok = is_drawn and pcall(keep, x)
   if not ok then print(x) end
 end
 
