@@ -661,7 +661,7 @@
 
   // Open where there is room, and as the reader leaves them elsewhere.
   function addFolds() {
-    const roomy = matchMedia("(min-width: 60rem)"); // as in page.css
+    const roomy = matchMedia("(min-width: 60rem) and (min-height: 36rem)"); // as in page.css
     const fold = () => {
       for (const details of document.querySelectorAll(".fold")) details.open = roomy.matches;
     };

@@ -113,8 +113,8 @@ class PicturePane {
     this.frame.parentElement.classList.toggle('old', isError);
     this.value.classList.toggle('unseen', !isError && Boolean(answer.html)); // the page says it too
     this.value.textContent = this.textOf(answer);
-    if (answer.html) this.put(answer.html);
-    else if (!isError) this.frame.parentElement.classList.add('old');
+    if (answer.html && answer.html !== this.html) this.put(answer.html);
+    else if (!answer.html && !isError) this.frame.parentElement.classList.add('old');
   }
 
   // Beside a page the first line is enough: a screen reader speaks it.

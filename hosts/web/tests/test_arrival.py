@@ -58,6 +58,9 @@ def check_folds(frame):
     wait("the controls", lambda: is_shown(frame, "#colour"))
     check("a wide window unfolds all of it", [
         is_shown(frame, "#derived"), is_shown(frame, ".controls summary")], [True, False])
+    frame.resize(1280, 480)
+    wait("the fold", lambda: is_shown(frame, ".controls summary"))
+    check("a low one, such as a cell of a notebook, does not", is_shown(frame, "#colour"), False)
 
 
 def check_narrow_order(page):
