@@ -156,6 +156,7 @@ static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtAtomicImm imm) {
   k->block_had_atomic = true;
   if (op == CT_OP_ATOMIC_LOAD && !is_relaxed) {
     acquire(k, w, tick(k));
+    k->acquires = true;
   } else if (op != CT_OP_ATOMIC_LOAD) {
     /* the fence may be another warp's, if a barrier came after it */
     release(k, w, op == CT_OP_ATOMIC_STORE && !is_relaxed ? tick(k) : k->block_fence);
@@ -390,6 +391,10 @@ static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *
   (void)watch;
   CtCheckWorker *k = ct_check_worker(w->worker);
   ct_global_has_written(k);
+  if (k->acquires) { /* it may have read what was released since it was noted */
+    k->acquires = false;
+    acquire(k, &k->warps[w->index], tick(k));
+  }
   if (k->check->ranks != NULL) {
     ct_ranks_after(k, w->index);
   }
