@@ -245,8 +245,9 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
     return;
   }
   bool has_marks = spec->has_marks && args->device != NULL;
+  bool records = k->state->on_marks != NULL || k->state->records_marks;
   if (has_marks) {
-    diag_check(L, launch_marks_begin(k, spec, config, &err), &err);
+    diag_check(L, launch_marks_begin(k->state, spec, config, records, &err), &err);
   }
   LaunchFile file;
   bool has_file = launch_file_begin(L, kernel, config, args, &file);

@@ -248,7 +248,12 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
 /* launch_marks.c: a launch whose kernel records its marks: makes its array ready; tells StateMarks.take. Nothing
    for other launches. */
-CtStatus launch_marks_begin(const Kernel *k, Spec *spec, const LaunchConfig *c, CtErr *err);
+CtStatus launch_marks_begin(const CuttleState *s, Spec *spec, const LaunchConfig *c, bool records,
+                            CtErr *err);
+/* The launch that comes next in the stream leaves what is recorded. */
+CtStatus launch_marks_keep(Spec *spec, const LaunchConfig *c, CtErr *err);
+/* Waits, and pushes the words. Raises. */
+StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig *c);
 void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
                       const LaunchArgs *args);
 

@@ -23,6 +23,9 @@ typedef struct Gathered {
   LaunchTimes *times;  /* who takes its time there, in which row; NULL: nobody */
   size_t row;
   unsigned char *block; /* of parameters, there */
+  bool is_marked;       /* it records its marks, which somebody reads */
+  const char *name, *chunk;
+  int line;
 } Gathered;
 
 typedef struct LaunchJoint {
@@ -82,11 +85,17 @@ double launch_joint_seconds(const LaunchArgs *args, const Spec *spec) {
   return is_limited && launch_joint_may_wait(args, spec) ? s->rank_seconds : 0;
 }
 
+/* The marks of a launch are read when it is over; of those that run at once, when all are. */
+static bool can_mark(const CuttleState *s, const Spec *spec) {
+  return !spec->has_marks || s->on_rank_marks != NULL;
+}
+
 static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const LaunchArgs *a,
                             const Spec *spec) {
-  return s->n_ranks > 1 && !s->is_benched && !c->check && !spec->has_marks &&
+  return s->n_ranks > 1 && !s->is_benched && !c->check && can_mark(s, spec) &&
          !ct_device_is_capturing(a->device, launch_stream(c, a->device)) &&
-         (launch_joint_may_wait(a, spec) || count_of_rank(s->joint, s->rank) > 0);
+         (launch_joint_may_wait(a, spec) || spec->has_marks ||
+          count_of_rank(s->joint, s->rank) > 0);
 }
 
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
@@ -203,6 +212,18 @@ static CtSimtLaunch simt_launch(CuttleState *s, const LaunchConfig *c) {
                         .n_host = s->n_host};
 }
 
+/* The array of marks is that of the specialisation, so of launches at once the first one records. */
+static CtStatus mark(LaunchJoint *j, const Kernel *k, Gathered *g, CtErr *err) {
+  g->is_marked = true;
+  for (size_t i = 0; i < j->n && g->is_marked; i++) {
+    g->is_marked = j->items[i].spec != g->spec;
+  }
+  g->name = copy_of(j, k->name, strlen(k->name) + 1);
+  g->chunk = copy_of(j, k->chunk, strlen(k->chunk) + 1);
+  g->line = k->line;
+  return g->name == NULL || g->chunk == NULL ? ct_fail_nomem(err) : CT_OK;
+}
+
 static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *a, Spec *spec,
                        CtErr *err) {
   LaunchJoint *j = joint_of(s, err);
@@ -223,6 +244,9 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
   }
   g.launch.watch = s->part;
   s->part = NULL;
+  if (status == CT_OK && a->device != NULL && spec->has_marks && s->on_rank_marks != NULL) {
+    status = mark(j, a->of, &g, err);
+  }
   if (status == CT_OK) {
     g.turn = count_of_rank(j, s->rank);
     spec->n_refs++;
@@ -377,10 +401,13 @@ static CtStatus run_cpu(CuttleState *s, LaunchJoint *j, size_t n, CtErr *err) {
 
 /* A kernel that waits for another rank holds up what the driver does meanwhile: it allocates, copies and loads when
    the device is idle. So all that launches need is made for all ranks, and only then does the first one begin. */
-static CtStatus make_ready(LaunchJoint *j, Gathered *g, CtErr *err) {
+static CtStatus make_ready(const CuttleState *s, LaunchJoint *j, Gathered *g, CtErr *err) {
   const Spec *spec = g->spec;
   CtLaunch launch = launch_of(spec, &g->config);
   CtStatus status = launch_fill(spec, &g->config, g->launch.slots, err);
+  if (status == CT_OK && g->is_marked) {
+    status = launch_marks_begin(s, g->spec, &g->config, true, err);
+  }
   g->block = status == CT_OK ? copy_of(j, spec->params, spec->params_bytes) : NULL;
   if (status == CT_OK && g->block == NULL) {
     return ct_fail_nomem(err);
@@ -390,6 +417,12 @@ static CtStatus make_ready(LaunchJoint *j, Gathered *g, CtErr *err) {
 
 static CtStatus begin(const CuttleState *s, const Gathered *g, CtErr *err) {
   bool is_timed = g->times != NULL && g->times == s->times; /* the session may be over */
+  if (g->spec->has_marks && !g->is_marked && s->on_rank_marks != NULL) {
+    CtStatus kept = launch_marks_keep(g->spec, &g->config, err);
+    if (kept != CT_OK) {
+      return kept;
+    }
+  }
   CtStatus status =
       is_timed ? launch_times_begin_row(g->times, g->row, g->spec, &g->config, 1, err) : CT_OK;
   if (status != CT_OK) {
@@ -405,10 +438,10 @@ static void add_rank(const Gathered *g, CtErr *err) {
   snprintf(err->msg + len, sizeof err->msg - len, "; the launch is that of rank %d", g->rank);
 }
 
-static CtStatus make_all_ready(LaunchJoint *j, CtErr *err) {
+static CtStatus make_all_ready(const CuttleState *s, LaunchJoint *j, CtErr *err) {
   CtStatus status = CT_OK;
   for (size_t i = 0; i < j->n && status == CT_OK; i++) {
-    status = is_on_device(&j->items[i]) ? make_ready(j, &j->items[i], err) : CT_OK;
+    status = is_on_device(&j->items[i]) ? make_ready(s, j, &j->items[i], err) : CT_OK;
     if (status != CT_OK) {
       add_rank(&j->items[i], err);
     }
@@ -438,7 +471,7 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
     n += is_on_device(&j->items[i]);
   }
   j->is_running = true;
-  CtStatus status = make_all_ready(j, err);
+  CtStatus status = make_all_ready(s, j, err);
   status = status == CT_OK ? begin_all(s, j, n, err) : status;
   return status == CT_OK && n < j->n ? run_cpu(s, j, j->n - n, err) : status;
 }
@@ -484,6 +517,25 @@ static bool waits_on(const LaunchJoint *j, const CtDevice *device) {
   return does;
 }
 
+/* Hands over what was recorded. Raises. */
+static void read_marks(lua_State *L, const CuttleState *s, const LaunchJoint *j) {
+  int top = lua_gettop(L);
+  bool any = false;
+  for (size_t i = 0; i < j->n; i++) {
+    const Gathered *g = &j->items[i];
+    if (g->is_marked) {
+      RankLaunch launch = {g->name, g->chunk, g->line, g->rank, g->spec, &g->config};
+      StateWords words = launch_marks_push(L, g->spec, &g->config);
+      s->on_rank_marks(L, &launch, words);
+      any = true;
+    }
+    lua_settop(L, top);
+  }
+  if (any) {
+    s->on_rank_marks(L, NULL, (StateWords){NULL, 0});
+  }
+}
+
 /* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
 static void run_all(lua_State *L, bool by_host) {
   CuttleState *s = state_of(L);
@@ -497,6 +549,9 @@ static void run_all(lua_State *L, bool by_host) {
     launch_check_watch(L, &j->check, true);
   }
   CtStatus status = run(s, j, &err);
+  if (status == CT_OK && s->on_rank_marks != NULL) {
+    read_marks(L, s, j);
+  }
   drop(s);
   if (s->on_joint != NULL) {
     s->on_joint(L, status == CT_OK);

@@ -8,6 +8,14 @@
 
 #include "launch.h"
 
+/* A launch of a rank whose kernel recorded its marks. */
+typedef struct RankLaunch {
+  const char *name, *chunk; /* of the kernel */
+  int line, rank;
+  const Spec *spec;
+  const LaunchConfig *config;
+} RankLaunch;
+
 /* Is this launch to be gathered? Not one that is recorded, captured, or watched by what looks at one launch at a time;
    nor one that is timed on the CPU engine. Of a launch on a device the tables of lists are there. */
 bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,

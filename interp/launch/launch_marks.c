@@ -14,10 +14,10 @@ static CtStatus find_words(const Spec *spec, CtDevPtr *at, size_t *bytes, CtErr 
 
 /* Where nobody reads the records they need not be cleared, and the head is as the last launch left it: then
    launches follow one another as without marks. */
-CtStatus launch_marks_begin(const Kernel *k, Spec *spec, const LaunchConfig *c, CtErr *err) {
-  const CuttleState *s = k->state;
+CtStatus launch_marks_begin(const CuttleState *s, Spec *spec, const LaunchConfig *c, bool records,
+                            CtErr *err) {
   const int64_t *block = s->marked_block;
-  const int64_t head[] = {block[0], block[1], block[2], s->on_marks != NULL || s->records_marks};
+  const int64_t head[] = {block[0], block[1], block[2], records};
   CtStream stream = launch_stream(c, spec->device);
   CtDevPtr at;
   size_t bytes;
@@ -35,21 +35,36 @@ CtStatus launch_marks_begin(const Kernel *k, Spec *spec, const LaunchConfig *c, 
   return status;
 }
 
+CtStatus launch_marks_keep(Spec *spec, const LaunchConfig *c, CtErr *err) {
+  CtDevPtr at;
+  size_t bytes, word = sizeof spec->marks_head[0];
+  CtStatus status = find_words(spec, &at, &bytes, err);
+  memset(spec->marks_head, 0, sizeof spec->marks_head);
+  return status != CT_OK ? status
+                         : ct_device_set(spec->device, at + 3 * word, 0, word,
+                                         launch_stream(c, spec->device), err);
+}
+
+StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig *c) {
+  CtDevPtr at;
+  size_t bytes;
+  CtErr err;
+  diag_check(L, find_words(spec, &at, &bytes, &err), &err);
+  void *words = lua_newuserdatauv(L, bytes, 0);
+  diag_check(L, ct_device_synchronize(spec->device, &err), &err);
+  diag_check(L,
+             ct_device_read(spec->device, words, at, bytes, launch_stream(c, spec->device), &err),
+             &err);
+  return (StateWords){words, bytes};
+}
+
 void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
                       const LaunchArgs *args) {
   const CuttleState *s = args->of->state;
   int top = lua_gettop(L);
-  CtDevPtr at;
-  size_t bytes;
-  CtErr err;
-  if (s->on_marks == NULL) {
-    return;
+  if (s->on_marks != NULL) {
+    StateWords words = launch_marks_push(L, spec, c);
+    s->on_marks(L, kernel, spec, c, args, words);
   }
-  diag_check(L, find_words(spec, &at, &bytes, &err), &err);
-  void *words = lua_newuserdatauv(L, bytes, 0);
-  CtStream stream = launch_stream(c, spec->device);
-  diag_check(L, ct_device_synchronize(spec->device, &err), &err);
-  diag_check(L, ct_device_read(spec->device, words, at, bytes, stream, &err), &err);
-  s->on_marks(L, kernel, spec, c, args, (StateWords){words, bytes});
   lua_settop(L, top);
 }

@@ -39,6 +39,8 @@ typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfi
                               struct LaunchArgs *args, const struct Spec *spec);
 typedef void (*StateOnLaunched)(lua_State *L, bool ok);
 
+struct RankLaunch; /* interp/launch/launch_joint.h */
+
 /* Is told of a launch whose kernel recorded its marks: their bytes lie in memory of the call. May raise. */
 typedef struct StateWords {
   const void *at;
@@ -168,6 +170,9 @@ typedef struct CuttleState {
   uint32_t n_marks;          /* numbers so far */
   int64_t marked_block[3];
   StateOnMarks on_marks;
+  /* The same of the launches of ranks that ran at once, one by one, then with NULL; NULL: nobody is told, and those
+     that record run one after the other. */
+  void (*on_rank_marks)(lua_State *L, const struct RankLaunch *launch, StateWords words);
   struct Marks *session;   /* whose these are */
   const void *tensor_type; /* address of the metatable of tensors, */
   const void *kernel_type; /* and of that of kernels */

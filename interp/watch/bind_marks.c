@@ -4,19 +4,20 @@
 #include <string.h>
 
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_joint.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
 #include "runtime/emit/emit_cuda.h"
 
 #define MARKS_TYPE "marks"
-enum { TAKE = 1, OUTER }; /* user values of a session */
+enum { TAKE = 1, OUTER, TAKE_RANKS }; /* user values of a session */
 
 /* A session is the state's while it is open and none was opened after it. */
 typedef struct Marks {
   CuttleState *state;
   struct Marks *outer; /* that was the state's before */
-  bool is_closed, has_take, records;
+  bool is_closed, has_take, has_ranks, records;
   uint32_t id;
   int64_t block[3];
   CtMarks marks;
@@ -84,6 +85,29 @@ static void on_marks(lua_State *L, int kernel, const Spec *spec, const LaunchCon
   lua_call(L, 3 + args->n_given, 0);
 }
 
+/* take_ranks(launch, places, words), then take_ranks(nil) when those that ran at once are all told. */
+static void on_rank_marks(lua_State *L, const RankLaunch *launch, StateWords words) {
+  int top = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, state_of(L)->marks);
+  lua_getiuservalue(L, -1, TAKE_RANKS);
+  if (launch == NULL) {
+    lua_call(L, 0, 0);
+    lua_settop(L, top);
+    return;
+  }
+  lua_createtable(L, 0, 10);
+  RECORD_SET(L, config_fields, launch->config);
+  record_text(L, "name", launch->name);
+  record_text(L, "file", launch->chunk);
+  record_integer(L, "line", launch->line);
+  record_integer(L, "rank", launch->rank);
+  record_integer(L, "id", (int64_t)launch->spec->id);
+  push_places(L, &launch->spec->ir);
+  lua_pushlstring(L, words.at, words.bytes);
+  lua_call(L, 3, 0);
+  lua_settop(L, top);
+}
+
 /* --- sessions ------------------------------------------------------------------------------------------------ */
 
 static void take_over(CuttleState *s, Marks *m) {
@@ -92,6 +116,7 @@ static void take_over(CuttleState *s, Marks *m) {
   s->marks_id = m == NULL ? 0 : m->id;
   s->records_marks = m != NULL && m->records;
   s->on_marks = m != NULL && m->has_take ? on_marks : NULL;
+  s->on_rank_marks = m != NULL && m->has_ranks ? on_rank_marks : NULL;
   memcpy(s->marked_block, m == NULL ? (int64_t[3]){0} : m->block, sizeof s->marked_block);
 }
 
@@ -150,7 +175,7 @@ static uint32_t number_marks(CuttleState *s, const CtMarks *marks) {
 
 /* The outer session lives as long as this one: user value OUTER. */
 static Marks *push_session(lua_State *L, CuttleState *s) {
-  Marks *m = lua_newuserdatauv(L, sizeof *m, OUTER);
+  Marks *m = lua_newuserdatauv(L, sizeof *m, TAKE_RANKS);
   memset(m, 0, sizeof *m);
   m->state = s;
   m->outer = s->session;
@@ -162,13 +187,13 @@ static Marks *push_session(lua_State *L, CuttleState *s) {
   return m;
 }
 
-/* _marks_begin({waits =, lines =, block =, record =}[, take]) -> session, to be closed. With `take` a launch on a device records
+/* _marks_begin({waits =, lines =, block =, record =}[, take[, take_ranks]]) -> session, to be closed. With `take` a launch on a device records
    that block, and take(launch, places, words, args...) is called after it; with `record` it records and nobody reads that. Sessions may lie within each other: the
    innermost counts. */
 static int marks_begin(lua_State *L) {
   CuttleState *s = state_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
+  lua_settop(L, 3);
   Marks *m = push_session(L, s);
   lua_getfield(L, 1, "waits");
   m->marks.waits = lua_toboolean(L, -1);
@@ -178,8 +203,11 @@ static int marks_begin(lua_State *L) {
   read_lines(L, &m->marks);
   read_block(L, m->block);
   m->has_take = !lua_isnil(L, 2);
+  m->has_ranks = !lua_isnil(L, 3);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, TAKE);
+  lua_pushvalue(L, 3);
+  lua_setiuservalue(L, -2, TAKE_RANKS);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &m->marks);
   m->id = number_marks(s, &m->marks);

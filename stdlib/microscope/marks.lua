@@ -84,12 +84,13 @@ local function head_of(words, index)
   return head
 end
 
+-- The clock and the timer of the warp that began first.
 local function earliest(heads)
-  local zero
+  local zero, timer
   for _, head in ipairs(heads) do
-    if head[1] ~= 0 and (not zero or head[1] < zero) then zero = head[1] end
+    if head[1] ~= 0 and (not zero or head[1] < zero) then zero, timer = head[1], head[2] end
   end
-  return zero
+  return zero, timer
 end
 
 -- Clock rate in MHz by the global timer, which steps by up to a microsecond; nil: too short a time.
@@ -103,7 +104,7 @@ local function rate_of(heads)
   return ns >= 1000 and cycles / ns * 1000 or nil
 end
 
--- {warps = {{index, records, dropped, broken, last}}, cycles, mhz, dropped, broken}: of
+-- {warps = {{index, records, dropped, broken, last}}, cycles, mhz, timer, dropped, broken}: of
 -- `words`, a text of bytes, for a block of n_warps warps. `places`: of marks, by the number in
 -- their records. Warps that recorded nothing are left out. Bytes that make no sense are counted in
 -- `broken`: nothing fails.
@@ -111,7 +112,8 @@ function M.read(words, places, n_warps)
   local out = { warps = {}, cycles = 0, dropped = 0, broken = 0 }
   local heads = {}
   for i = 1, n_warps do heads[i] = head_of(words, i - 1) end
-  local zero = earliest(heads)
+  local zero
+  zero, out.timer = earliest(heads)
   out.mhz = rate_of(heads)
   for i = 1, zero and n_warps or 0 do
     local head = heads[i]
@@ -180,10 +182,12 @@ end
 
 -- {====== Recording ======
 
--- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block and
--- record. take: function(launch, places, words, args...), told of each launch on a device.
+-- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block,
+-- record, and ranks: function(launch, places, words), told of launches of ranks that ran at once,
+-- then with nothing when all are told. take: function(launch, places, words, args...), told of each launch on a device.
 function M.with(options, take, f, ...)
-  local session <close> = internal.marks_begin(options, take) -- luacheck: ignore 211
+  -- luacheck: ignore 211
+  local session <close> = internal.marks_begin(options, take, options.ranks)
   return f(...)
 end
 

@@ -7,6 +7,7 @@ local given = require "cuttle.launch_given"
 local internal = ...
 local play = require "cuttle.timeline_play"
 local joining = require "cuttle.timeline_ranks"
+local clocks = require "cuttle.timeline_clocks"
 local page = require "cuttle.timeline_page"
 local measured = require "cuttle.timeline_device"
 local marks = require "cuttle.marks"
@@ -188,8 +189,8 @@ function Timeline:shares()
     local name = row.is_whole and row.name or ("%s (%s)"):format(row.name, row.warps)
     out[i] = ("%s: %s"):format(name, shares(row, self.cycles))
   end
-  out[#out + 1] = ("100 %% is all %.0f cycles of the model: a role that ends before has less, "
-    .. "and each share is rounded"):format(self.cycles)
+  out[#out + 1] = ("100 %% is all %.0f %s: a role that ends before has less, "
+    .. "and each share is rounded"):format(self.cycles, self.unit or "cycles of the model")
   return out
 end
 
@@ -202,8 +203,9 @@ end
 
 local function title_of(t)
   local block = ("block (%d,%d,%d)"):format(t.block[1], t.block[2], t.block[3])
-  return ("%s%s%s: %.0f cycles of the model"):format(t.kernel and t.kernel .. "\n" or "", block,
-    t.ranks and " of each launch" or "", t.cycles)
+  return ("%s%s%s: %.0f %s%s"):format(t.kernel and t.kernel .. "\n" or "", block,
+    t.ranks and " of each launch" or "", t.cycles, t.unit or "cycles of the model",
+    t.aligned and ", " .. t.aligned or "")
 end
 
 function Timeline:__tostring()
@@ -386,6 +388,19 @@ local function name_launch(t, launch)
   t.name = launch.name
 end
 
+-- One Timeline of launches of ranks that were measured, with times in ns; nil if they recorded
+-- nothing. aligned: see timeline_clocks.lua.
+local function measured_of_ranks(parts, block, aligned)
+  local rows, cycles = clocks.rows(parts, aligned)
+  if #rows == 0 then return nil end
+  local _, ranks = counts_of(parts)
+  local t = setmetatable({ block = block, cycles = cycles, rows = rows, products = {}, busy = 0,
+    model = play.model, copies = {}, stores = {}, ranks = ranks, unit = "ns measured",
+    aligned = clocks.text(aligned) }, Timeline)
+  name_ranks(t, parts)
+  return t
+end
+
 -- Runs f(...): Timelines of the first launch of each specialisation, all launches as
 -- {name =, grid =}, and what options.call, or pcall, says of f. options.kernel: of the kernel of
 -- that name; options.launch: of the launch of that number alone, from 1 on, counted among those of
@@ -430,11 +445,23 @@ function M.run(f, options, ...)
     measured.add(t, launch, places, words)
     timelines[#timelines + 1] = t
   end
+  local groups, group = {}, {} -- of launches of ranks that ran at once
+  local function ranks(launch, places, words)
+    if launch and choose(launch) then
+      group[#group + 1] = { launch = launch, places = places, words = words }
+    elseif not launch then
+      groups[#groups + 1], group = #group > 0 and group or nil, {}
+    end
+  end
   local function on_device(...)
-    return marks.with({ waits = true, lines = lines, block = block }, beside,
+    return marks.with({ waits = true, lines = lines, block = block, ranks = ranks }, beside,
       options.call or pcall, ...)
   end
   local ok, what = (options.device and on_device or on_cpu)(f, ...)
+  local aligned = #groups > 0 and clocks.align(groups)
+  for _, parts in ipairs(groups) do
+    timelines[#timelines + 1] = measured_of_ranks(parts, block, aligned)
+  end
   return timelines, launches, ok, what
 end
 

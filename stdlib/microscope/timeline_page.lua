@@ -158,7 +158,7 @@ function Page:ticks(t, top)
     self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, "middle")
   end
   local of = t.measured and "model, GPU" or "model"
-  self:text(MARGIN, self.y + 8, "cycles (" .. of .. ")", SMALL)
+  self:text(MARGIN, self.y + 8, t.unit or "cycles (" .. of .. ")", SMALL)
   self.y = self.y + 24
 end
 
