@@ -304,7 +304,7 @@ typedef struct CtCheckWorker {
   uint32_t free_event, end_event;
   uint64_t block_acq, block_fence; /* times: the last acquire and fence of any warp of the block */
   bool block_had_atomic;
-  bool acquires; /* the instruction that runs is an acquire */
+  bool acquires;   /* the instruction that runs is an acquire */
   bool lets_early; /* the block let the next launch begin before it waited for the earlier ones */
   _Atomic uint32_t
       writing; /* the event whose writes are in the shadow, perhaps not in memory; 0: none */

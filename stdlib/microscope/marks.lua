@@ -184,7 +184,8 @@ end
 
 -- Runs f(...) with marks on: kernels that it traces have them. options: waits, lines, block,
 -- record, and ranks: function(launch, places, words), told of launches of ranks that ran at once,
--- then with nothing when all are told. take: function(launch, places, words, args...), told of each launch on a device.
+-- then with nothing when all are told. take: function(launch, places, words, args...), told of each
+-- launch on a device.
 function M.with(options, take, f, ...)
   -- luacheck: ignore 211
   local session <close> = internal.marks_begin(options, take, options.ranks)

@@ -150,7 +150,9 @@ end
 
 -- Moves what a row has from cycles to ns on the common axis.
 local function shift(row, begin, ns)
-  for _, bar in ipairs(row.bars) do bar.from, bar.to = begin + bar.from * ns, begin + bar.to * ns end
+  for _, bar in ipairs(row.bars) do
+    bar.from, bar.to = begin + bar.from * ns, begin + bar.to * ns
+  end
   for _, mark in ipairs(row.marks) do mark.at = begin + mark.at * ns end
 end
 

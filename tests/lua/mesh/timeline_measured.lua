@@ -19,14 +19,16 @@ local function words_of(head, records)
 end
 local HERE <const>, BEFORE <const>, AFTER <const> = 0 << 28, 1 << 28, 2 << 28
 local places = { { name = "asked", line = 1 }, { name = "told", line = 2 },
-  { name = "answered", line = 3 }, { is_wait = true, op = "mbarrier_wait", name = "full", line = 4 } }
+  { name = "answered", line = 3 },
+  { is_wait = true, op = "mbarrier_wait", name = "full", line = 4 } }
 
 -- The timer of rank 1 is 5 ms ahead. Clocks go at 2000 and 1000 MHz, and have nothing to do with each other.
 local mega = 1000000
 local asking = marks.read(words_of({ 10 * mega, mega, 10 * mega + 40000, mega + 20000 }, {
   { HERE | 1, 10 * mega + 2000 }, { HERE | 2, 10 * mega + 10000 },   -- 1000 to 5000 ns
   { HERE | 1, 10 * mega + 20000 }, { HERE | 2, 10 * mega + 22000 } }), places, 1) -- 10000 to 11000
-local answering = marks.read(words_of({ 77 * mega, 6 * mega, 77 * mega + 20000, 6 * mega + 20000 }, {
+local answering = marks.read(words_of({ 77 * mega, 6 * mega, 77 * mega + 20000,
+  6 * mega + 20000 }, {
   { HERE | 3, 77 * mega + 2500 }, { HERE | 3, 77 * mega + 10500 } }), places, 1)
 local offset, within = clocks.offset({ read = asking, mhz = 1 }, { read = answering, mhz = 1 })
 tap.is(offset, 5 * mega + 0.0, "the shortest way tells how far timers are apart")
