@@ -516,6 +516,11 @@ $(foreach f,$(FUZZ_SRC:tests/fuzz/%.c=%),\
 TEST_FUZZ = $(if $(FUZZ_SRC),fuzz-programs)
 $(call tap_if,tests/exports,exports,env CC='$(CC)' $(LUA) tests/exports/exports.lua $(BUILD),TAP_SCRIPTS)
 endif
+# IRs go through files where texts are compiled, and where a sanitizer watches the tests of kernels: so each of
+# these runs is that of a file, too. The linker of a Mac wraps no functions.
+FILING_PROGRAM = $(if $(TARGET_IS_MAC),$(PROGRAM),$(IR_FILE_BIN))
+KERNEL_PROGRAM = $(if $(SANITIZE),$(FILING_PROGRAM),$(PROGRAM))
+RUN_KERNELS = $(LUA) scripts/run_tests.lua --cuttle=$(KERNEL_PROGRAM)
 # A script for each folder, so that several run at a time; first those that take longest.
 LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
 LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
@@ -530,19 +535,20 @@ LUA_LAWS = $(if $(SANITIZE),$(wildcard \
 	$(addprefix tests/lua/attention/,compile.lua bits.lua table.lua) \
 	$(addprefix tests/lua/matmul/,check.lua nested.lua tune_device.lua hopper.lua rows_f32.lua bits.lua bits_law.lua few_rows.lua \
 		table.lua) \
-	$(addprefix tests/lua/tune/,bits.lua operators.lua) \
+	$(addprefix tests/lua/tune/,bits.lua operators.lua store_random.lua) \
 	tests/lua/tensor/allclose_law.lua tests/lua/trace/row_order.lua tests/lua/hopper/dot_wgmma.lua))
 lua_tests = $(if $(filter $(1)/%,$(LUA_LAWS)),$(filter-out $(LUA_LAWS),$(wildcard $(1)/*.lua)),$(1))
-$(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),$(RUN_TESTS) $(call lua_tests,$(d)),TAP_SCRIPTS))
+$(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),\
+	$(if $(filter %/kernel,$(d)),$(RUN_KERNELS),$(RUN_TESTS)) $(call lua_tests,$(d)),TAP_SCRIPTS))
 $(call tap_if,tests/fails,fails,\
 	$(STATES_BIN) scripts/run_tests.lua --cuttle=$(PROGRAM) tests/fails,TAP_SCRIPTS)
 $(call tap_if,tests/originals/*.lua,originals,$(RUN_TESTS) tests/originals,TAP_SCRIPTS)
-$(call tap_if,tests/golden/*.lua,golden,$(RUN_TESTS) tests/golden,TAP_SCRIPTS)
+$(call tap_if,tests/golden/*.lua,golden,$(RUN_KERNELS) tests/golden,TAP_SCRIPTS)
 $(call tap_if,tests/kernel_cases,kernel_cases,\
-	env CUTTLE_DEVICE=cpu $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
+	env CUTTLE_DEVICE=cpu $(KERNEL_PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
 $(call tap_if,tests/conformance,conformance,\
 	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
-$(call tap_if,examples/*.lua,examples,$(RUN_TESTS) --by-status examples,TAP_SCRIPTS)
+$(call tap_if,examples/*.lua,examples,$(RUN_KERNELS) --by-status examples,TAP_SCRIPTS)
 ifeq ($(SANITIZE),)
 $(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
 $(call tap_if,hosts/web/tests/test_notebook_script.js,web_notebook_script,\
@@ -557,16 +563,7 @@ TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTH
 endif
 ifeq ($(SANITIZE),)
 $(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
-$(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(PROGRAM),TAP_SCRIPTS)
-ifeq ($(TARGET_IS_MAC),) # whose linker wraps no functions
-$(call tap_if,tests/kernel_cases,ir_file_cases,\
-	env CUTTLE_DEVICE=cpu $(IR_FILE_BIN) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
-$(call tap_if,tests/lua/kernel,ir_file_kernel,\
-	$(LUA) scripts/run_tests.lua --cuttle=$(IR_FILE_BIN) tests/lua/kernel tests/golden,TAP_SCRIPTS)
-$(call tap_if,examples/*.lua,ir_file_examples,\
-	scripts/ir_file_examples.sh $(PROGRAM) $(IR_FILE_BIN),TAP_SCRIPTS)
-TEST_IR_FILE = $(IR_FILE_BIN)
-endif
+$(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(FILING_PROGRAM),TAP_SCRIPTS)
 $(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
 $(foreach sm,80 90,$(call tap_if,scripts/dot_loops.lua,dot_loops_$(sm),\
 	env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=$(sm) scripts/dot_loops.lua,TAP_SCRIPTS))
@@ -592,7 +589,7 @@ include scripts/platforms/tests.mk
 CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
 
 run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(BROWSER_SCRIPTS) $(TEST_FUZZ) $(TEST_IR_FILE) $(TEST_PYTHON) $(TEST_WEB)
+		$(TAP_SCRIPTS) $(BROWSER_SCRIPTS) $(TEST_FUZZ) $(FILING_PROGRAM) $(TEST_PYTHON) $(TEST_WEB)
 	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
 
 gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)

@@ -1,7 +1,7 @@
 /* ir_file.c: linked in front of both engines (--wrap=ct_simt_lower, --wrap=ct_emit_cuda): each gets the IR
    that was read from the bytes of the one that was traced. So what holds of a program that has it holds of
-   files of IR: the same text, the same CUDA C, the same bits. It stops the process where the laws of the
-   file do not hold: read(write(ir)) prints the same, write(read(bytes)) is the same bytes.
+   files of IR: the same bits. It stops the process where the laws of the file do not hold: read(write(ir))
+   prints the same and gives the same CUDA C, write(read(bytes)) is the same bytes.
    CUTTLE_IR_FILES names a folder that gets each file. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,6 +83,33 @@ CtStatus __wrap_ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out
   return __real_ct_simt_lower(alloc, reread(ir), out, err);
 }
 
+/* Appends to *out, like ct_emit_cuda; `functions` stands for those of *opts, which stay as they were. */
+static CtStatus emit_beside(const CtIr *ir, const CtEmitOpts *opts, CtText *functions,
+                            CtText *out) {
+  CtErr err;
+  CtEmitOpts own = *opts;
+  ct_text_init(functions, ct_alloc_std);
+  ct_text_init(out, ct_alloc_std);
+  if (opts->functions != NULL) {
+    ct_text_add(functions, ct_text_str(opts->functions), opts->functions->len);
+    own.functions = functions;
+  }
+  return __real_ct_emit_cuda(ir, &own, out, &err);
+}
+
 CtStatus __wrap_ct_emit_cuda(const CtIr *ir, const CtEmitOpts *opts, CtText *out, CtErr *err) {
-  return __real_ct_emit_cuda(reread(ir), opts, out, err);
+  CtText wanted, functions;
+  size_t before = out->len;
+  CtStatus wanted_status = emit_beside(ir, opts, &functions, &wanted);
+  CtStatus status = __real_ct_emit_cuda(reread(ir), opts, out, err);
+  must(status == wanted_status && out->len - before == wanted.len &&
+           (wanted.len == 0 || memcmp(out->s + before, wanted.s, wanted.len) == 0),
+       ir, "other CUDA C");
+  must(opts->functions == NULL ||
+           (opts->functions->len == functions.len &&
+            (functions.len == 0 || memcmp(opts->functions->s, functions.s, functions.len) == 0)),
+       ir, "other functions");
+  ct_text_clear(&wanted);
+  ct_text_clear(&functions);
+  return status;
 }
