@@ -546,6 +546,18 @@ static int fill(lua_State *L) {
   return 0;
 }
 
+/* Is it a device's, whose launches so far and from now on are in its own stream? */
+static bool is_in_order(const CtStorage *s) {
+  return s->device != NULL && s->stream == ct_device_stream(s->device);
+}
+
+/* A graph records the fill of a row of bytes; a device is given it, and the host does not wait. */
+static CtStatus clear_row(CuttleState *s, const Tensor *t, int64_t n, CtErr *err) {
+  size_t elem = ct_dtype_bytes(t->dtype), at = (size_t)t->offset.v * elem;
+  return s->recorder != NULL ? recorder_set(s->recorder, t->storage, at, 0, (size_t)n * elem, err)
+                             : ct_storage_set(t->storage, at, 0, (size_t)n * elem, err);
+}
+
 /* clear(t): zeros. */
 static int clear(lua_State *L) {
   if (front_ir(L) != NULL) {
@@ -555,16 +567,16 @@ static int clear(lua_State *L) {
   const Tensor *t = tensor_check_recordable(L, 1, "clear");
   Elem zero;
   int64_t n;
-  if (s->recorder != NULL) {
+  if (s->recorder != NULL || is_in_order(t->storage)) {
     CtCx cx = bind_enter(L);
-    size_t elem = ct_dtype_bytes(t->dtype);
-    if (!is_compact(&cx, t->layout, &n)) {
-      return diag_error(L, "graph: clear can be recorded of a tensor of a compact layout only; "
-                           "clear this one in a kernel");
+    if (is_compact(&cx, t->layout, &n)) {
+      diag_try(L, clear_row(s, t, n, diag_err(L)));
+      return 0;
     }
-    diag_try(L, recorder_set(s->recorder, t->storage, (size_t)t->offset.v * elem, 0,
-                             (size_t)n * elem, diag_err(L)));
-    return 0;
+  }
+  if (s->recorder != NULL) {
+    return diag_error(L, "graph: clear can be recorded of a tensor of a compact layout only; "
+                         "clear this one in a kernel");
   }
   memset(&zero, 0, sizeof zero);
   diag_try(L, tensor_generate(t, fill_elements, &zero, diag_err(L)));

@@ -292,18 +292,21 @@ end
 local function tensor_rank(r)
   local s = sizes.tensor
   local T, D, H = s.rows, s.width, s.hidden // W
-  return { x = fill(new(T // W, D), 300 + r.rank, 1), dy = fill(new(T // W, D), 400 + r.rank, 1),
+  local own = { x = fill(new(T // W, D), 300 + r.rank, 1),
+    dy = fill(new(T // W, D), 400 + r.rank, 1),
     up = fill(new(H, D), 500 + r.rank, WEIGHTS), down = fill(new(D, H), 600 + r.rank, WEIGHTS),
     all_x = new(T, D), hidden = new(T, H), y = new(T // W, D), all_dy = new(T, D),
     d_hidden = new(T, H), shares = new(T, D), dx = new(T // W, D), d_up = new(H, D),
-    d_down = new(D, H), links = ct.stream(), ready = ct.event(), done = ct.event(),
-    spaces = scattering.share(r, scattering.workspace(bf16, T // W, D, W)) }
+    d_down = new(D, H), links = ct.stream(), ready = ct.event(), done = ct.event() }
+  own.down_and_sum = scattering.prepare(own.hidden, own.down, own.y, r.rank,
+    scattering.share(r, scattering.workspace(bf16, T // W, D, W)))
+  return own
 end
 
 local function block_forwards(own)
   own.rank:all_gather(flat(own.x), flat(own.all_x))
   matmul(own.all_x, own.up, own.hidden, own.with_relu)
-  scattering.matmul_scatter(own.hidden, own.down, own.y, own.rank.rank, own.spaces)
+  own.down_and_sum()
 end
 
 -- The sums of dx go to their owners while the last product runs.
@@ -416,17 +419,19 @@ local function attention_rank(r)
   end
   own.q, own.k, own.v = heads_of(own.qkv, 0), heads_of(own.qkv, 1), heads_of(own.qkv, 2)
   own.options = { causal = true, out = heads_of(own.mixed, 0) }
-  local xs = r:peers(own.x)
-  own.panels = {}
-  for rank = 0, W - 1 do own.panels[rank + 1] = xs[rank] end
-  own.spaces = scattering.share(r, scattering.workspace(bf16, T // W, D, W))
+  local xs, panels = r:peers(own.x), {}
+  for rank = 0, W - 1 do panels[rank + 1] = xs[rank] end
+  own.gather_and_qkv = gathering.prepare(panels, r.rank, own.w_qkv, own.qkv)
+  own.attend = require "cuttle.attention".prepare(own.q, own.k, own.v, own.options)
+  own.out_and_sum = scattering.prepare(own.mixed, own.w_out, own.y, r.rank,
+    scattering.share(r, scattering.workspace(bf16, T // W, D, W)))
   return own
 end
 
 local function attention_step(own)
-  gathering.gather_matmul(own.panels, own.rank.rank, own.w_qkv, own.qkv)
-  ct.attention(own.q, own.k, own.v, own.options)
-  scattering.matmul_scatter(own.mixed, own.w_out, own.y, own.rank.rank, own.spaces)
+  own.gather_and_qkv()
+  own.attend()
+  own.out_and_sum()
 end
 
 -- The sum over ranks of what each one's heads add, on one device.

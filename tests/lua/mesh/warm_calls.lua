@@ -74,6 +74,19 @@ local lines = gpus.read(log)
 tap.is(select(2, lines:gsub("ncclGroupEnd 2\n", "")), 3, "one group of two calls each")
 tap.is(select(2, lines:gsub("ncclCommInitRankConfig", "")), 2, "in the same communicators")
 
+-- clear: a fill that the device is given, without a wait of the host.
+local clears = gpus.script(head .. [[
+local whole, part = full(f32, { 8, 24 }, 7), full(f32, { 8, 24 }, 7)
+log("cleared", function() clear(whole) end)
+clear(tile(part, { 2, 24 }, { 1, 0 }))
+local s = whole:to "cpu"
+for i = 0, size(s) - 1 do assert(s[i] == 0) end
+local t = part:to "cpu"
+print(t[{ 1, 3 }], t[{ 2, 3 }], t[{ 3, 23 }], t[{ 4, 0 }])
+]])
+tap.is(gpus.run("FAKE_CALLS_LOG=" .. calls, clears),
+  "cleared: cuMemsetD8Async 1\n7.0\t0.0\t0.0\t7.0\n", "clear enqueues a fill")
+
 -- Kernels: copies of a reshard, and products, which are of f32 as the driver has no tensor maps.
 local products = gpus.script(head .. [[
 local function product(A, B) return function() matmul(A, B):close() end end
