@@ -57,7 +57,7 @@ check("a copy, too", "local y = zeros(f32, 40000) x[1] = 5 copy(x, y) print(y[1]
 check("a copy to the host", "x[1] = 5 print(x:to'cpu'[1])",
   "read 65536, write 4, read 160000", "5.0\n")
 check("a graph's launch",
-  "local g = graph(go) x[0] = 5 g() print(x[0])", "launch, read 65536, write 4, read 65536",
+  "local g = graph(go) x[0] = 5 g() print(x[0])", "launch, read 65536, write 4, graph, read 65536",
   "5.0\n")
 check("waiting for the device", "x[0] = 5 synchronize() print(x[0])",
   "read 65536, write 4, read 65536", "5.0\n")
