@@ -50,7 +50,7 @@ static inline bool NAME_meet(const NAME_span *a, const NAME_span *b) {
 static inline bool NAME_take_tensor(const NAME_rule *rule, const NAME_mode *modes,
                                     const NAME_tensor *t, NAME_slot *s, NAME_span *out) {
   const int rank = rule->rank;
-  int64_t test = 0, far = 0, least = 0;
+  int64_t test = 0, strides = 0, far = 0, least = 0;
   uint64_t last = 0;
   if (t->dtype != rule->dtype || t->rank != rank) {
     return false;
@@ -60,13 +60,20 @@ static inline bool NAME_take_tensor(const NAME_rule *rule, const NAME_mode *mode
     int64_t extent = t->shape[i], stride = t->stride[i], most = (int64_t)((uint64_t)extent - 1);
     s[m->extent.slot].i = extent;
     s[m->stride.slot].i = stride;
-    test |= NAME_test(&m->extent, extent) | NAME_test(&m->stride, stride);
+    test |= NAME_test(&m->extent, extent);
+    strides |= NAME_test(&m->stride, stride);
     far |= NAME_reach(most, stride, rule->value, &last);
     least |= most; /* below 0: it is empty */
   }
   *out = NAME_span_of(rule, t, least < 0, last);
   s->u = out->begin;
-  return test >= 0 && (far >= 0 || least < 0) && NAME_is_aligned(rule, out) &&
+  if (strides < 0 && least < 0) { /* libraries give what is empty any strides */
+    strides = 0;
+    for (int i = 0; i < rank; i++) {
+      s[modes[i].stride.slot].i = modes[i].stride.low;
+    }
+  }
+  return (test | strides) >= 0 && (far >= 0 || least < 0) && NAME_is_aligned(rule, out) &&
          !NAME_is_nowhere(out);
 }
 
@@ -181,7 +188,12 @@ static NAME_status NAME_check_tensor(const NAME_special *special, int n, const N
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its rank is %d; %d was expected", title, t->rank,
                      rule->rank);
   }
-  for (int i = 0; i < 2 * rule->rank; i++, ++*n_held) {
+  bool is_empty = false;
+  for (int i = 0; i < rule->rank; i++) {
+    is_empty = is_empty || t->shape[i] == 0;
+  }
+  const int n_leaves = is_empty ? rule->rank : 2 * rule->rank;
+  for (int i = 0; i < n_leaves; i++, ++*n_held) {
     int64_t v = i < rule->rank ? t->shape[i] : t->stride[i - rule->rank];
     if (NAME_test(NAME_leaf_of(special, n, i), v) < 0) {
       return NAME_leaf_fail(special, n, i, v, err);
