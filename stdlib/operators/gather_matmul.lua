@@ -220,11 +220,26 @@ end
 
 -- {====== Launches ======
 
+local kept_lists = setmetatable({}, { __mode = "k" }) -- by whose they are, then by name
+
+--- The list, or an equal one that `owner` had under this name. The device keeps the table of a list
+--- as long as the list is the same; the host waits where it is another.
+function M.same_list(owner, name, list)
+  local of = kept_lists[owner] or {}
+  kept_lists[owner] = of
+  local known = of[name]
+  local is_same = known ~= nil and #known == #list
+  for i = 1, is_same and #list or 0 do is_same = is_same and rawequal(known[i], list[i]) end
+  if not is_same then of[name] = list end
+  return of[name]
+end
+
 -- What the kernel is given beside B and C.
 local function add_panels(p, panels, rank, config, stream, memo)
   local own, others = panels[rank + 1], {}
   local parts = workspace_of(p, own, config, stream, rank, memo)
   for i = 1, #panels - 1 do others[i] = panels[(rank + i) % #panels + 1] end
+  others = M.same_list(panels, rank, others)
   p.panels = { own = own, others = others, copy = parts.copy, flags = parts.flags, rank = rank,
                count = #panels }
   return p

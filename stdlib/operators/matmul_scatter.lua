@@ -113,7 +113,7 @@ end
 local function by_distance(spaces, rank, name)
   local list = {}
   for i = 0, #spaces - 1 do list[i + 1] = spaces[(rank + i) % #spaces + 1][name] end
-  return list
+  return gathering.same_list(spaces, name .. rank, list)
 end
 
 -- What the kernel is given beside A and B.

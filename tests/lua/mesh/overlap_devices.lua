@@ -50,6 +50,36 @@ local in_turn = "0: marker\n0: after 1\n1: after 0\n0: matmul_bf16\n1: matmul_bf
 local seen = gpus.read(log):gsub("1: after 0\n0: after 1\n", "0: after 1\n1: after 0\n")
 tap.is(seen, in_turn .. in_turn, "kernels wait for the devices of other ranks")
 
+-- Products that a script launches itself: what lists of tensors the kernels take is copied once.
+local lists = gpus.script(([[
+local gathering, scattering = require "cuttle.gather_matmul", require "cuttle.matmul_scatter"
+local m = mesh{ x = 2 }
+local function new(...) return tensor(bf16, row_major{...}) end
+local ranks = m:run(function(r)
+  local own = { A = new(256, 128), B = new(256, 128), C = new(512, 256), D = new(128, 256) }
+  own.spaces = scattering.share(r, scattering.workspace(bf16, 128, 256, 2))
+  local all = r:peers(own.A)
+  own.panels = { all[0], all[1] }
+  return own
+end)
+for i = 1, 3 do
+  if i == 3 then os.remove "CALLS" end
+  m:run(function(r)
+    local own = ranks[r.rank]
+    gathering.gather_matmul(own.panels, r.rank, own.B, own.C)
+    scattering.matmul_scatter(own.A, own.B, own.D, r.rank, own.spaces)
+  end)
+end
+local copies, launches = 0, 0
+for line in io.lines "CALLS" do
+  copies = copies + (line:find "^cuMemcpy" and 1 or 0) + (line:find "Synchronize" and 1 or 0)
+  launches = launches + (line:find "^cuLaunch" and 1 or 0)
+end
+print(copies, launches)
+]]):gsub("CALLS", gpus.dir .. "/lists"))
+tap.is(gpus.run(("FAKE_CALLS_LOG='%s/lists'"):format(gpus.dir), lists), "0\t4\n",
+  "a warm launch of both waits for nothing")
+
 -- Memory for workspaces is kept, and serves smaller products, too.
 local memory = gpus.script [[
 local m = mesh{ x = 2 }
