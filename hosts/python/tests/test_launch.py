@@ -185,7 +185,7 @@ end)
     for _ in range(100000):
         deep = (deep,)
     fails(RecursionError, "", lambda: launch(x, number, deep, "value"), "a tuple that is too deep")
-    fails(TypeError, "argument 1 is <class 'NoneType'>", lambda: store[1, 1](None, 1), "None")
+    fails(cuttle.Error, "argument 1 (x) of the launch is nil", lambda: store[1, 1](None, 1), "None")
     fails(TypeError, "store(x, v): there is no parameter 'w'", lambda: store[1, 1](x, w=1), "a name that is none")
     fails(cuttle.Error, "takes 2 arguments (x, v), got 1", lambda: store[1, 1](x), "too few arguments")
     same(repr(cuttle.static(7)), "static(7)", "the text of a constant")
