@@ -140,11 +140,11 @@ typedef struct CuttleState {
   CtSimtEngine *simt;                /* opened at first use */
   CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
   struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
-  /* A launch of a rank is being gathered: on_launch may say by `part` who watches it alone. on_joint is told when such
-     launches have run at once, failed or not; NULL: who is told by on_launched looks at one after the other. */
-  bool is_gathering;
+  /* on_launch may say by `part` who watches a launch alone that is being gathered. on_joint is told when such launches
+     have run at once, failed or not; NULL: who is told by on_launched looks at one after the other. */
   CtSimtWatch *part;
   void (*on_joint)(lua_State *L, bool ok);
+  bool is_gathering;       /* a launch of a rank: on_launch is told of it */
   bool is_watched_by_rank; /* in m:run: it may end before the launches of all ranks run */
   bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
   bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */

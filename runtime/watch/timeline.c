@@ -251,7 +251,7 @@ static void forget_turn(CtTimeline *t, const CtIn *in, const CtWarp *w) {
   const CtSimtJob *job = w->worker->job;
   const WarpState *state = state_of(t, w);
   CtTimeEvent *e = state->last == NONE ? NULL : &t->events[state->last];
-  if (state->n_polled > 0 && e->kind == CT_TIME_WORK &&
+  if (e != NULL && state->n_polled > 0 && e->kind == CT_TIME_WORK &&
       e->loc.line == job->program->locs[in - job->code].line) {
     e->n = 0;
   }
