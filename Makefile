@@ -524,14 +524,15 @@ RUN_KERNELS = $(LUA) scripts/run_tests.lua --cuttle=$(KERNEL_PROGRAM)
 # A script for each folder, so that several run at a time; first those that take longest.
 LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
 LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
-# Random laws in Lua alone, all examples once more, and what starts compilers, run long; sanitizers see the
-# same C elsewhere.
+# Random laws in Lua alone, all examples once more, and what starts compilers, run long, and checks of the sources
+# run no C of ours; sanitizers see the same C elsewhere.
 LUA_LAWS = $(if $(SANITIZE),$(wildcard \
 	$(addprefix tests/lua/mesh/,plan_laws.lua *_random.lua compile_*.lua sharded_matmul.lua matmul_scatter.lua \
 		examples_start.lua) \
 	$(addprefix tests/lua/program/,check_clean.lua export_examples.lua export.lua replay.lua bench_command.lua \
 		packages.lua installed_hosts.lua run_docs_hosts.lua copy_host.lua check_gallery.lua emission_compiles.lua \
-		gpu_check.lua command_options.lua) \
+		gpu_check.lua command_options.lua helper_names.lua new_operation.lua new_type.lua rooms.lua \
+		draw_sentences.lua) \
 	$(addprefix tests/lua/attention/,compile.lua bits.lua table.lua) \
 	$(addprefix tests/lua/matmul/,check.lua nested.lua tune_device.lua hopper.lua rows_f32.lua bits.lua bits_law.lua few_rows.lua \
 		table.lua) \
