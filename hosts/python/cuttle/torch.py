@@ -8,19 +8,22 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 _TYPES = {"float": "float", "int": "int", "bool": "bool", "Tensor": "Tensor", "": "Tensor"}
+_OPTIONAL = re.compile(r"(typing\.)?Optional\[([\w.]+\.)?Tensor\]|([\w.]+\.)?Tensor \| None")
 
 
 def _type_of(parameter: inspect.Parameter) -> str:
     """PyTorch's name for the type of a parameter; without an annotation it is a tensor."""
     a = parameter.annotation
+    is_optional = a is not parameter.empty and _OPTIONAL.fullmatch(a if isinstance(a, str) else str(a))
     name = "" if a is parameter.empty else a if isinstance(a, str) else getattr(a, "__name__", str(a))
-    kind = _TYPES.get(name.split(".")[-1])
+    kind = "Tensor?" if is_optional else _TYPES.get(name.split(".")[-1])
     if kind is None or parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
         raise TypeError(f"register: parameter {parameter}; a plain one was expected, annotated with "
-                        "torch.Tensor, float, int or bool")
+                        "torch.Tensor, Optional[torch.Tensor], float, int or bool")
     return kind
 
 
@@ -34,9 +37,9 @@ def schema(launch: Callable[..., Any], mutates: Sequence[str], n_outputs: int) -
     for name, parameter in parameters.items():
         kind = _type_of(parameter)
         if name in mutates:
-            if kind != "Tensor":
+            if not kind.startswith("Tensor"):
                 raise TypeError(f"register: mutates names '{name}', which is a {kind} and no tensor")
-            kind = f"Tensor(a{len(items)}!)"
+            kind = kind.replace("Tensor", f"Tensor(a{len(items)}!)")
         items.append(f"{kind} {name}")
     results = "()" if n_outputs == 0 else "Tensor" if n_outputs == 1 else f"({', '.join(['Tensor'] * n_outputs)})"
     return f"({', '.join(items)}) -> {results}"
@@ -54,7 +57,7 @@ def register(kernel: Any, name: str, launch: Callable[..., Any], *, mutates: Seq
     """Registers a kernel as the operator `name`, "namespace::name", and returns it.
 
     launch(*args) -> (grid, block): its parameters are the operator's. They are annotated with torch.Tensor
-    (or nothing), float, int or bool.
+    (or nothing), Optional[torch.Tensor] for one that may be None, float, int or bool.
     mutates: names of the parameters that the kernel writes.
     outputs(*args) -> tensor, or tuple of n_outputs: makes the results, which the kernel gets after the
     arguments. It runs on PyTorch's fake tensors, too, so it must not look at values.

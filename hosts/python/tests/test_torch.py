@@ -158,6 +158,19 @@ def test_mutating():
     same(list(y.array), [3.0, 5.0, 7.0], "at all")
 
 
+def test_optional():
+    def launch(x: "Optional[torch.Tensor]", y: "torch.Tensor | None", z: "typing.Optional[Tensor]"):
+        return 1, 32
+
+    same(cuttle.torch.schema(launch, ["z"], 0), "(Tensor? x, Tensor? y, Tensor(a2!)? z) -> ()", "tensors or None")
+
+    def other(x: "Optional[int]"):
+        return 1, 32
+
+    fails(TypeError, "Optional[torch.Tensor], float, int or bool", lambda: cuttle.torch.schema(other, [], 0),
+          "of tensors only")
+
+
 def test_outputs():
     def backward(ctx, grad):
         return grad
@@ -202,6 +215,7 @@ test_versions()
 test_negative_bit()
 test_float8()
 test_mutating()
+test_optional()
 test_outputs()
 test_refusals()
 ok("torch" in dir(cuttle), "cuttle.torch is imported when it is asked for")

@@ -1,5 +1,7 @@
 """PyTorch itself, on the host: launches, a registered operator, its gradient."""
 
+from typing import Optional
+
 try:
     import torch
 except ImportError:
@@ -18,6 +20,10 @@ end)
 kernel("double", function(x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(y) then y[i] = x[i] + x[i] end
+end)
+kernel("biased", function(x, bias, y)
+  local i = threadIdx.x
+  y[i] = bias and x[i] + bias[i] or x[i]
 end)
 kernel("copy", function(x, y)
   if threadIdx.x < size(y) then y[threadIdx.x] = x[threadIdx.x] end
@@ -42,6 +48,17 @@ def test_operator():
     x, y = torch.arange(1000.0), torch.ones(1000)
     saxpy(2.0, x, y)
     ok(torch.equal(y, 2 * x + 1), "an operator that writes its argument")
+
+    def place(x: torch.Tensor, bias: Optional[torch.Tensor], y: torch.Tensor):
+        return 1, 4
+
+    biased = cuttle.torch.register(module.biased, "cuttle_test::biased", place, mutates=["y"])
+    x, y = torch.arange(4.0), torch.zeros(4)
+    biased(x, None, y)
+    ok(torch.equal(y, x), "a tensor that may be None")
+    biased(x, torch.ones(4), y)
+    ok(torch.equal(y, x + 1), "or is there")
+    torch.library.opcheck(biased, (x, None, y))
 
     def backward(ctx, grad):
         return 2 * grad
