@@ -30,15 +30,31 @@ end
 -- middle of a cell.
 local ANCHOR <const>, COLOR <const> = "middle", "#000000"
 
--- The middle of digits and capitals is 0.36 of their size above the line that they stand on.
-function printers.text(item)
-  local x, y = num(item[2]), num(item[3])
-  local more = item.anchor ~= ANCHOR and (' text-anchor="%s"'):format(item.anchor) or ""
+-- The middle of digits and capitals is 0.36 of their size above the line that they stand on. `size`
+-- is that of most texts.
+function printers.text(item, size)
+  local x, y, drop = num(item[2]), item[3], 0.36 * item.size
+  local more = item.size ~= size and (' font-size="%s"'):format(num(item.size)) or ""
+  if item.anchor ~= ANCHOR then more = more .. (' text-anchor="%s"'):format(item.anchor) end
   if item.color ~= COLOR then more = more .. (' fill="%s"'):format(item.color) end
   if item.bold then more = more .. ' font-weight="bold"' end
-  if item.turned then more = more .. (' transform="rotate(-90 %s %s)"'):format(x, y) end
-  return ('<text x="%s" y="%s" dy="%s" font-size="%s"%s>%s</text>'):format(x, y,
-    num(0.36 * item.size), num(item.size), more, escaped(item[4]))
+  if item.turned then
+    more = (' dy="%s"%s transform="rotate(-90 %s %s)"'):format(num(drop), more, x, num(y))
+    drop = 0
+  end
+  return ('<text x="%s" y="%s"%s>%s</text>'):format(x, num(y + drop), more, escaped(item[4]))
+end
+
+local function most_common_size(items)
+  local count, most = {}, nil
+  for _, item in ipairs(items) do
+    local size = item[1] == "text" and item.size
+    if size then
+      count[size] = (count[size] or 0) + 1
+      if not most or count[size] > count[most] then most = size end
+    end
+  end
+  return most or 14
 end
 
 local HEAD <const> = [[
@@ -47,7 +63,7 @@ local HEAD <const> = [[
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="#FFFFFF"/>
 <g font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-text-anchor="]] .. ANCHOR .. [[" fill="]] .. COLOR .. [[">
+text-anchor="]] .. ANCHOR .. [[" fill="]] .. COLOR .. [[" font-size="%s">
 <style>text { pointer-events: none; }</style>
 ]]
 
@@ -56,9 +72,10 @@ local FLUID <const> = ' style="min-width:%spx;width:100%%;height:auto"'
 
 -- The page (picture_page.lua) as text.
 function M.page(page, title)
-  local out, w, h = {}, num(page.width), num(page.height)
-  out[1] = HEAD:format(w, h, w, h, page.is_fluid and FLUID:format(w) or "", escaped(title))
-  for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item) .. "\n" end
+  local out, w, h, size = {}, num(page.width), num(page.height), most_common_size(page.items)
+  local style = page.is_fluid and FLUID:format(w) or ""
+  out[1] = HEAD:format(w, h, w, h, style, escaped(title), num(size))
+  for _, item in ipairs(page.items) do out[#out + 1] = printers[item[1]](item, size) .. "\n" end
   out[#out + 1] = "</g>\n</svg>\n"
   return table.concat(out)
 end
