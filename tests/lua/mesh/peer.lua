@@ -78,6 +78,6 @@ print(q:part(1)[31]) -- expect: 32.0
 
 -- Only kernels use it.
 ok, why = pcall(m.run, m, function(r) fill(peer(x, (r.rank + 1) % 4), 1) end)
-print(ok, why:match("is memory of another rank[^;]*")) -- expect: false	is memory of another rank, which only kernels of this one use
+print(ok, why:match("is memory of another rank[^;]*")) -- expect: false	is memory of another rank, which only kernels can use
 ok, why = pcall(peer, x, 4)
 print(ok, why:match("peer: .*")) -- expect: false	peer: argument 2 is 4; a rank of mesh (a=4):(1) was expected, 0 to 3
