@@ -79,14 +79,14 @@ static CtStatus extend(StateRecorder *head, CtDevice *device, CtErr *err) {
 /* Returns the head, and whether the collector ran before. */
 static GraphParts *begin(lua_State *L, CtDevice *device, bool *collects) {
   CuttleState *s = state_of(L);
-  GraphParts *head = new_part(s, device, diag_err(L));
+  lua_newtable(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
+  GraphParts *head = new_part(s, device, diag_err(L)); /* from here on nothing raises */
   if (head == NULL) {
     diag_raise(L, diag_err(L));
     return NULL;
   }
   head->recorder.is_one_of_many = s->rank >= 0 && s->n_ranks > 1 && device != NULL;
-  lua_newtable(L);
-  lua_setfield(L, LUA_REGISTRYINDEX, GRAPH_RECORDING);
   *collects = false;
   if (device != NULL) {
     /* Finalizers unload modules, which waits for what runs. */

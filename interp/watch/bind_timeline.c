@@ -311,7 +311,11 @@ static int timeline_begin(lua_State *L) {
   lua_newtable(L);
   lua_setiuservalue(L, -2, PARTS);
   watcher_tell(L, w, on_launch, on_launched);
-  w->state->on_joint = on_joint;
+  w->state->is_gathering = false; /* an error may have left these */
+  w->state->part = NULL;
+  if (w->state->rank < 0) { /* a rank may end the session before the launches of all run */
+    w->state->on_joint = on_joint;
+  }
   return 1;
 }
 

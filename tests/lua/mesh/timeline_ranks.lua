@@ -100,3 +100,13 @@ end, {})
 print(#none, ok) -- expect: 0	false
 local one = timeline.run(function() after{ grid = 1, block = 64 }(zeros(f32, 64)) end, {})
 print(#one, one[1].rows[1].name) -- expect: 1	warps 0-1
+
+-- A session of one rank looks at its launches one after the other, as it may end before they run.
+m:run(function(r)
+  local mine = view(x:part(), 64)
+  local own = timeline.run(function() after{ grid = 1, block = 64 }(mine) end, {})
+  collectgarbage()
+  r:barrier()
+  if r.rank == 1 then print(#own, own[1].ranks) end
+end)
+-- expect: 1	nil
