@@ -79,12 +79,13 @@ fitting() { # SCRIPT TARGET...
     esac
   done | paste -sd, -
 }
-# What a script is given: the folder of cases; 8 random products of 30; every ninth of 548 loops.
+# What a script is given: the folder of cases; 8 random products of 30; every ninth of 548 loops; 50 of 1000 records.
 argument_of() { # SCRIPT
   case $1 in
     scripts/kernel_cases.lua) echo tests/kernel_cases ;;
     tests/lua/kernel/dot_random.lua) echo 8 ;;
     tests/lua/kernel/loop_limits.lua) echo 9 ;;
+    tests/lua/front/many_records.lua) echo 50 ;;
   esac
 }
 list() { # [TARGET...]

@@ -1,6 +1,6 @@
 -- A record that is replaced by a thousand others, each under a run-time condition: a change of it looks once at each
--- table that it may be. (Once for each pair of them, this would take minutes.)
-local N <const> = 1000
+-- table that it may be. (Once for each pair of them, this would take minutes.) An argument says how many.
+local N <const> = tonumber(arg and arg[1]) or 1000
 local k = kernel("many", function(x)
   local r, i = { n = 0 }, 0
   while i < N do
