@@ -218,7 +218,7 @@ static const uint32_t *row_of(CtCheckWorker *k, int32_t warp) {
 /* What lanes of a warp release now. */
 static CtRankFence moment_of(CtCheckWorker *k, int32_t warp, uint32_t lanes) {
   return (CtRankFence){.lanes = lanes,
-                       .sub = k->warps[warp].sub,
+                       .sub = warp == CT_ALL_WARPS ? 0 : k->warps[warp].sub,
                        .epoch = k->epoch,
                        .time = atomic_load(&k->check->root->clock),
                        .row = row_of(k, warp)};
