@@ -4,7 +4,8 @@
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". These
 -- and texts that the program only writes, such as scripts of pages, are carried as bytes, which
--- cuttle.inflate makes text of.
+-- cuttle.inflate makes text of. So are large modules that people wait for only now and then: a
+-- millisecond is little for a timeline, but not for each error or each check.
 -- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
@@ -154,12 +155,24 @@ local function foreign_rows(pages, annotations)
   return foreign.packed(rows, known)
 end
 
+local packed_rooms <const> = { commands = true, export = true, microscope = true }
+local PACKED_FROM <const> = 6000 -- bytes
+local often <const> = { "^profile", "^check", "^guess$", "^habits$", "^help$" }
+
+local function is_often(name)
+  for _, pattern in ipairs(often) do
+    if name:find(pattern) then return true end
+  end
+  return false
+end
+
 local function main(out_path, ...)
   local arrays, rows, places, pages, annotations = {}, {}, {}, {}, {}
-  local function add(name, text)
+  local function add(name, text, is_packed)
     local id = name:gsub("%W", "_")
     arrays[#arrays + 1] = array("source_" .. id, text)
-    rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d},'):format(name, id, #text)
+    rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d, %d},'):format(name, id, #text,
+      is_packed and 1 or 0)
   end
   local paths = {}
   for _, path in ipairs { ... } do
@@ -180,15 +193,18 @@ local function main(out_path, ...)
       text = as_chunk(text)
     end
     check_syntax(path, text)
-    if name:find("^meta%.") then -- what is Lua is checked before it becomes bytes
-      text = as_packed(text)
-    elseif path:find("%.lua$") then
+    local is_code = path:find("%.lua$") and not name:find("^meta%.")
+    if is_code then
       text = shortened(text)
+    elseif not is_packed and path:find("%.lua$") then -- checked before it becomes bytes
+      text = as_packed(text)
     end
-    add(name, text)
+    local packs = is_code and #text >= PACKED_FROM and not is_often(name)
+      and packed_rooms[path:match "([^/]+)/[^/]+$"]
+    add(name, packs and deflate(text) or text, packs)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
-  rows[#rows + 1] = "  {NULL, NULL, 0},"
+  rows[#rows + 1] = "  {NULL, NULL, 0, 0},"
   local out = assert(io.open(out_path, "wb"))
   out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",
     '#include "interp/host/std_modules.h"\n\n',

@@ -29,12 +29,26 @@ static void (*const openers[])(lua_State *L) = {
 
 /* {====== The standard library: modules that the program carries ====== */
 
+/* The module's text, which lives as long as what is pushed. */
+static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
+  if (m->is_packed) {
+    state_push_module(L, "cuttle.inflate");
+  }
+  lua_pushlstring(L, m->source, m->len);
+  if (m->is_packed) {
+    lua_call(L, 1, 1);
+  }
+  return lua_tolstring(L, -1, len);
+}
+
 /* Upvalue 1: the StdModule; 2: the library's own functions, which its chunk gets as its argument. */
 static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
   lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
-  if (src_load(L, m->source, m->len, lua_tostring(L, 1), "t") != LUA_OK) {
+  size_t len;
+  const char *text = push_text(L, m, &len);
+  if (src_load(L, text, len, lua_tostring(L, 1), "t") != LUA_OK) {
     return lua_error(L);
   }
   lua_pushvalue(L, lua_upvalueindex(2));

@@ -20,49 +20,56 @@ add_codes(144, 112, 0x190, 9)
 add_codes(256, 24, 0, 7)
 add_codes(280, 8, 0xc0, 8)
 
--- The least value of a symbol whose extra bits grow by one after every `per` symbols, and how many
--- extra bits it has.
-local function range(first, per, symbol)
-  local extra = math.max(0, symbol // per - 1)
-  local before = math.max(0, symbol - per * (extra + 1))
-  return first + (extra == 0 and symbol or (per << extra) + (before << extra)), extra
+-- The least values of symbols whose extra bits grow by one after every `per` symbols, and how many
+-- extra bits they have.
+local function ranges(first, per, n)
+  local least, extras = {}, {}
+  for symbol = 0, n - 1 do
+    local extra = math.max(0, symbol // per - 1)
+    local before = math.max(0, symbol - per * (extra + 1))
+    least[symbol] = first + (extra == 0 and symbol or (per << extra) + (before << extra))
+    extras[symbol] = extra
+  end
+  return least, extras
 end
+local lengths, length_extras = ranges(MIN_MATCH, 4, 29)
+lengths[28], length_extras[28] = 258, 0
+local distances, distance_extras = ranges(1, 2, 30)
 
-local function turned_5(code)
-  local out = 0
-  for i = 0, 4 do out = out | (code >> i & 1) << 4 - i end
-  return out
+-- Codes of distances by their bits as they come.
+local turned_5, chars = {}, {}
+for code = 0, 31 do
+  local turned = 0
+  for i = 0, 4 do turned = turned | (code >> i & 1) << 4 - i end
+  turned_5[code] = turned
 end
+for symbol = 0, END_OF_BLOCK - 1 do chars[symbol] = string.char(symbol) end
 
+-- Symbol, distance and the extra bits of both have 31 bits at most.
 return function(bytes)
-  local at, held, n, out, size = 1, 0, 0, {}, 0
-  local function fill(width)
-    while n < width do
-      held, n, at = held | (bytes:byte(at) or 0) << n, n + 8, at + 1
-    end
-  end
-  local function take(width)
-    fill(width)
-    local value = held & (1 << width) - 1
-    held, n = held >> width, n - width
-    return value
-  end
-  take(3)
+  local unpack, out, size = string.unpack, {}, 0
+  bytes = bytes .. ("\0"):rep(8)
+  local held, n, at = bytes:byte(1) >> 3, 5, 2
   while true do
-    fill(9)
-    local symbol = symbols[held & 511]
-    take(widths[held & 511])
+    if n < 32 then
+      held, n, at = held | unpack("<I4", bytes, at) << n, n + 32, at + 4
+    end
+    local symbol, width = symbols[held & 511], widths[held & 511]
+    held, n = held >> width, n - width
     if symbol < END_OF_BLOCK then
       size = size + 1
-      out[size] = string.char(symbol)
+      out[size] = chars[symbol]
     elseif symbol == END_OF_BLOCK then
       return table.concat(out)
     else
-      local length, extra = range(MIN_MATCH, 4, symbol - END_OF_BLOCK - 1)
-      if symbol == 285 then length, extra = 258, 0 end
-      length = length + take(extra)
-      local distance, more = range(1, 2, turned_5(take(5)))
-      distance = distance + take(more)
+      symbol = symbol - END_OF_BLOCK - 1
+      local extra = length_extras[symbol]
+      local length = lengths[symbol] + (held & (1 << extra) - 1)
+      held, n = held >> extra, n - extra
+      symbol = turned_5[held & 31]
+      held, n, extra = held >> 5, n - 5, distance_extras[symbol]
+      local distance = distances[symbol] + (held & (1 << extra) - 1)
+      held, n = held >> extra, n - extra
       for i = size + 1, size + length do out[i] = out[i - distance] end
       size = size + length
     end
