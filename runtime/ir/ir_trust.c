@@ -104,15 +104,29 @@ static void mark_linked(const CtIr *ir, CtRegion r, bool *is_linked) {
   }
 }
 
-/* ct_ir_check sees what stands in the body; what was taken out of it is still read, as an extent is. So it has
-   only operands before it. */
-static void trust_order(Trust *t, const bool *is_linked) {
-  for (CtVal v = 1; v < t->ir->n_insts; v++) {
-    const CtInst *inst = &t->ir->insts[v];
-    t->at = v;
-    for (int i = 0; !is_linked[v] && i < inst->n_args; i++) {
-      rule(t, inst->args[i] < v || is_linked[inst->args[i]], "an expression in a circle");
+static bool has_settled_operands(const CtInst *inst, const bool *is_settled) {
+  int i = 0;
+  while (i < inst->n_args && (inst->args[i] == 0 || is_settled[inst->args[i]])) {
+    i++;
+  }
+  return i == inst->n_args;
+}
+
+/* ct_ir_check sees what stands in the body; what was taken out of it is still read, as an extent is. So its
+   operands end somewhere. Passes may leave an operand after it, but few in a row. */
+static void trust_order(Trust *t, bool *is_settled) {
+  bool is_changed = true;
+  for (int turn = 0; is_changed && turn < DEEPEST; turn++) {
+    is_changed = false;
+    for (CtVal v = 1; v < t->ir->n_insts; v++) {
+      if (!is_settled[v] && has_settled_operands(&t->ir->insts[v], is_settled)) {
+        is_settled[v] = is_changed = true;
+      }
     }
+  }
+  for (CtVal v = 1; v < t->ir->n_insts; v++) {
+    t->at = v;
+    rule(t, is_settled[v], "an expression in a circle");
   }
 }
 

@@ -1,5 +1,6 @@
 -- A product that all threads of the block cannot share: some of them are idle, and say so. Results are those of
 -- plain Lua; rows, chained products and stores leave the idle threads out.
+-- needs sm_80
 local function product(M, N, K, block, dtype, options)
   local A, B = randn(dtype, row_major{M, K}), randn(dtype, row_major{N, K})
   local C, R = zeros(f32, row_major{M, N}), zeros(f32, M)
