@@ -137,3 +137,4 @@ fails(s)
 g()
 work(plain)
 print(text(plain) == text(recorded)) -- expect: true
+-- needs sm_90

@@ -120,3 +120,4 @@ local through = kernel("through", function(A, B) B[threadIdx.x] = A[threadIdx.x]
 p = profile(function() through{grid = 1, block = 32}(zeros(f32, 32), zeros(f32, 32)) end)
 print(verdict_of(p.kernels[1])[3])
 -- expect: No access wastes sectors or has conflicts.
+-- needs sm_90
