@@ -25,10 +25,9 @@ static void rely_on_view(void *ud, const CtView *view, bool is_written) {
 
 static void rely_on_inst(Relied *r, const CtInst *inst) {
   CtOpData data = ct_ops[inst->op].data;
-  if (data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC || data == CT_DATA_BUF) {
+  if (data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC) { /* a CT_DATA_BUF accesses nothing */
     uint32_t buf = (uint32_t)inst->imm.i;
-    bool is_single = data != CT_DATA_BUF && !ct_op_has((CtOp)inst->op, CT_TRAIT_PAIRS) &&
-                     inst->op != CT_OP_ATOMIC_ADD2;
+    bool is_single = !ct_op_has((CtOp)inst->op, CT_TRAIT_PAIRS) && inst->op != CT_OP_ATOMIC_ADD2;
     rely(r, buf, is_single ? (uint32_t)ct_dtype_bytes(r->ir->bufs[buf].dtype) : VECTOR_BYTES);
   } else if (data == CT_DATA_TEXT) {
     for (int i = 0; i < inst->u.escape->n_places; i++) {
