@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 
 #include "interp/launch/launch_key.h"
+#include "interp/launch/launch_list.h"
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
 
@@ -58,6 +59,76 @@ static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
   lua_setfield(L, -2, "leaves");
 }
 
+/* --- lists of tensors --------------------------------------------------------------------------------- */
+
+/* Appends what the trace took for granted of the leaves of all members, with the numbers of `like`; `facts` are of
+   the dynamic ones. */
+static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, CtTuple common, CtTuple like,
+                             const CtFacts **facts, int n) {
+  int64_t most = spec->index == CT_i64 ? INT64_MAX : CT_MOST_NARROW - 1;
+  for (uint32_t i = 0; i < common->len; i++) {
+    if (common[i].rank != CT_LEAF) {
+      continue;
+    }
+    int64_t v = like[i].i.v;
+    Leaf leaf = {v, v, v, 1, true};
+    if (common[i].i.kind == CT_DYNAMIC) {
+      const CtFacts *f = (*facts)++;
+      leaf = (Leaf){v, ct_max(f->lo, -most), ct_min(f->hi, most), f->div, false};
+    }
+    RECORD_PUSH(L, leaf_fields, &leaf);
+    lua_rawseti(L, -2, ++n);
+  }
+  return n;
+}
+
+/* Where a member lies: as Arg has it of a tensor. */
+static Arg place_of(const Tensor *t) {
+  uint64_t bytes = ct_dtype_bytes(t->dtype);
+  uint64_t at = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
+  return (Arg){.address = at,
+               .begin = at + (uint64_t)t->lo * bytes,
+               .end = at + (uint64_t)(t->hi + 1) * bytes};
+}
+
+/* Pushes a member: where it lies, and its extents and strides. */
+static void push_member(lua_State *L, const Tensor *t) {
+  const CtTuple tuples[] = {t->layout.shape, t->layout.stride};
+  Arg place = place_of(t);
+  int n = 0;
+  lua_createtable(L, 0, 6);
+  RECORD_SET(L, tensor_fields, &place);
+  lua_newtable(L);
+  for (size_t k = 0; k < CT_ARRAY_LEN(tuples); k++) {
+    for (uint32_t i = 0; i < tuples[k]->len; i++) {
+      if (tuples[k][i].rank == CT_LEAF) {
+        Leaf leaf = {.value = tuples[k][i].i.v};
+        RECORD_PUSH(L, leaf_fields, &leaf);
+        lua_rawseti(L, -2, ++n);
+      }
+    }
+  }
+  lua_setfield(L, -2, "leaves");
+}
+
+static void set_list(lua_State *L, const LaunchList *list) {
+  const CtTensorSpec spec = launch_list_spec(list, NULL);
+  const CtFacts *facts = spec.facts;
+  CtLayout like = launch_list_tensor(list, 0)->layout;
+  record_text(L, "dtype", ct_dtypes[spec.dtype].name);
+  record_bool(L, "wide", spec.index == CT_i64);
+  lua_newtable(L);
+  int n = add_common_leaves(L, &spec, spec.shape, like.shape, &facts, 0);
+  (void)add_common_leaves(L, &spec, spec.stride, like.stride, &facts, n);
+  lua_setfield(L, -2, "leaves");
+  lua_newtable(L);
+  for (int64_t i = 0; i < launch_list_size(list); i++) {
+    push_member(L, launch_list_tensor(list, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "members");
+}
+
 /* --- arguments ---------------------------------------------------------------------------------------- */
 
 static const Field arg_fields[] = {FIELD_NAMED("kind", Arg, kind, kinds), FIELD(Arg, place),
@@ -86,7 +157,25 @@ static void push_argument(lua_State *L, int kernel, const LaunchArgs *a, const A
     lua_settop(L, table);
     lua_pushlstring(L, (const char *)a->key + arg->key_at, arg->key_bytes);
     lua_setfield(L, table, "key");
+  } else if (arg->kind == ARG_LIST) {
+    set_list(L, arg->list);
   }
+}
+
+/* What the kernel does with the memory of a tensor, or of a list's members: these are buffers of their own. */
+static void set_use(lua_State *L, const Arg *arg, const CtIr *ir) {
+  uint32_t own = ir->params[arg->param].buf;
+  bool is_list = arg->kind == ARG_LIST, is_written = false;
+  CtDtype dtype = is_list ? launch_list_spec(arg->list, NULL).dtype : arg->dtype;
+  int64_t align = (int64_t)ct_dtype_bytes(dtype);
+  for (uint32_t buf = 0; buf < ir->n_bufs; buf++) {
+    if (is_list ? ir->bufs[buf].list == own : buf == own) {
+      is_written = is_written || ir->bufs[buf].is_written;
+      align = ct_max(align, ct_ir_relied_align(ir, buf));
+    }
+  }
+  record_bool(L, "written", is_written);
+  record_integer(L, "align", align);
 }
 
 void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const CtIr *ir) {
@@ -95,25 +184,43 @@ void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const 
   for (int i = 0; i < a->n; i++) {
     int top = lua_gettop(L);
     push_argument(L, kernel, a, &a->args[i]);
-    if (a->args[i].kind == ARG_TENSOR) {
-      uint32_t buf = ir->params[a->args[i].param].buf;
-      record_bool(L, "written", ir->bufs[buf].is_written);
-      record_integer(L, "align", ct_ir_relied_align(ir, buf));
+    if (a->args[i].kind == ARG_TENSOR || a->args[i].kind == ARG_LIST) {
+      set_use(L, &a->args[i], ir);
     }
     lua_rawseti(L, top, i + 1);
     lua_settop(L, top);
   }
 }
 
+/* Sets the field of the table at the top. */
+static void set_bytes(lua_State *L, const char *name, uint64_t begin, uint64_t end, size_t most) {
+  if (end - begin <= most) {
+    lua_pushlstring(L, (const char *)(uintptr_t)begin, (size_t)(end - begin));
+    lua_setfield(L, -2, name);
+  }
+}
+
+/* Of the members of the list whose table is at the top. */
+static void set_member_bytes(lua_State *L, const char *name, const LaunchList *list, size_t most) {
+  lua_getfield(L, -1, "members");
+  for (int64_t i = 0; i < launch_list_size(list); i++) {
+    Arg place = place_of(launch_list_tensor(list, i));
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    set_bytes(L, name, place.begin, place.end, most);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 void export_set_bytes(lua_State *L, int idx, const LaunchArgs *a, const char *name, size_t most) {
   for (int i = 0; i < a->n; i++) {
     const Arg *arg = &a->args[i];
-    if (arg->kind == ARG_TENSOR && arg->tensor->storage->device == NULL &&
-        arg->end - arg->begin <= most) {
-      lua_rawgeti(L, idx, i + 1);
-      lua_pushlstring(L, (const char *)(uintptr_t)arg->begin, (size_t)(arg->end - arg->begin));
-      lua_setfield(L, -2, name);
-      lua_pop(L, 1);
+    lua_rawgeti(L, idx, i + 1);
+    if (arg->kind == ARG_TENSOR && arg->tensor->storage->device == NULL) {
+      set_bytes(L, name, arg->begin, arg->end, most);
+    } else if (arg->kind == ARG_LIST && launch_list_device(arg->list) == NULL) {
+      set_member_bytes(L, name, arg->list, most);
     }
+    lua_pop(L, 1);
   }
 }

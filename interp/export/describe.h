@@ -19,12 +19,15 @@ typedef struct ExportTarget {
      address (of element 0), and
      written whether `ir`, made for them, writes it
      leaves  extents, then strides: {value =, low =, high =, divisor =, fixed = true: a constant}
+   of a list: dtype, align, wide, written, and the leaves of a tensor, which hold for all its members; values are
+     those of the first one
+     members  {address =, first =, last =, leaves =} each, where leaves have a value only
    of a number: dtype, bits (of the value); of a constant: dtype, bits; of an object: text, and key, the
    same for equal ones. */
 void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const CtIr *ir);
 
-/* Sets the field `name` of each tensor's table in the list at idx to the bytes that it spans. A tensor of more
-   than `most` bytes gets none. Its memory is the host's. */
+/* Sets the field `name` of each table of a tensor or of a list's member, in the list at idx, to the bytes that it
+   spans. A tensor of more than `most` bytes gets none. Its memory is the host's. */
 void export_set_bytes(lua_State *L, int idx, const LaunchArgs *a, const char *name, size_t most);
 
 /* Pushes what a target needs, or {why = TEXT} if the kernel does not compile for it:

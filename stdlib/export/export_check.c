@@ -91,7 +91,7 @@ static bool NAME_is_apart(const NAME_kernel *k, const NAME_special *special,
   return !meets;
 }
 
-/* Does the specialisation take the arguments? Fills the slots. */
+@LISTS@/* Does the specialisation take the arguments? Fills the slots. */
 static bool NAME_take_args(const NAME_kernel *k, const NAME_special *special, const NAME_slot *args,
                            NAME_slot *s) {
   NAME_span spans[UPPER_ARGS];
@@ -105,7 +105,7 @@ static bool NAME_take_args(const NAME_kernel *k, const NAME_special *special, co
       }
     } else if (rule->kind == UPPER_NUMBER) {
       s[rule->slot] = args[i];
-    } else if (args[i].i != rule->value) {
+@TAKE_LISTS@    } else if (args[i].i != rule->value) {
       return false;
     }
   }
@@ -239,7 +239,7 @@ static NAME_status NAME_check_args(const NAME_kernel *k, const NAME_special *spe
     spans[i].begin = spans[i].end = 0;
     if (rule->kind == UPPER_TENSOR) {
       status = NAME_check_tensor(special, i, args[i].tensor, &spans[i], n_held, err);
-    } else if (rule->kind == UPPER_CONSTANT && args[i].i != rule->value) {
+@CHECK_LISTS@    } else if (rule->kind == UPPER_CONSTANT && args[i].i != rule->value) {
       status = NAME_fail(err, UPPER_BAD_ARGUMENT,
                          "%s: it is a constant of the kernel, and not that of the example",
                          special->texts[i].title);

@@ -43,10 +43,7 @@ end
 local function plain_arguments(arguments)
   local plain, constants, keys = {}, {}, {}
   for _, a in ipairs(arguments) do
-    if a.kind == "list" then
-      fail("%s is a list of tensors, whose table of addresses an exported launch cannot make; pass "
-        .. "the tensors one by one", a.title)
-    elseif a.kind == "object" then
+    if a.kind == "object" then
       constants[#constants + 1] = ("%s: %s, a constant"):format(path_of(a.title) or
         ("argument %d"):format(a.place), a.text)
       keys[#keys + 1] = a.key
@@ -63,7 +60,7 @@ local function text_of(special)
   local words = { tostring(special.overlap) }
   for _, a in ipairs(special.arguments) do
     words[#words + 1] = a.kind .. " " .. a.dtype .. " " .. (a.kind == "constant" and a.bits or "")
-    if a.kind == "tensor" then
+    if a.leaves then
       words[#words + 1] = ("%d %s"):format(a.align, a.wide)
       for _, leaf in ipairs(a.leaves) do
         words[#words + 1] = ("%d:%d:%d"):format(leaf.low, leaf.high, leaf.divisor)
@@ -77,8 +74,8 @@ end
 local function params_of(arguments)
   local params = {}
   for i, a in ipairs(arguments) do
-    params[i] = { id = a.id, kind = a.kind == "tensor" and "tensor" or "number",
-                  dtype = a.kind ~= "tensor" and a.dtype or nil }
+    params[i] = { id = a.id, kind = a.leaves and a.kind or "number",
+                  dtype = not a.leaves and a.dtype or nil }
   end
   return params
 end
@@ -183,9 +180,20 @@ local function find_same(self, owner, special, record)
   end
 end
 
+-- A function's launch has its arguments from the function's, and a list is not among those.
+local function check_no_lists(record)
+  for _, a in ipairs(record.arguments) do
+    if a.kind == "list" then
+      fail("%s is a list of tensors, which launches in an exported function cannot have; export "
+        .. "the kernel itself, or pass the tensors one by one", a.title)
+    end
+  end
+end
+
 local function take(self, record)
   local id = self.id
   local special = self.specials[id]
+  if self.call then check_no_lists(record) end
   local is_known = false
   if special == nil then
     local arguments, constants, key = plain_arguments(record.arguments)
@@ -508,7 +516,10 @@ function M.run(targets, options, f)
   internal.export_skip(false)
   if not results[1] then error(results[2], 0) end
   for _, special in pairs(options.run == false and self.specials or {}) do
-    for _, a in ipairs(special.arguments) do a.before, a.after = nil, nil end
+    for _, a in ipairs(special.arguments) do
+      a.before, a.after = nil, nil
+      for _, member in ipairs(a.members or {}) do member.before, member.after = nil, nil end
+    end
   end
   return check_specials { entries = self.entries }, table.unpack(results, 2, results.n)
 end

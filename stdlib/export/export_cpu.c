@@ -84,7 +84,7 @@ static void NAME_fill_cpu(const NAME_kernel *k, const NAME_special *special, con
   }
   for (int i = 0; i < k->n_args; i++) {
     const NAME_rule *rule = &special->rules[i];
-    if (rule->kind == UPPER_TENSOR) {
+@COUNT_LISTS@    if (rule->kind == UPPER_TENSOR) {
       slots[rule->slot].ptr = args[i].tensor->data;
       n_elems[n++] = NAME_elements(args[i].tensor, rule->rank);
     } else if (rule->kind == UPPER_NUMBER) {
@@ -93,7 +93,7 @@ static void NAME_fill_cpu(const NAME_kernel *k, const NAME_special *special, con
   }
 }
 
-static NAME_status NAME_start_cpu(const NAME_kernel *k, const NAME_special *special, const NAME_slot *args,
+@LISTS_CPU@static NAME_status NAME_start_cpu(const NAME_kernel *k, const NAME_special *special, const NAME_slot *args,
                                   const NAME_slot *s, NAME_dim3 grid, NAME_error *err) {
   CtSlotValue slots[UPPER_SLOTS];
   int64_t n_elems[UPPER_ARGS];
@@ -103,7 +103,7 @@ static NAME_status NAME_start_cpu(const NAME_kernel *k, const NAME_special *spec
   memset(&launch, 0, sizeof launch);
   memset(n_elems, 0, sizeof n_elems);
   NAME_fill_cpu(k, special, args, s, slots, n_elems);
-  launch.grid[0] = grid.x;
+@MAKE_LISTS@  launch.grid[0] = grid.x;
   launch.grid[1] = grid.y;
   launch.grid[2] = grid.z;
   launch.slots = slots;
@@ -117,7 +117,7 @@ static NAME_status NAME_start_cpu(const NAME_kernel *k, const NAME_special *spec
     status = ct_simt_run(NAME_engine, NAME_programs[number].program, &launch, &why);
   }
   (void)pthread_mutex_unlock(&NAME_cpu_lock);
-  if (number < 0) {
+@FREE_LISTS@  if (number < 0) {
     return NAME_fail(err, UPPER_CPU_ERROR, "%s: this specialisation has no twin", k->name);
   }
   return status == CT_OK ? NAME_succeed(err) : NAME_cpu_fail(k, &why, err);

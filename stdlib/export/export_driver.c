@@ -69,7 +69,7 @@ __attribute__((aligned(64))) static struct {
   int (*alloc_host)(void **p, size_t bytes);
   int (*alloc)(uint64_t *at, size_t bytes);
   int (*write)(uint64_t to, const void *from, size_t bytes);
-  int (*map)(void *map, int dtype, uint32_t rank, void *at, const uint64_t *extents,
+@LIST_CALLS@  int (*map)(void *map, int dtype, uint32_t rank, void *at, const uint64_t *extents,
              const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
              int swizzle, int promotion, int outside);
   char why[256];
@@ -87,7 +87,7 @@ static bool NAME_find(void *library, const char *name, void *slot) {
 
 static bool NAME_find_all(void *library) {
   (void)NAME_find(library, "cuTensorMapEncodeTiled", &NAME_cu.map); /* CUDA 12 and later */
-  return NAME_find(library, "cuInit", &NAME_cu.init) &&
+  return @FIND_LIST_CALLS@NAME_find(library, "cuInit", &NAME_cu.init) &&
          NAME_find(library, "cuDeviceGetCount", &NAME_cu.device_count) &&
          NAME_find(library, "cuDeviceGetAttribute", &NAME_cu.get_attribute) &&
          NAME_find(library, "cuCtxGetCurrent", &NAME_cu.current) &&
@@ -170,9 +170,9 @@ typedef union NAME_slot {
   float f32;
   uint16_t bits;
   const NAME_tensor *tensor;
-} NAME_slot;
+@LIST_SLOT@} NAME_slot;
 
-typedef enum NAME_kind { UPPER_TENSOR, UPPER_NUMBER, UPPER_CONSTANT } NAME_kind;
+typedef enum NAME_kind { UPPER_TENSOR, UPPER_NUMBER, UPPER_CONSTANT@LIST_KIND@ } NAME_kind;
 
 /* What the kernel takes for granted of an extent or a stride: low <= v <= high, and v & mask is 0. */
 typedef struct NAME_leaf {
@@ -410,7 +410,7 @@ static void NAME_fill(const NAME_code *code, const NAME_slot *s, unsigned char *
 }
 
 /* Where each parameter of the kernel lies, in order. */
-static void NAME_list(const NAME_code *code, unsigned char *block, void **out) {
+static void NAME_place_params(const NAME_code *code, unsigned char *block, void **out) {
   for (int i = 0; i < code->n_packs; i++) {
     *out++ = block + code->packs[i].offset;
   }
@@ -432,7 +432,7 @@ static int NAME_pass(const NAME_code *code, const NAME_config *config, void *fun
   size_t bytes = code->bytes;
   if (code->is_listed) {
     void *params[UPPER_PARAMS];
-    NAME_list(code, block, params);
+    NAME_place_params(code, block, params);
     return NAME_cu.launch(config, function, params, NULL);
   }
   void *extra[] = {(void *)(uintptr_t)UPPER_BLOCK_POINTER, block,
@@ -488,7 +488,7 @@ static NAME_status NAME_check_grid(const NAME_kernel *k, const NAME_special *spe
                                    const NAME_slot *args, NAME_error *err) {
   for (int n = 0; n < k->n_args; n++) {
     const NAME_rule *rule = &special->rules[n];
-    for (int i = 0; rule->kind == UPPER_TENSOR && i < rule->rank; i++) {
+@LIST_GRID@    for (int i = 0; rule->kind == UPPER_TENSOR && i < rule->rank; i++) {
       long long v = args[n].tensor->shape[i], example = special->texts[n].examples[i];
       if (v != example) {
         return NAME_fail(err, UPPER_BAD_ARGUMENT,
@@ -547,7 +547,7 @@ static NAME_status NAME_run(const NAME_kernel *k, const NAME_slot *args, const N
   if (grid->x == 0 || grid->y == 0 || grid->z == 0) {
     return NAME_succeed(err); /* nothing to do */
   }
-  NAME_fill(code, s, block);
+@PUT_LISTS@  NAME_fill(code, s, block);
   @PUT_MAPS@
   status = status == UPPER_OK ? NAME_finish(k, code, loaded, workspace, block, stream, err) : status;
   return status == UPPER_OK ? NAME_enqueue(k, special, code, loaded, *grid, block, stream, err)

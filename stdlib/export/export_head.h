@@ -44,7 +44,7 @@ typedef struct NAME_tensor {
   int64_t stride[UPPER_MAX_RANK];  /* in elements */
 } NAME_tensor;
 
-typedef struct NAME_dim3 {
+@LIST@typedef struct NAME_dim3 {
   unsigned x, y, z;
 } NAME_dim3;
 

@@ -45,8 +45,8 @@ end
 
 local function rule_row(a, modes)
   local d = c.dtype[a.dtype]
-  if a.kind == "tensor" then
-    return ("{UPPER_TENSOR, %s, %d, %d, %d, %d, %d, %s}"):format(d.enum, #a.leaves // 2,
+  if a.leaves then
+    return ("{UPPER_%s, %s, %d, %d, %d, %d, %d, %s}"):format(a.kind:upper(), d.enum, #a.leaves // 2,
       a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align, c.int64(span_of(a)))
   end
   return ("{%s, %s, 0, %d, %d, 0, 1, %s}"):format(
@@ -83,7 +83,7 @@ end
 local function put_rules(out, id, special)
   local rows, modes, places = {}, {}, {}
   for i, a in ipairs(special.arguments) do
-    rows[i] = rule_row(a, a.kind == "tensor" and place_modes(modes, places, a) or 0)
+    rows[i] = rule_row(a, a.leaves and place_modes(modes, places, a) or 0)
   end
   local texts = put_texts(out, id .. "_texts", special)
   out(c.table("NAME_mode", id .. "_modes", modes), c.table("NAME_rule", id .. "_rules", rows))
@@ -229,11 +229,17 @@ local function put_codes(state, out, id, special)
   return #rows
 end
 
+local function count_dynamic(a)
+  local n = 0
+  for _, leaf in ipairs(a.leaves) do n = n + (leaf.fixed and 0 or 1) end
+  return n
+end
+
 local function count_slots(special)
   local most = 0
   for _, a in ipairs(special.arguments) do
-    local n = a.slot + 1
-    for _, leaf in ipairs(a.leaves or {}) do n = n + (leaf.fixed and 0 or 1) end
+    local n = a.slot + 1 + (a.kind == "list" and 1 or 0) -- a list: its table and its size
+    if a.kind == "tensor" then n = n + count_dynamic(a) end
     most = math.max(most, n)
   end
   return most
@@ -263,6 +269,9 @@ local function put_special(state, out, id, special)
   local n_codes = put_codes(state, out, id .. "_code", special)
   state.n_slots = math.max(state.n_slots, count_slots(special))
   state.n_args = math.max(state.n_args, #special.arguments)
+  for _, a in ipairs(special.arguments) do
+    if a.kind == "list" then state.n_columns = math.max(state.n_columns, 1 + count_dynamic(a)) end
+  end
   return ("{%s, %s, %s, %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s}"):format(rules, modes,
     require_name, n_codes > 0 and id .. "_code" or "NULL", written, n_codes, n_written,
     special.overlap, special.pdl or false,

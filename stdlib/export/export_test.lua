@@ -11,10 +11,19 @@ local MOST_BYTES <const> = 1 << 19 -- of the data of an example
 
 -- {====== Memory ======
 
+-- The tensors, those in lists, too, each with `place`: where its NAME_tensor is.
 local function tensors_of(special)
   local list = {}
   for _, a in ipairs(special.arguments) do
-    if a.kind == "tensor" then list[#list + 1] = a end
+    if a.kind == "tensor" then
+      a.place, a.called = "args." .. a.id, a.id
+      list[#list + 1] = a
+    end
+    for i, member in ipairs(a.members or {}) do
+      member.place = ("list_%s[%d]"):format(a.id, i - 1)
+      member.dtype, member.called = a.dtype, ("%s[%d]"):format(a.id, i - 1)
+      list[#list + 1] = member
+    end
   end
   return list
 end
@@ -55,7 +64,7 @@ local function put_tensor(out, a, block)
   local n = #a.leaves // 2
   out("  {\n    static const int64_t shape[] = ", int64_list(a.leaves, 0, n), ", stride[] = ",
     int64_list(a.leaves, n, n), ";\n",
-    ("    args.%s = tensor_of(address(&m[%d], %d), %s, %d, shape, stride);\n  }\n"):format(a.id,
+    ("    %s = tensor_of(address(&m[%d], %d), %s, %d, shape, stride);\n  }\n"):format(a.place,
       a.block, a.address - block.first, c.dtype[a.dtype].enum, n))
 end
 
@@ -69,13 +78,23 @@ local function put_number(out, a)
   end
 end
 
+local function put_list(out, a)
+  out(("  args.%s.tensors = list_%s;\n  args.%s.n = %d;\n"):format(a.id, a.id, a.id, #a.members),
+    ("  Memory table_%s = memory_new(%d * UPPER_LIST_BYTES, 0, NULL);\n"):format(a.id, #a.members),
+    ("  args.%s.table = address(&table_%s, 0);\n"):format(a.id, a.id))
+end
+
 local function put_arguments(out, special, blocks)
   for _, a in ipairs(special.arguments) do
-    if a.kind == "tensor" then
-      put_tensor(out, a, blocks[a.block + 1])
-    else
+    if a.kind == "list" then
+      out(("  NAME_tensor list_%s[%d];\n"):format(a.id, #a.members))
+    elseif a.kind ~= "tensor" then
       put_number(out, a)
     end
+  end
+  for _, a in ipairs(tensors_of(special)) do put_tensor(out, a, blocks[a.block + 1]) end
+  for _, a in ipairs(special.arguments) do
+    if a.kind == "list" then put_list(out, a) end
   end
 end
 
@@ -91,10 +110,10 @@ local function put_memory(out, id, blocks)
 end
 
 local function put_compare(out, id, special, blocks)
-  for i, a in ipairs(special.arguments) do
-    if a.kind == "tensor" and a.last > a.first and a.after ~= a.before then
+  for i, a in ipairs(tensors_of(special)) do
+    if a.last > a.first and a.after ~= a.before then
       out(("  compare(%s, %s, %d, &m[%d], %d, %s_after_%d, sizeof %s_after_%d);\n"):format(
-        c.text(("%s, example %d: %s"):format(special.entry.name, special.number, a.id)),
+        c.text(("%s, example %d: %s"):format(special.entry.name, special.number, a.called)),
         c.dtype[a.dtype].enum, c.dtype[a.dtype].bytes, a.block,
         a.first - blocks[a.block + 1].first, id, i, id, i))
     end
@@ -107,8 +126,8 @@ local function put_data(out, id, special, blocks)
       out(c.bytes(("%s_before_%d"):format(id, i), block.before))
     end
   end
-  for i, a in ipairs(special.arguments) do
-    if a.kind == "tensor" and a.last > a.first and a.after ~= a.before then
+  for i, a in ipairs(tensors_of(special)) do
+    if a.last > a.first and a.after ~= a.before then
       out(c.bytes(("%s_after_%d"):format(id, i), a.after))
     end
   end
@@ -134,6 +153,9 @@ local function put_end(out, special, blocks, workspace)
   return function()
     for i = 1, math.max(#blocks, 1) do out(("  (void)cu.release(m[%d].whole);\n"):format(i - 1)) end
     if workspace > 0 then out "  (void)cu.release(workspace.whole);\n" end
+    for _, a in ipairs(special.arguments) do
+      if a.kind == "list" then out(("  (void)cu.release(table_%s.whole);\n"):format(a.id)) end
+    end
     out "}\n\n"
   end
 end

@@ -3,6 +3,7 @@
 -- export_steps.c; what belongs to a kernel are tables, and a function for each that launches it.
 local ct = require "cuttle"
 local c = require "cuttle.export_c"
+local lists = require "cuttle.export_lists"
 local tables = require "cuttle.export_tables"
 local M = {}
 
@@ -28,7 +29,7 @@ local function prefix_of(program, entry)
 end
 
 local function field_of(param)
-  if param.kind == "tensor" then return ("  NAME_tensor %s;"):format(param.id) end
+  if param.kind ~= "number" then return ("  NAME_%s %s;"):format(param.kind, param.id) end
   local d = c.dtype[param.dtype]
   return ("  %s %s;%s"):format(d.c, param.id,
     d.bits and ("  /* the bits of a %s */"):format(d.name) or "")
@@ -48,8 +49,9 @@ end
 local function special_text(special)
   local words = {}
   for _, a in ipairs(special.arguments) do
-    if a.kind == "tensor" then
-      words[#words + 1] = ("%s: %s, %d bytes aligned"):format(a.id, layout_text(a), a.align)
+    if a.leaves then
+      words[#words + 1] = ("%s: %s%s, %d bytes aligned"):format(a.id,
+        a.kind == "list" and "a list of " or "", layout_text(a), a.align)
     else
       words[#words + 1] = ("%s: %s%s"):format(a.id, a.dtype,
         a.kind == "constant" and ", a constant" or "")
@@ -80,6 +82,21 @@ function M.needs_workspace(entry)
     end
   end
   return bytes
+end
+
+-- Does the entry, or one of the program, get a list of tensors?
+local function takes_lists(entry)
+  for _, param in ipairs(entry.params) do
+    if param.kind == "list" then return true end
+  end
+  return false
+end
+
+local function has_lists(program)
+  for _, entry in ipairs(program.entries) do
+    if takes_lists(entry) then return true end
+  end
+  return false
 end
 
 local function has_asserts(program)
@@ -119,7 +136,7 @@ local function declare_entry(program, entry, out)
     out("#ifdef UPPER_CPU /* on the CPU engine, with tensors of the host */\nNAME_status ", prefix,
       "_launch_cpu(const ", prefix, "_args *args, ",
       entry.is_function and "" or "const NAME_dim3 *grid, ", "NAME_error *error);\n")
-    if not entry.is_function then
+    if not entry.is_function and not takes_lists(entry) then
       out("/* Writes the launch to a file, for `cuttle replay`. ",
         "with_data: tensors are in the host's memory. */\n",
         "NAME_status ", prefix, "_capture(const ", prefix, "_args *args, const NAME_dim3 *grid, ",
@@ -153,8 +170,9 @@ end
 -- The text of NAME.h.
 function M.header(program)
   local out, parts = writer()
-  out(fill_in(require "cuttle.export_head.h", { WHAT = "kernels of " .. program.script
-    .. " for C and C++.", VERSION = ct._VERSION, DTYPES = dtype_enums(), RANK = program.rank }))
+  out(fill_in(require "cuttle.export_head.h", lists.parts(lists.head, program.lists,
+    { WHAT = "kernels of " .. program.script .. " for C and C++.", VERSION = ct._VERSION,
+      DTYPES = dtype_enums(), RANK = program.rank })))
   for _, entry in ipairs(program.entries) do
     if entry.is_public then declare_entry(program, entry, out) end
   end
@@ -178,8 +196,8 @@ local function put_slots(out, program, entry)
   end
   out("  NAME_slot slots[", math.max(#entry.params, 1), "];\n")
   for i, param in ipairs(entry.params) do
-    if param.kind == "tensor" then
-      out(("  slots[%d].tensor = &args->%s;\n"):format(i - 1, param.id))
+    if param.kind ~= "number" then
+      out(("  slots[%d].%s = &args->%s;\n"):format(i - 1, param.kind, param.id))
     else
       local d = c.dtype[param.dtype]
       if d.slot == "f32" then out(("  slots[%d].i = 0;\n"):format(i - 1)) end
@@ -250,20 +268,22 @@ end
 -- What stands under #ifdef UPPER_CPU.
 local function cpu_text(program, state, has_functions)
   local out, parts = writer()
-  local has_kernels = false
-  for _, entry in ipairs(program.entries) do
-    has_kernels = has_kernels or (entry.is_public and not entry.is_function)
+  local has_captures = false
+  local function is_captured(entry)
+    return entry.is_public and not entry.is_function and not takes_lists(entry)
   end
+  for _, entry in ipairs(program.entries) do has_captures = has_captures or is_captured(entry) end
   local twins, n = twins_text(program)
   local data = #state.table_list > 0 and "NAME_table_list[number].data" or "NULL"
   local steps = ("static const void *NAME_table_data(int number) {\n  (void)number;\n"
     .. "  return %s;\n}\n\n"):format(data) .. require "cuttle.export_cpu_steps.c"
-  out(fill_in(require "cuttle.export_cpu.c",
+  out(fill_in(require "cuttle.export_cpu.c", lists.parts(lists.cpu, program.lists,
     { TWINS = twins, STEPS = has_functions and steps or "",
-      CAPTURE = has_kernels and require "cuttle.export_cpu_capture.c" or "" }))
+      LISTS_CPU = program.lists and require "cuttle.export_cpu_lists.c" or "",
+      CAPTURE = has_captures and require "cuttle.export_cpu_capture.c" or "" })))
   for _, entry in ipairs(program.entries) do
     if entry.is_public then put_launch_cpu(out, program, entry) end
-    if entry.is_public and not entry.is_function then put_capture(out, program, entry) end
+    if is_captured(entry) then put_capture(out, program, entry) end
   end
   return ("\n#ifdef UPPER_CPU\nenum { UPPER_TWINS = %d };\n%s#endif\n"):format(n,
     table.concat(parts))
@@ -284,6 +304,8 @@ local includes <const> = [[
 #include <string.h>
 
 ]]
+
+local includes_of_lists <const> = includes:gsub("#include <string.h>", "#include <stdlib.h>\n%0")
 
 local numbers <const> = [[
 /* {====== Sizes that launches compute ====== */
@@ -352,9 +374,11 @@ local function limits(state)
   local rows = { CODES = math.max(state.n_codes, 1), CONTEXTS = CONTEXTS,
                  SLOTS = math.max(state.n_slots, 1),
                  ARGS = math.max(state.n_args, 1), PARAMS = math.max(state.n_params, 1),
-                 BYTES = math.max(state.n_bytes, 1) + 64, MAPS = state.n_maps }
+                 BYTES = math.max(state.n_bytes, 1) + 64, MAPS = state.n_maps,
+                 COLUMNS = state.n_columns }
   local words = {}
-  for _, name in ipairs { "CODES", "CONTEXTS", "SLOTS", "ARGS", "PARAMS", "BYTES", "MAPS" } do
+  for _, name in ipairs { "CODES", "CONTEXTS", "SLOTS", "ARGS", "PARAMS", "BYTES", "MAPS",
+    "COLUMNS" } do
     words[#words + 1] = ("  UPPER_%s = %d"):format(name, rows[name])
   end
   return "enum {\n" .. table.concat(words, ",\n") .. "\n};"
@@ -425,16 +449,20 @@ end
 -- The text of NAME.c.
 function M.source(program)
   local state = { n_codes = 0, n_params = 0, n_bytes = 0, n_maps = 0, n_args = 0, n_slots = 0,
+                  n_columns = 1,
                   images = {}, tables = {}, table_list = {} }
   local body, has_functions = body_of(program, state)
   local has_maps = state.n_maps > 0
-  local driver = fill_in(require "cuttle.export_driver.c", { LIMITS = limits(state),
-    CHECK = fill_in(require "cuttle.export_check.c", { DTYPE_NAMES = dtype_names() }),
+  local check = fill_in(require "cuttle.export_check.c", lists.parts(lists.check, program.lists,
+    { DTYPE_NAMES = dtype_names(),
+      LISTS = program.lists and require "cuttle.export_lists.c" or "" }))
+  local driver = fill_in(require "cuttle.export_driver.c", lists.parts(lists.driver,
+    program.lists, { LIMITS = limits(state), CHECK = check,
     MAPS = has_maps and require "cuttle.export_maps.c" or "",
-    PUT_MAPS = has_maps and "status = NAME_put_maps(k, code, s, block, err);" or "" })
+    PUT_MAPS = has_maps and "status = NAME_put_maps(k, code, s, block, err);" or "" }))
   local head = "/* NAME.c: see NAME.h. Made by `cuttle export` of Cuttle %s: do not edit. */\n"
   local text = head:format(
-    ct._VERSION) .. includes .. driver .. "\n"
+    ct._VERSION) .. (program.lists and includes_of_lists or includes) .. driver .. "\n"
     .. (has_functions and steps_text(state) or "") .. helpers(body) .. body
     .. (program.cpu and cpu_text(program, state, has_functions) or "")
   return c.prefixed(text, program.name)
@@ -445,6 +473,7 @@ function M.prepare(program, name, script, cpu)
   program.cpu = cpu
   program.name, program.script = name, script
   program.rank, program.asserts = widest_rank(program), has_asserts(program)
+  program.lists = has_lists(program)
   return program
 end
 

@@ -51,8 +51,32 @@ static void change(it_tensor *t, const it_tensor *other) {
   }
 }
 
+#ifdef HAS_LISTS
+enum { MEMBERS = 3 };
+static it_tensor members[MAX_ARGS][MEMBERS];
+static it_list lists[MAX_ARGS];
+
+static void set_list(const it_special *special, int n, it_slot *args) {
+  for (int i = 0; i < MEMBERS; i++) {
+    members[n][i] = example(special, n);
+  }
+  lists[n].tensors = below(40) == 0 ? NULL : members[n];
+  lists[n].n = below(20) == 0 ? below(2) - 1 : 1 + below(MEMBERS);
+  args[n].list = &lists[n];
+  if (below(2) == 0) {
+    change(&members[n][below(MEMBERS)], &members[n][below(MEMBERS)]);
+  }
+}
+#endif
+
 static void set_args(const it_special *special, it_tensor *tensors, it_slot *args) {
   for (int n = 0; n < it_it__kernel.n_args; n++) {
+#ifdef HAS_LISTS
+    if (special->rules[n].kind == IT_LIST) {
+      set_list(special, n, args);
+      continue;
+    }
+#endif
     if (special->rules[n].kind == IT_TENSOR) {
       tensors[n] = example(special, n);
       args[n].tensor = &tensors[n];

@@ -165,6 +165,19 @@ CuResult cuMemAllocFromPoolAsync(CuDevicePtr *p, size_t bytes, CuMemPool pool, C
   return note_buffer(r, *p, bytes);
 }
 
+/* Of the first bytes at an address. The first word may be an address, too: in the table of a list of tensors. */
+static unsigned sum_at(uint64_t at, int i, int is_table) {
+  const unsigned char *p = (const unsigned char *)(uintptr_t)at;
+  size_t n = buffers[i].at + buffers[i].bytes - at;
+  uint64_t first = n >= 8 ? number(p, 8) : 0;
+  int other = is_table ? find_buffer(first) : -1;
+  unsigned sum = other < 0 ? 0 : sum_at(first, other, 0);
+  for (size_t k = other < 0 ? 0 : 8; k < 16 && k < n; k++) {
+    sum = 31 * sum + p[k];
+  }
+  return sum;
+}
+
 /* An address as a sum of the first bytes that lie there: it differs from process to process. */
 static void put_word(FILE *out, const unsigned char *p, unsigned bytes) {
   uint64_t v = number(p, (int)bytes);
@@ -173,11 +186,7 @@ static void put_word(FILE *out, const unsigned char *p, unsigned bytes) {
     fprintf(out, " %llx", (unsigned long long)v);
     return;
   }
-  unsigned sum = 0;
-  for (size_t k = 0; k < 16 && v + k < buffers[i].at + buffers[i].bytes; k++) {
-    sum = 31 * sum + ((const unsigned char *)(uintptr_t)v)[k];
-  }
-  fprintf(out, " @%x", sum);
+  fprintf(out, " @%x", sum_at(v, i, 1));
 }
 
 static void put_param(FILE *out, const unsigned char *p, unsigned bytes) {

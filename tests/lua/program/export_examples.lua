@@ -1,6 +1,6 @@
--- The examples saxpy, moye_matmul, softmax and hopper_gemm, and the operators, exported: in a folder
--- with nothing else and without an environment they build with a C compiler alone, a launch says that
--- there is no device, and the CPU twin has the bits of the process.
+-- The examples saxpy, moye_matmul, softmax, hopper_gemm and multi_tensor_adamw, and the operators,
+-- exported: in a folder with nothing else and without an environment they build with a C compiler
+-- alone, a launch says that there is no device, and the CPU twin has the bits of the process.
 local tap = dofile "tests/support/tap.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
 local f = dofile "tests/support/folder.lua"
@@ -26,6 +26,7 @@ local cases <const> = {
   { "soft", "'%sexamples/softmax.lua' 4 1024" },
   { "hopper", "'%sexamples/hopper_gemm.lua' 128 256 64" },
   { "attn", "attn.lua" }, { "split", "split.lua" },
+  { "adamw", "'%sexamples/multi_tensor_adamw.lua' 3 40" },
 }
 local compilers <const> = { "gcc -std=c11", "clang -std=c11", "g++ -std=c++17 -x c++",
                             "clang++ -std=c++17 -x c++" }
