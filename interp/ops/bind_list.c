@@ -112,7 +112,7 @@ static CtVal to_address(lua_State *L, CtIr *ir, int idx) {
   CtVal v;
   bool is_int = value_test(L, idx, &v) && ct_is_int((CtDtype)ct_inst(ir, v)->type);
   if (!is_int && !lua_isinteger(L, idx)) {
-    (void)diag_type_error(L, idx, "tensor_at", "an address, an integer that t.address gave,");
+    (void)diag_type_error(L, idx, "tensor_at", "an address, such as t.address gives,");
   }
   return value_cast(L, idx, CT_u64, "tensor_at");
 }

@@ -58,11 +58,12 @@ static void fail_stride(const Compose *c, int mode, CtInt stride) {
 }
 
 static void fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
-  al_fail(c->g, CT_EINVAL,
-          "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the steps "
-          "that fit in the mode must divide their number",
-          c->op, al_show_int(c->g, n), al_show_int(c->g, stride), show_b(c), mode,
-          show_extent(c, mode), show_flat(c));
+  al_fail(
+      c->g, CT_EINVAL,
+      "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the number "
+      "of steps must be a multiple of those that fit in the mode",
+      c->op, al_show_int(c->g, n), al_show_int(c->g, stride), show_b(c), mode, show_extent(c, mode),
+      show_flat(c));
 }
 
 static void fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {

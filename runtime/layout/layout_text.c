@@ -66,7 +66,7 @@ static CtTiler parse_tiler(CtParse *p, int depth) {
     return (CtTiler){.kind = CT_TILER_LAYOUT, .layout = parse_layout_rest(p, t)};
   }
   if (al_ok(&p->g) && ct_has_names(t)) {
-    ct_parse_fail(p, begin, "tile sizes have no names, shapes have; unexpected name");
+    ct_parse_fail(p, begin, "tile sizes cannot have names, only shapes can; unexpected name");
   }
   return al_tiler(&p->g, t);
 }

@@ -77,13 +77,13 @@ function M.wildcards(n)
   return out
 end
 
--- The sizes of x's modes must be multiples of `sizes`, now or, where they are known in a launch
--- only, at each launch. `what` names the sizes: "the tile of the MMA's A".
+-- The sizes of x's modes must be multiples of `sizes`. Sizes that only a launch knows are checked
+-- at each launch. `what` names the sizes: "the tile of the MMA's A".
 function M.check_divides(tensor, sizes, op, what)
   local rank = ct.rank(tensor)
   if rank < #sizes then
-    M.fail(op, "%s has rank %d; %s %s needs a mode for each of its sizes",
-      tensor.layout or tensor, rank, what, M.tuple_text(sizes))
+    M.fail(op, "%s has rank %d; %s %s needs rank %d, one mode for each size",
+      tensor.layout or tensor, rank, what, M.tuple_text(sizes), #sizes)
   end
   local is_static = true
   for i = 1, #sizes do

@@ -176,7 +176,8 @@ local function add_lanes(list, tile, spec)
   for lane = 1, LANES do
     local offset = spec[lane] or false
     if offset and (math.type(offset) ~= "integer" or offset < 0 or offset % vec ~= 0) then
-      fail("offset %s of lane %d; a multiple of vec (%d) from 0 on was expected, or false",
+      fail("offset %s of lane %d is not a multiple of vec (%d), 0 or more; write such an "
+        .. "offset, or false",
         tostring(offset), lane - 1, vec)
     end
     request[lane] = offset and offset * tile.bytes

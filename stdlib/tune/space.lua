@@ -29,8 +29,8 @@ local function text_of_table(t, inside, depth)
   local parts = {}
   if inside[t] then fail("a configuration contains itself") end
   if depth == DEEPEST then
-    fail("a configuration has tables in tables, more than %d deep; write numbers, texts and lists "
-      .. "of these", DEEPEST)
+    fail("a configuration has tables in tables, more than %d deep; write numbers, strings and "
+      .. "lists of these", DEEPEST)
   end
   inside[t] = true
   for i, value in ipairs(t) do parts[i] = text_of(value, inside, depth + 1) end

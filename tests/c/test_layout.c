@@ -243,7 +243,7 @@ static void test_errors(void) {
          "stride that does not divide");
   IS_STR(compose("(8,8):(8,1)", "6:3"),
          "composition: 6 steps of 3 in 6:3 cross the end of mode 0 (extent 8) in (8,8):(8,1) "
-         "unevenly; the steps that fit in the mode must divide their number",
+         "unevenly; the number of steps must be a multiple of those that fit in the mode",
          "steps that cross a mode unevenly");
   IS_STR(compose("(12,2):(3,4)", "(12,2):(1,4)"),
          "composition: the modes of (12,2):(1,4) together step past mode 0 (extent 12) in "
@@ -251,8 +251,8 @@ static void test_errors(void) {
          "modes that carry together");
   IS_STR(compose("(4,2):(1,9)", "6:-1"),
          "composition: 6 steps of -1 in 6:-1 cross the end of mode "
-         "0 (extent 4) in (4,2):(1,9) unevenly; the steps that fit in the mode must divide their "
-         "number",
+         "0 (extent 4) in (4,2):(1,9) unevenly; the number of steps must be a multiple of "
+         "those that fit in the mode",
          "steps down that cross a mode unevenly");
   IS_STR(compose("(4,2):(1,9)", "(2,2):(4,-1)"),
          "composition: (2,2):(4,-1) steps down in mode 0 (extent 4) and up in another one of "

@@ -133,7 +133,7 @@ static void test_where_names_go(void) {
   IS_INT(ct_tuple_parse(&arena, "(M=4,K=8)", 9, &t, &err), CT_EINVAL, "not in any tuple");
   HAS_STR(err.msg, "tuple: only the modes of a shape have names", "as the message says");
   IS_INT(ct_tiler_parse(&arena, "(M=4,K=8)", 9, &tiler, &err), CT_EINVAL, "not in tile sizes");
-  HAS_STR(err.msg, "tiler: tile sizes have no names", "as the message says");
+  HAS_STR(err.msg, "tiler: tile sizes cannot have names", "as the message says");
   OK(ct_tiler_parse(&arena, "<M=4:1,8:1>", 11, &tiler, &err) == CT_OK, "in a layout of a tiler");
 }
 
