@@ -409,7 +409,7 @@ function ThrMMA:fragment_B(part) end
 ---@return any
 function ThrMMA:fragment_C(part) end
 
---- Sums as A of the next product; see TiledMMA:retile_A.
+--- The same sums, viewed as operand A of the next product; see TiledMMA:retile_A.
 --- CuTe: none. MoYe: none.
 ---@param x Tensor
 ---@param from? TiledMMA|ThrMMA
@@ -532,7 +532,7 @@ function TiledCopy:tidfrg_D(x) end
 ---@return Layout
 function TiledCopy:get_layoutS_TV() end
 
---- From (thread, value) to elements of the tile, as the destination has them.
+--- The layout from (thread, value) to elements of the tile, for the destination.
 --- CuTe: get_layoutD_TV. MoYe: none.
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end

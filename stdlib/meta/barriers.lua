@@ -59,7 +59,7 @@ function Mbarrier:wait(parity) end
 ---@return boolean
 function Mbarrier:test(parity) end
 
---- Makes n barriers in shared memory for phases of `count` arrivals.
+--- Makes n barriers in shared memory; each phase has `count` arrivals.
 --- Call it at the top level of the kernel, where thread 0 initialises them. Other threads and
 --- copies by TMA may use them after the next sync_threads (in a cluster, cluster_sync).
 --- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.

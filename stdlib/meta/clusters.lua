@@ -1,7 +1,7 @@
 ---@meta _
 -- Topic: clusters: blocks that run together, launches that overlap
 
---- The block's number in its cluster, from 0; x counts first.
+--- The block's number in its cluster, from 0; x varies fastest.
 --- A launch with `cluster = {x, y, z}` makes clusters of that many blocks, which run at the same
 --- time. A cluster has up to 8 blocks, or up to 16 if the device allows it. Without the option each
 --- block is a cluster, and the rank is 0.

@@ -66,7 +66,7 @@ local Event = {}
 ---@return Event
 function Event:record(stream) end
 
---- Makes the launches that follow wait for the mark, on the device.
+--- Makes later launches wait on the device for the recorded mark.
 --- Without a stream, these are the launches of the device's own stream.
 ---@param stream? Stream
 function Event:wait(stream) end

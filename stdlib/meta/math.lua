@@ -243,7 +243,7 @@ function tanh(x) end
 ---@return Value
 function erf(x) end
 
---- 1 - erf(x), accurate also where erf(x) is nearly 1.
+--- 1 - erf(x), accurate even if erf(x) is nearly 1.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > erfc(3.0)
@@ -264,7 +264,7 @@ function erfc(x) end
 ---@return Value
 function erfinv(x) end
 
---- exp(x) - 1, accurate also for small x.
+--- exp(x) - 1, accurate even for small x.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > expm1(1e-10)
@@ -274,7 +274,7 @@ function erfinv(x) end
 ---@return Value
 function expm1(x) end
 
---- log(1 + x), accurate also for small x.
+--- log(1 + x), accurate even for small x.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > log1p(1e-10)

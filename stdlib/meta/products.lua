@@ -239,6 +239,6 @@ function shared_like(t, stages, dtype) end
 --- CuTe: cooperative_copy. MoYe: none.
 --- See: shared_like, copy, pipeline.
 ---@param src Tensor a tile of two modes
----@param dst Tensor a tile of the same extents
+---@param dst Tensor a tile with the same extents
 ---@param options? table those of copy, such as `cache`
 function block_copy(src, dst, options) end

@@ -101,7 +101,7 @@ local Sharded = {}
 function Sharded:part(rank) end
 
 --- All elements as a tensor on the current device.
---- Its modes have the memory order of the parts.
+--- Its modes have the same order in memory as those of the parts.
 ---
 ---     > d = device"cpu:2"
 ---     > shard(arange(i32, 5), "(M@data)", mesh{data = 2}):whole()

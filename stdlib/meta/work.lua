@@ -59,7 +59,7 @@ function parallelize(t, threads, index, proj) end
 
 --- The tensor, with tiles that may reach outside it.
 --- Elements outside read as 0, and writes there are dropped. Every part knows which of its elements
---- are outside: tiles, parts of threads, slices. tile and parallelize need not divide the tensor. A
+--- are outside: tiles, parts of threads, slices. Tiles and thread layouts need not divide the tensor. A
 --- mode is compared only if its tiles may reach outside, and only once for a whole access. Before
 --- tiling, the coordinate of an element or slice may also be outside.
 ---
