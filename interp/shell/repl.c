@@ -13,6 +13,7 @@
 #include "interp/state/diag.h"
 #include "interp/state/note.h"
 #include "interp/state/state_language.h"
+#include "runtime/base/clock.h"
 #include "repl_complete.h"
 #include "repl_edit.h"
 #include "repl_input.h"
@@ -27,7 +28,7 @@ static volatile sig_atomic_t n_signals; /* since the call or the reading of a li
 static bool in_repl;                    /* errors are short */
 static bool in_session;                 /* with a terminal: Ctrl-C does not end the program soon */
 
-enum { GRACE_S = 3 };
+enum { GRACE_S = 3, ECHO_NS = 100 * 1000 * 1000 };
 
 /* A call of a driver may wait for what never ends, and looks at no flag. Whoever went on after the signal, as a
    command that reports, has taken the flag down. */
@@ -42,10 +43,19 @@ static void on_alarm(int signal_number) {
   }
 }
 
+/* timeout(1) sends a signal to the program and to its group: both are one. */
+static bool is_echo(void) {
+  static int64_t last;
+  int64_t before = last;
+  last = ct_now_ns();
+  return n_signals > 0 && last - before < ECHO_NS;
+}
+
 /* The first one stops the script; one that ends a search does not count. Where that takes long, as in a
    function of C that does not look at the flag, another one ends the program, or the alarm does; in a session
    only another one, and not without a word before. Only the script's own thread may stop it (state_stop):
-   another one, a driver's say, hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to report. */
+   another one, a driver's say, hands the signal on. SIGTERM, which CI sends, ends the program, unless a command is to
+   report. */
 static void on_signal(int signal_number) {
   static const char note[] = "\nstill running; Ctrl-C once more ends the program\n";
   if (stopped != NULL && pthread_equal(pthread_self(), script_thread) == 0) {
@@ -55,6 +65,9 @@ static void on_signal(int signal_number) {
   if (signal_number == SIGTERM && (stopped == NULL || !stopped->reports)) {
     signal(signal_number, SIG_DFL);
     (void)raise(signal_number);
+    return;
+  }
+  if (is_echo()) {
     return;
   }
   n_signals++;
@@ -70,8 +83,9 @@ static void on_signal(int signal_number) {
     ssize_t n = write(STDERR_FILENO, note, sizeof note - 1);
     (void)n; /* nobody is there to read it */
   }
-  if (n_signals == (in_session ? 2 : 1)) {
+  if (n_signals > (in_session ? 2 : 1)) { /* not before the handler returns */
     signal(signal_number, SIG_DFL);
+    (void)raise(signal_number);
   }
   if (!in_session) { /* enter() has set on_alarm */
     alarm(GRACE_S);

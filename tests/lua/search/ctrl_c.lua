@@ -59,6 +59,12 @@ write_script [[ command = "kill -INT $PPID"
 local words = words_of(("%s %s 2>&1; echo $?"):format(arg[-1], path))
 print(words:match("^1 .* interrupted 130 $") ~= nil)     -- expect: true
 
+-- timeout(1) signals a program, and then its group: that is one Ctrl-C, and the error is told.
+write_script [[ io.popen("kill -INT $PPID; kill -INT $PPID"):close()
+  while true do end ]]
+words = words_of(("%s %s 2>&1; echo $?"):format(arg[-1], path))
+print(words:match("interrupted .*130 $") ~= nil)         -- expect: true
+
 write_script 'command = "sleep 0.6" search()'
 print(output_of(("%s %s 2>&1"):format(arg[-1], path)) == "")  -- expect: true
 local can = os.execute("command -v script >/dev/null 2>&1 && script -qec true /dev/null")
