@@ -479,7 +479,7 @@ RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 # run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
 DOCS = $(BUILD)/docs
 PAGES := $(wildcard *.md docs/*.md)
-OTHER_PAGES := $(wildcard tests/*/README.md)
+OTHER_PAGES := examples/README.md $(wildcard tests/*/README.md)
 REFERENCE = $(DOCS)/docs/reference.md
 
 # What NVRTC makes of the kernels whose speed is measured.

@@ -59,8 +59,8 @@ def check_folds(frame):
     check("a wide window unfolds all of it", [
         is_shown(frame, "#derived"), is_shown(frame, ".controls summary")], [True, False])
     frame.resize(1280, 480)
-    wait("the fold", lambda: is_shown(frame, ".controls summary"))
-    check("a low one, such as a cell of a notebook, does not", is_shown(frame, "#colour"), False)
+    wait("a low one, such as a cell of a notebook, folds", lambda: is_shown(frame, ".controls summary")
+         and not is_shown(frame, "#colour"))
 
 
 def check_narrow_order(page):
