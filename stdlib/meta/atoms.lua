@@ -409,7 +409,8 @@ function ThrMMA:fragment_B(part) end
 ---@return any
 function ThrMMA:fragment_C(part) end
 
---- The same sums, viewed as operand A of the next product; see TiledMMA:retile_A.
+--- Views sums as operand A of the next product.
+--- TiledMMA:retile_A explains it.
 --- CuTe: none. MoYe: none.
 ---@param x Tensor
 ---@param from? TiledMMA|ThrMMA
@@ -527,12 +528,12 @@ function TiledCopy:tidfrg_S(x) end
 ---@return any
 function TiledCopy:tidfrg_D(x) end
 
---- From (thread, value) to elements of the tile, as the source has them.
+--- From (thread, value) to elements of the tile, for the source.
 --- CuTe: get_layoutS_TV. MoYe: none.
 ---@return Layout
 function TiledCopy:get_layoutS_TV() end
 
---- The layout from (thread, value) to elements of the tile, for the destination.
+--- From (thread, value) to elements of the tile, for the destination.
 --- CuTe: get_layoutD_TV. MoYe: none.
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end
