@@ -66,9 +66,9 @@ function filter_zeros(l) end
 
 --- The indices below n that a layout leaves out.
 --- The result's indices are where copies of the layout must start to fill them. Concatenated with
---- l, it reaches each index below n exactly once, if that is possible. Its strides increase, so it
---- is unique. n is a size or a shape; the default is the cosize of l. Negative strides are errors,
---- and so are layouts that reach an index twice.
+--- l, the result reaches each index below n exactly once, if that is possible. Its strides increase,
+--- so it is unique. n is a size or a shape; the default is the cosize of l. Negative strides are
+--- errors, and so are layouts that reach an index twice.
 ---
 ---     > complement("4:2", 24)
 ---     (2,3):(1,8)

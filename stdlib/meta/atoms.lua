@@ -313,7 +313,7 @@ function TiledMMA:fragment_A(part) end
 ---@return any
 function TiledMMA:fragment_B(part) end
 
---- Registers for a thread's part of C, compact.
+--- Registers for a thread's part of C, with a compact layout.
 --- CuTe: make_fragment_C. MoYe: make_fragment_C.
 ---@param part any
 ---@return any

@@ -187,7 +187,7 @@ function static(x) end
 function static_mode(t, ...) end
 
 --- Makes a known number a run-time value of the kernel.
---- So loops up to it are loops of the kernel, and conditions are decided there. An integer becomes
+--- So a loop up to it is a loop of the kernel, which also decides conditions on it. An integer becomes
 --- an i32, or an i64 if necessary; another number has no type until it meets one. On the host the
 --- result is x itself.
 ---

@@ -103,7 +103,7 @@ function layout(shape, stride) end
 
 --- Reads a layout from a string, as CuTe prints it.
 --- For example `L"(4,8):(8,1)"`; without strides it is column-major. Modes may have names,
---- `(M=4,K=8):(1,4)`, and `1@0` is the stride `E(0)`. At the prompt `(4,8):(8,1)` is enough.
+--- as in `(M=4,K=8):(1,4)`. `1@0` is the stride `E(0)`. At the prompt `(4,8):(8,1)` is enough.
 ---
 ---     > L"(4,8):(8,1)"
 ---     (4,8):(8,1)
@@ -165,8 +165,8 @@ function ordered(shape, order) end
 function E(i, ...) end
 
 --- The layout whose results are the coordinates themselves.
---- Tile it like a tensor, and it shows which elements a part has. `tile` returns where the part
---- begins as a second result.
+--- Tile it like a tensor, and it shows which elements a part has. As a second result, `tile` returns
+--- where the part begins.
 ---
 ---     > l = identity{4, 8}
 ---     > l, l(3, 5), l(7)

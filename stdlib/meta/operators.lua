@@ -20,10 +20,10 @@
 --- the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is (M,N,G).
 --- Rows outside all groups do not change.
 ---
---- Operands may be sharded tensors, all over one mesh. Then C is one, too. If K is spread over an
---- axis, C has partial sums over it. If A and B do not fit, the cheaper one is moved. Such a
---- product has the options `alpha`, `config`, `split` and `overlap`: false keeps collectives and
---- products separate, and true is an error if no kernel overlaps them.
+--- Operands may be sharded tensors if all are sharded over the same mesh. Then C is one, too. If K
+--- is spread over an axis, C has partial sums over it. If A and B do not fit, the cheaper one is
+--- moved. Such a product has the options `alpha`, `config`, `split` and `overlap`: false keeps
+--- collectives and products separate, and true is an error if no kernel overlaps them.
 ---
 --- `split`, the number of parts of K; by default K is split if it is long and C has few tiles.
 --- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16

@@ -122,7 +122,7 @@ function html(x, file, options) end
 function profile(f, options) end
 
 --- Writes a launch to a file, for `replay`.
---- It does not run now; `replay` and `cuttle replay` run it again. The file has the kernel's IR,
+--- The launch does not run now; `replay` or `cuttle replay` runs it later. The file has the kernel's IR,
 --- the layouts and numbers of the arguments, grid and block, and the source of its scripts. With
 --- `{data = true}` it also has the elements of the tensors; otherwise they are zeros in a replay.
 --- Overlapping tensors still overlap.
@@ -310,7 +310,7 @@ local Timeline = {}
 --- Draws a timeline as SVG: rows of bars over an axis of cycles.
 --- It returns the file's name; without a file, the source. Point at a bar to see its cycles and its
 --- lines of the script. Options: `from` and `to`, the cycles to show; `width` of the axis. Without a
---- width the picture fills the window of a browser.
+--- width the picture fills the browser's window.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):svg():match("<title>(.-)</title>")

@@ -26,7 +26,7 @@
 ---@field thr ThrMMA the thread's view of it
 ---@field shape table {M, N} of the tile
 ---@field n_rows integer the number of rows of a thread
----@field threads integer that share the product
+---@field threads integer how many threads share the product
 local Accumulator = {}
 
 --- The coordinates m, n of the thread's element i.

@@ -60,7 +60,7 @@ local Tensor = {}
 f32 = nil
 
 --- 64-bit floats.
---- `f64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- `f64(x)` is a number of this type, as an argument of a launch or as a cast in a kernel.
 ---
 ---     > f64.bits, f64(0.5)
 ---     64      f64(0.5)

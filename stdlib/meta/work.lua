@@ -211,7 +211,7 @@ function prefetch(t, level) end
 --- first. A number after the letter is a step, and ~ before it reverses the loop every second time.
 --- So "n2 ~m ~n" is column_pairs, and "m2 ~n2 ~m ~n" is squares of 2x2.
 ---
---- With a tiled MMA, a slice of one, or an MMA atom as first argument, the threads use the atom's
+--- With a tiled MMA, a slice of one, or an MMA atom as its first argument, the threads use the atom's
 --- instruction. A is (V,M,K), B (V,N,K), C (V,M,N), as partition_A, _B and _C return them; V counts
 --- a thread's values in one atom. Also allowed are parts without K, or (V) each. For UniversalFMA
 --- they may be in any memory; for all others they are fragments. In `order`, M and N then count
@@ -317,7 +317,7 @@ function sync_threads() end
 ---@return integer # an i32
 function sync_threads_count(condition) end
 
---- Waits for all threads of the block; whether a condition holds in all.
+--- Waits for all threads of the block, and tests if a condition holds in all.
 --- It is a barrier, as sync_threads is.
 ---
 ---     > k = kernel("every", function(n)
@@ -333,7 +333,7 @@ function sync_threads_count(condition) end
 ---@return boolean
 function sync_threads_and(condition) end
 
---- Waits for all threads of the block; whether a condition holds in any.
+--- Waits for all threads of the block, and tests if a condition holds in any.
 --- It is a barrier, as sync_threads is.
 ---
 ---     > k = kernel("some", function(n)
