@@ -102,6 +102,7 @@ def test_close():
     closing.close()
     same(view(t)[1], 7.0, "memory outlives close()")
     fails(cuttle.Error, "is closed", lambda: closing.call("none", ()), "the module does not")
+    ok(not hasattr(closing, "nowhere"), "it has no attributes")
     del t, closing
     gc.collect()
     ok("dltensor" in repr(capsule), "a capsule holds it, too")
