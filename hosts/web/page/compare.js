@@ -5,20 +5,27 @@
 const COMPARE_MS = 300;
 const CONTEXT_LINES = 3; // equal lines that are shown beside a difference
 
-// What of a version is compared: its text, or null where the engine fails, with the error.
+// What an engine answers; raises where it was stopped, as half an answer says nothing of a version.
+async function answerOf(main, op, args, write) {
+  const answer = await main.ask(op, args, write);
+  if (answer.stopped) throw new Error(asSentence(answer.error));
+  return answer;
+}
+
+// What of a version is compared, as a text; the error where the engine fails.
 const COMPARED = {
   script: async (_, { text }) => text,
   cuda: async (main, version) => {
-    const { kernels = [], text, error } = await main.ask('emit', { ...version, sm: byId('sm').value });
-    return kernels.map(({ cuda }) => cuda).join('\n\n') || text || error;
+    const { kernels = [], text, error } = await answerOf(main, 'emit', { ...version, sm: byId('sm').value });
+    return kernels.map(({ cuda }) => cuda).join('\n\n') || text || error || '';
   },
   profile: async (main, version) => {
-    const { text, error } = await main.ask('profile', version);
-    return (text || error).trimEnd();
+    const { text, error } = await answerOf(main, 'profile', version);
+    return (text || error || '').trimEnd();
   },
   output: async (main, version) => {
     let said = '';
-    const { ok, error } = await main.ask('run', version, (part) => { said += part; });
+    const { ok, error } = await answerOf(main, 'run', version, (part) => { said += part; });
     return ok || said.includes(error) ? said.trimEnd() : `${said}${error}`;
   },
 };
@@ -43,7 +50,7 @@ class ComparePane {
     this.note = document.querySelector('#pane-compare .note');
     this.kind.addEventListener('change', () => this.open());
     byId('keep').addEventListener('click', () => this.keep(this.version));
-    byId('again').addEventListener('click', () => this.open());
+    byId('again').addEventListener('click', () => this.run());
     const later = delayed(COMPARE_MS, () => this.open());
     editor.cm.on('changes', () => {
       if (this.tabs.open !== 'compare') return;
@@ -70,18 +77,28 @@ class ComparePane {
 
   tell() { this.note.textContent = this.key === this.wanted ? this.said : 'The script has changed.'; }
 
-  async open() {
+  // What was asked for before this is not shown any more.
+  open() {
+    this.asked += 1;
+    if (this.key === this.wanted) this.tell();
+    else this.run();
+  }
+
+  async run() {
     const { wanted, base, version } = this, make = COMPARED[this.kind.value];
-    if (this.key === wanted) return;
     this.asked += 1;
     const mine = this.asked;
     this.note.textContent = 'Working';
-    const before = await make(this.main, base);
-    const after = version.text === base.text ? before : await make(this.main, version);
-    if (mine !== this.asked) return;
-    this.key = wanted;
-    this.show(differenceRows(before, after));
-    this.tell();
+    try {
+      const before = await make(this.main, base);
+      const after = version.text === base.text ? before : await make(this.main, version);
+      if (mine !== this.asked) return;
+      this.key = wanted;
+      this.show(differenceRows(before, after));
+      this.tell();
+    } catch ({ message }) {
+      if (mine === this.asked) this.note.textContent = message;
+    }
   }
 
   show(rows) {

@@ -419,7 +419,39 @@ def test_compare():
     wait("the other page's comparison", lambda: text(other, "#pane-compare .note") == "1 line differs.")
     check("a link carries both versions", [other.value("document.querySelector('#compared').value"),
                                            other.value(EDITOR + ".getValue()")], ["cuda", changed])
-    close(other, page)
+    close(other)
+    check_compare_again(page)
+    close(page)
+
+
+def check_compare_again(page):
+    """By the page's own objects: what is stopped, or asked for while something else is on its way."""
+    def note():
+        return text(page, "#pane-compare .note")
+    page.value("document.querySelector('#compared').value = 'cuda'; playground.compare.keep({name: 'script.lua', "
+               "text: 'x = 1'}); " + EDITOR + ".setValue('x = 2'); playground.compare.open(); 0")
+    wait("CUDA C of scripts without a kernel", lambda: note() == "No line differs.")
+    page.value("document.querySelector('#compared').value = 'script'; playground.compare.open(); 0")
+    wait("their texts", lambda: note() == "1 line differs.")
+    page.value("for (const kind of ['output', 'script']) { document.querySelector('#compared').value = kind; "
+               "playground.compare.open(); }; playground.main.last.then(() => { globalThis.over = true; }); 0")
+    wait("the outputs", lambda: page.value("globalThis.over"))
+    check("what is chosen last is shown", [note(), compared(page)[0]],
+          ["1 line differs.", [["\u2212 1", "x = 1", "+ 1", "x = 2"]]])
+    page.value("document.querySelector('#compared').value = 'output'; "
+               + EDITOR + ".setValue('print(1) while true do end'); playground.compare.keep({name: 'script.lua', "
+               "text: 'while true do end'}); 0")
+    wait("it runs", lambda: status(page) == "busy")
+    page.value("playground.stop(); 0")
+    wait("it is stopped", lambda: note() == "Stopped by you.")
+    wait_ready(page)
+    page.value(EDITOR + ".setValue('print(1)'); playground.compare.keep({name: 'script.lua', text: 'print(2)'}); 0")
+    wait("another comparison", lambda: note() == "1 line differs.")
+    check("it has the outputs", compared(page)[0], [["\u2212 1", "2", "+ 1", "1"]])
+    check("Compare again compares in any case", page.value(
+        "document.querySelector('#again').click(); document.querySelector('#pane-compare .note').textContent"),
+        "Working")
+    wait("once more", lambda: note() == "1 line differs.")
 
 
 # Where lines are moved, added and taken away: the sides give the texts back, and equal lines are most.
