@@ -12,6 +12,7 @@ class CudaPane {
     Object.assign(this, { main, editor, tabs });
     this.made = null; // the text and sm that the pane shows
     this.kernels = [];
+    this.lines = [];  // of the kernel: [line of CUDA C, line of the script]
     this.linked = []; // [cm, handle]
     this.sm = byId('sm');
     this.choice = byId('kernel');
@@ -63,7 +64,7 @@ class CudaPane {
   }
 
   fail({ error, line }) {
-    this.kernels = [];
+    this.kernels = this.lines = [];
     this.cm.setValue(error.trim());
     if (line) this.editor.markError(line, error);
   }
@@ -98,7 +99,7 @@ class CudaPane {
   }
 
   // The script's lines of a line of CUDA C.
-  scriptLines(line) { return (this.lines || []).filter(([c]) => c === line).map(([, s]) => s); }
+  scriptLines(line) { return this.lines.filter(([c]) => c === line).map(([, s]) => s); }
 
   get isOpen() { return this.tabs.open === 'cuda' && this.made === this.key; }
 

@@ -501,23 +501,35 @@ def test_cuda():
           ["Script", 3])
     page.press("Home", CTRL)
     check_hover(page)
+    check_no_links(page)
     close(page)
+
+
+def hover_line(page, where, part):
+    page.value("[...document.querySelectorAll('%s .CodeMirror-line')].find(({textContent}) => "
+               "textContent.includes('%s')).id = 'under'; 0" % (where, part))
+    page.hover("#under")
+    page.value("document.querySelector('#under').id = ''; 0")
 
 
 def check_hover(page):
     """The cursor is elsewhere; the pointer is on a line."""
     product = "  A[threadIdx.x] = A[threadIdx.x] * 2"
-    line = "[...document.querySelectorAll('%s .CodeMirror-line')].find(({textContent}) => " \
-           "textContent.includes('* 2'))"
     for here, there in (("#editor", "#cuda"), ("#cuda", "#editor")):
-        page.value((line % here) + ".id = 'under'; 0")
-        page.hover("#under")
+        hover_line(page, here, "* 2")
         check("the pointer on a line of %s marks the other side" % here, [
             "* 2" in "".join(cuda_marks(page, there)), product in cuda_marks(page, "#editor")],
             [True, True])
-        page.value("document.querySelector('#under').id = ''; 0")
     page.hover("#run")
     check("and leaves no mark", cuda_marks(page, "#editor") + cuda_marks(page, "#cuda"), [])
+
+
+def check_no_links(page):
+    """Where an error stands in place of the CUDA C."""
+    page.value(EDITOR + ".setValue('\\n'.repeat(3) + 'nothing()'); playground.tabs.show('cuda'); 0")
+    wait("the error", lambda: "nil value" in text(page, "#cuda .CodeMirror-code"))
+    hover_line(page, "#editor", "nothing()")
+    check("an error has no lines of the script", cuda_marks(page, "#editor") + cuda_marks(page, "#cuda"), [])
 
 
 def test_reports():
