@@ -44,7 +44,11 @@ class PicturePane {
   }
 
   async update() {
-    await this.first;
+    let waited;
+    do {
+      waited = this.first;
+      await waited;
+    } while (waited !== this.first);
     if (!this.isOpen) return;
     const wanted = this.wanted();
     const key = JSON.stringify(wanted);
@@ -57,16 +61,20 @@ class PicturePane {
     if (isMine() && this.isWorth(answer)) this.show(expression, answer);
   }
 
-  // Draws the first thing in the script that has a picture; whether there is one.
+  // Draws the first thing in the script that has a picture; whether there is one, or null where another
+  // script was opened meanwhile.
   drawFirst() {
     this.first = this.findFirst();
     return this.first;
   }
 
   async findFirst() {
+    this.asked += 1; // what is on its way is of another script
+    const mine = this.asked, isMine = () => mine === this.asked;
     let tries = 0;
     for (const wanted of firstExpressions(this.editor.cm)) {
-      const { expression, answer } = await this.find(wanted, () => true);
+      const { expression, answer } = await this.find(wanted, isMine);
+      if (!isMine()) return null;
       tries += 1;
       if (answer.html) {
         this.drawn = JSON.stringify(wanted);

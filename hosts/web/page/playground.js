@@ -160,7 +160,7 @@ class Playground {
   async arrive({ runs }) {
     this.picture.follows();
     this.tabs.select('picture');
-    if (await this.picture.drawFirst() || this.tabs.open !== 'picture') return;
+    if (await this.picture.drawFirst() !== false || this.tabs.open !== 'picture') return;
     this.tabs.select('output');
     if (runs && this.main.ready) this.main.ready.then(() => this.output.run(), () => {});
   }

@@ -90,6 +90,18 @@ def test_links():
     close(plain, page)
 
 
+def test_two_scripts():
+    """A script that is opened while the first picture of another one is looked for."""
+    page = opened()
+    wait("a picture", lambda: is_shown(page, "#picture"))
+    page.value("playground.load('a.lua', '\\n\\n\\nlocal a = math.sqrt(2)\\nlocal b = math.sqrt(3)'); "
+               "playground.load('b.lua', 'local A = layout{4, 8}'); 0")
+    wait("the second one's picture", lambda: text(page, "#picture-text") == "(4,8):(1,4)")
+    page.value("new Promise((done) => setTimeout(done, 60))")
+    check("it stays in view", opens(page), "tab-picture")
+    close(page)
+
+
 def test_own_script():
     page = opened()
     write_script(page, "print('mine')\n")
@@ -101,4 +113,4 @@ def test_own_script():
     close(page, again)
 
 
-run_wanted([test_first_visit, test_links, test_own_script])
+run_wanted([test_first_visit, test_links, test_two_scripts, test_own_script])
