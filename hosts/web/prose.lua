@@ -1,7 +1,7 @@
 -- prose.lua: a part of a page of docs as HTML: paragraphs, lists, pictures, blocks of code; within
--- them code, emphasis and links. M.html(lines, skips) leaves out a block of code for which
--- skips(info, body) returns a text, and puts the text there. Links to other pages stay text: the
--- playground has none of these.
+-- them code and emphasis. M.html(lines, skips) leaves out a block of code for which
+-- skips(info, body) returns a text, and puts the text there. Links become text: the playground has
+-- no other pages.
 local M = {}
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -9,9 +9,8 @@ local function escaped(text) return (text:gsub('[&<>"]', escapes)) end
 
 -- Outside of code.
 local function spans(text)
-  return (escaped(text):gsub("%[(.-)%]%(#(%d+)[^)]*%)", '<a href="#step-%2">%1</a>')
-    :gsub("%[(.-)%]%([^)]*%)", "%1"):gsub("%*%*(.-)%*%*", "<strong>%1</strong>")
-    :gsub("%*(.-)%*", "<em>%1</em>"))
+  return (escaped(text):gsub("%[(.-)%]%([^)]*%)", "%1")
+    :gsub("%*%*(.-)%*%*", "<strong>%1</strong>"):gsub("%*(.-)%*", "<em>%1</em>"))
 end
 
 local function inline(text)

@@ -9,7 +9,6 @@ class Tutorial {
     this.prose = byId('prose');
     byId('step-back').addEventListener('click', () => this.go(this.at - 1));
     byId('step-next').addEventListener('click', () => this.go(this.at + 1));
-    this.prose.addEventListener('click', (event) => this.follow(event));
   }
 
   // Opens a step with its script.
@@ -32,13 +31,5 @@ class Tutorial {
     byId('step-next').disabled = at === this.steps.length - 1;
     this.tabs.show('tutorial');
     return true;
-  }
-
-  // A link to another step: #step-7.
-  follow(event) {
-    const link = event.target.closest('a');
-    if (!link) return;
-    event.preventDefault();
-    this.go(Number(link.hash.slice('#step-'.length)) - 1);
   }
 }
