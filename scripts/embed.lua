@@ -42,11 +42,16 @@ end
 -- What a quoted string of Lua cannot hold as it is.
 local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r" }
 
--- A Lua chunk that makes the text of few bytes.
-local function as_packed(text)
+-- Few bytes, of which cuttle.inflate makes the text.
+local function deflated(text)
   local bytes = deflate(text)
   assert(inflate(bytes) == text)
-  return ('return require"cuttle.inflate""%s"'):format(bytes:gsub('["\\\n\r]', escapes))
+  return bytes
+end
+
+-- A Lua chunk that makes the text of few bytes.
+local function as_packed(text)
+  return ('return require"cuttle.inflate""%s"'):format(deflated(text):gsub('["\\\n\r]', escapes))
 end
 
 -- A module that does not parse must fail the build, not the user's first `require`.
@@ -201,7 +206,7 @@ local function main(out_path, ...)
     end
     local packs = is_code and #text >= PACKED_FROM and not is_often(name)
       and packed_rooms[path:match "([^/]+)/[^/]+$"]
-    add(name, packs and deflate(text) or text, packs)
+    add(name, packs and deflated(text) or text, packs)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0, 0},"
