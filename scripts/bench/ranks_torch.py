@@ -14,49 +14,16 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 import torch.nn.functional as F
 
-BATCHES, BATCH_MS, WARM = 7, 30, 3
+from torch_clock import BATCHES, DEVICE, RANK, RANKS, WARM, back_to_back, between_events, median
+
+BATCH_MS = 30
 BUSY_REPS, BUSY_CYCLES = 20, 40_000_000  # of a call behind a kernel of about 20 ms
 SMALL_BYTES = 256 << 10
-
-RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-DEVICE = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
 
 
 def note(name, value):
     if RANK == 0:
         print(name, value, flush=True)
-
-
-def agreed(number):
-    """Rank 0's number, on all ranks."""
-    t = torch.tensor([number], dtype=torch.float64, device=DEVICE)
-    dist.broadcast(t, 0)
-    return t.item()
-
-
-def between_events(launch, reps):
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(reps):
-        launch()
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) / reps
-
-
-def median(times):
-    return sorted(times)[len(times) // 2]
-
-
-def back_to_back(launch):
-    for _ in range(WARM):
-        launch()
-    reps = max(1, int(BATCH_MS / max(agreed(between_events(launch, WARM)), 1e-3)))
-    times = []
-    for _ in range(BATCHES):
-        dist.barrier()
-        times.append(between_events(launch, reps))
-    return median(times)
 
 
 def on_device(launch):
@@ -72,7 +39,11 @@ def on_device(launch):
     return median(times)
 
 
-def measure(name, launch, time=back_to_back):
+def batches(launch):
+    return back_to_back(launch, BATCH_MS)
+
+
+def measure(name, launch, time=batches):
     try:
         note(name, f"{time(launch):.5f}")
     except Exception as why:  # a kernel that this PyTorch or machine does not have

@@ -18,9 +18,9 @@ from torch.distributed.tensor.parallel import (ColwiseParallel, RowwiseParallel,
                                                parallelize_module)
 from torch.nn.parallel import DistributedDataParallel
 
-BATCHES, BATCH_MS, WARM = 7, 100, 3
-RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-DEVICE = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+from torch_clock import DEVICE, RANK, RANKS, WARM, back_to_back
+
+BATCH_MS = 100
 WORD32 = (1 << 32) - 1
 
 
@@ -53,32 +53,10 @@ def samples(word, name, t, count):
         print("samples", word, f"{name}{rank}", *(f"{v:.9g}" for v in numbers.tolist()), flush=True)
 
 
-def agreed(number):
-    t = torch.tensor([number], dtype=torch.float64, device=DEVICE)
-    dist.broadcast(t, 0)
-    return t.item()
-
-
-def between_events(step, reps):
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(reps):
-        step()
-    stop.record()
-    stop.synchronize()
-    return start.elapsed_time(stop) / reps
-
-
 def measure(word, name, step):
-    for _ in range(WARM):
-        step()
-    reps = max(WARM, int(BATCH_MS / agreed(between_events(step, WARM))))
-    times = []
-    for _ in range(BATCHES):
-        dist.barrier()
-        times.append(between_events(step, reps))
+    ms = back_to_back(step, BATCH_MS, WARM)
     if RANK == 0:
-        print(f"time {word} {name} {sorted(times)[len(times) // 2]:.5f}", flush=True)
+        print(f"time {word} {name} {ms:.5f}", flush=True)
 
 
 # {====== Data parallel ======
