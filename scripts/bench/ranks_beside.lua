@@ -269,18 +269,9 @@ for _, word in ipairs(words) do
   end
 end
 local torch = torch_times()
--- A rank's kernels may use the memory of others to their end.
-local function await_all()
-  for rank = 0, on_gpu and W - 1 or -1 do
-    ct.device("cuda:" .. rank)
-    ct.synchronize()
-  end
-  if on_gpu then ct.device "cuda:0" end
-end
-
 for _, word in ipairs(words) do
   local case <const> = cases[word]()
   print_times(word, case, times_of(case), torch)
-  await_all()
+  if on_gpu then clock.await_all() end
   collectgarbage()
 end

@@ -5,6 +5,8 @@
 --                                              the slower of host and devices
 --   clock.on_device(enqueue, reps)             the same behind about 20 ms of waiting on all
 --                                              devices: the devices alone
+--   clock.await_all()                          until no device does anything: kernels of a rank may
+--                                              use the memory of others to their end
 local ct = require "cuttle"
 
 local SPINS <const> = 32000
@@ -41,5 +43,13 @@ return function(n)
     for rank = 0, n - 1 do spins[rank]{grid = 1, block = 1}(SPINS) end
     return between(enqueue, reps)
   end
-  return { back_to_back = back_to_back, on_device = on_device }
+
+  local function await_all()
+    for rank = 0, n - 1 do
+      ct.device("cuda:" .. rank)
+      ct.synchronize()
+    end
+    ct.device "cuda:0"
+  end
+  return { back_to_back = back_to_back, on_device = on_device, await_all = await_all }
 end

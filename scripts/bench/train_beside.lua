@@ -572,7 +572,10 @@ for _, word in ipairs(words) do
     case.check_alone()
     print "  correct"
   end
-  if on_gpu then print_times(case, torch and torch[word]) end
+  if on_gpu then
+    print_times(case, torch and torch[word])
+    clock.await_all()
+  end
   collectgarbage()
 end
 if not is_right then os.exit(1) end
