@@ -15,9 +15,9 @@ local M = {}
 local MAX_KEPT <const> = 1000
 local ALIGNMENT <const> = 16 -- bytes of the widest access, and what TMA asks of an address
 
--- Options that say the same for other tensors.
+-- Options that say the same for other tensors: whether they are numbers.
 local common <const> =
-  { alpha = true, beta = true, blocks = true, config = true, epilogue = true, stream = true }
+  { alpha = true, beta = true, blocks = true, config = false, epilogue = false, stream = false }
 local NONE <const> = {}
 local WEAK <const> = { __mode = "k" }
 
@@ -42,16 +42,17 @@ local function place_of(options)
 end
 
 local function is_common(options)
-  for name in pairs(options) do
-    if not common[name] then return false end
+  for name, value in pairs(options) do
+    local is_number = common[name]
+    if is_number == nil or is_number and type(value) ~= "number" then return false end
   end
   return true
 end
 
--- What the choice looks at beside the options that are tables or functions.
+-- What the choice looks at beside the options that are tables or functions. Numbers are exact.
 local function key_of(A, B, C, a, b, c, options)
   local device = ct.device()
-  return ("%s %s %s %s %s %s %s %s %s %d %d %d %s %s %s %s %s"):format(A.layout, B.layout, C.layout,
+  return ("%s %s %s %s %s %s %s %s %s %d %d %d %q %q %q %s %s"):format(A.layout, B.layout, C.layout,
     A.dtype, B.dtype, C.dtype, A.device, B.device, C.device, a % ALIGNMENT, b % ALIGNMENT,
     c % ALIGNMENT, options.alpha, options.beta, options.blocks, device.sm, device.n_sms)
 end

@@ -27,6 +27,15 @@ try(new(24, 16), new(8, 16), { alpha = 1, beta = 0 })        -- expect: anew	tru
 try(new(24, 16), new(8, 16), { alpha = 1 })                  -- expect: again	true
 try(new(24, 16), new(8, 16), { stream = stream() })          -- expect: anew	true
 
+-- Numbers are told apart by their last bit, and from their texts.
+local A, B = ones(f64, { 4, 4 }), ones(f64, { 4, 4 })
+for _, alpha in ipairs { 0.3, 0.1 + 0.2, 0.3 } do
+  print(matmul(A, B, { alpha = alpha })[0] == 4 * alpha)     -- expect: true
+end                                                          -- expect: true
+                                                             -- expect: true
+print(matmul(A, B, { alpha = 2 })[0])                        -- expect: 8.0
+print((select(2, pcall(matmul, A, B, { alpha = "2" })):match "alpha is of type %a+")) -- expect: alpha is of type string
+
 -- Epilogues are told apart, also where their texts are equal; so are configurations.
 local function add(n) return function(v) return v + n end end
 local function sum_of(epilogue)
