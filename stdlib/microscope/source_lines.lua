@@ -13,7 +13,8 @@ end
 
 function M.of(chunk)
   local lines, text = {}, text_of(chunk)
-  for line in text and (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") or pairs {} do
+  if not text then return lines end
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch("(.-)\r?\n") do
     lines[#lines + 1] = line
   end
   return lines
