@@ -246,17 +246,19 @@ function Accumulator:at(i)
   return c[1], c[2]
 end
 
---- Each element becomes f(element, m, n).
+--- Each element becomes f(element, m, n). Idle threads have none of their own.
 function Accumulator:map(f)
   if type(f) ~= "function" then
     fail("map", "argument 1 is of type %s; a function of an element and its place m, n was "
       .. "expected", type_name(f))
   end
   local sums = self.sums
-  for i in unroll(0, size(sums)) do
-    local m, n = self:at(i)
-    sums[i] = f(sums[i], m, n)
-  end
+  M.by_threads(self, function()
+    for i in unroll(0, size(sums)) do
+      local m, n = self:at(i)
+      sums[i] = f(sums[i], m, n)
+    end
+  end)
   return self
 end
 

@@ -74,3 +74,21 @@ for i = 0, 31 do
   end
 end
 print(worst < 0.2) -- expect: true
+
+-- Idle threads have no elements of their own: map leaves them out.
+local D, N = zeros(f32, row_major{24, 40}), zeros(i32, 1)
+local E, F = ones(f32, row_major{24, 16}), ones(f32, row_major{40, 16})
+kernel("mapped", function(E, F, D, N)
+  local sE, sF = shared_like(E), shared_like(F)
+  block_copy(E, sE)
+  block_copy(F, sF)
+  sync_threads()
+  dot(sE, sF):map(function(v, m, n)
+    atomic_add(N, 0, 1)
+    D[{m, n}] = v
+    return v
+  end)
+end, {static_shapes = true}){grid = 1, block = 128}(E, F, D, N)
+local least = math.huge
+for i = 0, size(D) - 1 do least = math.min(least, D[i]) end
+print(N[0], least) -- expect: 960	16.0
