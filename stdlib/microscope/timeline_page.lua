@@ -36,18 +36,18 @@ local function lines_text(bar)
     or ("lines %d-%d"):format(bar.first, bar.last)
 end
 
-local function tip_of(bar, what, source_of)
-  local tip = ("%s, %s, cycles %.0f to %.0f%s"):format(what, lines_text(bar), bar.from, bar.to,
-    bar.bytes and (", %d bytes"):format(bar.bytes) or "")
+local Page = {}
+Page.__index = Page
+
+function Page:tip_of(bar, what)
+  local tip = ("%s, %s, %s %.0f to %.0f%s"):format(what, lines_text(bar), self.unit, bar.from,
+    bar.to, bar.bytes and (", %d bytes"):format(bar.bytes) or "")
   for _, line in ipairs(bar.first == bar.last and { bar.first } or { bar.first, bar.last }) do
-    local text = bar.chunk and source_of(bar.chunk, line)
+    local text = bar.chunk and self.source_of(bar.chunk, line)
     if text then tip = ("%s\n%d: %s"):format(tip, line, text:match "^%s*(.-)%s*$") end
   end
   return tip
 end
-
-local Page = {}
-Page.__index = Page
 
 function Page:add(...) self.items[#self.items + 1] = { ... } end
 
@@ -66,7 +66,7 @@ function Page:bar(bar, y, height, fill, what, label, short)
   local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
   if bar.to <= self.from or bar.from >= self.to then return end
   self.items[#self.items + 1] = { "rect", x1, y, math.max(x2 - x1, 0.4), height, fill = fill,
-    tip = tip_of(bar, what, self.source_of) }
+    tip = self:tip_of(bar, what) }
   if x2 - x1 > 3 then
     self.items[#self.items + 1] = { "line", x1, y, x1, y + height, color = "#FFFFFF", width = 0.6 }
   end
@@ -211,13 +211,13 @@ local function page_of(t, options)
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
     to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
     axis = options.width or WIDTH, is_fluid = not options.width,
-    source_of = sources.reader() }, Page)
+    unit = (t.unit or "cycles"):match "%a+", source_of = sources.reader() }, Page)
   local title = ("%s%sblock (%d,%d,%d)"):format(t.name and t.name .. ", " or "",
     t.ranks and ("ranks %s, "):format(table.concat(t.ranks, ", ")) or "", t.block[1], t.block[2],
     t.block[3])
   if page.to <= page.from then
-    fail("svg", "from is %s and to %s; expected cycles, the first below the other", page.from,
-      page.to)
+    fail("svg", "from is %s and to %s; expected %s, the first below the other", page.from,
+      page.to, page.unit)
   end
   page:text(MARGIN, page.y, title, TITLE, "start", true)
   page.y = page.y + TITLE + 6

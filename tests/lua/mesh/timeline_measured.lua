@@ -52,6 +52,11 @@ tap.is(rows[2].bars[2].to - rows[2].bars[2].from, 2000.0, "its time")
 tap.is(ns, 20700.0, "all")
 tap.is(clocks.text(aligned), "clocks aligned within 500 ns", "what the title says")
 tap.is(#clocks.rows({ part(0, { 0, 0, 0, 0 }, {}) }, aligned), 0, "nothing was recorded")
+local svg = require("cuttle.timeline_page").svg { rows = rows, cycles = ns, unit = "ns measured",
+  products = {}, copies = {}, stores = {}, block = { 0, 0, 0 }, ranks = { 0, 1 },
+  shares = function() return {} end }
+tap.is(svg:match "waits for full, line 4, [^<]*", "waits for full, line 4, ns 1700 to 3700",
+  "the picture says the unit")
 
 -- Launches that record begin together; then the kernels that align the clocks do. The driver's kernels do nothing.
 gpus.driver = gpus.build("fake_libcuda", "-DFAKE_DEVICES=8 -DWITH_MAPS")
