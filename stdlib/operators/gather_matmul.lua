@@ -4,6 +4,7 @@
 -- launches. The panels must be complete when the kernel begins: it waits for no other rank.
 --
 -- M.trouble says of a problem why it cannot be computed so. Then gather the panels and call matmul.
+local internal = ...
 local ct = require "cuttle"
 local arguments = require "cuttle.arguments"
 local hopper = require "cuttle.gemm_hopper"
@@ -175,9 +176,13 @@ end
 
 local workspaces = {} -- by device, stream, element type and rank
 
+-- Flags that are 0 at once, also while a graph is recorded: zeros would be when it runs, and other
+-- launches may come before.
 local function zeros_on(device, n)
-  local flags = ct.zeros(ct.u32, n)
-  return flags.device == device and flags or flags:to(device)
+  if not ct.device().sm then return ct.zeros(ct.u32, n) end
+  local zeros = {}
+  for i = 1, n do zeros[i] = 0 end
+  return internal.table_on(ct.u32, zeros, nil, device)
 end
 
 local function new_copy(own, n)
