@@ -39,21 +39,21 @@ local function told_of(parts)
 end
 
 -- A flag that nobody recorded has told by is only read.
-local function flag_event(e, told, first)
+local function flag_event(e, told)
   if e.kind == "tell" then
-    e.kind, e.barrier = "arrive", first + e.barrier
+    e.kind = "arrive"
   elseif told[e.barrier] and told[e.barrier][e.phase] then
-    e.kind, e.barrier = "pass", first + e.barrier
+    e.kind = "pass"
   else
     e.kind, e.n, e.global, e.shared = "work", 1, 1, 0
   end
 end
 
--- Moves a part's ranks and barriers behind those that there are.
-local function place(part, ranks, barriers, told, first_flag)
+-- Moves a part's ranks and barriers behind those that there are. Flags are the first barriers.
+local function place(part, ranks, barriers, told)
   for _, e in ipairs(part.events) do
     if e.kind == "tell" or e.kind == "see" then
-      flag_event(e, told, first_flag)
+      flag_event(e, told)
     elseif e.barrier then
       e.barrier = e.barrier + #barriers
     end
@@ -94,7 +94,7 @@ function M.join(parts, names)
   for i, name in ipairs(names) do barriers[i] = { kind = "flag", name = name, rank = 0 } end
   for _, part in ipairs(list) do
     local n = cluster_of(part)
-    place(part, ranks, barriers, told, 0)
+    place(part, ranks, barriers, told)
     part.at, ranks = ranks + part.rank, ranks + n
     chain(part, last[part.launch.rank], barriers)
     last[part.launch.rank] = part
