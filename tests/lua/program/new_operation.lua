@@ -2,23 +2,16 @@
 -- runtime/, a row is added as someone would begin, by copying one and naming what is not there yet; then
 -- no part that writes or lowers operations compiles, so none can take it for another one.
 local tap = dofile "tests/support/tap.lua"
-
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1"))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out:gsub("\n$", ""), code
-end
+local folder = dofile "tests/support/folder.lua"
 
 local cc = os.getenv("CC") or "cc"
-if select(2, run(cc .. " --version")) ~= 0 then tap.skip_all "no C compiler" end
-local copy = os.tmpname()
-os.remove(copy)
-run(("mkdir %s && cp -r runtime %s"):format(copy, copy))
-local path = copy .. "/runtime/ir/ops.def"
-local file = assert(io.open(path))
-local rows = file:read("a")
-file:close()
+if select(2, folder.run(cc .. " --version")) ~= 0 then
+  folder.remove()
+  tap.skip_all "no C compiler"
+end
+folder.run(("cp -r '%s' '%s' ."):format(folder.absolute "runtime", folder.absolute "interp"))
+local path <const> = "runtime/ir/ops.def"
+local rows = folder.read(path)
 
 -- {====== The rows ======
 
@@ -46,15 +39,13 @@ end
 -- What the compiler says of each file that reads the rows, with one row more: file -> first error.
 local function errors_with(row, after)
   local at = assert(select(2, rows:find(row_of(after), 1, true)))
-  local out = assert(io.open(path, "w"))
-  out:write(rows:sub(1, at), "\n", row, rows:sub(at + 1))
-  out:close()
+  folder.write(path, rows:sub(1, at) .. "\n" .. row .. rows:sub(at + 1))
   local errors = {}
-  for name in run(("grep -rl 'ops\\.def\"' %s/runtime --include=*.c"):format(copy)):gmatch("%S+") do
-    local text, code = run(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -DCT_SIMT_BASE -I%s -Wall "
-      .. "-Werror -Wno-unused -fsyntax-only %s"):format(cc, copy, name))
+  for name in folder.run "grep -rl 'ops\\.def\"' runtime --include=*.c":gmatch("%S+") do
+    local text, code = folder.run(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -DCT_SIMT_BASE -I. -Wall "
+      .. "-Werror -Wno-unused -fsyntax-only %s"):format(cc, name))
     if code ~= 0 then
-      errors[name:sub(#copy + #"/runtime/" + 1)] = text:match("[^\n]*error:[^\n]*") or text
+      errors[name:sub(#"runtime/" + 1)] = text:match("[^\n]*error:[^\n]*") or text
     end
   end
   return errors
@@ -74,7 +65,6 @@ for _, like in ipairs { { "TANH", "a pure operation" }, { "CLUSTER_ARRIVE", "an 
     tap.ok(found, ("%s stops the compiler in %s"):format(like[2], part), table.unpack(notes))
   end
 end
-run("rm -r " .. copy)
 
 -- {====== No other way past ======
 
@@ -86,7 +76,7 @@ local allowed = {
   ["runtime/simt/lower/simt_analyse.c"] = "its result varies; in a sum it is a term",
 }
 local places = {}
-for name in run("grep -rl 'switch ((CtOp)' runtime interp"):gmatch("%S+") do
+for name in folder.run "grep -rl 'switch ((CtOp)' runtime interp":gmatch("%S+") do
   local number, inside = 0, nil
   for line in io.lines(name) do
     number = number + 1
@@ -97,5 +87,6 @@ for name in run("grep -rl 'switch ((CtOp)' runtime interp"):gmatch("%S+") do
     end
   end
 end
+folder.remove()
 tap.ok(#places == 0, "no switch over operations has a default", table.concat(places, "\n"))
 tap.done()

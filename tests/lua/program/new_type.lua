@@ -1,43 +1,31 @@
 -- A row added to dtypes.def stops the compiler at the places that have to know the element type. In a copy
 -- of the sources a row is added as someone would begin, by copying one and naming what is not there yet.
 local tap = dofile "tests/support/tap.lua"
-
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1"))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out:gsub("\n$", ""), code
-end
+local folder = dofile "tests/support/folder.lua"
 
 local cc = os.getenv("CC") or "cc"
-if select(2, run(cc .. " --version")) ~= 0 then tap.skip_all "no C compiler" end
-local lua = run "pkg-config --cflags lua5.4 2>/dev/null"
+if select(2, folder.run(cc .. " --version")) ~= 0 then
+  folder.remove()
+  tap.skip_all "no C compiler"
+end
+local lua = folder.run "pkg-config --cflags lua5.4 2>/dev/null":gsub("\n$", "")
 if lua == "" then lua = "-I/usr/include/lua5.4" end
-local copy = os.tmpname()
-os.remove(copy)
-run(("mkdir %s && cp -r runtime interp %s"):format(copy, copy))
-
-local path = copy .. "/runtime/base/dtypes.def"
-local file = assert(io.open(path))
-local rows = file:read("a")
-file:close()
+folder.run(("cp -r '%s' '%s' ."):format(folder.absolute "runtime", folder.absolute "interp"))
 
 -- The row of a narrow float as that of `trial`, of 4 bits of which 2 are the exponent's.
 local row = [[
 FLOAT(trial, 4, f32, "unsigned char", uint8_t, NULL, 2, 1, SATURATES, SINCE(100, F32_TO_TRIAL),
       SAME(TRIAL_TO_F32), TRIAL, ADDS(TRIAL, 0))
 ]]
-local out = assert(io.open(path, "w"))
-out:write((rows:gsub("\nX%(i64,", "\n" .. row .. "X(i64,")))
-out:close()
+local path <const> = "runtime/base/dtypes.def"
+folder.write(path, (folder.read(path):gsub("\nX%(i64,", "\n" .. row .. "X(i64,")))
 
 -- The first error of each file that reads the rows; "" if there is none.
 local errors, list = {}, {}
-for name in run(("cd %s && grep -rl 'dtypes\\.def\"' . --include=*.c | sort"):format(copy))
-  :gmatch("[^\n]+") do
-  name = name:gsub("^%./", "")
-  local text, code = run(("cd %s && %s -std=c11 -D_POSIX_C_SOURCE=200809L -I. %s -fsyntax-only %s")
-    :format(copy, cc, lua, name))
+for name in folder.run "grep -rl 'dtypes\\.def\"' runtime interp --include=*.c | sort"
+  :gmatch "[^\n]+" do
+  local text, code = folder.run(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -I. %s -fsyntax-only %s")
+    :format(cc, lua, name))
   errors[name] = code ~= 0 and (text:match("error:[^\n]*") or text) or ""
   list[#list + 1] = name .. ": " .. errors[name]
 end
@@ -63,5 +51,5 @@ for name, message in pairs(errors) do
   if message ~= "" then others[#others + 1] = name .. ": " .. message end
 end
 tap.is(table.concat(others, "\n"), "", "no other file stops for it")
-run("rm -r " .. copy)
+folder.remove()
 tap.done()
