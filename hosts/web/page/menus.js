@@ -56,7 +56,7 @@ function openPrograms(heading, programs, onPick) {
   const draw = () => {
     const words = filter.value.toLowerCase().split(/\s+/);
     const has = ({ name, title, level, new: news }) => words.every((word) => (
-      `${name} ${title} ${level} ${news}`.toLowerCase().includes(word)));
+      [name, title, level, news].join(' ').toLowerCase().includes(word)));
     list.replaceChildren(...programList(programs.filter(has), onPick));
   };
   filter.addEventListener('input', draw);

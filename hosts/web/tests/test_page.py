@@ -723,6 +723,10 @@ def test_menus():
     page.press("Enter")
     wait("the dialog", lambda: is_shown(page, ".programs"))
     check("the tutorial has its ten programs", page.value(n_shown) >= 10, True)
+    page.type("fine")
+    check("what steps do not say finds none of them", page.value(n_shown), 0)
+    for _ in "fine":
+        page.press("Backspace")
     page.press("Tab")
     page.press("Enter")
     check_tutorial(page)
