@@ -64,5 +64,3 @@ function differenceRows(before, after) {
   }
   return rows;
 }
-
-if (typeof module === 'object') module.exports = { differenceRows };
