@@ -61,6 +61,9 @@ class PicturePane {
     if (isMine() && this.isWorth(answer)) this.show(expression, answer);
   }
 
+  // Another script is opened: what is on its way is of the one before it.
+  forget() { this.asked += 1; }
+
   // Draws the first thing in the script that has a picture; whether there is one, or null where another
   // script was opened meanwhile.
   drawFirst() {
@@ -69,7 +72,6 @@ class PicturePane {
   }
 
   async findFirst() {
-    this.asked += 1; // what is on its way is of another script
     const mine = this.asked, isMine = () => mine === this.asked;
     let tries = 0;
     for (const wanted of firstExpressions(this.editor.cm)) {

@@ -148,6 +148,7 @@ class Playground {
   // As it is opened, it is the version to compare with.
   openScript(name, text) {
     this.editor.load(name, text);
+    this.picture.forget();
     this.compare.keep({ name, text });
   }
 

@@ -99,6 +99,11 @@ def test_two_scripts():
     wait("the second one's picture", lambda: text(page, "#picture-text") == "(4,8):(1,4)")
     page.value("new Promise((done) => setTimeout(done, 60))")
     check("it stays in view", opens(page), "tab-picture")
+    page.value("playground.openScript('a.lua', '\\n\\n\\nlocal a = math.sqrt(2)'); playground.arrive({runs: true}); "
+               "playground.apply({script: 'print(1)', pane: 'picture', expression: 'layout{8, 4}'}); 0")
+    wait("the picture of a link", lambda: text(page, "#picture-text") == "(8,4):(1,8)")
+    check("its script is not run for the one before it", [opens(page), is_shown(page, "#outcome")],
+          ["tab-picture", False])
     close(page)
 
 
