@@ -1,5 +1,6 @@
 -- record.lua: records of values. A value is a scalar, or a record: a table of scalars. What is done
 -- to a scalar is done to each field of a record, in the order of its keys. A scalar has none: nil.
+local type_name = require("cuttle.tiles").type_name
 local M = {}
 
 local function fail(name, fmt, ...) error(name .. ": " .. fmt:format(...), 0) end
@@ -9,12 +10,17 @@ local function comes_first(a, b)
   return type(a) == "number"
 end
 
+-- Values that are no numbers, here or in a kernel.
+local refused <const> =
+  { table = true, string = true, ["function"] = true, tensor = true, layout = true }
+
 local function check_field(key, field, name)
   if type(key) ~= "string" and math.type(key) ~= "integer" then
     fail(name, "a key of the table is a %s; expected names and integers", type(key))
   end
-  if type(field) == "table" or type(field) == "string" or type(field) == "function" then
-    fail(name, "key '%s' is a %s; expected a number or a run-time value", key, type(field))
+  local kind = type(field) == "userdata" and type_name(field) or type(field)
+  if refused[kind] then
+    fail(name, "key '%s' is a %s; expected a number or a run-time value", key, kind)
   end
 end
 
