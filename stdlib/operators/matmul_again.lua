@@ -15,9 +15,10 @@ local M = {}
 local MAX_KEPT <const> = 1000
 local ALIGNMENT <const> = 16 -- bytes of the widest access, and what TMA asks of an address
 
--- Options that say the same for other tensors: whether they are numbers.
-local common <const> =
-  { alpha = true, beta = true, blocks = true, config = false, epilogue = false, stream = false }
+-- Options that say the same for other tensors, and the types of their values; matmul says what is
+-- wrong with others.
+local common <const> = { alpha = "number", beta = "number", blocks = "number",
+                         config = "string table", epilogue = "function", stream = "userdata" }
 local NONE <const> = {}
 local WEAK <const> = { __mode = "k" }
 
@@ -43,8 +44,8 @@ end
 
 local function is_common(options)
   for name, value in pairs(options) do
-    local is_number = common[name]
-    if is_number == nil or is_number and type(value) ~= "number" then return false end
+    local types = common[name]
+    if not types or not types:find(type(value), 1, true) then return false end
   end
   return true
 end

@@ -35,6 +35,7 @@ end                                                          -- expect: true
                                                              -- expect: true
 print(matmul(A, B, { alpha = 2 })[0])                        -- expect: 8.0
 print((select(2, pcall(matmul, A, B, { alpha = "2" })):match "alpha is of type %a+")) -- expect: alpha is of type string
+print((select(2, pcall(matmul, A, B, { epilogue = 0 / 0 })):match "epilogue is of type %a+")) -- expect: epilogue is of type number
 
 -- Epilogues are told apart, also where their texts are equal; so are configurations.
 local function add(n) return function(v) return v + n end end
