@@ -333,7 +333,7 @@ static int run_steps(lua_State *L, int status, lua_KContext at) {
 
 static int run_from_first(lua_State *L) { return run_steps(L, LUA_OK, 0); }
 
-/* Of all ranks. However it ends, no rank runs then, and no launch waits. */
+/* Of all ranks, or of none, outside of m:run. However it ends, no rank runs then, and no launch waits. */
 static void run_ranks(lua_State *L, CuttleState *s) {
   lua_pushcfunction(L, run_from_first);
   lua_insert(L, 1);
@@ -392,7 +392,7 @@ static int graph_call(lua_State *L) {
   lua_getiuservalue(L, 1, USER_KEPT);
   if (g->device != NULL) {
     launch(L, g);
-  } else if (g->rank >= 0) {
+  } else if (g->rank >= 0 || g->state->rank >= 0) {
     return run_steps(L, LUA_OK, 0);
   } else {
     run_ranks(L, g->state);

@@ -155,7 +155,9 @@ void launch_replay(lua_State *L, int launches, int i) {
   Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
   launch_settle(&args, &spec->ir);
   int rank = s->rank;
-  s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
+  if (launch->rank >= 0) {
+    s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
+  }
   launch_run(L, top + 3, &launch->config, &args, spec, launch->n);
   s->rank = rank;
   lua_settop(L, top);

@@ -113,18 +113,27 @@ end)
 for _ = 1, 3 do meets() end
 print(y:whole()[2], x:whole()[1]) -- expect: 6.0	3.0
 
+-- A graph that was made outside of m:run and is launched in it is the rank's, which goes on as one.
+local own = graph(function() scale{ grid = 1, block = 8 }(whole, 0.5) end)
+m:run(function(r)
+  if r.rank == 1 then own() end
+  r:barrier()
+  write{ grid = 1, block = 1 }(y:part())
+end)
+print(whole[7], y:whole()[3]) -- expect: 5.0	7.0
+
 -- What fails says so; the state is as before.
 local function fails(f, ...)
   print((select(2, pcall(f, ...)):gsub("[^ ]*/", ""):gsub("\n.*", "")))
 end
 fails(graph, function() m:run(function(r) r:peers(zeros(f32, 4)) end) end)
--- expect: graph_ranks.lua:120: peers: the ranks exchange tensors on the host, which a graph cannot record; call it before graph(...)
+-- expect: graph_ranks.lua:129: peers: the ranks exchange tensors on the host, which a graph cannot record; call it before graph(...)
 fails(graph, function() m:run(function() return x:part()[0] end) end)
--- expect: graph_ranks.lua:122: graph: an element uses a tensor's memory on the host while a graph is recorded, and nothing has run yet; do it before graph(...) or after the graph's launch
+-- expect: graph_ranks.lua:131: graph: an element uses a tensor's memory on the host while a graph is recorded, and nothing has run yet; do it before graph(...) or after the graph's launch
 fails(graph, function() m:run(function(r) if r.rank > 0 then r:barrier() end end) end)
--- expect: graph_ranks.lua:124: m:run: deadlock, no rank can go on
+-- expect: graph_ranks.lua:133: m:run: deadlock, no rank can go on
 fails(graph, function() m:run(function() graph(function() end) end) end)
--- expect: graph_ranks.lua:126: graph: a graph cannot be made or launched while another one is recorded; call the function with the launches instead
+-- expect: graph_ranks.lua:135: graph: a graph cannot be made or launched while another one is recorded; call the function with the launches instead
 local stop = kernel("stop", function(t) assert(t[0] < 0, "too large") end)
 local s = graph(function()
   m:run(function()
@@ -133,7 +142,7 @@ local s = graph(function()
   end)
 end)
 fails(s)
--- expect: graph_ranks.lua:128: assert: too large, by thread (0,0,0) of block (0,0,0) of rank 0
+-- expect: graph_ranks.lua:137: assert: too large, by thread (0,0,0) of block (0,0,0) of rank 0
 g()
 work(plain)
 print(text(plain) == text(recorded)) -- expect: true
