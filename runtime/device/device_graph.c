@@ -362,9 +362,11 @@ static CtStatus instantiate(CtGraph *g, CuGraph graph, CtErr *err) {
   CtStatus s = CT_CALL(g->device, err, cuGraphInstantiateWithFlags, (&made, graph, 0), "%s", "");
   s = s == CT_OK ? upload(g->device, made, err) : s;
   if (s == CT_OK) {
-    destroy_exec(g->device, g->exec);
+    CuGraphExec old = g->exec;
     g->exec = made;
+    made = old;
   }
+  destroy_exec(g->device, made);
   return s;
 }
 

@@ -74,6 +74,14 @@ static void test_recording(void) {
   OK(ct_graph_begin(d, &err) == CT_OK && launch(f, main) && ct_graph_end(d, &g, &err) == CT_OK,
      "in another form");
   OK(fake->n_instantiated == 2 && fake->live_execs == 1, "as another one in its place");
+  int n_devices = fake->n_devices;
+  fake->n_devices = 2;
+  snprintf(fake->fail_name, sizeof fake->fail_name, "cuGraphUpload");
+  fake->fail_result = 2;
+  OK(ct_graph_begin(d, &err) == CT_OK && launch(f, main), "beside another device");
+  IS_INT(ct_graph_end(d, &g, &err), CT_ENOMEM, "it cannot be made ready");
+  OK(fake->live_execs == 1 && fake->live_graphs == 0, "which leaves nothing but the old one");
+  fake->n_devices = n_devices;
   fake->refuse_update = 0;
   fake->fault = 700;
   IS_INT(ct_graph_launch(g, &err), CT_OK, "a launch");
