@@ -104,24 +104,27 @@ static CtStatus ask_reached(const CtComm *c, bool *is, CtErr *err) {
   return s;
 }
 
-CtStatus ct_nccl_find_held(const CtNccl *n, CtDevice **held, CtErr *err) {
-  *held = NULL;
-  for (const CtComm *c = n->comms; c != NULL && *held == NULL; c = c->next) {
+CtDevice *ct_nccl_find_held(const CtNccl *n, CtStatus *failed, CtErr *err) {
+  *failed = CT_OK;
+  for (const CtComm *c = n->comms; c != NULL; c = c->next) {
     bool is_reached = true;
-    CtStatus s = c->comm == NULL ? CT_OK : ask_reached(c, &is_reached, err);
-    if (s != CT_OK) {
-      return s;
+    CtStatus s =
+        c->comm == NULL ? CT_OK : ask_reached(c, &is_reached, *failed == CT_OK ? err : NULL);
+    if (s == CT_OK && !is_reached) {
+      return c->device;
     }
-    *held = is_reached ? NULL : c->device;
+    *failed = *failed == CT_OK ? s : *failed;
   }
-  return CT_OK;
+  return NULL;
 }
 
-/* NCCL waits for the device when it aborts, and a kernel that waits for a rank that is gone does not end. */
+/* NCCL waits for the device when it aborts, and a kernel that waits for a rank that is gone does not end. The device of
+   that rank may be one that failed. */
 static void give_up_held(const CtNccl *n) {
   int64_t begun = ct_now_ns();
   CtDevice *held;
-  while (ct_nccl_find_held(n, &held, NULL) == CT_OK && held != NULL) {
+  CtStatus failed;
+  while ((held = ct_nccl_find_held(n, &failed, NULL)) != NULL) {
     if (ct_flag_is_up(n->interrupt) || ct_now_ns() - begun > ct_nccl_ns(CT_NCCL_CLOSE_S)) {
       ct_device_abandon(held);
     }

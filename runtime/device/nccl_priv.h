@@ -52,8 +52,9 @@ struct CtNccl {
 /* Was one of the devices given up? NCCL would wait for it even to abort, so it is called no more. */
 bool ct_nccl_is_stuck(const CtNccl *n);
 
-/* A device that a kernel keeps from its communicator's collectives, or from its end; NULL: there is none. */
-CtStatus ct_nccl_find_held(const CtNccl *n, CtDevice **held, CtErr *err) CT_NODISCARD;
+/* A device that a kernel keeps from its communicator's collectives, or from its end; NULL: there is none. *failed: the
+   error of another one. */
+CtDevice *ct_nccl_find_held(const CtNccl *n, CtStatus *failed, CtErr *err);
 
 /* What fails here leaves communicators in the middle of something: all are aborted. The message is the format's,
    with what was done about it. */

@@ -109,8 +109,8 @@ void ct_nccl_free_works(CtComm *c) {
 /* A kernel of another device of this process is the reason, where one holds it back. */
 static CtStatus fail_late(CtComm *c, const CtNcclWork *w, int64_t passed, CtErr *err) {
   CtErr own;
-  CtDevice *held;
-  CtStatus s = ct_nccl_find_held(c->of, &held, &own);
+  CtStatus s;
+  CtDevice *held = ct_nccl_find_held(c->of, &s, &own);
   if (s == CT_OK && held != NULL) {
     s = ct_device_give_up(held, (double)passed * 1e-9, &own);
   }

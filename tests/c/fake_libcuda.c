@@ -916,6 +916,7 @@ static CuResult query(void) { return fake.busy > 0 ? fake.busy--, 600 : fake.fau
 CuResult cuStreamQuery(CuStream s) {
   use_stream(s);
   IN_CONTEXT;
+  CHECK;
   NOT_CAPTURED(s);
   return is_hung() || asked_while_waiting(this_device()) ? 600 : query();
 }

@@ -555,6 +555,23 @@ static void test_abandoned(void) {
   nccl->forget(); /* or a sanitizer takes them for a leak */
 }
 
+/* One device failed, and kernels of the other may wait for it. */
+static void test_held(void) {
+  Pair p;
+  open_good(&p);
+  n_aborted_before = nccl->n_aborted;
+  cuda->hung = interrupt = 1;
+  snprintf(cuda->fail_name, sizeof cuda->fail_name, "cuStreamQuery");
+  cuda->fail_result = 700;
+  ct_nccl_free(p.n);
+  cuda->hung = interrupt = 0;
+  IS_STR(cuda->fail_name, "", "a device has failed");
+  OK(ct_device_is_abandoned(devices[0]) != ct_device_is_abandoned(devices[1]),
+     "the other one, which is held, is given up");
+  IS_INT(nccl->n_aborted - n_aborted_before, 0, "NCCL, which would wait for it, is not called");
+  nccl->forget();
+}
+
 static void run_all(void) {
   if (!open_devices()) {
     return;
@@ -581,6 +598,10 @@ static void run_all(void) {
   close_devices();
   if (open_devices()) {
     test_abandoned();
+    close_devices();
+  }
+  if (open_devices()) {
+    test_held();
     close_devices();
   }
 }
