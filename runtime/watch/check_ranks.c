@@ -45,16 +45,17 @@ struct CtRanks {
 /* By what they are of, who knows it, and when that warp learned it; n_keys: how much of that counts. */
 enum { SAME_KIND = 7, SAME_STAMP = 8 };
 
+static int order(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
 static int compare(const CtReach *a, const CtReach *b, size_t n_keys) {
-  const int64_t keys[SAME_STAMP][2] = {
-      {a->job, b->job}, {a->block, b->block}, {a->warp, b->warp},         {a->rank, b->rank},
-      {a->by, b->by},   {a->lanes, b->lanes}, {a->by_lanes, b->by_lanes}, {a->clock, b->clock}};
-  for (size_t i = 0; i < n_keys; i++) {
-    if (keys[i][0] != keys[i][1]) {
-      return keys[i][0] < keys[i][1] ? -1 : 1;
-    }
-  }
-  return 0;
+  int is = order(a->job, b->job);
+  is = is != 0 ? is : order(a->block, b->block);
+  is = is != 0 ? is : order(a->warp, b->warp);
+  is = is != 0 ? is : order(a->rank, b->rank);
+  is = is != 0 ? is : order(a->by, b->by);
+  is = is != 0 ? is : order(a->lanes, b->lanes);
+  is = is != 0 ? is : order(a->by_lanes, b->by_lanes);
+  return is != 0 || n_keys == SAME_KIND ? is : order(a->clock, b->clock);
 }
 
 /* Where a reach belongs: before the first that is not less. */
@@ -73,7 +74,9 @@ static size_t find_reach(const CtReachList *l, const CtReach *r, size_t n_keys) 
 
 /* Adds a reach, or makes the one of the same kind later. False: no memory. */
 static bool add(CtAlloc alloc, CtReachList *l, const CtReach *r) {
-  size_t at = find_reach(l, r, SAME_STAMP);
+  bool is_last = l->last < l->n && compare(&l->items[l->last], r, SAME_STAMP) == 0;
+  size_t at = is_last ? l->last : find_reach(l, r, SAME_STAMP);
+  l->last = at;
   if (at < l->n && compare(&l->items[at], r, SAME_STAMP) == 0) {
     if (l->items[at].time < r->time) {
       l->items[at] = *r;
@@ -97,7 +100,7 @@ static void to_all(CtReach *r) {
 
 static void clear(CtAlloc alloc, CtReachList *l) {
   ct_free(alloc, l->items, l->cap * sizeof *l->items);
-  *l = (CtReachList){NULL, 0, 0};
+  *l = (CtReachList){.items = NULL};
 }
 
 static CtRanks *ranks_of(const CtCheckWorker *k) { return k->check->ranks; }
@@ -518,7 +521,7 @@ static void share(CtCheckWorker *k, int32_t id) {
   if (!any) {
     return;
   }
-  *known = (CtReachList){NULL, 0, 0};
+  *known = (CtReachList){.items = NULL};
   for (size_t i = 0; i < old.n && ok; i++) {
     CtReach r = old.items[i];
     if (id == CT_ALL_WARPS) {

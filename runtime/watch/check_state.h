@@ -221,6 +221,7 @@ typedef struct CtReach {
 typedef struct CtReachList {
   CtReach *items; /* in order of what they are of */
   size_t n, cap;
+  size_t last; /* where one was added last: the next one is often of the same kind */
 } CtReachList;
 
 /* An element of an atomic operation, and the lanes that access it. */
