@@ -211,12 +211,9 @@ static int export_tensor(lua_State *L) {
   if (t->storage->device != NULL || !launch_measure(L, t)) {
     return diag_error(L, "export: an example is not in the host's memory, or has a stride below 0");
   }
-  uint64_t bytes = ct_dtype_bytes(t->dtype);
   Arg arg = {.kind = ARG_TENSOR, .tensor = t};
   ct_blank_settle(t->storage->blank); /* the compiled example writes it */
-  arg.address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
-  arg.begin = arg.address + (uint64_t)t->lo * bytes;
-  arg.end = arg.address + (uint64_t)(t->hi + 1) * bytes;
+  launch_place(t, &arg);
   lua_createtable(L, 0, 8);
   record_text(L, "dtype", ct_dtypes[t->dtype].name);
   record_integer(L, "address", (int64_t)arg.address);
@@ -234,14 +231,17 @@ static int export_tensor(lua_State *L) {
 
 static int export_restore(lua_State *L) {
   Tensor *t = tensor_check_host(L, 1, "export");
-  size_t n, bytes = ct_dtype_bytes(t->dtype);
+  size_t n;
   const char *data = luaL_checklstring(L, 2, &n);
-  if (t->storage->device != NULL || !launch_measure(L, t) || n != (size_t)(t->hi + 1) * bytes) {
+  Arg arg = {.kind = ARG_TENSOR, .tensor = t};
+  bool is_known = t->storage->device == NULL && launch_measure(L, t);
+  launch_place(t, &arg);
+  if (!is_known || n != arg.end - arg.begin) {
     return diag_error(L, "export: a tensor of the example has changed");
   }
   diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
   ct_blank_settle(t->storage->blank);
-  memcpy((char *)t->storage->host + (size_t)t->offset.v * bytes, data, n);
+  memcpy((void *)(uintptr_t)arg.begin, data, n);
   return 0;
 }
 

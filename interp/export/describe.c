@@ -84,11 +84,9 @@ static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, CtTuple com
 
 /* Where a member lies: as Arg has it of a tensor. */
 static Arg place_of(const Tensor *t) {
-  uint64_t bytes = ct_dtype_bytes(t->dtype);
-  uint64_t at = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
-  return (Arg){.address = at,
-               .begin = at + (uint64_t)t->lo * bytes,
-               .end = at + (uint64_t)(t->hi + 1) * bytes};
+  Arg place = {.kind = ARG_TENSOR};
+  launch_place(t, &place);
+  return place;
 }
 
 /* Pushes a member: where it lies, and its extents and strides. */

@@ -200,6 +200,13 @@ uint64_t launch_end_of(const Tensor *t, uint64_t end) {
   return t->storage->is_lent || end < most ? end : most;
 }
 
+void launch_place(const Tensor *t, Arg *out) {
+  uint64_t bytes = ct_dtype_bytes(t->dtype);
+  out->address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
+  out->begin = out->address + (uint64_t)t->lo * bytes;
+  out->end = launch_end_of(t, out->address + (uint64_t)(t->hi + 1) * bytes);
+}
+
 Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {
   Tensor *t = lua_touserdata(L, idx);
   if (t == NULL || lua_getmetatable(L, idx) == 0) {

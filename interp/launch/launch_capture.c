@@ -144,14 +144,13 @@ static void *get(Capturing *g, size_t n, size_t bytes) {
 }
 
 static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
-  uint64_t bytes = ct_dtype_bytes(t->dtype);
+  Arg place = {.kind = ARG_TENSOR};
   ct_blank_settle(t->storage->blank);
-  uint64_t at = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
-  uint64_t end = launch_end_of(t, at + (uint64_t)(t->hi + 1) * bytes);
-  g->pieces[g->n_pieces] = (Piece){g->n_pieces, at, end, out};
+  launch_place(t, &place);
+  g->pieces[g->n_pieces] = (Piece){g->n_pieces, place.address, place.end, out};
   g->n_pieces++;
   *out = (CtCaptureTensor){.dtype = t->dtype,
-                           .at = at,
+                           .at = place.address,
                            .shape = t->layout.shape,
                            .stride = t->layout.stride,
                            .is_fixed = t->is_fixed,

@@ -92,5 +92,7 @@ bool launch_measure(lua_State *L, Tensor *t);
 /* Where the memory of a kernel's tensor ends that would reach to `end`: a division that rounds up leads past
    what there is. A lender has said how much that is. */
 uint64_t launch_end_of(const Tensor *t, uint64_t end);
+/* Where a measured tensor lies: address, begin and end of an argument. */
+void launch_place(const Tensor *t, Arg *out);
 
 #endif

@@ -631,5 +631,23 @@ assert(info.why == "an exported kernel" and info.chunk == "scaled.lua")
   tap.ok(out:find("no finding in 1 launch", 1, true), "without data", out)
 end
 
+-- A division that rounds up leads past the end of the memory: no further is read and written down.
+write("rounded.lua", [[
+local add = kernel("add", function(x, xs)
+  if threadIdx.x == 0 then
+    x[0] = x[0] + 1
+    for i = 1, #xs do xs[i][0] = xs[i][0] + 1 end
+  end
+end)
+local function rounded() return logical_divide(arange(f32, 10), 4) end
+add{grid = 1, block = 32}(rounded(), {rounded(), rounded()})
+]])
+export("rounded.lua")
+local sizes = {}
+for bytes in (read "add_test.c" or ""):gmatch "add_example_1_%a+_%d%[(%d+)%]" do
+  sizes[#sizes + 1] = bytes
+end
+tap.is(table.concat(sizes, " "), "40 40 40 40 40 40", "the memory of tensors that reach past it")
+
 f.remove()
 tap.done()
