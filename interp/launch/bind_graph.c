@@ -104,6 +104,12 @@ static void end(lua_State *L, bool collects) {
   }
 }
 
+static void close_graph(Graph *g) {
+  g->is_open = false;
+  free_parts(g->head);
+  g->head = NULL;
+}
+
 static void drop_parts(GraphParts *head) {
   for (GraphParts *p = head; p != NULL; p = next_part(p)) {
     if (p->recorder.device != NULL) {
@@ -146,7 +152,7 @@ static CtGraph *take_exec(GraphParts *old, const CtDevice *device) {
   return exec;
 }
 
-/* Of a device that was given nothing there is no graph. A failure leaves the old one as it was, if it has one part. */
+/* Of a device that was given nothing there is no graph. A failure leaves the old part of that device as it was. */
 static CtStatus end_part(GraphParts *p, GraphParts *old, CtErr *err) {
   CtDevice *device = p->recorder.device;
   if (!p->recorder.is_used) {
@@ -174,7 +180,8 @@ static CtStatus end_parts(GraphParts *head, GraphParts *old, CtErr *err) {
   return status;
 }
 
-/* Calls the function below n arguments, recording. The graph takes what was recorded; else it stays as it was. */
+/* Calls the function below n arguments, recording. The graph takes what was recorded; else it stays as it was. Where
+   the driver refuses one of several parts, others are new already: then the graph is closed. */
 static void record(lua_State *L, Graph *g, int n) {
   CtErr err;
   bool collects;
@@ -192,6 +199,9 @@ static void record(lua_State *L, Graph *g, int n) {
   g->is_recording = false;
   if (end_parts(head, g->head, &err) != CT_OK) {
     drop_parts(head);
+    if (g->head != NULL && next_part(g->head) != NULL) {
+      close_graph(g);
+    }
     diag_raise(L, &err);
   }
   GraphParts *old = g->head;
@@ -407,9 +417,7 @@ static int graph_close(lua_State *L) {
                       "graph: the function that the graph records closes it; close it afterwards");
   }
   if (g->is_open) {
-    g->is_open = false;
-    free_parts(g->head);
-    g->head = NULL;
+    close_graph(g);
   }
   return 0;
 }

@@ -4,7 +4,7 @@
 
    FAKE_MEET="all_reduce 2": the n-th launch of this function on a device ends when the first 2 devices have had n. Until
    then nothing that would wait for it may be called: the program ends, and says what it called. FAKE_SIGINT=n: the n-th time that such a launch is asked for, the process gets SIGINT. FAKE_STUCK=1: the call gets
-   SIGINT, and does not return. */
+   SIGINT, and does not return. FAKE_FAIL="cuGraphUpload 4": the 4th call of this entry point fails. */
 #include "fake_cuda.h"
 
 #include <fcntl.h>
@@ -82,7 +82,19 @@ __attribute__((destructor)) static void free_blocks(void) {
   }
 }
 
+static int is_to_fail(const char *name) {
+  static int n;
+  const char *text = getenv("FAKE_FAIL");
+  size_t len = text == NULL ? 0 : strcspn(text, " ");
+  int is = text != NULL && strncmp(name, text, len) == 0 && name[len] == '\0';
+  n += is;
+  return is && n == strtol(text + len, NULL, 10);
+}
+
 static CuResult result(const char *name) {
+  if (is_to_fail(name)) {
+    return 1;
+  }
   if (strcmp(fake.fail_name, name) == 0) {
     fake.fail_name[0] = '\0';
     return fake.fail_result;

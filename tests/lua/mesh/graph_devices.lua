@@ -69,6 +69,19 @@ tap.is(done, "0: all_reduce, 0: plain, 1: all_reduce, 0: graph, 1: graph, 0: all
   .. "1: all_reduce, 1: plain, 0: graph, 1: graph, 0: graph, 1: graph, 1: plain, 1: graph",
   "recorded again, in both parts")
 
+-- The driver refuses the second part of a graph that is recorded again: one of the first would wait for ever.
+done, out = order("FAKE_MEET='all_reduce 2' FAKE_FAIL='cuGraphUpload 4'", [[
+local g = graph(function(c) m:run(function(r) wait(r) end) end, 1)
+g()
+print((select(2, pcall(g, 2)):match "cuGraphUpload"))
+print(pcall(g))
+synchronize()
+g:close()
+]])
+gpus.like(out, "^cuGraphUpload\nfalse\t.*the graph is closed\n$", "a part cannot be made ready")
+tap.is(done, "0: all_reduce, 1: all_reduce, 0: graph, 1: graph, 0: all_reduce, 1: all_reduce",
+  "then no part is launched")
+
 -- Operators of sharded tensors, with the kernel by which the devices wait for each other.
 done, out = order("FAKE_MEET='meet 2'", [[
 local function empty(shape, spec) return m:tensor(bf16, row_major(shape), spec) end
