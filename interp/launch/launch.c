@@ -238,6 +238,7 @@ void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs
   }
   bool is_told = args->device == NULL && k->state->on_launch != NULL;
   if (is_told) {
+    k->state->is_gathering = false; /* an error may have left it set */
     k->state->on_launch(L, kernel, config, args, spec);
   }
   if (is_told && k->state->skips_launches) {

@@ -259,14 +259,16 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
 
 void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       Spec *spec, int64_t n) {
+  CuttleState *s = args->of->state;
   CtErr err;
-  if (args->of->state->on_launch != NULL && args->device == NULL) {
-    args->of->state->is_gathering = true;
-    args->of->state->on_launch(L, kernel, config, args, spec);
-    args->of->state->is_gathering = false;
+  s->part = NULL; /* an error may have left one */
+  if (s->on_launch != NULL && args->device == NULL) {
+    s->is_gathering = true;
+    s->on_launch(L, kernel, config, args, spec);
+    s->is_gathering = false;
   }
   for (int64_t i = 0; i < n; i++) {
-    diag_check(L, gather(args->of->state, config, args, spec, &err), &err);
+    diag_check(L, gather(s, config, args, spec, &err), &err);
   }
 }
 
@@ -564,6 +566,8 @@ static void run_all(lua_State *L, bool by_host) {
   }
   diag_check(L, status, &err);
 }
+
+bool launch_joint_is_empty(const CuttleState *s) { return s->joint == NULL || s->joint->n == 0; }
 
 void launch_joint_run(lua_State *L) { run_all(L, false); }
 void launch_joint_drop(CuttleState *s) { drop(s); }

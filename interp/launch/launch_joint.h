@@ -28,6 +28,7 @@ double launch_joint_seconds(const LaunchArgs *args, const Spec *spec);
 void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       Spec *spec, int64_t n);
 
+bool launch_joint_is_empty(const CuttleState *s); /* nothing is gathered */
 /* Runs what is gathered; raises. Forgets it. */
 void launch_joint_run(lua_State *L);
 void launch_joint_drop(CuttleState *s);

@@ -6,6 +6,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_joint.h"
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
 #include "runtime/simt/run/simt_access.h"
@@ -237,7 +238,12 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
   int top = lua_gettop(L);
   (void)args;
   Watcher *w = watcher_push_told(L, &kind);
-  watcher_drop(w);               /* of a launch that did not come to its end */
+  watcher_drop(w); /* of a launch that did not come to its end */
+  if (w->state->is_gathering &&
+      launch_joint_is_empty(w->state)) { /* what was dropped did not run */
+    lua_newtable(L);
+    lua_setiuservalue(L, -2, PARTS);
+  }
   if (w->state->watch == NULL) { /* else the script watches this one itself */
     lua_getiuservalue(L, -1, PARTS);
     int parts = lua_gettop(L);
@@ -311,8 +317,6 @@ static int timeline_begin(lua_State *L) {
   lua_newtable(L);
   lua_setiuservalue(L, -2, PARTS);
   watcher_tell(L, w, on_launch, on_launched);
-  w->state->is_gathering = false; /* an error may have left these */
-  w->state->part = NULL;
   if (w->state->rank < 0) { /* a rank may end the session before the launches of all run */
     w->state->on_joint = on_joint;
   }

@@ -98,6 +98,12 @@ local none, _, ok = timeline.run(function()
   m:run(function() stop{ grid = 1, block = 1 }(x:part()) end)
 end, {})
 print(#none, ok) -- expect: 0	false
+local caught = timeline.run(function()
+  pcall(m.run, m, function(r) launch(r) error("before they run") end)
+  m:run(function() after{ grid = 1, block = 64 }(view(x:part(), 64)) end)
+end, {})
+print(#caught, (tostring(caught[1]):match("^[^\n]*"):gsub("[^ ]*/", "")))
+-- expect: 1	ranks 0, 1, at once: after  timeline_ranks.lua:24
 local one = timeline.run(function() after{ grid = 1, block = 64 }(zeros(f32, 64)) end, {})
 print(#one, one[1].rows[1].name) -- expect: 1	warps 0-1
 
