@@ -785,6 +785,7 @@ INCLUDEDIR = $(PREFIX)/include
 LIB_DIR = $(DESTDIR)$(LIBDIR)
 # Of the files that say where the library is: pkg-config's and CMake's.
 UP = $(shell printf %s '$(subst $(PREFIX)/,,$(LIBDIR))' | sed 's|[^/][^/]*|..|g')
+PACKAGING = scripts/packaging
 FILL_IN = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	-e 's|@VERSION@|$(VERSION)|' -e 's|@SOVERSION@|$(SOVERSION)|' -e 's|@LUA_PC@|$(LUA_PC)|' \
 	-e 's|@MINOR_VERSION@|$(basename $(VERSION))|' -e 's|@LIB_TO_PREFIX@|$(UP)|' \
@@ -846,10 +847,10 @@ install-files: install-headers
 	install -d "$(DESTDIR)$(PREFIX)/share/cuttle/meta"
 	install -m 644 stdlib/meta/*.lua "$(DESTDIR)$(PREFIX)/share/cuttle/meta"
 	$(LUA) scripts/language_names.lua > "$(DESTDIR)$(PREFIX)/share/cuttle/luacheckrc"
-	for name in cuttle cuttle-core; do $(FILL_IN) $$name.pc.in > "$(LIB_DIR)/pkgconfig/$$name.pc"; done
+	for name in cuttle cuttle-core; do $(FILL_IN) $(PACKAGING)/$$name.pc.in > "$(LIB_DIR)/pkgconfig/$$name.pc"; done
 	install -d "$(LIB_DIR)/cmake/cuttle"
 	for name in cuttleConfig cuttleConfigVersion; do \
-		$(FILL_IN) $$name.cmake.in > "$(LIB_DIR)/cmake/cuttle/$$name.cmake"; done
+		$(FILL_IN) $(PACKAGING)/$$name.cmake.in > "$(LIB_DIR)/cmake/cuttle/$$name.cmake"; done
 
 # The manual page, completions, pages, licence and examples.
 EXAMPLES = $(patsubst %/,%,$(wildcard examples/*/))
@@ -890,7 +891,7 @@ deb:
 # A rockspec that builds from the archive of `make dist`, wherever that is: ROCK_URL.
 ROCK_URL = file://$(abspath $(BUILD))/$(DIST).tar.gz
 rockspec:
-	@sed -e 's|url = "[^"]*"|url = "$(ROCK_URL)", dir = "$(DIST)"|' cuttle-$(VERSION)-1.rockspec \
+	@sed -e 's|url = "[^"]*"|url = "$(ROCK_URL)", dir = "$(DIST)"|' $(PACKAGING)/cuttle-$(VERSION)-1.rockspec \
 		> $(BUILD)/cuttle-$(VERSION)-1.rockspec
 	@echo $(BUILD)/cuttle-$(VERSION)-1.rockspec
 

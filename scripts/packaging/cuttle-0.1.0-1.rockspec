@@ -1,5 +1,6 @@
--- The Lua module (require "cuttle") for a stock Lua 5.4, from a checkout: luarocks make. From the
--- archive of `make dist`: luarocks build with the rockspec that `make rockspec` writes.
+-- The Lua module (require "cuttle") for a stock Lua 5.4. In a checkout, from its root:
+--   luarocks make scripts/packaging/cuttle-0.1.0-1.rockspec
+-- From the archive of `make dist`: luarocks build with the rockspec that `make rockspec` writes.
 rockspec_format = "3.0"
 package = "cuttle"
 version = "0.1.0-1"
