@@ -351,10 +351,10 @@ $(ENGINE): $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(LUA_STATIC)
 	$(Q)$(EMCC) $(CFLAGS) $(LDFLAGS) $(PLATFORM_LDFLAGS) $(ENGINE_LDFLAGS) $(PROGRAM_OBJ) $(WEB_OBJ) $(OWN_LIB) $(PROGRAM_LUA) \
 		$(SYSTEM_LIBS) -o $@
 
-# Settings of the command line are those of this machine's program.
+# Settings of the command line are those of this machine's program, which draws the pictures.
 playground:
 	@$(MAKE) PLATFORM=wasm BUILD=build/wasm AR=emar build/wasm/engine.js
-	@$(LUA) hosts/web/build.lua build/wasm $(PLAYGROUND)
+	@$(LUA) hosts/web/build.lua build/wasm $(DOCS)/docs/pictures $(PLAYGROUND)
 
 $(BENCH_TOOLS): $(BENCH_OBJ)
 	$(call say,LINK,$@)
@@ -475,9 +475,11 @@ PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 
-# The pages as readers of a release get them: with the reference, and with the pictures that
-# run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
+# The pages as readers of a release get them: with the reference, and with the pictures that their examples
+# draw. The repository keeps the one that README.md shows, and those that were measured on a GPU.
 DOCS = $(BUILD)/docs
+KEPT_PICTURES := $(wildcard docs/pictures/*.svg)
+DRAWN_PAGES = $(shell grep -l '^!\[' docs/*.md)
 PAGES := $(wildcard *.md docs/*.md)
 OTHER_PAGES := examples/README.md $(wildcard tests/*/README.md)
 REFERENCE = $(DOCS)/docs/reference.md
@@ -702,20 +704,23 @@ ledger: $(PROGRAM)
 	@LC_ALL=C sort -k4,4 -k3,3 $(BUILD)/compiled > tests/golden/compiled.txt
 	@LC_ALL=C sort -u $(BUILD)/compiled.cubins | LC_ALL=C sort -s -k3 -k2,2 > tests/golden/cubins.txt
 
-# All pages, and pictures that are kept, so that links between pages lead somewhere from the first on.
-$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg) scripts/gen_docs.lua
+# All pages with all pictures, so that links lead somewhere from the first on.
+check_docs = $(RUN_DOCS) $(1) > $(DOCS)/tap || { grep -A 9 '^not ok' $(DOCS)/tap; exit 1; }
+$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES) scripts/gen_docs.lua
 	$(call say,DOCS,$(DOCS))
-	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(wildcard docs/pictures/*.svg); do \
+	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES); do \
 		mkdir -p $(DOCS)/$$(dirname $$f) && cp $$f $(DOCS)/$$f; done
 	$(Q)$(PROGRAM) scripts/gen_docs.lua $@
+	$(Q)$(call check_docs,$(DRAWN_PAGES))
 
+playground: $(REFERENCE)
 docs: $(REFERENCE)
 	@$(RUN_DOCS) --update $(PAGES)
 
 # What is released: the sources, as committed, with the pages and pictures that are built.
 DIST = cuttle-$(VERSION)
 dist: $(REFERENCE)
-	@$(RUN_DOCS) $(PAGES) $(REFERENCE) > $(DOCS)/tap || { grep -A 9 '^not ok' $(DOCS)/tap; exit 1; }
+	@$(call check_docs,$(PAGES) $(REFERENCE))
 	@rm -rf $(BUILD)/$(DIST) && mkdir -p $(BUILD)/$(DIST)
 	@git archive HEAD | tar -x -C $(BUILD)/$(DIST)
 	@cp -r $(DOCS)/docs $(BUILD)/$(DIST)/
@@ -865,7 +870,8 @@ install-docs:
 	$(COMMAND_TEXTS) fish > "$(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish"
 	install -m 644 LICENSE *.md "$(DESTDIR)$(DOCDIR)"
 	install -m 644 $(DOCS)/docs/*.md "$(DESTDIR)$(DOCDIR)/docs"
-	install -m 644 docs/pictures/*.svg "$(DESTDIR)$(DOCDIR)/docs/pictures"
+	install -m 644 $(addprefix $(DOCS)/docs/pictures/,division.svg timeline_*.svg tutorial_*.svg) \
+		"$(DESTDIR)$(DOCDIR)/docs/pictures"
 	install -m 644 $(wildcard examples/*.*) "$(DESTDIR)$(DOCDIR)/examples"
 	for d in $(EXAMPLES); do install -m 644 $$d/* "$(DESTDIR)$(DOCDIR)/$$d"; done
 

@@ -1,7 +1,7 @@
 -- build.lua: puts the playground together: a static folder that works from a disk as well.
---   lua hosts/web/build.lua ENGINE_FOLDER PLAYGROUND
--- ENGINE_FOLDER holds engine.js and engine.wasm as emcc writes them.
-local from, to = table.unpack(arg)
+--   lua hosts/web/build.lua ENGINE_FOLDER PICTURES PLAYGROUND
+-- ENGINE_FOLDER holds engine.js and engine.wasm as emcc writes them, PICTURES has the tutorial's.
+local from, pictures, to = table.unpack(arg)
 
 local function read(path)
   local file = assert(io.open(path, "rb"))
@@ -117,8 +117,8 @@ write_engine()
 write_editor()
 write_pages()
 write("examples.js", dofile("hosts/web/programs.lua").script(read, literal))
-assert(os.execute(("mkdir '%s/pictures' && cp docs/pictures/tutorial_*.svg '%s/pictures'")
-  :format(to, to)))
+assert(os.execute(("mkdir '%s/pictures' && cp '%s'/tutorial_*.svg '%s/pictures'")
+  :format(to, pictures, to)))
 write("notebook_example.js",
   ("var CUTTLE_NOTEBOOK = %s;\n"):format(literal(read "hosts/web/notebook/example.lua")))
 copy "stdlib/pictures/house.css"

@@ -222,31 +222,17 @@ local function hold(name, panels)
   found[name], n_held = nil, n_held + 1
 end
 
-local is_kept = {}
-
-local function hold_picture(name, file)
-  local text = table.concat(lines_of(file), "\n")
-  if text:find("threads? %d+[ to%d]* value") then
-    hold(name, panels_of_svg(file))
+-- The pictures of the pages, as their examples draw them.
+local pages = os.tmpname()
+os.remove(pages)
+os.execute(("'%s' scripts/run_docs.lua --cuttle='%s' --built=%s %s >%s.tap"):format(arg[-1],
+  arg[-1], pages, "docs/pictures.md docs/tutorial.md", pages))
+for file in io.popen(("ls %s/docs/pictures/*.svg"):format(pages)):lines() do
+  if table.concat(lines_of(file), "\n"):find "threads? %d+[ to%d]* value" then
+    hold(file:match "[^/]+$", panels_of_svg(file))
   end
 end
-
-for file in io.popen("ls docs/pictures/*.svg"):lines() do
-  local name = file:match("[^/]+$")
-  is_kept[name] = true
-  hold_picture(name, file)
-end
-
--- Pictures that the repository does not keep, drawn by the inputs of their page.
-for _, line in ipairs(lines_of("docs/pictures.md")) do
-  local input, name = line:match('^> svg%((.+), "([%w_]+%.svg)"%)$')
-  if input and not is_kept[name] then
-    local file = os.tmpname()
-    svg(assert(load("return " .. input))(), file)
-    hold_picture(name, file)
-    os.remove(file)
-  end
-end
+os.execute(("rm -r %s %s.tap"):format(pages, pages))
 
 -- Inputs of the prompt whose output shows owners, in all pages.
 for file in io.popen("ls docs/*.md README.md"):lines() do
