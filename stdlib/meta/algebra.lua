@@ -3,8 +3,8 @@
 
 --- Composes layouts: R(c) = A(B(c)).
 --- B picks elements of A, in B's shape and order. Every coordinate of B is also a coordinate of R.
---- A table of tilers composes mode by mode and drops the modes of A that it does not reach. If a
---- mode of B crosses the end of a mode of A unevenly, the error names that mode of A.
+--- With a table of tilers, the modes are composed one by one, and modes of A beyond the table are
+--- dropped. If a mode of B crosses the end of a mode of A unevenly, the error names that mode of A.
 ---
 ---     > composition("(6,2):(8,2)", "(4,3):(3,1)")
 ---     ((2,2),3):((24,2),8)
@@ -20,10 +20,10 @@
 ---@return Layout
 function composition(A, B) end
 
---- Simplifies a layout: as few modes as possible, the same indices.
---- The result is the same function of one integer. Modes of extent 1 are removed, and a mode that
---- continues the one before it is merged with it. With a profile, each mode that has an integer in
---- the profile is simplified separately; the value of the integer does not matter.
+--- Simplifies a layout to as few modes as possible, with the same indices.
+--- As a function of one integer, the result equals the layout. Modes of extent 1 are removed, and a
+--- mode that continues the one before it is merged with it. With a profile, each mode for which the
+--- profile has an integer is simplified separately; the value of the integer does not matter.
 ---
 ---     > coalesce"(2,(1,6)):(1,(6,2))"
 ---     12:1
@@ -44,8 +44,8 @@ function coalesce(l, profile) end
 ---@return Layout
 function flatten(l) end
 
---- Coalesces, and drops the modes of stride 0, which change no index.
---- With a profile, each mode that has an integer in the profile is filtered separately.
+--- Coalesces a layout and drops its modes of stride 0, which change no index.
+--- With a profile, each mode for which the profile has an integer is filtered separately.
 ---
 ---     > filter"(4,(2,3)):(1,(0,4))"
 ---     12:1
@@ -55,7 +55,7 @@ function flatten(l) end
 ---@return Layout
 function filter(l, profile) end
 
---- Replaces the extents of modes of stride 0 by 1, and keeps the nesting.
+--- Replaces the extent of each mode of stride 0 with 1, and keeps the nesting.
 ---
 ---     > filter_zeros"(4,(2,3)):(1,(0,4))"
 ---     (4,(1,3)):(1,(0,4))
@@ -65,10 +65,10 @@ function filter(l, profile) end
 function filter_zeros(l) end
 
 --- The indices below n that a layout leaves out.
---- The result's indices are where copies of the layout must start to fill them. Concatenated with
---- l, the result reaches each index below n exactly once, if that is possible. Its strides increase,
---- so it is unique. n is a size or a shape; the default is the cosize of l. Negative strides are
---- errors, and so are layouts that reach an index twice.
+--- The result's indices are where copies of l must start to fill these gaps. Concatenated with l,
+--- the result reaches each index below n exactly once, if that is possible. The strides of the
+--- result increase, which makes it unique. n is a size or a shape; the default is the cosize of l.
+--- A negative stride is an error, and so is a layout that reaches an index twice.
 ---
 ---     > complement("4:2", 24)
 ---     (2,3):(1,8)
@@ -83,7 +83,7 @@ function filter_zeros(l) end
 function complement(l, n) end
 
 --- The largest R with l(R(i)) = i for all i below its size.
---- It shows how many elements from 0 on are adjacent, and at which coordinates.
+--- It shows how many elements are contiguous from index 0 on, and what their coordinates are.
 ---
 ---     > r = right_inverse"(4,8):(8,1)"
 ---     > r
@@ -120,8 +120,8 @@ function nullspace(l) end
 --- Splits a layout into (tile, rest): one tile, and where the tiles begin.
 --- Mode 0 runs over one tile and mode 1 over the tiles. With one tiler per mode, each mode becomes
 --- a pair (tile, rest): ((TileM,RestM),(TileN,RestN)). The result is l composed with (tiler,
---- complement of the tiler in l). If a tile does not divide an extent, there is one more tile, and
---- its end is outside.
+--- complement of the tiler in l). If a tile does not divide an extent, there is one more tile,
+--- which extends past the end.
 ---
 ---     > logical_divide("(4,2,3):(2,1,8)", "4:2")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -137,7 +137,7 @@ function logical_divide(l, tiler) end
 --- Cuts a layout into tiles: mode 0 runs over one tile, mode 1 over the tiles.
 --- The modes are ((TileM,TileN),(RestM,RestN,...)), so `z(_, i)` is tile i, and `z(_, {i, j})` is
 --- the tile at (i, j). The first mode is the composition with the tiler. If a tile does not divide
---- an extent, there is one more tile, and its end is outside.
+--- an extent, there is one more tile, which extends past the end.
 ---
 ---     > z = zipped_divide("(8,8):(8,1)", {2, 4})
 ---     > z
@@ -150,7 +150,7 @@ function logical_divide(l, tiler) end
 --- See: logical_divide, tiled_divide and flat_divide, which arrange the same modes differently;
 --- tile.
 ---@param l Layout|Tensor|string
----@param tiler Tiler the shape of a tile, `{2, 4}`, or what it picks, `"<2:4,4:2>"`
+---@param tiler Tiler a tile's shape, as `{2, 4}`, or layouts that pick its elements, as `"<2:4,4:2>"`
 ---@return Layout
 function zipped_divide(l, tiler) end
 
@@ -178,8 +178,8 @@ function tiled_divide(l, tiler) end
 function flat_divide(l, tiler) end
 
 --- Repeats a layout: mode 0 is the layout, mode 1 runs over its copies.
---- With one tiler per mode, each mode of l becomes (mode, copies). The result is (l, complement of
---- l composed with the tiler).
+--- With one tiler per mode, each mode of l becomes (mode, copies). The result is (l, C), where C is
+--- the complement of l, composed with the tiler.
 ---
 ---     > logical_product("(2,2):(4,1)", "6:1")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -188,7 +188,7 @@ function flat_divide(l, tiler) end
 --- CuTe: logical_product. MoYe: logical_product.
 --- See: blocked_product, which needs no strides.
 ---@param l Layout|string the block that is repeated
----@param tiler Tiler how many copies, in which order
+---@param tiler Tiler how many copies, and in which order
 ---@return Layout
 function logical_product(l, tiler) end
 
@@ -238,7 +238,7 @@ function flat_product(l, tiler) end
 ---@return Layout
 function blocked_product(block, matrix) end
 
---- Interleaves blocks, which is also called cyclic.
+--- Interleaves blocks, in what is also called a cyclic arrangement.
 --- Mode i is (matrix's mode i, block's mode i).
 ---
 ---     > raked_product("(2,5):(5,1)", "(3,4):(1,3)")
@@ -251,8 +251,8 @@ function blocked_product(block, matrix) end
 function raked_product(block, matrix) end
 
 --- Repeats a block until it fills a shape.
---- The mode with order 0 is filled first, then the one with 1, and so on; "right" fills the last
---- mode first.
+--- The mode whose order is 0 is filled first, then the mode whose order is 1, and so on. The order
+--- "right" fills the last mode first.
 ---
 ---     > tile_to_shape("(2,2):(2,1)", {4, 6})
 ---     ((2,2),(2,3)):((2,4),(1,8))
@@ -260,27 +260,28 @@ function raked_product(block, matrix) end
 ---     ((2,2),(2,3)):((2,12),(1,4))
 --- CuTe: tile_to_shape. MoYe: tile_to_shape.
 ---@param block Layout|string
----@param shape Shape whose extents the block's divide
+---@param shape Shape each extent a multiple of the block's
 ---@param order? Tuple|string
 ---@return Layout
 function tile_to_shape(block, shape, order) end
 
---- Which element each thread and value of a tile owns.
---- It returns a layout of (thread, value), and the shape of the tile. Mode 0 counts the threads,
---- mode 1 the values of one thread; the indices are places in the tile, counted column-major.
+--- Which elements of a tile each thread owns, value by value.
+--- It returns a layout of (thread, value), and the shape of the tile. Mode 0 runs over the threads,
+--- and mode 1 over the values of one thread. The indices are positions in the tile, in column-major
+--- order.
 ---
 ---     > tv_layout("(2,3):(3,1)", "(2,3):(1,2)")
 ---     ((3,2),(2,3)):((12,2),(1,4))    (4,9)
 --- CuTe: make_layout_tv. MoYe: inside of make_tiled_copy.
---- See: show, explain, composition of a tensor with it.
----@param thr Layout|string the threads, as arranged in the tile
+--- See: show, explain, composition, which applies it to a tensor.
+---@param thr Layout|string how the threads are arranged in the tile
 ---@param val Layout|string the values of each thread
 ---@return Layout # of (thread, value)
 ---@return Tuple # the shape of the tile
 function tv_layout(thr, val) end
 
---- How many elements from 0 on are adjacent in both layouts.
---- A copy between them can move that many elements in one access.
+--- How many elements are contiguous, from index 0 on, in both layouts.
+--- A copy from one to the other can move that many elements in one access.
 ---
 ---     > max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
 ---     4
@@ -290,7 +291,7 @@ function tv_layout(thr, val) end
 ---@return integer
 function max_common_vector(a, b) end
 
---- The coordinates that are adjacent in both layouts.
+--- A layout of the coordinates that are contiguous in both layouts.
 ---
 ---     > max_common_layout("(4,8):(1,4)", "(4,8):(1,16)")
 ---     4:1
@@ -300,7 +301,7 @@ function max_common_vector(a, b) end
 ---@return Layout
 function max_common_layout(a, b) end
 
---- The same memory in elements n times as wide: n elements become one.
+--- The same memory with wider elements: n elements become one.
 ---
 ---     > upcast("(8,4):(1,8)", 4)
 ---     (2,4):(1,2)
@@ -310,7 +311,7 @@ function max_common_layout(a, b) end
 ---@return Layout
 function upcast(l, n) end
 
---- The same memory in elements n times as narrow: one element becomes n.
+--- The same memory with narrower elements: each element becomes n.
 ---
 ---     > downcast("(8,4):(1,8)", 2)
 ---     (16,4):(1,16)
@@ -320,9 +321,9 @@ function upcast(l, n) end
 ---@return Layout
 function downcast(l, n) end
 
---- The same bits in elements of another width, in bits or as element types.
---- For a host, global or shared tensor, it is the same memory viewed as elements of another type.
---- For a fragment, it is a new fragment with a copy of the bits, for reading.
+--- The same bits as elements of another width.
+--- The widths are numbers of bits or element types. Of a host, global or shared tensor, recast is a
+--- view of the same memory. Of a fragment, it is a new, read-only fragment with a copy of the bits.
 ---
 ---     > recast("(8,4):(1,8)", 16, 32)
 ---     (4,4):(1,4)
@@ -335,8 +336,8 @@ function downcast(l, n) end
 --- CuTe: recast_layout, recast. MoYe: recast.
 ---@overload fun(t: Tensor, dtype: DType): Tensor
 ---@param l Layout|string
----@param from integer|DType the bits of an element
----@param to integer|DType the bits of an element of the result
+---@param from integer|DType the width of an element in bits, or its type
+---@param to integer|DType the width, or the type, of the result's elements
 ---@return Layout
 function recast(l, from, to) end
 
@@ -353,20 +354,21 @@ function recast(l, from, to) end
 ---@return Layout
 function domain_distribute(shape, n) end
 
---- A function that swaps bits of an index, against bank conflicts.
+--- A function that changes bits of an index, to avoid bank conflicts.
 --- It prints as `Sw<B,M,S>`. Called with an index, it swizzles the index. Composed with a layout,
 --- it makes a swizzled layout.
 ---@class Swizzle
 ---@field bits integer B: how many bits change
----@field base integer M: how many low bits stay
----@field shift integer S: how far left of them the deciding bits are
+---@field base integer M: how many low bits stay unchanged
+---@field shift integer S: how far to the left of the changing bits the deciding bits are
 ---@field y integer the deciding bits, as a mask
 ---@field z integer the changing bits, as a mask
 ---@operator call(any): any
 local Swizzle = {}
 
---- Makes a swizzle: B bits from bit M on, xored with the bits S to their left.
---- The low M bits do not change, so 2^M elements stay adjacent. As a string: `"Sw<2,0,3>"`.
+--- Makes a swizzle: B bits, from bit M on, are XORed with those S to the left.
+--- The low M bits do not change, so 2^M elements stay adjacent. As a string, this swizzle is
+--- `"Sw<2,0,3>"`.
 ---
 ---     > sw = swizzle(2, 0, 3)
 ---     > sw, sw(8), sw(16), sw(24)
@@ -382,7 +384,7 @@ local Swizzle = {}
 ---@return Swizzle
 function swizzle(B, M, S) end
 
---- Makes a swizzle from two masks: the deciding and the changing bits.
+--- Makes a swizzle from two masks: the deciding bits and the changing bits.
 ---
 ---     > swizzle_from_masks(0x18, 0x3)
 ---     Sw<2,0,3>

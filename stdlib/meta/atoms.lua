@@ -1,13 +1,13 @@
 ---@meta _
 -- Topic: atoms: instructions that multiply and copy
 
---- An instruction for products or copies: which thread holds what.
---- `atom(name)` makes it. The layouts of an MMA map (thread, value) to elements of A (m + M*k), B
---- (n + N*k) and C (m + M*n). Those of a copy map (thread, bit) to bits of the data: `src` of the
---- source, `dst` of the destination, `ref` in the order in which tiles are made. If the threads
---- have stride 0, all of them have the same data: shared memory, or an address that only the first
---- threads pass. Fields of copies are nil in an MMA, and vice versa. Two atoms are equal if their
---- names and element types are.
+--- An instruction that multiplies or copies, and which thread holds what.
+--- `atom(name)` makes one. The layouts of an MMA map (thread, value) to elements of A (m + M*k), B
+--- (n + N*k) and C (m + M*n). The layouts of a copy map (thread, bit) to bits of the data: `src`
+--- describes the source, `dst` the destination, and `ref` the order in which tiles are made. If the
+--- threads have stride 0, they all refer to the same data: shared memory, or an address that only
+--- the first threads pass. Fields of copies are nil in an MMA, and vice versa. Two atoms are equal
+--- if they have the same name and the same element types.
 ---
 ---     > a = atom"SM80_16x8x16_F32F16F16F32_TN"
 ---     > a.shape, a.dtypes.c, a.registers.a, a.arch
@@ -20,18 +20,18 @@
 ---@field kind string "mma" or "copy"
 ---@field family string "mma.sync", "wgmma", "dp", "fma"; "copy", "cp.async", "ldmatrix", "stmatrix", ...
 ---@field sm integer the first compute capability that has it: 80; 0: any
----@field arch string the same as a string: "sm_80", "sm_90a" (only that one), "any"
+---@field arch string the same as a name: "sm_80", "sm_90a" (only that one), "any"
 ---@field ptx? string the instruction without its operands; nil if the atom is plain code
 ---@field times integer how many instructions one atom consists of
 ---@field section? string the section of the PTX ISA 9.2, e.g. "9.7.14.5.8"
 ---@field threads integer how many threads take part
 ---@field thr_id Layout from a logical thread to its lane
 ---@field shape? Tuple of an MMA: (M,N,K)
----@field dtypes? table of an MMA: a, b, c, d; a name if the language has no such type
----@field bits integer|table of a copy: all its data; of an MMA: an element of a, b, c, d
----@field bytes? integer of a copy: all its data
+---@field dtypes? table of an MMA: the types of a, b, c, d; a name if the language has no such type
+---@field bits integer|table of a copy: in all its data; of an MMA: in one element of a, b, c, d
+---@field bytes? integer of a copy: in all its data
 ---@field dtype? any of a copy: the type of its elements, if it was given
----@field registers? table of an MMA: per thread, for a, b, c, d; those of f64 have 64 bits
+---@field registers? table of an MMA: how many each thread uses for a, b, c, d; those for f64 have 64 bits
 ---@field spaces? table of an MMA: "registers" or "shared" for a, b, c, d
 ---@field layout_a? Layout of an MMA
 ---@field layout_b? Layout of an MMA
@@ -47,10 +47,10 @@ Atom.svg = svg
 Atom.latex = latex
 Atom.html = html
 
---- The atom with CuTe's name.
+--- Finds an atom by the name that it has in CuTe.
 --- CuTe's template arguments are names of types here: `UniversalFMA<f32>`, `UniversalCopy<u128>`,
---- `SM80_CP_ASYNC_CACHEALWAYS<u64>`. To make a tiled copy from it, give a copy atom the type of its
---- elements: CuTe's `Copy_Atom<Op, T>` is `atom(op, T)`.
+--- `SM80_CP_ASYNC_CACHEALWAYS<u64>`. Before a tiled copy can be made from it, a copy atom needs the
+--- type of its elements: CuTe's `Copy_Atom<Op, T>` is `atom(op, T)`.
 ---
 ---     > atom"SM75_16x8x8_F16F16F16F16_TN"
 ---     SM75_16x8x8_F16F16F16F16_TN
@@ -71,8 +71,8 @@ Atom.html = html
 function atom(name, dtype) end
 
 --- The names of all atoms, or of those that match a filter.
---- Each entry of the filter must match: `kind`, `family` (see Atom), `sm` (a device of this compute
---- capability has it), `dtype` (of one of its operands).
+--- Every entry of the filter must match. The entries are `kind` and `family` (see Atom), `sm` (a
+--- compute capability that has the atom) and `dtype` (the type of one of its operands).
 ---
 ---     > atoms{family = "ldmatrix"}[1], #atoms{kind = "copy"}
 ---     SM75_U32x1_LDSM_N       28
@@ -84,10 +84,10 @@ function atom(name, dtype) end
 ---@return string[]
 function atoms(filter) end
 
---- A layout of shared memory that wgmma reads, swizzled.
---- It has 8 rows of 16, 32, 64 or 128 bytes. `K_` is contiguous along k, `MN_` along m or n.
---- `INTER` (16 bytes, no swizzle), `SW32`, `SW64` and `SW128` are the widths. `tile_to_shape`
---- repeats it over a tile.
+--- A swizzled layout of shared memory that wgmma can read.
+--- It has 8 rows of 16, 32, 64 or 128 bytes. A name that begins with `K_` means contiguous along k;
+--- `MN_` means contiguous along m or n. The rest of the name is the width: `INTER` (16 bytes, no
+--- swizzle), `SW32`, `SW64` or `SW128`. `tile_to_shape` repeats the layout over a tile.
 ---
 ---     > smem_atom("K_SW128", f16)
 ---     Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -100,9 +100,9 @@ function atoms(filter) end
 function smem_atom(name, dtype) end
 
 --- A layout of shared memory that wgmma reads, for tile_to_shape.
---- It has 8 rows of 128, 64 or 32 bytes, as wide as its swizzle; if `bytes` is 0, rows have 16
---- bytes and no swizzle. It is contiguous along K ("K"), or along M or N ("MN", only for types of
---- 16 bits).
+--- It has 8 rows of 128, 64 or 32 bytes, which is also the width of the swizzle. If `bytes` is 0,
+--- rows have 16 bytes and no swizzle. With "K", the layout is contiguous along K; with "MN", which
+--- only 16-bit types allow, along M or N.
 ---
 ---     > gmma_layout(bf16, "K", 128)
 ---     Sw<3,3,3> o 0 o (8,64):(64,1)
@@ -116,12 +116,12 @@ function smem_atom(name, dtype) end
 ---@return Layout
 function gmma_layout(dtype, major, bytes) end
 
---- Orders registers and shared memory before products by wgmma, in a kernel.
---- All warps of the warp group must call it together: before the first gemm with an atom
---- SM90_64xNxK, and again after other code has written its registers. Such a gemm returns at once.
---- Do not touch its sums or its operands before the wgmma_wait that ends it. If ordinary code wrote
---- the shared memory, call fence_proxy_async and a barrier first. It needs sm_90a; the CPU engine
---- runs it anywhere.
+--- Orders registers and shared memory before wgmma products, in a kernel.
+--- All warps of the warp group must call it together: before the first gemm with an SM90_64xNxK
+--- atom, and again after other code has written the registers of such a gemm. The gemm returns at
+--- once. Do not touch its sums or its operands before the wgmma_wait that ends it. If ordinary code
+--- wrote the shared memory, call fence_proxy_async and a barrier first. wgmma needs sm_90a; the CPU
+--- engine runs it anywhere.
 ---
 ---     > mma = tiled_mma("SM90_64x8x16_F32F16F16_SS")
 ---     > k = kernel("product", function(A, B, C)
@@ -147,29 +147,30 @@ function gmma_layout(dtype, major, bytes) end
 --- See: gemm, wgmma_commit, wgmma_wait, gmma_layout.
 function wgmma_fence() end
 
---- Ends a group of products by wgmma, in a kernel.
---- `wgmma_wait` counts groups; each warp group has its own.
+--- Ends a group of wgmma products, in a kernel.
+--- `wgmma_wait` counts these groups, separately for each warp group.
 --- CuTe: warpgroup_commit_batch. MoYe: none.
 --- See: wgmma_fence, wgmma_wait.
 function wgmma_commit() end
 
---- Waits until at most n groups of products by wgmma are pending, in a kernel.
---- With 0, the default, it waits for all. Then the sums may be read and the operands overwritten.
+--- Waits until at most n groups of wgmma products are pending, in a kernel.
+--- With 0, the default, it waits for all groups. Once a group has ended, its sums may be read and
+--- its operands overwritten.
 --- CuTe: warpgroup_wait<n>. MoYe: none.
 --- See: wgmma_commit.
 ---@param n? integer 0 to 7
 function wgmma_wait(n) end
 
 --- An MMA atom repeated over threads and values, made by tiled_mma.
---- `thr_layout_vmnk` numbers the threads by (V,M,N,K), where V counts those of one atom. One step
---- multiplies a tile of `tile_shape()`. The same object works on the host, to examine it, and in
---- kernels.
+--- `thr_layout_vmnk` numbers the threads by (V,M,N,K), where V runs over the threads of one atom.
+--- One step multiplies a tile of the shape `tile_shape()`. The same object works in kernels and on
+--- the host, where you can examine it.
 --- CuTe: TiledMMA. MoYe: TiledMMA.
 ---@class TiledMMA
 ---@field atom Atom
 ---@field atom_layout Layout of the atoms over M, N and K
----@field perm table what permutes and tiles M, N and K
----@field threads integer how many there are
+---@field perm table the tilers that permute M, N and K
+---@field threads integer how many threads there are
 ---@field thr_layout_vmnk Layout from (V,M,N,K) to the thread's number
 local TiledMMA = {}
 
@@ -181,7 +182,7 @@ TiledMMA.html = html
 
 --- Repeats an MMA atom over a layout of atoms.
 --- The atoms work side by side, each with its own threads. The tile is as large as all atoms
---- together, or as given by the permutations: three tilers for M, N and K, each a multiple of the
+--- together, unless permutations are given: three tilers for M, N and K, each a multiple of the
 --- atoms' size. A permutation that is a layout also determines which rows and columns a thread
 --- gets.
 ---
@@ -198,9 +199,10 @@ TiledMMA.html = html
 ---@return TiledMMA
 function tiled_mma(atom, atom_layout, permutations) end
 
---- What one thread does; its number may be a run-time value.
---- A block may have more threads if a condition such as `if threadIdx.x < 128 then` keeps them
---- away. Without it, get_slice(threadIdx.x) is an error in a block with more threads.
+--- The part of one thread, whose number may be a run-time value.
+--- A block may have more threads than there are parts if a condition such as
+--- `if threadIdx.x < 128 then` excludes the others. Without such a condition,
+--- get_slice(threadIdx.x) is an error in a larger block.
 --- CuTe: get_slice, get_thread_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrMMA
@@ -229,7 +231,7 @@ function TiledMMA:tile_size_mnk(i) end
 ---@return integer
 function TiledMMA:tile_size(i) end
 
---- What mode i of (M,N,K) is permuted by: an integer or a layout.
+--- The permutation of mode i of (M,N,K): an integer or a layout.
 --- CuTe: permutation_mnk. MoYe: none.
 ---@param i integer
 ---@return any
@@ -245,38 +247,38 @@ function TiledMMA:get_thr_layout_vmnk() end
 ---@return integer
 function TiledMMA:size() end
 
---- A tensor or layout (M,K,...) by threads and values.
+--- Arranges a tensor or layout (M,K,...) by threads and values.
 --- The result is ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))).
 --- CuTe: thrfrg_A. MoYe: thrfrg_A.
 ---@param x any
 ---@return any
 function TiledMMA:thrfrg_A(x) end
 
---- A tensor or layout (N,K,...) by threads and values.
+--- Arranges a tensor or layout (N,K,...) by threads and values.
 --- The result is ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...))).
 --- CuTe: thrfrg_B. MoYe: thrfrg_B.
 ---@param x any
 ---@return any
 function TiledMMA:thrfrg_B(x) end
 
---- A tensor or layout (M,N,...) by threads and values.
+--- Arranges a tensor or layout (M,N,...) by threads and values.
 --- The result is ((ThrV,(ThrM,ThrN)),(FrgV,(RestM,RestN,...))).
 --- CuTe: thrfrg_C. MoYe: thrfrg_C.
 ---@param x any
 ---@return any
 function TiledMMA:thrfrg_C(x) end
 
---- From (thread, value) to the elements of A's tile.
+--- The layout from (thread, value) to the elements of A's tile.
 --- CuTe: get_layoutA_TV. MoYe: none.
 ---@return Layout
 function TiledMMA:get_layoutA_TV() end
 
---- From (thread, value) to the elements of B's tile.
+--- The layout from (thread, value) to the elements of B's tile.
 --- CuTe: get_layoutB_TV. MoYe: none.
 ---@return Layout
 function TiledMMA:get_layoutB_TV() end
 
---- From (thread, value) to the elements of C's tile.
+--- The layout from (thread, value) to the elements of C's tile.
 --- CuTe: get_layoutC_TV. MoYe: none.
 ---@return Layout
 function TiledMMA:get_layoutC_TV() end
@@ -300,8 +302,8 @@ function TiledMMA:partition_shape_B(shape) end
 function TiledMMA:partition_shape_C(shape) end
 
 --- Registers for a thread's part of A.
---- If the atom reads A in shared memory, the result is the part itself. On the host, which has no
---- registers, it is a tensor of zeros.
+--- If the atom reads A from shared memory, the result is the part itself. On the host, which has no
+--- registers, the result is a tensor of zeros.
 --- CuTe: make_fragment_A. MoYe: make_fragment_A.
 ---@param part any
 ---@return any
@@ -319,11 +321,11 @@ function TiledMMA:fragment_B(part) end
 ---@return any
 function TiledMMA:fragment_C(part) end
 
---- Sums as A of the next product: a view of the same registers.
---- `x` is a fragment (V,M,N) of C, cast to the type of A, of the tiled MMA `from` (the default is
---- this one). The view is (V,M,K). Each thread must have the same elements of both, as for 16-bit
---- types after f32; if not, the error says what differs. Attention uses it to multiply
---- probabilities by V.
+--- Views sums as operand A of the next product, in the same registers.
+--- `x` is a fragment of C with the modes (V,M,N), cast to the type of A. The tiled MMA `from` made
+--- it (the default is this one). The view has the modes (V,M,K). Each thread must hold the same
+--- elements in both, as it does with 16-bit types after f32; if not, the error says what differs.
+--- Attention uses retile_A to multiply probabilities by V.
 ---
 ---     > qk, pv = tiled_mma"SM90_64x64x16_F32F16F16_SS", tiled_mma"SM90_64x128x16_F32F16F16_RS"
 ---     > scores = qk:get_slice(0):partition_fragment_C(zeros(f32, {64, 64}))
@@ -337,10 +339,11 @@ function TiledMMA:fragment_C(part) end
 ---@return Tensor
 function TiledMMA:retile_A(x, from) end
 
---- What one thread of a tiled MMA does: `mma:get_slice(i)`.
+--- The part of one thread in a tiled MMA: `mma:get_slice(i)`.
 --- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along
---- the modes of the tensor. The parts of a layout come with an offset, as from parallelize. If the
---- atom's elements have 4 bits or 1, the tensor is of u32: words of 8 or 32 elements along K.
+--- the modes of the tensor. For a layout, the methods return the part and its offset, as
+--- parallelize does. If the atom's elements have 4 bits or 1 bit, the tensor's type is u32: words
+--- of 8 or 32 elements along K.
 ---
 ---     > thr = tiled_mma("UniversalFMA<f32>", {16, 16}):get_slice(37)
 ---     > thr:partition_A(zeros(f32, {64, 8})).layout
@@ -409,8 +412,7 @@ function ThrMMA:fragment_B(part) end
 ---@return any
 function ThrMMA:fragment_C(part) end
 
---- Views sums as operand A of the next product.
---- TiledMMA:retile_A explains it.
+--- Views sums as operand A of the next product; see TiledMMA:retile_A.
 --- CuTe: none. MoYe: none.
 ---@param x Tensor
 ---@param from? TiledMMA|ThrMMA
@@ -423,7 +425,7 @@ function ThrMMA:retile_A(x, from) end
 ---@field atom Atom with the type of its elements
 ---@field layout_tv Layout from (thread, value) to elements of the tile, in the order of `ref`
 ---@field tiler Tuple the tile's shape
----@field threads integer how many there are
+---@field threads integer how many threads there are
 ---@field val_src Layout the atom's `src` in elements
 ---@field val_dst Layout the atom's `dst` in elements
 ---@field val_ref Layout the atom's `ref` in elements
@@ -478,23 +480,24 @@ function tiled_copy_B(atom, mma) end
 ---@return TiledCopy
 function tiled_copy_C(atom, mma) end
 
---- Another atom for the threads and values of a tiled copy's source.
+--- Uses another atom for the threads and values of a tiled copy's source.
 --- CuTe: make_tiled_copy_S. MoYe: none.
 ---@param atom Atom
 ---@param copy TiledCopy
 ---@return TiledCopy
 function tiled_copy_S(atom, copy) end
 
---- Another atom for the threads and values of a tiled copy's destination.
+--- Uses another atom for the threads and values of a tiled copy's destination.
 --- CuTe: make_tiled_copy_D. MoYe: none.
 ---@param atom Atom
 ---@param copy TiledCopy
 ---@return TiledCopy
 function tiled_copy_D(atom, copy) end
 
---- What one thread does; its number may be a run-time value.
---- A block may have more threads if a condition such as `if threadIdx.x < 128 then` keeps them
---- away. Without it, get_slice(threadIdx.x) is an error in a block with more threads.
+--- The part of one thread, whose number may be a run-time value.
+--- A block may have more threads than there are parts if a condition such as
+--- `if threadIdx.x < 128 then` excludes the others. Without such a condition,
+--- get_slice(threadIdx.x) is an error in a larger block.
 --- CuTe: get_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrCopy
@@ -516,36 +519,36 @@ function TiledCopy:tile_shape() end
 ---@return integer
 function TiledCopy:size() end
 
---- A source as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
+--- Arranges a source as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
 --- CuTe: tidfrg_S. MoYe: tidfrg_S.
 ---@param x any
 ---@return any
 function TiledCopy:tidfrg_S(x) end
 
---- A destination as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
+--- Arranges a destination as (Thr,(FrgV,FrgX),(RestM,RestN,...)).
 --- CuTe: tidfrg_D. MoYe: tidfrg_D.
 ---@param x any
 ---@return any
 function TiledCopy:tidfrg_D(x) end
 
---- From (thread, value) to elements of the tile, for the source.
+--- The source's layout from (thread, value) to elements of the tile.
 --- CuTe: get_layoutS_TV. MoYe: none.
 ---@return Layout
 function TiledCopy:get_layoutS_TV() end
 
---- From (thread, value) to elements of the tile, for the destination.
+--- The destination's layout from (thread, value) to elements of the tile.
 --- CuTe: get_layoutD_TV. MoYe: none.
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end
 
---- Views another tiled object's fragment of the same tile as this copy's part.
+--- Views a fragment that another tiled object made as this copy's part.
 --- CuTe: retile. MoYe: none.
 ---@param x any
 ---@return any
 function TiledCopy:retile(x) end
 
---- What one thread of a tiled copy does: `copy:get_slice(i)`.
---- Parts have the modes ((FrgV,FrgX),RestM,RestN,...), where FrgV are the values of one
+--- The part of one thread in a tiled copy: `copy:get_slice(i)`.
+--- Parts have the modes ((FrgV,FrgX),RestM,RestN,...), where FrgV stands for the values of one
 --- instruction.
 --- CuTe: ThrCopy. MoYe: ThrCopy.
 ---@class ThrCopy
@@ -565,13 +568,13 @@ function ThrCopy:partition_S(x) end
 ---@return any
 function ThrCopy:partition_D(x) end
 
---- A fragment of a tiled MMA as a source of this copy.
+--- Views a fragment of a tiled MMA as a source of this copy.
 --- CuTe: retile_S. MoYe: retile_S.
 ---@param x any
 ---@return any
 function ThrCopy:retile_S(x) end
 
---- A fragment of a tiled MMA as a destination of this copy.
+--- Views a fragment of a tiled MMA as a destination of this copy.
 --- CuTe: retile_D. MoYe: retile_D.
 ---@param x any
 ---@return any

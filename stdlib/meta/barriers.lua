@@ -1,11 +1,11 @@
 ---@meta _
 -- Topic: barriers: mbarriers, named barriers and roles of warps
 
---- Barriers in shared memory that count arrivals and bytes: `b[i]` is one.
---- A barrier has phases. A phase is complete after all its arrivals and after all expected bytes
---- have been copied; then the next phase begins. Phases have the parities 0, 1, 0, and so on. On a
---- new barrier, wait(0) waits for the first phase, and wait(1) returns at once. Threads that have
---- waited see what other threads wrote before arriving.
+--- Barriers in shared memory that count arrivals and bytes; `b[i]` is one.
+--- A barrier goes through phases. A phase is complete once all its arrivals have happened and all
+--- expected bytes have been copied; then the next phase begins. Phases have the parities 0, 1, 0,
+--- and so on. On a new barrier, wait(0) waits for the first phase, and wait(1) returns at once.
+--- Threads that have waited see what other threads wrote before they arrived.
 ---
 ---     > sums = kernel("sums", function(x, y)
 ---     >>   local s, full = shared(f32, 32), mbarrier(1, 32)
@@ -26,42 +26,42 @@
 ---@class Mbarrier
 local Mbarrier = {}
 
---- One arrival, by each thread that calls it.
---- Threads that wait see its earlier writes. With a rank, it arrives at the same barrier of that
---- block of the cluster.
+--- Arrives at the barrier; each thread that calls it counts once.
+--- Threads that wait see what the thread wrote before. With a rank, the thread arrives at the same
+--- barrier in that block of the cluster.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
 ---@param rank? integer of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end
 
---- Adds to the bytes that the current phase expects, and arrives.
---- A shared tensor counts as its number of bytes: call `full[0]:arrive_expect_tx(sA, sB)` before a
---- `tma_load` to each.
+--- Adds to the number of bytes that the current phase expects, and arrives.
+--- A shared tensor stands for its size in bytes: call `full[0]:arrive_expect_tx(sA, sB)` before a
+--- `tma_load` into each of them.
 --- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
 function Mbarrier:arrive_expect_tx(bytes, ...) end
 
---- Adds to the bytes that the current phase expects; copies deliver them.
---- A shared tensor counts as its number of bytes.
+--- Adds to the number of bytes that the current phase expects from copies.
+--- A shared tensor stands for its size in bytes.
 --- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
 ---@param bytes integer|Tensor may be a run-time value
 ---@param ... Tensor
 function Mbarrier:expect_tx(bytes, ...) end
 
---- Waits until the phase of that parity is complete; needs sm_90.
+--- Waits until the phase with this parity is complete; needs sm_90.
 --- CuTe: ClusterBarrier::wait. PTX: mbarrier.try_wait.parity. MoYe: none.
 ---@param parity integer 0 or 1; may be a run-time value
 function Mbarrier:wait(parity) end
 
---- Whether the phase of that parity is complete, lane by lane.
+--- Whether the phase with this parity is complete; lanes may differ.
 --- CuTe: ClusterBarrier::try_wait. PTX: mbarrier.test_wait.parity. MoYe: none.
 ---@param parity integer 0 or 1; may be a run-time value
 ---@return boolean
 function Mbarrier:test(parity) end
 
---- Makes n barriers in shared memory; each phase has `count` arrivals.
---- Call it at the top level of the kernel, where thread 0 initialises them. Other threads and
---- copies by TMA may use them after the next sync_threads (in a cluster, cluster_sync).
+--- Makes n barriers in shared memory; each phase needs `count` arrivals.
+--- Call it at the top level of the kernel, where thread 0 initialises the barriers. Other threads
+--- and TMA copies may use them after the next sync_threads (in a cluster, cluster_sync).
 --- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.
 --- See: Mbarrier, pipeline_state.
 ---@param n integer
@@ -70,8 +70,8 @@ function Mbarrier:test(parity) end
 function mbarrier(n, count) end
 
 --- A warp's position in a ring of slots: `.slot` and `.parity`.
---- Both are variables of the kernel. The parity changes whenever the slots start over, and
---- consumers wait for it. A producer's state begins with {parity = 1}, so that it does not wait at
+--- Both are variables of the kernel. The parity, for which consumers wait, changes whenever the
+--- slots start over. A producer's state begins with {parity = 1}, so that it does not wait at
 --- barriers that nobody has used yet.
 ---
 ---     > show_slots = kernel("show_slots", function(x)
@@ -110,7 +110,7 @@ function PipelineState:advance(count) end
 ---@return PipelineState
 function pipeline_state(n, options) end
 
---- One of the block's barriers 1 to 15, at which some of its warps meet.
+--- One of the block's barriers 1 to 15, at which some of its warps can meet.
 ---
 ---     > swap = kernel("swap", function(x)
 ---     >>   local s, pair = shared(f32, 128), named_barrier(1 + threadIdx.x // 64, 64)
@@ -126,16 +126,16 @@ function pipeline_state(n, options) end
 ---@class NamedBarrier
 local NamedBarrier = {}
 
---- Arrives, and waits until all have.
+--- Arrives, and waits until all threads have arrived.
 --- CuTe: NamedBarrier::sync. PTX: bar.sync. MoYe: none.
 function NamedBarrier:sync() end
 
---- Arrives without waiting; the warps that call sync wait.
+--- Arrives without waiting; only the warps that call sync wait.
 --- CuTe: NamedBarrier::arrive. PTX: bar.arrive. MoYe: none.
 function NamedBarrier:arrive() end
 
 --- The named barrier with this number, for this many threads.
---- All threads that use it pass the same number and count.
+--- All threads that use the barrier must pass the same number and count.
 --- CuTe: cutlass::arch::NamedBarrier. MoYe: none.
 --- See: NamedBarrier, sync_threads.
 ---@param id integer 1 to 15, the same in all lanes of a warp; may be a run-time value
@@ -144,8 +144,8 @@ function NamedBarrier:arrive() end
 function named_barrier(id, threads) end
 
 --- Gives each thread of the warp group n registers; needs sm_90a.
---- Producers give up registers that consumers need. All warps of the group must call it. A group
---- that needs more registers than it began with waits until others have released enough.
+--- Producers use it to give up registers that consumers need. All warps of the group must call it.
+--- A group that asks for more registers than it has waits until others have released enough.
 --- CuTe: cutlass::arch::warpgroup_reg_alloc, warpgroup_reg_dealloc. PTX: setmaxnreg. MoYe: none.
 ---@param n integer a multiple of 8 from 24 to 256
 function setmaxnreg(n) end

@@ -1,7 +1,7 @@
 ---@meta _
 -- Topic: bits: bits and bytes of integers
 
---- The same bits as another type of equal width, in a kernel.
+--- Reads a value's bits as another type of the same width, in a kernel.
 ---
 ---     > k = kernel("bits", function(y) y[0] = bitcast(f32(1), i32) end)
 ---     > y = zeros(i32, 1)
@@ -14,9 +14,9 @@
 ---@return Value
 function bitcast(v, dtype) end
 
---- How many bits of an integer are 1: an i32.
---- Narrow integers are widened to i32 first. A Lua integer has 64 bits, as does an i32 that is
---- known while tracing; u32(v) keeps 32 bits.
+--- How many bits of an integer are 1.
+--- The result is an i32. Narrow integers are widened to i32 first. A Lua integer has 64 bits, and
+--- so does an i32 that is known while tracing; u32(v) has 32 bits.
 ---
 ---     > popc(255), popc(-1)
 ---     8       64
@@ -32,7 +32,7 @@ function bitcast(v, dtype) end
 function popc(x) end
 
 --- How many zeros come before an integer's highest 1.
---- The result is an i32; for 0 it is the width. Widths are as in popc.
+--- The result is an i32; for 0, it is the integer's width. Widths are counted as in popc.
 ---
 ---     > clz(1), clz(0)
 ---     63      64
@@ -47,8 +47,8 @@ function popc(x) end
 ---@return Value
 function clz(x) end
 
---- Where the lowest 1 of an integer is, counted from 1.
---- The result is an i32; for 0 it is 0. Widths are as in popc.
+--- The position of an integer's lowest 1, counted from 1.
+--- The result is an i32; for 0, it is 0. Widths are counted as in popc.
 ---
 ---     > ffs(8), ffs(0)
 ---     4       0
@@ -58,7 +58,7 @@ function clz(x) end
 function ffs(x) end
 
 --- The bits of an integer in reverse order.
---- The result has the integer's type. Widths are as in popc.
+--- The result has the integer's type. Widths are counted as in popc.
 ---
 ---     > ("%x"):format(brev(1))
 ---     8000000000000000
@@ -75,8 +75,8 @@ function brev(x) end
 
 --- Shifts right and keeps the sign, as `>>` of a signed integer does in C.
 --- `x >> n` shifts zeros in, as in Lua. If n is the width or more, the result is 0 or -1; a
---- negative n shifts to the left. For an unsigned value it is `>>`. On the host it works on Lua's
---- 64-bit integers.
+--- negative n shifts to the left. For an unsigned value, ashr is the same as `>>`. On the host, it
+--- works on Lua's 64-bit integers.
 ---
 ---     > ashr(-8, 1), ashr(-8, 100), ashr(200 << 56, 56)
 ---     -4      -1      -56
@@ -92,8 +92,8 @@ function brev(x) end
 function ashr(x, n) end
 
 --- The high half of the double-width product of two integers.
---- The result has their type: 32 or 64 bits, with or without a sign. Lua integers have 64 bits and
---- a sign.
+--- The result has the type of the integers: 32 or 64 bits, signed or unsigned. Lua integers are
+--- signed and have 64 bits.
 ---
 ---     > mulhi(1 << 62, 8)
 ---     2
@@ -108,8 +108,9 @@ function ashr(x, n) end
 ---@return Value
 function mulhi(x, y) end
 
---- The word rotated to the left by n bits, modulo its width.
---- A Lua integer has 64 bits; a value has 32 or 64, and the result has its type.
+--- Rotates a word to the left by n bits; n counts modulo the word's width.
+--- A Lua integer has 64 bits. A value in a kernel has 32 or 64 bits, and the result has the same
+--- type.
 ---
 ---     > rotl(1 << 63 | 1, 4)
 ---     24
@@ -119,8 +120,9 @@ function mulhi(x, y) end
 ---@return Value
 function rotl(x, n) end
 
---- The word rotated to the right by n bits, modulo its width.
---- A Lua integer has 64 bits; a value has 32 or 64, and the result has its type.
+--- Rotates a word to the right by n bits; n counts modulo the word's width.
+--- A Lua integer has 64 bits. A value in a kernel has 32 or 64 bits, and the result has the same
+--- type.
 ---
 ---     > rotr(24, 3)
 ---     3
@@ -130,7 +132,7 @@ function rotl(x, n) end
 ---@return Value
 function rotr(x, n) end
 
---- The high word of hi:lo after a shift to the left by n % 32 bits.
+--- The high word of hi:lo, shifted to the left by n % 32 bits.
 --- The operands are words of 32 bits; the result is a u32.
 ---
 ---     > funnel_shift_l(0x80000000, 1, 1)
@@ -142,7 +144,7 @@ function rotr(x, n) end
 ---@return Value
 function funnel_shift_l(lo, hi, n) end
 
---- The low word of hi:lo after a shift to the right by n % 32 bits.
+--- The low word of hi:lo, shifted to the right by n % 32 bits.
 --- The operands are words of 32 bits; the result is a u32.
 ---
 ---     > funnel_shift_r(2, 1, 1)
@@ -155,7 +157,7 @@ function funnel_shift_l(lo, hi, n) end
 function funnel_shift_r(lo, hi, n) end
 
 --- The field of n bits that begins at bit `at`.
---- For a signed value its highest bit is the sign; a Lua integer has no sign.
+--- If x is signed, the highest bit of the field is its sign. A Lua integer counts as unsigned.
 ---
 ---     > bfe(0x1234, 4, 8)
 ---     35
@@ -166,7 +168,7 @@ function funnel_shift_r(lo, hi, n) end
 ---@return Value
 function bfe(x, at, n) end
 
---- The word b with the low n bits of a from bit `at` on.
+--- The word b, in which the low n bits of a replace n bits from bit `at` on.
 ---
 ---     > bfi(0xff, 0, 8, 4)
 ---     3840
@@ -178,7 +180,7 @@ function bfe(x, at, n) end
 ---@return Value
 function bfi(a, b, at, n) end
 
---- A u32 of four bytes of the words a (0 .. 3) and b (4 .. 7).
+--- A u32 of four bytes chosen from the words a (0 .. 3) and b (4 .. 7).
 --- Each hexadecimal digit of `which`, modulo 8, chooses a byte; the last digit chooses the lowest
 --- byte.
 ---
@@ -191,8 +193,9 @@ function bfi(a, b, at, n) end
 ---@return Value
 function byte_perm(a, b, which) end
 
---- c plus the four products of the bytes of a and b.
---- The bytes of a u32 are unsigned, others are signed. The result is a u32 if both are, else an i32.
+--- Adds the products of the four bytes of a and the four of b to c.
+--- The bytes of a u32 are unsigned; those of other types are signed. The result is a u32 if a and b
+--- are u32, else an i32.
 ---
 ---     > dp4a(0x01ff0302, 0x02010101, 10)
 ---     16
@@ -204,8 +207,9 @@ function byte_perm(a, b, which) end
 function dp4a(a, b, c) end
 
 --- The sum of two words, and whether it overflows.
---- The carry is the second result of the sum of the next lower words: if it is true, 1 is added. So
---- you can add numbers of several words. Words are u32 or u64; on the host, Lua's 64 bits.
+--- To add numbers of several words, start with the lowest words. Pass the second result of each
+--- call as the carry of the next call, which then adds 1 if it is true. Words are u32 or u64; on
+--- the host, they are Lua's 64-bit integers.
 ---
 ---     > add_carry(-1, 1)
 ---     0       true
@@ -220,7 +224,8 @@ function dp4a(a, b, c) end
 function add_carry(a, b, carry) end
 
 --- The difference of two words, and whether it goes below 0.
---- The borrow is the second result for the next lower words: if it is true, 1 is subtracted.
+--- The borrow is the second result of the call for the next lower words: if it is true, 1 more is
+--- subtracted.
 ---
 ---     > sub_borrow(0, 1)
 ---     -1      true

@@ -1,10 +1,10 @@
 ---@meta _
 -- Topic: clusters: blocks that run together, launches that overlap
 
---- The block's number in its cluster, from 0; x varies fastest.
---- A launch with `cluster = {x, y, z}` makes clusters of that many blocks, which run at the same
---- time. A cluster has up to 8 blocks, or up to 16 if the device allows it. Without the option each
---- block is a cluster, and the rank is 0.
+--- The block's number in its cluster, counted from 0; x varies fastest.
+--- A launch with `cluster = {x, y, z}` groups that many blocks into each cluster, and the blocks of
+--- a cluster run at the same time. A cluster has up to 8 blocks, or up to 16 if the device allows
+--- it. Without the option, each block is a cluster of its own, and the rank is 0.
 ---
 ---     > k = kernel("ranks", function(out)
 ---     >>   if threadIdx.x == 0 then out[blockIdx.x] = cluster_rank() end
@@ -20,7 +20,7 @@
 function cluster_rank() end
 
 --- How many blocks a cluster has.
---- It comes from the launch option `cluster`, or is 1; a static number.
+--- The number is static. It comes from the launch option `cluster`; without the option, it is 1.
 ---
 ---     > k = kernel("sizes", function(out) out[blockIdx.x] = cluster_size() end)
 ---     > t = zeros(i32, 4)
@@ -33,9 +33,9 @@ function cluster_rank() end
 function cluster_size() end
 
 --- Waits until all threads of the cluster have called it.
---- Afterwards, each of them sees what the others wrote to shared memory, in its own block or
---- another. Without clusters it is sync_threads. All lanes of a warp that have not ended must call
---- it together.
+--- Afterwards, each thread sees what the others wrote to shared memory, in its own block or
+--- another. Without clusters, it is the same as sync_threads. All lanes of a warp that have not
+--- ended must call it together.
 ---
 ---     > k = kernel("together", function(out)
 ---     >>   cluster_sync()
@@ -51,7 +51,7 @@ function cluster_size() end
 function cluster_sync() end
 
 --- The first half of a cluster_sync: arrives, and continues.
---- A cluster_wait must follow before the next one.
+--- Call cluster_wait before the next cluster_arrive.
 ---
 ---     > k = kernel("halves", function(out)
 ---     >>   cluster_arrive()
@@ -68,17 +68,18 @@ function cluster_sync() end
 --- See: help"cluster_wait".
 function cluster_arrive() end
 
---- The second half of a cluster_sync: waits until all have arrived.
---- A cluster_arrive must come before it.
+--- The second half of a cluster_sync: waits until all threads have arrived.
+--- Call cluster_arrive first.
 --- CuTe: cluster_wait. MoYe: none.
 --- See: help"cluster_arrive".
 function cluster_wait() end
 
---- The barrier of the grid: waits for all threads of all blocks.
---- After it, all threads see what any thread wrote before it. The launch must set
---- `cooperative = true`, so that all blocks run at the same time; otherwise it is an error. All
---- threads of all blocks must arrive. If a block ends without arriving, the CPU engine reports it,
---- and a GPU waits for ever. A kernel may call it any number of times, at several places.
+--- A barrier for the whole grid: waits for all threads of all blocks.
+--- After the barrier, all threads see what any thread wrote before it. The launch must set
+--- `cooperative = true`, so that all blocks run at the same time; without the option, the barrier
+--- is an error. All threads of all blocks must arrive. If a block ends without arriving, the CPU
+--- engine reports it, but a GPU waits for ever. A kernel may call grid_barrier any number of times,
+--- in different places.
 ---
 ---     > turn = kernel("turn", function(x, y)
 ---     >>   x[blockIdx.x] = 10 * blockIdx.x
@@ -95,10 +96,10 @@ function cluster_wait() end
 function grid_barrier() end
 
 --- Waits until the writes of the previous launch are visible.
---- A launch with `pdl = true` may begin while the previous launch of its stream still runs. It may
---- read the results of that launch only after this call. For other launches the call does nothing,
---- because they do not overlap; nor does it before compute capability 9.0 or on the CPU engine.
---- `cuttle check` finds accesses that come too early.
+--- A launch with `pdl = true` may begin while the previous launch of its stream is still running.
+--- It may read the results of that launch only after this call. Other launches do not overlap, so
+--- the call does nothing there. It also does nothing on the CPU engine and on GPUs before compute
+--- capability 9.0. `cuttle check` finds accesses that are made too early.
 ---
 ---     > k = kernel("next", function(x)
 ---     >>   local i = threadIdx.x -- what needs nothing of the launch before comes first
@@ -117,17 +118,17 @@ function grid_barrier() end
 function grid_dependency_wait() end
 
 --- Lets the next launch begin.
---- If the next launch of the stream has `pdl = true`, it begins when all blocks have called this.
---- It is a hint: to see the writes of this launch, the next one must still call
+--- If the next launch of the stream has `pdl = true`, it may begin once all blocks have called this
+--- function. This is only a hint: to see the writes of this launch, the next one must still call
 --- grid_dependency_wait.
 --- CuTe: cutlass::arch::launch_dependent_grids (griddepcontrol.launch_dependents). MoYe: none.
 --- See: help"grid_dependency_wait".
 function grid_dependency_launch() end
 
---- The shared tensor of another block of the cluster.
---- You may read and write it like any other, and use it in copy, fill and atomic operations, but
---- not in copies by atoms of shared memory, tma_load or gemm by wgmma. The other block must be
---- running, so call cluster_sync before the first use and after the last. The rank may be a
+--- The same shared tensor in another block of the cluster.
+--- You may read and write it like any other tensor, and use it in copy, fill and atomic operations.
+--- Copies by atoms of shared memory, tma_load and wgmma products do not accept it. The other block
+--- must be running, so call cluster_sync before the first use and after the last. The rank may be a
 --- run-time value and differ from thread to thread.
 ---
 ---     > k = kernel("sums", function(x, out)

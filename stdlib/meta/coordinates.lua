@@ -2,7 +2,7 @@
 -- Topic: coordinates: places in shapes, parts of layouts, named modes
 
 --- The index of a coordinate: the sum of coordinate times stride.
---- Without strides the index counts column-major.
+--- Without strides, the index is counted in column-major order.
 ---
 ---     > crd2idx({1, 5}, "(3,(2,3)):(3,(12,1))"), crd2idx({1, 2}, {3, 4})
 ---     17      7
@@ -16,7 +16,7 @@
 ---@return integer
 function crd2idx(coord, l, stride) end
 
---- Converts any coordinate to the natural one, nested like the shape.
+--- Converts any coordinate to the natural one, which is nested like the shape.
 --- If the layout has strides, the result is the coordinate with this index.
 ---
 ---     > idx2crd(16, {3, {2, 3}}), idx2crd({1, 5}, {3, {2, 3}})
@@ -29,8 +29,8 @@ function crd2idx(coord, l, stride) end
 ---@return Tuple
 function idx2crd(index, l) end
 
---- The same place in another shape of the same size.
---- Both shapes are counted column-major.
+--- Converts a coordinate to the same position in a shape of the same size.
+--- Positions are counted in column-major order in both shapes.
 ---
 ---     > crd2crd({1, 5}, "(3,6)", "(3,(2,3))")
 ---     (1,(1,2))
@@ -42,11 +42,11 @@ function idx2crd(index, l) end
 function crd2crd(coord, from, to) end
 
 --- Keeps the modes of a layout or tuple where the coordinate has `_`.
---- The method has only the coordinate: `l:slice{_, 5}`. `l(_, 5)` is the same.
+--- As a method, it needs only the coordinate: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
---- For a tensor with one mode, `slice(t, first, last)` has the elements from first to last - 1;
---- without last, all from first on. The elements are shared. In a kernel the numbers may be
---- run-time values.
+--- For a tensor with one mode, `slice(t, first, last)` is a view of the elements from first to last
+--- - 1; without last, of all elements from first on. In a kernel, the numbers may be run-time
+--- values.
 ---
 ---     > slice({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     (4):(1)
@@ -62,7 +62,7 @@ function crd2crd(coord, from, to) end
 ---@return Layout
 function slice(coord, l) end
 
---- The slice, and the index where it begins, in elements.
+--- Returns the slice, and the index of its first element.
 ---
 ---     > slice_and_offset({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     (4):(1) 20
@@ -124,7 +124,7 @@ function Layout:slice_and_offset(coord) end
 ---@return Layout
 function Layout:dice(coord) end
 
---- Combines the modes from first to last - 1 into one mode.
+--- Combines the modes from first to last - 1 into one nested mode.
 --- If first and last are names, the mode named last is included.
 ---
 ---     > group("(2,3,5,7)", 0, 2)
@@ -138,7 +138,7 @@ function Layout:dice(coord) end
 ---@return Layout
 function group(l, first, last) end
 
---- The modes from first to last - 1; if they are names, last is included.
+--- The modes from first to last - 1; if last is a name, it is included.
 --- For a table, the result is a tuple.
 ---
 ---     > take("(2,3,5,7)", 1, 3)
@@ -150,9 +150,9 @@ function group(l, first, last) end
 ---@return Layout
 function take(l, first, last) end
 
---- Some modes, in the order given.
---- For a table, the result is a tuple. Called with anything other than a layout, tensor, string or
---- table, it is Lua's own select.
+--- The modes with the given numbers or names, in the order given.
+--- For a table, the result is a tuple. If the first argument is anything but a layout, tensor,
+--- string or table, it is Lua's own select.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)
@@ -167,7 +167,7 @@ function take(l, first, last) end
 function select(l, ...) end
 
 --- Adds a layout as the last mode.
---- With a rank, it adds the layout until the result has that rank.
+--- With a rank, it adds the layout repeatedly until the result has that rank.
 ---
 ---     > append("(2,3):(1,2)", "4:6")
 ---     (2,3,4):(1,2,6)
@@ -181,7 +181,7 @@ function select(l, ...) end
 function append(l, x, rank) end
 
 --- Adds a layout as the first mode.
---- With a rank, it adds the layout until the result has that rank.
+--- With a rank, it adds the layout repeatedly until the result has that rank.
 ---
 ---     > prepend("(2,3):(1,2)", "4:6")
 ---     (4,2,3):(6,1,2)
@@ -192,7 +192,7 @@ function append(l, x, rank) end
 ---@return Layout
 function prepend(l, x, rank) end
 
---- Replaces a mode by a layout.
+--- Replaces a mode with a layout.
 ---
 ---     > replace("(3,4,5):(1,3,12)", 1, "(2,2):(3,6)")
 ---     (3,(2,2),5):(1,(3,6),12)
@@ -203,7 +203,7 @@ function prepend(l, x, rank) end
 ---@return Layout
 function replace(l, mode, x) end
 
---- Names the modes.
+--- Gives names to the modes of a layout.
 --- Pass one string for each mode: `_` leaves a mode unchanged, and `false` removes its name. A
 --- table names the modes inside a mode, and `named(l, path, name)` names one mode. Names are
 --- printed, and can be used instead of mode numbers. Slices and tiles keep names, and comparisons
@@ -230,7 +230,7 @@ function named(l, ...) end
 ---@return table
 function names(l) end
 
---- Whether two shapes, layouts or tuples are nested alike.
+--- Whether two shapes, layouts or tuples are nested in the same way.
 ---
 ---     > congruent({2, {3, 4}}, "(5,(6,7))"), congruent({2, 3}, {2, {3, 1}})
 ---     true    false
@@ -251,7 +251,7 @@ function congruent(a, b) end
 ---@return boolean
 function weakly_congruent(a, b) end
 
---- Whether sizes are equal and each coordinate of a is also a coordinate of b.
+--- Whether sizes are equal and each coordinate of a is also one of b.
 ---
 ---     > compatible(24, {4, 6}), compatible({4, 6}, {{2, 2}, 6}), compatible({4, 6}, 24)
 ---     true    true    false
@@ -261,7 +261,7 @@ function weakly_congruent(a, b) end
 ---@return boolean
 function compatible(a, b) end
 
---- Whether a tiler divides a shape without remainder.
+--- Whether a tiler divides a shape without a remainder.
 ---
 ---     > evenly_divides("(8,6)", {4, 3}), evenly_divides("(8,6)", {4, 4})
 ---     true    false
@@ -281,7 +281,7 @@ function evenly_divides(shape, tiler) end
 ---@return boolean
 function elem_less(a, b) end
 
---- Whether a comes before b, the leftmost integer first.
+--- Whether a comes before b if the leftmost integers are compared first.
 ---
 ---     > lex_less({1, 3}, {2, 0})
 ---     true
@@ -291,7 +291,7 @@ function elem_less(a, b) end
 ---@return boolean
 function lex_less(a, b) end
 
---- Whether a comes before b, the rightmost integer first.
+--- Whether a comes before b if the rightmost integers are compared first.
 --- This is the order of column-major counting.
 ---
 ---     > colex_less({1, 3}, {2, 0}), colex_less({5, 0}, {0, 1})

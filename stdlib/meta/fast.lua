@@ -1,10 +1,10 @@
 ---@meta _
 -- Topic: approximate: functions of f32 by one or two instructions
 
---- Functions of f32 by one or two instructions, less precise.
---- The errors are from CUDA's documents. The CPU engine computes the exact function, so the low
---- bits differ. For an f64 and for Lua numbers, each is the exact function. Integers and narrow
---- floats are converted to f32.
+--- Less precise functions of f32 that need one or two instructions.
+--- The error bounds come from CUDA's documentation. The CPU engine computes the exact function, so
+--- its low bits differ. For f64 and for Lua numbers, each function is the exact one. Integers and
+--- narrow floats are converted to f32.
 ---
 ---     > k = kernel("sigmoid", function(x)
 ---     >>   local i = threadIdx.x
@@ -29,7 +29,7 @@ fast = {}
 ---@return Value
 function fast.exp(x) end
 
---- 2 to the power of x, fast: exp2_approx.
+--- 2 to the power of x, fast; also called exp2_approx.
 --- Error: 2^-22 of the result. Subnormal numbers count as 0.
 ---
 ---     > fast.exp2(3)
@@ -151,7 +151,8 @@ function fast.rsqrt(x) end
 function fast.div(x, y) end
 
 --- x to the power of y, fast, for x >= 0.
---- It is fast.exp2(y * fast.log2(x)). Error: that of these two, which grows with the result's exponent.
+--- It is computed as fast.exp2(y * fast.log2(x)). The error combines those of the two functions and
+--- grows with the result's exponent.
 ---
 ---     > fast.pow(2, 10)
 ---     1024.0
@@ -161,9 +162,9 @@ function fast.div(x, y) end
 ---@return Value
 function fast.pow(x, y) end
 
---- 2 to the power of x, fast: one instruction. It is also called fast.exp2.
---- Its error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
---- The CPU engine's low bits differ. For an f64 it is exp2.
+--- 2 to the power of x, fast: one instruction. Also called fast.exp2.
+--- The error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
+--- The CPU engine's low bits differ. For an f64, the function is exp2.
 ---
 ---     > exp2_approx(3)
 ---     8.0

@@ -1,12 +1,12 @@
 ---@meta _
 -- Topic: halves: two floats of 16 bits in a word, computed together
 
---- Two floats of type f16 in a word, a u32: functions that compute with both.
+--- Functions that compute with two floats of type f16 in one word, a u32.
 --- They exist only in a kernel. `f16x2(lo, hi)` packs two numbers into a word, and `f16x2(x)` packs
---- x twice; the first half is in the low 16 bits. So `recast(x, u32)` of an f16 tensor has such
---- words. Variables, shuffles and reductions work with them. Each result is rounded once, and has
---- the same bits on both engines; a NaN may have other bits. bf16x2 has the same functions for
---- bf16.
+--- x twice; the first half is in the low 16 bits. `recast(x, u32)` of an f16 tensor is a tensor of
+--- such words. Variables, shuffles and reductions work with them. Each result is rounded once and
+--- has the same bits on both engines; only the bits of a NaN may differ. bf16x2 has the same
+--- functions for bf16.
 ---
 ---     > k = kernel("scale", function(x)
 ---     >>   local words = recast(x, u32)
@@ -22,8 +22,8 @@
 ---@overload fun(lo: Value, hi?: Value): Value
 f16x2 = {}
 
---- Two floats of type bf16 in a word. The functions are those of f16x2.
---- A GPU before sm_80 has no instructions for them, so each half needs several.
+--- The functions of f16x2 for two floats of type bf16 in one word.
+--- A GPU before sm_80 has no instructions for them, so each half needs several instructions.
 ---
 ---     > k = kernel("add", function(x)
 ---     >>   local words = recast(x, u32)
@@ -40,7 +40,8 @@ f16x2 = {}
 bf16x2 = {}
 
 --- The two halves of a word as values of type f32, in a kernel.
---- For functions that f16x2 does not have, unpack, compute in f32, and pack: `f16x2(exp2(lo), exp2(hi))`.
+--- For a function that f16x2 does not have, unpack the word, compute in f32, and pack the results:
+--- `f16x2(exp2(lo), exp2(hi))`.
 ---
 ---     > k = kernel("sums", function(x, y)
 ---     >>   local lo, hi = f16x2.unpack(recast(x, u32)[threadIdx.x])
@@ -57,28 +58,28 @@ bf16x2 = {}
 ---@return Value hi
 function f16x2.unpack(pair) end
 
---- The sums of the halves, in a kernel.
+--- Adds the halves of two words, in a kernel.
 --- CuTe: none. CUDA: __hadd2. MoYe: none.
 ---@param a Value
 ---@param b Value
 ---@return Value
 function f16x2.add(a, b) end
 
---- The differences of the halves, in a kernel.
+--- Subtracts the halves of two words, in a kernel.
 --- CuTe: none. CUDA: __hsub2. MoYe: none.
 ---@param a Value
 ---@param b Value
 ---@return Value
 function f16x2.sub(a, b) end
 
---- The products of the halves, in a kernel.
+--- Multiplies the halves of two words, in a kernel.
 --- CuTe: none. CUDA: __hmul2. MoYe: none.
 ---@param a Value
 ---@param b Value
 ---@return Value
 function f16x2.mul(a, b) end
 
---- a * b + c of the halves, rounded once, in a kernel.
+--- a * b + c for each half, rounded once, in a kernel.
 --- CuTe: none. CUDA: __hfma2. MoYe: none.
 ---@param a Value
 ---@param b Value
@@ -86,37 +87,37 @@ function f16x2.mul(a, b) end
 ---@return Value
 function f16x2.fma(a, b, c) end
 
---- The smaller halves, in a kernel.
---- If one is a NaN, the result is the other number; -0 is below 0.
+--- The smaller of two numbers for each half, in a kernel.
+--- If one of them is a NaN, the result is the other number; -0 is less than 0.
 --- CuTe: none. CUDA: __hmin2. MoYe: none.
 ---@param a Value
 ---@param b Value
 ---@return Value
 function f16x2.min(a, b) end
 
---- The larger halves, in a kernel.
---- If one is a NaN, the result is the other number; -0 is below 0.
+--- The larger of two numbers for each half, in a kernel.
+--- If one of them is a NaN, the result is the other number; -0 is less than 0.
 --- CuTe: none. CUDA: __hmax2. MoYe: none.
 ---@param a Value
 ---@param b Value
 ---@return Value
 function f16x2.max(a, b) end
 
---- The negated halves, in a kernel.
+--- Negates both halves, in a kernel.
 --- CuTe: none. CUDA: __hneg2. MoYe: none.
 ---@param a Value
 ---@return Value
 function f16x2.neg(a) end
 
---- The halves without their signs, in a kernel.
+--- The absolute values of both halves, in a kernel.
 --- CuTe: none. CUDA: __habs2. MoYe: none.
 ---@param a Value
 ---@return Value
 function f16x2.abs(a) end
 
---- A mask with 16 ones for each half of a that is less than the half of b.
---- It exists only in a kernel, like the other comparisons `le`, `gt`, `ge`, `eq` and `ne`.
---- f16x2.select uses the mask.
+--- A mask with 16 ones for each half of a that is less than that of b.
+--- Like the other comparisons, `le`, `gt`, `ge`, `eq` and `ne`, it exists only in a kernel. The
+--- mask is meant for f16x2.select.
 ---
 ---     > k = kernel("clip", function(x)
 ---     >>   local words = recast(x, u32)
@@ -134,7 +135,7 @@ function f16x2.abs(a) end
 ---@return Value
 function f16x2.lt(a, b) end
 
---- The bits of a where the mask has ones, else those of b, in a kernel.
+--- The bits of a where the mask has ones, and else those of b, in a kernel.
 --- CuTe: none. CUDA: mask & a | ~mask & b. MoYe: none.
 ---@param mask Value
 ---@param a Value

@@ -1,21 +1,23 @@
 ---@meta _
 -- Topic: kernels: functions that run once per thread, their memory and loops
 
---- A function as a kernel: `k{grid = ..., block = ...}(args...)` launches it.
---- Launch options: `grid` and `block`, each an integer or `{x, y, z}`. `smem`, in bytes. `stream`.
---- `cluster`, the blocks that run together (see cluster_rank); the grid must be a multiple of it.
---- `pdl`: if true, the launch may begin before the previous one has ended (see
---- grid_dependency_wait). `cooperative`: if true, all blocks run at the same time, so that each may
---- wait for any other one, also by grid_barrier. On a GPU it is an error if they do not fit.
---- `print_order`: "thread", or "run" for the order in which the threads of a block print (see
---- printf). `check`: true, or `{nan = true, overflow = true, global = false}`. Then the launch runs
---- on the CPU engine and fails with a list of what the kernel does wrong, such as races and
+--- A function that runs on a device: `k{grid =, block =}(...)` launches it.
+--- The launch options are these. `grid` and `block` are integers or `{x, y, z}`. `smem` is the size
+--- of dynamic shared memory in bytes. `stream` is the stream to launch in. `cluster` is how many
+--- blocks run together (see cluster_rank); the grid must be a multiple of it. With `pdl = true`,
+--- the launch may begin before the previous one has ended (see grid_dependency_wait). With
+--- `cooperative = true`, all blocks run at the same time, so each may wait for any other, as in
+--- grid_barrier. If they do not all fit on the GPU, the launch is an error. `print_order` is
+--- "thread", or "run" to print in the order in which the threads of a block run (see printf).
+--- `check` is true or a table such as `{nan = true, overflow = true, global = false}`. With it, the
+--- launch runs on the CPU engine and fails with a list of the kernel's mistakes, such as races and
 --- uninitialised reads (see docs/debugging.md).
 ---
---- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables of these with
---- names. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled copies,
---- tiled MMAs and strings are constants of the kernel. In the kernel, `l[i]` is a tensor of a list,
---- and `#l` their number (see docs/kernels_memory.md, "Many tensors").
+--- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables that hold these
+--- by name. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled
+--- copies, tiled MMAs and strings are constants of the kernel. If `l` is a list in the kernel,
+--- `l[i]` is one of its tensors, and `#l` is their number (see docs/kernels_memory.md, "Many
+--- tensors").
 ---
 ---     > double = kernel("double", function(x)
 ---     >>   local i = blockIdx.x * blockDim.x + threadIdx.x
@@ -32,25 +34,25 @@
 local Kernel = {}
 
 --- Makes a kernel from a function.
---- The first launch with arguments of a new kind traces the function. While tracing, tensors and
---- numbers of the launch are symbolic. Values that Lua knows then, such as captured numbers and
---- layouts, are constants of the kernel.
+--- The first launch with arguments of a new kind traces the function. While tracing, the launch's
+--- tensors and numbers are symbolic. Values that Lua already knows, such as captured numbers and
+--- layouts, become constants of the kernel.
 ---
 --- Options: `static_shapes` makes extents and strides constants. `contract = false` rounds
---- `a*b + c` twice. `min_blocks` is how many blocks must fit on a multiprocessor; it limits the
---- registers of a thread, like __launch_bounds__. `max_unroll`, by default 64, is the limit for
---- unrolling a `for` with known bounds, or a `while` whose condition is known, while tracing.
---- `nvrtc_options` is a list of strings.
+--- `a*b + c` twice. `min_blocks` is how many blocks must fit on a multiprocessor; like
+--- __launch_bounds__, it limits the registers of a thread. `max_unroll`, by default 64, is how many
+--- iterations of a loop are unrolled while tracing: a `for` with known bounds, or a `while` whose
+--- condition is known. `nvrtc_options` is a list of strings.
 ---
 --- `emission` is a table that changes how the kernel is written and compiled for a GPU, but not its
 --- results. `registers`, 24 to 255, limits a thread's registers instead of the launch bounds.
 --- `planned_registers` is the number that the compiler before ptxas plans for. `usage`, 0 to 10, by
---- default 5, is how far ptxas trades registers for speed. `level`, 1 to 3, by default 3, is its
---- optimisation level. `unroll`, 1 to 16, is how often the innermost loops are unrolled. `order`, 1
---- to 16, is the order in which the kernel's tensors are declared. With `pin = true` integers that
---- are computed before loops are not computed again in them. With `cutlass = true` the kernel's
---- name ends with "_cutlass", for which ptxas uses other rules. Measure which one helps
---- (docs/kernels.md, "Variants of one kernel").
+--- default 5, is how freely ptxas uses registers to gain speed. `level`, 1 to 3, by default 3, is
+--- its optimisation level. `unroll`, 1 to 16, is how many times the innermost loops are unrolled.
+--- `order`, 1 to 16, is the order in which the kernel's tensors are declared. With `pin = true`,
+--- integers that are computed before a loop are not computed again inside it. With
+--- `cutlass = true`, the kernel's name ends with "_cutlass"; ptxas compiles such kernels by other
+--- rules. Measure which of these options help (docs/kernels.md, "Variants of one kernel").
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -59,14 +61,14 @@ local Kernel = {}
 ---     tensor f32 4:1 on cpu
 ---         1    1    1    1
 --- CuTe: __global__. MoYe: @cuda threads= blocks=.
---- See: help"Kernel" for launches, help"Launch" for what a launch runs.
----@param name string letters, digits and _; you may leave it out
+--- See: help"Kernel" about launches, help"Launch" about what a launch runs.
+---@param name string letters, digits and _; may be left out
 ---@param fn function
 ---@param options? table
 ---@return Kernel
 function kernel(name, fn, options) end
 
---- A launch with its arguments bound, for launching it again at the least cost.
+--- Binds a launch to its arguments, so that launching it again costs least.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -79,14 +81,14 @@ function kernel(name, fn, options) end
 ---@return fun(...): function # gets the arguments, returns the launcher
 function Kernel:prepare(config) end
 
---- Drops all traces, after changes that launches do not notice.
+--- Drops all traces: call it after changes that launches do not notice.
 --- docs/kernels.md lists these changes.
 ---
 ---     > k = kernel("nothing", function(x) end)
 ---     > k:reset()
 function Kernel:reset() end
 
---- A configured kernel, `k{...}`: call it to launch, or ask what would run.
+--- A configured kernel, `k{...}`: call it to launch, or ask what it would run.
 ---@class Launch
 ---@operator call(any): nil
 local Launch = {}
@@ -111,22 +113,22 @@ function Launch:source(...) end
 ---@return string
 function Launch:ir(...) end
 
---- The PTX that NVRTC makes from the source; an error without NVRTC.
+--- The PTX that NVRTC makes from the source. Without NVRTC, it is an error.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:ptx(...) end
 
 --- The machine code that NVRTC makes from the source, as bytes.
 --- It is the cubin that a launch would load, or the one for the GPU of `--sm`. Write it to a file
---- for `cuobjdump -sass` or `nvdisasm`. Without NVRTC it is an error.
+--- for `cuobjdump -sass` or `nvdisasm`. Without NVRTC, it is an error.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:cubin(...) end
 
---- The costs of a launch: memory, registers, the time of each step.
---- The result is a table: `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms`, `from_cache`. On a
---- CUDA device it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch with
---- clusters, `active_clusters` is how many the device runs at a time.
+--- The costs of a launch: memory, registers and the time of each step.
+--- The result is a table with `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms` and `from_cache`.
+--- On a CUDA device, it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch with
+--- clusters, `active_clusters` is how many clusters the device runs at a time.
 ---
 ---     > k = kernel("tile", function(x) local s = shared(f32, 256) s[threadIdx.x] = x[threadIdx.x] end)
 ---     > k{grid = 1, block = 4}:info(zeros(f32, 4)).shared_bytes
@@ -135,7 +137,7 @@ function Launch:cubin(...) end
 ---@return table
 function Launch:info(...) end
 
---- Launches n times in a row from C, to measure launches without Lua.
+--- Launches n times in a row from C, to measure launches without Lua's cost.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -147,8 +149,8 @@ function Launch:info(...) end
 function Launch:enqueue(n, ...) end
 
 --- Makes a number or boolean argument a constant of the kernel.
---- Captured numbers are constants already. For a table, all its numbers become constants. Strings,
---- element types and layouts are constants anyway, and are returned unchanged.
+--- Captured numbers are constants already. If x is a table, all its numbers become constants.
+--- Strings, element types and layouts are constants anyway, and are returned unchanged.
 ---
 ---     > k = kernel("tail", function(x, n) x[threadIdx.x] = n end)
 ---     > t = zeros(i32, 3)
@@ -162,10 +164,10 @@ function Launch:enqueue(n, ...) end
 function static(x) end
 
 --- Makes some extents of a tensor argument constants of the kernel.
---- Pass the result instead of t to a launch. Other extents, and strides other than 0 and 1, stay
---- run-time values. So a fragment may have the size of one mode of an argument; each size has its
---- own trace. A mode is a number, a name or a path. Without modes all extents and strides are
---- constants, as with `static_shapes`.
+--- Pass the result to a launch instead of t. Other extents, and strides other than 0 and 1, remain
+--- run-time values. Use it, for example, to give a fragment the size of one mode of an argument.
+--- Each size has its own trace. A mode is a number, a name or a path. Without modes, all extents
+--- and strides become constants, as with `static_shapes`.
 ---
 ---     > twice = kernel("twice", function(x)
 ---     >>   local row = fragment(f32, size(x, 1))
@@ -187,9 +189,9 @@ function static(x) end
 function static_mode(t, ...) end
 
 --- Makes a known number a run-time value of the kernel.
---- So a loop up to it is a loop of the kernel, which also decides conditions on it. An integer becomes
---- an i32, or an i64 if necessary; another number has no type until it meets one. On the host the
---- result is x itself.
+--- A loop up to this value then runs in the kernel, and conditions on it are decided there. An
+--- integer becomes an i32, or an i64 if necessary. Any other number has no type until it is
+--- combined with a value that has one. On the host, the result is x itself.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   local n, p = dynamic(size(x)), 1
@@ -209,13 +211,13 @@ function static_mode(t, ...) end
 ---@return any
 function dynamic(x) end
 
---- The function f as plain Lua, even if a kernel calls it.
---- A kernel converts the functions that it calls and records what they do with run-time values.
---- This one runs unchanged, at Lua's own speed. It runs once, while the kernel is traced (twice in
---- the condition of a `while`), whatever conditions surround the call. It may do what kernels may
---- not, such as assign globals. Its arguments must be known while tracing. It is an error if a
---- run-time value or a tensor of the kernel is among them, in their tables, or in what f has
---- captured.
+--- Runs the function f as plain Lua, even if a kernel calls it.
+--- A kernel converts the functions that it calls and records what they do with run-time values. A
+--- static function runs unchanged, at Lua's own speed. It runs once while the kernel is traced
+--- (twice in the condition of a `while`), whatever conditions surround the call. It may do things
+--- that kernels may not do, such as assign globals. Its arguments must be known while tracing. A
+--- run-time value or a tensor of the kernel is an error among the arguments, inside tables that are
+--- arguments, and among the variables that f captures.
 ---
 ---     > primes = static_fn(function(n)
 ---     >>   local found = {}
@@ -238,7 +240,7 @@ function dynamic(x) end
 ---@return function
 function static_fn(f) end
 
---- Three coordinates or extents of a launch, in a kernel.
+--- Coordinates or extents of a launch along x, y and z, in a kernel.
 ---@class Index
 ---@field x integer
 ---@field y integer
@@ -246,7 +248,7 @@ function static_fn(f) end
 local Index = {}
 
 --- The thread's position in its block, in a kernel.
---- `threadIdx.x`, `.y` and `.z`, from 0.
+--- `threadIdx.x`, `.y` and `.z` count from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[threadIdx.x] = threadIdx.x end)
 ---     > t = zeros(i32, 4)
@@ -259,7 +261,7 @@ local Index = {}
 threadIdx = nil
 
 --- The block's position in the grid, in a kernel.
---- `blockIdx.x`, `.y` and `.z`, from 0.
+--- `blockIdx.x`, `.y` and `.z` count from 0.
 ---
 ---     > k = kernel("numbers", function(x) x[blockIdx.x] = blockIdx.x * 10 end)
 ---     > t = zeros(i32, 4)
@@ -297,10 +299,10 @@ gridDim = nil
 
 --- Memory that the threads of a block share, in a kernel.
 --- The layout is static, and the contents are uninitialised. Write, call `sync_threads()`, then
---- read what others wrote. Without a layout it is the memory of the launch option `smem = bytes`:
---- one mode, the same at each call. Its views may have any run-time shape. A swizzled layout avoids
---- bank conflicts in rows and columns. The swizzle applies to the offset in memory, and tiles and
---- views keep it.
+--- read what others wrote. Without a layout, the result is the memory that the launch option
+--- `smem = bytes` provides. It has one mode and is the same memory at each call, and its views may
+--- have any run-time shape. A swizzled layout avoids bank conflicts in rows and columns. The
+--- swizzle applies to the offset in memory; tiles and views keep it.
 ---
 ---     > k = kernel("reverse", function(x)
 ---     >>   local s = shared(x.dtype, 4)
@@ -336,7 +338,7 @@ gridDim = nil
 ---@return Tensor
 function shared(dtype, layout) end
 
---- Registers of a thread, in a kernel.
+--- A tensor in a thread's registers, in a kernel.
 --- The layout and all coordinates are static, so a loop over a fragment needs static bounds. The
 --- contents are uninitialised.
 ---
@@ -357,10 +359,10 @@ function shared(dtype, layout) end
 function fragment(dtype, layout) end
 
 --- A thread's own array with run-time indices, in a kernel.
---- It is in the GPU's local memory: each thread has its own elements, but an access costs as much
---- as one of global memory that hits a cache. Use it for stacks, heaps and small histograms. If the
---- indices are static, use `fragment`. The layout is static, and a thread has at most 512 KB. The
---- contents are uninitialised.
+--- The array is in the GPU's local memory: each thread has its own elements, but an access costs as
+--- much as an access to global memory that hits a cache. Use such arrays for stacks, heaps and
+--- small histograms. If the indices are static, use `fragment`. The layout is static, and each
+--- thread has at most 512 KB. The contents are uninitialised.
 ---
 ---     > k = kernel("digits", function(x)
 ---     >>   local h = local_array(i32, 3)
@@ -379,15 +381,16 @@ function fragment(dtype, layout) end
 ---@return Tensor
 function local_array(dtype, layout) end
 
---- Makes a helper one function in CUDA C, however often it is called.
---- A plain helper function is traced at each call, and its code copied there. A function of
---- device_fn is traced once for each combination of argument types and of known numbers, strings
---- and types. It may return up to 16 values, read what it captures, and call other such functions.
---- It may call itself only with other known values. Tables of numbers are passed and returned as
---- their fields, and keep their metatables. It gets no tensors or layouts, declares no shared
---- memory, and cannot call `assert` or `printf`. `{noinline = true}` forbids the compiler to inline
---- it, and `{name = "wave"}` names it in the CUDA C. The CPU engine traces it at each call, and so
---- does a GPU if a result has no type yet. On the host it is the function itself.
+--- Turns a helper into one function of CUDA C, however often it is called.
+--- A plain helper function is traced at each call, and its code is copied there. A device function
+--- is traced once for each combination of argument types and of known numbers, strings and types.
+--- It may return up to 16 values, read captured variables, and call other device functions. It may
+--- call itself only with different known values. Tables of numbers are passed and returned field by
+--- field, and keep their metatables. A device function takes no tensors or layouts, declares no
+--- shared memory, and cannot call `assert` or `printf`. `{noinline = true}` forbids the compiler to
+--- inline it, and `{name = "wave"}` sets its name in the CUDA C. On the CPU engine, or if a result
+--- has no type yet, it is traced at each call like a plain helper. On the host, the result is f
+--- itself.
 ---
 ---     > collatz = device_fn(function(n)
 ---     >>   local steps = 0
@@ -412,11 +415,11 @@ function local_array(dtype, layout) end
 function device_fn(f, options) end
 
 --- Constant memory, filled from a table of numbers, in a kernel.
---- Use it for coefficients, small filters and lookup tables. Each launch reads the table: if its
---- contents have changed, it compiles a kernel for the new ones. A GPU has 64 KiB for the constants
---- of a kernel. All lanes of a warp should read the same element, because each different element
---- costs a turn; `profile` counts them. Without a layout the shape is that of the table, as in
---- from_table.
+--- Use it for coefficients, small filters and lookup tables. Each launch reads the table and, if
+--- its contents have changed, compiles a kernel for the new contents. A GPU has 64 KiB for the
+--- constants of a kernel. All lanes of a warp should read the same element, because the warp reads
+--- different elements one after the other; `profile` counts these reads. Without a layout, the
+--- result has the table's shape, as in from_table.
 ---
 ---     > weights = {0.25, 0.5, 0.25}
 ---     > k = kernel("smooth", function(x, y)
@@ -436,14 +439,14 @@ function device_fn(f, options) end
 ---@return Tensor
 function constant(dtype, data, layout) end
 
---- The tensor in global memory at an address, in a kernel.
---- Addresses come from `t.address` of a host's tensor, or are computed from it: entries of pointer
---- arrays, pages of a pool. The address is that of index 0 of the layout, which may have run-time
---- values. It must be a multiple of the element's size. If you know that it is a multiple of more
---- bytes, pass `align`: copies of 16 bytes need it.
+--- A tensor at a given address in global memory, in a kernel.
+--- Addresses come from `t.address` of a tensor on the host, or are computed from it, as for the
+--- entries of pointer arrays or the pages of a pool. The address is that of index 0 of the layout,
+--- which may contain run-time values. The address must be a multiple of the element's size. If you
+--- know that it is a multiple of more bytes, pass `align`, which copies of 16 bytes need.
 ---
---- The CPU engine knows the tensors of the host, and stops at an address outside all of them. It
---- also stops at an access beyond the memory that the address is in. A GPU does neither. The
+--- The CPU engine knows the tensors of the host, and reports an address outside all of them. It
+--- also reports an access beyond the memory that contains the address. A GPU detects neither. The
 --- address does not keep the memory alive.
 ---
 ---     > k = kernel("set", function(at) tensor_at(at[blockIdx.x], i32, 4)[threadIdx.x] = 7 end)
@@ -459,8 +462,8 @@ function constant(dtype, data, layout) end
 ---@return Tensor
 function tensor_at(address, dtype, layout, options) end
 
---- Registers for a tensor's elements, in a kernel.
---- It returns a compact fragment with the tensor's shape.
+--- A fragment with room for a tensor's elements, in a kernel.
+--- The fragment is compact and has the tensor's shape.
 ---
 ---     > k = kernel("double", function(x)
 ---     >>   local mine = parallelize(x, layout(4), threadIdx.x)
@@ -481,10 +484,10 @@ function tensor_at(address, dtype, layout, options) end
 function fragment_like(t, dtype) end
 
 --- A loop of the kernel: `for i in range(start, stop, step)`.
---- It ends before stop. A single argument is stop, and start is 0. With `{unroll = n}` as last
---- argument, the compiler unrolls n iterations. A plain `for` over run-time bounds is also a loop
---- of the kernel; over static bounds it is unrolled while tracing if it has at most 64 iterations.
---- Outside kernels `range(2, 5)` is the list `{2, 3, 4}`, for a space of `tune`.
+--- The loop ends before stop. A single argument is stop, and start is then 0. With `{unroll = n}`
+--- as the last argument, the compiler unrolls n iterations. A plain `for` with run-time bounds is
+--- also a loop of the kernel. With static bounds, it is unrolled while tracing if it has at most 64
+--- iterations. Outside kernels, `range(2, 5)` is the list `{2, 3, 4}`, for a space of `tune`.
 ---
 ---     > k = kernel("sum", function(x, y)
 ---     >>   local s = 0
@@ -504,7 +507,7 @@ function fragment_like(t, dtype) end
 function range(start, stop, step, options) end
 
 --- A loop of the kernel over the coordinates of a mode: `for k in axes(t, 2)`.
---- With `{unroll = n}` as last argument, the compiler unrolls n iterations.
+--- With `{unroll = n}` as the last argument, the compiler unrolls n iterations.
 ---
 ---     > k = kernel("rows", function(x, y)
 ---     >>   for j in axes(x, 1) do y[j] = x(0, j) + x(1, j) end
@@ -522,7 +525,8 @@ function range(start, stop, step, options) end
 function axes(t, mode, options) end
 
 --- A loop that runs while tracing: `for i in unroll(start, stop, step)`.
---- It ends before stop. The bounds are static, and so is i, so i may index registers.
+--- The loop ends before stop. The bounds must be static; i is static too, so it may index
+--- registers.
 ---
 ---     > k = kernel("powers", function(x)
 ---     >>   for i in unroll(0, 4) do x[i] = 1 << i end
@@ -540,13 +544,14 @@ function axes(t, mode, options) end
 function unroll(start, stop, step) end
 
 --- Inserts CUDA C into a kernel.
---- It is a statement, or with a type an expression: `cuda[[source]]`, or
---- `cuda([[source]], {name = value}, dtype)`. `$name` is an operand. Operands are values: the
---- source can neither take their address nor change them. A tensor is the address of its first
---- element, `{tensor, coordinate}` that of another one. Several results are a table of types, by
---- name: the source assigns to them, and they are returned in the order of the source; a list of
---- types has the names `$1`, `$2`. The CPU engine cannot run the source. It runs a twin instead: a
---- Lua function, passed last, whose parameters have the names of the operands.
+--- `cuda[[source]]` is a statement; with a type, as in `cuda([[source]], {name = value}, dtype)`,
+--- it is an expression. In the source, `$name` is an operand. Operands are values: the source can
+--- neither take their address nor change them. A tensor stands for the address of its first
+--- element, and `{tensor, coordinate}` for the address of another element. For several results,
+--- pass a table of their types by name. The source assigns to the results, which are returned in
+--- the order in which it names them. If the table is a list, the results are called `$1`, `$2` and
+--- so on. The CPU engine cannot run the source. It runs a twin instead: a Lua function, passed
+--- last, whose parameters have the names of the operands.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
@@ -567,18 +572,19 @@ function unroll(start, stop, step) end
 --- CuTe: the C++ itself. MoYe: none.
 ---@param text string
 ---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
----@param dtype? DType|table of the expression; of several results, by name or in a list
----@param twin? function what the CPU engine runs instead of the text
+---@param dtype? DType|table of the expression; or of several results, by name or in a list
+---@param twin? function what the CPU engine runs instead of the source
 ---@return any ... the value of the expression, or the results
 function cuda(text, operands, dtype, twin) end
 
 --- Inserts PTX instructions into a kernel.
---- `$name` is a result or an operand; results are returned in the order of the source, and those of
---- a list are `$1`, `$2`. The type determines the register: 16, 32 or 64 bits. A Lua number is an
---- immediate operand. An operand with the name of a result is the register's initial value. A
---- tensor is the address of its first element, `{tensor, coordinate}` that of another one; in
---- shared memory it is a 32-bit address for instructions with `.shared`. The CPU engine runs the
---- twin, as for `cuda`.
+--- In the instructions, `$name` is a result or an operand. The results are returned in the order in
+--- which the instructions name them; if their types are a list, they are called `$1`, `$2` and so
+--- on. The type determines the register: 16, 32 or 64 bits. A Lua number is an immediate operand.
+--- An operand with the name of a result is the initial value of the result's register. A tensor
+--- stands for the address of its first element, and `{tensor, coordinate}` for the address of
+--- another element. An address in shared memory has 32 bits, for instructions with `.shared`. The
+--- CPU engine runs the twin, as for `cuda`.
 ---
 ---     > k = kernel("mad", function(x)
 ---     >>   local i = threadIdx.x
@@ -594,6 +600,6 @@ function cuda(text, operands, dtype, twin) end
 ---@param text string one or more instructions, as in the PTX manual
 ---@param results? DType|table of types, by name or in a list
 ---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
----@param twin? function what the CPU engine runs instead of the text
+---@param twin? function what the CPU engine runs instead of the source
 ---@return any ... the results
 function ptx(text, results, operands, twin) end

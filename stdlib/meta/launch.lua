@@ -1,14 +1,14 @@
 ---@meta _
 -- Topic: launch: devices, streams, random seeds, time
 
---- The current device, as a table; with a name, chooses that device.
+--- Describes the current device; with a name, chooses that device first.
 --- The name is "auto", "cpu", "cpu:8", "cuda" or "cuda:1". New tensors are made on the current
 --- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies one.
---- "cpu:8" makes the CPU engine act as 8 devices (at most 256) for a mesh; their tensors are on the
---- host. The table has `name` and `n_devices`, how many devices a mesh can have here: with CUDA all
---- devices or, under torchrun, mpirun and srun, the number of processes. For a CUDA device it also
---- has `ordinal`, `sm`, `n_sms`, `memory_bytes` and `shared_bytes` (per block); for the CPU engine,
---- `threads` and `isa`.
+--- "cpu:8" makes the CPU engine act as 8 devices (at most 256) for a mesh, with their tensors on
+--- the host. The result is a table with `name` and `n_devices`, the largest number of devices for a
+--- mesh. With CUDA, that is the number of devices in the machine; under torchrun, mpirun or srun,
+--- it is the number of processes. For a CUDA device, the table also has `ordinal`, `sm`, `n_sms`,
+--- `memory_bytes` and `shared_bytes` (per block); for the CPU engine, `threads` and `isa`.
 ---
 ---     > device("cpu:8").n_devices
 ---     8
@@ -29,9 +29,9 @@ function device(name) end
 function devices() end
 
 --- A queue of launches on the current device.
---- `k{grid =, block =, stream = s}` launches in it, and the launches of one stream run in order.
---- `s:close()` frees it. On the CPU engine each launch has finished when it returns, so streams do
---- not overlap there.
+--- `k{grid =, block =, stream = s}` launches in stream `s`, and the launches of one stream run in
+--- order. `s:close()` frees the stream. On the CPU engine, a launch has finished when it returns,
+--- so streams do not overlap there.
 --- CuTe: cudaStream_t. MoYe: CuStream.
 ---@return Stream
 function stream() end
@@ -50,8 +50,9 @@ function Stream:wait(event) end
 --- Frees the stream.
 function Stream:close() end
 
---- A mark in a stream, to wait for or to time from.
---- It belongs to the current device. On the CPU engine it holds the time when it was recorded.
+--- A mark in a stream, to wait for or to measure time from.
+--- The event belongs to the current device. On the CPU engine, it holds the time at which it was
+--- recorded.
 --- CuTe: cudaEvent_t. MoYe: CuEvent.
 ---@return Event
 function event() end
@@ -61,13 +62,13 @@ function event() end
 local Event = {}
 
 --- Places the mark after the launches so far; returns the event.
---- Without a stream, these are the launches of the device's own stream.
+--- Without a stream, the device's own stream is meant.
 ---@param stream? Stream
 ---@return Event
 function Event:record(stream) end
 
---- Makes later launches wait on the device for the recorded mark.
---- Without a stream, these are the launches of the device's own stream.
+--- Makes later launches wait, on the device, until the mark is reached.
+--- Without a stream, the device's own stream is meant.
 ---@param stream? Stream
 function Event:wait(stream) end
 
@@ -75,7 +76,7 @@ function Event:wait(stream) end
 function Event:synchronize() end
 
 --- The time from this mark to another one, in milliseconds.
---- It waits for the other one.
+--- It waits until the other mark is reached.
 ---@param stop Event
 ---@return number
 function Event:elapsed(stop) end
@@ -89,13 +90,13 @@ function Event:close() end
 --- CuTe: cudaDeviceSynchronize. MoYe: CUDA.synchronize.
 function synchronize() end
 
---- Records the launches of a function, to launch them as one.
---- `f(...)` is called now, but nothing runs: its launches, copies between tensors, `clear`, `zeros`
---- and events become the graph; so does all that ranks do in an m:run of f. `g()` launches everything
---- with one driver call for each device, so short kernels follow each other without the host.
---- `g(...)` with other arguments calls `f` again, once, and launches the new recording. The CPU
---- engine runs the parts in order. `f` cannot wait, or read or write elements, and its kernels
---- cannot print.
+--- Records the launches of a function, to launch them all with one call.
+--- `f(...)` is called at once, but its work does not run. Its launches, copies between tensors,
+--- `clear`, `zeros` and events become the graph, and so does everything that ranks do in an m:run
+--- inside f. `g()` launches everything with one driver call for each device, so short kernels
+--- follow each other without delays by the host. `g(...)` with other arguments calls `f` once more
+--- and launches the new recording. The CPU engine runs the parts in order. `f` must not wait, nor
+--- read or write elements, and its kernels must not print.
 ---
 ---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
 ---     > x = zeros(f32, 4)
@@ -119,11 +120,11 @@ function graph(f, ...) end
 ---@operator call: nil
 local Graph = {}
 
---- Frees the graph, and the memory and kernels that only it uses.
+--- Frees the graph, and the memory and kernels that nothing else uses.
 function Graph:close() end
 
 --- Restarts the sequence of `rand` and `randn`.
---- A program begins with seed 0.
+--- A program starts with seed 0.
 ---
 ---     > seed(7)
 ---     > x = rand(f32, 4)
@@ -135,9 +136,10 @@ function Graph:close() end
 function seed(n) end
 
 --- The time of one call of f, in milliseconds.
---- It is the median over batches of consecutive calls, after one call that is not timed. A CUDA
---- device is timed between two events, the CPU engine by the clock. Options: `reps`, the calls per
---- batch (by default about 20 ms), and `batches` (5).
+--- The result is the median over batches of consecutive calls, after one call that is not timed. A
+--- CUDA device is timed with two events, the CPU engine with the clock. The options are `reps`, the
+--- number of calls per batch (by default, as many as run in about 20 ms), and `batches` (by default
+--- 5).
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest
@@ -150,9 +152,9 @@ function seed(n) end
 ---@return number # the slowest batch
 function bench(f, options) end
 
---- Compiles handwritten CUDA C for the current CUDA device, for comparison.
---- `k{grid =, block =, smem =}(args...)` launches it. Tensors become pointers, integers int, and
---- floats float.
+--- Compiles handwritten CUDA C for the current device, for comparison.
+--- `k{grid =, block =, smem =}(args...)` launches the kernel. Tensors are passed as pointers,
+--- integers as `int`, and floats as `float`.
 --- CuTe: none. MoYe: none.
 ---@param name string of the `extern "C" __global__` function
 ---@param source string
@@ -165,20 +167,21 @@ function cuda_kernel(name, source, options) end
 ---@operator call(table): function
 local CudaKernel = {}
 
---- A table: `registers`, `local_bytes` (per thread) and `compile_ms`.
+--- A table with `registers`, `local_bytes` (per thread) and `compile_ms`.
 ---@return table
 function CudaKernel:info() end
 
 --- Writes kernels as plain C files, for programs without Lua.
---- It returns the paths of NAME.h, NAME.c and NAME_test.c. `what` is a kernel,
---- `k{grid = ..., block = ...}`, or a function that launches, such as one that calls `matmul`. Each
---- example is a list of arguments: it is launched on the CPU engine, and makes one specialisation.
---- Options: `name` (the default is the kernel's), `dir`, `sm` ("80,90a"; the default is "90a"), and
---- for a kernel `grid`, `block` and the other launch options; `grid` may be a function of the
---- arguments. `cpu = true` adds the CPU twin; `run = false` records launches, but does not run
---- them. NVRTC compiles the kernels; docs/export.md explains the files. Example:
---- `export(k, {{2.0, x, y}}, {grid = 1, block = 256, sm = "80,90a", dir = "out"})`. Errors: a list
---- of tensors among the arguments; a kernel that does not compile for any of the capabilities.
+--- It returns the paths of NAME.h, NAME.c and NAME_test.c. `what` is a kernel, a launch
+--- configuration `k{grid = ..., block = ...}`, or a function that launches kernels, for example by
+--- calling `matmul`. Each example is a list of arguments. It is launched on the CPU engine and
+--- produces one specialisation. The options are `name` (by default the kernel's), `dir`, `sm`
+--- ("80,90a"; by default "90a") and, for a kernel, `grid`, `block` and the other launch options.
+--- `grid` may be a function of the arguments. `cpu = true` adds the CPU twin, and `run = false`
+--- records launches without running them. NVRTC compiles the kernels; docs/export.md explains the
+--- files. Example: `export(k, {{2.0, x, y}}, {grid = 1, block = 256, sm = "80,90a", dir = "out"})`.
+--- A list of tensors among the arguments is an error, and so is a kernel that compiles for none of
+--- the capabilities.
 --- CuTe: AOT export of CuTe DSL (export_to_c). MoYe: none.
 ---@param what any a kernel, a launch configuration or a function
 ---@param examples table[] lists of arguments

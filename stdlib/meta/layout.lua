@@ -2,21 +2,21 @@
 -- Topic: layouts: making them and asking about them
 
 --- The sizes of modes: an integer, a table `{4, {2, 3}}`, or `"(4,(2,3))"`.
---- A layout counts as its shape. Extents count elements.
+--- A layout may be given in place of its shape. Extents are numbers of elements.
 ---
 ---     > layout({4, {2, 3}}) == layout("(4,(2,3))")
 ---     true
 ---@alias Shape integer|table|string|Layout
 
 --- The steps of modes, nested like the shape: integers or basis elements.
---- Steps count elements, not bytes. A step of 0 repeats an element, and a negative step runs
---- backwards.
+--- Steps are counted in elements, not bytes. A step of 0 repeats an element, and a negative step
+--- goes backwards.
 ---@alias Stride integer|table|string|Basis
 
---- A place in a shape, counted from 0.
---- It is an integer, one entry per mode, or a tuple nested like the shape. An integer instead of a
---- tuple counts colexicographically: the leftmost mode varies fastest. `_` instead of an entry
---- keeps the mode.
+--- A position in a shape, counted from 0.
+--- A coordinate is an integer, a list with one entry per mode, or a tuple nested like the shape. An
+--- integer in place of a tuple counts in colexicographic order: the leftmost mode varies fastest.
+--- `_` in place of an entry keeps the mode.
 ---
 ---     > l = L"(2,(2,2)):(4,(2,1))"
 ---     > l(5), l(1, 2), l(1, {0, 1})
@@ -25,9 +25,9 @@
 ---     (2):(4)
 ---@alias Coord integer|table|Any
 
---- Picks elements of a layout.
---- It is a layout, an integer, a table with one tiler per mode, or `_`. An integer n means `n:1`,
---- and `_` leaves a mode unchanged. As a string, `"4:2"` is a layout, while `"(4,8)"` and
+--- What picks elements of a layout.
+--- A tiler is a layout, an integer, a table with one tiler per mode, or `_`. An integer n means
+--- `n:1`, and `_` leaves a mode unchanged. As a string, `"4:2"` is a layout, while `"(4,8)"` and
 --- `"<4:2,8:1>"` have one tiler per mode.
 ---
 ---     > composition("(12,8):(8,1)", {L"3:4", _})
@@ -44,10 +44,10 @@
 ---@alias Mode integer|string|table
 
 --- A function from coordinates to indices, written `shape:stride`.
---- Layouts never change. `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; with `_` in the
---- coordinate the result is a slice. Called with a layout, `l(M)` is the composition:
---- `l(M)(i) == l(M(i))`. Layouts are equal if their shapes and strides are. Every function of
---- layouts is also a method: `l:coalesce():complement(24)`.
+--- Layouts never change. `l(i)`, `l(i, j)` and `l({i, {j, k}})` are indices; if the coordinate
+--- contains `_`, the result is a slice. For a layout M, `l(M)` is the composition:
+--- `l(M)(i) == l(M(i))`. Two layouts are equal if their shapes and strides are equal. Every
+--- function of layouts is also a method: `l:coalesce():complement(24)`.
 ---
 ---     > l = L"(4,8):(8,1)"
 ---     > l(1, 2), l.shape, l.stride
@@ -57,16 +57,16 @@
 --- CuTe: Layout. MoYe: Layout.
 ---@class Layout
 ---@field shape Tuple the extents, in elements
----@field stride Tuple the steps, nested alike; a swizzled layout has none and raises an error
+---@field stride Tuple the steps, nested like the shape; an error for a swizzled layout, which has none
 ---@field swizzle? Swizzle of a swizzled layout
 ---@field offset? integer of a swizzled layout, in elements
----@field layout? Layout below the swizzle
+---@field layout? Layout of a swizzled layout: the layout that is swizzled
 ---@operator call(any): any
 local Layout = {}
 
 --- A table of integers, nested like a shape; it prints as `(4,(2,3))`.
---- It is a plain Lua table, so its first entry is `t[1]`. Two of them are equal if their integers
---- are.
+--- A tuple is a plain Lua table, so its first entry is `t[1]`. Two tuples are equal if their
+--- integers are equal.
 ---
 ---     > t = shape"(4,(2,3))"
 ---     > t, t[2], #t
@@ -76,7 +76,7 @@ local Layout = {}
 local Tuple = {}
 
 --- The result of `E(i)`: a step along coordinate i instead of a number.
---- Multiplied by an integer, it is a longer step.
+--- Multiplying it by an integer makes the step longer.
 ---
 ---     > E(1) * 4
 ---     4@1
@@ -88,7 +88,7 @@ local Basis = {}
 local Any = {}
 
 --- Makes a layout from a shape and, if given, strides nested like it.
---- Without strides it is compact and column-major: the leftmost mode varies fastest.
+--- Without strides, the layout is compact and column-major: the leftmost mode varies fastest.
 ---
 ---     > layout({4, 8}, {8, 1})
 ---     (4,8):(8,1)
@@ -102,8 +102,9 @@ local Any = {}
 function layout(shape, stride) end
 
 --- Reads a layout from a string, as CuTe prints it.
---- For example `L"(4,8):(8,1)"`; without strides it is column-major. Modes may have names,
---- as in `(M=4,K=8):(1,4)`. `1@0` is the stride `E(0)`. At the prompt `(4,8):(8,1)` is enough.
+--- An example is `L"(4,8):(8,1)"`. Without strides, the layout is column-major. Modes may have
+--- names, as in `(M=4,K=8):(1,4)`. `1@0` is the stride `E(0)`. At the prompt, `(4,8):(8,1)` is
+--- enough.
 ---
 ---     > L"(4,8):(8,1)"
 ---     (4,8):(8,1)
@@ -147,9 +148,9 @@ function col_major(shape) end
 ---@return Layout
 function ordered(shape, order) end
 
---- The unit step along coordinate i, as a stride: results are coordinates.
---- It shows where an element comes from: `3@1` means 3 steps in mode 1. More numbers make a path:
---- `E(1, 0)` steps in mode 0 of mode 1.
+--- The unit step along coordinate i, a stride whose results are coordinates.
+--- Such strides show where an element comes from: `3@1` means 3 steps in mode 1. Several numbers
+--- are a path: `E(1, 0)` steps in mode 0 of mode 1.
 ---
 ---     > l = layout({4, 8}, {E(0), E(1)})
 ---     > l, l(_, 2), l(3, 5)
@@ -164,9 +165,9 @@ function ordered(shape, order) end
 ---@return Basis
 function E(i, ...) end
 
---- The layout whose results are the coordinates themselves.
---- Tile it like a tensor, and it shows which elements a part has. As a second result, `tile` returns
---- where the part begins.
+--- A layout whose results are the coordinates themselves.
+--- Tile it as you tile a tensor, and it shows which elements belong to a part. As its second
+--- result, `tile` returns where the part begins.
 ---
 ---     > l = identity{4, 8}
 ---     > l, l(3, 5), l(7)
@@ -178,8 +179,8 @@ function E(i, ...) end
 ---@return Layout
 function identity(shape) end
 
---- Keeps a mode: in coordinates, tilers and projections.
---- In a projection of `tile` or `parallelize` it drops the mode, like CuTe's `X`.
+--- Keeps a mode in coordinates, tilers and projections.
+--- In a projection of `tile` or `parallelize`, however, it drops the mode, like CuTe's `X`.
 ---
 ---     > L"(4,8):(8,1)"(_, 2)
 ---     (4):(8)
@@ -189,7 +190,7 @@ function identity(shape) end
 ---@type Any
 _ = nil
 
---- A compact layout of the same shape, in the order of another one's strides.
+--- A compact layout with the shape of l, in the order of l's strides.
 ---
 ---     > layout_like"(4,8):(32,2)"
 ---     (4,8):(8,1)
@@ -198,8 +199,8 @@ _ = nil
 ---@return Layout
 function layout_like(l) end
 
---- The layout of registers for a part of a tensor.
---- It is compact. Mode 0 varies fastest, and the other modes keep their order.
+--- A layout of registers for a part of a tensor.
+--- The layout is compact. Mode 0 varies fastest, and the other modes keep their order.
 ---
 ---     > fragment_layout_like"(2,(2,4)):(1,(64,8))"
 ---     (2,((2,4))):(1,((8,2)))
@@ -253,7 +254,7 @@ function stride(x, mode) end
 function size(x, mode) end
 
 --- One more than the distance from the smallest index to the largest.
---- It is the number of elements of memory that the layout spans.
+--- This is the number of elements that the layout spans in memory.
 ---
 ---     > size"(4,8):(16,1)", cosize"(4,8):(16,1)"
 ---     32      56
@@ -293,8 +294,8 @@ function depth(x, mode) end
 ---@return Layout
 function mode(x, mode) end
 
---- The indices at 0, 1, 2, ... as a table.
---- It lists at most 2^24 indices, or 2^20 coordinates; `l(i)` gives a single one.
+--- A table of the indices at 0, 1, 2, ...
+--- The table has at most 2^24 indices, or 2^20 coordinates. For a single index, call `l(i)`.
 ---
 ---     > values"(2,3):(3,1)"
 ---     {0, 3, 1, 4, 2, 5}
@@ -304,7 +305,7 @@ function mode(x, mode) end
 function values(l) end
 
 --- The operation that made a layout, and its operands.
---- A layout that was written as a string or as numbers has none.
+--- A layout that was written as a string or as numbers has no origin.
 ---
 ---     > composition("(4,8)", "(2,4):(1,8)"):origin()
 ---     composition     (4,8)   (2,4):(1,8)

@@ -2,10 +2,11 @@
 -- Topic: math: arithmetic of numbers, and of a kernel's values
 
 --- A Lua number, or a value that a kernel computes at run time.
---- Lua's operators work on both. Types widen but never narrow; to narrow, use cast.
+--- Lua's operators work on both. Types are widened when necessary, but never narrowed; to narrow a
+--- value, use cast.
 ---@alias Value number|boolean|any
 
---- a * b + c with one rounding; floats only.
+--- a * b + c, rounded once; for floats only.
 --- Plain `a*b + c` becomes an fma if the product has no other use.
 ---
 ---     > fma(2, 3, 4)
@@ -35,7 +36,7 @@ function min(...) end
 ---@return Value
 function max(...) end
 
---- x in the range from lo to hi: `max(lo, min(x, hi))`.
+--- Limits x to the range from lo to hi: `max(lo, min(x, hi))`.
 --- A NaN becomes hi, because `min` ignores it.
 ---
 ---     > clamp(7, 0, 5), clamp(-1.5, 0.0, 1.0)
@@ -47,10 +48,10 @@ function max(...) end
 ---@return Value
 function clamp(x, lo, hi) end
 
---- Sorts the elements of a fragment, each thread its own.
---- It is an unrolled network of comparisons: 19 for 8 elements, 191 for 32, and at most 64
---- elements. The order is "up" or "down". The sort is not stable, and the position of a NaN is
---- undefined.
+--- Sorts the elements of a fragment, for each thread separately.
+--- It unrolls a network of comparisons: 19 for 8 elements, and 191 for 32. A fragment may have up
+--- to 64 elements. The order is "up" or "down". The sort is not stable, and the position of a NaN
+--- is undefined.
 ---
 ---     > k = kernel("k", function(x)
 ---     >>   local r = fragment(f32, 4)
@@ -68,7 +69,7 @@ function clamp(x, lo, hi) end
 ---@return Tensor # t
 function sort_network(t, order) end
 
---- The value without its sign.
+--- The absolute value.
 ---
 ---     > abs(-2), abs(-2.5)
 ---     2       2.5
@@ -77,9 +78,9 @@ function sort_network(t, order) end
 ---@return Value
 function abs(x) end
 
---- The quotient rounded up; for tables, entry by entry.
---- It is exact for all integers, negative ones too. It is how many tiles of b cover a.
---- A string like "(7,8)" counts as a table.
+--- The quotient, rounded up; for tables, entry by entry.
+--- This is the number of tiles of size b that cover a. The result is exact for all integers,
+--- including negative ones. A string like "(7,8)" counts as a table.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2
@@ -91,10 +92,11 @@ function abs(x) end
 ---@return Value
 function cdiv(a, b) end
 
---- A value, or all elements of a tensor, as another type, in a kernel.
+--- Converts a value, or all elements of a tensor, to another type, in a kernel.
 --- A cast to an integer truncates, saturates, and turns NaN into 0. A bool becomes 0 or 1. Nothing
---- becomes narrower without a cast. For a fragment or a tile it makes a new fragment of the same
---- shape, two elements at once if the GPU has instructions for that: `copy(cast(acc, f16), part)`.
+--- becomes narrower without a cast. For a fragment or a tile, cast makes a new fragment of the same
+--- shape; it converts two elements at once if the GPU has instructions for that:
+--- `copy(cast(acc, f16), part)`.
 ---
 ---     > k = kernel("round", function(x, y) y[threadIdx.x] = cast(x[threadIdx.x], i32) end)
 ---     > x, y = arange(f32, 4, -1, 0.75), zeros(i32, 4)
@@ -116,7 +118,8 @@ function cdiv(a, b) end
 ---@return Value|Tensor
 function cast(v, dtype) end
 
---- a if c holds, else b; both are evaluated. `c and a or b` evaluates only one.
+--- a if c is true, else b; both are evaluated.
+--- In contrast, `c and a or b` evaluates only one of them.
 ---
 ---     > where(1 < 2, "yes", "no")
 ---     yes
@@ -134,7 +137,7 @@ function cast(v, dtype) end
 function where(c, a, b) end
 
 --- e to the power of x.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp(0)
 ---     1.0
@@ -144,7 +147,7 @@ function where(c, a, b) end
 function exp(x) end
 
 --- 2 to the power of x.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp2(3)
 ---     8.0
@@ -154,7 +157,7 @@ function exp(x) end
 function exp2(x) end
 
 --- 10 to the power of x.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > exp10(3)
 ---     1000.0
@@ -164,7 +167,7 @@ function exp2(x) end
 function exp10(x) end
 
 --- The natural logarithm.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > log(1)
 ---     0.0
@@ -174,7 +177,7 @@ function exp10(x) end
 function log(x) end
 
 --- The logarithm to base 2.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > log2(8)
 ---     3.0
@@ -184,7 +187,7 @@ function log(x) end
 function log2(x) end
 
 --- The square root, correctly rounded.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > sqrt(2)
 ---     1.4142135623731
@@ -194,7 +197,7 @@ function log2(x) end
 function sqrt(x) end
 
 --- 1 / sqrt(x).
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > rsqrt(4)
 ---     0.5
@@ -203,8 +206,8 @@ function sqrt(x) end
 ---@return Value
 function rsqrt(x) end
 
---- The sine, x in radians.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- The sine of x, which is in radians.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > sin(0)
 ---     0.0
@@ -213,8 +216,8 @@ function rsqrt(x) end
 ---@return Value
 function sin(x) end
 
---- The cosine, x in radians.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- The cosine of x, which is in radians.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > cos(0)
 ---     1.0
@@ -224,7 +227,7 @@ function sin(x) end
 function cos(x) end
 
 --- The hyperbolic tangent.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > tanh(0)
 ---     0.0
@@ -233,7 +236,7 @@ function cos(x) end
 ---@return Value
 function tanh(x) end
 
---- Error function.
+--- The error function.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > erf(0.5)
@@ -254,8 +257,8 @@ function erf(x) end
 function erfc(x) end
 
 --- The number whose erf is x.
---- It is infinite at 1 and -1, and NaN beyond.
---- The result has the type of x; an integer is converted to f32.
+--- The result is infinite at 1 and -1, and NaN beyond them. It has the type of x; an integer is
+--- converted to f32.
 ---
 ---     > erfinv(0.5)
 ---     0.47693627620447
@@ -284,7 +287,7 @@ function expm1(x) end
 ---@return Value
 function log1p(x) end
 
---- Logarithm to base 10.
+--- The logarithm to base 10.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > log10(1000.0)
@@ -294,7 +297,7 @@ function log1p(x) end
 ---@return Value
 function log10(x) end
 
---- Cube root.
+--- The cube root.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > cbrt(27.0)
@@ -304,7 +307,7 @@ function log10(x) end
 ---@return Value
 function cbrt(x) end
 
---- Hyperbolic sine.
+--- The hyperbolic sine.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > sinh(1.0)
@@ -314,7 +317,7 @@ function cbrt(x) end
 ---@return Value
 function sinh(x) end
 
---- Hyperbolic cosine.
+--- The hyperbolic cosine.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > cosh(1.0)
@@ -324,7 +327,7 @@ function sinh(x) end
 ---@return Value
 function cosh(x) end
 
---- Angle in radians whose sine is x.
+--- The angle in radians whose sine is x.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > asin(1.0)
@@ -334,7 +337,7 @@ function cosh(x) end
 ---@return Value
 function asin(x) end
 
---- Angle in radians whose cosine is x.
+--- The angle in radians whose cosine is x.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > acos(-1.0)
@@ -344,7 +347,7 @@ function asin(x) end
 ---@return Value
 function acos(x) end
 
---- Angle in radians whose tangent is x.
+--- The angle in radians whose tangent is x.
 --- The result has the type of x; an integer is converted to f32.
 ---
 ---     > atan(1.0)
@@ -377,7 +380,7 @@ function fmod(x, y) end
 ---@return Value
 function copysign(x, y) end
 
---- The root of x * x + y * y, without overflow on the way.
+--- The square root of x * x + y * y, computed without intermediate overflow.
 --- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > hypot(3, 4), hypot(3e200, 4e200)
@@ -399,7 +402,7 @@ function hypot(x, y) end
 ---@return Value
 function atan2(y, x) end
 
---- Sine and cosine, x in radians.
+--- The sine and the cosine of x, which is in radians.
 --- The result has the type of the operands; an integer is converted to f32.
 ---
 ---     > sincos(0.0)
@@ -411,7 +414,7 @@ function atan2(y, x) end
 function sincos(x) end
 
 --- True if x is NaN.
---- In a kernel the result is a bool.
+--- In a kernel, the result is a bool.
 ---
 ---     > isnan(0/0), isnan(1)
 ---     true    false
@@ -420,8 +423,8 @@ function sincos(x) end
 ---@return Value
 function isnan(x) end
 
---- True if x is infinite, of either sign.
---- In a kernel the result is a bool.
+--- True if x is infinite, with either sign.
+--- In a kernel, the result is a bool.
 ---
 ---     > isinf(-1/0), isinf(1)
 ---     true    false
@@ -431,7 +434,7 @@ function isnan(x) end
 function isinf(x) end
 
 --- True if x is neither infinite nor NaN.
---- In a kernel the result is a bool.
+--- In a kernel, the result is a bool.
 ---
 ---     > isfinite(1/0), isfinite(1)
 ---     false   true
@@ -440,8 +443,8 @@ function isinf(x) end
 ---@return Value
 function isfinite(x) end
 
---- Rounds down, to a float.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- Rounds down; the result is a float.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > floor(2.5)
 ---     2.0
@@ -450,8 +453,8 @@ function isfinite(x) end
 ---@return Value
 function floor(x) end
 
---- Rounds up, to a float.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- Rounds up; the result is a float.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > ceil(2.5)
 ---     3.0
@@ -460,8 +463,8 @@ function floor(x) end
 ---@return Value
 function ceil(x) end
 
---- Rounds towards zero, to a float.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- Rounds towards zero; the result is a float.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > trunc(-2.5), trunc(2.5)
 ---     -2.0    2.0
@@ -470,8 +473,8 @@ function ceil(x) end
 ---@return Value
 function trunc(x) end
 
---- Rounds to the nearest integer, halves away from zero, to a float.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- Rounds to the nearest integer, halves away from zero; the result is a float.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > round(2.5), round(-2.5), round(0.4)
 ---     3.0     -3.0    0.0
@@ -480,8 +483,8 @@ function trunc(x) end
 ---@return Value
 function round(x) end
 
---- Rounds to the nearest integer, halves to the even one, to a float.
---- In a kernel the result has the type of x; an integer is converted to f32.
+--- Rounds to the nearest integer, halves to even; the result is a float.
+--- In a kernel, the result has the type of x; an integer is converted to f32.
 ---
 ---     > rint(2.5), rint(3.5), rint(-0.6)
 ---     2.0     4.0     -1.0

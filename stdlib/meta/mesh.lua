@@ -1,15 +1,15 @@
 ---@meta _
 -- Topic: mesh: many devices, and tensors that spread over them
 
---- Many devices: named axes, and a layout from coordinates to ranks.
---- A rank is the number of one device, from 0. Functions of layouts treat a mesh as its layout:
---- `size(m)`, `size(m, "model")`, `names(m)`. `==` compares meshes.
+--- A group of devices: named axes, and a layout from coordinates to ranks.
+--- A rank is the number of a device, counted from 0. Functions of layouts treat a mesh as its
+--- layout: `size(m)`, `size(m, "model")`, `names(m)`. `==` compares meshes.
 ---@class Mesh
 ---@field layout Layout from coordinates to ranks
 ---@field axes table names of the axes, the fastest first
 ---@field n integer how many ranks there are
 ---@field extent table the extent of each axis, by its name
----@field links? table the model of its links, for plans; nil: the defaults
+---@field links? table the model of the links between devices, for plans; nil: the defaults
 local Mesh = {}
 
 Mesh.show = show
@@ -19,10 +19,11 @@ Mesh.latex = latex
 Mesh.html = html
 
 --- Makes a mesh of devices.
---- In a table the axes are in alphabetical order. In a string they are in the given order, and the
---- first varies fastest: its neighbours have ranks that differ by 1. A layout with strides may give
---- other ranks; it must give each of 0 to size - 1 once. The option `links` sets the model of the
---- links between devices, such as {links = {node = 4}} for machines with 4.
+--- In a table, the axes are in alphabetical order. In a string, they are in the order given. The
+--- first axis varies fastest: neighbours along it have ranks that differ by 1. A layout with
+--- strides may number the ranks differently, but must use each number from 0 to size - 1 once. The
+--- option `links` sets the model of the links between devices, such as {links = {node = 4}} for
+--- machines with 4 devices.
 ---
 ---     > mesh{data = 2, model = 4}
 ---     mesh (data=2,model=4):(1,2)
@@ -38,7 +39,7 @@ Mesh.html = html
 ---@return Mesh
 function mesh(axes, options) end
 
---- The rank at a coordinate; axes that are not named count as 0.
+--- The rank at a coordinate, which is 0 on each axis that is not named.
 ---
 ---     > mesh{data = 2, model = 4}:rank{model = 3}
 ---     6
@@ -81,8 +82,8 @@ function Mesh:size(axis) end
 ---@return integer
 function Mesh:span(axes) end
 
---- The ranks that differ from one on these axes only.
---- They are ordered by their coordinates on the axes, the first named axis fastest.
+--- The ranks whose coordinates differ from the given rank's only on these axes.
+--- They are ordered by their coordinates on these axes; the first axis named varies fastest.
 ---
 ---     > mesh{data = 2, model = 4}:group(5, "model")
 ---     {1, 3, 5, 7}
@@ -101,7 +102,7 @@ function Mesh:group(rank, axes) end
 ---@return table
 function Mesh:groups(axes) end
 
---- The index of a rank in its group over these axes, from 0.
+--- The index of a rank in its group over these axes, counted from 0.
 ---
 ---     > mesh{data = 2, model = 4}:place(5, "model")
 ---     2
@@ -111,10 +112,11 @@ function Mesh:groups(axes) end
 function Mesh:place(rank, axes) end
 
 --- How a tensor of this shape is spread over the mesh.
---- In a spec `M@data` is mode M over axis data, `M@data@model` is over both axes, and `@model+`
---- means that each rank along axis model has a summand. An axis that is not named has copies. With
---- strides, `s` is a stride in memory and `1@model` an axis. A mode that an axis does not divide is
---- padded: the last ranks have less.
+--- In a spec, `M@data` spreads mode M over axis data, `M@data@model` spreads it over both axes, and
+--- `@model+` means that each rank along axis model has a summand. Along an axis that is not named,
+--- each rank has a copy. In a spec with strides, a number is a stride in memory, and `1@model`
+--- stands for an axis. A mode whose extent an axis does not divide is padded, so the last ranks
+--- have fewer elements.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:sharding({1000, 64}, "(M@model,K)")
@@ -130,12 +132,13 @@ function Mesh:place(rank, axes) end
 ---@return Sharding
 function Mesh:sharding(shape, spec) end
 
---- The steps that take a tensor from one sharding to another; nothing runs.
---- The plan has the least transfer time by a model of links. `bytes` is the maximum that a device
---- receives. `options.links` sets the model's numbers. node is the number of devices in a node.
---- link_bandwidth, network_bandwidth and memory_bandwidth are bytes per second, and so is
---- small_bandwidth, for the first `small` bytes in a node. link_latency, network_latency and launch
---- are seconds. send_recv is the share of bandwidth reached by single messages.
+--- The steps that change a tensor's sharding to another; nothing runs.
+--- Of all plans, this one has the least transfer time according to a model of the links. `bytes` is
+--- the largest number of bytes that any device receives. `options.links` sets the model's numbers.
+--- `node` is the number of devices in a node. `link_bandwidth`, `network_bandwidth` and
+--- `memory_bandwidth` are in bytes per second, and so is `small_bandwidth`, which applies to the
+--- first `small` bytes in a node. `link_latency`, `network_latency` and `launch` are in seconds.
+--- `send_recv` is the share of the bandwidth that single messages reach.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:plan(bf16, {4096, 4096}, "(M,K,@model+)", "(M,K@model)")
@@ -155,14 +158,14 @@ function Mesh:sharding(shape, spec) end
 function Mesh:plan(dtype, shape, from, to, options) end
 
 --- Steps from one sharding to another.
---- A step has `op`, `axes`, `from`, `to`, `bytes` and `seconds`. Its op is all_gather,
+--- A step has `op`, `axes`, `from`, `to`, `bytes` and `seconds`. The `op` is all_gather,
 --- reduce_scatter, all_reduce, all_to_all, permute, send_recv or local, which sends nothing.
 ---@class Plan
 ---@field from Sharding
 ---@field to Sharding
 ---@field steps table
----@field bytes integer the maximum that a device receives in all steps
----@field seconds number by the model
+---@field bytes integer the most that any device receives in all steps
+---@field seconds number the time according to the model
 ---@field item integer bytes of an element
 ---@field links table the numbers of the model
 local Plan = {}
@@ -170,9 +173,9 @@ local Plan = {}
 Plan.explain = explain
 
 --- How the modes of a tensor are spread over the axes of a mesh.
---- An axis shards a mode, has copies (it is replicated) or has partial sums. A rank's part is
---- compact in its memory, with padding. `==` compares shardings: they are equal if they have the
---- same parts in the same memory.
+--- An axis shards a mode, holds copies (it is replicated) or holds partial sums. A rank's part is
+--- compact in the rank's memory and includes the padding. `==` compares shardings: two are equal if
+--- they have the same parts, laid out in memory in the same way.
 ---@class Sharding
 ---@field mesh Mesh
 ---@field shape table the extents of the modes
@@ -196,7 +199,7 @@ Sharding.html = html
 function Sharding:text() end
 
 --- The layout from coordinates of the padded tensor to memory and axes.
---- Basis 0 is the memory of a part, basis i is axis i of the mesh.
+--- Basis 0 is the memory of a part, and basis i is axis i of the mesh.
 ---
 ---     > mesh{data = 2}:sharding({1024, 8}, "(M@data,K)"):layout()
 ---     (M=(512,2),K=8):((1@0,1@1),512@0)
@@ -210,7 +213,7 @@ function Sharding:layout() end
 ---@return table
 function Sharding:replicated() end
 
---- The layout of a part with its padding.
+--- The layout of a part, including its padding.
 ---
 ---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):part_layout()
 ---     (M=334,K=8):(1,334)
@@ -225,7 +228,7 @@ function Sharding:part_layout() end
 ---@return Layout
 function Sharding:part_view(rank) end
 
---- The valid extents of a rank's part; 0 if it has none.
+--- The extents of the valid elements in a rank's part; 0 if there are none.
 ---
 ---     > mesh{data = 3}:sharding({1000, 8}, "(M@data,K)"):valid(2)
 ---     {332, 8}
@@ -233,7 +236,7 @@ function Sharding:part_view(rank) end
 ---@return table
 function Sharding:valid(rank) end
 
---- Who has an element: ranks, and its offset in the memory of their parts.
+--- The ranks that hold an element, and its offset in the memory of their parts.
 ---
 ---     > mesh{data = 2, model = 2}:sharding({1000, 8}, "(M@data,K)"):owner{501, 1}
 ---     {1, 3}  501
@@ -265,10 +268,10 @@ function Mesh:tensor(dtype, shape, spec) end
 function Mesh:zeros(dtype, shape, spec) end
 
 --- Calls a function once for each rank of this process.
---- Its argument is the rank (see Rank).
---- The calls run as coroutines: each runs until it waits in a collective. An error in one ends the
---- others. Mismatched calls, and ranks that wait for ever, are errors that name the ranks and their
---- lines. The result is a table of the functions' first results, by rank.
+--- The function's argument is the rank (see Rank). The calls run as coroutines: each runs until it
+--- waits in a collective. An error in one call ends the others. Mismatched collectives, and ranks
+--- that would wait for ever, are errors that name the ranks and their lines. The result is a table
+--- of the first result of each call, indexed by rank.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r) return r.coord.data * 10 end)[1]

@@ -2,42 +2,44 @@
 -- Topic: operators: whole computations on tensors, which launch kernels themselves
 
 --- The product C = alpha * A * B' + beta * C of tensors, in batches.
---- A is (M,K), B (N,K) and C (M,N), as in CuTe, with any strides and sizes. Modes may be nested, so
---- a tensor contraction is a product, and so is a convolution. Each may have a third mode, the
---- batches; A or B may have a single matrix for all. Without C, a new tensor is made. A and B have
---- the same element type, but C's may differ. Sums are f32; those of narrow integers are i32, and
---- those of f64 are f64. Each sum is cast once.
+--- As in CuTe, A is (M,K), B is (N,K) and C is (M,N), with any strides and sizes. Modes may be
+--- nested, so tensor contractions and convolutions are products too. Each tensor may have a third
+--- mode for the batches, and A or B may have a single matrix for all batches. Without C, a new
+--- tensor is made. A and B must have the same element type; C may have another. Sums are computed
+--- in f32, but in i32 for narrow integers and in f64 for f64. Each sum is cast once.
 ---
---- Options: `alpha` and `beta`, numbers, by default 1 and 0; if beta is 0, C is not read. `bias`, a
---- tensor (N) that is added to each row, or a tensor (M,N). `epilogue`, a function (v, m, n, l,
---- operands...) that returns what is stored: v is the value with alpha, beta and bias, (m,n) its
---- place in C, l the batch. It becomes part of the kernel, and captured values are constants, read
---- once. `operands`, a table of tensors and numbers for the epilogue; outside its extents a tensor
---- reads as 0.
+--- The numbers `alpha` and `beta` are 1 and 0 by default; if beta is 0, C is not read. `bias` is a
+--- tensor (N) that is added to each row, or a tensor (M,N). `epilogue` is a function (v, m, n, l,
+--- operands...) that returns the value to store. Its v is the value after alpha, beta and bias,
+--- (m,n) is the position in C, and l is the batch. The function becomes part of the kernel; the
+--- values that it captures are read once and become constants. `operands` is a table of tensors and
+--- numbers for the epilogue. Outside its extents, a tensor reads as 0.
 ---
---- `groups`, an i32 tensor (G) on the device with the end of each group of rows; a group begins
---- where the one before it ends. B is then (N,K,G), and l is the group. With A (M,K,G) and B (N,K)
---- the groups are columns of C. With A (M,K) and B (N,K) they are parts of K, and C is (M,N,G).
---- Rows outside all groups do not change.
+--- `groups` is an i32 tensor (G) on the device that holds the end of each group of rows. A group
+--- begins where the previous one ends. B is then (N,K,G), and l is the group. If A is (M,K,G) and B
+--- is (N,K), the groups are columns of C. If A is (M,K) and B is (N,K), the groups are parts of K,
+--- and C is (M,N,G). Rows outside all groups do not change.
 ---
---- Operands may be sharded tensors if all are sharded over the same mesh. Then C is one, too. If K
---- is spread over an axis, C has partial sums over it. If A and B do not fit, the cheaper one is
---- moved. Such a product has the options `alpha`, `config`, `split` and `overlap`: false keeps
---- collectives and products separate, and true is an error if no kernel overlaps them.
+--- The operands may be sharded tensors if all are sharded over the same mesh. Then C is sharded
+--- too. If K is spread over an axis, C has partial sums over this axis. If the shardings of A and B
+--- do not match, the tensor that is cheaper to move is moved. Such a product has the options
+--- `alpha`, `config`, `split` and `overlap`. With `overlap = false`, collectives and products stay
+--- separate; with true, it is an error if no kernel overlaps them.
 ---
---- `split`, the number of parts of K; by default K is split if it is long and C has few tiles.
---- `config`, the name of a configuration, as `cuttle bench matmul` prints it: "mma 128x256x64, f16
---- sums" sums f16 in f16. `stream`, as in a launch. `blocks`, the most blocks where each one stays
---- for many tiles, as on Hopper: other work has the multiprocessors that they leave.
+--- `split` is the number of parts of K. By default, K is split if it is long and C has few tiles.
+--- `config` is the name of a configuration, as `cuttle bench matmul` prints it. For example, "mma
+--- 128x256x64, f16 sums" adds f16 products in f16. `stream` is the same as in a launch. `blocks`
+--- limits the number of blocks where each block computes many tiles, as on Hopper, and so leaves
+--- multiprocessors to other work.
 ---
---- `bits`: "batch_invariant" gives each row the same bits however many rows and batches there are,
---- with any strides of A and C. A configuration or its name, the options {config =, split =} of a
---- product, or a result of sum_order fixes the order of sums. Anything that breaks the guarantee is
---- an error.
+--- `bits = "batch_invariant"` gives each row the same bits, however many rows and batches there
+--- are, with any strides of A and C. To fix the order of sums, set `bits` to a configuration or its
+--- name, to the options {config =, split =} of a product, or to a result of sum_order. Anything
+--- that breaks the guarantee is an error.
 ---
 --- `require "cuttle.matmul".explain(A, B, C, options)` shows which configuration runs, and why;
---- with `device = "A100"` it does so for another GPU. `require "cuttle.matmul".tune(A, B, C)` finds
---- the fastest one for yours. See docs/matmul.md.
+--- with `device = "A100"`, it does so for another GPU. `require "cuttle.matmul".tune(A, B, C)`
+--- finds the fastest configuration for your GPU. See docs/matmul.md.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {1, 1}})
 ---     > matmul(A, B)
@@ -65,29 +67,30 @@
 ---@return Tensor # C
 function matmul(A, B, C, options) end
 
---- Attention forward: O = softmax(scale Q K') V.
+--- The forward pass of attention: O = softmax(scale Q K') V.
 --- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
 --- a head. Any strides work. H is a multiple of Hk, and query head h reads key head h // (H // Hk).
 --- All elements have the same float type; scores and sums are f32. If a query sees no key, its row
---- of O is 0 and its logarithm is -infinity.
+--- of O is 0, and its entry of LSE is -infinity.
 ---
---- Options: `causal`: query i sees the keys up to i + Sk - S, so both sequences end together.
---- `scale`, by default 1/sqrt(D). `out`, the tensor for O; by default a row-major one of Q's shape
---- and type is made. `lse`, true or an f32 tensor (B,H,S): the logarithm of each row's sum of
---- exponentials becomes the second result. `lazy`: sums are rescaled only when a maximum has grown
---- by more than 8 powers of two. That is faster, with an error up to a third larger. `config`, the
---- name of a configuration. `bits`: "batch_invariant" gives each row the same bits however many
---- queries, batches and heads there are; a configuration or its name fixes the order of its sums.
---- Anything that breaks the guarantee is an error. `stream`, as in a launch.
+--- With `causal = true`, query i sees the keys up to i + Sk - S, so both sequences end together.
+--- `scale` is 1/sqrt(D) by default. `out` is the tensor for O; by default, a row-major tensor of
+--- Q's shape and type is made. With `lse`, which is true or an f32 tensor (B,H,S), the second
+--- result is LSE: the logarithm of each row's sum of exponentials. With `lazy = true`, sums are
+--- rescaled only when a maximum has grown by more than 8 powers of two. That is faster, but the
+--- error is up to a third larger. `config` is the name of a configuration.
+--- `bits = "batch_invariant"` gives each row the same bits, however many queries, batches and heads
+--- there are; a configuration or its name fixes the order of its sums. Anything that breaks the
+--- guarantee is an error. `stream` is the same as in a launch.
 --- `require "cuttle.attention".explain(Q, K, V, options)` shows which configuration runs, and why.
 ---
---- Q, K and V may be sharded tensors over one mesh; O is then spread like Q. Keys and values go
---- around a ring of the ranks that share a sequence. Such a call has the options `causal`, `config`
---- and `scale`.
+--- Q, K and V may be sharded tensors over one mesh; O is then sharded like Q. Keys and values
+--- travel around a ring of the ranks that share a sequence. Such a call has the options `causal`,
+--- `config` and `scale`.
 ---
---- `cu_seqlens_q` and `cu_seqlens_k`, tables or tensors of integers, for sequences of different
---- lengths: the start of each sequence, and then the number of tokens. Q is then (H,T,D), with one
---- sequence after another.
+--- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or
+--- tensors of integers: the start of each sequence, followed by the total number of tokens. Q is
+--- then (H,T,D), with one sequence after another.
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > V = from_table(f32, {{0, 3, 6, 9}, {1, 4, 7, 10}, {5, 5, 5, 5}})

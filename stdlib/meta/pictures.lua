@@ -4,13 +4,14 @@
 --- Draws a layout in the terminal.
 --- Rows are mode 0 and columns are mode 1; a line shows where a nested mode begins again. The
 --- result of an operation is drawn with its operands, and a thread-value layout with the owner of
---- each place.
+--- each element.
 ---
---- Options: `operands` (false: only the result), `tile` (the shape of a thread-value layout's
---- tile), `thread` (the thread whose part is highlighted; for a part, its own), `rows` and `cols`
---- (modes), `width` (characters). `utf8` and `ansi` switch box drawing and colours; the default
---- depends on the terminal. `text` (true: returns a string). `color`, `bits`, `title`, `max_cells`
---- and `max_panels` are in docs/pictures.md.
+--- With `operands = false`, only the result is drawn. `tile` is the shape of a thread-value
+--- layout's tile. `thread` is the thread whose part is highlighted; a part knows its own thread.
+--- `rows` and `cols` are the modes to draw as rows and columns, and `width` is the width in
+--- characters. `utf8` and `ansi` switch box drawing and colours on or off; the default depends on
+--- the terminal. With `text = true`, show returns a string. `color`, `bits`, `title`, `max_cells`
+--- and `max_panels` are described in docs/pictures.md.
 ---
 ---     > show("(4,4):(4,1)", {utf8 = false})
 ---     (4,4):(4,1)
@@ -27,11 +28,12 @@
 ---@param options? table
 function show(x, options) end
 
---- Explains a layout or part: modes, origin, vectors, who owns what.
---- Options: `thread` (one thread's elements), `coord` (who owns an element, or where it is),
---- `offset` (the elements there), `tile` (the shape of a thread-value layout's tile). `dtype` is
---- the element type for vectors, which are assumed to begin where the layout does. `text` (true:
---- returns a string). In a kernel, run-time values are `?`, and the static modes are explained.
+--- Explains a layout or part: its modes, origin, vectors and owners.
+--- The option `thread` lists one thread's elements, `coord` says who owns an element or where it
+--- is, and `offset` lists the elements at an offset. `tile` is the shape of a thread-value layout's
+--- tile. `dtype` is the element type for vectors, which are assumed to begin where the layout does.
+--- With `text = true`, explain returns a string. In a kernel, run-time values appear as `?`, and
+--- only static modes are explained.
 ---
 ---     > explain"(4,2):(1,8)"
 ---     layout        (4,2):(1,8)
@@ -48,9 +50,10 @@ function show(x, options) end
 function explain(x, options) end
 
 --- Writes a picture as SVG to a file and returns its name.
---- Without a file it returns the source. Options are those of show without `width` and `text`, and
---- also `color` (what the colour means), `bits` (of an element, for `color = "bank"`) and `title`.
---- For a launch it draws one block at one step: options `block`, `thread` and `step`.
+--- Without a file, it returns the picture's source. The options are those of show except `width`
+--- and `text`, and in addition `color` (what the colour means), `bits` (the width of an element,
+--- for `color = "bank"`) and `title`. For a launch, svg draws one block at one step, chosen by the
+--- options `block`, `thread` and `step`.
 ---
 ---     > svg("(4,8):(8,1)"):match("<svg")
 ---     <svg
@@ -67,8 +70,8 @@ function explain(x, options) end
 function svg(x, file, options) end
 
 --- Writes a picture as a LaTeX document in TikZ and returns its name.
---- Without a file it returns the source. Options are those of svg, and `standalone` (false: only
---- the tikzpicture).
+--- Without a file, it returns the source. The options are those of svg, and `standalone` (false:
+--- only the tikzpicture).
 ---
 ---     > latex("(4,8):(8,1)", {standalone = false}):match("tikzpicture")
 ---     tikzpicture
@@ -80,11 +83,11 @@ function svg(x, file, options) end
 function latex(x, file, options) end
 
 --- Writes a picture as an interactive page.
---- It returns the file's name, or the page as a string if there is no file. Point at a cell to see
---- its coordinate, offset, thread, value and bank; click on a thread to see only its cells. The
---- page is one file and needs no network. Options are those of svg.
+--- It returns the file's name or, without a file, the page as a string. Point at a cell to see its
+--- coordinate, offset, thread, value and bank; click on a thread to see only its cells. The page is
+--- one file and needs no network. The options are those of svg.
 ---
---- For a launch, the page shows what its threads access: point at a block, a thread or an element
+--- For a launch, the page shows what its threads access. Point at a block, a thread or an element
 --- to see its part of each tensor, step by step. The launch runs on the CPU engine, on copies of
 --- its tensors.
 ---
@@ -103,12 +106,12 @@ function latex(x, file, options) end
 function html(x, file, options) end
 
 --- Counts what kernels would do on a GPU, line by line.
---- It runs f on the CPU engine. The result prints as a table: requests, sectors, bank conflicts,
---- divergence, arithmetic, and vector widths with the reason why they are not wider. Occupancy, a
---- roofline, and for TMA the traffic of each tensor map from L2 follow. `kernels` has the figures,
---- and `:json()` and `:html([file])` print them. `:patterns([space])` lists what lanes access. The
---- options `sm`, by default 90, and `device`, such as "H100", by default one with that sm, are for
---- occupancy, roofline and predicted time.
+--- profile runs f on the CPU engine. The result prints as a table of requests, sectors, bank
+--- conflicts, divergence, arithmetic, and vector widths with the reason why they are not wider.
+--- Below are the occupancy, a roofline and, for TMA, each tensor map's traffic from L2. The field
+--- `kernels` has the figures, and `:json()` and `:html([file])` print them. `:patterns([space])`
+--- lists what lanes access. The option `sm` is 90 by default, and `device`, such as "H100", is by
+--- default a device with this sm. They determine occupancy, roofline and predicted time.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
@@ -122,10 +125,10 @@ function html(x, file, options) end
 function profile(f, options) end
 
 --- Writes a launch to a file, for `replay`.
---- The launch does not run now; `replay` or `cuttle replay` runs it later. The file has the kernel's IR,
---- the layouts and numbers of the arguments, grid and block, and the source of its scripts. With
---- `{data = true}` it also has the elements of the tensors; otherwise they are zeros in a replay.
---- Overlapping tensors still overlap.
+--- The launch does not run now; `replay` or `cuttle replay` runs it later. The file contains the
+--- kernel's IR, the layouts and numbers of the arguments, the grid and the block, and the source of
+--- the kernel's scripts. With `{data = true}`, it also contains the tensors' elements; without it,
+--- a replay starts with zeros. Tensors that overlap still overlap in a replay.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -145,12 +148,13 @@ function profile(f, options) end
 function capture(launch, file, options) end
 
 --- Reads a launch from a file that `capture` or CUTTLE_CAPTURE wrote.
---- The first result is a launch as from k:prepare: call it, or pass it to `profile`, `trace` or
---- `timeline`. The second has its arguments on the current device; constants are left out, and
---- entries of tables are separate arguments. The third has further information: `kernel`, `chunk`,
---- `line`, `grid`, `block`, `device`, `why` and `has_data`. A file may come from anybody. With
---- `{trust = true}` you declare that you trust its author: then NVRTC gets its options and CUDA C,
---- and its memory has no limit.
+--- The first result is a launcher like those of k:prepare: call it, or pass it to `profile`,
+--- `trace` or `timeline`. The second result is a table of its arguments on the current device,
+--- without constants and with entries of tables as separate arguments. The third is a table of
+--- further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and `has_data`.
+--- Files from unknown authors are safe to read. With `{trust = true}`, you declare that you trust
+--- the author. Then the file's options and CUDA C are passed to NVRTC, and its memory is not
+--- limited.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
@@ -169,17 +173,17 @@ function capture(launch, file, options) end
 ---@return table
 function replay(file, options) end
 
---- Finds out where one element of a tensor comes from.
---- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of
---- lines, with the elements that each read and wrote on the way to this one, and the threads. It
---- follows only values, not conditions or indices. In global memory it ends at what the block, or
---- its cluster, did not write itself.
+--- Finds out where the value of one tensor element comes from.
+--- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of the
+--- script's lines, with the elements that each line read and wrote on the way to this one, and the
+--- threads. trace follows only values, not conditions or indices. In global memory, it ends at
+--- elements that neither the block nor its cluster wrote.
 ---
---- Fields: `rows`; the same by `blocks` and their `lines`; `tensors`, by name; `open_ends`, the
---- elements that other blocks may have written before they were read here. A row has `kind`,
---- `chunk`, `line`, `block`, `thread`, `tensor`, `offset` and `times`. `kind` is "reads", "writes",
---- "computes", or "zeros" if a box loads 0 from outside the tensor. `owner` is the block that owns
---- the shared memory, if it is another block.
+--- The field `rows` has the list, and `blocks` has the same by blocks and their `lines`. `tensors`
+--- has the tensors by name. `open_ends` has the elements that other blocks may have written before
+--- they were read here. A row has `kind`, `chunk`, `line`, `block`, `thread`, `tensor`, `offset`
+--- and `times`. `kind` is "reads", "writes", "computes", or "zeros" if a box loads 0 from outside
+--- the tensor. `owner` is the block that owns the shared memory, if that is another block.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -190,15 +194,15 @@ function replay(file, options) end
 --- CuTe: none. MoYe: none.
 ---@param launch table a configuration `k{...}`, or a launcher of k:prepare
 ---@param element table as `{C = {5, 7}}`
----@param ... any the arguments; a launcher has its own: then `{html = FILE}` writes the page
+---@param ... any the arguments; for a launcher, which has its own, `{html = FILE}` to write the page
 ---@return Trace
 function trace(launch, element, ...) end
 
 --- Finds the order in which one element of a tensor was summed.
---- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. The result
---- prints as levels, from the result down: additions in order or in pairs, and what combined the
---- terms; chains of fma; mma with their k. Additions by atomics have no fixed order, and the output
---- says so. The order within an mma is not followed.
+--- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. It prints as
+--- levels, from the result down: additions in order or in pairs, with what combined the terms;
+--- chains of fma; and mma instructions with their k. Atomic additions have no fixed order, and the
+--- output says so. The order within an mma is not examined.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
@@ -219,7 +223,7 @@ function sum_order(launch, element, ...) end
 --- What sum_order returns: the order in which an element was summed.
 --- The field `how` of a level is "in order", "in pairs", "in no fixed order" or "on the way".
 ---@class SumOrder
----@field levels table from the result down, a list of {op, how, n, by, distance, k, chunk, line}
+---@field levels table a list of {op, how, n, by, distance, k, chunk, line}, from the result down
 ---@field tree table nodes {op =, operands...}; the leaves have `tensor`, `offset` and `crd`
 ---@field n_terms integer the number of terms
 ---@field is_fixed boolean false if atomics or several blocks write the element
@@ -228,10 +232,10 @@ function sum_order(launch, element, ...) end
 local SumOrder = {}
 
 --- Whether two elements were summed in the same order.
---- Equal terms then give equal bits. It does not matter which threads add. The elements read may be
---- elsewhere in their tensor, but all by the same distance, as in another row. The order of an
---- addition's operands counts. An order that is not fixed, as with atomics, never compares equal,
---- even to itself.
+--- If so, equal terms give equal bits. It does not matter which threads add. The elements may come
+--- from elsewhere in their tensor, for example from another row, if all are shifted by the same
+--- distance. The order of an addition's operands matters. An order that is not fixed, as with
+--- atomics, never compares equal, even to itself.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   y[threadIdx.x] = x[{threadIdx.x, 0}] + x[{threadIdx.x, 1}] + x[{threadIdx.x, 2}]
@@ -252,10 +256,10 @@ function same_order(a, b) end
 ---@class Trace
 local Trace = {}
 
---- Writes a trace as an interactive page.
---- It returns the file's name; without a file, the page as a string. The page shows the source with
---- the contributing lines, the threads, and all elements that were touched. Point at one to
---- highlight what belongs to it.
+--- Writes the trace as an interactive page.
+--- It returns the file's name or, without a file, the page as a string. The page shows the source
+--- with the contributing lines, the threads, and all elements that were touched. Point at a line, a
+--- thread or an element to highlight what belongs to it.
 ---
 ---     > twice = kernel("twice", function(x) x[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > t = trace(twice{grid = 1, block = 8}, {x = {5}}, arange(f32, 8))
@@ -268,17 +272,17 @@ function Trace:html(file) end
 
 --- Shows which warps of a block work, which wait, and for what.
 --- The launch runs on the CPU engine, on copies of its tensors. Times are cycles of a model, which
---- docs/hopper.md describes; `device = true` measures, too. Each row is a role: warps of a warp
---- group that wait at the same lines. Below are rows for wgmma products and for TMA copies, slot by
---- slot. It prints as text, and `t:svg(file)` draws it.
+--- docs/hopper.md describes; with `device = true`, they are measured too. Each row is a role: the
+--- warps of a warp group that wait at the same lines. Below are rows for wgmma products and for TMA
+--- copies, slot by slot. The timeline prints as text, and `t:svg(file)` draws it.
 ---
---- Fields: `cycles`, `rows` with `name` and `bars`, `products`, `copies`, `stores`, `busy` (the
---- tensor core's share), `model`. Options: `block`, by default {0, 0, 0}; `model`, a table with
---- numbers of the model to change; `marks`, up to 64 lines of the script to show like `mark`s;
---- `device`. With `device = true` the launch also runs on the GPU of its tensors, on copies, and
---- its warps record when they reach waits and marks. `measured` then has `cycles`, `mhz`, `rows`,
---- and how many records were `dropped` for lack of space. Each row has `marks`, with `name` or
---- `line`, and `at`.
+--- The result has the fields `cycles`, `rows` (with `name` and `bars`), `products`, `copies`,
+--- `stores`, `busy` (the share of time in which the tensor cores work) and `model`. The option
+--- `block` is {0, 0, 0} by default. `model` is a table of the model's numbers to change. `marks`
+--- lists up to 64 lines of the script to show as `mark`s. With `device = true`, the launch also
+--- runs on the GPU of its tensors, on copies, and its warps record when they reach waits and marks.
+--- `measured` then has `cycles`, `mhz`, `rows`, and the number of records that were `dropped` for
+--- lack of space. Each row has `marks`, each with `at` and a `name` or `line`.
 ---
 ---     > one_box = kernel("one_box", function(A, y)
 ---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)
@@ -307,10 +311,10 @@ function timeline(launch, options, ...) end
 ---@class Timeline
 local Timeline = {}
 
---- Draws a timeline as SVG: rows of bars over an axis of cycles.
---- It returns the file's name; without a file, the source. Point at a bar to see its cycles and its
---- lines of the script. Options: `from` and `to`, the cycles to show; `width` of the axis. Without a
---- width the picture fills the browser's window.
+--- Draws the timeline as SVG: rows of bars over an axis of cycles.
+--- It returns the file's name or, without a file, the source. Point at a bar to see its cycles and
+--- its lines of the script. The options are `from` and `to`, the range of cycles to show, and
+--- `width`, the width of the axis. Without `width`, the picture fills the browser's window.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):svg():match("<title>(.-)</title>")
@@ -321,8 +325,8 @@ local Timeline = {}
 ---@return string
 function Timeline:svg(file, options) end
 
---- What each role does for which part of the time, as a list of texts.
---- The last one says what the percentages are of.
+--- Lists what each role does, and for which share of the time.
+--- The last string says what the percentages refer to.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):shares()[1]

@@ -2,8 +2,8 @@
 -- Topic: products: products of tiles by a whole block, in one line
 
 --- The sums of products of tiles, shared by the threads of a block.
---- accumulator and dot make it. A thread has some elements of each of its rows. Other lanes and
---- warps have the rest of these rows.
+--- accumulator and dot make one. A thread holds some elements of each of its rows; other lanes and
+--- warps hold the rest of these rows.
 ---
 ---     > product = kernel("product", function(A, B, C)
 ---     >>   local sA, sB = shared_like(A), shared_like(B)
@@ -19,7 +19,7 @@
 ---     > C[{3, 3}], C[{3, 4}]
 ---     16.0    0.0
 --- CuTe: none; a TiledMMA and its fragment C. MoYe: none.
---- See: accumulator, dot, row_reduce, explain, which shows what was chosen.
+--- See: accumulator, dot, row_reduce, explain, which shows the choices made.
 ---@class Accumulator
 ---@field sums Tensor the thread's sums: a fragment (V,M,N)
 ---@field mma TiledMMA the tiled MMA that multiplies
@@ -40,35 +40,35 @@ function Accumulator:at(i) end
 --- CuTe: clear. MoYe: none.
 function Accumulator:clear() end
 
---- Each sum becomes f(sum, m, n): scales, masks, activations, biases.
---- Returns the accumulator.
+--- Replaces each sum with f(sum, m, n): a scale, mask, activation or bias.
+--- It returns the accumulator.
 --- CuTe: none. MoYe: none.
 ---@param f function of the sum and its coordinates in the tile
 ---@return Accumulator
 function Accumulator:map(f) end
 
---- Copies the sums to a tile (M,N) of memory, cast to its type.
+--- Copies the sums to a tile (M,N) in memory, cast to the tile's type.
 --- The tile may be guarded. Other threads see shared memory after the next sync_threads.
 --- CuTe: copy(tCrC, tCgC). MoYe: none.
 ---@param t Tensor of the shape {M, N}
 function Accumulator:store(t) end
 
---- Copies a tile (M,N) to the sums, cast to their type.
+--- Copies a tile (M,N) to the sums, cast to the type of the sums.
 --- CuTe: copy(tCgC, tCrC). MoYe: none.
 ---@param t Tensor of the shape {M, N}
 function Accumulator:load(t) end
 
---- Loads a tile (M,K) to registers, for dot.
+--- Loads a tile (M,K) into registers, for dot.
 --- Use it for an operand that several products share. With f, each element becomes f(element, m,
---- k), cast to its type: for example a scaled or masked operand.
+--- k), cast to the element's type; this can scale or mask an operand.
 --- CuTe: copy to partition_fragment_A. MoYe: none.
 ---@param t Tensor (M,K), in shared or global memory
 ---@param f? function
 ---@return Tensor
 function Accumulator:read_A(t, f) end
 
---- Loads a tile (N,K) to registers, for dot.
---- With f, each element becomes f(element, n, k), cast to its type.
+--- Loads a tile (N,K) into registers, for dot.
+--- With f, each element becomes f(element, n, k), cast to the element's type.
 --- CuTe: copy to partition_fragment_B. MoYe: none.
 ---@param t Tensor (N,K), in shared or global memory
 ---@param f? function
@@ -82,14 +82,15 @@ function Accumulator:read_B(t, f) end
 function Accumulator:row(r) end
 
 --- A fragment with one value for each of the thread's rows.
---- The values are a number, or f(m) of the row's coordinate, cast to the type of the sums.
+--- `value` is a number, or a function of the row's coordinate m. It is cast to the type of the
+--- sums.
 --- CuTe: none. MoYe: none.
 ---@param value? number|function the default is 0
 ---@return Tensor
 function Accumulator:new_rows(value) end
 
---- Copies a value of each row to a tensor of M elements, cast to its type.
---- One of the threads that share a row writes.
+--- Copies one value per row to a tensor of M elements, cast to its type.
+--- Only one of the threads that share a row writes its value.
 --- CuTe: none. MoYe: none.
 ---@param rows Tensor as row_reduce and new_rows make them
 ---@param t Tensor of M elements
@@ -97,16 +98,16 @@ function Accumulator:store_rows(rows, t) end
 
 --- Zeroed sums for products of tiles like A and B.
 --- A is a tile (M,K) and B a tile (N,K); further modes, such as slots, are ignored. Extents must be
---- known while tracing. A may be another accumulator: then its sums are the operand. The product
---- uses the widest atom that fits the types, the target and the extents, and the threads of the
---- block share the sums. If no atom fits, it uses plain FMAs; `explain(acc)` shows why. All threads
---- of the block must reach the call.
+--- known while tracing. If A is another accumulator, its sums are the operand. The product uses the
+--- widest atom that fits the types, the target and the extents, and the threads of the block share
+--- the sums. If no atom fits, the product uses plain FMAs; `explain(acc)` shows why. All threads of
+--- the block must reach the call.
 ---
 --- Options: `atom` is the name of a warp's atom. `warps = {m, n}` is how the warps share rows and
 --- columns. With `threads = n`, only the first n threads of the block share the product. With
 --- `tf32 = true`, f32 tiles are multiplied as tf32. With `wgmma = true`, warp groups of sm_90a
---- multiply, and each dot has its own barrier.
---- Threads that cannot share the tile with the others are idle, as explain says.
+--- multiply, and each dot has its own barrier. Threads that cannot take part in the tile are idle;
+--- explain says how many.
 ---
 ---     > text = kernel("text", function(A, B)
 ---     >>   explain(accumulator(shared_like(A), shared_like(B)))
@@ -127,11 +128,11 @@ function Accumulator:store_rows(rows, t) end
 function accumulator(A, B, options) end
 
 --- Adds the product of two tiles to an accumulator: acc += A B'.
---- A is a tile (M,K) and B a tile (N,K), in shared or global memory; for V (K,N) pass select(V, 1,
---- 0). A may also be an accumulator, whose sums are cast to B's type, and both may be registers
---- from acc:read_A and acc:read_B. Without an accumulator, dot makes one with zeros. dot has no
---- barrier: call sync_threads between writes and dot, and again before the tiles are overwritten.
---- It returns the accumulator.
+--- A is a tile (M,K) and B a tile (N,K), in shared or global memory; for a V of (K,N), pass
+--- select(V, 1, 0). A may also be an accumulator, whose sums are cast to B's type, and both may be
+--- registers from acc:read_A and acc:read_B. Without an accumulator, dot makes a zeroed one. dot
+--- has no barrier: call sync_threads after writing the tiles and before dot, and again before the
+--- tiles are overwritten. It returns the accumulator.
 ---
 ---     > product = kernel("product", function(A, B, C)
 ---     >>   local gA, gB = tile(A, {32, 32}, {blockIdx.x, _}), tile(B, {32, 32}, {blockIdx.y, _})
@@ -159,11 +160,11 @@ function accumulator(A, B, options) end
 ---@return Accumulator
 function dot(A, B, acc) end
 
---- Combines the sums of each row, to one value per row.
+--- Combines the sums of each row into one value per row.
 --- The result is a fragment with acc.n_rows values. `op` is "add", "mul", "min", "max", "and",
 --- "or", "xor" or an associative and commutative function of two values. All threads that share a
---- row get the same bits, on both engines. If several warps share rows, the call has barriers, and
---- the whole block must reach it.
+--- row get the same bits, on both engines. If several warps share rows, the call contains barriers,
+--- so the whole block must reach it.
 ---
 ---     > largest = kernel("largest", function(A, B, y)
 ---     >>   local S = dot(A, B)                   -- tiles of global memory
@@ -180,9 +181,9 @@ function dot(A, B, acc) end
 ---@return Tensor
 function row_reduce(acc, op) end
 
---- Each sum becomes f(sum, value of its row).
---- Rows of two accumulators agree if M and the warps along M do, so a factor computed from scores
---- may scale outputs. It returns the accumulator.
+--- Replaces each sum with f(sum, value of its row).
+--- The rows of two accumulators match if M and the number of warps along M are equal. A factor
+--- computed from scores may then scale outputs. It returns the accumulator.
 ---
 ---     > softmax = kernel("softmax", function(A, B, C)
 ---     >>   local S = dot(A, B)
@@ -203,9 +204,9 @@ function row_reduce(acc, op) end
 function row_broadcast(acc, rows, f) end
 
 --- Shared memory for a tile of global memory.
---- It has the tile's contiguous mode, and a swizzle for which ldmatrix, wgmma and copies of 16
---- bytes have no bank conflicts. With `stages` there is a third mode with that many slots. Modes of
---- the tile after the first two are ignored.
+--- The memory is contiguous along the same mode as the tile. It is swizzled so that ldmatrix, wgmma
+--- and copies of 16 bytes have no bank conflicts. With `stages`, there is a third mode with that
+--- many slots. Modes of the tile after the first two are ignored.
 ---
 ---     > k = kernel("k", function(A)
 ---     >>   print(shared_like(tile(A, {64, 32}, {0, _}), 3).layout)
@@ -221,10 +222,10 @@ function row_broadcast(acc, rows, f) end
 function shared_like(t, stages, dtype) end
 
 --- Copies a tile with all threads of the block.
---- The accesses are as wide as both layouts allow. From global to shared memory it is asynchronous
---- if the device can do that, like copy. Types that differ are cast. A guarded source reads as 0
---- outside. It has no barrier: call sync_threads before other threads read the tile, or let
---- pipeline do it.
+--- The accesses are as wide as both layouts allow. From global to shared memory, the copy is
+--- asynchronous if the device supports it, as with `copy`. If the types differ, elements are cast.
+--- A guarded source reads as 0 outside its bounds. block_copy has no barrier: call sync_threads
+--- before other threads read the tile, or let pipeline do it.
 ---
 ---     > turn = kernel("turn", function(A, B)
 ---     >>   local s = shared_like(A)

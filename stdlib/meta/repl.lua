@@ -2,14 +2,14 @@
 -- Topic: repl: at the prompt, and importing the names
 
 --- Explains a name, a value or a topic; `help()` lists all names by topic.
---- `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, `help(x)` of any layout,
---- tensor or kernel x.
+--- Examples are `help(size)`, `help"size"`, `help"Layout.named"`, `help"algebra"`, and `help(x)`
+--- for any layout, tensor or kernel x.
 --- CuTe: none. MoYe: Julia's ?.
 ---@param x? any
 function help(x) end
 
---- Lists the names that contain a word, in the name or the explanation.
---- Names that contain it come first.
+--- Lists the names that contain a word, or whose explanation contains it.
+--- Names that contain the word come first.
 ---
 ---     > apropos"inverse"
 ---     right_inverse         The largest R with l(R(i)) = i for all i below its size.
@@ -18,8 +18,9 @@ function help(x) end
 ---@param word string
 function apropos(word) end
 
---- Runs a file again after it was edited.
---- Without a path it runs the last file. Kernels are made again. It returns what the file returns.
+--- Runs a file again after you have edited it.
+--- Without a path, it runs the last file. The file's kernels are made anew. reload returns what the
+--- file returns.
 ---@param path? string
 ---@return any
 function reload(path) end
@@ -28,8 +29,9 @@ function reload(path) end
 ---@type any
 ans = nil
 
---- Makes every name of the language a field of a table.
---- Scripts of `cuttle` have them as globals. From stock Lua: `require "cuttle".import(_ENV)`.
+--- Adds every name of the language to a table.
+--- Scripts that `cuttle` runs already have these names as globals. In stock Lua, write
+--- `require "cuttle".import(_ENV)`.
 ---
 ---     > e = import{}
 ---     > e.size == size

@@ -3,25 +3,27 @@
 
 --- Finds the layout of a shared tensor with the fewest bank conflicts.
 --- `find_swizzle(k{grid = ..., block = ...}, "sA"[, options], args...)` runs the launch on the CPU
---- engine, on copies of its tensors. It records which elements of the tensor named sA each warp
+--- engine, on copies of its tensors. It records which elements of the tensor named sA a warp
 --- accesses at once.
 ---
 --- `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})` needs no kernel. An access is
---- one of these. `{thr = ..., val = ...}`: threads and values as in a tiled copy, repeated over the
---- layout. A tiled copy, whose atom determines how much a thread accesses at once. `{tv = ...}`:
---- from thread and value to coordinates. `"ldmatrix.x4"`, `.x2` or `.x1`; add `.trans` if mode 0 is
---- contiguous. A list of 32 offsets by lane, false for none. A list of accesses. In an access,
---- `vec` is the number of elements that a thread accesses at once, and `count` is a weight. The
---- default of `vec` is all adjacent elements up to 16 bytes; for offsets it is 1.
+--- described in one of several ways. `{thr = ..., val = ...}` is threads and values as in a tiled
+--- copy, repeated over the layout. A tiled copy also determines, by its atom, how much a thread
+--- accesses at once. `{tv = ...}` is a layout from thread and value to coordinates.
+--- `"ldmatrix.x4"`, `.x2` and `.x1` are instructions; add `.trans` if mode 0 is contiguous. A list
+--- of 32 numbers is the offset of each lane, or false for no access. Finally, accesses can be
+--- combined in a list. In an access, `vec` is the number of elements that a thread accesses at
+--- once, and `count` is a weight. The default of `vec` is as many adjacent elements as fit in 16
+--- bytes; for offsets, it is 1.
 ---
---- It tries the current layout, every swizzle that changes banks, and every padding of up to one
---- row of banks (128 bytes). Elements that are accessed at once stay together. It ranks layouts by
---- wavefronts of shared memory, then by bytes. The table has the best swizzle and the best padding
---- that beat the current layout; if none does, a line says so.
+--- The search tries the current layout, every swizzle that changes banks, and every padding of up
+--- to one row of banks (128 bytes). Elements that are accessed at once stay together. Layouts are
+--- ranked by wavefronts of shared memory, then by bytes. The table has the best swizzle and the
+--- best padding that beat the current layout; if none does, a line says so.
 ---
---- Options: `padding` and `swizzle` (false: none), `max_bytes` (of the tensor), `rows` (of the
---- table), `blocks` (how many run and are recorded, by default one). Ctrl-C ends the search with
---- the best so far.
+--- `padding = false` and `swizzle = false` exclude these layouts. `max_bytes` limits the size of
+--- the tensor, and `rows` the number of rows in the table. `blocks` is how many blocks run and are
+--- recorded, by default one. Ctrl-C ends the search and keeps the best result so far.
 ---
 ---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32,
 ---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
@@ -45,25 +47,26 @@ function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 --- The result of find_swizzle; it prints as a table.
 --- A candidate has `layout`, `text`, `kind` ("plain", "swizzle" or "padding"), `bytes`,
 --- `wavefronts` and `conflicts`. `writes` and `reads` have the wavefronts and conflicts of the
---- writes and of the reads. Conflicts are wavefronts beyond those that the widths of the accesses
---- need.
+--- writes and of the reads. Conflicts are the wavefronts beyond those that the widths of the
+--- accesses need.
 ---@class FoundSwizzle
 ---@field layout Layout of the best candidate, for `shared(dtype, found.layout)`
 ---@field best table the best candidate
 ---@field now table the candidate with the current layout
 ---@field candidates table all that were tried, the best first
----@field requests table what was recorded: 32 byte offsets by lane, `bytes` of a lane, `count`
+---@field requests table what was recorded: 32 byte offsets by lane, `bytes` per lane, `count`
 ---@field stopped boolean true if the search was stopped
 local FoundSwizzle = {}
 
 --- Finds layouts of threads and values for copying a tile of a global tensor.
---- In each candidate all threads have the same number of elements. Candidates are ranked by the
---- 32-byte sectors that are fetched, then by a thread's instructions.
+--- In each candidate, all threads have the same number of elements. Candidates are ranked by the
+--- number of 32-byte sectors fetched, then by the number of instructions per thread.
 ---
---- Options: `order` names the contiguous mode of the global tensor: "col" (mode 0, the default) or
---- "row" (the last). Other rows are assumed to be far apart and aligned. Or it has the strides,
---- such as `{1, 1000}`. `shared` is the layout of the shared tensor that is written; then its bank
---- conflicts count too. `rows` (of the table).
+--- The option `order` names the contiguous mode of the global tensor: "col" (mode 0, the default)
+--- or "row" (the last mode). The rows or columns are then assumed to be aligned and far apart.
+--- `order` may also be the tensor's strides, such as `{1, 1000}`. `shared` is the layout of the
+--- shared tensor that is written; its bank conflicts then count too. `rows` is the number of rows
+--- in the table.
 ---
 ---     > found = find_layout({128, 64}, 128, f16, {order = "row", rows = 2})
 ---     > found
@@ -84,8 +87,8 @@ function find_layout(tile_shape, n_threads, dtype, options) end
 
 --- The result of find_layout; it prints as a table.
 --- A candidate has `thr`, `val`, `bytes` (per access), `instructions` (per thread), and `sectors`
---- (per request, on average). `ideal` is how many sectors its bytes would fill. With `shared` it
---- also has `writes`.
+--- (per request, on average). `ideal` is how many sectors its bytes would fill. With `shared`, a
+--- candidate also has `writes`.
 ---@class FoundLayout
 ---@field thr Layout the threads of the best candidate, for tv_layout
 ---@field val Layout the values of the best candidate

@@ -3,9 +3,9 @@
 
 --- Spreads a tensor over the ranks of a mesh.
 --- Each rank gets its part of the elements, in its own memory. The spec assigns modes to axes (see
---- Mesh.sharding). Over an axis of partial sums, `@model+`, the first rank gets the values and the
---- others zeros. The mesh has at most as many ranks as there are devices: `device"cpu:8"` makes 8
---- with the CPU engine. `m:shard(t, spec)` is the same.
+--- Mesh.sharding). Along an axis of partial sums, `@model+`, the first rank gets the values and the
+--- others get zeros. The mesh has at most as many ranks as there are devices: `device"cpu:8"` makes
+--- 8 devices of the CPU engine. `m:shard(t, spec)` is the same.
 ---
 ---     > d = device"cpu:4"
 ---     > m = mesh{data = 2, model = 2}
@@ -28,9 +28,9 @@
 ---@return Sharded
 function shard(t, spec, m) end
 
---- Redistributes a sharded tensor; the result shares no memory with it.
---- The collectives follow from the two shardings; `x:plan(spec)` shows them and runs nothing. It
---- cannot be called in m:run: it works on all ranks at once.
+--- Redistributes a sharded tensor; the result shares no memory with x.
+--- The collectives follow from the two shardings; `x:plan(spec)` shows them without running them.
+--- reshard works on all ranks at once, so it cannot be called in m:run.
 ---
 ---     > d = device"cpu:4"
 ---     > x = shard(arange(f32, {4, 4}), "(M@data,K)", mesh{data = 4})
@@ -48,14 +48,14 @@ function shard(t, spec, m) end
 ---@return Sharded
 function reshard(x, spec) end
 
---- The part of a sharded tensor on another rank, for kernels of this one.
---- A kernel uses it like any other tensor: for loads, stores, atomic operations, copies and TMA.
---- The host cannot use it, and neither can a rank whose device cannot reach the other one's memory.
---- A rank's own part is an ordinary tensor. In m:run, launches of all ranks run at the same time.
---- So kernels may wait for flags of other ranks, with scope "sys"; r:barrier() orders whole
---- launches. Call it after x is filled and before the first launch with a peer, and before x is
---- closed. If ranks are processes, their devices must be in one machine, and all ranks must make
---- the first call for x.
+--- Another rank's part of a sharded tensor, for kernels of this rank.
+--- A kernel uses the part like any other tensor: for loads, stores, atomic operations, copies and
+--- TMA. The host cannot use it, and neither can a rank whose device cannot reach the other device's
+--- memory. A rank's own part is an ordinary tensor. In m:run, launches of all ranks run at the same
+--- time, so kernels may wait for flags of other ranks, with scope "sys". r:barrier() orders whole
+--- launches. Call r:barrier() after x is filled and before the first launch with a peer, and again
+--- before x is closed. If ranks are processes, their devices must be in one machine, and all ranks
+--- must make the first call of peer for x.
 ---
 ---     > d = device"cpu:2"
 ---     > m = mesh{data = 2}
@@ -77,19 +77,19 @@ function reshard(x, spec) end
 function peer(x, rank) end
 
 --- A tensor that is spread over the ranks of a mesh.
---- Its parts, `x:part(rank)`, are ordinary tensors for kernels. If an axis does not divide a mode,
---- a part has padding after its valid elements. `x:close()` frees the memory, and so does
---- `local x <close> = ...`.
+--- Its parts, `x:part(rank)`, are ordinary tensors for kernels. If an axis does not divide the
+--- extent of a mode, a part has padding after its valid elements. `x:close()` frees the memory.
+--- `local x <close> = ...` does so at the end of its block.
 ---@class Sharded
 ---@field dtype DType
----@field layout Layout basis 0 is the memory of a part, basis i is axis i of the mesh
+---@field layout Layout basis 0 is the memory of a part, and basis i is axis i of the mesh
 ---@field mesh Mesh
 ---@field shape Tuple
 ---@field sharding Sharding
 local Sharded = {}
 
 --- The valid elements of a rank's part, as a tensor.
---- In m:run the default is the running rank. There, a launch or copy with another rank's part is an
+--- In m:run, the default is the running rank, and a launch or copy with another rank's part is an
 --- error.
 ---
 ---     > m = mesh{data = 1}
@@ -100,8 +100,8 @@ local Sharded = {}
 ---@return Tensor
 function Sharded:part(rank) end
 
---- All elements as a tensor on the current device.
---- Its modes have the same order in memory as those of the parts.
+--- Collects all elements in one tensor on the current device.
+--- The modes of the result have the same order in memory as those of the parts.
 ---
 ---     > d = device"cpu:2"
 ---     > shard(arange(i32, 5), "(M@data)", mesh{data = 2}):whole()
@@ -110,12 +110,12 @@ function Sharded:part(rank) end
 ---@return Tensor
 function Sharded:whole() end
 
---- The same elements with another sharding, like reshard.
+--- The same elements with another sharding; see reshard.
 ---@param spec string|Layout|Sharding
 ---@return Sharded
 function Sharded:reshard(spec) end
 
---- The steps that reshard would do; print shows them.
+--- The steps that reshard would perform; print shows them.
 ---
 ---     > m = mesh{data = 1}
 ---     > x = m:zeros(f32, {64, 64}, "(M@data,K)")
@@ -126,7 +126,7 @@ function Sharded:reshard(spec) end
 ---@return Plan
 function Sharded:plan(spec) end
 
---- Who has an element: ranks, and its offset in the memory of their parts.
+--- The ranks that hold an element, and its offset in the memory of their parts.
 ---
 ---     > d = device"cpu:2"
 ---     > shard(arange(i32, 6), "(M@data)", mesh{data = 2}):owner(4)
@@ -140,18 +140,19 @@ function Sharded:close() end
 
 --- One rank of a mesh, in the function that m:run calls.
 --- Its methods are collectives: all ranks of a group make the same call, and each waits for the
---- others. A group is the ranks that differ only on the axes of the call, ordered by their
---- coordinates, the first axis fastest. An axis is a name or a list of names; nil means all.
---- Tensors must be compact; their elements are used in memory order. The last argument of a
---- collective may be a table: `{reduce = "max", stream = s}`. The call is then made in that stream,
---- beside other launches; events order them.
+--- others. A group consists of the ranks whose coordinates differ only on the axes of the call. Its
+--- ranks are ordered by these coordinates, of which the first varies fastest. An axis is a name or
+--- a list of names; nil means all axes. Tensors must be compact; their elements are used in the
+--- order of memory. The last argument of a collective may be a table:
+--- `{reduce = "max", stream = s}`. The collective then runs in that stream, in parallel with
+--- launches in other streams; use events to order them.
 ---@class Rank
 ---@field rank integer
 ---@field coord table its coordinate on each axis, by name
 ---@field mesh Mesh
 local Rank = {}
 
---- Makes t the sum of the group's tensors, on each rank.
+--- Replaces t on each rank with the sum of the group's tensors.
 ---
 ---     > d = device"cpu:4"
 ---     > sums = mesh{data = 4}:run(function(r)
@@ -165,21 +166,21 @@ local Rank = {}
 --- CuTe: none. MoYe: none.
 ---@param t Tensor
 ---@param axis? string|table
----@param reduce? string|table "sum", "max" or "min", the default is "sum"; or `reduce` and `stream`
+---@param reduce? string|table "sum" (the default), "max" or "min"; or a table with `reduce` and `stream`
 function Rank:all_reduce(t, axis, reduce) end
 
---- Gives each rank the sources of its group, one after the other.
+--- Collects the sources of the group, one after the other, on each rank.
 ---@param src Tensor
 ---@param dst Tensor as many elements as all sources together
 ---@param axis? string|table
 ---@param options? table `stream`
 function Rank:all_gather(src, dst, axis, options) end
 
---- Adds the sources of the group; rank i of the group gets part i of the sum.
+--- Adds the sources of the group; its rank i gets part i of the sum.
 ---@param src Tensor
----@param dst Tensor the elements of src divided by the ranks of the group
+---@param dst Tensor as many elements as src, divided by the number of ranks in the group
 ---@param axis? string|table
----@param reduce? string|table "sum", "max" or "min", the default is "sum"; or `reduce` and `stream`
+---@param reduce? string|table "sum" (the default), "max" or "min"; or a table with `reduce` and `stream`
 function Rank:reduce_scatter(src, dst, axis, reduce) end
 
 --- Sends part i of the source to rank i of the group.
@@ -189,10 +190,10 @@ function Rank:reduce_scatter(src, dst, axis, reduce) end
 ---@param options? table `stream`
 function Rank:all_to_all(src, dst, axis, options) end
 
---- Copies t of one rank to each rank of the group.
+--- Copies one rank's t to each rank of the group.
 ---@param t Tensor
 ---@param axis? string|table
----@param root? integer|table the position of that rank in the group, the default is 0; or a table
+---@param root? integer|table the position of that rank in the group, by default 0; or a table
 --- with `root` and `stream`
 function Rank:broadcast(t, axis, root) end
 
@@ -221,10 +222,10 @@ function Rank:recv(t, from) end
 ---@param from integer
 function Rank:send_recv(src, to, dst, from) end
 
---- The tensors of all ranks of the group, for kernels of this one.
---- Each rank of the group calls it with a tensor of the same shape. The rank's own is t itself; the
---- others are as from peer. The call is a barrier, too. If ranks are processes, t is a part of a
---- sharded tensor.
+--- The tensors of all ranks of the group, for kernels of this rank.
+--- Each rank of the group calls peers with a tensor of the same shape. The rank's own tensor is t
+--- itself; the others are like those from peer. The call is also a barrier. If ranks are processes,
+--- t must be a part of a sharded tensor.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r)

@@ -4,28 +4,29 @@
 --- The type of an element: `f32`, `f16`, `u8` ...
 --- The types are `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `i64 i32 i16 i8`, `u64 u32 u16 u8` and
 --- `bool`. Called with a number, a type makes a number of that type. Functions that take a type
---- also take its name. To compute, kernels widen elements narrower than f32 and i32.
+--- also accept its name. Kernels widen elements narrower than f32 and i32 before they compute with
+--- them.
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
 --- CuTe: float, double, int, ... MoYe: Float32, Float64, Int32, ...
 ---@class DType
 ---@field name string
----@field bits integer the bits of an element
----@field bytes integer the bytes of an element
+---@field bits integer the width of an element in bits
+---@field bytes integer the size of an element in bytes
 ---@operator call(any): any
 local DType = {}
 
 --- Elements of one type in memory, under a layout.
 --- `t[{i, j}]` and `t(i, j)` read an element, and `t[{i, j}] = v` writes one. `t(_, j)` is a slice,
---- which shares the elements. In `t[i]`, i counts column-major. A coordinate outside the shape is
---- an error. Functions of layouts also take tensors: `size(t)`, `zipped_divide(t, {4, 8})`,
---- `t:composition(tv)`.
+--- which shares the elements. In `t[i]`, i counts in column-major order. A coordinate outside the
+--- shape is an error. Functions of layouts also accept tensors: `size(t)`,
+--- `zipped_divide(t, {4, 8})`, `t:composition(tv)`.
 ---
---- On the host an access costs about 0.1 us. If the tensor is on a GPU, it is also a transfer that
---- waits for earlier launches. To read all elements at once, call `t:totable()` or `t:to"cpu"`; to
---- write them, `from_table`. The memory is freed when the tensor is collected, by `t:close()`, or
---- by `local t <close> = ...`.
+--- On the host, an access costs about 0.1 us. If the tensor is on a GPU, the access is also a
+--- transfer that waits for earlier launches. To read all elements at once, call `t:totable()` or
+--- `t:to"cpu"`; to write them, `from_table`. The memory is freed when the tensor is collected, by
+--- `t:close()`, or by `local t <close> = ...`.
 ---
 ---     > t = arange(i32, {2, 3})
 ---     > t(1, 2), t[{1, 2}], t[5]
@@ -48,7 +49,7 @@ local DType = {}
 local Tensor = {}
 
 --- 32-bit floats.
---- `f32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- `f32(x)` is a number of this type, as an argument of a launch or as a cast in a kernel.
 ---
 ---     > zeros(f32, 3)
 ---     tensor f32 3:1 on cpu
@@ -69,7 +70,7 @@ f32 = nil
 f64 = nil
 
 --- 32-bit integers.
---- `i32(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- `i32(x)` is a number of this type, as an argument of a launch or as a cast in a kernel.
 ---
 ---     > i32.bits, i32(7)
 ---     32      i32(7)
@@ -78,7 +79,7 @@ f64 = nil
 i32 = nil
 
 --- 64-bit integers.
---- `i64(x)` is a number of this type: an argument of a launch, a cast in a kernel.
+--- `i64(x)` is a number of this type, as an argument of a launch or as a cast in a kernel.
 ---
 ---     > i64.bits, i64(7)
 ---     64      i64(7)
@@ -87,7 +88,7 @@ i32 = nil
 i64 = nil
 
 --- 19-bit floats, each stored in 32 bits.
---- `tf32(x)` rounds to nearest, ties away from zero.
+--- `tf32(x)` rounds to the nearest number, and ties away from zero.
 ---
 ---     > tf32.bits, tf32(0.1)
 ---     32      tf32(0.0999755859375)
@@ -96,7 +97,7 @@ i64 = nil
 tf32 = nil
 
 --- 16-bit floats.
---- `f16(x)` rounds to nearest even.
+--- `f16(x)` rounds to the nearest number, and ties to even.
 ---
 ---     > f16(0.1), f16(1e6)
 ---     f16(0.0999755859375)    f16(inf)
@@ -105,7 +106,7 @@ tf32 = nil
 f16 = nil
 
 --- 16-bit floats with the range of an f32.
---- `bf16(x)` rounds to nearest even.
+--- `bf16(x)` rounds to the nearest number, and ties to even.
 ---
 ---     > bf16.bits, bf16(0.1)
 ---     16      bf16(0.10009765625)
@@ -114,7 +115,8 @@ f16 = nil
 bf16 = nil
 
 --- 8-bit floats with 3 bits of fraction.
---- `f8e4m3(x)` rounds to nearest even; larger numbers become 448.
+--- `f8e4m3(x)` rounds to the nearest number, and ties to even; numbers that are too large become
+--- 448.
 ---
 ---     > f8e4m3(0.1), f8e4m3(1e6)
 ---     f8e4m3(0.1015625)       f8e4m3(448.0)
@@ -123,7 +125,8 @@ bf16 = nil
 f8e4m3 = nil
 
 --- 8-bit floats with 2 bits of fraction.
---- `f8e5m2(x)` rounds to nearest even; larger numbers become 57344.
+--- `f8e5m2(x)` rounds to the nearest number, and ties to even; numbers that are too large become
+--- 57344.
 ---
 ---     > f8e5m2(0.1), f8e5m2(1e6)
 ---     f8e5m2(0.09375) f8e5m2(57344.0)
@@ -149,10 +152,10 @@ i16 = nil
 ---@type DType
 i8 = nil
 
---- 64-bit integers from 0 on.
---- `u64(x)` is a number of this type. It prints without a sign, and so do its tensors. Reading an
---- element, `t[i]`, gives Lua's integer of the same bits, which is negative from 2^63 on;
---- `math.ult` compares those.
+--- Unsigned 64-bit integers.
+--- `u64(x)` is a number of this type. It prints as an unsigned number, and so do the elements of
+--- its tensors. Reading an element, `t[i]`, returns the Lua integer with the same bits, which is
+--- negative from 2^63 on; `math.ult` compares such integers.
 ---
 ---     > u64.bits, u64(7)
 ---     64      u64(7)
@@ -160,7 +163,7 @@ i8 = nil
 ---@type DType
 u64 = nil
 
---- 32-bit integers from 0 on.
+--- Unsigned 32-bit integers.
 --- `u32(x)` is a number of this type.
 ---
 ---     > u32.bits, u32(3000000000)
@@ -169,7 +172,7 @@ u64 = nil
 ---@type DType
 u32 = nil
 
---- 16-bit integers from 0 on.
+--- Unsigned 16-bit integers.
 --- `u16(x)` is a number of this type.
 ---
 ---     > u16.bits, u16(7)
@@ -178,7 +181,7 @@ u32 = nil
 ---@type DType
 u16 = nil
 
---- 8-bit integers from 0 on.
+--- Unsigned 8-bit integers.
 --- `u8(x)` is a number of this type.
 ---
 ---     > u8.bits, u8(255)
@@ -232,7 +235,7 @@ function zeros(dtype, layout) end
 ---@return Tensor
 function ones(dtype, layout) end
 
---- Makes a tensor of one value.
+--- Makes a tensor whose elements all have one value.
 ---
 ---     > full(f32, {2, 3}, 7)
 ---     tensor f32 (2,3):(1,2) on cpu
@@ -245,8 +248,9 @@ function ones(dtype, layout) end
 ---@return Tensor
 function full(dtype, layout, value) end
 
---- Makes a tensor whose element i, counted column-major, is start + i * step.
---- The second argument is a shape, not a first number: for 1 to 48, write `arange(i32, 48, 1)`.
+--- Makes a tensor whose element i, in column-major order, is start + i * step.
+--- The second argument is a shape, not the first number: for the numbers from 1 to 48, write
+--- `arange(i32, 48, 1)`.
 ---
 ---     > arange(i32, {2, 3})
 ---     tensor i32 (2,3):(1,2) on cpu
@@ -264,8 +268,8 @@ function full(dtype, layout, value) end
 function arange(dtype, layout, start, step) end
 
 --- Makes a tensor of uniform random numbers x with lo <= x < hi.
---- By default floats are from 0 to 1 and integers from 0 to 99. The numbers depend on the seed and
---- the order of calls, but not on device or strides.
+--- By default, floats are from 0 to 1 and integers from 0 to 99. The numbers depend on the seed and
+--- on the order of calls, but not on the device or the strides.
 ---
 ---     > t = rand(i32, 1000, 5, 8)
 ---     > t[0] >= 5 and t[0] < 8
@@ -290,7 +294,7 @@ function randn(dtype, layout) end
 
 --- Makes a tensor from a table.
 --- Entry [i + 1][j + 1] of nested tables is element (i, j). With a layout, entry i + 1 of a flat
---- table is element i, counted column-major.
+--- table is element i in column-major order.
 ---
 ---     > from_table(f32, {{1, 2}, {3, 4}})
 ---     tensor f32 (2,2):(1,2) on cpu
@@ -334,14 +338,14 @@ function load_npy(path) end
 ---@param t Tensor
 function save_npy(path, t) end
 
---- The elements as nested tables: [i + 1][j + 1] is element (i, j).
+--- Returns the elements as nested tables: [i + 1][j + 1] is element (i, j).
 ---
 ---     > arange(i32, {2, 3}):totable()
 ---     {{0, 2, 4}, {1, 3, 5}}
 ---@return table
 function Tensor:totable() end
 
---- Copies a tensor to a device: "cpu", "cuda" or "cuda:1"; the layout stays.
+--- Copies a tensor, with its layout, to a device: "cpu", "cuda" or "cuda:1".
 ---
 ---     > arange(i32, 3):to("cpu")
 ---     tensor i32 3:1 on cpu
@@ -352,7 +356,7 @@ function Tensor:totable() end
 function Tensor:to(device) end
 
 --- Frees a tensor's memory now.
---- After that the tensor and its slices cannot be used.
+--- After that, the tensor and its slices cannot be used.
 ---
 ---     > t = zeros(f32, 8)
 ---     > close(t)
@@ -360,9 +364,10 @@ function Tensor:to(device) end
 ---@param t Tensor
 function close(t) end
 
---- The same memory, from the same first element, with another layout.
---- With an offset it begins that many elements later. A layout that is known to reach outside the
---- memory is an error. A kernel's shared memory may be viewed with a swizzled layout.
+--- Views the same memory with another layout.
+--- The view begins at the tensor's first element or, with an offset, that many elements later. A
+--- layout that is known to reach outside the memory is an error. A kernel's shared memory may be
+--- viewed with a swizzled layout.
 ---
 ---     > t = arange(i32, 8)
 ---     > view(t, "(2,2):(4,1)")
@@ -382,7 +387,7 @@ function view(t, layout, offset) end
 --- Whether two tensors are nearly equal.
 --- The result is true if |a - b| <= atol + rtol * |b| for all elements. If not, the second result
 --- says where they differ most. The default tolerances depend on the type; integers must be equal.
---- Two large tensors on one device are compared there.
+--- Large tensors that are on one device are compared on that device.
 ---
 ---     > allclose(ones(f32, 4), full(f32, 4, 1.0000001))
 ---     true
@@ -396,14 +401,14 @@ function view(t, layout, offset) end
 ---@return string? # what differs
 function allclose(a, b, tolerances) end
 
---- Functions to check the results of kernels against.
+--- Functions whose results you can compare with those of kernels.
 ---@class Reference
 reference = {}
 
 --- The product C = A * B' of matrices A (M,K) and B (N,K).
---- cuBLAS computes it on a CUDA device, a BLAS or plain loops on the host. A new C has A's type, or
---- i32 if A has narrow integers. With {groups = ends} instead of C it multiplies groups, like
---- matmul; elements outside all groups are 0.
+--- On a CUDA device, cuBLAS computes it; on the host, a BLAS or plain loops do. A new C has A's
+--- type, or i32 if A has narrow integers. With {groups = ends} in place of C, it multiplies groups,
+--- like matmul; elements outside all groups are 0.
 ---
 ---     > A, B = from_table(f32, {{1, 2}, {3, 4}}), from_table(f32, {{1, 0}, {0, 1}})
 ---     > reference.matmul(A, B)
@@ -412,12 +417,13 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor|table (M,N), column-major, of A's type; f32 or i32 if that is narrow
+---@param C? Tensor|table (M,N), column-major, of A's type; f32 or i32 if A's type is narrow
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 
 --- The library that computes reference.matmul(A, B, C).
---- It is "cuBLAS", "BLAS" or "none". Use it to label timings next to a kernel's.
+--- The result is "cuBLAS", "BLAS" or "none". Use it to label timings that you compare with a
+--- kernel's.
 ---
 ---     > A = rand(i32, {4, 4})
 ---     > reference.library(A, A)
@@ -428,9 +434,9 @@ function reference.matmul(A, B, C) end
 ---@return string
 function reference.library(A, B, C) end
 
---- Attention forward, softmax(scale Q K') V, on the host in double precision.
---- Arguments, options and results are those of attention. `out` and `lse` may also be f64, which
---- keeps all digits.
+--- Attention, softmax(scale Q K') V, on the host in double precision.
+--- The arguments, options and results are those of attention. `out` and `lse` may also be f64
+--- tensors, which keep all digits.
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > O, LSE = reference.attention(Q, K, ones(f32, row_major{1, 1, 3, 4}), {lse = true})
@@ -444,7 +450,7 @@ function reference.library(A, B, C) end
 ---@return Tensor? # LSE, with `lse`
 function reference.attention(Q, K, V, options) end
 
---- The elements converted to another type, like cast in a kernel.
+--- Converts the elements to another type, as cast does in a kernel.
 --- It uses integer arithmetic on the host.
 ---
 ---     > reference.cast(from_table(f32, {0.1, 500, -1}), f8e4m3)
@@ -455,9 +461,9 @@ function reference.attention(Q, K, V, options) end
 ---@return Tensor # column-major, of the same shape
 function reference.cast(t, dtype) end
 
---- The first element whose bits differ in two tensors.
---- Both have the same type. The result is the element's 1-D coordinate, or nil if all bits are
---- equal.
+--- Finds the first element whose bits differ in two tensors.
+--- Both tensors must have the same type. The result is the element's 1-D coordinate, or nil if all
+--- bits are equal.
 ---
 ---     > reference.difference(zeros(f32, 4), from_table(f32, {0.0, 0.0, -0.0, 0.0}))
 ---     2

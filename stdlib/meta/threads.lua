@@ -1,16 +1,16 @@
 ---@meta _
 -- Topic: threads: shuffles, votes, reductions, atomic operations, messages from kernels
 
---- The value of the lane `distance` below, in one warp.
---- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i // 32.
---- If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of the
---- warp that have not ended must call it together; reading a lane that has ended returns an
---- arbitrary value. Run-time distances are taken modulo 32. Values may have any type; for a table
---- of numbers, each field is moved.
+--- The value of the lane that is `distance` lanes below, in the same warp.
+--- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i //
+--- 32. If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of
+--- the warp that have not ended must call it together; reading a lane that has ended returns an
+--- arbitrary value. Run-time distances are taken modulo 32. Values may have any type; in a table of
+--- numbers, each field is moved.
 ---
---- With `{mask = m}` only the lanes of the mask take part, a u32 as from ballot. All of them must
---- reach the call together, with the same mask, and no other lane may. So the call may be under a
---- run-time condition. A lane must read a lane of its mask.
+--- With `{mask = m}`, only the lanes of the mask take part; m is a u32, as from ballot. All of
+--- these lanes must reach the call together, with the same mask, and no other lane may reach it.
+--- Such a call may be under a run-time condition. A lane must read from a lane of its mask.
 ---
 ---     > k = kernel("left", function(x)
 ---     >>   x[threadIdx.x] = shfl_up(threadIdx.x, 1, 4)
@@ -27,7 +27,7 @@
 ---@return number
 function shfl_up(value, distance, width) end
 
---- The value of the lane `distance` above, in one warp; see shfl_up.
+--- The value of the lane that is `distance` lanes above; see shfl_up.
 ---
 ---     > k = kernel("right", function(x)
 ---     >>   x[threadIdx.x] = shfl_down(threadIdx.x, 1, 4)
@@ -44,7 +44,7 @@ function shfl_up(value, distance, width) end
 ---@return number
 function shfl_down(value, distance, width) end
 
---- The value of the lane whose number differs in the bits of a mask.
+--- The value of the lane whose number is this lane's number XOR a mask.
 --- The rules are the same as for shfl_up.
 ---
 ---     > k = kernel("swap", function(x)
@@ -62,7 +62,7 @@ function shfl_down(value, distance, width) end
 ---@return number
 function shfl_xor(value, mask, width) end
 
---- The value of a lane of its segment, counted modulo the width; see shfl_up.
+--- The value of a given lane of the segment, modulo the width; see shfl_up.
 ---
 ---     > k = kernel("first", function(x)
 ---     >>   x[threadIdx.x] = shfl_idx(threadIdx.x, 1, 4)
@@ -79,9 +79,9 @@ function shfl_xor(value, mask, width) end
 ---@return number
 function shfl_idx(value, lane, width) end
 
---- Whether the condition holds in any lane of the warp.
+--- Whether a condition is true in any lane of the warp.
 --- All lanes that have not ended must call it together, and all get the same answer. With
---- `{mask = m}` only the lanes of the mask take part; see shfl_up.
+--- `{mask = m}`, only the lanes of the mask take part; see shfl_up.
 ---
 ---     > k = kernel("some", function(x)
 ---     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)
@@ -96,7 +96,7 @@ function shfl_idx(value, lane, width) end
 ---@return boolean
 function any(condition, options) end
 
---- Whether the condition holds in all lanes of the warp; see any.
+--- Whether a condition is true in all lanes of the warp; see any.
 ---
 ---     > k = kernel("each", function(x)
 ---     >>   x[threadIdx.x] = where(all(threadIdx.x < 40), 1, 0)
@@ -111,7 +111,7 @@ function any(condition, options) end
 ---@return boolean
 function all(condition, options) end
 
---- The lanes of the warp in which the condition holds, one bit each.
+--- The lanes of the warp in which a condition is true, one bit each.
 --- Bit i of the result, a u32, belongs to lane i. The rules are the same as for any.
 ---
 ---     > k = kernel("odd", function(x)
@@ -129,8 +129,8 @@ function all(condition, options) end
 function ballot(condition, options) end
 
 --- The lanes of the warp that have the same value, one bit each.
---- Values may have any type; their bits are compared. With `{mask = m}` the lanes of the mask take
---- part; see shfl_up.
+--- Values may have any type; their bits are compared. With `{mask = m}`, only the lanes of the mask
+--- take part; see shfl_up.
 ---
 ---     > k = kernel("classes", function(x)
 ---     >>   x[threadIdx.x] = match_any(threadIdx.x % 3)
@@ -148,7 +148,7 @@ function match_any(value, options) end
 
 --- Whether all lanes of the warp have the same value.
 --- The first result is the mask of the lanes that take part, or 0 if their values differ; the
---- second is whether they are equal. The rules are the same as for match_any.
+--- second is whether the values are equal. The rules are the same as for match_any.
 ---
 ---     > k = kernel("same", function(x, v)
 ---     >>   local lanes, same = match_all(v[threadIdx.x])
@@ -166,9 +166,10 @@ function match_any(value, options) end
 function match_all(value, options) end
 
 --- The lanes of the warp that reach this place together, one bit each.
---- The calling lane is one of them. On a GPU there may be fewer lanes than those for which the
---- surrounding conditions hold, because lanes of a warp need not run in step. So use it only if any
---- group will do. For the lanes in which a condition holds, call ballot(condition) before the `if`.
+--- The calling lane is one of them. On a GPU, the lanes of a warp need not run in step, so some
+--- lanes for which the surrounding conditions are true may be missing. Use active_mask only if any
+--- group of lanes will do. To find the lanes in which a condition is true, call ballot(condition)
+--- before the `if`.
 ---
 ---     > k = kernel("count", function(n)
 ---     >>   if threadIdx.x % 3 == 0 then
@@ -184,11 +185,11 @@ function match_all(value, options) end
 ---@return integer # a u32
 function active_mask() end
 
---- Adds to an element atomically; returns the old value.
---- It works with f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory.
---- The order of threads is not fixed, so the last bits of float sums may differ from run to run.
---- For f16 and bf16 a second value is added to the next element in memory by the same instruction,
---- and both old values are returned. The first element must be known to have an even offset.
+--- Adds a value to an element atomically; returns the old value.
+--- It works for f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. The
+--- order of threads is not fixed, so the last bits of float sums may differ from run to run. For
+--- f16 and bf16, the same instruction can add a second value to the next element in memory; both
+--- old values are then returned. It must be known that the first element has an even offset.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -203,10 +204,11 @@ function active_mask() end
 ---     tensor f16 4:1 on cpu
 ---        16    8   16    8
 ---
---- The last argument of atomic operations may be a table of options. `scope` is "gpu", for threads of
---- this device, or "sys", for those of other devices, too. `order` is "relaxed", "acquire", "release"
---- or "acq_rel". After an operation that acquires, this thread sees what was written before the
---- operation that released, if the scopes of both include both threads.
+--- The last argument of atomic operations may be a table of options. `scope` is "gpu", for threads
+--- of this device, or "sys", which includes threads of other devices. `order` is "relaxed",
+--- "acquire", "release" or "acq_rel". After an operation that acquires, the thread sees what
+--- another thread wrote before the operation that released. For this, the scope of each operation
+--- must include both threads.
 --- CuTe: atomicAdd; with scope "sys": atomicAdd_system. MoYe: CUDA.atomic_add!.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -217,8 +219,8 @@ function active_mask() end
 ---@return number # with two values: the old value of the next element
 function atomic_add(t, coord, value, next, options) end
 
---- Makes an element the smaller of itself and a value.
---- The rules are the same as for atomic_add. A number wins over NaN.
+--- Replaces an element with the smaller of itself and a value.
+--- The rules are the same as for atomic_add. If one of the two is a NaN, the result is the other.
 ---
 ---     > k = kernel("k", function(t) atomic_min(t, 1, threadIdx.x - 5) end)
 ---     > t = zeros(i32, 2)
@@ -230,12 +232,12 @@ function atomic_add(t, coord, value, next, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_min(t, coord, value, options) end
 
---- Makes an element the larger of itself and a value.
---- The rules are the same as for atomic_add. A number wins over NaN.
+--- Replaces an element with the larger of itself and a value.
+--- The rules are the same as for atomic_add. If one of the two is a NaN, the result is the other.
 ---
 ---     > k = kernel("k", function(t) atomic_max(t, 1, threadIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -247,12 +249,12 @@ function atomic_min(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_max(t, coord, value, options) end
 
---- Sets an element to the bitwise and of itself and a value.
---- The rules are the same as for atomic_add, for integers only.
+--- Replaces an element with the bitwise AND of itself and a value.
+--- It works only for integers. The rules are the same as for atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_and(t, 0, ~threadIdx.x) end)
 ---     > t = full(i32, 2, 255)
@@ -264,12 +266,12 @@ function atomic_max(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_and(t, coord, value, options) end
 
---- Sets an element to the bitwise or of itself and a value.
---- The rules are the same as for atomic_add, for integers only.
+--- Replaces an element with the bitwise OR of itself and a value.
+--- It works only for integers. The rules are the same as for atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_or(t, 0, 1 << blockIdx.x) end)
 ---     > t = zeros(i32, 2)
@@ -281,12 +283,12 @@ function atomic_and(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_or(t, coord, value, options) end
 
---- Sets an element to the exclusive or of itself and a value.
---- The rules are the same as for atomic_add, for integers only.
+--- Replaces an element with the exclusive OR of itself and a value.
+--- It works only for integers. The rules are the same as for atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_xor(t, 0, threadIdx.x) end)
 ---     > t = full(i32, 2, 7)
@@ -298,11 +300,11 @@ function atomic_or(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_xor(t, coord, value, options) end
 
---- Replaces an element by a value; returns the old value; see atomic_add.
+--- Replaces an element with a value and returns the old value; see atomic_add.
 ---
 ---     > k = kernel("k", function(t) atomic_exch(t, 0, 9) end)
 ---     > t = zeros(i32, 2)
@@ -314,11 +316,11 @@ function atomic_xor(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_exch(t, coord, value, options) end
 
---- Replaces an element that equals a given value; returns the old value.
+--- Replaces an element if it equals a given value; returns the old value.
 --- If the element does not equal `compare` bit for bit, it does not change. The rules are the same
 --- as for atomic_add. Lanes of a warp run in step, so a lane must not wait for a lock that another
 --- lane of its warp holds.
@@ -334,14 +336,14 @@ function atomic_exch(t, coord, value, options) end
 ---@param coord Coord
 ---@param compare number
 ---@param value number
----@param options? table as of atomic_add
+---@param options? table as in atomic_add
 ---@return number # the old value
 function atomic_cas(t, coord, compare, value, options) end
 
 --- Reads an element that other threads may be writing.
---- After it, this thread sees everything that the writer wrote before its atomic_store or fence.
---- Use it in a loop that waits for a flag; the compiler may do a plain read only once. On the CPU
---- engine, a wait that nothing can end is an error that names the loop.
+--- Afterwards, this thread sees everything that the writer wrote before its atomic_store or fence.
+--- Use it in a loop that waits for a flag, because the compiler may perform a plain read only once.
+--- On the CPU engine, a wait that nothing can end is an error that names the loop.
 ---
 ---     > k = kernel("k", function(t) t[1] = atomic_load(t, 0) end)
 ---     > t = ones(i32, 2)
@@ -351,7 +353,7 @@ function atomic_cas(t, coord, compare, value, options) end
 ---         1    1
 ---
 --- `{scope = "sys"}` also waits for flags that other devices write. `{order = "relaxed"}` orders
---- nothing, so a fence must come after the loop.
+--- nothing, so the loop must be followed by a fence.
 --- CuTe: ld.acquire.gpu, ld.acquire.sys. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -359,7 +361,7 @@ function atomic_cas(t, coord, compare, value, options) end
 ---@return number # the old value
 function atomic_load(t, coord, options) end
 
---- Writes an element that other threads may be reading by atomic_load.
+--- Writes an element that other threads may be reading with atomic_load.
 --- Threads that see this value also see everything that this thread wrote earlier.
 ---
 ---     > k = kernel("k", function(t) atomic_store(t, 1, 3) end)
@@ -369,8 +371,8 @@ function atomic_load(t, coord, options) end
 ---     tensor i32 2:1 on cpu
 ---         0    3
 ---
---- `{scope = "sys"}` is for threads of other devices, too. `{order = "relaxed"}` orders nothing, so a
---- fence must come before it.
+--- `{scope = "sys"}` includes threads of other devices. `{order = "relaxed"}` orders nothing, so a
+--- fence must come before the store.
 --- CuTe: st.release.gpu, st.release.sys. MoYe: none.
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
@@ -378,9 +380,9 @@ function atomic_load(t, coord, options) end
 ---@param options? table scope: "gpu" or "sys"; order: "release" or "relaxed"
 function atomic_store(t, coord, value, options) end
 
---- Orders the memory that this thread writes, for all threads of the device.
---- All threads see what it wrote before the fence before they see what it writes after. It does not
---- wait for other threads.
+--- Orders this thread's writes to memory, for all threads of the device.
+--- No thread sees a write from after the fence without also seeing the writes from before it. A
+--- fence does not wait for other threads.
 ---
 ---     > k = kernel("publish", function(t)
 ---     >>   t[0] = 5
@@ -393,15 +395,16 @@ function atomic_store(t, coord, value, options) end
 ---     tensor i32 2:1 on cpu
 ---         5    1
 ---
---- `fence{scope = "sys"}` orders it for the threads of other devices, too. With `order = "acq_rel"`
---- the fence only acquires and releases, which is faster than the default "seq_cst".
+--- `fence{scope = "sys"}` orders the writes for threads of other devices too. With
+--- `order = "acq_rel"`, the fence only acquires and releases, which is faster than the default
+--- "seq_cst".
 --- CuTe: __threadfence, __threadfence_system, fence.acq_rel. MoYe: CUDA.threadfence.
---- See: sync_threads, which orders the memory of a block.
+--- See: sync_threads, which orders memory within a block.
 ---@param options? table scope: "gpu" or "sys"; order: "seq_cst" or "acq_rel"
 function fence(options) end
 
 --- A counter that grows with time, an i64.
---- It counts cycles of the multiprocessor; on the CPU engine, nanoseconds.
+--- It counts cycles of the multiprocessor or, on the CPU engine, nanoseconds.
 ---
 ---     > k = kernel("time", function(t)
 ---     >>   local before = clock()
@@ -416,11 +419,11 @@ function fence(options) end
 ---@return integer
 function clock() end
 
---- Names a moment of a kernel, which `timeline` then shows.
---- On the CPU engine `timeline` shows when a warp reaches it in its model of time. With
---- `device = true` a GPU records it, warp by warp. Outside `timeline` marks do not exist: the CUDA
---- C is the same without them. The name has 1 to 40 characters. In a function that is not inlined a
---- GPU records nothing.
+--- Marks a moment in a kernel with a name, which `timeline` shows.
+--- On the CPU engine, `timeline` shows when each warp reaches the mark, according to its model of
+--- time. With `device = true`, a GPU records the time, warp by warp. Outside `timeline`, marks do
+--- not exist: the CUDA C is the same without them. The name has 1 to 40 characters. A GPU does not
+--- record marks in functions that are not inlined.
 ---
 ---     > k = kernel("meet", function()
 ---     >>   mark("begin")
@@ -434,16 +437,16 @@ function clock() end
 ---@param name string
 function mark(name) end
 
---- Prints from a thread of a kernel, with one of Lua's formats.
+--- Prints from a thread of a kernel, with Lua's formats.
 --- `%d %i %u %x %X %o %c` print integers of all types, and `%f %e %g %a` print numbers. `%s` prints
---- run-time booleans and anything known while tracing. The output appears when the launch has
---- ended, ordered by block and thread; the launch option `print_order = "run"` keeps the order in
---- which the threads of a block printed. On a GPU it appears at the next wait. Each stream keeps 1
---- MiB of output, and a line says how much was dropped.
+--- run-time booleans and anything known while tracing. The output appears when the launch has ended
+--- (on a GPU, at the next wait), ordered by block and thread. The launch option
+--- `print_order = "run"` keeps the order in which the threads of a block printed. Each stream keeps
+--- 1 MiB of output; if there is more, a line says how much was dropped.
 ---
---- `assert(condition, text)` stops a thread whose run-time condition does not hold. The launch then
---- fails, on a GPU at the next wait, with the line, the thread and the block. `error(text)` under a
---- run-time condition does the same.
+--- `assert(condition, text)` stops a thread whose run-time condition is false. The launch then
+--- fails (on a GPU, at the next wait) with an error that names the line, the thread and the block.
+--- `error(text)` under a run-time condition does the same.
 ---
 ---     > k = kernel("greet", function(n)
 ---     >>   printf("thread %d of %d\n", threadIdx.x, n)
@@ -453,19 +456,19 @@ function mark(name) end
 ---@param ... any
 function printf(format, ...) end
 
---- Combines the values of the lanes of a warp by an operation.
+--- Combines the values of a warp's lanes with an operation.
 --- All lanes get the result. The operation is "add", "mul", "min", "max", "and", "or", "xor", or a
---- function of two values, which must be associative and commutative. Segments of `width` lanes are
---- combined by halves: first lane i with the lane `width` / 2 away. All threads of the warp must
---- call it together.
+--- function of two values, which must be associative and commutative. Each segment of `width` lanes
+--- is combined by halves: first, lane i with the lane that is `width` / 2 away. All threads of the
+--- warp must call it together.
 ---
 --- The value may be a table of numbers, such as `{value = v, index = i}`, with a function of two
 --- such tables that returns a third. That function need only be associative: the lanes are
 --- combined in their order, neighbours first. Keys and types must stay the same.
 ---
---- With `{mask = m}` the lanes of the mask are combined, in order; see shfl_up for the rules of
---- masks. Then a function need only be associative. For i32 and u32, and each operation except
---- "mul", this is one instruction from sm_80 on.
+--- With `{mask = m}`, the lanes of the mask are combined, in order; shfl_up has the rules for
+--- masks. In this case, too, a function need only be associative. From sm_80 on, this is one
+--- instruction for i32 and u32 and every operation except "mul".
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
 ---     > t = zeros(i32, 8)
@@ -480,9 +483,9 @@ function printf(format, ...) end
 ---@return number|table
 function warp_reduce(value, op, width) end
 
---- Combines the values of the threads of a block by an operation.
---- All threads get the result. It combines the lanes like warp_reduce, and then the warps through
---- shared memory. It is a barrier. Tables are combined in the order of the threads.
+--- Combines the values of a block's threads with an operation.
+--- All threads get the result. block_reduce combines the lanes like warp_reduce, and then the warps
+--- through shared memory. It is also a barrier. Tables are combined in the order of the threads.
 ---
 ---     > k = kernel("largest", function(x, y)
 ---     >>   local all = block_reduce(x[threadIdx.x], "max")
@@ -498,11 +501,11 @@ function warp_reduce(value, op, width) end
 ---@return number|table
 function block_reduce(value, op) end
 
---- The values of the lanes of a warp up to each lane, combined by an operation.
---- The operation is one of warp_reduce's; a function need only be associative. With `exclusive` the
---- result covers only the lanes before this one, and `init` is the value for the first lane; it is
---- required for functions and for minima and maxima of integers. With `mask` it is a scan over the
---- lanes of the mask; see warp_reduce.
+--- For each lane, combines the values of the warp's lanes up to this one.
+--- The operations are those of warp_reduce; a function need only be associative. With
+--- `exclusive = true`, the result covers only the lanes before this one. The first lane then gets
+--- `init`, which is required for functions and for minima and maxima of integers. With `mask`, the
+--- scan covers only the lanes of the mask; see warp_reduce.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
 ---     > t = zeros(i32, 8)
@@ -517,8 +520,8 @@ function block_reduce(value, op) end
 ---@return number|table
 function warp_scan(value, op, options) end
 
---- Combines the values of a block up to each thread; returns the total, too.
---- It works like warp_scan. It is a barrier.
+--- Combines the values of a block up to each thread; also returns the total.
+--- It works like warp_scan, and is also a barrier.
 ---
 ---     > k = kernel("places", function(x, n)
 ---     >>   local i = threadIdx.x
@@ -539,9 +542,9 @@ function warp_scan(value, op, options) end
 ---@return number|table all
 function block_scan(value, op, options) end
 
---- Combines the elements of a tensor by an operation, in order.
---- The operation is one of warp_reduce's; a function need not be associative. `init` comes first,
---- if given. On the host it works on a host tensor.
+--- Combines the elements of a tensor, in order, with an operation.
+--- The operations are those of warp_reduce; a function need not be associative. `init`, if given,
+--- comes first. Outside kernels, the tensor must be on the host.
 ---
 ---     > reduce(arange(f32, 5), "add"), reduce(arange(f32, 5), "max", 10.0)
 ---     10.0    10.0
@@ -553,8 +556,9 @@ function block_scan(value, op, options) end
 function reduce(t, op, init) end
 
 --- Sets the elements of a tensor to a function of the elements of others.
---- All tensors have the same size. `transform(t, f)` is `transform(t, t, f)`. In a kernel, the
---- thread that calls it processes all elements. On the host it works on host tensors.
+--- All tensors must have the same size. `transform(t, f)` means `transform(t, t, f)`. In a kernel,
+--- each thread that calls it processes all elements. Outside kernels, the tensors must be on the
+--- host.
 ---
 ---     > x, y = arange(f32, 4), zeros(f32, 4)
 ---     > transform(x, y, function(v) return v * v end)

@@ -2,12 +2,12 @@
 -- Topic: boxes: copies of tiles by the tensor memory accelerator
 
 --- The coordinates of a tensor's elements, for tma_load and tma_store.
---- Tile and slice them like an identity tensor; they remember the tensor. Elements of a tile
---- outside the tensor are loaded as 0 and not stored. If a view has more elements than its memory
---- and a box reaches those, the CPU engine stops; a GPU does not. The tensor must be an argument of
---- the kernel with at most 5 modes. One mode must have stride 1, and the strides of the others must
---- be multiples of 16 bytes. The tensor must begin at a multiple of 16 bytes, and so must its tiles
---- along the mode of stride 1.
+--- Tile and slice the result like an identity tensor; it remembers the tensor. Elements of a tile
+--- outside the tensor are loaded as 0 and not stored. If a view has more elements than its memory,
+--- and a box reaches those, the CPU engine reports it; a GPU does not. The tensor must be an
+--- argument of the kernel and have at most 5 modes. One mode must have stride 1, and the strides of
+--- the others must be multiples of 16 bytes. The tensor must begin at a multiple of 16 bytes, and
+--- so must its tiles along the mode of stride 1.
 --- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)
@@ -21,14 +21,14 @@
 ---@return Tensor # of coordinates
 function tma_tensor(A, options) end
 
---- Begins to copy a tile to shared memory; its bytes complete on an mbarrier.
---- One thread calls it after setting the barrier's expected bytes (`arrive_expect_tx`). Threads
---- that read the tile wait for the barrier. The shared layout determines the rest: the order of
---- modes, panels, and the swizzle of 32, 64 or 128 bytes. Shared memory is aligned as the swizzle
---- needs. It needs sm_90.
+--- Begins to copy a tile to shared memory; an mbarrier counts the bytes.
+--- One thread calls tma_load after it has set the number of bytes that the barrier expects
+--- (`arrive_expect_tx`). Threads that read the tile wait for the barrier. The shared layout
+--- determines the rest: the order of modes, panels, and the swizzle of 32, 64 or 128 bytes. Shared
+--- memory is aligned as the swizzle requires. tma_load needs sm_90.
 ---
 --- With `multicast`, each block of the cluster whose bit is set gets the tile at the same place,
---- and its barrier gets the bytes.
+--- and its own barrier counts the bytes.
 ---
 ---     > k = kernel("through_shared", function(A, B)
 ---     >>   local s, full = shared(A.dtype, row_major{8, 16}), mbarrier(1, 1)
@@ -54,9 +54,9 @@ function tma_tensor(A, options) end
 function tma_load(src, dst, bar, options) end
 
 --- Begins to copy a tile from shared memory, in the next group of stores.
---- One thread calls it. If ordinary stores wrote the shared memory, the writers must first call
---- `fence_proxy_async()`, and then a barrier. `reduce` combines with the old elements: "add",
---- "min", "max", "and", "or", "xor". It needs sm_90.
+--- One thread calls tma_store. If ordinary stores wrote the shared memory, the writers must first
+--- call `fence_proxy_async()` and then a barrier. The option `reduce` combines the new elements
+--- with the old ones: "add", "min", "max", "and", "or" or "xor". tma_store needs sm_90.
 --- See: tma_store_commit, tma_store_wait; tma_load has an example.
 --- CuTe: SM90_TMA_STORE, SM90_TMA_REDUCE_ADD, copy. PTX: cp.reduce.async.bulk.tensor. MoYe: none.
 ---@param src Tensor in shared memory
@@ -64,23 +64,23 @@ function tma_load(src, dst, bar, options) end
 ---@param options? {reduce: string}
 function tma_store(src, dst, options) end
 
---- Ends a group: this thread's stores since the last one.
+--- Ends a group, which has this thread's stores since the previous group.
 --- CuTe: tma_store_arrive. PTX: cp.async.bulk.commit_group. MoYe: none.
 function tma_store_commit() end
 
 --- Waits until at most n groups of this thread's stores are pending.
---- Then the stores of all earlier groups have read their shared memory, so it may be written again.
---- With `done = true` their writes are also complete.
+--- Afterwards, the stores of all earlier groups have read their shared memory, so it may be written
+--- again. With `done = true`, their writes are complete too.
 --- CuTe: tma_store_wait. PTX: cp.async.bulk.wait_group. MoYe: none.
 ---@param n? integer groups; the default is 0
 ---@param options? {done: boolean}
 function tma_store_wait(n, options) end
 
 --- Makes ordinary writes to shared memory visible to TMA and wgmma.
---- It also finishes earlier reads before a tma_load writes. Each thread that wrote calls it. Then
---- comes a barrier, and then the one thread that stores. With "global" it applies to global memory:
---- later calls of tma_load see what threads of this launch wrote there. The one thread that loads
---- calls it after it has waited for the writes.
+--- It also orders earlier reads before the writes of a tma_load. Each thread that wrote calls the
+--- fence; then all reach a barrier, and then one thread starts the store. With "global", the fence
+--- applies to global memory: later calls of tma_load see what threads of this launch wrote there.
+--- In this case, only the thread that loads calls it, after it has waited for the writes.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
 ---@param space? string "shared", the default, or "global"
 function fence_proxy_async(space) end

@@ -1,11 +1,12 @@
 ---@meta _
 -- Topic: work: partitions, copies, products, barriers
 
---- A tile of a tensor: cuts it by a tiler and keeps the tile at a coordinate.
---- The tile's modes come first, then those of the rest where the coordinate has `_`. A projection
---- picks entries of the tiler and the coordinate: 1 keeps an entry, and `_` drops it. The tile must
---- divide the tensor's extents, unless the tensor is guarded (see guard). For a layout it returns
---- the tile's layout, which may reach past the end, and the index where the tile begins.
+--- Cuts a tensor into tiles and keeps the tile at a coordinate.
+--- The tile's modes come first. Modes that count tiles follow where the coordinate has `_`. A
+--- projection picks entries of the tiler and the coordinate: 1 keeps an entry, and `_` drops it.
+--- The tile must divide the tensor's extents, unless the tensor is guarded (see guard). For a
+--- layout, tile returns the tile's layout, which may extend past the end, and the index where the
+--- tile begins.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > tile(t, {2, 3}, {1, 1})
@@ -28,14 +29,14 @@
 function tile(t, tiler, coord, proj) end
 
 --- A thread's part of a tensor: its element of each tile.
---- The tiles have the shape of the thread layout, which maps thread i to a place in the tile. A
+--- The tiles have the shape of the thread layout, which maps thread i to a position in the tile. A
 --- projection picks modes of the thread layout: 1 keeps a mode, and `_` drops it. The thread layout
---- must divide the tensor, unless the tensor is guarded (see guard). For a layout it returns the
---- part's layout, and the index where it begins.
+--- must divide the tensor, unless the tensor is guarded (see guard). For a layout, parallelize
+--- returns the part's layout and the index where the part begins.
 ---
 --- In a kernel, if the index is the thread's own number (`threadIdx.x`), the layout must have as
---- many threads as the block. With another index it may have fewer: with `threadIdx.x % 32` each
---- warp divides its own tile.
+--- many threads as the block. With another index, it may have fewer threads. With
+--- `threadIdx.x % 32`, for example, each warp divides its own tile.
 ---
 ---     > t = arange(i32, {4, 6})
 ---     > parallelize(t, layout{2, 3}, 1)
@@ -57,11 +58,12 @@ function tile(t, tiler, coord, proj) end
 ---@return Tensor
 function parallelize(t, threads, index, proj) end
 
---- The tensor, with tiles that may reach outside it.
---- Elements outside read as 0, and writes there are dropped. Every part knows which of its elements
---- are outside: tiles, parts of threads, slices. Tiles and thread layouts need not divide the tensor. A
---- mode is compared only if its tiles may reach outside, and only once for a whole access. Before
---- tiling, the coordinate of an element or slice may also be outside.
+--- Allows tiles of the tensor to extend outside it.
+--- Elements outside read as 0, and writes to them are dropped. Every tile, slice and thread's part
+--- knows which of its elements are outside. Tiles and thread layouts need not divide the tensor.
+--- Coordinates in a mode are compared with its extent only if tiles may extend outside there, and
+--- only once for a whole access. Before tiling, the coordinate of an element or slice may also be
+--- outside.
 ---
 ---     > last = kernel("last", function(x, y)
 ---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
@@ -81,9 +83,9 @@ function parallelize(t, threads, index, proj) end
 function guard(t) end
 
 --- A tensor without memory: each element is its own coordinate.
---- Tile, partition and slice it like the data: an element of a part is then its coordinate in the
---- whole. In a kernel, the shape and the coordinates may be run-time values. A coordinate is a Lua
---- table: for an (M,N) tensor, `c[1]` is the row and `c[2]` the column.
+--- Tile, partition and slice it like the data: each element of a part is then its own coordinate in
+--- the whole tensor. In a kernel, the shape and the coordinates may be run-time values. A
+--- coordinate is a Lua table: for an (M,N) tensor, `c[1]` is the row and `c[2]` the column.
 ---
 ---     > t = tile(identity_tensor{6, 8}, {2, 4}, {2, 1})
 ---     > t
@@ -99,7 +101,7 @@ function guard(t) end
 function identity_tensor(shape) end
 
 --- Adds a coordinate to all elements of a tensor of coordinates.
---- Use it for tiles with another origin, such as row 5 and every 4 rows after it.
+--- Use it for tiles with another origin, such as tiles of 4 rows that start at row 5.
 ---
 ---     > t = domain_offset({5, 0}, identity_tensor{16, 8})
 ---     > tile(t, {4, 8}, {1, 0})
@@ -111,12 +113,12 @@ function identity_tensor(shape) end
 ---@return Tensor
 function domain_offset(crd, t) end
 
---- Copies the elements for which a predicate holds; the others do not change.
---- The predicate is a tensor of bools of the same size; strides of 0 give one bool to many
---- elements. Or it is a function of the coordinate in src, with one argument for each mode, called
---- for each while tracing. A tiled copy or copy atom may come first, as in copy. It uses the first
---- bool of the elements that it copies at once, so one bool for each such group, (1,M,N), is
---- enough. Atoms with ZFILL write zeros where the predicate is false.
+--- Copies the elements for which a predicate is true; others do not change.
+--- The predicate is a tensor of bools of the same size, in which strides of 0 give one bool to many
+--- elements. It may also be a function of the coordinate in src, with one argument for each mode,
+--- which is called for each coordinate while tracing. A tiled copy or copy atom may come first, as
+--- in copy. It uses only the first bool of the elements that it copies at once, so one bool for
+--- each such group, (1,M,N), is enough. Atoms with ZFILL write zeros where the predicate is false.
 ---
 ---     > first = kernel("first", function(x, y, n)
 ---     >>   copy_if(function(i) return i < n end, tile(x, 4, 0), tile(y, 4, 0))
@@ -134,20 +136,20 @@ function domain_offset(crd, t) end
 ---@overload fun(tc: TiledCopy|Atom, pred: Tensor|function, src: Tensor, dst: Tensor)
 function copy_if(pred, src, dst) end
 
---- Copies the elements of a tensor to another one of the same size and type.
---- The shapes may differ: element i goes to element i, for example from an (8,3) to a 24.
+--- Copies a tensor's elements to a tensor of the same size and type.
+--- The shapes may differ, as in a copy from (8,3) to 24: element i is copied to element i.
 ---
---- In a kernel it uses the widest access that both layouts and their alignment allow. From global
---- to shared memory it copies asynchronously if the device can; these copies are complete at the
---- next sync_threads.
+--- In a kernel, copy uses the widest access that both layouts and their alignment allow. From
+--- global to shared memory, it copies asynchronously if the device supports it; these copies are
+--- complete at the next sync_threads.
 ---
---- In a kernel the last argument may be `{cache = hint}`, a hint for the caches as in `cached`.
+--- In a kernel, the last argument may be `{cache = hint}`, a hint for the caches as in `cached`.
 ---
---- With a tiled copy or a copy atom as first argument, in kernels, the atom's instruction copies.
---- Mode 0 of both tensors has the elements that it copies at once, (V,M,N), as partition_S and
---- partition_D return them. If a layout or an alignment does not allow that, it is an error. After
---- atoms of cp.async the kernel must wait explicitly (cp_async_wait). Instructions of a warp, such
---- as ldmatrix, need all its lanes together.
+--- In a kernel, the first argument may be a tiled copy or a copy atom, whose instruction then
+--- copies. In both tensors, (V,M,N), mode 0 has the elements that the instruction copies at once,
+--- as returned by partition_S and partition_D. If a layout or its alignment does not allow the
+--- instruction, it is an error. After cp.async atoms, the kernel must wait explicitly
+--- (cp_async_wait). Instructions of a warp, such as ldmatrix, need all its lanes together.
 ---
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > copy(x, y)
@@ -163,9 +165,9 @@ function copy_if(pred, src, dst) end
 function copy(src, dst, options) end
 
 --- Adds a hint for the caches to a kernel's tensor.
---- Accesses through the result have the hint: `"streaming"`, `"global"` (L2 only), `"last_use"`,
+--- Accesses through the result carry the hint: `"streaming"`, `"global"` (L2 only), `"last_use"`,
 --- `"volatile"`, `"write_through"`, `"read_only"`, `"no_allocate"` (not in L1), `"evict_first"` or
---- `"evict_last"`. Results do not change. The CPU engine ignores hints. It works only for tensors
+--- `"evict_last"`. Hints do not change results, and the CPU engine ignores them. The tensor must be
 --- in global memory.
 ---
 ---     > k = kernel("twice", function(x, y)
@@ -185,8 +187,8 @@ function copy(src, dst, options) end
 function cached(t, hint) end
 
 --- Fetches the cache line of a tensor's first element.
---- `{tensor, coordinate}` means another element. It reads nothing and never fails. The CPU engine
---- does nothing.
+--- `{tensor, coordinate}` selects another element. A prefetch reads nothing and never fails. The
+--- CPU engine ignores it.
 ---
 ---     > k = kernel("ahead", function(x, y)
 ---     >>   local i = threadIdx.x
@@ -204,23 +206,26 @@ function cached(t, hint) end
 ---@param level? string "L2" or "L1"
 function prefetch(t, level) end
 
---- Adds the product A * B' to C, by one thread; in a kernel.
---- A is (M,K), B (N,K) and C (M,N); k ascends. Option `order`: the order of the multiply-adds of
---- one k, which can save up to a tenth of the time. It is "columns" (the default), "rows",
---- "serpentine" (every second row backwards), "column_pairs", or loops over m and n, the outermost
---- first. A number after the letter is a step, and ~ before it reverses the loop every second time.
---- So "n2 ~m ~n" is column_pairs, and "m2 ~n2 ~m ~n" is squares of 2x2.
+--- Adds the product A * B' to C, in one thread of a kernel.
+--- A is (M,K), B is (N,K) and C is (M,N); products are added in ascending order of k. The option
+--- `order` is the order of the multiply-adds for one k; the right order can save up to a tenth of
+--- the time. It is "columns" (the default), "rows", "serpentine" (every second row backwards),
+--- "column_pairs", or a list of loops over m and n, the outermost first. A number after the letter
+--- is a step, and ~ before the letter reverses the loop every second time. For example, "n2 ~m ~n"
+--- is column_pairs, and "m2 ~n2 ~m ~n" goes in squares of 2x2.
 ---
---- With a tiled MMA, a slice of one, or an MMA atom as its first argument, the threads use the atom's
---- instruction. A is (V,M,K), B (V,N,K), C (V,M,N), as partition_A, _B and _C return them; V counts
---- a thread's values in one atom. Also allowed are parts without K, or (V) each. For UniversalFMA
---- they may be in any memory; for all others they are fragments. In `order`, M and N then count
---- atoms. The default is "serpentine", and "m2 ~n m" for UniversalFMA, as in CuTe.
+--- With a tiled MMA, a slice of one, or an MMA atom as its first argument, the threads use the
+--- atom's instruction. A is (V,M,K), B is (V,N,K) and C is (V,M,N), as returned by partition_A, _B
+--- and _C; V counts a thread's values in one atom. Parts without K, or with only the mode (V), are
+--- also allowed. For UniversalFMA, the parts may be in any memory; for all other atoms, they must
+--- be fragments. In `order`, m and n then count atoms. The default is "serpentine", and "m2 ~n m"
+--- for UniversalFMA, as in CuTe.
 ---
---- Atoms SM90_64xNxK are instructions of a warp group, wgmma. A and B are tiles of shared memory,
---- which partition_A and _B make of a tensor in a canonical layout (gmma_layout). For the atoms
---- _RS, A is a fragment. They run in parallel with the following code, until wgmma_wait. Option
---- `accumulate`, a bool that may be a run-time value: if false, the sums start from 0.
+--- SM90_64xNxK atoms are instructions of a warp group, wgmma. A and B are tiles of shared memory,
+--- which partition_A and _B make from a tensor in a canonical layout (gmma_layout). For the _RS
+--- atoms, A is a fragment. The products run in parallel with the code that follows, until
+--- wgmma_wait. If the option `accumulate` is false, the sums start from 0; it may be a run-time
+--- value.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
@@ -266,7 +271,7 @@ function clear(t) end
 ---@param value number|boolean
 function fill(t, value) end
 
---- Y = alpha * X + beta * Y, element by element; in a kernel.
+--- Y = alpha * X + beta * Y, element by element, in a kernel.
 --- If beta is 0, Y is not read, so it may hold anything, as in BLAS.
 ---
 ---     > k = kernel("axpby", function(x, y) axpby(2, x, 10, y) end, {static_shapes = true})
@@ -283,8 +288,8 @@ function fill(t, value) end
 function axpby(alpha, X, beta, Y) end
 
 --- Waits for all threads of the block.
---- Afterwards, what they wrote to shared memory is visible to all. Either all threads of the block
---- call it, or none.
+--- Afterwards, all threads see what the others wrote to shared memory. Either all threads of the
+--- block call it, or none does.
 ---
 ---     > k = kernel("rotate", function(x)
 ---     >>   local s = shared(i32, 4)
@@ -302,7 +307,7 @@ function sync_threads() end
 
 --- Waits for all threads of the block, and counts a condition.
 --- It is a barrier, like sync_threads. All threads get the number of threads in which the condition
---- holds.
+--- is true.
 ---
 ---     > k = kernel("count", function(n)
 ---     >>   local odd = sync_threads_count(threadIdx.x % 2 == 1)
@@ -317,8 +322,8 @@ function sync_threads() end
 ---@return integer # an i32
 function sync_threads_count(condition) end
 
---- Waits for all threads of the block, and tests if a condition holds in all.
---- It is a barrier, as sync_threads is.
+--- Waits for the block's threads; returns whether a condition is true in all.
+--- It is a barrier, like sync_threads. All threads get the answer.
 ---
 ---     > k = kernel("every", function(n)
 ---     >>   local all_small = sync_threads_and(threadIdx.x < 99)
@@ -333,8 +338,8 @@ function sync_threads_count(condition) end
 ---@return boolean
 function sync_threads_and(condition) end
 
---- Waits for all threads of the block, and tests if a condition holds in any.
---- It is a barrier, as sync_threads is.
+--- Waits for the block's threads; returns whether a condition is true in any.
+--- It is a barrier, like sync_threads. All threads get the answer.
 ---
 ---     > k = kernel("some", function(n)
 ---     >>   local is_large = sync_threads_or(threadIdx.x == 99)
@@ -350,7 +355,7 @@ function sync_threads_and(condition) end
 function sync_threads_or(condition) end
 
 --- Waits for all threads of the warp, or for those of a mask.
---- Afterwards they see each other's writes. See shfl_up for the rules of masks.
+--- Afterwards, these threads see each other's writes. See shfl_up for the rules of masks.
 --- CuTe: __syncwarp. MoYe: none.
 ---
 ---     > k = kernel("wait", function(x)
@@ -363,7 +368,7 @@ function sync_threads_or(condition) end
 function sync_warp(options) end
 
 --- Ends a group of asynchronous copies, in a kernel.
---- `cp_async_wait` counts groups.
+--- `cp_async_wait` waits for such groups.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
@@ -382,8 +387,9 @@ function sync_warp(options) end
 function cp_async_fence() end
 
 --- Waits until at most n groups of asynchronous copies are pending.
---- It counts the groups of the calling thread, in a kernel. In a kernel that calls it, plain copies
---- no longer wait automatically. The other threads see the copies after the next sync_threads.
+--- In a kernel, it counts the groups of the calling thread. In a kernel that calls cp_async_wait,
+--- plain copies to shared memory no longer complete at the next sync_threads by themselves: the
+--- kernel must wait for them as well. Other threads see the copies after the next sync_threads.
 ---
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
@@ -401,15 +407,16 @@ function cp_async_fence() end
 ---@param n? integer 0 to 7; the default is 0
 function cp_async_wait(n) end
 
---- A main loop over n tiles that copies the next tiles while it uses one.
---- Shared memory has a slot for each of `stages` tiles (2 by default, 1 with `store`).
---- `load(k, slot)` begins to copy tile k to its slot, asynchronously. `compute(slot, k)` uses a
---- tile in shared memory. With `store`, `load` copies to registers instead, and `store(slot)`
---- copies from there to the slot after the computation.
+--- A loop over n tiles that copies the next tiles while it uses one.
+--- Shared memory has slots for `stages` tiles (by default 2, or 1 with `store`). `load(k, slot)`
+--- begins to copy tile k to its slot, asynchronously. `compute(slot, k)` uses a tile in shared
+--- memory. With `store`, `load` copies to registers instead, and `store(slot)` copies the registers
+--- to the slot after the computation.
 ---
 --- `fetch(block, slot)` copies one of the tile's `blocks` to registers. Then `compute(block, k)`
---- uses these, while the next block is fetched. `parts` spreads the copies of a tile: `load` is
---- called at each of the first `parts` blocks, with the block's number as third argument.
+--- uses these registers while the next block is fetched. `parts` spreads the copies of a tile over
+--- time: `load` is called at each of the first `parts` blocks, with the block's number as its third
+--- argument.
 ---
 --- pipeline adds the barriers and waits, with one exception: call sync_threads before using the
 --- slots for something else afterwards. All functions are traced into the kernel.
@@ -437,18 +444,18 @@ function cp_async_wait(n) end
 ---@param parts table load, compute; stages, store, fetch, blocks, parts
 function pipeline(n, parts) end
 
---- The order of tiles of persistent blocks: `for m, n in raster{...} do`.
---- In a kernel it is a loop over the tiles of the block: tile i of the order goes to block i %
+--- The order in which persistent blocks visit tiles: `for m, n in raster{...}`.
+--- In a kernel, it is a loop over the tiles of the block: tile i of the order belongs to block i %
 --- gridDim.x. In a launch with clusters, all blocks of a cluster get the same tile.
 ---
---- Fields: `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns", "hilbert",
---- or a tensor of u32 or i32. "groups" combines `group` rows of tiles (16), m fastest within a
---- group, then n. In "columns" all rows are one group. "hilbert" becomes a table in the kernel. A
---- tensor has m << 16 | n for each tile, or a row for each block, with its number of tiles and then
---- the tiles. An entry is read one tile ahead. `start` and `step`: the block gets the tiles start,
---- start + step, and so on.
+--- The field `tiles` is {m_tiles, n_tiles}. `order` is "groups" (the default), "columns",
+--- "hilbert", or a tensor of u32 or i32. "groups" combines `group` rows of tiles, by default 16;
+--- within a group, m varies fastest, then n. With "columns", all rows are one group. "hilbert"
+--- becomes a table in the kernel. A tensor has m << 16 | n for each tile. It may also have a row
+--- for each block: its number of tiles, and then the tiles. An entry is read one tile ahead. With
+--- `start` and `step`, the block gets the tiles start, start + step, and so on.
 ---
---- On the host a loop can list its tiles. `r:list([block, blocks])` is a list of {m, n}, and
+--- On the host, the same loop lists its tiles. `r:list([block, blocks])` is a list of {m, n}, and
 --- `r:table()` is a tensor for `order`.
 ---
 ---     > r = raster{tiles = {3, 2}, group = 2}
