@@ -207,7 +207,7 @@ put_headers = install -d "$(1)/cuttle" && install -m 644 interp/cuttle.h interp/
 # {====== Building ======
 
 .PHONY: all lib module python wheel playground help demo bench bench-tools bench-pocl conversions test run-tests test-engine gpu-test asan tsan run-tsan laws kernel-fuzz c-fuzz fuzz fuzz-programs fuzz-calls golden ledger docs dist \
-	mutants lint lint-python lint-format lint-lua lint-includes lint-sentences \
+	mutants lint linted lint-python lint-format lint-lua lint-includes lint-sentences \
 	format install uninstall install-playground install-playground-files uninstall-playground stage stage-files install-files install-headers install-module install-lua install-docs \
 	deb rockspec clean FORCE
 .SECONDARY:
@@ -436,6 +436,7 @@ help:
 	@echo '           examples into the pages anew; review'
 	@echo 'dist       $(BUILD)/$(DIST).tar.gz: the sources with the built documents'
 	@echo 'lint       formatting, clang-tidy, luacheck, who knows whom, and long sentences'
+	@echo 'linted     write tests/golden/linted.txt anew, after clang-tidy on the files that are new; with LINTED= all'
 	@echo 'format     format the C sources'
 	@echo 'deb        $(BUILD)/cuttle_$(VERSION)-1_ARCH.deb: a package for Debian and its kin'
 	@echo 'rockspec   $(BUILD)/cuttle-$(VERSION)-1.rockspec, which builds from the archive of make dist'
@@ -531,7 +532,7 @@ LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
 LUA_LAWS = $(if $(SANITIZE),$(wildcard \
 	$(addprefix tests/lua/mesh/,plan_laws.lua *_random.lua compile_*.lua sharded_matmul.lua matmul_scatter.lua \
 		examples_start.lua) \
-	$(addprefix tests/lua/program/,check_clean.lua export_examples.lua export.lua replay.lua bench_command.lua \
+	$(addprefix tests/lua/program/,check_clean.lua tidy_ledger.lua export_examples.lua export.lua replay.lua bench_command.lua \
 		packages.lua installed_hosts.lua run_docs_hosts.lua copy_host.lua check_gallery.lua emission_compiles.lua \
 		gpu_check.lua command_options.lua helper_names.lua new_operation.lua new_type.lua rooms.lua \
 		draw_sentences.lua) \
@@ -762,18 +763,22 @@ lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 lint-sentences:
 	$(Q)$(LUA) scripts/draw_sentences.lua --long
 
-# A stamp follows the object, and so the headers too: only what changed is checked again.
-$(BUILD)/lint/%: $(BUILD)/%.o .clang-tidy
-	$(call say,TIDY,$*.c)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) $(FILE_FLAGS) $(ANALYZER) > $@.log 2>&1 || { cat $@.log; exit 1; }
-	$(Q)touch $@
-$(BUILD)/lint/%: $(BUILD)/%.base.o .clang-tidy
-	$(call say,TIDY,$*.c)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG_TIDY) --quiet $*.c -- $(BASE_FLAGS) -DCT_SIMT_BASE $(ANALYZER) > $@.log \
-		2>&1 || { cat $@.log; exit 1; }
-	$(Q)touch $@
+# A stamp follows the object, and so the headers too: only what changed is looked at. Of that, what is as it was when
+# the ledger was written is not checked again; with LINTED= it is.
+TIDY_SETTING = $(BUILD)/lint/setting
+$(TIDY_SETTING): FORCE
+	@mkdir -p $(sort $(dir $(TIDY_STAMPS) $(TIDY_PYTHON)))
+	@{ $(CLANG_TIDY) --version | grep version; cat .clang-tidy; } > $@.new
+	@cmp -s $@.new $@ || mv $@.new $@
+TIDY = @CLANG='$(CLANG)' CLANG_TIDY='$(CLANG_TIDY)' scripts/tidy.sh $*.c $@ $(TIDY_SETTING) $(BASE_FLAGS)
+$(BUILD)/lint/%: $(BUILD)/%.o $(TIDY_SETTING) scripts/tidy.sh
+	$(TIDY) $(FILE_FLAGS) $(ANALYZER)
+$(BUILD)/lint/%: $(BUILD)/%.base.o $(TIDY_SETTING) scripts/tidy.sh
+	$(TIDY) -DCT_SIMT_BASE $(ANALYZER)
+
+# What clang-tidy found nothing in, so that it runs on new texts only; `make linted LINTED=` runs it on all.
+linted: $(TIDY_STAMPS) $(TIDY_PYTHON)
+	@cat $^ | LC_ALL=C sort -k2 > tests/golden/linted.txt
 
 format:
 	$(CLANG_FORMAT) -i $(C_FILES)
