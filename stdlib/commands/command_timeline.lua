@@ -13,7 +13,7 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "\n"
   .. "  --kernel=NAME         show only launches of this kernel\n"
   .. "  --launch=N            show only the N-th launch; with --kernel, the N-th of that kernel\n"
-  .. "  --block=X,Y,Z         show this block; default 0,0,0\n"
+  .. "  --block=X,Y,Z         show this block; default: 0,0,0\n"
   .. "  --model=NAME=N,...    change numbers of the model, such as copy=900,copy_bytes=32\n"
   .. "  --measure             run the script on its GPU; show the measured times beside the\n"
   .. "                        predicted ones\n"
