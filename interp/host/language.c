@@ -10,6 +10,7 @@
 #include "interp/front/front_trace.h"
 #include "interp/launch/launch.h"
 #include "language.h"
+#include "module_env.h"
 #include "sandbox.h"
 #include "interp/front/source.h"
 #include "interp/state/source_load.h"
@@ -51,6 +52,7 @@ static int load_std_module(lua_State *L) {
   if (src_load(L, text, len, lua_tostring(L, 1), "t") != LUA_OK) {
     return lua_error(L);
   }
+  module_env_give(L);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_call(L, 1, 1);
   return 1;
@@ -221,6 +223,7 @@ static void make_buffer_type(lua_State *L) {
 
 static void fill_language(lua_State *L) {
   make_buffer_type(L);
+  module_env_open(L);
   add_lua_names(L); /* first, so that types can take them as methods */
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
     openers[i](L);
@@ -233,6 +236,7 @@ static void fill_language(lua_State *L) {
   lua_pushliteral(L, CUTTLE_VERSION);
   lua_setfield(L, -2, "_VERSION");
   standard_add(L);
+  module_env_fill(L);
 }
 
 void language_open(lua_State *L) {
@@ -327,6 +331,7 @@ static void open_libs(lua_State *L) {
   lua_pop(L, 1);
   if (sandbox) {
     sandbox_close(L);
+    module_env_fill(L);
   }
 }
 

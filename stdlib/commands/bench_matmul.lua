@@ -6,7 +6,7 @@
 -- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
 -- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
 -- integers from -4 to 4.
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local configs = require "cuttle.matmul_configs"
 local json = require "cuttle.json"
@@ -43,35 +43,35 @@ local function random_buffer(buffers, dtype, n)
   if buffers[key] == nil then
     local _, is_float = internal.compute_type(dtype)
     local lo, hi = is_float and -1 or -4, is_float and 1 or 5
-    buffers[key] = ct.rand(dtype, n, lo, hi)
+    buffers[key] = rand(dtype, n, lo, hi)
   end
   return buffers[key]
 end
 
 local function matrix(buffer, rows, columns, is_row_major)
-  return ct.view(buffer, is_row_major and ct.row_major { rows, columns }
-    or ct.layout { rows, columns })
+  return view(buffer, is_row_major and row_major { rows, columns }
+    or layout { rows, columns })
 end
 
 local function copy_of(buffer)
-  local new = ct.tensor(buffer.dtype, buffer.layout)
-  ct.copy(buffer, new)
+  local new = tensor(buffer.dtype, buffer.layout)
+  copy(buffer, new)
   return new
 end
 
 -- {A =, B =, C =, R =}: R is C's place for cuBLAS, which writes column-major: C, or C' of B * A'.
 local function operands(p, buffers, is_copy)
-  local dtype, out = ct[p.dtype], ct[results[p.dtype] or p.dtype]
+  local dtype, out = language[p.dtype], language[results[p.dtype] or p.dtype]
   local major = majors[p.major]
   local a, b = random_buffer(buffers, dtype, p.m * p.k), random_buffer(buffers, dtype, p.n * p.k)
   if is_copy then a, b = copy_of(a), copy_of(b) end
-  local c = ct.tensor(out, p.m * p.n)
+  local c = tensor(out, p.m * p.n)
   return { A = matrix(a, p.m, p.k, major[1] == "k"), B = matrix(b, p.n, p.k, major[2] == "k"),
            C = matrix(c, p.m, p.n, major[3]), is_row_major = major[3], result = c }
 end
 
 local function bytes_of(p)
-  local in_bytes, out_bytes = ct[p.dtype].bytes, ct[results[p.dtype] or p.dtype].bytes
+  local in_bytes, out_bytes = language[p.dtype].bytes, language[results[p.dtype] or p.dtype].bytes
   return (p.m + p.n) * p.k * in_bytes + p.m * p.n * out_bytes
 end
 
@@ -81,10 +81,10 @@ end
 local function cublas_of(p, set, result)
   local A, B, m, n = set.A, set.B, p.m, p.n
   if set.is_row_major then A, B, m, n = B, A, n, m end
-  if p.dtype == "tf32" then result = ct.recast(result, ct.tf32) end
-  local R = ct.view(result, ct.layout { m, n })
-  if ct.reference.library(A, B, R) ~= "cuBLAS" then return nil end
-  local multiply = ct.reference.matmul
+  if p.dtype == "tf32" then result = recast(result, tf32) end
+  local R = view(result, layout { m, n })
+  if reference.library(A, B, R) ~= "cuBLAS" then return nil end
+  local multiply = reference.matmul
   return function() multiply(A, B, R) end
 end
 
@@ -107,13 +107,13 @@ end
 
 --- Milliseconds of ours, of theirs, and the ratio; theirs may be nil.
 function M.compare(ours, theirs)
-  local once = math.max(ct.bench(ours, { batches = 1, reps = 1 }), 1e-4)
+  local once = math.max(bench(ours, { batches = 1, reps = 1 }), 1e-4)
   local reps = math.max(1, math.min(10000, math.ceil(BATCH_MS / once)))
   local times, other, ratios = {}, {}, {}
   for i = 1, BATCHES do
-    times[i] = ct.bench(ours, { batches = 1, reps = reps })
+    times[i] = bench(ours, { batches = 1, reps = reps })
     if theirs then
-      other[i] = ct.bench(theirs, { batches = 1, reps = reps })
+      other[i] = bench(theirs, { batches = 1, reps = reps })
       ratios[i] = other[i] / times[i]
     end
   end
@@ -124,7 +124,7 @@ local function is_right(p, C, R)
   local out = results[p.dtype] or p.dtype
   local tolerance = out == "i32" and { rtol = 0, atol = 0 }
     or { rtol = rtol[p.dtype], atol = p.k * 2 ^ -22 * (p.dtype == "f64" and 2 ^ -29 or 1) }
-  return ct.allclose(C, R, tolerance)
+  return allclose(C, R, tolerance)
 end
 
 -- {====== Lines ======
@@ -163,14 +163,14 @@ local function measure(p, config, options, buffers)
   local how = { config = config, split = options.split }
   local set = operands(p, buffers)
   local ours, name = operator.prepare(set.A, set.B, set.C, how)
-  local result = ct.tensor(set.result.dtype, p.m * p.n)
+  local result = tensor(set.result.dtype, p.m * p.n)
   local theirs = cublas_of(p, set, result)
   ours()
   if theirs then
     theirs()
   else
-    local want = ct.reference.matmul(set.A, set.B, nil)
-    result = ct.view(want, ct.layout { p.m, p.n })
+    local want = reference.matmul(set.A, set.B, nil)
+    result = view(want, layout { p.m, p.n })
   end
   local C = set.C
   local R = theirs and matrix(result, p.m, p.n, set.is_row_major) or result
@@ -253,7 +253,7 @@ local function read_word(o, word)
     table.insert(o.sizes, size)
   elseif majors[word] then
     table.insert(o.majors, word)
-  elseif rawget(ct, word) and pcall(ct.zeros, ct[word], 1) then
+  elseif rawget(language, word) and pcall(zeros, language[word], 1) then
     table.insert(o.types, word)
   else
     fail("'%s' is no element type, majorness or size; see cuttle bench matmul --help", word)
@@ -269,7 +269,7 @@ local function read_arguments(...)
     end
     if key then option_readers[key](o, value) else read_word(o, word) end
   end
-  local n = ct.device().sm and 4096 or 256
+  local n = device().sm and 4096 or 256
   if #o.types == 0 then o.types = { "f32" } end
   if #o.majors == 0 then o.majors = { "NT", "TN" } end
   if #o.sizes == 0 then o.sizes = { { n, n, n } } end
@@ -304,7 +304,7 @@ function M.run(...)
     M.measure(p, o, buffers, o.json and function(r) table.insert(rows, plain(r)) end or M.print)
   end
   if o.json then
-    local report = { device = ct.device().name, products = rows }
+    local report = { device = device().name, products = rows }
     script_command.write(fail, o.json, json.encode(report) .. "\n")
   end
 end

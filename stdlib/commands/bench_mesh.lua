@@ -6,7 +6,6 @@
 -- the host enqueues while the devices work, so the slower of both counts. On the CPU engine, where
 -- the devices work in turn, it is that of single calls, and says little.
 local internal = ...
-local ct = require "cuttle"
 local json = require "cuttle.json"
 local script_command = require "cuttle.script_command"
 local M = {}
@@ -32,8 +31,8 @@ local products <const> = {
 
 -- Milliseconds of n calls. `rows`: one on each device; what all devices did comes before the end.
 local function time_batch(f, n, rows)
-  local first, last = ct.event(), ct.event()
-  ct.synchronize()
+  local first, last = event(), event()
+  synchronize()
   first:record()
   for _ = 1, n do f() end
   internal.mesh_meet(rows)
@@ -44,8 +43,8 @@ end
 
 -- Milliseconds of a call.
 local function time(m, f)
-  if not ct.device().sm then return (ct.bench(f, { reps = 1, batches = BATCHES })) end
-  local marks <close>, rows, times = m:zeros(ct.u8, { m.n }, "(_@" .. AXIS .. ")"), {}, {}
+  if not device().sm then return (bench(f, { reps = 1, batches = BATCHES })) end
+  local marks <close>, rows, times = m:zeros(u8, { m.n }, "(_@" .. AXIS .. ")"), {}, {}
   for rank = 0, m.n - 1 do rows[rank + 1] = marks:part(rank) end
   time_batch(f, 1, rows)
   local n = math.min(math.max(math.floor(BATCH_MS / time_batch(f, 1, rows)), 3), MAX_REPS)
@@ -55,25 +54,25 @@ local function time(m, f)
 end
 
 local function measure_move(m, row, bytes)
-  local shape = ct.row_major { math.max(m.n, bytes // (4 * WIDTH)), WIDTH }
-  local x <close> = m:zeros(ct.f32, shape, row[2])
+  local shape = row_major { math.max(m.n, bytes // (4 * WIDTH)), WIDTH }
+  local x <close> = m:zeros(f32, shape, row[2])
   local plan = x:plan(row[3])
-  local ms = time(m, function() ct.reshard(x, row[3]):close() end)
+  local ms = time(m, function() reshard(x, row[3]):close() end)
   return { name = row[1], bytes = bytes, ms = ms, received = plan.bytes,
            model_ms = plan.seconds * 1e3, steps = #plan.steps }
 end
 
 local function measure_product(m, row, n)
-  local dtype, square = ct.device().sm and ct.bf16 or ct.f32, ct.row_major { n, n }
+  local dtype, square = device().sm and bf16 or f32, row_major { n, n }
   local A <close> = m:zeros(dtype, square, row[2])
   local B <close> = m:zeros(dtype, square, row[3])
   local C <close> = row[4] and m:zeros(dtype, square, row[4]) or nil
   local ms = time(m, function()
-    local out = ct.matmul(A, B, C)
+    local out = matmul(A, B, C)
     if out ~= C then out:close() end
   end)
-  local a, b, c = ct.zeros(dtype, square), ct.zeros(dtype, square), ct.zeros(dtype, square)
-  local alone = time(m, function() ct.matmul(a, b, c) end)
+  local a, b, c = zeros(dtype, square), zeros(dtype, square), zeros(dtype, square)
+  local alone = time(m, function() matmul(a, b, c) end)
   for _, t in ipairs { a, b, c } do t:close() end
   return { name = "product, " .. row[1], n = n, type = dtype.name, ms = ms, one_device_ms = alone }
 end
@@ -137,7 +136,7 @@ local function read_arguments(...)
     end
     if key then option_readers[key](o, value) else read_word(o, word) end
   end
-  local is_gpu = ct.device().sm ~= nil
+  local is_gpu = device().sm ~= nil
   if #o.bytes == 0 then o.bytes = is_gpu and { 1 << 20, 1 << 24, 1 << 28 } or { 1 << 20 } end
   if #o.sizes == 0 then o.sizes = { is_gpu and 8192 or 128 } end
   return o
@@ -145,13 +144,13 @@ end
 
 -- Chooses that many devices, or all.
 local function mesh_of(o)
-  local info = ct.device()
+  local info = device()
   if info.sm == nil then
     local n = o.ranks or info.n_devices > 1 and info.n_devices or 4
-    ct.device("cpu:" .. n)
-    return ct.mesh { [AXIS] = n }
+    device("cpu:" .. n)
+    return mesh { [AXIS] = n }
   end
-  return ct.mesh { [AXIS] = o.ranks or #ct.devices() - 1 }
+  return mesh { [AXIS] = o.ranks or #devices() - 1 }
 end
 
 local function bytes_text(n)
@@ -193,11 +192,11 @@ function M.run(...)
   end
   local m = mesh_of(o)
   if not o.json then
-    print(("%d devices: %s; GB/s are what a device receives"):format(m.n, ct.device().name))
+    print(("%d devices: %s; GB/s are what a device receives"):format(m.n, device().name))
   end
   each_row(o, m, o.json and function(r) rows[#rows + 1] = r end or print_row)
   if o.json then
-    local report = { device = ct.device().name, ranks = m.n, rows = rows }
+    local report = { device = device().name, ranks = m.n, rows = rows }
     script_command.write(fail, o.json, json.encode(report) .. "\n")
   end
 end

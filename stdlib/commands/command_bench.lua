@@ -6,7 +6,6 @@
 -- that the script computes. What the script gives to `bench` is timed by that, back to back, as
 -- always. The operator matmul is compared with cuBLAS, once for each kind of product, on a C of its
 -- own.
-local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
 local matmul = require "cuttle.bench_matmul"
@@ -108,17 +107,17 @@ end
 
 -- Compares a product with cuBLAS; nil: cuBLAS has none such.
 local function compare(A, B, C, options)
-  if options.groups or ct.rank(A) > 2 or ct.rank(B) > 2
-    or ct.reference.library(A, B) ~= "cuBLAS" then
+  if options.groups or rank(A) > 2 or rank(B) > 2
+    or reference.library(A, B) ~= "cuBLAS" then
     return nil
   end
-  local out = ct.tensor(C.dtype, C.layout)
+  local out = tensor(C.dtype, C.layout)
   local ours, config = operator.prepare(A, B, out, options)
-  local result = ct.reference.matmul(A, B)
+  local result = reference.matmul(A, B)
   local ms, cublas_ms, ratio = matmul.compare(ours,
-    function() ct.reference.matmul(A, B, result) end)
+    function() reference.matmul(A, B, result) end)
   out:close()
-  local m, n, k = ct.size(A, 0), ct.size(B, 0), ct.size(A, 1)
+  local m, n, k = size(A, 0), size(B, 0), size(A, 1)
   return { m = m, n = n, k = k, type = A.dtype.name, config = config, ms = ms,
            tflops = 2 * m * n * k / ms * 1e-9, cublas_ms = cublas_ms, ratio = ratio }
 end
@@ -170,7 +169,7 @@ end
 -- {====== The command ======
 
 local function run(script, options)
-  local report = { device = ct.device().name, kernels = {}, calls = {}, products = {} }
+  local report = { device = device().name, kernels = {}, calls = {}, products = {} }
   local session <close> = internal.time_launches()
   internal.bench_by(recording(session, report.calls))
   operator.on_product = comparing(session, report.products)

@@ -1,6 +1,5 @@
 -- command_export.lua: `cuttle export [options] script.lua [arguments]`: runs the script on the CPU
 -- engine and writes the kernels that it launches as C files.
-local ct = require "cuttle"
 local collect = require "cuttle.export_collect"
 local export = require "cuttle.export"
 local run_script = require "cuttle.run_script"
@@ -39,7 +38,7 @@ local function run(script, options)
 end
 
 local function deliver(program, options)
-  ct.device("cpu")
+  device("cpu")
   for _, path in ipairs(export.write(program, options, options.script)) do print(path) end
 end
 

@@ -1,6 +1,5 @@
 -- command_replay.lua: `cuttle replay [options] FILE`: runs a captured launch again, or hands it to
 -- the command that reports on it.
-local ct = require "cuttle"
 local replay = require "cuttle.replay"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -74,7 +73,7 @@ end
 -- {====== Modes ======
 
 local function name_of_device()
-  local device = ct.device()
+  local device = device()
   return device.sm and device.name or "the CPU engine"
 end
 
@@ -93,7 +92,7 @@ function modes.run(options)
   print(describe(options.file, info))
   if info.left_out ~= "" then print("replay: " .. info.left_out) end
   launch()
-  ct.synchronize()
+  synchronize()
   print("replay: it ended on " .. name_of_device())
 end
 
@@ -105,8 +104,8 @@ function modes.info(options)
 end
 
 function modes.trace(options)
-  ct.device "cpu"
-  print(ct.trace((replay.replay(options.file)), options.element))
+  device "cpu"
+  print(trace((replay.replay(options.file)), options.element))
 end
 
 local function command(name, ...)

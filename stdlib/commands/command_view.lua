@@ -1,7 +1,6 @@
 -- command_view.lua: `cuttle view` opens the playground in a browser. With a script, it prints a
 -- link that carries the script, or writes a page with the picture of one of its launches. With an
 -- expression, it writes a page with its value's picture.
-local ct = require "cuttle"
 local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
 local html = require "cuttle.html"
@@ -133,7 +132,7 @@ end
 local function evaluate(text)
   local chunk, message = load("return " .. text, "=expression", "t")
   if not chunk and is_bare_layout(text) then
-    chunk = function() return ct.L(text) end
+    chunk = function() return L(text) end
   end
   if not chunk then fail("%s: %s", text, without_place(message)) end
   local ok, value = pcall(chunk)
@@ -199,7 +198,7 @@ end
 local function view_launch(options)
   local path = options.expression
   if not path or not path:find "%.lua$" then fail("--launch=%d is of a script", options.launch) end
-  ct.device("cpu")
+  device("cpu")
   local script, why = run_script.load(path, options.rest, true)
   if not script then fail("%s", why) end
   local launch, n, ok, what = run_until(script, options.rest, options.launch)

@@ -1,7 +1,7 @@
 -- guess.lua: what to add to a message of Lua's when habit or a slip of the pen is its likely cause:
 -- "attempt to call a nil value (global 'compostion'); did you mean 'composition'?". The names are
 -- those that `help` knows and those of habits.lua. interp/state/diag_guess.c asks for it.
-local ct = require "cuttle"
+local language = require "cuttle"
 local habits = require "cuttle.habits"
 local help = require "cuttle.help"
 
@@ -74,14 +74,14 @@ end
 
 -- For a name that is nil: what to add to the message, or "".
 local function of_name(name)
-  local hint = ct[name] == nil and habit_of(name)
+  local hint = language[name] == nil and habit_of(name)
   return hint and "; " .. hint or help.guess(name)
 end
 
 -- Of `space.name`, such as tl.load, where the space is none of ours.
 local function of_field(space, name)
   local hint = habits.spaces[space][name]
-  if not hint and ct[name] ~= nil and name:sub(1, 1) ~= "_" and space ~= "math" then
+  if not hint and language[name] ~= nil and name:sub(1, 1) ~= "_" and space ~= "math" then
     hint = ("%s is a name of its own: write %s, not %s.%s"):format(name, name, space, name)
   end
   hint = hint or habit_of(name)
@@ -200,7 +200,7 @@ local rows = {
   end },
   { "'for' limit must be a number", function(_, _, line)
     local x, name = line:match "([%a_][%w_]*)%.([%a_][%w_]*)"
-    return x and type(ct[name]) == "function" and ("; write %s(%s)"):format(name, x) or nil
+    return x and type(language[name]) == "function" and ("; write %s(%s)"):format(name, x) or nil
   end },
   { "attempt to add a 'string' with", function() return "; Lua joins texts by .." end },
   { "coordinate: argument %d is nil", function(_, _, line)

@@ -1,7 +1,7 @@
 -- habits.lua: what people write who come from CUDA C++, CuTe, Triton, Numba or NumPy, and what to
 -- write here. The annotations have the names that are CuTe's, PTX's or MoYe's; help.lua finds
 -- them. These tables have the others. guess.lua adds them to messages.
-local ct = require "cuttle"
+local language = require "cuttle"
 
 local M = {}
 
@@ -158,7 +158,7 @@ M.methods = {
 -- expf, __expf: the function has one name for all types.
 local function of_type_f(stem)
   if M.names[stem] then return M.names[stem] end
-  return type(ct[stem]) == "function" and stem:sub(1, 1) ~= "_" and
+  return type(language[stem]) == "function" and stem:sub(1, 1) ~= "_" and
     ("%s is for all types: write %s(x)"):format(stem, stem) or nil
 end
 
@@ -340,7 +340,7 @@ M.syntax = {
     "Lua has no continue: turn the condition round", true },
   { "<name> expected near '('", "%f[%w]for%s*%(", braces["for"] },
   { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{}]*,[^%[%]{}]*)%]", function(name, list)
-    local is_called = type(ct[name]) == "function"
+    local is_called = type(language[name]) == "function"
     return (is_called and "a call has (): write %s(%s)"
       or "coordinates are one table: write %s[{%s}]"):format(name, list)
   end },

@@ -1,6 +1,6 @@
 -- help.lua: help() and help(x), apropos(word). What they say is read from stdlib/meta/*.lua, the
 -- annotations that editors read as well (annotations.lua).
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local annotations = require "cuttle.annotations"
 local foreign = require "cuttle.foreign"
@@ -149,7 +149,7 @@ local function print_topics()
   for _, topic in ipairs((annotations.load())) do
     local names = {}
     for _, entry in ipairs(topic.entries) do
-      local is_type = ct[entry.name] == nil and entry.name:find("^%u")
+      local is_type = language[entry.name] == nil and entry.name:find("^%u")
       if entry.class == nil then table.insert(is_type and types or names, entry.name) end
     end
     page:row(topic.word, names)
@@ -233,7 +233,7 @@ local function find(name)
     return by_name[name]
   end
   class = class == "L" and "Layout" or class
-  if by_name[class] and has_field(ct[class], method) then return by_name[class] end
+  if by_name[class] and has_field(language[class], method) then return by_name[class] end
   for other, entry in pairs(by_name) do
     if other:lower() == (class .. "." .. method):lower() then return entry end
   end
@@ -277,9 +277,9 @@ local MIN_GUESSED <const> = 4 -- letters: shorter names are variables rather tha
 
 -- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
 function M.guess(name)
-  local theirs = ct[name] == nil and #name > 1 and M.guess_theirs(name) or ""
+  local theirs = language[name] == nil and #name > 1 and M.guess_theirs(name) or ""
   if theirs ~= "" then return theirs end
-  local names = ct[name] == nil and #name >= MIN_GUESSED and nearest(name)
+  local names = language[name] == nil and #name >= MIN_GUESSED and nearest(name)
   return names and ("; did you mean %s?"):format(names) or ""
 end
 
@@ -419,7 +419,7 @@ local classes = {
 local function name_of(value)
   local _, by_name = annotations.load()
   for name in pairs(by_name) do
-    if rawequal(ct[name], value) then return name end
+    if rawequal(language[name], value) then return name end
   end
 end
 

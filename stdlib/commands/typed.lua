@@ -2,7 +2,7 @@
 -- inside Lua; minus signs and quotes of word processors; `help name`. Only what cannot mean
 -- anything else is replaced. interp/shell/repl_input.c asks for it. And what to say where an input
 -- is nil.
-local ct = require "cuttle"
+local language = require "cuttle"
 local near = require "cuttle.near"
 
 local M = {}
@@ -148,7 +148,7 @@ function M.nil_note(text, value_of)
   name = text:match "^%s*([%a_][%w_]*)%s*$"
   if not name or name == "nil" or name == "ans" then return nil end
   local hint = require("cuttle.guess").habit(name)
-  local guess = not hint and ct[name] == nil and require("cuttle.help").guess(name) or ""
+  local guess = not hint and language[name] == nil and require("cuttle.help").guess(name) or ""
   return ("'%s' has no value%s"):format(name, hint and "; " .. hint or guess)
 end
 

@@ -1,6 +1,5 @@
 -- export.lua: export(what, examples, options): kernels as C files. What is launched is noted by
 -- export_collect.lua; export_write.lua and export_test.lua write it.
-local ct = require "cuttle"
 local internal = ...
 local c = require "cuttle.export_c"
 local collect = require "cuttle.export_collect"
@@ -140,7 +139,7 @@ function M.export(what, examples, options)
   M.make_folder(options.dir)
   local targets = collect.targets(tostring(options.sm or DEFAULT_SM))
   local script = debug.getinfo(2, "S").short_src
-  if ct.device().sm then
+  if device().sm then
     fail "it runs the examples on the CPU engine; call device(\"cpu\") before it"
   end
   local program = collect.run(targets, options, function(collection)

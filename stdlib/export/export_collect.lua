@@ -10,7 +10,7 @@
 --   codes        {arch =, sm =, ...} by target, the best ones first
 --   plans        of a function: {arch =, steps =} by target; workspace: bytes
 --   text         what dispatch can see of it
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local c = require "cuttle.export_c"
 local tiles = require "cuttle.tiles"
@@ -459,13 +459,13 @@ end
 local function with_operators(self, f)
   local saved = {}
   for name in pairs(operators) do
-    saved[name] = { ct[name], rawget(_G, name) }
-    rawset(ct, name, exporting(self, name, ct[name]))
-    if saved[name][2] ~= nil then rawset(_G, name, ct[name]) end
+    saved[name] = { language[name], rawget(_G, name) }
+    rawset(language, name, exporting(self, name, language[name]))
+    if saved[name][2] ~= nil then rawset(_G, name, language[name]) end
   end
   local results = table.pack(pcall(f))
   for name, was in pairs(saved) do
-    rawset(ct, name, was[1])
+    rawset(language, name, was[1])
     if was[2] ~= nil then rawset(_G, name, was[2]) end
   end
   return results

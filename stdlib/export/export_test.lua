@@ -1,7 +1,7 @@
 -- export_test.lua: a program (export_collect.lua) as NAME_test.c: the data of each example before
 -- its launch and after it, and a function that launches on them and compares. What is the same in
 -- every test is the text export_test.c.
-local ct = require "cuttle"
+local language = require "cuttle"
 local c = require "cuttle.export_c"
 local collect = require "cuttle.export_collect"
 local write = require "cuttle.export_write"
@@ -227,7 +227,7 @@ function M.source(program)
   if program.asserts then
     calls[#calls + 1] = '  report(NAME_check(&error) == UPPER_OK, "no assert failed", error.text);'
   end
-  local text = write.fill_in(require "cuttle.export_test.c", { VERSION = ct._VERSION,
+  local text = write.fill_in(require "cuttle.export_test.c", { VERSION = language._VERSION,
     CPU_NOTE = program.cpu and cpu_note or "",
     HOST = program.cpu and require "cuttle.export_test_cpu.c" or "",
     END_HOST = program.cpu and "#endif\n\n" or "", LIMIT = program.cpu and cpu_limit or limit,

@@ -1,7 +1,7 @@
 -- export_write.lua: a program (export_collect.lua) as NAME.h and NAME.c. What is the same in every
 -- export are the texts export_head.h, export_driver.c, export_check.c, export_maps.c and
 -- export_steps.c; what belongs to a kernel are tables, and a function for each that launches it.
-local ct = require "cuttle"
+local language = require "cuttle"
 local c = require "cuttle.export_c"
 local lists = require "cuttle.export_lists"
 local tables = require "cuttle.export_tables"
@@ -171,7 +171,7 @@ end
 function M.header(program)
   local out, parts = writer()
   out(fill_in(require "cuttle.export_head.h", lists.parts(lists.head, program.lists,
-    { WHAT = "kernels of " .. program.script .. " for C and C++.", VERSION = ct._VERSION,
+    { WHAT = "kernels of " .. program.script .. " for C and C++.", VERSION = language._VERSION,
       DTYPES = dtype_enums(), RANK = program.rank })))
   for _, entry in ipairs(program.entries) do
     if entry.is_public then declare_entry(program, entry, out) end
@@ -462,7 +462,7 @@ function M.source(program)
     PUT_MAPS = has_maps and "status = NAME_put_maps(k, code, s, block, err);" or "" }))
   local head = "/* NAME.c: see NAME.h. Made by `cuttle export` of Cuttle %s: do not edit. */\n"
   local text = head:format(
-    ct._VERSION) .. (program.lists and includes_of_lists or includes) .. driver .. "\n"
+    language._VERSION) .. (program.lists and includes_of_lists or includes) .. driver .. "\n"
     .. (has_functions and steps_text(state) or "") .. helpers(body) .. body
     .. (program.cpu and cpu_text(program, state, has_functions) or "")
   return c.prefixed(text, program.name)

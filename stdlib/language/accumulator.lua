@@ -1,7 +1,6 @@
 -- accumulator.lua: the sums of products of tiles by a whole block, for dot.lua and dot_rows.lua. An
 -- accumulator knows its tiled MMA and the thread's part of sums and operands.
 --   accumulator(A, B[, options])   zeroed sums of the product of tiles like A and B
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local choice = require "cuttle.dot_choice"
@@ -9,10 +8,6 @@ local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
 local WARP <const> = 32
-local threadIdx = ct.threadIdx
-local size, fragment, copy, cast = ct.size, ct.fragment, ct.copy, ct.cast
-local unroll = ct.unroll
-local _ <const> = ct._
 
 local Accumulator = {}
 local acc_type = tiles.new_type("accumulator", Accumulator,
@@ -58,9 +53,9 @@ local function check_operand(x, name, number, op)
   elseif is_registers(x) then
     fail(op, "%s is in registers, which do not say its extents; take the tile %s in memory", name,
       modes)
-  elseif ct.rank(x) < 2 or ct.rank(x) > 2 and op == "dot" then
-    fail(op, "%s %s has rank %d; a tile %s was expected%s", name, x.layout, ct.rank(x), modes,
-      ct.rank(x) > 2 and ", as s(_, _, slot) is" or "")
+  elseif rank(x) < 2 or rank(x) > 2 and op == "dot" then
+    fail(op, "%s %s has rank %d; a tile %s was expected%s", name, x.layout, rank(x), modes,
+      rank(x) > 2 and ", as s(_, _, slot) is" or "")
   end
 end
 
@@ -97,7 +92,7 @@ function M.problem(A, B, options, op)
     fail(op, "A (%d,%d) and B (%d,%d) differ in K, mode 1 of both; B is (N,K), so write "
       .. "select(B, 1, 0) for a tile (K,N)", p.M, p.K, p.N, k)
   end
-  local cuts = options.tf32 and p.dtype == ct.f32
+  local cuts = options.tf32 and p.dtype == f32
   p.a = cuts and "tf32" or (is_acc(A) and B or A).dtype.name
   p.b = cuts and "tf32" or B.dtype.name
   p.in_registers = is_acc(A)
@@ -107,8 +102,8 @@ end
 
 -- The threads that share the product: those of the block, or as many as options say.
 local function n_threads(options, op)
-  local dim = ct.blockDim
-  local x, y, z = ct.static(dim.x), ct.static(dim.y), ct.static(dim.z)
+  local dim = blockDim
+  local x, y, z = static(dim.x), static(dim.y), static(dim.z)
   if y > 1 or z > 1 then
     fail(op, "the block is %d x %d x %d; its threads must have one mode, as in block = %d", x, y, z,
       x * y * z)
@@ -136,8 +131,8 @@ end
 -- {====== Accumulators ======
 
 -- Of each of thread 0's elements the number of its row; of each row an element.
-local rows_of = ct.static_fn(function(mma, shape)
-  local places = mma:get_slice(0):partition_C(ct.identity_tensor(shape))
+local rows_of = static_fn(function(mma, shape)
+  local places = mma:get_slice(0):partition_C(identity_tensor(shape))
   local row_of, firsts, numbers = {}, {}, {}
   for i = 0, size(places) - 1 do
     local m = places[i][1]
@@ -186,7 +181,7 @@ local function begin_early(acc, mma, thr, name, x)
   if not reader then return nil end
   part_of_reader(acc, reader, x)
   internal.early_index()
-  local slot = ct.rank(x) == 3 and x(_, _, 0) or x
+  local slot = rank(x) == 3 and x(_, _, 0) or x
   return registers_of(thr, name, part_of(thr, name, slot))
 end
 
@@ -203,9 +198,9 @@ function M.make(A, B, options, op)
   p.sm = internal.target_sm()
   p.warps = options.warps or is_acc(A) and A.warps or nil
   if p.warps and not p.wgmma then check_warps(p.warps, p.threads, op) end
-  if p.wgmma and p.threads < ct.static(ct.blockDim.x) then
+  if p.wgmma and p.threads < static(blockDim.x) then
     fail(op, "wgmma = true has a barrier of the whole block in each dot, so all %d threads must "
-      .. "share the product, not %d; leave threads out", ct.static(ct.blockDim.x), p.threads)
+      .. "share the product, not %d; leave threads out", static(blockDim.x), p.threads)
   end
   local chosen = choice.choose(p)
   local mma, shape = chosen.mma, { p.M, p.N }
@@ -216,11 +211,11 @@ function M.make(A, B, options, op)
   local first = { A = begin_early(shared_by, mma, thr, "A", A),
                   B = begin_early(shared_by, mma, thr, "B", B) }
   local sums = fragment(chosen.sum, mma:partition_shape_C(shape))
-  ct.clear(sums)
+  clear(sums)
   return setmetatable({ sums = sums, mma = mma, thr = thr, shape = shape, warps = chosen.warps,
     threads = shared_by.threads, among = shared_by.among,
     row_of = row_of, firsts = firsts, n_rows = #firsts,
-    places = thr:partition_C(ct.identity_tensor(shape)), why = chosen.why, K = p.K, first = first,
+    places = thr:partition_C(identity_tensor(shape)), why = chosen.why, K = p.K, first = first,
     why_A = read_text(mma, "A", A), why_B = read_text(mma, "B", B) }, acc_type)
 end
 
@@ -238,7 +233,7 @@ function M.by_threads(acc, f)
 end
 
 --- The sums become 0.
-function Accumulator:clear() ct.clear(self.sums) end
+function Accumulator:clear() clear(self.sums) end
 
 --- The coordinates m, n of element i.
 function Accumulator:at(i)
@@ -263,7 +258,7 @@ function Accumulator:map(f)
 end
 
 local function check_tile(acc, t, op)
-  if type_name(t) ~= "tensor" or ct.rank(t) ~= 2 then
+  if type_name(t) ~= "tensor" or rank(t) ~= 2 then
     fail(op, "argument 1 is %s; a tile (%d,%d) was expected", type_name(t) == "tensor"
       and tostring(t.layout) or "of type " .. type_name(t), acc.shape[1], acc.shape[2])
   end
@@ -325,7 +320,7 @@ end
 --- A value of each row to a tensor of M elements, cast to its type; one thread of a row writes.
 function Accumulator:store_rows(rows, t)
   M.check_rows(self, rows, 1, "store_rows")
-  if type_name(t) ~= "tensor" or ct.rank(t) ~= 1 then
+  if type_name(t) ~= "tensor" or rank(t) ~= 1 then
     fail("store_rows", "argument 2 is %s; a tensor of %d elements was expected",
       type_name(t) == "tensor" and tostring(t.layout) or "of type " .. type_name(t), self.shape[1])
   end
@@ -346,10 +341,10 @@ function M.operand(acc, name, x)
   if mma.atom.spaces[name:lower()] == "shared" then return part end
   local held
   if mma.atom.family == "fma" then
-    held = fragment(acc.sums.dtype, ct.shape(part))
+    held = fragment(acc.sums.dtype, shape(part))
   else
     local first = acc.first[name]
-    local fits = first and first.dtype == x.dtype and ct.size(x, 1) == acc.K
+    local fits = first and first.dtype == x.dtype and size(x, 1) == acc.K
     held = fits and first or registers_of(thr, name, part)
   end
   local reader = choice.reader(mma, name, x)
@@ -374,7 +369,7 @@ end
 
 -- Each element of an operand in registers becomes f(element, m or n, k).
 local function change(acc, name, x, held, f)
-  local at = ct.identity_tensor { size(x, 0), size(x, 1) }
+  local at = identity_tensor { size(x, 0), size(x, 1) }
   local places = name == "A" and acc.thr:partition_A(at) or acc.thr:partition_B(at)
   for i in unroll(0, size(held)) do
     local c = places[i]

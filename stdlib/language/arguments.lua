@@ -1,7 +1,6 @@
 -- arguments.lua: what operators that launch kernels themselves (matmul, attention) check of their
 -- arguments, host tensors and a table of options, and know of them. `op` is the operator's name in
 -- messages.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local near = require "cuttle.near"
@@ -53,8 +52,8 @@ local function entries(tuple) return type(tuple) == "table" and tuple or { tuple
 -- Mode i, which has modes of its own, as few of them as may be: shapes and strides, integers if one
 -- stride is enough, else tables.
 local function merged_mode(x, i)
-  local l = ct.coalesce(ct.mode(x.layout, i - 1))
-  local s, d = ct.shape(l), ct.stride(l)
+  local l = coalesce(mode(x.layout, i - 1))
+  local s, d = shape(l), stride(l)
   if type(s) == "table" and #s == 1 then return s[1], d[1] end
   return s, d
 end
@@ -78,7 +77,7 @@ function M.describe(op, x, name, takes_nested)
         if not takes_nested then refuse_nested(op, x, i, name) end
         t.nested = t.nested or {}
         t.nested[i] = { s, d }
-        s, d = ct.size(x, i - 1), d[1]
+        s, d = size(x, i - 1), d[1]
       end
       extent[i], stride[i] = s, d
     end

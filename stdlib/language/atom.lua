@@ -3,7 +3,7 @@
 --   atoms([filter])       the names of all, or of those that {kind =, family =, sm =, dtype =} fit
 --   smem_atom(name, dtype) the shared-memory layout atoms of wgmma: "K_SW128", "MN_INTER", ...
 --   gmma_layout(dtype, major, bytes) the same: "K" or "MN", and the bytes of the swizzle
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local near = require "cuttle.near"
 local M = {}
@@ -31,9 +31,9 @@ local function check_dtype(a, dtype)
       a.dtypes.a, a.dtypes.b)
   end
   for _, side in ipairs { "src", "dst" } do
-    if ct.size(a[side], 1) % dtype.bits ~= 0 then
+    if size(a[side], 1) % dtype.bits ~= 0 then
       fail("atom", "%s moves %d bits per thread, which hold no whole number of %s (%d bits); "
-        .. "give it a narrower type or use a wider atom", a.name, ct.size(a[side], 1), dtype,
+        .. "give it a narrower type or use a wider atom", a.name, size(a[side], 1), dtype,
         dtype.bits)
     end
   end
@@ -118,17 +118,17 @@ function M.smem_atom(name, dtype)
     fail("smem_atom", "there is no '%s'; expected K_ or MN_ with INTER, SW32, SW64 or SW128 after "
       .. "it", tostring(name))
   end
-  local element = type(dtype) == "string" and ct[dtype] or dtype
-  if getmetatable(element) ~= getmetatable(ct.f32) then
+  local element = type(dtype) == "string" and language[dtype] or dtype
+  if getmetatable(element) ~= getmetatable(f32) then
     fail("smem_atom", "an element type like f16 was expected, got %s", tostring(dtype))
   end
   element = element.bits
   local row = (128 << bits) // element
-  local plain = major == "K" and ct.layout({ 8, row }, { row, 1 }) or
-    ct.layout({ row, 8 }, { 1, row })
+  local plain = major == "K" and layout({ 8, row }, { row, 1 }) or
+    layout({ row, 8 }, { 1, row })
   local unit = 0 -- log2 of the elements in 16 bytes
   while element << unit < 128 do unit = unit + 1 end
-  return ct.composition(ct.swizzle(bits, unit, 3), plain)
+  return composition(swizzle(bits, unit, 3), plain)
 end
 
 local widths <const> = { [0] = "INTER", [32] = "SW32", [64] = "SW64", [128] = "SW128" }

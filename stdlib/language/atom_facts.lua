@@ -1,6 +1,5 @@
 -- atom_facts.lua: what there is to say about an atom, a tiled MMA or a tiled copy, as a list of
 -- {heading, text}; for explain and for pages.
-local ct = require "cuttle"
 local M = {}
 
 local function plural(n, noun)
@@ -21,7 +20,7 @@ local function operand_text(a, letter, rows, cols)
   local tv, n = a["layout_" .. letter], a.shape[rows] * a.shape[cols]
   local head = ("%s, %dx%d of %s"):format(tv, a.shape[rows], a.shape[cols], a.dtypes[letter])
   if a.spaces[letter] == "shared" then return head .. ", all of it in shared memory" end
-  return ("%s: %s of %d in %s of each thread"):format(head, plural(ct.size(tv, 1), "element"), n,
+  return ("%s: %s of %d in %s of each thread"):format(head, plural(size(tv, 1), "element"), n,
     plural(a.registers[letter], "register"))
 end
 
@@ -37,10 +36,10 @@ end
 
 -- What a thread has on a side, in bits and, if the type is known, in elements.
 local function side_text(a, side)
-  local bits = ct.size(a[side], 1)
+  local bits = size(a[side], 1)
   local text = ("%s, %d bits of each thread"):format(a[side], bits)
   if a.dtype then text = ("%s: %d x %s"):format(text, bits // a.dtype.bits, a.dtype) end
-  local n = ct.size(a[side])
+  local n = size(a[side])
   if n > a.bits then
     text = ("%s; %d of %d threads say where"):format(text, a.threads * a.bits // n, a.threads)
   end
@@ -60,7 +59,7 @@ end
 
 local function of_tiled_mma(mma)
   local shape = mma:tile_shape()
-  local n = ct.size(mma.atom_layout)
+  local n = size(mma.atom_layout)
   local rows = { { "tiled MMA", ("%s, %s of %s"):format(mma.atom.name, plural(n, "atom"),
     plural(mma.atom.threads, "thread")) } }
   rows[2] = { "tile", ("(M,N,K) = %s in one step"):format(shape) }
@@ -69,9 +68,9 @@ local function of_tiled_mma(mma)
     local tv = mma[("get_layout%s_TV"):format(letter)](mma)
     local sizes = ({ { 1, 3 }, { 2, 3 }, { 1, 2 } })[i]
     local elements = shape[sizes[1]] * shape[sizes[2]]
-    local owners = ct.size(tv) // elements
+    local owners = size(tv) // elements
     rows[#rows + 1] = { ("%s (%s)"):format(letter, ({ "M,K", "N,K", "M,N" })[i]),
-      ("%s, %s of each thread%s"):format(tv, plural(ct.size(tv, 1), "element"),
+      ("%s, %s of each thread%s"):format(tv, plural(size(tv, 1), "element"),
         owners > 1 and (", each with %d threads"):format(owners) or "") }
   end
   return rows
@@ -79,12 +78,12 @@ end
 
 local function of_tiled_copy(copy)
   local a = copy.atom
-  local n_values = ct.size(copy.layout_tv, 1)
+  local n_values = size(copy.layout_tv, 1)
   return {
     { "tiled copy", ("%s of %s"):format(a.name, a.dtype) },
     { "tile", tostring(copy:tile_shape()) },
     { "threads", ("%d, %s of each in %s"):format(copy.threads, plural(n_values, "element"),
-      plural(n_values // ct.size(copy.val_ref, 1), "instruction")) },
+      plural(n_values // size(copy.val_ref, 1), "instruction")) },
     { "S", tostring(copy:get_layoutS_TV()) },
     { "D", tostring(copy:get_layoutD_TV()) },
   }

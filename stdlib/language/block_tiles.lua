@@ -1,15 +1,12 @@
 -- block_tiles.lua: tiles of shared memory for tiles of global memory, and copies by a whole block.
 --   shared_like(tile[, stages[, dtype]])   the tile in shared memory, swizzled for ldmatrix
 --   block_copy(src, dst[, options])        by all threads of the block, as wide as layouts allow
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
-local threadIdx, blockDim, size, copy, cast = ct.threadIdx, ct.blockDim, ct.size, ct.copy, ct.cast
 
-local _ <const> = ct._
 local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all banks once
 
 local function log2(n)
@@ -23,7 +20,7 @@ local function check_tile(x, number, op)
     fail(op, "argument %d is of type %s; a tile of two modes was expected", number, type_name(x))
   end
   for i = 0, 1 do
-    if ct.rank(x) < 2 or not internal.is_static(size(x, i)) then
+    if rank(x) < 2 or not internal.is_static(size(x, i)) then
       fail(op, "%s is not a tile of two modes whose extents are known while tracing; tile it "
         .. "first, "
         .. "as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
@@ -32,9 +29,9 @@ local function check_tile(x, number, op)
 end
 
 -- The first integer of a mode's stride: 1 where the mode is contiguous.
-local function first_stride(x, mode)
+local function first_stride(x, i)
   local l = x.layout
-  local s = ct.stride(ct.mode(l.swizzle and l.layout or l, mode))
+  local s = stride(mode(l.swizzle and l.layout or l, i))
   while type(s) == "table" do s = s[1] end
   return s
 end
@@ -61,14 +58,14 @@ local function layout_of(shape, along, bits)
   local vec = WIDE_BITS // bits
   local line = power_in(shape[along + 1], ROW_BITS // bits)
   if line >= 2 * vec and shape[2 - along] % 8 == 0 then
-    local block = along == 1 and ct.row_major { 8, line } or ct.layout { line, 8 }
-    local swizzle = ct.swizzle(log2(line // vec), log2(vec), 3)
-    local whole = ct.tile_to_shape(ct.composition(swizzle, block), shape)
-    return ct.coalesce(whole, shape) -- mode by mode
+    local block = along == 1 and row_major { 8, line } or layout { line, 8 }
+    local swizzle = swizzle(log2(line // vec), log2(vec), 3)
+    local whole = tile_to_shape(composition(swizzle, block), shape)
+    return coalesce(whole, shape) -- mode by mode
   elseif along == 0 then
-    return ct.layout(shape)
+    return layout(shape)
   end
-  return ct.layout(shape, { shape[2], 1, shape[3] and shape[1] * shape[2] })
+  return layout(shape, { shape[2], 1, shape[3] and shape[1] * shape[2] })
 end
 
 -- {====== Copies ======
@@ -83,18 +80,18 @@ end
 
 -- A tiled copy by n threads along mode `along`, each with vec elements, or nil.
 local function tiled_by(p, vec)
-  local atom = ct.atom(("UniversalCopy<u%d>"):format(p.dtype.bits), p.dtype)
+  local atom = atom(("UniversalCopy<u%d>"):format(p.dtype.bits), p.dtype)
   local across, rest = shares(p.n, p.extents[p.along + 1], p.extents[2 - p.along], vec)
   if across == nil then return nil end
   local copier = p.along == 1
-    and ct.tiled_copy(atom, ct.row_major { rest, across }, ct.row_major { 1, vec })
-    or ct.tiled_copy(atom, ct.layout { across, rest }, ct.layout { vec, 1 })
-  local function divide(l) return ct.zipped_divide(l, copier.tiler) end
+    and tiled_copy(atom, row_major { rest, across }, row_major { 1, vec })
+    or tiled_copy(atom, layout { across, rest }, layout { vec, 1 })
+  local function divide(l) return zipped_divide(l, copier.tiler) end
   if tiles.keeps_size(p.src, divide) and tiles.keeps_size(p.dst, divide) then return copier end
 end
 
 -- The widest that divides the tile and both layouts, or nil.
-local tiled = ct.static_fn(function(p)
+local tiled = static_fn(function(p)
   local vec = WIDE_BITS // p.dtype.bits
   while vec >= 1 do
     local copier = tiled_by(p, vec)
@@ -116,7 +113,7 @@ end
 
 local function one_by_one(src, dst, n)
   local rows = size(dst, 0)
-  for i in ct.range(threadIdx.x, size(dst), n) do
+  for i in range(threadIdx.x, size(dst), n) do
     dst[{ i % rows, i // rows }] = cast(src[{ i % rows, i // rows }], dst.dtype)
   end
 end
@@ -124,7 +121,7 @@ end
 local function check_pair(src, dst)
   check_tile(src, 1, "block_copy")
   check_tile(dst, 2, "block_copy")
-  if ct.rank(src) ~= 2 or ct.rank(dst) ~= 2 then
+  if rank(src) ~= 2 or rank(dst) ~= 2 then
     fail("block_copy", "%s to %s; two tiles of two modes were expected, as t(_, _, k) is",
       src.layout, dst.layout)
   end
@@ -138,7 +135,7 @@ end
 
 function M.block_copy(src, dst, options)
   check_pair(src, dst)
-  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
+  local n, y, z = static(blockDim.x), static(blockDim.y), static(blockDim.z)
   if y > 1 or z > 1 then
     fail("block_copy", "the block is %d x %d x %d; its threads must have one mode, as in "
       .. "block = %d", n, y, z, n * y * z)
@@ -157,8 +154,8 @@ end
 -- The thread's part of x, so that its address is computed here: before the loop that copies from
 -- x(_, _, k) to dst.
 local function address_early(x, dst)
-  local n, y, z = ct.static(blockDim.x), ct.static(blockDim.y), ct.static(blockDim.z)
-  if not tiles.wants_early(dst) or ct.rank(x) ~= 3 or y > 1 or z > 1 then return dst end
+  local n, y, z = static(blockDim.x), static(blockDim.y), static(blockDim.z)
+  if not tiles.wants_early(dst) or rank(x) ~= 3 or y > 1 or z > 1 then return dst end
   if internal.whole_of(x(_, _, 0)) == nil then return dst end
   local mover = mover_of(x, dst, n)
   if mover then mover:get_slice(threadIdx.x):partition_S(x) end
@@ -175,7 +172,7 @@ function M.shared_like(x, stages, dtype)
   end
   dtype = dtype or x.dtype
   local shape = { size(x, 0), size(x, 1), stages }
-  return address_early(x, ct.shared(dtype, layout_of(shape, contiguous(x), dtype.bits)))
+  return address_early(x, shared(dtype, layout_of(shape, contiguous(x), dtype.bits)))
 end
 
 return M

@@ -1,5 +1,4 @@
 -- clamp.lua: a value brought into a range.
-local ct = require "cuttle"
 local M = {}
 
 local function is_number(x) return math.type(x) ~= nil end
@@ -9,7 +8,7 @@ function M.clamp(x, lo, hi)
   if is_number(lo) and is_number(hi) and lo > hi then
     error(("clamp: the bounds are %s and %s; the lower one comes first"):format(lo, hi), 2)
   end
-  return ct.max(lo, ct.min(x, hi))
+  return max(lo, min(x, hi))
 end
 
 return M

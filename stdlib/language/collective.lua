@@ -1,15 +1,11 @@
 -- collective.lua: reductions and scans over fragments, warps and blocks, and transform: made of
 -- shuffles and shared memory, written as any kernel's helper is. The order of operations is part of
 -- the meaning: both engines give the same bits.
-local ct = require "cuttle"
 local record = require "cuttle.record"
 local internal = ...
 local M = {}
 
 local LANES <const> = 32
-local threadIdx, blockDim = ct.threadIdx, ct.blockDim
-local shfl_up, shfl_down, shfl_xor, shfl_idx = ct.shfl_up, ct.shfl_down, ct.shfl_xor, ct.shfl_idx
-local where, sync_threads, size = ct.where, ct.sync_threads, ct.size
 local keys_of, map = record.keys_of, record.map
 
 -- {====== Operations ======
@@ -17,8 +13,8 @@ local keys_of, map = record.keys_of, record.map
 local functions = {
   add = function(a, b) return a + b end,
   mul = function(a, b) return a * b end,
-  min = function(a, b) return ct.min(a, b) end,
-  max = function(a, b) return ct.max(a, b) end,
+  min = function(a, b) return min(a, b) end,
+  max = function(a, b) return max(a, b) end,
   ["and"] = function(a, b) return a & b end,
   ["or"] = function(a, b) return a | b end,
   xor = function(a, b) return a ~ b end,
@@ -47,7 +43,7 @@ local function first_value(v, op, options, name)
   if type(v) == "table" then
     fail(name, "an exclusive scan of tables needs {init = table}, with the keys of the values")
   end
-  if identities[op] then return ct.cast(identities[op], internal.dtype_of(v)) end
+  if identities[op] then return cast(identities[op], internal.dtype_of(v)) end
   if (op == "min" or op == "max") and math.type(v) == "float" then
     return op == "min" and math.huge or -math.huge
   end
@@ -103,7 +99,7 @@ end
 local function check_type(x, want, key, what, name)
   local is = internal.dtype_of(x)
   if tostring(is) == tostring(want) then return x end
-  if internal.converts(x, want) then return ct.cast(x, want) end
+  if internal.converts(x, want) then return cast(x, want) end
   fail(name, "key '%s' is %s in the values, but %s in %s; cast one of them, as in %s(x)", key,
     tostring(want), tostring(is), what, tostring(is))
 end
@@ -122,7 +118,7 @@ local function prepare(v, op, name)
   local f = operation(op, name, v)
   local keys = keys_of(v, name)
   if keys == nil then return internal.widened(v), nil, f end
-  v = map(keys, v, function(x) return internal.widened(ct.cast(x, internal.dtype_of(x))) end)
+  v = map(keys, v, function(x) return internal.widened(cast(x, internal.dtype_of(x))) end)
   return v, keys, function(a, b)
     return as_record(keys, f(a, b), v, "the function's result", name)
   end
@@ -221,7 +217,7 @@ local ROUNDS <const> = 5
 
 -- The lane before this one in the mask; -1: there is none.
 local function lane_before(lane, mask)
-  return LANES - 1 - ct.clz(ct.cast(mask, ct.u32) & (ct.u32(1) << lane) - 1)
+  return LANES - 1 - clz(cast(mask, u32) & (u32(1) << lane) - 1)
 end
 
 local function from_lane(v, keys, lane, mask)
@@ -245,7 +241,7 @@ end
 local function reduce_mask(v, op, f, mask, keys)
   local r = keys == nil and internal.reduce_lanes(v, op, mask) or nil
   if r ~= nil then return r end
-  local last = LANES - 1 - ct.clz(ct.cast(mask, ct.u32))
+  local last = LANES - 1 - clz(cast(mask, u32))
   return from_lane(scan_mask(v, f, mask, keys), keys, last, mask)
 end
 
@@ -358,7 +354,7 @@ end
 -- Of the warps' totals: those before this warp, and all of them.
 local function scan_totals(s, keys, f, lane, warp, n_warps)
   if thread_count() % LANES == 0 then
-    local totals = scan_lanes(read(s, keys, ct.min(lane, n_warps - 1)), f, lane, n_warps, keys)
+    local totals = scan_lanes(read(s, keys, min(lane, n_warps - 1)), f, lane, n_warps, keys)
     local before = (warp + (LANES - 1)) % LANES
     return map(keys, totals, function(x) return shfl_idx(x, before) end),
       map(keys, totals, function(x) return shfl_idx(x, n_warps - 1) end)
@@ -401,11 +397,11 @@ local MOST_TYPES <const> = 3
 -- The type of the results: what a loop changes keeps its type. The function is asked with numbers
 -- of these types.
 local function type_of_results(f, first, element)
-  local one = ct.cast(1, element)
+  local one = cast(1, element)
   for _ = 1, MOST_TYPES do
     local result = internal.dtype_of(f(first, one))
     if tostring(result) == tostring(internal.dtype_of(first)) then return result end
-    first = ct.cast(1, result)
+    first = cast(1, result)
   end
   fail("reduce", "the function's result, %s, never has the type of its first value; cast it",
     tostring(internal.dtype_of(first)))
@@ -413,8 +409,8 @@ end
 
 local function as_result(f, first, element)
   if type(first) == "table" then return first end
-  local like = internal.is_static(first) and first or ct.cast(1, internal.dtype_of(first))
-  return ct.cast(first, type_of_results(f, like, element))
+  local like = internal.is_static(first) and first or cast(1, internal.dtype_of(first))
+  return cast(first, type_of_results(f, like, element))
 end
 
 function M.reduce(t, op, init)
@@ -435,8 +431,8 @@ local function same_size(a, b)
   -- Sizes of the launch are left to the checks of accesses.
   local is_known = internal.is_static(size(a)) and internal.is_static(size(b))
   if is_known and size(a) ~= size(b) then
-    fail("transform", "%s and %s have different sizes", tostring(ct.shape(a)),
-      tostring(ct.shape(b)))
+    fail("transform", "%s and %s have different sizes", tostring(shape(a)),
+      tostring(shape(b)))
   end
 end
 

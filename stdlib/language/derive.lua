@@ -1,6 +1,6 @@
 -- derive.lua: how a layout came about, as lines of text: each operation that made it, from the
 -- first operand on, with the intermediate results that the operation's definition names.
-local ct = require "cuttle"
+local language = require "cuttle"
 
 local M = {}
 
@@ -18,7 +18,7 @@ local function whole(tiler)
     return nil
   end
   if text:find(":", 1, true) or not text:find("(", 1, true) then
-    return ct.layout(tiler)
+    return layout(tiler)
   end
   return nil
 end
@@ -48,7 +48,7 @@ local function by_mode(a, tiler, each)
     return
   end
   for i, item in ipairs(M.items(tiler)) do
-    each(("mode %d: "):format(i - 1), ct.mode(a, i - 1), whole(item))
+    each(("mode %d: "):format(i - 1), mode(a, i - 1), whole(item))
   end
 end
 
@@ -57,9 +57,9 @@ local function composed(lines, prefix, a, b)
     line(lines, "%skept as it is", prefix)
     return
   end
-  for i = 0, ct.rank(b) - 1 do
-    local part = ct.mode(b, i)
-    line(lines, "%s%s o %s = %s", prefix, a, part, ct.composition(a, part))
+  for i = 0, rank(b) - 1 do
+    local part = mode(b, i)
+    line(lines, "%s%s o %s = %s", prefix, a, part, composition(a, part))
   end
 end
 
@@ -69,18 +69,18 @@ function steps.composition(lines, _, a, b)
     return
   end
   line(lines, "result(c) = A(B(c)), mode by mode of B")
-  if type(b) == "string" or ct.rank(a) >= 1 then
+  if type(b) == "string" or rank(a) >= 1 then
     by_mode(a, b, function(prefix, part, tile) composed(lines, prefix, part, tile) end)
   end
 end
 
 -- Tiles end inside a mode of a, which then counts as long as whole tiles are.
 local function padded(lines, prefix, a, tile)
-  local pair = ct.logical_divide(a, tile)
+  local pair = logical_divide(a, tile)
   line(lines, "%s%s ends inside a mode of %s, which counts as padded to whole tiles", prefix, tile,
     a)
-  line(lines, "%stile: %s", prefix, ct.mode(pair, 0))
-  line(lines, "%srest: %s", prefix, ct.mode(pair, 1))
+  line(lines, "%stile: %s", prefix, mode(pair, 0))
+  line(lines, "%srest: %s", prefix, mode(pair, 1))
 end
 
 local function divided(lines, prefix, a, tile)
@@ -88,11 +88,11 @@ local function divided(lines, prefix, a, tile)
     line(lines, "%sa mode under _ stays whole", prefix)
     return
   end
-  local rest = ct.complement(tile, ct.shape(ct.coalesce(a)))
-  if not pcall(ct.composition, a, rest) then return padded(lines, prefix, a, tile) end
-  line(lines, "%stile: %s o %s = %s", prefix, a, tile, ct.composition(a, tile))
+  local rest = complement(tile, shape(coalesce(a)))
+  if not pcall(composition, a, rest) then return padded(lines, prefix, a, tile) end
+  line(lines, "%stile: %s o %s = %s", prefix, a, tile, composition(a, tile))
   line(lines, "%srest: %s o %s = %s, where %s = complement(%s, %s)", prefix, a, rest,
-    ct.composition(a, rest), rest, tile, ct.shape(ct.coalesce(a)))
+    composition(a, rest), rest, tile, shape(coalesce(a)))
 end
 
 local arranged = {
@@ -113,9 +113,9 @@ local function multiplied(lines, prefix, a, tile)
   if tile == nil then
     return
   end
-  local rest = ct.complement(a, ct.size(a) * ct.cosize(tile))
+  local rest = complement(a, size(a) * cosize(tile))
   line(lines, "%scopies: %s o %s = %s, where %s = complement(%s, %d)", prefix, rest, tile,
-    ct.composition(rest, tile), rest, a, ct.size(a) * ct.cosize(tile))
+    composition(rest, tile), rest, a, size(a) * cosize(tile))
 end
 
 local products = {
@@ -136,7 +136,7 @@ end
 
 function steps.complement(lines, result, a, cotarget)
   line(lines, "copies of %s that begin at the indices of %s fill %s, none overlap", a, result,
-    cotarget and ("all below %d"):format(ct.size(cotarget)) or "its gaps")
+    cotarget and ("all below %d"):format(size(cotarget)) or "its gaps")
 end
 
 function steps.coalesce(lines)
@@ -148,7 +148,7 @@ function steps.filter(lines)
 end
 
 function steps.right_inverse(lines, result, a)
-  line(lines, "A(result(i)) = i for the first %d indices of %s", ct.size(result), a)
+  line(lines, "A(result(i)) = i for the first %d indices of %s", size(result), a)
 end
 
 function steps.left_inverse(lines, _, a)
@@ -156,14 +156,14 @@ function steps.left_inverse(lines, _, a)
 end
 
 function steps.tv_layout(lines, _, threads, values)
-  local product = ct.raked_product(threads, values)
+  local product = raked_product(threads, values)
   line(lines, "raked_product(threads, values) = %s lays the threads' blocks over the tile", product)
-  line(lines, "its right_inverse %s, split into (threads, values)", ct.right_inverse(product))
+  line(lines, "its right_inverse %s, split into (threads, values)", right_inverse(product))
 end
 
 function steps.tile(lines, _, a, tiler, coord, projection)
   if projection == nil then
-    line(lines, "zipped_divide(%s, %s) = %s", a, tiler, ct.zipped_divide(a, tiler))
+    line(lines, "zipped_divide(%s, %s) = %s", a, tiler, zipped_divide(a, tiler))
     line(lines, "its mode 0, the tile, is kept; tile number %s of mode 1 is picked", coord)
   else
     line(lines, "the modes under _ in %s are taken out of tiler %s and coordinate %s", projection,
@@ -173,7 +173,7 @@ function steps.tile(lines, _, a, tiler, coord, projection)
 end
 
 function steps.parallelize(lines, _, a, threads, _, projection)
-  line(lines, "tiles of %s, the shape of the %d threads %s%s", ct.shape(threads), ct.size(threads),
+  line(lines, "tiles of %s, the shape of the %d threads %s%s", shape(threads), size(threads),
     threads, projection and (", modes under _ in " .. tostring(projection) .. " left out") or "")
   line(lines, "each thread keeps its element of every tile of %s", a)
 end
@@ -195,7 +195,7 @@ end
 
 -- The modes that an operation changed, where it keeps the nesting.
 local function changed(lines, a, result)
-  local before, after = leaves_of(ct.layout(a)), leaves_of(result)
+  local before, after = leaves_of(layout(a)), leaves_of(result)
   local texts = {}
   for i, text in ipairs(before) do
     if text ~= after[i] then texts[#texts + 1] = ("%s becomes %s"):format(text, after[i]) end
@@ -215,7 +215,8 @@ function steps.downcast(lines, result, a, n)
 end
 
 local function bits_of(x)
-  return type(x) == "userdata" and x.bits or math.tointeger(tonumber(tostring(x))) or ct[x].bits
+  return type(x) == "userdata" and x.bits or math.tointeger(tonumber(tostring(x)))
+    or language[x].bits
 end
 
 local function gcd(a, b)
@@ -234,22 +235,22 @@ function steps.recast(lines, result, a, from, to)
 end
 
 function steps.tile_to_shape(lines, _, a, shape, order)
-  a, shape = ct.layout(a), ct.layout(shape)
+  a, shape = layout(a), layout(shape)
   local counts, path = {}, "down the first mode, then along the next"
   if tostring(order) == "right" then
     path = "along the last mode, then along the one before"
   elseif order ~= nil then
     path = ("in the order %s of the modes"):format(order)
   end
-  for i = 0, ct.rank(shape) - 1 do
-    counts[i + 1] = ct.size(shape, i) // (i < ct.rank(a) and ct.size(a, i) or 1)
+  for i = 0, rank(shape) - 1 do
+    counts[i + 1] = size(shape, i) // (i < rank(a) and size(a, i) or 1)
   end
   line(lines, "copies of %s, %s of them, fill the shape; they follow each other %s", a,
     table.concat(counts, " x "), path)
 end
 
 function steps.nullspace(lines, result, a)
-  line(lines, "A(result(i)) = 0 for each of the %d coordinates that %s leads to 0", ct.size(result),
+  line(lines, "A(result(i)) = 0 for each of the %d coordinates that %s leads to 0", size(result),
     a)
 end
 

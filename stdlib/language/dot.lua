@@ -1,14 +1,11 @@
 -- dot.lua: the product of two tiles by a whole block, in one line.
 --   dot(A, B[, acc])   acc += A B'
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local accumulators = require "cuttle.accumulator"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
 local is_acc, is_registers = accumulators.is_accumulator, accumulators.is_registers
-local size, fragment, gemm, unroll = ct.size, ct.fragment, ct.gemm, ct.unroll
-local _ <const> = ct._
 
 -- The sums of another product as A: the same registers, cast.
 local function sums_as_A(acc, other, B)
@@ -19,8 +16,8 @@ local function sums_as_A(acc, other, B)
     fail("dot", "A is an accumulator whose columns %d warps share; make it with {warps = {%d, 1}}",
       other.warps[2], other.warps[1] * other.warps[2])
   end
-  local held = fragment(B.dtype, ct.shape(other.sums))
-  ct.copy(ct.cast(other.sums, B.dtype), held)
+  local held = fragment(B.dtype, shape(other.sums))
+  copy(cast(other.sums, B.dtype), held)
   return acc.mma:retile_A(held, other.mma)
 end
 
@@ -34,8 +31,8 @@ local function check_registers(acc, x, name)
   local mma = acc.mma
   local shape = name == "A" and mma:partition_shape_A { acc.shape[1], mma:tile_size_mnk(2) }
     or mma:partition_shape_B { acc.shape[2], mma:tile_size_mnk(2) }
-  local want = { ct.size(shape[1]), ct.size(shape[2]) }
-  if ct.rank(x) ~= 3 or size(x, 0) ~= want[1] or size(x, 1) ~= want[2] then
+  local want = { size(shape[1]), size(shape[2]) }
+  if rank(x) ~= 3 or size(x, 0) ~= want[1] or size(x, 1) ~= want[2] then
     fail("dot", "the fragment %s is not an operand %s of this accumulator, whose parts are "
       .. "(%d,%d,k); "
       .. "write acc:read_%s(tile)", x.layout, name, want[1], want[2], name)
@@ -72,13 +69,13 @@ end
 
 -- wgmma reads what other threads have written only after a fence of each and a barrier.
 local function by_groups(acc, a, bring_a, b)
-  ct.fence_proxy_async()
-  ct.sync_threads()
+  fence_proxy_async()
+  sync_threads()
   for k in unroll(0, bring_a and size(a, 2) or 0) do bring_a(k) end
-  ct.wgmma_fence()
+  wgmma_fence()
   gemm(acc.mma, a, b, acc.sums)
-  ct.wgmma_commit()
-  ct.wgmma_wait(0)
+  wgmma_commit()
+  wgmma_wait(0)
 end
 
 function M.dot(A, B, acc)

@@ -1,7 +1,6 @@
 -- dot_choice.lua: what dot takes for a product of tiles: the atom, by types, target and extents;
 -- how the warps of the block share the tile; and how an operand comes from memory to registers. It
 -- is plain Lua: a trace calls it as a static_fn.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -43,8 +42,8 @@ local atoms <const> = {
 
 -- The type that plain FMAs add up in, by the type of the operands.
 local plain_sums <const> = {
-  f64 = ct.f64, f32 = ct.f32, tf32 = ct.f32, f16 = ct.f32, bf16 = ct.f32, f8e4m3 = ct.f32,
-  f8e5m2 = ct.f32, i8 = ct.i32, u8 = ct.i32, i16 = ct.i32, u16 = ct.i32, i32 = ct.i32,
+  f64 = f64, f32 = f32, tf32 = f32, f16 = f32, bf16 = f32, f8e4m3 = f32,
+  f8e5m2 = f32, i8 = i32, u8 = i32, i16 = i32, u16 = i32, i32 = i32,
 }
 
 --- May elements of these types be multiplied?
@@ -77,7 +76,7 @@ end
 local function tiled(p, atom, warps)
   local m, n, k = atom.shape[1] * warps[1], atom.shape[2] * warps[2], atom.shape[3]
   if p.N % (2 * n) == 0 then n = 2 * n end
-  return ct.tiled_mma(atom, ct.layout({ warps[1], warps[2], 1 }), { m, n, k })
+  return tiled_mma(atom, layout({ warps[1], warps[2], 1 }), { m, n, k })
 end
 
 -- Does the tile of the MMA divide the operands' layouts?
@@ -158,12 +157,12 @@ local function by_groups(p)
   end
   local n = math.min(p.N // across, 256)
   while p.N // across % n ~= 0 or n % 8 ~= 0 do n = n - 1 end
-  local atom = ct.atom(group_atom(p, n))
+  local atom = atom(group_atom(p, n))
   if p.K % atom.shape[3] ~= 0 then
     fail(p.op, "K = %d is not a multiple of %d in %s", p.K, atom.shape[3], atom.name)
   end
-  local over = ct.layout({ groups // across, across, 1 })
-  return { mma = ct.tiled_mma(atom, over), sum = atom.dtypes.d, why = "as wgmma = true says",
+  local over = layout({ groups // across, across, 1 })
+  return { mma = tiled_mma(atom, over), sum = atom.dtypes.d, why = "as wgmma = true says",
            warps = { 4 * groups // across, across } }
 end
 
@@ -172,7 +171,7 @@ end
 -- Does the atom take tiles of the types of A and B? One of tf32 reads f32, too.
 local function takes(atom, p)
   local function is(dtype, name)
-    return type(dtype) ~= "string" and (dtype.name == name or dtype == ct.tf32 and name == "f32")
+    return type(dtype) ~= "string" and (dtype.name == name or dtype == tf32 and name == "f32")
   end
   return is(atom.dtypes.a, p.a) and is(atom.dtypes.b, p.b)
 end
@@ -196,7 +195,7 @@ end
 local function plain(p, why)
   local sum = plain_sums[p.dtype.name]
   local function by(m, n)
-    return ct.tiled_mma(("UniversalFMA<%s>"):format(sum), ct.layout({ m, n, 1 }, { n, 1, 0 }))
+    return tiled_mma(("UniversalFMA<%s>"):format(sum), layout({ m, n, 1 }, { n, 1, 0 }))
   end
   local threads = least_pair(p, p.threads, function(m, n)
     return p.M % m == 0 and p.N % n == 0 and divides(p, by(m, n))
@@ -217,7 +216,7 @@ local function by_warps(p)
     if r.a == p.a and r.b == p.b and r.sm > sm then
       reason = ("%s needs sm_%d, and this is sm_%d"):format(r.name, r.sm, sm)
     elseif r.a == p.a and r.b == p.b then
-      local atom = ct.atom(r.name)
+      local atom = atom(r.name)
       local why, warps = why_not(p, atom)
       if warps then return with_atom(p, atom, warps, "the widest that fits") end
       reason = r.name .. " " .. why
@@ -264,7 +263,7 @@ local function choose(p)
   return chosen or with_idle(p, why, reason)
 end
 
-M.choose = ct.static_fn(choose)
+M.choose = static_fn(choose)
 
 -- {====== From memory to registers ======
 
@@ -282,18 +281,18 @@ local function lies(shape, stride, n, is_run)
 end
 
 -- Do runs of n elements lie together along a mode, and all else at multiples of n?
-local function has_runs(l, swizzle, mode, n)
+local function has_runs(l, swizzle, along, n)
   if swizzle and 1 << swizzle.base < n then return false end
-  for i = 0, ct.rank(l) - 1 do
-    local m = ct.coalesce(ct.mode(l, i))
-    if not lies(m.shape, m.stride, n, i == mode) then return false end
+  for i = 0, rank(l) - 1 do
+    local m = coalesce(mode(l, i))
+    if not lies(m.shape, m.stride, n, i == along) then return false end
   end
   return true
 end
 
 -- The widest ldmatrix of what a thread gets in a step: 4, 2 or 1 matrices.
 local function widest(layout_tv, bits)
-  local words = ct.size(layout_tv, 1) * bits // 32
+  local words = size(layout_tv, 1) * bits // 32
   for _, n in ipairs { 4, 2, 1 } do
     if words % n == 0 and words > 0 then return n end
   end
@@ -323,19 +322,19 @@ local function reader_of(mma, name, l, swizzle, dtype, space)
 end
 
 local function reader(mma, name, l, swizzle, dtype, space)
-  local atom, why = reader_of(mma, name, l, swizzle, dtype, space)
-  if atom == nil then return nil, why end
-  local make = name == "A" and ct.tiled_copy_A or ct.tiled_copy_B
-  return make(ct.atom(atom, dtype), mma), why
+  local copier, why = reader_of(mma, name, l, swizzle, dtype, space)
+  if copier == nil then return nil, why end
+  local make = name == "A" and tiled_copy_A or tiled_copy_B
+  return make(atom(copier, dtype), mma), why
 end
 
-local static_reader = ct.static_fn(reader)
+local static_reader = static_fn(reader)
 
 --- How the operand x ("A" or "B") comes to registers: a tiled copy, nil for plain loads; and why.
 function M.reader(mma, name, x)
   local swizzle = x.layout.swizzle
   local l = swizzle and x.layout.layout or x.layout
-  if not tiles.is_known(ct.stride(l)) then
+  if not tiles.is_known(stride(l)) then
     return nil, "plain loads: its strides are not known"
   end
   return static_reader(mma, name, l, swizzle, x.dtype, internal.space_of(x))

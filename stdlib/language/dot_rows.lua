@@ -2,7 +2,6 @@
 -- lanes and warps beside it have the others.
 --   row_reduce(acc, op)            a fragment of a value for each of the thread's rows
 --   row_broadcast(acc, rows, f)    each element becomes f(element, value of its row)
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local accumulators = require "cuttle.accumulator"
@@ -11,9 +10,6 @@ local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
 local WARP <const> = 32
-local threadIdx = ct.threadIdx
-local size, fragment, view = ct.size, ct.fragment, ct.view
-local shfl_xor, sync_threads, unroll = ct.shfl_xor, ct.sync_threads, ct.unroll
 
 local function check_acc(x, op)
   if not accumulators.is_accumulator(x) then
@@ -39,7 +35,7 @@ end
 
 -- The lanes of a warp that share a row are those whose numbers differ in some bits: these bits,
 -- none where that is not so. And `across`: the values of a row that are left then.
-local sharing = ct.static_fn(function(mma, threads)
+local sharing = static_fn(function(mma, threads)
   local tv, m_tile = mma:get_layoutC_TV(), mma:tile_size_mnk(0)
   local rows, bits, n_sharing = {}, {}, 0
   for t = 0, threads - 1 do rows[t] = tv(t, 0) % m_tile end
@@ -56,14 +52,14 @@ end)
 
 -- Over the warps that share rows, by way of shared memory.
 local function over_warps(acc, rows, f, bits, across)
-  if (acc.among or acc.threads) < ct.static(ct.blockDim.x) then
+  if (acc.among or acc.threads) < static(blockDim.x) then
     fail("row_reduce", "%d warps share each row, and the barrier for that is one of the whole "
       .. "block, of which %d threads have the sums; make the accumulator with {warps = {%d, 1}}",
       across, acc.threads, acc.threads // WARP)
   end
   local n_rows = acc.shape[1]
   local is_first = internal.scratch_begin()
-  local all = view(internal.scratch(rows.dtype, n_rows * across, 1), ct.layout { n_rows, across })
+  local all = view(internal.scratch(rows.dtype, n_rows * across, 1), layout { n_rows, across })
   if is_first then sync_threads() end
   local columns = acc.warps and acc.mma.atom.shape[2] or 1 << #bits -- of a warp in a step
   local mine, lane = acc.places[0][2] // columns, threadIdx.x % WARP

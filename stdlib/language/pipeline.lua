@@ -2,14 +2,10 @@
 -- it works with one, the next `ahead` ones are under way: shared memory has `stages` slots, tile k
 -- goes to slot k % stages, and where there is a function `store` one tile waits in registers. The
 -- loop is plain code of a kernel, as written by hand, into which the caller's functions are traced.
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
-
-local range, where, sync_threads = ct.range, ct.where, ct.sync_threads
-local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
 
 local MAX_PENDING <const> = 7 -- of cp_async_wait
 

@@ -1,11 +1,8 @@
 -- random.lua: random numbers from a seed and an offset, by Philox4x32-10 (Salmon and others,
 -- "Parallel random numbers: as easy as 1, 2, 3", SC 2011). No state is kept: the numbers are a
 -- function of the arguments, the same on both engines and on the host.
-local ct = require "cuttle"
 local internal = ...
 local M = {}
-
-local cast, u32, u64, f32 = ct.cast, ct.u32, ct.u64, ct.f32
 
 local ROUNDS <const> = 10
 local FACTOR_0 <const>, FACTOR_1 <const> = 0xD2511F53, 0xCD9E8D57
@@ -86,9 +83,9 @@ end
 
 -- Two normal numbers of two words, by Box and Muller; 2^-24 keeps the logarithm finite.
 local function normal_pair(a, b)
-  local radius = ct.sqrt(-2.0 * ct.log(fraction(a) + 0x1p-24))
+  local radius = sqrt(-2.0 * log(fraction(a) + 0x1p-24))
   local angle = fraction(b) * (2.0 * math.pi)
-  return radius * ct.cos(angle), radius * ct.sin(angle)
+  return radius * cos(angle), radius * sin(angle)
 end
 
 function M.randn_f32x4(seed, offset, stream)

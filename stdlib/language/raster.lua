@@ -2,13 +2,11 @@
 -- the order goes to block i % gridDim.x; blocks of a cluster take the same one. The orders are
 -- computed by the same code on the host and in kernels, but for the curve of Hilbert: that and any
 -- other one is a table, which the host makes and the kernel reads, an entry ahead.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
-local range, cast = ct.range, ct.cast
 
 local DEFAULT_GROUP <const> = 16
 local HALF <const> = 16 -- bits of m and of n in an entry of a table
@@ -74,7 +72,7 @@ end
 
 -- Where there is a tile there is at least one along both modes; a divisor that is known to be
 -- positive makes a plain division.
-local function some(n) return ct.max(n, 1) end
+local function some(n) return max(n, 1) end
 
 -- Groups of rows of tiles, m fastest in each, then n: blocks that run at the same time share what
 -- they read. All rows in one group: column by column.
@@ -86,7 +84,7 @@ local function place(r, i) -- r: {tiles =, order =, group =}
   local first = i // in_group * group
   local rows = group
   if not (internal.is_static(m_tiles) and m_tiles % group == 0) then
-    rows = some(ct.min(m_tiles - first, group))
+    rows = some(min(m_tiles - first, group))
   end
   local rest = i % in_group
   return first + rest % rows, rest // rows
@@ -167,7 +165,7 @@ function Raster:table()
     end
     out[i] = t[1] << HALF | t[2]
   end
-  return ct.from_table(ct.u32, out)
+  return from_table(u32, out)
 end
 
 local meta = tiles.new_type("raster", Raster, { "tiles", "order", "group", "start", "step" })
@@ -189,25 +187,25 @@ end
 
 -- The block's number and how many there are; those of a cluster have one.
 local function blocks_of(r)
-  local size = ct.cluster_size()
+  local size = cluster_size()
   if r.cluster and r.cluster ~= size then
     fail("raster", "cluster = %s, but the clusters of the launch have %d block%s; launch with "
       .. "cluster = %s", tostring(r.cluster), size, size == 1 and "" or "s", tostring(r.cluster))
   end
-  if size == 1 then return ct.blockIdx.x, ct.gridDim.x end
-  return ct.blockIdx.x // size, ct.gridDim.x // size
+  if size == 1 then return blockIdx.x, gridDim.x end
+  return blockIdx.x // size, gridDim.x // size
 end
 
 local function unpack_tile(entry)
-  return cast(entry >> HALF, ct.i32), cast(entry & MOST, ct.i32)
+  return cast(entry >> HALF, i32), cast(entry & MOST, i32)
 end
 
 -- Entries first, first + step, ... below n of the row; each is read a turn before it is used.
 local function read_ahead(row, first, n, step, last)
-  local following = row[ct.min(first, last)]
+  local following = row[min(first, last)]
   return internal.tiles_of(range(first, n, step), function(i)
     local entry = following
-    following = row[ct.min(i + step, last)]
+    following = row[min(i + step, last)]
     return unpack_tile(entry)
   end)
 end
@@ -215,13 +213,13 @@ end
 -- Of one mode: all tiles in order. Of two, a row for each block: how many tiles it has, then these.
 local function from_table(r, block, blocks)
   local t = r.order
-  if ct.rank(t) == 1 then
-    local n = ct.size(t)
+  if rank(t) == 1 then
+    local n = size(t)
     return read_ahead(t, block + r.start * blocks, n, r.step * blocks, n - 1)
   end
-  local row = t(block, ct._)
-  local n = cast(row[0], ct.i32)
-  return read_ahead(row, r.start + 1, n + 1, r.step, ct.size(row) - 1)
+  local row = t(block, _)
+  local n = cast(row[0], i32)
+  return read_ahead(row, r.start + 1, n + 1, r.step, size(row) - 1)
 end
 
 function M.raster(p)

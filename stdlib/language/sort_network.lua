@@ -1,7 +1,6 @@
 -- sort_network.lua: a fragment sorted by a thread, by a network of comparisons that is unrolled:
 -- all indices are static, so the elements stay in registers. The network is Batcher's odd-even
 -- mergesort, of which comparisons that would reach beyond n elements are left out.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -32,7 +31,7 @@ local function check(t, order)
   if tiles.type_name(t) ~= "tensor" then
     tiles.fail("sort_network", "argument 1 is a %s; a fragment was expected", tiles.type_name(t))
   end
-  local n = ct.size(t)
+  local n = size(t)
   if math.type(n) ~= "integer" or n > MAX_ELEMENTS then
     tiles.fail("sort_network", "the tensor has %s elements; a static number of at most %d was "
       .. "expected", tostring(n), MAX_ELEMENTS)
@@ -50,7 +49,7 @@ function M.sort_network(t, order)
     local a, b = t[pair[1]], t[pair[2]]
     local swaps = a > b
     if order == "down" then swaps = a < b end
-    t[pair[1]], t[pair[2]] = ct.where(swaps, b, a), ct.where(swaps, a, b)
+    t[pair[1]], t[pair[2]] = where(swaps, b, a), where(swaps, a, b)
   end
   return t
 end

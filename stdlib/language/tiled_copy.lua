@@ -3,11 +3,10 @@
 -- reference, to elements of a tile; tidfrg_S takes a tensor to (Thr,(FrgV,FrgX),(RestM,RestN,...)),
 -- FrgV the values of one instruction, in the order of its source. A thread's part is
 -- ((FrgV,FrgX),RestM,RestN,...).
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local ANY <const> = ct._
+local ANY <const> = _
 
 local TiledCopy, ThrCopy = {}, {} -- their methods
 
@@ -25,22 +24,22 @@ local function add_values(copy, op)
     tiles.fail(op, "%s does not say which elements it copies; write atom(\"%s\", f16), or what "
       .. "type they have", a.name, a.name)
   end
-  copy.val_src = ct.recast(a.src, 1, a.dtype.bits)
-  copy.val_dst = ct.recast(a.dst, 1, a.dtype.bits)
-  copy.val_ref = ct.recast(a.ref, 1, a.dtype.bits)
+  copy.val_src = recast(a.src, 1, a.dtype.bits)
+  copy.val_dst = recast(a.dst, 1, a.dtype.bits)
+  copy.val_ref = recast(a.ref, 1, a.dtype.bits)
 end
 
 -- The thread-value layout, divided by the threads and values of one atom.
 local function by_atom_of(copy)
-  return ct.zipped_divide(copy.layout_tv, { ct.size(copy.val_ref, 0), ct.size(copy.val_ref, 1) })
+  return zipped_divide(copy.layout_tv, { size(copy.val_ref, 0), size(copy.val_ref, 1) })
 end
 
 -- A divide pads modes inside which tiles end; threads and values cannot be padded.
 local function check_whole_atoms(copy, op)
-  if ct.size(by_atom_of(copy)) ~= ct.size(copy.layout_tv) then
+  if size(by_atom_of(copy)) ~= size(copy.layout_tv) then
     tiles.fail(op, "the %d threads or %d values of %s end inside a mode of the thread-value layout "
-      .. "%s; take extents that are multiples of them, or divide them", ct.size(copy.val_ref, 0),
-      ct.size(copy.val_ref, 1), copy.atom.name, copy.layout_tv)
+      .. "%s; take extents that are multiples of them, or divide them", size(copy.val_ref, 0),
+      size(copy.val_ref, 1), copy.atom.name, copy.layout_tv)
   end
 end
 
@@ -49,15 +48,15 @@ local function make(atom, layout_tv, tiler, op)
   local copy = setmetatable({ atom = tiles.to_atom(atom, "copy", op), layout_tv = layout_tv,
                               tiler = tiler }, tiled_type)
   add_values(copy, op)
-  copy.threads = ct.size(layout_tv, 0)
-  local n_threads, n_values = ct.size(copy.val_ref, 0), ct.size(copy.val_ref, 1)
+  copy.threads = size(layout_tv, 0)
+  local n_threads, n_values = size(copy.val_ref, 0), size(copy.val_ref, 1)
   if copy.threads % n_threads ~= 0 then
     tiles.fail(op, "%d threads are not a multiple of the %d that %s needs", copy.threads, n_threads,
       copy.atom.name)
-  elseif ct.size(layout_tv, 1) % n_values ~= 0 then
+  elseif size(layout_tv, 1) % n_values ~= 0 then
     tiles.fail(op, "a thread has %d value%s of type %s, but %s copies %d at once; give each "
-      .. "thread a multiple of that, or use a narrower atom", ct.size(layout_tv, 1),
-      ct.size(layout_tv, 1) == 1 and "" or "s", copy.atom.dtype, copy.atom.name, n_values)
+      .. "thread a multiple of that, or use a narrower atom", size(layout_tv, 1),
+      size(layout_tv, 1) == 1 and "" or "s", copy.atom.dtype, copy.atom.name, n_values)
   end
   check_whole_atoms(copy, op)
   return copy
@@ -69,7 +68,7 @@ function M.tiled_copy(atom, thr_layout, val_layout)
     tiles.fail("tiled_copy", "argument 2 is missing; a layout of threads was expected, as in "
       .. "tiled_copy(atom, layout{8, 4}, layout{4, 1})")
   end
-  local layout_tv, tiler = ct.tv_layout(thr_layout, val_layout == nil and 1 or val_layout)
+  local layout_tv, tiler = tv_layout(thr_layout, val_layout == nil and 1 or val_layout)
   return make(atom, layout_tv, tiler, "tiled_copy")
 end
 
@@ -84,7 +83,7 @@ local function check_mma(x, op) check_second(x, "tiled_mma", "a tiled MMA", op) 
 local function check_copy(x, op) check_second(x, "tiled_copy", "a tiled copy", op) end
 
 local function sizes_of(mma, i, k)
-  return ct.shape { mma:tile_size_mnk(i), mma:tile_size_mnk(k) }
+  return shape { mma:tile_size_mnk(i), mma:tile_size_mnk(k) }
 end
 
 -- For the operands of a tiled MMA: tiled_copy_A(atom, mma).
@@ -127,27 +126,27 @@ end
 -- Of a layout or tensor ((tile),(rest)): to (thread, values, rest), the values in the order of
 -- `side`.
 local function tile2thrfrg(copy, zipped, side)
-  local target = ct.composition(ct.right_inverse(copy.val_ref), side)
-  local tv = ct.composition(by_atom_of(copy), { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
+  local target = composition(right_inverse(copy.val_ref), side)
+  local tv = composition(by_atom_of(copy), { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
   local function pair(i)
-    return ct.concat(ct.mode(tv, { 0, i }), ct.mode(tv, { 1, i }))
+    return concat(mode(tv, { 0, i }), mode(tv, { 1, i }))
   end
-  tv = ct.coalesce(ct.concat(pair(0), pair(1)), { 1, { 1, 1 } })
-  return tiles.unfold(ct.composition(zipped, { tv, ANY }))
+  tv = coalesce(concat(pair(0), pair(1)), { 1, { 1, 1 } })
+  return tiles.unfold(composition(zipped, { tv, ANY }))
 end
 
 local function tidfrg(copy, x, side, op)
-  if tiles.stands_for_layout(x) then x = ct.layout(x) end -- a tensor keeps its name
+  if tiles.stands_for_layout(x) then x = layout(x) end -- a tensor keeps its name
   tiles.check_divides(x, tiles.sizes(copy.tiler), op, "the copy's tile")
-  return tile2thrfrg(copy, ct.zipped_divide(x, copy.tiler), side)
+  return tile2thrfrg(copy, zipped_divide(x, copy.tiler), side)
 end
 
 function TiledCopy:tidfrg_S(x) return tidfrg(self, x, self.val_src, "tidfrg_S") end
 function TiledCopy:tidfrg_D(x) return tidfrg(self, x, self.val_dst, "tidfrg_D") end
 
 local function layout_tv_of(copy, side)
-  local whole = ct.concat(ct.layout(copy.tiler), ct.L"1:0")
-  return ct.slice({ ANY, ANY, 0 }, tile2thrfrg(copy, whole, side))
+  local whole = concat(layout(copy.tiler), L"1:0")
+  return slice({ ANY, ANY, 0 }, tile2thrfrg(copy, whole, side))
 end
 
 function TiledCopy:get_layoutS_TV() return layout_tv_of(self, self.val_src) end
@@ -155,14 +154,14 @@ function TiledCopy:get_layoutD_TV() return layout_tv_of(self, self.val_dst) end
 
 -- A thread's fragment (V,M,N,...), made for something else with the same tile, as this copy's part.
 local function retile(copy, x)
-  local rank, n_values = ct.rank(x), ct.size(x, 0)
-  local by_tile = ct.composition(ct.right_inverse(copy.layout_tv), ct.layout(copy.tiler))
-  local frg_mn = ct.upcast(by_tile, copy.threads * n_values) -- (m,n) -> which group of values
-  local frg_v = ct.zipped_divide(ct.logical_product(ct.layout(n_values), ct.right_inverse(frg_mn)),
-    ct.layout(ct.size(copy.val_ref, 1))) -- (values of an atom, rest) -> (v,m,n)
+  local rank, n_values = rank(x), size(x, 0)
+  local by_tile = composition(right_inverse(copy.layout_tv), layout(copy.tiler))
+  local frg_mn = upcast(by_tile, copy.threads * n_values) -- (m,n) -> which group of values
+  local frg_v = zipped_divide(logical_product(layout(n_values), right_inverse(frg_mn)),
+    layout(size(copy.val_ref, 1))) -- (values of an atom, rest) -> (v,m,n)
   local tiler = tiles.sizes(frg_mn)
   table.insert(tiler, 1, n_values)
-  local parts = ct.composition(ct.zipped_divide(x, tiler), { frg_v, ANY })
+  local parts = composition(zipped_divide(x, tiler), { frg_v, ANY })
   local rest = tiles.wildcards(rank)
   rest[1] = 0
   return tiles.cut(parts, { ANY, rest })
@@ -180,7 +179,7 @@ TiledCopy.get_thread_slice = TiledCopy.get_slice
 local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
-  local n_rests = ct.rank(ct.mode(all.layout or all, 2))
+  local n_rests = rank(mode(all.layout or all, 2))
   local rests = n_rests == 1 and ANY or tiles.wildcards(n_rests) -- as CuTe: (V,(RestM)) of one mode
   return tiles.of_thread(thr.thread, thr.copy.threads, tiles.cut(all, { thr.thread, ANY, rests }))
 end

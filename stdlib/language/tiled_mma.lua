@@ -2,12 +2,11 @@
 -- (include/cute/atom/mma_atom.hpp). thr_layout_vmnk counts the threads: (V,M,N,K), V in an atom.
 -- thrfrg_A takes (M,K,...) to ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))); a thread's part of
 -- that is (FrgV,RestM,RestK,...).
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local ANY <const> = ct._
+local ANY <const> = _
 
 local TiledMMA, ThrMMA = {}, {} -- their methods
 
@@ -29,27 +28,27 @@ local letters <const> = { "M", "N", "K" }
 
 -- The layout of atoms with three modes.
 local function to_atom_layout(x, op)
-  local l = ct.layout(x == nil and { 1, 1, 1 } or x)
-  if ct.rank(l) > 3 then
+  local l = layout(x == nil and { 1, 1, 1 } or x)
+  if rank(l) > 3 then
     tiles.fail(op, "the layout of atoms %s has rank %d; at most 3 modes (M,N,K) were expected", l,
-      ct.rank(l))
+      rank(l))
   end
-  if ct.rank(l) == 1 and type(ct.shape(l)) ~= "table" then l = ct.concat(l) end
-  while ct.rank(l) < 3 do l = ct.append(l, ct.L"1:0") end
-  if ct.size(ct.filter(l)) ~= ct.cosize(l) or ct.size(l) ~= ct.cosize(l) then
+  if rank(l) == 1 and type(shape(l)) ~= "table" then l = concat(l) end
+  while rank(l) < 3 do l = append(l, L"1:0") end
+  if size(filter(l)) ~= cosize(l) or size(l) ~= cosize(l) then
     tiles.fail(op, "the layout of atoms %s does not number its %d atoms 0 to %d, each once", l,
-      ct.size(l), ct.size(l) - 1)
+      size(l), size(l) - 1)
   end
   return l
 end
 
 -- What mode i is permuted and tiled by: as given, or the atoms side by side.
 local function to_permutation(perm, i, mma, op)
-  local least = mma.atom.shape[i] * ct.size(mma.thr_layout_vmnk, i)
+  local least = mma.atom.shape[i] * size(mma.thr_layout_vmnk, i)
   local given = perm[i]
   if given == nil or given == ANY then return least end
-  local tiler = type(given) == "number" and given or ct.layout(given)
-  local n = ct.size(tiler)
+  local tiler = type(given) == "number" and given or layout(given)
+  local n = size(tiler)
   if n % least ~= 0 then
     tiles.fail(op, "the permutation %s makes the tile's %s %d; expected a multiple of %d, which is "
       .. "%d times the atom's %d", tiler, letters[i], n, least, least // mma.atom.shape[i],
@@ -63,14 +62,14 @@ function M.tiled_mma(atom, atom_layout, perm)
   local op <const> = "tiled_mma"
   local a = tiles.to_atom(atom, "mma", op)
   local mma = setmetatable({ atom = a, atom_layout = to_atom_layout(atom_layout, op) }, tiled_type)
-  mma.thr_layout_vmnk = ct.tiled_product(a.thr_id, mma.atom_layout)
+  mma.thr_layout_vmnk = tiled_product(a.thr_id, mma.atom_layout)
   if perm ~= nil and (type(perm) ~= "table" or #perm > 3) then
     tiles.fail(op, "the permutations are %s; a table of at most 3 tilers, of M, N and K, was "
       .. "expected", type(perm) == "table" and #perm .. " tilers" or "a " .. type(perm))
   end
   mma.perm = {}
   for i = 1, 3 do mma.perm[i] = to_permutation(perm or {}, i, mma, op) end
-  mma.threads = ct.size(mma.thr_layout_vmnk)
+  mma.threads = size(mma.thr_layout_vmnk)
   return mma
 end
 
@@ -78,7 +77,7 @@ end
 
 -- The tile of one step: (M,N,K).
 function TiledMMA:tile_shape()
-  return ct.shape { ct.size(self.perm[1]), ct.size(self.perm[2]), ct.size(self.perm[3]) }
+  return shape { size(self.perm[1]), size(self.perm[2]), size(self.perm[3]) }
 end
 
 function TiledMMA:tile_size_mnk(i)
@@ -86,7 +85,7 @@ function TiledMMA:tile_size_mnk(i)
   if tiler == nil then
     tiles.fail("tile_size_mnk", "there is no mode %s; 0 (M), 1 (N) and 2 (K) were expected", i)
   end
-  return ct.size(tiler)
+  return size(tiler)
 end
 
 TiledMMA.tile_size = TiledMMA.tile_size_mnk
@@ -107,7 +106,7 @@ end
 
 -- The tile's sizes of an operand.
 local function tile_of(mma, row)
-  return { ct.size(mma.perm[row.modes[1]]), ct.size(mma.perm[row.modes[2]]) }
+  return { size(mma.perm[row.modes[1]]), size(mma.perm[row.modes[2]]) }
 end
 
 -- Elements of the operand in one of the tensor: more than one of types that no tensor has, 4 bits
@@ -119,7 +118,7 @@ local function per_element(mma, row, x, op)
   if bits >= 8 then
     tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", row.dtype:upper(),
       mma.atom.name, dtype)
-  elseif x.dtype ~= ct.u32 and x.dtype ~= ct.i32 then
+  elseif x.dtype ~= u32 and x.dtype ~= i32 then
     tiles.fail(op, "%s of %s has elements of type %s, %d in each u32 of a tensor; %s is a tensor "
       .. "of %s", row.dtype:upper(), mma.atom.name, dtype, 32 // bits, x.layout, x.dtype)
   end
@@ -128,9 +127,9 @@ end
 
 -- (thread, value) -> element of an atom's rows x k, `per` of which along k are one word.
 local function in_words(l, rows, k, per)
-  local to_word = ct.layout({ rows, per, k // per }, { 1, 0, rows })
-  local words = ct.composition(to_word, l)
-  return ct.concat(ct.mode(words, 0), ct.filter(ct.mode(words, 1)))
+  local to_word = layout({ rows, per, k // per }, { 1, 0, rows })
+  local words = composition(to_word, l)
+  return concat(mode(words, 0), filter(mode(words, 1)))
 end
 
 -- The atom's layout of an operand, and what divides the tensor's modes: the permutations of the
@@ -140,31 +139,31 @@ local function shares_of(mma, row, per, op)
   local shape, perm = mma.atom.shape, mma.perm
   local l = mma.atom[row.layout]
   if per == 1 then
-    return l, { perm[i], perm[k] }, { ct.layout(shape[i]), ct.layout(shape[k]) }
+    return l, { perm[i], perm[k] }, { layout(shape[i]), layout(shape[k]) }
   end
   if type(perm[k]) ~= "number" then
     tiles.fail(op, "the permutation of K is %s; of words of %d elements it must be a number",
       perm[k], per)
   end
   return in_words(l, shape[i], shape[k], per), { perm[i], perm[k] // per },
-    { ct.layout(shape[i]), ct.layout(shape[k] // per) }
+    { layout(shape[i]), layout(shape[k] // per) }
 end
 
 local function thrfrg(mma, name, x, op)
   local row = operands[name]
   local i, k = row.modes[1], row.modes[2]
   local threads = mma.thr_layout_vmnk
-  if tiles.stands_for_layout(x) then x = ct.layout(x) end -- a tensor keeps its name
+  if tiles.stands_for_layout(x) then x = layout(x) end -- a tensor keeps its name
   local per = per_element(mma, row, x, op)
   local tile = tile_of(mma, row)
   tile[2] = tile[2] // per
   tiles.check_divides(x, tile, op, ("the tile of the MMA's %s"):format(name))
   local l, perm, sizes = shares_of(mma, row, per, op)
-  local permuted = ct.logical_divide(x, perm)
-  local by_atom = ct.zipped_divide(permuted, sizes)
-  local tv = ct.composition(by_atom, { l, ANY }) -- ((ThrV,FrgV),(Rest...))
-  return ct.zipped_divide(tv, { ANY, { ct.layout(ct.size(threads, i)),
-    ct.layout(ct.size(threads, k)) } })
+  local permuted = logical_divide(x, perm)
+  local by_atom = zipped_divide(permuted, sizes)
+  local tv = composition(by_atom, { l, ANY }) -- ((ThrV,FrgV),(Rest...))
+  return zipped_divide(tv, { ANY, { layout(size(threads, i)),
+    layout(size(threads, k)) } })
 end
 
 function TiledMMA:thrfrg_A(x) return thrfrg(self, "A", x, "thrfrg_A") end
@@ -174,20 +173,20 @@ function TiledMMA:thrfrg_C(x) return thrfrg(self, "C", x, "thrfrg_C") end
 -- From a thread's number to its place in (V,M,N,K), counted.
 local function thread_places(mma)
   local threads = mma.thr_layout_vmnk
-  local all = ct.concat(threads, ct.complement(threads)) -- with those that take no part between
-  return ct.composition(ct.layout({ ct.size(threads), 1 }, { 1, 0 }), ct.right_inverse(all))
+  local all = concat(threads, complement(threads)) -- with those that take no part between
+  return composition(layout({ size(threads), 1 }, { 1, 0 }), right_inverse(all))
 end
 
 -- From (thread, value) to the tile of an operand. A does not depend on the thread's N, B not on M.
 local function layout_tv(mma, name)
   local threads, places = mma.thr_layout_vmnk, { thread_places(mma), ANY }
-  local tv = thrfrg(mma, name, ct.layout(tile_of(mma, operands[name])), "layout" .. name)
+  local tv = thrfrg(mma, name, layout(tile_of(mma, operands[name])), "layout" .. name)
   if name ~= "C" then
-    local mn = { ct.size(threads, 1), ct.size(threads, 2) }
-    local one = ct.layout(mn, name == "A" and { 1, 0 } or { 0, 1 })
-    tv = ct.composition(tv, { { ANY, { one, ANY } }, ANY })
+    local mn = { size(threads, 1), size(threads, 2) }
+    local one = layout(mn, name == "A" and { 1, 0 } or { 0, 1 })
+    tv = composition(tv, { { ANY, { one, ANY } }, ANY })
   end
-  return ct.composition(tv, places)
+  return composition(tv, places)
 end
 
 function TiledMMA:get_layoutA_TV() return layout_tv(self, "A") end
@@ -198,12 +197,12 @@ function TiledMMA:get_layoutC_TV() return layout_tv(self, "C") end
 local function part_of(mma, name, x, vmnk, op)
   local row, all = operands[name], thrfrg(mma, name, x, op)
   local crd = { vmnk[1], { vmnk[row.modes[1] + 1], vmnk[row.modes[2] + 1] } }
-  local n_rests = ct.rank(ct.mode(all.layout or all, { 1, 1 }))
+  local n_rests = rank(mode(all.layout or all, { 1, 1 }))
   return tiles.cut(all, { crd, { ANY, tiles.wildcards(n_rests) } })
 end
 
-local function partition_shape(mma, name, shape, op)
-  return ct.shape((part_of(mma, name, ct.layout(shape), { 0, 0, 0, 0 }, op)))
+local function partition_shape(mma, name, of, op)
+  return shape((part_of(mma, name, layout(of), { 0, 0, 0, 0 }, op)))
 end
 
 for letter in pairs(operands) do
@@ -216,9 +215,9 @@ end
 -- In the order of the part's strides; but an instruction wants a place for each element, also of
 -- those that are one in memory.
 local function layout_like(mma, l)
-  local like = ct.fragment_layout_like(l.layout) -- without a swizzle
-  if mma.atom.family ~= "fma" and ct.size(like) ~= ct.cosize(like) then
-    return ct.layout(ct.shape(l))
+  local like = fragment_layout_like(l.layout) -- without a swizzle
+  if mma.atom.family ~= "fma" and size(like) ~= cosize(like) then
+    return layout(shape(l))
   end
   return like
 end
@@ -229,20 +228,20 @@ local function fragment_of(mma, name, part, op)
   local row = operands[name]
   if mma.atom.spaces[row.dtype] == "shared" then return part end
   local dtype = mma.atom.dtypes[row.dtype]
-  if dtype == ct.tf32 and part.dtype == ct.f32 then dtype = ct.f32 end -- its upper bits are read
+  if dtype == tf32 and part.dtype == f32 then dtype = f32 end -- its upper bits are read
   if type(dtype) == "string" and mma.atom.bits[row.dtype] < 8 and part.dtype ~= nil then
-    dtype = ct.u32 -- words
+    dtype = u32 -- words
   elseif type(dtype) == "string" then
     tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", name,
       mma.atom.name, dtype)
   end
   local l = part.dtype ~= nil and part.layout or part
-  if not internal.is_static(ct.size(l)) then
+  if not internal.is_static(size(l)) then
     tiles.fail(op, "the thread's part %s of %s has a dynamic shape; tile it first, or trace the "
       .. "kernel with {static_shapes = true}", l, name)
   end
   return tiles.registers(part, dtype,
-    name == "C" and ct.layout(ct.shape(l)) or layout_like(mma, l))
+    name == "C" and layout(shape(l)) or layout_like(mma, l))
 end
 
 for letter in pairs(operands) do
@@ -262,19 +261,19 @@ local function values_of_A(mma, from, n_atoms, op)
   if a.spaces.a == "shared" then
     tiles.fail(op, "%s reads A from shared memory; take the atom that has A in registers",
       a.name)
-  elseif a.shape[1] ~= c.shape[1] or ct.size(mma.thr_layout_vmnk, 1)
-    ~= ct.size(from.thr_layout_vmnk, 1) then
+  elseif a.shape[1] ~= c.shape[1] or size(mma.thr_layout_vmnk, 1)
+    ~= size(from.thr_layout_vmnk, 1) then
     tiles.fail(op, "%s and %s differ in rows, %s", a.name, c.name, like)
-  elseif ct.size(from.thr_layout_vmnk, 2) > 1 or columns % a.shape[3] ~= 0 then
+  elseif size(from.thr_layout_vmnk, 2) > 1 or columns % a.shape[3] ~= 0 then
     tiles.fail(op, "a thread's %d columns of C are not whole atoms of %s, whose K is %d, %s",
       columns, a.name, a.shape[3], like)
   end
-  local in_c = ct.concat(ct.mode(c.layout_c, 1), ct.layout(n_atoms, c.shape[1] * c.shape[2]))
-  local in_a = ct.concat(ct.mode(a.layout_a, 1),
-    ct.layout(columns // a.shape[3], a.shape[1] * a.shape[3]))
-  local values = ct.composition(ct.left_inverse(in_c), in_a)
-  for i = 0, ct.size(in_a) - 1 do
-    if values(i) >= ct.size(in_c) or in_c(values(i)) ~= in_a(i) then
+  local in_c = concat(mode(c.layout_c, 1), layout(n_atoms, c.shape[1] * c.shape[2]))
+  local in_a = concat(mode(a.layout_a, 1),
+    layout(columns // a.shape[3], a.shape[1] * a.shape[3]))
+  local values = composition(left_inverse(in_c), in_a)
+  for i = 0, size(in_a) - 1 do
+    if values(i) >= size(in_c) or in_c(values(i)) ~= in_a(i) then
       tiles.fail(op, "a thread of %s holds other columns than one of %s, %s", c.name, a.name,
         like)
     end
@@ -286,13 +285,13 @@ end
 local function retile_A(mma, x, from)
   local op <const> = "retile_A"
   from = from == nil and mma or from.mma or from
-  if x.layout == nil or ct.rank(x) ~= 3 then
+  if x.layout == nil or rank(x) ~= 3 then
     tiles.fail(op, "%s is not a part (V,M,N), as partition_fragment_C makes them", tostring(x))
   end
   local l = x.layout
-  local values = values_of_A(mma, from, ct.size(l, 2), op)
-  local by_value = ct.composition(ct.concat(ct.mode(l, 0), ct.mode(l, 2)), values)
-  return ct.view(x, ct.concat(ct.mode(by_value, 0), ct.mode(l, 1), ct.mode(by_value, 1)))
+  local values = values_of_A(mma, from, size(l, 2), op)
+  local by_value = composition(concat(mode(l, 0), mode(l, 2)), values)
+  return view(x, concat(mode(by_value, 0), mode(l, 1), mode(by_value, 1)))
 end
 
 function TiledMMA:retile_A(x, from) return retile_A(self, x, from) end
@@ -301,12 +300,12 @@ function ThrMMA:retile_A(x, from) return retile_A(self.mma, x, from) end
 -- {====== The view of one thread ======
 
 function TiledMMA:get_slice(i)
-  tiles.check_thread(i, ct.cosize(self.thr_layout_vmnk), "get_slice")
-  local crd = ct.idx2crd(i, self.thr_layout_vmnk)
+  tiles.check_thread(i, cosize(self.thr_layout_vmnk), "get_slice")
+  local crd = idx2crd(i, self.thr_layout_vmnk)
   local vmnk = {}
   for mode = 1, 4 do -- each as one number
     local c = crd[mode]
-    vmnk[mode] = type(c) == "table" and ct.crd2idx(c, ct.shape(self.thr_layout_vmnk, mode - 1)) or c
+    vmnk[mode] = type(c) == "table" and crd2idx(c, shape(self.thr_layout_vmnk, mode - 1)) or c
   end
   return setmetatable({ mma = self, thread = i, thr_vmnk = vmnk }, thr_type)
 end
@@ -317,7 +316,7 @@ for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
   ThrMMA[partition] = function(self, x)
     tiles.check_part(self, x, thr_type, partition)
-    return tiles.of_thread(self.thread, ct.cosize(self.mma.thr_layout_vmnk),
+    return tiles.of_thread(self.thread, cosize(self.mma.thr_layout_vmnk),
       part_of(self.mma, letter, x, self.thr_vmnk, partition))
   end
   ThrMMA[fragment] = function(self, x)

@@ -1,7 +1,7 @@
 -- tiles.lua: what tiled MMAs and tiled copies share: arguments and parts of a thread. The same code
 -- runs on the host, on layouts and tensors, and in a kernel, where a thread's number is a run-time
 -- value.
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local M = {}
 
@@ -42,7 +42,7 @@ end
 
 -- An atom by name, or as it is.
 function M.to_atom(x, kind, op)
-  local a = type(x) == "string" and ct.atom(x) or x
+  local a = type(x) == "string" and atom(x) or x
   if M.type_name(a) ~= "atom" then
     M.fail(op, "argument 1 is of type %s; an atom was expected", M.type_name(a))
   elseif a.kind ~= kind then
@@ -60,34 +60,34 @@ end
 -- The elements of x at a coordinate with `_`: a tensor, or a layout and its offset.
 function M.cut(x, crd)
   if M.type_name(x) == "tensor" then return x(table.unpack(crd)) end
-  return ct.slice_and_offset(crd, x)
+  return slice_and_offset(crd, x)
 end
 
 -- ((thread, values), rest) as (thread, values, rest).
 function M.unfold(x)
-  local all = { { ct._, ct._ }, ct._ }
+  local all = { { _, _ }, _ }
   if M.type_name(x) == "tensor" then return x(table.unpack(all)) end
-  return ct.slice(all, x)
+  return slice(all, x)
 end
 
 -- n times `_`.
 function M.wildcards(n)
   local out = {}
-  for i = 1, n do out[i] = ct._ end
+  for i = 1, n do out[i] = _ end
   return out
 end
 
 -- The sizes of x's modes must be multiples of `sizes`. Sizes that only a launch knows are checked
 -- at each launch. `what` names the sizes: "the tile of the MMA's A".
 function M.check_divides(tensor, sizes, op, what)
-  local rank = ct.rank(tensor)
+  local rank = rank(tensor)
   if rank < #sizes then
     M.fail(op, "%s has rank %d; %s %s needs rank %d, one mode for each size",
       tensor.layout or tensor, rank, what, M.tuple_text(sizes), #sizes)
   end
   local is_static = true
   for i = 1, #sizes do
-    local n = ct.size(tensor, i - 1)
+    local n = size(tensor, i - 1)
     if not internal.is_static(n) then
       is_static = false
     elseif n % sizes[i] ~= 0 then
@@ -95,7 +95,7 @@ function M.check_divides(tensor, sizes, op, what)
         .. "it divides", n, i - 1, tensor.layout or tensor, sizes[i], what, M.tuple_text(sizes))
     end
   end
-  if not is_static then ct.tile(tensor, sizes, M.wildcards(#sizes)) end -- notes it for the launch
+  if not is_static then tile(tensor, sizes, M.wildcards(#sizes)) end -- notes it for the launch
 end
 
 function M.tuple_text(list)
@@ -113,7 +113,7 @@ function M.check_thread(i, n, op)
     if i < 0 or i >= n then M.fail(op, "there is no thread %d; expected 0 to %d", i, n - 1) end
     return
   end
-  local is_x, block = i == ct.threadIdx.x, ct.blockDim.x
+  local is_x, block = i == threadIdx.x, blockDim.x
   if not internal.is_static(is_x) or not is_x then return end
   if block < n then
     M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
@@ -147,8 +147,8 @@ end
 
 --- The layout of a tensor's first two modes without its swizzle; nil if it is not known.
 function M.static_layout(x)
-  local l = ct.take(x.layout.swizzle and x.layout.layout or x.layout, 0, 2)
-  if M.is_known(ct.shape(l)) and M.is_known(ct.stride(l)) then return l end
+  local l = take(x.layout.swizzle and x.layout.layout or x.layout, 0, 2)
+  if M.is_known(shape(l)) and M.is_known(stride(l)) then return l end
 end
 
 --- Does a division keep the size of a layout? A tile may cross the parts of a mode: then it fails,
@@ -156,7 +156,7 @@ end
 function M.keeps_size(l, divide)
   if l == nil then return true end
   local ok, parts = pcall(divide, l)
-  return ok and ct.size(parts) == ct.size(l)
+  return ok and size(parts) == size(l)
 end
 
 --- A thread's part of a tile that was cut out as whole(_, _, k): the part of the whole, then its k.
@@ -164,14 +164,14 @@ end
 function M.part_of_tile(x, partition)
   local whole, k = internal.whole_of(x)
   if whole == nil then return partition(x) end
-  return partition(whole)(ct._, ct._, ct._, k)
+  return partition(whole)(_, _, _, k)
 end
 
 --- Is the index arithmetic of products of this tile to stand before their loop? CUDA 13.0's
 --- assembler orders a loop by what stands around it. For integers and two steps of 32 elements
 --- that makes the loop 1.10 times as fast, for four steps 0.94 times; floats need it not.
 function M.wants_early(x)
-  return (x.dtype == ct.i8 or x.dtype == ct.u8) and ct.size(x, 1) <= 64
+  return (x.dtype == i8 or x.dtype == u8) and size(x, 1) <= 64
 end
 
 -- That a method of a thread's view `thr` was called with a colon, and with something to share.
@@ -186,22 +186,22 @@ end
 function M.registers(part, dtype, layout)
   local is_here = part.dtype == nil and internal.is_tracing()
   if is_here or (part.dtype ~= nil and part.device == nil) then
-    return ct.fragment(dtype, layout)
+    return fragment(dtype, layout)
   end
-  return ct.zeros(dtype, layout)
+  return zeros(dtype, layout)
 end
 
 -- Functions on objects of the language as methods of another type.
 function M.add_pictures(methods)
   for _, name in ipairs { "show", "explain", "svg", "latex", "html" } do
-    methods[name] = ct[name]
+    methods[name] = language[name]
   end
 end
 
 -- The sizes of the modes of a layout or shape, as a table.
 function M.sizes(x)
   local out = {}
-  for i = 1, ct.rank(x) do out[i] = ct.size(x, i - 1) end
+  for i = 1, rank(x) do out[i] = size(x, i - 1) end
   return out
 end
 

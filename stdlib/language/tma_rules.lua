@@ -1,6 +1,5 @@
 -- tma_rules.lua: what TMA asks of a tensor in global memory, told before a kernel is chosen that
 -- would be refused while it is traced.
-local ct = require "cuttle"
 local internal = ...
 local M = {}
 
@@ -10,7 +9,7 @@ local UNIT_BITS <const> = 128
 --- adjacent along mode `along`, from 1; `modes` are names of all. The stride of an extent of 1 does
 --- not count beyond mode `counted`.
 function M.trouble(t, name, modes, along, counted)
-  local extents, strides = ct.shape(t), ct.stride(t)
+  local extents, strides = shape(t), stride(t)
   if strides[along] ~= 1 then
     return ("TMA wants a stride of 1 along %s, and %s's is %d"):format(modes[along], name,
       strides[along])
@@ -31,14 +30,14 @@ end
 --- The same elements, as a view if one of the first two extents is 1: its stride, which counts for
 --- nothing, becomes one that TMA takes. `along` as above.
 function M.with_strides(t, along)
-  local extents, strides = ct.shape(t), { table.unpack(ct.stride(t)) }
+  local extents, strides = shape(t), { table.unpack(stride(t)) }
   if extents[1] ~= 1 and extents[2] ~= 1 then return t end
   local unit = UNIT_BITS // t.dtype.bits
   for i = 1, 2 do
-    local apart = ct.cdiv(extents[3 - i], unit) * unit
+    local apart = cdiv(extents[3 - i], unit) * unit
     if extents[i] == 1 then strides[i] = i == along and 1 or apart end
   end
-  return ct.view(t, ct.layout(extents, strides))
+  return view(t, layout(extents, strides))
 end
 
 return M

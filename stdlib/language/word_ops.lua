@@ -1,13 +1,9 @@
 -- word_ops.lua: rotations, bit fields and sums with a carry. CUDA has no functions for them, so
 -- they are made of shifts and comparisons, which compilers know again. On the host they take Lua's
 -- 64 bits.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
-
-local cast, where, ashr, min = ct.cast, ct.where, ct.ashr, ct.min
-local u32, i32, u64, i64 = ct.u32, ct.i32, ct.u64, ct.i64
 
 local function is_number(x) return getmetatable(x) == nil end
 
@@ -35,7 +31,7 @@ local function unsigned_of(t) return t.bits == 32 and u32 or u64 end
 
 local function turn(word, n, bits, is_left)
   if bits == 32 then
-    return (is_left and ct.funnel_shift_l or ct.funnel_shift_r)(word, word, n)
+    return (is_left and funnel_shift_l or funnel_shift_r)(word, word, n)
   end
   local there, back = cast(n & bits - 1, u64), cast(-n & bits - 1, u64)
   if is_left then return word << there | word >> back end

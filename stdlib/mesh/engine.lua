@@ -26,7 +26,6 @@
 --                    and where. All ranks of the group give texts of the same length; the result
 --                    has them by rank. What the devices did before is over then.
 -- The operation "barrier" has neither rows nor lists: all ranks of the group have come.
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -48,7 +47,7 @@ end
 
 --- The mesh's engine; `op` begins messages.
 function M.of(m, op)
-  local info = ct.device()
+  local info = device()
   local kind = info.sm and "nccl" or "cpu"
   if kind == "cpu" then check_virtual(m, info.n_devices, op) end
   local known = engines[m] or {}

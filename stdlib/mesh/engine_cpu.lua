@@ -6,7 +6,6 @@
 -- the group. Those of places c + 2, c + 3, ... are added to it one after the other, counted modulo
 -- g; those of place c come last. Each sum is rounded to the tensors' type.
 local internal = ...
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -31,7 +30,7 @@ end
 
 -- For each chunk of the members' sources: its number, first element, size and sum.
 local function each_chunk(members, fn)
-  local g, n = #members, ct.size(members[1].src)
+  local g, n = #members, size(members[1].src)
   local chunk = (n + g - 1) // g
   local sum <close> = new_row({ dtype = members[1].src.dtype, rank = -1 }, chunk)
   for c = 0, g - 1 do
@@ -59,27 +58,27 @@ function run.reduce_scatter(members)
     copy(sums[c + 1], 0, sum, 0, n)
   end)
   for i, call in ipairs(members) do
-    copy(call.dst, 0, sums[i], 0, ct.size(call.dst))
+    copy(call.dst, 0, sums[i], 0, size(call.dst))
     sums[i]:close()
   end
 end
 
 function run.all_gather(members)
-  local n = ct.size(members[1].src)
+  local n = size(members[1].src)
   for _, to in ipairs(members) do
     for i, from in ipairs(members) do copy(to.dst, (i - 1) * n, from.src, 0, n) end
   end
 end
 
 function run.all_to_all(members)
-  local n = ct.size(members[1].src) // #members
+  local n = size(members[1].src) // #members
   for j, to in ipairs(members) do
     for i, from in ipairs(members) do copy(to.dst, (i - 1) * n, from.src, (j - 1) * n, n) end
   end
 end
 
 function run.broadcast(members)
-  local n, root = ct.size(members[1].dst), nil
+  local n, root = size(members[1].dst), nil
   for _, call in ipairs(members) do root = call.rank == call.root and call.dst or root end
   for _, call in ipairs(members) do
     if call.dst ~= root then copy(call.dst, 0, root, 0, n) end

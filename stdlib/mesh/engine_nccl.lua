@@ -5,7 +5,6 @@
 -- at the first collective: one of all ranks, and from it, by a split in which all ranks take part,
 -- one for each kind of group. All errors, of NCCL and of time, abort all communicators.
 local internal = ...
-local ct = require "cuttle"
 local processes = require "cuttle.processes"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -16,7 +15,7 @@ local worlds = {}
 
 local function count_devices()
   local n = 0
-  for _, name in ipairs(ct.devices()) do n = n + (name:find "^cuda" and 1 or 0) end
+  for _, name in ipairs(devices()) do n = n + (name:find "^cuda" and 1 or 0) end
   return n
 end
 
@@ -191,16 +190,16 @@ end
 
 -- Elements of one rank's part, by operation.
 local count_of = {
-  all_reduce = function(call) return ct.size(call.dst) end,
-  reduce_scatter = function(call) return ct.size(call.dst) end,
-  all_gather = function(call) return ct.size(call.src) end,
-  all_to_all = function(call) return ct.size(call.src) // #call.group end,
-  broadcast = function(call) return ct.size(call.dst) end,
+  all_reduce = function(call) return size(call.dst) end,
+  reduce_scatter = function(call) return size(call.dst) end,
+  all_gather = function(call) return size(call.src) end,
+  all_to_all = function(call) return size(call.src) // #call.group end,
+  broadcast = function(call) return size(call.dst) end,
 }
 
 local function copy_alone(call)
   if call.src and not rawequal(call.src, call.dst) then
-    internal.mesh_copy(call.dst, 0, call.src, 0, ct.size(call.dst))
+    internal.mesh_copy(call.dst, 0, call.src, 0, size(call.dst))
   end
 end
 
@@ -350,7 +349,7 @@ end
 local function barrier(e, calls)
   local sums = {}
   for i, call in ipairs(calls) do
-    local row = internal.mesh_tensor(ct.u8, 1, e.world.device[call.rank], call.rank)
+    local row = internal.mesh_tensor(u8, 1, e.world.device[call.rank], call.rank)
     sums[i] = { rank = call.rank, group = call.group, src = row, dst = row, reduce = "max",
       place = call.place, where = call.where }
   end
@@ -365,9 +364,9 @@ end
 -- The texts go through the memory of the devices.
 function methods.exchange(e, call, text)
   local n, device = #text, e.world.device[call.rank]
-  local own <close> = ct.from_table(ct.u8, { text:byte(1, n) })
-  local src <close> = internal.mesh_tensor(ct.u8, n, device, call.rank)
-  local dst <close> = internal.mesh_tensor(ct.u8, n * #call.group, device, call.rank)
+  local own <close> = from_table(u8, { text:byte(1, n) })
+  local src <close> = internal.mesh_tensor(u8, n, device, call.rank)
+  local dst <close> = internal.mesh_tensor(u8, n * #call.group, device, call.rank)
   internal.mesh_copy(src, 0, own, 0, n)
   run_collective(e, "all_gather", { { rank = call.rank, group = call.group, src = src, dst = dst,
     place = call.place, where = call.where } })

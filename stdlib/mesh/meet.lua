@@ -4,20 +4,19 @@
 -- have been launched as often. That number lives in memory, as a graph keeps its arguments, and it
 -- is never reset, as launches of ranks follow each other without order.
 local internal = ...
-local ct = require "cuttle"
 local M = {}
 
 local SYS <const> = { scope = "sys" }
 local known = setmetatable({}, { __mode = "k" }) -- by engine: what the kernels take, by rank
 
 -- counts: of each rank, how often the others came; turns: how often this one did.
-local wait = ct.kernel("meet", function(counts, turns, me)
-  local i = ct.threadIdx.x
+local wait = kernel("meet", function(counts, turns, me)
+  local i = threadIdx.x
   local turn = turns[0] + 1
-  ct.sync_threads()
+  sync_threads()
   if i < #counts then
-    ct.atomic_store(counts[i + 1], me, turn, SYS)
-    while ct.cast(ct.atomic_load(counts[me + 1], i, SYS) - turn, ct.i32) < 0 do end
+    atomic_store(counts[i + 1], me, turn, SYS)
+    while cast(atomic_load(counts[me + 1], i, SYS) - turn, i32) < 0 do end
   end
   if i == 0 then turns[0] = turn end
 end)
@@ -28,8 +27,8 @@ local function make(C)
   for i = 1, C.mesh.n do zeros[i] = 0 end
   for _, rank in ipairs(C.engine.ranks) do
     local device = C.engine:device(rank)
-    counts[rank] = internal.table_on(ct.u32, zeros, nil, device)
-    turns[rank] = internal.table_on(ct.u32, { 0 }, nil, device)
+    counts[rank] = internal.table_on(u32, zeros, nil, device)
+    turns[rank] = internal.table_on(u32, { 0 }, nil, device)
   end
   return { counts = counts, turns = turns, given = given }
 end
@@ -51,13 +50,13 @@ function M.launch(C, each_rank)
   known[C.engine] = memory
   each_rank(C, function(rank)
     wait{ grid = 1, block = math.max(32, C.mesh.n) }(given_to(memory, rank, C.mesh.n),
-      memory.turns[rank], ct.u32(rank))
+      memory.turns[rank], u32(rank))
   end)
 end
 
 --- The devices of C's ranks wait for each other. On the CPU engine all is in order.
 function M.meet(C, each_rank)
-  if internal.graph_recording() and ct.device().sm then return M.launch(C, each_rank) end
+  if internal.graph_recording() and device().sm then return M.launch(C, each_rank) end
   local list = {}
   for _, row in pairs(C.rows) do list[#list + 1] = row end
   internal.mesh_meet(list)

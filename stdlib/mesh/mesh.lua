@@ -6,7 +6,6 @@
 --   m.links: what plans take for its links (plan_cost.lua), or nil: the defaults
 --   m:span(axes): the product of extents; mesh.axis_list(m, x, op): names, checked
 -- A method that another module of this room has is a row of `later`.
-local ct = require "cuttle"
 local near = require "cuttle.near"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -48,13 +47,13 @@ local function layout_of_table(extents)
     end
   end
   if #names == 0 then tiles.fail("mesh", "there is no axis; expected %s", EXPECTED) end
-  return ct.named(ct.layout(shape), table.unpack(names))
+  return named(layout(shape), table.unpack(names))
 end
 
 local function layout_of(x)
   local kind = tiles.type_name(x)
   if kind == "table" then return layout_of_table(x) end
-  if kind == "string" then return ct.L(x) end
+  if kind == "string" then return L(x) end
   if kind == "layout" and not x.swizzle then return x end
   tiles.fail("mesh", "argument 1 is %s; expected %s",
     kind == "layout" and "a swizzled layout" or "of type " .. kind, EXPECTED)
@@ -72,7 +71,7 @@ end
 
 -- Ranks must be 0 to size - 1, each once: by stride, each mode counts what those before it hold.
 local function check_bijection(layout)
-  local digits, next_stride = flatten(ct.shape(layout), ct.stride(layout), {}), 1
+  local digits, next_stride = flatten(shape(layout), stride(layout), {}), 1
   for _, digit in ipairs(digits) do
     if math.type(digit.stride) ~= "integer" then
       tiles.fail("mesh", "a stride of %s is no number; a layout from coordinates to ranks was "
@@ -85,7 +84,7 @@ local function check_bijection(layout)
       if digit.stride ~= next_stride then
         tiles.fail("mesh", "%s does not give the ranks 0 to %d, each once: no mode has the stride "
           .. "%d; leave the strides out, or permute those of a compact layout", layout,
-          ct.size(layout) - 1, next_stride)
+          size(layout) - 1, next_stride)
       end
       next_stride = next_stride * digit.extent
     end
@@ -125,14 +124,14 @@ function M.mesh(x, options)
   local is_mesh = getmetatable(x) == mesh_type
   if is_mesh and options == nil then return x end
   local layout = is_mesh and x.layout or layout_of(x)
-  local names = ct.names(layout)
+  local names = names(layout)
   check_names(layout, names)
   check_bijection(layout)
-  local m = { layout = layout, axes = names, n = ct.size(layout), extent = {}, digits = {},
+  local m = { layout = layout, axes = names, n = size(layout), extent = {}, digits = {},
     links = links_of(options) }
   for i, name in ipairs(names) do
-    m.extent[name] = ct.size(layout, i - 1)
-    m.digits[name] = flatten(ct.shape(ct.mode(layout, i - 1)), ct.stride(ct.mode(layout, i - 1)),
+    m.extent[name] = size(layout, i - 1)
+    m.digits[name] = flatten(shape(mode(layout, i - 1)), stride(mode(layout, i - 1)),
       {})
   end
   return setmetatable(m, mesh_type)

@@ -6,7 +6,6 @@
 --           {axis =, weight =}, a digit of the coordinate on an axis, or {stride =}
 --   box     {src =, dst =, dims =}: first elements, and {extent, stride of src, stride of dst}
 local internal = ...
-local ct = require "cuttle"
 local shardings = require "cuttle.sharding"
 local M = {}
 
@@ -232,9 +231,9 @@ function M.is_identity(box) return M.is_row(box) and box.src == box.dst end
 
 -- {====== Copies ======
 
-local pack = ct.kernel("mesh_copy", function(src, dst)
-  local i = ct.blockIdx.x * ct.blockDim.x + ct.threadIdx.x
-  if i < ct.size(dst) then dst[i] = src[i] end
+local pack = kernel("mesh_copy", function(src, dst)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(dst) then dst[i] = src[i] end
 end)
 
 local THREADS <const> = 256
@@ -260,8 +259,8 @@ end
 local function new_way(box, dtype)
   local extents, from, to = {}, {}, {}
   for i, d in ipairs(box.dims) do extents[i], from[i], to[i] = d[1], d[2], d[3] end
-  return { dtype = dtype, src = box.src, dst = box.dst, from = ct.layout(extents, from),
-    to = ct.layout(extents, to),
+  return { dtype = dtype, src = box.src, dst = box.dst, from = layout(extents, from),
+    to = layout(extents, to),
     launch = pack { grid = (M.size(box) + THREADS - 1) // THREADS, block = THREADS } }
 end
 
@@ -271,7 +270,7 @@ local function ways_of(box, dtype)
   local ways = box.ways[dtype]
   if not ways then
     local words, plain = in_words(box, dtype.bytes), new_way(box, dtype)
-    ways = words and { new_way(words, ct.u64), plain } or { plain }
+    ways = words and { new_way(words, u64), plain } or { plain }
     box.ways[dtype] = ways
   end
   return ways
@@ -284,7 +283,7 @@ local function copy_as(way, src, dst)
   if not (a and b) then return false end
   local is_on_host = dst.device == "cpu" and not internal.graph_recording()
   if is_on_host or src.device ~= dst.device then
-    ct.copy(a, b)
+    copy(a, b)
   else
     way.launch(a, b)
   end

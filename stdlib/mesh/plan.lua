@@ -14,7 +14,6 @@
 --   local, send_recv      any orders and paddings; see pieces.boxes. `view`: each part of `to` is
 --                         a contiguous range of the part of `from`.
 -- So collectives work on whole parts, chunk by chunk in the order of the group (mesh:group).
-local ct = require "cuttle"
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
 local meshes = require "cuttle.mesh"
@@ -24,7 +23,7 @@ local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local plan_type = tiles.new_type("plan", { explain = ct.explain },
+local plan_type = tiles.new_type("plan", { explain = explain },
   { "from", "to", "steps", "bytes", "seconds", "item", "links" })
 
 -- {====== Atoms that change ======

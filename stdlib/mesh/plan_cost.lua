@@ -13,7 +13,7 @@
 -- uses its own port for what comes from other nodes; both ways at once. Parts that are only sent
 -- take the network if their group has more than one node. A local copy reads and writes memory.
 -- In a node the first bytes are slower: NCCL sends small buffers in other ways, on fewer channels.
-local ct = require "cuttle"
+local language = require "cuttle"
 local near = require "cuttle.near"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -198,7 +198,7 @@ end
 
 --- The bytes of an element: of a type or its name.
 function M.item(dtype, op)
-  local t = type(dtype) == "string" and ct[dtype] or dtype
+  local t = type(dtype) == "string" and language[dtype] or dtype
   if tiles.type_name(t) ~= "dtype" then
     tiles.fail(op, "argument 1 is of type %s; expected an element type such as bf16",
       tiles.type_name(t))

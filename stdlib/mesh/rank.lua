@@ -6,7 +6,6 @@
 --             tensors), src and dst (as rows), reduce, root, stream
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
-local ct = require "cuttle"
 local ipc = require "cuttle.ipc"
 local meshes = require "cuttle.mesh"
 local tiles = require "cuttle.tiles"
@@ -50,17 +49,17 @@ end
 local function overlaps(a, b)
   local bytes = a.dtype.bytes
   local first, second = internal.address(a), internal.address(b)
-  return a.device == b.device and first < second + ct.size(b) * bytes
-    and second < first + ct.size(a) * bytes
+  return a.device == b.device and first < second + size(b) * bytes
+    and second < first + size(a) * bytes
 end
 
 local function check_pair(op, src, dst, wanted, relation)
   if src.dtype ~= dst.dtype then
     tiles.fail(op, "the source has elements %s, the destination %s; expected the same type",
       src.dtype, dst.dtype)
-  elseif ct.size(dst) ~= wanted then
-    tiles.fail(op, "the destination has %d elements, the source %d; expected %s = %s", ct.size(dst),
-      ct.size(src), relation, math.type(wanted) == "integer" and wanted or "a whole number")
+  elseif size(dst) ~= wanted then
+    tiles.fail(op, "the destination has %d elements, the source %d; expected %s = %s", size(dst),
+      size(src), relation, math.type(wanted) == "integer" and wanted or "a whole number")
   end
 end
 
@@ -76,7 +75,7 @@ local function check_reduce(op, reduce, dtype)
   reduce = reduce or "sum"
   if not reductions[reduce] then
     tiles.fail(op, 'the reduction is %s; expected "sum", "max" or "min"', tostring(reduce))
-  elseif reduce == "sum" and dtype == ct.bool then
+  elseif reduce == "sum" and dtype == bool then
     tiles.fail(op, 'elements of bool have no sum; take "max" for "or", "min" for "and"')
   end
   return reduce
@@ -242,7 +241,7 @@ end
 function methods.all_gather(r, src, dst, axis, options)
   local q = collective(r, "all_gather", axis)
   local a, b, g = pair(q, src, dst)
-  check_pair(q.op, a, b, ct.size(a) * g, ("%d * %d"):format(g, ct.size(a)))
+  check_pair(q.op, a, b, size(a) * g, ("%d * %d"):format(g, size(a)))
   take_stream(r, q, options)
   wait(runs[r], q)
 end
@@ -251,8 +250,8 @@ end
 function methods.reduce_scatter(r, src, dst, axis, reduce)
   local q = collective(r, "reduce_scatter", axis)
   local a, b, g = pair(q, src, dst)
-  check_pair(q.op, a, b, ct.size(a) % g == 0 and ct.size(a) // g or ct.size(a) / g,
-    ("%d / %d"):format(ct.size(a), g))
+  check_pair(q.op, a, b, size(a) % g == 0 and size(a) // g or size(a) / g,
+    ("%d / %d"):format(size(a), g))
   check_apart(q.op, a, b)
   q.reduce = check_reduce(q.op, take_options(r, q, reduce, "reduce"), src.dtype)
   wait(runs[r], q)
@@ -262,10 +261,10 @@ end
 function methods.all_to_all(r, src, dst, axis, options)
   local q = collective(r, "all_to_all", axis)
   local a, b, g = pair(q, src, dst)
-  check_pair(q.op, a, b, ct.size(a), "that of the source")
-  if ct.size(a) % g ~= 0 then
+  check_pair(q.op, a, b, size(a), "that of the source")
+  if size(a) % g ~= 0 then
     tiles.fail(q.op, "the tensors have %d elements, no multiple of the %d ranks of the group; pad "
-      .. "them", ct.size(a), g)
+      .. "them", size(a), g)
   end
   check_apart(q.op, a, b)
   take_stream(r, q, options)
@@ -315,7 +314,7 @@ local function message(r, t, number, other, op, word)
       number + 1, word, tostring(other), r.mesh, r.rank)
   end
   local row = row_of(t, number, op)
-  return { rank = rank, row = row, at = 0, n = ct.size(row), dtype = t.dtype,
+  return { rank = rank, row = row, at = 0, n = size(row), dtype = t.dtype,
     shape = tostring(t.shape) }
 end
 

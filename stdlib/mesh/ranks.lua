@@ -6,7 +6,6 @@
 -- may wait for other ranks. They run at once when all ranks wait and no collective can run without
 -- them.
 local internal = ...
-local ct = require "cuttle"
 local engines = require "cuttle.engine"
 local ipc = require "cuttle.ipc"
 local match = require "cuttle.rank_match"
@@ -76,8 +75,8 @@ local memos = setmetatable({}, { __mode = "k" }) -- by engine: {n =, by_key =}
 local function key_of(calls)
   local q, order = calls[1], {}
   for i, call in ipairs(calls) do order[i] = call.rank end
-  return ("%s %s %s %s %d %d %s %s %s"):format(q.op, q.key, q.where, q.dst.dtype, ct.size(q.src),
-    ct.size(q.dst), q.reduce, q.root, q.stream ~= nil) .. " " .. table.concat(order, ",")
+  return ("%s %s %s %s %d %d %s %s %s"):format(q.op, q.key, q.where, q.dst.dtype, size(q.src),
+    size(q.dst), q.reduce, q.root, q.stream ~= nil) .. " " .. table.concat(order, ",")
 end
 
 -- The engine's memo for such calls; nil: it has none for the operation.

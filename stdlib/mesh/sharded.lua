@@ -5,7 +5,6 @@
 --   x.tickets       for rows of other processes, by rank (ipc.lua); nil: they were not exchanged
 --   x.rows          the parts with their padding, as rows, by rank; empty when it is closed
 local internal = ...
-local ct = require "cuttle"
 local engines = require "cuttle.engine"
 local meshes = require "cuttle.mesh"
 local move = require "cuttle.move"
@@ -34,7 +33,7 @@ local common = setmetatable({}, { __mode = "k" }) -- by sharding
 local function common_of(s)
   local c = common[s]
   if not c then
-    c = { shape = ct.shape(ct.layout(list_shape(s.shape))), layout = shardings.layout(s),
+    c = { shape = shape(layout(list_shape(s.shape))), layout = shardings.layout(s),
       valid = {}, plans = {}, n_plans = 0 }
     common[s] = c
   end
@@ -99,10 +98,10 @@ end
 -- One stride for each mode; nil if a mode has more, or reaches backwards.
 local function strides_of(t)
   local strides = {}
-  for i = 0, ct.rank(t.layout) - 1 do
-    local l = ct.coalesce(ct.mode(t.layout, i))
-    if ct.depth(l) > 1 or (ct.depth(l) == 1 and ct.rank(l) > 1) then return nil end
-    local stride = ct.stride(l)
+  for i = 0, rank(t.layout) - 1 do
+    local l = coalesce(mode(t.layout, i))
+    if depth(l) > 1 or (depth(l) == 1 and rank(l) > 1) then return nil end
+    local stride = stride(l)
     stride = type(stride) == "table" and stride[1] or stride
     if stride < 0 then return nil end
     strides[i + 1] = stride
@@ -115,11 +114,11 @@ end
 local function as_row(t, shape)
   local strides = strides_of(t)
   if not strides then
-    local copy = ct.tensor(t.dtype, shape)
-    ct.copy(t, copy)
-    t, strides = copy, strides_of(copy)
+    local dense = tensor(t.dtype, shape)
+    copy(t, dense)
+    t, strides = dense, strides_of(dense)
   end
-  return ct.view(t, ct.cosize(t.layout)), pieces.whole(shape, strides)
+  return view(t, cosize(t.layout)), pieces.whole(shape, strides)
 end
 
 -- A row of n elements where `like` lies.
@@ -129,10 +128,10 @@ end
 
 -- Copies what a whole tensor has of a part, by way of a row beside it if they lie on two devices.
 local function fill_part(row, part, boxes)
-  local beside = row.device == part.device and part or row_beside(row, ct.size(part))
+  local beside = row.device == part.device and part or row_beside(row, size(part))
   for _, box in ipairs(boxes) do pieces.copy(box, row, beside) end
   if beside ~= part then
-    internal.mesh_copy(part, 0, beside, 0, ct.size(part))
+    internal.mesh_copy(part, 0, beside, 0, size(part))
     beside:close()
   end
 end
@@ -140,8 +139,8 @@ end
 local function empty_part(part, row, boxes)
   local beside = part
   if row.device ~= part.device then
-    beside = row_beside(row, ct.size(part))
-    internal.mesh_copy(beside, 0, part, 0, ct.size(part))
+    beside = row_beside(row, size(part))
+    internal.mesh_copy(beside, 0, part, 0, size(part))
   end
   for _, box in ipairs(boxes) do pieces.copy(box, beside, row) end
   if beside ~= part then beside:close() end
@@ -164,7 +163,7 @@ local function sharding_of(m, shape, spec, op)
   if type(spec) ~= "string" or shape == nil or not meshes.is_mesh(m) then
     return shardings.new(m, shape, spec, op)
   end
-  local layout = tiles.type_name(shape) == "tensor" and shape.layout or ct.layout(shape)
+  local layout = tiles.type_name(shape) == "tensor" and shape.layout or layout(shape)
   local key, kept = ("%s of %s"):format(spec, layout), shardings_of[m]
   if not kept or kept.n == MAX_KEPT then
     kept = { n = 0, by_key = {} }
@@ -245,7 +244,7 @@ end
 -- {====== Spreading anew ======
 
 local function copy_rows(x, rows)
-  for rank, row in pairs(x.rows) do internal.mesh_copy(rows[rank], 0, row, 0, ct.size(row)) end
+  for rank, row in pairs(x.rows) do internal.mesh_copy(rows[rank], 0, row, 0, size(row)) end
   return rows
 end
 
@@ -267,7 +266,7 @@ end
 function M.assign(to, plan, x)
   local moved = M.run_plan(x, plan)
   for rank, row in pairs(moved.rows) do
-    internal.mesh_copy(to.rows[rank], 0, row, 0, ct.size(row))
+    internal.mesh_copy(to.rows[rank], 0, row, 0, size(row))
   end
   moved:close()
 end
@@ -316,7 +315,7 @@ end
 -- The whole of a tensor without partial sums, from the parts of this process.
 local function gather(x, ranks)
   local s = x.sharding
-  local out = ct.tensor(x.dtype, shardings.whole_layout(s))
+  local out = tensor(x.dtype, shardings.whole_layout(s))
   local row, whole = as_row(out, s.shape)
   local from = pieces.spread(s)
   for _, rank in ipairs(ranks) do

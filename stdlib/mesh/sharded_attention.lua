@@ -3,7 +3,6 @@
 -- ring: a rank sees one block of them at a time, gets the block's result with its LSE, and adds it
 -- to what it has. So no rank ever holds the whole sequence. Blocks that a causal mask hides are
 -- passed on without being looked at. The sums are f32; the order of blocks depends on the rank.
-local ct = require "cuttle"
 local internal = ...
 local arguments = require "cuttle.arguments"
 local planning = require "cuttle.plan"
@@ -11,8 +10,6 @@ local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
-
-local cdiv, exp, log, max, size = ct.cdiv, ct.exp, ct.log, ct.max, ct.size
 
 local SEQUENCE <const> = 3 -- mode S, from 1
 local letters <const> = { "B", "H", "S", "D" }
@@ -105,31 +102,31 @@ end
 -- {====== Adding a block's result ======
 
 -- (B,H,S,D): o is (B,H,S,D), lse (B,H,S). After it o and lse are those of both sets of keys.
-local add_block = ct.kernel("attention_add_block", function(o, lse, part, part_lse)
-  local row = ct.blockIdx.x
+local add_block = kernel("attention_add_block", function(o, lse, part, part_lse)
+  local row = blockIdx.x
   local before, now = lse[row], part_lse[row]
   local most = max(before, now)
   if most > -math.huge then
     local total = most + log(exp(before - most) + exp(now - most))
     local keep, add = exp(before - total), exp(now - total)
-    ct.sync_threads()
-    if ct.threadIdx.x == 0 then lse[row] = total end
-    for i in ct.range(ct.threadIdx.x, size(o, 1), THREADS) do
+    sync_threads()
+    if threadIdx.x == 0 then lse[row] = total end
+    for i in range(threadIdx.x, size(o, 1), THREADS) do
       o[{ row, i }] = keep * o[{ row, i }] + add * part[{ row, i }]
     end
   end
 end)
 
 -- Both have the same modes; D of `to` is contiguous.
-local narrow = ct.kernel("attention_narrow", function(from, to)
-  local i = ct.blockIdx.x * THREADS + ct.threadIdx.x
-  if i < size(to) then to[i] = ct.cast(from[i], to.dtype) end
+local narrow = kernel("attention_narrow", function(from, to)
+  local i = blockIdx.x * THREADS + threadIdx.x
+  if i < size(to) then to[i] = cast(from[i], to.dtype) end
 end)
 
 -- (rows, D) of a row-major (B,H,S,D).
 local function rows_of(t, depth)
   local rows = size(t) // depth
-  return ct.view(t, ct.layout({ rows, depth }, { depth, 1 }))
+  return view(t, layout({ rows, depth }, { depth, 1 }))
 end
 
 -- {====== One rank ======
@@ -153,9 +150,9 @@ end
 local function add(state, out, lse)
   local n, depth = size(lse), size(out, 3)
   local part <close> = rows_of(out, depth)
-  local part_lse <close> = ct.view(lse, n)
+  local part_lse <close> = view(lse, n)
   local sums <close> = rows_of(state.o, depth)
-  local sums_lse <close> = ct.view(state.lse, n)
+  local sums_lse <close> = view(state.lse, n)
   add_block { grid = n, block = THREADS }(sums, sums_lse, part, part_lse)
   out:close()
   lse:close()
@@ -170,13 +167,13 @@ local function attend(w, rank, from, ring)
   local options = { scale = w.options.scale, config = w.options.config,
                     causal = w.options.causal and from == rank }
   local function new(dtype, shape)
-    local row <close> = internal.mesh_tensor(dtype, size(ct.layout(shape)), q.device, rank)
-    return ct.view(row, ct.row_major(shape))
+    local row <close> = internal.mesh_tensor(dtype, size(layout(shape)), q.device, rank)
+    return view(row, row_major(shape))
   end
   local shape = { size(q, 0), size(q, 1), size(q, 2), size(q, 3) }
   local lse_shape = { shape[1], shape[2], shape[3] }
-  options.out, options.lse = new(ct.f32, shape), new(ct.f32, lse_shape)
-  ct.attention(q, k, v, options)
+  options.out, options.lse = new(f32, shape), new(f32, lse_shape)
+  attention(q, k, v, options)
   if not state.o then
     state.o, state.lse = options.out, options.lse
     return

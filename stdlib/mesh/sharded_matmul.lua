@@ -7,8 +7,7 @@
 --   "none"         all three are replicated
 -- Roles that A, B or the wanted C suggest are tried, all axes together. The cheapest wins: what
 -- bringing A and B there takes, the product of the largest part, and bringing C where it is wanted.
-local ct = require "cuttle"
-local matmul = require "cuttle.matmul"
+local products = require "cuttle.matmul"
 local overlaps = require "cuttle.sharded_overlap"
 local planning = require "cuttle.plan"
 local sharded = require "cuttle.sharded"
@@ -315,7 +314,7 @@ local function moved(x, plan) return #plan.steps > 0 and sharded.run_plan(x, pla
 local function multiply(A, B, C, options)
   for _, rank in ipairs(C.engine.ranks) do
     local c = C:part(rank)
-    if ct.size(c) > 0 then ct.matmul(A:part(rank), B:part(rank), c, options) end
+    if size(c) > 0 then matmul(A:part(rank), B:part(rank), c, options) end
   end
 end
 
@@ -362,7 +361,7 @@ local function operands_of(given, best, way)
   local C = given.C
   local is_sum = way and way.kernel == "matmul_scatter"
   local is_there = C ~= nil and (is_sum or C.sharding == best.shardings.C)
-  local dtype = C and C.dtype or matmul.result_type(given.A.dtype)
+  local dtype = C and C.dtype or products.result_type(given.A.dtype)
   own.C = is_there and C or sharded.new(given.A.engine, dtype, best.shardings.C)
   return own
 end

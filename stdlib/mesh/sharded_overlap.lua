@@ -6,7 +6,6 @@
 -- A way is {kernel =, side =, axes =}. The side is the operand whose rows are gathered, or which
 -- has C's rows. The axes are those of its rows, in the order in which they are spread.
 local internal = ...
-local ct = require "cuttle"
 local gathering = require "cuttle.gather_matmul"
 local meeting = require "cuttle.meet"
 local peers = require "cuttle.peers"
@@ -28,8 +27,8 @@ local mode_of <const> = { A = 1, B = 2 } -- of C
 -- Is the part a compact matrix whose mode `along` is contiguous, with rows of whole 16 bytes?
 local function is_matrix(s, along)
   local l = shardings.part_layout(s)
-  if ct.rank(l) ~= 2 then return false end
-  local shape, stride = ct.shape(l), ct.stride(l)
+  if rank(l) ~= 2 then return false end
+  local shape, stride = shape(l), stride(l)
   local n = shape[along]
   return math.type(n) == "integer" and n > 0 and n % VECTOR == 0 and stride[along] == 1
     and stride[3 - along] == n
@@ -94,10 +93,10 @@ local unreachable = setmetatable({}, { __mode = "k" }) -- by engine: why
 -- Elements of the product of a rank whose part is the largest.
 local function fills_device(best)
   if not best.n_tiles then
-    local l = ct.shape(shardings.part_layout(best.shardings.C))
-    best.n_tiles = ct.cdiv(l[1], LEAST_TILE) * ct.cdiv(l[2], LEAST_TILE)
+    local l = shape(shardings.part_layout(best.shardings.C))
+    best.n_tiles = cdiv(l[1], LEAST_TILE) * cdiv(l[2], LEAST_TILE)
   end
-  return best.n_tiles >= tiles.n_sms(ct.device())
+  return best.n_tiles >= tiles.n_sms(device())
 end
 
 -- Why these tensors and devices have no such kernel.
@@ -144,7 +143,7 @@ function M.find(best, operands, options)
   if why then return nil, why end
   local way, reason = find_way(best, operands, options)
   if not way or options.overlap then return way, reason end
-  if not ct.device().sm then return nil, "the CPU engine takes it only with overlap = true" end
+  if not device().sm then return nil, "the CPU engine takes it only with overlap = true" end
   if not fills_device(best) then return nil, "the product is too small" end
   return way
 end
@@ -155,9 +154,9 @@ end
 local function seen_from(side, C, rank)
   local part = C:part(rank)
   if side == "A" then return part end
-  local shape, stride = ct.shape(part.layout), ct.stride(part.layout)
+  local shape, stride = shape(part.layout), stride(part.layout)
   return internal.mesh_view(C.rows[rank], 0,
-    ct.layout({ shape[2], shape[1] }, { stride[2], stride[1] }))
+    layout({ shape[2], shape[1] }, { stride[2], stride[1] }))
 end
 
 local function each_rank(C, f) return ranks.run(C.mesh, function(r) return f(r.rank) end) end
@@ -175,7 +174,7 @@ local products = setmetatable({}, { __mode = "k" }) -- by C: the last one that w
 
 -- Is what belongs to a product kept for the next one? A launch that failed on the CPU engine leaves
 -- its flags, and memory made while a graph is recorded is filled when the graph runs.
-local function is_kept() return ct.device().sm ~= nil and not internal.graph_recording() end
+local function is_kept() return device().sm ~= nil and not internal.graph_recording() end
 
 -- The launches of a product, by rank: those of the last one into C, if it was the same. Else
 -- begin() is called, which returns a function: of a rank its step, {kernel =, launch =, args =}, or
@@ -224,7 +223,7 @@ end
 local function gather(way, x, y, C, options)
   local function step_of(rank)
     local c, place = seen_from(way.side, C, rank), C.mesh:place(rank, way.axes)
-    return ct.size(c) > 0 and gathering.step(panels_of(x, way.axes, rank), place, y:part(rank), c,
+    return size(c) > 0 and gathering.step(panels_of(x, way.axes, rank), place, y:part(rank), c,
       { alpha = options.alpha }, memo_of(way, x, y, C, rank, options.alpha or 1))
   end
   local launches = launches_of(way, x, y, C, options.alpha, function() return step_of end)
@@ -237,7 +236,7 @@ local memories = setmetatable({}, { __mode = "k" }) -- by engine, then by axes a
 
 -- Where memory of the ranks is kept, by rank, or nil. A graph that is recorded uses it, too.
 local function keep_of(way, C)
-  if not ct.device().sm then return nil end
+  if not device().sm then return nil end
   local of_engine = memories[C.engine] or {}
   memories[C.engine] = of_engine
   local key = C.dtype.name .. " " .. table.concat(way.axes, " ")
@@ -262,7 +261,7 @@ local function memory_of(way, C, keep)
   local n = C.mesh:span(way.axes)
   return each_rank(C, function(rank)
     local c, memory = seen_from(way.side, C, rank), keep and keep[rank]
-    local height, width = ct.size(c, 0), ct.size(c, 1)
+    local height, width = size(c, 0), size(c, 1)
     if not memory or not scattering.fits(memory, height, width, n) then
       if memory and not is_recorded then
         forget_products()
@@ -283,7 +282,7 @@ local function seen_by(memory, group, rank, c)
     list[i] = scattering.space_in({ partial = memory[rank].partial,
       receive = is_own and of.receive or internal.mesh_peer(of.receive),
       flags = is_own and of.flags or internal.mesh_peer(of.flags) },
-      ct.size(c, 0), ct.size(c, 1), #group)
+      size(c, 0), size(c, 1), #group)
   end
   return list
 end
@@ -293,7 +292,7 @@ local function scatter(way, x, y, C)
   local keep, memory = keep_of(way, C), nil
   local function step_of(rank)
     local c, group = seen_from(way.side, C, rank), C.mesh:group(rank, way.axes)
-    return ct.size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
+    return size(c) > 0 and scattering.step(x:part(rank), y:part(rank), c,
       C.mesh:place(rank, way.axes), seen_by(memory, group, rank, c), nil,
       memo_of(way, x, y, C, rank, 1))
   end

@@ -21,7 +21,6 @@
 --   part_layout(s): layout of a padded part     part_view(s, rank): of what is valid in it
 --   valid(s, rank): valid extents of the part   is_even(s): no part has padding
 --   owners(s, coord): ranks, offset             global(s, rank, mode, i): place in the tensor
-local ct = require "cuttle"
 local meshes = require "cuttle.mesh"
 local specs = require "cuttle.spec"
 local texts = require "cuttle.sharding_text"
@@ -142,8 +141,8 @@ local function check_sharding(s, mesh, shape, op)
   if s.mesh ~= mesh then
     tiles.fail(op, "the sharding is one over %s; it was asked for over %s", s.mesh, mesh)
   end
-  local layout = tiles.type_name(shape) == "tensor" and shape.layout or shape
-  local extents = layout and tiles.sizes(ct.layout(layout)) or s.shape
+  local of = tiles.type_name(shape) == "tensor" and shape.layout or shape
+  local extents = of and tiles.sizes(layout(of)) or s.shape
   if table.concat(extents, ",") ~= table.concat(s.shape, ",") then
     tiles.fail(op, "the sharding is one of (%s); the tensor has the shape (%s)",
       table.concat(s.shape, ","), table.concat(extents, ","))
@@ -195,16 +194,16 @@ function M.layout(s)
     shape[i], stride[i] = {}, {}
     for j, factor in ipairs(factors) do
       shape[i][j] = factor.extent
-      stride[i][j] = factor.axis and ct.E(number[factor.axis]) or strides[factor] * ct.E(0)
+      stride[i][j] = factor.axis and E(number[factor.axis]) or strides[factor] * E(0)
     end
     if #factors == 1 then shape[i], stride[i] = shape[i][1], stride[i][1] end
   end
-  return M.with_names(s, ct.layout(shape, stride))
+  return M.with_names(s, layout(shape, stride))
 end
 
 --- A layout with the names of the sharding's modes.
 function M.with_names(s, layout)
-  return ct.named(layout, table.unpack(s.names))
+  return named(layout, table.unpack(s.names))
 end
 
 function M.is_partial(s) return next(s.partial) ~= nil end
@@ -232,8 +231,8 @@ function M.whole_layout(s)
   local order, strides, stride = {}, {}, 1
   for i, place in ipairs(M.places(s)) do order[place] = i end
   for _, i in ipairs(order) do strides[i], stride = stride, stride * s.shape[i] end
-  if #s.shape == 1 then return M.with_names(s, ct.layout(s.shape[1])) end
-  return M.with_names(s, ct.layout(s.shape, strides))
+  if #s.shape == 1 then return M.with_names(s, layout(s.shape[1])) end
+  return M.with_names(s, layout(s.shape, strides))
 end
 
 --- The axes that shard modes: {[axis] = {mode, factor}}.
@@ -349,7 +348,7 @@ end
 -- With one mode it is M=4:1, as tensors have it, not (M=4):(1).
 local function part_of_modes(s, shape, stride)
   local is_alone = #shape == 1 and type(shape[1]) == "number"
-  return M.with_names(s, is_alone and ct.layout(shape[1], stride[1]) or ct.layout(shape, stride))
+  return M.with_names(s, is_alone and layout(shape[1], stride[1]) or layout(shape, stride))
 end
 
 --- The layout of a part with its padding: from coordinates of the part to its memory.

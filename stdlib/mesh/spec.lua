@@ -1,6 +1,5 @@
 -- spec.lua: reads the spec of a sharding for a mesh and a tensor: its factors, names and axes of
 -- partial sums. What they make is sharding.lua's; the text is taken apart by sharding_text.lua.
-local ct = require "cuttle"
 local meshes = require "cuttle.mesh"
 local texts = require "cuttle.sharding_text"
 local tiles = require "cuttle.tiles"
@@ -132,11 +131,11 @@ end
 -- Where each mode of a layout comes in memory: the one with the smallest stride first.
 local function places_of(layout)
   local step, list, places = {}, {}, {}
-  for i = 1, ct.rank(layout) do
+  for i = 1, rank(layout) do
     step[i], list[i] = math.huge, i
-    local mode = ct.flatten(ct.mode(layout, i - 1))
-    for j = 0, ct.rank(mode) - 1 do
-      local stride = ct.size(mode, j) > 1 and math.abs(ct.stride(mode, j)) or 0
+    local mode = flatten(mode(layout, i - 1))
+    for j = 0, rank(mode) - 1 do
+      local stride = size(mode, j) > 1 and math.abs(stride(mode, j)) or 0
       if stride > 0 then step[i] = math.min(step[i], stride) end
     end
   end
@@ -151,23 +150,23 @@ end
 -- Extents, names and places in memory of the modes of a tensor, layout, shape or text; nil: what
 -- the spec says, column-major.
 local function describe(shape, spec, r)
-  local extents, names, places = {}, {}, {}
+  local extents, called, places = {}, {}, {}
   if shape == nil then
     for i, entry in ipairs(spec.modes) do
       if entry.shape == nil then
         tiles.fail(r.op, "mode %s of '%s' has no extent; write %s=1024, or give a shape",
           entry.name or i - 1, r.text, entry.name or "_")
       end
-      extents[i], names[i], places[i] = product(entry.shape), false, i
+      extents[i], called[i], places[i] = product(entry.shape), false, i
     end
-    return extents, names, places
+    return extents, called, places
   end
-  local layout = tiles.type_name(shape) == "tensor" and shape.layout or ct.layout(shape)
-  local given = ct.names(layout)
-  for i = 1, ct.rank(layout) do
-    extents[i], names[i] = ct.size(layout, i - 1), given[i] and given[i]:match "^[^@]+"
+  local layout = tiles.type_name(shape) == "tensor" and shape.layout or layout(shape)
+  local given = names(layout)
+  for i = 1, rank(layout) do
+    extents[i], called[i] = size(layout, i - 1), given[i] and given[i]:match "^[^@]+"
   end
-  return extents, names, places_of(layout)
+  return extents, called, places_of(layout)
 end
 
 local function check_rank(r, spec)

@@ -1,7 +1,6 @@
 -- explain.lua: says in words what a layout, a part of a tensor, a thread-value layout or an atom
 -- does: what each mode is for, how it came about, which accesses it allows, whether each element
 -- has exactly one owner, and who that is.
-local ct = require "cuttle"
 local internal = ...
 local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
@@ -65,7 +64,7 @@ end
 -- The mode at a path like "1.0".
 local function mode_at(layout, path)
   for i in path:gmatch("%d+") do
-    layout = ct.mode(layout, math.tointeger(i))
+    layout = mode(layout, math.tointeger(i))
   end
   return layout
 end
@@ -173,18 +172,18 @@ end
 
 -- How many elements follow each other in memory everywhere, under a swizzle in aligned runs. Steps
 -- backwards begin no run.
-local function run_length(layout)
+local function run_length(l)
   local shape, stride = {}, {}
-  for _, step in ipairs(steps_of(strided(layout))) do
+  for _, step in ipairs(steps_of(strided(l))) do
     if step.stride > 0 then
       shape[#shape + 1], stride[#stride + 1] = step.extent, step.stride
     end
   end
-  local forward = ct.layout(shape, stride)
-  local run = ct.max_common_vector(forward, forward)
-  if layout.swizzle then
-    forward = ct.layout(("%s o %d o %s"):format(layout.swizzle, layout.offset, forward))
-    run = gcd(ct.max_common_vector(forward, forward), run)
+  local forward = layout(shape, stride)
+  local run = max_common_vector(forward, forward)
+  if l.swizzle then
+    forward = layout(("%s o %d o %s"):format(l.swizzle, l.offset, forward))
+    run = gcd(max_common_vector(forward, forward), run)
   end
   return run
 end
@@ -228,21 +227,21 @@ end
 
 -- The distance in memory at which a part can begin: a common divisor of the offsets of all threads
 -- or of that of the tile, as far as it is known; else 0.
-local function first_offset(layout)
-  local op, of, tiler, index, projection = layout:origin()
+local function first_offset(part)
+  local op, of, tiler, index, projection = part:origin()
   local first = 0
-  if op == "parallelize" and is_static(ct.layout(of)) and ct.size(tiler) <= MAX_THREADS then
-    for thread = 0, ct.size(tiler) - 1 do
-      first = gcd(select(2, ct.parallelize(of, tiler, thread, projection)), first)
+  if op == "parallelize" and is_static(layout(of)) and size(tiler) <= MAX_THREADS then
+    for thread = 0, size(tiler) - 1 do
+      first = gcd(select(2, parallelize(of, tiler, thread, projection)), first)
     end
-  elseif op == "tile" and is_static(ct.layout(of)) then
-    local known, _, offset = pcall(ct.tile, of, tiler, index, projection)
+  elseif op == "tile" and is_static(layout(of)) then
+    local known, _, offset = pcall(tile, of, tiler, index, projection)
     first = known and math.type(offset) == "integer" and offset or 0
   end
   return first
 end
 
-local examples = { ct.f32, ct.f16 } -- where no element type is given
+local examples = { f32, f16 } -- where no element type is given
 
 local function run_text(layout, run)
   if run > 1 then
@@ -295,7 +294,7 @@ local function who_text(who)
 end
 
 local function coord_text(index, shape)
-  return tostring(ct.idx2crd(index, shape))
+  return tostring(idx2crd(index, shape))
 end
 
 local function elements_text(indices, shape)
@@ -323,7 +322,7 @@ end
 
 local function is_inside(coord, shape)
   if type(shape) ~= "table" or math.type(coord) == "integer" then
-    return math.type(coord) == "integer" and coord >= 0 and coord < ct.size(shape)
+    return math.type(coord) == "integer" and coord >= 0 and coord < size(shape)
   end
   for i, part in ipairs(shape) do
     if not is_inside(coord[i], part) then
@@ -335,8 +334,8 @@ end
 
 -- The number of the element at a coordinate that a user gave: an integer, a table or a text.
 local function index_of(coord, shape)
-  local index = ct.crd2idx(coord, shape)
-  local nested = type(coord) == "string" and ct.layout(coord).shape or coord
+  local index = crd2idx(coord, shape)
+  local nested = type(coord) == "string" and layout(coord).shape or coord
   if not is_inside(nested, shape) then
     fail("coord %s is outside of %s", tuple_text(nested), tuple_text(shape))
   end
@@ -379,7 +378,7 @@ local function add_owners(report, owners, shape, n_threads, options)
   for index, who in pairs(owners.who) do
     seen[index] = #who
   end
-  add_coverage(report, "element", seen, 0, ct.size(shape) - 1, owners.outside)
+  add_coverage(report, "element", seen, 0, size(shape) - 1, owners.outside)
 end
 
 -- {====== What there is to explain ======
@@ -390,7 +389,7 @@ local function modes_text(list)
 end
 
 local function too_large(report, layout)
-  local too = ct.size(layout) > MAX_ELEMENTS
+  local too = size(layout) > MAX_ELEMENTS
   if too then
     report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
   end
@@ -404,24 +403,24 @@ local function tile_of(layout, options)
   end
   local op, threads, values = layout:origin()
   if op == "tv_layout" then
-    return select(2, ct.tv_layout(threads, values))
+    return select(2, tv_layout(threads, values))
   end
   return nil
 end
 
 local function add_thread_values(report, tv, tile, options)
-  if ct.rank(tv) ~= 2 then
-    fail("thread-value layout %s has rank %d; (threads, values) was expected", tv, ct.rank(tv))
+  if rank(tv) ~= 2 then
+    fail("thread-value layout %s has rank %d; (threads, values) was expected", tv, rank(tv))
   end
   if not is_static(tv) then
     fail("%s leads to %s; a thread-value layout leads to numbers of elements", tv,
       counts_coordinates(tv) and "coordinates" or "places known at run time only")
   end
-  local shape = ct.layout(tile).shape
-  report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", ct.size(tv, 0),
-    plural(ct.size(tv, 1), "value"), shape)
+  local shape = layout(tile).shape
+  report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", size(tv, 0),
+    plural(size(tv, 1), "value"), shape)
   if too_large(report, tv) then return end
-  add_owners(report, owners_of.thread_values(tv, shape), shape, ct.size(tv, 0), options)
+  add_owners(report, owners_of.thread_values(tv, shape), shape, size(tv, 0), options)
 end
 
 -- The modes under _ in a projection: "mode 0", "modes 0, 2"; "" when there are none.
@@ -438,40 +437,40 @@ end
 -- and their numbers, or nil where the threads share one of them.
 local function listed_shape(of, n_shared)
   local extents, open = {}, {}
-  for i = 0, ct.rank(of) - 1 do
-    local mode = ct.mode(of, i)
-    local is_known = math.type(ct.size(mode)) == "integer"
+  for i = 0, rank(of) - 1 do
+    local mode = mode(of, i)
+    local is_known = math.type(size(mode)) == "integer"
     if not is_known and i < n_shared then return nil end
     extents[i + 1] = is_known and mode.shape or 1
     if not is_known then open[#open + 1] = i end
   end
-  return ct.rank(of) == 1 and of.shape or extents, open
+  return rank(of) == 1 and of.shape or extents, open
 end
 
 -- How many modes of a tensor a partition among threads shares out.
 local function n_shared_modes(threads, projection)
-  return projection == nil and ct.rank(threads) or #derive.items(projection)
+  return projection == nil and rank(threads) or #derive.items(projection)
 end
 
-local function add_partition(report, layout, options)
-  local _, of, threads, index, projection = layout:origin()
-  of, threads = ct.layout(of), ct.layout(threads)
+local function add_partition(report, part, options)
+  local _, of, threads, index, projection = part:origin()
+  of, threads = layout(of), layout(threads)
   local shape, open = listed_shape(of, n_shared_modes(threads, projection))
   if shape == nil then
     report:add("owns", "%s has extents known at run time: no list of elements", of)
     return
   end
   report:add("partition", "of %s among the %s of %s; this is the part of thread %s", of,
-    plural(ct.size(threads), "thread"), threads,
+    plural(size(threads), "thread"), threads,
     math.type(index) == "integer" and index or "threadIdx, known at run time")
   if #open > 0 then
     report:add("", "listed for coordinate 0 of %s: only the run knows the extent", modes_text(open))
   end
-  if ct.size(shape) > MAX_ELEMENTS then
+  if size(shape) > MAX_ELEMENTS then
     report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
     return
   end
-  add_owners(report, owners_of.partition(shape, threads, projection), shape, ct.size(threads),
+  add_owners(report, owners_of.partition(shape, threads, projection), shape, size(threads),
     options)
   local dropped = dropped_modes(projection)
   if dropped ~= "" then
@@ -504,7 +503,7 @@ local function add_function(report, layout, options)
     add_place(report, layout, options.coord)
   end
   if too_large(report, layout) then return end
-  local values = ct.values(layout)
+  local values = values(layout)
   if options.offset ~= nil then
     add_offset(report, layout, values, options.offset)
   end
@@ -513,9 +512,9 @@ local function add_function(report, layout, options)
 end
 
 -- What the modes give whose extents and strides are known, of a layout that has others, too.
-local function add_static_modes(report, layout)
+local function add_static_modes(report, of)
   local shape, stride, known, open = {}, {}, {}, {}
-  leaves(layout.shape, strided(layout).stride, function(path, extent, step)
+  leaves(of.shape, strided(of).stride, function(path, extent, step)
     if extent == 1 then return end
     if math.type(extent) == "integer" and math.type(step) == "integer" then
       shape[#shape + 1], stride[#stride + 1], known[#known + 1] = extent, step, path
@@ -523,14 +522,14 @@ local function add_static_modes(report, layout)
       open[#open + 1] = path
     end
   end)
-  if #shape == 0 or layout.swizzle then
+  if #shape == 0 or of.swizzle then
     report:add("offsets", "known at run time")
     return
   end
-  local part = ct.layout(shape, stride)
+  local part = layout(shape, stride)
   if not too_large(report, part) then
     report:add("offsets", "%s by %s; the run adds those of %s",
-      listed(ct.values(part), " "), modes_text(known), modes_text(open))
+      listed(values(part), " "), modes_text(known), modes_text(open))
   end
   local run = run_length(part)
   if run > 1 then
@@ -555,7 +554,7 @@ local function explain_layout(report, layout, options)
       .. "{8, 8}, thread = 0}", layout)
   end
   if not static then
-    local last = ct.size(layout)
+    local last = size(layout)
     if counts_coordinates(layout) and math.type(last) == "integer" and last > 0 then
       report:add("values", "coordinates, from %s to %s", layout(0), layout(last - 1))
     else
@@ -563,7 +562,7 @@ local function explain_layout(report, layout, options)
     end
     return
   end
-  if ct.size(layout) == 0 then
+  if size(layout) == 0 then
     report:add("coverage", "no elements")
     return
   end
@@ -601,9 +600,9 @@ end
 -- A swizzle alone is explained by what it does to the integers whose bits it reads or changes.
 local function layout_of(x)
   if type(x) == "userdata" and getmetatable(x).__name == "swizzle" then
-    return ct.composition(x, ct.layout(1 << (x.bits + x.base + math.abs(x.shift))))
+    return composition(x, layout(1 << (x.bits + x.base + math.abs(x.shift))))
   end
-  return type(x) == "userdata" and x.origin and x or ct.layout(x)
+  return type(x) == "userdata" and x.origin and x or layout(x)
 end
 
 -- explain(x[, options]): prints; with text = true returns the text instead. Other options: tile,

@@ -3,7 +3,6 @@
 -- Candidates are the layouts of threads and values where each thread has as many elements as any
 -- other: values lie together along the contiguous mode, the first threads follow them there. They
 -- are ranked by the sectors that are fetched, then by the number of instructions.
-local ct = require "cuttle"
 local internal = ...
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
@@ -30,7 +29,7 @@ end
 
 -- Integers by mode, from 1 on.
 local function to_modes(x, what)
-  local ok, tuple = pcall(ct.shape, x)
+  local ok, tuple = pcall(shape, x)
   tuple = ok and (type(tuple) == "number" and { tuple } or tuple) or {}
   local out = {}
   for i = 1, #tuple do
@@ -121,7 +120,7 @@ end
 local function in_order(tile, extents)
   local rank = {}
   for at, mode in ipairs(tile.order) do rank[mode] = at - 1 end
-  return ct.ordered(extents, rank)
+  return ordered(extents, rank)
 end
 
 -- The element that the thread's first access begins with, as an offset of the global tensor.
@@ -228,12 +227,12 @@ end
 
 local function to_shared(x, tile)
   if x == nil then return nil end
-  local shared = type(x) == "string" and ct.L(x) or x
+  local shared = type(x) == "string" and L(x) or x
   if not types.is_a(shared, "layout") then
     fail("shared is %s; the layout of the shared tensor that is written was expected", type(x))
-  elseif ct.size(shared) % tile.size ~= 0 then
+  elseif size(shared) % tile.size ~= 0 then
     fail("the shared layout %s has %d elements; the tile's %d or a multiple were expected",
-      tostring(shared), ct.size(shared), tile.size)
+      tostring(shared), size(shared), tile.size)
   end
   return shared
 end

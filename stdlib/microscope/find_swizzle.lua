@@ -6,7 +6,6 @@
 -- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
 -- one request of neighbours is several where a candidate tears them apart. Of other layouts than
 -- the tensor's there is no machine code, so both is counted: neighbours as one, and each by itself.
-local ct = require "cuttle"
 local launch_given = require "cuttle.launch_given"
 local internal = ...
 local report = require "cuttle.find_report"
@@ -49,8 +48,8 @@ end
 local function new_swizzled(plain, bits, base, shift)
   local mask = ((1 << bits) - 1) << (base + shift)
   local function place(i) return i ~ ((i & mask) >> shift) end
-  local candidate = new_candidate("swizzle", ct.composition(ct.swizzle(bits, base, shift), plain),
-    swizzled_elements(bits, base, shift, ct.cosize(plain)), place)
+  local candidate = new_candidate("swizzle", composition(swizzle(bits, base, shift), plain),
+    swizzled_elements(bits, base, shift, cosize(plain)), place)
   candidate.bits, candidate.base, candidate.shift = bits, base, shift
   return candidate
 end
@@ -59,7 +58,7 @@ end
 -- together what is accessed at once.
 local function add_swizzles(list, plain, element_bytes, unit)
   local bank_bits = bits_for(BANKS_BYTES // element_bytes)
-  local all_bits = bits_for(ct.cosize(plain))
+  local all_bits = bits_for(cosize(plain))
   for bits = 1, bank_bits do
     for base = bits_for(unit), bank_bits - bits do
       for shift = bits, all_bits - base - bits do
@@ -103,8 +102,8 @@ local function padded_stride(stride, step, by)
 end
 
 local function new_padded(plain, step, by)
-  local layout = ct.layout(plain.shape, padded_stride(plain.stride, step, by))
-  local candidate = new_candidate("padding", layout, ct.cosize(layout), function(i)
+  local layout = layout(plain.shape, padded_stride(plain.stride, step, by))
+  local candidate = new_candidate("padding", layout, cosize(layout), function(i)
     return i // step * (step + by) + i % step
   end)
   candidate.padding, candidate.step = by, step
@@ -129,7 +128,7 @@ end
 local function new_now(tensor)
   local now = tensor.swizzle
   if not now then return new_candidate("plain", tensor.layout, tensor.elements, same_place) end
-  local layout = ct.composition(now, tensor.layout)
+  local layout = composition(now, tensor.layout)
   local candidate = new_candidate("swizzle", layout, tensor.elements, now)
   candidate.bits, candidate.base, candidate.shift = now.bits, now.base, now.shift
   return candidate
@@ -143,7 +142,7 @@ local function candidates_of(tensor, list, options)
   now.is_now = true
   if not tensor.swizzle or 1 << tensor.swizzle.base >= unit then all[1] = now end
   if tensor.swizzle then
-    all[#all + 1] = new_candidate("plain", plain, ct.cosize(plain), same_place)
+    all[#all + 1] = new_candidate("plain", plain, cosize(plain), same_place)
   end
   if options.swizzle ~= false then add_swizzles(all, plain, bytes, unit) end
   if options.padding ~= false then add_paddings(all, plain, bytes, unit) end
@@ -390,12 +389,12 @@ local function find_for_accesses(layout, options)
       tostring(layout.offset))
   end
   local tensor = { layout = plain, swizzle = layout.swizzle, dtype = tostring(dtype),
-                   bytes = dtype.bytes, elements = ct.cosize(layout) }
+                   bytes = dtype.bytes, elements = cosize(layout) }
   return find(tensor, requests.described(plain, dtype.bytes, options), options)
 end
 
 local function to_layout(x)
-  if type(x) == "string" then return ct.L(x) end
+  if type(x) == "string" then return L(x) end
   return is_a(x, "layout") and x or nil
 end
 

@@ -3,7 +3,6 @@
 -- list of 32 byte offsets, false of lanes that take no part, from the tensor's first element and
 -- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`. One that
 -- the compiler has made of neighbours has them as a list `parts` of such lists, with `bytes` each.
-local ct = require "cuttle"
 local internal = ...
 local machine = require "cuttle.profile_machine"
 local tiles = require "cuttle.tiles"
@@ -80,12 +79,12 @@ local function add_threads(list, tile, spec, offset_of, n_threads, n_values, vec
 end
 
 local function add_tv(list, tile, spec)
-  local tv = type(spec.tv) == "string" and ct.L(spec.tv) or spec.tv
-  if ct.rank(tv) ~= 2 then
+  local tv = type(spec.tv) == "string" and L(spec.tv) or spec.tv
+  if rank(tv) ~= 2 then
     fail("the thread-value layout %s has %d modes; threads and values were expected", tv,
-      ct.rank(tv))
+      rank(tv))
   end
-  local n_threads, n_values = ct.size(tv, 0), ct.size(tv, 1)
+  local n_threads, n_values = size(tv, 0), size(tv, 1)
   local function offset_of(thread, value) return tile.layout(tv(thread, value)) end
   local vec = width_of(offset_of, n_threads, n_values, tile.bytes, spec.vec)
   add_threads(list, tile, spec, offset_of, n_threads, n_values, vec)
@@ -96,10 +95,10 @@ local function add_tiled(list, tile, spec)
   if not spec.val then
     fail("threads without values; {thr = \"(16,8):(8,1)\", val = \"(1,8)\"} was expected")
   end
-  local tv, shape = ct.tv_layout(spec.thr, spec.val)
-  local pieces = ct.zipped_divide(tile.layout, shape)
-  local n_threads, n_values = ct.size(tv, 0), ct.size(tv, 1)
-  for piece = 0, ct.size(pieces, 1) - 1 do
+  local tv, shape = tv_layout(spec.thr, spec.val)
+  local pieces = zipped_divide(tile.layout, shape)
+  local n_threads, n_values = size(tv, 0), size(tv, 1)
+  for piece = 0, size(pieces, 1) - 1 do
     local function offset_of(thread, value) return pieces(tv(thread, value), piece) end
     local vec = width_of(offset_of, n_threads, n_values, tile.bytes, spec.vec)
     add_threads(list, tile, spec, offset_of, n_threads, n_values, vec)
@@ -118,18 +117,18 @@ local function add_ldmatrix(list, tile, text)
   local rows, columns = blocks == "1" and 8 or 16, blocks == "4" and 2 or 1
   local vec = LDMATRIX_BYTES // tile.bytes
   if trans == "" then
-    add_tiled(list, tile, { thr = ct.layout { rows, columns }, vec = vec,
-                            val = ct.row_major { 1, vec } })
+    add_tiled(list, tile, { thr = layout { rows, columns }, vec = vec,
+                            val = row_major { 1, vec } })
   else
-    add_tiled(list, tile, { thr = ct.row_major { columns, rows }, vec = vec,
-                            val = ct.layout { vec, 1 } })
+    add_tiled(list, tile, { thr = row_major { columns, rows }, vec = vec,
+                            val = layout { vec, 1 } })
   end
 end
 
 -- Which lanes of an atom say where: those that are the first to have their data.
 local function lanes_of(values)
   local seen, lanes = {}, {}
-  for thread = 0, ct.size(values, 0) - 1 do
+  for thread = 0, size(values, 0) - 1 do
     local at = values(thread, 0)
     lanes[thread], seen[at] = not seen[at], true
   end
@@ -144,10 +143,10 @@ local function add_copy(list, tile, copy)
     fail("the tiled copy is of %s, but the tensor's elements have %d bytes", atom.dtype, tile.bytes)
   end
   local parts = tile.writes and copy:tidfrg_D(tile.layout) or copy:tidfrg_S(tile.layout)
-  local lanes, n, vec = lanes_of(values), ct.size(values, 0), ct.size(values, 1)
+  local lanes, n, vec = lanes_of(values), size(values, 0), size(values, 1)
   for warp = 0, copy.threads - 1, LANES do
-    for rest = 0, ct.size(parts, 2) - 1 do
-      for first = 0, ct.size(parts, 1) - 1, vec do
+    for rest = 0, size(parts, 2) - 1 do
+      for first = 0, size(parts, 1) - 1, vec do
         local request = new_request(tile, {}, vec)
         request.is_store = request.is_store or atom.family == "ldmatrix" -- none of its phases merge
         for lane = 0, LANES - 1 do

@@ -3,7 +3,6 @@
 -- began, the device's timer tells. How far the timers of two devices are apart, two kernels find
 -- out: one asks, the other one answers, and both note when. The answer was given at half of the
 -- shortest time that a question and its answer took, give or take that half.
-local ct = require "cuttle"
 local marks = require "cuttle.marks"
 local meshes = require "cuttle.mesh"
 local M = {}
@@ -13,17 +12,17 @@ local SYS <const> = { scope = "sys" }
 
 -- {====== Alignment ======
 
-local ask = ct.kernel("clocks", function(mine, theirs, asks, first)
-  for k in ct.range(first, first + ROUNDS) do
+local ask = kernel("clocks", function(mine, theirs, asks, first)
+  for k in range(first, first + ROUNDS) do
     if asks == 1 then
-      ct.mark("asked")
-      ct.atomic_store(theirs, 0, k, SYS)
-      while ct.atomic_load(mine, 0, SYS) < k do end
-      ct.mark("told")
+      mark("asked")
+      atomic_store(theirs, 0, k, SYS)
+      while atomic_load(mine, 0, SYS) < k do end
+      mark("told")
     else
-      while ct.atomic_load(mine, 0, SYS) < k do end
-      ct.mark("answered")
-      ct.atomic_store(theirs, 0, k, SYS)
+      while atomic_load(mine, 0, SYS) < k do end
+      mark("answered")
+      atomic_store(theirs, 0, k, SYS)
     end
   end
 end)
@@ -65,7 +64,7 @@ end
 -- Rank 0 asks each of the others in turn: {[rank] = {offset =, within =, mhz =}}.
 local function measure(n)
   local m = meshes.mesh{ rank = n }
-  local flags <close> = m:zeros(ct.i32, n, "(M@rank)")
+  local flags <close> = m:zeros(i32, n, "(M@rank)")
   local out, found = { [0] = { offset = 0, within = 0 } }, {}
   local function take(launch, places, words)
     if launch then
@@ -77,8 +76,8 @@ local function measure(n)
       m:run(function(r)
         if r.rank ~= 0 and r.rank ~= other then return end
         ask{ grid = 1, block = 1 }(flags:part(), require("cuttle.peers").peer(flags,
-          other - r.rank), ct.i32(r.rank == 0 and 1 or 0),
-          ct.i32(((other - 1) * 2 + turn) * ROUNDS + 1))
+          other - r.rank), i32(r.rank == 0 and 1 or 0),
+          i32(((other - 1) * 2 + turn) * ROUNDS + 1))
       end)
     end
     marks.with({ block = { 0, 0, 0 }, ranks = take }, function() end, function()

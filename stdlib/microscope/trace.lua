@@ -3,7 +3,6 @@
 -- The launch runs twice on the CPU engine, on copies of its tensors: to find the blocks that write
 -- the element, and to record these, with the others of their clusters. What made the element there
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
 local lines_of = require("cuttle.source_lines").of
@@ -29,11 +28,11 @@ end
 
 -- The modes of a layout that have a stride, from the largest stride down.
 local function modes_of(layout)
-  local flat = ct.flatten(layout)
+  local flat = flatten(layout)
   local modes = {}
-  for i = 0, ct.rank(flat) - 1 do
-    local mode = ct.mode(flat, i)
-    modes[#modes + 1] = { at = i + 1, size = ct.size(mode), stride = leaf(mode.stride) }
+  for i = 0, rank(flat) - 1 do
+    local mode = mode(flat, i)
+    modes[#modes + 1] = { at = i + 1, size = size(mode), stride = leaf(mode.stride) }
   end
   table.sort(modes, function(a, b)
     if a.stride ~= b.stride then return a.stride > b.stride end
@@ -57,9 +56,9 @@ local function by_division(layout)
 end
 
 local function flat_coordinate(layout, index)
-  local crd, flat = {}, ct.flatten(layout)
-  for i = 1, ct.rank(flat) do
-    local size = ct.size(ct.mode(flat, i - 1))
+  local crd, flat = {}, flatten(layout)
+  for i = 1, rank(flat) do
+    local size = size(mode(flat, i - 1))
     crd[i], index = index % size, index // size
   end
   return crd
@@ -71,7 +70,7 @@ local function by_search(layout)
   return function(offset)
     if not index_of then
       index_of = {}
-      for i = ct.size(layout) - 1, 0, -1 do index_of[layout(i)] = i end
+      for i = size(layout) - 1, 0, -1 do index_of[layout(i)] = i end
     end
     return index_of[offset] and flat_coordinate(layout, index_of[offset])
   end
@@ -372,22 +371,22 @@ end
 -- The coordinate of one mode as its index; nil when it is none, or outside.
 local function mode_index(at, mode)
   if type(at) == "table" then
-    local ok, index = pcall(ct.crd2idx, at, mode.shape)
+    local ok, index = pcall(crd2idx, at, mode.shape)
     at = ok and index or nil
   end
   at = math.tointeger(at)
-  return at and at >= 0 and at < ct.size(mode) and at or nil
+  return at and at >= 0 and at < size(mode) and at or nil
 end
 
 local function offset_of(tensor, name, crd)
   local layout = tensor.layout
-  if #crd ~= ct.rank(layout) then
+  if #crd ~= rank(layout) then
     fail("%s%s has %d mode%s, but %s has the shape %s", name, crd_text(crd), #crd,
       #crd == 1 and "" or "s", name, layout.shape)
   end
   local index = {}
   for i = 1, #crd do
-    index[i] = mode_index(crd[i], ct.mode(layout, i - 1))
+    index[i] = mode_index(crd[i], mode(layout, i - 1))
     if not index[i] then
       fail("there is no %s%s; the shape of %s is %s", name, crd_text(crd), name, layout.shape)
     end
@@ -399,7 +398,7 @@ end
 local function sizes_of(layout)
   if type(layout.shape) == "number" then return layout.shape end
   local sizes = {}
-  for i = 1, ct.rank(layout) do sizes[i] = ct.size(layout, i - 1) end
+  for i = 1, rank(layout) do sizes[i] = size(layout, i - 1) end
   return sizes
 end
 
@@ -415,7 +414,7 @@ local function add_chosen(tensors, rows)
   for _, row in ipairs(rows) do
     local name = row.tensor
     if name and not rawget(tensors, name) then
-      tensors[name] = describe(name, row.space, ct.layout(1 << 40))
+      tensors[name] = describe(name, row.space, layout(1 << 40))
     end
   end
 end

@@ -2,7 +2,6 @@
 -- on the right; pointing at one of them marks what belongs to it. A page needs nothing else: no
 -- network, no file beside it. It is trace_page.html with page.css, trace_page.css and trace_page.js
 -- in it; the head of trace_page.js says what data it gets from here.
-local ct = require "cuttle"
 local json = require "cuttle.json"
 local pages = require "cuttle.page_file"
 local M = {}
@@ -16,20 +15,20 @@ local AROUND <const> = 25       -- lines shown around the others
 
 -- {====== Cells ======
 
-local function sizes_of(mode)
-  local flat, sizes = ct.flatten(mode), {}
-  for i = 1, ct.rank(flat) do sizes[i] = ct.size(ct.mode(flat, i - 1)) end
+local function sizes_of(x)
+  local flat, sizes = flatten(x), {}
+  for i = 1, rank(flat) do sizes[i] = size(mode(flat, i - 1)) end
   return sizes
 end
 
 -- Rows are mode 0, columns all others; what has one mode is a row.
 local function axes_of(layout)
   local plain = layout.swizzle and layout.layout or layout
-  local first = ct.rank(plain) > 1 and sizes_of(ct.mode(plain, 0)) or {}
+  local first = rank(plain) > 1 and sizes_of(mode(plain, 0)) or {}
   local all = sizes_of(plain)
   local rows = 1
   for i = 1, #first do rows = rows * all[i] end
-  return { n_first = #first, sizes = all, rows = rows, cols = ct.size(plain) // rows }
+  return { n_first = #first, sizes = all, rows = rows, cols = size(plain) // rows }
 end
 
 local function linear(crd, sizes, from, to)

@@ -14,7 +14,6 @@
 --   depth                      as the template says, the configuration's, or else the problem's
 --   is_whole                   that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
-local ct = require "cuttle"
 local internal = ...
 local attention_bits = require "cuttle.attention_bits"
 local bits = require "cuttle.bits"
@@ -66,7 +65,7 @@ local function target_of(p)
   if p.place then return p.place end
   local emit_sm, _, emit_bytes = internal.emit_sm()
   if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
-  local device = p.device ~= "cpu" and ct.device() or {}
+  local device = p.device ~= "cpu" and device() or {}
   return { sm = device.sm or 0, shared = device.shared_bytes or math.huge, n_sms = device.n_sms,
            name = device.sm and device.name }
 end
@@ -233,9 +232,9 @@ end
 local function check_types(p)
   if p.O.dtype.bits < p.dtype.bits and p.O.dtype ~= p.dtype then
     fail("out is %s but Q is %s; expected %s or a wider type", p.O.dtype, p.dtype, p.dtype)
-  elseif p.dtype == ct.f64 then
+  elseif p.dtype == f64 then
     fail("the elements are f64, but sums are made in f32; reference.attention takes f64")
-  elseif p.lse and p.lse.dtype ~= ct.f32 then
+  elseif p.lse and p.lse.dtype ~= f32 then
     fail("lse is %s; expected f32", p.lse.dtype)
   end
 end
@@ -317,7 +316,7 @@ end
 function M.tune(Q, K, V, options)
   local args, rest, how = split_arguments(Q, K, V, options)
   local row = require "cuttle.operator_search".tune(operator, args, rest, how)
-  local device = not ct.device().sm and row.device or nil
+  local device = not device().sm and row.device or nil
   return tables.told(operator.problem(args, rest, device), row, M.configs)
 end
 

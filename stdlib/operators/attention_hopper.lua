@@ -10,20 +10,11 @@
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
-local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
 local devices = require "cuttle.tiles"
 local tma = require "cuttle.tma_rules"
 local M = {}
-
-local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local size, tile, select, range = ct.size, ct.tile, ct.select, ct.range
-local shared, fragment, copy, cast, gemm = ct.shared, ct.fragment, ct.copy, ct.cast, ct.gemm
-local clear, min, max = ct.clear, ct.min, ct.max
-local mbarrier, named_barrier, pipeline_state = ct.mbarrier, ct.named_barrier, ct.pipeline_state
-local wgmma_fence, wgmma_commit, wgmma_wait = ct.wgmma_fence, ct.wgmma_commit, ct.wgmma_wait
-local _ <const> = ct._
 
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
 local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
@@ -69,19 +60,19 @@ local function plan_of(variant)
   local dtype, depth, keys = variant.dtype, variant.depth, variant.keys
   local groups, stages = variant.rows // ROWS, variant.stages
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
-  local k_major, mn_major = ct.gmma_layout(dtype, "K", 128), ct.gmma_layout(dtype, "MN", 128)
+  local k_major, mn_major = gmma_layout(dtype, "K", 128), gmma_layout(dtype, "MN", 128)
   local bytes = dtype.bits // 8
-  local like_O = ct.tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind))
+  local like_O = tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind))
   return {
     groups = groups,
-    QK = ct.tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind)),
-    PV = ct.tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind)),
-    Q = ct.tile_to_shape(k_major, {ROWS, depth, groups}),
-    K = ct.tile_to_shape(k_major, {keys, depth, stages}),
-    V = ct.tile_to_shape(ct.tile_to_shape(mn_major, {PANEL, keys}), {depth, keys, stages}),
-    O = ct.tile_to_shape(k_major, {ROWS, PANEL, groups}),
+    QK = tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind)),
+    PV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind)),
+    Q = tile_to_shape(k_major, {ROWS, depth, groups}),
+    K = tile_to_shape(k_major, {keys, depth, stages}),
+    V = tile_to_shape(tile_to_shape(mn_major, {PANEL, keys}), {depth, keys, stages}),
+    O = tile_to_shape(k_major, {ROWS, PANEL, groups}),
     like_O = like_O,
-    store_O = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like_O),
+    store_O = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like_O),
     Q_bytes = ROWS * depth * bytes, K_bytes = keys * depth * bytes,
   }
 end
@@ -92,9 +83,9 @@ end
 -- value known to be the same in all lanes, which saves registers.
 local function each_tile(variant, args, uniform, f)
   local tiles = args.tiles
-  local count = uniform(cast(tiles[{0, 0, blockIdx.x}], ct.i32))
+  local count = uniform(cast(tiles[{0, 0, blockIdx.x}], i32))
   local n_fields = tables.n_fields(variant)
-  local fields = fragment(ct.u32, n_fields)
+  local fields = fragment(u32, n_fields)
   for j = 0, n_fields - 1 do fields[j] = tiles[{j, 1, blockIdx.x}] end
   for i in range(count) do
     local now = {}
@@ -108,14 +99,14 @@ end
 
 -- Boxes of a tensor (S,D,H,B) from row `first` on, nil: 0; or of (D,S,H,B).
 local function boxes(t, tiler, first, is_transposed)
-  local coords = ct.tma_tensor(is_transposed and select(t, 1, 0, 2, 3) or t)
+  local coords = tma_tensor(is_transposed and select(t, 1, 0, 2, 3) or t)
   if first ~= nil then
-    coords = ct.domain_offset(is_transposed and {0, first, 0, 0} or {first, 0, 0, 0}, coords)
+    coords = domain_offset(is_transposed and {0, first, 0, 0} or {first, 0, 0, 0}, coords)
   end
   return tile(coords, tiler, {_, _})
 end
 
-local function of_first_lane(x) return ct.shfl_idx(x, 0) end
+local function of_first_lane(x) return shfl_idx(x, 0) end
 local function as_it_is(x) return x end
 
 -- {====== The group that loads ======
@@ -141,8 +132,8 @@ local function clear_behind(sV, first)
   for i in range(threadIdx.x, (size(sV, 1) - first) * chunks, WARP) do
     copy(zeros, tile(sV, {CHUNK, 1}, {i % chunks, first + i // chunks}))
   end
-  ct.fence_proxy_async()
-  ct.sync_warp()
+  fence_proxy_async()
+  sync_warp()
 end
 
 local function load_all(variant, plan, args, smem, bars)
@@ -161,7 +152,7 @@ local function load_all(variant, plan, args, smem, bars)
       bars.K_empty[k.slot]:wait(k.parity)
       by_one(variant, function()
         bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
-        ct.tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
+        tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
       end)
       k:advance()
     end
@@ -169,7 +160,7 @@ local function load_all(variant, plan, args, smem, bars)
     local function copy_V(n, full)
       by_one(variant, function()
         full:arrive_expect_tx(plan.K_bytes)
-        ct.tma_load(gV(_, _, n), smem.V(_, _, v.slot), full)
+        tma_load(gV(_, _, n), smem.V(_, _, v.slot), full)
       end)
     end
 
@@ -199,7 +190,7 @@ local function load_all(variant, plan, args, smem, bars)
       bars.Q_empty[g]:wait(q.parity)
       by_one(variant, function()
         bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
-        ct.tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
+        tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
       end)
     end
     q:advance()
@@ -223,11 +214,11 @@ local function new_group(variant, plan, args, smem, bars)
     thread = thread, is_first = thread == 0,
     sQ = qk:partition_A(smem.Q(_, _, number)), sK = qk:partition_B(smem.K),
     sV = pv:partition_B(smem.V),
-    S = fragment(ct.f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
-    O = fragment(ct.f32, plan.PV:partition_shape_C{ROWS, variant.depth}),
+    S = fragment(f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
+    O = fragment(f32, plan.PV:partition_shape_C{ROWS, variant.depth}),
     P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys}),
-    places = qk:partition_C(ct.identity_tensor{ROWS, variant.keys}),
-    places_O = pv:partition_C(ct.identity_tensor{ROWS, variant.depth}),
+    places = qk:partition_C(identity_tensor{ROWS, variant.keys}),
+    places_O = pv:partition_C(identity_tensor{ROWS, variant.depth}),
     q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
     mine = named_barrier(1 + number, 2 * GROUP),
     next = named_barrier(1 + (number + 1) % plan.groups, 2 * GROUP),
@@ -262,7 +253,7 @@ function Group:row(at, r) return at.row + softmax.row_of(self.places, r)[{0, 0}]
 
 -- Of the block n the columns that the thread's two rows see.
 function Group:mask(at, n)
-  local limits = fragment(ct.i32, 2)
+  local limits = fragment(i32, 2)
   for r = 0, 1 do
     local limit = at.n_k
     if self.variant.causal then limit = min(limit, self:row(at, r) + at.n_k - at.n_q + 1) end
@@ -328,14 +319,14 @@ function Group:store(at)
   local n = variant.depth // PANEL
   for d = 0, n - 1 do
     local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.dtype)
-    if self.is_first then ct.tma_store_wait(0) end
+    if self.is_first then tma_store_wait(0) end
     self.together:sync()
     copy(plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
-    ct.fence_proxy_async()
+    fence_proxy_async()
     self.together:sync()
     if self.is_first then
-      ct.tma_store(self.sO, gO(_, _, at.m * plan.groups + self.number, d))
-      ct.tma_store_commit()
+      tma_store(self.sO, gO(_, _, at.m * plan.groups + self.number, d))
+      tma_store_commit()
     end
   end
 end
@@ -415,7 +406,7 @@ local function multiply_all(variant, plan, args, smem, bars)
     at.row = at.m * variant.rows + group.number * ROWS
     group:tile(at)
   end)
-  if group.is_first then ct.tma_store_wait(0) end
+  if group.is_first then tma_store_wait(0) end
 end
 
 -- {====== The kernel ======
@@ -424,7 +415,7 @@ function M.make(variant)
   local plan = plan_of(variant)
   local dtype, stages, groups = variant.dtype, variant.stages, plan.groups
 
-  return ct.kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
@@ -433,12 +424,12 @@ function M.make(variant)
                    K_full = mbarrier(stages, 1), K_empty = mbarrier(stages, groups),
                    V_full = mbarrier(stages, 1), V_empty = mbarrier(stages, groups) }
     if variant.packed then bars.V_part = mbarrier(1, 1) end
-    ct.sync_threads()
+    sync_threads()
     if threadIdx.x < GROUP then
-      ct.setmaxnreg(variant.registers[1])
+      setmaxnreg(variant.registers[1])
       if is_loader(variant) then load_all(variant, plan, args, smem, bars) end
     else
-      ct.setmaxnreg(variant.registers[2])
+      setmaxnreg(variant.registers[2])
       multiply_all(variant, plan, args, smem, bars)
     end
   end, {min_blocks = 1, emission = variant.emission})
@@ -449,29 +440,29 @@ end
 -- A prediction is of the device's grid.
 local function n_blocks_of(p)
   if p.device == "cpu" and not devices.predicted then return CPU_BLOCKS end
-  return devices.n_sms(ct.device())
+  return devices.n_sms(device())
 end
 
 -- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map
 -- may have.
 local function mapped(t)
-  local extents, strides = ct.shape(t), ct.stride(t)
+  local extents, strides = shape(t), stride(t)
   local span = 0
   for i = 1, 4 do span = max(span, extents[i] * strides[i]) end
   for i = 1, 4 do
     if extents[i] == 1 and i ~= 2 then strides[i] = span end
   end
-  return ct.view(t, ct.layout(extents, strides))
+  return view(t, layout(extents, strides))
 end
 
 function M.plan(p, kernel, variant)
   local n = n_blocks_of(p)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = ROWS }
-  local none = ct.zeros(ct.f32, {1, 1, 1}):to(p.device)
+  local none = zeros(f32, {1, 1, 1}):to(p.device)
   return { kernel = kernel,
            launch = { grid = n, block = M.n_threads(variant), stream = p.stream },
            args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.O), p.LSE or none,
-                    tables.table_of(p, shape, n), ct.u32(p.heads), p.heads // p.kv_heads,
+                    tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
                     softmax.scale(p) } }
 end
 

@@ -10,19 +10,9 @@
 --   depth       of a head, at most; the kernel's is the next multiple of 32 or 64, filled up with
 --               zeros
 --   atoms       of the MMA, by type, where they are not those of sm_80
-local ct = require "cuttle"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
 local M = {}
-
-local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local layout, size, stride, tile, view, select =
-  ct.layout, ct.size, ct.stride, ct.tile, ct.view, ct.select
-local shared, fragment, copy, cast, gemm = ct.shared, ct.fragment, ct.copy, ct.cast, ct.gemm
-local clear, guard, min, max, cdiv, range = ct.clear, ct.guard, ct.min, ct.max, ct.cdiv, ct.range
-local cp_async_fence, cp_async_wait, sync_threads =
-  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
-local _ <const> = ct._
 
 local WARP <const>, ATOM_ROWS <const>, WIDE <const> = 32, 16, 8 -- WIDE: elements of 16 bytes
 local AHEAD <const> = 1 -- pieces of an operand in registers before they are multiplied
@@ -74,25 +64,25 @@ end
 local function swizzled(rows, depth)
   local line = depth % LINE == 0 and LINE or LINE // 2
   local bits = line == LINE and 3 or 2
-  return ct.tile_to_shape(ct.composition(ct.swizzle(bits, 3, 3), ct.row_major{8, line}),
+  return tile_to_shape(composition(swizzle(bits, 3, 3), row_major{8, line}),
     {rows, depth}), line
 end
 
 local function plan_of(variant)
   local dtype, rows, keys, depth = variant.dtype, variant.rows, variant.keys, variant.depth
-  local mma = ct.tiled_mma(atom_of(variant, dtype), layout{variant.warps, 1, 1},
+  local mma = tiled_mma(atom_of(variant, dtype), layout{variant.warps, 1, 1},
     {ATOM_ROWS * variant.warps, 16, 16})
-  local by_16, transposed = ct.atom("SM75_U32x4_LDSM_N", dtype), ct.atom("SM75_U16x8_LDSM_T", dtype)
+  local by_16, transposed = atom("SM75_U32x4_LDSM_N", dtype), atom("SM75_U16x8_LDSM_T", dtype)
   local Q, line = swizzled(rows, depth)
   local across = line // WIDE
   return {
     mma = mma, Q = Q, K = swizzled(keys, depth),
-    places = mma:get_slice(0):partition_C(ct.identity_tensor{rows, keys}), -- of thread 0
-    read_Q = ct.tiled_copy_A(by_16, mma), read_K = ct.tiled_copy_B(by_16, mma),
-    read_V = ct.tiled_copy_B(transposed, mma),
+    places = mma:get_slice(0):partition_C(identity_tensor{rows, keys}), -- of thread 0
+    read_Q = tiled_copy_A(by_16, mma), read_K = tiled_copy_B(by_16, mma),
+    read_V = tiled_copy_B(transposed, mma),
     -- Copies are as wide as strides allow.
-    move = ct.tiled_copy(ct.atom("UniversalCopy<u16>", dtype),
-      ct.row_major{n_threads(variant) // across, across}, ct.row_major{1, WIDE}),
+    move = tiled_copy(atom("UniversalCopy<u16>", dtype),
+      row_major{n_threads(variant) // across, across}, row_major{1, WIDE}),
   }
 end
 
@@ -156,9 +146,9 @@ local function new_block(variant, plan, args, smem)
     V = thr:partition_fragment_B(sV),
     from_Q = read_Q:partition_S(smem.Q), from_K = read_K:partition_S(smem.K),
     from_V = read_V:partition_S(sV),
-    S = fragment(ct.f32, plan.mma:partition_shape_C{variant.rows, variant.keys}),
-    O = fragment(ct.f32, plan.mma:partition_shape_C{variant.rows, variant.depth}),
-    place = thr:partition_C(ct.identity_tensor{variant.rows, variant.keys}) }
+    S = fragment(f32, plan.mma:partition_shape_C{variant.rows, variant.keys}),
+    O = fragment(f32, plan.mma:partition_shape_C{variant.rows, variant.depth}),
+    place = thr:partition_C(identity_tensor{variant.rows, variant.keys}) }
   self.P = fragment(variant.dtype, plan.mma:partition_shape_C{variant.rows, variant.keys})
   self.words_Q, self.words_K = read_Q:retile_D(self.Q), read_K:retile_D(self.K)
   self.words_V = read_V:retile_D(self.V)
@@ -221,7 +211,7 @@ end
 -- Of the block n the columns that each row sees, counted from the thread's first one, so that its
 -- columns are thread 0's: constants.
 function Block:mask(n)
-  local variant, at, limits = self.variant, self.at, fragment(ct.i32, self.rows.n)
+  local variant, at, limits = self.variant, self.at, fragment(i32, self.rows.n)
   local first = n * variant.keys + self.place(0, 0, 0)[2]
   for r = 0, self.rows.n - 1 do
     local limit = at.n_k
@@ -295,7 +285,7 @@ end
 function M.make(variant)
   local plan, dtype = plan_of(variant), variant.dtype
 
-  return ct.kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
@@ -309,10 +299,10 @@ end
 function M.plan(p, kernel, variant)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = variant.rows }
   local tiles = tables.table_of(p, shape)
-  local none = ct.zeros(ct.f32, {1, 1, 1}):to(p.device)
+  local none = zeros(f32, {1, 1, 1}):to(p.device)
   return { kernel = kernel,
            launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
-           args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, ct.u32(p.heads),
+           args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, u32(p.heads),
                     p.heads // p.kv_heads, softmax.scale(p) } }
 end
 

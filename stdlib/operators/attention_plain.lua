@@ -2,15 +2,7 @@
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
 local internal = ...
-local ct = require "cuttle"
 local M = {}
-
-local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local row_major, view = ct.row_major, ct.view
-local shared, fragment = ct.shared, ct.fragment
-local clear, cast, where, range = ct.clear, ct.cast, ct.where, ct.range
-local min, max, exp2, log2, cdiv = ct.min, ct.max, ct.exp2, ct.log2, ct.cdiv
-local sync_threads, shfl_idx, warp_reduce = ct.sync_threads, ct.shfl_idx, ct.warp_reduce
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 local TILE <const> = WARPS * ROWS
@@ -30,7 +22,7 @@ local function load_block(t, place, sT, depth, first, last)
   for i in range(threadIdx.x, LANES * depth, LANES * WARPS) do
     local j, d = i // depth, i % depth
     local value = 0.0
-    if first + j < last then value = cast(t[{first + j, d, place.head, place.batch}], ct.f32) end
+    if first + j < last then value = cast(t[{first + j, d, place.head, place.batch}], f32) end
     sT[{j, d}] = value
   end
 end
@@ -42,18 +34,18 @@ local function place_of(variant, Q, K, spans, group)
     return { head = head, kv_head = head // group, batch = 0, q = spans[{0, b}],
              n_q = spans[{1, b}], k = spans[{2, b}], n_k = spans[{3, b}] }
   end
-  return { head = head, kv_head = head // group, batch = b, q = 0, n_q = ct.size(Q, 0), k = 0,
-           n_k = ct.size(K, 0) }
+  return { head = head, kv_head = head // group, batch = b, q = 0, n_q = size(Q, 0), k = 0,
+           n_k = size(K, 0) }
 end
 
 function M.make(variant)
   local depth = variant.depth
   local columns = cdiv(depth, LANES)
 
-  return ct.kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c)
-    local sQ = shared(ct.f32, row_major{TILE, depth})
-    local sK = shared(ct.f32, ct.layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
-    local sV = shared(ct.f32, row_major{LANES, depth})
+  return kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c)
+    local sQ = shared(f32, row_major{TILE, depth})
+    local sK = shared(f32, layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
+    local sV = shared(f32, row_major{LANES, depth})
     local at = place_of(variant, Q, K, spans, group)
     local warp, lane = threadIdx.x // LANES, threadIdx.x % LANES
     local first = blockIdx.x * TILE
@@ -64,13 +56,13 @@ function M.make(variant)
       local row, d = i // depth, i % depth
       local value = 0.0
       if first + row < at.n_q then
-        value = cast(Q[{at.q + first + row, d, rows.head, rows.batch}], ct.f32)
+        value = cast(Q[{at.q + first + row, d, rows.head, rows.batch}], f32)
       end
       sQ[{row, d}] = value
     end
-    local tops, sums = fragment(ct.f32, ROWS), fragment(ct.f32, ROWS)
-    local out, scores = fragment(ct.f32, {columns, ROWS}), fragment(ct.f32, ROWS)
-    ct.fill(tops, -math.huge)
+    local tops, sums = fragment(f32, ROWS), fragment(f32, ROWS)
+    local out, scores = fragment(f32, {columns, ROWS}), fragment(f32, ROWS)
+    fill(tops, -math.huge)
     clear(sums)
     clear(out)
 
@@ -133,19 +125,19 @@ end
 --- The kernel's launch and arguments for a problem. What is not there is of one element.
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
-  local none = internal.table_on(ct.i32, {{0}}, nil, p.device)
+  local none = internal.table_on(i32, {{0}}, nil, p.device)
   local spans = none
   if p.sequences then
     local rows = {}
     for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
-    spans = internal.table_on(ct.i32, rows, nil, p.device)
-    spans = view(spans, ct.layout({4, #rows}, {ct.stride(spans)[2], ct.stride(spans)[1]}))
+    spans = internal.table_on(i32, rows, nil, p.device)
+    spans = view(spans, layout({4, #rows}, {stride(spans)[2], stride(spans)[1]}))
   end
   return { kernel = kernel,
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, spans, p.heads // p.kv_heads,
-                    ct.f32(p.scale / LN_2) } }
+                    f32(p.scale / LN_2) } }
 end
 
 return M

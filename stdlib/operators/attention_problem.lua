@@ -4,7 +4,6 @@
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
 --   causal, scale, lazy, config, bits, dtype, device
 --   out, lse   the tensors that the caller gets
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
@@ -61,7 +60,7 @@ local function with_batches(t)
   return t
 end
 
-local function as_given(t) return tostring(ct.shape(t.tensor)) end
+local function as_given(t) return tostring(shape(t.tensor)) end
 
 local function check_shapes(q, k, v)
   local heads, kv_heads = q.extent[2], k.extent[2]
@@ -94,7 +93,7 @@ local function check_types(q, k, v)
     end
   end
   local _, is_float = internal.compute_type(dtype)
-  if dtype == ct.bool or not is_float then
+  if dtype == bool or not is_float then
     fail("the elements are %s; expected a float type", dtype)
   end
 end
@@ -102,7 +101,7 @@ end
 -- {====== Results ======
 
 local function new_tensor(dtype, shape, device)
-  local t = ct.tensor(dtype, ct.row_major(shape))
+  local t = tensor(dtype, row_major(shape))
   return t.device == device and t or t:to(device)
 end
 
@@ -130,14 +129,14 @@ end
 local function to_lse(q, lse)
   if not lse then return nil end
   local shape = table.move(q.given, 1, #q.given - 1, 1, {})
-  if lse == true then lse = new_tensor(ct.f32, shape, q.tensor.device) end
+  if lse == true then lse = new_tensor(f32, shape, q.tensor.device) end
   if not is_tensor(lse) then
     fail("lse is of type %s; expected true, for a new tensor, or a tensor of f32",
       tiles.type_name(lse))
   end
   local t = operand(lse, "lse", #shape == 2 and { "H", "S" } or { "B", "H", "S" })
   check_same(t, shape, q.tensor.layout)
-  if lse.dtype ~= ct.f32 and lse.dtype ~= ct.f64 then
+  if lse.dtype ~= f32 and lse.dtype ~= f64 then
     fail("lse is %s; expected f32", lse.dtype)
   end
   return t
@@ -219,7 +218,7 @@ end
 local function arranged(t, places)
   local extent, stride = {}, {}
   for i, at in ipairs(places) do extent[i], stride[i] = t.extent[at], t.stride[at] end
-  return ct.view(t.tensor, ct.layout(extent, stride))
+  return view(t.tensor, layout(extent, stride))
 end
 
 --- The problem of attention(Q, K, V, options), for messages of `who`.
@@ -227,7 +226,7 @@ function M.read(who, Q, K, V, options)
   op = who
   options = read_options(options)
   check_tensor(Q, "Q")
-  local modes = ct.rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
+  local modes = rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
   local q, k, v = operand(Q, "Q", modes), operand(K, "K", modes), operand(V, "V", modes)
   q.given = table.move(q.extent, 1, #q.extent, 1, {})
   check_types(q, k, v)

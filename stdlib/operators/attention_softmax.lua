@@ -4,24 +4,19 @@
 --   tops    the maxima so far, times c, the scale and log2(e)
 --   sums    its part of the sums of exponentials
 --   shrink  by what a block's maxima make the sums before it smaller
-local ct = require "cuttle"
 local M = {}
-
-local size, fragment, copy, range = ct.size, ct.fragment, ct.copy, ct.range
-local where, max, any = ct.where, ct.max, ct.any
-local exp2, shfl_xor, cuda = ct.exp2_approx, ct.shfl_xor, ct.cuda
-local _ <const> = ct._
 
 local LN_2 <const> = math.log(2)
 
 -- CUDA's own: the registers that our log2 takes would be spilled where a thread has all 255.
-local function log2(value)
-  return cuda("log2f($x)", { x = value }, ct.f32, function(x) return ct.log2(x) end)
+local function short_log2(value)
+  return cuda("log2f($x)", { x = value }, f32, function(x) return log2(x) end)
 end
+
 local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
 
 --- What the kernel multiplies scores by: exp2 is cheaper than exp.
-function M.scale(p) return ct.f32(p.scale / LN_2) end
+function M.scale(p) return f32(p.scale / LN_2) end
 
 --- Of an MMA's sums (V,M,N): how many rows a thread has, two of each atom.
 function M.n_rows(x) return 2 * size(x, 1) end
@@ -29,7 +24,7 @@ function M.n_rows(x) return 2 * size(x, 1) end
 --- Row r of a thread's sums: (2, columns), adjacent ones first. Atoms of wgmma have all columns in
 --- V.
 function M.row_of(x, r)
-  if ct.rank(ct.mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
+  if rank(mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
   return x({_, r % 2}, r // 2, _)
 end
 
@@ -37,8 +32,8 @@ local row_of = M.row_of
 
 function M.new_rows(S)
   local n = M.n_rows(S)
-  return { n = n, tops = fragment(ct.f32, n), sums = fragment(ct.f32, n),
-           shrink = fragment(ct.f32, n) }
+  return { n = n, tops = fragment(f32, n), sums = fragment(f32, n),
+           shrink = fragment(f32, n) }
 end
 
 -- f applied to two partial results over the row, one for each of adjacent columns; then to both.
@@ -83,7 +78,7 @@ end
 function M.softmax(S, rows, c, masked, is_first, lazy)
   local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
   local last = rows.n - 1
-  local new = fragment(ct.f32, rows.n)
+  local new = fragment(f32, rows.n)
   for r = 0, last do new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c end
   local grows = true
   if is_first then
@@ -93,7 +88,7 @@ function M.softmax(S, rows, c, masked, is_first, lazy)
     if grows then
       for r = 0, last do
         local top = max(tops[r], new[r])
-        shrink[r] = exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
+        shrink[r] = exp2_approx(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
         tops[r] = top
         sums[r] = sums[r] * shrink[r]
       end
@@ -103,7 +98,7 @@ function M.softmax(S, rows, c, masked, is_first, lazy)
     local row, base = row_of(S, r), tops[r]
     if masked then base = where(base == -math.huge, 0.0, base) end
     for j in range(size(row, 1)) do
-      for i = 0, 1 do row[{i, j}] = exp2(row[{i, j}] * c - base) end
+      for i = 0, 1 do row[{i, j}] = exp2_approx(row[{i, j}] * c - base) end
     end
     local sum = row_reduce(row, add)
     sums[r] = is_first and sum or sums[r] + sum
@@ -123,7 +118,7 @@ end
 --- Behind the last block: completes the sums over the lanes that share a row, and returns what O is
 --- to be multiplied by. A row that saw no key is 0.
 function M.finish(rows)
-  local factors = fragment(ct.f32, rows.n)
+  local factors = fragment(f32, rows.n)
   for r = 0, rows.n - 1 do
     local sum = lanes_reduce(rows.sums[r], add)
     factors[r] = where(sum == 0.0, 0.0, 1.0 / sum)
@@ -139,7 +134,7 @@ function M.store_lse(rows, LSE, at, thread, query_of)
     local row = query_of(r)
     if thread % 4 == 0 and row < at.n_q then
       local place = at.q == nil and row or at.q + row
-      LSE[{place, at.head, at.batch}] = (rows.tops[r] + log2(rows.sums[r])) * LN_2
+      LSE[{place, at.head, at.batch}] = (rows.tops[r] + short_log2(rows.sums[r])) * LN_2
     end
   end
 end

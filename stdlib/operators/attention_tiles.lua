@@ -1,11 +1,8 @@
 -- attention_tiles.lua: the table by which the blocks of attention's kernels know their tiles of
 -- queries: made on the host in the order of attention_schedule.lua, and kept; read in kernels.
 local internal = ...
-local ct = require "cuttle"
 local schedule = require "cuttle.attention_schedule"
 local M = {}
-
-local min, max, cdiv, cast = ct.min, ct.max, ct.cdiv, ct.cast
 
 local MOST_KEPT <const> = 64
 
@@ -48,8 +45,8 @@ local function make_table(p, shape, n)
   local rows, n_fields = schedule.rows(blocks_of(sections, n), p.heads, p.sequences)
   local flat, length = {}, #rows[1]
   for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
-  return ct.view(internal.table_on(ct.u32, flat, nil, p.device),
-    ct.layout { n_fields, length // n_fields, #rows })
+  return view(internal.table_on(u32, flat, nil, p.device),
+    layout { n_fields, length // n_fields, #rows })
 end
 
 local kept, n_kept = {}, 0 -- tables by what they depend on
@@ -74,7 +71,7 @@ end
 
 -- n in a register of its own: otherwise the assembler computes it again in the loop over keys.
 local function in_register(number)
-  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = number }, ct.i32,
+  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = number }, i32,
     function(n) return n end)
 end
 
@@ -84,13 +81,13 @@ function M.n_fields(variant) return variant.packed and 5 or 1 end
 --- What a tile's numbers say, from numbers[0] on: {m =, head =, batch =, n_blocks =}, of keys,
 --- and of its sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}.
 function M.read(variant, args, numbers)
-  local m, pair = cast(numbers[0] & 0xffff, ct.i32), numbers[0] >> 16
-  local at = { m = m, head = cast(pair % args.heads, ct.i32), n_q = args.n_q, n_k = args.n_k }
+  local m, pair = cast(numbers[0] & 0xffff, i32), numbers[0] >> 16
+  local at = { m = m, head = cast(pair % args.heads, i32), n_q = args.n_q, n_k = args.n_k }
   if variant.packed then
-    at.batch, at.q, at.n_q = 0, cast(numbers[1], ct.i32), cast(numbers[2], ct.i32)
-    at.k, at.n_k = cast(numbers[3], ct.i32), cast(numbers[4], ct.i32)
+    at.batch, at.q, at.n_q = 0, cast(numbers[1], i32), cast(numbers[2], i32)
+    at.k, at.n_k = cast(numbers[3], i32), cast(numbers[4], i32)
   else
-    at.batch = cast(pair // args.heads, ct.i32)
+    at.batch = cast(pair // args.heads, i32)
   end
   local seen = at.n_k
   if variant.causal then

@@ -2,7 +2,6 @@
 -- without copies on the host. A first launch counts the elements that differ, and finds the largest
 -- excess, in tolerances. If some differ, a second one finds the first element that has it. Excesses
 -- are doubles that are not negative, so their bits are ordered as they are.
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -10,9 +9,6 @@ local M = {}
 M.least = 1 << 20
 
 local THREADS <const>, MOST_BLOCKS <const> = 256, 1056
-local blockIdx, blockDim, threadIdx, gridDim = ct.blockIdx, ct.blockDim, ct.threadIdx, ct.gridDim
-local abs, cast, bitcast, f64, i64, inf = ct.abs, ct.cast, ct.bitcast, ct.f64, ct.i64, math.huge
-
 -- Elements of the tensor in i64 that goes with a comparison.
 local RTOL <const>, ATOL <const>, COUNT <const>, TOP <const>, BEFORE_END <const> = 0, 1, 2, 3, 4
 M.state_size = 5
@@ -25,14 +21,14 @@ local function float_excess(a, b, rtol, atol)
   local excess = cast(0.0, f64)
   if a ~= b then
     local distance, allowed = abs(a - b), atol + rtol * abs(b)
-    if distance ~= distance or abs(b) == inf then
-      excess = cast(inf, f64)
+    if distance ~= distance or abs(b) == math.huge then
+      excess = cast(math.huge, f64)
     elseif distance <= allowed then
       excess = cast(1.0, f64)
     elseif allowed > 0.0 then
       excess = distance / allowed
     else
-      excess = cast(inf, f64)
+      excess = cast(math.huge, f64)
     end
   end
   return excess
@@ -41,7 +37,7 @@ end
 -- A double would lose bits of large integers.
 local function exact_excess(a, b)
   local excess = cast(0.0, f64)
-  if cast(a, i64) ~= cast(b, i64) then excess = cast(inf, f64) end
+  if cast(a, i64) ~= cast(b, i64) then excess = cast(math.huge, f64) end
   return excess
 end
 
@@ -56,37 +52,37 @@ end
 local options <const> = { contract = false }
 
 local function new_count(is_exact)
-  return ct.kernel("allclose_count", function(a, b, state)
+  return kernel("allclose_count", function(a, b, state)
     local excess_of = new_excess(is_exact, state)
     local n, top = cast(0, i64), cast(0, i64)
     local first = cast(blockIdx.x, i64) * blockDim.x + threadIdx.x
-    for i in ct.range(first, ct.size(a), gridDim.x * blockDim.x) do
+    for i in range(first, size(a), gridDim.x * blockDim.x) do
       local excess = excess_of(a[i], b[i])
       if excess > 1.0 then
         n = n + 1
-        top = ct.max(top, bitcast(excess, i64))
+        top = max(top, bitcast(excess, i64))
       end
     end
-    local n_all, top_of_all = ct.block_reduce(n, "add"), ct.block_reduce(top, "max")
+    local n_all, top_of_all = block_reduce(n, "add"), block_reduce(top, "max")
     if threadIdx.x == 0 and n_all > 0 then
-      ct.atomic_add(state, COUNT, n_all)
-      ct.atomic_max(state, TOP, top_of_all)
+      atomic_add(state, COUNT, n_all)
+      atomic_max(state, TOP, top_of_all)
     end
   end, options)
 end
 
 -- The first is the one with most elements from it to the end.
 local function new_find(is_exact)
-  return ct.kernel("allclose_find", function(a, b, state)
+  return kernel("allclose_find", function(a, b, state)
     local excess_of, before_end = new_excess(is_exact, state), cast(0, i64)
     local first = cast(blockIdx.x, i64) * blockDim.x + threadIdx.x
-    for i in ct.range(first, ct.size(a), gridDim.x * blockDim.x) do
+    for i in range(first, size(a), gridDim.x * blockDim.x) do
       if bitcast(excess_of(a[i], b[i]), i64) == state[TOP] then
-        before_end = ct.max(before_end, ct.size(a) - i)
+        before_end = max(before_end, size(a) - i)
       end
     end
-    local most = ct.block_reduce(before_end, "max")
-    if threadIdx.x == 0 and most > 0 then ct.atomic_max(state, BEFORE_END, most) end
+    local most = block_reduce(before_end, "max")
+    if threadIdx.x == 0 and most > 0 then atomic_max(state, BEFORE_END, most) end
   end, options)
 end
 
@@ -100,21 +96,21 @@ end
 -- With as few modes as there can be: the same elements in the same order, by less arithmetic.
 local function flat(t)
   if tiles.type_name(t.layout) ~= "layout" then return t end
-  return ct.view(t, ct.coalesce(t.layout))
+  return view(t, coalesce(t.layout))
 end
 
 local function bits_of(x) return (string.unpack("<i8", string.pack("<d", x))) end
 
 local function new_state(rtol, atol, device)
-  local state = ct.zeros(ct.i64, M.state_size):to "cpu"
+  local state = zeros(i64, M.state_size):to "cpu"
   state[RTOL], state[ATOL] = bits_of(rtol), bits_of(atol)
   return state:to(device)
 end
 
 -- A function that launches one of the kernels for these tensors.
 local function launcher(a, b, state)
-  local n = math.max(ct.size(a), 1)
-  local grid = math.min(ct.cdiv(n, THREADS), MOST_BLOCKS)
+  local n = math.max(size(a), 1)
+  local grid = math.min(cdiv(n, THREADS), MOST_BLOCKS)
   local x, y = flat(a), flat(b)
   return function(kernel) kernel { grid = grid, block = THREADS }(x, y, state) end
 end
@@ -128,10 +124,10 @@ function M.worst(a, b, rtol, atol, is_exact)
   local n_differ = state:to "cpu"[COUNT]
   if n_differ == 0 then return 0, -1 end
   launch(by.find)
-  return n_differ, ct.size(a) - state:to "cpu"[BEFORE_END]
+  return n_differ, size(a) - state:to "cpu"[BEFORE_END]
 end
 
-local function is_few(a) return ct.size(a) < math.max(M.least, 1) end
+local function is_few(a) return size(a) < math.max(M.least, 1) end
 
 --- Where launches do nothing but collect texts: launches what on_device would.
 function M.collect(a, b, is_exact)

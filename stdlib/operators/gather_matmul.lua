@@ -5,7 +5,6 @@
 --
 -- M.trouble says of a problem why it cannot be computed so. Then gather the panels and call matmul.
 local internal = ...
-local ct = require "cuttle"
 local arguments = require "cuttle.arguments"
 local hopper = require "cuttle.gemm_hopper"
 local matmul = require "cuttle.matmul"
@@ -51,21 +50,21 @@ local known_options <const> =
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
-local function check_panels(panels, rank)
+local function check_panels(panels, own_rank)
   if type(panels) ~= "table" or is_tensor(panels) or #panels == 0 then
     fail("panels is of type %s; expected a list of tensors (M/W,K), one of each rank",
       tiles.type_name(panels))
-  elseif math.type(rank) ~= "integer" or rank < 0 or rank >= #panels then
-    fail("rank is %s, but there are %d panels; expected 0 to %d", tostring(rank), #panels,
+  elseif math.type(own_rank) ~= "integer" or own_rank < 0 or own_rank >= #panels then
+    fail("rank is %s, but there are %d panels; expected 0 to %d", tostring(own_rank), #panels,
       #panels - 1)
   end
-  local own = panels[rank + 1]
+  local own = panels[own_rank + 1]
   for i, x in ipairs(panels) do
     arguments.check_tensor("gather_matmul", x, "panel " .. i, "(M/W,K)", "it launches a kernel")
-    if ct.rank(x) ~= 2 or x.dtype ~= own.dtype or ct.size(x, 0) ~= ct.size(own, 0)
-      or ct.size(x, 1) ~= ct.size(own, 1) then
+    if rank(x) ~= 2 or x.dtype ~= own.dtype or size(x, 0) ~= size(own, 0)
+      or size(x, 1) ~= size(own, 1) then
       fail("panel %d is %s of %s, but that of rank %d is %s of %s; panels have equal shapes "
-        .. "(M/W,K)", i, x.dtype, x.layout, rank, own.dtype, own.layout)
+        .. "(M/W,K)", i, x.dtype, x.layout, own_rank, own.dtype, own.layout)
     end
   end
   return own
@@ -73,9 +72,9 @@ end
 
 local function check_result(C, own, n_panels)
   arguments.check_tensor("gather_matmul", C, "C", "(M,N)", "it launches a kernel")
-  if ct.rank(C) ~= 2 or ct.size(C, 0) ~= n_panels * ct.size(own, 0) then
+  if rank(C) ~= 2 or size(C, 0) ~= n_panels * size(own, 0) then
     fail("C is %s; expected (%d,N), as there are %d panels %s", C.layout,
-      n_panels * ct.size(own, 0), n_panels, own.layout)
+      n_panels * size(own, 0), n_panels, own.layout)
   end
 end
 
@@ -85,7 +84,7 @@ end
 local function by_panels(x, n_panels)
   local t = arguments.describe("gather_matmul", x, "C")
   local height, stride = t.extent[1] // n_panels, t.stride
-  return ct.view(x, ct.layout({ height, t.extent[2], n_panels },
+  return view(x, layout({ height, t.extent[2], n_panels },
     { stride[1], stride[2], stride[1] * height }))
 end
 
@@ -103,11 +102,11 @@ local function wrap(epilogue, height)
 end
 
 local function problem_of(own, B, C, n_panels, options)
-  local height = ct.size(own, 0)
-  local all = ct.view(own, ct.layout({ height, ct.size(own, 1), n_panels },
-    { ct.stride(own)[1], ct.stride(own)[2], 0 })) -- what matmul knows of A
+  local height = size(own, 0)
+  local all = view(own, layout({ height, size(own, 1), n_panels },
+    { stride(own)[1], stride(own)[2], 0 })) -- what matmul knows of A
   local bias = options.bias
-  if is_tensor(bias) and ct.rank(bias) == 2 then bias = by_panels(bias, n_panels) end
+  if is_tensor(bias) and rank(bias) == 2 then bias = by_panels(bias, n_panels) end
   return matmul.problem(all, B, by_panels(C, n_panels), {
     alpha = options.alpha, beta = options.beta, bias = bias, operands = options.operands,
     epilogue = wrap(options.epilogue, height) })
@@ -116,13 +115,13 @@ end
 -- {====== What the kernel can do ======
 
 local function is_compact(x)
-  local strides, extents = ct.stride(x), ct.shape(x)
+  local strides, extents = stride(x), shape(x)
   return (strides[2] == 1 or extents[2] == 1) and (strides[1] == extents[2] or extents[1] == 1)
 end
 
 --- Why the current device has not the kernel's instructions, or nil.
 function M.device_trouble()
-  local sm = ct.device().sm
+  local sm = device().sm
   if sm and sm ~= 90 then return ("it is for sm_90a, and this device is sm_%d"):format(sm) end
 end
 
@@ -141,7 +140,7 @@ local function problem_trouble(p, panels)
       return ("panels must be compact, contiguous along K; panel %d is %s"):format(i, x.layout)
     end
   end
-  local height = ct.cdiv(p.n, M.configs[#M.configs].tile[2])
+  local height = cdiv(p.n, M.configs[#M.configs].tile[2])
   if height * #panels >= MOST_TILES then
     return ("A has %d rows of tiles, and %d are the most"):format(height * #panels, MOST_TILES - 1)
   end
@@ -161,9 +160,9 @@ end
 --- The configuration of a list for a problem; `wanted`: its name, or one itself, or nil.
 function M.choose(configs, p, wanted)
   if type(wanted) == "table" then return wanted end
-  local device = ct.device()
+  local device = device()
   for _, config in ipairs(configs) do
-    local n = ct.cdiv(p.m, config.tile[1]) * ct.cdiv(p.n, config.tile[2]) * p.l
+    local n = cdiv(p.m, config.tile[1]) * cdiv(p.n, config.tile[2]) * p.l
     local is_chosen = wanted == nil and device.sm and n >= tiles.n_sms(device)
       and (config.when == nil or config.when(p))
     if is_chosen or wanted == config.name then return config end
@@ -178,15 +177,15 @@ local workspaces = {} -- by device, stream, element type and rank
 
 -- Flags that are 0 at once, also while a graph is recorded: zeros would be when it runs, and other
 -- launches may come before.
-local function zeros_on(device, n)
-  if not ct.device().sm then return ct.zeros(ct.u32, n) end
-  local zeros = {}
-  for i = 1, n do zeros[i] = 0 end
-  return internal.table_on(ct.u32, zeros, nil, device)
+local function zeros_on(where, n)
+  if not device().sm then return zeros(u32, n) end
+  local list = {}
+  for i = 1, n do list[i] = 0 end
+  return internal.table_on(u32, list, nil, where)
 end
 
 local function new_copy(own, n)
-  local memory = ct.tensor(own.dtype, n)
+  local memory = tensor(own.dtype, n)
   return memory.device == own.device and memory or memory:to(own.device)
 end
 
@@ -196,9 +195,9 @@ local function space_of(p, own, config, stream, rank)
   local key = ("%s %s %s %d"):format(p.device, tostring(stream), p.dtype, rank)
   local space = workspaces[key] or { size = 0, n_flags = 0 }
   workspaces[key] = space
-  local size, n_flags = ct.size(own) * (p.l - 1), require(TEMPLATE).n_flags(config, p)
+  local size, n_flags = size(own) * (p.l - 1), require(TEMPLATE).n_flags(config, p)
   if space.size < size then space.memory, space.size = new_copy(own, size), size end
-  if space.n_flags < n_flags or not ct.device().sm then
+  if space.n_flags < n_flags or not device().sm then
     space.n_flags = math.max(n_flags, space.n_flags)
     space.flags = zeros_on(p.device, space.n_flags)
   end
@@ -210,15 +209,15 @@ end
 local function workspace_of(p, own, config, stream, rank, memo)
   local known = memo and memo.parts
   if known and known.memory == known.space.memory and known.all_flags == known.space.flags
-    and ct.device().sm then
+    and device().sm then
     return known
   end
   local space = space_of(p, own, config, stream, rank)
-  local height, depth = ct.size(own, 0), ct.size(own, 1)
+  local height, depth = size(own, 0), size(own, 1)
   local parts = { space = space, memory = space.memory, all_flags = space.flags,
-    copy = ct.view(space.memory, ct.layout({ height, depth, p.l - 1 },
+    copy = view(space.memory, layout({ height, depth, p.l - 1 },
       { depth, 1, height * depth })),
-    flags = ct.view(space.flags, ct.layout(require(TEMPLATE).n_flags(config, p))) }
+    flags = view(space.flags, layout(require(TEMPLATE).n_flags(config, p))) }
   if memo then memo.parts = parts end
   return parts
 end

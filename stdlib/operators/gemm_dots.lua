@@ -7,18 +7,10 @@
 --            (4 n)-th column, so that a warp reads shared memory without conflicts
 --   stages   tiles of K in shared memory
 --   order    of the multiply-adds of one k, as gemm takes it
-local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local tma = require "cuttle.tma_rules"
 local M = {}
-
-local threadIdx = ct.threadIdx
-local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
-local shared, fragment, copy, clear, gemm = ct.shared, ct.fragment, ct.copy, ct.clear, ct.gemm
-local range, where, sync_threads = ct.range, ct.where, ct.sync_threads
-local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
-local _ <const> = ct._
 
 local RUN <const> = 4 -- numbers of K in 16 bytes
 local FEW <const>, SIDE <const>, LEAST_K <const> = 64, 32, 512
@@ -48,18 +40,18 @@ end
 --- was measured.
 function M.is_few(p, sm, n_sms)
   local few, many = math.min(p.m, p.n), math.max(p.m, p.n)
-  if p.dtype ~= ct.f32 or sm < 80 or few > FEW or p.k < LEAST_K or M.trouble(nil, p) then
+  if p.dtype ~= f32 or sm < 80 or few > FEW or p.k < LEAST_K or M.trouble(nil, p) then
     return false
   end
   local filled = few <= SIDE and 0.75 or 0.9
-  return p.unsplit or p.l == 1 and ct.cdiv(many, SIDE) >= filled * n_sms
+  return p.unsplit or p.l == 1 and cdiv(many, SIDE) >= filled * n_sms
 end
 
 -- One operand on its way from its tiles (rows,bK,k) to the ring (rows,bK,stage).
 local function make_loader(variant, tiles, ring)
   local n, across = M.n_threads(variant), variant.tile[3] // RUN
-  local wide = ct.atom("UniversalCopy<u128>", variant.dtype)
-  local thr = ct.tiled_copy(wide, ct.row_major{n // across, across}, ct.row_major{1, RUN})
+  local wide = atom("UniversalCopy<u128>", variant.dtype)
+  local thr = tiled_copy(wide, row_major{n // across, across}, row_major{1, RUN})
     :get_slice(threadIdx.x)
   return { from = thr:partition_S(tiles), to = thr:partition_D(ring) }
 end
@@ -74,13 +66,13 @@ function M.make(variant)
   local wM, wN = table.unpack(variant.warps)
   local n_stages, dtype, sum = variant.stages, variant.dtype, variant.sum
   local ld = pitch(variant)
-  local mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum.name),
+  local mma = tiled_mma(("UniversalFMA<%s>"):format(sum.name),
     layout({{8, wM}, {4, wN}, 1}, {{1, 32}, {8, 32 * wM}, 0}))
   local in_A = layout({bM, bK, n_stages}, {ld, 1, ld * bM})
   local in_B = layout({bN, bK, n_stages}, {ld, 1, ld * bN})
   local options = {order = variant.order}
 
-  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
     local sA, sB = shared(dtype, in_A), shared(dtype, in_B)
     local gC = tile(at.C, {bM, bN}, {at.m, at.n})                    -- (bM, bN)
@@ -89,8 +81,8 @@ function M.make(variant)
     local thr = mma:get_slice(threadIdx.x)
     local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)      -- (1, M, K, stage)
     local tCgC = thr:partition_C(gC)                                 -- (1, M, N)
-    local tCrA = fragment(sum, ct.row_major{size(tCsA, 1), RUN})
-    local tCrB = fragment(sum, ct.row_major{size(tCsB, 1), RUN})
+    local tCrA = fragment(sum, row_major{size(tCsA, 1), RUN})
+    local tCrB = fragment(sum, row_major{size(tCsB, 1), RUN})
     local tCrC = fragment(sum, shape(tCgC))
     clear(tCrC)
 

@@ -1,14 +1,9 @@
 -- gemm_epilogue.lua: what a kernel of matmul does with its sums: C = f(alpha * sum + beta * C),
 -- from registers to memory. A variant (see matmul.lua) says what of that there is.
-local ct = require "cuttle"
 local internal = ...
 local nested = require "cuttle.gemm_nested"
 local tiles = require "cuttle.tiles"
 local M = {}
-
-local cast, copy, fragment, size, shape = ct.cast, ct.copy, ct.fragment, ct.size, ct.shape
-local guard, range = ct.guard, ct.range
-local _ <const> = ct._
 
 local STORE_BITS <const> = 128
 
@@ -105,11 +100,11 @@ function M.plan_staged(variant, n_threads, step, bytes)
   local rows = bN
   while rows % (2 * step) == 0 and rows * ld * dtype.bits // 8 > bytes do rows = rows // 2 end
   local along = math.min(bM // vec, n_threads)
-  local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
-  return { rows = rows, passes = bN // rows, layout = ct.layout({ rows, bM }, { ld, 1 }),
+  local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+  return { rows = rows, passes = bN // rows, layout = layout({ rows, bM }, { ld, 1 }),
            bytes = math.max(bytes, rows * ld * dtype.bits // 8),
-           tiled = ct.tiled_copy(one, ct.row_major{n_threads // along, along},
-             ct.row_major{1, vec}) }
+           tiled = tiled_copy(one, row_major{n_threads // along, along},
+             row_major{1, vec}) }
 end
 
 -- A thread's way between its part of the shared tile and C, for staged: of a nested C by places.
@@ -128,26 +123,26 @@ end
 -- C the tile is what nested.gather returns.
 function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha, beta, l, operands)
   local dtype, bM = variant.c_dtype, variant.tile[1]
-  local sC = ct.view(ct.recast(memory, dtype), plan.layout)
-  local thr = plan.tiled:get_slice(ct.threadIdx.x)
+  local sC = view(recast(memory, dtype), plan.layout)
+  local thr = plan.tiled:get_slice(threadIdx.x)
   local part, shared_part = thr_mma:partition_C(sC), thr:partition_S(sC)
   local n_steps = size(sums, 1) // plan.passes
   for pass = 0, plan.passes - 1 do
     local at = {plan.rows, bM}
     local gC = variant.nested_C and tile_of_C
-      or thr:partition_D(ct.tile(tile_of_C, at, {pass, 0}))
-    local gP = variant.nested_C and thr:partition_D(ct.tile(places, at, {pass, 0}))
+      or thr:partition_D(tile(tile_of_C, at, {pass, 0}))
+    local gP = variant.nested_C and thr:partition_D(tile(places, at, {pass, 0}))
     local mover = make_mover(variant, gC, gP)
-    ct.sync_threads()
+    sync_threads()
     if variant.reads_c then
       mover.read(shared_part)
-      ct.cp_async_fence()
-      ct.cp_async_wait(0)
-      ct.sync_threads()
+      cp_async_fence()
+      cp_async_wait(0)
+      sync_threads()
     end
-    M.store(variant, ct.tile(sums, {size(sums, 0), n_steps, size(sums, 2)}, {0, pass, 0}), part,
-      thr_mma:partition_C(ct.tile(places, at, {pass, 0})), alpha, beta, l, operands)
-    ct.sync_threads()
+    M.store(variant, tile(sums, {size(sums, 0), n_steps, size(sums, 2)}, {0, pass, 0}), part,
+      thr_mma:partition_C(tile(places, at, {pass, 0})), alpha, beta, l, operands)
+    sync_threads()
     mover.write(shared_part)
   end
 end

@@ -15,15 +15,9 @@
 -- chunk, in the order in which they are needed; flags = u32: of each piece of `copy` how many units
 -- are there, and last how many blocks have ended; rank =, count = W}. The flags are 0 before and
 -- after each launch: the block that ends last clears them, when nobody waits any more.
-local ct = require "cuttle"
 local internal = ...
 local hopper = require "cuttle.gemm_hopper"
 local M = {}
-
-local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local size, tile, cdiv, copy = ct.size, ct.tile, ct.cdiv, ct.copy
-local fragment, range, min = ct.fragment, ct.range, ct.min
-local _ <const> = ct._
 
 local WARP <const>, N_COPIERS <const> = 32, 3 -- lanes; warps of a block that copy
 local VECTOR_BITS <const> = 128
@@ -89,8 +83,8 @@ local function tables_of(config, p)
   local key = ("%s %d %d %d %d %d %d"):format(p.device, p.n, p.m, p.panels.count, M.n_chunks(p),
     config.tile[1], config.tile[2])
   if tables[key] == nil then
-    tables[key] = { walk = internal.table_on(ct.u32, M.walk_of(config, p, 0), nil, p.device),
-                    pieces = internal.table_on(ct.u32, pieces_of(config, p), nil, p.device) }
+    tables[key] = { walk = internal.table_on(u32, M.walk_of(config, p, 0), nil, p.device),
+                    pieces = internal.table_on(u32, pieces_of(config, p), nil, p.device) }
   end
   return tables[key]
 end
@@ -102,7 +96,7 @@ function M.args(config, p)
   local A = hopper.without_stride_0(p.A)
   return { A, panels.own, p.C, known.walk,
            { others = panels.others, copy = panels.copy, flags = panels.flags,
-             pieces = known.pieces, rank = ct.i32(panels.rank), count = ct.i32(panels.count) } }
+             pieces = known.pieces, rank = i32(panels.rank), count = i32(panels.count) } }
 end
 
 --- All blocks are in one row, each for tiles of all panels.
@@ -131,7 +125,7 @@ end
 function M.part(self, row)
   local distance = row // self.n_rows
   local panel = self.panels.rank + distance
-  panel = ct.where(panel < self.panels.count, panel, panel - self.panels.count)
+  panel = where(panel < self.panels.count, panel, panel - self.panels.count)
   return { panel = panel, row = row - distance * self.n_rows, distance = distance }
 end
 
@@ -147,23 +141,23 @@ end
 -- Waits until a piece of another panel has been copied.
 local function await_piece(self, part, chunk)
   local flag = flag_of(self, part.distance, part.row, chunk)
-  local all = ct.cast(self.n_units, ct.u32)
-  while ct.atomic_load(self.panels.flags, flag) < all do end
-  ct.fence_proxy_async("global")
+  local all = cast(self.n_units, u32)
+  while atomic_load(self.panels.flags, flag) < all do end
+  fence_proxy_async("global")
 end
 
 --- A function (k, to, full) that brings tile k of the part's rows.
 function Gather:loader(part)
   local extent, distance = {self.variant.tile[2], self.variant.tile[3]}, part.distance
-  local own = tile(ct.tma_tensor(self.own), extent, {_, _})
-  local copied = tile(ct.tma_tensor(self.panels.copy)(_, _, distance - 1), extent, {_, _})
+  local own = tile(tma_tensor(self.own), extent, {_, _})
+  local copied = tile(tma_tensor(self.panels.copy)(_, _, distance - 1), extent, {_, _})
   local steps = CHUNK // self.variant.tile[3]
   return function(k, to, full)
     if distance == 0 then
-      ct.tma_load(own(_, _, part.row, k), to, full)
+      tma_load(own(_, _, part.row, k), to, full)
     else
       if k % steps == 0 then await_piece(self, part, k // steps) end
-      ct.tma_load(copied(_, _, part.row, k), to, full)
+      tma_load(copied(_, _, part.row, k), to, full)
     end
   end
 end
@@ -172,12 +166,12 @@ end
 function Gather:finish_loads()
   local flags = self.panels.flags
   local n = size(flags) - 1
-  ct.fence(HANDED_ON)
-  local ended = ct.atomic_add(flags, n, 1)
-  ct.fence(HANDED_ON)
-  if ended == ct.cast(ct.gridDim.x - 1, ct.u32) then
-    local zeros, vectors = fragment(ct.u32, WORDS), tile(flags, {WORDS}, {_})
-    ct.clear(zeros)
+  fence(HANDED_ON)
+  local ended = atomic_add(flags, n, 1)
+  fence(HANDED_ON)
+  if ended == cast(gridDim.x - 1, u32) then
+    local zeros, vectors = fragment(u32, WORDS), tile(flags, {WORDS}, {_})
+    clear(zeros)
     for i in range(size(vectors, 1)) do copy(zeros, vectors(_, i)) end
   end
 end
@@ -186,13 +180,13 @@ end
 
 -- What is compact, as words of vectors in a row.
 local function vectors_of(t)
-  return tile(ct.recast(ct.view(t, ct.layout(size(t))), ct.u32), {WORDS}, {_})
+  return tile(recast(view(t, layout(size(t))), u32), {WORDS}, {_})
 end
 
 -- The unit's vectors: place(i) says where lane's i-th one is, is_inside(i) whether there is one.
 local function copy_vectors(self, from, to, is_whole, place, is_inside)
   local n = self.variant.vectors
-  local held = fragment(ct.u32, {WORDS, n})
+  local held = fragment(u32, {WORDS, n})
   if is_whole then
     for i = 0, n - 1 do copy(from(_, place(i)), held(_, i)) end
     for i = 0, n - 1 do copy(held(_, i), to(_, place(i))) end
@@ -227,10 +221,10 @@ end
 
 -- A warp has copied a unit.
 local function count_unit(self, distance, row, chunk)
-  ct.sync_warp()
+  sync_warp()
   if threadIdx.x % WARP == 0 then
-    ct.fence(HANDED_ON)
-    ct.atomic_add(self.panels.flags, flag_of(self, distance, row, chunk), 1)
+    fence(HANDED_ON)
+    atomic_add(self.panels.flags, flag_of(self, distance, row, chunk), 1)
   end
 end
 
@@ -239,7 +233,7 @@ end
 function Gather:move()
   local panels, warp = self.panels, threadIdx.x // WARP - 1
   if warp >= 0 then
-    local step, n_units = ct.gridDim.x * N_COPIERS, self.n_units
+    local step, n_units = gridDim.x * N_COPIERS, self.n_units
     local in_panel = size(panels.pieces) * n_units
     for distance in range(1, panels.count) do
       local from = vectors_of(panels.others[distance])
@@ -247,9 +241,9 @@ function Gather:move()
       -- Number `at` of the warp's units in all panels is in this one, from its first on.
       local before = (distance - 1) * in_panel
       local own = blockIdx.x * N_COPIERS + warp
-      local start = own + cdiv(ct.max(before - own, 0), step) * step - before
+      local start = own + cdiv(max(before - own, 0), step) * step - before
       for at in range(start, in_panel, step) do
-        local piece = ct.cast(panels.pieces[at // n_units], ct.i32)
+        local piece = cast(panels.pieces[at // n_units], i32)
         local row, chunk = piece >> HALF, piece & (1 << HALF) - 1
         copy_unit(self, from, to, row, chunk, at % n_units)
         count_unit(self, distance, row, chunk)

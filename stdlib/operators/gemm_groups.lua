@@ -6,11 +6,8 @@
 --   A (M,K)    B (N,K)    C (M,N,G)  mode "k": parts of K, with a matrix of C each
 -- A kernel takes a group's part of a matrix as a matrix of its extents, guarded: what overhangs is
 -- read as 0, and not written. Ends that descend or lie outside count as the nearest that do not.
-local ct = require "cuttle"
 local tiles = require "cuttle.tiles"
 local M = {}
-
-local min, max, cdiv, size, stride = ct.min, ct.max, ct.cdiv, ct.size, ct.stride
 
 -- {====== On the host ======
 
@@ -36,7 +33,7 @@ local function check_tensor(op, groups, device)
   if tiles.type_name(groups) ~= "tensor" then
     tiles.fail(op, "groups is of type %s; expected a tensor of i32 that says where each group "
       .. "ends, on the device of C", tiles.type_name(groups))
-  elseif groups.dtype ~= ct.i32 or ct.rank(groups) ~= 1 then
+  elseif groups.dtype ~= i32 or rank(groups) ~= 1 then
     tiles.fail(op, "groups is %s %s; expected i32 (G), where each group ends", groups.dtype,
       groups.layout)
   elseif groups.device ~= device then
@@ -48,15 +45,15 @@ end
 --- The groups of a product, as `op` takes it: {ends =, n =, mode = "m", "n" or "k"}.
 function M.read(op, groups, A, B)
   check_tensor(op, groups, A.device)
-  local mode, n = kinds[ct.rank(A) .. " " .. ct.rank(B)], size(groups)
+  local mode, n = kinds[rank(A) .. " " .. rank(B)], size(groups)
   if mode == nil then
     tiles.fail(op, "A is %s and B is %s; with groups at most one of them has a third mode, a "
-      .. "matrix for each group", ct.shape(A), ct.shape(B))
+      .. "matrix for each group", shape(A), shape(B))
   end
   local each = mode == "m" and B or mode == "n" and A
   if each and size(each, 2) ~= n then
     tiles.fail(op, "%s is %s, but there are %d groups; its mode 2 must have a matrix for each",
-      mode == "m" and "B" or "A", ct.shape(each), n)
+      mode == "m" and "B" or "A", shape(each), n)
   end
   if groups.device == "cpu" then
     local along = mode == "n" and B or A
@@ -118,7 +115,7 @@ end
 function M.each_tile(way, start, step, f)
   local g, first, last, before, here = begin(way)
   local most = M.most_tiles(way.extent, size(way.ends), way.rows) * way.times
-  for i in ct.range(start, most, step) do
+  for i in range(start, most, step) do
     g, first, last, before, here = seek(way, i, g, first, last, before, here)
     if i >= before + here then break end
     f({ g = g, first = first, rows = last - first }, i - before)
@@ -129,7 +126,7 @@ end
 function M.part(t, mode, group)
   local extent, at = { size(t, 0), size(t, 1) }, { 0, 0 }
   extent[mode + 1], at[mode + 1] = group.rows, group.first
-  return ct.view(ct.tile(t, { 1, 1 }, at), ct.layout(extent, { stride(t, 0), stride(t, 1) }))
+  return view(tile(t, { 1, 1 }, at), layout(extent, { stride(t, 0), stride(t, 1) }))
 end
 
 return M

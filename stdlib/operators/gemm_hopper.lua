@@ -22,21 +22,13 @@
 --   min_blocks of a multiprocessor, where there are to be more than one
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
-local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_hopper_nested"
-local raster = require "cuttle.raster"
+local rasters = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
 local n_sms = require "cuttle.tiles".n_sms
 local tma = require "cuttle.tma_rules"
 local M = { takes_nested = true }
-
-local threadIdx, blockIdx = ct.threadIdx, ct.blockIdx
-local size, shape, tile, cdiv = ct.size, ct.shape, ct.tile, ct.cdiv
-local shared, fragment, gemm, range = ct.shared, ct.fragment, ct.gemm, ct.range
-local copy = ct.copy
-local min = ct.min
-local _ <const> = ct._
 
 local GROUP <const> = 128 -- threads of a warp group
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
@@ -124,7 +116,7 @@ local tables = {} -- of Hilbert's curve, by device and extents
 --- then a square, too, which reads least. A list of entries row << 16 | column.
 function M.curve(rows, columns, high)
   local entries, squares = {}, {cdiv(rows, high), columns}
-  for _, square in ipairs(ct.raster{tiles = squares, order = "hilbert"}:list()) do
+  for _, square in ipairs(raster{tiles = squares, order = "hilbert"}:list()) do
     for row = square[1] * high, math.min(rows, square[1] * high + high) - 1 do
       entries[#entries + 1] = row << 16 | square[2]
     end
@@ -143,16 +135,16 @@ local function hilbert(config, p)
   local columns, high = cdiv(p.m, config.tile[1]), M.square(config)
   local key = ("%s %d %d %d"):format(p.device, rows, columns, high)
   if tables[key] == nil then
-    tables[key] = internal.table_on(ct.u32, M.curve(rows, columns, high), nil, p.device)
+    tables[key] = internal.table_on(u32, M.curve(rows, columns, high), nil, p.device)
   end
   return tables[key]
 end
 
 --- A tensor map has no strides of 0: a matrix that is one for all batches is one of two modes.
 function M.without_stride_0(x)
-  if ct.stride(x, 2) ~= 0 then return x end
-  local extents, strides = shape(x), ct.stride(x)
-  return ct.view(x, ct.layout({ extents[1], extents[2] }, { strides[1], strides[2] }))
+  if stride(x, 2) ~= 0 then return x end
+  local extents, strides = shape(x), stride(x)
+  return view(x, layout({ extents[1], extents[2] }, { strides[1], strides[2] }))
 end
 
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
@@ -170,7 +162,7 @@ end
 --- Blocks of the grid, if there are as many tiles.
 function M.n_blocks(config)
   local blocks = config.blocks
-  return type(blocks) == "function" and blocks(n_sms(ct.device())) or blocks
+  return type(blocks) == "function" and blocks(n_sms(device())) or blocks
 end
 
 --- The launch's grid, and the group of the way through it.
@@ -188,10 +180,10 @@ end
 -- contiguous along its rows 64 of them lie together for all k, as one box of TMA brings them.
 local function ring_layout(variant, major, rows)
   local bK, dtype = variant.tile[3], variant.dtype
-  local atom = ct.gmma_layout(dtype, major == "k" and "K" or "MN", LINE_BITS // 8)
-  if major == "k" then return ct.tile_to_shape(atom, {rows, bK, variant.stages}) end
-  local panel = ct.tile_to_shape(atom, {LINE_BITS // dtype.bits, bK})
-  return ct.tile_to_shape(panel, {rows, bK, variant.stages})
+  local atom = gmma_layout(dtype, major == "k" and "K" or "MN", LINE_BITS // 8)
+  if major == "k" then return tile_to_shape(atom, {rows, bK, variant.stages}) end
+  local panel = tile_to_shape(atom, {LINE_BITS // dtype.bits, bK})
+  return tile_to_shape(panel, {rows, bK, variant.stages})
 end
 
 -- What the kernel knows of itself before it is traced.
@@ -200,7 +192,7 @@ local function plan_of(variant)
   local k, kind = table.unpack(atoms[variant.dtype.name])
   local groups, is_shared = n_groups(variant), variant.schedule == "cooperative"
   local together = is_shared and groups or 1 -- groups in one tile
-  local mma = ct.tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
+  local mma = tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
   return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM),
@@ -226,7 +218,7 @@ local function each_tile(variant, block, start, step, f)
   local way = {start = start, step = step}
   for key, value in pairs(block.walk) do way[key] = value end
   if not variant.grouped then
-    for row, column in ct.raster(way) do
+    for row, column in raster(way) do
       if block.panels then
         local part = block.panels:part(row)
         f(part.row, column, part)
@@ -237,11 +229,11 @@ local function each_tile(variant, block, start, step, f)
     return
   end
   local columns, high = way.tiles[2], variant.tile[2]
-  local x = ct.blockIdx.x + start * ct.gridDim.x
+  local x = blockIdx.x + start * gridDim.x
   grouping.each_tile({ ends = block.ends, extent = block.extent, rows = high, times = columns },
-    x, step * ct.gridDim.x,
+    x, step * gridDim.x,
     function(group, i)
-      local row, column = raster.place({ tiles = { cdiv(group.rows, high), columns },
+      local row, column = rasters.place({ tiles = { cdiv(group.rows, high), columns },
                                          order = "groups", group = way.group or GROUP_OF_TILES }, i)
       f(row, column, group)
     end)
@@ -249,14 +241,14 @@ end
 
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
 local function matrices_of(block, X, Y, group)
-  local x, y = ct.tma_tensor(X), ct.tma_tensor(Y)
+  local x, y = tma_tensor(X), tma_tensor(Y)
   if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
-  return ct.domain_offset({group.first, 0}, store.of_batch(x, 0)), store.of_batch(y, group.g)
+  return domain_offset({group.first, 0}, store.of_batch(x, 0)), store.of_batch(y, group.g)
 end
 
 -- What launches before this one in the stream write is read behind this only.
 local function await_dependencies(variant)
-  if variant.pdl and not variant.grouped then ct.grid_dependency_wait() end
+  if variant.pdl and not variant.grouped then grid_dependency_wait() end
 end
 
 -- Of a slot's rows those that TMA brings.
@@ -268,16 +260,16 @@ end
 -- The rows that TMA never brings are 0 in all slots: no product is made of what nobody wrote.
 local function clear_rest(variant, plan, block, together)
   local wide, across = VECTOR_BITS // variant.dtype.bits, LINE_BITS // VECTOR_BITS
-  local atom = ct.atom("UniversalCopy<u128>", variant.dtype)
-  local thr = ct.tiled_copy(atom, ct.row_major{GROUP // across, across}, ct.row_major{1, wide})
+  local atom = atom("UniversalCopy<u128>", variant.dtype)
+  local thr = tiled_copy(atom, row_major{GROUP // across, across}, row_major{1, wide})
     :get_slice(threadIdx.x % GROUP)
   local parts = thr:partition_D(tile(block.rows, {plan.loaded, variant.tile[3]}, {_, 0}))
   local zeros = fragment(variant.dtype, shape(parts(_, _, _, 0, 0)))
-  ct.clear(zeros)
+  clear(zeros)
   for slot = 0, variant.stages - 1 do
     for i = 1, size(parts, 3) - 1 do copy(zeros, parts(_, _, _, i, slot)) end
   end
-  ct.fence_proxy_async()
+  fence_proxy_async()
   together:sync()
 end
 
@@ -290,7 +282,7 @@ local function load_all(variant, plan, block, X, Y)
   end
   local gX, gY
   if not variant.grouped then gX, gY = boxes_of() end
-  local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
+  local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
   each_tile(variant, block, 0, 1, function(row, column, part)
     local fromX, fromY = gX, gY
     if variant.grouped then fromX, fromY = boxes_of(part) end
@@ -306,13 +298,13 @@ local function load_all(variant, plan, block, X, Y)
           load_rows(k, block.rows(_, _, slot), full)
         else
           local to = loaded_part(variant, plan, block.rows(_, _, slot))
-          ct.tma_load(fromX(_, _, row, k), to, full)
+          tma_load(fromX(_, _, row, k), to, full)
         end
-        ct.tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
+        tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
       else
-        local rank = ct.cluster_rank()
-        ct.tma_load(fromX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
-        ct.tma_load(fromY(_, _, column * plan.high + rank, k),
+        local rank = cluster_rank()
+        tma_load(fromX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
+        tma_load(fromY(_, _, column * plan.high + rank, k),
           tile(block.columns(_, _, slot), {plan.part, bK}, {rank, 0}), full,
           {multicast = (1 << plan.high) - 1})
       end
@@ -336,9 +328,9 @@ end
 local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
   local slot = state.slot
   block.full[slot]:wait(state.parity)
-  ct.wgmma_fence()
+  wgmma_fence()
   gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
-  ct.wgmma_commit()
+  wgmma_commit()
   if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
   return slot
 end
@@ -347,7 +339,7 @@ end
 local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
   for k in range(block.k_tiles) do
     local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-    ct.wgmma_wait(0)
+    wgmma_wait(0)
     release(plan, block, slot)
     state:advance()
   end
@@ -359,7 +351,7 @@ local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
   local before = 0
   for k in range(block.k_tiles) do
     local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-    ct.wgmma_wait(1)
+    wgmma_wait(1)
     if k > 0 then release(plan, block, before) end
     before = slot
     state:advance()
@@ -372,17 +364,17 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
   local bM, bN = variant.tile[1], variant.tile[2]
   -- From one lane for all: slots and descriptors that depend on it stay in registers of the warp.
   local i = threadIdx.x - GROUP
-  local group, own = ct.shfl_idx(i // GROUP, 0), i % GROUP
+  local group, own = shfl_idx(i // GROUP, 0), i % GROUP
   local sums = fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
   local is_shared = variant.schedule == "cooperative"
   local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
   local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
-  local state = ct.pipeline_state(variant.stages)
+  local state = pipeline_state(variant.stages)
   local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
-    C, ct.tma_tensor(C), block.l)
+    C, tma_tensor(C), block.l)
 
   local function own_row(row)
-    if plan.high > 1 then row = row * plan.high + ct.cluster_rank() end
+    if plan.high > 1 then row = row * plan.high + cluster_rank() end
     return is_shared and row * plan.together + group or row
   end
 
@@ -396,15 +388,15 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
         multiply(plan, block, state, tCsX, tCsY, sums, fetch)
       else
         local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
-        ct.wgmma_wait(0)
+        wgmma_wait(0)
         release(plan, block, slot)
       end
       if block.panels then block.panels:before_store(group, own == 0) end
       to:store(sums, own_row(row), column, row, alpha, beta, operands)
     end)
   else
-    local mine = ct.named_barrier(ORDER_ID + group, 2 * GROUP)
-    local other = ct.named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
+    local mine = named_barrier(ORDER_ID + group, 2 * GROUP)
+    local other = named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
     if group == 1 then other:arrive() end
     state:advance(group * block.k_tiles)
     each_tile(variant, block, group, 2, function(row, column, part)
@@ -413,7 +405,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
       local function fetch() to:fetch(own_row(row), column) end
       local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
       other:arrive()
-      ct.wgmma_wait(0)
+      wgmma_wait(0)
       release(plan, block, slot)
       state:advance(block.k_tiles)
       if block.panels then block.panels:before_store(group, own == 0) end
@@ -440,7 +432,7 @@ function M.make(variant, ranks)
   local function body(A, B, C, alpha, beta, order, operands, of_ranks)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
-    local full, empty = ct.mbarrier(variant.stages, fills), ct.mbarrier(variant.stages, arrivals)
+    local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
@@ -449,13 +441,13 @@ function M.make(variant, ranks)
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
-    if plan.high == 1 then ct.sync_threads() else ct.cluster_sync() end
+    if plan.high == 1 then sync_threads() else cluster_sync() end
     if variant.pdl then
-      ct.grid_dependency_launch() -- the next one's blocks wait likewise
-      if variant.grouped then ct.grid_dependency_wait() end -- for where groups end
+      grid_dependency_launch() -- the next one's blocks wait likewise
+      if variant.grouped then grid_dependency_wait() end -- for where groups end
     end
     if threadIdx.x < GROUP then
-      if variant.registers then ct.setmaxnreg(variant.registers[1]) end
+      if variant.registers then setmaxnreg(variant.registers[1]) end
       if variant.gathers then
         nested.load_all(variant, plan, block, B, A, function(f)
           each_tile(variant, block, 0, 1, f)
@@ -467,22 +459,22 @@ function M.make(variant, ranks)
         block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)
       end
     else
-      if variant.registers then ct.setmaxnreg(variant.registers[2]) end
+      if variant.registers then setmaxnreg(variant.registers[2]) end
       multiply_all(variant, plan, block, C, alpha, beta, operands)
     end
-    if plan.high > 1 then ct.cluster_sync() end -- others may still arrive here
+    if plan.high > 1 then cluster_sync() end -- others may still arrive here
   end
 
   if ranks then
-    return ct.kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
+    return kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...}, panels)
     end, {min_blocks = variant.min_blocks, emission = variant.emission})
   elseif variant.order == "hilbert" and not variant.grouped then
-    return ct.kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
+    return kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
       body(A, B, C, alpha, beta, order, {...})
     end, {min_blocks = variant.min_blocks, emission = variant.emission})
   end
-  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     body(A, B, C, alpha, beta, nil, {...})
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end

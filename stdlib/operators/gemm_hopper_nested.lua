@@ -2,12 +2,8 @@
 -- matrices, which TMA does not copy: all its threads gather them by cp.async (gemm_nested.lua). A
 -- slot is full when TMA has brought its part, if there is one, and each thread has said that its
 -- copies are there, which it does LAG tiles of K later.
-local ct = require "cuttle"
 local nested = require "cuttle.gemm_nested"
 local M = {}
-
-local threadIdx, tile, range = ct.threadIdx, ct.tile, ct.range
-local _ <const> = ct._
 
 local GROUP <const> = 128 -- threads of a warp group
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a copy
@@ -42,20 +38,20 @@ end
 local function copier(variant, major, rows)
   local dtype, bK = variant.dtype, variant.tile[3]
   local vec = VECTOR_BITS // dtype.bits
-  local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+  local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
   if major == "k" then
     local across = bK // vec
-    return ct.tiled_copy(one, ct.row_major{GROUP // across, across}, ct.row_major{1, vec})
+    return tiled_copy(one, row_major{GROUP // across, across}, row_major{1, vec})
   end
   local along = math.min(rows, LINE_BITS // dtype.bits) // vec
-  return ct.tiled_copy(one, ct.layout{along, GROUP // along}, ct.layout{vec, 1})
+  return tiled_copy(one, layout{along, GROUP // along}, layout{vec, 1})
 end
 
 -- How an operand (rows,bK) comes in: begin(i) is for tile number i of its rows, and returns what
 -- copies tile k of K to a slot.
 local function gatherer(variant, name, matrix, ring)
   local major = name == "A" and variant.a_major or variant.b_major
-  local rows = ct.size(ring, 0)
+  local rows = size(ring, 0)
   local thr = copier(variant, major, rows):get_slice(threadIdx.x)
   local to, extent = thr:partition_D(ring), {rows, variant.tile[3]}
   return function(i)
@@ -70,16 +66,16 @@ local function loader(matrix, extent, ring)
   local boxes = tile(matrix, extent, {_, _})
   return function(i)
     return function(k, slot, full)
-      if threadIdx.x == 0 then ct.tma_load(boxes(_, _, i, k), ring(_, _, slot), full) end
+      if threadIdx.x == 0 then tma_load(boxes(_, _, i, k), ring(_, _, slot), full) end
     end
   end
 end
 
 -- The slots of tiles that were begun LAG before: says of each that this thread's copies are there.
 local function announcer(variant, block)
-  local state = ct.pipeline_state(variant.stages)
+  local state = pipeline_state(variant.stages)
   return function()
-    ct.fence_proxy_async()
+    fence_proxy_async()
     block.full[state.slot]:arrive()
     state:advance()
   end
@@ -92,12 +88,12 @@ function M.load_all(variant, plan, block, X, Y, each_tile)
   local function of(name, matrix, rows, ring)
     local l = block.l
     if variant["nested_" .. name] then return gatherer(variant, name, matrix(_, _, l), ring) end
-    local boxes = ct.tma_tensor(matrix)
-    return loader(ct.rank(boxes) == 2 and boxes or boxes(_, _, l), {rows, bK}, ring)
+    local boxes = tma_tensor(matrix)
+    return loader(rank(boxes) == 2 and boxes or boxes(_, _, l), {rows, bK}, ring)
   end
   local begin_X, begin_Y = of("B", X, bN, block.rows), of("A", Y, bM, block.columns)
   local bytes = plan.tma_bytes
-  local state = ct.pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
+  local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
   local announce, n_begun = announcer(variant, block), 0
   each_tile(function(row, column)
     local bring_X, bring_Y = begin_X(row), begin_Y(column)
@@ -108,15 +104,15 @@ function M.load_all(variant, plan, block, X, Y, each_tile)
       if bytes > 0 and threadIdx.x == 0 then full:arrive_expect_tx(bytes) end
       bring_X(k, slot, full)
       bring_Y(k, slot, full)
-      ct.cp_async_fence()
-      ct.cp_async_wait(LAG)
+      cp_async_fence()
+      cp_async_wait(LAG)
       if n_begun >= LAG then announce() end
       n_begun = n_begun + 1
       state:advance()
     end
   end)
-  ct.cp_async_wait(0)
-  for _ in range(ct.min(n_begun, LAG)) do announce() end
+  cp_async_wait(0)
+  for _ in range(min(n_begun, LAG)) do announce() end
 end
 
 return M

@@ -3,14 +3,9 @@
 -- multiplied. C is seen (N,M), as the instruction has it: 64 rows, and columns that are adjacent in
 -- memory. A pass is {panels} of 128 bytes of each row in one of {buffers}: config.store is both.
 -- Where beta is not 0, TMA brings what C holds into the same buffers, while the tile is multiplied.
-local ct = require "cuttle"
 local epilogue = require "cuttle.gemm_epilogue"
 local grouping = require "cuttle.gemm_groups"
 local M = {}
-
-local threadIdx = ct.threadIdx
-local size, shape, tile, copy, cast = ct.size, ct.shape, ct.tile, ct.copy, ct.cast
-local _ <const> = ct._
 
 local GROUP <const>, ROWS <const> = 128, 64
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128
@@ -33,8 +28,8 @@ function M.plan(variant, k, kind, rows)
   local panels, buffers = table.unpack(variant.store)
   local n_panels = bM * dtype.bits // line
   local columns = panels_of(n_panels, panels) * line // dtype.bits
-  local like = ct.tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, columns, k, kind))
-  local layout = ct.tile_to_shape(ct.gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
+  local like = tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, columns, k, kind))
+  local layout = tile_to_shape(gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
   local plan = { like = like, columns = columns, buffers = buffers, layout = layout,
                  dtype = dtype, passes = bM // columns, high = rows // ROWS }
   plan.n_passes = plan.high * plan.passes
@@ -43,13 +38,13 @@ function M.plan(variant, k, kind, rows)
   -- Stores of other buffers may still read, where each buffer's turn comes round.
   plan.under_way = plan.n_passes % buffers == 0 and buffers - 1 or 0
   if dtype.bits == 16 then
-    plan.tiled = ct.tiled_copy_C(ct.atom("SM90_U32x4_STSM_N", dtype), like)
+    plan.tiled = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like)
   end
   if variant.grouped then
-    local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+    local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
     local along = line // VECTOR_BITS
-    plan.by_rows = ct.tiled_copy(one, ct.row_major{GROUP // along, along},
-      ct.row_major{1, VECTOR_BITS // dtype.bits})
+    plan.by_rows = tiled_copy(one, row_major{GROUP // along, along},
+      row_major{1, VECTOR_BITS // dtype.bits})
   end
   return plan
 end
@@ -57,23 +52,23 @@ end
 --- In a kernel: shared memory of all groups, (64, columns, buffer, group).
 function M.memory(plan, n_groups)
   local columns, buffers = plan.columns, plan.buffers
-  return ct.shared(plan.dtype, ct.tile_to_shape(plan.layout, {ROWS, columns, buffers, n_groups}))
+  return shared(plan.dtype, tile_to_shape(plan.layout, {ROWS, columns, buffers, n_groups}))
 end
 
 --- Of all groups, an mbarrier for each buffer: what C holds is there.
 function M.barriers(plan, n_groups)
-  return plan.fetches and ct.mbarrier(n_groups * plan.buffers, 1) or nil
+  return plan.fetches and mbarrier(n_groups * plan.buffers, 1) or nil
 end
 
 local Store = {}
 Store.__index = Store
 
 --- In a kernel: the matrix of one batch, and of what has two modes that.
-function M.of_batch(x, l) return ct.rank(x) == 2 and x or x(_, _, l) end
+function M.of_batch(x, l) return rank(x) == 2 and x or x(_, _, l) end
 
 -- A batch of C and of its coordinates for TMA, (N,M).
 local function batch_of(C, out, l)
-  return ct.select(M.of_batch(C, l), 1, 0), ct.select(M.of_batch(out, l), 1, 0)
+  return select(M.of_batch(C, l), 1, 0), select(M.of_batch(out, l), 1, 0)
 end
 
 --- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA.
@@ -83,9 +78,9 @@ function M.begin(variant, plan, memory, full, group, all, all_out, l)
   return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
     all = all, all_out = all_out, l = l, is_first = i == 0, thr = plan.like:get_slice(i),
     copier = plan.tiled and plan.tiled:get_slice(i),
-    together = ct.named_barrier(FIRST_ID + group, GROUP),
+    together = named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
-    turn = full and ct.pipeline_state(1), -- of tiles: their parity
+    turn = full and pipeline_state(1), -- of tiles: their parity
     out = out }, Store)
 end
 
@@ -111,7 +106,7 @@ function Store:of(group)
   new.group, new.l = group, group.g
   new.first = {group.first, 0}
   new.C = grouping.part(self.C, 0, group)
-  new.out = ct.domain_offset(new.first, self.out)
+  new.out = domain_offset(new.first, self.out)
   return new
 end
 
@@ -126,7 +121,7 @@ end
 -- outside, which a tile of its size alone would not know.
 local function guarded_part(self, at)
   local plan, bM, bN = self.plan, self.variant.tile[1], self.variant.tile[2]
-  return tile(tile(ct.guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
+  return tile(tile(guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
     {ROWS, plan.columns}, {at.row % (bN // ROWS), at.column % plan.passes})
 end
 
@@ -147,10 +142,10 @@ local function fetch_pass(self, i, row, column, pending)
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
   local at_row = row * plan.high + i // plan.passes
   local at_column = column * plan.passes + i % plan.passes
-  ct.tma_store_wait(pending)
+  tma_store_wait(pending)
   if is_whole(self, at_row) then
     barrier_of(self, buffer):arrive_expect_tx(plan.bytes)
-    ct.tma_load(gC(_, _, at_row, at_column), self.memory(_, _, buffer), barrier_of(self, buffer))
+    tma_load(gC(_, _, at_row, at_column), self.memory(_, _, buffer), barrier_of(self, buffer))
   end
 end
 
@@ -180,7 +175,7 @@ local function wait_for_pass(self, i, at)
   local plan = self.plan
   local buffers, turn = plan.buffers, i // plan.buffers
   local parity = turn % 2
-  if ct.cdiv(plan.n_passes - i % buffers, buffers) % 2 == 1 then
+  if cdiv(plan.n_passes - i % buffers, buffers) % 2 == 1 then
     parity = parity == 0 and self.turn.parity or 1 - self.turn.parity
   end
   local buffer = i % buffers
@@ -200,8 +195,8 @@ end
 local function elements(self, sums, row, column, buffer, alpha, beta, operands)
   local variant, extent = self.variant, {ROWS, self.plan.columns}
   if variant.plain then return cast(sums, variant.c_dtype) end
-  local places = ct.select(ct.identity_tensor(shape(ct.select(self.C, 1, 0))), 1, 0)
-  if self.group then places = ct.domain_offset(self.first, places) end
+  local places = select(identity_tensor(shape(select(self.C, 1, 0))), 1, 0)
+  if self.group then places = domain_offset(self.first, places) end
   local part = variant.reads_c and self.thr:partition_C(self.memory(_, _, buffer))
   return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
     {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
@@ -221,16 +216,16 @@ end
 local function out_of(self, buffer, gC, at)
   if is_whole(self, at.row) then
     if self.is_first then
-      ct.tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
-      ct.tma_store_commit()
+      tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
+      tma_store_commit()
     end
     return
   end
   local to, from = copied_parts(self, buffer, at)
   copy(from, to)
-  if self.is_first then ct.tma_store_commit() end
+  if self.is_first then tma_store_commit() end
   if self.plan.fetches then -- TMA writes the buffer next
-    ct.fence_proxy_async()
+    fence_proxy_async()
     self.together:sync()
   end
 end
@@ -247,10 +242,10 @@ function Store:store(sums, row, column, tile_row, alpha, beta, operands)
     local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
     if plan.fetches then wait_for_pass(self, i, at) end
     local new = elements(self, part, at_row, at_column, buffer, alpha, beta, operands)
-    if self.is_first and not plan.fetches then ct.tma_store_wait(plan.under_way) end
+    if self.is_first and not plan.fetches then tma_store_wait(plan.under_way) end
     self.together:sync()
     write(self, new, buffer)
-    ct.fence_proxy_async()
+    fence_proxy_async()
     self.together:sync()
     out_of(self, buffer, gC, at)
     if plan.fetches then fetch_next(self, i, row, column) end
@@ -261,7 +256,7 @@ end
 --- Behind the last tile: shared memory must stay until it has been read. That C is written is
 -- awaited by whoever waits for the launch.
 function Store:finish()
-  if self.is_first then ct.tma_store_wait(0) end
+  if self.is_first then tma_store_wait(0) end
 end
 
 return M

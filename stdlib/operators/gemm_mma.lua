@@ -8,20 +8,10 @@
 --   warps    {m, n} of the block; a warp has bM / m rows and bN / n columns
 --   sums     "f16": sums of f16 products are kept in f16, not in f32
 --   min_blocks  of a multiprocessor, which limits the registers of a thread
-local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
 local M = { takes_nested = true }
-
-local threadIdx = ct.threadIdx
-local layout, size, shape, tile, view = ct.layout, ct.size, ct.shape, ct.tile, ct.view
-local shared, fragment, recast, select = ct.shared, ct.fragment, ct.recast, ct.select
-local copy, clear, gemm = ct.copy, ct.clear, ct.gemm
-local range, min, where = ct.range, ct.min, ct.where
-local cp_async_fence, cp_async_wait, sync_threads =
-  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
-local _ <const> = ct._
 
 local WIDE_BITS <const> = 128 -- of a copy, and of a row of ldmatrix's matrices
 local ROW_BITS <const> = 1024 -- all banks once
@@ -54,12 +44,12 @@ local function is_paired(variant, major) return major == "mn" and variant.dtype.
 -- what one ldmatrix brings. Of an operand in pairs they are numbered so that a lane's are its own.
 local function make_mma(variant)
   local name = variant.dtype.name
-  local atom = ct.atom(atoms[variant.sums and name .. "_" .. variant.sums or name])
+  local atom = atom(atoms[variant.sums and name .. "_" .. variant.sums or name])
   local wM, wN = table.unpack(variant.warps)
   local rows, columns = ATOM_M * wN, 2 * ATOM_N * wM
   if is_paired(variant, variant.b_major) then rows = layout({8, 2, wN}, {2, 1, ATOM_M}) end
   if is_paired(variant, variant.a_major) then columns = layout({8, wM, 2}, {2, 2 * ATOM_N, 1}) end
-  return ct.tiled_mma(atom, layout({wN, wM, 1}, {wM, 1, 0}), {rows, columns}), atom.dtypes.d
+  return tiled_mma(atom, layout({wN, wM, 1}, {wM, 1, 0}), {rows, columns}), atom.dtypes.d
 end
 
 -- {====== Operands on their way ======
@@ -70,14 +60,14 @@ local function log2(n) return math.tointeger(math.log(n, 2)) end
 local function exchanged(dtype, line, l)
   local vec = WIDE_BITS // dtype.bits
   if line == vec then return l end
-  return ct.composition(ct.swizzle(log2(line // vec), log2(vec), 3), l)
+  return composition(swizzle(log2(line // vec), log2(vec), 3), l)
 end
 
 -- A ring of tiles of which ldmatrix reads 8 rows, and a warp writes one, without conflicts: what
 -- is contiguous lies in lines.
 local function swizzled(dtype, line, extent, major)
-  local block = major == "k" and ct.row_major{8, line} or layout{line, 8}
-  return ct.tile_to_shape(exchanged(dtype, line, block), extent)
+  local block = major == "k" and row_major{8, line} or layout{line, 8}
+  return tile_to_shape(exchanged(dtype, line, block), extent)
 end
 
 -- The same for bytes in pairs. A lane t of the instruction's A and B has k = 4t to 4t + 3, two by
@@ -94,22 +84,22 @@ end
 local function plan_operand(variant, mma, name, major, rows)
   local n, bK, dtype = M.n_threads(variant), variant.tile[3], variant.dtype
   local vec = WIDE_BITS // dtype.bits
-  local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
-  local tiled_copy = name == "A" and ct.tiled_copy_A or ct.tiled_copy_B
+  local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+  local tiled_like = name == "A" and tiled_copy_A or tiled_copy_B
   local ring = {rows, bK, variant.stages}
   if major == "k" then
     local across = bK // vec
     local line = math.min(bK, ROW_BITS // dtype.bits)
-    return { tiled = ct.tiled_copy(one, ct.row_major{n // across, across}, ct.row_major{1, vec}),
+    return { tiled = tiled_copy(one, row_major{n // across, across}, row_major{1, vec}),
              ring = swizzled(dtype, line, ring, "k"),
-             read = tiled_copy(ct.atom("SM75_U32x4_LDSM_N", dtype), mma) }
+             read = tiled_like(atom("SM75_U32x4_LDSM_N", dtype), mma) }
   end
   local line = math.min(rows, ROW_BITS // dtype.bits)
   local along = math.min(rows // vec, n)
-  local plan = { tiled = ct.tiled_copy(one, layout{along, n // along}, layout{vec, 1}) }
+  local plan = { tiled = tiled_copy(one, layout{along, n // along}, layout{vec, 1}) }
   if dtype.bits == 16 then
     plan.ring = swizzled(dtype, line, ring, "mn")
-    plan.read = tiled_copy(ct.atom("SM75_U16x8_LDSM_T", dtype), mma)
+    plan.read = tiled_like(atom("SM75_U16x8_LDSM_T", dtype), mma)
   elseif is_paired(variant, major) then
     plan.ring, plan.pairs = paired(dtype, line, ring), name
   else -- the four k that lanes read at once lie 8 banks apart
@@ -121,7 +111,7 @@ end
 
 -- A ring's bytes, whole periods of the swizzle, which counts from the start of memory.
 local function bytes_of(plan, dtype)
-  return ct.cdiv(ct.cosize(plan.ring) * dtype.bits, 8 * ROW_BITS) * ROW_BITS
+  return cdiv(cosize(plan.ring) * dtype.bits, 8 * ROW_BITS) * ROW_BITS
 end
 
 -- What a lane gives ldmatrix of a ring of bytes: (8 pairs, MN, K, stage), of 32 k that of its row.
@@ -131,13 +121,13 @@ local function pairs_of(plan, variant, ring)
   local n = plan.pairs == "A" and wN or wM
   local mine = plan.pairs == "A" and warp // wM or warp % wM
   local k = lane % 2 + lane // 8 % 2 * 2 + lane // 2 % 4 * 4 + lane // 16 * 16
-  local steps = tile(recast(ring, ct.u16), {8 * n, 32}, {_, _})  -- (8n, 32, MN, K, stage)
+  local steps = tile(recast(ring, u16), {8 * n, 32}, {_, _})  -- (8n, 32, MN, K, stage)
   return tile(steps, {8}, {mine})(_, k, _, _, _)
 end
 
 -- Of four pairs of bytes the first ones, or the second.
 local function bytes_of_pairs(x, y, second)
-  return ct.byte_perm(x, y, second and 0x7531 or 0x6420)
+  return byte_perm(x, y, second and 0x7531 or 0x6420)
 end
 
 -- One operand's parts of a thread: of its tiles (rows,bK,k), of the ring (rows,bK,stage), and its
@@ -148,7 +138,7 @@ local function make_loader(variant, plan, mma_part, fragments, tiles, ring)
                    fragments = fragments }
   if plan.pairs then
     loader.reads, loader.pairs = pairs_of(plan, variant, ring), plan.pairs
-    loader.held = fragment(ct.u16, shape(loader.reads(_, _, 0, 0)))
+    loader.held = fragment(u16, shape(loader.reads(_, _, 0, 0)))
     loader.words = fragments
   elseif plan.read then
     local reader = plan.read:get_slice(threadIdx.x)
@@ -168,8 +158,8 @@ end
 -- The words of the instruction's operand: A's rows g and g + 8 before k + 16, B's k + 16 before the
 -- next 8 columns.
 local function part_pairs(loader, fragments)
-  local held, n = recast(loader.held, ct.u32), size(loader.held, 1)
-  local words = fragment(ct.u32, {4, n})
+  local held, n = recast(loader.held, u32), size(loader.held, 1)
+  local words = fragment(u32, {4, n})
   for i = 0, n - 1 do
     for j = 0, 3 do
       local row, k = j % 2, j // 2
@@ -182,7 +172,7 @@ end
 
 local function read(loader, kb, stage)
   if loader.pairs then
-    copy(ct.atom("SM75_U16x8_LDSM_T", ct.u16), loader.reads(_, _, kb, stage), loader.held)
+    copy(atom("SM75_U16x8_LDSM_T", u16), loader.reads(_, _, kb, stage), loader.held)
     return part_pairs(loader, loader.words(_, _, kb))
   end
   local from, to = loader.reads(_, _, kb, stage), loader.words(_, _, kb)
@@ -202,10 +192,10 @@ function M.make(variant)
     bytes_A + bytes_B)
   local n_blocks = bK // mma.atom.shape[3]
 
-  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
     if not at.is_there then return end
-    local memory = shared(ct.u8, stored.bytes)
+    local memory = shared(u8, stored.bytes)
     local sA = view(recast(memory, dtype), plan_A.ring)
     local sB = view(recast(tile(memory, {ROW_BITS}, {bytes_A // ROW_BITS}), dtype), plan_B.ring)
     local gA = nested.tiles(variant, "B", at.B, {bN, bK}, at.n)      -- (bN, bK, k)
@@ -222,7 +212,7 @@ function M.make(variant)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1
-    if variant.grouped == "k" then last = ct.max(last, 0) end -- of an empty group zeros
+    if variant.grouped == "k" then last = max(last, 0) end -- of an empty group zeros
     for s = 0, n_stages - 2 do
       fetch(load_A, min(s, last), s)
       fetch(load_B, min(s, last), s)

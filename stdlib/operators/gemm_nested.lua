@@ -10,13 +10,8 @@
 -- A template that takes them (takes_nested) has variant.nested_A, nested_B and nested_C, which are
 -- nil, or how many adjacent elements lie adjacent in memory wherever a tile is cut into as many:
 -- the most that are read at once. variant.even_A and even_B say whether K divides evenly.
-local ct = require "cuttle"
 local internal = ...
 local M = {}
-
-local layout, size, tile, view, guard = ct.layout, ct.size, ct.tile, ct.view, ct.guard
-local copy, where, mode = ct.copy, ct.where, ct.mode
-local _ <const> = ct._
 
 local WIDE_BITS <const> = 128
 local OUTSIDE <const> = 1 -- of one vector, a number that reads as 0 and is not written
@@ -67,7 +62,7 @@ end
 -- {====== In a kernel ======
 
 --- The coordinates of the elements of a matrix, in place of its elements.
-function M.places(matrix) return ct.identity_tensor{size(matrix, 0), size(matrix, 1)} end
+function M.places(matrix) return identity_tensor{size(matrix, 0), size(matrix, 1)} end
 
 --- What reads and writes a nested matrix in vectors of n adjacent elements. Parts of it come as
 --- coordinates (V,X,Y): rows depend on mode `ways[1]` of these and columns on `ways[2]`; V are
@@ -210,7 +205,7 @@ end
 --- A tile of C, number `at`, seen as (columns,rows), as gemm_epilogue.staged takes it.
 function M.tile_of_C(variant, matrix, at)
   if not variant.nested_C then
-    return ct.select(tile(matrix, {variant.tile[1], variant.tile[2]}, at), 1, 0)
+    return select(tile(matrix, {variant.tile[1], variant.tile[2]}, at), 1, 0)
   end
   local n = math.min(variant.nested_C, WIDE_BITS // variant.c_dtype.bits)
   return M.gather(variant, matrix, n, 0, {2, 1})
@@ -218,12 +213,12 @@ end
 
 --- Reads the elements at `places` into registers.
 function M.read(gather, places, to)
-  for i in ct.range(size(to)) do to[i] = element(gather, places[i])[0] end
+  for i in range(size(to)) do to[i] = element(gather, places[i])[0] end
 end
 
 --- Writes registers to the elements at `places`.
 function M.write(gather, places, from)
-  for i in ct.range(size(from)) do element(gather, places[i])[0] = from[i] end
+  for i in range(size(from)) do element(gather, places[i])[0] = from[i] end
 end
 
 return M

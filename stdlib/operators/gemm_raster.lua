@@ -1,13 +1,9 @@
 -- gemm_raster.lua: which tile of C a block of matmul computes. By default the grid is that of the
 -- tiles. With variant.group = g it is one line, in which g rows of tiles are walked together, so
 -- that blocks that run at the same time share what they read.
-local ct = require "cuttle"
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_nested"
 local M = {}
-
-local cdiv, size = ct.cdiv, ct.size
-local _ <const> = ct._
 
 local MAX_Y <const> = 65535 -- of a grid's y and z
 
@@ -26,8 +22,8 @@ end
 
 --- In a kernel: the matrix of one batch, guarded where tiles of the variant overhang.
 function M.matrix(variant, t, l)
-  local matrix = t(ct._, ct._, l)
-  return variant.ragged and ct.guard(matrix) or matrix
+  local matrix = t(_, _, l)
+  return variant.ragged and guard(matrix) or matrix
 end
 
 -- The operand of that name, and the coordinates in it: of a nested one nothing is guarded, and its
@@ -39,18 +35,18 @@ end
 
 local function places_in(variant, C, l)
   if variant.nested_C then return nested.places(C(_, _, l)) end
-  return ct.identity_tensor(ct.shape(C(_, _, l)))
+  return identity_tensor(shape(C(_, _, l)))
 end
 
 --- In a kernel: the tile's coordinates in C, and the batch.
 function M.place(variant, C)
-  local x, l = ct.blockIdx.x, ct.blockIdx.z
-  if not variant.group then return x, ct.blockIdx.y, l end
+  local x, l = blockIdx.x, blockIdx.z
+  if not variant.group then return x, blockIdx.y, l end
   local tiles_m = cdiv(size(C, 0), variant.tile[1])
   local tiles_n = cdiv(size(C, 1), variant.tile[2])
   local in_group = variant.group * tiles_n
   local first = x // in_group * variant.group
-  local rows = ct.min(tiles_m - first, variant.group)
+  local rows = min(tiles_m - first, variant.group)
   return first + x % in_group % rows, x % in_group // rows, l
 end
 
@@ -60,16 +56,16 @@ local function grouped_tile(variant, A, B, C, ends, mode)
   local rows, columns = variant.tile[mode + 1], variant.tile[2 - mode]
   local way = { ends = ends, extent = size(C, mode), rows = rows,
                 times = cdiv(size(C, 1 - mode), columns) }
-  local group, i, is_there = grouping.find(way, ct.blockIdx.x)
-  local along = ct.max(cdiv(group.rows, rows), 1)
+  local group, i, is_there = grouping.find(way, blockIdx.x)
+  local along = max(cdiv(group.rows, rows), 1)
   local at = { l = group.g, is_there = is_there, m = i % along, n = i // along,
                A = A(_, _, 0), B = B(_, _, group.g), C = grouping.part(C(_, _, 0), mode, group) }
-  local places, first = ct.identity_tensor(ct.shape(C(_, _, 0))), { 0, 0 }
+  local places, first = identity_tensor(shape(C(_, _, 0))), { 0, 0 }
   if mode == 1 then at.m, at.n, at.A, at.B = at.n, at.m, A(_, _, group.g), B(_, _, 0) end
   local own = mode == 0 and "A" or "B"
   at[own] = grouping.part(at[own], 0, group)
   first[mode + 1] = group.first
-  at.places = ct.domain_offset(first, places)
+  at.places = domain_offset(first, places)
   return at
 end
 
@@ -78,7 +74,7 @@ local function deep_tile(variant, A, B, C, ends)
   local m, n, l = M.place(variant, C)
   local group = grouping.group(ends, l, size(A, 1))
   return { m = m, n = n, l = l, is_there = true, C = C(_, _, l),
-           places = ct.identity_tensor(ct.shape(C(_, _, l))),
+           places = identity_tensor(shape(C(_, _, l))),
            A = grouping.part(A(_, _, 0), 1, group), B = grouping.part(B(_, _, 0), 1, group) }
 end
 
@@ -97,7 +93,7 @@ function M.tile(variant, A, B, C, operands)
     else
       at = grouped_tile(variant, A, B, C, ends, modes[variant.grouped])
     end
-    at.A, at.B, at.C = ct.guard(at.A), ct.guard(at.B), ct.guard(at.C)
+    at.A, at.B, at.C = guard(at.A), guard(at.B), guard(at.C)
   else
     local m, n, l = M.place(variant, C)
     at = { m = m, n = n, l = l, is_there = true, A = operand(variant, "A", A, l),

@@ -20,16 +20,10 @@
 --   rank, count = W.
 -- A configuration is "cooperative" and has no clusters; `vectors`, of 16 bytes, are
 -- what a thread has under way. N is a multiple of the elements of such a vector.
-local ct = require "cuttle"
 local internal = ...
 local gather = require "cuttle.gemm_gather"
 local hopper = require "cuttle.gemm_hopper"
 local M = {}
-
-local threadIdx, size, tile, cdiv, copy = ct.threadIdx, ct.size, ct.tile, ct.cdiv, ct.copy
-local fragment, range, min, cast = ct.fragment, ct.range, ct.min, ct.cast
-local u32 = ct.u32
-local _ <const> = ct._
 
 local WARP <const>, N_MOVERS <const> = 32, 3 -- lanes; warps of a block that move
 local VECTOR_BITS <const> = 128
@@ -50,7 +44,7 @@ local walks = {} -- by device, tiles and panels
 function M.args(config, p)
   local key = ("%s %d %d %d %d %d"):format(p.device, p.n, p.m, p.l, config.tile[1], config.tile[2])
   walks[key] = walks[key]
-    or internal.table_on(ct.u32, gather.walk_of(config, p, 1), nil, p.device)
+    or internal.table_on(u32, gather.walk_of(config, p, 1), nil, p.device)
   return { hopper.without_stride_0(p.A), p.B, p.C, walks[key], p.panels }
 end
 
@@ -62,8 +56,8 @@ Scatter.__index = Scatter
 --- What the roles of the kernel know of the panels; X is A.
 function M.begin(variant, plan, X, panels)
   local together = plan.together
-  local written = ct.shared(ct.u32, together) -- by group: how often its stores were seen complete
-  local taken = ct.shared(u32, N_MOVERS) -- by warp that moves: how many own tiles are taken
+  local written = shared(u32, together) -- by group: how often its stores were seen complete
+  local taken = shared(u32, N_MOVERS) -- by warp that moves: how many own tiles are taken
   if threadIdx.x == 0 then
     for group = 0, together - 1 do written[group] = 0 end
     for i = 0, N_MOVERS - 1 do taken[i] = 0 end
@@ -82,9 +76,9 @@ Scatter.part = gather.part
 
 --- A function (k, to, full) that brings tile k of the part's rows.
 function Scatter:loader(part)
-  local X = ct.tma_tensor(self.X)(_, _, part.panel)
+  local X = tma_tensor(self.X)(_, _, part.panel)
   local boxes = tile(X, {self.variant.tile[2], self.variant.tile[3]}, {_, _})
-  return function(k, to, full) ct.tma_load(boxes(_, _, part.row, k), to, full) end
+  return function(k, to, full) tma_load(boxes(_, _, part.row, k), to, full) end
 end
 
 function Scatter:finish_loads() end -- luacheck: no self
@@ -94,10 +88,10 @@ function Scatter:finish_loads() end -- luacheck: no self
 --- ahead of another.
 function Scatter:before_store(group, is_first)
   if is_first then
-    ct.tma_store_wait(0, {done = true})
-    ct.fence_proxy_async("global")
-    ct.fence({order = "acq_rel"})
-    ct.atomic_add(self.written, group, 1)
+    tma_store_wait(0, {done = true})
+    fence_proxy_async("global")
+    fence({order = "acq_rel"})
+    atomic_add(self.written, group, 1)
   end
 end
 
@@ -105,7 +99,7 @@ end
 
 -- Vectors of one panel in a row of memory, as words.
 local function words_of(t)
-  return tile(ct.recast(ct.view(t, ct.layout(size(t))), ct.u32), {WORDS}, {_})
+  return tile(recast(view(t, layout(size(t))), u32), {WORDS}, {_})
 end
 
 -- Calls f(at, is_inside) for the warp's vectors of a tile of a panel, n at a time: at(i) is the
@@ -115,7 +109,7 @@ local function each_vector(self, row, column, warp, n, f)
   local high = math.max(1, WARP // self.along) -- rows that a warp has at once
   local apart = N_MOVERS * high
   local place = column * self.along + lane % self.along
-  local rows = ct.where(place < self.per_row, min(self.height - row * bN, bN), 0)
+  local rows = where(place < self.per_row, min(self.height - row * bN, bN), 0)
   for line in range(warp * high + lane // self.along, rows, apart * n) do
     local first, step = (row * bN + line) * self.per_row + place, apart * self.per_row
     f(function(i) return first + i * step end, function(i) return line + i * apart < rows end)
@@ -131,22 +125,22 @@ end
 -- One lane waits for a flag, and the warp for that lane.
 local function await(flags, flag, wanted)
   if threadIdx.x % WARP == 0 then
-    while ct.atomic_load(flags, flag, OTHERS) ~= wanted do end
+    while atomic_load(flags, flag, OTHERS) ~= wanted do end
   end
-  ct.sync_warp()
+  sync_warp()
 end
 
 -- One lane calls f, which sets flags by `tell`, behind one fence for all that the warp has done: a
 -- fence waits until other devices have what was sent.
 local function hand_on(f)
-  ct.sync_warp()
+  sync_warp()
   if threadIdx.x % WARP == 0 then
-    ct.fence(TO_OTHERS)
+    fence(TO_OTHERS)
     f()
   end
 end
 
-local function tell(flags, flag, value) ct.atomic_store(flags, flag, value, AFTER_FENCE) end
+local function tell(flags, flag, value) atomic_store(flags, flag, value, AFTER_FENCE) end
 
 -- The warp's rows of a tile to the rank that owns them.
 local function send(self, part, column, warp)
@@ -157,7 +151,7 @@ local function send(self, part, column, warp)
   local to = words_of(panels.receive[part.distance + 1](_, _, part.distance - 1))
   await(flags, flag, 0)
   each_vector(self, part.row, column, warp, n, function(at, is_inside)
-    local held = fragment(ct.u32, {WORDS, n})
+    local held = fragment(u32, {WORDS, n})
     for i = 0, n - 1 do
       if is_inside(i) then copy(from(_, at(i)), held(_, i)) end
     end
@@ -171,17 +165,17 @@ end
 -- The sums of ADDED of each lane's vectors: those of the own partial sums and of what was received.
 local function add_up(self, own, out, at, is_inside)
   local dtype, received = self.variant.c_dtype, self.panels.receive[1]
-  local held, sums = fragment(ct.u32, {WORDS, ADDED}), fragment(ct.f32, {self.adjacent, ADDED})
+  local held, sums = fragment(u32, {WORDS, ADDED}), fragment(f32, {self.adjacent, ADDED})
   local function values_of(from)
     for i = 0, ADDED - 1 do
       if is_inside(i) then copy(from(_, at(i)), held(_, i)) end
     end
-    return ct.recast(held, dtype)
+    return recast(held, dtype)
   end
-  ct.clear(held)
-  copy(cast(values_of(own), ct.f32), sums)
+  clear(held)
+  copy(cast(values_of(own), f32), sums)
   for distance in range(1, self.panels.count) do
-    local more = cast(values_of(words_of(received(_, _, distance - 1))), ct.f32)
+    local more = cast(values_of(words_of(received(_, _, distance - 1))), f32)
     for i = 0, size(sums) - 1 do sums[i] = sums[i] + more[i] end
   end
   local made = cast(sums, dtype)
@@ -198,7 +192,7 @@ local function finish(self, part, column, warp)
     await(flags, flag_of(self, part, column, warp, distance), 1)
   end
   local own = words_of(panels.partial(_, _, part.panel))
-  local out = tile(ct.view(panels.out, ct.layout(size(panels.out))), {self.adjacent}, {_})
+  local out = tile(view(panels.out, layout(size(panels.out))), {self.adjacent}, {_})
   each_vector(self, part.row, column, warp, ADDED, function(at, is_inside)
     add_up(self, own, out, at, is_inside)
   end)
@@ -213,17 +207,17 @@ end
 local function await_tiles(self, n)
   if threadIdx.x % WARP == 0 then
     for group = 0, self.together - 1 do
-      while ct.atomic_load(self.written, group) < n do end
+      while atomic_load(self.written, group) < n do end
     end
   end
-  ct.sync_warp()
+  sync_warp()
 end
 
 -- The number of the next own tile of which a warp's rows are to be finished: for one that asks.
 local function take_tile(self, warp)
   local number = u32(0)
-  if threadIdx.x % WARP == 0 then number = ct.atomic_add(self.taken, warp, 1) end
-  return ct.shfl_idx(number, 0)
+  if threadIdx.x % WARP == 0 then number = atomic_add(self.taken, warp, 1) end
+  return shfl_idx(number, 0)
 end
 
 -- Calls finish for the own tiles that this warp takes, and send for the others.

@@ -4,18 +4,10 @@
 --   threads  {m, n}: a thread of the block has (bM / m) x (bN / n) elements of C, in runs of 4
 --   stages   tiles of K in shared memory
 --   order    of the multiply-adds, as gemm takes it
-local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
 local M = { takes_nested = true }
-
-local threadIdx = ct.threadIdx
-local layout, size, tile = ct.layout, ct.size, ct.tile
-local shared, fragment, copy, clear, gemm = ct.shared, ct.fragment, ct.copy, ct.clear, ct.gemm
-local range, sync_threads = ct.range, ct.sync_threads
-local cp_async_fence, cp_async_wait = ct.cp_async_fence, ct.cp_async_wait
-local _ <const> = ct._
 
 local RUN <const> = 4 -- adjacent rows and columns of a thread
 local VECTOR_BITS <const> = 128
@@ -26,14 +18,14 @@ function M.n_threads(config) return config.threads[1] * config.threads[2] end
 -- What is contiguous along K is turned round on the way, element by element, into padded columns.
 local function plan_operand(dtype, major, rows, depth, n)
   if major == "k" then
-    local one = ct.atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
+    local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
     local across = math.min(depth, n)
-    return ct.tiled_copy(one, ct.row_major{n // across, across}), rows + VECTOR_BITS // dtype.bits
+    return tiled_copy(one, row_major{n // across, across}), rows + VECTOR_BITS // dtype.bits
   end
   local vec = math.min(VECTOR_BITS // dtype.bits, rows * depth // n) -- all threads have a share
   local along = math.min(rows // vec, n)
-  local wide = ct.atom(("UniversalCopy<u%d>"):format(vec * dtype.bits), dtype)
-  return ct.tiled_copy(wide, layout{along, n // along}, layout{vec, 1}), rows
+  local wide = atom(("UniversalCopy<u%d>"):format(vec * dtype.bits), dtype)
+  return tiled_copy(wide, layout{along, n // along}, layout{vec, 1}), rows
 end
 
 -- A thread's rows lie in runs of RUN, the runs of all threads side by side.
@@ -46,7 +38,7 @@ function M.make(variant)
   local bM, bN, bK = table.unpack(variant.tile)
   local tM, tN = table.unpack(variant.threads)
   local n_stages, dtype, sum = variant.stages, variant.dtype, variant.sum
-  local mma = ct.tiled_mma(("UniversalFMA<%s>"):format(sum.name), layout{tM, tN, 1},
+  local mma = tiled_mma(("UniversalFMA<%s>"):format(sum.name), layout{tM, tN, 1},
     {in_runs(tM, bM), in_runs(tN, bN)})
   local copy_A, ldA = plan_operand(dtype, variant.a_major, bM, bK, tM * tN)
   local copy_B, ldB = plan_operand(dtype, variant.b_major, bN, bK, tM * tN)
@@ -54,7 +46,7 @@ function M.make(variant)
   local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
   local options = {order = variant.order}
 
-  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
     if not at.is_there then return end
     local sA, sB = shared(dtype, in_A), shared(dtype, in_B)

@@ -19,20 +19,10 @@
 --            and their sums are added at the end. For problems with so few tiles that a
 --            multiprocessor would have too few warps. 1 unless given
 --   min_blocks  of a multiprocessor, which limits the registers of a thread
-local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
 local M = { takes_nested = true }
-
-local threadIdx = ct.threadIdx
-local layout, size, shape, tile = ct.layout, ct.size, ct.shape, ct.tile
-local shared, fragment = ct.shared, ct.fragment
-local copy, clear, gemm = ct.copy, ct.clear, ct.gemm
-local range, min, where = ct.range, ct.min, ct.where
-local cp_async_fence, cp_async_wait, sync_threads =
-  ct.cp_async_fence, ct.cp_async_wait, ct.sync_threads
-local _ <const> = ct._
 
 local RUN <const> = 4 -- adjacent rows or columns of a thread: 16 bytes
 local PAD <const> = 4 -- elements behind each k of what was turned round
@@ -48,11 +38,11 @@ end
 -- either operand by any of them.
 local function thread_layout(lanes, warps, bits)
   local four = layout({2, 2}, bits or {1, 16})
-  local eight = ct.complement(four, 32)
+  local eight = complement(four, 32)
   local m, n = eight, four
   if lanes[1] == 4 then m, n = four, eight end
   return layout({{shape(m), warps[1]}, {shape(n), warps[2]}},
-                {{ct.stride(m), 32}, {ct.stride(n), 32 * warps[1]}})
+                {{stride(m), 32}, {stride(n), 32 * warps[1]}})
 end
 
 -- Rows of the tile as (thread, value): runs of lanes side by side, as often as they fit, then those
@@ -66,15 +56,15 @@ end
 -- memory, and `turn` where it is turned round.
 local function plan_operand(variant, major, rows)
   local n, bK = M.n_threads(variant), variant.tile[3]
-  local one = ct.atom("UniversalCopy<u32>", ct.f32)
+  local one = atom("UniversalCopy<u32>", f32)
   if major == "mn" then
     local along = rows // RUN
-    return { tiled = ct.tiled_copy(one, layout{along, n // along}, layout{RUN, 1}), ld = rows }
+    return { tiled = tiled_copy(one, layout{along, n // along}, layout{RUN, 1}), ld = rows }
   elseif variant.turn == "registers" then -- two quads of K of a row by adjacent lanes: one sector
-    return { tiled = ct.tiled_copy(one, ct.row_major{n // 2, 2}, ct.row_major{1, RUN}),
+    return { tiled = tiled_copy(one, row_major{n // 2, 2}, row_major{1, RUN}),
              ld = rows + PAD, turn = "registers" }
   end
-  return { tiled = ct.tiled_copy(one, ct.row_major{n // bK, bK}), ld = rows + PAD,
+  return { tiled = tiled_copy(one, row_major{n // bK, bK}), ld = rows + PAD,
            turn = "async" }
 end
 
@@ -83,7 +73,7 @@ local function make_loader(plan, tiles, ring)
   local thr = plan.tiled:get_slice(threadIdx.x)
   local loader = { from = thr:partition_S(tiles), to = thr:partition_D(ring), turn = plan.turn }
   if plan.turn == "registers" then
-    loader.held = fragment(ct.f32, shape(loader.from(_, _, _, 0)))
+    loader.held = fragment(f32, shape(loader.from(_, _, _, 0)))
   end
   return loader
 end
@@ -132,7 +122,7 @@ end
 -- Adds the sums of the other slices to those of the first, in their order.
 local function add_slices(sums, n)
   local slice, lane, per_slice = slice_of(n), lane_of(n), size(sums)
-  local parts = shared(ct.f32, layout{n.threads, per_slice, n.slices - 1})
+  local parts = shared(f32, layout{n.threads, per_slice, n.slices - 1})
   if slice > 0 then
     for i = 0, per_slice - 1 do parts[{lane, i, slice - 1}] = sums[i] end
   end
@@ -147,8 +137,7 @@ end
 function M.make(variant)
   local bM, bN, bK = table.unpack(variant.tile)
   local lanes, warps, n_stages = variant.lanes, variant.warps, variant.stages
-  local f32 = ct.f32
-  local mma = ct.tiled_mma("UniversalFMA<f32>", thread_layout(lanes, warps, variant.lane_bits),
+  local mma = tiled_mma("UniversalFMA<f32>", thread_layout(lanes, warps, variant.lane_bits),
     {in_runs(bM, lanes[1], warps[1]), in_runs(bN, lanes[2], warps[2])})
   local plan_A = plan_operand(variant, variant.a_major, bM)
   local plan_B = plan_operand(variant, variant.b_major, bN)
@@ -159,7 +148,7 @@ function M.make(variant)
   local n_k = bK // n.slices -- of a tile, multiplied by one slice
   local loads_b_first = variant.loads == "ba"
 
-  return ct.kernel(variant.name, function(A, B, C, alpha, beta, ...)
+  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
     if not at.is_there then return end
     local sA, sB = shared(f32, in_A), shared(f32, in_B)
@@ -179,7 +168,7 @@ function M.make(variant)
     clear(tCrC)
 
     local last = size(load_A.from, 3) - 1
-    if variant.grouped == "k" then last = ct.max(last, 0) end -- of an empty group zeros
+    if variant.grouped == "k" then last = max(last, 0) end -- of an empty group zeros
     for s = 0, n_stages - 2 do
       for kb = 0, n_k - 1 do
         fetch(load_A, min(s, last), s, kb, n_k)

@@ -1,15 +1,9 @@
 -- gemm_split.lua: products with few tiles of C and a long K, of which a GPU would be half empty: K
 -- is cut into parts, which are multiplied as batches into a tensor of sums, and a second kernel
 -- adds these up and does what the epilogue says. Every run adds in the same order.
-local ct = require "cuttle"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local M = {}
-
-local threadIdx, range = ct.threadIdx, ct.range
-local layout, size, tile, shape = ct.layout, ct.size, ct.tile, ct.shape
-local fragment, copy, clear, axpby = ct.fragment, ct.copy, ct.clear, ct.axpby
-local _ <const> = ct._
 
 local COLUMN <const> = 4 -- sums, that columns begin at multiples of: 16 bytes, as TMA wants it
 local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of the second kernel
@@ -37,9 +31,9 @@ end
 
 -- Parts that give nearly every multiprocessor its tiles of `turned`, or nil.
 local function parts_of_turned(p, sm, n_sms)
-  if p.dtype ~= ct.f32 or sm < 80 or p.a_major ~= "k" or p.b_major ~= "k" then return nil end
+  if p.dtype ~= f32 or sm < 80 or p.a_major ~= "k" or p.b_major ~= "k" then return nil end
   local m_tile, n_tile, least_k, each = table.unpack(turned)
-  local n_tiles, slots = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile), each * n_sms
+  local n_tiles, slots = cdiv(p.m, m_tile) * cdiv(p.n, n_tile), each * n_sms
   local parts = most_parts(p, least_k, function(n) return 2 * n * n_tiles > slots end)
   return 8 * n_tiles * parts >= 7 * slots and parts or nil
 end
@@ -56,7 +50,7 @@ function M.parts_on(p, sm, n_sms)
   local is_hopper = hopper and hopper.is_wide(p)
   local m_tile, n_tile, least_k, each = table.unpack(is_hopper and on_hopper[name]
     or usual[name] or others)
-  local n_tiles = ct.cdiv(p.m, m_tile) * ct.cdiv(p.n, n_tile)
+  local n_tiles = cdiv(p.m, m_tile) * cdiv(p.n, n_tile)
   if 2 * n_tiles > each * n_sms then return 1 end
   return parts_of_turned(p, sm, n_sms)
     or most_parts(p, least_k, function(n) return n * n_tiles > n_sms end)
@@ -64,7 +58,7 @@ end
 
 --- The same for the problem's device; of the CPU none.
 function M.parts(p)
-  local device = p.device ~= "cpu" and ct.device() or {}
+  local device = p.device ~= "cpu" and device() or {}
   return device.n_sms and M.parts_on(p, device.sm, device.n_sms) or 1
 end
 
@@ -72,15 +66,15 @@ end
 
 -- The parts of K as batches.
 local function cut(x, n)
-  local extent, stride = shape(x), ct.stride(x)
+  local extent, stride = shape(x), stride(x)
   local depth = extent[2] // n
-  return ct.view(x, layout({ extent[1], depth, n }, { stride[1], stride[2], depth * stride[2] }))
+  return view(x, layout({ extent[1], depth, n }, { stride[1], stride[2], depth * stride[2] }))
 end
 
 --- The problem of the first kernel: sums of n parts, nothing done with them.
 function M.first(p, n)
-  local ld = ct.cdiv(p.m, COLUMN) * COLUMN
-  local sums = ct.tensor(p.sum, layout({ p.m, p.n, n }, { 1, ld, ld * p.n }))
+  local ld = cdiv(p.m, COLUMN) * COLUMN
+  local sums = tensor(p.sum, layout({ p.m, p.n, n }, { 1, ld, ld * p.n }))
   if sums.device ~= p.device then sums = sums:to(p.device) end
   local first = { A = cut(p.A, n), B = cut(p.B, n), C = sums, c_dtype = p.sum, work = p.sum,
                   alpha = 1, beta = 0, k = p.k // n, l = n, operands = {}, swapped = false }
@@ -92,8 +86,8 @@ end
 
 --- The same of K as a whole, of all batches: for a C that the first kernel cannot write.
 function M.whole(p)
-  local ld = ct.cdiv(p.m, COLUMN) * COLUMN
-  local sums = ct.tensor(p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
+  local ld = cdiv(p.m, COLUMN) * COLUMN
+  local sums = tensor(p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
   if sums.device ~= p.device then sums = sums:to(p.device) end
   local whole = {}
   for key, value in pairs(p) do whole[key] = value end
@@ -123,12 +117,12 @@ M.whole_config = { name = "sums to C", template = "cuttle.gemm_split",
 function M.n_threads() return ROWS // RUN * COLUMNS end
 
 function M.make(variant)
-  local in_runs = ct.tiled_copy(ct.atom("UniversalCopy<u32>", ct.f32),
+  local in_runs = tiled_copy(atom("UniversalCopy<u32>", f32),
     layout{ROWS // RUN, COLUMNS}, layout{RUN, 1})
   local extent = {ROWS, COLUMNS}
 
   -- S: the sums (M,N,part). The second argument, where other templates have B, is not used.
-  return ct.kernel("sum_of_parts", function(S, B, C, alpha, beta, ...) -- luacheck: ignore 212
+  return kernel("sum_of_parts", function(S, B, C, alpha, beta, ...) -- luacheck: ignore 212
     local m, n, batch = raster.place(variant, C)
     local to = variant.is_whole and batch or 0
     local thr = in_runs:get_slice(threadIdx.x)
@@ -146,7 +140,7 @@ function M.make(variant)
         axpby(1, some, 1, sums)
       end
     end
-    local places = thr:partition_S(tile(ct.identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
+    local places = thr:partition_S(tile(identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
     epilogue.store(variant, sums, part, places, alpha, beta, to, epilogue.guarded(variant, {...}))
   end)
 end

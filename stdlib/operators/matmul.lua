@@ -31,7 +31,6 @@
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local bits = require "cuttle.bits"
@@ -77,11 +76,11 @@ local modes_of <const> = { A = "(M,K) or (M,K,L)", B = "(N,K) or (N,K,L)", C = "
 local function check_operand(x, name)
   arguments.check_tensor("matmul", x, name, modes_of[name], "matmul launches kernels itself. "
     .. "Inside of one, multiply tiles by gemm")
-  local rank = ct.rank(x)
+  local rank = rank(x)
   if rank ~= 2 and rank ~= 3 then
     fail("%s is %s; expected %s", name, x.layout, modes_of[name])
   end
-  if x.dtype == ct.bool then fail("%s has elements bool; expected numbers", name) end
+  if x.dtype == bool then fail("%s has elements bool; expected numbers", name) end
 end
 
 local known_options <const> =
@@ -96,7 +95,7 @@ local function describe(x, name, takes_nested)
   return t
 end
 
-local function text_of(t) return tostring(ct.shape(t.tensor)) end
+local function text_of(t) return tostring(shape(t.tensor)) end
 
 local function check_extents(a, b, groups)
   if a.extent[2] ~= b.extent[2] then
@@ -127,7 +126,7 @@ end
 
 local function check_distinct(c)
   for i = 1, 3 do
-    if c.stride[i] == 0 and c.extent[i] > 1 and ct.size(c.tensor) > 0 then
+    if c.stride[i] == 0 and c.extent[i] > 1 and size(c.tensor) > 0 then
       fail("C is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
         .. "sums", c.tensor.layout, i - 1)
     end
@@ -220,9 +219,9 @@ local function to_bias(bias, c, groups)
   local t = describe(bias, "bias")
   local m, n, l = table.unpack(c.extent)
   local stride
-  if ct.rank(bias) == 1 and t.extent[1] == n then
+  if rank(bias) == 1 and t.extent[1] == n then
     stride = { 0, t.stride[1], 0 }
-  elseif ct.rank(bias) > 1 and ct.rank(bias) < 4 and t.extent[1] == m and t.extent[2] == n
+  elseif rank(bias) > 1 and rank(bias) < 4 and t.extent[1] == m and t.extent[2] == n
     and (t.extent[3] == l or t.extent[3] == 1) then
     stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
   else
@@ -232,7 +231,7 @@ local function to_bias(bias, c, groups)
   if bias.device ~= c.tensor.device then
     fail("bias is on %s but C is on %s; expected all on one device", bias.device, c.tensor.device)
   end
-  return ct.view(bias, ct.layout({ m, n, groups and groups.n or l }, stride))
+  return view(bias, layout({ m, n, groups and groups.n or l }, stride))
 end
 
 -- {====== The canonical problem ======
@@ -241,7 +240,7 @@ end
 local function canonical_nested(t, l)
   local rows, columns, batches = table.unpack(t.nested)
   if t.extent[3] == 1 then batches = { l, 0 } end
-  return ct.view(t.tensor, ct.layout({ rows[1], columns[1], batches[1] },
+  return view(t.tensor, layout({ rows[1], columns[1], batches[1] },
     { rows[2], columns[2], batches[2] }))
 end
 
@@ -249,7 +248,7 @@ end
 local function canonical(t, l)
   if t.nested then return canonical_nested(t, l) end
   local stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
-  return ct.view(t.tensor, ct.layout({ t.extent[1], t.extent[2], l }, stride))
+  return view(t.tensor, layout({ t.extent[1], t.extent[2], l }, stride))
 end
 
 -- What is contiguous. An extent of 1 is contiguous with anything.
@@ -343,7 +342,7 @@ end
 -- Do tiles along K of a nested operand lie alike?
 local function is_even(config, p, name)
   return name ~= "C" and p.nested[name] ~= nil
-    and nested.is_even(ct.shape(p[name])[2], config.tile[3])
+    and nested.is_even(shape(p[name])[2], config.tile[3])
 end
 
 local function add_nested(rows, config, p)
@@ -487,18 +486,18 @@ end
 
 --- The type of a new C: that of A, or that of the sums where A's is only one of products.
 function M.result_type(dtype)
-  if not is_float(dtype) or dtype == ct.tf32 then return compute_type(dtype) end
+  if not is_float(dtype) or dtype == tf32 then return compute_type(dtype) end
   return dtype
 end
 
 -- A new C: column-major.
 local function new_result(A, B, groups)
   local dtype = M.result_type(A.dtype)
-  local l = math.max(ct.rank(A) > 2 and ct.size(A, 2) or 1, ct.rank(B) > 2 and ct.size(B, 2) or 1)
-  local has_third = ct.rank(A) > 2 or ct.rank(B) > 2
-  if is_tensor(groups) then l, has_third = ct.size(groups), not has_third end
-  local shape = { ct.size(A, 0), ct.size(B, 0), has_third and l or nil }
-  local C = (groups and ct.zeros or ct.tensor)(dtype, ct.layout(shape)) -- rows may be in no group
+  local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
+  local has_third = rank(A) > 2 or rank(B) > 2
+  if is_tensor(groups) then l, has_third = size(groups), not has_third end
+  local shape = { size(A, 0), size(B, 0), has_third and l or nil }
+  local C = (groups and zeros or tensor)(dtype, layout(shape)) -- rows may be in no group
   return C.device == A.device and C or C:to(A.device)
 end
 
@@ -611,7 +610,7 @@ function M.tune(A, B, C, options)
     fail("tune needs matrices with one stride per mode")
   end
   local row = require "cuttle.operator_search".tune(operator, args, rest, how)
-  local device = not ct.device().sm and row.device or nil
+  local device = not device().sm and row.device or nil
   return tables.told(operator.problem(args, rest, device), row)
 end
 
@@ -640,7 +639,7 @@ end
 --- template does not look at it.
 function M.recall(known, A, B, C)
   if known.swapped then A, B = B, A end
-  local l, view = known.layouts, ct.view
+  local l, view = known.layouts, view
   return setmetatable({ A = A and view(A, l.A), B = B and view(B, l.B), C = view(C, l.C) },
     known.problem)
 end

@@ -6,7 +6,6 @@
 --   keep(place, step)               keeps there what its only step found
 -- What is kept holds none of these tensors. It counts only where C lies apart from A and B, by
 -- their spans.
-local ct = require "cuttle"
 local internal = ...
 local results = require "cuttle.operator_table"
 local tiles = require "cuttle.tiles"
@@ -52,7 +51,7 @@ end
 
 -- What the choice looks at beside the options that are tables or functions. Numbers are exact.
 local function key_of(A, B, C, a, b, c, options)
-  local device = ct.device()
+  local device = device()
   return ("%s %s %s %s %s %s %s %s %s %d %d %d %q %q %q %s %s"):format(A.layout, B.layout, C.layout,
     A.dtype, B.dtype, C.dtype, A.device, B.device, C.device, a % ALIGNMENT, b % ALIGNMENT,
     c % ALIGNMENT, options.alpha, options.beta, options.blocks, device.sm, device.n_sms)
@@ -79,8 +78,8 @@ end
 -- Bytes from its first element to behind its last; nil if a stride is negative.
 local function span_of(t)
   local bytes, last = t.dtype.bytes, 0
-  for i = 0, ct.rank(t) - 1 do
-    local n, stride = ct.size(t, i), ct.stride(t, i)
+  for i = 0, rank(t) - 1 do
+    local n, stride = size(t, i), stride(t, i)
     if math.type(stride) ~= "integer" or stride < 0 then return nil end
     last = last + (n - 1) * stride
   end
@@ -118,7 +117,7 @@ end
 --- See above. On the CPU engine the launch may still wait to run. Elsewhere the views are closed,
 --- or the memory of a C that its script closes would wait for the collector.
 function M.run(known, ...)
-  local tensors, args, views, view = { ... }, {}, {}, ct.view
+  local tensors, args, views, view = { ... }, {}, {}, view
   for i, x in ipairs(known.recipe) do
     if type(x) == "table" then
       x = view(tensors[x[1]], x[2])

@@ -1,6 +1,5 @@
 -- matmul_bits.lua: matmul's option `bits`: the order in which a configuration sums an element of C,
 -- and the choice among the configurations of one order.
-local ct = require "cuttle"
 local arguments = require "cuttle.arguments"
 local bits = require "cuttle.bits"
 local configs = require "cuttle.matmul_configs"
@@ -9,10 +8,6 @@ local tables = require "cuttle.matmul_table"
 local tiles = require "cuttle.tiles"
 local tma = require "cuttle.tma_rules"
 local M = {}
-
-local layout, shape, stride, cdiv, tile, size = ct.layout, ct.shape, ct.stride, ct.cdiv, ct.tile,
-  ct.size
-local _ <const> = ct._
 
 local HOPPER <const>, MMA <const> = "cuttle.gemm_hopper", "cuttle.gemm_mma"
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
@@ -213,18 +208,18 @@ local SIDE <const>, LINES <const> = 32, 8
 local kernels = {} -- by what is contiguous
 
 local function pack_kernel(major)
-  kernels[major] = kernels[major] or ct.kernel("matmul_pack", function(X, Y)
-    local tiled, extent = ct.shared(X.dtype, layout({SIDE, SIDE}, {1, SIDE + 1})), {SIDE, SIDE}
-    local at, l = {ct.blockIdx.x, ct.blockIdx.y}, ct.blockIdx.z
-    local from = tile(ct.guard(X(_, _, l)), extent, at)
-    local to = tile(ct.guard(Y(_, _, l)), extent, at)
-    local lane, line = ct.threadIdx.x % SIDE, ct.threadIdx.x // SIDE
+  kernels[major] = kernels[major] or kernel("matmul_pack", function(X, Y)
+    local tiled, extent = shared(X.dtype, layout({SIDE, SIDE}, {1, SIDE + 1})), {SIDE, SIDE}
+    local at, l = {blockIdx.x, blockIdx.y}, blockIdx.z
+    local from = tile(guard(X(_, _, l)), extent, at)
+    local to = tile(guard(Y(_, _, l)), extent, at)
+    local lane, line = threadIdx.x % SIDE, threadIdx.x // SIDE
     for i = 0, SIDE - 1, LINES do
       local m, k = lane, line + i
       if major == "k" then m, k = k, m end
       tiled[{m, k}] = from[{m, k}]
     end
-    ct.sync_threads()
+    sync_threads()
     for i = 0, SIDE - 1, LINES do to[{line + i, lane}] = tiled[{line + i, lane}] end
   end)
   return kernels[major]
@@ -236,13 +231,13 @@ local function packed(x, major, stream)
   if stride(x)[3] == 0 then l = 1 end
   local unit = TMA_BITS // x.dtype.bits
   local ld = cdiv(k, unit) * unit
-  local copy = ct.tensor(x.dtype, layout({ m, k, l }, { ld, 1, ld * m }))
+  local copy = tensor(x.dtype, layout({ m, k, l }, { ld, 1, ld * m }))
   if copy.device ~= x.device then copy = copy:to(x.device) end
   local step = { kernel = pack_kernel(major), args = { x, copy },
                  launch = { grid = { cdiv(m, SIDE), cdiv(k, SIDE), l }, block = SIDE * LINES,
                             stream = stream } }
   if l == size(x, 2) then return copy, step end
-  return ct.view(copy, layout({ m, k, size(x, 2) }, { ld, 1, 0 })), step
+  return view(copy, layout({ m, k, size(x, 2) }, { ld, 1, 0 })), step
 end
 
 local MODES <const> = { "rows", "columns", "batches" }

@@ -10,7 +10,6 @@
 --            K must stay whole, so a long K cannot be cut in parts instead
 -- The first row that fits is taken, so the order is the choice by shape, as it was measured on an
 -- H200. matmul_table.lua chooses before that, by results of `tune`.
-local ct = require "cuttle"
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local given = require "cuttle.operator_config"
@@ -28,7 +27,7 @@ local MIXED <const> = { NN = true, TT = true }
 
 -- The problem's tiles of that size; of groups as if they were equal.
 local function n_tiles(p, m_tile, n_tile)
-  local m, n, of = ct.cdiv(p.m, m_tile), ct.cdiv(p.n, n_tile), p.groups
+  local m, n, of = cdiv(p.m, m_tile), cdiv(p.n, n_tile), p.groups
   if of and of.mode == "m" then m = grouping.likely_tiles(p.m, of.n, m_tile) end
   if of and of.mode == "n" then n = grouping.likely_tiles(p.n, of.n, n_tile) end
   return m * n * p.l
@@ -331,7 +330,7 @@ function M.facts(p)
   if p.target == nil then
     local emit_sm, _, emit_bytes = internal.emit_sm()
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
-    local device = p.target == "cuda" and not emit_sm and ct.device() or {}
+    local device = p.target == "cuda" and not emit_sm and device() or {}
     p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
     p.n_sms, p.place = tiles.n_sms(device), device
   end
@@ -428,7 +427,7 @@ function M.best(p, keeps)
   local least, best = math.huge, nil
   for _, row in ipairs(M.list) do
     local bM, bN = row.tile[1], row.tile[2]
-    local work = ct.cdiv(n_tiles(p, bM, bN), p.n_sms) * bM * bN
+    local work = cdiv(n_tiles(p, bM, bN), p.n_sms) * bM * bN
     if work < least and M.can_compute(row, p) and keeps(row) then least, best = work, row end
   end
   return best

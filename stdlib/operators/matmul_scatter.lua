@@ -3,7 +3,6 @@
 -- tiles to their owners while others are multiplied (gemm_scatter.lua). This file checks the
 -- arguments, makes the memory that ranks share, and launches. All ranks launch it, and the launches
 -- run at the same time.
-local ct = require "cuttle"
 local arguments = require "cuttle.arguments"
 local gathering = require "cuttle.gather_matmul"
 local matmul = require "cuttle.matmul"
@@ -30,28 +29,28 @@ end
 
 -- Elements of `receive` and of `partial`, and flags.
 local function sizes_of(height, width, n)
-  local n_tiles = ct.cdiv(height, LEAST_TILE) * ct.cdiv(width, LEAST_TILE)
+  local n_tiles = cdiv(height, LEAST_TILE) * cdiv(width, LEAST_TILE)
   return height * width * (n - 1), height * width * n, n_tiles * N_MOVERS * (n - 1)
 end
 
 --- Memory for workspaces, each as a row: of this and of all smaller results. Flags are 0.
 function M.memory(dtype, height, width, n)
   local n_received, n_partial, n_flags = sizes_of(height, width, n)
-  return { receive = ct.tensor(dtype, n_received), partial = ct.tensor(dtype, n_partial),
-           flags = ct.zeros(ct.u32, n_flags) }
+  return { receive = tensor(dtype, n_received), partial = tensor(dtype, n_partial),
+           flags = zeros(u32, n_flags) }
 end
 
 --- Is the memory enough for such results?
 function M.fits(memory, height, width, n)
   local n_received, n_partial, n_flags = sizes_of(height, width, n)
-  return ct.size(memory.receive) >= n_received and ct.size(memory.partial) >= n_partial
-    and ct.size(memory.flags) >= n_flags
+  return size(memory.receive) >= n_received and size(memory.partial) >= n_partial
+    and size(memory.flags) >= n_flags
 end
 
 --- A workspace in such memory, one's own or as a rank sees another's.
 function M.space_in(memory, height, width, n)
   local function panels(t, count)
-    return t and ct.view(t, ct.layout({ height, width, count }, { width, 1, height * width }))
+    return t and view(t, layout({ height, width, count }, { width, 1, height * width }))
   end
   return { receive = panels(memory.receive, n - 1), partial = panels(memory.partial, n),
            flags = memory.flags }
@@ -79,24 +78,24 @@ local function check_out(C, A, B, n)
   for _, x in ipairs { { A, "A" }, { B, "B" }, { C, "C" } } do
     arguments.check_tensor("matmul_scatter", x[1], x[2], "of two modes", "it launches a kernel")
   end
-  local height, width = ct.size(A, 0) // n, ct.size(B, 0)
-  if ct.size(A, 0) % n ~= 0 or ct.size(C, 0) ~= height or ct.size(C, 1) ~= width then
+  local height, width = size(A, 0) // n, size(B, 0)
+  if size(A, 0) % n ~= 0 or size(C, 0) ~= height or size(C, 1) ~= width then
     fail("C is %s; expected (%d/%d,%d): the rows of a rank, as A is %s and B is %s", C.layout,
-      ct.size(A, 0), n, width, A.layout, B.layout)
+      size(A, 0), n, width, A.layout, B.layout)
   elseif C.dtype ~= A.dtype or not HALVES[A.dtype.name] then
     fail("A is %s and C is %s; expected f16 or bf16 for both", A.dtype, C.dtype)
   end
-  local strides = ct.stride(C)
+  local strides = stride(C)
   if strides[2] ~= 1 or strides[1] ~= width or width % 8 ~= 0 then
     fail("C is %s; expected a compact one with rows of whole 16 bytes, (%d,%d):(%d,1)", C.layout,
-      height, ct.cdiv(width, 8) * 8, ct.cdiv(width, 8) * 8)
+      height, cdiv(width, 8) * 8, cdiv(width, 8) * 8)
   end
   return height
 end
 
 local function problem_of(A, B, space, height, n)
-  local strides = ct.stride(A)
-  local rows = ct.view(A, ct.layout({ height, ct.size(A, 1), n },
+  local strides = stride(A)
+  local rows = view(A, layout({ height, size(A, 1), n },
     { strides[1], strides[2], strides[1] * height }))
   local p = matmul.problem(rows, B, space.partial)
   if p.a_major ~= "k" or p.b_major ~= "k" or not p.swapped then
@@ -120,8 +119,8 @@ end
 local function add_panels(p, C, rank, spaces)
   p.panels = { partial = spaces[rank + 1].partial, out = C,
                receive = by_distance(spaces, rank, "receive"),
-               flags = by_distance(spaces, rank, "flags"), rank = ct.i32(rank),
-               count = ct.i32(#spaces) }
+               flags = by_distance(spaces, rank, "flags"), rank = i32(rank),
+               count = i32(#spaces) }
   return p
 end
 

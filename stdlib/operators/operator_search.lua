@@ -5,7 +5,6 @@
 --   key(p), candidates(p)            of its table; the rule's configuration comes first
 --   prepared(args, options, config)  a function that launches it
 local internal = ...
-local ct = require "cuttle"
 local devices = require "cuttle.profile_device"
 local model = require "cuttle.predict"
 local spaces = require "cuttle.space"
@@ -39,7 +38,7 @@ end
 
 local function measure(op, args, options, file)
   local p = op.problem(args, options)
-  local tuned = ct.tune(preparing(op, options), op.candidates(p),
+  local tuned = tune(preparing(op, options), op.candidates(p),
     { name = op.name, key = function() return op.key(p) end, file = file })
   return select(2, tuned:tune(table.unpack(args)))
 end
@@ -127,7 +126,7 @@ end
 --- model of how.device. Returns the result.
 function M.tune(op, args, options, how)
   local file = file_of(op, how)
-  local row = ct.device().sm and measure(op, args, options, file)
+  local row = device().sm and measure(op, args, options, file)
     or keep_prediction(op, args, options, how.device, file)
   tables.renew()
   return row

@@ -1,10 +1,7 @@
 -- reference_grouped.lua: reference.matmul of groups: product after product, as it computes one.
-local ct = require "cuttle"
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local M = {}
-
-local _ <const> = ct._
 
 local function fail(format, ...) internal.fail(("reference.matmul: " .. format):format(...)) end
 
@@ -34,14 +31,14 @@ end
 function M.matmul(A, B, options)
   check_options(options)
   local of = grouping.read("reference.matmul", options.groups, A, B)
-  local ends, shape = of.ends:to("cpu"), { ct.size(A, 0), ct.size(B, 0) }
+  local ends, shape = of.ends:to("cpu"), { size(A, 0), size(B, 0) }
   if of.mode == "k" then shape[3] = of.n end
-  local C, first = ct.zeros(result_type(A.dtype), ct.layout(shape)):to("cpu"), 0
+  local C, first = zeros(result_type(A.dtype), layout(shape)):to("cpu"), 0
   for g = 0, of.n - 1 do
     local group = { g = g, first = first, rows = ends[g] - first }
     if group.rows > 0 then
       local a, b, c = parts_of(A, B, C, of.mode, group)
-      ct.copy(ct.reference.matmul(a, b):to("cpu"), c)
+      copy(reference.matmul(a, b):to("cpu"), c)
     end
     first = ends[g]
   end

@@ -3,7 +3,6 @@
 -- picture.lua says what x and the options can be; x may also be a launch: launch_picture.lua. A
 -- page needs nothing else: no network, no file beside it. It is stdlib/pictures/page.html with
 -- page.css and page.js in it; this file gives it its data (the head of page.js says which).
-local ct = require "cuttle"
 local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
@@ -208,7 +207,7 @@ local function page_data(x, options, text)
   options = picture.options(options, x)
   local model = picture.of(x, options, "html")
   model.facts = atom_facts.of(x)
-  local layout, title = model.facts and ct.layout(1) or model.drawn, text or model.title
+  local layout, title = model.facts and layout(1) or model.drawn, text or model.title
   local begin, origin = beginning_of(model, layout), { layout:origin() }
   local panels = {}
   for i, panel in ipairs(model.panels) do panels[i] = panel_data(panel, model, origin) end

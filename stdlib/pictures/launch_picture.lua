@@ -1,7 +1,6 @@
 -- launch_picture.lua: the picture of a launch: its tensors, and for each block and thread its parts
 -- of them at each step of the kernel's loops. The launch runs on the CPU engine, on copies of its
 -- tensors. The head of launch_page.js says what data the page gets.
-local ct = require "cuttle"
 local names_of = require "cuttle.launch_names"
 local packed = require "cuttle.launch_parts"
 local pages = require "cuttle.page_file"
@@ -43,7 +42,7 @@ local function tensor_data(name, t, layout)
   local plain = layout.swizzle and layout.layout or layout
   local data = { name = name, space = t.space, dtype = t.dtype, text = tostring(layout),
                  sizes = leaves(plain.shape, {}), strides = leaves(plain.stride, {}), n_rows = 0 }
-  if ct.rank(plain) > 1 then data.n_rows = #leaves(ct.mode(plain, 0).shape, {}) end
+  if rank(plain) > 1 then data.n_rows = #leaves(mode(plain, 0).shape, {}) end
   local s = layout.swizzle
   data.swizzle = s and { s.bits, s.base, s.shift } or nil
   return data

@@ -1,5 +1,4 @@
 -- owners.lua: which thread and value own each element of a tile, found element by element.
-local ct = require "cuttle"
 
 local M = {}
 
@@ -97,11 +96,11 @@ end
 
 -- Of a thread-value layout over a tile of this shape: mode 0 counts threads, mode 1 values.
 function M.thread_values(tv, shape)
-  local owners, n_threads, n_elements = owners_new(), ct.size(tv, 0), ct.size(shape)
-  for i, index in ipairs(ct.values(tv)) do
+  local owners, n_threads, n_elements = owners_new(), size(tv, 0), size(shape)
+  for i, index in ipairs(values(tv)) do
     local inside = index >= 0 and index < n_elements
     own(owners, (i - 1) % n_threads, (i - 1) // n_threads, inside and index or nil,
-      inside and tostring(ct.idx2crd(index, shape)) or index .. OUTSIDE)
+      inside and tostring(idx2crd(index, shape)) or index .. OUTSIDE)
   end
   return owners
 end
@@ -125,10 +124,10 @@ local function telling_layout(shape, beyond)
   local modes = type(shape) == "table" and shape or { shape }
   local strides, apart, factor = {}, {}, 1
   for i, mode in ipairs(modes) do
-    strides[i], apart[i] = scaled(ct.compact_col_major(mode), factor), factor
-    factor = factor * (ct.size(mode) + beyond)
+    strides[i], apart[i] = scaled(compact_col_major(mode), factor), factor
+    factor = factor * (size(mode) + beyond)
   end
-  return ct.layout(shape, type(shape) == "table" and strides or strides[1]), apart
+  return layout(shape, type(shape) == "table" and strides or strides[1]), apart
 end
 
 -- The number of the element at an offset of a telling layout, nil beyond the tile; and its place.
@@ -137,22 +136,22 @@ local function element_at(offset, apart, shape)
   local coord, inside = {}, true
   for i = #modes, 1, -1 do
     coord[i], offset = offset // apart[i], offset % apart[i]
-    inside = inside and coord[i] < ct.size(modes[i])
+    inside = inside and coord[i] < size(modes[i])
   end
   if not inside then
     return nil, "(" .. table.concat(coord, ",") .. ")" .. OUTSIDE
   end
-  local index = ct.crd2idx(type(shape) == "table" and coord or coord[1], shape)
-  return index, tostring(ct.idx2crd(index, shape))
+  local index = crd2idx(type(shape) == "table" and coord or coord[1], shape)
+  return index, tostring(idx2crd(index, shape))
 end
 
 -- Of parallelize(a, threads, _, projection), for an `a` of this shape.
 function M.partition(shape, threads, projection)
-  local owners, n_threads = owners_new(), ct.size(threads)
+  local owners, n_threads = owners_new(), size(threads)
   local numbers, apart = telling_layout(shape, n_threads)
   for thread = 0, n_threads - 1 do
-    local part, first = ct.parallelize(numbers, threads, thread, projection)
-    for value, offset in ipairs(ct.values(part)) do
+    local part, first = parallelize(numbers, threads, thread, projection)
+    for value, offset in ipairs(values(part)) do
       own(owners, thread, value - 1, element_at(first + offset, apart, shape))
     end
   end

@@ -1,6 +1,6 @@
 -- page_file.lua: pages that need nothing else, no network and no file beside them: page_frame.html
 -- with a page's own body, style, script and data in it.
-local ct = require "cuttle"
+local language = require "cuttle"
 local json = require "cuttle.json"
 local M = {}
 
@@ -31,7 +31,7 @@ end
 -- shows no other page: hosts/web/page/shown.js.
 function M.text(kind, title, data)
   local page = M.kinds[kind]
-  local parts = { VERSION = ct._VERSION, TITLE = title, DATA = data, JS = joined(page.js),
+  local parts = { VERSION = language._VERSION, TITLE = title, DATA = data, JS = joined(page.js),
                   BODY = require("cuttle." .. page.body),
                   CSS = require "cuttle.house.css" .. joined(page.css) }
   return (require("cuttle.page_frame.html"):gsub("@(%u+)@", parts))

@@ -28,7 +28,7 @@
 -- covers), thread (whose part is marked), color (a rule of picture_color.lua, or a function of the
 -- cell that returns a key), bits (of an element, for color = "bank"), max_cells (of a panel),
 -- max_panels, title.
-local ct = require "cuttle"
+local language = require "cuttle"
 local internal = ...
 local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
@@ -69,7 +69,7 @@ local function to_modes(value, layout, how)
     for number, mode in pairs(grid.modes(layout)) do
       if mode.name == k then k = number end
     end
-    if math.type(k) ~= "integer" or k < 0 or k >= ct.rank(layout) then
+    if math.type(k) ~= "integer" or k < 0 or k >= rank(layout) then
       M.fail(how.op, "'%s' is not a mode of %s; a mode number or name was expected", k, layout)
     end
     list[#list + 1] = k
@@ -94,7 +94,7 @@ end
 
 -- Which modes go along which axis: of rank 1 all along the columns, else mode 0 along the rows.
 local function axes_of(layout, how)
-  local rank = ct.rank(layout)
+  local rank = rank(layout)
   local rows = how.rows and to_modes(how.rows, layout, how)
   local cols = how.cols and to_modes(how.cols, layout, how)
   if not rows then rows = rank < 2 and {} or first_besides(cols or {}, rank) end
@@ -128,7 +128,7 @@ local function add_panels(picture, layout, role, how)
     panel.role = role
     picture.panels[#picture.panels + 1] = panel
   end
-  if ct.size(layout) == 0 then
+  if size(layout) == 0 then
     picture.notes[#picture.notes + 1] = ("%s has no elements"):format(layout)
   elseif more > 0 then
     picture.notes[#picture.notes + 1] = ("%d more panel%s of %s"):format(
@@ -184,7 +184,7 @@ end
 -- What a swizzle Sw<B,M,S> does to 2^B rows of 2^|S| units, the bits that it reads and changes.
 local function swizzle_grid(swizzle)
   local shift = math.abs(swizzle.shift)
-  return ct.composition(swizzle, ct.layout({ 1 << swizzle.bits, 1 << shift },
+  return composition(swizzle, layout({ 1 << swizzle.bits, 1 << shift },
     { 1 << (swizzle.base + shift), 1 << swizzle.base }))
 end
 
@@ -196,7 +196,7 @@ local function is_layout_text(text) return type(text) == "string" and text:find(
 local function to_layouts(operand)
   if type_name(operand) == "layout" then return { operand } end
   if not is_layout_text(operand) then return {} end
-  if not operand:find("^%s*<") then return { ct.L(operand) } end
+  if not operand:find("^%s*<") then return { L(operand) } end
   local out = {}
   for _, item in ipairs(derive.items(operand)) do
     for _, layout in ipairs(to_layouts(item)) do out[#out + 1] = layout end
@@ -216,8 +216,8 @@ end
 -- The keys of offsets: the coordinate of the modes after the first.
 local function keys_of(zipped)
   local at, keys = grid.offset_at(zipped), {}
-  local n = ct.rank(zipped) > 1 and ct.size(zipped, 0) or 1
-  for linear = 0, math.min(ct.size(zipped), MAX_KEYS) - 1 do
+  local n = rank(zipped) > 1 and size(zipped, 0) or 1
+  for linear = 0, math.min(size(zipped), MAX_KEYS) - 1 do
     local offset = at(linear)
     keys[offset] = keys[offset] or linear // n
   end
@@ -226,9 +226,9 @@ end
 
 -- What tells the copies of a product apart, whatever the form of the result.
 local tiled_forms = {
-  logical_product = ct.zipped_product, zipped_product = ct.zipped_product,
-  tiled_product = ct.zipped_product, flat_product = ct.zipped_product,
-  blocked_product = ct.logical_product, raked_product = ct.logical_product,
+  logical_product = zipped_product, zipped_product = zipped_product,
+  tiled_product = zipped_product, flat_product = zipped_product,
+  blocked_product = logical_product, raked_product = logical_product,
 }
 
 local function key_by_offset(picture, keys)
@@ -240,7 +240,7 @@ end
 -- The copies of a product: they have the indices of the second mode's coordinate.
 local function color_product(picture, _, op)
   local ok, zipped = pcall(tiled_forms[op.name], op.operands[1], op.operands[2])
-  if not ok or ct.rank(zipped) ~= 2 then
+  if not ok or rank(zipped) ~= 2 then
     return colorize(picture, { color = "offset" })
   end
   key_by_offset(picture, keys_of(zipped))
@@ -254,14 +254,14 @@ local function note_outside(picture, layout, op, outside)
   if outside == 0 then return end
   local is_division = op.name:find("divide") ~= nil
   picture.notes[#picture.notes + 1] = ("%s%d of the result's %d elements (hatched) lie outside %s")
-    :format(is_division and "the division rounds up: " or "", outside, ct.size(layout),
-      ct.shape(op.operands[1].layout or op.operands[1]))
+    :format(is_division and "the division rounds up: " or "", outside, size(layout),
+      shape(op.operands[1].layout or op.operands[1]))
 end
 
 -- Elements of one tile have one colour, in the result and in the operand.
 local function color_division(picture, layout, op)
-  local outside = tiles.color(picture.panels, layout, op.operands, ct[op.name],
-    ct.zipped_divide)
+  local outside = tiles.color(picture.panels, layout, op.operands, language[op.name],
+    zipped_divide)
   if not outside then return colorize(picture, { color = "offset" }) end
   note_outside(picture, layout, op, outside)
   each_cell(picture.panels, function(cell, panel)
@@ -278,8 +278,8 @@ end
 -- A(B(i)): a cell of B and the cell of A that it selects have the colour of the result's cell.
 local function color_selected(picture, layout, op)
   local outside = type_name(op.operands[1]) == "layout"
-    and tiles.color(picture.panels, layout, op.operands, ct.composition, ct.composition)
-  local unit = ct.rank(layout) > 1 and ct.size(layout, 0) or 1
+    and tiles.color(picture.panels, layout, op.operands, composition, composition)
+  local unit = rank(layout) > 1 and size(layout, 0) or 1
   if outside then
     note_outside(picture, layout, op, outside)
   else
@@ -294,9 +294,9 @@ end
 -- The complement's copies of A fill its codomain: a grid of A along the rows, complement along the
 -- columns, where each copy has a colour.
 local function color_copies(picture, layout, op, how)
-  local together = ct.concat(op.operands[1], layout)
+  local together = concat(op.operands[1], layout)
   each_cell(add_panels(picture, together, "together", for_operand(how)), function(cell)
-    cell.color = cell.linear // ct.size(together, 0)
+    cell.color = cell.linear // size(together, 0)
   end)
   each_cell(picture.panels, function(cell, panel)
     if panel.role ~= "together" then
@@ -324,15 +324,15 @@ local function operation_title(name, operands)
   return ("%s(%s)"):format(name, table.concat(texts, ", "))
 end
 
-local function origin_of(layout)
-  local list = table.pack(layout:origin())
+local function origin_of(part)
+  local list = table.pack(part:origin())
   if list.n == 0 then return nil end
   local operands = table.pack(table.unpack(list, 2, list.n))
   local first = operands[1]
   if type(first) == "string" and first:find("^%s*Sw?<[^o]*$") then
-    operands[1] = ct.swizzle(first)
+    operands[1] = swizzle(first)
   elseif type(first) ~= "userdata" then
-    operands[1] = ct.layout(first) -- a shape, which is column-major
+    operands[1] = layout(first) -- a shape, which is column-major
   end
   return { name = list[1], operands = operands }
 end
@@ -367,7 +367,7 @@ end
 -- {====== Thread-value layouts ======
 
 local function check_count(layout, how)
-  local n = ct.size(layout)
+  local n = size(layout)
   if n > MAX_OWNERS then
     M.fail(how.op, "the thread-value layout %s has %d elements; at most %d are drawn", layout, n,
       MAX_OWNERS)
@@ -376,15 +376,15 @@ end
 
 -- 1-D coordinate in the tile -> list of {thread, value}, and the number of elements outside of the
 -- tile.
-local function owners_of(tv, size, how)
-  local n_threads, n, owners, outside = ct.size(tv, 0), ct.size(tv), {}, 0
+local function owners_of(tv, n_cells, how)
+  local n_threads, n, owners, outside = size(tv, 0), size(tv), {}, 0
   check_count(tv, how)
   for linear = 0, n - 1 do
     local at = tv(linear)
     if math.type(at) ~= "integer" then
       M.fail(how.op, "%s leads to coordinates; a thread-value layout leads to numbers of elements",
         tv)
-    elseif at < 0 or at >= size then
+    elseif at < 0 or at >= n_cells then
       outside = outside + 1
     else
       owners[at] = owners[at] or {}
@@ -441,24 +441,24 @@ end
 -- The tile that the layout covers, as a layout: the option, else from what made it.
 local function tile_of(tv, how)
   if how.tile then
-    local tile = ct.layout(how.tile)
+    local tile = layout(how.tile)
     check_static(tile, how)
     return tile
   end
   local op = origin_of(tv)
-  local _, shape = ct.tv_layout(op.operands[1], op.operands[2])
-  return ct.layout(shape)
+  local _, shape = tv_layout(op.operands[1], op.operands[2])
+  return layout(shape)
 end
 
 local function of_tv(tv, how)
-  if ct.rank(tv) ~= 2 then
+  if rank(tv) ~= 2 then
     M.fail(how.op, "the layout %s has rank %d; a thread-value layout has two modes, (thread,value)",
-      tv, ct.rank(tv))
+      tv, rank(tv))
   end
   local tile = tile_of(tv, how)
-  local title = ("%s, tile %s"):format(tv, ct.shape(tile))
-  local picture, size = new_picture("tv", title, tv), ct.size(tile)
-  local owners, outside = owners_of(tv, size, how)
+  local title = ("%s, tile %s"):format(tv, shape(tile))
+  local picture, n_cells = new_picture("tv", title, tv), size(tile)
+  local owners, outside = owners_of(tv, n_cells, how)
   each_cell(add_panels(picture, tile, "result", how), function(cell)
     own(cell, owners[cell.linear], how)
   end)
@@ -467,8 +467,8 @@ local function of_tv(tv, how)
       color.group_by(panel, function(cell) return cell.owners[1] and cell.owners[1].thread end)
     end
   end
-  note_coverage(picture, owners, size, outside)
-  color_threads(picture, ct.size(tv, 0), how)
+  note_coverage(picture, owners, n_cells, outside)
+  color_threads(picture, size(tv, 0), how)
   return picture
 end
 
@@ -628,7 +628,7 @@ function M.of(x, options, op, own_options)
     M.fail(op, "argument 1 is %s; a layout, a string like \"(4,8):(8,1)\" or a tensor was expected",
       kind)
   end
-  local picture = draw and draw(x, how) or of_any_layout(ct.layout(x), how)
+  local picture = draw and draw(x, how) or of_any_layout(layout(x), how)
   if how.thread then parts.mark(picture, how, M.fail) end
   picture.title = how.title ~= nil and tostring(how.title) or picture.title
   return picture

@@ -2,7 +2,6 @@
 -- each operand or side. As CuTe draws them: of an MMA A stands left of C, whose rows are its rows,
 -- and B above C: it is laid with K along the rows, so that its columns are those of C.
 --   { kind "atom", panels {role = "result", title = "A (M,K)", place = {2, 1}, ...}, ... }
-local ct = require "cuttle"
 local color = require "cuttle.picture_color"
 local M = {}
 
@@ -10,14 +9,14 @@ local each_cell = color.each_cell
 
 -- The values of one thread, where all threads have the same: operands in shared memory.
 local function same_for_all(tv)
-  local n = ct.size(tv, 0)
-  local is_same = n > 1 and tv(n - 1, 0) == tv(0, 0) and ct.cosize(ct.slice({ ct._, 0 }, tv)) == 1
-  return is_same and ct.slice({ 0, ct._ }, tv) or nil
+  local n = size(tv, 0)
+  local is_same = n > 1 and tv(n - 1, 0) == tv(0, 0) and cosize(slice({ _, 0 }, tv)) == 1
+  return is_same and slice({ 0, _ }, tv) or nil
 end
 
-local function own_by_all(panels, values, how)
+local function own_by_all(panels, tv, how)
   local value_of = {}
-  for i, at in ipairs(ct.values(values)) do value_of[at] = i - 1 end
+  for i, at in ipairs(values(tv)) do value_of[at] = i - 1 end
   each_cell(panels, function(cell)
     cell.by_all, cell.mine = value_of[cell.linear], how.thread and true
     cell.lines, cell.color = { "all", ("V%d"):format(cell.by_all) }, 0
@@ -28,7 +27,7 @@ end
 -- nil, place (of the panel) or nil, rows (the mode along them), may_repeat (several threads have
 -- the same element), first_only (of those the first counts)}.
 local function add_part(tools, picture, part, how)
-  local tile = ct.layout(part.shape)
+  local tile = layout(part.shape)
   if part.names then tile = tile:named(table.unpack(part.names)) end
   local rows, place = part.rows or 0, part.place
   local axes = setmetatable({ rows = rows, cols = 1 - rows }, { __index = how })
@@ -42,20 +41,20 @@ local function add_part(tools, picture, part, how)
     own_by_all(panels, all, how)
     return
   end
-  local owners, outside = tools.owners_of(part.tv, ct.size(tile), how)
+  local owners, outside = tools.owners_of(part.tv, size(tile), how)
   each_cell(panels, function(cell)
     tools.own(cell, owners[cell.linear], how, part.first_only)
     if part.may_repeat and cell.mark == "doubled" then cell.mark = nil end
     cell.color = cell.owners[1] and cell.owners[1].thread
   end)
   if not part.may_repeat then
-    tools.note_coverage(picture, owners, ct.size(tile), outside)
+    tools.note_coverage(picture, owners, size(tile), outside)
   end
 end
 
 local function draw(tools, title, layout, parts, how)
   local picture = tools.new_picture("atom", title, layout)
-  local n_threads = ct.size(parts[1].tv, 0)
+  local n_threads = size(parts[1].tv, 0)
   for _, part in ipairs(parts) do add_part(tools, picture, part, how) end
   picture.color_by, picture.n_threads = "thread", n_threads
   if how.color ~= nil then color.colorize(picture, how) end
@@ -71,7 +70,7 @@ local function mma_parts(a, b, c, mnk, may_repeat)
     { title = "B (N,K)", tv = b, shape = { n, k }, names = { "N", "K" }, place = { 1, 2 }, rows = 1,
       may_repeat = may_repeat },
     { title = "C (M,N)", tv = c, shape = { m, n }, names = { "M", "N" }, place = { 2, 2 },
-      may_repeat = ct.size(c) > m * n },
+      may_repeat = size(c) > m * n },
   }
 end
 
@@ -82,10 +81,10 @@ local function copy_parts(a)
   local row = a.threads > 1 and math.min(n, 128 // bits) or n
   local parts = {}
   for _, side in ipairs { "src", "dst" } do
-    local tv = ct.recast(a[side], 1, bits) -- numbers of elements, row by row
-    local by_rows = ct.layout({ row, n // row }, { n // row, 1 }) -- in a column-major tile
+    local tv = recast(a[side], 1, bits) -- numbers of elements, row by row
+    local by_rows = layout({ row, n // row }, { n // row, 1 }) -- in a column-major tile
     parts[#parts + 1] = { title = side == "src" and "source" or "destination",
-      tv = ct.composition(by_rows, tv), shape = { n // row, row }, may_repeat = true,
+      tv = composition(by_rows, tv), shape = { n // row, row }, may_repeat = true,
       first_only = true }
   end
   return parts
@@ -111,7 +110,7 @@ function M.of_tiled_copy(tools, copy, how)
   for _, side in ipairs { "S", "D" } do
     parts[#parts + 1] = { title = side, tv = copy[("get_layout%s_TV"):format(side)](copy),
       shape = #shape == 1 and { shape[1], 1 } or shape, may_repeat = true,
-      first_only = ct.size(copy.atom[side == "S" and "src" or "dst"]) > copy.atom.bits }
+      first_only = size(copy.atom[side == "S" and "src" or "dst"]) > copy.atom.bits }
   end
   local title = ("tiled copy of %s, tile %s"):format(copy.atom.name, shape)
   return draw(tools, title, copy.layout_tv, parts, how)

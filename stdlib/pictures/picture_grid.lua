@@ -1,7 +1,6 @@
 -- picture_grid.lua: a layout as a grid of cells. Modes are laid along the rows, along the columns,
 -- or outside of the grid, one panel for each of their coordinates. A cell knows its coordinate, the
 -- 1-D coordinate in the whole layout (`linear`), and the index that the layout gives (`offset`).
-local ct = require "cuttle"
 local M = {}
 
 -- {====== Modes and axes ======
@@ -29,11 +28,11 @@ end
 -- `step` in the 1-D coordinate.
 function M.modes(layout)
   local plain, names, modes, step = layout.layout or layout, names_of(layout), {}, 1
-  for k = 0, ct.rank(plain) - 1 do
-    local mode = ct.mode(plain, k)
-    local size = ct.size(mode)
+  for k = 0, rank(plain) - 1 do
+    local mode = mode(plain, k)
+    local size = size(mode)
     local text = tostring(mode):gsub("^[%a_][%w_]*=", "") -- a named mode prints its name
-    modes[k] = { size = size, shape = ct.shape(mode), text = text, name = names[k], step = step }
+    modes[k] = { size = size, shape = shape(mode), text = text, name = names[k], step = step }
     step = step * size
   end
   return modes
@@ -93,7 +92,7 @@ end
 
 -- Whether nothing of the layout is known at run time only.
 function M.is_static(layout)
-  for _, tuple in ipairs { ct.shape(layout), ct.stride(layout.layout or layout) } do
+  for _, tuple in ipairs { shape(layout), stride(layout.layout or layout) } do
     for _, leaf in ipairs(M.leaves(tuple)) do
       if not is_static(leaf) then return false end
     end
@@ -120,7 +119,7 @@ local function kept(rows, cols, max_cells)
 end
 
 local function add_cells(panel, grid, base)
-  local row_axis, col_axis, shape = panel.row_axis, panel.col_axis, ct.shape(grid.layout)
+  local row_axis, col_axis, shape = panel.row_axis, panel.col_axis, shape(grid.layout)
   local col_steps = {}
   for col = 0, panel.cols - 1 do col_steps[col] = col_axis.step_at(col) end
   for row = 0, panel.rows - 1 do
@@ -129,7 +128,7 @@ local function add_cells(panel, grid, base)
       local linear = start + col_steps[col]
       local offset = grid.offset_at(linear)
       panel.cells[#panel.cells + 1] = {
-        row = row, col = col, linear = linear, crd = tostring(ct.idx2crd(linear, shape)),
+        row = row, col = col, linear = linear, crd = tostring(idx2crd(linear, shape)),
         offset = offset, lines = { tostring(offset) },
       }
     end
@@ -160,7 +159,7 @@ end
 local function slice_text(modes, outer, at)
   local parts, named, digit = {}, {}, {}
   for _, k in ipairs(outer.modes) do
-    digit[k] = tostring(ct.idx2crd(at % modes[k].size, modes[k].shape))
+    digit[k] = tostring(idx2crd(at % modes[k].size, modes[k].shape))
     named[#named + 1] = modes[k].name and ("%s=%s"):format(modes[k].name, digit[k])
     at = at // modes[k].size
   end
@@ -177,7 +176,7 @@ function M.panels(layout, how)
   for _, list in ipairs { how.rows, how.cols } do
     for _, k in ipairs(list) do inside[k] = true end
   end
-  for k = 0, ct.rank(layout) - 1 do
+  for k = 0, rank(layout) - 1 do
     if not inside[k] then outside[#outside + 1] = k end
   end
   local outer = M.axis(modes, outside)

@@ -1,6 +1,5 @@
 -- picture_part.lua: pictures of a thread's part: the tile that it is of, the owners of each
 -- element, and which cells are that thread's.
-local ct = require "cuttle"
 local color = require "cuttle.picture_color"
 local owning = require "cuttle.owners"
 local M = {}
@@ -8,7 +7,7 @@ local M = {}
 -- Owners {thread, value} of each element of a partition's tile, by number.
 local function owners_of(tile, threads, projection)
   local owners = {}
-  for index, list in pairs(owning.partition(ct.shape(tile), threads, projection).who) do
+  for index, list in pairs(owning.partition(shape(tile), threads, projection).who) do
     for i, owner in ipairs(list) do list[i] = { thread = owner[1], value = owner[2] } end
     owners[index] = list
   end
@@ -16,21 +15,21 @@ local function owners_of(tile, threads, projection)
 end
 
 -- Of what parallelize made: op.operands are {tile, threads, thread[, projection]}.
-function M.of_partition(tools, layout, op, how)
-  local tile, threads = ct.layout(op.operands[1]), ct.layout(op.operands[2])
+function M.of_partition(tools, part, op, how)
+  local tile, threads = layout(op.operands[1]), layout(op.operands[2])
   local thread, projection = op.operands[3], op.operands[4]
   how.thread = how.thread or math.tointeger(thread)
   local title = ("%s among the threads %s%s"):format(tile, threads,
     projection and ", projection " .. tostring(projection) or "")
-  local picture = tools.new_picture("tv", title, layout)
+  local picture = tools.new_picture("tv", title, part)
   tools.check_count(tile, how)
   local owners = owners_of(tile, threads, projection)
   color.each_cell(tools.add_panels(picture, tile, "result", how), function(cell)
     tools.own(cell, owners[cell.linear], how)
     if projection and cell.mark == "doubled" then cell.mark = nil end -- they share it by design
   end)
-  if not projection then tools.note_coverage(picture, owners, ct.size(tile), 0) end
-  tools.color_threads(picture, ct.size(threads), how)
+  if not projection then tools.note_coverage(picture, owners, size(tile), 0) end
+  tools.color_threads(picture, size(threads), how)
   return picture
 end
 

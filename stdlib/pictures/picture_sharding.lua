@@ -1,7 +1,6 @@
 -- picture_sharding.lua: pictures of shardings and meshes: which ranks have each element, and where
 -- in their parts. A cell says "R0,4 +12": ranks 0 and 4, at offset 12 of their parts. Its colour is
 -- that of the first rank.
-local ct = require "cuttle"
 local color = require "cuttle.picture_color"
 local palette = require "cuttle.palette"
 local M = {}
@@ -54,13 +53,13 @@ end
 
 --- Of a sharding: a cell for each element of the tensor.
 function M.of_sharding(tools, s, how)
-  local tile = ct.layout(s.shape)
+  local tile = layout(s.shape)
   if s.names then tile = tile:named(table.unpack(s.names)) end
   local picture, first = tools.new_picture("sharding", tostring(s), tile), {}
   local owners = require("cuttle.sharding").owners -- loaded when it is first used
-  local counted, memo = ct.shape(ct.layout(s.shape)), {}
+  local counted, memo = shape(layout(s.shape)), {}
   color.each_cell(tools.add_panels(picture, tile, "result", how), function(cell)
-    local ranks, offset = owners(s, ct.idx2crd(cell.linear, counted), memo)
+    local ranks, offset = owners(s, idx2crd(cell.linear, counted), memo)
     cell.offset, first[cell] = offset, ranks[1]
     cell.lines = { ranks_text(ranks), "+" .. offset }
     cell.value = table.concat(cell.lines, " ")

@@ -5,7 +5,6 @@
 -- The same operation on an identity layout of A's shape gives these coordinates. Where the tiler
 -- has one layout for a mode, the operation first coalesces the mode, and so does the shape here:
 -- the modes that remain are those that a division pads.
-local ct = require "cuttle"
 local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
 local M = {}
@@ -19,10 +18,10 @@ end
 
 -- The shape of A as the tiler sees it, nested like the tiler.
 local function seen_shape(layout, tiler)
-  if not is_by_mode(tiler) then return ct.shape(ct.coalesce(layout)) end
+  if not is_by_mode(tiler) then return shape(coalesce(layout)) end
   local items, shape = derive.items(tiler), {}
-  for k = 0, ct.rank(layout) - 1 do
-    shape[k + 1] = seen_shape(ct.mode(layout, k), items[k + 1] or 1)
+  for k = 0, rank(layout) - 1 do
+    shape[k + 1] = seen_shape(mode(layout, k), items[k + 1] or 1)
   end
   return shape
 end
@@ -59,9 +58,9 @@ local function mark_outside(panels, at, n)
 end
 
 local function have_same_sizes(a, b)
-  if ct.rank(a) ~= ct.rank(b) then return false end
-  for k = 0, ct.rank(a) - 1 do
-    if ct.size(a, k) ~= ct.size(b, k) then return false end
+  if rank(a) ~= rank(b) then return false end
+  for k = 0, rank(a) - 1 do
+    if size(a, k) ~= size(b, k) then return false end
   end
   return true
 end
@@ -82,13 +81,13 @@ function M.color(panels, layout, made, make, tiled)
   local whole, tiler = made[1], made[2]
   whole = whole.layout or whole
   local shape = seen_shape(whole, tiler)
-  local identity, extents = ct.identity(shape), leaves_of(shape)
+  local identity, extents = identity(shape), leaves_of(shape)
   local ok, result = pcall(make, identity, tiler)
   local also, zipped = pcall(tiled, identity, tiler)
   if not ok or not also or not have_same_sizes(result, layout) then return nil end
   local at, tile_at, keys = coordinate_at(result, extents), coordinate_at(zipped, extents), {}
-  local unit = ct.rank(zipped) > 1 and ct.size(zipped, 0) or 1
-  local n = math.min(ct.size(zipped), MAX_KEYS)
+  local unit = rank(zipped) > 1 and size(zipped, 0) or 1
+  local n = math.min(size(zipped), MAX_KEYS)
   for linear = 0, n - 1 do
     local coordinate = tile_at(linear)
     keys[coordinate] = keys[coordinate] or linear // unit

@@ -4,7 +4,6 @@
 -- A call finds its key (tune_key.lua), and for that a result in the files: one for this device and
 -- for what f is now (tune_source.lua), whose configuration is in the space. Else it takes the
 -- result of the nearest key, or tunes, and keeps what it found (store.lua).
-local ct = require "cuttle"
 local internal = ...
 local judging = require "cuttle.tune_judge"
 local bits = require "cuttle.tune_bits"
@@ -43,7 +42,7 @@ end
 -- The device in use: {name =, driver =, is_gpu =, model =}; without a GPU the one that the model
 -- speaks of.
 local function place_of(self)
-  local here = ct.device()
+  local here = device()
   if here.sm then
     return { name = here.name, driver = internal.driver(), is_gpu = true, model = model_of(here) }
   end
@@ -179,10 +178,10 @@ local function for_key(key) return key == "" and "" or " for " .. key end
 local function within_budget(self, judge, list, step)
   local budget = self.options.budget
   if not budget or #list <= budget then return list end
-  local before = ct.device()
-  ct.device "cpu"
+  local before = device()
+  device "cpu"
   local ok, best = pcall(judging.predict_all, judge, list, step)
-  ct.device("cuda:" .. before.ordinal)
+  device("cuda:" .. before.ordinal)
   if not ok then error(best, 0) end
   if #best == 0 then best = list end
   return table.move(best, 1, budget, 1, {})

@@ -3,7 +3,6 @@
 -- The order is found by running a call's launch on the CPU engine, for a few elements of each
 -- tensor of the arguments that it writes: only the blocks that write them run in full. What was
 -- found of a configuration is kept with its candidate, by what its arguments are.
-local ct = require "cuttle"
 local internal = ...
 local judging = require "cuttle.tune_judge"
 local orders = require "cuttle.sum_order"
@@ -83,9 +82,9 @@ end
 
 -- {offset =, text =} of some elements of the tensor: corners, the middle, and some between.
 local function elements_of(t)
-  local rank, random, places = ct.rank(t.layout), new_random(), {}
-  if ct.size(t) == 0 then return {} end
-  for i = 1, rank do places[i] = places_in(ct.size(t.layout, i - 1), random) end
+  local rank, random, places = rank(t.layout), new_random(), {}
+  if size(t) == 0 then return {} end
+  for i = 1, rank do places[i] = places_in(size(t.layout, i - 1), random) end
   local list, known = {}, {}
   for at = 1, #places[1] do
     local crd = {}
@@ -202,10 +201,10 @@ end
 
 -- Calls f on the CPU engine: its results; nil and why, if it raises.
 local function on_host(f)
-  local before = ct.device()
-  if before.sm then ct.device "cpu" end
+  local before = device()
+  if before.sm then device "cpu" end
   local out = table.pack(pcall(f))
-  if before.sm then ct.device("cuda:" .. before.ordinal) end
+  if before.sm then device("cuda:" .. before.ordinal) end
   if not out[1] then return nil, brief(out[2]) end
   return table.unpack(out, 2, out.n)
 end

@@ -5,7 +5,6 @@
 --   why     why it was refused, or nil
 --   registers, local_bytes, shared_bytes   of its largest kernel, where a GPU told
 --   ms      of one call
-local ct = require "cuttle"
 local compare = require "cuttle.compare"
 local model = require "cuttle.predict"
 local race = require "cuttle.race"
@@ -58,16 +57,16 @@ end
 
 -- The words of a tensor on a device whose elements lie together; nil: they do not.
 local function words_of(t)
-  local n = ct.size(t) * t.dtype.bytes
-  if t.device == "cpu" or ct.size(t) ~= ct.cosize(t.layout) or n % 4 ~= 0 or n >= 1 << 32 then
+  local n = size(t) * t.dtype.bytes
+  if t.device == "cpu" or size(t) ~= cosize(t.layout) or n % 4 ~= 0 or n >= 1 << 32 then
     return nil
   end
-  return ct.recast(ct.view(t, ct.layout(ct.size(t))), ct.u32)
+  return recast(view(t, layout(size(t))), u32)
 end
 
-local differ = ct.kernel("tune_differ", function(a, b, found)
-  local i = ct.blockIdx.x * ct.blockDim.x + ct.threadIdx.x
-  if i < ct.size(a) then
+local differ = kernel("tune_differ", function(a, b, found)
+  local i = blockIdx.x * blockDim.x + threadIdx.x
+  if i < size(a) then
     if a[i] ~= b[i] then found[0] = 1 end
   end
 end)
@@ -76,15 +75,15 @@ end)
 local function has_same_bits(a, b)
   local x, y = words_of(a), words_of(b)
   if not x or not y then return false end
-  local found = ct.zeros(ct.i32, 1)
-  differ { grid = (ct.size(x) + 255) // 256, block = 256 }(x, y, found)
+  local found = zeros(i32, 1)
+  differ { grid = (size(x) + 255) // 256, block = 256 }(x, y, found)
   return found[0] == 0
 end
 
 function same(a, b, tolerance)
   if tiles.type_name(a) == "tensor" then
     if has_same_bits(a, b) then return true end
-    return ct.allclose(b, a, tolerance)
+    return allclose(b, a, tolerance)
   end
   if type(a) == "table" then return same_tables(a, b, tolerance) end
   return true
@@ -158,7 +157,7 @@ end
 local function run_on_copies(run, args, copy)
   local work = table.pack(copy(table.unpack(args, 1, args.n)))
   local ok, why = pcall(run, table.unpack(work, 1, work.n))
-  if ok then ok, why = pcall(ct.synchronize) end
+  if ok then ok, why = pcall(synchronize) end
   if not ok then return nil, brief(why) end
   if has_closed(work) then return nil, "it closes a tensor of the arguments" end
   return work
@@ -256,7 +255,7 @@ end
 local function launcher_of(run, work, once)
   local function launch() run(table.unpack(work, 1, work.n)) end
   local n = math.max(1, math.min(GRAPH_LAUNCHES, GRAPH_MS // once))
-  local ok, graph = pcall(ct.graph, function()
+  local ok, graph = pcall(graph, function()
     for _ = 1, n do launch() end
   end)
   if ok then return graph, n end

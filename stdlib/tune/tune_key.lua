@@ -1,7 +1,6 @@
 -- tune_key.lua: what makes a call of a tuned function another problem than the last one, as text:
 -- "f32(512,512) f32(512,512)". Of two keys that differ in numbers only, one can stand for the
 -- other.
-local ct = require "cuttle"
 local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -29,7 +28,7 @@ end
 function part_of(value, depth)
   if type(value) == "table" then return part_of_table(value, depth or 0) end
   if tiles.type_name(value) ~= "tensor" then return nil end
-  local shape = tostring(ct.shape(value))
+  local shape = tostring(shape(value))
   return value.dtype.name .. (shape:find "^%(" and shape or "(" .. shape .. ")")
 end
 
