@@ -465,22 +465,27 @@ conversions: $(PROGRAM)
 
 # {====== Testing: everything speaks TAP to prove ======
 
+# scripts/suites.lua lists all tests, how each is run, and what a run leaves out: $(call run_suites,RUN,OPTIONS).
+SUITES = $(LUA) scripts/suites.lua
+run_suites = $(TEST_ENV) prove --exec '$(SUITES) one $(1)' $(PROVE_OPTIONS) $(2) $$($(TEST_ENV) $(SUITES) list $(1))
+PROVE_OPTIONS = --jobs $(or $(JOBS),2) --failures --comments --timer
 # Sanitized runs take what NVRTC has compiled for the others: it is no code of ours.
 # gcc's runtime takes some thread-local blocks of libraries for what glibc before 2.25 made, and its
 # search for leaks dies of that: so intercept_tls_get_addr=0. The blocks are searched as heap blocks.
 CACHE = $(BUILD)/cache
-TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) \
+TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) $(SUITES_ENV) $(if $(WHOLE),WHOLE=1) \
 	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
-PROVE = $(TEST_ENV) prove --exec '' --jobs $(or $(JOBS),2) --failures --comments --timer
+SUITES_ENV = BUILD='$(BUILD)' LUA='$(LUA)' PLAYGROUND='$(PLAYGROUND)' FUZZ_SECONDS=$(FUZZ_SECONDS) FILING='$(FILING_PROGRAM)'
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
+# IRs go through files where texts are compiled, and where a sanitizer watches the tests of kernels: so each of
+# these runs is that of a file, too. The linker of a Mac wraps no functions.
+FILING_PROGRAM = $(if $(TARGET_IS_MAC),$(PROGRAM),$(IR_FILE_BIN))
 
-# The pages as readers of a release get them: with the reference, and with the pictures that their examples
-# draw. The repository keeps the one that README.md shows, and those that were measured on a GPU.
+# The pages as readers of a release get them: with the reference, and with the pictures that
+# run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
 DOCS = $(BUILD)/docs
-KEPT_PICTURES := $(wildcard docs/pictures/*.svg)
-DRAWN_PAGES = $(shell grep -l '^!\[' docs/*.md)
 PAGES := $(wildcard *.md docs/*.md)
 OTHER_PAGES := examples/README.md $(wildcard tests/*/README.md)
 REFERENCE = $(DOCS)/docs/reference.md
@@ -489,115 +494,28 @@ REFERENCE = $(DOCS)/docs/reference.md
 FINGERPRINTS = tests/golden/fingerprints.txt
 FINGERPRINT_RUN = env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=90a scripts/fingerprints.lua
 
-# Commands that print TAP, one script each: $(call tap,name,command).
-TAP_DIR = $(BUILD)/tap
-TAP_SCRIPTS :=
-BROWSER_SCRIPTS :=
-GPU_SCRIPTS :=
-define tap
-$$(TAP_DIR)/$(1): $$(FLAGS_FILE) Makefile
-	@mkdir -p $$(@D)
-	@printf '%s\n' '#!/bin/sh' 'exec $(2)' > $$@ && chmod +x $$@
-$(foreach list,$(3),$(list) += $$(TAP_DIR)/$(1)
-)
-endef
-tap_if = $(if $(wildcard $(1)),$(eval $(call tap,$(2),$(3),$(4))))
-
-ifeq ($(SANITIZE),)
-# What drives a browser waits for most of its time: one script for all, one after the other, which comes first.
-# The playground, where what it is built of is here; without it its tests are skipped.
-WEB_TESTS := $(notdir $(wildcard hosts/web/tests/test_*.py))
-$(call tap_if,tests/browser,browser,tests/browser/run.sh $(PROGRAM),BROWSER_SCRIPTS)
-$(foreach t,$(WEB_TESTS),$(call tap_if,hosts/web/tests/$(t),web_$(t:test_%.py=%),\
-	hosts/web/tests/run.sh $(PLAYGROUND) $(PROGRAM) $(t),BROWSER_SCRIPTS))
-$(call tap_if,tests/browser,browsers,scripts/tap_join.sh $(BROWSER_SCRIPTS),TAP_SCRIPTS)
-# A stock Lua cannot load a sanitized module; the fuzz targets bring their own sanitizers.
-$(call tap_if,tests/module/*.lua,module,env LUA_CPATH=$(BUILD)/?.so \
-	$(LUA) scripts/run_tests.lua --cuttle=$(LUA) tests/module,TAP_SCRIPTS)
-$(foreach f,$(FUZZ_SRC:tests/fuzz/%.c=%),\
-	$(call tap_if,tests/fuzz,$(f),scripts/run_fuzz.sh $(BUILD)/fuzz/tests/fuzz/$(f) $(FUZZ_SECONDS),TAP_SCRIPTS))
-TEST_FUZZ = $(if $(FUZZ_SRC),fuzz-programs)
-$(call tap_if,tests/exports,exports,env CC='$(CC)' $(LUA) tests/exports/exports.lua $(BUILD),TAP_SCRIPTS)
-endif
-# IRs go through files where texts are compiled, and where a sanitizer watches the tests of kernels: so each of
-# these runs is that of a file, too. The linker of a Mac wraps no functions.
-FILING_PROGRAM = $(if $(TARGET_IS_MAC),$(PROGRAM),$(IR_FILE_BIN))
-KERNEL_PROGRAM = $(if $(SANITIZE),$(FILING_PROGRAM),$(PROGRAM))
-RUN_KERNELS = $(LUA) scripts/run_tests.lua --cuttle=$(KERNEL_PROGRAM)
-# A script for each folder, so that several run at a time; first those that take longest.
-LUA_TESTS := $(wildcard $(addprefix tests/lua/,program matmul atom))
-LUA_TESTS += $(filter-out $(LUA_TESTS),$(wildcard tests/lua/*))
-# Random laws in Lua alone, all examples once more, and what starts compilers, run long, and checks of the sources
-# run no C of ours; sanitizers see the same C elsewhere.
-LUA_LAWS = $(if $(SANITIZE),$(wildcard \
-	$(addprefix tests/lua/mesh/,plan_laws.lua *_random.lua compile_*.lua sharded_matmul.lua matmul_scatter.lua \
-		examples_start.lua) \
-	$(addprefix tests/lua/program/,check_clean.lua tidy_ledger.lua export_examples.lua export.lua replay.lua bench_command.lua \
-		packages.lua installed_hosts.lua run_docs_hosts.lua copy_host.lua check_gallery.lua emission_compiles.lua \
-		gpu_check.lua command_options.lua helper_names.lua new_operation.lua new_type.lua rooms.lua \
-		draw_sentences.lua) \
-	$(addprefix tests/lua/attention/,compile.lua bits.lua table.lua) \
-	$(addprefix tests/lua/matmul/,check.lua nested.lua tune_device.lua hopper.lua rows_f32.lua bits.lua bits_law.lua few_rows.lua \
-		table.lua) \
-	$(addprefix tests/lua/tune/,bits.lua operators.lua store_random.lua) \
-	tests/lua/tensor/allclose_law.lua tests/lua/trace/row_order.lua tests/lua/hopper/dot_wgmma.lua))
-lua_tests = $(if $(filter $(1)/%,$(LUA_LAWS)),$(filter-out $(LUA_LAWS),$(wildcard $(1)/*.lua)),$(1))
-$(foreach d,$(LUA_TESTS),$(call tap_if,$(d),lua_$(notdir $(d)),\
-	$(if $(filter %/kernel,$(d)),$(RUN_KERNELS),$(RUN_TESTS)) $(call lua_tests,$(d)),TAP_SCRIPTS))
-$(call tap_if,tests/fails,fails,\
-	$(STATES_BIN) scripts/run_tests.lua --cuttle=$(PROGRAM) tests/fails,TAP_SCRIPTS)
-$(call tap_if,tests/originals/*.lua,originals,$(RUN_TESTS) tests/originals,TAP_SCRIPTS)
-$(call tap_if,tests/golden/*.lua,golden,$(RUN_KERNELS) tests/golden,TAP_SCRIPTS)
-$(call tap_if,tests/kernel_cases,kernel_cases,\
-	env CUTTLE_DEVICE=cpu $(KERNEL_PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,TAP_SCRIPTS)
-$(call tap_if,tests/conformance,conformance,\
-	scripts/tap_status.sh $(PROGRAM) scripts/conformance.lua tests/conformance,TAP_SCRIPTS)
-$(call tap_if,examples/*.lua,examples,$(RUN_KERNELS) --by-status examples,TAP_SCRIPTS)
-ifeq ($(SANITIZE),)
-$(call tap_if,hosts/python,python,hosts/python/tests/run.sh $(BUILD),TAP_SCRIPTS)
-$(call tap_if,hosts/web/tests/test_notebook_script.js,web_notebook_script,\
-	hosts/web/tests/run_node.sh test_notebook_script.js,TAP_SCRIPTS)
-$(call tap_if,hosts/web/tests/test_link_random.js,web_link_random,\
-	hosts/web/tests/run_node.sh test_link_random.js,TAP_SCRIPTS)
-HAS_WEB = $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes)
-TEST_WEB = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(PLATFORM),,$(if $(HAS_WEB),playground)))
-# Without Python's headers there is no package, and the tests are skipped.
-HAS_PYTHON = $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null)
-TEST_PYTHON = $(if $(filter run-tests,$(MAKECMDGOALS)),$(if $(HAS_PYTHON),$(PYTHON_MODULE)))
-endif
-ifeq ($(SANITIZE),)
-$(call tap_if,docs/*.md,docs,$(RUN_DOCS) $(PAGES) $(REFERENCE),TAP_SCRIPTS)
-$(call tap_if,examples/*.lua,compile,scripts/compile_kernels.sh $(FILING_PROGRAM),TAP_SCRIPTS)
-$(call tap_if,$(FINGERPRINTS),fingerprints,$(FINGERPRINT_RUN) $(FINGERPRINTS),TAP_SCRIPTS)
-$(foreach sm,80 90,$(call tap_if,scripts/dot_loops.lua,dot_loops_$(sm),\
-	env CUTTLE_DEVICE=cpu $(PROGRAM) --sm=$(sm) scripts/dot_loops.lua,TAP_SCRIPTS))
-endif
-$(call tap_if,tests/device/*.lua,device,$(RUN_TESTS) --device=cuda tests/device,TAP_SCRIPTS GPU_SCRIPTS)
-$(call tap_if,examples/*.lua,gpu_examples,\
-	$(RUN_TESTS) --device=cuda --by-status examples,GPU_SCRIPTS)
-$(call tap_if,tests/lua/dtype/*.lua,gpu_dtype,$(RUN_TESTS) --device=cuda tests/lua/dtype,GPU_SCRIPTS)
-$(call tap_if,tests/lua/kernel/*.lua,gpu_kernel,$(RUN_TESTS) --device=cuda tests/lua/kernel,GPU_SCRIPTS)
-$(call tap_if,tests/lua/graph/*.lua,gpu_graph,$(RUN_TESTS) --device=cuda tests/lua/graph,GPU_SCRIPTS)
-$(call tap_if,tests/kernel_cases,gpu_kernel_cases,\
-	env CUTTLE_DEVICE=cuda $(PROGRAM) scripts/kernel_cases.lua tests/kernel_cases,GPU_SCRIPTS)
-$(foreach f,$(EMBED_BIN),\
-	$(call tap_if,examples/embed,embed_$(notdir $(f)),scripts/tap_status.sh $(f),TAP_SCRIPTS))
-
 test:
 	@scripts/deps.sh test
 	@$(MAKE) run-tests
 
 include scripts/platforms/tests.mk
 
-# Where a sanitizer sees what a sequence of calls does.
-CALLS_TESTS = $(if $(SANITIZE),$(CALLS_BIN))
+# What the tests run. Sanitized ones have sequences of calls, too; the others start hosts and fuzz targets.
+TESTED = $(BENCH_TOOLS) $(REFERENCE) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) $(FILING_PROGRAM)
+ifneq ($(SANITIZE),)
+TESTED += $(CALLS_BIN)
+else ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
+TESTED += $(if $(FUZZ_SRC),fuzz-programs)
+# Without Python's headers there is no package, and without emcc no playground: their tests are skipped.
+TESTED += $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_MODULE))
+TESTED += $(if $(PLATFORM),,$(if $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes),playground))
+endif
 
-run-tests: all $(BENCH_TOOLS) $(REFERENCE) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) \
-		$(TAP_SCRIPTS) $(BROWSER_SCRIPTS) $(TEST_FUZZ) $(FILING_PROGRAM) $(TEST_PYTHON) $(TEST_WEB)
-	@$(PROVE) $(TAP_SCRIPTS) $(CALLS_TESTS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN)
+run-tests: all $(TESTED)
+	@$(call run_suites,$(if $(SANITIZE),asan,test))
 
-gpu-test: all $(DEVICE_BIN) $(GPU_SCRIPTS)
-	@$(PROVE) --jobs 1 $(GPU_SCRIPTS) $(DEVICE_BIN)
+gpu-test: all $(DEVICE_BIN)
+	@$(call run_suites,gpu,--jobs 1)
 
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
@@ -609,7 +527,7 @@ tsan:
 	@$(MAKE) BUILD=$(BUILD)/tsan ISAS=base CFLAGS='-O0 -g1 -DCT_SIMT_ONLY_BASE' SANITIZE='-fsanitize=thread' run-tsan
 
 run-tsan: $(BUILD)/tests/c/test_threads
-	@TSAN_OPTIONS=halt_on_error=1 $(PROVE) $<
+	@TSAN_OPTIONS=halt_on_error=1 $(TEST_ENV) prove --exec '' $(PROVE_OPTIONS) $<
 
 # For as long as it is told to: make laws CHECKS=10000000 SEED=7 LAW=composition.
 laws: $(LAWS_BIN)
@@ -684,8 +602,7 @@ $(IR_FILE_BIN): $(PROGRAM_OBJ) $(BUILD)/tests/support/ir_file.o $(OWN_LIB)
 	$(Q)$(LINK) -Wl,--wrap=ct_simt_lower -Wl,--wrap=ct_emit_cuda $^ $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
 fuzz: fuzz-programs
-	@$(TEST_ENV) prove --exec '' --verbose $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
-fuzz: $(filter $(TAP_DIR)/fuzz_%,$(TAP_SCRIPTS))
+	@$(TEST_ENV) prove --exec '$(SUITES) one test' --verbose $(FUZZ_SRC)
 
 golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 	@$(BUILD)/tests/c/test_emit --update | grep -v '^ok'

@@ -1,0 +1,40 @@
+-- scripts/suites.lua: what a run leaves out is there, and a file in a folder of tests is run.
+local tap = dofile "tests/support/tap.lua"
+
+local function lines(command)
+  local pipe <close> = assert(io.popen(command))
+  local all = {}
+  for line in pipe:lines() do all[#all + 1] = line end
+  return all
+end
+
+local lua = (os.getenv "LUA" or "lua5.4") .. " scripts/suites.lua "
+local n_left_out = 0
+for _, run in ipairs { "test", "asan", "part" } do
+  for _, line in ipairs(lines(lua .. "left_out " .. run)) do
+    local name = line:match "^(.-): "
+    local file <close> = io.open(name)
+    if not file then tap.ok(false, run .. " leaves out what is there", line) end
+    n_left_out = n_left_out + (file and 1 or 0)
+  end
+end
+
+tap.ok(n_left_out > 40, "what is left out is there", n_left_out)
+
+-- What `make test` and .ci/run run together, of each folder.
+local is_run = {}
+for _, name in ipairs(lines("WHOLE=1 " .. lua .. "list test")) do is_run[name] = true end
+local missing = {}
+for _, path in ipairs(lines("ls examples/*.lua tests/lua/*/*.lua tests/fails/*.cases "
+  .. "tests/c/test_*.c tests/golden/*.lua tests/device/*.lua tests/device/*.c "
+  .. "hosts/web/tests/test_*.js tests/fuzz/fuzz_*.c")) do
+  if not is_run[path] then missing[#missing + 1] = path end
+end
+tap.ok(#missing == 0, "the whole run has every test", table.concat(missing, " "))
+local is_sanitized = {}
+for _, name in ipairs(lines(lua .. "list asan")) do is_sanitized[name] = true end
+tap.ok(is_sanitized["tests/lua/kernel/dot.lua"] and not is_sanitized["tests/lua/program/rooms.lua"],
+  "the sanitized run leaves out what it says")
+tap.ok(not os.execute(lua .. "one test tests/lua/kernel/none_such.txt 2>/dev/null"),
+  "a test that no row knows is an error")
+tap.done()
