@@ -40,13 +40,15 @@ end
 
 -- By step: what its runs have in common. `kept` holds what they find out, `runs` by engine the
 -- calls of its collective and what the engine keeps for them. is_direct: a collective from the
--- parts to the new ones is all there is to do.
+-- parts to the new ones is all there is to do. `copies`, of a local step: by engine, for each of
+-- its ranks, the boxes of the part that are copied; false: the part is zeros.
 local prepared = setmetatable({}, { __mode = "k" })
 
 -- The spreads, and the weight of each axis in the place of a rank in its group of g ranks.
 local function prepare(step)
   local known = { from = pieces.spread(step.from), to = pieces.spread(step.to), weight = {}, g = 1,
-    mesh = step.from.mesh, kept = {}, runs = setmetatable({}, { __mode = "k" }) }
+    mesh = step.from.mesh, kept = {}, runs = setmetatable({}, { __mode = "k" }),
+    copies = setmetatable({}, { __mode = "k" }) }
   for _, axis in ipairs(step.axes or {}) do
     known.weight[axis], known.g = known.g, known.g * known.mesh.extent[axis]
   end
@@ -368,30 +370,46 @@ local function is_zero(job, rank)
   return false
 end
 
-moves["local"] = function(job)
-  local out = new_parts(job)
-  for _, rank in ipairs(job.engine.ranks) do
-    if is_zero(job, rank) then
-      internal.mesh_zero(out[rank])
+local function copies_of(job)
+  local copies = {}
+  for i, rank in ipairs(job.engine.ranks) do
+    copies[i] = not is_zero(job, rank) and boxes_between(job, rank, rank)
+  end
+  return copies
+end
+
+local function copy_parts(engine, copies, parts, out)
+  for i, rank in ipairs(engine.ranks) do
+    local boxes = copies[i]
+    if boxes then
+      for k = 1, #boxes do pieces.copy(boxes[k], parts[rank], out[rank]) end
     else
-      for _, box in ipairs(boxes_between(job, rank, rank)) do
-        pieces.copy(box, job.parts[rank], out[rank])
-      end
+      internal.mesh_zero(out[rank])
     end
   end
   return out
+end
+
+moves["local"] = function(job)
+  local copies = copies_of(job)
+  job.known.copies[job.engine] = copies
+  return copy_parts(job.engine, copies, job.parts, new_parts(job))
 end
 
 --- Runs a step: the parts of this process' ranks, by rank, under step.from; returns those under
 --- step.to. All have memory of their own.
 function M.run(engine, dtype, step, parts)
   local known = prepared[step]
-  if not (known and known.is_direct) then
-    return moves[step.op](job_of(engine, dtype, step, parts))
+  if known and known.is_direct then
+    local out = M.new_parts(engine, dtype, step.to)
+    run_rows(known, step, engine, dtype, parts, out)
+    return out
   end
-  local out = M.new_parts(engine, dtype, step.to)
-  run_rows(known, step, engine, dtype, parts, out)
-  return out
+  local copies = known and known.copies[engine]
+  if copies then
+    return copy_parts(engine, copies, parts, M.new_parts(engine, dtype, step.to))
+  end
+  return moves[step.op](job_of(engine, dtype, step, parts))
 end
 
 return M

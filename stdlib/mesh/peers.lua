@@ -35,6 +35,7 @@ function M.peer(x, rank)
   local own = internal.rank()
   if rank == own then return x:part(rank) end
   if not own and x.rows[rank] then return make(x, rank) end
+  x.peers = x.peers or {}
   local of_own = x.peers[own or -1] or {}
   x.peers[own or -1] = of_own
   of_own[rank] = of_own[rank] or make(x, rank)

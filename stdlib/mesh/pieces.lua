@@ -295,9 +295,9 @@ end
 --- Copies a box from one row to another; they lie on one device. The box keeps how to do it: it
 --- does not change any more.
 function M.copy(box, src, dst)
-  local n = M.size(box)
-  if n == 0 then return end
-  if M.is_row(box) then return internal.mesh_copy(dst, box.dst, src, box.src, n) end
+  if not box.n then box.n, box.row = M.size(box), M.is_row(box) end
+  if box.n == 0 then return end
+  if box.row then return internal.mesh_copy(dst, box.dst, src, box.src, box.n) end
   for _, way in ipairs(ways_of(box, src.dtype)) do
     if copy_as(way, src, dst) then return end
   end

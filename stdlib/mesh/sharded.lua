@@ -4,6 +4,8 @@
 --   x.engine        who runs its collectives (engine.lua)
 --   x.tickets       for rows of other processes, by rank (ipc.lua); nil: they were not exchanged
 --   x.rows          the parts with their padding, as rows, by rank; empty when it is closed
+--   x.views         valid elements of parts that were asked for, by rank; nil: none was
+--   x.peers         those of other ranks (peers.lua); nil: none was
 local internal = ...
 local engines = require "cuttle.engine"
 local meshes = require "cuttle.mesh"
@@ -13,7 +15,7 @@ local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local MAX_PRINTED <const> = 8
+local MAX_PRINTED <const>, NONE <const> = 8, {}
 
 local methods = {}
 local sharded_type = tiles.new_type("sharded tensor", methods,
@@ -43,7 +45,7 @@ end
 local function with_rows(engine, dtype, s, rows)
   local c = common_of(s)
   return setmetatable({ mesh = s.mesh, sharding = s, dtype = dtype, engine = engine, rows = rows,
-    views = {}, peers = {}, shape = c.shape, layout = c.layout }, sharded_type)
+    shape = c.shape, layout = c.layout }, sharded_type)
 end
 
 --- A new one; its elements are not set.
@@ -304,12 +306,13 @@ end
 function methods.part(x, rank)
   check(x, "part")
   rank = check_rank(x, rank)
-  if not x.views[rank] then
+  local views = x.views or {}
+  if not views[rank] then
     local valid = common_of(x.sharding).valid
     valid[rank] = valid[rank] or shardings.part_view(x.sharding, rank)
-    x.views[rank] = internal.mesh_view(x.rows[rank], 0, valid[rank])
+    views[rank], x.views = internal.mesh_view(x.rows[rank], 0, valid[rank]), views
   end
-  return x.views[rank]
+  return views[rank]
 end
 
 -- The whole of a tensor without partial sums, from the parts of this process.
@@ -376,11 +379,11 @@ end
 
 --- Gives back the memory of all parts.
 function methods.close(x)
-  for user in pairs(x.users or {}) do user.launches = nil end
-  for _, peers in pairs(x.peers) do move.close_all(peers) end
-  move.close_all(x.views)
+  for user in pairs(x.users or NONE) do user.launches = nil end
+  for _, peers in pairs(x.peers or NONE) do move.close_all(peers) end
+  move.close_all(x.views or NONE)
   move.close_all(x.rows)
-  x.peers, x.views, x.rows, x.tickets, x.users = {}, {}, {}, nil, nil
+  x.peers, x.views, x.rows, x.tickets, x.users = nil, nil, NONE, nil, nil
 end
 
 function methods.reshard(x, spec) return M.reshard(x, spec) end

@@ -30,7 +30,8 @@ local function is_same(a, b) return reference.difference(a:to "cpu", b:to "cpu")
 
 local reshards = gpus.script(head .. [[
 local t = arange(f32, { 8, 24 }):to "cpu"
-local ways = { { "(M,K@x)", "(M,K)" }, { "(M,K,@x+)", "(M,K@x)" }, { "(M,K,@x+)", "(M,K)" } }
+local ways = { { "(M,K@x)", "(M,K)" }, { "(M,K,@x+)", "(M,K@x)" }, { "(M,K,@x+)", "(M,K)" },
+  { "(M,K@x)", "(M@x,K)" } }
 for _, p in ipairs(ways) do
   local x = shard(t, p[1], m)
   for _ = 1, 40 do reshard(x, p[2]):close() end
@@ -60,8 +61,9 @@ assert(part[5] == t[5] and z:part(0)[5] == 7)
 print "done"
 ]])
 local marks = "warm: cuEventRecord 4\nclosed: \n"
-tap.is(gpus.run("FAKE_CALLS_LOG=" .. calls, reshards), marks:rep(3) .. "done\n",
-  "a warm reshard: a mark before and after it on each device, no memory, no question")
+local packed = "warm: cuEventRecord 4, cuLaunchKernelEx 2\nclosed: \n"
+tap.is(gpus.run("FAKE_CALLS_LOG=" .. calls, reshards), marks:rep(3) .. packed .. "done\n",
+  "a warm reshard: a mark before and after it on each device, no memory, no question; and a copy")
 
 local log = gpus.dir .. "/nccl"
 local once = gpus.script [[
