@@ -2,12 +2,9 @@
 // kernel also with `verdict` and `summary` (texts), `units` ([{name, ms, text}], the slowest first),
 // `listing` ([{line, source, figures}], figures an index in `lines` or false), of each line `texts`
 // {products, flops, cost, by} and of each access `texts` {width, each, efficiency}.
-"use strict";
 (() => {
-const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
-const LANES = 32, BANKS = 32, SECTOR = 32, WORD = 4;
-const byId = (id) => document.getElementById(id);
+const LANES = WARP, SECTOR = 32;
 
 function make(tag, text, attributes) {
   const e = element(tag, { textContent: text ?? "" });
@@ -37,19 +34,12 @@ const elementBytes = (access) => access.bits / 8 / access.vec;
 function phasesOf(access, pattern) {
   const bytes = access.bits / 8, at = pattern.offsets;
   const same = (by) => at.every((o, i) => o === false || at[i ^ by] === false || o === at[i ^ by]);
-  let n = bytes > 8 ? 4 : bytes > WORD ? 2 : 1;
+  let n = bytes > 8 ? 4 : bytes > BANK_BYTES ? 2 : 1;
   if (n > 1 && access.op === "load" && (same(1) || same(2))) n /= 2;
   const lanes = [...Array(LANES).keys()];
   return [...Array(n).keys()]
     .map((i) => lanes.slice((i * LANES) / n, ((i + 1) * LANES) / n).filter((l) => at[l] !== false))
     .filter((list) => list.length > 0);
-}
-
-// The words that a lane takes: numbers from the tensor's start on.
-function wordsOf(access, offset) {
-  const first = Math.floor((offset * elementBytes(access)) / WORD);
-  const n = Math.max(1, access.bits / 8 / WORD);
-  return [...Array(n).keys()].map((i) => first + i);
 }
 
 function sectorsOf(access, offset) {
@@ -81,16 +71,10 @@ function link(svg, lane, y, x2, y2) {
 function drawBanks(svg, access, pattern) {
   let y = 18;
   for (const lanes of phasesOf(access, pattern)) {
-    const words = [...Array(BANKS)].map(() => new Map());
-    for (const lane of lanes) {
-      for (const w of wordsOf(access, pattern.offsets[lane])) {
-        const of = words[((w % BANKS) + BANKS) % BANKS];
-        of.set(w, (of.get(w) || []).concat(lane));
-      }
-    }
+    const words = wordsByBank(lanes.map((lane) => pattern.offsets[lane] * elementBytes(access)), access.bits / 8);
     const most = Math.max(...words.map((m) => m.size));
     draw(svg, "text", { x: LEFT, y: y - 5, class: "label" },
-      `lanes ${lanes[0]} to ${lanes[lanes.length - 1]}: ${most} wavefront${most === 1 ? "" : "s"}`);
+      `lanes ${lanes[0]} to ${lanes[lanes.length - 1]}: ${count(most, "wavefront")}`);
     drawLanes(svg, { offsets: pattern.offsets.map((o, i) => (lanes.includes(i) ? o : false)) }, y);
     const below = y + 15 + GAP;
     words.forEach((map, bank) => {
@@ -98,13 +82,14 @@ function drawBanks(svg, access, pattern) {
       draw(svg, "rect", { x, y: below, width: CELL - 2, height: 15, rx: 2, class: "empty" });
       draw(svg, "text", { x: x + CELL / 2 - 1, y: below + 11 }, String(bank));
       let at = below + 17;
-      for (const [w, users] of map) {
+      for (const [w, places] of map) {
+        const users = places.map((i) => lanes[i]);
         const g = draw(svg, "g", {});
         draw(g, "rect", { x, y: at, width: CELL - 2, height: 9, rx: 1, fill: colour(users[0]), class: "word" });
         draw(g, "title", {}, `bank ${bank}, word ${w}: lanes ${users.join(", ")}`);
         at += 10;
       }
-      for (const users of map.values()) users.forEach((l) => link(svg, l, y + 15, x + CELL / 2 - 1, below));
+      for (const i of [...map.values()].flat()) link(svg, lanes[i], y + 15, x + CELL / 2 - 1, below);
     });
     y = below + 17 + most * 10 + 26;
   }
@@ -121,7 +106,7 @@ function drawSectors(svg, access, pattern) {
   const wide = Math.max(1, Math.min(4, Math.floor(LANES / Math.max(sectors.length, 1))));
   const y = 18, below = y + 15 + GAP;
   draw(svg, "text", { x: LEFT, y: y - 5, class: "label" },
-    `${sectors.length} sector${sectors.length === 1 ? "" : "s"} of 32 bytes`);
+    `${count(sectors.length, "sector")} of 32 bytes`);
   drawLanes(svg, pattern, y);
   sectors.forEach((s, i) => {
     const width = wide * CELL - 2, row = Math.floor((i * wide) / LANES);
@@ -329,9 +314,6 @@ byId("lines").addEventListener("keydown", (e) => {
 for (const th of document.querySelectorAll("#lines [data-order]")) {
   th.firstChild.addEventListener("click", () => { order = th.dataset.order; showLines(); });
 }
-addTheme(byId("theme"));
-
-byId("title").textContent = data.title;
 data.kernels.forEach((k, i) => byId("kernel").append(make("option", `${i + 1}: ${k.name}`, { value: i })));
 byId("choose").hidden = data.kernels.length < 2;
 byId("kernel").addEventListener("change", () => showKernel(Number(byId("kernel").value)));

@@ -3,15 +3,12 @@
 // [[kind, line, thread, times(, panel, cell)]...]}, kind 0 a read, 1 a write, 2 a computation. A panel
 // is {name, space, block (of shared memory), layout, bytes, rows, cols, row0, col0, wanted (the traced
 // cell), outside (cells that are not drawn), row, col, offset, crd: lists by cell}.
-// A thing that one can point at is an item {type, index, node}, type "line", "thread" or "cell".
-"use strict";
+// Items have a type, "line", "thread" or "cell", and a key: that of their events.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const byId = (id) => document.getElementById(id);
-  const READ = 0, WRITE = 1;
-  const BANKS = 32, BANK_BYTES = 4, WARP = 32, LISTED = 5;
+  const READ = 0, WRITE = 1, LISTED = 5;
 
-  const items = { line: [], thread: [], cell: [] };
+  const newGroup = () => ({ items: [], current: null });
+  const groups = { line: newGroup(), thread: newGroup(), cells: data.panels.map(newGroup) };
   const state = { here: null, kept: null }; // the item pointed at, the one that was clicked
 
   // {====== Events ======
@@ -35,15 +32,13 @@
 
   // {====== Drawing ======
 
-  function addItem(type, key, node) {
-    const item = { type, key, node };
-    items[type].push(item);
-    node.item = item;
-    node.tabIndex = -1;
-    return item;
+  function addItem(group, type, key, node, more) {
+    const item = makeItem({ type, key, node, group, ...more });
+    group.items.push(item);
+    nodeOf[type].set(key, node);
   }
 
-  const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const nodeOf = { line: new Map(), thread: new Map(), cell: new Map() };
 
   const indexText = (index, extents) => `${index} ${coordinateText(index, extents)}`.trim();
 
@@ -55,20 +50,13 @@
   }
 
   function drawSource(source, index) {
-    const list = element("ol");
-    const lineAt = new Map();
+    const list = element("ol"), lineAt = new Map();
     data.lines.forEach(([of, number], line) => { if (of === index) lineAt.set(number, line); });
-    source.lines.forEach((text, i) => {
-      const number = source.first + i, line = lineAt.get(number);
-      const row = element("li", {}, element("span", { className: "number", textContent: number }),
-        highlighted(text));
-      if (line !== undefined) {
-        row.className = "marked";
-        row.append(element("span", { className: "note", textContent: noteOf(line) }));
-        addItem("line", line, row);
-      }
-      list.append(row);
-    });
+    for (const [number, row] of listSource(list, source, (n) => lineAt.has(n))) {
+      const line = lineAt.get(number);
+      row.append(element("span", { className: "note", textContent: noteOf(line) }));
+      addItem(groups.line, "line", line, row);
+    }
     byId("sources").append(element("section", { className: "source" },
       element("h2", { textContent: source.name }), element("div", { className: "code" }, list)));
   }
@@ -91,7 +79,7 @@
         const chip = element("span", { className: "thread", textContent: t });
         chip.setAttribute("role", "button");
         chip.setAttribute("aria-label", `thread ${t}`);
-        addItem("thread", index, chip);
+        addItem(groups.thread, "thread", index, chip);
         chips.append(chip);
       }
       byId("warps").append(element("div", { className: "warp" },
@@ -113,31 +101,17 @@
     const td = element("td", { className: `cell ${role}`, textContent: glyphs[role] || "" });
     td.setAttribute("aria-label", `${panel.name}${panel.crd[cell]} ${role}`);
     if (panel.wanted === cell) td.classList.add("wanted");
-    const item = addItem("cell", key, td);
-    Object.assign(item, { panel, cell, at, row: panel.row[cell], col: panel.col[cell] });
+    addItem(groups.cells[at], "cell", key, td, { panel, cell, row: panel.row[cell], col: panel.col[cell] });
     return td;
   }
 
   function makeTable(panel, at) {
-    const table = element("table"), head = element("tr", {}, element("td"));
     const cellAt = new Map();
     panel.row.forEach((row, cell) => cellAt.set(row * panel.cols + panel.col[cell], cell));
-    for (let col = 0; col < panel.cols; col++) {
-      head.append(element("th", { scope: "col", textContent: panel.col0 + col }));
-    }
-    table.append(element("thead", {}, head));
-    const body = element("tbody");
-    for (let row = 0; row < panel.rows; row++) {
-      const tr = element("tr", {}, element("th", { scope: "row", textContent: panel.row0 + row }));
-      for (let col = 0; col < panel.cols; col++) {
-        const cell = cellAt.get(row * panel.cols + col);
-        tr.append(cell === undefined ? element("td", { className: "cell" })
-          : makeCell(panel, at, cell));
-      }
-      body.append(tr);
-    }
-    table.append(body);
-    return table;
+    return gridTable(panel, (row, col) => {
+      const cell = cellAt.get(row * panel.cols + col);
+      return cell === undefined ? element("td", { className: "cell" }) : makeCell(panel, at, cell);
+    });
   }
 
   function drawPanel(panel, at) {
@@ -156,30 +130,20 @@
 
   // {====== Pointing ======
 
-  let marked = []; // [node, class]
-
-  function mark(node, ...names) {
-    for (const name of names) {
-      node.classList.add(name);
-      marked.push([node, name]);
-    }
-  }
-
-  const nodeOf = { line: new Map(), thread: new Map(), cell: new Map() };
+  const marks = new Marks();
 
   function show() {
-    for (const [node, name] of marked) node.classList.remove(name);
-    marked = [];
+    marks.clear();
     const item = state.here || state.kept;
     document.body.classList.toggle("pointing", item !== null);
     document.body.classList.toggle("kept", state.kept !== null);
     if (item) {
-      mark(item.node, "here", "lit");
+      marks.add(item.node, "here", "lit");
       for (const event of eventsAt(item)) {
-        mark(nodeOf.line.get(event.line), "lit");
-        mark(nodeOf.thread.get(event.thread), "lit");
+        marks.add(nodeOf.line.get(event.line), "lit");
+        marks.add(nodeOf.thread.get(event.thread), "lit");
         const cell = nodeOf.cell.get(keyOf.cell(event));
-        if (cell) mark(cell, "lit", event.kind === WRITE ? "lit-write" : "lit-read");
+        if (cell) marks.add(cell, "lit", event.kind === WRITE ? "lit-write" : "lit-read");
       }
     }
     showReadout(item);
@@ -200,23 +164,19 @@
 
   const unique = (list) => [...new Set(list)];
 
-  function listed(texts) {
-    const more = texts.length - LISTED;
-    return texts.slice(0, LISTED).join(", ") + (more > 0 ? ` and ${more} more` : "") || "\u2013";
-  }
-
   const byNumber = (a, b) => a - b;
+  const listedOrNone = (texts) => listed(texts, LISTED) || "\u2013";
 
   function threadsText(found) {
     const own = unique(found.map((event) => event.thread)).map((at) => data.threads[at]);
     const blocks = unique(own.map(([block]) => block)).length > 1;
     own.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     if (own.length === 1) return indexText(own[0][1], data.block);
-    return listed(own.map(([block, thread]) => blocks ? `${block}:${thread}` : String(thread)));
+    return listedOrNone(own.map(([block, thread]) => blocks ? `${block}:${thread}` : String(thread)));
   }
 
   function linesText(found) {
-    return listed(unique(found.map((event) => data.lines[event.line][1])).sort(byNumber));
+    return listedOrNone(unique(found.map((event) => data.lines[event.line][1])).sort(byNumber));
   }
 
   function cellsText(found, kind) {
@@ -225,10 +185,8 @@
     const placeOf = ([panel, cell]) =>
       data.panels[panel].row[cell] * data.panels[panel].cols + data.panels[panel].col[cell];
     own.sort((a, b) => a[0] - b[0] || placeOf(a) - placeOf(b));
-    return listed(own.map(([panel, cell]) => data.panels[panel].name + data.panels[panel].crd[cell]));
+    return listedOrNone(own.map(([panel, cell]) => data.panels[panel].name + data.panels[panel].crd[cell]));
   }
-
-  const bankOf = ({ offset, bytes }, cell) => Math.floor(offset[cell] * bytes / BANK_BYTES) % BANKS;
 
   const factsOf = {
     line: (item, found) => {
@@ -247,7 +205,7 @@
       const { panel, cell } = item, of = (kind) => found.filter((event) => event.kind === kind);
       const facts = [["element", "Element", panel.name + panel.crd[cell]],
         ["offset", "Offset", panel.offset[cell]]];
-      if (panel.space === "shared") facts.push(["bank", "Bank", bankOf(panel, cell)]);
+      if (panel.space === "shared") facts.push(["bank", "Bank", bankOf(panel.offset[cell], panel.bytes)]);
       for (const [kind, name, title] of [[WRITE, "write", "Written"], [READ, "read", "Read"]]) {
         if (of(kind).length === 0) continue;
         facts.push([name, `${title} by thread`, threadsText(of(kind))]);
@@ -258,37 +216,17 @@
   };
 
   function showReadout(item) {
-    const readout = byId("readout");
-    if (!item) {
-      readout.replaceChildren(element("p", { className: "hint", textContent: data.events.length > 0
-        ? "Point at a line, a thread or an element, or go to it with Tab and the arrow keys."
-        : "No thread writes this element." }));
-      return;
-    }
-    const list = element("dl");
-    for (const [name, title, value] of factsOf[item.type](item, eventsAt(item))) {
-      const dd = element("dd", { textContent: value });
-      dd.dataset.fact = name;
-      list.append(element("div", {}, element("dt", { textContent: title }), dd));
-    }
-    readout.replaceChildren(list);
+    showFacts(item && factsOf[item.type](item, eventsAt(item)), data.events.length > 0
+      ? "Point at a line, a thread or an element, or go to it with Tab and the arrow keys."
+      : "No thread writes this element.");
   }
 
   // {====== Keys ======
 
-  // The items that one Tab stop stands for.
-  const groupOf = (item) => item.type === "cell"
-    ? items.cell.filter((other) => other.at === item.at) : items[item.type];
-
-  function makeCurrent(item) {
-    for (const other of groupOf(item)) other.node.tabIndex = -1;
-    item.node.tabIndex = 0;
-  }
-
   // The nearest other one in a direction, near the line through this one.
   function nearest(item, rowStep, colStep) {
     let best = null, least = Infinity;
-    for (const other of groupOf(item)) {
+    for (const other of item.group.items) {
       const rows = other.row - item.row, cols = other.col - item.col;
       const along = rows * rowStep + cols * colStep;
       const aside = Math.abs(rows * colStep) + Math.abs(cols * rowStep);
@@ -300,76 +238,38 @@
     return best;
   }
 
-  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
-  function target(item, key) {
-    const group = groupOf(item), at = group.indexOf(item);
-    if (key === "Home") return group[0];
-    if (key === "End") return group[group.length - 1];
-    if (!steps[key]) return null;
-    if (item.type === "cell") return nearest(item, ...steps[key]);
-    return group[at + steps[key][0] + steps[key][1]];
-  }
-
-  const itemOf = (event) => {
-    const node = event.target.closest("[tabindex]");
-    return node && node.item ? node.item : null;
-  };
-
-  function onKey(event) {
-    const item = itemOf(event);
-    if (event.key === "Escape") {
-      state.kept = null;
-      state.here = null;
-      show();
-    } else if (item && (event.key === "Enter" || event.key === " ")) {
-      keep(item);
-      event.preventDefault();
-    } else if (item && !event.ctrlKey && !event.altKey && !event.metaKey) {
-      const next = target(item, event.key);
-      if (next) next.node.focus();
-      if (next || steps[event.key]) event.preventDefault();
-    }
+  function next(item, { key, ctrlKey, altKey, metaKey }) {
+    const { items } = item.group, step = arrows[key];
+    if (ctrlKey || altKey || metaKey) return undefined;
+    if (key === "Home") return items[0];
+    if (key === "End") return items[items.length - 1];
+    if (!step) return undefined;
+    return item.type === "cell" ? nearest(item, ...step) : items[items.indexOf(item) + step[0] + step[1]] || null;
   }
 
   function listen() {
-    document.addEventListener("mouseover", (event) => visit(itemOf(event)));
-    document.addEventListener("focusin", (event) => {
-      const item = itemOf(event);
-      if (item) makeCurrent(item);
-      if (item) visit(item);
+    listenToItems(document, { visit, keep, next });
+    document.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape") return;
+      state.kept = state.here = null;
+      show();
     });
-    document.addEventListener("click", (event) => {
-      const item = itemOf(event);
-      if (item) keep(item);
-    });
-    document.addEventListener("keydown", onKey);
   }
 
   // {====== The page ======
 
   const blocks = unique(data.threads.map(([block]) => block)).sort(byNumber);
-  byId("title").textContent = data.title;
   byId("summary").textContent = blocks.length === 0 ? "no thread writes it" :
     `${blocks.length === 1 ? `block ${indexText(blocks[0], data.grid)}` : count(blocks.length, "block")}, ` +
     `${count(data.threads.length, "thread")}, ${count(data.lines.length, "line")}`;
   data.sources.forEach(drawSource);
   drawThreads();
   data.panels.forEach(drawPanel);
-  for (const type of Object.keys(items)) {
-    for (const item of items[type]) nodeOf[type].set(item.key, item.node);
-  }
-  if (items.line[0]) makeCurrent(items.line[0]);
-  if (items.thread[0]) makeCurrent(items.thread[0]);
-  data.panels.forEach((_, at) => {
-    const first = items.cell.find((item) => item.at === at);
-    if (first) makeCurrent(first);
-  });
+  for (const { items } of [groups.line, groups.thread, ...groups.cells]) if (items[0]) makeCurrent(items[0]);
   for (const box of document.querySelectorAll(".code")) {
     const first = box.querySelector(".marked");
     if (first) box.scrollTop = Math.max(0, first.offsetTop - box.offsetTop - 60);
   }
-  addTheme(byId("theme"));
   showReadout(null);
   listen();
 })();

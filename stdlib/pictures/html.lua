@@ -197,6 +197,19 @@ local function colors_of(list)
   return out
 end
 
+local function legend_data(legend)
+  local out = {}
+  for i, entry in ipairs(legend or {}) do out[i] = { entry.color, entry.text } end
+  return out
+end
+
+-- What colours mean, by the name of a colouring.
+local function legends_of(model)
+  local n = model.n_threads
+  return { picture = legend_data(model.legend),
+           thread = legend_data(n and picture.thread_legend(n)) }
+end
+
 local function element_bits(x, options)
   local bits = options and options.bits
   if bits == nil and type_name(x) == "tensor" and x.dtype then bits = x.dtype.bits end
@@ -215,7 +228,8 @@ local function page_data(x, options, text)
     title = title, derived = derived_rows(model, layout, title),
     text_mode = begin.text, colour = "picture", same = begin.same,
     bytes = element_bits(x, options) / 8, palette = colors_of(palette), color_by = model.color_by,
-    thread = model.thread, panels = panels,
+    legends = legends_of(model), n_threads = model.n_threads or 0, thread = model.thread,
+    panels = panels,
   }
 end
 

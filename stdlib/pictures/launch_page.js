@@ -6,11 +6,8 @@
 // step is turn step / 2 of a loop. A tensor is {name, space, dtype, text, sizes, strides: of its modes, flat, n_rows (how many
 // of these lie along the rows), swizzle: [bits, base, shift] or absent}. The head of
 // launch_parts.lua explains vecs, shapes, programs and blocks.
-"use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const byId = (id) => document.getElementById(id);
-  const WARP = 32, READ = 1, WRITE = 2;
+  const READ = 1, WRITE = 2;
   const product = (list) => list.reduce((a, b) => a * b, 1);
   const nBlocks = product(data.grid), nThreads = product(data.block);
   const state = { block: 0, thread: 0, step: 0, line: null };
@@ -500,8 +497,6 @@
     }
   }
 
-  const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
   function group(title, list, isClose) {
     if (list.length === 0) return;
     const box = element("div", { className: "tensors" });
@@ -615,29 +610,22 @@
     event.preventDefault();
   }
 
-  const lineNodes = new Map();
+  let lineNodes = new Map();
   function drawSource() {
-    const { name, first, lines } = data.source;
-    byId("source-title").textContent = name;
     const used = new Set(shapes.map(({ line }) => line));
-    lines.forEach((text, i) => {
-      const line = first + i;
-      const shown = highlighted(text), row = element("li", { className: used.has(line) ? "marked" : "" },
-        element("span", { className: "number", textContent: line }), shown);
-      if (used.has(line)) {
-        shown.tabIndex = 0;
-        shown.setAttribute("role", "button");
-        const toggle = () => keep({ line: state.line === line ? null : line });
-        row.addEventListener("click", toggle);
-        row.addEventListener("keydown", (event) => {
-          if (event.key !== "Enter" && event.key !== " ") return;
-          event.preventDefault();
-          toggle();
-        });
-        lineNodes.set(line, row);
-      }
-      byId("lines").append(row);
-    });
+    byId("source-title").textContent = data.source.name;
+    lineNodes = listSource(byId("lines"), data.source, (line) => used.has(line));
+    for (const [line, row] of lineNodes) {
+      const toggle = () => keep({ line: state.line === line ? null : line });
+      row.lastChild.tabIndex = 0;
+      row.lastChild.setAttribute("role", "button");
+      row.addEventListener("click", toggle);
+      row.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        toggle();
+      });
+    }
   }
 
   function drawRoles() {
@@ -691,7 +679,7 @@
     if (here.panel && here.cell !== undefined) {
       const list = threadsOf(here.panel.owners.get(here.cell));
       const who = list.length === 0 ? "no thread accesses it at this step"
-        : `thread${list.length > 1 ? "s" : ""} ${list.slice(0, 8).join(", ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
+        : `thread${list.length > 1 ? "s" : ""} ${listed(list, 8)}`;
       rows.unshift(element("p", { className: "element", textContent:
         `${here.panel.tensor.name}${here.panel.tensor.textOf(here.cell)}: ${who}` }));
     }
@@ -782,15 +770,8 @@
     show();
   }
 
-  async function copyLink() {
-    try {
-      await navigator.clipboard.writeText(location.href.replace(/#.*/, "") + address());
-      byId("link").textContent = "Copied";
-    } catch {
-      byId("link").textContent = address();
-    }
-    setTimeout(() => { byId("link").textContent = "Copy link"; }, 2000);
-  }
+  const copyLink = () => copyText(byId("link"), location.href.replace(/#.*/, "") + address(),
+    () => { byId("link").textContent = address(); });
 
   // {====== Time ======
 
@@ -839,12 +820,10 @@
 
   // {====== The page ======
 
-  byId("title").textContent = data.title;
-  byId("summary").textContent = `${nBlocks} block${nBlocks === 1 ? "" : "s"} of ${nThreads} threads`
+  byId("summary").textContent = `${count(nBlocks, "block")} of ${nThreads} threads`
     + (data.left_out > 0 ? `; ${data.left_out} of them had no room here` : "");
   byId("step").max = steps.length - 1;
   document.querySelector(".time").hidden = steps.length < 2;
-  addTheme(byId("theme"));
   readColours();
   drawSource();
   drawRoles();

@@ -1,21 +1,20 @@
 // page.js: the page of html(x): draws the panels of #data as grids and answers to mouse and keys.
 // #data holds {title, derived: [[name, text]...], text_mode, colour, same: [relation...], bytes,
-// palette: [colour...], color_by (what the picture's colours mean), thread (isolated at first) or absent, panels}. A panel is {title, note, text, axes, rows, cols, row_groups,
-// col_groups: [[at, level]...] (tiles begin there), place: [row, col] in a table of panels or absent,
-// spaces: {linear, offset, value}, cells}. What counts in spaces of one name is the same when it is
-// equal, such as the index of a composition's second operand and the 1-D coordinate of its first.
-// The cells are lists, one entry a cell: row, col, crd, linear (the 1-D coordinate), offset (the
-// index: a number, or the text of a coordinate; an empty list where there is no memory), color (a
-// number that cells of one colour share, or null) and, where there are such, owners: [thread, value, thread, value...], by_all (the value
-// that all threads have there, in place of owners), value (an element's, as text), before (the
-// index without the swizzle), mark ("unowned", "doubled": an element without a thread, with several; "outside": the operand has no such element).
-// One listener a kind of event sits on <main>; a cell knows its panel and its place in the lists.
-"use strict";
+// palette: [colour...], color_by (what the picture's colours mean), legends: {colouring: [[colour,
+// text]...]}, n_threads (0: nobody owns cells), thread (isolated at first) or absent, panels}. A panel
+// is {title, note, text, axes, rows, cols, row_groups, col_groups: [[at, level]...] (tiles begin
+// there), place: [row, col] in a table of panels or absent, spaces: {linear, offset, value}, cells}.
+// What counts in spaces of one name is the same when it is equal, such as the index of a composition's
+// second operand and the 1-D coordinate of its first. The cells are lists, one entry a cell: row, col,
+// crd, linear (the 1-D coordinate), offset (the index: a number, or the text of a coordinate; an empty
+// list where there is no memory), color (a number that cells of one colour share, or null) and, where
+// there are such, owners: [thread, value, thread, value...], by_all (the value that all threads have
+// there, in place of owners), value (an element's, as text), before (the index without the swizzle),
+// mark ("unowned", "doubled": an element without a thread, with several; "outside": the operand has no
+// such element). A cell is an item whose group is its panel; it knows its place in the lists.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const byId = (id) => document.getElementById(id);
   const main = byId("panels");
-  const BANKS = 32, BANK_BYTES = 4, WARP = 32, WARP_BYTES = 128;
+  const WARP_BYTES = 128;
   const NONE = "\u2013"; // of a fact that a cell has not
 
   const state = {
@@ -30,9 +29,8 @@
 
   // {====== What a cell is ======
 
-  // Of the element's first byte; null where the offset is a coordinate.
-  const bankOf = (offset) => typeof offset !== "number" ? null :
-    ((Math.floor(offset * state.bytes / BANK_BYTES) % BANKS) + BANKS) % BANKS;
+  // Null where the offset is a coordinate.
+  const bankIn = (offset) => typeof offset === "number" ? bankOf(offset, state.bytes) : null;
 
   function factsOf(cell) {
     const { model } = cell.panel, lists = model.cells, i = cell.i;
@@ -41,7 +39,7 @@
     for (let k = 0; k < flat.length; k += 2) owners.push({ thread: flat[k], value: flat[k + 1] });
     return {
       crd: lists.crd[i], linear: lists.linear[i], offset: lists.offset[i] ?? null,
-      color: lists.color[i], owners, bank: bankOf(lists.offset[i]),
+      color: lists.color[i], owners, bank: bankIn(lists.offset[i]),
       value: lists.value ? lists.value[i] : null, before: lists.before ? lists.before[i] : null,
       byAll: lists.by_all ? lists.by_all[i] : null,
     };
@@ -109,14 +107,11 @@
   // {====== Drawing ======
 
   function makeCell(panel, i) {
-    const td = element("td", { className: "cell", tabIndex: -1 });
-    td.setAttribute("role", "gridcell");
-    const { row, col } = panel.model.cells;
-    const cell = { td, panel, i, place: row[i] * panel.model.cols + col[i] };
-    td.cell = cell;
-    const mark = panel.model.cells.mark && panel.model.cells.mark[i];
-    if (mark) td.classList.add(mark);
-    return cell;
+    const { row, col, mark } = panel.model.cells;
+    const node = element("td", { className: "cell" });
+    node.setAttribute("role", "gridcell");
+    if (mark && mark[i]) node.classList.add(mark[i]);
+    return makeItem({ node, panel, group: panel, i, place: row[i] * panel.model.cols + col[i] });
   }
 
   // Lines between cells: the more nested modes begin anew, the thicker.
@@ -126,35 +121,19 @@
     td.style.setProperty(`--${side}`, `${1 + Math.min(level, 3)}px`);
   }
 
-  function headCell(scope, text) {
-    return element("th", { scope }, element("span", { textContent: text }),
-      element("span", { className: "degree" }));
-  }
-
   function makeTable(panel, labelledBy) {
     const { model } = panel;
-    const table = element("table");
-    table.setAttribute("role", "grid");
-    table.setAttribute("aria-labelledby", labelledBy);
-    const head = element("tr", {}, element("td"));
-    for (let col = 0; col < model.cols; col++) head.append(headCell("col", col));
-    table.append(element("thead", {}, head));
     const rowLevels = new Map(model.row_groups), colLevels = new Map(model.col_groups);
-    const body = element("tbody");
-    for (let row = 0; row < model.rows; row++) {
-      const tr = element("tr", {}, headCell("row", row));
-      for (let col = 0; col < model.cols; col++) {
-        const cell = panel.at.get(row * model.cols + col);
-        const td = cell ? cell.td : element("td", { className: "cell hole" });
-        drawLine(td, "top", rowLevels.get(row));
-        drawLine(td, "left", colLevels.get(col));
-        tr.append(td);
-      }
-      body.append(tr);
-    }
-    table.append(body);
-    panel.table = table;
-    return table;
+    panel.table = gridTable(model, (row, col) => {
+      const cell = panel.at.get(row * model.cols + col);
+      const td = cell ? cell.node : element("td", { className: "cell hole" });
+      drawLine(td, "top", rowLevels.get(row));
+      drawLine(td, "left", colLevels.get(col));
+      return td;
+    });
+    panel.table.setAttribute("aria-labelledby", labelledBy);
+    for (const th of panel.table.querySelectorAll("th")) th.append(element("span", { className: "degree" }));
+    return panel.table;
   }
 
   function drawPanel(panel, n) {
@@ -181,13 +160,6 @@
     if (panel.cells.length > 0) makeCurrent(panel.cells[0]);
   }
 
-  // The one cell of a panel that Tab reaches.
-  function makeCurrent(cell) {
-    if (cell.panel.current) cell.panel.current.td.tabIndex = -1;
-    cell.td.tabIndex = 0;
-    cell.panel.current = cell;
-  }
-
   function showTexts() {
     const mode = textModes.find((m) => m.name === state.text);
     let width = 2;
@@ -195,7 +167,7 @@
       if (!isTable) width = 2; // else all cells have one width, so that columns stand in line
       for (const cell of panel.cells) {
         const text = mode.of(factsOf(cell));
-        cell.td.textContent = text;
+        cell.node.textContent = text;
         for (const line of text.split("\n")) width = Math.max(width, line.length);
       }
       panel.table.style.setProperty("--w", widthFor(width));
@@ -245,8 +217,8 @@
     for (const panel of panels) {
       for (const cell of panel.cells) {
         const fill = fillOf(factsOf(cell));
-        cell.td.classList.toggle("plain", fill === null);
-        if (fill !== null) cell.td.style.setProperty("--fill", fill);
+        cell.node.classList.toggle("plain", fill === null);
+        if (fill !== null) cell.node.style.setProperty("--fill", fill);
       }
       showConflicts(panel);
     }
@@ -256,28 +228,21 @@
 
   // {====== Legend: what colours and +1 mean ======
 
-  const LISTED = 3; // threads of one colour that the legend names
-
   const colouredByThread = () => state.colour === "thread" ||
     state.colour === "picture" && data.color_by === "thread";
 
-  const nThreads = () => 1 + panels.flatMap((p) => p.model.cells.owners || []).reduce(
-    (most, flat) => flat.reduce((a, b, i) => i % 2 === 0 ? Math.max(a, b) : a, most), -1);
-
-  // A colour, and "T0, T8, T16, ..." that have it.
-  function legendEntry(first, n, step) {
-    const names = [];
-    for (let t = first; t < n && names.length <= LISTED; t += step) names.push(`T${t}`);
-    if (names.length > LISTED) names[LISTED] = "\u2026";
+  function legendEntry([colour, text]) {
     const swatch = element("i", { className: "colour" });
-    swatch.style.setProperty("--fill", fromPalette(first));
-    return element("span", {}, swatch, names.join(", "));
+    swatch.style.setProperty("--fill", fromPalette(colour));
+    return element("span", {}, swatch, text);
   }
 
   function showLegend() {
-    const parts = [], step = data.palette.length, n = colouredByThread() ? nThreads() : 0;
-    if (n > step) parts.push(element("span", { textContent: `Colour: thread mod ${step}` }));
-    for (let k = 0; k < Math.min(n, step); k++) parts.push(legendEntry(k, n, step));
+    const parts = [], step = data.palette.length;
+    if (colouredByThread() && data.n_threads > step) {
+      parts.push(element("span", { textContent: `Colour: thread mod ${step}` }));
+    }
+    for (const entry of data.legends[state.colour] || []) parts.push(legendEntry(entry));
     const shared = panels.some((p) => (p.model.cells.owners || []).some((o) => o.length > 2));
     if (shared && state.text === "thread") {
       parts.push(element("span", { textContent:
@@ -318,19 +283,8 @@
     const lanes = Math.min(WARP, WARP_BYTES / state.bytes);
     let worst = 1;
     for (let first = 0; first < offsets.length; first += lanes) {
-      const words = new Set();
-      for (const offset of offsets.slice(first, first + lanes)) {
-        const byte = offset * state.bytes;
-        for (let b = 0; b < state.bytes; b += BANK_BYTES) {
-          words.add(Math.floor((byte + b) / BANK_BYTES));
-        }
-      }
-      const perBank = new Map();
-      for (const word of words) {
-        const bank = ((word % BANKS) + BANKS) % BANKS;
-        perBank.set(bank, (perBank.get(bank) || 0) + 1);
-      }
-      worst = Math.max(worst, ...perBank.values());
+      const banks = wordsByBank(offsets.slice(first, first + lanes).map((offset) => offset * state.bytes), state.bytes);
+      worst = Math.max(worst, ...banks.map((words) => words.size));
     }
     return worst;
   }
@@ -359,43 +313,33 @@
 
   // {====== Hover and focus ======
 
-  let marked = []; // what has a mark now: [element, class]
-
-  function mark(node, name) {
-    node.classList.add(name);
-    marked.push([node, name]);
-  }
-
-  function unmark() {
-    for (const [node, name] of marked) node.classList.remove(name);
-    marked = [];
-  }
+  const marks = new Marks();
 
   function markSame(cell) {
     for (const name of state.same) {
       for (const key of keysOf(name, cell)) {
-        for (const other of cellsOf.get(key)) mark(other.td, `same-${name}`);
+        for (const other of cellsOf.get(key)) marks.add(other.node, `same-${name}`);
       }
     }
   }
 
   function markHeads({ panel, i }) {
     const { row, col } = panel.model.cells;
-    mark(panel.table.tHead.rows[0].cells[col[i] + 1], "crossing");
-    mark(panel.table.tBodies[0].rows[row[i]].cells[0], "crossing");
+    marks.add(panel.table.tHead.rows[0].cells[col[i] + 1], "crossing");
+    marks.add(panel.table.tBodies[0].rows[row[i]].cells[0], "crossing");
   }
 
   function visit(cell) {
-    if (state.here === cell) return;
+    if (!cell || state.here === cell) return; // beside the cells the last one stays
     state.here = cell;
     show();
   }
 
   function show() {
-    unmark();
+    marks.clear();
     const cell = state.here;
     if (cell) {
-      mark(cell.td, "here");
+      marks.add(cell.node, "here");
       markSame(cell);
       markHeads(cell);
     }
@@ -408,39 +352,31 @@
     return bank === null || n <= 1 ? bankText({ bank }) : `${bank}\u2013${(bank + n - 1) % BANKS}`;
   }
 
-  const listed = (owners, name) => {
+  const valuesOf = (owners, name) => {
     const shown = [...new Set(owners.map((o) => o[name]))];
     if (shown.length === 0) return NONE;
     return shown.slice(0, 6).join(", ") + (shown.length > 6 ? ", \u2026" : "");
   };
 
   function showReadout(cell) {
-    const readout = byId("readout");
-    if (!cell) {
-      readout.replaceChildren(element("p", { className: "hint", textContent:
-        "Point at a cell, or go to it with Tab and the arrow keys. A click isolates." }));
-      return;
-    }
+    showFacts(cell && rowsOf(cell), "Point at a cell, or go to it with Tab and the arrow keys. A click isolates.");
+  }
+
+  function rowsOf(cell) {
     const facts = factsOf(cell);
     const rows = [["panel", "Panel", cell.panel.model.title], ["crd", "Coordinate", facts.crd],
       ["linear", "1-D coordinate", facts.linear]];
     if (facts.offset !== null) rows.push(["offset", "Index", facts.offset]);
     if (facts.before !== null) rows.push(["before", "Before the swizzle", facts.before]);
     if (cell.panel.model.cells.owners) {
-      rows.push(["thread", "Thread", listed(facts.owners, "thread")]);
-      rows.push(["value", "Value", listed(facts.owners, "value")]);
+      rows.push(["thread", "Thread", valuesOf(facts.owners, "thread")]);
+      rows.push(["value", "Value", valuesOf(facts.owners, "value")]);
     } else if (facts.byAll !== null) {
       rows.push(["thread", "Thread", "all"], ["value", "Value", facts.byAll]);
     }
     if (hasOffsets()) rows.push(["bank", "Bank", banksText(facts)]);
     if (facts.value !== null) rows.push(["element", "Element", facts.value]);
-    const list = element("dl");
-    for (const [name, title, value] of rows) {
-      const dd = element("dd", { textContent: value });
-      dd.dataset.fact = name;
-      list.append(element("div", {}, element("dt", { textContent: title }), dd));
-    }
-    readout.replaceChildren(list);
+    return rows;
   }
 
   // {====== Isolating ======
@@ -452,7 +388,7 @@
       for (const cell of panel.cells) {
         const kept = threads && factsOf(cell).byAll !== null ||
           isolationKeys(cell).some((key) => state.kept.has(key));
-        cell.td.classList.toggle("kept", kept && state.kept.size > 0);
+        cell.node.classList.toggle("kept", kept && state.kept.size > 0);
       }
     }
   }
@@ -467,9 +403,9 @@
   }
 
   // Scrolls a panel, not the page, so that the cell is seen.
-  function reveal({ td, panel }) {
+  function reveal({ node, panel }) {
     const scroller = panel.table.parentElement;
-    const box = td.getBoundingClientRect(), frame = scroller.getBoundingClientRect();
+    const box = node.getBoundingClientRect(), frame = scroller.getBoundingClientRect();
     const within = (low, high, from, to) => low >= from && high <= to;
     if (!within(box.left, box.right, frame.left, frame.right)) {
       scroller.scrollLeft += box.left - frame.left - frame.width / 2;
@@ -482,7 +418,7 @@
   // The first isolated cell of every other panel.
   function revealKept(here) {
     for (const panel of panels) {
-      const kept = panel !== here && panel.cells.find((cell) => cell.td.matches(".kept"));
+      const kept = panel !== here && panel.cells.find((cell) => cell.node.matches(".kept"));
       if (kept) reveal(kept);
     }
   }
@@ -565,54 +501,24 @@
     });
   }
 
-  // Where the clipboard is out of reach the text is selected instead.
-  async function copyText() {
-    try {
-      await navigator.clipboard.writeText(data.title);
-      byId("copy").textContent = "Copied";
-      setTimeout(() => { byId("copy").textContent = "Copy"; }, 1500);
-    } catch {
-      getSelection().selectAllChildren(byId("title"));
-    }
-  }
-
   // {====== Events ======
 
-  // The cell that an event is about; undefined outside of cells, and in holes.
-  function cellOf(event) {
-    const td = event.target.closest("td.cell");
-    return td ? td.cell : undefined;
-  }
-
-  function go(cell, rowStep, colStep) {
-    const { model, at } = cell.panel;
-    let row = model.cells.row[cell.i], col = model.cells.col[cell.i];
-    const clamp = (n, count) => Math.max(0, Math.min(count - 1, n));
-    row = clamp(row + rowStep, model.rows);
-    col = clamp(col + colStep, model.cols);
-    const target = at.get(row * model.cols + col);
-    if (target) target.td.focus();
+  function stepFrom(cell, [rowStep, colStep]) {
+    const { model, at } = cell.panel, { row, col } = model.cells;
+    const clamp = (n, n_all) => Math.max(0, Math.min(n_all - 1, n));
+    return at.get(clamp(row[cell.i] + rowStep, model.rows) * model.cols + clamp(col[cell.i] + colStep, model.cols))
+      || null;
   }
 
   const PAGE = 8;
   const moves = {
-    ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
-    PageUp: [-PAGE, 0], PageDown: [PAGE, 0], Home: [0, -Infinity], End: [0, Infinity],
+    ...arrows, PageUp: [-PAGE, 0], PageDown: [PAGE, 0], Home: [0, -Infinity], End: [0, Infinity],
   };
   const corners = { Home: [-Infinity, -Infinity], End: [Infinity, Infinity] }; // with Ctrl
 
-  function onCellKey(event) {
-    const cell = cellOf(event);
-    if (!cell) return;
-    const move = event.ctrlKey ? corners[event.key] : moves[event.key];
-    if (move) {
-      go(cell, ...move);
-    } else if (event.key === "Enter" || event.key === " ") {
-      toggleIsolated(cell, event.shiftKey);
-    } else {
-      return;
-    }
-    event.preventDefault();
+  function next(cell, { key, ctrlKey }) {
+    const move = ctrlKey ? corners[key] : moves[key];
+    return move && stepFrom(cell, move);
   }
 
   function onPageKey(event) {
@@ -626,22 +532,10 @@
   }
 
   function listen() {
-    main.addEventListener("mouseover", (event) => {
-      const cell = cellOf(event);
-      if (cell) visit(cell);
-    });
-    main.addEventListener("focusin", (event) => {
-      const cell = cellOf(event);
-      if (cell) makeCurrent(cell);
-      if (cell) visit(cell);
-    });
-    main.addEventListener("click", (event) => {
-      const cell = cellOf(event);
-      if (cell) toggleIsolated(cell, event.shiftKey);
-    });
-    main.addEventListener("keydown", onCellKey);
+    listenToItems(main, { visit, keep: toggleIsolated, next });
     document.addEventListener("keydown", onPageKey);
-    byId("copy").addEventListener("click", copyText);
+    byId("copy").addEventListener("click", () => copyText(byId("copy"), data.title,
+      () => getSelection().selectAllChildren(byId("title"))));
     byId("smaller").addEventListener("click", () => zoom(1));
     byId("larger").addEventListener("click", () => zoom(-1));
     byId("bytes").addEventListener("change", ({ target }) => {
@@ -670,7 +564,6 @@
     fold();
   }
 
-  byId("title").textContent = data.title;
   byId("copy").hidden = false;
   for (const [name, text] of data.derived) {
     byId("derived").append(element("dt", { textContent: name }),
@@ -684,7 +577,6 @@
   addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })),
     state.colour, choose.colour);
   addRelations();
-  addTheme(byId("theme"));
   byId("bytes").value = String(state.bytes);
   byId("element").hidden = !hasBanks();
   byId("threads").hidden = !hasOwners();

@@ -9,16 +9,15 @@ local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quo
 -- What every page of ours has within its first bytes, so that no other file is taken for one.
 M.mark = '<meta name="generator" content="Cuttle '
 
--- The pages that there are: their body, their styles after house.css, and their scripts.
+-- The pages that there are: their body, their styles after house.css, and their script after
+-- page_parts.js.
 M.kinds = {
-  picture = { body = "page.html", css = { "page.css" },
-              js = { "page_parts.js", "page.js", "page_theme.js" } },
-  profile = { body = "profile.html", css = { "profile.css" },
-              js = { "page_parts.js", "profile.js", "page_theme.js" } },
+  picture = { body = "page.html", css = { "page.css" }, js = "page.js" },
+  profile = { body = "profile.html", css = { "profile.css" }, js = "profile.js" },
   launch = { body = "launch_page.html", css = { "page.css", "trace_page.css", "launch_page.css" },
-             js = { "page_parts.js", "launch_page.js", "page_theme.js" } },
+             js = "launch_page.js" },
   trace = { body = "trace_page.html", css = { "page.css", "trace_page.css" },
-            js = { "page_parts.js", "trace_page.js", "page_theme.js" } },
+            js = "trace_page.js" },
 }
 
 local function joined(names)
@@ -31,9 +30,9 @@ end
 -- shows no other page: hosts/web/page/shown.js.
 function M.text(kind, title, data)
   local page = M.kinds[kind]
-  local parts = { VERSION = language._VERSION, TITLE = title, DATA = data, JS = joined(page.js),
-                  BODY = require("cuttle." .. page.body),
-                  CSS = require "cuttle.house.css" .. joined(page.css) }
+  local parts = { VERSION = language._VERSION, TITLE = title, DATA = data,
+                  JS = joined { "page_parts.js", page.js }, BODY = joined { page.body },
+                  CSS = joined { "house.css", table.unpack(page.css) } }
   return (require("cuttle.page_frame.html"):gsub("@(%u+)@", parts))
 end
 

@@ -419,7 +419,7 @@ local function note_coverage(picture, owners, size, outside)
 end
 
 -- Which threads have which colour, of the colours that are there.
-local function thread_legend(n_threads)
+function M.thread_legend(n_threads)
   local legend, most = {}, 4
   for key = 0, math.min(n_threads, #palette) - 1 do
     local texts = {}
@@ -435,7 +435,7 @@ end
 local function color_threads(picture, n_threads, how)
   colorize(picture, how, "thread")
   picture.n_threads = n_threads
-  picture.legend = picture.color_by == "thread" and thread_legend(n_threads) or nil
+  picture.legend = picture.color_by == "thread" and M.thread_legend(n_threads) or nil
 end
 
 -- The tile that the layout covers, as a layout: the option, else from what made it.
@@ -502,7 +502,7 @@ end
 
 -- What pictures of atoms and parts are made with.
 local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = owners_of,
-                own = own, note_coverage = note_coverage, thread_legend = thread_legend,
+                own = own, note_coverage = note_coverage, thread_legend = M.thread_legend,
                 check_count = check_count, color_threads = color_threads }
 
 local function is_partition(layout, how)
