@@ -1,6 +1,7 @@
--- timeline_page.lua: a timeline as SVG: rows of bars over an axis of cycles.
+-- timeline_page.lua: a timeline as a drawing: rows of bars over an axis of cycles.
 local internal = ...
 local deliver = require "cuttle.picture_page".deliver
+local Drawing = require "cuttle.drawing"
 local sources = require "cuttle.source_lines"
 local svg = require "cuttle.svg"
 local M = {}
@@ -8,9 +9,8 @@ local M = {}
 local MARGIN <const>, LABEL <const> = 16, 150
 local ROW <const>, GAP <const>, THIN <const> = 32, 6, 18
 local FONT <const>, SMALL <const>, TITLE <const> = 14, 12, 18
-local CHAR <const> = 0.58
 local WIDTH <const> = 1000 -- of the axis
-local GREY <const> = "#555555"
+local text_width = Drawing.text_width
 
 -- Fills that carry black text.
 local fills = {
@@ -36,7 +36,7 @@ local function lines_text(bar)
     or ("lines %d-%d"):format(bar.first, bar.last)
 end
 
-local Page = {}
+local Page = setmetatable({}, Drawing)
 Page.__index = Page
 
 function Page:tip_of(bar, what)
@@ -49,13 +49,6 @@ function Page:tip_of(bar, what)
   return tip
 end
 
-function Page:add(...) self.items[#self.items + 1] = { ... } end
-
-function Page:text(x, y, text, size, anchor, bold)
-  self.items[#self.items + 1] = { "text", x, y, text, size = size, anchor = anchor or "start",
-    color = anchor == "end" and GREY or "#000000", bold = bold }
-end
-
 function Page:x_of(cycle)
   local at = (cycle - self.from) / (self.to - self.from)
   return MARGIN + LABEL + math.max(0, math.min(1, at)) * self.axis
@@ -65,23 +58,17 @@ end
 function Page:bar(bar, y, height, fill, what, label, short)
   local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
   if bar.to <= self.from or bar.from >= self.to then return end
-  self.items[#self.items + 1] = { "rect", x1, y, math.max(x2 - x1, 0.4), height, fill = fill,
-    tip = self:tip_of(bar, what) }
-  if x2 - x1 > 3 then
-    self.items[#self.items + 1] = { "line", x1, y, x1, y + height, color = "#FFFFFF", width = 0.6 }
-  end
-  local function fits(text) return text and #text * CHAR * SMALL + 4 <= x2 - x1 end
+  self:rect(x1, y, math.max(x2 - x1, 0.4), height, fill, self:tip_of(bar, what))
+  if x2 - x1 > 3 then self:line(x1, y, x1, y + height, 0.6, "#FFFFFF") end
+  local function fits(text) return text and text_width(text, SMALL) + 4 <= x2 - x1 end
   local text = fits(label) and label or fits(short) and short
-  if text then self:text((x1 + x2) / 2, y + height / 2, text, SMALL, "middle") end
+  if text then self:text((x1 + x2) / 2, y + height / 2, text, SMALL, { anchor = "middle" }) end
 end
 
 function Page:label(name, more, height)
   local y = self.y + height / 2
-  self:text(MARGIN, more and y - 6 or y, name, FONT, "start", true)
-  if more then
-    self.items[#self.items + 1] = { "text", MARGIN, y + 9, more, size = SMALL, anchor = "start",
-      color = GREY }
-  end
+  self:text(MARGIN, more and y - 6 or y, name, FONT, { bold = true })
+  if more then self:text(MARGIN, y + 9, more, SMALL, { color = Drawing.GREY }) end
 end
 
 -- A thin line where a warp came to a mark.
@@ -89,8 +76,8 @@ function Page:marks(row)
   for _, mark in ipairs(row.marks) do
     local x = self:x_of(mark.at)
     if mark.at >= self.from and mark.at <= self.to then
-      self.items[#self.items + 1] = { "rect", x, self.y, 1.2, ROW, fill = "#000000",
-        tip = ("%s, cycle %.0f"):format(mark.name or "line " .. mark.line, mark.at) }
+      self:rect(x, self.y, 1.2, ROW, "#000000",
+        ("%s, cycle %.0f"):format(mark.name or "line " .. mark.line, mark.at))
     end
   end
 end
@@ -155,7 +142,7 @@ function Page:ticks(t, top)
     local x = self:x_of(cycle)
     table.insert(self.items, 1,
       { "line", x, top, x, self.y, color = "#CCCCCC", width = 0.5 })
-    self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, "middle")
+    self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, { anchor = "middle" })
   end
   local of = t.measured and "model, GPU" or "model"
   self:text(MARGIN, self.y + 8, t.unit or "cycles (" .. of .. ")", SMALL)
@@ -165,11 +152,11 @@ end
 function Page:legend(t)
   local x = MARGIN
   local function entry(fill, text)
-    local width = 14 + #text * CHAR * SMALL + 16
+    local width = 14 + text_width(text, SMALL) + 16
     if x > MARGIN and x + width > MARGIN + LABEL + self.axis then
       x, self.y = MARGIN, self.y + SMALL + 6
     end
-    self.items[#self.items + 1] = { "rect", x, self.y - 5, 10, 10, fill = fill }
+    self:rect(x, self.y - 5, 10, 10, fill)
     self:text(x + 14, self.y, text, SMALL)
     x = x + width
   end
@@ -187,7 +174,7 @@ end
 
 -- A text in lines of the page's width; those after the first are indented.
 function Page:wrapped(text)
-  local most, line = (LABEL + self.axis) // (CHAR * SMALL), ""
+  local most, line = (LABEL + self.axis) // text_width("n", SMALL), ""
   local function put()
     self:text(MARGIN, self.y, line, SMALL)
     self.y = self.y + SMALL + 5
@@ -219,7 +206,7 @@ local function page_of(t, options)
     fail("svg", "from is %s and to %s; expected %s, the first below the other", page.from,
       page.to, page.unit)
   end
-  page:text(MARGIN, page.y, title, TITLE, "start", true)
+  page:text(MARGIN, page.y, title, TITLE, { bold = true })
   page.y = page.y + TITLE + 6
   local top = page.y
   for i, row in ipairs(t.rows) do

@@ -57,7 +57,7 @@
       row.append(element("span", { className: "note", textContent: noteOf(line) }));
       addItem(groups.line, "line", line, row);
     }
-    byId("sources").append(element("section", { className: "source" },
+    byId("sources").append(element("section", { className: "card source" },
       element("h2", { textContent: source.name }), element("div", { className: "code" }, list)));
   }
 

@@ -2,8 +2,8 @@
 -- memory, with the block's part of them and the thread's. The page of launch_page.js shows all of
 -- them; this is its still picture.
 --   svg(launch[, file][, options])   options: block, thread, step, all counted from 0
+local Drawing = require "cuttle.drawing"
 local launches = require "cuttle.launch_picture"
-local palette = require "cuttle.palette"
 local picture = require "cuttle.picture"
 local trace = require "cuttle.trace"
 local trace_page = require "cuttle.trace_page"
@@ -13,7 +13,6 @@ local SIDE <const>, LARGEST <const> = 240, 12 -- of a tensor; of a cell
 local MARGIN <const>, GAP <const>, TITLE <const>, LABEL <const> = 16, 24, 14, 9
 local FOLD <const> = 64 -- columns into which a long row is folded
 local WIDTH <const> = 900
-local GREY <const> = "#555555"
 local fills = { all = "#F9EEC9", step = "#F0C94C", r = "#1F6FE0", w = "#D9541E", rw = "#7A3FC4" }
 local ORDER <const> = { "all", "step", "r", "w", "rw" } -- the later covers the earlier
 
@@ -67,18 +66,6 @@ end
 
 -- {====== Drawing ======
 
-local function add(page, kind, a, b, c, d, more)
-  local item = more or {}
-  item[1], item[2], item[3], item[4], item[5] = kind, a, b, c, d
-  page.items[#page.items + 1] = item
-end
-
-local function add_text(page, x, y, text, size, more)
-  more = more or {}
-  more.size, more.anchor, more.color = size, "start", more.color or palette.ink
-  add(page, "text", x, y, text, nil, more)
-end
-
 local function measure(panel)
   local rows, cols = panel.axes.rows, panel.axes.cols
   if rows == 1 and cols > FOLD then
@@ -121,45 +108,39 @@ end
 
 local function draw_panel(page, panel, x, y)
   local w, h = panel.cols * panel.cell, panel.rows * panel.cell
-  add_text(page, x, y + TITLE / 2, panel.name, LABEL + 2, { bold = true })
-  add_text(page, x, y + TITLE + LABEL / 2, panel.text, LABEL, { color = GREY })
+  page:text(x, y + TITLE / 2, panel.name, LABEL + 2, { bold = true })
+  page:text(x, y + TITLE + LABEL / 2, panel.text, LABEL, { color = Drawing.GREY })
   y = y + TITLE + LABEL + 6
-  add(page, "rect", x, y, w, h, { fill = "#FFFFFF" })
+  page:rect(x, y, w, h, "#FFFFFF")
   for _, box in ipairs(rectangles(panel)) do
     local least = #box.kind <= 2 and 1.5 or 0 -- one sees the thread's
-    add(page, "rect", x + box.col * panel.cell, y + box.row * panel.cell,
+    page:rect(x + box.col * panel.cell, y + box.row * panel.cell,
       math.max(box.cols * panel.cell, least), math.max(box.rows * panel.cell, least),
-      { fill = fills[box.kind] })
+      fills[box.kind])
   end
   for _, line in ipairs { { 0, 0, w, 0 }, { 0, h, w, h }, { 0, 0, 0, h }, { w, 0, w, h } } do
-    add(page, "line", x + line[1], y + line[2], x + line[3], y + line[4],
-      { width = 0.8, color = GREY })
+    page:line(x + line[1], y + line[2], x + line[3], y + line[4], 0.8, Drawing.GREY)
   end
 end
 
 local function size_of(panel)
-  local text = 0.58 * math.max((LABEL + 2) * #panel.name, LABEL * #panel.text)
+  local text = math.max(Drawing.text_width(panel.name, LABEL + 2),
+    Drawing.text_width(panel.text, LABEL))
   return math.max(panel.cols * panel.cell, text), TITLE + LABEL + 6 + panel.rows * panel.cell
 end
 
-local legend = { { "r", "read" }, { "w", "written" }, { "rw", "both" },
-                 { "step", "by the block, at this step" }, { "all", "at all steps" } }
-
-local function draw_legend(page, x, y)
-  for _, entry in ipairs(legend) do
-    add(page, "rect", x, y, LABEL + 3, LABEL + 3, { fill = fills[entry[1]] })
-    add_text(page, x + LABEL + 7, y + LABEL / 2 + 1.5, entry[2], LABEL)
-    x = x + LABEL + 22 + 0.58 * LABEL * #entry[2]
-  end
-  return x
-end
+local legend = {
+  { fill = fills.r, text = "read" }, { fill = fills.w, text = "written" },
+  { fill = fills.rw, text = "both" }, { fill = fills.step, text = "by the block, at this step" },
+  { fill = fills.all, text = "at all steps" },
+}
 
 local function layout_page(data, panels, what)
-  local page = { items = {} }
+  local page = Drawing.new {}
   local title = ("%s: block %d, thread %d, step %d of %d"):format(data.title, what.block,
     what.thread, what.step, #data.steps)
-  add_text(page, MARGIN, MARGIN + TITLE / 2, title, TITLE, { bold = true })
-  local right = draw_legend(page, MARGIN, MARGIN + TITLE + 8)
+  page:text(MARGIN, MARGIN + TITLE / 2, title, TITLE, { bold = true })
+  local _, right = page:legend(legend, MARGIN, MARGIN + TITLE + 8, WIDTH)
   local x, y, high = MARGIN, MARGIN + TITLE + 36, 0
   right = math.max(right, MARGIN + 0.62 * TITLE * #title)
   for _, panel in ipairs(panels) do

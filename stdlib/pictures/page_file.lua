@@ -9,7 +9,7 @@ local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quo
 -- What every page of ours has within its first bytes, so that no other file is taken for one.
 M.mark = '<meta name="generator" content="Cuttle '
 
--- The pages that there are: their body, their styles after house.css, and their script after
+-- The pages that there are: their body, and their styles and script after page_parts.css and
 -- page_parts.js.
 M.kinds = {
   picture = { body = "page.html", css = { "page.css" }, js = "page.js" },
@@ -32,7 +32,7 @@ function M.text(kind, title, data)
   local page = M.kinds[kind]
   local parts = { VERSION = language._VERSION, TITLE = title, DATA = data,
                   JS = joined { "page_parts.js", page.js }, BODY = joined { page.body },
-                  CSS = joined { "house.css", table.unpack(page.css) } }
+                  CSS = joined { "house.css", "page_parts.css", table.unpack(page.css) } }
   return (require("cuttle.page_frame.html"):gsub("@(%u+)@", parts))
 end
 

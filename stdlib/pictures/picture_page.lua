@@ -1,12 +1,7 @@
--- picture_page.lua: a picture laid out on a page: where each rectangle, line and text goes, for the
--- writers of files (svg.lua, latex.lua), which only print them. Lengths are in points; x goes to
--- the right, y down.
---   { width, height, items = list of
---     {"rect", x, y, width, height, fill = colour, tip = text or nil},
---     {"line", x1, y1, x2, y2, width =, color =},
---     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
---      bold = true or nil, turned = true (reads upwards) or nil} }
+-- picture_page.lua: a picture laid out on a page, as a drawing: where each rectangle, line and text
+-- goes.
 local internal = ...
+local Drawing = require "cuttle.drawing"
 local owners = require "cuttle.owners"
 local palette = require "cuttle.palette"
 local M = {}
@@ -22,10 +17,10 @@ local MAX_WIDTH <const> = 4096    -- and so does one of wide cells
 local PAGE_WIDTH <const> = 1400   -- panels stand side by side up to this
 local LEGEND_WIDTH <const> = 300  -- of one line of the legend, or as wide as the panels
 local MAX_OWNERS <const> = 4      -- that are listed in a cell
-local GREY <const>, FAINT <const> = "#555555", "#8A8A8A"
+local GREY <const>, FAINT <const> = Drawing.GREY, "#8A8A8A"
 local BORDER <const> = { 0.4, 1.4, 2.2 } -- widths by level: cells, tiles, tiles of tiles
 
-local function text_width(text, size) return (utf8.len(text) or #text) * CHAR * size end
+local text_width = Drawing.text_width
 
 -- {====== What a cell says ======
 
@@ -153,22 +148,10 @@ end
 
 -- {====== Drawing: each function adds items to the page ======
 
-local function add(page, kind, a, b, c, d, more)
-  local item = more or {}
-  item[1], item[2], item[3], item[4], item[5] = kind, a, b, c, d
-  page.items[#page.items + 1] = item
-end
-
-local function add_text(page, x, y, text, size, more)
-  more = more or {}
-  more.size, more.anchor, more.color = size, more.anchor or "middle", more.color or palette.ink
-  add(page, "text", x, y, text, nil, more)
-end
-
 local function add_lines(page, x, y, lines, size, color, bold)
   for i, line in ipairs(lines) do
-    add_text(page, x, y + (i - (#lines + 1) / 2) * LINE * size, line, size,
-      { color = color, bold = bold })
+    page:text(x, y + (i - (#lines + 1) / 2) * LINE * size, line, size,
+      { anchor = "middle", color = color, bold = bold })
   end
 end
 
@@ -181,18 +164,18 @@ end
 local hatches = { unowned = { 1, BORDER[1], FAINT }, outside = { 3, 0.7, GREY } }
 
 local function draw_hatch(page, hatch, x, y, w, h)
-  local n, style = hatch[1], function() return { width = hatch[2], color = hatch[3] } end
+  local n, width, color = table.unpack(hatch)
   for i = 1, n do
     local part = i / n
-    add(page, "line", x, y + h * part, x + w * part, y, style())
-    if i < n then add(page, "line", x + w * part, y + h, x + w, y + h * part, style()) end
+    page:line(x, y + h * part, x + w * part, y, width, color)
+    if i < n then page:line(x + w * part, y + h, x + w, y + h * part, width, color) end
   end
 end
 
 local function draw_cell(page, box, cell, x, y)
   local doubled, color = cell.mark == "doubled", color_of(cell, box)
   local w, h, lines = box.cell_width, box.cell_height, lines_of(cell)
-  add(page, "rect", x, y, w, h, { fill = color.fill, tip = tip_of(cell) })
+  page:rect(x, y, w, h, color.fill, tip_of(cell))
   if hatches[cell.mark] then draw_hatch(page, hatches[cell.mark], x, y, w, h) end
   local size = doubled and math.min(box.size, fitting(w, h, longest(lines), #lines)) or box.size
   add_lines(page, x + w / 2, y + h / 2, lines, size, color.ink or palette.ink, cell.mine)
@@ -210,20 +193,18 @@ local function draw_borders(page, box, range, x, y)
   local right, bottom = x + (range.last - range.first) * w, y + panel.rows * h
   local row_levels, col_levels = level_at(panel.row_groups), level_at(panel.col_groups)
   for level = 0, 2 do
-    local style = { width = BORDER[level + 1], color = palette.ink }
+    local width = BORDER[level + 1]
     for row = 0, panel.rows do
       local edge = row == 0 or row == panel.rows
       if (edge and 1 or row_levels[row] or 0) == level then
-        add(page, "line", x, y + row * h, right, y + row * h, style)
-        style = { width = style.width, color = style.color }
+        page:line(x, y + row * h, right, y + row * h, width, palette.ink)
       end
     end
     for col = range.first, range.last do
       local edge = col == 0 or col == panel.cols
       local at = x + (col - range.first) * w
       if (edge and 1 or col_levels[col] or 0) == level then
-        add(page, "line", at, y, at, bottom, style)
-        style = { width = style.width, color = style.color }
+        page:line(at, y, at, bottom, width, palette.ink)
       end
     end
   end
@@ -231,21 +212,21 @@ end
 
 local function draw_headers(page, box, range, x, y)
   local panel, w, h = box.panel, box.cell_width, box.cell_height
+  local middle = { color = GREY, anchor = "middle" }
   for col = range.first, range.last - 1 do
-    add_text(page, x + (col - range.first + 0.5) * w, y - LABEL / 2 - 3, tostring(col), LABEL,
-      { color = GREY })
+    page:text(x + (col - range.first + 0.5) * w, y - LABEL / 2 - 3, tostring(col), LABEL, middle)
   end
   for row = 0, box.row_label and panel.rows - 1 or -1 do
-    add_text(page, x - 4, y + (row + 0.5) * h, tostring(row), LABEL,
+    page:text(x - 4, y + (row + 0.5) * h, tostring(row), LABEL,
       { color = GREY, anchor = "end" })
   end
   if box.col_label then
-    local middle = x + (range.last - range.first) * w / 2
-    add_text(page, middle, y - 1.5 * LABEL - 7, box.col_label, LABEL, { color = GREY })
+    page:text(x + (range.last - range.first) * w / 2, y - 1.5 * LABEL - 7, box.col_label, LABEL,
+      middle)
   end
   if box.row_label then
-    add_text(page, x - box.left + LABEL / 2, y + panel.rows * h / 2, box.row_label, LABEL,
-      { color = GREY, turned = true })
+    page:text(x - box.left + LABEL / 2, y + panel.rows * h / 2, box.row_label, LABEL,
+      { color = GREY, anchor = "middle", turned = true })
   end
 end
 
@@ -263,7 +244,7 @@ end
 
 local function draw_panel(page, box, x, y)
   if box.title ~= "" then
-    add_text(page, x, y + TITLE / 2, box.title, LABEL + 2, { anchor = "start", bold = true })
+    page:text(x, y + TITLE / 2, box.title, LABEL + 2, { bold = true })
   end
   y = y + box.title_height
   for _, range in ipairs(box.ranges) do
@@ -271,7 +252,7 @@ local function draw_panel(page, box, x, y)
     y = y + box.range_height
   end
   if box.panel.note then
-    add_text(page, x, y, box.panel.note, LABEL, { anchor = "start", color = GREY })
+    page:text(x, y, box.panel.note, LABEL, { color = GREY })
   end
 end
 
@@ -318,22 +299,19 @@ local function place(boxes, left, top)
 end
 
 local function draw_legend(page, legend, left, y)
-  local x, right = left, math.max(page.right, LEGEND_WIDTH)
-  for _, entry in ipairs(legend) do
-    local color, width = palette.of(entry.color), LABEL + 7 + text_width(entry.text, LABEL)
-    if x > left and x + width > right then x, y = left, y + LABEL + 10 end
-    add(page, "rect", x, y, LABEL + 3, LABEL + 3, { fill = color.fill })
-    add_text(page, x + LABEL + 7, y + LABEL / 2 + 1.5, entry.text, LABEL, { anchor = "start" })
-    x = x + width + 12
-    page.right = math.max(page.right, x - 12)
+  local entries = {}
+  for i, entry in ipairs(legend) do
+    entries[i] = { fill = palette.of(entry.color).fill, text = entry.text }
   end
-  return y + LABEL + 10
+  local bottom, right = page:legend(entries, left, y, math.max(page.right, LEGEND_WIDTH))
+  page.right = math.max(page.right, right)
+  return bottom
 end
 
 local function draw_foot(page, model, y)
   if model.legend then y = draw_legend(page, model.legend, MARGIN, y + 4) end
   for _, note in ipairs(model.notes) do
-    add_text(page, MARGIN, y + LABEL, note, LABEL + 1, { anchor = "start", color = GREY })
+    page:text(MARGIN, y + LABEL, note, LABEL + 1, { color = GREY })
     page.right = math.max(page.right, MARGIN + text_width(note, LABEL + 1))
     y = y + LABEL + 8
   end
@@ -342,8 +320,8 @@ end
 
 -- The page of a picture (picture.lua's model).
 function M.of(model)
-  local page, boxes = { items = {} }, {}
-  add_text(page, MARGIN, MARGIN + TITLE / 2, model.title, TITLE, { anchor = "start", bold = true })
+  local page, boxes = Drawing.new {}, {}
+  page:text(MARGIN, MARGIN + TITLE / 2, model.title, TITLE, { bold = true })
   for i, panel in ipairs(model.panels) do boxes[i] = new_box(panel, model) end
   align(boxes)
   for _, box in ipairs(boxes) do set_size(box) end
