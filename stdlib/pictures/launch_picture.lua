@@ -1,6 +1,7 @@
 -- launch_picture.lua: the picture of a launch: its tensors, and for each block and thread its parts
 -- of them at each step of the kernel's loops. The launch runs on the CPU engine, on copies of its
 -- tensors. The head of launch_page.js says what data the page gets.
+local leaves = require("cuttle.picture_grid").leaves
 local names_of = require "cuttle.launch_names"
 local packed = require "cuttle.launch_parts"
 local pages = require "cuttle.page_file"
@@ -19,20 +20,11 @@ local function fail(format, ...) picture.fail("html", format, ...) end
 
 -- {====== Tensors ======
 
-local function leaves(tuple, out)
-  if type(tuple) ~= "table" then
-    out[#out + 1] = tuple
-  else
-    for i = 1, #tuple do leaves(tuple[i], out) end
-  end
-  return out
-end
-
 local function is_static(layout)
-  local all = leaves(layout.shape, {})
-  leaves((layout.layout or layout).stride, all)
-  for _, x in ipairs(all) do
-    if math.type(x) ~= "integer" then return false end
+  for _, tuple in ipairs { layout.shape, (layout.layout or layout).stride } do
+    for _, x in ipairs(leaves(tuple)) do
+      if math.type(x) ~= "integer" then return false end
+    end
   end
   return true
 end
@@ -41,8 +33,8 @@ end
 local function tensor_data(name, t, layout)
   local plain = layout.swizzle and layout.layout or layout
   local data = { name = name, space = t.space, dtype = t.dtype, text = tostring(layout),
-                 sizes = leaves(plain.shape, {}), strides = leaves(plain.stride, {}), n_rows = 0 }
-  if rank(plain) > 1 then data.n_rows = #leaves(mode(plain, 0).shape, {}) end
+                 sizes = leaves(plain.shape), strides = leaves(plain.stride), n_rows = 0 }
+  if rank(plain) > 1 then data.n_rows = #leaves(mode(plain, 0).shape) end
   local s = layout.swizzle
   data.swizzle = s and { s.bits, s.base, s.shift } or nil
   return data
