@@ -98,10 +98,7 @@ static Worst compare_on_host(lua_State *L, const Tensor *a, const Tensor *b, Tol
 /* May kernels run now, which nobody asked for and nobody is to see? */
 static bool may_launch(lua_State *L) {
   const CuttleState *s = state_of(L);
-  bool is_seen = s->watch != NULL || s->on_launch != NULL || s->times != NULL ||
-                 s->recorder != NULL || s->collection != NULL || s->marks != NULL;
-  return s->mode == STATE_RUN && s->rank < 0 && s->capture_folder[0] == '\0' && !is_seen &&
-         !front_is_tracing(L);
+  return s->mode == STATE_RUN && s->rank < 0 && !taps_are_open(&s->taps) && !front_is_tracing(L);
 }
 
 static int64_t count(lua_State *L, const CtCx *cx, const Tensor *t) {

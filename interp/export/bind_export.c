@@ -4,7 +4,7 @@
                      has the IR, too), or nil.
                      Then take(record) is called after the launch, unless that failed
      _export_for(sm)  operators choose their kernels for that capability; nil: for their device
-     _export_skip(yes)  launches that a session is told of do not run, or do again
+     _export_skip(yes)  launches that the innermost session is told of do not run, or do again
      _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
      _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
                      strides, and the bytes that it spans if they are not more than `most`
@@ -104,19 +104,19 @@ static void push_record(lua_State *L, int targets, int kernel, const LaunchConfi
   lua_pop(L, 1);
 }
 
-static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      const Spec *spec) {
+static void on_launch(Launch *l) {
+  lua_State *L = l->L;
   int top = lua_gettop(L);
   luaL_checkstack(L, 16, NULL);
   Watcher *w = watcher_push_told(L, &kind);
   w->tool = NULL;
   lua_getiuservalue(L, -1, CHOOSE);
-  lua_pushinteger(L, (lua_Integer)spec->id);
+  lua_pushinteger(L, (lua_Integer)l->spec->id);
   lua_call(L, 1, 1);
   if (lua_istable(L, -1)) {
-    push_record(L, lua_gettop(L), kernel, config, args, spec);
+    push_record(L, lua_gettop(L), l->kernel, l->config, l->args, l->spec);
     lua_setiuservalue(L, top + 1, RECORD);
-    w->tool = args;
+    w->tool = l->args;
   }
   lua_settop(L, top);
 }
@@ -138,10 +138,12 @@ static void on_launched(lua_State *L, bool ok) {
   lua_settop(L, top);
 }
 
+static const WatcherCalls calls = {.before = on_launch, .after = on_launched};
+
 static int export_begin(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  if (state_of(L)->on_launch != NULL) {
+  if (state_of(L)->taps.session != NULL) {
     return diag_error(L, "export: launches are being watched already");
   }
   Watcher *w = watcher_push(L, &kind, RECORD);
@@ -149,7 +151,7 @@ static int export_begin(lua_State *L) {
     lua_pushvalue(L, i);
     lua_setiuservalue(L, -2, i);
   }
-  watcher_tell(L, w, on_launch, on_launched);
+  watcher_tell(L, w, &calls);
   return 1;
 }
 
@@ -165,7 +167,10 @@ static int export_for(lua_State *L) {
 }
 
 static int export_skip(lua_State *L) {
-  state_of(L)->skips_launches = lua_toboolean(L, 1) != 0;
+  Watcher *session = state_of(L)->taps.session;
+  if (session != NULL) {
+    session->skips = lua_toboolean(L, 1) != 0;
+  }
   return 0;
 }
 

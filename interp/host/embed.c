@@ -542,12 +542,13 @@ cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds
   if (S == NULL) {
     return embed_refuse(S, "cuttle_capture: the state is NULL");
   }
-  if (folder != NULL && strlen(folder) >= sizeof S->capture_folder) {
+  if (folder != NULL && strlen(folder) >= sizeof S->taps.capture.folder) {
     return embed_refuse(S, "cuttle_capture: the folder's name is too long");
   }
-  snprintf(S->capture_folder, sizeof S->capture_folder, "%s", folder == NULL ? "" : folder);
-  S->capture_seconds = seconds;
-  S->capture_why[0] = '\0'; /* the environment no longer counts */
+  snprintf(S->taps.capture.folder, sizeof S->taps.capture.folder, "%s",
+           folder == NULL ? "" : folder);
+  S->taps.capture.seconds = seconds;
+  S->taps.capture.why[0] = '\0'; /* the environment no longer counts */
   return CUTTLE_OK;
 }
 

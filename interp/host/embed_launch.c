@@ -82,7 +82,7 @@ static void launch_values(lua_State *L, int kernel, LaunchRequest *q) {
     q->config.stream = q->lent.stream;
     q->config.stream_device = args.device;
   }
-  launch_repeat(L, kernel, &q->config, &args, 1);
+  launch_kernel(L, kernel, &q->config, &args, 1);
 }
 
 static int launch(lua_State *L) {

@@ -410,7 +410,7 @@ static int lang_bench(lua_State *L) {
     return lua_gettop(L);
   }
   lua_pop(L, 1);
-  return state_of(L)->watch != NULL ? bench_once(L) : bench_measure(L);
+  return state_of(L)->taps.watch != NULL ? bench_once(L) : bench_measure(L);
 }
 
 /* _bench_by(f): from now on f takes the calls of bench, in this state; nil: bench does. */
@@ -510,7 +510,7 @@ static int cuda_kernel_call(lua_State *L) { /* k{grid =, block =, smem =} */
 /* A graph that is being recorded keeps the memory of the tensor, if it is one. */
 static void hold_arg(lua_State *L, int idx) {
   const Tensor *t = tensor_test(L, idx);
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   if (t != NULL && t->storage != NULL && r != NULL) {
     diag_try(L, recorder_hold(r, t->storage, diag_err(L)));
   }
@@ -560,7 +560,7 @@ static int cuda_config_call(lua_State *L) {
   }
   lua_getiuservalue(L, 1, 1);
   const CudaKernel *k = lua_touserdata(L, -1);
-  StateRecorder *r = state_of(L)->recorder, *part;
+  StateRecorder *r = state_of(L)->taps.recorder, *part;
   if (r != NULL) {
     launch_record_anchor(L, -1);
     diag_try(L, recorder_part(r, k->device, &part, diag_err(L)));

@@ -93,12 +93,12 @@ static GraphParts *begin(lua_State *L, CtDevice *device, bool *collects) {
     *collects = lua_gc(L, LUA_GCISRUNNING) != 0;
     lua_gc(L, LUA_GCSTOP);
   }
-  s->recorder = &head->recorder;
+  s->taps.recorder = &head->recorder;
   return head;
 }
 
 static void end(lua_State *L, bool collects) {
-  state_of(L)->recorder = NULL;
+  state_of(L)->taps.recorder = NULL;
   if (collects) {
     lua_gc(L, LUA_GCRESTART);
   }
@@ -230,7 +230,7 @@ static void check_outside(lua_State *L) {
   if (front_is_tracing(L)) {
     diag_error(L, "graph: a kernel cannot make or launch a graph; do it on the host");
   }
-  if (state_of(L)->recorder != NULL) {
+  if (state_of(L)->taps.recorder != NULL) {
     diag_error(L, "graph: a graph cannot be made or launched while another one is recorded; call "
                   "the function with the launches instead");
   }
@@ -297,9 +297,38 @@ static void record_again(lua_State *L, Graph *g, int n) {
   keep_args(L, 1, 2, n);
 }
 
+/* Carries out launch number i of the table at `launches`. Raises. */
+static void relaunch(lua_State *L, int launches, int i) {
+  CuttleState *s = state_of(L);
+  int top = lua_gettop(L);
+  LaunchArgs args;
+  lua_rawgeti(L, launches, i);
+  lua_rawgeti(L, -1, 1);
+  const KeptLaunch *launch = lua_touserdata(L, -1);
+  luaL_checkstack(L, launch->n_args + 8, "too many arguments");
+  for (int k = 0; k <= launch->n_args; k++) {
+    lua_rawgeti(L, top + 1, k + 2);
+  }
+  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
+  const CtIr *ir = &launch->spec->ir;
+  bool is_same = (args.notes != LAUNCH_NO_NOTES) == ir->is_checked &&
+                 (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
+  Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
+  launch_settle(&args, &spec->ir);
+  int rank = s->rank;
+  if (launch->rank >= 0) {
+    s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
+  }
+  Launch l;
+  launch_set(&l, L, top + 3, &launch->config, &args, spec, launch->n);
+  launch_run(&l);
+  s->rank = rank;
+  lua_settop(L, top);
+}
+
 static void run_step(lua_State *L, const StateStep *step) {
   if (step->kind == STATE_LAUNCH) {
-    launch_replay(L, 2, step->launch);
+    relaunch(L, 2, step->launch);
     return;
   }
   if (step->kind == STATE_MEET) {
@@ -472,7 +501,7 @@ static int graph_tostring(lua_State *L) {
 
 /* _graph_recording(): the table of the graph that is being recorded, and the rank that began it or -1; nil: none is. */
 static int lang_recording(lua_State *L) {
-  const StateRecorder *r = state_of(L)->recorder;
+  const StateRecorder *r = state_of(L)->taps.recorder;
   if (r == NULL) {
     return 0;
   }
@@ -484,7 +513,7 @@ static int lang_recording(lua_State *L) {
 /* _graph_note(fn): a collective is recorded. On the CPU engine fn() does it again; on a device fn(true) comes before
    each launch of the graph, fn(false) after it; nil: nothing does. */
 static int lang_note(lua_State *L) {
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   if (r == NULL) {
     return luaL_error(L, "no graph is recorded");
   }
@@ -502,7 +531,7 @@ static int lang_note(lua_State *L) {
 
 /* _graph_meet(): on the CPU engine, what ranks have launched so far runs before what follows. */
 static int lang_meet(lua_State *L) {
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   if (r != NULL && r->device == NULL) {
     diag_try(L, recorder_step(r, (StateStep){.kind = STATE_MEET}, diag_err(L)));
   }

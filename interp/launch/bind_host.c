@@ -223,7 +223,7 @@ static int driver(lua_State *L) {
 
 static int is_watched(lua_State *L) {
   const CuttleState *s = state_of(L);
-  lua_pushboolean(L, s->watch != NULL || s->on_launch != NULL);
+  lua_pushboolean(L, s->taps.watch != NULL || s->taps.session != NULL);
   return 1;
 }
 

@@ -179,7 +179,7 @@ static LaunchArgs *push_args(lua_State *L) { return lua_newuserdatauv(L, sizeof(
 static void call_once(lua_State *L, const LaunchConfig *c, int kernel) {
   LaunchArgs args;
   launch_read(L, kernel, 2, kernel - 2, c, &args);
-  launch_repeat(L, kernel, c, &args, 1);
+  launch_kernel(L, kernel, c, &args, 1);
 }
 
 /* The kernel's arguments belong to this call until it ends: what it runs may launch the kernel, too. */
@@ -193,7 +193,7 @@ static void call_first(lua_State *L, const LaunchConfig *c, int kernel) {
     launch_read(L, kernel, 2, kernel - 2, c, args);
     keep_arrays(L, place);
   }
-  launch_repeat(L, kernel, c, args, 1);
+  launch_kernel(L, kernel, c, args, 1);
   lua_pushvalue(L, place);
   lua_setiuservalue(L, kernel, KERNEL_ARGS);
 }
@@ -230,7 +230,7 @@ static int call_config(lua_State *L, int type) {
   if (!c->is_read || !launch_read_again(L, kernel, 2, kernel - 2, c->args)) {
     read_args(L, c, kernel);
   }
-  launch_repeat(L, kernel, &c->launch, c->args, 1);
+  launch_kernel(L, kernel, &c->launch, c->args, 1);
   return 0;
 }
 
@@ -243,7 +243,7 @@ static int config_enqueue(lua_State *L) {
   int64_t n = bind_to_static(L, 2, "enqueue");
   lua_remove(L, 2);
   const LaunchConfig *c = launch_enter(L, &args, &kernel);
-  launch_repeat(L, kernel, c, &args, n);
+  launch_kernel(L, kernel, c, &args, n);
   return 0;
 }
 

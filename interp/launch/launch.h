@@ -3,7 +3,7 @@
    A launch whose key is known touches neither Lua's compiler nor NVRTC.
 
    launch_key.c reads arguments; launch_spec.c finds or makes specialisations, which spec_trace.c traces and
-   spec_compile.c compiles; launch.c launches, launch_device.c on a device. */
+   spec_compile.c compiles; launch.c launches, with the taps of launch_tap.c and the engine of launch_engine.c. */
 #ifndef CUTTLE_LAUNCH_H
 #define CUTTLE_LAUNCH_H
 
@@ -93,7 +93,7 @@ typedef struct LaunchArgs {
   CtDevice *device;   /* where to launch; NULL: the CPU engine */
   uint8_t wants;      /* LaunchNotes, by the configuration's option */
   uint8_t notes;      /* LaunchNotes, of its trace */
-  uint32_t marks;     /* CuttleState.marks_id when they were read */
+  uint32_t marks;     /* taps_marks_id when they were read */
   bool has_lent;      /* some tensor's memory is the host's, or a rank's */
   uint64_t
       written; /* arguments whose lent memory the launch wrote, a bit for each; bit 63: a later one */
@@ -246,16 +246,14 @@ void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
 
-/* launch_marks.c: a launch whose kernel records its marks: makes its array ready; tells StateMarks.take. Nothing
-   for other launches. */
+/* launch_marks.c: the array in which a kernel records its marks is made ready; with `records` the launch that comes next
+   in the stream records. */
 CtStatus launch_marks_begin(const CuttleState *s, Spec *spec, const LaunchConfig *c, bool records,
                             CtErr *err);
 /* The launch that comes next in the stream leaves what is recorded. */
 CtStatus launch_marks_keep(Spec *spec, const LaunchConfig *c, CtErr *err);
 /* Waits, and pushes the words. Raises. */
 StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig *c);
-void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
-                      const LaunchArgs *args);
 
 /* launch_emit.c: prints the CUDA C of these arguments' specialisation for people, and with --compile
    compiles it for `cuttle emit`'s capability. Raises. */
@@ -274,9 +272,8 @@ void launch_maps_free(LaunchMaps *m);
 CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *slots,
                            unsigned char *out, CtErr *err) CT_NODISCARD;
 
-/* Launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished.
-   Raises. */
-void launch_repeat(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
+/* launch.c: launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished. Raises. */
+void launch_kernel(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
 
 /* launch_device.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
@@ -295,19 +292,14 @@ CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr
 /* Raises where the configuration does not fit the specialisation, or the arguments do not keep what it assumes. */
 void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
                        const LaunchArgs *args, const Spec *spec);
-/* The launches themselves, of a specialisation that fits the arguments: on the engine that they are for, with
-   what watches them; or, on a device, enqueued and nothing else. */
-void launch_run(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args, Spec *spec,
-                int64_t n);
+/* launch_engine.c: enqueues launches on a device, and nothing else. */
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) CT_NODISCARD;
 
-/* launch_time.c: stands around n launches in a row whose times are taken. _end is called if _begin
-   returned CT_OK, with what became of the launches, and passes that on. */
+/* launch_time.c: stands around n launches in a row whose times are taken. First the row of such launches; then what does
+   not wait for launches before; _end is called if that returned CT_OK, with what became of the launches, and passes
+   that on. */
 typedef struct LaunchTimes LaunchTimes;
-CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
-                            const LaunchConfig *config, int64_t n, CtErr *err) CT_NODISCARD;
-/* The same in two parts: the row of such launches; what does not wait for launches before. */
 CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
                            size_t *out, CtErr *err) CT_NODISCARD;
 CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,

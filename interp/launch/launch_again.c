@@ -87,7 +87,7 @@ static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
   const Kernel *k = a->of;
   bool same = n == a->n && a->notes == launch_notes(k, a) && a->rank == k->state->rank &&
-              a->marks == k->state->marks_id && is_same_device(k->state, a) &&
+              a->marks == taps_marks_id(&k->state->taps) && is_same_device(k->state, a) &&
               are_same_args(L, k, a, first);
   a->anchor = 0;
   return same && has_same_captures(L, kernel, a);
@@ -100,7 +100,7 @@ bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
 
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
-  if (a->notes != launch_notes(a->of, a) || a->marks != a->of->state->marks_id ||
+  if (a->notes != launch_notes(a->of, a) || a->marks != taps_marks_id(&a->of->state->taps) ||
       !has_same_captures(L, kernel, a)) {
     return false;
   }

@@ -416,46 +416,42 @@ static void push_known_trace(lua_State *L, int kernel, const LaunchConfig *confi
   lua_rawgeti(L, -2, 2);
 }
 
-bool launch_file_begin(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
-                       LaunchFile *f) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  CuttleState *s = k->state;
-  CtErr err;
-  int top = lua_gettop(L);
-  if (s->capture_folder[0] == '\0' || k->is_replayed) {
-    return false;
+TapAnswer launch_file_before(Launch *l, CtErr *err) {
+  StateCapture *c = &l->state->taps.capture;
+  const Kernel *k = l->args->of;
+  int top = lua_gettop(l->L);
+  if (k->is_replayed) {
+    return TAP_OUT;
   }
-  if (s->capture_why[0] != '\0') {
-    diag_check(L, ct_fail(&err, CT_EINVAL, "%s", s->capture_why), &err);
+  if (c->why[0] != '\0') {
+    diag_check(l->L, ct_fail(err, CT_EINVAL, "%s", c->why), err);
   }
-  snprintf(f->path, sizeof f->path, "%.380s/%.80s-%ld-%" PRIu64 ".ctk", s->capture_folder, k->name,
-           (long)getpid(), ++s->n_captures);
-  push_known_trace(L, kernel, config, args);
-  diag_check(L, write_launch(L, kernel, config, args, f->path, "CUTTLE_CAPTURE", true, &err), &err);
-  lua_settop(L, top);
-  f->begin_ms = ct_now_ms();
-  return true;
+  snprintf(l->path, sizeof l->path, "%.380s/%.80s-%ld-%" PRIu64 ".ctk", c->folder, k->name,
+           (long)getpid(), ++c->n);
+  push_known_trace(l->L, l->kernel, l->config, l->args);
+  CtStatus status =
+      write_launch(l->L, l->kernel, l->config, l->args, l->path, "CUTTLE_CAPTURE", true, err);
+  lua_settop(l->L, top);
+  l->begin_ms = ct_now_ms();
+  return status == CT_OK ? TAP_IN : TAP_FAILED;
 }
 
-static void say_where(const LaunchFile *f, CtErr *err) {
-  size_t n = strlen(err->msg);
-  snprintf(err->msg + n, sizeof err->msg - n, "; the launch is in %s", f->path);
-}
-
-CtStatus launch_file_end(const Kernel *k, const LaunchArgs *args, const LaunchFile *f,
-                         CtStatus status, CtErr *err) {
+CtStatus launch_file_after(Launch *l, CtStatus status, CtErr *err) {
   char line[700];
-  if (status == CT_OK && args->device != NULL) {
-    status = ct_device_synchronize(args->device, err);
+  const CuttleState *s = l->state;
+  const char *name = l->args->of->name;
+  if (status == CT_OK && l->args->device != NULL) {
+    status = ct_device_synchronize(l->args->device, err);
   }
-  double seconds = (ct_now_ms() - f->begin_ms) / 1e3, most = k->state->capture_seconds;
+  double seconds = (ct_now_ms() - l->begin_ms) / 1e3, most = s->taps.capture.seconds;
   if (status != CT_OK) {
-    say_where(f, err);
+    size_t n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, "; the launch is in %s", l->path);
   } else if (most > 0 && seconds > most) {
-    snprintf(line, sizeof line, "%s took %.3g s; the launch is in %s", k->name, seconds, f->path);
-    state_log(k->state, line);
+    snprintf(line, sizeof line, "%s took %.3g s; the launch is in %s", name, seconds, l->path);
+    state_log(l->state, line);
   } else {
-    remove(f->path);
+    remove(l->path);
   }
   return status;
 }

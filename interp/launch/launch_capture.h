@@ -3,22 +3,16 @@
 #ifndef CUTTLE_LAUNCH_CAPTURE_H
 #define CUTTLE_LAUNCH_CAPTURE_H
 
-#include "launch.h"
+#include "launch_tap.h"
 
 /* Writes the launch to a file. `why` and the arguments' data are optional. Raises. */
 void launch_capture(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                     const char *path, const char *why, bool with_data);
 
-/* Where launches are to be captured: writes the one that is about to run, and returns true. _end removes the
-   file, or keeps it and says so in *err, which is the launch's. */
-typedef struct LaunchFile {
-  char path[512];
-  double begin_ms;
-} LaunchFile;
-bool launch_file_begin(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
-                       LaunchFile *f);
-CtStatus launch_file_end(const Kernel *k, const LaunchArgs *args, const LaunchFile *f,
-                         CtStatus status, CtErr *err);
+/* The tap `capture`: where launches are to be captured, one is written before it runs. Afterwards the file goes, or stays,
+   and the launch's error says where it is. */
+TapAnswer launch_file_before(Launch *l, CtErr *err);
+CtStatus launch_file_after(Launch *l, CtStatus status, CtErr *err);
 
 /* launch_replay.c. Pushes a kernel, a configuration's table, a table of arguments with n, and a table of what
    is known of the launch in the file. `trusts`: the file may name options of NVRTC, hold CUDA C, and ask for much

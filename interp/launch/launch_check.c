@@ -23,7 +23,7 @@ Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single)
   Watcher *w = watcher_push(L, &launch_check_kind, N_USER_VALUES);
   diag_check(L, ct_check_open(w->state->alloc, &options, &check, &err), &err);
   ct_blank_settle_all(options.blanks); /* nobody saw what wrote it until now */
-  w->tool = w->state->check = check;
+  w->tool = w->state->taps.check = check;
   watcher_start(w, ct_check_watch(check));
   return w;
 }
@@ -38,21 +38,20 @@ void launch_check_read(lua_State *L, int table, LaunchConfig *c) {
   lua_pop(L, 3);
 }
 
-bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu) {
-  CuttleState *s = k->state;
-  bool wanted = c->check || s->check_all;
-  if (!wanted || s->watch != NULL) { /* who watches reports, too */
-    return false;
+TapAnswer launch_check_before(Launch *l, CtErr *err) {
+  (void)err;
+  if (l->state->taps.watch != NULL) {
+    return TAP_OUT;
   }
-  if (!on_cpu) {
+  if (l->args->device != NULL) {
     diag_error(
-        L,
+        l->L,
         "%s: checks are made on the CPU engine, and the launch is on a CUDA device; run with "
         "--device=cpu, or use cuttle check",
-        k->name);
+        l->args->of->name);
   }
-  launch_check_watch(L, c, true);
-  return true;
+  launch_check_watch(l->L, l->config, true);
+  return TAP_IN;
 }
 
 /* "script.lua:12: race: ... (3 times)" */
@@ -90,4 +89,8 @@ void launch_check_end(lua_State *L, CtStatus status, const CtErr *err) {
   }
   luaL_pushresult(&b);
   lua_error(L);
+}
+
+void launch_check_report(Launch *l, CtStatus status, const CtErr *err) {
+  launch_check_end(l->L, status, err);
 }

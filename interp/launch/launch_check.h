@@ -2,7 +2,7 @@
 #ifndef CUTTLE_LAUNCH_CHECK_H
 #define CUTTLE_LAUNCH_CHECK_H
 
-#include "launch.h"
+#include "launch_tap.h"
 #include "runtime/watch/check.h"
 #include "watcher.h"
 
@@ -12,10 +12,11 @@ extern const WatcherKind launch_check_kind;
    Raises if launches are being watched already. */
 Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single);
 
-/* If the launch is to be checked, by its option or by CUTTLE_CHECK: watches launches from now on, with a
-   watcher at the top of the stack, and returns true; raises for a launch on a device. The end then takes
-   the watcher away, or raises with what was found. */
-bool launch_check_begin(lua_State *L, const Kernel *k, const LaunchConfig *c, bool on_cpu);
+/* The tap `check`: a launch that is to be checked, by its option or by CUTTLE_CHECK, unless who watches launches reports
+   anyway. A watcher lies at the top of the stack until the report takes it away, or raises with what was found. */
+TapAnswer launch_check_before(Launch *l, CtErr *err);
+void launch_check_report(Launch *l, CtStatus status, const CtErr *err);
+/* The same report of launches of ranks that ran at once. */
 void launch_check_end(lua_State *L, CtStatus status, const CtErr *err);
 /* Reads the fields `nan`, `overflow` and `global` of the table. */
 void launch_check_read(lua_State *L, int table, LaunchConfig *c);

@@ -158,7 +158,7 @@ static int collection_close(lua_State *L) {
     return 0;
   }
   CuttleState *s = c->state;
-  s->collection = s->collection == c ? NULL : s->collection;
+  s->taps.collection = s->taps.collection == c ? NULL : s->taps.collection;
   for (size_t i = 0; i < c->n; i++) {
     ct_free(s->alloc, c->texts[i].bytes, c->texts[i].len);
   }
@@ -169,13 +169,13 @@ static int collection_close(lua_State *L) {
 
 static int collect(lua_State *L) {
   CuttleState *s = state_of(L);
-  if (s->collection != NULL) {
+  if (s->taps.collection != NULL) {
     return luaL_error(L, "tune: texts are being collected already");
   }
   LaunchCollection *c = lua_newuserdatauv(L, sizeof *c, 0);
   *c = (LaunchCollection){.state = s};
   luaL_setmetatable(L, COLLECTION_TYPE);
-  s->collection = c;
+  s->taps.collection = c;
   return 1;
 }
 

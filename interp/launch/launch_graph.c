@@ -10,14 +10,6 @@
 #include "launch_key.h"
 #include "launch_list.h"
 
-typedef struct KeptLaunch {
-  LaunchConfig config;
-  Spec *spec; /* of the graph */
-  int64_t n;
-  int n_args;
-  int rank; /* of m:run, or -1 */
-} KeptLaunch;
-
 /* {====== What the graph keeps ====== */
 
 static CtStatus keep_spec(GraphParts *p, Spec *spec, CtErr *err) {
@@ -113,52 +105,59 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
   }
 }
 
-void launch_record(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                   Spec *spec, int64_t n) {
-  const Kernel *k = args->of;
-  StateRecorder *r = k->state->recorder, *part = NULL;
-  CtErr err;
-  check_record(L, k, r, config, args, spec);
-  diag_check(L, recorder_part(r, args->device, &part, &err), &err);
+TapAnswer launch_graph_before(Launch *l, CtErr *err) {
+  const Kernel *k = l->args->of;
+  StateRecorder *r = l->state->taps.recorder, *part = NULL;
+  check_record(l->L, k, r, l->config, l->args, l->spec);
+  diag_check(l->L, recorder_part(r, l->args->device, &part, err), err);
   GraphParts *parts = (GraphParts *)(void *)part;
-  diag_check(L, hold_args(r, args, &err), &err);
-  diag_check(L, keep_spec(parts, spec, &err), &err);
+  diag_check(l->L, hold_args(r, l->args, err), err);
+  diag_check(l->L, keep_spec(parts, l->spec, err), err);
   part->is_used = true;
-  r->n_launches += (int)n;
+  r->n_launches += (int)l->n;
   if (r->device != NULL) {
-    diag_check(L, launch_enqueue(spec, config, args, n, &err), &err);
-    return;
+    diag_check(l->L, launch_enqueue(l->spec, l->config, l->args, l->n, err), err);
+    return TAP_HAS;
   }
-  KeptLaunch launch = {*config, spec, n, args->n_given, k->state->rank};
+  KeptLaunch launch = {*l->config, l->spec, l->n, l->args->n_given, l->state->rank};
   StateStep step = {.kind = STATE_LAUNCH, .launch = (int)parts->n_specs};
-  keep_launch(L, kernel, &launch, args->first, step.launch);
-  diag_check(L, recorder_step(r, step, &err), &err);
+  keep_launch(l->L, l->kernel, &launch, l->args->first, step.launch);
+  diag_check(l->L, recorder_step(r, step, err), err);
+  return TAP_HAS;
 }
 
-/* {====== Again, on the CPU engine ====== */
+/* {====== Graphs of the host ====== */
 
-void launch_replay(lua_State *L, int launches, int i) {
-  CuttleState *s = state_of(L);
-  int top = lua_gettop(L);
-  LaunchArgs args;
-  lua_rawgeti(L, launches, i);
-  lua_rawgeti(L, -1, 1);
-  const KeptLaunch *launch = lua_touserdata(L, -1);
-  luaL_checkstack(L, launch->n_args + 8, "too many arguments");
-  for (int k = 0; k <= launch->n_args; k++) {
-    lua_rawgeti(L, top + 1, k + 2);
-  }
-  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
-  const CtIr *ir = &launch->spec->ir;
-  bool is_same = (args.notes != LAUNCH_NO_NOTES) == ir->is_checked &&
-                 (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
-  Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
-  launch_settle(&args, &spec->ir);
-  int rank = s->rank;
-  if (launch->rank >= 0) {
-    s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
-  }
-  launch_run(L, top + 3, &launch->config, &args, spec, launch->n);
-  s->rank = rank;
-  lua_settop(L, top);
+typedef struct CapturedSpec {
+  CuttleState *state;
+  Spec *spec;
+} CapturedSpec;
+
+static int captured_gc(lua_State *L) {
+  const CapturedSpec *c = lua_touserdata(L, 1);
+  spec_free(c->state, c->spec);
+  return 0;
+}
+
+bool launch_is_new_to_host_graph(const Launch *l) {
+  return !l->spec->is_captured &&
+         ct_device_is_capturing(l->args->device, launch_stream(l->config, l->args->device));
+}
+
+TapAnswer launch_host_graph_before(Launch *l, CtErr *err) {
+  lua_State *L = l->L;
+  (void)err;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, "cuttle.captured");
+  CapturedSpec *c = lua_newuserdatauv(L, sizeof *c, 0);
+  *c = (CapturedSpec){l->state, l->spec};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, captured_gc);
+  lua_setfield(L, -2, "__gc");
+  l->spec->n_refs++;
+  lua_setmetatable(L, -2);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  lua_pop(L, 1);
+  l->spec->is_captured = true;
+  l->state->n_turns++; /* to allocate may collect garbage, whose finalizers are scripts */
+  return TAP_IN;
 }

@@ -3,13 +3,13 @@
 #define CUTTLE_LAUNCH_GRAPH_H
 
 #include "interp/state/recorder.h"
-#include "launch.h"
+#include "launch_tap.h"
 
 /* What a graph is made of on one device. A graph's user value is a table: launches by their numbers (each a table of the launch,
    the kernel and the arguments, on the CPU engine only), functions of calls by their negative numbers and, as keys,
    what else must live as long. */
 typedef struct GraphParts {
-  StateRecorder recorder; /* first: CuttleState.recorder points to that of the head */
+  StateRecorder recorder; /* first: StateTaps.recorder points to that of the head */
   Spec **specs;           /* one reference to each */
   size_t n_specs, cap_specs;
   CtGraph *exec; /* on a device, when it was recorded */
@@ -18,13 +18,22 @@ typedef struct GraphParts {
 /* Registry: the table of the graph that is being recorded. */
 #define GRAPH_RECORDING "cuttle.recording"
 
-/* Records n launches in a row instead of launching. Raises. */
-void launch_record(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                   Spec *spec, int64_t n);
+/* The tap `graph`: records the launches instead of launching. Raises. */
+TapAnswer launch_graph_before(Launch *l, CtErr *err);
+/* The tap of a stream that the host captures: its graph launches the specialisation, nobody says for how long. */
+bool launch_is_new_to_host_graph(const Launch *l);
+TapAnswer launch_host_graph_before(Launch *l, CtErr *err);
 /* The value at idx lives as long as the graph that is being recorded. */
 void launch_record_anchor(lua_State *L, int idx);
-/* Carries out launch number i of the table at `launches`. Raises. */
-void launch_replay(lua_State *L, int launches, int i);
+/* A recorded launch, in its table; the kernel and the arguments follow. */
+typedef struct KeptLaunch {
+  LaunchConfig config;
+  Spec *spec; /* of the graph */
+  int64_t n;
+  int n_args;
+  int rank; /* of m:run, or -1 */
+} KeptLaunch;
+
 void launch_parts_clear(GraphParts *p);
 
 #endif

@@ -11,6 +11,7 @@
 #include "interp/state/recorder.h"
 #include "launch_check.h"
 #include "launch_list.h"
+#include "watcher.h"
 #include "runtime/simt/run/simt_watch.h"
 
 typedef struct Gathered {
@@ -29,6 +30,7 @@ typedef struct Gathered {
 } Gathered;
 
 typedef struct LaunchJoint {
+  StateJoint head; /* first: StateTaps.joint points to it */
   CtArena arena;
   CtStorage **memory; /* what the launches use, one reference to each */
   LaunchTable **tables;
@@ -40,16 +42,16 @@ typedef struct LaunchJoint {
 
 /* {====== Gathering ====== */
 
+static LaunchJoint *joint_of(const CuttleState *s) { return (LaunchJoint *)(void *)s->taps.joint; }
+
 /* Does a watcher look at launches that run at the same time? Not one that a rank began and may end before they run. */
-static bool watches_all(const CuttleState *s) {
-  return s->watch != NULL && s->watch->ops->part != NULL && !s->is_watched_by_rank;
+static bool watches_all(const StateTaps *t) {
+  return t->watch != NULL && t->watch->ops->part != NULL && !t->is_watched_by_rank;
 }
 
-/* Who is told of a launch after it looks at one at a time; who is told before only does not. */
-static bool is_looked_at(const CuttleState *s) {
-  bool is_told = s->on_launched != NULL && s->on_joint == NULL;
-  bool is_watched = (s->watch != NULL && s->check == NULL) || is_told;
-  return is_watched && !watches_all(s);
+static bool is_looked_at(const StateTaps *t) {
+  bool is_watched = (t->watch != NULL && t->check == NULL) || watcher_looks_at_one(t->session);
+  return is_watched && !watches_all(t);
 }
 
 static bool uses_peers(const LaunchArgs *a) {
@@ -81,43 +83,48 @@ bool launch_joint_may_wait(const LaunchArgs *a, const Spec *spec) {
 
 double launch_joint_seconds(const LaunchArgs *args, const Spec *spec) {
   const CuttleState *s = args->of->state;
-  bool is_limited = s->rank >= 0 && s->rank_seconds > 0 && s->recorder == NULL && !s->is_benched;
+  bool is_limited =
+      s->rank >= 0 && s->rank_seconds > 0 && s->taps.recorder == NULL && !s->is_benched;
   return is_limited && launch_joint_may_wait(args, spec) ? s->rank_seconds : 0;
 }
 
 /* The marks of a launch are read when it is over; of those that run at once, when all are. */
-static bool can_mark(const CuttleState *s, const Spec *spec) {
-  return !spec->has_marks || s->on_rank_marks != NULL;
+static bool takes_rank_marks(const CuttleState *s) {
+  return s->taps.marks != NULL && s->taps.marks->take_ranks != NULL;
 }
 
 static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const LaunchArgs *a,
                             const Spec *spec) {
-  return s->n_ranks > 1 && !s->is_benched && !c->check && can_mark(s, spec) &&
+  return s->n_ranks > 1 && !s->is_benched && !c->check &&
+         (!spec->has_marks || takes_rank_marks(s)) &&
          !ct_device_is_capturing(a->device, launch_stream(c, a->device)) &&
          (launch_joint_may_wait(a, spec) || spec->has_marks ||
-          count_of_rank(s->joint, s->rank) > 0);
+          count_of_rank(joint_of(s), s->rank) > 0);
 }
 
-bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
-                        const Spec *spec) {
-  bool can = s->rank >= 0 && s->recorder == NULL && s->capture_folder[0] == '\0' &&
-             config->grid.x > 0 && (s->joint == NULL || !s->joint->is_running);
-  return can && (args->device == NULL ? !is_looked_at(s) && s->times == NULL
-                                      : takes_on_device(s, config, args, spec));
+static bool takes(const Launch *l) {
+  const CuttleState *s = l->state;
+  const LaunchJoint *j = joint_of(s);
+  bool can = s->taps.capture.folder[0] == '\0' && (j == NULL || !j->is_running);
+  return can && (l->args->device == NULL ? !is_looked_at(&s->taps) && s->taps.times == NULL
+                                         : takes_on_device(s, l->config, l->args, l->spec));
 }
 
-static LaunchJoint *joint_of(CuttleState *s, CtErr *err) {
-  if (s->joint == NULL) {
+static void run_by_host(lua_State *L);
+static bool waits_on(const StateJoint *joint, const CtDevice *device);
+
+static LaunchJoint *joint_for_one_more(CuttleState *s, CtErr *err) {
+  if (s->taps.joint == NULL) {
     LaunchJoint *j = ct_alloc(s->alloc, sizeof *j);
     if (j == NULL) {
       ct_fail_nomem(err);
       return NULL;
     }
-    *j = (LaunchJoint){.n = 0};
+    *j = (LaunchJoint){.head = {run_by_host, waits_on}};
     ct_arena_init(&j->arena, s->alloc);
-    s->joint = j;
+    s->taps.joint = &j->head;
   }
-  return s->joint;
+  return joint_of(s);
 }
 
 static void *copy_of(LaunchJoint *j, const void *from, size_t bytes) {
@@ -158,7 +165,7 @@ static bool copy_args(LaunchJoint *j, const LaunchArgs *a, CtSimtLaunch *out) {
 }
 
 static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
-  LaunchJoint *j = s->joint;
+  LaunchJoint *j = joint_of(s);
   CtStatus status = memory->is_awaited ? CT_OK
                                        : ct_grow(s->alloc, &j->memory, &j->cap_memory,
                                                  j->n_memory + 1, sizeof(CtStorage *), err);
@@ -172,7 +179,7 @@ static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
 
 /* What the list's tensors and its table on the device are made of. */
 static CtStatus hold_list(CuttleState *s, const LaunchList *list, CtErr *err) {
-  LaunchJoint *j = s->joint;
+  LaunchJoint *j = joint_of(s);
   LaunchTable *table = launch_list_table(list);
   CtStatus status = CT_OK;
   for (int64_t i = 0; i < launch_list_size(list) && status == CT_OK; i++) {
@@ -224,15 +231,18 @@ static CtStatus mark(LaunchJoint *j, const Kernel *k, Gathered *g, CtErr *err) {
   return g->name == NULL || g->chunk == NULL ? ct_fail_nomem(err) : CT_OK;
 }
 
-static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *a, Spec *spec,
-                       CtErr *err) {
-  LaunchJoint *j = joint_of(s, err);
+static CtStatus gather(const Launch *l, CtErr *err) {
+  CuttleState *s = l->state;
+  const LaunchConfig *c = l->config;
+  const LaunchArgs *a = l->args;
+  Spec *spec = l->spec;
+  LaunchJoint *j = joint_for_one_more(s, err);
   Gathered g = {.spec = spec,
                 .rank = s->rank,
                 .launch = simt_launch(s, c),
                 .config = *c,
                 .seconds = launch_joint_seconds(a, spec),
-                .times = a->device == NULL ? NULL : s->times};
+                .times = a->device == NULL ? NULL : s->taps.times};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
   status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)
                            : status;
@@ -242,9 +252,8 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
   if (status == CT_OK && g.times != NULL) {
     status = launch_times_find(g.times, a->of, spec, c, &g.row, err);
   }
-  g.launch.watch = s->part;
-  s->part = NULL;
-  if (status == CT_OK && a->device != NULL && spec->has_marks && s->on_rank_marks != NULL) {
+  g.launch.watch = l->watch;
+  if (status == CT_OK && a->device != NULL && spec->has_marks && takes_rank_marks(s)) {
     status = mark(j, a->of, &g, err);
   }
   if (status == CT_OK) {
@@ -252,34 +261,35 @@ static CtStatus gather(CuttleState *s, const LaunchConfig *c, const LaunchArgs *
     spec->n_refs++;
     j->items[j->n++] = g;
     j->check = !j->is_checked && c->check ? *c : j->check;
-    j->is_checked = j->is_checked || c->check || (s->check_all && a->device == NULL);
+    j->is_checked = j->is_checked || c->check || (s->taps.checks_all && a->device == NULL);
   }
   return status;
 }
 
-void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      Spec *spec, int64_t n) {
-  CuttleState *s = args->of->state;
-  CtErr err;
-  s->part = NULL; /* an error may have left one */
-  if (s->on_launch != NULL && args->device == NULL) {
-    s->is_gathering = true;
-    s->on_launch(L, kernel, config, args, spec);
-    s->is_gathering = false;
+TapAnswer launch_joint_before(Launch *l, CtErr *err) {
+  bool on_device = l->args->device != NULL;
+  if (!takes(l)) {
+    return on_device ? TAP_OUT : TAP_IN;
   }
-  for (int64_t i = 0; i < n; i++) {
-    diag_check(L, gather(s, config, args, spec, &err), &err);
+  l->is_gathered = true;
+  if (l->state->taps.session != NULL && !on_device) {
+    (void)watcher_before(l, err);
   }
+  for (int64_t i = 0; i < l->n; i++) {
+    diag_check(l->L, gather(l, err), err);
+    l->watch = NULL; /* it watches the first one */
+  }
+  return TAP_HAS;
 }
 
 /* {====== Running ====== */
 
 static void drop(CuttleState *s) {
-  LaunchJoint *j = s->joint;
+  LaunchJoint *j = joint_of(s);
   if (j == NULL) {
     return;
   }
-  s->joint = NULL;
+  s->taps.joint = NULL;
   for (size_t i = 0; i < j->n_memory; i++) {
     j->memory[i]->is_awaited = false;
   }
@@ -355,24 +365,24 @@ static CtStatus run_joint(CuttleState *s, CtSimtEngine *engine, const CtSimtEntr
 /* Each launch has a watcher of its own. */
 static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
                             const CtSimtEntry *entries, size_t n, CtErr *err) {
-  CtStatus status = ct_check_join(s->check, n, err);
+  CtStatus status = ct_check_join(s->taps.check, n, err);
   if (status != CT_OK) {
     return status;
   }
   for (size_t i = 0, part = 0; i < j->n; i++) {
     if (!is_on_device(&j->items[i])) {
-      j->items[i].launch.watch = ct_check_part(s->check, part++);
+      j->items[i].launch.watch = ct_check_part(s->taps.check, part++);
     }
   }
   status = run_joint(s, engine, entries, n, err);
-  ct_check_join_end(s->check);
+  ct_check_join_end(s->taps.check);
   return status;
 }
 
 /* The same of a watcher that has parts, as profile. */
 static CtStatus run_in_parts(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
                              const CtSimtEntry *entries, size_t n, CtErr *err) {
-  CtSimtWatch *watch = s->watch;
+  CtSimtWatch *watch = s->taps.watch;
   CtStatus status = CT_OK;
   for (size_t i = 0; i < j->n && status == CT_OK; i++) {
     if (!is_on_device(&j->items[i])) {
@@ -392,11 +402,11 @@ static CtStatus run_cpu(CuttleState *s, LaunchJoint *j, size_t n, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  if (s->check != NULL) {
+  if (s->taps.check != NULL) {
     return run_checked(s, engine, j, entries, n, err);
   }
-  return watches_all(s) ? run_in_parts(s, engine, j, entries, n, err)
-                        : run_joint(s, engine, entries, n, err);
+  return watches_all(&s->taps) ? run_in_parts(s, engine, j, entries, n, err)
+                               : run_joint(s, engine, entries, n, err);
 }
 
 /* --- on devices ----------------------------------------------------------------------------------------- */
@@ -418,8 +428,8 @@ static CtStatus make_ready(const CuttleState *s, LaunchJoint *j, Gathered *g, Ct
 }
 
 static CtStatus begin(const CuttleState *s, const Gathered *g, CtErr *err) {
-  bool is_timed = g->times != NULL && g->times == s->times; /* the session may be over */
-  if (g->spec->has_marks && !g->is_marked && s->on_rank_marks != NULL) {
+  bool is_timed = g->times != NULL && g->times == s->taps.times; /* the session may be over */
+  if (g->spec->has_marks && !g->is_marked && takes_rank_marks(s)) {
     CtStatus kept = launch_marks_keep(g->spec, &g->config, err);
     if (kept != CT_OK) {
       return kept;
@@ -484,21 +494,23 @@ static bool is_deadlock(const CtErr *err) {
 
 /* Who looks at one launch at a time. */
 static const char *looker(const CuttleState *s) {
-  bool is_watched = s->watch != NULL || s->on_launch != NULL;
+  const StateTaps *t = &s->taps;
+  bool is_watched = t->watch != NULL || t->session != NULL;
   return is_watched         ? "what looks at one launch at a time, as trace and timeline,"
-         : s->times != NULL ? "a timing of launches"
+         : t->times != NULL ? "a timing of launches"
                             : "CUTTLE_CAPTURE";
 }
 
-void launch_joint_explain(const CuttleState *s, CtErr *err) {
-  size_t len = strlen(err->msg);
-  if (is_deadlock(err)) {
+CtStatus launch_joint_after(Launch *l, CtStatus status, CtErr *err) {
+  if (status != CT_OK && is_deadlock(err)) {
+    size_t len = strlen(err->msg);
     snprintf(err->msg + len, sizeof err->msg - len,
              "; %s runs the launches of ranks one after the other, so a kernel that waits for "
              "another rank never ends. Run it without that, or under 'cuttle check' or 'cuttle "
              "profile', which run them at once; look at a launch that waits for no other rank",
-             looker(s));
+             looker(l->state));
   }
+  return status;
 }
 
 /* A host that did not wait for the other ranks is the likely cause. */
@@ -511,7 +523,8 @@ static void add_hint(CtErr *err) {
 }
 
 /* Do launches on the device wait to begin? */
-static bool waits_on(const LaunchJoint *j, const CtDevice *device) {
+static bool waits_on(const StateJoint *joint, const CtDevice *device) {
+  const LaunchJoint *j = (const LaunchJoint *)(const void *)joint;
   bool does = false;
   for (size_t i = 0; i < j->n && !does; i++) {
     does = j->items[i].spec->device == device;
@@ -525,39 +538,37 @@ static void read_marks(lua_State *L, const CuttleState *s, const LaunchJoint *j)
   bool any = false;
   for (size_t i = 0; i < j->n; i++) {
     const Gathered *g = &j->items[i];
-    if (g->is_marked) {
+    if (g->is_marked && takes_rank_marks(s)) { /* the session may be over */
       RankLaunch launch = {g->name, g->chunk, g->line, g->rank, g->spec, &g->config};
       StateWords words = launch_marks_push(L, g->spec, &g->config);
-      s->on_rank_marks(L, &launch, words);
+      s->taps.marks->take_ranks(L, &launch, words);
       any = true;
     }
     lua_settop(L, top);
   }
-  if (any) {
-    s->on_rank_marks(L, NULL, (StateWords){NULL, 0});
+  if (any && takes_rank_marks(s)) {
+    s->taps.marks->take_ranks(L, NULL, (StateWords){NULL, 0});
   }
 }
 
 /* Runs what is gathered; `by_host`: because the host uses a tensor now. Raises. */
 static void run_all(lua_State *L, bool by_host) {
   CuttleState *s = state_of(L);
-  LaunchJoint *j = s->joint;
+  LaunchJoint *j = joint_of(s);
   CtErr err;
   if (j == NULL) {
     return;
   }
-  bool is_checked = j->is_checked && s->watch == NULL;
+  bool is_checked = j->is_checked && s->taps.watch == NULL;
   if (is_checked) {
     launch_check_watch(L, &j->check, true);
   }
   CtStatus status = run(s, j, &err);
-  if (status == CT_OK && s->on_rank_marks != NULL) {
+  if (status == CT_OK && takes_rank_marks(s)) {
     read_marks(L, s, j);
   }
   drop(s);
-  if (s->on_joint != NULL) {
-    s->on_joint(L, status == CT_OK);
-  }
+  watcher_at_once(L, s, status == CT_OK);
   if (status != CT_OK && by_host) {
     add_hint(&err);
   }
@@ -567,7 +578,9 @@ static void run_all(lua_State *L, bool by_host) {
   diag_check(L, status, &err);
 }
 
-bool launch_joint_is_empty(const CuttleState *s) { return s->joint == NULL || s->joint->n == 0; }
+bool launch_joint_is_empty(const CuttleState *s) {
+  return s->taps.joint == NULL || joint_of(s)->n == 0;
+}
 
 void launch_joint_run(lua_State *L) { run_all(L, false); }
 void launch_joint_drop(CuttleState *s) { drop(s); }
@@ -590,7 +603,7 @@ static int joint_drop(lua_State *L) {
 
 /* _joint_count(rank): how many there are of a rank. */
 static int joint_count(lua_State *L) {
-  lua_pushinteger(L, count_of_rank(state_of(L)->joint, (int)luaL_checkinteger(L, 1)));
+  lua_pushinteger(L, count_of_rank(joint_of(state_of(L)), (int)luaL_checkinteger(L, 1)));
   return 1;
 }
 
@@ -642,8 +655,6 @@ static const luaL_Reg functions[] = {{"_joint_run", joint_run},
 
 void bind_open_joint(lua_State *L) { /* language table on top */
   luaL_setfuncs(L, functions, 0);
-  state_of(L)->run_joint = run_by_host;
-  state_of(L)->joint_waits = waits_on;
   lua_newuserdatauv(L, 0, 0); /* with the state goes what is still gathered */
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, joint_drop);

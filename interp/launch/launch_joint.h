@@ -6,7 +6,7 @@
 #ifndef CUTTLE_LAUNCH_JOINT_H
 #define CUTTLE_LAUNCH_JOINT_H
 
-#include "launch.h"
+#include "launch_tap.h"
 
 /* A launch of a rank whose kernel recorded its marks. */
 typedef struct RankLaunch {
@@ -16,25 +16,19 @@ typedef struct RankLaunch {
   const LaunchConfig *config;
 } RankLaunch;
 
-/* Is this launch to be gathered? Not one that is recorded, captured, or watched by what looks at one launch at a time;
-   nor one that is timed on the CPU engine. Of a launch on a device the tables of lists are there. */
-bool launch_joint_takes(const CuttleState *s, const LaunchConfig *config, const LaunchArgs *args,
-                        const Spec *spec);
+/* The tap `ranks`. It gathers launches, but not one that is captured, or watched by what looks at one launch at a time;
+   nor one that is timed on the CPU engine. If one that was not gathered waited for other ranks and failed, its error
+   then says who ran it alone, and what to do. Of a launch on a device the tables of lists are there. Raises. */
+TapAnswer launch_joint_before(Launch *l, CtErr *err);
+CtStatus launch_joint_after(Launch *l, CtStatus status, CtErr *err);
 /* May the kernel wait for one that another rank launches? */
 bool launch_joint_may_wait(const LaunchArgs *args, const Spec *spec);
 /* How long the kernel of a rank's launch may run on a device, as it may wait for other ranks; 0: for ever. */
 double launch_joint_seconds(const LaunchArgs *args, const Spec *spec);
-/* Gathers n launches in a row. Raises. */
-void launch_joint_add(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      Spec *spec, int64_t n);
 
 bool launch_joint_is_empty(const CuttleState *s); /* nothing is gathered */
 /* Runs what is gathered; raises. Forgets it. */
 void launch_joint_run(lua_State *L);
 void launch_joint_drop(CuttleState *s);
-
-/* A rank's launch that was not gathered ended with this error: if it waited for other ranks, *err says who ran it
-   alone, and what to do. */
-void launch_joint_explain(const CuttleState *s, CtErr *err);
 
 #endif

@@ -347,11 +347,11 @@ LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a) {
   if (a->device != NULL) {
     return LAUNCH_NO_NOTES;
   }
-  if (s->check != NULL) {
-    return ct_check_finds_overflow(s->check) ? LAUNCH_NOTES_OF_OVERFLOW : LAUNCH_NOTES;
+  if (s->taps.check != NULL) {
+    return ct_check_finds_overflow(s->taps.check) ? LAUNCH_NOTES_OF_OVERFLOW : LAUNCH_NOTES;
   }
-  LaunchNotes wanted = s->check_all && a->wants == LAUNCH_NO_NOTES ? LAUNCH_NOTES : a->wants;
-  return s->watch == NULL && s->on_launch == NULL ? wanted : LAUNCH_NO_NOTES;
+  LaunchNotes wanted = s->taps.checks_all && a->wants == LAUNCH_NO_NOTES ? LAUNCH_NOTES : a->wants;
+  return s->taps.watch == NULL && s->taps.session == NULL ? wanted : LAUNCH_NO_NOTES;
 }
 
 LaunchNotes launch_notes_wanted(const LaunchConfig *c) {
@@ -413,6 +413,6 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->wants = (uint8_t)launch_notes_wanted(config);
   out->notes = (uint8_t)launch_notes(k, out);
   put_byte(L, out, out->notes);
-  out->marks = k->state->marks_id;
+  out->marks = taps_marks_id(&k->state->taps);
   launch_put(L, out, &out->marks, sizeof out->marks);
 }

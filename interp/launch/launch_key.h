@@ -22,7 +22,7 @@ enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
 /* What the option `check` asks for. */
 LaunchNotes launch_notes_wanted(const LaunchConfig *c);
-/* What launch_check_begin, or who called cuttle check before, needs of the launch's trace. */
+/* What the tap `check`, or who called cuttle check before, needs of the launch's trace. */
 LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a);
 /* What the key says of the configuration: its begin. */
 typedef struct LaunchHead {

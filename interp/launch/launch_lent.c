@@ -509,7 +509,7 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
   lua_getiuservalue(L, -1, SITE_ARGS);
   site->args.anchor = lua_gettop(L);
   take_stream(config, lent, &site->args);
-  launch_repeat(L, kernel, config, &site->args, 1);
+  launch_kernel(L, kernel, config, &site->args, 1);
   k->state->written = site->args.written;
   end_site(site);
   if (spec != 0 && spec == site->args.spec && turn == k->state->n_turns) {
@@ -541,7 +541,7 @@ static bool describe_soundly(Words *w, const LaunchConfig *c, const LaunchLent *
 
 static bool is_plain(const CuttleState *s) {
   return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->is_open_to_host &&
-         s->recorder == NULL && s->times == NULL && s->capture_folder[0] == '\0';
+         !taps_are_open(&s->taps);
 }
 
 static bool is_in_place(const CuttleState *s, const LaunchSite *site, const LaunchConfig *c) {

@@ -3,8 +3,14 @@
 #include <string.h>
 
 #include "interp/state/diag.h"
-#include "launch.h"
+#include "launch_tap.h"
 #include "runtime/emit/emit_cuda.h"
+
+/* What is wanted of kernels that were traced for marks; the session may be over. */
+static const StateMarks *marks_of(const CuttleState *s) {
+  static const StateMarks none = {.id = 0};
+  return s->taps.marks == NULL ? &none : s->taps.marks;
+}
 
 static CtStatus find_words(const Spec *spec, CtDevPtr *at, size_t *bytes, CtErr *err) {
   char symbol[CT_MARK_NAME_MAX];
@@ -16,12 +22,12 @@ static CtStatus find_words(const Spec *spec, CtDevPtr *at, size_t *bytes, CtErr 
    launches follow one another as without marks. */
 CtStatus launch_marks_begin(const CuttleState *s, Spec *spec, const LaunchConfig *c, bool records,
                             CtErr *err) {
-  const int64_t *block = s->marked_block;
-  const int64_t head[] = {block[0], block[1], block[2], records};
+  const StateMarks *m = marks_of(s);
+  const int64_t head[] = {m->block[0], m->block[1], m->block[2], records};
   CtStream stream = launch_stream(c, spec->device);
   CtDevPtr at;
   size_t bytes;
-  if (s->on_marks == NULL && memcmp(spec->marks_head, head, sizeof head) == 0) {
+  if (m->take == NULL && memcmp(spec->marks_head, head, sizeof head) == 0) {
     return CT_OK;
   }
   CtStatus status = find_words(spec, &at, &bytes, err);
@@ -58,13 +64,19 @@ StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig 
   return (StateWords){words, bytes};
 }
 
-void launch_marks_end(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
-                      const LaunchArgs *args) {
-  const CuttleState *s = args->of->state;
-  int top = lua_gettop(L);
-  if (s->on_marks != NULL) {
-    StateWords words = launch_marks_push(L, spec, c);
-    s->on_marks(L, kernel, spec, c, args, words);
+TapAnswer launch_marks_before(Launch *l, CtErr *err) {
+  const StateMarks *m = marks_of(l->state);
+  bool records = m->take != NULL || m->records;
+  return launch_marks_begin(l->state, l->spec, l->config, records, err) == CT_OK ? TAP_IN
+                                                                                 : TAP_FAILED;
+}
+
+void launch_marks_report(Launch *l, CtStatus status, const CtErr *err) {
+  const StateMarks *m = marks_of(l->state);
+  int top = lua_gettop(l->L);
+  (void)err;
+  if (status == CT_OK && m->take != NULL) {
+    m->take(l, launch_marks_push(l->L, l->spec, l->config));
   }
-  lua_settop(L, top);
+  lua_settop(l->L, top);
 }

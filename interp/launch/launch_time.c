@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interp/algebra/bind.h"
-#include "interp/launch/launch.h"
+#include "interp/launch/launch_tap.h"
 #include "interp/openers.h"
 #include "interp/state/record.h"
 #include "interp/state/state.h"
@@ -139,17 +139,18 @@ static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const L
   return s;
 }
 
-CtStatus launch_times_begin(LaunchTimes *t, const Kernel *k, const Spec *spec,
-                            const LaunchConfig *c, int64_t n, CtErr *err) {
+TapAnswer launch_times_before(Launch *l, CtErr *err) {
+  LaunchTimes *t = l->state->taps.times;
   size_t row;
   if (t->mode == MODE_OFF) {
-    return CT_OK;
+    return TAP_OUT;
   }
   if (t->n_samples - t->n_read >= MAX_PENDING) {
     read_events(t);
   }
-  CtStatus s = launch_times_find(t, k, spec, c, &row, err);
-  return s == CT_OK ? launch_times_begin_row(t, row, spec, c, n, err) : s;
+  CtStatus s = launch_times_find(t, l->args->of, l->spec, l->config, &row, err);
+  s = s == CT_OK ? launch_times_begin_row(t, row, l->spec, l->config, l->n, err) : s;
+  return s == CT_OK ? TAP_IN : TAP_FAILED;
 }
 
 CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
@@ -179,14 +180,18 @@ CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *
   return status;
 }
 
+CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err) {
+  return launch_times_end(l->state->taps.times, l->spec, l->config, status, err);
+}
+
 /* {====== The session ====== */
 
 static LaunchTimes *check_session(lua_State *L) { return luaL_checkudata(L, 1, SESSION_TYPE); }
 
 static int session_close(lua_State *L) {
   LaunchTimes *t = check_session(L);
-  if (t->state != NULL && t->state->times == t) {
-    t->state->times = NULL;
+  if (t->state != NULL && t->state->taps.times == t) {
+    t->state->taps.times = NULL;
   }
   if (t->state != NULL) {
     read_events(t);
@@ -200,13 +205,13 @@ static int session_close(lua_State *L) {
 /* _time_launches() -> session: from now on each launch is timed. */
 static int time_launches(lua_State *L) {
   CuttleState *s = state_of(L);
-  if (s->times != NULL) {
+  if (s->taps.times != NULL) {
     return luaL_error(L, "bench: launches are being timed already");
   }
   LaunchTimes *t = lua_newuserdatauv(L, sizeof *t, 0);
   *t = (LaunchTimes){.state = s};
   luaL_setmetatable(L, SESSION_TYPE);
-  s->times = t;
+  s->taps.times = t;
   return 1;
 }
 

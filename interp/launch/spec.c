@@ -19,8 +19,8 @@ Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *arg
   spec->ir.cluster[0] = config->cluster.x;
   spec->ir.cluster[1] = config->cluster.y;
   spec->ir.cluster[2] = config->cluster.z;
-  spec->has_marks = s->marks != NULL;
-  spec->marks = spec->has_marks ? *s->marks : spec->marks;
+  spec->has_marks = s->taps.marks != NULL;
+  spec->marks = spec->has_marks ? s->taps.marks->marks : spec->marks;
   spec->id = ++s->n_specs;
   if (spec->key == NULL || spec->ir.failed) {
     ct_ir_clear(&spec->ir);

@@ -210,8 +210,8 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
                       .n_options = kernel_options(k, options)};
     status = spec_plan(spec, true, err);
     status = status == CT_OK ? make_params(spec, err) : status;
-    if (status == CT_OK && k->state->collection != NULL) {
-      status = launch_collect(k->state->collection, k, spec, &job, err);
+    if (status == CT_OK && k->state->taps.collection != NULL) {
+      status = launch_collect(k->state->taps.collection, k, spec, &job, err);
     }
     status = status == CT_OK ? compile_job(k, spec, &job, symbol, &output, err) : status;
   }

@@ -7,21 +7,21 @@ Watcher *watcher_push(lua_State *L, const WatcherKind *kind, int n) {
   Watcher *w = lua_newuserdatauv(L, sizeof *w, n);
   *w = (Watcher){.kind = kind, .state = state_of(L)};
   luaL_setmetatable(L, kind->type);
-  if (w->state->watch != NULL) {
+  if (w->state->taps.watch != NULL) {
     diag_error(L, "%s", kind->busy);
   }
   return w;
 }
 
 void watcher_start(Watcher *w, CtSimtWatch *watch) {
-  w->state->watch = w->watch = watch;
-  w->state->is_watched_by_rank = w->state->rank >= 0;
+  w->state->taps.watch = w->watch = watch;
+  w->state->taps.is_watched_by_rank = w->state->rank >= 0;
 }
 
 void watcher_pause(Watcher *w) {
-  if (w->watch != NULL && w->state->watch == w->watch) {
-    w->state->watch = NULL;
-    w->state->check = NULL;
+  if (w->watch != NULL && w->state->taps.watch == w->watch) {
+    w->state->taps.watch = NULL;
+    w->state->taps.check = NULL;
   }
   w->watch = NULL;
 }
@@ -34,14 +34,13 @@ void watcher_drop(Watcher *w) {
   }
 }
 
-void watcher_tell(lua_State *L, Watcher *w, StateOnLaunch on_launch, StateOnLaunched after) {
+void watcher_tell(lua_State *L, Watcher *w, const WatcherCalls *calls) {
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, w->kind);
-  w->told = on_launch;
-  w->outer = w->state->on_launch;
-  w->outer_after = w->state->on_launched;
-  w->state->on_launch = on_launch;
-  w->state->on_launched = after;
+  w->calls = calls;
+  w->is_of_rank = w->state->rank >= 0;
+  w->outer = w->state->taps.session;
+  w->state->taps.session = w;
 }
 
 Watcher *watcher_push_told(lua_State *L, const WatcherKind *kind) {
@@ -50,16 +49,58 @@ Watcher *watcher_push_told(lua_State *L, const WatcherKind *kind) {
 }
 
 void watcher_stop(lua_State *L, Watcher *w) {
+  struct Watcher **link = &w->state->taps.session;
   watcher_pause(w);
-  if (w->told != NULL && w->state->on_launch == w->told) {
-    w->state->on_launch = w->outer;
-    w->state->on_launched = w->outer_after;
-    w->state->on_joint = NULL; /* who has one is outermost */
+  while (*link != NULL && *link != w) {
+    link = &(*link)->outer;
+  }
+  if (*link == w) {
+    *link = w->outer;
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, w->kind);
   }
-  w->told = NULL;
+  w->calls = NULL;
 }
+
+/* --- as a session ----------------------------------------------------------------------------------------- */
+
+TapAnswer watcher_before(Launch *l, CtErr *err) {
+  const Watcher *w = l->state->taps.session;
+  w->calls->before(l);
+  if (w->skips && !l->is_gathered) {
+    watcher_report(l, CT_OK, err);
+    return TAP_HAS;
+  }
+  return TAP_IN;
+}
+
+void watcher_report(Launch *l, CtStatus status, const CtErr *err) {
+  const Watcher *w = l->state->taps.session;
+  (void)err;
+  if (w != NULL && w->calls->after != NULL) { /* who was told before may have ended it */
+    w->calls->after(l->L, status == CT_OK);
+  }
+}
+
+static bool is_told_at_once(const Watcher *w) {
+  return w->calls->at_once != NULL && !w->is_of_rank;
+}
+
+bool watcher_looks_at_one(const Watcher *session) {
+  return session != NULL && session->calls->after != NULL && !is_told_at_once(session);
+}
+
+void watcher_at_once(lua_State *L, const CuttleState *s, bool ok) {
+  const Watcher *w = s->taps.session;
+  while (w != NULL && !is_told_at_once(w)) {
+    w = w->outer;
+  }
+  if (w != NULL) {
+    w->calls->at_once(L, ok);
+  }
+}
+
+/* --- as a value ------------------------------------------------------------------------------------------- */
 
 Watcher *watcher_check(lua_State *L, const WatcherKind *kind) {
   Watcher *w = luaL_checkudata(L, 1, kind->type);

@@ -198,7 +198,7 @@ enum { FEW_CALLS = 16 }; /* that need no memory of their own */
 static CtDevPtr pop_row(lua_State *L, const char *name, lua_Integer first, uint64_t count,
                         CtNcclCall *call) {
   const Tensor *t = tensor_check_recordable(L, -1, "mesh");
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   if (r != NULL) {
     diag_try(L, recorder_hold(r, t->storage, diag_err(L)));
   }

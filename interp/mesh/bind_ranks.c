@@ -83,7 +83,7 @@ static Move check_move(lua_State *L) {
 
 static int mesh_copy(lua_State *L) {
   Move m = check_move(L);
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   if (r != NULL) {
     diag_try(L, recorder_copy(r, m.src->storage, m.src_at, m.dst->storage, m.dst_at,
                               (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
@@ -116,7 +116,7 @@ static int mesh_combine(lua_State *L) {
 
 static int mesh_zero(lua_State *L) {
   const Tensor *t = check_row(L, 1, 0, 0);
-  StateRecorder *r = state_of(L)->recorder;
+  StateRecorder *r = state_of(L)->taps.recorder;
   size_t bytes = (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype);
   if (r != NULL) {
     diag_try(L, recorder_set(r, t->storage, byte_of(t, 0), 0, bytes, diag_err(L)));
@@ -300,9 +300,9 @@ static int mesh_open(lua_State *L) {
 static void record_device(lua_State *L, CuttleState *s) {
   StateRecorder *part;
   CtDevice *device;
-  if (s->recorder != NULL && s->recorder->rank < 0 && s->rank >= 0) {
+  if (s->taps.recorder != NULL && s->taps.recorder->rank < 0 && s->rank >= 0) {
     diag_try(L, state_device(s, &device, diag_err(L)));
-    diag_try(L, recorder_part(s->recorder, device, &part, diag_err(L)));
+    diag_try(L, recorder_part(s->taps.recorder, device, &part, diag_err(L)));
   }
 }
 

@@ -41,7 +41,7 @@ static int lang_mark(lua_State *L) { /* name */
                       "mark(\"load\")",
                       (LUAI_UACINT)lua_rawlen(L, 1), (int)MAX_NAME);
   }
-  if (state_of(L)->marks != NULL) {
+  if (state_of(L)->taps.marks != NULL) {
     ct_ir_effect(ir, CT_OP_MARK, number_of(L, 1));
   }
   return 0;

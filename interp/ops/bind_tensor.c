@@ -413,8 +413,9 @@ static CtDevice *check_device(lua_State *L, int idx) {
 /* Now, or whenever the graph that is being recorded is launched. */
 static CtStatus copy_bytes(CuttleState *s, CtStorage *src, size_t src_at, CtStorage *dst,
                            size_t dst_at, size_t bytes, CtErr *err) {
-  return s->recorder != NULL ? recorder_copy(s->recorder, src, src_at, dst, dst_at, bytes, err)
-                             : ct_storage_copy(src, src_at, dst, dst_at, bytes, err);
+  return s->taps.recorder != NULL
+             ? recorder_copy(s->taps.recorder, src, src_at, dst, dst_at, bytes, err)
+             : ct_storage_copy(src, src_at, dst, dst_at, bytes, err);
 }
 
 /* t:to(device) -> a copy there, with the same layout. */
@@ -471,7 +472,7 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
     return copy_bytes(s, src->storage, (size_t)src->offset.v * elem, dst->storage,
                       (size_t)dst->offset.v * elem, (size_t)n * elem, err);
   }
-  if (s->recorder != NULL) {
+  if (s->taps.recorder != NULL) {
     return ct_fail(
         err, CT_EINVAL,
         "graph: copy can be recorded between two tensors of one compact layout, which do "
@@ -554,8 +555,9 @@ static bool is_in_order(const CtStorage *s) {
 /* A graph records the fill of a row of bytes; a device is given it, and the host does not wait. */
 static CtStatus clear_row(CuttleState *s, const Tensor *t, int64_t n, CtErr *err) {
   size_t elem = ct_dtype_bytes(t->dtype), at = (size_t)t->offset.v * elem;
-  return s->recorder != NULL ? recorder_set(s->recorder, t->storage, at, 0, (size_t)n * elem, err)
-                             : ct_storage_set(t->storage, at, 0, (size_t)n * elem, err);
+  return s->taps.recorder != NULL
+             ? recorder_set(s->taps.recorder, t->storage, at, 0, (size_t)n * elem, err)
+             : ct_storage_set(t->storage, at, 0, (size_t)n * elem, err);
 }
 
 /* clear(t): zeros. */
@@ -567,14 +569,14 @@ static int clear(lua_State *L) {
   const Tensor *t = tensor_check_recordable(L, 1, "clear");
   Elem zero;
   int64_t n;
-  if (s->recorder != NULL || is_in_order(t->storage)) {
+  if (s->taps.recorder != NULL || is_in_order(t->storage)) {
     CtCx cx = bind_enter(L);
     if (is_compact(&cx, t->layout, &n)) {
       diag_try(L, clear_row(s, t, n, diag_err(L)));
       return 0;
     }
   }
-  if (s->recorder != NULL) {
+  if (s->taps.recorder != NULL) {
     return diag_error(L, "graph: clear can be recorded of a tensor of a compact layout only; "
                          "clear this one in a kernel");
   }

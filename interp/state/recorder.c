@@ -8,7 +8,7 @@
 void state_host_uses(lua_State *L, const char *op) {
   CuttleState *s = state_of(L);
   s->n_host++;
-  if (s->recorder != NULL) {
+  if (s->taps.recorder != NULL) {
     diag_error(
         L,
         "graph: %s uses a tensor's memory on the host while a graph is recorded, and nothing "
@@ -19,19 +19,19 @@ void state_host_uses(lua_State *L, const char *op) {
 
 void state_await(lua_State *L, const CtStorage *s) {
   if (s->is_awaited || (s->of != NULL && s->of->is_awaited)) {
-    state_of(L)->run_joint(L);
+    state_of(L)->taps.joint->run(L);
   }
 }
 
 void state_await_device(lua_State *L, const CtDevice *device) {
-  CuttleState *s = state_of(L);
-  if (s->joint != NULL && device != NULL && s->joint_waits(s->joint, device)) {
-    s->run_joint(L);
+  const StateJoint *j = state_of(L)->taps.joint;
+  if (j != NULL && device != NULL && j->waits(j, device)) {
+    j->run(L);
   }
 }
 
 void state_host_waits(lua_State *L, const char *op) {
-  if (state_of(L)->recorder != NULL) {
+  if (state_of(L)->taps.recorder != NULL) {
     diag_error(
         L,
         "graph: %s waits for launches while a graph is recorded, and nothing runs yet; do it "

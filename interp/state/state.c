@@ -226,16 +226,17 @@ static bool is_set(const CuttleState *s, const char *name) {
 }
 
 static void read_capture(CuttleState *s) {
+  StateCapture *c = &s->taps.capture;
   const char *folder = state_env(s, "CUTTLE_CAPTURE");
   const char *seconds = state_env(s, "CUTTLE_CAPTURE_SECONDS");
-  size_t n = sizeof s->capture_folder;
-  snprintf(s->capture_folder, n, "%s", folder == NULL ? "" : folder);
+  size_t n = sizeof c->folder;
+  snprintf(c->folder, n, "%s", folder == NULL ? "" : folder);
   CtErr err;
-  if (ct_env_number("CUTTLE_CAPTURE_SECONDS", seconds, 0, MAX_CAPTURE_SECONDS, false,
-                    &s->capture_seconds, &err) != CT_OK) {
-    snprintf(s->capture_why, sizeof s->capture_why, "%.120s", err.msg);
+  if (ct_env_number("CUTTLE_CAPTURE_SECONDS", seconds, 0, MAX_CAPTURE_SECONDS, false, &c->seconds,
+                    &err) != CT_OK) {
+    snprintf(c->why, sizeof c->why, "%.120s", err.msg);
   } else if (folder != NULL && strlen(folder) >= n) {
-    snprintf(s->capture_why, sizeof s->capture_why,
+    snprintf(c->why, sizeof c->why,
              "CUTTLE_CAPTURE: the folder's name has %zu bytes; at most %zu were expected",
              strlen(folder), n - 1);
   }
@@ -259,7 +260,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     s->rank = -1;
     ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
     take_device(s, options->device);
-    s->check_all = is_set(s, "CUTTLE_CHECK");
+    s->taps.checks_all = is_set(s, "CUTTLE_CHECK");
     read_capture(s);
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};

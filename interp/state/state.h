@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 
 #include "interp/cuttle.h"
+#include "taps.h"
 #include "runtime/device/device.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/storage.h"
 #include "runtime/base/rand.h"
-#include "runtime/ir/ir_marks.h"
 #include "runtime/base/ask.h"
 #include "runtime/simt/simt.h"
 
@@ -30,25 +30,6 @@ typedef struct StateCoroutine {
   lua_State *L;
   struct StateCoroutine *outer; /* that resumed it; NULL: the main thread */
 } StateCoroutine;
-
-/* Is told of a launch: the kernel (a stack place), the configuration, the arguments; launch.h. May raise. */
-struct LaunchConfig;
-struct LaunchArgs;
-struct Spec;
-typedef void (*StateOnLaunch)(lua_State *L, int kernel, const struct LaunchConfig *config,
-                              struct LaunchArgs *args, const struct Spec *spec);
-typedef void (*StateOnLaunched)(lua_State *L, bool ok);
-
-struct RankLaunch; /* interp/launch/launch_joint.h */
-
-/* Is told of a launch whose kernel recorded its marks: their bytes lie in memory of the call. May raise. */
-typedef struct StateWords {
-  const void *at;
-  size_t bytes;
-} StateWords;
-typedef void (*StateOnMarks)(lua_State *L, int kernel, const struct Spec *spec,
-                             const struct LaunchConfig *config, const struct LaunchArgs *args,
-                             StateWords words);
 
 /* A kernel that the host launched, by its address, which held in a turn. */
 typedef struct StateKnown {
@@ -109,7 +90,6 @@ typedef struct CuttleState {
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
   bool raised_in_hook; /* since a hook last ended without an error */
   bool is_device_open;
-  bool check_all; /* check every launch of the CPU engine: CUTTLE_CHECK */
   bool
       reports; /* a command runs a script, and tells afterwards what it saw: SIGTERM stops it, too */
   bool is_closing;
@@ -129,51 +109,19 @@ typedef struct CuttleState {
 
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
-  char given_device[32];    /* what it was when the state was opened: the host's choice */
-  char capture_folder[384]; /* where launches are captured before they run; "": nowhere */
-  double capture_seconds;   /* a launch that takes longer keeps its file; 0: however long */
-  char capture_why[128];    /* what is wrong with them in the environment; "": nothing */
-  uint64_t n_captures;
+  char given_device[32];             /* what it was when the state was opened: the host's choice */
   CtDevice *device;                  /* NULL: the CPU engine */
   char device_why[1024];             /* why `auto` took the CPU engine; "" else */
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
-  CtSimtWatch *watch;    /* of every launch on the CPU engine; NULL: none. Its owner takes it out */
-  struct CtCheck *check; /* whose watch that is; NULL: none, or another watcher */
-  /* on_launch may say by `part` who watches a launch alone that is being gathered. on_joint is told when such launches
-     have run at once, failed or not; NULL: who is told by on_launched looks at one after the other. */
-  CtSimtWatch *part;
-  void (*on_joint)(lua_State *L, bool ok);
-  bool is_gathering;       /* a launch of a rank: on_launch is told of it */
-  bool is_watched_by_rank; /* in m:run: it may end before the launches of all ranks run */
+  StateTaps taps;                    /* who takes part in launches */
   bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
   bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */
-  bool skips_launches;     /* those that on_launch is told of do not run; on_launched is told */
-  bool records_marks;      /* on a device, also where nobody takes marks */
   uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
   struct Front *front;     /* of traces; interp/trace/front.c. It lives in the registry */
   uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
-  StateOnLaunch
-      on_launch; /* before each launch on the CPU engine; NULL: none. Its owner takes it out */
-  StateOnLaunched on_launched;         /* and after it, failed or not */
-  struct StateRecorder *recorder;      /* a graph is being recorded; NULL: none is. recorder.h */
-  struct LaunchCollection *collection; /* takes texts instead of compiling; launch_collect.h */
-  struct LaunchJoint *joint;       /* launches of ranks that wait to run at once; NULL: none do */
-  void (*run_joint)(lua_State *L); /* runs them because the host uses their memory. May raise */
-  bool (*joint_waits)(const struct LaunchJoint *j, const CtDevice *d); /* do some for d? */
-  struct LaunchTimes *times; /* of each launch, on any device; NULL: none. launch_time.c */
-  uint64_t n_specs;          /* specialisations made so far */
-  StateBlock *images;        /* compiled last; spec_twin.c */
-  const CtMarks *marks;      /* kernels that are traced now have these; NULL: none. bind_marks.c */
-  CtMarks last_marks;        /* those that have the last number */
-  uint32_t marks_id;         /* 0, or the number of these marks */
-  uint32_t n_marks;          /* numbers so far */
-  int64_t marked_block[3];
-  StateOnMarks on_marks;
-  /* The same of the launches of ranks that ran at once, one by one, then with NULL; NULL: nobody is told, and those
-     that record run one after the other. */
-  void (*on_rank_marks)(lua_State *L, const struct RankLaunch *launch, StateWords words);
-  struct Marks *session;   /* whose these are */
+  uint64_t n_specs;        /* specialisations made so far */
+  StateBlock *images;      /* compiled last; spec_twin.c */
   const void *tensor_type; /* address of the metatable of tensors, */
   const void *kernel_type; /* and of that of kernels */
   uint64_t n_tensors;      /* made so far */

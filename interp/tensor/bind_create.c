@@ -75,7 +75,7 @@ static int tensor(lua_State *L) {
               "tensor(f32, {4, 8}), with strides tensor(f32, layout({4, 8}, {8, 1}))");
   const Tensor *t = push_tensor(L, "tensor");
   const CuttleState *of = state_of(L);
-  if (of->check != NULL && of->recorder == NULL && of->rank < 0) {
+  if (of->taps.check != NULL && of->taps.recorder == NULL && of->rank < 0) {
     tensor_is_blank(L, t);
   }
   return 1;
@@ -87,8 +87,8 @@ static int zeros(lua_State *L) {
   CtErr err; /* with the gaps between elements: one call on a device */
   CuttleState *s = state_of(L);
   s->n_host++;
-  CtStatus status = s->recorder != NULL
-                        ? recorder_set(s->recorder, t->storage, 0, 0, t->storage->bytes, &err)
+  CtStatus status = s->taps.recorder != NULL
+                        ? recorder_set(s->taps.recorder, t->storage, 0, 0, t->storage->bytes, &err)
                         : ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err);
   diag_check(L, status, &err);
   return 1;

@@ -409,7 +409,7 @@ static void count_garbage(lua_State *L, size_t bytes) {
 }
 
 void tensor_is_new(lua_State *L, const Tensor *t) {
-  CtCheck *check = state_of(L)->check;
+  CtCheck *check = state_of(L)->taps.check;
   if (check != NULL && t->storage->device == NULL) {
     ct_check_forget(check, t->storage->host, t->storage->bytes);
   }

@@ -127,7 +127,7 @@ void tensor_note_remote(lua_State *L, const Tensor *t) {
 
 /* As state_host_uses, which has the message. */
 static void note_use(lua_State *L, CuttleState *s) {
-  if (s->recorder != NULL) {
+  if (s->taps.recorder != NULL) {
     state_host_uses(L, NULL);
   }
   s->n_host++;

@@ -37,10 +37,10 @@ static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, co
   }
 }
 
-static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      const Spec *spec) {
+static void on_launch(Launch *l) {
+  lua_State *L = l->L;
   int top = lua_gettop(L);
-  if (!config->cooperative) {
+  if (!l->config->cooperative) {
     return;
   }
   luaL_checkstack(L, 16, NULL);
@@ -48,17 +48,19 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
   lua_getiuservalue(L, -1, SM);
   int sm = (int)lua_tointeger(L, -1);
   lua_getiuservalue(L, -2, TAKE);
-  push_launch(L, lua_touserdata(L, kernel), config, spec);
+  push_launch(L, l->args->of, l->config, l->spec);
   lua_pushvalue(L, -1);
   lua_insert(L, -3); /* stack: launch, take, launch */
   lua_call(L, 1, 1);
   bool is_new = lua_toboolean(L, -1) != 0;
   lua_pop(L, 1);
   if (is_new) {
-    watch_keep_source(L, sm, kernel, config, args);
+    watch_keep_source(L, sm, l->kernel, l->config, l->args);
   }
   lua_settop(L, top);
 }
+
+static const WatcherCalls calls = {.before = on_launch};
 
 /* _check(options[, take, sm]): a holder; all launches on the CPU engine are checked until stop(). take{kernel =,
    chunk =, line =, grid =, block =, cluster =, shared_bytes =, id =} is called before each cooperative one; if it
@@ -76,7 +78,7 @@ static int check_begin(lua_State *L) {
     lua_setiuservalue(L, -2, TAKE);
     lua_pushinteger(L, bind_to_option(L, 3, 10, 999, "check", "sm"));
     lua_setiuservalue(L, -2, SM);
-    watcher_tell(L, w, on_launch, NULL);
+    watcher_tell(L, w, &calls);
   }
   return 1;
 }

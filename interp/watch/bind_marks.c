@@ -3,7 +3,6 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "interp/launch/launch.h"
 #include "interp/launch/launch_joint.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
@@ -15,12 +14,10 @@ enum { TAKE = 1, OUTER, TAKE_RANKS }; /* user values of a session */
 
 /* A session is the state's while it is open and none was opened after it. */
 typedef struct Marks {
+  StateMarks open; /* first: StateTaps.marks points to it */
   CuttleState *state;
   struct Marks *outer; /* that was the state's before */
-  bool is_closed, has_take, has_ranks, records;
-  uint32_t id;
-  int64_t block[3];
-  CtMarks marks;
+  bool is_closed;
 } Marks;
 
 /* --- what is handed over -------------------------------------------------------------------------------- */
@@ -65,19 +62,19 @@ static const Field config_fields[] = {
     FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block), FIELD(LaunchConfig, cluster),
     FIELD(LaunchConfig, cooperative), FIELD_AS("smem", LaunchConfig, shared_bytes)};
 
-static void on_marks(lua_State *L, int kernel, const Spec *spec, const LaunchConfig *c,
-                     const LaunchArgs *args, StateWords words) {
-  const Kernel *k = args->of;
+static void on_marks(Launch *l, StateWords words) {
+  lua_State *L = l->L;
+  const LaunchArgs *args = l->args;
   luaL_checkstack(L, args->n_given + 16, "too many arguments");
-  lua_rawgetp(L, LUA_REGISTRYINDEX, k->state->marks);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, l->state->taps.marks);
   lua_getiuservalue(L, -1, TAKE);
   lua_createtable(L, 0, 10);
-  RECORD_SET(L, kernel_fields, k);
-  RECORD_SET(L, config_fields, c);
-  lua_pushvalue(L, kernel);
+  RECORD_SET(L, kernel_fields, args->of);
+  RECORD_SET(L, config_fields, l->config);
+  lua_pushvalue(L, l->kernel);
   lua_setfield(L, -2, "kernel");
-  record_integer(L, "id", (int64_t)spec->id);
-  push_places(L, &spec->ir);
+  record_integer(L, "id", (int64_t)l->spec->id);
+  push_places(L, &l->spec->ir);
   lua_pushlstring(L, words.at, words.bytes);
   for (int i = 0; i < args->n_given; i++) {
     lua_pushvalue(L, args->first + i);
@@ -88,7 +85,7 @@ static void on_marks(lua_State *L, int kernel, const Spec *spec, const LaunchCon
 /* take_ranks(launch, places, words), then take_ranks(nil) when those that ran at once are all told. */
 static void on_rank_marks(lua_State *L, const RankLaunch *launch, StateWords words) {
   int top = lua_gettop(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, state_of(L)->marks);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, state_of(L)->taps.marks);
   lua_getiuservalue(L, -1, TAKE_RANKS);
   if (launch == NULL) {
     lua_call(L, 0, 0);
@@ -110,29 +107,19 @@ static void on_rank_marks(lua_State *L, const RankLaunch *launch, StateWords wor
 
 /* --- sessions ------------------------------------------------------------------------------------------------ */
 
-static void take_over(CuttleState *s, Marks *m) {
-  s->session = m;
-  s->marks = m == NULL ? NULL : &m->marks;
-  s->marks_id = m == NULL ? 0 : m->id;
-  s->records_marks = m != NULL && m->records;
-  s->on_marks = m != NULL && m->has_take ? on_marks : NULL;
-  s->on_rank_marks = m != NULL && m->has_ranks ? on_rank_marks : NULL;
-  memcpy(s->marked_block, m == NULL ? (int64_t[3]){0} : m->block, sizeof s->marked_block);
-}
-
 static int close_marks(lua_State *L) {
   Marks *m = luaL_checkudata(L, 1, MARKS_TYPE);
-  CuttleState *s = m->state;
+  StateTaps *taps = &m->state->taps;
   m->is_closed = true;
-  if (s->session == m) {
+  if (taps->marks == &m->open) {
     Marks *outer = m->outer;
     while (outer != NULL && outer->is_closed) {
       outer = outer->outer;
     }
-    take_over(s, outer);
+    taps->marks = outer == NULL ? NULL : &outer->open;
   }
   lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->marks);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->open);
   return 0;
 }
 
@@ -166,11 +153,11 @@ static bool is_same(const CtMarks *a, const CtMarks *b) {
 }
 
 /* The same marks as before have the same number, so that kernels that were traced for them still hold. */
-static uint32_t number_marks(CuttleState *s, const CtMarks *marks) {
-  bool is_new = s->n_marks == 0 || !is_same(&s->last_marks, marks);
-  s->last_marks = *marks;
-  s->n_marks += is_new;
-  return s->n_marks;
+static uint32_t number_marks(StateTaps *t, const CtMarks *marks) {
+  bool is_new = t->n_marks == 0 || !is_same(&t->last_marks, marks);
+  t->last_marks = *marks;
+  t->n_marks += is_new;
+  return t->n_marks;
 }
 
 /* The outer session lives as long as this one: user value OUTER. */
@@ -178,10 +165,10 @@ static Marks *push_session(lua_State *L, CuttleState *s) {
   Marks *m = lua_newuserdatauv(L, sizeof *m, TAKE_RANKS);
   memset(m, 0, sizeof *m);
   m->state = s;
-  m->outer = s->session;
+  m->outer = (Marks *)(void *)s->taps.marks;
   luaL_setmetatable(L, MARKS_TYPE);
   if (m->outer != NULL) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &m->outer->marks);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &m->outer->open);
     lua_setiuservalue(L, -2, OUTER);
   }
   return m;
@@ -196,22 +183,22 @@ static int marks_begin(lua_State *L) {
   lua_settop(L, 3);
   Marks *m = push_session(L, s);
   lua_getfield(L, 1, "waits");
-  m->marks.waits = lua_toboolean(L, -1);
+  m->open.marks.waits = lua_toboolean(L, -1);
   lua_getfield(L, 1, "record");
-  m->records = lua_toboolean(L, -1);
+  m->open.records = lua_toboolean(L, -1);
   lua_pop(L, 2);
-  read_lines(L, &m->marks);
-  read_block(L, m->block);
-  m->has_take = !lua_isnil(L, 2);
-  m->has_ranks = !lua_isnil(L, 3);
+  read_lines(L, &m->open.marks);
+  read_block(L, m->open.block);
+  m->open.take = lua_isnil(L, 2) ? NULL : on_marks;
+  m->open.take_ranks = lua_isnil(L, 3) ? NULL : on_rank_marks;
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, TAKE);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, TAKE_RANKS);
   lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->marks);
-  m->id = number_marks(s, &m->marks);
-  take_over(s, m);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &m->open);
+  m->open.id = number_marks(&s->taps, &m->open.marks);
+  s->taps.marks = &m->open;
   return 1;
 }
 

@@ -59,8 +59,9 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
 static const Field kernel_fields[] = {FIELD(Kernel, line), FIELD(Kernel, chunk),
                                       FIELD(Kernel, static_shapes)};
 
-static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      const Spec *spec) {
+static void on_launch(Launch *l) {
+  lua_State *L = l->L;
+  const Spec *spec = l->spec;
   int top = lua_gettop(L);
   const Watcher *w = watcher_push_told(L, &kind);
   ct_profile_tag(w->tool, spec->id);
@@ -68,17 +69,19 @@ static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, Laun
     lua_getiuservalue(L, -1, SM);
     int sm = (int)lua_tointeger(L, -1);
     lua_getiuservalue(L, -2, KNOWN);
-    RECORD_PUSH(L, kernel_fields, lua_touserdata(L, kernel));
-    record_integer(L, "smem", config->shared_bytes);
+    RECORD_PUSH(L, kernel_fields, l->args->of);
+    record_integer(L, "smem", l->config->shared_bytes);
     push_shared(L, spec->simt);
     lua_setfield(L, -2, "shared");
     if (sm != 0) {
-      watch_keep_source(L, sm, kernel, config, args);
+      watch_keep_source(L, sm, l->kernel, l->config, l->args);
     }
     lua_rawseti(L, -2, (lua_Integer)spec->id);
   }
   lua_settop(L, top);
 }
+
+static const WatcherCalls calls = {.before = on_launch};
 
 static int to_limit(lua_State *L, int idx, const char *name) {
   return lua_isnoneornil(L, idx) ? 0 : bind_to_option(L, idx, 1, INT32_MAX, "profile", name);
@@ -108,7 +111,7 @@ static int profile_begin(lua_State *L) {
   if (lua_toboolean(L, 4)) {
     ct_profile_spread(profile);
   }
-  watcher_tell(L, w, on_launch, NULL);
+  watcher_tell(L, w, &calls);
   watcher_start(w, ct_profile_watch(profile));
   return 1;
 }

@@ -210,50 +210,49 @@ static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kern
 
 static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block)};
 
-static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
+static void push_launch(lua_State *L, const Launch *l) {
   lua_createtable(L, 0, 7);
-  RECORD_SET(L, kernel_fields, k);
-  record_integer(L, "id", (int64_t)spec->id);
-  if (k->state->is_gathering) {
-    record_integer(L, "rank", k->state->rank);
+  RECORD_SET(L, kernel_fields, l->args->of);
+  record_integer(L, "id", (int64_t)l->spec->id);
+  if (l->is_gathered) {
+    record_integer(L, "rank", l->state->rank);
   }
-  RECORD_SET(L, config_fields, c);
+  RECORD_SET(L, config_fields, l->config);
 }
 
 /* Records the launch below the block on top: by itself, or as a part of those that run at once. */
-static void record(lua_State *L, Watcher *w, int parts) {
+static void record(Launch *l, Watcher *w, int parts) {
+  lua_State *L = l->L;
   int64_t block[3];
   read_block(L, -1, block);
   lua_pop(L, 1);
-  if (w->state->is_gathering) {
-    w->state->part = ct_timeline_watch(add_part(L, parts, w->state, block));
+  if (l->is_gathered) {
+    l->watch = ct_timeline_watch(add_part(L, parts, w->state, block));
     return;
   }
   start(L, w, block);
   ct_timeline_run_all(w->tool);
 }
 
-static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      const Spec *spec) {
+static void on_launch(Launch *l) {
+  lua_State *L = l->L;
   int top = lua_gettop(L);
-  (void)args;
   Watcher *w = watcher_push_told(L, &kind);
   watcher_drop(w); /* of a launch that did not come to its end */
-  if (w->state->is_gathering &&
-      launch_joint_is_empty(w->state)) { /* what was dropped did not run */
+  if (l->is_gathered && launch_joint_is_empty(w->state)) { /* what was dropped did not run */
     lua_newtable(L);
     lua_setiuservalue(L, -2, PARTS);
   }
-  if (w->state->watch == NULL) { /* else the script watches this one itself */
+  if (w->state->taps.watch == NULL) { /* else the script watches this one itself */
     lua_getiuservalue(L, -1, PARTS);
     int parts = lua_gettop(L);
     lua_getiuservalue(L, -2, CHOOSE);
-    push_launch(L, lua_touserdata(L, kernel), config, spec);
+    push_launch(L, l);
     lua_pushvalue(L, -1);
     lua_insert(L, -3); /* the launch stays, below */
     lua_call(L, 1, 1);
     if (lua_istable(L, -1)) {
-      record(L, w, parts);
+      record(l, w, parts);
     }
   }
   lua_settop(L, top);
@@ -298,6 +297,8 @@ static void on_joint(lua_State *L, bool ok) {
   lua_settop(L, top);
 }
 
+static const WatcherCalls calls = {.before = on_launch, .after = on_launched, .at_once = on_joint};
+
 /* _timeline_begin(choose, take, take_ranks) -> session, to be closed: from now on choose({name, file, line, id, grid, block}) is
    called before each launch on the CPU engine. Where it returns a block, {x, y, z}, take(events, barriers, rank)
    is called after the launch, unless that failed. Launches of ranks that run at once have a rank as well; after them
@@ -306,7 +307,7 @@ static int timeline_begin(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   luaL_checktype(L, 3, LUA_TFUNCTION);
-  if (state_of(L)->on_launch != NULL) {
+  if (state_of(L)->taps.session != NULL) {
     return diag_error(L, "timeline: launches are being watched already");
   }
   Watcher *w = watcher_push(L, &kind, PARTS);
@@ -316,10 +317,7 @@ static int timeline_begin(lua_State *L) {
   }
   lua_newtable(L);
   lua_setiuservalue(L, -2, PARTS);
-  watcher_tell(L, w, on_launch, on_launched);
-  if (w->state->rank < 0) { /* a rank may end the session before the launches of all run */
-    w->state->on_joint = on_joint;
-  }
+  watcher_tell(L, w, &calls);
   return 1;
 }
 

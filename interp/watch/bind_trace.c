@@ -227,19 +227,19 @@ static const WatcherKind told_kind = {
     close_nothing};
 enum { TAKE = 1 }; /* a user value */
 
-static void push_told(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
-                      const CtSimtProgram *p) {
+static void push_told(lua_State *L, const Launch *l) {
+  const LaunchArgs *args = l->args;
   static const Field fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block),
                                  FIELD(LaunchConfig, cluster), FIELD(LaunchConfig, cooperative),
                                  FIELD_AS("smem", LaunchConfig, shared_bytes)};
   lua_createtable(L, 0, 5);
-  lua_pushvalue(L, kernel);
+  lua_pushvalue(L, l->kernel);
   lua_setfield(L, -2, "kernel");
-  push_names(L, kernel);
+  push_names(L, l->kernel);
   lua_setfield(L, -2, "names");
-  RECORD_PUSH(L, fields, config);
+  RECORD_PUSH(L, fields, l->config);
   lua_setfield(L, -2, "launch");
-  push_written(L, p);
+  push_written(L, l->spec->simt);
   lua_setfield(L, -2, "written");
   lua_createtable(L, args->n_given, 1);
   for (int i = 0; i < args->n_given; i++) {
@@ -250,13 +250,13 @@ static void push_told(lua_State *L, int kernel, const LaunchConfig *config, cons
   lua_setfield(L, -2, "args");
 }
 
-static void on_launch(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
-                      const Spec *spec) {
+static void on_launch(Launch *l) {
+  lua_State *L = l->L;
   int top = lua_gettop(L);
   luaL_checkstack(L, 16, NULL);
   (void)watcher_push_told(L, &told_kind);
   lua_getiuservalue(L, -1, TAKE);
-  push_told(L, kernel, config, args, spec->simt);
+  push_told(L, l);
   lua_call(L, 1, 0);
   lua_settop(L, top);
 }
@@ -266,17 +266,19 @@ static void on_launched(lua_State *L, bool ok) {
   (void)ok;
 }
 
+static const WatcherCalls told_calls = {.before = on_launch, .after = on_launched};
+
 /* _launches(take) -> session, to be closed: take{kernel =, names =, launch =, args =, written =} is called before each
    launch on the CPU engine: the names of the kernel's parameters, the configuration, those that the kernel writes. */
 static int launches(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   Watcher *w = watcher_push(L, &told_kind, TAKE);
-  if (w->state->on_launch != NULL) {
+  if (w->state->taps.session != NULL) {
     return diag_error(L, "%s", told_kind.busy);
   }
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, TAKE);
-  watcher_tell(L, w, on_launch, on_launched);
+  watcher_tell(L, w, &told_calls);
   return 1;
 }
 
