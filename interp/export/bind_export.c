@@ -161,7 +161,7 @@ static int export_for(lua_State *L) {
   CuttleState *s = state_of(L);
   s->mode = lua_isnoneornil(L, 1) ? STATE_RUN : STATE_EXPORT;
   if (s->mode == STATE_EXPORT) {
-    s->emit_sm = (int)lua_tointeger(L, 1);
+    s->emit.sm = (int)lua_tointeger(L, 1);
   }
   return 0;
 }

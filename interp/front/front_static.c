@@ -163,13 +163,13 @@ static int finish(lua_State *L, int status, lua_KContext context) {
 static int call_in_trace(lua_State *L, Front *f, int n) {
   CuttleState *s = state_of(L);
   const Front before = *f;
-  lua_Hook on_call = s->on_call;
+  lua_Hook on_call = s->tracing.on_call;
   f->ir = NULL;
   f->serial = 0;
   f->n_static++;
-  s->on_call = NULL;
+  s->tracing.on_call = NULL;
   int status = lua_pcall(L, n, LUA_MULTRET, 0);
-  s->on_call = on_call;
+  s->tracing.on_call = on_call;
   state_hook_coroutine(s, L);
   f->ir = before.ir;
   f->serial = before.serial;

@@ -98,7 +98,7 @@ static void watch_call(lua_State *L, lua_Debug *ar) {
 
 void front_watch(lua_State *L, bool on) {
   CuttleState *s = state_of(L);
-  s->on_resume = on ? watch_resume : NULL;
+  s->tracing.on_resume = on ? watch_resume : NULL;
   state_watch_calls(s, L, on ? watch_call : NULL);
 }
 

@@ -44,21 +44,21 @@ void cuttle_close(cuttle_State *S) {
   }
 }
 
-const char *cuttle_error(const cuttle_State *S) { return S == NULL ? open_error : S->error; }
+const char *cuttle_error(const cuttle_State *S) { return S == NULL ? open_error : S->error.text; }
 
 const char *cuttle_error_place(const cuttle_State *S, int *line) {
-  bool is_placed = S != NULL && S->error_line > 0;
+  bool is_placed = S != NULL && S->error.line > 0;
   if (line != NULL) {
-    *line = is_placed ? S->error_line : 0;
+    *line = is_placed ? S->error.line : 0;
   }
-  return is_placed ? S->error_file : NULL;
+  return is_placed ? S->error.file : NULL;
 }
 
 struct lua_State *cuttle_lua(cuttle_State *S) {
   if (S == NULL) {
     return NULL;
   }
-  S->is_open_to_host = true;
+  S->turn.is_open_to_host = true;
   return S->L;
 }
 
@@ -79,23 +79,24 @@ static cuttle_Status status_of(const CuttleState *s, int lua_status) {
 /* A message is one line: lines are parted by "; ", other control characters are blanks. */
 static void set_error(CuttleState *s, const char *msg) {
   size_t n = 0;
-  for (; *msg != '\0' && n + 3 < sizeof s->error; msg++) {
+  for (; *msg != '\0' && n + 3 < sizeof s->error.text; msg++) {
     if (*msg == '\n') {
-      s->error[n++] = ';';
+      s->error.text[n++] = ';';
     }
-    s->error[n++] = (unsigned char)*msg < ' ' ? ' ' : *msg;
+    s->error.text[n++] = (unsigned char)*msg < ' ' ? ' ' : *msg;
   }
-  s->error[n] = '\0';
+  s->error.text[n] = '\0';
 }
 
 /* Reads the line of "file.lua:27: what is wrong"; the file's name may have colons, too. */
 static void find_place(CuttleState *s) {
   char *end;
-  for (const char *p = strchr(s->error, ':'); p != NULL; p = strchr(p + 1, ':')) {
+  for (const char *p = strchr(s->error.text, ':'); p != NULL; p = strchr(p + 1, ':')) {
     long line = strtol(p + 1, &end, 10);
     if (p[1] >= '1' && p[1] <= '9' && end[0] == ':' && end[1] == ' ' && line <= INT_MAX) {
-      snprintf(s->error_file, sizeof s->error_file, "%.*s", (int)(p - s->error), s->error);
-      s->error_line = (int)line;
+      snprintf(s->error.file, sizeof s->error.file, "%.*s", (int)(p - s->error.text),
+               s->error.text);
+      s->error.line = (int)line;
       return;
     }
   }
@@ -114,8 +115,8 @@ static cuttle_Status fail(CuttleState *s, int lua_status) {
 /* Fails without a call of the Lua state. */
 cuttle_Status embed_refuse(CuttleState *s, const char *msg) {
   if (s != NULL) {
-    snprintf(s->error, sizeof s->error, "%s", msg);
-    s->error_line = 0;
+    snprintf(s->error.text, sizeof s->error.text, "%s", msg);
+    s->error.line = 0;
   }
   return CUTTLE_ERROR;
 }
@@ -133,10 +134,10 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
     return embed_refuse(s, "called inside the poll callback, while a call of the state is in "
                            "progress; only cuttle_interrupt may be");
   }
-  s->error[0] = '\0';
-  s->error_line = 0;
+  s->error.text[0] = '\0';
+  s->error.line = 0;
   if (lua_checkstack(s->L, 8) == 0) {
-    snprintf(s->error, sizeof s->error, "not enough memory");
+    snprintf(s->error.text, sizeof s->error.text, "not enough memory");
     return CUTTLE_NOMEM;
   }
   lua_pushcfunction(s->L, fn);
@@ -377,7 +378,7 @@ static CtStatus attach_memory(const TensorRequest *q, size_t bytes, CtErr *err) 
   st =
       ct_storage_wrap(q->s->alloc, d, q->ptr, bytes, q->free, q->free_ud, &q->tensor->storage, err);
   if (st == CT_OK && d == NULL) {
-    ct_storage_enter(q->tensor->storage, &q->s->storages);
+    ct_storage_enter(q->tensor->storage, &q->s->memory.storages);
   }
   return st;
 }
@@ -397,7 +398,7 @@ static CtStatus make_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
     st = ct_storage_new(q->s->alloc, d, bytes, &q->tensor->storage, err);
   }
   if (st == CT_OK && d == NULL) {
-    ct_storage_enter(q->tensor->storage, &q->s->storages);
+    ct_storage_enter(q->tensor->storage, &q->s->memory.storages);
   }
   return st == CT_OK && bytes > 0 ? zero_memory(q->tensor->storage, err) : st;
 }

@@ -125,8 +125,8 @@ static cuttle_Status run_launch(CuttleState *s, LaunchRequest *q) {
   q->err = &err;
   bool is_done = launch_again(s, q);
   if (is_done && q->status == CT_OK) {
-    s->error[0] = '\0';
-    s->error_line = 0;
+    s->error.text[0] = '\0';
+    s->error.line = 0;
     return CUTTLE_OK;
   }
   cuttle_Status status = embed_protect(s, is_done ? fail_again : launch, q);
@@ -201,7 +201,7 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
   return run_launch(S, &q);
 }
 
-uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->written; }
+uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->turn.written; }
 
 /* {====== Memory as tensors ====== */
 

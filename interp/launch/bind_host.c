@@ -246,14 +246,14 @@ static int program(lua_State *L) {
 
 static int emit_sm(lua_State *L) {
   const CuttleState *s = state_of(L);
-  lua_pushinteger(L, s->emit_sm);
+  lua_pushinteger(L, s->emit.sm);
   if (s->mode != STATE_RUN) {
     lua_pushvalue(L, -1);
   } else {
     lua_pushnil(L);
   }
   lua_insert(L, -2);
-  lua_pushinteger(L, (lua_Integer)launch_cuda_target(s->emit_sm).shared_max);
+  lua_pushinteger(L, (lua_Integer)launch_cuda_target(s->emit.sm).shared_max);
   return 3;
 }
 

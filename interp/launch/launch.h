@@ -99,7 +99,7 @@ typedef struct LaunchArgs {
       written; /* arguments whose lent memory the launch wrote, a bit for each; bit 63: a later one */
   bool has_tensors;  /* or lists of them, which say the device; else it is the current one */
   int rank;          /* CuttleState.rank when they were read */
-  uint64_t n_closed; /* CuttleState.n_closed when they were read, or known to be live */
+  uint64_t n_closed; /* StateTensors.n_closed when they were read, or known to be live */
   uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
   bool overlap;      /* some written tensor may share memory with another: ranges intersect */
   size_t key_len;

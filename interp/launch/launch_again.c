@@ -42,7 +42,7 @@ static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, 
 /* While no tensor was closed or collected since the arguments were read, an address tells a tensor that was among
    them from everything else. */
 static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first) {
-  bool are_live = a->n_closed == k->state->n_closed;
+  bool are_live = a->n_closed == k->state->tensors.n_closed;
   for (int i = 0; i < a->n; i++) {
     Arg *arg = &a->args[i];
     bool same = are_live && arg->kind == ARG_TENSOR ? lua_touserdata(L, first + i) == arg->tensor
@@ -51,7 +51,7 @@ static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int firs
       return false;
     }
   }
-  a->n_closed = k->state->n_closed; /* for the tensors are live */
+  a->n_closed = k->state->tensors.n_closed; /* for the tensors are live */
   return true;
 }
 

@@ -17,7 +17,7 @@ Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single)
                                   .overflow = c->check_overflow,
                                   .no_global = c->check_no_global,
                                   .is_single = is_single,
-                                  .blanks = &state_of(L)->blanks};
+                                  .blanks = &state_of(L)->memory.blanks};
   CtCheck *check;
   CtErr err;
   Watcher *w = watcher_push(L, &launch_check_kind, N_USER_VALUES);

@@ -15,7 +15,7 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   CtNvrtcJob job = {.alloc = k->state->alloc,
                     .source = source,
                     .name = k->name,
-                    .arch = k->state->emit_arch,
+                    .arch = k->state->emit.arch,
                     .options = options,
                     .n_options = kernel_options(k, options)};
   CtStatus status = state_compile(k->state, &job, true, &output, err);
@@ -28,13 +28,13 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
 /* Up to which number the names of a base are taken, as far as that is known at once. A script that
    makes thousands of kernels of one name would else look up each number for each of them. */
 static int first_number(const CuttleState *s, const char *base) {
-  return strcmp(ct_text_str(&s->emit_last_base), base) == 0 ? s->emit_last_number + 1 : 1;
+  return strcmp(ct_text_str(&s->emit.last_base), base) == 0 ? s->emit.last_number + 1 : 1;
 }
 
 static void keep_number(CuttleState *s, const char *base, int number) {
-  ct_text_clear(&s->emit_last_base);
-  ct_text_puts(&s->emit_last_base, base);
-  s->emit_last_number = number;
+  ct_text_clear(&s->emit.last_base);
+  ct_text_puts(&s->emit.last_base, base);
+  s->emit.last_number = number;
 }
 
 /* The kernel's name in the file that `cuttle emit` writes: the next specialisation of `softmax` is
@@ -48,8 +48,8 @@ static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME
       snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%d", CT_EMIT_NAME_MAX - 12, base, i);
     }
     snprintf(key, sizeof key, " %s\n", name);
-    if (strstr(ct_text_str(&s->emit_names), key) == NULL) {
-      ct_text_puts(&s->emit_names, key);
+    if (strstr(ct_text_str(&s->emit.names), key) == NULL) {
+      ct_text_puts(&s->emit.names, key);
       keep_number(s, base, i);
       return;
     }
@@ -63,10 +63,10 @@ static CtStatus write_source(Kernel *k, const Spec *spec, CtText *file, CtText *
   choose_name(k->state, spec, name);
   const CtEmitOpts opts = {.name = name,
                            .marks = spec->has_marks ? &spec->marks : NULL,
-                           .functions = &k->state->emit_functions};
+                           .functions = &k->state->emit.functions};
   CtStatus status = ct_emit_cuda(&spec->ir, &opts, file, err);
   status = status == CT_OK ? ct_text_status(file, err) : status;
-  return status == CT_OK && k->state->emit_compile ? spec_emit(spec, false, whole, err) : status;
+  return status == CT_OK && k->state->emit.compiles ? spec_emit(spec, false, whole, err) : status;
 }
 
 void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
@@ -74,7 +74,7 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   CtErr err;
   CtText text, whole;
   Spec *spec =
-      spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit_sm), false, &err);
+      spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit.sm), false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }
@@ -88,9 +88,9 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
     diag_raise(L, &err);
   }
   state_print(k->state, ct_text_str(&text), text.len);
-  status = k->state->emit_compile ? compile_text(k, ct_text_str(&whole), &err) : CT_OK;
+  status = k->state->emit.compiles ? compile_text(k, ct_text_str(&whole), &err) : CT_OK;
   ct_text_clear(&text);
   ct_text_clear(&whole);
-  k->state->emit_failed = k->state->emit_failed || status != CT_OK;
+  k->state->emit.failed = k->state->emit.failed || status != CT_OK;
   diag_check(L, status, &err);
 }

@@ -158,6 +158,6 @@ TapAnswer launch_host_graph_before(Launch *l, CtErr *err) {
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   lua_pop(L, 1);
   l->spec->is_captured = true;
-  l->state->n_turns++; /* to allocate may collect garbage, whose finalizers are scripts */
+  l->state->turn.number++; /* to allocate may collect garbage, whose finalizers are scripts */
   return TAP_IN;
 }

@@ -396,7 +396,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   out->rank = k->state->rank;
   out->has_lent = false;
   out->written = 0;
-  out->n_closed = k->state->n_closed;
+  out->n_closed = k->state->tensors.n_closed;
   out->spec = 0;
   out->first = first;
   out->n_given = n;

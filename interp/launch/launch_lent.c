@@ -22,7 +22,7 @@ typedef struct LaunchSite {
   int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
   int place; /* in the kernel's list of sites */
   bool is_read;
-  /* CuttleState.n_turns when a launch found all in place, and with what: launch_lent_again. 0: never. */
+  /* StateTurn.number when a launch found all in place, and with what: launch_lent_again. 0: never. */
   uint64_t turn;
   CtDim3 grid;
   bool pdl, cooperative;
@@ -226,7 +226,7 @@ CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t b
   }
   t->storage->is_read_only = m->is_read_only != 0;
   if (d == NULL) {
-    ct_storage_enter(t->storage, &s->storages);
+    ct_storage_enter(t->storage, &s->memory.storages);
   }
   return CT_OK;
 }
@@ -370,7 +370,7 @@ static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, v
   if (storage->device == NULL) {
     storage->host = ptr;
     ct_storage_leave(storage);
-    ct_storage_enter(storage, &s->storages);
+    ct_storage_enter(storage, &s->memory.storages);
     tensor_is_new(L, arg->tensor);
   } else {
     storage->buf.ptr = address;
@@ -404,7 +404,7 @@ static void end_site(LaunchSite *site) {
 
 void launch_lent_failed(CuttleState *s) {
   CtStorage *next;
-  for (CtStorage *storage = s->storages.first; storage != NULL; storage = next) {
+  for (CtStorage *storage = s->memory.storages.first; storage != NULL; storage = next) {
     next = storage->next;
     if (storage->free_ud == &lent_mark) {
       ct_storage_leave(storage);
@@ -415,16 +415,16 @@ void launch_lent_failed(CuttleState *s) {
 /* {====== Kernels that were looked up in this turn ====== */
 
 static StateKnown *place_of(CuttleState *s, const void *kernel) {
-  return &s->known[((uintptr_t)kernel >> 6) % STATE_KNOWN];
+  return &s->turn.known[((uintptr_t)kernel >> 6) % STATE_KNOWN];
 }
 
 static void know(CuttleState *s, const Kernel *k) {
-  *place_of(s, k) = (StateKnown){.kernel = k, .turn = s->n_turns};
+  *place_of(s, k) = (StateKnown){.kernel = k, .turn = s->turn.number};
 }
 
 static bool is_known(CuttleState *s, const void *kernel) {
   const StateKnown *known = place_of(s, kernel);
-  return known->kernel == kernel && known->turn == s->n_turns && kernel != NULL;
+  return known->kernel == kernel && known->turn == s->turn.number && kernel != NULL;
 }
 
 /* {====== The launch ====== */
@@ -467,7 +467,7 @@ static void take_stream(LaunchConfig *config, const LaunchLent *lent, const Laun
 /* On the CPU engine little would be saved; printf calls the host. */
 static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
   const CuttleState *s = k->state;
-  return s->n_calls == 1 && !s->is_open_to_host && site->args.device != NULL &&
+  return s->n_calls == 1 && !s->turn.is_open_to_host && site->args.device != NULL &&
          site->args.n_lists == 0 && k->specs->prints == NULL;
 }
 
@@ -484,7 +484,7 @@ static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
 static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site) {
   const Kernel *k = lua_touserdata(L, kernel);
   if (may_go_alone(k, site)) {
-    site->turn = --k->state->n_turns;
+    site->turn = --k->state->turn.number;
     site->grid = config->grid;
     site->pdl = config->pdl;
     site->cooperative = config->cooperative;
@@ -496,7 +496,7 @@ static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, La
 void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent) {
   Words words;
   const Kernel *k = lua_touserdata(L, kernel);
-  uint64_t turn = k->state->n_turns, spec = 0;
+  uint64_t turn = k->state->turn.number, spec = 0;
   luaL_checkstack(L, 16, NULL);
   make_room(L, kernel, &words, lent);
   describe(&words, config, lent);
@@ -510,9 +510,9 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
   site->args.anchor = lua_gettop(L);
   take_stream(config, lent, &site->args);
   launch_kernel(L, kernel, config, &site->args, 1);
-  k->state->written = site->args.written;
+  k->state->turn.written = site->args.written;
   end_site(site);
-  if (spec != 0 && spec == site->args.spec && turn == k->state->n_turns) {
+  if (spec != 0 && spec == site->args.spec && turn == k->state->turn.number) {
     end_quietly(L, kernel, config, site);
   }
 }
@@ -540,12 +540,12 @@ static bool describe_soundly(Words *w, const LaunchConfig *c, const LaunchLent *
 }
 
 static bool is_plain(const CuttleState *s) {
-  return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->is_open_to_host &&
+  return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->turn.is_open_to_host &&
          !taps_are_open(&s->taps);
 }
 
 static bool is_in_place(const CuttleState *s, const LaunchSite *site, const LaunchConfig *c) {
-  return site->turn == s->n_turns && site->grid.x == c->grid.x && site->grid.y == c->grid.y &&
+  return site->turn == s->turn.number && site->grid.x == c->grid.x && site->grid.y == c->grid.y &&
          site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative;
 }
 
@@ -565,7 +565,7 @@ bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
   if (site == NULL || !is_in_place(s, site, config)) {
     return false;
   }
-  s->written = site->args.written;
+  s->turn.written = site->args.written;
   if (launch_brief_run(&site->brief, lent, status, err)) {
     return true;
   }

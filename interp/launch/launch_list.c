@@ -31,7 +31,7 @@ struct LaunchList {
   CuttleState *state;
   uint64_t id;
   int64_t n;         /* 0: it is not valid */
-  uint64_t n_closed; /* CuttleState.n_closed when its tensors were known to be live */
+  uint64_t n_closed; /* StateTensors.n_closed when its tensors were known to be live */
   Member *members;
   CtSimtSpan *spans;
   int64_t *rows;
@@ -159,7 +159,7 @@ static bool is_member(lua_State *L, const Kernel *k, const Member *m, bool are_l
 }
 
 static bool holds_the_same(lua_State *L, const Kernel *k, int idx, LaunchList *l) {
-  bool are_live = l->n_closed == k->state->n_closed;
+  bool are_live = l->n_closed == k->state->tensors.n_closed;
   bool same = l->n != 0 && (int64_t)lua_rawlen(L, idx) == l->n;
   int top = lua_gettop(L);
   for (int64_t i = 0; i < l->n && same; i++) {
@@ -170,7 +170,7 @@ static bool holds_the_same(lua_State *L, const Kernel *k, int idx, LaunchList *l
     }
   }
   lua_settop(L, top);
-  l->n_closed = same ? k->state->n_closed : l->n_closed;
+  l->n_closed = same ? k->state->tensors.n_closed : l->n_closed;
   return same;
 }
 
@@ -377,7 +377,7 @@ static void rebuild(lua_State *L, const Kernel *k, int idx, LaunchList *l, const
   int64_t n = (int64_t)lua_rawlen(L, idx);
   const Tensor *first = check_member(L, k, idx, title, 1);
   l->n = 0; /* it is not valid while something may raise */
-  l->n_closed = l->state->n_closed;
+  l->n_closed = l->state->tensors.n_closed;
   drop_table(l);
   if (!make_room(l, n, first->layout)) {
     luaL_error(L, "not enough memory");
@@ -394,7 +394,7 @@ static void rebuild(lua_State *L, const Kernel *k, int idx, LaunchList *l, const
                (int)bytes, ct_dtypes[l->dtype].name);
   }
   settle(l, n);
-  l->id = ++l->state->n_tensors;
+  l->id = ++l->state->tensors.n_made;
   l->n = n;
 }
 

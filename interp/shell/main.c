@@ -141,10 +141,10 @@ static bool take_sm(Program *p) {
       usage_error(p, "--sm: %s", err.msg);
     } else {
       p->has_sm = true;
-      p->s->emit_sm = (int)sm;
-      ct_nvrtc_arch((int)sm, p->s->emit_arch);
+      p->s->emit.sm = (int)sm;
+      ct_nvrtc_arch((int)sm, p->s->emit.arch);
       if (has_suffix) {
-        snprintf(p->s->emit_arch, sizeof p->s->emit_arch, "sm_%s", value);
+        snprintf(p->s->emit.arch, sizeof p->s->emit.arch, "sm_%s", value);
       }
     }
   }
@@ -176,7 +176,7 @@ static bool take_traceback(Program *p) {
 
 static bool take_compile(Program *p) {
   bool known = strcmp(p->argv[p->at], "--compile") == 0;
-  p->s->emit_compile = p->s->emit_compile || known;
+  p->s->emit.compiles = p->s->emit.compiles || known;
   return known;
 }
 
@@ -420,14 +420,14 @@ static bool choose_emit_device(Program *p) {
   CtDevice *d = NULL;
   CtErr err;
   if (state_device(p->s, &d, &err) != CT_OK || d == NULL ||
-      ct_device_info(d)->sm == p->s->emit_sm || (p->has_device && !p->has_sm)) {
+      ct_device_info(d)->sm == p->s->emit.sm || (p->has_device && !p->has_sm)) {
     return true;
   }
   if (p->has_device) {
     usage_error(p,
                 "emit: --sm=%d, but --device=%s is sm_%d, and launches are traced for the device "
                 "that they run on; leave --device out, and they run on the CPU engine",
-                p->s->emit_sm, p->s->device_text, ct_device_info(d)->sm);
+                p->s->emit.sm, p->s->device_text, ct_device_info(d)->sm);
     return false;
   }
   return state_choose_device(p->s, "cpu", &err) == CT_OK;
@@ -452,7 +452,7 @@ static void run_emit(Program *p) {
     return;
   }
   set_arg(p);
-  if (run_script(p) && p->s->emit_failed) {
+  if (run_script(p) && p->s->emit.failed) {
     fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
     p->exit_code = EXIT_FAILURE;
   }

@@ -117,7 +117,7 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   int base = lua_gettop(L) - n_args;
   lua_pushcfunction(L, diag_handler);
   lua_insert(L, base);
-  s->n_turns++;
+  s->turn.number++;
   bool is_first = s->n_calls++ == 0, is_asked = is_first && s->options.poll != NULL;
   if (is_first) {
     state_resume(s);
@@ -256,18 +256,18 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     atomic_init(&s->bytes, sizeof *s);
     s->phase = (uint32_t)(uintptr_t)s ^ (uint32_t)time(NULL);
     s->phase += s->phase == 0;
-    s->emit_sm = DEFAULT_SM;
+    s->emit.sm = DEFAULT_SM;
     s->rank = -1;
-    ct_nvrtc_arch(DEFAULT_SM, s->emit_arch);
+    ct_nvrtc_arch(DEFAULT_SM, s->emit.arch);
     take_device(s, options->device);
     s->taps.checks_all = is_set(s, "CUTTLE_CHECK");
     read_capture(s);
     s->options.device = NULL;
     s->alloc = (CtAlloc){limited_alloc, s};
     ct_arena_init(&s->scratch, s->alloc);
-    ct_text_init(&s->emit_functions, s->alloc);
-    ct_text_init(&s->emit_names, s->alloc);
-    ct_text_init(&s->emit_last_base, s->alloc);
+    ct_text_init(&s->emit.functions, s->alloc);
+    ct_text_init(&s->emit.names, s->alloc);
+    ct_text_init(&s->emit.last_base, s->alloc);
     ct_rand_seed(&s->rand, 0);
     if (options->poll != NULL) {
       s->ask = (CtAsk){.flag = &s->interrupt, .stops = asks_host, .ud = s};
@@ -291,14 +291,14 @@ static void free_state(CuttleState *s) {
   if (s->options.poll != NULL) {
     ct_ask_close(&s->ask);
   }
-  ct_text_clear(&s->emit_functions);
-  ct_text_clear(&s->emit_names);
-  ct_text_clear(&s->emit_last_base);
-  ct_blank_settle_all(&s->blanks);
-  while (s->storages.first != NULL) { /* a host may keep its tensors for longer */
-    ct_storage_leave(s->storages.first);
+  ct_text_clear(&s->emit.functions);
+  ct_text_clear(&s->emit.names);
+  ct_text_clear(&s->emit.last_base);
+  ct_blank_settle_all(&s->memory.blanks);
+  while (s->memory.storages.first != NULL) { /* a host may keep its tensors for longer */
+    ct_storage_leave(s->memory.storages.first);
   }
-  ct_free(s->alloc, s->memory, s->cap_memory * sizeof *s->memory);
+  ct_free(s->alloc, s->memory.spans, s->memory.cap * sizeof *s->memory.spans);
   while (s->images != NULL) {
     StateBlock *b = s->images;
     s->images = b->next;

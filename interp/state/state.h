@@ -22,7 +22,7 @@ enum { STATE_MAX_DEVICES = 16, STATE_MAX_VIRTUAL = 256 };
 typedef enum StateMode {
   STATE_RUN,
   STATE_EMIT,  /* besides, print the CUDA C of each specialisation that is launched */
-  STATE_EXPORT /* launches run on the CPU engine, but operators choose for emit_sm */
+  STATE_EXPORT /* launches run on the CPU engine, but operators choose for emit.sm */
 } StateMode;
 
 /* A coroutine that runs; state_coroutine.c. */
@@ -44,21 +44,70 @@ typedef struct StateBlock {
   size_t bytes;
 } StateBlock;
 
+/* STATE_EMIT: the file that is written. */
+typedef struct StateEmit {
+  bool failed;             /* something did not compile, whether the script caught that or not */
+  bool compiles;           /* compile it too, so that a failure is an error */
+  int last_number;         /* of the name chosen last */
+  int sm;                  /* the compute capability to write for, 90, */
+  char arch[16];           /* and NVRTC's name of it, "sm_90a" */
+  CtText functions, names; /* that it has so far; of kernels each name after a blank */
+  CtText last_base;        /* of the name chosen last */
+} StateEmit;
+
+/* Of the last call of the host. */
+typedef struct StateError {
+  char text[1280]; /* cuttle_error's message */
+  char file[256];  /* cuttle_error_place's */
+  int line;        /* 0: none */
+} StateError;
+
+/* Searches that can give the best so far. Signal handlers write them. */
+typedef struct StateSearches {
+  volatile sig_atomic_t n;       /* in progress */
+  volatile sig_atomic_t asked;   /* one is asked to end */
+  volatile sig_atomic_t n_asked; /* wishes that ended one, in this call */
+} StateSearches;
+
+/* What launches depend on, for those of the host without Lua: launch_lent.c. */
+typedef struct StateTurn {
+  uint64_t number; /* grows with each call that may have changed it */
+  StateKnown known[STATE_KNOWN];
+  bool is_open_to_host; /* the host has L, and may change things without a call */
+  uint64_t written;     /* by the last launch with memory that a host lent: cuttle_written */
+} StateTurn;
+
+/* While a kernel is traced. */
+typedef struct StateTracing {
+  lua_Hook on_call;                               /* watches calls; NULL: no kernel is traced */
+  void (*on_resume)(lua_State *L, lua_State *co); /* before co runs; may raise in L */
+  lua_State *watched;
+  lua_Hook other_hook; /* that somebody else had set in `watched`; NULL: none */
+  int other_mask, other_count;
+} StateTracing;
+
+typedef struct StateTensors {
+  uint64_t n_made, n_closed; /* so far; closed or collected */
+  size_t given_back;         /* bytes that scripts closed, less those of tensors made since */
+} StateTensors;
+
+/* Memory of tensors on the host. */
+typedef struct StateMemory {
+  CtStorageSet storages;
+  CtBlanks blanks;    /* what has no contents yet, as far as check knows */
+  CtSimtSpan *spans;  /* as a launch needs it; state_memory */
+  size_t n, cap;      /* of the spans */
+  uint64_t n_changes; /* of the set, when that was so */
+  bool writes;        /* only what may be written */
+} StateMemory;
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
   CtArena scratch; /* results of one binding; reset when the next one begins (bind_enter) */
   CtErr err;       /* diag_err */
   StateMode mode;
-  bool
-      emit_failed; /* STATE_EMIT: something did not compile, whether the script caught that or not */
-  bool emit_compile;    /* STATE_EMIT: compile it too, so that a failure is an error */
-  int emit_last_number; /* of the name chosen last */
-  int emit_sm;          /* STATE_EMIT: the compute capability to write for, 90, */
-  char emit_arch[16];   /* and NVRTC's name of it, "sm_90a" */
-  /* STATE_EMIT: what the file has so far: functions, and names of kernels, each after a blank */
-  CtText emit_functions, emit_names;
-  CtText emit_last_base; /* of the name chosen last */
+  StateEmit emit;
   CtRand rand;
 
   cuttle_Options options; /* as given; its texts are not kept */
@@ -66,27 +115,20 @@ typedef struct CuttleState {
   bool owns_process;      /* the program's: nobody else has threads in it */
   bool by_person;         /* the call in progress is the program's, which shows how far it is */
   bool takes_notes;       /* of what an input at the prompt meant; note.h */
-  char error[1280];       /* cuttle_error's message */
-  char error_file[256];   /* cuttle_error_place's */
-  int error_line;         /* 0: none */
+  StateError error;
 
   /* Not 0: stop. Any thread sets it and any thread reads it, with __atomic operations: runtime/ct.h
      passes it on as an int, which C++ knows too. */
   volatile int interrupt;
-  volatile sig_atomic_t n_searches; /* in progress, that can give the best so far */
-  volatile sig_atomic_t asked;      /* such a search is asked to end */
-  volatile sig_atomic_t n_asked;    /* wishes that ended a search, in this call */
-  volatile sig_atomic_t signal;     /* that stopped the script last; 0: none */
-  int n_calls;                      /* of state_call in progress */
-  CtAsk ask;                        /* the host's poll, if it has one */
-  uint32_t phase;                   /* random, for the counts of coroutines */
-  int rank;                         /* of m:run, whose function runs now; -1: none */
-  int n_ranks;                      /* of that m:run in this process */
-  double rank_seconds; /* that a kernel of them may wait for another rank; 0: for ever */
-  uint64_t written;    /* by the last launch with memory that a host lent: cuttle_written */
-  uint64_t n_turns;    /* grows with each call that may have changed what launches depend on */
-  StateKnown known[STATE_KNOWN]; /* launch_lent.c */
-  bool is_open_to_host;          /* the host has L, and may change things without a call */
+  StateSearches searches;
+  volatile sig_atomic_t signal; /* that stopped the script last; 0: none */
+  int n_calls;                  /* of state_call in progress */
+  CtAsk ask;                    /* the host's poll, if it has one */
+  uint32_t phase;               /* random, for the counts of coroutines */
+  int rank;                     /* of m:run, whose function runs now; -1: none */
+  int n_ranks;                  /* of that m:run in this process */
+  double rank_seconds;          /* that a kernel of them may wait for another rank; 0: for ever */
+  StateTurn turn;
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
   bool raised_in_hook; /* since a hook last ended without an error */
   bool is_device_open;
@@ -100,12 +142,7 @@ typedef struct CuttleState {
   uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
   const char *stack_top; /* of a sandbox: the thread's stack when the host called; else NULL */
 
-  lua_Hook on_call; /* watches calls while a kernel is traced; NULL else */
-  void (*on_resume)(lua_State *L,
-                    lua_State *co); /* while one is traced, before co runs; may raise in L */
-  lua_State *watched;
-  lua_Hook other_hook; /* that somebody else had set in `watched`; NULL: none */
-  int other_mask, other_count;
+  StateTracing tracing;
 
   /* The current device is what `device_text` says ("auto"); it is opened at first use. */
   char device_text[32];
@@ -124,15 +161,8 @@ typedef struct CuttleState {
   StateBlock *images;      /* compiled last; spec_twin.c */
   const void *tensor_type; /* address of the metatable of tensors, */
   const void *kernel_type; /* and of that of kernels */
-  uint64_t n_tensors;      /* made so far */
-  uint64_t n_closed;       /* closed or collected so far */
-  size_t given_back;       /* bytes that scripts closed, less those of tensors made since */
-  CtStorageSet storages;   /* of tensors on the host */
-  CtBlanks blanks;         /* their memory that has no contents yet, as far as check knows */
-  CtSimtSpan *memory;      /* their memory, as a launch needs it; state_memory */
-  size_t n_memory, cap_memory;
-  uint64_t memory_changes; /* of the set, when that was so */
-  bool memory_writes;      /* only what may be written */
+  StateTensors tensors;
+  StateMemory memory;
 
   atomic_size_t bytes; /* on the host, counted when there is a limit */
 } CuttleState;

@@ -47,8 +47,8 @@ static int run(lua_State *L, lua_State *co) {
 
 static int run_resume(lua_State *L, lua_State *co) {
   const CuttleState *s = state_of(L);
-  if (s->on_resume != NULL) {
-    s->on_resume(L, co);
+  if (s->tracing.on_resume != NULL) {
+    s->tracing.on_resume(L, co);
   }
   return run(L, co);
 }

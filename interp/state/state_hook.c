@@ -65,10 +65,10 @@ static int wanted_count(const CuttleState *s) {
 /* With the hook asked after `count` instructions, 0: for calls only. What is set already is left alone
    unless it is to count anew. Safe in a signal handler of L's thread, as far as lua_sethook is. */
 static void install(const CuttleState *s, lua_State *L, int count, bool anew) {
-  int mask = (count > 0 ? LUA_MASKCOUNT : 0) | (s->on_call != NULL ? LUA_MASKCALL : 0);
-  if (s->watched == L && s->other_hook != NULL) {
-    mask |= s->other_mask;
-    count = count > 0 ? count : s->other_count;
+  int mask = (count > 0 ? LUA_MASKCOUNT : 0) | (s->tracing.on_call != NULL ? LUA_MASKCALL : 0);
+  if (s->tracing.watched == L && s->tracing.other_hook != NULL) {
+    mask |= s->tracing.other_mask;
+    count = count > 0 ? count : s->tracing.other_count;
   }
   bool is_set = lua_gethook(L) == (mask == 0 ? NULL : hook) && lua_gethookmask(L) == mask &&
                 (mask == 0 || lua_gethookcount(L) == count);
@@ -121,8 +121,9 @@ static void call_other(lua_State *L, lua_Debug *ar, const CuttleState *s) {
                               [LUA_HOOKLINE] = LUA_MASKLINE,
                               [LUA_HOOKCOUNT] = LUA_MASKCOUNT,
                               [LUA_HOOKTAILCALL] = LUA_MASKCALL};
-  if (s->other_hook != NULL && s->watched == L && (s->other_mask & masks[ar->event]) != 0) {
-    s->other_hook(L, ar);
+  if (s->tracing.other_hook != NULL && s->tracing.watched == L &&
+      (s->tracing.other_mask & masks[ar->event]) != 0) {
+    s->tracing.other_hook(L, ar);
   }
 }
 
@@ -133,10 +134,10 @@ static void hook(lua_State *L, lua_Debug *ar) {
   s->raised_in_hook = true;
   if (ar->event == LUA_HOOKCOUNT) {
     count_instructions(L, s);
-  } else if (s->on_call == NULL) { /* of a coroutine that a trace began */
+  } else if (s->tracing.on_call == NULL) { /* of a coroutine that a trace began */
     install_wanted(s, L);
   } else if (ar->event == LUA_HOOKCALL || ar->event == LUA_HOOKTAILCALL) {
-    s->on_call(L, ar);
+    s->tracing.on_call(L, ar);
   }
   call_other(L, ar, s);
   s->raised_in_hook = false;
@@ -148,15 +149,15 @@ static bool is_ours(lua_State *L) { return lua_gethook(L) == NULL || lua_gethook
 
 void state_watch_calls(CuttleState *s, lua_State *L, lua_Hook on_call) {
   if (on_call != NULL) {
-    s->watched = L;
-    s->other_hook = is_ours(L) ? NULL : lua_gethook(L);
-    s->other_mask = lua_gethookmask(L);
-    s->other_count = lua_gethookcount(L);
+    s->tracing.watched = L;
+    s->tracing.other_hook = is_ours(L) ? NULL : lua_gethook(L);
+    s->tracing.other_mask = lua_gethookmask(L);
+    s->tracing.other_count = lua_gethookcount(L);
   }
-  s->on_call = on_call;
-  if (on_call == NULL && s->other_hook != NULL) {
-    lua_sethook(L, s->other_hook, s->other_mask, s->other_count);
-    s->other_hook = NULL;
+  s->tracing.on_call = on_call;
+  if (on_call == NULL && s->tracing.other_hook != NULL) {
+    lua_sethook(L, s->tracing.other_hook, s->tracing.other_mask, s->tracing.other_count);
+    s->tracing.other_hook = NULL;
   } else {
     install_wanted(s, L);
   }
@@ -205,8 +206,8 @@ void state_rouse(CuttleState *s) {
 }
 
 bool state_ask(CuttleState *s) {
-  if (s->n_searches > 0 && s->n_asked == 0) {
-    s->asked = s->n_asked = 1;
+  if (s->searches.n > 0 && s->searches.n_asked == 0) {
+    s->searches.asked = s->searches.n_asked = 1;
     return true;
   }
   state_stop(s);
@@ -214,7 +215,7 @@ bool state_ask(CuttleState *s) {
 }
 
 void state_resume(CuttleState *s) {
-  s->asked = s->n_asked = 0;
+  s->searches.asked = s->searches.n_asked = 0;
   __atomic_store_n(&s->interrupt, 0, __ATOMIC_RELAXED);
   s->n_instructions = 0;
   s->raised_in_hook = false;

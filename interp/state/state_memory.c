@@ -22,25 +22,25 @@ static size_t join(CtSimtSpan *spans, size_t n) {
 }
 
 CtStatus state_memory(CuttleState *s, bool writes, const CtSimtSpan **out, size_t *n, CtErr *err) {
-  if (s->memory_changes != s->storages.n_changes || s->memory == NULL ||
-      s->memory_writes != writes) {
-    s->n_memory = 0;
-    CtStatus status =
-        ct_grow(s->alloc, &s->memory, &s->cap_memory, s->storages.n + 1, sizeof *s->memory, err);
+  if (s->memory.n_changes != s->memory.storages.n_changes || s->memory.spans == NULL ||
+      s->memory.writes != writes) {
+    s->memory.n = 0;
+    CtStatus status = ct_grow(s->alloc, &s->memory.spans, &s->memory.cap, s->memory.storages.n + 1,
+                              sizeof *s->memory.spans, err);
     if (status != CT_OK) {
       return status;
     }
-    for (const CtStorage *p = s->storages.first; p != NULL; p = p->next) {
+    for (const CtStorage *p = s->memory.storages.first; p != NULL; p = p->next) {
       if (p->bytes > 0 && !(writes && p->is_read_only)) {
-        s->memory[s->n_memory++] = (CtSimtSpan){p->host, (char *)p->host + p->bytes};
+        s->memory.spans[s->memory.n++] = (CtSimtSpan){p->host, (char *)p->host + p->bytes};
       }
     }
-    qsort(s->memory, s->n_memory, sizeof *s->memory, by_begin);
-    s->n_memory = join(s->memory, s->n_memory);
-    s->memory_changes = s->storages.n_changes;
-    s->memory_writes = writes;
+    qsort(s->memory.spans, s->memory.n, sizeof *s->memory.spans, by_begin);
+    s->memory.n = join(s->memory.spans, s->memory.n);
+    s->memory.n_changes = s->memory.storages.n_changes;
+    s->memory.writes = writes;
   }
-  *out = s->memory;
-  *n = s->n_memory;
+  *out = s->memory.spans;
+  *n = s->memory.n;
   return CT_OK;
 }

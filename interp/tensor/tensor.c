@@ -167,7 +167,7 @@ static Tensor *push_guarded(lua_State *L, CtDtype dtype, CtLayout layout, CtInt 
   luaL_checkstack(L, 4, NULL);
   Tensor *t = lua_newuserdatauv(L, sizeof *t + n_nodes * sizeof(CtNode) + more, N_SLOTS);
   *t = (Tensor){.dtype = dtype, .space = CT_GLOBAL, .offset = offset};
-  t->id = ++state_of(L)->n_tensors;
+  t->id = ++state_of(L)->tensors.n_made;
   t->layout = place_layout((CtNode *)(t + 1), layout);
   t->guard = more == 0 ? NULL : place_guard((CtNode *)(t + 1) + n_nodes, guard);
   luaL_setmetatable(L, TENSOR_TYPE);
@@ -289,7 +289,7 @@ void tensor_push_layout(lua_State *L, int idx) {
 }
 
 void tensor_close(lua_State *L, Tensor *t) {
-  state_of(L)->n_closed++;
+  state_of(L)->tensors.n_closed++;
   ct_storage_release(t->storage);
   t->storage = NULL;
   t->is_closed = !t->in_kernel;
@@ -298,7 +298,7 @@ void tensor_close(lua_State *L, Tensor *t) {
 void tensor_give_back(lua_State *L, Tensor *t) {
   const CtStorage *s = t->storage;
   if (s != NULL && s->n_refs == 1 && !s->is_lent) {
-    state_of(L)->given_back += s->bytes;
+    state_of(L)->tensors.given_back += s->bytes;
   }
   tensor_close(L, t);
 }
@@ -391,7 +391,7 @@ static CtStatus new_storage(lua_State *L, NewStorage *make, CtDevice *device, si
     status = make(alloc, device, bytes, out, err);
   }
   if (status == CT_OK && device == NULL) {
-    ct_storage_enter(*out, &state_of(L)->storages);
+    ct_storage_enter(*out, &state_of(L)->memory.storages);
   }
   return status;
 }
@@ -399,8 +399,8 @@ static CtStatus new_storage(lua_State *L, NewStorage *make, CtDevice *device, si
 /* Lua sees a small userdata: tell its collector what hangs on it. */
 static void count_garbage(lua_State *L, size_t bytes) {
   CuttleState *s = state_of(L);
-  size_t paid = bytes < s->given_back ? bytes : s->given_back;
-  s->given_back -= paid;
+  size_t paid = bytes < s->tensors.given_back ? bytes : s->tensors.given_back;
+  s->tensors.given_back -= paid;
   bytes -= paid;
   if (bytes >= 1024) {
     size_t kib = bytes / 1024;
@@ -418,8 +418,8 @@ void tensor_is_new(lua_State *L, const Tensor *t) {
 void tensor_is_blank(lua_State *L, const Tensor *t) {
   CtStorage *s = t->storage;
   if (s->device == NULL && s->bytes > 0) {
-    s->blank =
-        ct_blank_new(s->alloc, &state_of(L)->blanks, s->host, s->bytes, ct_dtype_bytes(t->dtype));
+    s->blank = ct_blank_new(s->alloc, &state_of(L)->memory.blanks, s->host, s->bytes,
+                            ct_dtype_bytes(t->dtype));
   }
 }
 

@@ -79,7 +79,7 @@ static int search_begin(lua_State *L) {
   h->has_bar = s->by_person && isatty(STDERR_FILENO) == 1;
   luaL_setmetatable(L, SEARCH_TYPE);
   h->state = s;
-  s->n_searches++;
+  s->searches.n++;
   return 1;
 }
 
@@ -109,7 +109,7 @@ static int search_step(lua_State *L) {
       draw(h, now);
     }
   }
-  lua_pushboolean(L, h->state != NULL && h->state->asked == 0);
+  lua_pushboolean(L, h->state != NULL && h->state->searches.asked == 0);
   return 1;
 }
 
@@ -127,8 +127,8 @@ static int search_close(lua_State *L) {
     fflush(stderr);
     h->is_drawn = false;
   }
-  if (h->state != NULL && --h->state->n_searches == 0) {
-    h->state->asked = 0;
+  if (h->state != NULL && --h->state->searches.n == 0) {
+    h->state->searches.asked = 0;
   }
   h->state = NULL;
   return 0;
