@@ -19,9 +19,11 @@ typedef struct Tolerance {
 } Tolerance;
 
 static const Tolerance tolerances[CT_DTYPE_COUNT] = {
-    [CT_f64] = {1e-9, 1e-12},   [CT_f32] = {1e-4, 1e-5},    [CT_tf32] = {2e-3, 1e-4},
-    [CT_f16] = {2e-3, 1e-4},    [CT_bf16] = {1.6e-2, 1e-3}, [CT_f8e4m3] = {0.125, 0.01},
-    [CT_f8e5m2] = {0.25, 0.01},
+#define TO_CLOSE(rtol, atol)                                                                       \
+  { rtol, atol }
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, tolerance, ...)    \
+  [CT_##name] = TO_##tolerance,
+#include "runtime/base/dtypes.def"
 };
 
 /* What a comparison found: how many elements differ, and which one by the most tolerances. */

@@ -205,7 +205,7 @@ uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->turn.
 
 /* {====== Memory as tensors ====== */
 
-#define X(...) +1
+#define DTYPE(...) +1
 _Static_assert(0
 #include "runtime/base/dtypes.def"
                    == CUTTLE_BOOL,

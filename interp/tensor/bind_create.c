@@ -142,15 +142,12 @@ typedef struct Uniform {
   Elem lo, hi;
 } Uniform;
 
-/* The bits of a random number of a narrow float type, so that it is below 1 without rounding. */
-static const double steps[CT_DTYPE_COUNT] = {
-    [CT_tf32] = 2048, [CT_f16] = 2048, [CT_bf16] = 256, [CT_f8e4m3] = 16, [CT_f8e5m2] = 8};
-
 /* Floats: lo + u * (hi - lo) with u of the type's own 24 or 53 bits, or fewer, and at most the number before
-   hi. If the range is [0, 1), that is u itself. */
+   hi. If the range is [0, 1), that is u itself: below 1 without rounding. */
 static double next_float(const Uniform *u, CtDtype dtype) {
   double x = dtype == CT_f64 ? ct_rand_f64(u->rand) : (double)ct_rand_f32(u->rand);
-  x = ct_is_narrow(dtype) ? floor(x * steps[dtype]) / steps[dtype] : x;
+  double steps = (double)((int64_t)2 << ct_dtypes[dtype].fraction);
+  x = ct_is_narrow(dtype) ? floor(x * steps) / steps : x;
   return u->lo.f + x * (u->hi.f - u->lo.f);
 }
 

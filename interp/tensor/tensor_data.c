@@ -16,47 +16,38 @@ typedef struct ElemOps {
 } ElemOps;
 
 /* How one type is loaded and stored through its C type; `field` of Elem holds it. */
-#define ELEM_OPS(name, ctype, field, wide)                                                         \
-  static Elem load_##name(const void *p) {                                                         \
+#define ELEM_OPS(load, store, ctype, field, wide)                                                  \
+  static Elem load(const void *p) {                                                                \
     ctype v;                                                                                       \
     memcpy(&v, p, sizeof v);                                                                       \
     return (Elem){.field = (wide)v};                                                               \
   }                                                                                                \
-  static void store_##name(void *p, Elem e) {                                                      \
+  static void store(void *p, Elem e) {                                                             \
     ctype v = (ctype)e.field;                                                                      \
     memcpy(p, &v, sizeof v);                                                                       \
   }
 
 /* A float type that C has not: by its bits. */
-#define BITS_OPS(name, ctype)                                                                      \
-  static Elem load_##name(const void *p) {                                                         \
+#define BITS_OPS(load, store, name, ctype)                                                         \
+  static Elem load(const void *p) {                                                                \
     ctype bits;                                                                                    \
     memcpy(&bits, p, sizeof bits);                                                                 \
-    return (Elem){.f = ct_float_of_bits(CT_##name, bits)};                                         \
+    return (Elem){.f = ct_float_of_bits(name, bits)};                                              \
   }                                                                                                \
-  static void store_##name(void *p, Elem e) {                                                      \
-    ctype bits = (ctype)ct_bits_of_float(CT_##name, e.f);                                          \
+  static void store(void *p, Elem e) {                                                             \
+    ctype bits = (ctype)ct_bits_of_float(name, e.f);                                               \
     memcpy(p, &bits, sizeof bits);                                                                 \
   }
 
-ELEM_OPS(f64, double, f, double)
-ELEM_OPS(f32, float, f, double)
-BITS_OPS(tf32, uint32_t)
-BITS_OPS(f16, uint16_t)
-BITS_OPS(bf16, uint16_t)
-BITS_OPS(f8e4m3, uint8_t)
-BITS_OPS(f8e5m2, uint8_t)
-ELEM_OPS(i64, int64_t, i, int64_t)
-ELEM_OPS(i32, int32_t, i, int64_t)
-ELEM_OPS(i16, int16_t, i, int64_t)
-ELEM_OPS(i8, int8_t, i, int64_t)
-ELEM_OPS(u64, uint64_t, i, int64_t)
-ELEM_OPS(u32, uint32_t, i, int64_t)
-ELEM_OPS(u16, uint16_t, i, int64_t)
-ELEM_OPS(u8, uint8_t, i, int64_t)
-ELEM_OPS(bool, uint8_t, i, int64_t)
+#define DTYPE(name, bits, kind, compute, cuda, ctype, ...)                                         \
+  ELEM_OPS(load_##name, store_##name, ctype, i, int64_t)
+#define FLOAT(name, bits, compute, cuda, ctype, ...)                                               \
+  ELEM_OPS(load_##name, store_##name, ctype, f, double)
+#define NARROW(name, bits, compute, cuda, ctype, ...)                                              \
+  BITS_OPS(load_##name, store_##name, CT_##name, ctype)
+#include "runtime/base/dtypes.def"
 
-#define X(name, ...) [CT_##name] = {load_##name, store_##name},
+#define DTYPE(name, ...) [CT_##name] = {load_##name, store_##name},
 static const ElemOps elem_ops[] = {
 #include "runtime/base/dtypes.def"
 };

@@ -5,33 +5,9 @@
 
 #include "bits.h"
 
-/* A binary format: sign, exponent, fraction. Patterns are without the sign; what is behind `shift` low
-   zeros counts. */
-typedef struct Format {
-  uint64_t max, overflow, nan; /* the largest finite, what stands for more, the canonical NaN */
-  int fraction, bias;          /* bits, and what is added to the exponent */
-  int shift;
-  bool has_inf, ties_away;
-} Format;
-
-enum { ENDS_INF, ENDS_AWAY, ENDS_SATURATES, ENDS_FINITE };
-
-/* From the columns of dtypes.def: e bits of exponent, f of fraction. */
-#define ONES(n) (((uint64_t)1 << (n)) - 1)
-#define LARGEST(e, f, ends) (ends == ENDS_FINITE ? ONES(e + f) - 1 : (ONES(e) << f) - 1)
-#define OVERFLOW(e, f, ends) (ends <= ENDS_AWAY ? ONES(e) << f : LARGEST(e, f, ends))
-
-static const Format formats[CT_DTYPE_COUNT] = {
-#define X(...)
+static const CtFormat formats[CT_DTYPE_COUNT] = {
 #define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, ...)                              \
-  [CT_##name] = {.max = LARGEST(e, f, ENDS_##ends),                                                \
-                 .overflow = OVERFLOW(e, f, ENDS_##ends),                                          \
-                 .nan = ONES(e + f),                                                               \
-                 .fraction = f,                                                                    \
-                 .bias = (1 << (e - 1)) - 1,                                                       \
-                 .shift = bits - 1 - e - f,                                                        \
-                 .has_inf = ENDS_##ends != ENDS_FINITE,                                            \
-                 .ties_away = ENDS_##ends == ENDS_AWAY},
+  [CT_##name] = CT_FORMAT(bits, e, f, ends),
 #include "dtypes.def"
 };
 
@@ -47,7 +23,7 @@ typedef struct Parts {
 static uint64_t sign_bit(CtDtype t) { return (uint64_t)1 << (ct_dtypes[t].bits - 1); }
 
 static Parts take_apart(CtDtype t, uint64_t bits) {
-  const Format *f = &formats[t];
+  const CtFormat *f = &formats[t];
   uint64_t pattern = (bits & (sign_bit(t) - 1)) >> f->shift;
   uint64_t fraction = pattern & (((uint64_t)1 << f->fraction) - 1);
   int exponent = (int)(pattern >> f->fraction);
@@ -78,7 +54,7 @@ static uint64_t drop_bits(uint64_t v, int n, bool ties_away) {
 
 /* The pattern without sign that is nearest to a finite number > 0. A carry out of the fraction counts
    the exponent up, as the pattern is laid out. */
-static uint64_t nearest(const Format *f, uint64_t significand, int exponent) {
+static uint64_t nearest(const CtFormat *f, uint64_t significand, int exponent) {
   int top = 63 - __builtin_clzll(significand);
   int lowest = 1 - f->bias; /* exponent of the smallest normal number */
   int e = exponent + top;
@@ -93,7 +69,7 @@ static uint64_t nearest(const Format *f, uint64_t significand, int exponent) {
 }
 
 static uint64_t put_together(CtDtype t, Parts p) {
-  const Format *f = &formats[t];
+  const CtFormat *f = &formats[t];
   uint64_t pattern = 0;
   switch (p.kind) {
     case NOT_A_NUMBER: return f->nan << f->shift;

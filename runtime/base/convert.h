@@ -11,6 +11,31 @@
 
 #include "dtype.h"
 
+/* A binary format: sign, exponent, fraction. Patterns are without the sign; what is behind `shift` low
+   zeros counts. */
+typedef struct CtFormat {
+  uint64_t max, overflow, nan; /* the largest finite, what stands for more, the canonical NaN */
+  int bits, fraction, bias;    /* of all; of the fraction; what is added to the exponent */
+  int shift;
+  bool has_inf, ties_away;
+} CtFormat;
+
+/* From the columns of dtypes.def: e bits of exponent, f of fraction. */
+enum { CT_ENDS_INF, CT_ENDS_AWAY, CT_ENDS_SATURATES, CT_ENDS_FINITE, CT_ENDS_NUMBERS };
+#define CT_ONES(n) (((uint64_t)1 << (n)) - 1)
+#define CT_LARGEST(e, f, ends)                                                                     \
+  ((ends) >= CT_ENDS_FINITE ? CT_ONES((e) + (f)) - ((ends) == CT_ENDS_FINITE)                      \
+                            : (CT_ONES(e) << (f)) - 1)
+#define CT_FORMAT(n, e, f, ends)                                                                   \
+  {                                                                                                \
+    .max = CT_LARGEST(e, f, CT_ENDS_##ends),                                                       \
+    .overflow =                                                                                    \
+        CT_ENDS_##ends <= CT_ENDS_AWAY ? CT_ONES(e) << (f) : CT_LARGEST(e, f, CT_ENDS_##ends),     \
+    .nan = CT_ONES((e) + (f)), .bits = (n), .fraction = (f), .bias = (1 << ((e)-1)) - 1,           \
+    .shift = (n)-1 - (e) - (f), .has_inf = CT_ENDS_##ends <= CT_ENDS_SATURATES,                    \
+    .ties_away = CT_ENDS_##ends == CT_ENDS_AWAY                                                    \
+  }
+
 uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits);
 
 /* The same with a C number on one side: double holds each value of each float type, int64_t each integer

@@ -9,16 +9,22 @@
 #define KIND_BOOL CT_CLASS_BOOL, false
 
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
-    [CT_VOID] = {.name = "void", .cuda = "void"},
-#define X(name, bits, kind, compute, cuda, ctype, npy, ...)                                        \
-  [CT_##name] = {#name, cuda, npy, bits, KIND_##kind, CT_##compute, 0, 0},
-#define FLOAT(name, bits, compute, cuda, ctype, npy, exponent, fraction, ...)                      \
-  [CT_##name] = {#name, cuda, npy, bits, KIND_FLOAT, CT_##compute, exponent, fraction},
+    [CT_VOID] = {.name = "void", .cuda = "void", .ctype = "void"},
+#define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, ...)                            \
+  [CT_##name] = {#name,       cuda,         npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,  \
+                 KIND_##kind, CT_##compute, 0,   0},
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, close, dlpack,     \
+              ...)                                                                                 \
+  [CT_##name] = {#name,      cuda,         npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,   \
+                 KIND_FLOAT, CT_##compute, e,   f},
 #include "dtypes.def"
 };
 
-#define X(name, bits, ...)                                                                         \
-  _Static_assert((bits) % 8 == 0, #name ": ct_dtype_bytes counts whole bytes of an element");
+/* Casts keep zeros above the bits of a float; those of an integer fill its place. */
+#define DTYPE(name, bits, kind, compute, cuda, ctype, ...)                                         \
+  _Static_assert((bits) == 8 * sizeof(ctype), #name " has as many bits as its C type");
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ...)                                    \
+  _Static_assert((bits) <= 8 * sizeof(ctype) && (bits) > (e) + (f), #name " fits its C type");
 #include "dtypes.def"
 
 CtDtype ct_dtype_from_name(const char *name) {

@@ -7,7 +7,7 @@
 
 typedef enum CtDtype {
   CT_VOID, /* of IR operations without a result */
-#define X(name, ...) CT_##name,
+#define DTYPE(name, ...) CT_##name,
 #include "dtypes.def"
   CT_DTYPE_COUNT
 } CtDtype;
@@ -19,11 +19,27 @@ typedef enum CtDtypeClass {
   CT_CLASS_BOOL
 } CtDtypeClass;
 
+typedef enum CtDlpackCode {
+  CT_DLPACK_INT = 0,
+  CT_DLPACK_UINT = 1,
+  CT_DLPACK_FLOAT = 2,
+  CT_DLPACK_BFLOAT = 4,
+  CT_DLPACK_BOOL = 6,
+  CT_DLPACK_FLOAT8_E4M3FN = 10,
+  CT_DLPACK_FLOAT8_E5M2 = 12,
+  CT_DLPACK_FLOAT6_E2M3FN = 15,
+  CT_DLPACK_FLOAT6_E3M2FN = 16,
+  CT_DLPACK_FLOAT4_E2M1FN = 17
+} CtDlpackCode;
+
 typedef struct CtDtypeInfo {
-  const char *name; /* as in scripts: "f32" */
-  const char *cuda; /* as in CUDA C: "float" */
-  const char *npy;  /* NumPy descr, little-endian; NULL where NumPy has none */
-  int bits;
+  const char *name;  /* as in scripts: "f32" */
+  const char *cuda;  /* as in CUDA C: "float" */
+  const char *npy;   /* NumPy descr, little-endian; NULL where NumPy has none */
+  const char *ctype; /* the C type of its place in memory: "float", "uint16_t" */
+  int bits;          /* of its values */
+  int bytes;         /* of its place in memory */
+  CtDlpackCode dlpack;
   CtDtypeClass cls;
   bool is_unsigned;       /* an INT from 0 on */
   CtDtype compute;        /* the type of arithmetic; see dtypes.def */
@@ -33,7 +49,9 @@ typedef struct CtDtypeInfo {
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];
 
 CtDtype ct_dtype_from_name(const char *name); /* CT_VOID when there is none */
-static inline size_t ct_dtype_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bits / 8; }
+/* Of an element's place in memory; of its values, `bits` may be fewer. */
+static inline size_t ct_dtype_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bytes; }
+static inline int ct_dtype_width(CtDtype t) { return 8 * ct_dtypes[t].bytes; }
 static inline bool ct_is_float(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_FLOAT; }
 static inline bool ct_is_int(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_INT; }
 static inline bool ct_is_unsigned(CtDtype t) { return ct_dtypes[t].is_unsigned; }

@@ -96,14 +96,16 @@ typedef struct Kind {
   CublasDataType scale;
 } Kind;
 
+#define BLAS_GEMM(data, compute, scale)                                                            \
+  { true, CT_CUBLAS_##data, CT_CUBLAS_COMPUTE_##compute, CT_CUBLAS_##scale }
+#define BLAS_RESULT(data, compute, scale)                                                          \
+  { false, CT_CUBLAS_##data, CT_CUBLAS_COMPUTE_##compute, CT_CUBLAS_##scale }
+#define BLAS_NONE                                                                                  \
+  { 0 }
+#define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, map, nccl, blas)                \
+  [CT_##name] = BLAS_##blas,
 static const Kind kinds[CT_DTYPE_COUNT] = {
-    [CT_f64] = {true, CT_CUBLAS_R_64F, CT_CUBLAS_COMPUTE_64F, CT_CUBLAS_R_64F},
-    [CT_f32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_tf32] = {true, CT_CUBLAS_R_32F, CT_CUBLAS_COMPUTE_32F_FAST_TF32, CT_CUBLAS_R_32F},
-    [CT_f16] = {true, CT_CUBLAS_R_16F, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_bf16] = {true, CT_CUBLAS_R_16BF, CT_CUBLAS_COMPUTE_32F, CT_CUBLAS_R_32F},
-    [CT_i8] = {true, CT_CUBLAS_R_8I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I},
-    [CT_i32] = {false, CT_CUBLAS_R_32I, CT_CUBLAS_COMPUTE_32I, CT_CUBLAS_R_32I}, /* of results */
+#include "runtime/base/dtypes.def"
 };
 
 static CublasOp op_of(bool trans) { return trans ? CT_CUBLAS_OP_T : CT_CUBLAS_OP_N; }

@@ -6,7 +6,7 @@
 #include "device_priv.h"
 
 static const CuMapDtype dtypes[CT_DTYPE_COUNT] = {
-#define X(name, bits, kind, compute, cuda, ctype, npy, map, nccl)                                  \
+#define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, map, ...)                       \
   [CT_##name] = CT_CU_TENSOR_MAP_DATA_TYPE_##map,
 #include "runtime/base/dtypes.def"
 };

@@ -224,15 +224,14 @@ typedef struct Kind {
   int since; /* the version that has it; 0: any */
 } Kind;
 
-#define ADDS(name, since)                                                                          \
+#define NCCL_ADDS(name, since)                                                                     \
   { true, true, CT_NCCL_##name, since }
-#define COMPARES(name)                                                                             \
+#define NCCL_COMPARES(name)                                                                        \
   { true, false, CT_NCCL_##name, 0 }
-#define BYTES                                                                                      \
+#define NCCL_BYTES                                                                                 \
   { false, false, CT_NCCL_UINT8, 0 }
-#define X(name, bits, kind, compute, cuda, ctype, npy, map, nccl) [CT_##name] = nccl,
-#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, map, nccl)         \
-  [CT_##name] = nccl,
+#define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, map, nccl, ...)                 \
+  [CT_##name] = NCCL_##nccl,
 static const Kind kinds[CT_DTYPE_COUNT] = {
 #include "runtime/base/dtypes.def"
 };

@@ -16,23 +16,22 @@ typedef struct Caster {
   int sm;
 } Caster;
 
-#define SAME(name)                                                                                 \
+#define CAST_SAME(name)                                                                            \
   { CT_HELP_##name, CT_HELP_##name, 0 }
-#define SINCE(sm, name)                                                                            \
+#define CAST_SINCE(sm, name)                                                                       \
   { CT_HELP_##name, CT_HELP_##name##_SOFT, sm }
-#define NONE                                                                                       \
+#define CAST_NONE                                                                                  \
   { CT_HELP_COUNT, CT_HELP_COUNT, 0 }
 
 static const Caster narrowings[CT_DTYPE_COUNT] = {
-#define X(...)
-#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, ...) [CT_##name] = narrow,
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, ...)                      \
+  [CT_##name] = CAST_##narrow,
 #include "runtime/base/dtypes.def"
 };
 
 static const Caster widenings[CT_DTYPE_COUNT] = {
-#define X(...)
 #define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, ...)               \
-  [CT_##name] = widen,
+  [CT_##name] = CAST_##widen,
 #include "runtime/base/dtypes.def"
 };
 

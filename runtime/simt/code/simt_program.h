@@ -60,10 +60,9 @@ typedef struct CtTileGuard {
 typedef enum CtLoad {
   CT_LOAD_WORDS_4,
   CT_LOAD_WORDS_8,
-  CT_LOAD_f16,
-  CT_LOAD_bf16,
-  CT_LOAD_f8e4m3,
-  CT_LOAD_f8e5m2,
+#define CUT(...)
+#define NARROW(t, ...) CT_LOAD_##t,
+#include "runtime/base/dtypes.def"
   CT_LOAD_i16,
   CT_LOAD_i8,
   CT_LOAD_u8,

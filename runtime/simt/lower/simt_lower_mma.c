@@ -116,14 +116,17 @@ static int64_t rest_of(const CtCx *cx, CtLayout l, int mode) {
 
 static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
   static const struct {
-    const char *ptx;
+    const char *name;
     CtLoad load;
-  } rows[] = {{"f16", CT_LOAD_f16},     {"bf16", CT_LOAD_bf16}, {"e4m3", CT_LOAD_f8e4m3},
-              {"e5m2", CT_LOAD_f8e5m2}, {"s8", CT_LOAD_i8},     {"u8", CT_LOAD_u8},
-              {"s16", CT_LOAD_i16},     {"s4", CT_LOAD_i4},     {"u4", CT_LOAD_u4},
-              {"f64", CT_LOAD_WORDS_8}};
+  } rows[] = {
+#define CUT(...)
+#define NARROW(t, ...) {#t, CT_LOAD_##t},
+#include "runtime/base/dtypes.def"
+      {"i8", CT_LOAD_i8},       {"u8", CT_LOAD_u8},       {"i16", CT_LOAD_i16},
+      {"i4", CT_LOAD_i4},       {"u4", CT_LOAD_u4},       {"f64", CT_LOAD_WORDS_8},
+      {"c64", CT_LOAD_WORDS_8}, {"gc64", CT_LOAD_WORDS_8}};
   for (size_t i = 0; i < CT_ARRAY_LEN(rows); i++) {
-    if (strcmp(rows[i].ptx, atom->types[of].ptx) == 0) {
+    if (strcmp(rows[i].name, atom->types[of].name) == 0) {
       return rows[i].load;
     }
   }

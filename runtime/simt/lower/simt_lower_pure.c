@@ -15,14 +15,6 @@ static const uint16_t first_row[CT_OP_COUNT][CT_DTYPE_COUNT] = {
 #include "runtime/simt/code/simt_ops.def"
 };
 
-/* Each float type has a cast from f32: a new one stops the compiler here until it has. */
-enum {
-  CT_SIMT_CAST_f32_f32_s, /* none is needed */
-#define X(...)
-#define FLOAT(name, ...) CAST_TO_##name = CT_SIMT_CAST_##name##_f32_s,
-#include "runtime/base/dtypes.def"
-};
-
 /* first_cast[to][from] */
 static const uint16_t first_cast[CT_DTYPE_COUNT][CT_DTYPE_COUNT] = {
 #define BIN(op, t)
@@ -144,7 +136,7 @@ static bool is_rename(CtDtype to, CtDtype from) {
   if (ct_is_int(to) && ct_is_int(from) && !ct_is_narrow(to) && !ct_is_narrow(from)) {
     return signed_one(to) == signed_one(from);
   }
-  return to == from || from == CT_tf32 || from == CT_u16 || from == CT_u8;
+  return to == from || from == CT_tf32 || (ct_is_narrow(from) && ct_is_unsigned(from));
 }
 
 /* A cast's row; an unsigned type without a row of its own takes the signed type's. */

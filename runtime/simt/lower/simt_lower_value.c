@@ -18,26 +18,24 @@
     .store_i32 = CT_SIMT_STORE_##mem##_i32, .store_i64 = CT_SIMT_STORE_##mem##_i64,                \
     .store_r = CT_SIMT_STORE_##mem##_r                                                             \
   }
-#define MOVES_16 MOVES(CT_CLASS_LANES4, 4, u16, SPLAT_4i, LOAD_u16_u)
-#define MOVES_8 MOVES(CT_CLASS_LANES4, 4, u8, SPLAT_4i, LOAD_u8_u)
-#define MOVES_f64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u)
-#define MOVES_f32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u)
-#define MOVES_tf32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u)
-#define MOVES_f16 MOVES_16
-#define MOVES_bf16 MOVES_16
-#define MOVES_f8e4m3 MOVES_8
-#define MOVES_f8e5m2 MOVES_8
-#define MOVES_i64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u)
-#define MOVES_i32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u)
-#define MOVES_i16 MOVES_16
-#define MOVES_i8 MOVES_8
-#define MOVES_u64 MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u)
-#define MOVES_u32 MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u)
-#define MOVES_u16 MOVES_16
-#define MOVES_u8 MOVES_8
-#define MOVES_bool MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u)
+/* By the C type of an element's place. */
+#define MOVES_double MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_f64_u)
+#define MOVES_float MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4f, LOAD_f32_u)
+#define MOVES_int64_t MOVES(CT_CLASS_LANES8, 8, 8, SPLAT_8, LOAD_i64_u)
+#define MOVES_int32_t MOVES(CT_CLASS_LANES4, 4, 4, SPLAT_4i, LOAD_i32_u)
+#define MOVES_int16_t MOVES(CT_CLASS_LANES4, 4, u16, SPLAT_4i, LOAD_u16_u)
+#define MOVES_int8_t MOVES(CT_CLASS_LANES4, 4, u8, SPLAT_4i, LOAD_u8_u)
+#define MOVES_uint64_t MOVES_int64_t
+#define MOVES_uint32_t MOVES_int32_t
+#define MOVES_uint16_t MOVES_int16_t
+#define MOVES_uint8_t MOVES_int8_t
+#define MOVES_FLOAT(ctype) MOVES_##ctype
+#define MOVES_INT(ctype) MOVES_##ctype
+#define MOVES_UINT(ctype) MOVES_##ctype
+#define MOVES_BOOL(ctype) MOVES(CT_CLASS_MASK, 1, 1, SPLAT_1, LOAD_b_u)
 const CtMoves ct_low_moves[CT_DTYPE_COUNT] = {
-#define X(name, ...) [CT_##name] = MOVES_##name,
+#define DTYPE(name, bits, kind, compute, cuda, ctype, ...) [CT_##name] = MOVES_##kind(ctype),
+#define CUT(name, ...) [CT_##name] = MOVES_float,
 #include "runtime/base/dtypes.def"
 };
 

@@ -19,18 +19,16 @@ static inline void put_u64(CtScalar *s, uint64_t v) { s->i = (int64_t)v; }
 static inline void put_u32(CtScalar *s, uint32_t v) { s->i = (int32_t)v; }
 
 /* Narrow types: lanes and scalars hold bits. */
-#define NARROW(t)                                                                                  \
+#define NARROW_SCALAR(t, ...)                                                                      \
   typedef uint32_t CtT_##t;                                                                        \
   static inline uint32_t get_##t(const CtScalar *s) { return (uint32_t)s->i; }                     \
   static inline void put_##t(CtScalar *s, uint32_t v) { s->i = v; }
-NARROW(f16)
-NARROW(bf16)
-NARROW(f8e4m3)
-NARROW(f8e5m2)
-NARROW(i16)
-NARROW(i8)
-typedef uint32_t CtT_tf32;
-static inline void put_tf32(CtScalar *s, uint32_t v) { s->f32 = ct_f32_of_bits(v); }
+#define NARROW NARROW_SCALAR
+#define CUT(t, ...)                                                                                \
+  typedef uint32_t CtT_##t;                                                                        \
+  static inline void put_##t(CtScalar *s, uint32_t v) { s->f32 = ct_f32_of_bits(v); }
+#include "runtime/base/dtypes.def"
+CT_NARROW_INTS(NARROW_SCALAR)
 
 #define BIN(op, t)                                                                                 \
   HANDLER(op##_##t##_ss) {                                                                         \

@@ -37,10 +37,9 @@ typedef void Combine(void *dst, const void *src, int64_t n);
 
 FLOAT_LOOPS(f64, double, double, SAME, SAME, fmax, fmin)
 FLOAT_LOOPS(f32, float, float, SAME, SAME, fmaxf, fminf)
-NARROW_LOOPS(f16, uint16_t)
-NARROW_LOOPS(bf16, uint16_t)
-NARROW_LOOPS(f8e4m3, uint8_t)
-NARROW_LOOPS(f8e5m2, uint8_t)
+#define CUT(...)
+#define NARROW(t, bits, compute, cuda, ctype, ...) NARROW_LOOPS(t, ctype)
+#include "runtime/base/dtypes.def"
 INT_LOOPS(i64, int64_t, uint64_t)
 INT_LOOPS(i32, int32_t, uint32_t)
 INT_LOOPS(i16, int16_t, uint16_t)
@@ -50,24 +49,14 @@ INT_LOOPS(u32, uint32_t, uint32_t)
 INT_LOOPS(u16, uint16_t, uint16_t)
 INT_LOOPS(u8, uint8_t, uint8_t)
 
-#define ROW(t) [CT_##t] = {t##_sum, t##_max, t##_min}
+#define LOOPS_FLOAT(...) __VA_ARGS__
+#define LOOPS_INT(...) __VA_ARGS__
+#define LOOPS_UINT(...) __VA_ARGS__
+#define LOOPS_BOOL(...) NULL, u8_max, u8_min
 static Combine *const loops[CT_DTYPE_COUNT][CT_N_COMBINES] = {
-    ROW(f64),
-    ROW(f32),
-    [CT_tf32] = {f32_sum, f32_max, f32_min},
-    ROW(f16),
-    ROW(bf16),
-    ROW(f8e4m3),
-    ROW(f8e5m2),
-    ROW(i64),
-    ROW(i32),
-    ROW(i16),
-    ROW(i8),
-    ROW(u64),
-    ROW(u32),
-    ROW(u16),
-    ROW(u8),
-    [CT_bool] = {NULL, u8_max, u8_min},
+#define DTYPE(t, bits, kind, ...) [CT_##t] = {LOOPS_##kind(t##_sum, t##_max, t##_min)},
+#define CUT(t, ...) [CT_##t] = {f32_sum, f32_max, f32_min},
+#include "runtime/base/dtypes.def"
 };
 
 bool ct_combine(CtDtype dtype, CtCombine op, void *dst, const void *src, int64_t n) {

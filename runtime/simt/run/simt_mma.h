@@ -34,7 +34,10 @@ static void load_f16(const char *p, void *out) {
 #else
 LOAD(f16, uint16_t, float, f32)
 #endif
-CT_NARROW_FLOATS(LOAD)
+#define CUT(...)
+#define HALF(...)
+#define NARROW(t, bits, compute, cuda, ctype, ...) LOAD(t, ctype, float, f32)
+#include "runtime/base/dtypes.def"
 CT_NARROW_INTS(LOAD)
 
 static void load_words_4(const char *p, void *out) { memcpy(out, p, 4 * (size_t)CT_LANES); }
@@ -42,11 +45,13 @@ static void load_words_8(const char *p, void *out) { memcpy(out, p, 8 * (size_t)
 
 typedef void (*Load)(const char *p, void *out);
 static const Load loads[CT_LOAD_COUNT] = {
-    [CT_LOAD_WORDS_4] = load_words_4, [CT_LOAD_WORDS_8] = load_words_8,
-    [CT_LOAD_f16] = load_f16,         [CT_LOAD_bf16] = load_bf16,
-    [CT_LOAD_f8e4m3] = load_f8e4m3,   [CT_LOAD_f8e5m2] = load_f8e5m2,
-    [CT_LOAD_i16] = load_i16,         [CT_LOAD_i8] = load_i8,
-    [CT_LOAD_u8] = load_u8,           [CT_LOAD_i4] = load_words_4,
+#define LOADER(t, ...) [CT_LOAD_##t] = load_##t,
+#define CUT(...)
+#define NARROW LOADER
+#include "runtime/base/dtypes.def"
+    CT_NARROW_INTS(LOADER)[CT_LOAD_WORDS_4] = load_words_4,
+    [CT_LOAD_WORDS_8] = load_words_8,
+    [CT_LOAD_i4] = load_words_4,
     [CT_LOAD_u4] = load_words_4,
 };
 

@@ -6,13 +6,12 @@
 
 #include "runtime/base/base.h"
 #include "runtime/base/bits.h"
+#include "runtime/base/convert.h"
 
 #define NARROW_INLINE static inline __attribute__((always_inline))
 
-/* The narrow types: X(type, what holds its bits, what it is computed in, that type's name). f16 is
-   separate, because some processors cast it. No operation multiplies u16. */
-#define CT_NARROW_FLOATS(X)                                                                        \
-  X(bf16, uint16_t, float, f32) X(f8e4m3, uint8_t, float, f32) X(f8e5m2, uint8_t, float, f32)
+/* The narrow integers: X(type, what holds its bits, what it is computed in, that type's name). No
+   operation multiplies u16. */
 #define CT_NARROW_INTS(X)                                                                          \
   X(i16, uint16_t, int32_t, i32) X(i8, uint8_t, int32_t, i32) X(u8, uint8_t, int32_t, i32)
 
@@ -20,43 +19,36 @@
 #define EXP2_BITS32(e) ((uint32_t)((e) + 127) << 23)
 #define EXP2_BITS64(e) ((uint64_t)((e) + 1023) << 52)
 
-/* A format of m bits of fraction with an exponent bias; see Format in convert.c. Patterns do not
-   include the sign. The arguments are constants at every call. */
-typedef struct CtNarrow {
-  int m, bias;
-  uint32_t sign, max, overflow, nan;
-  bool ties_away;
-} CtNarrow;
-
-/* From f32: rounds the pattern as an integer; a carry raises the exponent. Below the smallest
+/* The formats are constants at every call. From f32: rounds the pattern as an integer; a carry raises the exponent. Below the smallest
    normal number, adding a large number does the rounding: it leaves the pattern in the low bits. */
-NARROW_INLINE uint32_t ct_narrow_from_f32(const CtNarrow n, float v) {
+NARROW_INLINE uint32_t ct_narrow_from_f32(const CtFormat n, float v) {
   uint32_t bits = ct_bits_of_f32(v), x = bits & 0x7FFFFFFF;
-  int s = 23 - n.m;
+  int s = 23 - n.fraction;
   uint32_t even = n.ties_away ? 1 : x >> s & 1;
-  uint32_t pattern = ((x + ((1u << (s - 1)) - 1) + even) >> s) - ((uint32_t)(127 - n.bias) << n.m);
+  uint32_t pattern =
+      ((x + ((1u << (s - 1)) - 1) + even) >> s) - ((uint32_t)(127 - n.bias) << n.fraction);
   if (n.bias != 127) {
     uint32_t large = EXP2_BITS32(1 - n.bias + s);
     uint32_t tiny = ct_bits_of_f32(ct_f32_of_bits(x) + ct_f32_of_bits(large)) - large;
     pattern = x < EXP2_BITS32(1 - n.bias) ? tiny : pattern;
   }
-  pattern = pattern > n.max ? n.overflow : pattern;
-  pattern |= (bits >> 31) * n.sign;
-  return x > 0x7F800000 ? n.nan : pattern;
+  pattern = pattern > (uint32_t)n.max ? (uint32_t)n.overflow : pattern;
+  pattern = pattern << n.shift | (bits >> 31) << (n.bits - 1);
+  return x > 0x7F800000 ? (uint32_t)n.nan << n.shift : pattern;
 }
 
 /* The same from f64. A sum rounds ties to even, so ties that must round away from zero are
    corrected. */
-NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
+NARROW_INLINE uint32_t ct_narrow_from_f64(const CtFormat n, double v) {
   const uint64_t inf = EXP2_BITS64(1024);
   uint64_t bits = ct_bits_of_f64(v), x = bits & (UINT64_MAX >> 1);
-  int s = 52 - n.m;
+  int s = 52 - n.fraction;
   uint64_t even = n.ties_away ? 1 : x >> s & 1;
-  uint64_t pattern =
-      ((x + (((uint64_t)1 << (s - 1)) - 1) + even) >> s) - ((uint64_t)(1023 - n.bias) << n.m);
+  uint64_t pattern = ((x + (((uint64_t)1 << (s - 1)) - 1) + even) >> s) -
+                     ((uint64_t)(1023 - n.bias) << n.fraction);
   uint64_t large_bits = EXP2_BITS64(1 - n.bias + s);
   double size = __builtin_fabs(v), large = ct_f64_of_bits(large_bits);
-  double half = ct_f64_of_bits(EXP2_BITS64(-n.bias - n.m));
+  double half = ct_f64_of_bits(EXP2_BITS64(-n.bias - n.fraction));
   double sum = size + large;
   uint64_t tiny = ct_bits_of_f64(sum) - large_bits;
   if (n.ties_away) {
@@ -64,56 +56,39 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtNarrow n, double v) {
   }
   pattern = x < EXP2_BITS64(1 - n.bias) ? tiny : pattern;
   pattern = pattern > n.max ? n.overflow : pattern;
-  pattern |= (bits >> 63) * n.sign;
-  return (uint32_t)(x > inf ? n.nan : pattern);
+  pattern = pattern << n.shift | (bits >> 63) << (n.bits - 1);
+  return (uint32_t)(x > inf ? n.nan << n.shift : pattern);
 }
 
 /* To f32, exactly: reads the pattern as an f32 with another bias, then corrects the bias by a
-   product. NaN becomes the f32 with all bits of the fraction set. `inf` is the pattern of infinity,
-   or one less than NaN's. */
-NARROW_INLINE float ct_narrow_to_f32(const CtNarrow n, uint32_t inf, bool has_inf, uint32_t bits) {
-  uint32_t x = bits & (n.sign - 1);
-  uint32_t sign = (bits & n.sign) != 0 ? 0x80000000 : 0;
-  float v = ct_f32_of_bits(x << (23 - n.m)) * ct_f32_of_bits(EXP2_BITS32(127 - n.bias));
+   product. NaN becomes the f32 with all bits of the fraction set. With f32's own bias it is a part of
+   an f32, which keeps NaN's bits. */
+NARROW_INLINE float ct_narrow_to_f32(const CtFormat n, uint32_t bits) {
+  const uint32_t sign_bit = 1u << (n.bits - 1), inf = (uint32_t)n.max + n.has_inf;
+  uint32_t x = bits & (sign_bit - 1);
+  uint32_t sign = (bits & sign_bit) != 0 ? 0x80000000 : 0;
+  if (n.bias == 127) {
+    return ct_f32_of_bits(bits << (32 - n.bits));
+  }
+  float v = ct_f32_of_bits(x << (23 - n.fraction)) * ct_f32_of_bits(EXP2_BITS32(127 - n.bias));
   uint32_t r = ct_bits_of_f32(v) | sign;
-  if (has_inf) {
+  if (n.has_inf) {
     r = x == inf ? 0x7F800000 | sign : r;
   }
   return ct_f32_of_bits(x > inf ? 0x7FFFFFFF : r);
 }
 
-#define CT_NARROW_f16 ((CtNarrow){10, 15, 0x8000, 0x7BFF, 0x7C00, 0x7FFF, false})
-#define CT_NARROW_bf16 ((CtNarrow){7, 127, 0x8000, 0x7F7F, 0x7F80, 0x7FFF, false})
-#define CT_NARROW_f8e4m3 ((CtNarrow){3, 7, 0x80, 0x7E, 0x7E, 0x7F, false})
-#define CT_NARROW_f8e5m2 ((CtNarrow){2, 15, 0x80, 0x7B, 0x7B, 0x7F, false})
-#define CT_NARROW_tf32 ((CtNarrow){10, 127, 0x40000, 0x3FBFF, 0x3FC00, 0x3FFFF, true})
-
-#define TO_NARROW(t)                                                                               \
-  static inline uint32_t CAST_##t##_f32(float v) { return ct_narrow_from_f32(CT_NARROW_##t, v); }  \
-  static inline uint32_t CAST_##t##_f64(double v) { return ct_narrow_from_f64(CT_NARROW_##t, v); }
-TO_NARROW(f16)
-TO_NARROW(bf16)
-TO_NARROW(f8e4m3)
-TO_NARROW(f8e5m2)
-#undef TO_NARROW
-/* A tf32 is an f32 with 13 zeros at its end. */
-static inline uint32_t CAST_tf32_f32(float v) {
-  return ct_narrow_from_f32(CT_NARROW_tf32, v) << 13;
-}
-static inline uint32_t CAST_tf32_f64(double v) {
-  return ct_narrow_from_f64(CT_NARROW_tf32, v) << 13;
-}
-
-static inline float CAST_f32_f16(uint32_t a) {
-  return ct_narrow_to_f32(CT_NARROW_f16, 0x7C00, true, a);
-}
-static inline float CAST_f32_bf16(uint32_t a) { return ct_f32_of_bits(a << 16); }
-static inline float CAST_f32_f8e4m3(uint32_t a) {
-  return ct_narrow_to_f32(CT_NARROW_f8e4m3, 0x7E, false, a);
-}
-static inline float CAST_f32_f8e5m2(uint32_t a) {
-  return ct_narrow_to_f32(CT_NARROW_f8e5m2, 0x7C, true, a);
-}
+#define NARROW(t, n, compute, cuda, ctype, npy, e, f, ends, ...)                                   \
+  static inline uint32_t CAST_##t##_f32(float v) {                                                 \
+    return ct_narrow_from_f32((CtFormat)CT_FORMAT(n, e, f, ends), v);                              \
+  }                                                                                                \
+  static inline uint32_t CAST_##t##_f64(double v) {                                                \
+    return ct_narrow_from_f64((CtFormat)CT_FORMAT(n, e, f, ends), v);                              \
+  }                                                                                                \
+  static inline float CAST_f32_##t(uint32_t a) {                                                   \
+    return ct_narrow_to_f32((CtFormat)CT_FORMAT(n, e, f, ends), a);                                \
+  }
+#include "runtime/base/dtypes.def"
 
 /* Integers. */
 static inline int32_t CAST_i32_u16(uint32_t a) { return (int32_t)a; }

@@ -146,8 +146,11 @@ ALWAYS_INLINE void cast_f16(float *to, const uint16_t *bits) {
 #else
 CAST_VECTOR(f16, uint16_t, float, f32)
 #endif
+#define CUT(...)
+#define HALF(...)
+#define NARROW(t, bits, compute, cuda, ctype, ...) CAST_VECTOR(t, ctype, float, f32)
+#include "runtime/base/dtypes.def"
 CAST_VECTOR(u16, uint16_t, int32_t, i32)
-CT_NARROW_FLOATS(CAST_VECTOR)
 CT_NARROW_INTS(CAST_VECTOR)
 
 /* A whole operand. Elements that all lanes share are gathered first, so that they are cast in
@@ -195,17 +198,19 @@ CT_NARROW_INTS(CAST_VECTOR)
       case CT_GATHER: widen_##t##_as(s, n_rows, n_k, pos, to, CT_GATHER); break;                   \
     }                                                                                              \
   }
-WIDEN(f16, uint16_t, float, f32)
+#define CUT(...)
+#define NARROW(t, bits, compute, cuda, ctype, ...) WIDEN(t, ctype, float, f32)
+#include "runtime/base/dtypes.def"
 WIDEN(u16, uint16_t, int32_t, i32)
-CT_NARROW_FLOATS(WIDEN)
 CT_NARROW_INTS(WIDEN)
 
 /* NULL: the elements already have the type that computes. A tf32 is an f32. */
 static const Widen widen[CT_DTYPE_COUNT] = {
-    [CT_f16] = widen_f16,       [CT_bf16] = widen_bf16, [CT_f8e4m3] = widen_f8e4m3,
-    [CT_f8e5m2] = widen_f8e5m2, [CT_i16] = widen_i16,   [CT_i8] = widen_i8,
-    [CT_u16] = widen_u16,       [CT_u8] = widen_u8,
-};
+#define WIDENER(t, ...) [CT_##t] = widen_##t,
+#define CUT(...)
+#define NARROW WIDENER
+#include "runtime/base/dtypes.def"
+    [CT_u16] = widen_u16, CT_NARROW_INTS(WIDENER)};
 
 /* The elements of a Side for one chunk of lanes: in place, or widened. */
 typedef struct Source {
@@ -470,26 +475,29 @@ MOVE_NARROW(2, uint16_t)
 MOVE_NARROW(1, uint8_t)
 
 /* A cast of registers, in which the lanes of an element are adjacent. */
-#define NARROW_TO(t, T, C, S)                                                                      \
+#define NARROW_TO(t, T)                                                                            \
   static void narrow_##t(const Side *d, const Side *s, int64_t n) {                                \
     for (int64_t e = 0; e < n; e++) {                                                              \
       const char *at = s->base + s->off[e] * s->scale;                                             \
       char *restrict to = d->base + d->off[e] * d->scale;                                          \
-      C v[CT_LANES];                                                                               \
+      float v[CT_LANES];                                                                           \
       T bits[CT_LANES];                                                                            \
       memcpy(v, at, sizeof v);                                                                     \
       for (int i = 0; i < CT_LANES; i++) {                                                         \
-        bits[i] = (T)CAST_##t##_##S(v[i]);                                                         \
+        bits[i] = (T)CAST_##t##_f32(v[i]);                                                         \
       }                                                                                            \
       memcpy(to, bits, sizeof bits);                                                               \
     }                                                                                              \
   }
-NARROW_TO(f16, uint16_t, float, f32)
-CT_NARROW_FLOATS(NARROW_TO)
+#define CUT(...)
+#define NARROW(t, bits, compute, cuda, ctype, ...) NARROW_TO(t, ctype)
+#include "runtime/base/dtypes.def"
 
-#define NARROWER(t, T, C, S) [CT_##t] = narrow_##t,
 static void (*const narrowers[CT_DTYPE_COUNT])(const Side *d, const Side *s, int64_t n) = {
-    NARROWER(f16, uint16_t, float, f32) CT_NARROW_FLOATS(NARROWER)};
+#define CUT(...)
+#define NARROW(t, ...) [CT_##t] = narrow_##t,
+#include "runtime/base/dtypes.def"
+};
 
 static const CtIn *NARROW(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = tile_of(in, w);

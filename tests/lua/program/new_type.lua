@@ -1,5 +1,6 @@
--- A row added to dtypes.def stops the compiler at the places that have to know the element type. In a copy
--- of the sources a row is added as someone would begin, by copying one and naming what is not there yet.
+-- A row added to dtypes.def stops the compiler at the places that have to know the element type, and there are
+-- few of them. In a copy of the sources a float of 4 bits is added as someone would begin, naming functions that
+-- are not there yet; then what is missing is added, and the type works.
 local tap = dofile "tests/support/tap.lua"
 local folder = dofile "tests/support/folder.lua"
 
@@ -12,44 +13,84 @@ local lua = folder.run "pkg-config --cflags lua5.4 2>/dev/null":gsub("\n$", "")
 if lua == "" then lua = "-I/usr/include/lua5.4" end
 folder.run(("cp -r '%s' '%s' ."):format(folder.absolute "runtime", folder.absolute "interp"))
 
--- The row of a narrow float as that of `trial`, of 4 bits of which 2 are the exponent's.
-local row = [[
-FLOAT(trial, 4, f32, "unsigned char", uint8_t, NULL, 2, 1, SATURATES, SINCE(100, F32_TO_TRIAL),
-      SAME(TRIAL_TO_F32), TRIAL, ADDS(TRIAL, 0))
-]]
-local path <const> = "runtime/base/dtypes.def"
-folder.write(path, (folder.read(path):gsub("\nX%(i64,", "\n" .. row .. "X(i64,")))
+local function add(path, before, text)
+  local all = folder.read(path)
+  local at = assert(all:find(before, 1, true), before)
+  folder.write(path, all:sub(1, at - 1) .. text .. all:sub(at))
+end
+
+-- {====== The row ======
+
+add("runtime/base/dtypes.def", "DTYPE(i64,", [[
+NARROW(f4e2m1, 4, f32, "unsigned char", uint8_t, NULL, 2, 1, NUMBERS, SINCE(100, F32_TO_F4E2M1),
+       SAME(F4E2M1_TO_F32), CLOSE(0.5, 0.5), FLOAT4_E2M1FN, UINT8, BYTES, NONE)
+]])
 
 -- The first error of each file that reads the rows; "" if there is none.
-local errors, list = {}, {}
-for name in folder.run "grep -rl 'dtypes\\.def\"' runtime interp --include=*.c | sort"
-  :gmatch "[^\n]+" do
-  local text, code = folder.run(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -I. %s -fsyntax-only %s")
-    :format(cc, lua, name))
-  errors[name] = code ~= 0 and (text:match("error:[^\n]*") or text) or ""
-  list[#list + 1] = name .. ": " .. errors[name]
+local flags <const> = "-std=c11 -D_POSIX_C_SOURCE=200809L -DCT_SIMT_BASE -I."
+local readers <const> = [[grep -rlE '(dtypes|simt_ops|simt_arith)\.def"|simt_narrow\.h"' runtime interp ]]
+  .. "--include=*.c | sort"
+
+local function errors()
+  local list = {}
+  for name in folder.run(readers):gmatch "[^\n]+" do
+    local text, code = folder.run(("%s %s %s -fsyntax-only %s"):format(cc, flags, lua, name))
+    if code ~= 0 then list[#list + 1] = name .. ": " .. (text:match("error:[^\n]*") or text) end
+  end
+  return list
 end
 
 -- Who has to know, and what it misses.
 local places <const> = {
-  ["runtime/base/dtype.c"] = "trial: ct_dtype_bytes counts whole bytes",
-  ["runtime/emit/emit_convert.c"] = "CT_HELP_F32_TO_TRIAL",
-  ["runtime/simt/lower/simt_lower_value.c"] = "MOVES_trial",
-  ["runtime/simt/lower/simt_lower_pure.c"] = "CT_SIMT_CAST_trial_f32_s",
-  ["runtime/device/device_map.c"] = "CT_CU_TENSOR_MAP_DATA_TYPE_TRIAL",
-  ["runtime/device/nccl_work.c"] = "CT_NCCL_TRIAL",
-  ["interp/tensor/tensor_data.c"] = "load_trial",
-  ["interp/host/embed_launch.c"] = "cuttle_DType has the types",
+  { "interp/host/embed_launch.c", "cuttle_DType has the types of dtypes.def" },
+  { "runtime/emit/emit_convert.c", "CT_HELP_F32_TO_F4E2M1" },
 }
-for name, missing in pairs(places) do
-  tap.ok((errors[name] or ""):find(missing, 1, true), ("%s misses %s"):format(name, missing),
-    table.concat(list, "\n"))
-  errors[name] = nil
+local found = errors()
+for i, place in ipairs(places) do
+  local message = found[i] or ""
+  tap.ok(message:find(place[1], 1, true) == 1 and message:find(place[2], 1, true),
+    ("%s misses %s"):format(place[1], place[2]), table.concat(found, "\n"))
 end
-local others = {}
-for name, message in pairs(errors) do
-  if message ~= "" then others[#others + 1] = name .. ": " .. message end
-end
-tap.is(table.concat(others, "\n"), "", "no other file stops for it")
+tap.is(#found, #places, "no other file stops for it")
+
+-- {====== What is missing ======
+
+add("interp/cuttle.h", "  CUTTLE_I64,", "  CUTTLE_F4E2M1,\n")
+add("runtime/emit/emit_prelude.def", "X(F32_TO_TF32,", [[
+X(F4E2M1_TO_F32, FN("float"), "f4e2m1_to_f32", "(unsigned char x) { return x; }\n")
+X(F32_TO_F4E2M1, FN("unsigned char"), "f32_to_f4e2m1", "(float x) { return x; }\n")
+X(F32_TO_F4E2M1_SOFT, FN("unsigned char"), "f32_to_f4e2m1", "(float x) { return x; }\n")
+]])
+tap.is(table.concat(errors(), "\n"), "", "with its functions and its name for C all files compile")
+
+-- Both casts of the CPU engine and of the host: its numbers, what lies between them and beyond.
+folder.write("casts.c", [[
+#include <math.h>
+#include <stdio.h>
+#include "runtime/simt/run/simt_narrow.h"
+
+static int n_wrong(void) {
+  static const float numbers[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  int wrong = ct_dtype_bytes(CT_f4e2m1) != 1 || ct_dtypes[CT_f4e2m1].bits != 4;
+  for (unsigned bits = 0; bits < 16; bits++) {
+    float is = (bits & 8) != 0 ? -numbers[bits & 7] : numbers[bits & 7];
+    wrong += CAST_f32_f4e2m1(bits) != is || ct_float_of_bits(CT_f4e2m1, bits) != is;
+    wrong += CAST_f4e2m1_f32(is) != bits || ct_bits_of_float(CT_f4e2m1, is) != bits;
+  }
+  for (float v = -9; v < 9; v += 0.01f) {
+    wrong += CAST_f4e2m1_f32(v) != ct_bits_of_float(CT_f4e2m1, v);
+    wrong += CAST_f4e2m1_f64(v) != ct_bits_of_float(CT_f4e2m1, v);
+  }
+  wrong += CAST_f4e2m1_f32(NAN) != 7 || ct_bits_of_float(CT_f4e2m1, NAN) != 7;
+  wrong += CAST_f4e2m1_f32(-INFINITY) != 15 || ct_bits_of_float(CT_f4e2m1, -1e30) != 15;
+  return wrong;
+}
+
+int main(void) {
+  printf("%d wrong", n_wrong());
+}
+]])
+tap.is(folder.run(("%s %s casts.c runtime/base/dtype.c runtime/base/convert.c -lm -o casts && ./casts")
+  :format(cc, flags)), "0 wrong", "its casts round to the nearest number")
 folder.remove()
 tap.done()
