@@ -165,6 +165,16 @@ typedef enum cuttle_DType {
   CUTTLE_BOOL /* a byte, 0 or 1 */
 } cuttle_DType;
 
+typedef struct cuttle_DTypeInfo {
+  const char *name;    /* as scripts write it: "f32" */
+  const char *numpy;   /* as NumPy's array interface writes it: "<f4"; NULL: NumPy has none */
+  int32_t bits, bytes; /* bits of a value, bytes of its place in memory */
+  int32_t dlpack;      /* its code in DLPack */
+} cuttle_DTypeInfo;
+
+/* What is known of an element type; NULL if there is none of that number. */
+const cuttle_DTypeInfo *cuttle_dtype_info(cuttle_DType dtype);
+
 /* Memory of the host as other libraries describe theirs: extents, and strides in elements. `ptr` is
    where element (0, ..., 0) lies; rank 0 is one element. Strides are >= 0; NULL: the last mode is
    contiguous. `device`: -1, host memory; else the number of a CUDA device. Whatever would write memory with

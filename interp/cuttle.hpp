@@ -492,10 +492,7 @@ public:
                                cuttle_tensor_new(get(), dtype.c_str(), layout.c_str())));
   }
   template <typename T> Tensor tensor(const std::string &layout) {
-    static constexpr const char *names[] = {"",       "f64",    "f32", "tf32", "f16", "bf16",
-                                            "f8e4m3", "f8e5m2", "i64", "i32",  "i16", "i8",
-                                            "u64",    "u32",    "u16", "u8",   "bool"};
-    return tensor(names[dtype_of<T>()], layout);
+    return tensor(cuttle_dtype_info(dtype_of<T>())->name, layout);
   }
 
   /* Memory of the host as a tensor, for scripts, or for many launches. It must live until the tensor has ended and

@@ -8,7 +8,9 @@
      _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
      _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
                      strides, and the bytes that it spans if they are not more than `most`
-     _export_restore(t, bytes)  gives those bytes back */
+     _export_restore(t, bytes)  gives those bytes back
+     _export_dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in
+                     tensor maps, the C type of a number, and whether that holds the bits of a float */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,14 +252,27 @@ static int export_restore(lua_State *L) {
   return 0;
 }
 
+static int export_dtypes(lua_State *L) {
+  lua_createtable(L, CT_DTYPE_COUNT, 0);
+  for (CtDtype t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
+    const CtDtypeInfo *info = &ct_dtypes[t];
+    lua_newtable(L);
+    record_text(L, "name", info->name);
+    record_text(L, "c", ct_is_int(t) || ct_is_bits(t) ? info->ctype : info->cuda);
+    record_integer(L, "bytes", info->bytes);
+    record_integer(L, "map", ct_device_map_type(t));
+    record_bool(L, "bits", ct_is_bits(t));
+    lua_rawseti(L, -2, t);
+  }
+  return 1;
+}
+
 void bind_open_export(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_export_begin", export_begin},
-                                       {"_export_for", export_for},
-                                       {"_export_skip", export_skip},
-                                       {"_export_target", export_target},
-                                       {"_export_tensor", export_tensor},
-                                       {"_export_restore", export_restore},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"_export_begin", export_begin},   {"_export_for", export_for},
+      {"_export_skip", export_skip},     {"_export_target", export_target},
+      {"_export_tensor", export_tensor}, {"_export_restore", export_restore},
+      {"_export_dtypes", export_dtypes}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -215,6 +215,17 @@ _Static_assert((int)CUTTLE_F64 == (int)CT_f64 && (int)CUTTLE_F8E5M2 == (int)CT_f
                    (int)CUTTLE_BOOL == (int)CT_bool,
                "and their numbers");
 
+static const cuttle_DTypeInfo infos[CT_DTYPE_COUNT] = {
+#define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, ...)                            \
+  [CT_##name] = {#name, npy, bits, sizeof(ctype), CT_DLPACK_##dlpack},
+#include "runtime/base/dtypes.def"
+};
+
+const cuttle_DTypeInfo *cuttle_dtype_info(cuttle_DType dtype) {
+  int n = (int)dtype;
+  return n > CT_VOID && n < CT_DTYPE_COUNT ? &infos[n] : NULL;
+}
+
 typedef struct LendRequest {
   CuttleState *s;
   const cuttle_Memory *memory;

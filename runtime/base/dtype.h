@@ -57,6 +57,10 @@ static inline bool ct_is_int(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_IN
 static inline bool ct_is_unsigned(CtDtype t) { return ct_dtypes[t].is_unsigned; }
 static inline CtDtype ct_dtype_compute(CtDtype t) { return ct_dtypes[t].compute; }
 static inline bool ct_is_narrow(CtDtype t) { return ct_dtypes[t].compute != t; }
+/* A float that C holds as an integer of its bits. */
+static inline bool ct_is_bits(CtDtype t) {
+  return ct_is_float(t) && ct_is_narrow(t) && t != CT_tf32;
+}
 /* The integer types' ends, as 64-bit integers hold them: a u64 has every pattern, so both ends of
    int64_t; see ct_dtype_fits. */
 int64_t ct_dtype_min(CtDtype t);

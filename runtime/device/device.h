@@ -339,6 +339,8 @@ typedef struct CtDeviceMap {
 CtStatus ct_device_map(CtDevice *d, const CtDeviceMap *map, unsigned char out[CT_MAP_BYTES],
                        CtErr *err) CT_NODISCARD;
 
+uint32_t ct_device_map_type(CtDtype dtype); /* the driver's number of it in maps */
+
 /* Enqueues one launch. `params` holds the kernel's parameters packed as C lays out a struct of them
    (each at a multiple of its own alignment), params_bytes bytes without tail padding; it is read
    before the call returns. 0 bytes for a kernel without parameters. Only errors of the call itself

@@ -11,6 +11,8 @@ static const CuMapDtype dtypes[CT_DTYPE_COUNT] = {
 #include "runtime/base/dtypes.def"
 };
 
+uint32_t ct_device_map_type(CtDtype dtype) { return (uint32_t)dtypes[dtype]; }
+
 static CuMapPromotion promotion_of(int bytes) {
   switch (bytes) {
     case 64: return CT_CU_TENSOR_MAP_L2_PROMOTION_L2_64B;

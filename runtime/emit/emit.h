@@ -288,10 +288,6 @@ typedef struct CtEmitWrap {
 CtEmitWrap ct_emit_wrap(CtEmit *e, CtDtype to, CtDtype from); /* `to` is not bool */
 void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min);
 void ct_emit_bitcast(CtEmit *e, CtVal v, CtPrec min);
-/* A float that C holds as an integer of its bits. */
-static inline bool ct_emit_is_bits(CtDtype t) {
-  return ct_is_float(t) && ct_is_narrow(t) && t != CT_tf32;
-}
 
 void ct_emit_tile(CtEmit *e, CtVal v);
 /* Statements of their own, each in its file. */

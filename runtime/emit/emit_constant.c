@@ -12,7 +12,7 @@ enum { MAX_LINE = 100 };
 /* An initialiser must be a constant expression, and functions of bits are none. */
 static void put_float(CtEmit *e, CtDtype type, double v) {
   const char *end = type == CT_f64 ? "" : "f";
-  if (isfinite(v) || ct_emit_is_bits(type)) {
+  if (isfinite(v) || ct_is_bits(type)) {
     ct_emit_float(e, type, v);
   } else {
     ct_text_printf(&e->body, "%s0%s / 0.0%s", isnan(v) ? "0." : v < 0 ? "-1." : "1.", end, end);

@@ -67,7 +67,7 @@ static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
 static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
   const Caster *w = &widenings[from];
   bool is_hard = e->ir->target.sm >= w->sm;
-  if (!ct_emit_is_bits(from)) {
+  if (!ct_is_bits(from)) {
     return (CtEmitWrap){.close = ""};
   }
   if (is_hard && ct_dtypes[from].bits == 8) {
@@ -139,8 +139,8 @@ void ct_emit_cast(CtEmit *e, CtVal v, CtPrec min) {
 /* CUDA's functions between the bits of a C float and an integer; for doubles the integer is long
    long. */
 static CtEmitWrap rebit(CtDtype to, CtDtype from) {
-  bool from_float = ct_is_float(from) && !ct_emit_is_bits(from);
-  bool to_float = ct_is_float(to) && !ct_emit_is_bits(to);
+  bool from_float = ct_is_float(from) && !ct_is_bits(from);
+  bool to_float = ct_is_float(to) && !ct_is_bits(to);
   if (from_float == to_float) {
     return from_float ? (CtEmitWrap){.close = ""} : c_cast(to);
   }

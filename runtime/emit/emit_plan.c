@@ -416,8 +416,7 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
   }
   if (inst->op == CT_OP_CAST) {
     CtDtype from = (CtDtype)ct_inst(ir, inst->args[0])->type;
-    return is_name(ir, inst->args[0]) && !ct_emit_is_bits(from) &&
-           !ct_emit_is_bits((CtDtype)inst->type) &&
+    return is_name(ir, inst->args[0]) && !ct_is_bits(from) && !ct_is_bits((CtDtype)inst->type) &&
            (ct_is_float((CtDtype)inst->type) ||
             !ct_is_float((CtDtype)ct_inst(ir, inst->args[0])->type));
   }

@@ -128,7 +128,7 @@ static void put_text(CtEmit *e, const CtInst *inst) {
 
 static char constraint_of(CtDtype type) {
   int bits = ct_dtypes[type].bits;
-  if (ct_is_float(type) && !ct_emit_is_bits(type)) {
+  if (ct_is_float(type) && !ct_is_bits(type)) {
     return bits == 64 ? 'd' : 'f';
   }
   return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';

@@ -49,7 +49,7 @@ static void shortest(CtDtype type, double v, char *text, size_t size) {
 
 void ct_emit_float(CtEmit *e, CtDtype type, double v) {
   char text[40];
-  if (ct_emit_is_bits(type)) {
+  if (ct_is_bits(type)) {
     ct_text_printf(&e->body, "0x%0*" PRIx64, ct_dtypes[type].bits / 4, ct_bits_of_float(type, v));
     return;
   }
@@ -71,7 +71,7 @@ void ct_emit_float(CtEmit *e, CtDtype type, double v) {
 static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
   CtDtype type = (CtDtype)inst->type;
   bool is_negative = ct_is_float(type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
-  bool has_sign = is_negative && !ct_is_unsigned(type) && !ct_emit_is_bits(type);
+  bool has_sign = is_negative && !ct_is_unsigned(type) && !ct_is_bits(type);
   bool paren = has_sign && min > CT_PREC_UNARY;
   ct_text_puts(&e->body, paren ? "(" : "");
   if (ct_is_float(type)) {

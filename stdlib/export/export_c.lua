@@ -1,5 +1,6 @@
 -- export_c.lua: the words of C that the files of an export are made of: names, constants, tables
 -- and the texts of export_*.c, whose NAME and UPPER stand for the prefix.
+local internal = ...
 local M = {}
 
 -- {====== Names ======
@@ -91,29 +92,11 @@ function M.dim3(d) return ("{%d, %d, %d}"):format(d[1], d[2], d[3]) end
 
 -- {====== Element types ======
 
---- In the order of NAME_dtype; bytes of an element, the driver's number in tensor maps, the C type
---- of a number and the member of NAME_slot that takes it.
-M.dtypes = {
-  { name = "f64", bytes = 8, map = 8, c = "double", slot = "f64" },
-  { name = "f32", bytes = 4, map = 7, c = "float", slot = "f32" },
-  { name = "tf32", bytes = 4, map = 11, c = "float", slot = "f32" },
-  { name = "f16", bytes = 2, map = 6, c = "uint16_t", slot = "u", bits = true },
-  { name = "bf16", bytes = 2, map = 9, c = "uint16_t", slot = "u", bits = true },
-  { name = "f8e4m3", bytes = 1, map = 0, c = "uint8_t", slot = "u", bits = true },
-  { name = "f8e5m2", bytes = 1, map = 0, c = "uint8_t", slot = "u", bits = true },
-  { name = "i64", bytes = 8, map = 5, c = "int64_t", slot = "i" },
-  { name = "i32", bytes = 4, map = 3, c = "int32_t", slot = "i" },
-  { name = "i16", bytes = 2, map = 1, c = "int16_t", slot = "i" },
-  { name = "i8", bytes = 1, map = 0, c = "int8_t", slot = "i" },
-  { name = "u64", bytes = 8, map = 4, c = "uint64_t", slot = "u" },
-  { name = "u32", bytes = 4, map = 2, c = "uint32_t", slot = "u" },
-  { name = "u16", bytes = 2, map = 1, c = "uint16_t", slot = "u" },
-  { name = "u8", bytes = 1, map = 0, c = "uint8_t", slot = "u" },
-  { name = "bool", bytes = 1, map = 0, c = "bool", slot = "i" },
-}
-M.dtype = {}
+--- In the order of NAME_dtype: _export_dtypes(), and the member of NAME_slot that takes a number.
+M.dtypes, M.dtype = internal.export_dtypes(), {}
+local slots <const> = { double = "f64", float = "f32" }
 for _, d in ipairs(M.dtypes) do
-  d.enum = "UPPER_" .. d.name:upper()
+  d.enum, d.slot = "UPPER_" .. d.name:upper(), slots[d.c] or d.c:find "^uint" and "u" or "i"
   M.dtype[d.name] = d
 end
 

@@ -83,6 +83,23 @@ static void test_hold(cuttle_State *S) {
   OK(!k.found, "and is no memory any more when it is closed");
 }
 
+/* What is known of each element type is what tensors of it have. */
+static void test_dtypes(cuttle_State *S) {
+  int n = 0;
+  for (int t = 1; cuttle_dtype_info((cuttle_DType)t) != NULL; t++, n++) {
+    const cuttle_DTypeInfo *info = cuttle_dtype_info((cuttle_DType)t);
+    cuttle_Tensor *made = cuttle_tensor_new(S, info->name, "3");
+    OK(made != NULL && cuttle_tensor_bytes(made) == 3 * (size_t)info->bytes, "3 of %s", info->name);
+    OK(info->bits <= 8 * info->bytes, "%s fits its place", info->name);
+    cuttle_tensor_release(S, made);
+  }
+  IS_INT(n, CUTTLE_BOOL, "bool is the last one");
+  OK(cuttle_dtype_info((cuttle_DType)0) == NULL, "0 is none");
+  const cuttle_DTypeInfo *bf16 = cuttle_dtype_info(CUTTLE_BF16);
+  OK(strcmp(bf16->name, "bf16") == 0 && bf16->numpy == NULL && bf16->dlpack == 4, "of bf16");
+  OK(strcmp(cuttle_dtype_info(CUTTLE_F16)->numpy, "<f2") == 0, "of f16");
+}
+
 int main(void) {
   cuttle_State *S = cuttle_open(&(cuttle_Options){.size = sizeof(cuttle_Options), .device = "cpu"});
   test_modes(S, "(4,8):(8,1)", 2, (const int64_t[]){4, 8}, (const int64_t[]){8, 1});
@@ -91,6 +108,7 @@ int main(void) {
   test_modes(S, "7", 1, (const int64_t[]){7}, (const int64_t[]){1});
   test_others(S);
   test_hold(S);
+  test_dtypes(S);
   cuttle_close(S);
   return done_testing();
 }

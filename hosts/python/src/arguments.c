@@ -297,27 +297,12 @@ static bool read_capsule(Call *c, int i, PyObject *capsule) {
   return m != NULL && goes_forward(&m->tensor, i) && place_tensor(c, i, &m->tensor, false);
 }
 
-/* Element types that a library has but does not export, by the text of their dtype: those of newer versions of torch,
-   and of the package ml_dtypes for NumPy. Their memory goes as integers of as many bits. */
-static const struct {
-  const char *text, *integers;
-  cuttle_DType dtype;
-} unexported[] = {{"torch.float8_e4m3fn", NULL, CUTTLE_F8E4M3},
-                  {"torch.float8_e5m2", NULL, CUTTLE_F8E5M2},
-                  {"float8_e4m3fn", "uint8", CUTTLE_F8E4M3},
-                  {"float8_e5m2", "uint8", CUTTLE_F8E5M2},
-                  {"bfloat16", "uint16", CUTTLE_BF16}};
-
-enum { N_UNEXPORTED = sizeof unexported / sizeof unexported[0] };
-
-/* Its row; -1: it is none of these. */
-static int unexported_of(PyObject *object) {
+/* The element type that a library has but does not export: newer versions of torch, and the package ml_dtypes for
+   NumPy. Its memory goes as integers of as many bytes. 0: it is none of these. */
+static int unexported_of(PyObject *object, bool *is_torch) {
   PyObject *dtype = PyObject_GetAttrString(object, "dtype");
   PyObject *text = dtype == NULL ? NULL : PyObject_Str(dtype);
-  int found = -1;
-  for (int i = 0; text != NULL && i < N_UNEXPORTED; i++) {
-    found = PyUnicode_CompareWithASCIIString(text, unexported[i].text) == 0 ? i : found;
-  }
+  int found = text == NULL ? 0 : value_dtype_of_text(text, is_torch);
   PyErr_Clear(); /* it has no dtype */
   Py_XDECREF(dtype);
   Py_XDECREF(text);
@@ -343,10 +328,10 @@ static bool read_float8(Call *c, int i, PyObject *object, int dtype) {
 static bool read_as_bytes(Call *c, int i, PyObject *object) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  int row = unexported_of(object);
+  bool is_torch = false;
+  int dtype = unexported_of(object, &is_torch);
   PyErr_Restore(type, value, trace);
-  return row >= 0 && unexported[row].integers == NULL &&
-         read_float8(c, i, object, unexported[row].dtype);
+  return is_torch && value_dtype_bytes(dtype) == 1 && read_float8(c, i, object, dtype);
 }
 
 static bool pack_torch(Call *c, int i, PyObject *object) {
@@ -430,21 +415,23 @@ static PyObject *consumer_stream(Call *c, const Row *row, int device) {
 static bool read_as_integers(Call *c, int i, PyObject *object, Row *row) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  int n = unexported_of(object);
-  if (n < 0) {
+  bool is_torch = false;
+  int dtype = unexported_of(object, &is_torch);
+  if (dtype == 0 || is_torch) {
     PyErr_Restore(type, value, trace);
     return false;
   }
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
-  PyObject *view = PyObject_CallMethod(object, "view", "s", unexported[n].integers);
+  PyObject *view =
+      PyObject_CallMethod(object, "view", "s", value_dtype_bytes(dtype) == 1 ? "uint8" : "uint16");
   PyObject *capsule = view == NULL ? NULL : call_dlpack(view, row, NULL);
   Py_XDECREF(view);
   if (capsule == NULL || !read_capsule(c, i, capsule)) {
     return false;
   }
-  c->memory[i].dtype = unexported[n].dtype;
+  c->memory[i].dtype = (cuttle_DType)dtype;
   return true;
 }
 
@@ -500,11 +487,11 @@ static bool read_view(Call *c, int i, const Value *v) {
   }
   c->n = n;
   if (c->args[i].kind != CUTTLE_ARG_MEMORY ||
-      value_dtype_bits(c->memory[i].dtype) != value_dtype_bits(v->dtype)) {
+      value_dtype_bytes((int)c->memory[i].dtype) != value_dtype_bytes(v->dtype)) {
     PyErr_Format(PyExc_TypeError,
                  "argument %d: view_as(x, '%s') needs a tensor whose elements have %d "
                  "bits",
-                 i + 1, value_dtype_name(v->dtype), value_dtype_bits(v->dtype));
+                 i + 1, value_dtype_name(v->dtype), 8 * value_dtype_bytes(v->dtype));
     return false;
   }
   c->memory[i].dtype = (cuttle_DType)v->dtype;

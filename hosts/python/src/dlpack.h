@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+enum { DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 }; /* codes */
 enum { DL_MAJOR = 1 };
 enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 }; /* flags */
 

@@ -209,7 +209,7 @@ static PyObject *tensor_interface(PyObject *self, void *none) {
     PyErr_SetString(PyExc_AttributeError, "__array_interface__");
     return NULL;
   }
-  int bytes = value_dtype_bits((int)t->m.dtype) / 8;
+  int bytes = value_dtype_bytes((int)t->m.dtype);
   PyObject *address = PyLong_FromVoidPtr(t->m.ptr);
   PyObject *result =
       address == NULL

@@ -1,39 +1,12 @@
 /* values.c: see values.h. */
 #include "hosts/python/src/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* {====== Element types ====== */
 
-enum {
-  DL_INT = 0,
-  DL_UINT = 1,
-  DL_FLOAT = 2,
-  DL_BFLOAT = 4,
-  DL_BOOL = 6,
-  DL_E4M3FN = 10,
-  DL_E5M2 = 12
-};
-
-static const struct {
-  uint8_t code, bits;
-  cuttle_DType dtype;
-} dtypes[] = {
-    {DL_FLOAT, 32, CUTTLE_F32},    {DL_FLOAT, 16, CUTTLE_F16},  {DL_BFLOAT, 16, CUTTLE_BF16},
-    {DL_E4M3FN, 8, CUTTLE_F8E4M3}, {DL_E5M2, 8, CUTTLE_F8E5M2}, {DL_FLOAT, 64, CUTTLE_F64},
-    {DL_INT, 64, CUTTLE_I64},      {DL_INT, 32, CUTTLE_I32},    {DL_INT, 16, CUTTLE_I16},
-    {DL_INT, 8, CUTTLE_I8},        {DL_UINT, 64, CUTTLE_U64},   {DL_UINT, 32, CUTTLE_U32},
-    {DL_UINT, 16, CUTTLE_U16},     {DL_UINT, 8, CUTTLE_U8},     {DL_BOOL, 8, CUTTLE_BOOL}};
-
-/* By cuttle_DType: texts, and bits. */
-static const struct {
-  const char *name;
-  int bits;
-} names[] = {{"", 0},       {"f64", 64},   {"f32", 32}, {"tf32", 32}, {"f16", 16}, {"bf16", 16},
-             {"f8e4m3", 8}, {"f8e5m2", 8}, {"i64", 64}, {"i32", 32},  {"i16", 16}, {"i8", 8},
-             {"u64", 64},   {"u32", 32},   {"u16", 16}, {"u8", 8},    {"bool", 8}};
-
-enum { N_NAMES = sizeof names / sizeof names[0] };
+static const cuttle_DTypeInfo *info_of(int dtype) { return cuttle_dtype_info((cuttle_DType)dtype); }
 
 static const char *name_of_code(int code) {
   static const char *const texts[] = {"int",
@@ -57,42 +30,73 @@ static const char *name_of_code(int code) {
   return (size_t)code < sizeof texts / sizeof texts[0] ? texts[code] : "unknown";
 }
 
+/* A type of fewer bits than its place goes as the bytes that hold it, since DLPack would have it packed. */
+static bool fills_its_place(const cuttle_DTypeInfo *info) { return info->bits == 8 * info->bytes; }
+
 DLDataType value_dl_dtype(int dtype) {
-  DLDataType t = {DL_FLOAT, 32, 1}; /* of tf32, too */
-  for (size_t j = 0; j < sizeof dtypes / sizeof dtypes[0]; j++) {
-    if ((int)dtypes[j].dtype == dtype) {
-      t.code = dtypes[j].code;
-      t.bits = dtypes[j].bits;
-    }
+  const cuttle_DTypeInfo *info = info_of(dtype);
+  int code = fills_its_place(info) ? info->dlpack : DL_UINT;
+  return (DLDataType){(uint8_t)code, (uint8_t)(8 * info->bytes), 1};
+}
+
+/* By DLPack's code and bits: the first type of them, so that f32 comes before tf32. 0: there is none. */
+enum { DL_MAX_CODE = 31, DL_MAX_BITS = 64 };
+static uint8_t by_dl[DL_MAX_CODE + 1][DL_MAX_BITS + 1];
+
+static void fill_by_dl(void) {
+  for (int i = 1; info_of(i) != NULL; i++) {
+    const cuttle_DTypeInfo *info = info_of(i);
+    uint8_t *at = &by_dl[info->dlpack][info->bits];
+    *at = *at == 0 && fills_its_place(info) ? (uint8_t)i : *at;
   }
-  return t;
+}
+
+static int dtype_of_dl(DLDataType t) {
+  return t.lanes == 1 && t.code <= DL_MAX_CODE && t.bits <= DL_MAX_BITS ? by_dl[t.code][t.bits] : 0;
 }
 
 const char *value_numpy_type(int dtype) {
-  static const char *const texts[] = {
-      [CUTTLE_F64] = "<f8", [CUTTLE_F32] = "<f4", [CUTTLE_TF32] = "<f4", [CUTTLE_F16] = "<f2",
-      [CUTTLE_I64] = "<i8", [CUTTLE_I32] = "<i4", [CUTTLE_I16] = "<i2",  [CUTTLE_I8] = "|i1",
-      [CUTTLE_U64] = "<u8", [CUTTLE_U32] = "<u4", [CUTTLE_U16] = "<u2",  [CUTTLE_U8] = "|u1",
-      [CUTTLE_BOOL] = "|b1"};
-  return texts[dtype];
+  const char *own = info_of(dtype)->numpy;
+  return own != NULL ? own : info_of(dtype_of_dl(value_dl_dtype(dtype)))->numpy;
 }
 
-const char *value_dtype_name(int dtype) { return names[dtype].name; }
-int value_dtype_bits(int dtype) { return names[dtype].bits; }
+const char *value_dtype_name(int dtype) { return info_of(dtype)->name; }
+int value_dtype_bytes(int dtype) { return info_of(dtype)->bytes; }
 
-bool value_read_dtype(DLDataType t, int i, cuttle_DType *out) {
-  for (size_t j = 0; j < sizeof dtypes / sizeof dtypes[0]; j++) {
-    if (dtypes[j].code == t.code && dtypes[j].bits == t.bits && t.lanes == 1) {
-      *out = dtypes[j].dtype;
-      return true;
+int value_dtype_of_text(PyObject *text, bool *is_torch) {
+  static const char torch[] = "torch.";
+  for (int i = 1; info_of(i) != NULL; i++) {
+    int code = info_of(i)->dlpack;
+    char full[80];
+    snprintf(full, sizeof full, "%s%s%s", torch, name_of_code(code), code == DL_BFLOAT ? "16" : "");
+    *is_torch = PyUnicode_CompareWithASCIIString(text, full) == 0;
+    if (code > DL_FLOAT && code != DL_BOOL &&
+        (*is_torch || PyUnicode_CompareWithASCIIString(text, full + sizeof torch - 1) == 0)) {
+      return i;
     }
   }
-  PyErr_Format(
-      PyExc_TypeError,
-      "argument %d has elements of type %s with %d bits and %d lanes; Cuttle has f64, f32, "
-      "tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8 and bool",
-      i + 1, name_of_code(t.code), (int)t.bits, (int)t.lanes);
-  return false;
+  return 0;
+}
+
+/* "f64, f32, ..." */
+static const char *all_names(char out[300]) {
+  size_t n = 0;
+  for (int i = 1; info_of(i) != NULL && n < 300; i++) {
+    n += (size_t)snprintf(out + n, 300 - n, "%s%s", i > 1 ? ", " : "", info_of(i)->name);
+  }
+  return out;
+}
+
+bool value_read_dtype(DLDataType t, int i, cuttle_DType *out) {
+  int dtype = dtype_of_dl(t);
+  char names[300];
+  *out = (cuttle_DType)dtype;
+  if (dtype == 0) {
+    PyErr_Format(PyExc_TypeError,
+                 "argument %d has elements of type %s with %d bits and %d lanes; Cuttle has %s",
+                 i + 1, name_of_code(t.code), (int)t.bits, (int)t.lanes, all_names(names));
+  }
+  return dtype != 0;
 }
 
 /* {====== Values with a type of their own: cuttle.f64(1.0), cuttle.static(4), cuttle.view_as(x, "tf32") ====== */
@@ -107,15 +111,14 @@ static void value_dealloc(PyObject *self) {
 }
 
 static int dtype_of_name(const char *name) {
-  for (int i = 1; i < N_NAMES; i++) {
-    if (strcmp(names[i].name, name) == 0) {
+  char names[300];
+  for (int i = 1; info_of(i) != NULL; i++) {
+    if (strcmp(info_of(i)->name, name) == 0) {
       return i;
     }
   }
-  PyErr_Format(PyExc_ValueError,
-               "'%s' is no element type; one of f64, f32, tf32, f16, bf16, f8e4m3, "
-               "f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool was expected",
-               name);
+  PyErr_Format(PyExc_ValueError, "'%s' is no element type; one of %s was expected", name,
+               all_names(names));
   return 0;
 }
 
@@ -144,12 +147,13 @@ static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static PyObject *value_repr(PyObject *self) {
   const Value *v = (const Value *)self;
-  return v->dtype != 0 ? PyUnicode_FromFormat("view_as(%R, '%s')", v->object, names[v->dtype].name)
-                       : PyUnicode_FromFormat("%s(%R)",
-                                              v->kind == CUTTLE_ARG_F64      ? "f64"
-                                              : v->kind == CUTTLE_ARG_STATIC ? "static"
-                                                                             : "i64",
-                                              v->object);
+  return v->dtype != 0
+             ? PyUnicode_FromFormat("view_as(%R, '%s')", v->object, value_dtype_name(v->dtype))
+             : PyUnicode_FromFormat("%s(%R)",
+                                    v->kind == CUTTLE_ARG_F64      ? "f64"
+                                    : v->kind == CUTTLE_ARG_STATIC ? "static"
+                                                                   : "i64",
+                                    v->object);
 }
 
 PyObject *value_open_type(PyObject *module) {
@@ -158,6 +162,7 @@ PyObject *value_open_type(PyObject *module) {
                          HOST_SLOT(Py_tp_repr, value_repr),
                          {0, NULL}};
   PyType_Spec spec = {"cuttle._cuttle.Value", sizeof(Value), 0, Py_TPFLAGS_DEFAULT, slots};
+  fill_by_dl();
   bool ok = PyModule_AddIntConstant(module, "KIND_MEMORY", CUTTLE_ARG_MEMORY) == 0 &&
             PyModule_AddIntConstant(module, "KIND_F64", CUTTLE_ARG_F64) == 0 &&
             PyModule_AddIntConstant(module, "KIND_I64", CUTTLE_ARG_I64) == 0 &&

@@ -19,7 +19,10 @@ bool value_read_dtype(DLDataType t, int i, cuttle_DType *out);
 DLDataType value_dl_dtype(int dtype);
 const char *value_numpy_type(int dtype); /* as its array interface writes it; NULL: it has none */
 const char *value_dtype_name(int dtype);
-int value_dtype_bits(int dtype);
+int value_dtype_bytes(int dtype); /* of an element's place */
+/* By the text of a library's dtype, of types that DLPack has and NumPy has not: "torch.float8_e5m2", or
+   "bfloat16" of the package ml_dtypes. 0: it is none. */
+int value_dtype_of_text(PyObject *text, bool *is_torch);
 
 /* Gives the module the type Value; returns it, not a new reference. NULL with an exception. */
 PyObject *value_open_type(PyObject *module);

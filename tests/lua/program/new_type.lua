@@ -28,8 +28,8 @@ NARROW(f4e2m1, 4, f32, "unsigned char", uint8_t, NULL, 2, 1, NUMBERS, SINCE(100,
 
 -- The first error of each file that reads the rows; "" if there is none.
 local flags <const> = "-std=c11 -D_POSIX_C_SOURCE=200809L -DCT_SIMT_BASE -I."
-local readers <const> = [[grep -rlE '(dtypes|simt_ops|simt_arith)\.def"|simt_narrow\.h"' runtime interp ]]
-  .. "--include=*.c | sort"
+local readers <const> = "grep -rlE --include='*.c' "
+  .. [['(dtypes|simt_ops|simt_arith)\.def"|simt_narrow\.h"' runtime interp | sort]]
 
 local function errors()
   local list = {}
@@ -90,7 +90,8 @@ int main(void) {
   printf("%d wrong", n_wrong());
 }
 ]])
-tap.is(folder.run(("%s %s casts.c runtime/base/dtype.c runtime/base/convert.c -lm -o casts && ./casts")
-  :format(cc, flags)), "0 wrong", "its casts round to the nearest number")
+local sources <const> = "casts.c runtime/base/dtype.c runtime/base/convert.c"
+tap.is(folder.run(("%s %s %s -lm -o casts && ./casts"):format(cc, flags, sources)), "0 wrong",
+  "its casts round to the nearest number")
 folder.remove()
 tap.done()
