@@ -672,6 +672,7 @@ lint-lua:
 
 lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 	$(Q)$(LUA) scripts/check_includes.lua
+	$(Q)$(LUA) scripts/check_requires.lua
 	$(Q)$(LUA) scripts/check_headers.lua
 	$(Q)$(LUA) scripts/check_objects.lua $(BUILD)
 	$(Q)$(LUA) scripts/function_sizes.lua

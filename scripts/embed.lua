@@ -10,8 +10,8 @@
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
 local root = arg[0]:match "^(.-)scripts/[^/]*$" or ""
-local deflate = dofile(root .. "stdlib/commands/deflate.lua").deflate
-local inflate = dofile(root .. "stdlib/commands/inflate.lua")
+local deflate = dofile(root .. "stdlib/base/deflate.lua").deflate
+local inflate = dofile(root .. "stdlib/base/inflate.lua")
 
 local BYTES_PER_LINE <const> = 24
 
@@ -146,7 +146,7 @@ local written_only = { js = true, css = true, html = true, c = true, h = true }
 
 -- The rows of the pages docs/from_*.md, without the names that annotations have.
 local function foreign_rows(pages, annotations)
-  local foreign, known, rows = dofile(root .. "stdlib/commands/foreign.lua"), {}, {}
+  local foreign, known, rows = dofile(root .. "stdlib/base/foreign.lua"), {}, {}
   for _, path in ipairs(annotations) do
     for line in io.lines(path) do
       local footer = line:match("^%-%-%- (CuTe: .*)$")

@@ -1,6 +1,7 @@
 -- rooms.lua: the rooms of the house: which files each holds, and whom it may know. The tables are
 -- the architecture: a new file either falls under a room or gets a row. check_includes.lua holds
--- every #include against them, check_objects.lua every symbol that an object uses of another.
+-- every #include against them, check_objects.lua every symbol that an object uses of another, and
+-- check_requires.lua every `require` of a module of stdlib/, in which no circle is allowed.
 --
 -- Rooms of a folder, lowest first. A room is the files whose path in the folder (without its
 -- extension) matches one of `files`. It may know itself, what `uses` names, and what those use in
@@ -111,5 +112,25 @@ return {
       uses = { "watch", "export", "blas", "mesh", "openers", "std_modules" }, circle = 4 },
     -- The program: command line and prompt.
     { name = "shell", files = { "shell/[%w_]+" }, uses = { "host" } },
+  },
+
+  stdlib = {
+    { name = "meta", files = { "meta/[%w_]+" }, uses = {} }, -- annotations, which are texts
+    -- Texts and names: JSON, compression, annotations, names that are written almost so.
+    { name = "base", files = { "base/[%w_]+" }, uses = { "meta" } },
+    -- Names of the language that are written in Lua.
+    { name = "language", files = { "language/[%w_]+" }, uses = { "base" } },
+    -- Devices as numbers: limits, peaks, machine code, the predicted time of a launch.
+    { name = "model", files = { "model/[%w_]+" }, uses = { "language" } },
+    -- Meshes, shardings and plans as algebra: no memory, no device, nothing internal.
+    { name = "sharding", files = { "sharding/[%w_]+" }, uses = { "language" } },
+    { name = "pictures", files = { "pictures/[%w_.]+" }, uses = { "sharding" } },
+    { name = "microscope", files = { "microscope/[%w_.]+" }, uses = { "pictures", "model" } },
+    { name = "tune", files = { "tune/[%w_]+" }, uses = { "microscope" } },
+    { name = "operators", files = { "operators/[%w_]+" }, uses = { "tune" } },
+    -- Memory and work of many devices.
+    { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "operators" } },
+    { name = "export", files = { "export/[%w_]+" }, uses = { "language" } },
+    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export" } },
   },
 }

@@ -3,7 +3,7 @@
 -- those that `help` knows and those of habits.lua. interp/state/diag_guess.c asks for it.
 local language = require "cuttle"
 local habits = require "cuttle.habits"
-local help = require "cuttle.help"
+local guesses = require "cuttle.name_guess"
 
 local M = {}
 
@@ -75,7 +75,7 @@ end
 -- For a name that is nil: what to add to the message, or "".
 local function of_name(name)
   local hint = language[name] == nil and habit_of(name)
-  return hint and "; " .. hint or help.guess(name)
+  return hint and "; " .. hint or guesses.guess(name)
 end
 
 -- Of `space.name`, such as tl.load, where the space is none of ours.
@@ -85,7 +85,7 @@ local function of_field(space, name)
     hint = ("%s is a name of its own: write %s, not %s.%s"):format(name, name, space, name)
   end
   hint = hint or habit_of(name)
-  return hint and "; " .. hint or help.guess_theirs(name)
+  return hint and "; " .. hint or guesses.guess_theirs(name)
 end
 
 --- What to write for a name of another language, such as erf or tl.load; or nil.
@@ -130,7 +130,7 @@ end
 
 local function of_method(name, line)
   local hint = habits.methods[name] or habit_of(name)
-  hint = hint and "; " .. hint or help.guess_method(name)
+  hint = hint and "; " .. hint or guesses.guess_method(name)
   local object = hint == "" and line:match("([%a_][%w_]*)%s*:%s*" .. name .. "%f[^%w_]")
   return object and ("; no type has this method; help(%s) lists those of %s"):format(object, object)
     or hint

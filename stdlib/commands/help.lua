@@ -4,7 +4,7 @@ local language = require "cuttle"
 local internal = ...
 local annotations = require "cuttle.annotations"
 local foreign = require "cuttle.foreign"
-local near = require "cuttle.near"
+local guesses = require "cuttle.name_guess"
 
 local M = {}
 
@@ -172,20 +172,6 @@ end
 
 -- {====== Finding ======
 
--- The names nearest to one that does not exist, at most three, as "'a' or 'b'"; or nothing.
-local function nearest(name)
-  local _, by_name = annotations.load()
-  local names = {}
-  for other in pairs(by_name) do names[#names + 1] = other end
-  return near.nearest(name, names)
-end
-
--- The same as text for a message.
-local function suggestion(name)
-  local names = nearest(name)
-  return names and (", did you mean %s?"):format(names) or ""
-end
-
 local lua_libraries = { "_G", "string", "table", "math", "io", "os", "coroutine", "utf8", "debug" }
 local lua_names = {}
 for _, library in ipairs(lua_libraries) do
@@ -247,63 +233,6 @@ local function find_topic(word)
 end
 
 -- {====== Names of CuTe, PTX and MoYe ======
-
--- The entries of what others call `name`.
-local function find_theirs(name)
-  local found = {}
-  for _, topic in ipairs((annotations.load())) do
-    for _, entry in ipairs(topic.entries) do
-      for _, line in ipairs(entry.footer) do
-        for _, other in ipairs(line:find("^CuTe:") and foreign.footer_names(line) or {}) do
-          if other == name and found[#found] ~= entry then found[#found + 1] = entry end
-        end
-      end
-    end
-  end
-  return found
-end
-
--- "; local_tile is tile here", or "".
-function M.guess_theirs(name)
-  local names = {}
-  for _, entry in ipairs(find_theirs(name)) do
-    if entry.name ~= name then names[#names + 1] = entry.name end
-  end
-  return #names > 0 and #names <= 4 and
-    ("; %s is %s here"):format(name, table.concat(names, " or ")) or ""
-end
-
-local MIN_GUESSED <const> = 4 -- letters: shorter names are variables rather than misspelt ones
-
--- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
-function M.guess(name)
-  local theirs = language[name] == nil and #name > 1 and M.guess_theirs(name) or ""
-  if theirs ~= "" then return theirs end
-  local names = language[name] == nil and #name >= MIN_GUESSED and nearest(name)
-  return names and ("; did you mean %s?"):format(names) or ""
-end
-
--- The same of a method: the types that have one of this name, such as ThrMMA of partition_C; what
--- CuTe or MoYe call so; or one that is written almost so.
-function M.guess_method(name)
-  local types, methods, is_known = {}, {}, {}
-  for _, topic in ipairs((annotations.load())) do
-    for _, entry in ipairs(topic.entries) do
-      local type_name, method = entry.name:match("^(%u[%w_]*)[.:]([%w_]+)")
-      if method == name then types[#types + 1] = type_name end
-      method = method or entry.name -- functions of layouts and tensors are methods, too
-      if not is_known[method] then
-        is_known[method], methods[#methods + 1] = true, method
-      end
-    end
-  end
-  if #types > 0 then
-    return #types <= 3 and ("; it is a method of %s"):format(table.concat(types, " and ")) or ""
-  end
-  local theirs = M.guess_theirs(name)
-  local nearest_one = theirs == "" and #name >= MIN_GUESSED and near.nearest(name, methods)
-  return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs
-end
 
 -- The entries of methods of this name.
 local function find_methods(name)
@@ -376,7 +305,7 @@ end
 local function fail_name(name)
   local habit = require("cuttle.guess").habit(name)
   if habit then fail("there is no '%s'; %s", name, habit) end
-  local guess = suggestion(name)
+  local guess = guesses.suggestion(name)
   fail("there is no '%s'%s", name, guess ~= "" and guess or
     ("; help() lists all names, apropos\"%s\" searches what they do"):format(name))
 end
@@ -384,7 +313,7 @@ end
 local function help_name(name)
   local asked = name
   name = foreign.key(name)
-  local entry, topic, theirs = find(name), find_topic(name), find_theirs(name)
+  local entry, topic, theirs = find(name), find_topic(name), guesses.find_theirs(name)
   local methods = entry == nil and find_methods(name) or {}
   if entry then
     print_entry(entry)

@@ -148,7 +148,8 @@ function M.nil_note(text, value_of)
   name = text:match "^%s*([%a_][%w_]*)%s*$"
   if not name or name == "nil" or name == "ans" then return nil end
   local hint = require("cuttle.guess").habit(name)
-  local guess = not hint and language[name] == nil and require("cuttle.help").guess(name) or ""
+  local is_new = not hint and language[name] == nil
+  local guess = is_new and require("cuttle.name_guess").guess(name) or ""
   return ("'%s' has no value%s"):format(name, hint and "; " .. hint or guess)
 end
 

@@ -58,7 +58,7 @@ function M.atom(name, dtype)
   end
   local a = internal.atom(name, dtype)
   if not a then
-    local guess, other = guess_name(name), require("cuttle.help").guess_theirs(name)
+    local guess, other = guess_name(name), require("cuttle.name_guess").guess_theirs(name)
     fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
       other ~= "" and other:sub(3) or "atoms() lists their names")
   end

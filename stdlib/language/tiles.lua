@@ -5,18 +5,6 @@ local language = require "cuttle"
 local internal = ...
 local M = {}
 
-local USUAL <const> = "H200"
-
--- A row of profile_device.lua: what a prediction in progress is for; nil: there is none.
-M.predicted = nil
-
--- The multiprocessors of a device as ct.device() tells of it. The CPU engine has none, and a text
--- may be written for a device that is not there: then those of what is predicted, or of an H200.
-function M.n_sms(device)
-  if device.n_sms then return device.n_sms end
-  return (M.predicted or require "cuttle.profile_device".find(USUAL)).sms
-end
-
 function M.fail(op, format, ...)
   internal.fail(("%s: %s"):format(op, format:format(...)))
 end
@@ -27,12 +15,14 @@ function M.type_name(x)
   return type(meta) == "table" and meta.__name or type(x)
 end
 
---- Is one of these spread over a mesh of devices? Operators leave such to stdlib/mesh.
-function M.has_sharded(...)
+--- The operator of this name that the type of one of the arguments has for itself, as sharded
+--- tensors have a matmul; nil: the general one is meant.
+function M.own_operator(name, ...)
   for i = 1, select("#", ...) do
-    if M.type_name((select(i, ...))) == "sharded tensor" then return true end
+    local x = select(i, ...)
+    local meta = type(x) == "table" and getmetatable(x)
+    if meta and meta.__operators then return meta.__operators[name] end
   end
-  return false
 end
 
 -- A metatable of a type of the language, its methods and fields where completion looks for them.

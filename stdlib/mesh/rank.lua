@@ -7,7 +7,7 @@
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
 local ipc = require "cuttle.ipc"
-local meshes = require "cuttle.mesh"
+local meshes = require "cuttle.mesh_type"
 local tiles = require "cuttle.tiles"
 local coroutine = coroutine
 local M = {}

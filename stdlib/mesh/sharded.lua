@@ -8,7 +8,7 @@
 --   x.peers         those of other ranks (peers.lua); nil: none was
 local internal = ...
 local engines = require "cuttle.engine"
-local meshes = require "cuttle.mesh"
+local meshes = require "cuttle.mesh_type"
 local move = require "cuttle.move"
 local pieces = require "cuttle.pieces"
 local shardings = require "cuttle.sharding"
@@ -20,6 +20,7 @@ local MAX_PRINTED <const>, NONE <const> = 8, {}
 local methods = {}
 local sharded_type = tiles.new_type("sharded tensor", methods,
   { "dtype", "layout", "mesh", "shape", "sharding" })
+sharded_type.__operators = meshes.operators
 -- Why a launch does not take one.
 sharded_type.__no_argument =
   "is a sharded tensor; a kernel takes the part of a rank, x:part(r.rank)"

@@ -6,6 +6,7 @@
 -- A way is {kernel =, side =, axes =}. The side is the operand whose rows are gathered, or which
 -- has C's rows. The axes are those of its rows, in the order in which they are spread.
 local internal = ...
+local devices = require "cuttle.profile_device"
 local gathering = require "cuttle.gather_matmul"
 local meeting = require "cuttle.meet"
 local peers = require "cuttle.peers"
@@ -13,7 +14,6 @@ local ranks = require "cuttle.ranks"
 local scattering = require "cuttle.matmul_scatter"
 local sharded = require "cuttle.sharded"
 local shardings = require "cuttle.sharding"
-local tiles = require "cuttle.tiles"
 local M = {}
 
 local HALVES <const> = { f16 = true, bf16 = true }
@@ -96,7 +96,7 @@ local function fills_device(best)
     local l = shape(shardings.part_layout(best.shardings.C))
     best.n_tiles = cdiv(l[1], LEAST_TILE) * cdiv(l[2], LEAST_TILE)
   end
-  return best.n_tiles >= tiles.n_sms(device())
+  return best.n_tiles >= devices.n_sms(device())
 end
 
 -- Why these tensors and devices have no such kernel.

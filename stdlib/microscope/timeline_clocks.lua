@@ -4,7 +4,6 @@
 -- out: one asks, the other one answers, and both note when. The answer was given at half of the
 -- shortest time that a question and its answer took, give or take that half.
 local marks = require "cuttle.marks"
-local meshes = require "cuttle.mesh"
 local M = {}
 
 local WARP <const>, ROUNDS <const> = 32, 64
@@ -63,7 +62,7 @@ end
 
 -- Rank 0 asks each of the others in turn: {[rank] = {offset =, within =, mhz =}}.
 local function measure(n)
-  local m = meshes.mesh{ rank = n }
+  local m = mesh{ rank = n }
   local flags <close> = m:zeros(i32, n, "(M@rank)")
   local out, found = { [0] = { offset = 0, within = 0 } }, {}
   local function take(launch, places, words)
@@ -75,9 +74,8 @@ local function measure(n)
     local function run(turn)
       m:run(function(r)
         if r.rank ~= 0 and r.rank ~= other then return end
-        ask{ grid = 1, block = 1 }(flags:part(), require("cuttle.peers").peer(flags,
-          other - r.rank), i32(r.rank == 0 and 1 or 0),
-          i32(((other - 1) * 2 + turn) * ROUNDS + 1))
+        ask{ grid = 1, block = 1 }(flags:part(), peer(flags, other - r.rank),
+          i32(r.rank == 0 and 1 or 0), i32(((other - 1) * 2 + turn) * ROUNDS + 1))
       end)
     end
     marks.with({ block = { 0, 0, 0 }, ranks = take }, function() end, function()

@@ -5,6 +5,7 @@
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
+local element_places = require "cuttle.element_places"
 local lines_of = require("cuttle.source_lines").of
 local internal = ...
 local M = {}
@@ -21,71 +22,6 @@ local function fail(format, ...)
 end
 
 -- {====== Coordinates ======
-
-local function leaf(x) -- of a tuple of one number
-  return type(x) == "number" and x or leaf(x[1])
-end
-
--- The modes of a layout that have a stride, from the largest stride down.
-local function modes_of(layout)
-  local flat = flatten(layout)
-  local modes = {}
-  for i = 0, rank(flat) - 1 do
-    local mode = mode(flat, i)
-    modes[#modes + 1] = { at = i + 1, size = size(mode), stride = leaf(mode.stride) }
-  end
-  table.sort(modes, function(a, b)
-    if a.stride ~= b.stride then return a.stride > b.stride end
-    return a.size > b.size
-  end)
-  return modes
-end
-
--- offset -> flat coordinate, as a list, by division.
-local function by_division(layout)
-  local modes = modes_of(layout)
-  return function(offset)
-    local crd = {}
-    for _, mode in ipairs(modes) do
-      local at = (mode.size > 1 and mode.stride > 0) and offset // mode.stride or 0
-      crd[mode.at] = math.min(at, mode.size - 1)
-      offset = offset - crd[mode.at] * mode.stride
-    end
-    return offset == 0 and crd or nil
-  end
-end
-
-local function flat_coordinate(layout, index)
-  local crd, flat = {}, flatten(layout)
-  for i = 1, rank(flat) do
-    local size = size(mode(flat, i - 1))
-    crd[i], index = index % size, index // size
-  end
-  return crd
-end
-
--- The same by looking at all elements: strides of some layouts do not divide each other.
-local function by_search(layout)
-  local index_of
-  return function(offset)
-    if not index_of then
-      index_of = {}
-      for i = size(layout) - 1, 0, -1 do index_of[layout(i)] = i end
-    end
-    return index_of[offset] and flat_coordinate(layout, index_of[offset])
-  end
-end
-
--- offset -> flat coordinate. Behind the last element, where a tensor has gaps, the offset itself.
-function M.coordinates(layout)
-  local swizzle = layout.swizzle
-  local plain = swizzle and layout.layout or layout
-  local divide, search = by_division(plain), by_search(plain)
-  return function(offset)
-    local at = swizzle and swizzle(offset) or offset
-    return divide(at) or search(at) or { offset }
-  end
-end
 
 -- A flat coordinate as one number for each mode of the shape: its linear coordinate there. What is
 -- no coordinate of the shape stays as it is.
@@ -403,7 +339,7 @@ local function sizes_of(layout)
 end
 
 local function describe(name, space, layout, bytes)
-  local crd_of, fold = M.coordinates(layout), by_mode(layout.shape)
+  local crd_of, fold = element_places.coordinates(layout), by_mode(layout.shape)
   return { name = name, space = space, layout = layout, shape = layout.shape, bytes = bytes,
     crd_of = crd_of, modes = sizes_of(layout),
     modes_of = function(offset) return fold(crd_of(offset)) end }

@@ -4,6 +4,7 @@
 -- in it; the head of trace_page.js says what data it gets from here.
 local json = require "cuttle.json"
 local pages = require "cuttle.page_file"
+local place_of = require "cuttle.element_places".place_of
 local M = {}
 
 local MAX_CELLS <const> = 4096 -- of one tensor
@@ -14,42 +15,6 @@ local MAX_LINES <const> = 400   -- of a source shown whole
 local AROUND <const> = 25       -- lines shown around the others
 
 -- {====== Cells ======
-
-local function sizes_of(x)
-  local flat, sizes = flatten(x), {}
-  for i = 1, rank(flat) do sizes[i] = size(mode(flat, i - 1)) end
-  return sizes
-end
-
--- Rows are mode 0, columns all others; what has one mode is a row.
-local function axes_of(layout)
-  local plain = layout.swizzle and layout.layout or layout
-  local first = rank(plain) > 1 and sizes_of(mode(plain, 0)) or {}
-  local all = sizes_of(plain)
-  local rows = 1
-  for i = 1, #first do rows = rows * all[i] end
-  return { n_first = #first, sizes = all, rows = rows, cols = size(plain) // rows }
-end
-
-local function linear(crd, sizes, from, to)
-  local index, step = 0, 1
-  for i = from, to do
-    index, step = index + crd[i] * step, step * sizes[i]
-  end
-  return index
-end
-
---- A function from an offset in a tensor {layout =, crd_of =} to its row and column, and {rows =,
---- cols =}: how many there are.
-function M.place_of(tensor)
-  local axes = axes_of(tensor.layout)
-  return function(offset)
-    local crd = tensor.crd_of(offset)
-    if #crd ~= #axes.sizes then return 0, offset end
-    return linear(crd, axes.sizes, 1, axes.n_first),
-      linear(crd, axes.sizes, axes.n_first + 1, #axes.sizes)
-  end, axes
-end
 
 local function clamp(n, low, high) return math.max(low, math.min(high, n)) end
 
@@ -74,7 +39,7 @@ local Panels = {}
 Panels.__index = Panels
 
 local function new_panel(tensor)
-  local place, axes = M.place_of(tensor)
+  local place, axes = place_of(tensor)
   return { tensor = tensor, place = place, axes = axes, touched = {}, index_of = {} }
 end
 

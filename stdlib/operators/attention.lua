@@ -247,9 +247,8 @@ end
 
 --- attention(Q, K, V[, options]) -> O[, LSE]
 function M.attention(Q, K, V, options)
-  if tiles.has_sharded(Q, K, V) then
-    return require "cuttle.sharded_attention".attention(Q, K, V, options)
-  end
+  local own = tiles.own_operator("attention", Q, K, V)
+  if own then return own(Q, K, V, options) end
   local p = read_arguments(Q, K, V, options)
   local step = plan(p)
   if step then step.kernel(step.launch)(table.unpack(step.args)) end

@@ -12,7 +12,7 @@
 --               faster with 80 keys, 2 % slower with 128
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
-local devices = require "cuttle.tiles"
+local devices = require "cuttle.profile_device"
 local tma = require "cuttle.tma_rules"
 local M = {}
 

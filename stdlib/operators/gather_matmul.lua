@@ -6,6 +6,7 @@
 -- M.trouble says of a problem why it cannot be computed so. Then gather the panels and call matmul.
 local internal = ...
 local arguments = require "cuttle.arguments"
+local devices = require "cuttle.profile_device"
 local hopper = require "cuttle.gemm_hopper"
 local matmul = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
@@ -163,7 +164,7 @@ function M.choose(configs, p, wanted)
   local device = device()
   for _, config in ipairs(configs) do
     local n = cdiv(p.m, config.tile[1]) * cdiv(p.n, config.tile[2]) * p.l
-    local is_chosen = wanted == nil and device.sm and n >= tiles.n_sms(device)
+    local is_chosen = wanted == nil and device.sm and n >= devices.n_sms(device)
       and (config.when == nil or config.when(p))
     if is_chosen or wanted == config.name then return config end
   end

@@ -26,7 +26,7 @@ local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_hopper_nested"
 local rasters = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
-local n_sms = require "cuttle.tiles".n_sms
+local n_sms = require "cuttle.profile_device".n_sms
 local tma = require "cuttle.tma_rules"
 local M = { takes_nested = true }
 

@@ -546,9 +546,8 @@ end
 
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
-  if tiles.has_sharded(A, B, C) then
-    return require "cuttle.sharded_matmul".matmul(A, B, C, options)
-  end
+  local own = tiles.own_operator("matmul", A, B, C)
+  if own then return own(A, B, C, options) end
   local out, opts = read_operands(A, B, C, options)
   local known, place = again.find(A, B, out, opts)
   if known then

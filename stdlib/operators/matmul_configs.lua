@@ -11,6 +11,7 @@
 -- The first row that fits is taken, so the order is the choice by shape, as it was measured on an
 -- H200. matmul_table.lua chooses before that, by results of `tune`.
 local internal = ...
+local devices = require "cuttle.profile_device"
 local grouping = require "cuttle.gemm_groups"
 local given = require "cuttle.operator_config"
 local tiles = require "cuttle.tiles"
@@ -332,7 +333,7 @@ function M.facts(p)
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
     local device = p.target == "cuda" and not emit_sm and device() or {}
     p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
-    p.n_sms, p.place = tiles.n_sms(device), device
+    p.n_sms, p.place = devices.n_sms(device), device
   end
   return p
 end

@@ -3,10 +3,9 @@
 -- them; this is its still picture.
 --   svg(launch[, file][, options])   options: block, thread, step, all counted from 0
 local Drawing = require "cuttle.drawing"
+local element_places = require "cuttle.element_places"
 local launches = require "cuttle.launch_picture"
 local picture = require "cuttle.picture"
-local trace = require "cuttle.trace"
-local trace_page = require "cuttle.trace_page"
 local M = {}
 
 local SIDE <const>, LARGEST <const> = 240, 12 -- of a tensor; of a cell
@@ -187,9 +186,9 @@ function M.page(x, options)
   local data, layouts = launches.data(x)
   local what, panels, drawn = read_options(options or {}, data), {}, {}
   for i, t in ipairs(data.tensors) do
-    local tensor = { layout = layouts[i], crd_of = trace.coordinates(layouts[i]) }
+    local tensor = { layout = layouts[i], crd_of = element_places.coordinates(layouts[i]) }
     local panel = { name = t.name, text = ("%s %s"):format(t.dtype, t.text), marks = {} }
-    panel.place, panel.axes = trace_page.place_of(tensor)
+    panel.place, panel.axes = element_places.place_of(tensor)
     measure(panel)
     panels[i] = panel
     if t.space ~= "register" then drawn[#drawn + 1] = panel end

@@ -1,5 +1,5 @@
--- scripts/check_objects.lua finds what breaks the rooms of the house: objects are made here that do,
--- under names of files that exist.
+-- scripts/check_objects.lua and scripts/check_requires.lua find what breaks the rooms of the house:
+-- objects and modules are made here that do, under names of files that exist.
 local tap = dofile "tests/support/tap.lua"
 
 local compiler = os.getenv "CC" or "cc"
@@ -53,5 +53,49 @@ finds("a circle in a room without one", {
 finds("a function that is not declared in its own room", {
   ["interp/front/source.c"] = "int front_serial(void) { return 1; }",
 }, "declares front_serial, which interp/front/source.c defines")
+
+-- Modules of these texts, {path = text}; what check_requires says of a tree that has only these.
+local function judge_modules(sources)
+  local root = os.tmpname()
+  os.remove(root)
+  assert(os.execute(("mkdir -p '%s' && ln -s \"$PWD/scripts\" '%s/scripts'"):format(root, root)))
+  for path, text in pairs(sources) do
+    local full = root .. "/" .. path
+    assert(os.execute(("mkdir -p '%s'"):format(full:match "^(.*)/")))
+    local file <close> = assert(io.open(full, "w"))
+    file:write(text)
+  end
+  local program = arg[-1]:find "^/" and arg[-1] or "$OLDPWD/" .. arg[-1]
+  local pipe = io.popen(("cd '%s' && \"%s\" scripts/check_requires.lua 2>&1"):format(root, program))
+  local said = pipe:read "a"
+  local is_content = pipe:close()
+  os.execute(("rm -r '%s'"):format(root))
+  return said, is_content
+end
+
+local function finds_module(name, sources, text)
+  local found, passed = judge_modules(sources)
+  tap.ok(not passed and found:find(text, 1, true) ~= nil, name, found)
+end
+
+said, is_content = judge_modules {
+  ["stdlib/mesh/move.lua"] = 'local sharding = require "cuttle.sharding"',
+  ["stdlib/sharding/sharding.lua"] = "return {}",
+}
+tap.ok(is_content, "what runs on meshes may use their algebra", said)
+
+finds_module("the algebra of shardings may not use what runs, even when it is called", {
+  ["stdlib/sharding/sharding.lua"] = 'return function() return require("cuttle.move") end',
+  ["stdlib/mesh/move.lua"] = "return {}",
+}, "stdlib/sharding/sharding.lua:1: require: 'stdlib/mesh/move.lua' is above or beside")
+
+finds_module("a circle of modules of one room", {
+  ["stdlib/mesh/move.lua"] = 'local ranks = require "cuttle.ranks"',
+  ["stdlib/mesh/ranks.lua"] = 'return function() return require "cuttle.move" end',
+}, "2 modules reach each other in a circle: stdlib/mesh/move.lua, stdlib/mesh/ranks.lua")
+
+finds_module("a module that is not there", {
+  ["stdlib/mesh/move.lua"] = 'local ranks = require "cuttle.rankz"',
+}, "there is no module 'cuttle.rankz'")
 
 tap.done()

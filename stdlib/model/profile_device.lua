@@ -192,4 +192,18 @@ function M.peaks(device)
   return { flops = 2 * device.sms * device.fma * device.ghz * 1e9, bytes = device.gbs * 1e9 }
 end
 
+-- {====== The device in use ======
+
+local USUAL <const> = "H200"
+
+-- A row of the table above: what a prediction in progress is for; nil: there is none.
+M.predicted = nil
+
+-- The multiprocessors of a device as device() tells of it. The CPU engine has none, and a text may
+-- be written for a device that is not there: then those of what is predicted, or of an H200.
+function M.n_sms(device)
+  if device.n_sms then return device.n_sms end
+  return (M.predicted or M.find(USUAL)).sms
+end
+
 return M

@@ -1,6 +1,6 @@
 -- spec.lua: reads the spec of a sharding for a mesh and a tensor: its factors, names and axes of
 -- partial sums. What they make is sharding.lua's; the text is taken apart by sharding_text.lua.
-local meshes = require "cuttle.mesh"
+local meshes = require "cuttle.mesh_type"
 local texts = require "cuttle.sharding_text"
 local tiles = require "cuttle.tiles"
 local M = {}

@@ -21,7 +21,7 @@
 --   part_layout(s): layout of a padded part     part_view(s, rank): of what is valid in it
 --   valid(s, rank): valid extents of the part   is_even(s): no part has padding
 --   owners(s, coord): ranks, offset             global(s, rank, mode, i): place in the tensor
-local meshes = require "cuttle.mesh"
+local meshes = require "cuttle.mesh_type"
 local specs = require "cuttle.spec"
 local texts = require "cuttle.sharding_text"
 local tiles = require "cuttle.tiles"

@@ -18,7 +18,6 @@ local internal = ...
 local counts = require "cuttle.predict_counts"
 local devices = require "cuttle.profile_device"
 local machine = require "cuttle.profile_machine"
-local tiles = require "cuttle.tiles"
 local M = {}
 
 local WARP <const> = 32
@@ -171,7 +170,7 @@ end
 -- {====== What a function launches ======
 
 local function default_device()
-  local used = require "cuttle".device()
+  local used = device()
   return used.name and devices.like(used.name) or devices.find(nil, used.sm or DEFAULT_SM)
     or devices.find(nil, DEFAULT_SM)
 end
@@ -214,15 +213,15 @@ local function launch_of(program)
            why = program.why }
 end
 
-local function run_counted(f, device)
-  local session <close> = internal.profile_begin(device.sm, RUN_BLOCKS, 1, true)
-  tiles.predicted = device
+local function run_counted(f, row)
+  local session <close> = internal.profile_begin(row.sm, RUN_BLOCKS, 1, true)
+  devices.predicted = row
   local ok, message = pcall(f)
-  tiles.predicted = nil
+  devices.predicted = nil
   if not ok then return nil, message end
   local programs = session:finish()
   if #programs > 0 then return programs end
-  return nil, "predict: no kernel was launched" .. (require "cuttle".device().sm == nil and ""
+  return nil, "predict: no kernel was launched" .. (device().sm == nil and ""
     or " on the CPU engine; choose it by device(\"cpu\") before tensors are made")
 end
 

@@ -16,7 +16,7 @@
 -- So collectives work on whole parts, chunk by chunk in the order of the group (mesh:group).
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
-local meshes = require "cuttle.mesh"
+local meshes = require "cuttle.mesh_type"
 local placement = require "cuttle.placement"
 local search = require "cuttle.plan_search"
 local shardings = require "cuttle.sharding"
