@@ -40,6 +40,8 @@ return {
       "ir/ir_trust", "ir/ir_again" }, uses = { "ir", "pass" } },
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
       uses = { "layout", "dtype", "message", "atom", "math" }, circle = 12 },
+    -- A launch as plain numbers, and what a trace takes for granted of them.
+    { name = "launch", files = { "launch/[%w_]+" }, uses = { "ir" } },
     -- A launch in a file: its IR and what it was given.
     { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir_file" } },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
@@ -97,7 +99,7 @@ return {
     { name = "ops", files = { "ops/[%w_]+" }, uses = { "front" }, circle = 3 },
     { name = "launch", files = { "launch/[%w_]+" },
       uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile", "runtime/program",
-        "runtime/capture" } },
+        "runtime/capture", "runtime/launch" } },
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },

@@ -224,13 +224,14 @@ static int export_tensor(lua_State *L) {
   lua_createtable(L, 0, 8);
   record_text(L, "dtype", ct_dtypes[t->dtype].name);
   record_integer(L, "address", (int64_t)arg.address);
-  record_integer(L, "first", (int64_t)arg.begin);
-  record_integer(L, "last", (int64_t)arg.end);
-  record_integer(L, "align", launch_align(&arg));
+  record_integer(L, "first", (int64_t)arg.span.begin);
+  record_integer(L, "last", (int64_t)arg.span.end);
+  record_integer(L, "align", ct_call_align(arg.address));
   set_list(L, "extents", t->layout.shape);
   set_list(L, "strides", t->layout.stride);
-  if (arg.end - arg.begin <= most) {
-    lua_pushlstring(L, (const char *)(uintptr_t)arg.begin, (size_t)(arg.end - arg.begin));
+  if (arg.span.end - arg.span.begin <= most) {
+    lua_pushlstring(L, (const char *)(uintptr_t)arg.span.begin,
+                    (size_t)(arg.span.end - arg.span.begin));
     lua_setfield(L, -2, "data");
   }
   return 1;
@@ -243,12 +244,12 @@ static int export_restore(lua_State *L) {
   Arg arg = {.kind = ARG_TENSOR, .tensor = t};
   bool is_known = t->storage->device == NULL && launch_measure(L, t);
   launch_place(t, &arg);
-  if (!is_known || n != arg.end - arg.begin) {
+  if (!is_known || n != arg.span.end - arg.span.begin) {
     return diag_error(L, "export: a tensor of the example has changed");
   }
   diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
   ct_blank_settle(t->storage->blank);
-  memcpy((void *)(uintptr_t)arg.begin, data, n);
+  memcpy((void *)(uintptr_t)arg.span.begin, data, n);
   return 0;
 }
 

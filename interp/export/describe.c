@@ -22,15 +22,13 @@ typedef struct Leaf {
 static const Field leaf_fields[] = {FIELD(Leaf, value), FIELD(Leaf, low), FIELD(Leaf, high),
                                     FIELD(Leaf, divisor), FIELD(Leaf, fixed)};
 
-/* What the trace took for granted of an extent or a stride: see leaf_facts in spec_trace.c. */
+/* What the trace took for granted of an extent or a stride. More than CT_MOST_NARROW would make the tensor wide. */
 static Leaf leaf_of(const Kernel *k, const Arg *arg, bool is_extent, int number, int64_t v) {
-  if (!launch_is_slot(k, arg->tensor, is_extent, number, v)) {
-    return (Leaf){v, v, v, 1, true};
-  }
-  int64_t max = arg->tensor->is_wide ? launch_leaf_max(true) : CT_MOST_NARROW - 1;
-  int64_t divisor = launch_leaf_div(is_extent, v, arg->dtype);
-  bool is_negative = !is_extent && v < 0;
-  return (Leaf){v, is_extent ? 0 : is_negative ? -max : 2, is_negative ? -1 : max, divisor, false};
+  const Tensor *t = arg->tensor;
+  CtTerm g = launch_term(k, t, is_extent, number, v);
+  bool is_fixed = !launch_is_slot(k, t, is_extent, number, v);
+  int64_t most = is_fixed || t->is_wide ? INT64_MAX : CT_MOST_NARROW - 1;
+  return (Leaf){v, ct_max(g.low, -most), ct_min(g.high, most), ct_term_divisor(&g), is_fixed};
 }
 
 /* Appends the leaves to the list at the top; returns how many there are. */
@@ -47,8 +45,8 @@ static int add_leaves(lua_State *L, const Kernel *k, const Arg *arg, bool is_ext
   return n;
 }
 
-static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg, begin),
-                                      FIELD_AS("last", Arg, end)};
+static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg, span.begin),
+                                      FIELD_AS("last", Arg, span.end)};
 
 static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
   RECORD_SET(L, tensor_fields, arg);
@@ -204,7 +202,7 @@ static void set_member_bytes(lua_State *L, const char *name, const LaunchList *l
   for (int64_t i = 0; i < launch_list_size(list); i++) {
     Arg place = place_of(launch_list_tensor(list, i));
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    set_bytes(L, name, place.begin, place.end, most);
+    set_bytes(L, name, place.span.begin, place.span.end, most);
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -215,7 +213,7 @@ void export_set_bytes(lua_State *L, int idx, const LaunchArgs *a, const char *na
     const Arg *arg = &a->args[i];
     lua_rawgeti(L, idx, i + 1);
     if (arg->kind == ARG_TENSOR && arg->tensor->storage->device == NULL) {
-      set_bytes(L, name, arg->begin, arg->end, most);
+      set_bytes(L, name, arg->span.begin, arg->span.end, most);
     } else if (arg->kind == ARG_LIST && launch_list_device(arg->list) == NULL) {
       set_member_bytes(L, name, arg->list, most);
     }

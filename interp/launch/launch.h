@@ -11,6 +11,7 @@
 
 #include "runtime/device/device.h"
 #include "runtime/ir/ir_marks.h"
+#include "runtime/launch/terms.h"
 #include "runtime/simt/simt.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
@@ -21,7 +22,7 @@
 enum { LAUNCH_PARAM_BYTES = 32764, LAUNCH_MAX_SLOTS = LAUNCH_PARAM_BYTES / 8 };
 enum { LAUNCH_MAX_ARGS = LAUNCH_MAX_SLOTS, LAUNCH_KEY_BYTES = 1 << 16 };
 enum { LAUNCH_FEW_ARGS = 64, LAUNCH_FEW_SLOTS = 256, LAUNCH_FEW_KEY_BYTES = 4096 };
-enum { LAUNCH_MAX_ALIGN = 16, LAUNCH_MAX_DEPTH = 8 /* of tables in an argument */ };
+enum { LAUNCH_MAX_DEPTH = 8 /* of tables in an argument */ };
 enum { LAUNCH_PRINT_BYTES = sizeof(CtDevPtr) + sizeof(uint32_t) }; /* of a packed CtPrintArgs */
 enum { LAUNCH_MAX_MAPS = 16 };                                     /* tensor maps of a kernel */
 enum { LAUNCH_MAX_OPTIONS = 16 };
@@ -76,7 +77,7 @@ typedef struct Arg {
   int n_fields;             /* of a RECORD */
   size_t key_at, key_bytes; /* of an OBJECT: what the key says of it */
   uint64_t address;         /* of the tensor's element 0 */
-  uint64_t begin, end;      /* addresses of the bytes that its elements span; equal when empty */
+  CtCallSpan span;          /* addresses of the bytes that its elements span; equal when empty */
 } Arg;
 
 /* The arguments of one launch, as its key and slots. */
@@ -282,6 +283,8 @@ CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue 
                      CtErr *err) CT_NODISCARD;
 CtStatus launch_start(const Spec *spec, const LaunchConfig *c, double seconds,
                       CtErr *err) CT_NODISCARD;
+/* Puts the slots into a parameter block. */
+void launch_pack(const Pack *packs, int n, const CtSlotValue *slots, unsigned char *params);
 
 /* The stream of a launch on a device. */
 static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {

@@ -11,7 +11,7 @@
 
 enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
 _Static_assert(MAX_TEXT >= (int)sizeof(CtHashKey), "the key of a long text fits");
-enum { MAX_EXTENT_DIV = 128, MAX_BYTES_DIV = LAUNCH_MAX_ALIGN, GROWTH = 4 };
+enum { GROWTH = 4 };
 
 /* --- room ------------------------------------------------------------------------------------------------- */
 
@@ -142,30 +142,6 @@ size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES])
 
 /* --- tensors ------------------------------------------------------------------------------------------------ */
 
-/* log2 of the largest power of two <= max that divides v. */
-static int pow2_of(int64_t v, int64_t max) {
-  int n = 0;
-  while (((int64_t)1 << n) < max && v % ((int64_t)2 << n) == 0) {
-    n++;
-  }
-  return n;
-}
-
-static int64_t stride_max(CtDtype dtype) {
-  int64_t n = MAX_BYTES_DIV / (int64_t)ct_dtype_bytes(dtype);
-  return n < 1 ? 1 : n;
-}
-
-int64_t launch_leaf_max(bool is_wide) { return is_wide ? INT64_MAX >> 16 : INT32_MAX - 1; }
-
-int launch_leaf_bits(bool is_extent, int64_t v, CtDtype dtype) {
-  return pow2_of(v, is_extent ? MAX_EXTENT_DIV : stride_max(dtype));
-}
-
-int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype) {
-  return (int64_t)1 << launch_leaf_bits(is_extent, v, dtype);
-}
-
 bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf) {
   return t->is_fixed || (is_extent && leaf < TENSOR_MAX_FIXED && (t->fixed >> leaf & 1) != 0);
 }
@@ -175,23 +151,25 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
   return !is_fixed && (is_extent || (v != 0 && v != 1));
 }
 
-/* Offsets are 32 bits wide where the tensor spans less than 2^31 bytes and counts, with strides of 0, fewer
-   elements than that. */
-static bool needs_64_bits(const Tensor *t, int64_t size) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype);
-  bool wide = t->hi >= CT_MOST_NARROW / bytes || size >= CT_MOST_NARROW;
-  CtTuple shape = t->layout.shape;
+CtTerm launch_term(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
+  return launch_is_slot(k, t, is_extent, leaf, v) ? ct_term_of(is_extent, v, t->dtype, t->is_wide)
+                                                  : ct_term_constant(v);
+}
+
+static int64_t longest_mode(CtTuple shape) {
+  int64_t longest = 0;
   for (uint32_t i = 0; i < shape->len; i++) {
-    wide = wide || (shape[i].rank == CT_LEAF && shape[i].i.v >= CT_MOST_NARROW);
+    longest = shape[i].rank == CT_LEAF ? ct_max(longest, shape[i].i.v) : longest;
   }
-  return wide;
+  return longest;
 }
 
 bool launch_measure(lua_State *L, Tensor *t) {
   int64_t size;
   CtErr err;
   diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
-  t->is_wide = needs_64_bits(t, size);
+  t->is_wide = ct_call_is_wide(t->hi, size, longest_mode(t->layout.shape),
+                               (int64_t)ct_dtype_bytes(t->dtype));
   return t->lo >= 0;
 }
 
@@ -200,11 +178,15 @@ uint64_t launch_end_of(const Tensor *t, uint64_t end) {
   return t->storage->is_lent || end < most ? end : most;
 }
 
+uint64_t launch_address(const Tensor *t) {
+  return ct_storage_place(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+}
+
 void launch_place(const Tensor *t, Arg *out) {
   uint64_t bytes = ct_dtype_bytes(t->dtype);
-  out->address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
-  out->begin = out->address + (uint64_t)t->lo * bytes;
-  out->end = launch_end_of(t, out->address + (uint64_t)(t->hi + 1) * bytes);
+  out->address = launch_address(t);
+  out->span.begin = out->address + (uint64_t)t->lo * bytes;
+  out->span.end = launch_end_of(t, out->address + (uint64_t)(t->hi + 1) * bytes);
 }
 
 Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {

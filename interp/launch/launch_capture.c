@@ -147,7 +147,7 @@ static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
   Arg place = {.kind = ARG_TENSOR};
   ct_blank_settle(t->storage->blank);
   launch_place(t, &place);
-  g->pieces[g->n_pieces] = (Piece){g->n_pieces, place.address, place.end, out};
+  g->pieces[g->n_pieces] = (Piece){g->n_pieces, place.address, place.span.end, out};
   g->n_pieces++;
   *out = (CtCaptureTensor){.dtype = t->dtype,
                            .at = place.address,

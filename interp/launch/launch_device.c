@@ -52,14 +52,14 @@ static CtStatus add_others(const Spec *spec, const CtSlotValue *slots, CtStream 
   return status;
 }
 
-static void pack_slots(const Spec *spec, const CtSlotValue *slots) {
-  for (int i = 0; i < spec->n_packs; i++) {
-    const Pack *p = &spec->packs[i];
+void launch_pack(const Pack *packs, int n, const CtSlotValue *slots, unsigned char *params) {
+  for (const Pack *p = packs; p < packs + n; p++) {
     if (p->bytes == sizeof *slots) {
-      memcpy(spec->params + p->offset, &slots[p->slot], sizeof *slots);
+      memcpy(params + p->offset, &slots[p->slot], sizeof *slots);
+    } else if (p->bytes == sizeof(int32_t)) { /* little-endian: the low bytes */
+      memcpy(params + p->offset, &slots[p->slot], sizeof(int32_t));
     } else {
-      memcpy(spec->params + p->offset, &slots[p->slot],
-             p->bytes); /* little-endian: the low bytes */
+      memcpy(params + p->offset, &slots[p->slot], p->bytes);
     }
   }
 }
@@ -79,7 +79,7 @@ CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue 
                      CtErr *err) {
   CtStream stream = launch_stream(c, spec->device);
   CtStatus status = add_others(spec, slots, stream, c->print_order, err);
-  pack_slots(spec, slots);
+  launch_pack(spec->packs, spec->n_packs, slots, spec->params);
   return status;
 }
 

@@ -24,7 +24,7 @@ static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtD
     return;
   }
   put_byte(L, a, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
-  put_byte(L, a, launch_leaf_bits(is_extent, v, dtype));
+  put_byte(L, a, ct_divisor_log(is_extent, v, dtype));
 }
 
 /* A name stands before the first of the nodes in a row that have it. */
@@ -50,11 +50,6 @@ static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor 
 }
 
 CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
-
-int launch_align(const Arg *arg) {
-  uint64_t low = arg->address | LAUNCH_MAX_ALIGN;
-  return (int)(low & (~low + 1));
-}
 
 static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor *of,
                       bool is_extent) {
@@ -87,7 +82,7 @@ static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) 
   put_byte(L, a, 'T');
   put_byte(L, a, (int)t->dtype);
   put_byte(L, a, (int)launch_index_type(arg));
-  put_byte(L, a, launch_align(arg));
+  put_byte(L, a, ct_call_align(arg->address));
   put_tree(L, a, k, t, true);
   put_tree(L, a, k, t, false);
   if (!k->static_shapes && !a->is_full && a->key_len - start <= sizeof t->key) {
@@ -108,14 +103,12 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   if (tensor_live(t, &err) != CT_OK) {
     diag_error(L, "%s %s", launch_push_title(L, kernel, a, arg), err.msg);
   }
-  uint64_t bytes = ct_dtype_bytes(t->dtype);
   arg->kind = ARG_TENSOR;
   arg->tensor_id = t->id;
   arg->dtype = t->dtype;
-  arg->address = ct_storage_place(t->storage) + (uint64_t)t->offset.v * bytes;
-  put_tensor(L, kernel, a, arg);
-  arg->begin = arg->address + (uint64_t)t->lo * bytes;
-  arg->end = launch_end_of(t, arg->address + (uint64_t)(t->hi + 1) * bytes);
+  arg->address = launch_address(t);
+  put_tensor(L, kernel, a, arg); /* measures it */
+  launch_place(t, arg);
   union {
     uint64_t address;
     CtSlotValue v;
@@ -123,7 +116,7 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   launch_add_slot(L, a, pointer.v);
   add_slots(L, a, k, t, true);
   add_slots(L, a, k, t, false);
-  launch_add_param(a, arg, (int64_t)((arg->end - arg->address) / bytes));
+  launch_add_param(a, arg, (int64_t)((arg->span.end - arg->address) / ct_dtype_bytes(t->dtype)));
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
@@ -230,15 +223,8 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   lua_pop(L, 1);
 }
 
-bool launch_find_overlap(const LaunchArgs *a) {
-  for (int i = 1; i < a->n; i++) {
-    for (int j = 0; j < i; j++) { /* numbers span nothing */
-      if (a->args[i].begin < a->args[j].end && a->args[j].begin < a->args[i].end) {
-        return true;
-      }
-    }
-  }
-  return false;
+bool launch_find_overlap(const LaunchArgs *a) { /* numbers span nothing */
+  return ct_spans_overlap(&a->args[0].span, sizeof a->args[0], a->n);
 }
 
 /* Does the argument live on a device, or on the host? */

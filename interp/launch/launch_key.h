@@ -5,16 +5,12 @@
 #include "launch.h"
 
 CtDtype launch_index_type(const Arg *arg); /* i32 where the tensor spans < 2^31 bytes */
-int launch_align(const Arg *arg);          /* bytes, a power of two <= 16 */
 /* Is a number of the tensor's shape or stride a value of the launch? `leaf`: its place among them. */
 bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v);
-int64_t launch_leaf_max(bool is_wide); /* no extent or stride is larger */
 /* Has it been marked as a constant of kernels? */
 bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf);
-int64_t launch_leaf_div(bool is_extent, int64_t v, CtDtype dtype); /* the divisor the key knows */
-
-/* As an exponent of 2. */
-int launch_leaf_bits(bool is_extent, int64_t v, CtDtype dtype);
+/* What the trace takes for granted of that number. */
+CtTerm launch_term(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v);
 
 enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 /* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else
@@ -92,7 +88,8 @@ bool launch_measure(lua_State *L, Tensor *t);
 /* Where the memory of a kernel's tensor ends that would reach to `end`: a division that rounds up leads past
    what there is. A lender has said how much that is. */
 uint64_t launch_end_of(const Tensor *t, uint64_t end);
-/* Where a measured tensor lies: address, begin and end of an argument. */
+uint64_t launch_address(const Tensor *t); /* of its element 0 */
+/* Where a measured tensor lies: address and span of an argument. */
 void launch_place(const Tensor *t, Arg *out);
 
 #endif

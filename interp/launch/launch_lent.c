@@ -11,12 +11,25 @@
 #include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 
-enum { MAX_SITES = 64 };  /* of one kernel; then it forgets them all */
-enum { FEW_WORDS = 256 }; /* of a description */
-enum { MAX_RANK = 32 };   /* of memory */
+enum { MAX_SITES = 64 }; /* of one kernel; then it forgets them all */
+enum { MAX_RANK = 32 };  /* of memory */
 enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS };
 
-/* Of a kernel: what the key says of the arguments follows from n_words numbers that describe them. */
+/* What an argument of a site's launches has to be. */
+typedef struct SiteArg {
+  CtCallSpan span;     /* of the launch under way, of memory; first: ct_spans_overlap */
+  cuttle_ArgKind kind; /* I64 of an INT that needs 64 bits */
+  CtDtype dtype;       /* of a number, as the kernel takes it */
+  int slot;            /* of memory or a number, among the launch's values */
+  int32_t device;      /* of memory, */
+  bool is_read_only;
+  CtTerms terms;     /* and the rest of it */
+  int64_t value;     /* of a STATIC */
+  size_t text_bytes; /* of a text; */
+  char *text;        /* NULL: there was none */
+} SiteArg;
+
+/* What a launch of the kernel learned of arguments like its own, for the next such launch. */
 typedef struct LaunchSite {
   struct LaunchSite *next;
   int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
@@ -26,22 +39,15 @@ typedef struct LaunchSite {
   uint64_t turn;
   CtDim3 grid;
   bool pdl, cooperative;
-  size_t n_words;
-  int64_t *words; /* after the struct */
+  int n;
+  SiteArg *wants; /* n of them, after the struct; then terms and texts */
   LaunchBrief brief;
   LaunchArgs args;
 } LaunchSite;
 
 static char lent_mark; /* its address marks the storages of sites */
 
-/* {====== What a launch depends on, as numbers ====== */
-
-typedef struct Words {
-  size_t n, cap;
-  int64_t *at;
-  bool is_reusable; /* else an argument is not described, and the launch gets a site of its own */
-  int64_t few[FEW_WORDS];
-} Words;
+/* {====== The host's arguments ====== */
 
 static const char *title_of(lua_State *L, int kernel, int i) {
   Arg arg = {.place = i + 1, .parent = -1};
@@ -81,96 +87,27 @@ static size_t text_bytes(const cuttle_Arg *arg) {
   return is_text && arg->u.text != NULL ? strlen(arg->u.text) : 0;
 }
 
-/* Of an argument that is no memory, at most. */
-static size_t plain_words(const cuttle_Arg *arg) {
-  return 2 + (text_bytes(arg) + sizeof(int64_t) - 1) / sizeof(int64_t);
-}
-
-static size_t words_of(lua_State *L, int kernel, int i, const cuttle_Arg *arg) {
-  if (arg->kind != CUTTLE_ARG_MEMORY) {
-    return plain_words(arg);
-  }
-  check_memory(L, arg->u.memory,
-               arg->u.memory == NULL || arg->u.memory->rank > MAX_RANK ? title_of(L, kernel, i)
-                                                                       : "cuttle_launch");
-  return 1 + 2 * (size_t)arg->u.memory->rank;
-}
-
-/* A description that is too long for *w is at a userdata, which is pushed; nil else. */
-static void make_room(lua_State *L, int kernel, Words *w, const LaunchLent *lent) {
-  size_t need = 4;
+/* Raises if some memory is not described soundly. */
+static void check_memories(lua_State *L, int kernel, const LaunchLent *lent) {
   for (int i = 0; i < lent->n; i++) {
-    need += words_of(L, kernel, i, &lent->args[i]);
-  }
-  w->n = 0;
-  w->cap = need;
-  w->is_reusable = true;
-  if (need <= FEW_WORDS) {
-    w->at = w->few;
-    lua_pushnil(L);
-  } else {
-    w->at = lua_newuserdatauv(L, need * sizeof *w->at, 0);
+    const cuttle_Memory *m = lent->args[i].u.memory;
+    if (lent->args[i].kind == CUTTLE_ARG_MEMORY && !is_sound(m)) {
+      check_memory(L, m,
+                   m == NULL || m->rank > MAX_RANK ? title_of(L, kernel, i) : "cuttle_launch");
+    }
   }
 }
 
-static void put(Words *w, int64_t v) { w->at[w->n++] = v; }
-
-static int64_t stride_of(const cuttle_Memory *m, int i) {
-  int64_t stride = 1;
-  if (m->stride != NULL) {
-    return m->stride[i];
-  }
-  for (int j = m->rank - 1; j > i; j--) { /* an empty tensor has any strides */
-    stride = m->shape[j] > 0 && stride <= INT64_MAX / m->shape[j] ? stride * m->shape[j] : stride;
-  }
-  return stride;
-}
-
-/* The alignment is what launch_align says of the address; 0 of none, which memory without elements may have. */
-static void put_memory(Words *w, const cuttle_Memory *m) {
-  uint64_t low = ((uint64_t)(uintptr_t)m->ptr | LAUNCH_MAX_ALIGN) & (2 * LAUNCH_MAX_ALIGN - 1);
-  uint64_t align = m->ptr == NULL ? 0 : low & (~low + 1);
-  put(w, (int64_t)m->rank << 32 | (int64_t)(m->device + 1) << 16 | (int64_t)m->dtype << 8 |
-             (int64_t)align << 1 | (m->is_read_only != 0));
-  for (int i = 0; i < m->rank; i++) {
-    put(w, m->shape[i]);
-    put(w, stride_of(m, i));
-  }
-}
-
-/* Its length, and its bytes. */
-static void put_text(Words *w, const char *text, size_t n) {
-  put(w, (int64_t)n);
-  for (size_t i = 0; i < n; i += sizeof(int64_t)) {
-    int64_t word = 0;
-    memcpy(&word, text + i, n - i < sizeof word ? n - i : sizeof word);
-    put(w, word);
-  }
-}
-
-static void put_arg(Words *w, const cuttle_Arg *a) {
+static cuttle_ArgKind kind_of(const cuttle_Arg *a) {
   bool is_wide = a->kind == CUTTLE_ARG_INT && a->u.i != (int32_t)a->u.i;
-  if (a->kind == CUTTLE_ARG_MEMORY) {
-    put_memory(w, a->u.memory);
-    return;
-  }
-  put(w, ~(int64_t)(a->kind == CUTTLE_ARG_INT && is_wide ? CUTTLE_ARG_I64 : a->kind));
-  if (a->kind == CUTTLE_ARG_STATIC) {
-    put(w, a->u.i);
-  } else if (a->kind >= CUTTLE_ARG_TEXT && a->kind <= CUTTLE_ARG_LAYOUT) {
-    put_text(w, a->u.text, text_bytes(a));
-  }
-  w->is_reusable = w->is_reusable && a->kind != CUTTLE_ARG_TENSOR;
+  return is_wide ? CUTTLE_ARG_I64 : a->kind;
 }
 
-static void describe(Words *w, const LaunchConfig *c, const LaunchLent *lent) {
-  put(w, (int64_t)c->block.x << 32 | c->block.y);
-  put(w, (int64_t)c->block.z << 32 | c->shared_bytes);
-  put(w, (int64_t)c->cluster.x << 32 | c->cluster.y);
-  put(w, (int64_t)c->cluster.z);
-  for (int i = 0; i < lent->n; i++) {
-    put_arg(w, &lent->args[i]);
-  }
+/* A single element is a mode of extent 1. */
+static CtCallTensor call_of(const cuttle_Memory *m) {
+  static const int64_t one = 1, none = 0;
+  return m->rank == 0 ? (CtCallTensor){m->ptr, &one, &none, 1, (CtDtype)m->dtype}
+                      : (CtCallTensor){m->ptr, m->shape, m->stride, m->rank, (CtDtype)m->dtype};
 }
 
 /* {====== Tensors of the host's memory ====== */
@@ -178,12 +115,16 @@ static void describe(Words *w, const LaunchConfig *c, const LaunchLent *lent) {
 static CtLayout layout_of(lua_State *L, const cuttle_Memory *m, const char *what) {
   CtInt shape[MAX_RANK], stride[MAX_RANK];
   CtCx cx = bind_enter(L);
-  for (int i = 0; i < m->rank; i++) {
+  int64_t dense = 1;
+  for (int i = m->rank - 1; i >= 0; i--) {
     shape[i] = ct_int(m->shape[i]);
-    stride[i] = ct_int(stride_of(m, i));
-    if (m->shape[i] < 0 || stride[i].v < 0) {
+    stride[i] = ct_int(m->stride == NULL ? dense : m->stride[i]);
+    dense = ct_call_next_stride(dense, m->shape[i]);
+  }
+  for (int i = 0; i < m->rank; i++) {
+    if (shape[i].v < 0 || stride[i].v < 0) {
       diag_error(L, "%s: mode %d has extent %I and stride %I; expected both to be >= 0", what, i,
-                 (LUAI_UACINT)m->shape[i], (LUAI_UACINT)stride[i].v);
+                 (LUAI_UACINT)shape[i].v, (LUAI_UACINT)stride[i].v);
     }
   }
   CtLayout l = {ct_leaf(cx.arena, m->rank == 1 ? shape[0] : ct_int(1)),
@@ -233,18 +174,68 @@ CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t b
 
 /* {====== Sites ====== */
 
+/* What stands after the array of arguments of a site: what was taken last comes first, as each launch reads it. */
+typedef struct Room {
+  size_t n_leaves, n_bytes; /* of texts */
+  int64_t *taken;
+  CtTerm *terms;
+  char *texts;
+} Room;
+
+static Room room_for(const LaunchLent *lent) {
+  Room r = {.n_leaves = 0};
+  for (int i = 0; i < lent->n; i++) {
+    const cuttle_Arg *a = &lent->args[i];
+    bool is_memory = a->kind == CUTTLE_ARG_MEMORY;
+    r.n_leaves += is_memory ? 2 * (size_t)call_of(a->u.memory).rank : 0;
+    r.n_bytes += text_bytes(a);
+  }
+  return r;
+}
+
+/* What is wanted of an argument like this one; its terms are filled when it is read. */
+static SiteArg want(const cuttle_Arg *a, Room *room) {
+  SiteArg w = {.kind = kind_of(a)};
+  if (a->kind == CUTTLE_ARG_MEMORY) {
+    const CtCallTensor t = call_of(a->u.memory);
+    w.device = a->u.memory->device;
+    w.is_read_only = a->u.memory->is_read_only != 0;
+    w.terms =
+        (CtTerms){.dtype = t.dtype, .rank = t.rank, .terms = room->terms, .taken = room->taken};
+    room->terms += 2 * t.rank;
+    room->taken += 2 * t.rank;
+  } else if (a->kind == CUTTLE_ARG_STATIC) {
+    w.value = a->u.i;
+  } else if (a->kind >= CUTTLE_ARG_TEXT && a->kind <= CUTTLE_ARG_LAYOUT && a->u.text != NULL) {
+    w.text = room->texts;
+    w.text_bytes = text_bytes(a);
+    memcpy(w.text, a->u.text, w.text_bytes);
+    room->texts += w.text_bytes;
+  }
+  return w;
+}
+
 /* Pushes a new one, which is not among the kernel's yet. */
-static LaunchSite *push_site(lua_State *L, const Words *w) {
-  LaunchSite *site = lua_newuserdatauv(L, sizeof *site + w->n * sizeof *w->at, SITE_VALUES);
+static LaunchSite *push_site(lua_State *L, const LaunchLent *lent) {
+  size_t n = (size_t)lent->n;
+  Room room = room_for(lent);
+  size_t more = room.n_leaves * (sizeof *room.taken + sizeof *room.terms) + room.n_bytes;
+  LaunchSite *site =
+      lua_newuserdatauv(L, sizeof *site + n * sizeof *site->wants + more, SITE_VALUES);
   site->next = NULL;
   site->call = 0;
   site->is_read = false;
   site->turn = 0;
   site->brief.fn = NULL;
-  site->n_words = w->n;
-  site->words = (int64_t *)(void *)(site + 1);
-  memcpy(site->words, w->at, w->n * sizeof *w->at);
   site->args.n = 0;
+  site->n = lent->n;
+  site->wants = (SiteArg *)(void *)(site + 1);
+  room.taken = (int64_t *)(void *)(site->wants + n);
+  room.terms = (CtTerm *)(void *)(room.taken + room.n_leaves);
+  room.texts = (char *)(room.terms + room.n_leaves);
+  for (size_t i = 0; i < n; i++) {
+    site->wants[i] = want(&lent->args[i], &room);
+  }
   return site;
 }
 
@@ -284,6 +275,39 @@ static void anchor_objects(lua_State *L, LaunchArgs *a) {
   }
 }
 
+/* The rows that the tensor of a site, which has been read, follows from. */
+static void set_terms(const Kernel *k, CtTerms *g, const Arg *arg) {
+  const Tensor *t = arg->tensor;
+  uint32_t slot = 0;
+  CtTerm *leaf = g->terms;
+  g->align = ct_call_align(arg->address);
+  g->is_wide = t->is_wide;
+  g->is_taken = false;
+  g->most_last = ct_terms_most_last(t->dtype, t->is_wide);
+  for (int is_stride = 0; is_stride < 2; is_stride++) {
+    CtTuple of = is_stride ? t->layout.stride : t->layout.shape;
+    int n = 0;
+    for (CtLeaves w = ct_leaves_of(of); ct_next_leaf(&w); leaf++, n++) {
+      int64_t v = w.shape->i.v;
+      *leaf = launch_term(k, t, !is_stride, n, v);
+      leaf->slot = launch_is_slot(k, t, !is_stride, n, v) ? ++slot : 0;
+      leaf->high = is_stride || t->is_wide ? leaf->high : ct_min(leaf->high, CT_MOST_NARROW - 1);
+    }
+  }
+}
+
+static void set_wants(const Kernel *k, LaunchSite *site) {
+  for (int i = 0; i < site->n; i++) {
+    SiteArg *w = &site->wants[i];
+    const Arg *arg = &site->args.args[i];
+    w->slot = arg->first_slot;
+    w->span = arg->span;
+    if (w->kind == CUTTLE_ARG_MEMORY) {
+      set_terms(k, &w->terms, arg);
+    }
+  }
+}
+
 /* Reads the arguments of the site at the top, whose tensors have the memory. */
 static void read_site(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
                       const LaunchLent *lent) {
@@ -302,6 +326,7 @@ static void read_site(lua_State *L, int kernel, const LaunchConfig *config, Laun
   anchor_objects(L, &site->args);
   lua_setiuservalue(L, self, SITE_ARGS); /* what keeps its arrays */
   lua_settop(L, self);
+  set_wants(lua_touserdata(L, kernel), site);
   site->is_read = true;
 }
 
@@ -341,12 +366,51 @@ static bool is_busy(const CuttleState *s, const LaunchSite *site) {
   return site->call != 0 && site->call < s->n_calls;
 }
 
-/* A site for the same words, which becomes the first one. */
-static LaunchSite *find_site(Kernel *k, const Words *w) {
+/* Is it such an argument? Notes what the launch has of it. */
+static bool takes(SiteArg *w, const cuttle_Arg *a, CtSlotValue *slots) {
+  if (kind_of(a) != w->kind) {
+    return false;
+  }
+  switch (w->kind) {
+    case CUTTLE_ARG_MEMORY: {
+      const cuttle_Memory *m = a->u.memory;
+      if (!is_sound(m)) {
+        return false;
+      }
+      const CtCallTensor t = call_of(m);
+      return m->device == w->device && (m->is_read_only != 0) == w->is_read_only &&
+             ct_terms_take(&w->terms, &t, &slots[w->slot], &w->span);
+    }
+    case CUTTLE_ARG_STATIC: return a->u.i == w->value;
+    case CUTTLE_ARG_TEXT:
+    case CUTTLE_ARG_TUPLE:
+    case CUTTLE_ARG_LAYOUT:
+      return a->u.text != NULL && w->text != NULL && text_bytes(a) == w->text_bytes &&
+             memcmp(a->u.text, w->text, w->text_bytes) == 0;
+    case CUTTLE_ARG_INT:
+    case CUTTLE_ARG_FLOAT:
+    case CUTTLE_ARG_BOOL:
+    case CUTTLE_ARG_I64:
+    case CUTTLE_ARG_F64: slots[w->slot] = launch_host_number(a, w->dtype); return true;
+    case CUTTLE_ARG_NIL: return true;
+    case CUTTLE_ARG_TENSOR: break; /* a launch with one has a site of its own */
+  }
+  return false;
+}
+
+static bool takes_all(LaunchSite *site, const LaunchConfig *c, const LaunchLent *lent) {
+  bool does = site->n == lent->n && launch_is_like(c, &site->args);
+  for (int i = 0; i < lent->n && does; i++) {
+    does = takes(&site->wants[i], &lent->args[i], site->args.slots);
+  }
+  return does;
+}
+
+/* The site that takes the arguments, which becomes the first one. */
+static LaunchSite *find_site(Kernel *k, const LaunchConfig *c, const LaunchLent *lent) {
   LaunchSite **link = &k->sites;
   for (LaunchSite *site = *link; site != NULL; link = &site->next, site = *link) {
-    if (site->n_words == w->n && site->is_read && !is_busy(k->state, site) &&
-        memcmp(site->words, w->at, w->n * sizeof *w->at) == 0) {
+    if (site->is_read && !is_busy(k->state, site) && takes_all(site, c, lent)) {
       *link = site->next;
       site->next = k->sites;
       k->sites = site;
@@ -356,34 +420,47 @@ static LaunchSite *find_site(Kernel *k, const Words *w) {
   return NULL;
 }
 
-static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, void *ptr) {
-  CtStorage *storage = arg->tensor->storage;
-  uint64_t address = (uint64_t)(uintptr_t)ptr;
-  union {
-    uint64_t address;
-    CtSlotValue v;
-  } pointer = {.address = address};
-  arg->begin += address - arg->address;
-  arg->end += address - arg->address;
-  arg->address = address;
-  a->slots[arg->first_slot] = pointer.v;
-  if (storage->device == NULL) {
-    storage->host = ptr;
-    ct_storage_leave(storage);
-    ct_storage_enter(storage, &s->memory.storages);
-    tensor_is_new(L, arg->tensor);
-  } else {
-    storage->buf.ptr = address;
+/* Puts numbers that were taken into the tensor's own tuple. */
+static void set_leaves(CtTuple of, const CtTerm *leaf, const CtSlotValue *slots) {
+  CtNode *nodes = (CtNode *)(uintptr_t)of; /* the site's own tensor */
+  for (uint32_t i = 0; i < of->len; i++) {
+    if (nodes[i].rank == CT_LEAF) {
+      nodes[i].i.v = leaf->slot == 0 ? leaf->low : slots[leaf->slot].i;
+      leaf++;
+    }
   }
 }
 
-/* Puts the launch's addresses and numbers into a site that has been read. */
+static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, const SiteArg *w) {
+  Tensor *t = arg->tensor;
+  CtStorage *storage = t->storage;
+  const CtSlotValue *slots = &a->slots[arg->first_slot];
+  uint64_t bytes = w->span.end - w->span.begin;
+  int64_t n = (int64_t)(bytes / ct_dtype_bytes(t->dtype));
+  arg->address = w->span.begin;
+  arg->span = w->span;
+  a->n_elems[arg->param] = n;
+  set_leaves(t->layout.shape, w->terms.terms, slots);
+  set_leaves(t->layout.stride, w->terms.terms + w->terms.rank, slots);
+  t->hi = n - 1;
+  storage->bytes = (size_t)bytes;
+  if (storage->device == NULL) {
+    storage->host = (void *)(uintptr_t)w->span.begin;
+    ct_storage_leave(storage);
+    ct_storage_enter(storage, &s->memory.storages);
+    tensor_is_new(L, t);
+  } else {
+    storage->buf = (CtBuffer){.ptr = w->span.begin, .bytes = (size_t)bytes};
+  }
+}
+
+/* Puts the launch's memory and numbers, which the site has taken, into its arguments. */
 static void move_site(lua_State *L, CuttleState *s, LaunchSite *site, const LaunchLent *lent) {
   LaunchArgs *a = &site->args;
   for (int i = 0; i < lent->n; i++) {
     Arg *arg = &a->args[i];
     if (arg->kind == ARG_TENSOR) {
-      move_tensor(L, s, a, arg, lent->args[i].u.memory->ptr);
+      move_tensor(L, s, a, arg, &site->wants[i]);
     } else if (arg->kind == ARG_NUMBER) {
       a->slots[arg->first_slot] = launch_host_number(&lent->args[i], arg->dtype);
       arg->value =
@@ -429,15 +506,24 @@ static bool is_known(CuttleState *s, const void *kernel) {
 
 /* {====== The launch ====== */
 
+static bool has_tensors(const LaunchLent *lent) {
+  bool has = false;
+  for (int i = 0; i < lent->n; i++) {
+    has = has || lent->args[i].kind == CUTTLE_ARG_TENSOR;
+  }
+  return has;
+}
+
 /* Pushes the site of a first launch. */
-static LaunchSite *new_site(lua_State *L, int kernel, const LaunchConfig *config, const Words *w,
+static LaunchSite *new_site(lua_State *L, int kernel, const LaunchConfig *config,
                             const LaunchLent *lent) {
   const Kernel *k = lua_touserdata(L, kernel);
-  LaunchSite *site = push_site(L, w);
+  check_memories(L, kernel, lent);
+  LaunchSite *site = push_site(L, lent);
   site->call = k->state->n_calls;
   make_tensors(L, kernel, lent);
   read_site(L, kernel, config, site, lent);
-  if (w->is_reusable) {
+  if (!has_tensors(lent)) {
     keep_site(L, kernel, site);
   }
   return site;
@@ -479,6 +565,13 @@ static const Spec *spec_of(const Kernel *k, const LaunchArgs *a) {
   return spec;
 }
 
+/* The trace has said what numbers without a type are. */
+static void note_dtypes(LaunchSite *site) {
+  for (int i = 0; i < site->n; i++) {
+    site->wants[i].dtype = site->args.args[i].dtype;
+  }
+}
+
 /* After a launch that looked at everything, made nothing and ran nothing: a state's turn is over when something
    may have changed, which this launch did not. */
 static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site) {
@@ -488,21 +581,19 @@ static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, La
     site->grid = config->grid;
     site->pdl = config->pdl;
     site->cooperative = config->cooperative;
-    launch_brief_note(&site->brief, spec_of(k, &site->args), config, &site->args);
+    note_dtypes(site);
+    launch_brief_note(&site->brief, spec_of(k, &site->args), config);
     know(k->state, k);
   }
 }
 
 void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent) {
-  Words words;
-  const Kernel *k = lua_touserdata(L, kernel);
+  Kernel *k = lua_touserdata(L, kernel);
   uint64_t turn = k->state->turn.number, spec = 0;
   luaL_checkstack(L, 16, NULL);
-  make_room(L, kernel, &words, lent);
-  describe(&words, config, lent);
-  LaunchSite *site = words.is_reusable ? find_site(lua_touserdata(L, kernel), &words) : NULL;
+  LaunchSite *site = find_site(k, config, lent);
   if (site == NULL) {
-    site = new_site(L, kernel, config, &words, lent);
+    site = new_site(L, kernel, config, lent);
   } else if (use_site(L, kernel, config, site, lent)) {
     spec = site->args.spec; /* 0: not known yet */
   }
@@ -518,26 +609,6 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
 }
 
 /* {====== The launch without Lua ====== */
-
-/* False: Lua is needed, if only for a message. */
-static bool describe_soundly(Words *w, const LaunchConfig *c, const LaunchLent *lent) {
-  size_t need = 4;
-  for (int i = 0; i < lent->n; i++) {
-    const cuttle_Arg *a = &lent->args[i];
-    if (a->kind == CUTTLE_ARG_MEMORY && !is_sound(a->u.memory)) {
-      return false;
-    }
-    need += a->kind == CUTTLE_ARG_MEMORY ? 1 + 2 * (size_t)a->u.memory->rank : plain_words(a);
-  }
-  w->n = 0;
-  w->cap = FEW_WORDS;
-  w->is_reusable = true;
-  w->at = w->few;
-  if (need <= FEW_WORDS) {
-    describe(w, c, lent);
-  }
-  return need <= FEW_WORDS && w->is_reusable;
-}
 
 static bool is_plain(const CuttleState *s) {
   return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->turn.is_open_to_host &&
@@ -556,24 +627,24 @@ static bool is_for_graph(const Spec *spec, const LaunchConfig *c, const LaunchAr
 
 bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
                        const LaunchLent *lent, CtStatus *status, CtErr *err) {
-  Words words;
-  if (!is_plain(s) || !is_known(s, kernel) || !describe_soundly(&words, config, lent)) {
+  if (!is_plain(s) || !is_known(s, kernel)) {
     return false;
   }
   Kernel *k = (Kernel *)(uintptr_t)kernel;
-  LaunchSite *site = find_site(k, &words);
+  LaunchSite *site = find_site(k, config, lent);
   if (site == NULL || !is_in_place(s, site, config)) {
     return false;
   }
-  s->turn.written = site->args.written;
-  if (launch_brief_run(&site->brief, lent, status, err)) {
+  LaunchArgs *a = &site->args;
+  bool overlap = ct_spans_overlap(&site->wants->span, sizeof *site->wants, site->n);
+  s->turn.written = a->written;
+  if (overlap == a->overlap && launch_brief_run(&site->brief, a->slots, lent, status, err)) {
     return true;
   }
-  LaunchArgs *a = &site->args;
   const Spec *spec = spec_of(k, a);
   move_site(s->L, s, site, lent);
   take_stream(config, lent, a);
-  if (spec == NULL || a->overlap != launch_find_overlap(a) || is_for_graph(spec, config, a) ||
+  if (spec == NULL || a->overlap != overlap || is_for_graph(spec, config, a) ||
       launch_check_requires(spec, a->slots, err) != CT_OK) {
     return false;
   }

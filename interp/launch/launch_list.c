@@ -236,7 +236,7 @@ static Leaf *join_leaves(Leaf *leaf, const Tensor *t, bool is_extent, bool is_fi
   int n = 0;
   CtTuple of = is_extent ? t->layout.shape : t->layout.stride;
   for (CtLeaves w = ct_leaves_of(of); ct_next_leaf(&w); leaf++, n++) {
-    int64_t v = w.shape->i.v, div = launch_leaf_div(is_extent, v, t->dtype);
+    int64_t v = w.shape->i.v, div = ct_divisor(is_extent, v, t->dtype);
     if (is_first) {
       *leaf = (Leaf){.v = v, .same = true, .fixed = true, .div = div};
     }
@@ -256,7 +256,7 @@ static bool is_dynamic(const Leaf *leaf, bool is_extent) {
 }
 
 static CtFacts facts_of(const LaunchList *l, const Leaf *leaf, bool is_extent) {
-  int64_t max = launch_leaf_max(l->is_wide);
+  int64_t max = ct_call_most(l->is_wide);
   int64_t lo = leaf->negative ? -max : is_extent || leaf->small ? 0 : 2;
   return (CtFacts){lo, max, leaf->div};
 }
@@ -313,10 +313,6 @@ static bool make_room(LaunchList *l, int64_t n, CtLayout like) {
 
 /* --- rows ------------------------------------------------------------------------------------------------ */
 
-static uint64_t address_of(const Tensor *t) {
-  return ct_storage_place(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-}
-
 static int64_t *put_columns(int64_t *row, const CtNode *nodes, CtTuple t) {
   for (uint32_t i = 0; i < t->len; i++) {
     if (nodes[i].rank == CT_LEAF && nodes[i].i.kind == CT_DYNAMIC) {
@@ -330,7 +326,7 @@ static void put_rows(LaunchList *l, int64_t n) {
   int64_t *row = l->rows;
   for (int64_t i = 0; i < n; i++) {
     const Tensor *t = l->members[i].tensor;
-    uint64_t at = address_of(t);
+    uint64_t at = launch_address(t);
     *row++ = (int64_t)at;
     row = put_columns(row, l->nodes, t->layout.shape);
     row = put_columns(row, l->nodes + t->layout.shape->len, t->layout.stride);
@@ -346,16 +342,16 @@ static void put_rows(LaunchList *l, int64_t n) {
 
 static void join_members(LaunchList *l, int64_t n) {
   const Tensor *first = l->members[0].tensor;
-  uint64_t low = LAUNCH_MAX_ALIGN;
+  uint64_t low = 0;
   l->is_wide = false;
   for (int64_t i = 0; i < n; i++) {
     const Tensor *t = l->members[i].tensor;
     Leaf *strides = join_leaves(l->leaves, t, true, i == 0);
     (void)join_leaves(strides, t, false, i == 0);
     l->is_wide = l->is_wide || t->is_wide;
-    low |= address_of(t);
+    low |= launch_address(t);
   }
-  l->align = (int)(low & (~low + 1));
+  l->align = ct_call_align(low);
   l->dtype = first->dtype;
   l->device = first->storage->device;
 }
@@ -389,7 +385,7 @@ static void rebuild(lua_State *L, const Kernel *k, int idx, LaunchList *l, const
   }
   join_members(l, n);
   uint64_t bytes = ct_dtype_bytes(l->dtype);
-  if ((uint64_t)l->align < bytes && bytes <= LAUNCH_MAX_ALIGN) {
+  if ((uint64_t)l->align < bytes && bytes <= CT_CALL_MAX_ALIGN) {
     diag_error(L, "%s: a tensor does not begin at a multiple of the %d bytes of %s", title,
                (int)bytes, ct_dtypes[l->dtype].name);
   }

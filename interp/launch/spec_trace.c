@@ -56,15 +56,6 @@ typedef struct PushArgs {
   char (*names)[64]; /* of each of LaunchArgs.args */
 } PushArgs;
 
-static CtFacts leaf_facts(bool is_extent, int64_t v, const Arg *arg) {
-  int64_t max = launch_leaf_max(launch_index_type(arg) == CT_i64);
-  int64_t div = launch_leaf_div(is_extent, v, arg->dtype);
-  if (is_extent) {
-    return (CtFacts){0, max, div};
-  }
-  return v < 0 ? (CtFacts){-max, -1, div} : (CtFacts){2, max, div};
-}
-
 /* A tree whose leaves are dynamic where the key made them slots; their facts are appended. */
 static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, const Kernel *k, const Arg *arg,
                         CtFacts *facts, int *n) {
@@ -80,7 +71,8 @@ static CtTuple symbolic(lua_State *L, CtIr *ir, bool is_extent, const Kernel *k,
   for (uint32_t i = 0; i < t->len; i++) {
     if (nodes[i].rank == CT_LEAF &&
         launch_is_slot(k, arg->tensor, is_extent, leaf++, nodes[i].i.v)) {
-      facts[(*n)++] = leaf_facts(is_extent, nodes[i].i.v, arg);
+      CtTerm g = ct_term_of(is_extent, nodes[i].i.v, arg->dtype, arg->tensor->is_wide);
+      facts[(*n)++] = (CtFacts){g.low, g.high, ct_term_divisor(&g)};
       nodes[i].i = (CtInt){.kind = CT_DYNAMIC};
     }
   }
@@ -99,7 +91,7 @@ static void push_tensor(lua_State *L, CtIr *ir, const Kernel *k, const Arg *arg,
   CtTensorSpec spec = {.name = name,
                        .dtype = arg->dtype,
                        .index = launch_index_type(arg),
-                       .align = (uint32_t)launch_align(arg),
+                       .align = (uint32_t)ct_call_align(arg->address),
                        .facts = facts};
   spec.shape = symbolic(L, ir, true, k, arg, facts, &n);
   spec.stride = symbolic(L, ir, false, k, arg, facts, &n);

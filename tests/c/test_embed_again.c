@@ -146,6 +146,23 @@ static void test_case(cuttle_State *S, const Case *c) {
   OK(is_same(&want, &got), "%s: the driver is told what a new state tells it", c->name);
 }
 
+/* Lengths that divide alike are one launch's to repeat: it finds all in place, and the driver gets the length of now. */
+static void test_lengths(cuttle_State *S) {
+  static const int64_t lengths[] = {64, 192, 320, 96, 64, 448};
+  cuttle_Kernel *k = cuttle_kernel(S, "axpy");
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    Case c = cases[3];
+    Told want, got;
+    c.n = lengths[i];
+    bool ok = tell_afresh(&c, &want);
+    int before = fake->n_launches, sets = fake->n_sets;
+    ok = ok && launch(S, k, &c) == CUTTLE_OK;
+    got = told(&c, sets);
+    OK(ok && fake->n_launches == before + 1 && is_same(&want, &got), "%d elements",
+       (int)lengths[i]);
+  }
+}
+
 static void test_errors(cuttle_State *S) {
   Case c = cases[1];
   cuttle_Kernel *k = cuttle_kernel(S, c.kernel);
@@ -202,6 +219,7 @@ int main(void) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     test_case(S, &cases[i]);
   }
+  test_lengths(S);
   test_errors(S);
   test_fork(S);
   cuttle_close(S);

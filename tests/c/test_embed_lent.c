@@ -95,8 +95,8 @@ static void test_again(cuttle_State *S) {
   IS_INT(mem[2][31], 94 + 310 + 31, "sees that");
 }
 
-/* More lengths than a kernel remembers. */
-static void test_many_lengths(cuttle_State *S) {
+/* Lengths that a kernel takes for the same, as the same numbers divide them. */
+static void test_lengths(cuttle_State *S) {
   enum { LENGTHS = 70 };
   cuttle_Kernel *k = cuttle_kernel(S, "axpy");
   float x[LENGTHS], y[LENGTHS];
@@ -113,6 +113,32 @@ static void test_many_lengths(cuttle_State *S) {
   IS_INT(n_ok, 2 * LENGTHS, "launches of seventy lengths, twice");
   IS_INT(y[0], 2 * LENGTHS, "all of them have the first element");
   IS_INT(y[63], 2 * (LENGTHS - 63), "and those that are long enough the last thread's");
+}
+
+/* More kinds of arguments than a kernel remembers. */
+static void test_many_kinds(cuttle_State *S) {
+  enum { LENGTHS = 7, STRIDES = 5, KINDS = LENGTHS * STRIDES * 2, MOST = 64 * 4 };
+  static const int64_t strides[STRIDES] = {1, 0, 3, 2, 4};
+  cuttle_Kernel *k = cuttle_kernel(S, "axpy");
+  static float x[MOST], y[MOST];
+  for (int i = 0; i < MOST; i++) {
+    x[i] = 1;
+  }
+  int n_ok = 0, n_long = 0;
+  for (int i = 0; i < 2 * KINDS; i++) {
+    const int64_t n = INT64_C(1) << i % LENGTHS;
+    const int64_t sx = strides[i / LENGTHS % STRIDES], sy = i / LENGTHS / STRIDES % 2 + 1;
+    cuttle_Memory mx = vector(x, &n, CUTTLE_F32), my = vector(y, &n, CUTTLE_F32);
+    mx.stride = &sx;
+    my.stride = &sy;
+    cuttle_Arg args[] = {cuttle_float(1), cuttle_memory(&mx), cuttle_memory(&my)};
+    cuttle_Launch o = threads(64);
+    n_ok += cuttle_launch_with(S, k, &o, 3, args) == CUTTLE_OK;
+    n_long += n == 64 && sy == 2;
+  }
+  IS_INT(n_ok, 2 * KINDS, "launches with seventy lengths and strides, twice");
+  IS_INT(y[0], 2 * KINDS, "all of them have the first element");
+  IS_INT(y[126], n_long, "and the longest ones that go in steps of two the last");
 }
 
 static void test_layouts(cuttle_State *S) {
@@ -535,7 +561,8 @@ int main(void) {
   cuttle_State *S = open_cpu();
   is_ok(S, cuttle_dostring(S, script, "@lent.lua"), "the script");
   test_again(S);
-  test_many_lengths(S);
+  test_lengths(S);
+  test_many_kinds(S);
   test_layouts(S);
   test_types(S);
   test_numbers(S);
