@@ -5,8 +5,8 @@
    pointers the tile operations need, where variables are declared, and how a BREAK is said in C
    (emit_plan_flow.c). Then the text is written.
 
-   Files rest on one another in this order, and none on a later one: lines and names (emit_line.c,
-   emit_name.c); values (emit_value.c), conversions (emit_convert.c) and what plan and text both ask of
+   Files rest on one another in this order, and none on a later one: lines and names (emit_wrap.c,
+   emit_line.c, emit_name.c); values (emit_value.c), conversions (emit_convert.c) and what plan and text both ask of
    an operation (emit_facts.c); expressions (emit_expr.c) and declarations (emit_decl.c); what variants change (emit_variant.c); elements of
    tensors (emit_access.c, emit_swizzle.c, emit_guard.c) and loops over them (emit_each.c,
    emit_products.c); tile operations (emit_copy.c, emit_gemm.c, emit_mma.c, ...), which emit_tile.c
@@ -85,12 +85,16 @@ typedef struct CtEmitVal {
   uint8_t use;     /* how often one use may be evaluated, see emit_plan.c */
   uint8_t jump;    /* BREAK: CtJump */
   bool crosses_loop;
-  bool is_initial; /* a variable of the same name gets this value */
-  bool is_whole;   /* the value that a SET assigns: a whole statement */
-  bool declares;   /* SET: declares its variable */
-  bool has_label;  /* some goto jumps to its end */
-  bool absorbs;    /* IF: the rest of its region becomes its else part */
-  bool in_extreme; /* an operand of an i32 MIN or MAX */
+  bool is_arm;                 /* one of its uses is evaluated only if some condition holds */
+  bool is_initial;             /* a variable of the same name gets this value */
+  bool is_whole;               /* the value that a SET assigns: a whole statement */
+  bool declares;               /* SET: declares its variable */
+  bool has_label;              /* some goto jumps to its end */
+  bool absorbs;                /* IF: the rest of its region becomes its else part */
+  bool in_extreme;             /* an operand of an i32 MIN or MAX */
+  bool is_continued;           /* its name stands for another value later */
+  CtVal continues;             /* the value whose name this one takes, or 0 */
+  const char *wanted, *suffix; /* a name for it if the script has none, or NULL */
   const char *name, *label;
   CtEmitPtr *ptrs;
   CtVal decls;       /* VARs declared before it, chained by next_decl */
@@ -174,6 +178,8 @@ struct CtEmit {
   const struct CtEmitHolds *holds;
   struct CtEmitEach *each; /* emit_each.c: of the operation that is being written, and a copy */
   int depth;
+  size_t line;     /* where the one that is being written begins in the body */
+  bool is_foreign; /* it is the script's own CUDA text, which stays as it is */
   int n_labels;
   CtLoc loc; /* of the line being written */
   /* with directives: the place that the compiler assumes for the next line; with comments: the last
@@ -185,7 +191,7 @@ void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) C
 void ct_emit_put_own(CtText *out, const char *text);  /* a function of runtime/math */
 const char *ct_emit_help(CtEmit *e, CtHelper helper); /* requests the helper; returns its name */
 /* prints the includes, and the helpers that were requested */
-void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out);
+void ct_emit_put_prelude(CtEmit *e, const char *includes, CtText *out);
 
 /* Arrays in constant memory, before the kernel of that name (emit_constant.c). */
 void ct_emit_constants(CtEmit *e, const char *kernel);
@@ -203,6 +209,9 @@ bool ct_emit_is_new_function(CtEmit *e, const char *name);
 
 /* Removes the text written since the body was `mark` long, and returns it. */
 const char *ct_emit_cut(CtEmit *e, size_t mark);
+
+/* emit_wrap.c: cuts the long lines that the text has from `from` on. */
+void ct_emit_cut_lines(CtEmit *e, CtText *out, size_t from);
 
 /* Lines. Between begin and end the text of the line is appended to e->body. */
 void ct_emit_begin(CtEmit *e, CtLoc loc);
@@ -233,6 +242,8 @@ bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst);
 static inline bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
   return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
 }
+/* A value of other lanes: an operation with an effect on the warp that reads as an expression. */
+bool ct_emit_is_exchange(const CtInst *inst);
 /* The pointer for buf + v, or NULL. */
 CtEmitPtr *ct_emit_find_ptr(const CtEmit *e, uint32_t buf, CtVal v);
 /* A view's offset without its constant part, which goes to *plus; 0 if nothing is left. */
@@ -351,6 +362,8 @@ static inline const char *ct_emit_type_of(const CtIr *ir, CtVal v) {
 }
 const char *ct_emit_new_name(CtEmit *e, CtVal v); /* for a value, in use from now on */
 const char *ct_emit_new_var_name(CtEmit *e, CtVal var);
+/* name = value; or name += x; if the value is name + x. */
+void ct_emit_assign(CtEmit *e, CtLoc loc, const char *name, CtVal value, bool is_update);
 void ct_emit_declare_value(CtEmit *e, CtVal v);
 void ct_emit_declare_vars(CtEmit *e, CtVal v); /* the variables that the plan declares before v */
 /* the planned pointers whose offset is v */

@@ -84,14 +84,14 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view) {
 }
 
 void ct_emit_add_term(CtEmitOperand *op, CtEmitTerm term) {
-  if (op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(term.stride, 0)) {
+  if (term.var != NULL && op->n < 2 * CT_EMIT_MAX_MODES && !ct_emit_is_stride(term.stride, 0)) {
     op->term[op->n++] = term;
   }
 }
 
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step) {
   int64_t div = 1;
-  for (int i = 0; i < l->n; i++) {
+  for (int i = 0; i < l->n && var != NULL; i++) {
     int64_t extent = l->leaf[i].extent.v;
     if (i > 0 || extent != step || l->n == 1) { /* else the digit is always 0 */
       ct_emit_add_term(
@@ -279,6 +279,9 @@ static const char *name_index(CtEmit *e, char letter) {
 
 const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll) {
   CtEmit *e = nest->e;
+  if (ct_is_static(extent) && extent.v > 0 && extent.v <= step) {
+    return NULL;
+  }
   bool is_wide =
       ct_is_static(extent) ? extent.v > INT32_MAX : ct_inst(e->ir, extent.id)->type == CT_i64;
   put_unroll(nest, unroll);

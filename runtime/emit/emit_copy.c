@@ -92,25 +92,22 @@ static void put_lane(CtEmit *e, const CtEmitOperand *op, int64_t lane) {
   ct_emit_value(e, &at, false);
 }
 
-/* Elements j to j + n - 1 as one number: a | (unsigned)b << 16. */
+/* Elements j to j + n - 1 as one number. */
 static void put_word(CtEmit *e, const CtEmitEach *each, int j, int n) {
   CtDtype type = each->op[CT_EACH_SRC].buf->dtype;
   if (is_word(e, each, CT_EACH_SRC, j, n)) {
     put_word_of(e, &each->op[CT_EACH_SRC], each->lane[CT_EACH_SRC][j], true);
     return;
   }
-  const char *word = n * ct_dtypes[type].bits == 32 ? "(unsigned)" : "";
-  bool extends = !ct_is_unsigned(type) && !ct_is_float(type);
-  const char *bits = !extends                     ? ""
-                     : ct_dtypes[type].bits == 16 ? "(unsigned short)"
-                                                  : "(unsigned char)";
+  CtHelper packer = ct_dtypes[type].bits == 16 ? CT_HELP_PACK_2X16
+                    : n == 2                   ? CT_HELP_PACK_2X8
+                                               : CT_HELP_PACK_4X8;
+  ct_text_printf(&e->body, "%s(", ct_emit_help(e, packer));
   for (int i = 0; i < n; i++) {
-    ct_text_printf(&e->body, "%s%s%s", i > 0 ? " | " : "", i > 0 ? word : "", bits);
+    ct_text_puts(&e->body, i > 0 ? ", " : "");
     put_lane(e, &each->op[CT_EACH_SRC], each->lane[CT_EACH_SRC][j + i]);
-    if (i > 0) {
-      ct_text_printf(&e->body, " << %d", i * ct_dtypes[type].bits);
-    }
   }
+  ct_text_putc(&e->body, ')');
 }
 
 static void pack(CtEmit *e, const CtEmitEach *each) {

@@ -8,7 +8,7 @@
 
 #include "emit.h"
 
-enum { STATIC_SHARED_MAX = 48 * 1024, MAX_LINE = 100, CLUSTER_SM = 90 };
+enum { STATIC_SHARED_MAX = 48 * 1024, CLUSTER_SM = 90 };
 
 static const CtLoc nowhere = {0, 0};
 
@@ -44,21 +44,14 @@ static void put_hidden(CtEmit *e, const char *sep) {
   }
 }
 
-/* Puts as many on a line as fit. */
-static void put_parameters(CtEmit *e, size_t line) {
+static void put_parameters(CtEmit *e) {
   const char *sep = "";
   for (size_t i = 0; i < e->ir->n_slots; i++) {
     const CtSlot *slot = &e->ir->slots[i];
-    size_t width = strlen(slot->name) + (slot->kind == CT_SLOT_POINTER ? 30 : 10);
     if (!slot->used) {
       continue;
     }
     ct_text_puts(&e->body, sep);
-    if (e->body.len - line + width > MAX_LINE) {
-      e->body.len -= sep[0] != '\0'; /* the space */
-      ct_text_puts(&e->body, "\n    ");
-      line = e->body.len - 4;
-    }
     put_parameter(e, slot, e->slot_names[i]);
     sep = ", ";
   }
@@ -66,9 +59,8 @@ static void put_parameters(CtEmit *e, size_t line) {
 }
 
 static void put_rest(CtEmit *e, const char *name) {
-  size_t line = e->body.len;
   ct_text_printf(&e->body, "%s(", name);
-  put_parameters(e, line);
+  put_parameters(e);
   ct_text_puts(&e->body, ") {");
   e->loc = e->ir->loc;
   if (e->opts.line_directives) {
@@ -79,6 +71,7 @@ static void put_rest(CtEmit *e, const char *name) {
 
 static void put_function_head(CtEmit *e, const char *name) {
   const char *inlined = e->opts.function->is_noinline ? "__noinline__ " : "";
+  e->line = e->body.len;
   ct_text_printf(&e->body, "static __device__ %svoid ", inlined);
   put_rest(e, name);
 }
@@ -110,6 +103,7 @@ static void put_signature(CtEmit *e, const char *name) {
     ct_text_printf(&e->body, ", %d", (int)ct_max(ir->min_blocks, 1));
   }
   ct_text_puts(&e->body, ")\n");
+  e->line = e->body.len;
   put_rest(e, name);
   put_constants(e);
 }

@@ -241,5 +241,7 @@ void ct_emit_escape(CtEmit *e, CtVal v) {
     end_escape(e, text, ends_statement(text) ? "" : ";");
     ct_text_puts(&e->body, is_block ? " }" : "");
   }
+  e->is_foreign = true;
   ct_emit_end(e);
+  e->is_foreign = false;
 }

@@ -349,7 +349,8 @@ static void put_ashr(CtEmit *e, CtVal v, CtPrec min) {
 static void put_abs(CtEmit *e, CtVal v, CtPrec min) {
   static const Helpers helpers = {[CT_i32] = CT_HELP_ABS_i32, [CT_i64] = CT_HELP_ABS_i64};
   const CtInst *inst = ct_inst(e->ir, v);
-  if (ct_is_float((CtDtype)inst->type) || ct_emit_is_exact(e->ir, inst->args[0])) {
+  CtDtype type = (CtDtype)inst->type;
+  if (ct_is_float(type) || ct_inst(e->ir, inst->args[0])->facts.lo > ct_type_facts(type).lo) {
     put_call(e, v, min);
   } else {
     put_help(e, helpers, inst);
@@ -387,6 +388,17 @@ static void put_select(CtEmit *e, CtVal v, CtPrec min) {
               inst->args[2]);
 }
 
+/* Of a warp (emit_warp.c). What CUDA's function returns may be compared or cast. */
+static void put_exchange(CtEmit *e, CtVal v, CtPrec min) {
+  static void (*const writers[CT_OP_COUNT])(CtEmit *, const CtInst *) = {
+      [CT_OP_SHFL] = ct_emit_shuffle, [CT_OP_VOTE] = ct_emit_vote, [CT_OP_MASKED] = ct_emit_masked};
+  const CtInst *inst = ct_inst(e->ir, v);
+  bool paren = min > CT_PREC_EQ && inst->op != CT_OP_SHFL;
+  ct_text_puts(&e->body, paren ? "(" : "");
+  writers[inst->op](e, inst);
+  ct_text_puts(&e->body, paren ? ")" : "");
+}
+
 /* --- all of them -------------------------------------------------------------------------------- */
 
 #define put_cast ct_emit_cast
@@ -414,6 +426,9 @@ static const Spelling spellings[CT_OP_COUNT] = {
 #define ROW_JUMP(NAME, write)
 #define ROW_TILE(NAME, write)
 #include "runtime/ir/ops.def"
+    [CT_OP_SHFL] = {.put = put_exchange},
+    [CT_OP_VOTE] = {.put = put_exchange},
+    [CT_OP_MASKED] = {.put = put_exchange},
 };
 
 static const Spelling *spelling_of(const CtInst *inst) { return &spellings[inst->op]; }

@@ -5,14 +5,20 @@
 
 /* --- arithmetic --------------------------------------------------------------------------------- */
 
+/* The ranges of its operands show that the result fits, even one that reaches an end of the type. */
+static bool fits_by_operands(const CtIr *ir, const CtInst *inst) {
+  bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL;
+  return is_sum && ct_op_fits((CtOp)inst->op, (CtDtype)inst->type,
+                              ct_inst(ir, inst->args[0])->facts, ct_inst(ir, inst->args[1])->facts);
+}
+
 bool ct_emit_is_exact(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
-  bool is_i32 = inst->type == CT_i32;
+  CtFacts all = ct_type_facts((CtDtype)inst->type);
   if (ct_is_unsigned((CtDtype)inst->type)) {
     return true; /* C's unsigned numbers wrap around as ours do */
   }
-  return inst->facts.lo > (is_i32 ? INT32_MIN : INT64_MIN) &&
-         inst->facts.hi < (is_i32 ? INT32_MAX : INT64_MAX);
+  return (inst->facts.lo > all.lo && inst->facts.hi < all.hi) || fits_by_operands(ir, inst);
 }
 
 bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst) {
@@ -38,6 +44,12 @@ CtForForm ct_emit_for_form(const CtIr *ir, const CtInst *loop) {
     return CT_FOR_PLAIN;
   }
   return (up || down) && loop->type == CT_i32 ? CT_FOR_WIDE : CT_FOR_COUNTED;
+}
+
+/* --- warps -------------------------------------------------------------------------------------- */
+
+bool ct_emit_is_exchange(const CtInst *inst) {
+  return inst->op == CT_OP_SHFL || inst->op == CT_OP_VOTE || inst->op == CT_OP_MASKED;
 }
 
 /* --- offsets ------------------------------------------------------------------------------------ */

@@ -20,7 +20,7 @@ static bool is_printed(const CtEmit *e, CtVal v) {
     case CT_CLS_PURE:
     case CT_CLS_READ: return x->print == CT_PRINT_NAMED;
     case CT_CLS_JUMP: return x->jump != CT_JUMP_NONE;
-    case CT_CLS_EFFECT: return !ct_emit_is_dropped(e, inst);
+    case CT_CLS_EFFECT: return x->print != CT_PRINT_INLINE && !ct_emit_is_dropped(e, inst);
     case CT_CLS_REGION:
     case CT_CLS_TILE:
     case CT_CLS_LEAF: return true;

@@ -71,17 +71,24 @@ static bool init_matrix(CtEmit *e, const CtInst *inst, const CtView *view, Matri
          init_axes(e, inst, out);
 }
 
+/* m + j; m NULL: 0 */
+static void put_row(CtEmit *e, const char *m, int j) {
+  if (m == NULL || j > 0) {
+    ct_text_printf(&e->body, "%s%s%d", m != NULL ? m : "", m != NULL ? " + " : "", j);
+  } else {
+    ct_text_puts(&e->body, m);
+  }
+}
+
 /* a[m] = v.x; a[m + 1] = v.y; ... */
 static void put_rows(CtEmit *e, CtDtype type, int vec, const char *array, const char *m,
                      const char *v) {
   CtEmitWrap w =
       ct_is_float(type) ? ct_emit_wrap(e, ct_dtype_compute(type), type) : (CtEmitWrap){.close = ""};
   for (int j = 0; j < vec; j++) {
-    if (j == 0) {
-      ct_text_printf(&e->body, "%s[%s] = %s", array, m, w.open);
-    } else {
-      ct_text_printf(&e->body, " %s[%s + %d] = %s", array, m, j, w.open);
-    }
+    ct_text_printf(&e->body, "%s%s[", j > 0 ? " " : "", array);
+    put_row(e, m, j);
+    ct_text_printf(&e->body, "] = %s", w.open);
     ct_emit_lane(e, type, vec, v, j);
     ct_text_printf(&e->body, "%s;", w.close);
   }
@@ -96,7 +103,9 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
   CtEmitOperand from = element_at(e, x, m, vec, k);
   ct_emit_begin(e, g->inst->loc);
   if (vec == 1) {
-    ct_text_printf(&e->body, "%s[%s] = ", array, m);
+    ct_text_printf(&e->body, "%s[", array);
+    put_row(e, m, 0);
+    ct_text_puts(&e->body, "] = ");
     ct_emit_value(e, &from, true);
     ct_text_putc(&e->body, ';');
   } else {
@@ -109,7 +118,9 @@ static void stage(Gemm *g, CtEmitNest *nest, Matrix *x, const char *array, char 
     put_rows(e, from.buf->dtype, vec, array, m, v);
   }
   ct_emit_end(e);
-  ct_emit_leave(nest);
+  if (m != NULL) {
+    ct_emit_leave(nest);
+  }
 }
 
 /* After staging, array[row] is the operand. */
@@ -181,10 +192,8 @@ static int unroll_k(const Gemm *g) {
 
 static void put_gemm(Gemm *g) {
   CtEmitNest nest = {.e = g->e, .loc = g->inst->loc};
-  const char *k = "";
-  if (g->k > 1) {
-    k = ct_emit_enter_loop(&nest, 'k', ct_int(g->k), 1, unroll_k(g));
-  } else {
+  const char *k = ct_emit_enter_loop(&nest, 'k', ct_int(g->k), 1, unroll_k(g));
+  if (k == NULL) {
     ct_emit_line(g->e, g->inst->loc, "{");
     ct_emit_enter_scope(&nest);
   }

@@ -66,17 +66,18 @@ void ct_emit_keep_new(CtText *known, CtText *out, size_t from) {
 }
 
 /* The functions that were made for this text, in the order in which they were made. */
-static void put_made(const CtEmit *e, CtText *out, const CtEmitFunction *f, size_t end) {
+static void put_made(CtEmit *e, CtText *out, const CtEmitFunction *f, size_t end) {
   if (f == NULL) {
     return;
   }
   put_made(e, out, f->next, f->at);
   size_t from = out->len;
   ct_text_add(out, ct_text_str(&e->functions) + f->at, end - f->at);
+  ct_emit_cut_lines(e, out, from);
   ct_emit_keep_new(e->opts.functions, out, from);
 }
 
-void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
+void ct_emit_put_prelude(CtEmit *e, const char *includes, CtText *out) {
   size_t before = out->len;
   ct_text_puts(out, includes);
   ct_emit_keep_new(e->opts.functions, out, before);
@@ -90,6 +91,7 @@ void ct_emit_put_prelude(const CtEmit *e, const char *includes, CtText *out) {
       } else {
         ct_text_puts(out, helpers[i].rest);
       }
+      ct_emit_cut_lines(e, out, from);
       ct_emit_keep_new(e->opts.functions, out, from);
     }
   }
@@ -135,6 +137,7 @@ void ct_emit_begin(CtEmit *e, CtLoc loc) {
     ct_text_puts(&e->body, "\"\n");
     e->said = loc;
   }
+  e->line = e->body.len;
   ct_text_printf(&e->body, "%*s", 2 * e->depth, "");
 }
 
@@ -146,6 +149,9 @@ void ct_emit_end(CtEmit *e) {
     put_chunk(e, e->loc);
     ct_text_printf(&e->body, ":%d", e->loc.line);
     e->said = e->loc;
+  }
+  if (!e->opts.line_directives && !e->is_foreign) {
+    ct_emit_cut_lines(e, &e->body, e->line);
   }
   ct_text_putc(&e->body, '\n');
 }

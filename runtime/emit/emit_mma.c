@@ -46,7 +46,7 @@ static void put_instruction(CtText *out, const CtAtom *atom) {
   /* for a, b, c and d, in the order of parameters */
   const int first[4] = {n[2], n[2] + n[0], 0, 0};
   static const CtAtomOperand order[] = {CT_ATOM_D, CT_ATOM_A, CT_ATOM_B, CT_ATOM_C};
-  ct_text_printf(out, "%s ", atom->ptx);
+  ct_text_printf(out, "%s \"\n      \"", atom->ptx);
   for (size_t i = 0; i < CT_ARRAY_LEN(order); i++) {
     ct_text_puts(out, i > 0 ? ", " : "");
     put_list(out, is_warp, first[order[i]], n[order[i]]);
@@ -195,7 +195,7 @@ void ct_emit_mma(CtEmit *e, CtVal v) {
   for (int of = 0; of < N_OPERANDS; of++) {
     point(&g, &g.fragment[of], (CtAtomOperand)of, per_register(t->atom, (CtAtomOperand)of));
   }
-  const char *var = k > 1 ? ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL) : "";
+  const char *var = ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL);
   CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
   ct_emit_products(&w, &t->order, &nest, var);
   ct_emit_leave_all(&nest);

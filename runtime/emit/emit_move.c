@@ -106,16 +106,14 @@ void ct_emit_warp_copy(CtEmit *e, CtVal v) {
   const CtTile *t = inst->u.tile;
   Move m = {.e = e, .inst = inst, .view_dst = &t->dst, .view_src = &t->a};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
-  const char *name = helper_of(e, t->atom), *var = NULL;
+  const char *name = helper_of(e, t->atom);
   CtEmitLeaves l;
   (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
   int64_t n = ct_emit_leaves_size(&l);
   if (n == 0) {
     return;
   }
-  if (n > 1) {
-    var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
-  }
+  const char *var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
   m.dst = operand_of(&m, &t->dst, var);
   m.src = operand_of(&m, &t->a, var);
   ct_emit_begin(e, inst->loc);

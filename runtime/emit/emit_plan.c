@@ -20,6 +20,7 @@ typedef struct Use {
   uint32_t at;    /* number of the statement that contains the use */
   uint32_t until; /* the value must not change before this number */
   UseKind kind;
+  bool is_arm; /* not evaluated each time that the statement is */
 } Use;
 
 enum { MAX_COST = 12, CALL_COST = 3, MAX_LOOK = 4096 };
@@ -164,14 +165,25 @@ static void use(CtEmit *e, CtVal v, Use u) {
   x->at = u.at > x->at ? u.at : x->at;
   x->until = u.until > x->until ? u.until : x->until;
   x->use = (uint8_t)((UseKind)x->use > u.kind ? (UseKind)x->use : u.kind);
+  x->is_arm = x->is_arm || u.is_arm;
 }
 
-static Use once(uint32_t pos) { return (Use){pos, pos, USE_ONCE}; }
+static Use once(uint32_t pos) { return (Use){.at = pos, .until = pos}; }
+
+/* A name that tells what a value is for, if neither the script nor its operation names it. The first use in
+   the text decides, and it comes last here. */
+static void want(CtEmit *e, CtVal v, const char *name, const char *suffix) {
+  if (name != NULL && !ct_emit_is_leaf(e->ir, v)) {
+    e->vals[v].wanted = name;
+    e->vals[v].suffix = suffix;
+  }
+}
 
 typedef struct ViewUses {
   CtEmit *e;
   Use u;
-  bool in_units; /* tiles of wgmma */
+  bool in_units;    /* tiles of wgmma */
+  const char *name; /* of the tensor */
 } ViewUses;
 
 static void use_tuple(ViewUses *w, CtTuple t) {
@@ -187,6 +199,7 @@ static void use_axis(ViewUses *w, const CtGuardAxis *axis) {
   CtVal v = ct_emit_split_offset(w->e->ir, axis->at, &plus);
   if (v != 0) {
     use(w->e, v, w->u);
+    want(w->e, v, w->name, "_coord");
   }
   if (axis->bound.kind == CT_DYNAMIC) {
     use(w->e, axis->bound.id, w->u);
@@ -201,12 +214,14 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
   }
   for (int i = 0; i < parts.n_own; i++) {
     use(w->e, parts.own[i], w->u);
+    want(w->e, parts.own[i], w->name, "_at");
   }
   if (parts.turns != 0) {
     use(w->e, parts.turns, w->u);
   }
   for (int i = 0; i < parts.n_after; i++) {
     use(w->e, parts.after[i], w->u);
+    want(w->e, parts.after[i], w->name, "_at");
   }
 }
 
@@ -229,6 +244,7 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
   (void)is_written;
   CtVal v = ct_emit_split_offset(w->e->ir, view->offset, &plus);
   const CtBuf *buf = &w->e->ir->bufs[view->buf];
+  w->name = view->name != NULL ? view->name : buf->name;
   if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
     if (w->in_units && buf->space == CT_SHARED) {
       use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, &left, w->u);
@@ -245,7 +261,7 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
 
 static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
   bool in_units = inst->op == CT_OP_WGMMA;
-  ViewUses w = {e, {pos, pos, in_units ? USE_ONCE : USE_MANY}, in_units};
+  ViewUses w = {e, {pos, pos, in_units ? USE_ONCE : USE_MANY, false}, in_units, NULL};
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], w.u);
   }
@@ -270,7 +286,7 @@ static int uses_in_text(const char *text, const char *name) {
 static void use_named(CtEmit *e, const CtEscape *code, const char *name, CtVal v, uint32_t pos) {
   int n = code->is_ptx ? 1 : uses_in_text(code->text, name);
   if (n > 0) {
-    use(e, v, (Use){pos, pos, n > 1 ? USE_MANY : USE_ONCE});
+    use(e, v, (Use){.at = pos, .until = pos, .kind = n > 1 ? USE_MANY : USE_ONCE});
   }
 }
 
@@ -319,14 +335,23 @@ static void use_for(CtEmit *e, CtVal v, uint32_t pos) {
   const CtInst *inst = ct_inst(e->ir, v);
   bool counted = ct_emit_for_form(e->ir, inst) == CT_FOR_COUNTED;
   uint32_t end = e->vals[v].end;
-  use(e, inst->args[0], counted ? (Use){pos, end, USE_MANY} : once(pos));
-  use(e, inst->args[1], counted ? once(pos) : (Use){pos, end, USE_COND});
-  use(e, inst->args[2], (Use){pos, end, counted ? USE_MANY : USE_COND});
+  Use many = {.at = pos, .until = end, .kind = USE_MANY};
+  Use each = {.at = pos, .until = end, .kind = USE_COND};
+  use(e, inst->args[0], counted ? many : once(pos));
+  use(e, inst->args[1], counted ? once(pos) : each);
+  use(e, inst->args[2], counted ? many : each);
+}
+
+/* The first operand that C evaluates only sometimes. */
+static int first_arm(const CtInst *inst) {
+  bool chooses = inst->op == CT_OP_SELECT || inst->op == CT_OP_LAND || inst->op == CT_OP_LOR;
+  return chooses ? 1 : inst->n_args;
 }
 
 static void use_args(CtEmit *e, const CtInst *inst, Use u) {
   bool is_extreme = inst->type == CT_i32 && (inst->op == CT_OP_MIN || inst->op == CT_OP_MAX);
   for (int i = 0; i < inst->n_args; i++) {
+    u.is_arm = u.is_arm || i >= first_arm(inst);
     use(e, inst->args[i], u);
     e->vals[inst->args[i]].in_extreme |= is_extreme;
   }
@@ -406,7 +431,12 @@ static bool is_cheap_division(const CtIr *ir, const CtInst *inst) {
          (ct_emit_is_plain_division(ir, inst) || ct_emit_is_bit_division(ir, inst));
 }
 
-/* `tid_x / 32`: a name gains nothing, and compilers share and move it by themselves. */
+static bool is_comparison(const CtInst *inst) {
+  return inst->op == CT_OP_EQ || inst->op == CT_OP_NE || inst->op == CT_OP_LT ||
+         inst->op == CT_OP_LE;
+}
+
+/* `tid_x / 32`, `lane == 0`: a name gains nothing, and compilers share and move it by themselves. */
 static bool is_trivial(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB || inst->op == CT_OP_MUL ||
@@ -425,8 +455,8 @@ static bool is_trivial(const CtIr *ir, CtVal v) {
       return false;
     }
   }
-  return ct_is_int((CtDtype)inst->type) && ct_emit_is_exact(ir, v) &&
-         (is_sum || is_cheap_division(ir, inst));
+  return is_comparison(inst) || (ct_is_int((CtDtype)inst->type) && ct_emit_is_exact(ir, v) &&
+                                 (is_sum || is_cheap_division(ir, inst)));
 }
 
 /* A division by an unknown number: compilers move it neither out of a loop's head nor up past a
@@ -455,6 +485,16 @@ static CtPrint choose(const CtEmit *e, CtVal v) {
   return needs_name ? CT_PRINT_NAMED : CT_PRINT_INLINE;
 }
 
+/* What is written within a value is for the same. */
+static void want_parts(CtEmit *e, const CtInst *inst, const CtEmitVal *x) {
+  bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB;
+  for (int i = inst->op == CT_OP_SELECT ? 1 : 0; i < inst->n_args; i++) {
+    if (inst->op == CT_OP_SELECT || is_sum) {
+      want(e, inst->args[i], x->wanted, x->suffix);
+    }
+  }
+}
+
 static void plan_value(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtEmitVal *x = &e->vals[v];
@@ -465,16 +505,54 @@ static void plan_value(CtEmit *e, CtVal v) {
   if (x->print == CT_PRINT_NAMED) {
     use_args(e, inst, once(x->pos));
   } else {
-    use_args(e, inst, (Use){x->at, x->until, (UseKind)x->use});
+    use_args(e, inst, (Use){x->at, x->until, (UseKind)x->use, x->is_arm});
   }
   if (inst->op == CT_OP_LOAD) {
     use_buf(e, (uint32_t)inst->imm.i);
+    want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
+  } else if (x->print == CT_PRINT_INLINE && x->wanted != NULL) {
+    want_parts(e, inst, x);
   }
+}
+
+/* Does the statement evaluate its expressions once, before all that it does? */
+static bool is_plain(const CtInst *inst) {
+  return is_value((CtOp)inst->op) || ct_emit_is_exchange(inst) || inst->op == CT_OP_SET ||
+         inst->op == CT_OP_STORE || inst->op == CT_OP_IF;
+}
+
+/* May a shuffle or vote be written where its value is used? All lanes must still come to it together, and
+   nothing that happens in between may move past it. A MASKED condition is an int in CUDA. */
+static bool can_move(const CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtEmitVal *x = &e->vals[v];
+  if (x->n_uses != 1 || x->use != USE_ONCE || x->is_arm || x->ptrs != NULL || inst->name != NULL ||
+      (inst->op == CT_OP_MASKED && inst->type == CT_bool)) {
+    return false;
+  }
+  const CtInst *user = ct_inst(e->ir, e->order[x->at]);
+  bool moves = x->at <= x->pos + MAX_LOOK && user->region == inst->region && is_plain(user);
+  for (uint32_t i = x->pos + 1; moves && i < x->at; i++) {
+    const CtInst *between = ct_inst(e->ir, e->order[i]);
+    const CtEmitVal *y = &e->vals[e->order[i]];
+    moves = is_value((CtOp)between->op) ||
+            (ct_emit_is_exchange(between) && y->print == CT_PRINT_INLINE && y->at == x->at);
+  }
+  return moves;
+}
+
+static void plan_exchange(CtEmit *e, CtVal v) {
+  CtEmitVal *x = &e->vals[v];
+  x->print = can_move(e, v) ? CT_PRINT_INLINE : CT_PRINT_NAMED;
+  uint32_t at = x->print == CT_PRINT_INLINE ? x->at : x->pos;
+  use_args(e, ct_inst(e->ir, v), once(at));
 }
 
 static void use_pointers(CtEmit *e, CtVal v) {
   for (const CtEmitPtr *p = e->vals[v].ptrs; p != NULL; p = p->next) {
-    use(e, p->base != NULL ? p->addend : v, once(e->vals[v].pos));
+    CtVal at = p->base != NULL ? p->addend : v;
+    use(e, at, once(e->vals[v].pos));
+    want(e, at, p->wanted != NULL ? p->wanted : e->ir->bufs[p->buf].name, "_at");
   }
 }
 
@@ -483,6 +561,7 @@ static void mark_set(CtEmit *e, const CtInst *set) {
   e->vals[set->args[0]].is_whole = true;
   const char *mine = ct_inst(e->ir, set->args[0])->name;
   const char *var = ct_inst(e->ir, (CtVal)set->imm.i)->name;
+  want(e, set->args[0], var, "_next");
   if (mine != NULL && var != NULL && strcmp(mine, var) == 0) {
     e->vals[set->args[0]].is_initial = true;
   }
@@ -504,6 +583,10 @@ static void plan_inst(CtEmit *e, CtVal v) {
       }
       break;
     case CT_CLS_EFFECT:
+      if (ct_emit_is_exchange(inst)) {
+        plan_exchange(e, v);
+        break;
+      }
       if (inst->op == CT_OP_ESCAPE) {
         use_escape(e, inst, x->pos);
       } else if (ct_op_has_text((CtOp)inst->op)) {
@@ -512,6 +595,10 @@ static void plan_inst(CtEmit *e, CtVal v) {
         use_tma(e, inst->u.tma, x->pos);
       } else if (ct_op_has_buf((CtOp)inst->op)) {
         use_buf(e, (uint32_t)inst->imm.i);
+        if (inst->op == CT_OP_STORE) {
+          e->vals[inst->args[1]].is_whole = true;
+          want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
+        }
       } else if (inst->op == CT_OP_SET) {
         mark_set(e, inst);
       }
@@ -530,7 +617,8 @@ static void limit_cost(CtEmit *e, CtVal v) {
   if (x->print == CT_PRINT_NOT || inst->op == CT_OP_GET) {
     return;
   }
-  bool is_call = inst->op == CT_OP_FMA || inst->op == CT_OP_LOAD || inst->op == CT_OP_SELECT;
+  bool is_call = inst->op == CT_OP_FMA || inst->op == CT_OP_LOAD || inst->op == CT_OP_SELECT ||
+                 ct_emit_is_exchange(inst);
   int cost = is_call ? CALL_COST : 1;
   for (int i = 0; i < inst->n_args; i++) {
     cost += e->vals[inst->args[i]].cost;
@@ -539,6 +627,74 @@ static void limit_cost(CtEmit *e, CtVal v) {
     x->print = CT_PRINT_NAMED;
   }
   x->cost = (uint16_t)(x->print == CT_PRINT_NAMED ? 0 : cost);
+}
+
+/* --- values that continue others ------------------------------------------------------------------- */
+
+/* What a value is called that gathers others by this operation; NULL: it does not. */
+static const char *gathered_by(const CtInst *inst) {
+  static const char *const names[CT_OP_COUNT] = {[CT_OP_ADD] = "sum",
+                                                 [CT_OP_FMA] = "sum",
+                                                 [CT_OP_MUL] = "product",
+                                                 [CT_OP_MAX] = "highest",
+                                                 [CT_OP_MIN] = "lowest"};
+  return names[inst->op];
+}
+
+static CtVal gathered(const CtInst *inst) { return inst->args[inst->op == CT_OP_FMA ? 2 : 0]; }
+
+/* max(max(x, a), b): the x under a name that v gathers more into. */
+static CtVal start_of(const CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtVal x = gathered(inst);
+  while (e->vals[x].print == CT_PRINT_INLINE && ct_inst(e->ir, x)->op == inst->op) {
+    x = gathered(ct_inst(e->ir, x));
+  }
+  return x;
+}
+
+/* x + shuffle(x) */
+static bool gathers_lanes(const CtEmit *e, const CtInst *inst, CtVal x) {
+  for (int i = 0; i < inst->n_args; i++) {
+    const CtInst *arg = ct_inst(e->ir, inst->args[i]);
+    if (ct_emit_is_exchange(arg) && arg->args[0] == x &&
+        e->vals[inst->args[i]].print == CT_PRINT_INLINE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* `sum = sum + shuffle(sum)`: a value takes the name of the one that it gathers more into, if nobody
+   asks for that one later. */
+static void find_continued(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitVal *x = &e->vals[v];
+  if (x->print != CT_PRINT_NAMED || gathered_by(inst) == NULL || x->ptrs != NULL ||
+      ct_emit_is_pinned(e, v)) {
+    return;
+  }
+  CtVal from = start_of(e, v);
+  const CtInst *before = ct_inst(e->ir, from);
+  CtEmitVal *y = &e->vals[from];
+  if (y->print == CT_PRINT_NAMED && is_value((CtOp)before->op) && before->name == NULL &&
+      before->type == inst->type && before->region == inst->region && y->until <= x->pos &&
+      y->ptrs == NULL && !ct_emit_is_pinned(e, from) &&
+      (before->op == inst->op || gathers_lanes(e, inst, from))) {
+    x->continues = from;
+    y->is_continued = true;
+  }
+}
+
+/* The first of them gets the name of the last one. */
+static void name_continued(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  CtEmitVal *x = &e->vals[v];
+  if (x->continues != 0) {
+    const char *name = inst->name != NULL ? inst->name : x->wanted;
+    want(e, x->continues, name != NULL ? name : gathered_by(inst),
+         inst->name == NULL && x->wanted != NULL ? x->suffix : "");
+  }
 }
 
 /* --- the plan ---------------------------------------------------------------------------------------- */
@@ -561,9 +717,16 @@ void ct_emit_plan(CtEmit *e) {
     plan_inst(e, e->order[i]);
   }
   for (uint32_t i = 1; i < e->n_order; i++) {
-    if (is_value((CtOp)ct_inst(e->ir, e->order[i])->op)) {
+    const CtInst *inst = ct_inst(e->ir, e->order[i]);
+    if (is_value((CtOp)inst->op) || ct_emit_is_exchange(inst)) {
       limit_cost(e, e->order[i]);
     }
+  }
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    find_continued(e, e->order[i]);
+  }
+  for (uint32_t i = e->n_order; i-- > 1;) {
+    name_continued(e, e->order[i]);
   }
   ct_emit_plan_jumps(e);
   ct_emit_plan_vars(e);

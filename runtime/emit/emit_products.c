@@ -75,26 +75,27 @@ void ct_emit_fma(CtEmit *e, const CtEmitOperand *c, const CtEmitOperand *a,
   ct_text_puts(&e->body, ");");
 }
 
-/* A row or column number, as the sum of what the loops over its mode counted. */
+/* A row or column number, as the sum of what the loops over its mode counted; 0 if there is none. */
 typedef struct Count {
   const char *var; /* of a loop without step, or NULL */
   CtText sum;
 } Count;
 
 /* Enters loop i over the `left` remaining rows or columns; adds its share to the count. Returns its
-   variable. */
+   variable, or NULL for a loop of one turn. */
 static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t left,
                                const char *around, Count *count) {
-  bool whole = loop->step == 1 && !loop->turns && count->sum.len == 0;
+  bool returns = loop->turns && around != NULL;
+  bool whole = loop->step == 1 && !returns && count->sum.len == 0;
   int64_t turns = (left + loop->step - 1) / loop->step;
   char name = whole ? (loop->mode == 0 ? 'm' : 'n') : around == NULL ? 'p' : 'i';
   const char *var = ct_emit_enter_loop(nest, name, ct_int(turns), 1, CT_UNROLL_ALL);
-  if (whole) {
+  if (whole || var == NULL) {
     count->var = var;
     return var;
   }
   ct_text_puts(&count->sum, count->sum.len == 0 ? "" : " + ");
-  if (loop->turns) {
+  if (returns) {
     ct_text_printf(&count->sum, "(%s %% 2 == 0 ? %s : %" PRId64 " - %s)", around, var, turns - 1,
                    var);
   } else {
@@ -108,7 +109,7 @@ static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t
 
 /* The row or column: the loop's variable itself, or a new one for the sum. */
 static const char *name_count(const CtEmitProducts *w, Count *count, const char *wanted) {
-  if (count->var == NULL) {
+  if (count->var == NULL && count->sum.len > 0) {
     count->var = ct_names_add(&w->e->names, wanted);
     ct_emit_line(w->e, w->loc, "const int %s = %s;", count->var, ct_text_str(&count->sum));
   }
@@ -118,7 +119,7 @@ static const char *name_count(const CtEmitProducts *w, Count *count, const char 
 /* If a step does not divide the rows or columns, skips those that lie outside. */
 static void skip_outside(const CtEmitProducts *w, const char *var, int64_t size,
                          int64_t first_step) {
-  if (size % first_step != 0) {
+  if (var != NULL && size % first_step != 0) {
     ct_emit_line(w->e, w->loc, "if (%s >= %" PRId64 ") continue;", var, size);
   }
 }

@@ -27,34 +27,25 @@ static const Effect *effect_of(const CtInst *inst);
 
 /* --- variables and memory ----------------------------------------------------------------------- */
 
-/* "s += x" for s = s + x; the operation's second operand, or 0. */
-static CtVal updated_by(const CtEmit *e, const CtInst *set) {
+/* Does a SET change its variable by an operation whose first operand is the variable? */
+static bool is_update(const CtEmit *e, const CtInst *set) {
   const CtInst *value = ct_inst(e->ir, set->args[0]);
-  bool is_update = value->op == CT_OP_ADD || value->op == CT_OP_SUB || value->op == CT_OP_MUL ||
-                   value->op == CT_OP_DIV;
-  if (!is_update || e->vals[set->args[0]].print != CT_PRINT_INLINE) {
-    return 0;
+  if (value->n_args == 0 || e->vals[set->args[0]].print != CT_PRINT_INLINE) {
+    return false;
   }
   const CtInst *left = ct_inst(e->ir, value->args[0]);
-  bool is_same = left->op == CT_OP_GET && left->imm.i == set->imm.i &&
-                 e->vals[value->args[0]].print == CT_PRINT_INLINE;
-  bool plain = ct_is_float((CtDtype)value->type) || ct_emit_is_exact(e->ir, set->args[0]);
-  return is_same && plain ? value->args[1] : 0;
+  return left->op == CT_OP_GET && left->imm.i == set->imm.i &&
+         e->vals[value->args[0]].print == CT_PRINT_INLINE;
 }
 
 static void write_set(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   CtVal var = (CtVal)inst->imm.i;
-  CtVal by = e->vals[v].declares ? 0 : updated_by(e, inst);
   const char *name = e->vals[v].declares ? ct_emit_new_var_name(e, var) : e->vals[var].name;
-  static const char *const tokens[CT_OP_COUNT] = {
-      [CT_OP_ADD] = "+", [CT_OP_SUB] = "-", [CT_OP_MUL] = "*", [CT_OP_DIV] = "/"};
-  if (by != 0) {
-    ct_emit_say(e, inst->loc, "%s %s= %v;", name, tokens[ct_inst(e->ir, inst->args[0])->op], by);
+  if (e->vals[v].declares) {
+    ct_emit_say(e, inst->loc, "%s %s = %v;", ct_emit_type_of(e->ir, var), name, inst->args[0]);
   } else {
-    bool declares = e->vals[v].declares;
-    ct_emit_say(e, inst->loc, "%s%s%s = %v;", declares ? ct_emit_type_of(e->ir, var) : "",
-                declares ? " " : "", name, inst->args[0]);
+    ct_emit_assign(e, inst->loc, name, inst->args[0], is_update(e, inst));
   }
   e->vals[var].name = name;
 }
@@ -114,6 +105,9 @@ static void end_value(CtEmit *e, CtVal v, const char *name) {
 
 static void write_value(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
+  if (e->vals[v].print == CT_PRINT_INLINE) {
+    return;
+  }
   const char *name = begin_value(e, v);
   effect_of(inst)->put(e, inst);
   end_value(e, v, name);

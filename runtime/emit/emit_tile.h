@@ -67,8 +67,9 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view);
 static inline bool ct_emit_is_register(const CtEmitOperand *op) {
   return op->buf->space == CT_REGISTER;
 }
-void ct_emit_add_term(CtEmitOperand *op, CtEmitTerm term);
-/* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`. */
+void ct_emit_add_term(CtEmitOperand *op,
+                      CtEmitTerm term); /* none for a variable NULL, which is 0 */
+/* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`; NULL: it is 0. */
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
 
 void ct_emit_coordinate(CtEmit *e, const CtEmitOperand *op); /* writes index + terms + plus */
@@ -95,7 +96,8 @@ void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j);
 const char *ct_emit_unsigned(CtDtype type); /* for the integer type */
 
 void ct_emit_enter_scope(CtEmitNest *nest);
-/* Begins a loop over [0, extent), named by the letter; returns the name of its variable. */
+/* Begins a loop over [0, extent), named by the letter; returns the name of its variable. NULL: it would have one
+   turn, in which its variable were 0, so there is no loop to leave. */
 const char *ct_emit_enter_loop(CtEmitNest *nest, char wanted, CtInt extent, int step, int unroll);
 void ct_emit_leave(CtEmitNest *nest);
 void ct_emit_leave_all(CtEmitNest *nest);

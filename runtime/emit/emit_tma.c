@@ -58,7 +58,7 @@ static const char *policy_suffix(bool has_hint) { return has_hint ? ".L2::cache_
 static void write_load(CtText *t, const char *name, int n, bool is_multicast, bool has_hint) {
   ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
   put_numbers(t, "int c", n);
-  ct_text_printf(t, ", const void* bar,\n    const void* box%s%s) {\n",
+  ct_text_printf(t, ", const void* bar, const void* box%s%s) {\n",
                  is_multicast ? ", int blocks" : "", policy_parameter(has_hint));
   ct_text_printf(t,
                  "  asm volatile(\"cp.async.bulk.tensor.%dd.shared::cluster.global.tile\"\n"

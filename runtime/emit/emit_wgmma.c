@@ -36,9 +36,15 @@ typedef struct Wgmma {
 
 /* --- the function --------------------------------------------------------------------------------- */
 
+enum { PER_LINE = 12 }; /* numbers of registers; of constraints half as many */
+
 static void put_list(CtText *out, int first, int n) {
   for (int i = 0; i < n; i++) {
-    ct_text_printf(out, "%s%%%d", i == 0 ? "{" : i % 16 == 0 ? ", \"\n      \"" : ", ", first + i);
+    ct_text_printf(out, "%s%%%d",
+                   i == 0              ? "{"
+                   : i % PER_LINE == 0 ? ", \"\n      \""
+                                       : ", ",
+                   first + i);
   }
   ct_text_putc(out, '}');
 }
@@ -47,9 +53,9 @@ static void put_constraints(CtText *out, const char *how, char constraint, const
                             int n) {
   for (int i = 0; i < n; i++) {
     ct_text_printf(out, "%s\"%s%c\"(%s[%d])",
-                   i == 0       ? ""
-                   : i % 8 == 0 ? ",\n        "
-                                : ", ",
+                   i == 0                    ? ""
+                   : i % (PER_LINE / 2) == 0 ? ",\n        "
+                                             : ", ",
                    how, constraint, name, i);
   }
 }
@@ -72,7 +78,7 @@ static void put_instruction(CtText *out, const Wgmma *g) {
     ct_text_puts(out, ", ");
     put_list(out, n_c, n_a);
   }
-  ct_text_printf(out, ", %%%d, p%s", n_c + n_a, is_int(atom) ? "" : ", 1, 1");
+  ct_text_printf(out, ", \"\n      \"%%%d, p%s", n_c + n_a, is_int(atom) ? "" : ", 1, 1");
   if (has_majors(atom) && g->w->is_a_shared) {
     ct_text_printf(out, ", %d", g->w->a.is_mn_major);
   }
@@ -231,7 +237,7 @@ static void put_operand(Wgmma *g, const Operand *o, const char *x, const char *y
 static void put_call(void *ud, const char *m, const char *n, const char *k) {
   Wgmma *g = ud;
   CtEmit *e = g->e;
-  bool is_always = strcmp(g->accumulate, "true") == 0, has_k = k[0] != '\0';
+  bool is_always = strcmp(g->accumulate, "true") == 0;
   ct_emit_begin(e, g->inst->loc);
   ct_text_printf(&e->body, "%s(", g->function);
   put_operand(g, &g->operand[C], m, n);
@@ -239,7 +245,7 @@ static void put_call(void *ud, const char *m, const char *n, const char *k) {
   put_operand(g, &g->operand[A], m, k);
   ct_text_puts(&e->body, ", ");
   put_operand(g, &g->operand[B], n, k);
-  if (is_always || !has_k) {
+  if (is_always || k == NULL) {
     ct_text_printf(&e->body, ", %s);", g->accumulate);
   } else if (strcmp(g->accumulate, "false") == 0) {
     ct_text_printf(&e->body, ", %s > 0);", k);
@@ -274,12 +280,8 @@ void ct_emit_wgmma(CtEmit *e, CtVal v) {
   }
   name_tile(&g, B, &g.w->b);
   name_condition(&g);
-  const char *var = k > 1 ? ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL) : "";
+  const char *var = ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL);
   CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
-  if (mn[0] * mn[1] == 1) {
-    put_call(&g, "", "", var);
-  } else {
-    ct_emit_products(&w, &t->order, &nest, var);
-  }
+  ct_emit_products(&w, &t->order, &nest, var);
   ct_emit_leave_all(&nest);
 }

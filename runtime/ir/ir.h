@@ -289,6 +289,9 @@ CtInt ct_ir_int(const CtIr *ir, CtVal v);
 bool ct_ir_is_thread_number(const CtIr *ir, CtInt i);
 CtFacts ct_ir_facts(const CtIr *ir, CtInt i);
 CtFacts ct_type_facts(CtDtype type); /* what every integer of the type fulfils */
+/* Does the exact result of an operation that WRAPS fit in the signed type, whatever the
+   operands are? */
+bool ct_op_fits(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 /* The bits that may be set in a value, as far as its operations show. */
 uint64_t ct_ir_bits(const CtIr *ir, CtVal v);
 uint64_t ct_ir_bits_of_int(const CtIr *ir, CtInt i);

@@ -84,9 +84,6 @@ static inline bool ct_facts_is_one(CtFacts f) { return f.lo == f.hi; }
 bool ct_fold_math(CtOp op, CtDtype type, double a, double b, double *out);
 /* Facts about the result of an operation on integers. `exact`: the result is known to fit. */
 CtFacts ct_op_facts(CtOp op, CtDtype type, CtFacts a, CtFacts b, bool exact);
-/* Does the exact result of an operation that WRAPS fit in the signed type, whatever the
-   operands are? */
-bool ct_op_fits(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 /* The operation ORDERS u64 operands whose ranges say nothing: they are not known to be below 2^63. */
 bool ct_is_signed_view(CtOp op, CtDtype type, CtFacts a, CtFacts b);
 

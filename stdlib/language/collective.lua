@@ -338,11 +338,11 @@ function M.block_reduce(v, op)
   local n = thread_count()
   local n_warps = (n + LANES - 1) // LANES
   if n_warps == 1 then return reduce_segment(v, f, LANES, keys) end
-  v = keys == nil and reduce_by_halves(v, f, LANES) or
+  local partial = keys == nil and reduce_by_halves(v, f, LANES) or
     reduce_in_order(v, f, LANES, keys)
   local i = thread_number()
   local lane, warp = i % LANES, i // LANES
-  local s = share(v, keys, lane == 0, warp, n_warps)
+  local s = share(partial, keys, lane == 0, warp, n_warps)
   if n % LANES == 0 and n_warps & (n_warps - 1) == 0 then
     return reduce_segment(read(s, keys, lane % n_warps), f, n_warps, keys)
   end

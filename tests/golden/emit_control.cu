@@ -1,4 +1,5 @@
-static __device__ __forceinline__ unsigned long long for_trips(long long start, long long stop, long long step) {
+static __device__ __forceinline__ unsigned long long for_trips(long long start, long long stop,
+    long long step) {
   const unsigned long long a = start, b = stop, s = step;
   if (step > 0) return start < stop ? (b - a - 1) / s + 1 : 0;
   if (step < 0) return start > stop ? (a - b - 1) / (0 - s) + 1 : 0;

@@ -483,7 +483,8 @@ static __device__ __forceinline__ double ct_log1p_f64(double x) {
   return fabs(x) < 0x1p-54 ? x : ct_log_special_f64(y, r);
 }
 static __device__ __forceinline__ double ct_angle_far_f64(double x, int* q, double* low) {
-  static const unsigned long long two_over_pi[21] = { 0ull, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull,
+  static const unsigned long long two_over_pi[21] =
+      { 0ull, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull,
       0xdb6295993c439041ull, 0xfe5163abdebbc561ull, 0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull,
       0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull, 0x3991d639835339f4ull,
       0x9c845f8bbdf9283bull, 0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull,
@@ -818,8 +819,10 @@ static __device__ __forceinline__ double ct_rsqrt_f64(double x) {
   return 1.0 / sqrt(x);
 }
 static __device__ __forceinline__ int to_int(double x) { return x != x ? 0 : __double2int_rz(x); }
-static __device__ __forceinline__ long long to_long_long(float x) { return x != x ? 0 : __float2ll_rz(x); }
-static __device__ __forceinline__ long long to_long_long(double x) { return x != x ? 0 : __double2ll_rz(x); }
+static __device__ __forceinline__ long long to_long_long(float x) {
+    return x != x ? 0 : __float2ll_rz(x); }
+static __device__ __forceinline__ long long to_long_long(double x) {
+    return x != x ? 0 : __double2ll_rz(x); }
 
 extern "C" __global__ void __launch_bounds__(1)
 floats(float* __restrict__ out, double* __restrict__ wide, int* __restrict__ ints,
@@ -883,8 +886,8 @@ floats(float* __restrict__ out, double* __restrict__ wide, int* __restrict__ int
   out[55] = (float)l;
   ints[0] = __float2int_rz(a);
   longs[0] = to_long_long(a);
-  const bool cond = a != 0.0f;
-  flags[0] = cond;
+  const bool holds = a != 0.0f;
+  flags[0] = holds;
   flags[2] = !(a < b);
   wide[0] = x + y;  // floats.lua:2
   wide[1] = x - y;  // floats.lua:3
@@ -948,5 +951,5 @@ floats(float* __restrict__ out, double* __restrict__ wide, int* __restrict__ int
   flags[3] = !(x < y);
   flags[4] = i != 0;
   flags[5] = true;
-  ints[4] = (int)cond;
+  ints[4] = (int)holds;
 }

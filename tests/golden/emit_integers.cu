@@ -44,17 +44,17 @@ static __device__ __forceinline__ long long wrapping_abs(long long x) {
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long long x, long long y,
-    int m, int n) {  // integers.lua:1
-  const int t = (int)((unsigned)a + b);  // integers.lua:2
-  out[0] = t;
+integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long long x,
+    long long y, int m, int n) {  // integers.lua:1
+  const int sum = (int)((unsigned)a + b);  // integers.lua:2
+  out[0] = sum;
   wide[0] = (long long)((unsigned long long)x + y);
   out[20] = m + n;
   out[1] = (int)((unsigned)a - b);  // integers.lua:3
   wide[1] = (long long)((unsigned long long)x - y);
   out[21] = m - n;
-  const int t_2 = (int)((unsigned)a * b);  // integers.lua:4
-  out[2] = t_2;
+  const int product = (int)((unsigned)a * b);  // integers.lua:4
+  out[2] = product;
   wide[2] = (long long)((unsigned long long)x * y);
   out[22] = m * n;
   out[3] = floordiv(a, b);  // integers.lua:5
@@ -92,8 +92,8 @@ integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long
   wide[40] = (long long)(0ull - x);
   wide[42] = wrapping_abs(x);
   wide[44] = ~x;
-  out[45] = (int)((unsigned)t_2 + a - 7);  // integers.lua:31
-  out[46] = (int)(7u - (unsigned)t * a);
+  out[45] = (int)((unsigned)product + a - 7);  // integers.lua:31
+  out[46] = (int)(7u - (unsigned)sum * a);
   out[47] = m - (n - 3);
   out[48] = (m - 3) * (m / n);
   out[49] = m * n % (n + 1);
@@ -107,9 +107,7 @@ integers(int* __restrict__ out, long long* __restrict__ wide, int a, int b, long
   wide[56] = (long long)a;
   out[56] = (int)x;
   wide[57] = (long long)m * 5000000000LL;
-  const bool cond = a < b;  // integers.lua:32
-  const bool cond_2 = x == y;
-  out[57] = (cond || cond_2) && a != 0 ? a : b;
+  out[57] = (a < b || x == y) && a != 0 ? a : b;  // integers.lua:32
   out[58] = (int)(b <= a);
-  out[59] = a >= 3 ? (cond_2 ? a : b) : cond ? b : a;
+  out[59] = a >= 3 ? (x == y ? a : b) : a < b ? b : a;
 }

@@ -3,7 +3,9 @@ static __device__ __forceinline__ void cp_async_4(void* dst, const void* src) {
                "r"((unsigned)__cvta_generic_to_shared(dst)),
                "l"(__cvta_generic_to_global(src)) : "memory");
 }
-static __device__ __forceinline__ void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+static __device__ __forceinline__ void cp_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __restrict__ B,
@@ -15,13 +17,14 @@ matmul(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __
   const int bid_x = blockIdx.x;
   const int bid_y = blockIdx.y;
   const float* const tAgA = A + (bid_x * 128 + tid_x % 32 + tid_x / 32 * A_stride1);  // matmul.lua:13
-  const int t = tid_x % 32 + tid_x / 32 * 129;
-  float* const tAsA = sA + t;
-  float* const tBsB = sB + t;
+  const int tBsB_at = tid_x % 32 + tid_x / 32 * 129;
+  float* const tAsA = sA + tBsB_at;
+  float* const tBsB = sB + tBsB_at;
   const float* const tBgB = B + (bid_y * 128 + tid_x % 32 + tid_x / 32 * B_stride1);  // matmul.lua:14
   const float* const tCsA = sA + tid_x % 16;  // matmul.lua:15
   const float* const tCsB = sB + tid_x / 16;  // matmul.lua:16
-  float* const tCgC = C + (bid_x * 128 + bid_y * (C_stride1 * 128) + tid_x % 16 + tid_x / 16 * C_stride1);  // matmul.lua:17
+  float* const tCgC = C + (bid_x * 128 + bid_y * (C_stride1 * 128) + tid_x % 16
+      + tid_x / 16 * C_stride1);  // matmul.lua:17
   #pragma unroll  // matmul.lua:19
   for (int i = 0; i < 64; i++) {
     tCrC[i] = 0.0f;

@@ -19,8 +19,8 @@ static __device__ void assert_failed(int* fault, int which) {
 extern "C" __global__ void __launch_bounds__(32)
 messages(unsigned u, long long l, unsigned short h, int* fault) {  // messages.lua:1
   const int tid_x = threadIdx.x;
-  const bool cond = tid_x < 3;
-  printf("%d %u %lld %g %g %s\n", tid_x, u, l, (double)f16_to_f32(h), 0.5, cond ? "true" : "false");
-  if (!cond) { assert_failed(fault, 1); return; }  // never  // messages.lua:2
+  printf("%d %u %lld %g %g %s\n", tid_x, u, l, (double)f16_to_f32(h), 0.5,
+      tid_x < 3 ? "true" : "false");
+  if (tid_x >= 3) { assert_failed(fault, 1); return; }  // never  // messages.lua:2
   printf("100%%\077\077!\n");  // messages.lua:3
 }

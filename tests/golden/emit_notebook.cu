@@ -14,10 +14,10 @@ matmul_shared(const float* __restrict__ m, int m_shape1, int m_stride0,
   for (int ph = 0; ph < m_shape1 / 16; ph++) {  // matmul_shared.lua:8
     const int x = ph * 16;  // matmul_shared.lua:9
     const float v = r < out_shape0 && x + tc < m_shape1 ? m[r * m_stride0 + x + tc] : 0.0f;  // matmul_shared.lua:10
-    const int t = tr * 16 + tc;
-    ms[t] = v;
+    const int ms_at = tr * 16 + tc;
+    ms[ms_at] = v;
     const float v_2 = c < out_shape1 && x + tr < m_shape1 ? n[(x + tr) * n_stride0 + c] : 0.0f;  // matmul_shared.lua:11
-    ns[t] = v_2;
+    ns[ms_at] = v_2;
     __syncthreads();  // matmul_shared.lua:12
     p = fmaf(ms[tr * 16], ns[tc], p);  // matmul_shared.lua:13
     p = fmaf(ms[tr * 16 + 1], ns[tc + 16], p);

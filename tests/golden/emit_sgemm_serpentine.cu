@@ -3,7 +3,9 @@ static __device__ __forceinline__ void cp_async_16(void* dst, const void* src) {
                "r"((unsigned)__cvta_generic_to_shared(dst)),
                "l"(__cvta_generic_to_global(src)) : "memory");
 }
-static __device__ __forceinline__ void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+static __device__ __forceinline__ void cp_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 
 extern "C" __global__ void __launch_bounds__(64)
 sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __restrict__ B,
@@ -14,15 +16,15 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
   const int tid_x = threadIdx.x;
   const int bid_x = blockIdx.x;
   const int bid_y = blockIdx.y;
-  const int t = tid_x % 16 * 4;  // sgemm.lua:5
-  const float* const tAgA = A + (bid_x * 64 + t + tid_x / 16 * A_stride1);
+  const int tAgA_at = tid_x % 16 * 4;  // sgemm.lua:5
+  const float* const tAgA = A + (bid_x * 64 + tAgA_at + tid_x / 16 * A_stride1);
   float* const tAsA = sA + tid_x * 4;
   float* const tBsB = sB + tid_x * 4;
-  const float* const tBgB = B + (bid_y * 64 + t + tid_x / 16 * B_stride1);
-  const int t_2 = tid_x % 8 * 4;  // sgemm.lua:7
-  const float* const tCsA = sA + t_2;
-  const int t_3 = tid_x / 8 * 4;
-  const float* const tCsB = sB + t_3;
+  const float* const tBgB = B + (bid_y * 64 + tAgA_at + tid_x / 16 * B_stride1);
+  const int tCsA_at = tid_x % 8 * 4;  // sgemm.lua:7
+  const float* const tCsA = sA + tCsA_at;
+  const int tCsB_at = tid_x / 8 * 4;
+  const float* const tCsB = sB + tCsB_at;
   #pragma unroll  // sgemm.lua:8
   for (int i = 0; i < 64; i++) {
     tCrC[i] = 0.0f;
@@ -66,7 +68,7 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
     cp_async_wait_all();  // sgemm.lua:14
     __syncthreads();
   }
-  float* const tCgC = C + (bid_x * 64 + bid_y * (C_stride1 * 64) + t_2 + t_3 * C_stride1);  // sgemm.lua:16
+  float* const tCgC = C + (bid_x * 64 + bid_y * (C_stride1 * 64) + tCsA_at + tCsB_at * C_stride1);  // sgemm.lua:16
   if (beta == 0.0f) {  // sgemm.lua:17
     #pragma unroll
     for (int l = 0; l < 2; l++) {
@@ -76,7 +78,8 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
         for (int j = 0; j < 2; j++) {
           #pragma unroll
           for (int i = 0; i < 4; i++) {
-            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] = alpha * tCrC[i + j * 4 + k * 8 + l * 32];
+            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] =
+                alpha * tCrC[i + j * 4 + k * 8 + l * 32];
           }
         }
       }
@@ -90,7 +93,9 @@ sgemm(const float* __restrict__ A, int A_shape1, int A_stride1, const float* __r
         for (int j = 0; j < 2; j++) {
           #pragma unroll
           for (int i = 0; i < 4; i++) {
-            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] = fmaf(alpha, tCrC[i + j * 4 + k * 8 + l * 32], beta * tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)]);
+            tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)] =
+                fmaf(alpha, tCrC[i + j * 4 + k * 8 + l * 32],
+                beta * tCgC[i + j * 32 + k * C_stride1 + l * (C_stride1 * 32)]);
           }
         }
       }

@@ -3,7 +3,9 @@ static __device__ __forceinline__ void cp_async_16(void* dst, const void* src) {
                "r"((unsigned)__cvta_generic_to_shared(dst)),
                "l"(__cvta_generic_to_global(src)) : "memory");
 }
-static __device__ __forceinline__ void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+static __device__ __forceinline__ void cp_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 
 extern "C" __global__ void __launch_bounds__(32)
 tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ longs,
@@ -94,7 +96,8 @@ tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ lo
   }
   #pragma unroll
   for (int i = 0; i < 2; i++) {
-    *reinterpret_cast<int4*>(ints + i * 4) = make_int4(ri[i * 4], ri[i * 4 + 1], ri[i * 4 + 2], ri[i * 4 + 3]);
+    *reinterpret_cast<int4*>(ints + i * 4) =
+        make_int4(ri[i * 4], ri[i * 4 + 1], ri[i * 4 + 2], ri[i * 4 + 3]);
   }
   #pragma unroll  // tiles.lua:9
   for (int i = 0; i < 12; i++) {
@@ -102,11 +105,8 @@ tiles(double* __restrict__ a, int* __restrict__ ints, long long* __restrict__ lo
   }
   {
     float a_2[4], b[3];
-    #pragma unroll
-    for (int m = 0; m < 4; m += 4) {
-      const float4 v = *reinterpret_cast<const float4*>(floats + m);
-      a_2[m] = v.x; a_2[m + 1] = v.y; a_2[m + 2] = v.z; a_2[m + 3] = v.w;
-    }
+    const float4 v = *reinterpret_cast<const float4*>(floats);
+    a_2[0] = v.x; a_2[1] = v.y; a_2[2] = v.z; a_2[3] = v.w;
     #pragma unroll
     for (int n = 0; n < 3; n++) {
       b[n] = floats[n];

@@ -42,7 +42,7 @@ if text:find("cannot load", 1, true) then
   os.remove(path)
   tap.skip_all "no NVRTC on this machine"
 end
-for line in text:match('extern "C".*'):gmatch("[^\n]+") do
+for line in text:match('extern "C".*'):gsub(",\n +", ", "):gmatch("[^\n]+") do
   if line:find("wgmma") or line:find("SM90") then
     print((line:gsub("%s*//.*", ""):gsub("^%s+", "")))
   end

@@ -122,7 +122,8 @@ end
 local arithmetic = source(function(a)
   a[0] = ptx("add.u32 $1, $v, 5;", u32, {v = a[1]}, function(v) return v + 5 end)
 end, a)
-has("arithmetic may be moved", arithmetic, [[asm("add.u32 %0, %1, 5;" : "=r"(t) : "r"(a[1]));]])
+has("arithmetic may be moved", arithmetic,
+  [[asm("add.u32 %0, %1, 5;" : "=r"(number) : "r"(a[1]));]])
 local clock_text = source(function(a)
   a[0] = ptx("mov.u32 $now, %clock;", {now = u32}, function() return 0 end)
 end, a)
@@ -133,7 +134,7 @@ local loads = source(function(a, y)
 end, x, y)
 has("a load leaves memory as it is", loads, "const float* __restrict__ a")
 has("so it needs no clobber", loads,
-  [[asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(&a[i]));]])
+  [[asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(&a[i]));]])
 local stores = source(function(a, y)
   local v = a[0]
   ptx("st.global.f32 [$p], $v;", nil, {p = {a, threadIdx.x}, v = 1.0}, function(p, v) p[0] = v end)

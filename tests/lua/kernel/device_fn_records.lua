@@ -47,8 +47,8 @@ local own = {x = 1.0, y = 2.0}
 print(scale(own, 3).x, own.x) -- expect: 6.0	1.0
 
 local source = k{grid = 1, block = 32}:source(x)
-print(source:match "scale_f32_f32_i32(%b())") -- expect: (float a1, float a2, int a3, float* __restrict__ r1,
--- expect:     float* __restrict__ r2, bool* __restrict__ r3)
+print(source:match "scale_f32_f32_i32(%b())") -- expect: (float a1, float a2, int a3,
+-- expect:     float* __restrict__ r1, float* __restrict__ r2, bool* __restrict__ r3)
 print(select(2, source:gsub("__noinline__", ""))) -- expect: 1
 
 -- Shuffles move each field.

@@ -25,7 +25,8 @@ print(source(guarded, { 64, 8 * 7 }) == source(plain, { 64, 8 * 7 }))  -- expect
 
 -- Rows are a multiple of the vector, columns of the tile: one comparison before each access of 16 bytes.
 local text = source(guarded, { 100, 16 })
-print(count(text, "cp_async_16_zfill%(s_ptr, A_ptr, t_2 < A_shape0%)"), count(text, "< %w+_shape1"),
+print(count(text, "cp_async_16_zfill%(s_ptr, A_ptr, A_coord < A_shape0%)"),
+  count(text, "< %w+_shape1"),
   count(text, "reinterpret_cast<float4%*>"))  -- expect: 1	0	1
 print(count(text, "< out_shape0"))  -- expect: 1
 
@@ -35,7 +36,8 @@ print(count(text, "< %w+_shape0"), count(text, "< %w+_shape1"), count(text, "flo
 
 -- Both, and no vectors: the comparison of the columns stands in front of the loop over rows.
 text = source(guarded, { 101, 13 })
-print(count(text, "bool inside = t_3 < A_shape1;"), count(text, "inside && t_2 %+ i < A_shape0"),
+print(count(text, "bool inside = A_coord_2 < A_shape1;"),
+  count(text, "inside && A_coord %+ i < A_shape0"),
   count(text, "float4"))  -- expect: 1	1	0
 
 -- Static extents: a multiple, none, and one where every element is inside or outside by itself.

@@ -85,7 +85,7 @@ attempt(function() -- expect: 119 79 79
     x[2] = N1[0] - N2[0]
   end]]):gsub("N", long), "=long")()
   local text = kernel(("k"):rep(200), f){grid = 1, block = 1}:source(zeros(f32, 4))
-  local first, second = text:match("x%[2%] = (%w+)%[0%] %- (%w+)_2%[0%]")
+  local first, second = text:match("x%[2%] = (%w+)%[0%]%s+%- (%w+)_2%[0%]")
   return ("%d %d %d"):format(#text:match("\n(k+)%("), #first, #second)
 end)
 

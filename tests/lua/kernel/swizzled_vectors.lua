@@ -27,12 +27,12 @@ launch(A, B)
 report(allclose(A, B, {rtol = 0, atol = 0}), "copied there and back")
 
 local source = launch:source(A, B)
-local to, from = "s + swizzle<3, 3, 3>(t_2) + i * 1024", "A_ptr + i * 1024"
+local to, from = "s + swizzle<3, 3, 3>(B_at) + i * 1024", "A_ptr + i * 1024"
 local has_async = source:find("cp_async", 1, true) -- from sm_80 on
 for _, text in ipairs{
   has_async and ("(%s, %s)"):format(to, from)
     or ("(%s) = *reinterpret_cast<const uint4*>(%s)"):format(to, from),
-  "*reinterpret_cast<const uint4*>(s + swizzle<3, 3, 3>(t_2) + i * 1024)",
+  "*reinterpret_cast<const uint4*>(s + swizzle<3, 3, 3>(B_at) + i * 1024)",
 } do
   report(source:find(text, 1, true), text, source)
 end

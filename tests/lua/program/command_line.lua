@@ -90,8 +90,8 @@ check("info takes nothing", "info x",
 check("emit writes the text of cuda(), not its twin", "emit --sm=80 " .. twin, ([[
 extern "C" __global__ void __launch_bounds__(1)
 twin(int* __restrict__ x) {  // TWIN:1
-  const int t = __popc(+x[0]);  // TWIN:2
-  x[0] = t;
+  const int number = __popc(+x[0]);  // TWIN:2
+  x[0] = number;
 }
 ]]):gsub("TWIN", twin, 2), 0)
 check("--sm with a suffix", "emit --compile --sm=90b " .. twin,

@@ -32,7 +32,7 @@ end
 
 local everywhere <const> = {
   "const unsigned warp_mask = threadIdx.x < 32 ? 0xffffffffu : 0xffu;",
-  "const unsigned lanes = __ballot_sync(warp_mask, cond);",
+  "const unsigned lanes = __ballot_sync(warp_mask, is_equal);",
   "__shfl_up_sync(lanes, i, 1, 16)", "__activemask()", "__match_any_sync(lanes, i)",
   "match_all(lanes, i)", "__match_all_sync(mask, v, &same)", "__ballot_sync(9u, (int)(i > 5))",
   "__any_sync(lanes, (int)(i > 9))", "__syncwarp(lanes);", "__match_any_sync(warp_mask, i / 2)",

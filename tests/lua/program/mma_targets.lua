@@ -26,7 +26,7 @@ local text = emit("--sm=80")
 local _, n_functions = text:gsub("static __device__ __forceinline__ void SM80_", "")
 local _, n_calls = text:gsub("\n +SM80_[^\n]*", "")
 print(n_functions, n_calls)  -- expect: 1	2
-print(text:match '"mma[^\n]*"')
+print((text:match('"mma.-;"'):gsub('"\n +"', "")))
 -- expect: "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
 print(text:match "__align__%(16%) unsigned short rA%[%d+%]")  -- expect: __align__(16) unsigned short rA[24]
 print(text:match "a%[m %* 2 [^%]]*%]")  -- expect: a[m * 2 + k * 4]
