@@ -3,6 +3,7 @@
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
 local timeline = require "cuttle.timeline"
+local timeline_page = require "cuttle.timeline_page"
 
 local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n"
   .. "\n"
@@ -20,6 +21,7 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
   .. "  --marks=LINE,...      show when warps reach these lines of the script\n"
   .. "  --svg=FILE            write a picture instead of text; several launches go to\n"
   .. "                        FILE, FILE-2, ...\n"
+  .. "  --html=FILE           write a page with the pictures of all launches instead\n"
   .. "  --from=N --to=N       show these cycles in the picture\n"
   .. "\n"
   .. "An option's value may be the next argument. The exit code is the script's, or 1 if there is\n"
@@ -82,13 +84,14 @@ local options_of = {
   block = function(o, value) o.block = block_of(value) end,
   model = function(o, value) o.model = model_of(value) end,
   svg = function(o, value) o.svg = value end,
+  html = function(o, value) o.html = value end,
   from = function(o, value) o.from = count_of("from", value, 0) end,
   to = function(o, value) o.to = count_of("to", value, 1) end,
 }
 
 local function check(options)
-  if (options.from or options.to) and not options.svg then
-    fail("--from and --to are of the picture; write --svg=FILE as well")
+  if (options.from or options.to) and not (options.svg or options.html) then
+    fail("--from and --to are of the picture; write --svg=FILE or --html=FILE as well")
   end
 end
 
@@ -108,10 +111,12 @@ local function run(script, options)
 end
 
 local function deliver(report, options)
+  local shown = { from = options.from, to = options.to }
+  if options.html then print(timeline_page.html(report.timelines, options.html, shown)) end
   for i, t in ipairs(report.timelines) do
     if options.svg then
-      print(t:svg(numbered(options.svg, i), { from = options.from, to = options.to }))
-    else
+      print(t:svg(numbered(options.svg, i), shown))
+    elseif not options.html then
       io.stdout:write(i > 1 and "\n" or "", tostring(t), "\n")
     end
   end

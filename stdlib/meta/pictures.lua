@@ -325,6 +325,19 @@ local Timeline = {}
 ---@return string
 function Timeline:svg(file, options) end
 
+--- Draws the timeline as a page that responds to mouse and keyboard.
+--- It returns the file's name or, without a file, the page. Point at a bar to see its cycles and its
+--- lines of the script, and to mark the other bars of these lines. The options are those of `svg`.
+---
+---     > k = kernel("meet", function() sync_threads() end)
+---     > timeline(k:prepare{grid = 1, block = 64}()):html():match("<title>(.-)</title>")
+---     timeline of block (0,0,0)
+--- CuTe: none. MoYe: none.
+---@param file? string
+---@param options? table
+---@return string
+function Timeline:html(file, options) end
+
 --- Lists what each role does, and for which share of the time.
 --- The last string says what the percentages refer to.
 ---

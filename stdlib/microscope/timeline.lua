@@ -235,6 +235,9 @@ end
 -- t:svg([file][, {from =, to =, width =}])
 function Timeline:svg(file, options) return page.svg(self, file, options) end
 
+-- t:html([file][, options]), the same as a page
+function Timeline:html(file, options) return page.html({ self }, file, options) end
+
 -- {====== The launch ======
 
 local function busy_of(products, cycles)

@@ -2,6 +2,7 @@
 local internal = ...
 local deliver = require "cuttle.picture_page".deliver
 local Drawing = require "cuttle.drawing"
+local pages = require "cuttle.page_file"
 local sources = require "cuttle.source_lines"
 local svg = require "cuttle.svg"
 local M = {}
@@ -58,7 +59,8 @@ end
 function Page:bar(bar, y, height, fill, what, label, short)
   local x1, x2 = self:x_of(bar.from), self:x_of(bar.to)
   if bar.to <= self.from or bar.from >= self.to then return end
-  self:rect(x1, y, math.max(x2 - x1, 0.4), height, fill, self:tip_of(bar, what))
+  self:rect(x1, y, math.max(x2 - x1, 0.4), height, fill, self:tip_of(bar, what),
+    what .. lines_text(bar))
   if x2 - x1 > 3 then self:line(x1, y, x1, y + height, 0.6, "#FFFFFF") end
   local function fits(text) return text and text_width(text, SMALL) + 4 <= x2 - x1 end
   local text = fits(label) and label or fits(short) and short
@@ -77,7 +79,8 @@ function Page:marks(row)
     local x = self:x_of(mark.at)
     if mark.at >= self.from and mark.at <= self.to then
       self:rect(x, self.y, 1.2, ROW, "#000000",
-        ("%s, cycle %.0f"):format(mark.name or "line " .. mark.line, mark.at))
+        ("%s, cycle %.0f"):format(mark.name or "line " .. mark.line, mark.at),
+        mark.name or "line " .. mark.line)
     end
   end
 end
@@ -194,7 +197,7 @@ local function measured_row(row)
   return { name = "measured", warps = row.name, bars = row.bars, marks = row.marks }
 end
 
-local function page_of(t, options)
+local function page_of(t, options, op)
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
     to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
     axis = options.width or WIDTH, is_fluid = not options.width,
@@ -203,7 +206,7 @@ local function page_of(t, options)
     t.ranks and ("ranks %s, "):format(table.concat(t.ranks, ", ")) or "", t.block[1], t.block[2],
     t.block[3])
   if page.to <= page.from then
-    fail("svg", "from is %s and to %s; expected %s, the first below the other", page.from,
+    fail(op, "from is %s and to %s; expected %s, the first below the other", page.from,
       page.to, page.unit)
   end
   page:text(MARGIN, page.y, title, TITLE, { bold = true })
@@ -225,8 +228,21 @@ end
 
 function M.svg(t, file, options)
   if type(file) == "table" then file, options = nil, file end
-  local page, title = page_of(t, options or {})
+  local page, title = page_of(t, options or {}, "svg")
   return deliver(svg.page(page, "timeline of " .. title), file, "svg", fail)
+end
+
+--- A page of several timelines, which answers to mouse and keys.
+function M.html(timelines, file, options)
+  if type(file) == "table" then file, options = nil, file end
+  local drawings = {}
+  for i, t in ipairs(timelines) do
+    local page, title = page_of(t, options or {}, "html")
+    drawings[i] = page:plain("timeline of " .. title)
+  end
+  local title = #drawings == 1 and drawings[1].title or ("%d timelines"):format(#drawings)
+  local text = pages.make("drawing", title, { title = title, drawings = drawings })
+  return deliver(text, file, "html", fail)
 end
 
 return M

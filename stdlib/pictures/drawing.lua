@@ -1,8 +1,9 @@
 -- drawing.lua: the one description of a drawing. picture_page.lua, launch_svg.lua and
--- timeline_page.lua make it; svg.lua and latex.lua only print it. Lengths are in points; x goes to
--- the right, y down.
+-- timeline_page.lua make it; svg.lua, latex.lua and, in a page, drawing.js only print it. Lengths are
+-- in points; x goes to the right, y down.
 --   { width, height, items = list of
---     {"rect", x, y, width, height, fill = colour, tip = text or nil},
+--     {"rect", x, y, width, height, fill = colour, tip = text or nil,
+--      key = text, which items share that a page marks together, or nil},
 --     {"line", x1, y1, x2, y2, width =, color =},
 --     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
 --      bold = true or nil, turned = true (reads upwards) or nil} }
@@ -25,8 +26,8 @@ function Drawing.text_width(text, size) return (utf8.len(text) or #text) * CHAR 
 
 local function add(self, item) self.items[#self.items + 1] = item end
 
-function Drawing:rect(x, y, width, height, fill, tip)
-  add(self, { "rect", x, y, width, height, fill = fill, tip = tip })
+function Drawing:rect(x, y, width, height, fill, tip, key)
+  add(self, { "rect", x, y, width, height, fill = fill, tip = tip, key = key })
 end
 
 function Drawing:line(x1, y1, x2, y2, width, color)
@@ -53,6 +54,30 @@ function Drawing:legend(entries, left, y, right)
     x = x + width + 12
   end
   return y + LABEL + 10, most
+end
+
+-- The fields of an item for a page, in the order in which drawing.js takes them.
+local fields = {
+  rect = { "fill", "tip", "key" }, line = { "width", "color" },
+  text = { "size", "anchor", "color", "bold", "turned" },
+}
+
+local function plain_item(item)
+  local out = { item[1] }
+  for i = 2, #item do
+    out[i] = math.type(item[i]) and math.tointeger(item[i] * 100 // 1) / 100 or item[i]
+  end
+  for _, name in ipairs(fields[item[1]]) do out[#out + 1] = item[name] or false end
+  return out
+end
+
+--- The drawing as lists, which JSON can hold.
+function Drawing:plain(title)
+  local items = {}
+  for i, item in ipairs(self.items) do
+    items[i] = plain_item(item)
+  end
+  return { title = title, width = self.width, height = self.height, items = items }
 end
 
 return Drawing

@@ -13,6 +13,7 @@ M.mark = '<meta name="generator" content="Cuttle '
 -- page_parts.js.
 M.kinds = {
   picture = { body = "page.html", css = { "page.css" }, js = "page.js" },
+  drawing = { body = "drawing.html", css = { "drawing.css" }, js = "drawing.js" },
   profile = { body = "profile.html", css = { "profile.css" }, js = "profile.js" },
   launch = { body = "launch_page.html", css = { "page.css", "trace_page.css", "launch_page.css" },
              js = "launch_page.js" },

@@ -790,7 +790,19 @@ FILES = """
 svg(tiled_mma("SM80_16x8x16_F32F16F16F32_TN"), "mma.svg")
 svg(zipped_divide("(8,8):(8,1)", "(2,4)"), "division.svg")
 local x = zeros(f32, 64)
-timeline(kernel("turn", function(x) x[threadIdx.x] = 1.0 end):prepare{grid = 2, block = 32}(x)):svg("timeline.svg")
+local t = timeline(kernel("turns", function(x)
+  local ready = mbarrier(1, 1)
+  sync_threads()
+  if threadIdx.x == 0 then
+    x[0] = 1.0
+    ready[0]:arrive()
+  elseif threadIdx.x >= 32 then
+    ready[0]:wait(0)
+    x[threadIdx.x] = 1.0
+  end
+end):prepare{grid = 1, block = 64}(x))
+t:svg("timeline.svg")
+t:html("timeline.html")
 """
 
 
@@ -799,7 +811,37 @@ def write_files(folder):
     script.write_text(FILES)
     subprocess.run([CUTTLE, "--device=cpu", "files.lua"], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL)
-    return [pathlib.Path(folder, name + ".svg") for name in ("mma", "division", "timeline")]
+    return [pathlib.Path(folder, name) for name in ("mma.svg", "division.svg", "timeline.svg", "timeline.html")]
+
+
+def test_timeline(page):
+    def tip():
+        return texts(page, "#readout p")
+    bars = page.value("[...document.querySelectorAll('rect[tabindex]')].map((rect) => rect.ariaLabel)")
+    check("one bar is a stop of Tab", n_of(page, 'rect[tabindex="0"]'), 1)
+    page.hover('rect[tabindex="0"]')
+    check("the pointer shows what a bar is", "\n".join(tip()), bars[0])
+    check("and marks those of its lines", page.value(
+        "[...document.querySelectorAll('rect.same')].map((rect) => rect.ariaLabel.split(', cycles')[0])"),
+        [bar.split(", cycles")[0] for bar in bars if bar.split(", cycles")[0] == bars[0].split(", cycles")[0]])
+    page.value("document.getElementById('theme').focus()")
+    page.press("Tab")
+    place = "['x', 'y'].map((name) => Number(document.activeElement.getAttribute(name)))"
+    ways = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        before = page.value(place)
+        page.press(key)
+        ways.append([(b > a) - (b < a) for a, b in zip(before, page.value(place))])
+    check("arrows go along a row and to the next", ways, [[1, 0], [0, 1], [-1, 0], [0, -1]])
+    page.press("Enter")
+    page.hover("h1")
+    check("Enter keeps the marks", ["\n".join(tip()), n_of(page, "rect.here")], [bars[0], 1])
+    page.press("Escape")
+    check("Escape releases them", n_of(page, "rect.here") + n_of(page, "rect.same"), 0)
+    light = brightness(page, "body")
+    page.click("#theme")
+    check("the drawing turns dark with the page", [light > 0.9 > 0.2 > brightness(page, "body"),
+          style(page, "svg", "filter") != "none"], [True, True])
 
 
 def run_page(browser, path, test, name=None):
@@ -833,8 +875,10 @@ def main():
                          "a product, %s, %d" % (way, n))
         run_page(browser, write_trace(folder), test_swept, "a trace, all over")
         run_page(browser, write_profile(folder), test_swept, "a profile, all over")
-        for path in write_files(folder):
+        files = write_files(folder)
+        for path in files:
             run_page(browser, path, test_swept, path.name)
+        run_page(browser, files[-1], test_timeline)
     except Exception:
         note_failure("the test")
     finally:

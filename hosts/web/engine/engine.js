@@ -21,7 +21,7 @@
 //   emit      text, name, sm        text, kernels: [{name, cuda, lines: [[cuda's, script's]]}]
 //   check     text, name            text, findings: [{line, message, kind, ...}]
 //   profile   text, name            text, html
-//   timeline  text, name            text, drawings: texts of SVG
+//   timeline  text, name            text, html
 //   trace     text, name, element   text, html; element: "C[5,7]", or one is chosen
 //   files, file                     files: [{name, bytes}] that scripts wrote; data of one
 "use strict";

@@ -9,7 +9,7 @@
 
 const FOLDER = "/playground";
 const PAGE = "/page.html";
-const REPORT = "/report"; // .json, .html or .drawings: what command_report.lua writes
+const REPORT = "/report"; // .json or .html: what command_report.lua writes
 const PICTURE = "/picture.svg";
 const SETTINGS = { LANG: "C.UTF-8", TERM: "dumb", COLUMNS: "80", CUTTLE_DEVICE: "cpu" };
 const PROMPT = 0, SCRATCH = 1, QUIET = 2; // states of the prompt's instance: web.h
@@ -402,14 +402,12 @@ function placed(finding, name) {
 function reported(said, code, name, instance) {
   const json = readText(instance, REPORT + ".json");
   const html = readText(instance, REPORT + ".html");
-  const drawings = readText(instance, REPORT + ".drawings");
   const result = code === 0 || json === null ? outcome(said, code, name) : { ok: true };
-  if (!result.ok && html === null && drawings === null) return Object.assign(result, { text: said.out });
+  if (!result.ok && html === null) return Object.assign(result, { text: said.out });
   result.ok = true;
   result.text = said.out;
   if (json !== null) result.findings = JSON.parse(json).map((finding) => placed(finding, name));
   if (html !== null) result.html = html;
-  if (drawings !== null) result.drawings = JSON.parse(drawings);
   if (said.err !== "") Object.assign(result, failure(said.err, name), { ok: true });
   return result;
 }

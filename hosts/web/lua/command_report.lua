@@ -1,8 +1,7 @@
 -- command_report.lua: `cuttle report WHAT script.lua [arguments]` runs check, profile or timeline
 -- as the program does. It also writes a file for the page: REPORT.json has findings as data,
--- REPORT.html is a page, REPORT.drawings a list of texts of SVG. `cuttle report trace ELEMENT
--- script.lua` traces an element of a launch of the script, such as C[5,7]; "" stands for one that
--- the last kernel wrote.
+-- REPORT.html is a page. `cuttle report trace ELEMENT script.lua` traces an element of a launch of
+-- the script, such as C[5,7]; "" stands for one that the last kernel wrote.
 local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
@@ -30,9 +29,8 @@ function takers.profile(result)
 end
 
 function takers.timeline(timelines)
-  local pictures = {}
-  for i, t in ipairs(timelines) do pictures[i] = t:svg { width = NARROW } end
-  if #pictures > 0 then write(".drawings", json.encode(pictures)) end
+  if #timelines == 0 then return end
+  require("cuttle.timeline_page").html(timelines, REPORT .. ".html", { width = NARROW })
 end
 
 local function tapped(name)

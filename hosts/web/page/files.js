@@ -25,7 +25,7 @@ async function openFile(main, name, show) {
 function asPage(name, data) {
   const text = new TextDecoder().decode(data);
   if (name.endsWith('.html')) return ownPage(text);
-  return name.endsWith('.svg') ? drawingsPage([text]) : null;
+  return name.endsWith('.svg') ? drawingPage(text) : null;
 }
 
 function save(name, data) {

@@ -109,8 +109,7 @@ class Report {
   }
 
   // A page of the report, or null.
-  pageOf({ html, drawings }) {
-    if (drawings) return drawingsPage(drawings);
+  pageOf({ html }) {
     if (!html) return null;
     const page = ownPage(html);
     if (!page) this.log.write(`${NOT_SHOWN}\n`, 'err');

@@ -60,7 +60,7 @@ function isDrawing(node) {
   return node.nodeType === Node.ELEMENT_NODE && node.namespaceURI === SVG && DRAWING_ELEMENTS.has(node.localName);
 }
 
-const DRAWINGS_HEAD = `<!DOCTYPE html>
+const DRAWING_HEAD = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -77,9 +77,9 @@ const DRAWINGS_HEAD = `<!DOCTYPE html>
 </head>
 <body>`;
 
-// A page with these texts of SVG one after another; what is no SVG is left out.
-function drawingsPage(texts) {
-  const roots = texts.map((text) => new DOMParser().parseFromString(text, 'image/svg+xml').documentElement);
-  const drawn = roots.filter(isDrawing).map((root) => new XMLSerializer().serializeToString(drawingOf(root)));
-  return `${DRAWINGS_HEAD}${drawn.join('\n')}</body></html>`;
+// A page with the drawing of a text of SVG; an empty one if it is no SVG.
+function drawingPage(text) {
+  const root = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
+  const drawn = isDrawing(root) ? new XMLSerializer().serializeToString(drawingOf(root)) : '';
+  return `${DRAWING_HEAD}${drawn}</body></html>`;
 }

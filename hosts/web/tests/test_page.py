@@ -286,8 +286,7 @@ def test_frames_run_nothing_of_a_script():
         pause(page, 500)
         close(page)
     foreign = listener.addressed(FOREIGN).replace("WAYS", "document.title = 1")
-    written = {"a.svg": foreign, "/report.html": "<!DOCTYPE html><body>" + ways,
-               "/report.drawings": json.dumps([foreign])}
+    written = {"a.svg": foreign, "/report.html": "<!DOCTYPE html><body>" + ways}
     write_script(maker, "".join("local f = io.open(%r, 'w') f:write(%s) f:close()\n" % (name, quoted(body))
                                 for name, body in written.items()))
     run(maker)

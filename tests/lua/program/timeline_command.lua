@@ -71,6 +71,12 @@ print(file:read("a"):match("<title>(.-)</title>"))
 -- expect: timeline of two, block (0,0,0)
 file:close()
 
+-- A page of all.
+run(("--html=%s %s"):format(picture, script))
+file = assert(io.open(picture))
+print(file:read("a"):match("<title>(.-)</title>")) -- expect: 3 timelines
+file:close()
+
 print(show("--kernel=three " .. script))
 -- expect: timeline: SCRIPT launched no kernel 'three' on the CPU engine; it launched one, two
 -- expect: 1
@@ -101,7 +107,7 @@ complain("--block=1,x", script) -- expect: timeline: --block=1,x is no block's i
 complain("--block=1,1,1,1", script)
 -- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
 complain("--launch", "0", script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
-complain("--from=10", script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE as well
+complain("--from=10", script) -- expect: timeline: --from and --to are of the picture; write --svg=FILE or --html=FILE as well
 complain("--model=copy", script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
 complain("--marks=x", script)
 -- expect: timeline: --marks=x; write lines of the script, as in --marks=12,20
@@ -112,7 +118,7 @@ complain("--marks=" .. ("1,"):rep(64) .. "1", script)
 complain("--measure=no", script) -- expect: timeline: --measure takes no value; see cuttle timeline --help
 complain("--measure") -- expect: timeline: a script was expected; see cuttle timeline --help
 complain("--svg") -- expect: timeline: --svg needs a value; see cuttle timeline --help
-complain("--html=x", script) -- expect: timeline: unknown option --html=x; see cuttle timeline --help
+complain("--page=x", script) -- expect: timeline: unknown option --page=x; see cuttle timeline --help
 complain() -- expect: timeline: a script was expected; see cuttle timeline --help
 complain("/none.lua") -- expect: timeline: cannot open /none.lua: No such file or directory
 print((run("--help"):match("^[^\n]*")))
