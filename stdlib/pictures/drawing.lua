@@ -1,6 +1,6 @@
 -- drawing.lua: the one description of a drawing. picture_page.lua, launch_svg.lua and
--- timeline_page.lua make it; svg.lua, latex.lua and, in a page, drawing.js only print it. Lengths are
--- in points; x goes to the right, y down.
+-- timeline_page.lua make it; svg.lua, latex.lua and, in a page, drawing.js only print it. Lengths
+-- are in points; x goes to the right, y down.
 --   { width, height, items = list of
 --     {"rect", x, y, width, height, fill = colour, tip = text or nil,
 --      key = text, which items share that a page marks together, or nil},
