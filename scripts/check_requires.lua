@@ -67,6 +67,16 @@ local function check_name(file, line, name, is_prefix)
   end
 end
 
+-- internal.door.name: the room of the file may use that door.
+local function check_door(file, line, door)
+  local row = house.room_of(file)
+  for _, name in ipairs(row.doors or {}) do
+    if name == door then return end
+  end
+  blame(file, line, "internal.%s: modules of stdlib/%s may use %s", door, row.name,
+    row.doors and "internal." .. table.concat(row.doors, ", internal.") or "the language alone")
+end
+
 local function check_file(file)
   knows[file] = {}
   if not house.room_of(file) then
@@ -75,8 +85,12 @@ local function check_file(file)
   local number = 0
   for text in io.lines(file) do
     number = number + 1
-    for name, rest in text:gsub("^%s*%-%-.*", ""):gmatch '"(cuttle%.[%w_.]*)"%s*(%.?%.?)' do
+    local code = text:gsub("^%s*%-%-.*", "")
+    for name, rest in code:gmatch '"(cuttle%.[%w_.]*)"%s*(%.?%.?)' do
       check_name(file, number, name, rest == "..")
+    end
+    for use in code:gmatch "%f[%w_]internal%f[^%w_](.?[%w_]*)" do
+      if use ~= " " then check_door(file, number, use:match "^%.([%w_]+)" or "") end
     end
   end
 end

@@ -68,7 +68,7 @@ end
 
 local function read(image)
   local list = {}
-  for i, a in ipairs(internal.cubin_accesses(image)) do
+  for i, a in ipairs(internal.watch.cubin_accesses(image)) do
     list[i] = ("%04x %s %s %d %s:%d"):format(a.at, a.op, a.space, a.bits, a.file, a.line)
   end
   return list
@@ -98,8 +98,8 @@ end
 
 -- Runs a script on the CPU engine; its kernels with their CUDA C.
 local function kernels_of(script, sm)
-  local session <close> = internal.profile_begin(sm)
-  internal.bench_by(internal.bench_once)
+  local session <close> = internal.watch.profile_begin(sm)
+  internal.launch.bench_by(internal.launch.bench_once)
   _G.arg = { [0] = script } -- luacheck: ignore 122
   local print_all = print
   print = function() end -- luacheck: ignore 121
@@ -112,7 +112,7 @@ end
 local function compare_script(script, sm)
   for i, program in ipairs(kernels_of(script, sm)) do
     local image = program.source
-      and internal.profile_cubin(program.source, sm, program.symbol, program.options)
+      and internal.watch.profile_cubin(program.source, sm, program.symbol, program.options)
     if image then
       compare(("%s %d %s, sm_%d"):format(script, i, program.symbol, sm), image)
     end

@@ -8,7 +8,7 @@ package.path = "scripts/?.lua;" .. package.path
 local found, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 assert(found)
 local sass = require "sass"
-local is_emitting, sm = internal.emit_sm()
+local is_emitting, sm = internal.launch.emit_sm()
 assert(not is_emitting)
 
 
@@ -125,12 +125,13 @@ local function loop_of(k, name, c)
   local A, B = zeros(c.dtype, c.order{256, 256}), zeros(c.dtype, c.order{256, 256})
   local C = zeros(c.dtype == i8 and i32 or f32, row_major{256, 256})
   local source = k{grid = {256 // c.M, 256 // c.N}, block = c.threads}:source(A, B, C)
-  local cubin, why = internal.profile_cubin(source, sm, name, {})
+  local cubin, why = internal.watch.profile_cubin(source, sm, name, {})
   if cubin == nil and why:find("cannot load", 1, true) then
     tap.skip_all "no NVRTC on this machine"
   end
   local counts, n = sass.loop_kinds(assert(cubin, why), name)
-  return { counts = counts, n = n, registers = (internal.profile_registers(source, sm, name, {})),
+  return { counts = counts, n = n,
+           registers = (internal.watch.profile_registers(source, sm, name, {})),
            ahead = sass.count_before(cubin, name, "LDSM", { HMMA = true, IMMA = true }) }
 end
 

@@ -10,7 +10,7 @@ local path <const> = "tests/golden/cubins.txt"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 
-local _, target = internal.emit_sm()
+local _, target = internal.launch.emit_sm()
 local known = {}
 if os.getenv "LEDGER" ~= "" then
   local file = io.open(path)
@@ -22,12 +22,12 @@ end
 
 -- The hash of what launch:cubin(...) compiles; nil where there is no NVRTC.
 function M.key(launch, ...)
-  local ok, key = pcall(internal.cubin_key, launch, ...)
+  local ok, key = pcall(internal.launch.cubin_key, launch, ...)
   return ok and key or nil
 end
 
 local function line_of(key, name, result)
-  return ("%s sm_%s %s"):format(internal.hash(key .. " " .. result), target, name)
+  return ("%s sm_%s %s"):format(internal.host.hash(key .. " " .. result), target, name)
 end
 
 -- Has what `key` stands for given this result before?

@@ -14,7 +14,7 @@ local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local configs, measured = require "cuttle.matmul_configs", require "configs"
 local operator = require "cuttle.matmul"
 
-local _, sm, shared = internal.emit_sm()
+local _, sm, shared = internal.launch.emit_sm()
 local only_type, is_check, only_families, in_groups, words = nil, false, false, false, {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=?(.*)$"
@@ -62,11 +62,11 @@ local function measure(launch, args, symbol)
   if is_check then
     local ok, cubin = pcall(launch.cubin, launch, table.unpack(args))
     if not ok then return nil, cubin end
-    registers, stack = internal.cubin_registers(cubin, symbol)
+    registers, stack = internal.watch.cubin_registers(cubin, symbol)
   else
     local source = launch:source(table.unpack(args))
     local flags = { "-DCUTTLE_RUN=" .. math.random(1 << 30) } -- not the cache
-    registers, stack = internal.profile_registers(source, sm, symbol, flags)
+    registers, stack = internal.watch.profile_registers(source, sm, symbol, flags)
   end
   return registers, stack, os.clock() - began
 end

@@ -62,7 +62,7 @@ end
 local function run_example(path, args)
   local internal = require "internal"
   local choose = device
-  internal.bench_by(internal.bench_once)
+  internal.launch.bench_by(internal.launch.bench_once)
   if not knows_device[path:match "([^/]*)%.lua$"] then
     rawset(_G, "device", function(name)
       if name ~= nil then return choose(name) end

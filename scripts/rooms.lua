@@ -6,7 +6,8 @@
 -- Rooms of a folder, lowest first. A room is the files whose path in the folder (without its
 -- extension) matches one of `files`. It may know itself, what `uses` names, and what those use in
 -- turn. A name with a slash is a room of another folder. `circle`: the largest circle of objects
--- in it (each uses the next), 1 if nothing is said.
+-- in it (each uses the next), 1 if nothing is said. `doors`: tables of interp/internals.def that
+-- modules of the room may use beside the language; without it, they use the language alone.
 return {
   runtime = {
     { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size",
@@ -79,7 +80,8 @@ return {
 
   interp = {
     { name = "cuttle", files = { "cuttle" }, uses = {} }, -- the public header
-    { name = "openers", files = { "openers" }, uses = {} }, -- who adds names to the language
+    -- Who adds names to the language; what modules of stdlib/ get beside it.
+    { name = "openers", files = { "openers", "internals" }, uses = {} },
     { name = "std_modules", files = { "host/std_modules" }, uses = {} }, -- made by embed.lua
     -- The reader and rewriter of Lua text works on text: no lua_State.
     { name = "text", files = { "text/[%w_]+" }, uses = { "runtime/text" }, circle = 3 },
@@ -119,20 +121,30 @@ return {
   stdlib = {
     { name = "meta", files = { "meta/[%w_]+" }, uses = {} }, -- annotations, which are texts
     -- Texts and names: JSON, compression, annotations, names that are written almost so.
-    { name = "base", files = { "base/[%w_]+" }, uses = { "meta" } },
+    { name = "base", files = { "base/[%w_]+" }, uses = { "meta" },
+      doors = { "host" } },
     -- Names of the language that are written in Lua.
-    { name = "language", files = { "language/[%w_]+" }, uses = { "base" } },
+    { name = "language", files = { "language/[%w_]+" }, uses = { "base" },
+      doors = { "host", "kernel", "launch" } },
     -- Devices as numbers: limits, peaks, machine code, the predicted time of a launch.
-    { name = "model", files = { "model/[%w_]+" }, uses = { "language" } },
+    { name = "model", files = { "model/[%w_]+" }, uses = { "language" },
+      doors = { "watch" } },
     -- Meshes, shardings and plans as algebra: no memory, no device, nothing internal.
     { name = "sharding", files = { "sharding/[%w_]+" }, uses = { "language" } },
-    { name = "pictures", files = { "pictures/[%w_.]+" }, uses = { "sharding" } },
-    { name = "microscope", files = { "microscope/[%w_.]+" }, uses = { "pictures", "model" } },
-    { name = "tune", files = { "tune/[%w_]+" }, uses = { "microscope" } },
-    { name = "operators", files = { "operators/[%w_]+" }, uses = { "tune" } },
+    { name = "pictures", files = { "pictures/[%w_.]+" }, uses = { "sharding" },
+      doors = { "host", "launch", "watch" } },
+    { name = "microscope", files = { "microscope/[%w_.]+" }, uses = { "pictures", "model" },
+      doors = { "host", "launch", "watch" } },
+    { name = "tune", files = { "tune/[%w_]+" }, uses = { "microscope" },
+      doors = { "host", "kernel", "launch", "watch", "export" } },
+    { name = "operators", files = { "operators/[%w_]+" }, uses = { "tune" },
+      doors = { "host", "kernel", "launch" } },
     -- Memory and work of many devices.
-    { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "operators" } },
-    { name = "export", files = { "export/[%w_]+" }, uses = { "language" } },
-    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export" } },
+    { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "operators" },
+      doors = { "host", "launch", "mesh", "nccl" } },
+    { name = "export", files = { "export/[%w_]+" }, uses = { "language" },
+      doors = { "host", "export" } },
+    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export" },
+      doors = { "host", "launch", "mesh" } },
   },
 }

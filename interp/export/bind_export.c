@@ -3,7 +3,7 @@
                      the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each (with the field `ir`: the record
                      has the IR, too), or nil.
                      Then take(record) is called after the launch, unless that failed
-     _export_for(sm)  operators choose their kernels for that capability; nil: for their device
+     _export_for_target(sm)  operators choose their kernels for that capability; nil: for their device
      _export_skip(yes)  launches that the innermost session is told of do not run, or do again
      _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
      _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
@@ -270,7 +270,7 @@ static int export_dtypes(lua_State *L) {
 
 void bind_open_export(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_export_begin", export_begin},   {"_export_for", export_for},
+      {"_export_begin", export_begin},   {"_export_for_target", export_for},
       {"_export_skip", export_skip},     {"_export_target", export_target},
       {"_export_tensor", export_tensor}, {"_export_restore", export_restore},
       {"_export_dtypes", export_dtypes}, {NULL, NULL}};

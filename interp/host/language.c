@@ -42,7 +42,7 @@ static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
   return lua_tolstring(L, -1, len);
 }
 
-/* Upvalue 1: the StdModule; 2: the library's own functions, which its chunk gets as its argument. */
+/* Upvalue 1: the StdModule; 2: the library's own functions by door, which its chunk gets as its argument. */
 static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
@@ -177,20 +177,38 @@ static bool is_exported(lua_State *L, int key) {
   return name[0] != '_' || name[1] == '\0';
 }
 
-/* Moves each `_name` of the language, by its name without the `_`, to a table that only the library's
-   modules are handed: no script can reach what lies there. Stack: language; pushes that table. */
+static const struct {
+  const char *door, *name;
+} internal_names[] = {
+#define CUTTLE_INTERNAL(door, name) {#door, #name},
+#include "interp/internals.def"
+#undef CUTTLE_INTERNAL
+};
+
+/* Moves a function that a binding has added as `_name` or `_door_name` to its door. Stack: language, internals. */
+static void move_internal(lua_State *L, const char *door, const char *name) {
+  lua_pushfstring(L, "_%s", name);
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, -4) == LUA_TNIL) {
+    lua_pop(L, 2);
+    lua_pushfstring(L, "_%s_%s", door, name);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, -4);
+  } /* stack: language, internals, key, function */
+  CT_ASSERT(lua_isfunction(L, -1));
+  luaL_getsubtable(L, -3, door);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 2);
+  lua_pushnil(L);
+  lua_rawset(L, -4);
+}
+
+/* No script can reach the table of doors: only the library's modules are handed it. Stack: language; pushes it. */
 static void push_internals(lua_State *L) {
   lua_newtable(L);
-  lua_pushnil(L);
-  while (lua_next(L, -3) != 0) { /* stack: language, internals, key, value */
-    if (is_exported(L, -2)) {
-      lua_pop(L, 1);
-      continue;
-    }
-    lua_setfield(L, -3, lua_tostring(L, -2) + 1);
-    lua_pushvalue(L, -1);
-    lua_pushnil(L);
-    lua_rawset(L, -5); /* a field that is there may be cleared on the way */
+  for (size_t i = 0; i < CT_ARRAY_LEN(internal_names); i++) {
+    move_internal(L, internal_names[i].door, internal_names[i].name);
   }
 }
 

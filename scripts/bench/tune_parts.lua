@@ -9,7 +9,7 @@ local M = {}
 local watched <const> = {
   { "predict", judging, "predict_all" }, { "compile", judging, "compile_all" },
   { "check", judging, "check_all" }, { "race", judging, "race" },
-  { "copies", internal, "clones" }, { "compare", ct, "allclose" },
+  { "copies", internal.launch, "clones" }, { "compare", ct, "allclose" },
   { "of it on the device", compare, "on_device" }, { "bench", ct, "bench" },
   { "graphs", ct, "graph" },
 }
@@ -29,7 +29,7 @@ end
 
 --- From now on, until the program ends.
 function M.begin()
-  local clock = internal.search("parts", 1)
+  local clock = internal.host.search("parts", 1)
   for _, row in ipairs(watched) do watch(clock, table.unpack(row)) end
 end
 

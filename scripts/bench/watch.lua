@@ -38,7 +38,7 @@ local function saxpy()
 end
 
 local function profiled(launch)
-  local session = internal.profile_begin(0) -- no CUDA C: the launch alone
+  local session = internal.watch.profile_begin(0) -- no CUDA C: the launch alone
   launch()
   session:close()
 end

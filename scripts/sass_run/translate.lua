@@ -46,7 +46,7 @@ end
 local function list_accesses(image, list, path)
   local file <close>, here, n = assert(io.open(path, "w")), {}, 0
   for _, x in ipairs(list) do here[x.at] = true end
-  for _, a in ipairs(internal.cubin_accesses(image)) do
+  for _, a in ipairs(internal.watch.cubin_accesses(image)) do
     local spaces = a.op == "copy" and { "global", "shared" } or { a.space }
     known.access_of[a.at] = here[a.at] and n
     for _, space in ipairs(here[a.at] and spaces or {}) do

@@ -6,7 +6,7 @@ local internal = ...
 local M = {}
 
 local function text_of(chunk)
-  local text = internal.shown(chunk)
+  local text = internal.host.shown(chunk)
   local file <close> = not text and io and io.open and io.open(chunk) or nil
   return text or file and file:read "a"
 end

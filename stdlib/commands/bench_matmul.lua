@@ -41,7 +41,7 @@ end
 local function random_buffer(buffers, dtype, n)
   local key = dtype.name .. n
   if buffers[key] == nil then
-    local _, is_float = internal.compute_type(dtype)
+    local _, is_float = internal.launch.compute_type(dtype)
     local lo, hi = is_float and -1 or -4, is_float and 1 or 5
     buffers[key] = rand(dtype, n, lo, hi)
   end

@@ -35,7 +35,7 @@ local function time_batch(f, n, rows)
   synchronize()
   first:record()
   for _ = 1, n do f() end
-  internal.mesh_meet(rows)
+  internal.mesh.meet(rows)
   last:record()
   last:synchronize()
   return first:elapsed(last)

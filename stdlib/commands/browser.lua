@@ -32,7 +32,7 @@ local function write_leading_page(url, fail)
   local folder = pipe:read "l"
   if not pipe:close() or not folder then fail("no folder for a page that leads to %s", url) end
   local path = folder .. "/cuttle.html"
-  local ok, why = internal.write_file(path, LEADING_PAGE:format(url, url))
+  local ok, why = internal.host.write_file(path, LEADING_PAGE:format(url, url))
   if not ok then fail("cannot write %s", why) end
   return path
 end

@@ -79,11 +79,11 @@ local function recording(session, calls)
     local was = session:mode "count"
     if was == "off" then
       session:mode(was)
-      return internal.bench_measure(...)
+      return internal.launch.bench_measure(...)
     end
     local file, line = place(2)
     local before = session:rows()
-    local results = table.pack(pcall(internal.bench_measure, ...))
+    local results = table.pack(pcall(internal.launch.bench_measure, ...))
     session:mode(was)
     if not results[1] then error(results[2], 0) end
     calls[#calls + 1] = { file = file, line = line, median_ms = results[2], fastest_ms = results[3],
@@ -170,8 +170,8 @@ end
 
 local function run(script, options)
   local report = { device = device().name, kernels = {}, calls = {}, products = {} }
-  local session <close> = internal.time_launches()
-  internal.bench_by(recording(session, report.calls))
+  local session <close> = internal.launch.time_launches()
+  internal.launch.bench_by(recording(session, report.calls))
   operator.on_product = comparing(session, report.products)
   local ok, what = run_script.call(script, table.unpack(options.rest))
   for i, row in ipairs(session:finish()) do report.kernels[i] = finish(row) end

@@ -97,7 +97,7 @@ return function(...)
   if options.device and not devices.find(options.device) then
     fail("--on=%s is no device; expected one of %s", options.device, devices.names())
   end
-  internal.choose_cpu()
+  internal.host.choose_cpu()
   local result = run(options, options.rest)
   local code, deliver = result.exit, options.json and print_json or print_text
   deliver(result)

@@ -143,7 +143,8 @@ end
 
 -- Without names: what scripts have found here.
 local function default_file()
-  local folder = internal.cache_folder() or fail("there is no folder of the cache; name a file")
+  local folder = internal.host.cache_folder()
+    or fail("there is no folder of the cache; name a file")
   local path = folder .. "/tuned.txt"
   local file <close> = io.open(path, "rb")
   if not file then fail("nothing has been tuned yet: there is no %s; name a file", path) end

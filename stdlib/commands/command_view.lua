@@ -182,10 +182,10 @@ end
 local function run_until(script, rest, number)
   local n, launch = 0, nil
   local ok, what = run_script.call(function()
-    local _ <close> = internal.launches(function(told)
+    local _ <close> = internal.launch.launches(function(told)
       n = n + 1
       if n == number then
-        local args = table.pack(internal.copies(table.unpack(told.args, 1, told.args.n)))
+        local args = table.pack(internal.launch.copies(table.unpack(told.args, 1, told.args.n)))
         launch = told.kernel:prepare(told.launch)(table.unpack(args, 1, args.n))
         os.exit(0)
       end

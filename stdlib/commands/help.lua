@@ -12,9 +12,7 @@ local DEFAULT_WIDTH <const>, MAX_WIDTH <const> = 96, 100
 local NAME_WIDTH <const> = 21 -- of names in lists
 local WORD_WIDTH <const> = 13 -- of topics, and of what stands at the left of an entry
 
-local function fail(format, ...)
-  internal.fail("help: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "help"
 
 -- {====== Lines ======
 
@@ -23,7 +21,7 @@ local Page = {}
 Page.__index = Page
 
 local function new_page()
-  local terminal = internal.terminal()
+  local terminal = internal.host.terminal()
   return setmetatable({ color = terminal.color,
                         width = math.min(terminal.columns or DEFAULT_WIDTH, MAX_WIDTH) }, Page)
 end
@@ -398,7 +396,7 @@ end
 -- apropos(word): names whose name or text has the word in it, those with it in the name first.
 function M.apropos(word)
   if type(word) ~= "string" then
-    internal.fail(("apropos: a word was expected, got %s; write apropos\"stride\""):format(
+    internal.host.fail(("apropos: a word was expected, got %s; write apropos\"stride\""):format(
       word == nil and "nothing" or "a " .. type(word)))
   end
   local found, page = { {}, {}, {} }, new_page()

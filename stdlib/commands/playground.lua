@@ -21,7 +21,7 @@ end
 
 -- Where it lies beside the program: as installed, then as built.
 local function own_places()
-  local folder = (internal.program() or ""):match "^(.*)/[^/]*$"
+  local folder = (internal.host.program() or ""):match "^(.*)/[^/]*$"
   if not folder then return {} end
   local prefix = folder:match "^(.*)/[^/]*$" or ""
   return { prefix .. "/share/cuttle/playground", folder .. "/playground" }

@@ -11,7 +11,7 @@ local left = setmetatable({}, { __name = "exit" })
 local function exit_of_script(code)
   local is_fine = code == nil or code == true
   left.code = is_fine and 0 or code ~= false and math.tointeger(code) or 1
-  internal.stop_script()
+  internal.host.stop_script()
   error(left, 0)
 end
 
@@ -34,7 +34,7 @@ function M.load(path, args, is_aside)
   local chunk, message = load_chunk(path)
   if not chunk then return nil, message end
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
-  internal.bench_by(internal.bench_once)
+  internal.launch.bench_by(internal.launch.bench_once)
   os.exit = exit_of_script -- luacheck: ignore 122
   if is_aside then
     rawset(_G, "print", print_aside)
@@ -56,7 +56,7 @@ function M.signal_code()
 end
 
 -- pcall of a script. An interrupt ends the script, but not the report.
-function M.call(f, ...) return note(internal.call_script(f, ...)) end
+function M.call(f, ...) return note(internal.host.call_script(f, ...)) end
 
 -- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
 function M.outcome(ok, what)

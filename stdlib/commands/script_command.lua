@@ -32,7 +32,7 @@ function M.write(fail, path, text)
     io.stdout:write(text)
     return
   end
-  local ok, why = internal.write_file(path, text)
+  local ok, why = internal.host.write_file(path, text)
   if not ok then fail("cannot write %s", why) end
   io.stdout:write(path, "\n")
 end
@@ -51,7 +51,7 @@ function M.new(command)
     end
     local on_device = command.on_device
     if type(on_device) == "function" then on_device = on_device(options) end
-    if not on_device then internal.choose_cpu() end
+    if not on_device then internal.host.choose_cpu() end
     local chunk, why = run_script.load(options.script, options.rest, options.is_aside)
     if not chunk then fail("%s", why) end
     local report, n, ok, what = command.run(chunk, options)

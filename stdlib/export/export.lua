@@ -15,12 +15,12 @@ local known <const> =
     "run" }
 local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
 
-local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
+local fail = require "cuttle.fail".of "export"
 
 -- {====== Writing ======
 
 local function write_file(path, text)
-  local ok, why = internal.write_file(path, text)
+  local ok, why = internal.host.write_file(path, text)
   if not ok then fail("cannot write %s", why) end
   return path
 end
@@ -50,7 +50,7 @@ end
 
 --- Makes the folder to write to, before anything runs; nil: the current one.
 function M.make_folder(dir)
-  local ok, why = internal.make_folder(dir or ".")
+  local ok, why = internal.host.make_folder(dir or ".")
   if not ok then fail("cannot write to %s", why) end
 end
 

@@ -19,7 +19,7 @@ local M = {}
 local WORKSPACE_ALIGN <const> = 256
 local MOST_BYTES <const> = 1 << 20 -- of a tensor whose data the test gets
 
-local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
+local fail = require "cuttle.fail".of "export"
 
 local operators <const> = { matmul = { "A", "B", "C" }, attention = { "Q", "K", "V" } }
 local results_of <const> = { matmul = { "C" }, attention = { "O", "LSE" } }
@@ -342,7 +342,7 @@ end
 local function describe_tensors(named)
   local out = {}
   for i, n in ipairs(named) do
-    out[i] = internal.export_tensor(n.tensor, MOST_BYTES)
+    out[i] = internal.export.tensor(n.tensor, MOST_BYTES)
     out[i].name = n.name
   end
   return out
@@ -368,9 +368,9 @@ function Collection:call_function(name, f, tensors_of)
   local results, after, arguments
   for i, target in ipairs(targets) do
     self.targets, self.call = { target }, {}
-    internal.export_for(target.sm)
+    internal.export.for_target(target.sm)
     local got = table.pack(pcall(f))
-    internal.export_for(nil)
+    internal.export.for_target(nil)
     local call = self.call
     self.targets, self.call = targets, nil
     if not got[1] then error(got[2], 0) end
@@ -380,7 +380,7 @@ function Collection:call_function(name, f, tensors_of)
     local given = tensors_of()
     for k, n in ipairs(given) do
       local saved = i < #targets and before[k] or after[k]
-      if saved.data then internal.export_restore(n.tensor, saved.data) end
+      if saved.data then internal.export.restore(n.tensor, saved.data) end
     end
   end
   local list = {}
@@ -477,7 +477,7 @@ end
 function M.targets(text)
   local list = {}
   for word in text:gmatch "[^,%s]+" do
-    local sm, arch = internal.export_target(word)
+    local sm, arch = internal.export.target(word)
     if not sm then fail("sm: %s", arch) end
     list[#list + 1] = { text = arch:sub(4), sm = sm, arch = arch, ptx = true }
   end
@@ -509,11 +509,11 @@ function M.run(targets, options, f)
   local self = setmetatable({ targets = targets, wants_ir = options.cpu, specials = {},
                               runs = options.run ~= false, entries = {}, names = {},
                               functions = {} }, Collection)
-  local session <close> = internal.export_begin( -- luacheck: ignore 211
+  local session <close> = internal.export.begin( -- luacheck: ignore 211
     function(id) return choose(self, id) end, function(record) take(self, record) end)
-  internal.export_skip(options.run == false)
+  internal.export.skip(options.run == false)
   local results = with_operators(self, function() return f(self) end)
-  internal.export_skip(false)
+  internal.export.skip(false)
   if not results[1] then error(results[2], 0) end
   for _, special in pairs(options.run == false and self.specials or {}) do
     for _, a in ipairs(special.arguments) do

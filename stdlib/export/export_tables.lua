@@ -2,14 +2,13 @@
 -- whose types export_driver.c and export_steps.c define, and the small functions that belong to
 -- them.
 -- `state` adds up what the fixed part needs to know: n_codes, n_slots, ...; `out` takes the text.
-local internal = ...
 local c = require "cuttle.export_c"
 local M = {}
 
 local MOST_NARROW <const> = (1 << 31) - 1 - (1 << 20) -- CT_MOST_NARROW
 local MOST_WIDE <const> = math.maxinteger >> 17 -- bytes
 
-local function fail(format, ...) internal.fail(("export: " .. format):format(...)) end
+local fail = require "cuttle.fail".of "export"
 
 -- {====== Arguments ======
 

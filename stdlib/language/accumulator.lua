@@ -15,7 +15,7 @@ local acc_type = tiles.new_type("accumulator", Accumulator,
 
 function M.is_accumulator(x) return getmetatable(x) == acc_type end
 
-function M.is_registers(x) return internal.space_of(x) == "registers" end
+function M.is_registers(x) return internal.kernel.space_of(x) == "registers" end
 
 local is_acc, is_registers = M.is_accumulator, M.is_registers
 
@@ -61,7 +61,7 @@ end
 
 local function extent(x, mode, name, op)
   local n = is_acc(x) and x.shape[mode + 1] or size(x, mode)
-  if not internal.is_static(n) then
+  if not internal.kernel.is_static(n) then
     fail(op, "extent %d of %s is not known while tracing; tile it first, as in tile(%s, {64, 32}, "
       .. "{blockIdx.x, _}), or trace the kernel with {static_shapes = true}", mode, name, name)
   end
@@ -180,14 +180,14 @@ local function begin_early(acc, mma, thr, name, x)
   local reader = not is_acc(x) and tiles.wants_early(x) and choice.reader(mma, name, x)
   if not reader then return nil end
   part_of_reader(acc, reader, x)
-  internal.early_index()
+  internal.kernel.early_index()
   local slot = rank(x) == 3 and x(_, _, 0) or x
   return registers_of(thr, name, part_of(thr, name, slot))
 end
 
 --- What accumulator returns; op: who calls.
 function M.make(A, B, options, op)
-  if not internal.is_tracing() then
+  if not internal.kernel.is_tracing() then
     fail(op, "it is for kernels; on the host, write matmul(A, B)")
   end
   check_options(options, op)
@@ -195,7 +195,7 @@ function M.make(A, B, options, op)
   p.threads, p.atom, p.wgmma = n_threads(options, op), options.atom, options.wgmma
   local among = p.threads
   if is_acc(A) and A.among then p.threads = A.threads end
-  p.sm = internal.target_sm()
+  p.sm = internal.kernel.target_sm()
   p.warps = options.warps or is_acc(A) and A.warps or nil
   if p.warps and not p.wgmma then check_warps(p.warps, p.threads, op) end
   if p.wgmma and p.threads < static(blockDim.x) then
@@ -264,7 +264,7 @@ local function check_tile(acc, t, op)
   end
   for i = 0, 1 do
     local n = size(t, i)
-    if not internal.is_static(n) or n ~= acc.shape[i + 1] then
+    if not internal.kernel.is_static(n) or n ~= acc.shape[i + 1] then
       fail(op, "the tile %s is not (%d,%d), as the sums are", t.layout, acc.shape[1], acc.shape[2])
     end
   end

@@ -38,7 +38,7 @@ function M.check_tensor(op, x, name, modes, itself)
   if tiles.type_name(x) ~= "tensor" then
     tiles.fail(op, "%s is of type %s; a tensor %s was expected", name, tiles.type_name(x), modes)
   end
-  local address, why = internal.address(x)
+  local address, why = internal.launch.address(x)
   if why then
     tiles.fail(op, "%s %s", name, why)
   elseif address == nil then

@@ -8,9 +8,7 @@ local internal = ...
 local near = require "cuttle.near"
 local M = {}
 
-local function fail(op, format, ...)
-  internal.fail(("%s: %s"):format(op, format:format(...)))
-end
+local fail = require "cuttle.fail".fail
 
 -- {====== By name ======
 
@@ -19,7 +17,7 @@ local names -- of all atoms, made when it is needed
 local function all_names()
   if not names then
     names = {}
-    for i, a in ipairs(internal.atoms()) do names[i] = a.name end
+    for i, a in ipairs(internal.kernel.atoms()) do names[i] = a.name end
   end
   return names
 end
@@ -56,7 +54,7 @@ function M.atom(name, dtype)
   if type(name) ~= "string" then
     fail("atom", "a name like \"SM80_16x8x16_F32F16F16F32_TN\" was expected, got %s", type(name))
   end
-  local a = internal.atom(name, dtype)
+  local a = internal.kernel.atom(name, dtype)
   if not a then
     local guess, other = guess_name(name), require("cuttle.name_guess").guess_theirs(name)
     fail("atom", "there is no atom '%s'; %s", name, guess and ("did you mean %s?"):format(guess) or
@@ -96,7 +94,7 @@ function M.atoms(filter)
     end
   end
   local out = {}
-  for _, a in ipairs(internal.atoms()) do
+  for _, a in ipairs(internal.kernel.atoms()) do
     local fits = true
     for key, value in pairs(filter) do fits = fits and filters[key](a, value) end
     if fits then out[#out + 1] = a.name end

@@ -20,7 +20,7 @@ local function check_tile(x, number, op)
     fail(op, "argument %d is of type %s; a tile of two modes was expected", number, type_name(x))
   end
   for i = 0, 1 do
-    if rank(x) < 2 or not internal.is_static(size(x, i)) then
+    if rank(x) < 2 or not internal.kernel.is_static(size(x, i)) then
       fail(op, "%s is not a tile of two modes whose extents are known while tracing; tile it "
         .. "first, "
         .. "as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
@@ -39,7 +39,7 @@ end
 -- 0 or 1: the mode that is contiguous; 1 (K) where neither is known to be.
 local function contiguous(x)
   local s = first_stride(x, 0)
-  local is_one = internal.is_static(s) and s == 1 and size(x, 0) > 1
+  local is_one = internal.kernel.is_static(s) and s == 1 and size(x, 0) > 1
   return is_one and 0 or 1
 end
 
@@ -102,7 +102,7 @@ end)
 
 -- Threads follow the memory whose accesses cost most: global memory.
 local function along_of(src, dst)
-  return contiguous(internal.space_of(src) == "global" and src or dst)
+  return contiguous(internal.kernel.space_of(src) == "global" and src or dst)
 end
 
 -- What n threads copy the tile src to dst by; nil: element by element.
@@ -156,7 +156,7 @@ end
 local function address_early(x, dst)
   local n, y, z = static(blockDim.x), static(blockDim.y), static(blockDim.z)
   if not tiles.wants_early(dst) or rank(x) ~= 3 or y > 1 or z > 1 then return dst end
-  if internal.whole_of(x(_, _, 0)) == nil then return dst end
+  if internal.kernel.whole_of(x(_, _, 0)) == nil then return dst end
   local mover = mover_of(x, dst, n)
   if mover then mover:get_slice(threadIdx.x):partition_S(x) end
   return dst

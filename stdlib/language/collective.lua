@@ -43,7 +43,7 @@ local function first_value(v, op, options, name)
   if type(v) == "table" then
     fail(name, "an exclusive scan of tables needs {init = table}, with the keys of the values")
   end
-  if identities[op] then return cast(identities[op], internal.dtype_of(v)) end
+  if identities[op] then return cast(identities[op], internal.kernel.dtype_of(v)) end
   if (op == "min" or op == "max") and math.type(v) == "float" then
     return op == "min" and math.huge or -math.huge
   end
@@ -97,9 +97,9 @@ end
 
 -- A number of Lua takes the field's type, unless it is a float where an integer is expected.
 local function check_type(x, want, key, what, name)
-  local is = internal.dtype_of(x)
+  local is = internal.kernel.dtype_of(x)
   if tostring(is) == tostring(want) then return x end
-  if internal.converts(x, want) then return cast(x, want) end
+  if internal.kernel.converts(x, want) then return cast(x, want) end
   fail(name, "key '%s' is %s in the values, but %s in %s; cast one of them, as in %s(x)", key,
     tostring(want), tostring(is), what, tostring(is))
 end
@@ -108,7 +108,7 @@ end
 local function as_record(keys, r, v, what, name)
   check_keys(keys, r, what, name)
   return map(keys, r, function(x, key)
-    return check_type(x, internal.dtype_of(v[key]), key, what, name)
+    return check_type(x, internal.kernel.dtype_of(v[key]), key, what, name)
   end)
 end
 
@@ -117,8 +117,10 @@ end
 local function prepare(v, op, name)
   local f = operation(op, name, v)
   local keys = keys_of(v, name)
-  if keys == nil then return internal.widened(v), nil, f end
-  v = map(keys, v, function(x) return internal.widened(cast(x, internal.dtype_of(x))) end)
+  if keys == nil then return internal.kernel.widened(v), nil, f end
+  v = map(keys, v, function(x)
+    return internal.kernel.widened(cast(x, internal.kernel.dtype_of(x)))
+  end)
   return v, keys, function(a, b)
     return as_record(keys, f(a, b), v, "the function's result", name)
   end
@@ -139,13 +141,13 @@ end
 -- {====== Warps ======
 
 local function only(outer, r)
-  internal.overflow_again(outer)
+  internal.kernel.overflow_again(outer)
   return r
 end
 
 -- f(a, b) where c holds, else `otherwise`: there integers of f(a, b) may wrap around.
 local function choose_result(keys, c, f, a, b, otherwise)
-  return choose(keys, c, only(internal.overflow_where(c, true), f(a, b)), otherwise)
+  return choose(keys, c, only(internal.kernel.overflow_where(c, true), f(a, b)), otherwise)
 end
 
 -- By halves; the result is in all lanes of the segment. The operation is commutative.
@@ -163,9 +165,9 @@ local function reduce_by_halves(v, f, width)
   local rest = n - (i - lane) -- threads from the segment's first on
   while distance > 0 do
     local other = shfl_down(v, distance, width)
-    local others = internal.overflow_where(lane < distance, true)
+    local others = internal.kernel.overflow_where(lane < distance, true)
     v = choose_result(nil, lane + distance < rest, f, v, other, v)
-    internal.overflow_again(others)
+    internal.kernel.overflow_again(others)
     distance = distance // 2
   end
   return shfl_idx(v, 0, width)
@@ -179,10 +181,12 @@ local function reduce_in_order(v, f, width, keys)
   local rest = n - (thread_number() - lane)
   while distance < width do
     local by = distance
-    local others = internal.overflow_where(lane % (2 * distance) == 0, true)
-    if others and n % width ~= 0 then internal.overflow_where(lane + distance < rest, true) end
+    local others = internal.kernel.overflow_where(lane % (2 * distance) == 0, true)
+    if others and n % width ~= 0 then
+      internal.kernel.overflow_where(lane + distance < rest, true)
+    end
     local all = f(v, map(keys, v, function(x) return shfl_down(x, by, width) end))
-    internal.overflow_again(others)
+    internal.kernel.overflow_again(others)
     v = n % width == 0 and all or choose(keys, lane + distance < rest, all, v)
     distance = distance * 2
   end
@@ -201,9 +205,9 @@ local function scan_lanes(v, f, lane, count, keys)
   while distance < count do
     local by = distance
     local other = map(keys, v, function(x) return shfl_up(x, by) end)
-    local others = internal.overflow_where(lane < count, true)
+    local others = internal.kernel.overflow_where(lane < count, true)
     v = choose_result(keys, lane >= distance, f, other, v, v)
-    internal.overflow_again(others)
+    internal.kernel.overflow_again(others)
     distance = distance * 2
   end
   return v
@@ -239,7 +243,7 @@ end
 
 -- Words have an instruction for it.
 local function reduce_mask(v, op, f, mask, keys)
-  local r = keys == nil and internal.reduce_lanes(v, op, mask) or nil
+  local r = keys == nil and internal.kernel.reduce_lanes(v, op, mask) or nil
   if r ~= nil then return r end
   local last = LANES - 1 - clz(cast(mask, u32))
   return from_lane(scan_mask(v, f, mask, keys), keys, last, mask)
@@ -276,7 +280,7 @@ local function shift(before, is_first, v, keys, f, op, options, name)
   local first = first_value(v, op, options, name)
   if keys ~= nil then first = as_record(keys, first, v, "init", name) end
   if options.init ~= nil then
-    before = only(internal.overflow_where(is_first, false), f(first, before))
+    before = only(internal.kernel.overflow_where(is_first, false), f(first, before))
   end
   return choose(keys, is_first, first, before)
 end
@@ -310,7 +314,7 @@ local function scratch_of(v, keys, n_warps)
   local slot = 0
   return map(keys, v, function(x)
     slot = slot + 1
-    return internal.scratch(internal.dtype_of(x), n_warps, slot)
+    return internal.kernel.scratch(internal.kernel.dtype_of(x), n_warps, slot)
   end)
 end
 
@@ -318,7 +322,7 @@ end
 -- in a row take two scratches in turn: the barrier of the call between separates two uses of one.
 -- The first call of a row begins with a barrier, for those who read the scratch in the turn before.
 local function share(v, keys, writes, warp, n_warps)
-  local is_first = internal.scratch_begin()
+  local is_first = internal.kernel.scratch_begin()
   local s = scratch_of(v, keys, n_warps)
   if is_first then sync_threads() end
   if writes then
@@ -326,7 +330,7 @@ local function share(v, keys, writes, warp, n_warps)
     for _, key in ipairs(keys or {}) do s[key][warp] = v[key] end
   end
   sync_threads()
-  internal.scratch_end()
+  internal.kernel.scratch_end()
   return s
 end
 
@@ -399,17 +403,18 @@ local MOST_TYPES <const> = 3
 local function type_of_results(f, first, element)
   local one = cast(1, element)
   for _ = 1, MOST_TYPES do
-    local result = internal.dtype_of(f(first, one))
-    if tostring(result) == tostring(internal.dtype_of(first)) then return result end
+    local result = internal.kernel.dtype_of(f(first, one))
+    if tostring(result) == tostring(internal.kernel.dtype_of(first)) then return result end
     first = cast(1, result)
   end
   fail("reduce", "the function's result, %s, never has the type of its first value; cast it",
-    tostring(internal.dtype_of(first)))
+    tostring(internal.kernel.dtype_of(first)))
 end
 
 local function as_result(f, first, element)
   if type(first) == "table" then return first end
-  local like = internal.is_static(first) and first or cast(1, internal.dtype_of(first))
+  local like = internal.kernel.is_static(first) and first
+    or cast(1, internal.kernel.dtype_of(first))
   return cast(first, type_of_results(f, like, element))
 end
 
@@ -417,19 +422,19 @@ function M.reduce(t, op, init)
   local f = operation(op, "reduce")
   local n, first, all = size(t), 0, init
   if all == nil then
-    if internal.is_static(n) and n == 0 then
+    if internal.kernel.is_static(n) and n == 0 then
       fail("reduce", "the tensor is empty; give a value to begin with")
     end
     first, all = 1, t[0]
   end
-  if internal.is_tracing() then all = as_result(f, all, t.dtype) end
+  if internal.kernel.is_tracing() then all = as_result(f, all, t.dtype) end
   for i = first, n - 1 do all = f(all, t[i]) end
   return all
 end
 
 local function same_size(a, b)
   -- Sizes of the launch are left to the checks of accesses.
-  local is_known = internal.is_static(size(a)) and internal.is_static(size(b))
+  local is_known = internal.kernel.is_static(size(a)) and internal.kernel.is_static(size(b))
   if is_known and size(a) ~= size(b) then
     fail("transform", "%s and %s have different sizes", tostring(shape(a)),
       tostring(shape(b)))

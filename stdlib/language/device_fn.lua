@@ -14,7 +14,7 @@ local function flat_results(...)
   return shapes, table.unpack(flat, 1, n)
 end
 
-function M.body(f, ...) internal.function_results(flat_results(f(...))) end
+function M.body(f, ...) internal.kernel.function_results(flat_results(f(...))) end
 
 --- Results with records, as the function leaves them when it is traced in place.
 function M.results(...)

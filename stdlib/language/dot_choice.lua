@@ -275,7 +275,8 @@ local function lies(shape, stride, n, is_run)
     end
     return true
   end
-  if not internal.is_static(shape) or not internal.is_static(stride) then return false end
+  local is_static = internal.kernel.is_static
+  if not is_static(shape) or not is_static(stride) then return false end
   if is_run then return stride == 1 and shape % n == 0 end
   return shape == 1 or stride % n == 0
 end
@@ -337,7 +338,7 @@ function M.reader(mma, name, x)
   if not tiles.is_known(stride(l)) then
     return nil, "plain loads: its strides are not known"
   end
-  return static_reader(mma, name, l, swizzle, x.dtype, internal.space_of(x))
+  return static_reader(mma, name, l, swizzle, x.dtype, internal.kernel.space_of(x))
 end
 
 return M

@@ -58,8 +58,9 @@ local function over_warps(acc, rows, f, bits, across)
       across, acc.threads, acc.threads // WARP)
   end
   local n_rows = acc.shape[1]
-  local is_first = internal.scratch_begin()
-  local all = view(internal.scratch(rows.dtype, n_rows * across, 1), layout { n_rows, across })
+  local is_first = internal.kernel.scratch_begin()
+  local all = view(internal.kernel.scratch(rows.dtype, n_rows * across, 1),
+    layout { n_rows, across })
   if is_first then sync_threads() end
   local columns = acc.warps and acc.mma.atom.shape[2] or 1 << #bits -- of a warp in a step
   local mine, lane = acc.places[0][2] // columns, threadIdx.x % WARP
@@ -69,7 +70,7 @@ local function over_warps(acc, rows, f, bits, across)
     for r in unroll(0, acc.n_rows) do all[{ acc:row(r), mine }] = rows[r] end
   end
   sync_threads()
-  internal.scratch_end()
+  internal.kernel.scratch_end()
   for r in unroll(0, acc.n_rows) do
     local v = all[{ acc:row(r), 0 }]
     for w in unroll(1, across) do v = f(v, all[{ acc:row(r), w }]) end

@@ -19,7 +19,7 @@ end
 
 -- The first byte, and the one behind the last; of one without elements the same twice.
 local function span_of(t)
-  local first, n = internal.address(t.tensor), 1
+  local first, n = internal.launch.address(t.tensor), 1
   local bytes, extent, stride = t.tensor.dtype.bytes, t.extent, t.stride
   for i = 1, #extent do
     if extent[i] == 0 then return first, first end
@@ -31,7 +31,7 @@ end
 -- Where runs of adjacent bytes begin, ascending, and how long they are; nil where they would not
 -- ascend or are too many.
 local function runs_of(t)
-  local length, starts = t.tensor.dtype.bytes, { (internal.address(t.tensor)) }
+  local length, starts = t.tensor.dtype.bytes, { (internal.launch.address(t.tensor)) }
   local reach = length -- of what the modes so far span
   for _, m in ipairs(modes_of(t)) do
     if m.stride == length and #starts == 1 then

@@ -14,7 +14,7 @@ function M.prefetch(t, level)
     tiles.fail("prefetch", 'the level is %s; expected "L1" or "L2"', tostring(level))
   end
   local of = tiles.type_name(t) == "table" and t[1] or t
-  local space = tiles.type_name(of) == "tensor" and internal.space_of(of)
+  local space = tiles.type_name(of) == "tensor" and internal.kernel.space_of(of)
   if not space then
     tiles.fail("prefetch", "argument 1 is a %s; expected a tensor or {tensor, coordinate}",
       tiles.type_name(of))
@@ -22,7 +22,7 @@ function M.prefetch(t, level)
     tiles.fail("prefetch", "the tensor is in %s; caches serve global memory only",
       space == "shared" and "shared memory" or space)
   end
-  internal.ptx(("prefetch.global.%s [$tensor];"):format(level), nil, { tensor = t }, nothing)
+  internal.kernel.ptx(("prefetch.global.%s [$tensor];"):format(level), nil, { tensor = t }, nothing)
 end
 
 return M

@@ -11,7 +11,7 @@ local LOW <const> = 0xffffffff
 
 -- {====== Words of 32 bits: Lua integers, or run-time values of type u32 ======
 
-local is_number <const> = internal.is_static
+local is_number <const> = internal.kernel.is_static
 
 local function check_integer(v, what, name)
   if is_number(v) and math.type(v) ~= "integer" then
@@ -61,7 +61,7 @@ local function philox(seed, offset, stream, name)
     a, b, c, d = xor(xor(high_c, b), key_0), low_c, xor(xor(high_a, d), key_1), low_a
     if round < ROUNDS then key_0, key_1 = add(key_0, STEP_0), add(key_1, STEP_1) end
   end
-  if internal.is_tracing() and is_number(a) then return u32(a), u32(b), u32(c), u32(d) end
+  if internal.kernel.is_tracing() and is_number(a) then return u32(a), u32(b), u32(c), u32(d) end
   return a, b, c, d
 end
 

@@ -83,7 +83,7 @@ local function place(r, i) -- r: {tiles =, order =, group =}
   local in_group = group * n_tiles
   local first = i // in_group * group
   local rows = group
-  if not (internal.is_static(m_tiles) and m_tiles % group == 0) then
+  if not (internal.kernel.is_static(m_tiles) and m_tiles % group == 0) then
     rows = some(min(m_tiles - first, group))
   end
   local rest = i % in_group
@@ -203,7 +203,7 @@ end
 -- Entries first, first + step, ... below n of the row; each is read a turn before it is used.
 local function read_ahead(row, first, n, step, last)
   local following = row[min(first, last)]
-  return internal.tiles_of(range(first, n, step), function(i)
+  return internal.kernel.tiles_of(range(first, n, step), function(i)
     local entry = following
     following = row[min(i + step, last)]
     return unpack_tile(entry)
@@ -224,7 +224,7 @@ end
 
 function M.raster(p)
   local r = complete(p)
-  if not internal.is_tracing() then return setmetatable(r, meta) end
+  if not internal.kernel.is_tracing() then return setmetatable(r, meta) end
   local block, blocks = blocks_of(r)
   if is_table_of_tiles(r.order) then return from_table(r, block, blocks) end
   if r.order == "hilbert" then
@@ -232,7 +232,7 @@ function M.raster(p)
       .. "raster{tiles = {m, n}, order = \"hilbert\"}:table(), and pass it as order")
   end
   local indices = range(block + r.start * blocks, r.tiles[1] * r.tiles[2], r.step * blocks)
-  return internal.tiles_of(indices, function(i) return place(r, i) end)
+  return internal.kernel.tiles_of(indices, function(i) return place(r, i) end)
 end
 
 return M

@@ -1,7 +1,6 @@
 -- sort_network.lua: a fragment sorted by a thread, by a network of comparisons that is unrolled:
 -- all indices are static, so the elements stay in registers. The network is Batcher's odd-even
 -- mergesort, of which comparisons that would reach beyond n elements are left out.
-local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -37,8 +36,7 @@ local function check(t, order)
       .. "expected", tostring(n), MAX_ELEMENTS)
   end
   if order ~= nil and order ~= "up" and order ~= "down" then
-    internal.fail(("sort_network: the order is %s; \"up\" or \"down\" was expected"):format(
-      tostring(order)))
+    tiles.fail("sort_network", "the order is %s; \"up\" or \"down\" was expected", tostring(order))
   end
   return n
 end

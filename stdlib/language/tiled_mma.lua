@@ -236,7 +236,7 @@ local function fragment_of(mma, name, part, op)
       mma.atom.name, dtype)
   end
   local l = part.dtype ~= nil and part.layout or part
-  if not internal.is_static(size(l)) then
+  if not internal.kernel.is_static(size(l)) then
     tiles.fail(op, "the thread's part %s of %s has a dynamic shape; tile it first, or trace the "
       .. "kernel with {static_shapes = true}", l, name)
   end

@@ -5,9 +5,7 @@ local language = require "cuttle"
 local internal = ...
 local M = {}
 
-function M.fail(op, format, ...)
-  internal.fail(("%s: %s"):format(op, format:format(...)))
-end
+M.fail = require "cuttle.fail".fail
 
 -- The name of the type of an object of the language, or of Lua.
 function M.type_name(x)
@@ -78,7 +76,7 @@ function M.check_divides(tensor, sizes, op, what)
   local is_static = true
   for i = 1, #sizes do
     local n = size(tensor, i - 1)
-    if not internal.is_static(n) then
+    if not internal.kernel.is_static(n) then
       is_static = false
     elseif n % sizes[i] ~= 0 then
       M.fail(op, "extent %d of mode %d of %s is not a multiple of %d in %s %s; use a tile that "
@@ -95,7 +93,7 @@ end
 -- The number of one of n threads where it is known; and that there are as many, where it is
 -- threadIdx.x. A block may have more, if a condition keeps them away: they do something else.
 function M.check_thread(i, n, op)
-  if internal.is_static(i) then
+  if internal.kernel.is_static(i) then
     if not math.tointeger(i) then
       M.fail(op, "argument 1 is of type %s; the number of a thread was expected, as in "
         .. "%s(threadIdx.x)", M.type_name(i), op)
@@ -104,12 +102,12 @@ function M.check_thread(i, n, op)
     return
   end
   local is_x, block = i == threadIdx.x, blockDim.x
-  if not internal.is_static(is_x) or not is_x then return end
+  if not internal.kernel.is_static(is_x) or not is_x then return end
   if block < n then
     M.fail(op, "%d threads share the work, but a block has %d of them; launch it with block = %d",
       n, block, n)
   end
-  local first, last = internal.come_threads(n)
+  local first, last = internal.kernel.come_threads(n)
   if first then
     M.fail(op, "%d threads share the work, but %s of the block come%s here, too; launch it with "
       .. "block = %d, or let only 'if threadIdx.x < %d then' come here", n,
@@ -120,15 +118,15 @@ end
 
 -- For check: the part is that of thread i of n. Returns its arguments from the part on.
 function M.of_thread(i, n, part, ...)
-  if M.type_name(part) == "tensor" and not internal.is_static(i) then
-    internal.note_thread(part, i, n)
+  if M.type_name(part) == "tensor" and not internal.kernel.is_static(i) then
+    internal.kernel.note_thread(part, i, n)
   end
   return part, ...
 end
 
 --- Are all integers of a shape or stride known while tracing?
 function M.is_known(x)
-  if type(x) ~= "table" then return internal.is_static(x) end
+  if type(x) ~= "table" then return internal.kernel.is_static(x) end
   for _, entry in ipairs(x) do
     if not M.is_known(entry) then return false end
   end
@@ -152,7 +150,7 @@ end
 --- A thread's part of a tile that was cut out as whole(_, _, k): the part of the whole, then its k.
 --- So the arithmetic that does not depend on k comes first, as where the whole is partitioned.
 function M.part_of_tile(x, partition)
-  local whole, k = internal.whole_of(x)
+  local whole, k = internal.kernel.whole_of(x)
   if whole == nil then return partition(x) end
   return partition(whole)(_, _, _, k)
 end
@@ -174,7 +172,7 @@ end
 
 -- Registers in a kernel; on the host, where there are none, a tensor of zeros.
 function M.registers(part, dtype, layout)
-  local is_here = part.dtype == nil and internal.is_tracing()
+  local is_here = part.dtype == nil and internal.kernel.is_tracing()
   if is_here or (part.dtype ~= nil and part.device == nil) then
     return fragment(dtype, layout)
   end

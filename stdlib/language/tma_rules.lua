@@ -21,7 +21,7 @@ function M.trouble(t, name, modes, along, counted)
         :format(name, mode, strides[i])
     end
   end
-  if internal.address(t) * 8 % UNIT_BITS ~= 0 then
+  if internal.launch.address(t) * 8 % UNIT_BITS ~= 0 then
     return ("TMA wants addresses that are multiples of 16 bytes; that of %s is not one")
       :format(name)
   end

@@ -13,7 +13,7 @@ local function word_type(op, x)
     if x ~= x // 1 then tiles.fail(op, "integers expected, got %s", tostring(x)) end
     return nil
   end
-  local t = internal.dtype_of(x)
+  local t = internal.kernel.dtype_of(x)
   if t ~= u32 and t ~= i32 and t ~= u64 and t ~= i64 then
     tiles.fail(op, "words of 32 or 64 bits expected, got %s; write cast(x, u32), "
       .. "or bitcast(x, u32) for the bits of an f32", t)

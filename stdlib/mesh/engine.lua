@@ -18,7 +18,7 @@
 --                      broadcast       dst has n; what the root's holds goes to all
 --   reduce           "sum", "max" or "min", of all_reduce and reduce_scatter
 --   root             the rank that broadcasts
---   stream           of a collective: what internal.stream_handle gives; nil: the device's own
+--   stream           of a collective: what launch.stream_handle gives; nil: the device's own
 --   sends, recvs     of send_recv: lists of {rank =, row =, at =, n =}: n elements of the row from
 --                    `at` on go to that rank, or come from it. The k-th send from one rank to
 --                    another is the k-th that the other receives from it. No rank sends to itself.

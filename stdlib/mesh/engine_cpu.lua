@@ -9,7 +9,7 @@ local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local copy, combine = internal.mesh_copy, internal.mesh_combine
+local copy, combine = internal.mesh.copy, internal.mesh.combine
 
 local function add(dst, src, at, n, reduce)
   if not combine(dst, 0, src, at, n, reduce) then
@@ -25,7 +25,7 @@ local function reduce_chunk(members, c, at, n, sum)
 end
 
 local function new_row(like, n)
-  return internal.mesh_tensor(like.dtype, n, "cpu", like.rank)
+  return internal.mesh.tensor(like.dtype, n, "cpu", like.rank)
 end
 
 -- For each chunk of the members' sources: its number, first element, size and sum.
@@ -136,7 +136,7 @@ function methods.prepare() end
 -- The calls of an operation with rows of their own, which the script may close.
 local function kept(calls)
   local out = {}
-  local function row(t) return t and (internal.mesh_row(t)) end
+  local function row(t) return t and (internal.mesh.row(t)) end
   for i, call in ipairs(calls) do
     local own = {}
     for key, value in pairs(call) do own[key] = value end
@@ -156,16 +156,16 @@ end
 -- A graph of all ranks does it again. As in a stream, it comes after the launches of its ranks.
 local function record(op, calls)
   local again = kept(calls)
-  internal.graph_note(function()
+  internal.mesh.graph_note(function()
     for _, call in ipairs(again) do
-      if internal.joint_count(call.rank) > 0 then internal.joint_run() end
+      if internal.mesh.joint_count(call.rank) > 0 then internal.mesh.joint_run() end
     end
     methods.run(nil, op, again)
   end)
 end
 
 function methods.run(_, op, calls)
-  if internal.graph_recording() then return record(op, calls) end
+  if internal.launch.graph_recording() then return record(op, calls) end
   if op == "send_recv" then return send_recv(calls) end
   for _, members in ipairs(groups_of(calls)) do run[op](members) end
 end

@@ -50,7 +50,7 @@ local function set_blocking(w)
   local blocks = processes.blocks()
   if w.address then
     if blocks == nil then blocks = processes.limit() == nil end
-    w.splits_all = blocks and select(2, internal.nccl_version())
+    w.splits_all = blocks and select(2, internal.nccl.version())
   else
     w.blocks = blocks ~= false
   end
@@ -107,7 +107,7 @@ local function open_all(w)
     members[i] = { device = w.device[rank], rank = rank, world = rank }
     all.member[rank] = i
   end
-  all.set = internal.nccl_open { what = ("the first meeting of %d ranks%s"):format(w.size,
+  all.set = internal.nccl.open { what = ("the first meeting of %d ranks%s"):format(w.size,
     w.address and " at " .. w.address or ""), address = w.address, size = w.size,
     seconds = w.seconds, blocks = w.blocks, members = members }
   w.all = all
@@ -135,7 +135,7 @@ local function split(w, calls, title)
     parts[all.member[call.rank]] = { color = math.min(table.unpack(call.group)),
       key = index_of(call.group, call.rank) - 1, size = #call.group }
   end
-  local set = internal.nccl_split(all.set, "the communicators over " .. title, w.seconds, parts,
+  local set = internal.nccl.split(all.set, "the communicators over " .. title, w.seconds, parts,
     w.blocks or w.splits_all)
   for _, call in ipairs(calls) do
     w.sets[call.rank .. ":" .. table.concat(call.group, ",")] =
@@ -149,7 +149,7 @@ local function open_group(w, group, title)
   for i, rank in ipairs(group) do
     members[i] = { device = w.device[rank], rank = i - 1, world = rank }
   end
-  local set = internal.nccl_open { what = "the communicators over " .. title, size = #group,
+  local set = internal.nccl.open { what = "the communicators over " .. title, size = #group,
     seconds = w.seconds, blocks = w.blocks, members = members }
   for i, rank in ipairs(group) do
     w.sets[rank .. ":" .. table.concat(group, ",")] = { set = set, member = i }
@@ -157,7 +157,7 @@ local function open_group(w, group, title)
 end
 
 local function make_sets(w, calls, title)
-  local _, can_split = internal.nccl_version()
+  local _, can_split = internal.nccl.version()
   if w.address or can_split and #calls == w.size then return split(w, calls, title) end
   for _, call in ipairs(calls) do
     if call.rank == call.group[1] then open_group(w, call.group, title) end
@@ -168,7 +168,7 @@ end
 -- never blocks, as it is made while ranks may be missing.
 local function look_up(w, call)
   if is_identity(w, call.group) and not w.splits_all then
-    if not w.all and internal.graph_recording() then return nil end
+    if not w.all and internal.launch.graph_recording() then return nil end
     local all = w.all or open_all(w)
     return { set = all.set, member = all.member[call.rank] }
   end
@@ -199,13 +199,13 @@ local count_of = {
 
 local function copy_alone(call)
   if call.src and not rawequal(call.src, call.dst) then
-    internal.mesh_copy(call.dst, 0, call.src, 0, size(call.dst))
+    internal.mesh.copy(call.dst, 0, call.src, 0, size(call.dst))
   end
 end
 
 -- Calls of m:run say where the script made them, and over which axes.
 local function place_of(calls)
-  return calls[1].place or internal.script_place() or "?"
+  return calls[1].place or internal.host.script_place() or "?"
 end
 
 local function title_of(e, call)
@@ -218,11 +218,11 @@ local engine_type = { __index = methods }
 function methods.device(e, rank) return e.world.device[rank] end
 
 --- Waits until all that was enqueued is done; raises where it is not in time.
-function methods.wait() internal.nccl_wait() end
+function methods.wait() internal.nccl.wait() end
 
 -- Communicators cannot be made while a graph is recorded.
 local function check_made(is_made, op, title)
-  if not is_made and internal.graph_recording() then
+  if not is_made and internal.launch.graph_recording() then
     tiles.fail(op, "a graph is recorded, and the communicators over %s are made by the first "
       .. "collective over them; call %s once before graph(...)", title, op)
   end
@@ -280,19 +280,19 @@ end
 
 -- A graph records the calls. Its launches are watched: for each communicator, by the first call.
 local function note_recorded(e, what, made)
-  local recording = internal.graph_recording()
+  local recording = internal.launch.graph_recording()
   if not recording then return end
   local key = ("%p %d"):format(made[1].set, made[1].member)
-  if recording[key] then return internal.graph_note() end
+  if recording[key] then return internal.mesh.graph_note() end
   recording[key] = made[1].set
   local text, call, seconds = "a graph with " .. what, made[1], e.world.seconds
-  internal.graph_note(function(is_before)
-    internal.nccl_watch(call, text, seconds, is_before)
+  internal.mesh.graph_note(function(is_before)
+    internal.nccl.watch(call, text, seconds, is_before)
   end)
 end
 
 local function run_made(e, what, made)
-  internal.nccl_run(what, e.world.seconds, made)
+  internal.nccl.run(what, e.world.seconds, made)
   note_recorded(e, what, made)
 end
 
@@ -315,13 +315,13 @@ local function run_collective(e, op, calls, memo)
   local known = recall(memo)
   if not known then
     known = describe(e, op, calls)
-    known.group = known.what and internal.nccl_prepare(known.made)
+    known.group = known.what and internal.nccl.prepare(known.made)
     memo.known = known
   end
   for _, i in ipairs(known.alone) do copy_alone(calls[i]) end
   if not known.what then return end
-  internal.nccl_again(known.group, known.what, e.world.seconds, calls[1].place, calls)
-  if internal.graph_recording() then
+  internal.nccl.again(known.group, known.what, e.world.seconds, calls[1].place, calls)
+  if internal.launch.graph_recording() then
     note_recorded(e, known.what .. place_of(calls), known.made)
   end
 end
@@ -349,12 +349,12 @@ end
 local function barrier(e, calls)
   local sums = {}
   for i, call in ipairs(calls) do
-    local row = internal.mesh_tensor(u8, 1, e.world.device[call.rank], call.rank)
+    local row = internal.mesh.tensor(u8, 1, e.world.device[call.rank], call.rank)
     sums[i] = { rank = call.rank, group = call.group, src = row, dst = row, reduce = "max",
       place = call.place, where = call.where }
   end
   run_collective(e, "all_reduce", sums)
-  if not internal.graph_recording() then internal.nccl_wait() end
+  if not internal.launch.graph_recording() then internal.nccl.wait() end
 end
 
 local function text_of(bytes, first, n)
@@ -365,9 +365,9 @@ end
 function methods.exchange(e, call, text)
   local n, device = #text, e.world.device[call.rank]
   local own <close> = from_table(u8, { text:byte(1, n) })
-  local src <close> = internal.mesh_tensor(u8, n, device, call.rank)
-  local dst <close> = internal.mesh_tensor(u8, n * #call.group, device, call.rank)
-  internal.mesh_copy(src, 0, own, 0, n)
+  local src <close> = internal.mesh.tensor(u8, n, device, call.rank)
+  local dst <close> = internal.mesh.tensor(u8, n * #call.group, device, call.rank)
+  internal.mesh.copy(src, 0, own, 0, n)
   run_collective(e, "all_gather", { { rank = call.rank, group = call.group, src = src, dst = dst,
     place = call.place, where = call.where } })
   local bytes, texts = dst:totable(), {}
@@ -407,7 +407,7 @@ end
 --- Group `calls` of one operation, n times, without any watch, as a program with NCCL alone would;
 -- for measurements.
 function methods.bare(e, op, calls, n)
-  internal.nccl_bare(with_rows(describe(e, op, calls), op, calls), n)
+  internal.nccl.bare(with_rows(describe(e, op, calls), op, calls), n)
 end
 
 --- The engine of a mesh. options, for tests and measurements: alone, groups of one rank go through

@@ -23,7 +23,7 @@ local function title(t) return ("%s %s"):format(t.dtype, t.layout):sub(1, LONGES
 
 --- The ticket of a tensor.
 function M.ticket(t)
-  local handle, at, bytes, first = internal.mesh_ipc(t)
+  local handle, at, bytes, first = internal.mesh.ipc(t)
   local why = handle and "" or at:sub(1, 2 * LONGEST)
   local text = handle and FORMAT:pack(machine(), handle, at, bytes, first, title(t), why)
     or FORMAT:pack("", "", 0, 0, 0, "", why)
@@ -42,7 +42,7 @@ function M.open(ticket, like, rank, op)
     tiles.fail(op, "rank %d gives %s, but this rank gives %s; all ranks give tensors of one type "
       .. "and layout", rank, its, title(like))
   end
-  return internal.mesh_open(like, handle, at, bytes, first, "rank " .. rank)
+  return internal.mesh.open(like, handle, at, bytes, first, "rank " .. rank)
 end
 
 --- The tickets of a group, by rank; `call` as an engine's exchange has it.

@@ -27,8 +27,8 @@ local function make(C)
   for i = 1, C.mesh.n do zeros[i] = 0 end
   for _, rank in ipairs(C.engine.ranks) do
     local device = C.engine:device(rank)
-    counts[rank] = internal.table_on(u32, zeros, nil, device)
-    turns[rank] = internal.table_on(u32, { 0 }, nil, device)
+    counts[rank] = internal.launch.table_on(u32, zeros, nil, device)
+    turns[rank] = internal.launch.table_on(u32, { 0 }, nil, device)
   end
   return { counts = counts, turns = turns, given = given }
 end
@@ -39,7 +39,7 @@ local function given_to(memory, rank, n)
   memory.given[rank] = list
   for other = 0, n - 1 do
     list[other + 1] = list[other + 1] or (other == rank and memory.counts[rank]
-      or internal.mesh_peer(memory.counts[other]))
+      or internal.mesh.peer(memory.counts[other]))
   end
   return list
 end
@@ -56,10 +56,10 @@ end
 
 --- The devices of C's ranks wait for each other. On the CPU engine all is in order.
 function M.meet(C, each_rank)
-  if internal.graph_recording() and device().sm then return M.launch(C, each_rank) end
+  if internal.launch.graph_recording() and device().sm then return M.launch(C, each_rank) end
   local list = {}
   for _, row in pairs(C.rows) do list[#list + 1] = row end
-  internal.mesh_meet(list)
+  internal.mesh.meet(list)
 end
 
 return M

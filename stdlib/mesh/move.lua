@@ -22,13 +22,13 @@ function M.new_parts(engine, dtype, s)
   local n = part_sizes[s] or shardings.part_size(s)
   part_sizes[s] = n
   for _, rank in ipairs(engine.ranks) do
-    rows[rank] = internal.mesh_tensor(dtype, n, engine:device(rank), rank, is_shared)
+    rows[rank] = internal.mesh.tensor(dtype, n, engine:device(rank), rank, is_shared)
   end
   return rows
 end
 
 local function scratch(job, n, rank)
-  return internal.mesh_tensor(job.dtype, n, job.engine:device(rank), rank)
+  return internal.mesh.tensor(job.dtype, n, job.engine:device(rank), rank)
 end
 
 --- Gives back the rows of a table.
@@ -384,7 +384,7 @@ local function copy_parts(engine, copies, parts, out)
     if boxes then
       for k = 1, #boxes do pieces.copy(boxes[k], parts[rank], out[rank]) end
     else
-      internal.mesh_zero(out[rank])
+      internal.mesh.zero(out[rank])
     end
   end
   return out

@@ -19,20 +19,20 @@ end
 local function open(x, rank)
   local own = x.engine.ranks[1]
   x.tickets = x.tickets or ipc.exchange(x.engine, { rank = own, group = x.mesh:group(own),
-    place = internal.script_place(), where = "all axes" }, x.rows[own])
+    place = internal.host.script_place(), where = "all axes" }, x.rows[own])
   local row <close> = ipc.open(x.tickets[rank], x.rows[own], rank, "peer")
-  return internal.mesh_view(row, 0, shardings.part_view(x.sharding, rank))
+  return internal.mesh.view(row, 0, shardings.part_view(x.sharding, rank))
 end
 
 local function make(x, rank)
-  return x.rows[rank] and internal.mesh_peer(x:part(rank)) or open(x, rank)
+  return x.rows[rank] and internal.mesh.peer(x:part(rank)) or open(x, rank)
 end
 
 --- peer(x, rank): the rank's own part is an ordinary tensor.
 function M.peer(x, rank)
   sharded.check(x, "peer")
   rank = check_rank(x, rank)
-  local own = internal.rank()
+  local own = internal.launch.rank()
   if rank == own then return x:part(rank) end
   if not own and x.rows[rank] then return make(x, rank) end
   x.peers = x.peers or {}

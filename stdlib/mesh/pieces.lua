@@ -278,10 +278,10 @@ end
 
 -- false: a row does not begin at such an element.
 local function copy_as(way, src, dst)
-  local a = internal.mesh_view(src, way.src, way.from, way.dtype)
-  local b = internal.mesh_view(dst, way.dst, way.to, way.dtype)
+  local a = internal.mesh.view(src, way.src, way.from, way.dtype)
+  local b = internal.mesh.view(dst, way.dst, way.to, way.dtype)
   if not (a and b) then return false end
-  local is_on_host = dst.device == "cpu" and not internal.graph_recording()
+  local is_on_host = dst.device == "cpu" and not internal.launch.graph_recording()
   if is_on_host or src.device ~= dst.device then
     copy(a, b)
   else
@@ -297,7 +297,7 @@ end
 function M.copy(box, src, dst)
   if not box.n then box.n, box.row = M.size(box), M.is_row(box) end
   if box.n == 0 then return end
-  if box.row then return internal.mesh_copy(dst, box.dst, src, box.src, box.n) end
+  if box.row then return internal.mesh.copy(dst, box.dst, src, box.src, box.n) end
   for _, way in ipairs(ways_of(box, src.dtype)) do
     if copy_as(way, src, dst) then return end
   end

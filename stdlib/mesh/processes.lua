@@ -16,7 +16,7 @@ local jobs = {
 }
 
 local function env(name)
-  local text = internal.comm_env(name)
+  local text = internal.mesh.comm_env(name)
   return text ~= "" and text or nil
 end
 
@@ -96,7 +96,7 @@ end
 --- {launcher =, rank =, size =, local_rank =, address =}; nil where this process is the only one.
 -- Raises where the launcher's variables contradict each other.
 function M.find()
-  local found = internal.launcher()
+  local found = internal.mesh.launcher()
   if not found or found.size == 1 then return nil end
   local p = { launcher = found.name, rank = found.rank, size = found.size,
     local_rank = found.local_rank, local_size = found.local_size, local_name = found.local_name }

@@ -22,7 +22,7 @@ local runs = setmetatable({}, { __mode = "k" }) -- by rank object: the run that 
 local function check_tensor(t, number, op)
   local why = tiles.type_name(t) ~= "tensor" and "is of type " .. tiles.type_name(t)
   if not why then
-    local address, closed = internal.address(t)
+    local address, closed = internal.launch.address(t)
     why = closed or (address == nil and "is a tensor of a kernel")
   end
   if why then
@@ -35,10 +35,10 @@ end
 -- The elements of a tensor that lie in one row of memory, in any order.
 local function row_of(t, number, op)
   check_tensor(t, number, op)
-  local row, owner = internal.mesh_row(t)
-  if owner >= 0 and owner ~= internal.rank() then
+  local row, owner = internal.mesh.row(t)
+  if owner >= 0 and owner ~= internal.launch.rank() then
     tiles.fail(op, "argument %d is a part of rank %d, but rank %d uses it; in m:run a rank uses "
-      .. "its own part, x:part(r.rank)", number, owner, internal.rank())
+      .. "its own part, x:part(r.rank)", number, owner, internal.launch.rank())
   elseif not row then
     tiles.fail(op, "argument %d has the layout %s, which leaves gaps or repeats elements; copy it "
       .. "into a compact tensor first", number, t.layout)
@@ -48,7 +48,7 @@ end
 
 local function overlaps(a, b)
   local bytes = a.dtype.bytes
-  local first, second = internal.address(a), internal.address(b)
+  local first, second = internal.launch.address(a), internal.launch.address(b)
   return a.device == b.device and first < second + size(b) * bytes
     and second < first + size(a) * bytes
 end
@@ -91,13 +91,14 @@ local function check_running(r, op)
       tiles.type_name(r), op)
   elseif not run or not run.tasks[r.rank] or run.is_over then
     tiles.fail(op, "m:run of this rank has ended; call it inside the function")
-  elseif internal.rank() ~= r.rank then
+  elseif internal.launch.rank() ~= r.rank then
     tiles.fail(op, "rank %s calls it by the object of rank %d; use the function's own argument",
-      internal.rank() or "(none)", r.rank)
+      internal.launch.rank() or "(none)", r.rank)
   elseif coroutine.running() ~= run.tasks[r.rank].co then
     tiles.fail(op, "rank %d calls it inside a coroutine of the script, where a rank cannot wait; "
       .. "call it in the function of m:run itself", r.rank)
-  elseif not coroutine.isyieldable() and (select(2, internal.graph_recording()) or -1) < 0 then
+  elseif not coroutine.isyieldable()
+    and (select(2, internal.launch.graph_recording()) or -1) < 0 then
     tiles.fail(op, "rank %d calls it in a function that C calls, such as that of bench or sort, "
       .. "where a rank cannot wait; call it outside", r.rank)
   end
@@ -107,7 +108,7 @@ end
 -- A call of a graph that is launched: the request again, in the run of now. Its line is the one
 -- that was recorded.
 local function replay(q)
-  local run, rank = M.running, internal.rank()
+  local run, rank = M.running, internal.launch.rank()
   if not run or not rank then
     tiles.fail("graph", "it has %s, %s, which needs the other ranks; launch it in "
       .. "m:run(function(r) ... end)", q.op, q.place)
@@ -137,12 +138,12 @@ end
 
 local function record(run, q)
   if run.engine:device(q.rank) ~= "cpu" then return enqueue(run, q) end
-  internal.graph_note(function() replay(q) end)
+  internal.mesh.graph_note(function() replay(q) end)
 end
 
 local function wait(run, request)
-  request.place = internal.script_place() or "?"
-  local recording, rank = internal.graph_recording()
+  request.place = internal.host.script_place() or "?"
+  local recording, rank = internal.launch.graph_recording()
   if recording and request.op == "peers" then
     tiles.fail("peers", "the ranks exchange tensors on the host, which a graph cannot record; call "
       .. "it before graph(...)")
@@ -198,7 +199,7 @@ local function stream_of(run, q, stream)
     tiles.fail(q.op, "the option stream is of type %s; expected what stream() makes",
       tiles.type_name(stream))
   end
-  local handle, device = internal.stream_handle(stream)
+  local handle, device = internal.launch.stream_handle(stream)
   local own = run.engine:device(q.rank)
   if device ~= own then
     tiles.fail(q.op, "the stream belongs to %s, but rank %d is %s; make it in the function of "
@@ -298,7 +299,7 @@ function methods.peers(r, t, axis)
   wait(runs[r], q)
   local peers = {}
   for rank, tensor in pairs(q.tensors) do
-    peers[rank] = rank == r.rank and t or internal.mesh_peer(tensor)
+    peers[rank] = rank == r.rank and t or internal.mesh.peer(tensor)
   end
   for rank, ticket in pairs(q.tickets or {}) do
     peers[rank] = peers[rank] or ipc.open(ticket, t, rank, q.op)

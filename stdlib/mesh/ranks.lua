@@ -20,11 +20,11 @@ local M = {}
 -- the rank.
 local function as_rank(run, rank, fn, ...)
   local device, before = run.engine:device(rank), nil
-  if device ~= "cpu" then before = internal.choose_device(device) end
-  internal.enter_rank(rank, #run.engine.ranks, run.seconds)
+  if device ~= "cpu" then before = internal.launch.choose_device(device) end
+  internal.mesh.enter_rank(rank, #run.engine.ranks, run.seconds)
   local result = table.pack(fn(...))
-  internal.enter_rank(nil)
-  if before then internal.choose_device(before) end
+  internal.mesh.enter_rank(nil)
+  if before then internal.launch.choose_device(before) end
   return result
 end
 
@@ -111,7 +111,7 @@ end
 -- to run (launch_joint.h).
 local function has_launches(job)
   for _, call in ipairs(job.calls) do
-    if internal.joint_count(call.rank) > 0 then return true end
+    if internal.mesh.joint_count(call.rank) > 0 then return true end
   end
   return false
 end
@@ -123,7 +123,7 @@ local function run_jobs(run)
   for _, job in ipairs(run.jobs) do table.insert(has_launches(job) and later or now, job) end
   if #now == 0 then
     for _, job in ipairs(later) do run.engine:prepare(job.op, job.calls) end
-    internal.joint_run()
+    internal.mesh.joint_run()
     now, later = later, {}
   end
   run.jobs = later
@@ -147,8 +147,8 @@ end
 -- Ends all ranks that have not ended; what they must close is closed, also of the one that failed.
 local function close(run)
   run.is_over, ranks.running = true, nil
-  internal.enter_rank(nil) -- an error may have left it set
-  internal.joint_drop()
+  internal.mesh.enter_rank(nil) -- an error may have left it set
+  internal.mesh.joint_drop()
   for _, rank in ipairs(run.engine.ranks) do
     as_rank(run, rank, coroutine.close, run.tasks[rank].co)
   end
@@ -156,7 +156,8 @@ end
 
 local function new_run(m, fn)
   local run = { mesh = m, engine = engines.of(m, "mesh:run"), tasks = {}, waiting = {},
-    jobs = {}, results = {}, place = internal.script_place() or "?", seconds = processes.limit() }
+    jobs = {}, results = {}, place = internal.host.script_place() or "?",
+    seconds = processes.limit() }
   for _, rank in ipairs(run.engine.ranks) do
     run.tasks[rank] = { co = coroutine.create(fn), object = ranks.new(run, rank), is_ready = true,
       groups = {} }
@@ -170,7 +171,7 @@ local run_type = { __close = close }
 local function report(run)
   local lines = {}
   for _, rank in ipairs(run and run.engine.ranks or lines) do
-    local kernels = internal.kernels_on(run.engine:device(rank))
+    local kernels = internal.mesh.kernels_on(run.engine:device(rank))
     lines[#lines + 1] = match.line_of(run, rank)
       .. (kernels and ("\n    on its device %s may still run"):format(kernels) or "")
   end
@@ -184,22 +185,22 @@ local function run_ranks(m, fn, box)
     local moved, ended = turn(run)
     if not moved and not ended then match.fail_deadlock(run) end
   until ended
-  internal.graph_meet()
+  internal.mesh.graph_meet()
   return run.results
 end
 
 --- m:run(fn): the first result of fn for each rank of this process, by rank.
 function M.run(m, fn)
   meshes.check(m, "mesh:run")
-  if internal.rank() then
+  if internal.launch.rank() then
     tiles.fail("mesh:run", "rank %d calls m:run inside of m:run; call it once, outside",
-      internal.rank())
+      internal.launch.rank())
   elseif type(fn) ~= "function" then
     tiles.fail("mesh:run", "argument 1 is of type %s; a function of a rank was expected",
       tiles.type_name(fn))
   end
   local box = {}
-  return internal.joint_guard(function() return report(box.run) end, run_ranks, m, fn, box)
+  return internal.mesh.joint_guard(function() return report(box.run) end, run_ranks, m, fn, box)
 end
 
 return M

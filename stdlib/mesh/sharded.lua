@@ -60,7 +60,7 @@ function M.is_sharded(x) return getmetatable(x) == sharded_type end
 
 --- In m:run each rank would do it again.
 function M.check_outside(op)
-  local rank = internal.rank()
+  local rank = internal.launch.rank()
   if rank then
     tiles.fail(op, "it works on all ranks at once, but rank %d calls it in m:run; call it before "
       .. "or after m:run", rank)
@@ -81,7 +81,7 @@ local check, check_outside <const> = M.check, M.check_outside
 
 local function check_tensor(t, op)
   local address, why = nil, "is no tensor of the host"
-  if tiles.type_name(t) == "tensor" then address, why = internal.address(t) end
+  if tiles.type_name(t) == "tensor" then address, why = internal.launch.address(t) end
   if why then tiles.fail(op, "argument 1 %s; a tensor was expected", why) end
   if address == nil then
     tiles.fail(op, "argument 1 is a tensor of a kernel; one of the host was expected")
@@ -126,7 +126,7 @@ end
 
 -- A row of n elements where `like` lies.
 local function row_beside(like, n)
-  return internal.mesh_tensor(like.dtype, n, like.device, -1)
+  return internal.mesh.tensor(like.dtype, n, like.device, -1)
 end
 
 -- Copies what a whole tensor has of a part, by way of a row beside it if they lie on two devices.
@@ -134,7 +134,7 @@ local function fill_part(row, part, boxes)
   local beside = row.device == part.device and part or row_beside(row, size(part))
   for _, box in ipairs(boxes) do pieces.copy(box, row, beside) end
   if beside ~= part then
-    internal.mesh_copy(part, 0, beside, 0, size(part))
+    internal.mesh.copy(part, 0, beside, 0, size(part))
     beside:close()
   end
 end
@@ -143,7 +143,7 @@ local function empty_part(part, row, boxes)
   local beside = part
   if row.device ~= part.device then
     beside = row_beside(row, size(part))
-    internal.mesh_copy(beside, 0, part, 0, size(part))
+    internal.mesh.copy(beside, 0, part, 0, size(part))
   end
   for _, box in ipairs(boxes) do pieces.copy(box, beside, row) end
   if beside ~= part then beside:close() end
@@ -226,7 +226,7 @@ function M.shard(t, spec, m)
     if is_first(m, rank, x.sharding.partial) then
       fill_part(row, part, pieces.boxes(whole, 0, to, rank))
     else
-      internal.mesh_zero(part)
+      internal.mesh.zero(part)
     end
   end
   return x
@@ -240,14 +240,14 @@ end
 --- m:zeros(dtype, shape, spec)
 function M.zeros(m, dtype, shape, spec)
   local x = make(m, dtype_of(dtype, "mesh:zeros"), shape, spec, "mesh:zeros")
-  for _, row in pairs(x.rows) do internal.mesh_zero(row) end
+  for _, row in pairs(x.rows) do internal.mesh.zero(row) end
   return x
 end
 
 -- {====== Spreading anew ======
 
 local function copy_rows(x, rows)
-  for rank, row in pairs(x.rows) do internal.mesh_copy(rows[rank], 0, row, 0, size(row)) end
+  for rank, row in pairs(x.rows) do internal.mesh.copy(rows[rank], 0, row, 0, size(row)) end
   return rows
 end
 
@@ -269,7 +269,7 @@ end
 function M.assign(to, plan, x)
   local moved = M.run_plan(x, plan)
   for rank, row in pairs(moved.rows) do
-    internal.mesh_copy(to.rows[rank], 0, row, 0, size(row))
+    internal.mesh.copy(to.rows[rank], 0, row, 0, size(row))
   end
   moved:close()
 end
@@ -290,7 +290,7 @@ end
 -- {====== Looking ======
 
 local function check_rank(x, rank)
-  rank = rank or internal.rank()
+  rank = rank or internal.launch.rank()
   local own = x.engine.ranks
   if not rank then
     tiles.fail("part", "argument 1 is missing; outside of m:run say which rank, as x:part(0)")
@@ -311,7 +311,7 @@ function methods.part(x, rank)
   if not views[rank] then
     local valid = common_of(x.sharding).valid
     valid[rank] = valid[rank] or shardings.part_view(x.sharding, rank)
-    views[rank], x.views = internal.mesh_view(x.rows[rank], 0, valid[rank]), views
+    views[rank], x.views = internal.mesh.view(x.rows[rank], 0, valid[rank]), views
   end
   return views[rank]
 end

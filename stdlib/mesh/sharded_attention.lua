@@ -134,7 +134,7 @@ end
 -- A rank's keys and values now, as rows, and two pairs of rows for those that come.
 local function new_ring(w, rank, turns)
   local ring = { k = w.k.rows[rank], v = w.v.rows[rank], spare = {} }
-  local function beside(row) return internal.mesh_tensor(row.dtype, size(row), row.device, rank) end
+  local function beside(row) return internal.mesh.tensor(row.dtype, size(row), row.device, rank) end
   for i = 1, math.min(turns - 1, 2) do
     ring.spare[i] = { k = beside(ring.k), v = beside(ring.v) }
   end
@@ -143,7 +143,7 @@ end
 
 -- The valid part of a row that came from another rank.
 local function view_of(x, row, from)
-  return internal.mesh_view(row, 0, shardings.part_view(x.sharding, from))
+  return internal.mesh.view(row, 0, shardings.part_view(x.sharding, from))
 end
 
 -- Adds a block's result to the state; its memory is given back, which may be large.
@@ -167,7 +167,7 @@ local function attend(w, rank, from, ring)
   local options = { scale = w.options.scale, config = w.options.config,
                     causal = w.options.causal and from == rank }
   local function new(dtype, shape)
-    local row <close> = internal.mesh_tensor(dtype, size(layout(shape)), q.device, rank)
+    local row <close> = internal.mesh.tensor(dtype, size(layout(shape)), q.device, rank)
     return view(row, row_major(shape))
   end
   local shape = { size(q, 0), size(q, 1), size(q, 2), size(q, 3) }

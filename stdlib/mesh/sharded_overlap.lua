@@ -155,7 +155,7 @@ local function seen_from(side, C, rank)
   local part = C:part(rank)
   if side == "A" then return part end
   local shape, stride = shape(part.layout), stride(part.layout)
-  return internal.mesh_view(C.rows[rank], 0,
+  return internal.mesh.view(C.rows[rank], 0,
     layout({ shape[2], shape[1] }, { stride[2], stride[1] }))
 end
 
@@ -174,7 +174,7 @@ local products = setmetatable({}, { __mode = "k" }) -- by C: the last one that w
 
 -- Is what belongs to a product kept for the next one? A launch that failed on the CPU engine leaves
 -- its flags, and memory made while a graph is recorded is filled when the graph runs.
-local function is_kept() return device().sm ~= nil and not internal.graph_recording() end
+local function is_kept() return device().sm ~= nil and not internal.launch.graph_recording() end
 
 -- The launches of a product, by rank: those of the last one into C, if it was the same. Else
 -- begin() is called, which returns a function: of a rank its step, {kernel =, launch =, args =}, or
@@ -257,7 +257,7 @@ end
 -- product come after those of earlier ones. What is made while a graph is recorded is filled when
 -- the graph runs, so it is kept for nothing else.
 local function memory_of(way, C, keep)
-  local is_recorded = internal.graph_recording() ~= nil
+  local is_recorded = internal.launch.graph_recording() ~= nil
   local n = C.mesh:span(way.axes)
   return each_rank(C, function(rank)
     local c, memory = seen_from(way.side, C, rank), keep and keep[rank]
@@ -280,8 +280,8 @@ local function seen_by(memory, group, rank, c)
   for i, other in ipairs(group) do
     local of, is_own = memory[other], other == rank
     list[i] = scattering.space_in({ partial = memory[rank].partial,
-      receive = is_own and of.receive or internal.mesh_peer(of.receive),
-      flags = is_own and of.flags or internal.mesh_peer(of.flags) },
+      receive = is_own and of.receive or internal.mesh.peer(of.receive),
+      flags = is_own and of.flags or internal.mesh.peer(of.flags) },
       size(c, 0), size(c, 1), #group)
   end
   return list

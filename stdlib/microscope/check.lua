@@ -19,7 +19,8 @@ function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)
   local launches = device and grids.watch()
-  local watch <close> = internal.check(options, launches and launches.take, device and device.sm)
+  local watch <close> = internal.watch.check(options, launches and launches.take,
+    device and device.sm)
   local results = table.pack((options.call or pcall)(f, ...))
   watch:stop()
   local findings = watch:findings()

@@ -1,20 +1,20 @@
 -- check_grid.lua: which cooperative grids a device cannot hold: all blocks of such a grid are
 -- resident at once, and the CPU engine holds any that a script launches.
 --   M.device(name)        the device of profile_device.lua; raises for another name
---   M.watch()             launches, to be filled: launches.take is what internal.check calls
+--   M.watch()             launches, to be filled: launches.take is what internal.watch.check calls
 --   M.add(findings, launches, device)   adds a finding for each place that launches such a grid;
 --                         findings.registers_unknown: why those of a kernel are not known; then
 --                         they limit nothing
-local internal = ...
 local devices = require "cuttle.profile_device"
+local errors = require "cuttle.fail"
 local machine = require "cuttle.profile_machine"
 local M = {}
 
 function M.device(name)
   local device = type(name) == "string" and devices.find(name)
   if not device then
-    internal.fail(("check: the device is '%s'; expected one of %s"):format(tostring(name),
-      devices.names()))
+    errors.fail("check", "the device is '%s'; expected one of %s", tostring(name),
+      devices.names())
   end
   return device
 end

@@ -1,7 +1,6 @@
 -- explain.lua: says in words what a layout, a part of a tensor, a thread-value layout or an atom
 -- does: what each mode is for, how it came about, which accesses it allows, whether each element
 -- has exactly one owner, and who that is.
-local internal = ...
 local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
@@ -43,9 +42,7 @@ local function listed(list, separator)
   return table.concat(shown, separator or ", ") .. rest
 end
 
-local function fail(format, ...)
-  internal.fail("explain: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "explain"
 
 -- {====== Layouts ======
 

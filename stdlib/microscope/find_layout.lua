@@ -17,9 +17,7 @@ local SECTOR_BYTES <const> = 32
 local FAR_BITS <const> = 20      -- of the elements between rows, where no stride is given
 local ROWS <const> = 10
 
-local function fail(format, ...)
-  internal.fail("find_layout: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "find_layout"
 
 -- {====== The tile ======
 
@@ -142,7 +140,7 @@ local function sectors_of(tile, candidate, n_threads)
     for lane = 1, LANES do
       at[lane] = lane <= lanes and offset_of(tile, candidate, warp + lane - 1) * tile.bytes
     end
-    sectors = sectors + internal.sectors(at, candidate.bytes)
+    sectors = sectors + internal.watch.sectors(at, candidate.bytes)
     ideal = ideal + math.ceil(lanes * candidate.bytes / SECTOR_BYTES)
     n = n + 1
   end

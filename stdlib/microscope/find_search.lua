@@ -7,7 +7,7 @@ local M = {}
 --- `keys`, by which it is ranked, are gone then.
 function M.rank(op, wanted, value, comes_before)
   local done, stopped = {}, false
-  local progress <close> = internal.search(op, #wanted)
+  local progress <close> = internal.host.search(op, #wanted)
   for i, candidate in ipairs(wanted) do
     value(candidate)
     done[i] = candidate

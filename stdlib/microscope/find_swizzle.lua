@@ -17,9 +17,7 @@ local M = {}
 local BANKS_BYTES <const> = 128 -- one wavefront: what lies a multiple of this apart is in one bank
 local MAX_PATTERNS <const> = 1024 -- recorded of one access
 
-local function fail(format, ...)
-  internal.fail("find_swizzle: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "find_swizzle"
 
 -- {====== Candidates ======
 
@@ -367,7 +365,7 @@ local function find_for_launch(unpacked, name, ...)
   args = launch_given.arguments(unpacked, fail, table.unpack(args, 1, args.n))
   local tensor, list, is_settled = requests.recorded(launch, name,
     { blocks = options.blocks, patterns = MAX_PATTERNS },
-    internal.copies(table.unpack(args, 1, args.n)))
+    internal.launch.copies(table.unpack(args, 1, args.n)))
   return find(tensor, list, options, is_settled)
 end
 
@@ -399,7 +397,7 @@ local function to_layout(x)
 end
 
 function M.find_swizzle(x, ...)
-  local unpacked = table.pack(internal.launch(x))
+  local unpacked = table.pack(internal.launch.launch(x))
   if unpacked.n > 0 then return find_for_launch(unpacked, ...) end
   local layout = to_layout(x)
   if not layout then

@@ -2,8 +2,8 @@
 -- k:prepare makes it, else those that follow in the call.
 local M = {}
 
---- `unpacked`: what internal.launch returned of it; `...`: what else the tool was given. A launcher
---- has its arguments: then nothing may follow, and `fail` says so.
+--- `unpacked`: what internal.launch.launch returned of it; `...`: what else the tool was given. A
+--- launcher has its arguments: then nothing may follow, and `fail` says so.
 function M.arguments(unpacked, fail, ...)
   if unpacked.n <= 2 then return table.pack(...) end
   if select("#", ...) > 0 then

@@ -188,10 +188,10 @@ end
 -- launch on a device.
 function M.with(options, take, f, ...)
   -- luacheck: ignore 211
-  local session <close> = internal.marks_begin(options, take, options.ranks)
+  local session <close> = internal.watch.marks_begin(options, take, options.ranks)
   return f(...)
 end
 
-function M.name(number) return internal.mark_name(number) end
+function M.name(number) return internal.watch.mark_name(number) end
 
 return M

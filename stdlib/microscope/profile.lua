@@ -26,9 +26,7 @@ local MAX_JSON_PATTERNS <const> = 8
 local Profile = { __name = "Profile" }
 Profile.__index = Profile
 
-local function fail(format, ...)
-  internal.fail("profile: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "profile"
 
 -- {====== Accesses ======
 
@@ -385,7 +383,7 @@ end
 -- options.call is called in place of pcall.
 function M.run(f, options, ...)
   local sm, device = read_options(options)
-  local session <close> = internal.profile_begin(sm)
+  local session <close> = internal.watch.profile_begin(sm)
   local ok, message = (options.call or pcall)(f, ...)
   local programs = session:finish()
   local kernels = {}

@@ -21,11 +21,11 @@ local function read_options(options)
 end
 
 -- What the file holds, and nothing is made of it: no tensors, no kernel.
-function M.describe(path) return internal.replay_info(path) end
+function M.describe(path) return internal.watch.replay_info(path) end
 
 function M.replay(path, options)
   local trusts = read_options(options) or trusted[path]
-  local kernel, config, args, info = internal.replay(path, not not trusts)
+  local kernel, config, args, info = internal.watch.replay(path, not not trusts)
   info.grid, info.block = config.grid, config.block
   return kernel:prepare(config)(table.unpack(args, 1, args.n)), args, info
 end

@@ -13,9 +13,7 @@ local MAX_BYTES <const> = 16 -- of a lane
 local SM <const> = 90 -- whose machine code says what is merged
 local LDMATRIX_BYTES <const> = 16 -- of a row of 8 elements
 
-local function fail(format, ...)
-  internal.fail("find_swizzle: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "find_swizzle"
 
 -- {====== Described ======
 
@@ -256,7 +254,7 @@ local function together(parts, first, last, bytes)
 end
 
 local function add_cost(cost, at, bytes, request)
-  local wavefronts, phases = internal.wavefronts(at, bytes, request.is_store)
+  local wavefronts, phases = internal.watch.wavefronts(at, bytes, request.is_store)
   cost.wavefronts = cost.wavefronts + wavefronts * request.count
   cost.conflicts = cost.conflicts + (wavefronts - phases) * request.count
   cost.requests = cost.requests + request.count
@@ -453,7 +451,7 @@ end
 -- the machine code? Where it is not known, neighbours are merged. The list's `is_sure`: it is
 -- known, and the profile is sure of all of them.
 function M.recorded(launch, name, limits, ...)
-  local session <close> = internal.profile_begin(SM, limits.blocks or 1, limits.patterns)
+  local session <close> = internal.watch.profile_begin(SM, limits.blocks or 1, limits.patterns)
   launch(...)
   local program = session:finish()[1]
   if not program then fail("the launch has no blocks, so that nothing accesses %s", name) end

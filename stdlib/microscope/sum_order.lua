@@ -10,7 +10,7 @@ local BEGIN <const>, TAKE <const>, WANT <const>, BYTE <const> = 0, 1, 2, 3
 local SLOT <const> = 1 << 62
 local START <const> = { op = "start" } -- what nobody wrote: numbers, and memory as it was
 
-local function fail(format, ...) internal.fail(format:format(...)) end
+local function fail(format, ...) internal.host.fail(format:format(...)) end
 
 -- {====== Events ======
 

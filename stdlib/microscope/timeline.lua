@@ -17,9 +17,7 @@ local M = {}
 local GROUP <const> = 4 -- warps
 local COLUMNS <const> = 72
 
-local function fail(format, ...)
-  internal.fail("timeline: " .. format:format(...))
-end
+local fail = require "cuttle.fail".of "timeline"
 
 -- {====== Roles ======
 
@@ -344,13 +342,13 @@ local function timeline_of_ranks(recorded, names, block, model, lines)
 end
 
 local function predict(config, args, block, model, lines)
-  local events, barriers, rank = internal.timeline(config, block,
-    internal.copies(table.unpack(args, 1, args.n)))
+  local events, barriers, rank = internal.watch.timeline(config, block,
+    internal.launch.copies(table.unpack(args, 1, args.n)))
   return timeline_of(events, barriers, rank, block, model, lines)
 end
 
 function M.timeline(x, options, ...)
-  local unpacked = table.pack(internal.launch(x))
+  local unpacked = table.pack(internal.launch.launch(x))
   if unpacked.n == 0 then fail("argument 1 is not a launch; write %s", how) end
   if options ~= nil and type(options) ~= "table" then
     fail("the options are a %s; write %s", tiles.type_name(options), how)
@@ -437,7 +435,7 @@ function M.run(f, options, ...)
   end
   local function on_cpu(...)
     -- luacheck: ignore 211
-    local session <close> = internal.timeline_begin(choose, take, take_ranks)
+    local session <close> = internal.watch.timeline_begin(choose, take, take_ranks)
     return marks.with({}, nil, options.call or pcall, ...)
   end
   -- After a launch on the device: the same on the CPU engine, then what was measured.

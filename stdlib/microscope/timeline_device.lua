@@ -47,7 +47,7 @@ function M.launch(t, config, args, lines, fail)
     fail("device = true measures on a GPU, but no argument is a tensor on one; "
       .. "make them there, or leave it out")
   end
-  local copies = table.pack(internal.clones(table.unpack(args, 1, args.n)))
+  local copies = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
   local function take(launch, places, words) M.add(t, launch, places, words) end
   local function twice()
     config(table.unpack(copies, 1, copies.n))

@@ -1,5 +1,4 @@
 -- timeline_page.lua: a timeline as a drawing: rows of bars over an axis of cycles.
-local internal = ...
 local deliver = require "cuttle.picture_page".deliver
 local Drawing = require "cuttle.drawing"
 local pages = require "cuttle.page_file"
@@ -20,9 +19,7 @@ local fills = {
 }
 local consumers = { "#EE8866", "#44BB99", "#EEDD88", "#FFAABB" }
 
-local function fail(op, format, ...)
-  internal.fail(op .. ": " .. format:format(...))
-end
+local fail = require "cuttle.fail".fail
 
 -- {====== Rows ======
 

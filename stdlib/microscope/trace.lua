@@ -5,6 +5,7 @@
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
+local errors = require "cuttle.fail"
 local element_places = require "cuttle.element_places"
 local lines_of = require("cuttle.source_lines").of
 local internal = ...
@@ -18,7 +19,7 @@ local MAX_THREADS <const> = 8
 local tool = "trace" -- whose messages these are
 
 local function fail(format, ...)
-  internal.fail(tool .. ": " .. format:format(...))
+  errors.fail(tool, format, ...)
 end
 
 -- {====== Coordinates ======
@@ -398,7 +399,7 @@ end
 -- What a tool was asked: name, coordinate and offset of the element, names of the parameters, the
 -- launch, its arguments, options.
 local function read_arguments(known, x, wanted, ...)
-  local unpacked = table.pack(internal.launch(x))
+  local unpacked = table.pack(internal.launch.launch(x))
   check_launch(x, unpacked)
   if type(wanted) ~= "table" then
     fail("argument 2 is %s; one element of one tensor was expected, as in {C = {5, 7}}",
@@ -418,7 +419,7 @@ end
 --- codes =, tensors =}.
 function M.walks_at(who, names, launch, name, offsets, args)
   tool = who
-  local marks, codes = internal.trail(launch, name, offsets, M.max_record,
+  local marks, codes = internal.watch.trail(launch, name, offsets, M.max_record,
     table.unpack(args, 1, args.n))
   local tensors = setmetatable(tensors_of(names, args, {}, {}), { __index = function(t, chosen)
     add_chosen(t, { { tensor = chosen, space = "global" } })
@@ -440,8 +441,8 @@ function M.trace(x, wanted, ...)
   tool = "trace"
   local name, crd, offset, names, launch, args, options = read_arguments({ html = true }, x,
     wanted, ...)
-  local rows, shared, grid, block, written = internal.trace(launch, name, { offset }, M.max_record,
-    table.unpack(args, 1, args.n))
+  local rows, shared, grid, block, written = internal.watch.trace(launch, name, { offset },
+    M.max_record, table.unpack(args, 1, args.n))
   local tensors = tensors_of(names, args, shared, rows)
   local found = setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
     tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),

@@ -214,7 +214,7 @@ local function launch_of(program)
 end
 
 local function run_counted(f, row)
-  local session <close> = internal.profile_begin(row.sm, RUN_BLOCKS, 1, true)
+  local session <close> = internal.watch.profile_begin(row.sm, RUN_BLOCKS, 1, true)
   devices.predicted = row
   local ok, message = pcall(f)
   devices.predicted = nil
@@ -245,7 +245,7 @@ function M.compile(list, on_done)
       if launch.source then texts[#texts + 1] = launch end
     end
   end
-  if #texts > 0 then internal.profile_compile(texts, list[1].device.sm, on_done) end
+  if #texts > 0 then internal.watch.profile_compile(texts, list[1].device.sm, on_done) end
   return #texts
 end
 

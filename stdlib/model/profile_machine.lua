@@ -68,7 +68,7 @@ local function image_of(program, sm)
   if not program.source then return nil, program.why or "its CUDA C is not known" end
   if program.image_sm ~= sm then
     program.image, program.why_not =
-      internal.profile_cubin(program.source, sm, program.symbol, program.options)
+      internal.watch.profile_cubin(program.source, sm, program.symbol, program.options)
     program.image_sm = sm
   end
   return program.image, program.why_not
@@ -78,7 +78,7 @@ end
 function M.registers(program, sm)
   local image, why = image_of(program, sm)
   if not image then return nil, why end
-  return internal.cubin_registers(image, program.symbol)
+  return internal.watch.cubin_registers(image, program.symbol)
 end
 
 --- The instructions of a program's cubin by operation and line ("chunk:12"): how many have each
@@ -87,7 +87,7 @@ function M.read(program, sm)
   local image, why = image_of(program, sm)
   if not image then return nil, why end
   local found, chunks, known = {}, chunks_of(program), {}
-  for _, access in ipairs(internal.cubin_accesses(image)) do
+  for _, access in ipairs(internal.watch.cubin_accesses(image)) do
     local path = access.folder .. "/" .. access.file
     known[path] = known[path] or chunk_of(access, chunks) or "?"
     local place = known[path] == "?" and "?" or ("%s:%d"):format(known[path], access.line)

@@ -63,7 +63,7 @@ M.configs = {
 -- the device's name, if there is one; of a problem that has a place that one.
 local function target_of(p)
   if p.place then return p.place end
-  local emit_sm, _, emit_bytes = internal.emit_sm()
+  local emit_sm, _, emit_bytes = internal.launch.emit_sm()
   if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
   local device = p.device ~= "cpu" and device() or {}
   return { sm = device.sm or 0, shared = device.shared_bytes or math.huge, n_sms = device.n_sms,

@@ -125,12 +125,12 @@ end
 --- The kernel's launch and arguments for a problem. What is not there is of one element.
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
-  local none = internal.table_on(i32, {{0}}, nil, p.device)
+  local none = internal.launch.table_on(i32, {{0}}, nil, p.device)
   local spans = none
   if p.sequences then
     local rows = {}
     for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
-    spans = internal.table_on(i32, rows, nil, p.device)
+    spans = internal.launch.table_on(i32, rows, nil, p.device)
     spans = view(spans, layout({4, #rows}, {stride(spans)[2], stride(spans)[1]}))
   end
   return { kernel = kernel,

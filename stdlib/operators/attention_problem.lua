@@ -92,7 +92,7 @@ local function check_types(q, k, v)
         t.tensor.device)
     end
   end
-  local _, is_float = internal.compute_type(dtype)
+  local _, is_float = internal.launch.compute_type(dtype)
   if dtype == bool or not is_float then
     fail("the elements are %s; expected a float type", dtype)
   end

@@ -26,7 +26,7 @@ local function compute(p, lse, s, h, b)
     return
   end
   local kv_head = h // (p.heads // p.kv_heads)
-  internal.attention(rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b),
+  internal.launch.attention(rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b),
     rows_of(p.V, s.k, s.n_k, kv_head, b), O, L, p.scale, p.causal)
 end
 

@@ -45,7 +45,7 @@ local function make_table(p, shape, n)
   local rows, n_fields = schedule.rows(blocks_of(sections, n), p.heads, p.sequences)
   local flat, length = {}, #rows[1]
   for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
-  return view(internal.table_on(u32, flat, nil, p.device),
+  return view(internal.launch.table_on(u32, flat, nil, p.device),
     layout { n_fields, length // n_fields, #rows })
 end
 
@@ -71,8 +71,8 @@ end
 
 -- n in a register of its own: otherwise the assembler computes it again in the loop over keys.
 local function in_register(number)
-  return internal.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = number }, i32,
-    function(n) return n end)
+  return internal.kernel.cuda('[&] { int n = $n; asm("" : "+r"(n)); return n; }()', { n = number },
+    i32, function(n) return n end)
 end
 
 --- The numbers of a tile.

@@ -182,7 +182,7 @@ local function zeros_on(where, n)
   if not device().sm then return zeros(u32, n) end
   local list = {}
   for i = 1, n do list[i] = 0 end
-  return internal.table_on(u32, list, nil, where)
+  return internal.launch.table_on(u32, list, nil, where)
 end
 
 local function new_copy(own, n)

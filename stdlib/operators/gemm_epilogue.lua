@@ -1,6 +1,5 @@
 -- gemm_epilogue.lua: what a kernel of matmul does with its sums: C = f(alpha * sum + beta * C),
 -- from registers to memory. A variant (see matmul.lua) says what of that there is.
-local internal = ...
 local nested = require "cuttle.gemm_nested"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -32,7 +31,7 @@ local function finish(variant, sum, old, alpha, beta, at, l, operands)
   if not variant.epilogue then return v end
   local made = variant.epilogue(v, m, n, l, table.unpack(operands, first))
   if made == nil then
-    internal.fail("matmul: the epilogue returns nothing; expected the number that is stored in C")
+    tiles.fail("matmul", "the epilogue returns nothing; expected the number that is stored in C")
   end
   return cast(made, variant.work)
 end

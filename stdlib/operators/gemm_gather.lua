@@ -83,8 +83,8 @@ local function tables_of(config, p)
   local key = ("%s %d %d %d %d %d %d"):format(p.device, p.n, p.m, p.panels.count, M.n_chunks(p),
     config.tile[1], config.tile[2])
   if tables[key] == nil then
-    tables[key] = { walk = internal.table_on(u32, M.walk_of(config, p, 0), nil, p.device),
-                    pieces = internal.table_on(u32, pieces_of(config, p), nil, p.device) }
+    tables[key] = { walk = internal.launch.table_on(u32, M.walk_of(config, p, 0), nil, p.device),
+                    pieces = internal.launch.table_on(u32, pieces_of(config, p), nil, p.device) }
   end
   return tables[key]
 end

@@ -135,7 +135,7 @@ local function hilbert(config, p)
   local columns, high = cdiv(p.m, config.tile[1]), M.square(config)
   local key = ("%s %d %d %d"):format(p.device, rows, columns, high)
   if tables[key] == nil then
-    tables[key] = internal.table_on(u32, M.curve(rows, columns, high), nil, p.device)
+    tables[key] = internal.launch.table_on(u32, M.curve(rows, columns, high), nil, p.device)
   end
   return tables[key]
 end

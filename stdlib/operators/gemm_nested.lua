@@ -33,7 +33,7 @@ local function first_of(x) return type(x) == "table" and x[1] or x end
 --- {shape, stride} of each, an integer or a table of integers.
 function M.vector(tensor, modes, along)
   local n = WIDE_BITS // tensor.dtype.bits
-  local address = internal.address(tensor)
+  local address = internal.launch.address(tensor)
   local inner = modes[along]
   if first_of(inner[2]) ~= 1 then return 1 end
   local function fits()

@@ -44,7 +44,7 @@ local walks = {} -- by device, tiles and panels
 function M.args(config, p)
   local key = ("%s %d %d %d %d %d"):format(p.device, p.n, p.m, p.l, config.tile[1], config.tile[2])
   walks[key] = walks[key]
-    or internal.table_on(u32, gather.walk_of(config, p, 1), nil, p.device)
+    or internal.launch.table_on(u32, gather.walk_of(config, p, 1), nil, p.device)
   return { hopper.without_stride_0(p.A), p.B, p.C, walks[key], p.panels }
 end
 

@@ -56,7 +56,7 @@ local compute_types, float_types = {}, {} -- by element type
 local function compute_type(dtype)
   local found = compute_types[dtype]
   if found == nil then
-    found, float_types[dtype] = internal.compute_type(dtype)
+    found, float_types[dtype] = internal.launch.compute_type(dtype)
     compute_types[dtype] = found
   end
   return found

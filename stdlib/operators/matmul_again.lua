@@ -65,8 +65,9 @@ end
 
 --- See above. The tensors are the host's, and open.
 function M.find(A, B, C, options)
-  if not is_common(options) or internal.emit_sm() or internal.is_tracing() then return nil end
-  local a, b, c = internal.address(A), internal.address(B), internal.address(C)
+  local launch = internal.launch
+  if not is_common(options) or launch.emit_sm() or internal.kernel.is_tracing() then return nil end
+  local a, b, c = launch.address(A), launch.address(B), launch.address(C)
   if not (a and b and c) then return nil end
   local of = place_of(options)
   local key = key_of(A, B, C, a, b, c, options)
@@ -92,13 +93,13 @@ end
 local function recipe_of(args, tensors)
   local by_address, recipe = {}, {}
   for i, t in ipairs(tensors) do
-    local address = internal.address(t)
+    local address = internal.launch.address(t)
     if by_address[address] then return nil end
     by_address[address] = i
   end
   for i, x in ipairs(args) do
     if type(x) == "table" then return nil end
-    local of = tiles.type_name(x) == "tensor" and by_address[internal.address(x)]
+    local of = tiles.type_name(x) == "tensor" and by_address[internal.launch.address(x)]
     recipe[i] = of and { of, x.layout } or x
   end
   return recipe

@@ -329,7 +329,7 @@ function M.facts(p)
     p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
   end
   if p.target == nil then
-    local emit_sm, _, emit_bytes = internal.emit_sm()
+    local emit_sm, _, emit_bytes = internal.launch.emit_sm()
     p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
     local device = p.target == "cuda" and not emit_sm and device() or {}
     p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0

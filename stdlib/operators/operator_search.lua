@@ -5,6 +5,7 @@
 --   key(p), candidates(p)            of its table; the rule's configuration comes first
 --   prepared(args, options, config)  a function that launches it
 local internal = ...
+local errors = require "cuttle.fail"
 local devices = require "cuttle.profile_device"
 local model = require "cuttle.predict"
 local spaces = require "cuttle.space"
@@ -16,7 +17,7 @@ local M = {}
 local MARGIN <const> = 0.05
 local DEFAULT <const> = "H200"
 
-local function fail(op, format, ...) internal.fail(op.name .. ": " .. format:format(...)) end
+local function fail(op, format, ...) errors.fail(op.name, format, ...) end
 
 -- {====== Measured ======
 
@@ -102,13 +103,13 @@ function M.predict(op, args, options, name)
   local ms = tonumber(("%.4g"):format(times[best].ms)) -- more digits say nothing
   return { name = op.name, how = "predicted", ms = ms, device = device.name,
            driver = "-", key = op.key(p), config = spaces.text(list[best]),
-           source = internal.hash "", is_rule = best == 1 }
+           source = internal.host.hash "", is_rule = best == 1 }
 end
 
 -- {====== Both ======
 
 local function file_of(op, how)
-  local folder = internal.cache_folder()
+  local folder = internal.host.cache_folder()
   return how.file or folder and folder .. "/tuned.txt"
     or fail(op, "there is no folder of the cache; name a file: {file = \"mine.tune\"}")
 end

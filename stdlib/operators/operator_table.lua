@@ -10,7 +10,7 @@ local keys = require "cuttle.tune_key"
 local store = require "cuttle.store"
 local M = {}
 
-local function fail(name, format, ...) internal.fail(name .. ": " .. format:format(...)) end
+local fail = require "cuttle.fail".fail
 
 -- {====== Rows ======
 
@@ -83,7 +83,7 @@ end
 
 -- A cache that cannot be read has no results: an operator works without.
 local function cached()
-  local folder = io and internal.cache_folder()
+  local folder = io and internal.host.cache_folder()
   return folder and store.read(folder .. "/tuned.txt") or {}
 end
 

@@ -3,7 +3,7 @@ local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local M = {}
 
-local function fail(format, ...) internal.fail(("reference.matmul: " .. format):format(...)) end
+local fail = require "cuttle.fail".of "reference.matmul"
 
 local function check_options(options)
   for key in pairs(options) do
@@ -13,7 +13,7 @@ end
 
 -- C's type: that of A, of narrow integers that of their sums.
 local function result_type(dtype)
-  local sum, is_float = internal.compute_type(dtype)
+  local sum, is_float = internal.launch.compute_type(dtype)
   return is_float and dtype or sum
 end
 

@@ -1,5 +1,5 @@
 -- launch_parts.lua: what the threads of a launch access, step by step, so short that a page can
--- hold it. internal.parts gives one part for each access of a warp (runtime/watch/parts.h). Here
+-- hold it. watch.parts gives one part for each access of a warp (runtime/watch/parts.h). Here
 -- the parts of all warps and steps that differ in their place alone become one shape:
 --   { site, threads, offsets, elems, runs }
 -- threads, offsets and elems are numbers of vectors. Thread threads[i] of the block accesses the
@@ -172,7 +172,7 @@ local function used_steps(found)
   return list, step_of
 end
 
--- `found`: what internal.parts gave; `site_of[number]`: {number, bytes, own, at}: the site of an
+-- `found`: what watch.parts gave; `site_of[number]`: {number, bytes, own, at}: the site of an
 -- operand of an instruction, the bytes of its elements and of its tensor's, and where it begins.
 function M.pack(found, site_of)
   local steps, step_of = used_steps(found)

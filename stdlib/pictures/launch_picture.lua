@@ -212,7 +212,7 @@ local function extents_text(extents)
 end
 
 local function read_launch(x)
-  local unpacked = table.pack(internal.launch(x))
+  local unpacked = table.pack(internal.launch.launch(x))
   if unpacked.n == 0 then return nil end
   local args = table.pack(table.unpack(unpacked, 3, unpacked.n))
   if args.n == 0 and #unpacked[1] > 0 then
@@ -222,13 +222,14 @@ local function read_launch(x)
 end
 
 --- Whether x is a launch: a configuration k{...}, or what k:prepare gives.
-function M.is_launch(x) return select("#", internal.launch(x)) > 0 end
+function M.is_launch(x) return select("#", internal.launch.launch(x)) > 0 end
 
 --- The data of the page of a launch, as the head of launch_page.js has them, and the layouts of its
 --- tensors.
 function M.data(x)
   local names, config, args = read_launch(x)
-  local found = internal.parts(config, MAX_PARTS, internal.copies(table.unpack(args, 1, args.n)))
+  local found = internal.watch.parts(config, MAX_PARTS,
+    internal.launch.copies(table.unpack(args, 1, args.n)))
   local tensors, number_of, of = tensors_of(found, argument_layouts(names, args))
   local lines, source, first, last = source_of(found)
   local tensor_names = {}

@@ -29,7 +29,6 @@
 -- cell that returns a key), bits (of an element, for color = "bank"), max_cells (of a panel),
 -- max_panels, title.
 local language = require "cuttle"
-local internal = ...
 local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
@@ -58,9 +57,7 @@ end
 -- {====== Errors and options ======
 
 -- Raises an error that blames the script's line.
-function M.fail(op, format, ...)
-  internal.fail(("%s: %s"):format(op, format:format(...)))
-end
+M.fail = require "cuttle.fail".fail
 
 -- A number, name or list of them as a list of mode numbers.
 local function to_modes(value, layout, how)

@@ -1,11 +1,10 @@
 -- picture_color.lua: which cells of a picture have the same colour. Each cell gets a key, which
 -- palette.lua makes a colour, by a rule that has a name or by a function of the script. Keys also
 -- show where tiles begin.
-local internal = ...
 local palette = require "cuttle.palette"
 local M = {}
 
-local function fail(op, format, ...) internal.fail(("%s: %s"):format(op, format:format(...))) end
+local fail = require "cuttle.fail".fail
 
 -- f(cell, panel) of each cell of the panels.
 function M.each_cell(panels, f)

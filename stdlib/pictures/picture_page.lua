@@ -364,7 +364,7 @@ function M.deliver(text, file, op, fail)
     fail(op, "a sandboxed script writes no files; without a file name %s returns the text", op)
   end
   check_kind(file, op, fail)
-  local ok, why = internal.write_file(file, text)
+  local ok, why = internal.host.write_file(file, text)
   if not ok then fail(op, "%s", why) end
   return file
 end

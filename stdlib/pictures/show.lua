@@ -34,7 +34,7 @@ local function first_given(...)
 end
 
 local function style_of(options)
-  local terminal = internal.terminal()
+  local terminal = internal.host.terminal()
   if options.text then terminal = { utf8 = false, color = false } end
   local utf8_wanted = first_given(options.utf8, terminal.utf8)
   return { lines = utf8_wanted and box_lines or ascii_lines,

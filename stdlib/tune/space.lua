@@ -4,13 +4,12 @@
 --   {{bM = 64}, {bM = 128}}                  these
 --   function() ... end                       what it returns, one at each call, until nil
 -- A candidate is {config =, text =}. Its text stands for it in the file of results.
-local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local MOST <const>, DEEPEST <const> = 100000, 100
 
-local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
+local fail = require "cuttle.fail".of "tune"
 
 -- {====== Texts ======
 

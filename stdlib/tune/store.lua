@@ -161,19 +161,19 @@ function M.read(path)
     local rows, _, faults = read_text(text)
     return rows, faults
   end
-  if code and internal.is_missing(code) then return {}, {} end
+  if code and internal.host.is_missing(code) then return {}, {} end
   return nil, why
 end
 
 --- Can results be added to the file? true; or nil and why. It leaves no file where there was none.
 function M.try(path)
-  local lock <close>, why = internal.lock_file(path) -- which removes what it made
+  local lock <close>, why = internal.host.lock_file(path) -- which removes what it made
   return lock and true, why
 end
 
 --- Adds results to a file. true; or nil and why: then the file is as it was.
 function M.add(path, rows)
-  local lock <close>, why = internal.lock_file(path)
+  local lock <close>, why = internal.host.lock_file(path)
   if not lock then return nil, why end
   local text, message = M.text(path)
   if not text then return nil, message end
@@ -182,7 +182,7 @@ function M.add(path, rows)
   for _, row in ipairs(rows) do put(lines, places, row) end
   local new = text_of(lines)
   if new == text then return true end
-  return internal.write_file(path, new, true)
+  return internal.host.write_file(path, new, true)
 end
 
 -- {====== Tables ======

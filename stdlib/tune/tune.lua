@@ -20,7 +20,7 @@ local M = {}
 M.session = nil
 
 local MODEL_SM <const> = 90 -- of the device that the model speaks of where none is named
-local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
+local fail = require "cuttle.fail".of "tune"
 
 -- A sandbox has no files and no standard error.
 local function say(format, ...)
@@ -44,7 +44,8 @@ end
 local function place_of(self)
   local here = device()
   if here.sm then
-    return { name = here.name, driver = internal.driver(), is_gpu = true, model = model_of(here) }
+    return { name = here.name, driver = internal.host.driver(), is_gpu = true,
+      model = model_of(here) }
   end
   local device = devices.find(M.session and M.session.device or self.options.device, MODEL_SM)
   return { name = device.name, driver = "-", is_gpu = false, model = device.name }
@@ -58,8 +59,9 @@ end
 -- Can anything be tuned here and now? Not while launches are recorded, emitted or watched, and not
 -- by one rank of several.
 local function may_tune()
-  return internal.emit_sm() == nil and not internal.graph_recording() and not internal.is_tracing()
-    and not internal.is_watched() and internal.rank() == nil
+  local launch = internal.launch
+  return launch.emit_sm() == nil and not launch.graph_recording()
+    and not internal.kernel.is_tracing() and not launch.is_watched() and launch.rank() == nil
 end
 
 -- {====== Files ======
@@ -78,7 +80,7 @@ end
 local function own_file(self)
   if M.session and M.session.file then return M.session.file end
   if self.options.file then return self.options.file end
-  local folder = internal.cache_folder()
+  local folder = internal.host.cache_folder()
   return folder and folder .. "/tuned.txt"
 end
 
@@ -232,7 +234,7 @@ local function tune_key(self, key, place, ...)
     and steps_on_gpu(#list, math.min(self.options.budget or #list, #list))
     or judging.predict_steps(#list)
   if self.contract then n_steps = n_steps + #list end
-  local progress <close> = internal.search("tune " .. self.name, n_steps)
+  local progress <close> = internal.host.search("tune " .. self.name, n_steps)
   local how_to = place.is_gpu and tune_on_gpu or tune_by_model
   local function step() return progress:step() end
   local left = within_contract(self, judge, list, place, step)
@@ -262,7 +264,7 @@ local function tuned_row(self, ...)
   end
   self.is_tuning = true
   local _ <close> = setmetatable({}, { __close = function() self.is_tuning = nil end })
-  return internal.call(tune_key, self, ...)
+  return internal.launch.call(tune_key, self, ...)
 end
 
 local function by_text(candidates)

@@ -59,7 +59,7 @@ end
 --- The hash of what is tuned, with what results must keep to.
 function M.source(hash, bits, contract)
   if not bits then return hash end
-  return internal.hash(hash .. "\0bits " .. (contract and contract.text or "true"))
+  return internal.host.hash(hash .. "\0bits " .. (contract and contract.text or "true"))
 end
 
 -- {====== Elements ======
@@ -108,13 +108,13 @@ local brief = judging.brief
 -- The one launch of run(args...), which does not take place; nil and why.
 local function launch_of(run, args)
   local found, n = nil, 0
-  local _ <close> = internal.launches(function(launch)
+  local _ <close> = internal.launch.launches(function(launch)
     n, found = n + 1, launch
     if n > 1 then error("more than one", 0) end
   end)
-  internal.export_skip(true)
+  internal.export.skip(true)
   local ok, why = pcall(run, table.unpack(args, 1, args.n))
-  internal.export_skip(false)
+  internal.export.skip(false)
   if n == 1 and ok then return found end
   if n == 0 then return nil, ok and "it launches no kernel" or brief(why) end
   if n == 1 then return nil, brief(why) end
@@ -122,7 +122,7 @@ local function launch_of(run, args)
 end
 
 local function extent_of(t)
-  local ok, extent = pcall(internal.export_tensor, t)
+  local ok, extent = pcall(internal.export.tensor, t)
   return ok and extent or nil
 end
 
@@ -296,7 +296,7 @@ end
 -- The contract's own configuration runs, and its results are those that count.
 local function set_right(contract, judge, place, fail)
   local ok, why = judging.set_right(judge, contract.candidate,
-    place.is_gpu and internal.clones or internal.copies)
+    place.is_gpu and internal.launch.clones or internal.launch.copies)
   if not ok then cannot(contract, "it does not run: " .. why, fail) end
 end
 
@@ -305,7 +305,7 @@ function M.kept(contract, judge, list, place, step, fail)
   local left, may_go_on, own = {}, true, contract.candidate
   local id = id_of(judge.args)
   judge.is_on_gpu = place.is_gpu
-  judge.on_host = table.pack(internal.copies(table.unpack(judge.args, 1, judge.args.n)))
+  judge.on_host = table.pack(internal.launch.copies(table.unpack(judge.args, 1, judge.args.n)))
   if own then
     if not is_in(list, own) then cannot(contract, "`where` does not allow it", fail) end
     read_contract(contract, judge, fail)

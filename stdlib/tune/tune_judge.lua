@@ -91,7 +91,7 @@ end
 
 -- Does allclose compare integers of this type as they are?
 local function is_exact(dtype, tolerance)
-  local _, is_float = internal.compute_type(dtype)
+  local _, is_float = internal.launch.compute_type(dtype)
   local t = tolerance or {}
   return not is_float and (t.rtol or 0) == 0 and (t.atol or 0) == 0
 end
@@ -112,7 +112,7 @@ end
 -- there before.
 local function collect(judge, list)
   local args = judge.args
-  local work = table.pack(internal.clones(table.unpack(args, 1, args.n)))
+  local work = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
   for _, candidate in ipairs(list) do
     local run = M.make(candidate, judge.f)
     if run then pcall(run, table.unpack(work, 1, work.n)) end
@@ -134,7 +134,7 @@ end
 --- Compiles the kernels of all candidates at once, in processes, into the disk cache. What does not
 --- compile says so when it is run. False: it was stopped.
 function M.compile_all(judge, list, step)
-  local texts <close> = internal.collect()
+  local texts <close> = internal.launch.collect()
   collect(judge, list)
   local on_done = done_of(#list, step)
   texts:compile(on_done)
@@ -205,8 +205,8 @@ end
 --- How candidates are to be judged: {f =, args =, tolerance =, reference =}.
 function M.new(judge)
   if judge.reference then
-    local work, why = run_on_copies(judge.reference, judge.args, internal.clones)
-    if not work then internal.fail("tune: the reference fails: " .. why) end
+    local work, why = run_on_copies(judge.reference, judge.args, internal.launch.clones)
+    if not work then tiles.fail("tune", "the reference fails: %s", why) end
     judge.want = work
   end
   judge.runs = 0
@@ -225,7 +225,7 @@ end
 
 -- Runs f() and lists its launches: no list where somebody else times them. Then its results.
 local function with_launches(f)
-  local ok, session = pcall(internal.time_launches)
+  local ok, session = pcall(internal.launch.time_launches)
   if not ok then return {}, f() end
   local result, why = f()
   local rows = session:finish()
@@ -265,7 +265,7 @@ end
 local function start(judge, candidate, work)
   local run = candidate.run
   local function launch() run(table.unpack(work, 1, work.n)) end
-  local once = math.max(internal.bench_measure(launch, { batches = 1, reps = 1 }), 1e-4)
+  local once = math.max(internal.launch.bench_measure(launch, { batches = 1, reps = 1 }), 1e-4)
   judge.runs = judge.runs + 3
   candidate.launch, candidate.n_launches = launcher_of(run, work, once)
   candidate.once = once
@@ -277,7 +277,7 @@ local function time(judge, candidate, work, batch_ms)
   local n = candidate.n_launches
   local reps = math.max(1, math.min(MOST_REPS, batch_ms // (candidate.once * n)))
   local options = { batches = 1, reps = math.tointeger(reps) }
-  local ms = internal.bench_measure(candidate.launch, options) / n
+  local ms = internal.launch.bench_measure(candidate.launch, options) / n
   judge.runs = judge.runs + (math.tointeger(reps) + 2) * n
   candidate.once = math.max(ms, 1e-4)
   return ms
@@ -298,7 +298,7 @@ function M.check_all(judge, list, step)
   for _, candidate in ipairs(list) do
     candidate.why, candidate.registers, candidate.local_bytes = nil, nil, nil
     local rows, work, why = with_launches(function()
-      return play(judge, candidate, internal.clones)
+      return play(judge, candidate, internal.launch.clones)
     end)
     judge.runs = judge.runs + 1
     take_facts(candidate, rows)
@@ -314,7 +314,7 @@ end
 --- The fastest of a list that was checked, and whether the race was run to its end.
 function M.race(judge, list, step)
   local args = judge.args
-  local work = table.pack(internal.clones(table.unpack(args, 1, args.n)))
+  local work = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
   local best, is_done = race.run(list, function(candidate, batch_ms)
     return time(judge, candidate, work, batch_ms)
   end, step)
@@ -332,7 +332,7 @@ local can_compile
 local function has_compiler()
   if can_compile == nil then
     local empty = 'extern "C" __global__ void empty() {}'
-    can_compile = internal.profile_registers(empty, 90, "empty", {}) ~= nil
+    can_compile = internal.watch.profile_registers(empty, 90, "empty", {}) ~= nil
   end
   return can_compile
 end
@@ -351,7 +351,7 @@ end
 -- The same of all candidates, by candidate; and whether they were all run.
 local function count_all(judge, list, step)
   local args, played = judge.args, {}
-  local copies = table.pack(internal.copies(table.unpack(args, 1, args.n)))
+  local copies = table.pack(internal.launch.copies(table.unpack(args, 1, args.n)))
   for i, candidate in ipairs(list) do
     candidate.predicted_ms = nil
     played[candidate], candidate.why = count_work(judge, candidate, copies)
@@ -413,11 +413,12 @@ function M.predict_steps(n) return 2 * n end
 function M.first_right(judge, list, first)
   if not judge.want then
     local why = first.why -- of the model: the CPU engine may still run it
-    settle(judge, first, play(judge, first, internal.copies))
+    settle(judge, first, play(judge, first, internal.launch.copies))
     first.why = why or first.why
   end
   for _, candidate in ipairs(list) do
-    if settle(judge, candidate, play(judge, candidate, internal.copies)) then return candidate end
+    local work, why = play(judge, candidate, internal.launch.copies)
+    if settle(judge, candidate, work, why) then return candidate end
   end
 end
 

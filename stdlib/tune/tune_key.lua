@@ -1,11 +1,10 @@
 -- tune_key.lua: what makes a call of a tuned function another problem than the last one, as text:
 -- "f32(512,512) f32(512,512)". Of two keys that differ in numbers only, one can stand for the
 -- other.
-local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local function fail(format, ...) internal.fail("tune: " .. format:format(...)) end
+local fail = require "cuttle.fail".of "tune"
 
 local DEEPEST <const> = 8 -- tables in tables, as launches take them
 

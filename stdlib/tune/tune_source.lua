@@ -29,7 +29,7 @@ local function text_of(f)
   local info = debug.getinfo(f, "S")
   if info.what == "C" or info.source:find "^=cuttle/" then return nil end
   local name = info.source:match "^@(.*)"
-  local text = internal.source(info.short_src) or name and text_of_file(name) or info.source
+  local text = internal.host.source(info.short_src) or name and text_of_file(name) or info.source
   return lines_of(text, info.linedefined, info.lastlinedefined)
 end
 
@@ -81,7 +81,7 @@ function M.hash(f)
   if not debug then return ("0"):rep(16) end -- a sandbox: its results are in no file
   local parts = {}
   add(parts, f, {})
-  return internal.hash(table.concat(parts, "\0"))
+  return internal.host.hash(table.concat(parts, "\0"))
 end
 
 --- Where the function begins: "stencil.lua:12".

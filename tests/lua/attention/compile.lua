@@ -15,8 +15,8 @@ for _, case in ipairs(cases[arg[1]]) do
   local K = zeros(bf16, row_major{1, 2, 256, case[2]})
   local step = select(5, attention_of.prepare(Q, K, K, options))
   local source = step.kernel(step.launch):source(table.unpack(step.args))
-  local sm = select(2, internal.emit_sm())
-  print(case[1], internal.profile_registers(source, sm, "attention_bf16", {}))
+  local sm = select(2, internal.launch.emit_sm())
+  print(case[1], internal.watch.profile_registers(source, sm, "attention_bf16", {}))
 end
 ]==]
 file:close()

@@ -10,7 +10,7 @@ local B, C = tensor_of(512, 512), tensor_of(1024, 512)
 local panels = {tensor_of(512, 512), tensor_of(512, 512)}
 local function look(step, name)
   local source = step.kernel(step.launch):source(table.unpack(step.args))
-  local registers, stack = internal.profile_registers(source, 90, "matmul_bf16", {})
+  local registers, stack = internal.watch.profile_registers(source, 90, "matmul_bf16", {})
   if registers == nil and not stack:find("cannot load", 1, true) then print(stack) end
   if registers and stack > 0 then print(name, stack, "bytes of stack") end
 end

@@ -2,9 +2,9 @@
 device("cpu")
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
-local begin = internal.profile_begin
+local begin = internal.watch.profile_begin
 local limit -- how many blocks are counted
-internal.profile_begin = function() return begin(0, limit) end -- no CUDA C is kept
+internal.watch.profile_begin = function() return begin(0, limit) end -- no CUDA C is kept
 
 -- Reads of sectors that blocks share, and of a column far away; writes of the block's own.
 local mixed = kernel("mixed", function(x, y)

@@ -3,8 +3,8 @@
 device("cpu")
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
-local begin = internal.profile_begin
-internal.profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept: nothing to compile
+local begin = internal.watch.profile_begin
+internal.watch.profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept: nothing to compile
 local counted, n_values = {}, 0
 for row in io.lines("tests/profile/counters.csv") do
   local kernel, metric, value = row:match("^([%w_]+),([%w_]+)%.sum,(%d+)$")

@@ -2,8 +2,8 @@
 device("cpu")
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
-local begin = internal.profile_begin
-internal.profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept
+local begin = internal.watch.profile_begin
+internal.watch.profile_begin = function(_, ...) return begin(0, ...) end -- no CUDA C is kept
 local options = {sm = 90}
 
 -- "load A 32 requests 4 sectors", one for each access of the only kernel.

@@ -11,7 +11,7 @@ end)
 local large, small = 40000, 960 -- more than a page of marks, 4096 sectors, and less
 
 local function counts(launches)
-  local session <close> = internal.profile_begin(0)
+  local session <close> = internal.watch.profile_begin(0)
   for _, launch in ipairs(launches) do
     local x, y = zeros(f32, launch.n), zeros(f32, launch.n)
     k{grid = cdiv(launch.n, 128 * launch.stride), block = 128}(x, y, launch.stride)

@@ -7,7 +7,10 @@ local function is_internal_name(key)
 end
 
 local internal = {}
-for name, f in pairs(require "internal" or {}) do internal[f] = name end
+for door, functions in pairs(require "internal" or {}) do
+  internal[functions] = door
+  for name, f in pairs(functions) do internal[f] = name end
+end
 
 for name in pairs(package.preload) do
   if name:find "^cuttle%." and not name:find "^cuttle%.command_" then require(name) end

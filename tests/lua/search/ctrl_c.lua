@@ -2,7 +2,7 @@
 -- that takes long has a bar on a terminal. The signal comes when the search has begun, the time passes before its first step.
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
-local begin = internal.search
+local begin = internal.host.search
 local function search()
   return find_swizzle("(32,32):(32,1)",
     { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })
@@ -14,9 +14,9 @@ local function stopped_search(...)
   return started
 end
 
-internal.search = stopped_search
+internal.host.search = stopped_search
 local found = search()
-internal.search = begin
+internal.host.search = begin
 print(found.stopped, #found.candidates, found.layout)  -- expect: true	1	(32,32):(32,1)
 print(tostring(found):match("[^\n]*"))                 -- expect: f32 (32,32):(32,1): 1 layout tried of 107, then stopped: the best so far
 found = search()
@@ -25,9 +25,9 @@ print(found.stopped, #found.candidates)                -- expect: false	107
 local preamble = [[
   package.path = "tests/support/?.lua;" .. package.path
   local internal = require "internal"
-  local begin = internal.search
+  local begin = internal.host.search
   local command
-  internal.search = function(...)
+  internal.host.search = function(...)
     local started = begin(...)
     io.popen(command):close()
     return started

@@ -43,7 +43,7 @@ local function counted(c, A)
       copy(mine, fragment_like(mine))
     end
   end, {static_shapes = true})
-  local session <close> = internal.profile_begin(0)
+  local session <close> = internal.watch.profile_begin(0)
   k{grid = 1, block = size(c.thr)}(A)
   for _, row in ipairs(session:finish()[1].rows) do
     if #row.mem > 0 then return row.mem[1] end

@@ -74,7 +74,7 @@ end
 
 -- Wavefronts on s and how many there would be without conflicts.
 local function counted(launch, ...)
-  local session <close> = internal.profile_begin(0)
+  local session <close> = internal.watch.profile_begin(0)
   launch(...)
   local program, n, ideal = session:finish()[1], 0, 0
   for _, row in ipairs(program.rows) do

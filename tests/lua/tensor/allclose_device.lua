@@ -11,11 +11,11 @@ print("many", allclose(zero, one))
 print("few", allclose(zeros(i32, few), ones(i32, few)))
 print("host", allclose(zero, one:to "cpu"))
 do
-  local texts <close> = internal.collect()
+  local texts <close> = internal.launch.collect()
   print("collected", allclose(zero, one))
   print("texts", texts:size())
 end
-local session <close> = internal.time_launches()
+local session <close> = internal.launch.time_launches()
 print("timed", allclose(zero, one))
 session:close()
 compare.least = 100

@@ -24,8 +24,8 @@ for _, name in ipairs { "compile_all", "check_all" } do
   end
 end
 
-local begin, names = internal.time_launches, {}
-internal.time_launches = function()
+local begin, names = internal.launch.time_launches, {}
+internal.launch.time_launches = function()
   local session = begin()
   return {
     finish = function()

@@ -90,11 +90,11 @@ local x = zeros(f32, 64)
 local ks = {}
 for i = 1, 5 do ks[i] = kernel("k" .. i, function(t) t[threadIdx.x] = t[threadIdx.x] * i end) end
 do
-  local texts <close> = internal.collect()
+  local texts <close> = internal.launch.collect()
   for i = 1, 5 do
     for _ = 1, 2 do ks[i]{grid = 1, block = 64}(x) end
   end
-  print(texts:size(), pcall(internal.collect))
+  print(texts:size(), pcall(internal.launch.collect))
   print(pcall(function()
     while x[0] == 0.0 do ks[1]{grid = 1, block = 64}(x) end
   end))
@@ -103,7 +103,7 @@ do
   print(texts:compile(function(n) most = math.max(most, n) return true end), most < 6)
 end
 for i = 1, 5 do io.write(tostring(ks[i]{grid = 1, block = 64}:info(x).from_cache), " ") end
-local texts = internal.collect()
+local texts = internal.launch.collect()
 texts:close()
 print(pcall(texts.size, texts))
 ]])
@@ -118,7 +118,7 @@ write("enough.lua", [[
 package.path = "]] .. here .. [[tests/support/?.lua;" .. package.path
 local internal = require "internal"
 local x = zeros(f32, 64)
-local texts <close> = internal.collect()
+local texts <close> = internal.launch.collect()
 for i = 1, 100 do
   kernel("enough" .. i, function(t) t[threadIdx.x] = t[threadIdx.x] * i end){grid = 1, block = 64}(x)
 end

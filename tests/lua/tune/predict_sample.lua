@@ -5,7 +5,7 @@ local internal = require "internal"
 local counts_of = require "cuttle.predict_counts".of
 
 local function counted(f, ...)
-  local session <close> = internal.profile_begin(0, ...)
+  local session <close> = internal.watch.profile_begin(0, ...)
   f()
   local program = session:finish()[1]
   return counts_of(program), program.ran

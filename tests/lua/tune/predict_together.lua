@@ -113,8 +113,8 @@ else
   add(1, "one", "b", {})
   add(4, "one", "a", {})
   local most = 0
-  print(internal.profile_compile(jobs, 90, function(n) most = n return true end), most <= 15)
-  print((select(2, internal.profile_registers("one", 90, "a", {"-O1"}))))
+  print(internal.watch.profile_compile(jobs, 90, function(n) most = n return true end), most <= 15)
+  print((select(2, internal.watch.profile_registers("one", 90, "a", {"-O1"}))))
   print(n_files())
   ]], ("CUTTLE_NVRTC='%s' FAKE_NVRTC_LOG=log"):format(fake))
   tap.is(out, "15\ttrue\nthe cubin does not say\n4\n", "fifteen jobs are done")
@@ -133,7 +133,7 @@ else
   for i = 1, 5 do
     jobs[i] = { source = "text " .. i, symbol = i == 2 and "die" or "live", options = {} }
   end
-  print(internal.profile_compile(jobs, 90, function() return true end))
+  print(internal.watch.profile_compile(jobs, 90, function() return true end))
   ]], ("CUTTLE_NVRTC='%s' FAKE_NVRTC_LOG=log"):format(fake))
   tap.ok(n_processors == 1 or out == "4\n", "a process that dies leaves one job undone",
     out)

@@ -1,6 +1,6 @@
 -- What `cuttle bench` does to each launch.
 package.path = "tests/support/?.lua;" .. package.path
-local session <close> = require "internal".time_launches()
+local session <close> = require "internal".launch.time_launches()
 local k = kernel("k", function(x) x[threadIdx.x] = x[threadIdx.x] + 1.0 end)
 local x = zeros(f32, 32)
 for _ = 1, 20 do k{grid = 1, block = 32}(x) end
