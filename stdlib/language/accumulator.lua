@@ -4,6 +4,7 @@
 local internal = ...
 local tiles = require "cuttle.tiles"
 local choice = require "cuttle.dot_choice"
+local option_names = require "cuttle.option_names"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
@@ -25,16 +26,9 @@ local known_options <const> = { threads = "integer", atom = "atom", warps = "tab
                                 tf32 = "boolean", wgmma = "boolean" }
 
 local function check_options(options, op)
-  if type(options) ~= "table" then
-    fail(op, "options are a table, {atom =, warps = {m, n}, threads =, tf32 =, wgmma =}, not a %s",
-      type_name(options))
-  end
+  option_names.check(op, options, known_options, "{warps = {m, n}}")
   for key, value in pairs(options) do
     local expected = known_options[key]
-    if expected == nil then
-      fail(op, "option '%s' is unknown; expected atom, warps, threads, tf32 and wgmma",
-        tostring(key))
-    end
     local got = math.type(value) or type_name(value)
     if got ~= expected and not (key == "atom" and got == "string") then
       fail(op, "%s is of type %s; %s %s was expected", key, got,

@@ -3,34 +3,9 @@
 -- messages.
 local internal = ...
 local tiles = require "cuttle.tiles"
-local near = require "cuttle.near"
 local M = {}
 
-local function holds(list, wanted)
-  for _, x in ipairs(list) do
-    if x == wanted then return true end
-  end
-  return false
-end
-
---- The options, {} for none: a table with no other keys than those of the list `known`. `example`
---- is such a table, for the message.
-function M.options(op, options, known, example)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    tiles.fail(op, "the options are of type %s; expected a table such as %s",
-      tiles.type_name(options), example)
-  end
-  for key in pairs(options) do
-    if not holds(known, key) then
-      local nearest = near.nearest(tostring(key), known)
-      tiles.fail(op, "option '%s' is unknown; %s", tostring(key),
-        nearest and "did you mean " .. nearest .. "?"
-          or "there are " .. table.concat(known, ", "))
-    end
-  end
-  return options
-end
+M.options = require "cuttle.option_names".check
 
 --- That x is a tensor of the host's script, which has an address. `modes` says which was expected,
 --- `itself` what the operator does that a kernel cannot ask for.

@@ -2,9 +2,7 @@
 -- {heading, text}; for explain and for pages.
 local M = {}
 
-local function plural(n, noun)
-  return n == 1 and "1 " .. noun or ("%d %ss"):format(n, noun)
-end
+local plural = require "cuttle.plural"
 
 local function add_instruction(rows, a)
   local times = a.times > 1 and (", %d times"):format(a.times) or ""

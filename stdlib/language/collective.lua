@@ -1,6 +1,7 @@
 -- collective.lua: reductions and scans over fragments, warps and blocks, and transform: made of
 -- shuffles and shared memory, written as any kernel's helper is. The order of operations is part of
 -- the meaning: both engines give the same bits.
+local option_names = require "cuttle.option_names"
 local record = require "cuttle.record"
 local internal = ...
 local M = {}
@@ -50,24 +51,11 @@ local function first_value(v, op, options, name)
   fail(name, "an exclusive scan by this operation needs {init = value}")
 end
 
-local function check_options(options, known, example, name)
-  if type(options) ~= "table" then
-    fail(name, "options are a table, %s, not a %s", example, type(options))
-  end
-  for key in pairs(options) do
-    if not known[key] then
-      fail(name, "option '%s' is unknown; expected %s", tostring(key), known.names)
-    end
-  end
-end
-
-local block_options = { exclusive = true, init = true, names = "exclusive and init" }
-local warp_options = { exclusive = true, init = true, mask = true,
-                       names = "exclusive, init and mask" }
+local block_options = { "exclusive", "init" }
+local warp_options = { "exclusive", "init", "mask" }
 
 local function scan_options(options, known, name)
-  if options == nil then return {} end
-  check_options(options, known, "{exclusive = true, init = value}", name)
+  options = option_names.check(name, options, known, "{exclusive = true, init = value}")
   if options.init ~= nil and not options.exclusive then
     fail(name, "init belongs to an exclusive scan; give {exclusive = true, init = value}")
   end
@@ -259,13 +247,13 @@ local function to_width(width, name)
   return width
 end
 
-local reduce_options = { mask = true, width = true, names = "mask or width" }
+local reduce_options = { "mask", "width" }
 
 function M.warp_reduce(v, op, width)
   local keys, f
   v, keys, f = prepare(v, op, "warp_reduce")
   if type(width) == "table" then
-    check_options(width, reduce_options, "{mask = m}", "warp_reduce")
+    option_names.check("warp_reduce", width, reduce_options)
     if width.mask ~= nil and width.width ~= nil then
       fail("warp_reduce", "mask and width; give one of them")
     end

@@ -2,6 +2,7 @@
 -- it works with one, the next `ahead` ones are under way: shared memory has `stages` slots, tile k
 -- goes to slot k % stages, and where there is a function `store` one tile waits in registers. The
 -- loop is plain code of a kernel, as written by hand, into which the caller's functions are traced.
+local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -22,10 +23,8 @@ local function check_fields(p)
       type_name(p))
   end
   for key, value in pairs(p) do
-    if fields[key] == nil then
-      fail("pipeline", "field '%s' is unknown; expected load, store, fetch, compute, stages, "
-        .. "blocks or parts", tostring(key))
-    elseif type(value) ~= fields[key] then
+    option_names.check_key("pipeline", key, fields, "field")
+    if type(value) ~= fields[key] then
       fail("pipeline", "%s is of type %s; a %s was expected", key, type_name(value), fields[key])
     end
   end

@@ -3,6 +3,7 @@
 -- computed by the same code on the host and in kernels, but for the curve of Hilbert: that and any
 -- other one is a table, which the host makes and the kernel reads, an entry ahead.
 local internal = ...
+local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -23,12 +24,7 @@ local function check_fields(p)
     fail("raster", "argument 1 is of type %s; a table {tiles = {m, n}, order = ...} was expected",
       type_name(p))
   end
-  for key in pairs(p) do
-    if not fields[key] then
-      fail("raster", "field '%s' is unknown; expected tiles, order, group, cluster, start or step",
-        tostring(key))
-    end
-  end
+  for key in pairs(p) do option_names.check_key("raster", key, fields, "field") end
 end
 
 local function is_table_of_tiles(order) return type_name(order) == "tensor" end

@@ -7,11 +7,7 @@ local M = {}
 
 M.fail = require "cuttle.fail".fail
 
--- The name of the type of an object of the language, or of Lua.
-function M.type_name(x)
-  local meta = (type(x) == "userdata" or type(x) == "table") and getmetatable(x)
-  return type(meta) == "table" and meta.__name or type(x)
-end
+M.type_name = require "cuttle.type_name"
 
 --- The operator of this name that the type of one of the arguments has for itself, as sharded
 --- tensors have a matmul; nil: the general one is meant.

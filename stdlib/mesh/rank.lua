@@ -8,6 +8,7 @@
 local internal = ...
 local ipc = require "cuttle.ipc"
 local meshes = require "cuttle.mesh_type"
+local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
 local coroutine = coroutine
 local M = {}
@@ -211,12 +212,7 @@ end
 -- The last argument of a collective: the value of the option `word`, or a table of that and stream.
 local function take_options(r, q, last, word)
   if type(last) ~= "table" then return last end
-  for key in pairs(last) do
-    if key ~= "stream" and key ~= word then
-      tiles.fail(q.op, "there is no option %s; expected %sstream", tostring(key),
-        word and word .. " or " or "")
-    end
-  end
+  option_names.check(q.op, last, word and { word, "stream" } or { "stream" })
   q.stream = stream_of(runs[r], q, last.stream)
   return last[word]
 end

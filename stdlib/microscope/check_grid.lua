@@ -49,7 +49,7 @@ end
 
 local function volume(of) return of[1] * of[2] * of[3] end
 
-local function plural(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+local plural = require "cuttle.plural"
 
 local says <const> = {
   threads = function(launch) return plural(volume(launch.block), "thread") .. " a block" end,

@@ -4,8 +4,10 @@
 local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
+local option_names = require "cuttle.option_names"
 local owners_of = require "cuttle.owners"
 local picture = require "cuttle.picture"
+local plural = require "cuttle.plural"
 local sharding_facts = require "cuttle.sharding_facts"
 
 local M = {}
@@ -28,10 +30,6 @@ end
 
 function Report:text()
   return table.concat(self, "\n")
-end
-
-local function plural(n, noun)
-  return n == 1 and "1 " .. noun or ("%d %ss"):format(n, noun)
 end
 
 -- At most MAX_LISTED texts, and how many more there are.
@@ -585,9 +583,8 @@ local function read_options(given, x)
     fail("the options are %s; a table like {thread = 0} was expected", options)
   end
   for name, value in pairs(options) do
-    if not known[name] then
-      fail("there is no option '%s'; coord, dtype, offset, text, thread and tile are", name)
-    elseif fits[name] and not fits[name](value) then
+    option_names.check_key("explain", name, known)
+    if fits[name] and not fits[name](value) then
       fail("the option %s is %s; %s was expected", name, value, known[name])
     end
   end

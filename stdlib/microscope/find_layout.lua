@@ -4,6 +4,7 @@
 -- other: values lie together along the contiguous mode, the first threads follow them there. They
 -- are ranked by the sectors that are fetched, then by the number of instructions.
 local internal = ...
+local option_names = require "cuttle.option_names"
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
@@ -210,14 +211,8 @@ local function near(tile, n_threads)
   return below and above and ("%d or %d"):format(below, above) or tostring(below or above)
 end
 
-local option_names = { order = true, shared = true, rows = true }
-
 local function check_options(options)
-  for name in pairs(options) do
-    if not option_names[name] then
-      fail("there is no option '%s'; there are order, rows, shared", tostring(name))
-    end
-  end
+  option_names.check("find_layout", options, { "order", "rows", "shared" })
   if options.rows and (math.type(options.rows) ~= "integer" or options.rows < 1) then
     fail("rows is %s; an integer from 1 on was expected", tostring(options.rows))
   end

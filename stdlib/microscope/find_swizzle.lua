@@ -8,6 +8,7 @@
 -- the tensor's there is no machine code, so both is counted: neighbours as one, and each by itself.
 local launch_given = require "cuttle.launch_given"
 local internal = ...
+local option_names = require "cuttle.option_names"
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
@@ -329,20 +330,16 @@ end
 
 local is_a = types.is_a
 
-local option_names = { blocks = "integer", rows = "integer", max_bytes = "integer",
-                       padding = "boolean", swizzle = "boolean" }
-local described_names = { dtype = "any", writes = "any", reads = "any" }
+local kinds_of_launch = { blocks = "integer", rows = "integer", max_bytes = "integer",
+                          padding = "boolean", swizzle = "boolean" }
+local kinds_of_layout = { dtype = "any", writes = "any", reads = "any" }
+for name, kind in pairs(kinds_of_launch) do kinds_of_layout[name] = kind end
 
-local function check_options(options, more)
+local function check_options(options, kinds)
+  option_names.check("find_swizzle", options, kinds)
   for name, given in pairs(options) do
-    local kind = option_names[name] or (more and more[name])
-    if not kind then
-      local names = {}
-      for known in pairs(option_names) do names[#names + 1] = known end
-      for known in pairs(more or {}) do names[#names + 1] = known end
-      table.sort(names)
-      fail("there is no option '%s'; there are %s", tostring(name), table.concat(names, ", "))
-    elseif kind == "integer" and (math.type(given) ~= "integer" or given < 1) then
+    local kind = kinds[name]
+    if kind == "integer" and (math.type(given) ~= "integer" or given < 1) then
       fail("%s is %s; an integer from 1 on was expected", name, tostring(given))
     elseif kind == "boolean" and type(given) ~= "boolean" then
       fail("%s is %s; true or false was expected", name, tostring(given))
@@ -360,7 +357,7 @@ local function find_for_launch(unpacked, name, ...)
   if type(args[1]) == "table" and getmetatable(args[1]) == nil and #args[1] == 0 then
     options = args[1]
     args = table.pack(select(2, ...))
-    check_options(options)
+    check_options(options, kinds_of_launch)
   end
   args = launch_given.arguments(unpacked, fail, table.unpack(args, 1, args.n))
   local tensor, list, is_settled = requests.recorded(launch, name,
@@ -374,7 +371,7 @@ local function find_for_accesses(layout, options)
     fail("the accesses are wanted, as {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
       .. "val = \"(1,8)\"}, reads = \"ldmatrix.x4\"}")
   end
-  check_options(options, described_names)
+  check_options(options, kinds_of_layout)
   local dtype = options.dtype
   if not is_a(dtype, "dtype") then
     fail("the element type is wanted, as {dtype = f16, ...}")

@@ -10,6 +10,7 @@ local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
 local machine = require "cuttle.profile_machine"
 local counts_of = require "cuttle.predict_counts".of
+local option_names = require "cuttle.option_names"
 local predict = require "cuttle.predict"
 local l2_of = require "cuttle.profile_l2".l2_of
 local settle_costs = require("cuttle.profile_cost").settle
@@ -367,17 +368,6 @@ local function read_options(options)
   return sm, device
 end
 
-local known_options = { sm = true, device = true }
-
-local function check_options(options)
-  if type(options) ~= "table" then fail("%s in place of a table of options", type(options)) end
-  for name in pairs(options) do
-    if not known_options[name] then
-      fail("option '%s' is unknown; expected sm or device", tostring(name))
-    end
-  end
-end
-
 -- Runs f(...) and counts what it launches: a Profile, and what pcall says of f. An error of f is
 -- no error here, so that what ran until then can be shown.
 -- options.call is called in place of pcall.
@@ -438,8 +428,8 @@ function Profile:__tostring() return require "cuttle.profile_table".text(self) e
 function Profile:html(file) return require "cuttle.profile_page".page(self, file) end
 
 function M.profile(f, options)
-  check_options(options or {})
-  local profile, ok, message = M.run(f, options or {})
+  options = option_names.check("profile", options, { "sm", "device" })
+  local profile, ok, message = M.run(f, options)
   if not ok then error(message, 0) end
   if #profile.kernels == 0 then
     fail("no kernel was launched on the CPU engine; choose it by device(\"cpu\") before tensors "

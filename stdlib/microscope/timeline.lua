@@ -5,6 +5,7 @@
 -- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
 local given = require "cuttle.launch_given"
 local internal = ...
+local option_names = require "cuttle.option_names"
 local play = require "cuttle.timeline_play"
 local joining = require "cuttle.timeline_ranks"
 local clocks = require "cuttle.timeline_clocks"
@@ -244,14 +245,8 @@ local function busy_of(products, cycles)
   return sum / math.max(cycles, 1)
 end
 
-local known = { block = true, model = true, device = true, marks = true }
-
 local function read_options(options)
-  for key in pairs(options) do
-    if not known[key] then
-      fail("option '%s' is unknown; expected block, model, device or marks", tostring(key))
-    end
-  end
+  option_names.check("timeline", options, { "block", "model", "device", "marks" })
   for key, value in pairs(options.model or {}) do
     if not play.model[key] or type(value) ~= "number" or value <= 0 then
       fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, flag, "

@@ -1,15 +1,8 @@
 -- reference_grouped.lua: reference.matmul of groups: product after product, as it computes one.
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
+local option_names = require "cuttle.option_names"
 local M = {}
-
-local fail = require "cuttle.fail".of "reference.matmul"
-
-local function check_options(options)
-  for key in pairs(options) do
-    if key ~= "groups" then fail("option '%s' is unknown; there is groups", tostring(key)) end
-  end
-end
 
 -- C's type: that of A, of narrow integers that of their sums.
 local function result_type(dtype)
@@ -29,7 +22,7 @@ end
 
 --- reference.matmul(A, B, {groups = ends}) -> C, column-major; what is in no group is 0.
 function M.matmul(A, B, options)
-  check_options(options)
+  option_names.check("reference.matmul", options, { "groups" })
   local of = grouping.read("reference.matmul", options.groups, A, B)
   local ends, shape = of.ends:to("cpu"), { size(A, 0), size(B, 0) }
   if of.mode == "k" then shape[3] = of.n end

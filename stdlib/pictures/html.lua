@@ -6,6 +6,7 @@
 local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
+local type_name = require "cuttle.type_name"
 local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
 local files = require "cuttle.picture_page"
@@ -131,11 +132,6 @@ end
 -- {====== How the result came about ======
 
 -- "layout", "tensor" or the name of another type of the language; nil for Lua's own.
-local function type_name(x)
-  local meta = type(x) == "userdata" and getmetatable(x)
-  return type(meta) == "table" and meta.__name or nil
-end
-
 -- Rows {heading, text}: the operations one after another, and how the last one works.
 local function add_derivation(rows, layout)
   local steps = derive.steps(layout)

@@ -35,6 +35,7 @@ local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
 local owning = require "cuttle.owners"
 local near = require "cuttle.near"
+local type_name = require "cuttle.type_name"
 local palette = require "cuttle.palette"
 local parts = require "cuttle.picture_part"
 local shardings = require "cuttle.picture_sharding"
@@ -49,11 +50,6 @@ local MAX_OWNERS <const> = 1 << 20 -- elements of a thread-value layout
 local MAX_KEYS <const> = 1 << 18   -- elements of a result whose offsets get a colour
 
 -- The name of the type of an object of the language: "layout", "tensor"; else nil.
-local function type_name(x)
-  local meta = (type(x) == "userdata" or type(x) == "table") and getmetatable(x)
-  return type(meta) == "table" and meta.__name or nil
-end
-
 -- {====== Errors and options ======
 
 -- Raises an error that blames the script's line.
@@ -621,7 +617,7 @@ function M.of(x, options, op, own_options)
   local how = read_options(M.options(options, x), op, own_options)
   local draw = M.types[type_name(x)]
   if not draw and not stands_for_layout[type(x)] then
-    local kind = x == nil and "nil" or "a " .. (type_name(x) or type(x))
+    local kind = x == nil and "nil" or "a " .. type_name(x)
     M.fail(op, "argument 1 is %s; a layout, a string like \"(4,8):(8,1)\" or a tensor was expected",
       kind)
   end

@@ -7,6 +7,7 @@
 --   m:span(axes): the product of extents; mesh.axis_list(m, x, op): names, checked
 -- mesh.lua adds the methods and the operators that other modules have.
 local near = require "cuttle.near"
+local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -100,15 +101,7 @@ end
 
 local function links_of(options)
   if options == nil then return nil end
-  if type(options) ~= "table" then
-    tiles.fail("mesh", "argument 2 is of type %s; options were expected, as {links = {node = 4}}",
-      tiles.type_name(options))
-  end
-  for key in pairs(options) do
-    if key ~= "links" then
-      tiles.fail("mesh", "option '%s' is unknown; there is links", tostring(key))
-    end
-  end
+  option_names.check("mesh", options, { "links" }, "{links = {node = 4}}")
   return require "cuttle.plan_cost".links(options.links, "mesh")
 end
 

@@ -17,6 +17,7 @@
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
 local meshes = require "cuttle.mesh_type"
+local option_names = require "cuttle.option_names"
 local placement = require "cuttle.placement"
 local search = require "cuttle.plan_search"
 local shardings = require "cuttle.sharding"
@@ -344,17 +345,7 @@ end
 function plan_type.__tostring(plan) return require("cuttle.plan_text").text(plan) end
 
 local function options_of(options, op)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    tiles.fail(op, "the options are of type %s; expected a table such as {links = {node = 8}}",
-      tiles.type_name(options))
-  end
-  for key in pairs(options) do
-    if key ~= "links" then
-      tiles.fail(op, "option '%s' is unknown; there is links", tostring(key))
-    end
-  end
-  return options
+  return option_names.check(op, options, { "links" }, "{links = {node = 8}}")
 end
 
 --- m:plan(dtype, shape, from, to[, {links = {...}}])

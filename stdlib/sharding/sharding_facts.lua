@@ -3,7 +3,7 @@ local shardings = require "cuttle.sharding"
 local plan_text = require "cuttle.plan_text"
 local M = {}
 
-local function plural(n, noun) return n == 1 and "1 " .. noun or ("%d %ss"):format(n, noun) end
+local plural = require "cuttle.plural"
 
 -- Headings of a list stand before its first row.
 local function add_list(rows, heading, texts)

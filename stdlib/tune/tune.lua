@@ -8,6 +8,7 @@ local internal = ...
 local judging = require "cuttle.tune_judge"
 local bits = require "cuttle.tune_bits"
 local keys = require "cuttle.tune_key"
+local option_names = require "cuttle.option_names"
 local race = require "cuttle.race"
 local sources = require "cuttle.tune_source"
 local spaces = require "cuttle.space"
@@ -390,16 +391,9 @@ local function shown(value)
 end
 
 local function check_options(options)
-  if type(options) ~= "table" then fail("%s in place of a table of options", type(options)) end
+  option_names.check("tune", options, readers)
   for name, value in pairs(options) do
-    local reader = readers[name]
-    if not reader then
-      local names = {}
-      for known in pairs(readers) do names[#names + 1] = known end
-      table.sort(names)
-      fail("option '%s' is unknown; there are %s", tostring(name), table.concat(names, ", "))
-    end
-    local ok, expected = reader(value)
+    local ok, expected = readers[name](value)
     if not ok then fail("%s is %s; %s was expected", name, shown(value), expected) end
   end
 end

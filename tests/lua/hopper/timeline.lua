@@ -103,7 +103,7 @@ print((fails(timeline, boxes{grid = 1, block = 64}, zeros(f32, 8)):gsub(";.*", "
 print(fails(timeline, launch, { model = { copies = 1 } }))
 -- expect: timeline: model.copies is 1; the model has positive numbers barrier, copy, copy_bytes, flag, global, instruction, macs, mma, shared and store
 print(fails(timeline, launch, { blocks = 1 }))
--- expect: timeline: option 'blocks' is unknown; expected block, model, device or marks
+-- expect: timeline: option 'blocks' is unknown; did you mean 'block'?
 
 -- The other block of a cluster is played, too.
 local pair = kernel("pair", function(x)

@@ -17,9 +17,9 @@ print(of_rank_0(function(r)
 end)) -- expect: 11.0
 local t = zeros(f32, 2)
 print(fails(function(r) r:all_reduce(t, nil, { strem = 1 }) end))
--- expect: all_reduce: there is no option strem; expected reduce or stream
+-- expect: all_reduce: option 'strem' is unknown; did you mean 'stream'?
 print(fails(function(r) r:all_to_all(t, zeros(f32, 2), nil, { reduce = "sum" }) end))
--- expect: all_to_all: there is no option reduce; expected stream
+-- expect: all_to_all: option 'reduce' is unknown; expected stream
 print(fails(function(r) r:all_gather(t, zeros(f32, 4), nil, "sum") end))
 -- expect: all_gather: options are of type string; expected a table such as {stream = s}
 print(fails(function(r) r:all_reduce(t, nil, { stream = 4 }) end))

@@ -89,4 +89,4 @@ fails(X, Y, zeros(bf16, row_major{128, 64}), 0, {space, space})
 fails(X, Y, zeros(bf16, {64, 64}), 0, {space, space})
 -- expect: matmul_scatter: C is (64,64):(1,64); expected a compact one with rows of whole 16 bytes, (64,64):(64,1)
 fails(X, Y, Z, 0, {space, space}, {beta = 1})
--- expect: matmul_scatter: option 'beta' is unknown; there are config, stream
+-- expect: matmul_scatter: option 'beta' is unknown; expected config or stream
