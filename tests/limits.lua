@@ -47,7 +47,7 @@ return {
     ["tests/lua/program/emit_file.lua"] = { "spec_trace.c MAX_FUNCTIONS" },
     ["tests/lua/program/command_line.lua"] = { "main.c MAX_SM" },
     ["tests/lua/program/check.lua"] = { "check.c MAX_HELD" },
-    ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_RANK" },
+    ["tests/c/test_embed_lent.c"] = { "launch_memory.c MAX_RANK" },
     ["tests/c/test_export.c"] = { "expression.c MAX_DEPTH" },
     ["tests/lua/program/export.lua"] = { "bind_export.c MAX_SM" },
     ["tests/c/test_simt_joint.c"] = { "simt.c MAX_JOINT" },
@@ -71,7 +71,7 @@ return {
     ["tests/lua/program/limits.lua"] = { "simt_message.c MAX_BYTES" },
     ["tests/lua/kernel/many_specialisations.lua"] = { "launch.h LAUNCH_MAX_SPECS" },
     ["tests/c/test_dl.c"] = { "dl.c MAX_CANDIDATES" },
-    ["tests/c/test_embed_lent.c"] = { "launch_lent.c MAX_SITES" },
+    ["tests/c/test_embed_lent.c"] = { "launch_site.c MAX_SITES" },
     ["tests/c/test_device_print.c"] = { "device_print.c MAX_LAUNCHES" },
     ["tests/lua/tensor/print.lua"] = {
       "tensor_print.c MAX_COLS", "tensor_print.c MAX_ROWS", "tensor_print.c MAX_SLICES",

@@ -4,7 +4,8 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/host/embed.h"
-#include "interp/launch/launch_lent.h"
+#include "interp/launch/launch_memory.h"
+#include "interp/launch/launch_site.h"
 #include "interp/state/diag.h"
 #include "interp/trace/number.h"
 
@@ -131,7 +132,7 @@ static cuttle_Status run_launch(CuttleState *s, LaunchRequest *q) {
   }
   cuttle_Status status = embed_protect(s, is_done ? fail_again : launch, q);
   if (status != CUTTLE_OK && s != NULL && s->n_calls == 0) {
-    launch_lent_failed(s);
+    site_end_all(s);
   }
   return status;
 }

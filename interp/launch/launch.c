@@ -1,5 +1,7 @@
 /* launch.c: where the launches of all hosts come together: finds the specialisation for the arguments, and checks that
    the launch fits it. Then launch_tap.c has the launch. */
+#include <lauxlib.h>
+
 #include "interp/state/diag.h"
 #include "launch_collect.h"
 #include "launch_key.h"
@@ -45,6 +47,81 @@ static void write_lent(lua_State *L, int kernel, LaunchArgs *args, const Spec *s
   }
 }
 
+CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) {
+  const CtIr *ir = &spec->ir;
+  for (size_t i = 0; i < ir->n_requires; i++) {
+    const CtRequire *r = &ir->requires_[i];
+    int64_t v;
+    CtStatus status = ct_ir_eval(ir, r->value, slots, &v, err);
+    status = status == CT_OK ? ct_require_check(r, v, err) : status;
+    if (status != CT_OK) {
+      ct_err_at(err, ct_ir_chunk(ir, r->loc), r->loc.line);
+      return status;
+    }
+  }
+  return CT_OK;
+}
+
+static void check_stream(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                         const LaunchArgs *a) {
+  bool has_stream = c->stream_device != NULL || c->has_cpu_stream;
+  if (has_stream && c->stream_device != a->device) {
+    diag_error(L, "%s: the stream belongs to %s but the launch is on %s; make one there", k->name,
+               launch_push_device(L, c->stream_device), launch_push_device(L, a->device));
+  }
+}
+
+/* What the launch asks for beside what the kernel declares. */
+static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, const Spec *spec) {
+  const CtTarget *target = &spec->ir.target;
+  if (c->shared_bytes == 0) {
+    return;
+  }
+  int64_t bytes = ct_ir_shared_bytes(&spec->ir);
+  if (bytes + c->shared_bytes > (int64_t)target->shared_max) {
+    diag_error(L,
+               "%s: smem = %I plus %I bytes of shared tensors, but a block on %s has "
+               "%I; ask for less",
+               k->name, (LUAI_UACINT)c->shared_bytes, (LUAI_UACINT)bytes, target->name,
+               (LUAI_UACINT)target->shared_max);
+  }
+}
+
+/* Without the wait it would not only read too early: the next launch, which waits for it, would take what came
+   before it for done. */
+static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                            const Spec *spec) {
+  if (c->pdl && !spec->ir.waits_for_grids) {
+    diag_error(
+        L,
+        "%s: with pdl = true it may begin before the previous launch has ended, but it never waits "
+        "for that launch; call grid_dependency_wait() before the first use of what other launches "
+        "read or write",
+        k->name);
+  }
+}
+
+static void check_cooperative(lua_State *L, const Kernel *k, const LaunchConfig *c,
+                              const Spec *spec) {
+  if (ct_ir_has_grid_barrier(&spec->ir) && !c->cooperative) {
+    diag_error(
+        L,
+        "%s: grid_barrier, at line %d, waits for all blocks of the grid, but they need not run "
+        "at the same time; launch with cooperative = true",
+        k->name, spec->ir.grid_barrier.line);
+  }
+}
+
+static void check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
+                       const LaunchArgs *args, const Spec *spec) {
+  CtErr err;
+  check_stream(L, k, config, args);
+  check_shared(L, k, config, spec);
+  check_dependent(L, k, config, spec);
+  check_cooperative(L, k, config, spec);
+  diag_check(L, launch_check_requires(spec, args->slots, &err), &err);
+}
+
 /* In place of a launch: adds its text if it is new. */
 static void collect(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
   LaunchCollection *c = args->of->state->taps.collection;
@@ -65,7 +142,7 @@ void launch_kernel(lua_State *L, int kernel, const LaunchConfig *config, LaunchA
     return;
   }
   Spec *spec = launch_spec(L, kernel, config, args);
-  launch_check_args(L, k, config, args, spec);
+  check_args(L, k, config, args, spec);
   args->written = 0;
   if (config->grid.x == 0 || config->grid.y == 0 || config->grid.z == 0) {
     return; /* nothing to do */

@@ -292,9 +292,6 @@ static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *devi
 }
 /* Do the arguments keep what the specialisation assumes of them? */
 CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) CT_NODISCARD;
-/* Raises where the configuration does not fit the specialisation, or the arguments do not keep what it assumes. */
-void launch_check_args(lua_State *L, const Kernel *k, const LaunchConfig *config,
-                       const LaunchArgs *args, const Spec *spec);
 /* launch_engine.c: enqueues launches on a device, and nothing else. */
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) CT_NODISCARD;

@@ -1,0 +1,57 @@
+/* launch_site.h: what a kernel knows of launches with lent memory. The first launch leaves a site: tensors without memory
+   of their own, the arguments as they were read, and what an argument has to be so that all this holds for it. A later
+   launch whose arguments fit gets it, with its addresses, extents and numbers put in. */
+#ifndef CUTTLE_LAUNCH_SITE_H
+#define CUTTLE_LAUNCH_SITE_H
+
+#include "launch_brief.h"
+
+enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS }; /* user values */
+
+/* What an argument of a site's launches has to be. */
+typedef struct SiteArg {
+  CtCallSpan span;      /* of the launch under way, of memory; first: ct_spans_overlap */
+  cuttle_ArgKind kind;  /* I64 of an INT that needs 64 bits */
+  CtDtype dtype;        /* of a number, as the kernel takes it */
+  int slot;             /* of memory or a number, among the launch's values */
+  int32_t rank, device; /* of memory, */
+  bool is_read_only;
+  CtTerms terms;     /* and the rest of it */
+  int64_t value;     /* of a STATIC */
+  size_t text_bytes; /* of a text; */
+  char *text;        /* NULL: there was none */
+} SiteArg;
+
+/* What a launch of the kernel learned of arguments like its own, for the next such launch. */
+typedef struct LaunchSite {
+  struct LaunchSite *next;
+  int call;  /* the depth of the call of the host that uses it, or did when it failed; 0: none */
+  int place; /* in the kernel's list of sites */
+  bool is_read;
+  /* StateTurn.number when a launch found all in place, and with what: launch_lent_again. 0: never. */
+  uint64_t turn;
+  CtDim3 grid;
+  bool pdl, cooperative;
+  int n;
+  SiteArg *wants; /* n of them, after the struct; then terms and texts */
+  LaunchBrief brief;
+  LaunchArgs args;
+} LaunchSite;
+
+/* The site that takes the arguments, which becomes the kernel's first one; NULL: none does. Its slots and spans are those
+   of the launch. */
+LaunchSite *site_find(Kernel *k, const LaunchConfig *c, const LaunchLent *lent);
+/* Pushes the site of a first launch, with what this launch has. Raises. */
+LaunchSite *site_new(lua_State *L, int kernel, const LaunchConfig *config, const LaunchLent *lent);
+/* Pushes one that was found. False: it had to read the arguments anew. */
+bool site_use(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
+              const LaunchLent *lent);
+/* Puts what the site has found of the launch into its tensors and arguments. */
+void site_move(lua_State *L, CuttleState *s, LaunchSite *site, const LaunchLent *lent);
+/* The trace has said what numbers without a type are. */
+void site_note_types(LaunchSite *site);
+/* The host may free its memory. */
+void site_end(LaunchSite *site);
+void site_end_all(CuttleState *s); /* of all launches: some did not come to their end */
+
+#endif
