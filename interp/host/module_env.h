@@ -6,7 +6,7 @@
 #include <lua.h>
 
 void module_env_open(lua_State *L); /* makes the table, still empty [-0, +0, m] */
-/* Fills it, again if need be, with the globals of now and the language's names [-0, +0, e]. */
+/* Fills it, again if need be, with the globals of now and the language's names but `cuda` and `ptx` [-0, +0, e]. */
 void module_env_fill(lua_State *L);
 /* Makes the table the _ENV of the chunk at the top, which was just loaded from text [-0, +0, -]. */
 void module_env_give(lua_State *L);

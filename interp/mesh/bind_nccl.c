@@ -16,7 +16,6 @@
      _nccl_watch(call, what, seconds, is_before)  before and after a graph is launched that recorded calls with the
                         set and the member of this one
      _nccl_wait()       until all is done
-     _nccl_abort(why)   aborts all communicators
      _nccl_version()    22809, and whether it can split; raises where there is no NCCL
    A set is closed by set:close(), <close> or the collector; set:is_open() says whether it was not, and not
    aborted. Errors of NCCL and of time abort all sets. */
@@ -79,11 +78,6 @@ static int lang_version(lua_State *L) {
 static int lang_wait(lua_State *L) {
   state_host_waits(L, "mesh");
   diag_try(L, ct_nccl_wait(nccl_of(L), diag_err(L)));
-  return 0;
-}
-
-static int lang_abort(lua_State *L) {
-  ct_nccl_abort(nccl_of(L), luaL_checkstring(L, 1));
   return 0;
 }
 
@@ -450,19 +444,11 @@ static const luaL_Reg set_meta[] = {{"__gc", set_close}, {"__close", set_close},
 static const luaL_Reg set_methods[] = {
     {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
 
-static const luaL_Reg functions[] = {{"_launcher", lang_launcher},
-                                     {"_comm_env", lang_env},
-                                     {"_nccl_open", lang_open},
-                                     {"_nccl_split", lang_split},
-                                     {"_nccl_run", lang_run},
-                                     {"_nccl_prepare", lang_prepare},
-                                     {"_nccl_again", lang_again},
-                                     {"_nccl_bare", lang_bare},
-                                     {"_nccl_watch", lang_watch},
-                                     {"_nccl_wait", lang_wait},
-                                     {"_nccl_abort", lang_abort},
-                                     {"_nccl_version", lang_version},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_launcher", lang_launcher}, {"_comm_env", lang_env},         {"_nccl_open", lang_open},
+    {"_nccl_split", lang_split},  {"_nccl_run", lang_run},         {"_nccl_prepare", lang_prepare},
+    {"_nccl_again", lang_again},  {"_nccl_bare", lang_bare},       {"_nccl_watch", lang_watch},
+    {"_nccl_wait", lang_wait},    {"_nccl_version", lang_version}, {NULL, NULL}};
 
 void bind_open_nccl(lua_State *L) {
   bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);

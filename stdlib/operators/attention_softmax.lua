@@ -4,13 +4,14 @@
 --   tops    the maxima so far, times c, the scale and log2(e)
 --   sums    its part of the sums of exponentials
 --   shrink  by what a block's maxima make the sums before it smaller
+local internal = ...
 local M = {}
 
 local LN_2 <const> = math.log(2)
 
 -- CUDA's own: the registers that our log2 takes would be spilled where a thread has all 255.
 local function short_log2(value)
-  return cuda("log2f($x)", { x = value }, f32, function(x) return log2(x) end)
+  return internal.kernel.cuda("log2f($x)", { x = value }, f32, function(x) return log2(x) end)
 end
 
 local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled

@@ -32,6 +32,8 @@ end
 
 local env = env_of(require "cuttle.tiles".sizes)
 tap.ok(env ~= _G and env.size == ct.size and env.pairs == pairs, "modules share one environment")
+tap.ok(cuda and ptx and env.cuda == nil and env.ptx == nil,
+  "modules have no cuda and ptx that distrust them in a sandbox")
 local ok, message = pcall(function() env.forgotten = 1 end)
 tap.ok(not ok and message:find "a module of the library assigns the global 'forgotten'" ~= nil,
   "a new global of a module is an error", message)

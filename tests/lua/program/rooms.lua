@@ -94,6 +94,11 @@ finds_module("a circle of modules of one room", {
   ["stdlib/mesh/ranks.lua"] = 'return function() return require "cuttle.move" end',
 }, "2 modules reach each other in a circle: stdlib/mesh/move.lua, stdlib/mesh/ranks.lua")
 
+finds_module("a door that is not of the room", {
+  ["stdlib/sharding/sharding.lua"] = "local internal = ...\nreturn internal.mesh.copy",
+}, "stdlib/sharding/sharding.lua:2: require: internal.mesh: modules of stdlib/sharding may use the "
+  .. "language alone")
+
 finds_module("a module that is not there", {
   ["stdlib/mesh/move.lua"] = 'local ranks = require "cuttle.rankz"',
 }, "there is no module 'cuttle.rankz'")
