@@ -26,7 +26,7 @@ local assigned = part "assigned"
 
 -- What a kernel cannot express, by words of its message.
 local refusals = {
-  "change with it in the next turn", "which may be this one", "made by the kernel", "the kernel did not make",
+  "change with it in the next iteration", "which may be this one", "made by the kernel", "the kernel did not make",
   "has no value on some path", "right side of 'and'", "locals without a first value",
   "unrolled", "no exit", "nest less deep", "to be traced", "is changed under a run-time condition",
   "is indexed by a run-time value", "changes Lua state", "a coroutine is resumed under",

@@ -170,9 +170,9 @@ CtComposed bind_to_composed(lua_State *L, int idx, const CtCx *cx, const char *o
 
 void bind_check_plain(lua_State *L, const CtCx *cx, const CtComposed *c, const char *op) {
   if (c->is_swizzled) {
-    diag_error(L,
-               "%s: %s is swizzled, which %s cannot take; a layout without a swizzle was expected",
-               op, bind_composed_text(cx, c), op);
+    diag_error(
+        L, "%s: %s is swizzled, which %s does not support; a layout without a swizzle was expected",
+        op, bind_composed_text(cx, c), op);
   }
 }
 

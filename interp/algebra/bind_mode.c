@@ -125,7 +125,7 @@ static void name_mode(Naming *g, int n) {
     diag_error(
         L,
         "named: %s is not a name; a string was expected, _ to leave a mode as it is, false to "
-        "take its name away, or a table for the modes inside it",
+        "remove its name, or a table for the modes inside it",
         diag_push_kind(L, lua_gettop(L)));
   }
 }

@@ -35,7 +35,7 @@ static void close_session(void *args) { (void)args; }
 
 static const WatcherKind kind = {
     "export session",
-    "export: launches are being watched already, by check, profile or trace; call it in a run without them",
+    "export: launches are already being watched, by check, profile or trace; call it in a run without them",
     close_session};
 
 /* --- launches ----------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static int export_begin(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   if (state_of(L)->taps.session != NULL) {
-    return diag_error(L, "export: launches are being watched already");
+    return diag_error(L, "export: launches are already being watched");
   }
   Watcher *w = watcher_push(L, &kind, RECORD);
   for (int i = CHOOSE; i <= TAKE; i++) {

@@ -232,7 +232,7 @@ static void check_table(lua_State *L, Front *f, const Change *c, int t) {
     front_refuse(
         L,
         "the table of line %d is changed in this loop and then assigned to '%s', which would "
-        "change with it in the next turn; assign a copy: {...}",
+        "change with it in the next iteration; assign a copy: {...}",
         front_birth_line(L, c->t), taker_name(L, c));
   }
 }
@@ -248,7 +248,7 @@ static void check_node(lua_State *L, Front *f, const Change *c, int node) {
     front_refuse(
         L,
         "'%s' and '%s' share the table of line %d from here on, but one of them is changed "
-        "earlier in this loop: the other would change with it in the next turn; assign a "
+        "earlier in this loop: the other would change with it in the next iteration; assign a "
         "copy: {...}",
         taker, box_name(L, -1), front_birth_line(L, c->t));
   }
@@ -273,7 +273,7 @@ static void meet(lua_State *L, Front *f, const Change *c, int node, int t, bool 
 
 static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down) {
   int top = lua_gettop(L);
-  luaL_checkstack(L, 24, "the records of this kernel hang together too deeply");
+  luaL_checkstack(L, 24, "the records of this kernel are nested too deeply");
   if (!begin_reach(L, c, t, goes_down)) {
     return;
   }

@@ -32,10 +32,11 @@ static bool is_of_thread(lua_State *L, Front *f, const char *name) {
     return true;
   }
   if (is_conditional(L, f, f->protected_at)) {
-    front_refuse(L,
-                 "%s: no pcall catches what threads find at run time, and this one holds the 'if'; "
-                 "write the 'if' around the pcall, or give a value that says so",
-                 name);
+    front_refuse(
+        L,
+        "%s: no pcall catches errors of threads, and this pcall contains the 'if'; write the 'if' "
+        "around the pcall, or return a value that reports the failure",
+        name);
   }
   return false;
 }

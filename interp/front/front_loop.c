@@ -41,9 +41,9 @@ static void count_copy(lua_State *L, const Front *f, Frame *frame) {
   if (frame->copies > most) {
     front_refuse(
         L,
-        "the condition of this while is known while tracing, and more than %I turns put code "
-        "into the kernel; write dynamic(n) for the limit, which keeps the loop, or let it unroll: "
-        "kernel(fn, {max_unroll = n})",
+        "the condition of this while is known while tracing, and more than %I iterations put code "
+        "into the kernel; write dynamic(n) for the limit to keep the loop, or allow more "
+        "unrolling: kernel(fn, {max_unroll = n})",
         (LUAI_UACINT)most);
   }
 }

@@ -17,7 +17,7 @@ static const char print_text[] =
 static const char no_table[] =
     "this needs a Lua table; write 'for i = 0, size(t) - 1 do' with t[i]";
 static const char of_list[] =
-    "the kernel learns at run time how many tensors it has; write 'for i = 1, #l do' with l[i]";
+    "the number of tensors is known only at run time; write 'for i = 1, #l do' with l[i]";
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
 static const char angle[] = "write atan(x), or atan2(y, x) of two numbers";

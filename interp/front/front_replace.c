@@ -44,7 +44,8 @@ static int yields(lua_State *L) {
     if (frame->runtime || frame->pending) {
       return front_refuse(
           L,
-          "coroutine.yield inside a run-time if or loop; yield outside of it, and give the value on");
+          "coroutine.yield inside a run-time if or loop; yield outside of it, and pass the value "
+          "on");
     }
   }
   return lua_yield(L, lua_gettop(L));

@@ -73,7 +73,8 @@ static void explain_kept_loop(lua_State *L, const Front *f) {
   const uint64_t end = (uint64_t)last + (loop->step > 0 ? 1u : UINT64_MAX);
   lua_pushfstring(
       L,
-      "\nThe loop over '%s' has %I turns, so it is not unrolled, and '%s' is a run-time value. If "
+      "\nThe loop over '%s' has %I iterations, so it is not unrolled, and '%s' is a run-time "
+      "value. If "
       "it must be unrolled, write 'for %s in unroll(%I, %I",
       loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i,
       (LUAI_UACINT)end);

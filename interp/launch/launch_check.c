@@ -10,7 +10,7 @@ enum { MAX_LISTED = 10, N_USER_VALUES = 2 };
 static void close_check(void *check) { ct_check_close(check); }
 
 const WatcherKind launch_check_kind = {
-    "check", "check: launches are being watched already, by check, profile or trace", close_check};
+    "check", "check: launches are already being watched, by check, profile or trace", close_check};
 
 Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single) {
   const CtCheckOptions options = {.nan = c->check_nan,

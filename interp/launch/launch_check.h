@@ -9,7 +9,7 @@
 extern const WatcherKind launch_check_kind;
 
 /* Pushes a watcher that checks launches from now on: one kernel's, or all. Its two user values are for its owner.
-   Raises if launches are being watched already. */
+   Raises if launches are already being watched. */
 Watcher *launch_check_watch(lua_State *L, const LaunchConfig *c, bool is_single);
 
 /* The tap `check`: a launch that is to be checked, by its option or by CUTTLE_CHECK, unless who watches launches reports

@@ -170,7 +170,7 @@ static int collection_close(lua_State *L) {
 static int collect(lua_State *L) {
   CuttleState *s = state_of(L);
   if (s->taps.collection != NULL) {
-    return luaL_error(L, "tune: texts are being collected already");
+    return luaL_error(L, "tune: sources are already being collected");
   }
   LaunchCollection *c = lua_newuserdatauv(L, sizeof *c, 0);
   *c = (LaunchCollection){.state = s};

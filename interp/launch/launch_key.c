@@ -286,7 +286,7 @@ static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
       a->device = device;
     } else if (device != a->device) {
       const char *here = launch_push_device(L, a->device);
-      diag_error(L, "%s lives on %s but argument %d on %s; move one with t:to(\"%s\")",
+      diag_error(L, "%s is on %s but argument %d is on %s; move one with t:to(\"%s\")",
                  launch_push_title(L, kernel, a, first), here, arg->place,
                  launch_push_device(L, device), here);
     }

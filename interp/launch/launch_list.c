@@ -186,7 +186,7 @@ static void check_alike(lua_State *L, const Tensor *first, const Tensor *t, cons
   }
   if (t->storage->device != first->storage->device) {
     const char *here = launch_push_device(L, first->storage->device);
-    diag_error(L, "%s: tensor %I lives on %s, but tensor 1 on %s; move one with t:to(\"%s\")",
+    diag_error(L, "%s: tensor %I is on %s, but tensor 1 is on %s; move one with t:to(\"%s\")",
                title, (LUAI_UACINT)i, launch_push_device(L, t->storage->device), here, here);
   }
   if (!ct_congruent(t->layout.shape, first->layout.shape)) {

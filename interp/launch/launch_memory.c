@@ -25,7 +25,7 @@ void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what)
                (int)m->rank, (const void *)m->shape, MAX_RANK);
   }
   if ((int)m->dtype < CUTTLE_F64 || m->dtype > CUTTLE_BOOL) {
-    diag_error(L, "%s: %d is no element type; one of cuttle_DType was expected", what,
+    diag_error(L, "%s: %d is not an element type; one of cuttle_DType was expected", what,
                (int)m->dtype);
   }
   if (m->device < -1 || m->device >= STATE_MAX_DEVICES) {

@@ -50,8 +50,8 @@ static CtStatus check_trust(const Kernel *k, const CtIr *ir, CtErr *err) {
     if (ct_inst(ir, v)->op == CT_OP_ESCAPE) {
       return ct_fail(
           err, CT_EUNSUPPORTED,
-          "replay: the file of %s holds CUDA C or PTX, which the compiler would take as it "
-          "is; if you trust who made the file, replay it with --trust, or replay(file, "
+          "replay: the file of %s contains CUDA C or PTX, which the compiler would get unchanged; "
+          "if you trust who made the file, replay it with --trust, or replay(file, "
           "{trust = true})",
           ir->name);
     }
@@ -314,7 +314,7 @@ static void push_info(lua_State *L, const CtCapture *c, bool trusts) {
   record_bool(L, "has_data", c->data_bytes > 0);
   bool leaves_out = c->n_options > 0 && !trusts;
   record_text(L, "left_out",
-              leaves_out ? "options of NVRTC that the file names are left out; --trust takes them"
+              leaves_out ? "options of NVRTC that the file names are left out; --trust uses them"
                          : "");
 }
 

@@ -206,7 +206,7 @@ static int session_close(lua_State *L) {
 static int time_launches(lua_State *L) {
   CuttleState *s = state_of(L);
   if (s->taps.times != NULL) {
-    return luaL_error(L, "bench: launches are being timed already");
+    return luaL_error(L, "bench: launches are already being timed");
   }
   LaunchTimes *t = lua_newuserdatauv(L, sizeof *t, 0);
   *t = (LaunchTimes){.state = s};

@@ -10,7 +10,7 @@
 
 typedef struct WatcherKind {
   const char *type;          /* the metatable's name */
-  const char *busy;          /* the error if launches are being watched already */
+  const char *busy;          /* the error if launches are already being watched */
   void (*close)(void *tool); /* frees what watches */
 } WatcherKind;
 

@@ -192,7 +192,7 @@ static int mesh_peer(lua_State *L) {
   CtStorage *peer;
   diag_try(L, state_device(s, &device, diag_err(L)));
   if ((device == NULL) != (t->storage->device == NULL)) {
-    return diag_error(L, "peer: the tensor lives on %s, but kernels of %s are to use it",
+    return diag_error(L, "peer: the tensor is on %s, but kernels on %s are meant to use it",
                       t->storage->device == NULL ? "the CPU" : "a GPU",
                       device == NULL ? "the CPU engine" : "a GPU");
   }

@@ -47,13 +47,13 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
 static void fail_unknown(lua_State *L, const CtRequire *r) {
   if (r->most != 0) {
     diag_error(L,
-               "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
-               "tell that it is at most %I, as the %s needs; choose a smaller one",
+               "%s: mode %s of %s has an extent that is known only at run time, so it may "
+               "exceed %I, the limit for a %s; choose a smaller one",
                r->op, r->mode, r->name, (LUAI_UACINT)r->most, r->divisor);
   }
   diag_error(L,
-             "%s: mode %s of %s has an extent that the kernel learns at run time, so nobody can "
-             "tell that it is a multiple of the %s's %I; write guard(%s)",
+             "%s: mode %s of %s has an extent that is known only at run time, so it may "
+             "not be a multiple of the %s's %I; write guard(%s)",
              r->op, r->mode, r->name, r->divisor, (LUAI_UACINT)r->modulus, r->name);
 }
 

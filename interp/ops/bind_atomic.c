@@ -57,7 +57,7 @@ static Order read_order(lua_State *L, Kind kind, const char *op) {
       return kinds[kind].orders[i];
     }
   }
-  diag_error(L, "%s: order %s is none of this operation; expected %s", op,
+  diag_error(L, "%s: order %s does not suit this operation; expected %s", op,
              luaL_tolstring(L, -1, NULL), kinds[kind].expected);
   return (Order){0};
 }
@@ -156,8 +156,7 @@ static const Tensor *to_shared_tensor(lua_State *L, CtOp op) {
   const CtIr *ir = front_ir(L);
   if (ct_dtypes[t->dtype].bits == 16 && ir->bufs[t->buf].remote != 0) {
     diag_error(
-        L,
-        "%s: %s is in another block's shared memory, which has no such operation on %s; take f32",
+        L, "%s: %s is in another block's shared memory, which has no such operation on %s; use f32",
         name, tensor_push_title(L, 1), ct_dtypes[t->dtype].name);
   }
   if (!ct_ir_has_atomic(op, t->dtype)) {

@@ -116,17 +116,18 @@ static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
   if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
     return diag_error(
         L,
-        "shared: without a layout it is the memory that the launch gives, which gives "
-        "%I bytes; give a layout, or launch with smem = bytes",
+        "shared: without a layout, it is the memory that the launch provides, which has "
+        "%I bytes; pass a layout, or launch with smem = bytes",
         (LUAI_UACINT)ir->smem);
   }
   CtView view = ct_ir_shared_of_launch(ir, dtype);
   CtDtype before = ir->failed ? dtype : ir->bufs[view.buf].dtype;
   if (before != dtype) {
-    return diag_error(L,
-                      "shared: the memory that the launch gives is a tensor of %s already; %s was "
-                      "asked for",
-                      ct_dtypes[before].name, ct_dtypes[dtype].name);
+    return diag_error(
+        L,
+        "shared: the memory that the launch provides is already a tensor of %s; %s was "
+        "requested",
+        ct_dtypes[before].name, ct_dtypes[dtype].name);
   }
   push_declared(L, ir, view);
   return 1;
@@ -405,7 +406,8 @@ static int numbers_call(lua_State *L) {
                          "'for i = first, last do' or 'for _, i in ipairs(range(...)) do'");
   }
   front_here(L, "range");
-  return diag_error(L, "range: a list of numbers from outside the kernel is no loop of it");
+  return diag_error(L,
+                    "range: a list of numbers from outside the kernel is not a loop of the kernel");
 }
 
 /* Outside of kernels: the list of the numbers, for spaces of `tune`. */

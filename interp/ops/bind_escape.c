@@ -54,7 +54,7 @@ static void arrange(lua_State *L, const char *op, int operands) {
                "function(x) return f(x) end",
                op);
   } else if (!lua_isnil(L, TWIN) && !lua_isfunction(L, TWIN)) {
-    diag_type_error(L, TWIN, op, "a Lua function, the text's twin,");
+    diag_type_error(L, TWIN, op, "a Lua function, the source's twin,");
   }
 }
 
@@ -111,7 +111,7 @@ static const char *place_in(const char *text, const char *wanted) {
 static void check_stands(const Code *c, const char *what, const char *name) {
   if (place_in(c->is.text, name) == NULL) {
     diag_error(c->L,
-               "%s: the text does not have the %s '%s'; write $%s where it stands, or leave it "
+               "%s: the source does not use the %s '%s'; write $%s where it belongs, or leave it "
                "out",
                c->op, what, name, name);
   }
@@ -188,8 +188,8 @@ static void take_mbarrier(Code *c, const char *name) {
 static void check_register(const Code *c, const char *name, CtDtype type) {
   if (c->is.is_ptx && ct_dtypes[type].bits < 16) {
     diag_error(c->L,
-               "ptx: '%s' has type %s, but registers of PTX have 16, 32 or 64 bits; take a wider "
-               "type, by cast or bitcast",
+               "ptx: '%s' has type %s, but registers of PTX have 16, 32 or 64 bits; use a wider "
+               "type, with cast or bitcast",
                name, ct_dtypes[type].name);
   }
 }

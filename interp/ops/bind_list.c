@@ -90,7 +90,7 @@ static int list_pairs(lua_State *L) {
   CtIr *ir;
   const List *l = check_list(L, &ir);
   return diag_error(L,
-                    "pairs: how many tensors the list %s has is known at run time only; write "
+                    "pairs: the number of tensors in the list %s is known only at run time; write "
                     "for i = 1, #%s do",
                     name_of(ir, l), name_of(ir, l));
 }

@@ -33,7 +33,7 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
     return diag_error(
         L,
         "recast: %s is guarded, and %s is not known to have a multiple of %I adjacent elements "
-        "of %s, which one of %s takes; pad the tensor, or leave the guard out",
+        "of %s, which one of %s needs; pad the tensor, or leave the guard out",
         tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
         ct_dtypes[t->dtype].name, ct_dtypes[to].name);
   }

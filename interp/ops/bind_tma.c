@@ -44,10 +44,11 @@ static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
                       tensor_push_title(L, 1));
   }
   if (t->guard != NULL && t->guard->n > 0) {
-    return diag_error(L,
-                      "tma_tensor: %s is a part of a guarded tensor; take tma_tensor of the whole "
-                      "and tile that: what lies outside is clipped",
-                      tensor_push_title(L, 1));
+    return diag_error(
+        L,
+        "tma_tensor: %s is a part of a guarded tensor; call tma_tensor with the whole "
+        "tensor and tile the result: elements outside are clipped",
+        tensor_push_title(L, 1));
   }
   const CtTmaSource source = {view, to_promotion(L, 2)};
   diag_try(L, ct_identity(&cx, t->layout.shape, &coords, diag_err(L)));
@@ -84,7 +85,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   lua_settop(L, 4);
   to_tile(L, 1, &call);
   if (!has_bar) {
-    diag_error(L, "tma_load: argument 3 is missing; an mbarrier, as full[i], was expected");
+    diag_error(L, "tma_load: argument 3 is missing; an mbarrier, such as full[i], was expected");
   }
   call.shared = access_view(L, 2, call.op);
   bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);

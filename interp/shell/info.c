@@ -20,7 +20,7 @@ static void print_device(CuttleState *s) {
   } else if (s->device_why[0] != '\0') {
     printf("device     cpu, because there is no CUDA device: %s\n", s->device_why);
   } else if (state_cpu_devices(s) > 1) {
-    printf("device     cpu, taken for %d devices; %s was asked for\n", state_cpu_devices(s),
+    printf("device     cpu, acting as %d devices; %s was asked for\n", state_cpu_devices(s),
            s->device_text);
   } else {
     printf("device     cpu; it was asked for\n");

@@ -19,7 +19,8 @@ static void close_parts(void *parts) { ct_parts_close(parts); }
 
 static const WatcherKind kind = {
     "picture of a launch",
-    "html: launches are being watched already, by check, profile or trace; draw one in a run without them",
+    "html: launches are already being watched, by check, profile or trace; draw one in a run "
+    "without them",
     close_parts};
 
 /* The numbers of a part, one after the other. */

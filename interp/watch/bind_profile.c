@@ -25,7 +25,8 @@ static void close_profile(void *profile) { ct_profile_close(profile); }
 
 static const WatcherKind kind = {
     "profile session",
-    "profile: launches are being watched already, by check, trace or another profile; end that first",
+    "profile: launches are already being watched, by check, trace or another profile; end that "
+    "first",
     close_profile};
 
 /* --- watching ------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ static void close_timeline(void *timeline) { ct_timeline_close(timeline); }
 
 static const WatcherKind kind = {
     "timeline record",
-    "timeline: launches are being watched already, by check, profile or trace; call it in a run without them",
+    "timeline: launches are already being watched, by check, profile or trace; call it in a run without them",
     close_timeline};
 
 static const Field event_fields[] = {
@@ -308,7 +308,7 @@ static int timeline_begin(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   if (state_of(L)->taps.session != NULL) {
-    return diag_error(L, "timeline: launches are being watched already");
+    return diag_error(L, "timeline: launches are already being watched");
   }
   Watcher *w = watcher_push(L, &kind, PARTS);
   for (int i = CHOOSE; i <= TAKE_RANKS; i++) {

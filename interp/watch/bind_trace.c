@@ -18,7 +18,7 @@ static void close_trace(void *trace) { ct_simt_trace_close(trace); }
 
 static const WatcherKind kind = {
     "trace",
-    "trace: launches are being watched already, by check or profile; trace in a run without them",
+    "trace: launches are already being watched, by check or profile; trace in a run without them",
     close_trace};
 
 static const char *const row_kinds[] = {"reads", "writes", "computes", "zeros"};
@@ -223,7 +223,7 @@ static void close_nothing(void *tool) { (void)tool; }
 
 static const WatcherKind told_kind = {
     "list of launches",
-    "tune: launches are being watched already, by check or profile; tune in a run without them",
+    "tune: launches are already being watched, by check or profile; tune in a run without them",
     close_nothing};
 enum { TAKE = 1 }; /* a user value */
 

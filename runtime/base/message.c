@@ -70,7 +70,7 @@ const char *ct_message_fault(const char *format, int n, const uint8_t *types) {
       return "a format that asks for more values than there are";
     }
     if (!takes(&c, (CtDtype)types[arg])) {
-      return "a format with a value of another type than its conversion takes";
+      return "a format with a value of another type than its conversion accepts";
     }
     s += c.len;
   }

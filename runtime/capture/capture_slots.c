@@ -175,9 +175,9 @@ static CtStatus read_ir(Slots *s, CtErr *err) {
   }
   s->ir.dyn.ud = &s->ir;
   if (s->ir.n_slots != s->number[N_SLOTS]) {
-    status = fail(err, "has other values than its kernel takes");
+    status = fail(err, "has other values than its kernel expects");
   } else if (has_lists(&s->ir)) {
-    status = fail(err, "is of a kernel that takes a list of tensors; capture it in a script");
+    status = fail(err, "is of a kernel with a list of tensors; capture it in a script");
   } else {
     add_launch(s);
     add_args(s);

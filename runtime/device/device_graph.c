@@ -245,7 +245,7 @@ static CtStatus check_begin(CtDevice *d, CtErr *err) {
   }
   if (d->capture != NULL) {
     return ct_fail(err, CT_EINVAL,
-                   "graph: a graph is being recorded already; record both parts in one function");
+                   "graph: a graph is already being recorded; record both parts in one function");
   }
   return ct_device_refuse(d, d->stream, "a graph of its own", err);
 }

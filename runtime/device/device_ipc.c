@@ -153,10 +153,11 @@ CtStatus ct_ipc_get(CtDevice *d, CtDevPtr p, CtIpcHandle *handle, uint64_t *offs
 
 static CtStatus fail_open(CtDevice *d, const char *who, CuResult r, CtErr *err) {
   if (r == CT_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) {
-    return ct_fail(err, CT_EUNSUPPORTED,
-                   "peer: kernels of cuda:%d cannot reach the memory of %s, as the hardware does "
-                   "not connect them directly; use collectives, as r:all_gather(src, dst)",
-                   d->info.ordinal, who);
+    return ct_fail(
+        err, CT_EUNSUPPORTED,
+        "peer: kernels of cuda:%d cannot reach the memory of %s, because the hardware does "
+        "not connect them directly; use collectives, such as r:all_gather(src, dst)",
+        d->info.ordinal, who);
   }
   return ct_fail(err, CT_EUNSUPPORTED,
                  "peer: cuda:%d cannot open the memory of %s (cuIpcOpenMemHandle: %s); processes "

@@ -37,7 +37,7 @@ CtStatus ct_device_give_up(CtDevice *d, double seconds, CtErr *err) {
   return ct_fail(
       err, CT_EDEVICE,
       "device: %s on cuda:%d did not end within %.1f s, CUTTLE_COMM_TIMEOUT; it may wait "
-      "for a rank that has ended, or is somewhere else",
+      "for a rank that has ended, or is at another line",
       is_known ? kernels : "a kernel", d->info.ordinal, seconds);
 }
 

@@ -8,10 +8,11 @@ static CtStatus check_reach(CtDevice *d, const CtDevice *other, CtErr *err) {
   }
   CtStatus s = CT_CALL(d, err, cuDeviceCanAccessPeer, (&can, d->device, other->device), "%s", "");
   if (s == CT_OK && can == 0) {
-    return ct_fail(err, CT_EUNSUPPORTED,
-                   "peer: kernels of cuda:%d cannot reach the memory of cuda:%d, as the hardware "
-                   "does not connect them directly; use collectives, as r:all_gather(src, dst)",
-                   d->info.ordinal, other->info.ordinal);
+    return ct_fail(
+        err, CT_EUNSUPPORTED,
+        "peer: kernels of cuda:%d cannot reach the memory of cuda:%d, because the hardware "
+        "does not connect them directly; use collectives, such as r:all_gather(src, dst)",
+        d->info.ordinal, other->info.ordinal);
   }
   return s;
 }

@@ -272,7 +272,7 @@ static CtStatus start_cuda(const char *path, CtErr *err) {
   return cuda_table.cuDriverGetVersion(&cuda_table.version) == CT_CUDA_SUCCESS
              ? CT_OK
              : ct_fail(err, CT_EMISSING,
-                       "cuda driver: '%s' does not tell its version; "
+                       "cuda driver: '%s' does not report its version; "
                        "install the NVIDIA driver instead of a stub",
                        path);
 }
@@ -420,7 +420,7 @@ static CtStatus fill_nvrtc(void *handle, const char *path, int driver_version, C
     return s;
   }
   if (t.nvrtcVersion(&t.major, &t.minor) != CT_NVRTC_SUCCESS) {
-    return ct_fail(err, CT_EMISSING, "nvrtc: '%s' does not tell its version", path);
+    return ct_fail(err, CT_EMISSING, "nvrtc: '%s' does not report its version", path);
   }
   if (is_too_new(t.major, driver_version)) {
     return ct_fail(err, CT_EMISSING,

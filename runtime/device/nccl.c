@@ -25,7 +25,7 @@ static CtNcclLib table;
 /* NCCL reads its variables when it first needs them, which is after this. */
 static CtStatus start(const char *path, CtErr *err) {
   if (table.ncclGetVersion(&table.version) != CT_NCCL_SUCCESS) {
-    return ct_fail(err, CT_EMISSING, "nccl: '%s' does not tell its version", path);
+    return ct_fail(err, CT_EMISSING, "nccl: '%s' does not report its version", path);
   }
   return setenv("NCCL_NVLS_ENABLE", "0", 1) == 0 ? CT_OK : ct_fail_nomem(err);
 }
@@ -222,7 +222,7 @@ CtStatus ct_nccl_settle(CtNccl *n, CtComm *const *comms, int count, const char *
       return ct_nccl_fail(
           n, CT_EDEVICE, err,
           "nccl: rank %d: %s: the other ranks did not join it within %.1f s; one of "
-          "them may have ended, or be somewhere else",
+          "them may have ended, or be at another line",
           busy->world, what, (double)passed * 1e-9);
     }
     ct_nccl_nap(begun);

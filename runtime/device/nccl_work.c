@@ -119,7 +119,7 @@ static CtStatus fail_late(CtComm *c, const CtNcclWork *w, int64_t passed, CtErr 
   }
   return ct_nccl_fail(c->of, CT_EDEVICE, err,
                       "nccl: rank %d waited %.1f s in %s; another rank may have ended, or be "
-                      "somewhere else",
+                      "at another line",
                       c->world, (double)passed * 1e-9, w->what);
 }
 

@@ -104,8 +104,8 @@ CtStatus ct_storage_peer(CtStorage *of, CtDevice *device, CtStorage **out, CtErr
 CtStatus ct_storage_ipc(CtStorage *s, CtIpcHandle *handle, uint64_t *offset, CtErr *err) {
   if (!s->is_shared && !s->is_lent && ct_device_info(s->device)->has_pools) {
     return ct_fail(err, CT_EUNSUPPORTED,
-                   "it lies in memory that this process has for itself; take a part of a sharded "
-                   "tensor, as m:zeros(dtype, shape, spec) makes it");
+                   "it is in memory private to this process; use a part of a sharded tensor, as "
+                   "m:zeros(dtype, shape, spec) makes it");
   }
   uint64_t at;
   CtStatus status = ct_storage_address(s, &at, err);

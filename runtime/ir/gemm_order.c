@@ -72,7 +72,7 @@ CtStatus ct_gemm_order_parse(const char *text, CtGemmOrder *out, CtErr *err) {
   return ct_fail(
       err, CT_EINVAL,
       "order '%s'; expected columns, rows, serpentine, column_pairs or at most %d loops over m "
-      "and n from the outermost on, such as \"n2 ~m ~n\": a step after the letter, the last "
-      "step 1, and ~ before a loop that turns at every second time",
+      "and n, the outermost first, such as \"n2 ~m ~n\": a step after the letter, the last "
+      "step 1, and ~ before a loop that is reversed every second time",
       text, CT_GEMM_MAX_LOOPS);
 }

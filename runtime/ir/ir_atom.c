@@ -60,8 +60,8 @@ static void check_target(const By *by) {
   const CtTarget *target = &by->ir->target;
   if (target->is_cuda && target->sm < by->atom->sm) {
     al_fail(&by->c->g, CT_EUNSUPPORTED,
-            "%s: %s needs sm_%d; the target is sm_%d, so take an atom that it has, "
-            "atoms{kind = \"copy\", sm = %d} lists them, or copy without one",
+            "%s: %s needs sm_%d; the target is sm_%d, so use an atom that it has "
+            "(atoms{kind = \"copy\", sm = %d} lists them), or copy without one",
             by->c->op, by->atom->name, by->atom->sm, target->sm, target->sm);
   }
 }
@@ -80,8 +80,8 @@ static void check_values(const By *by, CtView v, int64_t n) {
   ct_text_init(&text, by->ir->arena.alloc);
   ct_ir_put_view(by->ir, v, &text);
   ct_tile_fail(by->c,
-               "%s takes %lld x %s of a thread at once, but mode 0 of %s has %lld; partition "
-               "the tensor by a tiled copy of this atom, or take a narrower one",
+               "%s copies %lld x %s of a thread at once, but mode 0 of %s has %lld; partition "
+               "the tensor with a tiled copy of this atom, or use a narrower one",
                by->atom->name, (long long)n, ct_dtypes[by->dtype].name, ct_text_str(&text),
                (long long)size.v);
   ct_text_clear(&text);
@@ -95,7 +95,7 @@ static const struct {
 } refusals[CT_WIDTH_WHY_COUNT] = {
     [CT_WIDTH_EXTENT] = {"%s has too many elements", "smaller tiles"},
     [CT_WIDTH_COMMON] = {"neighbours in %s are not neighbours in memory",
-                         "give threads the elements that lie side by side"},
+                         "give threads adjacent elements"},
     [CT_WIDTH_MULTIPLE] = {"a stride of %s is not a multiple of that",
                            "make the strides multiples"},
     [CT_WIDTH_STRIDE] = {"a run-time stride of %s is not known to be a multiple",
@@ -104,7 +104,7 @@ static const struct {
                           "begin at a multiple of 16 bytes"},
     [CT_WIDTH_OFFSET] = {"%s does not begin at a multiple of that",
                          "make strides and offsets multiples"},
-    [CT_WIDTH_SWIZZLE] = {"the swizzle of %s takes them apart",
+    [CT_WIDTH_SWIZZLE] = {"the swizzle of %s separates them",
                           "swizzle whole vectors (a larger base)"},
     [CT_WIDTH_GUARD] = {"the guard of %s may end between them", "make the extents multiples"},
 };
@@ -126,7 +126,7 @@ static void print_narrower(const By *by, int64_t vec, CtText *out) {
     return;
   }
   const char *zero_fill = is_zero_filling(by) ? "_ZFILL" : "";
-  ct_text_printf(out, "take %s%s<u%lld>", is_async ? "SM80_CP_ASYNC_CACHEALWAYS" : "UniversalCopy",
+  ct_text_printf(out, "use %s%s<u%lld>", is_async ? "SM80_CP_ASYNC_CACHEALWAYS" : "UniversalCopy",
                  is_async ? zero_fill : "", (long long)bits);
 }
 
@@ -181,7 +181,7 @@ static void fail_width(const By *by, CtWidthWhy why, CtView whose) {
   if (common > vec) {
     ct_text_printf(&text, "; their layouts alone would allow %lld", (long long)common);
   }
-  ct_tile_fail(by->c, "%s takes %lld x %s at once, but %s", by->atom->name, (long long)by->n_src,
+  ct_tile_fail(by->c, "%s copies %lld x %s at once, but %s", by->atom->name, (long long)by->n_src,
                ct_dtypes[by->dtype].name, ct_text_str(&text));
   ct_text_clear(&text);
 }
@@ -306,7 +306,7 @@ static void check_own(const By *by, CtView v) {
 static void add_async(const By *by) {
   CtTile tile = {.dst = by->dst, .a = by->src, .atom = by->atom};
   ct_tile_check_copy(by->c, by->src, by->dst);
-  check_spaces(by, CT_GLOBAL, CT_SHARED, "; take UniversalCopy, or copy without an atom");
+  check_spaces(by, CT_GLOBAL, CT_SHARED, "; use UniversalCopy, or copy without an atom");
   check_own(by, by->dst);
   set_predicate(by, &tile);
   tile.width[0] = find_width(by);
@@ -326,12 +326,12 @@ static void check_warps(const By *by) {
   int64_t threads = ct_ir_block_size(by->ir);
   if (by->pred != NULL) {
     ct_tile_fail(by->c,
-                 "all lanes of a warp do %s together, and no element can be left out; take "
-                 "copy, or UniversalCopy",
+                 "all lanes of a warp do %s together, and no element can be left out; use "
+                 "copy or UniversalCopy",
                  by->atom->name);
   } else if (threads % LANES != 0) {
     ct_tile_fail(by->c,
-                 "%s takes whole warps of 32 threads, but the block has %lld; launch a "
+                 "%s needs whole warps of 32 threads, but the block has %lld; launch a "
                  "multiple of 32",
                  by->atom->name, (long long)threads);
   }
@@ -342,24 +342,24 @@ static void check_counts(const By *by, CtInt n_dst) {
   if (al_ok(&by->c->g) && by->size / by->n_src != n_dst.v / by->n_dst) {
     ct_tile_fail_views(
         by->c, by->src, by->dst,
-        "are of different numbers of %s, which takes %lld elements of the first and gives %lld of "
-        "the second",
+        "need different numbers of %s, which reads %lld elements of the first and writes %lld of "
+        "the "
+        "second",
         by->atom->name, (long long)by->n_src, (long long)by->n_dst);
   }
 }
 
 static void fail_rows(const By *by, CtView v, CtWidthWhy why) {
-  static const char apart[] =
-      "take the rows that tiled_copy_A, _B or _C of a tiled MMA gives a "
-      "thread, or, if columns are contiguous, an atom whose name ends in _T";
+  static const char apart[] = "use the rows that tiled_copy_A, _B or _C of a tiled MMA gives a "
+                              "thread or, if columns are contiguous, an atom whose name ends in _T";
   CtText text;
   ct_text_init(&text, by->ir->arena.alloc);
   ct_ir_put_view(by->ir, v, &text);
-  ct_text_printf(&text, " (aligned to %lld bytes) has not: ", (long long)align_of(by, v));
+  ct_text_printf(&text, " (aligned to %lld bytes) has no such rows: ", (long long)align_of(by, v));
   print_why(by, why, v, &text);
   ct_tile_fail(by->c,
-               "%s takes rows of 16 bytes, %lld x %s that lie together and are "
-               "aligned, which %s; %s",
+               "%s reads rows of 16 bytes, %lld x %s that are adjacent and aligned; "
+               "%s; %s",
                by->atom->name, (long long)(128 / ct_dtypes[by->dtype].bits),
                ct_dtypes[by->dtype].name, ct_text_str(&text),
                why == CT_WIDTH_COMMON ? apart : refusals[why].fix);
@@ -393,7 +393,7 @@ static void check_side(const By *by, CtView v, int64_t size) {
 static void check_whole(const By *by, CtView v) {
   if (ct_guard_n(&v) > 0) {
     ct_tile_fail(by->c,
-                 "%s takes all that its lanes have, but %s may overhang (guard); copy the "
+                 "%s copies all that its lanes have, but %s may overhang (guard); copy the "
                  "guarded tensor to whole tiles of shared memory first",
                  by->atom->name, name_of(by, v));
   }

@@ -118,7 +118,7 @@ typedef struct CtView {
   X(WIDEST, "widest")       /* it takes 16 bytes */                                                \
   X(SCALAR, "scalar")       /* the operation takes elements one by one */                          \
   X(SIZE, "size")           /* the number of elements is no multiple */                            \
-  X(EXTENT, "extent")       /* that number is known at run time only */                            \
+  X(EXTENT, "extent")       /* that number is known only at run time */                            \
   X(COMMON, "common")       /* consecutive coordinates are not consecutive in memory */            \
   X(MULTIPLE, "multiple")   /* they are, but a static stride is no multiple */                     \
   X(STRIDE, "stride")       /* a run-time stride is not known to be a multiple */                  \

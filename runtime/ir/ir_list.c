@@ -1,4 +1,4 @@
-/* ir_list.c: global tensors whose place is known at run time only: the members of a list, and those at an
+/* ir_list.c: global tensors whose place is known only at run time: the members of a list, and those at an
    address. Each stands on a buffer of its own (CtBuf.chosen), from the TENSOR_AT that records where it
    begins (ct_ir_chosen). */
 #include <stdio.h>

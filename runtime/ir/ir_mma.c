@@ -23,7 +23,7 @@ static void check_target(CtTileCx *c) {
   const CtAtom *atom = c->atom;
   if (c->ir->target.is_cuda && (atom->is_sm_specific ? sm != atom->sm : sm < atom->sm)) {
     al_fail(&c->g, CT_EUNSUPPORTED,
-            "gemm: %s needs sm_%d%s; the target is sm_%d, so take an atom that it has: "
+            "gemm: %s needs sm_%d%s; the target is sm_%d, so use an atom that it has: "
             "atoms{kind = \"mma\", sm = %d} lists them",
             atom->name, atom->sm, atom->is_sm_specific ? "a" : "", sm, sm);
   }
@@ -36,7 +36,7 @@ static void check_kind(CtTileCx *c) {
   } else if (c->atom->times > 1) {
     al_fail(&c->g, CT_EUNSUPPORTED,
             "gemm: %s multiplies complex numbers, which no tensor has; multiply real and "
-            "imaginary parts by the atom of f64 of that shape",
+            "imaginary parts with the f64 atom of that shape",
             c->atom->name);
   }
 }
@@ -69,7 +69,7 @@ static void check_type(CtTileCx *c, const CtView *v, int i) {
     return;
   }
   if (per > 1) {
-    ct_tile_fail(c, "%s (%s) is %s but %s takes words of %d %s; expected a tensor of u32",
+    ct_tile_fail(c, "%s (%s) is %s but %s needs words of %d %s; expected a tensor of u32",
                  letters[i], name, ct_dtypes[given].name, atom->name, per,
                  atom->types[operand_of[i]].name);
   } else {
@@ -83,8 +83,8 @@ static void check_values(CtTileCx *c, CtView v, int i) {
   CtInt n = al_size(&c->g, ct_layout_rank(v.layout) == 1 ? v.layout : ct_mode(v.layout, 0));
   if (!ct_is_const(n, wanted)) {
     ct_tile_fail_view(c, v,
-                      "has %lld values in its mode 0; %s takes %d as %s of each thread: partition "
-                      "with a tiled MMA of that atom",
+                      "has %lld values in its mode 0; %s needs %d as %s of each thread: partition "
+                      "it with a tiled MMA of that atom",
                       (long long)n.v, c->atom->name, wanted, letters[i]);
   }
 }
@@ -157,16 +157,18 @@ void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of) {
   int64_t per = ct_dtypes[buf->dtype].bits < 32 ? 32 / ct_dtypes[buf->dtype].bits : 1;
   if (buf->space != CT_REGISTER) {
     ct_tile_fail_view(c, v,
-                      "is in %s memory; %s takes registers: copy it to a fragment, "
-                      "partition_fragment_%s makes one",
+                      "is in %s memory; %s needs registers: copy it to a fragment "
+                      "made by partition_fragment_%s",
                       buf->space == CT_SHARED ? "shared" : "global", c->atom->name, letters[of]);
   } else if (ct_guard_n(&v) > 0) {
-    ct_tile_fail_view(c, v, "is guarded, which an MMA cannot be; guard what is copied");
+    ct_tile_fail_view(c, v,
+                      "is guarded, but operands of an MMA cannot be; guard the source of "
+                      "the copy");
   } else if (!ct_tile_is_packed(c->ir, v, per)) {
     ct_tile_fail_view(
         c, v,
-        "does not have the values of a register side by side, %lld of them, from a multiple "
-        "of %lld on; partition_fragment_%s of a tiled MMA makes a fragment that has",
+        "does not have the %lld values of a register next to each other, from a multiple of "
+        "%lld on; partition_fragment_%s of a tiled MMA makes such a fragment",
         (long long)per, (long long)per, letters[of]);
   }
 }

@@ -53,12 +53,12 @@ static void print_count(CtText *out, const char *what, int64_t n) {
   }
 }
 
-/* "if true", "if true 3 times, false once"; for a loop "for 6 turns in 2 loops". */
+/* "if true", "if true 3 times, false once"; for a loop "for 6 iterations in 2 loops". */
 static void print_decision(const CtNote *n, CtText *out) {
   bool is_loop = strcmp(n->what, "for") == 0 || strcmp(n->what, "while") == 0;
   ct_text_printf(out, "static %s", n->what);
   if (is_loop) {
-    ct_text_printf(out, " %" PRId64 " turn%s", n->n_yes, n->n_yes == 1 ? "" : "s");
+    ct_text_printf(out, " %" PRId64 " iteration%s", n->n_yes, n->n_yes == 1 ? "" : "s");
     if (n->n_no > 1) {
       ct_text_printf(out, " in %" PRId64 " loops", n->n_no);
     }

@@ -82,7 +82,7 @@ static const char *recast_offset(CtIr *ir, CtView v, int from, int to, CtInt *ou
     return ct_int_op(&cx, CT_INT_MUL, v.offset, n, out, err) == CT_OK ? NULL : err->msg;
   }
   if (ct_ir_facts(ir, v.offset).div % n.v != 0) {
-    return "it does not begin at a multiple of the larger element for certain";
+    return "it is not known to begin at a multiple of the larger element";
   }
   return ct_int_op(&cx, CT_INT_DIV, v.offset, n, out, err) == CT_OK ? NULL : err->msg;
 }

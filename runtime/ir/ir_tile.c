@@ -69,7 +69,7 @@ static void fail_types(CtTileCx *c, CtView a, CtView b, const char *rule) {
 static void check_widens(CtTileCx *c, CtView from, CtView to) {
   CtDtype x = dtype_of(c, from), y = dtype_of(c, to);
   if (x != y && ct_dtype_compute(y) == x) {
-    fail_types(c, from, to, "nothing becomes narrower by itself, so cast the elements");
+    fail_types(c, from, to, "nothing is narrowed implicitly, so cast the elements");
   } else if (x != y && ct_dtype_compute(x) != y) {
     fail_types(c, from, to, "the element types must be equal");
   }
@@ -78,7 +78,7 @@ static void check_widens(CtTileCx *c, CtView from, CtView to) {
 static void check_sums(CtTileCx *c, CtView to) {
   CtDtype t = dtype_of(c, to);
   if (ct_is_narrow(t)) {
-    ct_tile_fail(c, "%s is %s, which sums are not kept in; expected %s",
+    ct_tile_fail(c, "%s is %s, a type that sums cannot have; expected %s",
                  ct_ir_view_name(c->ir, &to), ct_dtypes[t].name,
                  ct_dtypes[ct_dtype_compute(t)].name);
   }
@@ -93,7 +93,7 @@ static void check_sizes(CtTileCx *c, CtView a, CtView b) {
   ct_tile_fail_views(
       c, a, b, "%s",
       both  ? "have different sizes; the sizes must agree"
-      : one ? "may differ in size: one is known only at run time; tile it first, or take "
+      : one ? "may differ in size: one is known only at run time; tile it first, or use "
               "kernel(name, fn, {static_shapes = true})"
             : "may differ in size: both are known only at run time; tile them first");
 }

@@ -190,7 +190,7 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
                 ct_dtypes[ir->bufs[d->source->view.buf].dtype].name);
   }
   if (!fits) {
-    return FAIL(d, "%s: %s %s is not a box of %s; take a layout of gmma_layout", d->call->op,
+    return FAIL(d, "%s: %s %s is not a box of %s; use a layout made by gmma_layout", d->call->op,
                 d->shared, ct_tma_shared_text(d), d->tensor);
   }
   CtInt offset = d->call->shared.offset;

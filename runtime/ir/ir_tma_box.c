@@ -30,7 +30,7 @@ static void fail_coordinates(CtTmaTile *d) {
 }
 
 static void fail_modes(CtTmaTile *d, const char *what, int most) {
-  FAIL(d, "%s: %s has more than %d modes; coalesce those that lie side by side", d->call->op, what,
+  FAIL(d, "%s: %s has more than %d modes; coalesce those that are adjacent", d->call->op, what,
        most);
 }
 
@@ -159,7 +159,7 @@ static void sort_modes(CtTmaTile *d) {
     if (m.place <= 0 || m.step <= 0) {
       FAIL(d,
            "%s: %s %s puts several elements of %s at one place, or in descending order, which no "
-           "box is; expected strides above 0",
+           "box can do; expected strides above 0",
            d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
       return;
     }
@@ -380,13 +380,13 @@ static void check_first(CtTmaTile *d) {
   const CtTmaMode *m = &d->mode[0];
   const CtTmaLeaf *leaf = d->n_modes > 0 ? &d->leaf[m->leaf] : NULL;
   if (leaf == NULL || m->place != 1) {
-    FAIL(d, "%s: %s %s has no two neighbours of %s side by side; a box needs 16 bytes in a row",
+    FAIL(d, "%s: %s %s has no two adjacent elements of %s; a box needs 16 bytes in a row",
          d->call->op, d->shared, ct_tma_shared_text(d), d->tile);
     return;
   }
   if (!ct_is_const(leaf->stride, 1) || m->step != 1) {
     FAIL(d,
-         "%s: elements side by side in %s are %s apart in %s (mode %d, step %lld); a box is "
+         "%s: adjacent elements of %s are %s apart in %s (mode %d, step %lld); a box is "
          "contiguous in both, so order the shared layout along the mode of stride 1",
          d->call->op, d->shared, al_show_int(&d->g, leaf->stride), d->tensor, m->leaf,
          (long long)m->step);
@@ -412,8 +412,8 @@ static void check_row(CtTmaTile *d) {
   }
   if (d->swizzle > 0 && row != span_of(d)) {
     FAIL(d,
-         "%s: %s has rows of %lld bytes under a swizzle of %lld bytes; they must be as "
-         "long: take gmma_layout with %lld bytes, or other tiles",
+         "%s: %s has rows of %lld bytes under a swizzle of %lld bytes; both must be equal: "
+         "use gmma_layout with %lld bytes, or other tiles",
          d->call->op, d->shared, (long long)row, (long long)span_of(d), (long long)row);
   }
 }
@@ -442,8 +442,8 @@ static void check_alignment(CtTmaTile *d) {
   const CtView *global = &d->source->view, *shared = &d->call->shared;
   const CtBuf *buf = &d->ir->bufs[global->buf];
   if (buf->align < CT_TMA_UNIT || !is_multiple(d, global->offset, CT_TMA_UNIT / d->bytes)) {
-    FAIL(d, "%s: %s begins at no multiple of %d bytes, which a tensor map needs", d->call->op,
-         d->tensor, CT_TMA_UNIT);
+    FAIL(d, "%s: %s does not begin at a multiple of %d bytes, which a tensor map needs",
+         d->call->op, d->tensor, CT_TMA_UNIT);
   }
   int64_t place = 0, n = 1;
   for (int i = 0; i < d->n_loops; i++) {
@@ -455,18 +455,19 @@ static void check_alignment(CtTmaTile *d) {
     FAIL(
         d,
         "%s: %s %s is %lld boxes of %s, of %lld bytes in a row, %lld bytes apart; a box begins at a "
-        "multiple of %d bytes, and %d instructions are the most: take a layout without gaps, as of "
-        "gmma_layout",
+        "multiple of %d bytes, and at most %d instructions are allowed: use a layout without "
+        "gaps, as "
+        "gmma_layout makes it",
         d->call->op, d->shared, ct_tma_shared_text(d), (long long)n, d->tensor,
         (long long)(d->dim[0].box * d->bytes),
         (long long)((place != 0 ? place : d->loop[0].place) * d->bytes), CT_TMA_ALIGN,
         MAX_INSTRUCTIONS);
   }
   if (!is_multiple(d, shared->offset, CT_TMA_ALIGN / d->bytes)) {
-    FAIL(
-        d,
-        "%s: %s begins at no known multiple of %d bytes in its memory; slice tiles whose size is one",
-        d->call->op, d->shared, CT_TMA_ALIGN);
+    FAIL(d,
+         "%s: %s is not known to begin at a multiple of %d bytes in its memory; slice tiles of "
+         "such a size",
+         d->call->op, d->shared, CT_TMA_ALIGN);
   }
 }
 

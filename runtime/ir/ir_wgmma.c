@@ -10,8 +10,8 @@ static void check_compact(CtTileCx *c, CtView v, CtAtomOperand of) {
   CtLayout values = al_coalesce(&c->g, ct_mode(v.layout, 0), NULL);
   if (al_ok(&c->g) && !(ct_is_leaf(values.shape) && ct_is_const(values.stride->i, 1))) {
     ct_tile_fail_view(c, v,
-                      "does not have its values of an atom side by side, in order, as wgmma "
-                      "takes them; partition_fragment_%s makes a fragment that has",
+                      "does not have the values of an atom next to each other and in order, "
+                      "as wgmma needs them; partition_fragment_%s makes such a fragment",
                       of == A ? "A" : "C");
   }
   ct_tile_check_inside(c, v);

@@ -96,7 +96,7 @@ static void find_width(Finder *f) {
   char why[160];
   int base = __builtin_ctzll((uint64_t)f->t);
   snprintf(why, sizeof why,
-           "of elements of %d bits it knows the swizzles Sw<1,%d,3>, Sw<2,%d,3>, Sw<3,%d,3> and "
+           "for elements of %d bits it has the swizzles Sw<1,%d,3>, Sw<2,%d,3>, Sw<3,%d,3> and "
            "none; gmma_layout has them",
            (int)f->bytes * 8, base, base, base);
   refuse(f, why);
@@ -131,10 +131,11 @@ static void check_place(const Finder *f) {
 
 static void check_major(const Finder *f, const CtWgmmaTile *tile) {
   if (tile->is_mn_major && f->bytes != 2) {
-    refuse(f, f->of == CT_ATOM_A ? "it is contiguous along M, which wgmma reads of 16-bit elements "
-                                   "only; of others both operands are contiguous along K"
-                                 : "it is contiguous along N, which wgmma reads of 16-bit elements "
-                                   "only; of others both operands are contiguous along K");
+    refuse(f, f->of == CT_ATOM_A
+                  ? "it is contiguous along M, which wgmma supports only for 16-bit "
+                    "elements; for others, both operands must be contiguous along K"
+                  : "it is contiguous along N, which wgmma supports only for 16-bit "
+                    "elements; for others, both operands must be contiguous along K");
   }
 }
 

@@ -49,17 +49,18 @@ static void check_index(void *ud, CtVal v) {
     if (trips >= 0 && trips <= MAX_TRIPS) {
       inst->imm.i = FULLY;
     } else if (trips >= 0) {
-      char why[200];
+      char why[256];
       snprintf(
           why, sizeof why,
-          "the variable of a loop of %lld turns; registers have no addresses, so the loop is "
-          "unrolled, which goes up to %d turns; declare it by local_array, or keep the data in "
+          "the variable of a loop of %lld iterations; registers have no addresses, so the loop is "
+          "unrolled, which works for up to %d iterations; declare it with local_array, or keep "
+          "the data in "
           "shared memory",
           (long long)trips, MAX_TRIPS);
       fail_at(f, why);
     } else {
       fail_at(f, "the variable of a loop whose trip count is not static; give the loop static "
-                 "bounds, declare it by local_array, or keep the data in shared memory");
+                 "bounds, declare it with local_array, or keep the data in shared memory");
     }
   } else if (ct_ops[inst->op].cls == CT_CLS_PURE && inst->n_args > 0 &&
              f->depth < MAX_INDEX_DEPTH) {
@@ -67,7 +68,7 @@ static void check_index(void *ud, CtVal v) {
     ct_ir_each_operand(f->ir, v, check_index, f);
     f->depth--;
   } else {
-    fail_at(f, "a run-time value; registers have no addresses: use static indices, declare it by "
+    fail_at(f, "a run-time value; registers have no addresses: use static indices, declare it with "
                "local_array, or keep the data in shared memory");
   }
 }

@@ -151,7 +151,7 @@ static CtSwizzle move_whole(CtAlg *g, CtLayout a, CtSwizzle sw, int64_t end) {
   through_modes(&t);
   CtSwizzle moved = al_swizzle_masks(&trial, (int64_t)t.y, (int64_t)t.z);
   if (al_ok(g) && (!t.in_order || (t.idle & t.taken) != 0 || !al_ok(&trial))) {
-    fail_through(&t, "which takes the swizzled bits apart");
+    fail_through(&t, "which separates the swizzled bits");
   }
   return moved;
 }

@@ -117,7 +117,7 @@ typedef struct Complement {
 
 static void fail_order(const Complement *c, CtInt stride) {
   al_fail(c->g, CT_EUNSUPPORTED,
-          "%s: cannot tell while tracing how stride %s in %s stands to the others; use static "
+          "%s: cannot tell while tracing how stride %s in %s relates to the others; use static "
           "strides",
           c->op, al_show_int(c->g, stride), al_show_layout(c->g, c->a));
 }

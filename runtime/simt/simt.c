@@ -425,7 +425,7 @@ static CtStatus count_clusters(CtSimtJob *job, CtErr *err) {
     return ct_fail(
         err, CT_EINVAL,
         "%s: a cooperative grid of %lld blocks; the CPU engine keeps at most %d resident. "
-        "Launch fewer blocks, and let each take several parts of the work",
+        "Launch fewer blocks, and let each do several parts of the work",
         p->name, (long long)n, MAX_RESIDENT);
   }
   return CT_OK;
@@ -541,8 +541,8 @@ CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n
   }
   if (n > MAX_JOINT) {
     return ct_fail(err, CT_EINVAL,
-                   "%zu launches of ranks at once; the CPU engine takes at most %d. Let the ranks "
-                   "wait for each other in between, as by r:barrier()",
+                   "%zu launches of ranks at once; the CPU engine runs at most %d. Let the ranks "
+                   "wait for each other in between, as with r:barrier()",
                    n, MAX_JOINT);
   }
   CtSimtJob *jobs = ct_alloc(e->alloc, (n + 1) * sizeof *jobs);

@@ -258,8 +258,9 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
   snprintf(
       text, sizeof text,
       "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
-      "block may have ended: nothing that it waits for comes after this; let all blocks come to "
-      "cluster_sync() before they end",
+      "block may have ended: nothing that it waits for comes after this; let all blocks reach "
+      "cluster_sync() "
+      "before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);
   ct_finding_note_text(
@@ -291,10 +292,9 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
   }
   snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s; %s",
            k->k->job->program->bufs[last->buf].name,
-           is_committed
-               ? "let its thread come to tma_store_wait(0)"
-               : "let its thread come to tma_store_commit(), which makes a group of it, and "
-                 "then to tma_store_wait(0)");
+           is_committed ? "let its thread reach tma_store_wait(0)"
+                        : "let its thread reach tma_store_commit(), which makes a group of it, and "
+                          "then tma_store_wait(0)");
   ct_finding_note_text(
       k, (CtFound){.in = last->in, .buf = last->buf, .block = k->k->block, .thread = last->thread},
       text);
@@ -315,7 +315,7 @@ static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
     return;
   }
   snprintf(text, sizeof text,
-           "tma_load: the block may end before this has come: nobody waits for its phase of "
+           "tma_load: the block may end before this has arrived: nobody waits for its phase of "
            "%.80s[%lld]; wait for it, or leave the copy out",
            k->k->job->program->bufs[buf].name, (long long)slot);
   ct_finding_note_text(k, (CtFound){.in = c->copied_in[at], .buf = buf, .block = k->k->block},

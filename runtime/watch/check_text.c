@@ -354,9 +354,9 @@ static const struct {
 } rows[] = {
     {CT_CHECK_BOUNDS, ANY, "out of bounds: %a of %w, by %t"},
     {CT_CHECK_COORDINATE, AMONG_THREADS,
-     "coordinate: %f %c, extent %x, by %t; let only that many threads come here"},
+     "coordinate: %f %c, extent %x, by %t; let only that many threads get here"},
     {CT_CHECK_COORDINATE, ANY,
-     "coordinate: %f %c, extent %x, by %t; the element that it is taken for is another one: stop "
+     "coordinate: %f %c, extent %x, by %t; another element is accessed instead: stop "
      "at the extent, or guard the tensor"},
     {CT_CHECK_OVERFLOW, ANY,
      "overflow: %a of %w, by %t: its offset is %x, which does not fit in 32 bits and became %f; "
@@ -379,16 +379,18 @@ static const struct {
      "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
      "sync_threads()}, or wait for fewer pending groups; each group ends with cp_async_fence()"},
     {CT_CHECK_ASYNC, CT_ASYNC_WRITE,
-     "cp.async: write of %w, by %t, while the copy by %o at %m may be under way; {cp_async_wait(0) "
+     "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
+     "{cp_async_wait(0) "
      "and sync_threads()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_NO_BARRIER,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but others see "
-     "it after a barrier only; put sync_threads() after cp_async_wait"},
+     "it only after a barrier; put sync_threads() after cp_async_wait"},
     {CT_CHECK_ASYNC, CT_ASYNC_FAR_READ,
      "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
      "then cluster_sync()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_FAR_WRITE,
-     "cp.async: write of %w, by %t, while the copy by %o at %m may be under way; {cp_async_wait(0) "
+     "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
+     "{cp_async_wait(0) "
      "and then cluster_sync()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_NOT_HANDED_ON,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but nothing "
@@ -415,16 +417,19 @@ static const struct {
      "it, may still run; call grid_dependency_wait() before %l, in this thread or in one that a "
      "barrier orders before it"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
-     "sync_threads: %x threads of the block have ended without coming to it, the first: %t; all "
-     "must come: return after the last sync_threads, or let part of a block wait by named_barrier"},
+     "sync_threads: %x threads of the block have ended without reaching it, the first: %t; all "
+     "must "
+     "reach it: return after the last sync_threads, or let part of a block wait by named_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED_GRID,
-     "grid_barrier: %x threads of the block have ended without coming to it, the first: %t; all "
-     "must come: return after the last grid_barrier"},
+     "grid_barrier: %x threads of the block have ended without reaching it, the first: %t; all "
+     "must "
+     "reach it: return after the last grid_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_WARP,
      "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "
      "sync_warp"},
     {CT_CHECK_LANE, ANY,
-     "lane: %t reads a lane that is not in its mask, and gets any value; let it read a lane of the "
+     "lane: %t reads a lane that is not in its mask, and gets an arbitrary value; let it read a "
+     "lane of the "
      "mask, such as its own if there is no other"},
     {CT_CHECK_NAN, CT_NAN_OF_INFINITY,
      "nan: infinite operands, none of them NaN, give NaN%i%w, by %t"},

@@ -182,7 +182,7 @@ static void note_apart(CtCheckWorker *k, int32_t i, int32_t j) {
   char text[300], n[32], m[32];
   snprintf(text, sizeof text,
            "wgmma: warp %d has issued %s, warp %d of its warp group %s; all four warps issue each "
-           "product together, so let whole groups of 128 threads come to it",
+           "product together, so let whole groups of 128 threads reach it",
            (int)i, products(a->n_issued, n), (int)j,
            a->n_issued == b->n_issued ? "others" : products(b->n_issued, m));
   ct_finding_note_text(

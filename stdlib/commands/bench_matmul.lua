@@ -256,7 +256,7 @@ local function read_word(o, word)
   elseif rawget(language, word) and pcall(zeros, language[word], 1) then
     table.insert(o.types, word)
   else
-    fail("'%s' is no element type, majorness or size; see cuttle bench matmul --help", word)
+    fail("'%s' is not an element type, majorness or size; see cuttle bench matmul --help", word)
   end
 end
 

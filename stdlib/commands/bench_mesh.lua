@@ -123,7 +123,7 @@ local function read_word(o, word)
   elseif count then
     table.insert(o.sizes, math.tointeger(tonumber(count)))
   else
-    fail("'%s' is no row and no size; see cuttle bench mesh --help", word)
+    fail("'%s' is neither a row nor a size; see cuttle bench mesh --help", word)
   end
 end
 

@@ -95,7 +95,7 @@ return function(...)
     fail("a script was expected; see cuttle check --help")
   end
   if options.device and not devices.find(options.device) then
-    fail("--on=%s is no device; expected one of %s", options.device, devices.names())
+    fail("--on=%s is not a known device; expected one of %s", options.device, devices.names())
   end
   internal.host.choose_cpu()
   local result = run(options, options.rest)

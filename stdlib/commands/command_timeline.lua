@@ -43,7 +43,7 @@ local function block_of(value)
   local block = {}
   for text in (value .. ","):gmatch("([^,]*),") do
     block[#block + 1] = text:match("^%d+$") and math.tointeger(tonumber(text))
-      or fail("--block=%s is no block's index; write --block=1,0,0", value)
+      or fail("--block=%s is not the index of a block; write --block=1,0,0", value)
   end
   if #block > 3 then fail("--block=%s has %d numbers; a block has up to 3", value, #block) end
   return block
@@ -121,7 +121,7 @@ local function deliver(report, options)
     end
   end
   local left = timeline.unmarked(report.timelines, options.marks or {})
-  if #left > 0 then fail("no warp of these blocks comes to line %s", table.concat(left, ", ")) end
+  if #left > 0 then fail("no warp of these blocks reaches line %s", table.concat(left, ", ")) end
 end
 
 -- Why there is nothing to show.

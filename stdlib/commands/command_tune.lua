@@ -119,7 +119,7 @@ local tunes = script_command.new {
   flags = { all = true },
   run = run, deliver = deliver,
   say_missing = function(_, options)
-    fail("%s called no function of tune; for matmul and attention there is "
+    fail("%s called no tuned function; for matmul and attention there is "
       .. "require \"cuttle.matmul\".tune; see docs/tune.md", options.script)
   end,
 }
@@ -162,7 +162,7 @@ end
 
 local function merge(into, files)
   if into == "" or #files == 0 then
-    fail("--merge takes the file to add to and others, as in --merge=all.tune a.tune b.tune")
+    fail("--merge needs the file to add to and others, as in --merge=all.tune a.tune b.tune")
   end
   local n = 0
   for _, path in ipairs(files) do

@@ -169,7 +169,7 @@ end
 
 local function view_expression(options)
   if options.notebook then
-    fail("--notebook takes a script, a name that ends in .lua, and no expression")
+    fail("--notebook needs a script, whose name ends in .lua, not an expression")
   end
   local page = html.page(evaluate(options.expression), nil, options.expression)
   deliver(page, options.output or name_of(options.expression), options)
@@ -233,7 +233,7 @@ local function read_script(path)
   local text
   if file then text, why = file:read "a" end
   if not text then fail("%s", why) end
-  if not utf8.len(text) then fail("%s is no text in UTF-8, which links carry", path) end
+  if not utf8.len(text) then fail("%s is not UTF-8 text, which links need", path) end
   return text
 end
 

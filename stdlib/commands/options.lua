@@ -16,7 +16,7 @@ function M.note_late(command, arg, names)
   local word = arg:match "^%-%-([%a][%w_-]*)"
   local nearest = word and near.nearest(word, list)
   if nearest then
-    io.stderr:write(("cuttle: %s is no option of %s, so the script gets it; did you mean %s?\n")
+    io.stderr:write(("cuttle: %s is not an option of %s, so the script gets it; did you mean %s?\n")
       :format(arg, command, as_options(nearest)))
   end
 end

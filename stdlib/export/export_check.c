@@ -157,7 +157,8 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   *out = NAME_span_of(rule, t, is_empty, last);
   if (is_far && !is_empty) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its elements span more than %lld, which this kernel's offsets reach; export "
+                     "%s: its elements span more than the %lld that this kernel's offsets reach; "
+                     "export "
                      "it with an example of that size",
                      title, (long long)rule->value);
   }
@@ -166,7 +167,8 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   }
   if (!NAME_is_aligned(rule, out)) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its address %p is no multiple of %u bytes, on which the kernel relies", title,
+                     "%s: its address %p is not a multiple of %u bytes, on which the kernel "
+                     "relies", title,
                      t->data, rule->align);
   }
   return UPPER_OK;

@@ -376,7 +376,7 @@ static NAME_status NAME_load_locked(const NAME_kernel *k, const NAME_special *sp
       return status;
     }
   }
-  return NAME_fail(err, UPPER_NO_DEVICE, "%s: it is loaded in %d contexts, the most that there may be",
+  return NAME_fail(err, UPPER_NO_DEVICE, "%s: it is loaded in %d contexts, which is the maximum",
                    k->name, UPPER_CONTEXTS);
 }
 

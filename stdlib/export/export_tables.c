@@ -49,7 +49,7 @@ static NAME_status NAME_table_at(const NAME_kernel *k, int number, uint64_t *at,
     (void)pthread_mutex_unlock(&NAME_lock);
   }
   if (status == UPPER_OK && p == NULL) {
-    status = NAME_fail(err, UPPER_NO_DEVICE, "%s: it is used in %d contexts, the most that there may be",
+    status = NAME_fail(err, UPPER_NO_DEVICE, "%s: it is used in %d contexts, which is the maximum",
                        k->name, UPPER_CONTEXTS);
   }
   *at = p == NULL ? 0 : p->at;

@@ -253,7 +253,7 @@ local function requires_of(special)
     end
     local text = table.concat(words, " ")
     if first and text ~= first then
-      fail("%s asks different things of its extents on different devices; export it once for each",
+      fail("%s has different rules for its extents on different devices; export it once for each",
         special.name)
     end
     first = text

@@ -45,7 +45,7 @@ local function check_operand(x, name, number, op)
     fail(op, "argument %d is of type %s; a tile %s was expected", number, type_name(x),
       name == "A" and modes .. " or an accumulator" or modes)
   elseif is_registers(x) then
-    fail(op, "%s is in registers, which do not say its extents; take the tile %s in memory", name,
+    fail(op, "%s is in registers, which do not record its extents; use the tile %s in memory", name,
       modes)
   elseif rank(x) < 2 or rank(x) > 2 and op == "dot" then
     fail(op, "%s %s has rank %d; a tile %s was expected%s", name, x.layout, rank(x), modes,
@@ -380,7 +380,7 @@ local function read(acc, name, x, f)
   end
   local held, bring = M.operand(acc, name, x)
   if bring == nil then
-    fail(op, "%s takes %s from shared memory, not from registers", acc.mma.atom.name, name)
+    fail(op, "%s reads %s from shared memory, not from registers", acc.mma.atom.name, name)
   end
   for k in unroll(0, size(held, 2)) do bring(k) end
   if f then change(acc, name, x, held, f) end
@@ -399,7 +399,8 @@ local function threads_text(acc)
   local warps = acc.warps
   local text = warps and ("%d: %d x %d warps"):format(acc.threads, warps[1], warps[2])
     or ("%d: %s of (M,N)"):format(acc.threads, acc.mma.thr_layout_vmnk)
-  return acc.among and ("%s; the other %d of %d are idle, as all do not divide (M,N)"):format(text,
+  return acc.among and ("%s; the other %d of %d are idle, because all together do not divide "
+    .. "(M,N)"):format(text,
     acc.among - acc.threads, acc.among) or text
 end
 

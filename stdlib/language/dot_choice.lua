@@ -186,7 +186,7 @@ local function by_hand(p)
       atom.dtypes.a, atom.dtypes.b, p.a, p.b)
   end
   local why, warps = why_not(p, atom)
-  if why then return nil, ("%s %s; take other extents or another atom"):format(atom.name, why) end
+  if why then return nil, ("%s %s; use other extents or another atom"):format(atom.name, why) end
   return with_atom(p, atom, warps, "as options.atom says")
 end
 

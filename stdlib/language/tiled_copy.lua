@@ -38,7 +38,7 @@ end
 local function check_whole_atoms(copy, op)
   if size(by_atom_of(copy)) ~= size(copy.layout_tv) then
     tiles.fail(op, "the %d threads or %d values of %s end inside a mode of the thread-value layout "
-      .. "%s; take extents that are multiples of them, or divide them", size(copy.val_ref, 0),
+      .. "%s; use extents that are multiples of them, or divide them", size(copy.val_ref, 0),
       size(copy.val_ref, 1), copy.atom.name, copy.layout_tv)
   end
 end

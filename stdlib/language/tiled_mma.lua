@@ -259,7 +259,7 @@ local function values_of_A(mma, from, n_atoms, op)
   local columns = c.shape[2] * n_atoms
   local like = "so the sums of one cannot be an operand of the other"
   if a.spaces.a == "shared" then
-    tiles.fail(op, "%s reads A from shared memory; take the atom that has A in registers",
+    tiles.fail(op, "%s reads A from shared memory; use the atom that reads A from registers",
       a.name)
   elseif a.shape[1] ~= c.shape[1] or size(mma.thr_layout_vmnk, 1)
     ~= size(from.thr_layout_vmnk, 1) then

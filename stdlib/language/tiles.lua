@@ -105,8 +105,8 @@ function M.check_thread(i, n, op)
   end
   local first, last = internal.kernel.come_threads(n)
   if first then
-    M.fail(op, "%d threads share the work, but %s of the block come%s here, too; launch it with "
-      .. "block = %d, or let only 'if threadIdx.x < %d then' come here", n,
+    M.fail(op, "%d threads share the work, but %s of the block get%s here, too; launch it with "
+      .. "block = %d, or let others not get here: 'if threadIdx.x < %d then'", n,
       first == last and "thread " .. first or ("threads %d to %d"):format(first, last),
       first == last and "s" or "", n, n)
   end

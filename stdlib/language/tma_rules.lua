@@ -11,7 +11,7 @@ local UNIT_BITS <const> = 128
 function M.trouble(t, name, modes, along, counted)
   local extents, strides = shape(t), stride(t)
   if strides[along] ~= 1 then
-    return ("TMA wants a stride of 1 along %s, and %s's is %d"):format(modes[along], name,
+    return ("TMA needs a stride of 1 along %s, and %s's is %d"):format(modes[along], name,
       strides[along])
   end
   for i, mode in ipairs(modes) do
@@ -22,7 +22,7 @@ function M.trouble(t, name, modes, along, counted)
     end
   end
   if internal.launch.address(t) * 8 % UNIT_BITS ~= 0 then
-    return ("TMA wants addresses that are multiples of 16 bytes; that of %s is not one")
+    return ("TMA needs addresses that are multiples of 16 bytes; that of %s is not")
       :format(name)
   end
 end

@@ -43,7 +43,7 @@ local function rotate(op, x, n, is_left)
   word_type(op, n)
   if t == nil then
     if not is_number(n) then
-      tiles.fail(op, "the word is a Lua integer, but the count is known at run time only; give the "
+      tiles.fail(op, "the word is a Lua integer, but the count is known only at run time; give the "
         .. "word a type, as in %s(u32(1), n)", op)
     end
     local left = (is_left and n or -n) & 63

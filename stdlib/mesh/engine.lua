@@ -38,7 +38,8 @@ local function check_virtual(m, n, op)
   if m.n <= n then return end
   local there = n == 1 and "there is 1 device" or ("there are %d devices"):format(n)
   if m.n > MAX_VIRTUAL then
-    tiles.fail(op, "%s has %d ranks, but %s; the CPU engine is taken for %d at most. m:plan works "
+    tiles.fail(op, "%s has %d ranks, but %s; the CPU engine acts as at most %d devices. m:plan "
+      .. "works "
       .. "for any mesh", m, m.n, there, MAX_VIRTUAL)
   end
   tiles.fail(op, "%s has %d ranks, but %s; start with --device=cpu:%d, or write device\"cpu:%d\" "

@@ -37,7 +37,7 @@ function M.open(ticket, like, rank, op)
     tiles.fail(op, "rank %d cannot share its tensor with other processes: %s", rank, why)
   elseif where ~= machine() then
     tiles.fail(op, "rank %d is on another machine, whose memory kernels of this one do not reach; "
-      .. "use collectives, as r:all_gather(src, dst)", rank)
+      .. "use collectives, such as r:all_gather(src, dst)", rank)
   elseif its ~= title(like) then
     tiles.fail(op, "rank %d gives %s, but this rank gives %s; all ranks give tensors of one type "
       .. "and layout", rank, its, title(like))

@@ -28,7 +28,7 @@ local function check_tensor(t, number, op)
   end
   if why then
     local is_sharded = tiles.type_name(t) == "sharded tensor"
-    tiles.fail(op, "argument %d %s; %s", number, why, is_sharded and "take the part of the rank, "
+    tiles.fail(op, "argument %d %s; %s", number, why, is_sharded and "use the part of the rank, "
       .. "x:part(r.rank)" or "a tensor was expected")
   end
 end
@@ -128,7 +128,7 @@ end
 -- On a device the engine enqueues the call, and the driver records it.
 local function enqueue(run, q)
   if #run.engine.ranks > 1 and #(q.group or run.engine.ranks) > 1 then
-    tiles.fail(q.op, "a graph is recorded by one of %d ranks of this process, and NCCL takes the "
+    tiles.fail(q.op, "a graph is recorded by one of %d ranks of this process, but NCCL needs the "
       .. "calls of all of them at once; record all ranks: graph(function() m:run(...) end)",
       #run.engine.ranks)
   end
@@ -260,8 +260,8 @@ function methods.all_to_all(r, src, dst, axis, options)
   local a, b, g = pair(q, src, dst)
   check_pair(q.op, a, b, size(a), "that of the source")
   if size(a) % g ~= 0 then
-    tiles.fail(q.op, "the tensors have %d elements, no multiple of the %d ranks of the group; pad "
-      .. "them", size(a), g)
+    tiles.fail(q.op, "the tensors have %d elements, which the %d ranks of the group cannot "
+      .. "share equally; pad them", size(a), g)
   end
   check_apart(q.op, a, b)
   take_stream(r, q, options)

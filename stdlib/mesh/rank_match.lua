@@ -184,7 +184,7 @@ function M.fail_deadlock(run)
     local other = q and q.key and crossed(run, q)
     if other then check_alike(other, q) end
   end
-  fail_at(first, "m:run: deadlock, no rank can go on\n%s", table.concat(lines, "\n"))
+  fail_at(first, "m:run: deadlock, no rank can continue\n%s", table.concat(lines, "\n"))
 end
 
 --- Adds the request of a rank that begins to wait.

@@ -23,7 +23,7 @@ local sharded_type = tiles.new_type("sharded tensor", methods,
 sharded_type.__operators = meshes.operators
 -- Why a launch does not take one.
 sharded_type.__no_argument =
-  "is a sharded tensor; a kernel takes the part of a rank, x:part(r.rank)"
+  "is a sharded tensor; a kernel needs the part of a rank, x:part(r.rank)"
 
 local function list_shape(shape) return #shape == 1 and shape[1] or shape end
 
@@ -80,7 +80,7 @@ end
 local check, check_outside <const> = M.check, M.check_outside
 
 local function check_tensor(t, op)
-  local address, why = nil, "is no tensor of the host"
+  local address, why = nil, "is not a tensor of the host"
   if tiles.type_name(t) == "tensor" then address, why = internal.launch.address(t) end
   if why then tiles.fail(op, "argument 1 %s; a tensor was expected", why) end
   if address == nil then

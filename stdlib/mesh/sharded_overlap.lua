@@ -108,7 +108,7 @@ local function trouble(operands, options)
     return "there are batches"
   elseif not HALVES[A.dtype.name] or operands.B.dtype ~= A.dtype
     or operands.C and operands.C.dtype ~= A.dtype then
-    return "it takes f16 or bf16, of one type"
+    return "it needs f16 or bf16 operands of one type"
   elseif #A.engine.ranks < A.mesh.n then
     return "the ranks are in several processes"
   end
@@ -143,7 +143,7 @@ function M.find(best, operands, options)
   if why then return nil, why end
   local way, reason = find_way(best, operands, options)
   if not way or options.overlap then return way, reason end
-  if not device().sm then return nil, "the CPU engine takes it only with overlap = true" end
+  if not device().sm then return nil, "the CPU engine uses it only with overlap = true" end
   if not fills_device(best) then return nil, "the product is too small" end
   return way
 end

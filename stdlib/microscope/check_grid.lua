@@ -77,7 +77,7 @@ end
 local function remedy(occupancy, at_once)
   local out = listed(occupancy.limited_by, remedies)
   if at_once > 0 then
-    table.insert(out, 1, ("launch at most %s, and let each take several parts of the work in a "
+    table.insert(out, 1, ("launch at most %s, and let each do several parts of the work in a "
       .. "loop whose stride is the grid"):format(plural(at_once, "block")))
   end
   return table.concat(out, ", or ")

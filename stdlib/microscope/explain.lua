@@ -386,7 +386,7 @@ end
 local function too_large(report, layout)
   local too = size(layout) > MAX_ELEMENTS
   if too then
-    report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
+    report:add("coverage", "not examined: more than %d elements", MAX_ELEMENTS)
   end
   return too
 end
@@ -409,7 +409,7 @@ local function add_thread_values(report, tv, tile, options)
   end
   if not is_static(tv) then
     fail("%s leads to %s; a thread-value layout leads to numbers of elements", tv,
-      counts_coordinates(tv) and "coordinates" or "places known at run time only")
+      counts_coordinates(tv) and "coordinates" or "places known only at run time")
   end
   local shape = layout(tile).shape
   report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", size(tv, 0),
@@ -462,7 +462,7 @@ local function add_partition(report, part, options)
     report:add("", "listed for coordinate 0 of %s: only the run knows the extent", modes_text(open))
   end
   if size(shape) > MAX_ELEMENTS then
-    report:add("coverage", "not looked at: more than %d elements", MAX_ELEMENTS)
+    report:add("coverage", "not examined: more than %d elements", MAX_ELEMENTS)
     return
   end
   add_owners(report, owners_of.partition(shape, threads, projection), shape, size(threads),

@@ -236,7 +236,7 @@ function M.find_layout(tile_shape, n_threads, dtype, options)
     fail("the number of threads is %s; an integer from 1 to %d was expected", tostring(n_threads),
       MAX_THREADS)
   elseif not types.is_a(dtype, "dtype") then
-    fail("the element type is wanted, as find_layout({128, 64}, 128, f16)")
+    fail("the element type was expected, as in find_layout({128, 64}, 128, f16)")
   end
   check_options(options)
   local extents = to_modes(tile_shape, "the tile")

@@ -152,7 +152,7 @@ local function candidates_of(tensor, list, options)
     end
   end
   if #out == 0 then
-    fail("no layout of %s takes at most %d bytes (max_bytes)", now.text, options.max_bytes)
+    fail("no layout of %s fits in %d bytes (max_bytes)", now.text, options.max_bytes)
   end
   return out, now
 end
@@ -351,7 +351,7 @@ local function find_for_launch(unpacked, name, ...)
   local launch, args = unpacked[2], table.pack(...)
   local options = {}
   if type(name) ~= "string" then
-    fail("the name of a shared tensor is wanted, as the kernel calls it: "
+    fail("the name of a shared tensor in the kernel was expected: "
       .. "find_swizzle(k{grid = ..., block = ...}, \"sA\", A, B, C)")
   end
   if type(args[1]) == "table" and getmetatable(args[1]) == nil and #args[1] == 0 then
@@ -368,13 +368,13 @@ end
 
 local function find_for_accesses(layout, options)
   if type(options) ~= "table" then
-    fail("the accesses are wanted, as {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
+    fail("the accesses were expected, as in {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
       .. "val = \"(1,8)\"}, reads = \"ldmatrix.x4\"}")
   end
   check_options(options, kinds_of_layout)
   local dtype = options.dtype
   if not is_a(dtype, "dtype") then
-    fail("the element type is wanted, as {dtype = f16, ...}")
+    fail("the element type was expected, as in {dtype = f16, ...}")
   elseif not options.writes and not options.reads then
     fail("neither writes nor reads are given, so that there is nothing to compare")
   end
@@ -398,7 +398,8 @@ function M.find_swizzle(x, ...)
   if unpacked.n > 0 then return find_for_launch(unpacked, ...) end
   local layout = to_layout(x)
   if not layout then
-    fail("a launch or a layout is wanted: find_swizzle(k{grid = ..., block = ...}, \"sA\", A, B, "
+    fail("a launch or a layout was expected: find_swizzle(k{grid = ..., block = ...}, \"sA\", A, "
+      .. "B, "
       .. "C) or find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})")
   end
   return find_for_accesses(layout, ...)

@@ -7,16 +7,16 @@ local WIDEST_BITS <const> = 128
 -- By the reason that the IR gives (ir_data.h, CT_WIDTH_WHYS): why, and what to do. T is the
 -- tensor to blame, N twice the elements that are taken at once.
 local texts = {
-  widest = { "16 bytes, as many as one instruction takes" },
+  widest = { "16 bytes, the most that one instruction accesses" },
   scalar = { "the script indexes T element by element",
     "copy a whole tile or partition of T with copy()" },
   size = { "a thread's number of elements is not a multiple of N",
     "give each thread a multiple of N elements" },
   extent = { "the number of elements is a run-time value",
     "tile by static sizes, or use static_shapes = true" },
-  common = { "what a thread takes next is not the next element of T",
-    "let a thread take N consecutive elements of T: a value layout of stride 1 there "
-      .. "(tv_layout); max_common_vector tells how many two layouts allow" },
+  common = { "the element that a thread accesses next is not the next one of T",
+    "let a thread access N consecutive elements of T: a value layout of stride 1 there "
+      .. "(tv_layout); max_common_vector shows how many two layouts allow" },
   multiple = { "a static stride of T is not a multiple of N", "pad T by a multiple of N elements" },
   stride = { "a run-time stride of T is not known to be a multiple of N",
     "make the extent that it comes from a multiple of N (pad the tensor), or use "
@@ -25,23 +25,23 @@ local texts = {
     "pass a tensor that begins at a multiple of N elements of its storage" },
   offset = { "the part of T begins at an offset that is not known to be a multiple of N",
     "tile T by multiples of N, and let threads begin at multiples of N" },
-  swizzle = { "the swizzle of T takes neighbours apart",
+  swizzle = { "the swizzle of T separates neighbours",
     "use a swizzle whose base keeps N elements together: swizzle(B, log2(N), S)" },
   guard = { "the guard of T may end within a vector",
     "make the guarded extent a multiple of N, or copy whole tiles without the guard" },
   predicate = { "copy_if's predicate may differ within a vector",
     "make one predicate for N elements: a layout that is constant along them" },
   converts = { "the elements are widened on the way", "copy them first, and cast in registers" },
-  atom = { "the copy atom takes so many", "take a wider atom, where the layouts allow it" },
+  atom = { "the copy atom accesses that many", "use a wider atom if the layouts allow it" },
   registers = { "bools in registers are not packed", "keep flags as u8" },
 }
 
 -- In place of these, where an MMA fixes which elements a thread has.
 local of_mma = {
-  operand = { "the MMA's atom says which elements of T a thread takes",
-    "load them from shared memory by ldmatrix: see tiled_copy_A, tiled_copy_B and "
+  operand = { "the MMA's atom determines which elements of T a thread reads",
+    "load them from shared memory with ldmatrix: see tiled_copy_A, tiled_copy_B and "
       .. "atoms{family = \"ldmatrix\"}" },
-  sum = { "the MMA's atom says which elements of T a thread has",
+  sum = { "the MMA's atom determines which elements of T a thread has",
     "write them to shared memory first, and copy whole rows from there, if these stores matter" },
 }
 
@@ -72,10 +72,10 @@ end
 
 -- What the figures themselves show.
 local remarks = {
-  banks = "lanes meet in a bank of T; pad its stride or swizzle it: find_swizzle tells how",
+  banks = "lanes meet in a bank of T; pad its stride or swizzle it: find_swizzle shows how",
   addresses = "lanes read different elements of T, but constant memory serves one address at a "
     .. "time; keep T in shared or global memory",
-  sectors = "neighbouring lanes are far apart in T; let them take neighbouring elements",
+  sectors = "neighbouring lanes are far apart in T; let them access neighbouring elements",
 }
 
 local function fill(text, access, tensor)

@@ -285,7 +285,7 @@ function M.summary(profile, kernel)
       .. "compiler may merge neighbours"
   end
   if has_unsure(kernel) then
-    out[#out + 1] = "~: the machine code has another number of accesses here than the script's "
+    out[#out + 1] = "~: the machine code has more or fewer accesses here than the script's "
       .. "lines need, so the compiler"
     out[#out + 1] = "  has dropped, moved or copied some; how often each is made is not known"
   end

@@ -45,7 +45,7 @@ local function width_of(offset_of, n_threads, n_values, bytes, wanted)
         .. "makes at most %d bytes", tostring(wanted), n_values, MAX_BYTES)
     elseif not has_runs(offset_of, n_threads, n_values, wanted) then
       fail("the layout does not keep %d values of a thread together and aligned, as vec = %d "
-        .. "needs; without vec the widest is taken", wanted, wanted)
+        .. "needs; without vec, the widest access is used", wanted, wanted)
     end
     return wanted
   end
@@ -152,7 +152,8 @@ local function add_copy(list, tile, copy)
           if thread < copy.threads and lanes[thread % n] then
             at = run_at(function(_, i) return parts(thread, i, rest) end, thread, first, vec)
             if not at then
-              fail("%s takes %d elements of %s at once, which the layout %s does not keep together "
+              fail("%s accesses %d elements of %s at once, which the layout %s does not keep "
+                .. "together "
                 .. "and aligned", atom.name, vec, atom.dtype, tile.layout)
             end
           end

@@ -505,8 +505,8 @@ function M.is_order(x) return getmetatable(x) == SumOrder end
 
 local function check_order(x, i)
   if not M.is_order(x) then
-    fail("same_order: argument %d is of type %s; expected what sum_order(launch, {C = {5, 7}}) "
-      .. "gives", i, require("cuttle.tiles").type_name(x))
+    fail("same_order: argument %d is of type %s; expected a result of sum_order(launch, {C = "
+      .. "{5, 7}})", i, require("cuttle.tiles").type_name(x))
   end
 end
 

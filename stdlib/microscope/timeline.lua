@@ -226,7 +226,7 @@ function Timeline:__tostring()
   end
   measured.add_text(out, self, function(bars, cycles) return line_of(bars, cycles, mark_of) end)
   for _, line in ipairs(self.unmarked or {}) do
-    out[#out + 1] = ("mark line %d: no warp comes to it"):format(line)
+    out[#out + 1] = ("mark line %d: no warp reaches it"):format(line)
   end
   return table.concat(out, "\n")
 end

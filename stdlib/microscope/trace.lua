@@ -251,13 +251,14 @@ function Trace:__tostring()
     end
   end
   if #self.rows == 0 then
-    out[#out + 1] = "no thread writes it: the launch ran again, on what its tensors hold now; if a "
-      .. "ticket or flag in them says who writes, set it as it was before"
+    out[#out + 1] = "no thread writes it: the launch ran again, with the current contents of its "
+      .. "tensors; if "
+      .. "a ticket or flag in them decides who writes, reset it first"
   end
   for _, place in ipairs(self.open_ends) do
     local text = places_text({ place }, self.tensors, self.grid)
     out[#out + 1] = ("%s: an input here; what other blocks of the launch wrote there is not "
-      .. "followed, but trace(launch, {%s = {...}}) says how it came about"):format(text,
+      .. "followed, but trace(launch, {%s = {...}}) shows how it came about"):format(text,
         place.tensor)
   end
   return table.concat(out, "\n")

@@ -88,7 +88,7 @@ local function lack(config, p, target)
     return ("its kernel is for sm_%d and later, and this is sm_%d"):format(config.sm_from,
       target.sm)
   elseif bytes > target.shared then
-    return ("a block takes %d bytes of shared memory, and there are %d"):format(bytes,
+    return ("a block needs %d bytes of shared memory, but there are %d"):format(bytes,
       target.shared)
   end
 end
@@ -131,8 +131,8 @@ end
 
 local function check_table(config, option)
   if bits.is_sum_order(config) then
-    fail("what sum_order gives is no configuration; expected its name, or a table as those of "
-      .. "attention.lua")
+    fail("a result of sum_order is not a configuration; expected a name, or a table like "
+      .. "those of attention.lua")
   end
   given.check("attention", option, config, M.configs)
 end
@@ -233,7 +233,7 @@ local function check_types(p)
   if p.O.dtype.bits < p.dtype.bits and p.O.dtype ~= p.dtype then
     fail("out is %s but Q is %s; expected %s or a wider type", p.O.dtype, p.dtype, p.dtype)
   elseif p.dtype == f64 then
-    fail("the elements are f64, but sums are made in f32; reference.attention takes f64")
+    fail("the elements are f64, but sums are computed in f32; reference.attention accepts f64")
   elseif p.lse and p.lse.dtype ~= f32 then
     fail("lse is %s; expected f32", p.lse.dtype)
   end

@@ -12,16 +12,16 @@ local LAG <const> = 2 -- tiles of K on their way to a thread's slots
 --- Why the kernel cannot take a problem's nested matrices, or cannot do without any; nil: it can.
 function M.trouble(config, p)
   if not config.gathers then
-    return p.nested and "it copies by TMA, which needs one stride per mode" or nil
+    return p.nested and "it copies with TMA, which needs one stride per mode" or nil
   elseif not p.nested then
     return "it gathers what has modes with more than one stride, and no mode has"
   elseif p.nested.C then
-    return "it stores C by TMA, which takes no mode with more than one stride"
+    return "it stores C with TMA, which supports no mode with more than one stride"
   end
   for _, name in ipairs { "A", "B" } do
     local n = p.nested[name]
     if n and n * p.dtype.bits ~= VECTOR_BITS then
-      return ("it gathers 16 bytes at once, and only %d lie side by side"):format(
+      return ("it gathers 16 bytes at once, but only %d are adjacent"):format(
         n * p.dtype.bytes)
     end
   end

@@ -145,7 +145,7 @@ local function check_types(a, b, c, options)
   if is_float(sum) and not is_float(out) then
     fail("C is %s, but sums of %s products are %s; expected a C of a float type", out, dtype, sum)
   elseif not is_float(out) and out.bits < sum.bits and not options.epilogue then
-    fail("C is %s, too narrow for sums of %s products, which are %s; take a C of %s, or an "
+    fail("C is %s, too narrow for sums of %s products, which are %s; use a C of %s, or an "
       .. "epilogue that limits them to its range", out, dtype, sum, sum)
   end
 end

@@ -149,7 +149,7 @@ end
 --- The order that the option asks for, and into how many parts K is cut; nil parts: any number.
 function M.wanted(option, p)
   configs.facts(p)
-  bits.check("matmul", option, ", a table of options or what sum_order gives")
+  bits.check("matmul", option, ", a table of options or a result of sum_order")
   if option == bits.INVARIANT then return of_row(invariant_row(p), p, 1) end
   if bits.is_sum_order(option) then return of_sum_order(option, p) end
   if type(option) == "string" then return of_row(row_of_name(option, p), p, 1) end

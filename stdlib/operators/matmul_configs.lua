@@ -387,7 +387,7 @@ local function by_name(name, p)
       if not M.can_compute(row, p) then
         local template = require(row.template)
         local why = p.nested and not template.takes_nested
-          and "it takes no mode with more than one stride"
+          and "it supports no mode with more than one stride"
           or template.trouble and template.trouble(row, p)
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
           name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")

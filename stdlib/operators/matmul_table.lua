@@ -108,10 +108,11 @@ end
 --- Why a row does not belong to this table; nil: it does.
 function M.trouble(row)
   if not numbers_of(row.key) then
-    return ("'%s' is no product; type, majors, M, N, K and batches were expected, as in "
+    return ("'%s' does not describe a product; type, majors, M, N, K and batches were expected, "
+      .. "as in "
       .. "'f16 TN 4096 4096 4096 1'"):format(row.key)
   elseif not named(row) then
-    return ("'%s' is no configuration of matmul; a name of matmul_configs.lua and a split were "
+    return ("'%s' is not a configuration of matmul; a name of matmul_configs.lua and a split were "
       .. "expected, as in 'name=\"mma 128x128x64\" split=1'"):format(row.config)
   end
 end

@@ -644,7 +644,7 @@
     const number = steps[step], turn = number / 2;
     if (number % 2 === 0) return `${data.loop ? `${data.loop}: ` : ""}turn ${turn} of ${nTurns}`;
     if (nTurns === 0) return "the whole kernel";
-    return number === 1 ? "before the loop" : step === steps.length - 1 ? "after the loop" : "between the turns";
+    return number === 1 ? "before the loop" : step === steps.length - 1 ? "after the loop" : "between the iterations";
   }
 
   function cellsText(tensor, cells) {

@@ -102,7 +102,7 @@ end
 
 local function check_static(layout, how)
   if not grid.is_static(layout) then
-    M.fail(how.op, "the layout %s has extents or strides that are known at run time only; a "
+    M.fail(how.op, "the layout %s has extents or strides that are known only at run time; a "
       .. "picture needs numbers", layout)
   end
 end

@@ -90,7 +90,7 @@ local function is_static(leaf)
   return math.type(leaf) == "integer" or tostring(leaf):find("^%-?%d+@") ~= nil
 end
 
--- Whether nothing of the layout is known at run time only.
+-- Whether nothing of the layout is known only at run time.
 function M.is_static(layout)
   for _, tuple in ipairs { shape(layout), stride(layout.layout or layout) } do
     for _, leaf in ipairs(M.leaves(tuple)) do

@@ -350,7 +350,8 @@ local function check_kind(file, op, fail)
   local writer = writer_of[(file:match("%.(%w+)$") or ""):lower()]
   local own = op == "view" and "html" or op
   if writer and written_by[op] and writer ~= own then
-    fail(op, "'%s' would hold %s, which its name does not say; write %s(x, \"%s\"), or name it .%s",
+    fail(op, "'%s' would contain %s, which does not match its name; write %s(x, \"%s\"), or name "
+      .. "it .%s",
       file, written_by[op], writer, file, own == "latex" and "tex" or own)
   end
 end
@@ -361,7 +362,7 @@ function M.deliver(text, file, op, fail)
   if type(file) ~= "string" then
     fail(op, "the file is a %s; a name was expected", type(file))
   elseif not io then
-    fail(op, "a sandboxed script writes no files; without a file name %s returns the text", op)
+    fail(op, "a sandboxed script writes no files; without a file name, %s returns the source", op)
   end
   check_kind(file, op, fail)
   local ok, why = internal.host.write_file(file, text)

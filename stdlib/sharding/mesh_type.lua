@@ -28,7 +28,8 @@ local function layout_of_table(extents)
   local names, shape = {}, {}
   for name in pairs(extents) do
     if type(name) ~= "string" then
-      tiles.fail("mesh", "the key %s is no name of an axis; expected %s", tostring(name), EXPECTED)
+      tiles.fail("mesh", "the key %s is not the name of an axis; expected %s", tostring(name),
+        EXPECTED)
     end
     names[#names + 1] = name
   end
@@ -68,7 +69,7 @@ local function check_bijection(layout)
   local digits, next_stride = flatten(shape(layout), stride(layout), {}), 1
   for _, digit in ipairs(digits) do
     if math.type(digit.stride) ~= "integer" then
-      tiles.fail("mesh", "a stride of %s is no number; a layout from coordinates to ranks was "
+      tiles.fail("mesh", "a stride of %s is not a number; a layout from coordinates to ranks was "
         .. "expected", layout)
     end
   end

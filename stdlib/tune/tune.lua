@@ -261,7 +261,7 @@ end
 -- A coroutine that yields while its launches are watched, and is left so, would keep them watched.
 local function tuned_row(self, ...)
   if self.is_tuning then
-    fail("%s: the function that is tuned calls what tune made of it", self.name)
+    fail("%s: the function that is tuned calls its own tuned function", self.name)
   end
   self.is_tuning = true
   local _ <close> = setmetatable({}, { __close = function() self.is_tuning = nil end })

@@ -15,7 +15,7 @@ local M = {}
 --- What `bits` may be: true or false, and what else was expected.
 function M.is_option(value)
   return type(value) == "boolean" or type(value) == "table",
-    "true, false, a configuration of the space, or what sum_order gives"
+    "true, false, a configuration of the space, or a result of sum_order"
 end
 
 -- A text that is the tree: each node once, with the numbers of its operands.
@@ -44,7 +44,7 @@ function M.contract(bits, candidates, fail)
   if type(bits) ~= "table" then return nil end
   if orders.is_order(bits) then
     if not bits.is_fixed then
-      fail("bits is an order that promises nothing: %s", unfixed_text(bits))
+      fail("bits is an order that fixes nothing: %s", unfixed_text(bits))
     end
     return contract_of_order(bits)
   end
@@ -334,8 +334,8 @@ function M.fallback(contract, allowed, key, fail)
   local own = contract.candidate
   if own and allowed[own.text] then return own end
   if own then cannot(contract, "`where` does not allow it", fail) end
-  fail("there is no result for %s, so nobody knows which configuration adds as `bits` says; tune "
-    .. "for these arguments before, where launches run", key)
+  fail("there is no result for %s, so it is not known which configuration adds as `bits` "
+    .. "requires; tune for these arguments first, where launches run", key)
 end
 
 return M

@@ -121,8 +121,8 @@ static void test_peers(void) {
   fake->no_peers = 1;
   IS_INT(ct_device_reach(a, b, &err), CT_EUNSUPPORTED, "no way to another device: status");
   IS_STR(err.msg,
-         "peer: kernels of cuda:0 cannot reach the memory of cuda:1, as the hardware does not "
-         "connect them directly; use collectives, as r:all_gather(src, dst)",
+         "peer: kernels of cuda:0 cannot reach the memory of cuda:1, because the hardware does not "
+         "connect them directly; use collectives, such as r:all_gather(src, dst)",
          "no way: message");
   fake->no_peers = 0;
   fail_next("cuDeviceCanAccessPeer", CT_CUDA_ERROR_INVALID_VALUE);
@@ -310,7 +310,7 @@ static void test_cooperative(void) {
   IS_INT(ct_function_launch(f, &l, NULL, 0, &err), CT_EINVAL, "more: status");
   IS_STR(err.msg,
          "launch: a cooperative grid of 1188 blocks; 'Fake 0' runs at most 1056 blocks of kernel "
-         "'empty' at once. Launch at most that many, and let each take several parts of the work",
+         "'empty' at once. Launch at most that many, and let each do several parts of the work",
          "more: message");
   IS_INT(fake->n_launches, n, "more: not launched");
   IS_INT(fake->n_pushes, fake->n_pops, "more: the thread has its own context again");

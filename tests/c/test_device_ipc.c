@@ -144,7 +144,7 @@ static void test_failures(void) {
      "two tensors");
   IS_INT(ct_storage_ipc(pooled, &handle, &offset, &err), CT_EUNSUPPORTED, "memory of a pool");
   IS_STR(err.msg,
-         "it lies in memory that this process has for itself; take a part of a sharded tensor, as "
+         "it is in memory private to this process; use a part of a sharded tensor, as "
          "m:zeros(dtype, shape, spec) makes it",
          "memory of a pool: message");
   fail_next("cuIpcGetMemHandle", 1);
@@ -158,8 +158,8 @@ static void test_failures(void) {
   IS_INT(ct_storage_open(ct_alloc_std, d, &handle, 0, 4, "rank 3", &opened, &err), CT_EUNSUPPORTED,
          "no way to the device");
   IS_STR(err.msg,
-         "peer: kernels of cuda:0 cannot reach the memory of rank 3, as the hardware does not "
-         "connect them directly; use collectives, as r:all_gather(src, dst)",
+         "peer: kernels of cuda:0 cannot reach the memory of rank 3, because the hardware does not "
+         "connect them directly; use collectives, such as r:all_gather(src, dst)",
          "no way: message");
   IS_INT(ct_storage_open(ct_alloc_std, d, &handle, 0, 4, "rank 3", &opened, &err), CT_EUNSUPPORTED,
          "memory of this process");

@@ -425,7 +425,7 @@ static const Case cases[] = {
     {"a driver at a wrong path", "/nowhere/libcuda.so.1", NULL, NULL, load_cuda, CT_EMISSING,
      "cuda driver: cannot load '/nowhere/libcuda.so.1', which CUTTLE_LIBCUDA names: "},
     {"a stub", FAKE, "-DSTUB", NULL, load_cuda, CT_EMISSING,
-     "does not tell its version; install the NVIDIA driver instead of a stub"},
+     "does not report its version; install the NVIDIA driver instead of a stub"},
     {"eight threads at once", FAKE, "", NULL, load_in_threads, CT_OK, "8 of 8"},
     {"a second try", FAKE, "", NULL, load_again, CT_OK, "first 6, then 0"},
     {"an NVRTC at a wrong path", "/nowhere", NULL, "/nowhere/libnvrtc.so.13", load_nvrtc,

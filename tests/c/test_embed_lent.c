@@ -168,7 +168,7 @@ static void test_layouts(cuttle_State *S) {
   is_error(S, cuttle_launch_with(S, k, &o, 2, args), "the pointer is NULL", "no memory");
   ma.ptr = a;
   ma.dtype = (cuttle_DType)99;
-  is_error(S, cuttle_launch_with(S, k, &o, 2, args), "99 is no element type", "a wrong type");
+  is_error(S, cuttle_launch_with(S, k, &o, 2, args), "99 is not an element type", "a wrong type");
   ma.dtype = CUTTLE_F32;
   ma.rank = 33;
   is_error(S, cuttle_launch_with(S, k, &o, 2, args), "rank 33", "a wrong rank");

@@ -167,7 +167,7 @@ static void test_refused(void) {
      "begins");
   refuse_all(d, &b, e);
   IS_INT(ct_graph_begin(d, &err), CT_EINVAL, "a graph in a graph: status");
-  IS_STR(err.msg, "graph: a graph is being recorded already; record both parts in one function",
+  IS_STR(err.msg, "graph: a graph is already being recorded; record both parts in one function",
          "message");
   ct_graph_drop(d);
   ct_graph_drop(d);

@@ -242,8 +242,8 @@ typedef struct Lie {
 static const Lie lies[] = {
     {"%n", take_n, "a conversion that printf of kernels does not have"},
     {"a width that is an argument", take_star, "a conversion that printf of kernels does not have"},
-    {"%s of a number", take_text, "of another type than its conversion takes"},
-    {"a wide conversion", take_wide, "of another type than its conversion takes"},
+    {"%s of a number", take_text, "of another type than its conversion accepts"},
+    {"a wide conversion", take_wide, "of another type than its conversion accepts"},
     {"too few values", take_more, "asks for more values than there are"},
     {"too many values", take_less, "asks for fewer values than there are"},
     {"another element type", take_bytes, "of other elements"},

@@ -347,7 +347,7 @@ static void test_late(Wait *wait, const char *name) {
   OK(passed > 190 && passed < 2000, "at the limit: after %.0f ms", passed);
   HAS_STR(err.msg,
           " waited 0.2 s in all_reduce over 'data', x.lua:3; another rank may have ended, "
-          "or be somewhere else; the communicators of this process were aborted",
+          "or be at another line; the communicators of this process were aborted",
           "its message");
   end_failure(&p, "waited 0.2 s");
 }

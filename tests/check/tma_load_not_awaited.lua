@@ -5,7 +5,7 @@ local k = kernel("ahead", function(A, C)
   for i = 0, 1 do
     if threadIdx.x == 0 then
       full[i]:arrive_expect_tx(8 * 32 * 4)
-      tma_load(tile(tma_tensor(A), {8, 32}, {i, 0}), s(_, _, i), full[i]) -- finds: tma_load: the block may end before this has come: nobody waits for its phase of full[1]; wait for it, or leave the copy out
+      tma_load(tile(tma_tensor(A), {8, 32}, {i, 0}), s(_, _, i), full[i]) -- finds: tma_load: the block may end before this has arrived: nobody waits for its phase of full[1]; wait for it, or leave the copy out
     end
   end
   full[0]:wait(0)

@@ -5,7 +5,7 @@ local k = kernel("lost", function(C)
   fence_proxy_async()
   sync_threads()
   if threadIdx.x == 0 then
-    tma_store(s, tile(tma_tensor(C), {8, 32}, {0, 0})) -- finds: tma_store: the block may end before this has read s; let its thread come to tma_store_commit(), which makes a group of it, and then to tma_store_wait(0)
+    tma_store(s, tile(tma_tensor(C), {8, 32}, {0, 0})) -- finds: tma_store: the block may end before this has read s; let its thread reach tma_store_commit(), which makes a group of it, and then tma_store_wait(0)
     tma_store_wait(0)
   end
 end)

@@ -14,7 +14,7 @@ local k = kernel("k", function(C)
   clear(c)
   if threadIdx.x < 64 then
     wgmma_fence()
-    gemm(mma, thr:partition_A(s), thr:partition_B(b), c) -- finds: wgmma: warp 0 has issued 1 product, warp 2 of its warp group none; all four warps issue each product together, so let whole groups of 128 threads come to it
+    gemm(mma, thr:partition_A(s), thr:partition_B(b), c) -- finds: wgmma: warp 0 has issued 1 product, warp 2 of its warp group none; all four warps issue each product together, so let whole groups of 128 threads reach it
     wgmma_commit()
   end
   wgmma_wait(0)

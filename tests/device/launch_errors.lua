@@ -27,10 +27,10 @@ local x, y = zeros(f32, {32}), zeros(f32, {32})
 local on_host = x:to("cpu")
 
 fails("tensors on two devices", nil, 0,
-  "add: argument 1 (x) lives on cuda:0 but argument 2 on cpu; move one with t:to(\"cuda:0\")",
+  "add: argument 1 (x) is on cuda:0 but argument 2 is on cpu; move one with t:to(\"cuda:0\")",
   function() add{grid = 1, block = 32}(x, on_host) end)
 fails("tensors on two devices, the other way", nil, 0,
-  "add: argument 1 (x) lives on cpu but argument 2 on cuda:0; move one with t:to(\"cpu\")",
+  "add: argument 1 (x) is on cpu but argument 2 is on cuda:0; move one with t:to(\"cpu\")",
   function() add{grid = 1, block = 32}(on_host, y) end)
 local s = stream()
 fails("a stream for tensors of the host", nil, 0,

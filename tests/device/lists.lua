@@ -83,6 +83,6 @@ out = out:to("cpu")
 tap.ok(out[0] == 4950 and out[1] == 200, "tensors at addresses")
 
 local ok, message = pcall(function() run({list[1], zeros(f32, 4):to("cpu")}, 1.0) end)
-tap.ok(not ok and message:find("tensor 2 lives on cpu, but tensor 1 on cuda:0", 1, true) ~= nil,
+tap.ok(not ok and message:find("tensor 2 is on cpu, but tensor 1 is on cuda:0", 1, true) ~= nil,
   "a list on two devices", message)
 tap.done()

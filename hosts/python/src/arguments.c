@@ -188,11 +188,10 @@ static bool place_tensor(Call *c, int i, const DLTensor *t, bool is_read_only) {
     case DL_CUDA:
     case DL_CUDA_MANAGED: m->device = t->device.id; break;
     default:
-      PyErr_Format(
-          PyExc_TypeError,
-          "argument %d lives on a device of DLPack's type %d; the host (1) or a CUDA device "
-          "(2) was expected",
-          i + 1, (int)t->device.type);
+      PyErr_Format(PyExc_TypeError,
+                   "argument %d is on a device of DLPack's type %d; the host (1) or a CUDA device "
+                   "(2) was expected",
+                   i + 1, (int)t->device.type);
       return false;
   }
   m->ptr = t->data == NULL ? NULL : (char *)t->data + t->byte_offset;

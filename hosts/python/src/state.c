@@ -58,9 +58,8 @@ static bool follow_fork(State *st) {
 }
 
 static const char *refusal(const State *st) {
-  return st->S != NULL
-             ? "the module is in a call, during which this handler of a signal runs; set a flag "
-               "in the handler, or raise an exception to end the call"
+  return st->S != NULL ? "this signal handler runs during a call of the module; set a flag "
+                         "in the handler, or raise an exception to end the call"
          : st->is_lost
              ? "another thread was in a call of the module when the process was forked; load "
                "the script again in this process"

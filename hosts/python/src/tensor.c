@@ -153,8 +153,8 @@ static PyObject *tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
   if (copy == Py_True || (t->m.is_read_only && !is_versioned)) {
     PyErr_SetString(PyExc_BufferError, copy == Py_True
                                            ? "a cuttle.Tensor shares its memory and makes no copies"
-                                           : "the memory is read-only, which DLPack says from "
-                                             "version 1.0 on; pass max_version=(1, 0)");
+                                           : "the memory is read-only, which DLPack can express "
+                                             "from version 1.0 on; pass max_version=(1, 0)");
     return NULL;
   }
   return PyErr_Occurred() != NULL || !is_ready(t, stream) ? NULL : new_capsule(t, is_versioned);

@@ -117,7 +117,7 @@ static int dtype_of_name(const char *name) {
       return i;
     }
   }
-  PyErr_Format(PyExc_ValueError, "'%s' is no element type; one of %s was expected", name,
+  PyErr_Format(PyExc_ValueError, "'%s' is not an element type; one of %s was expected", name,
                all_names(names));
   return 0;
 }

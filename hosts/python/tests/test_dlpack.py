@@ -95,7 +95,7 @@ def test_types():
     same(memory[0], 0x40400000, "view_as: f32 as tf32")
     fails(TypeError, "elements have 8 bits",
           lambda: module.three[1, 1](cuttle.view_as(m.New(memory, "f32", (1,)), "f8e5m2")), "of other sizes")
-    fails(ValueError, "'f7' is no element type", lambda: cuttle.view_as(None, "f7"), "of no type")
+    fails(ValueError, "'f7' is not an element type", lambda: cuttle.view_as(None, "f7"), "of no type")
     fails(TypeError, "needs a tensor", lambda: module.three[1, 1](cuttle.view_as(5, "f32")), "of a number")
     fails(TypeError, "type complex with 64 bits", lambda: module.three[1, 1](m.New(memory, "c64", (1,))), "complex")
     fails(TypeError, "float8_e4m3fnuz", lambda: module.three[1, 1](m.New(memory, "e4m3fnuz", (1,))),

@@ -70,7 +70,7 @@ end
 -- "C[5,7]", "C(5,7)" -> {C = {5, 7}}
 local function read_element(text)
   local name, coordinate = text:match "^%s*([%a_][%w_]*)%s*[%[%(]([%d%s,]*)[%]%)]%s*$"
-  if not name then fail("%s is no element of a tensor; write one as in C[5,7]", text) end
+  if not name then fail("%s is not an element of a tensor; write one, as in C[5,7]", text) end
   local element = {}
   for n in coordinate:gmatch "%d+" do element[#element + 1] = math.tointeger(tonumber(n)) end
   return { [name] = element }, name

@@ -1,4 +1,4 @@
-/* simt_chosen.c: handlers of the CPU engine for tensors whose place is known at run time only: members of
+/* simt_chosen.c: handlers of the CPU engine for tensors whose place is known only at run time: members of
    lists, and tensors at an address. A warp's buffer is turned to the memory of the one that is meant,
    with its end, before it is accessed. */
 #include "simt_run.h"

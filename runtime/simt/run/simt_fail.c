@@ -144,7 +144,7 @@ static CtStatus report_mask(const CtWorker *worker, const char *op, CtErr *err) 
     return ct_fail(
         err, CT_EINVAL,
         "%s: the mask 0x%x of thread %s of block %s does not name its own lane, %d; each "
-        "lane that comes here must be in its mask",
+        "lane that gets here must be in its mask",
         op, mask[f->lane], who.s, block.s, f->lane);
   }
   if (f->kind == CT_FAIL_MASK_OTHER) {
@@ -179,10 +179,11 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
     return ct_fail(err, CT_EINVAL, "%s: rank %lld, %s; a cluster of %d blocks has ranks 0 to %d",
                    p->bufs[f->buf].name, (long long)f->off, who, p->n_cluster, p->n_cluster - 1);
   }
-  return ct_fail(err, CT_EINVAL,
-                 "%s: block %s, whose memory it is, has ended; used %s. Let all blocks come to a "
-                 "cluster_sync before they end",
-                 p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: block %s, whose memory it is, has ended; used %s. Let all blocks reach a cluster_sync "
+      "before they end",
+      p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
 }
 
 /* A member that a list does not have, or an address that no tensor has. */
@@ -196,7 +197,8 @@ static CtStatus report_chosen(const CtWorker *worker, const char *who, CtErr *er
                    where.s, who);
   }
   if (f->off % (int64_t)buf->align != 0) {
-    return ct_fail(err, CT_EINVAL, "tensor_at: address 0x%llx of %s is no multiple of %u bytes, %s",
+    return ct_fail(err, CT_EINVAL,
+                   "tensor_at: address 0x%llx of %s is not a multiple of %u bytes, %s",
                    (unsigned long long)f->off, buf->name, buf->align, who);
   }
   return ct_fail(
@@ -410,7 +412,7 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
       return ct_fail(
           err, CT_EINVAL,
           "%s: all 32 threads of a warp are needed, but some of the warp of thread %s of "
-          "block %s have ended; let all threads come here",
+          "block %s have ended; let all threads get here",
           warp_op_name(code_of(worker->job, f->in)),
           ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);

@@ -101,7 +101,7 @@ static void add_missing(Text *t, const CtMbar *b) {
     add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
   }
   if (b->tx < 0) {
-    add(t, "%s%d bytes have come that no arrive_expect_tx has counted", n > 0 ? ", and " : "",
+    add(t, "%s%d bytes have arrived that no arrive_expect_tx has counted", n > 0 ? ", and " : "",
         -b->tx);
   }
 }
@@ -116,7 +116,7 @@ static void add_wait(Text *t, const CtWorker *k, const CtWarp *w, bool one) {
     return;
   }
   if (x.op == CT_SIMT_WGMMA_WAIT) {
-    add(t, " %s at line %d for a product of the warp group, which its other warps have not come to",
+    add(t, " %s at line %d for a product of the warp group, which its other warps have not reached",
         one ? "waits" : "wait", line);
     return;
   }

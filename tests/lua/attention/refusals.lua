@@ -23,9 +23,9 @@ refusal("hopper 192x128", half, half, half, { out = zeros(f32, {1, 2, 2, 64}) })
 refusal("hopper 192x128", half, view(randn(f16, 300), layout({1, 2, 2, 64}, {0, 132, 68, 1})))
 -- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA needs strides that are multiples of 16 bytes, and K's along S is 68 elements
 refusal("hopper 192x128", half, half, view(randn(f16, 256), layout({1, 2, 2, 64}, {0, 1, 2, 4})))
--- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA wants a stride of 1 along D, and V's is 4
+-- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA needs a stride of 1 along D, and V's is 4
 refusal("hopper 192x128", view(randn(f16, row_major{2, 257})(1, _), row_major{1, 2, 2, 64}))
--- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA wants addresses that are multiples of 16 bytes; that of Q is not one
+-- expect: attention: 'hopper 192x128': f16, D = 64, on it; TMA needs addresses that are multiples of 16 bytes; that of Q is not
 local heads = view(zeros(f16, 8), layout({1, 40000, 1, 8}, {0, 0, 0, 1}))
 refusal("mma 64x64", heads, zeros(f16, {1, 1, 1, 8}))
 -- expect: attention: 'mma 64x64': f16, D = 8, on it; there are 40000 heads in all, and a table of tiles has room for 32768

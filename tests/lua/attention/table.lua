@@ -129,12 +129,12 @@ local function trouble(text)
     "")
 end
 tap.is(trouble(line("A100", "bf16 4096", "name=plain")),
-  "attention: mine.tune:1: 'bf16 4096' is no attention; type, "
+  "attention: mine.tune:1: 'bf16 4096' does not describe an attention problem; type, "
   .. "depth, mask, batches, heads, queries and keys were expected, as in "
   .. "'bf16 d128 causal 4 32 4096 4096'", "a key")
 tap.is(trouble("\n" .. line("A100", key, 'name="mma 1x1"')),
-  "attention: mine.tune:2: 'name=\"mma 1x1\"' is no "
-  .. "configuration of attention; a name of attention.lua was expected, as in "
+  "attention: mine.tune:2: 'name=\"mma 1x1\"' is not "
+  .. "a configuration of attention; a name of attention.lua was expected, as in "
   .. "'name=\"mma 128x64\"'", "a configuration")
 os.remove(path)
 

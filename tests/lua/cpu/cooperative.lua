@@ -28,7 +28,7 @@ ok, message = pcall(function()
   last{grid = 20000, block = 32, cooperative = true}(zeros(i32, 1))
 end)
 print(ok, (message:gsub("^.-: ", "", 1)))
--- expect: false	last: a cooperative grid of 20000 blocks; the CPU engine keeps at most 16384 resident. Launch fewer blocks, and let each take several parts of the work
+-- expect: false	last: a cooperative grid of 20000 blocks; the CPU engine keeps at most 16384 resident. Launch fewer blocks, and let each do several parts of the work
 
 -- A failed assertion ends the launch, although the other blocks wait; the next launch works.
 local checked = kernel("checked", function(z, n)

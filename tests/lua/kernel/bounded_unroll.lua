@@ -71,8 +71,8 @@ local function runs(n, options)
 end
 print(runs(0), runs(1), runs(64)) -- expect: true	true	true
 print(runs(200, {max_unroll = 200})) -- expect: true
-print(select(2, pcall(runs, 65)):match("more than 64 turns put code into the kernel")) -- expect: more than 64 turns put code into the kernel
-print(select(2, pcall(runs, 201, {max_unroll = 200})):match("more than %d+ turns")) -- expect: more than 200 turns
+print(select(2, pcall(runs, 65)):match("more than 64 iterations put code into the kernel")) -- expect: more than 64 iterations put code into the kernel
+print(select(2, pcall(runs, 201, {max_unroll = 200})):match("more than %d+ iterations")) -- expect: more than 200 iterations
 local x = zeros(i32, 512)
 kernel("dynamic", function(t)
   local i = 0

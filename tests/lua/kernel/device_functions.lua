@@ -108,10 +108,10 @@ end)
 local function series_text(options)
   local f = kernel("series", function(t) t[0] = series(t[0]) end, options)
   local ok, text = pcall(function() return f{grid = 1, block = 1}:source(zeros(f32, 4)) end)
-  if not ok then return text:match("more than %d+ turns") end
+  if not ok then return text:match("more than %d+ iterations") end
   return text:find("fma", 1, true) and "contracted" or "not"
 end
-print(series_text {}) -- expect: more than 64 turns
+print(series_text {}) -- expect: more than 64 iterations
 print(series_text { max_unroll = 100 }) -- expect: contracted
 print(series_text { max_unroll = 100, contract = false }) -- expect: not
 

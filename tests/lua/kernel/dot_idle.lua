@@ -39,7 +39,7 @@ product(64, 64, 16, 100, f16)
 product(7, 13, 5, 32, f32)
 -- expect: product       (M,N,K) = (7,13,5)
 -- expect: atom          UniversalFMA<f32>: tensor cores multiply no f32
--- expect: threads       13: (1,1,13,1):(0,13,1,0) of (M,N); the other 19 of 32 are idle, as all do not divide (M,N)
+-- expect: threads       13: (1,1,13,1):(0,13,1,0) of (M,N); the other 19 of 32 are idle, because all together do not divide (M,N)
 -- expect: A             plain loads: each thread reads what it multiplies
 -- expect: B             plain loads: each thread reads what it multiplies
 -- expect: sums          7 of f32, in 7 rows of a thread

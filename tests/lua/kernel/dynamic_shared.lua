@@ -44,11 +44,11 @@ end
 
 -- What the launch gives must be there. (tests/lua/cpu/dynamic_shared.lua: accesses beyond it.)
 local out = zeros(i32, {2, 2})
-try(transpose{grid = 1, block = {2, 2}}, out, 2) -- expect: false	11: shared: without a layout it is the memory that the launch gives, which gives 0 bytes; give a layout, or launch with smem = bytes
-try(transpose{grid = 1, block = {2, 2}, smem = 3}, out, 2) -- expect: false	11: shared: without a layout it is the memory that the launch gives, which gives 3 bytes; give a layout, or launch with smem = bytes
+try(transpose{grid = 1, block = {2, 2}}, out, 2) -- expect: false	11: shared: without a layout, it is the memory that the launch provides, which has 0 bytes; pass a layout, or launch with smem = bytes
+try(transpose{grid = 1, block = {2, 2}, smem = 3}, out, 2) -- expect: false	11: shared: without a layout, it is the memory that the launch provides, which has 3 bytes; pass a layout, or launch with smem = bytes
 local two = kernel("two", function(t)
   shared(f32)[0] = 1.0
   shared(i32)[0] = 1
   t[0] = 1
 end)
-try(two{grid = 1, block = 1, smem = 64}, out) -- expect: false	51: shared: the memory that the launch gives is a tensor of f32 already; i32 was asked for
+try(two{grid = 1, block = 1, smem = 64}, out) -- expect: false	51: shared: the memory that the launch provides is already a tensor of f32; i32 was requested

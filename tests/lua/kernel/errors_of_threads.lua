@@ -137,7 +137,7 @@ end, 8)                                   -- expect: done
 print(shown())                            -- expect: 9 9 9 9 9 9 9 9
 try(function(x, n)
   pcall(function() if threadIdx.x == n then error("lost") end end)
-end, 3)                                   -- expect: 139: error: no pcall catches what threads find at run time, and this one holds the 'if'; write the 'if' around the pcall, or give a value that says so
+end, 3)                                   -- expect: 139: error: no pcall catches errors of threads, and this pcall contains the 'if'; write the 'if' around the pcall, or return a value that reports the failure
 
 -- A function of device_fn has no assertions of its own.
 local checked = device_fn(function(v) if v == 3 then error("three") end return v end)

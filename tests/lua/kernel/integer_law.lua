@@ -1,5 +1,5 @@
 -- Each function of integers, on each pair of integer types and of values at the edges of their ranges, against exact
--- arithmetic: with both operands known at run time only, one of them a Lua number, both known while tracing, and
+-- arithmetic: with both operands known only at run time, one of them a Lua number, both known while tracing, and
 -- where the ranges of run-time values are known.
 local types <const> = { i8, u8, i16, u16, i32, u32, i64, u64 }
 local N_RANGES <const> = tonumber(arg[1] or 4) -- random ranges of each type; given one, all pairs of edges, too

@@ -26,13 +26,13 @@ local config = k{grid = 1, block = 32}
 for line in config:ir(zeros(f32, 32), 8):gmatch("static [^\n]*") do print(line) end
 -- expect: static if false ; 9
 -- expect: static elseif true ; 11
--- expect: static for 3 turns ; 12
+-- expect: static for 3 iterations ; 12
 -- expect: static if true once, false 2 times ; 13
 -- expect: static if true 2 times ; 4
--- expect: static while 5 turns ; 19
--- expect: static for 2 turns ; 20
--- expect: static for 8 turns in 3 loops ; 21
--- expect: static for 0 turns ; 23
+-- expect: static while 5 iterations ; 19
+-- expect: static for 2 iterations ; 20
+-- expect: static for 8 iterations in 3 loops ; 21
+-- expect: static for 0 iterations ; 23
 
 -- Where all was decided at run time there is nothing to say.
 local plain = kernel("plain", function(x, n) if n > 1 then x[0] = 1.0 end end)

@@ -24,7 +24,7 @@ local function count_in_fragment(turns)
 end
 attempt(count_in_fragment(4096)) -- expect: 1024.0
 attempt(count_in_fragment(4097))
--- expect: register tensor 'f' is indexed by the variable of a loop of 4097 turns; registers have no addresses, so the loop is unrolled, which goes up to 4096 turns; declare it by local_array, or keep the data in shared memory
+-- expect: register tensor 'f' is indexed by the variable of a loop of 4097 iterations; registers have no addresses, so the loop is unrolled, which works for up to 4096 iterations; declare it with local_array, or keep the data in shared memory
 
 -- Sums of more than 12 terms, and of more than 32 in each other, are taken apart by other ways.
 for _, n in ipairs {20, 40} do -- expect: 2	0
@@ -205,4 +205,4 @@ attempt(function()
     if threadIdx.x == 0 then tma_load(tile(tma_tensor(A), tiler, crd), s, full[0]) end
   end, {static_shapes = true}){grid = 1, block = 32}(zeros(f32, shape))
 end)
--- expect: tma_load: A has more than 16 modes; coalesce those that lie side by side
+-- expect: tma_load: A has more than 16 modes; coalesce those that are adjacent

@@ -115,7 +115,7 @@ print(is_in(1, 0, 2), is_in(0, 0, 2), is_in(1, 1, 2), is_in(1, 0, 1)) -- expect:
 -- A line that the block does not come to.
 t = timeline(with(config), { marks = { 23, 999, 999 }, device = here == "cuda" }, x, y, 6)
 print(table.concat(t.unmarked, " "), tostring(t):match "mark line 999[^\n]*")
--- expect: 999	mark line 999: no warp comes to it
+-- expect: 999	mark line 999: no warp reaches it
 
 -- Wrong names and options.
 local function named(name)

@@ -137,7 +137,7 @@ print(table.unpack(cdiv("(7,8)", "(2,3)"))) -- expect: 4	3
 print(table.unpack(cdiv({7, 8}, "(2,3)"))) -- expect: 4	3
 print(cdiv("7", 2)) -- expect: 4
 
--- math.log with a base, of which either may be known at run time only.
+-- math.log with a base, of which either may be known only at run time.
 local logs = zeros(f64, 4)
 kernel("logs", function(t, x)
   t[0] = math.log(x, 10)

@@ -224,9 +224,9 @@ local long <const> = ("9"):rep(20)
 local torn = { key = key, config = 'name="mma 64x64x64" split=' .. long }
 tap.is(tables.read(torn, problem("A100", "f16", "TN", 3072, 3072, 3072, 2)), nil,
   "a split of 20 digits")
-tap.ok(tables.trouble(torn):find("is no configuration of", 1, true), "and what is said of it")
+tap.ok(tables.trouble(torn):find("is not a configuration of", 1, true), "and what is said of it")
 torn = { key = ("f16 TN %s 3072 3072 2"):format(long), config = 'name="mma 64x64x64" split=1' }
-tap.ok(tables.trouble(torn):find("is no product", 1, true), "rows of 20 digits")
+tap.ok(tables.trouble(torn):find("does not describe a product", 1, true), "rows of 20 digits")
 
 local sums_f16
 for _, row in ipairs(configs.list) do
@@ -248,18 +248,18 @@ tap.is(trouble("# a\n\nmatmul\tmeasured\n"),
   "matmul: mine.tune:3: no result: 2 fields between tabs; a result has 8",
   "a line that was cut")
 tap.is(trouble(line("A100", "f16 4096", 'name="mma 64x64x64" split=1')),
-  "matmul: mine.tune:1: 'f16 4096' is no product; "
+  "matmul: mine.tune:1: 'f16 4096' does not describe a product; "
   .. "type, majors, M, N, K and batches were expected, as in 'f16 TN 4096 4096 4096 1'",
     "an unknown key")
 tap.is(trouble("\n" .. line("A100", key, 'name="mma 1x1x1" split=1')),
   "matmul: mine.tune:2: 'name=\"mma 1x1x1\" split=1' is "
-  .. "no configuration of matmul; a name of matmul_configs.lua and a split were expected, as in "
+  .. "not a configuration of matmul; a name of matmul_configs.lua and a split were expected, as in "
   .. "'name=\"mma 128x128x64\" "
   .. "split=1'", "an unknown configuration")
-tap.is(trouble(line("A100", key, 'name="mma 64x64x64"')):match "is no configuration",
-  "is no configuration", "no split")
-tap.is(trouble(line("A100", key, 'name="mma 64x64x64" split=0')):match "is no configuration",
-  "is no configuration",
+tap.is(trouble(line("A100", key, 'name="mma 64x64x64"')):match "is not a configuration",
+  "is not a configuration", "no split")
+tap.is(trouble(line("A100", key, 'name="mma 64x64x64" split=0')):match "is not a configuration",
+  "is not a configuration",
   "split in no parts")
 os.remove(path)
 tap.ok(not pcall(matmul.use, path), "no file")

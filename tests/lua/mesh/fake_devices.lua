@@ -39,7 +39,7 @@ print((tostring(all):gsub("cuda:%d", "a device")))
 local ranks = {}
 for rank = 0, 7 do
   ranks[rank + 1] = ("cuda:%d: sum 28, %d from the ring, "
-    .. "all_reduce: a graph is recorded by one of 8 ranks of this process, and NCCL takes the "
+    .. "all_reduce: a graph is recorded by one of 8 ranks of this process, but NCCL needs the "
     .. "calls of all of them at once; record all ranks: graph(function() m:run(...) end)\n")
     :format(rank, (rank + 7) % 8)
 end

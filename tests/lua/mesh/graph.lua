@@ -67,9 +67,9 @@ fails(m.run, m, function(r)
   local g = graph(function() r:all_reduce(t, r.rank == 3 and "b" or "a") end)
   g()
 end)
--- expect: graph.lua:67: m:run: deadlock, no rank can go on
+-- expect: graph.lua:67: m:run: deadlock, no rank can continue
 fails(m.run, m, function(r)
   local g = graph(function() r:barrier() end)
   if r.rank ~= 2 then g() end
 end)
--- expect: graph.lua:72: m:run: deadlock, no rank can go on
+-- expect: graph.lua:72: m:run: deadlock, no rank can continue

@@ -131,7 +131,7 @@ fails(graph, function() m:run(function(r) r:peers(zeros(f32, 4)) end) end)
 fails(graph, function() m:run(function() return x:part()[0] end) end)
 -- expect: graph_ranks.lua:131: graph: an element uses a tensor's memory on the host while a graph is recorded, and nothing has run yet; do it before graph(...) or after the graph's launch
 fails(graph, function() m:run(function(r) if r.rank > 0 then r:barrier() end end) end)
--- expect: graph_ranks.lua:133: m:run: deadlock, no rank can go on
+-- expect: graph_ranks.lua:133: m:run: deadlock, no rank can continue
 fails(graph, function() m:run(function() graph(function() end) end) end)
 -- expect: graph_ranks.lua:135: graph: a graph cannot be made or launched while another one is recorded; call the function with the launches instead
 local stop = kernel("stop", function(t) assert(t[0] < 0, "too large") end)

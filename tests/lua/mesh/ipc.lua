@@ -58,7 +58,7 @@ for rank = 0, 2 do
   gpus.like(outs[rank], "fill: next is memory of another rank, which only kernels can use; "
     .. "do that on its own rank\n", "only kernels use it, rank " .. rank)
   gpus.like(outs[rank], "x.lua:24: peers: rank %d cannot share its tensor with other processes: it "
-    .. "lies in memory that this process has for itself; take a part of a sharded tensor, as "
+    .. "is in memory private to this process; use a part of a sharded tensor, as "
     .. "m:zeros%(dtype, shape, spec%) makes it\n", "memory of a pool")
   gpus.like(outs[rank], "x.lua:26: peers: rank %d gives i32 %S+, but this rank gives i32 %S+; "
     .. "all ranks give tensors of one type and layout\n", "other layouts")
@@ -89,7 +89,7 @@ m:run(function(r)
 end)
 ]])
 local apart = "x.lua:%d+: peer: rank %d is on another machine, whose memory kernels of this one do "
-  .. "not reach; use collectives, as r:all_gather%(src, dst%)\n"
+  .. "not reach; use collectives, such as r:all_gather%(src, dst%)\n"
 gpus.like(outs[0], (apart:gsub("rank %%d", "rank 1")), "rank 1 is on another machine than rank 0")
 gpus.like(outs[1], (apart:gsub("rank %%d", "rank 2")), "rank 2 is on another machine than rank 1")
 tap.is(outs[2], "", "rank 0 is on the machine of rank 2")

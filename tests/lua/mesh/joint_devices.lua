@@ -147,7 +147,7 @@ m:run(function(r)
 end)
 ]])
 local late = "^x.lua:%d+: device: kernel 'all_reduce' %(x.lua:8%) on cuda:0 did not end within "
-  .. "0.1 s, CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is somewhere else\n"
+  .. "0.1 s, CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is at another line\n"
   .. "  rank 0 waits at x.lua:%d+: barrier over all axes\n    on its device kernel 'all_reduce' "
   .. ".*\n  rank 1 waits at x.lua:%d+: barrier"
 like(out, late, "a limit of time")

@@ -213,7 +213,7 @@ outs = processes(2, pair, lonely)
 local seconds = os.time() - (tonumber(read(dir .. "/killed")) or 0)
 like(outs[0], "^all_reduce over data\t2 4\nx.lua:%d+: nccl: rank 0 waited 1.0 s in all_reduce "
   .. "of 2 f32 over all "
-  .. "axes, x.lua:%d+; another rank may have ended, or be somewhere else; the communicators of "
+  .. "axes, x.lua:%d+; another rank may have ended, or be at another line; the communicators of "
     .. "this process were "
   .. "aborted\n$", "the others of a killed rank end with a message")
 tap.ok(seconds <= 5, ("within the limit: %d s after it was killed"):format(seconds))
@@ -223,7 +223,7 @@ run("all_reduce", {"data"}, own(1), empty(1))
 local alone <const> = pair:gsub("%%d", "0"):gsub("boxes", "none")
 os.execute(("mkdir -p '%s/none'"):format(dir))
 like(run(alone, nobody), "nccl: rank 0: the first meeting of 2 ranks at 127.0.0.1:29501: the other "
-  .. "ranks did not join it within 1.0 s; one of them may have ended, or be somewhere else", "a "
+  .. "ranks did not join it within 1.0 s; one of them may have ended, or be at another line", "a "
     .. "rank that never comes")
 
 -- {====== Errors ======

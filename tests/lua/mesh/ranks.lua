@@ -148,7 +148,7 @@ _, why = pcall(m.run, m, function(r)
     r:recv(zeros(i32, 1), 6)
   end
 end)
-print((why:gsub("[^ ]*ranks.lua:%d+", "LINE"))) -- expect: LINE: m:run: deadlock, no rank can go on
+print((why:gsub("[^ ]*ranks.lua:%d+", "LINE"))) -- expect: LINE: m:run: deadlock, no rank can continue
 -- expect:   rank 0 has ended
 -- expect:   rank 1 has ended
 -- expect:   rank 2 waits at LINE: barrier over model, for ranks 0, 4, 6

@@ -107,10 +107,10 @@ why(batch, batch, line:zeros(bf16, { 64, 64, 2 }, "(M,N@x,L)"))
 -- expect: matmul: overlap is true, but there are batches; leave the option out
 local F = line:shard(reference.cast(A, f32), "(M@x,K)")
 why(F, F, line:tensor(f32, row_major{ 64, 64 }, "(M,N@x)"))
--- expect: it takes f16 or bf16, of one type
--- expect: matmul: overlap is true, but it takes f16 or bf16, of one type; leave the option out
+-- expect: it needs f16 or bf16 operands of one type
+-- expect: matmul: overlap is true, but it needs f16 or bf16 operands of one type; leave the option out
 print(sharded.plan(SA, SB, rows).kernel, sharded.plan(SA, SB, rows).why)
--- expect: matmul	the CPU engine takes it only with overlap = true
+-- expect: matmul	the CPU engine uses it only with overlap = true
 print(sharded.plan(SA, SB, rows, { overlap = false }).why) -- expect: overlap is false
 
 -- Without it, C has the bits of parts that are gathered and multiplied.

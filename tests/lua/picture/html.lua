@@ -37,9 +37,9 @@ print(message("4:1", "/nowhere/x.html")) -- expect: html: /nowhere/x.html: No su
 print(message("4:1", true)) -- expect: html: the file is a boolean; a name was expected
 
 -- A name that promises another kind of file is refused, before anything is written.
-print(message("4:1", "x.svg")) -- expect: html: 'x.svg' would hold a page, which its name does not say; write svg(x, "x.svg"), or name it .html
-print(select(2, pcall(svg, "4:1", "x.HTML")):match(": (.*)")) -- expect: svg: 'x.HTML' would hold an SVG picture, which its name does not say; write html(x, "x.HTML"), or name it .svg
-print(select(2, pcall(latex, "4:1", "x.html")):match(": (.*)")) -- expect: latex: 'x.html' would hold LaTeX, which its name does not say; write html(x, "x.html"), or name it .tex
+print(message("4:1", "x.svg")) -- expect: html: 'x.svg' would contain a page, which does not match its name; write svg(x, "x.svg"), or name it .html
+print(select(2, pcall(svg, "4:1", "x.HTML")):match(": (.*)")) -- expect: svg: 'x.HTML' would contain an SVG picture, which does not match its name; write html(x, "x.HTML"), or name it .svg
+print(select(2, pcall(latex, "4:1", "x.html")):match(": (.*)")) -- expect: latex: 'x.html' would contain LaTeX, which does not match its name; write html(x, "x.html"), or name it .tex
 print((io.open("x.svg")), (io.open("x.HTML"))) -- expect: nil	nil
 
 -- Whatever has a picture has a page, whose names of texts and marks the page's script knows.

@@ -210,10 +210,10 @@ end
 -- expect: show: argument 1 is a dtype; a layout, a string like "(4,8):(8,1)" or a tensor was expected
 -- expect: show: the function of the option color returned blue for the cell 0; an integer or nil was expected
 
--- In a kernel a layout may be known at run time only.
+-- In a kernel a layout may be known only at run time.
 local k = kernel("show_it", function(A) show(A.layout) end)
 print(select(2, pcall(k { grid = 1, block = 1 }, zeros(f32, { 4, 3 }))):match(": (.*)"))
--- expect: show: the layout (?,?):(1,?) has extents or strides that are known at run time only; a picture needs numbers
+-- expect: show: the layout (?,?):(1,?) has extents or strides that are known only at run time; a picture needs numbers
 
 -- The shape that tv_layout returns beside the layout is the tile.
 local command = [[LC_ALL=C '%s' -e 'show(tv_layout("(2,1)", "(1,2)"))']]

@@ -22,9 +22,9 @@ local function rows(shape, stride, guarded, n)
   end)
   return function() k{grid = 1, block = 4}(A) end
 end
-reasons(rows({8, 4}, {1, 8}))   -- expect: 4xf32, widest: 16 bytes, as many as one instruction takes; -
+reasons(rows({8, 4}, {1, 8}))   -- expect: 4xf32, widest: 16 bytes, the most that one instruction accesses; -
 reasons(rows({8, 4}, {1, 10}))  -- expect: 2xf32, offset: the part of A begins at an offset that is not known to be a multiple of 4; tile A by multiples of 4, and let threads begin at multiples of 4
-reasons(rows({8, 4}, {4, 1}))   -- expect: 1xf32, common: what a thread takes next is not the next element of A; let a thread take 4 consecutive elements of A: a value layout of stride 1 there (tv_layout); max_common_vector tells how many two layouts allow
+reasons(rows({8, 4}, {4, 1}))   -- expect: 1xf32, common: the element that a thread accesses next is not the next one of A; let a thread access 4 consecutive elements of A: a value layout of stride 1 there (tv_layout); max_common_vector shows how many two layouts allow
 reasons(rows({6, 4}, {1, 8}, false, 6)) -- expect: 2xf32, size: a thread's number of elements is not a multiple of 4; give each thread a multiple of 4 elements
 reasons(rows({7, 4}, {1, 8}, true)) -- expect: 1xf32, guard: the guard of A may end within a vector; make the guarded extent a multiple of 2, or copy whole tiles without the guard
 
@@ -65,10 +65,10 @@ end, {static_shapes = true})
 local D, E = zeros(f32, {32, 32}), zeros(f32, {32, 32})
 local p = profile(turn:prepare{grid = 1, block = {32, 8}}(D, E))
 print(table.concat(require "cuttle.profile_advice".all(p.kernels[1]), "\n"))
--- expect: line 60, store s: lanes meet in a bank of s; pad its stride or swizzle it: find_swizzle tells how
--- expect: line 63, store B: neighbouring lanes are far apart in B; let them take neighbouring elements
+-- expect: line 60, store s: lanes meet in a bank of s; pad its stride or swizzle it: find_swizzle shows how
+-- expect: line 63, store B: neighbouring lanes are far apart in B; let them access neighbouring elements
 -- expect: line 60, load A, store s; line 63, load s, store B: no wider, because the script indexes the tensor element by element; copy a whole tile or partition of the tensor with copy()
--- expect: line 62, load s: no wider, because what a thread takes next is not the next element of s; let a thread take 4 consecutive elements of s: a value layout of stride 1 there (tv_layout); max_common_vector tells how many two layouts allow
+-- expect: line 62, load s: no wider, because the element that a thread accesses next is not the next one of s; let a thread access 4 consecutive elements of s: a value layout of stride 1 there (tv_layout); max_common_vector shows how many two layouts allow
 
 -- What a copy atom takes.
 local function by_atom(name)
@@ -80,8 +80,8 @@ local function by_atom(name)
   end)
   return function() k{grid = 1, block = 32}(zeros(f32, {16, 8})) end
 end
-reasons(by_atom("UniversalCopy<u128>")) -- expect: 4xf32, widest: 16 bytes, as many as one instruction takes; -
-reasons(by_atom("UniversalCopy<u32>"))  -- expect: 1xf32, atom: the copy atom takes so many; take a wider atom, where the layouts allow it
+reasons(by_atom("UniversalCopy<u128>")) -- expect: 4xf32, widest: 16 bytes, the most that one instruction accesses; -
+reasons(by_atom("UniversalCopy<u32>"))  -- expect: 1xf32, atom: the copy atom accesses that many; use a wider atom if the layouts allow it
 
 -- ldmatrix takes rows of 16 bytes.
 local mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN")

@@ -80,4 +80,4 @@ print(select(2, pcall(profile, print, {sm = 91})))      -- expect: tests/lua/pro
 print(select(2, pcall(profile, print, {device = "X1"}))) -- expect: tests/lua/profile/forms.lua:80: profile: device is 'X1'; expected one of T4, A100, A100-80GB, A10, L4, L40S, H200, H100, H100-PCIe, B200
 print(select(2, pcall(profile, print, {smm = 90})))     -- expect: tests/lua/profile/forms.lua:81: profile: option 'smm' is unknown; did you mean 'sm'?
 print(select(2, pcall(profile, function() end)))        -- expect: tests/lua/profile/forms.lua:82: profile: no kernel was launched on the CPU engine; choose it by device("cpu") before tensors are made
-print((select(2, pcall(profile, function() profile(print) end)):gsub("^.-: profile", "profile"))) -- expect: profile: launches are being watched already, by check, trace or another profile; end that first
+print((select(2, pcall(profile, function() profile(print) end)):gsub("^.-: profile", "profile"))) -- expect: profile: launches are already being watched, by check, trace or another profile; end that first

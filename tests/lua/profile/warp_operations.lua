@@ -40,7 +40,7 @@ print(lines[5].accesses[1].remark) -- expect: nil
 local far = kernel("far", function(x, y) y[threadIdx.x] = x[{0, threadIdx.x}] end)
 p = profile(function() far{grid = 1, block = 32}(ones(f32, {32, 32}), zeros(f32, 32)) end)
 print(p.kernels[1].lines[1].accesses[1].remark)
--- expect: neighbouring lanes are far apart in x; let them take neighbouring elements
+-- expect: neighbouring lanes are far apart in x; let them access neighbouring elements
 
 -- A few bytes take less than a launch does; some of 2^20 elements do not.
 local fill_all = kernel("fill_all", function(x) x[blockIdx.x * 1024 + threadIdx.x] = 1.0 end)
@@ -72,8 +72,8 @@ p = profile(function()
 end)
 lines = by_line(p.kernels[1])
 print(lines[2].accesses[1].mma, lines[2].accesses[1].reason)
--- expect: nil	what a thread takes next is not the next element of A
+-- expect: nil	the element that a thread accesses next is not the next one of A
 print(lines[7].accesses[1].mma, lines[7].accesses[1].fix)
--- expect: operand	load them from shared memory by ldmatrix: see tiled_copy_A, tiled_copy_B and atoms{family = "ldmatrix"}
+-- expect: operand	load them from shared memory with ldmatrix: see tiled_copy_A, tiled_copy_B and atoms{family = "ldmatrix"}
 print(lines[8].accesses[1].mma, lines[11].accesses[1].mma, lines[11].accesses[1].reason)
--- expect: operand	sum	the MMA's atom says which elements of C a thread has
+-- expect: operand	sum	the MMA's atom determines which elements of C a thread has

@@ -114,7 +114,7 @@ check("JSON of products", select(2, out:gsub('"config":"cpu 32x32x8"', "")) == 2
 out = run(cpu, "bench matmul --all f32 NT 256")
 check("all configurations", select(2, out:gsub("\n", "")) == 3 and out:find "%*cpu", out)
 fails("an unknown word", "matmul f33",
-  "bench matmul: 'f33' is no element type, majorness or size; see cuttle bench matmul --help\n")
+  "bench matmul: 'f33' is not an element type, majorness or size; see cuttle bench matmul --help\n")
 fails("an unknown option", "matmul --warm",
   "bench matmul: there is no option '--warm'; see cuttle bench matmul --help\n")
 
@@ -188,6 +188,6 @@ check("one row of each, as JSON", code == 0 and out:find '"ranks":2' and out:fin
   and not out:find "all_gather" and out:find '"name":"product, columns"', out)
 out, code = run(cpu, "bench mesh all_recude")
 check("a word that is no row",
-  code == 1 and out:find("bench mesh: 'all_recude' is no row and no size", 1, true), out)
+  code == 1 and out:find("bench mesh: 'all_recude' is neither a row nor a size", 1, true), out)
 
 print(("1..%d"):format(n))

@@ -109,7 +109,7 @@ report("as JSON", code == 1 and out:find('"kind":"cooperative_grid"', 1, true)
   and out:find('"line":1', 1, true), out)
 out, code = run("check --on=T5 " .. script)
 report("no such device", code == 2
-  and out:find("^check: %-%-on=T5 is no device; expected one of T4, A100"), out)
+  and out:find("^check: %-%-on=T5 is not a known device; expected one of T4, A100"), out)
 expect("no device", "check --on " .. script,
   "check: --on needs a value, as in --on=H100; see cuttle check --help\n", 2)
 expect("a value of a flag", "check --nan=1 " .. script,

@@ -31,5 +31,5 @@ local function check(lag)
   return text
 end
 io.write(check(2))                                            -- expect: check: no finding in 1 launch
-print(check(3):find("may be under way", 1, true) ~= nil)      -- expect: true
+print(check(3):find("may be in progress", 1, true) ~= nil)      -- expect: true
 os.remove(script)

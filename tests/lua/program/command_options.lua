@@ -70,7 +70,7 @@ end
 
 -- {====== Others ======
 
-local mistyped = "cuttle: %s is no option of %s, so the script gets it; did you mean '%s'?\n"
+local mistyped = "cuttle: %s is not an option of %s, so the script gets it; did you mean '%s'?\n"
 check("an option of the script", "export x.lua -o new --size=3", "got --size=3\n", 0)
 check("one that looks mistyped", "export x.lua -o new --nmae=N",
   mistyped:format("--nmae=N", "export", "--name") .. "got --nmae=N\n", 0)

@@ -325,7 +325,7 @@ local want <const> = {
   no_device,
   "1 saxpy: argument 3 (y): its elements are bf16; f32 was expected",
   "1 saxpy: argument 3 (y): the stride of mode 0 is 2; this kernel was exported for 1",
-  "1 saxpy: argument 2 (x): its address 0x[%x]+ is no multiple of 4 bytes, on which the kernel "
+  "1 saxpy: argument 2 (x): its address 0x[%x]+ is not a multiple of 4 bytes, on which the kernel "
     .. "relies",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1003; a multiple of 8 was expected, as in the "
     .. "example (1000)",
@@ -491,7 +491,7 @@ local tables_want <const> = {
   "1 axpys: argument 2 (o.xs): the list has 3 tensors at NULL; 1 to 536870911 were expected",
   "1 axpys: argument 3 (ys): its elements are f16; f32 was expected; it is tensors[2] "
     .. "of the list",
-  "1 axpys: argument 2 (o.xs): its address AT is no multiple of 4 bytes, on which the "
+  "1 axpys: argument 2 (o.xs): its address AT is not a multiple of 4 bytes, on which the "
     .. "kernel relies; it is tensors[1] of the list",
   "1 axpys: argument 3 (ys): the stride of mode 0 is 2; this kernel was exported for "
     .. "1; it is tensors[1] of the list",

@@ -31,5 +31,5 @@ print((text:match('"mma.-;"'):gsub('"\n +"', "")))
 print(text:match "__align__%(16%) unsigned short rA%[%d+%]")  -- expect: __align__(16) unsigned short rA[24]
 print(text:match "a%[m %* 2 [^%]]*%]")  -- expect: a[m * 2 + k * 4]
 print((emit("--sm=75"):match ":6: ([^\n]*)"))
--- expect: gemm: SM80_16x8x8_F32F16F16F32_TN needs sm_80; the target is sm_75, so take an atom that it has: atoms{kind = "mma", sm = 75} lists them
+-- expect: gemm: SM80_16x8x8_F32F16F16F32_TN needs sm_80; the target is sm_75, so use an atom that it has: atoms{kind = "mma", sm = 75} lists them
 os.remove(script)

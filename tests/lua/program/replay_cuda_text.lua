@@ -10,8 +10,8 @@ local out = played.run "capture.lua"
 tap.is(out, "", "a kernel with CUDA C, which has no twin, is captured on its device")
 tap.ok(folder.read "text.ctk":find('asm("");', 1, true), "the file has its text")
 out = played.run "replay text.ctk"
-tap.ok(out:find("replay: the file of text holds CUDA C or PTX, which the compiler would take as "
-  .. "it is; if you trust who made the file, replay it with --trust, or replay(file, "
+tap.ok(out:find("replay: the file of text contains CUDA C or PTX, which the compiler would get "
+  .. "unchanged; if you trust who made the file, replay it with --trust, or replay(file, "
   .. "{trust = true})", 1, true),
   "its replay is refused", out)
 out = played.run "replay --trust text.ctk"

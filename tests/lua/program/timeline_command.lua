@@ -97,13 +97,13 @@ print(show("--marks=4,999,1,999 " .. script))
 -- expect: block (0,0,0): 527 cycles of the model
 -- expect: two  SCRIPT:2  grid (2,1,1), block (64,1,1)
 -- expect: block (0,0,0): 529 cycles of the model
--- expect: timeline: no warp of these blocks comes to line 999
+-- expect: timeline: no warp of these blocks reaches line 999
 -- expect: 1
 
 -- Arguments, without a program of their own.
 local command = require "cuttle.command_timeline"
 local function complain(...) print(select(2, pcall(command, ...))) end
-complain("--block=1,x", script) -- expect: timeline: --block=1,x is no block's index; write --block=1,0,0
+complain("--block=1,x", script) -- expect: timeline: --block=1,x is not the index of a block; write --block=1,0,0
 complain("--block=1,1,1,1", script)
 -- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
 complain("--launch", "0", script) -- expect: timeline: --launch=0; a whole number from 1 on was expected

@@ -149,8 +149,8 @@ opened()
 out, code = view("--notebook --playground='play ground'", "PATH=.:$PATH")
 report("in a folder, too", out == "play ground/notebook.html\n" and code == 0, out)
 opened()
-check("--notebook with an expression", "--notebook 4:1", "view: --notebook takes a script, a name "
-  .. "that ends in .lua, and no expression\n", 1)
+check("--notebook with an expression", "--notebook 4:1", "view: --notebook needs a script, whose "
+  .. "name ends in .lua, not an expression\n", 1)
 
 check("a folder without it", "--playground=empty", "view: the playground is not installed: no "
   .. "index.html in empty; build it with `make playground` and install it with `make "
@@ -276,7 +276,7 @@ if page_name then os.execute("rm -r " .. quote(page_name:match "^(.*)/")) end
 
 write("bad.lua", "print '\xff'\n")
 check("no text", "--playground='play ground' bad.lua",
-  "view: bad.lua is no text in UTF-8, which links carry\n", 1)
+  "view: bad.lua is not UTF-8 text, which links need\n", 1)
 check("a script that is not there", "--playground='play ground' none.lua",
   "view: none.lua: No such file or directory\n", 1)
 check("-o with a script", "--playground='play ground' -o x.html b.lua",

@@ -23,7 +23,7 @@ check("none", "--device=cpu:0 " .. count, "cuttle: device: 'cpu:0' is unknown; c
 local pipe = assert(io.popen(("'%s' --device=cpu:8 info 2>&1"):format(cuttle)))
 local out = pipe:read("a")
 pipe:close()
-local line = "\ndevice     cpu, taken for 8 devices; cpu:8 was asked for\n"
+local line = "\ndevice     cpu, acting as 8 devices; cpu:8 was asked for\n"
 tap.ok(out:find(line, 1, true), "info", out)
 
 local script = os.tmpname()

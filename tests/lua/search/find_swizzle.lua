@@ -26,7 +26,7 @@ found = find_swizzle(row_major { 8, 64 }, { dtype = f16, reads = one })
 print(way(found.now.reads), found.best.conflicts, #found.requests, found.requests[1][8],
   found.requests[1][9])                     -- expect: 8.0	0	8	896	false
 print(pcall(find_swizzle, layout { 8, 64 }, { dtype = f16, reads = one }))
--- expect: false	tests/lua/search/find_swizzle.lua:28: find_swizzle: SM75_U32x1_LDSM_N takes 8 elements of f16 at once, which the layout (8,64):(1,8) does not keep together and aligned
+-- expect: false	tests/lua/search/find_swizzle.lua:28: find_swizzle: SM75_U32x1_LDSM_N accesses 8 elements of f16 at once, which the layout (8,64):(1,8) does not keep together and aligned
 
 -- A transpose of 32x32 floats: rows written, columns read.
 found = find_swizzle("(32,32):(32,1)", { dtype = f32,

@@ -16,9 +16,9 @@ end
 
 attempt(128, work) -- expect: right
 attempt(256, work)
--- expect: get_slice: 128 threads share the work, but threads 128 to 255 of the block come here, too; launch it with block = 128, or let only 'if threadIdx.x < 128 then' come here
+-- expect: get_slice: 128 threads share the work, but threads 128 to 255 of the block get here, too; launch it with block = 128, or let others not get here: 'if threadIdx.x < 128 then'
 attempt(129, work)
--- expect: get_slice: 128 threads share the work, but thread 128 of the block comes here, too; launch it with block = 128, or let only 'if threadIdx.x < 128 then' come here
+-- expect: get_slice: 128 threads share the work, but thread 128 of the block gets here, too; launch it with block = 128, or let others not get here: 'if threadIdx.x < 128 then'
 attempt(64, work)
 -- expect: get_slice: 128 threads share the work, but a block has 64 of them; launch it with block = 128
 
@@ -46,11 +46,11 @@ end)
 attempt(256, function(from, to)
   if threadIdx.x < 200 then work(from, to) end
 end)
--- expect: get_slice: 128 threads share the work, but threads 128 to 199 of the block come here, too; launch it with block = 128, or let only 'if threadIdx.x < 128 then' come here
+-- expect: get_slice: 128 threads share the work, but threads 128 to 199 of the block get here, too; launch it with block = 128, or let others not get here: 'if threadIdx.x < 128 then'
 attempt(256, function(from, to, n)
   if n > 0 and threadIdx.x ~= 255 then work(from, to) end
 end)
--- expect: get_slice: 128 threads share the work, but threads 128 to 254 of the block come here, too; launch it with block = 128, or let only 'if threadIdx.x < 128 then' come here
+-- expect: get_slice: 128 threads share the work, but threads 128 to 254 of the block get here, too; launch it with block = 128, or let others not get here: 'if threadIdx.x < 128 then'
 attempt(256, function(from, to)
   if not (threadIdx.x >= 64 or threadIdx.x > 300) then work(from, to) end
 end) -- expect: wrong
@@ -73,4 +73,4 @@ end, {static_shapes = true})
 print((select(2, pcall(function()
   product{grid = 1, block = 160}(rand(f32, {16, 4}), zeros(f32, {16, 8}))
 end)):gsub("^[^ ]*:%d+: ", "")))
--- expect: get_slice: 128 threads share the work, but threads 128 to 159 of the block come here, too; launch it with block = 128, or let only 'if threadIdx.x < 128 then' come here
+-- expect: get_slice: 128 threads share the work, but threads 128 to 159 of the block get here, too; launch it with block = 128, or let others not get here: 'if threadIdx.x < 128 then'

@@ -87,6 +87,6 @@ local passing = kernel("passing", function(x, W, y, done)
 end)
 launch = passing:prepare{grid = 2, block = 8}(x, zeros(f32, 8), y8, zeros(i32, 1))
 print((tostring(trace(launch, {y = {3}})):match("[^\n]*$")))
--- expect: W(4): an input here; what other blocks of the launch wrote there is not followed, but trace(launch, {W = {...}}) says how it came about
+-- expect: W(4): an input here; what other blocks of the launch wrote there is not followed, but trace(launch, {W = {...}}) shows how it came about
 print(#trace(launch, {W = {4}}).open_ends)
 -- expect: 0

@@ -48,7 +48,7 @@ show("not written", trace(double{grid = 1, block = 8}, {x = {9}}, x))
 -- expect: not written:  ->  by .
 print(trace(double{grid = 1, block = 8}, {x = {9}}, x))
 -- expect: x(9): 0 events
--- expect: no thread writes it: the launch ran again, on what its tensors hold now; if a ticket or flag in them says who writes, set it as it was before
+-- expect: no thread writes it: the launch ran again, with the current contents of its tensors; if a ticket or flag in them decides who writes, reset it first
 print(#trace(double{grid = 0, block = 8}, {x = {1}}, x).rows)
 -- expect: 0
 local whole = kernel("whole", function(x) fill(tile(x, {4}, {threadIdx.x}), 1) end)
@@ -242,8 +242,8 @@ end)
 local ticket, taken = zeros(i32, 1), zeros(i32, 2)
 local taking = take:prepare{grid = 2, block = 32}(ticket, taken)
 taking()
-print((tostring(trace(taking, {y = {1}})):match("what its tensors hold now")))
--- expect: what its tensors hold now
+print((tostring(trace(taking, {y = {1}})):match("with the current contents of its tensors")))
+-- expect: with the current contents of its tensors
 fill(ticket, 0)
 print(#trace(taking, {y = {1}}).blocks)
 -- expect: 1

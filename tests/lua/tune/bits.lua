@@ -212,7 +212,7 @@ print(found ~= nil, select(2, open(nil, "nearest"):config(x, y)) ~= nil) -- expe
 local function known(bits) return select(2, open(bits, "nearest"):config(x, y)) ~= nil end
 local function why_not(bits) return (select(2, pcall(known, bits)):match "tune: .*") end
 print(known(true), known(like), why_not(order))
--- expect: false	false	tune: shared: there is no result for f32(24,256) f32(24), so nobody knows which configuration adds as `bits` says; tune for these arguments before, where launches run
+-- expect: false	false	tune: shared: there is no result for f32(24,256) f32(24), so it is not known which configuration adds as `bits` requires; tune for these arguments first, where launches run
 local slow = { threads = 16, vector = 4, copies = 2 }
 local config = open(slow):tune(x, y)
 print(config.threads, config.vector, known(slow), known(like), known(true)) -- expect: 16	4	true	false	false

@@ -51,7 +51,7 @@ print(select(2, text_of "t.tune":gsub("a\\x09b", ""))) -- expect: 1
 show "--all --file=mine.tune --on=h100 t.lua" -- expect: 2 results in mine.tune	0
 print(select(2, text_of "mine.tune":gsub("\tH100\t", ""))) -- expect: 2
 show "nothing.lua"                -- expect: n=32: predict: no kernel was launched	1
-show "idle.lua" -- expect: tune: idle.lua called no function of tune; for matmul and attention there is require "cuttle.matmul".tune; see docs/tune.md	1
+show "idle.lua" -- expect: tune: idle.lua called no tuned function; for matmul and attention there is require "cuttle.matmul".tune; see docs/tune.md	1
 print(text_of "idle.tune")        -- expect: nil
 
 -- Results for a function of a module are found when the script runs that was tuned.
@@ -103,9 +103,9 @@ show "--list --all"
 show "--merge=a.tune --list"
 -- expect: tune: files were expected, not the option --list; see cuttle tune --help; a file of that name is ./--list	1
 show "--merge t.tune mine.tune"
--- expect: tune: --merge takes the file to add to and others, as in --merge=all.tune a.tune b.tune	1
+-- expect: tune: --merge needs the file to add to and others, as in --merge=all.tune a.tune b.tune	1
 show "--merge=a.tune"
--- expect: tune: --merge takes the file to add to and others, as in --merge=all.tune a.tune b.tune	1
+-- expect: tune: --merge needs the file to add to and others, as in --merge=all.tune a.tune b.tune	1
 print(text_of "a.tune", run "--list --help":match "^[^\n]*")
 -- expect: nil	usage: cuttle tune [options] script.lua [arguments]
 print(run "--list":match "^tune: .- no ") -- expect: tune: nothing has been tuned yet: there is no

@@ -108,8 +108,8 @@ texts:close()
 print(pcall(texts.size, texts))
 ]])
 out = run(device, "collect.lua")
-check("all that was collected is in the cache", out:find("^5\tfalse\t[^\n]*texts are being "
-  .. "collected already\nfalse\t[^\n]*tune: 10000 launches without a new kernel; does a loop wait "
+check("all that was collected is in the cache", out:find("^5\tfalse\t[^\n]*sources are already "
+  .. "being collected\nfalse\t[^\n]*tune: 10000 launches without a new kernel; does a loop wait "
   .. "for a result%?\nfalse\t[^\n]*k1: collected, not compiled\n6\ttrue\n"
   .. "true true true true true false\t[^\n]*the collection is closed%)\n$"), out)
 
@@ -179,7 +179,7 @@ write("empty.lua", "print 'nothing'")
 local code
 out, code = run(device, "tune empty.lua")
 check("a script that tunes nothing",
-  code == 1 and out:find "tune: empty.lua called no function of tune", out)
+  code == 1 and out:find "tune: empty.lua called no tuned function", out)
 out, code = run(device, "tune --fill t.lua")
 check("an unknown option",
   code == 1 and out:find "tune: unknown option %-%-fill; see cuttle tune %-%-help", out)
