@@ -24,7 +24,7 @@ mkdir -p "$found"
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086 # no seeds: no argument
-if "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+if "$program" -max_total_time="$seconds" -timeout=100 -rss_limit_mb=1024 -print_final_stats=1 \
   -artifact_prefix="$program-" "$found" $seeds >"$log" 2>&1 </dev/null; then
   echo "ok 1 - $name ran $seconds s without a finding"
   sed -n 's/^stat::number_of_executed_units: */# executed units: /p' "$log"

@@ -31,7 +31,7 @@ local cases = dofile(arg[0]:match("^.*/") .. "cases.lua")
 local skip_reasons = dofile(arg[0]:match("^.*/") .. "platforms/skips.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
-local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "300",
+local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "900",
   platform = "none" }
 local n_run, n_failed = 0, 0
 

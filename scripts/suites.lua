@@ -20,7 +20,7 @@ local settings <const> = {
   { "RUN_FILING", "$LUA scripts/run_tests.lua --cuttle=$FILING" },
   { "RUN_GPU", "$RUN --device=cuda" },
   { "RUN_ENGINE", "$RUN --platform=$PLATFORM --time-limit=$TIME_LIMIT" },
-  { "PLATFORM", "none" }, { "TIME_LIMIT", "300" }, { "LAW_CHECKS", "200000" },
+  { "PLATFORM", "none" }, { "TIME_LIMIT", "900" }, { "LAW_CHECKS", "200000" },
 }
 
 -- Each row: its runs, its tests, and the command. Tests are files that patterns of the shell find,

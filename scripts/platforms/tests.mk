@@ -11,7 +11,7 @@ $(BUILD)/run/%: $(BUILD)/%
 	@printf '#!/bin/sh\nexec %s "%s" "$$@"\n' '$(PLATFORM_RUNNER)' '$(abspath $<)' > $@ && chmod +x $@
 
 ENGINE_RUN = $(if $(PART),part,engine)
-ENGINE_ENV = PLATFORM=$(or $(PLATFORM),none) TIME_LIMIT=$(or $(PLATFORM_TIME_LIMIT),300) PROGRAM=$(STARTED)/cuttle \
+ENGINE_ENV = PLATFORM=$(or $(PLATFORM),none) TIME_LIMIT=$(or $(PLATFORM_TIME_LIMIT),900) PROGRAM=$(STARTED)/cuttle \
 	STATES=$(STARTED)/tests/support/states TESTS=$(STARTED) LAW_CHECKS=$(if $(PART),20000,200000) \
 	$(if $(PLATFORM_RUNNER),EMULATED=1)
 ENGINE_C := $(if $(filter test-engine,$(MAKECMDGOALS)),\

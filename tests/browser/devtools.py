@@ -13,7 +13,7 @@ from headless import Headless
 
 # Of CSP 3; browsers that do not know it pass over it.
 UNKNOWN_DIRECTIVE = "Unrecognized Content-Security-Policy directive 'webrtc'"
-TIME_LIMIT_S = 120  # for one answer; machines that run tests are busy
+TIME_LIMIT_S = 300  # for one answer; machines that run tests are busy
 MOVED_FDS = 10      # pipes are moved above the descriptors that the browser wants
 
 SHIFT = 8

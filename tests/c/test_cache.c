@@ -166,7 +166,7 @@ static void test_strangers(void) {
   snprintf(other, sizeof other, "%s.other", path);
   OK(put(&c, key, "0123456789", "abc") && rename(path, other) == 0 && mkfifo(path, 0600) == 0,
      "a pipe in an entry's place");
-  alarm(20); /* at most, if it is waited for */
+  alarm(300); /* at most, if it is waited for */
   IS_STR(get(&c, key), "miss", "is not waited for");
   alarm(0);
   OK(put(&c, key, "0123456789", "abc"), "and makes room for the entry");

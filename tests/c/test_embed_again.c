@@ -185,7 +185,7 @@ static void test_errors(cuttle_State *S) {
 static int try_child(cuttle_State *S) {
   cuttle_Kernel *k = cuttle_kernel(S, cases[1].kernel);
   int n = fake->n_launches;
-  alarm(60);
+  alarm(300);
   bool fails = launch(S, k, &cases[1]) == CUTTLE_ERROR &&
                strstr(cuttle_error(S), "CUDA does not work in the child") != NULL;
   cuttle_close(S);

@@ -7,7 +7,7 @@
 
 #include "tap.h"
 
-enum { N = 4096, BLOCK = 64, HANG = 60 };
+enum { N = 4096, BLOCK = 64, HANG = 300 };
 
 static float x[N];
 

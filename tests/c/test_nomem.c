@@ -16,7 +16,7 @@
 
 #define FOLDER "tests/support/nomem"
 
-enum { MAX_SCRIPTS = 64, HANG_SECONDS = 120 };
+enum { MAX_SCRIPTS = 64, HANG_SECONDS = 300 };
 
 /* {====== An allocator that fails ====== */
 

@@ -14,7 +14,7 @@
 #include "tap.h"
 
 enum {
-  SECONDS = 40,       /* until a process is killed: sanitizers and busy machines are slow */
+  SECONDS = 300,      /* until a process is killed: sanitizers and busy machines are slow */
   DEADLINE_MS = 100,  /* until the first interrupt */
   MANY = 1000 * 1000, /* instructions */
   ESCAPED = 100,      /* exit codes: the script went on after it was stopped */

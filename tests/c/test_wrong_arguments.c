@@ -21,7 +21,7 @@
 enum {
   ROUNDS = 20,           /* of a process */
   INTERRUPT_SECONDS = 2, /* what is slow is stopped, */
-  HANG_SECONDS = 60,     /* and what cannot be stopped is a finding */
+  HANG_SECONDS = 300,    /* and what cannot be stopped is a finding */
   MEMORY_MIB = 64
 };
 

@@ -15,7 +15,7 @@ import tap  # noqa: E402
 from devtools import CTRL, SHIFT, Browser  # noqa: E402,F401
 from tap import check  # noqa: E402,F401
 
-WAIT_S = 60
+WAIT_S = 300
 CONTRAST = 4.5        # WCAG 2.1 AA, of text
 FOCUS_CONTRAST = 3.0  # of what shows the focus
 

@@ -53,7 +53,7 @@ for rank = 0, 2 do
   local who = ("FAKE_NCCL_DIR='%s/boxes' CUTTLE_COMM_TIMEOUT=30 RANK=%d LOCAL_RANK=%d "
     .. "WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500"):format(gpus.dir,
     rank, rank)
-  commands[rank + 1] = ("timeout 60 %s > '%s/out%d' 2>&1 &"):format(gpus.command(who, script),
+  commands[rank + 1] = ("timeout 300 %s > '%s/out%d' 2>&1 &"):format(gpus.command(who, script),
     gpus.dir, rank)
 end
 os.execute(table.concat(commands, " ") .. " wait")

@@ -13,7 +13,7 @@ local function run(script, limit)
     local who = ("FAKE_IPC_LOG='%s/log%d' FAKE_NCCL_DIR='%s' CUTTLE_COMM_TIMEOUT=%d RANK=%d "
       .. "LOCAL_RANK=%d WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500")
       :format(gpus.dir, rank, boxes, limit or 30, rank, rank)
-    commands[rank + 1] = ("timeout 60 %s > '%s/out%d' 2>&1 &"):format(gpus.command(who, script),
+    commands[rank + 1] = ("timeout 300 %s > '%s/out%d' 2>&1 &"):format(gpus.command(who, script),
       gpus.dir, rank)
   end
   os.execute(table.concat(commands, " ") .. " wait")
