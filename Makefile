@@ -107,11 +107,11 @@ SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,-Wl$(comma)-soname$(comma)libcuttle.so
 comma = ,
 
 ISAS = base $(if $(TARGET_IS_X86),avx2 avx512)
-# Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay.
-# Sanitized ones stay at CFLAGS' level: at -O3 they take minutes to compile. Nothing unwinds through the
-# others, so they do without tables for it: 2 % of what is installed.
+# Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay. Nothing unwinds
+# through them, so they do without tables for it: 2 % of what is installed. Sanitized ones stay at CFLAGS' level, and
+# those for old processors at -O0: at -O3 they take minutes to compile.
 VARIANT_FLAGS = $(if $(SANITIZE),,-O3 -fno-asynchronous-unwind-tables) -fno-math-errno -fno-trapping-math
-ISA_FLAGS_base = -DCT_SIMT_BASE
+ISA_FLAGS_base = -DCT_SIMT_BASE $(if $(SANITIZE),-O0)
 ISA_FLAGS_avx2 = -DCT_SIMT_AVX2 -mavx2 -mfma -mf16c
 # Frames that outlive a call, for AddressSanitizer, gcc 12 aligns to 32 bytes, and its code asks for 64.
 ISA_FLAGS_avx512 = -DCT_SIMT_AVX512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mf16c \
@@ -412,7 +412,7 @@ $(LAWS_BIN): $(LAWS_OBJ) $(OWN_LIB)
 help:
 	@echo 'all        the program, the libraries and the Lua module, into $(BUILD)/'
 	@echo 'demo       install what the build needs, build, run examples/moye_matmul.lua'
-	@echo 'test       install what the tests need, build and run them all'
+	@echo 'test       install what the tests need, build and run them; with WHOLE=1 also packages and installed hosts'
 	@echo 'test-engine  what tests the CPU engine and the language alone, also with PLATFORM=NAME'
 	@echo 'asan       the same tests with AddressSanitizer and UBSan'
 	@echo 'tsan       the tests of threads with ThreadSanitizer'
@@ -521,10 +521,10 @@ asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
-# The whole library, as any of it may run in a thread, but for one instruction set and unoptimised: threads
-# meet in the engine and in states, which is the same code for all.
+# The whole library, as any of it may run in a thread, but unoptimised: threads meet in the engine and in states.
+# .ci/run makes it with clang, and so has clang's warnings of everything from the same build.
 tsan:
-	@$(MAKE) BUILD=$(BUILD)/tsan ISAS=base CFLAGS='-O0 -g1 -DCT_SIMT_ONLY_BASE' SANITIZE='-fsanitize=thread' run-tsan
+	@$(MAKE) BUILD=$(BUILD)/tsan CFLAGS='-O0 -g1' SANITIZE='-fsanitize=thread' all run-tsan
 
 run-tsan: $(BUILD)/tests/c/test_threads
 	@TSAN_OPTIONS=halt_on_error=1 $(TEST_ENV) prove --exec '' $(PROVE_OPTIONS) $<

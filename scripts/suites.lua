@@ -41,7 +41,10 @@ local rows <const> = {
     "scripts/tap_status.sh $PROGRAM scripts/conformance.lua tests/conformance" },
   { "test asan gpu", find = "tests/device/*.lua", "$RUN_GPU {}" },
   -- Programs in C, which the Makefile builds.
-  { "test asan", find = "tests/c/test_*.c tests/laws/laws.c", "$BUILD/{.}" },
+  { "test asan", find = "tests/c/test_*.c", "$BUILD/{.}" },
+  { "test", find = "tests/laws/laws.c", "$BUILD/{.}" },
+  -- A fifth of the random layouts: in memory they are all alike.
+  { "asan", find = "tests/laws/laws.c", "$BUILD/{.} 100000" },
   { "test asan gpu", find = "tests/device/test_*.c", "$BUILD/{.}" },
   { "test asan", find = "examples/embed/*.c", "scripts/tap_status.sh $BUILD/{.}" },
   { "asan", find = "tests/fuzz/calls_*.c", "$BUILD/{.}" },
@@ -132,10 +135,19 @@ local left_out <const> = {
 
 -- Of `test`, what takes long and seldom breaks: .ci/run runs it, and `make test WHOLE=1`.
 local only_whole <const> = {
+  { "packages and hosts of what is installed: each builds several programs", {
+    "tests/lua/program/copy_host.lua", "tests/lua/program/export_examples.lua",
+    "tests/lua/program/installed_headers.lua", "tests/lua/program/installed_hosts.lua",
+    "tests/lua/program/packages.lua", "tests/lua/program/run_docs_hosts.lua" } },
+  { "variants of emission, each compiled by NVRTC", { "tests/lua/program/emission_compiles.lua" } },
 }
 
 -- What takes longest begins first, so that the last processor is not alone with it.
-local first <const> = { "browsers", "compile", "documents" }
+local first <const> = {
+  "browsers", "compile", "documents", "tests/lua/program/check_clean.lua",
+  "tests/lua/program/export_examples.lua", "tests/lua/tune/operators.lua",
+  "tests/lua/tune/bits.lua", "tests/lua/program/export.lua", "tests/lua/program/packages.lua",
+}
 
 -- {====== Which tests ======
 

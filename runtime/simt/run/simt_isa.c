@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* CT_SIMT_ONLY_BASE: the build has no others. */
-#if defined(__x86_64__) && !defined(CT_SIMT_ONLY_BASE)
+#if defined(__x86_64__)
 #define HAS_X86_VARIANTS 1
 #include <cpuid.h>
 #else

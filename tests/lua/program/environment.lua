@@ -11,7 +11,7 @@ local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 local function run(variables)
   local words = {}
   for name, value in pairs(variables) do words[#words + 1] = name .. "=" .. quote(value) end
-  local pipe <close> = assert(io.popen(("env CUTTLE_DEVICE=cpu %s timeout 300 %s -e %s 2>&1"):format(
+  local pipe <close> = assert(io.popen(("env CUTTLE_DEVICE=cpu %s timeout 99 %s -e %s 2>&1"):format(
     table.concat(words, " "), quote(arg[-1]), quote(script))))
   local out = pipe:read "a"
   local _, how, code = pipe:close()
