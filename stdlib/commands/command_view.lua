@@ -3,7 +3,7 @@
 -- expression, it writes a page with its value's picture.
 local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
-local html = require "cuttle.html"
+local drawn = require "cuttle.drawn"
 local pages = require "cuttle.page_file"
 local launch_picture = require "cuttle.launch_picture"
 local picture = require "cuttle.picture"
@@ -171,7 +171,7 @@ local function view_expression(options)
   if options.notebook then
     fail("--notebook needs a script, whose name ends in .lua, not an expression")
   end
-  local page = html.page(evaluate(options.expression), nil, options.expression)
+  local page = drawn.page(evaluate(options.expression), nil, options.expression)
   deliver(page, options.output or name_of(options.expression), options)
 end
 

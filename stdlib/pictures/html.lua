@@ -1,15 +1,13 @@
--- html.lua: pictures as pages that answer to mouse and keys.
---   html(x[, file][, options])   writes the file and returns its name; without one, the text
--- picture.lua says what x and the options can be; x may also be a launch: launch_picture.lua. A
--- page needs nothing else: no network, no file beside it. It is stdlib/pictures/page.html with
--- page.css and page.js in it; this file gives it its data (the head of page.js says which).
+-- html.lua: pictures as pages that answer to mouse and keys. picture.lua says what x and the
+-- options can be. A page needs nothing else: no network, no file beside it. It is
+-- stdlib/pictures/page.html with page.css and page.js in it; this file gives it its data (the head
+-- of page.js says which).
 local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
 local type_name = require "cuttle.type_name"
 local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
-local files = require "cuttle.picture_page"
 local picture = require "cuttle.picture"
 local M = {}
 
@@ -231,15 +229,8 @@ end
 
 -- The page as a text. `text`: what the picture is of as the user wrote it, or nil.
 function M.page(x, options, text)
-  local launches = require "cuttle.launch_picture"
-  if launches.is_launch(x) then return launches.page(x, options, text) end
   local data = page_data(x, options, text)
   return pages.make("picture", data.title, data)
-end
-
-function M.html(x, file, options)
-  file, options = files.arguments(file, options)
-  return files.deliver(M.page(x, options), file, "html", picture.fail)
 end
 
 return M

@@ -1,6 +1,6 @@
 -- svg.lua: pictures as SVG, a file that stands alone.
 --   svg(x[, file][, options])   writes the file and returns its name; without one, the text
--- picture.lua says what x and the options can be; x may also be a launch: launch_svg.lua.
+-- picture.lua says what x and the options can be; drawn.lua adds launches.
 local picture = require "cuttle.picture"
 local page_of = require "cuttle.picture_page"
 local M = {}
@@ -82,10 +82,6 @@ end
 
 function M.svg(x, file, options)
   file, options = page_of.arguments(file, options)
-  if require "cuttle.launch_picture".is_launch(x) then
-    local page, title = require("cuttle.launch_svg").page(x, options)
-    return page_of.deliver(M.page(page, title), file, "svg", picture.fail)
-  end
   local model = picture.of(x, options, "svg")
   return page_of.deliver(M.page(page_of.of(model), model.title), file, "svg", picture.fail)
 end

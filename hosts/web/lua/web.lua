@@ -24,7 +24,7 @@ function M.picture(value, text, path)
   elseif has_page(value) then
     value:html(path)
   else
-    write(path, require("cuttle.html").page(value, nil, text))
+    write(path, require("cuttle.drawn").page(value, nil, text))
   end
 end
 
@@ -41,7 +41,7 @@ end
 function M.draw(value, path)
   if not may_be_drawn(value) then return end
   local options = type(value) ~= "function" and { max_cells = DRAWN_CELLS } or nil
-  local ok, text = pcall(require("cuttle.svg").svg, value, nil, options)
+  local ok, text = pcall(require("cuttle.drawn").svg, value, nil, options)
   if ok then write(path, text) end
 end
 
