@@ -22,9 +22,9 @@
 ---
 --- The operands may be sharded tensors if all are sharded over the same mesh. Then C is sharded
 --- too. If K is spread over an axis, C has partial sums over this axis. If the shardings of A and B
---- do not match, the tensor that is cheaper to move is moved. Such a product has the options
---- `alpha`, `config`, `split` and `overlap`. With `overlap = false`, collectives and products stay
---- separate; with true, it is an error if no kernel overlaps them.
+--- do not match, matmul redistributes the one that is cheaper to move. Such a product has the
+--- options `alpha`, `config`, `split` and `overlap`. With `overlap = false`, collectives and
+--- products stay separate; with true, it is an error if no kernel overlaps them.
 ---
 --- `split` is the number of parts of K. By default, K is split if it is long and C has few tiles.
 --- `config` is the name of a configuration, as `cuttle bench matmul` prints it. For example, "mma

@@ -141,9 +141,9 @@ function Sharded:close() end
 --- One rank of a mesh, in the function that m:run calls.
 --- Its methods are collectives: all ranks of a group make the same call, and each waits for the
 --- others. A group consists of the ranks whose coordinates differ only on the axes of the call. Its
---- ranks are ordered by these coordinates, of which the first varies fastest. An axis is a name or
---- a list of names; nil means all axes. Tensors must be compact; their elements are used in the
---- order of memory. The last argument of a collective may be a table:
+--- ranks are ordered by these coordinates; the coordinate on the first axis varies fastest. An axis
+--- is a name or a list of names; nil means all axes. Tensors must be compact; their elements are
+--- used in the order of memory. The last argument of a collective may be a table:
 --- `{reduce = "max", stream = s}`. The collective then runs in that stream, in parallel with
 --- launches in other streams; use events to order them.
 ---@class Rank
