@@ -515,10 +515,13 @@ static void plan_value(CtEmit *e, CtVal v) {
   }
 }
 
-/* Does the statement evaluate its expressions once, before all that it does? */
-static bool is_plain(const CtInst *inst) {
-  return is_value((CtOp)inst->op) || ct_emit_is_exchange(inst) || inst->op == CT_OP_SET ||
-         inst->op == CT_OP_STORE || inst->op == CT_OP_IF;
+/* Does the statement evaluate its expressions once, before all that it does? A SET of a branch may become an arm
+   of c ? a : b. */
+static bool is_plain(const CtIr *ir, const CtInst *inst) {
+  CtVal owner = ir->regions[inst->region].owner;
+  bool is_arm = owner != 0 && ct_inst(ir, owner)->op == CT_OP_IF;
+  return is_value((CtOp)inst->op) || ct_emit_is_exchange(inst) ||
+         (inst->op == CT_OP_SET && !is_arm) || inst->op == CT_OP_STORE || inst->op == CT_OP_IF;
 }
 
 /* May a shuffle or vote be written where its value is used? All lanes must still come to it together, and
@@ -531,7 +534,7 @@ static bool can_move(const CtEmit *e, CtVal v) {
     return false;
   }
   const CtInst *user = ct_inst(e->ir, e->order[x->at]);
-  bool moves = x->at <= x->pos + MAX_LOOK && user->region == inst->region && is_plain(user);
+  bool moves = x->at <= x->pos + MAX_LOOK && user->region == inst->region && is_plain(e->ir, user);
   for (uint32_t i = x->pos + 1; moves && i < x->at; i++) {
     const CtInst *between = ct_inst(e->ir, e->order[i]);
     const CtEmitVal *y = &e->vals[e->order[i]];

@@ -33,11 +33,12 @@ local stays = text_of(function(x, n)
   x[i] = where(i < n, b, 0)
   local c = shfl_xor(x[i], 4)
   if i < n then x[i] = c end
+  x[i] = i % 2 == 0 and shfl_xor(x[i], 2, { mask = 0x55555555 }) or 1.0
 end, 64, zeros(f32, 64), 5)
 local at = {}
 for place in stays:gmatch "()const float [^\n]*= __shfl_xor_sync" do at[#at + 1] = place end
 print(#at, at[1] < stays:find("__syncthreads", 1, true), count(stays, "[?{] [^\n]*__shfl"))
--- expect: 3	true	0
+-- expect: 4	true	0
 
 -- Index arithmetic is named after its tensor; comparisons have no name.
 local named = text_of(function(x)
