@@ -204,7 +204,7 @@ const char *ct_emit_vector_type(CtDtype type, int vec) {
 }
 
 void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
-  int bits = ct_dtypes[type].bits;
+  int bits = ct_dtype_width(type);
   if (bits >= 32) {
     ct_text_printf(&e->body, "%s.%c", v, "xyzw"[j]);
     return;

@@ -70,7 +70,7 @@ static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
   if (!ct_is_bits(from)) {
     return (CtEmitWrap){.close = ""};
   }
-  if (is_hard && ct_dtypes[from].bits == 8) {
+  if (is_hard && ct_dtypes[from].bits <= 8) {
     (void)ct_emit_help(e, CT_HELP_F16_TO_F32);
   }
   return call(ct_emit_help(e, is_hard ? w->hard : w->soft));

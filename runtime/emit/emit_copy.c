@@ -36,7 +36,7 @@ static bool is_word(const CtEmit *e, const CtEmitEach *each, int part, int j, in
   const CtEmitOperand *op = &each->op[part];
   const int64_t *lane = &each->lane[part][j];
   bool whole = op->buf->has_words && op->when == NULL && n > 1 &&
-               n * ct_dtypes[op->buf->dtype].bits == 32 && (op->plus + lane[0]) % n == 0 &&
+               n * ct_dtype_width(op->buf->dtype) == 32 && (op->plus + lane[0]) % n == 0 &&
                (op->index == 0 || ct_inst(e->ir, op->index)->facts.div % n == 0);
   for (int i = 0; i < op->n; i++) {
     whole = whole && ct_is_static(op->term[i].stride.d) && op->term[i].stride.d.v % n == 0;
@@ -65,7 +65,7 @@ static void unpack(CtEmit *e, const CtEmitEach *each) {
   ct_emit_vector_value(e, &each->op[CT_EACH_SRC], each->vec);
   ct_text_putc(&e->body, ';');
   CtDtype type = each->op[CT_EACH_SRC].buf->dtype;
-  int per_word = ct_dtypes[type].bits < 32 ? 32 / ct_dtypes[type].bits : 1, step = 1;
+  int per_word = ct_dtype_width(type) < 32 ? 32 / ct_dtype_width(type) : 1, step = 1;
   for (int j = 0; j < each->vec; j += step) {
     ct_emit_end(e);
     ct_emit_begin(e, each->inst->loc);
@@ -99,7 +99,7 @@ static void put_word(CtEmit *e, const CtEmitEach *each, int j, int n) {
     put_word_of(e, &each->op[CT_EACH_SRC], each->lane[CT_EACH_SRC][j], true);
     return;
   }
-  CtHelper packer = ct_dtypes[type].bits == 16 ? CT_HELP_PACK_2X16
+  CtHelper packer = ct_dtype_width(type) == 16 ? CT_HELP_PACK_2X16
                     : n == 2                   ? CT_HELP_PACK_2X8
                                                : CT_HELP_PACK_4X8;
   ct_text_printf(&e->body, "%s(", ct_emit_help(e, packer));
@@ -112,7 +112,7 @@ static void put_word(CtEmit *e, const CtEmitEach *each, int j, int n) {
 
 static void pack(CtEmit *e, const CtEmitEach *each) {
   CtDtype type = each->op[CT_EACH_DST].buf->dtype;
-  int per_word = ct_dtypes[type].bits < 32 ? 32 / ct_dtypes[type].bits : 1;
+  int per_word = ct_dtype_width(type) < 32 ? 32 / ct_dtype_width(type) : 1;
   const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], each->vec);
   if (per_word >= each->vec) {
     put_word(e, each, 0, each->vec);
@@ -221,8 +221,8 @@ void ct_emit_copy(CtEmit *e, CtVal v) {
     return;
   }
   if (in_registers && t->atom == NULL && to->has_words && from->has_words &&
-      ct_dtypes[to->dtype].bits < 32) {
-    ct_emit_each(e, &views, 32 / ct_dtypes[to->dtype].bits, move_body);
+      ct_dtype_width(to->dtype) < 32) {
+    ct_emit_each(e, &views, 32 / ct_dtype_width(to->dtype), move_body);
     return;
   }
   ct_emit_each(e, &views, t->vec, copy_body);

@@ -61,7 +61,7 @@ static CtEmitOperand operand_of(const Move *m, const CtView *view, const char *v
    Offsets are multiples of `per`, so we divide the sum's known parts one by one. */
 static void put_word(Move *m, const CtEmitOperand *op, int64_t at) {
   CtEmit *e = m->e;
-  int64_t per = WORD_BITS / ct_dtypes[op->buf->dtype].bits;
+  int64_t per = WORD_BITS / ct_dtype_width(op->buf->dtype);
   CtEmitOperand word = *op;
   word.plus += at;
   ct_text_printf(&e->body, "reinterpret_cast<unsigned*>(%s)[", op->base);
@@ -91,7 +91,7 @@ static void put_side(Move *m, const CtEmitOperand *op, const CtView *view) {
     return;
   }
   CtLayout values = ct_mode(view->layout, 0);
-  int64_t per = WORD_BITS / ct_dtypes[op->buf->dtype].bits;
+  int64_t per = WORD_BITS / ct_dtype_width(op->buf->dtype);
   CtEmitLeaves l;
   (void)ct_emit_list_leaves(values, true, &l);
   int64_t n = ct_emit_leaves_size(&l);

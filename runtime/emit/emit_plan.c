@@ -247,7 +247,7 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
   w->name = view->name != NULL ? view->name : buf->name;
   if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
     if (w->in_units && buf->space == CT_SHARED) {
-      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtypes[buf->dtype].bits, &left, w->u);
+      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtype_width(buf->dtype), &left, w->u);
     } else {
       use_offset(w, buf, v);
     }

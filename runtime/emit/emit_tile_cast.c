@@ -156,7 +156,7 @@ static void put_two(CtEmit *e, CtLoc loc, const CtEmitOperand *dst, const int64_
     } else if (i == 0) {
       ct_text_printf(&e->body, " = (%s)%s;", ct_dtypes[to].cuda, word);
     } else {
-      ct_text_printf(&e->body, " = (%s)(%s >> %d);", ct_dtypes[to].cuda, word, ct_dtypes[to].bits);
+      ct_text_printf(&e->body, " = (%s)(%s >> %d);", ct_dtypes[to].cuda, word, ct_dtype_width(to));
     }
   }
 }

@@ -130,7 +130,7 @@ static void make_function(Wgmma *g) {
 
 static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const CtWgmmaTile *tile) {
   Operand *o = &g->operand[of];
-  int bits = ct_dtypes[g->e->ir->bufs[view->buf].dtype].bits;
+  int bits = ct_dtype_width(g->e->ir->bufs[view->buf].dtype);
   *o = (Operand){.op = ct_emit_operand(g->e, view),
                  .per = (tile != NULL ? CT_EMIT_UNIT_BITS : 32) / bits,
                  .tile = tile};

@@ -323,7 +323,7 @@ void ct_emit_wgmma_holds(CtEmit *e, CtVal v) {
   }
   for (uint32_t i = 0; h != NULL && i < h->n; i++) {
     const CtBuf *buf = &e->ir->bufs[h->bufs[i]];
-    int64_t words = buf->n_elems.v * ct_dtypes[buf->dtype].bits / 32;
+    int64_t words = buf->n_elems.v * ct_dtype_width(buf->dtype) / 32;
     bool is_word = buf->dtype == CT_f32 || buf->dtype == CT_i32 || buf->dtype == CT_u32;
     ct_emit_line(e, ct_inst(e->ir, v)->loc, "%s<%" PRId64 ">(%s%s%s);",
                  ct_emit_help(e, CT_HELP_WGMMA_HOLD), words,

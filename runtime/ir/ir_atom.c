@@ -33,7 +33,7 @@ int64_t ct_ir_atom_values(CtIr *ir, const CtAtom *atom, CtAtomSide side, CtDtype
     ir->failed = true;
     return 1;
   }
-  return bits.v / ct_dtypes[dtype].bits;
+  return bits.v / ct_dtype_width(dtype);
 }
 
 static void check_type(const By *by, CtView v) {
@@ -119,7 +119,7 @@ static bool is_zero_filling(const By *by) { return strstr(by->atom->name, "_ZFIL
 
 /* "take UniversalCopy<u32>": an atom of the same kind that takes as many elements as both views allow. */
 static void print_narrower(const By *by, int64_t vec, CtText *out) {
-  int64_t bits = vec * ct_dtypes[by->dtype].bits;
+  int64_t bits = vec * ct_dtype_width(by->dtype);
   bool is_async = strcmp(by->atom->family, "cp.async") == 0;
   if (is_async && bits < ASYNC_BITS) {
     ct_text_puts(out, "copy without an atom");
@@ -188,7 +188,7 @@ static void fail_width(const By *by, CtWidthWhy why, CtView whose) {
 
 /* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction can take. */
 static CtWidth width_of(const By *by, int64_t vec) {
-  int64_t bits = vec * ct_dtypes[by->dtype].bits;
+  int64_t bits = vec * ct_dtype_width(by->dtype);
   return (CtWidth){(uint8_t)vec, bits == 128 ? CT_WIDTH_WIDEST : CT_WIDTH_ATOM, 0};
 }
 
@@ -207,7 +207,7 @@ static CtWidth narrowed(const By *by) {
     w.why = (uint8_t)why;
     w.of = whose.buf == by->src.buf;
   }
-  w.vec = w.vec * ct_dtypes[by->dtype].bits < least ? 0 : w.vec;
+  w.vec = w.vec * ct_dtype_width(by->dtype) < least ? 0 : w.vec;
   return w;
 }
 
@@ -312,7 +312,7 @@ static void add_async(const By *by) {
   tile.width[0] = find_width(by);
   tile.vec = tile.width[0].vec;
   /* fewer bits are copied at once, which is no later than the kernel waits for */
-  tile.async = tile.vec * ct_dtypes[by->dtype].bits >= ASYNC_BITS;
+  tile.async = tile.vec * ct_dtype_width(by->dtype) >= ASYNC_BITS;
   tile.zero_fill = tile.b.buf != 0 && is_zero_filling(by);
   if (al_ok(&by->c->g)) {
     ct_tile_add(by->ir, CT_OP_COPY, &tile);
@@ -360,7 +360,7 @@ static void fail_rows(const By *by, CtView v, CtWidthWhy why) {
   ct_tile_fail(by->c,
                "%s reads rows of 16 bytes, %lld x %s that are adjacent and aligned; "
                "%s; %s",
-               by->atom->name, (long long)(128 / ct_dtypes[by->dtype].bits),
+               by->atom->name, (long long)(128 / ct_dtype_width(by->dtype)),
                ct_dtypes[by->dtype].name, ct_text_str(&text),
                why == CT_WIDTH_COMMON ? apart : refusals[why].fix);
   ct_text_clear(&text);
@@ -368,7 +368,7 @@ static void fail_rows(const By *by, CtView v, CtWidthWhy why) {
 
 /* One side: rows of shared memory, or words of registers. */
 static void check_side(const By *by, CtView v, int64_t size) {
-  int bits = ct_dtypes[by->dtype].bits;
+  int bits = ct_dtype_width(by->dtype);
   CtWidthWhy why = CT_WIDTH_WIDEST;
   if (!al_ok(&by->c->g)) {
     return;
@@ -421,7 +421,7 @@ static void add_warp(const By *by, CtSpace from, CtSpace to) {
     ct_tile_use_words(by->ir, by->src.buf);
     ct_tile_use_words(by->ir, by->dst.buf);
     bool in_memory = from != CT_REGISTER || to != CT_REGISTER;
-    tile.width[0] = width_of(by, (uint8_t)(in_memory ? 128 / ct_dtypes[by->dtype].bits : 1));
+    tile.width[0] = width_of(by, (uint8_t)(in_memory ? 128 / ct_dtype_width(by->dtype) : 1));
     ct_tile_add(by->ir, CT_OP_WARP_COPY, &tile);
   }
 }

@@ -146,8 +146,8 @@ static const char *alias_fault(const CtIr *ir, const CtBuf *b) {
   if (b->space == CT_GLOBAL) {
     return b->param == of->param ? NULL : "memory of another argument";
   }
-  bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtypes[b->dtype].bits, &mine) &&
-              !ct_mul_overflow(of->n_elems.v, ct_dtypes[of->dtype].bits, &its) && mine <= its;
+  bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtype_width(b->dtype), &mine) &&
+              !ct_mul_overflow(of->n_elems.v, ct_dtype_width(of->dtype), &its) && mine <= its;
   return fits ? NULL : "memory that is larger than what it is an alias of";
 }
 

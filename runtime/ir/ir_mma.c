@@ -154,7 +154,7 @@ static CtStatus add_universal(CtTileCx *c, CtView *v, const CtGemmOrder *order) 
 /* The values of each register lie side by side, at a place that is a multiple of their number. */
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of) {
   const CtBuf *buf = &c->ir->bufs[v.buf];
-  int64_t per = ct_dtypes[buf->dtype].bits < 32 ? 32 / ct_dtypes[buf->dtype].bits : 1;
+  int64_t per = ct_dtype_width(buf->dtype) < 32 ? 32 / ct_dtype_width(buf->dtype) : 1;
   if (buf->space != CT_REGISTER) {
     ct_tile_fail_view(c, v,
                       "is in %s memory; %s needs registers: copy it to a fragment "

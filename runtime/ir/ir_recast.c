@@ -26,7 +26,7 @@ void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf) {
 /* Does the buffer's swizzle keep the parts of each element of type t side by side? */
 static bool keeps_elements(const CtBuf *of, int to) {
   return of->swizzle.bits == 0 || of->swizzle.base >= 6 ||
-         ct_dtypes[of->dtype].bits << of->swizzle.base >= to;
+         ct_dtype_width(of->dtype) << of->swizzle.base >= to;
 }
 
 /* Does the alias say the same of its memory? */
@@ -55,7 +55,7 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, CtCac
   buf.alias_of = root;
   buf.name = NULL;
   if (buf.n_elems.kind == CT_STATIC) {
-    buf.n_elems.v = buf.n_elems.v * ct_dtypes[of->dtype].bits / ct_dtypes[t].bits;
+    buf.n_elems.v = buf.n_elems.v * ct_dtype_width(of->dtype) / ct_dtype_width(t);
     buf.n_elems.v = ct_max(n, buf.n_elems.v - buf.n_elems.v % ct_swizzle_block(sw));
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
@@ -102,7 +102,7 @@ static CtVal load_at(CtIr *ir, uint32_t buf, int64_t e) {
 /* Element e of the buffer seen as type t, put together from its own elements or cut out of one. */
 static CtVal load_as(CtIr *ir, uint32_t buf, int64_t e, CtDtype t) {
   CtDtype from = ir->bufs[buf].dtype;
-  int wide = ct_dtypes[t].bits, narrow = ct_dtypes[from].bits;
+  int wide = ct_dtype_width(t), narrow = ct_dtype_width(from);
   if (wide == narrow) {
     return ct_ir_bitcast(ir, load_at(ir, buf, e), t);
   }
@@ -129,7 +129,7 @@ static CtStatus whole_elements(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtLa
                                int64_t *n, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   CtInt before, after;
-  int from = ct_dtypes[ir->bufs[v.buf].dtype].bits, to = ct_dtypes[t].bits;
+  int from = ct_dtype_width(ir->bufs[v.buf].dtype), to = ct_dtype_width(t);
   CtStatus status = ct_recast(&cx, v.layout, from, to, out, err);
   status = status == CT_OK ? ct_size(&cx, v.layout, &before, err) : status;
   status = status == CT_OK ? ct_size(&cx, *out, &after, err) : status;
@@ -178,7 +178,7 @@ static CtStatus recast_registers(CtIr *ir, CtView v, CtDtype t, CtInt offset, Ct
 
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
-  int from = ct_dtypes[buf->dtype].bits, to = ct_dtypes[t].bits;
+  int from = ct_dtype_width(buf->dtype), to = ct_dtype_width(t);
   CtCx cx = ct_ir_cx(ir);
   *out = v;
   if (buf->remote != 0) {

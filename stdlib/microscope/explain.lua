@@ -250,9 +250,10 @@ local function add_contiguity(report, layout, dtype)
   local run, first = run_length(layout), first_offset(layout)
   report:add("contiguity", run_text(layout, run))
   for i, t in ipairs(dtype and { dtype } or examples) do
-    local width, limit = vector_width(layout, run, t.bits, first)
+    local bits = 8 * t.bytes
+    local width, limit = vector_width(layout, run, bits, first)
     report:add(i == 1 and "vectors" or "", "%s: %s in one access (%d bits)%s", t.name,
-      plural(width, "element"), width * t.bits, limit and ", as " .. limit or "")
+      plural(width, "element"), width * bits, limit and ", as " .. limit or "")
   end
 end
 

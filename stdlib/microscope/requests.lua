@@ -137,7 +137,7 @@ end
 local function add_copy(list, tile, copy)
   local atom = copy.atom
   local values = tile.writes and copy.val_dst or copy.val_src
-  if atom.dtype.bits ~= 8 * tile.bytes then
+  if atom.dtype.bytes ~= tile.bytes then
     fail("the tiled copy is of %s, but the tensor's elements have %d bytes", atom.dtype, tile.bytes)
   end
   local parts = tile.writes and copy:tidfrg_D(tile.layout) or copy:tidfrg_S(tile.layout)

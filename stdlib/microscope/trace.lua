@@ -361,7 +361,7 @@ local function tensors_of(names, args, shared, rows)
   local tensors = {}
   for i, name in ipairs(names) do
     if is_tensor(args[i]) then
-      tensors[name] = describe(name, "global", args[i].layout, args[i].dtype.bits / 8)
+      tensors[name] = describe(name, "global", args[i].layout, args[i].dtype.bytes)
     end
   end
   for name, t in pairs(shared) do tensors[name] = describe(name, "shared", t.layout, t.bytes) end

@@ -203,7 +203,7 @@ function M.item(dtype, op)
     tiles.fail(op, "argument 1 is of type %s; expected an element type such as bf16",
       tiles.type_name(t))
   end
-  return (t.bits + 7) // 8
+  return t.bytes
 end
 
 return M

@@ -52,7 +52,7 @@ static uint32_t find_owners(const Side *side, uint16_t where[MAX_DATA]) {
 }
 
 const CtMove *ct_low_make_move(CtLow *l, const CtAtom *atom, CtDtype dtype) {
-  int element = ct_dtypes[dtype].bits, bits = element < 16 ? element : 16;
+  int element = ct_dtype_width(dtype), bits = element < 16 ? element : 16;
   Side src = {0}, dst = {0};
   uint16_t at_src[MAX_DATA] = {0}, at_dst[MAX_DATA] = {0};
   CtMove *move = ct_arena_alloc(&l->p->arena, sizeof *move);
