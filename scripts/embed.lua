@@ -171,8 +171,18 @@ local function is_often(name)
   return false
 end
 
+-- What the program's --help says of a command: the lines of its file that begin with `--|`.
+local function help_rows(path)
+  local rows = {}
+  for line in read_file(path):gmatch "%f[^\n]%-%-|([^\n]*)" do
+    rows[#rows + 1] = ("  %s\n"):format(line)
+  end
+  assert(rows[1], path .. " has no line for --help of the program: --|NAME ARGUMENTS  what it does")
+  return table.concat(rows)
+end
+
 local function main(out_path, ...)
-  local arrays, rows, places, pages, annotations = {}, {}, {}, {}, {}
+  local arrays, rows, places, pages, annotations, commands = {}, {}, {}, {}, {}, {}
   local function add(name, text, is_packed)
     local id = name:gsub("%W", "_")
     arrays[#arrays + 1] = array("source_" .. id, text)
@@ -189,6 +199,7 @@ local function main(out_path, ...)
     assert(not places[name],
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
     places[name] = path
+    if name:find "^command_" then commands[#commands + 1] = help_rows(path) end
     if path:find("%.tune$") then text = without_repeats(text) end
     local is_packed = written_only[path:match "[^.]+$"]
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
@@ -210,11 +221,14 @@ local function main(out_path, ...)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0, 0},"
+  table.sort(commands)
   local out = assert(io.open(out_path, "wb"))
   out:write("/* Made by scripts/embed.lua from stdlib/: do not edit. */\n",
     '#include "interp/host/std_modules.h"\n\n',
     table.concat(arrays, "\n\n"), #arrays > 0 and "\n\n" or "",
-    "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n")
+    "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n",
+    ("const char std_command_rows[] = %s;\n"):format(
+      ("%q"):format(table.concat(commands)):gsub("\\\n", "\\n")))
   assert(out:close())
 end
 

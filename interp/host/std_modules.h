@@ -13,5 +13,6 @@ typedef struct StdModule {
 } StdModule;
 
 extern const StdModule std_modules[]; /* the last one's name is NULL */
+extern const char std_command_rows[]; /* of the commands among them, for --help of the program */
 
 #endif

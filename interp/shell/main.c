@@ -17,26 +17,18 @@
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPT = 130, MAX_CHUNKS = 64, MAX_SM = 9999 };
 
-static const char usage[] =
+/* Around the rows of the commands of the standard library. */
+static const char head_usage[] =
     "usage: cuttle [options] [script.lua [arguments]]\n"
-    "       cuttle check|emit|export|help|info|bench|profile|replay|timeline|tune|view ...\n"
+    "       cuttle COMMAND ...\n"
     "\n"
     "Without a script it reads inputs and prints their values.\n"
     "\n"
     "  script.lua            run it; its arguments are in `arg` and `...`; - is standard input\n"
     "  emit script.lua       run it and print the CUDA C of every specialisation that it launches\n"
-    "  export script.lua     run it and write the kernels that it launches as plain C files\n"
-    "  check script.lua      run it on the CPU engine and report what its kernels do wrong\n"
     "  help [name]           print this text, or explain a command or a name of the language\n"
-    "  info                  print version, devices, compilers, caches, and why they were chosen\n"
-    "  bench script.lua      run it and print how long its kernels take; bench matmul: beside cuBLAS\n"
-    "  profile script.lua    run it and show what each line of its kernels costs a GPU\n"
-    "  replay FILE           run a captured launch again (--check, --profile, --trace=y[5])\n"
-    "  timeline script.lua   run it and show which warps of a block work and which wait (--svg=FILE)\n"
-    "  tune script.lua       run it, tune the functions made by `tune`, and keep the results (--list)\n"
-    "  view [EXPRESSION]     write a page with its picture (-o FILE, --open); without an expression,\n"
-    "                        open the playground; with a script.lua, print a link to it\n"
-    "                        or, with --launch=N, draw what its N-th launch accesses\n"
+    "  info                  print version, devices, compilers, caches, and why they were chosen\n";
+static const char tail_usage[] =
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"
     "  -i                    read inputs after the script\n"
@@ -494,12 +486,19 @@ static void run_std_command(Program *p) {
 
 static void run_help(Program *p);
 
+/* `usage` NULL: that of the program. */
 static const struct {
   const char *name;
   void (*run)(Program *p);
   const char *usage;
 } commands[] = {
-    {"emit", run_emit, emit_usage}, {"help", run_help, usage}, {"info", run_info, info_usage}};
+    {"emit", run_emit, emit_usage}, {"help", run_help, NULL}, {"info", run_info, info_usage}};
+
+static void put_usage(void) {
+  fputs(head_usage, stdout);
+  fputs(std_command_rows, stdout);
+  fputs(tail_usage, stdout);
+}
 
 static bool is_std_command(const char *name) {
   for (const StdModule *m = std_modules; m->name != NULL; m++) {
@@ -520,14 +519,18 @@ static void (*find_command(const char *word))(Program *) {
   return is_std_command(word) ? run_std_command : NULL;
 }
 
-/* The text of --help of a command that is not of the standard library; NULL: there is no such one. */
-static const char *usage_of(const char *command) {
+/* Prints the text of --help of a command that is not of the standard library; false: there is no such one. */
+static bool put_usage_of(const char *command) {
   for (size_t i = 0; i < CT_ARRAY_LEN(commands); i++) {
+    if (strcmp(commands[i].name, command) == 0 && commands[i].usage != NULL) {
+      return fputs(commands[i].usage, stdout) >= 0;
+    }
     if (strcmp(commands[i].name, command) == 0) {
-      return commands[i].usage;
+      put_usage();
+      return true;
     }
   }
-  return NULL;
+  return false;
 }
 
 static bool is_name(lua_State *L, const char *name) {
@@ -540,8 +543,7 @@ static bool is_name(lua_State *L, const char *name) {
 /* `cuttle help check`, of a command that is no name of the language. */
 static void help_command(Program *p, const char *command) {
   static char help_option[] = "--help";
-  if (usage_of(command) != NULL) {
-    fputs(usage_of(command), stdout);
+  if (put_usage_of(command)) {
     return;
   }
   p->command = command;
@@ -551,7 +553,7 @@ static void help_command(Program *p, const char *command) {
 
 static void run_help(Program *p) {
   if (p->at == p->argc) {
-    fputs(usage, stdout);
+    put_usage();
     return;
   }
   const char *word = p->argv[p->at];
@@ -580,7 +582,7 @@ static void run_command_or_plain(Program *p) {
     read_options(p); /* `cuttle emit --sm=80 x.lua` */
   }
   if (p->exit_code == 0 && p->help) {
-    fputs(usage_of(p->command), stdout);
+    (void)put_usage_of(p->command);
   } else if (p->exit_code == 0) {
     run(p);
   }
@@ -596,7 +598,7 @@ static int run_program(lua_State *L) {
     return 0;
   }
   if (p->help) {
-    fputs(usage, stdout);
+    put_usage();
   } else if (p->version) {
     printf("Cuttle %s, %s\n", CUTTLE_VERSION, LUA_RELEASE);
   } else {

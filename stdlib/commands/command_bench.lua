@@ -6,6 +6,7 @@
 -- that the script computes. What the script gives to `bench` is timed by that, back to back, as
 -- always. The operator matmul is compared with cuBLAS, once for each kind of product, on a C of its
 -- own.
+--|bench script.lua      run it and print how long its kernels take; bench matmul: beside cuBLAS
 local internal = ...
 local json = require "cuttle.json"
 local matmul = require "cuttle.bench_matmul"

@@ -1,6 +1,7 @@
 -- command_check.lua: `cuttle check [options] script.lua [arguments]`: runs the script on the CPU
 -- engine and reports what its launches do wrong. Exit code 0: nothing; 1: something; 2: nothing,
 -- but the script failed.
+--|check script.lua      run it on the CPU engine and report what its kernels do wrong
 local internal = ...
 local check = require "cuttle.check"
 local devices = require "cuttle.profile_device"

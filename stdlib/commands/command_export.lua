@@ -1,5 +1,6 @@
 -- command_export.lua: `cuttle export [options] script.lua [arguments]`: runs the script on the CPU
 -- engine and writes the kernels that it launches as C files.
+--|export script.lua     run it and write the kernels that it launches as plain C files
 local collect = require "cuttle.export_collect"
 local export = require "cuttle.export"
 local run_script = require "cuttle.run_script"

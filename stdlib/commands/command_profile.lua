@@ -1,5 +1,6 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
+--|profile script.lua    run it and show what each line of its kernels costs a GPU
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"

@@ -1,5 +1,6 @@
 -- command_replay.lua: `cuttle replay [options] FILE`: runs a captured launch again, or hands it to
 -- the command that reports on it.
+--|replay FILE           run a captured launch again (--check, --profile, --trace=y[5])
 local replay = require "cuttle.replay"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"

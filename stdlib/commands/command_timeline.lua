@@ -1,5 +1,6 @@
 -- command_timeline.lua: `cuttle timeline [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, which warps of a block work and wait.
+--|timeline script.lua   run it and show which warps of a block work and which wait (--svg=FILE)
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
 local timeline = require "cuttle.timeline"

@@ -1,6 +1,7 @@
 -- command_tune.lua: `cuttle tune [options] script.lua [arguments]`: runs the script and tunes each
 -- function of `tune` that it calls, once for each key; `cuttle tune --list` and `--merge` are for
 -- files of results.
+--|tune script.lua       run it, tune the functions made by `tune`, and keep the results (--list)
 local devices = require "cuttle.profile_device"
 local store = require "cuttle.store"
 local tune = require "cuttle.tune"

@@ -1,6 +1,9 @@
 -- command_view.lua: `cuttle view` opens the playground in a browser. With a script, it prints a
 -- link that carries the script, or writes a page with the picture of one of its launches. With an
 -- expression, it writes a page with its value's picture.
+--|view [EXPRESSION]     write a page with its picture (-o FILE, --open); without an expression,
+--|                      open the playground; with a script.lua, print a link to it
+--|                      or, with --launch=N, draw what its N-th launch accesses
 local browser = require "cuttle.browser"
 local files = require "cuttle.picture_page"
 local drawn = require "cuttle.drawn"
