@@ -45,7 +45,10 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
       break;
     case CT_TIME_MARK: break;
     case CT_TIME_MMA: record_integer(L, "bits", e->bits); break;
-    default: record_text(L, "agent", agents[e->agent]); break;
+    case CT_TIME_STORE:
+    case CT_TIME_COMMIT:
+    case CT_TIME_WAIT:
+    case CT_TIME_KIND_COUNT: record_text(L, "agent", agents[e->agent]); break;
   }
 }
 

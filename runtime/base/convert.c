@@ -81,15 +81,14 @@ static uint64_t put_together(CtDtype t, Parts p) {
 
 /* --- C numbers ------------------------------------------------------------------------------------ */
 
-/* To f32: exact, or rounded from f64. */
+/* To f32: exact, or rounded from f64. With f32's own exponents a type is its upper part. */
 static uint32_t to_f32(CtDtype from, uint64_t bits) {
-  switch (from) {
-    case CT_f32:
-    case CT_tf32: return (uint32_t)bits;
-    case CT_bf16: return (uint32_t)bits << 16;
-    case CT_f64: return ct_bits_of_f32((float)ct_f64_of_bits(bits));
-    default: return (uint32_t)put_together(CT_f32, take_apart(from, bits));
+  if (from == CT_f64) {
+    return ct_bits_of_f32((float)ct_f64_of_bits(bits));
   }
+  return ct_dtypes[from].exponent == ct_dtypes[CT_f32].exponent
+             ? (uint32_t)bits << (32 - ct_dtypes[from].bits)
+             : (uint32_t)put_together(CT_f32, take_apart(from, bits));
 }
 
 double ct_float_of_bits(CtDtype from, uint64_t bits) {
@@ -97,11 +96,9 @@ double ct_float_of_bits(CtDtype from, uint64_t bits) {
 }
 
 uint64_t ct_bits_of_float(CtDtype to, double v) {
-  switch (to) {
-    case CT_f64: return ct_bits_of_f64(v);
-    case CT_f32: return ct_bits_of_f32((float)v);
-    default: return put_together(to, take_apart(CT_f64, ct_bits_of_f64(v)));
-  }
+  return to == CT_f64   ? ct_bits_of_f64(v)
+         : to == CT_f32 ? ct_bits_of_f32((float)v)
+                        : put_together(to, take_apart(CT_f64, ct_bits_of_f64(v)));
 }
 
 int64_t ct_int_of_bits(CtDtype from, uint64_t bits) { return ct_dtype_wrap(from, (int64_t)bits); }
@@ -151,11 +148,9 @@ static uint64_t from_float(CtDtype to, CtDtype from, uint64_t bits) {
   if (ct_is_int(to)) {
     return ct_bits_of_int(to, ct_truncate_float(to, ct_float_of_bits(from, bits)));
   }
-  switch (to) {
-    case CT_f32: return to_f32(from, bits);
-    case CT_f64: return ct_bits_of_f64(ct_float_of_bits(from, bits));
-    default: return put_together(to, take_apart(from, bits));
-  }
+  return to == CT_f32   ? to_f32(from, bits)
+         : to == CT_f64 ? ct_bits_of_f64(ct_float_of_bits(from, bits))
+                        : put_together(to, take_apart(from, bits));
 }
 
 uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits) {

@@ -95,12 +95,14 @@ void ct_message_disarm(char *format) {
 /* One conversion, whose text is `spec`, of a value. */
 static void print_one(CtText *out, const char *spec, CtDtype type, uint64_t word) {
   char piece[PIECE_BYTES];
-  switch (type) {
-    case CT_f64: snprintf(piece, sizeof piece, spec, ct_f64_of_bits(word)); break;
-    case CT_bool: snprintf(piece, sizeof piece, spec, word != 0 ? "true" : "false"); break;
-    case CT_i32:
-    case CT_u32: snprintf(piece, sizeof piece, spec, (int)word); break;
-    default: snprintf(piece, sizeof piece, spec, (long long)word); break;
+  if (type == CT_f64) {
+    snprintf(piece, sizeof piece, spec, ct_f64_of_bits(word));
+  } else if (type == CT_bool) {
+    snprintf(piece, sizeof piece, spec, word != 0 ? "true" : "false");
+  } else if (ct_dtypes[type].bits == 32) {
+    snprintf(piece, sizeof piece, spec, (int)word);
+  } else {
+    snprintf(piece, sizeof piece, spec, (long long)word);
   }
   ct_text_puts(out, piece);
 }

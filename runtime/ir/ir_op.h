@@ -78,7 +78,8 @@ typedef enum CtOpTypes {
   X(PAIRS, 9)    /* of words that hold two floats of 16 bits each */                               \
   X(PASSES, 10)  /* an effect that tells no other thread how far this one is: pass_async.c */      \
   X(WRAPS, 11)   /* of signed integers: the exact result may not fit in their type */              \
-  X(OF_BITS, 12) /* takes its integers as bits, not as numbers */
+  X(OF_BITS, 12) /* takes its integers as bits, not as numbers */                                  \
+  X(UNIFORM, 13) /* an effect with one result for all lanes of a warp */
 typedef enum CtOpTrait {
 #define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
   CT_OP_TRAITS(X)

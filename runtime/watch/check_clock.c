@@ -354,22 +354,18 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   size_t slot = slot_index(c, note->rank, note->buf, note->slot);
   uint32_t *warp = warp_row(c, own, note->w->index);
   uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
-  switch (note->kind) {
-    case CT_SYNC_COMPLETE:
-      look_at_use(k, note, slot);
-      c->copied_in[slot] = ct_check_index(k, note->in);
-      set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
-      break;
-    case CT_SYNC_PASS:
-      look_at_use(k, note, slot);
-      take_over(c, own, note->w->index, done);
-      return;
-    default:
-      look_at_use(k, note, slot);
-      keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
-      join(c, acc, warp);
-      advance(c, own, note->w->index);
-      break;
+  look_at_use(k, note, slot);
+  if (note->kind == CT_SYNC_PASS) {
+    take_over(c, own, note->w->index, done);
+    return;
+  }
+  if (note->kind == CT_SYNC_COMPLETE) {
+    c->copied_in[slot] = ct_check_index(k, note->in);
+    set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+  } else {
+    keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
+    join(c, acc, warp);
+    advance(c, own, note->w->index);
   }
   if (note->turns) {
     turn(c, acc, done);
@@ -498,7 +494,8 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
       e->component = of_agent(c, rank, warp, agent);
       e->clock = *groups_of(c, rank, warp, agent) + 1;
       break;
-    default:
+    case CT_AGENT_NONE:
+    case CT_AGENT_COUNT:
       e->component = of_warp(c, rank, warp);
       e->clock = warp_row(c, rank, warp)[e->component];
       break;

@@ -25,8 +25,21 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_WAITS:
     case CT_FAIL_GRID:
     case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
-    default: return CT_CHECK_FAILED;
+    case CT_FAIL_NONE:
+    case CT_FAIL_ZERO:
+    case CT_FAIL_STEP:
+    case CT_FAIL_ASSERT:
+    case CT_FAIL_EXTENT:
+    case CT_FAIL_WARP_ENDED:
+    case CT_FAIL_REMOTE_RANK:
+    case CT_FAIL_REMOTE_ENDED:
+    case CT_FAIL_ADDRESS:
+    case CT_FAIL_TMA_START:
+    case CT_FAIL_REGISTERS:
+    case CT_FAIL_REPEATS:
+    case CT_FAIL_STOPPED: break;
   }
+  return CT_CHECK_FAILED;
 }
 
 bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker) {

@@ -70,18 +70,14 @@ static const CtSimtJob *other_job(const CtSimtJob *job, const CtFound *f) {
 /* Who writes, of the two accesses. */
 static void find_writers(const CtFound *f, Words *w) {
   int how = f->how & CT_RACE_HOW;
-  switch (f->kind) {
-    case CT_CHECK_RACE_SHARED:
-    case CT_CHECK_RACE_GLOBAL:
-      w->writes = how != CT_RACE_WRITE_READ;
-      w->other_writes = how != CT_RACE_READ_WRITE;
-      break;
-    case CT_CHECK_WGMMA: w->writes = f->how == CT_WGMMA_WRITE; break;
-    case CT_CHECK_DEPENDENT:
-      w->writes = (f->how & CT_EARLY_WRITE) != 0;
-      w->other_writes = (f->how & CT_EARLY_WROTE) != 0;
-      break;
-    default: w->writes = f->how == CT_BOUNDS_WRITE; break;
+  if (f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL) {
+    w->writes = how != CT_RACE_WRITE_READ;
+    w->other_writes = how != CT_RACE_READ_WRITE;
+  } else if (f->kind == CT_CHECK_DEPENDENT) {
+    w->writes = (f->how & CT_EARLY_WRITE) != 0;
+    w->other_writes = (f->how & CT_EARLY_WROTE) != 0;
+  } else {
+    w->writes = f->how == (f->kind == CT_CHECK_WGMMA ? CT_WGMMA_WRITE : CT_BOUNDS_WRITE);
   }
 }
 
@@ -241,7 +237,8 @@ static const char *clock_order(const CtFound *f, const Words *w) {
     case CT_AGENT_BULK:
       return "; it is complete once its thread has passed a tma_store_wait: arrive after that, and "
              "wait for it here";
-    default: break;
+    case CT_AGENT_NONE:
+    case CT_AGENT_COUNT: break;
   }
   return f->agent != CT_AGENT_NONE && w->other_writes
              ? "; put fence_proxy_async() after %m, then arrive or a barrier, then a wait before %l"
@@ -452,13 +449,14 @@ static const struct {
 
 /* What chooses among the rows of a kind. */
 static int how_of(const CtSimtProgram *p, const CtFound *f) {
-  switch (f->kind) {
-    case CT_CHECK_COORDINATE:
-      return strncmp(p->texts[p->code[f->in].imm & UINT32_MAX], "among", 5) == 0 ? AMONG_THREADS
-                                                                                 : 0;
-    case CT_CHECK_UNINIT_SHARED: return p->bufs[f->buf].is_remote ? REMOTE : 0;
-    default: return f->how;
+  if (f->kind == CT_CHECK_COORDINATE) {
+    bool is_among = strncmp(p->texts[p->code[f->in].imm & UINT32_MAX], "among", 5) == 0;
+    return is_among ? AMONG_THREADS : 0;
   }
+  if (f->kind == CT_CHECK_UNINIT_SHARED) {
+    return p->bufs[f->buf].is_remote ? REMOTE : 0;
+  }
+  return f->how;
 }
 
 void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {

@@ -137,8 +137,10 @@ static int64_t result(Form form, int64_t a, int64_t b, int64_t imm) {
     case FORM_SUB: return SUB_i64(a, b);
     case FORM_MUL: return MUL_i64(a, b);
     case FORM_LEA: return ADD_i64(a, MUL_i64(b, imm));
-    default: return a;
+    case FORM_NONE:
+    case FORM_SAME: break;
   }
+  return a;
 }
 
 /* The common case: no operand is wrong, and no result wraps. */

@@ -85,22 +85,17 @@ static bool any_varying(const CtLow *l, const CtInst *inst) {
 
 /* The result of an effect that this function does not know may differ from lane to lane. */
 static bool is_varying(const CtLow *l, const CtInst *inst) {
-  switch ((CtOp)inst->op) {
-    case CT_OP_LOAD: {
-      const CtBuf *buf = &l->ir->bufs[inst->imm.i];
-      return buf->space == CT_REGISTER || ct_low_by_lane(l, (uint32_t)inst->imm.i) != 0 ||
-             any_varying(l, inst);
-    }
-    case CT_OP_GET: return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
-    case CT_OP_CLOCK:
-    case CT_OP_BARRIER_COUNT:
-    case CT_OP_BARRIER_AND:
-    case CT_OP_BARRIER_OR:
-    case CT_OP_VOTE: return false; /* one answer for the warp */
-    default:
-      return (ct_ops[inst->op].cls == CT_CLS_EFFECT && inst->type != CT_VOID) ||
-             any_varying(l, inst);
+  const CtOpInfo *op = &ct_ops[inst->op];
+  if (inst->op == CT_OP_LOAD) {
+    const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+    return buf->space == CT_REGISTER || ct_low_by_lane(l, (uint32_t)inst->imm.i) != 0 ||
+           any_varying(l, inst);
   }
+  if (inst->op == CT_OP_GET) {
+    return ct_low_is(l, (CtVal)inst->imm.i, CT_VARYING);
+  }
+  return (op->traits & CT_TRAIT_UNIFORM) == 0 &&
+         ((op->cls == CT_CLS_EFFECT && inst->type != CT_VOID) || any_varying(l, inst));
 }
 
 static bool mark(CtLow *l, CtVal v, uint8_t flag) {
@@ -267,25 +262,24 @@ static bool add_product(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t 
 static bool add_value(const CtLow *l, CtLowSum *s, CtVal v, CtVal by, int64_t coef, int *left) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtVal *args = inst->args;
+  int64_t minus = mul(coef, -1);
   if (!ct_ir_step(left)) {
     return add_term(s, v, by, coef);
   }
-  switch ((CtOp)inst->op) {
-    case CT_OP_CONST:
-      if (by != 0) {
-        return add_term(s, by, 0, mul(coef, inst->imm.i));
-      }
-      s->imm = plus(s->imm, mul(coef, inst->imm.i));
-      return true;
-    case CT_OP_ADD:
-      return add_value(l, s, args[0], by, coef, left) && add_value(l, s, args[1], by, coef, left);
-    case CT_OP_SUB:
-      return add_value(l, s, args[0], by, coef, left) &&
-             add_value(l, s, args[1], by, mul(coef, -1), left);
-    case CT_OP_NEG: return add_value(l, s, args[0], by, mul(coef, -1), left);
-    case CT_OP_MUL: return add_product(l, s, v, by, coef, left);
-    default: return add_term(s, v, by, coef);
+  if (inst->op == CT_OP_CONST && by != 0) {
+    return add_term(s, by, 0, mul(coef, inst->imm.i));
   }
+  if (inst->op == CT_OP_CONST) {
+    s->imm = plus(s->imm, mul(coef, inst->imm.i));
+    return true;
+  }
+  if (inst->op == CT_OP_ADD || inst->op == CT_OP_SUB) {
+    return add_value(l, s, args[0], by, coef, left) &&
+           add_value(l, s, args[1], by, inst->op == CT_OP_SUB ? minus : coef, left);
+  }
+  return inst->op == CT_OP_NEG   ? add_value(l, s, args[0], by, minus, left)
+         : inst->op == CT_OP_MUL ? add_product(l, s, v, by, coef, left)
+                                 : add_term(s, v, by, coef);
 }
 
 /* Drops coefficients that cancelled out, and sorts the others by value, so that sums with the same

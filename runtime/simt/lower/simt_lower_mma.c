@@ -59,8 +59,10 @@ static int place_at(const CtMma *m, CtAtomOperand of, int row, int col) {
   switch (of) {
     case CT_ATOM_A: return row * m->k + col;
     case CT_ATOM_B: return col * m->n + row;
-    default: return row * m->n + col;
+    case CT_ATOM_C:
+    case CT_ATOM_D: break;
   }
+  return row * m->n + col;
 }
 
 static void find_places(Place *p, CtArena *arena, CtAtomOperand of) {

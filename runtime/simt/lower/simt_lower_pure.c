@@ -154,11 +154,9 @@ static uint32_t cast_row(CtDtype to, CtDtype from) {
 
 /* An integer as the f64 from which a narrow float is rounded: exact, or rounded to odd. */
 static uint32_t odd_row(CtDtype from) {
-  switch (from) {
-    case CT_i64: return CT_SIMT_ODD_i64_s;
-    case CT_u64: return CT_SIMT_ODD_u64_s;
-    default: return cast_row(CT_f64, from);
-  }
+  return from == CT_i64   ? CT_SIMT_ODD_i64_s
+         : from == CT_u64 ? CT_SIMT_ODD_u64_s
+                          : cast_row(CT_f64, from);
 }
 
 static void lower_int_to_narrow(CtLow *l, CtVal v, CtDtype to, CtDtype from, bool hoist) {

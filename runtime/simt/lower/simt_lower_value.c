@@ -137,16 +137,16 @@ uint32_t ct_low_const(CtLow *l, CtScalar v) {
 static CtScalar const_value(const CtInst *inst) {
   CtDtype t = (CtDtype)inst->type;
   CtScalar s = {0};
-  switch (t) {
-    case CT_f64: s.f64 = inst->imm.f; break;
-    case CT_f32: s.f32 = (float)inst->imm.f; break;
-    case CT_tf32: s.f32 = ct_f32_of_bits((uint32_t)ct_bits_of_float(t, inst->imm.f)); break;
-    case CT_u32: s.i = (int32_t)inst->imm.i; break;
-    default: s.i = inst->imm.i; break;
-  }
-  if (ct_is_narrow(t) && t != CT_tf32) {
-    s.i = (int64_t)(ct_is_float(t) ? ct_bits_of_float(t, inst->imm.f)
-                                   : ct_bits_of_int(t, inst->imm.i));
+  if (ct_is_bits(t)) {
+    s.i = (int64_t)ct_bits_of_float(t, inst->imm.f);
+  } else if (t == CT_f64) {
+    s.f64 = inst->imm.f;
+  } else if (ct_is_float(t)) {
+    s.f32 = ct_f32_of_bits((uint32_t)ct_bits_of_float(t, inst->imm.f));
+  } else if (ct_is_narrow(t)) {
+    s.i = (int64_t)ct_bits_of_int(t, inst->imm.i);
+  } else {
+    s.i = t == CT_u32 ? (int32_t)inst->imm.i : inst->imm.i;
   }
   return s;
 }

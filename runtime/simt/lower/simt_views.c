@@ -267,14 +267,14 @@ static CtSimtOp copy_row(const CtTileOp *t) {
 /* The fast instruction for an operation; TILE if it has none. A tf32 is an f32. */
 static CtSimtOp fast_row(const CtTileOp *t) {
   size_t bytes = ct_dtype_bytes(t->dtype);
-  CtSimtOp row = CT_SIMT_ADD_f64_ss;
-  switch (t->op) {
-    case CT_OP_COPY: return copy_row(t);
-    case CT_OP_FILL: return t->dtype != CT_bool ? fast_fill[bytes] : CT_SIMT_TILE;
-    case CT_OP_AXPBY: row = fast_axpby[t->dtype]; break;
-    case CT_OP_GEMM: row = fast_gemm[t->dtype]; break;
-    default: CT_UNREACHABLE(); /* the other tile operations have instructions of their own */
+  if (t->op == CT_OP_COPY) {
+    return copy_row(t);
   }
+  if (t->op == CT_OP_FILL) {
+    return t->dtype != CT_bool ? fast_fill[bytes] : CT_SIMT_TILE;
+  }
+  CT_ASSERT(t->op == CT_OP_AXPBY || t->op == CT_OP_GEMM); /* others have their own instructions */
+  CtSimtOp row = t->op == CT_OP_AXPBY ? fast_axpby[t->dtype] : fast_gemm[t->dtype];
   return row != 0 ? row : CT_SIMT_TILE;
 }
 

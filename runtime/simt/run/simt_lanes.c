@@ -107,8 +107,15 @@ static uint32_t combine(const Lanes *l, uint32_t a, uint32_t b) {
     case CT_MASKED_MAX: return is_less(l, a, b) ? b : a;
     case CT_MASKED_AND: return a & b;
     case CT_MASKED_OR: return a | b;
-    default: return a ^ b;
+    case CT_MASKED_XOR: return a ^ b;
+    case CT_MASKED_ANY:
+    case CT_MASKED_ALL:
+    case CT_MASKED_BALLOT:
+    case CT_MASKED_MATCH_ANY:
+    case CT_MASKED_MATCH_ALL:
+    case CT_MASKED_COUNT: break;
   }
+  CT_UNREACHABLE(); /* the others combine no words */
 }
 
 static void reduce(Lanes *l, uint32_t group) {

@@ -317,54 +317,49 @@ static void write_bits(size_t bytes, char *p, uint64_t bits) {
 static CtScalar read_as(CtDtype t, CtDtype from, const char *p) {
   uint64_t bits = ct_convert(t, from, read_bits(ct_dtype_bytes(from), p));
   uint32_t low = (uint32_t)bits;
-  CtScalar v = {0};
-  switch (t) {
-    case CT_f64: v.f64 = ct_f64_of_bits(bits); break;
-    case CT_f32: v.f32 = ct_f32_of_bits(low); break;
-    case CT_i64:
-    case CT_u64: v.i = (int64_t)bits; break;
-    case CT_i32:
-    case CT_u32: v.i = (int32_t)low; break;
-    default: v.i = bits != 0; break;
+  CtScalar v = {.i = t == CT_bool ? bits != 0 : (int64_t)bits};
+  if (t == CT_f64) {
+    v.f64 = ct_f64_of_bits(bits);
+  } else if (t == CT_f32) {
+    v.f32 = ct_f32_of_bits(low);
+  } else if (ct_dtypes[t].bits == 32) {
+    v.i = (int32_t)low;
   }
   return v;
 }
 
 static void write_as(CtDtype t, char *p, CtScalar v) {
-  switch (t) {
-    case CT_f64: memcpy(p, &v.f64, sizeof v.f64); break;
-    case CT_f32: memcpy(p, &v.f32, sizeof v.f32); break;
-    default: write_bits(ct_dtype_bytes(t), p, (uint64_t)v.i); break;
-  }
+  uint64_t bits = t == CT_f64   ? ct_bits_of_f64(v.f64)
+                  : t == CT_f32 ? ct_bits_of_f32(v.f32)
+                                : (uint64_t)v.i;
+  write_bits(ct_dtype_bytes(t), p, bits);
 }
 
-/* a * b + c in a type: rounded once (fused), or the product first. */
+/* a * b + c in a type that computes: rounded once (fused), or the product first. */
 static CtScalar multiply_add(CtDtype t, bool fused, CtScalar a, CtScalar b, CtScalar c) {
   CtScalar r = {0};
-  switch (t) {
-    case CT_f64: r.f64 = fused ? FMA_f64(a.f64, b.f64, c.f64) : a.f64 * b.f64 + c.f64; break;
-    case CT_f32: r.f32 = fused ? FMA_f32(a.f32, b.f32, c.f32) : a.f32 * b.f32 + c.f32; break;
-    case CT_i64:
-    case CT_u64: r.i = ADD_i64(MUL_i64(a.i, b.i), c.i); break;
-    case CT_i32:
-    case CT_u32: r.i = CAST_i32_i64(ADD_i64(MUL_i64(a.i, b.i), c.i)); break;
-    case CT_bool: r.i = (a.i & b.i) | c.i; break;
-    default: CT_UNREACHABLE();
+  if (t == CT_f64) {
+    r.f64 = fused ? FMA_f64(a.f64, b.f64, c.f64) : a.f64 * b.f64 + c.f64;
+  } else if (t == CT_f32) {
+    r.f32 = fused ? FMA_f32(a.f32, b.f32, c.f32) : a.f32 * b.f32 + c.f32;
+  } else if (t == CT_bool) {
+    r.i = (a.i & b.i) | c.i;
+  } else {
+    CT_ASSERT(ct_is_int(t) && !ct_is_narrow(t));
+    r.i = ADD_i64(MUL_i64(a.i, b.i), c.i);
+    r.i = ct_dtypes[t].bits == 32 ? CAST_i32_i64(r.i) : r.i;
   }
   return r;
 }
 
 static CtScalar multiply(CtDtype t, CtScalar a, CtScalar b) {
   CtScalar r = {0};
-  switch (t) {
-    case CT_f64: r.f64 = a.f64 * b.f64; break;
-    case CT_f32: r.f32 = a.f32 * b.f32; break;
-    case CT_i64:
-    case CT_u64: r.i = MUL_i64(a.i, b.i); break;
-    case CT_i32:
-    case CT_u32: r.i = CAST_i32_i64(MUL_i64(a.i, b.i)); break;
-    case CT_bool: r.i = a.i & b.i; break;
-    default: CT_UNREACHABLE();
+  if (t == CT_f64) {
+    r.f64 = a.f64 * b.f64;
+  } else if (t == CT_f32) {
+    r.f32 = a.f32 * b.f32;
+  } else {
+    return multiply_add(t, false, a, b, r);
   }
   return r;
 }
@@ -526,13 +521,13 @@ static bool each_element(Masked *s, bool (*fn)(Masked *s, int64_t e, uint32_t la
 }
 
 static bool run(Masked *s) {
-  switch (s->t->op) {
-    case CT_OP_COPY: return each_element(s, copy_element);
-    case CT_OP_FILL: return each_element(s, fill_element);
-    case CT_OP_AXPBY: return each_element(s, axpby_element);
-    case CT_OP_GEMM: return s->t->elementwise ? each_element(s, product_element) : gemm(s);
-    default: CT_UNREACHABLE(); /* the other tile operations have handlers of their own */
+  if (s->t->op == CT_OP_GEMM) {
+    return s->t->elementwise ? each_element(s, product_element) : gemm(s);
   }
+  CT_ASSERT(s->t->op == CT_OP_COPY || s->t->op == CT_OP_FILL || s->t->op == CT_OP_AXPBY);
+  return each_element(s, s->t->op == CT_OP_COPY   ? copy_element
+                         : s->t->op == CT_OP_FILL ? fill_element
+                                                  : axpby_element);
 }
 
 /* What fails for all lanes together fails for one of them: that is found by taking them in turn, so that the

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/bits.h"
+
 enum { MAX_BYTES = 64 << 20 };
 
 /* --- operands ------------------------------------------------------------------------------------- */
@@ -28,14 +30,13 @@ static CtPrinter *lock_printer(CtWorker *k) {
 static void unlock_printer(CtWorker *k) { pthread_mutex_unlock(&k->job->print_lock); }
 
 static uint64_t word_of(CtDtype type, const CtWarp *w, uint32_t at, int lane) {
-  uint64_t word = 0;
-  switch (type) {
-    case CT_i32:
-    case CT_u32: return CT_CAT(uint32_t, w, at)[lane];
-    case CT_bool: return *CT_CAT(uint32_t, w, at) >> lane & 1;
-    case CT_f64: memcpy(&word, CT_CAT(double, w, at) + lane, sizeof word); return word;
-    default: return CT_CAT(uint64_t, w, at)[lane];
+  if (type == CT_bool) {
+    return *CT_CAT(uint32_t, w, at) >> lane & 1;
   }
+  if (type == CT_f64) {
+    return ct_bits_of_f64(CT_CAT(double, w, at)[lane]);
+  }
+  return ct_dtypes[type].bits == 32 ? CT_CAT(uint32_t, w, at)[lane] : CT_CAT(uint64_t, w, at)[lane];
 }
 
 const CtIn *ct_simt_do_PRINT_ARG(const CtIn *in, CtWarp *w) {

@@ -89,14 +89,9 @@ bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uin
 }
 
 static CtFailKind operate(CtOp op, CtMbar *bar, uint32_t count, int32_t b) {
-  CtFailKind kind;
-  switch (op) {
-    case CT_OP_MBAR_EXPECT: return add_bytes(bar, b);
-    case CT_OP_MBAR_ARRIVE_EXPECT:
-      kind = add_bytes(bar, b);
-      return kind != CT_FAIL_NONE ? kind : arrive_one(bar, count);
-    default: return arrive_one(bar, count);
-  }
+  bool expects = op == CT_OP_MBAR_EXPECT || op == CT_OP_MBAR_ARRIVE_EXPECT;
+  CtFailKind kind = expects ? add_bytes(bar, b) : CT_FAIL_NONE;
+  return kind != CT_FAIL_NONE || op == CT_OP_MBAR_EXPECT ? kind : arrive_one(bar, count);
 }
 
 /* Parks the warp: the engine runs this instruction again after the other warps. */

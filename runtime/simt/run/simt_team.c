@@ -246,17 +246,14 @@ static bool is_noted(CtWorker *k) {
 /* A number of the launch as scalar slots hold it. */
 static CtScalar scalar_of(CtDtype t, const CtSlotValue *v) {
   CtScalar s = {0};
-  uint32_t bits = (uint32_t)v->i;
-  switch (t) {
-    case CT_f64: s.f64 = v->f64; break;
-    case CT_f32: s.f32 = v->f32; break;
-    case CT_tf32: s.f32 = ct_f32_of_bits(bits); break;
-    case CT_i64:
-    case CT_u64: s.i = v->i; break;
-    case CT_i32:
-    case CT_u32: s.i = (int32_t)bits; break;
-    case CT_bool: s.i = v->i != 0; break;
-    default: s.i = ct_dtypes[t].bits == 16 ? (uint16_t)bits : (uint8_t)bits; break;
+  if (t == CT_f64) {
+    s.f64 = v->f64;
+  } else if (ct_is_float(t) && !ct_is_bits(t)) {
+    s.f32 = ct_f32_of_bits((uint32_t)v->i);
+  } else if (t == CT_bool || ct_dtypes[t].bits == 64) {
+    s.i = t == CT_bool ? v->i != 0 : v->i;
+  } else {
+    s.i = ct_dtypes[t].bits == 32 ? (int32_t)v->i : v->i & ((1 << ct_dtypes[t].bits) - 1);
   }
   return s;
 }

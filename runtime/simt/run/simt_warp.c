@@ -84,7 +84,8 @@ const CtIn *ct_simt_do_VOTE(const CtIn *in, CtWarp *w) {
   switch ((CtVote)in->imm) {
     case CT_VOTE_ANY: d->i = some != 0; break;
     case CT_VOTE_ALL: d->i = some == w->mask; break;
-    default: d->i = (int32_t)some; break; /* a u32 as the i32 of the same bits */
+    case CT_VOTE_COUNT:
+    case CT_VOTE_BALLOT: d->i = (int32_t)some; break; /* a u32 as the i32 of the same bits */
   }
   return in + 1;
 }
@@ -105,15 +106,13 @@ const CtIn *ct_simt_do_FENCE(const CtIn *in, CtWarp *w) {
 /* What a location holds after an operation on the values `old` and `v`, as bits. */
 #define INT_NEXT(T, S)                                                                             \
   static T next_##S(CtOp op, T old, T v) {                                                         \
-    switch (op) {                                                                                  \
-      case CT_OP_ATOMIC_ADD: return ADD_##S(old, v);                                               \
-      case CT_OP_ATOMIC_MIN: return MIN_##S(old, v);                                               \
-      case CT_OP_ATOMIC_MAX: return MAX_##S(old, v);                                               \
-      case CT_OP_ATOMIC_AND: return AND_##S(old, v);                                               \
-      case CT_OP_ATOMIC_OR: return OR_##S(old, v);                                                 \
-      case CT_OP_ATOMIC_XOR: return XOR_##S(old, v);                                               \
-      default: return v;                                                                           \
-    }                                                                                              \
+    return op == CT_OP_ATOMIC_ADD   ? ADD_##S(old, v)                                              \
+           : op == CT_OP_ATOMIC_MIN ? MIN_##S(old, v)                                              \
+           : op == CT_OP_ATOMIC_MAX ? MAX_##S(old, v)                                              \
+           : op == CT_OP_ATOMIC_AND ? AND_##S(old, v)                                              \
+           : op == CT_OP_ATOMIC_OR  ? OR_##S(old, v)                                               \
+           : op == CT_OP_ATOMIC_XOR ? XOR_##S(old, v)                                              \
+                                    : v;                                                           \
   }
 INT_NEXT(int32_t, i32)
 INT_NEXT(int64_t, i64)
@@ -122,11 +121,9 @@ INT_NEXT(int64_t, i64)
 #define UINT_NEXT(T, U, S, I)                                                                      \
   static T next_##S(CtOp op, T old, T v) {                                                         \
     bool less = (U)v < (U)old;                                                                     \
-    switch (op) {                                                                                  \
-      case CT_OP_ATOMIC_MIN: return less ? v : old;                                                \
-      case CT_OP_ATOMIC_MAX: return less ? old : v;                                                \
-      default: return next_##I(op, old, v);                                                        \
-    }                                                                                              \
+    return op == CT_OP_ATOMIC_MIN   ? (less ? v : old)                                             \
+           : op == CT_OP_ATOMIC_MAX ? (less ? old : v)                                             \
+                                    : next_##I(op, old, v);                                        \
   }
 UINT_NEXT(int32_t, uint32_t, u32, i32)
 UINT_NEXT(int64_t, uint64_t, u64, i64)
@@ -137,12 +134,12 @@ UINT_NEXT(int64_t, uint64_t, u64, i64)
     W bits;                                                                                        \
     memcpy(&old, &old_bits, sizeof old);                                                           \
     memcpy(&v, &v_bits, sizeof v);                                                                 \
-    switch (op) {                                                                                  \
-      case CT_OP_ATOMIC_ADD: r = ADD_##S(old, v); break;                                           \
-      case CT_OP_ATOMIC_MIN: r = MIN_##S(old, v); break;                                           \
-      case CT_OP_ATOMIC_MAX: r = MAX_##S(old, v); break;                                           \
-      default: return v_bits;                                                                      \
+    if (op != CT_OP_ATOMIC_ADD && op != CT_OP_ATOMIC_MIN && op != CT_OP_ATOMIC_MAX) {              \
+      return v_bits;                                                                               \
     }                                                                                              \
+    r = op == CT_OP_ATOMIC_ADD   ? ADD_##S(old, v)                                                 \
+        : op == CT_OP_ATOMIC_MIN ? MIN_##S(old, v)                                                 \
+                                 : MAX_##S(old, v);                                                \
     memcpy(&bits, &r, sizeof bits);                                                                \
     return bits;                                                                                   \
   }
