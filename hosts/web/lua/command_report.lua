@@ -8,7 +8,7 @@ local json = require "cuttle.json"
 local run_script = require "cuttle.run_script"
 
 local REPORT <const> = "/report"
-local NARROW <const> = 520 -- of a timeline: all of it fits the width that the page leaves a drawing
+local NARROW <const> = 416 -- of a timeline: with its margins it fits half a window of 1280 pixels
 
 local function write(ending, text)
   assert(internal.write_file(REPORT .. ending, text))
