@@ -68,7 +68,7 @@ local rows <const> = {
   { "test", find = "tests/fuzz/fuzz_*.c", "scripts/run_fuzz.sh $BUILD/fuzz/{.} $FUZZ_SECONDS" },
   -- What drives a browser waits for most of its time: one test for all.
   { "test", name = "browsers",
-    "scripts/tap_join.sh --with '$LUA scripts/suites.lua one browser' "
+    'scripts/tap_join.sh --with "$LUA scripts/suites.lua one browser" '
     .. "$($LUA scripts/suites.lua list browser)" },
   { "browser", name = "pages", "tests/browser/run.sh $PROGRAM" },
   { "browser", find = "hosts/web/tests/test_*.py",
