@@ -75,7 +75,7 @@ local mistakes = [==[
 > help map
     Accumulator:map(f)
 - help retile_A
-    TiledMMA.retile_A     Sums as A of the next product: a view of the same registers.
+    TiledMMA.retile_A     Views sums as operand A of the next product, in the same registers.
 > help size
     size(x[, mode])
 > ?size
