@@ -181,7 +181,8 @@ CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *
 }
 
 CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err) {
-  return launch_times_end(l->state->taps.times, l->spec, l->config, status, err);
+  LaunchTimes *t = l->state->taps.times; /* what printed may have ended the session */
+  return t == NULL ? status : launch_times_end(t, l->spec, l->config, status, err);
 }
 
 /* {====== The session ====== */
