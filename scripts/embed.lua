@@ -199,7 +199,8 @@ local function main(out_path, ...)
     assert(not places[name],
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
     places[name] = path
-    if name:find "^command_" then commands[#commands + 1] = help_rows(path) end
+    -- What a host adds, as `report` of the playground, is no command of the program.
+    if path:find "^stdlib/.*/command_" then commands[#commands + 1] = help_rows(path) end
     if path:find("%.tune$") then text = without_repeats(text) end
     local is_packed = written_only[path:match "[^.]+$"]
     assert(not text:find("[\128-\255]"), path .. ": only ASCII is embedded")
