@@ -6,8 +6,8 @@
 -- Rooms of a folder, lowest first. A room is the files whose path in the folder (without its
 -- extension) matches one of `files`. It may know itself, what `uses` names, and what those use in
 -- turn. A name with a slash is a room of another folder. `circle`: the largest circle of objects
--- in it (each uses the next), 1 if nothing is said. `doors`: tables of interp/internals.def that
--- modules of the room may use beside the language; without it, they use the language alone.
+-- in it (each uses the next), 1 if nothing is said. `doors`: what modules of the room may use
+-- beside the language: of what bindings add as `_door.name`. Without it, they use it alone.
 return {
   runtime = {
     { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size",
@@ -80,8 +80,7 @@ return {
 
   interp = {
     { name = "cuttle", files = { "cuttle" }, uses = {} }, -- the public header
-    -- Who adds names to the language; what modules of stdlib/ get beside it.
-    { name = "openers", files = { "openers", "internals" }, uses = {} },
+    { name = "openers", files = { "openers" }, uses = {} }, -- who adds names to the language
     { name = "std_modules", files = { "host/std_modules" }, uses = {} }, -- made by embed.lua
     -- The reader and rewriter of Lua text works on text: no lua_State.
     { name = "text", files = { "text/[%w_]+" }, uses = { "runtime/text" }, circle = 3 },

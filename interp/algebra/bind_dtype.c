@@ -244,7 +244,7 @@ static int field(lua_State *L) {
   return 1;
 }
 
-/* _compute_type(dtype): the type that its numbers are computed in, and whether that is a float. */
+/* _launch.compute_type(dtype): the type that its numbers are computed in, and whether that is a float. */
 static int compute_type(lua_State *L) {
   CtDtype t = ct_dtype_compute(bind_to_dtype(L, 1, "dtype"));
   bind_push_dtype(L, t);
@@ -286,5 +286,5 @@ void bind_open_dtype(lua_State *L) {
   lua_pushcfunction(L, dynamic_number);
   lua_setfield(L, -2, "dynamic");
   lua_pushcfunction(L, compute_type);
-  lua_setfield(L, -2, "_compute_type");
+  lua_setfield(L, -2, "_launch.compute_type");
 }

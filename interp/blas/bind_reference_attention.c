@@ -51,7 +51,7 @@ static bool fit(lua_State *L, const CtCx *cx, const Tensor *const t[HEAD_COUNT],
   return true;
 }
 
-/* _attention(Q, K, V, O, LSE, scale, causal). */
+/* _launch.attention(Q, K, V, O, LSE, scale, causal). */
 static int attention(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *t[HEAD_COUNT];
@@ -96,6 +96,6 @@ void bind_add_reference_attention(lua_State *L, int module) {
   lua_setfield(L, -2, "attention");
   lua_pushvalue(L, module);
   lua_pushcfunction(L, attention);
-  lua_setfield(L, -2, "_attention");
+  lua_setfield(L, -2, "_launch.attention");
   lua_pop(L, 1);
 }

@@ -1,15 +1,15 @@
 /* bind_export.c: what the module cuttle.export is made of. The names begin with `_`: they are not the language's.
-     _export_begin(choose, take) -> session, to be closed: before each launch on the CPU engine choose(id) gets
+     _export.begin(choose, take) -> session, to be closed: before each launch on the CPU engine choose(id) gets
                      the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each (with the field `ir`: the record
                      has the IR, too), or nil.
                      Then take(record) is called after the launch, unless that failed
-     _export_for_target(sm)  operators choose their kernels for that capability; nil: for their device
-     _export_skip(yes)  launches that the innermost session is told of do not run, or do again
-     _export_target(text)  "90a" -> 90, "sm_90a"; or nil and why not
-     _export_tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
+     _export.for_target(sm)  operators choose their kernels for that capability; nil: for their device
+     _export.skip(yes)  launches that the innermost session is told of do not run, or do again
+     _export.target(text)  "90a" -> 90, "sm_90a"; or nil and why not
+     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
                      strides, and the bytes that it spans if they are not more than `most`
-     _export_restore(t, bytes)  gives those bytes back
-     _export_dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in
+     _export.restore(t, bytes)  gives those bytes back
+     _export.dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in
                      tensor maps, the C type of a number, and whether that holds the bits of a float */
 #include <lauxlib.h>
 #include <stdio.h>
@@ -270,10 +270,10 @@ static int export_dtypes(lua_State *L) {
 
 void bind_open_export(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_export_begin", export_begin},   {"_export_for_target", export_for},
-      {"_export_skip", export_skip},     {"_export_target", export_target},
-      {"_export_tensor", export_tensor}, {"_export_restore", export_restore},
-      {"_export_dtypes", export_dtypes}, {NULL, NULL}};
+      {"_export.begin", export_begin},   {"_export.for_target", export_for},
+      {"_export.skip", export_skip},     {"_export.target", export_target},
+      {"_export.tensor", export_tensor}, {"_export.restore", export_restore},
+      {"_export.dtypes", export_dtypes}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -171,44 +171,38 @@ static void add_lua_names(lua_State *L) {
 
 /* {====== The table of names ====== */
 
-/* `_` is a name of the language. `_VERSION` is the module's own; any other `_name` is the library's. */
+/* `_` is a name of the language. `_VERSION` is the module's own; any other, `_door.name`, is the library's. */
 static bool is_exported(lua_State *L, int key) {
   const char *name = lua_tostring(L, key);
   return name[0] != '_' || name[1] == '\0';
 }
 
-static const struct {
-  const char *door, *name;
-} internal_names[] = {
-#define CUTTLE_INTERNAL(door, name) {#door, #name},
-#include "interp/internals.def"
-#undef CUTTLE_INTERNAL
-};
-
-/* Moves a function that a binding has added as `_name` or `_door_name` to its door. Stack: language, internals. */
-static void move_internal(lua_State *L, const char *door, const char *name) {
-  lua_pushfstring(L, "_%s", name);
-  lua_pushvalue(L, -1);
-  if (lua_rawget(L, -4) == LUA_TNIL) {
-    lua_pop(L, 2);
-    lua_pushfstring(L, "_%s_%s", door, name);
-    lua_pushvalue(L, -1);
-    lua_rawget(L, -4);
-  } /* stack: language, internals, key, function */
-  CT_ASSERT(lua_isfunction(L, -1));
-  luaL_getsubtable(L, -3, door);
-  lua_pushvalue(L, -2);
-  lua_setfield(L, -2, name);
-  lua_pop(L, 2);
-  lua_pushnil(L);
-  lua_rawset(L, -4);
+/* Moves the function at the top to its door: `_mesh.copy` becomes the field copy of the table mesh. Pops it.
+   Stack: internals at idx. */
+static void set_internal(lua_State *L, int idx, const char *name) {
+  const char *dot = strchr(name, '.');
+  CT_ASSERT(name[0] == '_' && dot != NULL);
+  lua_pushlstring(L, name + 1, (size_t)(dot - name) - 1);
+  luaL_getsubtable(L, idx, lua_tostring(L, -1)); /* stack: function, door, its table */
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, dot + 1);
+  lua_pop(L, 3);
 }
 
 /* No script can reach the table of doors: only the library's modules are handed it. Stack: language; pushes it. */
 static void push_internals(lua_State *L) {
+  int language = lua_gettop(L);
   lua_newtable(L);
-  for (size_t i = 0; i < CT_ARRAY_LEN(internal_names); i++) {
-    move_internal(L, internal_names[i].door, internal_names[i].name);
+  lua_pushnil(L);
+  while (lua_next(L, language) != 0) { /* stack: language, internals, key, value */
+    if (is_exported(L, -2)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    set_internal(L, language + 1, lua_tostring(L, -2));
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, language); /* a field that is there may be cleared on the way */
   }
 }
 

@@ -1,7 +1,7 @@
 /* bind_capture.c: `capture(launch, file)`, and what stdlib/microscope/replay.lua is made of:
-     _replay(path, trusts)  the launch in a file: a kernel, the table of a configuration, the arguments, and what
+     _watch.replay(path, trusts)  the launch in a file: a kernel, the table of a configuration, the arguments, and what
                             else is known of it
-     _replay_info(path)     what is known of it, with grid, block, `arguments` and `options` of NVRTC, as texts */
+     _watch.replay_info(path)     what is known of it, with grid, block, `arguments` and `options` of NVRTC, as texts */
 #include <lauxlib.h>
 
 #include "interp/openers.h"
@@ -64,7 +64,9 @@ static int replay(lua_State *L) {
 static int replay_info(lua_State *L) { return launch_file_describe(L, check_path(L, 1, "replay")); }
 
 void bind_open_capture(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"capture", lang_capture}, {"_replay", replay}, {"_replay_info", replay_info}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"capture", lang_capture},
+                                       {"_watch.replay", replay},
+                                       {"_watch.replay_info", replay_info},
+                                       {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

@@ -107,7 +107,7 @@ CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
   return h->stream;
 }
 
-/* _stream_handle(s): the driver's stream, nil of the CPU engine; and the name of its device. */
+/* _launch.stream_handle(s): the driver's stream, nil of the CPU engine; and the name of its device. */
 static int stream_handle(lua_State *L) {
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
   if (h->device == NULL) {
@@ -349,7 +349,7 @@ static int int_option(lua_State *L, const char *name, int default_value, int max
   return v;
 }
 
-/* _bench_measure(f[, {reps =, batches =}]): what bench is where nobody has set another way. */
+/* _launch.bench_measure(f[, {reps =, batches =}]): what bench is where nobody has set another way. */
 static int bench_measure(lua_State *L) {
   CtDevice *d;
   double ms[MAX_BATCHES];
@@ -396,12 +396,13 @@ static int bench_once(lua_State *L) {
   return 3;
 }
 
-static const char bench_way; /* its address is the key of what _bench_by set, in the registry */
+static const char
+    bench_way; /* its address is the key of what _launch.bench_by set, in the registry */
 
 /* bench(f[, {reps =, batches =}]): the median, over batches of `reps` back-to-back calls of f between two
    events of the current device, of milliseconds per call; then the fastest and slowest batch. One call
    comes before. Without reps a batch takes about 20 ms. Every way to it, whatever a script or a
-   module calls it, ends here: what a command set by _bench_by takes the call, and while launches are watched
+   module calls it, ends here: what a command set by _launch.bench_by takes the call, and while launches are watched
    there is one call. */
 static int lang_bench(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &bench_way) == LUA_TFUNCTION) {
@@ -413,7 +414,7 @@ static int lang_bench(lua_State *L) {
   return state_of(L)->taps.watch != NULL ? bench_once(L) : bench_measure(L);
 }
 
-/* _bench_by(f): from now on f takes the calls of bench, in this state; nil: bench does. */
+/* _launch.bench_by(f): from now on f takes the calls of bench, in this state; nil: bench does. */
 static int bench_by(lua_State *L) {
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &bench_way);
@@ -604,11 +605,18 @@ static const luaL_Reg cuda_kernel_methods[] = {{"info", cuda_kernel_info}, {NULL
 static const luaL_Reg cuda_config_meta[] = {{"__call", cuda_config_call}, {NULL, NULL}};
 static const luaL_Reg cuda_config_methods[] = {{NULL, NULL}};
 
-static const luaL_Reg device_functions[] = {
-    {"stream", lang_stream}, {"_stream_handle", stream_handle}, {"event", lang_event},
-    {"device", lang_device}, {"devices", lang_devices},         {"synchronize", lang_synchronize},
-    {"bench", lang_bench},   {"_bench_measure", bench_measure}, {"_bench_once", bench_once},
-    {"_bench_by", bench_by}, {"cuda_kernel", lang_cuda_kernel}, {NULL, NULL}};
+static const luaL_Reg device_functions[] = {{"stream", lang_stream},
+                                            {"_launch.stream_handle", stream_handle},
+                                            {"event", lang_event},
+                                            {"device", lang_device},
+                                            {"devices", lang_devices},
+                                            {"synchronize", lang_synchronize},
+                                            {"bench", lang_bench},
+                                            {"_launch.bench_measure", bench_measure},
+                                            {"_launch.bench_once", bench_once},
+                                            {"_launch.bench_by", bench_by},
+                                            {"cuda_kernel", lang_cuda_kernel},
+                                            {NULL, NULL}};
 
 void bind_open_device(lua_State *L) {
   bind_new_type(L, STREAM_TYPE, handle_meta, stream_methods);

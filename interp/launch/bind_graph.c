@@ -499,7 +499,7 @@ static int graph_tostring(lua_State *L) {
 
 /* {====== What else a graph records ====== */
 
-/* _graph_recording(): the table of the graph that is being recorded, and the rank that began it or -1; nil: none is. */
+/* _launch.graph_recording(): the table of the graph that is being recorded, and the rank that began it or -1; nil: none is. */
 static int lang_recording(lua_State *L) {
   const StateRecorder *r = state_of(L)->taps.recorder;
   if (r == NULL) {
@@ -510,7 +510,7 @@ static int lang_recording(lua_State *L) {
   return 2;
 }
 
-/* _graph_note(fn): a collective is recorded. On the CPU engine fn() does it again; on a device fn(true) comes before
+/* _mesh.graph_note(fn): a collective is recorded. On the CPU engine fn() does it again; on a device fn(true) comes before
    each launch of the graph, fn(false) after it; nil: nothing does. */
 static int lang_note(lua_State *L) {
   StateRecorder *r = state_of(L)->taps.recorder;
@@ -529,7 +529,7 @@ static int lang_note(lua_State *L) {
   return 0;
 }
 
-/* _graph_meet(): on the CPU engine, what ranks have launched so far runs before what follows. */
+/* _mesh.graph_meet(): on the CPU engine, what ranks have launched so far runs before what follows. */
 static int lang_meet(lua_State *L) {
   StateRecorder *r = state_of(L)->taps.recorder;
   if (r != NULL && r->device == NULL) {
@@ -552,9 +552,9 @@ void bind_open_graph(lua_State *L) {
   lua_pushcfunction(L, lang_graph);
   lua_setfield(L, -2, "graph");
   lua_pushcfunction(L, lang_recording);
-  lua_setfield(L, -2, "_graph_recording");
+  lua_setfield(L, -2, "_launch.graph_recording");
   lua_pushcfunction(L, lang_note);
-  lua_setfield(L, -2, "_graph_note");
+  lua_setfield(L, -2, "_mesh.graph_note");
   lua_pushcfunction(L, lang_meet);
-  lua_setfield(L, -2, "_graph_meet");
+  lua_setfield(L, -2, "_mesh.graph_meet");
 }

@@ -1,26 +1,26 @@
 /* bind_host.c: what the standard library's Lua modules need of the host and scripts do not: names
    with a leading `_`, which language.c moves out of scripts' reach: internal.fail.
-     _fail(message)  raises an error that blames the script's line, not the library's
-     _terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
+     _host.fail(message)  raises an error that blames the script's line, not the library's
+     _host.terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
                      and no color where it is none
-     _address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
+     _launch.address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
-     _write_file(name, text[, is_lasting])  writes the file, whole or not at all (runtime/base/newfile.h),
+     _host.write_file(name, text[, is_lasting])  writes the file, whole or not at all (runtime/base/newfile.h),
                      and if asked so that a loss of power does not undo it; nil and why where it cannot.
                      A sandboxed script has no files
-     _make_folder(name)  makes a folder, and those above it, if there is none; nil and why where nobody can
+     _host.make_folder(name)  makes a folder, and those above it, if there is none; nil and why where nobody can
                      write there
-     _lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
+     _host.lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
                      what killed writers left. nil and why where it cannot
-     _is_missing(code)  does that number, which io.open returns, say that there is no such file?
-     _cache_folder() where the disk cache is; nil: there is none
-     _hash(text)     16 hexadecimal digits
-     _driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
-     _program()      where the running program's file lies; nil where the system does not tell. A sandboxed
+     _host.is_missing(code)  does that number, which io.open returns, say that there is no such file?
+     _host.cache_folder() where the disk cache is; nil: there is none
+     _host.hash(text)     16 hexadecimal digits
+     _host.driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
+     _host.program()      where the running program's file lies; nil where the system does not tell. A sandboxed
                      script does not learn it
-     _is_watched()   does somebody look at launches of the CPU engine?
-     _call(f, ...)   calls f, in which no coroutine may yield: what it has begun, it ends
-     _emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
+     _launch.is_watched()   does somebody look at launches of the CPU engine?
+     _launch.call(f, ...)   calls f, in which no coroutine may yield: what it has begun, it ends
+     _launch.emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
                      nil; then that of texts without a device, --sm=N, and the bytes of shared
                      memory that a block has there */
 #include <errno.h>
@@ -257,20 +257,20 @@ static int emit_sm(lua_State *L) {
   return 3;
 }
 
-static const luaL_Reg functions[] = {{"_fail", fail},
-                                     {"_terminal", terminal},
-                                     {"_address", address},
-                                     {"_write_file", write_file},
-                                     {"_make_folder", make_folder},
-                                     {"_lock_file", lock_file},
-                                     {"_is_missing", is_missing},
-                                     {"_cache_folder", cache_folder},
-                                     {"_hash", hash},
-                                     {"_driver", driver},
-                                     {"_is_watched", is_watched},
-                                     {"_call", call},
-                                     {"_emit_sm", emit_sm},
-                                     {"_program", program},
+static const luaL_Reg functions[] = {{"_host.fail", fail},
+                                     {"_host.terminal", terminal},
+                                     {"_launch.address", address},
+                                     {"_host.write_file", write_file},
+                                     {"_host.make_folder", make_folder},
+                                     {"_host.lock_file", lock_file},
+                                     {"_host.is_missing", is_missing},
+                                     {"_host.cache_folder", cache_folder},
+                                     {"_host.hash", hash},
+                                     {"_host.driver", driver},
+                                     {"_launch.is_watched", is_watched},
+                                     {"_launch.call", call},
+                                     {"_launch.emit_sm", emit_sm},
+                                     {"_host.program", program},
                                      {NULL, NULL}};
 static const luaL_Reg lock_meta[] = {{"__gc", lock_close}, {"__close", lock_close}, {NULL, NULL}};
 

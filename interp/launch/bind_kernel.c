@@ -336,7 +336,7 @@ static const luaL_Reg config_methods[] = {{"source", launch_source},
                                           {NULL, NULL}};
 
 static const luaL_Reg kernel_functions[] = {
-    {"kernel", lang_kernel}, {"_cubin_key", launch_cubin_key}, {NULL, NULL}};
+    {"kernel", lang_kernel}, {"_launch.cubin_key", launch_cubin_key}, {NULL, NULL}};
 
 static void add_config_call(lua_State *L) {
   luaL_getmetatable(L, CONFIG_TYPE);

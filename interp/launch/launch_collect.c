@@ -1,5 +1,5 @@
 /* launch_collect.c: see launch_collect.h. For the standard library:
-     _collect()   a collection of the state, which is open until it is closed
+     _launch.collect()   a collection of the state, which is open until it is closed
      c:compile(f) compiles what was added, in processes, into the disk cache. f(n) is called with how many are
                   done; no more begin where it returns false or raises. Returns how many were compiled
      c:size()     how many texts there are */
@@ -185,7 +185,7 @@ static const luaL_Reg methods[] = {{"compile", collection_compile},
                                    {"size", collection_size},
                                    {"close", collection_close},
                                    {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_collect", collect}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_launch.collect", collect}, {NULL, NULL}};
 
 void bind_open_collect(lua_State *L) {
   bind_new_type(L, COLLECTION_TYPE, meta, methods);

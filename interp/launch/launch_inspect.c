@@ -95,7 +95,7 @@ static int push_image(lua_State *L, bool is_ptx) {
   return 1;
 }
 
-/* _cubin_key(launch, args...) -> ct_nvrtc_code_key of what launch:cubin(args...) compiles. */
+/* _launch.cubin_key(launch, args...) -> ct_nvrtc_code_key of what launch:cubin(args...) compiles. */
 int launch_cubin_key(lua_State *L) {
   CtErr err;
   ImageJob image;

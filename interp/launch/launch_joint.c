@@ -589,19 +589,19 @@ void launch_joint_drop(CuttleState *s) { drop(s); }
 
 static void run_by_host(lua_State *L) { run_all(L, true); }
 
-/* _joint_run(): the launches that ranks have made since the last time run at once. */
+/* _mesh.joint_run(): the launches that ranks have made since the last time run at once. */
 static int joint_run(lua_State *L) {
   launch_joint_run(L);
   return 0;
 }
 
-/* _joint_drop(): they are forgotten. */
+/* _mesh.joint_drop(): they are forgotten. */
 static int joint_drop(lua_State *L) {
   drop(state_of(L));
   return 0;
 }
 
-/* _joint_count(rank): how many there are of a rank. */
+/* _mesh.joint_count(rank): how many there are of a rank. */
 static int joint_count(lua_State *L) {
   lua_pushinteger(L, count_of_rank(joint_of(state_of(L)), (int)luaL_checkinteger(L, 1)));
   return 1;
@@ -625,7 +625,7 @@ static void add_report(lua_State *L, const CuttleState *s) {
   lua_sethook(L, hook, mask, count);
 }
 
-/* _joint_guard(report, fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and
+/* _mesh.joint_guard(report, fn, ...): what fn returns. However fn ends, the state then runs no rank, no launch waits, and
    the device is the one before. Lua's __close cannot promise this: a script that is stopped runs none of its own
    language any more, and without memory it may fail. report() is what an error by Ctrl-C, or by a time limit of kernels, says, too. */
 static int joint_guard(lua_State *L) {
@@ -647,10 +647,10 @@ static int joint_guard(lua_State *L) {
   return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
-static const luaL_Reg functions[] = {{"_joint_run", joint_run},
-                                     {"_joint_guard", joint_guard},
-                                     {"_joint_drop", joint_drop},
-                                     {"_joint_count", joint_count},
+static const luaL_Reg functions[] = {{"_mesh.joint_run", joint_run},
+                                     {"_mesh.joint_guard", joint_guard},
+                                     {"_mesh.joint_drop", joint_drop},
+                                     {"_mesh.joint_count", joint_count},
                                      {NULL, NULL}};
 
 void bind_open_joint(lua_State *L) { /* language table on top */

@@ -203,7 +203,7 @@ static int session_close(lua_State *L) {
   return 0;
 }
 
-/* _time_launches() -> session: from now on each launch is timed. */
+/* _launch.time_launches() -> session: from now on each launch is timed. */
 static int time_launches(lua_State *L) {
   CuttleState *s = state_of(L);
   if (s->taps.times != NULL) {
@@ -271,7 +271,7 @@ static const luaL_Reg session_methods[] = {{"rows", session_rows},
                                            {"mode", session_mode},
                                            {"close", session_close},
                                            {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_time_launches", time_launches}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_launch.time_launches", time_launches}, {NULL, NULL}};
 
 void bind_open_times(lua_State *L) {
   bind_new_type(L, SESSION_TYPE, session_meta, session_methods);

@@ -1,22 +1,22 @@
 /* bind_nccl.c: NCCL for stdlib/mesh, by names with a leading `_`:
-     _launcher()        {name =, rank =, size =, local_rank =, local_size =, local_name =} of launcher.h; nil where this
+     _mesh.launcher()        {name =, rank =, size =, local_rank =, local_size =, local_name =} of launcher.h; nil where this
                         process was started by none. Raises where its variables contradict each other
-     _comm_env(name)    a variable of the environment, nil in states that do not look at it
-     _nccl_open{what =, address =, size =, seconds =, blocks =, members = {{device =, rank =, world =}, ...}}
+     _mesh.comm_env(name)    a variable of the environment, nil in states that do not look at it
+     _nccl.open{what =, address =, size =, seconds =, blocks =, members = {{device =, rank =, world =}, ...}}
                         communicators: one for each member, of nccl.h
-     _nccl_split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
-     _nccl_run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
-                        src =, src_at =, dst =, dst_at =, peer =, root =, stream =}; a stream is what _stream_handle gives, nil is
+     _nccl.split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
+     _nccl.run(what, seconds, calls)         one group of calls: {set =, member =, op =, reduce =, dtype =, count =,
+                        src =, src_at =, dst =, dst_at =, peer =, root =, stream =}; a stream is what _launch.stream_handle gives, nil is
                         the device's own
-     _nccl_prepare(calls)                    what such calls have in common in all runs: {set =, member =, op =, reduce =,
+     _nccl.prepare(calls)                    what such calls have in common in all runs: {set =, member =, op =, reduce =,
                         count =, peer =, at =}
-     _nccl_again(prepared, what, seconds, place, rows)  runs them with src and dst of rows[at]. Messages say `what`, then
+     _nccl.again(prepared, what, seconds, place, rows)  runs them with src and dst of rows[at]. Messages say `what`, then
                         `place`; nil: where the script is
-     _nccl_bare(calls, reps)                 as _nccl_run, reps times, as a program with NCCL alone would
-     _nccl_watch(call, what, seconds, is_before)  before and after a graph is launched that recorded calls with the
+     _nccl.bare(calls, reps)                 as _nccl.run, reps times, as a program with NCCL alone would
+     _nccl.watch(call, what, seconds, is_before)  before and after a graph is launched that recorded calls with the
                         set and the member of this one
-     _nccl_wait()       until all is done
-     _nccl_version()    22809, and whether it can split; raises where there is no NCCL
+     _nccl.wait()       until all is done
+     _nccl.version()    22809, and whether it can split; raises where there is no NCCL
    A set is closed by set:close(), <close> or the collector; set:is_open() says whether it was not, and not
    aborted. Errors of NCCL and of time abort all sets. */
 #include <lauxlib.h>
@@ -445,10 +445,12 @@ static const luaL_Reg set_methods[] = {
     {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
 
 static const luaL_Reg functions[] = {
-    {"_launcher", lang_launcher}, {"_comm_env", lang_env},         {"_nccl_open", lang_open},
-    {"_nccl_split", lang_split},  {"_nccl_run", lang_run},         {"_nccl_prepare", lang_prepare},
-    {"_nccl_again", lang_again},  {"_nccl_bare", lang_bare},       {"_nccl_watch", lang_watch},
-    {"_nccl_wait", lang_wait},    {"_nccl_version", lang_version}, {NULL, NULL}};
+    {"_mesh.launcher", lang_launcher}, {"_mesh.comm_env", lang_env},
+    {"_nccl.open", lang_open},         {"_nccl.split", lang_split},
+    {"_nccl.run", lang_run},           {"_nccl.prepare", lang_prepare},
+    {"_nccl.again", lang_again},       {"_nccl.bare", lang_bare},
+    {"_nccl.watch", lang_watch},       {"_nccl.wait", lang_wait},
+    {"_nccl.version", lang_version},   {NULL, NULL}};
 
 void bind_open_nccl(lua_State *L) {
   bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);

@@ -1,25 +1,25 @@
 /* bind_ranks.c: what the modules of stdlib/mesh need of C, by names with a leading `_`:
-     _mesh_tensor(dtype, n, device, rank, is_shared)  n elements without values in a row there ("cpu", "cuda:1"), a
+     _mesh.tensor(dtype, n, device, rank, is_shared)  n elements without values in a row there ("cpu", "cuda:1"), a
                      part of that rank; is_shared: other processes can open it
-     _mesh_copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
-     _mesh_combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
-     _mesh_zero(t)   the bytes of a row become 0
-     _mesh_row(t)    the elements of a compact tensor as a row, in the order of memory; nil where it is not compact;
+     _mesh.copy(dst, dst_at, src, src_at, n)         copies n elements; both tensors are rows of elements,
+     _mesh.combine(dst, dst_at, src, src_at, n, op)  on the host: dst = dst op src; "sum", "max", "min"
+     _mesh.zero(t)   the bytes of a row become 0
+     _mesh.row(t)    the elements of a compact tensor as a row, in the order of memory; nil where it is not compact;
                      then the rank whose part it is, or -1
-     _mesh_view(t, at, layout, dtype)  the same memory from element `at` of a row on, as elements of that type; nil
+     _mesh.view(t, at, layout, dtype)  the same memory from element `at` of a row on, as elements of that type; nil
                      where the layout leaves it, or the row begins within such an element
-     _mesh_peer(t)   a tensor of another rank as kernels of the current device use it
-     _mesh_ipc(t)    what another process needs of a tensor's memory: the handle of the allocation, where the memory
+     _mesh.peer(t)   a tensor of another rank as kernels of the current device use it
+     _mesh.ipc(t)    what another process needs of a tensor's memory: the handle of the allocation, where the memory
                      begins there, its bytes, and the tensor's first element; nil and why, if there is none
-     _mesh_open(like, handle, at, bytes, first, who)  such a tensor of another process, with the type and the layout of
+     _mesh.open(like, handle, at, bytes, first, who)  such a tensor of another process, with the type and the layout of
                      `like`, as kernels of the current device use it; `who` says whose it is
-     _mesh_meet(list)  what the devices of these tensors are given from now on comes after what they were given so far
-     _choose_device(text)  as device(text), but opens none; gives the text of the one before
-     _enter_rank(rank, n, seconds)  the function of a rank of m:run, of n in this process, runs from now on, and its
+     _mesh.meet(list)  what the devices of these tensors are given from now on comes after what they were given so far
+     _launch.choose_device(text)  as device(text), but opens none; gives the text of the one before
+     _mesh.enter_rank(rank, n, seconds)  the function of a rank of m:run, of n in this process, runs from now on, and its
                      kernels may wait so long for other ranks (nil: for ever); nil: none runs
-     _rank()         that rank, or nil
-     _kernels_on(device)  the kernels that may still run there, as a text; nil: none is known, or it is the CPU
-     _script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
+     _launch.rank()         that rank, or nil
+     _mesh.kernels_on(device)  the kernels that may still run there, as a text; nil: none is known, or it is the CPU
+     _host.script_place() "script.lua:12", where the script is in this coroutine; nil where it has none */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -355,21 +355,21 @@ static int script_place(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_mesh_tensor", mesh_tensor},
-                                     {"_mesh_copy", mesh_copy},
-                                     {"_mesh_combine", mesh_combine},
-                                     {"_mesh_zero", mesh_zero},
-                                     {"_mesh_view", mesh_view},
-                                     {"_mesh_row", mesh_row},
-                                     {"_mesh_peer", mesh_peer},
-                                     {"_choose_device", choose_device},
-                                     {"_mesh_ipc", mesh_ipc},
-                                     {"_mesh_open", mesh_open},
-                                     {"_mesh_meet", mesh_meet},
-                                     {"_enter_rank", enter_rank},
-                                     {"_rank", rank_now},
-                                     {"_kernels_on", kernels_on},
-                                     {"_script_place", script_place},
+static const luaL_Reg functions[] = {{"_mesh.tensor", mesh_tensor},
+                                     {"_mesh.copy", mesh_copy},
+                                     {"_mesh.combine", mesh_combine},
+                                     {"_mesh.zero", mesh_zero},
+                                     {"_mesh.view", mesh_view},
+                                     {"_mesh.row", mesh_row},
+                                     {"_mesh.peer", mesh_peer},
+                                     {"_launch.choose_device", choose_device},
+                                     {"_mesh.ipc", mesh_ipc},
+                                     {"_mesh.open", mesh_open},
+                                     {"_mesh.meet", mesh_meet},
+                                     {"_mesh.enter_rank", enter_rank},
+                                     {"_launch.rank", rank_now},
+                                     {"_mesh.kernels_on", kernels_on},
+                                     {"_host.script_place", script_place},
                                      {NULL, NULL}};
 
 void bind_open_ranks(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -1,4 +1,4 @@
-/* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _atom, which
+/* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _kernel.atom, which
    stdlib/language/atom.lua wraps. A copy atom may know the type of the elements that it moves. */
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
@@ -318,7 +318,7 @@ static void push_atom(lua_State *L, const CtAtom *atom, CtDtype dtype) {
   luaL_setmetatable(L, ATOM_TYPE);
 }
 
-/* _atom(name[, dtype]): the atom, or nil. */
+/* _kernel.atom(name[, dtype]): the atom, or nil. */
 static int find(lua_State *L) {
   CtAtom atom;
   const char *name = luaL_checkstring(L, 1);
@@ -331,7 +331,7 @@ static int find(lua_State *L) {
   return 1;
 }
 
-/* _atoms(): all listed atoms. */
+/* _kernel.atoms(): all listed atoms. */
 static int list(lua_State *L) {
   int n = ct_atom_count();
   lua_createtable(L, n, 0);
@@ -344,7 +344,7 @@ static int list(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_atom", find}, {"_atoms", list}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_kernel.atom", find}, {"_kernel.atoms", list}, {NULL, NULL}};
 static const luaL_Reg meta[] = {{"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 static const char *const methods[] = {"show", "explain", "svg", "latex", "html", NULL};
 

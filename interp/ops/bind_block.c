@@ -523,16 +523,16 @@ static int lang_unroll(lua_State *L) { /* [start,] stop[, step]: a loop that run
 /* --- opening -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg block_functions[] = {{"shared", lang_shared},
-                                           {"_scratch", lang_scratch},
-                                           {"_scratch_begin", lang_scratch_begin},
-                                           {"_scratch_end", lang_scratch_end},
+                                           {"_kernel.scratch", lang_scratch},
+                                           {"_kernel.scratch_begin", lang_scratch_begin},
+                                           {"_kernel.scratch_end", lang_scratch_end},
                                            {"fragment", lang_fragment},
                                            {"fragment_like", lang_fragment_like},
                                            {"local_array", lang_local_array},
                                            {"axpby", lang_axpby},
                                            {"range", lang_range},
                                            {"axes", lang_axes},
-                                           {"_tiles_of", lang_tiles_of},
+                                           {"_kernel.tiles_of", lang_tiles_of},
                                            {"unroll", lang_unroll},
                                            {NULL, NULL}};
 

@@ -487,8 +487,8 @@ static int lang_ptx(lua_State *L) {
 /* The library's own texts are trusted. */
 static const luaL_Reg escape_functions[] = {{"cuda", lang_cuda},
                                             {"ptx", lang_ptx},
-                                            {"_cuda", escape},
-                                            {"_ptx", instructions},
+                                            {"_kernel.cuda", escape},
+                                            {"_kernel.ptx", instructions},
                                             {NULL, NULL}};
 
 void bind_open_escape(lua_State *L) { luaL_setfuncs(L, escape_functions, 0); }

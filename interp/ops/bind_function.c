@@ -657,7 +657,7 @@ static void keep_shapes(lua_State *L) {
   lua_remove(L, 1);
 }
 
-/* _function_results(shapes, ...): stores what the function returned. */
+/* _kernel.function_results(shapes, ...): stores what the function returned. */
 static int lang_results(lua_State *L) {
   CtIr *ir = front_here(L, "device_fn");
   keep_shapes(L);
@@ -739,7 +739,7 @@ static int device_fn(lua_State *L) {
 
 void bind_open_function(lua_State *L) { /* language table on top */
   static const luaL_Reg functions[] = {
-      {"device_fn", device_fn}, {"_function_results", lang_results}, {NULL, NULL}};
+      {"device_fn", device_fn}, {"_kernel.function_results", lang_results}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   function_begin(L);
 }

@@ -87,7 +87,7 @@ static int is_tracing(lua_State *L) {
   return 1;
 }
 
-/* _come_threads(n): the first and last number of the block's threads, from n on, that come here;
+/* _kernel.come_threads(n): the first and last number of the block's threads, from n on, that come here;
    nothing if there are none, or if that is not certain. */
 static int come_threads(lua_State *L) {
   int64_t lo, hi;
@@ -101,8 +101,8 @@ static int come_threads(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"gemm", lang_gemm},
-                                     {"_is_tracing", is_tracing},
-                                     {"_come_threads", come_threads},
+                                     {"_kernel.is_tracing", is_tracing},
+                                     {"_kernel.come_threads", come_threads},
                                      {NULL, NULL}};
 
 void bind_open_gemm(lua_State *L) {

@@ -188,7 +188,7 @@ static void note_thread(lua_State *L, CtInt thread, CtInt n) {
   }
 }
 
-/* _note_thread(t, thread, n): notes this for the tensor t. Returns t, even if it is not a
+/* _kernel.note_thread(t, thread, n): notes this for the tensor t. Returns t, even if it is not a
    tensor. */
 static int note_thread_of(lua_State *L) {
   lua_settop(L, 3);
@@ -421,7 +421,8 @@ static void add_slice(lua_State *L, int module) {
 static const luaL_Reg functions[] = {
     {"tile", tile}, {"parallelize", parallelize}, {"view", view}, {NULL, NULL}};
 
-static const luaL_Reg internal_functions[] = {{"_note_thread", note_thread_of}, {NULL, NULL}};
+static const luaL_Reg internal_functions[] = {{"_kernel.note_thread", note_thread_of},
+                                              {NULL, NULL}};
 
 static const luaL_Reg layout_methods[] = {
     {"tile", tile}, {"parallelize", parallelize}, {NULL, NULL}};

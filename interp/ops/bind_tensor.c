@@ -434,7 +434,7 @@ static int to(lua_State *L) {
   return 1;
 }
 
-/* _table_on(dtype, table, nil, device) -> a tensor there with the table's entries, as from_table has them. It is
+/* _launch.table_on(dtype, table, nil, device) -> a tensor there with the table's entries, as from_table has them. It is
    filled at once, also while a graph is recorded: for tables that operators keep. */
 static int table_on(lua_State *L) {
   CtCx cx = bind_enter(L);
@@ -591,7 +591,7 @@ static int clear(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"copy", copy}, {"fill", fill}, {"clear", clear}, {"close", close}, {NULL, NULL}};
 
-static const luaL_Reg internals[] = {{"_table_on", table_on}, {NULL, NULL}};
+static const luaL_Reg internals[] = {{"_launch.table_on", table_on}, {NULL, NULL}};
 
 static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL}};
 

@@ -169,7 +169,7 @@ static const CallRow rows[] = {
     {"sync_threads_or", counted, CT_OP_BARRIER_OR, 0, CALL_ARGS(condition_args)},
     {"clock", read_clock, 0, 0, CALL_NO_ARGS}};
 
-/* _reduce_lanes(v, op, mask): one instruction's reduction of an i32 or u32, for the standard library;
+/* _kernel.reduce_lanes(v, op, mask): one instruction's reduction of an i32 or u32, for the standard library;
    nil if there is none. */
 static int lang_reduce_lanes(lua_State *L) {
   static const char *const ops[] = {"add", "min", "max", "and", "or", "xor", NULL};
@@ -198,7 +198,7 @@ static int lang_dtype_of(lua_State *L) {
   return 1;
 }
 
-/* _widened(x): a run-time value of the type in which arithmetic has it; anything else as it is. For the standard
+/* _kernel.widened(x): a run-time value of the type in which arithmetic has it; anything else as it is. For the standard
    library. */
 static int lang_widened(lua_State *L) {
   lua_settop(L, 1);
@@ -209,7 +209,7 @@ static int lang_widened(lua_State *L) {
   return 1;
 }
 
-/* _converts(x, type): does a place of that type take x as it is? For the standard library. */
+/* _kernel.converts(x, type): does a place of that type take x as it is? For the standard library. */
 static int lang_converts(lua_State *L) {
   CtVal v;
   CtDtype type = bind_to_dtype(L, 2, "reduce");
@@ -223,26 +223,26 @@ static int lang_converts(lua_State *L) {
   return 1;
 }
 
-/* _whole_of(t): if t was cut out as whole(_, _, k), these two. */
+/* _kernel.whole_of(t): if t was cut out as whole(_, _, k), these two. */
 static int lang_whole_of(lua_State *L) {
   const Tensor *t = tensor_test(L, 1);
   return t != NULL && t->in_kernel ? tensor_push_whole(L, 1) : 0;
 }
 
-/* _target_sm(): the compute capability, times 10, that the trace is for; nothing for the CPU engine. */
+/* _kernel.target_sm(): the compute capability, times 10, that the trace is for; nothing for the CPU engine. */
 static int lang_target_sm(lua_State *L) {
   const CtTarget *target = &front_here(L, "dot")->target;
   lua_pushinteger(L, target->sm);
   return target->is_cuda ? 1 : 0;
 }
 
-/* _early_index(): the kernel's index arithmetic is to stand before its loops. */
+/* _kernel.early_index(): the kernel's index arithmetic is to stand before its loops. */
 static int lang_early_index(lua_State *L) {
   front_here(L, "dot")->early_index = true;
   return 0;
 }
 
-/* _space_of(t): "global", "shared", "registers" or "constant" for a tensor of a kernel; else nothing. */
+/* _kernel.space_of(t): "global", "shared", "registers" or "constant" for a tensor of a kernel; else nothing. */
 static int lang_space_of(lua_State *L) {
   static const char *const names[] = {[CT_GLOBAL] = "global",
                                       [CT_SHARED] = "shared",
@@ -267,8 +267,8 @@ static int lang_is_tracing(lua_State *L) {
   return 1;
 }
 
-/* _overflow_where(c, holds): until _overflow_again, integers that wrap around are told only where c is `holds`.
-   Returns what _overflow_again takes. */
+/* _kernel.overflow_where(c, holds): until _kernel.overflow_again, integers that wrap around are told only where c is `holds`.
+   Returns what _kernel.overflow_again takes. */
 static int lang_overflow_where(lua_State *L) {
   CtIr *ir = front_here(L, "reduce");
   if (!ir->finds_overflow) {
@@ -287,18 +287,18 @@ static int lang_overflow_again(lua_State *L) {
 
 /* --- opening ------------------------------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {{"_reduce_lanes", lang_reduce_lanes},
-                                     {"_dtype_of", lang_dtype_of},
-                                     {"_widened", lang_widened},
-                                     {"_converts", lang_converts},
-                                     {"_target_sm", lang_target_sm},
-                                     {"_whole_of", lang_whole_of},
-                                     {"_space_of", lang_space_of},
-                                     {"_is_static", lang_is_static},
-                                     {"_is_tracing", lang_is_tracing},
-                                     {"_early_index", lang_early_index},
-                                     {"_overflow_where", lang_overflow_where},
-                                     {"_overflow_again", lang_overflow_again},
+static const luaL_Reg functions[] = {{"_kernel.reduce_lanes", lang_reduce_lanes},
+                                     {"_kernel.dtype_of", lang_dtype_of},
+                                     {"_kernel.widened", lang_widened},
+                                     {"_kernel.converts", lang_converts},
+                                     {"_kernel.target_sm", lang_target_sm},
+                                     {"_kernel.whole_of", lang_whole_of},
+                                     {"_kernel.space_of", lang_space_of},
+                                     {"_kernel.is_static", lang_is_static},
+                                     {"_kernel.is_tracing", lang_is_tracing},
+                                     {"_kernel.early_index", lang_early_index},
+                                     {"_kernel.overflow_where", lang_overflow_where},
+                                     {"_kernel.overflow_again", lang_overflow_again},
                                      {NULL, NULL}};
 
 void bind_open_warp(lua_State *L) { /* language table on top */

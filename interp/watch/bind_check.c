@@ -62,7 +62,7 @@ static void on_launch(Launch *l) {
 
 static const WatcherCalls calls = {.before = on_launch};
 
-/* _check(options[, take, sm]): a holder; all launches on the CPU engine are checked until stop(). take{kernel =,
+/* _watch.check(options[, take, sm]): a holder; all launches on the CPU engine are checked until stop(). take{kernel =,
    chunk =, line =, grid =, block =, cluster =, shared_bytes =, id =} is called before each cooperative one; if it
    returns true, the table gets what watch_keep_source says, for that capability times 10. */
 static int check_begin(lua_State *L) {
@@ -83,7 +83,7 @@ static int check_begin(lua_State *L) {
   return 1;
 }
 
-/* _choose_cpu(): the default device is the CPU engine from now on, with the virtual devices that it has. */
+/* _host.choose_cpu(): the default device is the CPU engine from now on, with the virtual devices that it has. */
 static int choose_cpu(lua_State *L) {
   CuttleState *s = state_of(L);
   if (state_cpu_devices(s) == 1) {
@@ -97,13 +97,13 @@ static int script_handler(lua_State *L) {
   return lua_type(L, 1) == LUA_TSTRING ? diag_handler(L) : 1;
 }
 
-/* _stop_script(): the script ends, as by an interrupt: no pcall of the script goes on. */
+/* _host.stop_script(): the script ends, as by an interrupt: no pcall of the script goes on. */
 static int stop_script(lua_State *L) {
   state_stop(state_of(L));
   return 0;
 }
 
-/* _call_script(f, ...) -> the number of the signal that stopped it, 0 for an interrupt of another
+/* _host.call_script(f, ...) -> the number of the signal that stopped it, 0 for an interrupt of another
    kind, nil for none, and what pcall returns. The interrupt is forgotten, so that what was found
    until then can be reported. */
 static int call_script(lua_State *L) {
@@ -176,10 +176,10 @@ void bind_open_check(lua_State *L) {
                                      {"launches", check_launches},
                                      {"findings", check_findings},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"_check", check_begin},
-                                       {"_choose_cpu", choose_cpu},
-                                       {"_call_script", call_script},
-                                       {"_stop_script", stop_script},
+  static const luaL_Reg functions[] = {{"_watch.check", check_begin},
+                                       {"_host.choose_cpu", choose_cpu},
+                                       {"_host.call_script", call_script},
+                                       {"_host.stop_script", stop_script},
                                        {NULL, NULL}};
   watcher_new_type(L, &launch_check_kind, methods);
   luaL_setfuncs(L, functions, 0);

@@ -174,7 +174,7 @@ static Marks *push_session(lua_State *L, CuttleState *s) {
   return m;
 }
 
-/* _marks_begin({waits =, lines =, block =, record =}[, take[, take_ranks]]) -> session, to be closed. With `take` a launch on a device records
+/* _watch.marks_begin({waits =, lines =, block =, record =}[, take[, take_ranks]]) -> session, to be closed. With `take` a launch on a device records
    that block, and take(launch, places, words, args...) is called after it; with `record` it records and nobody reads that. Sessions may lie within each other: the
    innermost counts. */
 static int marks_begin(lua_State *L) {
@@ -202,7 +202,7 @@ static int marks_begin(lua_State *L) {
   return 1;
 }
 
-/* _mark_name(number) */
+/* _watch.mark_name(number) */
 static int mark_name(lua_State *L) {
   push_name(L, luaL_checkinteger(L, 1));
   return 1;
@@ -210,7 +210,7 @@ static int mark_name(lua_State *L) {
 
 void bind_open_marks(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_marks_begin", marks_begin}, {"_mark_name", mark_name}, {NULL, NULL}};
+      {"_watch.marks_begin", marks_begin}, {"_watch.mark_name", mark_name}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_marks}, {"__close", close_marks}, {NULL, NULL}};
   luaL_newmetatable(L, MARKS_TYPE);
   luaL_setfuncs(L, meta, 0);

@@ -137,7 +137,7 @@ static void push_triple(lua_State *L, const char *name, const int64_t extents[3]
 static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD(Kernel, chunk),
                                       FIELD(Kernel, line)};
 
-/* _parts(launch, limit, args...) -> {name =, chunk =, line = of the kernel, workers =, sites =, tensors =, grid =,
+/* _watch.parts(launch, limit, args...) -> {name =, chunk =, line = of the kernel, workers =, sites =, tensors =, grid =,
    block =, cluster =, left_out =}: launches
    `launch(args...)`, a configuration, on the CPU engine. It keeps `limit` parts at most; a part is block, warp, step,
    site, the numbers of two vectors, and its base. */
@@ -177,7 +177,7 @@ static int parts(lua_State *L) {
 }
 
 void bind_open_parts(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_parts", parts}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_watch.parts", parts}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -88,7 +88,7 @@ static int to_limit(lua_State *L, int idx, const char *name) {
   return lua_isnoneornil(L, idx) ? 0 : bind_to_option(L, idx, 1, INT32_MAX, "profile", name);
 }
 
-/* _profile_begin(sm[, blocks, patterns, spread]) -> session: from now on launches on the CPU engine are counted.
+/* _watch.profile_begin(sm[, blocks, patterns, spread]) -> session: from now on launches on the CPU engine are counted.
    sm 0: their CUDA C is not kept, and what merging makes of requests is not counted; blocks, patterns: see ct_profile_limit; spread: see ct_profile_spread. */
 static int profile_begin(lua_State *L) {
   CtProfile *profile;
@@ -436,7 +436,7 @@ static void read_job(lua_State *L, int idx, const char *arch, CtNvrtcJob *job,
   lua_settop(L, idx);
 }
 
-/* _profile_compile(jobs, sm, f) -> how many of the jobs were compiled at once, into the cache, as
+/* _watch.profile_compile(jobs, sm, f) -> how many of the jobs were compiled at once, into the cache, as
    launch_compile_all does. */
 static int profile_compile(lua_State *L) {
   char arch[16];
@@ -455,7 +455,7 @@ static int profile_compile(lua_State *L) {
   return 1;
 }
 
-/* _profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
+/* _watch.profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
 static int profile_cubin(lua_State *L) {
   CtNvrtcOutput output;
   if (!compile(L, &output)) {
@@ -466,7 +466,7 @@ static int profile_cubin(lua_State *L) {
   return 1;
 }
 
-/* _cubin_registers(image, symbol) -> registers, bytes of stack; or nil and why. */
+/* _watch.cubin_registers(image, symbol) -> registers, bytes of stack; or nil and why. */
 static int cubin_registers(lua_State *L) {
   size_t len;
   CtCubinInfo info;
@@ -481,7 +481,7 @@ static int cubin_registers(lua_State *L) {
   return 2;
 }
 
-/* _profile_registers(source, sm, symbol, options) -> as _cubin_registers, of its cubin. */
+/* _watch.profile_registers(source, sm, symbol, options) -> as _watch.cubin_registers, of its cubin. */
 static int profile_registers(lua_State *L) {
   lua_settop(L, 4);
   if (profile_cubin(L) == 2) {
@@ -519,7 +519,7 @@ static int collect_accesses(lua_State *L) {
   return 1;
 }
 
-/* _cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
+/* _watch.cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
    at =, folder =, file =, line =, loops = is it in a loop, sunk_by = the later line whose branch goes past it, or 0}, of instructions in their order; see cubin_access.h. */
 static int cubin_accesses(lua_State *L) {
   size_t len;
@@ -538,12 +538,12 @@ static int cubin_accesses(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_profile_begin", profile_begin},
-                                     {"_profile_registers", profile_registers},
-                                     {"_profile_compile", profile_compile},
-                                     {"_profile_cubin", profile_cubin},
-                                     {"_cubin_accesses", cubin_accesses},
-                                     {"_cubin_registers", cubin_registers},
+static const luaL_Reg functions[] = {{"_watch.profile_begin", profile_begin},
+                                     {"_watch.profile_registers", profile_registers},
+                                     {"_watch.profile_compile", profile_compile},
+                                     {"_watch.profile_cubin", profile_cubin},
+                                     {"_watch.cubin_accesses", cubin_accesses},
+                                     {"_watch.cubin_registers", cubin_registers},
                                      {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {

@@ -34,22 +34,22 @@ static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
   return mask;
 }
 
-/* _wavefronts(addresses, bytes, is_store) -> wavefronts, phases: of one request to shared memory. */
+/* _watch.wavefronts(addresses, bytes, is_store) -> wavefronts, phases: of one request to shared memory. */
 static int wavefronts(lua_State *L) {
   int64_t at[LANES];
   uint32_t mask = to_addresses(L, 1, at);
-  int bytes = bind_to_option(L, 2, 1, CT_MAX_LANE_BYTES, "_wavefronts", "bytes");
+  int bytes = bind_to_option(L, 2, 1, CT_MAX_LANE_BYTES, "_watch.wavefronts", "bytes");
   CtWavefronts w = ct_wavefronts(at, mask, bytes, lua_toboolean(L, 3) != 0);
   lua_pushinteger(L, w.n);
   lua_pushinteger(L, w.ideal);
   return 2;
 }
 
-/* _sectors(addresses, bytes) -> sectors of one request to global memory. */
+/* _watch.sectors(addresses, bytes) -> sectors of one request to global memory. */
 static int sectors(lua_State *L) {
   int64_t at[LANES], out[CT_MAX_SECTORS];
   uint32_t mask = to_addresses(L, 1, at);
-  int bytes = bind_to_option(L, 2, 1, CT_SECTOR_BYTES, "_sectors", "bytes");
+  int bytes = bind_to_option(L, 2, 1, CT_SECTOR_BYTES, "_watch.sectors", "bytes");
   lua_pushinteger(L, ct_sectors(at, mask, bytes, out));
   return 1;
 }
@@ -67,7 +67,7 @@ typedef struct Search {
   bool has_bar, is_drawn;
 } Search;
 
-/* _search(name, n) -> a search of n steps. The bar is drawn where the program runs the script and its
+/* _host.search(name, n) -> a search of n steps. The bar is drawn where the program runs the script and its
    standard error is a terminal, once that takes long. */
 static int search_begin(lua_State *L) {
   CuttleState *s = state_of(L);
@@ -140,8 +140,10 @@ static const luaL_Reg search_meta[] = {
     {"__gc", search_close}, {"__close", search_close}, {NULL, NULL}};
 static const luaL_Reg search_methods[] = {
     {"step", search_step}, {"seconds", search_seconds}, {"close", search_close}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"_wavefronts", wavefronts}, {"_sectors", sectors}, {"_search", search_begin}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_watch.wavefronts", wavefronts},
+                                     {"_watch.sectors", sectors},
+                                     {"_host.search", search_begin},
+                                     {NULL, NULL}};
 
 void bind_open_search(lua_State *L) {
   bind_new_type(L, SEARCH_TYPE, search_meta, search_methods);

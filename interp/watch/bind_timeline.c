@@ -99,7 +99,7 @@ static void read_block(lua_State *L, int table, int64_t block[3]) {
   }
 }
 
-/* _timeline(launch, {x, y, z}, args...) -> events, barriers, rank: launches `launch(args...)`, a configuration,
+/* _watch.timeline(launch, {x, y, z}, args...) -> events, barriers, rank: launches `launch(args...)`, a configuration,
    on the CPU engine, up to the cluster of that block, whose rank there it returns. */
 static int timeline(lua_State *L) {
   int64_t block[3];
@@ -302,7 +302,7 @@ static void on_joint(lua_State *L, bool ok) {
 
 static const WatcherCalls calls = {.before = on_launch, .after = on_launched, .at_once = on_joint};
 
-/* _timeline_begin(choose, take, take_ranks) -> session, to be closed: from now on choose({name, file, line, id, grid, block}) is
+/* _watch.timeline_begin(choose, take, take_ranks) -> session, to be closed: from now on choose({name, file, line, id, grid, block}) is
    called before each launch on the CPU engine. Where it returns a block, {x, y, z}, take(events, barriers, rank)
    is called after the launch, unless that failed. Launches of ranks that run at once have a rank as well; after them
    take_ranks({{launch =, events =, barriers =, rank =}, ...}, names of flags) is called. */
@@ -326,7 +326,7 @@ static int timeline_begin(lua_State *L) {
 
 void bind_open_timeline(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_timeline", timeline}, {"_timeline_begin", timeline_begin}, {NULL, NULL}};
+      {"_watch.timeline", timeline}, {"_watch.timeline_begin", timeline_begin}, {NULL, NULL}};
   static const luaL_Reg part_meta[] = {{"__gc", part_gc}, {NULL, NULL}};
   static const luaL_Reg flags_meta[] = {{"__gc", flags_gc}, {NULL, NULL}};
   bind_new_type(L, PART_TYPE, part_meta, NULL);

@@ -54,7 +54,7 @@ static void push_names(lua_State *L, int idx) {
   }
 }
 
-/* _launch(x) -> names, launch, args...: of a configuration k{...} or a prepared launch, the names of the
+/* _launch.launch(x) -> names, launch, args...: of a configuration k{...} or a prepared launch, the names of the
    kernel's parameters, the configuration, and the arguments that it holds. Nothing for another x. */
 static int unpack(lua_State *L) {
   lua_settop(L, 1);
@@ -116,7 +116,7 @@ static int copies_at(lua_State *L, Place place) {
   return n;
 }
 
-/* _copies(args...) -> the arguments of a launch, tensors copied to the host; _clones(args...): to where they are. */
+/* _launch.copies(args...) -> the arguments of a launch, tensors copied to the host; _launch.clones(args...): to where they are. */
 static int copies(lua_State *L) { return copies_at(L, ON_HOST); }
 static int clones(lua_State *L) { return copies_at(L, WHERE_IT_IS); }
 
@@ -268,7 +268,7 @@ static void on_launched(lua_State *L, bool ok) {
 
 static const WatcherCalls told_calls = {.before = on_launch, .after = on_launched};
 
-/* _launches(take) -> session, to be closed: take{kernel =, names =, launch =, args =, written =} is called before each
+/* _launch.launches(take) -> session, to be closed: take{kernel =, names =, launch =, args =, written =} is called before each
    launch on the CPU engine: the names of the kernel's parameters, the configuration, those that the kernel writes. */
 static int launches(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -330,7 +330,7 @@ static int push_walks(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   return 2;
 }
 
-/* _trace(launch, name, offs, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
+/* _watch.trace(launch, name, offs, limit, args...) -> rows, shared, grid, block, written: launches `launch(args...)`, a
    configuration, on the CPU engine and on copies of the tensors. Rows {kind, chunk, line, block, thread,
    times, tensor, space, offset, owner} of what made the elements at these offsets of the parameter `name`, owner
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
@@ -362,21 +362,21 @@ static int trace_launch(lua_State *L, bool keeps_trail) {
 
 static int trace_rows(lua_State *L) { return trace_launch(L, false); }
 
-/* _trail(the same) -> marks, codes: kind, step, code, thread, block, offset, place and tensor, or false, of each mark
+/* _watch.trail(the same) -> marks, codes: kind, step, code, thread, block, offset, place and tensor, or false, of each mark
    of the walks (CtTrailMark), one after the other, and of each instruction {name, chunk, line, moves, mma_k}. */
 static int trace_trail(lua_State *L) { return trace_launch(L, true); }
 
-/* _source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
+/* _host.source(chunk) -> the text of a chunk as errors call it, as it was loaded last; nil when it is not kept. */
 static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
-/* _shown(chunk) -> the same, or the text that a file of a launch has of it. For messages only. */
+/* _host.shown(chunk) -> the same, or the text that a file of a launch has of it. For messages only. */
 static int shown(lua_State *L) { return src_push_shown(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
 void bind_open_trace(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"_trace", trace_rows}, {"_trail", trace_trail}, {"_launch", unpack},
-      {"_copies", copies},    {"_clones", clones},     {"_source", source},
-      {"_shown", shown},      {"_launches", launches}, {NULL, NULL}};
+      {"_watch.trace", trace_rows}, {"_watch.trail", trace_trail},  {"_launch.launch", unpack},
+      {"_launch.copies", copies},   {"_launch.clones", clones},     {"_host.source", source},
+      {"_host.shown", shown},       {"_launch.launches", launches}, {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   watcher_new_type(L, &told_kind, NULL);
   luaL_setfuncs(L, functions, 0);
