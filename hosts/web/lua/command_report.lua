@@ -11,7 +11,7 @@ local REPORT <const> = "/report"
 local NARROW <const> = 416 -- of a timeline: with its margins it fits half a window of 1280 pixels
 
 local function write(ending, text)
-  assert(internal.write_file(REPORT .. ending, text))
+  assert(internal.host.write_file(REPORT .. ending, text))
 end
 
 local function fail(format, ...) error("trace: " .. format:format(...), 0) end
@@ -86,7 +86,7 @@ local function is_tensor(x) return type(x) == "userdata" and x.dtype ~= nil and 
 
 -- The element at (0, ..., 0) of the last parameter that the launch writes there.
 local function trace_any(launch, args)
-  local unpacked = table.pack(internal.launch(launch))
+  local unpacked = table.pack(internal.launch.launch(launch))
   local values = unpacked.n > 2 and table.pack(table.unpack(unpacked, 3, unpacked.n)) or args
   for i = #unpacked[1], 1, -1 do
     if is_tensor(values[i]) then
@@ -104,7 +104,7 @@ local function tracing(element, name)
   watch_launches(function(launch, args)
     if found.is_busy or found.trace then return end
     found.launch, found.args = launch, args
-    local names = internal.launch(launch)
+    local names = internal.launch.launch(launch)
     if not element or not has(names, name) then return end
     found.is_busy = true
     found.trace = ct.trace(launch, element, table.unpack(args, 1, args.n))

@@ -6,7 +6,7 @@ local M = {}
 -- {====== Pages ======
 
 local function write(path, text)
-  assert(internal.write_file(path, text))
+  assert(internal.host.write_file(path, text))
 end
 
 -- Values that write their page themselves: profiles and traces.
