@@ -111,6 +111,11 @@ tap.ok(out:find("^Cuttle %d+%.%d+%.%d+, Lua 5%.4%.%d+\n$") and code == 0, "--ver
 
 out, code = run("--help")
 tap.ok(out:find("^usage: cuttle") and code == 0, "--help", out)
+-- Each file of a command has its row there.
+for path in io.popen("ls stdlib/commands/command_*.lua"):lines() do
+  local name = path:match "command_(%w+)"
+  tap.ok(out:find("\n  " .. name .. " ", 1, true), "--help has " .. name, out)
+end
 
 local usage = out
 out, code = run("help")
