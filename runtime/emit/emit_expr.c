@@ -166,11 +166,11 @@ static CtPrec left_prec(const CtEmit *e, CtVal v) {
   return same && chains ? s->prec : s->left;
 }
 
-/* "x - 3" for x + -3. */
+/* "x - 3" for x + -3; the least number has no opposite of its type. */
 static bool put_difference(CtEmit *e, const CtInst *inst) {
   const CtInst *right = ct_inst(e->ir, inst->args[1]);
   if (inst->op != CT_OP_ADD || right->op != CT_OP_CONST || !ct_is_int((CtDtype)inst->type) ||
-      right->imm.i >= 0 || right->imm.i == INT64_MIN) {
+      right->imm.i >= 0 || right->imm.i == ct_type_facts((CtDtype)inst->type).lo) {
     return false;
   }
   ct_emit_expr(e, inst->args[0], CT_PREC_ADD);

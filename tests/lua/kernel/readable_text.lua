@@ -77,6 +77,12 @@ local plain = text_of(function(x)
 end, 16, zeros(i32, 64))
 print(count(plain, "unsigned")) -- expect: 0
 
+-- The least i32 is added: it has no opposite to subtract.
+local least = text_of(function(x, n)
+  x[1] = (n & 7) + cast(-2^31, i32)
+end, 1, zeros(i32, 2), 5)
+print(count(least, "LL")) -- expect: 0
+
 -- No line of code is longer than 100 columns.
 local long = text_of(function(a, b, c, d, e)
   for i = 0, 3 do
