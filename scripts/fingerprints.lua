@@ -231,8 +231,9 @@ local function compare()
   for _, name in ipairs(order) do
     local was, is = known[name], lines[name]
     tap.ok(was == is, name, ("%s\nanother kernel is compiled now, and it may be slower. Measure "
-      .. "the old program and this one in turns on one GPU: %s\nthen `make golden` writes the file "
-      .. "anew"):format(was and difference(was, is) or "it is not in the file", bench_of(name)))
+      .. "the old program and this one alternately on one GPU: %s\nthen `make golden` writes "
+      .. "the file anew"):format(
+        was and difference(was, is) or "it is not in the file", bench_of(name)))
     if was == is then ledger.note(keys[name], name, is) end
     known[name] = nil
   end

@@ -31,7 +31,7 @@ static const char head_usage[] =
 static const char tail_usage[] =
     "\n"
     "  -e CODE               run CODE; may be given more than once\n"
-    "  -i                    read inputs after the script\n"
+    "  -i                    run the script, then open the prompt\n"
     "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N; else CUTTLE_DEVICE, else auto\n"
     "  --sm=N                emit: the compute capability times 10, such as 80, 90a or 100f; 90\n"
     "                        means 90a. Without such a device, launches run on the CPU engine\n"

@@ -1,6 +1,6 @@
 -- attention.lua: the rows of `main.lua hopper attention`: attention forward beside
 -- PyTorch's scaled_dot_product_attention at its best backend, which runs in a process of its own
--- (sdpa_peer.py) in turns with ours, each alone on the device. Operations are counted as
+-- (sdpa_peer.py) alternately with ours, each alone on the device. Operations are counted as
 -- 4 B H S S D, half of it of causal ones. Results are compared on the device with those of the
 -- configuration "plain", and by the peer, theirs as well, with a computation in double precision.
 local ct = require "cuttle"

@@ -1,5 +1,5 @@
 -- bits_cost.lua: what the contract bits = "batch_invariant" costs matmul: the ratio of its time to
--- that of the free choice, medians in turns in one process:
+-- that of the free choice, medians of alternating rounds in one process:
 --   cuttle scripts/bench/bits_cost.lua [--rows] [--turns=15] [word ...]
 -- Words choose problems: f16, f32, 8192, "16x4096x4096", columns. --rows times configurations of
 -- the contract beside them, and some that are not shipped, for few rows of A. Without a GPU sizes

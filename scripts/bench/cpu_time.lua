@@ -8,7 +8,7 @@ function M.seconds_of(f, ...)
   return os.clock() - start
 end
 
---- The best seconds of each function of a list, which are called in turns.
+--- The best seconds of each function of a list, which are called alternately.
 function M.best_in_turns(turns, functions)
   local best = {}
   for _ = 1, turns do

@@ -1,5 +1,5 @@
 -- engine.lua: how fast the CPU engine runs eight kernels that ask different things of it. Each runs
--- alone and under `check`, in turns. The best of several launches counts, in CPU time.
+-- alone and under `check`, alternately. The best of several launches counts, in CPU time.
 -- To compare instruction sets: CUTTLE_ISA=base, CUTTLE_THREADS=1; or WebAssembly under node.
 local ct = require "cuttle"
 local check = require "cuttle.check"

@@ -1,4 +1,4 @@
--- example_turns.lua: versions of an example that calls beside_blas, and cuBLAS, timed in turns:
+-- example_turns.lua: versions of an example that calls beside_blas, and cuBLAS, timed alternately:
 --   cuttle scripts/bench/example_turns.lua [--args=4096,4096,4096,NT] [--turns=9] FILE...
 -- Each file is run with these arguments up to its call of beside_blas, and its result is compared
 -- with the reference. Ratios are those of the first file's median to each one's.

@@ -55,7 +55,7 @@ end
 local help <const> = [[
 main.lua hopper [option ...] [word ...]: products on tensor cores beside cuBLAS and cuBLASLt
   --quick          short batches and one or two rounds: a look, no result
-  --regime=NAME    only sus (sustained) or bur (burst); also eq (in turns), one (single launches)
+  --regime=NAME    only sus (sustained) or bur (burst); also eq (alternately), one (single launches)
   --config=NAME    this configuration of matmul beside the one that matmul picks
   --all            every configuration that is for the problem
   --lt=N           time N of cuBLASLt's algorithms, the fastest of a screening; 4 without

@@ -1,9 +1,9 @@
 -- marks_cost.lua: what marks cost on a GPU, and timelines measured beside predicted:
 --   cuttle scripts/bench/marks_cost.lua [--sizes=M,N,K] [FOLDER]
 -- Times examples/hopper_gemm.lua and attention without marks, with marks that no block records, and
--- with those of one block recorded, in turns in one process; ratios of the medians count. It writes
--- the timelines of both to FOLDER, by default $OUT or the current one: each as text and as SVG, the
--- whole and its beginning. Without a GPU it takes small sizes and predicts timelines only.
+-- with those of one block recorded, alternately in one process; ratios of the medians count. It
+-- writes the timelines of both to FOLDER, by default $OUT or the current one: each as text and as
+-- SVG, the whole and its beginning. Without a GPU it takes small sizes and predicts timelines only.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local attention = require "cuttle.attention"

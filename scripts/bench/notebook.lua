@@ -1,5 +1,5 @@
 -- notebook.lua: the kernels of examples/notebook_shared_matmul.lua beside the same by hand in CUDA
--- C, in turns on the current device: the best of three each.
+-- C, alternately on the current device: the best of three each.
 local ct = require "cuttle"
 local example = require "example"
 local M = {}

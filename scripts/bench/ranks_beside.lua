@@ -53,7 +53,7 @@ local function repeated(f)
   end
 end
 
--- {name = ms} of a case's ways, in turns; without a GPU each runs once. The first results are
+-- {name = ms} of a case's ways, alternately; without a GPU each runs once. The first results are
 -- checked.
 local function times_of(case)
   local times, medians = {}, {}

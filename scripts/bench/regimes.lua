@@ -7,7 +7,7 @@
 --   sus  sustained: batches of 250 ms after 125 ms of warm-up: what a busy device does at its limit
 --        of power
 --   bur  burst: 200 ms idle, 3 launches to warm up, 10 timed: what a short measurement sees
---   eq   4 launches a visit, in turns: equal clock and heat, so cycles are seen and energy is not
+--   eq   4 launches a visit, alternating: equal clock and heat; cycles are seen and energy is not
 --   one  20 ms idle, a launch, a wait, one launch timed
 local ct = require "cuttle"
 local tools = require "tools"

@@ -1,4 +1,4 @@
--- turns.lua: times of measured kernels in one process, to compare two binaries in turns on one GPU:
+-- turns.lua: times of measured kernels in one process, to compare two binaries on one GPU:
 --   for i in 1 2 3 4; do for b in old new; do $b/cuttle scripts/bench/turns.lua [WORDS]; done; done
 -- Prints "NAME<tab>MS" for each kernel whose name has the words. Ratios of the medians count.
 local ct = require "cuttle"

@@ -1,6 +1,6 @@
 -- watch.lua: what checking and profiling a launch on the CPU engine
 -- cost, in CPU time of this process: the best of several launches of each, plain, checked without
--- races in global memory, wholly checked, and profiled, in turns.
+-- races in global memory, wholly checked, and profiled, alternately.
 local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local internal = select(2, debug.getupvalue(package.preload["cuttle.profile"], 2))

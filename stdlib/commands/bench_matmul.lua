@@ -3,7 +3,7 @@
 -- are named is measured. On the CPU engine nothing is beside it.
 --
 -- The times are those of batches of back-to-back launches between two events, ours and cuBLAS's
--- in turns; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
+-- alternately; the ratio is the median of the batches' ratios, cuBLAS's time over ours. Cold: the
 -- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
 -- integers from -4 to 4.
 local language = require "cuttle"
@@ -214,7 +214,7 @@ end
 local USAGE <const> = [[
 usage: cuttle bench matmul [options] [word ...]
 
-Times the operator matmul and, on a GPU, cuBLAS on the same operands in turns, and compares the
+Times the operator matmul and, on a GPU, cuBLAS on the same operands alternately, and compares the
 results. Words say what to multiply, all that are named with each other:
   f32 tf32 f16 bf16 f64 i8 ...   element types; else f32
   NT TN NN TT row-major          what is contiguous in A and B, as BLAS says it; else NT and TN

@@ -133,7 +133,7 @@ function rotl(x, n) end
 function rotr(x, n) end
 
 --- The high word of hi:lo, shifted to the left by n % 32 bits.
---- The operands are words of 32 bits; the result is a u32.
+--- The operands are 32-bit words; the result is a u32.
 ---
 ---     > funnel_shift_l(0x80000000, 1, 1)
 ---     3
@@ -145,7 +145,7 @@ function rotr(x, n) end
 function funnel_shift_l(lo, hi, n) end
 
 --- The low word of hi:lo, shifted to the right by n % 32 bits.
---- The operands are words of 32 bits; the result is a u32.
+--- The operands are 32-bit words; the result is a u32.
 ---
 ---     > funnel_shift_r(2, 1, 1)
 ---     2147483649

@@ -127,9 +127,9 @@ function grid_dependency_launch() end
 
 --- The same shared tensor in another block of the cluster.
 --- You may read and write it like any other tensor, and use it in copy, fill and atomic operations.
---- Copies by atoms of shared memory, tma_load and wgmma products do not accept it. The other block
---- must be running, so call cluster_sync before the first use and after the last. The rank may be a
---- run-time value and differ from thread to thread.
+--- It is not accepted by copy atoms for shared memory, by tma_load or by wgmma products. The other
+--- block must be running, so call cluster_sync before the first use and after the last. The rank
+--- may be a run-time value and differ from thread to thread.
 ---
 ---     > k = kernel("sums", function(x, out)
 ---     >>   local s, sum = shared(f32, 4), 0.0

@@ -19,7 +19,7 @@
 ---@class Fast
 fast = {}
 
---- e to the power of x, fast.
+--- Approximates e to the power of x.
 --- Error: 2 + |1.173 x| ulp. Subnormal results are 0.
 ---
 ---     > fast.exp(0)
@@ -29,7 +29,7 @@ fast = {}
 ---@return Value
 function fast.exp(x) end
 
---- 2 to the power of x, fast; also called exp2_approx.
+--- Approximates 2 to the power of x; also called exp2_approx.
 --- Error: 2^-22 of the result. Subnormal numbers count as 0.
 ---
 ---     > fast.exp2(3)
@@ -39,7 +39,7 @@ function fast.exp(x) end
 ---@return Value
 function fast.exp2(x) end
 
---- 10 to the power of x, fast.
+--- Approximates 10 to the power of x.
 --- Error: 2 + |2.97 x| ulp. Subnormal results are 0.
 ---
 ---     > fast.exp10(2)
@@ -49,7 +49,7 @@ function fast.exp2(x) end
 ---@return Value
 function fast.exp10(x) end
 
---- The natural logarithm, fast.
+--- Approximates the natural logarithm.
 --- Error: 2^-21.41 for x from 0.5 to 2, else 3 ulp.
 ---
 ---     > fast.log(1)
@@ -59,7 +59,7 @@ function fast.exp10(x) end
 ---@return Value
 function fast.log(x) end
 
---- The logarithm to base 2, fast.
+--- Approximates the logarithm to base 2.
 --- Error: 2^-22 for x from 0.5 to 2, else 2 ulp.
 ---
 ---     > fast.log2(8)
@@ -69,7 +69,7 @@ function fast.log(x) end
 ---@return Value
 function fast.log2(x) end
 
---- The logarithm to base 10, fast.
+--- Approximates the logarithm to base 10.
 --- Error: 2^-24 for x from 0.5 to 2, else 3 ulp.
 ---
 ---     > fast.log10(1000)
@@ -79,7 +79,7 @@ function fast.log2(x) end
 ---@return Value
 function fast.log10(x) end
 
---- The sine, fast.
+--- Approximates the sine.
 --- Error: 2^-21.41 for x from -pi to pi, and larger elsewhere.
 ---
 ---     > fast.sin(0)
@@ -89,7 +89,7 @@ function fast.log10(x) end
 ---@return Value
 function fast.sin(x) end
 
---- The cosine, fast.
+--- Approximates the cosine.
 --- Error: 2^-21.19 for x from -pi to pi, and larger elsewhere.
 ---
 ---     > fast.cos(0)
@@ -99,7 +99,7 @@ function fast.sin(x) end
 ---@return Value
 function fast.cos(x) end
 
---- The hyperbolic tangent, fast: one instruction.
+--- Approximates the hyperbolic tangent in one instruction.
 --- Error: 2^-10.987 of the result.
 ---
 ---     > fast.tanh(0)
@@ -109,7 +109,7 @@ function fast.cos(x) end
 ---@return Value
 function fast.tanh(x) end
 
---- 1 / x, fast: one instruction.
+--- Approximates 1 / x in one instruction.
 --- Error: 1 ulp. Subnormal numbers count as 0.
 ---
 ---     > fast.rcp(4)
@@ -119,7 +119,7 @@ function fast.tanh(x) end
 ---@return Value
 function fast.rcp(x) end
 
---- The square root, fast.
+--- Approximates the square root.
 --- Error: 2^-22 of the result. Subnormal numbers count as 0.
 ---
 ---     > fast.sqrt(16)
@@ -129,7 +129,7 @@ function fast.rcp(x) end
 ---@return Value
 function fast.sqrt(x) end
 
---- 1 / sqrt(x), fast: one instruction.
+--- Approximates 1 / sqrt(x) in one instruction.
 --- Error: 2 ulp.
 ---
 ---     > fast.rsqrt(16)
@@ -139,7 +139,7 @@ function fast.sqrt(x) end
 ---@return Value
 function fast.rsqrt(x) end
 
---- x / y, fast.
+--- Approximates x / y.
 --- Error: 2 ulp for |y| from 2^-126 to 2^126. For a larger y the result is 0.
 ---
 ---     > fast.div(1, 4)
@@ -150,7 +150,7 @@ function fast.rsqrt(x) end
 ---@return Value
 function fast.div(x, y) end
 
---- x to the power of y, fast, for x >= 0.
+--- Approximates x to the power of y, for x >= 0.
 --- It is computed as fast.exp2(y * fast.log2(x)). The error combines those of the two functions and
 --- grows with the result's exponent.
 ---
@@ -162,7 +162,7 @@ function fast.div(x, y) end
 ---@return Value
 function fast.pow(x, y) end
 
---- 2 to the power of x, fast: one instruction. Also called fast.exp2.
+--- Approximates 2 to the power of x in one instruction. Also called fast.exp2.
 --- The error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
 --- The CPU engine's low bits differ. For an f64, the function is exp2.
 ---

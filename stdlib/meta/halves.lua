@@ -1,5 +1,5 @@
 ---@meta _
--- Topic: halves: two floats of 16 bits in a word, computed together
+-- Topic: halves: two 16-bit floats in a word, computed together
 
 --- Functions that compute with two floats of type f16 in one word, a u32.
 --- They exist only in a kernel. `f16x2(lo, hi)` packs two numbers into a word, and `f16x2(x)` packs

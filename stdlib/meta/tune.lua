@@ -13,8 +13,8 @@
 --- half drops out after each round. If there is no GPU, a model of a GPU ranks the configurations,
 --- and `tune` says so. Ctrl-C ends the search and keeps the best result so far.
 ---
---- The space is a table of lists, such as `{bM = {64, 128}, stages = range(2, 5)}`, a list of
---- configurations, or an iterator over configurations. The option `where` is a function of the
+--- The space is a table of lists, such as `{bM = {64, 128}, stages = range(2, 5)}`; a list of
+--- configurations; or an iterator over configurations. The option `where` is a function of the
 --- configuration and the arguments that returns whether the configuration is allowed. `key` lists
 --- the numbers of the arguments that matter, such as `{1, 2}`, or is a function of the arguments.
 --- With `unknown = "nearest"`, a key without a result uses the result of the nearest key or, if

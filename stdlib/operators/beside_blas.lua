@@ -2,7 +2,7 @@
 -- a launch takes, and how long cuBLAS takes in the same run, where there is one.
 -- require "cuttle.beside_blas"(title, launch, A, B, C[, tolerance]) -> whether it is right.
 
--- ms of each, timed in turns: a device that gets warm is slower for whoever comes last.
+-- ms of each, timed alternately: a device that gets warm is slower for whoever comes last.
 local function in_turns(launch, other)
   bench(launch)
   local ours, theirs = bench(launch), bench(other)
