@@ -159,7 +159,7 @@ local refused, reason = pcall(run, function(A)
   local sA, thr = shared(f32, padded), wide:get_slice(threadIdx.x)
   copy(wide, thr:partition_S(tile(A, {bM, bK}, {0, 0})), thr:partition_D(sA))
 end, 64, A)
-tap.ok(not refused and reason:find("takes 4 x f32 at once", 1, true),
+tap.ok(not refused and reason:find("copies 4 x f32 at once", 1, true),
   "a copy that cannot be 16 bytes wide says why", reason)
 local by_atoms = kernel("by_atoms", function(alpha, A, B, beta, C)
   local gA, gB = tile(A, {bM, bK}, {blockIdx.x, _}), tile(B, {bN, bK}, {blockIdx.y, _})

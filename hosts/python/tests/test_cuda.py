@@ -97,7 +97,7 @@ def test_launches():
     same(driver.seen_waits(), waits, "and nobody waits")
     module.add.config(2, 128, smem=64, stream=0)(x, y, z)
     same((driver.seen_stream(), driver.seen_grid(0), driver.seen_shared()), (None, 2, 64), "a stream of one's own")
-    fails(cuttle.Error, "lives on cuda:0 but argument 3 on cpu",
+    fails(cuttle.Error, "is on cuda:0 but argument 3 is on cpu",
           lambda: module.add[1, 1](x, y, m.Exchanging(m.floats(1), "f32")), "tensors of two devices")
     fails(cuttle.Error, "cuda:1", lambda: module.add[1, 1](x, y, Far(1000, 0, 1)), "or of two GPUs")
 
