@@ -483,9 +483,11 @@ RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 # these runs is that of a file, too. The linker of a Mac wraps no functions.
 FILING_PROGRAM = $(if $(TARGET_IS_MAC),$(PROGRAM),$(IR_FILE_BIN))
 
-# The pages as readers of a release get them: with the reference, and with the pictures that
-# run_docs.lua puts there, of which the repository keeps those that README.md and the tutorial show.
+# The pages as readers of a release get them: with the reference, and with the pictures that their examples
+# draw. The repository keeps the one that README.md shows, and those that were measured on a GPU.
 DOCS = $(BUILD)/docs
+KEPT_PICTURES := $(wildcard docs/pictures/*.svg)
+DRAWN_PAGES = $(shell grep -l '^!\[' docs/*.md)
 PAGES := $(wildcard *.md docs/*.md)
 OTHER_PAGES := examples/README.md $(wildcard tests/*/README.md)
 REFERENCE = $(DOCS)/docs/reference.md
