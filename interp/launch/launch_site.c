@@ -177,6 +177,7 @@ static void set_wants(const Kernel *k, LaunchSite *site) {
     const Arg *arg = &site->args.args[i];
     w->slot = arg->first_slot;
     w->span = arg->span;
+    w->dtype = arg->dtype;
     if (w->kind == CUTTLE_ARG_MEMORY) {
       set_terms(k, &w->terms, arg);
     }
