@@ -215,16 +215,16 @@ local USAGE <const> = [[
 usage: cuttle bench matmul [options] [word ...]
 
 Times the operator matmul and, on a GPU, cuBLAS on the same operands alternately, and compares the
-results. Words say what to multiply, all that are named with each other:
+results. The words choose what to multiply; every combination of the chosen words is timed:
   f32 tf32 f16 bf16 f64 i8 ...   element types; else f32
-  NT TN NN TT row-major          what is contiguous in A and B, as BLAS says it; else NT and TN
+  NT TN NN TT row-major          what is contiguous in A and B, in BLAS's terms; else NT and TN
   4096 512x512x8192              sizes, M x N x K; else 4096, on the CPU engine 256
 
-  --all                 every configuration that is for it, * before the chosen one
-  --config=NAME         this configuration
-  --split=N             K in N parts
-  --cold=no             not with operands that are in no cache
-  --json[=FILE]         as JSON, to FILE or standard output, in place of the lines
+  --all                 time every configuration that fits; * marks the chosen one
+  --config=NAME         time this configuration
+  --split=N             split K into N parts
+  --cold=no             skip the timing with uncached operands
+  --json[=FILE]         write JSON instead of the lines, to FILE or standard output
 ]]
 
 local function fail(format, ...) error("bench matmul: " .. format:format(...), 0) end

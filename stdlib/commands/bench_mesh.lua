@@ -82,15 +82,16 @@ end
 local USAGE <const> = [[
 usage: cuttle bench mesh [options] [word ...]
 
-Times redistributions of an f32 tensor over all devices and prints what the plan's model expects;
-then products of n x n matrices beside the same product on one device. Words choose rows and sizes:
+Times redistributions of an f32 tensor over all devices, and prints what the plan's model expects.
+Then times products of n x n matrices and the same product on one device. The words choose rows
+and sizes:
   all_gather reduce_scatter all_reduce all_to_all      redistributions; else all
   rows columns gathered summed                         products; else all
   16M 1G                                               bytes of the whole tensor
   8192                                                 n
 
-  --ranks=N             devices; else all there are, or four of the CPU engine
-  --json[=FILE]         as JSON, to FILE or standard output, in place of the lines
+  --ranks=N             how many devices; else all GPUs, or four devices of the CPU engine
+  --json[=FILE]         write JSON instead of the lines, to FILE or standard output
 ]]
 
 local function fail(format, ...) error("bench mesh: " .. format:format(...), 0) end

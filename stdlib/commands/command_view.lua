@@ -22,11 +22,12 @@ usage: cuttle view [--notebook] [--playground=PLACE]
        cuttle view [-o FILE] [--open] EXPRESSION
 
 Without arguments it opens the playground in a browser: an editor, a prompt, pictures and
-reports in one page, which needs no server. With a script, a name that ends in .lua, it prints a
-link to the playground that carries the script's text. It does not run the script.
+reports in one page, which needs no server. With a script (a name that ends in .lua),
+it prints a link to the playground that carries the script's source. It does not run the script.
 
 With --launch=N it runs the script on the CPU engine, up to its N-th launch. It writes a page with
-the picture of that launch: for each block and thread its parts of each tensor, step by step.
+the picture of that launch, which shows each block's and thread's parts of the tensors, step by
+step.
 
 With an expression it writes a page with the picture of a layout and prints the page's name.
 EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)", "(2,4)")'.
@@ -38,7 +39,7 @@ EXPRESSION is Lua or a bare layout. Quote it, as in 'zipped_divide("(8,8):(8,1)"
   --playground=PLACE    a folder with the playground, or the URL where it is hosted. The
                         default is CUTTLE_PLAYGROUND, else the place of `make install-playground`
 
-It never overwrites a file that is not such a page.]]
+It never overwrites a file that is not one of its own pages.]]
 
 local NAME_LENGTH <const> = 60
 local MARK_WITHIN <const> = 512 -- bytes of a page in which its mark stands

@@ -178,8 +178,8 @@ function tiled_divide(l, tiler) end
 function flat_divide(l, tiler) end
 
 --- Repeats a layout: mode 0 is the layout, mode 1 runs over its copies.
---- With one tiler per mode, each mode of l becomes (mode, copies). The result is (l, C), where C is
---- the complement of l, composed with the tiler.
+--- With one tiler per mode, each mode of l becomes (mode, copies). The result is (l, C), where C
+--- is the composition of l's complement and the tiler.
 ---
 ---     > logical_product("(2,2):(4,1)", "6:1")
 ---     ((2,2),(2,3)):((4,1),(2,8))
@@ -322,8 +322,9 @@ function upcast(l, n) end
 function downcast(l, n) end
 
 --- The same bits as elements of another width.
---- The widths are numbers of bits or element types. Of a host, global or shared tensor, recast is a
---- view of the same memory. Of a fragment, it is a new, read-only fragment with a copy of the bits.
+--- The widths are numbers of bits or element types. For a host, global or shared tensor, the
+--- result is a view of the same memory. For a fragment, it is a new, read-only fragment with a
+--- copy of the bits.
 ---
 ---     > recast("(8,4):(1,8)", 16, 32)
 ---     (4,4):(1,4)

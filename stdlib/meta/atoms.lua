@@ -19,7 +19,7 @@
 ---@field name string CuTe's name
 ---@field kind string "mma" or "copy"
 ---@field family string "mma.sync", "wgmma", "dp", "fma"; "copy", "cp.async", "ldmatrix", "stmatrix", ...
----@field sm integer the first compute capability that has it: 80; 0: any
+---@field sm integer the first compute capability that has the atom, such as 80; 0 means any
 ---@field arch string the same as a name: "sm_80", "sm_90a" (only that one), "any"
 ---@field ptx? string the instruction without its operands; nil if the atom is plain code
 ---@field times integer how many instructions one atom consists of
@@ -28,8 +28,8 @@
 ---@field thr_id Layout from a logical thread to its lane
 ---@field shape? Tuple of an MMA: (M,N,K)
 ---@field dtypes? table of an MMA: the types of a, b, c, d; a name if the language has no such type
----@field bits integer|table of a copy: in all its data; of an MMA: in one element of a, b, c, d
----@field bytes? integer of a copy: in all its data
+---@field bits integer|table of a copy: bits of all its data; of an MMA: bits of one element of a, b, c, d
+---@field bytes? integer of a copy: bytes of all its data
 ---@field dtype? any of a copy: the type of its elements, if it was given
 ---@field registers? table of an MMA: how many each thread uses for a, b, c, d; those for f64 have 64 bits
 ---@field spaces? table of an MMA: "registers" or "shared" for a, b, c, d
@@ -322,10 +322,10 @@ function TiledMMA:fragment_B(part) end
 function TiledMMA:fragment_C(part) end
 
 --- Views sums as operand A of the next product, in the same registers.
---- `x` is a fragment of C with the modes (V,M,N), cast to the type of A. The tiled MMA `from` made
---- it (the default is this one). The view has the modes (V,M,K). Each thread must hold the same
---- elements in both, as it does with 16-bit types after f32; if not, the error says what differs.
---- Attention uses retile_A to multiply probabilities by V.
+--- `x` is a fragment of C with the modes (V,M,N), cast to the type of A. `from` is the tiled MMA
+--- that made the fragment; the default is this one. The view has the modes (V,M,K). Each thread
+--- must hold the same elements in both, as it does with 16-bit types after f32; if not, the error
+--- says what differs. Attention uses retile_A to multiply probabilities by V.
 ---
 ---     > qk, pv = tiled_mma"SM90_64x64x16_F32F16F16_SS", tiled_mma"SM90_64x128x16_F32F16F16_RS"
 ---     > scores = qk:get_slice(0):partition_fragment_C(zeros(f32, {64, 64}))
@@ -342,8 +342,8 @@ function TiledMMA:retile_A(x, from) end
 --- The part of one thread in a tiled MMA: `mma:get_slice(i)`.
 --- Parts have the modes (FrgV,RestM,RestK,...): the values of one atom, then the repetitions along
 --- the modes of the tensor. For a layout, the methods return the part and its offset, as
---- parallelize does. If the atom's elements have 4 bits or 1 bit, the tensor's type is u32: words
---- of 8 or 32 elements along K.
+--- parallelize does. If the atom's elements have 4 bits or 1 bit, the tensor's type is u32, and
+--- each word has 8 or 32 elements along K.
 ---
 ---     > thr = tiled_mma("UniversalFMA<f32>", {16, 16}):get_slice(37)
 ---     > thr:partition_A(zeros(f32, {64, 8})).layout
@@ -541,7 +541,7 @@ function TiledCopy:get_layoutS_TV() end
 ---@return Layout
 function TiledCopy:get_layoutD_TV() end
 
---- Views a fragment that another tiled object made as this copy's part.
+--- Views another tiled object's fragment as this copy's part.
 --- CuTe: retile. MoYe: none.
 ---@param x any
 ---@return any

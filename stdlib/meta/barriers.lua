@@ -27,8 +27,8 @@
 local Mbarrier = {}
 
 --- Arrives at the barrier; each thread that calls it counts once.
---- Threads that wait see what the thread wrote before. With a rank, the thread arrives at the same
---- barrier in that block of the cluster.
+--- Threads that wait see what the thread wrote before. With a rank, the thread arrives at the
+--- same barrier in the cluster's block of that rank.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
 ---@param rank? integer of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end
@@ -60,8 +60,8 @@ function Mbarrier:wait(parity) end
 function Mbarrier:test(parity) end
 
 --- Makes n barriers in shared memory; each phase needs `count` arrivals.
---- Call it at the top level of the kernel, where thread 0 initialises the barriers. Other threads
---- and TMA copies may use them after the next sync_threads (in a cluster, cluster_sync).
+--- Call mbarrier at the top level of the kernel, where thread 0 initialises the barriers. Other
+--- threads and TMA copies may use them after the next sync_threads (in a cluster, cluster_sync).
 --- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.
 --- See: Mbarrier, pipeline_state.
 ---@param n integer

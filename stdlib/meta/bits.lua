@@ -168,7 +168,7 @@ function funnel_shift_r(lo, hi, n) end
 ---@return Value
 function bfe(x, at, n) end
 
---- The word b, in which the low n bits of a replace n bits from bit `at` on.
+--- The word b with its n bits from bit `at` on replaced by the low n bits of a.
 ---
 ---     > bfi(0xff, 0, 8, 4)
 ---     3840
@@ -193,7 +193,7 @@ function bfi(a, b, at, n) end
 ---@return Value
 function byte_perm(a, b, which) end
 
---- Adds the products of the four bytes of a and the four of b to c.
+--- Multiplies the four bytes of a by those of b, and adds the products to c.
 --- The bytes of a u32 are unsigned; those of other types are signed. The result is a u32 if a and b
 --- are u32, else an i32.
 ---
@@ -224,8 +224,8 @@ function dp4a(a, b, c) end
 function add_carry(a, b, carry) end
 
 --- The difference of two words, and whether it goes below 0.
---- The borrow is the second result of the call for the next lower words: if it is true, 1 more is
---- subtracted.
+--- As the borrow, pass the second result of the call for the next lower words: if it is true, 1
+--- more is subtracted.
 ---
 ---     > sub_borrow(0, 1)
 ---     -1      true

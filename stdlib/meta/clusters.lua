@@ -32,10 +32,10 @@ function cluster_rank() end
 ---@return integer
 function cluster_size() end
 
---- Waits until all threads of the cluster have called it.
+--- Waits until all threads of the cluster have called cluster_sync.
 --- Afterwards, each thread sees what the others wrote to shared memory, in its own block or
 --- another. Without clusters, it is the same as sync_threads. All lanes of a warp that have not
---- ended must call it together.
+--- ended must call cluster_sync together.
 ---
 ---     > k = kernel("together", function(out)
 ---     >>   cluster_sync()
@@ -98,8 +98,8 @@ function grid_barrier() end
 --- Waits until the writes of the previous launch are visible.
 --- A launch with `pdl = true` may begin while the previous launch of its stream is still running.
 --- It may read the results of that launch only after this call. Other launches do not overlap, so
---- the call does nothing there. It also does nothing on the CPU engine and on GPUs before compute
---- capability 9.0. `cuttle check` finds accesses that are made too early.
+--- the call does nothing in them. It also does nothing on the CPU engine and on GPUs before
+--- compute capability 9.0. `cuttle check` finds accesses that are made too early.
 ---
 ---     > k = kernel("next", function(x)
 ---     >>   local i = threadIdx.x -- what needs nothing of the launch before comes first

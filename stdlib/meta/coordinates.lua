@@ -44,9 +44,9 @@ function crd2crd(coord, from, to) end
 --- Keeps the modes of a layout or tuple where the coordinate has `_`.
 --- As a method, it needs only the coordinate: `l:slice{_, 5}`. `l(_, 5)` is the same.
 ---
---- For a tensor with one mode, `slice(t, first, last)` is a view of the elements from first to last
---- - 1; without last, of all elements from first on. In a kernel, the numbers may be run-time
---- values.
+--- For a tensor with one mode, `slice(t, first, last)` is a view of the elements from first to
+--- last - 1; without last, it is a view of all elements from first on. In a kernel, the numbers
+--- may be run-time values.
 ---
 ---     > slice({_, 5}, "(4,(3,6)):(1,(4,12))")
 ---     (4):(1)
@@ -151,8 +151,8 @@ function group(l, first, last) end
 function take(l, first, last) end
 
 --- The modes with the given numbers or names, in the order given.
---- For a table, the result is a tuple. If the first argument is anything but a layout, tensor,
---- string or table, it is Lua's own select.
+--- For a table, the result is a tuple. If the first argument is not a layout, tensor, string or
+--- table, Lua's own select is called.
 ---
 ---     > select("(2,3,5,7)", 1, 3)
 ---     (3,7):(2,30)

@@ -2,9 +2,9 @@
 -- Topic: approximate: functions of f32 by one or two instructions
 
 --- Less precise functions of f32 that need one or two instructions.
---- The error bounds come from CUDA's documentation. The CPU engine computes the exact function, so
---- its low bits differ. For f64 and for Lua numbers, each function is the exact one. Integers and
---- narrow floats are converted to f32.
+--- The error bounds come from CUDA's documentation. The CPU engine computes the exact function,
+--- so the low bits differ from a GPU's. For f64 and for Lua numbers, each function is the exact
+--- one. Integers and narrow floats are converted to f32.
 ---
 ---     > k = kernel("sigmoid", function(x)
 ---     >>   local i = threadIdx.x
@@ -140,7 +140,7 @@ function fast.sqrt(x) end
 function fast.rsqrt(x) end
 
 --- Approximates x / y.
---- Error: 2 ulp for |y| from 2^-126 to 2^126. For a larger y the result is 0.
+--- Error: 2 ulp for |y| from 2^-126 to 2^126. For a larger |y|, the result is 0.
 ---
 ---     > fast.div(1, 4)
 ---     0.25

@@ -115,7 +115,7 @@ function f16x2.neg(a) end
 ---@return Value
 function f16x2.abs(a) end
 
---- A mask with 16 ones for each half of a that is less than that of b.
+--- A mask with 16 ones for each half of a that is less than the same half of b.
 --- Like the other comparisons, `le`, `gt`, `ge`, `eq` and `ne`, it exists only in a kernel. The
 --- mask is meant for f16x2.select.
 ---
@@ -135,7 +135,7 @@ function f16x2.abs(a) end
 ---@return Value
 function f16x2.lt(a, b) end
 
---- The bits of a where the mask has ones, and else those of b, in a kernel.
+--- The bits of a where the mask has ones, elsewhere those of b, in a kernel.
 --- CuTe: none. CUDA: mask & a | ~mask & b. MoYe: none.
 ---@param mask Value
 ---@param a Value

@@ -68,7 +68,7 @@ local Kernel = {}
 ---@return Kernel
 function kernel(name, fn, options) end
 
---- Binds a launch to its arguments, so that launching it again costs least.
+--- Binds a launch to its arguments, to make launching it again cheap.
 ---
 ---     > k = kernel("add_one", function(x) x[threadIdx.x] = x[threadIdx.x] + 1 end)
 ---     > t = zeros(f32, 4)
@@ -113,14 +113,14 @@ function Launch:source(...) end
 ---@return string
 function Launch:ir(...) end
 
---- The PTX that NVRTC makes from the source. Without NVRTC, it is an error.
+--- The PTX that NVRTC makes from the source; an error without NVRTC.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:ptx(...) end
 
 --- The machine code that NVRTC makes from the source, as bytes.
 --- It is the cubin that a launch would load, or the one for the GPU of `--sm`. Write it to a file
---- for `cuobjdump -sass` or `nvdisasm`. Without NVRTC, it is an error.
+--- for `cuobjdump -sass` or `nvdisasm`. Without NVRTC, the call is an error.
 ---@param ... any the arguments of a launch
 ---@return string
 function Launch:cubin(...) end
@@ -215,9 +215,9 @@ function dynamic(x) end
 --- A kernel converts the functions that it calls and records what they do with run-time values. A
 --- static function runs unchanged, at Lua's own speed. It runs once while the kernel is traced
 --- (twice in the condition of a `while`), whatever conditions surround the call. It may do things
---- that kernels may not do, such as assign globals. Its arguments must be known while tracing. A
---- run-time value or a tensor of the kernel is an error among the arguments, inside tables that are
---- arguments, and among the variables that f captures.
+--- that kernels may not do, such as assign globals. Its arguments must be known while tracing. It
+--- is an error if a run-time value or a tensor of the kernel is among the arguments, inside
+--- tables that are arguments, or among the variables that f captures.
 ---
 ---     > primes = static_fn(function(n)
 ---     >>   local found = {}
@@ -443,7 +443,7 @@ function constant(dtype, data, layout) end
 --- Addresses come from `t.address` of a tensor on the host, or are computed from it, as for the
 --- entries of pointer arrays or the pages of a pool. The address is that of index 0 of the layout,
 --- which may contain run-time values. The address must be a multiple of the element's size. If you
---- know that it is a multiple of more bytes, pass `align`, which copies of 16 bytes need.
+--- know that it is a multiple of more bytes, pass `align`, which 16-byte copies need.
 ---
 --- The CPU engine knows the tensors of the host, and reports an address outside all of them. It
 --- also reports an access beyond the memory that contains the address. A GPU detects neither. The
@@ -548,10 +548,10 @@ function unroll(start, stop, step) end
 --- it is an expression. In the source, `$name` is an operand. Operands are values: the source can
 --- neither take their address nor change them. A tensor stands for the address of its first
 --- element, and `{tensor, coordinate}` for the address of another element. For several results,
---- pass a table of their types by name. The source assigns to the results, which are returned in
---- the order in which it names them. If the table is a list, the results are called `$1`, `$2` and
---- so on. The CPU engine cannot run the source. It runs a twin instead: a Lua function, passed
---- last, whose parameters have the names of the operands.
+--- pass a table that maps their names to types. The source assigns to the results, which are
+--- returned in the order in which it names them. If the table is a list, the results are called
+--- `$1`, `$2` and so on. The CPU engine cannot run the source. It runs a twin instead: a Lua
+--- function, passed last, whose parameters have the names of the operands.
 ---
 ---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
 ---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil

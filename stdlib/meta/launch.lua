@@ -61,7 +61,7 @@ function event() end
 ---@class Event
 local Event = {}
 
---- Places the mark after the launches so far; returns the event.
+--- Places the mark after the launches made so far; returns the event.
 --- Without a stream, the device's own stream is meant.
 ---@param stream? Stream
 ---@return Event
@@ -93,9 +93,9 @@ function synchronize() end
 --- Records the launches of a function, to launch them all with one call.
 --- `f(...)` is called at once, but its work does not run. Its launches, copies between tensors,
 --- `clear`, `zeros` and events become the graph, and so does everything that ranks do in an m:run
---- inside f. `g()` launches everything with one driver call for each device, so short kernels
---- follow each other without delays by the host. `g(...)` with other arguments calls `f` once more
---- and launches the new recording. The CPU engine runs the parts in order. `f` must not wait, nor
+--- inside f. `g()` launches everything with one driver call for each device, so the host causes
+--- no delays between short kernels. `g(...)` with other arguments calls `f` once more and
+--- launches the new recording. The CPU engine runs the parts in order. `f` must not wait, nor
 --- read or write elements, and its kernels must not print.
 ---
 ---     > step = kernel(function(x, c) x[threadIdx.x] = x[threadIdx.x] * c + 1 end)
@@ -136,10 +136,10 @@ function Graph:close() end
 function seed(n) end
 
 --- The time of one call of f, in milliseconds.
---- The result is the median over batches of consecutive calls, after one call that is not timed. A
---- CUDA device is timed with two events, the CPU engine with the clock. The options are `reps`, the
---- number of calls per batch (by default, as many as run in about 20 ms), and `batches` (by default
---- 5).
+--- The result is the median over batches of consecutive calls, after one call that is not timed.
+--- A CUDA device is timed with two events, and the CPU engine with the clock. The options are
+--- `reps`, the number of calls per batch (by default, as many as run in about 20 ms), and
+--- `batches` (by default 5).
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest

@@ -133,12 +133,13 @@ function Mesh:place(rank, axes) end
 function Mesh:sharding(shape, spec) end
 
 --- The steps that change a tensor's sharding to another; nothing runs.
---- Of all plans, this one has the least transfer time according to a model of the links. `bytes` is
---- the largest number of bytes that any device receives. `options.links` sets the model's numbers.
---- `node` is the number of devices in a node. `link_bandwidth`, `network_bandwidth` and
---- `memory_bandwidth` are in bytes per second, and so is `small_bandwidth`, which applies to the
---- first `small` bytes in a node. `link_latency`, `network_latency` and `launch` are in seconds.
---- `send_recv` is the share of the bandwidth that single messages reach.
+--- Among all plans, this one needs the least transfer time according to a model of the links.
+--- `bytes` is the largest number of bytes that any device receives. `options.links` sets the
+--- model's numbers. `node` is the number of devices in a node. `link_bandwidth`,
+--- `network_bandwidth` and `memory_bandwidth` are in bytes per second, and so is
+--- `small_bandwidth`, which applies to the first `small` bytes in a node. `link_latency`,
+--- `network_latency` and `launch` are in seconds. `send_recv` is the share of the bandwidth that
+--- single messages reach.
 ---
 ---     > m = mesh{data = 2, model = 4}
 ---     > m:plan(bf16, {4096, 4096}, "(M,K,@model+)", "(M,K@model)")
@@ -166,7 +167,7 @@ function Mesh:plan(dtype, shape, from, to, options) end
 ---@field steps table
 ---@field bytes integer the most that any device receives in all steps
 ---@field seconds number the time according to the model
----@field item integer bytes of an element
+---@field item integer bytes per element
 ---@field links table the numbers of the model
 local Plan = {}
 

@@ -24,13 +24,13 @@
 --- too. If K is spread over an axis, C has partial sums over this axis. If the shardings of A and B
 --- do not match, matmul redistributes the one that is cheaper to move. Such a product has the
 --- options `alpha`, `config`, `split` and `overlap`. With `overlap = false`, collectives and
---- products stay separate; with true, it is an error if no kernel overlaps them.
+--- products stay separate; with true, the call is an error if no kernel overlaps them.
 ---
 --- `split` is the number of parts of K. By default, K is split if it is long and C has few tiles.
 --- `config` is the name of a configuration, as `cuttle bench matmul` prints it. For example, "mma
---- 128x256x64, f16 sums" adds f16 products in f16. `stream` is the same as in a launch. `blocks`
---- limits the number of blocks where each block computes many tiles, as on Hopper, and so leaves
---- multiprocessors to other work.
+--- 128x256x64, f16 sums" adds f16 products in f16. `stream` is the same as in a launch. If each
+--- block computes many tiles, as on Hopper, `blocks` limits the number of blocks, which leaves
+--- multiprocessors free for other work.
 ---
 --- `bits = "batch_invariant"` gives each row the same bits, however many rows and batches there
 --- are, with any strides of A and C. To fix the order of sums, set `bits` to a configuration or its

@@ -49,7 +49,7 @@ function show(x, options) end
 ---@param options? table
 function explain(x, options) end
 
---- Writes a picture as SVG to a file and returns its name.
+--- Writes a picture as SVG to a file, and returns the file's name.
 --- Without a file, it returns the picture's source. The options are those of show except `width`
 --- and `text`, and in addition `color` (what the colour means), `bits` (the width of an element,
 --- for `color = "bank"`) and `title`. For a launch, svg draws one block at one step, chosen by the
@@ -69,7 +69,7 @@ function explain(x, options) end
 ---@return string
 function svg(x, file, options) end
 
---- Writes a picture as a LaTeX document in TikZ and returns its name.
+--- Writes a picture as a LaTeX document in TikZ; returns the file's name.
 --- Without a file, it returns the source. The options are those of svg, and `standalone` (false:
 --- only the tikzpicture).
 ---
@@ -149,12 +149,12 @@ function capture(launch, file, options) end
 
 --- Reads a launch from a file that `capture` or CUTTLE_CAPTURE wrote.
 --- The first result is a launcher like those of k:prepare: call it, or pass it to `profile`,
---- `trace` or `timeline`. The second result is a table of its arguments on the current device,
---- without constants and with entries of tables as separate arguments. The third is a table of
---- further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and `has_data`.
---- Files from unknown authors are safe to read. With `{trust = true}`, you declare that you trust
---- the author. Then the file's options and CUDA C are passed to NVRTC, and its memory is not
---- limited.
+--- `trace` or `timeline`. The second result is a table of the launch's arguments on the current
+--- device; it leaves out constants, and entries of tables are separate arguments. The third is a
+--- table of further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and
+--- `has_data`. Files from unknown authors are safe to read. With `{trust = true}`, you declare
+--- that you trust the author. Then the file's options and CUDA C are passed to NVRTC, and the
+--- launch's memory is not limited.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
@@ -175,9 +175,9 @@ function replay(file, options) end
 
 --- Finds out where the value of one tensor element comes from.
 --- The launch runs on the CPU engine, on copies of its tensors. The result prints as a list of the
---- script's lines, with the elements that each line read and wrote on the way to this one, and the
---- threads. trace follows only values, not conditions or indices. In global memory, it ends at
---- elements that neither the block nor its cluster wrote.
+--- script's lines, with the threads, and the elements that each line read and wrote on the way to
+--- this element. trace follows only values, not conditions or indices. In global memory, it ends
+--- at elements that neither the block nor its cluster wrote.
 ---
 --- The field `rows` has the list, and `blocks` has the same by blocks and their `lines`. `tensors`
 --- has the tensors by name. `open_ends` has the elements that other blocks may have written before
@@ -199,10 +199,10 @@ function replay(file, options) end
 function trace(launch, element, ...) end
 
 --- Finds the order in which one element of a tensor was summed.
---- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. It prints as
---- levels, from the result down: additions in order or in pairs, with what combined the terms;
---- chains of fma; and mma instructions with their k. Atomic additions have no fixed order, and the
---- output says so. The order within an mma is not examined.
+--- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. The order
+--- prints as levels, from the result down: additions in order or in pairs, with what combined the
+--- terms; chains of fma; and mma instructions with their k. Atomic additions have no fixed order,
+--- and the output says so. The order within an mma is not examined.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
@@ -280,9 +280,10 @@ function Trace:html(file) end
 --- `stores`, `busy` (the share of time in which the tensor cores work) and `model`. The option
 --- `block` is {0, 0, 0} by default. `model` is a table of the model's numbers to change. `marks`
 --- lists up to 64 lines of the script to show as `mark`s. With `device = true`, the launch also
---- runs on the GPU of its tensors, on copies, and its warps record when they reach waits and marks.
---- `measured` then has `cycles`, `mhz`, `rows`, and the number of records that were `dropped` for
---- lack of space. Each row has `marks`, each with `at` and a `name` or `line`.
+--- runs on copies of its tensors, on the GPU that has these tensors, and its warps record when
+--- they reach waits and marks. `measured` then has `cycles`, `mhz`, `rows`, and the number of
+--- records that were `dropped` for lack of space. Each row has `marks`, each with `at` and a
+--- `name` or `line`.
 ---
 ---     > one_box = kernel("one_box", function(A, y)
 ---     >>   local s, full = shared(A.dtype, row_major{32, 32}), mbarrier(1, 1)

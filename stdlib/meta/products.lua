@@ -204,9 +204,9 @@ function row_reduce(acc, op) end
 function row_broadcast(acc, rows, f) end
 
 --- Shared memory for a tile of global memory.
---- The memory is contiguous along the same mode as the tile. It is swizzled so that ldmatrix, wgmma
---- and copies of 16 bytes have no bank conflicts. With `stages`, there is a third mode with that
---- many slots. Modes of the tile after the first two are ignored.
+--- The memory is contiguous along the same mode as the tile. It is swizzled so that ldmatrix,
+--- wgmma and 16-byte copies have no bank conflicts. With `stages`, there is a third mode with
+--- that many slots. Modes of the tile after the first two are ignored.
 ---
 ---     > k = kernel("k", function(A)
 ---     >>   print(shared_like(tile(A, {64, 32}, {0, _}), 3).layout)

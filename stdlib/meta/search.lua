@@ -7,14 +7,14 @@
 --- accesses at once.
 ---
 --- `find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})` needs no kernel. An access is
---- described in one of several ways. `{thr = ..., val = ...}` is threads and values as in a tiled
---- copy, repeated over the layout. A tiled copy also determines, by its atom, how much a thread
---- accesses at once. `{tv = ...}` is a layout from thread and value to coordinates.
---- `"ldmatrix.x4"`, `.x2` and `.x1` are instructions; add `.trans` if mode 0 is contiguous. A list
---- of 32 numbers is the offset of each lane, or false for no access. Finally, accesses can be
---- combined in a list. In an access, `vec` is the number of elements that a thread accesses at
---- once, and `count` is a weight. The default of `vec` is as many adjacent elements as fit in 16
---- bytes; for offsets, it is 1.
+--- described in one of several ways. `{thr = ..., val = ...}` gives threads and values, as in a
+--- tiled copy; they are repeated over the layout. The atom of a tiled copy also determines how
+--- much a thread accesses at once. `{tv = ...}` is a layout from thread and value to coordinates.
+--- `"ldmatrix.x4"`, `.x2` and `.x1` are instructions; add `.trans` if mode 0 is contiguous. A
+--- list of 32 entries has the offset of each lane, or false for a lane without an access.
+--- Finally, accesses can be combined in a list. In an access, `vec` is the number of elements
+--- that a thread accesses at once, and `count` is a weight. The default of `vec` is as many
+--- adjacent elements as fit in 16 bytes; for offsets, it is 1.
 ---
 --- The search tries the current layout, every swizzle that changes banks, and every padding of up
 --- to one row of banks (128 bytes). Elements that are accessed at once stay together. Layouts are
@@ -22,8 +22,8 @@
 --- best padding that beat the current layout; if none does, a line says so.
 ---
 --- `padding = false` and `swizzle = false` exclude these layouts. `max_bytes` limits the size of
---- the tensor, and `rows` the number of rows in the table. `blocks` is how many blocks run and are
---- recorded, by default one. Ctrl-C ends the search and keeps the best result so far.
+--- the tensor, and `rows` limits the number of rows in the table. `blocks` is how many blocks run
+--- and are recorded, by default one. Ctrl-C ends the search and keeps the best result so far.
 ---
 ---     > found = find_swizzle("(32,32):(32,1)", {dtype = f32,
 ---     >>   writes = {thr = row_major{1, 32}, val = "(1,1)"},
@@ -54,7 +54,7 @@ function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 ---@field best table the best candidate
 ---@field now table the candidate with the current layout
 ---@field candidates table all that were tried, the best first
----@field requests table what was recorded: 32 byte offsets by lane, `bytes` per lane, `count`
+---@field requests table what was recorded: the byte offset of each of 32 lanes, `bytes` per lane, `count`
 ---@field stopped boolean true if the search was stopped
 local FoundSwizzle = {}
 

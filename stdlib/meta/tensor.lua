@@ -25,8 +25,8 @@ local DType = {}
 ---
 --- On the host, an access costs about 0.1 us. If the tensor is on a GPU, the access is also a
 --- transfer that waits for earlier launches. To read all elements at once, call `t:totable()` or
---- `t:to"cpu"`; to write them, `from_table`. The memory is freed when the tensor is collected, by
---- `t:close()`, or by `local t <close> = ...`.
+--- `t:to"cpu"`; to write them, call `from_table`. The memory is freed when the tensor is
+--- collected, by `t:close()`, or by `local t <close> = ...`.
 ---
 ---     > t = arange(i32, {2, 3})
 ---     > t(1, 2), t[{1, 2}], t[5]

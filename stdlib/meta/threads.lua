@@ -4,13 +4,13 @@
 --- The value of the lane that is `distance` lanes below, in the same warp.
 --- Lanes are the threads of a warp: thread i of the block (x fastest) is lane i % 32 of warp i //
 --- 32. If the segment of `width` lanes has no such lane, a lane keeps its own value. All lanes of
---- the warp that have not ended must call it together; reading a lane that has ended returns an
---- arbitrary value. Run-time distances are taken modulo 32. Values may have any type; in a table of
---- numbers, each field is moved.
+--- the warp that have not ended must call shfl_up together; reading a lane that has ended returns
+--- an arbitrary value. Run-time distances are taken modulo 32. Values may have any type; in a
+--- table of numbers, each field is moved.
 ---
 --- With `{mask = m}`, only the lanes of the mask take part; m is a u32, as from ballot. All of
 --- these lanes must reach the call together, with the same mask, and no other lane may reach it.
---- Such a call may be under a run-time condition. A lane must read from a lane of its mask.
+--- Such a call may be under a run-time condition. A lane may read only from a lane of its mask.
 ---
 ---     > k = kernel("left", function(x)
 ---     >>   x[threadIdx.x] = shfl_up(threadIdx.x, 1, 4)
@@ -80,7 +80,7 @@ function shfl_xor(value, mask, width) end
 function shfl_idx(value, lane, width) end
 
 --- Whether a condition is true in any lane of the warp.
---- All lanes that have not ended must call it together, and all get the same answer. With
+--- All lanes that have not ended must make the call together, and all get the same answer. With
 --- `{mask = m}`, only the lanes of the mask take part; see shfl_up.
 ---
 ---     > k = kernel("some", function(x)
@@ -189,7 +189,7 @@ function active_mask() end
 --- It works for f16, bf16, f32, f64 and integers of 32 or 64 bits, in shared and global memory. The
 --- order of threads is not fixed, so the last bits of float sums may differ from run to run. For
 --- f16 and bf16, the same instruction can add a second value to the next element in memory; both
---- old values are then returned. It must be known that the first element has an even offset.
+--- old values are then returned. The first element must be known to have an even offset.
 ---
 ---     > k = kernel("k", function(t) atomic_add(t, threadIdx.x % 2, 1) end)
 ---     > t = zeros(i32, 2)
@@ -403,7 +403,7 @@ function atomic_store(t, coord, value, options) end
 ---@param options? table scope: "gpu" or "sys"; order: "seq_cst" or "acq_rel"
 function fence(options) end
 
---- A counter that grows with time, an i64.
+--- An i64 counter that grows with time.
 --- It counts cycles of the multiprocessor or, on the CPU engine, nanoseconds.
 ---
 ---     > k = kernel("time", function(t)
@@ -459,16 +459,16 @@ function printf(format, ...) end
 --- Combines the values of a warp's lanes with an operation.
 --- All lanes get the result. The operation is "add", "mul", "min", "max", "and", "or", "xor", or a
 --- function of two values, which must be associative and commutative. Each segment of `width` lanes
---- is combined by halves: first, lane i with the lane that is `width` / 2 away. All threads of the
---- warp must call it together.
+--- is combined by halves: first, lane i with the lane that is `width` / 2 away. All threads of
+--- the warp must make the call together.
 ---
 --- The value may be a table of numbers, such as `{value = v, index = i}`, with a function of two
 --- such tables that returns a third. That function need only be associative: the lanes are
 --- combined in their order, neighbours first. Keys and types must stay the same.
 ---
 --- With `{mask = m}`, the lanes of the mask are combined, in order; shfl_up has the rules for
---- masks. In this case, too, a function need only be associative. From sm_80 on, this is one
---- instruction for i32 and u32 and every operation except "mul".
+--- masks. In this case, too, a function need only be associative. From sm_80 on, every operation
+--- except "mul" is then one instruction for i32 and u32.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_reduce(threadIdx.x, "add", 4) end)
 ---     > t = zeros(i32, 8)

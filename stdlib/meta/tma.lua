@@ -3,11 +3,11 @@
 
 --- The coordinates of a tensor's elements, for tma_load and tma_store.
 --- Tile and slice the result like an identity tensor; it remembers the tensor. Elements of a tile
---- outside the tensor are loaded as 0 and not stored. If a view has more elements than its memory,
---- and a box reaches those, the CPU engine reports it; a GPU does not. The tensor must be an
---- argument of the kernel and have at most 5 modes. One mode must have stride 1, and the strides of
---- the others must be multiples of 16 bytes. The tensor must begin at a multiple of 16 bytes, and
---- so must its tiles along the mode of stride 1.
+--- outside the tensor are loaded as 0 and not stored. If a view has more elements than its
+--- memory, and a box reaches elements beyond the memory, the CPU engine reports this; a GPU does
+--- not. The tensor must be an argument of the kernel and have at most 5 modes. One mode must have
+--- stride 1, and the strides of the others must be multiples of 16 bytes. The tensor must begin
+--- at a multiple of 16 bytes, and so must its tiles along the mode of stride 1.
 --- See: identity_tensor, gmma_layout.
 ---
 ---     > k = kernel("coordinates", function(A)
@@ -78,9 +78,10 @@ function tma_store_wait(n, options) end
 
 --- Makes ordinary writes to shared memory visible to TMA and wgmma.
 --- It also orders earlier reads before the writes of a tma_load. Each thread that wrote calls the
---- fence; then all reach a barrier, and then one thread starts the store. With "global", the fence
---- applies to global memory: later calls of tma_load see what threads of this launch wrote there.
---- In this case, only the thread that loads calls it, after it has waited for the writes.
+--- fence; then all threads reach a barrier, and one of them starts the store. With "global", the
+--- fence applies to global memory: later calls of tma_load see what threads of this launch wrote
+--- there. In this case, only the loading thread calls the fence, after it has waited for the
+--- writes.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
 ---@param space? string "shared", the default, or "global"
 function fence_proxy_async(space) end

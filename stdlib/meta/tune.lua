@@ -50,8 +50,9 @@ function tune(f, space, options) end
 local TunedFunction = {}
 
 --- The configuration in which these arguments would run.
---- If their key has no result yet, config tunes, as a call does. The result has `how` ("measured",
---- "partial" or "predicted"), `ms`, `device`, `driver` and `key`; it is nil if nothing is known.
+--- If the key of these arguments has no result yet, config tunes, as a call does. The result has
+--- `how` ("measured", "partial" or "predicted"), `ms`, `device`, `driver` and `key`; it is nil if
+--- nothing is known.
 ---
 ---     > t = tune(function(c) return function() end end, {n = {32, 64}}, {unknown = "nearest"})
 ---     > t:config(zeros(f32, 8)).n

@@ -61,9 +61,9 @@ function parallelize(t, threads, index, proj) end
 --- Allows tiles of the tensor to extend outside it.
 --- Elements outside read as 0, and writes to them are dropped. Every tile, slice and thread's part
 --- knows which of its elements are outside. Tiles and thread layouts need not divide the tensor.
---- Coordinates in a mode are compared with its extent only if tiles may extend outside there, and
---- only once for a whole access. Before tiling, the coordinate of an element or slice may also be
---- outside.
+--- Coordinates in a mode are compared with its extent only if tiles may extend outside in that
+--- mode, and only once for a whole access. Before tiling, the coordinate of an element or slice
+--- may also be outside the tensor.
 ---
 ---     > last = kernel("last", function(x, y)
 ---     >>   local mine = parallelize(tile(guard(x), 4, blockIdx.x), layout(4), threadIdx.x)
@@ -114,11 +114,12 @@ function identity_tensor(shape) end
 function domain_offset(crd, t) end
 
 --- Copies the elements for which a predicate is true; others do not change.
---- The predicate is a tensor of bools of the same size, in which strides of 0 give one bool to many
---- elements. It may also be a function of the coordinate in src, with one argument for each mode,
---- which is called for each coordinate while tracing. A tiled copy or copy atom may come first, as
---- in copy. It uses only the first bool of the elements that it copies at once, so one bool for
---- each such group, (1,M,N), is enough. Atoms with ZFILL write zeros where the predicate is false.
+--- The predicate is a tensor of bools of the same size, where a stride of 0 lets many elements
+--- share one bool. It may also be a function of the coordinate in src, with one argument for each
+--- mode, which is called for each coordinate while tracing. A tiled copy or copy atom may come
+--- first, as in copy. Such a copy uses only the first bool of the elements that it copies at
+--- once, so one bool for each such group, (1,M,N), is enough. Atoms with ZFILL write zeros where
+--- the predicate is false.
 ---
 ---     > first = kernel("first", function(x, y, n)
 ---     >>   copy_if(function(i) return i < n end, tile(x, 4, 0), tile(y, 4, 0))
@@ -145,11 +146,12 @@ function copy_if(pred, src, dst) end
 ---
 --- In a kernel, the last argument may be `{cache = hint}`, a hint for the caches as in `cached`.
 ---
---- In a kernel, the first argument may be a tiled copy or a copy atom, whose instruction then
---- copies. In both tensors, (V,M,N), mode 0 has the elements that the instruction copies at once,
---- as returned by partition_S and partition_D. If a layout or its alignment does not allow the
---- instruction, it is an error. After cp.async atoms, the kernel must wait explicitly
---- (cp_async_wait). Instructions of a warp, such as ldmatrix, need all its lanes together.
+--- In a kernel, the first argument may be a tiled copy or a copy atom; copy then uses the atom's
+--- instruction. In both tensors, (V,M,N), mode 0 has the elements that the instruction copies at
+--- once, as returned by partition_S and partition_D. If a layout or its alignment does not allow
+--- the instruction, the call is an error. After cp.async atoms, the kernel must wait explicitly
+--- (cp_async_wait). All lanes of a warp must reach a warp's instructions, such as ldmatrix,
+--- together.
 ---
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > copy(x, y)
@@ -214,18 +216,18 @@ function prefetch(t, level) end
 --- is a step, and ~ before the letter reverses the loop every second time. For example, "n2 ~m ~n"
 --- is column_pairs, and "m2 ~n2 ~m ~n" goes in squares of 2x2.
 ---
---- With a tiled MMA, a slice of one, or an MMA atom as its first argument, the threads use the
---- atom's instruction. A is (V,M,K), B is (V,N,K) and C is (V,M,N), as returned by partition_A, _B
---- and _C; V counts a thread's values in one atom. Parts without K, or with only the mode (V), are
---- also allowed. For UniversalFMA, the parts may be in any memory; for all other atoms, they must
---- be fragments. In `order`, m and n then count atoms. The default is "serpentine", and "m2 ~n m"
---- for UniversalFMA, as in CuTe.
+--- With a tiled MMA, a slice of one, or an MMA atom as the first argument, the threads use the
+--- atom's instruction. A is (V,M,K), B is (V,N,K) and C is (V,M,N), as returned by partition_A,
+--- _B and _C; V counts a thread's values in one atom. Parts without K, or with only the mode (V),
+--- are also allowed. For UniversalFMA, the parts may be in any memory; for all other atoms, they
+--- must be fragments. In `order`, m and n then count atoms. The default is "serpentine", and
+--- "m2 ~n m" for UniversalFMA, as in CuTe.
 ---
 --- SM90_64xNxK atoms are instructions of a warp group, wgmma. A and B are tiles of shared memory,
 --- which partition_A and _B make from a tensor in a canonical layout (gmma_layout). For the _RS
 --- atoms, A is a fragment. The products run in parallel with the code that follows, until
---- wgmma_wait. If the option `accumulate` is false, the sums start from 0; it may be a run-time
---- value.
+--- wgmma_wait. If the option `accumulate` is false, the sums start from 0; the option may be a
+--- run-time value.
 ---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
@@ -452,8 +454,8 @@ function pipeline(n, parts) end
 --- "hilbert", or a tensor of u32 or i32. "groups" combines `group` rows of tiles, by default 16;
 --- within a group, m varies fastest, then n. With "columns", all rows are one group. "hilbert"
 --- becomes a table in the kernel. A tensor has m << 16 | n for each tile. It may also have a row
---- for each block: its number of tiles, and then the tiles. An entry is read one tile ahead. With
---- `start` and `step`, the block gets the tiles start, start + step, and so on.
+--- for each block: the number of the block's tiles, and then these tiles. An entry is read one
+--- tile ahead. With `start` and `step`, the block gets the tiles start, start + step, and so on.
 ---
 --- On the host, the same loop lists its tiles. `r:list([block, blocks])` is a list of {m, n}, and
 --- `r:table()` is a tensor for `order`.
