@@ -36,6 +36,9 @@ void ct_names_init(CtNames *names, CtArena *arena);
 void ct_names_clear(CtNames *names);
 /* A new name, as close to the wanted one as it can be: an identifier, numbered if it is taken. */
 const char *ct_names_add(CtNames *names, const char *wanted);
+/* The same for what may be an operand of CUDA texts of the script: what they declare must not hide it. */
+const char *ct_names_add_operand(CtNames *names, const char *wanted);
+void ct_names_hide(CtNames *names, const char *text); /* the words of such a text */
 bool ct_names_is_taken(CtNames *names, const char *text);
 size_t ct_names_mark(const CtNames *names);
 void ct_names_release(CtNames *names, size_t mark); /* the names since the mark can be used again */

@@ -112,7 +112,7 @@ static void name_arguments(CtEmit *e) {
   for (size_t i = 0; i < e->ir->n_slots; i++) {
     const CtSlot *slot = &e->ir->slots[i];
     if (slot->used) {
-      e->slot_names[i] = ct_names_add(&e->names, slot->name);
+      e->slot_names[i] = ct_names_add_operand(&e->names, slot->name);
     }
     if (slot->kind == CT_SLOT_POINTER) {
       e->buf_names[e->ir->params[slot->param].buf] = slot->used ? e->slot_names[i] : slot->name;
@@ -179,7 +179,7 @@ static void declare_ordered(CtEmit *e, bool is_dynamic) {
   }
   for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
     if (is_declared(e, i) && e->ir->bufs[i].alias_of == 0) {
-      e->buf_names[i] = ct_names_add(&e->names, e->ir->bufs[i].name);
+      e->buf_names[i] = ct_names_add_operand(&e->names, e->ir->bufs[i].name);
       ids[n++] = i;
     }
   }
@@ -216,7 +216,7 @@ static void declare_buffers(CtEmit *e) {
       e->buf_names[i] = e->buf_names[buf->alias_of];
       continue;
     }
-    e->buf_names[i] = ct_names_add(&e->names, buf->name);
+    e->buf_names[i] = ct_names_add_operand(&e->names, buf->name);
     declare_buffer(e, i, is_dynamic);
   }
 }
@@ -235,7 +235,7 @@ static void declare_axes(CtEmit *e) {
       if (inst->op == axes[k / 3].op && inst->imm.i == (int64_t)(k % 3) && e->vals[v].n_uses > 0) {
         char text[16];
         snprintf(text, sizeof text, "%s_%c", axes[k / 3].name, "xyz"[inst->imm.i]);
-        e->vals[v].name = ct_names_add(&e->names, inst->name != NULL ? inst->name : text);
+        e->vals[v].name = ct_names_add_operand(&e->names, inst->name != NULL ? inst->name : text);
         ct_emit_line(e, inst->name != NULL ? inst->loc : nowhere, "const int %s = %s.%c;",
                      e->vals[v].name, axes[k / 3].builtin, "xyz"[inst->imm.i]);
       }
@@ -262,6 +262,15 @@ static void name_functions(CtEmit *e) {
   }
 }
 
+static void hide_words(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
+    const CtInst *inst = ct_inst(e->ir, e->order[i]);
+    if (inst->op == CT_OP_ESCAPE && !inst->u.escape->is_ptx) {
+      ct_names_hide(&e->names, inst->u.escape->text);
+    }
+  }
+}
+
 static void emit_kernel(CtEmit *e) {
   char name[CT_EMIT_NAME_MAX];
   check_cluster(e);
@@ -272,6 +281,7 @@ static void emit_kernel(CtEmit *e) {
   }
   ct_names_add(&e->names, name);
   name_functions(e);
+  hide_words(e);
   name_arguments(e);
   ct_emit_name_maps(e);
   e->fault = ct_emit_has_asserts(e->ir) ? ct_names_add(&e->names, "fault") : NULL;

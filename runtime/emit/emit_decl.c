@@ -80,10 +80,10 @@ const char *ct_emit_new_name(CtEmit *e, CtVal v) {
   char text[120];
   const CtInst *inst = ct_inst(e->ir, v);
   if (inst->name != NULL && inst->op != CT_OP_GET) {
-    return ct_names_add(&e->names, inst->name);
+    return ct_names_add_operand(&e->names, inst->name);
   }
   describe(e, v, text, sizeof text);
-  return ct_names_add(&e->names, text);
+  return ct_names_add_operand(&e->names, text);
 }
 
 void ct_emit_assign(CtEmit *e, CtLoc loc, const char *name, CtVal value, bool is_update) {
@@ -147,7 +147,7 @@ void ct_emit_declare_pointers(CtEmit *e, CtVal v, CtLoc loc) {
 
 const char *ct_emit_new_var_name(CtEmit *e, CtVal var) {
   const char *name = ct_inst(e->ir, var)->name;
-  return ct_names_add(&e->names, name != NULL ? name : "v");
+  return ct_names_add_operand(&e->names, name != NULL ? name : "v");
 }
 
 void ct_emit_declare_vars(CtEmit *e, CtVal v) {

@@ -283,7 +283,7 @@ static void write_for(CtEmit *e, CtVal v, const Seq *rest) {
   } else if (unroll > 0) {
     ct_emit_line(e, inst->loc, "#pragma unroll %" PRId64, unroll);
   }
-  const char *i = ct_names_add(&e->names, inst->name != NULL ? inst->name : "i");
+  const char *i = ct_names_add_operand(&e->names, inst->name != NULL ? inst->name : "i");
   ct_emit_begin(e, inst->loc);
   put_for_head(e, inst, i);
   e->vals[v].name = i;

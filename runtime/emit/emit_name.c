@@ -13,6 +13,7 @@ struct CtName {
   uint32_t number; /* 2 of "p_2" */
   uint32_t to_try; /* the number after the last one given to this base */
   bool taken;
+  bool hidden; /* a CUDA text of the script may declare it */
   char text[];
 };
 
@@ -232,7 +233,7 @@ static CtName *numbered(CtNames *names, CtName *base) {
     if (n == NULL) {
       return NULL;
     }
-    if (!n->taken) {
+    if (!n->taken && !n->hidden) {
       n->base = base;
       n->number = i;
       base->to_try = i + 1;
@@ -241,11 +242,11 @@ static CtName *numbered(CtNames *names, CtName *base) {
   }
 }
 
-const char *ct_names_add(CtNames *names, const char *wanted) {
+static const char *add(CtNames *names, const char *wanted, bool is_operand) {
   char text[MAX_NAME];
   sanitise(wanted, text, sizeof text);
   CtName *n = find(names, text, strlen(text));
-  if (n != NULL && (n->taken || is_made(text))) {
+  if (n != NULL && (n->taken || (is_operand && n->hidden) || is_made(text))) {
     n = numbered(names, n);
   }
   if (n == NULL || ct_grow(names->arena->alloc, &names->scope, &names->cap, names->n + 1,
@@ -256,6 +257,38 @@ const char *ct_names_add(CtNames *names, const char *wanted) {
   n->taken = true;
   names->scope[names->n++] = n;
   return n->text;
+}
+
+const char *ct_names_add(CtNames *names, const char *wanted) { return add(names, wanted, false); }
+const char *ct_names_add_operand(CtNames *names, const char *wanted) {
+  return add(names, wanted, true);
+}
+
+/* Behind a string that begins at s. */
+static const char *string_end(const char *s) {
+  for (s++; *s != '\0' && *s != '"'; s++) {
+    s += *s == '\\' && s[1] != '\0';
+  }
+  return s + (*s != '\0');
+}
+
+void ct_names_hide(CtNames *names, const char *text) {
+  for (const char *s = text; *s != '\0';) {
+    if (*s == '"') {
+      s = string_end(s);
+      continue;
+    }
+    size_t len = 0;
+    while (is_word(s[len]) || s[len] == '_') {
+      len++;
+    }
+    bool is_other = s > text && strchr("$.>", s[-1]) != NULL; /* an operand or a member */
+    CtName *n = len == 0 || is_other ? NULL : find(names, s, len);
+    if (n != NULL) {
+      n->hidden = true;
+    }
+    s += len > 0 ? len : 1;
+  }
 }
 
 bool ct_names_is_taken(CtNames *names, const char *text) {

@@ -62,7 +62,7 @@ static void write_remote(CtEmit *e, CtVal v) {
   const CtBuf *buf = &e->ir->bufs[id], *of = &e->ir->bufs[buf->alias_of];
   const char *type = ct_dtypes[buf->dtype].cuda;
   bool casts = of->dtype != buf->dtype;
-  e->buf_names[id] = ct_names_add(&e->names, buf->name);
+  e->buf_names[id] = ct_names_add_operand(&e->names, buf->name);
   ct_emit_say(e, inst->loc, "%s* const %s = %s(%s%s%s%s%s, %c);", type, e->buf_names[id],
               ct_emit_help(e, CT_HELP_CLUSTER_MAP), casts ? "reinterpret_cast<" : "",
               casts ? type : "", casts ? "*>(" : "", e->buf_names[buf->alias_of], casts ? ")" : "",
@@ -74,7 +74,7 @@ static void write_tensor_at(CtEmit *e, CtVal v) {
   uint32_t id = (uint32_t)inst->imm.i;
   const CtBuf *buf = &e->ir->bufs[id];
   const char *type = ct_dtypes[buf->dtype].cuda, *constant = buf->is_written ? "" : "const ";
-  e->buf_names[id] = ct_names_add(&e->names, buf->name);
+  e->buf_names[id] = ct_names_add_operand(&e->names, buf->name);
   if (buf->list != 0) {
     ct_emit_say(e, inst->loc, "%s%s* const %s = reinterpret_cast<%s%s*>(%s[%v]);", constant, type,
                 e->buf_names[id], constant, type, e->buf_names[buf->list], inst->args[0]);

@@ -41,6 +41,25 @@ writes("a register is no output of asm", [["+r"(+r[0])]], function(t)
   t[0] = r[0]
 end, y)
 
+-- What the text declares hides no operand: neither a value without a name nor one with it, an argument
+-- or a loop's counter. Words behind `$` or `.` are nobody's names.
+local OWN <const> = "[&] { float %s = 1.0f; return %s * $v * $v; }()"
+writes("a value without a name", "float sum = 1.0f; return sum * sum_2 * sum_2;", function(t)
+  t[0] = cuda(OWN:gsub("%%s", "sum"), {v = t[1] + t[2]}, f32)
+end, x)
+writes("one with a name", "float w = 1.0f; return w * w_2 * w_2;", function(t)
+  local w = t[threadIdx.x]
+  t[0] = cuda(OWN:gsub("%%s", "w"), {v = w}, f32) + w
+end, x)
+writes("an argument", "float k = 1.0f; return k * k_2 * k_2;",
+  function(t, k) t[0] = cuda(OWN:gsub("%%s", "k"), {v = k}, f32) end, x, 5)
+writes("a counter", "float j = 1.0f; return j * j_2 * j_2;", function(t, n)
+  for j = 0, n - 1 do t[j] = cuda(OWN:gsub("%%s", "j"), {v = j}, f32) end
+end, x, 5)
+writes("words of no declaration", "threadIdx.k + k", function(t, k)
+  t[0] = cuda("threadIdx.k + $k", {k = k}, i32)
+end, y, 5)
+
 -- What NVRTC says of them.
 local RULE <const> = "; operands of cuda are values: they have no address and are not assigned"
 local compiles, why = pcall(function()
