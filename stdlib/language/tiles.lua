@@ -15,7 +15,8 @@ function M.own_operator(name, ...)
   for i = 1, select("#", ...) do
     local x = select(i, ...)
     local meta = type(x) == "table" and getmetatable(x)
-    if meta and meta.__operators then return meta.__operators[name] end
+    local operators = type(meta) == "table" and rawget(meta, "__operators")
+    if operators then return operators[name] end
   end
 end
 
