@@ -238,9 +238,9 @@
     return best;
   }
 
-  function next(item, { key, ctrlKey, altKey, metaKey }) {
+  function next(item, { key, ctrlKey }) {
     const { items } = item.group, step = arrows[key];
-    if (ctrlKey || altKey || metaKey) return undefined;
+    if (ctrlKey) return undefined;
     if (key === "Home") return items[0];
     if (key === "End") return items[items.length - 1];
     if (!step) return undefined;

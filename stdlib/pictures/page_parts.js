@@ -159,6 +159,7 @@ function listenToItems(root, { visit, keep, next }) {
     if (item) keep(item, event.shiftKey);
   });
   root.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey) return; // those are the browser's, such as Alt and an arrow
     const item = itemOf(event), isKept = event.key === "Enter" || event.key === " ";
     const other = item && !isKept ? next(item, event) : undefined;
     if (!item || !isKept && other === undefined) return;

@@ -17,6 +17,7 @@ TIME_LIMIT_S = 300  # for one answer; machines that run tests are busy
 MOVED_FDS = 10      # pipes are moved above the descriptors that the browser wants
 
 SHIFT = 8
+ALT = 1
 CTRL = 2
 
 # key -> (windowsVirtualKeyCode, text that it types or None)

@@ -12,7 +12,7 @@ import tempfile
 
 import every_picture
 import tap
-from devtools import CTRL, SHIFT, Browser
+from devtools import ALT, CTRL, SHIFT, Browser
 from tap import check, note_failure
 
 CUTTLE, CHROMIUM = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -833,6 +833,9 @@ def test_timeline(page):
         page.press(key)
         ways.append([(b > a) - (b < a) for a, b in zip(before, page.value(place))])
     check("arrows go along a row and to the next", ways, [[1, 0], [0, 1], [-1, 0], [0, -1]])
+    before = page.value(place)
+    page.press("ArrowRight", ALT)
+    check("with Alt they are the browser's", page.value(place), before)
     page.press("Enter")
     page.hover("h1")
     check("Enter keeps the marks", ["\n".join(tip()), n_of(page, "rect.here")], [bars[0], 1])
