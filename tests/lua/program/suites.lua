@@ -31,6 +31,8 @@ for _, path in ipairs(lines("ls examples/*.lua tests/lua/*/*.lua tests/fails/*.c
   if not is_run[path] then missing[#missing + 1] = path end
 end
 tap.ok(#missing == 0, "the whole run has every test", table.concat(missing, " "))
+local function n_tests(setting) return #lines(setting .. lua .. "list test") end
+tap.ok(n_tests "WHOLE= " < n_tests "WHOLE=1 ", "an empty WHOLE is none")
 local is_sanitized = {}
 for _, name in ipairs(lines(lua .. "list asan")) do is_sanitized[name] = true end
 tap.ok(is_sanitized["tests/lua/kernel/dot.lua"] and not is_sanitized["tests/lua/program/rooms.lua"],
