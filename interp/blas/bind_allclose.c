@@ -1,5 +1,5 @@
 /* bind_allclose.c: allclose(a, b[, {rtol =, atol =}]). Tensors of one device with many elements are
-   compared there, by kernels of stdlib/operators/compare.lua; others on the host. Both find the same. */
+   compared there, by kernels of stdlib/language/compare.lua; others on the host. Both find the same. */
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* bind_host.c: what the standard library's Lua modules need of the host and scripts do not: names
-   with a leading `_`, which language.c moves out of scripts' reach: internal.fail.
+   with a leading `_`, which language.c moves out of scripts' reach: internal.host.fail.
      _host.fail(message)  raises an error that blames the script's line, not the library's
      _host.terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
                      and no color where it is none

@@ -1,5 +1,5 @@
 /* watch_source.h: what a launch that is watched on the CPU engine would run on a device: of its cubin
-   stdlib/microscope/profile_machine.lua reads registers and accesses. */
+   stdlib/model/profile_machine.lua reads registers and accesses. */
 #ifndef CUTTLE_WATCH_SOURCE_H
 #define CUTTLE_WATCH_SOURCE_H
 

@@ -92,7 +92,7 @@ function M.dim3(d) return ("{%d, %d, %d}"):format(d[1], d[2], d[3]) end
 
 -- {====== Element types ======
 
---- In the order of NAME_dtype: _export_dtypes(), and the member of NAME_slot that takes a number.
+--- In the order of NAME_dtype: _export.dtypes(), and the member of NAME_slot that takes a number.
 M.dtypes, M.dtype = internal.export.dtypes(), {}
 local slots <const> = { double = "f64", float = "f32" }
 for _, d in ipairs(M.dtypes) do

@@ -83,8 +83,8 @@ local function chain(part, before, barriers)
   end
 end
 
---- parts: as _timeline_begin hands them over. Returns events, barriers, and the parts that have
---- events, each with `at`, the number of its block.
+--- parts: as _watch.timeline_begin hands them over. Returns events, barriers, and the parts that
+--- have events, each with `at`, the number of its block.
 function M.join(parts, names)
   local list, barriers, last, ranks = {}, {}, {}, 0
   for _, part in ipairs(parts) do

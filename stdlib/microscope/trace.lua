@@ -416,8 +416,8 @@ local function read_arguments(known, x, wanted, ...)
   return name, crd, offset_of(args[index], name, crd), names, launch, args, options
 end
 
---- The walks of elements at these offsets of the parameter `name`, as _trail gives them: {marks =,
---- codes =, tensors =}.
+--- The walks of elements at these offsets of the parameter `name`, as _watch.trail gives them:
+--- {marks =, codes =, tensors =}.
 function M.walks_at(who, names, launch, name, offsets, args)
   tool = who
   local marks, codes = internal.watch.trail(launch, name, offsets, M.max_record,

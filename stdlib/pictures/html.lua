@@ -129,7 +129,6 @@ end
 
 -- {====== How the result came about ======
 
--- "layout", "tensor" or the name of another type of the language; nil for Lua's own.
 -- Rows {heading, text}: the operations one after another, and how the last one works.
 local function add_derivation(rows, layout)
   local steps = derive.steps(layout)
