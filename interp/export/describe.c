@@ -22,13 +22,12 @@ typedef struct Leaf {
 static const Field leaf_fields[] = {FIELD(Leaf, value), FIELD(Leaf, low), FIELD(Leaf, high),
                                     FIELD(Leaf, divisor), FIELD(Leaf, fixed)};
 
-/* What the trace took for granted of an extent or a stride. More than CT_MOST_NARROW would make the tensor wide. */
+/* What the trace took for granted of an extent or a stride. */
 static Leaf leaf_of(const Kernel *k, const Arg *arg, bool is_extent, int number, int64_t v) {
   const Tensor *t = arg->tensor;
   CtTerm g = launch_term(k, t, is_extent, number, v);
   bool is_fixed = !launch_is_slot(k, t, is_extent, number, v);
-  int64_t most = is_fixed || t->is_wide ? INT64_MAX : CT_MOST_NARROW - 1;
-  return (Leaf){v, ct_max(g.low, -most), ct_min(g.high, most), ct_term_divisor(&g), is_fixed};
+  return (Leaf){v, g.low, g.high, ct_term_divisor(&g), is_fixed};
 }
 
 /* Appends the leaves to the list at the top; returns how many there are. */

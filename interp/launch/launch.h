@@ -169,7 +169,7 @@ typedef struct Spec {
 } Spec;
 
 /* A kernel of a script: a userdata. User value 1: the Lua function; 2: a set of the values it captured, and the
-   lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_lent.c; 5: arguments of bind_kernel.c. */
+   lists of launch_reads.c; 3: its name; 4: a list of the sites of launch_site.c; 5: arguments of bind_kernel.c. */
 struct CuttleKernel {
   CuttleState *state;
   const struct Front *front; /* trace/front.h */
@@ -188,7 +188,7 @@ struct CuttleKernel {
   int max_unroll; /* turns of a loop that is unrolled unasked; 0: not said */
   CtEmission emission;
   char options[512];        /* extra options of NVRTC, each ended by a NUL; then another NUL */
-  struct LaunchSite *sites; /* launch_lent.c; the one used last comes first */
+  struct LaunchSite *sites; /* launch_site.c; the one used last comes first */
   int n_sites;
 };
 typedef struct CuttleKernel Kernel;

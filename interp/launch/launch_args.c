@@ -151,9 +151,16 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
   return !is_fixed && (is_extent || (v != 0 && v != 1));
 }
 
+/* What reaches CT_MOST_NARROW would make the tensor wide. */
 CtTerm launch_term(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
-  return launch_is_slot(k, t, is_extent, leaf, v) ? ct_term_of(is_extent, v, t->dtype, t->is_wide)
-                                                  : ct_term_constant(v);
+  int64_t most = t->is_wide ? INT64_MAX : CT_MOST_NARROW - 1;
+  if (!launch_is_slot(k, t, is_extent, leaf, v)) {
+    return ct_term_constant(v);
+  }
+  CtTerm term = ct_term_of(is_extent, v, t->dtype, t->is_wide);
+  term.low = ct_max(term.low, -most);
+  term.high = ct_min(term.high, most);
+  return term;
 }
 
 static int64_t longest_mode(CtTuple shape) {

@@ -150,7 +150,8 @@ static void anchor_objects(lua_State *L, LaunchArgs *a) {
   }
 }
 
-/* The rows that the tensor of a site, which has been read, follows from. */
+/* The rows that the tensor of a site, which has been read, follows from. How far a stride may reach they say for the
+   whole tensor, and the stride of a mode of one element reaches nowhere. */
 static void set_terms(const Kernel *k, CtTerms *g, const Arg *arg) {
   const Tensor *t = arg->tensor;
   uint32_t slot = 0;
@@ -166,7 +167,7 @@ static void set_terms(const Kernel *k, CtTerms *g, const Arg *arg) {
       int64_t v = w.shape->i.v;
       *leaf = launch_term(k, t, !is_stride, n, v);
       leaf->slot = launch_is_slot(k, t, !is_stride, n, v) ? ++slot : 0;
-      leaf->high = is_stride || t->is_wide ? leaf->high : ct_min(leaf->high, CT_MOST_NARROW - 1);
+      leaf->high = is_stride && leaf->slot != 0 ? INT64_MAX : leaf->high;
     }
   }
 }

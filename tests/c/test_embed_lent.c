@@ -141,6 +141,39 @@ static void test_many_kinds(cuttle_State *S) {
   IS_INT(y[126], n_long, "and the longest ones that go in steps of two the last");
 }
 
+/* Whatever memory a launch is given, the next launch with the same finds what that one learned. */
+static void test_kept(cuttle_State *S) {
+  static const int64_t cases[][4] = {/* two extents, two strides */
+                                     {4, 8, 8, 1},
+                                     {1, 8, INT64_C(1) << 40, 1},
+                                     {1, 8, INT32_MAX, 1},
+                                     {1, 1, INT64_MAX, INT64_MAX},
+                                     {0, 8, INT64_C(1) << 40, 1},
+                                     {INT64_C(1) << 40, 0, 0, 1},
+                                     {INT64_C(1) << 40, 1, 0, 1},
+                                     {INT32_MAX - 1, 2, 0, 1},
+                                     {4, 0, 3, 3}};
+  enum { N_CASES = sizeof cases / sizeof *cases };
+  float x[32] = {0};
+  is_ok(S, cuttle_dostring(S, "first = kernel('first', function(x) x[0] = x[0] + 1.0 end)", NULL),
+        "a kernel for any extents");
+  cuttle_Kernel *k = cuttle_kernel(S, "first");
+  cuttle_Launch o = threads(1);
+  for (int i = 0; i < 3 * N_CASES; i++) {
+    const int64_t *c = cases[i % N_CASES];
+    cuttle_Memory m = {
+        .ptr = x, .shape = c, .stride = c + 2, .rank = 2, .dtype = CUTTLE_F32, .device = -1};
+    cuttle_Arg arg = cuttle_memory(&m);
+    o.grid.x = c[0] != 0 && c[1] != 0;
+    is_ok(S, cuttle_launch_with(S, k, &o, 1, &arg), "launch");
+  }
+  IS_INT(x[0], 3 * 6, "all of them ran that had an element");
+  char text[100];
+  snprintf(text, sizeof text, "local n = #debug.getuservalue(first, 4) assert(n <= %d, n)",
+           N_CASES);
+  is_ok(S, cuttle_dostring(S, text, NULL), "and each left one site");
+}
+
 static void test_layouts(cuttle_State *S) {
   cuttle_Kernel *k = cuttle_kernel(S, "rows");
   float a[12], out[4];
@@ -563,6 +596,7 @@ int main(void) {
   test_again(S);
   test_lengths(S);
   test_many_kinds(S);
+  test_kept(S);
   test_layouts(S);
   test_types(S);
   test_numbers(S);
