@@ -303,9 +303,9 @@ typedef struct LaunchTimes LaunchTimes;
 CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
                            size_t *out, CtErr *err) CT_NODISCARD;
 CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
-                                int64_t n, CtErr *err) CT_NODISCARD;
-CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *config,
-                          CtStatus status, CtErr *err) CT_NODISCARD;
+                                int64_t n, size_t *sample, CtErr *err) CT_NODISCARD;
+CtStatus launch_times_end(LaunchTimes *t, size_t sample, const Spec *spec,
+                          const LaunchConfig *config, CtStatus status, CtErr *err) CT_NODISCARD;
 
 /* Of a configuration k{...} or a prepared launch at idx: pushes the kernel, the configuration, and the
    arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */

@@ -435,14 +435,16 @@ static CtStatus begin(const CuttleState *s, const Gathered *g, CtErr *err) {
       return kept;
     }
   }
+  size_t sample = 0;
   CtStatus status =
-      is_timed ? launch_times_begin_row(g->times, g->row, g->spec, &g->config, 1, err) : CT_OK;
+      is_timed ? launch_times_begin_row(g->times, g->row, g->spec, &g->config, 1, &sample, err)
+               : CT_OK;
   if (status != CT_OK) {
     return status;
   }
   memcpy(g->spec->params, g->block, g->spec->params_bytes);
   status = launch_start(g->spec, &g->config, g->seconds, err);
-  return is_timed ? launch_times_end(g->times, g->spec, &g->config, status, err) : status;
+  return is_timed ? launch_times_end(g->times, sample, g->spec, &g->config, status, err) : status;
 }
 
 static void add_rank(const Gathered *g, CtErr *err) {

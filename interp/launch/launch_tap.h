@@ -19,6 +19,8 @@ typedef struct Launch {
   CtSimtWatch *watch; /* and this watches it alone; NULL: who watches all */
   char path[512];     /* of the file that has it: launch_capture.c */
   double begin_ms;    /* and when it began */
+  LaunchTimes *times; /* who takes its time, */
+  size_t sample;      /* in which of its samples */
 } Launch;
 
 /* Of a launch before its engine has it. TAP_OUT: the tap takes no part in this one. TAP_HAS: it has the launch, which

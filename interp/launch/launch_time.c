@@ -140,7 +140,7 @@ static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const L
 }
 
 TapAnswer launch_times_before(Launch *l, CtErr *err) {
-  LaunchTimes *t = l->state->taps.times;
+  LaunchTimes *t = l->times = l->state->taps.times;
   size_t row;
   if (t->mode == MODE_OFF) {
     return TAP_OUT;
@@ -149,12 +149,13 @@ TapAnswer launch_times_before(Launch *l, CtErr *err) {
     read_events(t);
   }
   CtStatus s = launch_times_find(t, l->args->of, l->spec, l->config, &row, err);
-  s = s == CT_OK ? launch_times_begin_row(t, row, l->spec, l->config, l->n, err) : s;
+  s = s == CT_OK ? launch_times_begin_row(t, row, l->spec, l->config, l->n, &l->sample, err) : s;
   return s == CT_OK ? TAP_IN : TAP_FAILED;
 }
 
 CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
-                                int64_t n, CtErr *err) {
+                                int64_t n, size_t *sample, CtErr *err) {
+  *sample = t->mode == MODE_TIME ? t->n_samples : SIZE_MAX;
   CtStatus s = t->mode == MODE_TIME ? add_sample(t, row, spec, c, n, err) : CT_OK;
   if (s == CT_OK && t->mode != MODE_OFF) {
     t->rows[row].n_launches += n;
@@ -162,27 +163,29 @@ CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, co
   return s;
 }
 
-CtStatus launch_times_end(LaunchTimes *t, const Spec *spec, const LaunchConfig *c, CtStatus status,
-                          CtErr *err) {
-  if (t->mode != MODE_TIME) {
+/* What a kernel prints may have begun other launches meanwhile, or read the samples. */
+CtStatus launch_times_end(LaunchTimes *t, size_t sample, const Spec *spec, const LaunchConfig *c,
+                          CtStatus status, CtErr *err) {
+  if (sample >= t->n_samples) {
     return status;
   }
-  Sample *x = &t->samples[t->n_samples - 1];
+  Sample *x = &t->samples[sample];
   if (status == CT_OK && x->device != NULL) {
     status = ct_event_record(x->device, x->stop, stream_of(spec, c), err);
-  } else if (status == CT_OK) {
+  } else if (status == CT_OK && x->ms >= 0) {
     x->ms = ct_now_ms() - x->ms;
   }
   if (status != CT_OK) {
     drop_events(x);
-    t->n_samples--;
+    x->device = NULL;
+    x->ms = -1; /* as of events that cannot be read */
   }
   return status;
 }
 
 CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err) {
-  LaunchTimes *t = l->state->taps.times; /* what printed may have ended the session */
-  return t == NULL ? status : launch_times_end(t, l->spec, l->config, status, err);
+  bool is_open = l->times == l->state->taps.times; /* what printed may have ended the session */
+  return is_open ? launch_times_end(l->times, l->sample, l->spec, l->config, status, err) : status;
 }
 
 /* {====== The session ====== */
