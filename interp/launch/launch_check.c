@@ -64,6 +64,14 @@ static void add_line(lua_State *L, luaL_Buffer *b, const CtFinding *f) {
   }
 }
 
+void launch_check_pause(lua_State *L) { watcher_pause(lua_touserdata(L, -1)); }
+
+CtStatus launch_check_after(Launch *l, CtStatus status, CtErr *err) {
+  (void)err;
+  launch_check_pause(l->L);
+  return status;
+}
+
 void launch_check_end(lua_State *L, CtStatus status, const CtErr *err) {
   Watcher *w = lua_touserdata(L, -1);
   size_t n = ct_check_count(w->tool);

@@ -566,6 +566,9 @@ static void run_all(lua_State *L, bool by_host) {
     launch_check_watch(L, &j->check, true);
   }
   CtStatus status = run(s, j, &err);
+  if (is_checked) {
+    launch_check_pause(L);
+  }
   if (status == CT_OK && takes_rank_marks(s)) {
     read_marks(L, s, j);
   }

@@ -29,7 +29,7 @@ static const Tap taps[N_TAPS] = {
     [MARKS] = {"marks", launch_marks_before, NULL, launch_marks_report},
     /* The file has the data from before the launch, and the error of all that is further in. */
     [CAPTURE] = {"capture", launch_file_before, launch_file_after, NULL},
-    [CHECK] = {"check", launch_check_before, NULL, launch_check_report},
+    [CHECK] = {"check", launch_check_before, launch_check_after, launch_check_report},
     /* Innermost: what the others do is no part of a launch's time. */
     [TIMES] = {"times", launch_times_before, launch_times_after, NULL}};
 
