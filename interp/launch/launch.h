@@ -89,7 +89,7 @@ typedef struct LaunchArgs {
   int n_untyped; /* numbers without a type */
   int n_lists, n_objects;
   int objects;        /* stack place of the OBJECTs' values while they are traced */
-  int first, n_given; /* stack place of the first argument, and how many there are */
+  int first, n_given; /* stack place of the first argument, how many there are; 0, 0 of a site */
   bool is_full;       /* something did not fit: larger arrays are needed */
   CtDevice *device;   /* where to launch; NULL: the CPU engine */
   uint8_t wants;      /* LaunchNotes, by the configuration's option */
@@ -297,8 +297,8 @@ CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs
                         CtErr *err) CT_NODISCARD;
 
 /* launch_time.c: stands around n launches in a row whose times are taken. First the row of such launches; then what does
-   not wait for launches before; _end is called if that returned CT_OK, with what became of the launches, and passes
-   that on. */
+   not wait for launches before, which says where their time goes; _end is called if that returned CT_OK, with what became
+   of the launches, and passes that on. */
 typedef struct LaunchTimes LaunchTimes;
 CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
                            size_t *out, CtErr *err) CT_NODISCARD;

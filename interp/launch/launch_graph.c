@@ -96,6 +96,9 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
         "leave the printf out, or launch the kernel outside the graph",
         k->name);
   }
+  if (r->device == NULL) {
+    launch_check_kept(L, a, "graph");
+  }
   if (c->check) {
     diag_error(
         L,

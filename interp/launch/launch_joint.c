@@ -558,7 +558,7 @@ static void run_all(lua_State *L, bool by_host) {
   CuttleState *s = state_of(L);
   LaunchJoint *j = joint_of(s);
   CtErr err;
-  if (j == NULL) {
+  if (j == NULL || j->is_running) { /* who is told of the marks of ranks may launch */
     return;
   }
   bool is_checked = j->is_checked && s->taps.watch == NULL;

@@ -227,6 +227,15 @@ bool launch_find_overlap(const LaunchArgs *a) { /* numbers span nothing */
   return ct_spans_overlap(&a->args[0].span, sizeof a->args[0], a->n);
 }
 
+void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who) {
+  if (a->first == 0) {
+    diag_error(L,
+               "%s: %s is launched with memory that the host lends for this launch only; lend it "
+               "as a tensor, which lasts longer",
+               who, a->of->name);
+  }
+}
+
 /* Does the argument live on a device, or on the host? */
 static bool has_device(const Arg *arg, CtDevice **out) {
   if (arg->kind == ARG_TENSOR) {

@@ -27,6 +27,8 @@ typedef struct LaunchHead {
 LaunchHead launch_head(const LaunchConfig *c);
 /* Do two of the arguments span common bytes? */
 bool launch_find_overlap(const LaunchArgs *a);
+/* `who` wants to keep the arguments. Raises if the host lends its memory for one launch only. */
+void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who);
 
 /* {====== What arguments are made of (launch_args.c) ====== */
 

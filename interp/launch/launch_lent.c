@@ -74,6 +74,9 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
   site->args.anchor = lua_gettop(L);
   take_stream(config, lent, &site->args);
   launch_kernel(L, kernel, config, &site->args, 1);
+  if (k->state->taps.joint != NULL) { /* a rank's, which must not wait: the host uses its memory */
+    k->state->taps.joint->run(L);
+  }
   k->state->turn.written = site->args.written;
   site_end(site);
   if (spec != 0 && spec == site->args.spec && turn == k->state->turn.number) {

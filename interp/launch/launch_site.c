@@ -203,6 +203,8 @@ static void read_site(lua_State *L, int kernel, const LaunchConfig *config, Laun
   anchor_objects(L, &site->args);
   lua_setiuservalue(L, self, SITE_ARGS); /* what keeps its arrays */
   lua_settop(L, self);
+  site->args.first = 0; /* no script may get memory that is lent for a launch */
+  site->args.n_given = 0;
   set_wants(lua_touserdata(L, kernel), site);
   site->is_read = true;
 }

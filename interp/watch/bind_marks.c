@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/launch/launch_joint.h"
+#include "interp/launch/launch_key.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
@@ -66,6 +67,7 @@ static void on_marks(Launch *l, StateWords words) {
   lua_State *L = l->L;
   const LaunchArgs *args = l->args;
   luaL_checkstack(L, args->n_given + 16, "too many arguments");
+  launch_check_kept(L, args, "timeline");
   lua_rawgetp(L, LUA_REGISTRYINDEX, l->state->taps.marks);
   lua_getiuservalue(L, -1, TAKE);
   lua_createtable(L, 0, 10);

@@ -254,6 +254,7 @@ static void on_launch(Launch *l) {
   lua_State *L = l->L;
   int top = lua_gettop(L);
   luaL_checkstack(L, 16, NULL);
+  launch_check_kept(L, l->args, "tune");
   (void)watcher_push_told(L, &told_kind);
   lua_getiuservalue(L, -1, TAKE);
   push_told(L, l);
