@@ -193,7 +193,7 @@ function flat_divide(l, tiler) end
 function logical_product(l, tiler) end
 
 --- Repeats a layout: ((M,N),(TileM,TileN,...)).
---- One mode is the layout, and the other counts all copies.
+--- The first mode is the layout, and the second steps through its copies.
 ---
 ---     > zipped_product("(2,5):(5,1)", "<3:5,4:6>")
 ---     ((2,5),(3,4)):((5,1),(10,30))

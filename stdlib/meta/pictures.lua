@@ -199,10 +199,11 @@ function replay(file, options) end
 function trace(launch, element, ...) end
 
 --- Finds the order in which one element of a tensor was summed.
---- The launch runs on the CPU engine, as for `trace`, and the tree follows the values. The order
---- prints as levels, from the result down: additions in order or in pairs, with what combined the
---- terms; chains of fma; and mma instructions with their k. Atomic additions have no fixed order,
---- and the output says so. The order within an mma is not examined.
+--- The launch runs on the CPU engine, as for `trace`. The tree of the sum is built from a record
+--- of how each value was computed. The order prints as levels, from the result down: additions in
+--- order or in pairs, with what combined the terms; chains of fma; and mma instructions with
+--- their k. Atomic additions have no fixed order, and the output says so. The order within an mma
+--- is not examined.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
@@ -278,7 +279,7 @@ function Trace:html(file) end
 ---
 --- The result has the fields `cycles`, `rows` (with `name` and `bars`), `products`, `copies`,
 --- `stores`, `busy` (the share of time in which the tensor cores work) and `model`. The option
---- `block` is {0, 0, 0} by default. `model` is a table of the model's numbers to change. `marks`
+--- `block` is {0, 0, 0} by default. `model` is a table of model parameters to change. `marks`
 --- lists up to 64 lines of the script to show as `mark`s. With `device = true`, the launch also
 --- runs on copies of its tensors, on the GPU that has these tensors, and its warps record when
 --- they reach waits and marks. `measured` then has `cycles`, `mhz`, `rows`, and the number of

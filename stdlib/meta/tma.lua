@@ -64,7 +64,7 @@ function tma_load(src, dst, bar, options) end
 ---@param options? {reduce: string}
 function tma_store(src, dst, options) end
 
---- Ends a group, which has this thread's stores since the previous group.
+--- Ends a group, which contains this thread's stores since the previous group.
 --- CuTe: tma_store_arrive. PTX: cp.async.bulk.commit_group. MoYe: none.
 function tma_store_commit() end
 
