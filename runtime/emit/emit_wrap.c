@@ -5,7 +5,7 @@
 #include "emit.h"
 
 enum {
-  WIDTH = 100,     /* of code: a comment behind it does not count */
+  WIDTH = 100,     /* of code: a comment after it does not count */
   MIN_FILLED = 40, /* a line is not cut before this column if it can be cut after it */
   INDENT = 4       /* of what continues a line */
 };

@@ -158,8 +158,7 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   if (is_far && !is_empty) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
                      "%s: its elements span more than the %lld that this kernel's offsets reach; "
-                     "export "
-                     "it with an example of that size",
+                     "export it with an example of that size",
                      title, (long long)rule->value);
   }
   if (NAME_is_nowhere(out)) {
@@ -167,9 +166,8 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   }
   if (!NAME_is_aligned(rule, out)) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
-                     "%s: its address %p is not a multiple of %u bytes, on which the kernel "
-                     "relies", title,
-                     t->data, rule->align);
+                     "%s: its address %p is not a multiple of %u bytes, on which the kernel relies",
+                     title, t->data, rule->align);
   }
   return UPPER_OK;
 }
