@@ -629,6 +629,42 @@ assert(info.why == "an exported kernel" and info.chunk == "scaled.lua")
     "a launch of an exported kernel")
   out = run(("'%s' check gpu.ctk"):format(cuttle))
   tap.ok(out:find("no finding in 1 launch", 1, true), "without data", out)
+
+  -- Strides of 0: few bytes have more elements than 32 bits count.
+  write("spread.lua", [[
+local k = kernel("spread", function(x, y)
+  if threadIdx.x == 0 then y[0] = size(x) end
+end)
+local x = view(zeros(i32, 4), layout({2, 3}, {0, 0}))
+k{grid = 1, block = 32}(x, zeros(i64, 2))
+]])
+  write("spread_out.c", [[
+#include "spread.h"
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  static int x[4];
+  static int64_t y[2];
+  spread_args a;
+  spread_error error;
+  spread_dim3 grid = {1, 1, 1};
+  memset(&a, 0, sizeof a);
+  a.x = (spread_tensor){x, SPREAD_I32, 2, {4096, 4096}, {0, 0}};
+  a.y = (spread_tensor){y, SPREAD_I64, 1, {2}, {1}};
+  spread_status status = spread_launch_cpu(&a, &grid, &error);
+  printf("%d %d\n", status, (int)y[0]);
+  a.x.shape[0] = a.x.shape[1] = 65536;
+  status = spread_launch_cpu(&a, &grid, &error);
+  printf("%d %s\n", status, error.text);
+  return 0;
+}
+]])
+  export "--cpu --sm=90a spread.lua"
+  out = run(("cc -std=c11 %s -DSPREAD_CPU -I'%s/include' spread_out.c spread.c -o spread_out '%s' "
+    .. "%s && ./spread_out"):format(flags, libraries, core, link))
+  tap.is(out, "0 16777216\n1 spread: argument 1 (x): it has more elements than the 536608767 "
+    .. "that this kernel can count; export it with an example of that size\n",
+    "more elements than bytes")
 end
 
 -- A division that rounds up leads past the end of the memory: no further is read and written down.
