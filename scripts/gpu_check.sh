@@ -4,8 +4,8 @@
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
-# Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks. ranks needs two
-# devices: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
+# Steps: info tests cases bits dtypes conversions kernels threads examples notebook bench sanitize ranks ranks_sanitize.
+# The last two need two devices. ranks: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
 # ever, examples in one process and in two, products over ranks and steps of training beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
@@ -19,11 +19,16 @@ summary=
 export CUTTLE_DEVICE=cuda
 job=
 trap 'kill -INT "$job" 2>/dev/null; exit 130' INT TERM
+# NCCL of a Python package, where no other was named.
+find_nccl() {
+  nccl=$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib/libnccl.so.2")' 2>/dev/null)
+  if [ -z "${CUTTLE_NCCL:-}" ] && [ -f "$nccl" ]; then export CUTTLE_NCCL=$nccl; fi
+}
 # Seconds that each command of a step may take.
 seconds_of() {
   case $1 in
     conversions | bench) echo 3600 ;;
-    kernels | sanitize | notebook) echo 1800 ;;
+    kernels | sanitize | ranks_sanitize | notebook) echo 1800 ;;
     ranks) echo 300 ;;
     *) echo 600 ;;
   esac
@@ -68,8 +73,7 @@ for step in $steps; do
       run "$build/cuttle" scripts/bench/main.lua sum softmax layer_norm
       ;;
     ranks)
-      nccl=$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib/libnccl.so.2")' 2>/dev/null)
-      if [ -z "${CUTTLE_NCCL:-}" ] && [ -f "$nccl" ]; then export CUTTLE_NCCL=$nccl; fi
+      find_nccl
       run "$build/cuttle" tests/device/nccl_two.lua
       run "$build/cuttle" tests/device/ranks_two.lua
       export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -96,6 +100,14 @@ for step in $steps; do
       done
       run compute-sanitizer --error-exitcode 9 "$build/cuttle" examples/transpose.lua 256
       run compute-sanitizer --error-exitcode 9 "$build/cuttle" scripts/kernel_cases.lua tests/kernel_cases
+      ;;
+    ranks_sanitize) # NCCL ignores that peers are enabled already, so such errors of its calls are not shown
+      find_nccl
+      for tool in memcheck racecheck; do
+        for e in one_shot_all_reduce two_shot_all_reduce all_gather_product expert_dispatch; do
+          run compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 "$build/cuttle" "examples/$e.lua"
+        done
+      done
       ;;
     *) echo "no step '$step'"; failed=$((failed + 1)) ;;
   esac

@@ -345,11 +345,13 @@ local function send_recv(e, calls)
   end
 end
 
--- A sum of one element of each rank, which the host waits for.
+-- The maximum of one element of each rank, which the host waits for. NCCL reads narrow elements by
+-- words of 4 bytes. If memory ends within a word, compute-sanitizer reports it and ends the kernel,
+-- so the element is an i32, and `exchange` sends texts of a multiple of 4 bytes.
 local function barrier(e, calls)
   local sums = {}
   for i, call in ipairs(calls) do
-    local row = internal.mesh.tensor(u8, 1, e.world.device[call.rank], call.rank)
+    local row = internal.mesh.tensor(i32, 1, e.world.device[call.rank], call.rank)
     sums[i] = { rank = call.rank, group = call.group, src = row, dst = row, reduce = "max",
       place = call.place, where = call.where }
   end
@@ -361,17 +363,19 @@ local function text_of(bytes, first, n)
   return string.char(table.unpack(bytes, first, first + n - 1))
 end
 
--- The texts go through the memory of the devices.
+-- The texts, of the same length on all ranks, go through the memory of the devices.
 function methods.exchange(e, call, text)
-  local n, device = #text, e.world.device[call.rank]
-  local own <close> = from_table(u8, { text:byte(1, n) })
+  local length, device = #text, e.world.device[call.rank]
+  local padded = text .. ("\0"):rep(-length % 4)
+  local n = #padded
+  local own <close> = from_table(u8, { padded:byte(1, n) })
   local src <close> = internal.mesh.tensor(u8, n, device, call.rank)
   local dst <close> = internal.mesh.tensor(u8, n * #call.group, device, call.rank)
   internal.mesh.copy(src, 0, own, 0, n)
   run_collective(e, "all_gather", { { rank = call.rank, group = call.group, src = src, dst = dst,
     place = call.place, where = call.where } })
   local bytes, texts = dst:totable(), {}
-  for i, rank in ipairs(call.group) do texts[rank] = text_of(bytes, (i - 1) * n + 1, n) end
+  for i, rank in ipairs(call.group) do texts[rank] = text_of(bytes, (i - 1) * n + 1, length) end
   return texts
 end
 
