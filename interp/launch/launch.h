@@ -259,6 +259,10 @@ StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig 
 /* launch_emit.c: prints the CUDA C of these arguments' specialisation for people, and with --compile
    compiles it for `cuttle emit`'s capability. Raises. */
 void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
+/* launch_image.c: writes what `cuttle emit --ptx=FILE --cubin=FILE` asks for of a specialisation, which the printed
+   text calls `name`. Each instruction names a line of the script. */
+CtStatus launch_write_images(Kernel *k, const Spec *spec, const char *name,
+                             CtErr *err) CT_NODISCARD;
 
 /* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with
    what is there now. */

@@ -1,5 +1,5 @@
 /* launch_emit.c: `cuttle emit` prints the CUDA C of each specialisation that a script makes: texts that
-   follow one another in one file. */
+   follow one another in one file. launch_image.c writes the PTX and the machine code. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,9 +58,8 @@ static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME
 
 /* What follows earlier texts in the file. To compile it, the text is written once more with all
    its functions. */
-static CtStatus write_source(Kernel *k, const Spec *spec, CtText *file, CtText *whole, CtErr *err) {
-  char name[CT_EMIT_NAME_MAX];
-  choose_name(k->state, spec, name);
+static CtStatus write_source(Kernel *k, const Spec *spec, const char *name, CtText *file,
+                             CtText *whole, CtErr *err) {
   const CtEmitOpts opts = {.name = name,
                            .marks = spec->has_marks ? &spec->marks : NULL,
                            .functions = &k->state->emit.functions};
@@ -80,15 +79,19 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   }
   ct_text_init(&text, k->state->alloc);
   ct_text_init(&whole, k->state->alloc);
-  CtStatus status = write_source(k, spec, &text, &whole, &err);
-  spec_free(k->state, spec);
+  char name[CT_EMIT_NAME_MAX];
+  choose_name(k->state, spec, name);
+  CtStatus status = write_source(k, spec, name, &text, &whole, &err);
   if (status != CT_OK) {
+    spec_free(k->state, spec);
     ct_text_clear(&text);
     ct_text_clear(&whole);
     diag_raise(L, &err);
   }
   state_print(k->state, ct_text_str(&text), text.len);
   status = k->state->emit.compiles ? compile_text(k, ct_text_str(&whole), &err) : CT_OK;
+  status = status == CT_OK ? launch_write_images(k, spec, name, &err) : status;
+  spec_free(k->state, spec);
   ct_text_clear(&text);
   ct_text_clear(&whole);
   k->state->emit.failed = k->state->emit.failed || status != CT_OK;

@@ -36,6 +36,8 @@ static const char tail_usage[] =
     "  --sm=N                emit: the compute capability times 10, such as 80, 90a or 100f; 90\n"
     "                        means 90a. Without such a device, launches run on the CPU engine\n"
     "  --compile             emit: also compile the CUDA C with NVRTC, for that capability\n"
+    "  --ptx=FILE            emit: also write its PTX to a file\n"
+    "  --cubin=FILE          emit: also write its machine code to a file\n"
     "  --traceback           show the calls that led to an error\n"
     "  --version, --help\n"
     "  --                    end of the options; those of a command may also follow its script\n"
@@ -46,7 +48,7 @@ static const char tail_usage[] =
     "CUTTLE_PLAYGROUND\n";
 
 static const char emit_usage[] =
-    "usage: cuttle emit [--sm=N] [--compile] script.lua [arguments]\n"
+    "usage: cuttle emit [--sm=N] [--compile] [--ptx=FILE] [--cubin=FILE] script.lua [arguments]\n"
     "\n"
     "Runs the script and prints the CUDA C of every specialisation that it launches, each once.\n"
     "nvcc can compile the output: if a kernel `sum` has more than one specialisation,\n"
@@ -57,6 +59,9 @@ static const char emit_usage[] =
     "                        100f; 90 means 90a. The default is that of the device, or 90.\n"
     "                        Without such a device, launches run on the CPU engine\n"
     "  --compile             also compile the CUDA C with NVRTC, for that capability\n"
+    "  --ptx=FILE            also write its PTX, with the script's lines for other tools. A * in FILE\n"
+    "                        is the kernel's name: with several specialisations each has a file\n"
+    "  --cubin=FILE          also write its machine code, in the same way\n"
     "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N: where launches run\n"
     "\n"
     "Options may come before or after the script, up to `--`. The exit code is the script's, or 1 if a\n"
@@ -172,6 +177,18 @@ static bool take_compile(Program *p) {
   return known;
 }
 
+static bool take_image(Program *p, const char *name, StateImages *files) {
+  const char *value = option_value(p, name);
+  if (value != NULL && *value == '\0') {
+    usage_error(p, "%s needs a file", name);
+  }
+  files->path = value != NULL ? value : files->path;
+  return value != NULL;
+}
+
+static bool take_ptx(Program *p) { return take_image(p, "--ptx", &p->s->emit.ptx); }
+static bool take_cubin(Program *p) { return take_image(p, "--cubin", &p->s->emit.cubin); }
+
 static bool take_help(Program *p) {
   const char *arg = p->argv[p->at];
   bool known = strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
@@ -194,8 +211,8 @@ static bool take_flag(Program *p) {
 
 /* Reads options up to the first argument that is not one. */
 static void read_options(Program *p) {
-  Taker *const takers[] = {take_device,  take_traceback, take_sm,  take_chunk,
-                           take_compile, take_help,      take_flag};
+  Taker *const takers[] = {take_device, take_traceback, take_sm,   take_chunk, take_compile,
+                           take_ptx,    take_cubin,     take_help, take_flag};
   for (; p->at < p->argc && p->exit_code == 0; p->at++) {
     const char *arg = p->argv[p->at];
     bool known = false;
@@ -262,8 +279,10 @@ static void read_common_options(Program *p) {
 
 /* Options of emit after its script. */
 static void read_late_options(Program *p) {
-  Taker *const takers[] = {take_device, take_traceback, take_sm, take_compile, take_help};
-  read_options_among(p, p->at + 1, takers, CT_ARRAY_LEN(takers), "device traceback sm compile");
+  Taker *const takers[] = {take_device, take_traceback, take_sm,  take_compile,
+                           take_ptx,    take_cubin,     take_help};
+  read_options_among(p, p->at + 1, takers, CT_ARRAY_LEN(takers),
+                     "device traceback sm compile ptx cubin");
 }
 
 /* {====== Running ====== */
@@ -425,6 +444,21 @@ static bool choose_emit_device(Program *p) {
   return state_choose_device(p->s, "cpu", &err) == CT_OK;
 }
 
+/* A script that launches nothing leaves the files that were asked for unwritten. */
+static void check_images(Program *p) {
+  const struct {
+    const char *name;
+    const StateImages *files;
+  } images[] = {{"ptx", &p->s->emit.ptx}, {"cubin", &p->s->emit.cubin}};
+  for (size_t i = 0; i < CT_ARRAY_LEN(images) && p->exit_code == 0; i++) {
+    if (images[i].files->path != NULL && images[i].files->n == 0) {
+      fprintf(stderr, "cuttle: emit: --%s=%s: the script launched no kernel, so there is no file\n",
+              images[i].name, images[i].files->path);
+      p->exit_code = EXIT_FAILURE;
+    }
+  }
+}
+
 static void run_emit(Program *p) {
   p->s->mode = STATE_EMIT;
   if (p->at >= p->argc) {
@@ -448,6 +482,7 @@ static void run_emit(Program *p) {
     fprintf(stderr, "cuttle: a kernel did not compile, though the script went on\n");
     p->exit_code = EXIT_FAILURE;
   }
+  check_images(p);
 }
 
 static void run_info(Program *p) {

@@ -44,6 +44,13 @@ typedef struct StateBlock {
   size_t bytes;
 } StateBlock;
 
+/* What `cuttle emit` writes to files: the option's value, in which * stands for a name, and how many files of
+   it were written. */
+typedef struct StateImages {
+  const char *path; /* NULL: none */
+  int n;
+} StateImages;
+
 /* STATE_EMIT: the file that is written. */
 typedef struct StateEmit {
   bool failed;             /* something did not compile, whether the script caught that or not */
@@ -53,6 +60,7 @@ typedef struct StateEmit {
   char arch[16];           /* and NVRTC's name of it, "sm_90a" */
   CtText functions, names; /* that it has so far; of kernels each name after a blank */
   CtText last_base;        /* of the name chosen last */
+  StateImages ptx, cubin;
 } StateEmit;
 
 /* Of the last call of the host. */

@@ -188,6 +188,7 @@ struct CtEmit {
   /* with directives: the place that the compiler assumes for the next line; with comments: the last
      one written */
   CtLoc said;
+  CtLoc near, home; /* with is_every_line: of the last line that has a place; of the function */
 };
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
@@ -217,6 +218,8 @@ const char *ct_emit_cut(CtEmit *e, size_t mark);
 void ct_emit_cut_lines(CtEmit *e, CtText *out, size_t from);
 
 /* Lines. Between begin and end the text of the line is appended to e->body. */
+void ct_emit_locate(CtEmit *e,
+                    CtLoc loc); /* what comes next is of there: a directive, if need be */
 void ct_emit_begin(CtEmit *e, CtLoc loc);
 void ct_emit_end(CtEmit *e);
 void ct_emit_line(CtEmit *e, CtLoc loc, const char *fmt, ...) CT_PRINTF(3, 4);

@@ -58,6 +58,12 @@ static void put_parameters(CtEmit *e) {
   put_hidden(e, sep);
 }
 
+static void put_place(CtEmit *e) {
+  if (e->opts.is_every_line) {
+    ct_emit_locate(e, e->ir->loc);
+  }
+}
+
 static void put_rest(CtEmit *e, const char *name) {
   ct_text_printf(&e->body, "%s(", name);
   put_parameters(e);
@@ -71,6 +77,7 @@ static void put_rest(CtEmit *e, const char *name) {
 
 static void put_function_head(CtEmit *e, const char *name) {
   const char *inlined = e->opts.function->is_noinline ? "__noinline__ " : "";
+  put_place(e);
   e->line = e->body.len;
   ct_text_printf(&e->body, "static __device__ %svoid ", inlined);
   put_rest(e, name);
@@ -103,6 +110,7 @@ static void put_signature(CtEmit *e, const char *name) {
     ct_text_printf(&e->body, ", %d", (int)ct_max(ir->min_blocks, 1));
   }
   ct_text_puts(&e->body, ")\n");
+  put_place(e);
   e->line = e->body.len;
   put_rest(e, name);
   put_constants(e);

@@ -8,6 +8,8 @@
 typedef struct CtEmitOpts {
   /* #line N "script.lua", for NVRTC; else `// script.lua:N` comments, for people */
   bool line_directives;
+  /* with line_directives: heads and statements without a place of their own have one, too */
+  bool is_every_line;
   bool print_records;   /* printf leaves records for the host (device_print.c); else it is CUDA's */
   const CtMarks *marks; /* the kernel records its marks; NULL: it does not */
   /* For texts that follow one another in one file. NULL: the name of ct_emit_kernel_name. */

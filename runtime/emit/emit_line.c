@@ -129,14 +129,46 @@ static void put_chunk(CtEmit *e, CtLoc loc) {
 
 static bool same_loc(CtLoc a, CtLoc b) { return a.chunk == b.chunk && a.line == b.line; }
 
-void ct_emit_begin(CtEmit *e, CtLoc loc) {
-  e->loc = loc;
+/* The place of what belongs to the function as a whole: where it is, or, if it is one of the library, the first
+   place of what it does: the script's call. */
+static CtLoc place_of(const CtIr *ir) {
+  CtLoc first = ir->loc;
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    CtLoc loc = ct_inst(ir, v)->loc;
+    if (loc.line == 0 || same_loc(loc, ir->loc)) {
+      continue;
+    }
+    if (loc.chunk == ir->loc.chunk) {
+      return ir->loc;
+    }
+    first = same_loc(first, ir->loc) ? loc : first;
+  }
+  return first;
+}
+
+/* With is_every_line: the place that is meant where `loc` is given. */
+static CtLoc every_place(CtEmit *e, CtLoc loc) {
+  if (same_loc(loc, e->ir->loc)) {
+    e->home = e->home.line > 0 ? e->home : place_of(e->ir);
+    loc = e->home;
+  }
+  e->near = loc.line > 0 ? loc : e->near;
+  return e->near;
+}
+
+void ct_emit_locate(CtEmit *e, CtLoc loc) {
+  loc = e->opts.is_every_line ? every_place(e, loc) : loc;
   if (e->opts.line_directives && loc.line > 0 && !same_loc(loc, e->said)) {
     ct_text_printf(&e->body, "#line %d \"", loc.line);
     put_chunk(e, loc);
     ct_text_puts(&e->body, "\"\n");
     e->said = loc;
   }
+}
+
+void ct_emit_begin(CtEmit *e, CtLoc loc) {
+  e->loc = loc;
+  ct_emit_locate(e, loc);
   e->line = e->body.len;
   ct_text_printf(&e->body, "%*s", 2 * e->depth, "");
 }
