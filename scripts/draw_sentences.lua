@@ -51,7 +51,7 @@ end
 -- {====== Pages ======
 
 local function is_list_of_links(text)
-  return text:find("^Contents:") or text:find("^%[[^%]]*%]%([^)]*%) · ")
+  return text:find("^Contents:") or text:find("^%d* ?%[[^%]]*%]%([^)]*%) · ")
 end
 
 -- What to do with a line of a page outside fences: "skip", "item" or "text", and its text.
@@ -97,7 +97,7 @@ end
 -- The words of a line `---@param name type words`; nil where a tag has none.
 local function words_of_tag(tag, rest)
   if tag == "param" or tag == "field" then
-    return rest:match("^%S+%s+%S+%s+(.+)$")
+    return rest:match("^%S+%s+%b{}%s+(.+)$") or rest:match("^%S+%s+%S+%s+(.+)$")
   elseif tag == "return" then
     return rest:match("#%s*(.+)$")
   end

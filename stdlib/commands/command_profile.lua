@@ -1,15 +1,15 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
---|profile script.lua    run it and show what each line of its kernels costs a GPU
+--|profile script.lua    run it and show what each line of its kernels costs on a GPU
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
 
 local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
-  .. "Runs the script on the CPU engine and counts what each specialisation costs a GPU, line by\n"
-  .. "line: requests, sectors, bank conflicts, divergence, arithmetic, and vector widths with the\n"
-  .. "reason why they are not wider. Occupancy and a roofline follow. A `bench` in the script\n"
+  .. "Runs the script on the CPU engine and counts what each specialisation costs on a GPU, line\n"
+  .. "by line: requests, sectors, bank conflicts, divergence, arithmetic, and vector widths, and\n"
+  .. "why these are not wider. Occupancy and a roofline follow. A `bench` in the script\n"
   .. "runs its function only once. docs/debugging.md explains the figures.\n"
   .. "\n"
   .. "  --sm=N                capability times 10, for registers and occupancy; default: 90\n"

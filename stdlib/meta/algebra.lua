@@ -150,7 +150,7 @@ function logical_divide(l, tiler) end
 --- See: logical_divide, tiled_divide and flat_divide, which arrange the same modes differently;
 --- tile.
 ---@param l Layout|Tensor|string
----@param tiler Tiler a tile's shape, as `{2, 4}`, or layouts that pick its elements, as `"<2:4,4:2>"`
+---@param tiler Tiler a tile's shape, `{2, 4}`, or layouts that pick its elements, `"<2:4,4:2>"`
 ---@return Layout
 function zipped_divide(l, tiler) end
 
@@ -260,7 +260,7 @@ function raked_product(block, matrix) end
 ---     ((2,2),(2,3)):((2,12),(1,4))
 --- CuTe: tile_to_shape. MoYe: tile_to_shape.
 ---@param block Layout|string
----@param shape Shape each extent a multiple of the block's
+---@param shape Shape the shape to fill; each extent must be a multiple of the block's extent
 ---@param order? Tuple|string
 ---@return Layout
 function tile_to_shape(block, shape, order) end
@@ -276,7 +276,7 @@ function tile_to_shape(block, shape, order) end
 --- See: show, explain, composition, which applies it to a tensor.
 ---@param thr Layout|string how the threads are arranged in the tile
 ---@param val Layout|string the values of each thread
----@return Layout # of (thread, value)
+---@return Layout # from (thread, value) to positions in the tile
 ---@return Tuple # the shape of the tile
 function tv_layout(thr, val) end
 
@@ -359,9 +359,9 @@ function domain_distribute(shape, n) end
 --- It prints as `Sw<B,M,S>`. Called with an index, it swizzles the index. Composed with a layout,
 --- it makes a swizzled layout.
 ---@class Swizzle
----@field bits integer B: how many bits change
----@field base integer M: how many low bits stay unchanged
----@field shift integer S: how far to the left of the changing bits the deciding bits are
+---@field bits integer B: the number of bits that change
+---@field base integer M: the number of low bits that stay unchanged
+---@field shift integer S: how many bits the deciding bits lie to the left of the changing bits
 ---@field y integer the deciding bits, as a mask
 ---@field z integer the changing bits, as a mask
 ---@operator call(any): any

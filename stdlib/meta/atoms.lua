@@ -25,20 +25,20 @@
 ---@field times integer how many instructions one atom consists of
 ---@field section? string the section of the PTX ISA 9.2, e.g. "9.7.14.5.8"
 ---@field threads integer how many threads take part
----@field thr_id Layout from a logical thread to its lane
----@field shape? Tuple of an MMA: (M,N,K)
----@field dtypes? table of an MMA: the types of a, b, c, d; a name if the language has no such type
----@field bits integer|table of a copy: bits of all its data; of an MMA: bits of one element of a, b, c, d
----@field bytes? integer of a copy: bytes of all its data
----@field dtype? any of a copy: the type of its elements, if it was given
----@field registers? table of an MMA: how many each thread uses for a, b, c, d; those for f64 have 64 bits
----@field spaces? table of an MMA: "registers" or "shared" for a, b, c, d
----@field layout_a? Layout of an MMA
----@field layout_b? Layout of an MMA
----@field layout_c? Layout of an MMA
----@field src? Layout of a copy
----@field dst? Layout of a copy
----@field ref? Layout of a copy
+---@field thr_id Layout the lane of each logical thread
+---@field shape? Tuple (M,N,K) of an MMA
+---@field dtypes? table the types of an MMA's a, b, c, d; a name if the language has no such type
+---@field bits integer|table the bits of all data of a copy, or of an element of an MMA's a, b, c, d
+---@field bytes? integer the bytes of all data of a copy
+---@field dtype? any the type of a copy's elements, if it was given
+---@field registers? table the registers of a thread for an MMA's a, b, c, d; those for f64 have 64 bits
+---@field spaces? table "registers" or "shared" for an MMA's a, b, c, d
+---@field layout_a? Layout the layout of A in an MMA
+---@field layout_b? Layout the layout of B in an MMA
+---@field layout_c? Layout the layout of C in an MMA
+---@field src? Layout the layout of a copy's source
+---@field dst? Layout the layout of a copy's destination
+---@field ref? Layout the order in which a copy's tiles are made
 local Atom = {}
 
 Atom.show = show
@@ -66,7 +66,7 @@ Atom.html = html
 --- CuTe: UniversalFMA, UniversalCopy. MoYe: UniversalFMA, UniversalCopy.
 --- See: atoms.
 ---@param name string
----@param dtype? any of a copy: the type of its elements
+---@param dtype? any the type of a copy's elements
 ---@return Atom
 function atom(name, dtype) end
 
@@ -168,10 +168,10 @@ function wgmma_wait(n) end
 --- CuTe: TiledMMA. MoYe: TiledMMA.
 ---@class TiledMMA
 ---@field atom Atom
----@field atom_layout Layout of the atoms over M, N and K
+---@field atom_layout Layout the layout of the atoms over M, N and K
 ---@field perm table the tilers that permute M, N and K
 ---@field threads integer how many threads there are
----@field thr_layout_vmnk Layout from (V,M,N,K) to the thread's number
+---@field thr_layout_vmnk Layout the thread's number at (V,M,N,K)
 local TiledMMA = {}
 
 TiledMMA.show = show
@@ -422,8 +422,8 @@ function ThrMMA:retile_A(x, from) end
 --- A copy atom repeated over threads and values, made by tiled_copy.
 --- CuTe: TiledCopy. MoYe: TiledCopy.
 ---@class TiledCopy
----@field atom Atom with the type of its elements
----@field layout_tv Layout from (thread, value) to elements of the tile, in the order of `ref`
+---@field atom Atom the atom, with the type of its elements
+---@field layout_tv Layout the element of the tile at (thread, value), in the order of `ref`
 ---@field tiler Tuple the tile's shape
 ---@field threads integer how many threads there are
 ---@field val_src Layout the atom's `src` in elements
@@ -447,7 +447,7 @@ TiledCopy.html = html
 ---     ((4,1),1,2):((1,0),0,1024)
 --- CuTe: make_tiled_copy. MoYe: make_tiled_copy.
 --- See: atom, tv_layout, tiled_copy_A.
----@param atom Atom with the type of its elements
+---@param atom Atom an atom that has the type of its elements
 ---@param thr_layout Layout|table|string
 ---@param val_layout? Layout|table|string the default is one value
 ---@return TiledCopy

@@ -30,21 +30,21 @@ local Mbarrier = {}
 --- Threads that wait see what the thread wrote before. With a rank, the thread arrives at the
 --- same barrier in the cluster's block of that rank.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
----@param rank? integer of a block in the cluster; may be a run-time value
+---@param rank? integer the rank of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end
 
 --- Adds to the number of bytes that the current phase expects, and arrives.
 --- A shared tensor stands for its size in bytes: call `full[0]:arrive_expect_tx(sA, sB)` before a
 --- `tma_load` into each of them.
 --- CuTe: ClusterTransactionBarrier::arrive_and_expect_tx. PTX: mbarrier.arrive.expect_tx. MoYe: none.
----@param bytes integer|Tensor may be a run-time value
+---@param bytes integer|Tensor a number, which may be a run-time value, or a shared tensor
 ---@param ... Tensor
 function Mbarrier:arrive_expect_tx(bytes, ...) end
 
 --- Adds to the number of bytes that the current phase expects from copies.
 --- A shared tensor stands for its size in bytes.
 --- CuTe: ClusterTransactionBarrier::expect_transaction. PTX: mbarrier.expect_tx. MoYe: none.
----@param bytes integer|Tensor may be a run-time value
+---@param bytes integer|Tensor a number, which may be a run-time value, or a shared tensor
 ---@param ... Tensor
 function Mbarrier:expect_tx(bytes, ...) end
 
@@ -53,7 +53,7 @@ function Mbarrier:expect_tx(bytes, ...) end
 ---@param parity integer 0 or 1; may be a run-time value
 function Mbarrier:wait(parity) end
 
---- Whether the phase with this parity is complete; lanes may differ.
+--- Whether, for the calling lane, the phase with this parity is complete.
 --- CuTe: ClusterBarrier::try_wait. PTX: mbarrier.test_wait.parity. MoYe: none.
 ---@param parity integer 0 or 1; may be a run-time value
 ---@return boolean
@@ -99,14 +99,14 @@ local PipelineState = {}
 --- Advances by one slot, or by `count`.
 --- A warp group that processes every second tile uses `count` to skip the slots of the other group.
 --- CuTe: PipelineState::operator++, PipelineState::advance. MoYe: none.
----@param count? integer not negative; may be a run-time value
+---@param count? integer must not be negative; may be a run-time value
 function PipelineState:advance(count) end
 
 --- A pipeline state for each thread, by default at slot 0 with parity 0.
 --- CuTe: cutlass::PipelineState, make_producer_start_state, PipelineTmaAsync. MoYe: none.
 --- See: PipelineState, mbarrier.
 ---@param n integer slots
----@param options? table slot, parity; may be run-time values
+---@param options? table `slot` and `parity`, which may be run-time values
 ---@return PipelineState
 function pipeline_state(n, options) end
 

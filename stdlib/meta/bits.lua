@@ -180,9 +180,9 @@ function bfe(x, at, n) end
 ---@return Value
 function bfi(a, b, at, n) end
 
---- A u32 of four bytes chosen from the words a (0 .. 3) and b (4 .. 7).
---- Each hexadecimal digit of `which`, modulo 8, chooses a byte; the last digit chooses the lowest
---- byte.
+--- A u32 of four bytes chosen from two words.
+--- Bytes 0 to 3 are those of a, and bytes 4 to 7 are those of b. Each hexadecimal digit of `which`,
+--- modulo 8, chooses a byte; the last digit chooses the lowest byte.
 ---
 ---     > byte_perm(0x33221100, 0x77665544, 0x0004)
 ---     68

@@ -12,7 +12,7 @@
 --- See: calling a layout does the same: `l(1, 5)`.
 ---@param coord Coord
 ---@param l Layout|Shape
----@param stride? Stride if the previous argument is a shape
+---@param stride? Stride the strides, if the previous argument is a shape
 ---@return integer
 function crd2idx(coord, l, stride) end
 

@@ -77,8 +77,8 @@ function kernel(name, fn, options) end
 ---     > t
 ---     tensor f32 4:1 on cpu
 ---         2    2    2    2
----@param config table as in a launch
----@return fun(...): function # gets the arguments, returns the launcher
+---@param config table the launch options
+---@return fun(...): function # a function of the arguments that returns the launcher
 function Kernel:prepare(config) end
 
 --- Drops all traces: call it after changes that launches do not notice.
@@ -183,7 +183,7 @@ function static(x) end
 ---         2    6   10
 --- CuTe: make_shape(m, Int<64>{}). MoYe: StaticInt in a layout.
 --- See: help"static", help"dynamic".
----@param t Tensor of the host
+---@param t Tensor a tensor on the host
 ---@param ... integer|string|integer[] modes
 ---@return Tensor
 function static_mode(t, ...) end
@@ -458,7 +458,7 @@ function constant(dtype, data, layout) end
 ---@param address integer
 ---@param dtype DType
 ---@param layout Shape
----@param options? table {align = bytes}: what the address is a multiple of, up to 16
+---@param options? table {align = bytes}: the address is a multiple of that many bytes, up to 16
 ---@return Tensor
 function tensor_at(address, dtype, layout, options) end
 
@@ -478,8 +478,8 @@ function tensor_at(address, dtype, layout, options) end
 ---     tensor i32 8:1 on cpu
 ---         0    2    4    6    8   10   12   14
 --- CuTe: make_fragment_like, make_tensor_like. MoYe: make_fragment_like, similar.
----@param t Tensor of a static shape
----@param dtype? DType the default is that of t
+---@param t Tensor a tensor whose shape is static
+---@param dtype? DType the default is the type of t
 ---@return Tensor
 function fragment_like(t, dtype) end
 
@@ -572,7 +572,7 @@ function unroll(start, stop, step) end
 --- CuTe: the C++ itself. MoYe: none.
 ---@param text string
 ---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
----@param dtype? DType|table of the expression; or of several results, by name or in a list
+---@param dtype? DType|table the type of the expression, or those of the results, by name or in a list
 ---@param twin? function what the CPU engine runs instead of the source
 ---@return any ... the value of the expression, or the results
 function cuda(text, operands, dtype, twin) end
@@ -598,7 +598,7 @@ function cuda(text, operands, dtype, twin) end
 ---         7    8   11   16
 --- CuTe: asm volatile. MoYe: none.
 ---@param text string one or more instructions, as in the PTX manual
----@param results? DType|table of types, by name or in a list
+---@param results? DType|table the types of the results, by name or in a list
 ---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
 ---@param twin? function what the CPU engine runs instead of the source
 ---@return any ... the results

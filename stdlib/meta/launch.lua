@@ -3,7 +3,8 @@
 
 --- Describes the current device; with a name, chooses that device first.
 --- The name is "auto", "cpu", "cpu:8", "cuda" or "cuda:1". New tensors are made on the current
---- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies one.
+--- device, and kernels run on it. Tensors stay where they were made; `t:to(name)` copies a tensor to
+--- another device.
 --- "cpu:8" makes the CPU engine act as 8 devices (at most 256) for a mesh, with their tensors on
 --- the host. The result is a table with `name` and `n_devices`, the largest number of devices for a
 --- mesh. With CUDA, that is the number of devices in the machine; under torchrun, mpirun or srun,
@@ -110,7 +111,7 @@ function synchronize() end
 ---     > g
 ---     graph of 3 launches on cpu
 --- CuTe: cudaGraph_t. MoYe: CUDA.@captured.
----@param f function launches kernels
+---@param f function a function that launches kernels
 ---@param ... any its arguments
 ---@return Graph
 function graph(f, ...) end
@@ -145,7 +146,7 @@ function seed(n) end
 ---     > fastest <= ms and ms <= slowest
 ---     true
 --- CuTe: none. MoYe: CUDA.@elapsed.
----@param f function a launcher, as k:prepare returns
+---@param f function a launcher from k:prepare, or any other function
 ---@param options? table
 ---@return number # the median, in milliseconds
 ---@return number # the fastest batch
@@ -156,9 +157,9 @@ function bench(f, options) end
 --- `k{grid =, block =, smem =}(args...)` launches the kernel. Tensors are passed as pointers,
 --- integers as `int`, and floats as `float`.
 --- CuTe: none. MoYe: none.
----@param name string of the `extern "C" __global__` function
+---@param name string the name of the `extern "C" __global__` function
 ---@param source string
----@param options? string[] of NVRTC
+---@param options? string[] options for NVRTC
 ---@return CudaKernel
 function cuda_kernel(name, source, options) end
 

@@ -58,9 +58,9 @@
 ---@class Layout
 ---@field shape Tuple the extents, in elements
 ---@field stride Tuple the steps, nested like the shape; an error for a swizzled layout, which has none
----@field swizzle? Swizzle of a swizzled layout
----@field offset? integer of a swizzled layout, in elements
----@field layout? Layout of a swizzled layout: the layout that is swizzled
+---@field swizzle? Swizzle the swizzle of a swizzled layout
+---@field offset? integer the offset of a swizzled layout, in elements
+---@field layout? Layout the layout that a swizzled layout swizzles
 ---@operator call(any): any
 local Layout = {}
 

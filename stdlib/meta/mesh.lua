@@ -5,11 +5,11 @@
 --- A rank is the number of a device, counted from 0. Functions of layouts treat a mesh as its
 --- layout: `size(m)`, `size(m, "model")`, `names(m)`. `==` compares meshes.
 ---@class Mesh
----@field layout Layout from coordinates to ranks
+---@field layout Layout the layout from coordinates to ranks
 ---@field axes table names of the axes, the fastest first
 ---@field n integer how many ranks there are
 ---@field extent table the extent of each axis, by its name
----@field links? table the model of the links between devices, for plans; nil: the defaults
+---@field links? table the model of the links between devices, for plans; nil means the defaults
 local Mesh = {}
 
 Mesh.show = show

@@ -85,7 +85,7 @@ function matmul(A, B, C, options) end
 --- `require "cuttle.attention".explain(Q, K, V, options)` shows which configuration runs, and why.
 ---
 --- Q, K and V may be sharded tensors over one mesh; O is then sharded like Q. Keys and values
---- travel around a ring of the ranks that share a sequence. Such a call has the options `causal`,
+--- travel around a ring of the ranks that share a sequence. Such a call accepts the options `causal`,
 --- `config` and `scale`.
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or

@@ -99,7 +99,7 @@ function latex(x, file, options) end
 --- CuTe: none. MoYe: none.
 --- See: `cuttle view 'zipped_divide("(8,8):(8,1)", "(2,4)")'` on the command line;
 --- `cuttle view script.lua --launch=1`.
----@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string|function a launcher of k:prepare
+---@param x Layout|Swizzle|Tensor|Atom|TiledMMA|TiledCopy|string|function a launcher from k:prepare
 ---@param file? string
 ---@param options? table
 ---@return string
@@ -119,7 +119,7 @@ function html(x, file, options) end
 ---     8
 --- CuTe: none. MoYe: none.
 --- See: `cuttle profile script.lua` on the command line; docs/debugging.md.
----@param f function a launcher of k:prepare, or a function that launches kernels
+---@param f function a launcher from k:prepare, or a function that launches kernels
 ---@param options? table
 ---@return table
 function profile(f, options) end
@@ -142,7 +142,7 @@ function profile(f, options) end
 ---     true
 --- CuTe: none. MoYe: none.
 --- See: docs/replay.md.
----@param launch function a launcher of k:prepare
+---@param launch function a launcher from k:prepare
 ---@param file string
 ---@param options? table
 function capture(launch, file, options) end
@@ -192,18 +192,18 @@ function replay(file, options) end
 ---     > #trace(twice:prepare{grid = 1, block = 8}(x, y), {y = {5}}).blocks
 ---     1
 --- CuTe: none. MoYe: none.
----@param launch table a configuration `k{...}`, or a launcher of k:prepare
----@param element table as `{C = {5, 7}}`
+---@param launch table a configuration `k{...}`, or a launcher from k:prepare
+---@param element table a tensor's name and a coordinate, such as `{C = {5, 7}}`
 ---@param ... any the arguments; for a launcher, which has its own, `{html = FILE}` to write the page
 ---@return Trace
 function trace(launch, element, ...) end
 
 --- Finds the order in which one element of a tensor was summed.
 --- The launch runs on the CPU engine, as for `trace`. The tree of the sum is built from a record
---- of how each value was computed. The order prints as levels, from the result down: additions in
---- order or in pairs, with what combined the terms; chains of fma; and mma instructions with
---- their k. Atomic additions have no fixed order, and the output says so. The order within an mma
---- is not examined.
+--- of how each value was computed. The order prints as levels, from the result down. A level is a
+--- group of additions, in order or in pairs, and shows what combined the terms; or it is a chain of
+--- fma, or an mma instruction with its k. Atomic additions have no fixed order, and the output says
+--- so. The order within an mma is not examined.
 ---
 ---     > sum = kernel("sum", function(x, y)
 ---     >>   local s = x[0]
@@ -215,8 +215,8 @@ function trace(launch, element, ...) end
 ---     8       1       in order        8
 --- CuTe: none. MoYe: none.
 --- See: help"same_order", help"trace".
----@param launch table a configuration `k{...}`, or a launcher of k:prepare
----@param element table as `{C = {5, 7}}`
+---@param launch table a configuration `k{...}`, or a launcher from k:prepare
+---@param element table a tensor's name and a coordinate, such as `{C = {5, 7}}`
 ---@param ... any the launch's arguments; a launcher has its own
 ---@return SumOrder
 function sum_order(launch, element, ...) end
@@ -303,7 +303,7 @@ function Trace:html(file) end
 ---     warp 1  1       600
 --- CuTe: none. MoYe: none.
 --- See: `cuttle timeline script.lua` on the command line; help"mark", help"trace".
----@param launch table a launcher of k:prepare, or a configuration `k{...}`
+---@param launch table a launcher from k:prepare, or a configuration `k{...}`
 ---@param options? table
 ---@param ... any the launch's arguments; a launcher has its own
 ---@return Timeline

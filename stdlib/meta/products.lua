@@ -24,7 +24,7 @@
 ---@field sums Tensor the thread's sums: a fragment (V,M,N)
 ---@field mma TiledMMA the tiled MMA that multiplies
 ---@field thr ThrMMA the thread's view of it
----@field shape table {M, N} of the tile
+---@field shape table the shape {M, N} of the tile
 ---@field n_rows integer the number of rows of a thread
 ---@field threads integer how many threads share the product
 local Accumulator = {}
@@ -43,26 +43,26 @@ function Accumulator:clear() end
 --- Replaces each sum with f(sum, m, n): a scale, mask, activation or bias.
 --- It returns the accumulator.
 --- CuTe: none. MoYe: none.
----@param f function of the sum and its coordinates in the tile
+---@param f function a function of the sum and its coordinates in the tile
 ---@return Accumulator
 function Accumulator:map(f) end
 
 --- Copies the sums to a tile (M,N) in memory, cast to the tile's type.
 --- The tile may be guarded. Other threads see shared memory after the next sync_threads.
 --- CuTe: copy(tCrC, tCgC). MoYe: none.
----@param t Tensor of the shape {M, N}
+---@param t Tensor a tile of the shape {M, N}
 function Accumulator:store(t) end
 
 --- Copies a tile (M,N) to the sums, cast to the type of the sums.
 --- CuTe: copy(tCgC, tCrC). MoYe: none.
----@param t Tensor of the shape {M, N}
+---@param t Tensor a tile of the shape {M, N}
 function Accumulator:load(t) end
 
 --- Loads a tile (M,K) into registers, for dot.
 --- Use it for an operand that several products share. With f, each element becomes f(element, m,
 --- k), cast to the element's type; this can scale or mask an operand.
 --- CuTe: copy to partition_fragment_A. MoYe: none.
----@param t Tensor (M,K), in shared or global memory
+---@param t Tensor a tile (M,K) in shared or global memory
 ---@param f? function
 ---@return Tensor
 function Accumulator:read_A(t, f) end
@@ -70,7 +70,7 @@ function Accumulator:read_A(t, f) end
 --- Loads a tile (N,K) into registers, for dot.
 --- With f, each element becomes f(element, n, k), cast to the element's type.
 --- CuTe: copy to partition_fragment_B. MoYe: none.
----@param t Tensor (N,K), in shared or global memory
+---@param t Tensor a tile (N,K) in shared or global memory
 ---@param f? function
 ---@return Tensor
 function Accumulator:read_B(t, f) end
@@ -92,11 +92,11 @@ function Accumulator:new_rows(value) end
 --- Copies one value per row to a tensor of M elements, cast to its type.
 --- Only one of the threads that share a row writes its value.
 --- CuTe: none. MoYe: none.
----@param rows Tensor as row_reduce and new_rows make them
----@param t Tensor of M elements
+---@param rows Tensor a fragment made by row_reduce or new_rows
+---@param t Tensor a tensor of M elements
 function Accumulator:store_rows(rows, t) end
 
---- Zeroed sums for products of tiles like A and B.
+--- Makes an accumulator of zeros for products of tiles like A and B.
 --- A is a tile (M,K) and B a tile (N,K); further modes, such as slots, are ignored. Extents must be
 --- known while tracing. If A is another accumulator, its sums are the operand. The product uses the
 --- widest atom that fits the types, the target and the extents, and the threads of the block share
@@ -198,8 +198,8 @@ function row_reduce(acc, op) end
 --- CuTe: none. MoYe: none.
 --- See: row_reduce, Accumulator.
 ---@param acc Accumulator
----@param rows Tensor as row_reduce and acc:new_rows make them
----@param f function of a sum and its row's value
+---@param rows Tensor a fragment made by row_reduce or acc:new_rows
+---@param f function a function of a sum and its row's value
 ---@return Accumulator
 function row_broadcast(acc, rows, f) end
 
@@ -217,7 +217,7 @@ function row_broadcast(acc, rows, f) end
 --- See: block_copy, shared, gmma_layout, find_swizzle.
 ---@param t Tensor a tile of two modes whose extents are known while tracing
 ---@param stages? integer slots
----@param dtype? DType the default is the tile's
+---@param dtype? DType the default is the type of the tile
 ---@return Tensor
 function shared_like(t, stages, dtype) end
 
@@ -241,5 +241,5 @@ function shared_like(t, stages, dtype) end
 --- See: shared_like, copy, pipeline.
 ---@param src Tensor a tile of two modes
 ---@param dst Tensor a tile with the same extents
----@param options? table those of copy, such as `cache`
+---@param options? table the options of copy, such as `cache`
 function block_copy(src, dst, options) end

@@ -40,7 +40,7 @@
 --- CuTe: none. MoYe: none.
 ---@param launch_or_layout table|Layout|string
 ---@param name_or_accesses string|table
----@param ... any options and the launch's arguments; a launcher of k:prepare has its own
+---@param ... any options and the launch's arguments; a launcher from k:prepare has its own
 ---@return FoundSwizzle
 function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 
@@ -50,7 +50,7 @@ function find_swizzle(launch_or_layout, name_or_accesses, ...) end
 --- writes and of the reads. Conflicts are the wavefronts beyond those that the widths of the
 --- accesses need.
 ---@class FoundSwizzle
----@field layout Layout of the best candidate, for `shared(dtype, found.layout)`
+---@field layout Layout the layout of the best candidate, for `shared(dtype, found.layout)`
 ---@field best table the best candidate
 ---@field now table the candidate with the current layout
 ---@field candidates table all that were tried, the best first

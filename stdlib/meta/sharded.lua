@@ -82,7 +82,7 @@ function peer(x, rank) end
 --- `local x <close> = ...` does so at the end of its block.
 ---@class Sharded
 ---@field dtype DType
----@field layout Layout basis 0 is the memory of a part, and basis i is axis i of the mesh
+---@field layout Layout the layout: basis 0 is the memory of a part, basis i is axis i of the mesh
 ---@field mesh Mesh
 ---@field shape Tuple
 ---@field sharding Sharding

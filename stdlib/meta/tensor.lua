@@ -41,10 +41,10 @@ local DType = {}
 ---@field dtype DType
 ---@field layout Layout
 ---@field shape Tuple
----@field stride Tuple in elements
+---@field stride Tuple the strides, in elements
 ---@field device? string "cpu" or "cuda:0"; nil in a kernel
 ---@field name? string the name of a kernel's argument
----@field address integer of its first element on its device, for tensor_at; not in a kernel
+---@field address integer the address of its first element, for tensor_at; not in a kernel
 ---@operator call(any): any
 local Tensor = {}
 
@@ -417,7 +417,7 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor|table (M,N), column-major, of A's type; f32 or i32 if A's type is narrow
+---@param C? Tensor|table by default column-major (M,N), of A's type, or f32 or i32 if that is narrow
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 

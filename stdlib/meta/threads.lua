@@ -23,7 +23,7 @@
 --- CuTe: __shfl_up_sync. MoYe: shfl_up_sync.
 ---@param value number|table
 ---@param distance integer 0 to 31
----@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
+---@param width? integer|table a power of two, by default 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_up(value, distance, width) end
 
@@ -40,7 +40,7 @@ function shfl_up(value, distance, width) end
 --- CuTe: __shfl_down_sync. MoYe: shfl_down_sync.
 ---@param value number
 ---@param distance integer 0 to 31
----@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
+---@param width? integer|table a power of two, by default 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_down(value, distance, width) end
 
@@ -58,7 +58,7 @@ function shfl_down(value, distance, width) end
 --- CuTe: __shfl_xor_sync. MoYe: shfl_xor_sync.
 ---@param value number
 ---@param mask integer 0 to 31
----@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
+---@param width? integer|table a power of two, by default 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_xor(value, mask, width) end
 
@@ -75,7 +75,7 @@ function shfl_xor(value, mask, width) end
 --- CuTe: __shfl_sync. MoYe: shfl_sync.
 ---@param value number
 ---@param lane integer 0 to 31
----@param width? integer|table a power of two, 32; or `{mask = m, width = n}`
+---@param width? integer|table a power of two, by default 32; or `{mask = m, width = n}`
 ---@return number
 function shfl_idx(value, lane, width) end
 
@@ -213,7 +213,7 @@ function active_mask() end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param next? number added to the next element
+---@param next? number a value to add to the next element
 ---@param options? table scope: "gpu" (the default) or "sys"; order: "relaxed" (the default), ...
 ---@return number # the old value
 ---@return number # with two values: the old value of the next element
@@ -232,7 +232,7 @@ function atomic_add(t, coord, value, next, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_min(t, coord, value, options) end
 
@@ -249,7 +249,7 @@ function atomic_min(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_max(t, coord, value, options) end
 
@@ -266,7 +266,7 @@ function atomic_max(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_and(t, coord, value, options) end
 
@@ -283,7 +283,7 @@ function atomic_and(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_or(t, coord, value, options) end
 
@@ -300,7 +300,7 @@ function atomic_or(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_xor(t, coord, value, options) end
 
@@ -316,7 +316,7 @@ function atomic_xor(t, coord, value, options) end
 ---@param t Tensor in shared or global memory
 ---@param coord Coord
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_exch(t, coord, value, options) end
 
@@ -336,7 +336,7 @@ function atomic_exch(t, coord, value, options) end
 ---@param coord Coord
 ---@param compare number
 ---@param value number
----@param options? table as in atomic_add
+---@param options? table the options of atomic_add
 ---@return number # the old value
 function atomic_cas(t, coord, compare, value, options) end
 
@@ -479,7 +479,7 @@ function printf(format, ...) end
 --- CuTe: __reduce_add_sync, __reduce_min_sync, __reduce_max_sync. MoYe: CUDA.reduce_warp.
 ---@param value number|table
 ---@param op string|function
----@param width? integer|table a power of two, 32; or `{mask = m}`
+---@param width? integer|table a power of two, by default 32; or `{mask = m}`
 ---@return number|table
 function warp_reduce(value, op, width) end
 
@@ -567,6 +567,6 @@ function reduce(t, op, init) end
 ---     tensor f32 4:1 on cpu
 ---         0    0    2    6
 --- CuTe: transform. MoYe: map!.
----@param a Tensor source; also the destination if it is the only tensor
+---@param a Tensor the source; also the destination if it is the only tensor
 ---@param ... Tensor|function more sources, the destination, the function
 function transform(a, ...) end

@@ -18,7 +18,7 @@
 --- CuTe: make_tma_copy, make_tma_atom, get_tma_tensor. PTX: tensormap. MoYe: none.
 ---@param A Tensor in global memory
 ---@param options? {promotion: integer} bytes fetched into the L2 cache at once: 0, 64, 128, 256
----@return Tensor # of coordinates
+---@return Tensor # a tensor of coordinates
 function tma_tensor(A, options) end
 
 --- Begins to copy a tile to shared memory; an mbarrier counts the bytes.
@@ -50,7 +50,7 @@ function tma_tensor(A, options) end
 ---@param src Tensor a tile of a tma_tensor
 ---@param dst Tensor in shared memory, of the same shape
 ---@param bar MbarrierElement e.g. `full[0]`
----@param options? {multicast: integer} bit i: the block of rank i in the cluster; may be a run-time value
+---@param options? {multicast: integer} bit i stands for the block of rank i; may be a run-time value
 function tma_load(src, dst, bar, options) end
 
 --- Begins to copy a tile from shared memory, in the next group of stores.
@@ -72,7 +72,7 @@ function tma_store_commit() end
 --- Afterwards, the stores of all earlier groups have read their shared memory, so it may be written
 --- again. With `done = true`, their writes are complete too.
 --- CuTe: tma_store_wait. PTX: cp.async.bulk.wait_group. MoYe: none.
----@param n? integer groups; the default is 0
+---@param n? integer the number of groups; the default is 0
 ---@param options? {done: boolean}
 function tma_store_wait(n, options) end
 
@@ -83,5 +83,5 @@ function tma_store_wait(n, options) end
 --- there. In this case, only the loading thread calls the fence, after it has waited for the
 --- writes.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
----@param space? string "shared", the default, or "global"
+---@param space? string "shared" (the default) or "global"
 function fence_proxy_async(space) end

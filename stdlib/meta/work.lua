@@ -78,7 +78,7 @@ function parallelize(t, threads, index, proj) end
 ---         1    2    3    4    5    6    1    1
 --- CuTe: none; identity tensors, elem_less and copy_if by hand. MoYe: none.
 --- See: tile, parallelize, copy.
----@param t Tensor of a kernel
+---@param t Tensor a tensor in a kernel
 ---@return Tensor
 function guard(t) end
 
@@ -109,7 +109,7 @@ function identity_tensor(shape) end
 --- CuTe: domain_offset. MoYe: none.
 --- See: tma_tensor, tile.
 ---@param crd Coord
----@param t Tensor of coordinates: of identity_tensor or tma_tensor
+---@param t Tensor a tensor of coordinates, from identity_tensor or tma_tensor
 ---@return Tensor
 function domain_offset(crd, t) end
 
@@ -162,7 +162,7 @@ function copy_if(pred, src, dst) end
 --- See: max_common_vector, cp_async_fence, cp_async_wait, tiled_copy, atom.
 ---@param src Tensor
 ---@param dst Tensor
----@param options? table `cache`: a hint, see cached
+---@param options? table `cache` is a hint (see cached)
 ---@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor, options?: table)
 function copy(src, dst, options) end
 

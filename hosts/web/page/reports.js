@@ -5,7 +5,7 @@
 const REPORTS = [
   { op: 'check', verb: 'Check again',
     about: 'Runs the script and looks for what its kernels do wrong.' },
-  { op: 'profile', verb: 'Profile again', about: 'What each line costs a GPU.' },
+  { op: 'profile', verb: 'Profile again', about: 'What each line costs on a GPU.' },
   { op: 'trace', verb: 'Trace again', about: 'Where the value of an element comes from.',
     field: { name: 'element', label: 'Element', none: 'first written', used: /<title>(\S+) - trace</ } },
   { op: 'timeline', verb: 'Draw again', about: 'Which warps of a block work, and which wait.' },
