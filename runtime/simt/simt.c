@@ -13,6 +13,7 @@
 #include "runtime/base/size.h"
 #include "runtime/simt/lower/simt_lower.h"
 #include "runtime/simt/run/simt_engine.h"
+#include "runtime/simt/run/simt_kept.h"
 #include "runtime/simt/run/simt_watch.h"
 
 enum { LOOK_NS = 20 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
@@ -360,12 +361,11 @@ static void reset_worker(CtSimtJob *job, int i) {
 }
 
 /* Gives each launch its teams: one for each thread, or for each cluster if all run at once. */
-static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, int n_threads, CtErr *err) {
   size_t n_workers = 0, n_teams = 0;
   for (int i = 0; i < g->n_jobs; i++) {
     CtSimtJob *job = &g->jobs[i];
-    int64_t n =
-        job->launch->is_cooperative ? job->n_clusters : ct_min(e->n_threads, job->n_clusters);
+    int64_t n = job->launch->is_cooperative ? job->n_clusters : ct_min(n_threads, job->n_clusters);
     atomic_store(&job->n_left, (int)n);
     job->n_teams = (int)n;
     job->first_team = (int)n_teams;
@@ -394,7 +394,7 @@ static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
     /* all of a cooperative launch begin at once */
     atomic_store(&job->next, job->launch->is_cooperative ? job->n_clusters : 0);
   }
-  g->n_threads = (int)ct_min(e->n_threads, g->n_teams);
+  g->n_threads = (int)ct_min(n_threads, g->n_teams);
   return status == CT_OK ? give_memories(e, g, err) : status;
 }
 
@@ -459,17 +459,67 @@ static CtStatus outcome(const CtSimtGroup *g, CtErr *err) {
   return status;
 }
 
-static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
-  int n_watched = 0;
-  CtStatus status = bind_code(e, g, err);
-  status = status == CT_OK ? make_workers(e, g, err) : status;
-  if (status != CT_OK) {
-    return status;
+/* --- one verdict ---------------------------------------------------------------------------------------- */
+
+/* A watcher that judges a launch (CtWatchOps.one_order) must find the same each time, on any number of threads. If
+   blocks meet, what they do depends on their order, so one thread runs them all. Other launches run on all
+   threads. If that finds anything, it may depend on which of two blocks came first. So the launch runs once more
+   from the same memory, on one thread, and only that counts. */
+
+static bool is_judged(const CtSimtGroup *g) {
+  bool found = false;
+  for (int i = 0; i < g->n_jobs; i++) {
+    const CtSimtWatch *watch = g->jobs[i].watch;
+    found = found || (watch != NULL && watch->ops->one_order);
   }
-  status = begin_watches(e, g, &n_watched, err);
+  return found;
+}
+
+/* Keeps the memory of a judged launch that may run on several threads. False: it may not. */
+static bool keep_memory(const CtSimtEngine *e, const CtSimtGroup *g, CtSimtKept *kept) {
+  const CtSimtJob *job = &g->jobs[0];
+  const CtSimtEntry entry = {job->program, job->launch, job->rank};
+  bool may = !ct_simt_is_together(g) && !job->program->meets && e->n_threads > 1;
+  return may && ct_simt_keep(e->alloc, &entry, 1, kept, NULL) == CT_OK;
+}
+
+/* Binds the code, runs the launches on at most so many threads, and leaves their watchers open. */
+static CtStatus run_on(CtSimtEngine *e, CtSimtGroup *g, int n_threads, int *n_watched, CtErr *err) {
+  CtStatus status = bind_code(e, g, err);
+  status = status == CT_OK ? make_workers(e, g, n_threads, err) : status;
+  status = status == CT_OK ? begin_watches(e, g, n_watched, err) : status;
   if (status == CT_OK) {
     run_group(e, g);
   }
+  return status;
+}
+
+static bool asks_again(const CtSimtGroup *g) {
+  CtSimtJob *job = &g->jobs[0];
+  return g->n_threads > 1 && !atomic_load(&job->interrupted) &&
+         job->watch->ops->again(job->watch, job);
+}
+
+/* Once more, after the watcher has forgotten the first time. */
+static CtStatus run_again(CtSimtEngine *e, CtSimtGroup *g, const CtSimtKept *kept, int *n_watched,
+                          CtErr *err) {
+  ct_simt_print_out(&g->jobs[0], -1);
+  ct_simt_put_back(kept);
+  atomic_store(&g->jobs[0].fail_block, INT64_MAX);
+  atomic_store(&g->has_failed, false);
+  *n_watched = 0;
+  return run_on(e, g, 1, n_watched, err);
+}
+
+static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+  CtSimtKept kept = {.alloc = e->alloc};
+  bool judged = is_judged(g), is_kept = judged && keep_memory(e, g, &kept);
+  int n_watched = 0;
+  CtStatus status = run_on(e, g, judged && !is_kept ? 1 : e->n_threads, &n_watched, err);
+  if (status == CT_OK && is_kept && asks_again(g)) {
+    status = run_again(e, g, &kept, &n_watched, err);
+  }
+  ct_simt_drop(&kept);
   end_watches(g, n_watched);
   for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
     ct_simt_print_out(&g->jobs[i], atomic_load(&g->jobs[i].fail_block));

@@ -24,13 +24,6 @@ CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr
 CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
                      CtErr *err) CT_NODISCARD;
 
-/* A launch of a rank. */
-typedef struct CtSimtEntry {
-  const CtSimtProgram *program;
-  const CtSimtLaunch *launch;
-  int rank; /* from 0 */
-} CtSimtEntry;
-
 /* Runs launches of several ranks to completion, at the same time, so that their blocks may wait for each other. The
    entries come in the order of ranks. Launches of one rank run one after the other; if one fails, the later ones do
    not begin. grid_barrier counts within each launch. The error is that of the first launch that failed, and names

@@ -552,10 +552,27 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   ct_check_end(c);
 }
 
+static bool again(CtSimtWatch *watch, CtSimtJob *job) {
+  CtCheck *c = (CtCheck *)(void *)watch;
+  (void)job;
+  bool found = false;
+  for (int i = 0; i < c->n_workers; i++) {
+    found = found || c->workers[i].n_found > 0 || c->workers[i].no_memory;
+  }
+  if (found) {
+    ct_check_blank_forget(c);
+    ct_check_end(c);
+    c->n_launches--;
+  }
+  return found;
+}
+
 static const CtWatchOps ops = {.wants = wants,
                                .wants_at = wants_at,
                                .handler = handler,
                                .any_order = true,
+                               .one_order = true,
+                               .again = again,
                                .has_prologue = true,
                                .begin = begin,
                                .end = end,

@@ -13,6 +13,30 @@ static bool is_used(const CtGlobal *g, const CtBlank *b) {
   return false;
 }
 
+/* What is known of the blanks before the launch: it may run again (CtWatchOps.again). */
+static bool keep_states(CtCheck *c) {
+  bool ok = true;
+  c->blank_states = ct_arena_alloc(&c->arena, (c->n_blanks + 1) * sizeof *c->blank_states);
+  for (size_t i = 0; c->blank_states != NULL && i < c->n_blanks && ok; i++) {
+    const CtBlank *b = c->blanks[i];
+    c->blank_states[i] = ct_arena_alloc(&c->arena, b->n + 1);
+    ok = c->blank_states[i] != NULL;
+    for (size_t k = 0; ok && k < b->n; k++) {
+      c->blank_states[i][k] = atomic_load_explicit(&b->state[k], memory_order_relaxed);
+    }
+  }
+  return ok && c->blank_states != NULL;
+}
+
+void ct_check_blank_forget(CtCheck *c) {
+  for (size_t i = 0; i < c->n_blanks; i++) {
+    for (size_t k = 0; k < c->blanks[i]->n; k++) {
+      atomic_store_explicit(&c->blanks[i]->state[k], c->blank_states[i][k], memory_order_relaxed);
+    }
+  }
+  c->n_blanks = 0;
+}
+
 bool ct_check_blank_begin(CtCheck *c) {
   size_t n = 0;
   c->n_blanks = 0;
@@ -31,7 +55,7 @@ bool ct_check_blank_begin(CtCheck *c) {
       c->blanks[c->n_blanks++] = b;
     }
   }
-  return true;
+  return c->job->group->n_threads == 1 || keep_states(c);
 }
 
 void ct_check_blank_end(CtCheck *c) {

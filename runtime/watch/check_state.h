@@ -360,9 +360,10 @@ struct CtCheck {
   uint32_t n_rows;
   _Atomic uint64_t clock;
   _Atomic uint64_t
-      grid_time[2]; /* of the last arrival at the grid's barrier, even and odd phases */
-  CtGlobal *global; /* NULL: the launch uses no global memory that needs a check */
-  CtBlank **blanks; /* memory without contents that the launch uses */
+      grid_time[2];       /* of the last arrival at the grid's barrier, even and odd phases */
+  CtGlobal *global;       /* NULL: the launch uses no global memory that needs a check */
+  CtBlank **blanks;       /* memory without contents that the launch uses */
+  uint8_t **blank_states; /* theirs before the launch, if it may run again */
   size_t n_blanks;
   bool is_tracked; /* its accesses to global memory are kept for later dependent launches */
 };
@@ -557,6 +558,7 @@ static inline void ct_global_has_written(CtCheckWorker *k) {
    findings are merged. */
 bool ct_check_blank_begin(CtCheck *c) CT_NODISCARD;
 void ct_check_blank_end(CtCheck *c);
+void ct_check_blank_forget(CtCheck *c); /* the launch begins again */
 void ct_check_blank_look(CtCheckWorker *k, const CtAccess *a, bool reads);
 
 /* check_early.c: a launch begins (its global memory is known); it has ended. */

@@ -42,4 +42,11 @@ typedef struct CtSimtLaunch {
   uint64_t n_host;
 } CtSimtLaunch;
 
+/* A launch, of a rank. */
+typedef struct CtSimtEntry {
+  const CtSimtProgram *program;
+  const CtSimtLaunch *launch;
+  int rank; /* from 0; -1: no rank launches it */
+} CtSimtEntry;
+
 #endif

@@ -250,6 +250,7 @@ struct CtSimtProgram {
   CtConstruct *constructs; /* [0] unused */
   uint32_t n_constructs;
   bool has_bands; /* see simt_order.c */
+  bool meets;     /* what a block does may depend on what others have done: simt_meets.c */
   bool has_named; /* named barriers */
   bool has_wgmma;
 };

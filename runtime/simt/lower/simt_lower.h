@@ -264,6 +264,7 @@ void ct_low_each_slot(CtLow *l, const CtIn *in, uint32_t pos, CtSlotFn fn, void 
 void ct_low_replace_uses(CtIn *in, uint32_t old, uint32_t slot); /* not the hidden ones */
 /* simt_bands.c: may the engine run rows of blocks of the program together? */
 bool ct_low_has_bands(const CtSimtProgram *p);
+bool ct_low_meets(const CtSimtProgram *p); /* simt_meets.c */
 /* Fills the program. */
 CtStatus ct_low_finish(CtLow *l, CtErr *err) CT_NODISCARD;
 

@@ -540,5 +540,6 @@ CtStatus ct_low_finish(CtLow *l, CtErr *err) {
   resolve_tables(l);
   keep_all(l);
   l->p->has_bands = !l->failed && ct_low_has_bands(l->p);
+  l->p->meets = !l->failed && ct_low_meets(l->p);
   return CT_OK;
 }

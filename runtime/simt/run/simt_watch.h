@@ -35,6 +35,11 @@ typedef struct CtWatchOps {
   /* Does it see the same in any order of the blocks? If not, they come in the order of their
      numbers. */
   bool any_order;
+  /* Does it judge the launch, so that it must find the same on any number of threads? Then it has `again`. */
+  bool one_order;
+  /* A launch has run on several threads. True: what the watcher found may depend on the order of the blocks. It has
+     forgotten the launch, which begins again on one thread. */
+  bool (*again)(CtSimtWatch *watch, CtSimtJob *job);
   /* Does it watch the prologue too? Not all lanes there belong to the block. */
   bool has_prologue;
   /* Before any worker starts. On failure the launch does not take place. Not NULL. */

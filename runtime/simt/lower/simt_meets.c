@@ -1,0 +1,24 @@
+/* simt_meets.c: lowering to the CPU engine: may blocks of a launch meet, that is, may what a block does
+   depend on what another block has done so far? They meet by atomic operations on memory that they share,
+   by loops that wait, and at the grid's barrier. */
+#include "simt_lower.h"
+
+static bool is_meeting(const CtSimtProgram *p, const CtIn *in) {
+  switch (in->u.op) {
+    case CT_SIMT_GRID_BARRIER: return true;
+    case CT_SIMT_AGAIN: return in->imm != CT_SPIN_NOT;
+    case CT_SIMT_TMA: return p->tmas[in->imm].reduce != 0;
+    default: break;
+  }
+  const CtAtomicImm imm = {.imm = in->imm};
+  return ct_in_is(in, CT_INS_ATOMIC) && p->bufs[imm.u.buf].space == CT_GLOBAL;
+}
+
+bool ct_low_meets(const CtSimtProgram *p) {
+  bool found = false;
+  for (uint32_t i = p->body; i < p->n_code && !found; i++) {
+    found = is_meeting(p, &p->code[i]);
+    i += (uint32_t)ct_in_size(&p->code[i]) - 1;
+  }
+  return found;
+}
