@@ -6,7 +6,7 @@
      _export.for_target(sm)  operators choose their kernels for that capability; nil: for their device
      _export.skip(yes)  launches that the innermost session is told of do not run, or do again
      _export.target(text)  "90a" -> 90, "sm_90a"; or nil and why not
-     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, extents and
+     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, reach, extents and
                      strides, and the bytes that it spans if they are not more than `most`
      _export.restore(t, bytes)  gives those bytes back
      _export.dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in
@@ -227,6 +227,7 @@ static int export_tensor(lua_State *L) {
   record_integer(L, "first", (int64_t)arg.span.begin);
   record_integer(L, "last", (int64_t)arg.span.end);
   record_integer(L, "align", ct_call_align(arg.address));
+  record_integer(L, "reach", ct_terms_most_last(t->dtype, true));
   set_list(L, "extents", t->layout.shape);
   set_list(L, "strides", t->layout.stride);
   if (arg.span.end - arg.span.begin <= most) {

@@ -7,6 +7,7 @@
 #include "interp/launch/launch_list.h"
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
+#include "runtime/layout/tuple_leaves.h"
 
 static const char *const kinds[] = {
     [ARG_TENSOR] = "tensor", [ARG_NUMBER] = "number", [ARG_STATIC] = "constant",
@@ -22,56 +23,53 @@ typedef struct Leaf {
 static const Field leaf_fields[] = {FIELD(Leaf, value), FIELD(Leaf, low), FIELD(Leaf, high),
                                     FIELD(Leaf, divisor), FIELD(Leaf, fixed)};
 
-/* What the trace took for granted of an extent or a stride. */
-static Leaf leaf_of(const Kernel *k, const Arg *arg, bool is_extent, int number, int64_t v) {
-  const Tensor *t = arg->tensor;
-  CtTerm g = launch_term(k, t, is_extent, number, v);
-  bool is_fixed = !launch_is_slot(k, t, is_extent, number, v);
-  return (Leaf){v, g.low, g.high, ct_term_divisor(&g), is_fixed};
-}
-
-/* Appends the leaves to the list at the top; returns how many there are. */
-static int add_leaves(lua_State *L, const Kernel *k, const Arg *arg, bool is_extent, int n) {
-  CtTuple t = is_extent ? arg->tensor->layout.shape : arg->tensor->layout.stride;
-  int number = 0;
-  for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank == CT_LEAF) {
-      Leaf leaf = leaf_of(k, arg, is_extent, number++, t[i].i.v);
+/* Sets the list of the tensor's extents and strides, with what the trace took for granted of them; terms NULL: without. */
+static void set_leaves(lua_State *L, const Tensor *t, const CtTerm *terms) {
+  const CtTuple tuples[] = {t->layout.shape, t->layout.stride};
+  int n = 0;
+  lua_newtable(L);
+  for (size_t k = 0; k < CT_ARRAY_LEN(tuples); k++) {
+    for (CtLeaves w = ct_leaves_of(tuples[k]); ct_next_leaf(&w);) {
+      Leaf leaf = {.value = w.shape->i.v};
+      if (terms != NULL) {
+        const CtTerm *of = &terms[n];
+        leaf = (Leaf){leaf.value, of->low, of->high, ct_term_divisor(of), of->slot == 0};
+      }
       RECORD_PUSH(L, leaf_fields, &leaf);
       lua_rawseti(L, -2, ++n);
     }
   }
-  return n;
+  lua_setfield(L, -2, "leaves");
 }
 
 static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg, span.begin),
                                       FIELD_AS("last", Arg, span.end)};
 
 static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
+  const Tensor *t = arg->tensor;
+  size_t n = (size_t)t->layout.shape->len + t->layout.stride->len;
+  CtTerm *terms = lua_newuserdatauv(L, n * sizeof *terms, 0);
+  (void)launch_terms(k, t, terms);
+  lua_insert(L, -2);
   RECORD_SET(L, tensor_fields, arg);
-  record_bool(L, "wide", arg->tensor->is_wide);
-  lua_newtable(L);
-  int n = add_leaves(L, k, arg, true, 0);
-  (void)add_leaves(L, k, arg, false, n);
-  lua_setfield(L, -2, "leaves");
+  record_integer(L, "reach", ct_terms_most_last(t->dtype, t->is_wide));
+  set_leaves(L, t, terms);
+  lua_remove(L, -2);
 }
 
 /* --- lists of tensors --------------------------------------------------------------------------------- */
 
 /* Appends what the trace took for granted of the leaves of all members, with the numbers of `like`; `facts` are of
    the dynamic ones. */
-static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, CtTuple common, CtTuple like,
+static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, bool is_extent, CtTuple like,
                              const CtFacts **facts, int n) {
-  int64_t most = spec->index == CT_i64 ? INT64_MAX : CT_MOST_NARROW - 1;
-  for (uint32_t i = 0; i < common->len; i++) {
-    if (common[i].rank != CT_LEAF) {
-      continue;
-    }
-    int64_t v = like[i].i.v;
+  for (CtLeaves w = ct_leaves(is_extent ? spec->shape : spec->stride, like); ct_next_leaf(&w);) {
+    int64_t v = w.stride->i.v;
     Leaf leaf = {v, v, v, 1, true};
-    if (common[i].i.kind == CT_DYNAMIC) {
+    if (w.shape->i.kind == CT_DYNAMIC) {
       const CtFacts *f = (*facts)++;
-      leaf = (Leaf){v, ct_max(f->lo, -most), ct_min(f->hi, most), f->div, false};
+      leaf = (Leaf){v, f->lo, f->hi, f->div, false};
+      ct_term_bounds(is_extent, spec->index == CT_i64, &leaf.low, &leaf.high);
     }
     RECORD_PUSH(L, leaf_fields, &leaf);
     lua_rawseti(L, -2, ++n);
@@ -88,22 +86,10 @@ static Arg place_of(const Tensor *t) {
 
 /* Pushes a member: where it lies, and its extents and strides. */
 static void push_member(lua_State *L, const Tensor *t) {
-  const CtTuple tuples[] = {t->layout.shape, t->layout.stride};
   Arg place = place_of(t);
-  int n = 0;
   lua_createtable(L, 0, 6);
   RECORD_SET(L, tensor_fields, &place);
-  lua_newtable(L);
-  for (size_t k = 0; k < CT_ARRAY_LEN(tuples); k++) {
-    for (uint32_t i = 0; i < tuples[k]->len; i++) {
-      if (tuples[k][i].rank == CT_LEAF) {
-        Leaf leaf = {.value = tuples[k][i].i.v};
-        RECORD_PUSH(L, leaf_fields, &leaf);
-        lua_rawseti(L, -2, ++n);
-      }
-    }
-  }
-  lua_setfield(L, -2, "leaves");
+  set_leaves(L, t, NULL);
 }
 
 static void set_list(lua_State *L, const LaunchList *list) {
@@ -111,10 +97,10 @@ static void set_list(lua_State *L, const LaunchList *list) {
   const CtFacts *facts = spec.facts;
   CtLayout like = launch_list_tensor(list, 0)->layout;
   record_text(L, "dtype", ct_dtypes[spec.dtype].name);
-  record_bool(L, "wide", spec.index == CT_i64);
+  record_integer(L, "reach", ct_terms_most_last(spec.dtype, spec.index == CT_i64));
   lua_newtable(L);
-  int n = add_common_leaves(L, &spec, spec.shape, like.shape, &facts, 0);
-  (void)add_common_leaves(L, &spec, spec.stride, like.stride, &facts, n);
+  int n = add_common_leaves(L, &spec, true, like.shape, &facts, 0);
+  (void)add_common_leaves(L, &spec, false, like.stride, &facts, n);
   lua_setfield(L, -2, "leaves");
   lua_newtable(L);
   for (int64_t i = 0; i < launch_list_size(list); i++) {

@@ -7,6 +7,7 @@
 #include "interp/algebra/bind.h"
 #include "launch_key.h"
 #include "runtime/device/cache.h"
+#include "runtime/layout/tuple_leaves.h"
 #include "runtime/layout/walk.h"
 
 enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
@@ -151,16 +152,26 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
   return !is_fixed && (is_extent || (v != 0 && v != 1));
 }
 
-/* What reaches CT_MOST_NARROW would make the tensor wide. */
-CtTerm launch_term(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v) {
-  int64_t most = t->is_wide ? INT64_MAX : CT_MOST_NARROW - 1;
-  if (!launch_is_slot(k, t, is_extent, leaf, v)) {
-    return ct_term_constant(v);
+static int add_terms(const Kernel *k, const Tensor *t, bool is_extent, CtTerm *out,
+                     uint32_t *slot) {
+  CtLeaves w = ct_leaves_of(is_extent ? t->layout.shape : t->layout.stride);
+  int n = 0;
+  for (; ct_next_leaf(&w); n++) {
+    int64_t v = w.shape->i.v;
+    out[n] = ct_term_constant(v);
+    if (launch_is_slot(k, t, is_extent, n, v)) {
+      out[n] = ct_term_of(is_extent, v, t->dtype, t->is_wide);
+      out[n].slot = ++*slot;
+      ct_term_bounds(is_extent, t->is_wide, &out[n].low, &out[n].high);
+    }
   }
-  CtTerm term = ct_term_of(is_extent, v, t->dtype, t->is_wide);
-  term.low = ct_max(term.low, -most);
-  term.high = ct_min(term.high, most);
-  return term;
+  return n;
+}
+
+int launch_terms(const Kernel *k, const Tensor *t, CtTerm *out) {
+  uint32_t slot = 0;
+  int n = add_terms(k, t, true, out, &slot);
+  return n + add_terms(k, t, false, out + n, &slot);
 }
 
 static int64_t longest_mode(CtTuple shape) {

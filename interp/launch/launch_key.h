@@ -9,8 +9,8 @@ CtDtype launch_index_type(const Arg *arg); /* i32 where the tensor spans < 2^31 
 bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v);
 /* Has it been marked as a constant of kernels? */
 bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf);
-/* What the trace takes for granted of that number. */
-CtTerm launch_term(const Kernel *k, const Tensor *t, bool is_extent, int leaf, int64_t v);
+/* What the trace takes for granted of the extents and then of the strides; returns how many there are. */
+int launch_terms(const Kernel *k, const Tensor *t, CtTerm *out);
 
 enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 /* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else

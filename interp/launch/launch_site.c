@@ -7,7 +7,6 @@
 #include "interp/state/diag.h"
 #include "launch_key.h"
 #include "launch_memory.h"
-#include "runtime/layout/tuple_leaves.h"
 
 enum { MAX_SITES = 64 }; /* of one kernel; then it forgets them all */
 
@@ -150,26 +149,14 @@ static void anchor_objects(lua_State *L, LaunchArgs *a) {
   }
 }
 
-/* The rows that the tensor of a site, which has been read, follows from. How far a stride may reach they say for the
-   whole tensor, and the stride of a mode of one element reaches nowhere. */
+/* What the tensor of a site, which has been read, follows from. */
 static void set_terms(const Kernel *k, CtTerms *g, const Arg *arg) {
   const Tensor *t = arg->tensor;
-  uint32_t slot = 0;
-  CtTerm *leaf = g->terms;
   g->align = ct_call_align(arg->address);
   g->is_wide = t->is_wide;
   g->is_taken = false;
   g->most_last = ct_terms_most_last(t->dtype, t->is_wide);
-  for (int is_stride = 0; is_stride < 2; is_stride++) {
-    CtTuple of = is_stride ? t->layout.stride : t->layout.shape;
-    int n = 0;
-    for (CtLeaves w = ct_leaves_of(of); ct_next_leaf(&w); leaf++, n++) {
-      int64_t v = w.shape->i.v;
-      *leaf = launch_term(k, t, !is_stride, n, v);
-      leaf->slot = launch_is_slot(k, t, !is_stride, n, v) ? ++slot : 0;
-      leaf->high = is_stride && leaf->slot != 0 ? INT64_MAX : leaf->high;
-    }
-  }
+  (void)launch_terms(k, t, g->terms);
 }
 
 static void set_wants(const Kernel *k, LaunchSite *site) {

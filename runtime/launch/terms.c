@@ -37,6 +37,15 @@ CtTerm ct_term_of(bool is_extent, int64_t v, CtDtype dtype, bool is_wide) {
                   .bits = is_most ? 0 : divisor};
 }
 
+void ct_term_bounds(bool is_extent, bool is_wide, int64_t *low, int64_t *high) {
+  if (!is_extent) {
+    *low = *low < 0 ? -INT64_MAX : *low;
+    *high = *high < 0 ? *high : INT64_MAX;
+  } else if (!is_wide) {
+    *high = ct_min(*high, CT_MOST_NARROW - 1);
+  }
+}
+
 CtTerm ct_term_constant(int64_t v) { return (CtTerm){.low = v, .high = v}; }
 
 int64_t ct_terms_most_last(CtDtype dtype, bool is_wide) {

@@ -77,6 +77,11 @@ static inline int64_t ct_term_divisor(const CtTerm *leaf) {
   return (int64_t)(leaf->bits != 0 ? leaf->bits : leaf->mask + 1);
 }
 
+/* The bounds to which a launch holds a number that the trace took for low to high. No extent of a narrow tensor reaches
+   CT_MOST_NARROW. How far strides may reach is asked of the whole tensor, and that of a mode of one element reaches
+   nowhere. */
+void ct_term_bounds(bool is_extent, bool is_wide, int64_t *low, int64_t *high);
+
 /* The stride of the next mode of a row-major tensor, from that of a mode and its extent. An empty tensor has any strides. */
 static inline int64_t ct_call_next_stride(int64_t stride, int64_t extent) {
   int64_t next;

@@ -155,6 +155,10 @@ static NAME_status NAME_leaf_fail(const NAME_special *special, int n, int i, int
                      text->title, what, mode, value, (long long)leaf->mask + 1,
                      (long long)text->examples[i]);
   }
+  if (high == INT64_MAX) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: the %s of mode %d is %lld; %lld or more was expected",
+                     text->title, what, mode, value, low);
+  }
   return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: the %s of mode %d is %lld; %lld to %lld was expected",
                    text->title, what, mode, value, low, high);
 }

@@ -61,7 +61,7 @@ local function text_of(special)
   for _, a in ipairs(special.arguments) do
     words[#words + 1] = a.kind .. " " .. a.dtype .. " " .. (a.kind == "constant" and a.bits or "")
     if a.leaves then
-      words[#words + 1] = ("%d %s"):format(a.align, a.wide)
+      words[#words + 1] = ("%d %d"):format(a.align, a.reach)
       for _, leaf in ipairs(a.leaves) do
         words[#words + 1] = ("%d:%d:%d"):format(leaf.low, leaf.high, leaf.divisor)
       end
@@ -358,7 +358,7 @@ local function fixed_argument(name, t, i)
   end
   return { kind = "tensor", title = ("%s: argument %d (%s)"):format(name, i, t.name), place = i,
            id = c.identifier(t.name), dtype = t.dtype, leaves = leaves, align = t.align, slot = 0,
-           wide = true, address = t.address, first = t.first, last = t.last }
+           reach = t.reach, address = t.address, first = t.first, last = t.last }
 end
 
 -- Runs `f` for each target, and gives the tensors their values of the first run back. `tensors_of`:

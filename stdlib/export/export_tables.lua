@@ -5,9 +5,6 @@
 local c = require "cuttle.export_c"
 local M = {}
 
-local MOST_NARROW <const> = (1 << 31) - 1 - (1 << 20) -- CT_MOST_NARROW
-local MOST_WIDE <const> = math.maxinteger >> 17 -- bytes
-
 local fail = require "cuttle.fail".of "export"
 
 -- {====== Arguments ======
@@ -37,16 +34,11 @@ local function place_modes(rows, places, a)
   return places[text]
 end
 
-local function span_of(a)
-  local most = a.wide and MOST_WIDE or MOST_NARROW
-  return most // c.dtype[a.dtype].bytes - 1
-end
-
 local function rule_row(a, modes)
   local d = c.dtype[a.dtype]
   if a.leaves then
     return ("{UPPER_%s, %s, %d, %d, %d, %d, %d, %s}"):format(a.kind:upper(), d.enum, #a.leaves // 2,
-      a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align, c.int64(span_of(a)))
+      a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align, c.int64(a.reach))
   end
   return ("{%s, %s, 0, %d, %d, 0, 1, %s}"):format(
     a.kind == "number" and "UPPER_NUMBER" or "UPPER_CONSTANT", d.enum, d.bytes,
