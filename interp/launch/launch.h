@@ -3,7 +3,7 @@
    A launch whose key is known touches neither Lua's compiler nor NVRTC.
 
    launch_key.c reads arguments; launch_spec.c finds or makes specialisations, which spec_trace.c traces and
-   spec_compile.c compiles; launch.c launches, with the taps of launch_tap.c and the engine of launch_engine.c. */
+   spec_compile.c compiles; launch.c launches, with the taps of launch_tap.h and the engines of launch_engine.c. */
 #ifndef CUTTLE_LAUNCH_H
 #define CUTTLE_LAUNCH_H
 
@@ -207,7 +207,7 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
 CtStatus launch_check_tables(lua_State *L, const Kernel *k, const LaunchArgs *a,
                              CtErr *err) CT_NODISCARD;
 
-/* launch_again.c: launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
+/* launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
    same types. Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
 
@@ -281,7 +281,7 @@ CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *s
 void launch_kernel(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
 
-/* launch_device.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
+/* launch_engine.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
    or to allocate for; enqueues the launch of that block, whose kernel may run for so many seconds; 0: for ever. */
 CtStatus launch_fill(const Spec *spec, const LaunchConfig *c, const CtSlotValue *slots,
                      CtErr *err) CT_NODISCARD;
@@ -294,9 +294,17 @@ void launch_pack(const Pack *packs, int n, const CtSlotValue *slots, unsigned ch
 static inline CtStream launch_stream(const LaunchConfig *c, const CtDevice *device) {
   return c->stream_device != NULL ? c->stream : ct_device_stream(device);
 }
+/* May the kernel wait for one that another rank of this process launches later? How long may it run on a device, as it
+   may wait for other ranks; 0: for ever. */
+bool launch_may_wait(const LaunchArgs *args, const Spec *spec);
+double launch_seconds(const LaunchArgs *args, const Spec *spec);
+/* A graph of the host must keep the code that it launches. Is one recorded that does not have this code yet? */
+static inline bool launch_is_new_to_host_graph(const Spec *spec, CtStream stream) {
+  return !spec->is_captured && ct_device_is_capturing(spec->device, stream);
+}
 /* Do the arguments keep what the specialisation assumes of them? */
 CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr *err) CT_NODISCARD;
-/* launch_engine.c: enqueues launches on a device, and nothing else. */
+/* Enqueues launches on a device, and nothing else. */
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) CT_NODISCARD;
 

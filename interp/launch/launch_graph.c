@@ -83,7 +83,7 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
                r->rank >= 0 ? "the graph of a rank has one device"
                             : "a graph is of the CPU engine or of devices");
   }
-  if (r->is_one_of_many && launch_joint_may_wait(a, spec)) {
+  if (r->is_one_of_many && launch_may_wait(a, spec)) {
     diag_error(L,
                "graph: %s may wait for another rank, whose launches would have to be ready before "
                "this one begins; record all ranks at once: graph(function() m:run(...) end)",
@@ -140,11 +140,6 @@ static int captured_gc(lua_State *L) {
   const CapturedSpec *c = lua_touserdata(L, 1);
   spec_free(c->state, c->spec);
   return 0;
-}
-
-bool launch_is_new_to_host_graph(const Launch *l) {
-  return !l->spec->is_captured &&
-         ct_device_is_capturing(l->args->device, launch_stream(l->config, l->args->device));
 }
 
 TapAnswer launch_host_graph_before(Launch *l, CtErr *err) {

@@ -21,7 +21,6 @@ typedef struct GraphParts {
 /* The tap `graph`: records the launches instead of launching. Raises. */
 TapAnswer launch_graph_before(Launch *l, CtErr *err);
 /* The tap of a stream that the host captures: its graph launches the specialisation, nobody says for how long. */
-bool launch_is_new_to_host_graph(const Launch *l);
 TapAnswer launch_host_graph_before(Launch *l, CtErr *err);
 /* The value at idx lives as long as the graph that is being recorded. */
 void launch_record_anchor(lua_State *L, int idx);

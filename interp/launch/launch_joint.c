@@ -54,18 +54,6 @@ static bool is_looked_at(const StateTaps *t) {
   return is_watched && !watches_all(t);
 }
 
-static bool uses_peers(const LaunchArgs *a) {
-  bool does = false;
-  for (int i = 0; i < a->n && !does; i++) {
-    const Arg *arg = &a->args[i];
-    does = arg->kind == ARG_TENSOR && arg->tensor->storage->is_peer;
-    for (int64_t k = 0; arg->kind == ARG_LIST && k < launch_list_size(arg->list) && !does; k++) {
-      does = launch_list_tensor(arg->list, k)->storage->is_peer;
-    }
-  }
-  return does;
-}
-
 static int count_of_rank(const LaunchJoint *j, int rank) {
   for (size_t i = j == NULL ? 0 : j->n; i-- > 0;) {
     if (j->items[i].rank == rank) {
@@ -73,19 +61,6 @@ static int count_of_rank(const LaunchJoint *j, int rank) {
     }
   }
   return 0;
-}
-
-/* A launch on a device begins at once, unless it may wait for one that another rank of this process makes later, or
-   follows such a launch. */
-bool launch_joint_may_wait(const LaunchArgs *a, const Spec *spec) {
-  return spec->ir.may_overlap || uses_peers(a);
-}
-
-double launch_joint_seconds(const LaunchArgs *args, const Spec *spec) {
-  const CuttleState *s = args->of->state;
-  bool is_limited =
-      s->rank >= 0 && s->rank_seconds > 0 && s->taps.recorder == NULL && !s->is_benched;
-  return is_limited && launch_joint_may_wait(args, spec) ? s->rank_seconds : 0;
 }
 
 /* The marks of a launch are read when it is over; of those that run at once, when all are. */
@@ -98,8 +73,7 @@ static bool takes_on_device(const CuttleState *s, const LaunchConfig *c, const L
   return s->n_ranks > 1 && !s->is_benched && !c->check &&
          (!spec->has_marks || takes_rank_marks(s)) &&
          !ct_device_is_capturing(a->device, launch_stream(c, a->device)) &&
-         (launch_joint_may_wait(a, spec) || spec->has_marks ||
-          count_of_rank(joint_of(s), s->rank) > 0);
+         (launch_may_wait(a, spec) || spec->has_marks || count_of_rank(joint_of(s), s->rank) > 0);
 }
 
 static bool takes(const Launch *l) {
@@ -241,7 +215,7 @@ static CtStatus gather(const Launch *l, CtErr *err) {
                 .rank = s->rank,
                 .launch = simt_launch(s, c),
                 .config = *c,
-                .seconds = launch_joint_seconds(a, spec),
+                .seconds = launch_seconds(a, spec),
                 .times = a->device == NULL ? NULL : s->taps.times};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
   status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)

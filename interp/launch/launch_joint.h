@@ -21,10 +21,6 @@ typedef struct RankLaunch {
    then says who ran it alone, and what to do. Of a launch on a device the tables of lists are there. Raises. */
 TapAnswer launch_joint_before(Launch *l, CtErr *err);
 CtStatus launch_joint_after(Launch *l, CtStatus status, CtErr *err);
-/* May the kernel wait for one that another rank launches? */
-bool launch_joint_may_wait(const LaunchArgs *args, const Spec *spec);
-/* How long the kernel of a rank's launch may run on a device, as it may wait for other ranks; 0: for ever. */
-double launch_joint_seconds(const LaunchArgs *args, const Spec *spec);
 
 bool launch_joint_is_empty(const CuttleState *s); /* nothing is gathered */
 /* Runs what is gathered; raises. Forgets it. */

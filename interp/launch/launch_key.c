@@ -1,6 +1,6 @@
 /* launch_key.c: the arguments of a launch, read from the Lua stack, as a specialisation key and as slot
-   values; launch_table.c reads tables. What the key says of an argument and which of its integers become
-   slots are decided in the same place, so that they cannot disagree. */
+   values, or compared with those that were read last; launch_table.c reads tables. What the key says of an argument
+   and which of its integers become slots are decided in the same place, so that they cannot disagree. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -212,6 +212,8 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx)
   }
 }
 
+/* {====== What the function captured ====== */
+
 /* What is seen is anchored with the kernel when a specialisation is made. */
 static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   unsigned char key[LAUNCH_CAPTURE_BYTES];
@@ -223,7 +225,33 @@ static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   lua_pop(L, 1);
 }
 
-bool launch_find_overlap(const LaunchArgs *a) { /* numbers span nothing */
+enum { CAPTURES_ON_STACK = 8 };
+
+/* What the function captures now, compared with what the key says. */
+static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
+  const unsigned char *at = a->key + a->captures, *end = at + a->captures_len;
+  bool same = true;
+  if (at == end) { /* a function never gets upvalues */
+    return true;
+  }
+  lua_getiuservalue(L, kernel, 1);
+  int fn = lua_gettop(L);
+  for (int i = 1; same && lua_getupvalue(L, fn, i) != NULL; i++) {
+    unsigned char now[LAUNCH_CAPTURE_BYTES];
+    size_t n = launch_capture_key(L, now);
+    same = n <= (size_t)(end - at) && memcmp(at, now, n) == 0;
+    at += n;
+    if (i % CAPTURES_ON_STACK == 0) {
+      lua_settop(L, fn);
+    }
+  }
+  lua_settop(L, fn - 1);
+  return same && at == end;
+}
+
+/* {====== All arguments ====== */
+
+static bool find_overlap(const LaunchArgs *a) { /* numbers span nothing */
   return ct_spans_overlap(&a->args[0].span, sizeof a->args[0], a->n);
 }
 
@@ -337,7 +365,7 @@ static void check_count(lua_State *L, int kernel, int n) {
 
 /* A launch that profile or timeline may record has the trace of one that is not checked: the operations for check
    are no work of the kernel. */
-LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a) {
+static LaunchNotes notes_of(const Kernel *k, const LaunchArgs *a) {
   const CuttleState *s = k->state;
   if (a->device != NULL) {
     return LAUNCH_NO_NOTES;
@@ -349,12 +377,18 @@ LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a) {
   return s->taps.watch == NULL && s->taps.session == NULL ? wanted : LAUNCH_NO_NOTES;
 }
 
-LaunchNotes launch_notes_wanted(const LaunchConfig *c) {
+/* What the option `check` asks for. */
+static LaunchNotes notes_wanted(const LaunchConfig *c) {
   return !c->check ? LAUNCH_NO_NOTES : c->check_overflow ? LAUNCH_NOTES_OF_OVERFLOW : LAUNCH_NOTES;
 }
 
-LaunchHead launch_head(const LaunchConfig *c) {
-  LaunchHead head;
+/* What the key says of the configuration: its begin. */
+typedef struct Head {
+  unsigned char bytes[sizeof(CtDim3) + sizeof(unsigned) + 3];
+} Head;
+
+static Head head_of(const LaunchConfig *c) {
+  Head head;
   const unsigned char cluster[] = {(unsigned char)c->cluster.x, (unsigned char)c->cluster.y,
                                    (unsigned char)c->cluster.z};
   memcpy(head.bytes, &c->block, sizeof c->block);
@@ -372,7 +406,7 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
   out->device = NULL;
   out->key_len = 0;
   out->is_full = false;
-  LaunchHead head = launch_head(config);
+  Head head = head_of(config);
   launch_put(L, out, head.bytes, sizeof head.bytes);
   for (int i = 0; i < n; i++) {
     read_arg(L, kernel, out, (Arg){.idx = first + i, .place = i + 1, .parent = -1}, first + i);
@@ -403,11 +437,99 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   check_ranks(L, kernel, out);
   choose_device(L, kernel, out);
   launch_put(L, out, &out->device, sizeof out->device);
-  out->overlap = launch_find_overlap(out);
+  out->overlap = find_overlap(out);
   put_byte(L, out, out->overlap);
-  out->wants = (uint8_t)launch_notes_wanted(config);
-  out->notes = (uint8_t)launch_notes(k, out);
+  out->wants = (uint8_t)notes_wanted(config);
+  out->notes = (uint8_t)notes_of(k, out);
   put_byte(L, out, out->notes);
   out->marks = taps_marks_id(&k->state->taps);
   launch_put(L, out, &out->marks, sizeof out->marks);
+}
+
+/* {====== Arguments like those that were read last ======
+   Nearly every launch goes this way, so it asks Lua for no more than it needs. */
+
+static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int idx) {
+  const Tensor *t = launch_test_tensor(L, k, idx);
+  CtErr err;
+  return t != NULL && t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
+}
+
+/* A plain Lua number of the type that stands in the key. */
+static bool reread_number(lua_State *L, LaunchArgs *a, Arg *arg, int idx) {
+  CtSlotValue *slot = &a->slots[arg->first_slot];
+  if (lua_isinteger(L, idx)) {
+    slot->i = lua_tointeger(L, idx);
+    return arg->dtype == (slot->i == (int32_t)slot->i ? CT_i32 : CT_i64);
+  }
+  if (lua_type(L, idx) != LUA_TNUMBER || !arg->is_untyped) {
+    return false;
+  }
+  arg->value.f64 = lua_tonumber(L, idx);
+  *slot = ct_slot_float(arg->dtype, arg->value.f64);
+  return true;
+}
+
+static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx) {
+  switch (arg->kind) {
+    case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
+    case ARG_NUMBER: return reread_number(L, a, arg, idx);
+    case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
+    case ARG_OBJECT: return launch_object_is(L, a, arg, idx);
+    case ARG_STATIC:
+    case ARG_RECORD: break;
+  }
+  return false;
+}
+
+/* While no tensor was closed or collected since the arguments were read, an address tells a tensor that was among
+   them from everything else. */
+static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first) {
+  bool are_live = a->n_closed == k->state->tensors.n_closed;
+  for (int i = 0; i < a->n; i++) {
+    Arg *arg = &a->args[i];
+    bool same = are_live && arg->kind == ARG_TENSOR ? lua_touserdata(L, first + i) == arg->tensor
+                                                    : is_same_arg(L, k, a, arg, first + i);
+    if (!same) {
+      return false;
+    }
+  }
+  a->n_closed = k->state->tensors.n_closed; /* for the tensors are live */
+  return true;
+}
+
+/* Without tensors the current device decides. */
+static bool is_same_device(const CuttleState *s, const LaunchArgs *a) {
+  return a->has_tensors || (s->is_device_open && s->device == a->device);
+}
+
+/* Is all that the key says beside the arguments still so? */
+static bool is_unchanged(lua_State *L, int kernel, LaunchArgs *a) {
+  const Kernel *k = a->of;
+  a->anchor = 0;
+  return a->notes == notes_of(k, a) && a->rank == k->state->rank &&
+         a->marks == taps_marks_id(&k->state->taps) && is_same_device(k->state, a) &&
+         has_same_captures(L, kernel, a);
+}
+
+bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
+  return n == a->n && are_same_args(L, a->of, a, first) && is_unchanged(L, kernel, a);
+}
+
+bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
+  Head head = head_of(c);
+  return a->wants == notes_wanted(c) && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
+}
+
+bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
+  if (!is_unchanged(L, kernel, a)) {
+    return false;
+  }
+  bool overlap = find_overlap(a);
+  if (overlap != a->overlap) {
+    a->overlap = overlap;
+    a->key[a->captures + a->captures_len + sizeof a->device] = overlap; /* as launch_read puts it */
+    a->spec = 0;
+  }
+  return true;
 }

@@ -16,17 +16,6 @@ enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 /* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else
    by identity. Returns how many bytes. */
 size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
-/* What the option `check` asks for. */
-LaunchNotes launch_notes_wanted(const LaunchConfig *c);
-/* What the tap `check`, or who called cuttle check before, needs of the launch's trace. */
-LaunchNotes launch_notes(const Kernel *k, const LaunchArgs *a);
-/* What the key says of the configuration: its begin. */
-typedef struct LaunchHead {
-  unsigned char bytes[sizeof(CtDim3) + sizeof(unsigned) + 3];
-} LaunchHead;
-LaunchHead launch_head(const LaunchConfig *c);
-/* Do two of the arguments span common bytes? */
-bool launch_find_overlap(const LaunchArgs *a);
 /* `who` wants to keep the arguments. Raises if the host lends its memory for one launch only. */
 void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who);
 

@@ -2,6 +2,7 @@
 #include "launch_lent.h"
 
 #include <lauxlib.h>
+#include <string.h>
 
 #include "launch_key.h"
 #include "launch_site.h"
@@ -19,6 +20,47 @@ static void know(CuttleState *s, const Kernel *k) {
 static bool is_known(CuttleState *s, const void *kernel) {
   const StateKnown *known = place_of(s, kernel);
   return known->kernel == kernel && known->turn == s->turn.number && kernel != NULL;
+}
+
+/* {====== A launch that was worked out before ====== */
+
+/* Nothing is to be done at such a launch but to pass the block: no maps, no word of grid_barrier, no printf, no
+   requirements. */
+static bool fits_brief(const Spec *spec) {
+  return spec->device != NULL && spec->maps == NULL && spec->prints == NULL && spec->each == NULL &&
+         !ct_ir_has_grid_barrier(&spec->ir) && spec->ir.n_requires == 0 &&
+         spec->params_bytes <= BRIEF_BYTES && spec->n_packs <= BRIEF_PACKS;
+}
+
+/* Of a launch that has just gone well, whose parameter block the specialisation still has. */
+static void note_brief(LaunchBrief *b, const Spec *spec, const LaunchConfig *config) {
+  b->fn = NULL;
+  if (fits_brief(spec)) {
+    b->fn = spec->fn;
+    b->device = spec->device;
+    b->is_captured = spec->is_captured;
+    b->n_bytes = (unsigned)spec->params_bytes;
+    b->n_packs = spec->n_packs;
+    b->launch = launch_of(spec, config);
+    memcpy(b->params, spec->params, spec->params_bytes);
+    memcpy(b->packs, spec->packs, (size_t)spec->n_packs * sizeof *spec->packs);
+  }
+}
+
+/* The same launch with other values. False: it needs more. */
+static bool run_brief(LaunchBrief *b, const CtSlotValue *slots, const LaunchLent *lent,
+                      CtStatus *status, CtErr *err) {
+  if (b->fn == NULL) {
+    return false;
+  }
+  CtStream stream = lent->use_stream ? lent->stream : ct_device_stream(b->device);
+  if (!b->is_captured && ct_device_is_capturing(b->device, stream)) {
+    return false;
+  }
+  launch_pack(b->packs, b->n_packs, slots, b->params);
+  b->launch.stream = stream;
+  *status = ct_function_launch(b->fn, &b->launch, b->params, b->n_bytes, err);
+  return true;
 }
 
 /* {====== The launch ====== */
@@ -55,7 +97,7 @@ static void end_quietly(lua_State *L, int kernel, const LaunchConfig *config, La
     site->pdl = config->pdl;
     site->cooperative = config->cooperative;
     site_note_types(site);
-    launch_brief_note(&site->brief, spec_of(k, &site->args), config);
+    note_brief(&site->brief, spec_of(k, &site->args), config);
     know(k->state, k);
   }
 }
@@ -96,11 +138,6 @@ static bool is_in_place(const CuttleState *s, const LaunchSite *site, const Laun
          site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative;
 }
 
-/* A host's graph must keep what it launches, for which Lua is needed. */
-static bool is_for_graph(const Spec *spec, const LaunchConfig *c, const LaunchArgs *a) {
-  return !spec->is_captured && ct_device_is_capturing(a->device, launch_stream(c, a->device));
-}
-
 bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
                        const LaunchLent *lent, CtStatus *status, CtErr *err) {
   if (!is_plain(s) || !is_known(s, kernel)) {
@@ -114,13 +151,14 @@ bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
   LaunchArgs *a = &site->args;
   bool overlap = ct_spans_overlap(&site->wants->span, sizeof *site->wants, site->n);
   s->turn.written = a->written;
-  if (overlap == a->overlap && launch_brief_run(&site->brief, a->slots, lent, status, err)) {
+  if (overlap == a->overlap && run_brief(&site->brief, a->slots, lent, status, err)) {
     return true;
   }
   const Spec *spec = spec_of(k, a);
   site_move(s->L, s, site, lent);
   take_stream(config, lent, a);
-  if (spec == NULL || a->overlap != overlap || is_for_graph(spec, config, a) ||
+  if (spec == NULL || a->overlap != overlap ||
+      launch_is_new_to_host_graph(spec, launch_stream(config, a->device)) ||
       launch_check_requires(spec, a->slots, err) != CT_OK) {
     return false;
   }

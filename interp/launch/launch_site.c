@@ -232,6 +232,13 @@ static bool is_busy(const CuttleState *s, const LaunchSite *site) {
   return site->call != 0 && site->call < s->n_calls;
 }
 
+/* The value of an argument that is a number, as a kernel's parameter of that type has it. */
+static CtSlotValue number_of(const cuttle_Arg *a, CtDtype dtype) {
+  bool is_float = a->kind == CUTTLE_ARG_FLOAT || a->kind == CUTTLE_ARG_F64;
+  int64_t i = a->kind == CUTTLE_ARG_BOOL ? a->u.i != 0 : a->u.i;
+  return is_float ? ct_slot_float(dtype, a->u.f) : (CtSlotValue){.i = i};
+}
+
 /* What the site has been given is sound, so memory like it is, too. */
 static bool takes_memory(SiteArg *w, const cuttle_Memory *m, CtSlotValue *slots) {
   bool is_like = m != NULL && m->rank == w->rank && (m->shape != NULL || m->rank == 0) &&
@@ -257,7 +264,7 @@ static bool takes(SiteArg *w, const cuttle_Arg *a, CtSlotValue *slots) {
     case CUTTLE_ARG_FLOAT:
     case CUTTLE_ARG_BOOL:
     case CUTTLE_ARG_I64:
-    case CUTTLE_ARG_F64: slots[w->slot] = launch_host_number(a, w->dtype); return true;
+    case CUTTLE_ARG_F64: slots[w->slot] = number_of(a, w->dtype); return true;
     case CUTTLE_ARG_NIL: return true;
     case CUTTLE_ARG_TENSOR: break; /* a launch with one has a site of its own */
   }
@@ -326,9 +333,8 @@ void site_move(lua_State *L, CuttleState *s, LaunchSite *site, const LaunchLent 
     if (arg->kind == ARG_TENSOR) {
       move_tensor(L, s, a, arg, &site->wants[i]);
     } else if (arg->kind == ARG_NUMBER) {
-      a->slots[arg->first_slot] = launch_host_number(&lent->args[i], arg->dtype);
-      arg->value =
-          arg->is_untyped ? launch_host_number(&lent->args[i], CT_f64) : a->slots[arg->first_slot];
+      a->slots[arg->first_slot] = number_of(&lent->args[i], arg->dtype);
+      arg->value = arg->is_untyped ? number_of(&lent->args[i], CT_f64) : a->slots[arg->first_slot];
     }
   }
 }

@@ -4,7 +4,7 @@
 #ifndef CUTTLE_LAUNCH_SITE_H
 #define CUTTLE_LAUNCH_SITE_H
 
-#include "launch_brief.h"
+#include "launch_lent.h"
 
 enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS }; /* user values */
 
@@ -21,6 +21,21 @@ typedef struct SiteArg {
   size_t text_bytes; /* of a text; */
   char *text;        /* NULL: there was none */
 } SiteArg;
+
+/* A launch that was worked out before, in few lines of memory: the driver's work between two launches takes the rest
+   out of the caches. It holds as long as nothing that launches depend on has changed, which launch_lent.c knows. */
+enum { BRIEF_PACKS = 48, BRIEF_BYTES = 256 }; /* a launch with more has none */
+
+typedef struct LaunchBrief {
+  CtFunction *fn; /* NULL: there is none */
+  CtDevice *device;
+  bool is_captured; /* as Spec has it */
+  int n_packs;
+  unsigned n_bytes;
+  CtLaunch launch;
+  unsigned char params[BRIEF_BYTES];
+  Pack packs[BRIEF_PACKS];
+} LaunchBrief;
 
 /* What a launch of the kernel learned of arguments like its own, for the next such launch. */
 typedef struct LaunchSite {

@@ -1,5 +1,5 @@
 /* launch_tap.h: a launch under way, and who takes part in it beside its engine. Whatever watches a launch, records it
-   instead, times it, checks it or waits with it is a tap: one row of the table in launch_tap.c. */
+   instead, times it, checks it or waits with it is a tap: one row of the table in launch.c. */
 #ifndef CUTTLE_LAUNCH_TAP_H
 #define CUTTLE_LAUNCH_TAP_H
 
@@ -38,11 +38,16 @@ typedef struct Tap {
   void (*report)(Launch *l, CtStatus status, const CtErr *err);
 } Tap;
 
-/* The taps of launch_marks.c and launch_time.c. */
+/* The taps of launch_engine.c, which gives a device the tables of lists, and notes on which stream memory is used; of
+   launch_marks.c; and of launch_time.c. */
+TapAnswer launch_memory_before(Launch *l, CtErr *err);
 TapAnswer launch_marks_before(Launch *l, CtErr *err);
 void launch_marks_report(Launch *l, CtStatus status, const CtErr *err);
 TapAnswer launch_times_before(Launch *l, CtErr *err);
 CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err);
+
+/* launch_engine.c: runs the launches on the CPU engine, or enqueues them on the device, which has the tables of lists. */
+CtStatus launch_on_engine(const Launch *l, CtErr *err) CT_NODISCARD;
 
 /* The launch, whose specialisation fits the arguments: with all that takes part. Raises. */
 void launch_run(Launch *l);

@@ -1,4 +1,4 @@
-/* taps.h: who takes part in a state's launches beside their engine. Each is a tap; interp/launch/launch_tap.c has the
+/* taps.h: who takes part in a state's launches beside their engine. Each is a tap; interp/launch/launch.c has the
    table of all taps, in the order in which a launch asks them. Here is who is open now, and what lower rooms ask of
    them. Each opens and closes itself. */
 #ifndef CUTTLE_TAPS_H
