@@ -30,16 +30,21 @@ static bool in_session;                 /* with a terminal: Ctrl-C does not end 
 
 enum { GRACE_S = 3, ECHO_NS = 100 * 1000 * 1000 };
 
-/* A call of a driver may wait for what never ends, and looks at no flag. Whoever went on after the signal, as a
-   command that reports, has taken the flag down. */
+static void on_signal(int signal_number);
+
+/* Either a script has run as long as its command lets it, or a script was stopped and does not end: a call of a driver
+   may wait for what never ends, and looks at no flag. Whoever went on after the signal, as a command that reports, has
+   taken the flag down. */
 static void on_alarm(int signal_number) {
   static const char note[] =
       "cuttle: stopped, but a call of a library does not return; the program ends\n";
-  (void)signal_number;
   if (stopped != NULL && state_is_interrupted(stopped)) {
     ssize_t n = write(STDERR_FILENO, note, sizeof note - 1);
     (void)n;
     _exit(128 + stopped->signal);
+  }
+  if (stopped != NULL && stopped->reports) {
+    on_signal(signal_number);
   }
 }
 

@@ -2,6 +2,7 @@
    (launch_check.h) until it stops them. Names of the module begin with `_`: they are not the
    language's. */
 #include <lauxlib.h>
+#include <unistd.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
@@ -103,6 +104,19 @@ static int stop_script(lua_State *L) {
   return 0;
 }
 
+/* _host.limit_script(seconds): SIGALRM stops scripts that run longer; 0: none does. */
+static int limit_script(lua_State *L) {
+  state_of(L)->script_s = (unsigned)luaL_checkinteger(L, 1);
+  return 0;
+}
+
+/* The alarm of a script that begins, or that has ended; emscripten's alarm(0) ends the program. */
+static void set_alarm(const CuttleState *s, unsigned seconds) {
+  if (s->script_s != 0) {
+    alarm(seconds);
+  }
+}
+
 /* _host.call_script(f, ...) -> the number of the signal that stopped it, 0 for an interrupt of another
    kind, nil for none, and what pcall returns. The interrupt is forgotten, so that what was found
    until then can be reported. */
@@ -115,8 +129,10 @@ static int call_script(lua_State *L) {
   lua_rotate(L, 1, 3); /* stack: handler, nil, nil, f, ... */
   s->signal = 0;
   s->reports = true;
+  set_alarm(s, s->script_s);
   int status = lua_pcall(L, lua_gettop(L) - 4, LUA_MULTRET, 1);
   s->reports = false;
+  set_alarm(s, 0);
   lua_remove(L, 1);
   if (state_is_interrupted(s)) {
     state_resume(s);
@@ -141,6 +157,7 @@ static int check_launches(lua_State *L) {
 }
 
 static const Field finding_fields[] = {FIELD_NAMED("kind", CtFinding, kind, ct_check_names),
+                                       FIELD_NAMED("id", CtFinding, kind, ct_check_ids),
                                        FIELD(CtFinding, kernel),
                                        FIELD(CtFinding, chunk),
                                        FIELD(CtFinding, line),
@@ -169,6 +186,19 @@ static int check_findings(lua_State *L) {
   return 1;
 }
 
+/* _watch.check_kinds(): {{kind =, id =, title =, rule =, remedy =}}: the rows of check.def. */
+static int check_kinds(lua_State *L) {
+  static const Field fields[] = {FIELD_AS("kind", CtCheckRow, name), FIELD(CtCheckRow, id),
+                                 FIELD(CtCheckRow, title), FIELD(CtCheckRow, rule),
+                                 FIELD(CtCheckRow, remedy)};
+  lua_createtable(L, CT_CHECK_COUNT, 0);
+  for (int i = 0; i < CT_CHECK_COUNT; i++) {
+    RECORD_PUSH(L, fields, &ct_check_rows[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------ */
 
 void bind_open_check(lua_State *L) {
@@ -176,11 +206,11 @@ void bind_open_check(lua_State *L) {
                                      {"launches", check_launches},
                                      {"findings", check_findings},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"_watch.check", check_begin},
-                                       {"_host.choose_cpu", choose_cpu},
-                                       {"_host.call_script", call_script},
-                                       {"_host.stop_script", stop_script},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"_watch.check", check_begin},      {"_watch.check_kinds", check_kinds},
+      {"_host.choose_cpu", choose_cpu},   {"_host.call_script", call_script},
+                                       {"_host.limit_script", limit_script},
+      {"_host.stop_script", stop_script}, {NULL, NULL}};
   watcher_new_type(L, &launch_check_kind, methods);
   luaL_setfuncs(L, functions, 0);
 }

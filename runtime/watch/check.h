@@ -11,12 +11,18 @@
 typedef struct CtCheck CtCheck;
 
 typedef enum CtCheckKind {
-#define X(NAME, name) CT_CHECK_##NAME,
+#define X(NAME, ...) CT_CHECK_##NAME,
 #include "check.def"
   CT_CHECK_COUNT
 } CtCheckKind;
 
-extern const char *const ct_check_names[CT_CHECK_COUNT];
+/* A kind as reports name it; see check.def. */
+typedef struct CtCheckRow {
+  const char *name, *id, *title, *rule, *remedy;
+} CtCheckRow;
+
+extern const CtCheckRow ct_check_rows[CT_CHECK_COUNT];
+extern const char *const ct_check_names[CT_CHECK_COUNT], *const ct_check_ids[CT_CHECK_COUNT];
 
 /* What was found at a line, or between two lines: how often, with the lowest block and thread as
    the example. The texts belong to the CtCheck. */

@@ -205,7 +205,8 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
            note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
            c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
   ct_finding_note_text(k,
-                       (CtFound){.in = at,
+                       (CtFound){.kind = CT_CHECK_MBARRIER,
+                                 .in = at,
                                  .buf = note->buf,
                                  .block = k->k->block,
                                  .thread = ct_check_thread(w->index, note->lane)},
@@ -230,7 +231,8 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
            a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
            (long long)owner->bid[2], k->k->job->program->locs[at].line);
   ct_finding_note_text(k,
-                       (CtFound){.in = at,
+                       (CtFound){.kind = CT_CHECK_CLUSTER,
+                                 .in = at,
                                  .buf = a->buf_index,
                                  .block = k->k->block,
                                  .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
@@ -263,9 +265,13 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
       "before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);
-  ct_finding_note_text(
-      k, (CtFound){.in = far->in, .buf = far->buf, .block = far->block, .thread = far->thread},
-      text);
+  ct_finding_note_text(k,
+                       (CtFound){.kind = CT_CHECK_CLUSTER,
+                                 .in = far->in,
+                                 .buf = far->buf,
+                                 .block = far->block,
+                                 .thread = far->thread},
+                       text);
 }
 
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
@@ -295,9 +301,13 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
            is_committed ? "let its thread reach tma_store_wait(0)"
                         : "let its thread reach tma_store_commit(), which makes a group of it, and "
                           "then tma_store_wait(0)");
-  ct_finding_note_text(
-      k, (CtFound){.in = last->in, .buf = last->buf, .block = k->k->block, .thread = last->thread},
-      text);
+  ct_finding_note_text(k,
+                       (CtFound){.kind = CT_CHECK_TMA,
+                                 .in = last->in,
+                                 .buf = last->buf,
+                                 .block = k->k->block,
+                                 .thread = last->thread},
+                       text);
 }
 
 /* Reports a copy to a barrier of the block if no warp has waited for it: the block may end
@@ -318,8 +328,9 @@ static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
            "tma_load: the block may end before this has arrived: nobody waits for its phase of "
            "%.80s[%lld]; wait for it, or leave the copy out",
            k->k->job->program->bufs[buf].name, (long long)slot);
-  ct_finding_note_text(k, (CtFound){.in = c->copied_in[at], .buf = buf, .block = k->k->block},
-                       text);
+  ct_finding_note_text(
+      k, (CtFound){.kind = CT_CHECK_TMA, .in = c->copied_in[at], .buf = buf, .block = k->k->block},
+      text);
 }
 
 void ct_clock_end_block(CtCheckWorker *k) {

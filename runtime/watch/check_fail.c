@@ -13,15 +13,17 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_MASK_OWN:
     case CT_FAIL_MASK_OTHER:
     case CT_FAIL_CLUSTER:
-    case CT_FAIL_MBAR_NEW:
-    case CT_FAIL_MBAR_ARRIVALS:
-    case CT_FAIL_MBAR_BYTES:
-    case CT_FAIL_MBAR_PARITY:
-    case CT_FAIL_MBAR_RANK:
     case CT_FAIL_NAMED_ID:
     case CT_FAIL_NAMED_LANES:
     case CT_FAIL_NAMED_THREADS:
     case CT_FAIL_BARRIER_WARPS: return CT_CHECK_BARRIER;
+    case CT_FAIL_MBAR_NEW:
+    case CT_FAIL_MBAR_ARRIVALS:
+    case CT_FAIL_MBAR_BYTES:
+    case CT_FAIL_MBAR_PARITY:
+    case CT_FAIL_MBAR_RANK: return CT_CHECK_MBARRIER;
+    case CT_FAIL_REMOTE_ENDED: return CT_CHECK_CLUSTER;
+    case CT_FAIL_TMA_START: return CT_CHECK_MISALIGNED;
     case CT_FAIL_WAITS:
     case CT_FAIL_GRID:
     case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
@@ -32,9 +34,7 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_EXTENT:
     case CT_FAIL_WARP_ENDED:
     case CT_FAIL_REMOTE_RANK:
-    case CT_FAIL_REMOTE_ENDED:
     case CT_FAIL_ADDRESS:
-    case CT_FAIL_TMA_START:
     case CT_FAIL_REGISTERS:
     case CT_FAIL_REPEATS:
     case CT_FAIL_STOPPED: break;

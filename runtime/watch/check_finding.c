@@ -6,8 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+const CtCheckRow ct_check_rows[CT_CHECK_COUNT] = {
+#define X(NAME, ...) [CT_CHECK_##NAME] = {__VA_ARGS__},
+#include "check.def"
+};
+
 const char *const ct_check_names[CT_CHECK_COUNT] = {
-#define X(NAME, name) [CT_CHECK_##NAME] = name,
+#define X(NAME, name, ...) [CT_CHECK_##NAME] = name,
+#include "check.def"
+};
+
+const char *const ct_check_ids[CT_CHECK_COUNT] = {
+#define X(NAME, name, id, ...) [CT_CHECK_##NAME] = id,
 #include "check.def"
 };
 
@@ -73,7 +83,6 @@ void ct_finding_note(CtCheckWorker *k, const CtFound *f) {
 }
 
 void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text) {
-  f.kind = CT_CHECK_BARRIER;
   f.other = UINT32_MAX;
   f.count = 1;
   f.text = ct_arena_strdup(&k->texts, text, strlen(text));

@@ -640,7 +640,7 @@ enum {
 };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
-/* A finding with a text of its own, for what is not an access. Place, block and thread are f's. */
+/* A finding with a text of its own, for what is not an access. Kind, place, block and thread are f's. */
 void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);
 /* Two accesses race; the first one is a. */
 void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, int lane_a,

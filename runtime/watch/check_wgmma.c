@@ -185,9 +185,13 @@ static void note_apart(CtCheckWorker *k, int32_t i, int32_t j) {
            "product together, so let whole groups of 128 threads reach it",
            (int)i, products(a->n_issued, n), (int)j,
            a->n_issued == b->n_issued ? "others" : products(b->n_issued, m));
-  ct_finding_note_text(
-      k, (CtFound){.in = a->last, .buf = 0, .block = k->k->block, .thread = ct_check_thread(i, 0)},
-      text);
+  ct_finding_note_text(k,
+                       (CtFound){.kind = CT_CHECK_WGMMA,
+                                 .in = a->last,
+                                 .buf = 0,
+                                 .block = k->k->block,
+                                 .thread = ct_check_thread(i, 0)},
+                       text);
 }
 
 void ct_wgmma_end_block(CtCheckWorker *k) {

@@ -1,4 +1,5 @@
 -- json.lua: values of Lua as JSON text that may stand inside a script element of HTML.
+local valid_text = require "cuttle.valid_text"
 local M = {}
 
 -- What stands for null in a table.
@@ -12,7 +13,7 @@ local function escape(c) return short[c] or ("\\u%04x"):format(c:byte()) end
 
 local function encode_string(s)
   -- "<" too, so that no text can end the script element or begin a comment in it
-  return '"' .. s:gsub('[%c"\\<>&\127]', escape) .. '"'
+  return '"' .. valid_text.of(s):gsub('[%c"\\<>&\127]', escape) .. '"'
 end
 
 local function encode_number(n)

@@ -1,11 +1,13 @@
 -- command_check.lua: `cuttle check [options] script.lua [arguments]`: runs the script on the CPU
--- engine and reports what its launches do wrong. Exit code 0: nothing; 1: something; 2: nothing,
--- but the script failed.
+-- engine and reports what its launches do wrong. check_report.lua writes the report.
 --|check script.lua      run it on the CPU engine and report what its kernels do wrong
 local internal = ...
 local check = require "cuttle.check"
+local deliver = require "cuttle.check_report"
 local devices = require "cuttle.profile_device"
-local json = require "cuttle.json"
+local gates = require "cuttle.gates"
+local kinds = require "cuttle.findings"
+local profile = require "cuttle.profile"
 local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
 
@@ -24,26 +26,62 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "  --no-global           do not look for races in global memory, which saves time\n"
   .. "  --on=NAME             also report cooperative grids that this device, such as H100,\n"
   .. "                        cannot hold; NVRTC finds how many registers a kernel needs\n"
-  .. "  --json                print JSON; the script's own output goes to standard error\n"
+  .. "  --gate=LIMITS         run the script once more and report kernels whose figures are\n"
+  .. "                        beyond limits, as in --gate=\"conflicts<=2, spills=0\"\n"
+  .. "  --baseline=FILE       do not report findings that FILE lists\n"
+  .. "  --write-baseline=FILE list all findings in FILE\n"
+  .. "  --json[=FILE]         write JSON, to FILE or, instead of the text, to standard output;\n"
+  .. "                        then the script's own output goes to standard error\n"
+  .. "  --sarif=FILE          also write SARIF 2.1.0, which hosted CI and editors read\n"
+  .. "  --junit=FILE          also write JUnit's XML, with a test for each kind of finding\n"
+  .. "  --seconds=N           stop the script after N seconds\n"
+  .. "  --explain[=ID]        run nothing; list the kinds of findings, or explain one\n"
   .. "\n"
-  .. "The exit code is 0 without findings, 1 with findings, and 2 if only the script itself failed."
+  .. "The exit code is 0 without findings, 1 with findings, 2 if only the script itself failed,\n"
+  .. "and 3 if there are none, but time or memory ran out."
 
-local FINDINGS <const>, FAILED <const> = 1, 2
+local MAX_SECONDS <const> = 1 << 30
 
 local function fail(format, ...)
   io.stderr:write(("check: %s\n"):format(format:format(...)))
-  run_script.exit(FAILED, true)
+  run_script.exit(deliver.FAILED, true)
 end
+
+-- {====== Arguments ======
 
 local function setting(field, value)
   return function(options) options[field] = value end
 end
 
+local function file_of(name, field)
+  return function(options, value)
+    if value == "" then fail("--%s needs the name of a file, as in --%s=FILE", name, name) end
+    options[field or name] = value
+  end
+end
+
+local function seconds(options, value)
+  local n = math.tointeger(tonumber(value))
+  if not n or n < 1 or n > MAX_SECONDS then
+    fail("--seconds=%s is not a number of seconds from 1 to %d", value, MAX_SECONDS)
+  end
+  options.seconds = n
+end
+
 local command <const> = {
-  name = "check", flags = { nan = true, overflow = true, ["no-global"] = true, json = true },
+  name = "check", flags = { nan = true, overflow = true, ["no-global"] = true },
+  values_follow = { gate = true },
   options = {
     nan = setting("nan", true), overflow = setting("overflow", true),
-    ["no-global"] = setting("global", false), json = setting("json", true),
+    ["no-global"] = setting("global", false),
+    json = function(options, value) options.json = value == "" or value end,
+    sarif = file_of "sarif", junit = file_of "junit", baseline = file_of "baseline",
+    ["write-baseline"] = file_of("write-baseline", "write_baseline"), seconds = seconds,
+    gate = function(options, value)
+      options.gates = options.gates or {}
+      gates.parse(value, fail, options.gates)
+    end,
+    explain = function(options, value) options.explain = value end,
     on = function(options, value)
       if value == "" then fail("--on needs a value, as in --on=H100; see cuttle check --help") end
       options.device = value
@@ -51,39 +89,60 @@ local command <const> = {
   },
 }
 
-local function exit_code(findings, script_code)
-  local signal_code = run_script.signal_code()
-  if signal_code then return signal_code end
-  return #findings > 0 and FINDINGS or script_code ~= 0 and FAILED or 0
+local function explain(id)
+  local text = id == "" and kinds.list() or kinds.explain(id)
+  if not text then
+    fail("--explain=%s: no kind of finding has this id; cuttle check --explain lists them%s", id,
+      kinds.hint(id))
+  end
+  print(text)
 end
 
--- {findings =, launches =, failed =, code =, exit =}: `code` is that of the script's own os.exit.
-local function run(options, args)
-  local script, message = run_script.load(options.script, args, options.json)
+-- {====== The run ======
+
+-- The findings of the gates, from a second run of the script, and why that failed.
+local function judge(options)
+  local device = options.device and devices.find(options.device)
+  local counted, ok, what = run_script.again(options.script, options.rest, function(script)
+    return profile.run(script, { device = options.device, sm = device and device.sm,
+      call = run_script.call }, table.unpack(options.rest))
+  end)
+  if not counted then return {}, ok end
+  local code, text = run_script.outcome(ok, what)
+  local why = code ~= 0 and "the script failed when it ran again, for the gates" or nil
+  return gates.judge(options.gates, counted), why and text and why .. ": " .. text or why
+end
+
+local function limit_of(findings, options, text)
+  if run_script.is_late() then
+    return ("stopped after %d s (--seconds): there may be more"):format(options.seconds)
+  end
+  if findings.is_partial or text and text:find("not enough memory", 1, true) then
+    return "memory or a limit ran out, there may be more"
+  end
+end
+
+-- {findings =, launches =, failed =, why =, code =, limit =}: `code` is that of the script's own
+-- os.exit; `why` the text of its error; `limit` what ended the search early.
+local function run(options)
+  local script, message = run_script.load(options.script, options.rest, options.json == true)
   if not script then fail("%s", message) end
+  internal.host.limit_script(options.seconds or 0)
   local findings, launches, ok, what = check.run(script,
     { nan = options.nan, overflow = options.overflow, global = options.global,
-      device = options.device, call = run_script.call }, table.unpack(args))
+      device = options.device, call = run_script.call }, table.unpack(options.rest))
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
-  return { findings = findings, launches = launches, failed = code ~= 0,
-           code = not text and code or nil, exit = exit_code(findings, code) }
-end
-
-local function print_json(result)
-  local findings = result.findings
-  result.code, result.exit = nil, nil
-  result.is_partial, result.registers_unknown = findings.is_partial, findings.registers_unknown
-  findings.is_partial, findings.registers_unknown = nil, nil
-  io.stdout:write(json.encode(result), "\n")
-end
-
-local function print_text(result)
-  print(check.report(result.findings, result.launches))
-  if result.failed then
-    local code = result.code and (", with exit code %d"):format(result.code) or ""
-    print("check: the script itself failed" .. code)
+  local limit = limit_of(findings, options, text)
+  local result = { findings = findings, launches = launches, limit = limit,
+                   failed = code ~= 0 and not limit, why = text, code = not text and code or nil }
+  if options.gates and code == 0 then
+    local found, why = judge(options)
+    table.move(found, 1, #found, #findings + 1, findings)
+    result.failed, result.why = why ~= nil, why
+    run_script.say(why)
   end
+  return result
 end
 
 return function(...)
@@ -92,15 +151,16 @@ return function(...)
     print(USAGE)
     return
   end
+  if options.explain then return explain(options.explain) end
   if not options.script then
     fail("a script was expected; see cuttle check --help")
   end
   if options.device and not devices.find(options.device) then
     fail("--on=%s is not a known device; expected one of %s", options.device, devices.names())
   end
+  if options.gates and options.script == "-" then
+    fail("--gate runs the script twice, so the script must be a file, not standard input")
+  end
   internal.host.choose_cpu()
-  local result = run(options, options.rest)
-  local code, deliver = result.exit, options.json and print_json or print_text
-  deliver(result)
-  run_script.exit(code, true)
+  run_script.exit(deliver.deliver(run(options), options, fail), true)
 end

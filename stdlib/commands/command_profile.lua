@@ -1,6 +1,8 @@
 -- command_profile.lua: `cuttle profile [options] script.lua [arguments]`: runs the script on the
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
 --|profile script.lua    run it and show what each line of its kernels costs on a GPU
+local check = require "cuttle.check"
+local gates = require "cuttle.gates"
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -16,8 +18,11 @@ local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "  --on=NAME             the device of the roofline, such as H100; default: one with that sm\n"
   .. "  --json[=FILE]         write JSON instead of the table, to FILE or standard output\n"
   .. "  --html=FILE           write a page, with the source next to the figures\n"
+  .. "  --gate=LIMITS         also report kernels whose figures are beyond limits, as in\n"
+  .. "                        --gate=\"conflicts<=2, registers<=128, spills=0\"\n"
   .. "\n"
-  .. "The exit code is the script's, or 1 if it launches nothing on the CPU engine."
+  .. "The exit code is the script's, or 1 if it launches nothing on the CPU engine, or if a gate\n"
+  .. "is not kept."
 
 local fail = script_command.failing "profile"
 
@@ -32,6 +37,10 @@ local options_of = {
   json = function(o, value)
     o.json, o.is_aside = value ~= "" and value or true, value == ""
   end,
+  gate = function(o, value)
+    o.gates = o.gates or {}
+    gates.parse(value, fail, o.gates)
+  end,
   html = function(o, value)
     if value == "" then fail("--html needs the name of a file, as in --html=profile.html") end
     o.html = value
@@ -40,12 +49,22 @@ local options_of = {
 
 -- {====== Results ======
 
+-- The lines of the gates; 1 if one was not kept.
+local function print_gates(result, options)
+  local out = options.json == true and io.stderr or io.stdout
+  for _, finding in ipairs(result.gates) do out:write(check.line(finding), "\n") end
+  out:write(gates.summary(options.gates, result.gates, result), "\n")
+  return #result.gates > 0 and 1 or nil
+end
+
 local function deliver(result, options)
+  if options.gates then result.gates = gates.judge(options.gates, result) end
   if options.html then result:html(options.html) end
   if options.json then script_command.write(fail, options.json, result:json() .. "\n") end
   if not options.json and not options.html then io.stdout:write(tostring(result), "\n") end
   local names = options.json == true and io.stderr or io.stdout
   if options.html then names:write(options.html, "\n") end
+  if options.gates then return print_gates(result, options) end
 end
 
 local function run(script, options)
@@ -57,6 +76,7 @@ end
 
 return script_command.new {
   name = "profile", usage = USAGE, options = options_of, run = run, deliver = deliver,
+  values_follow = { gate = true },
   say_missing = function(_, options)
     fail("%s launched no kernel on the CPU engine", options.script)
   end,

@@ -52,7 +52,9 @@ end
 function Reader:take(at, name, value, has_value)
   local command, args = self.command, self.args
   local is_flag = command.flags and command.flags[name]
-  local follows = not is_flag and (command.values_follow or args[at]:find "^%-%a")
+  local following = command.values_follow
+  if type(following) == "table" then following = following[name] end
+  local follows = not is_flag and (following or args[at]:find "^%-%a")
   if is_flag and has_value then self:fail("--%s takes no value", name, command.name) end
   if follows and not has_value then value, at = args[at + 1] or "", at + 1 end
   if follows and value == "" then self:fail("--%s needs a value", name, command.name) end

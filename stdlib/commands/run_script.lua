@@ -5,6 +5,7 @@ local internal = ...
 local M = {}
 
 M.exit = os.exit -- the program's own way out
+local SIGALRM <const> = 14
 local left = setmetatable({}, { __name = "exit" })
 
 -- It raises an error, and an interrupt too, so that a pcall of the script does not catch it.
@@ -55,8 +56,25 @@ function M.signal_code()
   return stopped_by and not left.code and 128 + (stopped_by > 0 and stopped_by or 2) or nil
 end
 
+-- Was the script stopped because it ran too long (host.limit_script)?
+function M.is_late() return stopped_by == SIGALRM end
+
 -- pcall of a script. An interrupt ends the script, but not the report.
 function M.call(f, ...) return note(internal.host.call_script(f, ...)) end
+
+-- Runs f(chunk) on a script that has run before; what the script prints is dropped.
+function M.again(path, args, f)
+  local print_before, output_before = rawget(_G, "print"), io.output()
+  left.code = nil
+  local chunk, message = M.load(path, args)
+  if not chunk then return false, message end
+  rawset(_G, "print", function() end)
+  io.output(io.open("/dev/null", "w") or io.stderr)
+  local results = table.pack(f(chunk))
+  rawset(_G, "print", print_before)
+  io.output(output_before)
+  return table.unpack(results, 1, results.n)
+end
 
 -- How a script ended of which M.call said `ok, what`: its exit code, and its error's text, if any.
 function M.outcome(ok, what)

@@ -6,12 +6,13 @@
 --   on_device        the script runs on its own device, else on the CPU engine; or a function that
 --                    says so of the options
 --   flags            the set of options that take no value; nil: none is checked
---   values_follow    an option's value may be the next argument, and none goes without, but flags
+--   values_follow    an option's value may be the next argument, and none goes without, but flags;
+--                    or the set of options of which that is so
 --   short            [LETTER] = NAME: -LETTER VALUE stands for --NAME=VALUE; or nil
 --   check            function(options): raises where they do not go together; or nil
 --   run              function(script, options): what there is to report, of how many launches or
 --                    kernels, and what run_script.call returned
---   deliver          function(report, options)
+--   deliver          function(report, options): the exit code if the script ended well; nil: 0
 --   say_missing      function(report, options): says why there is nothing, if the script was fine
 -- The functions find the script's path in options.script and its arguments in options.rest. With
 -- options.is_aside what the script prints leaves standard output to the report.
@@ -57,7 +58,8 @@ function M.new(command)
     local report, n, ok, what = command.run(chunk, options)
     local code, text = run_script.outcome(ok, what)
     if n > 0 then
-      command.deliver(report, options)
+      local own_code = command.deliver(report, options)
+      code = code == 0 and own_code or code
     elseif code == 0 then
       command.say_missing(report, options)
     end

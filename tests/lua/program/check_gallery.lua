@@ -1,6 +1,6 @@
 -- Faulty kernels, each found by `check` with the whole message at the right line, and nothing else.
 -- tests/check/NAME.lua: `-- finds: MESSAGE` on the line to blame, once for each message;
--- `-- check: NAME` gives the option --NAME, such as nan. tests/check/NAME.faults: several programs, as changes of one.
+-- `-- check: OPTION` gives the option --OPTION, such as nan. tests/check/NAME.faults: several programs, as changes of one.
 -- An argument names one file; with --write=FOLDER before it, writes the programs of such a file.
 local tap = dofile "tests/support/tap.lua"
 
@@ -29,15 +29,15 @@ end
 
 -- On one thread: which block is the last, say, is the same in every run.
 local function found(path, text)
+  local option = text:match "%-%- check: (%l%S*)\n"
   local pipe = assert(io.popen(("CUTTLE_THREADS=1 %s check %s %s 2>&1 </dev/null"):format(
-    quote(arg[-1]), (text:match "%-%- check: (%l+)\n" or ""):gsub("^.", "--%0"), path)))
+    quote(arg[-1]), option and quote("--" .. option) or "", path)))
   local out = {}
   for line in pipe:lines() do
     if line:find(path .. ":", 1, true) == 1 then line = line:sub(#path + 2) end
-    out[#out + 1] = line:gsub(" %(%d+ times%)$", "")
+    if not line:find "^check: " then out[#out + 1] = line:gsub(" %(%d+ times%)$", "") end
   end
   pipe:close()
-  table.remove(out) -- the summary
   table.sort(out)
   return table.concat(out, "\n")
 end

@@ -1,0 +1,117 @@
+-- check_report.lua: what `cuttle check` writes and prints of a run, and its exit code.
+--   M.deliver(result, options, fail)   the exit code; see run() of command_check.lua for the result
+local internal = ...
+local baseline = require "cuttle.findings_baseline"
+local check = require "cuttle.check"
+local json = require "cuttle.json"
+local junit = require "cuttle.findings_junit"
+local kinds = require "cuttle.findings"
+local plural = require "cuttle.plural"
+local run_script = require "cuttle.run_script"
+local sarif = require "cuttle.findings_sarif"
+local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
+
+-- {====== The baseline ======
+
+-- Marks the known findings; how many of the file's were not found.
+local function mark(result, options, fail)
+  local path = options.baseline
+  local file <close>, why = io.open(path, "rb")
+  if not file then
+    fail("--baseline: cannot open %s; cuttle check --write-baseline=%s writes it", why, path)
+  end
+  result.has_baseline = true
+  return baseline.mark(result.findings, file:read "a", function(line, text)
+    fail("%s:%d: '%s' is no finding; expected an id, a script and the text of its line, with tabs "
+      .. "between", path, line, text)
+  end)
+end
+
+-- The findings that are not known.
+local function new_ones(findings)
+  local new = { registers_unknown = findings.registers_unknown }
+  for _, f in ipairs(findings) do
+    if not f.is_known then new[#new + 1] = f end
+  end
+  return new
+end
+
+-- {====== The exit code ======
+
+local function exit_code(result, n_new)
+  local signal_code = run_script.signal_code()
+  if signal_code and not result.limit then return signal_code end
+  return n_new > 0 and M.FINDINGS or result.limit and M.LIMIT or result.failed and M.FAILED or 0
+end
+
+-- {====== Writers ======
+
+-- What was not looked for, and why.
+local function skipped(options)
+  return { nan = not options.nan and "only with --nan" or nil,
+           overflow = not options.overflow and "only with --overflow" or nil,
+           cooperative_grid = not options.device and "only with --on" or nil,
+           gate = not options.gates and "only with --gate" or nil,
+           race_global = options.global == false and "left out by --no-global" or nil }
+end
+
+-- The report as tables for JSON.
+local function plain(result)
+  local findings = result.findings
+  return { findings = table.move(findings, 1, #findings, 1, {}), launches = result.launches,
+           failed = result.failed, limit = result.limit, is_partial = findings.is_partial,
+           registers_unknown = findings.registers_unknown }
+end
+
+local writers <const> = {
+  { "sarif", sarif.encode }, { "junit", junit.encode },
+  { "json", function(_, result) return json.encode(plain(result)) .. "\n" end },
+  { "write_baseline", function(report) return baseline.encode(report.findings) end },
+}
+
+local function write_files(result, options, code, fail)
+  local report = { script = options.script, findings = result.findings, failed = result.failed,
+                   why = result.why, limit = result.limit, exit = code, skipped = skipped(options),
+                   has_baseline = result.has_baseline }
+  for _, writer in ipairs(writers) do
+    local path = options[writer[1]]
+    if type(path) == "string" then
+      local ok, why = internal.host.write_file(path, writer[2](report, result))
+      if not ok then fail("cannot write %s", why) end
+    end
+  end
+end
+
+-- {====== The text ======
+
+local function print_text(result, new, n_stale)
+  print(check.report(new, result.launches))
+  local n_known = #result.findings - #new
+  if n_known > 0 then print(("check: %s of the baseline left out"):format(plural(n_known,
+    "finding"))) end
+  if n_stale > 0 then
+    print(("check: %s of the baseline did not come again; write it anew"):format(plural(n_stale,
+      "finding")))
+  end
+  if result.limit then print("check: " .. result.limit) end
+  if result.failed then
+    local code = result.code and (", with exit code %d"):format(result.code) or ""
+    print("check: the script itself failed" .. code)
+  end
+end
+
+function M.deliver(result, options, fail)
+  kinds.locate(result.findings, options.script)
+  local n_stale = options.baseline and mark(result, options, fail) or 0
+  local new = new_ones(result.findings)
+  local code = exit_code(result, #new)
+  write_files(result, options, code, fail)
+  if options.json == true then
+    io.stdout:write(json.encode(plain(result)), "\n")
+  else
+    print_text(result, new, n_stale)
+  end
+  return code
+end
+
+return M
