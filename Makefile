@@ -626,11 +626,13 @@ ledger: $(PROGRAM)
 
 # All pages with all pictures, so that links lead somewhere from the first on.
 check_docs = $(RUN_DOCS) $(1) > $(DOCS)/tap || { grep -A 9 '^not ok' $(DOCS)/tap; exit 1; }
-$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES) scripts/gen_docs.lua
+$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES) scripts/gen_docs.lua scripts/gen_findings.lua \
+		$(wildcard tests/check/*.lua tests/check/right/*.lua)
 	$(call say,DOCS,$(DOCS))
 	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES); do \
 		mkdir -p $(DOCS)/$$(dirname $$f) && cp $$f $(DOCS)/$$f; done
 	$(Q)$(PROGRAM) scripts/gen_docs.lua $@
+	$(Q)$(PROGRAM) scripts/gen_findings.lua $(DOCS)/docs/findings.md
 	$(Q)$(call check_docs,$(DRAWN_PAGES))
 
 playground: $(REFERENCE)

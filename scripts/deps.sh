@@ -65,18 +65,21 @@ has_musl() { have musl-gcc; }
 has_opencl() { ldconfig -p 2>/dev/null | grep -q 'libOpenCL\.so\.1'; }
 has_pocl() { ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; }
 has_emcc() { have emcc; }
+# What reads the reports of `cuttle check`, from the Python package index: see install_readers.sh.
+readers=build/readers
+has_readers() { cmp -s scripts/readers.txt "$readers/readers.txt"; }
 has_codemirror() { [ -f /usr/share/javascript/codemirror/lib/codemirror.js ]; }
 has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
-test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror"
+test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror readers"
 platforms_needs="emcc nodejs binaryen aarch64 qemu musl"
 pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
 optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror \
-nodejs binaryen aarch64 qemu musl "
+nodejs binaryen aarch64 qemu musl readers "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -209,6 +212,10 @@ fi
 echo "deps: missing: $(echo $missing)"
 refresh
 for need in $missing; do
+  if [ "$need" = readers ]; then
+    scripts/install_readers.sh "$readers" || echo "deps: pip could not install $readers" >&2
+    continue
+  fi
   # shellcheck disable=SC2046
   set -- "$need" $(packages_for "$need")
   if [ $# -eq 1 ]; then

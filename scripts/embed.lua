@@ -161,8 +161,9 @@ local function foreign_rows(pages, annotations)
 end
 
 local packed_rooms <const> = { commands = true, export = true, microscope = true }
-local PACKED_FROM <const> = 6000 -- bytes
-local often <const> = { "^profile", "^check", "^guess$", "^habits$", "^help$" }
+local PACKED_FROM <const> = 1500 -- bytes
+local often <const> = { "^profile", "^check", "^command_check$", "^findings$", "^guess$",
+  "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^typed$" }
 
 local function is_often(name)
   for _, pattern in ipairs(often) do

@@ -135,7 +135,7 @@ typedef struct CuttleState {
   uint32_t phase;               /* random, for the counts of coroutines */
   int rank;                     /* of m:run, whose function runs now; -1: none */
   int n_ranks;                  /* of that m:run in this process */
-  unsigned script_s;            /* seconds after which SIGALRM stops a script that reports; 0: never */
+  unsigned script_s;            /* after which SIGALRM stops a script that reports; 0: never */
   double rank_seconds;          /* that a kernel of them may wait for another rank; 0: for ever */
   StateTurn turn;
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */

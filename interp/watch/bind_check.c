@@ -206,11 +206,13 @@ void bind_open_check(lua_State *L) {
                                      {"launches", check_launches},
                                      {"findings", check_findings},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"_watch.check", check_begin},      {"_watch.check_kinds", check_kinds},
-      {"_host.choose_cpu", choose_cpu},   {"_host.call_script", call_script},
+  static const luaL_Reg functions[] = {{"_watch.check", check_begin},
+                                       {"_watch.check_kinds", check_kinds},
+                                       {"_host.choose_cpu", choose_cpu},
+                                       {"_host.call_script", call_script},
                                        {"_host.limit_script", limit_script},
-      {"_host.stop_script", stop_script}, {NULL, NULL}};
+                                       {"_host.stop_script", stop_script},
+                                       {NULL, NULL}};
   watcher_new_type(L, &launch_check_kind, methods);
   luaL_setfuncs(L, functions, 0);
 }

@@ -4,11 +4,9 @@ local internal = ...
 local baseline = require "cuttle.findings_baseline"
 local check = require "cuttle.check"
 local json = require "cuttle.json"
-local junit = require "cuttle.findings_junit"
 local kinds = require "cuttle.findings"
 local plural = require "cuttle.plural"
 local run_script = require "cuttle.run_script"
-local sarif = require "cuttle.findings_sarif"
 local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
 
 -- {====== The baseline ======
@@ -63,8 +61,10 @@ local function plain(result)
            registers_unknown = findings.registers_unknown }
 end
 
+-- The modules that seldom are wanted are loaded only then.
 local writers <const> = {
-  { "sarif", sarif.encode }, { "junit", junit.encode },
+  { "sarif", function(report) return require("cuttle.findings_sarif").encode(report) end },
+  { "junit", function(report) return require("cuttle.findings_junit").encode(report) end },
   { "json", function(_, result) return json.encode(plain(result)) .. "\n" end },
   { "write_baseline", function(report) return baseline.encode(report.findings) end },
 }

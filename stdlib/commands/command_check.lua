@@ -5,9 +5,7 @@ local internal = ...
 local check = require "cuttle.check"
 local deliver = require "cuttle.check_report"
 local devices = require "cuttle.profile_device"
-local gates = require "cuttle.gates"
 local kinds = require "cuttle.findings"
-local profile = require "cuttle.profile"
 local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
 
@@ -47,6 +45,8 @@ local function fail(format, ...)
   run_script.exit(deliver.FAILED, true)
 end
 
+local function gates() return require "cuttle.gates" end -- loaded only if there are some
+
 -- {====== Arguments ======
 
 local function setting(field, value)
@@ -79,7 +79,7 @@ local command <const> = {
     ["write-baseline"] = file_of("write-baseline", "write_baseline"), seconds = seconds,
     gate = function(options, value)
       options.gates = options.gates or {}
-      gates.parse(value, fail, options.gates)
+      gates().parse(value, fail, options.gates)
     end,
     explain = function(options, value) options.explain = value end,
     on = function(options, value)
@@ -104,13 +104,13 @@ end
 local function judge(options)
   local device = options.device and devices.find(options.device)
   local counted, ok, what = run_script.again(options.script, options.rest, function(script)
-    return profile.run(script, { device = options.device, sm = device and device.sm,
-      call = run_script.call }, table.unpack(options.rest))
+    local profiled = { device = options.device, sm = device and device.sm, call = run_script.call }
+    return require("cuttle.profile").run(script, profiled, table.unpack(options.rest))
   end)
   if not counted then return {}, ok end
   local code, text = run_script.outcome(ok, what)
   local why = code ~= 0 and "the script failed when it ran again, for the gates" or nil
-  return gates.judge(options.gates, counted), why and text and why .. ": " .. text or why
+  return gates().judge(options.gates, counted), why and text and why .. ": " .. text or why
 end
 
 local function limit_of(findings, options, text)

@@ -2,7 +2,6 @@
 -- CPU engine and prints, for each kernel that it launched, what every line of it does.
 --|profile script.lua    run it and show what each line of its kernels costs on a GPU
 local check = require "cuttle.check"
-local gates = require "cuttle.gates"
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -26,6 +25,8 @@ local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
 
 local fail = script_command.failing "profile"
 
+local function gates() return require "cuttle.gates" end
+
 -- {====== Arguments ======
 
 local options_of = {
@@ -39,7 +40,7 @@ local options_of = {
   end,
   gate = function(o, value)
     o.gates = o.gates or {}
-    gates.parse(value, fail, o.gates)
+    gates().parse(value, fail, o.gates)
   end,
   html = function(o, value)
     if value == "" then fail("--html needs the name of a file, as in --html=profile.html") end
@@ -53,12 +54,12 @@ local options_of = {
 local function print_gates(result, options)
   local out = options.json == true and io.stderr or io.stdout
   for _, finding in ipairs(result.gates) do out:write(check.line(finding), "\n") end
-  out:write(gates.summary(options.gates, result.gates, result), "\n")
+  out:write(gates().summary(options.gates, result.gates, result), "\n")
   return #result.gates > 0 and 1 or nil
 end
 
 local function deliver(result, options)
-  if options.gates then result.gates = gates.judge(options.gates, result) end
+  if options.gates then result.gates = gates().judge(options.gates, result) end
   if options.html then result:html(options.html) end
   if options.json then script_command.write(fail, options.json, result:json() .. "\n") end
   if not options.json and not options.html then io.stdout:write(tostring(result), "\n") end

@@ -6,7 +6,7 @@ local M = {}
 
 -- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
 -- and lines, the number of launches, and whether f returned without an error, with what it returned
--- or the error. A finding is {kind =, kernel =, chunk =, line =, other_chunk =, other_line =,
+-- or the error. A finding is {kind =, id =, kernel =, chunk =, line =, other_chunk =, other_line =,
 -- buffer =, count =, message =, block =, thread =}; block and thread are those of the example that
 -- the message tells of. options: {nan = true} also looks for NaN that comes of operands that are
 -- none, and infinities of finite ones, {overflow = true} also looks for results of signed integers

@@ -7,6 +7,7 @@
 --                         they limit nothing
 local devices = require "cuttle.profile_device"
 local errors = require "cuttle.fail"
+local kinds = require "cuttle.findings"
 local machine = require "cuttle.profile_machine"
 local M = {}
 
@@ -102,7 +103,8 @@ local function finding_of(launch, device)
     launch.shared_bytes)
   local at_once = at_once_of(launch, occupancy, device)
   if volume(launch.grid) <= at_once then return nil end
-  return { kind = "cooperative_grid", kernel = launch.kernel, chunk = launch.chunk,
+  local kind = kinds.of.cooperative_grid
+  return { kind = kind.kind, id = kind.id, kernel = launch.kernel, chunk = launch.chunk,
            line = launch.line, count = launch.count,
            message = message_of(launch, occupancy, device, at_once) }
 end
