@@ -19,7 +19,8 @@ local function mark(result, options, fail)
     fail("--baseline: cannot open %s; cuttle check --write-baseline=%s writes it", why, path)
   end
   result.has_baseline = true
-  return baseline.mark(result.findings, file:read "a", function(line, text)
+  local script = kinds.relative(options.script)
+  return baseline.mark(result.findings, script, file:read "a", function(line, text)
     fail("%s:%d: '%s' is no finding; expected an id, a script and the text of its line, with tabs "
       .. "between", path, line, text)
   end)

@@ -11,7 +11,7 @@
 --- "thread", or "run" to print in the order in which the threads of a block run (see printf).
 --- `check` is true or a table such as `{nan = true, overflow = true, global = false}`. With it, the
 --- launch runs on the CPU engine and fails with a list of the kernel's mistakes, such as races and
---- uninitialised reads (see docs/debugging.md).
+--- uninitialised reads (see docs/check.md).
 ---
 --- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables that hold these
 --- by name. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled

@@ -3,6 +3,7 @@
 --   M.kinds                the rows, in order
 --   M.of[kind], M.of[id]   one of them
 --   M.list()               all of them as text; M.explain(id) one; nil if there is none
+--   M.relative(path)       the path as seen from the working folder, if it is inside
 --   M.locate(findings, script)   gives each finding, where they are known, `file`, `other_file`
 --                          (relative to the working folder, if inside it), `source` and
 --                          `other_source`, the lines without blanks at both ends
@@ -52,7 +53,7 @@ local function full_name(chunk, script)
 end
 
 -- The path in the working folder, if it is there, without "./".
-local function relative(path)
+function M.relative(path)
   local here = os.getenv "PWD"
   if here and path:sub(1, #here + 1) == here .. "/" then path = path:sub(#here + 2) end
   return (path:gsub("^%./+", ""))
@@ -65,7 +66,7 @@ local function path_finder(script)
     if known[chunk] == nil then
       local path = full_name(chunk, script)
       local file <close> = io.open(path, "rb")
-      known[chunk] = file and relative(path) or false
+      known[chunk] = file and M.relative(path) or false
     end
     return known[chunk] or nil
   end

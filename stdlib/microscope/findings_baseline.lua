@@ -2,8 +2,8 @@
 -- script and the text of its line, so it may move to another line. The file has a finding in each
 -- line, its three parts with tabs between; two that look alike stand there twice.
 --   M.encode(findings)               the file's text
---   M.mark(findings, text, fail)     sets is_known; how many of the file's were not found.
---                                    fail(line number, line) raises
+--   M.mark(findings, script, text, fail)   sets is_known; how many of the file's for this script
+--                                    were not found. fail(line number, line) raises
 local M = {}
 
 local HEADER <const> = "# cuttle check: known findings (id, script, line)\n"
@@ -35,14 +35,17 @@ local function read(text, fail)
   return counts
 end
 
-function M.mark(findings, text, fail)
+function M.mark(findings, script, text, fail)
   local counts, n_left = read(text, fail), 0
   for _, f in ipairs(findings) do
     local key = key_of(f)
     f.is_known = (counts[key] or 0) > 0
     counts[key] = (counts[key] or 0) - 1
   end
-  for _, n in pairs(counts) do n_left = n_left + math.max(n, 0) end
+  for key, n in pairs(counts) do
+    local is_own = key:match "\t([^\t]*)\t" == script
+    n_left = n_left + (is_own and math.max(n, 0) or 0)
+  end
   return n_left
 end
 

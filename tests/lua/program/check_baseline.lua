@@ -59,6 +59,9 @@ write("k.lua", script("", ""):gsub("1%.0", "2.0"))
 expect("a line of another text is new", "check --baseline=known k.lua",
   "k.lua:2: " .. outside .. " (32 times)\ncheck: 1 finding in 1 launch\n"
   .. "check: 1 finding of the baseline did not come again; write it anew\n", 1)
+write("two", read "known" .. "CT-RACE-SHARED\tother.lua\ts[0] = 1\n")
+write("k.lua", script("", ""))
+expect("a baseline of two scripts", "check --baseline=two ./k.lua", left_out, 0)
 expect("no such baseline", "check --baseline=nowhere k.lua", "check: --baseline: cannot open "
   .. "nowhere: No such file or directory; cuttle check --write-baseline=nowhere writes it\n", 2)
 write("odd", "CT-OUT-OF-BOUNDS k.lua\n")

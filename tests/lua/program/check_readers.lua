@@ -56,11 +56,14 @@ write(folder .. "/broken.sarif", (read(folder .. "/a.sarif"):gsub('"ruleId"', '"
 
 local list = { "sarif=a.sarif", "sarif=known.sarif", "sarif=right.sarif", "sarif=broken.sarif",
                "junit=a.xml", "junit=known.xml", "junit=right.xml" }
-local pipe = assert(io.popen(("cd %s && PYTHONPATH=%s/%s python3 %s/tests/support/read_reports.py "
-  .. "%s/%s/sarif-2.1.0.json %s 2>&1"):format(folder, here, READERS, here, here, READERS,
-  table.concat(list, " "))))
-local got = pipe:read "a"
-pipe:close()
+local function read_by_others(files)
+  local pipe <close> = assert(io.popen(("cd %s && PYTHONPATH=%s/%s python3 "
+    .. "%s/tests/support/read_reports.py %s/%s/sarif-2.1.0.json %s 2>&1"):format(folder, here,
+    READERS, here, here, READERS, table.concat(files, " "))))
+  return pipe:read "a"
+end
+
+local got = read_by_others(list)
 local n = #require("cuttle.findings").kinds + 2
 local race = "race: read of s at 63, extent 64, by thread (0,0,0) of block (0,0,0), and write by "
   .. "thread (63,0,0) at line 3 are not ordered; put sync_threads() between line 3 and line 4"
@@ -96,5 +99,19 @@ local _, n_unchanged = known:gsub('"baselineState":"unchanged"', "")
 local _, n_suppressed = known:gsub('"kind":"external"', "")
 tap.ok(n_unchanged == 2 and n_suppressed == 2 and not known:find('"new"', 1, true),
   "findings of the baseline are unchanged, and suppressed", known)
+
+-- The step of examples/check_workflow.yml, with Cuttle where the step before it installs it.
+assert(succeeds("cd %s && mkdir -p kernels home/.local/bin && ln -s %s home/.local/bin/cuttle "
+  .. "&& mv 'a script.lua' kernels/wrong.lua && mv right.lua kernels/ && : >known.txt", folder,
+  quote(cuttle)))
+local workflow = "workflow=" .. here .. "/examples/check_workflow.yml"
+write(folder .. "/step.sh", read_by_others { workflow })
+local run_step = "cd " .. folder .. " && HOME=$PWD/home bash -e step.sh >/dev/null 2>&1"
+local _, _, code = os.execute(run_step)
+tap.is(code, 1, "the workflow fails")
+tap.is(read_by_others { "sarif=reports/right.sarif", "sarif=reports/wrong.sarif" },
+  "valid\n" .. two:gsub("a%%20script", "kernels/wrong"), "and has reports of both scripts")
+succeeds("rm %s/kernels/wrong.lua", folder)
+tap.ok(succeeds("%s", run_step), "without the wrong one it passes")
 succeeds("rm -r %s", folder)
 tap.done()
