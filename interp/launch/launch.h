@@ -308,16 +308,7 @@ CtStatus launch_check_requires(const Spec *spec, const CtSlotValue *slots, CtErr
 CtStatus launch_enqueue(const Spec *spec, const LaunchConfig *config, LaunchArgs *args, int64_t n,
                         CtErr *err) CT_NODISCARD;
 
-/* launch_time.c: stands around n launches in a row whose times are taken. First the row of such launches; then what does
-   not wait for launches before, which says where their time goes; _end is called if that returned CT_OK, with what became
-   of the launches, and passes that on. */
-typedef struct LaunchTimes LaunchTimes;
-CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
-                           size_t *out, CtErr *err) CT_NODISCARD;
-CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
-                                int64_t n, size_t *sample, CtErr *err) CT_NODISCARD;
-CtStatus launch_times_end(LaunchTimes *t, size_t sample, const Spec *spec,
-                          const LaunchConfig *config, CtStatus status, CtErr *err) CT_NODISCARD;
+typedef struct LaunchTimes LaunchTimes; /* launch_time.c */
 
 /* Of a configuration k{...} or a prepared launch at idx: pushes the kernel, the configuration, and the
    arguments of a prepared launch [-0, +2+n, m]. Returns n; -1, and nothing is pushed, for anything else. */

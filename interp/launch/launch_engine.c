@@ -6,31 +6,37 @@
 
 /* {====== On the CPU engine ====== */
 
-static CtStatus run_cpu(const Launch *l, CtErr *err) {
+CtSimtLaunch launch_simt(const Launch *l) {
   CuttleState *s = l->state;
   const LaunchConfig *c = l->config;
   const LaunchArgs *a = l->args;
+  return (CtSimtLaunch){.grid = {c->grid.x, c->grid.y, c->grid.z},
+                        .slots = a->slots,
+                        .n_elems = a->n_elems,
+                        .lists = a->lists,
+                        .interrupt = &s->interrupt,
+                        .print = state_print_to,
+                        .print_ud = s,
+                        .print_order = c->print_order,
+                        .watch = l->watch,
+                        .is_cooperative = c->cooperative,
+                        .n_host = s->n_host};
+}
+
+static CtStatus run_cpu(const Launch *l, CtErr *err) {
+  CuttleState *s = l->state;
   CtSimtEngine *engine;
   if (s->is_engine_busy) {
     return ct_fail(err, CT_EINVAL,
                    "%s: launched while the CPU engine runs another launch, from a callback that "
                    "prints; launch it after that one has returned",
-                   a->of->name);
+                   l->args->of->name);
   }
   CtStatus status = state_simt(s, &engine, err);
-  CtSimtLaunch launch = {.grid = {c->grid.x, c->grid.y, c->grid.z},
-                         .slots = a->slots,
-                         .n_elems = a->n_elems,
-                         .lists = a->lists,
-                         .interrupt = &s->interrupt,
-                         .print = state_print_to,
-                         .print_ud = s,
-                         .print_order = c->print_order,
-                         .watch = s->taps.watch,
-                         .is_dependent = c->pdl,
-                         .is_cooperative = c->cooperative,
-                         .may_overlap = s->may_overlap,
-                         .n_host = s->n_host};
+  CtSimtLaunch launch = launch_simt(l);
+  launch.watch = s->taps.watch;
+  launch.is_dependent = l->config->pdl;
+  launch.may_overlap = s->may_overlap;
   if (status == CT_OK && l->spec->ir.has_addresses) {
     status = state_memory(s, ct_ir_writes_at(&l->spec->ir), &launch.memory, &launch.n_memory, err);
   }

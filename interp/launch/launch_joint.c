@@ -17,16 +17,13 @@
 typedef struct Gathered {
   Spec *spec; /* one reference */
   int rank;
-  int turn;            /* how many of its rank come before */
-  CtSimtLaunch launch; /* on the CPU engine; on a device only the slots */
-  LaunchConfig config; /* on a device */
-  double seconds;      /* that it may run there; 0: for ever */
-  LaunchTimes *times;  /* who takes its time there, in which row; NULL: nobody */
-  size_t row;
+  int turn;             /* how many of its rank come before */
+  CtSimtLaunch launch;  /* on the CPU engine; on a device only the slots */
+  LaunchConfig config;  /* on a device */
+  double seconds;       /* that it may run there; 0: for ever */
+  LaunchTimes *times;   /* who takes its time there; NULL: nobody */
   unsigned char *block; /* of parameters, there */
   bool is_marked;       /* it records its marks, which somebody reads */
-  const char *name, *chunk;
-  int line;
 } Gathered;
 
 typedef struct LaunchJoint {
@@ -183,26 +180,13 @@ static CtStatus hold_memory(CuttleState *s, const LaunchArgs *a, CtErr *err) {
   return status;
 }
 
-static CtSimtLaunch simt_launch(CuttleState *s, const LaunchConfig *c) {
-  return (CtSimtLaunch){.grid = {c->grid.x, c->grid.y, c->grid.z},
-                        .interrupt = &s->interrupt,
-                        .print = state_print_to,
-                        .print_ud = s,
-                        .print_order = c->print_order,
-                        .is_cooperative = c->cooperative,
-                        .n_host = s->n_host};
-}
-
 /* The array of marks is that of the specialisation, so of launches at once the first one records. */
-static CtStatus mark(LaunchJoint *j, const Kernel *k, Gathered *g, CtErr *err) {
-  g->is_marked = true;
-  for (size_t i = 0; i < j->n && g->is_marked; i++) {
-    g->is_marked = j->items[i].spec != g->spec;
+static bool records_marks(const LaunchJoint *j, const Spec *spec) {
+  bool is_first = true;
+  for (size_t i = 0; i < j->n && is_first; i++) {
+    is_first = j->items[i].spec != spec;
   }
-  g->name = copy_of(j, k->name, strlen(k->name) + 1);
-  g->chunk = copy_of(j, k->chunk, strlen(k->chunk) + 1);
-  g->line = k->line;
-  return g->name == NULL || g->chunk == NULL ? ct_fail_nomem(err) : CT_OK;
+  return is_first;
 }
 
 static CtStatus gather(const Launch *l, CtErr *err) {
@@ -213,7 +197,7 @@ static CtStatus gather(const Launch *l, CtErr *err) {
   LaunchJoint *j = joint_for_one_more(s, err);
   Gathered g = {.spec = spec,
                 .rank = s->rank,
-                .launch = simt_launch(s, c),
+                .launch = launch_simt(l),
                 .config = *c,
                 .seconds = launch_seconds(a, spec),
                 .times = a->device == NULL ? NULL : s->taps.times};
@@ -223,14 +207,9 @@ static CtStatus gather(const Launch *l, CtErr *err) {
   if (status == CT_OK && !copy_args(j, a, &g.launch)) {
     status = ct_fail_nomem(err);
   }
-  if (status == CT_OK && g.times != NULL) {
-    status = launch_times_find(g.times, a->of, spec, c, &g.row, err);
-  }
-  g.launch.watch = l->watch;
-  if (status == CT_OK && a->device != NULL && spec->has_marks && takes_rank_marks(s)) {
-    status = mark(j, a->of, &g, err);
-  }
   if (status == CT_OK) {
+    g.is_marked =
+        a->device != NULL && spec->has_marks && takes_rank_marks(s) && records_marks(j, spec);
     g.turn = count_of_rank(j, s->rank);
     spec->n_refs++;
     j->items[j->n++] = g;
@@ -401,24 +380,30 @@ static CtStatus make_ready(const CuttleState *s, LaunchJoint *j, Gathered *g, Ct
   return status == CT_OK ? ct_function_prepare(spec->fn, &launch, spec->params_bytes, err) : status;
 }
 
-static CtStatus begin(const CuttleState *s, const Gathered *g, CtErr *err) {
+/* What the taps are told of it. */
+static Launch launch_of_rank(CuttleState *s, const Gathered *g) {
+  return (Launch){.state = s,
+                  .config = &g->config,
+                  .spec = g->spec,
+                  .n = 1,
+                  .rank = g->rank,
+                  .is_gathered = true};
+}
+
+static CtStatus begin(CuttleState *s, const Gathered *g, CtErr *err) {
   bool is_timed = g->times != NULL && g->times == s->taps.times; /* the session may be over */
+  Launch l = launch_of_rank(s, g);
+  CtStatus status = CT_OK;
   if (g->spec->has_marks && !g->is_marked && takes_rank_marks(s)) {
-    CtStatus kept = launch_marks_keep(g->spec, &g->config, err);
-    if (kept != CT_OK) {
-      return kept;
-    }
+    status = launch_marks_keep(g->spec, &g->config, err);
   }
-  size_t sample = 0;
-  CtStatus status =
-      is_timed ? launch_times_begin_row(g->times, g->row, g->spec, &g->config, 1, &sample, err)
-               : CT_OK;
-  if (status != CT_OK) {
-    return status;
+  TapAnswer times = status == CT_OK && is_timed ? launch_times_before(&l, err) : TAP_OUT;
+  if (status != CT_OK || times == TAP_FAILED) {
+    return err->status;
   }
   memcpy(g->spec->params, g->block, g->spec->params_bytes);
   status = launch_start(g->spec, &g->config, g->seconds, err);
-  return is_timed ? launch_times_end(g->times, sample, g->spec, &g->config, status, err) : status;
+  return times == TAP_IN ? launch_times_after(&l, status, err) : status;
 }
 
 static void add_rank(const Gathered *g, CtErr *err) {
@@ -438,7 +423,7 @@ static CtStatus make_all_ready(const CuttleState *s, LaunchJoint *j, CtErr *err)
 }
 
 /* The ranks take turns, since a device takes about a thousand launches that wait. */
-static CtStatus begin_all(const CuttleState *s, const LaunchJoint *j, size_t n, CtErr *err) {
+static CtStatus begin_all(CuttleState *s, const LaunchJoint *j, size_t n, CtErr *err) {
   CtStatus status = CT_OK;
   size_t done = 0;
   for (int turn = 0; done < n && status == CT_OK; turn++) {
@@ -509,15 +494,14 @@ static bool waits_on(const StateJoint *joint, const CtDevice *device) {
 }
 
 /* Hands over what was recorded. Raises. */
-static void read_marks(lua_State *L, const CuttleState *s, const LaunchJoint *j) {
+static void read_marks(lua_State *L, CuttleState *s, const LaunchJoint *j) {
   int top = lua_gettop(L);
   bool any = false;
   for (size_t i = 0; i < j->n; i++) {
     const Gathered *g = &j->items[i];
     if (g->is_marked && takes_rank_marks(s)) { /* the session may be over */
-      RankLaunch launch = {g->name, g->chunk, g->line, g->rank, g->spec, &g->config};
-      StateWords words = launch_marks_push(L, g->spec, &g->config);
-      s->taps.marks->take_ranks(L, &launch, words);
+      const Launch l = launch_of_rank(s, g);
+      s->taps.marks->take_ranks(L, &l, launch_marks_push(L, g->spec, &g->config));
       any = true;
     }
     lua_settop(L, top);

@@ -8,14 +8,6 @@
 
 #include "launch_tap.h"
 
-/* A launch of a rank whose kernel recorded its marks. */
-typedef struct RankLaunch {
-  const char *name, *chunk; /* of the kernel */
-  int line, rank;
-  const Spec *spec;
-  const LaunchConfig *config;
-} RankLaunch;
-
 /* The tap `ranks`. It gathers launches, but not one that is captured, or watched by what looks at one launch at a time;
    nor one that is timed on the CPU engine. If one that was not gathered waited for other ranks and failed, its error
    then says who ran it alone, and what to do. Of a launch on a device the tables of lists are there. Raises. */

@@ -14,6 +14,7 @@ typedef struct Launch {
   LaunchArgs *args;
   Spec *spec; /* fits the arguments */
   int64_t n;
+  int rank;           /* of m:run that launches it; -1: none */
   unsigned open;      /* taps that take part, a bit for each row of the table */
   bool is_gathered;   /* it runs later, at once with those of other ranks, */
   CtSimtWatch *watch; /* and this watches it alone; NULL: who watches all */
@@ -49,6 +50,9 @@ CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err);
 /* launch_engine.c: runs the launches on the CPU engine, or enqueues them on the device, which has the tables of lists. */
 CtStatus launch_on_engine(const Launch *l, CtErr *err) CT_NODISCARD;
 
+/* The launch as the CPU engine takes it. */
+CtSimtLaunch launch_simt(const Launch *l);
+
 /* The launch, whose specialisation fits the arguments: with all that takes part. Raises. */
 void launch_run(Launch *l);
 
@@ -62,6 +66,7 @@ static inline void launch_set(Launch *l, lua_State *L, int kernel, const LaunchC
   l->args = args;
   l->spec = spec;
   l->n = n;
+  l->rank = l->state->rank;
   l->open = 0;
   l->is_gathered = false;
   l->watch = NULL;

@@ -63,8 +63,9 @@ static void set_facts(Row *r, const Spec *spec) {
   }
 }
 
-CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, const LaunchConfig *c,
-                           size_t *out, CtErr *err) {
+static CtStatus find_row(LaunchTimes *t, const Spec *spec, const LaunchConfig *c, size_t *out,
+                         CtErr *err) {
+  const CtIr *ir = &spec->ir;
   for (*out = 0; *out < t->n_rows; ++*out) {
     if (is_row(&t->rows[*out], spec, c)) {
       return CT_OK;
@@ -74,9 +75,9 @@ CtStatus launch_times_find(LaunchTimes *t, const Kernel *k, const Spec *spec, co
       ct_grow(t->state->alloc, &t->rows, &t->rows_cap, t->n_rows + 1, sizeof *t->rows, err);
   if (s == CT_OK) {
     Row *r = &t->rows[t->n_rows++];
-    *r = (Row){.spec = spec->id, .grid = c->grid, .block = c->block, .line = k->line};
-    strncpy(r->name, k->name, sizeof r->name - 1);
-    memcpy(r->chunk, k->chunk, sizeof r->chunk);
+    *r = (Row){.spec = spec->id, .grid = c->grid, .block = c->block, .line = ir->loc.line};
+    strncpy(r->name, ir->name, sizeof r->name - 1);
+    strncpy(r->chunk, ct_ir_chunk(ir, ir->loc), sizeof r->chunk - 1);
     set_facts(r, spec);
   }
   return s;
@@ -121,17 +122,13 @@ static CtStatus start_events(Sample *x, CtStream stream, CtErr *err) {
   return s;
 }
 
-static CtStream stream_of(const Spec *spec, const LaunchConfig *c) {
-  return c->stream_device != NULL ? c->stream : ct_device_stream(spec->device);
-}
-
 static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
                            int64_t n, CtErr *err) {
   CtStatus s = ct_grow(t->state->alloc, &t->samples, &t->samples_cap, t->n_samples + 1,
                        sizeof *t->samples, err);
   Sample x = {.row = row, .n = n, .device = spec->device, .ms = ct_now_ms()};
   if (s == CT_OK && x.device != NULL) {
-    s = start_events(&x, stream_of(spec, c), err);
+    s = start_events(&x, launch_stream(c, spec->device), err);
   }
   if (s == CT_OK) {
     t->samples[t->n_samples++] = x;
@@ -139,39 +136,35 @@ static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const L
   return s;
 }
 
+/* Kernels of ranks wait for each other, so nothing may wait for their launches before all have begun. */
 TapAnswer launch_times_before(Launch *l, CtErr *err) {
   LaunchTimes *t = l->times = l->state->taps.times;
   size_t row;
   if (t->mode == MODE_OFF) {
     return TAP_OUT;
   }
-  if (t->n_samples - t->n_read >= MAX_PENDING) {
+  if (!l->is_gathered && t->n_samples - t->n_read >= MAX_PENDING) {
     read_events(t);
   }
-  CtStatus s = launch_times_find(t, l->args->of, l->spec, l->config, &row, err);
-  s = s == CT_OK ? launch_times_begin_row(t, row, l->spec, l->config, l->n, &l->sample, err) : s;
-  return s == CT_OK ? TAP_IN : TAP_FAILED;
-}
-
-CtStatus launch_times_begin_row(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
-                                int64_t n, size_t *sample, CtErr *err) {
-  *sample = t->mode == MODE_TIME ? t->n_samples : SIZE_MAX;
-  CtStatus s = t->mode == MODE_TIME ? add_sample(t, row, spec, c, n, err) : CT_OK;
-  if (s == CT_OK && t->mode != MODE_OFF) {
-    t->rows[row].n_launches += n;
+  l->sample = t->mode == MODE_TIME ? t->n_samples : SIZE_MAX;
+  CtStatus s = find_row(t, l->spec, l->config, &row, err);
+  s = s == CT_OK && t->mode == MODE_TIME ? add_sample(t, row, l->spec, l->config, l->n, err) : s;
+  if (s != CT_OK) {
+    return TAP_FAILED;
   }
-  return s;
+  t->rows[row].n_launches += l->n;
+  return TAP_IN;
 }
 
-/* What a kernel prints may have begun other launches meanwhile, or read the samples. */
-CtStatus launch_times_end(LaunchTimes *t, size_t sample, const Spec *spec, const LaunchConfig *c,
-                          CtStatus status, CtErr *err) {
-  if (sample >= t->n_samples) {
+/* What a kernel prints may have begun other launches meanwhile, or read the samples, or ended the session. */
+CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err) {
+  LaunchTimes *t = l->times;
+  if (t != l->state->taps.times || l->sample >= t->n_samples) {
     return status;
   }
-  Sample *x = &t->samples[sample];
+  Sample *x = &t->samples[l->sample];
   if (status == CT_OK && x->device != NULL) {
-    status = ct_event_record(x->device, x->stop, stream_of(spec, c), err);
+    status = ct_event_record(x->device, x->stop, launch_stream(l->config, l->spec->device), err);
   } else if (status == CT_OK && x->ms >= 0) {
     x->ms = ct_now_ms() - x->ms;
   }
@@ -181,11 +174,6 @@ CtStatus launch_times_end(LaunchTimes *t, size_t sample, const Spec *spec, const
     x->ms = -1; /* as of events that cannot be read */
   }
   return status;
-}
-
-CtStatus launch_times_after(Launch *l, CtStatus status, CtErr *err) {
-  bool is_open = l->times == l->state->taps.times; /* what printed may have ended the session */
-  return is_open ? launch_times_end(l->times, l->sample, l->spec, l->config, status, err) : status;
 }
 
 /* {====== The session ====== */

@@ -248,7 +248,6 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
     return NULL;
   }
   CtIr *ir = &spec->ir;
-  ir->name = k->name;
   ir->contract = k->contract;
   ir->min_blocks = k->min_blocks;
   ir->max_unroll = k->max_unroll;
@@ -264,7 +263,8 @@ static Spec *trace_once(lua_State *L, int kernel, const LaunchConfig *config, La
   lua_getiuservalue(L, kernel, 1);
   PushArgs p = {.kernel = k, .args = args, .function = lua_gettop(L)};
   p.names = ct_arena_alloc(&ir->arena, ((size_t)args->n + 1) * sizeof *p.names);
-  if (p.names == NULL) {
+  ir->name = ct_arena_strdup(&ir->arena, k->name, strlen(k->name));
+  if (p.names == NULL || ir->name == NULL) {
     spec_free(k->state, spec);
     (void)ct_fail_nomem(err);
     return NULL;

@@ -10,8 +10,7 @@
 #include "runtime/ir/ir_marks.h"
 #include "runtime/simt/simt.h"
 
-struct Launch;     /* interp/launch/launch_tap.h */
-struct RankLaunch; /* interp/launch/launch_joint.h */
+struct Launch; /* interp/launch/launch_tap.h */
 
 /* Launches of ranks that wait to run at once: the head of a LaunchJoint (interp/launch/launch_joint.h). */
 typedef struct StateJoint StateJoint;
@@ -36,7 +35,7 @@ typedef struct StateMarks {
   void (*take)(struct Launch *l, StateWords words);
   /* The same of the launches of ranks that ran at once, one by one, then with NULL. NULL: nobody is told, and those
      that record run one after the other. */
-  void (*take_ranks)(lua_State *L, const struct RankLaunch *launch, StateWords words);
+  void (*take_ranks)(lua_State *L, const struct Launch *l, StateWords words);
 } StateMarks;
 
 /* Where launches are written before they run: CUTTLE_CAPTURE, cuttle_capture. */

@@ -57,11 +57,19 @@ static void push_places(lua_State *L, const CtIr *ir) {
   }
 }
 
-static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
-                                      FIELD(Kernel, line)};
 static const Field config_fields[] = {
     FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block), FIELD(LaunchConfig, cluster),
     FIELD(LaunchConfig, cooperative), FIELD_AS("smem", LaunchConfig, shared_bytes)};
+
+static void push_launch(lua_State *L, const Launch *l) {
+  const CtIr *ir = &l->spec->ir;
+  lua_createtable(L, 0, 10);
+  RECORD_SET(L, config_fields, l->config);
+  record_text(L, "name", ir->name);
+  record_text(L, "file", ct_ir_chunk(ir, ir->loc));
+  record_integer(L, "line", ir->loc.line);
+  record_integer(L, "id", (int64_t)l->spec->id);
+}
 
 static void on_marks(Launch *l, StateWords words) {
   lua_State *L = l->L;
@@ -70,12 +78,9 @@ static void on_marks(Launch *l, StateWords words) {
   launch_check_kept(L, args, "timeline");
   lua_rawgetp(L, LUA_REGISTRYINDEX, l->state->taps.marks);
   lua_getiuservalue(L, -1, TAKE);
-  lua_createtable(L, 0, 10);
-  RECORD_SET(L, kernel_fields, args->of);
-  RECORD_SET(L, config_fields, l->config);
+  push_launch(L, l);
   lua_pushvalue(L, l->kernel);
   lua_setfield(L, -2, "kernel");
-  record_integer(L, "id", (int64_t)l->spec->id);
   push_places(L, &l->spec->ir);
   lua_pushlstring(L, words.at, words.bytes);
   for (int i = 0; i < args->n_given; i++) {
@@ -85,23 +90,18 @@ static void on_marks(Launch *l, StateWords words) {
 }
 
 /* take_ranks(launch, places, words), then take_ranks(nil) when those that ran at once are all told. */
-static void on_rank_marks(lua_State *L, const RankLaunch *launch, StateWords words) {
+static void on_rank_marks(lua_State *L, const Launch *l, StateWords words) {
   int top = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, state_of(L)->taps.marks);
   lua_getiuservalue(L, -1, TAKE_RANKS);
-  if (launch == NULL) {
+  if (l == NULL) {
     lua_call(L, 0, 0);
     lua_settop(L, top);
     return;
   }
-  lua_createtable(L, 0, 10);
-  RECORD_SET(L, config_fields, launch->config);
-  record_text(L, "name", launch->name);
-  record_text(L, "file", launch->chunk);
-  record_integer(L, "line", launch->line);
-  record_integer(L, "rank", launch->rank);
-  record_integer(L, "id", (int64_t)launch->spec->id);
-  push_places(L, &launch->spec->ir);
+  push_launch(L, l);
+  record_integer(L, "rank", l->rank);
+  push_places(L, &l->spec->ir);
   lua_pushlstring(L, words.at, words.bytes);
   lua_call(L, 3, 0);
   lua_settop(L, top);
