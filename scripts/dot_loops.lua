@@ -7,7 +7,7 @@ local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;" .. package.path
 local found, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 assert(found)
-local sass = require "sass"
+local sass = require "cuttle.sass"
 local is_emitting, sm = internal.launch.emit_sm()
 assert(not is_emitting)
 

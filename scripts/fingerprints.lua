@@ -7,7 +7,7 @@
 --   cuttle --sm=90a scripts/fingerprints.lua --update FILE    writes the file anew
 local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
-local sass = require "sass"
+local sass = require "cuttle.sass"
 local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of = require "cuttle.attention"

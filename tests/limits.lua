@@ -85,7 +85,7 @@ return {
     "check_async.c MAX_SOURCES", "check_shadow.c MAX_RACES", "check_shadow.c MAX_READS",
     "check_state.h CT_MAX_EVENT",
     "profile.c MAX_SECTORS", "emit_each.c MAX_UNROLLED",
-    "profile.c MAX_BITS", "cubin_access.c MAX_CALLERS", "cubin_line.c MAX_FILES",
+    "profile.c MAX_BITS", "cubin_line.c MAX_CALLERS", "cubin_line.c MAX_FILES",
     "cubin_line.c MAX_FOLDERS", "cubin_line.c MAX_RELOCATIONS", "cubin_line.c MAX_ROWS",
     "cubin_line.c MAX_UNITS",
     "emit_gemm.c MAX_FMAS", "emit_plan.c MAX_COST", "emit_plan.c MAX_LOOK",

@@ -327,13 +327,10 @@ static const luaL_Reg kernel_meta[] = {
 static const luaL_Reg kernel_methods[] = {
     {"prepare", kernel_prepare}, {"reset", kernel_reset}, {NULL, NULL}};
 static const luaL_Reg config_meta[] = {{NULL, NULL}};
-static const luaL_Reg config_methods[] = {{"source", launch_source},
-                                          {"ptx", launch_ptx},
-                                          {"cubin", launch_cubin},
-                                          {"ir", launch_ir},
-                                          {"info", launch_info},
-                                          {"enqueue", config_enqueue},
-                                          {NULL, NULL}};
+static const luaL_Reg config_methods[] = {{"source", launch_source},   {"ptx", launch_ptx},
+                                          {"cubin", launch_cubin},     {"sass", launch_sass},
+                                          {"ir", launch_ir},           {"info", launch_info},
+                                          {"enqueue", config_enqueue}, {NULL, NULL}};
 
 static const luaL_Reg kernel_functions[] = {
     {"kernel", lang_kernel}, {"_launch.cubin_key", launch_cubin_key}, {NULL, NULL}};

@@ -348,6 +348,7 @@ const LaunchConfig *launch_enter(lua_State *L, LaunchArgs *args, int *kernel);
 int launch_source(lua_State *L);
 int launch_ptx(lua_State *L);
 int launch_cubin(lua_State *L);
+int launch_sass(lua_State *L);
 int launch_cubin_key(lua_State *L); /* a function, _launch.cubin_key */
 int launch_ir(lua_State *L);
 int launch_info(lua_State *L);

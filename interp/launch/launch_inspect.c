@@ -1,9 +1,10 @@
 /* launch_inspect.c: what a launch would run, by methods of a configuration: k{...}:source(args...), :ptx,
-   :cubin, :ir, :info. */
+   :cubin, :sass, :ir, :info. */
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
 #include "interp/state/record.h"
+#include "interp/state/state_language.h"
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
 
@@ -110,6 +111,22 @@ int launch_cubin_key(lua_State *L) {
 
 int launch_ptx(lua_State *L) { return push_image(L, true); }
 int launch_cubin(lua_State *L) { return push_image(L, false); }
+
+/* The machine code as text, with the kernel's script lines: stdlib/microscope/sass.lua. */
+int launch_sass(lua_State *L) {
+  (void)push_image(L, false); /* it raises unless a launch is at 1 */
+  int image = lua_gettop(L);
+  const Kernel *k = launch_push_kernel(L, lua_touserdata(L, 1));
+  state_push_module(L, "cuttle.sass");
+  lua_getfield(L, -1, "text");
+  lua_pushvalue(L, image);
+  lua_pushnil(L); /* the only kernel */
+  lua_newtable(L);
+  lua_pushboolean(L, true);
+  lua_setfield(L, -2, k->chunk);
+  lua_call(L, 3, 1);
+  return 1;
+}
 
 static const Field spec_fields[] = {FIELD(Spec, trace_ms), FIELD(Spec, emit_ms),
                                     FIELD(Spec, compile_ms), FIELD(Spec, from_cache)};

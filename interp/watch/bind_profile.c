@@ -9,7 +9,6 @@
 #include "interp/launch/launch_collect.h"
 #include "interp/launch/watcher.h"
 #include "interp/state/record.h"
-#include "runtime/device/cubin_access.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
@@ -493,58 +492,14 @@ static int profile_registers(lua_State *L) {
   return cubin_registers(L);
 }
 
-/* --- machine code ------------------------------------------------------------------------------------------ */
-
-static const char *const cubin_ops[] = {
-    [CT_CUBIN_LOAD] = "load", [CT_CUBIN_STORE] = "store", [CT_CUBIN_COPY] = "copy"};
-static const char *const cubin_spaces[] = {
-    [CT_CUBIN_SHARED] = "shared", [CT_CUBIN_GLOBAL] = "global", [CT_CUBIN_GENERIC] = "generic"};
-static const Field cubin_fields[] = {FIELD_NAMED("op", CtCubinAccess, op, cubin_ops),
-                                     FIELD_NAMED("space", CtCubinAccess, space, cubin_spaces),
-                                     FIELD(CtCubinAccess, at),
-                                     FIELD(CtCubinAccess, bits),
-                                     FIELD(CtCubinAccess, line),
-                                     FIELD_AS("loops", CtCubinAccess, is_in_loop),
-                                     FIELD(CtCubinAccess, sunk_by)};
-
-static int collect_accesses(lua_State *L) {
-  CtCubinAccesses *a = lua_touserdata(L, 1);
-  lua_createtable(L, (int)a->n, 0);
-  for (size_t i = 0; i < a->n; i++) {
-    RECORD_PUSH(L, cubin_fields, &a->list[i]);
-    record_text(L, "folder", a->list[i].folder);
-    record_text(L, "file", a->list[i].file);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
-}
-
-/* _watch.cubin_accesses(image) -> what its instructions take of shared and global memory, a list of {op =, space =, bits =,
-   at =, folder =, file =, line =, loops = is it in a loop, sunk_by = the later line whose branch goes past it, or 0}, of instructions in their order; see cubin_access.h. */
-static int cubin_accesses(lua_State *L) {
-  size_t len;
-  CtErr err;
-  CtCubinAccesses a;
-  const char *image = luaL_checklstring(L, 1, &len);
-  diag_check(L, ct_cubin_accesses(state_of(L)->alloc, image, len, &a, &err), &err);
-  lua_pushcfunction(L, collect_accesses);
-  lua_pushlightuserdata(L, &a);
-  int status = lua_pcall(L, 1, 1, 0);
-  ct_cubin_accesses_close(&a);
-  return status == LUA_OK ? 1 : lua_error(L);
-}
-
 /* --- opening --------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {{"_watch.profile_begin", profile_begin},
-                                     {"_watch.profile_registers", profile_registers},
-                                     {"_watch.profile_compile", profile_compile},
-                                     {"_watch.profile_cubin", profile_cubin},
-                                     {"_watch.cubin_accesses", cubin_accesses},
-                                     {"_watch.cubin_registers", cubin_registers},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_watch.profile_begin", profile_begin},     {"_watch.profile_registers", profile_registers},
+    {"_watch.profile_compile", profile_compile}, {"_watch.profile_cubin", profile_cubin},
+    {"_watch.cubin_registers", cubin_registers}, {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

@@ -6,7 +6,7 @@
 #include "cubin_line.h"
 
 enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, ALWAYS = 7, NEVER = 15 };
-enum { WIDTH_AT = 73 - 64, MAX_CALLERS = 64 };
+enum { WIDTH_AT = 73 - 64 };
 enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8, NEW_COPIES = 100 };
 enum { BRANCH = 0x147, OFFSET_AT = 34, LOW_OFFSET_AT = 16, NEW_BRANCHES = 90, WORD_BYTES = 4 };
 
@@ -50,17 +50,9 @@ static bool decode(uint64_t low, uint64_t high, const int *of_copies, CtCubinAcc
   return false;
 }
 
-static bool is_ours(const char *file) {
-  size_t n = strlen(file);
-  return n > 3 && strcmp(file + n - 3, ".cu") == 0;
-}
-
 static void set_line(const CtCubinLines *lines, uint32_t section, CtCubinAccess *a) {
-  const CtCubinRow *row = ct_cubin_row(lines, section, a->at);
-  for (int n = 0; n < MAX_CALLERS && row != NULL && is_ours(lines->files[row->file].name); n++) {
-    row = ct_cubin_caller(lines, row);
-  }
-  if (row != NULL && !is_ours(lines->files[row->file].name)) {
+  const CtCubinRow *row = ct_cubin_script_row(lines, section, a->at);
+  if (row != NULL) {
     a->folder = lines->files[row->file].folder;
     a->file = lines->files[row->file].name;
     a->line = row->line;

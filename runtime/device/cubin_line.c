@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { MAX_ROWS = 1 << 22, MAX_FILES = 1 << 12, MAX_FOLDERS = 1 << 12, MAX_UNITS = 256 };
-enum { MAX_RELOCATIONS = 1 << 12 };
+enum { MAX_RELOCATIONS = 1 << 12, MAX_CALLERS = 64 };
 enum { SYMBOL_BYTES = 24, IN_SYMBOL_SECTION = 6, IN_SYMBOL_VALUE = 8 };
 enum { OLDEST = 2, NEWEST = 4 };
 enum {
@@ -281,7 +281,8 @@ void ct_cubin_lines_close(CtCubinLines *l) {
   *l = (CtCubinLines){.alloc = l->alloc};
 }
 
-const CtCubinRow *ct_cubin_row(const CtCubinLines *l, uint32_t section, uint64_t at) {
+/* The row of an instruction; NULL: none says where it is from. */
+static const CtCubinRow *row_of(const CtCubinLines *l, uint32_t section, uint64_t at) {
   size_t low = 0, high = l->n_rows; /* the first row after it is in low .. high */
   CtCubinRow wanted = {.section = section, .at = at, .index = UINT32_MAX};
   while (low < high) {
@@ -295,8 +296,22 @@ const CtCubinRow *ct_cubin_row(const CtCubinLines *l, uint32_t section, uint64_t
   return is_found ? row : NULL;
 }
 
-const CtCubinRow *ct_cubin_caller(const CtCubinLines *l, const CtCubinRow *row) {
+/* The row where the function was inlined that this row is of; NULL: none. */
+static const CtCubinRow *caller_of(const CtCubinLines *l, const CtCubinRow *row) {
   const CtCubinRow *caller =
       row->context > 0 && row->context <= l->n_rows ? &l->rows[row->context - 1] : NULL;
   return caller != NULL && caller->file < l->n_files ? caller : NULL;
+}
+
+static bool is_ours(const char *file) {
+  size_t n = strlen(file);
+  return n > 3 && strcmp(file + n - 3, ".cu") == 0;
+}
+
+const CtCubinRow *ct_cubin_script_row(const CtCubinLines *l, uint32_t section, uint64_t at) {
+  const CtCubinRow *row = row_of(l, section, at);
+  for (int n = 0; n < MAX_CALLERS && row != NULL && is_ours(l->files[row->file].name); n++) {
+    row = caller_of(l, row);
+  }
+  return row != NULL && !is_ours(l->files[row->file].name) ? row : NULL;
 }

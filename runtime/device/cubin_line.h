@@ -37,9 +37,8 @@ CtStatus ct_cubin_lines(CtAlloc alloc, const CtElf *elf, CtCubinLines *out,
                         CtErr *err) CT_NODISCARD;
 void ct_cubin_lines_close(CtCubinLines *l);
 
-/* The row of an instruction; NULL: none says where it is from. */
-const CtCubinRow *ct_cubin_row(const CtCubinLines *l, uint32_t section, uint64_t at);
-/* The row where the function was inlined that this row is of; NULL: none. */
-const CtCubinRow *ct_cubin_caller(const CtCubinLines *l, const CtCubinRow *row);
+/* The row of an instruction, or, where that is of a text of our own (a file *.cu), of the innermost function that
+   called it and is not: a line of a script. NULL: there is none. */
+const CtCubinRow *ct_cubin_script_row(const CtCubinLines *l, uint32_t section, uint64_t at);
 
 #endif

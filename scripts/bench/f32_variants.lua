@@ -9,7 +9,7 @@ local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
 local median = require "cuttle.race".median
 local operator = require "cuttle.matmul"
-local sass = require "sass"
+local sass = require "cuttle.sass"
 
 local FINALISTS <const> = 4
 local SHORT <const>, LONG <const> = { rounds = 2, ms = 4 }, { rounds = 9, ms = 15 }

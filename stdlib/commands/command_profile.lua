@@ -15,6 +15,8 @@ local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
   .. "  --sm=N                capability times 10, for registers and occupancy; default: 90\n"
   .. "  --on=NAME             the device of the roofline, such as H100; default: one with that sm\n"
+  .. "  --sass                also show the instructions of each kernel's hot loop by lines, and\n"
+  .. "                        the cycles that the assembler plans for them; needs NVRTC\n"
   .. "  --json[=FILE]         write JSON instead of the table, to FILE or standard output\n"
   .. "  --html=FILE           write a page, with the source next to the figures\n"
   .. "  --gate=LIMITS         also report kernels whose figures are beyond limits, as in\n"
@@ -35,6 +37,10 @@ local options_of = {
     if not o.sm then fail("--sm=%s is not a compute capability; 90 stands for 9.0", value) end
   end,
   on = function(o, value) o.device = value end,
+  sass = function(o, value)
+    if value ~= "" then fail("--sass takes no value, got '%s'", value) end
+    o.sass = true
+  end,
   json = function(o, value)
     o.json, o.is_aside = value ~= "" and value or true, value == ""
   end,
@@ -70,7 +76,7 @@ end
 
 local function run(script, options)
   local result, ok, what = profile.run(script,
-    { sm = options.sm, device = options.device, call = run_script.call },
+    { sm = options.sm, device = options.device, sass = options.sass, call = run_script.call },
     table.unpack(options.rest))
   return result, #result.kernels, ok, what
 end

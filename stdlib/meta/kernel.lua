@@ -125,6 +125,16 @@ function Launch:ptx(...) end
 ---@return string
 function Launch:cubin(...) end
 
+--- The machine code as text, below the script lines that it is of.
+--- A line has the place of an instruction, the cycles that the assembler plans until the next one, w
+--- if the instruction waits for the result of an earlier one, and its name. The hot loop is marked
+--- with |. Operands need NVIDIA's `nvdisasm` on the PATH or in $CUDA_HOME/bin. Without NVRTC, the call
+--- is an error.
+--- See: `cuttle profile --sass script.lua`, which counts the hot loop by script lines.
+---@param ... any the arguments of a launch
+---@return string
+function Launch:sass(...) end
+
 --- The costs of a launch: memory, registers and the time of each step.
 --- The result is a table with `shared_bytes`, `trace_ms`, `emit_ms`, `compile_ms` and `from_cache`.
 --- On a CUDA device, it also has `registers`, `local_bytes` and `blocks_per_sm`. For a launch with

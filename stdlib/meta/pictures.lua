@@ -111,7 +111,8 @@ function html(x, file, options) end
 --- Below are the occupancy, a roofline and, for TMA, each tensor map's traffic from L2. The field
 --- `kernels` has the figures, and `:json()` and `:html([file])` print them. `:patterns([space])`
 --- lists what lanes access. The option `sm` is 90 by default, and `device`, such as "H100", is by
---- default a device with this sm. They determine occupancy, roofline and predicted time.
+--- default a device with this sm. They determine occupancy, roofline and predicted time. With
+--- `sass = true`, each kernel also has a field `sass`: the instructions of its hot loop by lines.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))

@@ -1,7 +1,8 @@
 -- profile.lua: counts what kernels do, line by line, on the CPU engine, as a GPU would do it.
 --   profile(f[, options])   runs f(), a launcher for example; a Profile, which prints as a table
 -- Options: sm (a compute capability times 10, for occupancy: 90), device (a name of
--- profile_device.lua, for the roofline). A Profile has `kernels`, one for each specialisation that
+-- profile_device.lua, for the roofline), sass (true: also the machine code of hot loops, by lines).
+-- A Profile has `kernels`, one for each specialisation that
 -- was launched; docs/debugging.md says what is in them. :json() is all of it as text,
 -- :html([file]) a page, :patterns() the accesses.
 local internal = ...
@@ -334,6 +335,13 @@ local function registers_of(program, sm)
   return registers, stack
 end
 
+-- What sass.lua says of the hot loop, or {why =}.
+local function sass_of(program, sm)
+  local image, chunks = machine.image(program, sm)
+  local lines = image and require "cuttle.sass".lines(image, program.symbol, chunks)
+  return lines or { why = not image and chunks or "the cubin has no such kernel" }
+end
+
 local function kernel_of(program, sm, device, waves)
   local is_settled, why_not = machine.settle(program, sm)
   local lines = lines_of(program)
@@ -379,6 +387,7 @@ function M.run(f, options, ...)
   local kernels = {}
   for i, program in ipairs(programs) do
     kernels[i] = kernel_of(program, sm, device, function(n) return session:waves(i, n) end)
+    kernels[i].sass = options.sass and sass_of(program, sm) or nil
   end
   return setmetatable({ version = 1, sm = sm, kernels = kernels }, Profile), ok, message
 end
@@ -428,7 +437,7 @@ function Profile:__tostring() return require "cuttle.profile_table".text(self) e
 function Profile:html(file) return require "cuttle.profile_page".page(self, file) end
 
 function M.profile(f, options)
-  options = option_names.check("profile", options, { "sm", "device" })
+  options = option_names.check("profile", options, { "sm", "device", "sass" })
   local profile, ok, message = M.run(f, options)
   if not ok then error(message, 0) end
   if #profile.kernels == 0 then

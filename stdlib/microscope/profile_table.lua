@@ -16,7 +16,9 @@ local headers = { "line", "runs", "lanes", "fma", "access", "width", "requests",
   "per request", "efficiency" }
 local l2_headers = { "lines", "L2 of a launch", "box", "swizzle", "boxes", "from L2", "to shared",
   "once", "times", "by waves", "blocks share" }
+local sass_headers = { "line", "instructions", "cycles", "waits", "machine code" }
 local is_left = { access = true, width = true, ["per request"] = true, efficiency = true,
+  ["machine code"] = true,
   ["L2 of a launch"] = true, box = true }
 
 -- Elements of a lane in one instruction.
@@ -319,6 +321,29 @@ local function add_table(out, rows, columns)
   for _, text in ipairs(lay_out(rows, columns)) do out[#out + 1] = text end
 end
 
+-- The hot loop by lines: of the kernel's own script by number.
+local function add_sass(out, kernel)
+  local sass, rows = kernel.sass, {}
+  if sass.why then
+    out[#out + 1] = "  machine code is not known: " .. sass.why
+    return
+  end
+  for i, line in ipairs(sass.lines) do
+    local place = line.file == kernel.file and tostring(line.line)
+      or ("%s:%d"):format(line.file, line.line)
+    rows[i] = { line = line.line == 0 and "none" or place,
+                instructions = short(line.instructions), cycles = short(line.cycles),
+                waits = short(line.waits), ["machine code"] = line.code }
+  end
+  add_table(out, rows, sass_headers)
+  out[#out + 1] = ("  machine code: %d instructions; %s has %d, and one warp alone needs at least "
+    .. "%d cycles%s"):format(sass.instructions,
+    sass.is_loop and "the hot loop" or "no loop, so this", sass.loop.instructions,
+    sass.loop.cycles, sass.is_loop and " for a turn" or "")
+  out[#out + 1] = "  waits: instructions that also wait for the result of an earlier one, such as "
+    .. "a load"
+end
+
 local function kernel_text(profile, kernel)
   local rows = {}
   for _, line in ipairs(kernel.lines) do
@@ -332,6 +357,10 @@ local function kernel_text(profile, kernel)
     out[#out + 1] = ""
   end
   for _, text in ipairs(M.summary(profile, kernel)) do out[#out + 1] = "  " .. text end
+  if kernel.sass then
+    out[#out + 1] = ""
+    add_sass(out, kernel)
+  end
   local texts = advice.all(kernel)
   if #texts > 0 then out[#out + 1] = "" end
   for _, text in ipairs(texts) do out[#out + 1] = wrapped(text) end

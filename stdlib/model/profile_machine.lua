@@ -31,12 +31,12 @@ local function common_end(a, b)
   return n
 end
 
--- The chunk that a file of the cubin is: of those whose name is the same, the one whose folders are
--- most alike.
-local function chunk_of(access, chunks)
-  local path, best, most = access.folder .. "/" .. access.file, nil, -1
+--- The chunk that a file of the cubin is: of those whose name is the same, the one whose folders
+--- are most alike; or nil.
+function M.chunk_of(path, chunks)
+  local best, most = nil, -1
   for chunk in pairs(chunks) do
-    local n = base_of(chunk) == base_of(access.file) and common_end(chunk, path) or -1
+    local n = base_of(chunk) == base_of(path) and common_end(chunk, path) or -1
     if n > most then best, most = chunk, n end
   end
   return best
@@ -74,6 +74,12 @@ local function image_of(program, sm)
   return program.image, program.why_not
 end
 
+--- Its cubin and the chunks of its lines, as keys; nil and why.
+function M.image(program, sm)
+  local image, why = image_of(program, sm)
+  return image, image and chunks_of(program) or why
+end
+
 --- Registers and bytes of stack of a thread; nil and why.
 function M.registers(program, sm)
   local image, why = image_of(program, sm)
@@ -89,7 +95,7 @@ function M.read(program, sm)
   local found, chunks, known = {}, chunks_of(program), {}
   for _, access in ipairs(internal.watch.cubin_accesses(image)) do
     local path = access.folder .. "/" .. access.file
-    known[path] = known[path] or chunk_of(access, chunks) or "?"
+    known[path] = known[path] or M.chunk_of(path, chunks) or "?"
     local place = known[path] == "?" and "?" or ("%s:%d"):format(known[path], access.line)
     for _, space in ipairs(spaces_of[access.space]) do
       note(found, access.op .. " " .. space, place, access)

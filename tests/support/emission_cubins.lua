@@ -1,7 +1,7 @@
 -- emission_cubins.lua SM [all]: compiles the kernels of emission_kernels.lua for a GPU, with the last
 -- of the variants or with all of them: "kernel | variant | registers; the hot loop" in each line.
 package.path = "scripts/?.lua;" .. package.path
-local sass = require "sass"
+local sass = require "cuttle.sass"
 local emission = dofile "tests/support/emission_kernels.lua"
 local sm, wants_all = tonumber(arg[1]), arg[2] == "all"
 
