@@ -57,6 +57,8 @@ class Browser(Headless):
         os.close(answer_write)
         self.buffer = b""
         self.deadline = 0
+        self.frames = {}  # the session of a frame with a process of its own -> that of its page
+        self.asked = None
 
     def send(self, message):
         os.write(self.commands, json.dumps(message).encode() + b"\0")
@@ -73,13 +75,26 @@ class Browser(Headless):
                 raise RuntimeError("the browser is gone")
             self.buffer += part
         text, self.buffer = self.buffer.split(b"\0", 1)
-        return json.loads(text)
+        message = json.loads(text)
+        self.note_frame(message)
+        return message
+
+    def note_frame(self, message):
+        params = message.get("params", {})
+        if message.get("method") == "Target.attachedToTarget":
+            if params["targetInfo"]["type"] == "iframe":
+                self.frames[params["sessionId"]] = message.get("sessionId")
+        elif message.get("method") == "Target.detachedFromTarget":
+            self.frames.pop(params["sessionId"], None)
+            if params["sessionId"] == self.asked:
+                raise RuntimeError("what was asked is gone")
 
     @staticmethod
     def error_of(answer):
         return answer["error"]["message"] if "error" in answer else None
 
     def call(self, method, session=None, **params):
+        self.asked = session
         return self.ask(method, params, **({"sessionId": session} if session else {}))
 
     def open(self, url, size=None, **features):
@@ -105,6 +120,7 @@ class Page:
                                     flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
+        self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         if size:
             self.resize(*size)
@@ -130,6 +146,19 @@ class Page:
         if "exceptionDetails" in answer:
             raise RuntimeError("%s: %s" % (expression, answer["exceptionDetails"]))
         return answer["result"].get("value")
+
+    def in_frames(self, expression):
+        """What an expression is worth in each frame that has a process of its own; None where one goes away."""
+        self.value("0")  # reads which frames have come
+        values = []
+        for frame in [frame for frame, page in self.browser.frames.items() if page == self.session]:
+            try:
+                answer = self.browser.call("Runtime.evaluate", frame, expression=expression,
+                                           returnByValue=True)
+                values.append(answer["result"].get("value"))
+            except RuntimeError:
+                values.append(None)
+        return values
 
     def promised(self, expression):
         """What the promise that an expression is worth comes to."""
@@ -167,6 +196,7 @@ class Page:
         else:
             self.call("Input.dispatchKeyEvent", type="rawKeyDown", **params)
         self.call("Input.dispatchKeyEvent", type="keyUp", **params)
+        self.in_frames("0")  # a focus that leaves one is then where it goes to
 
     def type(self, text):
         self.call("Input.insertText", text=text)

@@ -271,8 +271,9 @@ class Notebook {
     const frame = make('iframe', { className: 'stage', srcdoc: themedPage(html),
       title: `Picture of cell ${cell.number}` });
     frame.setAttribute('sandbox', 'allow-scripts');
+    // Before it is loaded, the focus would be that of an empty page, which goes.
+    frame.addEventListener('load', () => frame.focus());
     openDialog(`Cell ${cell.number}`, frame);
-    frame.focus();
   }
 }
 

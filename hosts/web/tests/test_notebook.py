@@ -251,7 +251,12 @@ def test_picture():
         "document.querySelector('dialog iframe').srcdoc.includes('zipped_divide')"), True)
     check("which cannot reach the page", page.value(
         "document.querySelector('dialog iframe').getAttribute('sandbox')"), "allow-scripts")
-    press_until(page, "Tab", "dialog-close")
+    has_focus = "document.readyState === 'complete' && document.hasFocus()"
+    wait("the picture has the focus", lambda: page.in_frames(has_focus) == [True])
+    page.press("Tab")
+    check("keys go to the picture", page.in_frames("document.activeElement.id"), ["copy"])
+    check("and back from it to what closes it", press_until(page, "Tab", "dialog-close", SHIFT),
+          ["dialog-close"])
     page.press("Enter")
     check("the focus comes back", focus(page), "Cell 2")
     close(page)
