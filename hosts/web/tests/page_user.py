@@ -116,7 +116,6 @@ def enter(page, line):
     wait("the prompt takes a line",
          lambda: page.value("document.querySelector('#line').value") == "")
     wait_ready(page)
-    page.value("new Promise((done) => setTimeout(done, 60))")
 
 
 def link_with(page, state):

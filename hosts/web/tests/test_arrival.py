@@ -97,7 +97,7 @@ def test_two_scripts():
     page.value("playground.load('a.lua', '\\n\\n\\nlocal a = math.sqrt(2)\\nlocal b = math.sqrt(3)'); "
                "playground.load('b.lua', 'local A = layout{4, 8}'); 0")
     wait("the second one's picture", lambda: text(page, "#picture-text") == "(4,8):(1,4)")
-    page.value("new Promise((done) => setTimeout(done, 60))")
+    page.promised("new Promise((done) => setTimeout(done, 60))")
     check("it stays in view", opens(page), "tab-picture")
     page.value("playground.openScript('a.lua', '\\n\\n\\nlocal a = math.sqrt(2)'); playground.arrive({runs: true}); "
                "playground.apply({script: 'print(1)', pane: 'picture', expression: 'layout{8, 4}'}); 0")

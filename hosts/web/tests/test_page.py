@@ -268,7 +268,7 @@ def quoted(text):
 
 
 def pause(page, milliseconds):
-    page.value("new Promise((done) => setTimeout(done, %d))" % milliseconds)
+    page.promised("new Promise((done) => setTimeout(done, %d))" % milliseconds)
 
 
 def test_frames_run_nothing_of_a_script():
@@ -539,7 +539,7 @@ def test_reports():
         pane = "#pane-" + name
         wait(name, lambda: status(page) == "ready" and (
             text(page, pane + " .log") or is_shown(page, pane + " iframe")))
-        page.value("new Promise((done) => setTimeout(done, 60))")
+        pause(page, 60)
         said = page.value("document.querySelector('%s .err')?.textContent ?? ''" % pane)
         check(name + " reports without an error", said, "")
     last = text(page, "#pane-check .log").strip().split("\n")[-1]
