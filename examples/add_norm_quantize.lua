@@ -1,7 +1,7 @@
--- add_norm_quantize.lua: what stands between the products of a transformer's layer in fp8.
--- One kernel adds the residual, normalises each row (RMSNorm) and quantises it to fp8, with a scale
--- for 128 columns: a power of two in one byte (UE8M0). Then a batched product with a bias and the
--- exact GELU, 0.5 v (1 + erf(v / sqrt(2))). Plain Lua checks both.
+-- add_norm_quantize.lua: what lies between the products of a transformer's layer in fp8. One kernel
+-- adds the residual, normalises each row (RMSNorm) and quantises it to fp8, with one scale for 128
+-- columns: a power of two in one byte (UE8M0). A batched product with a bias and the exact GELU,
+-- 0.5 v (1 + erf(v / sqrt(2))), follows. Plain Lua checks both.
 -- Usage: cuttle add_norm_quantize.lua [rows [columns]]
 local on_gpu = device().sm ~= nil
 local n_rows, n_columns = tonumber(arg[1] or (on_gpu and 8192 or 32)), tonumber(arg[2] or 4096)

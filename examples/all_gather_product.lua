@@ -1,7 +1,7 @@
--- all_gather_product.lua: C = A B' where each device has some rows of A and some rows of B, so some
--- columns of C. One kernel on each device stores its rows of A into the memory of all others, and
--- multiplies what has come. A flag for each tile of rows, of scope "sys", says that it is there. A
--- rank begins with its own rows, so the product overlaps with the transfers.
+-- all_gather_product.lua: C = A B'. Each device has some rows of A and some rows of B, so it
+-- computes some columns of C. One kernel on each device stores its rows of A into the memory of all
+-- others, and multiplies what has arrived. Each tile of rows has a flag, of scope "sys", that says
+-- so. A rank begins with its own rows, so the product overlaps with the transfers.
 -- Usage: cuttle [--device=cpu:4] all_gather_product.lua [rows of A a rank, rows of B a rank, K]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:4" end
 local n_ranks = device().n_devices

@@ -1,6 +1,6 @@
--- attention_dot.lua: attention of decoders such as Gemma 2 and GPT-OSS, by dot and row_reduce:
--- causal, within a window of keys, scores capped by tanh, a sink beside the keys, groups of heads
--- that share keys. A block has 64 queries of a head and walks over the keys that they see.
+-- attention_dot.lua: attention of decoders such as Gemma 2 and GPT-OSS, with dot and row_reduce. It
+-- is causal, within a window of keys; tanh caps the scores; a sink joins the keys; and groups of
+-- heads share keys. A block has 64 queries of a head and walks over the keys that they see.
 -- Usage: cuttle attention_dot.lua [S [heads [depth]]]
 -- needs sm_80
 local on_gpu = device().sm ~= nil

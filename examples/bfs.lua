@@ -1,6 +1,6 @@
 -- bfs.lua: how many edges each vertex of a graph is away from vertex 0, level by level. A thread
--- takes a vertex of the level and goes through its neighbours. Those that nobody has reached make
--- the next level. Lanes that found one at the same time share one atomic operation.
+-- takes a vertex of the level and visits its neighbours. Those that nobody has reached form the
+-- next level. Lanes that find one at the same time share one atomic operation.
 -- Usage: cuttle bfs.lua [VERTICES]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 1 << 18 or 20000))

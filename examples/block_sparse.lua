@@ -1,6 +1,6 @@
--- block_sparse.lua: a sparse matrix of dense blocks (BSR) times a dense one, C = A X, on tensor
--- cores. Rows of blocks have different lengths, and an index tensor says which rows of X each block
--- meets: the copies of the pipeline gather them.
+-- block_sparse.lua: C = A X on tensor cores, where A is a sparse matrix of dense blocks (BSR) and X
+-- is dense. Rows of blocks have different lengths, and an index tensor says which rows of X each
+-- block meets: the copies of the pipeline gather these rows.
 -- Usage: cuttle block_sparse.lua [rows of blocks [columns of blocks [N [share of blocks]]]]
 local on_gpu = device().sm ~= nil
 local n_rows = tonumber(arg[1] or (on_gpu and 64 or 4))

@@ -1,6 +1,6 @@
--- boxes.lua: kernels around object detection. Non-maximum suppression with masks of 64 bits, ROI
--- align and its gradient, a bilinear resize of bytes. Where pixels are read between their centres,
--- a visitor gets the four neighbours with their weights. Usage: cuttle boxes.lua [BOXES]
+-- boxes.lua: kernels of object detection: non-maximum suppression with masks of 64 bits, ROI align
+-- and its gradient, and a bilinear resize of bytes. To read pixels between their centres, a visitor
+-- gets the four neighbours and their weights. Usage: cuttle boxes.lua [BOXES]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 4000 or 300))
 local THRESHOLD = 0.5

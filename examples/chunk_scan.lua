@@ -1,7 +1,7 @@
--- chunk_scan.lua: Mamba-2 (SSD) forward, in chunks, on tensor cores. Of each head the state h (P,N)
--- follows h = exp(dt A) h + dt x B', and y = h C + D x. Within a chunk of steps this is two
--- products; from chunk to chunk only the state goes on. Four kernels: decays, what chunks add to
--- the state, the state before each chunk, outputs.
+-- chunk_scan.lua: Mamba-2 (SSD) forward, in chunks, on tensor cores. In each head, the state h
+-- (P,N) follows h = exp(dt A) h + dt x B', and y = h C + D x. Within a chunk of steps, this is two
+-- products; only the state passes from chunk to chunk. Four kernels compute the decays, what chunks
+-- add to the state, the state before each chunk, and the outputs.
 -- Usage: cuttle chunk_scan.lua [steps [heads]]
 local on_gpu = device().sm ~= nil
 local T = tonumber(arg[1] or (on_gpu and 4096 or 256))

@@ -1,9 +1,9 @@
 -- convolution.lua: a convolution is a matrix product whose first operand is a layout of the images:
--- pixels of the result by taps of the filter. Windows overlap, and so do the strides of the two;
--- step and dilation of the convolution are factors of them. Nothing is copied, and the kernel is
--- that of any matrix product: its tiles only have a part of each of these modes. Padding is a
--- border of zeros around the images; sizes that the tiles do not divide are left to guard.
--- The operator `matmul` takes the same tensors as they are.
+-- pixels of the result by taps of the filter. Windows overlap, and so do the strides of the two
+-- modes; step and dilation of the convolution are factors of these strides. Nothing is copied, and
+-- the kernel is an ordinary matrix product, except that a tile has a part of each nested mode.
+-- Padding is a border of zeros around the images; guard handles sizes that the tiles do not divide.
+-- The operator `matmul` takes the same tensors unchanged.
 -- Usage: cuttle convolution.lua [images height width channels filters]
 local on_gpu = device().sm ~= nil
 local function number(i, gpu, cpu) return tonumber(arg[i] or (on_gpu and gpu or cpu)) end

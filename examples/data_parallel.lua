@@ -1,6 +1,6 @@
--- data_parallel.lua: a linear model trained on several devices. Each rank has a part of the
--- examples and a copy of the weights. An all-reduce adds the gradients of the parts,
--- so that all copies of the weights take the same step. One device does the same, to compare.
+-- data_parallel.lua: trains a linear model on several devices. Each rank has a part of the examples
+-- and a copy of the weights. An all-reduce adds the gradients of the parts, so all copies of the
+-- weights take the same step. For comparison, one device does the same.
 -- Usage: cuttle [--device=cpu:4] data_parallel.lua [examples]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:4" end
 local n_ranks = device().n_devices

@@ -1,7 +1,7 @@
--- expert_dispatch.lua: a layer of experts that are spread over devices, in one kernel on each. A
--- token goes to two experts. The kernel stores it into the memory of the rank that has the expert,
--- which multiplies it as soon as its flag says that it is there, and stores the result back. So
--- sending, products and returning overlap. No rank knows beforehand how many tokens will come.
+-- expert_dispatch.lua: a layer of experts that are spread over devices, with one kernel on each. A
+-- token goes to two experts. The kernel stores it into the memory of the rank that has the expert;
+-- that rank multiplies it as soon as a flag shows its arrival, and stores the result back. So
+-- sending, products and returning overlap. No rank knows in advance how many tokens will come.
 -- Usage: cuttle [--device=cpu:4] expert_dispatch.lua [tokens a rank]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:4" end
 local n_ranks = device().n_devices

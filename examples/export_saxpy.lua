@@ -1,6 +1,6 @@
 -- export_saxpy.lua: y = a * x + y, to be exported: cuttle export --sm=80,90a --name=saxpy -o DIR
--- examples/export_saxpy.lua. Each launch is an example of what the exported kernel takes, the fast
--- case first; examples/export/saxpy_main.c calls it from C.
+-- examples/export_saxpy.lua. Each launch is an example of what the exported kernel accepts, with
+-- the fast case first; examples/export/saxpy_main.c calls it from C.
 local saxpy = kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(x) then y[i] = a * x[i] + y[i] end

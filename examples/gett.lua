@@ -1,6 +1,6 @@
--- gett.lua: the tensor contraction at the end of CuTe's gemm tutorial: the kernel of sgemm_1, line
+-- gett.lua: the tensor contraction at the end of CuTe's gemm tutorial. The kernel of sgemm_1, line
 -- for line, multiplies tensors whose mode M is (m0,m1); only the problem's layouts and the tile
--- (64,2) of that mode say so. NT: m0 and N are contiguous in A and B; TN: K is.
+-- (64,2) of that mode show this. NT: m0 and N are contiguous in A and B; TN: K is.
 -- Usage: cuttle gett.lua [m0 m1 N K] [NT|TN]
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK = {64, 2}, 128, 8

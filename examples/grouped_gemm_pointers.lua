@@ -1,7 +1,7 @@
--- grouped_gemm_pointers.lua: products C = A B' of different shapes in one launch, as cuBLAS and
--- CUTLASS group them by arrays of pointers. One kernel gets its matrices from lists of tensors, the
--- other one from arrays of addresses and sizes in device memory. A block computes one tile of one
--- product. Both are checked against plain Lua, on a GPU at some places.
+-- grouped_gemm_pointers.lua: products C = A B' of different shapes in one launch, which cuBLAS and
+-- CUTLASS group with arrays of pointers. One kernel gets its matrices from lists of tensors, the
+-- other from arrays of addresses and sizes in device memory. A block computes one tile of one
+-- product. Plain Lua checks both, on a GPU only some elements.
 -- Usage: cuttle grouped_gemm_pointers.lua [products [largest size]]
 local on_gpu = device().sm ~= nil
 local n_products = tonumber(arg[1] or (on_gpu and 64 or 6))

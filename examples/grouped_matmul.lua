@@ -1,7 +1,7 @@
--- grouped_matmul.lua: a layer of a mixture of experts. Tokens lie in the order of their experts, so
--- those of one are adjacent rows, and two products of groups compute the layer for all of them:
--- H = gelu(X W1'), Y = H W2', with the weights of the row's expert. How many tokens an expert has,
--- only the device knows. The first and last token of each expert are checked.
+-- grouped_matmul.lua: a layer of a mixture of experts. Tokens are in the order of their experts, so
+-- those of one expert are adjacent rows, and two grouped products compute the layer for all tokens:
+-- H = gelu(X W1'), Y = H W2', with the weights of the row's expert. Only the device knows how many
+-- tokens an expert has. The first and last token of each expert are checked.
 -- Usage: cuttle grouped_matmul.lua [tokens experts width hidden]
 local on_gpu = device().sm ~= nil
 local tokens, experts = tonumber(arg[1] or on_gpu and 8192 or 150), tonumber(arg[2] or 8)

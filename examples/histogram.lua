@@ -1,5 +1,5 @@
--- histogram.lua: how often each byte value occurs. Each block counts in shared memory, where its
--- threads meet in atomic additions, then adds its counts to those of all.
+-- histogram.lua: how often each byte value occurs. Each block counts in shared memory with atomic
+-- additions, and then adds its counts to the total.
 -- Usage: cuttle histogram.lua [N]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 1 << 28 or 1 << 18))

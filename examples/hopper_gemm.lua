@@ -1,6 +1,6 @@
--- hopper_gemm.lua: C = A * B' of bf16 by all that Hopper has for it: TMA brings tiles of A and B
--- into a ring of three stages, two warp groups multiply them by wgmma, 64 x 256 each, and TMA
--- stores C while the next tile is multiplied. One warp group only loads, the others only multiply.
+-- hopper_gemm.lua: C = A * B' in bf16 with the features of Hopper. TMA brings tiles of A and B into
+-- a ring of three stages, two warp groups multiply them with wgmma, 64 x 256 each, and TMA stores
+-- C while the next tile is multiplied. One warp group only loads, the others only multiply.
 -- Usage: cuttle hopper_gemm.lua [M N K]
 -- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"

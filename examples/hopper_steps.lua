@@ -1,8 +1,8 @@
 -- hopper_steps.lua: from a naive product of bf16 matrices to one that is faster than cuBLAS on a
 -- Hopper GPU, in thirteen steps: C = A * B', A and B contiguous along K, C row-major, sums in f32.
--- From step 2 on tensor cores multiply; what changes from step to step is a field of a table or a
--- few lines that look at it. Each step is checked. On a GPU the table says how fast it is, beside
--- cuBLAS, sustained and in bursts; `make bench-tools` first. Usage: cuttle hopper_steps.lua [S [K]]
+-- From step 2 on, tensor cores multiply; each step changes a field of a table or a few lines that
+-- read it. Each step is checked. On a GPU, the table compares its speed with cuBLAS's, sustained
+-- and in bursts (run `make bench-tools` first). Usage: cuttle hopper_steps.lua [S [K]]
 -- needs sm_90a
 package.path = (arg[0]:match "^.*/" or "./") .. "../scripts/bench/?.lua;" .. package.path
 local compare = require "data".compare

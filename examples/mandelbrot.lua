@@ -1,6 +1,6 @@
--- mandelbrot.lua: for how many steps z = z*z + c stays within 2, by pixel: a `while` of the kernel
--- that each thread leaves after turns of its own. Prints a small picture and compares with plain
--- Lua. Usage: cuttle mandelbrot.lua [width height [turns]]
+-- mandelbrot.lua: for how many steps z = z*z + c stays within 2, for each pixel. Each thread leaves
+-- the kernel's `while` after its own number of turns. Prints a small picture and compares it with
+-- plain Lua. Usage: cuttle mandelbrot.lua [width height [turns]]
 local on_gpu = device().sm ~= nil
 local W = tonumber(arg[1] or (on_gpu and 8192 or 384))
 local H = tonumber(arg[2] or (on_gpu and 8192 or 256))

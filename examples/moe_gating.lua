@@ -1,7 +1,7 @@
 -- moe_gating.lua: the router of a mixture of experts. Each token gets the K experts with the
--- largest logits, and softmax weights over these: a warp per token, its arg max by `warp_reduce` of
--- records. Then the K largest of rows that are too long for a warp, as in sampling from a
--- vocabulary: a block per row. Of equal values the first one counts.
+-- largest logits, and softmax weights over these. A warp serves a token: `warp_reduce` of records
+-- finds its largest logit. Then the K largest of rows that are too long for a warp, as in sampling
+-- from a vocabulary: a block per row. If values are equal, the first one counts.
 -- Usage: cuttle moe_gating.lua [TOKENS [EXPERTS [K]]]
 local on_gpu = device().sm ~= nil
 local TOKENS = tonumber(arg[1] or (on_gpu and 16384 or 90))

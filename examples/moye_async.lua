@@ -1,7 +1,7 @@
--- moye_async.lua: MoYe's page on asynchronous copies: C = A * B' as in moye_tiled_matmul.lua, where
--- cp.async brings the tiles to shared memory without registers. Only the tiled copy is another one.
--- Copies of 8 bytes need columns of shared memory that begin at multiples of 8 bytes: so these are
--- padded by two rows, not by one. Usage: cuttle moye_async.lua [M N K]
+-- moye_async.lua: MoYe's page on asynchronous copies. It is C = A * B' as in moye_tiled_matmul.lua,
+-- but cp.async brings the tiles to shared memory without registers. Only the tiled copy differs.
+-- Copies of 8 bytes need columns of shared memory that begin at multiples of 8 bytes, so these are
+-- padded by two rows instead of one. Usage: cuttle moye_async.lua [M N K]
 -- needs sm_80
 local beside_blas = require "cuttle.beside_blas"
 local bM, bN, bK = 128, 128, 8

@@ -1,6 +1,6 @@
--- moye_index.lua: MoYe.jl's front page, on the host: a 6x8 array is cut into tiles of 3x4, and one
--- tile is shared among 3x2 threads. What a kernel does with blockIdx and threadIdx happens here
--- with numbers, so every step can be printed. MoYe counts from 1, we count from 0.
+-- moye_index.lua: MoYe.jl's front page, on the host: a 6x8 array is cut into tiles of 3x4, and 3x2
+-- threads share one tile. What a kernel does with blockIdx and threadIdx happens here with plain
+-- numbers, so every step can be printed. MoYe counts from 1, we count from 0.
 local a = arange(i32, { 6, 8 })                 -- column-major, as in Julia
 for i = 0, size(a) - 1 do a[i] = i + 1 end
 print("a: " .. tostring(a))

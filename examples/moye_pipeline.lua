@@ -1,7 +1,7 @@
--- moye_pipeline.lua: MoYe's page on pipelining: C = A * B' whose copies overlap with arithmetic.
--- First with one buffer in shared memory: a whole tile is read to registers, so that the next one
--- can be copied while these are multiplied. Then with two buffers, where also the registers of the
--- next step along K are read while those of this one are multiplied.
+-- moye_pipeline.lua: MoYe's page on pipelining: C = A * B' with copies that overlap with
+-- arithmetic. The first kernel has one buffer in shared memory: it reads a whole tile to registers,
+-- so that the next tile can be copied while this one is multiplied. The second has two buffers; it
+-- also reads the registers of the next step along K while it multiplies those of this one.
 -- Usage: cuttle moye_pipeline.lua [M N K]
 -- needs sm_80
 local beside_blas = require "cuttle.beside_blas"

@@ -1,7 +1,7 @@
--- moye_tensor_core.lua: MoYe's page on tensor cores: C = A * B' of tf32 with sums of f32, A with M
--- contiguous and B with K contiguous. First the product of one warp, an MMA atom as it is; then B
--- by ldmatrix, whose tiled copy follows from the tiled MMA; at last the double-buffered kernel of
--- moye_pipeline.lua with both, as MoYe stores its tiles and without bank conflicts.
+-- moye_tensor_core.lua: MoYe's page on tensor cores: C = A * B' of tf32, sums in f32, M contiguous
+-- in A and K contiguous in B. First one warp and a plain MMA atom compute a product; then ldmatrix
+-- loads B, with a tiled copy derived from the tiled MMA; at last the double-buffered kernel of
+-- moye_pipeline.lua does both, with MoYe's tiles and with a layout without bank conflicts.
 -- Usage: cuttle moye_tensor_core.lua [M N K]
 -- needs sm_80
 local beside_blas = require "cuttle.beside_blas"

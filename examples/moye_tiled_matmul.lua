@@ -1,7 +1,7 @@
--- moye_tiled_matmul.lua: MoYe's page on tiled copies and tiled MMAs. First a copy of a small array
--- by six threads, step by step on the host; then C = A * B' as in moye_matmul.lua, partitioned by a
--- tiled copy and a tiled MMA, while the next tile travels through registers: with copies of several
--- widths, coalesced and not. Usage: cuttle moye_tiled_matmul.lua [M N K]
+-- moye_tiled_matmul.lua: MoYe's page on tiled copies and tiled MMAs. First six threads copy a small
+-- array, step by step on the host. Then C = A * B' as in moye_matmul.lua: a tiled copy and a tiled
+-- MMA partition it, while the next tile travels through registers. Copies have several widths, and
+-- are coalesced or not. Usage: cuttle moye_tiled_matmul.lua [M N K]
 local beside_blas = require "cuttle.beside_blas"
 
 -- {====== A tiled copy of 4x9 elements by six threads, each of 2x3 ======

@@ -1,7 +1,7 @@
 -- multi_tensor_adamw.lua: a step of AdamW for all parameters of a model in one launch, after the
--- gradients were clipped by their global norm. Parameters, gradients and moments are lists of
--- tensors. First all blocks add up the squares of all gradients. They meet, and then update all
--- tensors. A block takes chunks of any of them. Checked against plain Lua in double precision.
+-- gradients are clipped by their global norm. Parameters, gradients and moments are lists of
+-- tensors. First all blocks add up the squares of all gradients. Then they meet, and update all
+-- tensors. A block takes chunks of any of them. Plain Lua checks the result in double precision.
 -- Usage: cuttle multi_tensor_adamw.lua [tensors [largest size]]
 local on_gpu = device().sm ~= nil
 local n_tensors = tonumber(arg[1] or 200)

@@ -1,6 +1,6 @@
--- n_queens.lua: in how many ways n queens stand on a board of n x n squares so that none attacks
--- another one. Each thread takes one placement of the first rows and searches the rest depth first,
--- with a stack of its own in a local array.
+-- n_queens.lua: in how many ways n queens can stand on a board of n x n squares without attacking
+-- each other. Each thread takes one placement of the first rows and searches the rest depth first,
+-- with its own stack in a local array.
 -- Usage: cuttle n_queens.lua [n [rows that are placed before]]
 local on_gpu = device().sm ~= nil
 local n = tonumber(arg[1] or (on_gpu and 14 or 9))

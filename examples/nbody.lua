@@ -1,7 +1,7 @@
--- nbody.lua: bodies that attract each other, all pairs: each thread sums the forces on one body; a
+-- nbody.lua: bodies that attract each other, all pairs. Each thread sums the forces on one body; a
 -- block reads the bodies through shared memory, a tile at a time. Positions are {x, y, z, mass}, so
--- that one access of 16 bytes moves a body. Checks forces against plain Lua, and that energy is
--- conserved. Usage: cuttle nbody.lua [bodies [steps]]
+-- one access of 16 bytes moves a body. The program checks forces against plain Lua, and that energy
+-- is conserved. Usage: cuttle nbody.lua [bodies [steps]]
 local on_gpu = device().sm ~= nil
 local n_bodies = tonumber(arg[1] or (on_gpu and 65536 or 1000))
 local n_steps = tonumber(arg[2] or (on_gpu and 20 or 10))

@@ -1,7 +1,7 @@
 -- notebook_shared_matmul.lua: a notebook on shared memory, retold in one file: out = m * n,
--- row-major, of any size, by tiles of tw x tw in shared memory. The threads are coroutines of plain
--- Lua at first; then the same function is the body of kernels. Their times stand beside the
--- notebook's, `profile` says what makes the difference, and `check` what a missing barrier does.
+-- row-major, of any size, with tiles of tw x tw in shared memory. At first the threads are
+-- coroutines of plain Lua; then the same function is the body of kernels. The times appear next to
+-- the notebook's, `profile` explains the difference, and `check` finds a missing barrier.
 -- Usage: cuttle notebook_shared_matmul.lua [h K w]    m is h x K, n is K x w
 local gpu = device().sm and "cuda:" .. device().ordinal
 device("cpu")

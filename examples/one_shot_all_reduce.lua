@@ -1,8 +1,8 @@
--- one_shot_all_reduce.lua: the sum of all ranks' tensors, on each rank, for small ones: what counts
--- is how often the ranks wait for each other, and that is once. Each thread stores its element into
--- the memory of all other ranks, as a word of 64 bits with the number of the call beside it. A word
--- comes as a whole, so the number says that the element has come, without a flag or a fence. All
--- ranks add in the same order, and so have the same bits.
+-- one_shot_all_reduce.lua: the sum of all ranks' tensors, on each rank, for small tensors. Their
+-- cost is how often the ranks wait for each other: here, once. Each thread stores its element into
+-- the memory of all other ranks, in a word of 64 bits that also has the number of the call. A word
+-- arrives as a whole, so the number shows that the element has come, without a flag or a fence. All
+-- ranks add in the same order, so they get the same bits.
 -- Usage: cuttle [--device=cpu:4] one_shot_all_reduce.lua [elements a rank [ranks]]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:4" end
 local n_ranks = math.tointeger(tonumber(arg[2]) or device().n_devices)

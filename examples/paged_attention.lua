@@ -1,9 +1,9 @@
--- paged_attention.lua: one step of decoding, as vLLM's paged attention v2. Keys and values lie in
--- pages of a pool; a table says which pages a sequence has. The sequences have lengths of their own
--- and are cut into parts, so that long ones fill the GPU: a block attends to one part, for one head
--- of one sequence. A second kernel puts the parts together. Query heads share heads of the pool
--- (GQA), and far tokens weigh less (ALiBi). Only the sizes of a head and of a page are constants
--- of the kernels; static_mode says so at the launch. Usage: cuttle paged_attention.lua [HEAD_SIZE]
+-- paged_attention.lua: one step of decoding, like vLLM's paged attention v2. Keys and values are in
+-- pages of a pool; a table lists the pages of each sequence. Sequences differ in length and are cut
+-- into parts, so that long ones fill the GPU: a block attends to one part, for one head of one
+-- sequence. A second kernel combines the parts. Query heads share heads of the pool (GQA), and far
+-- tokens weigh less (ALiBi). Only the sizes of a head and of a page are constants of the kernels,
+-- through static_mode at the launch. Usage: cuttle paged_attention.lua [HEAD_SIZE]
 local on_gpu = device().sm ~= nil
 local n_warps, part_size = 4, on_gpu and 512 or 64
 local n_heads, n_kv_heads = on_gpu and 32 or 6, on_gpu and 8 or 2

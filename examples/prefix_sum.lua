@@ -1,7 +1,7 @@
 -- prefix_sum.lua: y[i] = x[0] + ... + x[i] in one pass (decoupled look-back). Blocks take tiles in
--- order. Each sums its tile, tells the others, and finds what comes before it by looking back at
--- the tiles before: a tile has told nothing yet, its own sum, or the sum up to its end. State and
--- sum travel in one 64-bit word, so that a reader sees both or neither.
+-- order. Each sums its tile, publishes the sum, and looks back at the tiles before it to find what
+-- precedes its own. A tile has published nothing yet, its own sum, or the sum up to its end. State
+-- and sum share one 64-bit word, so a reader sees both or neither.
 -- Usage: cuttle prefix_sum.lua [N]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 1 << 28 or 200003))

@@ -1,6 +1,6 @@
 -- q4_matvec.lua: y = W * x with weights of 4 bits, in the blocks that llama.cpp calls Q4_0: a scale
--- of f16 and 32 nibbles, 18 bytes. A kernel first makes blocks of 8 bits of x (Q8_1: a scale and a
--- sum of f16, 32 bytes). Then dp4a multiplies four weights at once, and none becomes a float.
+-- in f16 and 32 nibbles, 18 bytes. First a kernel converts x to blocks of 8 bits (Q8_1: a scale and
+-- a sum in f16, 32 bytes). Then dp4a multiplies four weights at once, without converting to floats.
 -- Usage: cuttle q4_matvec.lua [rows [columns]], columns a multiple of 32
 local on_gpu = device().sm ~= nil
 local n_rows = tonumber(arg[1] or (on_gpu and 16384 or 256))

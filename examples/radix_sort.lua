@@ -1,7 +1,7 @@
 -- radix_sort.lua: sorts pairs of a u32 key and a value by the key, in four passes of 8 bits. Each
 -- pass is stable: pairs with the same digit keep their order. A pass counts the digits of each
--- block, adds the counts up, and moves each pair to its place. match_any says which lanes of a warp
--- have the same digit. So a lane knows its rank among them, and one of them counts for all.
+-- block, adds up the counts, and moves each pair to its place. match_any finds the lanes of a warp
+-- that have the same digit, so a lane knows its rank among them, and one of them counts for all.
 -- Usage: cuttle radix_sort.lua [N]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 1 << 25 or 50021))

@@ -1,7 +1,7 @@
--- reduce.lua: the sum of a vector in one launch. Blocks stay for the whole sum: each thread has
--- four 16-byte reads in flight and as many running sums; then the block's threads are summed by
--- shuffles, and the block that finishes last sums the blocks. The order of additions is fixed, so
--- the result is the same in every run. Usage: cuttle reduce.lua [N]
+-- reduce.lua: the sum of a vector in one launch. Each block works until the end of the sum. Each
+-- thread has four 16-byte reads in flight and as many running sums; then shuffles add up the
+-- block's threads, and the block that finishes last adds up the blocks. The order of additions is
+-- fixed, so the result is the same in every run. Usage: cuttle reduce.lua [N]
 local on_gpu = device().sm ~= nil
 local N = tonumber(arg[1] or (on_gpu and 1 << 30 or 1000003))
 local n_threads, n_vec, n_deep = on_gpu and 1024 or 128, 4, 4

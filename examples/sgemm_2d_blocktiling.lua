@@ -1,6 +1,6 @@
--- sgemm_2d_blocktiling.lua: C = alpha * A * B + beta * C, all row-major, by two levels of tiles: a
--- block of 64 threads computes 64x64 of C, each thread 8x8 of it. A is (M,K), B is (K,N). A thread
--- sums outer products of columns and rows of its tiles: by `gemm`, and by loops that write it out.
+-- sgemm_2d_blocktiling.lua: C = alpha * A * B + beta * C, all row-major, with two levels of tiles:
+-- 64 threads of a block compute 64x64 of C, each thread 8x8. A is (M,K), B is (K,N). A thread sums
+-- outer products of columns and rows of its tiles, once with `gemm` and once with explicit loops.
 -- Usage: cuttle sgemm_2d_blocktiling.lua [size]
 local S = tonumber(arg[1] or (device().sm and 4096 or 512))
 local M, N, K = S, S, S

@@ -1,7 +1,7 @@
--- sgemm_sm70.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f32, as sgemm_2
--- but with two pipelines: while one tile is multiplied the next one travels through registers to
--- shared memory, and while one k of it is multiplied the next one from there to registers. The main
--- loop stands here by hand and with `pipeline`.
+-- sgemm_sm70.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f32, like sgemm_2
+-- but with two pipelines. While one tile is multiplied, the next one travels through registers to
+-- shared memory; while one k of a tile is multiplied, the next k is read from there to registers.
+-- The file has two versions of the main loop, one written by hand and one with `pipeline`.
 -- NT: M and N are contiguous in A and B; TN: K is.
 -- Usage: cuttle sgemm_sm70.lua [M N K] [NT|TN]
 local beside_blas = require "cuttle.beside_blas"

@@ -1,7 +1,7 @@
--- sgemm_sm80.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C by a pipeline of
--- three tiles in shared memory, filled by cp.async, and one of registers: with a main loop by hand
--- and with `pipeline`. F16: f16 by tensor cores with sums in f16, read by ldmatrix, K contiguous;
--- NT and TN: f32 without them.
+-- sgemm_sm80.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C with one pipeline of
+-- three tiles in shared memory, filled by cp.async, and another of registers. The main loop is
+-- written by hand and with `pipeline`. F16: tensor cores multiply f16 with sums in f16, read by
+-- ldmatrix, K contiguous; NT and TN: f32 without tensor cores.
 -- Usage: cuttle sgemm_sm80.lua [M N K] [F16|NT|TN]
 -- needs sm_80
 local beside_blas = require "cuttle.beside_blas"

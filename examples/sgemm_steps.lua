@@ -1,9 +1,9 @@
 -- sgemm_steps.lua: from a naive product of matrices to a fast one in the ten steps of Simon Boehm's
 -- "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance": C = A * B, f32, row-major.
--- Steps 3 to 10 are one kernel: what changes is layouts, which say where a thread's elements of C
--- are, who copies what, and how shared memory is stored; the last one changes the loop. Each is
--- checked. The table says how long it takes and, on a GPU, how that compares with cuBLAS in the
--- same run. Usage: cuttle sgemm_steps.lua [size]      a multiple of 128
+-- Steps 3 to 10 are one kernel: only layouts change, which determine where a thread's elements of C
+-- are, who copies what, and how shared memory is stored; the last step changes the loop. Each step
+-- is checked. The table lists its time and, on a GPU, compares it with cuBLAS in the same run.
+-- Usage: cuttle sgemm_steps.lua [size]      a multiple of 128
 --
 -- Boehm's table, TFLOP/s of an A6000: naive 0.3, coalesced 2.0, shared memory 3.0, 1D tiles 8.5,
 -- 2D tiles 16.0, vectorised 18.2, bank conflicts 16.2 and 16.5, autotuned 19.7, warp tiles 21.8,

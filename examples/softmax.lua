@@ -1,6 +1,6 @@
--- softmax.lua: y = exp(x - max) / sum of each row, a row per block. Where the row's length is a
--- multiple of what the threads read at once, the row stays in registers between its one read and
--- its one write; any other row is read twice, its maximum and sum kept up together ("online").
+-- softmax.lua: y = exp(x - max) / sum of each row, with one row per block. If the row's length is
+-- a multiple of what the threads read at once, the row stays in registers: it is read once. Any
+-- other row is read twice, and its maximum and sum are updated together ("online").
 -- Usage: cuttle softmax.lua [rows [columns]]
 local on_gpu = device().sm ~= nil
 local n_rows = tonumber(arg[1] or (on_gpu and 8192 or 64))

@@ -1,8 +1,8 @@
--- stream_k.lua: C = A * B' where the tiles of C do not fill the GPU evenly. The steps along K of
--- all tiles stand in one row, and each block takes an equal part of it. A block that begins inside
--- a tile hands its sums over to the block that began the tile. That one waits for a flag and adds
--- them up. So blocks wait for later blocks, and all must run at once. The order of the additions
--- is fixed: every run gives the same bits. Usage: cuttle stream_k.lua [M N K [BLOCKS]]
+-- stream_k.lua: C = A * B' if the tiles of C do not fill the GPU evenly. The steps along K of all
+-- tiles form one sequence, and each block takes an equal part of it. A block that begins inside a
+-- tile hands its sums to the block that began the tile, which waits for a flag and adds them up.
+-- So blocks wait for later blocks, and all must run at once. The order of the additions is fixed:
+-- every run gives the same bits. Usage: cuttle stream_k.lua [M N K [BLOCKS]]
 local on_gpu = device().sm ~= nil
 local M = tonumber(arg[1] or (on_gpu and 1100 or 130))
 local N = tonumber(arg[2] or (on_gpu and 1300 or 150))

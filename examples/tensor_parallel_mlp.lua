@@ -1,7 +1,7 @@
--- tensor_parallel_mlp.lua: two layers of a network on several devices, as Megatron-LM spreads them.
--- The first matrix is split by its columns and the second by its rows, over axis model, so that
--- nothing moves between the layers. After them each rank has a summand of the result: reshard finds
--- that an all-reduce or a reduce-scatter adds them. Axis data splits the examples.
+-- tensor_parallel_mlp.lua: two layers of a network on several devices, spread as in Megatron-LM.
+-- Axis model splits the columns of the first matrix and the rows of the second, so nothing moves
+-- between the layers. After them, each rank has a summand of the result; reshard finds that an
+-- all-reduce or a reduce-scatter adds them. Axis data splits the examples.
 -- Usage: cuttle [--device=cpu:8] tensor_parallel_mlp.lua [examples [inputs [hidden]]]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:8" end
 local n_ranks = device().n_devices

@@ -1,5 +1,5 @@
--- tiled_copy.lua: CuTe's tutorial of that name: copies a matrix tile by tile, by accesses of 16
--- bytes. The host divides the tensors into tiles, ((128,64), m, n), and passes them like that.
+-- tiled_copy.lua: CuTe's tutorial of that name: copies a matrix tile by tile, with accesses of 16
+-- bytes. The host divides the tensors into tiles, ((128,64), m, n), and passes them in this form.
 -- Usage: cuttle tiled_copy.lua [M N]
 local M, N = tonumber(arg[1] or 256), tonumber(arg[2] or 512)
 local block = {128, 64}

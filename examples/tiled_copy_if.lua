@@ -1,6 +1,6 @@
 -- tiled_copy_if.lua: CuTe's tutorial of that name: copies a matrix whose sizes no tile divides, in
--- both its ways and a third one. An identity tensor is divided as the data is, so its elements are
--- the coordinates of the data's, and elem_less tells which are inside. guard does it by itself.
+-- CuTe's two ways and in a third one. An identity tensor is divided like the data, so its elements
+-- are the data's coordinates, and elem_less tells which are inside. guard does this by itself.
 -- Usage: cuttle tiled_copy_if.lua [M N]
 local M, N = tonumber(arg[1] or 528), tonumber(arg[2] or 300)
 local block = {128, 64}

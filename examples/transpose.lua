@@ -1,5 +1,5 @@
--- transpose.lua: B = A' in six steps, each one change, and the bandwidth of each beside that of the
--- device's own copy in the same run.
+-- transpose.lua: B = A' in six steps, each with one change; the bandwidth of each is compared with
+-- the device's own copy in the same run.
 --   naive       straight from A to B: a warp reads 32 neighbours and writes to 32 columns
 --   shared      through a tile in shared memory, so that both sides are read and written in rows of
 --               neighbours; but a warp reads the tile across, 32 words apart, all from one bank

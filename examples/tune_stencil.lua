@@ -1,5 +1,5 @@
--- tune_stencil.lua: a stencil of 7 points in three dimensions, whose block and number of planes of
--- a thread `tune` chooses. On the CPU engine the model chooses them, and says so.
+-- tune_stencil.lua: a stencil of 7 points in three dimensions; `tune` chooses the block and the
+-- number of planes per thread. On the CPU engine, a model chooses them, and a line reports this.
 -- Usage: cuttle tune_stencil.lua [n]; `cuttle tune` keeps the result beside the script
 -- expect on stderr: tune: tune_stencil.lua:9: no GPU here, so the model ranks: ...
 local on_gpu = device().sm ~= nil

@@ -1,6 +1,6 @@
--- two_shot_all_reduce.lua: the sum of all ranks' tensors, on each rank, by one kernel each. Rank
--- r adds up chunk r of all ranks by loads from their memory, then stores the sum into the memory of
--- all. Flags of scope "sys" say when a tensor may be read, and when all chunks have come.
+-- two_shot_all_reduce.lua: the sum of all ranks' tensors, on each rank, with one kernel on each.
+-- Rank r reads chunk r of all ranks, adds the chunks up, and stores the sum into the memory of all.
+-- Flags of scope "sys" show when a tensor may be read, and when all chunks have come.
 -- Usage: cuttle [--device=cpu:4] two_shot_all_reduce.lua [elements a rank]
 if device().name == "CPU engine" and device().n_devices == 1 then device "cpu:4" end
 local n_ranks = device().n_devices

@@ -1,7 +1,7 @@
--- w4a16.lua: C = A * W with weights of 4 bits, as AWQ stores them. A is (M,K) of f16. A word of Q
--- (K,N/8) has the weights of 8 columns, those of Z (K/GROUP,N/8) their zeros; scales S are f16:
--- W[k,n] = (Q[k,n] - Z[g,n]) * S[g,n]. Weights become f16 on their way to shared memory, two at
--- once; the tensor cores multiply. M and N need not be multiples of the tiles.
+-- w4a16.lua: C = A * W with weights of 4 bits, as AWQ stores them. A is (M,K) in f16. A word of Q
+-- (K,N/8) has the weights of 8 columns, and a word of Z (K/GROUP,N/8) their zeros; scales S are
+-- f16: W[k,n] = (Q[k,n] - Z[g,n]) * S[g,n]. On their way to shared memory, weights become f16, two
+-- at once; the tensor cores multiply. M and N need not be multiples of the tiles.
 -- Usage: cuttle w4a16.lua [M N K]
 local M, N, K = tonumber(arg[1] or 50), tonumber(arg[2] or 200), tonumber(arg[3] or 256)
 local GROUP <const> = 64                                  -- rows of W with one zero and scale

@@ -1,6 +1,6 @@
--- wgmma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C of f16 with sums in
--- f16, by one warp group: cp.async fills three tiles in shared memory, wgmma multiplies them where
--- they lie. NT: A and B contiguous along M and N; TN: along K.
+-- wgmma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f16 with sums in
+-- f16, by one warp group. cp.async fills three tiles in shared memory, and wgmma multiplies them
+-- there. NT: A and B are contiguous along M and N; TN: along K.
 -- Usage: cuttle wgmma_sm90.lua [M N K] [NT|TN]
 -- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"

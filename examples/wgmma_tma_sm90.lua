@@ -1,7 +1,7 @@
--- wgmma_tma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C of f16 with sums
--- in f16, by one warp group: one of its threads lets TMA fill three tiles in shared memory, and
--- barriers say which are full and which empty. Unlike there a product is in flight while the next
--- one begins. NT: A and B contiguous along M and N; TN: along K.
+-- wgmma_tma_sm90.lua: CuTe's tutorial of that name: C = alpha * A * B' + beta * C in f16 with sums
+-- in f16, by one warp group. One of its threads lets TMA fill three tiles in shared memory, and
+-- barriers show which are full and which are empty. Unlike in the tutorial, a product is in flight
+-- while the next one begins. NT: A and B are contiguous along M and N; TN: along K.
 -- Usage: cuttle wgmma_tma_sm90.lua [M N K] [NT|TN], M a multiple of 256, N of 128, K of 64
 -- needs sm_90a
 local beside_blas = require "cuttle.beside_blas"
