@@ -15,9 +15,7 @@ static void check_count(lua_State *L, const char *op, int n) {
   }
   if (given > n) {
     diag_error(
-        L,
-        "%s: %d arguments; %d %s expected, and a call that gives several values gives one in "
-        "parentheses",
+        L, "%s: %d arguments; %d %s expected; a call in parentheses returns only its first value",
         op, given, n, n == 1 ? "was" : "were");
   }
 }

@@ -21,8 +21,9 @@ static const char of_list[] =
 static const char place[] =
     "places in a Lua table must be known while tracing; use a tensor, or unroll the loop";
 static const char angle[] = "write atan(x), or atan2(y, x) of two numbers";
-static const char drawn[] = "draw by rand_u32x4, rand_f32x4 or randn_f32x4(seed, offset), or "
-                            "pass a tensor made by rand(dtype, shape)";
+static const char drawn[] =
+    "draw numbers with rand_u32x4, rand_f32x4 or randn_f32x4(seed, offset), or "
+    "pass a tensor made by rand(dtype, shape)";
 static const char timed[] = "take the time before the launch and pass it as an argument";
 static const char read[] = "read before the launch and pass what was read as an argument";
 

@@ -314,7 +314,7 @@ int launch_unpack(lua_State *L, int idx) {
 static int kernel_index(lua_State *L) {
   const Kernel *k = luaL_checkudata(L, 1, KERNEL_TYPE);
   if (lua_type(L, 2) != LUA_TSTRING) {
-    return diag_error(L, "%s: a kernel is launched by %s{grid = ..., block = ...}(...)", k->name,
+    return diag_error(L, "%s: a kernel is launched with %s{grid = ..., block = ...}(...)", k->name,
                       k->name);
   }
   lua_pushvalue(L, 2);

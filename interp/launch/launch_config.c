@@ -122,7 +122,7 @@ static void read_nvrtc_options(lua_State *L, Kernel *k, int table) {
                diag_push_kind(L, -1));
   }
   if (type != LUA_TNIL && k->state->options.sandbox != 0) {
-    diag_error(L, "kernel: nvrtc_options may name files, so a sandboxed script gives none");
+    diag_error(L, "kernel: nvrtc_options may name files, so a sandboxed script cannot use it");
   }
   lua_Integer n = type == LUA_TNIL ? 0 : luaL_len(L, -1);
   if (n > LAUNCH_MAX_OPTIONS) {

@@ -81,7 +81,7 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
     diag_error(L, "%s: launched on %s while a graph of %s is recorded; %s", k->name,
                launch_push_device(L, a->device), launch_push_device(L, r->device),
                r->rank >= 0 ? "the graph of a rank has one device"
-                            : "a graph is of the CPU engine or of devices");
+                            : "a graph records either the CPU engine or devices");
   }
   if (r->is_one_of_many && launch_may_wait(a, spec)) {
     diag_error(L,

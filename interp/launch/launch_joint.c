@@ -467,8 +467,8 @@ CtStatus launch_joint_after(Launch *l, CtStatus status, CtErr *err) {
     size_t len = strlen(err->msg);
     snprintf(err->msg + len, sizeof err->msg - len,
              "; %s runs the launches of ranks one after the other, so a kernel that waits for "
-             "another rank never ends. Run it without that, or under 'cuttle check' or 'cuttle "
-             "profile', which run them at once; look at a launch that waits for no other rank",
+             "another rank never ends. Run it alone, or under 'cuttle check' or 'cuttle profile', "
+             "which run them at once; or choose a launch that waits for no other rank",
              looker(l->state));
   }
   return status;

@@ -469,7 +469,7 @@ static int instructions(lua_State *L) { return run(L, "ptx", true); }
 static void check_sandbox(lua_State *L, const char *op, const char *why) {
   const CtIr *ir = front_here(L, op);
   if (ir->target.is_cuda && state_of(L)->options.sandbox != 0) {
-    diag_error(L, "%s: a sandboxed script brings no %s; on the CPU engine its Lua twin runs", op,
+    diag_error(L, "%s: a sandboxed script cannot bring %s; on the CPU engine its Lua twin runs", op,
                why);
   }
 }

@@ -334,7 +334,7 @@ static const char *push_key(const Call *c) {
 
 static int fail_recursion(lua_State *L) {
   return diag_error(
-      L, "device_fn: the function calls itself, which GPUs do not do well; write a loop, "
+      L, "device_fn: the function calls itself, and GPUs handle recursion badly; write a loop, "
          "with a stack in a local_array");
 }
 
@@ -731,7 +731,8 @@ static int device_fn(lua_State *L) {
   }
   check_options(L);
   if (front_ir(L) != NULL) { /* each trace would make another one */
-    return diag_error(L, "device_fn: the function is made in a kernel; make it before, outside");
+    return diag_error(
+        L, "device_fn: the function is made in a kernel; make it outside, before the kernel");
   }
   lua_pushcclosure(L, call_function, 2);
   return 1;

@@ -215,11 +215,10 @@ static Elements elements_of(lua_State *L, const CtCx *cx, const Tensor *t) {
     bind_check(L, &g);
   }
   if (e.n > MAX_PREDICATED) {
-    diag_error(
-        L,
-        "copy_if: a function is asked about each element, so the shape must be static, of at "
-        "most %d elements, but %s has %s; tile it first",
-        MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, t->layout.shape));
+    diag_error(L,
+               "copy_if: a function is called for each element, so the shape must be static, of at "
+               "most %d elements, but %s has %s; tile it first",
+               MAX_PREDICATED, tensor_push_title(L, 2), bind_tuple_text(cx, t->layout.shape));
   }
   for (int i = 0; i < e.rank; i++) {
     e.size[i] = bind_mode_size(L, cx, t->layout, i).v;

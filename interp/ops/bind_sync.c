@@ -178,8 +178,11 @@ static CtVal bytes_of_tensors(lua_State *L, const char *op) {
     }
     const Tensor *t = tensor_check_live(L, i, op);
     if (t->space != CT_SHARED || t->at != NULL) {
-      diag_error(L, "%s: %s is not in shared memory; give what tma_load fills, or the bytes", op,
-                 tensor_push_title(L, i));
+      diag_error(
+          L,
+          "%s: %s is not in shared memory; pass the tensor that tma_load fills, or the number of "
+          "bytes",
+          op, tensor_push_title(L, i));
     }
     diag_check(L, ct_size(&cx, t->layout, &n, &err), &err);
     if (!ct_is_static(n)) {
@@ -330,7 +333,8 @@ static int state_tostring(lua_State *L) {
 }
 
 static int state_newindex(lua_State *L) {
-  return diag_error(L, "a pipeline state changes by advance; make another one to begin elsewhere");
+  return diag_error(
+      L, "a pipeline state changes only with advance; make another one to begin elsewhere");
 }
 
 static CtVal read_state(Call *c, int idx, const CallArg *as) {

@@ -74,7 +74,7 @@ static int64_t host_index(lua_State *L, int idx, const CtCx *cx, CtTuple crd, bo
   CtErr err;
   if (front_ir(L) != NULL) {
     fail_access(L, idx, cx, crd, is_call,
-                "a tensor of the host is not at hand inside a kernel; pass it as an argument");
+                "a tensor of the host is not available inside a kernel; pass it as an argument");
   }
   if (ct_crd2idx(cx, crd, t->layout, &at, &err) != CT_OK) {
     fail_access(L, idx, cx, crd, is_call, err.msg);
@@ -475,8 +475,8 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
   if (s->taps.recorder != NULL) {
     return ct_fail(
         err, CT_EINVAL,
-        "graph: copy can be recorded between two tensors of one compact layout, which do "
-        "not share memory; copy these in a kernel");
+        "graph: copy can be recorded only between two tensors that have the same compact layout "
+        "and share no memory; copy these in a kernel");
   }
   CtStatus status = dense_open(&d, src, err);
   if (status != CT_OK) {
@@ -577,7 +577,7 @@ static int clear(lua_State *L) {
     }
   }
   if (s->taps.recorder != NULL) {
-    return diag_error(L, "graph: clear can be recorded of a tensor of a compact layout only; "
+    return diag_error(L, "graph: clear can be recorded only for a tensor with a compact layout; "
                          "clear this one in a kernel");
   }
   memset(&zero, 0, sizeof zero);

@@ -273,7 +273,7 @@ static CtVal read_half(lua_State *L, int idx, const PairType *t) {
   if (type == CT_u32 || type == CT_bool) {
     diag_error(L, "%s: a float expected, got %s; %s", t->name, ct_dtypes[type].name,
                type == CT_bool ? "write where(c, 1, 0)"
-                               : "a u32 is a pair as it is, and cast(x, f32) its number");
+                               : "a u32 is already a pair, and cast(x, f32) converts its number");
   }
   CtVal half = value_cast(L, idx, t->half, t->name);
   return ct_ir_cast(ir, ct_ir_bitcast(ir, half, CT_u16), CT_u32);

@@ -73,7 +73,7 @@ void tensor_check_memory(lua_State *L, int idx, const char *op) {
   const Tensor *t = tensor_test(L, idx);
   if (t->at != NULL && t->tma != 0) {
     fail_tensor(L, idx, op,
-                "is a tile of a tma_tensor; TMA copies it, by tma_load(tile, s, full[i]) or "
+                "is a tile of a tma_tensor; TMA copies it, with tma_load(tile, s, full[i]) or "
                 "tma_store(s, tile)");
   }
   if (t->at != NULL) {

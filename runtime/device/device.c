@@ -174,7 +174,7 @@ static CtStatus fail_lost(const CtDevice *d, CtErr *err) {
   if (is_of_parent(d)) {
     return ct_fail(err, CT_EDEVICE,
                    "device: '%s' was opened before this process was forked, and CUDA does not work "
-                   "in the child; start processes by spawn",
+                   "in the child; start processes with spawn",
                    d->info.name);
   }
   return ct_fail(err, CT_EDEVICE, "device: '%s' is lost since %s; restart the program",

@@ -371,7 +371,7 @@ static CtStatus add_call(const CtNccl *n, Group *g, const CtNcclCall *call, CtEr
   if (!is_own && ct_device_is_capturing(call->comm->device, call->stream)) {
     return ct_fail(err, CT_EUNSUPPORTED,
                    "%s: a collective cannot be a part of a graph that the host records; call it "
-                   "before the graph or after it, or record it by graph(...)",
+                   "before the graph or after it, or record it with graph(...)",
                    ct_nccl_ops[call->op]);
   }
   g->n_recorded += is_own;
@@ -392,8 +392,8 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
   if (s == CT_OK && g->n_recorded > 0 && g->n_recorded < n_calls) {
     return ct_fail(
         err, CT_EUNSUPPORTED,
-        "%s: a graph of one device is being recorded, but the call is of several; record "
-        "all ranks at once, by graph(function() m:run(...) end), or call it outside of the "
+        "%s: a graph of one device is being recorded, but the call is of several; record all ranks "
+        "at once, with graph(function() m:run(...) end), or call it outside of the "
         "graph",
         ct_nccl_ops[calls[0].op]);
   }

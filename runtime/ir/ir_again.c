@@ -106,7 +106,7 @@ static CtStatus make_again(const Again *g, CtVal v) {
   }
   return status != CT_OK ? fail(g, v, g->err->msg)
          : is_same       ? CT_OK
-                         : fail(g, v, "an operation that nothing makes of these tensors");
+                         : fail(g, v, "an operation that these tensors cannot have");
 }
 
 /* What the builder notes of the other operations in the IR and its buffers. */

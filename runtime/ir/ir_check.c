@@ -141,7 +141,7 @@ static void check_register_view(void *ud, const CtView *view, bool is_written) {
   Checker *c = ud;
   (void)is_written;
   if (c->n == 0 && c->ir->bufs[view->buf].space != CT_REGISTER) {
-    find(c, "an operand of an instruction that is in no register", 0);
+    find(c, "an operand of an instruction that is not in a register", 0);
   }
 }
 

@@ -63,7 +63,7 @@ static const char *layout_fault(const CtIr *ir, CtLayout l) {
     return "a layout whose shape and stride differ in nesting";
   }
   if (!has_indices(ir, l.shape, 0) || !has_indices(ir, l.stride, INT64_MIN)) {
-    return "a layout by what is no integer, or by one past 2^59, where no memory is";
+    return "a layout with an extent or stride that is not an integer, or exceeds 2^59";
   }
   return bounds_of(l, &lo, &hi) && has_size(l.shape) ? NULL : "a layout beyond 64 bits";
 }
@@ -101,14 +101,14 @@ const char *ct_ir_view_fault(const CtIr *ir, const CtView *v) {
   }
   const char *fault = layout_fault(ir, v->layout);
   if (fault == NULL && !is_index(ir, v->offset)) {
-    fault = "a tensor that begins nowhere: at what is no integer, or past 2^59";
+    fault = "a tensor whose offset is not an integer, or exceeds 2^59";
   }
   for (int i = 0; i < ct_guard_n(v) && fault == NULL; i++) {
     const CtGuardAxis *axis = &v->guard->axis[i];
     bool is = is_index(ir, axis->at) && is_index(ir, axis->bound);
     fault = is ? layout_fault(ir, ct_guard_layout(v, axis)) : "a guard without numbers";
   }
-  return fault != NULL || is_inside(ir, v) ? fault : "a tensor that reaches past its memory";
+  return fault != NULL || is_inside(ir, v) ? fault : "a tensor that reaches beyond its memory";
 }
 
 /* --- memory ------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static const char *chosen_fault(const CtIr *ir, const CtBuf *b) {
     return "a tensor that nothing begins";
   }
   if (b->list == 0) {
-    return type == CT_u64 && ir->has_addresses ? NULL : "a tensor at what is no address";
+    return type == CT_u64 && ir->has_addresses ? NULL : "a tensor whose address is not a number";
   }
   const CtBuf *list = &ir->bufs[b->list];
   bool is_member = list->members != NULL;
@@ -138,17 +138,17 @@ static const char *alias_fault(const CtIr *ir, const CtBuf *b) {
   int64_t mine, its;
   if (of >= b || of->alias_of != 0 || of->space != b->space || b->chosen != 0 ||
       b->members != of->members || b->arrivals != of->arrivals) {
-    return "memory that is that of no earlier buffer";
+    return "memory of a buffer that no earlier operation declares";
   }
   if (b->remote != 0 && (b->space != CT_SHARED || !begins_by(ir, b, CT_OP_REMOTE, b->remote))) {
-    return "memory of no other block";
+    return "remote memory that belongs to no other block";
   }
   if (b->space == CT_GLOBAL) {
     return b->param == of->param ? NULL : "memory of another argument";
   }
   bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtype_width(b->dtype), &mine) &&
               !ct_mul_overflow(of->n_elems.v, ct_dtype_width(of->dtype), &its) && mine <= its;
-  return fits ? NULL : "memory that is larger than what it is an alias of";
+  return fits ? NULL : "memory that is larger than the memory that it aliases";
 }
 
 /* As `declare` has it: what the layout reaches, and the swizzle does not lead out. */
@@ -156,14 +156,14 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
   int64_t lo, hi, n;
   if (b->n_elems.kind != CT_STATIC || b->n_elems.v < 0 || b->n_elems.v > MOST_ELEMENTS ||
       ct_swizzle_extent(b->swizzle, b->n_elems.v, &n, NULL) != CT_OK || n != b->n_elems.v) {
-    return "declared memory of no size";
+    return "declared memory without a size";
   }
   bool is_known = b->alias_of == 0 && ct_layout_is_static(b->layout);
   if (is_known &&
       (!bounds_of(b->layout, &lo, &hi) || lo < 0 || hi >= MOST_ELEMENTS ||
        ct_swizzle_extent(b->swizzle, is_empty(b->layout.shape) ? 0 : hi + 1, &n, NULL) != CT_OK ||
        n != b->n_elems.v)) {
-    return "declared memory of another size than its layout has";
+    return "declared memory whose size is not that of its layout";
   }
   if (b->alias_of == 0 && b->space == CT_REGISTER &&
       b->n_elems.v > (b->is_local ? CT_LOCAL_BYTES / (int64_t)ct_dtype_bytes(b->dtype)
@@ -229,7 +229,7 @@ const char *ct_ir_buf_fault(const CtIr *ir, uint32_t buf) {
     return "memory of no elements";
   }
   if (ct_swizzle_make(b->swizzle.bits, b->swizzle.base, b->swizzle.shift, &sw, NULL) != CT_OK) {
-    return "a swizzle that there is not";
+    return "an invalid swizzle";
   }
   if ((b->space == CT_CONSTANT && b->alias_of == 0) != (b->data != NULL && b->alias_of == 0)) {
     return "constants without elements";
@@ -238,11 +238,11 @@ const char *ct_ir_buf_fault(const CtIr *ir, uint32_t buf) {
     return "barriers that are not in shared memory";
   }
   if ((b->remote != 0 || b->cache != CT_CACHE_NONE) && b->alias_of == 0) {
-    return "another view of no memory";
+    return "a view without memory";
   }
   if ((b->chosen != 0 && b->space != CT_GLOBAL) || (b->list != 0 && b->chosen == 0) ||
       (b->begins != 0 && b->chosen == 0 && b->remote == 0)) {
-    return "memory that is chosen by nothing";
+    return "memory with an incomplete choice";
   }
   if (!has_layout(ir, b)) {
     return "a layout of no memory";
@@ -278,15 +278,16 @@ static const char *tensor_param_fault(const CtIr *ir, const CtParam *p) {
   uint32_t next = p->first_slot + 1;
   if (p->buf == 0 || b->space != CT_GLOBAL || b->chosen != 0 || b->alias_of != 0 ||
       b->param != (uint32_t)(p - ir->params) || b->dtype != p->dtype) {
-    return "a tensor of no memory, or of other elements";
+    return "a tensor without memory, or with other elements than its memory";
   }
   if (pointer->kind != CT_SLOT_POINTER || pointer->dtype != p->dtype) {
     return "a tensor without an address";
   }
   bool has = has_leaf_slots(ir, p, b->layout.shape, CT_SLOT_EXTENT, &next) &&
              has_leaf_slots(ir, p, b->layout.stride, CT_SLOT_STRIDE, &next);
-  return has && next == p->first_slot + p->n_slots ? NULL
-                                                   : "a tensor with another layout than is passed";
+  return has && next == p->first_slot + p->n_slots
+             ? NULL
+             : "a tensor whose layout is not the one that is passed";
 }
 
 const char *ct_ir_param_fault(const CtIr *ir, size_t param) {
@@ -299,11 +300,11 @@ const char *ct_ir_param_fault(const CtIr *ir, size_t param) {
   }
   if (p->first_slot != first || p->n_slots == 0 || p->n_slots > ir->n_slots - first ||
       (is_last && first + p->n_slots != ir->n_slots)) {
-    return "an argument that nothing is passed for";
+    return "an argument without values";
   }
   for (uint32_t i = first; i < first + p->n_slots; i++) {
     if (ir->slots[i].param != param) {
-      return "an argument that other values are passed for";
+      return "an argument whose values belong to another argument";
     }
   }
   const CtSlot *s = &ir->slots[first];
@@ -321,7 +322,7 @@ const char *ct_ir_slot_fault(const CtIr *ir, size_t slot) {
       s->kind == CT_SLOT_POINTER
           ? s->val == 0
           : inst->op == CT_OP_PARAM && inst->imm.i == (int64_t)slot && inst->type == s->dtype;
-  return is_passed ? NULL : "a value that is not passed as one";
+  return is_passed ? NULL : "a value that is not passed as a value";
 }
 
 /* --- what a launch computes --------------------------------------------------------------------- */
@@ -340,23 +341,23 @@ const char *ct_ir_map_fault(const CtIr *ir, size_t map) {
   int64_t bytes = (int64_t)ct_dtype_bytes(m->dtype), box = bytes;
   if (m->name == NULL || m->buf == 0 || b->space != CT_GLOBAL || b->chosen != 0 ||
       m->dtype != b->dtype || m->dtype == CT_VOID || !is_of_launch(ir, m->offset)) {
-    return "a tensor map of no tensor";
+    return "a tensor map without a tensor";
   }
   if (m->n < 1 || m->n > CT_TMA_DIMS || m->swizzle > 3) {
-    return "a tensor map of no box";
+    return "a tensor map without a box";
   }
   for (int i = 0; i < m->n; i++) {
     const CtTmaDim *d = &m->dim[i];
     if (!is_of_launch(ir, d->extent) || !is_of_launch(ir, d->stride) || !is_step(d->div) ||
         !is_step(d->mul) || d->box < 1 || d->box > CT_TMA_BOX) {
-      return "a tensor map of no box";
+      return "a tensor map without a box";
     }
     box *= d->box;
   }
   int64_t row = m->dim[0].box * bytes;
   bool fits = row % CT_TMA_UNIT == 0 && box <= CT_TMA_MOST_BYTES &&
               (m->swizzle == 0 || row <= (int64_t)CT_TMA_UNIT << m->swizzle);
-  return fits ? NULL : "a tensor map of a box that no instruction moves";
+  return fits ? NULL : "a tensor map whose box no instruction moves";
 }
 
 const char *ct_ir_require_fault(const CtIr *ir, size_t require) {

@@ -210,7 +210,7 @@ static const char *element_fault(const CtIr *ir, const CtInst *inst) {
   const CtBuf *b = &ir->bufs[inst->imm.i];
   CtDtype value = (CtDtype)(inst->op == CT_OP_LOAD ? inst->type : ct_inst(ir, inst->args[1])->type);
   if (!is_place(ir, inst->args[0])) {
-    return "a place that is no number";
+    return "a coordinate that is not a number";
   }
   if (inst->op == CT_OP_STORE && b->space == CT_CONSTANT) {
     return "writes constant memory";
@@ -225,14 +225,14 @@ static const char *atomic_fault(const CtIr *ir, const CtInst *inst) {
   bool has_result = ct_ops[inst->op].result != CT_RES_VOID;
   if (!ct_ir_has_atomic((CtOp)inst->op, b->dtype) ||
       (b->space != CT_GLOBAL && b->space != CT_SHARED)) {
-    return "no atomic operation of this memory";
+    return "an atomic operation that this memory does not have";
   }
   if (!is_place(ir, inst->args[0]) || (has_result && inst->type != type)) {
-    return "an atomic operation of another type";
+    return "an atomic operation on another type";
   }
   for (int i = 1; i < inst->n_args; i++) {
     if (ct_inst(ir, inst->args[i])->type != type) {
-      return "an atomic operation of another type";
+      return "an atomic operation on another type";
     }
   }
   return NULL;
@@ -317,7 +317,7 @@ static const char *text_fault(const CtIr *ir, CtVal v) {
     return "a text without its operands";
   }
   if (!is_code(ir, inst)) {
-    return "a text of code that is none";
+    return "a text that is not code";
   }
   return inst->op == CT_OP_PRINT ? message_fault(ir, e) : NULL;
 }
@@ -332,29 +332,29 @@ static const char *box_fault(const CtIr *ir, const CtInst *inst) {
   const CtTma *tma = inst->u.tma;
   bool is_load = inst->op == CT_OP_TMA_LOAD;
   if (tma == NULL || tma->map >= ir->n_maps || tma->offset == 0) {
-    return "a box of no tensor map";
+    return "a box without a tensor map";
   }
   const CtTmaMap *map = &ir->maps[tma->map];
   const CtBuf *b = &ir->bufs[tma->buf];
   if (tma->buf == 0 || b->space != CT_SHARED || b->dtype != map->dtype || b->remote != 0) {
-    return "a box that is no shared tensor of the elements of its map";
+    return "a box that is not a shared tensor with the elements of its map";
   }
   if (!has_type(ir, tma->offset, SET(i32))) {
-    return "a box that begins nowhere";
+    return "a box without an offset";
   }
   if (is_load ? !has_barrier(ir, tma) || tma->reduce != CT_TMA_NONE
               : !ct_tma_can_reduce(tma->reduce, map->dtype)) {
-    return is_load ? "a box that nobody waits for" : "a reduction that there is not";
+    return is_load ? "a box without an mbarrier" : "an unknown reduction";
   }
   if (!is_load && (tma->bar != 0 || tma->slot != 0 || tma->mask != 0)) {
-    return "a store with what loads have";
+    return "a store with options of loads";
   }
   if (tma->mask != 0 && !has_type(ir, tma->mask, SET(i32))) {
     return "a box of no blocks";
   }
   for (int i = 0; i < CT_TMA_DIMS; i++) {
     if (i < map->n ? !has_type(ir, tma->crd[i], SET(i32)) : tma->crd[i] != 0) {
-      return "a box with other coordinates than its map has";
+      return "a box whose coordinates are not those of its map";
     }
   }
   return NULL;
@@ -378,7 +378,7 @@ const char *ct_ir_op_fault(const CtIr *ir, CtVal v) {
     return "an operation of nothing";
   }
   if (!has_order(ir, inst)) {
-    return "an order of an operation that has none";
+    return "an order for an operation that has no order";
   }
   if (!has_operand_types(ir, v) || !has_result_type(ir, inst) ||
       (op == CT_OP_MASKED && !has_masked_types(ir, inst))) {

@@ -242,7 +242,7 @@ static CtStatus and_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *all, CtErr *err)
   if (ct_is_leaf(a) != ct_is_leaf(b)) {
     return ct_fail(
         err, CT_EINVAL,
-        "elem_less: an integer against a tuple; expected coordinates of the same nesting");
+        "elem_less: an integer is compared with a tuple; expected coordinates of the same nesting");
   }
   if (ct_is_leaf(a)) {
     *all = ct_ir_binary(ir, CT_OP_LAND, *all, less(ir, a->i, b->i));

@@ -148,7 +148,7 @@ static CtInt get_integer(Reader *r, uint64_t limit) {
 static void get_node(Reader *r, CtNode *nodes, uint32_t len, uint32_t *at, int depth,
                      uint64_t limit) {
   if (*at >= len || depth > CT_MAX_DEPTH) {
-    fail(r, "a tuple with other nodes than it says");
+    fail(r, "a tuple whose nodes are not as many as it states");
     return;
   }
   uint32_t self = (*at)++;
@@ -156,7 +156,7 @@ static void get_node(Reader *r, CtNode *nodes, uint32_t len, uint32_t *at, int d
   bool is_tuple = tag >> 5 & 1, is_named = tag >> 6 & 1;
   uint64_t rank = tag >> 7;
   if (is_tuple ? rank >= len || (tag & 31) != 0 : rank != 0) {
-    fail(r, "a tuple with other nodes than it says");
+    fail(r, "a tuple whose nodes are not as many as it states");
     return;
   }
   nodes[self].rank = is_tuple ? (int32_t)rank : CT_LEAF;
@@ -171,7 +171,7 @@ static void get_node(Reader *r, CtNode *nodes, uint32_t len, uint32_t *at, int d
 static CtTuple get_nodes(Reader *r, uint64_t limit) {
   size_t n = get_count(r);
   if (n == 0 || n > CT_MAX_NODES) {
-    fail(r, "a tuple of too many nodes, or none");
+    fail(r, "a tuple with too many nodes, or without any");
     return NULL;
   }
   CtNode *nodes = allocate(r, ct_size_mul(n, sizeof *nodes));
@@ -180,7 +180,7 @@ static CtTuple get_nodes(Reader *r, uint64_t limit) {
     get_node(r, nodes, (uint32_t)n, &at, 0, limit);
   }
   if (at != n) {
-    fail(r, "a tuple with other nodes than it says");
+    fail(r, "a tuple whose nodes are not as many as it states");
   }
   return nodes;
 }
@@ -241,7 +241,7 @@ static void get_data(Reader *r, CtInst *inst) {
     inst->u.regions[0] = (CtRegion)get_below(r, r->limits[CT_LIMIT_REGIONS]);
     inst->u.regions[1] = (CtRegion)get_below(r, r->limits[CT_LIMIT_REGIONS]);
   } else {
-    fail(r, "data of an operation that has none");
+    fail(r, "data of an operation that has no data");
   }
 }
 
@@ -253,7 +253,7 @@ static void get_members(Reader *r, const CtRegionInfo *info) {
     int64_t step = get_signed(r);
     if (ct_add_overflow(v, step, &v) || v < 1 || v >= (int64_t)r->ir->n_insts ||
         r->ir->insts[v].region != 0) {
-      fail(r, "an operation that is not there, or stands elsewhere too");
+      fail(r, "an operation that is missing, or occurs twice");
       return;
     }
     ct_ir_link(r->ir, (CtVal)v, region, 0);
@@ -297,7 +297,7 @@ static const CtAtom *get_atom(Reader *r) {
   const char *name = get_string(r);
   CtAtom *atom = allocate(r, sizeof *atom);
   if (atom != NULL && (name == NULL || !ct_atom_find(name, atom))) {
-    fail(r, "no atom of this library");
+    fail(r, "an atom that this library does not have");
   }
   return atom;
 }
@@ -359,7 +359,7 @@ static void set_absent(Reader *r, const CtField *f, void *base) {
   if (f->kind == CT_FIELD_FACTS) {
     inst->facts = ct_type_facts((CtDtype)inst->type);
   } else if (f->kind == CT_FIELD_TABLE && ct_field_count(f, base) > f->first) {
-    fail(r, "a table that is not there");
+    fail(r, "a table that is missing");
   }
 }
 
@@ -387,7 +387,7 @@ static void check_counts(Reader *r, const CtIr *ir) {
                            ir->n_requires,   ir->n_maps,        ir->n_notes};
   for (size_t i = 0; i < CT_ARRAY_LEN(counts); i++) {
     if (counts[i] > left) { /* also where one of the first four is 0 */
-      fail(r, "more elements than bytes, or none where one is always there");
+      fail(r, "more elements than bytes, or no element where one is required");
     }
   }
   if (ir->n_regions < 2) {
@@ -447,7 +447,7 @@ static void get_functions(Reader *r, CtIr *ir) {
 static void get_header(Reader *r) {
   size_t n = strlen(CT_IR_FILE_MAGIC);
   if (r->end - r->at < CT_IR_FILE_HEADER || memcmp(r->at, CT_IR_FILE_MAGIC, n) != 0) {
-    r->status = ct_fail(r->err, CT_EINVAL, "ir_read: these bytes are no IR; expected %s and more",
+    r->status = ct_fail(r->err, CT_EINVAL, "ir_read: these bytes are not IR; expected %s and more",
                         CT_IR_FILE_MAGIC);
     return;
   }

@@ -364,7 +364,7 @@ static void check_gemm(CtTileCx *g, CtView a, CtView b, CtView c) {
 
 void ct_tile_check_order(CtTileCx *c, const CtGemmOrder *order) {
   if (!ct_gemm_order_is(order)) {
-    ct_tile_fail(c, "an order that goes through rows and columns otherwise than once each");
+    ct_tile_fail(c, "an order that does not visit each row and each column exactly once");
   }
 }
 

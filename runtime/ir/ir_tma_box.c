@@ -23,10 +23,11 @@ const char *ct_tma_shared_text(CtTmaTile *d) {
 /* --- the tensor --------------------------------------------------------------------------------- */
 
 static void fail_coordinates(CtTmaTile *d) {
-  FAIL(d,
-       "%s: the coordinates of %s are not a tile of %s; cut it by tile, parallelize or a slice "
-       "of tma_tensor(%s)",
-       d->call->op, d->tile, d->tensor, d->tensor);
+  FAIL(
+      d,
+      "%s: the coordinates of %s are not a tile of %s; cut it with tile, parallelize or a slice of "
+      "tma_tensor(%s)",
+      d->call->op, d->tile, d->tensor, d->tensor);
 }
 
 static void fail_modes(CtTmaTile *d, const char *what, int most) {
@@ -87,7 +88,7 @@ typedef struct Factors {
 } Factors;
 
 static void fail_shape(CtTmaTile *d) {
-  FAIL(d, "%s: %s has shape %s, which is not static; cut it by tile with a static tile",
+  FAIL(d, "%s: %s has shape %s, which is not static; cut it into static tiles with tile",
        d->call->op, d->tile, al_show_tuple(&d->g, d->call->coords.shape));
 }
 
@@ -352,10 +353,11 @@ static void check_operands(CtTmaTile *d) {
          d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
   if (global->chosen != 0) {
-    FAIL(d,
-         "%s: %s is chosen at run time, and tensor maps are made before the launch, of arguments; "
-         "use copy",
-         d->call->op, d->tensor);
+    FAIL(
+        d,
+        "%s: %s is chosen at run time, but tensor maps are made before the launch, from arguments; "
+        "use copy",
+        d->call->op, d->tensor);
   }
   if (shared->remote != 0) {
     FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",

@@ -42,7 +42,7 @@ static void trust_tile(Trust *t, const CtInst *inst) {
   if (!rule(t,
             tile != NULL && tile->dst.buf != 0 && (tile->a.buf != 0 || !has_a(op)) &&
                 (tile->b.buf != 0 || !has_b(op)),
-            "an operation on tensors that lacks one")) {
+            "an operation without one of its tensors")) {
     return;
   }
   bool has_atom = op == CT_OP_MMA || op == CT_OP_WGMMA || op == CT_OP_WARP_COPY;
@@ -68,7 +68,7 @@ static void trust_inst(Trust *t, const CtInst *inst) {
     rule(t, inst->region == 0 && inst->type == CT_VOID, "no operation");
     return;
   }
-  rule(t, inst->region == 0 || cls != CT_CLS_LEAF, "a leaf that stands in a region");
+  rule(t, inst->region == 0 || cls != CT_CLS_LEAF, "a leaf inside a region");
   const char *fault = t->status == CT_OK ? ct_ir_op_fault(t->ir, (CtVal)t->at) : NULL;
   rule(t, fault == NULL, fault);
   if (cls == CT_CLS_REGION) {
@@ -84,13 +84,13 @@ static void trust_region(Trust *t, const CtRegionInfo *r) {
   const CtIr *ir = t->ir;
   CtRegion at = (CtRegion)t->at;
   int depth = 0;
-  rule(t, (at == 1) == (r->owner == 0), "a region that belongs to nothing");
+  rule(t, (at == 1) == (r->owner == 0), "a region that no operation has");
   rule(t, at == 1 || ct_ops[ir->insts[r->owner].op].cls == CT_CLS_REGION,
        "a region of no structure");
   while (at > 1 && depth++ < DEEPEST) {
     at = ir->insts[ir->regions[at].owner].region;
   }
-  rule(t, depth < DEEPEST, "regions that nest in a circle");
+  rule(t, depth < DEEPEST, "regions that contain each other");
 }
 
 /* Marks what stands in the body, directly or deeper. */
@@ -164,7 +164,7 @@ static void trust_head(Trust *t) {
   for (size_t i = 1; i < ir->n_chunks; i++) {
     rule(t, ir->chunks[i] != NULL, "a script without a name");
   }
-  rule(t, ir->n_notes == 0 || ir->notes != NULL, "notes that are not there");
+  rule(t, ir->n_notes == 0 || ir->notes != NULL, "notes that are missing");
   for (size_t i = 0; i < ir->n_notes && t->status == CT_OK; i++) {
     rule(t, ir->notes[i].what != NULL, "a note of nothing");
   }

@@ -119,7 +119,7 @@ static void check_units(const Finder *f) {
 static void check_place(const Finder *f) {
   const CtBuf *buf = &f->c->ir->bufs[f->view.buf];
   if (buf->space != CT_SHARED) {
-    refuse(f, "it is not in shared memory; copy it to a tensor of shared, as by tma_load");
+    refuse(f, "it is not in shared memory; copy it to a shared tensor, for example with tma_load");
   } else if (buf->remote != 0) {
     refuse(f, "it is another block's; copy it to a shared tensor of this one");
   } else if (ct_guard_n(&f->view) > 0) {
@@ -160,7 +160,7 @@ void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out) {
   }
   CtLayout rows = ct_mode(values, 0), columns = ct_mode(values, 1);
   if (!is_k_major(&f, rows, columns, out) && !is_mn_major(&f, rows, columns, out)) {
-    refuse(&f, "its rows are in none of the canonical layouts; make the tensor by "
+    refuse(&f, "its rows are in none of the canonical layouts; make the tensor with "
                "tile_to_shape(gmma_layout(dtype, \"K\" or \"MN\", 128), shape)");
     return;
   }

@@ -82,10 +82,9 @@ static CtStatus decide(const char *op, CtTuple a, CtTuple b, Order o, bool *out,
                    "%s: coordinates with '_' or run-time values; expected numbers", op);
   }
   if (o == UNORDERED) {
-    return ct_fail(err, CT_EINVAL,
-                   "%s: an integer against a tuple; expected coordinates of the "
-                   "same nesting",
-                   op);
+    return ct_fail(
+        err, CT_EINVAL,
+        "%s: an integer is compared with a tuple; expected coordinates of the same nesting", op);
   }
   *out = o == LESS;
   return CT_OK;

@@ -100,7 +100,7 @@ CtSwizzle al_swizzle_masks(CtAlg *g, int64_t y, int64_t z) {
   if ((shift < 0 ? -shift : shift) < bits) {
     al_fail(g, CT_EINVAL,
             "swizzle: masks %" PRId64 " and %" PRId64
-            " overlap; expected two runs of bits apart from each other",
+            " overlap; expected two separate runs of bits",
             y, z);
   }
   return al_swizzle_make(g, bits, from < to ? from : to, shift);

@@ -291,7 +291,7 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
            "launch";
   }
   return f->agent == CT_AGENT_BAR && !w->other_writes
-             ? "; let that block's readers arrive here after %m, as by empty[i]:arrive(rank), and "
+             ? "; let that block's readers arrive here after %m, as in empty[i]:arrive(rank), and "
                "wait for them before %l, or put cluster_sync() between"
              : "; {cluster_sync()}";
 }
@@ -300,8 +300,8 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
 static void put_rank_race(const Out *o) {
   static const char *const causes[] = {
       [CT_RANKS_FLAG] =
-          "; between ranks only scope \"sys\" orders: release after one of them by "
-          "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other by "
+          "; between ranks only scope \"sys\" orders: release after one of them with "
+          "atomic_store(flag, i, 1, {scope = \"sys\"}), acquire before the other with "
           "atomic_load(flag, i, {scope = \"sys\"}), with sync_threads() or, in a warp, "
           "sync_warp() between these and other threads",
       [CT_RANKS_SCOPE] = ": these blocks release or acquire at scope \"gpu\", which orders nothing "
@@ -330,7 +330,7 @@ static void put_race(const Out *o) {
   if ((f->how & CT_RACE_HOW) == CT_RACE_AT_ONCE) {
     put(o, f->agent == CT_AGENT_BAR
                ? "race: %o and %t both issue the copy to %w; let one thread do it, as in if "
-                 "threadIdx.x == 0 then, or by elect_one()"
+                 "threadIdx.x == 0 then, or with elect_one()"
                : "race: %o and %t write to %w at once, and not the same value; give each thread a "
                  "place of its own, let one of them write, or use an atomic operation");
     return;
@@ -416,7 +416,8 @@ static const struct {
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
      "sync_threads: %x threads of the block have ended without reaching it, the first: %t; all "
      "must "
-     "reach it: return after the last sync_threads, or let part of a block wait by named_barrier"},
+     "reach it: return after the last sync_threads, or let part of a block wait at a "
+     "named_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED_GRID,
      "grid_barrier: %x threads of the block have ended without reaching it, the first: %t; all "
      "must "

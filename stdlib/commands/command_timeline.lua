@@ -92,7 +92,7 @@ local options_of = {
 
 local function check(options)
   if (options.from or options.to) and not (options.svg or options.html) then
-    fail("--from and --to are of the picture; write --svg=FILE or --html=FILE as well")
+    fail("--from and --to apply to the picture; write --svg=FILE or --html=FILE as well")
   end
 end
 

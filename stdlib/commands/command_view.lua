@@ -141,7 +141,7 @@ local function evaluate(text)
   if not chunk then fail("%s: %s", text, without_place(message)) end
   local ok, value = pcall(chunk)
   if not ok then fail("%s", without_place(value)) end
-  if value == nil then fail("'%s' is worth nil; a layout was expected", text) end
+  if value == nil then fail("'%s' is nil; a layout was expected", text) end
   return value
 end
 
@@ -247,7 +247,7 @@ local function view_script(options)
       options.rest[1])
   end
   if options.output then
-    fail("a script makes no page, but a link, so -o %s has no place here", options.output)
+    fail("a script makes no page, but a link, so -o %s has no effect here", options.output)
   end
   local link = playground.link(find_playground(options), read_script(options.expression))
   print(link)

@@ -410,7 +410,7 @@ function M.apropos(word)
     for _, entry in ipairs(list) do page:listed(entry, "") end
   end
   if #page == 0 then
-    page:add(("nothing is said about '%s'; help() lists all names"):format(word))
+    page:add(("there is no help on '%s'; help() lists all names"):format(word))
   end
   page:print()
 end

@@ -140,7 +140,7 @@ function M.export(what, examples, options)
   local targets = collect.targets(tostring(options.sm or DEFAULT_SM))
   local script = debug.getinfo(2, "S").short_src
   if device().sm then
-    fail "it runs the examples on the CPU engine; call device(\"cpu\") before it"
+    fail "it runs the examples on the CPU engine; call device(\"cpu\") first"
   end
   local program = collect.run(targets, options, function(collection)
     for _, example in ipairs(examples) do launch_example(collection, what, options, example) end

@@ -11,7 +11,7 @@ local is_acc, is_registers = accumulators.is_accumulator, accumulators.is_regist
 local function sums_as_A(acc, other, B)
   if acc.mma.atom.family == "fma" or other.mma.atom.family == "fma" then
     fail("dot", "A is an accumulator and one of the products is made of plain FMAs, whose "
-      .. "registers cannot be an operand; store A in shared memory first, by A:store(s)")
+      .. "registers cannot be an operand; store A in shared memory first, with A:store(s)")
   elseif other.warps[2] > 1 then
     fail("dot", "A is an accumulator whose columns %d warps share; make it with {warps = {%d, 1}}",
       other.warps[2], other.warps[1] * other.warps[2])

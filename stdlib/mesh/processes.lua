@@ -109,8 +109,7 @@ function M.device(p, n)
   if p.local_rank < n then return "cuda:" .. p.local_rank end
   if n == 1 then return "cuda:0" end
   fail("%s is %d, but this process sees %d CUDA devices; start one process for each device, or "
-    .. "show "
-    .. "each process its own by CUDA_VISIBLE_DEVICES", p.local_name, p.local_rank, n)
+    .. "show each process its own with CUDA_VISIBLE_DEVICES", p.local_name, p.local_rank, n)
 end
 
 --- How long a collective may take, in seconds.

@@ -93,7 +93,7 @@ local function check_running(r, op)
   elseif not run or not run.tasks[r.rank] or run.is_over then
     tiles.fail(op, "m:run of this rank has ended; call it inside the function")
   elseif internal.launch.rank() ~= r.rank then
-    tiles.fail(op, "rank %s calls it by the object of rank %d; use the function's own argument",
+    tiles.fail(op, "rank %s calls it with the object of rank %d; use the function's own argument",
       internal.launch.rank() or "(none)", r.rank)
   elseif coroutine.running() ~= run.tasks[r.rank].co then
     tiles.fail(op, "rank %d calls it inside a coroutine of the script, where a rank cannot wait; "

@@ -42,8 +42,8 @@ local known_options <const> = { alpha = true, config = true, overlap = true, spl
 local function check_options(options)
   for key in pairs(options or {}) do
     if not known_options[key] then
-      fail("the option %s is not for sharded tensors: a rank may hold partial sums, which are "
-        .. "added after it; alpha, config, overlap and split are. Add or apply the rest by a "
+      fail("the option %s does not work with sharded tensors: a rank may hold partial sums, "
+        .. "which are added later; alpha, config, overlap and split do. Apply the rest with a "
         .. "kernel on the parts, x:part(rank)", tostring(key))
     end
   end

@@ -409,7 +409,7 @@ local function add_thread_values(report, tv, tile, options)
     fail("thread-value layout %s has rank %d; (threads, values) was expected", tv, rank(tv))
   end
   if not is_static(tv) then
-    fail("%s leads to %s; a thread-value layout leads to numbers of elements", tv,
+    fail("%s has %s as results; the results of a thread-value layout number the elements", tv,
       counts_coordinates(tv) and "coordinates" or "places known only at run time")
   end
   local shape = layout(tile).shape

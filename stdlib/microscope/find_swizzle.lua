@@ -251,13 +251,13 @@ local function rows_of(shown)
 end
 
 local merging <const> = {
-  [true] = "\nas it is, requests are those of the machine code: the compiler makes one of "
-    .. "neighbours",
-  [false] = "\nneighbours are taken as one request, as most compilers make them: no machine code "
-    .. "says so here",
+  [true] = "\nfor the current layout, requests are those of the machine code, in which the "
+    .. "compiler has merged neighbours",
+  [false] = "\nneighbours count as one request, because most compilers merge them; no machine code "
+    .. "confirms this here",
 }
-local UNSURE <const> = "\n~: a compiler may tear neighbours apart here; from neighbours as one "
-  .. "request to each by itself"
+local UNSURE <const> = "\n~: a compiler may split neighbours here; the figures are for merged "
+  .. "and for single accesses"
 
 -- Where requests are made of neighbours: how that is known, and what a mark in the rows means.
 local function merging_text(self, shown)
@@ -296,7 +296,7 @@ local function remark(self)
       cost_text(best.torn), cost_text(now))
   end
   if not now.cost or best.cost < now.cost then return "" end
-  return now.conflicts == 0 and "\nno conflicts as it is: nothing to gain"
+  return now.conflicts == 0 and "\nthe current layout has no conflicts: nothing to gain"
     or "\nnothing helps: no layout tried has fewer conflicts; let the lanes access other elements"
 end
 

@@ -441,7 +441,7 @@ function M.profile(f, options)
   local profile, ok, message = M.run(f, options)
   if not ok then error(message, 0) end
   if #profile.kernels == 0 then
-    fail("no kernel was launched on the CPU engine; choose it by device(\"cpu\") before tensors "
+    fail("no kernel was launched on the CPU engine; choose it with device(\"cpu\") before tensors "
       .. "are made")
   end
   return profile

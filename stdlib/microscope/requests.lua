@@ -481,7 +481,7 @@ function M.recorded(launch, name, limits, ...)
   list.is_sure = is_settled and not by_line.is_unsure
   if #list == 0 then
     local n = limits.blocks or 1
-    fail("nothing accessed %s in the first %s, which ran; run more by {blocks = n}", name,
+    fail("nothing accessed %s in the first %s, which ran; run more with {blocks = n}", name,
       n == 1 and "block" or n .. " blocks")
   end
   return tensor, list, is_settled

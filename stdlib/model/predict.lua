@@ -222,7 +222,7 @@ local function run_counted(f, row)
   local programs = session:finish()
   if #programs > 0 then return programs end
   return nil, "predict: no kernel was launched" .. (device().sm == nil and ""
-    or " on the CPU engine; choose it by device(\"cpu\") before tensors are made")
+    or " on the CPU engine; choose it with device(\"cpu\") before tensors are made")
 end
 
 --- Runs f(), and keeps what a prediction needs: {device =, ...launches}, for M.of. nil and why.

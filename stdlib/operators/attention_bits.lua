@@ -14,7 +14,7 @@ function M.check(p)
   bits.check("attention", p.bits)
   if p.lazy then
     fail("lazy = true breaks %s: a row is scaled anew when another row of its warp needs it, so "
-      .. "its bits depend on its neighbours; leave `lazy` away", bits.title(p.bits))
+      .. "its bits depend on its neighbours; leave out `lazy`", bits.title(p.bits))
   end
 end
 

@@ -173,7 +173,7 @@ local function starts_of(x, name, n_rows)
   local starts = integers(x, name)
   for i, at in ipairs(starts) do
     if math.type(at) ~= "integer" or at < (starts[i - 1] or 0) then
-      fail("entry %d of %s is %s; expected integers that do not fall", i - 1, name, at)
+      fail("entry %d of %s is %s; expected integers that do not decrease", i - 1, name, at)
     end
   end
   if #starts < 2 or starts[1] ~= 0 or starts[#starts] ~= n_rows then

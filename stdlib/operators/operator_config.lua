@@ -66,7 +66,7 @@ function M.check(op, option, config, list)
   for _, need in ipairs(needs) do
     local name, like = need[1], need[2]
     if not is_like(config[name], like) then
-      tiles.fail(op, "%s is a table whose %s is %s; expected as that of '%s', which is %s", option,
+      tiles.fail(op, "%s is a table whose %s is %s; expected one like that of '%s', %s", option,
         name, text_of(config[name]), rows[1].name, text_of(like))
     end
   end

@@ -375,7 +375,8 @@ local function owners_of(tv, n_cells, how)
   for linear = 0, n - 1 do
     local at = tv(linear)
     if math.type(at) ~= "integer" then
-      M.fail(how.op, "%s leads to coordinates; a thread-value layout leads to numbers of elements",
+      M.fail(how.op, "%s has coordinates as results; the results of a thread-value layout number "
+        .. "the elements",
         tv)
     elseif at < 0 or at >= n_cells then
       outside = outside + 1

@@ -139,12 +139,12 @@ end
 -- A sharding for a tensor of this shape; nil: of any.
 local function check_sharding(s, mesh, shape, op)
   if s.mesh ~= mesh then
-    tiles.fail(op, "the sharding is one over %s; it was asked for over %s", s.mesh, mesh)
+    tiles.fail(op, "the sharding is for %s; one for %s was expected", s.mesh, mesh)
   end
   local of = tiles.type_name(shape) == "tensor" and shape.layout or shape
   local extents = of and tiles.sizes(layout(of)) or s.shape
   if table.concat(extents, ",") ~= table.concat(s.shape, ",") then
-    tiles.fail(op, "the sharding is one of (%s); the tensor has the shape (%s)",
+    tiles.fail(op, "the sharding is for the shape (%s); the tensor has the shape (%s)",
       table.concat(s.shape, ","), table.concat(extents, ","))
   end
   return s

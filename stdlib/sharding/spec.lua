@@ -59,8 +59,8 @@ local function leaf(r, extent, stride, out)
       r.mesh.extent[axis])
   end
   if stride.step ~= 1 or extent ~= r.mesh.extent[axis] then
-    tiles.fail(r.op, "%d:%d@%s is not the whole axis '%s', which is %d:1@%s; give the mesh an axis "
-      .. "of extent %d where a part of one is wanted", extent, stride.step, axis, axis,
+    tiles.fail(r.op, "%d:%d@%s is not the whole axis '%s', which is %d:1@%s; to use a part of an "
+      .. "axis, give the mesh an axis of extent %d", extent, stride.step, axis, axis,
       r.mesh.extent[axis], axis, extent)
   end
   out[#out + 1] = { extent = extent, axis = use_axis(r, axis) }

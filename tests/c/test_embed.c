@@ -391,7 +391,7 @@ static void test_launch(void) {
   cuttle_State *S = open_cpu(NULL);
   OK(cuttle_kernel(S, "scale") == NULL, "a kernel that is not defined");
   IS_STR(cuttle_error(S),
-         "cuttle_kernel: there is no kernel called 'scale'; scripts define one by "
+         "cuttle_kernel: there is no kernel called 'scale'; scripts define one with "
          "kernel(\"scale\", function ...)",
          "says how to define one");
   is_status(S, cuttle_dostring(S, scale_script, "=scale"), CUTTLE_OK, "scripts define kernels");

@@ -85,7 +85,7 @@ static void refuses(const CtText *bytes, size_t n, const char *want) {
 
 static void test_refusals(void) {
   CtText bytes = a_kernel();
-  refuses(&bytes, 0, "ir_read: these bytes are no IR");
+  refuses(&bytes, 0, "ir_read: these bytes are not IR");
   refuses(&bytes, bytes.len - 1, "ir_read: at byte");
   bytes.s[8] = 9;
   refuses(&bytes, bytes.len, "ir_read: file of IR version 9; this library reads 2");
@@ -93,7 +93,7 @@ static void test_refusals(void) {
   bytes.s[12] ^= 1;
   refuses(&bytes, bytes.len, "ir_read: file of IR version 2 with operations ");
   bytes.s[0] = 'X';
-  refuses(&bytes, bytes.len, "ir_read: these bytes are no IR");
+  refuses(&bytes, bytes.len, "ir_read: these bytes are not IR");
   ct_text_clear(&bytes);
 }
 
@@ -249,10 +249,11 @@ static const Lie lies[] = {
     {"another element type", take_bytes, "of other elements"},
     {"an address that is a number", take_other_slot, "a value"},
     {"a fragment beyond all registers", take_registers, "more registers than a thread has"},
-    {"a swizzle out of range", take_swizzle, "a swizzle that there is not"},
-    {"a swizzle of bits below the first", take_place_of_bits, "a swizzle that there is not"},
-    {"an alias beyond its memory", take_alias, "larger than what it is an alias of"},
-    {"a tensor in global memory of another block", take_remote, "memory of no other block"},
+    {"a swizzle out of range", take_swizzle, "an invalid swizzle"},
+    {"a swizzle of bits below the first", take_place_of_bits, "an invalid swizzle"},
+    {"an alias beyond its memory", take_alias, "larger than the memory that it aliases"},
+    {"a tensor in global memory of another block", take_remote,
+     "remote memory that belongs to no other block"},
     {"more memory than its layout has", take_size, "of another size than its layout has"},
     {"a block with 2 MiB of shared memory", take_shared, "more shared memory than any block has"},
     {"the last line there is", take_last_line, "a line that no script has"},
@@ -260,15 +261,15 @@ static const Lie lies[] = {
     {"a product by none", take_no_atom, "without an atom"},
     {"an order of no steps", take_order, "gemm: an order"},
     {"an order that leaves out rows", take_columns, "gemm: an order"},
-    {"a tensor before all memory", take_place, "a tensor that begins nowhere"},
+    {"a tensor before all memory", take_place, "a tensor whose offset"},
     {"a tensor that ends behind all memory", take_far, "reaches past its memory"},
     {"a copy of other sizes", take_source, "have different sizes"},
 };
 
 static const Lie lies_of_boxes[] = {
-    {"a store that somebody waits for", take_slot, "a store with what loads have"},
+    {"a store that somebody waits for", take_slot, "a store with options of loads"},
     {"pairs of halves in an i32", take_halves, "an operation on another type"},
-    {"a third coordinate of two", take_coordinate, "other coordinates than its map has"},
+    {"a third coordinate of two", take_coordinate, "coordinates are not those of its map"},
 };
 
 static const Lie lies_of_code[] = {

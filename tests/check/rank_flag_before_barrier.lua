@@ -12,7 +12,7 @@ local k = kernel("give", function(mine, theirs, flag_of_mine, flag_of_theirs, me
       while atomic_load(flag_of_mine, 0, {scope = "sys"}) == 0 do end
     end
     sync_threads()
-    mine[i] = 2 * mine[i] -- finds: race: read of mine at 1, extent 64, by thread (1,0,0) of block (0,0,0) of rank 1, and write by thread (1,0,0) of block (0,0,0) of rank 0 at line 8 are not ordered; between ranks only scope "sys" orders: release after one of them by atomic_store(flag, i, 1, {scope = "sys"}), acquire before the other by atomic_load(flag, i, {scope = "sys"}), with sync_threads() or, in a warp, sync_warp() between these and other threads
+    mine[i] = 2 * mine[i] -- finds: race: read of mine at 1, extent 64, by thread (1,0,0) of block (0,0,0) of rank 1, and write by thread (1,0,0) of block (0,0,0) of rank 0 at line 8 are not ordered; between ranks only scope "sys" orders: release after one of them with atomic_store(flag, i, 1, {scope = "sys"}), acquire before the other with atomic_load(flag, i, {scope = "sys"}), with sync_threads() or, in a warp, sync_warp() between these and other threads
   end
 end)
 m:run(function(r)

@@ -17,7 +17,7 @@ local k = kernel("gather", function(out, flag_of_out, me)
       while atomic_load(flag_of_out, 0, sys) < 2 do end
     end
     sync_warp()
-    out[i] = 2 * out[i] -- finds: race: read of out at 0, extent 32, by thread (0,0,0) of block (0,0,0) of rank 2, and write by thread (0,0,0) of block (0,0,0) of rank 0 at line 9 are not ordered; between ranks only scope "sys" orders: release after one of them by atomic_store(flag, i, 1, {scope = "sys"}), acquire before the other by atomic_load(flag, i, {scope = "sys"}), with sync_threads() or, in a warp, sync_warp() between these and other threads
+    out[i] = 2 * out[i] -- finds: race: read of out at 0, extent 32, by thread (0,0,0) of block (0,0,0) of rank 2, and write by thread (0,0,0) of block (0,0,0) of rank 0 at line 9 are not ordered; between ranks only scope "sys" orders: release after one of them with atomic_store(flag, i, 1, {scope = "sys"}), acquire before the other with atomic_load(flag, i, {scope = "sys"}), with sync_threads() or, in a warp, sync_warp() between these and other threads
   end
 end)
 m:run(function(r)

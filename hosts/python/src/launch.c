@@ -208,7 +208,7 @@ static bool read_grid(PyObject *grid, cuttle_Launch *o, PyObject **function) {
 
 static bool read_key(PyObject *key, cuttle_Launch *o, PyObject **function) {
   if (!PyTuple_Check(key) || PyTuple_Size(key) != 2) {
-    PyErr_Format(PyExc_TypeError, "k[%R]: a kernel is launched by k[grid, block](arguments...)",
+    PyErr_Format(PyExc_TypeError, "k[%R]: a kernel is launched with k[grid, block](arguments...)",
                  key);
     return false;
   }

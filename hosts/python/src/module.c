@@ -58,8 +58,8 @@ static PyObject *new_error(void) {
                     ? NULL
                     : PyErr_NewExceptionWithDoc(
                           "cuttle.Error",
-                          "An error of a script, an argument or a device. `file` and `line` say "
-                          "where in the script it is; None: at no line of a script.",
+                          "An error of a script, an argument or a device. `file` and `line` are "
+                          "its place in the script, or None if it has none.",
                           PyExc_RuntimeError, fields);
   Py_XDECREF(fields);
   return e;

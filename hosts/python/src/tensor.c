@@ -237,10 +237,11 @@ static PyObject *tensor_repr(PyObject *self) {
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   (void)args;
   (void)kwargs;
-  return PyErr_Format(PyExc_TypeError,
-                      "%R: a tensor comes from a function of the language, as by "
-                      "module.call(\"zeros\", (\"f32\", 4))",
-                      (PyObject *)type);
+  return PyErr_Format(
+      PyExc_TypeError,
+      "%R: a tensor comes from a function of the language, as in module.call(\"zeros\", (\"f32\", "
+      "4))",
+      (PyObject *)type);
 }
 
 static PyMethodDef methods[] = {

@@ -249,8 +249,8 @@ static CtStatus report_waits(const CtWorker *k, CtErr *err) {
   add_others(&others, k, t.s);
   if (nobody_begins(k)) {
     add(&others,
-        "; nobody begins: slots are empty at first, so the warp that fills them begins with "
-        "parity 1, as by pipeline_state(n, {parity = 1})");
+        "; nobody begins: slots are empty at first, so the warp that fills them begins with parity "
+        "1, as in pipeline_state(n, {parity = 1})");
   }
   return ct_fail(err, CT_EINVAL, "deadlock in block %s: %s%s", ct_part_block(k).s, t.s, others.s);
 }

@@ -90,7 +90,7 @@ local function why(options, x, of)
   print((select(2, pcall(attention, x, of, of, options)):gsub("^[^ ]+: ", "")))
 end
 why({bits = "mma 64x64", lazy = true}, Q)
--- expect: attention: lazy = true breaks bits = "mma 64x64": a row is scaled anew when another row of its warp needs it, so its bits depend on its neighbours; leave `lazy` away
+-- expect: attention: lazy = true breaks bits = "mma 64x64": a row is scaled anew when another row of its warp needs it, so its bits depend on its neighbours; leave out `lazy`
 why({bits = "mma 64x64", config = "mma 128x48"}, Q)
 -- expect: attention: configuration 'mma 128x48' breaks bits = "mma 64x64": at the level 'scores' it has mma of k = 16 over a depth of 64, and the contract mma of k = 16 over a depth of 32
 why({bits = "mma 128x64", config = "mma 128x32"}, Q)

@@ -32,9 +32,9 @@ refuse(function() end)
 refuse(7)
 -- expect: refused.lua:8: graph: argument 1 is a number; expected a function that launches kernels, as in graph(function() k{grid = ..., block = ...}(x) end)
 refuse(function() copy(x, x) end)
--- expect: refused.lua:34: graph: copy can be recorded between two tensors of one compact layout, which do not share memory; copy these in a kernel
+-- expect: refused.lua:34: graph: copy can be recorded only between two tensors that have the same compact layout and share no memory; copy these in a kernel
 refuse(function() clear(tensor(f32, layout({8, 4}, {8, 1}))) end)
--- expect: refused.lua:36: graph: clear can be recorded of a tensor of a compact layout only; clear this one in a kernel
+-- expect: refused.lua:36: graph: clear can be recorded only for a tensor with a compact layout; clear this one in a kernel
 
 -- The state is as it was: launches run, and graphs can be made.
 launch(x, y)

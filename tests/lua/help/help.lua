@@ -104,6 +104,6 @@ print(first_line(apropos, "inverse"))
 -- expect: right_inverse The largest R with l(R(i)) = i for all i below its size.
 print(has("tv_layout", apropos, "THREAD"), has("parallelize", apropos, "local_partition"))
 -- expect: true	true
-print((output(apropos, "xyzzy")))         -- expect: nothing is said about 'xyzzy'; help() lists all names
+print((output(apropos, "xyzzy")))         -- expect: there is no help on 'xyzzy'; help() lists all names
 print(trouble(apropos), trouble(apropos, 3))
 -- expect: apropos: a word was expected, got nothing; write apropos"stride"	apropos: a word was expected, got a number; write apropos"stride"

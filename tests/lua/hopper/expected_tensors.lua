@@ -27,4 +27,4 @@ local bad = kernel("bad", function(x)
   full[0]:arrive_expect_tx(x)
 end)
 print((select(2, pcall(bad{grid = 1, block = 32}, zeros(f32, 4)))):match("arrive.*"))
--- expect: arrive_expect_tx: x is not in shared memory; give what tma_load fills, or the bytes
+-- expect: arrive_expect_tx: x is not in shared memory; pass the tensor that tma_load fills, or the number of bytes

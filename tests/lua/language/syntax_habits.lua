@@ -4,7 +4,7 @@ try "x += 1"            -- expect: ; Lua has no += and no ++: write x = x + 1
 try "if a != b then end" -- expect: ; Lua writes ~= for != and not for !
 try "if a && b then end" -- expect: ; Lua writes and for &&
 try "// what it does"   -- expect: ; a comment begins with --
-try "k<<<1, 32>>>(x)"   -- expect: ; a kernel is launched by k{grid = ..., block = ...}(...)
+try "k<<<1, 32>>>(x)"   -- expect: ; a kernel is launched with k{grid = ..., block = ...}(...)
 try "return 0.5f"       -- expect: ; numbers have no suffix: 0.5, or f32(0.5)
 try "t(i, j) = 1"       -- expect: ; an element is assigned by t[i] = v or t[{i, j}] = v
 try "x <<= 2"           -- expect: ; Lua has no <<=: write x = x << y
@@ -33,7 +33,7 @@ try "local a[4]"         -- expect: ; write local a = fragment(f32, 8)
 try "s = shared[f32, 32]" -- expect: ; a call has (): write shared(f32, 32)
 try "layout((4,8),(8,1))" -- expect: ; a tuple is a table: write {4, 8}
 try "pid = program_id(axis=0)" -- expect: ; arguments have no names: write f(0), or a table, f{axis = 0}
-try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: turn the condition round
+try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: invert the condition
 try "if x > 3: print(i)" -- expect: ; Lua writes if c then ... end
 try "x = 1; x + 1"       -- expect: ; a value alone is not a statement: assign it, or print it
 try "f(function()\n if a then b()\n else if c then d() end\nend)" -- expect: t:4: unexpected symbol near ')'; perhaps 'else if' lacks an 'end': Lua writes elseif

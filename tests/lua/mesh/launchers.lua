@@ -67,8 +67,8 @@ is_refused(o:gsub("LOCAL_SIZE=2", "LOCAL_SIZE=1"):gsub("LOCAL_RANK=1", "LOCAL_RA
   .. "all ranks, as in mpirun .x CUTTLE_COMM_ID=node0:29400")
 is_refused("RANK=9 WORLD_SIZE=16 LOCAL_RANK=8 MASTER_ADDR=a MASTER_PORT=1", "launcher: "
   .. "LOCAL_RANK is 8, but this process "
-  .. "sees 8 CUDA devices; start one process for each device, or show each process its own by "
-    .. "CUDA_VISIBLE_DEVICES")
+  .. "sees 8 CUDA devices; start one process for each device, or show "
+  .. "each process its own with CUDA_VISIBLE_DEVICES")
 local plain = gpus.script [[device "cuda"; print(zeros(f32, 1).device)]]
 tap.is(gpus.run(o, plain), "cuda:1\n", "plain \"cuda\" is the process's own device")
 tap.is(gpus.run(o:gsub("=2", "=one"), plain), "cuda:0\n", "or the first where that is not known")

@@ -79,5 +79,5 @@ print(page:find("https?://%a") == page:find("http://www.w3.org/2000/svg", 1, tru
 print(select(2, pcall(profile, print, {sm = 91})))      -- expect: tests/lua/profile/forms.lua:79: profile: sm is 91; expected one of 75, 80, 86, 89, 90, 100
 print(select(2, pcall(profile, print, {device = "X1"}))) -- expect: tests/lua/profile/forms.lua:80: profile: device is 'X1'; expected one of T4, A100, A100-80GB, A10, L4, L40S, H200, H100, H100-PCIe, B200
 print(select(2, pcall(profile, print, {smm = 90})))     -- expect: tests/lua/profile/forms.lua:81: profile: option 'smm' is unknown; did you mean 'sm'?
-print(select(2, pcall(profile, function() end)))        -- expect: tests/lua/profile/forms.lua:82: profile: no kernel was launched on the CPU engine; choose it by device("cpu") before tensors are made
+print(select(2, pcall(profile, function() end)))        -- expect: tests/lua/profile/forms.lua:82: profile: no kernel was launched on the CPU engine; choose it with device("cpu") before tensors are made
 print((select(2, pcall(profile, function() profile(print) end)):gsub("^.-: profile", "profile"))) -- expect: profile: launches are already being watched, by check, trace or another profile; end that first

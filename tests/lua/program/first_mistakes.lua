@@ -165,7 +165,7 @@ local mistakes = [==[
 > for i in range(4) do print(i) end
     ... write 'for i = first, last do' or 'for _, i in ipairs(range(...)) do'
 > k<<<1, 32>>>(x)
-    syntax error near '<<'; a kernel is launched by k{grid = ..., block = ...}(...)
+    syntax error near '<<'; a kernel is launched with k{grid = ..., block = ...}(...)
 > zipped_devide(A, {2,4})
     attempt to call a nil value (global 'zipped_devide'); did you mean 'zipped_divide'?
 ]==]

@@ -97,7 +97,7 @@ check("so is one of syntax", "'size('", "view: size(: unexpected symbol near <eo
 check("one of a bare layout speaks of layouts", "'(4,8):(8'",
   "view: layout: expected ')' at column 8 of '(4,8):(8'\n", 1)
 check("an unknown name", "'foo(1)'", "view: attempt to call a nil value (global 'foo')\n", 1)
-check("nil", "foo", "view: 'foo' is worth nil; a layout was expected\n", 1)
+check("nil", "foo", "view: 'foo' is nil; a layout was expected\n", 1)
 check("-o without an expression", "-o x.html",
   "view: an expression was expected; see cuttle view --help\n", 1)
 check("an unquoted expression", "'(4,8)' ':(8,1)'", "view: ':(8,1)' is a second expression; quote "
@@ -280,7 +280,7 @@ check("no text", "--playground='play ground' bad.lua",
 check("a script that is not there", "--playground='play ground' none.lua",
   "view: none.lua: No such file or directory\n", 1)
 check("-o with a script", "--playground='play ground' -o x.html b.lua",
-  "view: a script makes no page, but a link, so -o x.html has no place here\n", 1)
+  "view: a script makes no page, but a link, so -o x.html has no effect here\n", 1)
 
 os.execute("rm -r " .. folder)
 os.remove(home)

@@ -117,7 +117,7 @@ print(rows_of(find_swizzle(stencil(layout({18, 18}, {1, 48})), "s", x, y)))
 -- expect: 1	nothing helps: no layout tried has fewer conflicts; let the lanes access other elements
 print(rows_of(find_swizzle("(32,32):(1,32)",
   { dtype = f32, reads = {thr = layout{32, 1}, val = "(1,1)"} })))
--- expect: 1	no conflicts as it is: nothing to gain
+-- expect: 1	the current layout has no conflicts: nothing to gain
 print(rows_of(find_swizzle("(32,32):(1,32)",
   { dtype = f32, rows = 4, reads = {thr = layout{32, 1}, val = "(1,1)"} })))
--- expect: 4	no conflicts as it is: nothing to gain
+-- expect: 4	the current layout has no conflicts: nothing to gain

@@ -60,4 +60,4 @@ fails(function() return m[0] end)     -- expect: m is closed; its memory was giv
 -- In a kernel a tensor of the host is none of its arguments.
 local k = kernel("k", function(x) x[0] = part[0] end)
 fails(function() k{grid = 1, block = 1}(zeros(f32, 1)) end)
--- expect: part[0]: a tensor of the host is not at hand inside a kernel; pass it as an argument
+-- expect: part[0]: a tensor of the host is not available inside a kernel; pass it as an argument

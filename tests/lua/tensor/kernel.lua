@@ -23,9 +23,9 @@ print(H[{1, 5}], H[{2, 5}])                 -- expect: 3.0	0.0
 print((select(2, pcall(function() return kept[1][0] end)):gsub("^[^:]*:%d+: ", "")))
 -- expect: tensor A was made in kernel 'k' (tests/lua/tensor/kernel.lua:11) and is used on the host; it exists only while that kernel is traced
 print((select(2, pcall(tile, kept[1], {2, 2}, 0)):gsub("^[^:]*:%d+: ", "")))
--- expect: B[3]: a tensor of the host is not at hand inside a kernel; pass it as an argument
+-- expect: B[3]: a tensor of the host is not available inside a kernel; pass it as an argument
 trace(function(A) A[{0, 0}] = B[3] end)
--- expect: B[3]: a tensor of the host is not at hand inside a kernel; pass it as an argument
+-- expect: B[3]: a tensor of the host is not available inside a kernel; pass it as an argument
 trace(function(A) rank(A) B[3] = 1 end)
 -- expect: copy: B is a tensor of the host; pass it to the kernel as an argument
 trace(function(A) copy(A, B) end)
