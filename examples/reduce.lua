@@ -31,10 +31,10 @@ local sum = kernel("sum", function(x, partial, done, result)
     partial[blockIdx.x] = all
     fence()                                                -- before others learn that it is there
     is_last[0] = atomic_add(done, 0, 1) == gridDim.x - 1
+    fence()                                                -- before it tells its block that all are
   end
   sync_threads()
   if is_last[0] then
-    fence()
     local v = block_reduce(t < gridDim.x and partial[t] or 0.0, "add")
     if t == 0 then
       result[0] = v

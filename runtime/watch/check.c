@@ -1,6 +1,7 @@
 /* check.c: the watcher of `check`. It asks what each instruction accesses and passes that to the
    part that checks this kind of memory (check_state.h). */
 #include "check_clock.h"
+#include "check_flag.h"
 #include "check_phase.h"
 #include "check_ranks.h"
 
@@ -116,52 +117,6 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
 /* --- one instruction ---------------------------------------------------------------------------------------- */
 
 static uint64_t tick(CtCheckWorker *k) { return atomic_fetch_add(&k->check->root->clock, 1) + 1; }
-
-static void acquire(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
-  w->acq = k->block_acq = time;
-  if (k->clocks != NULL) {
-    ct_clock_acquire(k, (int32_t)(w - k->warps));
-  }
-}
-
-/* Releases what the warp did before `time`; to other blocks, what its whole block did. */
-static void release(CtCheckWorker *k, CtCheckWarp *w, uint64_t time) {
-  if (time > w->release) {
-    w->release = time;
-    ct_global_release(k, time);
-    ct_early_release(k, time);
-    if (k->clocks != NULL) {
-      ct_clock_release(k, (int32_t)(w - k->warps));
-    }
-  }
-}
-
-static void note_fence(CtCheckWorker *k, const CtWarp *warp, bool is_sys) {
-  CtCheckWarp *w = &k->warps[warp->index];
-  w->fence = tick(k);
-  k->block_fence = w->fence;
-  if (w->had_atomic || k->block_had_atomic) {
-    acquire(k, w, w->fence);
-  }
-  if (k->check->ranks != NULL) {
-    ct_ranks_fence(k, warp->index, warp->mask, is_sys);
-  }
-}
-
-/* Call it after the access is noted: the access releases what came before it. */
-static void note_atomic(CtCheckWorker *k, CtCheckWarp *w, CtAtomicImm imm) {
-  CtOp op = (CtOp)imm.u.op;
-  bool is_relaxed = (imm.u.order & CT_ORDER_RELAXED) != 0;
-  w->had_atomic = true;
-  k->block_had_atomic = true;
-  if (op == CT_OP_ATOMIC_LOAD && !is_relaxed) {
-    acquire(k, w, tick(k));
-    k->acquires = true;
-  } else if (op != CT_OP_ATOMIC_LOAD) {
-    /* the fence may be another warp's, if a barrier came after it */
-    release(k, w, op == CT_OP_ATOMIC_STORE && !is_relaxed ? tick(k) : k->block_fence);
-  }
-}
 
 /* Lanes that did not load get 0, not what was there before. */
 static void clear_result(const CtIn *code, CtWarp *w, uint32_t lanes) {
@@ -289,11 +244,7 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
     }
   }
   if (ct_in_is(code, CT_INS_ATOMIC)) {
-    CtAtomicImm imm = {.imm = code->imm};
-    note_atomic(k, &k->warps[w->index], imm);
-    if (k->check->ranks != NULL && k->check->global != NULL) {
-      ct_ranks_atomic(k, &a[0], (CtOp)imm.u.op, imm.u.order);
-    }
+    ct_flag_before(k, &a[0], (CtAtomicImm){.imm = code->imm});
   }
   return w->mask & ~held;
 }
@@ -316,10 +267,8 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
 }
 
 static void sync_warp(CtCheckWorker *k, const CtWarp *w) {
+  ct_flag_sync_warp(k, w);
   ct_shadow_sync_warp(k, w);
-  if (k->check->ranks != NULL) {
-    ct_ranks_sync_warp(k, w->index);
-  }
 }
 
 /* Reports shuffles that read a lane outside of their mask. */
@@ -374,7 +323,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       break;
     case CT_PLAN_CP_FENCE: ct_async_fence(k, w); break;
     case CT_PLAN_CP_WAIT: ct_async_wait(k, w, code->imm); break;
-    case CT_PLAN_FENCE: note_fence(k, w, (code->imm & CT_ORDER_SYS) != 0); break;
+    case CT_PLAN_FENCE: ct_flag_fence(k, w, (code->imm & CT_ORDER_SYS) != 0); break;
     case CT_PLAN_WGMMA: ct_wgmma_order(k, code, w); break;
     case CT_PLAN_GRID_WAIT: ct_early_wait(k, in, w); break;
     case CT_PLAN_GRID_LAUNCH: ct_early_launch(k, w); break;
@@ -391,13 +340,7 @@ static void after(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *
   (void)watch;
   CtCheckWorker *k = ct_check_worker(w->worker);
   ct_global_has_written(k);
-  if (k->acquires) { /* it may have read what was released since it was noted */
-    k->acquires = false;
-    acquire(k, &k->warps[w->index], tick(k));
-  }
-  if (k->check->ranks != NULL) {
-    ct_ranks_after(k, w->index);
-  }
+  ct_flag_after(k, w);
   if (k->nan) {
     ct_nan_after(k, code, in, w);
   }
@@ -413,16 +356,12 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   CtCheckWorker *k = ct_check_worker(worker);
   const CtSimtProgram *p = worker->job->program;
   k->k = worker;
-  k->block_acq = 0;
-  k->block_fence = 0;
-  k->block_had_atomic = false;
+  k->block_acq = k->block_acq_sys = 0;
   k->lets_early = false;
   k->n_held = 0;
+  ct_flag_begin_block(k, k->check->ranks == NULL ? NULL : ct_ranks_base(k));
   memset(k->warps, 0, (size_t)p->n_warps * sizeof *k->warps);
   ct_shadow_begin_block(k);
-  if (k->check->ranks != NULL) {
-    ct_ranks_begin_block(k);
-  }
   if (k->clocks != NULL) {
     ct_clock_begin_block(k);
     ct_phase_begin_block(k);
@@ -436,6 +375,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   CtCheckWorker *k = ct_check_worker(worker);
   bool failed = false;
   ct_global_has_written(k);
+  ct_flag_stop(k);
   ct_early_end_block(k);
   if (k->check->ranks != NULL) {
     ct_ranks_end_block(k);
@@ -488,38 +428,15 @@ static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
   look_at_ended(k, worker);
-  if (k->check->ranks != NULL) {
-    ct_ranks_barrier(k);
-  }
+  ct_flag_barrier(k);
   ct_shadow_barrier(k);
-}
-
-/* The arrivals of a phase are over before a block arrives in the next one but one, so two times are
-   enough. */
-static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
-  _Atomic uint64_t *at = &k->check->grid_time[note->n % 2];
-  uint64_t time, last = atomic_load(at);
-  if (note->kind == CT_SYNC_GRID_PASS) {
-    k->block_acq = last > k->block_acq ? last : k->block_acq;
-    if (k->check->ranks != NULL) {
-      ct_ranks_grid(k, note->n, true);
-    }
-    return;
-  }
-  if (k->check->ranks != NULL) {
-    ct_ranks_grid(k, note->n, false);
-  }
-  time = tick(k);
-  ct_global_release(k, time);
-  ct_early_release(k, time);
-  while (last < time && !atomic_compare_exchange_weak(at, &last, time)) {}
 }
 
 static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(note->w->worker);
   if (note->kind == CT_SYNC_GRID_ARRIVE || note->kind == CT_SYNC_GRID_PASS) {
-    sync_grid(k, note);
+    ct_flag_grid(k, note->n, note->kind == CT_SYNC_GRID_PASS);
   }
   if (note->kind == CT_SYNC_PROXY_GLOBAL) {
     ct_global_proxy_fence(k, tick(k));

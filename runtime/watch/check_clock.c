@@ -1,5 +1,6 @@
 /* check_clock.c: `check` by vector clocks; see check_clock.h. */
 #include "check_clock.h"
+#include "check_flag.h"
 #include "check_latest.h"
 
 #include <stdio.h>
@@ -46,6 +47,9 @@ static size_t slot_index(const CtClocks *c, int rank, uint32_t buf, int64_t slot
 static uint32_t *named_row(const CtClocks *c, int rank, int64_t id, int which) {
   return row(c, c->named, ((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which);
 }
+static CtKnowledge **named_known(const CtClocks *c, int rank, int64_t id, int which) {
+  return &c->named_known[((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which];
+}
 static uint32_t *groups_of(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
   size_t i = (size_t)rank * c->n_warps + (size_t)warp;
   return &c->groups[i * AGENTS + (size_t)(agent - CT_AGENT_WGMMA)];
@@ -88,6 +92,8 @@ static bool take(CtCheck *c, uint32_t **out, size_t n) {
   return *out != NULL;
 }
 
+static size_t n_named(const CtClocks *c) { return 2 * CT_NAMED_BARRIERS * (size_t)c->n_blocks; }
+
 CtClocks *ct_clock_open(CtCheck *check) {
   const CtSimtProgram *p = check->job->program;
   CtClocks *c = ct_arena_alloc(&check->arena, sizeof *c);
@@ -107,12 +113,34 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->done, slots * width) &&
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
             take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
-            take(check, &c->released, width) && take(check, &c->made, slots) &&
-            take(check, &c->own, warps) && take(check, &c->copies, slots) &&
-            take(check, &c->copied_in, slots) && take(check, &c->groups, warps * AGENTS);
+            take(check, &c->made, slots) && take(check, &c->own, warps) &&
+            take(check, &c->copies, slots) && take(check, &c->copied_in, slots) &&
+            take(check, &c->groups, warps * AGENTS);
+  c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
+  c->done_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->done_known);
+  c->named_known = ct_arena_alloc(&check->arena, n_named(c) * sizeof *c->named_known);
+  c->cluster_known = ct_arena_alloc(&check->arena, 2 * sizeof *c->cluster_known);
+  ok = ok && c->acc_known != NULL && c->done_known != NULL && c->named_known != NULL &&
+       c->cluster_known != NULL;
   c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
   c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
   return ok && c->far != NULL && c->stores != NULL ? c : NULL;
+}
+
+static void clear_known(const CtCheckWorker *k, CtKnowledge **known, size_t n) {
+  for (size_t i = 0; known != NULL && i < n; i++) {
+    ct_known_clear(k->check->alloc, &known[i]);
+  }
+}
+
+void ct_clock_close(CtCheckWorker *k) {
+  const CtClocks *c = k->clocks;
+  if (c != NULL) {
+    clear_known(k, c->acc_known, (size_t)c->n_blocks * c->n_slots);
+    clear_known(k, c->done_known, (size_t)c->n_blocks * c->n_slots);
+    clear_known(k, c->named_known, n_named(c));
+    clear_known(k, c->cluster_known, 2);
+  }
 }
 
 bool ct_clock_readers(CtCheck *check, struct CtReaders *out) {
@@ -133,6 +161,9 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
     *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
   }
+  clear_known(k, &c->acc_known[slots], c->n_slots);
+  clear_known(k, &c->done_known[slots], c->n_slots);
+  clear_known(k, named_known(c, rank, 0, 0), 2 * CT_NAMED_BARRIERS);
   for (size_t i = slots; i < slots + c->n_slots; i++) {
     clear_row(c, row(c, c->acc, i));
     clear_row(c, row(c, c->done, i));
@@ -143,11 +174,11 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, named_row(c, rank, id, 1));
   }
   if (rank == 0) {
+    clear_known(k, c->cluster_known, 2);
     clear_row(c, row(c, c->cluster, 0));
     clear_row(c, row(c, c->cluster, 1));
     clear_row(c, row(c, c->grid, 0));
     clear_row(c, row(c, c->grid, 1));
-    clear_row(c, c->released);
     c->phase = c->grid_phase = 0;
     memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
   }
@@ -170,20 +201,14 @@ void ct_clock_barrier(CtCheckWorker *k) {
   }
 }
 
-void ct_clock_release(CtCheckWorker *k, int32_t warp) {
-  CtClocks *c = k->clocks;
-  join(c, c->released, warp_row(c, k->k->rank, warp));
-  advance(c, k->k->rank, warp);
-}
-
-void ct_clock_acquire(CtCheckWorker *k, int32_t warp) {
-  take_over(k->clocks, k->k->rank, warp, k->clocks->released);
-}
-
 /* The phase is complete: those who wait for it may take what was handed on in it. */
-static void turn(const CtClocks *c, uint32_t *acc, uint32_t *done) {
+static void turn(CtCheckWorker *k, uint32_t *acc, uint32_t *done, CtKnowledge **acc_known,
+                 CtKnowledge **done_known) {
+  const CtClocks *c = k->clocks;
   join(c, done, acc);
   clear_row(c, acc);
+  k->no_memory = !ct_known_join(k->check->alloc, done_known, *acc_known) || k->no_memory;
+  ct_known_clear(k->check->alloc, acc_known);
 }
 
 /* Warp 0 initialised the barrier. Reports a use by a warp that does not know of it, for lack of
@@ -368,6 +393,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
     take_over(c, own, note->w->index, done);
+    ct_flag_pass(k, note->w, note->w->mask, c->done_known[slot]);
     return;
   }
   if (note->kind == CT_SYNC_COMPLETE) {
@@ -376,10 +402,11 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   } else {
     keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
     join(c, acc, warp);
+    ct_flag_arrive(k, note->w->index, 1u << note->lane, &c->acc_known[slot]);
     advance(c, own, note->w->index);
   }
   if (note->turns) {
-    turn(c, acc, done);
+    turn(k, acc, done, &c->acc_known[slot], &c->done_known[slot]);
   }
 }
 
@@ -397,15 +424,19 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t *acc = named_row(c, rank, note->slot, 0), *done = named_row(c, rank, note->slot, 1);
+  CtKnowledge **acc_known = named_known(c, rank, note->slot, 0);
+  CtKnowledge **done_known = named_known(c, rank, note->slot, 1);
   uint32_t *warp = warp_row(c, rank, note->w->index);
   if (note->kind == CT_SYNC_NAMED_PASS) {
     take_over(c, rank, note->w->index, done);
+    ct_flag_pass(k, note->w, note->w->mask, *done_known);
     return;
   }
   join(c, acc, warp);
+  ct_flag_arrive(k, note->w->index, note->w->mask, acc_known);
   advance(c, rank, note->w->index);
   if (note->turns) {
-    turn(c, acc, done);
+    turn(k, acc, done, acc_known, done_known);
   }
 }
 
@@ -427,9 +458,15 @@ static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t phase = note->w->n_arrived + (note->kind == CT_SYNC_CLUSTER_ARRIVE);
+  CtKnowledge **known = &c->cluster_known[phase % 2];
   if (note->kind == CT_SYNC_CLUSTER_PASS) {
     take_over(c, rank, note->w->index, row(c, c->cluster, phase % 2));
+    ct_flag_pass(k, note->w, note->w->mask, *known);
   } else {
+    if (phase > c->phase) {
+      ct_known_clear(k->check->alloc, known);
+    }
+    ct_flag_arrive(k, note->w->index, note->w->mask, known);
     arrive_together(c, c->cluster, &c->phase, phase, rank, note->w->index);
   }
 }

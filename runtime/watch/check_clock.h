@@ -1,4 +1,4 @@
-/* check_clock.h: what `check` takes for ordered in kernels with mbarriers, named barriers or
+/* check_clock.h: what `check` takes for ordered in kernels with flags, mbarriers, named barriers or
    asynchronous work on shared memory (TMA, wgmma). It uses vector clocks instead of the epochs
    of check_state.h.
 
@@ -20,8 +20,8 @@
      sync_threads does both for all warps of the block.
    - A copy with CT_AGENT_BAR becomes known to those who wait for the phase in which its bytes
      come.
-   - A release and an acquire, as check_state.h has them, hand on and take over like an arrive and
-     a wait. All of a cluster's go through one row, whichever flag they use.
+   - What flags hand on is in no row (check_flag.h); a moment that they hand on has the row of its
+     warp.
    - Work of CT_AGENT_WGMMA and CT_AGENT_BULK becomes known to a warp that has waited for its
      group (CT_SYNC_COMMIT, CT_SYNC_WAIT). Until then its reads go on: only an arrive after the
      wait lets other warps write there.
@@ -30,8 +30,8 @@
    after the write. The writer may call it, or a warp to which the write was handed on. So each
    row is double: its first half is what threads see, its second half what agents see.
 
-   Lanes. Lanes of one warp are ordered by sync_warp, as in check_state.h, and by what their warp
-   handed on and then waited for. What one lane hands on or waits for counts for its whole warp.
+   Lanes. Lanes of one warp are ordered by sync_warp, by flags, and by what their warp handed on at
+   a barrier and then waited for. What one lane hands on or waits for counts for its whole warp.
 
    Invariant: where this is coarser than the hardware, as with lanes, too much is taken for
    ordered, never too little. So a race may be missed, but none is invented.
@@ -77,14 +77,15 @@ struct CtClocks {
       *cluster;   /* rows: handed on in the last even phase of its barrier; in the last odd one */
   uint32_t phase; /* the newest phase of the cluster's barrier in which a warp has arrived */
   uint32_t *grid, grid_phase; /* the same two of the grid's barrier */
-  uint32_t *released;         /* row: handed on by all releases so far */
   uint32_t *made;   /* by rank and slot: the clock of warp 0 when it initialised the barrier */
   uint32_t *own;    /* by rank and warp: the clock up to which its lanes know each other's work */
   uint32_t *copies; /* by rank and slot: how many copies have completed on the barrier */
   uint32_t *copied_in; /* by rank and slot: the instruction of the last one */
   CtFarArrival *far;   /* by rank and component: its last arrival at a barrier of that block */
   CtLastStore *stores; /* by rank and warp */
-  uint32_t *groups;    /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
+  /* beside the rows acc, done, named and cluster: what was handed on of that which flags told (check_known.h) */
+  CtKnowledge **acc_known, **done_known, **named_known, **cluster_known;
+  uint32_t *groups; /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
 };
 
 /* The last reads of shared memory since it was written: words by granule, warp of the cluster and
@@ -95,17 +96,16 @@ struct CtReaders {
   uint32_t *loads;  /* atomic: the last; by another lane. NULL: the program has none */
 };
 
-/* Does the program need clocks, rather than epochs? */
+/* Does the program need clocks, rather than epochs, for more than flags? */
 bool ct_clock_is_wanted(const CtSimtProgram *p);
 /* The clocks of a team of workers; the table of readers of one worker. NULL, false: no memory. */
 CtClocks *ct_clock_open(CtCheck *c);
 bool ct_clock_readers(CtCheck *c, struct CtReaders *out);
+void ct_clock_close(CtCheckWorker *k);
 void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k); /* any worker of the cluster may call it; none has failed */
-void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
-void ct_clock_release(CtCheckWorker *k, int32_t warp);
-void ct_clock_acquire(CtCheckWorker *k, int32_t warp);
+void ct_clock_barrier(CtCheckWorker *k);                       /* sync_threads */
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a); /* what a tma_store reads */
 void ct_clock_end_block(CtCheckWorker *k);                     /* a block that has not failed */
 /* Reports an access to the shared memory of another block if that block may not have begun. */

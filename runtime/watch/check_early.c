@@ -16,6 +16,7 @@
    the first.
 
    Two atomic accesses are not reported. */
+#include "check_flag.h"
 #include "check_global.h"
 
 #include <string.h>
@@ -44,7 +45,6 @@ struct CtEarly {
   /* from here on: the current launch */
   bool is_dependent;
   _Atomic bool holds; /* a block waited before it let the next launch begin: the past ends here */
-  _Atomic uint64_t handed; /* when the first wait was released to other blocks; UINT64_MAX: never */
 };
 
 /* --- the past ---------------------------------------------------------------------------------------------- */
@@ -201,7 +201,6 @@ CtStatus ct_early_begin(CtCheck *c, CtErr *err) {
   e->n_host = launch->n_host;
   e->is_dependent = launch->is_dependent;
   atomic_store(&e->holds, false);
-  atomic_store(&e->handed, UINT64_MAX);
   return !c->is_tracked || keep_reads(c) ? CT_OK : ct_fail_nomem(err);
 }
 
@@ -232,22 +231,22 @@ static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_
   if (k->clocks != NULL && ct_clock_is_before(k, wait, warp, false)) {
     return true;
   }
-  return other == k && (wait->epoch != k->epoch || (i == warp && wait->sub != w->sub) ||
-                        (w->acq > wait->seq && waiter->release > wait->seq));
+  return other == k && (wait->epoch != k->epoch || (i == warp && wait->sub != w->sub));
 }
 
 /* The lanes of the warp whose accesses come after the wait. */
-static uint32_t behind(CtCheckWorker *k, int32_t warp) {
+uint32_t ct_early_behind(CtCheckWorker *k, int32_t warp) {
   const CtSimtProgram *p = k->k->job->program;
   CtCheckWarp *w = &k->warps[warp];
-  bool all = w->behind == CT_ALL_LANES || k->block_acq > atomic_load(&k->check->early->handed);
+  uint32_t told = w->behind == CT_ALL_LANES ? w->behind : ct_flag_behind(k, warp);
+  bool all = told == CT_ALL_LANES;
   for (int rank = 0; !all && rank < p->n_cluster; rank++) {
     const CtCheckWorker *other = k - k->k->rank + rank;
     for (int32_t i = 0; !all && i < p->n_warps; i++) {
       all = other->warps[i].waited != 0 && is_behind(k, other, i, warp);
     }
   }
-  w->behind |= all ? CT_ALL_LANES : w->waited;
+  w->behind |= all ? CT_ALL_LANES : w->waited | told;
   return w->behind;
 }
 
@@ -260,18 +259,8 @@ void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
 }
 
 void ct_early_launch(CtCheckWorker *k, const CtWarp *w) {
-  if (k->check->is_tracked && (w->mask & ~behind(k, w->index)) != 0) {
+  if (k->check->is_tracked && (w->mask & ~ct_early_behind(k, w->index)) != 0) {
     k->lets_early = true;
-  }
-}
-
-void ct_early_release(const CtCheckWorker *k, uint64_t time) {
-  for (int32_t i = 0; k->check->is_tracked && i < k->k->job->program->n_warps; i++) {
-    uint64_t wait = k->warps[i].wait.seq, old = atomic_load(&k->check->early->handed);
-    if (k->warps[i].waited == 0 || time <= wait) {
-      continue;
-    }
-    while (wait < old && !atomic_compare_exchange_weak(&k->check->early->handed, &old, wait)) {}
   }
 }
 
@@ -394,7 +383,7 @@ void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
     return;
   }
   if (early->is_dependent && early->n_past > 0) {
-    each(k, a, a->mask & ~behind(k, a->w->index), NULL);
+    each(k, a, a->mask & ~ct_early_behind(k, a->w->index), NULL);
   }
   if (r == NULL || r->seen == NULL) {
     return;

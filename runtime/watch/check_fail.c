@@ -1,4 +1,5 @@
 /* check_fail.c: failures that the engine finds, as findings. */
+#include "check_flag.h"
 #include "check_phase.h"
 
 #include <string.h>
@@ -46,6 +47,7 @@ bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
   const CtFail *fail = &worker->fail;
+  ct_flag_stop(k);
   if (fail->kind == CT_FAIL_REPEATS) { /* the launch ends; its finding has been noted */
     return false;
   }

@@ -4,6 +4,8 @@
    each kind of other accesses the latest ones (check_latest.h). If several blocks write a place
    without order, it keeps the lowest block. So the workers find the same pair in each run,
    whatever their order. */
+#include "check_clock.h"
+#include "check_flag.h"
 #include "check_ranks.h"
 
 #include <sched.h>
@@ -89,7 +91,7 @@ static uint32_t add_event(CtCheckWorker *k, const CtCheckEvent *e, bool is_async
     const CtCheckEvent *old = ct_global_event(k->check->global, w->global_event);
     if (old->in == e->in && old->block == e->block && old->epoch == e->epoch &&
         old->sub == e->sub && old->job == e->job && old->component == e->component &&
-        old->clock == e->clock && (e->atomic != 0 || (old->seq == e->seq && old->acq == e->acq))) {
+        old->clock == e->clock && old->time == e->time) {
       return w->global_event;
     }
   }
@@ -120,14 +122,13 @@ typedef struct Touch {
 } Touch;
 
 /* TMA sees what threads wrote only after a proxy fence, by a block of either side. */
-static bool is_seen(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
-                    bool old_writes) {
+static bool is_seen(const Touch *t, const CtCheckEvent *old, int lane, bool old_writes) {
   const CtGlobal *g = t->k->check->global;
   const CtCheckEvent *e = &t->event;
   bool by_agent =
       old_writes && t->a->reads && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE;
   if (by_agent && old->job != e->job) {
-    return ct_ranks_is_seen(t->k, old, old_lane, e, lane);
+    return ct_ranks_is_seen(t->k, old, e, lane);
   }
   return !by_agent || g->proxied == NULL || atomic_load(&g->proxied[e->block]) > old->seq ||
          atomic_load(&g->proxied[old->block]) > old->seq;
@@ -141,42 +142,29 @@ static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
 }
 
 /* Does another block of the cluster know that the event is over? */
-static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old, uint64_t end) {
+static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old) {
   CtCheckEvent last = *old;
-  if (t->k->clocks == NULL || end == CT_NOT_DONE ||
-      !ct_global_in_cluster(t->k->k->job, old->block, t->event.block)) {
+  CtEventEnd end;
+  if (t->k->clocks == NULL || old->home != t->event.home || !ct_check_end_of(old, &end)) {
     return false;
   }
-  last.clock = old->done == 0 ? old->clock : old->done_clock;
+  last.clock = end.clock;
   return ct_clock_is_before(t->k, &last, t->event.warp, false);
-}
-
-/* Has another block's event been handed on to this one by what the blocks released and acquired? */
-static bool is_handed_on(const Touch *t, const CtCheckEvent *old, uint64_t end) {
-  const CtGlobal *g = t->k->check->global;
-  uint64_t released = g->released == NULL ? 0 : atomic_load(&g->released[old->block]);
-  return t->event.acq > end && (old->atomic != 0 || released > end);
 }
 
 /* Does an access of the same launch come before this one? */
 static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
-  const CtGlobal *g = t->k->check->global;
-  uint64_t end = ct_global_end_of(old);
   if (old->block != e->block) {
-    return is_over_in_cluster(t, old, end) || g->has_too_many || is_handed_on(t, old, end);
+    return is_over_in_cluster(t, old) || ct_flag_knows(t->k, e->warp, lane, old, old_lane);
   }
   bool in_warp = old->warp == e->warp;
-  CtCheckEvent of_warp = *e;
-  of_warp.acq = t->k->warps[e->warp].acq;
-  if (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) {
+  if ((t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) ||
+      ct_flag_knows(t->k, e->warp, lane, old, old_lane)) {
     return true;
   }
-  if (is_of_agent(t->k, old)) { /* only a wait says that its work is done */
-    return false;
-  }
-  return old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)) ||
-         ct_check_handed_on(old, &of_warp, t->k->warps[old->warp].release);
+  return !is_of_agent(t->k, old) && /* only a wait says that its work is done */
+         (old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)));
 }
 
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
@@ -214,12 +202,16 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
-  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_lane, lane, old_writes)) {
+  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, lane, old_writes)) {
     return t->a->writes && look_at_copy(t, number, old_lane, lane, off);
   }
   if (old_writes && t->a->writes && t->event.atomic == 0 && (old->atomic == 0 || old->is_store) &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  if (old_writes && old->atomic != 0 && t->event.atomic == 0 &&
+      ct_flag_has_seen(t->k, t->a, lane, off)) {
     return false;
   }
   bool old_first = old->job != t->event.job       ? true /* ct_finding_merge turns it */
@@ -246,11 +238,9 @@ static const CtCheckEvent *event_of(const void *touch, uint32_t number) {
   return ct_global_event(((const Touch *)touch)->k->check->global, number);
 }
 
-/* If nothing is released, only a cluster orders blocks. */
-static bool is_over(const CtLatestBy *by, const CtCheckEvent *old) {
+static bool is_over(const CtLatestBy *by, const CtCheckEvent *old, int old_lane, int lane) {
   const Touch *t = by->of;
-  return (t->k->check->global->released != NULL || t->k->clocks != NULL) &&
-         old->job == t->event.job && is_before(t, old, 0, 0);
+  return old->job == t->event.job && is_before(t, old, old_lane, lane);
 }
 
 /* Do accesses of these kinds never race? */
@@ -469,7 +459,6 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
   }
   k->begin = a->mem->ptr;
   ct_check_event(k, a, &t.event);
-  t.event.acq = k->block_acq;
   t.event.done = a->is_async ? CT_NOT_DONE : 0;
   t.number = add_event(k, &t.event, a->is_async);
   t.kind = kind_of(a);
@@ -497,12 +486,5 @@ void ct_global_proxy_fence(CtCheckWorker *k, uint64_t time) {
   CtGlobal *g = k->check->global;
   if (g != NULL && g->proxied != NULL) {
     atomic_store(&g->proxied[k->k->block], time);
-  }
-}
-
-void ct_global_release(CtCheckWorker *k, uint64_t time) {
-  CtGlobal *g = k->check->global;
-  if (g != NULL && g->released != NULL) {
-    atomic_store(&g->released[k->k->block], time);
   }
 }

@@ -48,9 +48,8 @@ struct CtGlobal {
   bool any_written;
   _Atomic(CtCheckEvent *) *events;
   _Atomic uint32_t *next; /* chunk of events */
-  _Atomic uint64_t
-      *released; /* by block; NULL: the kernel releases nothing, or has too many blocks */
-  _Atomic uint64_t *released_sys; /* the same of launches that run together, at scope "sys" */
+  /* of launches that run together: by block, when it last released, and at scope "sys"; NULL: too many blocks */
+  _Atomic uint64_t *released, *released_sys;
   _Atomic uint64_t *proxied; /* by block: its last fence_proxy_async of global memory; NULL: the
                                 kernel has no TMA, or too many blocks */
   bool has_too_many;
@@ -60,7 +59,7 @@ struct CtGlobal {
 /* Makes the regions of n launches. region_of[j] says in which of them each buffer of launch j is. *releases: a program
    has an atomic store or a fence. */
 CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int n,
-                        uint32_t **region_of, bool *releases) CT_NODISCARD;
+                        uint32_t **region_of) CT_NODISCARD;
 
 /* Regions, shadows and events of n launches; NULL: no memory. ct_global_free frees what is not in the arena. */
 CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of);
@@ -69,7 +68,6 @@ void ct_global_free_chunk(CtAlloc alloc, CtGlobalChunk *chunk);
 /* The part's share of them. */
 CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of,
                          CtErr *err) CT_NODISCARD;
-bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b);
 static inline uint64_t ct_global_released(const CtGlobal *g, int64_t block) {
   return g->released == NULL ? UINT64_MAX : atomic_load(&g->released[block]);
 }
@@ -89,18 +87,14 @@ static inline const CtCheckEvent *ct_global_event(const CtGlobal *g, uint32_t nu
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
   return &events[number % CT_GLOBAL_EVENTS];
 }
-/* When an event of another block was over; a copy is when it was waited for. */
-static inline uint64_t ct_global_end_of(const CtCheckEvent *e) {
-  uint64_t done = __atomic_load_n(&e->done, __ATOMIC_RELAXED);
-  return done == 0 ? e->seq : done;
-}
 /* The copy that is the event has been waited for, at the time of `wait`. */
 static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number,
                                        const CtCheckEvent *wait) {
   CtCheckEvent *events =
       atomic_load_explicit(&g->events[number / CT_GLOBAL_EVENTS], memory_order_acquire);
-  events[number % CT_GLOBAL_EVENTS].done_clock = wait->clock; /* for blocks of this thread only */
-  __atomic_store_n(&events[number % CT_GLOBAL_EVENTS].done, wait->seq, __ATOMIC_RELAXED);
+  CtCheckEvent *e = &events[number % CT_GLOBAL_EVENTS];
+  e->end = (CtEventEnd){wait->epoch, wait->sub, wait->time, wait->component, wait->clock};
+  __atomic_store_n(&e->done, wait->seq, __ATOMIC_RELEASE);
 }
 
 #endif

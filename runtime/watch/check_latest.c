@@ -12,28 +12,29 @@ static CtDistance distance_to(const CtLatestBy *by, uint32_t old, uint32_t word)
                      (int)(word & CT_EVENT_LANE));
 }
 
-static bool is_over(const CtLatestBy *by, uint32_t old) {
-  return by->is_over(by, event_of(by, old));
+static bool is_over(const CtLatestBy *by, uint32_t old, uint32_t word) {
+  return by->is_over(by, event_of(by, old), (int)(old & CT_EVENT_LANE),
+                     (int)(word & CT_EVENT_LANE));
 }
 
 /* Does the access of another block stay where it is, because its block is lower? */
-static bool stays(const CtLatestBy *by, uint32_t old) {
-  return ct_block_number(event_of(by, old)) < ct_block_number(by->now) && !is_over(by, old);
+static bool stays(const CtLatestBy *by, uint32_t old, uint32_t word) {
+  return ct_block_number(event_of(by, old)) < ct_block_number(by->now) && !is_over(by, old, word);
 }
 
 void ct_latest_note(CtLatest *l, uint32_t word, const CtLatestBy *by) {
   const CtLatest was = *l;
   CtDistance d = was.word[0] == 0 ? CT_SAME_THREAD : distance_to(by, was.word[0], word);
   uint32_t *far = &l->word[CT_OTHER_BLOCK];
-  if (d == CT_OTHER_BLOCK && stays(by, was.word[0])) {
-    *far = *far == 0 || !stays(by, *far) ? word : *far;
+  if (d == CT_OTHER_BLOCK && stays(by, was.word[0], word)) {
+    *far = *far == 0 || !stays(by, *far, word) ? word : *far;
     return;
   }
   l->word[0] = word;
   for (int i = 1; i < (int)d; i++) {
     l->word[i] = 0;
   }
-  if (d != CT_SAME_THREAD && !(d == CT_OTHER_BLOCK && is_over(by, was.word[0]))) {
+  if (d != CT_SAME_THREAD && !(d == CT_OTHER_BLOCK && is_over(by, was.word[0], word))) {
     l->word[d] = was.word[0];
   }
   for (int i = 1; i <= (int)d; i++) { /* those that are nearer to the new one than to the old */
@@ -50,9 +51,11 @@ static const CtCheckEvent *shared_event(const void *k, uint32_t number) {
   return ct_shadow_event(k, number);
 }
 
-static bool is_shared_over(const CtLatestBy *by,
-                           const CtCheckEvent *old) { /* of a block of the cluster */
+static bool is_shared_over(const CtLatestBy *by, const CtCheckEvent *old, int old_lane,
+                           int lane) { /* of a block of the cluster */
   const CtCheckWorker *k = by->of;
+  (void)old_lane;
+  (void)lane;
   return ct_clock_is_before_in(k, old, ct_clock_rank_of(k->clocks, by->now->component),
                                by->now->warp, false);
 }

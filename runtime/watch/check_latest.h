@@ -31,8 +31,8 @@ typedef struct CtLatestBy CtLatestBy;
 struct CtLatestBy {
   const CtCheckEvent *now;
   const CtCheckEvent *(*event)(const void *of, uint32_t number);
-  /* Does the access of another block come before `now`? */
-  bool (*is_over)(const CtLatestBy *by, const CtCheckEvent *old);
+  /* Does the access of another block come before `now`, which is by `lane`? */
+  bool (*is_over)(const CtLatestBy *by, const CtCheckEvent *old, int old_lane, int lane);
   const void *of;
 };
 

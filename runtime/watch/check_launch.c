@@ -1,6 +1,7 @@
 /* check_launch.c: prepares `check` for one launch: a plan for each instruction, and the state of
    each worker. */
 #include "check_clock.h"
+#include "check_flag.h"
 #include "check_latest.h"
 #include "check_phase.h"
 #include "check_ranks.h"
@@ -137,7 +138,10 @@ static void close_worker(CtCheck *c, CtCheckWorker *k) {
   ct_free(c->alloc, k->sums, k->cap_sums * sizeof *k->sums);
   ct_free(c->alloc, k->found, k->cap_found * sizeof *k->found);
   ct_wgmma_close(k);
-  ct_ranks_close_worker(k);
+  ct_flag_close_worker(k);
+  if (k->clocks != NULL && c->job->workers[k - c->workers].rank == 0) {
+    ct_clock_close(k);
+  }
   ct_arena_clear(&k->texts);
 }
 
@@ -146,6 +150,10 @@ void ct_check_end(CtCheck *c) {
   for (int i = 0; i < c->n_workers; i++) {
     close_worker(c, &c->workers[i]);
   }
+  if (c->ranks == NULL) {
+    c->no_memory = ct_flag_close(c->flags) || c->no_memory;
+  }
+  c->flags = NULL;
   c->n_workers = 0;
   c->job = NULL;
   ct_arena_clear(&c->arena);
@@ -157,11 +165,11 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
   if (c->ranks == NULL) {
     atomic_store(&c->clock, 1);
   }
-  atomic_store(&c->grid_time[0], 0);
-  atomic_store(&c->grid_time[1], 0);
   c->workers = ct_arena_alloc(&c->arena, (size_t)job->n_workers * sizeof *c->workers);
   c->has_clocks = ct_clock_is_wanted(job->program);
-  bool ok = c->workers != NULL && make_plans(c) && place_buffers(c);
+  c->flags = c->ranks != NULL ? NULL : ct_flag_open(c->alloc, 1);
+  bool ok = c->workers != NULL && (c->ranks != NULL || c->flags != NULL) && make_plans(c) &&
+            place_buffers(c);
   for (int i = 0; ok && i < job->n_workers; i++) {
     c->n_workers = i + 1;
     ok = make_worker(c, &c->workers[i]);
@@ -169,11 +177,12 @@ CtStatus ct_check_begin(CtCheck *c, CtSimtJob *job, CtErr *err) {
     c->workers[i].bound = job->code;
     c->workers[i].handlers = job->handlers;
     job->workers[i].watched = &c->workers[i];
-    ok = ok && (c->ranks == NULL || ct_ranks_open_worker(&c->workers[i]));
+    ok = ok && ct_flag_open_worker(&c->workers[i]);
   }
   CtStatus status = !ok                ? ct_fail_nomem(err)
                     : c->ranks != NULL ? ct_ranks_begin(c, err)
                                        : ct_global_begin(c, err);
+  c->flags = status == CT_OK && c->ranks != NULL ? ct_ranks_flags(c) : c->flags;
   if (status == CT_OK && !ct_check_blank_begin(c)) {
     status = ct_fail_nomem(err);
   }

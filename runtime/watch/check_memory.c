@@ -3,10 +3,7 @@
 #include "check_clock.h"
 #include "check_global.h"
 
-enum {
-  MAX_BLOCKS =
-      1 << 26 /* blocks whose releases are kept; if there are more, all are taken for ordered */
-};
+enum { MAX_BLOCKS = 1 << 26 }; /* if a launch has more, TMA is taken to see all */
 
 /* The shadows' chunks, and events. */
 static bool make_shadows(CtArena *arena, CtGlobal *g) {
@@ -30,8 +27,8 @@ static bool make_shadows(CtArena *arena, CtGlobal *g) {
   return true;
 }
 
-/* Times of releases and of proxy fences by block. */
-static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
+/* Times of proxy fences by block; between ranks, of releases. */
+static bool make_times(CtCheck *c, CtGlobal *g) {
   size_t n = (size_t)c->job->n_blocks;
   if (c->job->n_blocks <= MAX_BLOCKS && ct_clock_is_wanted(c->job->program)) {
     g->proxied = ct_arena_alloc(&c->arena, n * sizeof *g->proxied);
@@ -39,23 +36,22 @@ static bool make_released(CtCheck *c, CtGlobal *g, bool releases) {
       return false;
     }
   }
-  g->has_too_many = releases && c->job->n_blocks > MAX_BLOCKS;
-  c->no_memory = c->no_memory || g->has_too_many;
-  if (!releases || g->has_too_many) {
+  g->has_too_many = c->job->n_blocks > MAX_BLOCKS;
+  if (c->ranks == NULL || g->has_too_many) {
     return true;
   }
   g->released = ct_arena_alloc(&c->arena, n * sizeof *g->released);
-  return g->released != NULL;
+  g->released_sys = ct_arena_alloc(&c->arena, n * sizeof *g->released_sys);
+  return g->released != NULL && g->released_sys != NULL;
 }
 
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
   if (c->options.no_global) {
     return CT_OK;
   }
-  bool releases = false;
   CtGlobal *g = ct_arena_alloc(&c->arena, sizeof *g);
-  if (g == NULL || ct_region_make(&c->arena, g, c->job, 1, &g->region_of, &releases) != CT_OK ||
-      !make_shadows(&c->arena, g) || !make_released(c, g, releases)) {
+  if (g == NULL || ct_region_make(&c->arena, g, c->job, 1, &g->region_of) != CT_OK ||
+      !make_shadows(&c->arena, g) || !make_times(c, g)) {
     return ct_fail_nomem(err);
   }
   c->global = g;
@@ -63,10 +59,9 @@ CtStatus ct_global_begin(CtCheck *c, CtErr *err) {
 }
 
 CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of) {
-  bool ignored = false;
   CtGlobal *g = ct_arena_alloc(arena, sizeof *g);
-  bool ok = g != NULL && ct_region_make(arena, g, jobs, n, region_of, &ignored) == CT_OK &&
-            make_shadows(arena, g);
+  bool ok =
+      g != NULL && ct_region_make(arena, g, jobs, n, region_of) == CT_OK && make_shadows(arena, g);
   return ok ? g : NULL;
 }
 
@@ -77,11 +72,7 @@ CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of
     *g = *all;
     g->region_of = region_of;
     g->is_shared = true;
-    g->released_sys =
-        part->job->n_blocks > MAX_BLOCKS
-            ? NULL
-            : ct_arena_alloc(&part->arena, (size_t)part->job->n_blocks * sizeof *g->released_sys);
-    ok = make_released(part, g, true) && (g->released_sys != NULL || g->has_too_many);
+    ok = make_times(part, g);
   }
   part->global = ok ? g : NULL;
   return ok ? CT_OK : ct_fail_nomem(err);
@@ -114,16 +105,4 @@ void ct_global_end(CtCheck *c) {
     ct_global_free(c->alloc, c->global);
   }
   c->global = NULL;
-}
-
-bool ct_global_in_cluster(const CtSimtJob *job, int64_t a, int64_t b) {
-  const int64_t *grid = job->launch->grid, *of = job->program->cluster;
-  int64_t stride = 1;
-  for (int i = 0; i < 3; i++) {
-    if (a / stride % grid[i] / of[i] != b / stride % grid[i] / of[i]) {
-      return false;
-    }
-    stride *= grid[i];
-  }
-  return true;
 }

@@ -80,13 +80,13 @@ static inline CtKnownRead *known_read(const CtCheckWorker *k, const CtIn *in, co
 /* Logs a read again: as it was before, but at the present time. */
 static inline void log_again(CtCheckWorker *k, CtKnownRead *s) {
   const CtCheckWarp *w = &k->warps[s->warp];
-  if (s->epoch != k->n_epochs || s->sub != w->sub || s->seq != w->acq) {
+  if (s->epoch != k->n_epochs || s->sub != w->sub || s->time != w->time || w->is_near) {
     CtRead *read = &k->reads[k->n_reads++];
     *read = s->read;
     ct_check_event_of(k, s->in, s->warp, 0, &read->event);
     s->epoch = k->n_epochs;
     s->sub = w->sub;
-    s->seq = w->acq;
+    s->time = w->time;
   }
 }
 

@@ -40,17 +40,14 @@ static bool is_async(const CtSimtProgram *p, const CtIn *code, const CtOperand *
          p->tiles[code->imm].async;
 }
 
-static void use_code(const CtSimtProgram *p, Use *uses, bool *releases) {
+static void use_code(const CtSimtProgram *p, Use *uses) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
     const CtIn *code = &p->code[i];
-    const CtAtomicImm imm = {.imm = code->imm};
     CtOperand operands[CT_MAX_OPERANDS];
     for (int n = ct_simt_operands(p, code, operands); n-- > 0;) {
       const CtOperand *o = &operands[n];
       use_operand(&uses[o->buf], o, is_atomic(p, code, o), is_async(p, code, o));
     }
-    *releases = *releases || code->u.op == CT_SIMT_FENCE || code->u.op == CT_SIMT_GRID_BARRIER ||
-                (ct_in_is(code, CT_INS_ATOMIC) && imm.u.op == CT_OP_ATOMIC_STORE);
   }
 }
 
@@ -165,13 +162,13 @@ static void add_regions(const CtSimtJob *job, CtGlobal *g, uint32_t b, Use use) 
 }
 
 /* Adds a region for each tensor, joined with those that it overlaps. */
-static bool add_all(CtArena *arena, const CtSimtJob *job, CtGlobal *g, bool *releases) {
+static bool add_all(CtArena *arena, const CtSimtJob *job, CtGlobal *g) {
   const CtSimtProgram *p = job->program;
   Use *uses = ct_arena_alloc(arena, p->n_bufs * sizeof *uses);
   if (uses == NULL) {
     return false;
   }
-  use_code(p, uses, releases);
+  use_code(p, uses);
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     add_regions(job, g, b, uses[b]);
   }
@@ -204,7 +201,7 @@ const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a) {
 }
 
 CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int n,
-                        uint32_t **region_of, bool *releases) {
+                        uint32_t **region_of) {
   size_t n_spans = 1;
   bool ok = true;
   for (int i = 0; i < n; i++) {
@@ -212,7 +209,7 @@ CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int 
   }
   g->regions = ct_arena_alloc(arena, n_spans * sizeof *g->regions);
   for (int i = 0; i < n && ok; i++) {
-    ok = g->regions != NULL && add_all(arena, &jobs[i], g, releases);
+    ok = g->regions != NULL && add_all(arena, &jobs[i], g);
   }
   if (!ok) {
     return CT_ENOMEM;

@@ -1,5 +1,6 @@
 /* check_shadow.c: `check` of shared memory: races within a block; see check_state.h. */
 #include "check_clock.h"
+#include "check_flag.h"
 #include "check_latest.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ static void begin_epoch(CtCheckWorker *k) {
   k->first_event = k->next_event;
   k->epoch_word = word_of(k->next_event);
   k->n_epochs++;
+  ct_flag_end_epoch(k);
   k->n_reads = 0;
   k->n_own_pos = 0;
   for (uint32_t b = 1; k->has_written && b < k->k->job->program->n_bufs; b++) {
@@ -65,7 +67,7 @@ static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
 
 static bool is_like(const CtCheckEvent *old, const CtCheckEvent *e) {
   return old->in == e->in && old->sub == e->sub && old->component == e->component &&
-         old->clock == e->clock && old->acq == e->acq && old->seq == e->seq;
+         old->clock == e->clock && old->time == e->time;
 }
 
 /* The number of a new event. An atomic instruction may get the number of an earlier event that
@@ -82,7 +84,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     }
   } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
     const CtCheckEvent *old = event_at(k, w->atomic_event);
-    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub && old->acq == w->acq) {
+    if (old->in == ct_check_index(k, a->in) && old->sub == w->sub && old->time == w->time &&
+        !w->is_near) {
       return w->atomic_event;
     }
   }
@@ -129,7 +132,8 @@ static void look_at_write(const Write *w, int lane, int64_t off, uint32_t old_wo
   bool in_warp = old->warp == w->event->warp;
   if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
       ct_check_both_atomic(old, w->event) ||
-      ct_check_handed_on(old, w->event, w->k->warps[old->warp].release)) {
+      ct_flag_view_covers(w->event->view, lane, old, old_lane) ||
+      (old->atomic != 0 && w->event->atomic == 0 && ct_flag_has_seen(w->k, w->a, lane, off))) {
     return;
   }
   bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
@@ -296,7 +300,7 @@ static bool is_latest(const CtCheckWorker *k, const CtCheckEvent *e, const CtAcc
                       const int64_t *pos) {
   const CtRead *r = k->n_reads == 0 ? NULL : &k->reads[k->n_reads - 1];
   return r != NULL && r->pos == NULL && r->event.in == e->in && r->event.warp == e->warp &&
-         r->event.sub == e->sub && (r->event.acq == e->acq || e->atomic != 0) &&
+         r->event.sub == e->sub && r->event.time == e->time && r->event.view == e->view &&
          r->mask == a->mask && r->n == a->n &&
          memcmp(&k->own_pos[r->own_pos], pos, sizeof a->own_pos) == 0;
 }
@@ -382,8 +386,8 @@ static void look_at_word(const Look *l, int lane, int64_t off, uint32_t word) {
   const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &l->r->event;
   bool in_warp = old->warp == e->warp;
   if ((in_warp ? old_lane == lane || old->sub != e->sub || !l->fresh : l->in_warp_only) ||
-      ct_check_both_atomic(old, e) || ct_check_handed_on(old, e, k->warps[old->warp].release) ||
-      ct_check_handed_on(e, old, k->warps[e->warp].release)) {
+      ct_check_both_atomic(old, e) || ct_flag_view_covers(e->view, lane, old, old_lane) ||
+      ct_flag_view_covers(old->view, old_lane, e, lane)) {
     return;
   }
   if (old->ordinal < e->ordinal) {
@@ -506,7 +510,7 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
     }
     return;
   }
-  if (!(hit && s->epoch == k->n_epochs && s->sub == w->sub && s->seq == w->acq)) {
+  if (!(hit && s->epoch == k->n_epochs && s->sub == w->sub && s->time == w->time && !w->is_near)) {
     log_read(k, a, r, is_steady);
     if (s != NULL && k->n_reads > 0) {
       *s = (CtKnownRead){.in = a->in,
@@ -515,9 +519,9 @@ void ct_shadow_read(CtCheckWorker *k, const CtAccess *a, bool is_steady) {
                          .mask = a->mask,
                          .warp = a->w->index,
                          .sub = w->sub,
+                         .time = w->time,
                          .role = (uint16_t)a->role,
                          .epoch = k->n_epochs,
-                         .seq = w->acq,
                          .read = k->reads[k->n_reads - 1]};
     }
   }

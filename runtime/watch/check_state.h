@@ -11,25 +11,24 @@
      check_blank.c    global memory that nobody wrote
      check_fail.c     failures of the engine
      check_ranks.c    launches of several ranks at once, each checked by a part
+     check_known.c    what threads know of each other's work
+     check_flag.c     what atomic operations, fences and barriers tell of it
 
    What a race is. Two accesses of one place by different threads race if at least one is a write
    and nothing orders them. Two atomic operations of the same width do not race. These order
-   them:
+   them, thread by thread, as PTX's memory model has it (docs/memory_order.md):
    - a barrier of the block between them (epochs);
    - in one warp, a sync_warp between them (CtCheckEvent.sub); one of some lanes is taken for one of
      all. Nothing else orders lanes: not the order in which the engine runs them, nor shuffles or
      votes;
-   - a barrier of the grid between them. It releases what each block did, at the block's arrival;
-     blocks acquire at the time of the last arrival (CtCheck.grid_time), not when they go on;
-   - a release by the first one's warp after it, and an acquire by the second one's warp before
-     that one. A release is an atomic_store, or an atomic write after a fence. An acquire is an
-     atomic_load, or a fence after an atomic operation. Between blocks, any warp of the block may
-     do either.
+   - a release by the first one's thread after it, or by one that comes after it, and an acquire of
+     the same flag by the second one's thread before that one (check_flag.h);
+   - a barrier of the grid between them, which hands on what its blocks did and know;
+   - mbarriers, named barriers and asynchronous work, by clocks (check_clock.h).
 
-   Releases and acquires are compared by their times, not by their places, and only the last
-   release is kept. So the check may take too much for ordered, never too little: it may miss a
-   race, but it invents none. Two writes of the same value are not reported. Launches are
-   ordered, except for what a dependent launch does before it waits (check_early.c).
+   The check may take too much for ordered, never too little: it may miss a race, but it invents
+   none. Two writes of the same value are not reported. Launches are ordered, except for what a
+   dependent launch does before it waits (check_early.c).
 
    How accesses are kept. A write into shared or global memory is noted at once in a shadow of
    that memory. The shadow has one word for each granule, the smallest element of the buffers
@@ -44,9 +43,23 @@
 #include "check.h"
 #include "runtime/simt/run/simt_watch.h"
 
-typedef struct CtClocks CtClocks; /* check_clock.h */
-typedef struct CtPhases CtPhases; /* check_phase.h */
-typedef struct CtLatest CtLatest; /* check_latest.h */
+typedef struct CtClocks CtClocks;       /* check_clock.h */
+typedef struct CtPhases CtPhases;       /* check_phase.h */
+typedef struct CtLatest CtLatest;       /* check_latest.h */
+typedef struct CtKnowledge CtKnowledge; /* check_known.h */
+typedef struct CtFlags CtFlags;         /* check_flag.h */
+
+/* A point in the work of lanes of a warp; see check_known.h. */
+typedef struct CtMoment {
+  uint64_t who; /* ct_known_who */
+  uint32_t lanes, epoch, sub, time;
+  const uint32_t *row; /* NULL: its kernel has no clocks that say more */
+} CtMoment;
+
+/* Where in its warp's work an event is over. */
+typedef struct CtEventEnd {
+  uint32_t epoch, sub, time, component, clock;
+} CtEventEnd;
 
 /* An instruction of a warp that accessed memory: what later accesses are compared with. */
 typedef struct CtCheckEvent {
@@ -57,15 +70,18 @@ typedef struct CtCheckEvent {
   int32_t warp;
   uint8_t atomic; /* bytes of an atomic operation; 0: it is not atomic */
   int64_t block;
-  uint64_t seq; /* the launch's clock, which releases and acquires advance */
-  uint64_t acq; /* when the warp last acquired (shared), or its block (global) */
+  int64_t home; /* the first block of its cluster */
+  uint64_t seq; /* the launch's clock, which proxy fences advance */
   uint64_t
       done; /* of an asynchronous copy's source: when it was waited for, or CT_NOT_DONE; else 0 */
-  uint32_t component, clock; /* check_clock.h */
-  uint32_t done_clock;       /* the clock when it was waited for, as `done` */
-  uint8_t agent;             /* CtAgent */
-  bool is_sys;               /* an atomic operation at the scope of the system */
-  bool is_store;             /* an atomic store: what was there does not matter */
+  uint32_t time;                 /* of the warp, which its releases and fences advance */
+  uint32_t component, clock;     /* check_clock.h */
+  CtEventEnd end;                /* of a copy that was waited for: then */
+  const struct CtLaneView *view; /* what its lanes know of others in this epoch; NULL: nothing */
+  uint8_t rank;                  /* of its block in the cluster */
+  uint8_t agent;                 /* CtAgent */
+  bool is_sys;                   /* an atomic operation at the scope of the system */
+  bool is_store;                 /* an atomic store: what was there does not matter */
   bool is_copied; /* a copy to shared memory that was waited for: it counts as of that time */
   uint16_t job;   /* of launches that run together: the number of its launch */
 } CtCheckEvent;
@@ -104,8 +120,8 @@ typedef struct CtRange {
 } CtRange;
 
 /* A regular read of shared memory that came before. When it comes again in the same block, its
-   elements are known to be initialised. When it comes again in the same epoch, `sub` and `seq`,
-   it is in the log already. */
+   elements are known to be initialised. When it comes again in the same epoch and `sub`, and
+   no flag came between, it is in the log already. */
 typedef struct CtKnownRead {
   const CtIn *in;
   const CtPattern *pattern;
@@ -116,8 +132,8 @@ typedef struct CtKnownRead {
   uint16_t role;
   uint64_t block; /* of the worker's blocks, the one in which all of it was initialised */
   uint64_t epoch; /* of the worker's epochs, the one in whose log it is */
-  uint64_t seq;
-  CtRead read; /* its latest entry in the log */
+  uint32_t time;  /* of the warp, then */
+  CtRead read;    /* its latest entry in the log */
 } CtKnownRead;
 enum { CT_KNOWN_BITS = 9, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
 
@@ -133,8 +149,10 @@ typedef struct CtTaint {
 enum { CT_N_RECENT = 16 };
 typedef struct CtCheckWarp {
   uint32_t sub, ordinal;
-  uint64_t fence, acq, release; /* times: last fence; last acquire; what is before is released */
-  bool had_atomic;              /* an atomic operation came: the next fence acquires */
+  uint32_t time;      /* how many releases and fences it has come to */
+  CtKnowledge *known; /* by all of its lanes */
+  bool is_near; /* without clocks: it knows something of its block that came since the barrier */
+  struct CtLaneView *view;      /* of that, as it is now; NULL: not made yet */
   size_t first_read;            /* in the log, since the last sync_warp */
   CtRange wrote;                /* since the last sync_warp */
   uint32_t n_groups;            /* of asynchronous copies, closed */
@@ -202,63 +220,32 @@ typedef struct CtUnset {
 
 typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
 
-/* What is known of another block, see check_ranks.h. */
-typedef struct CtReach {
-  int job; /* number of the launch */
-  int64_t block;
-  int32_t warp;        /* that released; CT_ALL_WARPS: all of the block's */
-  uint32_t lanes;      /* of it that released */
-  int rank;            /* at an element: the only rank that may learn it; ANY_RANK */
-  int32_t by;          /* of a block: the warp that has learned it; CT_ALL_WARPS: they all know */
-  uint32_t by_lanes;   /* of it that have learned it */
-  uint32_t clock;      /* with clocks: that of this warp then */
-  uint32_t component;  /* and which one that is */
-  uint32_t sub, epoch; /* of the warp and of its block at the release */
-  uint64_t time;       /* of the release */
-  const uint32_t *row; /* what the warp knew of its cluster then; NULL: its block has no clocks */
-} CtReach;
-
-typedef struct CtReachList {
-  CtReach *items; /* in order of what they are of */
-  size_t n, cap;
-  size_t last; /* where one was added last: the next one is often of the same kind */
-} CtReachList;
-
 /* An element of an atomic operation, and the lanes that access it. */
-typedef struct CtRankPlace {
+typedef struct CtFlagPlace {
   const char *at;
   uint32_t lanes;
-  bool is_counted; /* among the operations that run at the element */
-} CtRankPlace;
+} CtFlagPlace;
 
-/* The last fence of a warp: what a relaxed operation of these lanes then releases. */
-typedef struct CtRankFence {
-  uint32_t lanes, sub, epoch;
-  uint64_t time; /* 0: there was none */
-  const uint32_t *row;
-} CtRankFence;
-
-/* What a block knows of other ranks, and what it is about to learn. */
-typedef struct CtRankView {
-  CtReachList known;
-  CtReachList pending;          /* read by relaxed operations: a fence makes it known */
-  CtRankPlace places[CT_LANES]; /* of the atomic operation that runs */
+/* The atomic operation that runs: check_flag.c. */
+typedef struct CtFlagOp {
+  CtFlagPlace places[CT_LANES];
   int n_places;
-  bool is_sys, acquires, is_shared, is_store;
-  CtRankFence released[2];  /* by it: for its rank; for all, at scope "sys". time 0: nothing */
-  CtRankFence (*fences)[2]; /* by warp of the cluster: of any scope; of scope "sys" */
-  const void *last;         /* the place that was read last, as it was then, by whom */
-  uint64_t last_version;
-  int32_t last_warp;
-  uint32_t last_lanes;
-  uint64_t acq_sys; /* time of the last acquire of scope "sys" */
-} CtRankView;
+  uint32_t behind; /* lanes that come after a grid_dependency_wait */
+  int job;         /* of shared memory: whose it is; else -1 */
+  int64_t block;
+  CtMoment moment; /* of an operation that releases */
+  const CtIn *in;
+  bool is_running, is_store, is_relaxed, is_sys, acquires, reads, writes;
+} CtFlagOp;
 
 enum { CT_ALL_WARPS = -1 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
-  CtRankView view; /* of launches that run together, the first block of a cluster: check_ranks.h */
+  CtKnowledge *all_know;     /* by all threads of the block: check_flag.c */
+  struct CtLaneKnown *lanes; /* what single lanes know; NULL: the program has no flags */
+  CtFlagOp flag;
+  struct CtLaneView *views; /* of this epoch */
   CtWorker *k;
   const char *begin; /* of the global tensor whose access is looked at */
   const CtIn *code;  /* these are the launch's, copied here to be near */
@@ -303,9 +290,7 @@ typedef struct CtCheckWorker {
   CtWgmmaRegs *wgmma; /* NULL: the program has none */
   /* global memory */
   uint32_t free_event, end_event;
-  uint64_t block_acq, block_fence; /* times: the last acquire and fence of any warp of the block */
-  bool block_had_atomic;
-  bool acquires;   /* the instruction that runs is an acquire */
+  uint64_t block_acq, block_acq_sys; /* times: the block's last acquire; of scope "sys" */
   bool lets_early; /* the block let the next launch begin before it waited for the earlier ones */
   _Atomic uint32_t
       writing; /* the event whose writes are in the shadow, perhaps not in memory; 0: none */
@@ -359,8 +344,7 @@ struct CtCheck {
   uint32_t *first_row; /* by buffer: its first row of registers */
   uint32_t n_rows;
   _Atomic uint64_t clock;
-  _Atomic uint64_t
-      grid_time[2];       /* of the last arrival at the grid's barrier, even and odd phases */
+  CtFlags *flags;         /* of a part, those of all */
   CtGlobal *global;       /* NULL: the launch uses no global memory that needs a check */
   CtBlank **blanks;       /* memory without contents that the launch uses */
   uint8_t **blank_states; /* theirs before the launch, if it may run again */
@@ -373,13 +357,6 @@ static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watc
 static inline int32_t ct_check_thread(int32_t warp, int lane) { return warp * CT_LANES + lane; }
 static inline uint32_t ct_check_index(const CtCheckWorker *k, const CtIn *in) {
   return (uint32_t)(in - k->k->job->code);
-}
-
-/* Is a ordered before b by a release and an acquire? `released` is the `release` of a's
-   CtCheckWarp. */
-static inline bool ct_check_handed_on(const CtCheckEvent *a, const CtCheckEvent *b,
-                                      uint64_t released) {
-  return b->acq > a->seq && (a->atomic != 0 || released > a->seq);
 }
 
 /* Atomic operations of different widths are not atomic to each other. */
@@ -395,7 +372,14 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
 bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
                         bool by_agent);
 
-/* Makes the event of what the warp does now. Its `acq` is the warp's, as for shared memory. */
+/* Where the event is over; false: it is a copy that nobody has waited for. */
+static inline bool ct_check_end_of(const CtCheckEvent *e, CtEventEnd *end) {
+  uint64_t done = __atomic_load_n(&e->done, __ATOMIC_ACQUIRE);
+  *end = done != 0 ? e->end : (CtEventEnd){e->epoch, e->sub, e->time, e->component, e->clock};
+  return done != CT_NOT_DONE;
+}
+
+/* Makes the event of what the warp does now. */
 static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int32_t warp,
                                      uint8_t atomic, CtCheckEvent *e) {
   const CtCheckWarp *w = &k->warps[warp];
@@ -408,9 +392,12 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->block = k->k->block;
   e->job = (uint16_t)k->k->job->number;
   e->is_sys = e->is_store = e->is_copied = false;
-  e->done_clock = 0;
+  e->view = w->view;
+  e->home = k->k->team[0].block;
+  e->rank = (uint8_t)k->k->rank;
+  e->time = w->time;
+  e->done = 0;
   e->seq = atomic_load_explicit(&k->check->root->clock, memory_order_relaxed);
-  e->acq = w->acq;
   e->component = e->clock = 0;
   e->agent = CT_AGENT_NONE;
   if (k->clocks != NULL) {
@@ -546,7 +533,6 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a);
 bool ct_global_is_watched(const CtCheck *c, uint32_t buf); /* does the check need its accesses? */
 /* The block's fence_proxy_async of global memory, at that time. */
 void ct_global_proxy_fence(CtCheckWorker *k, uint64_t time);
-void ct_global_release(CtCheckWorker *k, uint64_t time); /* releases what the block did before */
 /* The instruction that was about to write has run. */
 static inline void ct_global_has_written(CtCheckWorker *k) {
   if (atomic_load_explicit(&k->writing, memory_order_relaxed) != 0) {
@@ -571,7 +557,7 @@ void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w);
 void ct_early_launch(CtCheckWorker *k, const CtWarp *w);
 /* Only in launches that are tracked: */
 void ct_early_access(CtCheckWorker *k, const CtAccess *a);
-void ct_early_release(const CtCheckWorker *k, uint64_t time); /* as ct_global_release */
+uint32_t ct_early_behind(CtCheckWorker *k, int32_t warp); /* lanes that come after a wait */
 void ct_early_end_block(const CtCheckWorker *k);
 
 /* check_within.c: notes coordinates outside their modes; returns whether a lane has one. */

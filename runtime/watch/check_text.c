@@ -1,6 +1,6 @@
 /* check_text.c: findings in words. Each kind of finding is a row with a template; races choose theirs by
    who accesses, and by what would order the accesses. */
-#include "check_state.h"
+#include "check_flag.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct Words {
   char where[600];           /* "s at (3,5), extent (4,4)" */
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
-  bool writes, other_writes, is_cooperative;
+  bool writes, other_writes, is_cooperative, has_flags;
 } Words;
 
 void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]) {
@@ -84,7 +84,9 @@ static void find_writers(const CtFound *f, Words *w) {
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
   const CtSimtJob *other = other_job(job, f);
-  Words w = {.where = "", .is_cooperative = job->launch->is_cooperative};
+  Words w = {.where = "",
+             .is_cooperative = job->launch->is_cooperative,
+             .has_flags = ct_flag_is_wanted(job->program)};
   CtLoc here = loc_of(p, f->in);
   if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
     ct_simt_place(job, f->buf, f->begin, f->off, w.where, sizeof w.where);
@@ -282,6 +284,11 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
   }
   if (in_block) {
     return block_order(f, w, same_line);
+  }
+  if (!is_shared && w->has_flags) {
+    return "; blocks run in any order: release a flag after the one (atomic_store, or fence() and then "
+           "an atomic operation), acquire it before the other, with sync_threads() or, in a warp, "
+           "sync_warp() between these and other threads";
   }
   if (!is_shared && w->is_cooperative) {
     return "; put grid_barrier() between them, or use atomic operations or a flag with fence()";

@@ -1,6 +1,7 @@
 /* check_touch.c: accesses of shared memory under vector clocks: each is compared with those that the shadow
    names. */
 #include "check_clock.h"
+#include "check_flag.h"
 #include "check_latest.h"
 
 typedef struct Touch {
@@ -33,7 +34,7 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
   }
   return ct_check_both_atomic(old, e) ||
          ct_clock_is_before_in(t->k, old, rank, e->warp, by_agent) ||
-         ct_check_handed_on(old, e, t->k[old_rank - t->k->k->rank].warps[old->warp].release);
+         ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane);
 }
 
 /* Did a read find these elements not initialised? Then it came too early. The race with this
@@ -69,6 +70,10 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
       (old->atomic == 0 || old->is_store) &&
       (number == t->number ? ct_check_is_same_in(t->a, t->e, lane, old_lane, off)
                            : ct_check_is_same(t->a, t->e, lane, off))) {
+    return false;
+  }
+  if (old_writes && old->atomic != 0 && t->event.atomic == 0 &&
+      ct_flag_has_seen(ct_check_worker(t->a->w->worker), t->a, lane, off)) {
     return false;
   }
   if (old->is_copied) {
