@@ -70,35 +70,32 @@ static void check_arguments(lua_State *L, const LaunchLent *lent) {
   }
 }
 
-/* Without memory of the host's: each argument is a value of Lua's. */
-static void launch_values(lua_State *L, int kernel, LaunchRequest *q) {
-  LaunchArgs args;
-  luaL_checkstack(L, q->lent.n, "too many arguments");
-  luaL_checkstack(L, 8, NULL);
-  for (int i = 0; i < q->lent.n; i++) {
-    push_arg(L, &q->lent.args[i]);
+static bool lends_memory(const LaunchLent *lent) {
+  bool does = false;
+  for (int i = 0; i < lent->n && !does; i++) {
+    does = lent->args[i].kind == CUTTLE_ARG_MEMORY;
   }
-  launch_read(L, kernel, kernel + 1, q->lent.n, &q->config, &args);
-  if (q->lent.use_stream && args.device != NULL) {
-    q->config.stream = q->lent.stream;
-    q->config.stream_device = args.device;
-  }
-  launch_kernel(L, kernel, &q->config, &args, 1);
+  return does;
 }
 
+/* Without memory of the host's each argument is a value of Lua's. */
 static int launch(lua_State *L) {
   LaunchRequest *q = lua_touserdata(L, 1);
-  check_arguments(L, &q->lent);
+  const LaunchLent *lent = &q->lent;
+  check_arguments(L, lent);
   const Kernel *k = embed_check_kernel(L, q->kernel, "cuttle_launch");
-  int kernel = lua_gettop(L);
+  lua_replace(L, 1);
   launch_check_config(L, k, &q->config);
-  for (int i = 0; i < q->lent.n; i++) {
-    if (q->lent.args[i].kind == CUTTLE_ARG_MEMORY) {
-      launch_lent(L, kernel, &q->config, &q->lent);
-      return 0;
-    }
+  if (lends_memory(lent)) {
+    launch_lent(L, 1, &q->config, lent);
+    return 0;
   }
-  launch_values(L, kernel, q);
+  luaL_checkstack(L, lent->n, "too many arguments");
+  luaL_checkstack(L, 8, NULL);
+  for (int i = 0; i < lent->n; i++) {
+    push_arg(L, &lent->args[i]);
+  }
+  kernel_launch(L, 1, lent->n, &q->config, lent->stream);
   return 0;
 }
 
@@ -196,8 +193,8 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
   read_options(o, &q.config);
   q.lent.n = n_args;
   q.lent.args = args;
-  q.lent.use_stream = o->use_stream != 0;
-  q.lent.stream = o->stream;
+  const CtStream stream = o->stream;
+  q.lent.stream = o->use_stream != 0 ? &stream : NULL;
   q.lent.push = push_arg;
   return run_launch(S, &q);
 }

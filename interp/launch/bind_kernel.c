@@ -183,16 +183,17 @@ static void call_once(lua_State *L, const LaunchConfig *c, int kernel) {
 }
 
 /* The kernel's arguments belong to this call until it ends: what it runs may launch the kernel, too. */
-static void call_first(lua_State *L, const LaunchConfig *c, int kernel) {
+void kernel_launch(lua_State *L, int kernel, int n, LaunchConfig *c, const CtStream *stream) {
   bool is_kept = lua_getiuservalue(L, kernel, KERNEL_ARGS) == LUA_TUSERDATA;
   LaunchArgs *args = is_kept ? lua_touserdata(L, -1) : push_args(L);
   int place = lua_gettop(L);
   lua_pushnil(L);
   lua_setiuservalue(L, kernel, KERNEL_ARGS);
-  if (!is_kept || !launch_is_like(c, args) || !launch_read_again(L, kernel, 2, kernel - 2, args)) {
-    launch_read(L, kernel, 2, kernel - 2, c, args);
+  if (!is_kept || !launch_is_like(c, args) || !launch_read_again(L, kernel, 2, n, args)) {
+    launch_read(L, kernel, 2, n, c, args);
     keep_arrays(L, place);
   }
+  launch_take_stream(c, stream, args);
   launch_kernel(L, kernel, c, args, 1);
   lua_pushvalue(L, place);
   lua_setiuservalue(L, kernel, KERNEL_ARGS);
@@ -224,7 +225,7 @@ static int call_config(lua_State *L, int type) {
   }
   if (!c->was_called) {
     c->was_called = true;
-    call_first(L, &c->launch, kernel);
+    kernel_launch(L, kernel, kernel - 2, &c->launch, NULL);
     return 0;
   }
   if (!c->is_read || !launch_read_again(L, kernel, 2, kernel - 2, c->args)) {

@@ -246,6 +246,9 @@ void spec_free(CuttleState *s, Spec *spec); /* gives up one reference; NULL is a
 void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+/* What NVRTC is to compile for it, with its options, for which there is room at `options`. */
+struct CtNvrtcJob kernel_job(const Kernel *k, const char *source, const char *arch,
+                             const char *options[LAUNCH_MAX_OPTIONS]);
 
 /* launch_marks.c: the array in which a kernel records its marks is made ready; with `records` the launch that comes next
    in the stream records. */
@@ -280,6 +283,19 @@ CtStatus launch_maps_write(LaunchMaps *m, CtDevice *device, const CtSlotValue *s
 /* launch.c: launches n times in a row. On a CUDA device the launches are enqueued; the CPU engine has finished. Raises. */
 void launch_kernel(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                    int64_t n);
+
+/* The stream that a host gives, or NULL, is that of the arguments' device. */
+static inline void launch_take_stream(LaunchConfig *c, const CtStream *stream,
+                                      const LaunchArgs *a) {
+  if (stream != NULL && a->device != NULL) {
+    c->stream = *stream;
+    c->stream_device = a->device;
+  }
+}
+
+/* bind_kernel.c: launches once with the n arguments from stack place 2 on. The kernel keeps what was read, for its next
+   call with arguments like these. Raises. */
+void kernel_launch(lua_State *L, int kernel, int n, LaunchConfig *c, const CtStream *stream);
 
 /* launch_engine.c: a launch on a device, in two parts: writes its parameter block, spec->params, with all that it may have to wait
    or to allocate for; enqueues the launch of that block, whose kernel may run for so many seconds; 0: for ever. */

@@ -53,7 +53,7 @@ static bool run_brief(LaunchBrief *b, const CtSlotValue *slots, const LaunchLent
   if (b->fn == NULL) {
     return false;
   }
-  CtStream stream = lent->use_stream ? lent->stream : ct_device_stream(b->device);
+  CtStream stream = lent->stream != NULL ? *lent->stream : ct_device_stream(b->device);
   if (!b->is_captured && ct_device_is_capturing(b->device, stream)) {
     return false;
   }
@@ -64,13 +64,6 @@ static bool run_brief(LaunchBrief *b, const CtSlotValue *slots, const LaunchLent
 }
 
 /* {====== The launch ====== */
-
-static void take_stream(LaunchConfig *config, const LaunchLent *lent, const LaunchArgs *a) {
-  if (lent->use_stream && a->device != NULL) {
-    config->stream = lent->stream;
-    config->stream_device = a->device;
-  }
-}
 
 /* On the CPU engine little would be saved; printf calls the host. */
 static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
@@ -114,7 +107,7 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
   }
   lua_getiuservalue(L, -1, SITE_ARGS);
   site->args.anchor = lua_gettop(L);
-  take_stream(config, lent, &site->args);
+  launch_take_stream(config, lent->stream, &site->args);
   launch_kernel(L, kernel, config, &site->args, 1);
   if (k->state->taps.joint != NULL) { /* a rank's, which must not wait: the host uses its memory */
     k->state->taps.joint->run(L);
@@ -156,7 +149,7 @@ bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
   }
   const Spec *spec = spec_of(k, a);
   site_move(s->L, s, site, lent);
-  take_stream(config, lent, a);
+  launch_take_stream(config, lent->stream, a);
   if (spec == NULL || a->overlap != overlap ||
       launch_is_new_to_host_graph(spec, launch_stream(config, a->device)) ||
       launch_check_requires(spec, a->slots, err) != CT_OK) {

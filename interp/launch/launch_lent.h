@@ -8,8 +8,7 @@
 typedef struct LaunchLent {
   int n;
   const cuttle_Arg *args;
-  bool use_stream;
-  CtStream stream;                                   /* of the device of the arguments */
+  const CtStream *stream; /* of the device of the arguments; NULL: the device's own */
   void (*push)(lua_State *L, const cuttle_Arg *arg); /* pushes what is no memory; may raise */
 } LaunchLent;
 

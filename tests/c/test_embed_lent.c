@@ -390,6 +390,38 @@ static void test_read_only_tensor(cuttle_State *S) {
   cuttle_tensor_close(S, rw);
 }
 
+/* A kernel keeps what its last call was given; each call of a host and of a script is compared with that. */
+static void test_by_turns(cuttle_State *S) {
+  enum { TURNS = 6, N = 4 };
+  static const char own[] = "local k = kernel('turns', function(a, x, y)\n"
+                            "  if threadIdx.x < size(y) then\n"
+                            "    y[threadIdx.x] = a * x[threadIdx.x] + y[threadIdx.x]\n"
+                            "  end\n"
+                            "end)\n"
+                            "local x, y = ones(f32, 4), zeros(f32, 4)\n"
+                            "function turn(a) k{grid = 1, block = 32}(a, x, y) return y[3] end\n";
+  float x[2][N] = {{1, 1, 1, 1}, {10, 10, 10, 10}}, y[2][N] = {{0}};
+  const int64_t n = N;
+  const cuttle_Dim3 g = {1, 1, 1}, b = {32, 1, 1};
+  is_ok(S, cuttle_dostring(S, own, "=turns"), "a kernel that a script launches, too");
+  cuttle_Kernel *k = cuttle_kernel(S, "turns");
+  for (int i = 0; i < TURNS; i++) {
+    char text[64];
+    int which = i / 2 % 2;
+    cuttle_Memory mx = vector(x[which], &n, CUTTLE_F32), my = vector(y[which], &n, CUTTLE_F32);
+    cuttle_Tensor *tx = cuttle_tensor_lend(S, &mx, NULL, NULL);
+    cuttle_Tensor *ty = cuttle_tensor_lend(S, &my, NULL, NULL);
+    cuttle_Arg args[] = {cuttle_float(i + 1), cuttle_tensor(tx), cuttle_tensor(ty)};
+    is_ok(S, cuttle_launch(S, k, g, b, 3, args), "the host's launch");
+    is_ok(S, cuttle_launch(S, k, g, b, 3, args), "and once more");
+    snprintf(text, sizeof text, "assert(turn(%d) == %d)", i + 1, (i + 1) * (i + 2) / 2);
+    is_ok(S, cuttle_dostring(S, text, "=turn"), "the script's");
+    cuttle_tensor_close(S, tx);
+    cuttle_tensor_close(S, ty);
+  }
+  OK(y[0][3] == 2 * (1 + 2 + 5 + 6) && y[1][0] == 10 * 2 * (3 + 4), "all with their own tensors");
+}
+
 /* Which arguments a launch wrote. */
 static void test_written(cuttle_State *S) {
   float x[4] = {1, 2, 3, 4}, y[4] = {0};
@@ -604,6 +636,7 @@ int main(void) {
   test_nil(S);
   test_read_only(S);
   test_read_only_tensor(S);
+  test_by_turns(S);
   test_written(S);
   test_empty_grids(S);
   test_options(S);
