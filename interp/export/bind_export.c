@@ -6,8 +6,8 @@
      _export.for_target(sm)  operators choose their kernels for that capability; nil: for their device
      _export.skip(yes)  launches that the innermost session is told of do not run, or do again
      _export.target(text)  "90a" -> 90, "sm_90a"; or nil and why not
-     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, reach, extents and
-                     strides, and the bytes that it spans if they are not more than `most`
+     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, reach and leaves, which
+                     are constants, and the bytes that it spans if they are not more than `most`
      _export.restore(t, bytes)  gives those bytes back
      _export.dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in
                      tensor maps, the C type of a number, and whether that holds the bits of a float */
@@ -200,39 +200,19 @@ static int export_target(lua_State *L) {
 
 /* --- tensors ------------------------------------------------------------------------------------------ */
 
-static void set_list(lua_State *L, const char *name, CtTuple t) {
-  int n = 0;
-  lua_newtable(L);
-  for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank == CT_LEAF) {
-      lua_pushinteger(L, t[i].i.v);
-      lua_rawseti(L, -2, ++n);
-    }
-  }
-  lua_setfield(L, -2, name);
-}
-
 static int export_tensor(lua_State *L) {
   Tensor *t = tensor_check_host(L, 1, "export");
   size_t most = (size_t)luaL_optinteger(L, 2, 0);
   if (t->storage->device != NULL || !launch_measure(L, t)) {
     return diag_error(L, "export: an example is not in the host's memory, or has a stride below 0");
   }
-  Arg arg = {.kind = ARG_TENSOR, .tensor = t};
   ct_blank_settle(t->storage->blank); /* the compiled example writes it */
-  launch_place(t, &arg);
   lua_createtable(L, 0, 8);
   record_text(L, "dtype", ct_dtypes[t->dtype].name);
-  record_integer(L, "address", (int64_t)arg.address);
-  record_integer(L, "first", (int64_t)arg.span.begin);
-  record_integer(L, "last", (int64_t)arg.span.end);
-  record_integer(L, "align", ct_call_align(arg.address));
-  record_integer(L, "reach", ct_terms_most_last(t->dtype, true));
-  set_list(L, "extents", t->layout.shape);
-  set_list(L, "strides", t->layout.stride);
-  if (arg.span.end - arg.span.begin <= most) {
-    lua_pushlstring(L, (const char *)(uintptr_t)arg.span.begin,
-                    (size_t)(arg.span.end - arg.span.begin));
+  record_integer(L, "align", ct_call_align(launch_address(t)));
+  const CtCallSpan span = export_set_constants(L, t);
+  if (span.end - span.begin <= most) {
+    lua_pushlstring(L, (const char *)(uintptr_t)span.begin, (size_t)(span.end - span.begin));
     lua_setfield(L, -2, "data");
   }
   return 1;

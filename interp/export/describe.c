@@ -23,18 +23,16 @@ typedef struct Leaf {
 static const Field leaf_fields[] = {FIELD(Leaf, value), FIELD(Leaf, low), FIELD(Leaf, high),
                                     FIELD(Leaf, divisor), FIELD(Leaf, fixed)};
 
-/* Sets the list of the tensor's extents and strides, with what the trace took for granted of them; terms NULL: without. */
+/* Sets the list of the tensor's extents and strides, with what the trace took for granted of them; terms NULL: they are
+   constants. */
 static void set_leaves(lua_State *L, const Tensor *t, const CtTerm *terms) {
   const CtTuple tuples[] = {t->layout.shape, t->layout.stride};
   int n = 0;
   lua_newtable(L);
   for (size_t k = 0; k < CT_ARRAY_LEN(tuples); k++) {
     for (CtLeaves w = ct_leaves_of(tuples[k]); ct_next_leaf(&w);) {
-      Leaf leaf = {.value = w.shape->i.v};
-      if (terms != NULL) {
-        const CtTerm *of = &terms[n];
-        leaf = (Leaf){leaf.value, of->low, of->high, ct_term_divisor(of), of->slot == 0};
-      }
+      const CtTerm term = terms == NULL ? ct_term_constant(w.shape->i.v) : terms[n];
+      const Leaf leaf = {w.shape->i.v, term.low, term.high, ct_term_divisor(&term), term.slot == 0};
       RECORD_PUSH(L, leaf_fields, &leaf);
       lua_rawseti(L, -2, ++n);
     }
@@ -45,16 +43,28 @@ static void set_leaves(lua_State *L, const Tensor *t, const CtTerm *terms) {
 static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg, span.begin),
                                       FIELD_AS("last", Arg, span.end)};
 
-static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
-  const Tensor *t = arg->tensor;
+static void set_terms(lua_State *L, const Kernel *k, const Tensor *t) {
   size_t n = (size_t)t->layout.shape->len + t->layout.stride->len;
   CtTerm *terms = lua_newuserdatauv(L, n * sizeof *terms, 0);
   (void)launch_terms(k, t, terms);
   lua_insert(L, -2);
-  RECORD_SET(L, tensor_fields, arg);
-  record_integer(L, "reach", ct_terms_most_last(t->dtype, t->is_wide));
   set_leaves(L, t, terms);
   lua_remove(L, -2);
+}
+
+static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
+  RECORD_SET(L, tensor_fields, arg);
+  record_integer(L, "reach", ct_terms_most_last(arg->dtype, arg->tensor->is_wide));
+  set_terms(L, k, arg->tensor);
+}
+
+CtCallSpan export_set_constants(lua_State *L, const Tensor *t) {
+  Arg arg;
+  launch_place(t, &arg);
+  RECORD_SET(L, tensor_fields, &arg);
+  record_integer(L, "reach", ct_terms_most_last(t->dtype, true));
+  set_leaves(L, t, NULL);
+  return arg.span;
 }
 
 /* --- lists of tensors --------------------------------------------------------------------------------- */
@@ -77,21 +87,6 @@ static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, bool is_ext
   return n;
 }
 
-/* Where a member lies: as Arg has it of a tensor. */
-static Arg place_of(const Tensor *t) {
-  Arg place = {.kind = ARG_TENSOR};
-  launch_place(t, &place);
-  return place;
-}
-
-/* Pushes a member: where it lies, and its extents and strides. */
-static void push_member(lua_State *L, const Tensor *t) {
-  Arg place = place_of(t);
-  lua_createtable(L, 0, 6);
-  RECORD_SET(L, tensor_fields, &place);
-  set_leaves(L, t, NULL);
-}
-
 static void set_list(lua_State *L, const LaunchList *list) {
   const CtTensorSpec spec = launch_list_spec(list, NULL);
   const CtFacts *facts = spec.facts;
@@ -104,7 +99,8 @@ static void set_list(lua_State *L, const LaunchList *list) {
   lua_setfield(L, -2, "leaves");
   lua_newtable(L);
   for (int64_t i = 0; i < launch_list_size(list); i++) {
-    push_member(L, launch_list_tensor(list, i));
+    lua_createtable(L, 0, 6);
+    (void)export_set_constants(L, launch_list_tensor(list, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "members");
@@ -185,7 +181,8 @@ static void set_bytes(lua_State *L, const char *name, uint64_t begin, uint64_t e
 static void set_member_bytes(lua_State *L, const char *name, const LaunchList *list, size_t most) {
   lua_getfield(L, -1, "members");
   for (int64_t i = 0; i < launch_list_size(list); i++) {
-    Arg place = place_of(launch_list_tensor(list, i));
+    Arg place;
+    launch_place(launch_list_tensor(list, i), &place);
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
     set_bytes(L, name, place.span.begin, place.span.end, most);
     lua_pop(L, 1);

@@ -21,10 +21,14 @@ typedef struct ExportTarget {
      leaves  extents, then strides: {value =, low =, high =, divisor =, fixed = true: a constant}
    of a list: dtype, align, reach, written, and the leaves of a tensor, which hold for all its members; values are
      those of the first one
-     members  {address =, first =, last =, leaves =} each, where leaves have a value only
+     members  {address =, first =, last =, leaves =} each, where leaves are constants
    of a number: dtype, bits (of the value); of a constant: dtype, bits; of an object: text, and key, the
    same for equal ones. */
 void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const CtIr *ir);
+
+/* Sets what those tables say of where a tensor lies, of a host's tensor whose extents and strides are constants; returns
+   the addresses of its bytes. */
+CtCallSpan export_set_constants(lua_State *L, const Tensor *t);
 
 /* Sets the field `name` of each table of a tensor or of a list's member, in the list at idx, to the bytes that it
    spans. A tensor of more than `most` bytes gets none. Its memory is the host's. */

@@ -17,14 +17,9 @@ static CtStatus push_image(lua_State *L, const Kernel *k, const char *source, co
                            bool ptx, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
   CtNvrtcOutput output;
-  CtNvrtcJob job = {.alloc = k->state->alloc,
-                    .source = source,
-                    .name = k->name,
-                    .arch = arch,
-                    .options = options,
-                    .n_options = kernel_options(k, options),
-                    .no_lines = true,
-                    .ptx = ptx};
+  CtNvrtcJob job = kernel_job(k, source, arch, options);
+  job.no_lines = true;
+  job.ptx = ptx;
   CtStatus status = state_compile(k->state, &job, true, &output, err);
   if (status == CT_OK) {
     lua_pushlstring(L, output.image.s, output.image.len);

@@ -12,12 +12,7 @@
 static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   const char *options[LAUNCH_MAX_OPTIONS];
   CtNvrtcOutput output;
-  CtNvrtcJob job = {.alloc = k->state->alloc,
-                    .source = source,
-                    .name = k->name,
-                    .arch = k->state->emit.arch,
-                    .options = options,
-                    .n_options = kernel_options(k, options)};
+  CtNvrtcJob job = kernel_job(k, source, k->state->emit.arch, options);
   CtStatus status = state_compile(k->state, &job, true, &output, err);
   if (status == CT_OK) {
     ct_nvrtc_output_clear(&output);

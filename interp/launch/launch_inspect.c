@@ -72,13 +72,8 @@ static const Kernel *open_job(lua_State *L, bool is_ptx, ImageJob *image) {
   CtTarget target = write_source(L, true, &image->text);
   const Kernel *k = lua_touserdata(L, -1);
   ct_nvrtc_arch(target.sm, image->arch);
-  image->job = (CtNvrtcJob){.alloc = image->text.alloc,
-                            .source = ct_text_str(&image->text),
-                            .name = k->name,
-                            .arch = image->arch,
-                            .options = image->options,
-                            .n_options = kernel_options(k, image->options),
-                            .ptx = is_ptx};
+  image->job = kernel_job(k, ct_text_str(&image->text), image->arch, image->options);
+  image->job.ptx = is_ptx;
   return k;
 }
 

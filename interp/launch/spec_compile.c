@@ -168,6 +168,16 @@ int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]) {
   return n;
 }
 
+CtNvrtcJob kernel_job(const Kernel *k, const char *source, const char *arch,
+                      const char *options[LAUNCH_MAX_OPTIONS]) {
+  return (CtNvrtcJob){.alloc = k->state->alloc,
+                      .source = source,
+                      .name = k->name,
+                      .arch = arch,
+                      .options = options,
+                      .n_options = kernel_options(k, options)};
+}
+
 /* A kernel with marks has an array of its own name. */
 static CtStatus compile_job(const Kernel *k, const Spec *spec, const CtNvrtcJob *job,
                             char symbol[CT_EMIT_NAME_MAX], CtNvrtcOutput *out, CtErr *err) {
@@ -202,12 +212,8 @@ static CtStatus compile_cuda(const Kernel *k, Spec *spec, CtErr *err) {
   CtStatus status = spec_emit(spec, true, &source, err);
   spec->emit_ms = ct_now_ms() - start;
   if (status == CT_OK) {
-    CtNvrtcJob job = {.alloc = k->state->alloc,
-                      .source = ct_text_str(&source),
-                      .name = k->name,
-                      .arch = ct_device_info(spec->device)->arch,
-                      .options = options,
-                      .n_options = kernel_options(k, options)};
+    CtNvrtcJob job =
+        kernel_job(k, ct_text_str(&source), ct_device_info(spec->device)->arch, options);
     status = spec_plan(spec, true, err);
     status = status == CT_OK ? make_params(spec, err) : status;
     if (status == CT_OK && k->state->taps.collection != NULL) {

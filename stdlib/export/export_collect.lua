@@ -350,14 +350,8 @@ end
 
 -- A tensor of a function as an argument whose extents and strides are constants.
 local function fixed_argument(name, t, i)
-  local leaves = {}
-  for _, list in ipairs { t.extents, t.strides } do
-    for _, v in ipairs(list) do
-      leaves[#leaves + 1] = { value = v, low = v, high = v, divisor = 1, fixed = true }
-    end
-  end
   return { kind = "tensor", title = ("%s: argument %d (%s)"):format(name, i, t.name), place = i,
-           id = c.identifier(t.name), dtype = t.dtype, leaves = leaves, align = t.align, slot = 0,
+           id = c.identifier(t.name), dtype = t.dtype, leaves = t.leaves, align = t.align, slot = 0,
            reach = t.reach, address = t.address, first = t.first, last = t.last }
 end
 
