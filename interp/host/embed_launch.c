@@ -175,6 +175,7 @@ static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   c->stream = NULL;
   c->stream_device = NULL;
   c->has_cpu_stream = false;
+  c->cpu_stream = 0;
   c->check = c->check_nan = c->check_overflow = c->check_no_global = false;
 }
 

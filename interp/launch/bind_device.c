@@ -30,14 +30,15 @@ static CtDevice *need_cuda(lua_State *L, const char *op) {
 /* --- streams and events --------------------------------------------------------------------------------- */
 
 /* Of a stream or an event. Launches on the CPU engine are over when they return, so there a stream has nothing to wait
-   for, and an event is a time. */
+   for, and an event is a time; `check` asks for the order that a GPU would have (order.h). */
 typedef struct Handle {
   CtDevice *device; /* NULL: the CPU engine */
   bool is_open;
   bool is_lent; /* somebody else owns the stream */
   CtStream stream;
   CtEvent event;
-  double ms; /* of an event: when it was recorded */
+  double ms;       /* of an event: when it was recorded */
+  uint32_t number; /* of the CPU engine: in StateOrder */
 } Handle;
 
 static Handle *check_handle(lua_State *L, int idx, const char *type) {
@@ -61,16 +62,28 @@ static void check_one_device(lua_State *L, const Handle *stream, const Handle *e
   }
 }
 
+static CtStatus open_number(CuttleState *s, Handle *h, const char *type, CtErr *err) {
+  return type[0] == 's' ? order_open_stream(&s->taps.order, s->alloc, &h->number, err)
+                        : order_open_event(&s->taps.order, s->alloc, &h->number, err);
+}
+
+static void close_number(CuttleState *s, const Handle *h, bool is_stream) {
+  if (is_stream) {
+    order_close_stream(&s->taps.order, h->number);
+  } else {
+    order_close_event(&s->taps.order, h->number);
+  }
+}
+
 static int open_handle(lua_State *L, const char *type) {
   CtDevice *d;
   diag_try(L, state_device(state_of(L), &d, diag_err(L)));
   Handle *h = lua_newuserdatauv(L, sizeof *h, 0);
   *h = (Handle){.device = NULL};
   luaL_setmetatable(L, type);
-  if (d != NULL) {
-    diag_try(L, type[0] == 's' ? ct_stream_new(d, &h->stream, diag_err(L))
+  diag_try(L, d == NULL        ? open_number(state_of(L), h, type, diag_err(L))
+              : type[0] == 's' ? ct_stream_new(d, &h->stream, diag_err(L))
                                : ct_event_new(d, &h->event, diag_err(L)));
-  }
   h->device = d;
   h->is_open = true;
   return 1;
@@ -81,7 +94,11 @@ static int lang_event(lua_State *L) { return open_handle(L, EVENT_TYPE); }
 
 static int handle_close(lua_State *L) {
   Handle *h = luaL_testudata(L, 1, STREAM_TYPE);
+  bool is_stream = h != NULL;
   h = h != NULL ? h : luaL_checkudata(L, 1, EVENT_TYPE);
+  if (h->is_open && h->device == NULL) {
+    close_number(state_of(L), h, is_stream);
+  }
   if (h->is_open && h->device != NULL) {
     if (h->stream != NULL && !h->is_lent) {
       ct_stream_free(h->device, h->stream);
@@ -101,9 +118,10 @@ void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream) {
   luaL_setmetatable(L, STREAM_TYPE);
 }
 
-CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device) {
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device, uint32_t *number) {
   const Handle *h = check_handle(L, idx, STREAM_TYPE);
   *device = h->device;
+  *number = h->number;
   return h->stream;
 }
 
@@ -129,6 +147,19 @@ static int stream_synchronize(lua_State *L) {
   return 0;
 }
 
+/* On the CPU engine: a stream records an event, or waits for it. In a graph that is a step. */
+static CtStatus order_by(CuttleState *s, StateStepKind kind, const Handle *stream,
+                         const Handle *event, CtErr *err) {
+  uint32_t number = stream == NULL ? 0 : stream->number;
+  StateRecorder *r = s->taps.recorder;
+  if (r != NULL) {
+    return recorder_step(
+        r, (StateStep){.kind = kind, .launch = (int)number, .byte = (int)event->number}, err);
+  }
+  return kind == STATE_RECORD ? order_record(&s->taps.order, s->alloc, event->number, number, err)
+                              : order_wait(&s->taps.order, s->alloc, number, event->number, err);
+}
+
 /* stream NULL: the device's own. */
 static void wait_in(lua_State *L, const Handle *stream, const Handle *event) {
   CtDevice *d = event->device;
@@ -139,6 +170,8 @@ static void wait_in(lua_State *L, const Handle *stream, const Handle *event) {
   if (d != NULL) {
     CtStream s = stream == NULL ? ct_device_stream(d) : stream->stream;
     diag_try(L, ct_stream_wait(d, s, event->event, diag_err(L)));
+  } else {
+    diag_try(L, order_by(state_of(L), STATE_WAIT, stream, event, diag_err(L)));
   }
 }
 
@@ -167,6 +200,7 @@ static int event_record(lua_State *L) { /* event:record([stream]) */
   state_await_device(L, h->device);
   if (h->device == NULL) {
     h->ms = ct_now_ms();
+    diag_try(L, order_by(state_of(L), STATE_RECORD, s, h, diag_err(L)));
   } else {
     CtStream stream = s == NULL ? ct_device_stream(h->device) : s->stream;
     diag_try(L, ct_event_record(h->device, h->event, stream, diag_err(L)));

@@ -326,6 +326,14 @@ static void relaunch(lua_State *L, int launches, int i) {
   lua_settop(L, top);
 }
 
+/* A step of streams and events. */
+static CtStatus run_order(CuttleState *s, const StateStep *step, CtErr *err) {
+  uint32_t stream = (uint32_t)step->launch, event = (uint32_t)step->byte;
+  return step->kind == STATE_RECORD ? order_record(&s->taps.order, s->alloc, event, stream, err)
+         : step->kind == STATE_WAIT ? order_wait(&s->taps.order, s->alloc, stream, event, err)
+                                    : order_begin_branch(&s->taps.order, s->alloc, stream, err);
+}
+
 static void run_step(lua_State *L, const StateStep *step) {
   if (step->kind == STATE_LAUNCH) {
     relaunch(L, 2, step->launch);
@@ -335,11 +343,26 @@ static void run_step(lua_State *L, const StateStep *step) {
     launch_joint_run(L);
     return;
   }
+  if (step->kind >= STATE_RECORD) {
+    diag_try(L, run_order(state_of(L), step, diag_err(L)));
+    return;
+  }
   state_await(L, step->dst);
   if (step->src != NULL) {
     state_await(L, step->src);
   }
   diag_try(L, recorder_run(step, diag_err(L)));
+}
+
+/* What comes after the graph comes after its branches. */
+static void end_branches(lua_State *L, const StateRecorder *r) {
+  CuttleState *s = r->state;
+  for (size_t i = 0; i < r->n_steps; i++) {
+    if (r->steps[i].kind == STATE_BRANCH) {
+      diag_try(
+          L, order_end_branch(&s->taps.order, s->alloc, (uint32_t)r->steps[i].launch, diag_err(L)));
+    }
+  }
 }
 
 /* While a call waited, others may have used the graph. Its table is at 2. */
@@ -357,6 +380,9 @@ static int run_steps(lua_State *L, int status, lua_KContext at) {
   const Graph *g = lua_touserdata(L, 1);
   const StateRecorder *r = &g->head->recorder;
   check_unchanged(L, g);
+  if (at == 0) {
+    diag_try(L, order_begin_graph(&r->state->taps.order, r->state->alloc, diag_err(L)));
+  }
   for (size_t i = (size_t)at; i < r->n_steps; i++) {
     if (r->steps[i].kind == STATE_CALL) {
       lua_rawgeti(L, 2, -r->steps[i].launch);
@@ -366,6 +392,7 @@ static int run_steps(lua_State *L, int status, lua_KContext at) {
       run_step(L, &r->steps[i]);
     }
   }
+  end_branches(L, r);
   (void)status;
   return 0;
 }

@@ -37,6 +37,7 @@ typedef struct LaunchConfig {
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
   bool has_cpu_stream;     /* one of the CPU engine was given, where nothing is queued */
+  uint32_t cpu_stream;     /* its number; 0: the engine's own */
   CtPrintOrder print_order;
   bool check; /* the launch option `check`, with its fields nan, overflow and global */
   bool check_nan, check_overflow, check_no_global;
@@ -341,8 +342,8 @@ CtLaunch launch_of(const Spec *spec, const LaunchConfig *config);
 /* Checks grid, block and cluster against the limits of every target. Raises. */
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *config);
 
-/* bind_device.c: the stream at idx and its device. Raises for anything else and for a closed one. */
-CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device);
+/* bind_device.c: the stream at idx, its device and, on the CPU engine, its number in StateOrder. Raises for anything else and for a closed one. */
+CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device, uint32_t *number);
 /* Pushes a stream that somebody else owns [-0, +1, m]. */
 void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream);
 

@@ -309,7 +309,7 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
     c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
   }
   if (is_given(options, OPT_STREAM) && lua_getfield(L, table, "stream") != LUA_TNIL) {
-    c->stream = bind_to_stream(L, -1, &c->stream_device);
+    c->stream = bind_to_stream(L, -1, &c->stream_device, &c->cpu_stream);
     c->has_cpu_stream = c->stream_device == NULL;
     lua_setiuservalue(L, table + 1, CONFIG_STREAM);
   }
@@ -335,8 +335,9 @@ Kernel *launch_push_kernel(lua_State *L, const LaunchConfig *c) {
   launch_check_outside(L, k);
   if (c->stream_device != NULL || c->has_cpu_stream) { /* it may have been closed meanwhile */
     CtDevice *device;
+    uint32_t number;
     lua_getiuservalue(L, 1, CONFIG_STREAM);
-    bind_to_stream(L, -1, &device);
+    bind_to_stream(L, -1, &device, &number);
     lua_pop(L, 1);
   }
   return k;

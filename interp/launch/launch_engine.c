@@ -37,6 +37,13 @@ static CtStatus run_cpu(const Launch *l, CtErr *err) {
   launch.watch = s->taps.watch;
   launch.is_dependent = l->config->pdl;
   launch.may_overlap = s->may_overlap;
+  if (status == CT_OK && launch.watch != NULL && s->rank < 0 && order_has_streams(&s->taps.order)) {
+    StateRow row = {0};
+    status = order_launch(&s->taps.order, s->alloc, l->config->cpu_stream, &row, err);
+    launch.stream = l->config->cpu_stream;
+    launch.known = row.known;
+    launch.n_streams = row.n;
+  }
   if (status == CT_OK && l->spec->ir.has_addresses) {
     status = state_memory(s, ct_ir_writes_at(&l->spec->ir), &launch.memory, &launch.n_memory, err);
   }
@@ -46,6 +53,9 @@ static CtStatus run_cpu(const Launch *l, CtErr *err) {
   s->is_engine_busy = true;
   status = ct_simt_run(engine, l->spec->simt, &launch, err);
   s->is_engine_busy = false;
+  if (launch.known != NULL) {
+    order_launched(&s->taps.order, launch.stream);
+  }
   return status;
 }
 

@@ -122,6 +122,10 @@ TapAnswer launch_graph_before(Launch *l, CtErr *err) {
     diag_check(l->L, launch_enqueue(l->spec, l->config, l->args, l->n, err), err);
     return TAP_HAS;
   }
+  if (l->config->cpu_stream != 0) {
+    StateStep branch = {.kind = STATE_BRANCH, .launch = (int)l->config->cpu_stream};
+    diag_check(l->L, recorder_step(r, branch, err), err);
+  }
   KeptLaunch launch = {*l->config, l->spec, l->n, l->args->n_given, l->state->rank};
   StateStep step = {.kind = STATE_LAUNCH, .launch = (int)parts->n_specs};
   keep_launch(l->L, l->kernel, &launch, l->args->first, step.launch);

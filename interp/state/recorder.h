@@ -9,18 +9,22 @@
 
 #include "state.h"
 
-/* STATE_MEET: what ranks have launched so far runs before what follows. */
+/* STATE_MEET: what ranks have launched so far runs before what follows. STATE_RECORD, STATE_WAIT: a stream (`launch`)
+   records an event (`byte`), or waits for it. STATE_BRANCH: launches in this stream follow. */
 typedef enum StateStepKind {
   STATE_LAUNCH,
   STATE_COPY,
   STATE_SET,
   STATE_CALL,
-  STATE_MEET
+  STATE_MEET,
+  STATE_RECORD,
+  STATE_WAIT,
+  STATE_BRANCH
 } StateStepKind;
 
 typedef struct StateStep { /* on the CPU engine; on a device calls only */
   StateStepKind kind;
-  int launch; /* of a launch: its number, from 1; of a call: that of its function */
+  int launch; /* of a launch: its number, from 1; of a call: that of its function; a stream */
   CtStorage *dst, *src;
   size_t dst_at, src_at, bytes;
   int byte;

@@ -299,6 +299,7 @@ static void free_state(CuttleState *s) {
     ct_storage_leave(s->memory.storages.first);
   }
   ct_free(s->alloc, s->memory.spans, s->memory.cap * sizeof *s->memory.spans);
+  order_free(&s->taps.order, s->alloc);
   while (s->images != NULL) {
     StateBlock *b = s->images;
     s->images = b->next;

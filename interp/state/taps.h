@@ -6,6 +6,7 @@
 
 #include <lua.h>
 
+#include "order.h"
 #include "runtime/device/device.h"
 #include "runtime/ir/ir_marks.h"
 #include "runtime/simt/simt.h"
@@ -54,6 +55,7 @@ typedef struct StateTaps {
   StateMarks *marks;
   struct LaunchTimes *times; /* of each launch, on any device; launch_time.c */
   CtSimtWatch *watch;        /* of every launch on the CPU engine. Its owner takes it out */
+  StateOrder order;          /* of launches on the CPU engine, for check */
   struct CtCheck *check;     /* whose watch that is; NULL: none, or another watcher */
   bool checks_all;           /* every launch of the CPU engine: CUTTLE_CHECK */
   bool is_watched_by_rank;   /* in m:run: `watch` may end before the launches of all ranks run */

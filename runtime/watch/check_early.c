@@ -65,6 +65,7 @@ static void settle(CtCheck *c) {
 
 void ct_early_forget(CtCheck *c, const char *begin, size_t bytes) {
   CtEarly *e = c->early;
+  ct_streams_forget(c, begin, bytes);
   for (size_t i = 0; e != NULL && i < e->n_past; i++) {
     Past *p = &e->past[i];
     for (size_t g = 0; p->begin < begin + bytes && begin < p->end && g < p->n; g++) {
@@ -77,6 +78,7 @@ void ct_early_forget(CtCheck *c, const char *begin, size_t bytes) {
 }
 
 void ct_early_close(CtCheck *c) {
+  ct_streams_close(c);
   if (c->early != NULL) {
     settle(c);
     ct_free(c->alloc, c->early->past, c->early->cap_past * sizeof(Past));
@@ -132,28 +134,42 @@ static void add(uint8_t *to, uint8_t number, bool is_atomic) {
   }
 }
 
-static void add_word(const CtGlobal *g, uint8_t *to, uint8_t number, uint32_t word) {
-  if (word != 0) {
-    add(to, number, ct_global_event(g, word >> CT_EVENT_LANE_BITS)->atomic != 0);
+static uint8_t of_word(const CtGlobal *g, uint32_t word, uint8_t plain, uint8_t atomic) {
+  return word == 0                                                     ? 0
+         : ct_global_event(g, word >> CT_EVENT_LANE_BITS)->atomic != 0 ? atomic
+                                                                       : plain;
+}
+
+uint8_t ct_early_uses(const CtGlobal *g, const CtGlobalRegion *r, size_t granule) {
+  uint8_t uses = 0;
+  if (r->seen != NULL) {
+    uint8_t seen = atomic_load_explicit(&r->seen[granule], memory_order_relaxed);
+    uses = seen == CT_SEEN_NOT ? 0 : seen == CT_SEEN_ATOMIC ? CT_USE_READ_ATOMIC : CT_USE_READ;
   }
+  const CtGlobalChunk *chunk = granule / CT_GLOBAL_CHUNK < r->n_chunks
+                                   ? atomic_load(&r->chunks[granule / CT_GLOBAL_CHUNK])
+                                   : NULL;
+  size_t j = granule % CT_GLOBAL_CHUNK;
+  if (chunk == NULL) {
+    return uses;
+  }
+  uses |= of_word(g, chunk->write[j], CT_USE_WRITE, CT_USE_WRITE_ATOMIC);
+  for (int k = 0; k < CT_GLOBAL_KINDS; k++) {
+    uint32_t word = chunk->latest[k] == NULL ? 0 : chunk->latest[k][j].word[0];
+    uses |= k == CT_GLOBAL_ATOMIC ? of_word(g, word, CT_USE_WRITE, CT_USE_WRITE_ATOMIC)
+                                  : of_word(g, word, CT_USE_READ, CT_USE_READ_ATOMIC);
+  }
+  return uses;
 }
 
 static void add_region(const CtGlobal *g, const CtGlobalRegion *r, const Past *p, uint8_t number) {
-  for (size_t i = 0; r->seen != NULL && i < p->n; i++) {
-    uint8_t seen = atomic_load_explicit(&r->seen[i], memory_order_relaxed);
-    if (seen != CT_SEEN_NOT) {
-      add(&p->read[i], number, seen == CT_SEEN_ATOMIC);
+  for (size_t i = 0; i < p->n; i++) {
+    uint8_t uses = ct_early_uses(g, r, i);
+    if ((uses & (CT_USE_READ | CT_USE_READ_ATOMIC)) != 0) {
+      add(&p->read[i], number, (uses & CT_USE_READ) == 0);
     }
-  }
-  for (size_t i = 0; i < r->n_chunks; i++) {
-    const CtGlobalChunk *chunk = atomic_load(&r->chunks[i]);
-    size_t first = i * CT_GLOBAL_CHUNK;
-    for (size_t j = 0; chunk != NULL && j < CT_GLOBAL_CHUNK && first + j < p->n; j++) {
-      add_word(g, &p->wrote[first + j], number, chunk->write[j]);
-      for (int k = 0; k < CT_GLOBAL_KINDS; k++) {
-        uint8_t *to = k == CT_GLOBAL_ATOMIC ? &p->wrote[first + j] : &p->read[first + j];
-        add_word(g, to, number, chunk->latest[k] == NULL ? 0 : chunk->latest[k][j].word[0]);
-      }
+    if ((uses & (CT_USE_WRITE | CT_USE_WRITE_ATOMIC)) != 0) {
+      add(&p->wrote[i], number, (uses & CT_USE_WRITE) == 0);
     }
   }
 }
@@ -187,8 +203,9 @@ static bool keep_reads(CtCheck *c) {
 
 CtStatus ct_early_begin(CtCheck *c, CtErr *err) {
   const CtSimtLaunch *launch = c->job->launch;
-  c->is_tracked = c->global != NULL && launch->may_overlap && !c->options.is_single;
-  if (c->is_tracked && c->early == NULL && open_early(c) == NULL) {
+  c->is_tracked =
+      c->global != NULL && (launch->may_overlap || launch->known != NULL) && !c->options.is_single;
+  if (c->is_tracked && ((c->early == NULL && open_early(c) == NULL) || !ct_streams_begin(c))) {
     return ct_fail_nomem(err);
   }
   if (c->early == NULL) {
@@ -206,6 +223,10 @@ CtStatus ct_early_begin(CtCheck *c, CtErr *err) {
 
 void ct_early_end(CtCheck *c) {
   if (!c->is_tracked) {
+    return;
+  }
+  ct_streams_end(c);
+  if (!c->job->launch->may_overlap) {
     return;
   }
   if (atomic_load(&c->early->holds)) {
@@ -382,6 +403,7 @@ void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
   if (a->mask == 0) {
     return;
   }
+  ct_streams_access(k, a);
   if (early->is_dependent && early->n_past > 0) {
     each(k, a, a->mask & ~ct_early_behind(k, a->w->index), NULL);
   }

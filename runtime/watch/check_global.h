@@ -75,6 +75,10 @@ static inline uint64_t ct_global_released_sys(const CtGlobal *g, int64_t block) 
   return g->released_sys == NULL ? UINT64_MAX : atomic_load(&g->released_sys[block]);
 }
 
+/* check_early.c: what the launch that has ended did to a granule. */
+enum { CT_USE_READ = 1, CT_USE_READ_ATOMIC = 2, CT_USE_WRITE = 4, CT_USE_WRITE_ATOMIC = 8 };
+uint8_t ct_early_uses(const CtGlobal *g, const CtGlobalRegion *r, size_t granule);
+
 /* The region of the buffer that is accessed; NULL: none. */
 const CtGlobalRegion *ct_region_at(const CtGlobal *g, const CtAccess *a);
 

@@ -4,6 +4,7 @@
      check_shadow.c   shared memory             check_within.c   coordinates outside their mode
      check_async.c    asynchronous copies       check_wrap.c     offsets that do not fit in 32 bits
      check_global.c   global memory             check_finding.c  keeps what the others find
+     check_streams.c  launches in several streams
      check_early.c    dependent launches        check_quick.c    handlers for instructions that
      check_regs.c     fragments                                  cannot go wrong
      check_nan.c      float results             check_overflow.c signed integers that wrap around
@@ -311,9 +312,10 @@ typedef struct CtCheckWorker {
   bool no_memory; /* for lack of memory something was left out */
 } CtCheckWorker;
 
-typedef struct CtGlobal CtGlobal; /* check_global.h */
-typedef struct CtEarly CtEarly;   /* check_early.c */
-typedef struct CtRanks CtRanks;   /* check_ranks.c */
+typedef struct CtGlobal CtGlobal;   /* check_global.h */
+typedef struct CtEarly CtEarly;     /* check_early.c */
+typedef struct CtStreams CtStreams; /* check_streams.c */
+typedef struct CtRanks CtRanks;     /* check_ranks.c */
 
 struct CtCheck {
   CtSimtWatch watch; /* first */
@@ -323,10 +325,11 @@ struct CtCheck {
   CtFinding *findings;
   size_t n_findings, cap_findings;
   uint64_t n_launches;
-  bool no_memory; /* for lack of memory something was left out */
-  CtEarly *early; /* what earlier launches did; NULL: nothing is kept */
-  CtCheck *root;  /* who has the clock: this one; of a part, the one that it is a part of */
-  CtRanks *ranks; /* of a part: what it shares with the others; NULL: a single launch runs */
+  bool no_memory;     /* for lack of memory something was left out */
+  CtEarly *early;     /* what earlier launches did; NULL: nothing is kept */
+  CtStreams *streams; /* the same, if there are several streams */
+  CtCheck *root;      /* who has the clock: this one; of a part, the one that it is a part of */
+  CtRanks *ranks;     /* of a part: what it shares with the others; NULL: a single launch runs */
   CtCheck *
       *parts; /* check_join.c: while launches of ranks run, one for each, and what they share */
   size_t n_parts, cap_parts;
@@ -559,6 +562,13 @@ void ct_early_launch(CtCheckWorker *k, const CtWarp *w);
 void ct_early_access(CtCheckWorker *k, const CtAccess *a);
 uint32_t ct_early_behind(CtCheckWorker *k, int32_t warp); /* lanes that come after a wait */
 void ct_early_end_block(const CtCheckWorker *k);
+
+/* check_streams.c, called by check_early.c: as these; false: no memory. */
+bool ct_streams_begin(CtCheck *c) CT_NODISCARD;
+void ct_streams_end(CtCheck *c);
+void ct_streams_close(CtCheck *c);
+void ct_streams_forget(CtCheck *c, const char *begin, size_t bytes);
+void ct_streams_access(CtCheckWorker *k, const CtAccess *a);
 
 /* check_within.c: notes coordinates outside their modes; returns whether a lane has one. */
 bool ct_within_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);

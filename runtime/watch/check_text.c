@@ -73,7 +73,7 @@ static void find_writers(const CtFound *f, Words *w) {
   if (f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL) {
     w->writes = how != CT_RACE_WRITE_READ;
     w->other_writes = how != CT_RACE_READ_WRITE;
-  } else if (f->kind == CT_CHECK_DEPENDENT) {
+  } else if (f->kind == CT_CHECK_DEPENDENT || f->kind == CT_CHECK_STREAMS) {
     w->writes = (f->how & CT_EARLY_WRITE) != 0;
     w->other_writes = (f->how & CT_EARLY_WROTE) != 0;
   } else {
@@ -420,6 +420,10 @@ static const struct {
      "pdl: %a of %w, by %t, comes before grid_dependency_wait(), and an earlier launch%k, which %v "
      "it, may still run; call grid_dependency_wait() before %l, in this thread or in one that a "
      "barrier orders before it"},
+    {CT_CHECK_STREAMS, ANY,
+     "streams: %a of %w, by %t, and an earlier launch%k in another stream, which %v it, are not "
+     "ordered; record an event after that launch, and let the stream of this one wait for it, as "
+     "in side:wait(event():record())"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
      "sync_threads: %x threads of the block have ended without reaching it, the first: %t; all "
      "must "

@@ -38,6 +38,10 @@ typedef struct CtSimtLaunch {
   /* For `check`: may this launch begin before earlier ones have ended; may later ones do so; and
      how often the host has waited for all launches to end since it opened the engine. */
   bool is_dependent, may_overlap;
+  /* For `check`, if there are several streams: the launch's stream, and how many launches of each come before it by the
+     order of streams and events. NULL: all that came before do. */
+  uint32_t stream, n_streams;
+  const uint32_t *known;
   bool is_cooperative; /* all blocks are resident at once */
   uint64_t n_host;
 } CtSimtLaunch;

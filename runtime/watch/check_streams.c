@@ -1,0 +1,263 @@
+/* check_streams.c: `check` of launches in several streams. On a GPU, launches in two streams may run
+   at the same time, unless an event orders them; the engine runs them one after the other. So what
+   a launch does to global memory is compared with what launches of other streams did that do not
+   come before it (CtSimtLaunch.known).
+
+   Of each stream and region, each granule keeps the last launch that read it and the last one that
+   wrote it. That is enough: if that launch comes before another one, so do those before it in its
+   stream. Once the host has waited for launches, nothing is kept. Atomic operations are not
+   compared with each other. */
+#include "check_global.h"
+
+#include <string.h>
+
+/* A granule's word: the number of the launch in its stream, from 1 << 1; and this flag. 0: none. */
+enum { ATOMIC = 1 };
+
+typedef struct Done {
+  const char *begin, *end;
+  int bits; /* bits of a granule's size */
+  size_t n; /* granules */
+  uint32_t stream;
+  uint32_t last;   /* launch of the stream that is noted here */
+  bool is_against; /* the current launch: some of it does not come before */
+  uint32_t *read, *wrote;
+} Done;
+
+typedef struct Name {
+  uint32_t stream, number;
+  const char *kernel; /* in CtCheck.texts */
+} Name;
+
+struct CtStreams {
+  Done *done;
+  size_t n_done, cap_done;
+  Name *names;
+  size_t n_names, cap_names;
+  uint64_t n_host;
+  size_t n_against; /* the current launch */
+};
+
+/* {====== What launches did ====== */
+
+static void free_done(const CtCheck *c, const Done *d) {
+  ct_free(c->alloc, d->read, d->n * sizeof *d->read);
+  ct_free(c->alloc, d->wrote, d->n * sizeof *d->wrote);
+}
+
+static void settle(CtCheck *c) {
+  CtStreams *s = c->streams;
+  for (size_t i = 0; i < s->n_done; i++) {
+    free_done(c, &s->done[i]);
+  }
+  s->n_done = s->n_names = s->n_against = 0;
+}
+
+void ct_streams_close(CtCheck *c) {
+  CtStreams *s = c->streams;
+  if (s != NULL) {
+    settle(c);
+    ct_free(c->alloc, s->done, s->cap_done * sizeof *s->done);
+    ct_free(c->alloc, s->names, s->cap_names * sizeof *s->names);
+    ct_free(c->alloc, s, sizeof *s);
+    c->streams = NULL;
+  }
+}
+
+void ct_streams_forget(CtCheck *c, const char *begin, size_t bytes) {
+  CtStreams *s = c->streams;
+  for (size_t i = 0; s != NULL && i < s->n_done; i++) {
+    Done *d = &s->done[i];
+    for (size_t g = 0; d->begin < begin + bytes && begin < d->end && g < d->n; g++) {
+      const char *at = d->begin + (g << d->bits);
+      if (at < begin + bytes && at + ((size_t)1 << d->bits) > begin) {
+        d->read[g] = d->wrote[g] = 0;
+      }
+    }
+  }
+}
+
+/* Of a region and the launch's stream; NULL: no memory. */
+static Done *done_of(CtCheck *c, const CtGlobalRegion *r, uint32_t stream) {
+  CtStreams *s = c->streams;
+  for (size_t i = 0; i < s->n_done; i++) {
+    Done *d = &s->done[i];
+    if (d->begin == r->begin && d->end == r->end && d->bits == r->bits && d->stream == stream) {
+      return d;
+    }
+  }
+  Done d = {.begin = r->begin,
+            .end = r->end,
+            .bits = r->bits,
+            .n = ct_region_granules(r),
+            .stream = stream};
+  d.read = ct_alloc(c->alloc, d.n * sizeof *d.read);
+  d.wrote = ct_alloc(c->alloc, d.n * sizeof *d.wrote);
+  if (d.read == NULL || d.wrote == NULL ||
+      ct_grow(c->alloc, &s->done, &s->cap_done, s->n_done + 1, sizeof d, NULL) != CT_OK) {
+    free_done(c, &d);
+    return NULL;
+  }
+  memset(d.read, 0, d.n * sizeof *d.read);
+  memset(d.wrote, 0, d.n * sizeof *d.wrote);
+  s->done[s->n_done] = d;
+  return &s->done[s->n_done++];
+}
+
+static bool add_name(CtCheck *c, uint32_t stream, uint32_t number) {
+  CtStreams *s = c->streams;
+  const char *name = c->job->program->name;
+  Name n = {stream, number, ct_arena_strdup(&c->texts, name, strlen(name))};
+  bool ok = n.kernel != NULL &&
+            ct_grow(c->alloc, &s->names, &s->cap_names, s->n_names + 1, sizeof n, NULL) == CT_OK;
+  if (ok) {
+    s->names[s->n_names++] = n;
+  }
+  return ok;
+}
+
+static const char *name_of(const CtStreams *s, uint32_t stream, uint32_t number) {
+  size_t i = 0;
+  while (i < s->n_names && (s->names[i].stream != stream || s->names[i].number != number)) {
+    i++;
+  }
+  return i < s->n_names ? s->names[i].kernel : NULL;
+}
+
+static void add_region(const CtGlobal *g, const CtGlobalRegion *r, Done *d, uint32_t number) {
+  for (size_t i = 0; i < d->n; i++) {
+    uint8_t uses = ct_early_uses(g, r, i);
+    if ((uses & (CT_USE_READ | CT_USE_READ_ATOMIC)) != 0) {
+      d->read[i] = number << 1 | ((uses & CT_USE_READ) == 0 ? ATOMIC : 0);
+    }
+    if ((uses & (CT_USE_WRITE | CT_USE_WRITE_ATOMIC)) != 0) {
+      d->wrote[i] = number << 1 | ((uses & CT_USE_WRITE) == 0 ? ATOMIC : 0);
+    }
+  }
+  d->last = number;
+}
+
+/* {====== A launch ====== */
+
+static uint32_t known_of(const CtSimtLaunch *l, uint32_t stream) {
+  return stream < l->n_streams ? l->known[stream] : 0;
+}
+
+static bool open_streams(CtCheck *c) {
+  if (c->streams == NULL) {
+    c->streams = ct_alloc(c->alloc, sizeof *c->streams);
+    if (c->streams != NULL) {
+      *c->streams = (CtStreams){0};
+    }
+  }
+  return c->streams != NULL;
+}
+
+bool ct_streams_begin(CtCheck *c) {
+  const CtSimtLaunch *l = c->job->launch;
+  if (l->known != NULL && !open_streams(c)) {
+    return false;
+  }
+  CtStreams *s = c->streams;
+  if (s == NULL) {
+    return true;
+  }
+  if (l->known == NULL || l->n_host != s->n_host) {
+    settle(c);
+  }
+  s->n_host = l->n_host;
+  s->n_against = 0;
+  for (size_t i = 0; i < s->n_done; i++) {
+    Done *d = &s->done[i];
+    d->is_against = d->stream != l->stream && d->last > known_of(l, d->stream);
+    s->n_against += d->is_against;
+  }
+  return true;
+}
+
+void ct_streams_end(CtCheck *c) {
+  const CtSimtLaunch *l = c->job->launch;
+  if (l->known == NULL) {
+    return;
+  }
+  uint32_t number = known_of(l, l->stream) + 1;
+  bool ok = add_name(c, l->stream, number);
+  for (uint32_t i = 0; ok && i < c->global->n_regions; i++) {
+    const CtGlobalRegion *r = &c->global->regions[i];
+    if (r->is_read || r->is_written) {
+      Done *d = done_of(c, r, l->stream);
+      ok = d != NULL;
+      if (ok) {
+        add_region(c->global, r, d, number);
+      }
+    }
+  }
+  c->no_memory = c->no_memory || !ok;
+}
+
+/* {====== Accesses ====== */
+
+/* The launch whose earlier access this one is not ordered with; 0: there is none. */
+static uint32_t conflict(const Done *d, size_t g, const CtAccess *a, uint32_t known, bool *wrote) {
+  uint32_t w = d->wrote[g], r = a->writes ? d->read[g] : 0;
+  w = w >> 1 <= known || (a->is_atomic && (w & ATOMIC) != 0) ? 0 : w;
+  r = r >> 1 <= known || (a->is_atomic && (r & ATOMIC) != 0) ? 0 : r;
+  *wrote = w != 0;
+  return (w != 0 ? w : r) >> 1;
+}
+
+static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const char *kernel,
+                 bool wrote) {
+  CtFound f = {.kind = CT_CHECK_STREAMS,
+               .in = ct_check_index(k, a->in),
+               .other = UINT32_MAX,
+               .buf = a->buf_index,
+               .begin = a->mem->ptr,
+               .how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0)),
+               .count = 1,
+               .block = k->k->block,
+               .thread = ct_check_thread(a->w->index, lane),
+               .off = off,
+               .kernel = kernel};
+  ct_finding_note(k, &f);
+}
+
+/* Compares an element with what launches did; true: it was reported. */
+static bool look_in(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const Done *d) {
+  size_t bytes = ct_dtype_bytes(a->buf->dtype);
+  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  uint32_t known = known_of(k->k->job->launch, d->stream);
+  for (size_t b = 0; b < bytes; b++) {
+    bool wrote, is_inside = at + b >= d->begin && at + b < d->end;
+    uint32_t number =
+        is_inside ? conflict(d, (size_t)(at + b - d->begin) >> d->bits, a, known, &wrote) : 0;
+    if (number != 0) {
+      note(k, a, lane, off, name_of(k->check->streams, d->stream, number), wrote);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
+  const CtStreams *s = k->check->streams;
+  bool is_told = false;
+  for (size_t i = 0; i < s->n_done && !is_told; i++) {
+    is_told = s->done[i].is_against && look_in(k, a, lane, off, &s->done[i]);
+  }
+}
+
+void ct_streams_access(CtCheckWorker *k, const CtAccess *a) {
+  if (k->check->streams == NULL || k->check->streams->n_against == 0) {
+    return;
+  }
+  for (int64_t e = 0; e < a->n; e++) {
+    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+      int lane = ct_first_lane(rest);
+      int64_t off;
+      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
+        look_at(k, a, lane, off);
+      }
+    }
+  }
+}
