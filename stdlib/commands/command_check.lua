@@ -36,7 +36,7 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "  --explain[=ID]        run nothing; list the kinds of findings, or explain one\n"
   .. "\n"
   .. "The exit code is 0 without findings, 1 with findings, 2 if only the script itself failed,\n"
-  .. "and 3 if there are none, but time or memory ran out."
+  .. "and 3 if nothing was found, but time or memory ran out."
 
 local MAX_SECONDS <const> = 1 << 30
 

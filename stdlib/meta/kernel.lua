@@ -125,7 +125,7 @@ function Launch:ptx(...) end
 ---@return string
 function Launch:cubin(...) end
 
---- The machine code as text, below the script lines that it is of.
+--- The machine code as text, below its script lines.
 --- A line has the place of an instruction, the cycles that the assembler plans until the next one, w
 --- if the instruction waits for the result of an earlier one, and its name. The hot loop is marked
 --- with |. Operands need NVIDIA's `nvdisasm` on the PATH or in $CUDA_HOME/bin. Without NVRTC, the call

@@ -25,7 +25,7 @@
 ---     (2):(4)
 ---@alias Coord integer|table|Any
 
---- What picks elements of a layout.
+--- A value that picks elements of a layout.
 --- A tiler is a layout, an integer, a table with one tiler per mode, or `_`. An integer n means
 --- `n:1`, and `_` leaves a mode unchanged. As a string, `"4:2"` is a layout, while `"(4,8)"` and
 --- `"<4:2,8:1>"` have one tiler per mode.

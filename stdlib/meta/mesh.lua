@@ -165,7 +165,7 @@ function Mesh:plan(dtype, shape, from, to, options) end
 ---@field from Sharding
 ---@field to Sharding
 ---@field steps table
----@field bytes integer the most that any device receives in a step, summed over the steps
+---@field bytes integer the most bytes that a device receives in a step, added up over the steps
 ---@field seconds number the time according to the model
 ---@field item integer bytes per element
 ---@field links table the parameters of the model of the links
