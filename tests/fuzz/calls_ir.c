@@ -359,6 +359,7 @@ static void must_be_line(CtStatus status, const CtErr *err) {
 
 static void write_texts(Mutant *m, const CtIr *ir) {
   const CtEmitOpts opts = {.line_directives = once_in(m->in, 2),
+                           .is_every_line = once_in(m->in, 2),
                            .print_records = once_in(m->in, 2)};
   CtText text;
   CtErr err = {.msg = ""};

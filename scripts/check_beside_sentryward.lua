@@ -1,0 +1,238 @@
+-- check_beside_sentryward.lua: verdicts of `check` beside those of SentryWard, a verifier of PTX
+-- (https://pypi.org/project/sentryward), on examples as they are and with each barrier, wait and
+-- fence of the script, or of the library's block_reduce, removed in turn. SentryWard reads what
+-- `cuttle emit --ptx` writes for sm_100a. Needs NVRTC and the program `sentryward`; without them it
+-- skips.
+--   build/cuttle scripts/check_beside_sentryward.lua [SENTRYWARD [EXAMPLE...]]
+-- A row has the line that was removed, the findings of `check`, the result of SentryWard and
+-- whether they agree: both clean or both not. A kernel that SentryWard does not read has
+-- "unsupported".
+-- With --run FILE COLLECTIVE [ARGUMENTS] it is the script that both look at: it runs FILE, with
+-- block_reduce out of COLLECTIVE, and with shapes as constants.
+package.path = "tests/support/?.lua;" .. package.path
+local cuttle = require "cuttle"
+local program <const> = arg[-1]
+
+-- {====== Running an example ======
+
+-- Shapes and strides become constants, so that kernels have no parameters but pointers.
+local function with_static_shapes(name, fn, options)
+  if type(name) == "function" then name, fn, options = nil, name, fn end
+  local own = { static_shapes = true }
+  for key, value in pairs(options or {}) do own[key] = value end
+  if name == nil then return cuttle.kernel(fn, own) end
+  return cuttle.kernel(name, fn, own)
+end
+
+local function run_example(path, collective, ...)
+  local env = setmetatable({}, { __index = _G })
+  local reductions = assert(loadfile(collective))(require "internal")
+  env.kernel, env.block_reduce = with_static_shapes, reductions.block_reduce
+  env.arg = { [0] = path, ... }
+  -- Examples compare their results, which a fault may change.
+  env.os = setmetatable({ exit = function() end }, { __index = os })
+  assert(loadfile(path, "t", env))(...)
+end
+
+-- "name gx gy gz bx by bz bytes" of each specialisation that it launches, in order.
+local function print_launches(...)
+  local arguments, print_all = table.pack(...), print
+  print = function() end -- luacheck: ignore 121
+  local profile = require "cuttle.profile".run(function()
+    run_example(table.unpack(arguments, 1, arguments.n))
+  end, {})
+  print = print_all -- luacheck: ignore 121
+  for _, k in ipairs(profile.kernels) do
+    print(k.name, k.grid[1], k.grid[2], k.grid[3], k.block[1], k.block[2], k.block[3],
+      k.shared_bytes)
+  end
+end
+
+local modes <const> = { ["--run"] = run_example, ["--launches"] = print_launches }
+if modes[arg[1]] then
+  modes[arg[1]](table.unpack(arg, 2))
+  return
+end
+
+-- {====== Files and programs ======
+
+local COLLECTIVE <const> = "stdlib/language/collective.lua"
+local sentryward = arg[1] or "sentryward"
+
+local function output_of(command, ...)
+  local pipe = assert(io.popen(command:format(...)))
+  local text = pipe:read "a"
+  local _, _, code = pipe:close()
+  return text, code or 0
+end
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+local function write(path, text)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+end
+
+local folder = output_of("mktemp -d"):match "[^\n]+"
+
+-- {====== Examples and what can be removed ======
+
+local examples <const> = {
+  { "transpose", "64 64" },
+  { "moye_matmul", "128 128 16" },
+  { "moye_async", "128 128 16" },
+  { "moye_pipeline", "128 128 16" },
+  { "sgemm_1", "128 128 16 NT" },
+  { "softmax", "2 256" },
+  { "reduce", "1024" },
+}
+local calls <const> = { "sync_threads%b()", "cp_async_wait%b()", "cp_async_fence%b()",
+  "sync_warp%b()" }
+
+-- The calls of a text: {from, to, line}.
+local function sites_of(text)
+  local sites = {}
+  for _, pattern in ipairs(calls) do
+    local at = 1
+    while true do
+      local from, to = text:find("%f[%w_]" .. pattern, at)
+      if not from then break end
+      local before = text:sub(1, from)
+      if not before:match "[^\n]*$":find("--", 1, true) then
+        sites[#sites + 1] = { from = from, to = to,
+                              line = select(2, before:gsub("\n", "")) + 1 }
+      end
+      at = to + 1
+    end
+  end
+  table.sort(sites, function(a, b) return a.from < b.from end)
+  return sites
+end
+
+-- Another statement of as many characters.
+local function without(text, site)
+  local n = site.to - site.from + 1
+  return text:sub(1, site.from - 1) .. "do" .. (" "):rep(n - 5) .. "end" .. text:sub(site.to + 1)
+end
+
+-- The part of the collective's text that block_reduce uses.
+local function part_of_reduce(text)
+  return text:find("local function share", 1, true),
+    text:find("local function scan_totals", 1, true)
+end
+
+-- {====== Verdicts ======
+
+local function ours_of(path, collective, arguments)
+  local text, code = output_of("'%s' check '%s' --run '%s' '%s' %s 2>&1", program, arg[0], path,
+    collective, arguments)
+  local kinds = {}
+  for kind in text:gmatch ":%d+: (%l[%l. -]*): " do kinds[kind] = true end
+  local list = {}
+  for kind in pairs(kinds) do list[#list + 1] = kind end
+  table.sort(list)
+  if #list > 0 then return table.concat(list, ", "), false end
+  return code == 0 and "clean" or text:match "[^\n]+" or "failed", code == 0
+end
+
+-- The launches of a run, {name, grid, block, bytes}, in the order of `cuttle emit`.
+local function launches_of(path, collective, arguments)
+  local text, launches = output_of("'%s' '%s' --launches '%s' '%s' %s 2>/dev/null", program, arg[0],
+    path, collective, arguments), {}
+  for line in text:gmatch "[^\n]+" do
+    local f = {}
+    for field in line:gmatch "[^\t]+" do f[#f + 1] = field end
+    launches[#launches + 1] = { name = f[1], grid = table.concat(f, ",", 2, 4),
+                                block = table.concat(f, ",", 5, 7), bytes = tonumber(f[8]) }
+  end
+  return launches
+end
+
+local INPUT <const> = '{"schema":"spverify.kernel-input/v1","arguments":[],'
+  .. '"launch":{"grid_dim":[%s],"block_dim":[%s]%s}}'
+
+local function verify(ptx, launch)
+  local bytes = launch.bytes > 48 * 1024
+    and (',"dynamic_shared_bytes":%d'):format(launch.bytes) or ""
+  write(folder .. "/input.json", INPUT:format(launch.grid, launch.block, bytes))
+  local text = output_of("'%s' '%s' --input '%s/input.json' --timeout 60 2>/dev/null", sentryward,
+    ptx, folder)
+  return text:match '\n  "result": "([^"]*)"' or "failed", text:match '"message": "([^"]*)"'
+end
+
+-- Of all kernels of a run the first that is not free of races.
+local function theirs_of(path, collective, arguments, launches)
+  os.execute(("rm -f '%s'/*.ptx"):format(folder))
+  output_of("'%s' emit --sm=100a --ptx='%s/*.ptx' '%s' --run '%s' '%s' %s 2>&1 >/dev/null", program,
+    folder, arg[0], path, collective, arguments)
+  local seen, worst, why = {}, "race_free", nil
+  for _, launch in ipairs(launches) do
+    seen[launch.name] = (seen[launch.name] or 0) + 1
+    local name = launch.name .. (seen[launch.name] > 1 and "_" .. seen[launch.name] or "")
+    local result, message = verify(("%s/%s.ptx"):format(folder, name), launch)
+    if worst == "race_free" and result ~= "race_free" then
+      worst, why = result, ("%s: %s"):format(name, message or "")
+    end
+  end
+  return worst, why
+end
+
+-- {====== All ======
+
+local counts = { agree = 0, differ = 0, unsupported = 0 }
+
+local function compare(name, what, path, collective, arguments, launches)
+  local ours, is_clean = ours_of(path, collective, arguments)
+  local theirs, why = theirs_of(path, collective, arguments, launches)
+  local verdict = theirs == "race_free" and is_clean and "agree"
+    or theirs ~= "race_free" and not is_clean and "agree" or "differ"
+  if theirs == "unsupported" or theirs == "timeout" then verdict = "unsupported" end
+  counts[verdict] = counts[verdict] + 1
+  print(("%-12s %-14s %-34s ours: %-28s theirs: %s"):format(verdict, name, what, ours, theirs))
+  if why and verdict ~= "agree" then print("             " .. why) end
+  io.stdout:flush()
+end
+
+local function compare_example(name, arguments)
+  local text, collective = read(("examples/%s.lua"):format(name)), read(COLLECTIVE)
+  local path, own = ("%s/%s.lua"):format(folder, name), folder .. "/collective.lua"
+  write(path, text)
+  write(own, collective)
+  local launches = launches_of(path, own, arguments)
+  compare(name, "as it is", path, own, arguments, launches)
+  for _, site in ipairs(sites_of(text)) do
+    write(path, without(text, site))
+    compare(name, ("line %d without %s"):format(site.line, text:sub(site.from, site.to)), path,
+      own, arguments, launches)
+  end
+  write(path, text)
+  if not text:find("block_reduce", 1, true) then return end
+  local first, last = part_of_reduce(collective)
+  for _, site in ipairs(sites_of(collective)) do
+    if site.from >= first and site.to <= last then
+      write(own, without(collective, site))
+      compare(name, ("block_reduce, line %d without it"):format(site.line), path, own, arguments,
+        launches)
+    end
+  end
+end
+
+local function main()
+  if not os.execute(("'%s' --help >/dev/null 2>&1"):format(sentryward)) then
+    print "1..0 # skip no sentryward on the PATH"
+    return
+  end
+  local chosen = {}
+  for i = 2, #arg do chosen[arg[i]] = true end
+  for _, example in ipairs(examples) do
+    if #arg < 2 or chosen[example[1]] then compare_example(table.unpack(example)) end
+  end
+  os.execute(("rm -r '%s'"):format(folder))
+  print(("%d agree, %d differ, %d that SentryWard does not decide"):format(counts.agree,
+    counts.differ, counts.unsupported))
+end
+
+main()
