@@ -60,7 +60,7 @@ static const char emit_usage[] =
     "                        Without such a device, launches run on the CPU engine\n"
     "  --compile             also compile the CUDA C with NVRTC, for that capability\n"
     "  --ptx=FILE            also write its PTX, with the script's lines for other tools. A * in FILE\n"
-    "                        is the kernel's name: with several specialisations each has a file\n"
+    "                        stands for the kernel's name, so each specialisation has its own file\n"
     "  --cubin=FILE          also write its machine code, in the same way\n"
     "  --device=DEVICE       auto, cpu, cpu:N, cuda or cuda:N: where launches run\n"
     "\n"

@@ -183,7 +183,7 @@ Plan.explain = explain
 ---@field names table a name or false for each mode
 ---@field modes table factors of each mode, fastest first: {extent =, axis =} or {extent =, pos =}
 ---@field partial table the axes with partial sums, as keys
----@field order table {mode, factor} of the factors in memory, the fastest first
+---@field order table a pair {mode, factor} for each factor in memory, the fastest first
 local Sharding = {}
 
 Sharding.show = show

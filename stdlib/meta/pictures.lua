@@ -112,7 +112,8 @@ function html(x, file, options) end
 --- `kernels` has the figures, and `:json()` and `:html([file])` print them. `:patterns([space])`
 --- lists what lanes access. The option `sm` is 90 by default, and `device`, such as "H100", is by
 --- default a device with this sm. They determine occupancy, roofline and predicted time. With
---- `sass = true`, each kernel also has a field `sass`: the instructions of its hot loop by lines.
+--- `sass = true`, each kernel also has a field `sass`: the instructions of its hot loop, line by
+--- line.
 ---
 ---     > strided = kernel("strided", function(x, y) y[threadIdx.x] = x[threadIdx.x * 2] end)
 ---     > p = profile(strided:prepare{grid = 1, block = 32}(zeros(f32, 64), zeros(f32, 32)))
@@ -329,8 +330,9 @@ local Timeline = {}
 function Timeline:svg(file, options) end
 
 --- Draws the timeline as a page that responds to mouse and keyboard.
---- It returns the file's name or, without a file, the page. Point at a bar to see its cycles and its
---- lines of the script, and to mark the other bars of these lines. The options are those of `svg`.
+--- It returns the file's name or, without a file, the page. Point at a bar to see its cycles and
+--- its lines of the script, and to mark the other bars of these lines. The options are those of
+--- `svg`.
 ---
 ---     > k = kernel("meet", function() sync_threads() end)
 ---     > timeline(k:prepare{grid = 1, block = 64}()):html():match("<title>(.-)</title>")
