@@ -784,7 +784,7 @@ install-files: install-headers
 	for name in cuttleConfig cuttleConfigVersion; do \
 		$(FILL_IN) $(PACKAGING)/$$name.cmake.in > "$(LIB_DIR)/cmake/cuttle/$$name.cmake"; done
 
-# The manual page, completions, pages, licence and examples.
+# The manual page, completions, pages, licence and examples. Whoever installs has the findings in `check --explain`.
 EXAMPLES = $(patsubst %/,%,$(wildcard examples/*/))
 COMMAND_TEXTS = $(LUA) scripts/gen_commands.lua $(PROGRAM)
 install-docs:
@@ -796,7 +796,7 @@ install-docs:
 	$(COMMAND_TEXTS) zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_cuttle"
 	$(COMMAND_TEXTS) fish > "$(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish"
 	install -m 644 LICENSE *.md "$(DESTDIR)$(DOCDIR)"
-	install -m 644 $(DOCS)/docs/*.md "$(DESTDIR)$(DOCDIR)/docs"
+	install -m 644 $$(ls $(DOCS)/docs/*.md | grep -v findings.md) "$(DESTDIR)$(DOCDIR)/docs"
 	install -m 644 $(addprefix $(DOCS)/docs/pictures/,division.svg timeline_*.svg tutorial_*.svg) \
 		"$(DESTDIR)$(DOCDIR)/docs/pictures"
 	install -m 644 $(wildcard examples/*.*) "$(DESTDIR)$(DOCDIR)/examples"

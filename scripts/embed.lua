@@ -4,8 +4,8 @@
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
 -- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". These
 -- and texts that the program only writes, such as scripts of pages, are carried as bytes, which
--- cuttle.inflate makes text of. So are large modules that people wait for only now and then: a
--- millisecond is little for a timeline, but not for each error or each check.
+-- cuttle.inflate makes text of. So are modules that people wait for only now and then: a
+-- millisecond is little for a timeline or a start of ranks, but not for each error or each check.
 -- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
@@ -160,7 +160,7 @@ local function foreign_rows(pages, annotations)
   return foreign.packed(rows, known)
 end
 
-local packed_rooms <const> = { commands = true, export = true, microscope = true }
+local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true }
 local PACKED_FROM <const> = 1500 -- bytes
 local often <const> = { "^profile", "^check", "^command_check$", "^findings$", "^guess$",
   "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^typed$" }
