@@ -194,7 +194,7 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
   read_options(o, &q.config);
   q.lent.n = n_args;
   q.lent.args = args;
-  const CtStream stream = o->stream;
+  CtStream stream = o->stream;
   q.lent.stream = o->use_stream != 0 ? &stream : NULL;
   q.lent.push = push_arg;
   return run_launch(S, &q);

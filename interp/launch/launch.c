@@ -40,15 +40,9 @@ static bool is_written(const CtIr *ir, const Arg *arg) {
 
 /* Lent memory that the kernel writes: it must not be read-only, and the host may ask what was written. */
 static void write_lent(lua_State *L, int kernel, LaunchArgs *args, const Spec *spec) {
-  for (int i = 0; i < args->n && args->has_lent; i++) {
-    const Arg *arg = &args->args[i];
-    if ((arg->kind != ARG_TENSOR && arg->kind != ARG_LIST) || !is_written(&spec->ir, arg)) {
-      continue;
-    }
-    int64_t n = arg->kind == ARG_LIST ? launch_list_size(arg->list) : 1;
-    for (int64_t j = 0; j < n; j++) {
-      const Tensor *t = arg->kind == ARG_LIST ? launch_list_tensor(arg->list, j) : arg->tensor;
-      write_tensor(L, kernel, args, arg, t);
+  for (LaunchTensors w = {.args = args}; args->has_lent && launch_next_tensor(&w);) {
+    if (is_written(&spec->ir, w.arg)) {
+      write_tensor(L, kernel, args, w.arg, w.tensor);
     }
   }
 }

@@ -163,12 +163,8 @@ CtStatus launch_start(const Spec *spec, const LaunchConfig *c, double seconds, C
 
 /* Memory is freed in the order of the stream that used it last. */
 static void use_on_stream(const LaunchArgs *a, CtStream stream) {
-  for (int i = 0; i < a->n; i++) {
-    if (a->args[i].kind == ARG_TENSOR) {
-      a->args[i].tensor->storage->stream = stream;
-    } else if (a->args[i].kind == ARG_LIST) {
-      launch_list_use(a->args[i].list, stream);
-    }
+  for (LaunchTensors w = {.args = a}; launch_next_tensor(&w);) {
+    w.tensor->storage->stream = stream;
   }
 }
 
@@ -194,12 +190,8 @@ static CtStatus upload(const LaunchConfig *c, LaunchArgs *a, CtErr *err) {
 
 static bool uses_peers(const LaunchArgs *a) {
   bool does = false;
-  for (int i = 0; i < a->n && !does; i++) {
-    const Arg *arg = &a->args[i];
-    does = arg->kind == ARG_TENSOR && arg->tensor->storage->is_peer;
-    for (int64_t k = 0; arg->kind == ARG_LIST && k < launch_list_size(arg->list) && !does; k++) {
-      does = launch_list_tensor(arg->list, k)->storage->is_peer;
-    }
+  for (LaunchTensors w = {.args = a}; !does && launch_next_tensor(&w);) {
+    does = w.tensor->storage->is_peer;
   }
   return does;
 }

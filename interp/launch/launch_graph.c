@@ -24,12 +24,8 @@ static CtStatus keep_spec(GraphParts *p, Spec *spec, CtErr *err) {
 
 static CtStatus hold_args(StateRecorder *r, const LaunchArgs *a, CtErr *err) {
   CtStatus status = CT_OK;
-  for (int i = 0; i < a->n && status == CT_OK; i++) {
-    if (a->args[i].kind == ARG_TENSOR) {
-      status = recorder_hold(r, a->args[i].tensor->storage, err);
-    } else if (a->args[i].kind == ARG_LIST) {
-      status = launch_list_hold(a->args[i].list, r, err);
-    }
+  for (LaunchTensors w = {.args = a}; status == CT_OK && launch_next_tensor(&w);) {
+    status = recorder_hold(r, w.tensor->storage, err);
   }
   return status;
 }

@@ -148,18 +148,13 @@ static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
   return status == CT_OK && memory->of != NULL ? hold(s, memory->of, err) : status;
 }
 
-/* What the list's tensors and its table on the device are made of. */
-static CtStatus hold_list(CuttleState *s, const LaunchList *list, CtErr *err) {
+/* The list's table on the device. */
+static CtStatus hold_table(CuttleState *s, const LaunchList *list, CtErr *err) {
   LaunchJoint *j = joint_of(s);
   LaunchTable *table = launch_list_table(list);
-  CtStatus status = CT_OK;
-  for (int64_t i = 0; i < launch_list_size(list) && status == CT_OK; i++) {
-    status = hold(s, launch_list_tensor(list, i)->storage, err);
-  }
-  if (status == CT_OK && table != NULL) {
-    status =
-        ct_grow(s->alloc, &j->tables, &j->cap_tables, j->n_tables + 1, sizeof(LaunchTable *), err);
-  }
+  CtStatus status = table == NULL ? CT_OK
+                                  : ct_grow(s->alloc, &j->tables, &j->cap_tables, j->n_tables + 1,
+                                            sizeof(LaunchTable *), err);
   if (status == CT_OK && table != NULL) {
     table->n_refs++;
     j->tables[j->n_tables++] = table;
@@ -169,13 +164,11 @@ static CtStatus hold_list(CuttleState *s, const LaunchList *list, CtErr *err) {
 
 static CtStatus hold_memory(CuttleState *s, const LaunchArgs *a, CtErr *err) {
   CtStatus status = CT_OK;
+  for (LaunchTensors w = {.args = a}; status == CT_OK && launch_next_tensor(&w);) {
+    status = hold(s, w.tensor->storage, err);
+  }
   for (int i = 0; i < a->n && status == CT_OK; i++) {
-    const Arg *arg = &a->args[i];
-    if (arg->kind == ARG_TENSOR) {
-      status = hold(s, arg->tensor->storage, err);
-    } else if (arg->kind == ARG_LIST) {
-      status = hold_list(s, arg->list, err);
-    }
+    status = a->args[i].kind == ARG_LIST ? hold_table(s, a->args[i].list, err) : CT_OK;
   }
   return status;
 }

@@ -264,67 +264,34 @@ void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who) {
   }
 }
 
-/* Does the argument live on a device, or on the host? */
-static bool has_device(const Arg *arg, CtDevice **out) {
-  if (arg->kind == ARG_TENSOR) {
-    *out = arg->tensor->storage->device;
-  } else if (arg->kind == ARG_LIST) {
-    *out = launch_list_device(arg->list);
-  }
-  return arg->kind == ARG_TENSOR || arg->kind == ARG_LIST;
-}
-
-static const Tensor *foreign_tensor(const Arg *arg, int rank) {
-  if (arg->kind == ARG_LIST) {
-    return launch_list_foreign(arg->list, rank);
-  }
-  return arg->kind == ARG_TENSOR && tensor_is_foreign(arg->tensor, rank) ? arg->tensor : NULL;
-}
-
 /* In m:run a rank launches on its own parts. */
 static void check_ranks(lua_State *L, int kernel, const LaunchArgs *a) {
-  int rank = a->rank;
-  for (int i = 0; rank >= 0 && i < a->n; i++) {
-    const Arg *arg = &a->args[i];
-    const Tensor *t = foreign_tensor(arg, rank);
-    if (t != NULL) {
+  for (LaunchTensors w = {.args = a}; a->rank >= 0 && launch_next_tensor(&w);) {
+    if (tensor_is_foreign(w.tensor, a->rank)) {
       diag_error(L,
                  "%s, %s, is a part of rank %d, but rank %d launches the kernel; in m:run a rank "
                  "uses its own part, x:part(r.rank)",
-                 launch_push_title(L, kernel, a, arg),
-                 arg->idx != 0 ? tensor_push_title(L, arg->idx) : "a tensor in a table",
-                 t->storage->rank, rank);
+                 launch_push_title(L, kernel, a, w.arg),
+                 w.arg->idx != 0 ? tensor_push_title(L, w.arg->idx) : "a tensor in a table",
+                 w.tensor->storage->rank, a->rank);
     }
   }
-}
-
-static bool is_lent(const Arg *arg) {
-  bool is = arg->kind == ARG_TENSOR && arg->tensor->storage->is_lent;
-  int64_t n = arg->kind == ARG_LIST ? launch_list_size(arg->list) : 0;
-  for (int64_t i = 0; i < n && !is; i++) {
-    is = launch_list_tensor(arg->list, i)->storage->is_lent;
-  }
-  return is;
 }
 
 /* All tensors live on one device; without tensors it is the current one. */
 static void choose_device(lua_State *L, int kernel, LaunchArgs *a) {
   const Kernel *k = lua_touserdata(L, kernel);
   const Arg *first = NULL;
-  for (int i = 0; i < a->n; i++) {
-    const Arg *arg = &a->args[i];
-    CtDevice *device;
-    if (!has_device(arg, &device)) {
-      continue;
-    }
-    a->has_lent = a->has_lent || is_lent(arg);
+  for (LaunchTensors w = {.args = a}; launch_next_tensor(&w);) {
+    CtDevice *device = w.tensor->storage->device;
+    a->has_lent = a->has_lent || w.tensor->storage->is_lent;
     if (first == NULL) {
-      first = arg;
+      first = w.arg;
       a->device = device;
     } else if (device != a->device) {
       const char *here = launch_push_device(L, a->device);
       diag_error(L, "%s is on %s but argument %d is on %s; move one with t:to(\"%s\")",
-                 launch_push_title(L, kernel, a, first), here, arg->place,
+                 launch_push_title(L, kernel, a, first), here, w.arg->place,
                  launch_push_device(L, device), here);
     }
   }

@@ -419,15 +419,6 @@ bool launch_list_is(lua_State *L, const Kernel *k, int idx, LaunchList *list, ui
 uint64_t launch_list_id(const LaunchList *l) { return l->id; }
 CtDevice *launch_list_device(const LaunchList *l) { return l->device; }
 
-const Tensor *launch_list_foreign(const LaunchList *l, int rank) {
-  for (int64_t i = 0; i < l->n; i++) {
-    if (tensor_is_foreign(l->members[i].tensor, rank)) {
-      return l->members[i].tensor;
-    }
-  }
-  return NULL;
-}
-
 const Tensor *launch_list_tensor(const LaunchList *l, int64_t i) { return l->members[i].tensor; }
 int64_t launch_list_size(const LaunchList *l) { return l->n; }
 int64_t launch_list_elems(const LaunchList *l) { return l->n * (int64_t)l->n_columns; }
@@ -466,16 +457,15 @@ CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr
 
 LaunchTable *launch_list_table(const LaunchList *l) { return l->table; }
 
-CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) {
-  CtStatus status = CT_OK;
-  for (int64_t i = 0; i < l->n && status == CT_OK; i++) {
-    status = recorder_hold(r, l->members[i].tensor->storage, err);
+bool launch_next_tensor(LaunchTensors *w) {
+  for (; w->at < w->args->n; w->at++, w->member = 0) {
+    const Arg *arg = w->arg = &w->args->args[w->at];
+    bool is_list = arg->kind == ARG_LIST;
+    if (w->member < (is_list ? arg->list->n : arg->kind == ARG_TENSOR)) {
+      w->tensor = is_list ? arg->list->members[w->member].tensor : arg->tensor;
+      w->member++;
+      return true;
+    }
   }
-  return status;
-}
-
-void launch_list_use(const LaunchList *l, CtStream stream) {
-  for (int64_t i = 0; i < l->n; i++) {
-    l->members[i].tensor->storage->stream = stream;
-  }
+  return false;
 }

@@ -4,7 +4,6 @@
 #ifndef CUTTLE_LAUNCH_LIST_H
 #define CUTTLE_LAUNCH_LIST_H
 
-#include "interp/state/recorder.h"
 #include "launch.h"
 
 /* The copy of a table on a device, in the order of one stream. */
@@ -33,8 +32,6 @@ const unsigned char *launch_list_key(const LaunchList *l, size_t *len);
 CtTensorSpec launch_list_spec(const LaunchList *l, const char *name);
 /* The argument's slots: the table, where the launch reads it, and how many tensors there are. */
 int64_t launch_list_size(const LaunchList *l);
-/* The first one that is a part of another rank; NULL: there is none. */
-const Tensor *launch_list_foreign(const LaunchList *l, int rank);
 const Tensor *launch_list_tensor(const LaunchList *l, int64_t i); /* from 0 */
 int64_t launch_list_elems(const LaunchList *l);                   /* of the table */
 /* For the CPU engine. */
@@ -45,9 +42,16 @@ CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr
 /* The table that was copied last: memory of a launch that has not begun, if that keeps it. */
 LaunchTable *launch_list_table(const LaunchList *l);
 void launch_table_release(LaunchTable *t); /* gives up one reference; NULL is allowed */
-/* A graph that is being recorded keeps the memory of its tensors. */
-CtStatus launch_list_hold(const LaunchList *l, StateRecorder *r, CtErr *err) CT_NODISCARD;
-/* The memory of its tensors is used on the stream. */
-void launch_list_use(const LaunchList *l, CtStream stream);
+
+/* All tensors of a launch's arguments, those of lists one by one:
+     for (LaunchTensors w = {.args = a}; launch_next_tensor(&w);) { w.arg, w.tensor } */
+typedef struct LaunchTensors {
+  const LaunchArgs *args;
+  const Arg *arg;
+  const Tensor *tensor;
+  int at;         /* of the argument */
+  int64_t member; /* the next one of its list */
+} LaunchTensors;
+bool launch_next_tensor(LaunchTensors *w);
 
 #endif

@@ -10,12 +10,6 @@
 
 enum { MAX_RANK = 32 };
 
-bool launch_memory_is_sound(const cuttle_Memory *m) {
-  return m != NULL && m->rank >= 0 && m->rank <= MAX_RANK && (m->rank == 0 || m->shape != NULL) &&
-         (int)m->dtype >= CUTTLE_F64 && m->dtype <= CUTTLE_BOOL && m->device >= -1 &&
-         m->device < STATE_MAX_DEVICES;
-}
-
 void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what) {
   if (m == NULL) {
     diag_error(L, "%s: the memory is NULL", what);

@@ -4,8 +4,7 @@
 
 #include "launch.h"
 
-/* Is it described soundly? The other one raises if it is not. `what` is how messages call it. */
-bool launch_memory_is_sound(const cuttle_Memory *m);
+/* Raises if it is not described soundly. `what` is how messages call it. */
 void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what);
 /* Pushes a tensor without memory, of the extents and strides of *m [-0, +1, e].
    *bytes: those that its elements span. */

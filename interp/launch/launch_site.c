@@ -25,10 +25,11 @@ static size_t text_bytes(const cuttle_Arg *arg) {
 
 /* Raises if some memory is not described soundly. */
 static void check_memories(lua_State *L, int kernel, const LaunchLent *lent) {
+  int top = lua_gettop(L);
   for (int i = 0; i < lent->n; i++) {
-    const cuttle_Memory *m = lent->args[i].u.memory;
-    if (lent->args[i].kind == CUTTLE_ARG_MEMORY && !launch_memory_is_sound(m)) {
-      launch_check_memory(L, m, title_of(L, kernel, i));
+    if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
+      launch_check_memory(L, lent->args[i].u.memory, title_of(L, kernel, i));
+      lua_settop(L, top);
     }
   }
 }
