@@ -181,11 +181,12 @@ function replay(file, options) end
 --- this element. trace follows only values, not conditions or indices. In global memory, it ends
 --- at elements that neither the block nor its cluster wrote.
 ---
---- The field `rows` has the list, and `blocks` has the same by blocks and their `lines`. `tensors`
---- has the tensors by name. `open_ends` has the elements that other blocks may have written before
---- they were read here. A row has `kind`, `chunk`, `line`, `block`, `thread`, `tensor`, `offset`
---- and `times`. `kind` is "reads", "writes", "computes", or "zeros" if a box loads 0 from outside
---- the tensor. `owner` is the block that owns the shared memory, if that is another block.
+--- The field `rows` has the list; `blocks` has the same rows for each block and its `lines`.
+--- `tensors` has the tensors by name. `open_ends` has the elements that other blocks may have
+--- written before they were read here. A row has `kind`, `chunk`, `line`, `block`, `thread`,
+--- `tensor`, `offset` and `times`. `kind` is "reads", "writes", "computes", or "zeros" if a box
+--- loads 0 from outside the tensor. `owner` is the block that owns the shared memory, if that is
+--- another block.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)

@@ -19,8 +19,8 @@ function help(x) end
 function apropos(word) end
 
 --- Runs a file again after you have edited it.
---- Without a path, it runs the last file. The file's kernels are made anew. reload returns what the
---- file returns.
+--- Without a path, it runs the last file. The file's kernels are made again. reload returns what
+--- the file returns.
 ---@param path? string
 ---@return any
 function reload(path) end
