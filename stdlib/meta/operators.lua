@@ -10,7 +10,7 @@
 ---
 --- The numbers `alpha` and `beta` are 1 and 0 by default; if beta is 0, C is not read. `bias` is a
 --- tensor (N) that is added to each row, or a tensor (M,N). `epilogue` is a function (v, m, n, l,
---- operands...) that returns the value to store. Its v is the value after alpha, beta and bias,
+--- operands...) that returns the value to store. In it, v is the value after alpha, beta and bias,
 --- (m,n) is the position in C, and l is the batch. The function becomes part of the kernel; the
 --- values that it captures are read once and become constants. `operands` is a table of tensors and
 --- numbers for the epilogue. Outside its extents, a tensor reads as 0.
@@ -85,8 +85,8 @@ function matmul(A, B, C, options) end
 --- `require "cuttle.attention".explain(Q, K, V, options)` shows which configuration runs, and why.
 ---
 --- Q, K and V may be sharded tensors over one mesh; O is then sharded like Q. Keys and values
---- travel around a ring of the ranks that share a sequence. Such a call accepts the options `causal`,
---- `config` and `scale`.
+--- travel around a ring of the ranks that share a sequence. Such a call accepts the options
+--- `causal`, `config` and `scale`.
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or
 --- tensors of integers: the start of each sequence, followed by the total number of tokens. Q is
