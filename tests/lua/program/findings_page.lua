@@ -23,4 +23,13 @@ for _, row in ipairs(kinds) do
     and row.rule:find "^%u.*%.$" and row.remedy:find "^%u.*%.$" and not row.title:find "%.$",
     row.id .. " is written like the others")
 end
+
+-- The table in docs/check.md names the same ids, each once.
+local page <close> = assert(io.open "docs/check.md")
+local named, n_named = {}, 0
+for row in page:read("a"):match("\n## What it finds\n(.-)\n## "):gmatch "\n|[^|]+|([^|]+)|" do
+  for id in row:gmatch "`(CT%-[%u-]+)`" do named[id], n_named = true, n_named + 1 end
+end
+for _, row in ipairs(kinds) do tap.ok(named[row.id], row.id .. " is in docs/check.md") end
+tap.is(n_named, #kinds, "and no other id is")
 tap.done()
