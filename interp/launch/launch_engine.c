@@ -3,8 +3,18 @@
 
 #include "launch_list.h"
 #include "launch_tap.h"
+#include "runtime/watch/explore.h"
 
 /* {====== On the CPU engine ====== */
+
+/* A launch that is checked may run in several orders. */
+static CtStatus run_or_explore(const CuttleState *s, CtSimtEngine *engine, const CtSimtProgram *p,
+                               const CtSimtLaunch *launch, CtErr *err) {
+  CtSimtEntry entry = {p, launch, -1};
+  bool checks = s->taps.check != NULL && launch->watch == ct_check_watch(s->taps.check);
+  return checks ? ct_explore(s->taps.check, engine, &entry, 1, err)
+                : ct_simt_run(engine, p, launch, err);
+}
 
 CtSimtLaunch launch_simt(const Launch *l) {
   CuttleState *s = l->state;
@@ -51,7 +61,7 @@ static CtStatus run_cpu(const Launch *l, CtErr *err) {
     return status;
   }
   s->is_engine_busy = true;
-  status = ct_simt_run(engine, l->spec->simt, &launch, err);
+  status = run_or_explore(s, engine, l->spec->simt, &launch, err);
   s->is_engine_busy = false;
   if (launch.known != NULL) {
     order_launched(&s->taps.order, launch.stream);

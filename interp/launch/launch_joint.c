@@ -13,6 +13,7 @@
 #include "launch_list.h"
 #include "watcher.h"
 #include "runtime/simt/run/simt_watch.h"
+#include "runtime/watch/explore.h"
 
 typedef struct Gathered {
   Spec *spec; /* one reference */
@@ -308,24 +309,16 @@ static CtStatus run_joint(CuttleState *s, CtSimtEngine *engine, const CtSimtEntr
   return status;
 }
 
-/* Each launch has a watcher of its own. */
-static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
-                            const CtSimtEntry *entries, size_t n, CtErr *err) {
-  CtStatus status = ct_check_join(s->taps.check, n, err);
-  if (status != CT_OK) {
-    return status;
-  }
-  for (size_t i = 0, part = 0; i < j->n; i++) {
-    if (!is_on_device(&j->items[i])) {
-      j->items[i].launch.watch = ct_check_part(s->taps.check, part++);
-    }
-  }
-  status = run_joint(s, engine, entries, n, err);
-  ct_check_join_end(s->taps.check);
+static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, const CtSimtEntry *entries,
+                            size_t n, CtErr *err) {
+  s->is_engine_busy = true;
+  CtStatus status = ct_explore(s->taps.check, engine, entries, n, err);
+  s->is_engine_busy = false;
+  s->n_host++;
   return status;
 }
 
-/* The same of a watcher that has parts, as profile. */
+/* Each launch has a watcher of its own, a part of the state's, as profile has. */
 static CtStatus run_in_parts(CuttleState *s, CtSimtEngine *engine, LaunchJoint *j,
                              const CtSimtEntry *entries, size_t n, CtErr *err) {
   CtSimtWatch *watch = s->taps.watch;
@@ -349,7 +342,7 @@ static CtStatus run_cpu(CuttleState *s, LaunchJoint *j, size_t n, CtErr *err) {
     return status;
   }
   if (s->taps.check != NULL) {
-    return run_checked(s, engine, j, entries, n, err);
+    return run_checked(s, engine, entries, n, err);
   }
   return watches_all(&s->taps) ? run_in_parts(s, engine, j, entries, n, err)
                                : run_joint(s, engine, entries, n, err);

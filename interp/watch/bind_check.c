@@ -9,7 +9,7 @@
 #include "interp/launch/launch_check.h"
 #include "interp/state/diag.h"
 #include "interp/state/record.h"
-#include "runtime/watch/check.h"
+#include "runtime/watch/explore.h"
 #include "watch_source.h"
 #include "interp/openers.h"
 
@@ -63,6 +63,45 @@ static void on_launch(Launch *l) {
 
 static const WatcherCalls calls = {.before = on_launch};
 
+static int64_t number_field(lua_State *L, const char *name, int64_t otherwise) {
+  int64_t n = lua_getfield(L, -1, name) == LUA_TNUMBER ? lua_tointeger(L, -1) : otherwise;
+  lua_pop(L, 1);
+  return n;
+}
+
+/* The choices of the schedule at the top of the stack: pairs of a step and a thread. */
+static CtOrderChoice *read_choices(lua_State *L, size_t *n) {
+  lua_getfield(L, -1, "choices");
+  *n = (size_t)lua_rawlen(L, -1) / 2;
+  CtOrderChoice *choices = lua_newuserdatauv(L, (*n + 1) * sizeof *choices, 0);
+  for (size_t i = 0; i < *n; i++) {
+    lua_rawgeti(L, -2, 2 * (lua_Integer)i + 1);
+    lua_rawgeti(L, -3, 2 * (lua_Integer)i + 2);
+    choices[i] = (CtOrderChoice){(uint32_t)lua_tointeger(L, -2), (uint32_t)lua_tointeger(L, -1)};
+    lua_pop(L, 2);
+  }
+  return choices; /* stack: the choices, the userdata */
+}
+
+/* options{orders =, preemptions =, seed =, schedule = {launch =, policy =, seed =, choices =}} */
+static void ask_orders(lua_State *L, CtCheck *check) {
+  CtErr err;
+  int top = lua_gettop(L);
+  lua_pushvalue(L, 1);
+  CtExploreOptions o = {.n_orders = number_field(L, "orders", 0),
+                        .n_preemptions = (int)number_field(L, "preemptions", -1),
+                        .seed = (uint64_t)number_field(L, "seed", 0)};
+  if (lua_getfield(L, -1, "schedule") == LUA_TTABLE) {
+    o.has_schedule = true;
+    o.schedule.launch = (uint64_t)number_field(L, "launch", 0);
+    o.schedule.policy = (int)number_field(L, "policy", 0);
+    o.schedule.seed = (uint64_t)number_field(L, "seed", 0);
+    o.schedule.choices = read_choices(L, &o.schedule.n);
+  }
+  diag_check(L, ct_explore_ask(check, &o, &err), &err);
+  lua_settop(L, top);
+}
+
 /* _watch.check(options[, take, sm]): a holder; all launches on the CPU engine are checked until stop(). take{kernel =,
    chunk =, line =, grid =, block =, cluster =, shared_bytes =, id =} is called before each cooperative one; if it
    returns true, the table gets what watch_keep_source says, for that capability times 10. */
@@ -74,6 +113,9 @@ static int check_begin(lua_State *L) {
     launch_check_read(L, 1, &c);
   }
   Watcher *w = launch_check_watch(L, &c, false);
+  if (!lua_isnil(L, 1)) {
+    ask_orders(L, w->tool);
+  }
   if (!lua_isnil(L, 2)) {
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, -2, TAKE);
@@ -165,6 +207,7 @@ static const Field finding_fields[] = {FIELD_NAMED("kind", CtFinding, kind, ct_c
                                        FIELD(CtFinding, buffer),
                                        FIELD(CtFinding, count),
                                        FIELD_AS("message", CtFinding, text),
+                                       FIELD(CtFinding, schedule),
                                        FIELD(CtFinding, block),
                                        FIELD(CtFinding, thread)};
 
@@ -199,12 +242,29 @@ static int check_kinds(lua_State *L) {
   return 1;
 }
 
+static const Field explored_fields[] = {FIELD(CtExplored, kernel),   FIELD(CtExplored, launch),
+                                        FIELD(CtExplored, n_run),    FIELD(CtExplored, n_same),
+                                        FIELD(CtExplored, n_left),   FIELD(CtExplored, n_resident),
+                                        FIELD(CtExplored, is_whole), FIELD(CtExplored, too_large)};
+
+/* holder:explored(): what was explored of each launch. */
+static int check_explored(lua_State *L) {
+  const CtCheck *c = check_of(L)->tool;
+  lua_createtable(L, (int)ct_explore_count(c), 0);
+  for (size_t i = 0; i < ct_explore_count(c); i++) {
+    RECORD_PUSH(L, explored_fields, ct_explored(c, i));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------ */
 
 void bind_open_check(lua_State *L) {
   static const luaL_Reg methods[] = {{"stop", check_stop},
                                      {"launches", check_launches},
                                      {"findings", check_findings},
+                                     {"explored", check_explored},
                                      {NULL, NULL}};
   static const luaL_Reg functions[] = {{"_watch.check", check_begin},
                                        {"_watch.check_kinds", check_kinds},

@@ -14,6 +14,7 @@
 #include "runtime/simt/lower/simt_lower.h"
 #include "runtime/simt/run/simt_engine.h"
 #include "runtime/simt/run/simt_kept.h"
+#include "runtime/simt/run/simt_plan.h"
 #include "runtime/simt/run/simt_watch.h"
 
 enum { LOOK_NS = 20 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
@@ -53,6 +54,8 @@ struct CtSimtEngine {
   size_t cap_code;
   CtHandler *watched; /* handlers of the code when there is a watcher; kept as well */
   size_t cap_watched;
+  CtHandler *turns; /* the same of a planned launch */
+  size_t cap_turns;
 };
 
 /* --- the pool --------------------------------------------------------------------------------------- */
@@ -221,6 +224,7 @@ void ct_simt_close(CtSimtEngine *e) {
   }
   ct_free(alloc, e->code, e->cap_code * sizeof *e->code);
   ct_free(alloc, e->watched, e->cap_watched * sizeof *e->watched);
+  ct_free(alloc, e->turns, e->cap_turns * sizeof *e->turns);
   ct_free(alloc, e->mem, e->mem_bytes);
   ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
   ct_free(alloc, e->workers, e->cap_workers * sizeof *e->workers);
@@ -282,6 +286,20 @@ static CtStatus begin_watches(CtSimtEngine *e, CtSimtGroup *g, int *n, CtErr *er
       break;
     }
     ct_simt_watch_code(job, &e->code[first], &e->watched[first]);
+  }
+  return status;
+}
+
+/* After the watchers: a warp stops before the watcher hears of what it will do. */
+static CtStatus plan_code(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
+  const CtSimtJob *last = &g->jobs[g->n_jobs - 1];
+  size_t n = (size_t)(last->code - e->code) + last->program->n_code;
+  CtStatus status = ct_grow(e->alloc, &e->turns, &e->cap_turns, n, sizeof *e->turns, err);
+  for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
+    CtSimtJob *job = &g->jobs[i];
+    size_t first = (size_t)(job->code - e->code);
+    job->turns = &e->turns[first];
+    ct_simt_plan_code(job, &e->code[first], &e->turns[first]);
   }
   return status;
 }
@@ -365,7 +383,8 @@ static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, int n_threads, CtE
   size_t n_workers = 0, n_teams = 0;
   for (int i = 0; i < g->n_jobs; i++) {
     CtSimtJob *job = &g->jobs[i];
-    int64_t n = job->launch->is_cooperative ? job->n_clusters : ct_min(n_threads, job->n_clusters);
+    int64_t at_once = g->plan != NULL ? g->plan->n_resident : n_threads;
+    int64_t n = job->launch->is_cooperative ? job->n_clusters : ct_min(at_once, job->n_clusters);
     atomic_store(&job->n_left, (int)n);
     job->n_teams = (int)n;
     job->first_team = (int)n_teams;
@@ -479,7 +498,7 @@ static bool is_judged(const CtSimtGroup *g) {
 static bool keep_memory(const CtSimtEngine *e, const CtSimtGroup *g, CtSimtKept *kept) {
   const CtSimtJob *job = &g->jobs[0];
   const CtSimtEntry entry = {job->program, job->launch, job->rank};
-  bool may = !ct_simt_is_together(g) && !job->program->meets && e->n_threads > 1;
+  bool may = g->plan == NULL && !ct_simt_is_together(g) && !job->program->meets && e->n_threads > 1;
   return may && ct_simt_keep(e->alloc, &entry, 1, kept, NULL) == CT_OK;
 }
 
@@ -488,6 +507,7 @@ static CtStatus run_on(CtSimtEngine *e, CtSimtGroup *g, int n_threads, int *n_wa
   CtStatus status = bind_code(e, g, err);
   status = status == CT_OK ? make_workers(e, g, n_threads, err) : status;
   status = status == CT_OK ? begin_watches(e, g, n_watched, err) : status;
+  status = status == CT_OK && g->plan != NULL ? plan_code(e, g, err) : status;
   if (status == CT_OK) {
     run_group(e, g);
   }
@@ -515,7 +535,8 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
   CtSimtKept kept = {.alloc = e->alloc};
   bool judged = is_judged(g), is_kept = judged && keep_memory(e, g, &kept);
   int n_watched = 0;
-  CtStatus status = run_on(e, g, judged && !is_kept ? 1 : e->n_threads, &n_watched, err);
+  bool is_alone = g->plan != NULL || (judged && !is_kept);
+  CtStatus status = run_on(e, g, is_alone ? 1 : e->n_threads, &n_watched, err);
   if (status == CT_OK && is_kept && asks_again(g)) {
     status = run_again(e, g, &kept, &n_watched, err);
   }
@@ -558,8 +579,8 @@ static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *ent
 
 /* Runs the entries in the given memory of jobs. */
 static CtStatus run_entries(CtSimtEngine *e, CtSimtJob *jobs, const CtSimtEntry *entries, size_t n,
-                            CtErr *err) {
-  CtSimtGroup g = {.jobs = jobs};
+                            CtSimtPlan *plan, CtErr *err) {
+  CtSimtGroup g = {.jobs = jobs, .plan = plan};
   CtStatus status = CT_OK;
   for (size_t i = 0; i < n && status == CT_OK; i++) {
     status = make_job(e, &g, &entries[i], err);
@@ -581,12 +602,16 @@ static CtStatus run_entries(CtSimtEngine *e, CtSimtJob *jobs, const CtSimtEntry 
 CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch *launch,
                      CtErr *err) {
   const CtSimtEntry entry = {p, launch, -1};
-  CtSimtJob job;
-  return run_entries(e, &job, &entry, 1, err);
+  return ct_simt_run_planned(e, &entry, 1, NULL, err);
 }
 
 CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n, CtErr *err) {
-  for (size_t i = 0; i < n; i++) {
+  return ct_simt_run_planned(e, entries, n, NULL, err);
+}
+
+CtStatus ct_simt_run_planned(CtSimtEngine *e, const CtSimtEntry *entries, size_t n,
+                             CtSimtPlan *plan, CtErr *err) {
+  for (size_t i = 0; i < n && n > 1; i++) {
     CT_ASSERT(entries[i].rank >= 0 && (i == 0 || entries[i].rank >= entries[i - 1].rank));
   }
   if (n > MAX_JOINT) {
@@ -595,11 +620,13 @@ CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n
                    "wait for each other in between, as with r:barrier()",
                    n, MAX_JOINT);
   }
-  CtSimtJob *jobs = ct_alloc(e->alloc, (n + 1) * sizeof *jobs);
+  CtSimtJob one, *jobs = n <= 1 ? &one : ct_alloc(e->alloc, n * sizeof *jobs);
   if (jobs == NULL) {
     return ct_fail_nomem(err);
   }
-  CtStatus status = run_entries(e, jobs, entries, n, err);
-  ct_free(e->alloc, jobs, (n + 1) * sizeof *jobs);
+  CtStatus status = run_entries(e, jobs, entries, n, plan, err);
+  if (jobs != &one) {
+    ct_free(e->alloc, jobs, n * sizeof *jobs);
+  }
   return status;
 }

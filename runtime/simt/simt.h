@@ -31,4 +31,9 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
 CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n,
                            CtErr *err) CT_NODISCARD;
 
+/* Either of them, in the order that the plan chooses (simt_plan.h); NULL: in none. One launch may have rank -1. */
+struct CtSimtPlan;
+CtStatus ct_simt_run_planned(CtSimtEngine *e, const CtSimtEntry *entries, size_t n,
+                             struct CtSimtPlan *plan, CtErr *err) CT_NODISCARD;
+
 #endif

@@ -4,6 +4,7 @@
 #include "check_flag.h"
 #include "check_phase.h"
 #include "check_ranks.h"
+#include "explore.h"
 
 #include <string.h>
 
@@ -518,6 +519,7 @@ void ct_check_close(CtCheck *c) {
     CtAlloc alloc = c->alloc;
     ct_early_close(c);
     ct_free(alloc, c->findings, c->cap_findings * sizeof *c->findings);
+    ct_free(alloc, c->explored, c->cap_explored * sizeof *c->explored);
     ct_arena_clear(&c->texts);
     ct_arena_clear(&c->arena);
     ct_free(alloc, c, sizeof *c);

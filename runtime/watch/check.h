@@ -36,7 +36,23 @@ typedef struct CtFinding {
   int64_t block[3], thread[3];
   int rank; /* that launched it; -1: no rank did */
   const char *text;
+  const char
+      *schedule; /* the order in which it was found, for --schedule; NULL: the launch's own */
 } CtFinding;
+
+/* Where a choice was not the usual one: a line of a schedule (orders.h). */
+typedef struct CtOrderChoice {
+  uint32_t step, thread;
+} CtOrderChoice;
+
+/* One order of a launch: explore.h. */
+typedef struct CtCheckSchedule {
+  uint64_t launch; /* its number, from 1 */
+  int policy;      /* CtOrderPolicy */
+  uint64_t seed;
+  const CtOrderChoice *choices;
+  size_t n;
+} CtCheckSchedule;
 
 typedef struct CtCheckOptions {
   bool nan;         /* also report NaN from other numbers, and infinities from finite ones */

@@ -358,16 +358,31 @@ static void add_finding(CtCheck *c, size_t n_earlier, CtFinding f) {
   }
 }
 
+/* Its texts become those of c. */
+static CtFinding own(CtCheck *c, const CtFinding *of) {
+  CtFinding f = *of;
+  f.kernel = keep(c, f.kernel);
+  f.chunk = keep(c, f.chunk);
+  f.other_chunk = keep(c, f.other_chunk);
+  f.buffer = keep(c, f.buffer);
+  f.text = keep(c, f.text);
+  return f;
+}
+
+bool ct_finding_is_new(CtCheck *c, const CtFinding *f) {
+  return find_earlier(c, c->n_findings, f) == NULL;
+}
+
+void ct_finding_add_new(CtCheck *c, const CtFinding *f) {
+  if (ct_finding_is_new(c, f)) {
+    add_finding(c, c->n_findings, own(c, f));
+  }
+}
+
 /* What two ranks find at the same lines is one finding. */
 void ct_finding_take(CtCheck *c, const CtCheck *part) {
   for (size_t i = 0; i < part->n_findings; i++) {
-    CtFinding f = part->findings[i];
-    f.kernel = keep(c, f.kernel);
-    f.chunk = keep(c, f.chunk);
-    f.other_chunk = keep(c, f.other_chunk);
-    f.buffer = keep(c, f.buffer);
-    f.text = keep(c, f.text);
-    add_finding(c, c->n_findings, f);
+    add_finding(c, c->n_findings, own(c, &part->findings[i]));
   }
   c->no_memory = c->no_memory || part->no_memory;
 }

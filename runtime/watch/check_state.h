@@ -41,7 +41,7 @@
 #ifndef CT_WATCH_CHECK_STATE_H
 #define CT_WATCH_CHECK_STATE_H
 
-#include "check.h"
+#include "explore.h"
 #include "runtime/simt/run/simt_watch.h"
 
 typedef struct CtClocks CtClocks;       /* check_clock.h */
@@ -324,6 +324,9 @@ struct CtCheck {
   CtArena texts;
   CtFinding *findings;
   size_t n_findings, cap_findings;
+  CtExploreOptions orders; /* that are asked for */
+  CtExplored *explored;
+  size_t n_explored, cap_explored;
   uint64_t n_launches;
   bool no_memory;     /* for lack of memory something was left out */
   CtEarly *early;     /* what earlier launches did; NULL: nothing is kept */
@@ -647,6 +650,9 @@ void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f);
 void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]);
 void ct_check_block_of(const CtSimtJob *job, int64_t i, int64_t b[3]);
 void ct_finding_merge(CtCheck *c); /* makes texts of the findings of all workers */
-void ct_finding_take(CtCheck *c, const CtCheck *part); /* adds the findings of a part */
+void ct_finding_take(CtCheck *c, const CtCheck *part);
+/* Was nothing found at the same place before? If so, _add_new adds it. */
+bool ct_finding_is_new(CtCheck *c, const CtFinding *f);
+void ct_finding_add_new(CtCheck *c, const CtFinding *f); /* adds the findings of a part */
 
 #endif

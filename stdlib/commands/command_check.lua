@@ -8,6 +8,7 @@ local devices = require "cuttle.profile_device"
 local kinds = require "cuttle.findings"
 local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
+local schedules = require "cuttle.schedule"
 
 local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "\n"
@@ -24,6 +25,12 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "  --no-global           do not look for races in global memory, which saves time\n"
   .. "  --on=NAME             also report cooperative grids that this device, such as H100,\n"
   .. "                        cannot hold; NVRTC finds how many registers a kernel needs\n"
+  .. "  --schedules[=N|all]   also run each launch in N other orders of its blocks and warps, 100\n"
+  .. "                        if no N is given; orders that no warp can tell apart count as one\n"
+  .. "  --preemptions=N       only orders in which at most N warps are interrupted\n"
+  .. "  --random=SEED         draw the orders at random, beginning with this number\n"
+  .. "  --schedule=FILE       run only the order in this file, besides the launch's own\n"
+  .. "  --save-schedule=FILE  write the order of the first finding that has one\n"
   .. "  --gate=LIMITS         run the script once more and report kernels whose figures are\n"
   .. "                        beyond limits, as in --gate=\"conflicts<=2, spills=0\"\n"
   .. "  --baseline=FILE       do not report findings that FILE lists\n"
@@ -68,6 +75,47 @@ local function seconds(options, value)
   options.seconds = n
 end
 
+-- {====== Orders ======
+
+local DEFAULT_ORDERS <const> = 100
+
+local function number_of(option, value, least)
+  local n = math.tointeger(tonumber(value))
+  if not n or n < least then
+    fail("--%s=%s: expected a whole number from %d on; see cuttle check --help", option, value, least)
+  end
+  return n
+end
+
+local function count_of(option, least, field)
+  return function(options, value) options[field] = number_of(option, value, least) end
+end
+
+local function orders(options, value)
+  options.orders = value == "all" and -1 or value == "" and DEFAULT_ORDERS
+    or number_of("schedules", value, 1)
+end
+
+local function read_schedule(options, path)
+  local file <close>, message = io.open(path, "rb")
+  if not file then fail("--schedule: %s", message) end
+  local schedule, why = schedules.read(file:read "a")
+  if not schedule then fail("--schedule=%s: %s", path, why) end
+  options.schedule = schedule
+end
+
+-- Writes the first schedule among the findings.
+local function save_schedule(findings, path)
+  for _, finding in ipairs(path and findings or {}) do
+    if finding.schedule then
+      local file <close>, message = io.open(path, "wb")
+      if not file then fail("--save-schedule: %s", message) end
+      file:write(finding.schedule)
+      return
+    end
+  end
+end
+
 local command <const> = {
   name = "check", flags = { nan = true, overflow = true, ["no-global"] = true },
   values_follow = { gate = true },
@@ -75,6 +123,9 @@ local command <const> = {
     nan = setting("nan", true), overflow = setting("overflow", true),
     ["no-global"] = setting("global", false),
     json = function(options, value) options.json = value == "" or value end,
+    schedules = orders, schedule = read_schedule,
+    preemptions = count_of("preemptions", 0, "preemptions"), random = count_of("random", 1, "seed"),
+    ["save-schedule"] = file_of("save-schedule", "save"),
     sarif = file_of "sarif", junit = file_of "junit", baseline = file_of "baseline",
     ["write-baseline"] = file_of("write-baseline", "write_baseline"), seconds = seconds,
     gate = function(options, value)
@@ -130,7 +181,10 @@ local function run(options)
   internal.host.limit_script(options.seconds or 0)
   local findings, launches, ok, what = check.run(script,
     { nan = options.nan, overflow = options.overflow, global = options.global,
-      device = options.device, call = run_script.call }, table.unpack(options.rest))
+      device = options.device, orders = options.orders, preemptions = options.preemptions,
+      seed = options.seed, schedule = options.schedule, call = run_script.call },
+    table.unpack(options.rest))
+  save_schedule(findings, options.save)
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
   local limit = limit_of(findings, options, text)

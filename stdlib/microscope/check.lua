@@ -2,6 +2,7 @@
 -- require "cuttle.check" for tests and editors.
 local internal = ...
 local grids = require "cuttle.check_grid"
+local schedules = require "cuttle.schedule"
 local M = {}
 
 -- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
@@ -14,7 +15,10 @@ local M = {}
 -- {call = g} calls g in place of pcall, {device = "H100"} also finds cooperative grids that this
 -- device cannot hold: they come last, and are of no block. findings.is_partial: memory or a limit
 -- ran out, and something may not have been found. findings.registers_unknown: why the registers of
--- a kernel are not known, which may let fewer blocks fit.
+-- a kernel are not known, which may let fewer blocks fit. {orders = n} also runs each launch in n other orders of its
+-- blocks and warps, -1 for all, with {preemptions = n} only those in which n warps are interrupted, with {seed = n}
+-- orders drawn at random; {schedule = s} runs one order, s read by cuttle.schedule. A finding of another order has
+-- its text as `schedule`. findings.explored: what was explored of each launch.
 function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)
@@ -24,6 +28,7 @@ function M.run(f, options, ...)
   local results = table.pack((options.call or pcall)(f, ...))
   watch:stop()
   local findings = watch:findings()
+  findings.explored = (options.orders or 0) ~= 0 and watch:explored() or nil
   if launches then grids.add(findings, launches, device) end
   return findings, watch:launches(), table.unpack(results, 1, results.n)
 end
@@ -37,7 +42,13 @@ end
 -- The report as text: a line for each finding, then a summary.
 function M.report(findings, launches)
   local lines = {}
-  for _, finding in ipairs(findings) do lines[#lines + 1] = M.line(finding) end
+  for _, finding in ipairs(findings) do
+    lines[#lines + 1] = M.line(finding)
+    if finding.schedule then lines[#lines + 1] = schedules.told(finding.schedule) end
+  end
+  for _, explored in ipairs(findings.explored or {}) do
+    lines[#lines + 1] = "check: " .. schedules.summary(explored)
+  end
   lines[#lines + 1] = ("check: %s in %d %s"):format(
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")

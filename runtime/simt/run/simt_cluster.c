@@ -2,6 +2,7 @@
    other blocks. The blocks are a team of workers on one thread, whose warps take turns. A warp
    counts its arrivals at the cluster's barrier. A warp that waits is stopped before the instruction
    (CtWarp.parked) until all others have arrived as often. */
+#include "simt_team.h"
 #include "simt_watch.h"
 
 static bool is_together(const CtIn *in, CtWarp *w) {
@@ -25,6 +26,8 @@ static bool have_arrived(const CtWarp *w) {
   }
   return true;
 }
+
+bool ct_simt_cluster_is_ready(const CtWarp *w) { return have_arrived(w); }
 
 const CtIn *ct_simt_do_CLUSTER_ARRIVE(const CtIn *in, CtWarp *w) {
   if (!is_together(in, w)) {

@@ -122,17 +122,6 @@ void ct_simt_put_back(const CtSimtKept *kept) {
   }
 }
 
-void ct_simt_exchange(CtSimtKept *kept) {
-  char *at = kept->bytes;
-  for (size_t i = 0; i < kept->n; i++) {
-    for (char *to = kept->spans[i].begin; to < kept->spans[i].end; to++, at++) {
-      char old = *to;
-      *to = *at;
-      *at = old;
-    }
-  }
-}
-
 const char *ct_simt_first_change(const CtSimtKept *kept) {
   const char *at = kept->bytes;
   for (size_t i = 0; i < kept->n; at += bytes_of(&kept->spans[i]), i++) {
@@ -146,6 +135,17 @@ const char *ct_simt_first_change(const CtSimtKept *kept) {
     }
   }
   return NULL;
+}
+
+const char *ct_simt_kept_at(const CtSimtKept *kept, const char *at) {
+  const char *from = kept->bytes;
+  for (size_t i = 0; i < kept->n; from += bytes_of(&kept->spans[i]), i++) {
+    const CtSimtSpan *s = &kept->spans[i];
+    if (at >= s->begin && at < s->end) {
+      return from + (at - s->begin);
+    }
+  }
+  CT_UNREACHABLE();
 }
 
 void ct_simt_drop(CtSimtKept *kept) {

@@ -18,10 +18,10 @@ CtStatus ct_simt_keep(CtAlloc alloc, const CtSimtEntry *entries, size_t n, CtSim
                       CtErr *err) CT_NODISCARD;
 /* Memory holds again what was kept. */
 void ct_simt_put_back(const CtSimtKept *kept);
-/* Memory holds what was kept, and what it held before is kept instead. */
-void ct_simt_exchange(CtSimtKept *kept);
 /* The first byte in which memory differs from what was kept, or NULL. */
 const char *ct_simt_first_change(const CtSimtKept *kept);
+/* Where it keeps the byte at this address. */
+const char *ct_simt_kept_at(const CtSimtKept *kept, const char *at);
 void ct_simt_drop(CtSimtKept *kept);
 
 #endif

@@ -67,6 +67,7 @@ typedef struct CtSimtGroup {
   struct CtWorker **teams; /* the first worker of each team, job by job */
   int n_teams;
   int n_threads;
+  struct CtSimtPlan *plan;    /* NULL: the launches run in no planned order */
   _Atomic uint64_t n_changes; /* changes of memory by atomic operations: spin loops wait for them */
   /* Has a block failed; was a deadlock found, so that nothing will change? */
   _Atomic bool has_failed, is_dead;
@@ -90,6 +91,7 @@ typedef struct CtSimtJob {
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;
   const CtHandler *handlers; /* by index in code, for watched instructions; NULL: no watcher */
+  const CtHandler *turns;    /* the same for instructions before which warps stop; NULL: no plan */
   const volatile int *interrupt;
   CtSimtWatch *watch; /* the launch's; NULL: there is none */
   int64_t n_blocks;
@@ -181,12 +183,16 @@ struct CtWarp {
   uint32_t *saved; /* rows of saved masks */
   const CtMem *mem;
   CtWorker *worker;
-  const CtIn *pc;     /* where a stopped warp goes on; NULL at its end */
-  int32_t index;      /* in the block */
-  bool is_waiting;    /* stopped at a barrier; false: stopped in a loop that waits */
-  bool has_arrived;   /* it arrived at the cluster's barrier and has not waited since */
+  const CtIn *pc;   /* where a stopped warp goes on; NULL at its end */
+  int32_t index;    /* in the block */
+  bool is_waiting;  /* stopped at a barrier; false: stopped in a loop that waits */
+  bool has_arrived; /* it arrived at the cluster's barrier and has not waited since */
+  bool
+      has_turn; /* in a planned launch (simt_plan.h): it may do the operation before which it stopped; */
+  bool gave_way;      /* it stopped in a loop that waits; */
   uint32_t n_arrived; /* how often it arrived there */
   bool is_same;       /* stopped in a loop, in the same state as the last time */
+  bool tries;         /* in a planned launch: it tries once more, and */
   const CtIn *parked; /* the instruction at which it is parked; NULL: it is not parked */
   uint32_t n_passed;  /* how many parked waits it has passed */
   uint32_t n_tallies; /* how many barriers that count it came to */
@@ -196,6 +202,8 @@ struct CtWarp {
   uint32_t n_turns;
   const CtIn *spin_at;
   uint64_t spin_state;
+  const CtIn *at; /* in a planned launch: the operation before which it stopped; NULL: none */
+  uint64_t seen;  /* CtSimtGroup.n_changes when it stopped in a loop */
 };
 _Static_assert(sizeof(CtWarp) <= CT_WARP_BYTES, "its slots come after it");
 

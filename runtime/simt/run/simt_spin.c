@@ -27,7 +27,8 @@
    Invariant: if all workers are stuck as of n, and n changes have been made, nothing will ever
    change. That is a deadlock. There is no time limit in this, so no slow kernel is taken for a
    deadlock. Only the worker with the lowest block reports it. */
-#include "simt_run.h"
+#include "simt_plan.h"
+#include "simt_team.h"
 
 #include <string.h>
 
@@ -47,7 +48,8 @@ static uint64_t state_of(const CtWarp *w) {
 }
 
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
-  if (++w->n_turns % TURNS != 0) {
+  CtSimtGroup *g = w->worker->job->group;
+  if (g->plan == NULL && ++w->n_turns % TURNS != 0) {
     return next;
   }
   uint64_t state = in->imm == CT_SPIN_WAIT ? state_of(w) : 0;
@@ -56,6 +58,13 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
   w->spin_state = state;
   w->is_waiting = false;
   w->pc = next - 1;
+  if (g->plan != NULL) {
+    w->gave_way = true;
+    w->seen = atomic_load(&g->n_changes);
+    if (in->imm == CT_SPIN_WAIT) {
+      g->plan->waits(g->plan, w, next, in);
+    }
+  }
   return NULL;
 }
 
@@ -143,6 +152,13 @@ static void fail(CtWorker *team, const CtWarp *first) {
                                  .lane = ct_first_lane(first->mask)};
 }
 
+static void note_stuck(CtWorker *k, const CtWarp *first, uint64_t changes) {
+  atomic_store(&k->stuck_block, k->block);
+  atomic_store(&k->stuck_loops, !first->is_waiting);
+  atomic_store(&k->stuck_in, first->is_waiting ? first->pc : first->spin_at);
+  atomic_store(&k->stuck_at, changes + 1);
+}
+
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
   if (gets_on(k)) {
     k->was_stuck = false;
@@ -156,10 +172,7 @@ bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
   }
   const CtWarp *first = first_stuck(k);
   CT_ASSERT(first != NULL); /* else nobody would ask */
-  atomic_store(&k->stuck_block, k->block);
-  atomic_store(&k->stuck_loops, !first->is_waiting);
-  atomic_store(&k->stuck_in, first->is_waiting ? first->pc : first->spin_at);
-  atomic_store(&k->stuck_at, changes + 1);
+  note_stuck(k, first, changes);
   if (!atomic_load(&k->job->group->is_dead) && !is_deadlock(k, changes)) {
     return false;
   }
@@ -171,3 +184,13 @@ void ct_simt_leave(CtWorker *k) {
   atomic_store(&k->stuck_at, UINT64_MAX);
   ct_simt_note_change(k->job);
 }
+
+bool ct_simt_note_stuck(CtWorker *team, uint64_t changes) {
+  const CtWarp *first = first_stuck(team);
+  if (first != NULL) {
+    note_stuck(team, first, changes);
+  }
+  return first != NULL;
+}
+
+void ct_simt_fail_stuck(CtWorker *team) { fail(team, first_stuck(team)); }

@@ -11,6 +11,7 @@
    barrier with no arrival missing waits for bytes only, and one more arrival is an error. Bytes
    may come before they are expected; tx is negative in between. */
 #include "simt_sync.h"
+#include "simt_team.h"
 #include "simt_watch.h"
 
 enum { WARP_GROUP = 4 };
@@ -360,4 +361,38 @@ const CtIn *ct_simt_do_SETMAXNREG(const CtIn *in, CtWarp *w) {
   w->worker->free_registers -= more;
   w->registers = n;
   return pass(in, w);
+}
+
+/* --- what a plan asks -------------------------------------------------------------------------------- */
+
+/* A wait that would fail is ready too. */
+static bool mbar_is_ready(const CtIn *in, CtWarp *w) {
+  const CtMbarImm imm = {.imm = in->imm};
+  const int32_t *slot = CT_AT(int32_t, w, in->a), *parity = CT_AT(int32_t, w, in->b);
+  bool all = true;
+  for (uint32_t rest = imm.u.op == CT_OP_MBAR_WAIT ? w->mask : 0; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    bool is_valid = slot[lane] >= 0 && slot[lane] < w->mem[imm.u.buf].n;
+    const CtMbar *bar = is_valid ? ct_mbar_at(w, imm.u.buf, slot[lane]) : NULL;
+    if (bar == NULL || !ct_mbar_is_made(bar)) {
+      return true;
+    }
+    all = all && ct_mbar_is_done(bar, parity[lane]);
+  }
+  return all;
+}
+
+bool ct_simt_is_ready(CtWarp *w, const CtIn *in) {
+  const CtSimtJob *job = w->worker->job;
+  int more = ((int)in->imm - w->registers) * CT_LANES;
+  switch (job->program->code[in - job->code].u.op) {
+    case CT_SIMT_MBAR: return mbar_is_ready(in, w);
+    case CT_SIMT_NAMED:
+      return w->parked == NULL || w->worker->named[number_of(in, w)].phase != w->phase;
+    case CT_SIMT_CLUSTER_WAIT: return ct_simt_cluster_is_ready(w);
+    case CT_SIMT_WGMMA_WAIT:
+      return w->n_groups <= in->imm || has_come(w, w->n_groups - (uint32_t)in->imm);
+    case CT_SIMT_SETMAXNREG: return more <= w->worker->free_registers;
+    default: return true;
+  }
 }

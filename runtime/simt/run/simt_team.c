@@ -3,24 +3,13 @@
 #include <sched.h>
 #include <string.h>
 
-#include "simt_engine.h"
-#include "simt_watch.h"
+#include "simt_plan.h"
+#include "simt_team.h"
 #include "runtime/base/bits.h"
 
 enum { UNSET_BYTE = 0xFF };
 
 /* --- one block ------------------------------------------------------------------------------------ */
-
-static CtWarp *warp_at(const CtWorker *k, int32_t i) {
-  return (CtWarp *)(void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
-}
-
-/* Runs a warp until it stops. */
-static void run(CtWarp *w, const CtIn *in) {
-  while (in != NULL) {
-    in = in->u.handler(in, w);
-  }
-}
 
 static uint32_t lanes_of(const CtSimtProgram *p, int32_t warp) {
   int32_t n = p->n_threads - warp * CT_LANES;
@@ -42,7 +31,8 @@ static void start_warp(CtWorker *k, CtWarp *w) {
   w->has_arrived = false;
   w->n_arrived = 0;
   w->n_tallies = 0;
-  w->spin_at = w->parked = NULL;
+  w->spin_at = w->parked = w->at = NULL;
+  w->has_turn = w->gave_way = w->tries = w->is_same = false;
   w->registers = p->first_registers;
   w->n_groups = 0;
   w->pc = k->job->code + p->body - 1; /* warps go on after pc */
@@ -55,7 +45,7 @@ static void start_warp(CtWorker *k, CtWarp *w) {
 static CtWarp *first_waiting(CtWorker *k) {
   CtWarp *first = NULL;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    CtWarp *w = warp_at(k, i);
+    CtWarp *w = ct_simt_warp_at(k, i);
     if (w->pc == NULL) {
       continue;
     }
@@ -73,9 +63,7 @@ static CtWarp *first_waiting(CtWorker *k) {
   return first;
 }
 
-/* Call it after all warps stopped. Those that wait must wait at the same place. True: they may
-   go on. */
-static bool meet(CtWorker *k) {
+bool ct_simt_meet(CtWorker *k) {
   CtWarp *first = first_waiting(k);
   CtSimtWatch *watch = k->job->watch;
   if (first == NULL) {
@@ -89,7 +77,7 @@ static bool meet(CtWorker *k) {
     return false;
   }
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    warp_at(k, i)->is_waiting = warp_at(k, i)->is_same = false;
+    ct_simt_warp_at(k, i)->is_waiting = ct_simt_warp_at(k, i)->is_same = false;
   }
   if (watch != NULL && watch->ops->barrier != NULL) {
     watch->ops->barrier(watch, k);
@@ -97,12 +85,10 @@ static bool meet(CtWorker *k) {
   return true;
 }
 
-static int team_of(const CtWorker *team) { return team->job->program->n_cluster; }
-
 /* Gives the workers of a team the blocks of a cluster, of which `first` is the one of rank 0. */
 static void set_blocks(CtWorker *team, const int64_t first[3]) {
   const int64_t *grid = team->job->launch->grid, *cluster = team->job->program->cluster;
-  for (int rank = 0; rank < team_of(team); rank++) {
+  for (int rank = 0; rank < ct_simt_team_size(team); rank++) {
     CtWorker *k = &team[rank];
     k->bid[0] = first[0] + rank % cluster[0];
     k->bid[1] = first[1] + rank / cluster[0] % cluster[1];
@@ -119,7 +105,7 @@ static bool is_looping(const CtWarp *w) {
 static bool has_moved(CtWarp *w) {
   const CtIn *parked = w->parked;
   uint32_t n_passed = w->n_passed;
-  run(w, w->pc + 1);
+  ct_simt_run_warp(w, w->pc + 1);
   return parked == NULL ? !is_looping(w) : w->n_passed != n_passed;
 }
 
@@ -132,7 +118,7 @@ static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
     return false;
   }
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    CtWarp *w = warp_at(k, i);
+    CtWarp *w = ct_simt_warp_at(k, i);
     if (w->pc != NULL && !w->is_waiting) {
       k->has_moved = has_moved(w) || k->has_moved;
     }
@@ -145,14 +131,13 @@ static bool run_warps(CtWorker *k, bool *loops, bool *parked) {
   return true;
 }
 
-/* Nobody is left who could complete what the parked warps of a team wait for. Makes one of them
-   fail: the first that does not merely wait for the rest of its cluster, if there is one. */
-static void fail_waits(CtWorker *team) {
+/* The first that does not merely wait for the rest of its cluster fails, if there is one. */
+void ct_simt_fail_waits(CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   CtWarp *found = NULL;
   bool is_cause = false;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps && !is_cause; i++) {
-    CtWarp *w = warp_at(&team[i / p->n_warps], i % p->n_warps);
+    CtWarp *w = ct_simt_warp_at(&team[i / p->n_warps], i % p->n_warps);
     if (w->parked != NULL) {
       is_cause = p->code[w->parked - team->job->code].u.op != CT_SIMT_CLUSTER_WAIT;
       found = found == NULL || is_cause ? w : found;
@@ -171,12 +156,12 @@ static void fail_waits(CtWorker *team) {
 static bool take_turns(CtWorker *team) {
   uint64_t changes = atomic_load(&team->job->group->n_changes);
   bool any_loops = false, goes_on = false, any_parked = false, any_moved = false, at_grid = false;
-  for (int i = 0; i < team_of(team); i++) {
+  for (int i = 0; i < ct_simt_team_size(team); i++) {
     bool loops, parked;
     if (!run_warps(&team[i], &loops, &parked)) {
       return false;
     }
-    bool met = !loops && !parked && meet(&team[i]);
+    bool met = !loops && !parked && ct_simt_meet(&team[i]);
     any_loops = any_loops || loops;
     any_parked = any_parked || parked;
     any_moved = any_moved || team[i].has_moved;
@@ -187,12 +172,12 @@ static bool take_turns(CtWorker *team) {
     }
   }
   if (any_parked && !goes_on && !any_moved) {
-    fail_waits(team);
+    ct_simt_fail_waits(team);
   } else if ((any_loops || at_grid) && !ct_simt_is_stuck(team, changes) && team->was_stuck) {
     sched_yield(); /* lets other blocks run */
   }
   goes_on = goes_on || at_grid || (any_parked && any_moved);
-  for (int i = 0; i < team_of(team); i++) {
+  for (int i = 0; i < ct_simt_team_size(team); i++) {
     goes_on = goes_on && team[i].fail.kind == CT_FAIL_NONE;
   }
   return goes_on;
@@ -209,7 +194,7 @@ static void begin_block(CtWorker *k) {
     memset(k->named, 0, sizeof k->named);
   }
   for (int32_t i = 0; i < p->n_warps; i++) {
-    start_warp(k, warp_at(k, i));
+    start_warp(k, ct_simt_warp_at(k, i));
   }
   if (watch != NULL && watch->ops->begin_block != NULL) {
     watch->ops->begin_block(watch, k);
@@ -217,7 +202,7 @@ static void begin_block(CtWorker *k) {
 }
 
 static void begin_blocks(CtWorker *team) {
-  for (int i = 0; i < team_of(team); i++) {
+  for (int i = 0; i < ct_simt_team_size(team); i++) {
     begin_block(&team[i]);
   }
 }
@@ -225,7 +210,7 @@ static void begin_blocks(CtWorker *team) {
 static void end_blocks(CtWorker *team) {
   CtSimtWatch *watch = team->job->watch;
   bool tells = watch != NULL && watch->ops->end_block != NULL;
-  for (int i = 0; tells && i < team_of(team); i++) {
+  for (int i = 0; tells && i < ct_simt_team_size(team); i++) {
     watch->ops->end_block(watch, &team[i]);
   }
 }
@@ -302,7 +287,7 @@ static void set_up(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   k->fail.kind = CT_FAIL_NONE;
   for (int32_t i = 0; i < p->n_warps; i++) {
-    CtWarp *w = warp_at(k, i);
+    CtWarp *w = ct_simt_warp_at(k, i);
     CtMem *mem = CT_AT(CtMem, w, p->mem_at);
     *w = (CtWarp){.mask = CT_ALL_LANES,
                   .live = CT_ALL_LANES,
@@ -315,7 +300,7 @@ static void set_up(CtWorker *k) {
     }
     set_scalars(k->job, w);
     set_thread_indices(p, w);
-    run(w, k->fail.kind == CT_FAIL_NONE ? k->job->code : NULL);
+    ct_simt_run_warp(w, k->fail.kind == CT_FAIL_NONE ? k->job->code : NULL);
   }
   k->prologue_fail = k->fail;
 }
@@ -350,7 +335,7 @@ static void note_dead(CtSimtGroup *g, CtFailKind kind) {
 /* Notes which blocks of a team failed; false: none. */
 static bool note_failures(CtWorker *team) {
   bool failed = false;
-  for (int i = 0; i < team_of(team); i++) {
+  for (int i = 0; i < ct_simt_team_size(team); i++) {
     CtFailKind kind = team[i].fail.kind;
     if (kind != CT_FAIL_NONE) {
       if (kind != CT_FAIL_STOPPED) {
@@ -385,7 +370,7 @@ static void take_cluster(CtWorker *team, int64_t position) {
 static void take_clusters(CtWorker *team) {
   CtSimtJob *job = team->job;
   int64_t position = atomic_fetch_add(&job->next, 1);
-  for (int i = 0; i < team_of(team) && position < job->n_clusters; i++) {
+  for (int i = 0; i < ct_simt_team_size(team) && position < job->n_clusters; i++) {
     set_up(&team[i]);
   }
   while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block))) {
@@ -404,7 +389,7 @@ static void take_clusters(CtWorker *team) {
 static bool next_cluster(CtWorker *team, int64_t *position) {
   CtSimtJob *job = team->job;
   if (job->launch->is_cooperative) {
-    *position = (team - job->workers) / team_of(team);
+    *position = (team - job->workers) / ct_simt_team_size(team);
     return !team->is_set_up;
   }
   if (ct_simt_interrupted(job)) {
@@ -416,12 +401,12 @@ static bool next_cluster(CtWorker *team, int64_t *position) {
          !ct_simt_is_over(job, *position, atomic_load(&job->fail_block));
 }
 
-static bool begin_team(CtWorker *team) {
+bool ct_simt_begin_team(CtWorker *team) {
   int64_t first[3], position;
   if (team->job->is_skipped || !next_cluster(team, &position)) {
     return false;
   }
-  for (int i = 0; i < team_of(team) && !team->is_set_up; i++) {
+  for (int i = 0; i < ct_simt_team_size(team) && !team->is_set_up; i++) {
     set_up(&team[i]);
   }
   ct_simt_block_at(team->job, position, first);
@@ -446,7 +431,7 @@ static void begin_next(CtSimtJob *job) {
   atomic_store(&job->first->current, next);
 }
 
-static void end_team(CtWorker *team) {
+void ct_simt_end_team(CtWorker *team) {
   team->has_ended = true;
   if (atomic_fetch_sub(&team->job->n_left, 1) == 1) {
     begin_next(team->job);
@@ -454,19 +439,23 @@ static void end_team(CtWorker *team) {
   ct_simt_leave(team);
 }
 
+void ct_simt_end_cluster(CtWorker *team) {
+  team->is_running = false;
+  end_blocks(team);
+  (void)note_failures(team);
+}
+
 /* One round of a team; false: no more blocks will come. */
 static bool continue_team(CtWorker *team) {
   if (team->has_ended) {
     return false;
   }
-  if (!team->is_running && !begin_team(team)) {
-    end_team(team);
+  if (!team->is_running && !ct_simt_begin_team(team)) {
+    ct_simt_end_team(team);
     return false;
   }
   if (!take_turns(team)) {
-    team->is_running = false;
-    end_blocks(team);
-    (void)note_failures(team);
+    ct_simt_end_cluster(team);
   }
   return true;
 }
@@ -499,6 +488,10 @@ static void run_together(const CtSimtGroup *g, int thread) {
 }
 
 void ct_simt_work(CtSimtGroup *group, int thread) {
+  if (group->plan != NULL) {
+    ct_simt_work_planned(group);
+    return;
+  }
   if (ct_simt_is_together(group)) {
     run_together(group, thread);
     return;

@@ -2,6 +2,18 @@
 #include "simt_watch.h"
 
 #include "simt_engine.h"
+#include "simt_plan.h"
+
+void ct_simt_note_sync(const CtSyncNote *note) {
+  const CtSimtJob *job = note->w->worker->job;
+  CtSimtPlan *plan = job->group->plan;
+  if (job->watch != NULL && job->watch->ops->sync != NULL) {
+    job->watch->ops->sync(job->watch, note);
+  }
+  if (plan != NULL) {
+    plan->sync(plan, note);
+  }
+}
 
 /* Runs an instruction on the lanes that the watcher allows, unless it has made the block fail. */
 static const CtIn *step(const CtIn *in, CtWarp *w, CtHandler handler) {

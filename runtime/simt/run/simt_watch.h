@@ -72,12 +72,8 @@ struct CtSimtWatch {
   const CtWatchOps *ops;
 };
 
-static inline void ct_simt_note_sync(const CtSyncNote *note) {
-  CtSimtWatch *watch = note->w->worker->job->watch;
-  if (watch != NULL && watch->ops->sync != NULL) {
-    watch->ops->sync(watch, note);
-  }
-}
+/* simt_watch.c: tells the launch's watcher, and its plan, if there are any. */
+void ct_simt_note_sync(const CtSyncNote *note);
 
 /* Tells the watcher of the instruction and runs it. */
 const CtIn *ct_simt_step(const CtIn *in, CtWarp *w);

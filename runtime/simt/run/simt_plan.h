@@ -1,0 +1,34 @@
+/* simt_plan.h: launches of the CPU engine in an order that a plan chooses. One thread runs all warps. A warp
+   stops before each operation by which warps meet (ct_simt_is_turn): atomic operations, mbarriers, named
+   barriers, copies that complete on an mbarrier. The plan then says which of the warps that can go on does so.
+   The same choices give the same run.
+
+   What a warp does between two such operations, it does at once, before the plan is asked again. Waits at
+   sync_threads, of a cluster, a grid or a group of wgmma are no choices: they end when they can. */
+#ifndef CT_SIMT_PLAN_H
+#define CT_SIMT_PLAN_H
+
+#include "simt_watch.h"
+
+typedef struct CtSimtPlan CtSimtPlan;
+struct CtSimtPlan {
+  int n_resident; /* clusters of a launch that run at the same time, unless it is cooperative */
+  /* The warp that goes on, of n > 0 that can: each stands before an operation (CtWarp.at), or in a loop that
+     waits and works (at is NULL). NULL: the launch ends here. */
+  CtWarp *(*choose)(CtSimtPlan *plan, CtWarp **ready, int n);
+  void (*sync)(CtSimtPlan *plan, const CtSyncNote *note); /* as CtWatchOps.sync */
+  void (*met)(CtSimtPlan *plan, CtWorker *k);             /* all warps of the block have met */
+  /* The warp goes back from `in` to `next`, in a loop that only waits. */
+  void (*waits)(CtSimtPlan *plan, CtWarp *w, const CtIn *next, const CtIn *in);
+};
+
+/* Does a warp stop before this instruction of the program? */
+bool ct_simt_is_turn(const CtSimtProgram *p, const CtIn *code);
+
+/* Puts the plan between the bound code, watched or not, and its handlers, which `turns` keeps. */
+void ct_simt_plan_code(const CtSimtJob *job, CtIn *code, CtHandler *turns);
+
+/* Runs the launches of the group, all of them on this thread. */
+void ct_simt_work_planned(CtSimtGroup *g);
+
+#endif

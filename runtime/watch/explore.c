@@ -1,0 +1,483 @@
+/* explore.c: `check` of a launch in other orders: see explore.h. The first run is the launch as it is, block after
+   block. Then orders run that were not yet seen: first those with few races turned. */
+#include "explore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check_state.h"
+#include "orders.h"
+#include "runtime/simt/run/simt_kept.h"
+
+/* RESIDENT: clusters of a launch whose blocks meet that run at the same time. LISTED_BYTES: of all orders that wait to
+   run. */
+enum { RESIDENT = 8, LISTED_BYTES = 1 << 28 };
+
+/* An order to run: the warps of its first events. */
+typedef struct Listed {
+  uint16_t *list;
+  size_t n;
+  int64_t block; /* of the race that was turned; -1: none was */
+} Listed;
+
+typedef struct Exploration {
+  CtCheck *c;
+  CtSimtEngine *engine;
+  CtSimtEntry *entries; /* with launches of their own */
+  CtSimtLaunch *launches;
+  size_t n;
+  CtSimtKept before, after; /* memory before and after the first run */
+  CtOrders *orders;
+  Listed *todo;
+  size_t n_todo, at_todo, cap_todo, listed_bytes;
+  uint64_t *seen; /* a hash set of orders and of lists that lead to one; 0: free */
+  size_t n_seen, cap_seen;
+  CtExplored count;
+  bool is_incomplete; /* something was left out */
+  bool is_clean;      /* the first run found nothing */
+  bool differs;       /* an order with another result was found */
+  CtCheck *last;      /* that of the last run, until its findings are taken over */
+  size_t n_found;     /* by it */
+} Exploration;
+
+/* --- what was seen ---------------------------------------------------------------------------------------- */
+
+static uint64_t *seen_slot(uint64_t *seen, size_t cap, uint64_t key) {
+  size_t i = key & (cap - 1);
+  while (seen[i] != 0 && seen[i] != key) {
+    i = (i + 1) & (cap - 1);
+  }
+  return &seen[i];
+}
+
+static bool grow_seen(Exploration *x) {
+  size_t cap = x->cap_seen == 0 ? 1024 : 2 * x->cap_seen;
+  uint64_t *seen = ct_alloc(x->c->alloc, cap * sizeof *seen);
+  if (seen == NULL) {
+    return false;
+  }
+  memset(seen, 0, cap * sizeof *seen);
+  for (size_t i = 0; i < x->cap_seen; i++) {
+    if (x->seen[i] != 0) {
+      *seen_slot(seen, cap, x->seen[i]) = x->seen[i];
+    }
+  }
+  ct_free(x->c->alloc, x->seen, x->cap_seen * sizeof *x->seen);
+  x->seen = seen;
+  x->cap_seen = cap;
+  return true;
+}
+
+/* Is it new? */
+static bool note_seen(Exploration *x, uint64_t key) {
+  key |= 1;
+  if (2 * (x->n_seen + 1) > x->cap_seen && !grow_seen(x)) {
+    x->is_incomplete = true;
+    return false;
+  }
+  uint64_t *slot = seen_slot(x->seen, x->cap_seen, key);
+  bool is_new = *slot == 0;
+  x->n_seen += is_new;
+  *slot = key;
+  return is_new;
+}
+
+/* --- schedules -------------------------------------------------------------------------------------------- */
+
+static const char *const policies[] = {
+    [CT_ORDER_STAY] = "stay", [CT_ORDER_TURNS] = "turns", [CT_ORDER_RANDOM] = "random"};
+
+static void put(CtText *t, const char *s) { ct_text_add(t, s, strlen(s)); }
+
+/* The text that `check --schedule` reads; stdlib/microscope/schedule.lua is the reader. */
+static const char *schedule_text(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
+  CtText t;
+  char line[128];
+  size_t n = 0;
+  const CtOrderChoice *choices = ct_orders_choices(x->orders, &n);
+  ct_text_init(&t, x->c->alloc);
+  snprintf(line, sizeof line, "schedule of launch %llu: %s %llu\n",
+           (unsigned long long)x->count.launch, policies[policy], (unsigned long long)seed);
+  put(&t, line);
+  for (size_t i = 0; policy == CT_ORDER_STAY && i < n; i++) {
+    int job;
+    int64_t block;
+    int32_t warp;
+    ct_orders_thread(x->orders, choices[i].thread, &job, &block, &warp);
+    snprintf(line, sizeof line, "step %u: %u (warp %d of block %lld", choices[i].step,
+             choices[i].thread, warp, (long long)block);
+    put(&t, line);
+    snprintf(line, sizeof line, " of rank %d", x->entries[job].rank);
+    put(&t, x->entries[job].rank >= 0 ? line : "");
+    put(&t, ")\n");
+  }
+  const char *text = ct_text_str(&t);
+  char *kept = text == NULL ? NULL : ct_arena_strdup(&x->c->texts, text, strlen(text));
+  ct_text_clear(&t);
+  return kept;
+}
+
+/* The one other order that runs when nobody asks for orders needs no schedule: it runs each time. */
+static bool tells_schedules(const Exploration *x) {
+  return x->c->orders.n_orders != 0 || x->c->orders.has_schedule;
+}
+
+/* --- results --------------------------------------------------------------------------------------------------- */
+
+/* The tensor of a launch that has this address. */
+static const CtSimtBuf *tensor_at(const Exploration *x, const char *at, const CtSimtEntry **of,
+                                  int64_t *off) {
+  for (size_t i = 0; i < x->n; i++) {
+    const CtSimtEntry *e = &x->entries[i];
+    for (uint32_t b = 1; b < e->program->n_bufs; b++) {
+      const CtSimtBuf *buf = &e->program->bufs[b];
+      if (buf->space != CT_GLOBAL || buf->is_chosen) {
+        continue;
+      }
+      const char *begin = e->launch->slots[buf->slot].ptr;
+      int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), n = ct_simt_n_elems(e->launch, buf);
+      if (at >= begin && at < begin + n * bytes) {
+        *of = e;
+        *off = (at - begin) / bytes;
+        return buf;
+      }
+    }
+  }
+  return NULL;
+}
+
+/* The bits of an element, as one number. */
+static unsigned long long bits_at(const char *at, size_t bytes) {
+  unsigned long long bits = 0;
+  for (size_t i = bytes; i-- > 0;) {
+    bits = bits << 8 | (unsigned char)at[i];
+  }
+  return bits;
+}
+
+/* Reports the first element that differs from what the first run left. */
+static void compare_results(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
+  const char *at = ct_simt_first_change(&x->after);
+  const CtSimtEntry *e = NULL;
+  int64_t off = 0;
+  const CtSimtBuf *buf = at == NULL ? NULL : tensor_at(x, at, &e, &off);
+  if (buf == NULL) {
+    return;
+  }
+  size_t bytes = ct_dtype_bytes(buf->dtype);
+  const char *element = (const char *)e->launch->slots[buf->slot].ptr + off * (int64_t)bytes;
+  char text[256];
+  snprintf(text, sizeof text,
+           "order: %s[%lld] depends on the order of the warps: its bits are 0x%0*llx in the "
+           "first order, and 0x%0*llx in the schedule below",
+           buf->name, (long long)off, (int)bytes * 2,
+           bits_at(ct_simt_kept_at(&x->after, element), bytes), (int)bytes * 2,
+           bits_at(element, bytes));
+  const CtLoc loc = e->program->locs[e->program->body];
+  CtFinding f = {.kind = CT_CHECK_ORDER,
+                 .kernel = e->program->name,
+                 .chunk = e->program->chunks[loc.chunk],
+                 .line = loc.line,
+                 .buffer = buf->name,
+                 .count = 1,
+                 .rank = e->rank,
+                 .text = text,
+                 .schedule = schedule_text(x, policy, seed)};
+  ct_finding_add_new(x->c, &f);
+  x->differs = true;
+}
+
+/* --- one run -------------------------------------------------------------------------------------------------- */
+
+/* Runs the launches under a check, or the parts of it. */
+static CtStatus run_under(Exploration *x, CtCheck *check, CtSimtPlan *plan, CtErr *err) {
+  bool joint = x->entries[0].rank >= 0;
+  CtStatus status = joint ? ct_check_join(check, x->n, err) : CT_OK;
+  for (size_t i = 0; i < x->n && status == CT_OK; i++) {
+    x->launches[i].watch = joint ? ct_check_part(check, i) : ct_check_watch(check);
+  }
+  if (status == CT_OK) {
+    status = ct_simt_run_planned(x->engine, x->entries, x->n, plan, err);
+    if (joint) {
+      ct_check_join_end(check);
+    }
+  }
+  return status;
+}
+
+/* Runs them in the order that has begun, under a check of its own: x->last. */
+static CtStatus run_once(Exploration *x, CtErr *err) {
+  CtCheckOptions options = x->c->options;
+  options.is_single = true;
+  options.blanks = NULL;
+  CtStatus status = ct_check_open(x->c->alloc, &options, &x->last, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  CtErr why; /* what fails is a finding */
+  ct_simt_put_back(&x->before);
+  CtStatus ran = run_under(x, x->last, ct_orders_plan(x->orders), &why);
+  x->n_found = ct_check_count(x->last);
+  if ((ran == CT_ENOMEM || ran == CT_EINTERRUPTED) && err != NULL) {
+    *err = why;
+  }
+  return ran == CT_ENOMEM || ran == CT_EINTERRUPTED ? ran : CT_OK;
+}
+
+/* Takes over the findings of the last run; those that are new come with its schedule. */
+static void take_findings(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
+  const char *schedule = NULL;
+  bool whole = ct_orders_end(x->orders) == CT_ORDER_WHOLE;
+  for (size_t i = 0; i < x->n_found; i++) {
+    CtFinding f = *ct_check_finding(x->last, i);
+    if (ct_finding_is_new(x->c, &f)) {
+      schedule = schedule == NULL && tells_schedules(x) ? schedule_text(x, policy, seed) : schedule;
+      f.schedule = schedule;
+      ct_finding_add_new(x->c, &f);
+    }
+  }
+  if (x->n_found == 0 && whole && x->is_clean && !x->differs && tells_schedules(x)) {
+    compare_results(x, policy, seed);
+  }
+  ct_check_close(x->last);
+  x->last = NULL;
+}
+
+static CtStatus run_order(Exploration *x, CtOrderPolicy policy, uint64_t seed, CtErr *err) {
+  CtStatus status = run_once(x, err);
+  if (x->last != NULL) {
+    take_findings(x, policy, seed);
+  }
+  x->count.n_run++;
+  return status;
+}
+
+/* --- the search ------------------------------------------------------------------------------------------------- */
+
+/* Blocks that do not meet are searched one after the other: any of their orders goes with any of another's. */
+static bool is_wanted(const Exploration *x, const Listed *from, size_t race) {
+  return x->count.n_resident == 0 || x->count.n_resident > 1 || from->block < 0 ||
+         from->block == ct_orders_race_block(x->orders, race);
+}
+
+static void list_races(Exploration *x, const Listed *from) {
+  for (size_t i = 0; i < ct_orders_n_races(x->orders); i++) {
+    uint64_t sign;
+    Listed next = {.block = ct_orders_race_block(x->orders, i)};
+    if (!is_wanted(x, from, i)) {
+      continue;
+    }
+    next.list = ct_orders_turn_race(x->orders, i, &next.n, &sign);
+    bool is_new = next.list != NULL && note_seen(x, sign);
+    size_t bytes = next.n * sizeof *next.list;
+    bool fits =
+        x->listed_bytes + bytes <= LISTED_BYTES &&
+        ct_grow(x->c->alloc, &x->todo, &x->cap_todo, x->n_todo + 1, sizeof *x->todo, NULL) == CT_OK;
+    if (is_new && fits) {
+      x->todo[x->n_todo++] = next;
+      x->listed_bytes += bytes;
+    } else if (next.list != NULL) {
+      ct_free(x->c->alloc, next.list, bytes);
+    }
+    x->is_incomplete = x->is_incomplete || next.list == NULL || !fits;
+  }
+}
+
+/* What the last run tells of other orders. */
+static void learn(Exploration *x, const Listed *from) {
+  CtOrderEnd end = ct_orders_end(x->orders);
+  int most = x->c->orders.n_preemptions;
+  if (end == CT_ORDER_TOO_LARGE) {
+    x->count.too_large = true;
+    x->is_incomplete = true;
+  } else if (end == CT_ORDER_NOT_POSSIBLE) {
+    x->count.n_run--;
+    x->count.n_same++;
+  } else if (!note_seen(x, ct_orders_hash(x->orders))) {
+    x->count.n_run--;
+    x->count.n_same++;
+  } else if (most < 0 || ct_orders_preemptions(x->orders) <= most) {
+    list_races(x, from);
+  } else {
+    x->is_incomplete = true;
+  }
+}
+
+static CtStatus search(Exploration *x, CtErr *err) {
+  uint64_t limit = x->c->orders.n_orders < 0 ? UINT64_MAX : (uint64_t)x->c->orders.n_orders;
+  Listed first = {.block = -1};
+  ct_orders_begin(x->orders, NULL, 0, CT_ORDER_STAY, 0);
+  CtStatus status = run_order(x, CT_ORDER_STAY, 0, err);
+  learn(x, &first);
+  while (status == CT_OK && x->at_todo < x->n_todo && x->count.n_run < limit) {
+    Listed next = x->todo[x->at_todo++];
+    ct_orders_begin(x->orders, next.list, next.n, CT_ORDER_STAY, 0);
+    status = run_order(x, CT_ORDER_STAY, 0, err);
+    learn(x, &next);
+    ct_free(x->c->alloc, next.list, next.n * sizeof *next.list);
+    x->listed_bytes -= next.n * sizeof *next.list;
+  }
+  x->count.n_left = x->n_todo - x->at_todo;
+  x->count.is_whole = x->count.n_left == 0 && !x->is_incomplete;
+  return status;
+}
+
+static CtStatus draw(Exploration *x, CtErr *err) {
+  CtStatus status = CT_OK;
+  uint64_t seed = x->c->orders.seed;
+  for (int64_t i = 0; i < x->c->orders.n_orders && status == CT_OK; i++, seed++) {
+    ct_orders_begin(x->orders, NULL, 0, CT_ORDER_RANDOM, seed);
+    status = run_order(x, CT_ORDER_RANDOM, seed, err);
+  }
+  return status;
+}
+
+static CtStatus replay(Exploration *x, CtErr *err) {
+  const CtCheckSchedule *s = &x->c->orders.schedule;
+  CtOrderPolicy policy = (CtOrderPolicy)s->policy;
+  if (s->launch != x->count.launch) {
+    return CT_OK;
+  }
+  if (policy == CT_ORDER_STAY) {
+    ct_orders_replay(x->orders, s->choices, s->n);
+  } else {
+    ct_orders_begin(x->orders, NULL, 0, policy, s->seed);
+  }
+  return run_order(x, policy, s->seed, err);
+}
+
+static CtStatus run_orders(Exploration *x, CtErr *err) {
+  const CtExploreOptions *options = &x->c->orders;
+  CtStatus status = ct_orders_open(x->c->alloc, x->count.n_resident, &x->orders, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  if (options->has_schedule) {
+    return replay(x, err);
+  }
+  if (options->n_orders == 0) {
+    ct_orders_begin(x->orders, NULL, 0, CT_ORDER_TURNS, 0);
+    return run_order(x, CT_ORDER_TURNS, 0, err);
+  }
+  return options->seed != 0 ? draw(x, err) : search(x, err);
+}
+
+/* --- a launch ---------------------------------------------------------------------------------------------------- */
+
+static bool meets(const CtSimtEntry *entries, size_t n) {
+  bool found = n > 1 || entries[0].launch->is_cooperative;
+  for (size_t i = 0; i < n; i++) {
+    found = found || entries[i].program->meets;
+  }
+  return found;
+}
+
+/* Is there another order to be run? By default only of blocks that meet, one after the other in the first run. */
+static bool is_asked(const CtCheck *c, const CtSimtEntry *entries, size_t n) {
+  const CtSimtLaunch *l = entries[0].launch;
+  bool several = l->grid[0] > 1 || l->grid[1] > 1 || l->grid[2] > 1;
+  bool in_order = n == 1 && entries[0].rank < 0 && !l->is_cooperative;
+  return c->orders.n_orders != 0 || c->orders.has_schedule ||
+         (in_order && several && entries[0].program->meets);
+}
+
+static CtStatus copy_entries(Exploration *x, const CtSimtEntry *entries, size_t n, CtErr *err) {
+  CtAlloc alloc = x->c->alloc;
+  x->n = n;
+  x->entries = ct_alloc(alloc, n * sizeof *x->entries);
+  x->launches = ct_alloc(alloc, n * sizeof *x->launches);
+  if (x->entries == NULL || x->launches == NULL) {
+    return ct_fail_nomem(err);
+  }
+  for (size_t i = 0; i < n; i++) {
+    x->launches[i] = *entries[i].launch;
+    x->entries[i] = (CtSimtEntry){entries[i].program, &x->launches[i], entries[i].rank};
+  }
+  return CT_OK;
+}
+
+static void close(Exploration *x) {
+  CtAlloc alloc = x->c->alloc;
+  for (; x->at_todo < x->n_todo; x->at_todo++) {
+    ct_free(alloc, x->todo[x->at_todo].list, x->todo[x->at_todo].n * sizeof(uint16_t));
+  }
+  ct_free(alloc, x->todo, x->cap_todo * sizeof *x->todo);
+  ct_free(alloc, x->seen, x->cap_seen * sizeof *x->seen);
+  if (x->entries != NULL) {
+    ct_free(alloc, x->entries, x->n * sizeof *x->entries);
+  }
+  if (x->launches != NULL) {
+    ct_free(alloc, x->launches, x->n * sizeof *x->launches);
+  }
+  ct_orders_close(x->orders);
+  ct_simt_drop(&x->before);
+  ct_simt_drop(&x->after);
+}
+
+static CtStatus note_count(Exploration *x, CtErr *err) {
+  CtCheck *c = x->c;
+  CtStatus status = ct_grow(c->alloc, &c->explored, &c->cap_explored, c->n_explored + 1,
+                            sizeof *c->explored, err);
+  const char *name = x->entries[0].program->name;
+  x->count.kernel = ct_arena_strdup(&c->texts, name, strlen(name));
+  if (status == CT_OK && x->count.kernel != NULL && c->orders.n_orders != 0) {
+    c->explored[c->n_explored++] = x->count;
+  }
+  return status;
+}
+
+/* The first run is over. */
+static CtStatus explore(Exploration *x, CtErr *err) {
+  CtStatus status = ct_simt_keep(x->c->alloc, x->entries, x->n, &x->after, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  x->count.n_resident = meets(x->entries, x->n) ? RESIDENT : 1;
+  x->count.launch = x->c->n_launches;
+  status = run_orders(x, err);
+  ct_simt_put_back(&x->after);
+  return status == CT_OK ? note_count(x, err) : status;
+}
+
+static uint64_t count_found(const CtCheck *c) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < c->n_findings; i++) {
+    n += c->findings[i].count;
+  }
+  return n;
+}
+
+CtStatus ct_explore(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries, size_t n,
+                    CtErr *err) {
+  Exploration x = {
+      .c = c, .engine = engine, .before = {.alloc = c->alloc}, .after = {.alloc = c->alloc}};
+  CtStatus status = copy_entries(&x, entries, n, err);
+  bool asked = status == CT_OK && is_asked(c, entries, n);
+  status = asked ? ct_simt_keep(c->alloc, entries, n, &x.before, err) : status;
+  uint64_t n_before = count_found(c);
+  status = status == CT_OK ? run_under(&x, c, NULL, err) : status;
+  x.is_clean = count_found(c) == n_before;
+  for (size_t i = 0; asked && i < n; i++) {
+    x.launches[i].print = NULL;
+  }
+  status = status == CT_OK && asked ? explore(&x, err) : status;
+  close(&x);
+  return status;
+}
+
+CtStatus ct_explore_ask(CtCheck *c, const CtExploreOptions *options, CtErr *err) {
+  size_t bytes = (options->schedule.n + 1) * sizeof(CtOrderChoice);
+  CtOrderChoice *choices = ct_arena_alloc(&c->texts, bytes);
+  if (choices == NULL) {
+    return ct_fail_nomem(err);
+  }
+  if (options->schedule.n > 0) {
+    memcpy(choices, options->schedule.choices, bytes - sizeof *choices);
+  }
+  c->orders = *options;
+  c->orders.schedule.choices = choices;
+  return CT_OK;
+}
+
+size_t ct_explore_count(const CtCheck *c) { return c->n_explored; }
+const CtExplored *ct_explored(const CtCheck *c, size_t i) { return &c->explored[i]; }
