@@ -28,7 +28,7 @@ end
 
 -- The findings that are not known.
 local function new_ones(findings)
-  local new = { registers_unknown = findings.registers_unknown }
+  local new = { registers_unknown = findings.registers_unknown, explored = findings.explored }
   for _, f in ipairs(findings) do
     if not f.is_known then new[#new + 1] = f end
   end
@@ -51,6 +51,7 @@ local function skipped(options)
   return { nan = not options.nan and "only with --nan" or nil,
            overflow = not options.overflow and "only with --overflow" or nil,
            cooperative_grid = not options.device and "only with --on" or nil,
+           order = not options.orders and "only with --schedules" or nil,
            gate = not options.gates and "only with --gate" or nil,
            race_global = left_out, race_streams = left_out, dependent_launch = left_out }
 end
@@ -60,7 +61,7 @@ local function plain(result)
   local findings = result.findings
   return { findings = table.move(findings, 1, #findings, 1, {}), launches = result.launches,
            failed = result.failed, limit = result.limit, is_partial = findings.is_partial,
-           registers_unknown = findings.registers_unknown }
+           registers_unknown = findings.registers_unknown, explored = findings.explored }
 end
 
 -- The modules that seldom are wanted are loaded only then.
