@@ -82,7 +82,8 @@ local DEFAULT_ORDERS <const> = 100
 local function number_of(option, value, least)
   local n = math.tointeger(tonumber(value))
   if not n or n < least then
-    fail("--%s=%s: expected a whole number from %d on; see cuttle check --help", option, value, least)
+    fail("--%s=%s: expected a whole number from %d on; see cuttle check --help", option, value,
+      least)
   end
   return n
 end

@@ -15,10 +15,11 @@ local M = {}
 -- {call = g} calls g in place of pcall, {device = "H100"} also finds cooperative grids that this
 -- device cannot hold: they come last, and are of no block. findings.is_partial: memory or a limit
 -- ran out, and something may not have been found. findings.registers_unknown: why the registers of
--- a kernel are not known, which may let fewer blocks fit. {orders = n} also runs each launch in n other orders of its
--- blocks and warps, -1 for all, with {preemptions = n} only those in which n warps are interrupted, with {seed = n}
--- orders drawn at random; {schedule = s} runs one order, s read by cuttle.schedule. A finding of another order has
--- its text as `schedule`. findings.explored: what was explored of each launch.
+-- a kernel are not known, which may let fewer blocks fit. {orders = n} also runs each launch in n
+-- other orders of its blocks and warps, -1 for all; with {preemptions = n} only those in which n
+-- warps are interrupted, with {seed = n} orders drawn at random. {schedule = s} runs one order,
+-- read by cuttle.schedule. A finding of another order has its text as `schedule`.
+-- findings.explored: what was explored of each launch.
 function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)

@@ -1,5 +1,6 @@
--- schedule.lua: the text of a schedule, one order of a launch's blocks and warps, which `check` writes with a finding
--- and `check --schedule=FILE` replays. Its lines: "schedule of launch N: POLICY SEED", then "step N: THREAD (...)".
+-- schedule.lua: the text of a schedule, one order of a launch's blocks and warps, which `check`
+-- writes with a finding and `check --schedule=FILE` replays. Its lines: "schedule of launch N:
+-- POLICY SEED", then "step N: THREAD (...)".
 local M = {}
 
 local POLICIES <const> = { stay = 0, turns = 1, random = 2 }

@@ -1,5 +1,5 @@
--- `check --schedules`: what is found only in some orders of blocks and warps, how many orders there are, and the replay
--- of one of them.
+-- `check --schedules`: what is found only in some orders of blocks and warps, how many orders there
+-- are, and the replay of one of them.
 local tap = dofile "tests/support/tap.lua"
 
 local path <const>, saved <const> = os.tmpname(), os.tmpname()
@@ -29,16 +29,21 @@ end)
 k{grid = 3, block = 1}(zeros(i32, 1), zeros(i32, 3))
 ]]
 says(TICKETS, "", "one result is none of check's business", "check: no finding in 1 launch\n")
-local text = says(TICKETS, "--schedules=all --save-schedule=" .. saved, "three tickets have six orders",
+local text = says(TICKETS, "--schedules=all --save-schedule=" .. saved,
+  "three tickets have six orders",
   "tickets, launch 1: 6 orders; all there are with 8 blocks at a time",
-  "FILE:2: order: y[0] depends on the order of the warps: its bits are 0x00000000 in the first order, "
-    .. "and 0x00000001 in the schedule below\n  schedule of launch 1: stay 0\n  step 1: 1 (warp 0 of block 1)")
+  "FILE:2: order: y[0] depends on the order of the warps: its bits are 0x00000000 in the first "
+    .. "order, and 0x00000001 in the schedule below\n"
+    .. "  schedule of launch 1: stay 0\n  step 1: 1 (warp 0 of block 1)")
 local replayed = check(TICKETS, "--schedule=" .. saved)
 tap.ok(replayed == text:gsub("check: tickets.-\n", ""), "a schedule is replayed", replayed)
-says(TICKETS, "--schedules=2", "a number of orders", "tickets, launch 1: 2 orders; ", " more are known")
-says(TICKETS, "--schedules=5 --random=7", "orders at random", "schedule of launch 1: random ", "5 orders")
+says(TICKETS, "--schedules=2", "a number of orders", "tickets, launch 1: 2 orders; ",
+  " more are known")
+says(TICKETS, "--schedules=5 --random=7", "orders at random", "schedule of launch 1: random ",
+  "5 orders")
 
--- A lost wake-up: the waiter looks, and sleeps at a barrier unless it saw the flag; who wakes it looks whether it sleeps.
+-- A lost wake-up: the waiter looks, and sleeps at a barrier unless it saw the flag; who wakes it
+-- looks whether it sleeps.
 local LOST <const> = [[
 local k = kernel("lost", function(y)
   local ready, sleeps = shared(i32, 1), shared(i32, 1)
@@ -57,7 +62,8 @@ end)
 k{grid = 1, block = 64}(zeros(i32, 64))
 ]]
 says(LOST, "", "the usual order wakes it", "check: no finding in 1 launch")
-says(LOST, "--schedules", "a lost wake-up", "FILE:11: deadlock in block (0,0,0): warp 0 waits at line 11 for named barrier 1: ",
+says(LOST, "--schedules", "a lost wake-up",
+  "FILE:11: deadlock in block (0,0,0): warp 0 waits at line 11 for named barrier 1: ",
   "schedule of launch 1: stay 0")
 
 -- A ring of two stages: all its orders are one, as nobody can tell them apart.
