@@ -62,6 +62,19 @@ static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor
   }
 }
 
+/* A tensor whose key is known was measured for it. */
+static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
+  Tensor *t = arg->tensor;
+  if (t->key_len == 0 && !launch_measure(L, t)) {
+    CtCx cx = bind_cx(L);
+    const char *title = launch_push_title(L, kernel, a, arg);
+    const char *name = arg->idx != 0 ? tensor_push_title(L, arg->idx) : "its layout";
+    diag_error(L,
+               "%s, %s %s reaches before its first element; a kernel's tensor needs strides >= 0",
+               title, name, bind_layout_text(&cx, t->layout));
+  }
+}
+
 /* What the key says of a tensor; kept in it, since a tensor does not change. */
 static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) {
   const Kernel *k = lua_touserdata(L, kernel);
@@ -70,14 +83,6 @@ static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) 
   if (t->key_len != 0 && !k->static_shapes) {
     launch_put(L, a, t->key, t->key_len);
     return;
-  }
-  if (!launch_measure(L, t)) {
-    CtCx cx = bind_cx(L);
-    const char *title = launch_push_title(L, kernel, a, arg);
-    const char *name = arg->idx != 0 ? tensor_push_title(L, arg->idx) : "its layout";
-    diag_error(L,
-               "%s, %s %s reaches before its first element; a kernel's tensor needs strides >= 0",
-               title, name, bind_layout_text(&cx, t->layout));
   }
   put_byte(L, a, 'T');
   put_byte(L, a, (int)t->dtype);
@@ -106,9 +111,9 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   arg->kind = ARG_TENSOR;
   arg->tensor_id = t->id;
   arg->dtype = t->dtype;
-  arg->address = launch_address(t);
-  put_tensor(L, kernel, a, arg); /* measures it */
+  measure(L, kernel, a, arg);
   launch_place(t, arg);
+  put_tensor(L, kernel, a, arg);
   union {
     uint64_t address;
     CtSlotValue v;

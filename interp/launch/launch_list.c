@@ -458,12 +458,15 @@ CtStatus launch_list_upload(LaunchList *l, CtStream stream, CtDevPtr *out, CtErr
 LaunchTable *launch_list_table(const LaunchList *l) { return l->table; }
 
 bool launch_next_tensor(LaunchTensors *w) {
-  for (; w->at < w->args->n; w->at++, w->member = 0) {
-    const Arg *arg = w->arg = &w->args->args[w->at];
-    bool is_list = arg->kind == ARG_LIST;
-    if (w->member < (is_list ? arg->list->n : arg->kind == ARG_TENSOR)) {
-      w->tensor = is_list ? arg->list->members[w->member].tensor : arg->tensor;
-      w->member++;
+  for (const LaunchArgs *a = w->args; w->at < a->n; w->at++, w->member = 0) {
+    const Arg *arg = w->arg = &a->args[w->at];
+    if (arg->kind == ARG_TENSOR) {
+      w->tensor = arg->tensor;
+      w->at++;
+      return true;
+    }
+    if (arg->kind == ARG_LIST && w->member < arg->list->n) {
+      w->tensor = arg->list->members[w->member++].tensor;
       return true;
     }
   }
