@@ -270,6 +270,9 @@ static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
 static void sync_warp(CtCheckWorker *k, const CtWarp *w) {
   ct_flag_sync_warp(k, w);
   ct_shadow_sync_warp(k, w);
+  if (k->clocks != NULL) {
+    ct_clock_sync_warp(k, w->index);
+  }
 }
 
 /* Reports shuffles that read a lane outside of their mask. */

@@ -186,6 +186,37 @@ void ct_clock_begin_block(CtCheckWorker *k) {
 
 /* --- what orders ---------------------------------------------------------------------------------------- */
 
+/* These lanes of the warp hand on what it knows, and of its own work what its lanes know of each other; what these
+   lanes did besides goes to `known`, as a moment. */
+static void hand_on(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, uint32_t *to,
+                    CtKnowledge **known) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *warp = warp_row(c, rank, w->index), i = of_warp(c, rank, w->index);
+  uint32_t own = c->own[(size_t)rank * c->n_warps + (size_t)w->index];
+  const uint32_t now[] = {warp[i], warp[c->n + i]};
+  bool is_whole = (w->live & ~w->mask) == 0;
+  for (uint32_t view = 0; view < 2 && !is_whole; view++) {
+    warp[view * c->n + i] = now[view] < own ? now[view] : own;
+  }
+  join(c, to, warp);
+  warp[i] = now[0];
+  warp[c->n + i] = now[1];
+  ct_flag_arrive(k, w->index, lanes, known);
+  if (!is_whole) {
+    ct_flag_add_moment(k, w->index, lanes, known);
+  }
+  advance(c, rank, w->index);
+}
+
+void ct_clock_sync_warp(CtCheckWorker *k, int32_t warp) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  c->own[(size_t)rank * c->n_warps + (size_t)warp] =
+      warp_row(c, rank, warp)[of_warp(c, rank, warp)];
+  advance(c, rank, warp);
+}
+
 void ct_clock_barrier(CtCheckWorker *k) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -401,9 +432,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
     set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
   } else {
     keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
-    join(c, acc, warp);
-    ct_flag_arrive(k, note->w->index, 1u << note->lane, &c->acc_known[slot]);
-    advance(c, own, note->w->index);
+    hand_on(k, note->w, 1u << note->lane, acc, &c->acc_known[slot]);
   }
   if (note->turns) {
     turn(k, acc, done, &c->acc_known[slot], &c->done_known[slot]);
@@ -426,15 +455,12 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t *acc = named_row(c, rank, note->slot, 0), *done = named_row(c, rank, note->slot, 1);
   CtKnowledge **acc_known = named_known(c, rank, note->slot, 0);
   CtKnowledge **done_known = named_known(c, rank, note->slot, 1);
-  uint32_t *warp = warp_row(c, rank, note->w->index);
   if (note->kind == CT_SYNC_NAMED_PASS) {
     take_over(c, rank, note->w->index, done);
     ct_flag_pass(k, note->w, note->w->mask, *done_known);
     return;
   }
-  join(c, acc, warp);
-  ct_flag_arrive(k, note->w->index, note->w->mask, acc_known);
-  advance(c, rank, note->w->index);
+  hand_on(k, note->w, note->w->mask, acc, acc_known);
   if (note->turns) {
     turn(k, acc, done, acc_known, done_known);
   }

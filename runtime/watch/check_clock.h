@@ -31,7 +31,9 @@
    row is double: its first half is what threads see, its second half what agents see.
 
    Lanes. Lanes of one warp are ordered by sync_warp, by flags, and by what their warp handed on at
-   a barrier and then waited for. What one lane hands on or waits for counts for its whole warp.
+   a barrier and then waited for. Lanes that arrive without the others of their warp hand on what
+   the lanes know of each other, and their own work as a moment (check_known.h). What one lane waits
+   for counts for its whole warp.
 
    Invariant: where this is coarser than the hardware, as with lanes, too much is taken for
    ordered, never too little. So a race may be missed, but none is invented.
@@ -105,7 +107,8 @@ void ct_clock_close(CtCheckWorker *k);
 void ct_clock_begin_block(CtCheckWorker *k);
 void ct_clock_end_cluster(
     CtCheckWorker *k); /* any worker of the cluster may call it; none has failed */
-void ct_clock_barrier(CtCheckWorker *k);                       /* sync_threads */
+void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
+void ct_clock_sync_warp(CtCheckWorker *k, int32_t warp);
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a); /* what a tma_store reads */
 void ct_clock_end_block(CtCheckWorker *k);                     /* a block that has not failed */
 /* Reports an access to the shared memory of another block if that block may not have begun. */

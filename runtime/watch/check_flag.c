@@ -297,6 +297,16 @@ static void add_moment(CtCheckWorker *k, CtKnowledge **to, const CtMoment *m, bo
   }
 }
 
+void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge **to) {
+  CtCheckWarp *w = &k->warps[warp];
+  const CtMoment m = {.who = ct_known_who(k->k->job->number, k->k->team[0].block, k->k->rank, warp),
+                      .lanes = lanes,
+                      .epoch = k->epoch,
+                      .sub = w->sub,
+                      .time = ++w->time};
+  add_moment(k, to, &m, false);
+}
+
 static Lane *lane_of(const CtCheckWorker *k, int32_t warp, int lane) {
   return &k->lanes[(size_t)warp * CT_LANES + (size_t)lane];
 }

@@ -60,6 +60,9 @@ void ct_flag_grid(CtCheckWorker *k, int64_t phase, bool passes);
 /* These lanes of the warp arrive at a barrier, or have waited for it. What is handed on there is in *at. */
 void ct_flag_arrive(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge **at);
 void ct_flag_pass(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, CtKnowledge *at);
+/* *to also has what these lanes did so far. */
+void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge **to);
+
 /* Does the lane know that the event is over? */
 bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
                    int old_lane);

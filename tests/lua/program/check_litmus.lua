@@ -489,6 +489,36 @@ verdict("an mbarrier at which another lane arrives does not", "race", 2, by_barr
   if t == 1 then bar[0]:arrive() end
   if t >= 32 then bar[0]:wait(0) end
 end))
+-- Lanes of warp 0 write, and one of them arrives; warp 1 reads.
+local function arriving(before)
+  return function(y)
+    local t = threadIdx.x
+    local s, bar = shared(i32, 32), mbarrier(1, 1)
+    sync_threads()
+    if t < 32 then
+      s[t] = t
+      before()
+      if t == 5 then bar[0]:arrive() end
+    else
+      bar[0]:wait(0)
+      y[t] = s[63 - t]
+    end
+  end
+end
+verdict("lanes meet before one arrives at an mbarrier", "ordered", 1, arriving(warp))
+verdict("lanes do not meet before one arrives at an mbarrier", "race", 1, arriving(nothing))
+verdict("one lane writes and arrives at an mbarrier", "ordered", 1, function(y)
+  local t = threadIdx.x
+  local s, bar = shared(i32, 1), mbarrier(1, 1)
+  sync_threads()
+  if t == 5 then
+    s[0] = 42
+    bar[0]:arrive()
+  elseif t >= 32 then
+    bar[0]:wait(0)
+    y[t] = s[0]
+  end
+end)
 verdict("grid_barrier orders blocks", "ordered", 2, function(x, y)
   x[blockIdx.x * 64 + threadIdx.x] = 1
   grid_barrier()
