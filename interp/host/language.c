@@ -78,6 +78,7 @@ static const struct {
 } lua_names[] = {
     {"apropos", "cuttle.help", false},
     {"attention", "cuttle.attention", false},
+    {"attention_backward", "cuttle.attention_backward", false},
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},

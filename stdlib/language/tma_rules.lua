@@ -40,4 +40,16 @@ function M.with_strides(t, along)
   return view(t, layout(extents, strides))
 end
 
+--- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map
+--- may have. Not mode `along`.
+function M.mapped(t, along)
+  local extents, strides = shape(t), stride(t)
+  local span = 0
+  for i = 1, #extents do span = max(span, extents[i] * strides[i]) end
+  for i = 1, #extents do
+    if extents[i] == 1 and i ~= along then strides[i] = span end
+  end
+  return view(t, layout(extents, strides))
+end
+
 return M

@@ -109,3 +109,35 @@ function matmul(A, B, C, options) end
 ---@return Tensor # O
 ---@return Tensor? # LSE, with `lse`
 function attention(Q, K, V, options) end
+
+--- The backward pass of attention: the gradients of Q, K and V.
+--- dO is the gradient of O. Q, K, V and O are the tensors of the call of attention, and LSE is its
+--- second result. dO, O and the gradients have the type and the modes of Q, K and V. `causal` and
+--- `scale` must be the same as in that call. `out` is a list of the tensors for dQ, dK and dV; by
+--- default, row-major ones are made. `config` is the name of a configuration, and `stream` is the
+--- same as in a launch.
+---
+--- Sums are f32. On Hopper, dQ is added up in an order that differs from call to call, so its last
+--- bits may differ too; dK and dV always have the same bits.
+---
+---     > Q, K = ones(f32, row_major{1, 1, 1, 2}), zeros(f32, row_major{1, 1, 2, 2})
+---     > V = from_table(f32, {{{{1, 2}, {3, 4}}}})
+---     > O, LSE = attention(Q, K, V, {lse = true})
+---     > dQ, dK, dV = attention_backward(ones(f32, row_major{1, 1, 1, 2}), Q, K, V, O, LSE)
+---     > dK(0, 0, _, _)
+---     tensor f32 (2,2):(2,1) on cpu
+---       -0.70711  -0.70711
+---        0.70711   0.70711
+--- CuTe: none (CUTLASS: example 77, FlashAttention's backward). MoYe: none.
+--- See: attention.
+---@param dO Tensor (B,H,S,D), or (H,S,D)
+---@param Q Tensor (B,H,S,D), or (H,S,D)
+---@param K Tensor (B,Hk,Sk,D), or (Hk,Sk,D)
+---@param V Tensor like K
+---@param O Tensor like Q
+---@param LSE Tensor (B,H,S), or (H,S), f32
+---@param options? table
+---@return Tensor # dQ
+---@return Tensor # dK
+---@return Tensor # dV
+function attention_backward(dO, Q, K, V, O, LSE, options) end

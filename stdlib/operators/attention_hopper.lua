@@ -443,25 +443,14 @@ local function n_blocks_of(p)
   return devices.n_sms(device())
 end
 
--- The tensor as a map takes it: a mode of extent 1, whose stride says nothing, gets one that a map
--- may have.
-local function mapped(t)
-  local extents, strides = shape(t), stride(t)
-  local span = 0
-  for i = 1, 4 do span = max(span, extents[i] * strides[i]) end
-  for i = 1, 4 do
-    if extents[i] == 1 and i ~= 2 then strides[i] = span end
-  end
-  return view(t, layout(extents, strides))
-end
-
 function M.plan(p, kernel, variant)
   local n = n_blocks_of(p)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = ROWS }
   local none = zeros(f32, {1, 1, 1}):to(p.device)
   return { kernel = kernel,
            launch = { grid = n, block = M.n_threads(variant), stream = p.stream },
-           args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.O), p.LSE or none,
+           args = { tma.mapped(p.Q, 2), tma.mapped(p.K, 2), tma.mapped(p.V, 2),
+                    tma.mapped(p.O, 2), p.LSE or none,
                     tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
                     softmax.scale(p) } }
 end

@@ -4,6 +4,7 @@
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
 --   causal, scale, lazy, config, bits, dtype, device
 --   out, lse   the tensors that the caller gets
+-- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, and `results`, which the caller gets.
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
@@ -22,8 +23,10 @@ local known_options <const> =
   { "bits", "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale",
     "stream" }
 
-local function read_options(options)
-  options = arguments.options(op, options, known_options, "{causal = true}")
+local gradient_options <const> = { "causal", "config", "out", "scale", "stream" }
+
+local function read_options(options, known)
+  options = arguments.options(op, options, known, "{causal = true}")
   for _, key in ipairs { "causal", "lazy" } do
     if options[key] ~= nil and type(options[key]) ~= "boolean" then
       fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
@@ -105,11 +108,12 @@ local function new_tensor(dtype, shape, device)
   return t.device == device and t or t:to(device)
 end
 
-local function check_same(t, expected, what)
-  for i, n in ipairs(expected) do
-    if t.extent[i] ~= n then
-      fail("%s is %s; expected (%s), as Q is %s", t.name, as_given(t),
-        table.concat(expected, ","), what)
+-- That t has the first modes of `like`.
+local function check_same(t, like)
+  for i, n in ipairs(t.extent) do
+    if like.given[i] ~= n then
+      fail("%s is %s; expected (%s), as %s is %s", t.name, as_given(t),
+        table.concat(like.given, ",", 1, #t.extent), like.name, like.tensor.layout)
     elseif t.stride[i] == 0 and n > 1 then
       fail("%s is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
         .. "results", t.name, t.tensor.layout, i - 1)
@@ -117,37 +121,47 @@ local function check_same(t, expected, what)
   end
 end
 
--- O as the caller gets it: of Q's shape.
-local function to_out(q, out)
-  if out == nil then out = new_tensor(q.tensor.dtype, q.given, q.tensor.device) end
-  local t = operand(out, "out", #q.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
-  check_same(t, q.given, q.tensor.layout)
+-- A tensor of the shape of `like`, that given or a new one.
+local function to_result(like, t, name)
+  if t == nil then t = new_tensor(like.tensor.dtype, like.given, like.tensor.device) end
+  local r = operand(t, name, #like.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
+  check_same(r, like)
+  return r
+end
+
+local function lse_of(q, lse, name)
+  local t = operand(lse, name, #q.given == 3 and { "H", "S" } or { "B", "H", "S" })
+  check_same(t, q)
+  if lse.dtype ~= f32 and lse.dtype ~= f64 then
+    fail("%s is %s; expected f32", name, lse.dtype)
+  end
   return t
 end
 
 -- LSE (B,H,S) f32: true makes a new one.
 local function to_lse(q, lse)
   if not lse then return nil end
-  local shape = table.move(q.given, 1, #q.given - 1, 1, {})
-  if lse == true then lse = new_tensor(f32, shape, q.tensor.device) end
+  if lse == true then
+    lse = new_tensor(f32, table.move(q.given, 1, #q.given - 1, 1, {}), q.tensor.device)
+  end
   if not is_tensor(lse) then
     fail("lse is of type %s; expected true, for a new tensor, or a tensor of f32",
       tiles.type_name(lse))
   end
-  local t = operand(lse, "lse", #shape == 2 and { "H", "S" } or { "B", "H", "S" })
-  check_same(t, shape, q.tensor.layout)
-  if lse.dtype ~= f32 and lse.dtype ~= f64 then
-    fail("lse is %s; expected f32", lse.dtype)
-  end
-  return t
+  return lse_of(q, lse, "lse")
 end
 
+local function check_device(t, q)
+  if t.tensor.device ~= q.tensor.device then
+    fail("%s is on %s but Q is on %s; expected all on one device", t.name, t.tensor.device,
+      q.tensor.device)
+  end
+end
+
+-- The inputs begin with Q.
 local function check_results(results, inputs)
   for _, r in ipairs(results) do
-    if r.tensor.device ~= inputs[1].tensor.device then
-      fail("%s is on %s but Q is on %s; expected all on one device", r.name, r.tensor.device,
-        inputs[1].tensor.device)
-    end
+    check_device(r, inputs[1])
     for _, t in ipairs(inputs) do
       if overlap.shares(r, t) then
         fail("%s shares memory with %s: blocks still read %s when others write; give %s memory of "
@@ -221,38 +235,93 @@ local function arranged(t, places)
   return view(t.tensor, layout(extent, stride))
 end
 
---- The problem of attention(Q, K, V, options), for messages of `who`.
-function M.read(who, Q, K, V, options)
-  op = who
-  options = read_options(options)
+-- The operands Q, K and V, checked.
+local function read_operands(Q, K, V)
   check_tensor(Q, "Q")
   local modes = rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
   local q, k, v = operand(Q, "Q", modes), operand(K, "K", modes), operand(V, "V", modes)
-  q.given = table.move(q.extent, 1, #q.extent, 1, {})
+  for _, t in ipairs { q, k, v } do t.given = table.move(t.extent, 1, #t.extent, 1, {}) end
   check_types(q, k, v)
   for _, t in ipairs { q, k, v } do
     t.batched = #modes == 4
     with_batches(t)
   end
   check_shapes(q, k, v)
-  local sequences = to_sequences(q, k, options)
-  local o, lse = to_out(q, options.out), to_lse(q, options.lse)
-  check_results({ o, lse }, { q, k, v })
-  for _, t in ipairs { o, lse } do
-    t.batched = #modes == 4
-    with_batches(t)
-  end
+  return q, k, v
+end
+
+-- Of a tensor (B,H,S,D), or (H,S,D): (S,D,H,B).
+local function rows_first(t)
+  t.batched = #t.extent == 4
+  return arranged(with_batches(t), { 3, 4, 2, 1 })
+end
+
+local function lse_rows_first(t)
+  t.batched = #t.extent == 3
+  return arranged(with_batches(t), { 3, 2, 1 })
+end
+
+local function problem_of(q, k, v, sequences, options)
   local depth = q.extent[4]
-  return { dtype = Q.dtype, device = Q.device, batches = q.extent[1], heads = q.extent[2],
-           kv_heads = k.extent[2], depth = depth, sequences = sequences,
+  return { dtype = q.tensor.dtype, device = q.tensor.device, batches = q.extent[1],
+           heads = q.extent[2], kv_heads = k.extent[2], depth = depth, sequences = sequences,
            n_q = sequences and longest(sequences, "n_q") or q.extent[3],
            n_k = sequences and longest(sequences, "n_k") or k.extent[3],
            causal = options.causal or false, lazy = options.lazy or false,
            scale = options.scale or 1 / math.sqrt(depth), config = options.config,
-           bits = options.bits, stream = options.stream, out = o.tensor, lse = lse and lse.tensor,
-           Q = arranged(q, { 3, 4, 2, 1 }), K = arranged(k, { 3, 4, 2, 1 }),
-           V = arranged(v, { 3, 4, 2, 1 }), O = arranged(o, { 3, 4, 2, 1 }),
-           LSE = lse and arranged(lse, { 3, 2, 1 }) }
+           bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
+           V = rows_first(v) }
+end
+
+--- The problem of attention(Q, K, V, options), for messages of `who`.
+function M.read(who, Q, K, V, options)
+  op = who
+  options = read_options(options, known_options)
+  local q, k, v = read_operands(Q, K, V)
+  local sequences = to_sequences(q, k, options)
+  local o, lse = to_result(q, options.out, "out"), to_lse(q, options.lse)
+  check_results({ o, lse }, { q, k, v })
+  local p = problem_of(q, k, v, sequences, options)
+  p.out, p.lse = o.tensor, lse and lse.tensor
+  p.O, p.LSE = rows_first(o), lse and lse_rows_first(lse)
+  return p
+end
+
+-- Of the option `out`, a list of the gradients in order.
+local function given_gradients(out)
+  if out == nil then return {} end
+  if type(out) ~= "table" or #out ~= 3 then
+    fail("out is %s; expected a list of three tensors, {dQ, dK, dV}",
+      type(out) == "table" and ("a list of %d"):format(#out)
+      or "of type " .. tiles.type_name(out))
+  end
+  return out
+end
+
+--- The problem of attention_backward(dO, Q, K, V, O, LSE, options), for messages of `who`.
+function M.read_backward(who, dO, Q, K, V, O, LSE, options)
+  op = who
+  options = read_options(options, gradient_options)
+  local q, k, v = read_operands(Q, K, V)
+  for name, t in pairs { dO = dO, O = O, LSE = LSE } do check_tensor(t, name) end
+  local given = given_gradients(options.out)
+  local o, grad = to_result(q, O, "O"), to_result(q, dO, "dO")
+  local lse = lse_of(q, LSE, "LSE")
+  local results = { to_result(q, given[1], "dQ"), to_result(k, given[2], "dK"),
+                    to_result(v, given[3], "dV") }
+  if dO.dtype ~= Q.dtype then
+    fail("Q is %s but dO is %s; the element types must be equal", Q.dtype, dO.dtype)
+  end
+  for _, t in ipairs { grad, o, lse } do check_device(t, q) end
+  for i, r in ipairs(results) do
+    check_results({ r }, { q, k, v, o, grad, lse, table.unpack(results, 1, i - 1) })
+  end
+  local p = problem_of(q, k, v, nil, options)
+  p.O, p.dO, p.LSE = rows_first(o), rows_first(grad), lse_rows_first(lse)
+  p.results, p.dQ, p.dK, p.dV = {}, rows_first(results[1]), rows_first(results[2]),
+    rows_first(results[3])
+  for i, t in ipairs(results) do p.results[i] = t.tensor end
+  return p
 end
 
 return M

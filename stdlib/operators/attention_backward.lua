@@ -1,0 +1,126 @@
+-- attention_backward.lua: attention_backward(dO, Q, K, V, O, LSE, options): the gradients of
+-- attention. attention_problem.lua checks the arguments; this file chooses a configuration and
+-- launches the kernels that its template makes. A template is a module with
+--   trouble(config, p)      why its kernels cannot compute the problem, or nil
+--   make(variant)           the kernels, as plan wants them
+--   plan(p, kernels, variant)  {kernel =, launch =, args =} of each launch, in order
+-- A variant is a configuration with the problem's dtype, depth and causal, and what variant(p)
+-- adds.
+local internal = ...
+local given = require "cuttle.operator_config"
+local problem = require "cuttle.attention_problem"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local op <const> = "attention_backward"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+-- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
+-- others where `config` says so. `sm` is the compute capability that the instructions are of.
+local HOPPER <const> = "cuttle.attention_backward_hopper"
+M.configs = {
+  { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 64, rows = 128, groups = 2,
+    stages = 2, registers = { 24, 240 }, by_rows = true },
+  { name = "hopper 64x128", template = HOPPER, sm = 90, depth = 128, rows = 64, groups = 2,
+    stages = 2, registers = { 24, 240 } },
+  { name = "plain", template = "cuttle.attention_backward_plain" },
+}
+
+-- {====== Choice ======
+
+local function trouble(config, p) return require(config.template).trouble(config, p) end
+
+local function sm_of(p)
+  local emit_sm = internal.launch.emit_sm()
+  if emit_sm then return emit_sm end
+  return p.device ~= "cpu" and device().sm or 0
+end
+
+local function lack(config, sm)
+  if config.sm and config.sm ~= sm then
+    return ("its kernel is for sm_%d, and this is sm_%d"):format(config.sm, sm)
+  end
+end
+
+local function by_name(p, sm)
+  local names = {}
+  for _, config in ipairs(M.configs) do
+    if config.name == p.config then
+      local why = trouble(config, p) or sm > 0 and lack(config, sm)
+      if why then
+        fail("configuration '%s' is not for this problem: %s, D = %d, on %s; %s", config.name,
+          p.dtype, p.depth, p.device, why)
+      end
+      return config
+    end
+    names[#names + 1] = "'" .. config.name .. "'"
+  end
+  fail("there is no configuration '%s'; there are %s", tostring(p.config),
+    table.concat(names, ", "))
+end
+
+local function choose(p)
+  local sm = sm_of(p)
+  if type(p.config) == "table" then
+    given.check(op, "config", p.config, M.configs)
+    return p.config
+  elseif p.config ~= nil then
+    return by_name(p, sm)
+  end
+  for _, config in ipairs(M.configs) do
+    if not trouble(config, p) and not lack(config, sm) then return config end
+  end
+end
+
+-- {====== Kernels ======
+
+local made = {} -- kernels by configuration, then by text
+
+local function kernels_of(config, p)
+  local template = require(config.template)
+  local variant = template.variant(p, config)
+  for key, value in pairs(config) do
+    if variant[key] == nil then variant[key] = value end
+  end
+  variant.dtype, variant.causal = p.dtype, p.causal
+  local by_text = made[config] or {}
+  made[config] = by_text
+  local text = ("%s %d %s %s"):format(p.dtype.name, variant.depth, p.causal, variant.is_whole)
+  by_text[text] = by_text[text] or template.make(variant)
+  return template.plan(p, by_text[text], variant)
+end
+
+-- What to launch, in order; without queries or keys the gradients are 0.
+local function plan(p)
+  local config = choose(p)
+  if p.scale <= 0 then fail("scale is %s; expected a positive number", p.scale) end
+  if p.n_q == 0 or p.n_k == 0 or p.heads == 0 or p.batches == 0 or p.depth == 0 then
+    for _, t in ipairs(p.results) do fill(t, 0) end
+    return {}, config
+  end
+  return kernels_of(config, p), config
+end
+
+--- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV
+function M.attention_backward(dO, Q, K, V, O, LSE, options)
+  local p = problem.read_backward(op, dO, Q, K, V, O, LSE, options)
+  for _, step in ipairs((plan(p))) do step.kernel(step.launch)(table.unpack(step.args)) end
+  return table.unpack(p.results)
+end
+
+--- The same, to be launched again at least cost: a function without arguments, the name of the
+--- configuration, the list of gradients, and what is launched, {kernel =, launch =, args =} each.
+function M.prepare(dO, Q, K, V, O, LSE, options)
+  local p = problem.read_backward(op, dO, Q, K, V, O, LSE, options)
+  local steps, config = plan(p)
+  local launches = {}
+  for i, step in ipairs(steps) do
+    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
+  end
+  return function()
+    for _, launch in ipairs(launches) do launch() end
+  end, config.name, p.results, steps
+end
+
+return M

@@ -1,0 +1,381 @@
+-- attention_backward_hopper.lua: the gradients of attention on Hopper. A block owns a tile of keys,
+-- 64 for each warp group that multiplies, and goes through the queries of all heads that read them.
+-- For each tile of queries it computes:
+--   S' = K Q', dP' = V dO'      of the group's keys, both transposed, sums in registers
+--   P' = exp2(c S' - L), dS' = P' (dP' - D)
+--   dV += P' dO, dK += dS' Q    P' and dS', packed in registers, are operands again
+--   dQ += dS K                  of all groups' keys: dS by way of shared memory
+-- Each group computes a part of dQ: some of the depth or, by_rows, of the queries. It computes the
+-- part's transpose, K' dS', so that its stores to shared memory have no bank conflicts. TMA adds
+-- the part to a sum in f32. One more warp group loads by TMA. Two more kernels run: before this
+-- one, that of attention_backward_rows.lua, and after it one that rounds dQ. Fields of
+-- configurations:
+--   rows        the queries of a tile, a multiple of 64
+--   depth       of a head, at most: TMA loads zeros for what is missing and does not store it
+--   groups      that multiply
+--   stages      tiles of Q, and of dO, in shared memory
+--   registers   of a thread, {of the group that loads, of those that multiply}
+--   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
+local rows_of = require "cuttle.attention_backward_rows"
+local softmax = require "cuttle.attention_softmax"
+local tma = require "cuttle.tma_rules"
+local M = {}
+
+local GROUP <const>, KEYS <const> = 128, 64
+local WIDTH <const> = 8 -- elements of 16 bytes
+local THREADS <const> = 256 -- of the kernel that rounds dQ
+local SLOTS <const> = 2 -- of dS
+
+local names <const> = { f16 = "F16", bf16 = "BF16" }
+local modes <const> = { "S", "D", "H", "B" } -- of the operands and results
+
+function M.n_threads(config) return GROUP * (config.groups + 1) end
+
+function M.trouble(config, p)
+  if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
+  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  for _, name in ipairs { "dO", "dK", "dV", "O", "dQ" } do
+    if p[name].dtype ~= p.dtype then
+      return ("%s is %s, and its kernel takes Q's type"):format(name, p[name].dtype)
+    end
+  end
+  for _, name in ipairs { "Q", "K", "V", "O", "dO", "dQ", "dK", "dV" } do
+    local why = tma.trouble(p[name], name, modes, 2, 0)
+    if why then return why end
+  end
+end
+
+function M.variant(p, config)
+  return { depth = config.depth, is_whole = p.n_k % (KEYS * config.groups) == 0 }
+end
+
+-- {====== What is known before the trace ======
+
+local function plan_of(variant)
+  local dtype, depth, rows = variant.dtype, variant.depth, variant.rows
+  local groups, by_rows = variant.groups, variant.by_rows
+  local keys = KEYS * groups
+  local n, columns = by_rows and rows // groups or rows, by_rows and depth or depth // groups
+  local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
+  local k_major = gmma_layout(dtype, "K", 128)
+  local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(rows, kind))
+  local dKV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind))
+  local store = atom("SM90_U32x4_STSM_N", dtype)
+  return {
+    keys = keys, columns = columns, rows = n, KQ = KQ, dKV = dKV,
+    dQ = tiled_mma(("SM90_%dx%dx16_%s_SS"):format(columns, n, kind)),
+    KV = tile_to_shape(k_major, {keys, depth}),
+    QO = tile_to_shape(k_major, {rows, depth, variant.stages}),
+    dS = tile_to_shape(k_major, {keys, rows, SLOTS}),
+    sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, columns, groups}),
+    of_rows = layout({rows, variant.stages}, {1, rows}),
+    store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
+    KV_bytes = keys * depth * dtype.bits // 8,
+    QO_bytes = rows * (depth * dtype.bits // 8 + 4),
+  }
+end
+
+-- {====== The block's tiles ======
+
+-- Tiles of a tensor (S,D,H,B), or (S,H,B), for TMA.
+local function boxes(t, tiler) return tile(tma_tensor(t), tiler, {_, _}) end
+
+local function of_first_lane(x) return shfl_idx(x, 0) end
+
+-- Calls f(head, first, last) for each head that reads the block's keys, of tiles of queries that
+-- see one.
+local function each_head(variant, args, f)
+  local first = 0
+  if variant.causal then
+    first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
+  end
+  for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
+    f(head, first, cdiv(args.n_q, variant.rows))
+  end
+end
+
+-- {====== The group that loads: one of its threads ======
+
+local function load_all(variant, plan, args, smem, bars)
+  local rows, depth, batch = variant.rows, variant.depth, args.batch
+  local function load_keys(t, s, full)
+    full:arrive_expect_tx(plan.KV_bytes)
+    tma_load(boxes(t, {plan.keys, depth})(_, _, args.n, 0, args.kv_head, batch), s, full)
+  end
+  load_keys(args.K, smem.K, bars.K_full[0])
+  load_keys(args.V, smem.V, bars.V_full[0])
+  local state = pipeline_state(variant.stages, {parity = 1})
+  each_head(variant, args, function(head, first, last)
+    local gQ = boxes(args.Q, {rows, depth})(_, _, _, 0, head, batch)
+    local gdO = boxes(args.dO, {rows, depth})(_, _, _, 0, head, batch)
+    local gL, gD = tile(tma_tensor(args.L), {rows}, {_})(_, _, head, batch),
+      tile(tma_tensor(args.D), {rows}, {_})(_, _, head, batch)
+    for m in range(first, last) do
+      local slot = state.slot
+      bars.Q_empty[slot]:wait(state.parity)
+      bars.Q_full[slot]:arrive_expect_tx(plan.QO_bytes)
+      tma_load(gQ(_, _, m), smem.Q(_, _, slot), bars.Q_full[slot])
+      tma_load(gL(_, m), smem.L(_, slot), bars.Q_full[slot])
+      bars.dO_empty[slot]:wait(state.parity)
+      bars.dO_full[slot]:arrive_expect_tx(plan.QO_bytes)
+      tma_load(gdO(_, _, m), smem.dO(_, _, slot), bars.dO_full[slot])
+      tma_load(gD(_, m), smem.D(_, slot), bars.dO_full[slot])
+      state:advance()
+    end
+  end)
+end
+
+-- {====== A group that multiplies ======
+
+local Group = {}
+Group.__index = Group
+
+local function new_group(variant, plan, args, smem, bars)
+  local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
+  local kq, dkv, dq = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
+    plan.dQ:get_slice(thread)
+  local rows, depth = variant.rows, variant.depth
+  local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}), tile(smem.V, {KEYS, depth}, {number, 0})
+  local of_columns, of_rows = variant.by_rows and 0 or number, variant.by_rows and number or 0
+  local K_columns = tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {of_columns, 0})
+  local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, SLOTS}, {of_rows, 0, 0})
+  local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, rows},
+    plan.dKV:partition_shape_C{KEYS, depth}
+  local copier = plan.store_dS:get_slice(thread)
+  local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
+    number = number, thread = thread, is_first = thread == 0, sK = sK, sV = sV,
+    sum = smem.sum(_, _, number), of_columns = of_columns, of_rows = of_rows,
+    K = kq:partition_A(sK), V = kq:partition_A(sV),
+    Q = kq:partition_B(smem.Q), dO = kq:partition_B(smem.dO),
+    Qt = dkv:partition_B(select(smem.Q, 1, 0, 2)), dOt = dkv:partition_B(select(smem.dO, 1, 0, 2)),
+    S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
+    P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
+    dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
+    places = kq:partition_C(identity_tensor{KEYS, rows}), copier = copier,
+    to_dS = copier:partition_D(tile(smem.dS, {KEYS, rows}, {number, 0})),
+    Kt = dq:partition_A(K_columns), dSt = dq:partition_B(dS_rows),
+    dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
+    to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
+    q = pipeline_state(variant.stages), slot = pipeline_state(SLOTS),
+    all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP) }
+  return setmetatable(self, Group)
+end
+
+-- A product that is under way until wgmma_wait.
+local function begin(mma, A, B, C, options)
+  wgmma_fence()
+  gemm(mma, A, B, C, options)
+  wgmma_commit()
+end
+
+-- Calls f(at, i) for the thread's elements in group j of 8 columns of S': at is the place, i the
+-- column of the two.
+local function each_of(j, f)
+  for r = 0, 1 do
+    for i = 0, 1 do f({{i, r, j}, 0, 0}, i) end
+  end
+end
+
+-- The two values of a tile's rows, L or D, that belong to the thread's columns in group j.
+function Group:pair(t, j)
+  local two = fragment(f32, 2)
+  copy(tile(t(_, self.q.slot), {2}, {self.places[{{0, 0, j}, 0, 0}][2] // 2}), two)
+  return two
+end
+
+-- The score at a place, -inf where query and key do not see each other.
+function Group:score(at, m)
+  local args, key, query = self.args, self.places[at][1], self.places[at][2]
+  local seen = key < self.n_keys
+  if self.variant.causal then
+    seen = seen and query + m * self.variant.rows >= key + self.first_key - (args.n_k - args.n_q)
+  end
+  return where(seen, self.S[at], -math.huge)
+end
+
+-- P' and dS' while the products of S' and dP' are under way.
+function Group:exponentiate(m, masked)
+  local variant, S, dP = self.variant, self.S, self.dP
+  wgmma_wait(1)
+  for j in range(variant.rows // 8) do
+    local tops = self:pair(self.smem.L, j)
+    each_of(j, function(at, i)
+      S[at] = exp2_approx((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
+    end)
+  end
+  copy(cast(S, variant.dtype), self.P)
+  wgmma_wait(0)
+  for j in range(variant.rows // 8) do
+    local sums = self:pair(self.smem.D, j)
+    each_of(j, function(at, i) dP[at] = S[at] * (dP[at] - sums[i]) end)
+  end
+  copy(cast(dP, variant.dtype), self.dS)
+end
+
+-- dS' to shared memory, where all groups read it.
+function Group:share_dS()
+  copy(self.plan.store_dS, self.copier:retile_S(self.dS), self.to_dS(_, _, _, self.slot.slot))
+  fence_proxy_async()
+  self.all:sync()
+end
+
+-- Adds dQ by way of shared memory; the last addition may still read there.
+function Group:add_dQ(gdQ, m)
+  if self.is_first then tma_store_wait(0) end
+  self.together:sync()
+  copy(self.dQ, self.to_sum)
+  fence_proxy_async()
+  self.together:sync()
+  if self.is_first then
+    tma_store(self.sum, gdQ(_, _, self.variant.by_rows and m * self.variant.groups + self.of_rows
+      or m), {reduce = "add"})
+    tma_store_commit()
+  end
+end
+
+function Group:step(gdQ, m, masked)
+  local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
+  bars.Q_full[q.slot]:wait(q.parity)
+  begin(plan.KQ, self.K, self.Q(_, _, _, q.slot), self.S, {accumulate = false})
+  bars.dO_full[q.slot]:wait(q.parity)
+  begin(plan.KQ, self.V, self.dO(_, _, _, q.slot), self.dP, {accumulate = false})
+  self:exponentiate(m, masked)
+  begin(plan.dKV, plan.dKV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, q.slot), self.dV)
+  self:share_dS()
+  begin(plan.dQ, self.Kt, self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  wgmma_wait(1)
+  if self.is_first then bars.dO_empty[q.slot]:arrive() end
+  begin(plan.dKV, plan.dKV:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q.slot), self.dK)
+  wgmma_wait(1)
+  self:add_dQ(gdQ, m)
+  wgmma_wait(0)
+  if self.is_first then bars.Q_empty[q.slot]:arrive() end
+  q:advance()
+  slot:advance()
+end
+
+-- The tiles of queries [first, last) of a head; those that do not see all of the group's keys come
+-- first, or are all, where the group has keys behind the last.
+function Group:each_tile(gdQ, first, last)
+  local variant, args = self.variant, self.args
+  local n_masked = first
+  if variant.causal then
+    n_masked = min(max(cdiv(self.first_key - (args.n_k - args.n_q) + KEYS - 1, variant.rows),
+      first), last)
+  end
+  if not variant.is_whole then n_masked = where(self.n_keys < KEYS, last, n_masked) end
+  if variant.causal or not variant.is_whole then
+    for m in range(first, n_masked) do self:step(gdQ, m, true) end
+  end
+  for m in range(n_masked, last) do self:step(gdQ, m, false) end
+end
+
+-- The sums of dK and dV to the memory that held K and V, which no group reads any more, and out.
+function Group:store()
+  local variant, plan, args, dK, dV = self.variant, self.plan, self.args, self.dK, self.dV
+  local copier = plan.store_dKV:get_slice(self.thread)
+  for j in range(variant.depth // 8) do
+    each_of(j, function(at) dK[at] = dK[at] * args.scale end)
+  end
+  self.all:sync()
+  local function narrow(sums, s)
+    copy(plan.store_dKV, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
+  end
+  narrow(dV, self.sV)
+  narrow(dK, self.sK)
+  fence_proxy_async()
+  self.together:sync()
+  if self.is_first then
+    local n = args.n * variant.groups + self.number
+    local function store(t, s)
+      tma_store(s, boxes(t, {KEYS, variant.depth})(_, _, n, 0, args.kv_head, args.batch))
+    end
+    store(args.dV, self.sV)
+    store(args.dK, self.sK)
+    tma_store_commit()
+    tma_store_wait(0)
+  end
+end
+
+local function multiply_all(variant, plan, args, smem, bars)
+  local group = new_group(variant, plan, args, smem, bars)
+  group.first_key = args.n * plan.keys + group.number * KEYS
+  group.n_keys = args.n_k - group.first_key
+  clear(group.dK)
+  clear(group.dV)
+  bars.K_full[0]:wait(0)
+  bars.V_full[0]:wait(0)
+  each_head(variant, args, function(head, first, last)
+    local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, group.of_columns, head,
+      args.batch)
+    group:each_tile(gdQ, first, last)
+  end)
+  group:store()
+end
+
+-- {====== The kernels ======
+
+local function make_main(variant)
+  local plan = plan_of(variant)
+  local dtype, stages, groups = variant.dtype, variant.stages, variant.groups
+
+  return kernel("attention_backward_" .. dtype.name,
+    function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale)
+      local args = { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK, dV = dV,
+                     group = group, c = c, scale = scale, n_q = size(Q, 0), n_k = size(K, 0),
+                     keys = plan.keys, n = blockIdx.x, kv_head = blockIdx.y, batch = blockIdx.z }
+      local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
+                     Q = shared(dtype, plan.QO), dO = shared(dtype, plan.QO),
+                     dS = shared(dtype, plan.dS), sum = shared(f32, plan.sum),
+                     L = shared(f32, plan.of_rows), D = shared(f32, plan.of_rows) }
+      local bars = { K_full = mbarrier(1, 1), V_full = mbarrier(1, 1),
+                     Q_full = mbarrier(stages, 1), Q_empty = mbarrier(stages, groups),
+                     dO_full = mbarrier(stages, 1), dO_empty = mbarrier(stages, groups) }
+      sync_threads()
+      if threadIdx.x < GROUP then
+        setmaxnreg(variant.registers[1])
+        if threadIdx.x == 0 then load_all(variant, plan, args, smem, bars) end
+      else
+        setmaxnreg(variant.registers[2])
+        multiply_all(variant, plan, args, smem, bars)
+      end
+    end, {min_blocks = 1})
+end
+
+-- dQ from its sum (S,D,H,B), WIDTH elements of depth for each thread.
+local function make_last()
+  return kernel("attention_backward_dQ", function(sum, dQ, scale)
+    local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
+    local row, chunk = i // chunks, i % chunks
+    if row < size(dQ, 0) then
+      local x = fragment(f32, WIDTH)
+      copy(tile(sum(row, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}), x)
+      axpby(scale, x, 0, x)
+      copy(cast(x, dQ.dtype), tile(dQ(row, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}))
+    end
+  end)
+end
+
+function M.make(variant) return { main = make_main(variant), last = make_last() } end
+
+-- {====== The launches ======
+
+function M.plan(p, kernels, variant)
+  local sum = rows_of.new_sum(p)
+  local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum)
+  local n_keys = KEYS * variant.groups
+  local function mapped(t) return tma.mapped(t, 2) end
+  return { before,
+    { kernel = kernels.main,
+      launch = { grid = { cdiv(p.n_k, n_keys), p.kv_heads, p.batches },
+                 block = M.n_threads(variant), stream = p.stream },
+      args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.dO), L, D, mapped(sum),
+               mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, softmax.scale(p),
+               f32(p.scale) } },
+    { kernel = kernels.last,
+      launch = { grid = { cdiv(p.n_q * (p.depth // WIDTH), THREADS), p.heads, p.batches },
+                 block = THREADS, stream = p.stream },
+      args = { sum, p.dQ, f32(p.scale) } } }
+end
+
+return M

@@ -1,0 +1,167 @@
+-- attention_backward_plain.lua: the gradients of attention on any device, of any float type and
+-- depth, by plain arithmetic: one kernel for dQ, one for dK and dV, which compute the scores again.
+-- A warp owns ROWS queries, or keys; a block's warps share blocks of the others, one for each lane.
+local rows = require "cuttle.attention_backward_rows"
+local M = {}
+
+local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
+local TILE <const> = WARPS * ROWS
+local LN_2 <const> = math.log(2)
+
+function M.trouble() end
+
+function M.variant(p) return { depth = p.depth } end
+
+-- Copies `n` rows of a head (S,D), from row `first` on, to shared memory as f32; rows behind the
+-- last are 0.
+local function load_rows(t, sT, n, depth, first)
+  for i in range(threadIdx.x, n * depth, LANES * WARPS) do
+    local j, d = i // depth, i % depth
+    local value = 0.0
+    if first + j < size(t, 0) then value = cast(t[{first + j, d}], f32) end
+    sT[{j, d}] = value
+  end
+end
+
+local function new_tile(n, depth) return shared(f32, layout({n, depth}, {depth + 1, 1})) end
+
+-- Rows that a block owns, and those of which a lane has one: of one head, two tensors each.
+local function new_rows(depth)
+  return { own = { new_tile(TILE, depth), new_tile(TILE, depth) },
+           other = { new_tile(LANES, depth), new_tile(LANES, depth) } }
+end
+
+-- Does the query see the key? Numbers of a head.
+local function sees(variant, query, key, n_q, n_k)
+  local seen = query < n_q and key < n_k
+  if variant.causal then seen = seen and key <= query + n_k - n_q end
+  return seen
+end
+
+-- The products of the warp's row r with the lane's row: those of scores, and of dO with V.
+local function products(at, depth, row, lane)
+  local s, dp = 0.0, 0.0
+  for d in range(depth) do
+    s = s + at.own[1][{row, d}] * at.other[1][{lane, d}]
+    dp = dp + at.own[2][{row, d}] * at.other[2][{lane, d}]
+  end
+  return s, dp
+end
+
+-- Adds to sums (columns,ROWS) the lanes' rows of tile times their factors.
+local function add_rows(sums, factors, sT, depth, lane)
+  for j in range(LANES) do
+    for r = 0, ROWS - 1 do
+      local factor = shfl_idx(factors[r], j)
+      for i = 0, cdiv(depth, LANES) - 1 do
+        local d = i * LANES + lane
+        sums[{i, r}] = sums[{i, r}]
+          + factor * sT[{j, depth % LANES == 0 and d or min(d, depth - 1)}]
+      end
+    end
+  end
+end
+
+local function store_rows(sums, t, depth, first, lane, factor)
+  for r = 0, ROWS - 1 do
+    if first + r < size(t, 0) then
+      for i = 0, cdiv(depth, LANES) - 1 do
+        local d = i * LANES + lane
+        if depth % LANES == 0 or d < depth then
+          t[{first + r, d}] = cast(sums[{i, r}] * factor, t.dtype)
+        end
+      end
+    end
+  end
+end
+
+-- P and dS of a query's and a key's products.
+local function weights(seen, s, dp, l, d, c)
+  local p = where(seen, exp2(s * c - l), 0.0)
+  return p, p * (dp - d)
+end
+
+local function make_dQ(variant)
+  local depth = variant.depth
+  return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale)
+    local h, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
+    local at = new_rows(depth)
+    local n_q, n_k, first = size(Q, 0), size(K, 0), blockIdx.x * TILE
+    load_rows(Q(_, _, h, b), at.own[1], TILE, depth, first)
+    load_rows(dO(_, _, h, b), at.own[2], TILE, depth, first)
+    local sums, factors = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32, ROWS)
+    clear(sums)
+    local seen = n_k
+    if variant.causal then seen = max(0, min(seen, min(first + TILE, n_q) + n_k - n_q)) end
+    for k in range(0, seen, LANES) do
+      sync_threads()
+      load_rows(K(_, _, h // group, b), at.other[1], LANES, depth, k)
+      load_rows(V(_, _, h // group, b), at.other[2], LANES, depth, k)
+      sync_threads()
+      for r = 0, ROWS - 1 do
+        local row = warp * ROWS + r
+        local query = min(first + row, n_q - 1)
+        local s, dp = products(at, depth, row, lane)
+        local _, ds = weights(sees(variant, first + row, k + lane, n_q, n_k), s, dp,
+          L[{query, h, b}], D[{query, h, b}], c)
+        factors[r] = ds
+      end
+      add_rows(sums, factors, at.other[1], depth, lane)
+    end
+    store_rows(sums, dQ(_, _, h, b), depth, first + warp * ROWS, lane, scale)
+  end)
+end
+
+local function make_dKV(variant)
+  local depth = variant.depth
+  return kernel("attention_backward_dKV", function(Q, K, V, dO, L, D, dK, dV, group, c, scale)
+    local kv, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
+    local at = new_rows(depth)
+    local n_q, n_k, first = size(Q, 0), size(K, 0), blockIdx.x * TILE
+    load_rows(K(_, _, kv, b), at.own[1], TILE, depth, first)
+    load_rows(V(_, _, kv, b), at.own[2], TILE, depth, first)
+    local sums_K, sums_V = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32,
+      {cdiv(depth, LANES), ROWS})
+    local p, ds = fragment(f32, ROWS), fragment(f32, ROWS)
+    clear(sums_K)
+    clear(sums_V)
+    local from = 0
+    if variant.causal then from = max(first - (n_k - n_q), 0) // LANES * LANES end
+    for h in range(kv * group, (kv + 1) * group) do
+      for q in range(from, n_q, LANES) do
+        sync_threads()
+        load_rows(Q(_, _, h, b), at.other[1], LANES, depth, q)
+        load_rows(dO(_, _, h, b), at.other[2], LANES, depth, q)
+        sync_threads()
+        local query = min(q + lane, n_q - 1)
+        for r = 0, ROWS - 1 do
+          local row = warp * ROWS + r
+          local s, dp = products(at, depth, row, lane)
+          p[r], ds[r] = weights(sees(variant, q + lane, first + row, n_q, n_k), s, dp,
+            L[{query, h, b}], D[{query, h, b}], c)
+        end
+        add_rows(sums_V, p, at.other[2], depth, lane)
+        add_rows(sums_K, ds, at.other[1], depth, lane)
+      end
+    end
+    store_rows(sums_K, dK(_, _, kv, b), depth, first + warp * ROWS, lane, scale)
+    store_rows(sums_V, dV(_, _, kv, b), depth, first + warp * ROWS, lane, 1.0)
+  end)
+end
+
+function M.make(variant) return { dQ = make_dQ(variant), dKV = make_dKV(variant) } end
+
+function M.plan(p, kernels)
+  local before, L, D = rows.step(p, 1, 1)
+  local function launch(n, heads)
+    return { grid = { cdiv(n, TILE), heads, p.batches }, block = LANES * WARPS, stream = p.stream }
+  end
+  local group, c, scale = p.heads // p.kv_heads, f32(p.scale / LN_2), f32(p.scale)
+  return { before,
+    { kernel = kernels.dQ, launch = launch(p.n_q, p.heads),
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale } },
+    { kernel = kernels.dKV, launch = launch(p.n_k, p.kv_heads),
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale } } }
+end
+
+return M

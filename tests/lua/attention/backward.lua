@@ -1,0 +1,98 @@
+-- attention_backward against central differences of reference.attention in double precision: types,
+-- depths, heads in groups, lengths that differ, causal in both directions; nothing that check finds;
+-- and what is refused.
+local backward = require "cuttle.attention_backward"
+
+local function flat(t) return view(t, layout{size(t)}) end
+
+local function wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
+
+local function dot(a, b)
+  local sum, x, y = 0, flat(a):totable(), flat(b):totable()
+  for i, v in ipairs(x) do sum = sum + v * y[i] end
+  return sum
+end
+
+-- The largest difference at some elements of x, of the gradient's largest element.
+local function worst_of(x, gradient, loss)
+  local most, worst, H <const> = 0, 0, 1e-4
+  for i = 0, size(x) - 1 do most = math.max(most, math.abs(gradient[i])) end
+  for _ = 1, 5 do
+    local i = math.random(0, size(x) - 1)
+    local old = x[i]
+    x[i] = old + H
+    local up = loss()
+    x[i] = old - H
+    worst = math.max(worst, math.abs((up - loss()) / (2 * H) - gradient[i]))
+    x[i] = old
+  end
+  return worst / most
+end
+
+-- With the configuration's kernels under check, which raises what it finds.
+local function gradients(dO, Q, K, V, options)
+  local O, LSE = attention(Q, K, V, {causal = options.causal, scale = options.scale, lse = true})
+  local _, _, results, steps = backward.prepare(dO, Q, K, V, O, LSE, options)
+  for _, step in ipairs(steps) do
+    step.launch.check = not device().sm
+    step.kernel(step.launch)(table.unpack(step.args))
+  end
+  return results
+end
+
+local function try(config, dtype, B, H, HK, S, SK, D, options)
+  options.config = config
+  local Q, dO = randn(dtype, row_major{B, H, S, D}), randn(dtype, row_major{B, H, S, D})
+  local K = randn(dtype, row_major{B, HK, SK, D})
+  local V = select(randn(dtype, row_major{B, SK, HK, D}), 0, 2, 1, 3)
+  local got = gradients(dO, Q, K, V, options)
+  local q, k, v, g = wide(Q), wide(K), wide(V), wide(dO)
+  local function loss()
+    return dot(g, (reference.attention(q, k, v, {causal = options.causal, scale = options.scale})))
+  end
+  local limit = dtype == f32 and 1e-5 or 1e-2
+  for i, x in ipairs{q, k, v} do
+    local worst = worst_of(x, got[i], loss)
+    if worst ~= worst or worst >= limit then
+      return ("d%s: %g"):format(({"Q", "K", "V"})[i], worst)
+    end
+  end
+  return true
+end
+seed(1)
+math.randomseed(1)
+print(try("plain", f32, 1, 1, 1, 5, 7, 8, {}))                                          -- expect: true
+print(try("plain", f32, 2, 4, 2, 20, 37, 40, {causal = true}))                          -- expect: true
+print(try("plain", f16, 1, 2, 1, 37, 20, 16, {causal = true, scale = 0.3}))             -- expect: true
+print(try("hopper 64x128", bf16, 1, 2, 1, 70, 130, 128, {}))                            -- expect: true
+print(try("hopper 64x128", bf16, 1, 1, 1, 150, 140, 128, {causal = true}))              -- expect: true
+print(try("hopper 64x128", f16, 1, 1, 1, 130, 150, 80, {causal = true, scale = 0.2}))   -- expect: true
+print(try("hopper 128x128", bf16, 1, 2, 1, 140, 150, 64, {causal = true}))              -- expect: true
+print(try("hopper 128x128", f16, 2, 1, 1, 40, 128, 40, {}))                             -- expect: true
+
+-- Without queries, or without keys, all are 0.
+local none, some = zeros(f32, row_major{1, 1, 0, 4}), randn(f32, row_major{1, 1, 3, 4})
+local O, LSE = attention(some, none, none, {lse = true})
+local out = {randn(f32, row_major{1, 1, 3, 4}), zeros(f32, row_major{1, 1, 0, 4}),
+  zeros(f32, row_major{1, 1, 0, 4})}
+attention_backward(some, some, none, none, O, LSE, {out = out})
+print(allclose(out[1], zeros(f32, row_major{1, 1, 3, 4})))                              -- expect: true
+
+local function message(...)
+  print((select(2, pcall(attention_backward, ...)):gsub("^[^ ]+: ", "")))
+end
+O, LSE = attention(some, some, some, {lse = true})
+message(some, some, some, some, O)
+-- expect: attention_backward: LSE is of type nil; a tensor (B,H,S,D) was expected
+message(some, some, some, some, O, LSE, {lazy = true})
+-- expect: attention_backward: option 'lazy' is unknown; expected causal, config, out, scale or stream
+message(some, some, some, some, O, LSE, {out = {some}})
+-- expect: attention_backward: out is a list of 1; expected a list of three tensors, {dQ, dK, dV}
+message(some, some, some, some, O, LSE, {out = {O, some, some}})
+-- expect: attention_backward: dQ shares memory with O: blocks still read O when others write; give dQ memory of its own
+message(some, some, some, some, O, LSE, {config = "hopper 64x128"})
+-- expect: attention_backward: configuration 'hopper 64x128' is not for this problem: f32, D = 4, on cpu; its kernel computes bf16 and f16
+message(some, some, some, some, O, LSE, {config = "fast"})
+-- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'plain'
+message(none, some, some, some, O, LSE)
+-- expect: attention_backward: dO is (1,1,0,4); expected (1,1,3,4), as Q is (1,1,3,4):(0,0,4,1)
