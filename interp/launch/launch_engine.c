@@ -30,7 +30,8 @@ CtSimtLaunch launch_simt(const Launch *l) {
                         .print_order = c->print_order,
                         .watch = l->watch,
                         .is_cooperative = c->cooperative,
-                        .n_host = s->n_host};
+                        .n_host = s->n_host,
+                        .n_waits = s->n_host - s->taps.order.n_fills};
 }
 
 static CtStatus run_cpu(const Launch *l, CtErr *err) {

@@ -24,6 +24,8 @@ typedef struct StateRows {
 typedef struct StateOrder {
   StateRows streams, events;
   StateRow begin; /* what stream 0 knew when the graph in progress began */
+  uint64_t
+      n_fills; /* of CuttleState.n_host: fills that a device queues, for which the host does not wait */
 } StateOrder;
 
 /* Does the script have streams? Else all launches come one after the other, and nothing is kept. */

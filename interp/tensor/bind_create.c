@@ -10,6 +10,7 @@
 #include "interp/state/diag.h"
 #include "interp/state/recorder.h"
 #include "interp/state/state.h"
+#include "runtime/watch/check.h"
 #include "tensor.h"
 
 /* Pushes a tensor of the type and layout in arguments 1 and 2. */
@@ -81,6 +82,24 @@ static int tensor(lua_State *L) {
   return 1;
 }
 
+/* The memory of zeros is filled in the device's own stream; check compares that with other streams. */
+static CtStatus note_zeros(CuttleState *s, const CtStorage *storage, CtErr *err) {
+  StateOrder *o = &s->taps.order;
+  StateRow row;
+  if (s->taps.check == NULL || s->taps.recorder != NULL || s->rank >= 0 ||
+      storage->device != NULL || !order_has_streams(o)) {
+    return CT_OK;
+  }
+  CtStatus status = order_launch(o, s->alloc, 0, &row, err);
+  if (status == CT_OK) {
+    o->n_fills++;
+    order_launched(o, 0);
+    ct_check_filled(s->taps.check, storage->host, storage->bytes, row.known[0],
+                    s->n_host - o->n_fills);
+  }
+  return status;
+}
+
 static int zeros(lua_State *L) {
   check_count(L, 2, "zeros", "zeros(f32, {4, 8})");
   const Tensor *t = push_tensor(L, "zeros");
@@ -90,6 +109,7 @@ static int zeros(lua_State *L) {
   CtStatus status = s->taps.recorder != NULL
                         ? recorder_set(s->taps.recorder, t->storage, 0, 0, t->storage->bytes, &err)
                         : ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err);
+  status = status == CT_OK ? note_zeros(s, t->storage, &err) : status;
   diag_check(L, status, &err);
   return 1;
 }

@@ -534,6 +534,14 @@ CtSimtWatch *ct_check_watch(CtCheck *c) { return &c->watch; }
 void ct_check_forget(CtCheck *c, const void *begin, size_t bytes) {
   ct_early_forget(c, begin, bytes);
 }
+
+void ct_check_filled(CtCheck *c, const void *begin, size_t bytes, uint32_t number,
+                     uint64_t n_waits) {
+  if (!c->options.no_global && !c->options.is_single &&
+      !ct_streams_fill(c, begin, bytes, number, n_waits)) {
+    c->no_memory = true;
+  }
+}
 size_t ct_check_count(const CtCheck *c) { return c->n_findings; }
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i) { return &c->findings[i]; }
 uint64_t ct_check_launches(const CtCheck *c) { return c->n_launches; }

@@ -75,6 +75,10 @@ CtSimtWatch *ct_check_part(CtCheck *c, size_t i);
 void ct_check_join_end(CtCheck *c);
 /* The host made new memory here: what earlier launches did at this place no longer counts. */
 void ct_check_forget(CtCheck *c, const void *begin, size_t bytes);
+/* There are several streams, and the memory was filled in stream 0, as its launch `number`; n_waits: as
+   in CtSimtLaunch. */
+void ct_check_filled(CtCheck *c, const void *begin, size_t bytes, uint32_t number,
+                     uint64_t n_waits);
 /* The findings of all launches so far, launch by launch, and within a launch by line. */
 size_t ct_check_count(const CtCheck *c);
 const CtFinding *ct_check_finding(const CtCheck *c, size_t i);

@@ -572,6 +572,8 @@ void ct_streams_end(CtCheck *c);
 void ct_streams_close(CtCheck *c);
 void ct_streams_forget(CtCheck *c, const char *begin, size_t bytes);
 void ct_streams_access(CtCheckWorker *k, const CtAccess *a);
+bool ct_streams_fill(CtCheck *c, const char *begin, size_t bytes, uint32_t number,
+                     uint64_t n_waits) CT_NODISCARD;
 
 /* check_within.c: notes coordinates outside their modes; returns whether a lane has one. */
 bool ct_within_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w);

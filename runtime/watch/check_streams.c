@@ -34,7 +34,7 @@ struct CtStreams {
   size_t n_done, cap_done;
   Name *names;
   size_t n_names, cap_names;
-  uint64_t n_host;
+  uint64_t n_waits;
   size_t n_against; /* the current launch */
 };
 
@@ -77,20 +77,17 @@ void ct_streams_forget(CtCheck *c, const char *begin, size_t bytes) {
   }
 }
 
-/* Of a region and the launch's stream; NULL: no memory. */
-static Done *done_of(CtCheck *c, const CtGlobalRegion *r, uint32_t stream) {
+/* What is kept of the same region and stream as of `as`; NULL: no memory. */
+static Done *done_of(CtCheck *c, const Done *as) {
   CtStreams *s = c->streams;
   for (size_t i = 0; i < s->n_done; i++) {
     Done *d = &s->done[i];
-    if (d->begin == r->begin && d->end == r->end && d->bits == r->bits && d->stream == stream) {
+    if (d->begin == as->begin && d->end == as->end && d->bits == as->bits &&
+        d->stream == as->stream) {
       return d;
     }
   }
-  Done d = {.begin = r->begin,
-            .end = r->end,
-            .bits = r->bits,
-            .n = ct_region_granules(r),
-            .stream = stream};
+  Done d = *as;
   d.read = ct_alloc(c->alloc, d.n * sizeof *d.read);
   d.wrote = ct_alloc(c->alloc, d.n * sizeof *d.wrote);
   if (d.read == NULL || d.wrote == NULL ||
@@ -104,9 +101,8 @@ static Done *done_of(CtCheck *c, const CtGlobalRegion *r, uint32_t stream) {
   return &s->done[s->n_done++];
 }
 
-static bool add_name(CtCheck *c, uint32_t stream, uint32_t number) {
+static bool add_name(CtCheck *c, uint32_t stream, uint32_t number, const char *name) {
   CtStreams *s = c->streams;
-  const char *name = c->job->program->name;
   Name n = {stream, number, ct_arena_strdup(&c->texts, name, strlen(name))};
   bool ok = n.kernel != NULL &&
             ct_grow(c->alloc, &s->names, &s->cap_names, s->n_names + 1, sizeof n, NULL) == CT_OK;
@@ -116,12 +112,13 @@ static bool add_name(CtCheck *c, uint32_t stream, uint32_t number) {
   return ok;
 }
 
-static const char *name_of(const CtStreams *s, uint32_t stream, uint32_t number) {
+/* Its place among all launches that are kept, in the order in which they were made. */
+static size_t place_of(const CtStreams *s, uint32_t stream, uint32_t number) {
   size_t i = 0;
-  while (i < s->n_names && (s->names[i].stream != stream || s->names[i].number != number)) {
+  while (s->names[i].stream != stream || s->names[i].number != number) {
     i++;
   }
-  return i < s->n_names ? s->names[i].kernel : NULL;
+  return i;
 }
 
 static void add_region(const CtGlobal *g, const CtGlobalRegion *r, Done *d, uint32_t number) {
@@ -153,6 +150,14 @@ static bool open_streams(CtCheck *c) {
   return c->streams != NULL;
 }
 
+/* Once the host has waited since, nothing before counts. */
+static void wait_for(CtCheck *c, uint64_t n_waits) {
+  if (c->streams->n_waits != n_waits) {
+    settle(c);
+  }
+  c->streams->n_waits = n_waits;
+}
+
 bool ct_streams_begin(CtCheck *c) {
   const CtSimtLaunch *l = c->job->launch;
   if (l->known != NULL && !open_streams(c)) {
@@ -162,10 +167,10 @@ bool ct_streams_begin(CtCheck *c) {
   if (s == NULL) {
     return true;
   }
-  if (l->known == NULL || l->n_host != s->n_host) {
+  if (l->known == NULL) {
     settle(c);
   }
-  s->n_host = l->n_host;
+  wait_for(c, l->n_waits);
   s->n_against = 0;
   for (size_t i = 0; i < s->n_done; i++) {
     Done *d = &s->done[i];
@@ -181,11 +186,16 @@ void ct_streams_end(CtCheck *c) {
     return;
   }
   uint32_t number = known_of(l, l->stream) + 1;
-  bool ok = add_name(c, l->stream, number);
+  bool ok = add_name(c, l->stream, number, c->job->program->name);
   for (uint32_t i = 0; ok && i < c->global->n_regions; i++) {
     const CtGlobalRegion *r = &c->global->regions[i];
     if (r->is_read || r->is_written) {
-      Done *d = done_of(c, r, l->stream);
+      Done as = {.begin = r->begin,
+                 .end = r->end,
+                 .bits = r->bits,
+                 .n = ct_region_granules(r),
+                 .stream = l->stream};
+      Done *d = done_of(c, &as);
       ok = d != NULL;
       if (ok) {
         add_region(c->global, r, d, number);
@@ -193,6 +203,29 @@ void ct_streams_end(CtCheck *c) {
     }
   }
   c->no_memory = c->no_memory || !ok;
+}
+
+enum { FILL_BITS = 5 }; /* a fill has the same number everywhere, so its granules may be large */
+
+bool ct_streams_fill(CtCheck *c, const char *begin, size_t bytes, uint32_t number,
+                     uint64_t n_waits) {
+  if (!open_streams(c)) {
+    return false;
+  }
+  wait_for(c, n_waits);
+  Done as = {.begin = begin,
+             .end = begin + bytes,
+             .bits = FILL_BITS,
+             .n = (bytes >> FILL_BITS) + 1,
+             .stream = 0};
+  Done *d = add_name(c, 0, number, "zeros") ? done_of(c, &as) : NULL;
+  for (size_t i = 0; d != NULL && i < d->n; i++) {
+    d->wrote[i] = number << 1;
+  }
+  if (d != NULL) {
+    d->last = number;
+  }
+  return d != NULL;
 }
 
 /* {====== Accesses ====== */
@@ -222,8 +255,15 @@ static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, con
   ct_finding_note(k, &f);
 }
 
-/* Compares an element with what launches did; true: it was reported. */
-static bool look_in(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const Done *d) {
+/* An earlier launch that an access is not ordered with. */
+typedef struct Earlier {
+  bool is_found, wrote;
+  size_t place;
+} Earlier;
+
+/* Compares an element with what launches of a stream did; of those that it is not ordered with, the last one counts. */
+static void look_in(const CtCheckWorker *k, const CtAccess *a, int64_t off, const Done *d,
+                    Earlier *out) {
   size_t bytes = ct_dtype_bytes(a->buf->dtype);
   const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
   uint32_t known = known_of(k->k->job->launch, d->stream);
@@ -231,19 +271,23 @@ static bool look_in(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, 
     bool wrote, is_inside = at + b >= d->begin && at + b < d->end;
     uint32_t number =
         is_inside ? conflict(d, (size_t)(at + b - d->begin) >> d->bits, a, known, &wrote) : 0;
-    if (number != 0) {
-      note(k, a, lane, off, name_of(k->check->streams, d->stream, number), wrote);
-      return true;
+    size_t place = number == 0 ? 0 : place_of(k->check->streams, d->stream, number);
+    if (number != 0 && (!out->is_found || place > out->place)) {
+      *out = (Earlier){true, wrote, place};
     }
   }
-  return false;
 }
 
 static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
   const CtStreams *s = k->check->streams;
-  bool is_told = false;
-  for (size_t i = 0; i < s->n_done && !is_told; i++) {
-    is_told = s->done[i].is_against && look_in(k, a, lane, off, &s->done[i]);
+  Earlier earlier = {false};
+  for (size_t i = 0; i < s->n_done; i++) {
+    if (s->done[i].is_against) {
+      look_in(k, a, off, &s->done[i], &earlier);
+    }
+  }
+  if (earlier.is_found) {
+    note(k, a, lane, off, s->names[earlier.place].kernel, earlier.wrote);
   }
 }
 
