@@ -80,12 +80,13 @@ local folder = output_of("mktemp -d"):match "[^\n]+"
 
 -- {====== Examples and what can be removed ======
 
+-- Each has arguments and numbers that kernels branch on, by parameters of the PTX.
 local examples <const> = {
   { "transpose", "64 64" },
   { "moye_matmul", "128 128 16" },
   { "moye_async", "128 128 16" },
   { "moye_pipeline", "128 128 16" },
-  { "sgemm_1", "128 128 16 NT" },
+  { "sgemm_1", "128 128 16 NT", '{"parameter":3,"type":"f32","value":0.0}' }, -- beta
   { "softmax", "2 256" },
   { "reduce", "1024" },
 }
@@ -139,28 +140,29 @@ local function ours_of(path, collective, arguments)
 end
 
 -- The launches of a run, {name, grid, block, bytes}, in the order of `cuttle emit`.
-local function launches_of(path, collective, arguments)
+local function launches_of(path, collective, arguments, numbers)
   local text, launches = output_of("'%s' '%s' --launches '%s' '%s' %s 2>/dev/null", program, arg[0],
     path, collective, arguments), {}
   for line in text:gmatch "[^\n]+" do
     local f = {}
     for field in line:gmatch "[^\t]+" do f[#f + 1] = field end
     launches[#launches + 1] = { name = f[1], grid = table.concat(f, ",", 2, 4),
-                                block = table.concat(f, ",", 5, 7), bytes = tonumber(f[8]) }
+                                block = table.concat(f, ",", 5, 7), bytes = tonumber(f[8]),
+                                numbers = numbers or "" }
   end
   return launches
 end
 
-local INPUT <const> = '{"schema":"spverify.kernel-input/v1","arguments":[],'
+local INPUT <const> = '{"schema":"spverify.kernel-input/v1","arguments":[%s],'
   .. '"launch":{"grid_dim":[%s],"block_dim":[%s]%s}}'
 
 local function verify(ptx, launch)
   local bytes = launch.bytes > 48 * 1024
     and (',"dynamic_shared_bytes":%d'):format(launch.bytes) or ""
-  write(folder .. "/input.json", INPUT:format(launch.grid, launch.block, bytes))
-  local text = output_of("'%s' '%s' --input '%s/input.json' --timeout 60 2>/dev/null", sentryward,
+  write(folder .. "/input.json", INPUT:format(launch.numbers, launch.grid, launch.block, bytes))
+  local text = output_of("'%s' '%s' --input '%s/input.json' --timeout 200 2>/dev/null", sentryward,
     ptx, folder)
-  return text:match '\n  "result": "([^"]*)"' or "failed", text:match '"message": "([^"]*)"'
+  return text:match '\n  "result": "([^"]*)"' or "failed", text:match '"code": "([^"]*)"'
 end
 
 -- Of all kernels of a run the first that is not free of races.
@@ -196,12 +198,12 @@ local function compare(name, what, path, collective, arguments, launches)
   io.stdout:flush()
 end
 
-local function compare_example(name, arguments)
+local function compare_example(name, arguments, numbers)
   local text, collective = read(("examples/%s.lua"):format(name)), read(COLLECTIVE)
   local path, own = ("%s/%s.lua"):format(folder, name), folder .. "/collective.lua"
   write(path, text)
   write(own, collective)
-  local launches = launches_of(path, own, arguments)
+  local launches = launches_of(path, own, arguments, numbers)
   compare(name, "as it is", path, own, arguments, launches)
   for _, site in ipairs(sites_of(text)) do
     write(path, without(text, site))

@@ -96,12 +96,13 @@ static int collect_code(lua_State *L) {
     lua_rawseti(L, 4, (lua_Integer)i + 1);
   }
   lua_pushstring(L, kernel_name(&p->elf, p->section));
-  return 4;
+  lua_pushinteger(L, (lua_Integer)ct_cubin_sm(&p->elf));
+  return 5;
 }
 
 /* _watch.cubin_code(image, symbol) -> the code of a kernel, whole instructions of 16 bytes, two lists: the path and
-   the line that each is of; "" and 0: of no line of a script; and its symbol. Nothing if the image has no such
-   kernel; without a symbol it is the first one. */
+   the line that each is of; "" and 0: of no line of a script; its symbol; and the
+   capability, times 10. Nothing if the image has no such kernel; without a symbol it is the first one. */
 static int cubin_code(lua_State *L) {
   size_t len;
   CtErr err;
@@ -114,9 +115,9 @@ static int cubin_code(lua_State *L) {
   diag_check(L, ct_cubin_lines(state_of(L)->alloc, &p.elf, &p.lines, &err), &err);
   lua_pushcfunction(L, collect_code);
   lua_pushlightuserdata(L, &p);
-  int status = lua_pcall(L, 1, 4, 0);
+  int status = lua_pcall(L, 1, 5, 0);
   ct_cubin_lines_close(&p.lines);
-  return status == LUA_OK ? 4 : lua_error(L);
+  return status == LUA_OK ? 5 : lua_error(L);
 }
 
 /* --- opening --------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 enum { INSTRUCTION_BYTES = 16, OPERATION = 0x1ff, PREDICATE_AT = 12, ALWAYS = 7, NEVER = 15 };
 enum { WIDTH_AT = 73 - 64 };
-enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8, NEW_COPIES = 100 };
+enum { NEW_COPIES = 100 };
 enum { BRANCH = 0x147, OFFSET_AT = 34, LOW_OFFSET_AT = 16, NEW_BRANCHES = 90, WORD_BYTES = 4 };
 
 typedef struct Kind {
@@ -26,13 +26,6 @@ static const Kind kinds[] = {{0x180, CT_CUBIN_LOAD, CT_CUBIN_GENERIC},  /* LD */
 
 static const int widths[] = {8, 8, 16, 16, 32, 64, 128, 128};
 static const int copy_widths[] = {32, 32, 64, 64, 128, 128, 128, 128};
-
-/* The capability, times 10, that the code is for. */
-static uint64_t sm_of(const CtElf *elf) {
-  uint64_t flags = ct_bytes_number(elf->file, IN_HEAD_FLAGS, 4);
-  bool is_new = ct_bytes_number(elf->file, IN_HEAD_ABI, 1) >= NEW_ABI;
-  return (is_new ? flags >> 8 : flags) & 0xff;
-}
 
 /* False: the instruction is none of these. */
 static bool decode(uint64_t low, uint64_t high, const int *of_copies, CtCubinAccess *out) {
@@ -118,7 +111,7 @@ static void mark_branches(const Code *c, bool backward) {
 static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines *lines,
                          CtCubinAccesses *out, CtErr *err) {
   CtBytes code = ct_elf_section(elf, section).bytes;
-  const int *of_copies = sm_of(elf) >= NEW_COPIES ? copy_widths : widths;
+  const int *of_copies = ct_cubin_sm(elf) >= NEW_COPIES ? copy_widths : widths;
   size_t first = out->n;
   CtStatus s = CT_OK;
   for (uint64_t at = 0; s == CT_OK && at + INSTRUCTION_BYTES <= code.len; at += INSTRUCTION_BYTES) {
@@ -132,7 +125,7 @@ static CtStatus add_code(const CtElf *elf, uint32_t section, const CtCubinLines 
       }
     }
   }
-  const Code all = {code, sm_of(elf) >= NEW_BRANCHES, lines, section, first, out};
+  const Code all = {code, ct_cubin_sm(elf) >= NEW_BRANCHES, lines, section, first, out};
   mark_branches(&all, true);
   mark_branches(&all, false);
   return s;

@@ -7,6 +7,7 @@
 enum { MAX_ROWS = 1 << 22, MAX_FILES = 1 << 12, MAX_FOLDERS = 1 << 12, MAX_UNITS = 256 };
 enum { MAX_RELOCATIONS = 1 << 12, MAX_CALLERS = 64 };
 enum { SYMBOL_BYTES = 24, IN_SYMBOL_SECTION = 6, IN_SYMBOL_VALUE = 8 };
+enum { IN_HEAD_ABI = 8, IN_HEAD_FLAGS = 48, NEW_ABI = 8 };
 enum { OLDEST = 2, NEWEST = 4 };
 enum {
   N_KNOWN = 9
@@ -39,6 +40,14 @@ typedef struct Reader {
   uint32_t first_file, first_row;
   CtCubinRow now;
 } Reader;
+
+/* --- the head of the file ----------------------------------------------------------------------------------- */
+
+uint64_t ct_cubin_sm(const CtElf *elf) {
+  uint64_t flags = ct_bytes_number(elf->file, IN_HEAD_FLAGS, 4);
+  bool is_new = ct_bytes_number(elf->file, IN_HEAD_ABI, 1) >= NEW_ABI;
+  return (is_new ? flags >> 8 : flags) & 0xff;
+}
 
 /* --- numbers ------------------------------------------------------------------------------------------------ */
 

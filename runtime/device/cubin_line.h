@@ -32,6 +32,9 @@ typedef struct CtCubinLines {
   size_t n_files, cap_files;
 } CtCubinLines;
 
+/* The capability, times 10, that the code is for. */
+uint64_t ct_cubin_sm(const CtElf *elf);
+
 /* A table that is not understood has no rows. Close it in any case. */
 CtStatus ct_cubin_lines(CtAlloc alloc, const CtElf *elf, CtCubinLines *out,
                         CtErr *err) CT_NODISCARD;

@@ -6,6 +6,7 @@ local short = require "cuttle.short"
 local M = {}
 
 local MAX_COLUMNS <const> = 100 -- of advice
+local MAX_KINDS <const> = 6 -- of instructions of a line
 local LAUNCH_MS <const> = 2e-3 -- of a kernel that does nothing
 
 M.short = short
@@ -321,6 +322,14 @@ local function add_table(out, rows, columns)
   for _, text in ipairs(lay_out(rows, columns)) do out[#out + 1] = text end
 end
 
+-- The most frequent instructions of "FFMA 64, LDS 2, ...", and how many others there are.
+local function short_code(code)
+  local parts = {}
+  for part in code:gmatch "[^,]+" do parts[#parts + 1] = part end
+  if #parts <= MAX_KINDS then return code end
+  return ("%s, %d more"):format(table.concat(parts, ",", 1, MAX_KINDS), #parts - MAX_KINDS)
+end
+
 -- The hot loop by lines: of the kernel's own script by number.
 local function add_sass(out, kernel)
   local sass, rows = kernel.sass, {}
@@ -333,7 +342,7 @@ local function add_sass(out, kernel)
       or ("%s:%d"):format(line.file, line.line)
     rows[i] = { line = line.line == 0 and "none" or place,
                 instructions = short(line.instructions), cycles = short(line.cycles),
-                waits = short(line.waits), ["machine code"] = line.code }
+                waits = short(line.waits), ["machine code"] = short_code(line.code) }
   end
   add_table(out, rows, sass_headers)
   out[#out + 1] = ("  machine code: %d instructions; %s has %d, and one warp alone needs at least "

@@ -43,7 +43,8 @@ local others <const> = {
   [0x045] = "I2FP", [0x04a] = "UVIMNMX", [0x053] = "UFSETP", [0x054] = "UFADD", [0x055] = "UFFMA",
   [0x05e] = "UI2FP", [0x076] = "FMNMX3", [0x096] = "UPRMT", [0x097] = "UIADD3", [0x100] = "FLO",
   [0x101] = "BREV", [0x102] = "FCHK", [0x104] = "F2F", [0x105] = "F2I", [0x106] = "I2F",
-  [0x109] = "POPC", [0x119] = "S2R", [0x144] = "CALL", [0x150] = "RET", [0x155] = "BMOV",
+  [0x109] = "POPC", [0x119] = "S2R", [0x11b] = "ENDCOLLECTIVE", [0x144] = "CALL", [0x150] = "RET",
+  [0x155] = "BMOV",
   [0x180] = "LD", [0x185] = "ST", [0x18e] = "RED", [0x18f] = "CCTL", [0x1a1] = "MATCH",
   [0x1a6] = "REDG", [0x1a8] = "ATOMG", [0x1a9] = "ATOMG", [0x1ab] = "ERRBAR", [0x1ac] = "LDCU",
   [0x1b7] = "UTMACMDFLUSH", [0x1b9] = "UTMACCTL", [0x1c2] = "R2UR", [0x1c3] = "S2UR",
@@ -54,13 +55,21 @@ local is_math <const> = { FFMA = true, FADD = true, FMUL = true, HMMA = true, IM
 
 local FFMA <const>, ALL_REGISTERS <const>, NO_REGISTER <const> = 0x023, 1, 255
 local N_BANKS <const> = 2
+-- Before sm_90, 48 bits are all of a branch's offset. From sm_100 on some codes mean another
+-- instruction.
+local NEW_BRANCHES <const>, NEW_CODES <const> = 90, 100
 
-local function kind_of(opcode)
+-- What is another instruction from sm_100 on.
+local newer <const> = { [0x035] = "IADD" }
+
+local function kind_of(opcode, sm)
+  if sm >= NEW_CODES and newer[opcode] then return newer[opcode] end
   if uniform[opcode] then return "uniform" end
   return kinds[opcode] or "other"
 end
 
-local function name_of(opcode)
+local function name_of(opcode, sm)
+  if sm >= NEW_CODES and newer[opcode] then return newer[opcode] end
   return kinds[opcode] or uniform[opcode] or others[opcode] or ("0x%03x"):format(opcode)
 end
 
@@ -68,15 +77,6 @@ end
 local function upper(low, high)
   local offset = (low >> 34 | high << 30) & 0xffffffffffff
   return offset >= 1 << 47 and offset - (1 << 48) or offset
-end
-
--- Before sm_90 the 48 bits are all of the offset. A kernel ends with a branch to itself.
-local function is_old(text)
-  for at = #text - 15, 1, -16 do
-    local low, high = string.unpack("<I8I8", text, at)
-    if low & 0x1ff == BRANCH then return upper(low, high) == -4 end
-  end
-  return false
 end
 
 -- The registers that a multiply-add of floats reads, {a, b, c}, and which of them the operand cache
@@ -111,18 +111,20 @@ end
 
 -- Each instruction: {kind =, name =, cycles =, waits =, from = what it reads, to = the number of
 -- the one that it branches to}.
-local function decode(text)
-  local list, old = {}, is_old(text)
+local function decode(text, sm)
+  local list = {}
   for at = 1, #text, 16 do
     local low, high = string.unpack("<I8I8", text, at)
     local opcode = low & 0x1ff
     local to
     if opcode == BRANCH then
-      local offset = old and upper(low, high) or upper(low, high) << 8 | low >> 16 & 0xff
+      local offset = upper(low, high)
+      if sm >= NEW_BRANCHES then offset = offset << 8 | low >> 16 & 0xff end
       to = (at // 16 + 1) + offset // 4
     end
-    list[#list + 1] = { kind = kind_of(opcode), name = name_of(opcode), cycles = high >> 41 & 15,
-                        waits = high >> 52 & 63 ~= 0, to = to, from = operands(low, high) }
+    list[#list + 1] = { kind = kind_of(opcode, sm), name = name_of(opcode, sm),
+                        cycles = high >> 41 & 15, waits = high >> 52 & 63 ~= 0, to = to,
+                        from = operands(low, high) }
   end
   while #list > 0 and list[#list].kind == "NOP" do list[#list] = nil end -- they fill up the end
   return list
@@ -157,9 +159,9 @@ end
 -- How often each kind stands in the hot loop of a kernel in a cubin; first and last of its
 -- instructions; all of them. Nothing if the cubin does not have the kernel.
 local function count_kinds(cubin, symbol)
-  local code = internal.watch.cubin_code(cubin, symbol)
+  local code, _, _, _, sm = internal.watch.cubin_code(cubin, symbol)
   if code == nil then return nil end
-  local list = decode(code)
+  local list = decode(code, sm)
   local first, last = hot_loop(list)
   local counts = {}
   for i = first, last do
@@ -230,9 +232,9 @@ end
 -- whether that is a loop. Nothing if the cubin does not have the kernel. Without a symbol it is the
 -- first kernel.
 local function placed(cubin, symbol, chunks)
-  local code, paths, lines, name = internal.watch.cubin_code(cubin, symbol)
+  local code, paths, lines, name, sm = internal.watch.cubin_code(cubin, symbol)
   if code == nil then return nil end
-  local list, known = decode(code), {}
+  local list, known = decode(code, sm), {}
   for i, instruction in ipairs(list) do
     local path = paths[i]
     known[path] = known[path] or machine.chunk_of(path, chunks) or path:match "[^/\\]*$"
