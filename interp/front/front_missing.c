@@ -35,7 +35,7 @@ static int missing_used(lua_State *L) {
   return 0;
 }
 
-static void open_missing(lua_State *L) {
+void front_open_fields(lua_State *L) {
   static const char *const events[] = {
       "__add",  "__sub", "__mul",      "__div",   "__mod",  "__pow",  "__unm",    "__idiv",
       "__band", "__bor", "__bxor",     "__shl",   "__shr",  "__bnot", "__concat", "__len",
@@ -139,5 +139,3 @@ void front_begin_fields(lua_State *L, Front *f) {
   front_new_table(L, &boxes_key, NULL);
   front_new_table(L, &reads_key, NULL);
 }
-
-void front_open_fields(lua_State *L) { open_missing(L); }

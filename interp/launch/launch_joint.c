@@ -231,7 +231,7 @@ TapAnswer launch_joint_before(Launch *l, CtErr *err) {
 
 /* {====== Running ====== */
 
-static void drop(CuttleState *s) {
+void launch_joint_drop(CuttleState *s) {
   LaunchJoint *j = joint_of(s);
   if (j == NULL) {
     return;
@@ -516,7 +516,7 @@ static void run_all(lua_State *L, bool by_host) {
   if (status == CT_OK && takes_rank_marks(s)) {
     read_marks(L, s, j);
   }
-  drop(s);
+  launch_joint_drop(s);
   watcher_at_once(L, s, status == CT_OK);
   if (status != CT_OK && by_host) {
     add_hint(&err);
@@ -532,7 +532,6 @@ bool launch_joint_is_empty(const CuttleState *s) {
 }
 
 void launch_joint_run(lua_State *L) { run_all(L, false); }
-void launch_joint_drop(CuttleState *s) { drop(s); }
 
 /* {====== Registration ====== */
 
@@ -546,7 +545,7 @@ static int joint_run(lua_State *L) {
 
 /* _mesh.joint_drop(): they are forgotten. */
 static int joint_drop(lua_State *L) {
-  drop(state_of(L));
+  launch_joint_drop(state_of(L));
   return 0;
 }
 
@@ -584,7 +583,7 @@ static int joint_guard(lua_State *L) {
   int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
   s->rank = -1;
   s->n_ranks = 0;
-  drop(s);
+  launch_joint_drop(s);
   if (status != LUA_OK) {
     add_report(L, s);
   }

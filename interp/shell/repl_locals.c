@@ -25,7 +25,7 @@ static char session_key;
 /* The stack of locals_load. */
 enum { USED = 1, DECLARED, CONSTANTS, N_TABLES = CONSTANTS };
 
-static void push_session(lua_State *L) {
+void locals_push_names(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TTABLE) {
     return;
   }
@@ -40,7 +40,7 @@ static void push_session(lua_State *L) {
 /* The session's locals whose names occur in the text. A field of such a name counts too, and does no harm.
    Stack: used. */
 static void collect_used(lua_State *L, const LpChunk *c, int used) {
-  push_session(L);
+  locals_push_names(L);
   for (LpTok t = 0; lp_token(c, t)->kind != LX_EOF; t++) {
     if (lp_token(c, t)->kind == LX_NAME) {
       lua_pushstring(L, lp_token(c, t)->sym->s);
@@ -146,7 +146,7 @@ static void push_wrapper(lua_State *L, int at, const char *text, size_t len, siz
 /* What the wrapper calls: a function with variables as upvalues; constants by name. */
 static int keep(lua_State *L) {
   const char *name;
-  push_session(L); /* stack: function, constants, session */
+  locals_push_names(L); /* stack: function, constants, session */
   for (int i = 1; (name = lua_getupvalue(L, 1, i)) != NULL; i++) {
     lua_pop(L, 1);
     lua_pushvalue(L, 1);
@@ -231,7 +231,7 @@ int locals_load(lua_State *L, const char *text, size_t len, const char *chunknam
 /* --- for completion -------------------------------------------------------------------------------- */
 
 bool locals_push(lua_State *L, const char *name, size_t len) {
-  push_session(L);
+  locals_push_names(L);
   lua_pushlstring(L, name, len);
   int type = lua_rawget(L, -2); /* stack: session, variable */
   lua_remove(L, -2);
@@ -249,5 +249,3 @@ bool locals_push(lua_State *L, const char *name, size_t len) {
   lua_remove(L, -2);
   return true;
 }
-
-void locals_push_names(lua_State *L) { push_session(L); }

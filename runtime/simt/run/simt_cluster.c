@@ -14,7 +14,7 @@ static bool is_together(const CtIn *in, CtWarp *w) {
 }
 
 /* Is the warp's wait over? Warps that have ended arrive no more. */
-static bool have_arrived(const CtWarp *w) {
+bool ct_simt_cluster_is_ready(const CtWarp *w) {
   const CtWorker *team = w->worker->team;
   const CtSimtProgram *p = w->worker->job->program;
   for (int i = 0; i < p->n_cluster * p->n_warps; i++) {
@@ -26,8 +26,6 @@ static bool have_arrived(const CtWarp *w) {
   }
   return true;
 }
-
-bool ct_simt_cluster_is_ready(const CtWarp *w) { return have_arrived(w); }
 
 const CtIn *ct_simt_do_CLUSTER_ARRIVE(const CtIn *in, CtWarp *w) {
   if (!is_together(in, w)) {
@@ -50,7 +48,7 @@ const CtIn *ct_simt_do_CLUSTER_WAIT(const CtIn *in, CtWarp *w) {
   if (!w->has_arrived) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_CLUSTER);
   }
-  if (!have_arrived(w)) {
+  if (!ct_simt_cluster_is_ready(w)) {
     w->parked = in;
     w->pc = in - 1;
     return NULL;
