@@ -47,7 +47,7 @@ local gather_product = kernel("gather_product", function(A, all, flags, B, C, me
     for k in axes(gA, 2) do
       copy(gA(_, _, k), parallelize(sA, copies, i))
       copy(gB(_, _, k), parallelize(sB, copies, i))
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(0)
       sync_threads()
       gemm(parallelize(sA, products, i, { 1, _ }), parallelize(sB, products, i, { _, 1 }), rC)

@@ -132,7 +132,9 @@ m:run(function(r)
   local me, all = r.rank, {}
   for i, row in ipairs(shared_tensors) do -- in one order on all ranks, which meet for each
     local list = {}
-    for rank = 0, n_ranks - 1 do list[rank + 1] = view(peer(parts[i], rank), layout(row[3])) end
+    for rank = 0, n_ranks - 1 do
+      list[rank + 1] = view(peer_tensor(parts[i], rank), layout(row[3]))
+    end
     all[row[1]] = list
   end
   r:barrier() -- all ranks' tensors are zeros

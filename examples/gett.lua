@@ -33,7 +33,7 @@ local function make_gemm(v)
     for k_tile in axes(tAgA, 2) do
       copy(tAgA(_, _, k_tile), tAsA)
       copy(tBgB(_, _, k_tile), tBsB)
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(0)
       sync_threads()
       gemm(tCsA, tCsB, tCrC)

@@ -21,7 +21,7 @@ local adamw = kernel("adamw", function(o, work, partial, norm)
   end
   sum = block_reduce(sum, "add")
   if threadIdx.x == 0 then partial[blockIdx.x] = sum end
-  grid_barrier()
+  sync_grid()
 
   sum = 0.0
   for i in range(threadIdx.x, size(partial), THREADS) do sum = sum + partial[i] end

@@ -49,7 +49,7 @@ local inboxes = m:zeros(u64, { n_ranks, n, n_ranks, 2 }, "(rank@data,element,fro
 local function all_inboxes()
   local list = {}
   for rank = 0, n_ranks - 1 do
-    list[rank + 1] = view(peer(inboxes, rank), { n, n_ranks, 2 })
+    list[rank + 1] = view(peer_tensor(inboxes, rank), { n, n_ranks, 2 })
   end
   return list
 end

@@ -36,7 +36,7 @@ local variants = {
 local function by_hand(k_tiles, pipes, load)
   local function load_group(k, slot)
     load(min(k, k_tiles - 1), slot)
-    cp_async_fence()
+    cp_async_commit()
   end
   for pipe = 0, pipes - 2 do load_group(pipe, pipe) end   -- all tiles but one are on their way
 

@@ -50,7 +50,7 @@ local flags = m:zeros(i32, { n_ranks, n_ranks, BLOCKS, 2 }, "(rank@data,from,blo
 -- The tensors of all ranks, without the mode of extent 1 that is the rank.
 local function all(t, shape)
   local list = {}
-  for rank = 0, n_ranks - 1 do list[rank + 1] = view(peer(t, rank), shape) end
+  for rank = 0, n_ranks - 1 do list[rank + 1] = view(peer_tensor(t, rank), shape) end
   return list
 end
 

@@ -41,7 +41,7 @@ local function make_gemm(v)
     for pipe = 0, pipes - 2 do
       copy(g2s, tAgA(_, _, _, min(pipe, k_tiles - 1)), tAsA(_, _, _, pipe))
       copy(g2s, tBgB(_, _, _, min(pipe, k_tiles - 1)), tBsB(_, _, _, pipe))
-      cp_async_fence()
+      cp_async_commit()
     end
 
     local read, write = 0, pipes - 1                      -- stages to multiply, to fill
@@ -52,7 +52,7 @@ local function make_gemm(v)
       local tile_next = min(k_tile + pipes - 1, k_tiles - 1)
       copy(g2s, tAgA(_, _, _, tile_next), tAsA(_, _, _, write))
       copy(g2s, tBgB(_, _, _, tile_next), tBsB(_, _, _, write))
-      cp_async_fence()
+      cp_async_commit()
 
       wgmma_fence()
       gemm(mma, tCsA(_, _, _, read), tCsB(_, _, _, read), tCrC)

@@ -25,7 +25,7 @@ local function make_gemm(v)
     local sB = shared(f16, tile_to_shape(v.smem, {bN, bK, bP}))   -- (BLK_N,BLK_K,PIPE)
     local full, empty = mbarrier(bP, 1), mbarrier(bP, mma.threads)
     local bytes = (bM + bN) * bK * f16.bytes
-    cluster_sync()                                        -- barriers of the cluster are ready
+    sync_cluster()                                        -- barriers of the cluster are ready
 
     local thr = mma:get_slice(threadIdx.x)
     local tCsA, tCsB = thr:partition_A(sA), thr:partition_B(sB)   -- (MMA,MMA_M|N,MMA_K,PIPE)

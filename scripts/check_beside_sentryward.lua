@@ -90,7 +90,7 @@ local examples <const> = {
   { "softmax", "2 256" },
   { "reduce", "1024" },
 }
-local calls <const> = { "sync_threads%b()", "cp_async_wait%b()", "cp_async_fence%b()",
+local calls <const> = { "sync_threads%b()", "cp_async_wait%b()", "cp_async_commit%b()",
   "sync_warp%b()" }
 
 -- The calls of a text: {from, to, line}.

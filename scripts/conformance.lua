@@ -14,11 +14,16 @@ local function text(v)
   return is_list and table.concat(v, ",") or tostring(v)
 end
 
--- Calls the function `name` with `first` and the row's fields, and its method if there is one.
+-- Calls the function `name` with `first` and the row's fields, and its method if there is one. Some
+-- are methods only.
 local function both(name, first, row, fields)
   local args = { n = #fields }
   for i, field in ipairs(fields) do
     args[i] = row[field]
+  end
+  if not ct[name] then
+    local l = ct.layout(first)
+    return l[name](l, table.unpack(args, 1, args.n))
   end
   local result, second = ct[name](first, table.unpack(args, 1, args.n))
   local object = type(first) == "string" and first:find(":", 1, true) and ct.L(first) or first
@@ -43,8 +48,9 @@ local plain = {
   flat_divide = "a b", logical_product = "a b", zipped_product = "a b", tiled_product = "a b",
   flat_product = "a b", blocked_product = "a b", raked_product = "a b",
   tile_to_shape = "a shape order", domain_distribute = "shape n", upcast = "a n",
-  downcast = "a n", recast = "a from_bits to_bits", group = "a first last", take = "a first last",
-  append = "a x n", prepend = "a x n", replace = "a i x", mode = "a path", congruent = "a b",
+  downcast = "a n", recast = "a from_bits to_bits", group = "group_modes: a first last",
+  take = "a first last", append = "a x n", prepend = "a x n", replace = "a i x",
+  mode = "get_mode: a path", congruent = "a b",
   weakly_congruent = "a b", compatible = "a b", evenly_divides = "a b", lex_less = "a b",
   colex_less = "a b", elem_less = "a b", crd2crd = "crd from to",
   make_swizzle = "swizzle_from_masks: y z", swizzle_compose = "composition: sw sw2",
@@ -128,7 +134,7 @@ end
 
 -- The values of a part, from where it begins: its form is free.
 local function absolute_values(part, offset)
-  local list = ct.values(part)
+  local list = part:values()
   for i, v in ipairs(list) do
     list[i] = v + offset
   end
@@ -176,7 +182,7 @@ local of_bits = { [8] = ct.u8, [16] = ct.f16, [32] = ct.f32 }
 function facts.gmma_smem_atom(row)
   local layout = ct.smem_atom(row.name, of_bits[row.bits])
   local sw = layout.swizzle or ct.swizzle(row.sw) -- of no bits: the layout is plain
-  return { layout = layout.layout or layout, sw = sw, want_fn = ct.values(layout) }
+  return { layout = layout.layout or layout, sw = sw, want_fn = layout:values() }
 end
 
 function facts.copy_atom(row)
@@ -215,7 +221,7 @@ end
 -- {====== When a row passes ======
 
 local function is_function(v, list)
-  local ok, all = pcall(ct.values, v)
+  local ok, all = pcall(function() return ct.layout(v):values() end)
   return ok and text(all) == text(list)
 end
 

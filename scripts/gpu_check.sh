@@ -64,7 +64,7 @@ for step in $steps; do
     notebook) run "$build/cuttle" scripts/bench/main.lua notebook ;;
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
-      for t in shuffles masks counting_barriers atomics spin_waits cooperative grid_barrier collectives printing assertions; do
+      for t in shuffles masks counting_barriers atomics spin_waits cooperative sync_grid collectives printing assertions; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"
       done
       for e in reduce histogram softmax prefix_sum stream_k paged_attention radix_sort bfs; do run "$build/cuttle" "examples/$e.lua"; done

@@ -66,7 +66,7 @@ static int of_shape(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtTupl
 
 static int row_major(lua_State *L) { return of_shape(L, "row_major", al_row_major); }
 static int col_major(lua_State *L) { return of_shape(L, "col_major", col_major_of); }
-static int identity(lua_State *L) { return of_shape(L, "identity", al_identity); }
+static int identity_layout(lua_State *L) { return of_shape(L, "identity_layout", al_identity); }
 
 static int ordered(lua_State *L) {
   CtAlg g = bind_begin(L);
@@ -183,12 +183,12 @@ static int values(lua_State *L) {
 
 /* {====== The list of modes ====== */
 
-static int mode(lua_State *L) {
+static int get_mode(lua_State *L) {
   CtAlg g = bind_begin(L);
   if (lua_gettop(L) < 2) {
-    return diag_type_error(L, 2, "mode", "a mode number");
+    return diag_type_error(L, 2, "get_mode", "a mode number");
   }
-  return push_any(L, &g, to_mode(L, &g, "mode"));
+  return push_any(L, &g, to_mode(L, &g, "get_mode"));
 }
 
 static int concat(lua_State *L) {
@@ -254,7 +254,7 @@ static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayo
   return push_any(L, &g, ct_composed_with(&l, fn(&g, l.layout, first, last)));
 }
 
-static int group(lua_State *L) { return range_op(L, "group", al_group); }
+static int group_modes(lua_State *L) { return range_op(L, "group_modes", al_group); }
 static int take(lua_State *L) {
   if (is_tuple(L, 1)) {
     CtAlg g = bind_begin(L);
@@ -443,12 +443,13 @@ static int fail_element(lua_State *L) {
   if (lua_isinteger(L, 2)) {
     const char *i = lua_tostring(L, 2);
     return diag_error(
-        L, "layout: no element [%s]; call l(%s) for the index, mode(l, %s) for the mode", i, i, i);
+        L, "layout: no element [%s]; call l(%s) for the index, get_mode(l, %s) for the mode", i, i,
+        i);
   }
   if (lua_type(L, 2) == LUA_TTABLE) {
     CtCx cx = bind_enter(L);
     const char *crd = bind_tuple_text(&cx, bind_to_tuple(L, 2, &cx, "element of a layout"));
-    return diag_error(L, "layout: no element %s; call l%s for the index, mode(l, i) for a mode",
+    return diag_error(L, "layout: no element %s; call l%s for the index, get_mode(l, i) for a mode",
                       crd, crd);
   }
   return diag_error(L, "layout: %s is not a field or method of a layout", diag_push_kind(L, 2));
@@ -481,14 +482,29 @@ static const luaL_Reg makers[] = {{"layout", layout},
                                   {"row_major", row_major},
                                   {"col_major", col_major},
                                   {"ordered", ordered},
-                                  {"identity", identity},
+                                  {"identity_layout", identity_layout},
                                   {NULL, NULL}};
 
-static const luaL_Reg methods[] = {
-    {"size", size},        {"cosize", cosize},    {"rank", rank},       {"depth", depth},
-    {"values", values},    {"mode", mode},        {"concat", concat},   {"group", group},
-    {"take", take},        {"append", append},    {"prepend", prepend}, {"replace", replace},
-    {"named", bind_named}, {"names", bind_names}, {NULL, NULL}};
+/* Functions that are methods, too. */
+static const luaL_Reg methods[] = {{"size", size},
+                                   {"cosize", cosize},
+                                   {"rank", rank},
+                                   {"depth", depth},
+                                   {"get_mode", get_mode},
+                                   {"concat", concat},
+                                   {"group_modes", group_modes},
+                                   {"take", take},
+                                   {"append", append},
+                                   {"prepend", prepend},
+                                   {"replace", replace},
+                                   {NULL, NULL}};
+
+/* These are methods only: as globals, scripts want the names for themselves. */
+static const luaL_Reg own_methods[] = {{"values", values},
+                                       {"named", bind_named},
+                                       {"names", bind_names},
+                                       {"origin", origin},
+                                       {NULL, NULL}};
 
 static const luaL_Reg functions[] = {{"shape", shape}, {"stride", stride}, {NULL, NULL}};
 
@@ -534,8 +550,7 @@ void bind_open_layout(lua_State *L) {
   bind_mark_layout_type(L);
   luaL_getmetatable(L, LAYOUT_TYPE); /* stack: language, metatable */
   luaL_newlib(L, methods);           /* stack: language, metatable, methods */
-  lua_pushcfunction(L, origin);
-  lua_setfield(L, -2, "origin");
+  luaL_setfuncs(L, own_methods, 0);
   bind_add_functions(L, -3, coord_methods);
   bind_set_index(L, field);
   bind_add_fields(L, field_names);

@@ -43,7 +43,7 @@ void export_set_bytes(lua_State *L, int idx, const LaunchArgs *a, const char *na
                            {extent =, stride =, div =, mul =, box =}; texts are expressions of C
      requires              {expression =, modulus =, op =, mode =, name =, divisor =, line =}
      asserts               {text =, line =}: their record's address is the parameter at fault_at
-     grid_at               place of the address of the word of grid_barrier; -1: none
+     grid_at               place of the address of the word of sync_grid; -1: none
      waits                 it has grid_dependency_wait */
 void export_push_code(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args,
                       const ExportTarget *target);

@@ -109,7 +109,7 @@ static const struct {
     {"mesh", "cuttle.mesh", false},
     {"shard", "cuttle.sharded", false},
     {"reshard", "cuttle.sharded", false},
-    {"peer", "cuttle.peers", false},
+    {"peer_tensor", "cuttle.peers", false},
     {"html", "cuttle.drawn", false},
     {"reduce", "cuttle.collective", true},
     {"transform", "cuttle.collective", true},

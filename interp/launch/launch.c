@@ -104,11 +104,10 @@ static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c
 static void check_cooperative(lua_State *L, const Kernel *k, const LaunchConfig *c,
                               const Spec *spec) {
   if (ct_ir_has_grid_barrier(&spec->ir) && !c->cooperative) {
-    diag_error(
-        L,
-        "%s: grid_barrier, at line %d, waits for all blocks of the grid, but they need not run "
-        "at the same time; launch with cooperative = true",
-        k->name, spec->ir.grid_barrier.line);
+    diag_error(L,
+               "%s: sync_grid, at line %d, waits for all blocks of the grid, but they need not run "
+               "at the same time; launch with cooperative = true",
+               k->name, spec->ir.grid_barrier.line);
   }
 }
 

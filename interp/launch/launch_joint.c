@@ -436,7 +436,7 @@ static CtStatus run(CuttleState *s, LaunchJoint *j, CtErr *err) {
 }
 
 static bool is_deadlock(const CtErr *err) {
-  return strncmp(err->msg, "deadlock", 8) == 0 || strncmp(err->msg, "grid_barrier", 12) == 0;
+  return strncmp(err->msg, "deadlock", 8) == 0 || strncmp(err->msg, "sync_grid", 9) == 0;
 }
 
 /* Who looks at one launch at a time. */

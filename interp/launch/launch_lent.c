@@ -24,7 +24,7 @@ static bool is_known(CuttleState *s, const void *kernel) {
 
 /* {====== A launch that was worked out before ====== */
 
-/* Nothing is to be done at such a launch but to pass the block: no maps, no word of grid_barrier, no printf, no
+/* Nothing is to be done at such a launch but to pass the block: no maps, no word of sync_grid, no printf, no
    requirements. */
 static bool fits_brief(const Spec *spec) {
   return spec->device != NULL && spec->maps == NULL && spec->prints == NULL && spec->each == NULL &&

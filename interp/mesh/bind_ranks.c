@@ -187,12 +187,12 @@ static void put_storage(Tensor *t, CtStorage *storage) {
 
 static int mesh_peer(lua_State *L) {
   CuttleState *s = state_of(L);
-  const Tensor *t = tensor_check_live(L, 1, "peer");
+  const Tensor *t = tensor_check_live(L, 1, "peer_tensor");
   CtDevice *device;
   CtStorage *peer;
   diag_try(L, state_device(s, &device, diag_err(L)));
   if ((device == NULL) != (t->storage->device == NULL)) {
-    return diag_error(L, "peer: the tensor is on %s, but kernels on %s are meant to use it",
+    return diag_error(L, "peer_tensor: the tensor is on %s, but kernels on %s are meant to use it",
                       t->storage->device == NULL ? "the CPU" : "a GPU",
                       device == NULL ? "the CPU engine" : "a GPU");
   }

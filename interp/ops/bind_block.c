@@ -351,7 +351,7 @@ static int lang_axpby(lua_State *L) { /* alpha, X, beta, Y */
 static const CallArg wait_args[] = {{call_count, 0, 7, "number of groups"}};
 static const CallRow rows[] = {
     {"sync_threads", call_effect, CT_OP_BARRIER, 0, CALL_NO_ARGS},
-    {"cp_async_fence", call_effect, CT_OP_CP_FENCE, 0, CALL_NO_ARGS},
+    {"cp_async_commit", call_effect, CT_OP_CP_FENCE, 0, CALL_NO_ARGS},
     {"cp_async_wait", call_effect, CT_OP_CP_WAIT, 0, CALL_ARGS(wait_args)}};
 
 /* --- loops ---------------------------------------------------------------------------------------------------- */

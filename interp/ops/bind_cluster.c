@@ -22,7 +22,7 @@ static int lang_cluster_size(lua_State *L) {
 }
 
 /* Every target supports this without clusters: a block is then a cluster. */
-static void cluster_sync(Call *c) {
+static void sync_cluster(Call *c) {
   if (ct_ir_cluster_size(c->ir) == 1) {
     ct_ir_effect(c->ir, CT_OP_BARRIER, 0);
   } else {
@@ -32,28 +32,30 @@ static void cluster_sync(Call *c) {
 }
 
 /* A shared tensor in the block of a rank. */
-static int lang_remote(lua_State *L) { /* tensor, rank */
-  CtIr *ir = front_here(L, "remote");
-  CtView view = access_view(L, 1, "remote");
+static int lang_map_shared_rank(lua_State *L) { /* tensor, rank */
+  CtIr *ir = front_here(L, "map_shared_rank");
+  CtView view = access_view(L, 1, "map_shared_rank");
   const Tensor *t = tensor_test(L, 1);
   int size = (int)ct_ir_cluster_size(ir);
   if (t->space != CT_SHARED || ir->bufs[view.buf].remote != 0 || t->is_guarded) {
-    return diag_error(L,
-                      "remote: %s is not the block's own shared memory; write remote(s, rank) of "
-                      "a tensor made by shared",
-                      tensor_push_title(L, 1));
+    return diag_error(
+        L,
+        "map_shared_rank: %s is not the block's own shared memory; write map_shared_rank(s, rank) of "
+        "a tensor made by shared",
+        tensor_push_title(L, 1));
   }
   if (ir->target.is_cuda && ir->target.sm < 90) {
-    return diag_error(L,
-                      "remote: other blocks' shared memory needs compute capability 9.0, but %s "
-                      "has %d.%d; run it on the CPU engine",
-                      ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
+    return diag_error(
+        L,
+        "map_shared_rank: other blocks' shared memory needs compute capability 9.0, but %s "
+        "has %d.%d; run it on the CPU engine",
+        ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
   }
   (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
-    (void)bind_to_index(L, 2, 0, size - 1, "remote", "rank");
+    (void)bind_to_index(L, 2, 0, size - 1, "map_shared_rank", "rank");
   }
-  CtView there = ct_ir_remote(ir, view, value_to(L, 2, CT_i32, "remote"));
+  CtView there = ct_ir_remote(ir, view, value_to(L, 2, CT_i32, "map_shared_rank"));
   if (ir->failed) {
     return luaL_error(L, "not enough memory");
   }
@@ -66,20 +68,20 @@ static void grid_wait(Call *c) {
   ct_ir_grid_wait(c->ir);
 }
 
-static void grid_barrier(Call *c) { ct_ir_grid_barrier(c->ir); }
+static void sync_grid(Call *c) { ct_ir_grid_barrier(c->ir); }
 
 /* --- opening -------------------------------------------------------------------------------------- */
 
 static const CallRow rows[] = {
     {"cluster_rank", cluster_rank, 0, 0, CALL_NO_ARGS},
-    {"cluster_sync", cluster_sync, 0, 0, CALL_NO_ARGS},
+    {"sync_cluster", sync_cluster, 0, 0, CALL_NO_ARGS},
     {"cluster_arrive", call_effect, CT_OP_CLUSTER_ARRIVE, 0, CALL_NO_ARGS},
     {"cluster_wait", call_effect, CT_OP_CLUSTER_WAIT, 0, CALL_NO_ARGS},
-    {"grid_barrier", grid_barrier, 0, 0, CALL_NO_ARGS},
+    {"sync_grid", sync_grid, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_wait", grid_wait, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_launch", call_effect, CT_OP_GRID_LAUNCH, 0, CALL_NO_ARGS}};
 static const luaL_Reg functions[] = {
-    {"cluster_size", lang_cluster_size}, {"remote", lang_remote}, {NULL, NULL}};
+    {"cluster_size", lang_cluster_size}, {"map_shared_rank", lang_map_shared_rank}, {NULL, NULL}};
 
 void bind_open_cluster(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

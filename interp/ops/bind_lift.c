@@ -156,31 +156,57 @@ static int lifted_view(lua_State *L) {
 }
 
 static const char *const queries[] = {
-    "size",  "cosize", "rank",  "depth", "values", "max_common_vector", "max_common_layout",
-    "shape", "stride", "names", NULL};
+    "size",  "cosize", "rank", "depth", "max_common_vector", "max_common_layout",
+    "shape", "stride", NULL};
 
 static const char *const views[] = {
     "coalesce",       "filter",        "filter_zeros", "flatten",     "composition",
-    "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "group",
-    "select",         "take",          "mode",         "named",       NULL};
+    "logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "group_modes",
+    "select",         "take",          "get_mode",     NULL};
 
-/* Replaces the module's function by a closure over it, and adds it to the methods. */
+/* The same of methods of layouts that are no functions. */
+static const char *const query_methods[] = {"values", "names", NULL};
+static const char *const view_methods[] = {"named", NULL};
+
+/* Pushes a closure over the function of the table `from`. False: there is none. */
+static bool push_lifted(lua_State *L, int from, const char *name, lua_CFunction lifted) {
+  if (lua_getfield(L, from, name) != LUA_TFUNCTION) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_pushstring(L, name);
+  lua_pushcclosure(L, lifted, 2);
+  return true;
+}
+
+/* Replaces the module's functions by closures over them, and adds these to the methods. */
 static void lift(lua_State *L, int module, int methods, const char *const *names,
                  lua_CFunction lifted) {
   for (; *names != NULL; names++) {
-    if (lua_getfield(L, module, *names) != LUA_TFUNCTION) {
-      lua_pop(L, 1);
-      continue;
+    if (push_lifted(L, module, *names, lifted)) {
+      lua_pushvalue(L, -1);
+      lua_setfield(L, module, *names);
+      lua_setfield(L, methods, *names);
     }
-    lua_pushstring(L, *names);
-    lua_pushcclosure(L, lifted, 2);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, module, *names);
-    lua_setfield(L, methods, *names);
   }
+}
+
+/* Adds closures over methods of layouts to the methods. */
+static void lift_methods(lua_State *L, int methods, const char *const *names,
+                         lua_CFunction lifted) {
+  luaL_getmetatable(L, LAYOUT_TYPE);
+  lua_getfield(L, -1, METHODS);
+  for (; *names != NULL; names++) {
+    if (push_lifted(L, lua_gettop(L), *names, lifted)) {
+      lua_setfield(L, methods, *names);
+    }
+  }
+  lua_pop(L, 2);
 }
 
 void bind_add_lifted(lua_State *L, int module, int methods) {
   lift(L, module, methods, queries, lifted_query);
   lift(L, module, methods, views, lifted_view);
+  lift_methods(L, methods, query_methods, lifted_query);
+  lift_methods(L, methods, view_methods, lifted_view);
 }

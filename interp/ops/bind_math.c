@@ -152,9 +152,7 @@ static const struct {
              {CT_OP_FAST_DIV, CT_OP_DIV, NULL, div_host},
              {CT_OP_FAST_POW, CT_OP_POW, NULL, ct_pow_f64}};
 
-static const char *fast_name(size_t at) {
-  return fasts[at].op == CT_OP_EX2 ? "fast.exp2" : ct_ops[fasts[at].op].text;
-}
+static const char *fast_name(size_t at) { return ct_ops[fasts[at].op].text; }
 
 static CtVal fast_one(CtIr *ir, int at, CtVal x) {
   CtDtype type = (CtDtype)ct_inst(ir, x)->type;

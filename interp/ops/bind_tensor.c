@@ -589,11 +589,12 @@ static int clear(lua_State *L) {
 
 /* In the order of the documentation: functions of the module that are methods, too. */
 static const luaL_Reg functions[] = {
-    {"copy", copy}, {"fill", fill}, {"clear", clear}, {"close", close}, {NULL, NULL}};
+    {"copy", copy}, {"fill", fill}, {"clear", clear}, {NULL, NULL}};
 
 static const luaL_Reg internals[] = {{"_launch.table_on", table_on}, {NULL, NULL}};
 
-static const luaL_Reg methods[] = {{"totable", totable}, {"to", to}, {NULL, NULL}};
+static const luaL_Reg methods[] = {
+    {"totable", totable}, {"to", to}, {"close", close}, {NULL, NULL}};
 
 static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
                                           "device", "name",   NULL};

@@ -157,8 +157,8 @@ static const CallRow shuffles[] = {
     {"shfl_idx", shuffle, CT_SHFL_IDX, 0, CALL_ARGS(lane_args)}};
 
 static const CallRow rows[] = {
-    {"any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
-    {"all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
+    {"vote_any", vote, CT_VOTE_ANY, 0, CALL_ARGS(vote_args)},
+    {"vote_all", vote, CT_VOTE_ALL, 0, CALL_ARGS(vote_args)},
     {"ballot", vote, CT_VOTE_BALLOT, 0, CALL_ARGS(vote_args)},
     {"match_any", match, CT_MASKED_MATCH_ANY, 0, CALL_ARGS(match_args)},
     {"match_all", match, CT_MASKED_MATCH_ALL, 0, CALL_ARGS(match_args)},

@@ -119,7 +119,7 @@ static CtStatus add(StateRecorder *r, const StateStep *step, CtErr *err) {
   if (step->src != NULL && step->src->device != step->dst->device) {
     return ct_fail(err, CT_EINVAL,
                    "graph: a copy from one device to another cannot be recorded; let a collective "
-                   "or a kernel that uses peer(x, rank) do it");
+                   "or a kernel that uses peer_tensor(x, rank) do it");
   }
   r->n_copies++;
   return r->device == NULL ? recorder_step(r, *step, err) : recorder_run(step, err);

@@ -238,9 +238,9 @@ static int randn(lua_State *L) {
   return generate(L, t, fill_normal, &state_of(L)->rand);
 }
 
-/* seed(n): starts the sequence of rand and randn anew. A state begins with that of seed(0). */
+/* manual_seed(n): starts the sequence of rand and randn anew. A state begins with that of manual_seed(0). */
 static int seed(lua_State *L) {
-  ct_rand_seed(&state_of(L)->rand, (uint64_t)bind_to_static(L, 1, "seed"));
+  ct_rand_seed(&state_of(L)->rand, (uint64_t)bind_to_static(L, 1, "manual_seed"));
   return 0;
 }
 
@@ -413,7 +413,7 @@ static int from_table(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"tensor", tensor},         {"zeros", zeros}, {"ones", ones},     {"full", full},
-    {"rand", uniform},          {"randn", randn}, {"arange", arange}, {"seed", seed},
+    {"rand", uniform},          {"randn", randn}, {"arange", arange}, {"manual_seed", seed},
     {"from_table", from_table}, {NULL, NULL}};
 
 void bind_open_create(lua_State *L) { luaL_setfuncs(L, functions, 0); }

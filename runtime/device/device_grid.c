@@ -37,6 +37,6 @@ CtStatus ct_grid_word(CtDevice *d, CtStream stream, CtDevPtr *out, CtErr *err) {
 CtStatus ct_grid_clear(CtDevice *d, CtStream stream, CtDevPtr word, CtErr *err) {
   CtStatus status = ct_device_route(d, &stream, err);
   return status == CT_OK ? CT_CALL(d, err, cuMemsetD8Async, (word, 0, sizeof(unsigned), stream),
-                                   "%s", "the word of grid_barrier")
+                                   "%s", "the word of sync_grid")
                          : status;
 }

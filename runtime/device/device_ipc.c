@@ -155,14 +155,15 @@ static CtStatus fail_open(CtDevice *d, const char *who, CuResult r, CtErr *err) 
   if (r == CT_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) {
     return ct_fail(
         err, CT_EUNSUPPORTED,
-        "peer: kernels of cuda:%d cannot reach the memory of %s, because the hardware does "
+        "peer_tensor: kernels of cuda:%d cannot reach the memory of %s, because the hardware does "
         "not connect them directly; use collectives, such as r:all_gather(src, dst)",
         d->info.ordinal, who);
   }
-  return ct_fail(err, CT_EUNSUPPORTED,
-                 "peer: cuda:%d cannot open the memory of %s (cuIpcOpenMemHandle: %s); processes "
-                 "that share memory need one container, and devices that both see",
-                 d->info.ordinal, who, name_of(d, r));
+  return ct_fail(
+      err, CT_EUNSUPPORTED,
+      "peer_tensor: cuda:%d cannot open the memory of %s (cuIpcOpenMemHandle: %s); processes "
+      "that share memory need one container, and devices that both see",
+      d->info.ordinal, who, name_of(d, r));
 }
 
 CtStatus ct_ipc_open(CtDevice *d, const CtIpcHandle *handle, const char *who, CtDevPtr *base,

@@ -4,13 +4,14 @@
 static CtStatus check_reach(CtDevice *d, const CtDevice *other, CtErr *err) {
   int can = 0;
   if (d->cu->cuDeviceCanAccessPeer == NULL || d->cu->cuCtxEnablePeerAccess == NULL) {
-    return ct_fail(err, CT_EUNSUPPORTED, "peer: the CUDA driver has no access to other devices");
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "peer_tensor: the CUDA driver has no access to other devices");
   }
   CtStatus s = CT_CALL(d, err, cuDeviceCanAccessPeer, (&can, d->device, other->device), "%s", "");
   if (s == CT_OK && can == 0) {
     return ct_fail(
         err, CT_EUNSUPPORTED,
-        "peer: kernels of cuda:%d cannot reach the memory of cuda:%d, because the hardware "
+        "peer_tensor: kernels of cuda:%d cannot reach the memory of cuda:%d, because the hardware "
         "does not connect them directly; use collectives, such as r:all_gather(src, dst)",
         d->info.ordinal, other->info.ordinal);
   }
@@ -37,7 +38,7 @@ static CtStatus open_pool(CtDevice *d, const CtDevice *other, CtErr *err) {
   }
   if (d->cu->cuMemPoolSetAccess == NULL) {
     return ct_fail(err, CT_EUNSUPPORTED,
-                   "peer: the CUDA driver shares no memory that is allocated in a stream");
+                   "peer_tensor: the CUDA driver shares no memory that is allocated in a stream");
   }
   return CT_CALL(d, err, cuMemPoolSetAccess, (other->pool, &access, 1), "cuda:%d",
                  other->info.ordinal);

@@ -138,7 +138,7 @@ static void put_operands(CtEmit *e, const CtInst *inst) {
 
 static void fail_target(CtEmit *e, const CtInst *inst) {
   ct_emit_fail(e, inst->loc, CT_EUNSUPPORTED,
-               "%s: it needs compute capability 9.0, but %s has %d.%d; write cluster_sync, or run "
+               "%s: it needs compute capability 9.0, but %s has %d.%d; write sync_cluster, or run "
                "it on the CPU engine",
                ct_ops[inst->op].text, e->ir->target.name, e->ir->target.sm / 10,
                e->ir->target.sm % 10);

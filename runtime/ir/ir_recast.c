@@ -263,11 +263,11 @@ const char *const ct_caches[CT_CACHE_COUNT] = {[CT_CACHE_NONE] = "none",
 CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   if (buf->space != CT_GLOBAL) {
-    return ct_fail(err, CT_EINVAL,
-                   "cached: %s is in %s; hints are for tensors in global memory, which the caches "
-                   "serve",
-                   ct_ir_view_name(ir, &v),
-                   buf->space == CT_SHARED ? "shared memory" : "registers");
+    return ct_fail(
+        err, CT_EINVAL,
+        "cache_hint: %s is in %s; hints are for tensors in global memory, which the caches "
+        "serve",
+        ct_ir_view_name(ir, &v), buf->space == CT_SHARED ? "shared memory" : "registers");
   }
   *out = v;
   out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, buf->swizzle, cache, 0);

@@ -51,7 +51,8 @@ static bool number_modes(CtNode *node, CtInt path) {
 CtLayout al_identity(CtAlg *g, CtTuple shape) {
   CtNode *nodes = al_nodes(g, shape);
   if (nodes != NULL && !number_modes(nodes, ct_int(1))) {
-    al_fail(g, CT_EINVAL, "identity: shape %s; expected at most %d levels, and %d modes at each",
+    al_fail(g, CT_EINVAL,
+            "identity_layout: shape %s; expected at most %d levels, and %d modes at each",
             al_show_tuple(g, shape), CT_BASIS_MAX, UINT8_MAX + 1);
   }
   return al_layout(g, shape, nodes);

@@ -108,8 +108,8 @@ CtLayout al_mode_at(CtAlg *g, const char *op, CtLayout l, int n, const int *path
 
 CtLayout al_group(CtAlg *g, CtLayout l, int first, int last) {
   CtBuild b;
-  check_range(g, "group", l, first, last);
-  begin_like(&b, g, "group", l);
+  check_range(g, "group_modes", l, first, last);
+  begin_like(&b, g, "group_modes", l);
   build_modes(&b, l, 0, first);
   ct_build_open(&b);
   build_modes(&b, l, first, last);

@@ -26,7 +26,7 @@ CtStatus ct_simt_run(CtSimtEngine *e, const CtSimtProgram *p, const CtSimtLaunch
 
 /* Runs launches of several ranks to completion, at the same time, so that their blocks may wait for each other. The
    entries come in the order of ranks. Launches of one rank run one after the other; if one fails, the later ones do
-   not begin. grid_barrier counts within each launch. The error is that of the first launch that failed, and names
+   not begin. sync_grid counts within each launch. The error is that of the first launch that failed, and names
    its rank. */
 CtStatus ct_simt_run_joint(CtSimtEngine *e, const CtSimtEntry *entries, size_t n,
                            CtErr *err) CT_NODISCARD;

@@ -259,7 +259,7 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
            "between its declaration and line %d",
            p->bufs[note->buf].name, (long long)note->slot,
            note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
-           c->n_blocks > 1 ? "cluster_sync()" : "sync_threads()", p->locs[at].line);
+           c->n_blocks > 1 ? "sync_cluster()" : "sync_threads()", p->locs[at].line);
   ct_finding_note_text(k,
                        (CtFound){.kind = CT_CHECK_MBARRIER,
                                  .in = at,
@@ -283,7 +283,7 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
   uint32_t at = ct_check_index(k, a->in);
   snprintf(text, sizeof text,
            "%.80s: block (%lld,%lld,%lld), whose memory it is, may not have begun; put "
-           "cluster_sync() before line %d",
+           "sync_cluster() before line %d",
            a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
            (long long)owner->bid[2], k->k->job->program->locs[at].line);
   ct_finding_note_text(k,
@@ -317,7 +317,7 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
       text, sizeof text,
       "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
       "block may have ended: nothing that it waits for comes after this; let all blocks reach "
-      "cluster_sync() "
+      "sync_cluster() "
       "before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);

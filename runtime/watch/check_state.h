@@ -624,7 +624,7 @@ enum { /* races: the first access, the second */
    nobody has waited for a copy of TMA. */
 enum { CT_RANKS_FLAG, CT_RANKS_SCOPE, CT_RANKS_PROXY, CT_RANKS_COPY };
 enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the earlier one wrote */
-/* sync_warp; sync_threads, grid_barrier; extra: how many threads */
+/* sync_warp; sync_threads, sync_grid; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
 /* extra: the result that it has in its type. operands: of the operation; [0]: the exact sum */
 enum { CT_OVERFLOW_OF_TWO, CT_OVERFLOW_ATOMIC, CT_OVERFLOW_SUM, CT_OVERFLOW_KNOWN_SUM };

@@ -291,7 +291,7 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
            "sync_warp() between these and other threads";
   }
   if (!is_shared && w->is_cooperative) {
-    return "; put grid_barrier() between them, or use atomic operations or a flag with fence()";
+    return "; put sync_grid() between them, or use atomic operations or a flag with fence()";
   }
   if (!is_shared) {
     return "; blocks run in any order: use atomic operations, a flag with fence(), or another "
@@ -299,8 +299,8 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
   }
   return f->agent == CT_AGENT_BAR && !w->other_writes
              ? "; let that block's readers arrive here after %m, as in empty[i]:arrive(rank), and "
-               "wait for them before %l, or put cluster_sync() between"
-             : "; {cluster_sync()}";
+               "wait for them before %l, or put sync_cluster() between"
+             : "; {sync_cluster()}";
 }
 
 /* Two accesses of two ranks. */
@@ -369,7 +369,7 @@ static const struct {
      "misaligned: %a of %w, by %t, of %x bytes at once: the address is not a multiple of that"},
     {CT_CHECK_UNINIT_SHARED, REMOTE,
      "uninitialised: read of %w, by %t: no thread of the cluster has written it; write it first, "
-     "then cluster_sync()"},
+     "then sync_cluster()"},
     {CT_CHECK_UNINIT_SHARED, ANY,
      "uninitialised: read of %w, by %t: no thread of the block has written it; write it first, "
      "then sync_threads()"},
@@ -381,7 +381,7 @@ static const struct {
      "first"},
     {CT_CHECK_ASYNC, CT_ASYNC_READ,
      "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
-     "sync_threads()}, or wait for fewer pending groups; each group ends with cp_async_fence()"},
+     "sync_threads()}, or wait for fewer pending groups; each group ends with cp_async_commit()"},
     {CT_CHECK_ASYNC, CT_ASYNC_WRITE,
      "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
      "{cp_async_wait(0) "
@@ -391,18 +391,18 @@ static const struct {
      "it only after a barrier; put sync_threads() after cp_async_wait"},
     {CT_CHECK_ASYNC, CT_ASYNC_FAR_READ,
      "cp.async: read of %w, by %t, before the copy by %o at %m is complete; {cp_async_wait(0) and "
-     "then cluster_sync()}"},
+     "then sync_cluster()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_FAR_WRITE,
      "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
      "{cp_async_wait(0) "
-     "and then cluster_sync()}"},
+     "and then sync_cluster()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_NOT_HANDED_ON,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but nothing "
      "orders that wait before this; put the cp_async_wait before what hands the data on, such as "
-     "an arrival, sync_threads() or cluster_sync()"},
+     "an arrival, sync_threads() or sync_cluster()"},
     {CT_CHECK_ASYNC, CT_ASYNC_SOURCE,
      "cp.async: write of %w, by %t, while its copy at %m may still read it; {cp_async_wait(0)}, or "
-     "wait for fewer pending groups; each group ends with cp_async_fence()"},
+     "wait for fewer pending groups; each group ends with cp_async_commit()"},
     {CT_CHECK_ASYNC, CT_ASYNC_SOURCE_OF,
      "cp.async: write of %w, by %t, while the copy by %o at %m may still read it; put "
      "cp_async_wait(0) after %m, and sync_threads() or another barrier between that and %l"},
@@ -430,9 +430,9 @@ static const struct {
      "reach it: return after the last sync_threads, or let part of a block wait at a "
      "named_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED_GRID,
-     "grid_barrier: %x threads of the block have ended without reaching it, the first: %t; all "
+     "sync_grid: %x threads of the block have ended without reaching it, the first: %t; all "
      "must "
-     "reach it: return after the last grid_barrier"},
+     "reach it: return after the last sync_grid"},
     {CT_CHECK_BARRIER, CT_BARRIER_WARP,
      "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "
      "sync_warp"},

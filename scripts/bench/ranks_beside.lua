@@ -159,7 +159,7 @@ function cases.all_reduce()
   local calls = {}
   local ranks = m:run(function(r)
     local seen, call = {}, 0
-    for rank = 0, W - 1 do seen[rank + 1] = ct.view(ct.peer(inboxes, rank), {n, W, 2}) end
+    for rank = 0, W - 1 do seen[rank + 1] = ct.view(ct.peer_tensor(inboxes, rank), {n, W, 2}) end
     local own, of_nccl = ct.view(x:part(r.rank), n), ct.view(y:part(r.rank), n)
     calls[r.rank + 1] = { rank = r.rank, src = of_nccl, dst = of_nccl }
     for _, t in ipairs { own, of_nccl } do t:fill(r.rank + 1) end

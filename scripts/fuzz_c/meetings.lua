@@ -106,7 +106,7 @@ end
 
 local function vote()
   local e = expressions.truth(2)
-  local kind = pick { "ballot", "ballot", "any", "all" }
+  local kind = pick { "ballot", "ballot", "vote_any", "vote_all" }
   local values = { held = fresh "held", votes = fresh "votes", vote = fresh "vote", kind = kind, l = e.l }
   put_c("bool $held[N]; uint32_t $votes[N];\n", values)
   gather(values.held, e.c)
@@ -120,7 +120,7 @@ for (int t = 0; t < N; t++) {
   if kind == "ballot" then
     use { t = U32, l = values.vote, c = votes }
   else
-    use { l = values.vote, c = ("(%s %s)"):format(votes, kind == "any" and "!= 0" or "== 0xffffffff") }
+    use { l = values.vote, c = ("(%s %s)"):format(votes, kind == "vote_any" and "!= 0" or "== 0xffffffff") }
   end
 end
 

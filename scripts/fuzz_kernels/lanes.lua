@@ -23,7 +23,7 @@ local exchanges = {
   function(m) return ("popc(ballot(%s, %s))"):format(condition(2), with(m)) end,
   function(m) return ("popc(match_any((%s) %% 3, %s))"):format(integer(2), with(m)) end,
   function(m)
-    return ("where(%s(%s, %s), %s, 1)"):format(pick { "any", "all" }, condition(1), with(m), int())
+    return ("where(%s(%s, %s), %s, 1)"):format(pick { "vote_any", "vote_all" }, condition(1), with(m), int())
   end,
   function(m)
     return ("where(select(2, match_all((%s) %% 2, %s)), %s, 2)"):format(integer(1), with(m), int())

@@ -82,8 +82,8 @@ end
 -- What a lane gets, of what the lanes of its group ask for.
 local answers = {
   ballot = function(asks, lanes) return bits(lanes, function(l) return asks[l].value end) end,
-  any = function(asks, lanes) return bits(lanes, function(l) return asks[l].value end) ~= 0 end,
-  all = function(asks, lanes) return bits(lanes, function(l) return not asks[l].value end) == 0 end,
+  vote_any = function(asks, lanes) return bits(lanes, function(l) return asks[l].value end) ~= 0 end,
+  vote_all = function(asks, lanes) return bits(lanes, function(l) return not asks[l].value end) == 0 end,
   match_any = equal_lanes,
   match_all = function(asks, lanes, lane)
     local all = bits(lanes, function() return true end)

@@ -1,9 +1,11 @@
 -- guess.lua: what to add to a message of Lua's when habit or a slip of the pen is its likely cause:
 -- "attempt to call a nil value (global 'compostion'); did you mean 'composition'?". The names are
--- those that `help` knows and those of habits.lua. interp/state/diag_guess.c asks for it.
+-- those that `help` knows and those of habits.lua and renamed.lua. interp/state/diag_guess.c asks
+-- for it.
 local language = require "cuttle"
 local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
+local renamed = require "cuttle.renamed"
 
 local M = {}
 
@@ -61,9 +63,9 @@ local function fill(hint, ...)
   return hint:format(...)
 end
 
--- What the tables of habits say of a name; or nil.
+-- What the tables of habits and of old names say of a name; or nil.
 local function habit_of(name)
-  local hint = habits.names[name] or habits.spaces.tl[name]
+  local hint = renamed.of_name(name) or habits.names[name] or habits.spaces.tl[name]
   if hint then return hint end
   for _, row in ipairs(habits.patterns) do
     local captures = table.pack(name:match(row[1]))
@@ -111,6 +113,15 @@ local function of_space(_, space, line)
   return field and of_field(owner, field) or nil
 end
 
+-- Of `ct.any`, where the script says `ct = require "cuttle"`.
+local function of_module(text, name, line)
+  local module = line:match("([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
+  local is_ours = module
+    and text:find("%f[%w_]" .. module .. "%s*=%s*require%s*%(?%s*[\"']cuttle[\"']")
+  local hint = is_ours and renamed.of_name(name)
+  return hint and "; " .. hint or nil
+end
+
 local function of_template(_, _, line)
   local name, value, opens = line:match("([%a_][%w_]*)%s*<%s*([%w_]+)%s*>%s*([{(])")
   if not name then return nil end
@@ -129,7 +140,7 @@ local function of_operand(text, _, line)
 end
 
 local function of_method(name, line)
-  local hint = habits.methods[name] or habit_of(name)
+  local hint = renamed.of_method(name) or habits.methods[name] or habit_of(name)
   hint = hint and "; " .. hint or guesses.guess_method(name)
   local object = hint == "" and line:match("([%a_][%w_]*)%s*:%s*" .. name .. "%f[^%w_]")
   return object and ("; no type has this method; help(%s) lists those of %s"):format(object, object)
@@ -172,6 +183,7 @@ local rows = {
   end },
   { "index a function value %(global '(cuda)'%)", of_space },
   { " a nil value %(global '([^']+)'%)", function(_, name) return of_name(name) end },
+  { " a nil value %(field '([^']+)'%)", of_module },
   { " a nil value %(method '([^']+)'%)", function(_, name, line)
     return of_method(name, line)
   end },

@@ -14,7 +14,7 @@ end
 
 -- A name of another language -> what to write here, as text of a message.
 M.names = {
-  this_grid = "write grid_barrier(), and launch with cooperative = true",
+  this_grid = "write sync_grid(), and launch with cooperative = true",
   warpSize = "a warp has 32 threads: write 32",
   gridSize = "write gridDim.x for the blocks, gridDim.x * blockDim.x for the threads",
   blockSize = "write blockDim.x",
@@ -111,14 +111,14 @@ all([[all_reduce allreduce all_gather allgather reduce_scatter all_to_all alltoa
   ppermute all_gather_into_tensor reduce_scatter_tensor ncclAllReduce ncclAllGather
   ncclReduceScatter MPI_Allreduce MPI_Allgather MPI_Alltoall]],
   'write m:run(function(r) ... end), and in it r:all_reduce(t, "data") and its like', M.names)
-all("__ldcs __stcs", 'write cached(t, "streaming")[i]', M.names)
-all("__ldcg __stcg", 'write cached(t, "global")[i]', M.names)
+all("__ldcs __stcs", 'write cache_hint(t, "streaming")[i]', M.names)
+all("__ldcg __stcg", 'write cache_hint(t, "global")[i]', M.names)
 all("cp_async_wait_group cp_async_wait_all __pipeline_wait_prior", "write cp_async_wait(n)",
   M.names)
-all("cp_async_commit_group __pipeline_commit", "write cp_async_fence()", M.names)
+all("cp_async_commit_group __pipeline_commit", "write cp_async_commit()", M.names)
 all("mma mma_sync mma_m16n8k16 wgmma wgmma_mma_async wmma",
   "write gemm(mma, A, B, C), mma = tiled_mma(atom, layout)", M.names)
-all("__stwt", 'write cached(t, "write_through")[i] = v', M.names)
+all("__stwt", 'write cache_hint(t, "write_through")[i] = v', M.names)
 all("nullptr NULL", "Lua writes nil", M.names)
 all("make_shape make_stride make_coord make_tuple make_int_tuple make_step",
   'a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"', M.names)
@@ -194,7 +194,7 @@ M.spaces = {
     match_all_sync = "write match_all(value, {mask = m})",
     activemask = "write active_mask()",
     syncwarp = "write sync_warp()",
-    cg = "write grid_barrier(), and launch with cooperative = true",
+    cg = "write sync_grid(), and launch with cooperative = true",
     shared = "write shared(f32, {32, 33})",
     ["local"] = "write fragment(f32, 8)",
     atomic = "write atomic_add(t, i, v) and its like",

@@ -225,7 +225,7 @@ typedef struct NAME_code {
   int n_packs, n_maps, n_sites;
   unsigned bytes; /* of the block of parameters */
   int maps_at, fault_at;
-  int grid_at; /* place of the address of the word of grid_barrier; -1: none */
+  int grid_at; /* place of the address of the word of sync_grid; -1: none */
   unsigned smem;
   const NAME_pack *packs;
   NAME_status (*maps)(const NAME_slot *s, NAME_map *m, NAME_error *err);

@@ -27,7 +27,7 @@ local function entries(tuple) return type(tuple) == "table" and tuple or { tuple
 -- Mode i, which has modes of its own, as few of them as may be: shapes and strides, integers if one
 -- stride is enough, else tables.
 local function merged_mode(x, i)
-  local l = coalesce(mode(x.layout, i - 1))
+  local l = coalesce(get_mode(x.layout, i - 1))
   local s, d = shape(l), stride(l)
   if type(s) == "table" and #s == 1 then return s[1], d[1] end
   return s, d

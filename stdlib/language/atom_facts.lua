@@ -63,7 +63,7 @@ local function of_tiled_mma(mma)
   rows[2] = { "tile", ("(M,N,K) = %s in one step"):format(shape) }
   rows[3] = { "threads", ("%d, (V,M,N,K) = %s"):format(mma.threads, mma.thr_layout_vmnk) }
   for i, letter in ipairs { "A", "B", "C" } do
-    local tv = mma[("get_layout%s_TV"):format(letter)](mma)
+    local tv = mma["tv_layout_" .. letter](mma)
     local sizes = ({ { 1, 3 }, { 2, 3 }, { 1, 2 } })[i]
     local elements = shape[sizes[1]] * shape[sizes[2]]
     local owners = size(tv) // elements
@@ -82,8 +82,8 @@ local function of_tiled_copy(copy)
     { "tile", tostring(copy:tile_shape()) },
     { "threads", ("%d, %s of each in %s"):format(copy.threads, plural(n_values, "element"),
       plural(n_values // size(copy.val_ref, 1), "instruction")) },
-    { "S", tostring(copy:get_layoutS_TV()) },
-    { "D", tostring(copy:get_layoutD_TV()) },
+    { "S", tostring(copy:tv_layout_S()) },
+    { "D", tostring(copy:tv_layout_D()) },
   }
 end
 

@@ -31,7 +31,7 @@ end
 -- The first integer of a mode's stride: 1 where the mode is contiguous.
 local function first_stride(x, i)
   local l = x.layout
-  local s = stride(mode(l.swizzle and l.layout or l, i))
+  local s = stride(get_mode(l.swizzle and l.layout or l, i))
   while type(s) == "table" do s = s[1] end
   return s
 end

@@ -48,7 +48,7 @@ local function by_mode(a, tiler, each)
     return
   end
   for i, item in ipairs(M.items(tiler)) do
-    each(("mode %d: "):format(i - 1), mode(a, i - 1), whole(item))
+    each(("mode %d: "):format(i - 1), get_mode(a, i - 1), whole(item))
   end
 end
 
@@ -58,7 +58,7 @@ local function composed(lines, prefix, a, b)
     return
   end
   for i = 0, rank(b) - 1 do
-    local part = mode(b, i)
+    local part = get_mode(b, i)
     line(lines, "%s%s o %s = %s", prefix, a, part, composition(a, part))
   end
 end
@@ -79,8 +79,8 @@ local function padded(lines, prefix, a, tile)
   local pair = logical_divide(a, tile)
   line(lines, "%s%s ends inside a mode of %s, which counts as padded to whole tiles", prefix, tile,
     a)
-  line(lines, "%stile: %s", prefix, mode(pair, 0))
-  line(lines, "%srest: %s", prefix, mode(pair, 1))
+  line(lines, "%stile: %s", prefix, get_mode(pair, 0))
+  line(lines, "%srest: %s", prefix, get_mode(pair, 1))
 end
 
 local function divided(lines, prefix, a, tile)

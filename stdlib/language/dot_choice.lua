@@ -285,7 +285,7 @@ end
 local function has_runs(l, swizzle, along, n)
   if swizzle and 1 << swizzle.base < n then return false end
   for i = 0, rank(l) - 1 do
-    local m = coalesce(mode(l, i))
+    local m = coalesce(get_mode(l, i))
     if not lies(m.shape, m.stride, n, i == along) then return false end
   end
   return true
@@ -302,7 +302,7 @@ end
 -- The name of the copy atom, or nil for plain loads; and why. `space` is where the operand lies.
 local function reader_of(mma, name, l, swizzle, dtype, space)
   local bits, family = dtype.bits, mma.atom.family
-  local tv = name == "A" and mma:get_layoutA_TV() or mma:get_layoutB_TV()
+  local tv = name == "A" and mma:tv_layout_A() or mma:tv_layout_B()
   if mma.atom.spaces[name:lower()] == "shared" then
     return nil, "where it is, in shared memory: wgmma reads it there"
   elseif family == "fma" then

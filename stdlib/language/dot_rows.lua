@@ -36,7 +36,7 @@ end
 -- The lanes of a warp that share a row are those whose numbers differ in some bits: these bits,
 -- none where that is not so. And `across`: the values of a row that are left then.
 local sharing = static_fn(function(mma, threads)
-  local tv, m_tile = mma:get_layoutC_TV(), mma:tile_size_mnk(0)
+  local tv, m_tile = mma:tv_layout_C(), mma:tile_size_mnk(0)
   local rows, bits, n_sharing = {}, {}, 0
   for t = 0, threads - 1 do rows[t] = tv(t, 0) % m_tile end
   local function row(t) return rows[t] end

@@ -69,7 +69,7 @@ end
 
 -- The copies of one tile are one group, which may be empty: so the wait can count tiles.
 local function end_group(p)
-  if p.stages > 1 then cp_async_fence() end
+  if p.stages > 1 then cp_async_commit() end
 end
 
 -- All threads see the tile after this one, and its slot's predecessor may be written again.

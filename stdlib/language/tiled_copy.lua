@@ -89,28 +89,28 @@ end
 -- For the operands of a tiled MMA: tiled_copy_A(atom, mma).
 function M.tiled_copy_A(atom, mma)
   check_mma(mma, "tiled_copy_A")
-  return make(atom, mma:get_layoutA_TV(), sizes_of(mma, 0, 2), "tiled_copy_A")
+  return make(atom, mma:tv_layout_A(), sizes_of(mma, 0, 2), "tiled_copy_A")
 end
 
 function M.tiled_copy_B(atom, mma)
   check_mma(mma, "tiled_copy_B")
-  return make(atom, mma:get_layoutB_TV(), sizes_of(mma, 1, 2), "tiled_copy_B")
+  return make(atom, mma:tv_layout_B(), sizes_of(mma, 1, 2), "tiled_copy_B")
 end
 
 function M.tiled_copy_C(atom, mma)
   check_mma(mma, "tiled_copy_C")
-  return make(atom, mma:get_layoutC_TV(), sizes_of(mma, 0, 1), "tiled_copy_C")
+  return make(atom, mma:tv_layout_C(), sizes_of(mma, 0, 1), "tiled_copy_C")
 end
 
 -- Another atom for the source's or the destination's side of a tiled copy.
 function M.tiled_copy_S(atom, copy)
   check_copy(copy, "tiled_copy_S")
-  return make(atom, copy:get_layoutS_TV(), copy.tiler, "tiled_copy_S")
+  return make(atom, copy:tv_layout_S(), copy.tiler, "tiled_copy_S")
 end
 
 function M.tiled_copy_D(atom, copy)
   check_copy(copy, "tiled_copy_D")
-  return make(atom, copy:get_layoutD_TV(), copy.tiler, "tiled_copy_D")
+  return make(atom, copy:tv_layout_D(), copy.tiler, "tiled_copy_D")
 end
 
 -- {====== From tensors to threads and fragments ======
@@ -129,7 +129,7 @@ local function tile2thrfrg(copy, zipped, side)
   local target = composition(right_inverse(copy.val_ref), side)
   local tv = composition(by_atom_of(copy), { target, ANY }) -- ((thr,val),(rest_thr,rest_val))
   local function pair(i)
-    return concat(mode(tv, { 0, i }), mode(tv, { 1, i }))
+    return concat(get_mode(tv, { 0, i }), get_mode(tv, { 1, i }))
   end
   tv = coalesce(concat(pair(0), pair(1)), { 1, { 1, 1 } })
   return tiles.unfold(composition(zipped, { tv, ANY }))
@@ -149,8 +149,8 @@ local function layout_tv_of(copy, side)
   return slice({ ANY, ANY, 0 }, tile2thrfrg(copy, whole, side))
 end
 
-function TiledCopy:get_layoutS_TV() return layout_tv_of(self, self.val_src) end
-function TiledCopy:get_layoutD_TV() return layout_tv_of(self, self.val_dst) end
+function TiledCopy:tv_layout_S() return layout_tv_of(self, self.val_src) end
+function TiledCopy:tv_layout_D() return layout_tv_of(self, self.val_dst) end
 
 -- A thread's fragment (V,M,N,...), made for something else with the same tile, as this copy's part.
 local function retile(copy, x)
@@ -174,12 +174,12 @@ function TiledCopy:get_slice(i)
   return setmetatable({ copy = self, thread = i }, thr_type)
 end
 
-TiledCopy.get_thread_slice = TiledCopy.get_slice
+TiledCopy.get_slice = TiledCopy.get_slice
 
 local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
-  local n_rests = rank(mode(all.layout or all, 2))
+  local n_rests = rank(get_mode(all.layout or all, 2))
   local rests = n_rests == 1 and ANY or tiles.wildcards(n_rests) -- as CuTe: (V,(RestM)) of one mode
   return tiles.of_thread(thr.thread, thr.copy.threads, tiles.cut(all, { thr.thread, ANY, rests }))
 end

@@ -129,7 +129,7 @@ end
 local function in_words(l, rows, k, per)
   local to_word = layout({ rows, per, k // per }, { 1, 0, rows })
   local words = composition(to_word, l)
-  return concat(mode(words, 0), filter(mode(words, 1)))
+  return concat(get_mode(words, 0), filter(get_mode(words, 1)))
 end
 
 -- The atom's layout of an operand, and what divides the tensor's modes: the permutations of the
@@ -189,15 +189,15 @@ local function layout_tv(mma, name)
   return composition(tv, places)
 end
 
-function TiledMMA:get_layoutA_TV() return layout_tv(self, "A") end
-function TiledMMA:get_layoutB_TV() return layout_tv(self, "B") end
-function TiledMMA:get_layoutC_TV() return layout_tv(self, "C") end
+function TiledMMA:tv_layout_A() return layout_tv(self, "A") end
+function TiledMMA:tv_layout_B() return layout_tv(self, "B") end
+function TiledMMA:tv_layout_C() return layout_tv(self, "C") end
 
 -- A thread's part of ((ThrV,(Thr,Thr)),(FrgV,(Rest...))).
 local function part_of(mma, name, x, vmnk, op)
   local row, all = operands[name], thrfrg(mma, name, x, op)
   local crd = { vmnk[1], { vmnk[row.modes[1] + 1], vmnk[row.modes[2] + 1] } }
-  local n_rests = rank(mode(all.layout or all, { 1, 1 }))
+  local n_rests = rank(get_mode(all.layout or all, { 1, 1 }))
   return tiles.cut(all, { crd, { ANY, tiles.wildcards(n_rests) } })
 end
 
@@ -268,8 +268,8 @@ local function values_of_A(mma, from, n_atoms, op)
     tiles.fail(op, "a thread's %d columns of C are not whole atoms of %s, whose K is %d, %s",
       columns, a.name, a.shape[3], like)
   end
-  local in_c = concat(mode(c.layout_c, 1), layout(n_atoms, c.shape[1] * c.shape[2]))
-  local in_a = concat(mode(a.layout_a, 1),
+  local in_c = concat(get_mode(c.layout_c, 1), layout(n_atoms, c.shape[1] * c.shape[2]))
+  local in_a = concat(get_mode(a.layout_a, 1),
     layout(columns // a.shape[3], a.shape[1] * a.shape[3]))
   local values = composition(left_inverse(in_c), in_a)
   for i = 0, size(in_a) - 1 do
@@ -290,8 +290,8 @@ local function retile_A(mma, x, from)
   end
   local l = x.layout
   local values = values_of_A(mma, from, size(l, 2), op)
-  local by_value = composition(concat(mode(l, 0), mode(l, 2)), values)
-  return view(x, concat(mode(by_value, 0), mode(l, 1), mode(by_value, 1)))
+  local by_value = composition(concat(get_mode(l, 0), get_mode(l, 2)), values)
+  return view(x, concat(get_mode(by_value, 0), get_mode(l, 1), get_mode(by_value, 1)))
 end
 
 function TiledMMA:retile_A(x, from) return retile_A(self, x, from) end
@@ -310,7 +310,7 @@ function TiledMMA:get_slice(i)
   return setmetatable({ mma = self, thread = i, thr_vmnk = vmnk }, thr_type)
 end
 
-TiledMMA.get_thread_slice = TiledMMA.get_slice
+TiledMMA.get_slice = TiledMMA.get_slice
 
 for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter

@@ -1,4 +1,5 @@
--- peers.lua: peer(x, rank): the part of a sharded tensor on another rank, for kernels of this one.
+-- peers.lua: peer_tensor(x, rank): the part of a sharded tensor on another rank, for kernels of
+-- this one.
 local internal = ...
 local ipc = require "cuttle.ipc"
 local sharded = require "cuttle.sharded"
@@ -9,8 +10,8 @@ local M = {}
 local function check_rank(x, rank)
   local number = math.tointeger(rank)
   if not number or number < 0 or number >= x.mesh.n then
-    tiles.fail("peer", "argument 2 is %s; a rank of %s was expected, 0 to %d", tostring(rank),
-      x.mesh, x.mesh.n - 1)
+    tiles.fail("peer_tensor", "argument 2 is %s; a rank of %s was expected, 0 to %d",
+      tostring(rank), x.mesh, x.mesh.n - 1)
   end
   return number
 end
@@ -20,7 +21,7 @@ local function open(x, rank)
   local own = x.engine.ranks[1]
   x.tickets = x.tickets or ipc.exchange(x.engine, { rank = own, group = x.mesh:group(own),
     place = internal.host.script_place(), where = "all axes" }, x.rows[own])
-  local row <close> = ipc.open(x.tickets[rank], x.rows[own], rank, "peer")
+  local row <close> = ipc.open(x.tickets[rank], x.rows[own], rank, "peer_tensor")
   return internal.mesh.view(row, 0, shardings.part_view(x.sharding, rank))
 end
 
@@ -28,9 +29,9 @@ local function make(x, rank)
   return x.rows[rank] and internal.mesh.peer(x:part(rank)) or open(x, rank)
 end
 
---- peer(x, rank): the rank's own part is an ordinary tensor.
-function M.peer(x, rank)
-  sharded.check(x, "peer")
+--- peer_tensor(x, rank): the rank's own part is an ordinary tensor.
+function M.peer_tensor(x, rank)
+  sharded.check(x, "peer_tensor")
   rank = check_rank(x, rank)
   local own = internal.launch.rank()
   if rank == own then return x:part(rank) end

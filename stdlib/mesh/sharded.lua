@@ -102,7 +102,7 @@ end
 local function strides_of(t)
   local strides = {}
   for i = 0, rank(t.layout) - 1 do
-    local l = coalesce(mode(t.layout, i))
+    local l = coalesce(get_mode(t.layout, i))
     if depth(l) > 1 or (depth(l) == 1 and rank(l) > 1) then return nil end
     local stride = stride(l)
     stride = type(stride) == "table" and stride[1] or stride

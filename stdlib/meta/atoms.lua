@@ -208,12 +208,6 @@ function tiled_mma(atom, atom_layout, permutations) end
 ---@return ThrMMA
 function TiledMMA:get_slice(i) end
 
---- The same as get_slice.
---- CuTe: get_thread_slice. MoYe: none.
----@param i integer
----@return ThrMMA
-function TiledMMA:get_thread_slice(i) end
-
 --- The tile of one step, (M,N,K).
 --- CuTe: tile_shape. MoYe: tile_shape.
 ---@return Tuple
@@ -271,17 +265,17 @@ function TiledMMA:thrfrg_C(x) end
 --- The layout from (thread, value) to the elements of A's tile.
 --- CuTe: get_layoutA_TV. MoYe: none.
 ---@return Layout
-function TiledMMA:get_layoutA_TV() end
+function TiledMMA:tv_layout_A() end
 
 --- The layout from (thread, value) to the elements of B's tile.
 --- CuTe: get_layoutB_TV. MoYe: none.
 ---@return Layout
-function TiledMMA:get_layoutB_TV() end
+function TiledMMA:tv_layout_B() end
 
 --- The layout from (thread, value) to the elements of C's tile.
 --- CuTe: get_layoutC_TV. MoYe: none.
 ---@return Layout
-function TiledMMA:get_layoutC_TV() end
+function TiledMMA:tv_layout_C() end
 
 --- The shape of a thread's part of an A of this shape.
 --- CuTe: partition_shape_A. MoYe: none.
@@ -498,16 +492,10 @@ function tiled_copy_D(atom, copy) end
 --- A block may have more threads than there are parts if a condition such as
 --- `if threadIdx.x < 128 then` excludes the others. Without such a condition,
 --- get_slice(threadIdx.x) is an error in a larger block.
---- CuTe: get_slice. MoYe: get_slice.
+--- CuTe: get_slice, get_thread_slice. MoYe: get_slice.
 ---@param i integer
 ---@return ThrCopy
 function TiledCopy:get_slice(i) end
-
---- The same as get_slice.
---- CuTe: get_thread_slice. MoYe: none.
----@param i integer
----@return ThrCopy
-function TiledCopy:get_thread_slice(i) end
 
 --- The shape of the tile.
 --- CuTe: tile_size. MoYe: none.
@@ -534,12 +522,12 @@ function TiledCopy:tidfrg_D(x) end
 --- The source's layout from (thread, value) to elements of the tile.
 --- CuTe: get_layoutS_TV. MoYe: none.
 ---@return Layout
-function TiledCopy:get_layoutS_TV() end
+function TiledCopy:tv_layout_S() end
 
 --- The destination's layout from (thread, value) to elements of the tile.
 --- CuTe: get_layoutD_TV. MoYe: none.
 ---@return Layout
-function TiledCopy:get_layoutD_TV() end
+function TiledCopy:tv_layout_D() end
 
 --- Views another tiled object's fragment as this copy's part.
 --- CuTe: retile. MoYe: none.

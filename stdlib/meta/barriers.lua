@@ -61,7 +61,7 @@ function Mbarrier:test(parity) end
 
 --- Makes n barriers in shared memory; each phase needs `count` arrivals.
 --- Call mbarrier at the top level of the kernel, where thread 0 initialises the barriers. Other
---- threads and TMA copies may use them after the next sync_threads (in a cluster, cluster_sync).
+--- threads and TMA copies may use them after the next sync_threads (in a cluster, sync_cluster).
 --- CuTe: ClusterBarrier::init, cutlass::arch::fence_barrier_init. PTX: mbarrier.init. MoYe: none.
 --- See: Mbarrier, pipeline_state.
 ---@param n integer

@@ -15,7 +15,7 @@
 ---     tensor i32 6:1 on cpu
 ---         0    1    2    0    1    2
 --- CuTe: block_rank_in_cluster. MoYe: none.
---- See: help"cluster_sync".
+--- See: help"sync_cluster".
 ---@return integer
 function cluster_rank() end
 
@@ -32,13 +32,13 @@ function cluster_rank() end
 ---@return integer
 function cluster_size() end
 
---- Waits until all threads of the cluster have called cluster_sync.
+--- Waits until all threads of the cluster have called sync_cluster.
 --- Afterwards, each thread sees what the others wrote to shared memory, in its own block or
 --- another. Without clusters, it is the same as sync_threads. All lanes of a warp that have not
---- ended must call cluster_sync together.
+--- ended must call sync_cluster together.
 ---
 ---     > k = kernel("together", function(out)
----     >>   cluster_sync()
+---     >>   sync_cluster()
 ---     >>   out[blockIdx.x] = cluster_rank()
 ---     >> end)
 ---     > t = zeros(i32, 2)
@@ -48,9 +48,9 @@ function cluster_size() end
 ---         0    1
 --- CuTe: cluster_sync. MoYe: none.
 --- See: help"cluster_arrive".
-function cluster_sync() end
+function sync_cluster() end
 
---- The first half of a cluster_sync: arrives, and continues.
+--- The first half of a sync_cluster: arrives, and continues.
 --- Call cluster_wait before the next cluster_arrive.
 ---
 ---     > k = kernel("halves", function(out)
@@ -68,7 +68,7 @@ function cluster_sync() end
 --- See: help"cluster_wait".
 function cluster_arrive() end
 
---- The second half of a cluster_sync: waits until all threads have arrived.
+--- The second half of a sync_cluster: waits until all threads have arrived.
 --- Call cluster_arrive first.
 --- CuTe: cluster_wait. MoYe: none.
 --- See: help"cluster_arrive".
@@ -78,12 +78,12 @@ function cluster_wait() end
 --- After the barrier, all threads see what any thread wrote before it. The launch must set
 --- `cooperative = true`, so that all blocks run at the same time; without the option, the barrier
 --- is an error. All threads of all blocks must arrive. If a block ends without arriving, the CPU
---- engine reports it, but a GPU waits for ever. A kernel may call grid_barrier any number of times,
+--- engine reports it, but a GPU waits for ever. A kernel may call sync_grid any number of times,
 --- in different places.
 ---
 ---     > turn = kernel("turn", function(x, y)
 ---     >>   x[blockIdx.x] = 10 * blockIdx.x
----     >>   grid_barrier()
+---     >>   sync_grid()
 ---     >>   y[blockIdx.x] = x[(blockIdx.x + 1) % gridDim.x]
 ---     >> end)
 ---     > y = zeros(i32, 3)
@@ -92,8 +92,8 @@ function cluster_wait() end
 ---     tensor i32 3:1 on cpu
 ---        10   20    0
 --- CuTe: none (cooperative_groups: this_grid().sync()). MoYe: none.
---- See: help"cluster_sync", help"sync_threads".
-function grid_barrier() end
+--- See: help"sync_cluster", help"sync_threads".
+function sync_grid() end
 
 --- Waits until the writes of the previous launch are visible.
 --- A launch with `pdl = true` may begin while the previous launch of its stream is still running.
@@ -128,15 +128,15 @@ function grid_dependency_launch() end
 --- The same shared tensor in another block of the cluster.
 --- You may read and write it like any other tensor, and use it in copy, fill and atomic operations.
 --- It is not accepted by copy atoms for shared memory, by tma_load or by wgmma products. The other
---- block must be running, so call cluster_sync before the first use and after the last. The rank
+--- block must be running, so call sync_cluster before the first use and after the last. The rank
 --- may be a run-time value and differ from thread to thread.
 ---
 ---     > k = kernel("sums", function(x, out)
 ---     >>   local s, sum = shared(f32, 4), 0.0
 ---     >>   s[threadIdx.x] = x[blockIdx.x * 4 + threadIdx.x]
----     >>   cluster_sync()
----     >>   for r in range(cluster_size()) do sum = sum + remote(s, r)[threadIdx.x] end
----     >>   cluster_sync()
+---     >>   sync_cluster()
+---     >>   for r in range(cluster_size()) do sum = sum + map_shared_rank(s, r)[threadIdx.x] end
+---     >>   sync_cluster()
 ---     >>   out[blockIdx.x * 4 + threadIdx.x] = sum
 ---     >> end)
 ---     > t = zeros(f32, 8)
@@ -144,9 +144,9 @@ function grid_dependency_launch() end
 ---     > t
 ---     tensor f32 8:1 on cpu
 ---         4    6    8   10    4    6    8   10
---- CuTe: set_block_rank, store_shared_remote (mapa). MoYe: none.
---- See: cluster_sync, cluster_rank.
+--- CuTe: set_block_rank, store_shared_remote (mapa). CUDA: map_shared_rank. MoYe: none.
+--- See: sync_cluster, cluster_rank.
 ---@param t Tensor in shared memory
 ---@param rank integer
 ---@return Tensor
-function remote(t, rank) end
+function map_shared_rank(t, rank) end

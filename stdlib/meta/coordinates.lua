@@ -127,16 +127,16 @@ function Layout:dice(coord) end
 --- Combines the modes from first to last - 1 into one nested mode.
 --- If first and last are names, the mode named last is included.
 ---
----     > group("(2,3,5,7)", 0, 2)
+---     > group_modes("(2,3,5,7)", 0, 2)
 ---     ((2,3),5,7):((1,2),6,30)
----     > group("(M=2,N=3,K=5)", "M", "N")
+---     > group_modes("(M=2,N=3,K=5)", "M", "N")
 ---     ((M=2,N=3),K=5):((1,2),6)
 --- CuTe: group, group_modes. MoYe: group.
 ---@param l Layout|Tensor|string
 ---@param first Mode
 ---@param last Mode
 ---@return Layout
-function group(l, first, last) end
+function group_modes(l, first, last) end
 
 --- The modes from first to last - 1; if last is a name, it is included.
 --- For a table, the result is a tuple.
@@ -205,7 +205,7 @@ function replace(l, mode, x) end
 
 --- Gives names to the modes of a layout.
 --- Pass one string for each mode: `_` leaves a mode unchanged, and `false` removes its name. A
---- table names the modes inside a mode, and `named(l, path, name)` names one mode. Names are
+--- table names the modes inside a mode, and `l:named(path, name)` names one mode. Names are
 --- printed, and can be used instead of mode numbers. Slices and tiles keep names, and comparisons
 --- ignore them.
 ---
@@ -216,19 +216,17 @@ function replace(l, mode, x) end
 ---     (M=128,N=64):(1,128)
 ---     > L"(4,(2,3))":named({1, 0}, "inner")
 ---     (4,(inner=2,3)):(1,(4,8))
---- See: names, L"(M=128,K=64)".
----@param l Layout|Tensor|string
+--- See: Layout.names, L"(M=128,K=64)".
 ---@param ... string|boolean|table|Any
 ---@return Layout
-function named(l, ...) end
+function Layout:named(...) end
 
 --- The names of the modes as a table; false for a mode without a name.
 ---
----     > names"(M=128,64)"
+---     > L"(M=128,64)":names()
 ---     {"M", false}
----@param l Layout|Tensor|string
 ---@return table
-function names(l) end
+function Layout:names() end
 
 --- Whether two shapes, layouts or tuples are nested in the same way.
 ---

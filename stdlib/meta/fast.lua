@@ -29,8 +29,8 @@ fast = {}
 ---@return Value
 function fast.exp(x) end
 
---- Approximates 2 to the power of x; also called exp2_approx.
---- Error: 2^-22 of the result. Subnormal numbers count as 0.
+--- Approximates 2 to the power of x in one instruction.
+--- Error: 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
 ---
 ---     > fast.exp2(3)
 ---     8.0
@@ -161,14 +161,3 @@ function fast.div(x, y) end
 ---@param y Value
 ---@return Value
 function fast.pow(x, y) end
-
---- Approximates 2 to the power of x in one instruction. Also called fast.exp2.
---- The error is at most 2^-22 of the result. Subnormal numbers count as 0, in x and in the result.
---- The CPU engine's low bits differ. For an f64, the function is exp2.
----
----     > exp2_approx(3)
----     8.0
---- CuTe: none (CUDA: exp2f under -use_fast_math). MoYe: none.
----@param x Value
----@return Value
-function exp2_approx(x) end

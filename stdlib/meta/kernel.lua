@@ -7,7 +7,7 @@
 --- blocks run together (see cluster_rank); the grid must be a multiple of it. With `pdl = true`,
 --- the launch may begin before the previous one has ended (see grid_dependency_wait). With
 --- `cooperative = true`, all blocks run at the same time, so each may wait for any other, as in
---- grid_barrier. If they do not all fit on the GPU, the launch is an error. `print_order` is
+--- sync_grid. If they do not all fit on the GPU, the launch is an error. `print_order` is
 --- "thread", or "run" to print in the order in which the threads of a block run (see printf).
 --- `check` is true or a table such as `{nan = true, overflow = true, global = false}`. With it, the
 --- launch runs on the CPU engine and fails with a list of the kernel's mistakes, such as races and

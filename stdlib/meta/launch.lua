@@ -127,14 +127,14 @@ function Graph:close() end
 --- Restarts the sequence of `rand` and `randn`.
 --- A program starts with seed 0.
 ---
----     > seed(7)
+---     > manual_seed(7)
 ---     > x = rand(f32, 4)
----     > seed(7)
+---     > manual_seed(7)
 ---     > allclose(x, rand(f32, 4), {rtol = 0, atol = 0})
 ---     true
 --- CuTe: none. MoYe: Random.seed!.
 ---@param n integer
-function seed(n) end
+function manual_seed(n) end
 
 --- The time of one call of f, in milliseconds.
 --- The result is the median over batches of consecutive calls, after one call that is not timed.

@@ -169,15 +169,16 @@ function E(i, ...) end
 --- Tile it as you tile a tensor, and it shows which elements belong to a part. As its second
 --- result, `tile` returns where the part begins.
 ---
----     > l = identity{4, 8}
+---     > l = identity_layout{4, 8}
 ---     > l, l(3, 5), l(7)
 ---     (4,8):(1@0,1@1) (3,5)   (3,1)
 ---     > tile(l, {2, 4}, {1, 1})
 ---     (2,4):(1@0,1@1) (2,4)
 --- CuTe: make_identity_layout. MoYe: none.
+--- See: identity_tensor.
 ---@param shape Shape
 ---@return Layout
-function identity(shape) end
+function identity_layout(shape) end
 
 --- Keeps a mode in coordinates, tilers and projections.
 --- In a projection of `tile` or `parallelize`, however, it drops the mode, like CuTe's `X`.
@@ -286,23 +287,22 @@ function depth(x, mode) end
 
 --- One mode of a layout as a layout, or of a tensor as a tensor.
 ---
----     > mode("(4,(3,6))", 1), mode("(4,(3,6))", {1, 0}), mode("(M=4,K=6)", "K")
+---     > get_mode("(4,(3,6))", 1), get_mode("(4,(3,6))", {1, 0}), get_mode("(M=4,K=6)", "K")
 ---     (3,6):(4,12)    3:4     K=6:4
 --- CuTe: layout<I>, get<I>. MoYe: layout[i].
 ---@param x Layout|Tensor|string
 ---@param mode Mode
 ---@return Layout
-function mode(x, mode) end
+function get_mode(x, mode) end
 
 --- A table of the indices at 0, 1, 2, ...
 --- The table has at most 2^24 indices, or 2^20 coordinates. For a single index, call `l(i)`.
 ---
----     > values"(2,3):(3,1)"
+---     > L"(2,3):(3,1)":values()
 ---     {0, 3, 1, 4, 2, 5}
 --- CuTe: none; print(layout) shows them. MoYe: none.
----@param l Layout|Tensor|string
 ---@return integer[]
-function values(l) end
+function Layout:values() end
 
 --- The operation that made a layout, and its operands.
 --- A layout that was written as a string or as numbers has no origin.
@@ -332,7 +332,8 @@ Layout.flat_divide = flat_divide
 Layout.flat_product = flat_product
 Layout.flatten = flatten
 Layout.fragment_layout_like = fragment_layout_like
-Layout.group = group
+Layout.get_mode = get_mode
+Layout.group_modes = group_modes
 Layout.html = html
 Layout.latex = latex
 Layout.layout_like = layout_like
@@ -341,9 +342,6 @@ Layout.logical_divide = logical_divide
 Layout.logical_product = logical_product
 Layout.max_common_layout = max_common_layout
 Layout.max_common_vector = max_common_vector
-Layout.mode = mode
-Layout.named = named
-Layout.names = names
 Layout.nullspace = nullspace
 Layout.parallelize = parallelize
 Layout.prepend = prepend
@@ -364,7 +362,6 @@ Layout.tiled_divide = tiled_divide
 Layout.tiled_product = tiled_product
 Layout.tv_layout = tv_layout
 Layout.upcast = upcast
-Layout.values = values
 Layout.weakly_congruent = weakly_congruent
 Layout.zipped_divide = zipped_divide
 Layout.zipped_product = zipped_product

@@ -3,7 +3,7 @@
 
 --- A group of devices: named axes, and a layout from coordinates to ranks.
 --- A rank is the number of a device, counted from 0. Functions of layouts treat a mesh as its
---- layout: `size(m)`, `size(m, "model")`, `names(m)`. `==` compares meshes.
+--- layout: `size(m)`, `size(m, "model")`, `rank(m)`. `==` compares meshes.
 ---@class Mesh
 ---@field layout Layout the layout from coordinates to ranks
 ---@field axes table names of the axes, the fastest first

@@ -53,9 +53,9 @@ function reshard(x, spec) end
 --- TMA. The host cannot use it, and neither can a rank whose device cannot reach the other device's
 --- memory. A rank's own part is an ordinary tensor. In m:run, launches of all ranks run at the same
 --- time, so kernels may wait for flags of other ranks, with scope "sys". r:barrier() orders whole
---- launches. Call r:barrier() after x is filled and before the first launch with a peer, and again
+--- launches. Call r:barrier() after x is filled and before the first launch with a peer tensor, and again
 --- before x is closed. If ranks are processes, their devices must be in one machine, and all ranks
---- must make the first call of peer for x.
+--- must make the first call of peer_tensor for x.
 ---
 ---     > d = device"cpu:2"
 ---     > m = mesh{data = 2}
@@ -64,7 +64,7 @@ function reshard(x, spec) end
 ---     > get = kernel("get", function(theirs, mine) mine[threadIdx.x] = theirs[threadIdx.x] end)
 ---     > done = m:run(function(r)
 ---     >>   r:barrier()
----     >>   get{grid = 1, block = 4}(peer(x, 1 - r.rank), y:part(r.rank))
+---     >>   get{grid = 1, block = 4}(peer_tensor(x, 1 - r.rank), y:part(r.rank))
 ---     >> end)
 ---     > y:whole()
 ---     tensor i32 M=8:1 on cpu
@@ -74,7 +74,7 @@ function reshard(x, spec) end
 ---@param x Sharded
 ---@param rank integer
 ---@return Tensor
-function peer(x, rank) end
+function peer_tensor(x, rank) end
 
 --- A tensor that is spread over the ranks of a mesh.
 --- Its parts, `x:part(rank)`, are ordinary tensors for kernels. If an axis does not divide the
@@ -224,8 +224,8 @@ function Rank:send_recv(src, to, dst, from) end
 
 --- The tensors of all ranks of the group, for kernels of this rank.
 --- Each rank of the group calls peers with a tensor of the same shape. The rank's own tensor is t
---- itself; the others are like those from peer. The call is also a barrier. If ranks are processes,
---- t must be a part of a sharded tensor.
+--- itself; the others are like those from peer_tensor. The call is also a barrier. If ranks are
+--- processes, t must be a part of a sharded tensor.
 ---
 ---     > d = device"cpu:2"
 ---     > mesh{data = 2}:run(function(r)

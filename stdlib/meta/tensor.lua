@@ -359,10 +359,9 @@ function Tensor:to(device) end
 --- After that, the tensor and its slices cannot be used.
 ---
 ---     > t = zeros(f32, 8)
----     > close(t)
+---     > t:close()
 --- CuTe: none. MoYe: none.
----@param t Tensor
-function close(t) end
+function Tensor:close() end
 
 --- Views the same memory with another layout.
 --- The view begins at the tensor's first element or, with an offset, that many elements later. A
@@ -473,7 +472,6 @@ function reference.cast(t, dtype) end
 function reference.difference(a, b) end
 
 Tensor.clear = clear
-Tensor.close = close
 Tensor.coalesce = coalesce
 Tensor.composition = composition
 Tensor.copy = copy
@@ -484,14 +482,14 @@ Tensor.filter = filter
 Tensor.filter_zeros = filter_zeros
 Tensor.flat_divide = flat_divide
 Tensor.flatten = flatten
-Tensor.group = group
+Tensor.get_mode = get_mode
+Tensor.group_modes = group_modes
 Tensor.guard = guard
 Tensor.logical_divide = logical_divide
 Tensor.max_common_layout = max_common_layout
 Tensor.max_common_vector = max_common_vector
-Tensor.mode = mode
-Tensor.named = named
-Tensor.names = names
+Tensor.named = Layout.named
+Tensor.names = Layout.names
 Tensor.parallelize = parallelize
 Tensor.rank = rank
 Tensor.select = select
@@ -500,6 +498,6 @@ Tensor.slice = slice
 Tensor.take = take
 Tensor.tile = tile
 Tensor.tiled_divide = tiled_divide
-Tensor.values = values
+Tensor.values = Layout.values
 Tensor.view = view
 Tensor.zipped_divide = zipped_divide

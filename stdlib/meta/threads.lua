@@ -84,7 +84,7 @@ function shfl_idx(value, lane, width) end
 --- `{mask = m}`, only the lanes of the mask take part; see shfl_up.
 ---
 ---     > k = kernel("some", function(x)
----     >>   x[threadIdx.x] = where(any(threadIdx.x == 40), 1, 0)
+---     >>   x[threadIdx.x] = where(vote_any(threadIdx.x == 40), 1, 0)
 ---     >> end)
 ---     > t = zeros(i32, 64)
 ---     > k{grid = 1, block = 64}(t)
@@ -94,12 +94,12 @@ function shfl_idx(value, lane, width) end
 ---@param condition boolean
 ---@param options? table `{mask = m}`
 ---@return boolean
-function any(condition, options) end
+function vote_any(condition, options) end
 
---- Whether a condition is true in all lanes of the warp; see any.
+--- Whether a condition is true in all lanes of the warp; see vote_any.
 ---
 ---     > k = kernel("each", function(x)
----     >>   x[threadIdx.x] = where(all(threadIdx.x < 40), 1, 0)
+---     >>   x[threadIdx.x] = where(vote_all(threadIdx.x < 40), 1, 0)
 ---     >> end)
 ---     > t = zeros(i32, 64)
 ---     > k{grid = 1, block = 64}(t)
@@ -109,7 +109,7 @@ function any(condition, options) end
 ---@param condition boolean
 ---@param options? table `{mask = m}`
 ---@return boolean
-function all(condition, options) end
+function vote_all(condition, options) end
 
 --- The lanes of the warp in which a condition is true, one bit each.
 --- Bit i of the result, a u32, belongs to lane i. The rules are the same as for any.

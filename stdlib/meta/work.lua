@@ -95,7 +95,7 @@ function guard(t) end
 ---     > t(1, 3)[2]
 ---     7
 --- CuTe: make_identity_tensor. MoYe: none.
---- See: identity, elem_less, copy_if, guard.
+--- See: identity_layout, elem_less, copy_if, guard.
 ---@param shape Shape
 ---@return Tensor
 function identity_tensor(shape) end
@@ -144,7 +144,7 @@ function copy_if(pred, src, dst) end
 --- global to shared memory, it copies asynchronously if the device supports it; these copies are
 --- complete at the next sync_threads.
 ---
---- In a kernel, the last argument may be `{cache = hint}`, a hint for the caches as in `cached`.
+--- In a kernel, the last argument may be `{cache = hint}`, a hint for the caches as in `cache_hint`.
 ---
 --- In a kernel, the first argument may be a tiled copy or a copy atom; copy then uses the atom's
 --- instruction. In both tensors, (V,M,N), mode 0 has the elements that the instruction copies at
@@ -159,10 +159,10 @@ function copy_if(pred, src, dst) end
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
 --- CuTe: copy. MoYe: copyto!, whose destination comes first.
---- See: max_common_vector, cp_async_fence, cp_async_wait, tiled_copy, atom.
+--- See: max_common_vector, cp_async_commit, cp_async_wait, tiled_copy, atom.
 ---@param src Tensor
 ---@param dst Tensor
----@param options? table `cache` is a hint (see cached)
+---@param options? table `cache` is a hint (see cache_hint)
 ---@overload fun(tc: TiledCopy|Atom, src: Tensor, dst: Tensor, options?: table)
 function copy(src, dst, options) end
 
@@ -174,7 +174,7 @@ function copy(src, dst, options) end
 ---
 ---     > k = kernel("twice", function(x, y)
 ---     >>   local i = threadIdx.x
----     >>   cached(y, "streaming")[i] = cached(x, "streaming")[i] * 2
+---     >>   cache_hint(y, "streaming")[i] = cache_hint(x, "streaming")[i] * 2
 ---     >> end)
 ---     > x, y = arange(i32, 4), zeros(i32, 4)
 ---     > k{grid = 1, block = 4}(x, y)
@@ -186,7 +186,7 @@ function copy(src, dst, options) end
 ---@param t Tensor
 ---@param hint string
 ---@return Tensor
-function cached(t, hint) end
+function cache_hint(t, hint) end
 
 --- Fetches the cache line of a tensor's first element.
 --- `{tensor, coordinate}` selects another element. A prefetch reads nothing and never fails. The
@@ -203,7 +203,7 @@ function cached(t, hint) end
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
 --- CuTe: prefetch. MoYe: none.
---- See: cached.
+--- See: cache_hint.
 ---@param t Tensor|table
 ---@param level? string "L2" or "L1"
 function prefetch(t, level) end
@@ -375,7 +375,7 @@ function sync_warp(options) end
 ---     > k = kernel("stage", function(x, y)
 ---     >>   local s = shared(i32, 4)
 ---     >>   copy(x, s)
----     >>   cp_async_fence()
+---     >>   cp_async_commit()
 ---     >>   cp_async_wait(0)
 ---     >>   sync_threads()
 ---     >>   y[threadIdx.x] = s[threadIdx.x]
@@ -386,7 +386,7 @@ function sync_warp(options) end
 ---     tensor i32 4:1 on cpu
 ---         0    1    2    3
 --- CuTe: cp_async_fence. MoYe: cp_async_commit.
-function cp_async_fence() end
+function cp_async_commit() end
 
 --- Waits until at most n groups of asynchronous copies are pending.
 --- In a kernel, it counts the groups of the calling thread. In a kernel that calls cp_async_wait,
@@ -441,7 +441,7 @@ function cp_async_wait(n) end
 ---     > y[7]
 ---     5.0
 --- CuTe: none; the loops of its tutorials. MoYe: none; the loop of its manual.
---- See: cp_async_fence, cp_async_wait, copy, gemm.
+--- See: cp_async_commit, cp_async_wait, copy, gemm.
 ---@param n integer how many tiles; may be a run-time value
 ---@param parts table load, compute; stages, store, fetch, blocks, parts
 function pipeline(n, parts) end

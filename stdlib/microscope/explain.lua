@@ -59,7 +59,7 @@ end
 -- The mode at a path like "1.0".
 local function mode_at(layout, path)
   for i in path:gmatch("%d+") do
-    layout = mode(layout, math.tointeger(i))
+    layout = get_mode(layout, math.tointeger(i))
   end
   return layout
 end
@@ -434,7 +434,7 @@ end
 local function listed_shape(of, n_shared)
   local extents, open = {}, {}
   for i = 0, rank(of) - 1 do
-    local mode = mode(of, i)
+    local mode = get_mode(of, i)
     local is_known = math.type(size(mode)) == "integer"
     if not is_known and i < n_shared then return nil end
     extents[i + 1] = is_known and mode.shape or 1
@@ -499,7 +499,7 @@ local function add_function(report, layout, options)
     add_place(report, layout, options.coord)
   end
   if too_large(report, layout) then return end
-  local values = values(layout)
+  local values = layout:values()
   if options.offset ~= nil then
     add_offset(report, layout, values, options.offset)
   end
@@ -525,7 +525,7 @@ local function add_static_modes(report, of)
   local part = layout(shape, stride)
   if not too_large(report, part) then
     report:add("offsets", "%s by %s; the run adds those of %s",
-      listed(values(part), " "), modes_text(known), modes_text(open))
+      listed(part:values(), " "), modes_text(known), modes_text(open))
   end
   local run = run_length(part)
   if run > 1 then

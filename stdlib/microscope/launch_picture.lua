@@ -34,7 +34,7 @@ local function tensor_data(name, t, layout)
   local plain = layout.swizzle and layout.layout or layout
   local data = { name = name, space = t.space, dtype = t.dtype, text = tostring(layout),
                  sizes = leaves(plain.shape), strides = leaves(plain.stride), n_rows = 0 }
-  if rank(plain) > 1 then data.n_rows = #leaves(mode(plain, 0).shape) end
+  if rank(plain) > 1 then data.n_rows = #leaves(get_mode(plain, 0).shape) end
   local s = layout.swizzle
   data.swizzle = s and { s.bits, s.base, s.shift } or nil
   return data

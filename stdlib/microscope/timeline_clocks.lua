@@ -74,7 +74,7 @@ local function measure(n)
     local function run(turn)
       m:run(function(r)
         if r.rank ~= 0 and r.rank ~= other then return end
-        ask{ grid = 1, block = 1 }(flags:part(), peer(flags, other - r.rank),
+        ask{ grid = 1, block = 1 }(flags:part(), peer_tensor(flags, other - r.rank),
           i32(r.rank == 0 and 1 or 0), i32(((other - 1) * 2 + turn) * ROUNDS + 1))
       end)
     end

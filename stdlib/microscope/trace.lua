@@ -324,7 +324,7 @@ local function offset_of(tensor, name, crd)
   end
   local index = {}
   for i = 1, #crd do
-    index[i] = mode_index(crd[i], mode(layout, i - 1))
+    index[i] = mode_index(crd[i], get_mode(layout, i - 1))
     if not index[i] then
       fail("there is no %s%s; the shape of %s is %s", name, crd_text(crd), name, layout.shape)
     end

@@ -200,7 +200,7 @@ function Group:exponentiate(m, masked)
   for j in range(variant.rows // 8) do
     local tops = self:pair(self.smem.L, j)
     each_of(j, function(at, i)
-      S[at] = exp2_approx((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
+      S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
     end)
   end
   copy(cast(S, variant.dtype), self.P)

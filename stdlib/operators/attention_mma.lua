@@ -160,7 +160,7 @@ end
 local function fetch(from, to, n, is_last)
   local tiles = is_last and from.last or from.other
   copy(tiles(_, _, _, n), to)
-  cp_async_fence()
+  cp_async_commit()
 end
 
 -- What was on its way is there, and all threads are done with what it replaces next.

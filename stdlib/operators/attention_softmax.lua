@@ -25,7 +25,7 @@ function M.n_rows(x) return 2 * size(x, 1) end
 --- Row r of a thread's sums: (2, columns), adjacent ones first. Atoms of wgmma have all columns in
 --- V.
 function M.row_of(x, r)
-  if rank(mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
+  if rank(get_mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
   return x({_, r % 2}, r // 2, _)
 end
 
@@ -85,11 +85,11 @@ function M.softmax(S, rows, c, masked, is_first, lazy)
   if is_first then
     copy(new, tops)
   else
-    grows = any(growth(rows, new, last) > (lazy and LAZY or 0.0))
+    grows = vote_any(growth(rows, new, last) > (lazy and LAZY or 0.0))
     if grows then
       for r = 0, last do
         local top = max(tops[r], new[r])
-        shrink[r] = exp2_approx(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
+        shrink[r] = fast.exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
         tops[r] = top
         sums[r] = sums[r] * shrink[r]
       end
@@ -99,7 +99,7 @@ function M.softmax(S, rows, c, masked, is_first, lazy)
     local row, base = row_of(S, r), tops[r]
     if masked then base = where(base == -math.huge, 0.0, base) end
     for j in range(size(row, 1)) do
-      for i = 0, 1 do row[{i, j}] = exp2_approx(row[{i, j}] * c - base) end
+      for i = 0, 1 do row[{i, j}] = fast.exp2(row[{i, j}] * c - base) end
     end
     local sum = row_reduce(row, add)
     sums[r] = is_first and sum or sums[r] + sum

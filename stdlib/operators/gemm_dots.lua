@@ -92,7 +92,7 @@ function M.make(variant)
         copy(load_A.from(_, _, _, k), load_A.to(_, _, _, stage))
         copy(load_B.from(_, _, _, k), load_B.to(_, _, _, stage))
       end
-      cp_async_fence()
+      cp_async_commit()
     end
     for stage = 0, n_stages - 2 do fetch(stage, stage) end
     local stage, free = 0, n_stages - 1

@@ -135,7 +135,7 @@ function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha
     sync_threads()
     if variant.reads_c then
       mover.read(shared_part)
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(0)
       sync_threads()
     end

@@ -441,7 +441,7 @@ function M.make(variant, ranks)
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
-    if plan.high == 1 then sync_threads() else cluster_sync() end
+    if plan.high == 1 then sync_threads() else sync_cluster() end
     if variant.pdl then
       grid_dependency_launch() -- the next one's blocks wait likewise
       if variant.grouped then grid_dependency_wait() end -- for where groups end
@@ -462,7 +462,7 @@ function M.make(variant, ranks)
       if variant.registers then setmaxnreg(variant.registers[2]) end
       multiply_all(variant, plan, block, C, alpha, beta, operands)
     end
-    if plan.high > 1 then cluster_sync() end -- others may still arrive here
+    if plan.high > 1 then sync_cluster() end -- others may still arrive here
   end
 
   if ranks then

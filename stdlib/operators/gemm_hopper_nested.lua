@@ -104,7 +104,7 @@ function M.load_all(variant, plan, block, X, Y, each_tile)
       if bytes > 0 and threadIdx.x == 0 then full:arrive_expect_tx(bytes) end
       bring_X(k, slot, full)
       bring_Y(k, slot, full)
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(LAG)
       if n_begun >= LAG then announce() end
       n_begun = n_begun + 1

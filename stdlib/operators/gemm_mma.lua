@@ -216,7 +216,7 @@ function M.make(variant)
     for s = 0, n_stages - 2 do
       fetch(load_A, min(s, last), s)
       fetch(load_B, min(s, last), s)
-      cp_async_fence()
+      cp_async_commit()
     end
     cp_async_wait(n_stages - 2)
     sync_threads()
@@ -239,7 +239,7 @@ function M.make(variant)
           local ahead = min(k + n_stages - 1, last) -- beyond the end the last one again, unused
           fetch(load_A, ahead, free)
           fetch(load_B, ahead, free)
-          cp_async_fence()
+          cp_async_commit()
         end
         gemm(mma, tCrA(_, _, kb), tCrB(_, _, kb), tCrC)
       end

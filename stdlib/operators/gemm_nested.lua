@@ -70,7 +70,7 @@ function M.places(matrix) return identity_tensor{size(matrix, 0), size(matrix, 1
 function M.gather(variant, matrix, n, along, ways)
   return { matrix = matrix, n = n, along = along, ways = ways, ragged = variant.ragged,
            extent = {size(matrix, 0), size(matrix, 1)},
-           offsets = {mode(matrix.layout, 0), mode(matrix.layout, 1)} }
+           offsets = {get_mode(matrix.layout, 0), get_mode(matrix.layout, 1)} }
 end
 
 -- Where a row (which = 1) or column (2) begins, in vectors, and whether there is such a one.

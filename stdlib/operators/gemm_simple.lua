@@ -72,7 +72,7 @@ function M.make(variant)
         if bring_A then bring_A(k, sA_k) else copy(tAgA(_, _, _, k), sA_k) end
         if bring_B then bring_B(k, sB_k) else copy(tBgB(_, _, _, k), sB_k) end
       end
-      cp_async_fence()
+      cp_async_commit()
     end
     for stage = 0, n_stages - 2 do fetch(stage, stage) end
     for k in range(n_tiles) do

@@ -176,7 +176,7 @@ function M.make(variant)
       end
       settle(load_A, s)
       settle(load_B, s)
-      cp_async_fence()
+      cp_async_commit()
     end
     cp_async_wait(n_stages - 2)
     sync_threads()
@@ -191,7 +191,7 @@ function M.make(variant)
         if kb == n_k - 1 then
           settle(load_A, free)
           settle(load_B, free)
-          cp_async_fence()
+          cp_async_commit()
           cp_async_wait(n_stages - 2)
           sync_threads()
           free = stage

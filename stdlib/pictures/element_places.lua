@@ -13,7 +13,7 @@ local function modes_of(layout)
   local flat = flatten(layout)
   local modes = {}
   for i = 0, rank(flat) - 1 do
-    local mode = mode(flat, i)
+    local mode = get_mode(flat, i)
     modes[#modes + 1] = { at = i + 1, size = size(mode), stride = leaf(mode.stride) }
   end
   table.sort(modes, function(a, b)
@@ -40,7 +40,7 @@ end
 local function flat_coordinate(layout, index)
   local crd, flat = {}, flatten(layout)
   for i = 1, rank(flat) do
-    local size = size(mode(flat, i - 1))
+    local size = size(get_mode(flat, i - 1))
     crd[i], index = index % size, index // size
   end
   return crd
@@ -73,14 +73,14 @@ end
 
 local function sizes_of(x)
   local flat, sizes = flatten(x), {}
-  for i = 1, rank(flat) do sizes[i] = size(mode(flat, i - 1)) end
+  for i = 1, rank(flat) do sizes[i] = size(get_mode(flat, i - 1)) end
   return sizes
 end
 
 -- Rows are mode 0, columns all others; what has one mode is a row.
 local function axes_of(layout)
   local plain = layout.swizzle and layout.layout or layout
-  local first = rank(plain) > 1 and sizes_of(mode(plain, 0)) or {}
+  local first = rank(plain) > 1 and sizes_of(get_mode(plain, 0)) or {}
   local all = sizes_of(plain)
   local rows = 1
   for i = 1, #first do rows = rows * all[i] end

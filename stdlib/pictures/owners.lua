@@ -97,7 +97,7 @@ end
 -- Of a thread-value layout over a tile of this shape: mode 0 counts threads, mode 1 values.
 function M.thread_values(tv, shape)
   local owners, n_threads, n_elements = owners_new(), size(tv, 0), size(shape)
-  for i, index in ipairs(values(tv)) do
+  for i, index in ipairs(tv:values()) do
     local inside = index >= 0 and index < n_elements
     own(owners, (i - 1) % n_threads, (i - 1) // n_threads, inside and index or nil,
       inside and tostring(idx2crd(index, shape)) or index .. OUTSIDE)
@@ -151,7 +151,7 @@ function M.partition(shape, threads, projection)
   local numbers, apart = telling_layout(shape, n_threads)
   for thread = 0, n_threads - 1 do
     local part, first = parallelize(numbers, threads, thread, projection)
-    for value, offset in ipairs(values(part)) do
+    for value, offset in ipairs(part:values()) do
       own(owners, thread, value - 1, element_at(first + offset, apart, shape))
     end
   end

@@ -16,7 +16,7 @@ end
 
 local function own_by_all(panels, tv, how)
   local value_of = {}
-  for i, at in ipairs(values(tv)) do value_of[at] = i - 1 end
+  for i, at in ipairs(tv:values()) do value_of[at] = i - 1 end
   each_cell(panels, function(cell)
     cell.by_all, cell.mine = value_of[cell.linear], how.thread and true
     cell.lines, cell.color = { "all", ("V%d"):format(cell.by_all) }, 0
@@ -101,14 +101,14 @@ end
 
 function M.of_tiled_mma(tools, mma, how)
   local title = ("tiled MMA of %s, tile %s"):format(mma.atom.name, mma:tile_shape())
-  local a, b, c = mma:get_layoutA_TV(), mma:get_layoutB_TV(), mma:get_layoutC_TV()
+  local a, b, c = mma:tv_layout_A(), mma:tv_layout_B(), mma:tv_layout_C()
   return draw(tools, title, mma.thr_layout_vmnk, mma_parts(a, b, c, mma:tile_shape(), true), how)
 end
 
 function M.of_tiled_copy(tools, copy, how)
   local shape, parts = copy:tile_shape(), {}
   for _, side in ipairs { "S", "D" } do
-    parts[#parts + 1] = { title = side, tv = copy[("get_layout%s_TV"):format(side)](copy),
+    parts[#parts + 1] = { title = side, tv = copy["tv_layout_" .. side](copy),
       shape = #shape == 1 and { shape[1], 1 } or shape, may_repeat = true,
       first_only = size(copy.atom[side == "S" and "src" or "dst"]) > copy.atom.bits }
   end

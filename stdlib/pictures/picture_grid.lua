@@ -29,7 +29,7 @@ end
 function M.modes(layout)
   local plain, names, modes, step = layout.layout or layout, names_of(layout), {}, 1
   for k = 0, rank(plain) - 1 do
-    local mode = mode(plain, k)
+    local mode = get_mode(plain, k)
     local size = size(mode)
     local text = tostring(mode):gsub("^[%a_][%w_]*=", "") -- a named mode prints its name
     modes[k] = { size = size, shape = shape(mode), text = text, name = names[k], step = step }

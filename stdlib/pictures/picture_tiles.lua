@@ -21,7 +21,7 @@ local function seen_shape(layout, tiler)
   if not is_by_mode(tiler) then return shape(coalesce(layout)) end
   local items, shape = derive.items(tiler), {}
   for k = 0, rank(layout) - 1 do
-    shape[k + 1] = seen_shape(mode(layout, k), items[k + 1] or 1)
+    shape[k + 1] = seen_shape(get_mode(layout, k), items[k + 1] or 1)
   end
   return shape
 end
@@ -81,7 +81,7 @@ function M.color(panels, layout, made, make, tiled)
   local whole, tiler = made[1], made[2]
   whole = whole.layout or whole
   local shape = seen_shape(whole, tiler)
-  local identity, extents = identity(shape), leaves_of(shape)
+  local identity, extents = identity_layout(shape), leaves_of(shape)
   local ok, result = pcall(make, identity, tiler)
   local also, zipped = pcall(tiled, identity, tiler)
   if not ok or not also or not have_same_sizes(result, layout) then return nil end

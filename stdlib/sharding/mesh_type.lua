@@ -15,7 +15,7 @@ local methods = {}
 M.methods = methods
 M.operators = {} -- of tensors that are spread over a mesh, by name
 
--- A mesh stands for its layout in functions of layouts: size(m), names(m).
+-- A mesh stands for its layout in functions of layouts: size(m), rank(m).
 local mesh_type = tiles.new_type("mesh", methods, { "layout", "axes", "n", "extent", "links" })
 mesh_type.__layout = "layout"
 
@@ -42,7 +42,7 @@ local function layout_of_table(extents)
     end
   end
   if #names == 0 then tiles.fail("mesh", "there is no axis; expected %s", EXPECTED) end
-  return named(layout(shape), table.unpack(names))
+  return layout(shape):named(table.unpack(names))
 end
 
 local function layout_of(x)
@@ -111,14 +111,14 @@ function M.mesh(x, options)
   local is_mesh = getmetatable(x) == mesh_type
   if is_mesh and options == nil then return x end
   local layout = is_mesh and x.layout or layout_of(x)
-  local names = names(layout)
+  local names = layout:names()
   check_names(layout, names)
   check_bijection(layout)
   local m = { layout = layout, axes = names, n = size(layout), extent = {}, digits = {},
     links = links_of(options) }
   for i, name in ipairs(names) do
     m.extent[name] = size(layout, i - 1)
-    m.digits[name] = flatten(shape(mode(layout, i - 1)), stride(mode(layout, i - 1)),
+    m.digits[name] = flatten(shape(get_mode(layout, i - 1)), stride(get_mode(layout, i - 1)),
       {})
   end
   return setmetatable(m, mesh_type)

@@ -203,7 +203,7 @@ end
 
 --- A layout with the names of the sharding's modes.
 function M.with_names(s, layout)
-  return named(layout, table.unpack(s.names))
+  return layout:named(table.unpack(s.names))
 end
 
 function M.is_partial(s) return next(s.partial) ~= nil end

@@ -133,7 +133,7 @@ local function places_of(layout)
   local step, list, places = {}, {}, {}
   for i = 1, rank(layout) do
     step[i], list[i] = math.huge, i
-    local mode = flatten(mode(layout, i - 1))
+    local mode = flatten(get_mode(layout, i - 1))
     for j = 0, rank(mode) - 1 do
       local stride = size(mode, j) > 1 and math.abs(stride(mode, j)) or 0
       if stride > 0 then step[i] = math.min(step[i], stride) end
@@ -162,7 +162,7 @@ local function describe(shape, spec, r)
     return extents, called, places
   end
   local layout = tiles.type_name(shape) == "tensor" and shape.layout or layout(shape)
-  local given = names(layout)
+  local given = layout:names()
   for i = 1, rank(layout) do
     extents[i], called[i] = size(layout, i - 1), given[i] and given[i]:match "^[^@]+"
   end

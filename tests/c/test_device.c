@@ -120,10 +120,11 @@ static void test_peers(void) {
   CtDevice *a = open_fake(), *b = open_with((CtDeviceOptions){.ordinal = 1});
   fake->no_peers = 1;
   IS_INT(ct_device_reach(a, b, &err), CT_EUNSUPPORTED, "no way to another device: status");
-  IS_STR(err.msg,
-         "peer: kernels of cuda:0 cannot reach the memory of cuda:1, because the hardware does not "
-         "connect them directly; use collectives, such as r:all_gather(src, dst)",
-         "no way: message");
+  IS_STR(
+      err.msg,
+      "peer_tensor: kernels of cuda:0 cannot reach the memory of cuda:1, because the hardware does not "
+      "connect them directly; use collectives, such as r:all_gather(src, dst)",
+      "no way: message");
   fake->no_peers = 0;
   fail_next("cuDeviceCanAccessPeer", CT_CUDA_ERROR_INVALID_VALUE);
   IS_INT(ct_device_reach(a, b, &err), CT_EDEVICE, "the driver fails");

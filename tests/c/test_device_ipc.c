@@ -157,14 +157,15 @@ static void test_failures(void) {
   fail_next("cuIpcOpenMemHandle_v2", CT_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
   IS_INT(ct_storage_open(ct_alloc_std, d, &handle, 0, 4, "rank 3", &opened, &err), CT_EUNSUPPORTED,
          "no way to the device");
-  IS_STR(err.msg,
-         "peer: kernels of cuda:0 cannot reach the memory of rank 3, because the hardware does not "
-         "connect them directly; use collectives, such as r:all_gather(src, dst)",
-         "no way: message");
+  IS_STR(
+      err.msg,
+      "peer_tensor: kernels of cuda:0 cannot reach the memory of rank 3, because the hardware does not "
+      "connect them directly; use collectives, such as r:all_gather(src, dst)",
+      "no way: message");
   IS_INT(ct_storage_open(ct_alloc_std, d, &handle, 0, 4, "rank 3", &opened, &err), CT_EUNSUPPORTED,
          "memory of this process");
   IS_STR(err.msg,
-         "peer: cuda:0 cannot open the memory of rank 3 (cuIpcOpenMemHandle: "
+         "peer_tensor: cuda:0 cannot open the memory of rank 3 (cuIpcOpenMemHandle: "
          "CUDA_ERROR_INVALID_CONTEXT); processes that share memory need one container, and devices "
          "that both see",
          "memory of this process: message");

@@ -19,7 +19,7 @@ static const char script[] =
     "end)\n"
     "kernel('unused', function(x, n, y) y[0] = n end)\n"
     "kernel('asserts', function(a, x, y) assert(x[0] > 0.0, 'not positive') y[0] = a end)\n"
-    "kernel('counts', function(a, x, y) y[threadIdx.x] = a grid_barrier() y[0] = x[1] end)\n";
+    "kernel('counts', function(a, x, y) y[threadIdx.x] = a sync_grid() y[0] = x[1] end)\n";
 
 typedef struct Case {
   const char *name, *kernel;

@@ -183,7 +183,7 @@ static void test_refused(void) {
   nothing_left("refused");
 }
 
-/* What the parts of a graph need beside: words of grid_barrier, tables of lists. */
+/* What the parts of a graph need beside: words of sync_grid, tables of lists. */
 static void test_data(void) {
   CtDevice *d = open_with((CtDeviceOptions){.ordinal = 0});
   CtDevPtr word, again, data;

@@ -6,7 +6,7 @@ local k = kernel("released", function(x, y)
   for i = 0, 1 do
     if t < 32 then
       copy(tile(x(_, i), 1, t), tile(s, 1, t))
-      cp_async_fence()
+      cp_async_commit()
       if i == 0 then cp_async_wait(0) end
       free[i]:arrive()
       cp_async_wait(0)

@@ -18,6 +18,6 @@ local k = kernel("give", function(mine, theirs, flag_of_mine, flag_of_theirs, me
 end)
 m:run(function(r)
   r:barrier()
-  k{grid = 1, block = 64}(x:part(r.rank), peer(x, 1 - r.rank), flag:part(r.rank),
-    peer(flag, 1 - r.rank), i32(r.rank))
+  k{grid = 1, block = 64}(x:part(r.rank), peer_tensor(x, 1 - r.rank), flag:part(r.rank),
+    peer_tensor(flag, 1 - r.rank), i32(r.rank))
 end)

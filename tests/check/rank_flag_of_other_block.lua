@@ -24,6 +24,6 @@ local k = kernel("give", function(mine, theirs, flag, flag_of_theirs, me)
 end)
 m:run(function(r)
   r:barrier()
-  k{grid = 2, block = 32, cooperative = true}(x:part(r.rank), peer(x, 1 - r.rank),
-    flags:part(r.rank), peer(flags, 1 - r.rank), i32(r.rank))
+  k{grid = 2, block = 32, cooperative = true}(x:part(r.rank), peer_tensor(x, 1 - r.rank),
+    flags:part(r.rank), peer_tensor(flags, 1 - r.rank), i32(r.rank))
 end)

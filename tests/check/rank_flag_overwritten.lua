@@ -22,6 +22,6 @@ local k = kernel("gather", function(out, flag_of_out, me)
 end)
 m:run(function(r)
   r:barrier()
-  k{grid = 1, block = 32}(r.rank == 2 and x:part(2) or peer(x, 2),
-    r.rank == 2 and flag:part(2) or peer(flag, 2), i32(r.rank))
+  k{grid = 1, block = 32}(r.rank == 2 and x:part(2) or peer_tensor(x, 2),
+    r.rank == 2 and flag:part(2) or peer_tensor(flag, 2), i32(r.rank))
 end)

@@ -3,7 +3,7 @@ local k = kernel("unfenced", function(x, y)
   local s, full = shared(f32, row_major{8, 32}), mbarrier(1, 1)
   sync_threads()
   if blockIdx.x == 0 then x[threadIdx.x] = 1.0 end
-  grid_barrier()
+  sync_grid()
   if blockIdx.x == 1 then
     if threadIdx.x == 0 then
       full[0]:arrive_expect_tx(s)

@@ -48,9 +48,9 @@ local rotate = kernel("rotate", function(x, y, steps)
   local b, n = blockIdx.x, gridDim.x
   for _ in range(steps) do
     y[b * 64 + threadIdx.x] = x[(b + 1) % n * 64 + threadIdx.x] + 1
-    grid_barrier()
+    sync_grid()
     x[b * 64 + threadIdx.x] = y[b * 64 + threadIdx.x]
-    grid_barrier()
+    sync_grid()
   end
 end)
 local function wrong_after(x, blocks, steps)
@@ -84,7 +84,7 @@ end
 -- A failed assertion ends the launch, although other blocks wait; the next launch works.
 local checked = kernel("checked", function(z, n)
   assert(blockIdx.x ~= n, "too many")
-  for _ in range(100) do grid_barrier() end
+  for _ in range(100) do sync_grid() end
   if threadIdx.x == 0 then z[blockIdx.x] = z[blockIdx.x] + 1 end
 end)
 local z = zeros(i32, 64)

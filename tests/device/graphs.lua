@@ -129,7 +129,7 @@ if sm >= 70 then
   local meet = kernel("meet", function(x, out)
     local i = blockIdx.x
     if threadIdx.x == 0 then x[i] = x[i] + 1 end
-    grid_barrier()
+    sync_grid()
     if threadIdx.x == 0 then out[i] = x[(i + 1) % gridDim.x] end
   end)
   local a, o = zeros(f32, 64), zeros(f32, 64)

@@ -59,7 +59,7 @@ m:run(function(r)
   local other = 1 - r.rank
   fill(x:part(), r.rank + 1)
   r:barrier()
-  give{ grid = 4, block = 256 }(peer(x, other), x:part(), peer(y, other))
+  give{ grid = 4, block = 256 }(peer_tensor(x, other), x:part(), peer_tensor(y, other))
   r:barrier()
   local want = 10 * (r.rank + 1) + other + 1
   local t = y:part():to "cpu"
@@ -78,7 +78,7 @@ m:run(function(r)
   local other = 1 - r.rank
   fill(x:part(), 0)
   r:barrier()
-  turns{ grid = 1, block = 1 }(flags:part(), peer(flags, other), r.rank == 0 and x:part() or peer(x, 0),
+  turns{ grid = 1, block = 1 }(flags:part(), peer_tensor(flags, other), r.rank == 0 and x:part() or peer_tensor(x, 0),
     20, r.rank)
   r:barrier()
   if r.rank == 0 then
@@ -94,7 +94,7 @@ m:run(function(r)
   local other = 1 - r.rank
   local own = tile(z:part(), { 8 }, { 4 })
   local peers = r:peers(own)
-  count{ grid = 4, block = 64 }({ peer(z, other), z:part() }, peers[other])
+  count{ grid = 4, block = 64 }({ peer_tensor(z, other), z:part() }, peers[other])
   r:barrier()
   local t = z:part():to "cpu"
   check("atomic operations", t[7] == 4 * 63 * 32, t[7])
@@ -108,7 +108,7 @@ for round = 1, 3 do
     fill(big:part(), round * 10 + r.rank)
     r:barrier()
     local sum = zeros(f32, 1000)
-    give{ grid = 4, block = 256 }(tile(peer(big, 1 - r.rank), { 1000 }, { 4999 }), sum, sum)
+    give{ grid = 4, block = 256 }(tile(peer_tensor(big, 1 - r.rank), { 1000 }, { 4999 }), sum, sum)
     check("round " .. round, sum[999] == 10 * (round * 10 + 1 - r.rank), sum[999])
     r:barrier()
   end)

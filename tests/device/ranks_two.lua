@@ -32,7 +32,7 @@ local x = m:zeros(f32, { n, N }, "(r@d,e)")
 local flags = m:zeros(i32, { n, n, B, 2 }, "(r@d,from,block,phase)")
 local function all(t, shape)
   local list = {}
-  for rank = 0, n - 1 do list[rank + 1] = view(peer(t, rank), shape) end
+  for rank = 0, n - 1 do list[rank + 1] = view(peer_tensor(t, rank), shape) end
   return list
 end
 m:run(function(r)
@@ -49,7 +49,7 @@ m:run(function(r)
     meet(0)
     local from = (me + 1) % n
     for j = b * blockDim.x + i, N - 1, step do out[j] = parts[from + 1][j] + 1.0 end
-    grid_barrier()
+    sync_grid()
     meet(1)
     for j = b * blockDim.x + i, N - 1, step do parts[me + 1][j] = out[j] end
   end)
@@ -88,7 +88,7 @@ local lonely = kernel("lonely", function(flags, x, me)
   x[threadIdx.x] = 1.0
 end)
 local function launch(r)
-  local list = { view(peer(flags, 0), 64), view(peer(flags, 1), 64) }
+  local list = { view(peer_tensor(flags, 0), 64), view(peer_tensor(flags, 1), 64) }
   lonely{ grid = 1, block = 32 }(list, view(x:part(r.rank), 64), i32(r.rank))
   io.stderr:write "waits\n"
 end

@@ -9,7 +9,7 @@ if not has_cuda then
 end
 
 device("cpu")
-seed(7)
+manual_seed(7)
 
 -- Runs `launch(args...)` on copies of the host tensors on both engines; compares all tensors.
 local function same(name, k, config, ...)

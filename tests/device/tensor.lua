@@ -3,7 +3,7 @@ local A = rand(f32, {300, 40})
 print(A.device)                                    -- expect: cuda:0
 local H = A:to("cpu")
 print(H.device, allclose(A, H), H[{299, 39}] == A[{299, 39}]) -- expect: cpu	true	true
-seed(0)
+manual_seed(0)
 local same = rand(f32, {300, 40})
 print(allclose(A, same, {rtol = 0, atol = 0}))     -- expect: true
 A[{1, 2}] = 5

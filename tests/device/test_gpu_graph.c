@@ -19,7 +19,7 @@ static const char script[] =
     "end)\n"
     "kernel('meet', function(x)\n"
     "  local c = x[blockIdx.x]\n"
-    "  grid_barrier()\n"
+    "  sync_grid()\n"
     "  if threadIdx.x == 0 then x[(blockIdx.x + 1) % gridDim.x] = c + 1 end\n"
     "end)\n";
 static const cuttle_Dim3 grid = {N / 128, 1, 1}, block = {128, 1, 1};

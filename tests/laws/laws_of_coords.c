@@ -503,7 +503,7 @@ const Law laws_of_coords[] = {
     {"crd2crd", "crd2crd($c, $s, shape($a))", make_shapes, check_crd2crd, false},
     {"slice", "slice($c, $a)", make_slice, check_slice, true},
     {"dice", "dice($c, $a)", make_slice, check_dice, true},
-    {"group, take, replace", "group($a, $n, $m)", make_range, check_group, true},
+    {"group, take, replace", "group_modes($a, $n, $m)", make_range, check_group, true},
     {"select", "$a: the modes rotated by $n", make_range, check_select, true},
     {"ordered", "ordered($s, $c)", make_order, check_ordered, true},
     {"col_major, row_major", "row_major($s)", make_order, check_majors, true},

@@ -91,7 +91,7 @@ local function gemm_device(name, tA, tB, sA_layout, sB_layout)
     for k_tile in axes(tAgA, 2) do
       copy(tAgA(_, _, k_tile), tAsA)
       copy(tBgB(_, _, k_tile), tBsB)
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(0)
       sync_threads()
       gemm(tCsA, tCsB, tCrC)
@@ -217,7 +217,7 @@ end
 local function by_hand(k_tiles, load, tCsA, tCsB, tCrC)
   for slot = 0, 1 do
     load(slot, slot)
-    cp_async_fence()
+    cp_async_commit()
   end
   local read, write = 0, 2
   local tCsA_p, tCsB_p = tCsA(_, _, 0), tCsB(_, _, 0)       -- of the slot that is read
@@ -225,7 +225,7 @@ local function by_hand(k_tiles, load, tCsA, tCsB, tCrC)
     cp_async_wait(1)
     sync_threads()
     load(min(k_tile + 2, k_tiles - 1), write)
-    cp_async_fence()
+    cp_async_commit()
     gemm(tCsA_p, tCsB_p, tCrC)
     write, read = read, where(read == 2, 0, read + 1)
     tCsA_p, tCsB_p = tCsA(_, _, read), tCsB(_, _, read)

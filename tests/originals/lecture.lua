@@ -63,9 +63,10 @@ tap.is(text(col_major{2, 3}) .. " " .. text(row_major{2, 3}), "(2,3):(1,2) (2,3)
 -- {====== Folding ======
 
 local cube = layout({2, 2, 2}, {4, 1, 2})
-tap.is(text(group(cube, 1, 3)), "(2,(2,2)):(4,(1,2))", "a tensor of 2x2x2 folds to 2x4")
-tap.is(text(coalesce(group(cube, 1, 3), {1, 1})), "(2,4):(4,1)", "whose columns have one stride")
-local tall = group(select(cube, 0, 1, 2), 0, 2)
+tap.is(text(group_modes(cube, 1, 3)), "(2,(2,2)):(4,(1,2))", "a tensor of 2x2x2 folds to 2x4")
+tap.is(text(coalesce(group_modes(cube, 1, 3), {1, 1})), "(2,4):(4,1)",
+  "whose columns have one stride")
+local tall = group_modes(select(cube, 0, 1, 2), 0, 2)
 tap.is(text(tall), "((2,2),2):((4,1),2)", "and to 4x2")
 tap.is(text(coalesce(tall, {1, 1})), text(tall), "whose rows have none: the mode stays nested")
 tap.is(tall(3, 1), tall({1, 1}, 1), "a plain index finds its place in a nested mode")
@@ -73,7 +74,8 @@ tap.is(text(coalesce "(2,2):(1,2)"), "4:1", "2 by 2 with strides 1 and 2 is 4 wi
 tap.ok(congruent(tall.shape, tall.stride) and not congruent({4, 2}, tall.stride),
   "shape and stride have the same nesting")
 tap.is(depth(tall), 2, "depth says how deep it is")
-tap.is(text(identity{4, 8}), "(4,8):(1@0,1@1)", "strides can be anything with an inner product")
+tap.is(text(identity_layout{4, 8}), "(4,8):(1@0,1@1)",
+  "strides can be anything with an inner product")
 tap.is(text(layout({4, 8}, {E(0), E(1)})(2, 3)), "(2,3)",
   "such as those that answer with coordinates")
 
@@ -214,8 +216,8 @@ tap.ok(product_is_right(rand(f32, layout({{2, 2}, 3}, {{6, 1}, 2})), rand(f32, {
   zeros(f32, {{2, 2}, 5})), "nested modes: a tensor contraction is a product")
 -- By the operator, too: "ikjl,lkm->ijm" in one line, and a convolution of an image.
 local ikjl, lkm = rand(f32, row_major{3, 5, 4, 6}), rand(f32, row_major{6, 5, 7})
-local ijm = matmul(group(group(select(ikjl, 2, 0, 3, 1), 0, 2), 1, 3),
-  group(select(lkm, 2, 0, 1), 1, 3))
+local ijm = matmul(group_modes(group_modes(select(ikjl, 2, 0, 3, 1), 0, 2), 1, 3),
+  group_modes(select(lkm, 2, 0, 1), 1, 3))
 local sum_at = 0.0
 for i = 0, 29 do
   sum_at = sum_at + ikjl[{2, i % 5, 3, i // 5}] * lkm[{i // 5, i % 5, 6}]

@@ -18,7 +18,7 @@ function M.text(emission)
 end
 
 local function random(dtype, shape)
-  seed(7)
+  manual_seed(7)
   return rand(dtype, shape, -1, 1)
 end
 

@@ -82,7 +82,7 @@ class Layout:
         n = call("rank", self._cuttle_text)
         if not -n <= i < n:
             raise IndexError(f"mode {i} of {self}, which has {n}")
-        return _result(call("mode", self._cuttle_text, i % n))
+        return _result(call("get_mode", self._cuttle_text, i % n))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Layout) and self._cuttle_text == other._cuttle_text
@@ -126,9 +126,9 @@ _names = ("composition", "coalesce", "flatten", "filter", "filter_zeros", "compl
           "left_inverse", "nullspace", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide",
           "logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product",
           "raked_product", "tile_to_shape", "max_common_vector", "max_common_layout", "upcast",
-          "downcast", "recast", "layout_like", "size", "cosize", "rank", "depth", "mode", "idx2crd")
+          "downcast", "recast", "layout_like", "size", "cosize", "rank", "depth", "get_mode", "idx2crd")
 # Others.
-_makers = ("row_major", "col_major", "ordered", "identity", "concat", "tv_layout", "swizzle", "crd2idx")
+_makers = ("row_major", "col_major", "ordered", "identity_layout", "concat", "tv_layout", "swizzle", "crd2idx")
 
 __all__ = ["Layout", *_names, *_makers]
 

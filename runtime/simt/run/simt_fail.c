@@ -77,7 +77,7 @@ static CtStatus report_lanes(const CtWorker *worker, uint32_t c, const char *op,
 /* The name that scripts use for an operation of the warp. */
 static const char *warp_op_name(const CtIn *in) {
   static const char *const shuffles[] = {"shfl_up", "shfl_down", "shfl_xor", "shfl_idx"};
-  static const char *const votes[] = {"any", "all", "ballot", "match_any", "match_all"};
+  static const char *const votes[] = {"vote_any", "vote_all", "ballot", "match_any", "match_all"};
   const CtMaskedImm masked = {.imm = in->imm};
   if (in->u.op == CT_SIMT_MASKED) {
     return masked.u.kind < CT_MASKED_ANY   ? shuffles[masked.u.kind]
@@ -106,7 +106,7 @@ static const char *barrier_name(const CtIn *in) {
   }
   return in->u.op == CT_SIMT_CLUSTER_ARRIVE ? "cluster_arrive"
          : in->u.op == CT_SIMT_CLUSTER_WAIT ? "cluster_wait"
-         : in->u.op == CT_SIMT_GRID_BARRIER ? "grid_barrier"
+         : in->u.op == CT_SIMT_GRID_BARRIER ? "sync_grid"
                                             : "sync_threads";
 }
 static const char *barrier_group(const CtIn *in) {
@@ -181,7 +181,7 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
   }
   return ct_fail(
       err, CT_EINVAL,
-      "%s: block %s, whose memory it is, has ended; used %s. Let all blocks reach a cluster_sync "
+      "%s: block %s, whose memory it is, has ended; used %s. Let all blocks reach a sync_cluster "
       "before they end",
       p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
 }
@@ -316,7 +316,7 @@ static void add_team(CtPart *p, const CtSimtJob *job) {
     if (atomic_load(&k->stuck_at) != UINT64_MAX) {
       const CtIn *in = atomic_load(&k->stuck_in);
       ct_part_add(p, atomic_load(&k->stuck_loops) ? " repeats the loop at line "
-                                                  : " waits in grid_barrier at line ");
+                                                  : " waits in sync_grid at line ");
       ct_part_int(p, loc_of(job, in).line);
       return;
     }
@@ -357,8 +357,7 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
   if (n_at_grid > 0) {
     ct_part_add(&rest, "; ");
     ct_part_int(&rest, n_at_grid);
-    ct_part_add(&rest,
-                n_at_grid == 1 ? " block waits in grid_barrier" : " blocks wait in grid_barrier");
+    ct_part_add(&rest, n_at_grid == 1 ? " block waits in sync_grid" : " blocks wait in sync_grid");
   }
   add_ranks(&rest, job);
   return ct_fail(

@@ -283,7 +283,7 @@ static CtStatus report_grid(const CtWorker *k, CtErr *err) {
     add(&t, " %s ended", plural(n_ended, "has", "have"));
   }
   return ct_fail(err, CT_EINVAL,
-                 "grid_barrier: block %s waits, but %lld of %lld blocks never %s%s; all "
+                 "sync_grid: block %s waits, but %lld of %lld blocks never %s%s; all "
                  "blocks of the grid must reach it",
                  ct_part_block(k).s, (long long)n_missing, (long long)job->n_blocks,
                  plural(n_missing, "comes", "come"), t.s);

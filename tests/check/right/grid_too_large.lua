@@ -3,7 +3,7 @@
 local k = kernel("halves", function(x, n)
   local first = blockIdx.x * blockDim.x + threadIdx.x
   for i in range(first, n, gridDim.x * blockDim.x) do x[i] = x[i] + 1 end
-  grid_barrier()
+  sync_grid()
   for i in range(first, n, gridDim.x * blockDim.x) do x[i] = x[i] / 2 end
 end)
 k{grid = 132, block = 1024, cooperative = true}(zeros(f32, 300 * 1024), 300 * 1024)

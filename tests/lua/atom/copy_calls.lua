@@ -12,12 +12,12 @@ local function copies(name, atom_name, dtype, n, smem, rank)
     local tBgB = thr:partition_D(tile(B, { 64, 16 }, { 0, 0 }))
     if rank == 1 then
       for j = 0, size(tAgA, 1) * size(tAgA, 2) - 1 do
-        copy(by, group(tAgA, 1, 3)(_, j), group(tAsA, 1, 3)(_, j))
+        copy(by, group_modes(tAgA, 1, 3)(_, j), group_modes(tAsA, 1, 3)(_, j))
       end
     else
       copy(by, tAgA, tAsA)
     end
-    cp_async_fence()
+    cp_async_commit()
     cp_async_wait(0)
     sync_threads()
     copy(tAsA, tBgB)

@@ -15,7 +15,9 @@ local function moved(a, dst, thr, v)
 end
 
 -- (thread, value, atom) of data that lies atom after atom.
-local function in_memory(side, n) return concat(mode(side, 0), mode(side, 1), layout(N, n)) end
+local function in_memory(side, n)
+  return concat(get_mode(side, 0), get_mode(side, 1), layout(N, n))
+end
 
 -- What a case copies, of data A to B, which has the destination's values or, of stmatrix, its memory.
 local function run_case(case, A, B)

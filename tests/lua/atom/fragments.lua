@@ -41,7 +41,7 @@ print(agrees("SM80_8x8x128_S32U1U1S32_TN_XORPOPC", "a", function(g, t, i)   -- e
   return g, t * 32 + i
 end))
 -- The four quad pairs of a warp: lanes 0-3 and 16-19, and so on.
-print(table.concat(values(atom"SM70_8x8x4_F32F16F16F32_NT".thr_id), " "))  -- expect: 0 1 2 3 16 17 18 19
+print(table.concat(atom"SM70_8x8x4_F32F16F16F32_NT".thr_id:values(), " "))  -- expect: 0 1 2 3 16 17 18 19
 -- Sources of wgmma in registers, by the width of elements: the same 4 bytes of k in each register.
 print(atom"SM90_64x128x16_F32BF16BF16_RS".layout_a)  -- expect: ((4,8,4),(2,2,2)):((128,1,16),(64,8,512))
 print(atom"SM90_64x128x32_F16E4M3E5M2_RS_TN".layout_a)  -- expect: ((4,8,4),(4,2,2)):((256,1,16),(64,8,1024))

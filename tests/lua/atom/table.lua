@@ -22,7 +22,7 @@ end
 
 local is_onto_once = once(function(layout, n)
   local seen, count = {}, 0
-  for _, i in ipairs(values(layout)) do
+  for _, i in ipairs(layout:values()) do
     if i < 0 or i >= n or seen[i] then return false end
     seen[i], count = true, count + 1
   end
@@ -61,7 +61,7 @@ end
 -- The lanes of a warp are different ones.
 local function check_lanes(a)
   local seen = {}
-  for _, lane in ipairs(values(a.thr_id)) do
+  for _, lane in ipairs(a.thr_id:values()) do
     check(not seen[lane] and lane < 128, "%s: lane %d", a.name, lane)
     seen[lane] = true
   end

@@ -59,7 +59,7 @@ local function try(config, dtype, B, H, HK, S, SK, D, options)
   end
   return true
 end
-seed(1)
+manual_seed(1)
 math.randomseed(1)
 print(try("plain", f32, 1, 1, 1, 5, 7, 8, {}))                                          -- expect: true
 print(try("plain", f32, 2, 4, 2, 20, 37, 40, {causal = true}))                          -- expect: true

@@ -99,7 +99,7 @@ local kinds = {
     local tc = tiled_copy(atom("SM80_CP_ASYNC_CACHEALWAYS<u32>", f32), layout(32), layout(1))
     local thr = tc:get_slice(threadIdx.x)
     copy(tc, thr:partition_S(tile(big(x, n), {64}, {i})), thr:partition_D(s))
-    cp_async_fence()
+    cp_async_commit()
     cp_async_wait(0)
     sync_threads()
     y[threadIdx.x] = s[threadIdx.x]
@@ -144,27 +144,27 @@ local kinds = {
   end},
   {"remote", f32, function(x, y, i, n)
     local s = shared(f32, 64)
-    cluster_sync()
-    y[0] = remote(s, 0)[i * 64]
-    cluster_sync()
+    sync_cluster()
+    y[0] = map_shared_rank(s, 0)[i * 64]
+    sync_cluster()
   end, {cluster = 2, grid = 2}},
   {"remote write", f32, function(x, y, i, n)
     local s = shared(f32, 64)
-    cluster_sync()
-    remote(s, 1)[i * 64] = 1.0
-    cluster_sync()
+    sync_cluster()
+    map_shared_rank(s, 1)[i * 64] = 1.0
+    sync_cluster()
   end, {cluster = 2, grid = 2}},
   {"remote atomic", f32, function(x, y, i, n)
     local s = shared(f32, 64)
-    cluster_sync()
-    atomic_add(remote(s, 1), i * 64, 1.0)
-    cluster_sync()
+    sync_cluster()
+    atomic_add(map_shared_rank(s, 1), i * 64, 1.0)
+    sync_cluster()
   end, {cluster = 2, grid = 2}},
   {"remote rank", f32, function(x, y, i, n)
     local s = shared(f32, 64)
-    cluster_sync()
-    y[0] = remote(s, i * 2)[0]
-    cluster_sync()
+    sync_cluster()
+    y[0] = map_shared_rank(s, i * 2)[0]
+    sync_cluster()
   end, {cluster = 2, grid = 2}, "ranks 0 to 1"},
   {"mbarrier", f32, function(x, y, i, n)
     local b = mbarrier(2, 1)
@@ -183,15 +183,15 @@ local kinds = {
   end},
   {"mbarrier far away", f32, function(x, y, i, n)
     local b = mbarrier(2, 1)
-    cluster_sync()
+    sync_cluster()
     b[i * 2]:arrive(1)
-    cluster_sync()
+    sync_cluster()
   end, {cluster = 2, grid = 2}},
   {"mbarrier of a rank", f32, function(x, y, i, n)
     local b = mbarrier(2, 1)
-    cluster_sync()
+    sync_cluster()
     b[0]:arrive(i * 2)
-    cluster_sync()
+    sync_cluster()
   end, {cluster = 2, grid = 2}, "ranks 0 to 1"},
 }
 
@@ -238,12 +238,12 @@ kinds[#kinds + 1] = {"TMA to a barrier", f32, function(x, y, i, n)
 end}
 kinds[#kinds + 1] = {"TMA to a rank", f32, function(x, y, i, n)
   local s, b = shared(f32, 64), mbarrier(1, 1)
-  cluster_sync()
+  sync_cluster()
   if threadIdx.x == 0 then
     b[0]:arrive_expect_tx(256)
     tma_load(tile(tma_tensor(x), {64}, {0}), s, b[0], {multicast = 4})
   end
-  cluster_sync()
+  sync_cluster()
 end, {cluster = 2, grid = 2}, "ranks 0 to 1"}
 kinds[#kinds + 1] = {"TMA to shared", f32, function(x, y, i, n)
   local s, b = shared(f32, 64), mbarrier(1, 1)

@@ -33,7 +33,7 @@ print(ok, (message:gsub("^.-: ", "", 1)))
 -- A failed assertion ends the launch, although the other blocks wait; the next launch works.
 local checked = kernel("checked", function(z, n)
   assert(blockIdx.x ~= n, "too many")
-  grid_barrier()
+  sync_grid()
   if threadIdx.x == 0 then z[blockIdx.x] = z[blockIdx.x] + 1 end
 end)
 local z = zeros(i32, 24)
@@ -48,16 +48,16 @@ print(table.concat(z:totable(), "")) -- expect: 111111111111111111111111
 
 -- Blocks that never come to the barrier of the grid: they have ended, or repeat a loop.
 local skipped = kernel("skipped", function(t)
-  if blockIdx.x < 6 then grid_barrier() end
+  if blockIdx.x < 6 then sync_grid() end
   t[blockIdx.x] = 1
 end)
 print(says(function() skipped{grid = 8, block = 64, cooperative = true}(zeros(i32, 8)) end))
--- expect: grid_barrier: block (0,0,0) waits, but 2 of 8 blocks never come: block (6,0,0) and 1 more have ended; all blocks of the grid must reach it
+-- expect: sync_grid: block (0,0,0) waits, but 2 of 8 blocks never come: block (6,0,0) and 1 more have ended; all blocks of the grid must reach it
 local looping = kernel("looping", function(t)
   if blockIdx.x == 3 then
     while atomic_load(t, 0) == 0 do end
   end
-  grid_barrier()
+  sync_grid()
 end)
 print(says(function() looping{grid = 8, block = 32, cooperative = true}(zeros(i32, 8)) end))
--- expect: deadlock: thread (0,0,0) of block (3,0,0) repeats the loop at line N, and nothing that runs can end it; 7 blocks wait in grid_barrier
+-- expect: deadlock: thread (0,0,0) of block (3,0,0) repeats the loop at line N, and nothing that runs can end it; 7 blocks wait in sync_grid

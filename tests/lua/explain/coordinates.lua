@@ -1,19 +1,19 @@
 -- What explain says of layouts into coordinates.
-explain(identity{2, 3})
+explain(identity_layout{2, 3})
 -- expect: layout        (2,3):(1@0,1@1)
 -- expect: modes         0       2:1@0  counts a coordinate
 -- expect:               1       3:1@1  counts a coordinate
 -- expect: values        coordinates, from (0,0) to (1,2)
 
 -- The coordinate where a part begins, its second result, is no obstacle.
-show(parallelize(identity{2, 2}, "(2,1)", 1))
+show(parallelize(identity_layout{2, 2}, "(2,1)", 1))
 -- expect: (2,2):(1@0,1@1) among the threads (2,1):(1,0), thread 1
 -- expect:          0       1
 -- expect:   ┌────────────────┐
 -- expect: 0 │   T0V0    T0V1 │
 -- expect: 1 │ [T1V0]  [T1V1] │
 -- expect:   └────────────────┘
-explain(tile(identity{2, 2}, "(2,1)", {0, 1}))
+explain(tile(identity_layout{2, 2}, "(2,1)", {0, 1}))
 -- expect: layout        (2,1):(1@0,0)
 -- expect: modes         0       2:1@0  counts a coordinate
 -- expect:               1       1:0  one element

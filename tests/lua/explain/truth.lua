@@ -10,7 +10,7 @@ end
 local function check_vectors(layout)
   local width = math.tointeger(line_of(layout, "vectors"):match("f32: (%d+) element"))
   local seen = {}
-  for _, offset in ipairs(values(layout)) do
+  for _, offset in ipairs(layout:values()) do
     seen[offset] = true
   end
   for offset in pairs(seen) do

@@ -43,7 +43,7 @@ print(first_line(help, "map"), first_line(help, "store")) -- a method of one typ
 -- expect: Accumulator:map(f) products	Accumulator:store(t) products
 print(has("ThrMMA.retile_A", help, "retile_A"), has("TiledMMA.retile_A", help, "retile_A"))
 -- expect: true	true
-print(first_line(help, "layout.named"))   -- expect: named(l, ...) coordinates
+print(first_line(help, "layout.named"))   -- expect: Layout:named(...) coordinates
 print(first_line(help, "Kernel:prepare")) -- expect: Kernel:prepare(config) kernels
 
 -- Values: what their type can do.
@@ -87,7 +87,7 @@ print(first_line(help, "cute::local_tile"))         -- expect: local_tile is til
 print(first_line(help, "elect.sync"))               -- expect: elect.sync is elect_one here
 print(has("tile(t, tiler, coord[, proj])", help, "local_tile"))  -- expect: true
 print(first_line(help, "make_layout"), first_line(help, "copyto!"), first_line(help, "get"))
--- expect: make_layout is layout or L or concat here	copyto! is copy here	get is mode here
+-- expect: make_layout is layout or L or concat here	copyto! is copy here	get is get_mode here
 
 -- Of a value of the library, what its type can do.
 local add = kernel("add", function(a, b) b[0] = a[0] + a[1] end){grid = 1, block = 1}

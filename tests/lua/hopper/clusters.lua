@@ -28,7 +28,7 @@ local sums = kernel("sums", function(x, out)
   if threadIdx.x < 64 then
     for round in range(3) do
       if threadIdx.x == 33 then x[blockIdx.x] = x[blockIdx.x] + blockIdx.x end
-      cluster_sync()
+      sync_cluster()
       local s = 0
       for i in range(4) do s = s + x[first + i] end
       cluster_arrive()

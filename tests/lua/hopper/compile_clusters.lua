@@ -19,11 +19,11 @@ kernel("everything", function(x, out)
   grid_dependency_wait()
   for m, n in raster{tiles = {8, 8}, group = 4} do
     for i = 0, 3 do mine[i] = x[{m * 8 + n, i}] end
-    copy(mine, remote(s, (rank + 1) % cluster_size())(t, _))
-    atomic_add(remote(counts, t % 2), 0, 1)
+    copy(mine, map_shared_rank(s, (rank + 1) % cluster_size())(t, _))
+    atomic_add(map_shared_rank(counts, t % 2), 0, 1)
     if t == 0 then full[1]:arrive(1 - rank) end
   end
-  cluster_sync()
+  sync_cluster()
   grid_dependency_launch()
   out[t] = s[{t, 0}]
 end){grid = 4, block = 64, cluster = 2, pdl = true}(zeros(f32, {64, 4}), zeros(f32, 64))
@@ -39,8 +39,8 @@ local refused = "kernel('k', function(x) local s = shared(i32, 1) %s x[0] = 1 en
   "{grid = 2, block = 32%s}(zeros(i32, 1))"
 for _, case in ipairs{
   {"", ", cluster = 2"}, -- expect: k: clusters of blocks need compute capability 9.0, but the target has 8.0; launch without cluster, or on the CPU engine
-  {"cluster_wait()", ""}, -- expect: cluster_wait: it needs compute capability 9.0, but the target has 8.0; write cluster_sync, or run it on the CPU engine
-  {"s[0] = remote(s, 0)[0]", ""}, -- expect: remote: other blocks' shared memory needs compute capability 9.0, but the target has 8.0; run it on the CPU engine
+  {"cluster_wait()", ""}, -- expect: cluster_wait: it needs compute capability 9.0, but the target has 8.0; write sync_cluster, or run it on the CPU engine
+  {"s[0] = map_shared_rank(s, 0)[0]", ""}, -- expect: map_shared_rank: other blocks' shared memory needs compute capability 9.0, but the target has 8.0; run it on the CPU engine
 } do
   print((run(refused:format(case[1], case[2]), "--sm=80"):match ": (.-)\n"))
 end

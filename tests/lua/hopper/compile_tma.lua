@@ -59,9 +59,9 @@ print(out:match "everything:.*" or "compiled") -- expect: compiled
 write [[
 kernel("hinted", function(A, C)
   local s, full = shared(A.dtype, row_major{16, 64}), mbarrier(1, 1)
-  local first = tile(tma_tensor(cached(A, "evict_first")), {16, 64}, {0, 0})
-  local last = tile(tma_tensor(cached(C, "evict_last")), {16, 64}, {0, 0})
-  local plain = tile(tma_tensor(cached(A, "streaming")), {16, 64}, {0, 0})
+  local first = tile(tma_tensor(cache_hint(A, "evict_first")), {16, 64}, {0, 0})
+  local last = tile(tma_tensor(cache_hint(C, "evict_last")), {16, 64}, {0, 0})
+  local plain = tile(tma_tensor(cache_hint(A, "streaming")), {16, 64}, {0, 0})
   sync_threads()
   if threadIdx.x == 0 then
     full:arrive_expect_tx(3 * size(s) * 2)

@@ -10,7 +10,7 @@ end
 local boxes = kernel("boxes", function(A, unused)
   local s, full = shared(f32, row_major{8, 32}), mbarrier(1, 1)
   local big = shared(u8, 200 << 10) -- one block has room in a multiprocessor
-  cluster_sync()
+  sync_cluster()
   local m, n = blockIdx.x // 2 * 7 % 5, blockIdx.x // 100
   for step = 0, 2 do
     if threadIdx.x == 0 then
@@ -21,7 +21,7 @@ local boxes = kernel("boxes", function(A, unused)
       end
     end
     full[0]:wait(step % 2)
-    cluster_sync()
+    sync_cluster()
   end
   if threadIdx.x == 0 then big[0] = cast(unused[blockIdx.x % 2], u8) end
 end)

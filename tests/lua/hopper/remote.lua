@@ -3,11 +3,11 @@
 local sums = kernel("sums", function(x, out)
   local s, t, sum = shared(f32, 64), threadIdx.x, 0.0
   s[t] = x[blockIdx.x * 64 + t]
-  cluster_sync()
-  for r in range(cluster_size()) do sum = sum + remote(s, r)[t] end
-  for r = 0, cluster_size() - 1 do sum = sum + remote(s, r)[63 - t] end
-  sum = sum + remote(s, t % 4)[t]
-  cluster_sync()
+  sync_cluster()
+  for r in range(cluster_size()) do sum = sum + map_shared_rank(s, r)[t] end
+  for r = 0, cluster_size() - 1 do sum = sum + map_shared_rank(s, r)[63 - t] end
+  sum = sum + map_shared_rank(s, t % 4)[t]
+  sync_cluster()
   out[blockIdx.x * 64 + t] = sum
 end)
 local x, out = arange(f32, 512), zeros(f32, 512)
@@ -30,13 +30,13 @@ local push = kernel("push", function(out)
   local counts, mine = shared(i32, 2), fragment(f32, 4)
   local t, rank = threadIdx.x, cluster_rank()
   if t < 2 then counts[t] = 0 end
-  cluster_sync()
-  local there = remote(s, 1 - rank)
+  sync_cluster()
+  local there = map_shared_rank(s, 1 - rank)
   for i = 0, 3 do mine[i] = 10 * rank + i end
   copy(mine, there(t, _))
-  if t == 5 then fill(remote(marks, 1 - rank)(_, 0), 7) end
-  atomic_add(remote(counts, t % 2), 1, 1 + rank)
-  cluster_sync()
+  if t == 5 then fill(map_shared_rank(marks, 1 - rank)(_, 0), 7) end
+  atomic_add(map_shared_rank(counts, t % 2), 1, 1 + rank)
+  sync_cluster()
   out[{blockIdx.x, t}] = s[{t, 3}] + marks[{t, 0}] * 1000.0 + cast(counts[1], f32) * 100000.0
 end)
 local o = zeros(f32, {2, 32})
@@ -49,18 +49,18 @@ print(push{grid = 2, block = 32, cluster = 2}:source(o):match "float%* const the
 local ring = kernel("ring", function(out)
   local token, full = shared(i32, 1), mbarrier(1, 1)
   local rank, n = cluster_rank(), cluster_size()
-  cluster_sync()
+  sync_cluster()
   if threadIdx.x == 0 then
     if rank > 0 then full[0]:wait(0) end
     local have = where(rank > 0, 1, 0)
     if rank > 0 then have = token[0] end
     out[blockIdx.x] = have
     if rank < n - 1 then
-      remote(token, rank + 1)[0] = have * 2 + 1
+      map_shared_rank(token, rank + 1)[0] = have * 2 + 1
       full[0]:arrive(rank + 1)
     end
   end
-  cluster_sync()
+  sync_cluster()
 end)
 local tokens = zeros(i32, 8)
 ring{grid = 8, block = 32, cluster = 8, check = on_cpu}(tokens)
@@ -79,25 +79,25 @@ print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   s[t] = t
   sync_threads()
-  out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
-  cluster_sync()
+  out[blockIdx.x * 32 + t] = map_shared_rank(s, 1 - cluster_rank())[t]
+  sync_cluster()
 end)))
--- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 80 are not ordered; put cluster_sync() between line 80 and line 82
+-- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 80 are not ordered; put sync_cluster() between line 80 and line 82
 print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   if cluster_rank() == 0 then s[t] = t end
-  cluster_sync()
-  out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
-  cluster_sync()
+  sync_cluster()
+  out[blockIdx.x * 32 + t] = map_shared_rank(s, 1 - cluster_rank())[t]
+  sync_cluster()
 end)))
--- expect: uninitialised: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0): no thread of the cluster has written it; write it first, then cluster_sync()
+-- expect: uninitialised: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0): no thread of the cluster has written it; write it first, then sync_cluster()
 print((findings(function(out)
   local s, t = shared(f32, 32), threadIdx.x
   s[t] = t
-  cluster_sync()
-  out[blockIdx.x * 32 + t] = remote(s, 1 - cluster_rank())[t]
+  sync_cluster()
+  out[blockIdx.x * 32 + t] = map_shared_rank(s, 1 - cluster_rank())[t]
   s[t] = 2 * t + 1
-  cluster_sync()
+  sync_cluster()
 end)))
--- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put cluster_sync() between line 98 and line 99
+-- expect: race: read of s at 0, extent 32, by thread (0,0,0) of block (0,0,0), and write by thread (0,0,0) of block (1,0,0) at line 99 are not ordered; put sync_cluster() between line 98 and line 99
 -- needs sm_90

@@ -32,7 +32,7 @@ local roles = kernel("roles", function(A, C, n)
   end
 end, {static_shapes = true})
 
-seed(3)
+manual_seed(3)
 local A, C = rand(f32, {32, 32, 5}), tensor(f32, {32, 32})
 for i = 0, size(A) - 1 do A[i] = 64 * A[i] // 1 end
 local on_cpu <const> = not device().sm -- where checks are made

@@ -108,7 +108,7 @@ print(fails(timeline, launch, { blocks = 1 }))
 -- The other block of a cluster is played, too.
 local pair = kernel("pair", function(x)
   local bar = mbarrier(1, 1)
-  cluster_sync()
+  sync_cluster()
   if cluster_rank() == 0 then
     x[threadIdx.x] = 1
     if threadIdx.x == 0 then bar[0]:arrive(1) end
@@ -116,7 +116,7 @@ local pair = kernel("pair", function(x)
     bar[0]:wait(0)
     x[threadIdx.x + 32] = 2
   end
-  cluster_sync()
+  sync_cluster()
 end)
 local of_pair = pair:prepare { grid = 2, block = 32, cluster = { 2, 1, 1 } } (zeros(f32, 64))
 for block = 0, 1 do print(waits(timeline(of_pair, { block = block }).rows[1])) end

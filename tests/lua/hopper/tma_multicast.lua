@@ -3,7 +3,7 @@
 local k = kernel("halves", function(A, C, mask)
   local s, full = shared(f32, row_major{16, 32}), mbarrier(2, 1)
   local rank, pair = cluster_rank(), blockIdx.x // 2
-  cluster_sync()
+  sync_cluster()
   for i = 0, 1 do
     if threadIdx.x == 0 then
       full[i]:arrive_expect_tx(16 * 32 * 4)
@@ -12,7 +12,7 @@ local k = kernel("halves", function(A, C, mask)
     end
     full[i]:wait(0)
     for j = 0, 15 do C[{16 * i + j + 32 * pair, threadIdx.x, rank}] = s[{j, threadIdx.x}] end
-    cluster_sync()
+    sync_cluster()
   end
 end)
 local A, C = rand(f32, row_major{64, 32}), zeros(f32, {64, 32, 2})

@@ -19,7 +19,7 @@ end
 local halves = kernel("halves", function(A, C)
   local s, full = shared(f32, row_major{16, 32}), mbarrier(1, 1)
   local sums, rank, t = shared(f32, row_major{1, 32}), cluster_rank(), threadIdx.x
-  cluster_sync()
+  sync_cluster()
   if t == 0 then
     full[0]:arrive_expect_tx(16 * 32 * 4)
     tma_load(tile(tma_tensor(A), {8, 32}, {blockIdx.x, 0}), tile(s, {8, 32}, {rank, 0}), full[0],
@@ -28,9 +28,9 @@ local halves = kernel("halves", function(A, C)
   full[0]:wait(0)
   local sum = 0.0
   for j = 0, 15 do sum = sum + s[{j, t}] end
-  remote(sums, 1 - rank)[{0, t}] = sum * (rank + 1)
-  cluster_sync()
-  sums[{0, t}] = sums[{0, t}] + remote(s, 1 - rank)[{0, 31 - t}]
+  map_shared_rank(sums, 1 - rank)[{0, t}] = sum * (rank + 1)
+  sync_cluster()
+  sums[{0, t}] = sums[{0, t}] + map_shared_rank(s, 1 - rank)[{0, 31 - t}]
   fence_proxy_async()
   sync_threads()
   if t == 0 then
@@ -38,7 +38,7 @@ local halves = kernel("halves", function(A, C)
     tma_store_commit()
     tma_store_wait(0)
   end
-  cluster_sync()
+  sync_cluster()
 end)
 local rows = 30
 local A, C = rand(f32, row_major{rows, 32}), zeros(f32, row_major{4, 32})

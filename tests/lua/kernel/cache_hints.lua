@@ -1,4 +1,4 @@
--- cached(t, hint), copy(..., {cache = hint}) and prefetch: hints change no result, on no device.
+-- cache_hint(t, hint), copy(..., {cache = hint}) and prefetch: hints change no result, on no device.
 -- The text has the instruction of each hint.
 local tap = dofile "tests/support/tap.lua"
 local N <const> = 64
@@ -19,12 +19,13 @@ local function moves(hint, T)
   local w = zeros(T, 4 * N - 3)
   kernel("moves", function(x, y, z, w)
     local i = threadIdx.x
-    local xs, ys, zs = cached(x, hint), cached(y, writes), cached(z, writes)
+    local xs, ys, zs = cache_hint(x, hint), cache_hint(y, writes), cache_hint(z, writes)
     for j = 0, 3 do zs[i + N * j] = xs[i + N * j] end
     local r = fragment(T, 4)
     copy(tile(xs, {4}, {i}), r)
     copy(r, tile(ys, {4}, {i}))
-    copy(tile(cached(guard(x), hint), {3}, {i + 1}), tile(guard(cached(w, writes)), {3}, {i + 1}))
+    copy(tile(cache_hint(guard(x), hint), {3}, {i + 1}),
+      tile(guard(cache_hint(w, writes)), {3}, {i + 1}))
     if T.bits >= 32 then axpby(2, tile(xs, {4}, {i}), 1, tile(ys, {4}, {i})) end
     sync_threads()
     if i == 0 then fill(tile(zs, {4}, {1}), 7) end
@@ -54,7 +55,7 @@ for _, hint in ipairs(hints) do
     local x, y = zeros(i32, N), zeros(i32, N)
     kernel("in_place", function(x, y)
       local i = threadIdx.x
-      local xs = cached(x, hint)
+      local xs = cache_hint(x, hint)
       x[i] = i
       xs[i] = xs[i] + 5
       local before = x[i]
@@ -96,7 +97,7 @@ for _, hint in ipairs(hints) do
     local r = fragment(f32, 4)
     copy(tile(x, {4}, {i}), r, {cache = hint})
     copy(r, tile(y, {4}, {i}), {cache = hint ~= "read_only" and hint or "streaming"})
-    if hint == "read_only" then y[i] = cached(x, hint)[i] end
+    if hint == "read_only" then y[i] = cache_hint(x, hint)[i] end
   end, arange(f32, 4 * N), zeros(f32, 4 * N))
   for _, word in ipairs(words[hint]) do
     if not text then
@@ -118,12 +119,12 @@ local function has(name, text, want)
 end
 local f, g = arange(f32, N), zeros(f32, N)
 has("a tensor that is only read", source_of(function(x, y)
-  y[0] = cached(x, "streaming")[1]
+  y[0] = cache_hint(x, "streaming")[1]
 end, f, g), "y[0] = __ldcs(&x[1]);")
 has("a tensor that is written too", source_of(function(x)
-  x[0] = cached(x, "streaming")[1]
+  x[0] = cache_hint(x, "streaming")[1]
 end, f), "x[0] = load_streaming(&x[1]);")
 has("a store", source_of(function(x, y)
-  cached(y, "streaming")[0] = x[1]
+  cache_hint(y, "streaming")[0] = x[1]
 end, f, g), "__stcs(&y[0], x[1]);")
 tap.done()

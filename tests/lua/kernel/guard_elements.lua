@@ -57,7 +57,7 @@ print(to[21], to[23])  -- expect: -1	-1
 local views = kernel("views", function(x, y)
   local g = guard(x)
   local d = zipped_divide(g, { 4, 2 })                 -- ((4,2),(2,2)) of (5,3)
-  local e = group(logical_divide(g, { 4, 2 }), 0, 2)
+  local e = group_modes(logical_divide(g, { 4, 2 }), 0, 2)
   local s = select(d:named("tile", "rest"), 0, 1):flatten()
   local c = composition(g, { 8, 4 })                   -- beyond both modes
   y[0] = d[{ { 3, 1 }, { 0, 0 } }] + d[{ { 1, 0 }, { 1, 0 } }]

@@ -7,7 +7,7 @@ print(c[{ 5, { 1, 2 } }], c(2, 3), c[7], size(c), shape(c), c.dtype)
 print(tile(c, { 4, 2 }, { 1, 1 }))
 -- expect: tensor of coordinates (4,2):(1@0,1@0@1) from (4,(0,1))
 print(parallelize(c, layout { 4, 2 }, 3)[0], identity_tensor(7)[3])  -- expect: (3,(0,0))	3
-print(identity_tensor({ 8, 8 })(_, 3)[2], group(identity_tensor { 2, 3, 4 }, 0, 2)[{ 5, 1 }])
+print(identity_tensor({ 8, 8 })(_, 3)[2], group_modes(identity_tensor { 2, 3, 4 }, 0, 2)[{ 5, 1 }])
 -- expect: (2,3)	(1,2,1)
 
 -- What a part of the data holds lies where the part of the coordinates says.

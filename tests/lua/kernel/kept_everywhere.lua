@@ -103,7 +103,7 @@ local uses = {
     [".size"] = function(l) return l:size() end,
     compose = function(l) return composition(l, layout(2)) end,
     ["=="] = function(l) return l == layout(2) end,
-    values = function(l) return values(l) end,
+    values = function(l) return l:values() end,
   }), {}),
   range = with({["for"] = function(r) for i in r do print(i) end end}, prints),
   mbarrier = with(with(names "wait arrive", {

@@ -200,5 +200,5 @@ for i = 1, 20 do
 end
 add_one(members)
 print(members[1][0], members[5][0], members[6][3])  -- expect: 124.0	22.0	624.0
-close(members[6])
+members[6]:close()
 print((select(2, pcall(add_one, members)):gsub("^.-: ", ""))) -- expect: add_one: argument 1 (l): tensor 6 is closed; its memory was given back

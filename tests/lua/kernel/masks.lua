@@ -42,10 +42,10 @@ local word_names = { "add", "min", "max", "and", "or", "xor" }
 local function count(c) return where(c, i64(1), i64(0)) end
 local operations = {
   { function(v, o) return ballot(v > 0, o) end, positive },
-  { function(v, o) return count(any(v > 5, o)) end, function(v, mask)
+  { function(v, o) return count(vote_any(v > 5, o)) end, function(v, mask)
     return fold(math.max)(v, mask) > 5 and 1 or 0
   end },
-  { function(v, o) return count(all(v > -5, o)) end, function(v, mask)
+  { function(v, o) return count(vote_all(v > -5, o)) end, function(v, mask)
     return fold(math.min)(v, mask) > -5 and 1 or 0
   end },
   { function(v, o) return match_any(v, o) end, same },

@@ -25,7 +25,7 @@ for i = 1, 300 do c(zeros(f32, 4), i * 1.0, 4) end
 local fresh = zeros(f32, {4})
 c(fresh, 1.5, 4)
 print(fresh[3])                                -- expect: 3.0
-close(b)
+b:close()
 print((select(2, pcall(c, b, 1.0, 4)):gsub("^.-: ", ""))) -- expect: put: argument 1 (t) is closed; its memory was given back
 
 -- What is closed or collected between two calls: the argument itself, or something else.
@@ -33,7 +33,7 @@ local twice = kernel("twice", function(t) t[threadIdx.x] = t[threadIdx.x] * 2.0 
 twice = twice{grid = 1, block = 4}
 local kept, other = ones(f32, 4), ones(f32, 4)
 for _ = 1, 3 do twice(kept) end
-close(other)
+other:close()
 twice(kept)
 twice(kept)
 for _ = 1, 5 do
@@ -46,7 +46,7 @@ for _ = 1, 5 do
   twice(kept)
 end
 print(kept[0])                                 -- expect: 1024.0
-close(kept)
+kept:close()
 print((select(2, pcall(twice, kept)):gsub("^.-: ", ""))) -- expect: twice: argument 1 (t) is closed; its memory was given back
 print((select(2, pcall(twice, io.stdout)):match "argument 1 %(t%) is [^;]*")) -- expect: argument 1 (t) is a FILE*
 
@@ -104,5 +104,5 @@ print((select(2, pcall(seen(setmetatable({grid = 1}, {__index = inherited})), u,
 print((select(2, pcall(seen{grid = 1, block = 32}, s)):gsub("^.-: ", ""))) -- expect: seen: the kernel takes 2 arguments (t, n), got 1
 for i = 1, 3 do seen{grid = 1, block = 32}(s, i) end
 print(shown(s))                                -- expect: 32 3
-close(s)
+s:close()
 print((select(2, pcall(seen{grid = 1, block = 32}, s, 1)):gsub("^.-: ", ""))) -- expect: seen: argument 1 (t) is closed; its memory was given back

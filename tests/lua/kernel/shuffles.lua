@@ -71,7 +71,7 @@ kernel("partial", function(sums, votes)
   votes[{i, 0}] = ballot(i % 2 == 0)
   if i >= 40 then return end
   votes[{i, 1}] = ballot(true)
-  votes[{i, 2}] = cast(where(any(i == 35), 1, 0) + where(all(i >= 32), 2, 0), u32)
+  votes[{i, 2}] = cast(where(vote_any(i == 35), 1, 0) + where(vote_all(i >= 32), 2, 0), u32)
 end){grid = 1, block = 50}(sums, votes)
 print(sums[0], sums[31], sums[32], sums[49]) -- expect: 17	17	49	49
 print(votes[{0, 0}], votes[{49, 0}])     -- expect: 1431655765	87381
@@ -90,7 +90,7 @@ print(t[{0, 0, 0}], t[{0, 1, 0}], t[{0, 0, 1}], t[{0, 3, 1}]) -- expect: 0	7	100
 local turns = zeros(i32, 64)
 kernel("vote_loop", function(turns)
   local i, n = threadIdx.x, 0
-  while any(n < i) do n = n + 1 end
+  while vote_any(n < i) do n = n + 1 end
   turns[i] = n
 end){grid = 1, block = 64}(turns)
 print(turns[0], turns[31], turns[32], turns[63]) -- expect: 31	31	63	63

@@ -12,23 +12,23 @@ print(E(0) + 2 * E(1), E(0) + E(0), E(0, 1) + E(1), E(0) + E(1) + 2 * E(3))
 print(L"(4,8):(1@0,1@1)"(3, 5), L"8:2@1"(3), L"(2,3):(1@0,0)"(1, 2), L"4:1@0"(0))
 -- expect: (3,5)	(0,6)	(1)	(0)
 
--- identity(shape): the natural coordinate of any coordinate.
-local I = identity "(4,(2,3))"
+-- identity_layout(shape): the natural coordinate of any coordinate.
+local I = identity_layout "(4,(2,3))"
 print(I, I(5), I(2, 3), I { 3, { 1, 2 } })  -- expect: (4,(2,3)):(1@0,(1@0@1,1@1@1))	(1,(1,0))	(2,(1,1))	(3,(1,2))
 for i = 0, 23 do
   assert(I(i) == idx2crd(i, "(4,(2,3))") and crd2idx(I(i), "(4,(2,3))") == i)
 end
-print(identity(8), identity { 8 }, identity "(M=4,K=8)")  -- expect: 8:1	(8):(1@0)	(M=4,K=8):(1@0,1@1)
-print(values(identity { 2, 2 })[4], crd2idx("(1,1)", identity { 2, 2 }))  -- expect: (1,1)	(1,1)
+print(identity_layout(8), identity_layout { 8 }, identity_layout "(M=4,K=8)")  -- expect: 8:1	(8):(1@0)	(M=4,K=8):(1@0,1@1)
+print(identity_layout { 2, 2 }:values()[4], crd2idx("(1,1)", identity_layout { 2, 2 }))  -- expect: (1,1)	(1,1)
 
 -- Slices and parts begin at a coordinate.
 print(slice_and_offset({ _, { 1, 2 } }, I))        -- expect: (4):(1@0)	(0,(1,2))
-print(tile(identity { 10, 12 }, { 4, 4 }, { 1, 2 }))        -- expect: (4,4):(1@0,1@1)	(4,8)
-print(parallelize(identity { 8, 8 }, "(2,4)", 5))  -- expect: (4,2):(2@0,4@1)	(1,2)
+print(tile(identity_layout { 10, 12 }, { 4, 4 }, { 1, 2 }))        -- expect: (4,4):(1@0,1@1)	(4,8)
+print(parallelize(identity_layout { 8, 8 }, "(2,4)", 5))  -- expect: (4,2):(2@0,4@1)	(1,2)
 
 -- The part of a thread covers the same coordinates as that of the tensor itself.
 local shape, thr = { 8, 12 }, L"(2,4):(4,1)"
-local A, C = layout(shape), identity(shape)
+local A, C = layout(shape), identity_layout(shape)
 for t = 0, 7 do
   local a, at = parallelize(A, thr, t)
   local c, from = parallelize(C, thr, t)

@@ -3,11 +3,11 @@ local l, nested = L"(M=128,K=64):(1,128)", L"(M=(8,4),K=64)"
 
 -- picking modes: the kept ones keep theirs, a new mode has none
 print(l(_, 3), nested({_, 1}, 0), slice({3, _}, l), dice({3, _}, l))  -- expect: (M=128):(1)	(M=8):(1)	(K=64):(128)	(M=128):(1)
-print(group(l, 0, 2), take(l, 1, 2), concat(l, "N=2:9"))  -- expect: ((M=128,K=64)):((1,128))	(K=64):(128)	((M=128,K=64),N=2):((1,128),9)
+print(group_modes(l, 0, 2), take(l, 1, 2), concat(l, "N=2:9"))  -- expect: ((M=128,K=64)):((1,128))	(K=64):(128)	((M=128,K=64),N=2):((1,128),9)
 print(append("M=4:1", "3:7"), prepend("M=4:1", "N=3:7"))  -- expect: (M=4,3):(1,7)	(N=3,M=4):(7,1)
 
 -- a leaf says what the mode around it says
-print(flatten(nested), mode(nested, 0, 1))      -- expect: (M=8,M=4,K=64):(1,8,32)	M=4:8
+print(flatten(nested), get_mode(nested, 0, 1))      -- expect: (M=8,M=4,K=64):(1,8,32)	M=4:8
 -- what is merged is named where all of it says the same; names never change what is merged
 print(coalesce(l), coalesce(nested, "(1,1)"), coalesce"(M=(2,4),K=3):((1,2),9)")  -- expect: 8192:1	(M=32,K=64):(1,32)	(M=8,K=3):(1,9)
 print(coalesce"M=(a=2,b=4)", filter"(M=4,K=8):(0,1)", filter_zeros"(M=4,K=8):(0,1)")  -- expect: M=8:1	K=8:1	(M=1,K=8):(0,1)

@@ -23,7 +23,7 @@ print(parallelize(S, "(2,4)", 3))               -- expect: Sw<2,0,3> o 9 o (4,2)
 -- Operations on coordinates act below the swizzle.
 print(S:zipped_divide { 4, 2 })                 -- expect: Sw<2,0,3> o 0 o ((4,2),(2,4)):((8,1),(32,2))
 print(S:composition "<4:2,(2,2):(4,1)>":flatten())  -- expect: Sw<2,0,3> o 0 o (4,2,2):(16,4,1)
-print(S:group(0, 2):coalesce(), S:mode(1))      -- expect: Sw<2,0,3> o 0 o (8,8):(8,1)	Sw<2,0,3> o 0 o 8:1
+print(S:group_modes(0, 2):coalesce(), S:get_mode(1))      -- expect: Sw<2,0,3> o 0 o (8,8):(8,1)	Sw<2,0,3> o 0 o 8:1
 print(tile_to_shape(S, { 16, 8 }))              -- expect: Sw<2,0,3> o 0 o ((8,2),(8,1)):((8,64),(1,0))
 print(S:recast(16, 8), max_common_vector(S, "(8,8):(8,1)"),
   S:downcast(4):max_common_layout("(8,32):(32,1)"))

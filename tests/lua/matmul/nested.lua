@@ -106,7 +106,7 @@ local function reader(t, whole)
   local values, l = whole:to("cpu"), t.layout
   local numbers = {}
   for i = 0, size(values) - 1 do numbers[i] = values[i] end
-  local m, n, b = mode(l, 0), mode(l, 1), rank(l) > 2 and mode(l, 2) or nil
+  local m, n, b = get_mode(l, 0), get_mode(l, 1), rank(l) > 2 and get_mode(l, 2) or nil
   return function(i, j, k) return numbers[m(i) + n(j) + (b and b(k) or 0)] end, numbers
 end
 
@@ -125,8 +125,8 @@ local function wrong_of(p, before)
         if want ~= got and reference.cast(from_table(f64, { want }), p.C.dtype)[0] ~= got then
           return ("(%d,%d,%d) is %s, expected %s"):format(m, n, l, got, want)
         end
-        mine[mode(p.C.layout, 0)(m) + mode(p.C.layout, 1)(n)
-          + (p.l and mode(p.C.layout, 2)(l) or 0)] = true
+        mine[get_mode(p.C.layout, 0)(m) + get_mode(p.C.layout, 1)(n)
+          + (p.l and get_mode(p.C.layout, 2)(l) or 0)] = true
       end
     end
   end

@@ -7,7 +7,7 @@ local function operand(rows, k, by_rows)
 end
 
 local function check(name, majors, m, n, k, split)
-  seed(m + n + k)
+  manual_seed(m + n + k)
   local A, B = operand(m, k, majors:sub(1, 1) == "T"), operand(n, k, majors:sub(2, 2) == "N")
   local memory, start, product = rand(f32, { m + 3, n }, -1, 1), zeros(f32, { m + 3, n }),
     zeros(f32, { m, n })

@@ -11,7 +11,7 @@ local function config(fields)
 end
 
 local function check(name, majors, m, n, k, options)
-  seed(m + n + k)
+  manual_seed(m + n + k)
   local function operand(rows, by_rows)
     return rand(f32, by_rows and row_major{ rows, k } or layout{ rows, k }, -1, 1)
   end

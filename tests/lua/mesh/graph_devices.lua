@@ -11,7 +11,7 @@ local m = mesh{ d = 2 }
 local x, n = m:zeros(f32, { 2, 64 }, "(r@d,e)"), m:zeros(i32, 2, "(r@d)")
 local function all()
   local list = {}
-  for rank = 0, 1 do list[rank + 1] = view(peer(x, rank), 64) end
+  for rank = 0, 1 do list[rank + 1] = view(peer_tensor(x, rank), 64) end
   return list
 end
 local all_reduce = kernel("all_reduce", function(parts, me, count)

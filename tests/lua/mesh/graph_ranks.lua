@@ -29,7 +29,8 @@ local function work(t)
   m:run(function(r)
     local to, x, y = (r.rank + 1) % 4, view(t.x:part(), 8), view(t.y:part(), 8)
     add{ grid = 1, block = 8 }(x, 1.0)
-    hand_on{ grid = 1, block = 8 }(x, view(peer(t.y, to), 8), t.flag:part(), peer(t.flag, to),
+    hand_on{ grid = 1, block = 8 }(x, view(peer_tensor(t.y, to), 8), t.flag:part(),
+      peer_tensor(t.flag, to),
       t.count:part())
     r:barrier()
     r:all_reduce(y, "b")
@@ -107,7 +108,7 @@ local function each_rank(_, f) return ranks.run(m, function(r) f(r.rank) end) en
 local meets = graph(function()
   m:run(function() write{ grid = 1, block = 1 }(x:part()) end)
   meeting.launch(x, each_rank)
-  m:run(function(r) read{ grid = 1, block = 1 }(y:part(), peer(x, (r.rank + 1) % 4)) end)
+  m:run(function(r) read{ grid = 1, block = 1 }(y:part(), peer_tensor(x, (r.rank + 1) % 4)) end)
   meeting.launch(x, each_rank)
 end)
 for _ = 1, 3 do meets() end

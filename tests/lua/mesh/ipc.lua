@@ -32,12 +32,12 @@ local k = kernel("k", function(theirs, mine) mine[0] = theirs[0] end)
 local l = kernel("l", function(all, mine) mine[0] = all[1][0] + all[2][1] end)
 m:run(function(r)
   local to, from = (r.rank + 1) % 3, (r.rank + 2) % 3
-  local next = peer(x, to)
-  assert(next == peer(x, to) and next.dtype == f32 and next.device == x:part().device)
-  assert(size(next) == (to == 2 and 2 or 3) and size(peer(x, from)) == (from == 2 and 2 or 3))
-  assert(peer(x, r.rank) == x:part())
+  local next = peer_tensor(x, to)
+  assert(next == peer_tensor(x, to) and next.dtype == f32 and next.device == x:part().device)
+  assert(size(next) == (to == 2 and 2 or 3) and size(peer_tensor(x, from)) == (from == 2 and 2 or 3))
+  assert(peer_tensor(x, r.rank) == x:part())
   k{grid = 1, block = 1}(next, x:part())
-  l{grid = 1, block = 1}({ next, peer(x, from) }, x:part())
+  l{grid = 1, block = 1}({ next, peer_tensor(x, from) }, x:part())
   print(select(2, pcall(fill, next, 1)))
 end)
 x:close()
@@ -88,8 +88,8 @@ m:run(function(r)
   if not ok then error(why, 0) end
 end)
 ]])
-local apart = "x.lua:%d+: peer: rank %d is on another machine, whose memory kernels of this one do "
-  .. "not reach; use collectives, such as r:all_gather%(src, dst%)\n"
+local apart = "x.lua:%d+: peer_tensor: rank %d is on another machine, whose memory kernels of this "
+  .. "one do not reach; use collectives, such as r:all_gather%(src, dst%)\n"
 gpus.like(outs[0], (apart:gsub("rank %%d", "rank 1")), "rank 1 is on another machine than rank 0")
 gpus.like(outs[1], (apart:gsub("rank %%d", "rank 2")), "rank 2 is on another machine than rank 1")
 tap.is(outs[2], "", "rank 0 is on the machine of rank 2")
@@ -98,7 +98,7 @@ tap.is(outs[2], "", "rank 0 is on the machine of rank 2")
 outs = run(gpus.script [[
 local m = mesh{ d = 3 }
 local x = m:zeros(f32, { 6 }, "(M@d)")
-m:run(function(r) if r.rank > 0 then peer(x, 0) end end)
+m:run(function(r) if r.rank > 0 then peer_tensor(x, 0) end end)
 ]], 3)
 gpus.like(outs[1], "x.lua:3: ", "the line of the first peer that waits")
 gpus.done()

@@ -12,7 +12,7 @@ local m = mesh{ d = 2 }
 local x = m:zeros(f32, { 2, 64 }, "(r@d,e)")
 local function all()
   local list = {}
-  for rank = 0, 1 do list[rank + 1] = view(peer(x, rank), 64) end
+  for rank = 0, 1 do list[rank + 1] = view(peer_tensor(x, rank), 64) end
   return list
 end
 local body = function(parts, me, call)

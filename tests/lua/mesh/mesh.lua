@@ -1,6 +1,6 @@
 -- Meshes: axes, coordinates, ranks, groups.
 local m = mesh{model = 4, data = 2}
-print(m, size(m), size(m, "model"), rank(m), names(m)[1]) -- expect: mesh (data=2,model=4):(1,2)	8	4	2	data
+print(m, size(m), size(m, "model"), rank(m), m.axes[1]) -- expect: mesh (data=2,model=4):(1,2)	8	4	2	data
 print(m == mesh"(data=2,model=4)", m == mesh"(model=4,data=2)", mesh(m) == m) -- expect: true	false	true
 print(m:rank{data = 1, model = 2}, m:rank{model = 3}, m:rank{}) -- expect: 5	6	0
 

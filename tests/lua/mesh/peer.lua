@@ -1,4 +1,4 @@
--- peer(x, rank) and r:peers(t): kernels that use the memory of other ranks.
+-- peer_tensor(x, rank) and r:peers(t): kernels that use the memory of other ranks.
 device "cpu:4"
 local m = mesh{ a = 4 }
 local sys = { scope = "sys" }
@@ -16,8 +16,8 @@ m:run(function(r)
   fill(x:part(r.rank), r.rank + 1)
   r:barrier()
   local left, right = (r.rank + 3) % 4, (r.rank + 1) % 4
-  touch{ grid = 1, block = 4, check = true }(peer(x, left), x:part(r.rank), peer(y, right),
-    peer(n, 0))
+  touch{ grid = 1, block = 4, check = true }(peer_tensor(x, left), x:part(r.rank),
+    peer_tensor(y, right), peer_tensor(n, 0))
 end)
 print(y:whole():totable()[1], y:part(1)[0], y:part(2)[3], n:part(0)[0]) -- expect: 43	14	21	16
 
@@ -31,7 +31,7 @@ local out = m:zeros(i32, { 16 }, "(M@a)")
 m:run(function(r)
   local parts = {}
   r:barrier()
-  for rank = 0, 3 do parts[rank + 1] = peer(x, rank) end
+  for rank = 0, 3 do parts[rank + 1] = peer_tensor(x, rank) end
   sum{ grid = 1, block = 4, check = true }(parts, out:part(r.rank))
 end)
 print(out:part(0)[0], out:part(3)[3]) -- expect: 10	10
@@ -71,13 +71,14 @@ end)
 local p, q = shard(arange(f32, 128), "(M@a)", m), m:zeros(f32, { 128 }, "(M@a)")
 local ok, why = pcall(m.run, m, function(r)
   r:barrier()
-  carry{ grid = 1, block = 32, check = true }(peer(p, (r.rank + 1) % 4), peer(q, (r.rank + 2) % 4))
+  carry{ grid = 1, block = 32, check = true }(peer_tensor(p, (r.rank + 1) % 4),
+    peer_tensor(q, (r.rank + 2) % 4))
 end)
 print(ok and q:part(2)[0] or why) -- expect: 33.0
 print(q:part(1)[31]) -- expect: 32.0
 
 -- Only kernels use it.
-ok, why = pcall(m.run, m, function(r) fill(peer(x, (r.rank + 1) % 4), 1) end)
+ok, why = pcall(m.run, m, function(r) fill(peer_tensor(x, (r.rank + 1) % 4), 1) end)
 print(ok, why:match("is memory of another rank[^;]*")) -- expect: false	is memory of another rank, which only kernels can use
-ok, why = pcall(peer, x, 4)
-print(ok, why:match("peer: .*")) -- expect: false	peer: argument 2 is 4; a rank of mesh (a=4):(1) was expected, 0 to 3
+ok, why = pcall(peer_tensor, x, 4)
+print(ok, why:match("peer_tensor: .*")) -- expect: false	peer_tensor: argument 2 is 4; a rank of mesh (a=4):(1) was expected, 0 to 3

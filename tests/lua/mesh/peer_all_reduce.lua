@@ -46,8 +46,8 @@ local function run(n_ranks, n, o, calls)
   local ok, why = pcall(m.run, m, function(r)
     local parts, all_flags = {}, {}
     for rank = 0, n_ranks - 1 do
-      parts[rank + 1] = peer(x, rank)
-      all_flags[rank + 1] = view(peer(flags, rank), { n_ranks, BLOCKS, 2 })
+      parts[rank + 1] = peer_tensor(x, rank)
+      all_flags[rank + 1] = view(peer_tensor(flags, rank), { n_ranks, BLOCKS, 2 })
     end
     r:barrier()
     for call = 1, calls or 1 do

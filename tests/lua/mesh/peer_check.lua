@@ -96,13 +96,13 @@ local grid = kernel("grid", function(x, n, me)
   local b = blockIdx.x
   if me == 0 then
     x[b] = b + 1
-    grid_barrier()
+    sync_grid()
     if b == 3 then atomic_store(n, 0, 1, { scope = "sys" }) end
   elseif me == 1 then
     if b == 5 then
       while atomic_load(n, 0, { scope = "sys" }) == 0 do end
     end
-    grid_barrier()
+    sync_grid()
     x[8 + b] = x[7 - b]
   end
 end)

@@ -21,7 +21,7 @@ local function random_mesh()
     shape[i], names[i], order[i] = pick{ 1, 2, 2, 3 }, ("abc"):sub(i, i), i
   end
   for _, i in ipairs(shuffled(order)) do strides[i], stride = stride, stride * shape[i] end
-  return mesh(named(layout(shape, strides), table.unpack(names)))
+  return mesh(layout(shape, strides):named(table.unpack(names)))
 end
 
 -- {====== The simulation ======

@@ -31,7 +31,7 @@ local function random_mesh()
   local strides, order, stride = {}, {}, 1
   for i = 1, #shape do order[i] = i end
   for _, i in ipairs(shuffled(order)) do strides[i], stride = stride, stride * shape[i] end
-  return mesh(named(layout(shape, strides), table.unpack(names)))
+  return mesh(layout(shape, strides):named(table.unpack(names)))
 end
 
 -- "(_@a@b,_,@c+)": each axis shards a mode, holds copies or, if it may, partial sums.

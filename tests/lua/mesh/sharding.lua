@@ -28,8 +28,8 @@ line(L"(M@data=8,K=4)", "(M,K@model)") -- expect: (M,K@model)	(M=8,K=4):(1@0,1@2
 -- Names of all characters are kept.
 for _, name in ipairs { "abcdefghij", "klmnopqrst", "uvwxyzABCD", "EFGHIJKLMN", "OPQRSTUVWX",
   "YZ01234567", "_89_@_@__9", "zzzzzzzzzz", "Z999999999", "_@@" } do
-  local ok, l = pcall(named, L"4:1", name)
-  print(ok and names(l)[1] == name)
+  local ok, l = pcall(L"4:1".named, L"4:1", name)
+  print(ok and l:names()[1] == name)
 end
 -- expect: true
 -- expect: true

@@ -69,7 +69,7 @@ local meet = kernel("meet", function(mine, theirs)
   atomic_store(theirs, 0, 1, { scope = "sys" })
 end)
 m:run(function(r)
-  for _ = 1, 2 do meet{ grid = 1, block = 32 }(flags:part(), peer(flags, 1 - r.rank)) end
+  for _ = 1, 2 do meet{ grid = 1, block = 32 }(flags:part(), peer_tensor(flags, 1 - r.rank)) end
 end)
 ]]
 local out = gpus.capture(gpus.command(("FAKE_MEET='meet 2' FAKE_ORDER_LOG='%s' timeout -s KILL 60")

@@ -27,7 +27,8 @@ local n_calls = 0
 local function launch(r, asks, grid)
   local to = 1 - r.rank
   give{ grid = grid or 1, block = 64, cooperative = true }(view(x:part(), 64),
-    view(peer(y, to), 64), view(flags:part(), 4), view(peer(flags, to), 4), i32(n_calls),
+    view(peer_tensor(y, to), 64), view(flags:part(), 4), view(peer_tensor(flags, to), 4),
+    i32(n_calls),
     i32(r.rank), i32(asks or 0))
 end
 local function run(options, f)

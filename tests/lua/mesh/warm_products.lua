@@ -9,7 +9,7 @@ function configs.choose(...)
   return choose(...)
 end
 local function numbers(shape, number)
-  seed(number)
+  manual_seed(number)
   return randn(bf16, row_major(shape))
 end
 

@@ -128,7 +128,7 @@ each_access(data, 5, function(site, step, thread, offset)
   if data.tensors[site[2] + 1].name == "A" and thread == 21 then
     seen[step] = (seen[step] or 0) + 1
     local k, is_mine = step - 1, false -- steps count from 0: the first is before the loop
-    for _, at in ipairs(values(part)) do
+    for _, at in ipairs(part:values()) do
       is_mine = is_mine or offset == 2 * 16 * K + k * BK + first + at
     end
     n_wrong = n_wrong + (is_mine and 0 or 1)

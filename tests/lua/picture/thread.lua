@@ -22,7 +22,7 @@ local function check_partition(tile, threads, projection)
   for thread = 0, size(layout(threads)) - 1 do
     local part, first = parallelize(tile, threads, thread, projection)
     local offsets = {}
-    for i, offset in ipairs(values(part)) do offsets[i] = offset + first end
+    for i, offset in ipairs(part:values()) do offsets[i] = offset + first end
     local model = picture.of(part)
     assert(marked(model) == sorted_text(offsets) and #offsets > 0)
     assert(#model.panels[1].cells == size(layout(tile)) and model.thread == thread)
@@ -40,7 +40,7 @@ local n_checked = 0
 for _, thread in ipairs { 0, 37, 127 } do
   local model = picture.of(mma:get_slice(thread))
   for i, letter in ipairs { "A", "B", "C" } do
-    local tv, own = mma["get_layout" .. letter .. "_TV"](mma), {}
+    local tv, own = mma["tv_layout_" .. letter](mma), {}
     for value = 0, size(tv, 1) - 1 do own[tv(thread, value)] = true end
     for _, cell in ipairs(model.panels[i].cells) do
       assert((cell.mine or false) == (own[cell.linear] or false))

@@ -9,7 +9,7 @@ end
 local k = kernel("exchange", function(x, y)
   local v = x[threadIdx.x]
   for i = 0, 4 do v = v + shfl_xor(v, 1 << i) end
-  if any(v > 0.0) and ballot(v > 1.0) ~= 0 then y[threadIdx.x] = v end
+  if vote_any(v > 0.0) and ballot(v > 1.0) ~= 0 then y[threadIdx.x] = v end
   local w = shfl_xor(cast(v, f64), 1)
   if threadIdx.x == 0 then y[1000] = v + cast(w, f32) end
 end)

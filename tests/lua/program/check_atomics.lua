@@ -45,9 +45,9 @@ local kernels = {
     return function(y, out)
       local t = blockIdx.x * BLOCK + threadIdx.x
       if t == who then y[0] = 7 end
-      if fault ~= "before" then grid_barrier() end
+      if fault ~= "before" then sync_grid() end
       operate(y, t)
-      if fault ~= "after" then grid_barrier() end
+      if fault ~= "after" then sync_grid() end
       if t == who then out[0] = y[0] end
     end
   end,

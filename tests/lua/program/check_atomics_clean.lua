@@ -166,9 +166,9 @@ end, { zeros(i32, 32) }, function(out) return out[0] == 31 and out[31] == 0 end)
 clean("a counter between two grid barriers", { grid = 3, block = 32, cooperative = true },
   function(n, out)
     if blockIdx.x == 0 and threadIdx.x == 0 then n[0] = 0 end
-    grid_barrier()
+    sync_grid()
     atomic_add(n, 0, 1)
-    grid_barrier()
+    sync_grid()
     out[blockIdx.x * 32 + threadIdx.x] = n[0]
   end, { full(i32, 1, 9), zeros(i32, 96) }, function(_, out) return sum_of(out) == 96 * 96 end)
 

@@ -11,7 +11,7 @@ local function make(lag)
     local i = threadIdx.x
     for k in range(TILES) do
       copy(tile(x, {1}, {k * 32 + i}), tile(s(_, k % SLOTS), {1}, {i}))
-      cp_async_fence()
+      cp_async_commit()
       cp_async_wait(lag)
     end
     cp_async_wait(0)

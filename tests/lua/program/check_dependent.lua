@@ -195,7 +195,7 @@ end
 local pair = {grid = 2, block = 32, cluster = 2, pdl = true}
 print(between("in_cluster", pair, function()  -- expect: nothing
   if cluster_rank() == 1 then grid_dependency_wait() end
-  cluster_sync()
+  sync_cluster()
 end))
 print(between("alone", pair, function()  -- expect: dependent_launch alone from 32
   if cluster_rank() == 1 then grid_dependency_wait() end
@@ -203,10 +203,10 @@ end))
 -- Naming another block's memory is no wait.
 print(between("by_remote", pair, function()  -- expect: dependent_launch by_remote from 32
   local s = shared(f32, 32)
-  local others = remote(s, 1 - cluster_rank())
-  cluster_sync()
+  local others = map_shared_rank(s, 1 - cluster_rank())
+  sync_cluster()
   others[threadIdx.x] = 1.0
-  cluster_sync()
+  sync_cluster()
   if threadIdx.x >= 16 then grid_dependency_wait() end
 end))
 local function by_flag(released)

@@ -19,7 +19,7 @@ end
 local steps = kernel("steps", function(x)
   local s = shared(f32, 1024)
   s[threadIdx.x] = 1.0
-  grid_barrier()
+  sync_grid()
   if blockIdx.x == 0 then x[threadIdx.x] = s[threadIdx.x] end
 end)
 local x = zeros(f32, 1024)
@@ -57,7 +57,7 @@ tap.ok(findings[1] and findings[1].count == 3, "that says how often")
 local wide = kernel("wide", function(a, b)
   local r = fragment(f32, 96)
   for j = 0, 95 do r[j] = a[j * 256 + threadIdx.x] end
-  grid_barrier()
+  sync_grid()
   if blockIdx.x == 0 then
     for j = 0, 95 do b[j * 256 + threadIdx.x] = r[j] end
   end

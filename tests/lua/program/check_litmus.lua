@@ -519,14 +519,14 @@ verdict("one lane writes and arrives at an mbarrier", "ordered", 1, function(y)
     y[t] = s[0]
   end
 end)
-verdict("grid_barrier orders blocks", "ordered", 2, function(x, y)
+verdict("sync_grid orders blocks", "ordered", 2, function(x, y)
   x[blockIdx.x * 64 + threadIdx.x] = 1
-  grid_barrier()
+  sync_grid()
   y[blockIdx.x * 64 + threadIdx.x] = x[(1 - blockIdx.x) * 64 + 63 - threadIdx.x]
 end, { cooperative = true })
-verdict("grid_barrier does not order what follows", "race", 2, function(x, y)
+verdict("sync_grid does not order what follows", "race", 2, function(x, y)
   x[blockIdx.x * 64 + threadIdx.x] = 1
-  grid_barrier()
+  sync_grid()
   y[blockIdx.x * 64 + threadIdx.x] = x[(1 - blockIdx.x) * 64 + 63 - threadIdx.x]
   x[blockIdx.x * 64 + threadIdx.x] = 2
 end, { cooperative = true })

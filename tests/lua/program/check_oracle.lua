@@ -80,7 +80,7 @@ local function kernel_of(steps, space)
       if step.name == "sync_warp" then
         sync_warp()
       elseif step.name == "barrier" then
-        if space == "blocks" then grid_barrier() else sync_threads() end
+        if space == "blocks" then sync_grid() else sync_threads() end
       elseif step.who[1] == 0 and step.who[2] == THREADS - 1 then
         access(s, step.place, t, out, n)
       elseif t >= step.who[1] and t <= step.who[2] then

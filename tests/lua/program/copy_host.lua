@@ -41,7 +41,7 @@ for i, family in ipairs{"ldmatrix", "stmatrix", "movmatrix", "shfl"} do
       local a = atom(name, u16)
       local src, dst, n = recast(a.src, 1, 16), recast(a.dst, 1, 16), a.bits // 16
       local function memory(t, side)
-        return view(t, concat(mode(side, 0), mode(side, 1), layout(N, n)))(threadIdx.x, _, _)
+        return view(t, concat(get_mode(side, 0), get_mode(side, 1), layout(N, n)))(threadIdx.x, _, _)
       end
       number = number + 1
       run(("%s_%d"):format(name, number), function(A, B)
@@ -88,7 +88,7 @@ for i, ring in ipairs(rings) do
       local s2r, r2s = mine:partition_S(sA), mine:retile_D(r)
       for p = 0, stages - 2 do
         copy(cp, from(_, _, _, p), to(_, _, _, p))
-        cp_async_fence()
+        cp_async_commit()
       end
       local reads, writes = 0, stages - 1
       for k in range(tiles) do
@@ -97,7 +97,7 @@ for i, ring in ipairs(rings) do
         if k + stages - 1 < tiles then
           copy(cp, from(_, _, _, k + stages - 1), to(_, _, _, writes))
         end
-        cp_async_fence()
+        cp_async_commit()
         if unrolled then
           for b = 0, 3 do copy(ld, s2r(_, _, b, reads), r2s(_, _, b)) end
         else

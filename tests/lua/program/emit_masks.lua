@@ -11,7 +11,7 @@ kernel("masks", function(x, y)
     x[i] = shfl_up(i, 1, {mask = lanes, width = 16}) + shfl_idx(i, 0, {mask = active_mask()})
     x[i] = x[i] + warp_reduce(i, "add", {mask = lanes}) + warp_reduce(i, "xor", {mask = lanes})
     y[i] = match_any(i, {mask = lanes}) | match_all(i, {mask = lanes}) | ballot(i > 5, {mask = 9})
-    if any(i > 9, {mask = lanes}) then sync_warp{mask = lanes} end
+    if vote_any(i > 9, {mask = lanes}) then sync_warp{mask = lanes} end
   end
   y[0] = match_any(i // 2)
   x[1] = sync_threads_count(i > 3) + where(sync_threads_or(i > 4), 1, 0)

@@ -51,7 +51,7 @@ write("barrier.lua", [[
 local k = kernel("turn", function(x, y, n, flag)
   assert(n > 2, "n is too small")
   x[blockIdx.x] = x[blockIdx.x] + n
-  grid_barrier()
+  sync_grid()
   if flag then y[blockIdx.x] = x[(blockIdx.x + 1) % 4] end
 end)
 k{grid = 4, block = 32, cooperative = true}(rand(f32, 4), zeros(f32, 4), 7, true)

@@ -42,7 +42,7 @@ tap.ok(not ok and message:find "a module of the library assigns the global 'forg
 local kept = { explain = explain, layout = layout, print = print, pcall = pcall, ok = tap.ok,
                concat = table.concat, done = tap.done, tostring = tostring }
 local lines = {}
-local names = { "size", "rank", "layout", "mode", "values", "tile", "tostring", "type" }
+local names = { "size", "rank", "layout", "get_mode", "coalesce", "tile", "tostring", "type" }
 for _, name in ipairs(names) do
   ct[name] = nil
   _G[name] = false -- luacheck: ignore 122

@@ -18,7 +18,7 @@ do
   print(B[0])                         -- expect: 1.0
 end
 print(kept)                           -- expect: tensor f32 4:1, closed
-close(V)
+V:close()
 print(V)                              -- expect: tensor f32 (2,2):(1,2), closed
 for _ = 1, 200 do                     -- 3.2 GB in all: collected as it goes
   zeros(f64, 2000000)

@@ -13,7 +13,7 @@ print(slice(a, 12).shape, slice(a, 5, 5).shape)           -- expect: 0	0
 a[1] = 1
 
 -- The laws: element i of a part is an element of the whole, also of parts of parts and of other strides.
-seed(3)
+manual_seed(3)
 local function below(n) return math.random(0, n - 1) end
 local n_wrong = 0
 for _ = 1, 200 do

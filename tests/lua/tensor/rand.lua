@@ -1,14 +1,14 @@
 -- Random tensors: the same numbers for the same seed, whatever the layout.
 local A = rand(f32, {3, 4})
-seed(0)
+manual_seed(0)
 local B = rand(f32, row_major{3, 4})
 print(A[7] == B[7], A[{2, 1}] == B[{2, 1}])        -- expect: true	true
 print(A[0], A[1])                                  -- expect: 0.56311756372452	0.73292708396912
-seed(0)
+manual_seed(0)
 print(rand(f64, 2)[1])                             -- expect: 0.73292711869044
-seed(0)
+manual_seed(0)
 print(randn(f64, 2)[0], randn(f32, 1).dtype)       -- expect: 0.44645225787347	f32
-seed(5)
+manual_seed(5)
 local n, low, high = 10000, math.huge, -math.huge
 local I = rand(i32, n)
 for i = 0, n - 1 do

@@ -13,7 +13,7 @@ print(A:flat_divide{2, 3}.layout)                          -- expect: (2,3,2,2):
 print(composition(A, "(6,2):(4,2)").layout)                -- expect: (6,2):(4,2)
 print(composition(A, "(6,2):(4,2)")[{5, 1}])               -- expect: 22
 print(A(_, 2):composition("2:2")[1])                       -- expect: 10
-print(A:group(0, 2).layout, select(A, {1}).layout)          -- expect: ((4,6)):((1,4))	(6):(4)
+print(A:group_modes(0, 2).layout, select(A, {1}).layout)          -- expect: ((4,6)):((1,4))	(6):(4)
 print(select("#", A, A), select(2, 1, A) == A)             -- expect: 2	true
 local V = view(A, 8)
 V[7] = 70

@@ -2,7 +2,7 @@
 -- alone chooses a row's threads: sums, RMSNorm, LayerNorm, and kernels of examples. If the number of
 -- rows chooses them, both differ.
 local COLUMNS <const>, ROWS <const> = 520, 70
-seed(7)
+manual_seed(7)
 local here = zeros(f32, 1).device
 local x, weight = randn(f32, {COLUMNS, ROWS}), randn(f32, COLUMNS)
 

@@ -1,4 +1,4 @@
--- grid_barrier: all blocks of a cooperative launch meet, whatever the number of threads of the CPU engine.
+-- sync_grid: all blocks of a cooperative launch meet, whatever the number of threads of the CPU engine.
 
 -- Jacobi's method for a row of points between two fixed ends: a step reads what the neighbours wrote in the
 -- step before.
@@ -6,9 +6,9 @@ local jacobi = kernel("jacobi", function(x, y, steps)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   for _ in range(steps) do
     if i > 0 and i < size(x) - 1 then y[i] = 0.5 * (x[i - 1] + x[i + 1]) end
-    grid_barrier()
+    sync_grid()
     x[i] = y[i]
-    grid_barrier()
+    sync_grid()
   end
 end)
 
@@ -41,14 +41,14 @@ end
 -- expect: 128	true
 
 -- Barriers at different lines are one barrier; a helper may have one. Each block counts the blocks that came.
-local function meet() grid_barrier() end
+local function meet() sync_grid() end
 local counted = kernel("counted", function(counter, y)
   local b = blockIdx.x + gridDim.x * blockIdx.y
   local n = gridDim.x * gridDim.y
   if threadIdx.x == 0 then atomic_add(counter, 0, 1) end
-  if b % 2 == 0 then grid_barrier() else meet() end
+  if b % 2 == 0 then sync_grid() else meet() end
   local first = atomic_load(counter, 0)
-  grid_barrier()
+  sync_grid()
   if threadIdx.x == 0 then atomic_add(counter, 0, 1) end
   for _ in range(3) do meet() end
   if threadIdx.x == 0 then y[b] = where(first == n and atomic_load(counter, 0) == 2 * n, 1, 0) end
@@ -66,7 +66,7 @@ print(total(1, 33), total(96, 64), total({8, 4}, 96)) -- expect: 1	96	32
 local hand = kernel("hand", function(x, y)
   local b, n = blockIdx.x, gridDim.x
   if threadIdx.x < 64 then x[b * 64 + threadIdx.x] = b * 1000 + threadIdx.x end
-  grid_barrier()
+  sync_grid()
   y[b * 64 + threadIdx.x % 64] = x[(b + n // 2) % n * 64 + 63 - threadIdx.x % 64]
 end)
 local x, y = zeros(i32, 64 * 50), zeros(i32, 64 * 50)
@@ -84,5 +84,5 @@ local function says(f)
   return not ok and (message:gsub("^.-: ", "", 1):gsub("line %d+", "line N"))
 end
 print(says(function() hand{grid = 50, block = 128}(x, y) end))
--- expect: hand: grid_barrier, at line N, waits for all blocks of the grid, but they need not run at the same time; launch with cooperative = true
+-- expect: hand: sync_grid, at line N, waits for all blocks of the grid, but they need not run at the same time; launch with cooperative = true
 hand{grid = 50, block = 128, cooperative = true}(x, y)

@@ -1,15 +1,15 @@
--- grid_barrier in launches with clusters: it also orders what their blocks do in each other's shared memory.
+-- sync_grid in launches with clusters: it also orders what their blocks do in each other's shared memory.
 -- needs sm_90
 local ring = kernel("ring", function(y, steps)
   local s = shared(i32, 2)
-  local next_one = remote(s, (cluster_rank() + 1) % cluster_size())
+  local next_one = map_shared_rank(s, (cluster_rank() + 1) % cluster_size())
   if threadIdx.x == 0 then s[0] = blockIdx.x end
-  grid_barrier()
+  sync_grid()
   for _ in range(steps) do
     if threadIdx.x == 0 then next_one[1] = s[0] end
-    grid_barrier()
+    sync_grid()
     if threadIdx.x == 0 then s[0] = s[1] end
-    grid_barrier()
+    sync_grid()
   end
   if threadIdx.x == 0 then y[blockIdx.x] = s[0] end
 end)
