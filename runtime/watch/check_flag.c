@@ -167,6 +167,16 @@ bool ct_flag_open_worker(CtCheckWorker *k) {
   return !wanted || k->lanes != NULL;
 }
 
+static Lane *lane_of(const CtCheckWorker *k, int32_t warp, int lane) {
+  return &k->lanes[(size_t)warp * CT_LANES + (size_t)lane];
+}
+
+/* The same, which is about to know something of its own. */
+static Lane *stir_lane(CtCheckWorker *k, int32_t warp, int lane) {
+  k->warps[warp].stirred |= 1u << lane;
+  return lane_of(k, warp, lane);
+}
+
 static void free_views(CtCheckWorker *k);
 
 static void clear_block(CtCheckWorker *k) {
@@ -176,9 +186,10 @@ static void clear_block(CtCheckWorker *k) {
   ct_known_clear(alloc, &k->all_know);
   for (int32_t i = 0; k->warps != NULL && i < n_warps; i++) {
     ct_known_clear(alloc, &k->warps[i].known);
-  }
-  for (int32_t i = 0; k->lanes != NULL && i < n_warps * CT_LANES; i++) {
-    clear_lane(alloc, &k->lanes[i]);
+    for (uint32_t rest = k->warps[i].stirred; rest != 0; rest &= rest - 1) {
+      clear_lane(alloc, lane_of(k, i, ct_first_lane(rest)));
+    }
+    k->warps[i].stirred = 0;
   }
 }
 
@@ -305,10 +316,6 @@ void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowle
                       .sub = w->sub,
                       .time = ++w->time};
   add_moment(k, to, &m, false);
-}
-
-static Lane *lane_of(const CtCheckWorker *k, int32_t warp, int lane) {
-  return &k->lanes[(size_t)warp * CT_LANES + (size_t)lane];
 }
 
 /* Hands on what these lanes did and know. */
@@ -509,7 +516,8 @@ static void renew_view(CtCheckWorker *k, int32_t warp) {
     return;
   }
   *v = (struct CtLaneView){.next = k->views, .warp = ct_known_share(w->known)};
-  for (int lane = 0; lane < CT_LANES; lane++) {
+  for (uint32_t rest = w->stirred; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
     v->lanes[lane] = ct_known_share(lane_of(k, warp, lane)->known);
   }
   k->views = v;
@@ -535,7 +543,7 @@ void ct_flag_pass(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, CtKnowledge
     learn(k, &k->warps[w->index].known, at);
   }
   for (uint32_t rest = is_whole ? 0 : lanes; rest != 0; rest &= rest - 1) {
-    learn(k, &lane_of(k, w->index, ct_first_lane(rest))->known, at);
+    learn(k, &stir_lane(k, w->index, ct_first_lane(rest))->known, at);
   }
   renew_view(k, w->index);
 }
@@ -557,7 +565,7 @@ static void read_place(CtCheckWorker *k, const CtWarp *w, const CtFlagPlace *at)
       ct_flag_pass(k, w, at->lanes, seen[i]);
     }
     for (uint32_t rest = op->acquires ? 0 : at->lanes; rest != 0; rest &= rest - 1) {
-      learn(k, &lane_of(k, w->index, ct_first_lane(rest))->pending[i], seen[i]);
+      learn(k, &stir_lane(k, w->index, ct_first_lane(rest))->pending[i], seen[i]);
     }
   }
 }
@@ -679,7 +687,7 @@ void ct_flag_fence(CtCheckWorker *k, const CtWarp *w, bool is_sys) {
   pthread_mutex_unlock(&flags->lock);
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     for (int i = 0; i <= (int)is_sys; i++) {
-      set_fence(k, lane_of(k, w->index, ct_first_lane(rest)), f, i);
+      set_fence(k, stir_lane(k, w->index, ct_first_lane(rest)), f, i);
     }
   }
   drop_fence(k->check->alloc, &f);
@@ -690,7 +698,7 @@ void ct_flag_fence(CtCheckWorker *k, const CtWarp *w, bool is_sys) {
 void ct_flag_arrive(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge **at) {
   learn(k, at, k->all_know);
   learn(k, at, k->warps[warp].known);
-  for (; k->lanes != NULL && lanes != 0; lanes &= lanes - 1) {
+  for (lanes &= k->warps[warp].stirred; lanes != 0; lanes &= lanes - 1) {
     learn(k, at, lane_of(k, warp, ct_first_lane(lanes))->known);
   }
 }
@@ -704,7 +712,7 @@ void ct_flag_gather(CtCheckWorker *k, CtKnowledge **to) {
 
 void ct_flag_sync_warp(CtCheckWorker *k, const CtWarp *w) {
   CtKnowledge *all = NULL;
-  for (uint32_t rest = k->lanes == NULL ? 0 : w->mask; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = w->mask & k->warps[w->index].stirred; rest != 0; rest &= rest - 1) {
     Lane *l = lane_of(k, w->index, ct_first_lane(rest));
     learn(k, &all, l->known);
     ct_known_clear(k->check->alloc, &l->known);
@@ -717,8 +725,8 @@ void ct_flag_barrier(CtCheckWorker *k) {
   for (int32_t i = 0; i < k->k->job->program->n_warps; i++) {
     learn(k, &k->all_know, k->warps[i].known);
     ct_known_clear(k->check->alloc, &k->warps[i].known);
-    for (int lane = 0; k->lanes != NULL && lane < CT_LANES; lane++) {
-      Lane *l = lane_of(k, i, lane);
+    for (uint32_t rest = k->warps[i].stirred; rest != 0; rest &= rest - 1) {
+      Lane *l = lane_of(k, i, ct_first_lane(rest));
       learn(k, &k->all_know, l->known);
       ct_known_clear(k->check->alloc, &l->known);
     }
@@ -765,7 +773,8 @@ bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheck
                    int old_lane) {
   return ct_known_covers(k->all_know, old, old_lane) ||
          ct_known_covers(k->warps[warp].known, old, old_lane) ||
-         (k->lanes != NULL && ct_known_covers(lane_of(k, warp, lane)->known, old, old_lane)) ||
+         ((k->warps[warp].stirred >> lane & 1) != 0 &&
+          ct_known_covers(lane_of(k, warp, lane)->known, old, old_lane)) ||
          atomic_load_explicit(&flags_of(k)->no_memory, memory_order_relaxed);
 }
 
@@ -795,7 +804,8 @@ uint32_t ct_flag_behind(const CtCheckWorker *k, int32_t warp) {
     return CT_ALL_LANES;
   }
   uint32_t lanes = 0;
-  for (int lane = 0; k->lanes != NULL && lane < CT_LANES; lane++) {
+  for (uint32_t rest = k->warps[warp].stirred; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
     lanes |= ct_known_is_behind(lane_of(k, warp, lane)->known) ? 1u << lane : 0;
   }
   return lanes;

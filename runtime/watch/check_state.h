@@ -152,6 +152,7 @@ typedef struct CtCheckWarp {
   uint32_t sub, ordinal;
   uint32_t time;      /* how many releases and fences it has come to */
   CtKnowledge *known; /* by all of its lanes */
+  uint32_t stirred;   /* lanes that know something of their own, or have fenced */
   bool is_near; /* without clocks: it knows something of its block that came since the barrier */
   struct CtLaneView *view;      /* of that, as it is now; NULL: not made yet */
   size_t first_read;            /* in the log, since the last sync_warp */
