@@ -83,7 +83,7 @@ return {
   costs = {
     "banks.h CT_MAX_SECTORS", "check_early.c MAX_NAMES", "check_memory.c MAX_BLOCKS",
     "check_async.c MAX_SOURCES", "check_shadow.c MAX_RACES", "check_shadow.c MAX_READS",
-    "check_state.h CT_MAX_EVENT", "check_flag.c MAX_PLACES",
+    "check_state.h CT_MAX_EVENT", "check_flag.c MAX_PLACES", "check_flag.c MAX_READERS",
     "profile.c MAX_SECTORS", "emit_each.c MAX_UNROLLED",
     "profile.c MAX_BITS", "cubin_line.c MAX_CALLERS", "cubin_line.c MAX_FILES",
     "cubin_line.c MAX_FOLDERS", "cubin_line.c MAX_RELOCATIONS", "cubin_line.c MAX_ROWS",

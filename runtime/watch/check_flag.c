@@ -13,10 +13,10 @@ typedef struct Handed {
   CtKnowledge *known;
 } Handed;
 
-/* A lane that has read all atomic writes at a place. */
+/* Lanes that have read all atomic writes at a place. */
 typedef struct Reader {
   CtCheckEvent event;
-  int lane;
+  uint32_t lanes;
 } Reader;
 
 /* An element of atomic operations. */
@@ -33,6 +33,7 @@ typedef struct Place {
   size_t n_readers, cap_readers;
 } Place;
 
+enum { MAX_READERS = 64 };     /* if there are more, all count as readers */
 enum { MAX_PLACES = 1 << 16 }; /* where nothing was released; of more, no reads are kept */
 
 struct CtFlags {
@@ -366,20 +367,23 @@ static uint64_t thread_of(const CtCheckWorker *k, int32_t warp, uint32_t lanes) 
   return (lanes & (lanes - 1)) != 0 ? 0 : (who * CT_LANES + (uint64_t)ct_first_lane(lanes)) + 1;
 }
 
-static void note_reader(CtCheckWorker *k, Place *p, const CtCheckEvent *e, int lane) {
+/* Who comes after a warp's later read comes after the first, too: so that is enough. */
+static void note_reader(CtCheckWorker *k, Place *p, const CtCheckEvent *e, uint32_t lanes) {
   for (size_t i = 0; i < p->n_readers; i++) {
     const CtCheckEvent *old = &p->readers[i].event;
-    if (old->job == e->job && old->block == e->block && old->warp == e->warp &&
-        p->readers[i].lane == lane) {
-      return; /* who comes after this read came after the first, too */
+    if (old->job == e->job && old->block == e->block && old->warp == e->warp) {
+      lanes &= ~p->readers[i].lanes;
     }
+  }
+  if (lanes == 0 || p->n_readers > MAX_READERS) {
+    return;
   }
   if (ct_grow(k->check->alloc, &p->readers, &p->cap_readers, p->n_readers + 1, sizeof *p->readers,
               NULL) != CT_OK) {
     fail(flags_of(k));
     return;
   }
-  p->readers[p->n_readers++] = (Reader){*e, lane};
+  p->readers[p->n_readers++] = (Reader){*e, lanes};
 }
 
 /* Does the event, by a thread of any launch, come before what the lane does now? */
@@ -396,9 +400,12 @@ static bool is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_l
 
 /* Has the lane, or one that comes before it, read all atomic writes at the place? */
 static bool has_read(const CtCheckWorker *k, const Place *p, int32_t warp, int lane) {
-  bool has = false;
+  bool has = p->n_readers > MAX_READERS;
   for (size_t i = 0; i < p->n_readers && !has; i++) {
-    has = is_before(k, &p->readers[i].event, p->readers[i].lane, warp, lane);
+    const Reader *r = &p->readers[i];
+    for (uint32_t rest = r->lanes; rest != 0 && !has; rest &= rest - 1) {
+      has = is_before(k, &r->event, ct_first_lane(rest), warp, lane);
+    }
   }
   return has;
 }
@@ -412,7 +419,7 @@ static void note_write(CtCheckWorker *k, Place *p, int32_t warp, uint32_t lanes)
   p->n_readers = 0;
   if (knows) {
     ct_check_event_of(k, k->flag.in, warp, 0, &now);
-    note_reader(k, p, &now, lane);
+    note_reader(k, p, &now, 1u << lane);
   }
 }
 
@@ -556,9 +563,7 @@ static void read_place(CtCheckWorker *k, const CtWarp *w, const CtFlagPlace *at)
   CtCheckEvent now;
   if (p != NULL && p->is_written && !op->writes) {
     ct_check_event_of(k, op->in, w->index, 0, &now);
-    for (uint32_t rest = at->lanes; rest != 0; rest &= rest - 1) {
-      note_reader(k, p, &now, ct_first_lane(rest));
-    }
+    note_reader(k, p, &now, at->lanes);
   }
   for (int i = 0; i < N_SCOPES; i++) {
     if (op->acquires) {
