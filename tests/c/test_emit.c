@@ -427,6 +427,43 @@ static void test_failures(void) {
                 "tensors the same modes");
 }
 
+/* Whether something of the kernel is at that line. */
+static bool is_place(const CtIr *ir, long line) {
+  bool found = ir->loc.line == line;
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    found = found || ct_inst(ir, v)->loc.line == line;
+  }
+  for (uint32_t i = 1; i < ir->n_bufs; i++) {
+    found = found || ir->bufs[i].loc.line == line;
+  }
+  return found;
+}
+
+/* With is_every_line, a compiler takes each line of the kernel to be one of the script's that it is made of. */
+static void test_every_line(void) {
+  const CtEmitOpts opts = {.line_directives = true, .is_every_line = true};
+  for (size_t i = 0; i < CT_ARRAY_LEN(cases); i++) {
+    Kit k;
+    CtText text;
+    long line = 0, n = 0, n_bad = 0;
+    cases[i].build(&k, cases[i].sm);
+    kit_must(&k, ct_ir_finish(&k.ir, &k.err));
+    ct_text_init(&text, ct_alloc_std);
+    kit_must(&k, ct_emit_cuda(&k.ir, &opts, &text, &k.err));
+    for (const char *s = strstr(ct_text_str(&text), "#line "); s != NULL && *s != '\0';) {
+      bool is_directive = strncmp(s, "#line ", 6) == 0;
+      line = is_directive ? strtol(s + 6, NULL, 10) : line + 1;
+      n += !is_directive;
+      n_bad += !is_directive && !is_place(&k.ir, line - 1);
+      s += strcspn(s, "\n");
+      s += *s == '\n';
+    }
+    OK(n > 0 && n_bad == 0, "%s: each of %ld lines has a place, not %ld", cases[i].name, n, n_bad);
+    ct_text_clear(&text);
+    ct_ir_clear(&k.ir);
+  }
+}
+
 typedef struct Meter {
   long left;
 } Meter;
@@ -475,6 +512,7 @@ int main(int argc, char **argv) {
   test_overlap();
   test_failures();
   test_memory();
+  test_every_line();
   if (has_nvrtc()) {
     test_compiles();
     test_blame();
