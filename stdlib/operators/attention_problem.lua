@@ -114,18 +114,31 @@ local function check_same(t, like)
     if like.given[i] ~= n then
       fail("%s is %s; expected (%s), as %s is %s", t.name, as_given(t),
         table.concat(like.given, ",", 1, #t.extent), like.name, like.tensor.layout)
-    elseif t.stride[i] == 0 and n > 1 then
+    end
+  end
+end
+
+local function check_distinct(t)
+  for i, n in ipairs(t.extent) do
+    if t.stride[i] == 0 and n > 1 then
       fail("%s is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
         .. "results", t.name, t.tensor.layout, i - 1)
     end
   end
 end
 
--- A tensor of the shape of `like`, that given or a new one.
-local function to_result(like, t, name)
-  if t == nil then t = new_tensor(like.tensor.dtype, like.given, like.tensor.device) end
+-- A tensor of the shape of `like`.
+local function operand_like(like, t, name)
   local r = operand(t, name, #like.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
   check_same(r, like)
+  return r
+end
+
+-- The same for results, that given or a new one.
+local function to_result(like, t, name)
+  if t == nil then t = new_tensor(like.tensor.dtype, like.given, like.tensor.device) end
+  local r = operand_like(like, t, name)
+  check_distinct(r)
   return r
 end
 
@@ -148,7 +161,9 @@ local function to_lse(q, lse)
     fail("lse is of type %s; expected true, for a new tensor, or a tensor of f32",
       tiles.type_name(lse))
   end
-  return lse_of(q, lse, "lse")
+  local t = lse_of(q, lse, "lse")
+  check_distinct(t)
+  return t
 end
 
 local function check_device(t, q)
@@ -305,7 +320,7 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   local q, k, v = read_operands(Q, K, V)
   for name, t in pairs { dO = dO, O = O, LSE = LSE } do check_tensor(t, name) end
   local given = given_gradients(options.out)
-  local o, grad = to_result(q, O, "O"), to_result(q, dO, "dO")
+  local o, grad = operand_like(q, O, "O"), operand_like(q, dO, "dO")
   local lse = lse_of(q, LSE, "LSE")
   local results = { to_result(q, given[1], "dQ"), to_result(k, given[2], "dK"),
                     to_result(v, given[3], "dV") }

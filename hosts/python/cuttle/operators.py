@@ -1,4 +1,4 @@
-"""matmul and attention of the language, for tensors of any library."""
+"""matmul, attention and its gradients of the language, for tensors of any library."""
 
 from __future__ import annotations
 
@@ -115,3 +115,15 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
                                                 lazy=lazy or None, config=config))
     out = _finished(q, out, given)
     return out if lse is None else (out, _finished(q, lse, given_lse))
+
+
+def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, causal: bool = False,
+                       scale: Optional[float] = None, config: Optional[str] = None) -> Tuple[Any, Any, Any]:
+    """The gradients (dq, dk, dv) of attention(q, k, v, lse=True) -> (o, lse); `do` is that of o.
+
+    `causal` and `scale` must be the same as in that call.
+    """
+    made = [_empty(t, t.shape) for t in (q, k, v)]
+    call("attention_backward", do, q, k, v, o, lse,
+         options=_options(out=made, causal=causal or None, scale=scale, config=config))
+    return tuple(_finished(q, t, None) for t in made)

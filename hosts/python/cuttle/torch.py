@@ -1,6 +1,7 @@
-"""Kernels as operators of PyTorch, which torch.compile and autograd know.
+"""Kernels as operators of PyTorch, which torch.compile and autograd know; and attention as one.
 
     saxpy = cuttle.torch.register(k, "mylib::saxpy", launch, mutates=["y"])
+    out = cuttle.torch.attention(q, k, v, causal=True)
 
 `launch` has the kernel's parameters, with annotations, and says grid and block.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 import inspect
 import re
 from typing import Any, Callable, List, Optional, Sequence, Tuple
+
+from . import operators
 
 _TYPES = {"float": "float", "int": "int", "bool": "bool", "Tensor": "Tensor", "": "Tensor"}
 _OPTIONAL = re.compile(r"(typing\.)?Optional\[([\w.]+\.)?Tensor\]|([\w.]+\.)?Tensor \| None")
@@ -89,3 +92,57 @@ def register(kernel: Any, name: str, launch: Callable[..., Any], *, mutates: Seq
     if backward is not None:
         op.register_autograd(backward, setup_context=setup_context)
     return op
+
+
+def _save(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Any, ...]) -> None:
+    q, k, v, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(q, k, v, *output)
+
+
+def _gradients(ctx: Any, grad: Any, _grad_lse: Any) -> Tuple[Any, ...]:
+    import torch
+
+    made = torch.ops.cuttle.attention_backward(grad, *ctx.saved_tensors, ctx.causal, ctx.scale)
+    return (*made, None, None)
+
+
+def _define_attention() -> Any:
+    """The operators cuttle::attention and cuttle::attention_backward; the first one is returned."""
+    import torch
+
+    tail = "bool causal, float? scale"
+
+    def define(name: str, run: Callable[..., Any], fake: Callable[..., Any], signature: str) -> Any:
+        op = torch.library.custom_op(name, run, mutates_args=(), schema=signature)
+        op.register_fake(fake)
+        return op
+
+    def forward(q: Any, k: Any, v: Any, causal: bool, scale: Optional[float]) -> Any:
+        return operators.attention(q, k, v, causal=causal, scale=scale, lse=True)
+
+    def backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: Optional[float]) -> Any:
+        return operators.attention_backward(do.contiguous(), q, k, v, o, lse, causal=causal, scale=scale)
+
+    op = define("cuttle::attention", forward,
+                lambda q, k, v, causal, scale: (q.new_empty(q.shape), q.new_empty(q.shape[:-1], dtype=torch.float32)),
+                f"(Tensor q, Tensor k, Tensor v, {tail}) -> (Tensor, Tensor)")
+    op.register_autograd(_gradients, setup_context=_save)
+    define("cuttle::attention_backward", backward,
+           lambda do, q, k, v, o, lse, causal, scale: tuple(t.new_empty(t.shape) for t in (q, k, v)),
+           f"(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, {tail}) -> (Tensor, Tensor, Tensor)")
+    return op
+
+
+_attention: Any = None
+
+
+def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[float] = None) -> Any:
+    """Softmax attention with gradients, in place of torch.nn.functional.scaled_dot_product_attention.
+
+    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. With `causal`, query i sees the keys up to
+    i + Sk - S. `scale` is 1/sqrt(D) by default.
+    """
+    global _attention
+    if _attention is None:
+        _attention = _define_attention()
+    return _attention(q, k, v, causal, scale)[0]

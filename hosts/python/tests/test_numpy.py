@@ -139,5 +139,23 @@ test_launches()
 test_other_types()
 test_matmul()
 test_beta()
+def test_gradients():
+    rng = np.random.default_rng(3)
+    q, do = (rng.standard_normal((2, 4, 5, 8)).astype("float32") for _ in range(2))
+    k, v = (rng.standard_normal((2, 2, 7, 8)).astype("float32") for _ in range(2))
+    o, lse = cuttle.attention(q, k, v, causal=True, lse=True)
+    k4, v4, q8, g = (x.astype("float64") for x in (k.repeat(2, 1), v.repeat(2, 1), q, do))
+    s = q8 @ k4.swapaxes(-1, -2) / 8 ** 0.5
+    p = np.exp(s - lse[..., None]) * np.tril(np.ones((5, 7)), 2)
+    dp = g @ v4.swapaxes(-1, -2)
+    ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / 8 ** 0.5
+    want = (ds @ k4, ds.swapaxes(-1, -2) @ q8, p.swapaxes(-1, -2) @ g)
+    got = cuttle.attention_backward(do, q, k, v, o, lse, causal=True)
+    close(got[0], want[0], "dq")
+    for x, y, name in (got[1], want[1], "dk"), (got[2], want[2], "dv"):
+        close(x, y.reshape(2, 2, 2, 7, 8).sum(2), name)
+
+
 test_attention()
+test_gradients()
 done()

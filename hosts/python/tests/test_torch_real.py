@@ -40,6 +40,25 @@ def test_dtypes():
         ok(torch.equal(x, y), str(dtype))
 
 
+def test_attention():
+    torch.manual_seed(0)
+    for kv_heads, causal in (4, False), (2, True):
+        q = torch.randn(2, 4, 9, 8, requires_grad=True)
+        k, v = (torch.randn(2, kv_heads, 9, 8, requires_grad=True) for _ in range(2))
+        out = cuttle.torch.attention(q, k, v, causal=causal)
+        want = torch.nn.functional.scaled_dot_product_attention(
+            q, k.repeat_interleave(4 // kv_heads, 1), v.repeat_interleave(4 // kv_heads, 1), is_causal=causal)
+        ok(torch.allclose(out, want, atol=1e-5), f"attention, causal {causal}")
+        weight = torch.randn_like(out)
+        got = torch.autograd.grad((out * weight).sum(), (q, k, v))
+        for x, y, name in zip(got, torch.autograd.grad((want * weight).sum(), (q, k, v)), "qkv"):
+            ok(torch.allclose(x, y, atol=1e-4), f"its gradient of {name}, causal {causal}")
+        ok(torch.autograd.grad(cuttle.torch.attention(q, k, v).sum(), v)[0].shape == v.shape, "of a sum")
+    compiled = torch.compile(lambda q, k, v: cuttle.torch.attention(q, k, v) * 2, fullgraph=True, backend="aot_eager")
+    x = torch.autograd.grad(compiled(q, k, v).sum(), q)[0]
+    ok(torch.allclose(x, torch.autograd.grad(cuttle.torch.attention(q, k, v).sum() * 2, q)[0], atol=1e-5), "compiled")
+
+
 def test_operator():
     def launch(a: float, x: torch.Tensor, y: torch.Tensor):
         return (y.numel() + 255) // 256, 256
@@ -101,6 +120,7 @@ def test_autograd():
 
 
 test_dtypes()
+test_attention()
 test_operator()
 test_autograd()
 done()
