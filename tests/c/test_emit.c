@@ -427,11 +427,13 @@ static void test_failures(void) {
                 "tensors the same modes");
 }
 
-/* Whether something of the kernel is at that line. */
+/* Whether something of the kernel is at that line. The text of an escape goes on in the lines after its own. */
 static bool is_place(const CtIr *ir, long line) {
   bool found = ir->loc.line == line;
   for (CtVal v = 1; v < ir->n_insts; v++) {
-    found = found || ct_inst(ir, v)->loc.line == line;
+    const CtInst *inst = ct_inst(ir, v);
+    found = found || inst->loc.line == line;
+    found = found || (inst->op == CT_OP_ESCAPE && inst->loc.line + 1 == line);
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     found = found || ir->bufs[i].loc.line == line;
