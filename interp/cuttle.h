@@ -31,12 +31,12 @@ struct lua_State;
 
 typedef enum cuttle_Status {
   CUTTLE_OK = 0,
-  CUTTLE_ERROR = 1,      /* of a script, an argument, a file, a device: see cuttle_error */
+  CUTTLE_ERROR = 1,      /* a script, an argument, a file or a device failed: see cuttle_error */
   CUTTLE_NOMEM = 2,      /* out of memory, or the state's memory limit */
   CUTTLE_INTERRUPTED = 3 /* stopped by cuttle_interrupt or by the instruction limit */
 } cuttle_Status;
 
-/* How a state is opened. Set `size`, and leave zero what you do not care for:
+/* How a state is opened. Set `size`, and leave the fields that you do not need zero:
    `cuttle_Options o = {.size = sizeof o};` in C, `cuttle_Options o{}; o.size = sizeof o;` in C++.
    Texts are copied by cuttle_open; callbacks and their `..._ud` must outlive the state. */
 typedef struct cuttle_Options {
@@ -50,13 +50,13 @@ typedef struct cuttle_Options {
   void *(*alloc)(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
   void *alloc_ud;
 
-  /* Takes what scripts print, `print` and the kernels' printf alike; what kernels print on a GPU comes
-     while a call waits for it, also cuttle_close. While it takes what a kernel printed, all functions
-     of this state but cuttle_interrupt are errors. NULL: standard output. */
+  /* Gets what scripts print, with `print` and with printf in kernels. The output of a kernel on a GPU
+     arrives while a call, such as cuttle_close, waits for the kernel. While this callback handles a
+     kernel's output, all functions of this state except cuttle_interrupt fail. NULL: standard output. */
   void (*print)(void *ud, const char *text, size_t len);
   void *print_ud;
 
-  /* Takes one-line notes and warnings, without a newline. NULL: nobody hears them. */
+  /* Gets one-line notes and warnings, without a newline. NULL: they are dropped. */
   void (*log)(void *ud, const char *line);
   void *log_ud;
 
@@ -65,58 +65,58 @@ typedef struct cuttle_Options {
       instruction_limit; /* Lua instructions of one call below; 0: none. Kernels do not count */
 
   /* Not 0: scripts have no files, no processes, no debug library, no C modules, no bytecode, no CUDA C
-     of their own and no finalizers, and nothing of them runs after a stop. A kernel on a GPU is not
-     checked for what it reads: give untrusted scripts the device "cpu". docs/sandbox.md says what is
-     promised and what is not. */
+     of their own and no finalizers, and none of their code runs after a stop. The accesses of a
+     kernel on a GPU are not checked: run untrusted scripts on the device "cpu". docs/sandbox.md states
+     what this guarantees and what it does not. */
   int sandbox;
 
   const char *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL: CUTTLE_DEVICE of the
                          environment, else "auto": the first CUDA device, else the CPU engine.
-                         Opened at first use, so a missing one is an error of that call; another text is
-                         one of cuttle_open, from the environment too */
+                         Opened at first use, so a missing device fails that call; any other text,
+                         also from the environment, fails cuttle_open */
 
-  void *cuda_context; /* a CUcontext of the host to work in; NULL: the device's primary one */
-  void *cuda_stream;  /* a CUstream of the host for all work; looked at when use_stream is not 0 */
+  void *cuda_context; /* a CUcontext of the host to use; NULL: the device's primary one */
+  void *cuda_stream;  /* a CUstream of the host for all work; used if use_stream is not 0 */
   int use_stream;
 
-  int no_environment; /* not 0: the process's environment variables are not looked at */
+  int no_environment; /* not 0: the process's environment variables are not read */
 
-  int interrupted_by_own_thread; /* not 0: cuttle_interrupt comes from the thread that uses the state
-                                    only, in a signal handler. Plain Lua loops then run up to two and
-                                    a half times as fast: they need not look for an interrupt */
+  int interrupted_by_own_thread; /* not 0: only the thread that uses the state calls cuttle_interrupt,
+                                    in a signal handler. Plain Lua loops then run up to two and a half
+                                    times as fast, because they need not check for interrupts */
 
-  /* Asked about twenty times a second while a call below is in progress, in the thread of the call: a host
-     runs here what waits for that thread, such as its handlers of signals. Not 0 stops the call, as
-     cuttle_interrupt does. All functions of this state but cuttle_interrupt are errors meanwhile. While
-     NVRTC compiles nobody is asked. NULL: never */
+  /* Called about twenty times a second while a call below is in progress, in the thread of the call: a
+     host runs here what waits for that thread, such as pending signal handlers. A result other than 0
+     stops the call, as cuttle_interrupt does. Meanwhile, all functions of this state except
+     cuttle_interrupt fail. It is not called while NVRTC compiles. NULL: never */
   int (*poll)(void *ud);
   void *poll_ud;
 } cuttle_Options;
 
-/* Opens a state; `options` may be NULL. NULL when out of memory, or when the options are no good:
-   cuttle_error(NULL) says which. The host closes it. */
+/* Opens a state; `options` may be NULL. Returns NULL if memory runs out or the options are invalid:
+   cuttle_error(NULL) gives the reason. The host closes the state. */
 cuttle_State *cuttle_open(const cuttle_Options *options);
 
-/* Closes a state: waits for launches in flight, frees all that was made in it, kernels and tensors
-   included, and calls the free callbacks of wrapped memory. NULL is allowed. Inside a callback of the
-   state nothing is closed. */
+/* Closes a state: waits for launches in flight, frees everything that was made in it, including
+   kernels and tensors, and calls the free callbacks of wrapped memory. NULL is allowed. A call inside a
+   callback of the state closes nothing. */
 void cuttle_close(cuttle_State *S);
 
-/* Runs a script file, or a text. `name` is what messages call the text: "=config" is shown as
-   config, "@f.lua" as f.lua; NULL: its beginning. Results of the script are dropped. */
+/* Runs a script file, or a text. `name` is the text's name in messages: "=config" is shown as
+   config, "@f.lua" as f.lua; NULL: the text's beginning. Results of the script are dropped. */
 cuttle_Status cuttle_dofile(cuttle_State *S, const char *path);
 cuttle_Status cuttle_dostring(cuttle_State *S, const char *text, const char *name);
 
-/* The latest kernel that scripts defined under `name`; NULL, with a message, when there is none.
+/* The latest kernel that scripts defined under `name`; NULL, with a message, if there is none.
    Lives until cuttle_close; a later definition of the name does not change it. */
 cuttle_Kernel *cuttle_kernel(cuttle_State *S, const char *name);
 
-/* The name of the kernel's parameter number i, from 0 on; "..." in the place after the last one if it takes any number
-   of further arguments. NULL where there is none. Lives as long as the kernel. */
+/* The name of the kernel's parameter number i, from 0 on; "..." after the last one if the kernel accepts any number of
+   further arguments. NULL if there is no such parameter. Lives as long as the kernel. */
 const char *cuttle_kernel_parameter(cuttle_State *S, cuttle_Kernel *kernel, int i);
 
-/* The names of all kernels that scripts defined, in order: the first one after `before`; NULL for `before` begins. NULL
-   after the last one. Lives until a script runs. */
+/* Iterates over the names of all kernels that scripts defined, in order: returns the name after `before`, or the first
+   one if `before` is NULL, and NULL after the last one. The name lives until a script runs. */
 const char *cuttle_kernel_after(cuttle_State *S, const char *before);
 
 /* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
@@ -125,17 +125,17 @@ const char *cuttle_kernel_after(cuttle_State *S, const char *before);
    elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host memory;
    "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,
    when neither the host nor a script holds the tensor any more; on failure (NULL) it is not called.
-   The host holds the result: cuttle_tensor_release lets it go, cuttle_close does at the latest. */
+   The host holds the result until cuttle_tensor_release or, at the latest, cuttle_close. */
 cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
                                   const char *device,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
 
-/* A tensor with memory of its own, zeroed, on the state's device; held as above. */
+/* A tensor with its own memory, zeroed, on the state's device; held as above. */
 cuttle_Tensor *cuttle_tensor_new(cuttle_State *S, const char *dtype, const char *layout);
 void cuttle_tensor_release(cuttle_State *S, cuttle_Tensor *t); /* NULL is allowed */
 
-/* Bytes of the memory that a tensor spans, and copies of all of it from and to host memory of that
-   many bytes, in the order in which they lie there. A read waits for the launches before it. */
+/* The bytes of the memory that a tensor spans, and copies of all of them to and from host memory of
+   that many bytes, in memory order. A read waits for earlier launches. */
 size_t cuttle_tensor_bytes(const cuttle_Tensor *t);
 cuttle_Status cuttle_tensor_read(cuttle_State *S, cuttle_Tensor *t, void *dst, size_t bytes);
 cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void *src, size_t bytes);
@@ -145,7 +145,7 @@ typedef struct cuttle_Dim3 {
       z; /* all three count: a grid with an extent of 0 runs nothing, a block is at least {1, 1, 1} */
 } cuttle_Dim3;
 
-/* The element types of memory, with the texts that cuttle_tensor_wrap takes. */
+/* The element types of memory, the same as those that cuttle_tensor_wrap accepts as texts. */
 typedef enum cuttle_DType {
   CUTTLE_F64 = 1,
   CUTTLE_F32,
@@ -168,17 +168,17 @@ typedef enum cuttle_DType {
 typedef struct cuttle_DTypeInfo {
   const char *name;    /* as scripts write it: "f32" */
   const char *numpy;   /* as NumPy's array interface writes it: "<f4"; NULL: NumPy has none */
-  int32_t bits, bytes; /* bits of a value, bytes of its place in memory */
+  int32_t bits, bytes; /* bits of a value, bytes of an element in memory */
   int32_t dlpack;      /* its code in DLPack */
 } cuttle_DTypeInfo;
 
-/* What is known of an element type; NULL if there is none of that number. */
+/* Describes an element type; NULL if no type has that number. */
 const cuttle_DTypeInfo *cuttle_dtype_info(cuttle_DType dtype);
 
-/* Memory of the host as other libraries describe theirs: extents, and strides in elements. `ptr` is
-   where element (0, ..., 0) lies; rank 0 is one element. Strides are >= 0; NULL: the last mode is
-   contiguous. `device`: -1, host memory; else the number of a CUDA device. Whatever would write memory with
-   `is_read_only` is refused: launches, functions of the language and of scripts. */
+/* Memory of the host, described as in other libraries: extents, and strides in elements. `ptr` is the
+   address of element (0, ..., 0); rank 0 is one element. Strides are >= 0; NULL: the last mode is
+   contiguous. `device`: -1 is host memory, any other number is that of a CUDA device. If `is_read_only` is
+   set, launches and functions of the language and of scripts that would write the memory fail. */
 typedef struct cuttle_Memory {
   void *ptr;
   const int64_t *shape, *stride;
@@ -188,16 +188,16 @@ typedef struct cuttle_Memory {
   int32_t is_read_only;
 } cuttle_Memory;
 
-/* The same as cuttle_tensor_wrap of memory that is described so; shape and stride are copied. */
+/* Like cuttle_tensor_wrap, for memory that is described in this way; shape and stride are copied. */
 cuttle_Tensor *cuttle_tensor_lend(cuttle_State *S, const cuttle_Memory *memory,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
 
 /* Not 0: something may have written the memory of a lent or wrapped tensor since it was made. */
 int cuttle_tensor_written(const cuttle_Tensor *t);
 
-/* Ends the tensor at once, where cuttle_tensor_release waits for Lua's collector: the host's hold
-   ends, the memory may go, and a script that uses the tensor still gets an error. Scripts must not use
-   views of it any more. NULL is allowed. */
+/* Ends the tensor at once, while cuttle_tensor_release waits for Lua's collector: the host no longer
+   holds it, the memory may be freed, and a script that still uses the tensor gets an error. Scripts must
+   not use views of it any more. NULL is allowed. */
 void cuttle_tensor_close(cuttle_State *S, cuttle_Tensor *t);
 
 typedef enum cuttle_ArgKind {
@@ -205,16 +205,16 @@ typedef enum cuttle_ArgKind {
   CUTTLE_ARG_I64,    /* i */
   CUTTLE_ARG_FLOAT,  /* f: as a Lua float, an f32 unless it meets an f64 */
   CUTTLE_ARG_F64,    /* f */
-  CUTTLE_ARG_BOOL,   /* i: 0 or not */
+  CUTTLE_ARG_BOOL,   /* i: 0 is false, any other number is true */
   CUTTLE_ARG_TENSOR, /* tensor: borrowed for the launch, which keeps the memory alive */
-  CUTTLE_ARG_STATIC, /* i: a constant of the kernel; each value compiles its own */
+  CUTTLE_ARG_STATIC, /* i: a constant of the kernel; each value compiles its own kernel */
   CUTTLE_ARG_MEMORY, /* memory: read during the call; the memory itself is lent until the launch has
-                        ended in its stream. The way of least cost: what a state learned of a launch
-                        with memory like this is used again, wherever the memory lies */
+                        ended in its stream. This costs least: the state reuses what it knows about
+                        earlier launches with such memory, even if addresses differ */
   CUTTLE_ARG_TEXT,   /* text: a constant of the kernel, as STATIC is; read during the call */
   CUTTLE_ARG_TUPLE,  /* text: the same, a tuple as the language writes it, "(4,(2,3))" */
   CUTTLE_ARG_LAYOUT, /* text: the same, a layout, "(4,8):(8,1)" */
-  CUTTLE_ARG_NIL     /* nothing: the kernel does without this argument, which it tests for nil */
+  CUTTLE_ARG_NIL     /* nothing: the kernel runs without this argument, and tests it for nil */
 } cuttle_ArgKind;
 
 typedef struct cuttle_Arg {
@@ -268,8 +268,8 @@ static inline cuttle_Arg cuttle_nil(void) {
   return a;
 }
 
-/* Launches a kernel on `n_args` arguments: the CPU engine has finished when this returns; a CUDA
-   launch is on its way, and faults of the kernel come out of a later call. */
+/* Launches a kernel on `n_args` arguments. The CPU engine has finished when this returns; a CUDA
+   launch is only enqueued, and a later call reports faults of the kernel. */
 cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 grid,
                             cuttle_Dim3 block, int n_args, const cuttle_Arg *args);
 
@@ -277,39 +277,39 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
    all later ones. A kernel counts as writing a tensor if some line of it does. */
 uint64_t cuttle_written(const cuttle_State *S);
 
-/* How a kernel is launched. Set `size`, grid and block, and leave zero what else you do not care for. */
+/* How a kernel is launched. Set `size`, grid and block, and leave the other fields that you do not need zero. */
 typedef struct cuttle_Launch {
-  size_t size;                      /* sizeof(cuttle_Launch), as cuttle_Options has it */
-  cuttle_Dim3 grid, block, cluster; /* a cluster of 1 block, or left zero, is none */
-  uint32_t shared_bytes;            /* dynamic shared memory beside the kernel's own */
-  int use_stream;                   /* not 0: launch in `stream`, else in the state's own */
-  void *stream;    /* a CUstream of the arguments' device; the CPU engine looks at none */
-  int pdl;         /* not 0: may begin before the launch before it has ended */
+  size_t size;                      /* sizeof(cuttle_Launch), as in cuttle_Options */
+  cuttle_Dim3 grid, block, cluster; /* 1 block, or zero, means no cluster */
+  uint32_t shared_bytes;            /* dynamic shared memory, added to the kernel's own */
+  int use_stream;                   /* not 0: launch in `stream`, else in the state's stream */
+  void *stream;    /* a CUstream of the arguments' device; the CPU engine ignores it */
+  int pdl;         /* not 0: may begin before the previous launch has ended */
   int cooperative; /* not 0: all blocks are resident at once */
 } cuttle_Launch;
 
-/* cuttle_launch with all of a launch's options. In a stream that is being captured into a CUDA graph a
-   launch becomes a node of the graph; the first of its kind compiles meanwhile. */
+/* cuttle_launch with all of a launch's options. In a stream that is being captured into a CUDA graph, a
+   launch becomes a node of the graph; the first launch of its kind compiles during the capture. */
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                                  const cuttle_Launch *options, int n_args, const cuttle_Arg *args);
 
-/* From now on each launch is written to a file in `folder` before it runs, with the data of its tensors, as the
-   environment variable CUTTLE_CAPTURE asks for. The file is removed when the launch has ended without an error, and
-   within `seconds` where that is not 0; else it stays: so it does if the process hangs or is killed.
-   `cuttle replay FILE` runs it again. Launches on a device are waited for. NULL: no more. */
+/* From now on, each launch is written with the data of its tensors to a file in `folder` before it runs, as with the
+   environment variable CUTTLE_CAPTURE. The file is removed when the launch has ended without an error and, if
+   `seconds` is not 0, within that time; otherwise it stays, also if the process hangs or is killed.
+   `cuttle replay FILE` runs it again. Meanwhile, each launch waits until it has ended on its device. NULL ends this. */
 cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds);
 
 /* Waits for all launches of the state. */
 cuttle_Status cuttle_synchronize(cuttle_State *S);
 
 /* Stops what the state is doing, as soon as it can: a script, a kernel on the CPU engine, the wait
-   for a GPU. The call in progress returns CUTTLE_INTERRUPTED; where there is none, nothing happens.
+   for a GPU. The call in progress returns CUTTLE_INTERRUPTED; if there is none, nothing happens.
    Any thread and any signal handler may call it while the state is open; but see
    `interrupted_by_own_thread`. NULL is allowed. */
 void cuttle_interrupt(cuttle_State *S);
 
-/* The message of the last failed call, "script.lua:27: tile: ...", or "" when none failed. Lives
-   until the next call on the state. Of NULL: why this thread's last cuttle_open gave none. */
+/* The message of the last failed call, "script.lua:27: tile: ...", or "" if none failed. Lives until
+   the next call on the state. For NULL: why this thread's last cuttle_open failed. */
 const char *cuttle_error(const cuttle_State *S);
 
 /* The script line that the message begins with: the file, as the message has it, or NULL; *line (may
@@ -328,26 +328,26 @@ cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L),
 void cuttle_push_tensor(cuttle_State *S, cuttle_Tensor *t);
 void cuttle_push_kernel(cuttle_State *S, cuttle_Kernel *k);
 
-/* The tensor at place `idx` of the Lua stack as memory, for functions of cuttle_call: *memory, whose shape and
-   stride are in `extents`, room for 2 * max_rank numbers. A mode of nested modes becomes as many as it takes. 0: it
-   is no tensor with memory, or strides cannot say its layout [-0, +0, e]. */
+/* Describes the tensor at index `idx` of the Lua stack, for functions of cuttle_call: fills *memory, whose shape and
+   stride are in `extents`, which has room for 2 * max_rank numbers. Nested modes are flattened. Returns 0 if it is
+   not a tensor with memory, or if strides cannot describe its layout [-0, +0, e]. */
 int cuttle_describe(cuttle_State *S, int idx, cuttle_Memory *memory, int64_t *extents,
                     int max_rank);
 
 /* Keeps the memory of that tensor until cuttle_drop, which must come before cuttle_close, whether scripts hold the
-   tensor or not. NULL: there is none, or a host lent it [-0, +0, e]. */
+   tensor or not. NULL: it has no memory, or a host lent it [-0, +0, e]. */
 typedef struct CuttleHold cuttle_Hold;
 cuttle_Hold *cuttle_hold(cuttle_State *S, int idx);
 void cuttle_drop(cuttle_State *S, cuttle_Hold *hold); /* NULL is allowed */
 
-/* Pushes a stream of the host's, a CUstream of CUDA device number `device`, as scripts have streams: for the
-   option `stream` of a launch or of an operator [-0, +1, e]. The host keeps it. */
+/* Pushes a stream of the host, a CUstream of CUDA device number `device`, in the form that scripts use: for the
+   option `stream` of a launch or of an operator [-0, +1, e]. The host keeps the stream. */
 void cuttle_push_stream(cuttle_State *S, int device, void *stream);
 
-/* "0.1.0", of the library; CUTTLE_VERSION is that of the header. */
+/* The library's version, "0.1.0"; CUTTLE_VERSION is the header's. */
 const char *cuttle_version(void);
 
-/* `require "cuttle"` from a stock Lua: the language's names in a table, with `import(_ENV)`. */
+/* For `require "cuttle"` in a stock Lua: returns a table of the language's names, with `import(_ENV)`. */
 int luaopen_cuttle(struct lua_State *L);
 
 #ifdef __cplusplus
