@@ -320,6 +320,23 @@ static void pass_named(CtOrders *o, const CtSyncNote *note) {
   }
 }
 
+/* A wait for products comes after the warps of the warp group have committed as many groups as it needs. */
+static void pass_products(CtOrders *o, const CtSyncNote *note) {
+  enum { WARP_GROUP = 4 };
+  const CtWarp *w = note->w;
+  const CtSimtProgram *p = w->worker->job->program;
+  bool commits = note->kind == CT_SYNC_COMMIT;
+  uint32_t first = ct_order_thread_of(o, w) - (uint32_t)w->index % WARP_GROUP;
+  int64_t groups = (int64_t)w->n_groups - (commits ? 0 : note->n);
+  for (int32_t i = 0; i < WARP_GROUP && groups > 0; i++) {
+    int32_t index = w->index - w->index % WARP_GROUP + i;
+    if (index < p->n_warps && (!commits || index == w->index)) {
+      uint64_t key = ct_order_mix((uint64_t)(first + (uint32_t)i) << 32) + (uint64_t)groups;
+      pass_numbered(o, w, key, 0, commits);
+    }
+  }
+}
+
 void ct_order_sync(CtOrders *o, const CtSyncNote *note) {
   const CtWarp *w = note->w;
   uint64_t cluster = ct_order_mix(block_key(w->worker->team)) ^ (uint64_t)1 << 61;
@@ -343,9 +360,13 @@ void ct_order_sync(CtOrders *o, const CtSyncNote *note) {
     case CT_SYNC_GRID_PASS: pass_grid(o, note); break;
     case CT_SYNC_INIT:
     case CT_SYNC_PROXY:
-    case CT_SYNC_PROXY_GLOBAL:
+    case CT_SYNC_PROXY_GLOBAL: break;
     case CT_SYNC_COMMIT:
-    case CT_SYNC_WAIT: break;
+    case CT_SYNC_WAIT:
+      if (note->agent == CT_AGENT_WGMMA) {
+        pass_products(o, note);
+      }
+      break;
   }
 }
 
