@@ -359,6 +359,7 @@ function Group:pass(n_blocks)
     self.next:arrive()
     self:release(bars.K_empty, self.k)
     bars.V_full[self.v.slot]:wait(self.v.parity)
+    self.together:sync() -- else the slot may be filled again while a warp of the group waits for it
     self:release(bars.V_empty, self.v)
   end
 end
@@ -393,8 +394,8 @@ function Group:tile(at)
       self:store_rows(at)
     end
   else -- no rows in the tile
-    if self.is_first then self.bars.Q_empty[self.number]:arrive() end
     self:pass(at.n_blocks)
+    if self.is_first then self.bars.Q_empty[self.number]:arrive() end -- all warps have seen Q_full
   end
   self.q:advance()
 end
