@@ -1,15 +1,15 @@
-/* ct.h: the core as a program sees it that has no use for Lua: layouts, the IR and its two engines,
-   NVRTC and devices. C11, or C++ from C++11 on. It is the list of the core's public headers, in order
-   of dependence; each says what it offers. Other headers of this folder are the core's own and may
+/* ct.h: the core for programs without Lua: layouts, the IR and its two engines, NVRTC and devices.
+   C11, or C++ from C++11 on. It lists the core's public headers in the order of their dependencies;
+   each header describes what it offers. The other headers of this folder are internal and may
    change.
 
    Conventions: a function that can fail returns a CtStatus and fills a CtErr, its last argument, and
    leaves its outputs as they were; nothing prints, exits or jumps. Values of the algebra live in a
-   CtArena that the caller owns; objects with an open or new belong to whoever called it. */
+   CtArena that the caller owns; an object made by an open or new function belongs to the caller. */
 #ifndef CT_H
 #define CT_H
 
-#include <assert.h> /* what those below need: of C++ where this is C++ */
+#include <assert.h> /* what the headers below need, before extern "C" */
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ extern "C" {
 #include "runtime/base/text.h"        /* text that grows */
 #include "runtime/base/dtype.h"       /* element types */
 #include "runtime/layout/mode_name.h" /* names of modes */
-#include "runtime/layout/inttuple.h"  /* nested integer tuples, static or of a run time */
+#include "runtime/layout/inttuple.h"  /* nested integer tuples, static or run-time */
 #include "runtime/layout/layout.h"    /* layouts and their algebra */
 #include "runtime/layout/swizzle.h"   /* swizzles of indices */
 #include "runtime/layout/composed.h"  /* layouts under a swizzle */
