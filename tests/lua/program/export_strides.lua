@@ -2,10 +2,10 @@
 -- element reaches nowhere, so it may be as long as a library likes, while the elements of a tensor
 -- may reach no further than the kernel's offsets.
 local tap = dofile "tests/support/tap.lua"
-local cuttle = arg[-1]
+local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
 local f = dofile "tests/support/folder.lua"
 local run, write = f.run, f.write
-cuttle = f.absolute(cuttle)
+cuttle, here = f.absolute(cuttle), f.absolute(here)
 
 write("rows.lua", [[
 local rows = kernel("rows", function(x, ys)
@@ -80,4 +80,9 @@ local want <const> = {
 out = run "cc -std=c11 -w strides.c rows.c -o strides -ldl -lpthread && ./strides"
 tap.is(out:gsub("no device[^\n]*", "no device"), table.concat(want, "\n") .. "\n",
   "what a launch says of each pair of strides")
+local law <const> = "cc -O1 -std=gnu11 -w -DEXPORTED='\"rows.c\"' -I. -I'%s' "
+  .. "'%stests/export/process.c' '%sruntime/launch/terms.c' '%sruntime/base/dtype.c' "
+  .. "-o process -ldl -lpthread -lm && ./process"
+out, code = run(law:format(here, here, here, here))
+tap.ok(code == 0 and out == "0 wrong\n", "it takes each tensor that the process takes", out)
 tap.done()
