@@ -252,6 +252,9 @@ static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_
   if (k->clocks != NULL && ct_clock_is_before(k, wait, warp, false)) {
     return true;
   }
+  if (ct_flag_knows(k, warp, 0, wait, waiter->wait_lane)) {
+    return true;
+  }
   return other == k && (wait->epoch != k->epoch || (i == warp && wait->sub != w->sub));
 }
 
@@ -275,6 +278,7 @@ void ct_early_wait(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   CtCheckWarp *warp = &k->warps[w->index];
   if (warp->waited == 0) {
     ct_check_event_of(k, in, w->index, 0, &warp->wait);
+    warp->wait_lane = ct_first_lane(w->mask);
   }
   warp->waited |= w->mask;
 }

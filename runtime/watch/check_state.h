@@ -163,7 +163,8 @@ typedef struct CtCheckWarp {
   uint32_t global_event;
   uint32_t waited,
       behind;        /* lanes that called grid_dependency_wait; lanes known to come after one */
-  CtCheckEvent wait; /* the first such wait, if waited is not 0 */
+  CtCheckEvent wait; /* the first such wait, if waited is not 0, */
+  int wait_lane;     /* and by whom */
 } CtCheckWarp;
 
 typedef struct CtFound {
