@@ -316,7 +316,7 @@ void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowle
                       .epoch = k->epoch,
                       .sub = w->sub,
                       .time = ++w->time};
-  add_moment(k, to, &m, false);
+  add_moment(k, to, &m, (behind_of(k, warp) & lanes) != 0);
 }
 
 /* Hands on what these lanes did and know. */
