@@ -2,8 +2,8 @@
 -- Topic: products: products of tiles by a whole block, in one line
 
 --- The sums of products of tiles, shared by the threads of a block.
---- accumulator and dot make one. A thread holds some elements of each of its rows; other lanes and
---- warps hold the rest of these rows.
+--- The functions accumulator and dot make one. A thread holds some elements of each of its rows;
+--- other lanes and warps hold the rest of these rows.
 ---
 ---     > product = kernel("product", function(A, B, C)
 ---     >>   local sA, sB = shared_like(A), shared_like(B)
