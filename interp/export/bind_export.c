@@ -21,7 +21,7 @@
 #include "interp/launch/watcher.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/ir/ir_file.h"
 
@@ -90,9 +90,9 @@ static void push_record(lua_State *L, int targets, int kernel, const LaunchConfi
                         LaunchArgs *args, const Spec *spec) {
   const Kernel *k = lua_touserdata(L, kernel);
   lua_createtable(L, 0, 12);
-  RECORD_SET(L, kernel_fields, k);
-  RECORD_SET(L, config_fields, config);
-  record_bool(L, "overlap", args->overlap);
+  FIELDS_SET(L, kernel_fields, k);
+  FIELDS_SET(L, config_fields, config);
+  field_bool(L, "overlap", args->overlap);
   lua_pushvalue(L, kernel);
   lua_setfield(L, -2, "kernel");
   export_push_arguments(L, kernel, args, &spec->ir);
@@ -208,8 +208,8 @@ static int export_tensor(lua_State *L) {
   }
   ct_blank_settle(t->storage->blank); /* the compiled example writes it */
   lua_createtable(L, 0, 8);
-  record_text(L, "dtype", ct_dtypes[t->dtype].name);
-  record_integer(L, "align", ct_call_align(launch_address(t)));
+  field_text(L, "dtype", ct_dtypes[t->dtype].name);
+  field_integer(L, "align", ct_call_align(launch_address(t)));
   const CtCallSpan span = export_set_constants(L, t);
   if (span.end - span.begin <= most) {
     lua_pushlstring(L, (const char *)(uintptr_t)span.begin, (size_t)(span.end - span.begin));
@@ -239,11 +239,11 @@ static int export_dtypes(lua_State *L) {
   for (CtDtype t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
     const CtDtypeInfo *info = &ct_dtypes[t];
     lua_newtable(L);
-    record_text(L, "name", info->name);
-    record_text(L, "c", ct_is_int(t) || ct_is_bits(t) ? info->ctype : info->cuda);
-    record_integer(L, "bytes", info->bytes);
-    record_integer(L, "map", ct_device_map_type(t));
-    record_bool(L, "bits", ct_is_bits(t));
+    field_text(L, "name", info->name);
+    field_text(L, "c", ct_is_int(t) || ct_is_bits(t) ? info->ctype : info->cuda);
+    field_integer(L, "bytes", info->bytes);
+    field_integer(L, "map", ct_device_map_type(t));
+    field_bool(L, "bits", ct_is_bits(t));
     lua_rawseti(L, -2, t);
   }
   return 1;

@@ -6,7 +6,7 @@
 #include "interp/launch/launch_key.h"
 #include "interp/launch/launch_list.h"
 #include "interp/state/diag.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/layout/tuple_leaves.h"
 
 static const char *const kinds[] = {
@@ -33,7 +33,7 @@ static void set_leaves(lua_State *L, const Tensor *t, const CtTerm *terms) {
     for (CtLeaves w = ct_leaves_of(tuples[k]); ct_next_leaf(&w);) {
       const CtTerm term = terms == NULL ? ct_term_constant(w.shape->i.v) : terms[n];
       const Leaf leaf = {w.shape->i.v, term.low, term.high, ct_term_divisor(&term), term.slot == 0};
-      RECORD_PUSH(L, leaf_fields, &leaf);
+      FIELDS_PUSH(L, leaf_fields, &leaf);
       lua_rawseti(L, -2, ++n);
     }
   }
@@ -53,16 +53,16 @@ static void set_terms(lua_State *L, const Kernel *k, const Tensor *t) {
 }
 
 static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
-  RECORD_SET(L, tensor_fields, arg);
-  record_integer(L, "reach", ct_terms_most_last(arg->dtype, arg->tensor->is_wide));
+  FIELDS_SET(L, tensor_fields, arg);
+  field_integer(L, "reach", ct_terms_most_last(arg->dtype, arg->tensor->is_wide));
   set_terms(L, k, arg->tensor);
 }
 
 CtCallSpan export_set_constants(lua_State *L, const Tensor *t) {
   Arg arg;
   launch_place(t, &arg);
-  RECORD_SET(L, tensor_fields, &arg);
-  record_integer(L, "reach", ct_terms_most_last(t->dtype, true));
+  FIELDS_SET(L, tensor_fields, &arg);
+  field_integer(L, "reach", ct_terms_most_last(t->dtype, true));
   set_leaves(L, t, NULL);
   return arg.span;
 }
@@ -81,7 +81,7 @@ static int add_common_leaves(lua_State *L, const CtTensorSpec *spec, bool is_ext
       leaf = (Leaf){v, f->lo, f->hi, f->div, false};
       ct_term_bounds(is_extent, spec->index == CT_i64, &leaf.low, &leaf.high);
     }
-    RECORD_PUSH(L, leaf_fields, &leaf);
+    FIELDS_PUSH(L, leaf_fields, &leaf);
     lua_rawseti(L, -2, ++n);
   }
   return n;
@@ -91,8 +91,8 @@ static void set_list(lua_State *L, const LaunchList *list) {
   const CtTensorSpec spec = launch_list_spec(list, NULL);
   const CtFacts *facts = spec.facts;
   CtLayout like = launch_list_tensor(list, 0)->layout;
-  record_text(L, "dtype", ct_dtypes[spec.dtype].name);
-  record_integer(L, "reach", ct_terms_most_last(spec.dtype, spec.index == CT_i64));
+  field_text(L, "dtype", ct_dtypes[spec.dtype].name);
+  field_integer(L, "reach", ct_terms_most_last(spec.dtype, spec.index == CT_i64));
   lua_newtable(L);
   int n = add_common_leaves(L, &spec, true, like.shape, &facts, 0);
   (void)add_common_leaves(L, &spec, false, like.stride, &facts, n);
@@ -113,20 +113,20 @@ static const Field arg_fields[] = {FIELD_NAMED("kind", Arg, kind, kinds), FIELD(
 
 static void push_argument(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
   lua_createtable(L, 0, 12);
-  RECORD_SET(L, arg_fields, arg);
+  FIELDS_SET(L, arg_fields, arg);
   int table = lua_gettop(L);
   launch_push_title(L, kernel, a, arg);
   lua_setfield(L, table, "title");
   lua_settop(L, table);
   if (arg->kind == ARG_TENSOR || arg->kind == ARG_NUMBER || arg->kind == ARG_STATIC) {
-    record_text(L, "dtype", ct_dtypes[arg->dtype].name);
+    field_text(L, "dtype", ct_dtypes[arg->dtype].name);
   }
   if (arg->kind == ARG_TENSOR) {
     set_tensor(L, lua_touserdata(L, kernel), arg);
   } else if (arg->kind == ARG_NUMBER) {
-    record_integer(L, "bits", a->slots[arg->first_slot].i);
+    field_integer(L, "bits", a->slots[arg->first_slot].i);
   } else if (arg->kind == ARG_STATIC) {
-    record_integer(L, "bits", arg->value.i);
+    field_integer(L, "bits", arg->value.i);
   } else if (arg->kind == ARG_OBJECT) {
     launch_push_given(L, a, arg);
     launch_push_object_text(L, lua_gettop(L));
@@ -151,8 +151,8 @@ static void set_use(lua_State *L, const Arg *arg, const CtIr *ir) {
       align = ct_max(align, ct_ir_relied_align(ir, buf));
     }
   }
-  record_bool(L, "written", is_written);
-  record_integer(L, "align", align);
+  field_bool(L, "written", is_written);
+  field_integer(L, "align", align);
 }
 
 void export_push_arguments(lua_State *L, int kernel, const LaunchArgs *a, const CtIr *ir) {

@@ -5,7 +5,7 @@
 #include "describe.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/emit/emit_cuda.h"
 #include "runtime/ir/ir_tma.h"
@@ -60,8 +60,8 @@ static void set_ptx(lua_State *L, const Kernel *k, const char *source, const Exp
 
 static CtStatus set_images(lua_State *L, const Kernel *k, const char *source,
                            const ExportTarget *target, CtErr *err) {
-  record_text(L, "text", source);
-  record_text(L, "ptx", "");
+  field_text(L, "text", source);
+  field_text(L, "ptx", "");
   CtStatus status = push_image(L, k, source, target->arch, false, err);
   if (status == CT_OK) {
     lua_setfield(L, -2, "image");
@@ -79,15 +79,15 @@ static const Field pack_fields[] = {FIELD(Pack, slot), FIELD(Pack, offset), FIEL
 static void set_packs(lua_State *L, const Spec *spec) {
   lua_createtable(L, spec->n_packs, 0);
   for (int i = 0; i < spec->n_packs; i++) {
-    RECORD_PUSH(L, pack_fields, &spec->packs[i]);
+    FIELDS_PUSH(L, pack_fields, &spec->packs[i]);
     lua_rawseti(L, -2, i + 1);
   }
   lua_setfield(L, -2, "packs");
   bool has_barrier = ct_ir_has_grid_barrier(&spec->ir);
-  record_integer(L, "bytes", (int64_t)spec->params_bytes);
-  record_integer(L, "maps_at", (int64_t)spec->maps_at);
-  record_integer(L, "grid_at", has_barrier ? (int64_t)spec->grid_at : -1);
-  record_integer(L, "fault_at", (int64_t)spec->fault_at);
+  field_integer(L, "bytes", (int64_t)spec->params_bytes);
+  field_integer(L, "maps_at", (int64_t)spec->maps_at);
+  field_integer(L, "grid_at", has_barrier ? (int64_t)spec->grid_at : -1);
+  field_integer(L, "fault_at", (int64_t)spec->fault_at);
 }
 
 /* Sets the field to an expression. */
@@ -97,7 +97,7 @@ static CtStatus set_expression(lua_State *L, const CtIr *ir, const char *name, C
   ct_text_init(&text, ir->arena.alloc);
   CtStatus status = export_expression(ir, v, &text, err);
   if (status == CT_OK) {
-    record_text(L, name, ct_text_str(&text));
+    field_text(L, name, ct_text_str(&text));
   }
   ct_text_clear(&text);
   return status;
@@ -114,7 +114,7 @@ static CtStatus push_dims(lua_State *L, const CtIr *ir, const CtTmaMap *map, CtE
   CtStatus status = CT_OK;
   lua_createtable(L, map->n, 0);
   for (int i = 0; i < map->n && status == CT_OK; i++) {
-    RECORD_PUSH(L, dim_fields, &map->dim[i]);
+    FIELDS_PUSH(L, dim_fields, &map->dim[i]);
     status = set_expression(L, ir, "extent", map->dim[i].extent, err);
     status = status == CT_OK ? set_expression(L, ir, "stride", map->dim[i].stride, err) : status;
     lua_rawseti(L, -2, i + 1);
@@ -127,9 +127,9 @@ static CtStatus set_maps(lua_State *L, const CtIr *ir, CtErr *err) {
   lua_createtable(L, (int)ir->n_maps, 0);
   for (size_t i = 0; i < ir->n_maps && status == CT_OK; i++) {
     const CtTmaMap *map = &ir->maps[i];
-    RECORD_PUSH(L, map_fields, map);
-    record_text(L, "dtype", ct_dtypes[map->dtype].name);
-    record_integer(L, "slot", ir->params[ir->bufs[map->buf].param].first_slot);
+    FIELDS_PUSH(L, map_fields, map);
+    field_text(L, "dtype", ct_dtypes[map->dtype].name);
+    field_integer(L, "slot", ir->params[ir->bufs[map->buf].param].first_slot);
     status = set_expression(L, ir, "offset", map->offset, err);
     status = status == CT_OK ? push_dims(L, ir, map, err) : status;
     if (status == CT_OK) {
@@ -157,7 +157,7 @@ static CtStatus set_requires(lua_State *L, const CtIr *ir, CtErr *err) {
   CtStatus status = CT_OK;
   lua_createtable(L, (int)ir->n_requires, 0);
   for (size_t i = 0; i < ir->n_requires && status == CT_OK; i++) {
-    RECORD_PUSH(L, require_fields, &ir->requires_[i]);
+    FIELDS_PUSH(L, require_fields, &ir->requires_[i]);
     status = set_expression(L, ir, "expression", ir->requires_[i].value, err);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
@@ -173,8 +173,8 @@ static void set_asserts(lua_State *L, const CtIr *ir) {
     const CtInst *inst = ct_inst(ir, v);
     if (inst->op == CT_OP_ASSERT) {
       lua_createtable(L, 0, 2);
-      record_text(L, "text", inst->u.escape->text);
-      record_integer(L, "line", inst->loc.line);
+      field_text(L, "text", inst->u.escape->text);
+      field_integer(L, "line", inst->loc.line);
       lua_rawseti(L, -2, inst->imm.i + 1);
     }
   }
@@ -196,9 +196,9 @@ static CtStatus set_all(lua_State *L, const Kernel *k, Spec *spec, const LaunchC
     return status;
   }
   ct_emit_kernel_name(&spec->ir, symbol);
-  record_text(L, "symbol", symbol);
-  record_integer(L, "smem", ct_emit_dynamic_shared(&spec->ir) + (int64_t)config->shared_bytes);
-  record_bool(L, "waits", spec->ir.waits_for_grids);
+  field_text(L, "symbol", symbol);
+  field_integer(L, "smem", ct_emit_dynamic_shared(&spec->ir) + (int64_t)config->shared_bytes);
+  field_bool(L, "waits", spec->ir.waits_for_grids);
   set_packs(L, spec);
   set_asserts(L, &spec->ir);
   status = set_maps(L, &spec->ir, err);

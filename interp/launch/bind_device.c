@@ -10,7 +10,7 @@
 #include "runtime/device/nvrtc.h"
 #include "interp/openers.h"
 #include "interp/state/launcher.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/base/clock.h"
 
 #define STREAM_TYPE "stream"
@@ -270,16 +270,16 @@ static int lang_device(lua_State *L) {
   }
   diag_try(L, state_device(s, &d, diag_err(L)));
   if (d != NULL) {
-    RECORD_PUSH(L, device_fields, ct_device_info(d));
+    FIELDS_PUSH(L, device_fields, ct_device_info(d));
   } else {
     CtSimtEngine *engine;
     diag_try(L, state_simt(s, &engine, diag_err(L)));
     lua_createtable(L, 0, 4);
-    record_text(L, "name", "CPU engine");
-    record_integer(L, "threads", ct_simt_threads(engine));
-    record_text(L, "isa", ct_simt_isa(engine));
+    field_text(L, "name", "CPU engine");
+    field_integer(L, "threads", ct_simt_threads(engine));
+    field_text(L, "isa", ct_simt_isa(engine));
   }
-  record_integer(L, "n_devices", count_devices(s, d));
+  field_integer(L, "n_devices", count_devices(s, d));
   return 1;
 }
 
@@ -617,8 +617,8 @@ static const Field twin_fields[] = {FIELD(CudaKernel, compile_ms)};
 
 static int cuda_kernel_info(lua_State *L) {
   const CudaKernel *k = luaL_checkudata(L, 1, CUDA_KERNEL_TYPE);
-  RECORD_PUSH(L, function_fields, ct_function_info(k->fn));
-  RECORD_SET(L, twin_fields, k);
+  FIELDS_PUSH(L, function_fields, ct_function_info(k->fn));
+  FIELDS_SET(L, twin_fields, k);
   return 1;
 }
 

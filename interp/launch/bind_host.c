@@ -36,7 +36,7 @@
 #include "runtime/base/newfile.h"
 #include "runtime/base/program.h"
 #include "runtime/device/cache.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
@@ -87,10 +87,10 @@ static int terminal(lua_State *L) {
   int columns = columns_of(s, is_terminal ? fd : -1);
   lua_createtable(L, 0, 3);
   if (columns > 0) {
-    record_integer(L, "columns", columns);
+    field_integer(L, "columns", columns);
   }
-  record_bool(L, "utf8", is_utf8(s));
-  record_bool(L, "color", is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
+  field_bool(L, "utf8", is_utf8(s));
+  field_bool(L, "color", is_terminal && !is_dumb && *env_text(s, "NO_COLOR") == '\0');
   return 1;
 }
 

@@ -3,7 +3,7 @@
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/state_language.h"
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
@@ -134,21 +134,21 @@ int launch_info(lua_State *L) {
   int kernel;
   const LaunchConfig *c = launch_enter(L, &args, &kernel);
   Spec *spec = launch_spec(L, kernel, c, &args);
-  RECORD_PUSH(L, spec_fields, spec);
-  record_integer(L, "shared_bytes", ct_ir_shared_bytes(&spec->ir));
+  FIELDS_PUSH(L, spec_fields, spec);
+  field_integer(L, "shared_bytes", ct_ir_shared_bytes(&spec->ir));
   if (spec->fn != NULL) {
     int n_blocks = 0;
     CtErr err;
     int threads = (int)(c->block.x * c->block.y * c->block.z);
-    RECORD_SET(L, function_fields, ct_function_info(spec->fn));
+    FIELDS_SET(L, function_fields, ct_function_info(spec->fn));
     unsigned smem = spec->shared_bytes + c->shared_bytes;
     const CtLaunch launch = {.block = c->block, .cluster = launch_cluster(c), .shared_bytes = smem};
     if (ct_function_occupancy(spec->fn, threads, smem, &n_blocks, &err) == CT_OK) {
-      record_integer(L, "blocks_per_sm", n_blocks);
+      field_integer(L, "blocks_per_sm", n_blocks);
     }
     if (launch.cluster.x != 0 &&
         ct_function_clusters(spec->fn, &launch, &n_blocks, &err) == CT_OK) {
-      record_integer(L, "active_clusters", n_blocks);
+      field_integer(L, "active_clusters", n_blocks);
     }
   }
   return 1;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interp/algebra/bind.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/source_load.h"
 #include "interp/trace/front.h"
 #include "interp/trace/number.h"
@@ -211,9 +211,9 @@ static void push_config(lua_State *L, const CtCapture *c) {
   set_dim(L, "grid", c->grid);
   set_dim(L, "block", c->block);
   set_dim(L, "cluster", c->cluster);
-  record_integer(L, "smem", c->shared_bytes);
-  record_bool(L, "pdl", c->pdl);
-  record_bool(L, "cooperative", c->cooperative);
+  field_integer(L, "smem", c->shared_bytes);
+  field_bool(L, "pdl", c->pdl);
+  field_bool(L, "cooperative", c->cooperative);
 }
 
 /* Memory that the file does not hold itself: a few bytes ask for any amount of it. */
@@ -279,7 +279,7 @@ static void push_number(lua_State *L, const CtCaptureArg *a) {
 /* Pushes the arguments. */
 static void push_args(lua_State *L, const CtCapture *c, int spans) {
   lua_createtable(L, (int)c->n_args, 1);
-  record_integer(L, "n", c->n_args);
+  field_integer(L, "n", c->n_args);
   for (uint32_t i = 0; i < c->n_args; i++) {
     const CtCaptureArg *a = &c->args[i];
     if (a->kind == CT_CAPTURE_NUMBER) {
@@ -306,16 +306,16 @@ static void show_scripts(lua_State *L, const CtCapture *c) {
 
 static void push_info(lua_State *L, const CtCapture *c, bool trusts) {
   lua_newtable(L);
-  record_text(L, "kernel", c->kernel);
-  record_text(L, "chunk", c->chunk);
-  record_integer(L, "line", c->line);
-  record_text(L, "device", c->device);
-  record_text(L, "why", c->why);
-  record_bool(L, "has_data", c->data_bytes > 0);
+  field_text(L, "kernel", c->kernel);
+  field_text(L, "chunk", c->chunk);
+  field_integer(L, "line", c->line);
+  field_text(L, "device", c->device);
+  field_text(L, "why", c->why);
+  field_bool(L, "has_data", c->data_bytes > 0);
   bool leaves_out = c->n_options > 0 && !trusts;
-  record_text(L, "left_out",
-              leaves_out ? "options of NVRTC that the file names are left out; --trust uses them"
-                         : "");
+  field_text(L, "left_out",
+             leaves_out ? "options of NVRTC that the file names are left out; --trust uses them"
+                        : "");
 }
 
 /* Pushes what keeps the file's bytes. */

@@ -8,7 +8,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch_tap.h"
 #include "interp/openers.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/state.h"
 #include "runtime/base/clock.h"
 
@@ -229,7 +229,7 @@ static int session_rows(lua_State *L) {
   const LaunchTimes *t = check_session(L);
   lua_createtable(L, (int)t->n_rows, 0);
   for (size_t i = 0; i < t->n_rows; i++) {
-    RECORD_PUSH(L, row_fields, &t->rows[i]);
+    FIELDS_PUSH(L, row_fields, &t->rows[i]);
     lua_newtable(L);
     lua_setfield(L, -2, "samples");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -247,7 +247,7 @@ static int session_finish(lua_State *L) {
     if (x->ms >= 0) {
       lua_rawgeti(L, -1, (lua_Integer)x->row + 1);
       lua_getfield(L, -1, "samples");
-      RECORD_PUSH(L, sample_fields, x);
+      FIELDS_PUSH(L, sample_fields, x);
       lua_rawseti(L, -2, luaL_len(L, -2) + 1);
       lua_pop(L, 2);
     }

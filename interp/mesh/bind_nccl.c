@@ -27,7 +27,7 @@
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/state/launcher.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/recorder.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
@@ -427,7 +427,7 @@ static int lang_launcher(lua_State *L) {
   if (l.name == NULL) {
     return 0;
   }
-  RECORD_PUSH(L, launcher_fields, &l);
+  FIELDS_PUSH(L, launcher_fields, &l);
   return 1;
 }
 

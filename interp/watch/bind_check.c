@@ -8,7 +8,7 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_check.h"
 #include "interp/state/diag.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/watch/explore.h"
 #include "watch_source.h"
 #include "interp/openers.h"
@@ -27,14 +27,14 @@ static void push_launch(lua_State *L, const Kernel *k, const LaunchConfig *c, co
   lua_Debug ar;
   const CtDim3 cluster = launch_cluster(c);
   lua_createtable(L, 0, 12);
-  RECORD_SET(L, kernel_fields, k);
-  RECORD_SET(L, config_fields, c);
-  record_integer(L, "id", (int64_t)spec->id);
-  record_integer(L, "cluster", (int64_t)cluster.x * cluster.y * cluster.z);
-  record_integer(L, "shared_bytes", (int64_t)ct_ir_shared_bytes(&spec->ir) + c->shared_bytes);
+  FIELDS_SET(L, kernel_fields, k);
+  FIELDS_SET(L, config_fields, c);
+  field_integer(L, "id", (int64_t)spec->id);
+  field_integer(L, "cluster", (int64_t)cluster.x * cluster.y * cluster.z);
+  field_integer(L, "shared_bytes", (int64_t)ct_ir_shared_bytes(&spec->ir) + c->shared_bytes);
   if (diag_find_script(L, &ar)) {
-    record_text(L, "chunk", ar.short_src);
-    record_integer(L, "line", ar.currentline);
+    field_text(L, "chunk", ar.short_src);
+    field_integer(L, "line", ar.currentline);
   }
 }
 
@@ -216,16 +216,16 @@ static int check_findings(lua_State *L) {
   lua_createtable(L, (int)ct_check_count(c), 0);
   for (size_t i = 0; i < ct_check_count(c); i++) {
     const CtFinding *f = ct_check_finding(c, i);
-    RECORD_PUSH(L, finding_fields, f);
+    FIELDS_PUSH(L, finding_fields, f);
     if (f->other_chunk != NULL) {
-      record_integer(L, "other_line", f->other_line);
+      field_integer(L, "other_line", f->other_line);
     }
     if (f->rank >= 0) {
-      record_integer(L, "rank", f->rank);
+      field_integer(L, "rank", f->rank);
     }
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  record_bool(L, "is_partial", ct_check_is_partial(c));
+  field_bool(L, "is_partial", ct_check_is_partial(c));
   return 1;
 }
 
@@ -236,7 +236,7 @@ static int check_kinds(lua_State *L) {
                                  FIELD(CtCheckRow, remedy)};
   lua_createtable(L, CT_CHECK_COUNT, 0);
   for (int i = 0; i < CT_CHECK_COUNT; i++) {
-    RECORD_PUSH(L, fields, &ct_check_rows[i]);
+    FIELDS_PUSH(L, fields, &ct_check_rows[i]);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -252,7 +252,7 @@ static int check_explored(lua_State *L) {
   const CtCheck *c = check_of(L)->tool;
   lua_createtable(L, (int)ct_explore_count(c), 0);
   for (size_t i = 0; i < ct_explore_count(c); i++) {
-    RECORD_PUSH(L, explored_fields, ct_explored(c, i));
+    FIELDS_PUSH(L, explored_fields, ct_explored(c, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -4,7 +4,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/state.h"
 #include "runtime/device/cubin_access.h"
 #include "runtime/device/cubin_line.h"
@@ -27,9 +27,9 @@ static int collect_accesses(lua_State *L) {
   CtCubinAccesses *a = lua_touserdata(L, 1);
   lua_createtable(L, (int)a->n, 0);
   for (size_t i = 0; i < a->n; i++) {
-    RECORD_PUSH(L, cubin_fields, &a->list[i]);
-    record_text(L, "folder", a->list[i].folder);
-    record_text(L, "file", a->list[i].file);
+    FIELDS_PUSH(L, cubin_fields, &a->list[i]);
+    field_text(L, "folder", a->list[i].folder);
+    field_text(L, "file", a->list[i].file);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

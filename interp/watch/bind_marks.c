@@ -7,7 +7,7 @@
 #include "interp/launch/launch_key.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/emit/emit_cuda.h"
 
 #define MARKS_TYPE "marks"
@@ -33,12 +33,12 @@ static void push_name(lua_State *L, lua_Integer number) {
 static void push_place(lua_State *L, const CtIr *ir, const CtInst *inst) {
   bool is_wait = inst->op != CT_OP_MARK;
   lua_createtable(L, 0, 4);
-  record_integer(L, "line", inst->loc.line);
-  record_text(L, "chunk", ct_ir_chunk(ir, inst->loc));
-  record_bool(L, "is_wait", is_wait);
+  field_integer(L, "line", inst->loc.line);
+  field_text(L, "chunk", ct_ir_chunk(ir, inst->loc));
+  field_bool(L, "is_wait", is_wait);
   if (is_wait) {
-    record_text(L, "op", ct_ops[inst->op].text);
-    record_text(L, "name", ct_op_is_mbar((CtOp)inst->op) ? ir->bufs[inst->imm.i].name : NULL);
+    field_text(L, "op", ct_ops[inst->op].text);
+    field_text(L, "name", ct_op_is_mbar((CtOp)inst->op) ? ir->bufs[inst->imm.i].name : NULL);
   } else {
     push_name(L, inst->imm.i);
     lua_setfield(L, -2, "name");
@@ -64,11 +64,11 @@ static const Field config_fields[] = {
 static void push_launch(lua_State *L, const Launch *l) {
   const CtIr *ir = &l->spec->ir;
   lua_createtable(L, 0, 10);
-  RECORD_SET(L, config_fields, l->config);
-  record_text(L, "name", ir->name);
-  record_text(L, "file", ct_ir_chunk(ir, ir->loc));
-  record_integer(L, "line", ir->loc.line);
-  record_integer(L, "id", (int64_t)l->spec->id);
+  FIELDS_SET(L, config_fields, l->config);
+  field_text(L, "name", ir->name);
+  field_text(L, "file", ct_ir_chunk(ir, ir->loc));
+  field_integer(L, "line", ir->loc.line);
+  field_integer(L, "id", (int64_t)l->spec->id);
 }
 
 static void on_marks(Launch *l, StateWords words) {
@@ -100,7 +100,7 @@ static void on_rank_marks(lua_State *L, const Launch *l, StateWords words) {
     return;
   }
   push_launch(L, l);
-  record_integer(L, "rank", l->rank);
+  field_integer(L, "rank", l->rank);
   push_places(L, &l->spec->ir);
   lua_pushlstring(L, words.at, words.bytes);
   lua_call(L, 3, 0);

@@ -7,7 +7,7 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/watcher.h"
 #include "interp/openers.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/layout/composed.h"
 #include "runtime/simt/code/simt_program.h"
 #include "runtime/watch/parts.h"
@@ -91,8 +91,8 @@ static void push_sites(lua_State *L, const CtParts *parts, const CtSimtProgram *
       lua_Integer number = list.part[j].site;
       if (lua_rawgeti(L, -1, number) == LUA_TNIL) {
         ct_parts_site(parts, p, list.part[j].site, &site);
-        RECORD_PUSH(L, site_fields, &site);
-        record_text(L, "chunk", p->chunks[site.loc.chunk]);
+        FIELDS_PUSH(L, site_fields, &site);
+        field_text(L, "chunk", p->chunks[site.loc.chunk]);
         lua_rawseti(L, -3, number);
       }
       lua_pop(L, 1);
@@ -113,10 +113,10 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
     layout.swizzle = t.swizzle;
     layout.is_swizzled = t.swizzle.bits != 0;
     lua_createtable(L, 0, 4);
-    record_text(L, "name", t.name);
-    record_text(L, "space", spaces[t.space]);
-    record_text(L, "dtype", ct_dtypes[t.dtype].name);
-    record_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
+    field_text(L, "name", t.name);
+    field_text(L, "space", spaces[t.space]);
+    field_text(L, "dtype", ct_dtypes[t.dtype].name);
+    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
     if (ct_composed_is_static(&layout)) { /* else it means something in the kernel's trace only */
       bind_push_composed(L, &layout);
       lua_setfield(L, -2, "layout");
@@ -162,7 +162,7 @@ static int parts(lua_State *L) {
   lua_call(L, lua_gettop(L) - ARGS, 0);
   watcher_pause(w);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */
-  RECORD_PUSH(L, kernel_fields, k);
+  FIELDS_PUSH(L, kernel_fields, k);
   push_workers(L, found);
   lua_setfield(L, -2, "workers");
   push_sites(L, found, p);
@@ -172,7 +172,7 @@ static int parts(lua_State *L) {
   push_triple(L, "grid", ct_parts_grid(found));
   push_triple(L, "block", ct_simt_trace_block(p));
   push_triple(L, "cluster", p->cluster);
-  record_integer(L, "left_out", ct_parts_left_out(found));
+  field_integer(L, "left_out", ct_parts_left_out(found));
   return 1;
 }
 

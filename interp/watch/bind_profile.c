@@ -8,7 +8,7 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_collect.h"
 #include "interp/launch/watcher.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
@@ -42,10 +42,10 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     if (b->space != CT_SHARED) {
       continue;
     }
-    RECORD_PUSH(L, shared_fields, b);
-    record_text(L, "dtype", ct_dtypes[b->dtype].name);
-    record_integer(L, "bytes", (int64_t)ct_dtype_bytes(b->dtype));
-    record_bool(L, "alias", b->of != b->dtype);
+    FIELDS_PUSH(L, shared_fields, b);
+    field_text(L, "dtype", ct_dtypes[b->dtype].name);
+    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(b->dtype));
+    field_bool(L, "alias", b->of != b->dtype);
     bind_push_layout(L, b->layout);
     lua_setfield(L, -2, "layout");
     if (b->swizzle.bits != 0) {
@@ -69,8 +69,8 @@ static void on_launch(Launch *l) {
     lua_getiuservalue(L, -1, SM);
     int sm = (int)lua_tointeger(L, -1);
     lua_getiuservalue(L, -2, KNOWN);
-    RECORD_PUSH(L, kernel_fields, l->args->of);
-    record_integer(L, "smem", l->config->shared_bytes);
+    FIELDS_PUSH(L, kernel_fields, l->args->of);
+    field_integer(L, "smem", l->config->shared_bytes);
     push_shared(L, spec->simt);
     lua_setfield(L, -2, "shared");
     if (sm != 0) {
@@ -135,7 +135,7 @@ static const Field pattern_fields[] = {FIELD_AS("count", CtProfilePattern, n),
 /* Offsets by lane from 1 on; false of a lane that is not active. */
 static void push_pattern(lua_State *L, const CtProfilePattern *p) {
   lua_createtable(L, CT_LANES, CT_ARRAY_LEN(pattern_fields));
-  RECORD_SET(L, pattern_fields, p);
+  FIELDS_SET(L, pattern_fields, p);
   for (int i = 0; i < CT_LANES; i++) {
     if ((p->mask >> i & 1) != 0) {
       lua_pushinteger(L, p->off[i]);
@@ -172,10 +172,10 @@ static const Field box_fields[] = {FIELD(CtProfileSite, reduces), FIELD(CtProfil
 
 /* Fields of an operand of tma_load or tma_store. */
 static void push_box(lua_State *L, const CtProfileSite *s, const CtProfileMem *m) {
-  RECORD_SET(L, box_fields, s);
+  FIELDS_SET(L, box_fields, s);
   set_extents(L, "box", s->box, s->n_box);
-  record_integer(L, "swizzle", s->swizzle == 0 ? 0 : INT64_C(16) << s->swizzle);
-  record_integer(L, "delivered", (int64_t)m->delivered);
+  field_integer(L, "swizzle", s->swizzle == 0 ? 0 : INT64_C(16) << s->swizzle);
+  field_integer(L, "delivered", (int64_t)m->delivered);
   int n = 0;
   while (n < 5 && s->fewest[n] > 0) {
     n++;
@@ -201,9 +201,9 @@ static const Field mem_fields[] = {
 
 /* The element type of a tensor in memory. */
 static void set_type(lua_State *L, const CtProfileBuf *b) {
-  record_text(L, "space", spaces[b->space]);
-  record_text(L, "dtype", ct_dtypes[b->dtype].name);
-  record_integer(L, "element_bytes", (int64_t)ct_dtype_bytes(b->dtype));
+  field_text(L, "space", spaces[b->space]);
+  field_text(L, "dtype", ct_dtypes[b->dtype].name);
+  field_integer(L, "element_bytes", (int64_t)ct_dtype_bytes(b->dtype));
 }
 
 static const Field merged_fields[] = {
@@ -215,7 +215,7 @@ static const Field merged_fields[] = {
 static void push_merged(lua_State *L, const CtProfileMerged *m) {
   lua_createtable(L, 0, CT_MERGE_LEVELS);
   for (int level = 0; level < CT_MERGE_LEVELS; level++) {
-    RECORD_PUSH(L, merged_fields, &m->at[level]);
+    FIELDS_PUSH(L, merged_fields, &m->at[level]);
     lua_createtable(L, 0, CT_MERGE_LEVELS);
     for (int size = 0; size < CT_MERGE_LEVELS; size++) {
       if (m->sizes[level][size] > 0) {
@@ -234,13 +234,13 @@ static void push_mem(lua_State *L, const CtProfileProgram *p, uint32_t site) {
   const CtProfileMem *m = &p->mems[site];
   const CtProfileBuf *b = &p->bufs[s->buf];
   lua_createtable(L, 0, 20);
-  RECORD_SET(L, site_fields, s);
-  RECORD_SET(L, mem_fields, m);
-  record_text(L, "tensor", b->name);
+  FIELDS_SET(L, site_fields, s);
+  FIELDS_SET(L, mem_fields, m);
+  field_text(L, "tensor", b->name);
   set_type(L, b);
-  record_integer(L, "vec", s->width.vec);
-  record_text(L, "why", ct_width_whys[s->width.why]);
-  record_text(L, "blamed", blamed[s->width.of]);
+  field_integer(L, "vec", s->width.vec);
+  field_text(L, "why", ct_width_whys[s->width.why]);
+  field_text(L, "blamed", blamed[s->width.of]);
   if (s->is_box) {
     push_box(L, s, m);
   }
@@ -269,21 +269,21 @@ static void push_row(lua_State *L, const CtProfileProgram *p, uint32_t row, uint
   const CtProfileIn *in = &p->rows[row];
   const CtProfileCount *c = &p->counts[row];
   lua_createtable(L, 0, 14);
-  RECORD_SET(L, in_fields, in);
-  RECORD_SET(L, count_fields, c);
-  record_text(L, "chunk", p->chunks[in->loc.chunk]);
-  record_integer(L, "line", in->loc.line);
-  record_text(L, "op", ct_simt_rows[in->op].name);
+  FIELDS_SET(L, in_fields, in);
+  FIELDS_SET(L, count_fields, c);
+  field_text(L, "chunk", p->chunks[in->loc.chunk]);
+  field_integer(L, "line", in->loc.line);
+  field_text(L, "op", ct_simt_rows[in->op].name);
   if (in->wgmma_n > 0) {
     lua_pushfstring(L, "64x%dx%d", (int)in->wgmma_n, (int)in->wgmma_k);
     lua_setfield(L, -2, "wgmma");
   }
   if (in->macs > 0) {
-    record_integer(L, "macs", in->macs);
-    record_integer(L, "mac_bits", in->mac_bits);
+    field_integer(L, "macs", in->macs);
+    field_integer(L, "mac_bits", in->mac_bits);
   }
-  record_integer(L, "shuffles", (int64_t)(in->n_shuffles * c->n));
-  record_integer(L, "votes", (int64_t)(in->n_votes * c->n));
+  field_integer(L, "shuffles", (int64_t)(in->n_shuffles * c->n));
+  field_integer(L, "votes", (int64_t)(in->n_votes * c->n));
   lua_newtable(L);
   for (int n = 0; *site < p->n_sites && p->sites[*site].in == row; ++*site) {
     push_mem(L, p, *site);
@@ -301,10 +301,10 @@ static const Field known_fields[] = {FIELD(CtProfileBuf, read_once),
 
 static void push_tensor(lua_State *L, const CtProfileBuf *b) {
   lua_createtable(L, 0, 9);
-  RECORD_SET(L, buf_fields, b);
+  FIELDS_SET(L, buf_fields, b);
   set_type(L, b);
   if (b->is_known) {
-    RECORD_SET(L, known_fields, b);
+    FIELDS_SET(L, known_fields, b);
   }
 }
 
@@ -316,7 +316,7 @@ static void push_bufs(lua_State *L, const CtProfileProgram *p, bool locals) {
     const CtProfileBuf *b = &p->bufs[i];
     if (locals ? b->is_local : b->space != CT_REGISTER) {
       push_tensor(L, b);
-      record_integer(L, "line", b->line);
+      field_integer(L, "line", b->line);
       lua_rawseti(L, -2, ++n);
     }
   }
@@ -336,7 +336,7 @@ static const Field program_fields[] = {FIELD(CtProfileProgram, name),
 static void push_program(lua_State *L, const CtProfileProgram *p, int kept) {
   uint32_t site = 0;
   lua_rawgeti(L, kept, (lua_Integer)p->tag);
-  RECORD_SET(L, program_fields, p);
+  FIELDS_SET(L, program_fields, p);
   lua_createtable(L, (int)p->n_rows, 0);
   for (uint32_t i = 0; i < p->n_rows; i++) {
     push_row(L, p, i, &site);
@@ -385,7 +385,7 @@ static int session_waves(lua_State *L) {
   lua_newtable(L);
   for (uint32_t site = 0; site < p->n_sites; site++) {
     if (waves[site].unique > 0) {
-      RECORD_PUSH(L, wave_fields, &waves[site]);
+      FIELDS_PUSH(L, wave_fields, &waves[site]);
       lua_rawseti(L, -2, (lua_Integer)site);
     }
   }

@@ -8,7 +8,7 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_joint.h"
 #include "interp/launch/watcher.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/simt/run/simt_access.h"
 #include "runtime/watch/timeline.h"
 #include "interp/openers.h"
@@ -31,24 +31,24 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
   static const char *const agents[CT_AGENT_COUNT] = {
       [CT_AGENT_WGMMA] = "wgmma", [CT_AGENT_BULK] = "bulk"};
   lua_createtable(L, 0, 10);
-  RECORD_SET(L, event_fields, e);
-  record_text(L, "chunk", ct_timeline_chunk(t, e->loc.chunk));
+  FIELDS_SET(L, event_fields, e);
+  field_text(L, "chunk", ct_timeline_chunk(t, e->loc.chunk));
   switch ((CtTimeKind)e->kind) {
-    case CT_TIME_WORK: RECORD_SET(L, work_fields, e); break;
+    case CT_TIME_WORK: FIELDS_SET(L, work_fields, e); break;
     case CT_TIME_ARRIVE:
     case CT_TIME_PASS:
     case CT_TIME_LOAD:
     case CT_TIME_TELL:
     case CT_TIME_SEE:
-      record_integer(L, "barrier", (int64_t)e->barrier + 1);
-      record_integer(L, "phase", e->phase);
+      field_integer(L, "barrier", (int64_t)e->barrier + 1);
+      field_integer(L, "phase", e->phase);
       break;
     case CT_TIME_MARK: break;
-    case CT_TIME_MMA: record_integer(L, "bits", e->bits); break;
+    case CT_TIME_MMA: field_integer(L, "bits", e->bits); break;
     case CT_TIME_STORE:
     case CT_TIME_COMMIT:
     case CT_TIME_WAIT:
-    case CT_TIME_KIND_COUNT: record_text(L, "agent", agents[e->agent]); break;
+    case CT_TIME_KIND_COUNT: field_text(L, "agent", agents[e->agent]); break;
   }
 }
 
@@ -71,7 +71,7 @@ static void push_meets(lua_State *L, const CtTimeline *t) {
   const CtMeet *meets = ct_timeline_meets(t, &n);
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    RECORD_PUSH(L, fields, &meets[i]);
+    FIELDS_PUSH(L, fields, &meets[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -189,7 +189,7 @@ static void push_part(lua_State *L, int idx, const CtTimeline *t) {
   lua_setfield(L, -2, "events");
   push_meets(L, t);
   lua_setfield(L, -2, "barriers");
-  record_integer(L, "rank", ct_timeline_rank(t));
+  field_integer(L, "rank", ct_timeline_rank(t));
 }
 
 /* Pushes the names of flags by number, from 1. */
@@ -215,12 +215,12 @@ static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchCon
 
 static void push_launch(lua_State *L, const Launch *l) {
   lua_createtable(L, 0, 7);
-  RECORD_SET(L, kernel_fields, l->args->of);
-  record_integer(L, "id", (int64_t)l->spec->id);
+  FIELDS_SET(L, kernel_fields, l->args->of);
+  field_integer(L, "id", (int64_t)l->spec->id);
   if (l->is_gathered) {
-    record_integer(L, "rank", l->state->rank);
+    field_integer(L, "rank", l->state->rank);
   }
-  RECORD_SET(L, config_fields, l->config);
+  FIELDS_SET(L, config_fields, l->config);
 }
 
 /* Records the launch below the block on top: by itself, or as a part of those that run at once. */

@@ -9,7 +9,7 @@
 #include "interp/launch/watcher.h"
 #include "runtime/layout/composed.h"
 #include "runtime/watch/trace.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "interp/state/source_load.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
@@ -30,14 +30,14 @@ static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row
   static const char *const spaces[] = {"global", "shared", "register", "constant"};
   CtTracePlace at = ct_simt_trace_place(p, row);
   lua_createtable(L, 0, 10);
-  RECORD_SET(L, row_fields, row);
-  record_text(L, "chunk", at.chunk);
+  FIELDS_SET(L, row_fields, row);
+  field_text(L, "chunk", at.chunk);
   if (at.tensor != NULL) {
-    record_text(L, "tensor", at.tensor);
-    record_text(L, "space", spaces[at.space]);
-    record_integer(L, "offset", row->off);
+    field_text(L, "tensor", at.tensor);
+    field_text(L, "space", spaces[at.space]);
+    field_integer(L, "offset", row->off);
     if (at.space == CT_SHARED && row->owner != row->block) {
-      record_integer(L, "owner", row->owner);
+      field_integer(L, "owner", row->owner);
     }
   }
 }
@@ -136,7 +136,7 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     lua_createtable(L, 0, 2);
     bind_push_composed(L, &layout);
     lua_setfield(L, -2, "layout");
-    record_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
+    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
     lua_setfield(L, -2, t.name);
   }
 }
@@ -147,7 +147,7 @@ static void push_written(lua_State *L, const CtSimtProgram *p) {
   lua_newtable(L);
   for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
     if (t.space == CT_GLOBAL && !t.is_alias && t.is_written) {
-      record_bool(L, t.name, true);
+      field_bool(L, t.name, true);
     }
   }
 }
@@ -209,10 +209,10 @@ static void push_codes(lua_State *L, const CtSimtProgram *p) {
   lua_newtable(L);
   for (uint32_t i = 0; ct_simt_trace_code(p, i, &code); i++) {
     lua_createtable(L, 0, 5);
-    RECORD_SET(L, fields, &code);
-    record_text(L, "name", code.name);
-    record_text(L, "chunk", code.chunk);
-    record_bool(L, "moves", code.moves);
+    FIELDS_SET(L, fields, &code);
+    field_text(L, "name", code.name);
+    field_text(L, "chunk", code.chunk);
+    field_bool(L, "moves", code.moves);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -237,7 +237,7 @@ static void push_told(lua_State *L, const Launch *l) {
   lua_setfield(L, -2, "kernel");
   push_names(L, l->kernel);
   lua_setfield(L, -2, "names");
-  RECORD_PUSH(L, fields, l->config);
+  FIELDS_PUSH(L, fields, l->config);
   lua_setfield(L, -2, "launch");
   push_written(L, l->spec->simt);
   lua_setfield(L, -2, "written");
@@ -246,7 +246,7 @@ static void push_told(lua_State *L, const Launch *l) {
     lua_pushvalue(L, args->first + i);
     lua_rawseti(L, -2, i + 1);
   }
-  record_integer(L, "n", args->n_given);
+  field_integer(L, "n", args->n_given);
   lua_setfield(L, -2, "args");
 }
 

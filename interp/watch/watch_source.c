@@ -2,7 +2,7 @@
 #include "watch_source.h"
 
 #include "interp/algebra/bind.h"
-#include "interp/state/record.h"
+#include "interp/state/fields.h"
 #include "runtime/emit/emit_cuda.h"
 
 void watch_keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *config,
@@ -12,7 +12,7 @@ void watch_keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *con
   CtText text;
   Spec *spec = spec_trace(L, kernel, config, args, launch_cuda_target(sm), false, &err);
   if (spec == NULL) {
-    record_text(L, "why", err.msg);
+    field_text(L, "why", err.msg);
     return;
   }
   char symbol[CT_EMIT_NAME_MAX];
@@ -22,12 +22,12 @@ void watch_keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *con
   spec_free(k->state, spec);
   if (status != CT_OK) {
     ct_text_clear(&text);
-    record_text(L, "why", err.msg);
+    field_text(L, "why", err.msg);
     return;
   }
   bind_push_text(L, &text);
   lua_setfield(L, -2, "source");
-  record_text(L, "symbol", symbol);
+  field_text(L, "symbol", symbol);
   const char *options[LAUNCH_MAX_OPTIONS];
   int n = kernel_options(k, options);
   lua_createtable(L, n, 0);

@@ -1,5 +1,5 @@
-/* record.c: structs of the core as Lua tables. */
-#include "record.h"
+/* fields.c: structs of the core as Lua tables. */
+#include "fields.h"
 
 #include <string.h>
 
@@ -43,29 +43,29 @@ static void push_field(lua_State *L, const Field *f, const void *at) {
   }
 }
 
-void record_set(lua_State *L, const Field *fields, size_t n, const void *of) {
+void fields_set(lua_State *L, const Field *fields, size_t n, const void *of) {
   for (size_t i = 0; i < n; i++) {
     push_field(L, &fields[i], (const char *)of + fields[i].at);
     lua_setfield(L, -2, fields[i].name);
   }
 }
 
-void record_push(lua_State *L, const Field *fields, size_t n, const void *of) {
+void fields_push(lua_State *L, const Field *fields, size_t n, const void *of) {
   lua_createtable(L, 0, (int)n);
-  record_set(L, fields, n, of);
+  fields_set(L, fields, n, of);
 }
 
-void record_text(lua_State *L, const char *name, const char *text) {
+void field_text(lua_State *L, const char *name, const char *text) {
   lua_pushstring(L, text);
   lua_setfield(L, -2, name);
 }
 
-void record_integer(lua_State *L, const char *name, int64_t v) {
+void field_integer(lua_State *L, const char *name, int64_t v) {
   lua_pushinteger(L, v);
   lua_setfield(L, -2, name);
 }
 
-void record_bool(lua_State *L, const char *name, bool v) {
+void field_bool(lua_State *L, const char *name, bool v) {
   lua_pushboolean(L, v);
   lua_setfield(L, -2, name);
 }

@@ -1,7 +1,7 @@
-/* record.h: structs of the core as Lua tables. A row names a field, its type and where it lies; the type
+/* fields.h: structs of the core as Lua tables. A row names a field, its type and where it lies; the type
    is found by the compiler, so a row is no more than FIELD(CtFinding, line). */
-#ifndef CUTTLE_RECORD_H
-#define CUTTLE_RECORD_H
+#ifndef CUTTLE_FIELDS_H
+#define CUTTLE_FIELDS_H
 
 #include <lua.h>
 #include <stddef.h>
@@ -39,15 +39,15 @@ typedef struct Field {
   { name, FIELD_TYPE_OF(((T *)0)->member), offsetof(T, member), sizeof(((T *)0)->member), names }
 
 /* Sets the fields of the struct `of` in the table at the top [-0, +0, m]. */
-void record_set(lua_State *L, const Field *fields, size_t n, const void *of);
-#define RECORD_SET(L, fields, of) record_set(L, fields, CT_ARRAY_LEN(fields), of)
+void fields_set(lua_State *L, const Field *fields, size_t n, const void *of);
+#define FIELDS_SET(L, fields, of) fields_set(L, fields, CT_ARRAY_LEN(fields), of)
 /* Pushes a new table with them [-0, +1, m]. */
-void record_push(lua_State *L, const Field *fields, size_t n, const void *of);
-#define RECORD_PUSH(L, fields, of) record_push(L, fields, CT_ARRAY_LEN(fields), of)
+void fields_push(lua_State *L, const Field *fields, size_t n, const void *of);
+#define FIELDS_PUSH(L, fields, of) fields_push(L, fields, CT_ARRAY_LEN(fields), of)
 
 /* Each sets one field of the table at the top [-0, +0, m]. */
-void record_text(lua_State *L, const char *name, const char *text); /* NULL: none */
-void record_integer(lua_State *L, const char *name, int64_t v);
-void record_bool(lua_State *L, const char *name, bool v);
+void field_text(lua_State *L, const char *name, const char *text); /* NULL: none */
+void field_integer(lua_State *L, const char *name, int64_t v);
+void field_bool(lua_State *L, const char *name, bool v);
 
 #endif
