@@ -121,6 +121,6 @@ return {
     "simt_lower_move.c MAX_DATA", "simt_mma.h MAX_N", "simt_slots.c MAX_THREADS",
     "simt_sync.h CT_MBAR_MAX", "simt_tile.c MAX_MB", "simt_tile.c MAX_NB",
     "simt_views.c MAX_VEC_BYTES", "tensor_core.h CT_TC_MAX_K",
-    "trace.h CT_TRACE_MAX_ELEMENTS",
+    "lineage.h CT_LINEAGE_MAX_ELEMENTS",
   },
 }

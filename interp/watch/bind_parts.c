@@ -11,7 +11,7 @@
 #include "runtime/layout/composed.h"
 #include "runtime/simt/code/simt_program.h"
 #include "runtime/watch/parts.h"
-#include "runtime/watch/trace.h"
+#include "runtime/watch/lineage.h"
 
 enum { WATCHER = 1, LAUNCH, LIMIT, ARGS }; /* places on the stack */
 
@@ -103,9 +103,9 @@ static void push_sites(lua_State *L, const CtParts *parts, const CtSimtProgram *
 /* [index in the program] = {name =, space =, bytes =, layout =} of tensors that own their memory. */
 static void push_tensors(lua_State *L, const CtSimtProgram *p) {
   static const char *const spaces[] = {"global", "shared", "register", "constant"};
-  CtTraceTensor t;
+  CtLineageTensor t;
   lua_newtable(L);
-  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+  for (uint32_t i = 1; ct_lineage_tensor(p, i, &t); i++) {
     if (t.is_alias) {
       continue;
     }
@@ -170,7 +170,7 @@ static int parts(lua_State *L) {
   push_tensors(L, p);
   lua_setfield(L, -2, "tensors");
   push_triple(L, "grid", ct_parts_grid(found));
-  push_triple(L, "block", ct_simt_trace_block(p));
+  push_triple(L, "block", ct_lineage_block(p));
   push_triple(L, "cluster", p->cluster);
   field_integer(L, "left_out", ct_parts_left_out(found));
   return 1;

@@ -1,5 +1,5 @@
 /* bind_trace.c: what the module cuttle.trace is made of: a launch on the CPU engine that finds out how one
-   element came about (runtime/watch/trace.h). The names begin with `_`: the library's own. */
+   element came about (runtime/watch/lineage.h). The names begin with `_`: the library's own. */
 #include <lauxlib.h>
 #include <limits.h>
 
@@ -8,13 +8,13 @@
 #include "interp/launch/launch_key.h"
 #include "interp/launch/watcher.h"
 #include "runtime/layout/composed.h"
-#include "runtime/watch/trace.h"
+#include "runtime/watch/lineage.h"
 #include "interp/state/fields.h"
 #include "interp/state/source_load.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 
-static void close_trace(void *trace) { ct_simt_trace_close(trace); }
+static void close_trace(void *trace) { ct_lineage_close(trace); }
 
 static const WatcherKind kind = {
     "trace",
@@ -22,13 +22,13 @@ static const WatcherKind kind = {
     close_trace};
 
 static const char *const row_kinds[] = {"reads", "writes", "computes", "zeros"};
-static const Field row_fields[] = {FIELD_NAMED("kind", CtTraceRow, kind, row_kinds),
-                                   FIELD_AS("line", CtTraceRow, loc.line), FIELD(CtTraceRow, block),
-                                   FIELD(CtTraceRow, thread), FIELD_AS("times", CtTraceRow, n)};
+static const Field row_fields[] = {
+    FIELD_NAMED("kind", CtLineageRow, kind, row_kinds), FIELD_AS("line", CtLineageRow, loc.line),
+    FIELD(CtLineageRow, block), FIELD(CtLineageRow, thread), FIELD_AS("times", CtLineageRow, n)};
 
-static void push_row(lua_State *L, const CtSimtProgram *p, const CtTraceRow *row) {
+static void push_row(lua_State *L, const CtSimtProgram *p, const CtLineageRow *row) {
   static const char *const spaces[] = {"global", "shared", "register", "constant"};
-  CtTracePlace at = ct_simt_trace_place(p, row);
+  CtLineagePlace at = ct_lineage_place(p, row);
   lua_createtable(L, 0, 10);
   FIELDS_SET(L, row_fields, row);
   field_text(L, "chunk", at.chunk);
@@ -124,9 +124,9 @@ static int clones(lua_State *L) { return copies_at(L, WHERE_IT_IS); }
 
 /* The program's shared tensors: name -> {layout, dtype}. */
 static void push_shared(lua_State *L, const CtSimtProgram *p) {
-  CtTraceTensor t;
+  CtLineageTensor t;
   lua_newtable(L);
-  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+  for (uint32_t i = 1; ct_lineage_tensor(p, i, &t); i++) {
     if (t.space != CT_SHARED || t.is_alias) {
       continue;
     }
@@ -143,9 +143,9 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
 
 /* {name = true} of the tensors in global memory that the kernel writes. */
 static void push_written(lua_State *L, const CtSimtProgram *p) {
-  CtTraceTensor t;
+  CtLineageTensor t;
   lua_newtable(L);
-  for (uint32_t i = 1; ct_simt_trace_tensor(p, i, &t); i++) {
+  for (uint32_t i = 1; ct_lineage_tensor(p, i, &t); i++) {
     if (t.space == CT_GLOBAL && !t.is_alias && t.is_written) {
       field_bool(L, t.name, true);
     }
@@ -161,9 +161,9 @@ static void push_extents(lua_State *L, const int64_t extents[3]) {
 }
 
 static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
-  const CtTraceRow *rows;
+  const CtLineageRow *rows;
   size_t n;
-  diag_try(L, ct_simt_trace_rows(w->tool, &rows, &n, diag_err(L)));
+  diag_try(L, ct_lineage_rows(w->tool, &rows, &n, diag_err(L)));
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     push_row(L, p, &rows[i]);
@@ -181,22 +181,22 @@ static void add_mark(lua_State *L, const CtSimtProgram *p, const CtTrailMark *m,
     lua_rawseti(L, -2, ++at);
   }
   if (m->buf != 0) {
-    lua_pushstring(L, ct_simt_trace_name(p, m->buf));
+    lua_pushstring(L, ct_lineage_name(p, m->buf));
   } else {
     lua_pushboolean(L, 0);
   }
   lua_rawseti(L, -2, at + 1);
 }
 
-static void push_trails(lua_State *L, const CtSimtTrace *trace, const CtSimtProgram *p) {
+static void push_trails(lua_State *L, const CtLineage *trace, const CtSimtProgram *p) {
   lua_Integer n = 0;
   const CtTrail *t;
-  for (int i = 0; (t = ct_simt_trace_trail(trace, i)) != NULL; i++) {
+  for (int i = 0; (t = ct_lineage_trail(trace, i)) != NULL; i++) {
     n += (lua_Integer)t->n;
   }
   lua_createtable(L, (int)ct_min(n * MARK_FIELDS, INT_MAX), 0);
   n = 0;
-  for (int i = 0; (t = ct_simt_trace_trail(trace, i)) != NULL; i++) {
+  for (int i = 0; (t = ct_lineage_trail(trace, i)) != NULL; i++) {
     for (size_t j = 0; j < t->n; j++, n += MARK_FIELDS) {
       add_mark(L, p, &t->mark[j], n);
     }
@@ -204,10 +204,10 @@ static void push_trails(lua_State *L, const CtSimtTrace *trace, const CtSimtProg
 }
 
 static void push_codes(lua_State *L, const CtSimtProgram *p) {
-  static const Field fields[] = {FIELD(CtTraceCode, line), FIELD(CtTraceCode, mma_k)};
-  CtTraceCode code;
+  static const Field fields[] = {FIELD(CtLineageCode, line), FIELD(CtLineageCode, mma_k)};
+  CtLineageCode code;
   lua_newtable(L);
-  for (uint32_t i = 0; ct_simt_trace_code(p, i, &code); i++) {
+  for (uint32_t i = 0; ct_lineage_code(p, i, &code); i++) {
     lua_createtable(L, 0, 5);
     FIELDS_SET(L, fields, &code);
     field_text(L, "name", code.name);
@@ -288,7 +288,7 @@ static int launches(lua_State *L) {
 enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on the stack */
 
 static void launch_watched(lua_State *L, Watcher *w, int n) {
-  for (CtSimtWatch *watch; (watch = ct_simt_trace_next(w->tool)) != NULL;) {
+  for (CtSimtWatch *watch; (watch = ct_lineage_next(w->tool)) != NULL;) {
     lua_pushvalue(L, LAUNCH);
     push_copies(L, ARGS, n, ON_HOST);
     watcher_start(w, watch);
@@ -300,7 +300,7 @@ static void launch_watched(lua_State *L, Watcher *w, int n) {
 /* The offsets in the list at OFFSET, which takes its place. */
 static const int64_t *read_offsets(lua_State *L, size_t *n) {
   lua_Integer size = luaL_len(L, OFFSET);
-  luaL_argcheck(L, size >= 1 && size <= CT_TRACE_MAX_ELEMENTS, OFFSET, "1 to 64 elements");
+  luaL_argcheck(L, size >= 1 && size <= CT_LINEAGE_MAX_ELEMENTS, OFFSET, "1 to 64 elements");
   int64_t *off = lua_newuserdatauv(L, (size_t)size * sizeof *off, 0);
   for (lua_Integer i = 0; i < size; i++) {
     lua_rawgeti(L, OFFSET, i + 1);
@@ -316,16 +316,16 @@ static const int64_t *read_offsets(lua_State *L, size_t *n) {
 static int push_found(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   push_rows(L, w, p);
   push_shared(L, p);
-  push_extents(L, ct_simt_trace_grid(w->tool));
-  push_extents(L, ct_simt_trace_block(p));
+  push_extents(L, ct_lineage_grid(w->tool));
+  push_extents(L, ct_lineage_block(p));
   push_written(L, p);
   return 5;
 }
 
 static int push_walks(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
-  const CtTraceRow *rows;
+  const CtLineageRow *rows;
   size_t n;
-  diag_try(L, ct_simt_trace_rows(w->tool, &rows, &n, diag_err(L)));
+  diag_try(L, ct_lineage_rows(w->tool, &rows, &n, diag_err(L)));
   push_trails(L, w->tool, p);
   push_codes(L, p);
   return 2;
@@ -337,7 +337,7 @@ static int push_walks(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
    being the block whose shared memory it is where that is another; the shared tensors by name; the launch's
    extents; names of what the kernel writes. A cluster's record takes `limit` bytes at most. */
 static int trace_launch(lua_State *L, bool keeps_trail) {
-  CtSimtTrace *trace;
+  CtLineage *trace;
   Watcher *w = watcher_push(L, &kind, 0);
   lua_insert(L, WATCHER);
   lua_toclose(L, WATCHER);
@@ -350,11 +350,11 @@ static int trace_launch(lua_State *L, bool keeps_trail) {
   luaL_argcheck(L, luaL_checkinteger(L, LIMIT) >= 0, LIMIT, "bytes");
   size_t n_off;
   const int64_t *off = read_offsets(L, &n_off);
-  diag_try(L, ct_simt_trace_open(w->state->alloc, luaL_checkstring(L, NAME), off, n_off,
-                                 (size_t)luaL_checkinteger(L, LIMIT), &trace, diag_err(L)));
+  diag_try(L, ct_lineage_open(w->state->alloc, luaL_checkstring(L, NAME), off, n_off,
+                              (size_t)luaL_checkinteger(L, LIMIT), &trace, diag_err(L)));
   w->tool = trace;
   if (keeps_trail) {
-    ct_simt_trace_keep_trail(trace);
+    ct_lineage_keep_trail(trace);
   }
   launch_watched(L, w, lua_gettop(L) - ARGS + 1);
   const CtSimtProgram *p = k->specs->simt; /* the one that just ran comes first */

@@ -1,7 +1,7 @@
-/* test_trace_places.c: the places that a trace wants: which it has, and that it remembers what it could not keep. */
+/* test_lineage_places.c: the places that a lineage wants: which it has, and that it remembers what it could not keep. */
 #include <stdlib.h>
 
-#include "runtime/watch/trace_places.h"
+#include "runtime/watch/lineage_places.h"
 #include "tap.h"
 
 enum { FIRST = 1000, MANY = 5000 };

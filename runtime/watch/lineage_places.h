@@ -1,8 +1,8 @@
-/* trace_places.h: what a walk over the record of a cluster keeps: places that are still wanted, and rows. */
-#ifndef CT_TRACE_PLACES_H
-#define CT_TRACE_PLACES_H
+/* lineage_places.h: what a walk over the history of a cluster keeps: places that are still wanted, and rows. */
+#ifndef CT_LINEAGE_PLACES_H
+#define CT_LINEAGE_PLACES_H
 
-#include "record.h"
+#include "history.h"
 
 /* A byte of memory by its address, whichever buffer reaches it; a lane of a slot. */
 enum { CT_PLACE_SLOT_BIT = 62, CT_PLACE_WARP = 46, CT_PLACE_RANK_BITS = 8 };
@@ -44,6 +44,6 @@ bool ct_places_by_element(const CtAccess *a);
 bool ct_places_may_take_of(const CtPlaces *s, const CtAccess *a, const char *ptr, int64_t e);
 
 /* Adds a row, or to an equal one: its count, and the first place in the order. */
-void ct_trace_add(CtTraceRows *rows, const CtTraceRow *row);
+void ct_lineage_add(CtLineageRows *rows, const CtLineageRow *row);
 
 #endif

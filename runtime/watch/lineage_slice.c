@@ -1,4 +1,4 @@
-/* trace_slice.c: walks the record of a cluster backwards.
+/* lineage_slice.c: walks the history of a cluster backwards.
 
    Invariant: a set holds the places whose values are still wanted: bytes of memory, and lanes of
    slots. A step that writes a wanted place takes it out of the set and puts in what it read to
@@ -9,35 +9,35 @@
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
-#include "trace_places.h"
+#include "lineage_places.h"
 
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 typedef struct Slice {
   const CtSimtProgram *p;
-  const CtRecord *r;
+  const CtHistory *r;
   const CtStep *step;
   const CtIn *code;
   CtPlaces wanted;
-  CtTraceRows *rows;
+  CtLineageRows *rows;
 } Slice;
 
-static void add_row_of(Slice *s, CtTraceKind kind, int lane, uint32_t buf, int64_t off,
+static void add_row_of(Slice *s, CtLineageKind kind, int lane, uint32_t buf, int64_t off,
                        int64_t owner) {
-  CtTraceRow row = {.kind = kind,
-                    .loc = s->p->locs[s->code - s->p->code],
-                    .block = s->r->team[s->step->rank].block,
-                    .owner = owner,
-                    .thread = s->step->warp * CT_LANES + lane,
-                    .buf = buf,
-                    .off = off,
-                    .order = (uint32_t)(s->step - s->r->steps),
-                    .n = ct_in_row(s->code)->moves == CT_MOVES_NOT};
-  ct_trace_add(s->rows, &row);
+  CtLineageRow row = {.kind = kind,
+                      .loc = s->p->locs[s->code - s->p->code],
+                      .block = s->r->team[s->step->rank].block,
+                      .owner = owner,
+                      .thread = s->step->warp * CT_LANES + lane,
+                      .buf = buf,
+                      .off = off,
+                      .order = (uint32_t)(s->step - s->r->steps),
+                      .n = ct_in_row(s->code)->moves == CT_MOVES_NOT};
+  ct_lineage_add(s->rows, &row);
 }
 
 static void add_computes(Slice *s, int lane) {
-  add_row_of(s, CT_TRACE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
+  add_row_of(s, CT_LINEAGE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
 }
 
 /* --- the trail ------------------------------------------------------------------------------------------ */
@@ -110,7 +110,8 @@ static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, in
 }
 
 /* Notes an event, with elements counted in the tensor for which the memory was made. */
-static void note_in(Slice *s, CtTraceKind kind, uint32_t i, int64_t off, int lane, int64_t owner) {
+static void note_in(Slice *s, CtLineageKind kind, uint32_t i, int64_t off, int lane,
+                    int64_t owner) {
   const CtSimtBuf *buf = &s->p->bufs[i];
   int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), of = (int64_t)ct_dtype_bytes(buf->of);
   for (int64_t e = off * bytes / of; e * of < (off + 1) * bytes; e++) {
@@ -129,14 +130,14 @@ static int64_t owner_of(const Slice *s, const CtAccess *a) {
   return team[s->step->rank].block;
 }
 
-static void note_memory(Slice *s, CtTraceKind kind, const CtAccess *a, int64_t off, int lane) {
+static void note_memory(Slice *s, CtLineageKind kind, const CtAccess *a, int64_t off, int lane) {
   if (a->buf->space != CT_REGISTER) {
     note_in(s, kind, a->buf_index, off, lane, owner_of(s, a));
   }
 }
 
 static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, int64_t *off) {
-  return ct_record_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
+  return ct_history_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
 }
 
 /* Wants an element of a lane, for a value that this step gives to lane `by`; a 0 if a guard or a predicate leaves it
@@ -150,7 +151,7 @@ static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, i
   uint64_t at = element_place(s, a, off, lane);
   want_all(s, at, bytes, by);
   name_wanted(s, bytes, a->buf_index, off);
-  note_memory(s, CT_TRACE_READS, a, off, by);
+  note_memory(s, CT_LINEAGE_READS, a, off, by);
 }
 
 static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
@@ -167,7 +168,7 @@ static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
       found |= take(s, at + (uint64_t)i, lane);
     }
     if (found) {
-      note_memory(s, CT_TRACE_WRITES, a, off, lane);
+      note_memory(s, CT_LINEAGE_WRITES, a, off, lane);
     }
   }
   return found;
@@ -437,7 +438,7 @@ static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
 static void want_source(Slice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off;
   if (a->buf->space != CT_REGISTER && !element_at(s, a, e, lane, &off)) {
-    add_row_of(s, CT_TRACE_ZEROS, lane, a->buf->memory, 0, s->r->team[s->step->rank].block);
+    add_row_of(s, CT_LINEAGE_ZEROS, lane, a->buf->memory, 0, s->r->team[s->step->rank].block);
   }
   want_element(s, a, e, lane);
 }
@@ -505,7 +506,7 @@ static bool take_bytes(Slice *s, const char *at, int64_t n, int lane) {
 }
 
 /* Walks over an element of a box in a block: a load wrote it there, or a store read it. */
-static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, const CtTmaUnit *u,
+static void walk_element(Slice *s, const CtSimtTma *t, const CtHistoryBox *b, const CtTmaUnit *u,
                          int rank, int64_t i) {
   int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), owner = s->r->team[rank].block;
   const char *in_shared = s->r->team[rank].shared + u->place + i;
@@ -514,23 +515,23 @@ static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, con
   int64_t at_global = (u->off + i) / bytes;
   bool is_inside = i >= u->from && i < u->to;
   if (!t->is_store && take_bytes(s, in_shared, bytes, b->lane)) {
-    note_in(s, CT_TRACE_WRITES, t->shared, at_shared, b->lane, owner);
+    note_in(s, CT_LINEAGE_WRITES, t->shared, at_shared, b->lane, owner);
     if (is_inside) {
       want_all(s, memory_place(in_global), bytes, b->lane);
       name_wanted(s, bytes, t->global, at_global);
-      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+      note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, owner);
     } else {
       want_zero(s, b->lane);
-      add_row_of(s, CT_TRACE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
+      add_row_of(s, CT_LINEAGE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
     }
   } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes, b->lane)) {
-    note_in(s, CT_TRACE_WRITES, t->global, at_global, b->lane, owner);
+    note_in(s, CT_LINEAGE_WRITES, t->global, at_global, b->lane, owner);
     want_all(s, memory_place(in_shared), bytes, b->lane);
-    note_in(s, CT_TRACE_READS, t->shared, at_shared, b->lane, owner);
+    note_in(s, CT_LINEAGE_READS, t->shared, at_shared, b->lane, owner);
     if (t->reduce != CT_TMA_NONE) {
       want_all(s, memory_place(in_global), bytes, b->lane);
       name_wanted(s, bytes, t->global, at_global);
-      note_in(s, CT_TRACE_READS, t->global, at_global, b->lane, owner);
+      note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, owner);
       add_computes(s, b->lane);
     }
   }
@@ -539,7 +540,7 @@ static void walk_element(Slice *s, const CtSimtTma *t, const CtRecordBox *b, con
 static void walk_boxes(Slice *s) {
   const CtSimtTma *t = &s->p->tmas[s->code->imm];
   for (uint32_t i = s->step->n_accesses; i-- > 0;) {
-    const CtRecordBox *b = &s->r->boxes[s->step->accesses + i];
+    const CtHistoryBox *b = &s->r->boxes[s->step->accesses + i];
     for (uint32_t ranks = b->ranks; ranks != 0; ranks &= ranks - 1) {
       for (int64_t u = 0; u < b->n; u++) {
         for (int64_t at = 0; at < CT_TMA_UNIT; at += (int64_t)ct_dtype_bytes(t->dtype)) {
@@ -578,8 +579,8 @@ static void walk_step(Slice *s) {
   }
 }
 
-void ct_simt_slice(const CtSimtProgram *p, const CtRecord *r, const char *at, size_t bytes,
-                   CtTraceRows *rows) {
+void ct_simt_slice(const CtSimtProgram *p, const CtHistory *r, const char *at, size_t bytes,
+                   CtLineageRows *rows) {
   Slice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
   for (size_t i = 0; i < bytes; i++) {
     ct_places_want(&s.wanted, memory_place(at + i));

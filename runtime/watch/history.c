@@ -1,5 +1,5 @@
-/* record.c: recording the steps of a cluster's blocks; see record.h. */
-#include "record.h"
+/* history.c: recording the steps of a cluster's blocks; see history.h. */
+#include "history.h"
 
 #include <string.h>
 
@@ -8,18 +8,18 @@
 
 static const int64_t not_accessed = INT64_MIN;
 
-void ct_record_init(CtRecord *r, CtAlloc alloc, size_t max_bytes) {
-  *r = (CtRecord){.alloc = alloc, .max_bytes = max_bytes};
+void ct_history_init(CtHistory *r, CtAlloc alloc, size_t max_bytes) {
+  *r = (CtHistory){.alloc = alloc, .max_bytes = max_bytes};
   ct_arena_init(&r->arena, alloc);
 }
 
-void ct_record_reset(CtRecord *r, const CtWorker *team) {
+void ct_history_reset(CtHistory *r, const CtWorker *team) {
   ct_arena_reset(&r->arena);
   r->team = team;
   r->n_steps = r->n_accesses = r->n_boxes = r->bytes = 0;
 }
 
-void ct_record_clear(CtRecord *r) {
+void ct_history_clear(CtHistory *r) {
   ct_arena_clear(&r->arena);
   ct_free(r->alloc, r->steps, r->cap_steps * sizeof *r->steps);
   ct_free(r->alloc, r->accesses, r->cap_accesses * sizeof *r->accesses);
@@ -28,8 +28,8 @@ void ct_record_clear(CtRecord *r) {
   ct_free(r->alloc, r->boxes, r->cap_boxes * sizeof *r->boxes);
 }
 
-/* Memory for n things of a size, from the record's budget; NULL: the record has failed. */
-static void *take(CtRecord *r, int64_t n, size_t size) {
+/* Memory for n things of a size, from the history's budget; NULL: the history has failed. */
+static void *take(CtHistory *r, int64_t n, size_t size) {
   size_t bytes = 0;
   bool fits = ct_fits_memory(n, size, &bytes);
   r->bytes = ct_size_add(r->bytes, fits ? bytes : SIZE_MAX);
@@ -38,7 +38,7 @@ static void *take(CtRecord *r, int64_t n, size_t size) {
   return p;
 }
 
-static const int64_t *copy(CtRecord *r, const int64_t *from, int64_t n) {
+static const int64_t *copy(CtHistory *r, const int64_t *from, int64_t n) {
   int64_t *to = take(r, n, sizeof *to);
   if (to != NULL) {
     memcpy(to, from, (size_t)n * sizeof *to);
@@ -52,7 +52,7 @@ static bool is_fixed(const CtAccess *a, int mode) {
 }
 
 /* Makes a table of the offsets of an irregular access: all elements of all lanes. */
-static int64_t *materialise(CtRecord *r, const CtAccess *a) {
+static int64_t *materialise(CtHistory *r, const CtAccess *a) {
   int64_t *to = take(r, a->n * CT_LANES, sizeof *to);
   for (int64_t i = 0; to != NULL && i < a->n * CT_LANES; i++) {
     int lane = (int)(i % CT_LANES);
@@ -63,7 +63,7 @@ static int64_t *materialise(CtRecord *r, const CtAccess *a) {
   return to;
 }
 
-static void keep_access(CtRecord *r, const CtAccess *from) {
+static void keep_access(CtHistory *r, const CtAccess *from) {
   if (ct_grow(r->alloc, &r->accesses, &r->cap_accesses, r->n_accesses + 1, sizeof *r->accesses,
               NULL) != CT_OK ||
       ct_grow(r->alloc, &r->own_offsets, &r->cap_offsets, r->n_accesses + 1, sizeof *r->own_offsets,
@@ -91,12 +91,12 @@ static void keep_access(CtRecord *r, const CtAccess *from) {
 /* --- boxes ------------------------------------------------------------------------------------------------ */
 
 static void keep_unit(void *ud, const CtTmaUnit *unit) {
-  CtRecordBox *b = ud;
+  CtHistoryBox *b = ud;
   b->units[b->n++] = *unit;
 }
 
-static void keep_box(CtRecord *r, const CtWarp *w, const CtSimtTma *t, int lane) {
-  CtRecordBox b = {.lane = lane, .global = w->mem[t->global].ptr};
+static void keep_box(CtHistory *r, const CtWarp *w, const CtSimtTma *t, int lane) {
+  CtHistoryBox b = {.lane = lane, .global = w->mem[t->global].ptr};
   b.units = take(r, ct_simt_tma_bytes(t) / CT_TMA_UNIT, sizeof *b.units);
   if (b.units == NULL || ct_grow(r->alloc, &r->boxes, &r->cap_boxes, r->n_boxes + 1,
                                  sizeof *r->boxes, NULL) != CT_OK) {
@@ -110,7 +110,7 @@ static void keep_box(CtRecord *r, const CtWarp *w, const CtSimtTma *t, int lane)
 
 /* --- steps ------------------------------------------------------------------------------------------------ */
 
-static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *in, CtWarp *w) {
+static void keep_operands(CtHistory *r, CtStep *s, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_OPERANDS];
   if (code->u.op == CT_SIMT_TMA) {
     s->accesses = (uint32_t)r->n_boxes;
@@ -127,7 +127,7 @@ static void keep_operands(CtRecord *r, CtStep *s, const CtIn *code, const CtIn *
   }
 }
 
-static const uint32_t *lanes_read(CtRecord *r, const CtIn *code, const CtWarp *w) {
+static const uint32_t *lanes_read(CtHistory *r, const CtIn *code, const CtWarp *w) {
   bool ignored;
   uint32_t *from = take(r, CT_LANES, sizeof *from);
   for (int lane = 0; from != NULL && lane < CT_LANES; lane++) {
@@ -136,7 +136,7 @@ static const uint32_t *lanes_read(CtRecord *r, const CtIn *code, const CtWarp *w
   return from;
 }
 
-void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+void ct_history_step(CtHistory *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   r->failed = r->failed || r->bytes > r->max_bytes;
   if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
                            NULL) != CT_OK) {
@@ -165,7 +165,7 @@ void ct_record_step(CtRecord *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   }
 }
 
-bool ct_record_at(const CtRecord *r, uint32_t access, int64_t e, int lane, int64_t *off) {
+bool ct_history_at(const CtHistory *r, uint32_t access, int64_t e, int lane, int64_t *off) {
   const CtAccess *a = &r->accesses[access];
   if ((a->mask >> lane & 1) == 0) {
     return false;

@@ -1,13 +1,13 @@
-/* trace_lean.c: which operations on whole tensors cannot matter to what is written where.
+/* lineage_lean.c: which operations on whole tensors cannot matter to what is written where.
 
    A warp's way, and the elements that it accesses, come from scalars and lanes. A value of memory
    gets there by a load, an atomic operation or a predicate; a float mostly does not, which
-   trace_taint.c finds out. So an operation on whole tensors does
+   lineage_taint.c finds out. So an operation on whole tensors does
    not matter unless it writes memory that is read so, or from where TILE or TMA bring it to such
    memory. Two parameters that share memory count as apart: a wrong guess only finds other blocks. */
 #include <string.h>
 
-#include "record.h"
+#include "history.h"
 
 static uint32_t memory_of(const CtSimtProgram *p, uint32_t buf) { return p->bufs[buf].memory; }
 
@@ -59,7 +59,7 @@ static void need_all(const CtSimtProgram *p, bool floats, bool *needed) {
   }
 }
 
-bool *ct_trace_idle(const CtSimtProgram *p, CtAlloc alloc) {
+bool *ct_lineage_idle(const CtSimtProgram *p, CtAlloc alloc) {
   bool *idle = ct_alloc(alloc, p->n_code + p->n_bufs), may = true;
   if (idle == NULL) {
     return NULL;
@@ -67,7 +67,7 @@ bool *ct_trace_idle(const CtSimtProgram *p, CtAlloc alloc) {
   bool *needed = idle + p->n_code;
   memset(idle, 0, p->n_code + p->n_bufs);
   need_all(p, false, needed);
-  if (ct_trace_floats_decide(p, needed, alloc)) {
+  if (ct_lineage_floats_decide(p, needed, alloc)) {
     need_all(p, true, needed);
   }
   for (uint32_t i = p->body; i < p->n_code; i++) {
@@ -79,7 +79,7 @@ bool *ct_trace_idle(const CtSimtProgram *p, CtAlloc alloc) {
   return idle;
 }
 
-bool ct_trace_blocks_are_apart(const CtSimtProgram *p) {
+bool ct_lineage_blocks_are_apart(const CtSimtProgram *p) {
   for (uint32_t i = p->body; i < p->n_code; i++) {
     if (ct_in_is(&p->code[i], CT_INS_ATOMIC)) {
       return false;

@@ -1,29 +1,29 @@
-/* trace.c: the watcher of `trace`; see trace.h. It takes up to three launches. The first one
+/* lineage.c: the watcher of `trace`; see lineage.h. It takes up to three launches. The first one
    finds the blocks that write an element. It leaves out operations on whole tensors that do not
-   matter for that (trace_lean.c). The second one records these blocks: each worker records the
-   block that it runs, and walks the record backwards when the block ends. Others do not run if
+   matter for that (lineage_lean.c). The second one records these blocks: each worker records the
+   block that it runs, and walks the history backwards when the block ends. Others do not run if
    blocks cannot see each other. If a block did not write an element again, for example because
    blocks take their work in turn, a third launch records all blocks. */
-#include "trace.h"
+#include "lineage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "record.h"
+#include "history.h"
 #include "runtime/simt/run/simt_watch.h"
 
 typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
 
-/* A find: a block that writes an element; the place of this one in CtSimtTrace.off. */
+/* A find: a block that writes an element; the place of this one in CtLineage.off. */
 static int64_t find_of(int64_t block, size_t i) {
-  return block * CT_TRACE_MAX_ELEMENTS + (int64_t)i;
+  return block * CT_LINEAGE_MAX_ELEMENTS + (int64_t)i;
 }
-static int64_t block_of(int64_t find) { return find / CT_TRACE_MAX_ELEMENTS; }
+static int64_t block_of(int64_t find) { return find / CT_LINEAGE_MAX_ELEMENTS; }
 
 /* What one worker of the engine does. */
 typedef struct Tracer {
-  CtRecord record;
-  CtTraceRows rows;
+  CtHistory history;
+  CtLineageRows rows;
   CtTrail trail;
   int64_t *blocks; /* FIND: finds */
   size_t n_blocks, cap_blocks;
@@ -32,7 +32,7 @@ typedef struct Tracer {
   bool has_missed; /* a block that wrote one in the first launch writes none now */
 } Tracer;
 
-struct CtSimtTrace {
+struct CtLineage {
   CtSimtWatch watch; /* first: it is one */
   CtAlloc alloc;
   const char *param;
@@ -50,17 +50,17 @@ struct CtSimtTrace {
   const CtSimtProgram *idle_of;
   int64_t grid[3];
   bool failed, keeps_trail;
-  CtTraceRow *all;
+  CtLineageRow *all;
   size_t n_all;
 };
 
-static CtSimtTrace *trace_of(CtSimtWatch *watch) { return (CtSimtTrace *)(void *)watch; }
+static CtLineage *trace_of(CtSimtWatch *watch) { return (CtLineage *)(void *)watch; }
 
-static Tracer *tracer_of(CtSimtTrace *t, const CtWorker *k) {
+static Tracer *tracer_of(CtLineage *t, const CtWorker *k) {
   return &t->tracers[k - k->job->workers];
 }
 
-static uint32_t find_buf(const CtSimtTrace *t, const CtSimtProgram *p) {
+static uint32_t find_buf(const CtLineage *t, const CtSimtProgram *p) {
   for (uint32_t i = 1; i < p->n_bufs; i++) {
     if (p->bufs[i].space == CT_GLOBAL && p->bufs[i].memory == i &&
         strcmp(p->bufs[i].name, t->param) == 0) {
@@ -77,10 +77,10 @@ static int by_number(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-static void clear_tracers(CtSimtTrace *t) {
+static void clear_tracers(CtLineage *t) {
   for (int i = 0; i < t->n_tracers; i++) {
     Tracer *r = &t->tracers[i];
-    ct_record_clear(&r->record);
+    ct_history_clear(&r->history);
     ct_free(t->alloc, r->rows.row, r->rows.cap * sizeof *r->rows.row);
     ct_free(t->alloc, r->rows.table, r->rows.cap_table * sizeof *r->rows.table);
     ct_free(t->alloc, r->trail.mark, r->trail.cap * sizeof *r->trail.mark);
@@ -91,7 +91,7 @@ static void clear_tracers(CtSimtTrace *t) {
   t->n_tracers = 0;
 }
 
-static void clear_idle(CtSimtTrace *t) {
+static void clear_idle(CtLineage *t) {
   if (t->idle != NULL) {
     ct_free(t->alloc, t->idle, t->idle_of->n_code + t->idle_of->n_bufs);
     t->idle = NULL;
@@ -106,7 +106,7 @@ static int64_t cluster_of(const CtSimtJob *job, int64_t block) {
 }
 
 /* Only the clusters of the blocks that were found are to run. */
-static CtStatus choose_clusters(CtSimtTrace *t, CtSimtJob *job, CtErr *err) {
+static CtStatus choose_clusters(CtLineage *t, CtSimtJob *job, CtErr *err) {
   int64_t n = 0;
   t->only = ct_alloc(t->alloc, t->n_blocks * sizeof *t->only);
   if (t->only == NULL) {
@@ -127,7 +127,7 @@ static CtStatus choose_clusters(CtSimtTrace *t, CtSimtJob *job, CtErr *err) {
 }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   clear_tracers(t);
   t->buf = find_buf(t, job->program);
   memcpy(t->grid, job->launch->grid, sizeof t->grid);
@@ -139,20 +139,20 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   for (int i = 0; i < t->n_tracers; i++) {
     t->tracers[i] = (Tracer){.rows = {.alloc = t->alloc}};
     t->tracers[i].rows.trail = t->keeps_trail ? &t->tracers[i].trail : NULL;
-    ct_record_init(&t->tracers[i].record, t->alloc, t->max_bytes);
+    ct_history_init(&t->tracers[i].history, t->alloc, t->max_bytes);
   }
   if (t->phase == PHASE_FIND) {
-    t->idle = ct_trace_idle(job->program, t->alloc);
+    t->idle = ct_lineage_idle(job->program, t->alloc);
     t->idle_of = job->program;
     return t->idle == NULL ? ct_fail_nomem(err) : CT_OK;
   }
   bool may_choose = t->phase == PHASE_FOUND && !job->launch->is_cooperative &&
-                    ct_trace_blocks_are_apart(job->program);
+                    ct_lineage_blocks_are_apart(job->program);
   return may_choose ? choose_clusters(t, job, err) : CT_OK;
 }
 
 /* The place of the first find that is not less. */
-static size_t place_of(const CtSimtTrace *t, int64_t find) {
+static size_t place_of(const CtLineage *t, int64_t find) {
   size_t lo = 0, hi = t->n_blocks;
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
@@ -165,13 +165,13 @@ static size_t place_of(const CtSimtTrace *t, int64_t find) {
   return lo;
 }
 
-static bool is_found(const CtSimtTrace *t, int64_t block) {
+static bool is_found(const CtLineage *t, int64_t block) {
   size_t at = place_of(t, find_of(block, 0));
   return t->phase == PHASE_ALL || (at < t->n_blocks && block_of(t->blocks[at]) == block);
 }
 
 /* Is the element worth a walk in the cluster? */
-static bool is_written_by(const CtSimtTrace *t, const CtWorker *team, size_t i) {
+static bool is_written_by(const CtLineage *t, const CtWorker *team, size_t i) {
   bool is = t->phase == PHASE_ALL;
   for (int rank = 0; rank < team->job->program->n_cluster && !is; rank++) {
     int64_t find = find_of(team[rank].block, i);
@@ -182,42 +182,42 @@ static bool is_written_by(const CtSimtTrace *t, const CtWorker *team, size_t i) 
 }
 
 static void begin_block(CtSimtWatch *watch, CtWorker *k) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   Tracer *r = tracer_of(t, k);
-  r->open = t->buf == 0 ? 0 : ~(uint64_t)0 >> (CT_TRACE_MAX_ELEMENTS - t->n_off);
+  r->open = t->buf == 0 ? 0 : ~(uint64_t)0 >> (CT_LINEAGE_MAX_ELEMENTS - t->n_off);
 }
 
-/* All blocks of a cluster share one record, that of the first block, because they read and write
+/* All blocks of a cluster share one history, that of the first block, because they read and write
    each other's memory. */
 static void begin_recorded(CtSimtWatch *watch, CtWorker *k) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   Tracer *r = tracer_of(t, k->team);
   if (k->rank == 0) {
     r->is_on = false;
-    ct_record_reset(&r->record, k->team);
+    ct_history_reset(&r->history, k->team);
   }
   r->is_on = r->is_on || (t->buf != 0 && is_found(t, k->block));
 }
 
-static const char *wanted_bytes(const CtSimtTrace *t, size_t i, const CtWarp *w, size_t *bytes) {
+static const char *wanted_bytes(const CtLineage *t, size_t i, const CtWarp *w, size_t *bytes) {
   *bytes = w->mem[t->buf].elem_bytes;
   return w->mem[t->buf].ptr + t->off[i] * (int64_t)*bytes;
 }
 
-static void walk_back(CtSimtTrace *t, Tracer *r, size_t i, const CtWorker *k) {
+static void walk_back(CtLineage *t, Tracer *r, size_t i, const CtWorker *k) {
   size_t bytes, begin = r->trail.n;
   const char *at = wanted_bytes(t, i, CT_CAT(CtWarp, k->warps, 0), &bytes);
-  ct_simt_slice(k->job->program, &r->record, at, bytes, &r->rows);
+  ct_simt_slice(k->job->program, &r->history, at, bytes, &r->rows);
   if (r->trail.n > begin) {
     r->trail.mark[begin].off = t->off[i];
   }
 }
 
 static void end_block(CtSimtWatch *watch, CtWorker *k) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   Tracer *r = tracer_of(t, k->team);
   bool is_last = k->rank == k->job->program->n_cluster - 1;
-  if (is_last && r->is_on && !r->record.failed) {
+  if (is_last && r->is_on && !r->history.failed) {
     size_t n = r->rows.n;
     for (size_t i = 0; i < t->n_off; i++) {
       if (is_written_by(t, k->team, i)) {
@@ -273,17 +273,17 @@ static bool boxes_touch(const CtIn *code, const CtWarp *w, const char *at, size_
   return s.found;
 }
 
-static void keep_find(CtSimtTrace *t, Tracer *r, const CtWarp *w, size_t i) {
+static void keep_find(CtLineage *t, Tracer *r, const CtWarp *w, size_t i) {
   r->open &= ~((uint64_t)1 << i);
   if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
       CT_OK) {
-    r->record.failed = true;
+    r->history.failed = true;
     return;
   }
   r->blocks[r->n_blocks++] = find_of(w->worker->block, i);
 }
 
-static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
+static void find(CtLineage *t, Tracer *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   CtAccess accesses[CT_MAX_OPERANDS];
   bool is_tma = ct_in_is(code, CT_INS_TMA);
   int n = is_tma ? 0 : ct_simt_accesses(code, in, w, accesses);
@@ -303,7 +303,7 @@ static void find(CtSimtTrace *t, Tracer *r, const CtIn *code, const CtIn *in, Ct
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
 static uint32_t find_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWarp *w) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   Tracer *r = tracer_of(t, w->worker);
   if (r->open != 0) {
     find(t, r, code, in, w);
@@ -318,7 +318,7 @@ static const CtIn *pass(const CtIn *in, CtWarp *w) {
 
 /* What is idle and writes no tensor in global memory is passed over. */
 static CtHandler find_handler(CtSimtWatch *watch, uint32_t index) {
-  const CtSimtTrace *t = trace_of(watch);
+  const CtLineage *t = trace_of(watch);
   CtOperand operands[CT_MAX_OPERANDS];
   int n = ct_simt_operands(t->idle_of, &t->idle_of->code[index], operands);
   bool may_pass = t->idle[index];
@@ -334,7 +334,7 @@ static uint32_t record_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in
   Tracer *r = tracer_of(trace_of(watch), w->worker->team);
   bool prints = code->u.op == CT_SIMT_PRINT || code->u.op == CT_SIMT_PRINT_ARG;
   if (r->is_on) {
-    ct_record_step(&r->record, code, in, w);
+    ct_history_step(&r->history, code, in, w);
   }
   return prints ? 0 : w->mask;
 }
@@ -344,7 +344,7 @@ static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
 /* --- results -------------------------------------------------------------------------------------------- */
 
 static int by_block(const void *a, const void *b) {
-  const CtTraceRow *x = a, *y = b;
+  const CtLineageRow *x = a, *y = b;
   if (x->block != y->block) {
     return x->block < y->block ? -1 : 1;
   }
@@ -364,13 +364,13 @@ static int by_block(const void *a, const void *b) {
 }
 
 static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   size_t n = 0;
   (void)job;
   clear_idle(t);
   for (int i = 0; i < t->n_tracers; i++) {
     n += t->tracers[i].n_blocks;
-    t->failed = t->failed || t->tracers[i].record.failed;
+    t->failed = t->failed || t->tracers[i].history.failed;
   }
   t->blocks = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->blocks);
   t->failed = t->failed || (n > 0 && t->blocks == NULL);
@@ -387,7 +387,7 @@ static void end_find(CtSimtWatch *watch, CtSimtJob *job) {
 
 /* Puts the rows of all workers into one array. */
 static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
-  CtSimtTrace *t = trace_of(watch);
+  CtLineage *t = trace_of(watch);
   size_t n = 0;
   bool has_missed = false;
   (void)job;
@@ -395,7 +395,7 @@ static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
     const Tracer *r = &t->tracers[i];
     n += r->rows.n;
     has_missed = has_missed || r->has_missed;
-    t->failed = t->failed || r->rows.failed || r->record.failed;
+    t->failed = t->failed || r->rows.failed || r->history.failed;
   }
   if (t->failed || (has_missed && t->phase == PHASE_FOUND)) {
     return;
@@ -404,7 +404,7 @@ static void end_record(CtSimtWatch *watch, CtSimtJob *job) {
   t->all = n == 0 ? NULL : ct_alloc(t->alloc, n * sizeof *t->all);
   t->failed = n > 0 && t->all == NULL;
   for (int i = 0; i < t->n_tracers && t->all != NULL; i++) {
-    const CtTraceRows *rows = &t->tracers[i].rows;
+    const CtLineageRows *rows = &t->tracers[i].rows;
     if (rows->n > 0) {
       memcpy(t->all + t->n_all, rows->row, rows->n * sizeof *t->all);
       t->n_all += rows->n;
@@ -430,19 +430,18 @@ static const CtWatchOps record_ops = {.wants = wants_all,
 
 /* --- for users ------------------------------------------------------------------------------------------ */
 
-CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
-                            size_t max_bytes, CtSimtTrace **out, CtErr *err) {
-  CtSimtTrace *t = ct_alloc(alloc, sizeof *t);
+CtStatus ct_lineage_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
+                         size_t max_bytes, CtLineage **out, CtErr *err) {
+  CtLineage *t = ct_alloc(alloc, sizeof *t);
   if (t == NULL) {
     return ct_fail_nomem(err);
   }
-  *t =
-      (CtSimtTrace){.alloc = alloc, .param = param, .off = off, .n_off = n, .max_bytes = max_bytes};
+  *t = (CtLineage){.alloc = alloc, .param = param, .off = off, .n_off = n, .max_bytes = max_bytes};
   *out = t;
   return CT_OK;
 }
 
-void ct_simt_trace_close(CtSimtTrace *t) {
+void ct_lineage_close(CtLineage *t) {
   if (t != NULL) {
     clear_tracers(t);
     clear_idle(t);
@@ -453,7 +452,7 @@ void ct_simt_trace_close(CtSimtTrace *t) {
   }
 }
 
-CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
+CtSimtWatch *ct_lineage_next(CtLineage *t) {
   bool is_over = t->failed || t->phase >= PHASE_ALL || (t->phase == PHASE_FIND && t->n_blocks == 0);
   if (is_over) {
     return NULL;
@@ -463,9 +462,9 @@ CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t) {
   return &t->watch;
 }
 
-void ct_simt_trace_keep_trail(CtSimtTrace *t) { t->keeps_trail = true; }
+void ct_lineage_keep_trail(CtLineage *t) { t->keeps_trail = true; }
 
-const CtTrail *ct_simt_trace_trail(const CtSimtTrace *t, int i) {
+const CtTrail *ct_lineage_trail(const CtLineage *t, int i) {
   return i < t->n_tracers ? &t->tracers[i].trail : NULL;
 }
 
@@ -476,31 +475,31 @@ static const char *op_name(const CtSimtProgram *p, const CtIn *in) {
   return op == CT_OP_NONE ? ct_in_row(in)->name : ct_ops[op].text;
 }
 
-bool ct_simt_trace_code(const CtSimtProgram *p, uint32_t code, CtTraceCode *out) {
+bool ct_lineage_code(const CtSimtProgram *p, uint32_t code, CtLineageCode *out) {
   if (code >= p->n_code) {
     return false;
   }
   const CtIn *in = &p->code[code];
   bool is_mma = in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA;
-  *out = (CtTraceCode){.name = op_name(p, in),
-                       .chunk = p->chunks[p->locs[code].chunk],
-                       .line = p->locs[code].line,
-                       .moves = ct_in_row(in)->moves != CT_MOVES_NOT,
-                       .mma_k = is_mma ? p->tiles[in->imm].mma->k : 0};
+  *out = (CtLineageCode){.name = op_name(p, in),
+                         .chunk = p->chunks[p->locs[code].chunk],
+                         .line = p->locs[code].line,
+                         .moves = ct_in_row(in)->moves != CT_MOVES_NOT,
+                         .mma_k = is_mma ? p->tiles[in->imm].mma->k : 0};
   return true;
 }
 
-const char *ct_simt_trace_name(const CtSimtProgram *p, uint32_t buf) { return p->bufs[buf].name; }
+const char *ct_lineage_name(const CtSimtProgram *p, uint32_t buf) { return p->bufs[buf].name; }
 
-static bool is_too_much(const CtSimtTrace *t) {
+static bool is_too_much(const CtLineage *t) {
   bool is = false;
   for (int i = 0; i < t->n_tracers; i++) {
-    is = is || t->tracers[i].record.bytes > t->max_bytes;
+    is = is || t->tracers[i].history.bytes > t->max_bytes;
   }
   return is;
 }
 
-CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n, CtErr *err) {
+CtStatus ct_lineage_rows(CtLineage *t, const CtLineageRow **rows, size_t *n, CtErr *err) {
   if (t->failed && !is_too_much(t)) {
     return ct_fail_nomem(err);
   }
@@ -515,13 +514,13 @@ CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n, 
   return CT_OK;
 }
 
-const int64_t *ct_simt_trace_grid(const CtSimtTrace *t) { return t->grid; }
+const int64_t *ct_lineage_grid(const CtLineage *t) { return t->grid; }
 
-CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row) {
-  const CtSimtBuf *buf = row->kind == CT_TRACE_COMPUTES ? NULL : &p->bufs[row->buf];
-  return (CtTracePlace){.tensor = buf == NULL ? NULL : buf->name,
-                        .space = buf == NULL ? CT_REGISTER : buf->space,
-                        .chunk = p->chunks[row->loc.chunk]};
+CtLineagePlace ct_lineage_place(const CtSimtProgram *p, const CtLineageRow *row) {
+  const CtSimtBuf *buf = row->kind == CT_LINEAGE_COMPUTES ? NULL : &p->bufs[row->buf];
+  return (CtLineagePlace){.tensor = buf == NULL ? NULL : buf->name,
+                          .space = buf == NULL ? CT_REGISTER : buf->space,
+                          .chunk = p->chunks[row->loc.chunk]};
 }
 
 static bool is_written(const CtSimtProgram *p, uint32_t buf) {
@@ -536,19 +535,19 @@ static bool is_written(const CtSimtProgram *p, uint32_t buf) {
   return false;
 }
 
-bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out) {
+bool ct_lineage_tensor(const CtSimtProgram *p, uint32_t i, CtLineageTensor *out) {
   if (i >= p->n_bufs) {
     return false;
   }
   const CtSimtBuf *buf = &p->bufs[i];
-  *out = (CtTraceTensor){.name = buf->name,
-                         .space = buf->space,
-                         .dtype = buf->dtype,
-                         .layout = buf->layout,
-                         .swizzle = buf->swizzle,
-                         .is_alias = buf->memory != i,
-                         .is_written = is_written(p, i)};
+  *out = (CtLineageTensor){.name = buf->name,
+                           .space = buf->space,
+                           .dtype = buf->dtype,
+                           .layout = buf->layout,
+                           .swizzle = buf->swizzle,
+                           .is_alias = buf->memory != i,
+                           .is_written = is_written(p, i)};
   return true;
 }
 
-const int64_t *ct_simt_trace_block(const CtSimtProgram *p) { return p->block; }
+const int64_t *ct_lineage_block(const CtSimtProgram *p) { return p->block; }

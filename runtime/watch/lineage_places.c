@@ -1,6 +1,6 @@
-/* trace_places.c: the set of places that a trace still wants, and the rows that it has found; both are hash
+/* lineage_places.c: the set of places that a lineage still wants, and the rows that it has found; both are hash
    tables. */
-#include "trace_places.h"
+#include "lineage_places.h"
 
 #include <string.h>
 
@@ -113,7 +113,7 @@ bool ct_places_may_take_of(const CtPlaces *s, const CtAccess *a, const char *ptr
 
 /* --- rows --------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_row(const CtTraceRow *a) {
+static uint64_t hash_row(const CtLineageRow *a) {
   const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
                             (uint64_t)a->off,
                             (uint64_t)a->block,
@@ -128,13 +128,13 @@ static uint64_t hash_row(const CtTraceRow *a) {
   return h;
 }
 
-static bool same_row(const CtTraceRow *a, const CtTraceRow *b) {
+static bool same_row(const CtLineageRow *a, const CtLineageRow *b) {
   return a->kind == b->kind && a->buf == b->buf && a->off == b->off && a->block == b->block &&
          a->owner == b->owner && a->thread == b->thread && a->loc.chunk == b->loc.chunk &&
          a->loc.line == b->loc.line;
 }
 
-static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
+static uint32_t *row_slot(CtLineageRows *rows, const CtLineageRow *row) {
   size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
   while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
     i = (i + 1) & (rows->cap_table - 1);
@@ -142,7 +142,7 @@ static uint32_t *row_slot(CtTraceRows *rows, const CtTraceRow *row) {
   return &rows->table[i];
 }
 
-static bool grow_table(CtTraceRows *rows) {
+static bool grow_table(CtLineageRows *rows) {
   size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
   uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
   if (table == NULL) {
@@ -158,7 +158,7 @@ static bool grow_table(CtTraceRows *rows) {
   return true;
 }
 
-void ct_trace_add(CtTraceRows *rows, const CtTraceRow *row) {
+void ct_lineage_add(CtLineageRows *rows, const CtLineageRow *row) {
   if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
       ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
     rows->failed = true;
@@ -170,7 +170,7 @@ void ct_trace_add(CtTraceRows *rows, const CtTraceRow *row) {
     *at = (uint32_t)rows->n;
     return;
   }
-  CtTraceRow *old = &rows->row[*at - 1];
+  CtLineageRow *old = &rows->row[*at - 1];
   old->n += row->n;
   old->order = row->order < old->order ? row->order : old->order;
 }

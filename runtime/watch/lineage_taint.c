@@ -1,11 +1,11 @@
-/* trace_taint.c: can a float of a buffer decide what is written where?
+/* lineage_taint.c: can a float of a buffer decide what is written where?
 
    A float that a load brings is followed through slots, in the order of the code: temporary slots
    are defined before they are used, and variables keep what any assignment gave them. Arithmetic of
    floats, moves and shuffles pass it on, and a store may write it. Any other use is a decision. */
 #include <string.h>
 
-#include "record.h"
+#include "history.h"
 
 typedef struct Taint {
   const CtSimtProgram *p;
@@ -128,7 +128,7 @@ static void visit(Taint *t, const CtIn *in) {
   }
 }
 
-bool ct_trace_floats_decide(const CtSimtProgram *p, const bool *needed, CtAlloc alloc) {
+bool ct_lineage_floats_decide(const CtSimtProgram *p, const bool *needed, CtAlloc alloc) {
   size_t n = p->warp_bytes / 4 + 1;
   Taint t = {.p = p, .needed = needed, .is = ct_alloc(alloc, n), .changed = true};
   if (t.is == NULL) {

@@ -1,24 +1,24 @@
-/* trace.h: which threads, lines and elements made elements of a tensor what they are, in a
+/* lineage.h: which threads, lines and elements made elements of a tensor what they are, in a
    launch on the CPU engine. Watchers (simt_watch.h) find the blocks that write the elements. They
    record what these blocks run, and the other blocks of their clusters. At the end of a cluster,
-   its record is walked backwards from each element: what gave its value, what gave those values,
+   its history is walked backwards from each element: what gave its value, what gave those values,
    and so on. The walk follows values only, not conditions or indices. It ends where the cluster
    read global memory that it did not write itself. */
-#ifndef CT_WATCH_TRACE_H
-#define CT_WATCH_TRACE_H
+#ifndef CT_WATCH_LINEAGE_H
+#define CT_WATCH_LINEAGE_H
 
 #include "runtime/simt/simt.h"
 
-typedef enum CtTraceKind {
-  CT_TRACE_READS,
-  CT_TRACE_WRITES,
-  CT_TRACE_COMPUTES,
-  CT_TRACE_ZEROS /* a box, or a copy of a guarded tensor, brings 0 from outside buf; off is 0 */
-} CtTraceKind;
+typedef enum CtLineageKind {
+  CT_LINEAGE_READS,
+  CT_LINEAGE_WRITES,
+  CT_LINEAGE_COMPUTES,
+  CT_LINEAGE_ZEROS /* a box, or a copy of a guarded tensor, brings 0 from outside buf; off is 0 */
+} CtLineageKind;
 
 /* One event: a thread at a line. It reads or writes memory, not registers. */
-typedef struct CtTraceRow {
-  CtTraceKind kind;
+typedef struct CtLineageRow {
+  CtLineageKind kind;
   CtLoc loc;
   int64_t block;  /* linear indices */
   int32_t thread; /* in the block */
@@ -27,7 +27,7 @@ typedef struct CtTraceRow {
   int64_t owner;  /* shared memory: the block that owns it; else `block` */
   uint32_t order; /* when it came for the first time in the cluster, for sorting */
   uint32_t n;     /* how often; 0: the thread only moved a value */
-} CtTraceRow;
+} CtLineageRow;
 
 /* The walk itself, for those who want to know how values depend on each other. A walk begins with BEGIN. A value is
    one TAKE or more, of the places that it was put in, and then a WANT for each operand, in order, with a BYTE for each
@@ -42,7 +42,7 @@ typedef enum CtTrailKind {
 } CtTrailKind;
 typedef struct CtTrailMark {
   CtTrailKind kind;
-  uint32_t step, code; /* the step of the record, and its instruction in the program */
+  uint32_t step, code; /* the step of the history, and its instruction in the program */
   int32_t thread;      /* in the block */
   int64_t block;
   uint64_t place; /* a byte of memory or a lane of a slot; nothing but a name */
@@ -54,48 +54,48 @@ typedef struct CtTrail {
   size_t n, cap;
 } CtTrail;
 
-typedef struct CtSimtTrace CtSimtTrace;
+typedef struct CtLineage CtLineage;
 
-enum { CT_TRACE_MAX_ELEMENTS = 64 };
-/* Opens a trace of n elements of a tensor, at these offsets: 1 to CT_TRACE_MAX_ELEMENTS. `param` names its parameter and must
-   outlive the trace, as `off` must. `max_bytes` limits the record of a cluster. */
-CtStatus ct_simt_trace_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
-                            size_t max_bytes, CtSimtTrace **out, CtErr *err) CT_NODISCARD;
-void ct_simt_trace_close(CtSimtTrace *t);
+enum { CT_LINEAGE_MAX_ELEMENTS = 64 };
+/* Opens the lineage of n elements of a tensor, at these offsets: 1 to CT_LINEAGE_MAX_ELEMENTS. `param` names its
+   parameter and must outlive the lineage, as `off` must. `max_bytes` limits the history of a cluster. */
+CtStatus ct_lineage_open(CtAlloc alloc, const char *param, const int64_t *off, size_t n,
+                         size_t max_bytes, CtLineage **out, CtErr *err) CT_NODISCARD;
+void ct_lineage_close(CtLineage *t);
 /* Before the launches: keep the trails of the walks too. */
-void ct_simt_trace_keep_trail(CtSimtTrace *t);
-/* After ct_simt_trace_rows: the trail of walk i, in any order of walks; NULL: there is no such walk. */
-const CtTrail *ct_simt_trace_trail(const CtSimtTrace *t, int i);
+void ct_lineage_keep_trail(CtLineage *t);
+/* After ct_lineage_rows: the trail of walk i, in any order of walks; NULL: there is no such walk. */
+const CtTrail *ct_lineage_trail(const CtLineage *t, int i);
 /* What an instruction is. */
-typedef struct CtTraceCode {
+typedef struct CtLineageCode {
   const char *name;  /* of the operation: an instruction of the engine, or of the kernel's tiles */
   const char *chunk; /* of the script */
   int line;
   bool moves; /* the value stays as it is */
   int mma_k;  /* how many products a tensor core adds at once; 0: none */
-} CtTraceCode;
-bool ct_simt_trace_code(const CtSimtProgram *p, uint32_t code,
-                        CtTraceCode *out); /* false: after the last */
-const char *ct_simt_trace_name(const CtSimtProgram *p, uint32_t buf);
+} CtLineageCode;
+bool ct_lineage_code(const CtSimtProgram *p, uint32_t code,
+                     CtLineageCode *out); /* false: after the last */
+const char *ct_lineage_name(const CtSimtProgram *p, uint32_t buf);
 /* The watcher of the next launch, or NULL if no more launches are needed. Each launch is the
    same, on tensors with the same contents. Only the first one prints. */
-CtSimtWatch *ct_simt_trace_next(CtSimtTrace *t);
-/* After the launches: the rows, by block, then in the order of their first times. The trace owns
-   them. It is an error if there was no memory for the record. */
-CtStatus ct_simt_trace_rows(CtSimtTrace *t, const CtTraceRow **rows, size_t *n,
-                            CtErr *err) CT_NODISCARD;
-const int64_t *ct_simt_trace_grid(const CtSimtTrace *t); /* three extents */
+CtSimtWatch *ct_lineage_next(CtLineage *t);
+/* After the launches: the rows, by block, then in the order of their first times. The lineage owns
+   them. It is an error if there was no memory for the history. */
+CtStatus ct_lineage_rows(CtLineage *t, const CtLineageRow **rows, size_t *n,
+                         CtErr *err) CT_NODISCARD;
+const int64_t *ct_lineage_grid(const CtLineage *t); /* three extents */
 
 /* A row in words. The program is that of the launch. */
-typedef struct CtTracePlace {
+typedef struct CtLineagePlace {
   const char *tensor; /* as the script names it; NULL: COMPUTES */
   CtSpace space;
   const char *chunk;
-} CtTracePlace;
-CtTracePlace ct_simt_trace_place(const CtSimtProgram *p, const CtTraceRow *row);
+} CtLineagePlace;
+CtLineagePlace ct_lineage_place(const CtSimtProgram *p, const CtLineageRow *row);
 
 /* The program's tensors, from 1 on; false after the last one. */
-typedef struct CtTraceTensor {
+typedef struct CtLineageTensor {
   const char *name;
   CtSpace space;
   CtDtype dtype;
@@ -103,8 +103,8 @@ typedef struct CtTraceTensor {
   CtSwizzle swizzle; /* of offsets into it */
   bool is_alias;     /* it shares the memory of another tensor: rows name that one */
   bool is_written;   /* by some instruction of the kernel */
-} CtTraceTensor;
-bool ct_simt_trace_tensor(const CtSimtProgram *p, uint32_t i, CtTraceTensor *out);
-const int64_t *ct_simt_trace_block(const CtSimtProgram *p); /* three extents */
+} CtLineageTensor;
+bool ct_lineage_tensor(const CtSimtProgram *p, uint32_t i, CtLineageTensor *out);
+const int64_t *ct_lineage_block(const CtSimtProgram *p); /* three extents */
 
 #endif
