@@ -45,21 +45,21 @@ const NotebookLua = (() => {
     return null;
   }
 
-  // {type, at, end, isOpen, text} of all that is not white.
-  function tokens(text) {
-    const found = [];
-    for (let at = 0; at < text.length;) {
+  // {type, at, end, isOpen, text} of all that is not white, from a place on.
+  function* tokensFrom(text, from) {
+    for (let at = from; at < text.length;) {
       if (/\s/.test(text[at])) {
         at += 1;
         continue;
       }
       const token = tokenAt(text, at);
       token.text = text.slice(at, token.end);
-      found.push(token);
+      yield token;
       at = token.end;
     }
-    return found;
   }
+
+  const tokens = (text) => [...tokensFrom(text, 0)];
 
   function depthStep(token) {
     if (token.type === 'string' || token.type === 'comment') return 0;
@@ -91,25 +91,17 @@ const NotebookLua = (() => {
     return !(last.type !== 'string' && TRAILING.has(last.text)) && !INFIX.has(next.text);
   }
 
-  // The places [at, end] of the statements, each from the begin of its line to the end of its last
-  // line. Statements on one line are together.
-  function pieces(text) {
-    const found = [];
-    let depth = 0, last = null, begin = 0;
-    for (const token of tokens(text)) {
-      if (last && depth <= 0 && isBreak(text, last, token)) {
-        found.push([begin, last.end]);
-        begin = lineBegin(text, token.at);
-        depth = 0;
-      } else if (!last) begin = lineBegin(text, token.at);
+  // The end of the first statement from a place on, which is that of its last line; -1: there is none.
+  // Statements on one line are together.
+  function pieceEnd(text, from) {
+    let depth = 0, last = null;
+    for (const token of tokensFrom(text, from)) {
+      if (last && depth <= 0 && isBreak(text, last, token)) break;
       depth += depthStep(token);
       last = token;
     }
-    if (last) found.push([begin, last.end]);
-    return found.map(([from, to]) => [from, lineEnd(text, to)]);
+    return last ? lineEnd(text, last.end) : -1;
   }
-
-  function lineBegin(text, at) { return text.lastIndexOf('\n', at - 1) + 1; }
 
   function lineEnd(text, at) {
     const end = text.indexOf('\n', at);
@@ -158,7 +150,7 @@ const NotebookLua = (() => {
       text.slice(words[0].at, target[target.length - 1].end) : null;
   }
 
-  return { isOpen, pieces, guess, isLayout, assigned, tokens };
+  return { isOpen, pieceEnd, guess, isLayout, assigned, tokens };
 })();
 
 if (typeof module === 'object') module.exports = NotebookLua;

@@ -52,15 +52,14 @@ const NotebookScript = ((lua) => {
     return lines.indexOf(lines[from].replace('{', '}'), from + 1);
   }
 
-  // How many of the lines from `from` on are the first statement.
-  function pieceLength(lines, from) {
-    const rest = lines.slice(from).join('\n');
-    const [first] = lua.pieces(rest);
-    return first ? rest.slice(0, first[1]).split('\n').length : 1;
+  // The line after the first statement from line `from` on, whose place in the text is `at`.
+  function pieceEnd(text, from, at) {
+    const end = lua.pieceEnd(text, at);
+    return from + (end < 0 ? 1 : text.slice(at, end).split('\n').length);
   }
 
-  // [cell, line after it] of what begins at line `from`.
-  function readCell(lines, from) {
+  // [cell, line after it] of what begins at line `from`, at a place of the text.
+  function readCell(text, lines, from, at) {
     const line = lines[from];
     if (isMark(line) && markEnd(lines, from) > 0) {
       const end = markEnd(lines, from);
@@ -72,20 +71,22 @@ const NotebookScript = ((lua) => {
         return [make(lines.slice(from, end)), end];
       }
     }
-    const end = from + pieceLength(lines, from);
+    const end = pieceEnd(text, from, at);
     return [codeCell(lines.slice(from, end).join('\n')), end];
   }
 
   function readCells(text) {
     const lines = text.split('\n'), cells = [];
-    let at = 0;
+    let at = 0, place = 0;
     for (;;) {
       const begin = countWhile(lines, at, isBlank);
       const lead = lines.slice(at, begin).map((line) => line + '\n').join('');
       if (begin === lines.length) return { cells, rest: lines.slice(at).join('\n') };
-      const [cell, end] = readCell(lines, begin);
-      cells.push({ ...cell, lead, raw: lines.slice(begin, end).join('\n') });
+      const [cell, end] = readCell(text, lines, begin, place + lead.length);
+      const raw = lines.slice(begin, end).join('\n');
+      cells.push({ ...cell, lead, raw });
       at = end;
+      place += lead.length + raw.length + 1;
       if (at === lines.length) return { cells, rest: null };
     }
   }
