@@ -258,11 +258,15 @@ end
 
 -- {====== Picking ======
 
--- A coroutine that yields while its launches are watched, and is left so, would keep them watched.
-local function tuned_row(self, ...)
+local function refuse_inside(self)
   if self.is_tuning then
     fail("%s: the function that is tuned calls its own tuned function", self.name)
   end
+end
+
+-- A coroutine that yields while its launches are watched, and is left so, would keep them watched.
+local function tuned_row(self, ...)
+  refuse_inside(self)
   self.is_tuning = true
   local _ <close> = setmetatable({}, { __close = function() self.is_tuning = nil end })
   return internal.launch.call(tune_key, self, ...)
@@ -295,6 +299,7 @@ local function pick(self, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local allowed = by_text(list)
   local row = look_up(self, key, place, allowed, ...)
+  if not row then refuse_inside(self) end -- the first configuration would call it again, without end
   local candidate = row and allowed[row.config] or list[1]
   if self.contract and not (row and row.key == key) then -- the order depends on the shapes
     row, candidate = nil, bits.fallback(self.contract, allowed, key, function(format, ...)
