@@ -445,6 +445,8 @@ typedef struct Data {
   int n_values, n;
   Val in[3][MAX_PAIRS];
   void *in_mem[3], *out_mem[MAX_FORMS];
+  Val scalar[3];
+  Val want[MAX_FORMS][MAX_PAIRS];
 } Data;
 
 static bool needs_nonzero(Case c) {
@@ -477,19 +479,38 @@ static void make_data(Case c, Data *d) {
   }
 }
 
-static int compare(Case c, const Data *d, const Val scalar[3], CtDtype show, const char *isa) {
-  int wrong = 0;
+static void operands(Case c, const Data *d, int form, int i, Val v[3]) {
+  for (int j = 0; j < ct_ops[c.op].n_args; j++) {
+    v[j] = (form >> j & 1) != 0 ? d->scalar[j] : d->in[j][i];
+  }
+}
+
+/* The s-th scalars, and what all engines must give with them. Form 0 has none. */
+static void choose_scalars(Case c, Data *d, int s) {
   int n_args = ct_ops[c.op].n_args;
-  for (int f = 0; f < 1 << n_args; f++) {
+  const int at_j[3] = {s, (s * 5 + 1) % d->n_values, (s * 3 + 2) % d->n_values};
+  for (int j = 0; j < n_args; j++) {
+    d->scalar[j] = pick(c, j, at_j[j]);
+  }
+  for (int f = s == 0 ? 0 : 1; f < 1 << n_args; f++) {
     for (int i = 0; i < d->n; i++) {
       Val v[3] = {{0}};
-      for (int j = 0; j < n_args; j++) {
-        v[j] = (f >> j & 1) != 0 ? scalar[j] : d->in[j][i];
-      }
-      Val want = reference(c, v), got = peek(c.result, d->out_mem[f], (size_t)i);
+      operands(c, d, f, i, v);
+      d->want[f][i] = reference(c, v);
+    }
+  }
+}
+
+static int compare(Case c, const Data *d, const char *isa) {
+  int wrong = 0;
+  for (int f = 0; f < 1 << ct_ops[c.op].n_args; f++) {
+    for (int i = 0; i < d->n; i++) {
+      Val want = d->want[f][i], got = peek(c.result, d->out_mem[f], (size_t)i);
       if (!same(c.result, got, want) && wrong++ == 0) {
+        Val v[3] = {{0}};
+        operands(c, d, f, i, v);
         tap_diag("%s: %s %s form %d: (%g %g %g) (%lld %lld %lld): got %g %lld, want %g %lld", isa,
-                 ct_ops[c.op].text, ct_dtypes[show].name, f, v[0].f64, v[1].f64, v[2].f64,
+                 ct_ops[c.op].text, ct_dtypes[c.type].name, f, v[0].f64, v[1].f64, v[2].f64,
                  (long long)v[0].i, (long long)v[1].i, (long long)v[2].i, got.f64, (long long)got.i,
                  want.f64, (long long)want.i);
       }
@@ -507,37 +528,28 @@ static void to_slot(CtDtype t, Val v, CtSlotValue *s) {
 }
 
 static int run_case(Case c, CtSimtEngine *e, const CtIr *ir, const CtSimtProgram *p, Data *d) {
-  int wrong = 0;
   int n_args = ct_ops[c.op].n_args;
   CtSlotValue slots[64];
   int64_t n_elems[32] = {0};
-  for (int s = 0; s < d->n_values; s++) {
-    Val scalar[3];
-    for (int j = 0; j < n_args; j++) {
-      int at_j[3] = {s, (s * 5 + 1) % d->n_values, (s * 3 + 2) % d->n_values};
-      scalar[j] = pick(c, j, at_j[j]);
+  for (size_t i = 0; i < ir->n_params; i++) {
+    const CtParam *param = &ir->params[i];
+    int j = (int)i / 2, f = (int)i - 2 * n_args;
+    n_elems[i] = param->is_tensor ? d->n : 0;
+    if (param->is_tensor) {
+      slots[param->first_slot].ptr = f >= 0 ? d->out_mem[f] : d->in_mem[j];
+      slots[param->first_slot + 1].i = d->n;
+    } else {
+      to_slot(param->dtype, d->scalar[j], &slots[param->first_slot]);
     }
-    for (size_t i = 0; i < ir->n_params; i++) {
-      const CtParam *param = &ir->params[i];
-      int j = (int)i / 2, f = (int)i - 2 * n_args;
-      n_elems[i] = param->is_tensor ? d->n : 0;
-      if (param->is_tensor) {
-        slots[param->first_slot].ptr = f >= 0 ? d->out_mem[f] : d->in_mem[j];
-        slots[param->first_slot + 1].i = d->n;
-      } else {
-        to_slot(param->dtype, scalar[j], &slots[param->first_slot]);
-      }
-    }
-    CtSimtLaunch launch = {
-        .grid = {(d->n + BLOCK - 1) / BLOCK, 1, 1}, .slots = slots, .n_elems = n_elems};
-    CtErr err = {0};
-    if (ct_simt_run(e, p, &launch, &err) != CT_OK) {
-      tap_diag("%s", err.msg);
-      return 1;
-    }
-    wrong += compare(c, d, scalar, c.type, ct_simt_isa(e));
   }
-  return wrong;
+  CtSimtLaunch launch = {
+      .grid = {(d->n + BLOCK - 1) / BLOCK, 1, 1}, .slots = slots, .n_elems = n_elems};
+  CtErr err = {0};
+  if (ct_simt_run(e, p, &launch, &err) != CT_OK) {
+    tap_diag("%s", err.msg);
+    return 1;
+  }
+  return compare(c, d, ct_simt_isa(e));
 }
 
 static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
@@ -546,8 +558,11 @@ static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
   CtSimtProgram *p = build(c, &ir);
   make_data(c, &d);
   int wrong = 0;
-  for (int i = 0; i < n_engines; i++) {
-    wrong += run_case(c, engines[i], &ir, p, &d);
+  for (int s = 0; s < d.n_values; s++) {
+    choose_scalars(c, &d, s);
+    for (int i = 0; i < n_engines; i++) {
+      wrong += run_case(c, engines[i], &ir, p, &d);
+    }
   }
   IS_INT(wrong, 0, "%s %s%s%s", ct_ops[c.op].text, ct_dtypes[c.type].name,
          c.result != c.type ? " to " : "", c.result != c.type ? ct_dtypes[c.result].name : "");
