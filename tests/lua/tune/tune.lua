@@ -110,6 +110,13 @@ print((select(2, pcall(nothing, a)):match "tune: .*"))
 -- expect: tune: nothing: none of the 2 configurations runs for f32(32)
 -- expect: v=7: other results: 32 of 32 elements differ by more than 1e-05 + 0.0001 * |b|; the worst is 0: 7 and 1.5
 
+-- What calls itself is refused at the first call, not when the stack is full.
+local depth, inner = 0, nil
+inner = tune(function() return function(x) depth = depth + 1 inner(x) end end, { n = {1} },
+  { file = path, name = "inner" })
+print((select(2, pcall(inner, a)):match "n=1: .*"), depth)
+-- expect: n=1: tune: inner: the function that is tuned calls its own tuned function	1
+
 -- With bits = true results may not differ in a bit.
 local function of_bits(bits)
   local t = tune(function(c)
