@@ -299,7 +299,7 @@ local function pick(self, ...)
   local list = spaces.allowed(self.candidates, self.options.where, ...)
   local allowed = by_text(list)
   local row = look_up(self, key, place, allowed, ...)
-  if not row then refuse_inside(self) end -- the first configuration would call it again, without end
+  if not row then refuse_inside(self) end -- the first configuration would call it without end
   local candidate = row and allowed[row.config] or list[1]
   if self.contract and not (row and row.key == key) then -- the order depends on the shapes
     row, candidate = nil, bits.fallback(self.contract, allowed, key, function(format, ...)
