@@ -160,16 +160,25 @@ local function foreign_rows(pages, annotations)
   return foreign.packed(rows, known)
 end
 
-local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true }
+local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
+                               sharding = true, tune = true }
+local seldom <const> = { "^attention" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes
 local often <const> = { "^profile", "^check", "^command_check$", "^findings$", "^guess$",
-  "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^typed$" }
+  "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^space$", "^store$",
+  "^tune_key$", "^typed$" }
 
-local function is_often(name)
-  for _, pattern in ipairs(often) do
+local function is_in(patterns, name)
+  for _, pattern in ipairs(patterns) do
     if name:find(pattern) then return true end
   end
   return false
+end
+
+-- Is the module one that people wait for only now and then?
+local function is_seldom(path, name)
+  local in_room = packed_rooms[path:match "([^/]+)/[^/]+$"] and not is_in(often, name)
+  return in_room or is_in(seldom, name)
 end
 
 -- What the program's --help says of a command: the lines of its file that begin with `--|`.
@@ -217,8 +226,7 @@ local function main(out_path, ...)
     elseif not is_packed and path:find("%.lua$") then -- checked before it becomes bytes
       text = as_packed(text)
     end
-    local packs = is_code and #text >= PACKED_FROM and not is_often(name)
-      and packed_rooms[path:match "([^/]+)/[^/]+$"]
+    local packs = is_code and #text >= PACKED_FROM and is_seldom(path, name)
     add(name, packs and deflated(text) or text, packs)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
