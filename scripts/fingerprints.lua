@@ -10,7 +10,7 @@ package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local sass = require "cuttle.sass"
 local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
-local attention_of = require "cuttle.attention"
+local attention_of, backward = require "cuttle.attention", require "cuttle.attention_backward"
 
 local is_update = arg[1] == "--update"
 local path = arg[is_update and 2 or 1]
@@ -103,6 +103,15 @@ local function note_attention(name, depth, is_causal)
   local step = select(5, attention_of.prepare(Q, Q, Q, { config = name, causal = is_causal }))
   note(("attention bf16, d = %d%s: %s"):format(depth, is_causal and ", causal" or "", name),
     step.kernel(step.launch), table.unpack(step.args))
+end
+
+-- The kernel with the products, the second of three.
+local function note_gradients(name, depth, is_causal)
+  local t, lse = zeros(bf16, row_major{ 1, 2, 256, depth }), zeros(f32, row_major{ 1, 2, 256 })
+  local options = { config = name, causal = is_causal }
+  local step = select(4, backward.prepare(t, t, t, t, t, lse, options))[2]
+  note(("attention_backward bf16, d = %d%s: %s"):format(depth, is_causal and ", causal" or "",
+    name), step.kernel(step.launch), table.unpack(step.args))
 end
 
 -- {====== Kernels of examples ======
@@ -255,6 +264,8 @@ for _, is_causal in ipairs{ false, true } do
   note_attention("hopper 192x128", 64, is_causal)
   note_attention("hopper 192x80", 128, is_causal)
   note_attention("hopper 128x128", 128, is_causal)
+  note_gradients("hopper 128x128", 64, is_causal)
+  note_gradients("hopper 64x128", 128, is_causal)
 end
 for _, depth in ipairs{ 64, 128 } do note_attention("mma 128x64", depth, false) end
 for _, row in ipairs(require "memory".kernels()) do
