@@ -4,9 +4,9 @@
 -- `cuttle emit --ptx` writes for sm_100a. Needs NVRTC and the program `sentryward`; without them it
 -- skips.
 --   build/cuttle scripts/check_beside_sentryward.lua [SENTRYWARD [EXAMPLE...]]
--- A row has the line that was removed, the findings of `check`, the result of SentryWard and
--- whether they agree: both clean or both not. A kernel that SentryWard does not read has
--- "unsupported".
+-- A row has the line that was removed, the findings of `check` with their lines, the result of
+-- SentryWard with those of its first witness, and whether they agree: both clean or both not. A
+-- kernel that SentryWard does not decide has "unsupported".
 -- With --run FILE COLLECTIVE [ARGUMENTS] it is the script that both look at: it runs FILE, with
 -- block_reduce out of COLLECTIVE, and with shapes as constants.
 package.path = "tests/support/?.lua;" .. package.path
@@ -131,7 +131,7 @@ local function ours_of(path, collective, arguments)
   local text, code = output_of("'%s' check '%s' --run '%s' '%s' %s 2>&1", program, arg[0], path,
     collective, arguments)
   local kinds = {}
-  for kind in text:gmatch ":%d+: (%l[%l. -]*): " do kinds[kind] = true end
+  for line, kind in text:gmatch ":(%d+): (%l[%l. -]*): " do kinds[kind .. " " .. line] = true end
   local list = {}
   for kind in pairs(kinds) do list[#list + 1] = kind end
   table.sort(list)
@@ -162,7 +162,13 @@ local function verify(ptx, launch)
   write(folder .. "/input.json", INPUT:format(launch.numbers, launch.grid, launch.block, bytes))
   local text = output_of("'%s' '%s' --input '%s/input.json' --timeout 200 2>/dev/null", sentryward,
     ptx, folder)
-  return text:match '\n  "result": "([^"]*)"' or "failed", text:match '"code": "([^"]*)"'
+  local result = text:match '\n  "result": "([^"]*)"' or "failed"
+  local places, seen = {}, {}
+  for line in text:gmatch '"file": "[^"]*%.lua",%s*"line": (%d+)' do
+    if not seen[line] then places[#places + 1], seen[line] = line, true end
+  end
+  if result == "potential_race" then result = "race " .. table.concat(places, " and ") end
+  return result, text:match '"code": "([^"]*)"'
 end
 
 -- Of all kernels of a run the first that is not free of races.

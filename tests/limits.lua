@@ -87,7 +87,7 @@ return {
     "profile.c MAX_SECTORS", "emit_each.c MAX_UNROLLED",
     "profile.c MAX_BITS", "cubin_line.c MAX_CALLERS", "cubin_line.c MAX_FILES",
     "cubin_line.c MAX_FOLDERS", "cubin_line.c MAX_RELOCATIONS", "cubin_line.c MAX_ROWS",
-    "cubin_line.c MAX_UNITS",
+    "cubin_line.c MAX_UNITS", "ptx_line.c MAX_LINE", "ptx_line.c MAX_PLACES",
     "emit_gemm.c MAX_FMAS", "emit_plan.c MAX_COST", "emit_plan.c MAX_LOOK",
     "emit_plan_flow.c MAX_ABSORBED", "emit.h CT_EMIT_MAX_PULLED",
     "emit_wgmma_wait.c MAX_AGE",

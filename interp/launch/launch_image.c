@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "runtime/base/newfile.h"
 #include "runtime/device/nvrtc.h"
+#include "runtime/device/ptx_line.h"
 #include "runtime/emit/emit_cuda.h"
 
 /* The place for the name of the kernel that is missing in a path: before the ending. */
@@ -36,6 +37,23 @@ static CtStatus choose_path(const StateImages *files, const char *option, const 
              : ct_fail(err, CT_EINVAL, "emit: the path --%s=%s is too long", option, files->path);
 }
 
+/* Tools read no more of PTX than lines, so these are of the script; the cubin says what was inlined where. */
+static CtStatus write_file(const char *path, const CtNvrtcJob *job, const CtText *image,
+                           CtErr *err) {
+  CtText text;
+  ct_text_init(&text, job->alloc);
+  CtStatus status = job->ptx ? ct_ptx_outer_lines(ct_text_str(image), &text, err) : CT_OK;
+  if (status == CT_OK) {
+    const CtText *from = job->ptx ? &text : image;
+    int failed = ct_newfile_write(path, from->s, from->len);
+    status = failed == 0
+                 ? CT_OK
+                 : ct_fail(err, CT_EINVAL, "emit: cannot write '%s': %s", path, strerror(failed));
+  }
+  ct_text_clear(&text);
+  return status;
+}
+
 static CtStatus write_image(const Kernel *k, const CtNvrtcJob *job, StateImages *files,
                             const char *option, const char *name, CtErr *err) {
   CtNvrtcOutput output;
@@ -48,12 +66,10 @@ static CtStatus write_image(const Kernel *k, const CtNvrtcJob *job, StateImages 
   if (status != CT_OK) {
     return status;
   }
-  int failed = ct_newfile_write(path, output.image.s, output.image.len);
+  status = write_file(path, job, &output.image, err);
   ct_nvrtc_output_clear(&output);
   files->n++;
-  return failed == 0
-             ? CT_OK
-             : ct_fail(err, CT_EINVAL, "emit: cannot write '%s': %s", path, strerror(failed));
+  return status;
 }
 
 CtStatus launch_write_images(Kernel *k, const Spec *spec, const char *name, CtErr *err) {

@@ -41,18 +41,14 @@ local A = zeros(f16, {64, 64})
 local C = matmul(A, A)
 ]])
 
--- The places of a PTX text, each as "file:line": that of a function which was inlined is where it
--- was called. Line 0 is of what the compiler made without a place.
+-- The places of a PTX text, each as "file:line". Line 0 is of what has no place.
 local function places(ptx)
-  local files, of, found = {}, {}, {}
+  local files, found = {}, {}
   for number, path in ptx:gmatch '%.file%s+(%d+) "([^"]*)"' do
     files[number] = path:match "[^/]*$"
   end
-  for file, line, column, rest in ptx:gmatch "%.loc%s+(%d+) (%d+) (%d+)([^\n]*)" do
-    local caller = rest:match "inlined_at (%d+ %d+ %d+)"
-    local place = caller and of[caller] or ("%s:%s"):format(files[file], line)
-    of[("%s %s %s"):format(file, line, column)] = place
-    found[place] = line ~= "0" or nil
+  for file, line, rest in ptx:gmatch "%.loc%s+(%d+) (%d+) %d+([^\n]*)" do
+    found[("%s:%s%s"):format(files[file], line, rest)] = line ~= "0" or nil
   end
   local list = {}
   for place in pairs(found) do list[#list + 1] = place end
