@@ -73,7 +73,7 @@ local function draw_shared(rank, inner, row)
       end
       any = any or #left[i] > 0
     end
-  until not vote_any
+  until not any
   local shape, stride, at = {}, {}, 1
   for i = 1, rank do sizes[i], shape[i], stride[i] = 1, { 1 }, { 0 } end
   for _, p in ipairs(pieces) do
