@@ -174,7 +174,6 @@ function TiledCopy:get_slice(i)
   return setmetatable({ copy = self, thread = i }, thr_type)
 end
 
-TiledCopy.get_slice = TiledCopy.get_slice
 
 local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)

@@ -310,8 +310,6 @@ function TiledMMA:get_slice(i)
   return setmetatable({ mma = self, thread = i, thr_vmnk = vmnk }, thr_type)
 end
 
-TiledMMA.get_slice = TiledMMA.get_slice
-
 for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
   ThrMMA[partition] = function(self, x)

@@ -112,7 +112,7 @@ function vote_any(condition, options) end
 function vote_all(condition, options) end
 
 --- The lanes of the warp in which a condition is true, one bit each.
---- Bit i of the result, a u32, belongs to lane i. The rules are the same as for any.
+--- Bit i of the result, a u32, belongs to lane i. The rules are the same as for vote_any.
 ---
 ---     > k = kernel("odd", function(x)
 ---     >>   x[threadIdx.x] = ballot(threadIdx.x % 2 == 1)
