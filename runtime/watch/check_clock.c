@@ -85,6 +85,64 @@ static void take_over(const CtClocks *c, int rank, int32_t warp, const uint32_t 
   *seen = *seen > own ? *seen : own;
 }
 
+/* --- lanes that are apart ------------------------------------------------------------------------------ */
+
+static uint32_t *apart_of(const CtClocks *c, int rank, int32_t warp) {
+  return &c->apart[(size_t)rank * c->n_warps + (size_t)warp];
+}
+static uint32_t **lane_row(const CtClocks *c, int rank, int32_t warp, int lane) {
+  return &c->lane_rows[((size_t)rank * c->n_warps + (size_t)warp) * CT_LANES + (size_t)lane];
+}
+
+/* Some lanes have waited: what was handed on is theirs, until they meet the others. Without memory it is the warp's. */
+static void take_over_apart(CtCheckWorker *k, const CtWarp *w, const uint32_t *from) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *apart = apart_of(c, rank, w->index);
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    uint32_t **row = lane_row(c, rank, w->index, lane);
+    if (*row == NULL) {
+      *row = ct_alloc(k->check->alloc, 2 * (size_t)c->n * sizeof **row);
+    }
+    if (*row == NULL) {
+      take_over(c, rank, w->index, from);
+      continue;
+    }
+    if ((*apart >> lane & 1) == 0) {
+      clear_row(c, *row);
+    }
+    *apart |= 1u << lane;
+    join(c, *row, from);
+  }
+}
+
+/* What these lanes know that their warp does not. */
+static void join_apart(const CtClocks *c, int rank, int32_t warp, uint32_t lanes, uint32_t *to) {
+  for (uint32_t rest = lanes & *apart_of(c, rank, warp); rest != 0; rest &= rest - 1) {
+    join(c, to, *lane_row(c, rank, warp, ct_first_lane(rest)));
+  }
+}
+
+/* The lanes of the warp have met. */
+static void meet(const CtClocks *c, int rank, int32_t warp) {
+  uint32_t *apart = apart_of(c, rank, warp);
+  for (uint32_t rest = *apart; rest != 0; rest &= rest - 1) {
+    take_over(c, rank, warp, *lane_row(c, rank, warp, ct_first_lane(rest)));
+  }
+  *apart = 0;
+}
+
+static bool has_reached(const CtClocks *c, int rank, int32_t warp, int lane, uint32_t component,
+                        uint32_t clock) {
+  uint32_t rest = *apart_of(c, rank, warp) & (lane == CT_ANY_LANE ? CT_ALL_LANES : 1u << lane);
+  bool has = false;
+  for (; rest != 0 && !has; rest &= rest - 1) {
+    has = (*lane_row(c, rank, warp, ct_first_lane(rest)))[component] >= clock;
+  }
+  return has;
+}
+
 /* --- memory ------------------------------------------------------------------------------------------- */
 
 static bool take(CtCheck *c, uint32_t **out, size_t n) {
@@ -115,7 +173,9 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
             take(check, &c->made, slots) && take(check, &c->own, warps) &&
             take(check, &c->copies, slots) && take(check, &c->copied_in, slots) &&
-            take(check, &c->groups, warps * AGENTS);
+            take(check, &c->apart, warps) && take(check, &c->groups, warps * AGENTS);
+  c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
+  ok = ok && c->lane_rows != NULL;
   c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
   c->done_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->done_known);
   c->named_known = ct_arena_alloc(&check->arena, n_named(c) * sizeof *c->named_known);
@@ -140,6 +200,10 @@ void ct_clock_close(CtCheckWorker *k) {
     clear_known(k, c->done_known, (size_t)c->n_blocks * c->n_slots);
     clear_known(k, c->named_known, n_named(c));
     clear_known(k, c->cluster_known, 2);
+    for (size_t i = 0; c->lane_rows != NULL && i < (size_t)c->n_blocks * c->n_warps * CT_LANES;
+         i++) {
+      ct_free(k->check->alloc, c->lane_rows[i], 2 * (size_t)c->n * sizeof **c->lane_rows);
+    }
   }
 }
 
@@ -156,6 +220,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   size_t slots = (size_t)rank * c->n_slots;
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     clear_row(c, warp_row(c, rank, i));
+    *apart_of(c, rank, i) = 0;
     advance(c, rank, i); /* to 1; agents still see 0: they know nothing before a fence */
     c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
     c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
@@ -200,6 +265,7 @@ static void hand_on(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, uint32_t 
     warp[view * c->n + i] = now[view] < own ? now[view] : own;
   }
   join(c, to, warp);
+  join_apart(c, rank, w->index, lanes, to);
   warp[i] = now[0];
   warp[c->n + i] = now[1];
   ct_flag_arrive(k, w->index, lanes, known);
@@ -212,6 +278,7 @@ static void hand_on(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, uint32_t 
 void ct_clock_sync_warp(CtCheckWorker *k, int32_t warp) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
+  meet(c, rank, warp);
   c->own[(size_t)rank * c->n_warps + (size_t)warp] =
       warp_row(c, rank, warp)[of_warp(c, rank, warp)];
   advance(c, rank, warp);
@@ -221,6 +288,9 @@ void ct_clock_barrier(CtCheckWorker *k) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t *all = warp_row(c, rank, 0);
+  for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
+    meet(c, rank, i);
+  }
   for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
     join(c, all, warp_row(c, rank, i));
   }
@@ -250,7 +320,9 @@ static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
   const CtSimtProgram *p = k->k->job->program;
   const uint32_t *seen = warp_row(c, w->worker->rank, w->index);
   char text[300];
-  if (seen[of_warp(c, note->rank, 0)] >= c->made[slot]) {
+  if (seen[of_warp(c, note->rank, 0)] >= c->made[slot] ||
+      has_reached(c, w->worker->rank, w->index, note->lane, of_warp(c, note->rank, 0),
+                  c->made[slot])) {
     return;
   }
   uint32_t at = ct_check_index(k, note->in);
@@ -275,7 +347,8 @@ void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker
   char text[300];
   bool has_begun = owner == k->k; /* the clocks of a block that has begun are above 0 */
   for (int32_t i = 0; !has_begun && i < (int32_t)c->n_warps; i++) {
-    has_begun = seen[of_warp(c, owner->rank, i)] > 0;
+    has_begun = seen[of_warp(c, owner->rank, i)] > 0 ||
+                has_reached(c, k->k->rank, a->w->index, CT_ANY_LANE, of_warp(c, owner->rank, i), 1);
   }
   if (has_begun) {
     return;
@@ -423,7 +496,11 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
   look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
-    take_over(c, own, note->w->index, done);
+    if ((note->w->live & ~note->w->mask) == 0) {
+      take_over(c, own, note->w->index, done);
+    } else {
+      take_over_apart(k, note->w, done);
+    }
     ct_flag_pass(k, note->w, note->w->mask, c->done_known[slot]);
     return;
   }
@@ -457,6 +534,7 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
   CtKnowledge **done_known = named_known(c, rank, note->slot, 1);
   if (note->kind == CT_SYNC_NAMED_PASS) {
     take_over(c, rank, note->w->index, done);
+    meet(c, rank, note->w->index);
     ct_flag_pass(k, note->w, note->w->mask, *done_known);
     return;
   }
@@ -476,6 +554,7 @@ static void arrive_together(const CtClocks *c, uint32_t *rows, uint32_t *newest,
     clear_row(c, handed_on);
     *newest = phase;
   }
+  meet(c, rank, warp);
   join(c, handed_on, warp_row(c, rank, warp));
   advance(c, rank, warp);
 }
@@ -522,6 +601,16 @@ static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
   }
 }
 
+/* Lanes that are apart: agents see what these lanes know. */
+static void fence_apart(const CtClocks *c, int rank, const CtWarp *w) {
+  for (uint32_t rest = w->mask & *apart_of(c, rank, w->index); rest != 0; rest &= rest - 1) {
+    uint32_t *r = *lane_row(c, rank, w->index, ct_first_lane(rest));
+    for (uint32_t i = 0; i < c->n; i++) {
+      r[c->n + i] = r[c->n + i] > r[i] ? r[c->n + i] : r[i];
+    }
+  }
+}
+
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -541,6 +630,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
       for (uint32_t i = 0; i < c->n; i++) {
         warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
       }
+      fence_apart(c, rank, note->w);
       advance(c, rank, note->w->index);
       break;
     case CT_SYNC_PROXY_GLOBAL: break; /* clocks are of shared memory */
@@ -578,6 +668,12 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
 
 uint32_t ct_clock_width(const CtCheckWorker *k) { return k->clocks->n; }
 
+static void join_half(const CtClocks *c, uint32_t *to, const uint32_t *from) {
+  for (uint32_t i = 0; i < c->n; i++) {
+    to[i] = to[i] > from[i] ? to[i] : from[i];
+  }
+}
+
 void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -585,9 +681,9 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   int32_t end = warp == CT_ALL_WARPS ? (int32_t)c->n_warps : warp + 1;
   memset(out, 0, c->n * sizeof *out);
   for (int32_t w = first; w < end; w++) {
-    const uint32_t *seen = warp_row(c, rank, w);
-    for (uint32_t i = 0; i < c->n; i++) {
-      out[i] = out[i] > seen[i] ? out[i] : seen[i];
+    join_half(c, out, warp_row(c, rank, w));
+    for (uint32_t rest = *apart_of(c, rank, w); rest != 0; rest &= rest - 1) {
+      join_half(c, out, *lane_row(c, rank, w, ct_first_lane(rest)));
     }
   }
   if (warp != CT_ALL_WARPS) {
@@ -596,18 +692,21 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
 }
 
 bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
-                           bool by_agent) {
+                           int lane, bool by_agent) {
   const CtClocks *c = k->clocks;
   const uint32_t *seen = warp_row(c, rank, warp);
+  if (has_reached(c, rank, warp, lane, (by_agent ? c->n : 0) + old->component, old->clock)) {
+    return true;
+  }
   if (!by_agent && old->component == of_warp(c, rank, warp)) {
     return c->own[(size_t)rank * c->n_warps + (size_t)warp] >= old->clock;
   }
   return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
 }
 
-bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp, int lane,
                         bool by_agent) {
-  return ct_clock_is_before_in(k, old, k->k->rank, warp, by_agent);
+  return ct_clock_is_before_in(k, old, k->k->rank, warp, lane, by_agent);
 }
 
 int ct_clock_rank_of(const CtClocks *c, uint32_t component) {

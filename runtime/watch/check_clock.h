@@ -32,8 +32,8 @@
 
    Lanes. Lanes of one warp are ordered by sync_warp, by flags, and by what their warp handed on at
    a barrier and then waited for. Lanes that arrive without the others of their warp hand on what
-   the lanes know of each other, and their own work as a moment (check_known.h). What one lane waits
-   for counts for its whole warp.
+   the lanes know of each other, and their own work as a moment (check_known.h). What lanes wait for
+   without the others is in rows of their own until their warp meets at a sync_warp or a barrier.
 
    Invariant: where this is coarser than the hardware, as with lanes, too much is taken for
    ordered, never too little. So a race may be missed, but none is invented.
@@ -87,7 +87,9 @@ struct CtClocks {
   CtLastStore *stores; /* by rank and warp */
   /* beside the rows acc, done, named and cluster: what was handed on of that which flags told (check_known.h) */
   CtKnowledge **acc_known, **done_known, **named_known, **cluster_known;
-  uint32_t *groups; /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
+  uint32_t *apart;      /* by rank and warp: lanes that waited without the others, */
+  uint32_t **lane_rows; /* by rank, warp and lane: and what they took over; NULL: not used yet */
+  uint32_t *groups;     /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
 };
 
 /* The last reads of shared memory since it was written: words by granule, warp of the cluster and
@@ -122,7 +124,7 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
 
 /* ct_clock_is_before, of a warp of the block of that rank. */
 bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
-                           bool by_agent);
+                           int lane, bool by_agent);
 /* The rank of the block that the component is of. */
 int ct_clock_rank_of(const CtClocks *c, uint32_t component);
 

@@ -142,24 +142,24 @@ static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
 }
 
 /* Does another block of the cluster know that the event is over? */
-static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old) {
+static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old, int lane) {
   CtCheckEvent last = *old;
   CtEventEnd end;
   if (t->k->clocks == NULL || old->home != t->event.home || !ct_check_end_of(old, &end)) {
     return false;
   }
   last.clock = end.clock;
-  return ct_clock_is_before(t->k, &last, t->event.warp, false);
+  return ct_clock_is_before(t->k, &last, t->event.warp, lane, false);
 }
 
 /* Does an access of the same launch come before this one? */
 static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
   const CtCheckEvent *e = &t->event;
   if (old->block != e->block) {
-    return is_over_in_cluster(t, old) || ct_flag_knows(t->k, e->warp, lane, old, old_lane);
+    return is_over_in_cluster(t, old, lane) || ct_flag_knows(t->k, e->warp, lane, old, old_lane);
   }
   bool in_warp = old->warp == e->warp;
-  if ((t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, false)) ||
+  if ((t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, lane, false)) ||
       ct_flag_knows(t->k, e->warp, lane, old, old_lane)) {
     return true;
   }

@@ -55,9 +55,8 @@ static bool is_shared_over(const CtLatestBy *by, const CtCheckEvent *old, int ol
                            int lane) { /* of a block of the cluster */
   const CtCheckWorker *k = by->of;
   (void)old_lane;
-  (void)lane;
   return ct_clock_is_before_in(k, old, ct_clock_rank_of(k->clocks, by->now->component),
-                               by->now->warp, false);
+                               by->now->warp, lane, false);
 }
 
 void ct_shadow_note_atomic(CtCheckWorker *k, int64_t g, uint32_t word, const CtCheckEvent *now) {

@@ -241,7 +241,7 @@ typedef struct CtFlagOp {
   bool is_running, is_store, is_relaxed, is_sys, acquires, reads, writes;
 } CtFlagOp;
 
-enum { CT_ALL_WARPS = -1 };
+enum { CT_ALL_WARPS = -1, CT_ANY_LANE = -1 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
@@ -375,9 +375,9 @@ static inline bool ct_check_both_atomic(const CtCheckEvent *a, const CtCheckEven
 /* check_clock.c: stamps an event of the warp with its component and clock. The access a names
    the agent; NULL: the warp did it itself. */
 void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtCheckEvent *e);
-/* Does `old` come before what the warp does now? `by_agent`: before what an agent of the warp
+/* Does `old` come before what the lane does now? lane CT_ANY_LANE: one of them. `by_agent`: before what an agent of the warp
    does, which needs a proxy fence after ordinary writes. */
-bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp, int lane,
                         bool by_agent);
 
 /* Where the event is over; false: it is a copy that nobody has waited for. */

@@ -33,7 +33,7 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
     return true;
   }
   return ct_check_both_atomic(old, e) ||
-         ct_clock_is_before_in(t->k, old, rank, e->warp, by_agent) ||
+         ct_clock_is_before_in(t->k, old, rank, e->warp, lane, by_agent) ||
          ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane);
 }
 

@@ -507,6 +507,39 @@ local function arriving(before)
 end
 verdict("lanes meet before one arrives at an mbarrier", "ordered", 1, arriving(warp))
 verdict("lanes do not meet before one arrives at an mbarrier", "race", 1, arriving(nothing))
+-- Warp 0 writes and arrives; one lane of warp 1 waits, and all read.
+local function waiting(after)
+  return function(y)
+    local t = threadIdx.x
+    local s, bar = shared(i32, 32), mbarrier(1, 32)
+    sync_threads()
+    if t < 32 then
+      s[t] = t
+      bar[0]:arrive()
+    else
+      if t == 40 then bar[0]:wait(0) end
+      after()
+      y[t] = s[63 - t]
+    end
+  end
+end
+verdict("one lane waits at an mbarrier and meets the others", "ordered", 1, waiting(warp))
+verdict("one lane waits at an mbarrier and does not meet the others", "race", 1, waiting(nothing))
+verdict("a lane that waited hands on to a third warp", "ordered", 1, function(y)
+  local t = threadIdx.x
+  local s, bar = shared(i32, 1), mbarrier(2, 1)
+  sync_threads()
+  if t == 0 then
+    s[0] = 42
+    bar[0]:arrive()
+  elseif t == 40 then
+    bar[0]:wait(0)
+    bar[1]:arrive()
+  elseif t == 20 then
+    bar[1]:wait(0)
+    y[t] = s[0]
+  end
+end)
 verdict("one lane writes and arrives at an mbarrier", "ordered", 1, function(y)
   local t = threadIdx.x
   local s, bar = shared(i32, 1), mbarrier(1, 1)
