@@ -239,16 +239,16 @@ static void take_findings(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
   if (x->n_found == 0 && whole && x->is_clean && !x->differs && tells_schedules(x)) {
     compare_results(x, policy, seed);
   }
-  ct_check_close(x->last);
-  x->last = NULL;
 }
 
 static CtStatus run_order(Exploration *x, CtOrderPolicy policy, uint64_t seed, CtErr *err) {
   CtStatus status = run_once(x, err);
-  if (x->last != NULL) {
+  if (status == CT_OK) { /* else the run was cut off */
     take_findings(x, policy, seed);
+    x->count.n_run++;
   }
-  x->count.n_run++;
+  ct_check_close(x->last);
+  x->last = NULL;
   return status;
 }
 
@@ -308,12 +308,16 @@ static CtStatus search(Exploration *x, CtErr *err) {
   Listed first = {.block = -1};
   ct_orders_begin(x->orders, NULL, 0, CT_ORDER_STAY, 0);
   CtStatus status = run_order(x, CT_ORDER_STAY, 0, err);
-  learn(x, &first);
+  if (status == CT_OK) {
+    learn(x, &first);
+  }
   while (status == CT_OK && x->at_todo < x->n_todo && x->count.n_run < limit) {
     Listed next = x->todo[x->at_todo++];
     ct_orders_begin(x->orders, next.list, next.n, CT_ORDER_STAY, 0);
     status = run_order(x, CT_ORDER_STAY, 0, err);
-    learn(x, &next);
+    if (status == CT_OK) {
+      learn(x, &next);
+    }
     ct_free(x->c->alloc, next.list, next.n * sizeof *next.list);
     x->listed_bytes -= next.n * sizeof *next.list;
   }

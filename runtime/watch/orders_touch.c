@@ -399,8 +399,7 @@ void ct_order_free(CtOrders *o) {
 size_t ct_orders_n_races(const CtOrders *o) { return o->n_races; }
 
 int64_t ct_orders_race_block(const CtOrders *o, size_t i) {
-  const CtOrderEvent *e = &o->events[o->races[i].second];
-  return ((int64_t)e->thread << 40) + e->block;
+  return o->events[o->races[i].second].block;
 }
 
 /* Does the event stay in front of the second one of the race? */

@@ -1,12 +1,25 @@
 /* simt_meets.c: lowering to the CPU engine: may blocks of a launch meet, that is, may what a block does
    depend on what another block has done so far? They meet by atomic operations on memory that they share,
    by loops that wait, and at the grid's barrier. */
+#include "runtime/simt/code/simt_operand.h"
 #include "simt_lower.h"
+
+/* Does the loop that ends here read memory that other blocks may write? */
+static bool reads_global(const CtSimtProgram *p, const CtIn *end) {
+  bool found = false;
+  for (const CtIn *in = end + (int32_t)end->c; in < end && !found; in += ct_in_size(in)) {
+    CtOperand operands[CT_MAX_OPERANDS];
+    for (int n = ct_simt_operands(p, in, operands); n-- > 0;) {
+      found = found || (operands[n].reads && p->bufs[operands[n].buf].space == CT_GLOBAL);
+    }
+  }
+  return found;
+}
 
 static bool is_meeting(const CtSimtProgram *p, const CtIn *in) {
   switch (in->u.op) {
     case CT_SIMT_GRID_BARRIER: return true;
-    case CT_SIMT_AGAIN: return in->imm != CT_SPIN_NOT;
+    case CT_SIMT_AGAIN: return in->imm != CT_SPIN_NOT && reads_global(p, in);
     case CT_SIMT_TMA: return p->tmas[in->imm].reduce != 0;
     default: break;
   }

@@ -66,6 +66,30 @@ says(LOST, "--schedules", "a lost wake-up",
   "FILE:11: deadlock in block (0,0,0): warp 0 waits at line 11 for named barrier 1: ",
   "schedule of launch 1: stay 0")
 
+-- Two warps count by a load and a store, twice: 4 x 4 orders, and in one of these 16 both counts are
+-- lost. Each of the two blocks is searched by itself.
+local COUNTS <const> = [[
+local k = kernel("counts", function(y)
+  local count = shared(i32, 2)
+  if threadIdx.x < 2 then count[threadIdx.x] = 0 end
+  sync_threads()
+  if threadIdx.x >= 32 then
+    for i = 0, 1 do
+      if threadIdx.x % 32 == 0 then
+        local c = atomic_load(count, i)
+        atomic_store(count, i, c + 1)
+      end
+    end
+  end
+  sync_threads()
+  if threadIdx.x == 0 and count[0] < 2 and count[1] < 2 then y[blockIdx.x] = 1 end
+end)
+k{grid = 2, block = 96}(zeros(i32, 2))
+]]
+says(COUNTS, "--schedules=all", "each order of two counts",
+  "counts, launch 1: 31 orders; all there are of each block, as its blocks do not meet",
+  "order: y[0] depends on the order of the warps")
+
 -- A ring of two stages: all its orders are one, as nobody can tell them apart.
 local RING <const> = [[
 local k = kernel("ring", function(x, y)
