@@ -6,7 +6,7 @@
      _export.for_target(sm)  operators choose their kernels for that capability; nil: for their device
      _export.skip(yes)  launches that the innermost session is told of do not run, or do again
      _export.target(text)  "90a" -> 90, "sm_90a"; or nil and why not
-     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, reach and leaves, which
+     _export.tensor(t, most)  the host's tensor t as an argument: dtype, address, first, last, align, reach, most and leaves, which
                      are constants, and the bytes that it spans if they are not more than `most`
      _export.restore(t, bytes)  gives those bytes back
      _export.dtypes()  the element types in the order of cuttle_DType: name, bytes, the driver's number in

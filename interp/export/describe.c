@@ -43,6 +43,11 @@ static void set_leaves(lua_State *L, const Tensor *t, const CtTerm *terms) {
 static const Field tensor_fields[] = {FIELD(Arg, address), FIELD_AS("first", Arg, span.begin),
                                       FIELD_AS("last", Arg, span.end)};
 
+static void set_reach(lua_State *L, CtDtype dtype, bool is_wide) {
+  field_integer(L, "reach", ct_terms_most_last(dtype, is_wide));
+  field_integer(L, "most", ct_call_most_elements(is_wide));
+}
+
 static void set_terms(lua_State *L, const Kernel *k, const Tensor *t) {
   size_t n = (size_t)t->layout.shape->len + t->layout.stride->len;
   CtTerm *terms = lua_newuserdatauv(L, n * sizeof *terms, 0);
@@ -54,7 +59,7 @@ static void set_terms(lua_State *L, const Kernel *k, const Tensor *t) {
 
 static void set_tensor(lua_State *L, const Kernel *k, const Arg *arg) {
   FIELDS_SET(L, tensor_fields, arg);
-  field_integer(L, "reach", ct_terms_most_last(arg->dtype, arg->tensor->is_wide));
+  set_reach(L, arg->dtype, arg->tensor->is_wide);
   set_terms(L, k, arg->tensor);
 }
 
@@ -62,7 +67,7 @@ CtCallSpan export_set_constants(lua_State *L, const Tensor *t) {
   Arg arg;
   launch_place(t, &arg);
   FIELDS_SET(L, tensor_fields, &arg);
-  field_integer(L, "reach", ct_terms_most_last(t->dtype, true));
+  set_reach(L, t->dtype, true);
   set_leaves(L, t, NULL);
   return arg.span;
 }
@@ -92,7 +97,7 @@ static void set_list(lua_State *L, const LaunchList *list) {
   const CtFacts *facts = spec.facts;
   CtLayout like = launch_list_tensor(list, 0)->layout;
   field_text(L, "dtype", ct_dtypes[spec.dtype].name);
-  field_integer(L, "reach", ct_terms_most_last(spec.dtype, spec.index == CT_i64));
+  set_reach(L, spec.dtype, spec.index == CT_i64);
   lua_newtable(L);
   int n = add_common_leaves(L, &spec, true, like.shape, &facts, 0);
   (void)add_common_leaves(L, &spec, false, like.stride, &facts, n);

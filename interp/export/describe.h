@@ -15,11 +15,11 @@ typedef struct ExportTarget {
 /* Pushes a list of the arguments, each a table:
      kind   "tensor", "number", "constant", "object", "list", "record"
      title  "saxpy: argument 2 (x)"; place: 2; slot: number of its first slot, from 0
-   of a tensor: dtype, align (bytes), reach (the largest index of an element), first and last (addresses of its bytes),
+   of a tensor: dtype, align (bytes), reach (the largest index of an element), most (elements), first and last (addresses of its bytes),
      address (of element 0), and
      written whether `ir`, made for them, writes it
      leaves  extents, then strides: {value =, low =, high =, divisor =, fixed = true: a constant}
-   of a list: dtype, align, reach, written, and the leaves of a tensor, which hold for all its members; values are
+   of a list: dtype, align, reach, most, written, and the leaves of a tensor, which hold for all its members; values are
      those of the first one
      members  {address =, first =, last =, leaves =} each, where leaves are constants
    of a number: dtype, bits (of the value); of a constant: dtype, bits; of an object: text, and key, the

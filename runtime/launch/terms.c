@@ -89,7 +89,7 @@ static bool is_wide(const CtCallTensor *t, const Reach *r, int64_t last) {
 
 /* An extent of a narrow tensor is a term's; it has no more elements than one with strides of 1 could have. */
 static bool has_width(const CtTerms *g, const CtCallTensor *t, const Reach *r, int64_t last) {
-  return g->is_wide ? is_wide(t, r, last) : r->size < CT_MOST_NARROW;
+  return g->is_wide ? is_wide(t, r, last) : r->size <= ct_call_most_elements(false);
 }
 
 static bool is_as_taken(const CtTerms *g, const CtCallTensor *t) {

@@ -52,10 +52,16 @@ static inline int ct_call_align(uint64_t address) {
   return (int)(low & (~low + 1));
 }
 
+/* A kernel counts no more elements of a tensor. With strides of 0 few bytes may have many. */
+static inline int64_t ct_call_most_elements(bool is_wide) {
+  return is_wide ? INT64_MAX : CT_MOST_NARROW - 1;
+}
+
 /* Offsets are 32 bits wide if the tensor, whose last element has the index `last`, spans less than 2^31 bytes, counts,
    with strides of 0, fewer elements than that, and has no longer mode. */
 static inline bool ct_call_is_wide(int64_t last, int64_t size, int64_t longest, int64_t bytes) {
-  return last >= CT_MOST_NARROW / bytes || size >= CT_MOST_NARROW || longest >= CT_MOST_NARROW;
+  return last >= CT_MOST_NARROW / bytes || size > ct_call_most_elements(false) ||
+         longest >= CT_MOST_NARROW;
 }
 
 /* No extent or stride is larger. */

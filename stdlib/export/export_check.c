@@ -14,11 +14,6 @@ static inline int64_t NAME_test(const NAME_leaf *leaf, int64_t v) {
   return (int64_t)((u - (uint64_t)leaf->low) | ((uint64_t)leaf->high - u) | (0 - (u & leaf->mask)));
 }
 
-/* As many elements as bytes that it may reach. */
-static inline int64_t NAME_most_elements(const NAME_rule *rule) {
-  return (rule->value + 1) * (rule->bytes > 0 ? rule->bytes : 1);
-}
-
 /* Adds `most` * stride to *last, which is 0 to span. Below 0: it is no longer. */
 static inline int64_t NAME_reach(int64_t most, int64_t stride, int64_t span, uint64_t *last) {
   int64_t step;
@@ -27,11 +22,10 @@ static inline int64_t NAME_reach(int64_t most, int64_t stride, int64_t span, uin
   return (int64_t)(*last | ((uint64_t)span - *last) | (0 - (uint64_t)is_far));
 }
 
-/* Multiplies *size by a mode's extent. Below 0: that is more than the kernel can count, which a tensor with
-   strides of 0 may have in few bytes. */
-static inline int64_t NAME_count(int64_t extent, const NAME_rule *rule, int64_t *size) {
+/* Multiplies *size by a mode's extent. Below 0: that is more than `most`. */
+static inline int64_t NAME_count(int64_t extent, int64_t most, int64_t *size) {
   bool is_far = __builtin_mul_overflow(*size, extent, size);
-  return (int64_t)(((uint64_t)NAME_most_elements(rule) - (uint64_t)*size) | (0 - (uint64_t)is_far));
+  return (int64_t)(((uint64_t)most - (uint64_t)*size) | (0 - (uint64_t)is_far));
 }
 
 /* `last` is the index of the last element, if there are any. */
@@ -75,7 +69,7 @@ static inline bool NAME_take_tensor(const NAME_rule *rule, const NAME_mode *mode
     s[m->stride.slot].i = stride;
     test |= NAME_test(&m->extent, extent);
     strides |= NAME_test(&m->stride, stride);
-    far |= NAME_reach(most, stride, rule->value, &last) | NAME_count(extent, rule, &size);
+    far |= NAME_reach(most, stride, rule->value, &last) | NAME_count(extent, rule->most, &size);
     least |= most; /* below 0: it is empty */
   }
   *out = NAME_span_of(rule, t, least < 0, last);
@@ -170,7 +164,7 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
   bool is_empty = false, is_far = false, is_many = false;
   for (int i = 0; i < rule->rank; i++) {
     is_empty = is_empty || t->shape[i] == 0;
-    is_many = is_many || NAME_count(t->shape[i], rule, &size) < 0;
+    is_many = is_many || NAME_count(t->shape[i], rule->most, &size) < 0;
     is_far = is_far || NAME_reach(t->shape[i] - 1, t->stride[i], rule->value, &last) < 0;
   }
   *out = NAME_span_of(rule, t, is_empty, last);
@@ -184,7 +178,7 @@ static NAME_status NAME_check_span(const NAME_rule *rule, const char *title, con
     return NAME_fail(err, UPPER_BAD_ARGUMENT,
                      "%s: it has more elements than the %lld that this kernel can count; export it "
                      "with an example of that size",
-                     title, (long long)NAME_most_elements(rule));
+                     title, (long long)rule->most);
   }
   if (NAME_is_nowhere(out)) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: its address is NULL", title);

@@ -352,7 +352,7 @@ end
 local function fixed_argument(name, t, i)
   return { kind = "tensor", title = ("%s: argument %d (%s)"):format(name, i, t.name), place = i,
            id = c.identifier(t.name), dtype = t.dtype, leaves = t.leaves, align = t.align, slot = 0,
-           reach = t.reach, address = t.address, first = t.first, last = t.last }
+           reach = t.reach, most = t.most, address = t.address, first = t.first, last = t.last }
 end
 
 -- Runs `f` for each target, and gives the tensors their values of the first run back. `tensors_of`:

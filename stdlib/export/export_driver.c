@@ -193,6 +193,7 @@ typedef struct NAME_rule { /* of an argument */
   uint16_t modes;  /* of a tensor: where they begin */
   unsigned align;  /* of the address, bytes */
   int64_t value;   /* no element of a TENSOR has a larger index; bits of a CONSTANT */
+  int64_t most;    /* elements of a tensor that the kernel can count: with strides of 0 few bytes may have many */
 } NAME_rule;
 
 typedef struct NAME_text { /* what messages say of an argument */

@@ -37,10 +37,11 @@ end
 local function rule_row(a, modes)
   local d = c.dtype[a.dtype]
   if a.leaves then
-    return ("{UPPER_%s, %s, %d, %d, %d, %d, %d, %s}"):format(a.kind:upper(), d.enum, #a.leaves // 2,
-      a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align, c.int64(a.reach))
+    return ("{UPPER_%s, %s, %d, %d, %d, %d, %d, %s, %s}"):format(a.kind:upper(), d.enum,
+      #a.leaves // 2, a.unused and 0 or d.bytes, a.slot, modes, a.unused and 1 or a.align,
+      c.int64(a.reach), c.int64(a.most))
   end
-  return ("{%s, %s, 0, %d, %d, 0, 1, %s}"):format(
+  return ("{%s, %s, 0, %d, %d, 0, 1, %s, 0}"):format(
     a.kind == "number" and "UPPER_NUMBER" or "UPPER_CONSTANT", d.enum, d.bytes,
     a.kind == "number" and a.slot or 0, c.int64(a.kind == "constant" and a.bits or 0))
 end

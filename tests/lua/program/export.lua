@@ -653,6 +653,9 @@ int main(void) {
   a.y = (spread_tensor){y, SPREAD_I64, 1, {2}, {1}};
   spread_status status = spread_launch_cpu(&a, &grid, &error);
   printf("%d %d\n", status, (int)y[0]);
+  a.x.shape[0] = 262144;
+  status = spread_launch_cpu(&a, &grid, &error);
+  printf("%d %d\n", status, (int)y[0]);
   a.x.shape[0] = a.x.shape[1] = 65536;
   status = spread_launch_cpu(&a, &grid, &error);
   printf("%d %s\n", status, error.text);
@@ -662,8 +665,9 @@ int main(void) {
   export "--cpu --sm=90a spread.lua"
   out = run(("cc -std=c11 %s -DSPREAD_CPU -I'%s/include' spread_out.c spread.c -o spread_out '%s' "
     .. "%s && ./spread_out"):format(flags, libraries, core, link))
-  tap.is(out, "0 16777216\n1 spread: argument 1 (x): it has more elements than the 536608767 "
-    .. "that this kernel can count; export it with an example of that size\n",
+  tap.is(out, "0 16777216\n0 1073741824\n"
+    .. "1 spread: argument 1 (x): it has more elements than the 2146435070 that this "
+    .. "kernel can count; export it with an example of that size\n",
     "more elements than bytes")
 end
 
