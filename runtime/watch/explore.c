@@ -43,7 +43,7 @@ typedef struct Exploration {
 /* --- what was seen ---------------------------------------------------------------------------------------- */
 
 static uint64_t *seen_slot(uint64_t *seen, size_t cap, uint64_t key) {
-  size_t i = key & (cap - 1);
+  size_t i = (size_t)key & (cap - 1);
   while (seen[i] != 0 && seen[i] != key) {
     i = (i + 1) & (cap - 1);
   }

@@ -10,7 +10,7 @@ enum { RACES = 1 << 16, FIRST_PLACES = 256 };
 /* --- places ---------------------------------------------------------------------------------------------- */
 
 static CtPlace *slot_of(CtPlace *places, size_t cap, uint64_t key) {
-  size_t i = key & (cap - 1);
+  size_t i = (size_t)key & (cap - 1);
   while (places[i].key != 0 && places[i].key != key) {
     i = (i + 1) & (cap - 1);
   }

@@ -384,7 +384,6 @@ static bool mbar_is_ready(const CtIn *in, CtWarp *w) {
 
 bool ct_simt_is_ready(CtWarp *w, const CtIn *in) {
   const CtSimtJob *job = w->worker->job;
-  int more = ((int)in->imm - w->registers) * CT_LANES;
   switch (job->program->code[in - job->code].u.op) {
     case CT_SIMT_MBAR: return mbar_is_ready(in, w);
     case CT_SIMT_NAMED:
@@ -392,7 +391,8 @@ bool ct_simt_is_ready(CtWarp *w, const CtIn *in) {
     case CT_SIMT_CLUSTER_WAIT: return ct_simt_cluster_is_ready(w);
     case CT_SIMT_WGMMA_WAIT:
       return w->n_groups <= in->imm || has_come(w, w->n_groups - (uint32_t)in->imm);
-    case CT_SIMT_SETMAXNREG: return more <= w->worker->free_registers;
+    case CT_SIMT_SETMAXNREG:
+      return ((int)in->imm - w->registers) * CT_LANES <= w->worker->free_registers;
     default: return true;
   }
 }
