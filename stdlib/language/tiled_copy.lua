@@ -174,7 +174,6 @@ function TiledCopy:get_slice(i)
   return setmetatable({ copy = self, thread = i }, thr_type)
 end
 
-
 local function partition(thr, x, side, op)
   tiles.check_part(thr, x, thr_type, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
