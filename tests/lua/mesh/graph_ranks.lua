@@ -30,8 +30,7 @@ local function work(t)
     local to, x, y = (r.rank + 1) % 4, view(t.x:part(), 8), view(t.y:part(), 8)
     add{ grid = 1, block = 8 }(x, 1.0)
     hand_on{ grid = 1, block = 8 }(x, view(peer_tensor(t.y, to), 8), t.flag:part(),
-      peer_tensor(t.flag, to),
-      t.count:part())
+      peer_tensor(t.flag, to), t.count:part())
     r:barrier()
     r:all_reduce(y, "b")
     r:send_recv(y, to, x, (r.rank + 3) % 4)

@@ -83,7 +83,7 @@ end
 local m = mesh{ d = 3 }
 local x = m:zeros(f32, { 6 }, "(M@d)")
 m:run(function(r)
-  local ok, why = pcall(peer, x, (r.rank + 1) % 3)
+  local ok, why = pcall(peer_tensor, x, (r.rank + 1) % 3)
   r:barrier()
   if not ok then error(why, 0) end
 end)
