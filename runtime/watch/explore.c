@@ -352,7 +352,8 @@ static CtStatus replay(Exploration *x, CtErr *err) {
 
 static CtStatus run_orders(Exploration *x, CtErr *err) {
   const CtExploreOptions *options = &x->c->orders;
-  CtStatus status = ct_orders_open(x->c->alloc, x->count.n_resident, &x->orders, err);
+  CtStatus status = ct_orders_open(
+      x->c->alloc, x->count.n_resident == 0 ? RESIDENT : x->count.n_resident, &x->orders, err);
   if (status != CT_OK) {
     return status;
   }
@@ -436,7 +437,9 @@ static CtStatus explore(Exploration *x, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  x->count.n_resident = meets(x->entries, x->n) ? RESIDENT : 1;
+  x->count.n_resident = x->entries[0].launch->is_cooperative ? 0
+                        : meets(x->entries, x->n)            ? RESIDENT
+                                                             : 1;
   x->count.launch = x->c->n_launches;
   status = run_orders(x, err);
   ct_simt_put_back(&x->after);

@@ -50,6 +50,8 @@ function M.summary(explored)
     parts[2] = "it has too many warps or operations to tell what others there are"
   elseif e.is_whole and e.n_resident == 1 then
     parts[2] = "all there are of each block, as its blocks do not meet"
+  elseif e.is_whole and e.n_resident == 0 then
+    parts[2] = "all there are"
   elseif e.is_whole then
     parts[2] = ("all there are with %d blocks at a time"):format(e.n_resident)
   elseif e.n_left > 0 then
