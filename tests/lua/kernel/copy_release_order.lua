@@ -29,7 +29,7 @@ local releases = {
   { "cluster_arrive", function() cluster_arrive() cluster_wait() end, 2 },
   { "named_barrier_sync", function() named_barrier(1, 64):sync() end },
   { "named_barrier_arrive", function() named_barrier(1, 64):arrive() end },
-  { "sync_grid", function() sync_grid() end },
+  { "grid_barrier", function() sync_grid() end },
   { "__syncwarp%(%)", function() sync_warp() end },
   { "__syncwarp%(%w", function() sync_warp { mask = 0xff } end },
   { "__threadfence%(%)", function(_, o) fence() atomic_add(o.n, 0, 1) end },
