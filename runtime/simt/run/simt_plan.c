@@ -25,7 +25,8 @@ static uint32_t inside(const CtIn *code) {
   return each ? code->d : part ? code->a : 0;
 }
 
-bool ct_simt_is_turn(const CtSimtProgram *p, const CtIn *code) {
+/* Does a warp stop before this instruction of the program? */
+static bool is_turn(const CtSimtProgram *p, const CtIn *code) {
   bool found = is_meeting(p, code);
   for (uint32_t i = 1; i <= inside(code) && !found; i++) {
     found = is_meeting(p, code + i);
@@ -48,7 +49,7 @@ static const CtIn *take_turn(const CtIn *in, CtWarp *w) {
 void ct_simt_plan_code(const CtSimtJob *job, CtIn *code, CtHandler *turns) {
   const CtSimtProgram *p = job->program;
   for (uint32_t i = p->body; i < p->n_code; i++) {
-    if (ct_simt_is_turn(p, &p->code[i])) {
+    if (is_turn(p, &p->code[i])) {
       turns[i] = code[i].u.handler;
       code[i].u.handler = take_turn;
     }

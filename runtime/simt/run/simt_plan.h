@@ -1,5 +1,5 @@
 /* simt_plan.h: launches of the CPU engine in an order that a plan chooses. One thread runs all warps. A warp
-   stops before each operation by which warps meet (ct_simt_is_turn): atomic operations, mbarriers, named
+   stops before each operation by which warps meet (is_turn): atomic operations, mbarriers, named
    barriers, copies that complete on an mbarrier. The plan then says which of the warps that can go on does so.
    The same choices give the same run.
 
@@ -21,9 +21,6 @@ struct CtSimtPlan {
   /* The warp goes back from `in` to `next`, in a loop that only waits. */
   void (*waits)(CtSimtPlan *plan, CtWarp *w, const CtIn *next, const CtIn *in);
 };
-
-/* Does a warp stop before this instruction of the program? */
-bool ct_simt_is_turn(const CtSimtProgram *p, const CtIn *code);
 
 /* Puts the plan between the bound code, watched or not, and its handlers, which `turns` keeps. */
 void ct_simt_plan_code(const CtSimtJob *job, CtIn *code, CtHandler *turns);
