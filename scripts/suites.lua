@@ -145,6 +145,9 @@ local first <const> = {
   "browsers", "compile", "documents", "tests/lua/program/check_clean.lua",
   "tests/lua/program/export_examples.lua", "tests/lua/tune/operators.lua",
   "tests/lua/tune/bits.lua", "tests/lua/program/export.lua", "tests/lua/program/packages.lua",
+  "tests/lua/program/replay.lua", "tests/c/test_tensor_core.c", "tests/c/test_rewrite.c",
+  "tests/c/test_nomem.c", "tests/c/test_simt_convert.c", "tests/lua/mesh/nccl.lua",
+  "tests/fuzz/calls_ir.c", "hosts/web/tests/test_notebook_script.js",
 }
 
 -- {====== Which tests ======
