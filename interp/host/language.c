@@ -37,7 +37,7 @@ static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
   }
   lua_pushlstring(L, m->source, m->len);
   if (m->is_packed) {
-    lua_call(L, 1, 1);
+    state_call_uncounted(L, 1);
   }
   return lua_tolstring(L, -1, len);
 }

@@ -140,6 +140,7 @@ typedef struct CuttleState {
   StateTurn turn;
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
   bool raised_in_hook; /* since a hook last ended without an error */
+  bool is_uncounted;   /* what runs does not count for the limit on instructions */
   bool is_device_open;
   bool
       reports; /* a command runs a script, and tells afterwards what it saw: SIGTERM stops it, too */
@@ -266,6 +267,9 @@ bool state_is_stopping(const CuttleState *s); /* that, or the limit of instructi
 /* Takes n steps of a C function that may take many from the limit of instructions, and raises when the
    script is to stop [-0, +0, v]. */
 void state_charge(lua_State *L, CuttleState *s, uint64_t n);
+
+/* lua_call of a function of the library with one result, whose instructions are not the script's. */
+void state_call_uncounted(lua_State *L, int n_args);
 /* Makes the hook stop the script at its next instruction, if it is to stop. For the state's own thread,
    between any two steps of Lua's: memory is asked for. */
 void state_rouse(CuttleState *s);

@@ -488,17 +488,17 @@ static void test_stack(void) {
 static const Attack file_attacks[] = {
     {"options of a compiler that write files",
      "kernel('k', function(x) x[0] = 1.0 end, {nvrtc_options = {'--create-pch=escaped.pch'}})", 0,
-     CUTTLE_ERROR, "a sandboxed script gives none"},
+     CUTTLE_ERROR, "a sandboxed script cannot use it"},
     {"CUDA C that includes files",
      "local k = kernel('k', function(x)\n"
      "  x[0] = cuda('\\n#include \"/etc/passwd\"\\n1', {}, f32, function() return 1.0 end) end)\n"
      "k{grid = 1, block = 1}:source(zeros(f32, 1))",
-     0, CUTTLE_ERROR, "no CUDA C of its own"},
+     0, CUTTLE_ERROR, "cannot bring CUDA C of its own"},
     {"PTX that addresses all memory",
      "local k = kernel('k', function(x)\n"
      "  ptx('st.global.u32 [$p], 1;', nil, {p = x}, function(p) p[0] = 1 end) end)\n"
      "k{grid = 1, block = 1}:source(zeros(u32, 1))",
-     0, CUTTLE_ERROR, "no PTX of its own"},
+     0, CUTTLE_ERROR, "cannot bring PTX of its own"},
     {"a Lua twin in the place of CUDA C",
      "local x = zeros(f32, 1) kernel('k', function(x)\n"
      "  x[0] = cuda('?', {}, f32, function() return 7.0 end) end){grid = 1, block = 1}(x)\n"
