@@ -56,7 +56,8 @@ for line in text:gmatch "[^\n]+" do
     place = tonumber(line:match ":(%d+)  " or 0)
   end
 end
-tap.ok(n == sass.instructions and is_ordered, "all instructions in order", text)
+tap.ok(n == tonumber(text:match "^dot: (%d+) instructions") and is_ordered,
+  "all instructions in order", text)
 tap.ok(at[6] and at[12] and not is_marked[6] and not is_marked[12], "lines around the loop", text)
 tap.ok(is_marked[9] and is_marked[10], "lines of the loop", text)
 tap.ok(text:find("sass.lua:10  sum = sqrt(sum)\n", 1, true), "with the script's text", text)
