@@ -3,7 +3,7 @@
 
 #include "launch_list.h"
 #include "launch_tap.h"
-#include "runtime/watch/explore.h"
+#include "runtime/watch/needless.h"
 
 /* {====== On the CPU engine ====== */
 
@@ -12,7 +12,7 @@ static CtStatus run_or_explore(const CuttleState *s, CtSimtEngine *engine, const
                                const CtSimtLaunch *launch, CtErr *err) {
   CtSimtEntry entry = {p, launch, -1};
   bool checks = s->taps.check != NULL && launch->watch == ct_check_watch(s->taps.check);
-  return checks ? ct_explore(s->taps.check, engine, &entry, 1, err)
+  return checks ? ct_needless_run(s->taps.check, engine, &entry, 1, err)
                 : ct_simt_run(engine, p, launch, err);
 }
 

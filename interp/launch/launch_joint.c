@@ -13,7 +13,7 @@
 #include "launch_list.h"
 #include "watcher.h"
 #include "runtime/simt/run/simt_watch.h"
-#include "runtime/watch/explore.h"
+#include "runtime/watch/needless.h"
 
 typedef struct Gathered {
   Spec *spec; /* one reference */
@@ -312,7 +312,7 @@ static CtStatus run_joint(CuttleState *s, CtSimtEngine *engine, const CtSimtEntr
 static CtStatus run_checked(CuttleState *s, CtSimtEngine *engine, const CtSimtEntry *entries,
                             size_t n, CtErr *err) {
   s->is_engine_busy = true;
-  CtStatus status = ct_explore(s->taps.check, engine, entries, n, err);
+  CtStatus status = ct_needless_run(s->taps.check, engine, entries, n, err);
   s->is_engine_busy = false;
   s->n_host++;
   return status;

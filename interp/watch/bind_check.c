@@ -9,7 +9,7 @@
 #include "interp/launch/launch_check.h"
 #include "interp/state/diag.h"
 #include "interp/state/fields.h"
-#include "runtime/watch/explore.h"
+#include "runtime/watch/needless.h"
 #include "watch_source.h"
 #include "interp/openers.h"
 
@@ -83,11 +83,15 @@ static CtOrderChoice *read_choices(lua_State *L, size_t *n) {
   return choices; /* stack: the choices, the userdata */
 }
 
-/* options{orders =, preemptions =, seed =, schedule = {launch =, policy =, seed =, choices =}} */
+/* options{needless =, orders =, preemptions =, seed =, schedule = {launch =, policy =, seed =, choices =}} */
 static void ask_orders(lua_State *L, CtCheck *check) {
   CtErr err;
   int top = lua_gettop(L);
   lua_pushvalue(L, 1);
+  if (lua_getfield(L, -1, "needless") != LUA_TNIL && lua_toboolean(L, -1)) {
+    ct_needless_ask(check);
+  }
+  lua_pop(L, 1);
   CtExploreOptions o = {.n_orders = number_field(L, "orders", 0),
                         .n_preemptions = (int)number_field(L, "preemptions", -1),
                         .seed = (uint64_t)number_field(L, "seed", 0)};
@@ -258,14 +262,33 @@ static int check_explored(lua_State *L) {
   return 1;
 }
 
+static const Field needless_fields[] = {FIELD(CtNeedless, kernel), FIELD(CtNeedless, chunk),
+                                        FIELD(CtNeedless, line), FIELD(CtNeedless, what),
+                                        FIELD_AS("launches", CtNeedless, n_launches)};
+
+/* holder:needless(): the places that no launch needed; tried =, launches =: how many places and launches were
+   judged. */
+static int check_needless(lua_State *L) {
+  const CtCheck *c = check_of(L)->tool;
+  lua_newtable(L);
+  for (size_t i = 0; i < ct_needless_count(c); i++) {
+    const CtNeedless *place = ct_needless(c, i);
+    if (!place->is_needed && place->n_launches > 0) {
+      FIELDS_PUSH(L, needless_fields, place);
+      lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+  }
+  field_integer(L, "tried", (int64_t)ct_needless_count(c));
+  field_integer(L, "launches", (int64_t)ct_needless_judged(c));
+  return 1;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------ */
 
 void bind_open_check(lua_State *L) {
-  static const luaL_Reg methods[] = {{"stop", check_stop},
-                                     {"launches", check_launches},
-                                     {"findings", check_findings},
-                                     {"explored", check_explored},
-                                     {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"stop", check_stop},         {"launches", check_launches},
+                                     {"findings", check_findings}, {"explored", check_explored},
+                                     {"needless", check_needless}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"_watch.check", check_begin},
                                        {"_watch.check_kinds", check_kinds},
                                        {"_host.choose_cpu", choose_cpu},

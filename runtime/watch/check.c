@@ -5,6 +5,7 @@
 #include "check_phase.h"
 #include "check_ranks.h"
 #include "explore.h"
+#include "needless.h"
 
 #include <string.h>
 
@@ -523,6 +524,7 @@ void ct_check_close(CtCheck *c) {
     ct_early_close(c);
     ct_free(alloc, c->findings, c->cap_findings * sizeof *c->findings);
     ct_free(alloc, c->explored, c->cap_explored * sizeof *c->explored);
+    ct_free(alloc, c->needless, c->cap_needless * sizeof *c->needless);
     ct_arena_clear(&c->texts);
     ct_arena_clear(&c->arena);
     ct_free(alloc, c, sizeof *c);

@@ -369,6 +369,14 @@ static CtFinding own(CtCheck *c, const CtFinding *of) {
   return f;
 }
 
+uint64_t ct_finding_total(const CtCheck *c) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < c->n_findings; i++) {
+    n += c->findings[i].count;
+  }
+  return n;
+}
+
 bool ct_finding_is_new(CtCheck *c, const CtFinding *f) {
   return find_earlier(c, c->n_findings, f) == NULL;
 }

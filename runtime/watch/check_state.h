@@ -314,10 +314,11 @@ typedef struct CtCheckWorker {
   bool no_memory; /* for lack of memory something was left out */
 } CtCheckWorker;
 
-typedef struct CtGlobal CtGlobal;   /* check_global.h */
-typedef struct CtEarly CtEarly;     /* check_early.c */
-typedef struct CtStreams CtStreams; /* check_streams.c */
-typedef struct CtRanks CtRanks;     /* check_ranks.c */
+typedef struct CtGlobal CtGlobal;     /* check_global.h */
+typedef struct CtEarly CtEarly;       /* check_early.c */
+typedef struct CtStreams CtStreams;   /* check_streams.c */
+typedef struct CtRanks CtRanks;       /* check_ranks.c */
+typedef struct CtNeedless CtNeedless; /* needless.h */
 
 struct CtCheck {
   CtSimtWatch watch; /* first */
@@ -329,7 +330,11 @@ struct CtCheck {
   CtExploreOptions orders; /* that are asked for */
   CtExplored *explored;
   size_t n_explored, cap_explored;
+  CtNeedless *needless;
+  size_t n_needless, cap_needless;
+  uint64_t n_judged; /* launches */
   uint64_t n_launches;
+  bool tries_without; /* launches are judged: needless.h */
   bool no_memory;     /* for lack of memory something was left out */
   CtEarly *early;     /* what earlier launches did; NULL: nothing is kept */
   CtStreams *streams; /* the same, if there are several streams */
@@ -658,5 +663,6 @@ void ct_finding_take(CtCheck *c, const CtCheck *part);
 /* Was nothing found at the same place before? If so, _add_new adds it. */
 bool ct_finding_is_new(CtCheck *c, const CtFinding *f);
 void ct_finding_add_new(CtCheck *c, const CtFinding *f); /* adds the findings of a part */
+uint64_t ct_finding_total(const CtCheck *c);             /* how often something was found */
 
 #endif

@@ -446,14 +446,6 @@ static CtStatus explore(Exploration *x, CtErr *err) {
   return status == CT_OK ? note_count(x, err) : status;
 }
 
-static uint64_t count_found(const CtCheck *c) {
-  uint64_t n = 0;
-  for (size_t i = 0; i < c->n_findings; i++) {
-    n += c->findings[i].count;
-  }
-  return n;
-}
-
 CtStatus ct_explore(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries, size_t n,
                     CtErr *err) {
   Exploration x = {
@@ -461,9 +453,9 @@ CtStatus ct_explore(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries
   CtStatus status = copy_entries(&x, entries, n, err);
   bool asked = status == CT_OK && is_asked(c, entries, n);
   status = asked ? ct_simt_keep(c->alloc, entries, n, &x.before, err) : status;
-  uint64_t n_before = count_found(c);
+  uint64_t n_before = ct_finding_total(c);
   status = status == CT_OK ? run_under(&x, c, NULL, err) : status;
-  x.is_clean = count_found(c) == n_before;
+  x.is_clean = ct_finding_total(c) == n_before;
   for (size_t i = 0; asked && i < n; i++) {
     x.launches[i].print = NULL;
   }

@@ -28,7 +28,8 @@ end
 
 -- The findings that are not known.
 local function new_ones(findings)
-  local new = { registers_unknown = findings.registers_unknown, explored = findings.explored }
+  local new = { registers_unknown = findings.registers_unknown, explored = findings.explored,
+                needless = findings.needless }
   for _, f in ipairs(findings) do
     if not f.is_known then new[#new + 1] = f end
   end
@@ -56,12 +57,19 @@ local function skipped(options)
            race_global = left_out, race_streams = left_out, dependent_launch = left_out }
 end
 
+-- What JSON says of `needless`: no array has fields.
+local function plain_needless(found)
+  return found and { places = table.move(found, 1, #found, 1, {}), tried = found.tried,
+                     launches = found.launches }
+end
+
 -- The report as tables for JSON.
 local function plain(result)
   local findings = result.findings
   return { findings = table.move(findings, 1, #findings, 1, {}), launches = result.launches,
            failed = result.failed, limit = result.limit, is_partial = findings.is_partial,
-           registers_unknown = findings.registers_unknown, explored = findings.explored }
+           registers_unknown = findings.registers_unknown, explored = findings.explored,
+           needless = plain_needless(findings.needless) }
 end
 
 -- The modules that seldom are wanted are loaded only then.
@@ -105,6 +113,7 @@ end
 
 function M.deliver(result, options, fail)
   kinds.locate(result.findings, options.script)
+  kinds.locate(result.findings.needless or {}, options.script)
   local n_stale = options.baseline and mark(result, options, fail) or 0
   local new = new_ones(result.findings)
   local code = exit_code(result, #new)

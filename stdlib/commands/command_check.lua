@@ -31,6 +31,8 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "  --random=SEED         draw the orders at random, with this seed\n"
   .. "  --schedule=FILE       run only the order in this file, besides the launch's own\n"
   .. "  --save-schedule=FILE  write the order of the first finding that has one\n"
+  .. "  --needless            also report which barriers, waits, fences and memory orders could\n"
+  .. "                        go: run each launch again without each of them\n"
   .. "  --gate=LIMITS         run the script once more and report kernels whose figures are\n"
   .. "                        beyond limits, as in --gate=\"conflicts<=2, spills=0\"\n"
   .. "  --baseline=FILE       do not report findings that FILE lists\n"
@@ -118,11 +120,11 @@ local function save_schedule(findings, path)
 end
 
 local command <const> = {
-  name = "check", flags = { nan = true, overflow = true, ["no-global"] = true },
+  name = "check", flags = { nan = true, overflow = true, needless = true, ["no-global"] = true },
   values_follow = { gate = true },
   options = {
     nan = setting("nan", true), overflow = setting("overflow", true),
-    ["no-global"] = setting("global", false),
+    needless = setting("needless", true), ["no-global"] = setting("global", false),
     json = function(options, value) options.json = value == "" or value end,
     schedules = orders, schedule = read_schedule,
     preemptions = count_of("preemptions", 0, "preemptions"), random = count_of("random", 1, "seed"),
@@ -182,7 +184,8 @@ local function run(options)
   internal.host.limit_script(options.seconds or 0)
   local findings, launches, ok, what = check.run(script,
     { nan = options.nan, overflow = options.overflow, global = options.global,
-      device = options.device, orders = options.orders, preemptions = options.preemptions,
+      device = options.device, needless = options.needless,
+      orders = options.orders, preemptions = options.preemptions,
       seed = options.seed, schedule = options.schedule, call = run_script.call },
     table.unpack(options.rest))
   save_schedule(findings, options.save)

@@ -5,6 +5,15 @@ local grids = require "cuttle.check_grid"
 local schedules = require "cuttle.schedule"
 local M = {}
 
+local function by_line(places)
+  table.sort(places, function(a, b)
+    if a.chunk ~= b.chunk then return a.chunk < b.chunk end
+    if a.line ~= b.line then return a.line < b.line end
+    return a.what < b.what or a.what == b.what and a.kernel < b.kernel
+  end)
+  return places
+end
+
 -- Calls f(...) and returns the findings of its launches on the CPU engine, in order of launches
 -- and lines, the number of launches, and whether f returned without an error, with what it returned
 -- or the error. A finding is {kind =, id =, kernel =, chunk =, line =, other_chunk =, other_line =,
@@ -19,7 +28,9 @@ local M = {}
 -- other orders of its blocks and warps, -1 for all; with {preemptions = n} only those in which n
 -- warps are interrupted, with {seed = n} orders drawn at random. {schedule = s} runs one order,
 -- read by cuttle.schedule. A finding of another order has its text as `schedule`.
--- findings.explored: what was explored of each launch.
+-- findings.explored: what was explored of each launch. {needless = true} also runs each launch
+-- without one of its barriers, fences and orders at a time; findings.needless: those that no launch
+-- needed, as {{kernel =, chunk =, line =, what =, launches =}, tried =, launches =}.
 function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)
@@ -30,6 +41,7 @@ function M.run(f, options, ...)
   watch:stop()
   local findings = watch:findings()
   findings.explored = (options.orders or 0) ~= 0 and watch:explored() or nil
+  findings.needless = options.needless and by_line(watch:needless()) or nil
   if launches then grids.add(findings, launches, device) end
   return findings, watch:launches(), table.unpack(results, 1, results.n)
 end
@@ -38,6 +50,30 @@ end
 function M.line(finding)
   local times = finding.count > 1 and (" (%d times)"):format(finding.count) or ""
   return ("%s:%d: %s%s"):format(finding.chunk, finding.line, finding.message, times)
+end
+
+local function counted(n, one, several)
+  return ("%d %s"):format(n, n == 1 and one or several)
+end
+
+-- Adds what could go, and how far that was tried.
+local function add_needless(found, lines)
+  for _, place in ipairs(found) do
+    lines[#lines + 1] = ("%s:%d: %s is needless in %s of %s: without it, nothing new is found, and "
+      .. "the results are the same"):format(place.chunk, place.line, place.what,
+      counted(place.launches, "launch", "launches"), place.kernel)
+  end
+  local text = "check: --needless: "
+  if found.launches == 0 then
+    lines[#lines + 1] = text .. "no launch was judged, as each has findings of its own"
+    return
+  end
+  text = ("%seach of %s was left out by itself, in %s without findings"):format(text,
+    counted(found.tried, "barrier, wait, fence or order", "barriers, waits, fences and orders"),
+    counted(found.launches, "launch", "launches"))
+  lines[#lines + 1] = text .. (#found > 0 and "; other sizes or data may need what these do not, "
+    .. "and without one of them another may be needed" or found.tried > 0 and ": all are needed"
+    or "")
 end
 
 -- The report as text: a line for each finding, then a summary.
@@ -50,6 +86,7 @@ function M.report(findings, launches)
   for _, explored in ipairs(findings.explored or {}) do
     lines[#lines + 1] = "check: " .. schedules.summary(explored)
   end
+  if findings.needless and launches > 0 then add_needless(findings.needless, lines) end
   lines[#lines + 1] = ("check: %s in %d %s"):format(
     #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
     launches, launches == 1 and "launch" or "launches")
