@@ -246,7 +246,7 @@ static const Lie lies[] = {
     {"a wide conversion", take_wide, "of another type than its conversion accepts"},
     {"too few values", take_more, "asks for more values than there are"},
     {"too many values", take_less, "asks for fewer values than there are"},
-    {"another element type", take_bytes, "of other elements"},
+    {"another element type", take_bytes, "with other elements"},
     {"an address that is a number", take_other_slot, "a value"},
     {"a fragment beyond all registers", take_registers, "more registers than a thread has"},
     {"a swizzle out of range", take_swizzle, "an invalid swizzle"},
@@ -254,7 +254,7 @@ static const Lie lies[] = {
     {"an alias beyond its memory", take_alias, "larger than the memory that it aliases"},
     {"a tensor in global memory of another block", take_remote,
      "remote memory that belongs to no other block"},
-    {"more memory than its layout has", take_size, "of another size than its layout has"},
+    {"more memory than its layout has", take_size, "whose size is not that of its layout"},
     {"a block with 2 MiB of shared memory", take_shared, "more shared memory than any block has"},
     {"the last line there is", take_last_line, "a line that no script has"},
     {"a product by an atom that copies", take_atom, "SM75_U32x4_LDSM_N copies"},
@@ -262,7 +262,7 @@ static const Lie lies[] = {
     {"an order of no steps", take_order, "gemm: an order"},
     {"an order that leaves out rows", take_columns, "gemm: an order"},
     {"a tensor before all memory", take_place, "a tensor whose offset"},
-    {"a tensor that ends behind all memory", take_far, "reaches past its memory"},
+    {"a tensor that ends behind all memory", take_far, "reaches beyond its memory"},
     {"a copy of other sizes", take_source, "have different sizes"},
 };
 

@@ -230,7 +230,7 @@ static const Step interrupts[] = {
      "a loop in a coroutine"},
     {"print('go' .. 'ing') while true do pcall(function() while true do end end) end\n",
      "going\r\n", "a loop that catches errors"},
-    {"print('go' .. 'ing') while true do values(layout(1 << 22)) end\n", "going\r\n",
+    {"print('go' .. 'ing') while true do layout(1 << 22):values() end\n", "going\r\n",
      "lists of many indices"},
     {"print('go' .. 'ing') kernel('spin', function(x) while x[0] == 0.0 do end end)"
      "{grid = 1, block = 32}(zeros(f32, 1))\n",
