@@ -93,13 +93,18 @@ static What of_agent(const CtIn *code) {
   return kind == CT_SYNC_COMMIT ? NOTHING : kind == CT_SYNC_WAIT ? STORE_WAIT : FENCE_PROXY;
 }
 
-/* Waits that nobody wrote (pass_async.c) are no places; where they are, nothing is committed. */
-static bool commits(const CtSimtProgram *p) {
+static bool has(const CtSimtProgram *p, CtSimtOp op) {
   bool found = false;
   for (uint32_t i = p->body; i < p->n_code && !found; i++) {
-    found = p->code[i].u.op == CT_SIMT_CP_FENCE;
+    found = p->code[i].u.op == (uint32_t)op;
   }
   return found;
+}
+
+/* Waits that nobody wrote (pass_async.c) are no places. They have the line of what comes after them, and where they
+   are, nothing is committed. */
+static What of_copy_wait(const CtSimtProgram *p, uint32_t i) {
+  return has(p, CT_SIMT_CP_FENCE) || !is_same_line(p, i, i + 1) ? CP_ASYNC_WAIT : NOTHING;
 }
 
 static What what_of(const CtSimtProgram *p, uint32_t i) {
@@ -107,7 +112,7 @@ static What what_of(const CtSimtProgram *p, uint32_t i) {
   const CtMbarImm bar = {.imm = code->imm};
   switch (code->u.op) {
     case CT_SIMT_BARRIER: return code[1].u.op == CT_SIMT_TALLIED ? NOTHING : SYNC_THREADS;
-    case CT_SIMT_CP_WAIT: return commits(p) ? CP_ASYNC_WAIT : NOTHING;
+    case CT_SIMT_CP_WAIT: return of_copy_wait(p, i);
     case CT_SIMT_FENCE: return of_fence(p, i);
     case CT_SIMT_ATOMIC: return of_atomic(code);
     case CT_SIMT_TMA_ORDER: return of_agent(code);
@@ -267,7 +272,8 @@ static CtStatus add_place(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtErr 
   CtNeedless place = {.kernel = ct_arena_strdup(&c->texts, p->name, strlen(p->name)),
                       .chunk = ct_arena_strdup(&c->texts, chunk, strlen(chunk)),
                       .line = p->locs[i].line,
-                      .what = names[what_of(p, i)]};
+                      .what = names[what_of(p, i)],
+                      .has_atomics = has(p, CT_SIMT_ATOMIC)};
   if (place.kernel == NULL || place.chunk == NULL) {
     return ct_fail_nomem(err);
   }

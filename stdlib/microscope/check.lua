@@ -30,7 +30,7 @@ end
 -- read by cuttle.schedule. A finding of another order has its text as `schedule`.
 -- findings.explored: what was explored of each launch. {needless = true} also runs each launch
 -- without one of its barriers, fences and orders at a time; findings.needless: those that no launch
--- needed, as {{kernel =, chunk =, line =, what =, launches =}, tried =, launches =}.
+-- needed, as {{kernel =, chunk =, line =, what =, has_atomics =, launches =}, tried =, launches =}.
 function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)
@@ -60,20 +60,22 @@ end
 local function add_needless(found, lines)
   for _, place in ipairs(found) do
     lines[#lines + 1] = ("%s:%d: %s is needless in %s of %s: without it, nothing new is found, and "
-      .. "the results are the same"):format(place.chunk, place.line, place.what,
-      counted(place.launches, "launch", "launches"), place.kernel)
+      .. "the results are the same%s"):format(place.chunk, place.line, place.what,
+      counted(place.launches, "launch", "launches"), place.kernel, place.has_atomics
+      and "; see for yourself whether one atomic operation needs it to see another" or "")
   end
   local text = "check: --needless: "
-  if found.launches == 0 then
-    lines[#lines + 1] = text .. "no launch was judged, as each has findings of its own"
+  if found.tried == 0 then
+    lines[#lines + 1] = text .. (found.launches == 0
+      and "no launch was judged, as each has findings of its own"
+      or "no barrier, wait, fence or order ran")
     return
   end
   text = ("%seach of %s was left out by itself, in %s without findings"):format(text,
     counted(found.tried, "barrier, wait, fence or order", "barriers, waits, fences and orders"),
     counted(found.launches, "launch", "launches"))
   lines[#lines + 1] = text .. (#found > 0 and "; other sizes or data may need what these do not, "
-    .. "and without one of them another may be needed" or found.tried > 0 and ": all are needed"
-    or "")
+    .. "and without one of them another may be needed" or ": all are needed")
 end
 
 -- The report as text: a line for each finding, then a summary.
