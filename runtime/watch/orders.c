@@ -10,10 +10,11 @@
 static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
   int64_t n = 0;
   o->group = g;
-  bool ok = ct_grow(o->alloc, &o->bases, &o->cap_bases, (size_t)g->n_jobs + 1, sizeof *o->bases,
+  o->n_jobs = g->n_jobs;
+  bool ok = ct_grow(o->alloc, &o->jobs, &o->cap_jobs, (size_t)g->n_jobs + 1, sizeof *o->jobs,
                     NULL) == CT_OK;
   for (int i = 0; ok && i < g->n_jobs; i++) {
-    o->bases[i] = (uint32_t)n;
+    o->jobs[i] = (CtOrderJob){(uint32_t)n, g->jobs[i].program->n_warps};
     n += g->jobs[i].n_blocks < CT_ORDER_THREADS ? g->jobs[i].n_blocks * g->jobs[i].program->n_warps
                                                 : CT_ORDER_THREADS + 1;
     ok = n <= CT_ORDER_THREADS;
@@ -33,15 +34,15 @@ static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
 
 uint32_t ct_order_thread_of(const CtOrders *o, const CtWarp *w) {
   const CtWorker *k = w->worker;
-  return o->bases[k->job->number] + (uint32_t)(k->block * k->job->program->n_warps + w->index);
+  return o->jobs[k->job->number].first + (uint32_t)(k->block * k->job->program->n_warps + w->index);
 }
 
 void ct_orders_thread(const CtOrders *o, uint32_t thread, int *job, int64_t *block, int32_t *warp) {
   *job = 0;
-  while (*job + 1 < o->group->n_jobs && o->bases[*job + 1] <= thread) {
+  while (*job + 1 < o->n_jobs && o->jobs[*job + 1].first <= thread) {
     ++*job;
   }
-  int64_t n_warps = o->group->jobs[*job].program->n_warps, at = (int64_t)thread - o->bases[*job];
+  int64_t n_warps = o->jobs[*job].n_warps, at = (int64_t)thread - o->jobs[*job].first;
   *block = at / n_warps;
   *warp = (int32_t)(at % n_warps);
 }
@@ -272,7 +273,7 @@ void ct_orders_close(CtOrders *o) {
     return;
   }
   CtAlloc alloc = o->alloc;
-  ct_free(alloc, o->bases, o->cap_bases * sizeof *o->bases);
+  ct_free(alloc, o->jobs, o->cap_jobs * sizeof *o->jobs);
   ct_free(alloc, o->now, o->cap_now * sizeof *o->now);
   ct_free(alloc, o->join, o->cap_join * sizeof *o->join);
   ct_free(alloc, o->last_hash, o->cap_last * sizeof *o->last_hash);

@@ -48,12 +48,19 @@ typedef struct CtRacePair {
   uint32_t first, second; /* events */
 } CtRacePair;
 
+/* A launch: its first thread, and the warps of a block. */
+typedef struct {
+  uint32_t first;
+  int32_t n_warps;
+} CtOrderJob;
+
 struct CtOrders {
   CtSimtPlan plan;
   CtAlloc alloc;
-  const CtSimtGroup *group; /* NULL: the run has not begun */
-  uint32_t *bases;          /* by launch: its first thread */
-  size_t cap_bases;
+  const CtSimtGroup *group; /* NULL: the run has not begun; only to be read while it goes on */
+  CtOrderJob *jobs;         /* its launches, also when it is over */
+  size_t cap_jobs;
+  int n_jobs;
   size_t n_threads;
   uint16_t *now, *join; /* a clock for each thread; one for a while */
   size_t cap_now, cap_join;
