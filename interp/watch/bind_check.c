@@ -262,10 +262,9 @@ static int check_explored(lua_State *L) {
   return 1;
 }
 
-static const Field needless_fields[] = {
-    FIELD(CtNeedless, kernel),      FIELD(CtNeedless, chunk),
-    FIELD(CtNeedless, line),        FIELD(CtNeedless, what),
-    FIELD(CtNeedless, has_atomics), FIELD_AS("launches", CtNeedless, n_launches)};
+static const Field needless_fields[] = {FIELD(CtNeedless, chunk), FIELD(CtNeedless, line),
+                                        FIELD(CtNeedless, what), FIELD(CtNeedless, has_atomics),
+                                        FIELD_AS("launches", CtNeedless, n_launches)};
 
 /* holder:needless(): the places that no launch needed; tried =, launches =: how many places and launches were
    judged. */

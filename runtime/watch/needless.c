@@ -206,8 +206,7 @@ static CtStatus copy_entries(Trial *t, CtErr *err) {
 /* Is the instruction one of the place's? */
 static bool is_at(const CtSimtProgram *p, uint32_t i, const CtNeedless *place) {
   return p->locs[i].line == place->line && names[what_of(p, i)] == place->what &&
-         strcmp(p->chunks[p->locs[i].chunk], place->chunk) == 0 &&
-         strcmp(p->name, place->kernel) == 0;
+         strcmp(p->chunks[p->locs[i].chunk], place->chunk) == 0;
 }
 
 /* Takes the place out of the programs, or puts it back. True: it ran. */
@@ -265,16 +264,16 @@ static CtStatus try_it(Trial *t, bool *is_needed, CtErr *err) {
 static CtStatus add_place(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtErr *err) {
   for (size_t k = 0; k < c->n_needless; k++) {
     if (is_at(p, i, &c->needless[k])) {
+      c->needless[k].has_atomics = c->needless[k].has_atomics || has(p, CT_SIMT_ATOMIC);
       return CT_OK;
     }
   }
   const char *chunk = p->chunks[p->locs[i].chunk];
-  CtNeedless place = {.kernel = ct_arena_strdup(&c->texts, p->name, strlen(p->name)),
-                      .chunk = ct_arena_strdup(&c->texts, chunk, strlen(chunk)),
+  CtNeedless place = {.chunk = ct_arena_strdup(&c->texts, chunk, strlen(chunk)),
                       .line = p->locs[i].line,
                       .what = names[what_of(p, i)],
                       .has_atomics = has(p, CT_SIMT_ATOMIC)};
-  if (place.kernel == NULL || place.chunk == NULL) {
+  if (place.chunk == NULL) {
     return ct_fail_nomem(err);
   }
   CtStatus status = ct_grow(c->alloc, &c->needless, &c->cap_needless, c->n_needless + 1,

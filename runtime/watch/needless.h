@@ -5,12 +5,12 @@
 
 #include "explore.h"
 
-/* A place in a script that orders something. */
+/* A place in a script that orders something, whichever kernels run it. */
 typedef struct CtNeedless {
-  const char *kernel, *chunk;
+  const char *chunk;
   int line;
-  const char *what; /* "sync_threads()" */
-  bool has_atomics; /* the kernel has atomic operations, of which one may need it to see another */
+  const char *what;    /* "sync_threads()" */
+  bool has_atomics;    /* so has a kernel that runs it: one of them may need it to see another */
   uint64_t n_launches; /* that ran it and were judged */
   bool is_needed;      /* in one of these */
 } CtNeedless;

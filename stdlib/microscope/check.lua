@@ -9,7 +9,7 @@ local function by_line(places)
   table.sort(places, function(a, b)
     if a.chunk ~= b.chunk then return a.chunk < b.chunk end
     if a.line ~= b.line then return a.line < b.line end
-    return a.what < b.what or a.what == b.what and a.kernel < b.kernel
+    return a.what < b.what
   end)
   return places
 end
@@ -30,7 +30,7 @@ end
 -- read by cuttle.schedule. A finding of another order has its text as `schedule`.
 -- findings.explored: what was explored of each launch. {needless = true} also runs each launch
 -- without one of its barriers, fences and orders at a time; findings.needless: those that no launch
--- needed, as {{kernel =, chunk =, line =, what =, has_atomics =, launches =}, tried =, launches =}.
+-- needed, as {{chunk =, line =, what =, has_atomics =, launches =}, tried =, launches =}.
 function M.run(f, options, ...)
   options = options or {}
   local device = options.device and grids.device(options.device)
@@ -59,9 +59,9 @@ end
 -- Adds what could go, and how far that was tried.
 local function add_needless(found, lines)
   for _, place in ipairs(found) do
-    lines[#lines + 1] = ("%s:%d: %s is needless in %s of %s: without it, nothing new is found, and "
+    lines[#lines + 1] = ("%s:%d: %s is needless in %s: without it, nothing new is found, and "
       .. "the results are the same%s"):format(place.chunk, place.line, place.what,
-      counted(place.launches, "launch", "launches"), place.kernel, place.has_atomics
+      counted(place.launches, "launch", "launches"), place.has_atomics
       and "; see for yourself whether one atomic operation needs it to see another" or "")
   end
   local text = "check: --needless: "

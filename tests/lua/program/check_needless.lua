@@ -43,7 +43,7 @@ twice{grid = 1, block = 64}(rand(f32, 64), zeros(f32, 64))
 ]]
 is(TWICE, "", "6 sync_threads()", 2, "a barrier after the last access could go")
 local text, code = check(TWICE)
-tap.is(text, "FILE:6: sync_threads() is needless in 1 launch of twice: without it, nothing new is "
+tap.is(text, "FILE:6: sync_threads() is needless in 1 launch: without it, nothing new is "
   .. "found, and the results are the same\n"
   .. "check: --needless: each of 2 barriers, waits, fences and orders was left out by itself, in "
   .. "1 launch without findings; other sizes or data may need what these do not, and "
@@ -70,6 +70,25 @@ end
 is(LOOP:format "1", "", "7 sync_threads()", 2, "one turn needs one barrier")
 is(LOOP:format "1, 2", "", "", 2, "what one launch needs is needed")
 is(LOOP:format "0", "", "", 0, "a barrier that did not run is not judged")
+
+-- A line that two kernels run: one of them needs it.
+local SHARED <const> = [[
+local function meet() sync_threads() end
+local alone = kernel("alone", function(y)
+  y[threadIdx.x] = 1
+  meet()
+end)
+local turned = kernel("turned", function(x, y)
+  local s = shared(f32, 64)
+  s[threadIdx.x] = x[threadIdx.x]
+  meet()
+  y[threadIdx.x] = s[63 - threadIdx.x]
+end)
+alone{grid = 1, block = 64}(zeros(f32, 64))
+]]
+is(SHARED, "", "1 sync_threads()", 1, "a line in a function")
+is(SHARED .. "turned{grid = 1, block = 64}(rand(f32, 64), zeros(f32, 64))\n", "", "", 1,
+  "what one kernel needs is needed")
 
 -- A message between blocks: line 4 and the store's own release order the same.
 local MESSAGE <const> = [[
