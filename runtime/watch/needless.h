@@ -19,7 +19,8 @@ typedef struct CtNeedless {
 void ct_needless_ask(CtCheck *c);
 
 /* ct_explore, and then, if asked, for each place that the launch ran: the same without it, from the same memory, with
-   findings that are not those of `c`. A launch in which something was found is not judged. Atomic operations run one
+   findings that are not those of `c`. A launch in which something was found is not judged, nor one
+   that runs beside others. Atomic operations run one
    after the other and do not race, so no run shows that one of them needs an order to see another. */
 CtStatus ct_needless_run(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries, size_t n,
                          CtErr *err) CT_NODISCARD;

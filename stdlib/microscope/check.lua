@@ -67,13 +67,13 @@ local function add_needless(found, lines)
   local text = "check: --needless: "
   if found.tried == 0 then
     lines[#lines + 1] = text .. (found.launches == 0
-      and "no launch was judged, as each has findings of its own"
+      and "no launch was judged: each has findings or may run beside others"
       or "no barrier, wait, fence or order ran")
     return
   end
-  text = ("%seach of %s was left out by itself, in %s without findings"):format(text,
+  text = ("%seach of %s was left out by itself, in %s"):format(text,
     counted(found.tried, "barrier, wait, fence or order", "barriers, waits, fences and orders"),
-    counted(found.launches, "launch", "launches"))
+    counted(found.launches, "judged launch", "judged launches"))
   lines[#lines + 1] = text .. (#found > 0 and "; other sizes or data may need what these do not, "
     .. "and without one of them another may be needed" or ": all are needed")
 end

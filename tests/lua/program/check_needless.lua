@@ -46,7 +46,7 @@ local text, code = check(TWICE)
 tap.is(text, "FILE:6: sync_threads() is needless in 1 launch: without it, nothing new is "
   .. "found, and the results are the same\n"
   .. "check: --needless: each of 2 barriers, waits, fences and orders was left out by itself, in "
-  .. "1 launch without findings; other sizes or data may need what these do not, and "
+  .. "1 judged launch; other sizes or data may need what these do not, and "
   .. "without one of them another may be needed\ncheck: no finding in 1 launch\n", "the report")
 tap.is(code, 0, "what could go is no finding")
 is(TWICE:gsub("63 %- threadIdx.x", "threadIdx.x"), "", "4 sync_threads(), 6 sync_threads()", 2,
@@ -163,6 +163,10 @@ local RACE <const> = TWICE:gsub("  sync_threads%(%)\n  local", "  local")
 local raced, race_code = check(RACE)
 tap.ok(raced:find("FILE:4: race: ", 1, true) and raced:find("no launch was judged", 1, true)
   and race_code == 1, "a launch with a finding is not judged", raced)
+
+-- Nor is one that lets the next one begin before it ends.
+is(TWICE:gsub("  y%[threadIdx", "  grid_dependency_launch()\n%0"), "", "", nil,
+  "a launch that may run beside others is not judged")
 
 local json = check(TWICE, "--json")
 tap.ok(json:find('"what":%s*"sync_threads%(%)"') and json:find '"tried":%s*2', "JSON", json)
