@@ -270,15 +270,17 @@ static const Field needless_fields[] = {FIELD(CtNeedless, chunk), FIELD(CtNeedle
    judged. */
 static int check_needless(lua_State *L) {
   const CtCheck *c = check_of(L)->tool;
+  int64_t n_tried = 0;
   lua_newtable(L);
   for (size_t i = 0; i < ct_needless_count(c); i++) {
     const CtNeedless *place = ct_needless(c, i);
+    n_tried += place->n_launches > 0;
     if (!place->is_needed && place->n_launches > 0) {
       FIELDS_PUSH(L, needless_fields, place);
       lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     }
   }
-  field_integer(L, "tried", (int64_t)ct_needless_count(c));
+  field_integer(L, "tried", n_tried);
   field_integer(L, "launches", (int64_t)ct_needless_judged(c));
   return 1;
 }

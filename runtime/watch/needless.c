@@ -307,8 +307,10 @@ static CtStatus judge_places(Trial *t, CtErr *err) {
       continue;
     }
     if (take_out(t, place, true)) {
-      place->n_launches++;
-      status = try_it(t, &place->is_needed, err);
+      bool is_needed = false;
+      status = try_it(t, &is_needed, err);
+      place->n_launches += status == CT_OK;
+      place->is_needed = status == CT_OK && is_needed;
     }
     (void)take_out(t, place, false);
   }

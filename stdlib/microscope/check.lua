@@ -65,9 +65,9 @@ local function add_needless(found, lines)
       and "; see for yourself whether one atomic operation needs it to see another" or "")
   end
   local text = "check: --needless: "
-  if found.tried == 0 then
+  if found.launches == 0 or found.tried == 0 then
     lines[#lines + 1] = text .. (found.launches == 0
-      and "no launch was judged: each has findings or may run beside others"
+      and "no launch was judged: each has findings, may run beside others, or was stopped"
       or "no barrier, wait, fence or order ran")
     return
   end
