@@ -181,7 +181,7 @@ echo "${COMPREPLY[*]}"]]
 end
 if has "bash" then
   tap.is(offered("cuttle", "pro"), "profile", "bash completes a command")
-  tap.is(offered("cuttle", "check", "--n"), "--nan --no-global", "and its options")
+  tap.is(offered("cuttle", "check", "--n"), "--nan --no-global --needless", "and its options")
   tap.is(offered("cuttle", "emit", "--sm"), "--sm=", "and what takes a value")
 end
 
