@@ -70,6 +70,12 @@ typedef struct StateError {
   int line;        /* 0: none */
 } StateError;
 
+/* Of this call so far, counted when there is a limit. */
+typedef struct StateInstructions {
+  uint64_t n;
+  bool are_others; /* what runs is the library's own, and does not count */
+} StateInstructions;
+
 /* Searches that can give the best so far. Signal handlers write them. */
 typedef struct StateSearches {
   volatile sig_atomic_t n;       /* in progress */
@@ -140,7 +146,6 @@ typedef struct CuttleState {
   StateTurn turn;
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
   bool raised_in_hook; /* since a hook last ended without an error */
-  bool is_uncounted;   /* what runs does not count for the limit on instructions */
   bool is_device_open;
   bool
       reports; /* a command runs a script, and tells afterwards what it saw: SIGTERM stops it, too */
@@ -149,7 +154,7 @@ typedef struct CuttleState {
   bool is_engine_busy;              /* a launch on the CPU engine is in progress */
   bool is_benched;                  /* bench times calls: launches on a device begin at once */
   StateCoroutine *volatile running; /* innermost coroutine; NULL in the main thread */
-  uint64_t n_instructions;          /* of this call so far, counted when there is a limit */
+  StateInstructions instructions;
   const char *stack_top; /* of a sandbox: the thread's stack when the host called; else NULL */
 
   StateTracing tracing;

@@ -34,7 +34,7 @@ bool state_is_interrupted(const CuttleState *s) { return ct_flag_is_up(&s->inter
 
 bool state_is_stopping(const CuttleState *s) {
   uint64_t limit = s->options.instruction_limit;
-  return state_is_interrupted(s) || (limit > 0 && s->n_instructions >= limit);
+  return state_is_interrupted(s) || (limit > 0 && s->instructions.n >= limit);
 }
 
 static void raise_if_stopping(lua_State *L, const CuttleState *s) {
@@ -100,8 +100,8 @@ static void check_stack(lua_State *L, const CuttleState *s) {
 
 void state_charge(lua_State *L, CuttleState *s, uint64_t n) {
   check_stack(L, s);
-  if (s->options.instruction_limit > 0 && !s->is_uncounted) {
-    s->n_instructions += n;
+  if (s->options.instruction_limit > 0 && !s->instructions.are_others) {
+    s->instructions.n += n;
   }
   if (state_is_stopping(s)) {
     install_all(s);
@@ -111,10 +111,10 @@ void state_charge(lua_State *L, CuttleState *s, uint64_t n) {
 
 void state_call_uncounted(lua_State *L, int n_args) {
   CuttleState *s = state_of(L);
-  bool outer = s->is_uncounted;
-  s->is_uncounted = true;
+  bool outer = s->instructions.are_others;
+  s->instructions.are_others = true;
   int status = lua_pcall(L, n_args, 1, 0);
-  s->is_uncounted = outer;
+  s->instructions.are_others = outer;
   if (status != LUA_OK) {
     lua_error(L);
   }
@@ -228,7 +228,7 @@ bool state_ask(CuttleState *s) {
 void state_resume(CuttleState *s) {
   s->searches.asked = s->searches.n_asked = 0;
   __atomic_store_n(&s->interrupt, 0, __ATOMIC_RELAXED);
-  s->n_instructions = 0;
+  s->instructions.n = 0;
   s->raised_in_hook = false;
   if (s->is_polled || s->options.instruction_limit > 0 || lua_gethook(s->L) == hook) {
     install(s, s->L, wanted_count(s), s->options.instruction_limit > 0);
