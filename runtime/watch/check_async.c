@@ -65,18 +65,11 @@ const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number) {
 
 static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off,
                  const CtCheckEvent *copy, int copy_lane, int how) {
-  CtFound f = {.kind = CT_CHECK_ASYNC,
-               .in = ct_check_index(k, a->in),
-               .other = copy->in,
-               .buf = a->buf_index,
-               .begin = a->mem->ptr,
-               .how = (uint8_t)how,
-               .count = 1,
-               .block = a->w->worker->block,
-               .other_block = copy->block,
-               .thread = ct_check_thread(a->w->index, lane),
-               .other_thread = ct_check_thread(copy->warp, copy_lane),
-               .off = off};
+  CtFound f = ct_finding_of(k, CT_CHECK_ASYNC, a, lane, off);
+  f.other = copy->in;
+  f.how = (uint8_t)how;
+  f.other_block = copy->block;
+  f.other_thread = ct_check_thread(copy->warp, copy_lane);
   ct_finding_note(k, &f);
 }
 

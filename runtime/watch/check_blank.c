@@ -91,15 +91,7 @@ static void look_at_element(CtCheckWorker *k, const CtAccess *a, bool reads, int
   CtBlankState state = reads ? ct_blank_state(b, from, bytes) : CT_BLANK_WRITTEN;
   bool is_unset = state == CT_BLANK_UNSET || (state == CT_BLANK_ADDED_TO && a->writes);
   if (is_unset) {
-    CtFound f = {.kind = CT_CHECK_UNINIT_GLOBAL,
-                 .in = ct_check_index(k, a->in),
-                 .other = UINT32_MAX,
-                 .buf = a->buf_index,
-                 .begin = a->mem->ptr,
-                 .count = 1,
-                 .block = a->w->worker->block,
-                 .thread = ct_check_thread(a->w->index, lane),
-                 .off = off};
+    CtFound f = ct_finding_of(k, CT_CHECK_UNINIT_GLOBAL, a, lane, off);
     ct_finding_note(k, &f);
   }
   if (a->writes && is_unset) {

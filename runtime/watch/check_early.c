@@ -312,17 +312,9 @@ static uint8_t conflict(const Past *p, size_t g, const CtAccess *a, bool *wrote)
 static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, uint8_t number,
                  bool wrote) {
   const CtEarly *e = k->check->early;
-  CtFound f = {.kind = CT_CHECK_DEPENDENT,
-               .in = ct_check_index(k, a->in),
-               .other = UINT32_MAX,
-               .buf = a->buf_index,
-               .begin = a->mem->ptr,
-               .how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0)),
-               .count = 1,
-               .block = k->k->block,
-               .thread = ct_check_thread(a->w->index, lane),
-               .off = off,
-               .kernel = number == MAX_NAMES ? NULL : e->names[number - 1]};
+  CtFound f = ct_finding_of(k, CT_CHECK_DEPENDENT, a, lane, off);
+  f.how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0));
+  f.kernel = number == MAX_NAMES ? NULL : e->names[number - 1];
   ct_finding_note(k, &f);
 }
 

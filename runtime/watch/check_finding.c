@@ -67,6 +67,19 @@ static void add_to(CtFound *old, const CtFound *f) {
   old->count = count;
 }
 
+CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *a, int lane,
+                      int64_t off) {
+  return (CtFound){.kind = kind,
+                   .in = ct_check_index(k, a->in),
+                   .other = UINT32_MAX,
+                   .buf = a->buf_index,
+                   .begin = a->mem->ptr,
+                   .count = 1,
+                   .block = k->k->block,
+                   .thread = ct_check_thread(a->w->index, lane),
+                   .off = off};
+}
+
 void ct_finding_note(CtCheckWorker *k, const CtFound *f) {
   for (size_t i = k->n_found; i-- > 0;) {
     if (is_same_place(&k->found[i], f)) {

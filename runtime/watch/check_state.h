@@ -647,6 +647,9 @@ enum {
   CT_ASYNC_SOURCE_OF      /* by another thread */
 };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
+/* A finding of one access of an element by a lane. */
+CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *a, int lane,
+                      int64_t off);
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
 /* A finding with a text of its own, for what is not an access. Kind, place, block and thread are f's. */
 void ct_finding_note_text(CtCheckWorker *k, CtFound f, const char *text);

@@ -241,17 +241,9 @@ static uint32_t conflict(const Done *d, size_t g, const CtAccess *a, uint32_t kn
 
 static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, const char *kernel,
                  bool wrote) {
-  CtFound f = {.kind = CT_CHECK_STREAMS,
-               .in = ct_check_index(k, a->in),
-               .other = UINT32_MAX,
-               .buf = a->buf_index,
-               .begin = a->mem->ptr,
-               .how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0)),
-               .count = 1,
-               .block = k->k->block,
-               .thread = ct_check_thread(a->w->index, lane),
-               .off = off,
-               .kernel = kernel};
+  CtFound f = ct_finding_of(k, CT_CHECK_STREAMS, a, lane, off);
+  f.how = (uint8_t)((a->writes ? CT_EARLY_WRITE : 0) | (wrote ? CT_EARLY_WROTE : 0));
+  f.kernel = kernel;
   ct_finding_note(k, &f);
 }
 
