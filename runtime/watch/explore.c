@@ -28,8 +28,8 @@ typedef struct Exploration {
   size_t n;
   CtSimtKept before, after; /* memory before and after the first run */
   CtOrders *orders;
-  Listed *todo;
-  size_t n_todo, at_todo, cap_todo, listed_bytes;
+  Listed *waiting;
+  size_t n_waiting, at_waiting, cap_waiting, listed_bytes;
   uint64_t *seen; /* a hash set of orders and of lists that lead to one; 0: free */
   size_t n_seen, cap_seen;
   CtExplored count;
@@ -270,11 +270,11 @@ static void list_races(Exploration *x, const Listed *from) {
     next.list = ct_orders_turn_race(x->orders, i, &next.n, &sign);
     bool is_new = next.list != NULL && note_seen(x, sign);
     size_t bytes = next.n * sizeof *next.list;
-    bool fits =
-        x->listed_bytes + bytes <= LISTED_BYTES &&
-        ct_grow(x->c->alloc, &x->todo, &x->cap_todo, x->n_todo + 1, sizeof *x->todo, NULL) == CT_OK;
+    bool fits = x->listed_bytes + bytes <= LISTED_BYTES &&
+                ct_grow(x->c->alloc, &x->waiting, &x->cap_waiting, x->n_waiting + 1,
+                        sizeof *x->waiting, NULL) == CT_OK;
     if (is_new && fits) {
-      x->todo[x->n_todo++] = next;
+      x->waiting[x->n_waiting++] = next;
       x->listed_bytes += bytes;
     } else if (next.list != NULL) {
       ct_free(x->c->alloc, next.list, bytes);
@@ -311,8 +311,8 @@ static CtStatus search(Exploration *x, CtErr *err) {
   if (status == CT_OK) {
     learn(x, &first);
   }
-  while (status == CT_OK && x->at_todo < x->n_todo && x->count.n_run < limit) {
-    Listed next = x->todo[x->at_todo++];
+  while (status == CT_OK && x->at_waiting < x->n_waiting && x->count.n_run < limit) {
+    Listed next = x->waiting[x->at_waiting++];
     ct_orders_begin(x->orders, next.list, next.n, CT_ORDER_STAY, 0);
     status = run_order(x, CT_ORDER_STAY, 0, err);
     if (status == CT_OK) {
@@ -321,7 +321,7 @@ static CtStatus search(Exploration *x, CtErr *err) {
     ct_free(x->c->alloc, next.list, next.n * sizeof *next.list);
     x->listed_bytes -= next.n * sizeof *next.list;
   }
-  x->count.n_left = x->n_todo - x->at_todo;
+  x->count.n_left = x->n_waiting - x->at_waiting;
   x->count.is_whole = x->count.n_left == 0 && !x->is_incomplete;
   return status;
 }
@@ -403,10 +403,10 @@ static CtStatus copy_entries(Exploration *x, const CtSimtEntry *entries, size_t 
 
 static void close(Exploration *x) {
   CtAlloc alloc = x->c->alloc;
-  for (; x->at_todo < x->n_todo; x->at_todo++) {
-    ct_free(alloc, x->todo[x->at_todo].list, x->todo[x->at_todo].n * sizeof(uint16_t));
+  for (; x->at_waiting < x->n_waiting; x->at_waiting++) {
+    ct_free(alloc, x->waiting[x->at_waiting].list, x->waiting[x->at_waiting].n * sizeof(uint16_t));
   }
-  ct_free(alloc, x->todo, x->cap_todo * sizeof *x->todo);
+  ct_free(alloc, x->waiting, x->cap_waiting * sizeof *x->waiting);
   ct_free(alloc, x->seen, x->cap_seen * sizeof *x->seen);
   if (x->entries != NULL) {
     ct_free(alloc, x->entries, x->n * sizeof *x->entries);
