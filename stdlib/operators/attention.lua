@@ -82,15 +82,9 @@ end
 -- Why the target lacks the row's instructions, or the memory for a block, or nil.
 local function lack(config, p, target)
   local bytes = shared_bytes(config, p)
-  if config.sm and config.sm ~= target.sm then
-    return ("its kernel is for sm_%d, and this is sm_%d"):format(config.sm, target.sm)
-  elseif target.sm < (config.sm_from or 0) then
-    return ("its kernel is for sm_%d and later, and this is sm_%d"):format(config.sm_from,
-      target.sm)
-  elseif bytes > target.shared then
-    return ("a block needs %d bytes of shared memory, but there are %d"):format(bytes,
-      target.shared)
-  end
+  return given.lack(config, target.sm) or bytes > target.shared
+    and ("a block needs %d bytes of shared memory, but there are %d"):format(bytes, target.shared)
+    or nil
 end
 
 -- Is the row meant for such heads where they are?
@@ -114,19 +108,9 @@ local function is_promised(config, p, target)
 end
 
 local function by_name(name, p, target)
-  local names = {}
-  for _, config in ipairs(M.configs) do
-    if config.name == name then
-      local why = trouble(config, p) or target.sm > 0 and lack(config, p, target)
-      if why then
-        fail("configuration '%s' is not for this problem: %s, D = %d, on %s; %s", name, p.dtype,
-          p.depth, p.device, why)
-      end
-      return config
-    end
-    names[#names + 1] = "'" .. config.name .. "'"
-  end
-  fail("there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
+  return given.by_name("attention", M.configs, name, function(config)
+    return trouble(config, p) or target.sm > 0 and lack(config, p, target)
+  end, ("%s, D = %d, on %s"):format(p.dtype, p.depth, p.device))
 end
 
 local function check_table(config, option)

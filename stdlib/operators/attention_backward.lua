@@ -37,27 +37,10 @@ local function sm_of(p)
   return p.device ~= "cpu" and device().sm or 0
 end
 
-local function lack(config, sm)
-  if config.sm and config.sm ~= sm then
-    return ("its kernel is for sm_%d, and this is sm_%d"):format(config.sm, sm)
-  end
-end
-
 local function by_name(p, sm)
-  local names = {}
-  for _, config in ipairs(M.configs) do
-    if config.name == p.config then
-      local why = trouble(config, p) or sm > 0 and lack(config, sm)
-      if why then
-        fail("configuration '%s' is not for this problem: %s, D = %d, on %s; %s", config.name,
-          p.dtype, p.depth, p.device, why)
-      end
-      return config
-    end
-    names[#names + 1] = "'" .. config.name .. "'"
-  end
-  fail("there is no configuration '%s'; there are %s", tostring(p.config),
-    table.concat(names, ", "))
+  return given.by_name(op, M.configs, tostring(p.config), function(config)
+    return trouble(config, p) or sm > 0 and given.lack(config, sm)
+  end, ("%s, D = %d, on %s"):format(p.dtype, p.depth, p.device))
 end
 
 local function choose(p)
@@ -69,7 +52,7 @@ local function choose(p)
     return by_name(p, sm)
   end
   for _, config in ipairs(M.configs) do
-    if not trouble(config, p) and not lack(config, sm) then return config end
+    if not trouble(config, p) and not given.lack(config, sm) then return config end
   end
 end
 

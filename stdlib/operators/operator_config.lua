@@ -1,6 +1,6 @@
--- operator_config.lua: whether a table that a caller gives is a configuration of an operator. It is
--- compared with the rows of the operator's list: its template must be that of some. What all of
--- these have of lists and of some numbers must be there, and be like theirs.
+-- operator_config.lua: the configuration that a caller gives an operator: the name of a row of the
+-- operator's list, or a table. A table is compared with the rows: its template must be that of
+-- some. What all of these have of lists and of some numbers must be there, and be like theirs.
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -70,6 +70,33 @@ function M.check(op, option, config, list)
         name, text_of(config[name]), rows[1].name, text_of(like))
     end
   end
+end
+
+--- Why a device of that compute capability, 0 on the CPU engine, lacks the row's instructions, or
+--- nil. `sm` of a row is the capability that they need; `sm_from` is the first that has them.
+function M.lack(config, sm)
+  if config.sm and config.sm ~= sm then
+    return ("its kernel is for sm_%d, and this is sm_%d"):format(config.sm, sm)
+  elseif sm < (config.sm_from or 0) then
+    return ("its kernel is for sm_%d and later, and this is sm_%d"):format(config.sm_from, sm)
+  end
+end
+
+--- The row of the list with that name. why_not(row) says why the row is not for the problem, or
+--- returns nil; `problem` describes the problem. Both are for the error of the operator `op`.
+function M.by_name(op, list, name, why_not, problem)
+  local names = {}
+  for i, config in ipairs(list) do
+    if config.name == name then
+      local why = why_not(config)
+      if why then
+        tiles.fail(op, "configuration '%s' is not for this problem: %s; %s", name, problem, why)
+      end
+      return config
+    end
+    names[i] = "'" .. config.name .. "'"
+  end
+  tiles.fail(op, "there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
 end
 
 return M
