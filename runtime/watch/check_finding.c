@@ -75,7 +75,7 @@ CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *
                    .buf = a->buf_index,
                    .begin = a->mem->ptr,
                    .count = 1,
-                   .block = k->k->block,
+                   .block = a->w->worker->block,
                    .thread = ct_check_thread(a->w->index, lane),
                    .off = off};
 }
