@@ -647,7 +647,7 @@ enum {
   CT_ASYNC_SOURCE_OF      /* by another thread */
 };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
-/* A finding of one access of an element by a lane. */
+/* A finding of one access of an element by a lane; its block may be another one than k's. */
 CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *a, int lane,
                       int64_t off);
 void ct_finding_note(CtCheckWorker *k, const CtFound *f);
