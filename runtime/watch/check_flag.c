@@ -2,36 +2,11 @@
 #include "check_flag.h"
 
 #include "check_clock.h"
+#include "check_flag_table.h"
 #include "check_global.h"
 
 #include <pthread.h>
 #include <string.h>
-
-/* What a rank's threads handed on at a place. */
-typedef struct Handed {
-  int rank;
-  CtKnowledge *known;
-} Handed;
-
-/* Lanes that have read all atomic writes at a place. */
-typedef struct Reader {
-  CtCheckEvent event;
-  uint32_t lanes;
-} Reader;
-
-/* An element of atomic operations. */
-typedef struct Place {
-  const char *at; /* NULL: free */
-  int job;        /* of an element of shared memory: whose it is; -1: of global memory */
-  int64_t block;
-  Handed *of; /* to threads of the same rank */
-  size_t n_of, cap_of;
-  CtKnowledge *sys; /* to all */
-  bool is_written;
-  uint64_t stored_by; /* the thread whose release was the last write + 1; 0: none */
-  Reader *readers;    /* the first of each warp, since the last write */
-  size_t n_readers, cap_readers;
-} Place;
 
 enum { MAX_READERS = 64 };     /* if there are more, all count as readers */
 enum { MAX_PLACES = 1 << 16 }; /* where nothing was released; of more, no reads are kept */
@@ -44,8 +19,7 @@ struct CtFlags {
   _Atomic bool no_memory;
   pthread_mutex_t lock; /* of what follows */
   CtArena rows;
-  Place *places;
-  size_t n_places, cap_places; /* a hash table; cap is 0 or a power of 2 */
+  CtFlagTable table;
 };
 
 /* What a relaxed operation after it releases: for these lanes. */
@@ -107,7 +81,7 @@ CtFlags *ct_flag_open(CtAlloc alloc, int n_jobs) {
   if (f == NULL) {
     return NULL;
   }
-  *f = (CtFlags){.alloc = alloc, .n_jobs = n_jobs};
+  *f = (CtFlags){.alloc = alloc, .n_jobs = n_jobs, .table = {.alloc = alloc}};
   ct_arena_init(&f->rows, alloc);
   pthread_mutex_init(&f->lock, NULL);
   f->grid = ct_arena_alloc(&f->rows, (size_t)n_jobs * sizeof *f->grid);
@@ -119,31 +93,17 @@ CtFlags *ct_flag_open(CtAlloc alloc, int n_jobs) {
   return f;
 }
 
-static void clear_place(CtAlloc alloc, Place *p) {
-  for (size_t i = 0; i < p->n_of; i++) {
-    ct_known_drop(alloc, p->of[i].known);
-  }
-  p->n_of = 0;
-  ct_known_clear(alloc, &p->sys);
-  p->stored_by = 0;
-}
-
 bool ct_flag_close(CtFlags *f) {
   if (f == NULL) {
     return false;
   }
   CtAlloc alloc = f->alloc;
   bool no_memory = atomic_load(&f->no_memory);
-  for (size_t i = 0; i < f->cap_places; i++) {
-    clear_place(alloc, &f->places[i]);
-    ct_free(alloc, f->places[i].of, f->places[i].cap_of * sizeof *f->places[i].of);
-    ct_free(alloc, f->places[i].readers, f->places[i].cap_readers * sizeof *f->places[i].readers);
-  }
   for (int i = 0; f->grid != NULL && i < f->n_jobs; i++) {
     ct_known_drop(alloc, f->grid[i][0]);
     ct_known_drop(alloc, f->grid[i][1]);
   }
-  ct_free(alloc, f->places, f->cap_places * sizeof *f->places);
+  ct_flag_table_clear(&f->table);
   pthread_mutex_destroy(&f->lock);
   ct_arena_clear(&f->rows);
   ct_free(alloc, f, sizeof *f);
@@ -199,78 +159,6 @@ void ct_flag_close_worker(CtCheckWorker *k) { clear_block(k); }
 void ct_flag_begin_block(CtCheckWorker *k, CtKnowledge *known) {
   clear_block(k);
   k->all_know = ct_known_share(known);
-}
-
-/* {====== Places ====== */
-
-static size_t hash(const char *at, size_t cap) {
-  return (size_t)((uint64_t)(uintptr_t)at * 0x9E3779B97F4A7C15u >> 20) & (cap - 1);
-}
-
-static Place *find(Place *places, size_t cap, const char *at) {
-  size_t i = hash(at, cap);
-  while (places[i].at != NULL && places[i].at != at) {
-    i = (i + 1) & (cap - 1);
-  }
-  return &places[i];
-}
-
-static bool grow(CtFlags *f) {
-  size_t cap = f->cap_places == 0 ? 64 : f->cap_places * 2;
-  Place *places = ct_alloc(f->alloc, cap * sizeof *places);
-  if (places == NULL) {
-    return false;
-  }
-  memset(places, 0, cap * sizeof *places);
-  for (size_t i = 0; i < f->cap_places; i++) {
-    if (f->places[i].at != NULL) {
-      *find(places, cap, f->places[i].at) = f->places[i];
-    }
-  }
-  ct_free(f->alloc, f->places, f->cap_places * sizeof *f->places);
-  f->places = places;
-  f->cap_places = cap;
-  return true;
-}
-
-/* The place of an element; NULL: there is none, or, if it is to be made, no memory. Shared memory is that of one block
-   after the other: `op` says whose. */
-static Place *place_of(CtFlags *f, const CtFlagOp *op, const char *at, bool makes) {
-  if (makes && f->n_places * 2 >= f->cap_places && !grow(f)) {
-    fail(f);
-    return NULL;
-  }
-  Place *p = f->cap_places == 0 ? NULL : find(f->places, f->cap_places, at);
-  if (p == NULL || (p->at == NULL && !makes)) {
-    return NULL;
-  }
-  f->n_places += p->at == NULL;
-  p->at = at;
-  if (p->job != op->job || p->block != op->block) {
-    clear_place(f->alloc, p);
-    p->is_written = false;
-    p->n_readers = 0;
-    p->job = op->job;
-    p->block = op->block;
-  }
-  return p;
-}
-
-static CtKnowledge **handed_to(CtFlags *f, Place *p, int rank, bool makes) {
-  for (size_t i = 0; i < p->n_of; i++) {
-    if (p->of[i].rank == rank) {
-      return &p->of[i].known;
-    }
-  }
-  if (!makes) {
-    return NULL;
-  }
-  if (ct_grow(f->alloc, &p->of, &p->cap_of, p->n_of + 1, sizeof *p->of, NULL) != CT_OK) {
-    fail(f);
-    return NULL;
-  }
-  p->of[p->n_of] = (Handed){.rank = rank};
-  return &p->of[p->n_of++].known;
 }
 
 /* {====== Releases ====== */
@@ -368,7 +256,7 @@ static uint64_t thread_of(const CtCheckWorker *k, int32_t warp, uint32_t lanes) 
 }
 
 /* Who comes after a warp's later read comes after the first, too: so that is enough. */
-static void note_reader(CtCheckWorker *k, Place *p, const CtCheckEvent *e, uint32_t lanes) {
+static void note_reader(CtCheckWorker *k, CtFlagElement *p, const CtCheckEvent *e, uint32_t lanes) {
   for (size_t i = 0; i < p->n_readers; i++) {
     const CtCheckEvent *old = &p->readers[i].event;
     if (old->job == e->job && old->block == e->block && old->warp == e->warp) {
@@ -378,12 +266,9 @@ static void note_reader(CtCheckWorker *k, Place *p, const CtCheckEvent *e, uint3
   if (lanes == 0 || p->n_readers > MAX_READERS) {
     return;
   }
-  if (ct_grow(k->check->alloc, &p->readers, &p->cap_readers, p->n_readers + 1, sizeof *p->readers,
-              NULL) != CT_OK) {
+  if (!ct_flag_add_reader(&flags_of(k)->table, p, &(CtFlagReader){*e, lanes})) {
     fail(flags_of(k));
-    return;
   }
-  p->readers[p->n_readers++] = (Reader){*e, lanes};
 }
 
 /* Does the event, by a thread of any launch, come before what the lane does now? */
@@ -399,10 +284,10 @@ static bool is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_l
 }
 
 /* Has the lane, or one that comes before it, read all atomic writes at the place? */
-static bool has_read(const CtCheckWorker *k, const Place *p, int32_t warp, int lane) {
+static bool has_read(const CtCheckWorker *k, const CtFlagElement *p, int32_t warp, int lane) {
   bool has = p->n_readers > MAX_READERS;
   for (size_t i = 0; i < p->n_readers && !has; i++) {
-    const Reader *r = &p->readers[i];
+    const CtFlagReader *r = &p->readers[i];
     for (uint32_t rest = r->lanes; rest != 0 && !has; rest &= rest - 1) {
       has = is_before(k, &r->event, ct_first_lane(rest), warp, lane);
     }
@@ -411,7 +296,7 @@ static bool has_read(const CtCheckWorker *k, const Place *p, int32_t warp, int l
 }
 
 /* Of lanes that change one element, the last one has read what the others wrote. */
-static void note_write(CtCheckWorker *k, Place *p, int32_t warp, uint32_t lanes) {
+static void note_write(CtCheckWorker *k, CtFlagElement *p, int32_t warp, uint32_t lanes) {
   int lane = CT_LANES - 1 - __builtin_clz(lanes);
   bool knows = k->flag.reads || !p->is_written || has_read(k, p, warp, lane);
   CtCheckEvent now;
@@ -427,21 +312,26 @@ static void write_place(CtCheckWorker *k, int32_t warp, const CtFlagPlace *at) {
   CtFlags *f = flags_of(k);
   const CtFlagOp *op = &k->flag;
   bool releases = !op->is_relaxed || has_fence(k, warp, at->lanes);
-  Place *p = place_of(f, op, at->at, releases || f->n_places < MAX_PLACES);
+  bool makes = releases || f->table.n < MAX_PLACES;
+  CtFlagElement *p = ct_flag_element(&f->table, op->job, op->block, at->at, makes);
   uint64_t thread = thread_of(k, warp, at->lanes);
   if (p == NULL) {
+    if (makes) {
+      fail(f);
+    }
     return;
   }
   note_write(k, p, warp, at->lanes);
   if (op->is_store && (!op->is_relaxed || thread == 0 || p->stored_by != thread)) {
-    clear_place(f->alloc, p);
+    ct_flag_element_clear(&f->table, p);
   }
   p->stored_by = op->is_store && (!op->is_relaxed || p->stored_by == thread) ? thread : 0;
   if (!releases) {
     return;
   }
-  CtKnowledge **to = handed_to(f, p, k->k->job->rank, true);
+  CtKnowledge **to = ct_flag_handed(&f->table, p, k->k->job->rank, true);
   if (to == NULL) {
+    fail(f);
     return;
   }
   if (op->is_relaxed) {
@@ -557,8 +447,9 @@ void ct_flag_pass(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, CtKnowledge
 
 static void read_place(CtCheckWorker *k, const CtWarp *w, const CtFlagPlace *at) {
   const CtFlagOp *op = &k->flag;
-  Place *p = place_of(flags_of(k), op, at->at, false);
-  CtKnowledge **of = p == NULL ? NULL : handed_to(flags_of(k), p, k->k->job->rank, false);
+  CtFlagTable *table = &flags_of(k)->table;
+  CtFlagElement *p = ct_flag_element(table, op->job, op->block, at->at, false);
+  CtKnowledge **of = p == NULL ? NULL : ct_flag_handed(table, p, k->k->job->rank, false);
   CtKnowledge *seen[N_SCOPES] = {of == NULL ? NULL : *of, p == NULL || !op->is_sys ? NULL : p->sys};
   CtCheckEvent now;
   if (p != NULL && p->is_written && !op->writes) {
@@ -792,7 +683,7 @@ bool ct_flag_has_seen(const CtCheckWorker *k, const CtAccess *a, int lane, int64
   }
   set_owner(&owner, k, a);
   pthread_mutex_lock(&f->lock);
-  const Place *p = place_of(f, &owner, at, false);
+  const CtFlagElement *p = ct_flag_element(&f->table, owner.job, owner.block, at, false);
   bool has = p != NULL && has_read(k, p, a->w->index, lane);
   pthread_mutex_unlock(&f->lock);
   return has;
