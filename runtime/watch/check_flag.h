@@ -16,7 +16,7 @@
    An operation and what it hands on are one step: nobody else operates on any flag meanwhile. So the check sees the
    order in which the operations happened.
 
-   Invariant: where this is coarser than the model, too much is taken for ordered. A read-modify-write whose result
+   Invariant: where this is coarser than the model, it regards too much as ordered. A read-modify-write whose result
    nobody uses counts as a read; a store hides the scope of what it replaces; if memory runs out, all is ordered. */
 #ifndef CT_WATCH_CHECK_FLAG_H
 #define CT_WATCH_CHECK_FLAG_H

@@ -27,7 +27,7 @@
    - a barrier of the grid between them, which hands on what its blocks did and know;
    - mbarriers, named barriers and asynchronous work, by clocks (check_clock.h).
 
-   The check may take too much for ordered, never too little: it may miss a race, but it invents
+   The check may regard too much as ordered, never too little: it may miss a race, but it invents
    none. Two writes of the same value are not reported. Launches are ordered, except for what a
    dependent launch does before it waits (check_early.c).
 
