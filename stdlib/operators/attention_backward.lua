@@ -1,11 +1,11 @@
 -- attention_backward.lua: attention_backward(dO, Q, K, V, O, LSE, options): the gradients of
 -- attention. attention_problem.lua checks the arguments; this file chooses a configuration and
 -- launches the kernels that its template makes. A template is a module with
---   trouble(config, p)      why its kernels cannot compute the problem, or nil
---   make(variant)           the kernels, as plan wants them
+--   trouble(config, p)         why its kernels cannot compute the problem, or nil
+--   variant(p, config)         what its kernels depend on beside dtype and causal: depth, is_whole
+--   make(variant)              the kernels, as plan wants them
 --   plan(p, kernels, variant)  {kernel =, launch =, args =} of each launch, in order
--- A variant is a configuration with the problem's dtype, depth and causal, and what variant(p)
--- adds.
+-- A variant is a configuration with the problem's dtype and causal, and what `variant` returns.
 local internal = ...
 local given = require "cuttle.operator_config"
 local problem = require "cuttle.attention_problem"
@@ -60,7 +60,7 @@ end
 
 local made = {} -- kernels by configuration, then by text
 
-local function kernels_of(config, p)
+local function steps_of(config, p)
   local template = require(config.template)
   local variant = template.variant(p, config)
   for key, value in pairs(config) do
@@ -74,15 +74,12 @@ local function kernels_of(config, p)
   return template.plan(p, by_text[text], variant)
 end
 
--- What to launch, in order; without queries or keys the gradients are 0.
+-- What to launch, in order.
 local function plan(p)
   local config = choose(p)
+  if p.depth == 0 or p.batches == 0 then return {}, config end -- no gradient has an element
   if p.scale <= 0 then fail("scale is %s; expected a positive number", p.scale) end
-  if p.n_q == 0 or p.n_k == 0 or p.heads == 0 or p.batches == 0 or p.depth == 0 then
-    for _, t in ipairs(p.results) do fill(t, 0) end
-    return {}, config
-  end
-  return kernels_of(config, p), config
+  return steps_of(config, p), config
 end
 
 --- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV

@@ -34,6 +34,7 @@ function M.n_threads(config) return GROUP * (config.groups + 1) end
 function M.trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if p.n_q == 0 or p.n_k == 0 or p.heads == 0 then return "there are no queries or no keys" end
   for _, name in ipairs { "dO", "dK", "dV", "O", "dQ" } do
     if p[name].dtype ~= p.dtype then
       return ("%s is %s, and its kernel takes Q's type"):format(name, p[name].dtype)
