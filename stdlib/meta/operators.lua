@@ -88,6 +88,9 @@ function matmul(A, B, C, options) end
 --- travel around a ring of the ranks that share a sequence. Such a call accepts the options
 --- `causal`, `config` and `scale`.
 ---
+--- Options hide keys or change scores before the softmax: `window`, `documents`, `mask`, `softcap`,
+--- `alibi`, `bias`, `score`, `operands` and `sinks`; docs/attention.md describes them.
+---
 --- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or
 --- tensors of integers: the start of each sequence, followed by the total number of tokens. Q is
 --- then (H,T,D), with one sequence after another.

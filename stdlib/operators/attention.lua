@@ -14,6 +14,8 @@
 --   depth                      as the template says, the configuration's, or else the problem's
 --   is_whole                   that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
+--   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
+--                              has `causal`, which then is false
 local internal = ...
 local attention_bits = require "cuttle.attention_bits"
 local bits = require "cuttle.bits"
@@ -97,7 +99,7 @@ end
 -- Is the row meant for the problem where it is?
 local function is_meant(config, p, target)
   return not trouble(config, p) and is_meant_for_heads(config, p, target)
-    and not (config.full_only and p.causal)
+    and not (config.full_only and (p.causal or p.score))
 end
 
 -- The same whatever the queries, batches, heads, mask and strides are.
@@ -178,26 +180,36 @@ end
 
 -- {====== Kernels ======
 
-local kernels = {} -- by configuration, then by text
+local kernels = {} -- by functions of the script, then by configuration, then by text
 
 local function variant_of(config, p)
   local depth_of = require(config.template).depth_of
   local depth = depth_of and depth_of(config, p) or config.depth or p.depth
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
-                    causal = p.causal, lazy = p.lazy, lse = p.lse ~= nil,
-                    packed = p.sequences ~= nil, is_whole = depth == p.depth }
+                    causal = p.causal and not p.score, lazy = p.lazy, lse = p.lse ~= nil,
+                    score = p.score and p.score.kind, packed = p.sequences ~= nil,
+                    is_whole = depth == p.depth }
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
   return variant
 end
 
+local function get_or_add(list, key)
+  list[key] = list[key] or setmetatable({}, { __mode = "k" })
+  return list[key]
+end
+
+-- Kernels of a function that nobody has any more are given up.
 local function kernel_of(variant, config)
-  local by_text = kernels[config] or {}
-  kernels[config] = by_text
+  local by_config = kernels
+  for _, f in ipairs(variant.score and variant.score.functions or {}) do
+    by_config = get_or_add(by_config, f)
+  end
+  local by_text = get_or_add(by_config, config)
   local text = table.concat({ variant.dtype.name, variant.depth, tostring(variant.causal),
     tostring(variant.lazy), tostring(variant.lse), tostring(variant.packed),
-    tostring(variant.is_whole) }, " ")
+    tostring(variant.is_whole), variant.score and variant.score.text }, " ")
   by_text[text] = by_text[text] or require(config.template).make(variant)
   return by_text[text]
 end

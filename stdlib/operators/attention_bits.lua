@@ -15,6 +15,9 @@ function M.check(p)
   if p.lazy then
     fail("lazy = true breaks %s: a row is scaled anew when another row of its warp needs it, so "
       .. "its bits depend on its neighbours; leave out `lazy`", bits.title(p.bits))
+  elseif p.score then
+    fail("%s is for attention without masks and scores beside `causal`; leave out %s",
+      bits.title(p.bits), p.score.kind.text)
   end
 end
 

@@ -10,6 +10,7 @@
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
+local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
 local devices = require "cuttle.profile_device"
@@ -63,9 +64,10 @@ local function plan_of(variant)
   local k_major, mn_major = gmma_layout(dtype, "K", 128), gmma_layout(dtype, "MN", 128)
   local bytes = dtype.bits // 8
   local like_O = tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind))
+  local QK = tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind))
   return {
-    groups = groups,
-    QK = tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind)),
+    groups = groups, QK = QK,
+    places = QK:get_slice(0):partition_C(identity_tensor{ROWS, keys}), -- of thread 0
     PV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind)),
     Q = tile_to_shape(k_major, {ROWS, depth, groups}),
     K = tile_to_shape(k_major, {keys, depth, stages}),
@@ -194,11 +196,11 @@ local function load_all(variant, plan, args, smem, bars)
       end)
     end
     q:advance()
-    for i in range(1, at.n_blocks) do
+    for i in range(1, tables.count(at)) do
       load_K(at.n_blocks - 1 - i)
       load_V(at.n_blocks - i)
     end
-    load_V(0)
+    load_V(at.first or 0)
   end)
 end
 
@@ -251,6 +253,18 @@ function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
 -- Row r of the thread's two, of the sequence's queries.
 function Group:row(at, r) return at.row + softmax.row_of(self.places, r)[{0, 0}][1] end
 
+-- What the block's scores become by masks and scores; returns what softmax multiplies them by.
+function Group:score(at, n, masked)
+  local variant, c = self.variant, self.args.c
+  if variant.score then
+    variant.score:block(self.args.operands, self.S, self.places, self.plan.places,
+      function(r) return self:row(at, r) end, n * variant.keys, at, c, masked)
+    return variant.score:factor(c)
+  end
+  if masked then self:mask(at, n) end
+  return c
+end
+
 -- Of the block n the columns that the thread's two rows see.
 function Group:mask(at, n)
   local limits = fragment(i32, 2)
@@ -271,8 +285,7 @@ function Group:begin(at, n)
   self.next:arrive()
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
-  self:mask(at, n)
-  softmax.softmax(self.S, self.rows, self.args.c, true, true)
+  softmax.softmax(self.S, self.rows, self:score(at, n, true), true, true)
   self:pack_P()
   clear(self.O)
 end
@@ -288,8 +301,8 @@ function Group:step(at, n, masked)
   self.next:arrive()
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
-  if masked then self:mask(at, n) end
-  local grows = softmax.softmax(self.S, rows, self.args.c, masked, false, self.variant.lazy)
+  local c = self:score(at, n, masked)
+  local grows = softmax.softmax(self.S, rows, c, masked, false, self.variant.lazy)
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
   self:pack_P()
@@ -302,7 +315,7 @@ function Group:finish(at)
   if self.is_first then bars.Q_empty[self.number]:arrive() end
   bars.V_full[self.v.slot]:wait(self.v.parity)
   self:multiply_PV()
-  local factors = softmax.finish(rows)
+  local factors = softmax.finish(rows, scores.sink(self.variant, args.operands, at))
   if self.variant.lse then
     softmax.store_lse(rows, args.LSE, at, self.thread, function(r) return self:row(at, r) end)
   end
@@ -364,9 +377,23 @@ function Group:pass(n_blocks)
   end
 end
 
+-- The same where there are masks or scores.
+function Group:each_scored_block(at)
+  local variant, last = self.variant, at.n_blocks - 1
+  self:begin(at, last)
+  for _, span in ipairs(variant.score:spans(self.args.operands, at.row, min(at.row + ROWS, at.n_q),
+    at, variant.keys, at.first, at.n_blocks)) do
+    for i in range(span.to - span.from) do self:step(at, span.to - 1 - i, span.masked) end
+  end
+end
+
 -- The tile's blocks of keys from the last to the first.
 function Group:each_block(at)
   local variant = self.variant
+  if variant.score then
+    self:each_scored_block(at)
+    return
+  end
   local last, n_plain = at.n_blocks - 1, at.n_blocks - 1 -- blocks 0 to n_plain - 1 are seen whole
   if variant.causal then
     local seen = at.row + at.n_k - at.n_q + 1 -- by the group's first row
@@ -394,7 +421,7 @@ function Group:tile(at)
       self:store_rows(at)
     end
   else -- no rows in the tile
-    self:pass(at.n_blocks)
+    self:pass(tables.count(at))
     if self.is_first then self.bars.Q_empty[self.number]:arrive() end -- all warps have seen Q_full
   end
   self.q:advance()
@@ -416,9 +443,9 @@ function M.make(variant)
   local plan = plan_of(variant)
   local dtype, stages, groups = variant.dtype, variant.stages, plan.groups
 
-  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
-                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0), operands = {...} }
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
                    O = shared(dtype, plan.O) }
     local bars = { Q_full = mbarrier(groups, 1), Q_empty = mbarrier(groups, 1),
@@ -453,7 +480,7 @@ function M.plan(p, kernel, variant)
            args = { tma.mapped(p.Q, 2), tma.mapped(p.K, 2), tma.mapped(p.V, 2),
                     tma.mapped(p.O, 2), p.LSE or none,
                     tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
-                    softmax.scale(p) } }
+                    scores.factor(p), scores.operands(p) } }
 end
 
 return M

@@ -10,6 +10,7 @@
 --   depth       of a head, at most; the kernel's is the next multiple of 32 or 64, filled up with
 --               zeros
 --   atoms       of the MMA, by type, where they are not those of sm_80
+local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
 local M = {}
@@ -208,6 +209,13 @@ function Block:row(r)
   return self.at.m * self.variant.rows + softmax.row_of(self.place, r)[{0, 0}][1]
 end
 
+-- What the block's scores become by masks and scores.
+function Block:score(n, masked)
+  local variant, at = self.variant, self.at
+  variant.score:block(self.args.operands, self.S, self.place, self.plan.places,
+    function(r) return self:row(r) end, n * variant.keys, at, self.args.c, masked)
+end
+
 -- Of the block n the columns that each row sees, counted from the thread's first one, so that its
 -- columns are thread 0's: constants.
 function Block:mask(n)
@@ -227,16 +235,32 @@ function Block:step(n, masked, is_first)
   arrive()
   fetch(self.gV, self.to_V, n, is_first)
   self:multiply_QK()
-  if masked then self:mask(n) end
+  local c = self.args.c
+  if self.variant.score then
+    self:score(n, masked)
+    c = self.variant.score:factor(c)
+  elseif masked then
+    self:mask(n)
+  end
   arrive()
-  if n > 0 then fetch(self.gK, self.to_K, n - 1, false) end
-  local grows = softmax.softmax(self.S, rows, self.args.c, masked, is_first, self.variant.lazy)
+  if n > (self.at.first or 0) then fetch(self.gK, self.to_K, n - 1, false) end
+  local grows = softmax.softmax(self.S, rows, c, masked, is_first, self.variant.lazy)
   if is_first then
     clear(self.O)
   elseif grows then
     softmax.scale_rows(self.O, rows.shrink)
   end
   self:multiply_PV()
+end
+
+-- The blocks below the last one, where there are masks or scores.
+function Block:each_scored_step()
+  local variant, at = self.variant, self.at
+  local first = at.m * variant.rows
+  for _, span in ipairs(variant.score:spans(self.args.operands, first,
+    min(first + variant.rows, at.n_q), at, variant.keys, at.first, at.n_blocks)) do
+    for i in range(span.to - span.from) do self:step(span.to - 1 - i, span.masked, false) end
+  end
 end
 
 -- The tile's blocks of keys from the last to the first.
@@ -250,6 +274,10 @@ function Block:each_step()
     n_plain = min(max(seen, 0) // variant.keys, last)
   end
   self:step(last, true, true)
+  if variant.score then
+    self:each_scored_step()
+    return
+  end
   if variant.causal then
     for i in range(last - n_plain) do self:step(last - 1 - i, true, false) end
   end
@@ -273,7 +301,7 @@ end
 function Block:finish()
   self.at = tile_of(self.variant, self.args) -- once more, as the loop has no registers for it
   local at, args, rows = self.at, self.args, self.rows
-  softmax.scale_rows(self.O, softmax.finish(rows))
+  softmax.scale_rows(self.O, softmax.finish(rows, scores.sink(self.variant, args.operands, at)))
   if self.variant.lse then
     softmax.store_lse(rows, args.LSE, at, threadIdx.x, function(r) return self:row(r) end)
   end
@@ -285,9 +313,9 @@ end
 function M.make(variant)
   local plan, dtype = plan_of(variant), variant.dtype
 
-  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c)
+  return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
-                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0), operands = {...} }
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
                    V = shared(dtype, plan.K) }
     local block = new_block(variant, plan, args, smem)
@@ -303,7 +331,7 @@ function M.plan(p, kernel, variant)
   return { kernel = kernel,
            launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, u32(p.heads),
-                    p.heads // p.kv_heads, softmax.scale(p) } }
+                    p.heads // p.kv_heads, scores.factor(p), scores.operands(p) } }
 end
 
 return M

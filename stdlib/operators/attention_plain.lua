@@ -2,6 +2,8 @@
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
 local internal = ...
+local scores_of = require "cuttle.attention_score"
+local softmax = require "cuttle.attention_softmax"
 local M = {}
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
@@ -31,18 +33,43 @@ end
 local function place_of(variant, Q, K, spans, group)
   local head, b = blockIdx.y, blockIdx.z
   if variant.packed then
-    return { head = head, kv_head = head // group, batch = 0, q = spans[{0, b}],
+    return { head = head, kv_head = head // group, batch = 0, b = b, q = spans[{0, b}],
              n_q = spans[{1, b}], k = spans[{2, b}], n_k = spans[{3, b}] }
   end
-  return { head = head, kv_head = head // group, batch = b, q = 0, n_q = size(Q, 0), k = 0,
+  return { head = head, kv_head = head // group, batch = b, b = b, q = 0, n_q = size(Q, 0), k = 0,
            n_k = size(K, 0) }
+end
+
+-- The keys that queries [first, last) see: from the first, 0 if nil, to before the last.
+local function seen_by(variant, operands, at, first, last)
+  local from, seen = 0, at.n_k
+  if variant.score then
+    local start, behind = variant.score:range(operands, first, last, at)
+    if start ~= nil then from = max(start, 0) // LANES * LANES end
+    if behind ~= nil then seen = max(0, min(seen, behind)) end
+  elseif variant.causal then
+    seen = max(0, min(seen, last + at.n_k - at.n_q))
+  end
+  return from, seen
+end
+
+-- A query's score of a key, times log2(e), of their product; -inf where the key is not seen.
+local function score_of(variant, operands, at, product, query, key, c)
+  if variant.score then
+    local s = variant.score:element(operands, product, { q = min(query, at.n_q - 1), k = key,
+      h = at.head, b = at.b, n_q = at.n_q, n_k = at.n_k }, c)
+    return s * variant.score:factor(c)
+  end
+  local last = at.n_k
+  if variant.causal then last = min(last, query + at.n_k - at.n_q + 1) end
+  return where(key < last, product * c, -math.huge)
 end
 
 function M.make(variant)
   local depth = variant.depth
   local columns = cdiv(depth, LANES)
 
-  return kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c)
+  return kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c, ...)
     local sQ = shared(f32, row_major{TILE, depth})
     local sK = shared(f32, layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
     local sV = shared(f32, row_major{LANES, depth})
@@ -66,9 +93,9 @@ function M.make(variant)
     clear(sums)
     clear(out)
 
-    local seen = at.n_k
-    if variant.causal then seen = max(0, min(seen, min(first + TILE, at.n_q) + at.n_k - at.n_q)) end
-    for j0 in range(0, seen, LANES) do
+    local operands = {...}
+    local from, seen = seen_by(variant, operands, at, first, min(first + TILE, at.n_q))
+    for j0 in range(from, seen, LANES) do
       sync_threads()
       load_block(K, kv, sK, depth, at.k + j0, at.k + at.n_k)
       load_block(V, kv, sV, depth, at.k + j0, at.k + at.n_k)
@@ -80,9 +107,7 @@ function M.make(variant)
         end
       end
       for r = 0, ROWS - 1 do
-        local last = at.n_k
-        if variant.causal then last = min(last, first + warp * ROWS + r + at.n_k - at.n_q + 1) end
-        local s = where(j0 + lane < last, scores[r] * c, -math.huge)
+        local s = score_of(variant, operands, at, scores[r], first + warp * ROWS + r, j0 + lane, c)
         local top = max(tops[r], warp_reduce(s, "max"))
         local base = where(top == -math.huge, 0.0, top)
         local p = exp2(s - base)
@@ -104,9 +129,11 @@ function M.make(variant)
     end
 
     for r = 0, ROWS - 1 do
-      local sum = warp_reduce(sums[r], "add")
+      local sum, shrink = warp_reduce(sums[r], "add"), 1.0
       local row = first + warp * ROWS + r
-      local factor = where(sum == 0.0, 0.0, 1.0 / sum)
+      local sink = scores_of.sink(variant, operands, at)
+      if sink ~= nil then tops[r], sum, shrink = softmax.with_sink(tops[r], sum, sink) end
+      local factor = where(sum == 0.0, 0.0, shrink / sum)
       if row < at.n_q then
         for i = 0, columns - 1 do
           local d = i * LANES + lane
@@ -137,7 +164,7 @@ function M.plan(p, kernel)
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, spans, p.heads // p.kv_heads,
-                    f32(p.scale / LN_2) } }
+                    scores_of.factor(p), scores_of.operands(p) } }
 end
 
 return M

@@ -3,12 +3,14 @@
 --   batches  B, heads Hq, kv_heads Hk, depth D; n_q, n_k: the longest sequence's queries and keys
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
 --   causal, scale, lazy, config, bits, dtype, device
+--   score    what attention_score_options.lua reads, which has causal too; nil: there is no more
 --   out, lse   the tensors that the caller gets
 -- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, and `results`, which the caller gets.
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
+local scores = require "cuttle.attention_score_options"
 local M = {}
 
 local op = "attention"
@@ -19,9 +21,12 @@ local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
 -- {====== Options ======
 
-local known_options <const> =
-  { "bits", "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "lazy", "lse", "out", "scale",
-    "stream" }
+local function with_scores(names)
+  return table.move(scores.names, 1, #scores.names, #names + 1, names)
+end
+
+local known_options <const> = with_scores { "bits", "causal", "config", "cu_seqlens_k",
+  "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
 
 local gradient_options <const> = { "causal", "config", "out", "scale", "stream" }
 
@@ -299,6 +304,7 @@ function M.read(who, Q, K, V, options)
   local p = problem_of(q, k, v, sequences, options)
   p.out, p.lse = o.tensor, lse and lse.tensor
   p.O, p.LSE = rows_first(o), lse and lse_rows_first(lse)
+  p.score = scores.read(op, options, p)
   return p
 end
 

@@ -17,17 +17,66 @@ local function elements_of(t, first, n, h, b)
   return view(tile(row, { 1 }, { first }), layout({ n }, stride(row)))
 end
 
-local function compute(p, lse, s, h, b)
+-- {====== Masks and scores ======
+
+-- (D,S) as (S,D), in f64.
+local function wide(t)
+  return reference.cast(view(t, layout({ size(t, 1), size(t, 0) }, { stride(t)[2], stride(t)[1] })),
+    f64)
+end
+
+-- A query's probabilities of products S(q, _) to P(q, _); returns the logarithm of their sum.
+-- `sink` is one more score, or nil.
+local function softmax_row(p, S, P, at, sink)
+  local kind, operands, row, most = p.score.kind, p.score.operands, {}, sink or -math.huge
+  for k = 0, at.n_k - 1 do
+    at.k, at.base, at.offset = k, k, 0
+    row[k] = kind:sees(operands, at) == false and -math.huge
+      or kind:score(operands, S[{ at.q, k }] * p.scale, at)
+    most = math.max(most, row[k])
+  end
+  if most == -math.huge then return most end
+  local sum = sink and math.exp(sink - most) or 0
+  for k = 0, at.n_k - 1 do
+    row[k] = math.exp(row[k] - most)
+    sum = sum + row[k]
+  end
+  for k = 0, at.n_k - 1 do P[{ at.q, k }] = row[k] / sum end
+  return most + math.log(sum)
+end
+
+-- The same as internal.launch.attention, with what p.score says; `at` has h, b, n_q and n_k.
+local function compute_scored(p, Q, K, V, O, L, at)
+  local S = reference.matmul(wide(Q), wide(K))
+  local P = zeros(f64, layout { at.n_q, at.n_k })
+  local sinks = p.score.sinks
+  for q = 0, at.n_q - 1 do
+    at.q = q
+    L[q] = softmax_row(p, S, P, at, sinks and sinks[{ at.h, at.b }])
+  end
+  local made = reference.matmul(P, select(wide(V), 1, 0))
+  for q = 0, at.n_q - 1 do
+    for d = 0, p.depth - 1 do O[{ d, q }] = made[{ q, d }] end
+  end
+end
+
+local function compute(p, lse, s, h, b, number)
   if s.n_q == 0 then return end
   local O, L = rows_of(p.O, s.q, s.n_q, h, b), elements_of(lse, s.q, s.n_q, h, b)
+  local sinks = p.score and p.score.sinks
   if s.n_k == 0 then
     fill(O, 0)
-    fill(L, -math.huge)
+    fill(L, sinks and sinks[{ h, number }] or -math.huge)
     return
   end
   local kv_head = h // (p.heads // p.kv_heads)
-  internal.launch.attention(rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b),
-    rows_of(p.V, s.k, s.n_k, kv_head, b), O, L, p.scale, p.causal)
+  local Q, K = rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b)
+  local V = rows_of(p.V, s.k, s.n_k, kv_head, b)
+  if p.score then
+    compute_scored(p, Q, K, V, O, L, { h = h, b = number, n_q = s.n_q, n_k = s.n_k })
+  else
+    internal.launch.attention(Q, K, V, O, L, p.scale, p.causal)
+  end
 end
 
 --- reference.attention(Q, K, V[, options]) -> O[, LSE]
@@ -36,8 +85,8 @@ function M.attention(Q, K, V, options)
   local lse = p.LSE or tensor(f64, layout { size(p.O, 0), p.heads, p.batches })
   for b = 0, p.batches - 1 do
     for h = 0, p.heads - 1 do
-      for _, s in ipairs(p.sequences or { { q = 0, n_q = p.n_q, k = 0, n_k = p.n_k } }) do
-        compute(p, lse, s, h, b)
+      for i, s in ipairs(p.sequences or { { q = 0, n_q = p.n_q, k = 0, n_k = p.n_k } }) do
+        compute(p, lse, s, h, b, p.sequences and i - 1 or b)
       end
     end
   end

@@ -22,19 +22,26 @@ function M.n_blocks(s, last, keys, causal)
   return (seen + keys - 1) // keys
 end
 
-local function tile_cost(shape, s, m, causal)
+-- The same of rows [first, last), with masks and scores too.
+local function n_seen(p, s, first, last, keys)
+  if not p.score then return M.n_blocks(s, last, keys, p.causal) end
+  local from, behind = p.score.kind:blocks(p.score.operands, first, last, s, keys)
+  return behind - (from or 0)
+end
+
+local function tile_cost(shape, s, m, p)
   local first = m * shape.rows
   local last = math.min(first + shape.rows, s.n_q)
   local groups = (last - first + shape.group_rows - 1) // shape.group_rows
   local n_groups = shape.rows // shape.group_rows
   local share = groups == n_groups and 1 or IDLE_SHARE + GROUP_SHARE * groups
-  return share * (M.n_blocks(s, last, shape.keys, causal) + TILE_COST)
+  return share * (n_seen(p, s, first, last, shape.keys) + TILE_COST)
 end
 
 -- The tiles of a sequence's head, appended.
-local function add_head(out, shape, s, b, h, causal)
+local function add_head(out, shape, s, b, h, p)
   for m = 0, (s.n_q + shape.rows - 1) // shape.rows - 1 do
-    out[#out + 1] = { m = m, h = h, b = b, cost = tile_cost(shape, s, m, causal), at = #out }
+    out[#out + 1] = { m = m, h = h, b = b, cost = tile_cost(shape, s, m, p), at = #out }
   end
 end
 
@@ -58,7 +65,7 @@ local function heads_of(p)
   return heads
 end
 
---- All tiles of a problem {sequences, heads, causal, unequal}, in sections.
+--- All tiles of a problem {sequences, heads, causal, unequal, score}, in sections.
 --- shape: {rows =, keys =, group_rows =}, the queries of a tile and of a group of its warps, and
 --- the keys of a block.
 function M.sections(p, shape)
@@ -71,7 +78,7 @@ function M.sections(p, shape)
     local n = left <= last and left or math.min(step, left - last)
     local section = {}
     for i = first, first + n - 1 do
-      add_head(section, shape, heads[i].s, heads[i].b, heads[i].h, p.causal)
+      add_head(section, shape, heads[i].s, heads[i].b, heads[i].h, p)
     end
     table.sort(section, by_cost)
     sections[#sections + 1] = section

@@ -116,13 +116,23 @@ function M.scale_rows(O, factors)
   end
 end
 
+--- The maximum and the sum with one more score, `sink`, times log2(e), and by what the sums before
+--- shrink.
+function M.with_sink(top, sum, sink)
+  local new = max(top, sink)
+  local shrink = exp2(top - new)
+  return new, sum * shrink + exp2(sink - new), shrink
+end
+
 --- Behind the last block: completes the sums over the lanes that share a row, and returns what O is
---- to be multiplied by. A row that saw no key is 0.
-function M.finish(rows)
+--- to be multiplied by. A row that saw no key is 0. `sink` is one more score, times log2(e); nil:
+--- there is none.
+function M.finish(rows, sink)
   local factors = fragment(f32, rows.n)
   for r = 0, rows.n - 1 do
-    local sum = lanes_reduce(rows.sums[r], add)
-    factors[r] = where(sum == 0.0, 0.0, 1.0 / sum)
+    local sum, shrink = lanes_reduce(rows.sums[r], add), 1.0
+    if sink ~= nil then rows.tops[r], sum, shrink = M.with_sink(rows.tops[r], sum, sink) end
+    factors[r] = where(sum == 0.0, 0.0, shrink / sum)
     rows.sums[r] = sum
   end
   return factors

@@ -74,10 +74,10 @@ end
 -- {====== Choice ======
 
 --- The configuration by results, and the result; nil: there is none. Of the CPU engine, of texts
---- that `cuttle emit` writes and of packed sequences there are none.
+--- that `cuttle emit` writes, of packed sequences, and of masks and scores there are none.
 function M.choose(p, choice)
   local place = choice.place
-  if not (place and place.name) or p.sequences then return nil end
+  if not (place and place.name) or p.sequences or p.score then return nil end
   local class, other = choice.rule(p).name, twins[p.dtype.name]
   return tables.pick { name = "attention", place = place, key = M.key(p), class = class,
     alternatives = function() return { M.key(p), other and M.key(p, other) } end,

@@ -40,8 +40,8 @@ end
 
 local function make_table(p, shape, n)
   local unequal = p.sequences ~= nil
-  local sections = schedule.sections(
-    { sequences = sequences_of(p), heads = p.heads, causal = p.causal, unequal = unequal }, shape)
+  local sections = schedule.sections({ sequences = sequences_of(p), heads = p.heads,
+    causal = p.causal, unequal = unequal, score = p.score }, shape)
   local rows, n_fields = schedule.rows(blocks_of(sections, n), p.heads, p.sequences)
   local flat, length = {}, #rows[1]
   for _, row in ipairs(rows) do table.move(row, 1, length, #flat + 1, flat) end
@@ -58,8 +58,9 @@ function M.table_of(p, shape, n)
   for _, s in ipairs(sequences_of(p)) do
     words[#words + 1] = ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
   end
-  local key = ("%s %s %s %d %s %d %d %d %s"):format(p.device, p.sequences ~= nil, n, p.heads,
-    p.causal, shape.rows, shape.keys, shape.group_rows, table.concat(words, " "))
+  local key = ("%s %s %s %d %s %s %d %d %d %s"):format(p.device, p.sequences ~= nil, n, p.heads,
+    p.causal, p.score and p.score.range_text, shape.rows, shape.keys, shape.group_rows,
+    table.concat(words, " "))
   if kept[key] == nil then
     if n_kept == MOST_KEPT then kept, n_kept = {}, 0 end
     kept[key], n_kept = make_table(p, shape, n), n_kept + 1
@@ -78,8 +79,15 @@ end
 --- The numbers of a tile.
 function M.n_fields(variant) return variant.packed and 5 or 1 end
 
+--- How many blocks of keys a tile has.
+function M.count(at)
+  if at.first == nil then return at.n_blocks end
+  return at.n_blocks - at.first
+end
+
 --- What a tile's numbers say, from numbers[0] on: {m =, head =, batch =, n_blocks =}, of keys,
 --- and of its sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}.
+--- With masks or scores also `first`, the first block of keys, nil: 0, and b, the sequence.
 function M.read(variant, args, numbers)
   local m, pair = cast(numbers[0] & 0xffff, i32), numbers[0] >> 16
   local at = { m = m, head = cast(pair % args.heads, i32), n_q = args.n_q, n_k = args.n_k }
@@ -90,7 +98,12 @@ function M.read(variant, args, numbers)
     at.batch = cast(pair // args.heads, i32)
   end
   local seen = at.n_k
-  if variant.causal then
+  if variant.score then
+    at.b = cast(pair // args.heads, i32)
+    at.first, at.n_blocks = variant.score:blocks(args.operands, m * variant.rows,
+      min((m + 1) * variant.rows, at.n_q), at, variant.keys)
+    return at
+  elseif variant.causal then
     seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
   end
   at.n_blocks = max(cdiv(seen, variant.keys), 1)

@@ -1,0 +1,284 @@
+-- attention_score.lua: what attention does with scores beside scaling them, as a list of parts. A
+-- part is made of functions that compute with numbers as well as with values of a kernel, so that
+-- the reference, the kernels and the schedule all go by the same ones:
+--   name                      says with `limits` which kernels the part makes
+--   n                         how many operands it has, tensors or numbers, which are the `...`
+--   score(s, at, ...)         the new score of s, which is scaled
+--   gradient(s, at, ...)      its derivative at s; nil: 1
+--   range(first, last, at, ...)  of queries [first, last): from, to, whole_from, whole_to: keys
+--                             outside of [from, to) are seen by none, and those inside of
+--                             [whole_from, whole_to) by all. nil: no limit. One query sees all of
+--                             [from, to)
+--   sees(at, ...)             does the query see the key? Of a part without `range`
+-- `at` has the numbers q, k, h and b of the query, its key, its head and its batch or sequence,
+-- n_q and n_k of the sequence, all of queries and keys that there are. k is base + offset, of which
+-- the offset is a constant in kernels, unless k would be behind the last key. Sequences end
+-- together: query q is at the place of key q + n_k - n_q.
+local softmax = require "cuttle.attention_softmax"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local LOG2_E <const> = 1 / math.log(2)
+
+-- {====== Parts ======
+
+-- A tensor's element as a number to compute with.
+local function wide(x) return math.type(x) and x or cast(x, f32) end
+
+-- cap tanh(s / cap). In kernels by one exponential, which is exact to f32's last bits where
+-- fast.tanh is not.
+local function capped(s, cap)
+  if math.type(s) then return cap * tanh(s / cap) end
+  return cap - 2.0 * cap * fast.rcp(1.0 + fast.exp2(s * (2 * LOG2_E / cap)))
+end
+
+M.softcap = { name = "softcap", n = 1,
+  score = function(s, _, cap) return capped(s, cap) end,
+  gradient = function(s, _, cap)
+    local t = capped(s, cap) / cap
+    return 1.0 - t * t
+  end }
+
+-- Slopes are (H,B).
+M.alibi = { name = "alibi", n = 1,
+  score = function(s, at, slopes)
+    local distance = abs(wide(at.q + at.n_k - at.n_q - at.base) - at.offset)
+    return s - wide(slopes[{at.h, at.b}]) * distance
+  end }
+
+-- The bias is (S,Sk,H,B).
+M.bias = { name = "bias", n = 1,
+  score = function(s, at, bias) return s + wide(bias[{at.q, at.k, at.h, at.b}]) end }
+
+--- The keys from `left` before the query to `right` behind it; has_left, has_right: are there such
+--- limits?
+function M.window(has_left, has_right)
+  local name = ("window%s%s"):format(has_left and " left" or "", has_right and " right" or "")
+  return { name = name, n = 2,
+    range = function(first, last, at, left, right)
+      local shift = at.n_k - at.n_q
+      local from, to, whole_from, whole_to
+      if has_left then from, whole_from = first + shift - left, last - 1 + shift - left end
+      if has_right then to, whole_to = last + shift + right, first + shift + right + 1 end
+      return from, to, whole_from, whole_to
+    end }
+end
+
+-- The number of each token's document is (S,B).
+M.documents = { name = "documents", n = 1,
+  sees = function(at, ids) return ids[{at.q, at.b}] == ids[{at.k, at.b}] end }
+
+local function checked(value, who, expected)
+  if value == nil then
+    tiles.fail("attention", "the function `%s` returns nothing; expected %s", who, expected)
+  end
+  return value
+end
+
+--- A function (s, q, k, h, b, ...) of the script, and its derivative, or nil.
+function M.score(f, gradient)
+  return { name = gradient and "score score_gradient" or "score", functions = { f, gradient },
+    score = function(s, at, ...)
+      return checked(f(s, at.q, at.k, at.h, at.b, ...), "score", "the new score")
+    end,
+    gradient = gradient and function(s, at, ...)
+      return checked(gradient(s, at.q, at.k, at.h, at.b, ...), "score_gradient", "the derivative")
+    end }
+end
+
+--- A function (q, k, h, b, ...) of the script.
+function M.mask(f)
+  return { name = "mask", functions = { f },
+    sees = function(at, ...)
+      return checked(f(at.q, at.k, at.h, at.b, ...), "mask", "whether the query sees the key")
+    end }
+end
+
+-- {====== A list of parts ======
+
+local Kind = {}
+Kind.__index = Kind
+
+--- Parts in order, without their operands: what kernels are made for.
+function M.kind(parts, has_sinks)
+  local kind = setmetatable({ parts = parts, has_sinks = has_sinks, functions = {} }, Kind)
+  local names = {}
+  for i, part in ipairs(parts) do
+    names[i] = part.name
+    kind.changes = kind.changes or part.score ~= nil -- scores
+    kind.is_scattered = kind.is_scattered or part.sees ~= nil -- no range is known to be seen whole
+    for _, f in ipairs(part.functions or {}) do table.insert(kind.functions, f) end
+  end
+  kind.text = table.concat(names, " ") .. (has_sinks and " sinks" or "")
+  return kind
+end
+
+-- Calls f(part, operands...) for each part; `operands` are those of all, in order.
+local function each_part(kind, operands, f)
+  local first = 1
+  for _, part in ipairs(kind.parts) do
+    f(part, table.unpack(operands, first, first + part.n - 1))
+    first = first + part.n
+  end
+end
+
+--- The new score of s.
+function Kind:score(operands, s, at)
+  each_part(self, operands, function(part, ...)
+    if part.score then s = part.score(s, at, ...) end
+  end)
+  return s
+end
+
+--- The new score of s, and its derivative there, or nil: 1.
+function Kind:score_and_gradient(operands, s, at)
+  local slope
+  each_part(self, operands, function(part, ...)
+    if part.gradient then
+      local own = part.gradient(s, at, ...)
+      slope = slope and slope * own or own
+    end
+    if part.score then s = part.score(s, at, ...) end
+  end)
+  return s, slope
+end
+
+-- Does the query see the key by what has no range? nil: yes.
+local function sees_by_function(self, operands, at)
+  local seen
+  each_part(self, operands, function(part, ...)
+    if part.sees then
+      local own = part.sees(at, ...)
+      if seen == nil then seen = own else seen = seen and own end
+    end
+  end)
+  return seen
+end
+
+-- f of two limits, of which each may be missing.
+local function both(f, a, b)
+  if a == nil or b == nil then return a == nil and b or a end
+  return f(a, b)
+end
+
+--- The same by what has one.
+function Kind:sees_by_range(operands, at)
+  local from, to = self:range(operands, at.q, at.q + 1, at)
+  local seen = true
+  if to ~= nil then seen = at.k < to end
+  if from ~= nil then seen = seen and at.k >= from end
+  return seen
+end
+
+--- The same by all parts.
+function Kind:sees(operands, at)
+  local seen, own = self:sees_by_range(operands, at), sees_by_function(self, operands, at)
+  if own == nil then return seen end
+  return seen and own
+end
+
+--- What all parts know of queries [first, last), as a part's `range` says it.
+function Kind:range(operands, first, last, at)
+  local from, to, whole_from, whole_to
+  each_part(self, operands, function(part, ...)
+    if part.range then
+      local a, b, c, d = part.range(first, last, at, ...)
+      from, to = both(max, from, a), both(min, to, b)
+      whole_from, whole_to = both(max, whole_from, c), both(min, whole_to, d)
+    end
+  end)
+  return from, to, whole_from, whole_to
+end
+
+-- {====== Blocks of keys ======
+
+--- The blocks of `keys` keys that queries [first, last) of a sequence with n_k keys may see: the
+--- first one, nil: 0, and the one behind the last; there is always one.
+function Kind:blocks(operands, first, last, at, keys)
+  local from, to = self:range(operands, first, last, at)
+  local behind = cdiv(to == nil and at.n_k or max(min(at.n_k, to), 0), keys)
+  if to ~= nil or not math.type(at.n_k) then behind = max(behind, 1) end
+  if from == nil then return nil, behind end
+  return min(max(from, 0) // keys, max(behind - 1, 0)), behind
+end
+
+--- The blocks below the last one of [from, to), which needs a mask, from nil: 0: a list of
+--- {from =, to =, masked =}, the last blocks first.
+function Kind:spans(operands, first, last, at, keys, from, to)
+  local low, top = from or 0, to - 1
+  if self.is_scattered then return { { from = low, to = top, masked = true } } end
+  local _, _, a, b = self:range(operands, first, last, at)
+  local whole_to = b == nil and top or min(max(max(b, 0) // keys, low), top)
+  local whole_from = a == nil and low or min(max(cdiv(max(a, 0), keys), low), whole_to)
+  local spans = { { from = whole_from, to = whole_to, masked = false } }
+  if b ~= nil then table.insert(spans, 1, { from = whole_to, to = top, masked = true }) end
+  if a ~= nil then spans[#spans + 1] = { from = low, to = whole_from, masked = true } end
+  return spans
+end
+
+-- {====== In registers ======
+
+--- What softmax multiplies scores by where the kernel was given c.
+function Kind:factor(c) return self.changes and LOG2_E or c end
+
+--- What kernels are given as c: the problem's scale, times log2(e) where nothing changes scores.
+function M.factor(p)
+  return p.score and p.score.kind.changes and f32(p.scale) or softmax.scale(p)
+end
+
+--- What kernels are given for the parts, as their last arguments.
+function M.operands(p) return table.unpack(p.score and p.score.operands or {}) end
+
+--- The sink of a tile's head, times log2(e), or nil where the variant has none.
+function M.sink(variant, operands, of)
+  if not (variant.score and variant.score.has_sinks) then return nil end
+  return wide(operands[#operands][{of.head, of.b}]) * LOG2_E
+end
+
+-- A score of which the product is s, -inf where it is not `seen`; nil: it is.
+local function element(self, operands, s, at, c, seen)
+  if self.changes then s = self:score(operands, s * c, at) end
+  if seen == nil then return s end
+  local own = sees_by_function(self, operands, at)
+  if own ~= nil then seen = seen and own end
+  return where(seen, s, -math.huge)
+end
+
+--- The same of one element; at.k may be behind the last key.
+function Kind:element(operands, s, at, c)
+  local is_there = at.k < at.n_k
+  at.base, at.offset = at.k, 0
+  at.k = min(at.k, at.n_k - 1)
+  return element(self, operands, s, at, c, is_there and self:sees_by_range(operands, at))
+end
+
+--- The same for a thread's products S of a block of keys from first_key on, which need no mask
+--- unless `masked`. `places` are the coordinates of S, `columns` those of thread 0, which are
+--- constants; query_of(r) is that of row r; `of` has head, b, n_q and n_k of the tile.
+function Kind:block(operands, S, places, columns, query_of, first_key, of, c, masked)
+  local first = first_key + places(0, 0, 0)[2]
+  for r = 0, softmax.n_rows(S) - 1 do
+    local row, column = softmax.row_of(S, r), softmax.row_of(columns, r)
+    local q = min(query_of(r), of.n_q - 1)
+    local from, to
+    if masked then
+      from, to = self:range(operands, q, q + 1, of)
+      to = (to == nil and of.n_k or min(of.n_k, to)) - first
+      if from ~= nil then from = from - first end
+    end
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do
+        local key, seen = column[{i, j}][2], nil
+        local at = { q = q, k = first + key, h = of.head, b = of.b, n_q = of.n_q, n_k = of.n_k,
+          base = first, offset = key }
+        if masked then
+          at.k, seen = min(at.k, of.n_k - 1), key < to
+          if from ~= nil then seen = seen and key >= from end
+        end
+        row[{i, j}] = element(self, operands, row[{i, j}], at, c, seen)
+      end
+    end
+  end
+end
+
+return M
