@@ -81,10 +81,17 @@ static int attention(lua_State *L) {
   return 0;
 }
 
-/* reference.attention: the module's function of that name. */
+/* The functions of modules that are fields of `reference`. */
+static const struct {
+  const char *name, *module;
+} references[] = {{"attention", "cuttle.attention_reference"},
+                  {"attention_decode", "cuttle.attention_decode_reference"}};
+
+/* One of them. Upvalue 1: its number. */
 static int call_module(lua_State *L) {
-  state_push_module(L, "cuttle.attention_reference");
-  lua_getfield(L, -1, "attention");
+  lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
+  state_push_module(L, references[i].module);
+  lua_getfield(L, -1, references[i].name);
   lua_remove(L, -2);
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -92,8 +99,11 @@ static int call_module(lua_State *L) {
 }
 
 void bind_add_reference_attention(lua_State *L, int module) {
-  lua_pushcfunction(L, call_module);
-  lua_setfield(L, -2, "attention");
+  for (size_t i = 0; i < CT_ARRAY_LEN(references); i++) {
+    lua_pushinteger(L, (lua_Integer)i);
+    lua_pushcclosure(L, call_module, 1);
+    lua_setfield(L, -2, references[i].name);
+  }
   lua_pushvalue(L, module);
   lua_pushcfunction(L, attention);
   lua_setfield(L, -2, "_launch.attention");

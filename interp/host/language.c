@@ -79,6 +79,7 @@ static const struct {
     {"apropos", "cuttle.help", false},
     {"attention", "cuttle.attention", false},
     {"attention_backward", "cuttle.attention_backward", false},
+    {"attention_decode", "cuttle.attention_decode", false},
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},

@@ -144,3 +144,37 @@ function attention(Q, K, V, options) end
 ---@return Tensor # dK
 ---@return Tensor # dV
 function attention_backward(dO, Q, K, V, O, LSE, options) end
+
+--- Attention of new queries to a cache of keys and values.
+--- Each sequence has one or a few queries, normally one. Sequences have different lengths, which
+--- are a tensor on the device: each launch, also of a graph, reads them anew. Without
+--- `cache_seqlens`, each sequence has all keys of K. Queries, keys and values are grouped as in
+--- attention.
+---
+--- `cache_seqlens` (B), i32, has the number of keys of each sequence, without those that the call
+--- appends. `block_table` (B,n), i32, has the pages of each sequence; K and V are then
+--- (pages,Hk,page size,D). `k` and `v` (B,Hk,S,D) are appended to the cache first. With
+--- `causal = true`, query i of S sees the keys up to length - S + i. `tree_mask` (B,queries,keys),
+--- of u8 or bool, says which of the last S keys each query sees. Keys and values are multiplied by
+--- `k_scale` and `v_scale`: a number, or a tensor (1), (Hk) or (B,Hk) of f32. With
+--- `bits = "batch_invariant"`, the bits of a result depend on its own sequence only.
+---
+--- `scale`, `out`, `lse`, `config` and `stream` are as in attention. K and V may also be f8e4m3 or
+--- i8. The page on attention has the details.
+---
+---     > q, K = ones(f32, row_major{2, 1, 2}), zeros(f32, row_major{2, 1, 3, 2})
+---     > V = from_table(f32, {{{{1, 2}, {3, 4}, {8, 9}}}, {{{1, 2}, {3, 4}, {8, 9}}}})
+---     > O = attention_decode(q, K, V, {cache_seqlens = from_table(i32, {2, 3})})
+---     > O(_, 0, _)
+---     tensor f32 (2,2):(2,1) on cpu
+---         2    3
+---         4    5
+--- CuTe: none (FlashAttention: flash_attn_with_kvcache). MoYe: none.
+--- See: attention, reference.attention_decode.
+---@param Q Tensor (B,H,D), or (B,H,S,D) with S queries of each sequence
+---@param K Tensor (B,Hk,Sk,D), or (pages,Hk,page size,D) with a block_table
+---@param V Tensor like K, its depth may differ
+---@param options? table
+---@return Tensor # O, like Q
+---@return Tensor? # LSE (B,H), or (B,H,S), with `lse`
+function attention_decode(Q, K, V, options) end

@@ -449,6 +449,17 @@ function reference.library(A, B, C) end
 ---@return Tensor? # LSE, with `lse`
 function reference.attention(Q, K, V, options) end
 
+--- What attention_decode computes, on the host in double precision.
+--- The arguments, options and results are those of attention_decode; `k` and `v` are not written to
+--- the cache.
+---@param Q Tensor (B,H,D), or (B,H,S,D)
+---@param K Tensor (B,Hk,Sk,D), or (pages,Hk,page size,D)
+---@param V Tensor like K
+---@param options? table
+---@return Tensor # O
+---@return Tensor? # LSE, with `lse`
+function reference.attention_decode(Q, K, V, options) end
+
 --- Converts the elements to another type, as cast does in a kernel.
 --- It uses integer arithmetic on the host.
 ---

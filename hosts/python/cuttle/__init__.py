@@ -15,10 +15,10 @@ from typing import Any, List, Optional, Union
 from ._cuttle import Error, Kernel, Launch, State as _State, Tensor, Value as _Value, __version__
 from ._cuttle import KIND_F64 as _F64, KIND_I64 as _I64, KIND_MEMORY as _MEMORY, KIND_STATIC as _STATIC
 from .layout import Layout
-from .operators import attention, attention_backward, matmul
+from .operators import attention, attention_backward, attention_decode, matmul
 
-__all__ = ["Error", "Kernel", "Launch", "Layout", "Module", "Tensor", "attention", "attention_backward", "f64", "i64", "load", "loads", "matmul", "static",
-           "view_as", "__version__"]
+__all__ = ["Error", "Kernel", "Launch", "Layout", "Module", "Tensor", "attention", "attention_backward",
+           "attention_decode", "f64", "i64", "load", "loads", "matmul", "static", "view_as", "__version__"]
 
 
 class Function:

@@ -127,3 +127,29 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
     call("attention_backward", do, q, k, v, o, lse,
          options=_options(out=made, causal=causal or None, scale=scale, config=config))
     return tuple(_finished(q, t, None) for t in made)
+
+
+def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, out: Any = None, *,
+                     cache_seqlens: Any = None, block_table: Any = None, causal: bool = False,
+                     scale: Optional[float] = None, k_scale: Any = None, v_scale: Any = None,
+                     tree_mask: Any = None, lse: Any = None, bits: Optional[str] = None,
+                     config: Optional[str] = None) -> Any:
+    """Attention of new queries to a cache of keys and values; `k` and `v` are appended to it first.
+
+    q is (B, H, D) or (B, H, S, D), k_cache (B, Hk, Sk, D), or (pages, Hk, page size, D) with block_table (B, n),
+    v_cache like it, k and v (B, Hk, S, D). cache_seqlens (B,) and block_table are int32 tensors. The other options are
+    those of the language's attention_decode. The result is out, or (out, lse) with `lse`.
+    """
+    given, given_lse = out, lse
+    shape = tuple(q.shape[:-1]) + (v_cache.shape[-1],)
+    if out is None:
+        out = _empty(q, shape)
+    if lse is True:
+        lse = _empty(q, q.shape[:-1], "float32")
+    elif lse is False:
+        lse = None
+    call("attention_decode", q, k_cache, v_cache, options=_options(
+        out=out, k=k, v=v, cache_seqlens=cache_seqlens, block_table=block_table, causal=causal or None, scale=scale,
+        k_scale=k_scale, v_scale=v_scale, tree_mask=tree_mask, lse=lse, bits=bits, config=config))
+    out = _finished(q, out, given)
+    return out if lse is None else (out, _finished(q, lse, given_lse))

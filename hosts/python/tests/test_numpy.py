@@ -156,6 +156,27 @@ def test_gradients():
         close(x, y.reshape(2, 2, 2, 7, 8).sum(2), name)
 
 
+def test_decode():
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.standard_normal(shape).astype("float32") for shape in ((2, 4, 8), (2, 2, 9, 8), (2, 2, 9, 8)))
+    new_k, new_v = (rng.standard_normal((2, 2, 1, 8)).astype("float32") for _ in range(2))
+    lengths = np.array([8, 3], "int32")
+    out, lse = cuttle.attention_decode(q, k, v, new_k, new_v, cache_seqlens=lengths, lse=True)
+    for b, n in enumerate(lengths):
+        ok((k[b, :, n] == new_k[b, :, 0]).all() and (v[b, :, n] == new_v[b, :, 0]).all(), "appended to the cache")
+        keys, values = (x[b, :, :n + 1].repeat(2, 0).astype("float64") for x in (k, v))
+        s = (keys @ q[b, :, :, None])[..., 0] / 8 ** 0.5
+        p = np.exp(s - s.max(-1, keepdims=True))
+        close(out[b], (p[..., None] * values).sum(1) / p.sum(-1, keepdims=True), "decode")
+        close(lse[b], np.log(np.exp(s).sum(-1)), "its lse")
+    table = np.array([[1, 2, 0], [5, 4, 3]], "int32")
+    pool = [np.ascontiguousarray(x.reshape(2, 2, 3, 3, 8).swapaxes(1, 2).reshape(6, 2, 3, 8)[[2, 0, 1, 5, 4, 3]])
+            for x in (k, v)]
+    paged = cuttle.attention_decode(q, *pool, cache_seqlens=lengths + 1, block_table=table)
+    close(paged, out, "from pages")
+
+
 test_attention()
 test_gradients()
+test_decode()
 done()

@@ -1,0 +1,184 @@
+-- attention_decode.lua: attention_decode(Q, K, V, options): attention of one or a few new queries
+-- of each sequence to a cache of keys and values. attention_decode_problem.lua checks the
+-- arguments; this file chooses a configuration and launches the kernels: what is appended, if
+-- anything (attention_decode_append.lua), parts of the keys by the configuration's template, then
+-- what combines the parts (attention_decode_merge.lua). A template is a module with
+--   trouble(config, p)  why its kernel cannot compute the problem, or nil
+--   shared_bytes(config, p)  if there: of a block
+--   shape(config)       {keys =, step =, rows =, warps =, resident =}: keys of a unit of the
+--                       schedule, and those that a block takes at a time; rows of a tile; warps and
+--                       blocks of a multiprocessor
+--   make(variant)       the kernel; all templates' have the same parameters
+-- A variant is a shape with what the problem adds to it: see the modules named above,
+-- attention_decode_pages.lua and attention_decode_schedule.lua.
+local internal = ...
+local append = require "cuttle.attention_decode_append"
+local bits = require "cuttle.bits"
+local given = require "cuttle.operator_config"
+local merge = require "cuttle.attention_decode_merge"
+local problem = require "cuttle.attention_decode_problem"
+local schedule = require "cuttle.attention_decode_schedule"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local op <const> = "attention_decode"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+-- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
+-- others where `config` says so. `sm_from` is the compute capability since which the instructions
+-- are there; `warps`, `stages` and `resident` are of a block's warps, of tiles of keys on their way
+-- to each, and blocks that a multiprocessor is to have at a time.
+local MMA <const> = "cuttle.attention_decode_mma"
+M.configs = {
+  { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
+  { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
+  { name = "mma 2 warps", template = MMA, sm_from = 80, warps = 2, stages = 2, resident = 1 },
+  { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 4, stages = 6, resident = 2,
+    narrow = true },
+  { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
+    resident = 1, narrow = true },
+  { name = "plain", template = "cuttle.attention_decode_plain" },
+}
+
+-- {====== Choice ======
+
+local function trouble(config, p) return require(config.template).trouble(config, p) end
+
+local function target_of(p)
+  local emit_sm, _, emit_bytes = internal.launch.emit_sm()
+  if emit_sm then return { sm = emit_sm, n_sms = 132, shared = emit_bytes } end
+  local d = p.device ~= "cpu" and device() or {}
+  return { sm = d.sm or 0, n_sms = d.n_sms or 2, shared = d.shared_bytes or math.huge }
+end
+
+-- Why the target lacks the row's instructions, or the memory for a block, or nil.
+local function lack(config, p, target)
+  local bytes_of = require(config.template).shared_bytes
+  local bytes = bytes_of and bytes_of(config, p) or 0
+  return given.lack(config, target.sm) or bytes > target.shared
+    and ("a block needs %d bytes of shared memory, but there are %d"):format(bytes, target.shared)
+    or nil
+end
+
+local function by_name(p, target)
+  return given.by_name(op, M.configs, tostring(p.config), function(config)
+    return trouble(config, p) or target.sm > 0 and lack(config, p, target)
+  end, ("%s, K %s, D = %d, on %s"):format(p.dtype, p.kv_dtype, p.depth, p.device))
+end
+
+local function choose(p, target)
+  if type(p.config) == "table" then
+    given.check(op, "config", p.config, M.configs)
+    return p.config
+  elseif p.config ~= nil then
+    return by_name(p, target)
+  end
+  for _, config in ipairs(M.configs) do
+    if not trouble(config, p) and not lack(config, p, target) then return config end
+  end
+end
+
+local function check_bits(p)
+  if p.bits ~= nil and p.bits ~= bits.INVARIANT then
+    fail('bits is %s; expected "%s"', tostring(p.bits), bits.INVARIANT)
+  end
+end
+
+-- {====== Kernels ======
+
+local function variant_of(config, p)
+  local v = { name = op .. "_" .. p.kv_dtype.name, dtype = p.dtype, kv_dtype = p.kv_dtype,
+              depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
+              page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
+              scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new }
+  for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
+  v.n_tiles = cdiv(p.n_q * p.group, v.rows)
+  v.n_heads = p.kv_heads * v.n_tiles
+  v.least = v.invariant and 1 or 2 * v.warps
+  return v
+end
+
+-- All that a kernel depends on beside its arguments, as text.
+local function text_of(v)
+  local names, out = {}, {}
+  for name in pairs(v) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do out[i] = name .. " " .. tostring(v[name]) end
+  return table.concat(out, ", ")
+end
+
+local made = {} -- kernels by template and text
+
+local function kernel_of(name, v)
+  local key = name .. ": " .. text_of(v)
+  made[key] = made[key] or require(name).make(v)
+  return made[key]
+end
+
+local function new(p, dtype, extents)
+  local t = tensor(dtype, layout(extents))
+  return t.device == p.device and t or t:to(p.device)
+end
+
+-- Partial results, and {maximum, sum} of each of their rows.
+local function workspace(p, v, n_parts)
+  local n = schedule.n_slots(v, p.batches, n_parts)
+  local rows = merge.used_rows(v)
+  return new(p, f32, { v.depth_v, rows, n }), new(p, f32, { 2, rows, n })
+end
+
+-- What to launch, in order.
+local function steps_of(config, p, target)
+  local v = variant_of(config, p)
+  local n_parts = (config.parts or v.resident) * target.n_sms
+  local parts, ml = workspace(p, v, n_parts)
+  p.has_pdl = target.sm >= 90
+  local steps, lse, scales = {}, p.LSE, { p.k_scale, p.v_scale }
+  if p.n_new > 0 then
+    local k = kernel_of("cuttle.attention_decode_append",
+      { page_size = p.page_size, scaled = p.scaled })
+    steps[1] = append.step(p, k)
+  end
+  steps[#steps + 1] = {
+    kernel = kernel_of(config.template, v),
+    launch = { grid = n_parts, block = 32 * v.warps, stream = p.stream, pdl = p.has_pdl },
+    args = table.pack(p.Q, p.K, p.V, p.O, lse, p.lengths, p.capacity, n_parts, parts, ml, p.table,
+      scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
+  steps[#steps + 1] = merge.step(p, kernel_of("cuttle.attention_decode_merge", v), v, n_parts,
+    table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, scales[2]))
+  return steps
+end
+
+local function plan(p)
+  check_bits(p)
+  local target = target_of(p)
+  local config = choose(p, target)
+  if p.batches == 0 or p.heads == 0 or p.n_q == 0 or p.depth_v == 0 then return {}, config end
+  return steps_of(config, p, target), config
+end
+
+--- attention_decode(Q, K, V[, options]) -> O[, LSE]
+function M.attention_decode(Q, K, V, options)
+  local p = problem.read(op, Q, K, V, options)
+  for _, step in ipairs((plan(p))) do
+    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+  return p.out, p.lse
+end
+
+--- The same, to be launched again at least cost: a function without arguments, the name of the
+--- configuration, the tensors O and LSE, and what is launched, {kernel =, launch =, args =} each.
+function M.prepare(Q, K, V, options)
+  local p = problem.read(op, Q, K, V, options)
+  local steps, config = plan(p)
+  local launches = {}
+  for i, step in ipairs(steps) do
+    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+  return function()
+    for _, launch in ipairs(launches) do launch() end
+  end, config.name, p.out, p.lse, steps
+end
+
+return M

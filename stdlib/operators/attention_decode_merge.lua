@@ -1,0 +1,173 @@
+-- attention_decode_merge.lua: partial results of attention_decode become results. A partial result
+-- of a row is {O, top, sum}: O is relative to the maximum `top`, in powers of two, and not yet
+-- divided by the sum of its exponentials. The warps of a block combine theirs in shared memory,
+-- where a piece ends; a second kernel combines what blocks left in slots, in the order of keys.
+-- A row is a query of a head of the group: row r of a head's tile is row tile * rows + r of the
+-- group, query (row % n_q) of head (row // n_q).
+-- In a variant: n_q, group, depth_v; rows of a tile, n_tiles of a key head.
+local schedule = require "cuttle.attention_decode_schedule"
+local M = {}
+
+local WARP <const>, MERGE_WARPS <const>, AT_ONCE <const> = 32, 4, 8
+local LN_2 <const> = math.log(2)
+
+--- Of a head of the line: the key head, and the first of the tile's rows in its group.
+function M.key_head(variant, head)
+  if variant.n_tiles == 1 then return head, 0 end
+  return head // variant.n_tiles, head % variant.n_tiles * variant.rows
+end
+
+--- Of row r of a tile: the query, the head, and whether there is such a row.
+function M.query(variant, kv_head, first, r)
+  local row = first + r
+  return row % variant.n_q, kv_head * variant.group + row // variant.n_q,
+    row < variant.n_q * variant.group
+end
+
+--- Rows in use of the tile: all, or those of the only one.
+function M.used_rows(variant)
+  return math.min(variant.rows, variant.n_q * variant.group)
+end
+
+--- Shared memory for what the warps of a block combine.
+function M.new_shared(variant)
+  local rows = M.used_rows(variant)
+  return { O = shared(f32, { variant.depth_v, rows, variant.warps }),
+           ml = shared(f32, { 2, rows, variant.warps }) }
+end
+
+-- exp2(a - b), 0 of a partial result without keys, also where no other has any.
+local function weight(top, most) return where(top == -math.huge, 0.0, exp2(top - most)) end
+
+local function store_row(variant, args, place, d, value, sum)
+  local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
+  if is_there then
+    local factor = where(sum == 0.0, 0.0, 1.0 / sum)
+    if variant.scaled then factor = factor * args.v_scale[{ place.kv_head, place.b }] end
+    args.O[{ query, d, head, place.b }] = cast(value * factor, args.O.dtype)
+  end
+end
+
+local function store_lse(variant, args, place, top, sum)
+  local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
+  if is_there then
+    args.LSE[{ query, head, place.b }] = where(sum == 0.0, -math.huge, (top + log2(sum)) * LN_2)
+  end
+end
+
+-- Of a row, over n warps: the maximum and the sum.
+local function total(n, smem, row)
+  local top, sum = f32(-math.huge), f32(0.0)
+  for w = 0, n - 1 do top = max(top, smem.ml[{ 0, row, w }]) end
+  for w = 0, n - 1 do
+    sum = sum + smem.ml[{ 1, row, w }] * weight(smem.ml[{ 0, row, w }], top)
+  end
+  return top, sum
+end
+
+-- Of column d, which is to be divided by the sum.
+local function value_of(n, smem, row, d, top)
+  local value = f32(0.0)
+  for w = 0, n - 1 do
+    value = value + smem.O[{ d, row, w }] * weight(smem.ml[{ 0, row, w }], top)
+  end
+  return value
+end
+
+--- Behind a barrier, the results of the block's warps for a piece go where they belong.
+function M.finish_piece(variant, args, smem, piece)
+  local depth, kv_head, first_row = variant.depth_v, M.key_head(variant, piece.head)
+  for i in range(threadIdx.x, M.used_rows(variant) * depth, WARP * variant.warps) do
+    local row, d = i // depth, i % depth
+    local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
+    local top, sum = total(variant.warps, smem, row)
+    local value = value_of(variant.warps, smem, row, d, top)
+    if piece.is_whole then
+      store_row(variant, args, place, d, value, sum)
+      if variant.lse and d == 0 then store_lse(variant, args, place, top, sum) end
+    else
+      args.parts[{ d, row, piece.slot }] = value
+      if d == 0 then args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum end
+    end
+  end
+end
+
+-- {====== The second kernel: a block for each row of what may be in parts ======
+
+-- Columns d = lane + 32 j of a partial result, and {maximum, sum}; nothing of number `i` >= n.
+local function load_partial(variant, args, row, i, n, slot_of)
+  local slot = slot_of(min(i, n - 1))
+  local x = { O = fragment(f32, cdiv(variant.depth_v, WARP)) }
+  for j = 0, size(x.O) - 1 do
+    local d = min(threadIdx.x % WARP + j * WARP, variant.depth_v - 1)
+    x.O[j] = args.parts[{ d, row, slot }]
+  end
+  x.top = where(i < n, args.ml[{ 0, row, slot }], -math.huge)
+  x.sum = args.ml[{ 1, row, slot }]
+  return x
+end
+
+-- Every MERGE_WARPS-th partial result, by a warp, AT_ONCE on their way at a time.
+local function sum_partials(variant, args, row, n, slot_of, out)
+  local top, sum = f32(-math.huge), f32(0.0)
+  for first in range(threadIdx.x // WARP, n, MERGE_WARPS * AT_ONCE) do
+    local some, most = {}, top
+    for i = 0, AT_ONCE - 1 do
+      some[i] = load_partial(variant, args, row, first + i * MERGE_WARPS, n, slot_of)
+    end
+    for i = 0, AT_ONCE - 1 do most = max(most, some[i].top) end
+    local w = weight(top, most)
+    sum = sum * w
+    for j = 0, size(out) - 1 do out[j] = out[j] * w end
+    for i = 0, AT_ONCE - 1 do
+      w = weight(some[i].top, most)
+      sum = sum + w * some[i].sum
+      for j = 0, size(out) - 1 do out[j] = out[j] + w * some[i].O[j] end
+    end
+    top = most
+  end
+  return top, sum
+end
+
+local function merge_row(variant, args, smem, place, n, slot_of)
+  local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+  local out = fragment(f32, cdiv(variant.depth_v, WARP))
+  clear(out)
+  local top, sum = sum_partials(variant, args, place.row, n, slot_of, out)
+  for j = 0, size(out) - 1 do smem.O[{ lane + j * WARP, 0, warp }] = out[j] end
+  if lane == 0 then smem.ml[{ 0, 0, warp }], smem.ml[{ 1, 0, warp }] = top, sum end
+  sync_threads()
+  top, sum = total(MERGE_WARPS, smem, 0)
+  for d in range(threadIdx.x, variant.depth_v, WARP * MERGE_WARPS) do
+    store_row(variant, args, place, d, value_of(MERGE_WARPS, smem, 0, d, top), sum)
+  end
+  if variant.lse and threadIdx.x == 0 then store_lse(variant, args, place, top, sum) end
+end
+
+--- The kernel that writes the results of heads in several parts.
+function M.make(variant)
+  return kernel("attention_decode_merge", function(lengths, capacity, n_parts, parts, ml, O, LSE,
+                                                   v_scale)
+    local args = { lengths = lengths, capacity = capacity, n_parts = n_parts, parts = parts,
+                   ml = ml, O = O, LSE = LSE, v_scale = v_scale }
+    local smem = { O = shared(f32, { cdiv(variant.depth_v, WARP) * WARP, 1, MERGE_WARPS }),
+                   ml = shared(f32, { 2, 1, MERGE_WARPS }) }
+    grid_dependency_launch()
+    local found, slot_of = schedule.partials(variant, args, blockIdx.y)
+    local kv_head, first_row = M.key_head(variant, found.head)
+    local place = { b = found.b, kv_head = kv_head, first_row = first_row, row = blockIdx.x }
+    grid_dependency_wait()
+    if found.n > 0 then merge_row(variant, args, smem, place, found.n, slot_of) end
+  end)
+end
+
+--- Its launch.
+function M.step(p, kernel, variant, n_parts, args)
+  return { kernel = kernel,
+           launch = { grid = { M.used_rows(variant),
+                               schedule.n_merges(variant, p.batches, n_parts) },
+                      block = WARP * MERGE_WARPS, stream = p.stream, pdl = p.has_pdl },
+           args = args }
+end
+
+return M

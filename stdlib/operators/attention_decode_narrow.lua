@@ -1,0 +1,87 @@
+-- attention_decode_narrow.lua: keys and values of 8 bits, f8e4m3 or i8, as operands of products of
+-- f16. ldmatrix moves pairs of bytes, so a lane gets four adjacent bytes of a row where the
+-- instruction wants two pairs of numbers that lie 8 apart: the depth is permuted in groups of 16,
+-- the same way for queries and keys. Of values, transposed, it gets two columns of two rows: even
+-- columns make one atom of the product, odd ones the next, so columns of O are permuted, too.
+local internal = ...
+local M = {}
+
+local GROUP <const> = 16 -- bytes of a row in a matrix of ldmatrix
+local WORD <const> = 4
+
+--- Where element d of a query's row is to be in shared memory.
+function M.place_of(d)
+  local at = d % GROUP
+  return d - at + at % WORD // 2 * 8 + at // WORD * 2 + at % 2
+end
+
+--- Column c of O as an MMA has it: the element of the depth.
+function M.column(c)
+  local at = c % GROUP
+  return c - at + at % 8 * 2 + at // 8
+end
+
+local function f8_of(byte) return cast(bitcast(cast(byte, u8), f8e4m3), f32) end
+
+-- Two numbers in a word of f16 from the lower two bytes of x.
+local function pair_of_f8(x)
+  local function twin(two)
+    local bits = cast(two, u32)
+    return f16x2(f8_of(bits & 0xff), f8_of(bits >> 8))
+  end
+  return internal.kernel.ptx("cvt.rn.f16x2.e4m3x2 $1, $two;", u32, { two = cast(x, u16) }, twin)
+end
+
+-- 0x64 above a byte b is 1024 + b; of b + 128, in place of b, 1152 is to be taken away.
+local BIAS <const>, EXPONENT <const> = 0x80808080, 0x64646464
+
+local function pair_of_i8(x, which)
+  return f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
+end
+
+-- Four bytes as two words of f16: bytes 0 and 1, 2 and 3.
+local function widen(dtype, x)
+  if dtype == i8 then
+    x = x ~ u32(BIAS)
+    return pair_of_i8(x, 0x4140), pair_of_i8(x, 0x4342)
+  end
+  return pair_of_f8(x), pair_of_f8(x >> 16)
+end
+
+-- Calls f(number of the matrix, its word) for all of a tile of 16 rows, four at a time: matrix
+-- 4 i + j has rows from 8 (j % 2) on and group 2 i + j // 2 of the depth.
+local function each_matrix(name, tile_of_bytes, lane, f)
+  local words = recast(tile_of_bytes, u16)
+  local by = atom(name, u16)
+  for i in unroll(0, size(words, 1) // GROUP) do
+    local four = fragment(u16, 8)
+    local row, piece = lane % 16, 2 * i + lane // 16
+    copy(by, tile(words(row, _), {8}, {piece}), four)
+    local w = recast(four, u32)
+    for j = 0, 3 do f(j % 2, 2 * i + j // 2, w[j]) end
+  end
+end
+
+--- Operand B of the scores, (V,N,K), of a tile of 16 keys.
+function M.keys(s, lane)
+  local n = size(s, 1) // GROUP
+  local words = fragment(u32, 4 * n)
+  each_matrix("SM75_U32x4_LDSM_N", s, lane, function(half, group, w)
+    local at = 2 * (half * n + group)
+    words[at], words[at + 1] = widen(s.dtype, w)
+  end)
+  return view(recast(words, f16), layout({ { 2, 2 }, 2, n }, { { 1, 2 }, 4 * n, 4 }))
+end
+
+--- Operand B of the sums, of a tile of 16 values.
+function M.values(s, lane)
+  local n = size(s, 1) // GROUP
+  local words = fragment(u32, 4 * n)
+  each_matrix("SM75_U16x8_LDSM_T", s, lane, function(half, group, w)
+    local even, odd = widen(s.dtype, byte_perm(w, w, u32(0x3120)))
+    words[4 * group + half], words[4 * group + 2 + half] = even, odd
+  end)
+  return view(recast(words, f16), layout({ { 2, 2 }, 2 * n, 1 }, { { 1, 2 }, 4, 0 }))
+end
+
+return M

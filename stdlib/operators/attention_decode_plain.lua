@@ -1,0 +1,118 @@
+-- attention_decode_plain.lua: attention_decode on any device, of any types and depths, by plain
+-- arithmetic. A warp takes 32 keys at a time: each lane has one of them for the scores, and every
+-- 32nd column of the sums.
+local merge = require "cuttle.attention_decode_merge"
+local pages = require "cuttle.attention_decode_pages"
+local schedule = require "cuttle.attention_decode_schedule"
+local M = {}
+
+local WARP <const>, WARPS <const>, ROWS <const> = 32, 4, 4
+
+function M.trouble() end
+
+--- See attention_decode.lua.
+function M.shape()
+  return { keys = WARP, step = WARP * WARPS, rows = ROWS, warps = WARPS, resident = 4,
+           overhead = 2 }
+end
+
+-- The tile's rows in shared memory, f32; 0 where there is none.
+local function load_rows(variant, args, sQ, piece)
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  for i in range(threadIdx.x, ROWS * variant.depth, WARP * WARPS) do
+    local row, d = i // variant.depth, i % variant.depth
+    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
+    local value = f32(0.0)
+    if is_there then value = cast(args.Q[{ query, d, head, piece.b }], f32) end
+    sQ[{ d, row }] = value
+  end
+end
+
+-- The scores of key `k` and the rows, times c.
+local function score(variant, args, sQ, piece, kv_head, k, scores, c)
+  local key = pages.row(variant, args, args.K, piece.b, kv_head, min(k, piece.last - 1))
+  clear(scores)
+  for d in range(variant.depth) do
+    local x = cast(key[d], f32)
+    for r = 0, ROWS - 1 do scores[r] = scores[r] + sQ[{ d, r }] * x end
+  end
+  local _, first_row = merge.key_head(variant, piece.head)
+  for r = 0, ROWS - 1 do
+    local is_seen = k < piece.last and pages.sees(variant, args, piece, first_row + r, k)
+    scores[r] = where(is_seen, scores[r] * c, -math.huge)
+  end
+end
+
+local function step(variant, args, sQ, piece, kv_head, first, c, state)
+  local lane, tops, sums, out = threadIdx.x % WARP, state.tops, state.sums, state.out
+  local scores = fragment(f32, ROWS)
+  score(variant, args, sQ, piece, kv_head, first + lane, scores, c)
+  for r = 0, ROWS - 1 do
+    local top = max(tops[r], warp_reduce(scores[r], "max"))
+    local base = where(top == -math.huge, 0.0, top)
+    local shrink = exp2(tops[r] - base)
+    scores[r] = exp2(scores[r] - base)
+    tops[r], sums[r] = top, sums[r] * shrink + scores[r]
+    for i = 0, size(out, 0) - 1 do out[{ i, r }] = out[{ i, r }] * shrink end
+  end
+  for j in range(min(WARP, piece.last - first)) do
+    local value = pages.row(variant, args, args.V, piece.b, kv_head, first + j)
+    for i = 0, size(out, 0) - 1 do
+      local x = cast(value[min(lane + i * WARP, variant.depth_v - 1)], f32)
+      for r = 0, ROWS - 1 do out[{ i, r }] = out[{ i, r }] + shfl_idx(scores[r], j) * x end
+    end
+  end
+end
+
+-- What a warp found, in shared memory.
+local function store(variant, smem, state)
+  local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+  for r = 0, merge.used_rows(variant) - 1 do
+    local sum = warp_reduce(state.sums[r], "add")
+    for i = 0, size(state.out, 0) - 1 do
+      local d = lane + i * WARP
+      if d < variant.depth_v then smem.O[{ d, r, warp }] = state.out[{ i, r }] end
+    end
+    if lane == 0 then smem.ml[{ 0, r, warp }], smem.ml[{ 1, r, warp }] = state.tops[r], sum end
+  end
+end
+
+function M.make(variant)
+  return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
+                                       table, k_scale, v_scale, mask, c)
+    local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
+                   n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
+                   mask = mask }
+    local sQ, smem = shared(f32, { variant.depth, ROWS }), merge.new_shared(variant)
+    local warp = threadIdx.x // WARP
+    local state = { tops = fragment(f32, ROWS), sums = fragment(f32, ROWS),
+                    out = fragment(f32, { cdiv(variant.depth_v, WARP), ROWS }) }
+    grid_dependency_wait()
+    grid_dependency_launch()
+    local function first(piece)
+      load_rows(variant, args, sQ, piece)
+      sync_threads()
+    end
+    local function compute(piece)
+      local kv_head = merge.key_head(variant, piece.head)
+      local factor = c
+      if variant.scaled then factor = c * k_scale[{ kv_head, piece.b }] end
+      fill(state.tops, -math.huge)
+      clear(state.sums)
+      clear(state.out)
+      for at in range(piece.first + warp * WARP, piece.last, WARP * WARPS) do
+        step(variant, args, sQ, piece, kv_head, at, factor, state)
+      end
+    end
+    local function finish(piece, next_piece)
+      store(variant, smem, state)
+      sync_threads()
+      merge.finish_piece(variant, args, smem, piece)
+      if next_piece.n_units > 0 then load_rows(variant, args, sQ, next_piece) end
+      sync_threads()
+    end
+    schedule.each_piece(variant, args, { first = first, compute = compute, finish = finish })
+  end)
+end
+
+return M

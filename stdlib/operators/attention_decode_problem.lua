@@ -1,0 +1,297 @@
+-- attention_decode_problem.lua: what attention_decode and its reference are given, checked, in
+-- canonical form:
+--   Q, O       (S,D,H,B), (S,Dv,H,B), views; LSE (S,H,B), or nil
+--   K, V       (Sk,D,Hk,B), (Sk,Dv,Hk,B); with pages (page size,D,Hk,pages), and `table` (n,B)
+--   lengths    (B) i32; capacity: the most keys that a sequence has room for
+--   new_K, new_V  (S,D,Hk,B), to be appended, or nil; n_new: their number
+--   mask       (keys,queries,B), or nil
+--   k_scale, v_scale  (Hk,B) f32, or nil
+--   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size
+--   causal, scale, config, bits, stream, dtype, device
+--   out, lse   the tensors that the caller gets
+local internal = ...
+local tiles = require "cuttle.tiles"
+local arguments = require "cuttle.arguments"
+local overlap = require "cuttle.overlap"
+local M = {}
+
+local op = "attention_decode"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+local known_options <const> =
+  { "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale", "lse", "out",
+    "scale", "stream", "tree_mask", "v", "v_scale" }
+
+-- {====== Tensors ======
+
+local function given(t) return tostring(shape(t.tensor)) end
+
+-- A tensor with modes of these names, of one stride each, on the device of Q.
+local function operand(x, name, modes, q)
+  arguments.check_tensor(op, x, name, ("(%s)"):format(modes), op .. " launches kernels itself")
+  local t = arguments.describe(op, x, name)
+  local _, n_modes = modes:gsub("[^,]+", "")
+  if #t.extent ~= n_modes then
+    fail("%s is %s; expected %d modes, (%s)", name, x.layout, n_modes, modes)
+  end
+  if q and x.device ~= q.tensor.device then
+    fail("%s is on %s but Q is on %s; expected all on one device", name, x.device, q.tensor.device)
+  end
+  return t
+end
+
+local function check_extents(t, extents, why)
+  for i, n in ipairs(extents) do
+    if t.extent[i] ~= n then
+      fail("%s is %s; expected (%s)%s", t.name, given(t), table.concat(extents, ","), why or "")
+    end
+  end
+end
+
+local function check_type(t, dtype)
+  if t.tensor.dtype ~= dtype then
+    fail("%s is %s; expected %s", t.name, t.tensor.dtype, dtype)
+  end
+end
+
+-- The tensor with these modes.
+local function arranged(t, places)
+  local extent, stride = {}, {}
+  for i, at in ipairs(places) do extent[i], stride[i] = t.extent[at] or 1, t.stride[at] or 0 end
+  return view(t.tensor, layout(extent, stride))
+end
+
+local function rows_first(t) return arranged(t, { 3, 4, 2, 1 }) end
+
+local function new_tensor(dtype, shape, device)
+  local t = tensor(dtype, row_major(shape))
+  return t.device == device and t or t:to(device)
+end
+
+-- {====== Operands ======
+
+-- Q, and whether it came without the mode S.
+local function read_queries(Q)
+  arguments.check_tensor(op, Q, "Q", "(B,H,S,D)", op .. " launches kernels itself")
+  if rank(Q) ~= 3 then return operand(Q, "Q", "B,H,S,D"), false end
+  local q = operand(Q, "Q", "B,H,D")
+  table.insert(q.extent, 3, 1)
+  table.insert(q.stride, 3, 0)
+  return q, true
+end
+
+local element_types <const> = { i8 = true }
+
+local function check_types(q, k, v)
+  local _, is_float = internal.launch.compute_type(q.tensor.dtype)
+  if not is_float or q.tensor.dtype == f64 or q.tensor.dtype.bits < 16 then
+    fail("Q is %s; expected f32, f16 or bf16", q.tensor.dtype)
+  end
+  check_type(v, k.tensor.dtype)
+  local dtype = k.tensor.dtype
+  local _, is_float_too = internal.launch.compute_type(dtype)
+  if dtype == f64 or not (is_float_too or element_types[dtype.name]) then
+    fail("K is %s; expected a float type or i8", dtype)
+  end
+end
+
+local function check_heads(q, k, v)
+  local heads, kv_heads = q.extent[2], k.extent[2]
+  if kv_heads == 0 or heads % kv_heads ~= 0 then
+    fail("Q is %s and K is %s; the heads of Q, %d, must be a multiple of those of K and V, %d",
+      given(q), given(k), heads, kv_heads)
+  elseif k.extent[4] ~= q.extent[4] then
+    fail("Q is %s and K is %s; the last mode, the depth D of a head, must be equal", given(q),
+      given(k))
+  end
+  check_extents(v, table.move(k.extent, 1, 3, 1, {}), " and a depth, as K is " .. given(k))
+end
+
+-- {====== Options ======
+
+local function check_kinds(options)
+  if options.causal ~= nil and type(options.causal) ~= "boolean" then
+    fail("causal is of type %s; expected true or false", tiles.type_name(options.causal))
+  elseif options.scale ~= nil and type(options.scale) ~= "number" then
+    fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
+  elseif options.scale ~= nil and options.scale <= 0 then
+    fail("scale is %s; expected a positive number", options.scale)
+  elseif (options.k == nil) ~= (options.v == nil) then
+    fail("%s is missing; keys and values are appended together", options.k and "v" or "k")
+  elseif options.tree_mask ~= nil and options.causal then
+    fail("causal = true and tree_mask both say which queries see which; leave out one")
+  end
+end
+
+-- Without cache_seqlens each sequence has all of K's keys.
+local lengths_of = {}
+
+local function full_lengths(n_sequences, n, device)
+  local key = ("%d %d %s"):format(n_sequences, n, device)
+  if not lengths_of[key] then
+    local row = {}
+    for i = 1, n_sequences do row[i] = n end
+    lengths_of[key] = internal.launch.table_on(i32, row, nil, device)
+  end
+  return lengths_of[key]
+end
+
+local function read_lengths(p, q, options)
+  if options.cache_seqlens == nil then
+    if options.block_table ~= nil or options.k ~= nil then
+      fail("cache_seqlens is missing; %s needs the keys that each sequence has",
+        options.k ~= nil and "appending" or "a block_table")
+    end
+    return full_lengths(p.batches, p.capacity, p.device)
+  end
+  local t = operand(options.cache_seqlens, "cache_seqlens", "B", q)
+  check_type(t, i32)
+  check_extents(t, { p.batches })
+  return arranged(t, { 1 })
+end
+
+local function read_table(q, k, options)
+  if options.block_table == nil then
+    if k.extent[1] ~= q.extent[1] then
+      fail("Q is %s and K is %s; mode 0, the batches, must be equal, or a block_table be given",
+        given(q), given(k))
+    end
+    return nil, k.extent[3]
+  end
+  local t = operand(options.block_table, "block_table", "B,n", q)
+  check_type(t, i32)
+  check_extents(t, { q.extent[1] })
+  if k.extent[3] == 0 then fail("K is %s; a page needs at least one key", given(k)) end
+  return arranged(t, { 2, 1 }), t.extent[2] * k.extent[3]
+end
+
+-- The scale (Hk,B) of K or V: a number, a tensor of one element, (Hk) or (B,Hk).
+local function read_scale(p, q, x, name)
+  if x == nil or type(x) == "number" then
+    return view(internal.launch.table_on(f32, { x or 1.0 }, nil, p.device),
+      layout({ p.kv_heads, p.batches }, { 0, 0 }))
+  end
+  if tiles.type_name(x) == "tensor" and rank(x) == 2 then
+    local t = operand(x, name, "B,Hk", q)
+    check_type(t, f32)
+    check_extents(t, { p.batches, p.kv_heads })
+    return arranged(t, { 2, 1 })
+  end
+  local t = operand(x, name, "Hk", q)
+  check_type(t, f32)
+  if t.extent[1] ~= 1 then check_extents(t, { p.kv_heads }, ", one scale for each head") end
+  return view(x, layout({ p.kv_heads, p.batches }, { t.extent[1] == 1 and 0 or t.stride[1], 0 }))
+end
+
+local function read_new(p, q, x, name, depth)
+  local t = operand(x, name, "B,Hk,S,D", q)
+  check_type(t, p.dtype)
+  check_extents(t, { p.batches, p.kv_heads, t.extent[3], depth })
+  return t
+end
+
+local function read_appended(p, q, options)
+  p.n_new = 0
+  if options.k == nil then return end
+  local k = read_new(p, q, options.k, "k", p.depth)
+  local v = read_new(p, q, options.v, "v", p.depth_v)
+  check_extents(v, { p.batches, p.kv_heads, k.extent[3] }, ", as k has as many")
+  p.new_K, p.new_V, p.n_new = rows_first(k), rows_first(v), k.extent[3]
+end
+
+local function read_mask(p, q, mask)
+  if mask == nil then return nil end
+  local t = operand(mask, "tree_mask", "B,queries,keys", q)
+  if t.tensor.dtype ~= u8 and t.tensor.dtype ~= bool then
+    fail("tree_mask is %s; expected bool or u8", t.tensor.dtype)
+  end
+  check_extents(t, { p.batches, p.n_q, p.n_q })
+  return arranged(t, { 3, 2, 1 })
+end
+
+-- {====== Results ======
+
+local function check_apart(t, others)
+  for _, other in ipairs(others) do
+    if overlap.shares(t, other) then
+      fail("%s shares memory with %s; give %s memory of its own", t.name, other.name, t.name)
+    end
+  end
+  if overlap.has_shared(t) then
+    fail("%s is %s: elements share memory, so they cannot hold different results", t.name,
+      t.tensor.layout)
+  end
+end
+
+-- O of Q's modes, of depth Dv; is_flat: without S.
+local function read_result(p, q, is_flat, out)
+  local extents = { p.batches, p.heads, p.n_q, p.depth_v }
+  if is_flat then table.remove(extents, 3) end
+  if out == nil then out = new_tensor(p.dtype, extents, p.device) end
+  local t = operand(out, "out", is_flat and "B,H,D" or "B,H,S,D", q)
+  check_extents(t, extents)
+  if out.dtype ~= p.dtype and out.dtype ~= f32 then
+    fail("out is %s; expected %s or f32", out.dtype, p.dtype)
+  end
+  if is_flat then
+    table.insert(t.extent, 3, 1)
+    table.insert(t.stride, 3, 0)
+  end
+  return t, out
+end
+
+local function read_lse(p, q, is_flat, lse)
+  if not lse then return nil end
+  local extents = { p.batches, p.heads, p.n_q }
+  if is_flat then table.remove(extents, 3) end
+  if lse == true then lse = new_tensor(f32, extents, p.device) end
+  local t = operand(lse, "lse", is_flat and "B,H" or "B,H,S", q)
+  check_extents(t, extents)
+  check_type(t, f32)
+  return t, lse
+end
+
+-- {====== The canonical problem ======
+
+local function new_problem(q, k, v, options)
+  local depth = q.extent[4]
+  return { dtype = q.tensor.dtype, kv_dtype = k.tensor.dtype, device = q.tensor.device,
+           batches = q.extent[1], heads = q.extent[2], kv_heads = k.extent[2],
+           group = q.extent[2] // k.extent[2], n_q = q.extent[3], depth = depth,
+           depth_v = v.extent[4], causal = options.causal or false,
+           scale = options.scale or 1 / math.sqrt(depth), config = options.config,
+           bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
+           V = rows_first(v) }
+end
+
+--- The problem of attention_decode(Q, K, V, options), for messages of `who`.
+function M.read(who, Q, K, V, options)
+  op = who
+  options = arguments.options(op, options, known_options, "{cache_seqlens = lengths}")
+  check_kinds(options)
+  local q, is_flat = read_queries(Q)
+  local k, v = operand(K, "K", "B,Hk,S,D", q), operand(V, "V", "B,Hk,S,D", q)
+  check_types(q, k, v)
+  check_heads(q, k, v)
+  local p = new_problem(q, k, v, options)
+  p.table, p.capacity = read_table(q, k, options)
+  p.page_size = p.table and k.extent[3] or nil
+  p.lengths = read_lengths(p, q, options)
+  read_appended(p, q, options)
+  p.mask = read_mask(p, q, options.tree_mask)
+  p.scaled = options.k_scale ~= nil or options.v_scale ~= nil
+  p.k_scale = read_scale(p, q, options.k_scale, "k_scale")
+  p.v_scale = read_scale(p, q, options.v_scale, "v_scale")
+  local o, lse
+  o, p.out = read_result(p, q, is_flat, options.out)
+  lse, p.lse = read_lse(p, q, is_flat, options.lse)
+  check_apart(o, { q, k, v, lse })
+  if lse then check_apart(lse, { q, k, v }) end
+  p.O, p.LSE = rows_first(o), lse and arranged(lse, { 3, 2, 1 })
+  if is_flat and lse then p.LSE = view(p.lse, layout({ 1, p.heads, p.batches },
+    { 0, lse.stride[2], lse.stride[1] })) end
+  return p
+end
+
+return M

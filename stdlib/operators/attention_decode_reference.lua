@@ -1,0 +1,102 @@
+-- attention_decode_reference.lua: reference.attention_decode: the keys and values that a query sees
+-- are gathered in f64, and reference.attention computes. K and V stay as they are: new keys
+-- and values are gathered behind the others.
+local problem = require "cuttle.attention_decode_problem"
+local M = {}
+
+local function on_host(t) return t.device == "cpu" and t or t:to "cpu" end
+
+-- Element d of head h of what is appended, as K or V then has it: divided by its scale and rounded.
+local function rounded(x, t, scale)
+  if scale == nil then return reference.cast(full(f64, { 1 }, x), t.dtype)[0] end
+  x = x / scale
+  if t.dtype ~= i8 then return reference.cast(full(f32, { 1 }, x), t.dtype)[0] end
+  local nearest = math.floor(x + 0.5)
+  if nearest - x == 0.5 and nearest % 2 == 1 then nearest = nearest - 1 end -- ties to even
+  return math.max(-128, math.min(nearest, 127))
+end
+
+-- The row of key k of sequence b in K or V, t, or in what is appended: a function of head and d.
+local function row_of(p, t, appended, scale, b, k)
+  local old = p.n_keys - p.n_new
+  if k >= old then
+    return function(h, d)
+      return rounded(appended[{ k - old, d, h, b }], t, p.scaled and scale[{ h, b }] or nil)
+    end
+  end
+  local row, page = k, b
+  if p.table then row, page = k % p.page_size, p.table[{ k // p.page_size, b }] end
+  return function(h, d) return t[{ row, d, h, page }] end
+end
+
+-- (1,Hk,n,depth) in f64 of the keys in the list.
+local function gathered(p, t, appended, scale, b, keys, depth)
+  local all = zeros(f64, row_major { 1, p.kv_heads, #keys, depth })
+  for i, k in ipairs(keys) do
+    local element = row_of(p, t, appended, scale, b, k)
+    for h = 0, p.kv_heads - 1 do
+      for d = 0, size(t, 1) - 1 do all[{ 0, h, i - 1, d }] = element(h, d) * scale[{ h, b }] end
+    end
+  end
+  return all
+end
+
+-- Does a query see a key? `own`: the key's number among the last n_q ones, which are the queries'.
+local function is_seen(p, b, query, own)
+  if own < 0 then return true end
+  if not p.mask then return not p.causal or own <= query end
+  local m = p.mask[{ own, query, b }]
+  return m ~= 0 and m ~= false
+end
+
+-- What a query sees, as a list.
+local function visible(p, b, query)
+  local keys = {}
+  for k = 0, p.n_keys - 1 do
+    if is_seen(p, b, query, k - (p.n_keys - p.n_q)) then keys[#keys + 1] = k end
+  end
+  return keys
+end
+
+-- (1,H,1,depth) in f64: one query of each head, filled up with zeros.
+local function queries(p, b, query, depth)
+  local q = zeros(f64, row_major { 1, p.heads, 1, depth })
+  for h = 0, p.heads - 1 do
+    for d = 0, p.depth - 1 do q[{ 0, h, 0, d }] = p.Q[{ query, d, h, b }] end
+  end
+  return q
+end
+
+local function compute(p, b, query)
+  local depth, keys = math.max(p.depth, p.depth_v), visible(p, b, query)
+  local q = queries(p, b, query, depth)
+  local k = gathered(p, p.K, p.new_K, p.k_scale, b, keys, depth)
+  local v = gathered(p, p.V, p.new_V, p.v_scale, b, keys, depth)
+  local o, lse = reference.attention(q, k, v, { scale = p.scale, lse = zeros(f64, row_major {
+    1, p.heads, 1 }) })
+  for h = 0, p.heads - 1 do
+    for d = 0, p.depth_v - 1 do p.O[{ query, d, h, b }] = o[{ 0, h, 0, d }] end
+    if p.LSE then p.LSE[{ query, h, b }] = lse[{ 0, h, 0 }] end
+  end
+end
+
+-- The canonical problem with all that is read on the host.
+local function to_host(p)
+  for _, name in ipairs { "Q", "K", "V", "lengths", "table", "new_K", "new_V", "mask", "k_scale",
+                          "v_scale" } do
+    p[name] = p[name] and on_host(p[name])
+  end
+end
+
+--- reference.attention_decode(Q, K, V[, options]) -> O[, LSE]
+function M.attention_decode(Q, K, V, options)
+  local p = problem.read("reference.attention_decode", Q, K, V, options)
+  to_host(p)
+  for b = 0, p.batches - 1 do
+    p.n_keys = math.max(0, math.min(p.lengths[b] + p.n_new, p.capacity))
+    for query = 0, p.n_q - 1 do compute(p, b, query) end
+  end
+  return p.out, p.lse
+end
+
+return M

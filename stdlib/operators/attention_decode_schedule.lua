@@ -1,0 +1,171 @@
+-- attention_decode_schedule.lua: which keys each block of attention_decode attends to. Blocks find
+-- it themselves from the sequences' lengths, on the device, so a graph stays right when lengths
+-- change. All work is one line of units: sequence by sequence, in it head by head, in a head from
+-- the first key to the last. A unit is `keys` keys; `overhead` units without keys stand before each
+-- head's for what a piece costs beside its keys. A block has an equal part of the line; the pieces
+-- in it, each of one head, may be all of a head or a part of one. A head in several parts leaves
+-- partial results in slots, which attention_decode_merge.lua sums up: 2 slots of each block, 0 for
+-- the piece that begins within a head, 1 for one that begins with it.
+-- With "batch_invariant" a unit is a chunk, whose keys depend on the sequence's own length only;
+-- each piece is one chunk, and each chunk has a slot of its own.
+-- In a variant:
+--   keys, n_heads  of a unit; heads of the line: key heads, each once for every tile of its rows
+--   n_new          keys that the call has appended, and so are not in the lengths yet
+--   least          units of a part, at least
+--   step           keys that the warps of a block take at a time
+--   overhead       see above
+local M = {}
+
+local WARP <const> = 32
+
+--- Chunks of a sequence, at most, and their least keys.
+M.MOST_CHUNKS, M.LEAST_CHUNK = 32, 512
+
+--- Keys of sequence b.
+function M.length(variant, args, b)
+  return max(0, min(args.lengths[b] + variant.n_new, args.capacity))
+end
+
+--- Of a sequence of so many keys: the keys of a unit.
+function M.unit(variant, n_keys)
+  if not variant.invariant then return variant.keys end
+  local step = variant.step
+  return max(M.LEAST_CHUNK, cdiv(cdiv(n_keys, M.MOST_CHUNKS), step) * step)
+end
+
+-- At least 1, so that a head without keys has a piece, which writes its result.
+local function units_of(variant, args, b)
+  local n_keys = M.length(variant, args, b)
+  local n = cdiv(n_keys, M.unit(variant, n_keys))
+  return variant.invariant and max(n, 1) or n + variant.overhead
+end
+
+local function all_units(variant, args)
+  local n = 0
+  for b in range(threadIdx.x % WARP, size(args.lengths), WARP) do
+    n = n + units_of(variant, args, b)
+  end
+  return warp_reduce(n, "add")
+end
+
+-- The units of a part, and of all sequences.
+local function parts_of(variant, args)
+  local n = all_units(variant, args) * variant.n_heads
+  return max(variant.least, cdiv(n, args.n_parts)), n
+end
+
+-- The sequence with unit `target` of a single head: its number, units, and those before it.
+local function sequence_at(variant, args, target)
+  local lane, base = threadIdx.x % WARP, 0
+  local at = { b = 0, n = 0, before = 0 }
+  for first in range(0, size(args.lengths), WARP) do
+    local n = 0
+    if first + lane < size(args.lengths) then n = units_of(variant, args, first + lane) end
+    local upto = base + warp_scan(n, "add")
+    local here = ballot(upto - n <= target and target < upto)
+    if here ~= 0 then
+      local found = ffs(here) - 1
+      at = { b = first + found, n = shfl_idx(n, found), before = shfl_idx(upto - n, found) }
+    end
+    base = shfl_idx(upto, WARP - 1)
+  end
+  return at
+end
+
+-- {====== Pieces ======
+
+local function chunk_slot(variant, b, head, chunk)
+  return (b * variant.n_heads + head) * M.MOST_CHUNKS + chunk
+end
+
+-- The piece from unit `at` on, where the line's sequence is `s`.
+local function piece_at(variant, args, s, at, stop)
+  local within = at - s.before * variant.n_heads
+  local head = within // s.n
+  local first = within - head * s.n
+  local last = variant.invariant and first + 1 or min(s.n, first + stop - at)
+  local n_keys = M.length(variant, args, s.b)
+  local unit, none = M.unit(variant, n_keys), variant.invariant and 0 or variant.overhead
+  local slot = 2 * blockIdx.x + where(first > 0, 0, 1)
+  if variant.invariant then slot = chunk_slot(variant, s.b, head, first) end
+  return { b = s.b, head = head, n_keys = n_keys, first = max(first - none, 0) * unit,
+           last = min(max(last - none, 0) * unit, n_keys), slot = slot,
+           is_whole = first == 0 and last == s.n, n_units = last - first }
+end
+
+--- The block's pieces, in order; all of its threads come together. Calls f.first(piece) for the
+--- first one, f.compute(piece), then f.finish(piece, next) when the next one is known; next.n_units
+--- is 0 behind the last one. A piece:
+---   b, head        the sequence, and the head of the line
+---   n_keys         of the sequence
+---   first, last    its keys, the last one excluded
+---   is_whole       all of a head's
+---   slot           where else its partial result goes
+function M.each_piece(variant, args, f)
+  local part, n_units = parts_of(variant, args)
+  local at, stop = blockIdx.x * part, min((blockIdx.x + 1) * part, n_units)
+  if at < stop then
+    local s = sequence_at(variant, args, at // variant.n_heads)
+    local piece = piece_at(variant, args, s, at, stop)
+    f.first(piece)
+    while at < stop do
+      f.compute(piece)
+      at = at + piece.n_units
+      local next_piece = { b = 0, head = 0, n_keys = 0, first = 0, last = 0, slot = 0,
+                           is_whole = false, n_units = 0 }
+      if at < stop then
+        if at >= (s.before + s.n) * variant.n_heads then
+          s = { b = s.b + 1, n = units_of(variant, args, s.b + 1), before = s.before + s.n }
+        end
+        next_piece = piece_at(variant, args, s, at, stop)
+      end
+      f.finish(piece, next_piece)
+      piece = next_piece
+    end
+  end
+end
+
+--- How many slots a launch needs.
+function M.n_slots(variant, n_sequences, n_parts)
+  if variant.invariant then return n_sequences * variant.n_heads * M.MOST_CHUNKS end
+  return 2 * n_parts
+end
+
+-- {====== Partial results ======
+
+--- How many blocks are to look for partial results.
+function M.n_merges(variant, n_sequences, n_parts)
+  return variant.invariant and n_sequences * variant.n_heads or n_parts
+end
+
+-- Of the head in which part i begins, if no earlier part begins within it.
+local function partials_of_part(variant, args, i)
+  local part, n_units = parts_of(variant, args)
+  local found = { b = 0, head = 0, n = 0, slot = 0 }
+  local at = i * part
+  if i > 0 and at < n_units then
+    local s = sequence_at(variant, args, at // variant.n_heads)
+    local head = (at - s.before * variant.n_heads) // s.n
+    local first = s.before * variant.n_heads + head * s.n
+    if first < at and at - part <= first then
+      local last = (first + s.n - 1) // part
+      found = { b = s.b, head = head, n = last - i + 2, slot = 2 * (i - 1) + 1 }
+    end
+  end
+  return found
+end
+
+--- What block i is to sum up: {b, head, n =}, n partial results, 0: nothing; and a function from
+--- the number of a partial result, in the order of keys, to its slot.
+function M.partials(variant, args, i)
+  if variant.invariant then
+    local b, head = i // variant.n_heads, i % variant.n_heads
+    local n = units_of(variant, args, b)
+    return { b = b, head = head, n = where(n > 1, n, 0) },
+      function(j) return chunk_slot(variant, b, head, j) end
+  end
+  local found = partials_of_part(variant, args, i)
+  return found, function(j) return found.slot + where(j > 0, 2 * j - 1, 0) end
+end
+
+return M

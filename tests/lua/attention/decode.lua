@@ -1,0 +1,194 @@
+-- attention_decode against reference.attention_decode, with its kernels under check: types, depths,
+-- heads in groups, lengths of sequences, several queries, causal and by a tree, pages of any size,
+-- keys and values of 8 bits with scales, appended ones, several ways to cut the keys into parts.
+local decode <const> = require "cuttle.attention_decode"
+local on_gpu <const> = device().sm ~= nil
+manual_seed(1)
+math.randomseed(1)
+
+local function flat(t)
+  local o = tensor(t.dtype, row_major(t.shape))
+  copy(t, o)
+  return view(o, layout{size(o)}):totable()
+end
+
+-- The largest difference; equal infinities do not differ.
+local function distance(a, b)
+  local worst, y = 0, flat(b)
+  for i, x in ipairs(flat(a)) do
+    local d = x == y[i] and 0 or math.abs(x - y[i])
+    worst = d <= worst and worst or d
+  end
+  return worst
+end
+
+local function count(shape)
+  local n = 1
+  for _, extent in ipairs(shape) do n = n * extent end
+  return n
+end
+
+local function random(dtype, shape)
+  if dtype == f8e4m3 then
+    return view(reference.cast(randn(f32, count(shape)):to "cpu", dtype), row_major(shape))
+  elseif dtype == i8 then
+    local t = {}
+    for i = 1, count(shape) do t[i] = math.random(-127, 127) end
+    return view(from_table(i8, t), row_major(shape))
+  end
+  return randn(dtype, row_major(shape))
+end
+
+-- A table of different pages of a pool for each sequence, and the pool's size.
+local function pages(n_sequences, capacity, page)
+  local width = cdiv(capacity, page)
+  local n, order = n_sequences * width + 3, {}
+  for i = 1, n do order[i] = i - 1 end
+  for i = n, 2, -1 do
+    local j = math.random(i)
+    order[i], order[j] = order[j], order[i]
+  end
+  return view(from_table(i32, table.move(order, 1, n_sequences * width, 1, {})),
+    row_major{n_sequences, width}), n
+end
+
+local function problem(c)
+  local B, S, D, capacity = #c.lengths, c.S or 1, c.D, c.capacity or 300
+  local options = {cache_seqlens = from_table(i32, c.lengths), lse = true, causal = c.causal,
+                   bits = c.bits, scale = c.scale, k_scale = c.k_scale, v_scale = c.v_scale}
+  local first, length = B, capacity
+  if c.page then options.block_table, first = pages(B, capacity, c.page) end
+  if c.page then length = c.page end
+  local Q, kv = randn(c.dtype, row_major{B, c.H, S, D}), c.kv or c.dtype
+  if c.new then
+    options.k = randn(c.dtype, row_major{B, c.HK, c.new, D})
+    options.v = randn(c.dtype, row_major{B, c.HK, c.new, c.DV or D})
+  end
+  if c.tree then
+    local t = {}
+    for i = 1, B * S * S do t[i] = math.random(0, 1) end
+    options.tree_mask = view(from_table(u8, t), row_major{B, S, S})
+  end
+  return Q, random(kv, {first, c.HK, length, D}), random(kv, {first, c.HK, length, c.DV or D}),
+    options
+end
+
+local function run(steps)
+  for _, step in ipairs(steps) do
+    step.launch.check = not on_gpu
+    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+end
+
+local function try(config, c)
+  local Q, K, V, options = problem(c)
+  local R, RL = reference.attention_decode(Q, K, V, options)
+  for _, parts in ipairs(c.parts or {1}) do
+    options.config = config
+    if parts ~= 1 then
+      local row = {parts = parts}
+      for _, known in ipairs(decode.configs) do
+        if known.name == config then
+          for key, value in pairs(known) do row[key] = value end
+        end
+      end
+      options.config = row
+    end
+    local _, _, O, L, steps = decode.prepare(Q, K, V, options)
+    run(steps)
+    local limit = c.dtype == f32 and 2e-5 or c.dtype == f16 and 2e-3 or 1.6e-2
+    if distance(O, R) > limit or distance(L, RL) > 2e-5 then
+      return ("O %g, LSE %g"):format(distance(O, R), distance(L, RL))
+    end
+  end
+  return true
+end
+
+local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
+local some <const> = {300, 0, 77, 1, 64}
+print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
+print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
+                  lengths = {200, 1, 77, 2, 290}, causal = true}))                     -- expect: true
+print(try(PLAIN, {dtype = f16, kv = f8e4m3, H = 4, HK = 2, D = 24, page = 7, new = 1, scale = 0.3,
+                  lengths = {200, 7}, k_scale = 0.25, v_scale = 0.5}))                  -- expect: true
+print(try(PLAIN, {dtype = bf16, H = 6, HK = 2, S = 5, D = 32, tree = true, page = 1,
+                  lengths = {100, 7, 5}}))                                              -- expect: true
+print(try(PLAIN, {dtype = f32, H = 2, HK = 1, D = 8, lengths = {1200, 0, 300}, capacity = 1200,
+                  bits = "batch_invariant"}))                                           -- expect: true
+if not on_gpu or device().sm >= 80 then
+  assert(try(MMA, {dtype = bf16, H = 8, HK = 2, D = 128, lengths = some,
+                   parts = {1, 3, 9}}) == true)
+  assert(try(MMA, {dtype = f16, H = 4, HK = 2, S = 2, D = 64, DV = 32, causal = true,
+                   lengths = {300, 1, 77, 2, 290}}) == true)
+  assert(try(MMA, {dtype = bf16, H = 4, HK = 2, D = 32, page = 16, lengths = some}) == true)
+  assert(try(MMA, {dtype = bf16, H = 34, HK = 2, S = 2, D = 32, page = 7, new = 2, causal = true,
+                   lengths = {200, 0, 77}}) == true)
+  assert(try(MMA, {dtype = f16, H = 4, HK = 2, S = 5, D = 32, tree = true, page = 1,
+                   lengths = {100, 7, 5}}) == true)
+  assert(try(MMA, {dtype = bf16, H = 4, HK = 2, D = 32, lengths = {1200, 7, 600}, capacity = 1200,
+                   bits = "batch_invariant"}) == true)
+end
+if not on_gpu or device().sm >= 89 then
+  local scale = from_table(f32, {1 / 30, 1 / 50})
+  assert(try(NARROW, {dtype = f16, kv = i8, H = 4, HK = 2, D = 32, lengths = some, k_scale = scale,
+                      v_scale = 1 / 30}) == true)
+  assert(try(NARROW, {dtype = bf16, kv = f8e4m3, H = 4, HK = 2, S = 2, D = 128, DV = 64, page = 16,
+                      new = 2, causal = true, lengths = {200, 7}, v_scale = 0.5}) == true)
+end
+
+-- Under "batch_invariant" a sequence's bits do not depend on the others, nor on the parts.
+local function bits_of(O, b)
+  return table.concat(recast(O:to "cpu"(b, 0, _), u32):totable(), " ")
+end
+local Q, K = randn(f32, row_major{3, 1, 16}), randn(f32, row_major{3, 1, 1300, 16})
+local function alone(b, n, bits)
+  return attention_decode(view(Q(b, 0, _), row_major{1, 1, 16}),
+    view(K(b, 0, _, _), row_major{1, 1, 1300, 16}), view(K(b, 0, _, _), row_major{1, 1, 1300, 16}),
+    {cache_seqlens = from_table(i32, {n}), bits = bits})
+end
+local lengths = from_table(i32, {1300, 40, 1111})
+local all = attention_decode(Q, K, K, {cache_seqlens = lengths, bits = "batch_invariant"})
+for b, n in ipairs{1300, 40, 1111} do
+  assert(bits_of(all, b - 1) == bits_of(alone(b - 1, n, "batch_invariant"), 0), n)
+end
+all = attention_decode(Q, K, K, {cache_seqlens = lengths})
+print(bits_of(all, 0) == bits_of(alone(0, 1300), 0))                                   -- expect: false
+
+-- Lengths are read on the device: a prepared launch sees new ones. More than there is room for
+-- counts as all, and less than none as none.
+local out = zeros(f32, row_major{3, 1, 16})
+local launch = decode.prepare(Q, K, K, {cache_seqlens = lengths, out = out})
+copy(from_table(i32, {9, 5000, -3}), lengths)
+launch()
+local want = reference.attention_decode(Q, K, K, {cache_seqlens = from_table(i32, {9, 1300, 0})})
+print(distance(out, want) < 2e-5)                                                       -- expect: true
+
+-- What is appended is in the cache; a page's row that no length reaches stays.
+local cache = zeros(f32, row_major{1, 1, 4, 2})
+local one = ones(f32, row_major{1, 1, 1, 2})
+attention_decode(ones(f32, row_major{1, 1, 2}), cache, zeros(f32, cache.layout), {
+  k = one, v = one, cache_seqlens = from_table(i32, {2})})
+print(table.concat(flat(cache), " "))                        -- expect: 0.0 0.0 0.0 0.0 1.0 1.0 0.0 0.0
+
+local function message(...)
+  print((select(2, pcall(attention_decode, ...)):gsub("^[^ ]+: ", "")
+    :gsub(", on [^,;]*;", ", on it;")))
+end
+message(Q, K)
+-- expect: attention_decode: V is of type nil; a tensor (B,Hk,S,D) was expected
+message(Q, K, K, {cache_seqlens = from_table(i32, {1, 2})})
+-- expect: attention_decode: cache_seqlens is 2; expected (3)
+message(Q, K, K, {block_table = view(from_table(i32, {1, 2, 3}), row_major{3, 1})})
+-- expect: attention_decode: cache_seqlens is missing; a block_table needs the keys that each sequence has
+message(Q, K, K, {k = K})
+-- expect: attention_decode: v is missing; keys and values are appended together
+message(Q, K, K, {bits = "same"})
+-- expect: attention_decode: bits is same; expected "batch_invariant"
+message(Q, K, K, {causal = true, tree_mask = zeros(u8, row_major{3, 1, 1})})
+-- expect: attention_decode: causal = true and tree_mask both say which queries see which; leave out one
+message(Q, K, K, {config = "mma 4 warps"})
+-- expect: attention_decode: configuration 'mma 4 warps' is not for this problem: f32, K f32, D = 16, on it; its kernel computes bf16 and f16
+message(Q, randn(f32, row_major{2, 1, 5, 16}), K)
+-- expect: attention_decode: V is (3,1,1300,16); expected (2,1,5) and a depth, as K is (2,1,5,16)
+message(Q, K, K, {out = Q})
+-- expect: attention_decode: out shares memory with Q; give out memory of its own
