@@ -77,7 +77,8 @@ static CtOrderChoice *read_choices(lua_State *L, size_t *n) {
   for (size_t i = 0; i < *n; i++) {
     lua_rawgeti(L, -2, 2 * (lua_Integer)i + 1);
     lua_rawgeti(L, -3, 2 * (lua_Integer)i + 2);
-    choices[i] = (CtOrderChoice){(uint32_t)lua_tointeger(L, -2), (uint32_t)lua_tointeger(L, -1)};
+    choices[i] = (CtOrderChoice){.step = (uint32_t)lua_tointeger(L, -2),
+                                 .thread = (uint32_t)lua_tointeger(L, -1)};
     lua_pop(L, 2);
   }
   return choices; /* stack: the choices, the userdata */

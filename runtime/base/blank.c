@@ -73,3 +73,64 @@ CtBlankState ct_blank_state(const CtBlank *b, size_t at, size_t bytes) {
   }
   return (CtBlankState)least;
 }
+
+static uint8_t *states_of(CtAlloc alloc, const CtBlank *b) {
+  uint8_t *states = ct_alloc(alloc, b->n + 1);
+  for (size_t i = 0; states != NULL && i < b->n; i++) {
+    states[i] = atomic_load_explicit(&b->state[i], memory_order_relaxed);
+  }
+  return states;
+}
+
+static size_t count(const CtBlanks *list) {
+  size_t n = 0;
+  for (const CtBlank *b = list->first; b != NULL; b = b->next) {
+    n++;
+  }
+  return n;
+}
+
+CtStatus ct_blanks_keep(CtAlloc alloc, const CtBlanks *list, CtBlanksKept *out, CtErr *err) {
+  size_t n = count(list);
+  *out = (CtBlanksKept){.cap = n};
+  if (n == 0) {
+    return CT_OK;
+  }
+  out->blanks = ct_alloc(alloc, n * sizeof *out->blanks);
+  out->states = ct_alloc(alloc, n * sizeof *out->states);
+  bool ok = out->blanks != NULL && out->states != NULL;
+  for (CtBlank *b = list->first; ok && b != NULL; b = b->next) {
+    uint8_t *states = states_of(alloc, b);
+    out->blanks[out->n] = b;
+    out->states[out->n] = states;
+    ok = states != NULL;
+    out->n += ok;
+  }
+  if (!ok) {
+    ct_blanks_drop(alloc, out);
+    return ct_fail_nomem(err);
+  }
+  return CT_OK;
+}
+
+void ct_blanks_put_back(const CtBlanksKept *kept) {
+  for (size_t i = 0; i < kept->n; i++) {
+    for (size_t k = 0; k < kept->blanks[i]->n; k++) {
+      atomic_store_explicit(&kept->blanks[i]->state[k], kept->states[i][k], memory_order_relaxed);
+    }
+  }
+}
+
+void ct_blanks_drop(CtAlloc alloc, CtBlanksKept *kept) {
+  bool is_any = kept->blanks != NULL && kept->states != NULL;
+  for (size_t i = 0; is_any && i < kept->n; i++) {
+    ct_free(alloc, kept->states[i], kept->blanks[i]->n + 1);
+  }
+  if (kept->blanks != NULL) {
+    ct_free(alloc, kept->blanks, kept->cap * sizeof *kept->blanks);
+  }
+  if (kept->states != NULL) {
+    ct_free(alloc, kept->states, kept->cap * sizeof *kept->states);
+  }
+  *kept = (CtBlanksKept){.n = 0};
+}

@@ -36,4 +36,15 @@ void ct_blank_add_to(CtBlank *b, size_t at, size_t bytes);
 /* The least state of the elements of which a byte is in the range. */
 CtBlankState ct_blank_state(const CtBlank *b, size_t at, size_t bytes);
 
+/* What was written of the memory in a list, for launches that run again. The memory must not be freed meanwhile. */
+typedef struct CtBlanksKept {
+  CtBlank **blanks;
+  uint8_t **states;
+  size_t n, cap;
+} CtBlanksKept;
+CtStatus ct_blanks_keep(CtAlloc alloc, const CtBlanks *list, CtBlanksKept *out,
+                        CtErr *err) CT_NODISCARD;
+void ct_blanks_put_back(const CtBlanksKept *kept);
+void ct_blanks_drop(CtAlloc alloc, CtBlanksKept *kept);
+
 #endif

@@ -43,6 +43,8 @@ typedef struct CtFinding {
 /* Where a choice was not the usual one: a line of a schedule (orders.h). */
 typedef struct CtOrderChoice {
   uint32_t step, thread;
+  uint32_t
+      late; /* 1 + the thread of a copy that would have completed then; 0: none. A replay does not need it */
 } CtOrderChoice;
 
 /* One order of a launch: explore.h. */
@@ -59,6 +61,7 @@ typedef struct CtCheckOptions {
   bool overflow;    /* also report signed integers that wrap around */
   bool no_global;   /* do not report races in global memory; still report accesses outside it */
   bool is_single;   /* no other launch follows: keep nothing for it */
+  bool is_again;    /* a launch runs again: what was written is put back afterwards */
   CtBlanks *blanks; /* memory without contents that launches may use; NULL: none */
 } CtCheckOptions;
 

@@ -63,7 +63,7 @@ void ct_check_blank_end(CtCheck *c) {
   for (int i = 0; i < c->n_workers; i++) {
     has_found = has_found || c->workers[i].n_found > 0 || c->workers[i].no_memory;
   }
-  for (size_t i = 0; has_found && i < c->n_blanks; i++) {
+  for (size_t i = 0; has_found && !c->options.is_again && i < c->n_blanks; i++) {
     ct_blank_settle(c->blanks[i]);
   }
   c->n_blanks = 0;

@@ -172,8 +172,9 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
             take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
             take(check, &c->made, slots) && take(check, &c->own, warps) &&
-            take(check, &c->copies, slots) && take(check, &c->copied_in, slots) &&
-            take(check, &c->apart, warps) && take(check, &c->groups, warps * AGENTS);
+            take(check, &c->begun, slots) && take(check, &c->copies, slots) &&
+            take(check, &c->copied_in, slots) && take(check, &c->apart, warps) &&
+            take(check, &c->groups, warps * AGENTS);
   c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
   ok = ok && c->lane_rows != NULL;
   c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
@@ -232,7 +233,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   for (size_t i = slots; i < slots + c->n_slots; i++) {
     clear_row(c, row(c, c->acc, i));
     clear_row(c, row(c, c->done, i));
-    c->made[i] = c->copies[i] = 0;
+    c->made[i] = c->begun[i] = c->copies[i] = 0;
   }
   for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
     clear_row(c, named_row(c, rank, id, 0));
@@ -494,6 +495,10 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   size_t slot = slot_index(c, note->rank, note->buf, note->slot);
   uint32_t *warp = warp_row(c, own, note->w->index);
   uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
+  if (note->kind == CT_SYNC_ISSUE) {
+    c->begun[slot]++;
+    return;
+  }
   look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
     if ((note->w->live & ~note->w->mask) == 0) {
@@ -617,6 +622,9 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t *warp = warp_row(c, rank, note->w->index);
   switch (note->kind) {
     case CT_SYNC_INIT: sync_init(k, note->buf); break;
+    case CT_SYNC_EXPECT:
+      break; /* an arrival of the phase comes after it, or it is of the next one */
+    case CT_SYNC_ISSUE:
     case CT_SYNC_ARRIVE:
     case CT_SYNC_COMPLETE:
     case CT_SYNC_PASS: sync_mbarrier(k, note); break;
@@ -651,7 +659,7 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
     case CT_AGENT_BAR:
       slot = slot_index(c, rank, a->bar, a->bar_slot);
       e->component = of_slot(c, rank, (uint32_t)(slot % c->n_slots));
-      e->clock = c->copies[slot] + 1;
+      e->clock = c->begun[slot] + 1;
       break;
     case CT_AGENT_WGMMA:
     case CT_AGENT_BULK:

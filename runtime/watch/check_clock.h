@@ -81,7 +81,8 @@ struct CtClocks {
   uint32_t *grid, grid_phase; /* the same two of the grid's barrier */
   uint32_t *made;   /* by rank and slot: the clock of warp 0 when it initialised the barrier */
   uint32_t *own;    /* by rank and warp: the clock up to which its lanes know each other's work */
-  uint32_t *copies; /* by rank and slot: how many copies have completed on the barrier */
+  uint32_t *begun;  /* by rank and slot: how many copies to the barrier have begun, */
+  uint32_t *copies; /* and how many of these have completed, in the same order */
   uint32_t *copied_in; /* by rank and slot: the instruction of the last one */
   CtFarArrival *far;   /* by rank and component: its last arrival at a barrier of that block */
   CtLastStore *stores; /* by rank and warp */

@@ -26,7 +26,8 @@ typedef struct Exploration {
   CtSimtEntry *entries; /* with launches of their own */
   CtSimtLaunch *launches;
   size_t n;
-  CtSimtKept before, after; /* memory before and after the first run */
+  CtSimtKept before, after;            /* memory before and after the first run, */
+  CtBlanksKept written, written_after; /* and what was written of memory without contents */
   CtOrders *orders;
   Listed *waiting;
   size_t n_waiting, at_waiting, cap_waiting, listed_bytes;
@@ -89,6 +90,24 @@ static const char *const policies[] = {
 
 static void put(CtText *t, const char *s) { ct_text_add(t, s, strlen(s)); }
 
+/* "warp 1 of block 0", "copy to full[2] of block 0 of rank 1" */
+static void put_thread(const Exploration *x, CtText *t, uint32_t thread) {
+  const CtOrderThread who = ct_orders_thread(x->orders, thread);
+  const CtSimtEntry *e = &x->entries[who.job];
+  char text[160];
+  if (who.warp >= 0) {
+    snprintf(text, sizeof text, "warp %d", who.warp);
+  } else {
+    snprintf(text, sizeof text, "copy to %.80s[%lld]", e->program->bufs[who.buf].name,
+             (long long)who.slot);
+  }
+  put(t, text);
+  snprintf(text, sizeof text, " of block %lld", (long long)who.block);
+  put(t, text);
+  snprintf(text, sizeof text, " of rank %d", e->rank);
+  put(t, e->rank >= 0 ? text : "");
+}
+
 /* The text that `check --schedule` reads; stdlib/microscope/schedule.lua is the reader. */
 static const char *schedule_text(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
   CtText t;
@@ -100,15 +119,13 @@ static const char *schedule_text(Exploration *x, CtOrderPolicy policy, uint64_t 
            (unsigned long long)x->count.launch, policies[policy], (unsigned long long)seed);
   put(&t, line);
   for (size_t i = 0; policy == CT_ORDER_STAY && i < n; i++) {
-    int job;
-    int64_t block;
-    int32_t warp;
-    ct_orders_thread(x->orders, choices[i].thread, &job, &block, &warp);
-    snprintf(line, sizeof line, "step %u: %u (warp %d of block %lld", choices[i].step,
-             choices[i].thread, warp, (long long)block);
+    snprintf(line, sizeof line, "step %u: %u (", choices[i].step, choices[i].thread);
     put(&t, line);
-    snprintf(line, sizeof line, " of rank %d", x->entries[job].rank);
-    put(&t, x->entries[job].rank >= 0 ? line : "");
+    put_thread(x, &t, choices[i].thread);
+    if (choices[i].late != 0) {
+      put(&t, ", before the ");
+      put_thread(x, &t, choices[i].late - 1);
+    }
     put(&t, ")\n");
   }
   const char *text = ct_text_str(&t);
@@ -208,14 +225,14 @@ static CtStatus run_under(Exploration *x, CtCheck *check, CtSimtPlan *plan, CtEr
 /* Runs them in the order that has begun, under a check of its own: x->last. */
 static CtStatus run_once(Exploration *x, CtErr *err) {
   CtCheckOptions options = x->c->options;
-  options.is_single = true;
-  options.blanks = NULL;
+  options.is_single = options.is_again = true;
   CtStatus status = ct_check_open(x->c->alloc, &options, &x->last, err);
   if (status != CT_OK) {
     return status;
   }
   CtErr why; /* what fails is a finding */
   ct_simt_put_back(&x->before);
+  ct_blanks_put_back(&x->written);
   CtStatus ran = run_under(x, x->last, ct_orders_plan(x->orders), &why);
   x->n_found = ct_check_count(x->last);
   if ((ran == CT_ENOMEM || ran == CT_EINTERRUPTED) && err != NULL) {
@@ -401,6 +418,11 @@ static CtStatus copy_entries(Exploration *x, const CtSimtEntry *entries, size_t 
   return CT_OK;
 }
 
+static CtStatus keep_blanks(const Exploration *x, CtBlanksKept *out, CtErr *err) {
+  const CtBlanks *blanks = x->c->options.blanks;
+  return blanks == NULL ? CT_OK : ct_blanks_keep(x->c->alloc, blanks, out, err);
+}
+
 static void close(Exploration *x) {
   CtAlloc alloc = x->c->alloc;
   for (; x->at_waiting < x->n_waiting; x->at_waiting++) {
@@ -417,6 +439,8 @@ static void close(Exploration *x) {
   ct_orders_close(x->orders);
   ct_simt_drop(&x->before);
   ct_simt_drop(&x->after);
+  ct_blanks_drop(alloc, &x->written);
+  ct_blanks_drop(alloc, &x->written_after);
 }
 
 static CtStatus note_count(Exploration *x, CtErr *err) {
@@ -434,6 +458,7 @@ static CtStatus note_count(Exploration *x, CtErr *err) {
 /* The first run is over. */
 static CtStatus explore(Exploration *x, CtErr *err) {
   CtStatus status = ct_simt_keep(x->c->alloc, x->entries, x->n, &x->after, err);
+  status = status == CT_OK ? keep_blanks(x, &x->written_after, err) : status;
   if (status != CT_OK) {
     return status;
   }
@@ -443,6 +468,7 @@ static CtStatus explore(Exploration *x, CtErr *err) {
   x->count.launch = x->c->n_launches;
   status = run_orders(x, err);
   ct_simt_put_back(&x->after);
+  ct_blanks_put_back(&x->written_after);
   return status == CT_OK ? note_count(x, err) : status;
 }
 
@@ -453,6 +479,7 @@ CtStatus ct_explore(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries
   CtStatus status = copy_entries(&x, entries, n, err);
   bool asked = status == CT_OK && is_asked(c, entries, n);
   status = asked ? ct_simt_keep(c->alloc, entries, n, &x.before, err) : status;
+  status = asked && status == CT_OK ? keep_blanks(&x, &x.written, err) : status;
   uint64_t n_before = ct_finding_total(c);
   status = status == CT_OK ? run_under(&x, c, NULL, err) : status;
   x.is_clean = ct_finding_total(c) == n_before;

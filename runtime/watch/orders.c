@@ -6,18 +6,42 @@
 
 /* --- threads ------------------------------------------------------------------------------------------- */
 
-/* Numbers all warps of all launches. False: there are too many. */
-static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
+/* Do copies complete on the barriers of this buffer? */
+static bool is_copied_to(const CtSimtProgram *p, uint32_t buf) {
+  for (uint32_t i = 0; i < p->n_tmas; i++) {
+    if (!p->tmas[i].is_store && p->tmas[i].bar == buf) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The barriers of buffers below `end` on which copies complete. */
+static int32_t n_copied_to(const CtSimtProgram *p, uint32_t end) {
   int64_t n = 0;
+  for (uint32_t b = 1; p->n_tmas > 0 && b < end; b++) {
+    n += p->bufs[b].arrivals > 0 && is_copied_to(p, b) ? p->bufs[b].n : 0;
+  }
+  return (int32_t)ct_min(n, CT_ORDER_THREADS + 1);
+}
+
+/* Numbers all warps of all launches, and the barriers of copies. False: there are too many. */
+static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
+  int64_t n = 0, n_warps = 0;
   o->group = g;
   o->n_jobs = g->n_jobs;
   bool ok = ct_grow(o->alloc, &o->jobs, &o->cap_jobs, (size_t)g->n_jobs + 1, sizeof *o->jobs,
                     NULL) == CT_OK;
   for (int i = 0; ok && i < g->n_jobs; i++) {
-    o->jobs[i] = (CtOrderJob){(uint32_t)n, g->jobs[i].program->n_warps};
-    n += g->jobs[i].n_blocks < CT_ORDER_THREADS ? g->jobs[i].n_blocks * g->jobs[i].program->n_warps
-                                                : CT_ORDER_THREADS + 1;
-    ok = n <= CT_ORDER_THREADS;
+    const CtSimtProgram *p = g->jobs[i].program;
+    int64_t n_blocks = ct_min(g->jobs[i].n_blocks, CT_ORDER_WARPS + 1);
+    o->jobs[i] = (CtOrderJob){.program = p,
+                              .first = (uint32_t)n,
+                              .n_warps = p->n_warps,
+                              .n_threads = p->n_warps + n_copied_to(p, p->n_bufs)};
+    n += n_blocks * o->jobs[i].n_threads;
+    n_warps += n_blocks * p->n_warps;
+    ok = n_warps <= CT_ORDER_WARPS && n <= CT_ORDER_THREADS;
   }
   o->n_threads = ok ? (size_t)n : 0;
   size_t words = o->n_threads * o->n_threads;
@@ -34,17 +58,38 @@ static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
 
 uint32_t ct_order_thread_of(const CtOrders *o, const CtWarp *w) {
   const CtWorker *k = w->worker;
-  return o->jobs[k->job->number].first + (uint32_t)(k->block * k->job->program->n_warps + w->index);
+  const CtOrderJob *job = &o->jobs[k->job->number];
+  return job->first + (uint32_t)(k->block * job->n_threads + w->index);
 }
 
-void ct_orders_thread(const CtOrders *o, uint32_t thread, int *job, int64_t *block, int32_t *warp) {
-  *job = 0;
-  while (*job + 1 < o->n_jobs && o->jobs[*job + 1].first <= thread) {
-    ++*job;
+uint32_t ct_order_copies_of(const CtOrders *o, const CtWorker *to, uint32_t buf, int64_t slot) {
+  const CtOrderJob *job = &o->jobs[to->job->number];
+  int32_t at = job->n_warps + n_copied_to(job->program, buf) + (int32_t)slot;
+  return job->first + (uint32_t)(to->block * job->n_threads + at);
+}
+
+static uint32_t thread_of_turn(const CtOrders *o, const CtSimtTurn *turn) {
+  const CtSimtCopy *c = turn->copy;
+  return c == NULL ? ct_order_thread_of(o, turn->w)
+                   : ct_order_copies_of(o, ct_simt_copy_to(c), c->buf, c->slot);
+}
+
+CtOrderThread ct_orders_thread(const CtOrders *o, uint32_t thread) {
+  CtOrderThread t = {.warp = -1};
+  while (t.job + 1 < o->n_jobs && o->jobs[t.job + 1].first <= thread) {
+    ++t.job;
   }
-  int64_t n_warps = o->jobs[*job].n_warps, at = (int64_t)thread - o->jobs[*job].first;
-  *block = at / n_warps;
-  *warp = (int32_t)(at % n_warps);
+  const CtOrderJob *job = &o->jobs[t.job];
+  int64_t at = (int64_t)thread - job->first, in_block = at % job->n_threads;
+  t.block = at / job->n_threads;
+  if (in_block < job->n_warps) {
+    t.warp = (int32_t)in_block;
+    return t;
+  }
+  t.slot = in_block - job->n_warps;
+  for (t.buf = 1; n_copied_to(job->program, t.buf + 1) <= t.slot; t.buf++) {}
+  t.slot -= n_copied_to(job->program, t.buf);
+  return t;
 }
 
 /* False: the run is too large. */
@@ -84,10 +129,23 @@ static void met(CtSimtPlan *plan, CtWorker *k) {
 
 /* --- events ---------------------------------------------------------------------------------------------- */
 
-static bool begin_event(CtOrders *o, CtWarp *w) {
-  uint32_t thread = ct_order_thread_of(o, w);
+/* The completion of a copy comes after the event that began it. */
+static uint64_t follow_begin(CtOrders *o, const CtSimtCopy *copy, uint32_t thread) {
+  if (copy->number < o->n_copies) {
+    ct_order_join(o, ct_order_now(o, thread), &o->copy_clocks[copy->number * o->n_threads]);
+    return ct_order_mix(o->copies[copy->number].hash);
+  }
+  return 0;
+}
+
+static bool begin_event(CtOrders *o, const CtSimtTurn *turn) {
+  const CtWarp *w = turn->w;
+  const CtWorker *of = turn->copy == NULL ? w->worker : ct_simt_copy_to(turn->copy);
+  const CtIn *in = turn->copy == NULL ? w->at : turn->copy->in;
+  uint32_t thread = thread_of_turn(o, turn);
   uint16_t *now = ct_order_now(o, thread);
   size_t i = o->n_events;
+  uint64_t begun = turn->copy == NULL ? 0 : follow_begin(o, turn->copy, thread);
   bool ok =
       i < CT_ORDER_EVENTS && now[thread] < UINT16_MAX &&
       ct_grow(o->alloc, &o->events, &o->cap_events, i + 1, sizeof *o->events, NULL) == CT_OK &&
@@ -102,16 +160,35 @@ static bool begin_event(CtOrders *o, CtWarp *w) {
   now[thread]++;
   o->events[i] = (CtOrderEvent){.thread = (uint16_t)thread,
                                 .local = now[thread],
-                                .in = (uint32_t)(w->at - job->code),
-                                .block = w->worker->block,
+                                .in = (uint32_t)(in - job->code),
+                                .block = of->block,
                                 .changes = atomic_load(&job->group->n_changes),
-                                .before = o->last_hash[thread]};
+                                .before = o->last_hash[thread] ^ begun};
   o->events[i].hash =
       ct_order_mix(o->events[i].before ^ ((uint64_t)thread << 32 | o->events[i].in));
   o->last_hash[thread] = o->events[i].hash;
   memcpy(ct_order_clock(o, i), now, o->n_threads * sizeof *now);
   o->n_events++;
   return true;
+}
+
+static void began(CtSimtPlan *plan, const CtSimtCopy *copy) {
+  CtOrders *o = (CtOrders *)(void *)plan;
+  if (!o->is_kept || !is_known(o, copy->w)) {
+    return;
+  }
+  uint32_t thread = ct_order_thread_of(o, copy->w);
+  size_t n = (size_t)copy->number + 1;
+  if (ct_grow(o->alloc, &o->copies, &o->cap_copies, n, sizeof *o->copies, NULL) != CT_OK ||
+      ct_grow(o->alloc, &o->copy_clocks, &o->cap_copy_clocks, n * o->n_threads,
+              sizeof *o->copy_clocks, NULL) != CT_OK) {
+    o->end = CT_ORDER_TOO_LARGE;
+    return;
+  }
+  o->copies[copy->number] = (CtOrderCopy){o->last_hash[thread]};
+  memcpy(&o->copy_clocks[copy->number * o->n_threads], ct_order_now(o, thread),
+         o->n_threads * sizeof *o->copy_clocks);
+  o->n_copies = n;
 }
 
 /* The events of this round of a loop that waits were none: the loop goes on, and nothing was changed. */
@@ -140,70 +217,91 @@ static void waits(CtSimtPlan *plan, CtWarp *w, const CtIn *next, const CtIn *in)
 
 /* --- choices ----------------------------------------------------------------------------------------------- */
 
-static CtWarp *find(const CtOrders *o, CtWarp **ready, int n, uint32_t thread) {
+static const CtSimtTurn *find(const CtOrders *o, const CtSimtTurn *ready, int n, uint32_t thread) {
   for (int i = 0; i < n; i++) {
-    if (ct_order_thread_of(o, ready[i]) == thread) {
-      return ready[i];
+    if (thread_of_turn(o, &ready[i]) == thread) {
+      return &ready[i];
     }
   }
   return NULL;
 }
 
-/* The last one if it can go on, else the lowest; warps in loops that work come last, in turn. */
-static CtWarp *stay(CtOrders *o, CtWarp **ready, int n) {
-  CtWarp *last = o->has_last ? find(o, ready, n, o->last) : NULL;
-  if (last != NULL && last->at != NULL) {
-    return last;
+/* The warp that went on last, if it stands before an operation and can go on. */
+static const CtSimtTurn *last_of(const CtOrders *o, const CtSimtTurn *ready, int n) {
+  const CtSimtTurn *last = o->has_last ? find(o, ready, n, o->last) : NULL;
+  return last != NULL && last->w->at != NULL ? last : NULL;
+}
+
+/* What comes first in CT_ORDER_STAY? Warps in loops that work come last, in turn. */
+typedef enum Place { PLACE_COPY, PLACE_WARP, PLACE_LATE_COPY, PLACE_LOOP } Place;
+
+static Place place_of(const CtSimtTurn *t) {
+  return t->copy != NULL    ? (t->copy->is_late ? PLACE_LATE_COPY : PLACE_COPY)
+         : t->w->at != NULL ? PLACE_WARP
+                            : PLACE_LOOP;
+}
+
+static const CtSimtTurn *stay(CtOrders *o, const CtSimtTurn *ready, int n) {
+  const CtSimtTurn *first = &ready[0], *last = last_of(o, ready, n);
+  for (int i = 1; i < n; i++) {
+    first = place_of(&ready[i]) < place_of(first) ? &ready[i] : first;
+  }
+  if (place_of(first) == PLACE_LOOP) {
+    return &ready[o->n_loops++ % (uint32_t)n];
+  }
+  return place_of(first) == PLACE_WARP && last != NULL ? last : first;
+}
+
+/* They come by launch, block and warp, and then copies. */
+static const CtSimtTurn *take_turns(CtOrders *o, const CtSimtTurn *ready, int n) {
+  const CtSimtTurn *best = &ready[0], *next = NULL;
+  if (ready[n - 1].copy != NULL) {
+    return &ready[n - 1];
   }
   for (int i = 0; i < n; i++) {
-    if (ready[i]->at != NULL) {
-      return ready[i];
-    }
-  }
-  return ready[o->n_loops++ % (uint32_t)n];
-}
-
-static CtWarp *take_turns(CtOrders *o, CtWarp **ready, int n) {
-  CtWarp *best = ready[0], *next = NULL;
-  int64_t block = o->last_block;
-  for (int i = 0; i < n; i++) { /* they come by launch, block and warp */
-    int64_t at = ready[i]->worker->block;
-    next = next == NULL && at > block ? ready[i] : next;
+    next = next == NULL && ready[i].w->worker->block > o->last_block ? &ready[i] : next;
   }
   best = next == NULL ? best : next;
-  return best->at == NULL ? ready[o->n_loops++ % (uint32_t)n] : best;
+  best = best->w->at == NULL ? &ready[o->n_loops++ % (uint32_t)n] : best;
+  o->last_block = best->w->worker->block;
+  return best;
 }
 
-static CtWarp *any_of(CtOrders *o, CtWarp **ready, int n) {
+static const CtSimtTurn *any_of(CtOrders *o, const CtSimtTurn *ready, int n) {
   o->seed = ct_order_mix(o->seed + 0x9E3779B97F4A7C15u);
-  return ready[o->seed % (uint64_t)n];
+  return &ready[o->seed % (uint64_t)n];
 }
 
-/* Notes a choice that CT_ORDER_STAY would not have made. */
-static bool note_choice(CtOrders *o, const CtWarp *usual, const CtWarp *w) {
+/* Notes a choice that CT_ORDER_STAY would not have made; `last` could have gone on. */
+static bool note_choice(CtOrders *o, const CtSimtTurn *usual, const CtSimtTurn *last,
+                        const CtSimtTurn *turn) {
   CtStatus status = CT_OK;
-  const CtWarp *last =
-      usual != NULL && o->has_last && ct_order_thread_of(o, usual) == o->last ? usual : NULL;
-  o->n_preemptions += last != NULL && last != w;
-  if (usual != w) {
-    status =
-        ct_grow(o->alloc, &o->choices, &o->cap_choices, o->n_choices + 1, sizeof *o->choices, NULL);
-    if (status == CT_OK) {
-      o->choices[o->n_choices++] = (CtOrderChoice){o->n_steps, ct_order_thread_of(o, w)};
-    }
+  o->n_preemptions += last != NULL && turn->copy == NULL && last != turn;
+  if (usual == turn) {
+    return true;
+  }
+  if (usual->copy != NULL) {
+    usual->copy->is_late = true;
+  }
+  status =
+      ct_grow(o->alloc, &o->choices, &o->cap_choices, o->n_choices + 1, sizeof *o->choices, NULL);
+  if (status == CT_OK) {
+    o->choices[o->n_choices++] =
+        (CtOrderChoice){.step = o->n_steps,
+                        .thread = thread_of_turn(o, turn),
+                        .late = usual->copy != NULL ? 1 + thread_of_turn(o, usual) : 0};
   }
   return status == CT_OK;
 }
 
 /* In turns, or at random. */
-static CtWarp *choose_freely(CtOrders *o, CtWarp **ready, int n) {
-  CtWarp *w = o->policy == CT_ORDER_TURNS ? take_turns(o, ready, n) : any_of(o, ready, n);
-  o->last_block = w->worker->block;
-  return w;
+static const CtSimtTurn *choose_freely(CtOrders *o, const CtSimtTurn *ready, int n) {
+  return o->policy == CT_ORDER_TURNS ? take_turns(o, ready, n) : any_of(o, ready, n);
 }
 
 /* The one that was asked for, else as usual. NULL: it cannot go on. */
-static CtWarp *pick(CtOrders *o, CtWarp **ready, int n, CtWarp *usual) {
+static const CtSimtTurn *pick(CtOrders *o, const CtSimtTurn *ready, int n,
+                              const CtSimtTurn *usual) {
   if (o->at_forced < o->n_forced) {
     return find(o, ready, n, o->forced[o->at_forced++]);
   }
@@ -211,26 +309,31 @@ static CtWarp *pick(CtOrders *o, CtWarp **ready, int n, CtWarp *usual) {
   return is_told ? find(o, ready, n, o->told[o->at_choice++].thread) : usual;
 }
 
-static CtWarp *choose_next(CtOrders *o, CtWarp **ready, int n) {
+static const CtSimtTurn *choose_next(CtOrders *o, const CtSimtTurn *ready, int n) {
   ct_order_settle(o);
-  CtWarp *usual = stay(o, ready, n), *w = pick(o, ready, n, usual);
-  if (w == NULL) {
+  const CtSimtTurn *usual = stay(o, ready, n), *turn = pick(o, ready, n, usual);
+  if (turn == NULL) {
     o->end = CT_ORDER_NOT_POSSIBLE;
     return NULL;
   }
-  if (!note_choice(o, usual, w) || (w->at != NULL && !begin_event(o, w))) {
+  bool is_event = turn->copy != NULL || turn->w->at != NULL;
+  if (!note_choice(o, usual, last_of(o, ready, n), turn) || (is_event && !begin_event(o, turn))) {
     o->end = CT_ORDER_TOO_LARGE;
     return NULL;
   }
-  o->has_last = true;
-  o->last = ct_order_thread_of(o, w);
-  if (w->at != NULL) {
-    ct_order_touch_atomic(o, w);
+  if (turn->copy != NULL) {
+    o->is_open = true;
+    return turn;
   }
-  return w;
+  o->has_last = true;
+  o->last = ct_order_thread_of(o, turn->w);
+  if (is_event) {
+    ct_order_touch_atomic(o, turn->w);
+  }
+  return turn;
 }
 
-static CtWarp *choose(CtSimtPlan *plan, CtWarp **ready, int n) {
+static const CtSimtTurn *choose(CtSimtPlan *plan, const CtSimtTurn *ready, int n) {
   CtOrders *o = (CtOrders *)(void *)plan;
   if (o->n_steps++ >= CT_ORDER_STEPS && o->end == CT_ORDER_WHOLE) {
     o->end = CT_ORDER_TOO_LARGE;
@@ -241,7 +344,7 @@ static CtWarp *choose(CtSimtPlan *plan, CtWarp **ready, int n) {
   if (!o->is_kept) {
     return choose_freely(o, ready, n);
   }
-  return is_known(o, ready[0]) ? choose_next(o, ready, n) : NULL;
+  return is_known(o, ready[0].w) ? choose_next(o, ready, n) : NULL;
 }
 
 static void sync(CtSimtPlan *plan, const CtSyncNote *note) {
@@ -260,6 +363,7 @@ CtStatus ct_orders_open(CtAlloc alloc, int n_resident, CtOrders **out, CtErr *er
   }
   *o = (CtOrders){.plan = {.n_resident = n_resident,
                            .choose = choose,
+                           .began = began,
                            .sync = sync,
                            .met = met,
                            .waits = waits},
@@ -280,6 +384,8 @@ void ct_orders_close(CtOrders *o) {
   ct_free(alloc, o->events, o->cap_events * sizeof *o->events);
   ct_free(alloc, o->clocks, o->cap_clocks * sizeof *o->clocks);
   ct_free(alloc, o->choices, o->cap_choices * sizeof *o->choices);
+  ct_free(alloc, o->copies, o->cap_copies * sizeof *o->copies);
+  ct_free(alloc, o->copy_clocks, o->cap_copy_clocks * sizeof *o->copy_clocks);
   ct_order_free(o);
   ct_free(alloc, o, sizeof *o);
 }
@@ -289,7 +395,8 @@ CtSimtPlan *ct_orders_plan(CtOrders *o) { return &o->plan; }
 void ct_orders_begin(CtOrders *o, const uint16_t *forced, size_t n, CtOrderPolicy policy,
                      uint64_t seed) {
   o->group = NULL;
-  o->n_threads = o->n_events = o->n_choices = 0;
+  o->plan.copies.n_begun = 0;
+  o->n_threads = o->n_events = o->n_choices = o->n_copies = 0;
   o->forced = forced;
   o->n_forced = n;
   o->at_forced = o->n_told = o->at_choice = 0;

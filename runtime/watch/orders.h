@@ -4,10 +4,14 @@
    Events. An event is an operation before which warps stop. Two orders are the same if they differ only in events
    that do not depend on each other: no warp can tell them apart. Dependent are
    - two atomic operations on the same bytes, unless both only load;
-   - arrivals at a barrier in two of its phases; those of one phase come in any order;
+   - arrivals at a barrier in two of its phases; those of one phase come in any order, unless the last of them
+     would have ended the phase, had no bytes come before they were expected;
    - the end of a phase, and a wait or test that found the phase before it.
    A wait comes after all arrivals of its phase. An atomic operation in a loop that waits, after which the loop goes
    round again and which changed nothing, is no event.
+
+   Copies. The completion of a copy by TMA is an event of a thread of its own: that of its barrier, as copies to one
+   barrier complete in the order in which they began. It comes after the operation that began the copy.
 
    Races. Two dependent events of two warps race if nothing else orders them. Then the later one could have come
    first, and that is another order: all that does not depend on the first event, then the second one. Every order is
@@ -25,8 +29,10 @@
 typedef struct CtOrders CtOrders;
 
 typedef enum CtOrderPolicy {
-  CT_ORDER_STAY,  /* a warp goes on as long as it can, then the lowest one that can */
-  CT_ORDER_TURNS, /* blocks take turns, then the warps of a block */
+  /* A copy completes at once; but once it has been passed over, only when no warp can go on. A warp goes on as long as
+     it can, then the lowest one that can. */
+  CT_ORDER_STAY,
+  CT_ORDER_TURNS, /* copies complete at once; blocks take turns, then the warps of a block */
   CT_ORDER_RANDOM /* any that can */
 } CtOrderPolicy;
 
@@ -57,7 +63,14 @@ size_t ct_orders_n_races(const CtOrders *o);
 uint16_t *ct_orders_turn_race(CtOrders *o, size_t i, size_t *n, uint64_t *sign);
 int64_t ct_orders_race_block(const CtOrders *o, size_t i); /* the block of its second event */
 const CtOrderChoice *ct_orders_choices(const CtOrders *o, size_t *n);
-/* The launch, block and warp of a thread number. */
-void ct_orders_thread(const CtOrders *o, uint32_t thread, int *job, int64_t *block, int32_t *warp);
+/* Who goes on by a thread number: a warp, or a copy to a barrier. */
+typedef struct CtOrderThread {
+  int job; /* the launch */
+  int64_t block;
+  int32_t warp; /* -1: a copy */
+  uint32_t buf; /* its barrier */
+  int64_t slot;
+} CtOrderThread;
+CtOrderThread ct_orders_thread(const CtOrders *o, uint32_t thread);
 
 #endif

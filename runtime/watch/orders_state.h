@@ -4,9 +4,14 @@
 
 #include "orders.h"
 
-/* The warps of all launches of a run whose events are kept, and these events; the choices of a run, after
-   which it ends. */
-enum { CT_ORDER_THREADS = 1 << 10, CT_ORDER_EVENTS = 1 << 16, CT_ORDER_STEPS = 1 << 18 };
+/* The warps of all launches of a run whose events are kept, and the threads with those of copies; these events;
+   the choices of a run, after which it ends. */
+enum {
+  CT_ORDER_WARPS = 1 << 10,
+  CT_ORDER_THREADS = 1 << 11,
+  CT_ORDER_EVENTS = 1 << 16,
+  CT_ORDER_STEPS = 1 << 18
+};
 
 typedef struct CtOrderEvent {
   uint16_t thread, local; /* the number of the event among those of its thread, from 1 */
@@ -23,13 +28,19 @@ typedef enum CtTouchKind {
   CT_TOUCH_LOAD,
   CT_TOUCH_CHANGE, /* an atomic operation that is no load */
   CT_TOUCH_ARRIVE,
-  CT_TOUCH_PASS, /* a wait at a barrier ends, or a test finds a phase complete, */
-  CT_TOUCH_TEST  /* or may not find it complete */
+  CT_TOUCH_COMPLETE, /* bytes of a copy arrive */
+  CT_TOUCH_EXPECT,   /* bytes are expected, and nothing arrives */
+  CT_TOUCH_PASS,     /* a wait at a barrier ends, or a test finds a phase complete, */
+  CT_TOUCH_TEST      /* or may not find it complete */
 } CtTouchKind;
 
 /* What an event does to a word of memory or to a barrier. */
 typedef struct CtTouch {
   uint8_t kind;
+  bool turns;   /* it completed the phase */
+  bool is_last; /* an arrival: the phase needs no other */
+  bool
+      is_short; /* such an arrival that did not end the phase, as more bytes have come than were expected */
   uint32_t event;
   uint32_t phase; /* of a barrier: the one that it arrives in, or found complete */
   uint32_t next;  /* the touch of the same place before it; UINT32_MAX: none */
@@ -48,11 +59,17 @@ typedef struct CtRacePair {
   uint32_t first, second; /* events */
 } CtRacePair;
 
-/* A launch: its first thread, and the warps of a block. */
+/* A launch: its first thread, and the threads of a block: its warps, and the barriers on which copies complete. */
 typedef struct {
+  const CtSimtProgram *program;
   uint32_t first;
-  int32_t n_warps;
+  int32_t n_warps, n_threads;
 } CtOrderJob;
+
+/* A copy, when it began: the hash of its warp's last event. */
+typedef struct {
+  uint64_t hash;
+} CtOrderCopy;
 
 struct CtOrders {
   CtSimtPlan plan;
@@ -70,6 +87,10 @@ struct CtOrders {
   size_t n_events, cap_events;
   uint16_t *clocks; /* by event */
   size_t cap_clocks;
+  CtOrderCopy *copies; /* by number */
+  size_t n_copies, cap_copies;
+  uint16_t *copy_clocks; /* by number: the clock of its warp when it began */
+  size_t cap_copy_clocks;
   CtTouch *touches;
   size_t n_touches, cap_touches;
   CtPlace *places; /* a hash table */
@@ -112,6 +133,8 @@ static inline uint16_t *ct_order_before(const CtOrders *o, size_t event) {
 }
 
 uint32_t ct_order_thread_of(const CtOrders *o, const CtWarp *w);
+/* The thread of copies to a barrier. */
+uint32_t ct_order_copies_of(const CtOrders *o, const CtWorker *to, uint32_t buf, int64_t slot);
 uint16_t *ct_order_now(CtOrders *o, uint32_t thread);
 void ct_order_join(const CtOrders *o, uint16_t *to, const uint16_t *from);
 

@@ -101,22 +101,53 @@ static void note_races(CtOrders *o, uint32_t event) {
 
 /* --- touches ------------------------------------------------------------------------------------------------ */
 
+static bool arrives(const CtTouch *t) {
+  return t->kind == CT_TOUCH_ARRIVE || t->kind == CT_TOUCH_COMPLETE;
+}
+
+static bool is_of_phase_before(const CtTouch *before, const CtTouch *t) {
+  return arrives(before) && before->phase + 1 == t->phase;
+}
+
+/* Might the last arrival of a phase have ended it without an earlier touch of the phase? */
+static bool holds_open(const CtTouch *before, const CtTouch *t) {
+  return before->phase == t->phase && ((t->is_short && before->kind == CT_TOUCH_COMPLETE) ||
+                                       (t->is_last && before->kind == CT_TOUCH_EXPECT));
+}
+
 /* Does a touch depend on an earlier one? */
 static bool depends(const CtTouch *before, const CtTouch *t) {
   switch ((CtTouchKind)t->kind) {
     case CT_TOUCH_LOAD: return before->kind == CT_TOUCH_CHANGE;
     case CT_TOUCH_CHANGE: return true;
-    case CT_TOUCH_ARRIVE: return before->kind == CT_TOUCH_ARRIVE && before->phase + 1 == t->phase;
-    case CT_TOUCH_TEST: return before->kind == CT_TOUCH_ARRIVE && before->phase + 1 >= t->phase;
+    case CT_TOUCH_ARRIVE: return is_of_phase_before(before, t) || holds_open(before, t);
+    case CT_TOUCH_COMPLETE: return is_of_phase_before(before, t);
+    case CT_TOUCH_EXPECT: return is_of_phase_before(before, t) && before->turns;
+    case CT_TOUCH_TEST: return arrives(before) && before->phase + 1 >= t->phase;
     case CT_TOUCH_PASS: return false; /* by the clock of the phase */
   }
   CT_UNREACHABLE();
 }
 
+/* Does an arrival of the same phase come after this touch, by more than the order of the run? */
+static bool is_known_to_arrivals(const CtOrders *o, const CtPlace *p, const CtTouch *before,
+                                 const CtTouch *t) {
+  for (uint32_t i = p->last; i != UINT32_MAX; i = o->touches[i].next) {
+    const CtTouch *other = &o->touches[i];
+    if (other->phase < t->phase) {
+      break;
+    }
+    if (other->kind == CT_TOUCH_ARRIVE &&
+        is_before(o, before->event, ct_order_clock(o, other->event))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Does whatever depends on an earlier touch depend on this one, too? */
 static bool is_wall(const CtTouch *before, const CtTouch *t) {
-  return before->kind == CT_TOUCH_CHANGE ||
-         (before->kind == CT_TOUCH_ARRIVE && before->phase + 1 < t->phase);
+  return before->kind == CT_TOUCH_CHANGE || (arrives(before) && before->phase + 1 < t->phase);
 }
 
 /* The event comes after those that it depends on. */
@@ -127,7 +158,8 @@ static void follow(CtOrders *o, CtOrderEvent *e, const CtPlace *p, const CtTouch
   for (uint32_t i = p->last; i != UINT32_MAX; i = o->touches[i].next) {
     const CtTouch *before = &o->touches[i];
     const CtOrderEvent *b = &o->events[before->event];
-    if (b->is_dead || b == e || !depends(before, t)) {
+    if (b->is_dead || b == e || !depends(before, t) ||
+        (before->kind == CT_TOUCH_EXPECT && is_known_to_arrivals(o, p, before, t))) {
       continue;
     }
     sum += ct_order_mix(b->hash);
@@ -169,9 +201,9 @@ static void turn_over(CtOrders *o, CtPlace *p, uint32_t event) {
 }
 
 /* The open event of a thread; NULL: it has none. */
-static CtOrderEvent *open_event(const CtOrders *o, const CtWarp *w) {
+static CtOrderEvent *open_event(const CtOrders *o, uint32_t thread) {
   CtOrderEvent *e = o->is_open && o->n_events > 0 ? &o->events[o->n_events - 1] : NULL;
-  return e != NULL && e->thread == ct_order_thread_of(o, w) ? e : NULL;
+  return e != NULL && e->thread == thread ? e : NULL;
 }
 
 static bool add_touch(CtOrders *o, CtPlace *p, CtTouch t) {
@@ -186,30 +218,34 @@ static bool add_touch(CtOrders *o, CtPlace *p, CtTouch t) {
   return true;
 }
 
-static void touch(CtOrders *o, const CtWarp *w, uint64_t key, CtTouchKind kind, bool turns) {
-  CtOrderEvent *e = open_event(o, w);
+static void touch(CtOrders *o, uint32_t thread, uint64_t key, CtTouch t) {
+  CtOrderEvent *e = open_event(o, thread);
   CtPlace *p = e == NULL ? NULL : place_of(o, key);
   if (p == NULL) {
     return;
   }
   uint32_t event = (uint32_t)(e - o->events);
   uint16_t *now = ct_order_now(o, e->thread);
-  CtTouch t = {.kind = (uint8_t)kind, .event = event, .phase = p->phase};
-  t.phase -= kind == CT_TOUCH_PASS;
-  if (kind == CT_TOUCH_PASS) {
+  t.event = event;
+  t.phase = p->phase - (t.kind == CT_TOUCH_PASS);
+  if (t.kind == CT_TOUCH_PASS) {
     ct_order_join(o, now, clock_of(o, p, 1));
     e->hash += p->phase_hash[1];
   }
   follow(o, e, p, &t);
   memcpy(ct_order_clock(o, event), now, o->n_threads * sizeof *now);
   o->last_hash[e->thread] = e->hash;
-  if (kind == CT_TOUCH_ARRIVE) {
+  if (arrives(&t)) {
     ct_order_join(o, clock_of(o, p, 0), now);
     p->phase_hash[0] += ct_order_mix(e->hash);
   }
-  if (add_touch(o, p, t) && turns) {
+  if (add_touch(o, p, t) && t.turns) {
     turn_over(o, p, event);
   }
+}
+
+static void touch_as(CtOrders *o, const CtWarp *w, uint64_t key, CtTouchKind kind) {
+  touch(o, ct_order_thread_of(o, w), key, (CtTouch){.kind = (uint8_t)kind});
 }
 
 /* --- what instructions touch ----------------------------------------------------------------------------------- */
@@ -246,7 +282,7 @@ static void touch_words(CtOrders *o, const CtWarp *w, const CtIn *in, CtAtomicIm
     int64_t off = imm.u.is_i32 ? CT_CAT(int32_t, w, in->a)[lane] : CT_CAT(int64_t, w, in->a)[lane];
     uint64_t key = word_key(w, &imm, off);
     if (key != last) {
-      touch(o, w, key, is_load ? CT_TOUCH_LOAD : CT_TOUCH_CHANGE, false);
+      touch_as(o, w, key, is_load ? CT_TOUCH_LOAD : CT_TOUCH_CHANGE);
     }
     last = key;
   }
@@ -255,13 +291,13 @@ static void touch_words(CtOrders *o, const CtWarp *w, const CtIn *in, CtAtomicIm
 /* Instructions that run others: their operands are not known yet, so all of them touch one place. */
 static void touch_anything(CtOrders *o, const CtWarp *w) {
   o->events[o->n_events - 1].may_change = true;
-  touch(o, w, 1, CT_TOUCH_CHANGE, false);
+  touch_as(o, w, 1, CT_TOUCH_CHANGE);
 }
 
 static void touch_tested(CtOrders *o, const CtWarp *w, const CtIn *in, uint32_t buf) {
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int64_t slot = CT_CAT(int32_t, w, in->a)[ct_first_lane(rest)];
-    touch(o, w, bar_key(w, w->worker->rank, buf, slot), CT_TOUCH_TEST, false);
+    touch_as(o, w, bar_key(w, w->worker->rank, buf, slot), CT_TOUCH_TEST);
   }
 }
 
@@ -337,19 +373,28 @@ static void pass_products(CtOrders *o, const CtSyncNote *note) {
   }
 }
 
+static void touch_mbar(CtOrders *o, const CtSyncNote *note, CtTouchKind kind) {
+  const CtWarp *w = note->w;
+  CtTouch t = {.kind = (uint8_t)kind, .turns = note->turns};
+  t.is_last = kind == CT_TOUCH_ARRIVE && (note->turns || note->missing == 0);
+  t.is_short = t.is_last && !note->turns && note->tx < 0;
+  uint32_t thread = kind == CT_TOUCH_COMPLETE
+                        ? ct_order_copies_of(o, &w->worker->team[note->rank], note->buf, note->slot)
+                        : ct_order_thread_of(o, w);
+  touch(o, thread, bar_key(w, note->rank, note->buf, note->slot), t);
+}
+
 void ct_order_sync(CtOrders *o, const CtSyncNote *note) {
   const CtWarp *w = note->w;
   uint64_t cluster = ct_order_mix(block_key(w->worker->team)) ^ (uint64_t)1 << 61;
   switch (note->kind) {
-    case CT_SYNC_ARRIVE:
-    case CT_SYNC_COMPLETE:
-      touch(o, w, bar_key(w, note->rank, note->buf, note->slot), CT_TOUCH_ARRIVE, note->turns);
-      break;
-    case CT_SYNC_PASS:
-      touch(o, w, bar_key(w, note->rank, note->buf, note->slot), CT_TOUCH_PASS, false);
-      break;
+    case CT_SYNC_ARRIVE: touch_mbar(o, note, CT_TOUCH_ARRIVE); break;
+    case CT_SYNC_COMPLETE: touch_mbar(o, note, CT_TOUCH_COMPLETE); break;
+    case CT_SYNC_EXPECT: touch_mbar(o, note, CT_TOUCH_EXPECT); break;
+    case CT_SYNC_PASS: touch_mbar(o, note, CT_TOUCH_PASS); break;
     case CT_SYNC_NAMED_ARRIVE:
-      touch(o, w, named_key(w, note->slot), CT_TOUCH_ARRIVE, note->turns);
+      touch(o, ct_order_thread_of(o, w), named_key(w, note->slot),
+            (CtTouch){.kind = CT_TOUCH_ARRIVE, .turns = note->turns});
       break;
     case CT_SYNC_NAMED_PASS: pass_named(o, note); break;
     case CT_SYNC_CLUSTER_ARRIVE: pass_numbered(o, w, cluster, w->n_arrived, true); break;
@@ -359,6 +404,7 @@ void ct_order_sync(CtOrders *o, const CtSyncNote *note) {
     case CT_SYNC_GRID_ARRIVE:
     case CT_SYNC_GRID_PASS: pass_grid(o, note); break;
     case CT_SYNC_INIT:
+    case CT_SYNC_ISSUE:
     case CT_SYNC_PROXY:
     case CT_SYNC_PROXY_GLOBAL: break;
     case CT_SYNC_COMMIT:

@@ -398,6 +398,8 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   }
   switch (note->kind) {
     case CT_SYNC_INIT:
+    case CT_SYNC_EXPECT:
+    case CT_SYNC_ISSUE:
     case CT_SYNC_GRID_ARRIVE:
     case CT_SYNC_GRID_PASS:
     case CT_SYNC_PROXY:

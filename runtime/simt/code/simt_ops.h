@@ -150,7 +150,9 @@ typedef enum CtSpin {
 typedef enum CtSyncKind {
   CT_SYNC_INIT,     /* all mbarriers of a buffer */
   CT_SYNC_ARRIVE,   /* at an mbarrier */
-  CT_SYNC_COMPLETE, /* bytes have arrived at an mbarrier */
+  CT_SYNC_EXPECT,   /* an mbarrier expects bytes, and nothing arrives */
+  CT_SYNC_ISSUE,    /* a copy has begun that completes its bytes there, */
+  CT_SYNC_COMPLETE, /* and they have arrived */
   CT_SYNC_PASS,     /* a wait has ended, or a test was true */
   CT_SYNC_NAMED_ARRIVE,
   CT_SYNC_NAMED_PASS,

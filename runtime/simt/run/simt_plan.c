@@ -3,7 +3,7 @@
 
 #include "simt_team.h"
 
-enum { READY = 1 << 12 }; /* a plan chooses among so many warps */
+enum { READY = 1 << 12 }; /* a plan chooses among so many turns */
 
 /* --- the code ------------------------------------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ void ct_simt_plan_code(const CtSimtJob *job, CtIn *code, CtHandler *turns) {
 typedef struct Run {
   CtSimtGroup *g;
   CtSimtPlan *plan;
-  CtWarp *ready[READY];
+  CtSimtTurn ready[READY];
   int n_ready;
   bool has_tried; /* since a warp last got on, each warp in a loop that waits has tried once more */
 } Run;
@@ -151,11 +151,13 @@ static bool settle(const Run *r, CtWorker *team) {
     moved = moved || met;
     ended = ended && state == BLOCK_ENDED;
   }
-  if (has_failed(team) || ended) {
-    ct_simt_end_cluster(team);
-    return true;
+  if (has_failed(team)) {
+    ct_simt_copy_drop(team->job->alloc, &r->plan->copies, team);
+  } else if (!ended || ct_simt_copy_is_any(&r->plan->copies, team)) {
+    return moved;
   }
-  return moved;
+  ct_simt_end_cluster(team);
+  return true;
 }
 
 /* --- teams ------------------------------------------------------------------------------------------------ */
@@ -198,10 +200,21 @@ static bool collect_team(Run *r, CtWorker *team) {
       return true;
     }
     if (r->n_ready < READY) {
-      r->ready[r->n_ready++] = w;
+      r->ready[r->n_ready++] = (CtSimtTurn){w, NULL};
     }
   }
   return false;
+}
+
+/* The copies that may complete. */
+static void collect_copies(Run *r) {
+  CtSimtCopies *copies = &r->plan->copies;
+  for (size_t i = 0; i < copies->n && r->n_ready < READY; i++) {
+    CtSimtCopy *c = &copies->list[i];
+    if (ct_simt_copy_is_next(copies, i)) {
+      r->ready[r->n_ready++] = (CtSimtTurn){c->w, c};
+    }
+  }
 }
 
 static bool collect(Run *r) {
@@ -212,6 +225,7 @@ static bool collect(Run *r) {
       return true;
     }
   }
+  collect_copies(r);
   return false;
 }
 
@@ -231,6 +245,7 @@ static void park_all(Run *r, const CtWorker *team) {
 /* Ends all clusters that run; those in which nothing failed are only stopped. */
 static void end_all(const Run *r) {
   atomic_store(&r->g->is_dead, true);
+  ct_simt_copy_drop(r->g->jobs[0].alloc, &r->plan->copies, NULL);
   for (int i = 0; i < r->g->n_teams; i++) {
     CtWorker *team = r->g->teams[i];
     if (team->is_running) {
@@ -266,6 +281,16 @@ static void fail_stuck(Run *r) {
 
 /* --- a launch ------------------------------------------------------------------------------------------------ */
 
+/* A warp goes on, or a copy completes. */
+static void take(Run *r, const CtSimtTurn *turn) {
+  if (turn->copy == NULL) {
+    go(r, turn->w);
+    return;
+  }
+  r->has_tried = false;
+  ct_simt_copy_end(r->g->jobs[0].alloc, &r->plan->copies, turn->copy);
+}
+
 /* One step; false: all launches have ended. */
 static bool step(Run *r) {
   bool moved;
@@ -281,9 +306,9 @@ static bool step(Run *r) {
   } else if (r->n_ready == 0) {
     fail_stuck(r);
   } else {
-    CtWarp *w = r->plan->choose(r->plan, r->ready, r->n_ready);
-    if (w != NULL) {
-      go(r, w);
+    const CtSimtTurn *turn = r->plan->choose(r->plan, r->ready, r->n_ready);
+    if (turn != NULL) {
+      take(r, turn);
     } else {
       end_all(r);
     }
@@ -299,4 +324,5 @@ void ct_simt_work_planned(CtSimtGroup *g) {
       end_all(&r);
     }
   }
+  ct_simt_copy_drop(g->jobs[0].alloc, &r.plan->copies, NULL);
 }

@@ -85,7 +85,9 @@ bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uin
                                   .rank = rank,
                                   .buf = buf,
                                   .slot = slot,
-                                  .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0});
+                                  .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0,
+                                  .missing = ct_mbar_missing(bar),
+                                  .tx = bar->tx});
   return kind == CT_FAIL_NONE || fail_at(w, in, lane, kind, buf, slot) != NULL;
 }
 
@@ -194,17 +196,18 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
     }
     uint32_t before = bar->state;
     CtFailKind kind = operate((CtOp)imm.u.op, bar, count, b[lane]);
-    if (imm.u.op != CT_OP_MBAR_EXPECT) {
-      bool is_far = imm.u.op == CT_OP_MBAR_ARRIVE_AT;
-      ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ARRIVE,
-                                      .in = in,
-                                      .w = w,
-                                      .lane = lane,
-                                      .rank = is_far ? b[lane] : w->worker->rank,
-                                      .buf = imm.u.buf,
-                                      .slot = slot[lane],
-                                      .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0});
-    }
+    bool is_far = imm.u.op == CT_OP_MBAR_ARRIVE_AT;
+    bool arrives = imm.u.op != CT_OP_MBAR_EXPECT;
+    ct_simt_note_sync(&(CtSyncNote){.kind = arrives ? CT_SYNC_ARRIVE : CT_SYNC_EXPECT,
+                                    .in = in,
+                                    .w = w,
+                                    .lane = lane,
+                                    .rank = is_far ? b[lane] : w->worker->rank,
+                                    .buf = imm.u.buf,
+                                    .slot = slot[lane],
+                                    .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0,
+                                    .missing = ct_mbar_missing(bar),
+                                    .tx = bar->tx});
     if (kind != CT_FAIL_NONE) {
       return fail_at(w, in, lane, kind, imm.u.buf, slot[lane]);
     }

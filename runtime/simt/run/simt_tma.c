@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
+#include "simt_copy.h"
+#include "simt_plan.h"
 #include "simt_sync.h"
-#include "simt_watch.h"
 
 const CtIn *ct_simt_do_TMA_NUMBER(const CtIn *in, CtWarp *w) {
   w->worker->tma_numbers[in->imm] = CT_CAT(CtScalar, w, in->a)->i;
@@ -263,6 +264,29 @@ static bool move_box(const CtIn *in, CtWarp *w, int lane, Box *b) {
          ct_simt_fail_bounds(w, in, lane, b->missed, b->missed_at, is_write) != NULL;
 }
 
+bool ct_simt_tma_complete(const CtSimtCopy *copy) {
+  return move_box(copy->in, copy->w, copy->lane, copy->box) &&
+         ct_simt_mbar_complete_at(copy->w, copy->in, copy->lane, copy->rank, copy->buf, copy->slot,
+                                  copy->bytes);
+}
+
+/* Loads a box into one block. A planned launch keeps the copy until its plan completes it. */
+static bool load_box(const CtSimtCopy *copy) {
+  const CtSimtJob *job = copy->w->worker->job;
+  bool is_there = copy->slot >= 0 && copy->slot < copy->w->mem[copy->buf].n;
+  if (is_there) {
+    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ISSUE,
+                                    .in = copy->in,
+                                    .w = copy->w,
+                                    .lane = copy->lane,
+                                    .rank = copy->rank,
+                                    .buf = copy->buf,
+                                    .slot = copy->slot});
+  }
+  return (job->group->plan != NULL && is_there && ct_simt_copy_begin(copy)) ||
+         ct_simt_tma_complete(copy);
+}
+
 /* Loads a box into the same place of each block that gets it, and completes its bytes on that
    block's barrier. */
 static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
@@ -276,9 +300,15 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
       return false;
     }
     b->shared = k->team[rank].shared;
-    if (!move_box(in, w, lane, b) ||
-        !ct_simt_mbar_complete_at(w, in, lane, rank, t->bar, k->tma_lanes[CT_TMA_BAR][lane],
-                                  bytes)) {
+    if (!load_box(&(CtSimtCopy){.in = in,
+                                .w = w,
+                                .lane = lane,
+                                .rank = rank,
+                                .buf = t->bar,
+                                .slot = k->tma_lanes[CT_TMA_BAR][lane],
+                                .bytes = bytes,
+                                .box = b,
+                                .box_bytes = sizeof *b})) {
       return false;
     }
   }

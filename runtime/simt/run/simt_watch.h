@@ -15,12 +15,14 @@ typedef struct CtSyncNote {
   const CtIn *in;
   CtWarp *w;
   int lane;
-  int rank;      /* the rank of the block that has the mbarrier */
-  uint32_t buf;  /* of an mbarrier */
-  int64_t slot;  /* of an mbarrier; the number of a named barrier */
-  bool turns;    /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
-  CtAgent agent; /* COMMIT, WAIT */
-  int64_t n;     /* WAIT, GRID_ARRIVE, GRID_PASS */
+  int rank;         /* the rank of the block that has the mbarrier */
+  uint32_t buf;     /* of an mbarrier */
+  int64_t slot;     /* of an mbarrier; the number of a named barrier */
+  bool turns;       /* ARRIVE, COMPLETE, NAMED_ARRIVE: it completed the phase */
+  uint32_t missing; /* ARRIVE, COMPLETE: the arrivals that the phase still needs, */
+  int32_t tx;       /* and the bytes; negative: more have come than were expected */
+  CtAgent agent;    /* COMMIT, WAIT */
+  int64_t n;        /* WAIT, GRID_ARRIVE, GRID_PASS */
 } CtSyncNote;
 
 /* A function may be NULL if the watcher does not need it, unless its comment says otherwise. */

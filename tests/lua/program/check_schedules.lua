@@ -114,6 +114,77 @@ k{grid = 2, block = 64}(zeros(i32, 192), zeros(i32, 192))
 says(RING, "--schedules=all", "a ring has one order",
   "ring, launch 1: 1 order; all there are of each block, as its blocks do not meet", "no finding")
 
+-- Copies by TMA, which complete late in some orders.
+local COPY <const> = [[
+local k = kernel("copied", function(x, y)
+  local s, full = shared(f32, 32), mbarrier(1, 1)
+  local t = threadIdx.x
+  sync_threads()
+  if t == 0 then
+    full[0]:BEGIN(128)
+    tma_load(tile(tma_tensor(x), {32}, {0}), s, full[0])
+  end
+  REST
+end)
+k{grid = 1, block = 64}(ones(f32, 32), zeros(f32, 64))
+]]
+local function copy(begin, rest)
+  return (COPY:gsub("%u%u%u%u+", { BEGIN = begin, REST = rest }))
+end
+
+local TESTED <const> = copy("arrive_expect_tx", [[
+  if not full[0]:test(0) then y[t] = s[t % 32] end
+  full[0]:wait(0)
+]])
+says(TESTED, "", "a copy at once is there when a test looks", "check: no finding in 1 launch")
+text = says(TESTED, "--schedules=all --save-schedule=" .. saved,
+  "a copy that is late, so that a test does not find it",
+  "FILE:9: race: read of s at 0, extent 32, by thread (32,0,0) of block (0,0,0), and write by a "
+    .. "copy to an mbarrier by thread (0,0,0) at line 7 are not ordered",
+  "step 3: 0 (warp 0 of block 0, before the copy to full[0] of block 0)",
+  "copied, launch 1: 6 orders; all there are of each block")
+tap.ok(check(TESTED, "--schedule=" .. saved):find("FILE:9: race: read of s", 1, true) ~= nil,
+  "the late copy is replayed")
+
+-- The other warp arrives, so the phase may end before the bytes are expected.
+local EXPECTED <const> = copy("expect_tx", [[
+  if t == 32 then full[0]:arrive() end
+  full[0]:wait(0)
+  y[t] = s[t % 32]
+]])
+says(EXPECTED, "", "the usual order expects the bytes first", "check: no finding in 1 launch")
+says(EXPECTED, "--schedules=all", "an arrival before the bytes are expected",
+  "FILE:11: race: read of s at 0", "step 1: 1 (warp 1 of block 0)")
+
+says(copy("arrive_expect_tx", [[
+  local first = full[0]:test(0)
+  full[0]:wait(0)
+  y[t] = where(first, 1.0, 2.0) + s[t % 32]
+]]), "--schedules=all", "a result that depends on when a copy completes",
+  "FILE:2: order: y[0] depends on the order of the warps: its bits are 0x40000000 in the first "
+    .. "order, and 0x40400000 in the schedule below")
+says(copy("arrive_expect_tx", [[
+  while not full[0]:test(0) do end
+  y[t] = s[t % 32]
+]]), "--schedules=all", "loops that wait for a copy have one order",
+  "copied, launch 1: 1 order; all there are", "no finding")
+
+-- The first block of each order writes its own element, and the second reads that of block 0.
+says([[
+local k = kernel("first", function(state, work, y)
+  if atomic_add(state, 0, 1) == 0 then
+    work[blockIdx.x] = 1.0
+    atomic_store(state, 1, 1)
+  else
+    while atomic_load(state, 1) == 0 do end
+    y[0] = work[0]
+  end
+end)
+k{grid = 2, block = 1}(zeros(i32, 2), tensor(f32, 2), zeros(f32, 1))
+]], "--schedules=all", "a read of what nobody wrote in another order",
+  "FILE:7: uninitialised: read of work at 0, extent 2, by thread (0,0,0) of block (0,0,0): nobody "
+    .. "has written it since it was allocated", "check: 1 finding in 1 launch")
+
 os.remove(path)
 os.remove(saved)
 tap.done()
