@@ -213,6 +213,7 @@ static const Field finding_fields[] = {FIELD_NAMED("kind", CtFinding, kind, ct_c
                                        FIELD(CtFinding, count),
                                        FIELD_AS("message", CtFinding, text),
                                        FIELD(CtFinding, schedule),
+                                       FIELD(CtFinding, events),
                                        FIELD(CtFinding, block),
                                        FIELD(CtFinding, thread)};
 

@@ -37,7 +37,8 @@ typedef struct CtFinding {
   int rank; /* that launched it; -1: no rank did */
   const char *text;
   const char
-      *schedule; /* the order in which it was found, for --schedule; NULL: the launch's own */
+      *schedule;      /* the order in which it was found, for --schedule; NULL: the launch's own */
+  const char *events; /* what happened in it: see ct_orders_put_events */
 } CtFinding;
 
 /* Where a choice was not the usual one: a line of a schedule (orders.h). */

@@ -90,22 +90,11 @@ static const char *const policies[] = {
 
 static void put(CtText *t, const char *s) { ct_text_add(t, s, strlen(s)); }
 
-/* "warp 1 of block 0", "copy to full[2] of block 0 of rank 1" */
-static void put_thread(const Exploration *x, CtText *t, uint32_t thread) {
-  const CtOrderThread who = ct_orders_thread(x->orders, thread);
-  const CtSimtEntry *e = &x->entries[who.job];
-  char text[160];
-  if (who.warp >= 0) {
-    snprintf(text, sizeof text, "warp %d", who.warp);
-  } else {
-    snprintf(text, sizeof text, "copy to %.80s[%lld]", e->program->bufs[who.buf].name,
-             (long long)who.slot);
-  }
-  put(t, text);
-  snprintf(text, sizeof text, " of block %lld", (long long)who.block);
-  put(t, text);
-  snprintf(text, sizeof text, " of rank %d", e->rank);
-  put(t, e->rank >= 0 ? text : "");
+static const char *keep_text(Exploration *x, CtText *t) {
+  const char *text = ct_text_str(t);
+  char *kept = text == NULL ? NULL : ct_arena_strdup(&x->c->texts, text, strlen(text));
+  ct_text_clear(t);
+  return kept;
 }
 
 /* The text that `check --schedule` reads; stdlib/microscope/schedule.lua is the reader. */
@@ -121,17 +110,22 @@ static const char *schedule_text(Exploration *x, CtOrderPolicy policy, uint64_t 
   for (size_t i = 0; policy == CT_ORDER_STAY && i < n; i++) {
     snprintf(line, sizeof line, "step %u: %u (", choices[i].step, choices[i].thread);
     put(&t, line);
-    put_thread(x, &t, choices[i].thread);
+    ct_orders_put_thread(x->orders, x->entries, choices[i].thread, &t);
     if (choices[i].late != 0) {
       put(&t, ", before the ");
-      put_thread(x, &t, choices[i].late - 1);
+      ct_orders_put_thread(x->orders, x->entries, choices[i].late - 1, &t);
     }
     put(&t, ")\n");
   }
-  const char *text = ct_text_str(&t);
-  char *kept = text == NULL ? NULL : ct_arena_strdup(&x->c->texts, text, strlen(text));
-  ct_text_clear(&t);
-  return kept;
+  return keep_text(x, &t);
+}
+
+/* For the page of the schedule. */
+static const char *events_text(Exploration *x) {
+  CtText t;
+  ct_text_init(&t, x->c->alloc);
+  ct_orders_put_events(x->orders, x->entries, &t);
+  return keep_text(x, &t);
 }
 
 /* The one other order that runs when nobody asks for orders needs no schedule: it runs each time. */
@@ -199,7 +193,8 @@ static void compare_results(Exploration *x, CtOrderPolicy policy, uint64_t seed)
                  .count = 1,
                  .rank = e->rank,
                  .text = text,
-                 .schedule = schedule_text(x, policy, seed)};
+                 .schedule = schedule_text(x, policy, seed),
+                 .events = events_text(x)};
   ct_finding_add_new(x->c, &f);
   x->differs = true;
 }
@@ -243,13 +238,17 @@ static CtStatus run_once(Exploration *x, CtErr *err) {
 
 /* Takes over the findings of the last run; those that are new come with its schedule. */
 static void take_findings(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
-  const char *schedule = NULL;
+  const char *schedule = NULL, *events = NULL;
   bool whole = ct_orders_end(x->orders) == CT_ORDER_WHOLE;
   for (size_t i = 0; i < x->n_found; i++) {
     CtFinding f = *ct_check_finding(x->last, i);
     if (ct_finding_is_new(x->c, &f)) {
-      schedule = schedule == NULL && tells_schedules(x) ? schedule_text(x, policy, seed) : schedule;
+      if (schedule == NULL && tells_schedules(x)) {
+        schedule = schedule_text(x, policy, seed);
+        events = events_text(x);
+      }
       f.schedule = schedule;
+      f.events = events;
       ct_finding_add_new(x->c, &f);
     }
   }

@@ -92,9 +92,17 @@ CtOrderThread ct_orders_thread(const CtOrders *o, uint32_t thread) {
   return t;
 }
 
+/* Are the threads numbered? If there are too many, a run may go on, but without marks. */
+static bool has_numbers(CtOrders *o, const CtWarp *w) {
+  if (o->group == NULL) {
+    (void)number_threads(o, w->worker->job->group);
+  }
+  return o->n_threads > 0;
+}
+
 /* False: the run is too large. */
 static bool is_known(CtOrders *o, const CtWarp *w) {
-  if (o->group == NULL && !number_threads(o, w->worker->job->group)) {
+  if (!has_numbers(o, w)) {
     o->end = CT_ORDER_TOO_LARGE;
   }
   return o->end != CT_ORDER_TOO_LARGE;
@@ -114,6 +122,9 @@ static void met(CtSimtPlan *plan, CtWorker *k) {
   CtOrders *o = (CtOrders *)(void *)plan;
   int32_t n = k->job->program->n_warps;
   const CtWarp *first = CT_CAT(CtWarp, k->warps, 0);
+  if (has_numbers(o, first)) {
+    ct_order_mark_met(o, k);
+  }
   if (!o->is_kept || !is_known(o, first)) {
     return;
   }
@@ -335,20 +346,33 @@ static const CtSimtTurn *choose_next(CtOrders *o, const CtSimtTurn *ready, int n
 
 static const CtSimtTurn *choose(CtSimtPlan *plan, const CtSimtTurn *ready, int n) {
   CtOrders *o = (CtOrders *)(void *)plan;
+  const CtSimtTurn *turn = NULL;
   if (o->n_steps++ >= CT_ORDER_STEPS && o->end == CT_ORDER_WHOLE) {
     o->end = CT_ORDER_TOO_LARGE;
   }
-  if (o->end != CT_ORDER_WHOLE) {
-    return NULL;
+  if (o->end == CT_ORDER_WHOLE && !o->is_kept) {
+    turn = choose_freely(o, ready, n);
+  } else if (o->end == CT_ORDER_WHOLE && is_known(o, ready[0].w)) {
+    turn = choose_next(o, ready, n);
   }
-  if (!o->is_kept) {
-    return choose_freely(o, ready, n);
+  if (turn != NULL && turn->copy == NULL && turn->w->at != NULL && has_numbers(o, turn->w)) {
+    ct_order_mark_turn(o, turn->w);
   }
-  return is_known(o, ready[0].w) ? choose_next(o, ready, n) : NULL;
+  return turn;
+}
+
+static void stuck(CtSimtPlan *plan, const CtWarp *w) {
+  CtOrders *o = (CtOrders *)(void *)plan;
+  if (has_numbers(o, w)) {
+    ct_order_mark_stuck(o, w);
+  }
 }
 
 static void sync(CtSimtPlan *plan, const CtSyncNote *note) {
   CtOrders *o = (CtOrders *)(void *)plan;
+  if (has_numbers(o, note->w)) {
+    ct_order_mark_sync(o, note);
+  }
   if (o->is_kept && is_known(o, note->w)) {
     ct_order_sync(o, note);
   }
@@ -366,6 +390,7 @@ CtStatus ct_orders_open(CtAlloc alloc, int n_resident, CtOrders **out, CtErr *er
                            .began = began,
                            .sync = sync,
                            .met = met,
+                           .stuck = stuck,
                            .waits = waits},
                   .alloc = alloc};
   *out = o;
@@ -384,6 +409,7 @@ void ct_orders_close(CtOrders *o) {
   ct_free(alloc, o->events, o->cap_events * sizeof *o->events);
   ct_free(alloc, o->clocks, o->cap_clocks * sizeof *o->clocks);
   ct_free(alloc, o->choices, o->cap_choices * sizeof *o->choices);
+  ct_free(alloc, o->marks, o->cap_marks * sizeof *o->marks);
   ct_free(alloc, o->copies, o->cap_copies * sizeof *o->copies);
   ct_free(alloc, o->copy_clocks, o->cap_copy_clocks * sizeof *o->copy_clocks);
   ct_order_free(o);
@@ -396,7 +422,7 @@ void ct_orders_begin(CtOrders *o, const uint16_t *forced, size_t n, CtOrderPolic
                      uint64_t seed) {
   o->group = NULL;
   o->plan.copies.n_begun = 0;
-  o->n_threads = o->n_events = o->n_choices = o->n_copies = 0;
+  o->n_threads = o->n_events = o->n_choices = o->n_copies = o->n_marks = 0;
   o->forced = forced;
   o->n_forced = n;
   o->at_forced = o->n_told = o->at_choice = 0;

@@ -72,5 +72,12 @@ typedef struct CtOrderThread {
   int64_t slot;
 } CtOrderThread;
 CtOrderThread ct_orders_thread(const CtOrders *o, uint32_t thread);
+/* "warp 1 of block 0", "copy to full[2] of block 0 of rank 1" */
+void ct_orders_put_thread(const CtOrders *o, const CtSimtEntry *entries, uint32_t thread,
+                          CtText *t);
+/* What happened, and who took part: lines of fields with tabs between,
+     "thread", number, who
+     "event", step, thread, line, what, place, "turns" or nothing */
+void ct_orders_put_events(const CtOrders *o, const CtSimtEntry *entries, CtText *t);
 
 #endif

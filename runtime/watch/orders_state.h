@@ -55,6 +55,38 @@ typedef struct CtPlace {
   size_t clock;           /* two clocks: the same */
 } CtPlace;
 
+/* What a mark tells of; 0: there is none. */
+typedef enum CtMarkKind {
+  CT_MARK_ATOMIC = 1,
+  CT_MARK_BEGIN, /* a copy begins, */
+  CT_MARK_COMPLETE,
+  CT_MARK_ARRIVE,
+  CT_MARK_EXPECT,
+  CT_MARK_PASS,
+  CT_MARK_TEST,
+  CT_MARK_MEET,  /* the warps of a block, at sync_threads */
+  CT_MARK_STUCK, /* nothing lets the warp go on */
+  CT_MARK_COUNT
+} CtMarkKind;
+typedef enum CtMarkPlace {
+  CT_PLACE_NONE,
+  CT_PLACE_WORD,
+  CT_PLACE_MBAR,
+  CT_PLACE_NAMED,
+  CT_PLACE_CLUSTER,
+  CT_PLACE_GRID
+} CtMarkPlace;
+
+/* What happened at a step, for the page of a schedule. */
+typedef struct CtOrderMark {
+  uint32_t step, thread;
+  uint32_t in; /* UINT32_MAX: no instruction */
+  uint32_t buf;
+  int64_t slot, block; /* of an mbarrier: the block that has it */
+  uint8_t kind, place;
+  bool turns; /* it completed the phase */
+} CtOrderMark;
+
 typedef struct CtRacePair {
   uint32_t first, second; /* events */
 } CtRacePair;
@@ -97,6 +129,8 @@ struct CtOrders {
   size_t n_places, cap_places;
   uint16_t *place_clocks;
   size_t n_place_clocks, cap_place_clocks;
+  CtOrderMark *marks;
+  size_t n_marks, cap_marks;
   CtRacePair *races;
   size_t n_races, cap_races;
   uint32_t *found; /* events that race with the one at hand */
@@ -137,6 +171,13 @@ uint32_t ct_order_thread_of(const CtOrders *o, const CtWarp *w);
 uint32_t ct_order_copies_of(const CtOrders *o, const CtWorker *to, uint32_t buf, int64_t slot);
 uint16_t *ct_order_now(CtOrders *o, uint32_t thread);
 void ct_order_join(const CtOrders *o, uint16_t *to, const uint16_t *from);
+
+/* orders_marks.c: called at each step of any plan. The warp has its turn; the block's warps have met; the warp is
+   stuck; a note. */
+void ct_order_mark_turn(CtOrders *o, const CtWarp *w);
+void ct_order_mark_met(CtOrders *o, const CtWorker *k);
+void ct_order_mark_stuck(CtOrders *o, const CtWarp *w);
+void ct_order_mark_sync(CtOrders *o, const CtSyncNote *note);
 
 /* orders_touch.c. The event of the warp has begun: notes the words that it will touch. */
 void ct_order_touch_atomic(CtOrders *o, CtWarp *w);

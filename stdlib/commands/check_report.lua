@@ -63,10 +63,22 @@ local function plain_needless(found)
                      launches = found.launches }
 end
 
+-- The findings, without what only a drawing needs.
+local function plain_findings(findings)
+  local list = {}
+  for i, finding in ipairs(findings) do
+    list[i] = {}
+    for name, value in pairs(finding) do
+      if name ~= "events" then list[i][name] = value end
+    end
+  end
+  return list
+end
+
 -- The report as tables for JSON.
 local function plain(result)
   local findings = result.findings
-  return { findings = table.move(findings, 1, #findings, 1, {}), launches = result.launches,
+  return { findings = plain_findings(findings), launches = result.launches,
            failed = result.failed, limit = result.limit, is_partial = findings.is_partial,
            registers_unknown = findings.registers_unknown, explored = findings.explored,
            needless = plain_needless(findings.needless) }

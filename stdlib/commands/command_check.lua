@@ -31,6 +31,7 @@ local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
   .. "  --random=SEED         draw the orders at random, with this seed\n"
   .. "  --schedule=FILE       run only the order in this file, besides the launch's own\n"
   .. "  --save-schedule=FILE  write the order of the first finding that has one\n"
+  .. "  --timeline=FILE       draw that order, as FILE.svg or FILE.html: who waits for whom\n"
   .. "  --needless            also report which barriers, waits, fences and memory orders could\n"
   .. "                        go: run each launch again without each of them\n"
   .. "  --gate=LIMITS         run the script once more and report kernels whose figures are\n"
@@ -100,23 +101,35 @@ local function orders(options, value)
 end
 
 local function read_schedule(options, path)
-  local file <close>, message = io.open(path, "rb")
-  if not file then fail("--schedule: %s", message) end
-  local schedule, why = schedules.read(file:read "a")
-  if not schedule then fail("--schedule=%s: %s", path, why) end
+  local schedule, why = schedules.load(path)
+  if not schedule then fail("--schedule: %s", why) end
   options.schedule = schedule
 end
 
--- Writes the first schedule among the findings.
-local function save_schedule(findings, path)
-  for _, finding in ipairs(path and findings or {}) do
-    if finding.schedule then
-      local file <close>, message = io.open(path, "wb")
-      if not file then fail("--save-schedule: %s", message) end
-      file:write(finding.schedule)
-      return
-    end
+local function drawing(options, value)
+  local kind = value:match "%.(%w+)$"
+  if kind ~= "svg" and kind ~= "html" then
+    fail("--timeline=%s: expected a file that ends in .svg or .html", value)
   end
+  options.timeline = value
+end
+
+local function first_with_schedule(findings)
+  for _, finding in ipairs(findings) do
+    if finding.schedule then return finding end
+  end
+end
+
+-- Writes the first schedule among the findings, and draws it.
+local function save_schedule(findings, options)
+  local finding = (options.save or options.timeline) and first_with_schedule(findings)
+  if not finding then return end
+  if options.save then
+    local file <close>, message = io.open(options.save, "wb")
+    if not file then fail("--save-schedule: %s", message) end
+    file:write(finding.schedule)
+  end
+  if options.timeline then check.draw(finding, options.timeline) end
 end
 
 local command <const> = {
@@ -128,7 +141,7 @@ local command <const> = {
     json = function(options, value) options.json = value == "" or value end,
     schedules = orders, schedule = read_schedule,
     preemptions = count_of("preemptions", 0, "preemptions"), random = count_of("random", 1, "seed"),
-    ["save-schedule"] = file_of("save-schedule", "save"),
+    ["save-schedule"] = file_of("save-schedule", "save"), timeline = drawing,
     sarif = file_of "sarif", junit = file_of "junit", baseline = file_of "baseline",
     ["write-baseline"] = file_of("write-baseline", "write_baseline"), seconds = seconds,
     gate = function(options, value)
@@ -188,7 +201,7 @@ local function run(options)
       orders = options.orders, preemptions = options.preemptions,
       seed = options.seed, schedule = options.schedule, call = run_script.call },
     table.unpack(options.rest))
-  save_schedule(findings, options.save)
+  save_schedule(findings, options)
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
   local limit = limit_of(findings, options, text)

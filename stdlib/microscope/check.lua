@@ -5,6 +5,14 @@ local grids = require "cuttle.check_grid"
 local schedules = require "cuttle.schedule"
 local M = {}
 
+-- The options, with the schedule of a file read.
+local function with_schedule(options)
+  if type(options.schedule) ~= "string" then return options end
+  local schedule, why = schedules.load(options.schedule)
+  if not schedule then error("check: schedule: " .. why, 3) end
+  return setmetatable({ schedule = schedule }, { __index = options })
+end
+
 local function by_line(places)
   table.sort(places, function(a, b)
     if a.chunk ~= b.chunk then return a.chunk < b.chunk end
@@ -26,13 +34,14 @@ end
 -- ran out, and something may not have been found. findings.registers_unknown: why the registers of
 -- a kernel are not known, which may let fewer blocks fit. {orders = n} also runs each launch in n
 -- other orders of its blocks and warps, -1 for all; with {preemptions = n} only those in which n
--- warps are interrupted, with {seed = n} orders drawn at random. {schedule = s} runs one order,
--- read by cuttle.schedule. A finding of another order has its text as `schedule`.
+-- warps are interrupted, with {seed = n} orders drawn at random. {schedule = file} runs one order,
+-- that of a file or of a table from cuttle.schedule. A finding of another order has its text as
+-- `schedule`, and as `events` what M.draw shows.
 -- findings.explored: what was explored of each launch. {needless = true} also runs each launch
 -- without one of its barriers, fences and orders at a time; findings.needless: those that no launch
 -- needed, as {{chunk =, line =, what =, has_atomics =, launches =}, tried =, launches =}.
 function M.run(f, options, ...)
-  options = options or {}
+  options = with_schedule(options or {})
   local device = options.device and grids.device(options.device)
   local launches = device and grids.watch()
   local watch <close> = internal.watch.check(options, launches and launches.take,
@@ -77,6 +86,9 @@ local function add_needless(found, lines)
   lines[#lines + 1] = text .. (#found > 0 and "; other sizes or data may need what these do not, "
     .. "and without one of them another may be needed" or ": all are needed")
 end
+
+-- Draws the order in which a finding was made, as FILE.svg or FILE.html: who waits for whom.
+function M.draw(finding, file) return require("cuttle.schedule_page").draw(finding, file) end
 
 -- The report as text: a line for each finding, then a summary.
 function M.report(findings, launches)

@@ -25,6 +25,14 @@ function M.read(text)
   return schedule
 end
 
+-- The schedule in a file, or nil and what is wrong.
+function M.load(path)
+  local file <close>, message = io.open(path, "rb")
+  if not file then return nil, message end
+  local schedule, why = M.read(file:read "a")
+  return schedule, why and ("%s: %s"):format(path, why)
+end
+
 local MAX_TOLD <const> = 12
 
 -- The schedule of a finding for the report: all of it if it is short.

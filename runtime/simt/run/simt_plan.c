@@ -231,13 +231,16 @@ static bool collect(Run *r) {
 
 /* --- nobody can go on --------------------------------------------------------------------------------------- */
 
-/* Warps that stand before a wait begin to wait: messages tell what a warp is parked at. */
+/* Warps that stand before a wait begin to wait: messages tell what a warp is parked at. Tells the plan. */
 static void park_all(Run *r, const CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
     CtWarp *w = ct_simt_warp_at(&team[i / p->n_warps], i % p->n_warps);
     if (w->pc != NULL && w->at != NULL) {
       go(r, w);
+    }
+    if (w->pc != NULL) {
+      r->plan->stuck(r->plan, w);
     }
   }
 }

@@ -27,6 +27,7 @@ struct CtSimtPlan {
   void (*began)(CtSimtPlan *plan, const CtSimtCopy *copy);
   void (*sync)(CtSimtPlan *plan, const CtSyncNote *note); /* as CtWatchOps.sync */
   void (*met)(CtSimtPlan *plan, CtWorker *k);             /* all warps of the block have met */
+  void (*stuck)(CtSimtPlan *plan, const CtWarp *w);       /* nothing will let the warp go on */
   /* The warp goes back from `in` to `next`, in a loop that only waits. */
   void (*waits)(CtSimtPlan *plan, CtWarp *w, const CtIn *next, const CtIn *in);
 };

@@ -62,9 +62,50 @@ end)
 k{grid = 1, block = 64}(zeros(i32, 64))
 ]]
 says(LOST, "", "the usual order wakes it", "check: no finding in 1 launch")
+local drawn <const> = os.tmpname()
+local function drawing(source, kind)
+  check(source, ("--schedules --save-schedule=%s --timeline=%s.%s"):format(saved, drawn, kind))
+  local file <close> = assert(io.open(drawn .. "." .. kind))
+  return file:read "a"
+end
+
 says(LOST, "--schedules", "a lost wake-up",
   "FILE:11: deadlock in block (0,0,0): warp 0 waits at line 11 for named barrier 1: ",
   "schedule of launch 1: stay 0")
+text = drawing(LOST, "svg")
+tap.ok(text:find(">warp 1 of block 0</text>", 1, true)
+  and text:find(">waits for ever at named barrier 1</text>", 1, true)
+  and text:find(">7: if atomic_load(sleeps, 0) == 1 then bell:arrive() end</text>", 1, true),
+  "its order as a drawing", text)
+text = drawing(LOST, "html")
+tap.ok(text:find("atomic_store sleeps[0]", 1, true)
+  and text:find("order of lost, line 11", 1, true), "and as a page", text)
+says(LOST, "--schedules --timeline=" .. drawn, "a drawing has a kind",
+  "expected a file that ends in .svg or .html")
+
+-- The prompt replays a schedule, and draws it.
+local function prompt(input)
+  local pipe = assert(io.popen(("printf %%s '%s' | CUTTLE_DEVICE=cpu '%s' 2>&1"):format(
+    input:gsub("'", "'\\''"), arg[-1])))
+  local out = pipe:read "a"
+  pipe:close()
+  return out
+end
+
+text = prompt(([[
+local check = require "cuttle.check"
+local f = loadfile "%s"
+check.report(check.run(f))
+local found = check.run(f, {schedule = "%s"})
+found[1].line, found[1].message:match "for [^:]+"
+check.draw(found[1], "%s.svg") == "%s.svg"
+check.run(f, {schedule = "nowhere"})
+]]):format(path, saved, drawn, drawn))
+tap.ok(text:find("check: no finding in 1 launch\n11\tfor named barrier 1\ntrue\n", 1, true)
+  and text:find("check: schedule: nowhere: No such file", 1, true), "the prompt replays it", text)
+os.remove(drawn)
+os.remove(drawn .. ".svg")
+os.remove(drawn .. ".html")
 
 -- Two warps count by a load and a store, twice: 4 x 4 orders, and in one of these 16 both counts are
 -- lost. Each of the two blocks is searched by itself.
@@ -137,7 +178,7 @@ local TESTED <const> = copy("arrive_expect_tx", [[
   full[0]:wait(0)
 ]])
 says(TESTED, "", "a copy at once is there when a test looks", "check: no finding in 1 launch")
-text = says(TESTED, "--schedules=all --save-schedule=" .. saved,
+says(TESTED, "--schedules=all --save-schedule=" .. saved,
   "a copy that is late, so that a test does not find it",
   "FILE:9: race: read of s at 0, extent 32, by thread (32,0,0) of block (0,0,0), and write by a "
     .. "copy to an mbarrier by thread (0,0,0) at line 7 are not ordered",
