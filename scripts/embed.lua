@@ -162,7 +162,8 @@ end
 
 local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
                                sharding = true, tune = true }
-local seldom <const> = { "^attention" } -- of other rooms
+local seldom <const> = { "^attention", "^gather_matmul$", "^gemm_gather$", "^gemm_scatter$",
+  "^latex$", "^matmul_scatter$", "^picture_sharding$" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes
 local often <const> = { "^profile", "^check", "^command_check$", "^findings$", "^guess$",
   "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^space$", "^store$",
