@@ -14,6 +14,7 @@
 -- n_q and n_k of the sequence, all of queries and keys that there are. k is base + offset, of which
 -- the offset is a constant in kernels, unless k would be behind the last key. Sequences end
 -- together: query q is at the place of key q + n_k - n_q.
+local internal = ...
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -23,12 +24,12 @@ local LOG2_E <const> = 1 / math.log(2)
 -- {====== Parts ======
 
 -- A tensor's element as a number to compute with.
-local function wide(x) return math.type(x) and x or cast(x, f32) end
+local function wide(x) return internal.kernel.is_tracing() and cast(x, f32) or x end
 
 -- cap tanh(s / cap). In kernels by one exponential, which is exact to f32's last bits where
 -- fast.tanh is not.
 local function capped(s, cap)
-  if math.type(s) then return cap * tanh(s / cap) end
+  if not internal.kernel.is_tracing() then return cap * tanh(s / cap) end
   return cap - 2.0 * cap * fast.rcp(1.0 + fast.exp2(s * (2 * LOG2_E / cap)))
 end
 
@@ -39,12 +40,21 @@ M.softcap = { name = "softcap", n = 1,
     return 1.0 - t * t
   end }
 
--- Slopes are (H,B).
-M.alibi = { name = "alibi", n = 1,
-  score = function(s, at, slopes)
-    local distance = abs(wide(at.q + at.n_k - at.n_q - at.base) - at.offset)
-    return s - wide(slopes[{at.h, at.b}]) * distance
-  end }
+-- Slopes are (H,B). Where a query sees no key behind its place the distance has a sign, which
+-- leaves the assembler no numbers to compute before there are scores.
+local function from_base(at) return wide(at.q + at.n_k - at.n_q - at.base) end
+
+local function alibi(name, score)
+  return { name = name, n = 1,
+    score = function(s, at, slopes) return score(s, at, wide(slopes[{at.h, at.b}])) end }
+end
+
+M.alibi = alibi("alibi", function(s, at, slope)
+  return s - slope * abs(from_base(at) - at.offset)
+end)
+M.alibi_before = alibi("alibi before", function(s, at, slope)
+  return s - slope * from_base(at) + slope * at.offset
+end)
 
 -- The bias is (S,Sk,H,B).
 M.bias = { name = "bias", n = 1,
@@ -196,10 +206,9 @@ end
 --- first one, nil: 0, and the one behind the last; there is always one.
 function Kind:blocks(operands, first, last, at, keys)
   local from, to = self:range(operands, first, last, at)
-  local behind = cdiv(to == nil and at.n_k or max(min(at.n_k, to), 0), keys)
-  if to ~= nil or not math.type(at.n_k) then behind = max(behind, 1) end
+  local behind = max(cdiv(to == nil and at.n_k or max(min(at.n_k, to), 0), keys), 1)
   if from == nil then return nil, behind end
-  return min(max(from, 0) // keys, max(behind - 1, 0)), behind
+  return min(max(from, 0) // keys, behind - 1), behind
 end
 
 --- The blocks below the last one of [from, to), which needs a mask, from nil: 0: a list of

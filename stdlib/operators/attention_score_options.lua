@@ -88,7 +88,9 @@ function add.softcap(cap, to)
   insert(to, scores.softcap, cap + 0.0)
 end
 
-function add.alibi(slopes, to, p) insert(to, scores.alibi, per_head(slopes, "alibi", p)) end
+function add.alibi(slopes, to, p)
+  insert(to, to.is_before and scores.alibi_before or scores.alibi, per_head(slopes, "alibi", p))
+end
 
 function add.bias(bias, to, p)
   arguments.check_tensor(op, bias, "bias", "(B,H,S,Sk)", "attention launches kernels itself")
@@ -109,14 +111,17 @@ local function to_limit(x, side)
 end
 
 -- Causal is a window that ends at the query.
-local function add_window(window, to, p)
+local function read_window(window, p)
   if window ~= nil and type(window) ~= "table" then
     fail("window is of type %s; expected {left, right}, numbers of keys, -1 for all",
       tiles.type_name(window))
   end
   window = window or {}
   local left, right = to_limit(window[1], "left"), to_limit(window[2], "right")
-  if p.causal then right = 0 end
+  return left, p.causal and 0 or right
+end
+
+local function add_window(left, right, to)
   if left or right then
     insert(to, scores.window(left ~= false, right ~= false), left or 0, right or 0)
     to.range_text = ("window %s %s"):format(left, right)
@@ -207,11 +212,12 @@ end
 function M.read(who, options, p)
   op = who
   if not is_given(options) then return nil end
-  local to = { parts = {}, operands = {}, range_text = "" }
+  local left, right = read_window(options.window, p)
+  local to = { parts = {}, operands = {}, range_text = "", is_before = right == 0 }
   for _, name in ipairs { "softcap", "alibi", "bias" } do
     if options[name] ~= nil then add[name](options[name], to, p) end
   end
-  add_window(options.window, to, p)
+  add_window(left, right, to)
   if options.documents ~= nil then add.documents(options.documents, to, p) end
   add_functions(options, to, p)
   local sinks = options.sinks ~= nil and per_head(options.sinks, "sinks", p) or nil
