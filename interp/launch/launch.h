@@ -76,7 +76,7 @@ typedef struct Arg {
   const char *field;        /* its name there, or NULL and */
   lua_Integer number;       /* its number */
   int n_fields;             /* of a RECORD */
-  size_t key_at, key_bytes; /* of an OBJECT: what the key says of it */
+  size_t key_at, key_bytes; /* what the key says of an OBJECT, or of a TENSOR if it keeps that */
   uint64_t address;         /* of the tensor's element 0 */
   CtCallSpan span;          /* addresses of the bytes that its elements span; equal when empty */
 } Arg;
@@ -208,8 +208,9 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
 CtStatus launch_check_tables(lua_State *L, const Kernel *k, const LaunchArgs *a,
                              CtErr *err) CT_NODISCARD;
 
-/* launch_read for arguments like those that *a was last read from: the same tensors, numbers of the
-   same types. Only numbers are read anew. False: they differ, or something raises; read them by launch_read. */
+/* launch_read for arguments like those that *a was last read from: the same tensors, or others of which the key says the
+   same; numbers of the same types. Only what may differ is read anew. False: they are unlike, or something raises; read
+   them by launch_read. */
 bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a);
 
 /* May another configuration's launch be compared with these arguments? */

@@ -51,14 +51,32 @@ static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor 
 
 CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
 
+/* The next extent or stride that is a value of the launch. */
+typedef struct Values {
+  const Kernel *k;
+  const Tensor *of;
+  bool is_extent;
+  uint32_t node;
+  int leaf;
+} Values;
+
+static bool next_value(Values *w, CtSlotValue *out) {
+  CtTuple t = w->is_extent ? w->of->layout.shape : w->of->layout.stride;
+  while (w->node < t->len) {
+    const CtNode *node = &t[w->node++];
+    if (node->rank == CT_LEAF && launch_is_slot(w->k, w->of, w->is_extent, w->leaf++, node->i.v)) {
+      out->i = node->i.v;
+      return true;
+    }
+  }
+  return false;
+}
+
 static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor *of,
                       bool is_extent) {
-  CtTuple t = is_extent ? of->layout.shape : of->layout.stride;
-  int leaf = 0;
-  for (uint32_t i = 0; i < t->len; i++) {
-    if (t[i].rank == CT_LEAF && launch_is_slot(k, of, is_extent, leaf++, t[i].i.v)) {
-      launch_add_slot(L, a, (CtSlotValue){.i = t[i].i.v});
-    }
+  CtSlotValue v;
+  for (Values w = {.k = k, .of = of, .is_extent = is_extent}; next_value(&w, &v);) {
+    launch_add_slot(L, a, v);
   }
 }
 
@@ -76,11 +94,14 @@ static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *ar
 }
 
 /* What the key says of a tensor; kept in it, since a tensor does not change. */
-static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) {
+static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   const Kernel *k = lua_touserdata(L, kernel);
   Tensor *t = arg->tensor;
   size_t start = a->key_len;
+  arg->key_at = start;
+  arg->key_bytes = 0;
   if (t->key_len != 0 && !k->static_shapes) {
+    arg->key_bytes = t->key_len;
     launch_put(L, a, t->key, t->key_len);
     return;
   }
@@ -92,8 +113,18 @@ static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, const Arg *arg) 
   put_tree(L, a, k, t, false);
   if (!k->static_shapes && !a->is_full && a->key_len - start <= sizeof t->key) {
     t->key_len = (uint8_t)(a->key_len - start);
+    arg->key_bytes = t->key_len;
     memcpy(t->key, a->key + start, t->key_len);
   }
+}
+
+static CtSlotValue address_slot(const Arg *arg) {
+  return (CtSlotValue){.i = (int64_t)arg->address};
+}
+
+/* What may be touched from the tensor's address on. */
+static int64_t n_elems_of(const Arg *arg) {
+  return (int64_t)((arg->span.end - arg->address) / ct_dtype_bytes(arg->dtype));
 }
 
 static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
@@ -114,14 +145,10 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   measure(L, kernel, a, arg);
   launch_place(t, arg);
   put_tensor(L, kernel, a, arg);
-  union {
-    uint64_t address;
-    CtSlotValue v;
-  } pointer = {.address = arg->address};
-  launch_add_slot(L, a, pointer.v);
+  launch_add_slot(L, a, address_slot(arg));
   add_slots(L, a, k, t, true);
   add_slots(L, a, k, t, false);
-  launch_add_param(a, arg, (int64_t)((arg->span.end - arg->address) / ct_dtype_bytes(t->dtype)));
+  launch_add_param(a, arg, n_elems_of(arg));
 }
 
 static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, CtSlotValue v) {
@@ -421,10 +448,49 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
 /* {====== Arguments like those that were read last ======
    Nearly every launch goes this way, so it asks Lua for no more than it needs. */
 
-static bool is_same_tensor(lua_State *L, const Kernel *k, const Arg *arg, int idx) {
-  const Tensor *t = launch_test_tensor(L, k, idx);
+static bool is_same_tensor(const Arg *arg, const Tensor *t) {
   CtErr err;
-  return t != NULL && t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
+  return t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
+}
+
+/* Would launch_read say the same of this tensor as of the one that was read? A tensor keeps what its key says from its
+   first launch on. In m:run a rank's tensors are looked at more closely. */
+static bool is_like_tensor(const LaunchArgs *a, const Arg *arg, const Tensor *t) {
+  CtErr err;
+  return t->key_len != 0 && t->key_len == arg->key_bytes && !t->in_kernel && a->rank < 0 &&
+         memcmp(t->key, a->key + arg->key_at, t->key_len) == 0 && tensor_live(t, &err) == CT_OK &&
+         t->storage->device == a->device;
+}
+
+/* Puts what a launch has of a tensor in place of that of one that is like it. */
+static void move_tensor(const Kernel *k, LaunchArgs *a, Arg *arg, Tensor *t) {
+  CtSlotValue *slot = &a->slots[arg->first_slot];
+  arg->tensor = t;
+  arg->tensor_id = t->id;
+  launch_place(t, arg);
+  *slot++ = address_slot(arg);
+  for (int of_extents = 1; of_extents >= 0; of_extents--) {
+    for (Values w = {.k = k, .of = t, .is_extent = of_extents != 0}; next_value(&w, slot);) {
+      slot++;
+    }
+  }
+  a->n_elems[arg->param] = n_elems_of(arg);
+  a->has_lent = a->has_lent || t->storage->is_lent;
+}
+
+/* Is it the same tensor, or one like it? Then *moved is set. */
+static bool takes_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx,
+                         bool *moved) {
+  Tensor *t = launch_test_tensor(L, k, idx);
+  if (t == NULL || is_same_tensor(arg, t)) {
+    return t != NULL;
+  }
+  if (!is_like_tensor(a, arg, t)) {
+    return false;
+  }
+  *moved = true;
+  move_tensor(k, a, arg, t);
+  return true;
 }
 
 /* A plain Lua number of the type that stands in the key. */
@@ -442,9 +508,10 @@ static bool reread_number(lua_State *L, LaunchArgs *a, Arg *arg, int idx) {
   return true;
 }
 
-static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx) {
+static bool takes_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx,
+                      bool *moved) {
   switch (arg->kind) {
-    case ARG_TENSOR: return is_same_tensor(L, k, arg, idx);
+    case ARG_TENSOR: return takes_tensor(L, k, a, arg, idx, moved);
     case ARG_NUMBER: return reread_number(L, a, arg, idx);
     case ARG_LIST: return launch_list_is(L, k, idx, arg->list, arg->tensor_id);
     case ARG_OBJECT: return launch_object_is(L, a, arg, idx);
@@ -456,13 +523,12 @@ static bool is_same_arg(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, 
 
 /* While no tensor was closed or collected since the arguments were read, an address tells a tensor that was among
    them from everything else. */
-static bool are_same_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first) {
+static bool takes_args(lua_State *L, const Kernel *k, LaunchArgs *a, int first, bool *moved) {
   bool are_live = a->n_closed == k->state->tensors.n_closed;
   for (int i = 0; i < a->n; i++) {
     Arg *arg = &a->args[i];
-    bool same = are_live && arg->kind == ARG_TENSOR ? lua_touserdata(L, first + i) == arg->tensor
-                                                    : is_same_arg(L, k, a, arg, first + i);
-    if (!same) {
+    bool same = are_live && arg->kind == ARG_TENSOR && lua_touserdata(L, first + i) == arg->tensor;
+    if (!same && !takes_arg(L, k, a, arg, first + i, moved)) {
       return false;
     }
   }
@@ -484,10 +550,6 @@ static bool is_unchanged(lua_State *L, int kernel, LaunchArgs *a) {
          has_same_captures(L, kernel, a);
 }
 
-bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
-  return n == a->n && are_same_args(L, a->of, a, first) && is_unchanged(L, kernel, a);
-}
-
 bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
   Head head = head_of(c);
   return a->wants == notes_wanted(c) && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
@@ -504,4 +566,10 @@ bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
     a->spec = 0;
   }
   return true;
+}
+
+bool launch_read_again(lua_State *L, int kernel, int first, int n, LaunchArgs *a) {
+  bool moved = false;
+  return n == a->n && takes_args(L, a->of, a, first, &moved) &&
+         (moved ? launch_read_moved(L, kernel, a) : is_unchanged(L, kernel, a));
 }
