@@ -17,6 +17,7 @@ return {
     { name = "arena", files = { "base/arena" }, uses = { "err" } },
     { name = "blank", files = { "base/blank" }, uses = { "arena" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
+    { name = "hash_table", files = { "base/hash_table" }, uses = { "arena" } },
     { name = "rand", files = { "base/rand" }, uses = { "base" } },
     { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
     { name = "newfile", files = { "base/newfile" }, uses = { "base" } },
@@ -40,7 +41,7 @@ return {
     { name = "ir_file", files = { "ir/ir_file", "ir/ir_file_rows", "ir/ir_read", "ir/ir_write",
       "ir/ir_trust", "ir/ir_again" }, uses = { "ir", "pass" } },
     { name = "ir", files = { "ir/ir", "ir/ir_[%w_]+", "ir/ops", "ir/gemm_order" },
-      uses = { "layout", "dtype", "message", "atom", "math" }, circle = 12 },
+      uses = { "layout", "dtype", "message", "atom", "math", "hash_table" }, circle = 12 },
     -- A launch as plain numbers, and what a trace takes for granted of them.
     { name = "launch", files = { "launch/[%w_]+" }, uses = { "ir" } },
     -- A launch in a file: its IR and what it was given.

@@ -81,7 +81,7 @@ void ct_ir_clear(CtIr *ir) {
   ct_free(a, ir->maps, ir->cap_maps * sizeof *ir->maps);
   ct_free(a, ir->tma_sources, ir->cap_tma_sources * sizeof *ir->tma_sources);
   ct_free(a, (void *)ir->chunks, ir->cap_chunks * sizeof *ir->chunks);
-  ct_free(a, ir->cse, ir->cap_cse * sizeof *ir->cse);
+  ct_hash_table_clear(&ir->cse, a);
   ct_arena_clear(&ir->arena);
   memset(ir, 0, sizeof *ir);
   ct_arena_init(&ir->arena, a);
@@ -344,30 +344,6 @@ static bool is_available(const CtIr *ir, CtVal v) {
          (inst->region != 0 && ct_ir_encloses(ir, inst->region, ir->cur));
 }
 
-static void rehash(CtIr *ir) {
-  uint32_t *old = ir->cse;
-  size_t old_cap = ir->cap_cse;
-  size_t cap = old_cap == 0 ? 256 : old_cap * 2;
-  uint32_t *table = ct_alloc(ir->arena.alloc, cap * sizeof *table);
-  if (table == NULL) {
-    ir->failed = true;
-    return;
-  }
-  memset(table, 0, cap * sizeof *table);
-  for (size_t i = 0; i < old_cap; i++) {
-    if (old[i] != 0) {
-      size_t at = hash_inst(&ir->insts[old[i]]) & (cap - 1);
-      while (table[at] != 0) {
-        at = (at + 1) & (cap - 1);
-      }
-      table[at] = old[i];
-    }
-  }
-  ct_free(ir->arena.alloc, old, old_cap * sizeof *old);
-  ir->cse = table;
-  ir->cap_cse = cap;
-}
-
 static bool is_of_int(const CtIr *ir, const CtInst *x) {
   return x->op == CT_OP_CAST && !ct_is_float((CtDtype)ct_inst(ir, x->args[0])->type);
 }
@@ -404,19 +380,17 @@ CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *given) {
                 given->op == CT_OP_MIN || given->op == CT_OP_MAX || given->op == CT_OP_DYNAMIC;
     with_type.untyped = ct_ir_untyped_of(ir, given->args, ct_ops[given->op].n_args, kept);
   }
-  if (ir->n_cse * 2 >= ir->cap_cse) {
-    rehash(ir);
-    if (ir->failed) {
-      return 0;
-    }
+  if (!ct_hash_table_reserve(&ir->cse, ir->arena.alloc)) {
+    ir->failed = true;
+    return 0;
   }
-  size_t mask = ir->cap_cse - 1;
-  size_t at = hash_inst(key) & mask;
-  while (ir->cse[at] != 0 && !same_inst(&ir->insts[ir->cse[at]], key)) {
-    at = (at + 1) & mask;
+  uint32_t hash = hash_inst(key);
+  CtHashSlot *at = ct_hash_table_first(&ir->cse, hash);
+  while (at->number != 0 && !same_inst(&ir->insts[at->number], key)) {
+    at = ct_hash_table_next(&ir->cse, at);
   }
-  if (ir->cse[at] != 0 && is_available(ir, ir->cse[at])) {
-    return ir->cse[at];
+  if (at->number != 0 && is_available(ir, at->number)) {
+    return at->number;
   }
   bool leaf = ct_ops[key->op].cls == CT_CLS_LEAF;
   CtVal v = leaf ? ct_ir_new(ir, (CtOp)key->op, (CtDtype)key->type)
@@ -429,7 +403,9 @@ CtVal ct_ir_shared_inst(CtIr *ir, const CtInst *given) {
   ir->insts[v].facts = key->facts;
   ir->insts[v].is_conditional = key->is_conditional;
   ir->insts[v].untyped = key->untyped;
-  ir->n_cse += ir->cse[at] == 0;
-  ir->cse[at] = v; /* replaces one whose region has ended */
+  if (at->number == 0) {
+    ct_hash_table_put(&ir->cse, at, hash, v);
+  }
+  at->number = v; /* replaces one whose region has ended */
   return v;
 }

@@ -21,6 +21,7 @@
 
 #include "ir_data.h"
 #include "ir_op.h"
+#include "runtime/base/hash_table.h"
 
 /* --- arguments ------------------------------------------------------------------------------- */
 
@@ -224,10 +225,9 @@ typedef struct CtIr {
   size_t n_chunks, cap_chunks;
   CtRegion cur; /* where the builder appends */
   CtLoc cur_loc;
-  uint32_t *cse;
-  size_t cap_cse, n_cse; /* hash table of shareable operations */
-  bool wants_notes;      /* of static decisions, for people */
-  CtNote *notes;         /* in order of their first times */
+  CtHashTable cse;  /* of shareable operations */
+  bool wants_notes; /* of static decisions, for people */
+  CtNote *notes;    /* in order of their first times */
   size_t n_notes, cap_notes;
   CtSlotValue
       *samples; /* of the traced launch, by slot, or NULL: messages show these values of numbers */

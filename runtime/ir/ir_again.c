@@ -76,9 +76,7 @@ static void drop_made(const Again *g) {
     ir->n_insts--;
   }
   ir->n_regions = g->n_regions;
-  ct_free(ir->arena.alloc, ir->cse, ir->cap_cse * sizeof *ir->cse);
-  ir->cse = NULL;
-  ir->cap_cse = ir->n_cse = 0;
+  ct_hash_table_clear(&ir->cse, ir->arena.alloc);
 }
 
 static CtStatus fail(const Again *g, CtVal v, const char *why) {

@@ -312,7 +312,7 @@ static void write_place(CtCheckWorker *k, int32_t warp, const CtFlagPlace *at) {
   CtFlags *f = flags_of(k);
   const CtFlagOp *op = &k->flag;
   bool releases = !op->is_relaxed || has_fence(k, warp, at->lanes);
-  bool makes = releases || f->table.n < MAX_PLACES;
+  bool makes = releases || f->table.by_address.n < MAX_PLACES;
   CtFlagElement *p = ct_flag_element(&f->table, op->job, op->block, at->at, makes);
   uint64_t thread = thread_of(k, warp, at->lanes);
   if (p == NULL) {

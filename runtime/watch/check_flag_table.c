@@ -1,61 +1,51 @@
 /* check_flag_table.c: see check_flag_table.h. */
 #include "check_flag_table.h"
 
-#include <string.h>
-
-enum { FIRST_CAP = 64 };
-
-static size_t hash(const char *at, size_t cap) {
-  return (size_t)((uint64_t)(uintptr_t)at * 0x9E3779B97F4A7C15u >> 20) & (cap - 1);
+static uint32_t hash(const char *at) {
+  return (uint32_t)((uint64_t)(uintptr_t)at * 0x9E3779B97F4A7C15u >> 20);
 }
 
-static CtFlagElement *find(CtFlagElement *elements, size_t cap, const char *at) {
-  size_t i = hash(at, cap);
-  while (elements[i].at != NULL && elements[i].at != at) {
-    i = (i + 1) & (cap - 1);
+static CtHashSlot *find(const CtFlagTable *t, const char *at) {
+  CtHashSlot *slot = ct_hash_table_first(&t->by_address, hash(at));
+  while (slot->number != 0 && t->elements[slot->number - 1].at != at) {
+    slot = ct_hash_table_next(&t->by_address, slot);
   }
-  return &elements[i];
-}
-
-static bool grow(CtFlagTable *t) {
-  size_t cap = t->cap == 0 ? FIRST_CAP : t->cap * 2;
-  CtFlagElement *elements = ct_alloc(t->alloc, cap * sizeof *elements);
-  if (elements == NULL) {
-    return false;
-  }
-  memset(elements, 0, cap * sizeof *elements);
-  for (size_t i = 0; i < t->cap; i++) {
-    if (t->elements[i].at != NULL) {
-      *find(elements, cap, t->elements[i].at) = t->elements[i];
-    }
-  }
-  ct_free(t->alloc, t->elements, t->cap * sizeof *t->elements);
-  t->elements = elements;
-  t->cap = cap;
-  return true;
+  return slot;
 }
 
 void ct_flag_table_clear(CtFlagTable *t) {
-  for (size_t i = 0; i < t->cap; i++) {
+  for (size_t i = 0; i < t->by_address.n; i++) {
     CtFlagElement *e = &t->elements[i];
     ct_flag_element_clear(t, e);
     ct_free(t->alloc, e->of, e->cap_of * sizeof *e->of);
     ct_free(t->alloc, e->readers, e->cap_readers * sizeof *e->readers);
   }
   ct_free(t->alloc, t->elements, t->cap * sizeof *t->elements);
+  ct_hash_table_clear(&t->by_address, t->alloc);
+}
+
+static CtFlagElement *make(CtFlagTable *t, const char *at) {
+  if (!ct_hash_table_reserve(&t->by_address, t->alloc) ||
+      ct_grow(t->alloc, &t->elements, &t->cap, t->by_address.n + 1, sizeof *t->elements, NULL) !=
+          CT_OK) {
+    return NULL;
+  }
+  CtHashSlot *slot = find(t, at);
+  if (slot->number == 0) {
+    t->elements[t->by_address.n] = (CtFlagElement){.at = at};
+    ct_hash_table_put(&t->by_address, slot, hash(at), (uint32_t)t->by_address.n + 1);
+  }
+  return &t->elements[slot->number - 1];
+}
+
+static CtFlagElement *known(const CtFlagTable *t, const char *at) {
+  uint32_t number = t->by_address.n == 0 ? 0 : find(t, at)->number;
+  return number == 0 ? NULL : &t->elements[number - 1];
 }
 
 CtFlagElement *ct_flag_element(CtFlagTable *t, int job, int64_t block, const char *at, bool makes) {
-  if (makes && t->n * 2 >= t->cap && !grow(t)) {
-    return NULL;
-  }
-  CtFlagElement *e = t->cap == 0 ? NULL : find(t->elements, t->cap, at);
-  if (e == NULL || (e->at == NULL && !makes)) {
-    return NULL;
-  }
-  t->n += e->at == NULL;
-  e->at = at;
-  if (e->job != job || e->block != block) {
+  CtFlagElement *e = makes ? make(t, at) : known(t, at);
+  if (e != NULL && (e->job != job || e->block != block)) {
     ct_flag_element_clear(t, e);
     e->is_written = false;
     e->n_readers = 0;

@@ -4,6 +4,7 @@
 #define CT_WATCH_CHECK_FLAG_TABLE_H
 
 #include "check_known.h"
+#include "runtime/base/hash_table.h"
 
 /* What a rank's threads handed on at an element. */
 typedef struct CtFlagHanded {
@@ -18,8 +19,8 @@ typedef struct CtFlagReader {
 } CtFlagReader;
 
 typedef struct CtFlagElement {
-  const char *at; /* NULL: free */
-  int job;        /* of shared memory: whose it is; -1: of global memory */
+  const char *at;
+  int job; /* of shared memory: whose it is; -1: of global memory */
   int64_t block;
   CtFlagHanded *of; /* to threads of the same rank */
   size_t n_of, cap_of;
@@ -32,8 +33,9 @@ typedef struct CtFlagElement {
 
 typedef struct CtFlagTable {
   CtAlloc alloc;
-  CtFlagElement *elements;
-  size_t n, cap; /* a hash table; cap is 0 or a power of 2 */
+  CtFlagElement *elements; /* as many as by_address.n */
+  size_t cap;
+  CtHashTable by_address;
 } CtFlagTable;
 
 void ct_flag_table_clear(CtFlagTable *t);

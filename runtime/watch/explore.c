@@ -7,6 +7,7 @@
 
 #include "check_state.h"
 #include "orders.h"
+#include "runtime/base/hash_table.h"
 #include "runtime/simt/run/simt_kept.h"
 
 /* RESIDENT: clusters of a launch whose blocks meet that run at the same time. LISTED_BYTES: of all orders that wait to
@@ -31,8 +32,9 @@ typedef struct Exploration {
   CtOrders *orders;
   Listed *waiting;
   size_t n_waiting, at_waiting, cap_waiting, listed_bytes;
-  uint64_t *seen; /* a hash set of orders and of lists that lead to one; 0: free */
-  size_t n_seen, cap_seen;
+  uint64_t *seen; /* hashes of orders and of lists that lead to one */
+  size_t cap_seen;
+  CtHashTable seen_at;
   CtExplored count;
   bool is_incomplete; /* something was left out */
   bool is_clean;      /* the first run found nothing */
@@ -43,43 +45,23 @@ typedef struct Exploration {
 
 /* --- what was seen ---------------------------------------------------------------------------------------- */
 
-static uint64_t *seen_slot(uint64_t *seen, size_t cap, uint64_t key) {
-  size_t i = (size_t)key & (cap - 1);
-  while (seen[i] != 0 && seen[i] != key) {
-    i = (i + 1) & (cap - 1);
-  }
-  return &seen[i];
-}
-
-static bool grow_seen(Exploration *x) {
-  size_t cap = x->cap_seen == 0 ? 1024 : 2 * x->cap_seen;
-  uint64_t *seen = ct_alloc(x->c->alloc, cap * sizeof *seen);
-  if (seen == NULL) {
-    return false;
-  }
-  memset(seen, 0, cap * sizeof *seen);
-  for (size_t i = 0; i < x->cap_seen; i++) {
-    if (x->seen[i] != 0) {
-      *seen_slot(seen, cap, x->seen[i]) = x->seen[i];
-    }
-  }
-  ct_free(x->c->alloc, x->seen, x->cap_seen * sizeof *x->seen);
-  x->seen = seen;
-  x->cap_seen = cap;
-  return true;
-}
-
 /* Is it new? */
 static bool note_seen(Exploration *x, uint64_t key) {
-  key |= 1;
-  if (2 * (x->n_seen + 1) > x->cap_seen && !grow_seen(x)) {
+  CtHashTable *t = &x->seen_at;
+  if (!ct_hash_table_reserve(t, x->c->alloc) ||
+      ct_grow(x->c->alloc, &x->seen, &x->cap_seen, t->n + 1, sizeof *x->seen, NULL) != CT_OK) {
     x->is_incomplete = true;
     return false;
   }
-  uint64_t *slot = seen_slot(x->seen, x->cap_seen, key);
-  bool is_new = *slot == 0;
-  x->n_seen += is_new;
-  *slot = key;
+  CtHashSlot *at = ct_hash_table_first(t, (uint32_t)key);
+  while (at->number != 0 && x->seen[at->number - 1] != key) {
+    at = ct_hash_table_next(t, at);
+  }
+  bool is_new = at->number == 0;
+  if (is_new) {
+    x->seen[t->n] = key;
+    ct_hash_table_put(t, at, (uint32_t)key, (uint32_t)t->n + 1);
+  }
   return is_new;
 }
 
@@ -429,6 +411,7 @@ static void close(Exploration *x) {
   }
   ct_free(alloc, x->waiting, x->cap_waiting * sizeof *x->waiting);
   ct_free(alloc, x->seen, x->cap_seen * sizeof *x->seen);
+  ct_hash_table_clear(&x->seen_at, alloc);
   if (x->entries != NULL) {
     ct_free(alloc, x->entries, x->n * sizeof *x->entries);
   }

@@ -3,6 +3,7 @@
 #ifndef CT_WATCH_HISTORY_H
 #define CT_WATCH_HISTORY_H
 
+#include "runtime/base/hash_table.h"
 #include "runtime/simt/run/simt_access.h"
 #include "lineage.h"
 
@@ -57,9 +58,8 @@ typedef struct CtLineageRows {
   CtAlloc alloc;
   CtLineageRow *row;
   size_t n, cap;
-  uint32_t *table; /* hash of rows, of indices + 1 */
-  size_t cap_table;
-  CtTrail *trail; /* NULL: nobody asks in which order values were made */
+  CtHashTable table; /* of indices of rows + 1 */
+  CtTrail *trail;    /* NULL: nobody asks in which order values were made */
   bool failed;
 } CtLineageRows;
 

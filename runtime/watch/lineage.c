@@ -82,7 +82,7 @@ static void clear_tracers(CtLineage *t) {
     Tracer *r = &t->tracers[i];
     ct_history_clear(&r->history);
     ct_free(t->alloc, r->rows.row, r->rows.cap * sizeof *r->rows.row);
-    ct_free(t->alloc, r->rows.table, r->rows.cap_table * sizeof *r->rows.table);
+    ct_hash_table_clear(&r->rows.table, t->alloc);
     ct_free(t->alloc, r->trail.mark, r->trail.cap * sizeof *r->trail.mark);
     ct_free(t->alloc, r->blocks, r->cap_blocks * sizeof *r->blocks);
   }

@@ -1,5 +1,5 @@
-/* lineage_places.c: the set of places that a lineage still wants, and the rows that it has found; both are hash
-   tables. */
+/* lineage_places.c: the set of places that a lineage still wants, and the rows that it has found. The set is
+   a hash table of its own, since places are taken out of it, and it counts how many are near. */
 #include "lineage_places.h"
 
 #include <string.h>
@@ -113,7 +113,7 @@ bool ct_places_may_take_of(const CtPlaces *s, const CtAccess *a, const char *ptr
 
 /* --- rows --------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_row(const CtLineageRow *a) {
+static uint32_t hash_row(const CtLineageRow *a) {
   const uint64_t parts[] = {(uint64_t)a->kind << 32 | a->buf,
                             (uint64_t)a->off,
                             (uint64_t)a->block,
@@ -122,10 +122,9 @@ static uint64_t hash_row(const CtLineageRow *a) {
                             (uint64_t)a->loc.chunk << 32 | (uint32_t)a->loc.line};
   uint64_t h = 0;
   for (size_t i = 0; i < CT_ARRAY_LEN(parts); i++) {
-    h = (h ^ parts[i]) * 0xFF51AFD7ED558CCDu;
-    h ^= h >> 29;
+    h = ct_hash_table_mix(h, parts[i]);
   }
-  return h;
+  return (uint32_t)h;
 }
 
 static bool same_row(const CtLineageRow *a, const CtLineageRow *b) {
@@ -134,43 +133,23 @@ static bool same_row(const CtLineageRow *a, const CtLineageRow *b) {
          a->loc.line == b->loc.line;
 }
 
-static uint32_t *row_slot(CtLineageRows *rows, const CtLineageRow *row) {
-  size_t i = (size_t)hash_row(row) & (rows->cap_table - 1);
-  while (rows->table[i] != 0 && !same_row(&rows->row[rows->table[i] - 1], row)) {
-    i = (i + 1) & (rows->cap_table - 1);
-  }
-  return &rows->table[i];
-}
-
-static bool grow_table(CtLineageRows *rows) {
-  size_t cap = rows->cap_table == 0 ? FIRST_CAP : rows->cap_table * 2;
-  uint32_t *table = ct_alloc(rows->alloc, cap * sizeof *table);
-  if (table == NULL) {
-    return false;
-  }
-  memset(table, 0, cap * sizeof *table);
-  ct_free(rows->alloc, rows->table, rows->cap_table * sizeof *table);
-  rows->table = table;
-  rows->cap_table = cap;
-  for (size_t i = 0; i < rows->n; i++) {
-    *row_slot(rows, &rows->row[i]) = (uint32_t)i + 1;
-  }
-  return true;
-}
-
 void ct_lineage_add(CtLineageRows *rows, const CtLineageRow *row) {
-  if ((rows->n * 2 >= rows->cap_table && !grow_table(rows)) ||
+  if (!ct_hash_table_reserve(&rows->table, rows->alloc) ||
       ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
     rows->failed = true;
     return;
   }
-  uint32_t *at = row_slot(rows, row);
-  if (*at == 0) {
+  uint32_t hash = hash_row(row);
+  CtHashSlot *at = ct_hash_table_first(&rows->table, hash);
+  while (at->number != 0 && !same_row(&rows->row[at->number - 1], row)) {
+    at = ct_hash_table_next(&rows->table, at);
+  }
+  if (at->number == 0) {
     rows->row[rows->n++] = *row;
-    *at = (uint32_t)rows->n;
+    ct_hash_table_put(&rows->table, at, hash, (uint32_t)rows->n);
     return;
   }
-  CtLineageRow *old = &rows->row[*at - 1];
+  CtLineageRow *old = &rows->row[at->number - 1];
   old->n += row->n;
   old->order = row->order < old->order ? row->order : old->order;
 }

@@ -3,6 +3,7 @@
 #define CT_WATCH_ORDERS_STATE_H
 
 #include "orders.h"
+#include "runtime/base/hash_table.h"
 
 /* The warps of all launches of a run whose events are kept, and the threads with those of copies; these events;
    the choices of a run, after which it ends. */
@@ -48,7 +49,7 @@ typedef struct CtTouch {
 
 /* A word or a barrier. */
 typedef struct CtPlace {
-  uint64_t key;  /* 0: free */
+  uint64_t key;
   uint32_t last; /* its last touch */
   uint32_t phase;
   uint64_t phase_hash[2]; /* of the arrivals in the current phase, and in the one before */
@@ -125,8 +126,9 @@ struct CtOrders {
   size_t cap_copy_clocks;
   CtTouch *touches;
   size_t n_touches, cap_touches;
-  CtPlace *places; /* a hash table */
-  size_t n_places, cap_places;
+  CtPlace *places;
+  size_t cap_places;
+  CtHashTable place_at; /* by key */
   uint16_t *place_clocks;
   size_t n_place_clocks, cap_place_clocks;
   CtOrderMark *marks;

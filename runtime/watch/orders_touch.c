@@ -5,57 +5,44 @@
 
 #include "runtime/simt/run/simt_sync.h"
 
-enum { RACES = 1 << 16, FIRST_PLACES = 256 };
+enum { RACES = 1 << 16 };
 
 /* --- places ---------------------------------------------------------------------------------------------- */
 
-static CtPlace *slot_of(CtPlace *places, size_t cap, uint64_t key) {
-  size_t i = (size_t)key & (cap - 1);
-  while (places[i].key != 0 && places[i].key != key) {
-    i = (i + 1) & (cap - 1);
-  }
-  return &places[i];
+/* Room for one more place, and for its clocks. */
+static bool reserve_place(CtOrders *o) {
+  size_t n_clocks = o->n_place_clocks + 2 * o->n_threads;
+  return ct_hash_table_reserve(&o->place_at, o->alloc) &&
+         ct_grow(o->alloc, &o->places, &o->cap_places, o->place_at.n + 1, sizeof *o->places,
+                 NULL) == CT_OK &&
+         ct_grow(o->alloc, &o->place_clocks, &o->cap_place_clocks, n_clocks,
+                 sizeof *o->place_clocks, NULL) == CT_OK;
 }
 
-/* Twice as many; the capacity is a power of two. */
-static bool grow_places(CtOrders *o) {
-  size_t cap = o->cap_places == 0 ? FIRST_PLACES : 2 * o->cap_places;
-  CtPlace *places = ct_alloc(o->alloc, cap * sizeof *places);
-  if (places == NULL) {
-    return false;
-  }
-  memset(places, 0, cap * sizeof *places);
-  for (size_t i = 0; i < o->cap_places; i++) {
-    if (o->places[i].key != 0) {
-      *slot_of(places, cap, o->places[i].key) = o->places[i];
-    }
-  }
-  ct_free(o->alloc, o->places, o->cap_places * sizeof *o->places);
-  o->places = places;
-  o->cap_places = cap;
-  return true;
+static CtPlace new_place(CtOrders *o, uint64_t key) {
+  CtPlace p = {.key = key, .last = UINT32_MAX, .clock = o->n_place_clocks};
+  memset(&o->place_clocks[p.clock], 0, 2 * o->n_threads * sizeof *o->place_clocks);
+  o->n_place_clocks += 2 * o->n_threads;
+  return p;
 }
 
 /* NULL: out of memory, and the run ends. */
 static CtPlace *place_of(CtOrders *o, uint64_t key) {
-  key = ct_order_mix(key) | 1;
-  size_t n_clocks = o->n_place_clocks + 2 * o->n_threads;
-  bool ok = 2 * (o->n_places + 1) < o->cap_places || grow_places(o);
-  CtPlace *p = ok ? slot_of(o->places, o->cap_places, key) : NULL;
-  if (p != NULL && p->key == 0) {
-    ok = ct_grow(o->alloc, &o->place_clocks, &o->cap_place_clocks, n_clocks,
-                 sizeof *o->place_clocks, NULL) == CT_OK;
-    if (ok) {
-      *p = (CtPlace){.key = key, .last = UINT32_MAX, .clock = o->n_place_clocks};
-      memset(&o->place_clocks[p->clock], 0, 2 * o->n_threads * sizeof *o->place_clocks);
-      o->n_place_clocks = n_clocks;
-      o->n_places++;
-    }
-  }
-  if (!ok) {
+  CtHashTable *t = &o->place_at;
+  if (!reserve_place(o)) {
     o->end = CT_ORDER_TOO_LARGE;
+    return NULL;
   }
-  return ok ? p : NULL;
+  uint32_t hash = (uint32_t)ct_order_mix(key);
+  CtHashSlot *at = ct_hash_table_first(t, hash);
+  while (at->number != 0 && o->places[at->number - 1].key != key) {
+    at = ct_hash_table_next(t, at);
+  }
+  if (at->number == 0) {
+    o->places[t->n] = new_place(o, key);
+    ct_hash_table_put(t, at, hash, (uint32_t)t->n + 1);
+  }
+  return &o->places[at->number - 1];
 }
 
 /* Of the current phase, or of the one before it; of a barrier whose phases have numbers, by parity. */
@@ -425,16 +412,15 @@ void ct_order_settle(CtOrders *o) {
 }
 
 void ct_order_reset(CtOrders *o) {
-  o->n_touches = o->n_races = o->n_found = o->n_place_clocks = o->n_places = 0;
+  o->n_touches = o->n_races = o->n_found = o->n_place_clocks = 0;
   o->is_open = false;
-  if (o->places != NULL) {
-    memset(o->places, 0, o->cap_places * sizeof *o->places);
-  }
+  ct_hash_table_empty(&o->place_at);
 }
 
 void ct_order_free(CtOrders *o) {
   ct_free(o->alloc, o->touches, o->cap_touches * sizeof *o->touches);
   ct_free(o->alloc, o->places, o->cap_places * sizeof *o->places);
+  ct_hash_table_clear(&o->place_at, o->alloc);
   ct_free(o->alloc, o->place_clocks, o->cap_place_clocks * sizeof *o->place_clocks);
   ct_free(o->alloc, o->races, o->cap_races * sizeof *o->races);
   ct_free(o->alloc, o->found, o->cap_found * sizeof *o->found);

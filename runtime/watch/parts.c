@@ -4,9 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/base/hash_table.h"
 #include "runtime/simt/run/simt_watch.h"
-
-enum { FIRST_TABLE = 256 };
 
 /* Where a warp is. */
 typedef struct WarpAt {
@@ -21,8 +20,7 @@ typedef struct Keeper {
   size_t n_before; /* parts of earlier blocks */
   int64_t **vecs;
   size_t n_vecs, cap_vecs;
-  uint32_t *table; /* hash of vectors, of numbers + 1 */
-  size_t cap_table;
+  CtHashTable table; /* of numbers of vectors + 1 */
   int64_t *scratch;
   size_t cap_scratch;
   CtArena arena; /* the vectors */
@@ -111,54 +109,34 @@ static uint32_t step_at(const CtParts *t, WarpAt *w, uint32_t index) {
 
 /* --- vectors ------------------------------------------------------------------------------------------------ */
 
-static uint64_t hash_of(const int64_t *v, size_t n) {
+static uint32_t hash_of(const int64_t *v, size_t n) {
   uint64_t h = n;
   for (size_t i = 0; i < n; i++) {
-    h = (h ^ (uint64_t)v[i]) * 0xFF51AFD7ED558CCDu;
-    h ^= h >> 29;
+    h = ct_hash_table_mix(h, (uint64_t)v[i]);
   }
-  return h;
+  return (uint32_t)h;
 }
 
-static uint32_t *slot_of(const Keeper *k, const int64_t *v, size_t n) {
-  size_t i = (size_t)hash_of(v, n) & (k->cap_table - 1);
-  while (k->table[i] != 0) {
-    const int64_t *other = k->vecs[k->table[i] - 1];
-    if (other[0] == (int64_t)n && memcmp(&other[1], v, n * sizeof *v) == 0) {
-      break;
-    }
-    i = (i + 1) & (k->cap_table - 1);
-  }
-  return &k->table[i];
-}
-
-static bool grow_table(CtAlloc alloc, Keeper *k) {
-  size_t cap = k->cap_table == 0 ? FIRST_TABLE : k->cap_table * 2;
-  uint32_t *table = ct_alloc(alloc, cap * sizeof *table);
-  if (table == NULL) {
-    return false;
-  }
-  memset(table, 0, cap * sizeof *table);
-  ct_free(alloc, k->table, k->cap_table * sizeof *table);
-  k->table = table;
-  k->cap_table = cap;
-  for (size_t i = 0; i < k->n_vecs; i++) {
-    *slot_of(k, &k->vecs[i][1], (size_t)k->vecs[i][0]) = (uint32_t)i + 1;
-  }
-  return true;
+/* A vector begins with its length. */
+static bool is_vector(const int64_t *own, const int64_t *v, size_t n) {
+  return own[0] == (int64_t)n && memcmp(&own[1], v, n * sizeof *v) == 0;
 }
 
 /* The number of the vector with these numbers. */
 static uint32_t vector(CtAlloc alloc, Keeper *k, const int64_t *v, size_t n) {
-  if (k->has_no_memory || (k->n_vecs * 2 >= k->cap_table && !grow_table(alloc, k)) ||
+  if (k->has_no_memory || !ct_hash_table_reserve(&k->table, alloc) ||
       ct_grow(alloc, (void *)&k->vecs, &k->cap_vecs, k->n_vecs + 1, sizeof *k->vecs, NULL) !=
           CT_OK) {
     k->has_no_memory = true;
     return 0;
   }
-  uint32_t *at = slot_of(k, v, n);
-  if (*at != 0) {
-    return *at - 1;
+  uint32_t hash = hash_of(v, n);
+  CtHashSlot *at = ct_hash_table_first(&k->table, hash);
+  while (at->number != 0 && !is_vector(k->vecs[at->number - 1], v, n)) {
+    at = ct_hash_table_next(&k->table, at);
+  }
+  if (at->number != 0) {
+    return at->number - 1;
   }
   int64_t *own = ct_arena_alloc(&k->arena, (n + 1) * sizeof *own);
   if (own == NULL) {
@@ -168,8 +146,8 @@ static uint32_t vector(CtAlloc alloc, Keeper *k, const int64_t *v, size_t n) {
   own[0] = (int64_t)n;
   memcpy(&own[1], v, n * sizeof *v);
   k->vecs[k->n_vecs++] = own;
-  *at = (uint32_t)k->n_vecs;
-  return *at - 1;
+  ct_hash_table_put(&k->table, at, hash, (uint32_t)k->n_vecs);
+  return at->number - 1;
 }
 
 /* Room for n numbers; NULL: there is none. */
@@ -352,7 +330,7 @@ static void clear(CtParts *t) {
     Keeper *k = &t->keepers[i];
     ct_free(t->alloc, k->parts, k->cap_parts * sizeof *k->parts);
     ct_free(t->alloc, (void *)k->vecs, k->cap_vecs * sizeof *k->vecs);
-    ct_free(t->alloc, k->table, k->cap_table * sizeof *k->table);
+    ct_hash_table_clear(&k->table, t->alloc);
     ct_free(t->alloc, k->scratch, k->cap_scratch * sizeof *k->scratch);
     ct_arena_clear(&k->arena);
   }
