@@ -107,13 +107,10 @@ void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
   for (size_t i = 0; i < k->n_pending && !meets; i++) {
     meets = k->pending[i].lo <= r.hi && r.lo <= k->pending[i].hi;
   }
+  int64_t off[CT_LANES];
   for (int64_t e = 0; meets && e < a->n; e++) {
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
-        look_at(k, a, lane, off);
-      }
+    for (uint32_t rest = ct_access_row(a, e, off); rest != 0; rest &= rest - 1) {
+      look_at(k, a, ct_first_lane(rest), off[ct_first_lane(rest)]);
     }
   }
 }

@@ -144,13 +144,10 @@ void ct_check_blank_look(CtCheckWorker *k, const CtAccess *a, bool reads) {
   if (b != NULL && look_at_states(b, origin, a, reads)) {
     return;
   }
+  int64_t off[CT_LANES];
   for (int64_t e = 0; e < a->n; e++) {
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
-        look_at_element(k, a, reads, lane, off);
-      }
+    for (uint32_t rest = ct_access_row(a, e, off); rest != 0; rest &= rest - 1) {
+      look_at_element(k, a, reads, ct_first_lane(rest), off[ct_first_lane(rest)]);
     }
   }
 }

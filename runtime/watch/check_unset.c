@@ -78,10 +78,12 @@ static uint32_t distinct_lanes(const CtAccess *a) {
   return lanes;
 }
 
+enum { MANY = 16 }; /* elements, for which it pays to find the distinct lanes */
+
 /* Are all elements of the access initialised? Each element is one granule. */
 static bool are_all_set(const CtCheckWorker *k, const CtAccess *a) {
   int64_t n_cols = a->n / a->n_rows;
-  uint32_t lanes = distinct_lanes(a), unset = 0;
+  uint32_t lanes = a->n < MANY ? a->mask : distinct_lanes(a), unset = 0;
   const uint32_t *shadow = &k->shadow[a->buf->at >> k->granule_bits];
   for (int64_t j = 0; j < n_cols && unset == 0; j++) {
     for (int64_t i = 0; i < a->n_rows; i++) {
@@ -96,35 +98,41 @@ static bool are_all_set(const CtCheckWorker *k, const CtAccess *a) {
 }
 
 static bool is_set(const CtCheckWorker *k, const CtAccess *a, CtRange r) {
-  if (!a->is_regular) {
-    return false;
-  }
-  if (r.hi - r.lo < a->n * CT_LANES && is_range_set(k->shadow, r, k->block_word)) {
+  if (a->is_inside && r.hi - r.lo < a->n * CT_LANES && is_range_set(k->shadow, r, k->block_word)) {
     return true;
   }
-  return a->pos != a->own_pos && ct_dtype_bytes(a->buf->dtype) == k->check->granule &&
-         are_all_set(k, a);
+  return a->is_regular && a->pos != a->own_pos &&
+         ct_dtype_bytes(a->buf->dtype) == k->check->granule && are_all_set(k, a);
+}
+
+/* Is the first granule of each element of these lanes initialised, and is it the only one? */
+static bool is_row_set(const CtCheckWorker *k, const CtAccess *a, uint32_t lanes,
+                       const int64_t off[CT_LANES]) {
+  const uint32_t *shadow = &k->shadow[a->buf->at >> k->granule_bits];
+  uint32_t unset = (uint32_t)(ct_dtype_bytes(a->buf->dtype) != k->check->granule);
+  for (uint32_t rest = unset == 0 ? lanes : 0; rest != 0; rest &= rest - 1) {
+    unset |= (uint32_t)(shadow[off[ct_first_lane(rest)]] < k->block_word);
+  }
+  return unset == 0;
 }
 
 void ct_unset_look(CtCheckWorker *k, const CtAccess *a, CtRange r) {
   if (is_set(k, a, r)) {
     return;
   }
-  bool run = ct_shadow_is_run(k, a);
+  bool run = a->is_regular && ct_shadow_is_run(k, a);
   int n;
   for (int64_t e = 0; e < a->n; e++) {
+    int64_t off[CT_LANES];
     if (run) {
       int64_t g = ct_shadow_granule(k, a->buf, ct_access_offset(a, e, 0), &n);
       if (is_run_set(&k->shadow[g], k->block_word)) {
         continue;
       }
     }
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(a, e, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
-        look_at_unset(k, a, lane, off);
-      }
+    uint32_t rest = ct_access_row(a, e, off);
+    for (rest = is_row_set(k, a, rest, off) ? 0 : rest; rest != 0; rest &= rest - 1) {
+      look_at_unset(k, a, ct_first_lane(rest), off[ct_first_lane(rest)]);
     }
   }
 }

@@ -17,7 +17,7 @@ static void set_operand(CtAccess *a, const CtOperand *operand, const CtIn *in, C
   a->writes = operand->writes;
   a->mask = w->mask;
   a->vec = 1;
-  a->is_atomic = a->is_async = a->is_regular = false;
+  a->is_atomic = a->is_async = a->is_regular = a->is_swizzled = a->is_inside = false;
   a->agent = CT_AGENT_NONE;
   a->n = a->n_rows = 1;
   a->base = a->lo = a->hi = a->step = 0;
@@ -43,6 +43,7 @@ static void settle_own(CtAccess *a) {
   }
   a->is_regular = is_in(a->lo, a->mem->n) && is_in(a->hi, a->mem->n) &&
                   is_in(a->lo + span_lo, a->mem->n) && is_in(a->hi + span_hi, a->mem->n);
+  a->is_inside = a->is_regular;
   a->lo += span_lo;
   a->hi += span_hi;
 }
@@ -59,7 +60,7 @@ static bool settle_pattern(CtAccess *a, int64_t base, const CtPattern *p) {
   a->base = base;
   a->pos = p == NULL ? no_pos : p->pos;
   a->pattern = p;
-  return a->is_regular = true;
+  return a->is_regular = a->is_inside = true;
 }
 
 static void set_pattern(CtAccess *a, int64_t base, const CtPattern *p, bool wraps) {
@@ -158,24 +159,53 @@ static bool add_ends(int64_t *lo, int64_t *hi, int64_t add_lo, int64_t add_hi) {
   return add_lo <= add_hi && !ct_add_overflow(*lo, add_lo, lo) && !ct_add_overflow(*hi, add_hi, hi);
 }
 
-static bool settle_tables(CtAccess *a, bool is_whole) {
-  const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
-  const CtPattern *p = a->arg->pattern == 0 ? NULL : CT_CAT(CtPattern, a->w, a->arg->pattern);
-  if (rows == NULL || cols == NULL || a->arg->swizzle.bits != 0 ||
-      a->arg->lanes.kind != CT_REF_STATIC || a->pred != NULL ||
-      (a->arg->n_guards > 0 && !is_whole) ||
-      ct_add_overflow(CT_CAT(CtScalar, a->w, a->arg->base)->i, a->arg->imm, &a->base)) {
-    return false;
+/* Sets where element (0, 0) of each lane is; false: it does not fit. */
+static bool settle_lanes_of_arg(CtAccess *a, int64_t *lo, int64_t *hi) {
+  const CtTileArg *arg = a->arg;
+  if (arg->lanes.kind == CT_REF_STATIC) {
+    const CtPattern *p = arg->pattern == 0 ? NULL : CT_CAT(CtPattern, a->w, arg->pattern);
+    a->pos = p == NULL ? no_pos : p->pos;
+    a->pattern = p;
+    *lo = p == NULL ? 0 : p->lo;
+    *hi = p == NULL ? 0 : p->hi;
+    return !ct_add_overflow(CT_CAT(CtScalar, a->w, arg->base)->i, arg->imm, &a->base);
   }
-  a->lo = a->hi = a->base;
-  a->pos = p == NULL ? no_pos : p->pos;
-  a->pattern = p;
+  *lo = INT64_MAX;
+  *hi = INT64_MIN;
+  a->pos = a->own_pos;
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    a->own_pos[lane] = ct_ref_value(a->w, arg->lanes, lane);
+    *lo = ct_min(*lo, a->own_pos[lane]);
+    *hi = ct_max(*hi, a->own_pos[lane]);
+  }
+  for (uint32_t rest = ~a->mask; rest != 0; rest &= rest - 1) {
+    a->own_pos[ct_first_lane(rest)] = *lo;
+  }
+  return true;
+}
+
+/* Finds whether the tables have all offsets, perhaps before the swizzle, and sets them. */
+static void settle_tables(CtAccess *a, bool is_whole) {
+  const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
+  int64_t lo, hi;
+  if (rows == NULL || cols == NULL || a->pred != NULL || (a->arg->n_guards > 0 && !is_whole) ||
+      !settle_lanes_of_arg(a, &lo, &hi)) {
+    return;
+  }
   a->rows = rows->off;
   a->cols = cols->off;
-  return add_ends(&a->lo, &a->hi, rows->lo, rows->hi) &&
-         add_ends(&a->lo, &a->hi, cols->lo, cols->hi) &&
-         (p == NULL || add_ends(&a->lo, &a->hi, p->lo, p->hi)) && is_in(a->lo, a->mem->n) &&
-         is_in(a->hi, a->mem->n);
+  a->lo = a->hi = a->base;
+  bool fits = add_ends(&a->lo, &a->hi, lo, hi) && add_ends(&a->lo, &a->hi, rows->lo, rows->hi) &&
+              add_ends(&a->lo, &a->hi, cols->lo, cols->hi);
+  if (a->arg->swizzle.bits != 0 && fits && a->lo >= 0 && a->hi <= INT32_MAX) {
+    int64_t block = ct_swizzle_block(a->arg->swizzle);
+    a->is_swizzled = true;
+    a->lo &= -block;
+    a->hi |= block - 1;
+  }
+  a->is_inside = fits && is_in(a->lo, a->mem->n) && is_in(a->hi, a->mem->n);
+  a->is_regular = a->is_inside && a->arg->swizzle.bits == 0;
 }
 
 /* Tiles of shared memory are read for all lanes. Sums are read only if the product adds to them. */
@@ -213,7 +243,9 @@ static bool settle_tile(CtAccess *a, const CtTileArg *arg, bool is_whole) {
       ct_mul_overflow(a->n_rows, n_cols, &a->n)) {
     return false;
   }
-  a->is_regular = a->n > 0 && settle_tables(a, is_whole);
+  if (a->n > 0) {
+    settle_tables(a, is_whole);
+  }
   return true;
 }
 
@@ -235,9 +267,15 @@ static int tile_accesses(const CtIn *code, const CtOperand *operands, int n,
 /* --- any instruction ---------------------------------------------------------------------------------- */
 
 int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_OPERANDS]) {
-  const CtSimtProgram *p = w->worker->job->program;
   CtOperand operands[CT_MAX_OPERANDS];
-  int n = w->mask == 0 ? 0 : ct_simt_operands(p, code, operands);
+  int n = ct_simt_operands(w->worker->job->program, code, operands);
+  return ct_simt_accesses_of(operands, n, code, in, w, out);
+}
+
+int ct_simt_accesses_of(const CtOperand *operands, int n, const CtIn *code, const CtIn *in,
+                        CtWarp *w, CtAccess out[CT_MAX_OPERANDS]) {
+  const CtSimtProgram *p = w->worker->job->program;
+  n = w->mask == 0 ? 0 : n;
   if (n > 0 &&
       ct_in_is(code, CT_INS_TMA)) { /* only for the box: the tensor's side is reported row by row */
     set_operand(&out[0], &operands[1], in, w);
@@ -272,8 +310,9 @@ static bool is_chosen(const CtAccess *a, int64_t e, int lane) {
 }
 
 bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off) {
-  if (a->is_regular || a->arg == NULL) {
+  if (a->is_regular || a->is_swizzled || a->arg == NULL) {
     *off = ct_access_offset(a, e, lane);
+    *off = a->is_swizzled ? ct_swizzle_at(a->arg->swizzle, *off) : *off;
     return true;
   }
   int64_t i = e % a->n_rows, j = e / a->n_rows, n_rows, n_cols;
@@ -286,6 +325,47 @@ bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off) {
   return true;
 }
 
+/* ct_swizzle_at of all lanes. */
+static void swizzle_row(CtSwizzle sw, int64_t off[CT_LANES]) {
+  int64_t y = (int64_t)ct_swizzle_y(sw);
+  int right = sw.shift > 0 ? sw.shift : 0, left = sw.shift < 0 ? -sw.shift : 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    off[i] ^= (off[i] & y) >> right << left;
+  }
+}
+
+/* As ct_access_row, of an access whose offsets are those of the tables, or of lanes. */
+static uint32_t row_of_lanes(const CtAccess *a, int64_t e, int64_t off[CT_LANES]) {
+  int64_t first = ct_access_offset(a, e, 0) - a->pos[0];
+  for (int i = 0; i < CT_LANES; i++) {
+    off[i] = first + a->pos[i];
+  }
+  if (a->is_swizzled) {
+    swizzle_row(a->arg->swizzle, off);
+  }
+  if (a->is_inside) {
+    return a->mask;
+  }
+  uint32_t inside = 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    inside |= (uint32_t)is_in(off[i], a->mem->n) << i;
+  }
+  return a->mask & inside;
+}
+
+uint32_t ct_access_row(const CtAccess *a, int64_t e, int64_t off[CT_LANES]) {
+  if (a->is_regular || a->is_swizzled || a->arg == NULL) {
+    return row_of_lanes(a, e, off);
+  }
+  uint32_t lanes = 0;
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    bool is = ct_access_at(a, e, lane, &off[lane]) && is_in(off[lane], a->mem->n);
+    lanes |= (uint32_t)is << lane;
+  }
+  return lanes;
+}
+
 /* Finds the first element of a lane that is outside. */
 static bool is_outside(const CtAccess *a, int lane, int64_t *e, int64_t *off) {
   for (*e = 0; *e < a->n; ++*e) {
@@ -296,9 +376,29 @@ static bool is_outside(const CtAccess *a, int lane, int64_t *e, int64_t *off) {
   return false;
 }
 
+int64_t ct_access_run(const CtAccess *a, int64_t e, int lane, int64_t *off) {
+  int64_t i = e % a->n_rows, n = 1;
+  *off = ct_access_offset(a, e, lane);
+  if (a->rows == NULL && a->step == 1 && !a->is_swizzled) {
+    return a->n_rows - i;
+  }
+  CtSwizzle sw = a->is_swizzled ? a->arg->swizzle : (CtSwizzle){0};
+  int64_t y = (int64_t)ct_swizzle_y(sw);
+  int right = sw.shift > 0 ? sw.shift : 0, left = sw.shift < 0 ? -sw.shift : 0;
+  int64_t first = *off - (a->rows != NULL ? a->rows[i] : i * a->step);
+  *off ^= (*off & y) >> right << left;
+  for (; i + n < a->n_rows; n++) {
+    int64_t at = first + (a->rows != NULL ? a->rows[i + n] : (i + n) * a->step);
+    if ((at ^ (at & y) >> right << left) != *off + n) {
+      break;
+    }
+  }
+  return n;
+}
+
 uint32_t ct_access_outside(const CtAccess *a, int64_t *e, int64_t *off) {
   uint32_t outside = 0;
-  for (uint32_t rest = a->is_regular ? 0 : a->mask; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = a->is_inside ? 0 : a->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     int64_t e_here, off_here;
     if (is_outside(a, lane, &e_here, &off_here)) {

@@ -38,8 +38,12 @@ typedef struct CtAccess {
 
   /* Every element is accessed and inside the buffer. The offset, in elements, of (element, lane) is
      base + pos[lane] + row(e % n_rows) + col(e / n_rows), row(i) being rows[i], or i * step without
-     a table, and so for columns. lo and hi are the least and the largest. Else: ct_access_at. */
+     a table, and so for columns. lo and hi are the least and the largest. Else: ct_access_row. */
   bool is_regular;
+  /* Every element is accessed, and the swizzle maps that sum to its offset. */
+  bool is_swizzled;
+  /* Every element is inside the buffer: from lo to hi. */
+  bool is_inside;
   int64_t base, lo, hi;
   const int64_t *pos;
   /* it has pos; NULL: own_pos has it, or all lanes have the same offset */
@@ -56,10 +60,21 @@ typedef struct CtAccess {
    touches no memory, or an extent is not valid. */
 int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[CT_MAX_OPERANDS]);
 
+/* The same, given the instruction's n operands (ct_simt_operands). */
+int ct_simt_accesses_of(const CtOperand *operands, int n, const CtIn *code, const CtIn *in,
+                        CtWarp *w, CtAccess out[CT_MAX_OPERANDS]);
+
 /* The offset, in elements of the buffer, of element e in a lane of the mask; it may be outside
    the buffer. False: the lane does not access it, because a guard or a predicate leaves it out,
    or the lane has fewer elements. */
 bool ct_access_at(const CtAccess *a, int64_t e, int lane, int64_t *off);
+
+/* The offsets of element e in those lanes that access it inside the buffer. Returns these lanes. */
+uint32_t ct_access_row(const CtAccess *a, int64_t e, int64_t off[CT_LANES]);
+
+/* How many elements from e on, at least one, a lane has in neighbouring places, and where the first is. Only of an access
+   that is_inside, and is_regular or is_swizzled. */
+int64_t ct_access_run(const CtAccess *a, int64_t e, int lane, int64_t *off);
 
 /* The offset of (element, lane) of a regular access. */
 static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {

@@ -65,6 +65,7 @@ typedef struct Run {
   CtSimtTurn ready[READY];
   int n_ready;
   bool has_tried; /* since a warp last got on, each warp in a loop that waits has tried once more */
+  bool is_settled; /* nothing ended or began to wait since all teams were settled */
 } Run;
 
 /* Has it come back in the same state, so that it waits for memory to change? */
@@ -86,6 +87,14 @@ static bool is_still_in_loop(const CtWarp *w) {
   return w->is_same && (w->gave_way || (w->at != NULL && w->at >= first && w->at < w->spin_at));
 }
 
+static bool has_failed(const CtWorker *team) {
+  bool failed = false;
+  for (int i = 0; i < ct_simt_team_size(team); i++) {
+    failed = failed || team[i].fail.kind != CT_FAIL_NONE;
+  }
+  return failed;
+}
+
 /* Runs the warp until it stops before the next operation, waits, ends or fails. */
 static void go(Run *r, CtWarp *w) {
   w->has_turn = w->at != NULL;
@@ -94,6 +103,7 @@ static void go(Run *r, CtWarp *w) {
   ct_simt_run_warp(w, w->pc + 1);
   w->is_same = is_still_in_loop(w);
   r->has_tried = r->has_tried && w->is_same;
+  r->is_settled = r->is_settled && w->pc != NULL && !w->is_waiting && !has_failed(w->worker->team);
 }
 
 /* Lets each warp that waits for memory try once more: writes that are not atomic do not count as changes. */
@@ -128,14 +138,6 @@ static BlockState state_of(const CtWorker *k) {
     state = w->pc != NULL ? BLOCK_STOPPED : state;
   }
   return state;
-}
-
-static bool has_failed(const CtWorker *team) {
-  bool failed = false;
-  for (int i = 0; i < ct_simt_team_size(team); i++) {
-    failed = failed || team[i].fail.kind != CT_FAIL_NONE;
-  }
-  return failed;
 }
 
 /* Lets the blocks of a team pass their barriers, and ends the team's cluster if it is over. True: something
@@ -246,7 +248,8 @@ static void park_all(Run *r, const CtWorker *team) {
 }
 
 /* Ends all clusters that run; those in which nothing failed are only stopped. */
-static void end_all(const Run *r) {
+static void end_all(Run *r) {
+  r->is_settled = false;
   atomic_store(&r->g->is_dead, true);
   ct_simt_copy_drop(r->g->jobs[0].alloc, &r->plan->copies, NULL);
   for (int i = 0; i < r->g->n_teams; i++) {
@@ -296,10 +299,11 @@ static void take(Run *r, const CtSimtTurn *turn) {
 
 /* One step; false: all launches have ended. */
 static bool step(Run *r) {
-  bool moved;
-  if (!settle_all(r, &moved)) {
+  bool moved = false;
+  if (!r->is_settled && !settle_all(r, &moved)) {
     return false;
   }
+  r->is_settled = !moved;
   if (moved || collect(r)) {
     r->has_tried = r->has_tried && !moved;
     return true;
