@@ -49,24 +49,33 @@ static void note_outside(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, in
   ct_finding_note(k, &f);
 }
 
+/* Are the offsets of all vectors multiples of their size, given that of the buffer's beginning? */
+static bool are_aligned(const CtAccess *a, uint64_t begin, uint64_t bytes) {
+  uint64_t some = begin;
+  for (int i = 0; i < CT_LANES; i++) {
+    some |= (uint64_t)a->pos[i] * a->mem->elem_bytes;
+  }
+  for (int64_t e = 0; e < a->n; e += a->vec) {
+    some |= (uint64_t)(ct_access_offset(a, e, 0) - a->pos[0]) * a->mem->elem_bytes;
+  }
+  return some % bytes == 0;
+}
+
 /* Reports vectors that do not begin at a multiple of their size. */
 static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
   uint64_t bytes = a->vec * ct_dtype_bytes(a->buf->dtype);
-  if (a->vec <= 1 || a->buf->space == CT_REGISTER) {
+  uint64_t begin = a->buf->space == CT_GLOBAL ? (uint64_t)(uintptr_t)a->mem->ptr : a->buf->at;
+  int64_t off[CT_LANES];
+  if (a->vec <= 1 || a->buf->space == CT_REGISTER ||
+      (a->is_regular && are_aligned(a, begin, bytes))) {
     return;
   }
   for (int64_t e = 0; e < a->n; e += a->vec) {
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = ct_access_row(a, e, off); rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
-      int64_t off;
-      if (!ct_access_at(a, e, lane, &off)) {
-        continue;
-      }
-      uint64_t at = (uint64_t)(off * (int64_t)a->mem->elem_bytes) +
-                    (a->buf->space == CT_GLOBAL ? (uint64_t)(uintptr_t)a->mem->ptr : a->buf->at);
-      if (at % bytes != 0) {
+      if ((begin + (uint64_t)off[lane] * a->mem->elem_bytes) % bytes != 0) {
         CtFound f = found_at(k, a, lane, CT_CHECK_MISALIGNED);
-        f.off = off;
+        f.off = off[lane];
         f.extra = (int64_t)bytes;
         ct_finding_note(k, &f);
       }
@@ -218,7 +227,7 @@ static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
 static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *code, const CtIn *in,
                             CtWarp *w) {
   CtAccess a[CT_MAX_OPERANDS];
-  int n = ct_simt_accesses(code, in, w, a);
+  int n = ct_simt_accesses_of(plan->operands, plan->n_operands, code, in, w, a);
   uint32_t held = 0;
   for (int i = 0; i < n; i++) {
     held |= !a[i].is_regular || k->n_taints > 0 ? outside(k, code, &a[i]) : 0;
@@ -369,6 +378,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   ct_shadow_begin_block(k);
   if (k->clocks != NULL) {
     ct_clock_begin_block(k);
+    ct_touch_begin_block(k);
     ct_phase_begin_block(k);
   }
   ct_regs_begin_block(k);

@@ -135,7 +135,8 @@ static void meet(const CtClocks *c, int rank, int32_t warp) {
 
 static bool has_reached(const CtClocks *c, int rank, int32_t warp, int lane, uint32_t component,
                         uint32_t clock) {
-  uint32_t rest = *apart_of(c, rank, warp) & (lane == CT_ANY_LANE ? CT_ALL_LANES : 1u << lane);
+  uint32_t rest = *apart_of(c, rank, warp);
+  rest &= lane == CT_ANY_LANE ? CT_ALL_LANES : lane == CT_NO_LANE ? 0 : 1u << lane;
   bool has = false;
   for (; rest != 0 && !has; rest &= rest - 1) {
     has = (*lane_row(c, rank, warp, ct_first_lane(rest)))[component] >= clock;
@@ -211,8 +212,11 @@ void ct_clock_close(CtCheckWorker *k) {
 bool ct_clock_readers(CtCheck *check, struct CtReaders *out) {
   const CtSimtProgram *p = check->job->program;
   size_t n = check->n_granules * (size_t)p->n_cluster * (size_t)p->n_warps;
-  return take(check, &out->last, 2 * n) && take(check, &out->others, n) &&
-         (!ct_latest_is_wanted(p, true) || take(check, &out->loads, 2 * n));
+  uint8_t bytes = 0;
+  out->read = ct_arena_alloc(&check->arena,
+                             2 * (size_t)p->n_cluster * (size_t)p->n_warps * sizeof *out->read);
+  return out->read != NULL && take(check, &out->last, 2 * n) && take(check, &out->others, n) &&
+         (!ct_latest_is_wanted(p, true, &bytes) || take(check, &out->loads, 2 * n));
 }
 
 void ct_clock_begin_block(CtCheckWorker *k) {

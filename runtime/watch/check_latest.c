@@ -24,6 +24,14 @@ static bool stays(const CtLatestBy *by, uint32_t old, uint32_t word) {
 
 void ct_latest_note(CtLatest *l, uint32_t word, const CtLatestBy *by) {
   const CtLatest was = *l;
+  if (was.word[0] == word) {
+    return;
+  }
+  if (was.word[0] != 0 && was.word[0] >> CT_EVENT_LANE_BITS == word >> CT_EVENT_LANE_BITS) {
+    l->word[0] = word;
+    l->word[CT_OTHER_LANE] = was.word[0];
+    return;
+  }
   CtDistance d = was.word[0] == 0 ? CT_SAME_THREAD : distance_to(by, was.word[0], word);
   uint32_t *far = &l->word[CT_OTHER_BLOCK];
   if (d == CT_OTHER_BLOCK && stays(by, was.word[0], word)) {

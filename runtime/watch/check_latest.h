@@ -49,13 +49,18 @@ static inline int64_t ct_block_number(const CtCheckEvent *e) {
   return ((int64_t)e->job << 40) + e->block;
 }
 
-/* Has the program atomic operations on shared memory: loads, or such that write? */
-static inline bool ct_latest_is_wanted(const CtSimtProgram *p, bool loads) {
+/* Atomic operations of the program on shared memory, loads, or such that write: in *bytes, how many each accesses; 0: they
+   differ. False: there are none. */
+static inline bool ct_latest_is_wanted(const CtSimtProgram *p, bool loads, uint8_t *bytes) {
   bool has = false;
-  for (uint32_t i = p->body; !has && i < p->n_code; i++) {
+  for (uint32_t i = p->body; i < p->n_code; i++) {
     const CtAtomicImm imm = {.imm = p->code[i].imm};
-    has = ct_in_is(&p->code[i], CT_INS_ATOMIC) && p->bufs[imm.u.buf].space == CT_SHARED &&
-          (imm.u.op == CT_OP_ATOMIC_LOAD) == loads;
+    if (ct_in_is(&p->code[i], CT_INS_ATOMIC) && p->bufs[imm.u.buf].space == CT_SHARED &&
+        (imm.u.op == CT_OP_ATOMIC_LOAD) == loads) {
+      uint8_t here = (uint8_t)ct_dtype_bytes(p->bufs[imm.u.buf].dtype);
+      *bytes = !has || *bytes == here ? here : 0;
+      has = true;
+    }
     i += (uint32_t)ct_in_size(&p->code[i]) - 1;
   }
   return has;

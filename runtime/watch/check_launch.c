@@ -6,6 +6,8 @@
 #include "check_phase.h"
 #include "check_ranks.h"
 
+#include <string.h>
+
 /* How `check` treats the instructions of a class, */
 static const uint8_t plan_of_class[CT_INS_CLASS_COUNT] = {[CT_INS_MEMORY] = CT_PLAN_MEMORY,
                                                           [CT_INS_DOT] = CT_PLAN_MEMORY,
@@ -27,12 +29,23 @@ static uint8_t plan_of(const CtIn *code) {
   return plan != CT_PLAN_NONE ? plan : plan_of_class[ct_in_row(code)->cls];
 }
 
-/* Do the tables of a tile operation stay as the prologue made them? */
-static bool is_steady(const CtSimtProgram *p, const bool *is_late, const CtIn *in) {
+/* Finds the operands of an instruction; false: no memory. */
+static bool plan_operands(CtCheck *c, CtPlan *plan, const CtIn *in) {
   CtOperand operands[CT_MAX_OPERANDS];
-  int n = ct_simt_operands(p, in, operands);
-  for (int i = 0; i < n; i++) {
-    const CtTileArg *arg = operands[i].arg;
+  int n = ct_simt_operands(c->job->program, in, operands);
+  CtOperand *kept = n == 0 ? NULL : ct_arena_alloc(&c->arena, (size_t)n * sizeof *kept);
+  if (kept != NULL) {
+    memcpy(kept, operands, (size_t)n * sizeof *kept);
+  }
+  plan->operands = kept;
+  plan->n_operands = (uint8_t)n;
+  return n == 0 || kept != NULL;
+}
+
+/* Do the tables of a tile operation stay as the prologue made them? */
+static bool is_steady(const CtPlan *plan, const bool *is_late) {
+  for (int i = 0; i < plan->n_operands; i++) {
+    const CtTileArg *arg = plan->operands[i].arg;
     if (arg != NULL && (is_late[arg->mode[0]] || is_late[arg->mode[1]])) {
       return false;
     }
@@ -66,7 +79,10 @@ static bool make_plans(CtCheck *c) {
   }
   for (uint32_t i = p->body; i < p->n_code; i++) {
     c->plans[i].kind = plan_of(&p->code[i]);
-    c->plans[i].is_steady = is_steady(p, is_late, &p->code[i]);
+    if (!plan_operands(c, &c->plans[i], &p->code[i])) {
+      return false;
+    }
+    c->plans[i].is_steady = is_steady(&c->plans[i], is_late);
     i += (uint32_t)ct_in_size(&p->code[i]) - 1; /* the loads of a DOT are data */
   }
   return true;
@@ -106,7 +122,7 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   ct_arena_init(&k->texts, c->alloc);
   k->warps = ct_arena_alloc(&c->arena, n_warps * sizeof *k->warps);
   k->shadow = ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->shadow);
-  bool has_atomics = ct_latest_is_wanted(p, false);
+  bool has_atomics = ct_latest_is_wanted(p, false, &k->atomic_bytes);
   k->atomics = has_atomics ? ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->atomics) : NULL;
   k->written = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *k->written);
   k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
@@ -118,8 +134,8 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
     k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
     k->phases = worker->rank == 0 ? ct_phase_open(c, k->clocks) : k[-worker->rank].phases;
     k->readers = ct_arena_alloc(&c->arena, sizeof *k->readers);
-    has_clocks = k->readers != NULL && ct_clock_readers(c, k->readers) && k->clocks != NULL &&
-                 k->phases != NULL;
+    has_clocks = k->readers != NULL && ct_clock_readers(c, k->readers) && ct_touch_open(k) &&
+                 k->clocks != NULL && k->phases != NULL;
   }
   k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
   return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&

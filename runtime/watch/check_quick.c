@@ -115,6 +115,22 @@ static const CtIn *dot_again(const CtIn *in, CtWarp *w) {
   return run(k, in, w);
 }
 
+/* --- registers ------------------------------------------------------------------------------------------ */
+
+/* A row of registers: one element of all lanes. */
+static const CtIn *row_again(const CtIn *in, CtWarp *w) {
+  CtCheckWorker *k = ct_check_worker(w->worker);
+  uint32_t buf = ct_in_buf(in);
+  int64_t off = ADD_i64(CT_CAT(CtScalar, w, in->a)->i, in->imm);
+  bool is_in = (uint64_t)off < (uint64_t)w->mem[buf].n;
+  uint32_t none = 0;
+  uint32_t *row = is_in ? ct_regs_row(k, w->index, buf, off) : &none;
+  if (!is_in || k->n_taints > 0 || (*row & w->mask) != w->mask) {
+    return ct_simt_step(in, w);
+  }
+  return run(k, in, w);
+}
+
 /* --- coordinates --------------------------------------------------------------------------------------- */
 
 static const CtIn *within(const CtIn *in, CtWarp *w) {
@@ -138,7 +154,18 @@ static bool is_shared(const CtCheck *c, const CtIn *code) {
          c->job->program->bufs[ct_in_buf(code)].space == CT_SHARED;
 }
 
+/* Is it an access to a row of registers, which wgmma never touches? */
+static bool is_row(const CtCheck *c, const CtIn *code) {
+  const CtSimtProgram *p = c->job->program;
+  const char *roles = ct_in_roles(code);
+  return ct_in_is(code, CT_INS_MEMORY) && !p->has_wgmma &&
+         p->bufs[ct_in_buf(code)].space == CT_REGISTER && roles[1] == 's' && roles[2] == '.';
+}
+
 static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
+  if (is_row(c, code)) {
+    return row_again;
+  }
   if (ct_in_is(code, CT_INS_DOT)) {
     return !c->has_clocks && is_shared(c, &code[1]) && is_shared(c, &code[2]) ? dot_again : NULL;
   }

@@ -5,8 +5,7 @@
 #include <string.h>
 
 static uint32_t *rows_of(const CtCheckWorker *k, const CtAccess *a) {
-  const CtCheck *c = k->check;
-  return &k->rows[(size_t)a->w->index * c->n_rows + c->first_row[a->buf_index]];
+  return ct_regs_row(k, a->w->index, a->buf_index, 0);
 }
 
 static bool *full_of(const CtCheckWorker *k, const CtAccess *a) {

@@ -43,6 +43,9 @@ void ct_shadow_begin_block(CtCheckWorker *k) {
     if (k->atomics != NULL) {
       memset(k->atomics, 0, k->check->n_granules * sizeof *k->atomics);
     }
+    if (k->clocks != NULL) {
+      ct_touch_forget(k);
+    }
     k->next_event = 1;
   }
   k->n_blocks++;
@@ -103,10 +106,10 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
 
 /* --- ranges ----------------------------------------------------------------------------------------- */
 
-/* The range of granules of an access; for an irregular one, the whole buffer. */
+/* The range of granules of an access; if it may leave the buffer, the whole buffer. */
 static CtRange range_of(const CtCheckWorker *k, const CtAccess *a) {
   int n;
-  bool all = !a->is_regular;
+  bool all = !a->is_inside;
   CtRange r = {ct_shadow_granule(k, a->buf, all ? 0 : a->lo, &n),
                ct_shadow_granule(k, a->buf, all ? a->mem->n - 1 : a->hi, &n)};
   r.hi += n - 1;
@@ -166,7 +169,7 @@ static void write_one(const Write *w, int lane, int64_t off) {
     if (*word >= k->epoch_word && *word != now && (i == 0 || word[-1] != *word)) {
       look_at_write(w, lane, off, *word);
     }
-    if (k->has_atomics) {
+    if (k->has_atomics && (w->event->atomic == 0 || w->event->atomic != k->atomic_bytes)) {
       look_at_atomics(w, lane, off, g + i, i == 0);
     }
   }
@@ -200,13 +203,11 @@ static void write_regular(Write *w) {
 }
 
 static void write_irregular(Write *w) {
+  int64_t off[CT_LANES];
   for (w->e = 0; w->e < w->a->n; w->e++) {
-    for (uint32_t rest = w->a->mask; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = ct_access_row(w->a, w->e, off); rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(w->a, w->e, lane, &off) && (uint64_t)off < (uint64_t)w->a->mem->n) {
-        write_one(w, lane, off);
-      }
+      write_one(w, lane, off[lane]);
     }
   }
 }
@@ -245,14 +246,11 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
 
 /* Counts as initialised what these lanes would have written. */
 void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
+  int64_t off[CT_LANES];
   for (int64_t e = 0; a->writes && e < a->n; e++) {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      int64_t off;
+    for (uint32_t rest = lanes & ct_access_row(a, e, off); rest != 0; rest &= rest - 1) {
       int n;
-      if (!ct_access_at(a, e, ct_first_lane(rest), &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
-        continue;
-      }
-      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
+      int64_t g = ct_shadow_granule(k, a->buf, off[ct_first_lane(rest)], &n);
       for (int i = 0; i < n; i++) {
         k->shadow[g + i] = k->shadow[g + i] < k->block_word ? k->block_word : k->shadow[g + i];
       }
@@ -333,16 +331,12 @@ static void log_own(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, 
 static void log_irregular(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e) {
   for (int64_t i = 0; i < a->n; i++) {
     int64_t pos[CT_LANES] = {0}, lo = INT64_MAX, hi = INT64_MIN;
-    uint32_t mask = 0;
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest), n;
-      int64_t off;
-      if (ct_access_at(a, i, lane, &off) && (uint64_t)off < (uint64_t)a->mem->n) {
-        mask |= 1u << lane;
-        pos[lane] = off;
-        lo = ct_min(lo, ct_shadow_granule(k, a->buf, off, &n));
-        hi = ct_max(hi, ct_shadow_granule(k, a->buf, off, &n) + n - 1);
-      }
+    uint32_t mask = ct_access_row(a, i, pos);
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      int n;
+      int64_t g = ct_shadow_granule(k, a->buf, pos[ct_first_lane(rest)], &n);
+      lo = ct_min(lo, g);
+      hi = ct_max(hi, g + n - 1);
     }
     if (mask != 0) {
       CtAccess one = *a;

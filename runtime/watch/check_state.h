@@ -9,6 +9,7 @@
      check_regs.c     fragments                                  cannot go wrong
      check_nan.c      float results             check_overflow.c signed integers that wrap around
      check_latest.h   accesses of one kind      check_unset.c    shared memory that nobody wrote
+     check_touch.c    shared memory by clocks   check_line.c     the shadow of global memory
      check_blank.c    global memory that nobody wrote
      check_fail.c     failures of the engine
      check_ranks.c    launches of several ranks at once, each checked by a part
@@ -33,7 +34,8 @@
 
    How accesses are kept. A write into shared or global memory is noted at once in a shadow of
    that memory. The shadow has one word for each granule, the smallest element of the buffers
-   there: which event wrote it last. Plain writes exclude each other, so the last one is enough:
+   there: which event wrote it last; in global memory, 16 neighbouring granules share a word while all
+   accesses take them alike (check_line.c). Plain writes exclude each other, so the last one is enough:
    what came before it is ordered before it, or was reported. Atomic operations do not race with
    each other, so they have words of their own (check_latest.h) and never hide a plain write.
    Reads of shared memory go to a log until the next barrier, one entry for a whole operand. They
@@ -136,7 +138,7 @@ typedef struct CtKnownRead {
   uint32_t time;  /* of the warp, then */
   CtRead read;    /* its latest entry in the log */
 } CtKnownRead;
-enum { CT_KNOWN_BITS = 9, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
+enum { CT_KNOWN_BITS = 11, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
 
 /* A slot whose value wrapped around: what it holds, and what it should hold. It counts only as
    long as the slot still holds `got`. */
@@ -204,7 +206,8 @@ typedef enum CtPlanKind {
 } CtPlanKind;
 
 typedef struct CtPlan {
-  uint8_t kind;
+  const CtOperand *operands; /* MEMORY: its n_operands */
+  uint8_t kind, n_operands;
   bool is_steady; /* a tile operation none of whose tables changes in the body */
   bool is_bounds; /* a load by scalar and pattern from memory that nobody writes: only bounds */
   /* If NaN are reported: the types of the floats in slots that it takes and gives; CT_VOID: none. Of
@@ -241,7 +244,7 @@ typedef struct CtFlagOp {
   bool is_running, is_store, is_relaxed, is_sys, acquires, reads, writes;
 } CtFlagOp;
 
-enum { CT_ALL_WARPS = -1, CT_ANY_LANE = -1 };
+enum { CT_ALL_WARPS = -1, CT_ANY_LANE = -1, CT_NO_LANE = -2 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
@@ -256,7 +259,8 @@ typedef struct CtCheckWorker {
   const CtIn *bound;
   const CtHandler *handlers;
   bool nan;
-  uint8_t rank_cause; /* of the race that is being noted, of two ranks: CT_RANKS_* */
+  uint8_t rank_cause;   /* of the race that is being noted, of two ranks: CT_RANKS_* */
+  uint8_t atomic_bytes; /* of each atomic operation on shared memory that writes; 0: they differ */
   int granule_bits;
   CtCheckWarp *warps;
   CtClocks *clocks;          /* NULL: epochs do */
@@ -272,7 +276,8 @@ typedef struct CtCheckWorker {
   uint32_t block_word,
       epoch_word; /* smaller shadow words are of earlier blocks; of earlier epochs */
   uint64_t n_blocks, n_epochs;
-  uint32_t epoch; /* barriers of the block */
+  uint64_t n_writes; /* with clocks: accesses that write, in all blocks */
+  uint32_t epoch;    /* barriers of the block */
   CtRead *reads;
   size_t n_reads, cap_reads;
   int64_t *own_pos;
@@ -528,6 +533,12 @@ void ct_async_note_source(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
 /* check_regs.c */
 void ct_regs_begin_block(CtCheckWorker *k);
 void ct_regs_access(CtCheckWorker *k, const CtAccess *a);
+/* Which lanes of the warp have set a row: element `off` of a buffer. */
+static inline uint32_t *ct_regs_row(const CtCheckWorker *k, int32_t warp, uint32_t buf,
+                                    int64_t off) {
+  const CtCheck *c = k->check;
+  return &k->rows[(size_t)warp * c->n_rows + c->first_row[buf] + (size_t)off];
+}
 void ct_regs_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes);
 
 /* check_wgmma.c: opens it, NULL without memory; takes accesses of registers, before

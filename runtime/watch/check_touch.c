@@ -1,8 +1,27 @@
 /* check_touch.c: accesses of shared memory under vector clocks: each is compared with those that the shadow
-   names. */
+   names. Most of them come before all that the new one does, and neighbouring granules name the same
+   ones. So an access is taken in runs of neighbouring granules of one lane, and each older event is
+   compared once. What this does not settle is compared granule by granule and lane by lane. */
 #include "check_clock.h"
 #include "check_flag.h"
 #include "check_latest.h"
+
+#include <string.h>
+
+enum { N_BEFORE = 16 }; /* older events that are remembered */
+enum { N_WRITERS = 8, N_GROUP_READS = 32, WARP_GROUP = 4 };
+
+/* A read by a product of a warp group, all of whose warps read the same: what it found. */
+struct CtGroupRead {
+  const CtIn *in;
+  CtAccessRole role;
+  uint32_t component, clock;
+  int64_t off; /* of the first element, before the swizzle */
+  const int64_t *rows, *cols;
+  uint64_t n_writes;           /* of the block's shared memory, then */
+  uint32_t writers[N_WRITERS]; /* the words of what wrote it */
+  uint32_t n_writers;          /* N_WRITERS: there may be more */
+};
 
 typedef struct Touch {
   CtCheckWorker *k;
@@ -10,32 +29,121 @@ typedef struct Touch {
   CtCheckEvent event;
   uint32_t number;
   int64_t e;
-  size_t n_warps, warp; /* of the cluster */
+  int lane;                     /* that accesses it alone; CT_NO_LANE: there are several */
+  size_t n_warps, warp;         /* of the cluster */
+  uint32_t before[2][N_BEFORE]; /* reads, writes: numbers of events that come before all of it */
+  struct CtGroupRead *group;    /* to note what wrote there; NULL: nowhere */
 } Touch;
 
-/* Is the older access, by `old_lane`, ordered before this one by `lane`? An agent that reads
-   what a thread wrote by an ordinary instruction is the special case `by_agent`: it needs a
-   proxy fence in between. */
+/* A part of an access: n granules, from g on, which is at element `off`; by one lane, or each by the next (step 1). */
+typedef struct Run {
+  int64_t g, n, off;
+  int lane, step;
+} Run;
+
+/* --- the words of readers -------------------------------------------------------------------------------- */
+
+static uint32_t *column(const CtCheckWorker *k, uint32_t *words, size_t i) {
+  return &words[i * k->check->n_granules];
+}
+
+void ct_touch_begin_block(CtCheckWorker *k) {
+  for (size_t i = 0; i < 2 * (size_t)k->clocks->n_blocks * k->clocks->n_warps; i++) {
+    k->readers->read[i] = (CtRange){INT64_MAX, INT64_MIN};
+  }
+  k->n_writes++;
+}
+
+bool ct_touch_open(CtCheckWorker *k) {
+  k->readers->group = ct_arena_alloc(&k->check->arena, N_GROUP_READS * sizeof *k->readers->group);
+  return k->readers->group != NULL;
+}
+
+void ct_touch_forget(CtCheckWorker *k) {
+  size_t n = k->check->n_granules * (size_t)k->clocks->n_blocks * k->clocks->n_warps;
+  memset(k->readers->last, 0, 2 * n * sizeof *k->readers->last);
+  memset(k->readers->others, 0, n * sizeof *k->readers->others);
+  if (k->readers->loads != NULL) {
+    memset(k->readers->loads, 0, 2 * n * sizeof *k->readers->loads);
+  }
+}
+
+/* --- what comes before ------------------------------------------------------------------------------------ */
+
+/* An agent that reads what a thread wrote by an ordinary instruction needs a proxy fence in between. */
+static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes) {
+  return old_writes && old->agent == CT_AGENT_NONE && t->event.agent != CT_AGENT_NONE &&
+         t->a->reads;
+}
+
+static bool is_of_warp(const Touch *t, const CtCheckEvent *old) {
+  int rank = t->a->w->worker->rank; /* the memory may be another block's */
+  return old->agent == CT_AGENT_NONE && old->warp == t->event.warp &&
+         rank == ct_clock_rank_of(t->k->clocks, old->component);
+}
+
+/* Do all lanes of the older access come before all lanes of this one? `false` says nothing. */
+static bool is_all_ordered(const Touch *t, const CtCheckEvent *old, bool old_writes) {
+  const CtCheckEvent *e = &t->event;
+  bool by_agent = needs_proxy(t, old, old_writes);
+  return (is_of_warp(t, old) && !by_agent && (old->sub != e->sub || e->agent != CT_AGENT_NONE)) ||
+         (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
+          !t->a->writes) ||
+         ct_check_both_atomic(old, e) ||
+         ct_clock_is_before_in(t->k, old, t->a->w->worker->rank, e->warp, t->lane, by_agent);
+}
+
+/* Is the older access, by `old_lane`, ordered before this one by `lane`? */
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
                        bool old_writes) {
   const CtCheckEvent *e = &t->event;
-  bool by_agent =
-      old_writes && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE && t->a->reads;
-  int rank = t->a->w->worker->rank; /* the memory may be another block's */
-  int old_rank = ct_clock_rank_of(t->k->clocks, old->component);
-  bool in_block = rank == old_rank;
-  if (old->agent == CT_AGENT_NONE && in_block && old->warp == e->warp && !by_agent &&
-      (old_lane == lane || old->sub != e->sub || e->agent != CT_AGENT_NONE)) {
-    return true;
-  }
-  if (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
-      !t->a->writes) {
-    return true;
-  }
-  return ct_check_both_atomic(old, e) ||
-         ct_clock_is_before_in(t->k, old, rank, e->warp, lane, by_agent) ||
+  bool by_agent = needs_proxy(t, old, old_writes);
+  return (is_of_warp(t, old) && !by_agent && old_lane == lane) ||
+         is_all_ordered(t, old, old_writes) ||
+         ct_clock_is_before_in(t->k, old, t->a->w->worker->rank, e->warp, lane, by_agent) ||
          ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane);
 }
+
+/* Need the access that a word names not be looked at, whatever the lanes? */
+static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  uint32_t *before = &t->before[old_writes][number % N_BEFORE];
+  if (word <= (t->k->block_word | CT_EVENT_LANE) || *before == number) {
+    return true;
+  }
+  if (number == t->number ? old_writes && t->a->writes
+                          : !is_all_ordered(t, ct_shadow_event(t->k, number), old_writes)) {
+    return false;
+  }
+  *before = number;
+  return true;
+}
+
+static void note_writer(struct CtGroupRead *r, uint32_t word) {
+  bool has = r->n_writers == N_WRITERS;
+  for (uint32_t i = 0; i < r->n_writers && !has; i++) {
+    has = r->writers[i] == word;
+  }
+  if (!has) {
+    r->writers[r->n_writers++] = word;
+  }
+}
+
+static bool are_settled(Touch *t, const uint32_t *words, int64_t n, bool old_writes) {
+  uint32_t seen = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (words[i] != seen && t->group != NULL) {
+      note_writer(t->group, words[i]);
+    }
+    if (words[i] != seen && !is_settled(t, words[i], old_writes)) {
+      return false;
+    }
+    seen = words[i];
+  }
+  return true;
+}
+
+/* --- one granule ------------------------------------------------------------------------------------------ */
 
 /* Did a read find these elements not initialised? Then it came too early. The race with this
    write says so; the finding of the read is dropped, and the write is named first. */
@@ -54,16 +162,15 @@ static bool forget_unset(CtCheckWorker *k, int64_t off, const CtAccess *a) {
 
 /* Compares an access with the older one that a shadow word names; reports a race and returns
    true if they race. */
-static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
+static bool look_at(Touch *t, uint32_t word, bool old_writes, int lane, int64_t off) {
   uint32_t number = word >> CT_EVENT_LANE_BITS;
-  if (word <= (t->k->block_word | CT_EVENT_LANE)) {
+  if (is_settled(t, word, old_writes)) {
     return false;
   }
   int old_lane = (int)(word & CT_EVENT_LANE);
   const CtCheckEvent *old = ct_shadow_event(t->k, number);
   bool both_write = old_writes && t->a->writes;
-  if ((number == t->number && (old_lane == lane || !both_write)) ||
-      is_ordered(t, old, old_lane, lane, old_writes)) {
+  if ((number == t->number && old_lane == lane) || is_ordered(t, old, old_lane, lane, old_writes)) {
     return false;
   }
   if (both_write && t->event.atomic == 0 && t->event.agent == CT_AGENT_NONE &&
@@ -91,58 +198,64 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
 }
 
 /* Compares with the atomic operations at a granule; true if it races with one. */
-static bool look_at_atomics(const Touch *t, int64_t g, int lane, int64_t off) {
+static bool look_at_atomics(Touch *t, int64_t g, int lane, int64_t off) {
   bool races = false;
-  for (int i = 0; i < CT_DISTANCE_COUNT && t->k->has_atomics; i++) {
+  for (int i = 0; t->k->has_atomics && i < CT_DISTANCE_COUNT; i++) {
     races = look_at(t, ct_shadow_atomic(t->k, g, i), true, lane, off) || races;
   }
   return races;
 }
 
 /* Compares a write with the atomic loads at a granule; true if it races with one. */
-static bool look_at_loads(const Touch *t, int64_t g, int lane, int64_t off) {
-  const uint32_t *loads = t->k->readers->loads;
+static bool look_at_loads(Touch *t, int64_t g, int lane, int64_t off) {
+  uint32_t *loads = t->k->readers->loads;
   bool races = false;
   for (size_t i = 0; loads != NULL && i < 2 * t->n_warps && !races; i++) {
-    races = look_at(t, loads[2 * t->n_warps * (size_t)g + i], false, lane, off);
+    races = look_at(t, column(t->k, loads, i)[g], false, lane, off);
   }
   return races;
 }
 
-/* Compares a write with the plain reads at a granule; true if it races with one. If `hides`, they
-   are forgotten. */
-static bool look_at_readers(const Touch *t, int64_t g, int lane, int64_t off, bool is_first,
-                            bool hides) {
-  size_t n = t->n_warps;
-  uint32_t *last = &t->k->readers->last[2 * n * (size_t)g];
-  const uint32_t *others = &t->k->readers->others[n * (size_t)g];
+/* Compares a write with the plain reads at a granule; true if it races with one. */
+static bool look_at_readers(Touch *t, int64_t g, int lane, int64_t off) {
   bool races = false;
-  for (size_t i = 0; i < 2 * n; i++) {
-    races = races || (is_first && look_at(t, last[i], false, lane, off));
-    if (is_first && !races && i % 2 == 0 && last[i] > (t->k->block_word | CT_EVENT_LANE)) {
-      races = look_at(t, others[i / 2], false, lane, off);
+  for (size_t i = 0; i < 2 * t->n_warps && !races; i++) {
+    const CtRange *read = &t->k->readers->read[i];
+    uint32_t word = read->lo <= g && g <= read->hi ? column(t->k, t->k->readers->last, i)[g] : 0;
+    races = look_at(t, word, false, lane, off);
+    if (!races && i % 2 == 0 && word > (t->k->block_word | CT_EVENT_LANE)) {
+      races = look_at(t, column(t->k, t->k->readers->others, i / 2)[g], false, lane, off);
     }
-    last[i] = hides ? 0 : last[i];
   }
   return races;
+}
+
+/* Forgets the plain reads of these granules. */
+static void hide_readers(const CtCheckWorker *k, size_t n_warps, int64_t g, int64_t n) {
+  for (size_t i = 0; i < 2 * n_warps; i++) {
+    const CtRange *read = &k->readers->read[i];
+    if (read->lo < g + n && g <= read->hi) {
+      memset(&column(k, k->readers->last, i)[g], 0, (size_t)n * sizeof *k->readers->last);
+    }
+  }
 }
 
 /* A plain write hides what came before it: that is ordered before it, or was reported. An atomic
    operation hides nothing. */
-static void write_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+static void write_granule(Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
   CtCheckWorker *k = t->k;
   uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
-  bool hides = t->event.atomic == 0;
-  bool races = look_at_readers(t, g, lane, off, is_first, hides);
+  bool races = is_first && look_at_readers(t, g, lane, off);
   races = (is_first && look_at_loads(t, g, lane, off)) || races;
   races = (is_first && look_at_atomics(t, g, lane, off)) || races;
   if (is_first && !races) { /* a race with a read in between says more than one with a write */
     (void)look_at(t, k->shadow[g], true, lane, off);
   }
-  if (!hides) {
+  if (t->event.atomic != 0) {
     ct_shadow_note_atomic(k, g, word, &t->event);
     return;
   }
+  hide_readers(k, t->n_warps, g, 1);
   k->shadow[g] = word;
   if (k->has_atomics) {
     k->atomics[g] = (CtLatest){0};
@@ -159,50 +272,226 @@ static void note_reader(const Touch *t, uint32_t *last, uint32_t *other, uint32_
   *last = word;
 }
 
-static void read_granule(const Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
-  const struct CtReaders *readers = t->k->readers;
-  uint32_t word = t->number << CT_EVENT_LANE_BITS | (uint32_t)lane;
-  size_t at = (size_t)g * t->n_warps + t->warp;
-  if (is_first && !look_at_atomics(t, g, lane, off)) {
-    (void)look_at(t, t->k->shadow[g], true, lane, off);
+/* The word of a run's first granule; it grows by `step` from granule to granule. */
+static uint32_t word_of(const Touch *t, const Run *r) {
+  return t->number << CT_EVENT_LANE_BITS | (uint32_t)r->lane;
+}
+
+/* Is it a read by this product, which another warp of the group has made? The first of them stays. */
+static bool is_by_group(const Touch *t, uint32_t word) {
+  const CtCheckEvent *old = ct_shadow_event(t->k, word >> CT_EVENT_LANE_BITS);
+  return word > (t->k->block_word | CT_EVENT_LANE) && t->event.agent == CT_AGENT_WGMMA &&
+         old->component == t->event.component && old->clock == t->event.clock &&
+         old->in == t->event.in;
+}
+
+static void note_read(Touch *t, const Run *r) {
+  CtCheckWorker *k = t->k;
+  uint32_t word = word_of(t, r), step = (uint32_t)r->step;
+  bool by_agent = t->event.agent != CT_AGENT_NONE;
+  bool is_load = !by_agent && t->event.atomic != 0;
+  uint32_t *last = is_load ? column(k, k->readers->loads, 2 * t->warp)
+                           : column(k, k->readers->last, 2 * t->warp + by_agent);
+  uint32_t *others = is_load ? column(k, k->readers->loads, 2 * t->warp + 1)
+                             : column(k, k->readers->others, t->warp);
+  uint32_t seen = 0;
+  bool is = false;
+  for (int64_t i = 0; i < r->n && by_agent; i++) {
+    is = last[r->g + i] == seen ? is : is_by_group(t, last[r->g + i]);
+    seen = last[r->g + i];
+    last[r->g + i] = is ? last[r->g + i] : word + (uint32_t)i * step;
   }
-  if (t->event.agent != CT_AGENT_NONE) {
-    readers->last[2 * at + 1] = word;
-  } else if (t->event.atomic != 0) {
-    note_reader(t, &readers->loads[2 * at], &readers->loads[2 * at + 1], word);
-  } else {
-    note_reader(t, &readers->last[2 * at], &readers->others[at], word);
+  for (int64_t i = 0; i < r->n && !by_agent; i++) {
+    note_reader(t, &last[r->g + i], &others[r->g + i], word + (uint32_t)i * step);
+  }
+  if (!is_load) {
+    ct_range_widen(&k->readers->read[2 * t->warp + by_agent], (CtRange){r->g, r->g + r->n - 1});
   }
 }
 
-typedef void (*TouchFn)(const Touch *t, int64_t g, int lane, int64_t off, bool is_first);
+static void read_granule(Touch *t, int64_t g, int lane, int64_t off, bool is_first) {
+  if (is_first && !look_at_atomics(t, g, lane, off)) {
+    (void)look_at(t, t->k->shadow[g], true, lane, off);
+  }
+  note_read(t, &(Run){.g = g, .n = 1, .off = off, .lane = lane});
+}
 
-static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, TouchFn fn) {
-  Touch t = {.k = k, .a = a, .number = number};
+/* --- a run of granules -------------------------------------------------------------------------------------- */
+
+static bool is_read_settled(Touch *t, const Run *r) {
+  return are_settled(t, &t->k->shadow[r->g], r->n, true);
+}
+
+static bool is_write_settled(Touch *t, const Run *r) {
+  CtCheckWorker *k = t->k;
+  bool ok = are_settled(t, &k->shadow[r->g], r->n, true);
+  for (size_t i = 0; ok && i < 2 * t->n_warps; i++) {
+    const CtRange *read = &k->readers->read[i];
+    if (read->lo < r->g + r->n && r->g <= read->hi) {
+      ok = are_settled(t, &column(k, k->readers->last, i)[r->g], r->n, false) &&
+           (i % 2 != 0 || are_settled(t, &column(k, k->readers->others, i / 2)[r->g], r->n, false));
+    }
+  }
+  return ok;
+}
+
+/* Has another lane of the same access written there? */
+static bool is_own(const Touch *t, const Run *r) {
+  uint32_t own = 0;
+  for (int64_t i = 0; i < r->n; i++) {
+    own |= (uint32_t)(t->k->shadow[r->g + i] >> CT_EVENT_LANE_BITS == t->number);
+  }
+  return own != 0;
+}
+
+static void note_write(Touch *t, const Run *r) {
+  uint32_t word = word_of(t, r), step = (uint32_t)r->step;
+  if (is_own(t, r)) {
+    int each = (int)(ct_dtype_bytes(t->a->buf->dtype) >> t->k->granule_bits);
+    for (int64_t i = 0; i < r->n; i++) {
+      write_granule(t, r->g + i, r->lane + (int)i * r->step, r->off + i / each, i % each == 0);
+    }
+    return;
+  }
+  hide_readers(t->k, t->n_warps, r->g, r->n);
+  for (int64_t i = 0; i < r->n; i++) {
+    t->k->shadow[r->g + i] = word + (uint32_t)i * step;
+  }
+}
+
+/* --- an access ------------------------------------------------------------------------------------------------ */
+
+/* What is done with accesses of one kind. */
+typedef struct How {
+  bool (*is_settled)(Touch *t, const Run *r); /* what the words there name comes before it */
+  void (*note)(Touch *t, const Run *r);       /* if so */
+  void (*granule)(Touch *t, int64_t g, int lane, int64_t off, bool is_first); /* if not */
+} How;
+
+static void touch_row(Touch *t, const How *how) {
+  int64_t off[CT_LANES];
+  for (uint32_t rest = ct_access_row(t->a, t->e, off); rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest), n;
+    int64_t g = ct_shadow_granule(t->k, t->a->buf, off[lane], &n);
+    for (int i = 0; i < n; i++) {
+      how->granule(t, g + i, lane, off[lane], i == 0);
+    }
+  }
+}
+
+/* Do the lanes have neighbouring granules? */
+static bool is_across(const Touch *t) { return t->a->is_regular && ct_shadow_is_run(t->k, t->a); }
+
+/* The run that begins with element e of the lane; returns how many elements it has. */
+static int64_t run_at(const Touch *t, int64_t e, int lane, Run *r) {
+  int each;
+  bool across = is_across(t);
+  int64_t n = across ? 1 : ct_access_run(t->a, e, lane, &r->off);
+  r->off = across ? ct_access_offset(t->a, e, 0) : r->off;
+  r->g = ct_shadow_granule(t->k, t->a->buf, r->off, &each);
+  r->n = across ? CT_LANES : n * each;
+  r->lane = lane;
+  r->step = across;
+  return n;
+}
+
+/* Takes an access by one lane. */
+static void touch_lane(Touch *t, const How *how) {
+  for (t->e = 0; t->e < t->a->n;) {
+    Run r;
+    int64_t end = t->e + run_at(t, t->e, t->lane, &r);
+    if (how->is_settled(t, &r)) {
+      how->note(t, &r);
+      t->e = end;
+    } else if (t->group != NULL) {
+      t->group->n_writers = N_WRITERS;
+    }
+    for (; t->e < end; t->e++) {
+      touch_row(t, how);
+    }
+  }
+}
+
+/* Takes an access by several lanes if all of it is settled; else returns false. */
+static bool touch_lanes(Touch *t, const How *how) {
+  uint32_t lanes = is_across(t) ? 1 : t->a->mask;
+  bool ok = true;
+  Run r;
+  for (int pass = 0; pass < 2 && ok; pass++) {
+    for (uint32_t rest = lanes; rest != 0 && ok; rest &= rest - 1) {
+      for (t->e = 0; t->e < t->a->n && ok;) {
+        int64_t n = run_at(t, t->e, ct_first_lane(rest), &r);
+        if (pass == 0) {
+          ok = how->is_settled(t, &r);
+        } else {
+          how->note(t, &r);
+        }
+        t->e += n;
+      }
+    }
+  }
+  return ok;
+}
+
+/* Has another warp of the group read the same, and nobody written since? Then it is the same read, if what was
+   written comes before this warp's, too. Else it is noted where a later one finds it. */
+static bool is_noted(Touch *t) {
+  const CtAccess *a = t->a;
+  const CtCheckEvent *e = &t->event;
+  struct CtGroupRead now = {.in = a->in,
+                            .role = a->role,
+                            .component = e->component,
+                            .clock = e->clock,
+                            .off = ct_access_offset(a, 0, t->lane),
+                            .rows = a->rows,
+                            .cols = a->cols,
+                            .n_writes = t->k->n_writes};
+  uint32_t hash = (e->in * 4 + now.role + e->component * 11 + e->clock * 5) * 0x9E3779B1u;
+  struct CtGroupRead *r = &t->k->readers->group[hash >> 27];
+  bool is = r->in == now.in && r->role == now.role && r->component == now.component &&
+            r->clock == now.clock && r->off == now.off && r->rows == now.rows &&
+            r->cols == now.cols && r->n_writes == now.n_writes && r->n_writers < N_WRITERS;
+  for (uint32_t i = 0; is && i < r->n_writers; i++) {
+    is = is_settled(t, r->writers[i], true);
+  }
+  if (!is) {
+    *r = now;
+    t->group = r;
+  }
+  return is;
+}
+
+static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, const How *how) {
+  bool is_one = (a->mask & (a->mask - 1)) == 0;
+  Touch t = {
+      .k = k, .a = a, .number = number, .lane = is_one ? ct_first_lane(a->mask) : CT_NO_LANE};
   if (k->n_races > (1 << 20)) {
     return;
   }
   ct_check_event(k, a, &t.event);
   t.n_warps = k->clocks->n_blocks * (size_t)k->clocks->n_warps;
   t.warp = (size_t)a->w->worker->rank * k->clocks->n_warps + (size_t)t.event.warp;
-  for (t.e = 0; t.e < a->n; t.e++) {
-    for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest), n;
-      int64_t off;
-      if (!ct_access_at(a, t.e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
-        continue;
-      }
-      int64_t g = ct_shadow_granule(k, a->buf, off, &n);
-      for (int i = 0; i < n; i++) {
-        fn(&t, g + i, lane, off, i == 0);
-      }
+  t.warp -= t.event.agent == CT_AGENT_WGMMA ? (size_t)t.event.warp % WARP_GROUP : 0;
+  bool in_runs = a->is_inside && (a->is_regular || a->is_swizzled) && !k->has_atomics &&
+                 t.event.atomic == 0 && k->readers->loads == NULL;
+  k->n_writes += a->writes;
+  if (in_runs && is_one && t.event.agent == CT_AGENT_WGMMA && is_noted(&t)) {
+    return;
+  }
+  if (in_runs && is_one) {
+    touch_lane(&t, how);
+  } else if (!in_runs || !touch_lanes(&t, how)) {
+    for (t.e = 0; t.e < a->n; t.e++) {
+      touch_row(&t, how);
     }
   }
 }
 
 void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
-  touch(k, a, number, read_granule);
+  static const How how = {is_read_settled, note_read, read_granule};
+  touch(k, a, number, &how);
 }
 void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number) {
-  touch(k, a, number, write_granule);
+  static const How how = {is_write_settled, note_write, write_granule};
+  touch(k, a, number, &how);
 }

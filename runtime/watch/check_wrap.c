@@ -143,22 +143,48 @@ static int64_t result(Form form, int64_t a, int64_t b, int64_t imm) {
   return a;
 }
 
+/* value_of all lanes. */
+static void values_of(const CtWarp *w, uint32_t slot, char role, int64_t out[CT_LANES]) {
+  const int64_t *wide = role == 'p'   ? CT_CAT(CtPattern, w, slot)->pos
+                        : role == 'w' ? CT_CAT(int64_t, w, slot)
+                                      : NULL;
+  const int32_t *narrow = CT_CAT(int32_t, w, slot);
+  for (int i = 0; i < CT_LANES; i++) {
+    out[i] = role == 's' ? CT_CAT(CtScalar, w, slot)->i : wide != NULL ? wide[i] : narrow[i];
+  }
+}
+
+/* Does a result of any lane not fit? */
+static int64_t wraps(Form form, const int64_t a[CT_LANES], const int64_t b[CT_LANES], int64_t imm) {
+  int64_t wrong = 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    int64_t r = result(form, a[i], b[i], imm);
+    wrong |= r - CAST_i32_i64(r);
+  }
+  return wrong;
+}
+
 /* The common case: no operand is wrong, and no result wraps. */
 static bool is_right(const CtIn *code, const CtWarp *w, Form form, const char *roles) {
   if (form == FORM_SAME) {
     return true;
   }
-  int64_t wrong = 0;
   if (roles[0] == 'S') {
     int64_t r = result(form, value_of(w, code->a, 's', 0), value_of(w, code->b, 's', 0), code->imm);
     return r == (int32_t)r;
   }
-  for (int i = 0; i < CT_LANES; i++) {
-    int64_t r = result(form, value_of(w, code->a, roles[1], i), value_of(w, code->b, roles[2], i),
-                       code->imm);
-    wrong |= r - CAST_i32_i64(r);
+  int64_t a[CT_LANES], b[CT_LANES];
+  values_of(w, code->a, roles[1], a);
+  values_of(w, code->b, roles[2], b);
+  switch (form) { /* a loop for each */
+    case FORM_ADD: return wraps(FORM_ADD, a, b, 0) == 0;
+    case FORM_SUB: return wraps(FORM_SUB, a, b, 0) == 0;
+    case FORM_MUL: return wraps(FORM_MUL, a, b, 0) == 0;
+    case FORM_LEA: return wraps(FORM_LEA, a, b, code->imm) == 0;
+    case FORM_NONE:
+    case FORM_SAME: break;
   }
-  return wrong == 0;
+  return true;
 }
 
 bool ct_wrap_fits(const CtIn *code, const CtWarp *w) {
@@ -242,7 +268,8 @@ uint32_t ct_wrap_look(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
                .buf = a->buf_index,
                .how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ,
                .block = k->k->block};
-  if (a->n == 0 || a->buf->space == CT_REGISTER || (base == NULL && by == NULL && !at.wraps)) {
+  if (a->n == 0 || a->buf->space == CT_REGISTER ||
+      (base == NULL && by == NULL && (!at.wraps || a->is_swizzled))) {
     return 0;
   }
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
