@@ -153,9 +153,9 @@ uint8_t ct_early_uses(const CtGlobal *g, const CtGlobalRegion *r, size_t granule
   if (chunk == NULL) {
     return uses;
   }
-  uses |= of_word(g, chunk->write[j], CT_USE_WRITE, CT_USE_WRITE_ATOMIC);
+  uses |= of_word(g, ct_line_write(chunk, j), CT_USE_WRITE, CT_USE_WRITE_ATOMIC);
   for (int k = 0; k < CT_GLOBAL_KINDS; k++) {
-    uint32_t word = chunk->latest[k] == NULL ? 0 : chunk->latest[k][j].word[0];
+    uint32_t word = ct_line_latest(chunk, (CtGlobalKind)k, j);
     uses |= k == CT_GLOBAL_ATOMIC ? of_word(g, word, CT_USE_WRITE, CT_USE_WRITE_ATOMIC)
                                   : of_word(g, word, CT_USE_READ, CT_USE_READ_ATOMIC);
   }
@@ -376,17 +376,14 @@ static void see_regular(const CtGlobalRegion *r, const CtAccess *a) {
 /* Does one of two things for each element: notes it in `seen`, or, if that is NULL, compares it
    with the past. */
 static void each(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, const CtGlobalRegion *seen) {
+  int64_t off[CT_LANES];
   for (int64_t e = 0; lanes != 0 && e < a->n; e++) {
-    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = lanes & ct_access_row(a, e, off); rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
-      int64_t off;
-      if (!ct_access_at(a, e, lane, &off) || (uint64_t)off >= (uint64_t)a->mem->n) {
-        continue;
-      }
       if (seen != NULL) {
-        see(seen, a, off);
+        see(seen, a, off[lane]);
       } else {
-        look_at(k, a, lane, off);
+        look_at(k, a, lane, off[lane]);
       }
     }
   }

@@ -11,45 +11,9 @@
 #include <sched.h>
 #include <string.h>
 
+enum { N_BEFORE = 4 }; /* older events that are remembered */
+
 /* --- chunks ---------------------------------------------------------------------------------------------- */
-
-static CtGlobalChunk *new_chunk(CtCheck *c, const CtGlobalRegion *r) {
-  CtGlobalChunk *chunk = ct_alloc(c->alloc, sizeof *chunk);
-  if (chunk == NULL) {
-    return NULL;
-  }
-  memset(chunk, 0, sizeof *chunk);
-  atomic_flag_clear(&chunk->lock);
-  for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
-    if (r->has[i]) {
-      chunk->latest[i] = ct_alloc(c->alloc, CT_GLOBAL_CHUNK * sizeof *chunk->latest[i]);
-      if (chunk->latest[i] == NULL) {
-        ct_global_free_chunk(c->alloc, chunk);
-        return NULL;
-      }
-      memset(chunk->latest[i], 0, CT_GLOBAL_CHUNK * sizeof *chunk->latest[i]);
-    }
-  }
-  return chunk;
-}
-
-/* The chunk of a granule, made if needed; NULL: no memory. */
-static CtGlobalChunk *chunk_at(CtCheckWorker *k, const CtGlobalRegion *r, size_t i) {
-  CtGlobalChunk *chunk = atomic_load_explicit(&r->chunks[i], memory_order_acquire);
-  if (chunk == NULL) {
-    CtGlobalChunk *made = new_chunk(k->check, r);
-    if (made == NULL) {
-      k->no_memory = true;
-      return NULL;
-    }
-    if (atomic_compare_exchange_strong(&r->chunks[i], &chunk, made)) {
-      return made;
-    }
-    ct_global_free_chunk(k->check->alloc,
-                         made); /* another worker was first: `chunk` is that worker's */
-  }
-  return chunk;
-}
 
 static void lock(CtGlobalChunk *chunk) {
   while (atomic_flag_test_and_set_explicit(&chunk->lock, memory_order_acquire)) {
@@ -119,6 +83,7 @@ typedef struct Touch {
   CtGlobalChunk *chunk; /* locked; NULL: none */
   size_t chunk_index;
   int64_t e;
+  uint32_t before[2][N_BEFORE]; /* reads, writes: numbers of events that come before all of it */
 } Touch;
 
 /* TMA sees what threads wrote only after a proxy fence, by a block of either side. */
@@ -355,7 +320,7 @@ static bool enter_chunk(Touch *t, size_t i) {
   if (t->chunk != NULL) {
     unlock(t->chunk);
   }
-  t->chunk = chunk_at(t->k, t->region, i);
+  t->chunk = ct_line_chunk(t->k, t->region, i);
   t->chunk_index = i;
   if (t->chunk != NULL) {
     lock(t->chunk);
@@ -363,12 +328,19 @@ static bool enter_chunk(Touch *t, size_t i) {
   return t->chunk != NULL;
 }
 
+/* Enters the chunk of a granule, whose line gets words by granule. */
+static bool enter_granule(Touch *t, size_t g) {
+  size_t line = g % CT_GLOBAL_CHUNK / CT_LINE;
+  return enter_chunk(t, g / CT_GLOBAL_CHUNK) &&
+         (t->chunk->shape[line] == CT_LINE_CUT || ct_line_cut(t->k, t->chunk, line));
+}
+
 static void touch_one(Touch *t, int lane, int64_t off) {
   size_t bytes = ct_dtype_bytes(t->a->buf->dtype);
   size_t first =
       (size_t)(t->a->mem->ptr - t->region->begin + off * (int64_t)bytes) >> t->region->bits;
   for (size_t g = first; g < first + (bytes >> t->region->bits); g++) {
-    if (enter_chunk(t, g / CT_GLOBAL_CHUNK)) {
+    if (enter_granule(t, g)) {
       touch_granule(t, g % CT_GLOBAL_CHUNK, lane, off, g == first);
     }
   }
@@ -384,7 +356,7 @@ static void touch_writes(Touch *t) {
     for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
       int lane = ct_first_lane(rest);
       size_t g = (size_t)(begin + first + a->pos[lane]);
-      if (!enter_chunk(t, g / CT_GLOBAL_CHUNK)) {
+      if (!enter_granule(t, g)) {
         return;
       }
       if (t->chunk->write[g % CT_GLOBAL_CHUNK] == 0) {
@@ -396,11 +368,156 @@ static void touch_writes(Touch *t) {
   }
 }
 
+/* --- whole lines ---------------------------------------------------------------------------------------------- */
+
+/* Does the lane know that the event is over, whichever lane it is? */
+static bool knows_all(const Touch *t, const CtCheckEvent *old) {
+  bool knows = true;
+  for (int lane = 0; lane < CT_LANES && knows; lane++) {
+    knows = ct_flag_knows(t->k, t->event.warp, lane, old, lane);
+  }
+  return knows;
+}
+
+/* Does an access of the line by the same lanes come before this one, for each lane? */
+static bool is_line_before(const Touch *t, const CtCheckEvent *old) {
+  const CtCheckEvent *e = &t->event;
+  if (old->block != e->block) {
+    return is_over_in_cluster(t, old, CT_NO_LANE) || knows_all(t, old);
+  }
+  return (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, CT_NO_LANE, false)) ||
+         (!is_of_agent(t->k, old) && (old->epoch != e->epoch || old->warp == e->warp)) ||
+         knows_all(t, old);
+}
+
+/* Need the line's access of this word not be looked at by granules? */
+static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
+  uint32_t number = word >> CT_EVENT_LANE_BITS;
+  uint32_t *before = &t->before[old_writes][number % N_BEFORE];
+  if (*before == number) {
+    return true;
+  }
+  const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
+  if (old->job != t->event.job || (t->a->writes && t->k->n_sources > 0) ||
+      !(ct_check_both_atomic(old, &t->event) || is_line_before(t, old)) ||
+      !is_seen(t, old, CT_NO_LANE, old_writes)) {
+    return false;
+  }
+  *before = number;
+  return true;
+}
+
+/* Is the line's access of this word over for all lanes, or for none? */
+static bool is_over_alike(const Touch *t, uint32_t word) {
+  const CtCheckEvent *old = ct_global_event(t->k->check->global, word >> CT_EVENT_LANE_BITS);
+  int n = 0;
+  if (old->job != t->event.job || old->block == t->event.block) {
+    return true;
+  }
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    n += is_before(t, old, lane, lane);
+  }
+  return n == 0 || n == CT_LANES;
+}
+
+/* Are the line's latest accesses of a kind by the same lanes, and need none be looked at by granules? */
+static bool is_latest_settled(Touch *t, const CtLatest *l, CtGlobalKind kind, uint32_t lane) {
+  bool ok = true;
+  for (int i = 0; i < CT_DISTANCE_COUNT && ok; i++) {
+    uint32_t word = l->word[i];
+    ok = word == 0 ||
+         ((word & CT_EVENT_LANE) == lane &&
+          (is_at_peace(t->kind, kind) || is_settled(t, word, kind == CT_GLOBAL_ATOMIC)) &&
+          (kind != t->kind || is_over_alike(t, word)));
+  }
+  return ok;
+}
+
+/* Takes a whole line, granule i of which is of lane `lane + (i >> shift)`; false: it has to be cut. */
+static bool touch_line(Touch *t, size_t line, uint32_t lane, int shift) {
+  CtGlobalChunk *chunk = t->chunk;
+  uint32_t word = t->number << CT_EVENT_LANE_BITS | lane, write = chunk->line_write[line];
+  bool ok = chunk->shape[line] == CT_LINE_UNUSED || chunk->shape[line] == CT_LINE_WHOLE + shift;
+  ok = ok && (write == 0 || ((write & CT_EVENT_LANE) == lane && is_settled(t, write, true)));
+  for (int i = 0; i < CT_GLOBAL_KINDS && ok; i++) {
+    ok = chunk->line_latest[i] == NULL ||
+         is_latest_settled(t, &chunk->line_latest[i][line], (CtGlobalKind)i, lane);
+  }
+  if (ok && t->kind == CT_GLOBAL_WRITE) {
+    chunk->line_write[line] = word;
+  } else if (ok) {
+    ct_latest_note(&chunk->line_latest[t->kind][line], word, &t->by);
+  }
+  chunk->shape[line] = ok ? (uint8_t)(CT_LINE_WHOLE + shift) : chunk->shape[line];
+  return ok;
+}
+
+/* Takes the line that begins at granule g; false: none begins there, or it has to be cut. */
+static bool touch_line_at(Touch *t, size_t g, int lane, int shift) {
+  return g % CT_LINE == 0 && enter_chunk(t, g / CT_GLOBAL_CHUNK) &&
+         touch_line(t, g % CT_GLOBAL_CHUNK / CT_LINE, (uint32_t)lane, shift);
+}
+
+/* Have lanes neighbouring places, CT_LINE of them together? */
+static bool are_neighbours(const CtAccess *a) {
+  int64_t differs = 0;
+  if (a->pattern != NULL) {
+    return a->pattern->kind[CT_LINE_BITS] == CT_CONTIGUOUS;
+  }
+  for (int i = 0; i < CT_LANES; i++) {
+    differs |= a->pos[i] ^ (a->pos[i - i % CT_LINE] + i % CT_LINE);
+  }
+  return differs == 0;
+}
+
+/* Takes each element of lanes that have neighbouring places. */
+static bool touch_across(Touch *t, size_t begin) {
+  const uint32_t all = (1u << CT_LINE) - 1;
+  const CtAccess *a = t->a;
+  bool ok = are_neighbours(a);
+  for (int64_t e = 0; e < a->n && ok; e++) {
+    for (int lane = 0; lane < CT_LANES && ok; lane += CT_LINE) {
+      uint32_t some = a->mask >> lane & all;
+      ok = some == 0 ||
+           (some == all && touch_line_at(t, begin + (size_t)ct_access_offset(a, e, lane), lane, 0));
+    }
+  }
+  return ok;
+}
+
+/* Takes lanes, each of which has n elements, a power of two, that follow those of the lane before. */
+static bool touch_along(Touch *t, size_t begin) {
+  const CtAccess *a = t->a;
+  bool ok = a->mask == CT_ALL_LANES && a->n <= CT_LINE && (a->n & (a->n - 1)) == 0 &&
+            a->hi - a->lo == a->n * CT_LANES - 1;
+  for (int64_t e = 1; ok && e < a->n; e++) {
+    ok = ct_access_offset(a, e, 0) == ct_access_offset(a, 0, 0) + e;
+  }
+  for (int i = 1; ok && i < CT_LANES; i++) {
+    ok = a->pos[i] == a->pos[0] + i * a->n;
+  }
+  for (int64_t i = 0; ok && i < a->n * CT_LANES; i += CT_LINE) {
+    ok = touch_line_at(t, begin + (size_t)(a->lo + i), (int)(i / a->n),
+                       __builtin_ctzll((uint64_t)a->n));
+  }
+  return ok;
+}
+
+/* Takes an access of whole lines; false: it is none, or a line has to be cut. */
+static bool touch_lines(Touch *t) {
+  size_t begin = (size_t)(t->a->mem->ptr - t->region->begin) >> t->region->bits;
+  return ct_dtype_bytes(t->a->buf->dtype) == t->region->granule &&
+         (touch_across(t, begin) || (t->a->n > 1 && touch_along(t, begin)));
+}
+
 static void touch_regular(Touch *t) {
   const CtAccess *a = t->a;
   bool has_others = false;
   for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
     has_others = has_others || t->region->has[i];
+  }
+  if (touch_lines(t)) {
+    return;
   }
   if (!has_others && ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
     touch_writes(t);
@@ -416,13 +533,10 @@ static void touch_regular(Touch *t) {
 }
 
 static void touch_irregular(Touch *t) {
+  int64_t off[CT_LANES];
   for (t->e = 0; t->e < t->a->n; t->e++) {
-    for (uint32_t rest = t->a->mask; rest != 0; rest &= rest - 1) {
-      int lane = ct_first_lane(rest);
-      int64_t off;
-      if (ct_access_at(t->a, t->e, lane, &off) && (uint64_t)off < (uint64_t)t->a->mem->n) {
-        touch_one(t, lane, off);
-      }
+    for (uint32_t rest = ct_access_row(t->a, t->e, off); rest != 0; rest &= rest - 1) {
+      touch_one(t, ct_first_lane(rest), off[ct_first_lane(rest)]);
     }
   }
 }
@@ -450,13 +564,19 @@ static CtGlobalKind kind_of(const CtAccess *a) {
 }
 
 void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
-  Touch t = {.k = k, .a = a, .region = written_region(k->check, a)};
+  Touch t; /* set field by field: clearing all of it takes long */
   if (k->check->is_tracked) {
     ct_early_access(k, a);
   }
+  t.region = written_region(k->check, a);
   if (t.region == NULL) {
     return;
   }
+  t.k = k;
+  t.a = a;
+  t.chunk = NULL;
+  t.e = 0;
+  memset(t.before, 0, sizeof t.before);
   k->begin = a->mem->ptr;
   ct_check_event(k, a, &t.event);
   t.event.done = a->is_async ? CT_NOT_DONE : 0;

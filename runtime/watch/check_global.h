@@ -23,10 +23,23 @@ typedef enum CtGlobalKind {
   CT_GLOBAL_WRITE = CT_GLOBAL_KINDS
 } CtGlobalKind;
 
+/* 16 neighbouring granules. While each access there is of the whole line by lanes in the same places, the line has one
+   word for all granules, that of the first. An access of another shape cuts the line: from then on, each granule has
+   words of its own. */
+enum { CT_LINE_BITS = 4, CT_LINE = 1 << CT_LINE_BITS, CT_LINES = CT_GLOBAL_CHUNK / CT_LINE };
+enum {
+  CT_LINE_UNUSED,
+  CT_LINE_CUT,
+  CT_LINE_WHOLE
+}; /* WHOLE + s: granule i is of lane (i >> s) after the first */
+
 typedef struct CtGlobalChunk {
   atomic_flag lock;
-  CtLatest *latest[CT_GLOBAL_KINDS]; /* by granule; NULL: the kernel has no such access here */
-  uint32_t write[CT_GLOBAL_CHUNK];   /* the last plain one */
+  uint8_t shape[CT_LINES];
+  uint32_t line_write[CT_LINES];          /* the last plain one */
+  CtLatest *line_latest[CT_GLOBAL_KINDS]; /* by line; NULL: the kernel has no such access here */
+  uint32_t *write; /* the same by granule, of lines that are cut; NULL: none is */
+  CtLatest *latest[CT_GLOBAL_KINDS];
 } CtGlobalChunk;
 
 /* The memory of one tensor, or of several that overlap. */
@@ -64,7 +77,23 @@ CtStatus ct_region_make(CtArena *arena, CtGlobal *g, const CtSimtJob *jobs, int 
 /* Regions, shadows and events of n launches; NULL: no memory. ct_global_free frees what is not in the arena. */
 CtGlobal *ct_global_make(CtArena *arena, const CtSimtJob *jobs, int n, uint32_t **region_of);
 void ct_global_free(CtAlloc alloc, CtGlobal *g);
-void ct_global_free_chunk(CtAlloc alloc, CtGlobalChunk *chunk);
+/* check_line.c: the chunk of a granule, made if needed; NULL: no memory. */
+CtGlobalChunk *ct_line_chunk(CtCheckWorker *k, const CtGlobalRegion *r, size_t i);
+void ct_line_free(CtAlloc alloc, CtGlobalChunk *chunk);
+/* Gives the granules of a line words of their own; false: no memory. */
+bool ct_line_cut(CtCheckWorker *k, CtGlobalChunk *chunk, size_t line);
+/* The last plain write of a granule, or its latest access of a kind; of a whole line, with the lane of the first. */
+static inline uint32_t ct_line_write(const CtGlobalChunk *chunk, size_t granule) {
+  size_t line = granule / CT_LINE;
+  return chunk->shape[line] == CT_LINE_CUT ? chunk->write[granule] : chunk->line_write[line];
+}
+static inline uint32_t ct_line_latest(const CtGlobalChunk *chunk, CtGlobalKind kind,
+                                      size_t granule) {
+  size_t line = granule / CT_LINE;
+  return chunk->line_latest[kind] == NULL    ? 0
+         : chunk->shape[line] == CT_LINE_CUT ? chunk->latest[kind][granule].word[0]
+                                             : chunk->line_latest[kind][line].word[0];
+}
 /* The part's share of them. */
 CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of,
                          CtErr *err) CT_NODISCARD;

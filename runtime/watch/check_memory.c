@@ -78,19 +78,12 @@ CtStatus ct_global_share(CtCheck *part, const CtGlobal *all, uint32_t *region_of
   return ok ? CT_OK : ct_fail_nomem(err);
 }
 
-void ct_global_free_chunk(CtAlloc alloc, CtGlobalChunk *chunk) {
-  for (int i = 0; i < CT_GLOBAL_KINDS; i++) {
-    ct_free(alloc, chunk->latest[i], CT_GLOBAL_CHUNK * sizeof(CtLatest));
-  }
-  ct_free(alloc, chunk, sizeof *chunk);
-}
-
 void ct_global_free(CtAlloc alloc, CtGlobal *g) {
   for (uint32_t i = 0; i < g->n_regions; i++) {
     for (size_t j = 0; j < g->regions[i].n_chunks; j++) {
       CtGlobalChunk *chunk = atomic_load(&g->regions[i].chunks[j]);
       if (chunk != NULL) {
-        ct_global_free_chunk(alloc, chunk);
+        ct_line_free(alloc, chunk);
       }
     }
     ct_free(alloc, (void *)g->regions[i].seen, ct_region_granules(&g->regions[i]));
