@@ -84,15 +84,38 @@ static CtOrderChoice *read_choices(lua_State *L, size_t *n) {
   return choices; /* stack: the choices, the userdata */
 }
 
-/* options{needless =, orders =, preemptions =, seed =, schedule = {launch =, policy =, seed =, choices =}} */
+/* options.without = {chunk =, line =, what =, object =} */
+static void ask_without(lua_State *L, CtCheck *check) {
+  CtErr err;
+  int top = lua_gettop(L);
+  if (lua_getfield(L, -1, "without") == LUA_TTABLE) {
+    CtNeedless place = {.line = (int)number_field(L, "line", 0),
+                        .at = (uint32_t)number_field(L, "at", 0)};
+    lua_getfield(L, top + 1, "chunk");
+    lua_getfield(L, top + 1, "what");
+    lua_getfield(L, top + 1, "object");
+    lua_getfield(L, top + 1, "kernel");
+    place.chunk = luaL_checkstring(L, top + 2);
+    place.what = luaL_checkstring(L, top + 3);
+    place.object = luaL_optstring(L, top + 4, NULL);
+    place.kernel = luaL_optstring(L, top + 5, "");
+    diag_check(L, ct_needless_without(check, &place, &err), &err);
+  }
+  lua_settop(L, top);
+}
+
+/* options{needless =, mutants =, without =, orders =, preemptions =, seed =, schedule = {launch =, policy =, seed =, choices =}} */
 static void ask_orders(lua_State *L, CtCheck *check) {
   CtErr err;
   int top = lua_gettop(L);
   lua_pushvalue(L, 1);
-  if (lua_getfield(L, -1, "needless") != LUA_TNIL && lua_toboolean(L, -1)) {
-    ct_needless_ask(check);
+  lua_getfield(L, top + 1, "needless");
+  lua_getfield(L, top + 1, "mutants");
+  if (lua_toboolean(L, -2) || lua_toboolean(L, -1)) {
+    ct_needless_ask(check, lua_toboolean(L, -1), lua_type(L, -1) == LUA_TSTRING);
   }
-  lua_pop(L, 1);
+  lua_settop(L, top + 1);
+  ask_without(L, check);
   CtExploreOptions o = {.n_orders = number_field(L, "orders", 0),
                         .n_preemptions = (int)number_field(L, "preemptions", -1),
                         .seed = (uint64_t)number_field(L, "seed", 0)};
@@ -264,20 +287,24 @@ static int check_explored(lua_State *L) {
   return 1;
 }
 
-static const Field needless_fields[] = {FIELD(CtNeedless, chunk), FIELD(CtNeedless, line),
-                                        FIELD(CtNeedless, what), FIELD(CtNeedless, has_atomics),
-                                        FIELD_AS("launches", CtNeedless, n_launches)};
+static const Field needless_fields[] = {
+    FIELD(CtNeedless, chunk),  FIELD(CtNeedless, line),
+    FIELD(CtNeedless, what),   FIELD(CtNeedless, has_atomics),
+    FIELD(CtNeedless, object), FIELD(CtNeedless, kernel),
+    FIELD(CtNeedless, at),     FIELD(CtNeedless, is_needed),
+    FIELD(CtNeedless, text),   FIELD_AS("launches", CtNeedless, n_launches)};
 
-/* holder:needless(): the places that no launch needed; tried =, launches =: how many places and launches were
-   judged. */
+/* holder:needless([all]): the places that no launch needed, or all; tried =, launches =: how many places and launches
+   were judged. */
 static int check_needless(lua_State *L) {
   const CtCheck *c = check_of(L)->tool;
+  bool all = lua_toboolean(L, 2) != 0;
   int64_t n_tried = 0;
   lua_newtable(L);
   for (size_t i = 0; i < ct_needless_count(c); i++) {
     const CtNeedless *place = ct_needless(c, i);
     n_tried += place->n_launches > 0;
-    if (!place->is_needed && place->n_launches > 0) {
+    if (all || (!place->is_needed && place->n_launches > 0)) {
       FIELDS_PUSH(L, needless_fields, place);
       lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     }

@@ -43,7 +43,7 @@
 #ifndef CT_WATCH_CHECK_STATE_H
 #define CT_WATCH_CHECK_STATE_H
 
-#include "explore.h"
+#include "needless.h"
 #include "runtime/simt/run/simt_watch.h"
 
 typedef struct CtClocks CtClocks;       /* check_clock.h */
@@ -319,11 +319,10 @@ typedef struct CtCheckWorker {
   bool no_memory; /* for lack of memory something was left out */
 } CtCheckWorker;
 
-typedef struct CtGlobal CtGlobal;     /* check_global.h */
-typedef struct CtEarly CtEarly;       /* check_early.c */
-typedef struct CtStreams CtStreams;   /* check_streams.c */
-typedef struct CtRanks CtRanks;       /* check_ranks.c */
-typedef struct CtNeedless CtNeedless; /* needless.h */
+typedef struct CtGlobal CtGlobal;   /* check_global.h */
+typedef struct CtEarly CtEarly;     /* check_early.c */
+typedef struct CtStreams CtStreams; /* check_streams.c */
+typedef struct CtRanks CtRanks;     /* check_ranks.c */
 
 struct CtCheck {
   CtSimtWatch watch; /* first */
@@ -340,6 +339,9 @@ struct CtCheck {
   uint64_t n_judged; /* launches */
   uint64_t n_launches;
   bool tries_without; /* launches are judged: needless.h */
+  bool tries_mutants; /* then also by what tests the check */
+  bool tries_each;    /* each instruction by itself */
+  CtNeedless without; /* what all launches run without; what == NULL: nothing */
   bool no_memory;     /* for lack of memory something was left out */
   CtEarly *early;     /* what earlier launches did; NULL: nothing is kept */
   CtStreams *streams; /* the same, if there are several streams */

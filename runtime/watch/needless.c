@@ -1,137 +1,12 @@
 /* needless.c: what a launch does not need: see needless.h. A launch without a place runs a copy of its program, in which
-   the instructions of the place jump to the next one, or are relaxed. */
+   the instructions of the place are mutants. */
 #include "needless.h"
 
 #include <string.h>
 
 #include "check_state.h"
+#include "mutant.h"
 #include "runtime/simt/run/simt_kept.h"
-
-/* --- what orders ------------------------------------------------------------------------------------------- */
-
-typedef enum What {
-  NOTHING,
-  SYNC_THREADS,
-  SYNC_WARP,
-  CP_ASYNC_WAIT,
-  FENCE,
-  RELEASE,
-  ACQUIRE,
-  WGMMA_FENCE,
-  WGMMA_WAIT,
-  FENCE_PROXY,
-  STORE_WAIT,
-  MBARRIER_WAIT,
-  NAMED_SYNC,
-  NAMED_ARRIVE,
-  CLUSTER,
-  SYNC_GRID,
-  N_WHATS
-} What;
-
-static const char *const names[N_WHATS] = {[SYNC_THREADS] = "sync_threads()",
-                                           [SYNC_WARP] = "sync_warp()",
-                                           [CP_ASYNC_WAIT] = "cp_async_wait()",
-                                           [FENCE] = "fence()",
-                                           [RELEASE] = "the release of an atomic operation",
-                                           [ACQUIRE] = "the acquire of an atomic operation",
-                                           [WGMMA_FENCE] = "wgmma_fence()",
-                                           [WGMMA_WAIT] = "wgmma_wait()",
-                                           [FENCE_PROXY] = "fence_proxy_async()",
-                                           [STORE_WAIT] = "tma_store_wait()",
-                                           [MBARRIER_WAIT] = "the wait for an mbarrier",
-                                           [NAMED_SYNC] = "sync() of a named barrier",
-                                           [NAMED_ARRIVE] = "arrive() of a named barrier",
-                                           [CLUSTER] = "the barrier of the cluster",
-                                           [SYNC_GRID] = "sync_grid()"};
-
-/* Instructions that may be places; what_of says more of some. */
-static const uint8_t of_op[CT_SIMT_OP_COUNT] = {[CT_SIMT_BARRIER] = SYNC_THREADS,
-                                                [CT_SIMT_SYNC_WARP] = SYNC_WARP,
-                                                [CT_SIMT_SYNC_LANES] = SYNC_WARP,
-                                                [CT_SIMT_CP_WAIT] = CP_ASYNC_WAIT,
-                                                [CT_SIMT_FENCE] = FENCE,
-                                                [CT_SIMT_ATOMIC] = ACQUIRE,
-                                                [CT_SIMT_WGMMA_FENCE] = WGMMA_FENCE,
-                                                [CT_SIMT_WGMMA_WAIT] = WGMMA_WAIT,
-                                                [CT_SIMT_TMA_ORDER] = FENCE_PROXY,
-                                                [CT_SIMT_MBAR] = MBARRIER_WAIT,
-                                                [CT_SIMT_NAMED] = NAMED_SYNC,
-                                                [CT_SIMT_CLUSTER_ARRIVE] = CLUSTER,
-                                                [CT_SIMT_CLUSTER_WAIT] = CLUSTER,
-                                                [CT_SIMT_GRID_BARRIER] = SYNC_GRID};
-
-static bool is_same_line(const CtSimtProgram *p, uint32_t i, uint32_t k) {
-  return p->locs[i].chunk == p->locs[k].chunk && p->locs[i].line == p->locs[k].line;
-}
-
-/* An atomic operation that releases has a fence before it, one that acquires a fence after it. */
-static What of_fence(const CtSimtProgram *p, uint32_t i) {
-  for (uint32_t k = i + 1; k < p->n_code && is_same_line(p, i, k); k++) {
-    if (p->code[k].u.op == CT_SIMT_ATOMIC) {
-      return RELEASE;
-    }
-  }
-  for (uint32_t k = i; k-- > p->body && is_same_line(p, i, k);) {
-    if (p->code[k].u.op == CT_SIMT_ATOMIC) {
-      return ACQUIRE;
-    }
-  }
-  return FENCE;
-}
-
-static What of_atomic(const CtIn *code) {
-  const CtAtomicImm imm = {.imm = code->imm};
-  bool orders = (imm.u.order & CT_ORDER_RELAXED) == 0;
-  return orders && imm.u.op == CT_OP_ATOMIC_STORE  ? RELEASE
-         : orders && imm.u.op == CT_OP_ATOMIC_LOAD ? ACQUIRE
-                                                   : NOTHING;
-}
-
-static What of_agent(const CtIn *code) {
-  CtSyncKind kind = (CtSyncKind)(code->imm & 0xFF);
-  return kind == CT_SYNC_COMMIT ? NOTHING : kind == CT_SYNC_WAIT ? STORE_WAIT : FENCE_PROXY;
-}
-
-static bool has(const CtSimtProgram *p, CtSimtOp op) {
-  bool found = false;
-  for (uint32_t i = p->body; i < p->n_code && !found; i++) {
-    found = p->code[i].u.op == (uint32_t)op;
-  }
-  return found;
-}
-
-/* Waits that nobody wrote (pass_async.c) are no places. They have the line of what comes after them, and where they
-   are, nothing is committed. */
-static What of_copy_wait(const CtSimtProgram *p, uint32_t i) {
-  return has(p, CT_SIMT_CP_FENCE) || !is_same_line(p, i, i + 1) ? CP_ASYNC_WAIT : NOTHING;
-}
-
-static What what_of(const CtSimtProgram *p, uint32_t i) {
-  const CtIn *code = &p->code[i];
-  const CtMbarImm bar = {.imm = code->imm};
-  switch (code->u.op) {
-    case CT_SIMT_BARRIER: return code[1].u.op == CT_SIMT_TALLIED ? NOTHING : SYNC_THREADS;
-    case CT_SIMT_CP_WAIT: return of_copy_wait(p, i);
-    case CT_SIMT_FENCE: return of_fence(p, i);
-    case CT_SIMT_ATOMIC: return of_atomic(code);
-    case CT_SIMT_TMA_ORDER: return of_agent(code);
-    case CT_SIMT_MBAR: return bar.u.op == CT_OP_MBAR_WAIT ? MBARRIER_WAIT : NOTHING;
-    case CT_SIMT_NAMED: return (code->imm & 1) != 0 ? NAMED_ARRIVE : NAMED_SYNC;
-    default: return (What)of_op[code->u.op];
-  }
-}
-
-/* The instruction without what it orders. */
-static CtIn without(CtIn in) {
-  if (in.u.op == CT_SIMT_ATOMIC) {
-    CtAtomicImm imm = {.imm = in.imm};
-    imm.u.order |= CT_ORDER_RELAXED;
-    in.imm = imm.imm;
-    return in;
-  }
-  return (CtIn){.u.op = CT_SIMT_JUMP, .c = 1};
-}
 
 /* --- what runs --------------------------------------------------------------------------------------------- */
 
@@ -141,7 +16,7 @@ typedef struct Probe {
   _Atomic bool *ran; /* by instruction */
 } Probe;
 
-static bool wants(const CtIn *code) { return of_op[code->u.op] != NOTHING; }
+static bool wants(const CtIn *code) { return ct_may_have_mutants(code); }
 
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   (void)watch;
@@ -203,10 +78,25 @@ static CtStatus copy_entries(Trial *t, CtErr *err) {
   return ok ? CT_OK : ct_fail_nomem(err);
 }
 
-/* Is the instruction one of the place's? */
-static bool is_at(const CtSimtProgram *p, uint32_t i, const CtNeedless *place) {
-  return p->locs[i].line == place->line && names[what_of(p, i)] == place->what &&
-         strcmp(p->chunks[p->locs[i].chunk], place->chunk) == 0;
+static bool is_same_text(const char *a, const char *b) {
+  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Is the mutant of the instruction one of the place's? */
+static bool is_at(const CtSimtProgram *p, uint32_t i, CtMutant mutant, const CtNeedless *place) {
+  bool is_here = place->at == 0 || (place->at == i && strcmp(p->name, place->kernel) == 0);
+  return is_here && p->locs[i].line == place->line && ct_mutant_name(mutant) == place->what &&
+         strcmp(p->chunks[p->locs[i].chunk], place->chunk) == 0 &&
+         is_same_text(ct_mutant_object(p, i), place->object);
+}
+
+/* The mutant of the instruction that is the place's; CT_N_MUTANTS: none. */
+static CtMutant mutant_at(const CtSimtProgram *p, uint32_t i, const CtNeedless *place) {
+  uint32_t rest = ct_mutants_of(p, i);
+  while (rest != 0 && !is_at(p, i, (CtMutant)ct_first_lane(rest), place)) {
+    rest &= rest - 1;
+  }
+  return rest != 0 ? (CtMutant)ct_first_lane(rest) : CT_N_MUTANTS;
 }
 
 /* Takes the place out of the programs, or puts it back. True: it ran. */
@@ -215,8 +105,9 @@ static bool take_out(Trial *t, const CtNeedless *place, bool out) {
   for (size_t e = 0; e < t->n; e++) {
     const CtSimtProgram *p = t->entries[e].program;
     for (uint32_t i = p->body; i < p->n_code; i++) {
-      if (is_at(p, i, place)) {
-        t->programs[e].code[i] = out ? without(p->code[i]) : p->code[i];
+      CtMutant mutant = mutant_at(p, i, place);
+      if (mutant != CT_N_MUTANTS) {
+        t->programs[e].code[i] = out ? ct_mutant(p->code[i], mutant) : p->code[i];
         ran = ran || atomic_load(&t->probes[e].ran[i]);
       }
       i += (uint32_t)ct_in_size(&p->code[i]) - 1;
@@ -225,17 +116,32 @@ static bool take_out(Trial *t, const CtNeedless *place, bool out) {
   return ran;
 }
 
-/* Did the check find something that the launch as it is does not show? */
-static bool is_worse(const Trial *t, const CtCheck *trial) {
-  bool found = ct_check_is_partial(trial) || ct_simt_first_change(&t->after) != NULL;
-  for (size_t i = 0; i < ct_check_count(trial) && !found; i++) {
-    found = ct_finding_is_new(t->c, ct_check_finding(trial, i));
+/* The first finding that the launch as it is does not have; NULL: none. */
+static const CtFinding *first_new(const Trial *t, const CtCheck *trial) {
+  for (size_t i = 0; i < ct_check_count(trial); i++) {
+    if (ct_finding_is_new(t->c, ct_check_finding(trial, i))) {
+      return ct_check_finding(trial, i);
+    }
   }
-  return found;
+  return NULL;
+}
+
+/* What the launch without the place showed. */
+static CtStatus note_outcome(Trial *t, CtNeedless *place, const CtCheck *trial, CtStatus ran,
+                             CtErr *err) {
+  const CtFinding *f = first_new(t, trial);
+  place->n_launches++;
+  place->is_needed = place->is_needed || f != NULL || ran != CT_OK || ct_check_is_partial(trial) ||
+                     ct_simt_first_change(&t->after) != NULL;
+  if (f == NULL) {
+    return CT_OK;
+  }
+  place->text = ct_arena_strdup(&t->c->texts, f->text, strlen(f->text));
+  return place->text == NULL ? ct_fail_nomem(err) : CT_OK;
 }
 
 /* Runs the changed launch. */
-static CtStatus try_it(Trial *t, bool *is_needed, CtErr *err) {
+static CtStatus try_it(Trial *t, CtNeedless *place, CtErr *err) {
   CtCheckOptions options = t->c->options;
   CtCheck *trial;
   CtErr why; /* what fails is a finding */
@@ -248,38 +154,60 @@ static CtStatus try_it(Trial *t, bool *is_needed, CtErr *err) {
   trial->orders = t->c->orders;
   trial->orders.has_schedule = false;
   ct_simt_put_back(&t->before);
-  status = ct_explore(trial, t->engine, t->changed, t->n, &why);
-  *is_needed = status != CT_OK || is_worse(t, trial);
+  CtStatus ran = ct_explore(trial, t->engine, t->changed, t->n, &why);
+  bool stops = ran == CT_ENOMEM || ran == CT_EINTERRUPTED;
+  status = stops ? ran : note_outcome(t, place, trial, ran, err);
   ct_check_close(trial);
-  bool stops = status == CT_ENOMEM || status == CT_EINTERRUPTED;
   if (stops && err != NULL) {
     *err = why;
   }
-  return stops ? status : CT_OK;
+  return status;
 }
 
 /* --- places ------------------------------------------------------------------------------------------------ */
 
-/* Adds the place of an instruction to the places of all launches, unless it is there. */
-static CtStatus add_place(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtErr *err) {
+/* A text that lives as long as the check; NULL stays NULL. */
+static const char *keep_text(CtCheck *c, const char *text, bool *ok) {
+  const char *kept = text == NULL ? NULL : ct_arena_strdup(&c->texts, text, strlen(text));
+  *ok = *ok && (text == NULL || kept != NULL);
+  return kept;
+}
+
+/* Adds the place of a mutant to the places of all launches, unless it is there. */
+static CtStatus add_place(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtMutant mutant,
+                          CtErr *err) {
   for (size_t k = 0; k < c->n_needless; k++) {
-    if (is_at(p, i, &c->needless[k])) {
-      c->needless[k].has_atomics = c->needless[k].has_atomics || has(p, CT_SIMT_ATOMIC);
+    if (is_at(p, i, mutant, &c->needless[k])) {
+      c->needless[k].has_atomics = c->needless[k].has_atomics || ct_program_has(p, CT_SIMT_ATOMIC);
       return CT_OK;
     }
   }
-  const char *chunk = p->chunks[p->locs[i].chunk];
-  CtNeedless place = {.chunk = ct_arena_strdup(&c->texts, chunk, strlen(chunk)),
+  bool ok = true;
+  CtNeedless place = {.chunk = keep_text(c, p->chunks[p->locs[i].chunk], &ok),
                       .line = p->locs[i].line,
-                      .what = names[what_of(p, i)],
-                      .has_atomics = has(p, CT_SIMT_ATOMIC)};
-  if (place.chunk == NULL) {
+                      .at = c->tries_each ? i : 0,
+                      .what = ct_mutant_name(mutant),
+                      .object = keep_text(c, ct_mutant_object(p, i), &ok),
+                      .kernel = keep_text(c, p->name, &ok),
+                      .has_atomics = ct_program_has(p, CT_SIMT_ATOMIC)};
+  if (!ok) {
     return ct_fail_nomem(err);
   }
   CtStatus status = ct_grow(c->alloc, &c->needless, &c->cap_needless, c->n_needless + 1,
                             sizeof *c->needless, err);
   if (status == CT_OK) {
     c->needless[c->n_needless++] = place;
+  }
+  return status;
+}
+
+/* Adds the places of the instruction: those that may be needless, or of all its mutants. */
+static CtStatus add_places(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtErr *err) {
+  uint32_t rest = ct_mutants_of(p, i);
+  rest &= c->tries_mutants ? UINT32_MAX : (1u << CT_N_NEEDLESS) - 1;
+  CtStatus status = CT_OK;
+  for (; rest != 0 && status == CT_OK; rest &= rest - 1) {
+    status = add_place(c, p, i, (CtMutant)ct_first_lane(rest), err);
   }
   return status;
 }
@@ -291,26 +219,33 @@ static CtStatus find_places(Trial *t, CtErr *err) {
   for (size_t e = 0; e < t->n && status == CT_OK; e++) {
     const CtSimtProgram *p = t->entries[e].program;
     for (uint32_t i = p->body; i < p->n_code && status == CT_OK; i++) {
-      bool is_place = atomic_load(&t->probes[e].ran[i]) && what_of(p, i) != NOTHING;
-      status = is_place ? add_place(t->c, p, i, err) : CT_OK;
+      status = atomic_load(&t->probes[e].ran[i]) ? add_places(t->c, p, i, err) : CT_OK;
       i += (uint32_t)ct_in_size(&p->code[i]) - 1;
     }
   }
   return status;
 }
 
+/* Is nothing left to be learnt of the place? What only changes results may be found in another launch. */
+static bool is_known(const CtCheck *c, const CtNeedless *place) {
+  return place->is_needed && (place->text != NULL || !c->tries_mutants);
+}
+
+/* Launches that order others: what is found without them is found in those. */
+static bool is_of_others(const CtNeedless *place) {
+  return place->what == ct_mutant_name(CT_NO_GRID_WAIT) ||
+         place->what == ct_mutant_name(CT_NO_GRID_LAUNCH);
+}
+
 static CtStatus judge_places(Trial *t, CtErr *err) {
   CtStatus status = CT_OK;
   for (size_t i = 0; i < t->c->n_needless && status == CT_OK; i++) {
     CtNeedless *place = &t->c->needless[i];
-    if (place->is_needed) {
+    if (is_known(t->c, place) || is_of_others(place)) {
       continue;
     }
     if (take_out(t, place, true)) {
-      bool is_needed = false;
-      status = try_it(t, &is_needed, err);
-      place->n_launches += status == CT_OK;
-      place->is_needed = status == CT_OK && is_needed;
+      status = try_it(t, place, err);
     }
     (void)take_out(t, place, false);
   }
@@ -318,32 +253,58 @@ static CtStatus judge_places(Trial *t, CtErr *err) {
 }
 
 /* Judges the launch, which has run. */
-static CtStatus judge(Trial *t, CtErr *err) {
+static CtStatus judge(Trial *t, bool is_alone, CtErr *err) {
   CtStatus status = ct_simt_keep(t->c->alloc, t->entries, t->n, &t->after, err);
   if (status != CT_OK) {
     return status;
   }
   status = copy_entries(t, err);
   status = status == CT_OK ? find_places(t, err) : status;
-  status = status == CT_OK ? judge_places(t, err) : status;
+  status = status == CT_OK && is_alone ? judge_places(t, err) : status;
   ct_simt_put_back(&t->after);
-  t->c->n_judged += status == CT_OK;
+  t->c->n_judged += status == CT_OK && is_alone;
   return status;
 }
 
 /* Does the launch begin after all before it have ended, and end before what comes after it? Only then it says all
    there is to say. */
-static bool is_alone(const CtSimtEntry *entries, size_t n) {
-  const CtSimtLaunch *l = entries[0].launch;
-  return n == 1 && !l->is_dependent && l->known == NULL &&
-         !has(entries[0].program, CT_SIMT_GRID_LAUNCH);
+static bool is_alone(const CtCheck *c, const CtSimtEntry *entries, size_t n) {
+  bool alone = n == 1 || c->tries_mutants;
+  for (size_t i = 0; i < n && alone; i++) {
+    const CtSimtLaunch *l = entries[i].launch;
+    alone = !l->is_dependent && l->known == NULL &&
+            !ct_program_has(entries[i].program, CT_SIMT_GRID_LAUNCH);
+  }
+  return alone;
 }
 
 /* --- for users ---------------------------------------------------------------------------------------------- */
 
+static CtStatus run_and_judge(Trial *t, CtErr *err) {
+  uint64_t n_before = ct_finding_total(t->c);
+  bool alone = is_alone(t->c, t->entries, t->n);
+  CtStatus status = ct_simt_keep(t->c->alloc, t->entries, t->n, &t->before, err);
+  status = status == CT_OK ? ct_explore(t->c, t->engine, t->entries, t->n, err) : status;
+  if (status == CT_OK && ct_finding_total(t->c) == n_before) {
+    status = judge(t, alone, err);
+  }
+  return status;
+}
+
+/* Runs the launch as a mutant. */
+static CtStatus run_without(Trial *t, CtErr *err) {
+  CtStatus status = copy_entries(t, err);
+  if (status != CT_OK) {
+    return status;
+  }
+  (void)take_out(t, &t->c->without, true);
+  return ct_explore(t->c, t->engine, t->changed, t->n, err);
+}
+
 CtStatus ct_needless_run(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *entries, size_t n,
                          CtErr *err) {
-  if (!c->tries_without || !is_alone(entries, n)) {
+  bool is_mutant = c->without.what != NULL;
+  if (!is_mutant && (!c->tries_without || !(c->tries_mutants || is_alone(c, entries, n)))) {
     return ct_explore(c, engine, entries, n, err);
   }
   Trial t = {.c = c,
@@ -353,19 +314,33 @@ CtStatus ct_needless_run(CtCheck *c, CtSimtEngine *engine, const CtSimtEntry *en
              .before = {.alloc = c->alloc},
              .after = {.alloc = c->alloc}};
   ct_arena_init(&t.arena, c->alloc);
-  uint64_t n_before = ct_finding_total(c);
-  CtStatus status = ct_simt_keep(c->alloc, entries, n, &t.before, err);
-  status = status == CT_OK ? ct_explore(c, engine, entries, n, err) : status;
-  if (status == CT_OK && ct_finding_total(c) == n_before) {
-    status = judge(&t, err);
-  }
+  CtStatus status = is_mutant ? run_without(&t, err) : run_and_judge(&t, err);
   ct_simt_drop(&t.before);
   ct_simt_drop(&t.after);
   ct_arena_clear(&t.arena);
   return status;
 }
 
-void ct_needless_ask(CtCheck *c) { c->tries_without = true; }
+void ct_needless_ask(CtCheck *c, bool tries_mutants, bool tries_each) {
+  c->tries_without = true;
+  c->tries_mutants = tries_mutants;
+  c->tries_each = tries_each;
+}
+
+CtStatus ct_needless_without(CtCheck *c, const CtNeedless *place, CtErr *err) {
+  bool ok = true;
+  c->without = (CtNeedless){.chunk = keep_text(c, place->chunk, &ok),
+                            .line = place->line,
+                            .at = place->at,
+                            .object = keep_text(c, place->object, &ok),
+                            .kernel = keep_text(c, place->kernel, &ok)};
+  for (int i = 0; i < CT_N_MUTANTS; i++) {
+    bool is_it = strcmp(ct_mutant_name((CtMutant)i), place->what) == 0;
+    c->without.what = is_it ? ct_mutant_name((CtMutant)i) : c->without.what;
+  }
+  return ok ? CT_OK : ct_fail_nomem(err);
+}
+
 size_t ct_needless_count(const CtCheck *c) { return c->n_needless; }
 const CtNeedless *ct_needless(const CtCheck *c, size_t i) { return &c->needless[i]; }
 uint64_t ct_needless_judged(const CtCheck *c) { return c->n_judged; }

@@ -9,14 +9,23 @@
 typedef struct CtNeedless {
   const char *chunk;
   int line;
-  const char *what;    /* "sync_threads()" */
+  uint32_t at;         /* 0: all of the line; else one instruction of the kernel */
+  const char *what;    /* "sync_threads()": ct_mutant_name */
+  const char *object;  /* the name of the mbarrier that it is of; NULL: of none */
+  const char *kernel;  /* one that runs it */
   bool has_atomics;    /* so has a kernel that runs it: one of them may need it to see another */
   uint64_t n_launches; /* that ran it and were judged */
   bool is_needed;      /* in one of these */
+  const char
+      *text; /* what was found without it; NULL: nothing. If it is needed, the results differ */
 } CtNeedless;
 
-/* From now on ct_needless_run judges launches. */
-void ct_needless_ask(CtCheck *c);
+/* From now on ct_needless_run judges launches. tries_mutants: all mutants, also launches of ranks, and until something is
+   found, not only until results differ. Launches that are not judged say which places they have. tries_each: each
+   instruction is a place, as what an operator of the library does has the line that calls it. */
+void ct_needless_ask(CtCheck *c, bool tries_mutants, bool tries_each);
+/* From now on each launch runs without the place. */
+CtStatus ct_needless_without(CtCheck *c, const CtNeedless *place, CtErr *err) CT_NODISCARD;
 
 /* ct_explore, and then, if asked, for each place that the launch ran: the same without it, from the same memory, with
    findings that are not those of `c`. A launch in which something was found is not judged, nor one

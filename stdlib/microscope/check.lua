@@ -40,6 +40,10 @@ end
 -- findings.explored: what was explored of each launch. {needless = true} also runs each launch
 -- without one of its barriers, fences and orders at a time; findings.needless: those that no launch
 -- needed, as {{chunk =, line =, what =, has_atomics =, launches =}, tried =, launches =}.
+-- {mutants = true} leaves out or weakens all that orders something, also in launches of ranks, to
+-- test the check; findings.mutants: all of them, with `is_needed`, and as `text` what was found;
+-- {mutants = "each"} does that to each operation of a line by itself; {without = mutant} runs all
+-- launches so.
 function M.run(f, options, ...)
   options = with_schedule(options or {})
   local device = options.device and grids.device(options.device)
@@ -51,6 +55,7 @@ function M.run(f, options, ...)
   local findings = watch:findings()
   findings.explored = (options.orders or 0) ~= 0 and watch:explored() or nil
   findings.needless = options.needless and by_line(watch:needless()) or nil
+  findings.mutants = options.mutants and by_line(watch:needless(true)) or nil
   if launches then grids.add(findings, launches, device) end
   return findings, watch:launches(), table.unpack(results, 1, results.n)
 end

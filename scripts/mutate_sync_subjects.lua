@@ -1,0 +1,193 @@
+-- mutate_sync_subjects.lua: the programs that mutate_sync.lua changes: the examples, and the
+-- library's operators at small sizes. Loops turn often enough that each ring comes round.
+local M = {}
+
+-- {====== Examples: arguments that make one small ======
+
+M.arguments = {
+  ["add_norm_quantize"] = "8 512", ["attention_dot"] = "100", ["chunk_scan"] = "256",
+  ["gett"] = "64", ["hopper_gemm"] = "256 256 320", ["hopper_steps"] = "256 128",
+  ["moye_async"] = "128 128 64", ["moye_matmul"] = "128 128 24", ["moye_pipeline"] = "128 128 64",
+  ["moye_tensor_core"] = "128 128 64", ["moye_tiled_matmul"] = "128 128 64",
+  ["multi_tensor_adamw"] = "10", ["nbody"] = "300", ["notebook_shared_matmul"] = "50 30 40",
+  ["prefix_sum"] = "20003", ["radix_sort"] = "5000", ["bfs"] = "2000", ["reduce"] = "100003",
+  ["sgemm_1"] = "128 128 32", ["sgemm_2"] = "128 128 32", ["sgemm_2d_blocktiling"] = "128",
+  ["sgemm_sm70"] = "128 128 32", ["sgemm_sm80"] = "128 128 128", ["sgemm_steps"] = "128",
+  ["softmax"] = "8 1024", ["tensor_parallel_mlp"] = "64", ["transpose"] = "128",
+  ["tiled_copy_if"] = "100 60", ["wgmma_sm90"] = "128 128 256", ["wgmma_tma_sm90"] = "256 128 256",
+  ["one_shot_all_reduce"] = "1000",
+  ["two_shot_all_reduce"] = "1000", ["saxpy"] = "1024",
+  ["histogram"] = "10000", ["grouped_gemm_pointers"] = "3 100", ["mandelbrot"] = "32",
+  ["w4a16"] = "20 100 128", ["boxes"] = "300",
+}
+
+-- {====== Examples with something added that needs what the example itself does not ======
+
+M.changed = {
+  -- Between two calls a launch reads what other ranks have written.
+  ["two_shot_all_reduce, read between calls"] = { "two_shot_all_reduce",
+    "local m = mesh{", [[
+local halve = kernel("halve", function(x)
+  local at, step = blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x
+  for j = at, size(x) - 1, step do x[j] = x[j] * 0.5 end
+end)
+local m = mesh{]],
+    "i32(r.rank), i32(call))", "i32(r.rank), i32(call)); halve{ grid = 4, block = 256 }(mine)",
+    "assert(sum == expected * n_ranks ^ 2, \"element \" .. i .. \" is wrong\")", "" },
+}
+
+-- One block computes all tiles.
+M.changed["hopper_gemm, one block"] = { "hopper_gemm", "grid = min(tiles, n_blocks)", "grid = 1" }
+
+-- {====== Products ======
+
+M.operators = {}
+local operators <const> = M.operators
+
+local function product(name, dtype, out, shape, config, options)
+  operators["matmul " .. name] = function()
+    local m, n, k = table.unpack(shape)
+    local all, of = { config = config }, name:find "columns" and layout or row_major
+    for key, value in pairs(options or {}) do all[key] = value end
+    matmul(rand(dtype, of{m, k}), rand(dtype, of{n, k}), zeros(out, row_major{m, n}), all)
+  end
+end
+
+local function hopper(fields)
+  local config = { name = "small", template = "cuttle.gemm_hopper", blocks = 1, stages = 2,
+                   group = 2, store = {1, 2}, order = "groups" }
+  for key, value in pairs(fields) do config[key] = value end
+  return config
+end
+
+product("hopper cooperative", bf16, f32, {128, 104, 200},
+  hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232}},
+  {beta = 1})
+-- Each product reads what the one before it writes, the third one writes what that reads.
+operators["matmul hopper, pdl"] = function()
+  local config = hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232},
+                        pdl = true}
+  local A, C = rand(bf16, row_major{128, 128}), zeros(bf16, row_major{128, 128})
+  local D = zeros(bf16, row_major{128, 128})
+  matmul(A, A, C, {config = config})
+  matmul(C, C, D, {config = config})
+  matmul(D, D, C, {config = config})
+end
+product("hopper cooperative, four passes", bf16, f32, {256, 104, 200},
+  hopper{schedule = "cooperative", tile = {128, 128, 64}, registers = {40, 232}}, {beta = 1})
+product("hopper cooperative, beta in bf16", bf16, bf16, {128, 104, 200},
+  hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232}}, {beta = 1})
+product("hopper ping-pong", bf16, bf16, {200, 128, 192},
+  hopper{schedule = "ping-pong", tile = {64, 64, 64}, order = "hilbert"})
+product("hopper cluster", bf16, bf16, {256, 64, 192},
+  hopper{schedule = "cooperative", tile = {64, 64, 64}, groups = 1, cluster = 2, blocks = 2})
+product("mma", f16, f16, {70, 60, 200}, "mma 64x64x64")
+product("mma, bf16 out", bf16, f32, {70, 60, 200}, "mma 64x64x64", {beta = 1})
+product("simt", f32, f32, {70, 60, 70}, "simt 64x64x16 turned")
+product("cpu", f32, f32, {70, 60, 70}, "cpu 32x32x8")
+product("split", f32, f32, {60, 60, 512}, nil, {split = 4})
+operators["matmul groups"] = function()
+  local A, B = rand(f16, row_major{150, 128}), rand(f16, {72, 128, 3})
+  local ends = from_table(i32, {70, 70, 147})
+  matmul(A, B, zeros(f16, row_major{150, 72}), {config = "mma 64x64x64", groups = ends, beta = 1})
+end
+operators["matmul groups, hopper"] = function()
+  local A, B = rand(f16, row_major{300, 128}), rand(f16, {72, 128, 4})
+  local ends = from_table(i32, {130, 140, 200, 300})
+  matmul(A, B, zeros(f16, row_major{300, 72}), {config = hopper{schedule = "ping-pong",
+    tile = {64, 64, 64}}, groups = ends, beta = 1})
+end
+operators["matmul nested, hopper"] = function()
+  matmul(rand(f16, L"((13,12),(64,6)):((64,960),(1,960))"), rand(f16, row_major{72, 384}),
+    zeros(f16, row_major{156, 72}), {config = "hopper 256x128x64, gather", beta = 1})
+end
+
+-- {====== Attention ======
+
+-- Three heads, so that a block has two of them.
+local function attend(name, dtype, config, shape, options)
+  operators["attention " .. name] = function()
+    local s, sk, d = table.unpack(shape)
+    local all = { config = config, lse = true }
+    for key, value in pairs(options or {}) do all[key] = value end
+    attention(randn(dtype, row_major{1, 3, s, d}), randn(dtype, row_major{1, 3, sk, d}),
+      randn(dtype, row_major{1, 3, sk, d}), all)
+  end
+end
+
+attend("hopper", bf16, "hopper 192x80", {70, 170, 128})
+attend("hopper, causal", bf16, "hopper 192x80", {170, 170, 128}, {causal = true})
+attend("hopper, d64", f16, "hopper 192x128", {70, 300, 64}, {lazy = true})
+attend("hopper, 128 rows", bf16, "hopper 128x128", {70, 300, 128})
+attend("mma 128x64", bf16, "mma 128x64", {100, 200, 64}, {causal = true})
+attend("mma 64x64", bf16, "mma 64x64", {40, 150, 256})
+attend("sm75", f16, "sm75 128x64", {70, 140, 64}, {causal = true})
+operators["attention hopper, packed"] = function()
+  local Q, K = randn(bf16, row_major{1, 150, 64}), randn(bf16, row_major{1, 200, 64})
+  attention(Q, K, randn(bf16, row_major{1, 200, 64}), {cu_seqlens_q = {0, 70, 150},
+    cu_seqlens_k = {0, 33, 200}, causal = true, config = "hopper 192x128"})
+end
+
+local function differentiate(name, dtype, config, shape, options)
+  operators["attention_backward " .. name] = function()
+    local s, sk, d = table.unpack(shape)
+    local all = { config = config }
+    for key, value in pairs(options or {}) do all[key] = value end
+    local Q, K = randn(dtype, row_major{1, 1, s, d}), randn(dtype, row_major{1, 1, sk, d})
+    local V, dO = randn(dtype, row_major{1, 1, sk, d}), randn(dtype, row_major{1, 1, s, d})
+    local O, LSE = attention(Q, K, V, {lse = true, causal = all.causal})
+    attention_backward(dO, Q, K, V, O, LSE, all)
+  end
+end
+
+-- {====== Many devices ======
+
+local small <const> = { name = "small", tile = {64, 64, 64}, schedule = "cooperative", groups = 1,
+                        stages = 2, store = {1, 1}, order = "hilbert", blocks = 3, vectors = 2,
+                        cooperative = true }
+
+local function with(fields)
+  local config = {}
+  for key, value in pairs(small) do config[key] = value end
+  for key, value in pairs(fields) do config[key] = value end
+  return config
+end
+
+differentiate("hopper", bf16, nil, {140, 200, 64})
+differentiate("hopper, causal", bf16, nil, {140, 200, 128}, {causal = true})
+differentiate("plain", f32, nil, {70, 90, 32}, {causal = true})
+
+local function rows_of(dtype, m, n)
+  return view(rand(dtype, m * cdiv(n, 8) * 8), layout({m, n}, {cdiv(n, 8) * 8, 1}))
+end
+
+operators["gather_matmul"] = function()
+  local gather = require "cuttle.gather_matmul"
+  local A, B, C = rows_of(bf16, 256, 192), rows_of(bf16, 200, 192), rows_of(bf16, 256, 200)
+  local panels = { tile(A, {128, 192}, {0, 0}), tile(A, {128, 192}, {1, 0}) }
+  gather.gather_matmul(panels, 0, B, C, {config = with{template = "cuttle.gemm_gather"}})
+end
+
+operators["matmul_scatter"] = function()
+  device "cpu:2"
+  local scatter = require "cuttle.matmul_scatter"
+  local m, W <const>, height <const>, n <const>, k <const> = mesh{rank = 2}, 2, 128, 136, 128
+  local A, B, C = {}, {}, {}
+  local spaces = m:run(function(r)
+    return scatter.share(r, scatter.workspace(bf16, height, n, W))
+  end)
+  for r = 1, W do
+    A[r], B[r] = rand(bf16, row_major{W * height, k}), rand(bf16, row_major{n, k})
+    C[r] = zeros(bf16, row_major{height, n})
+  end
+  m:run(function(r)
+    for _ = 1, 2 do
+      local i = r.rank + 1
+      local step = scatter.step(A[i], B[i], C[i], r.rank, spaces[r.rank],
+        {config = with{template = "cuttle.gemm_scatter"}})
+      step.kernel(step.launch)(table.unpack(step.args))
+    end
+  end)
+end
+
+return M
