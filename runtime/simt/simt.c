@@ -321,8 +321,12 @@ static size_t round_up(size_t n) { return (n + CACHE_LINE - 1) / CACHE_LINE * CA
 static size_t warps_bytes(const CtSimtProgram *p) {
   return ct_size_mul((size_t)p->n_warps, p->warp_bytes);
 }
+static size_t tma_bytes(const CtSimtProgram *p) {
+  return p->n_tmas > 0 ? round_up((size_t)p->n_warps * sizeof(CtTmaOperands)) : 0;
+}
 static size_t worker_bytes(const CtSimtProgram *p) {
-  return ct_size_add(warps_bytes(p), round_up(p->shared_bytes) + round_up(p->scratch_bytes));
+  return ct_size_add(warps_bytes(p),
+                     round_up(p->shared_bytes) + round_up(p->scratch_bytes) + tma_bytes(p));
 }
 
 static char *give_memory(const CtSimtJob *job, char *at) {
@@ -330,7 +334,9 @@ static char *give_memory(const CtSimtJob *job, char *at) {
   for (int i = 0; i < job->n_workers; i++, at += worker_bytes(p)) {
     job->workers[i].warps = at;
     job->workers[i].shared = at + warps_bytes(p);
-    job->workers[i].scratch = at + warps_bytes(p) + round_up(p->shared_bytes);
+    job->workers[i].scratch = job->workers[i].shared + round_up(p->shared_bytes);
+    job->workers[i].tma =
+        (CtTmaOperands *)(void *)(job->workers[i].scratch + round_up(p->scratch_bytes));
   }
   return at;
 }

@@ -67,10 +67,10 @@ static void ignore_row(void *ud, int64_t off, int64_t bytes) {
   (void)bytes;
 }
 
-static uint64_t place_of(const CtWorker *k, const CtSimtTma *t, int lane) {
+static uint64_t place_of(const CtWarp *w, const CtSimtTma *t, int lane) {
   uint64_t h = 0x9E3779B97F4A7C15u;
   for (int i = 0; i < t->n; i++) {
-    h = (h ^ (uint32_t)k->tma_lanes[CT_TMA_CRD + i][lane]) * 0xFF51AFD7ED558CCDu;
+    h = (h ^ (uint32_t)ct_simt_tma_of(w)->lanes[CT_TMA_CRD + i][lane]) * 0xFF51AFD7ED558CCDu;
     h ^= h >> 32;
   }
   return h;
@@ -90,7 +90,7 @@ static void note_box(const CtProfileJob *job, CtProfileWorker *k, uint32_t site,
     k->lacks_boxes = k->no_memory = true;
   }
   if (!k->lacks_boxes) {
-    k->boxes[k->n_boxes++] = (CtProfileBox){.place = place_of(w->worker, t, lane),
+    k->boxes[k->n_boxes++] = (CtProfileBox){.place = place_of(w, t, lane),
                                             .map = map,
                                             .block = (uint32_t)w->worker->block,
                                             .step = step,

@@ -115,7 +115,7 @@ static void settle_row(CtAccess *a, const CtIn *dot, const CtIn *load) {
    covers. False: one is outside. */
 static bool settle_box(CtAccess *a, const CtSimtTma *t) {
   const CtWarp *w = a->w;
-  const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])w->worker->tma_lanes;
+  const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])ct_simt_tma_of(w)->lanes;
   a->agent = t->is_store ? CT_AGENT_BULK : CT_AGENT_BAR;
   a->bar = t->bar;
   a->bar_slot = lanes[CT_TMA_BAR][ct_first_lane(w->mask)];

@@ -142,6 +142,12 @@ typedef struct CtNamedBar {
   uint32_t phase; /* how many phases are complete */
 } CtNamedBar;
 
+/* The operands of a warp's TMA, gathered. A planned launch may let other warps go first. */
+typedef struct CtTmaOperands {
+  int64_t numbers[CT_TMA_NUMBERS];
+  int32_t lanes[CT_TMA_OPERANDS][CT_LANES];
+} CtTmaOperands;
+
 /* A worker runs one block at a time. The blocks of a cluster run together, on a team: as many
    workers as the cluster has blocks, by rank, all on one thread. */
 typedef struct CtWorker {
@@ -152,16 +158,15 @@ typedef struct CtWorker {
   int64_t bid[3];
   char *warps; /* n_warps times warp_bytes */
   char *shared;
-  char *scratch; /* for packed operands */
+  char *scratch;             /* for packed operands */
+  struct CtTmaOperands *tma; /* of each warp, if the program has any */
   CtFail fail;
   CtFail
       prologue_fail;  /* what ended its prologue: its warps lack values, and no block of it runs */
   int64_t reported;   /* the lowest of its blocks that failed; INT64_MAX: none, */
   CtErr report;       /* and why; other blocks may have run since */
   CtPrinter *printer; /* NULL until it prints */
-  int64_t tma_numbers[CT_TMA_NUMBERS]; /* those of the TMA whose operands were gathered */
-  int32_t tma_lanes[CT_TMA_OPERANDS][CT_LANES];
-  void *watched; /* the watcher's state for this worker */
+  void *watched;      /* the watcher's state for this worker */
   CtNamedBar named[CT_NAMED_BARRIERS];
   int32_t tallies[3];  /* of barriers that count, in turn; see simt_lanes.c */
   int free_registers;  /* registers that warps have given back */
@@ -206,6 +211,8 @@ struct CtWarp {
   uint64_t seen;  /* CtSimtGroup.n_changes when it stopped in a loop */
 };
 _Static_assert(sizeof(CtWarp) <= CT_WARP_BYTES, "its slots come after it");
+
+static inline CtTmaOperands *ct_simt_tma_of(const CtWarp *w) { return &w->worker->tma[w->index]; }
 
 static inline bool ct_simt_interrupted(const CtSimtJob *job) {
   return ct_flag_is_up(job->interrupt);

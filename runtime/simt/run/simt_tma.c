@@ -9,12 +9,13 @@
 #include "simt_sync.h"
 
 const CtIn *ct_simt_do_TMA_NUMBER(const CtIn *in, CtWarp *w) {
-  w->worker->tma_numbers[in->imm] = CT_CAT(CtScalar, w, in->a)->i;
+  ct_simt_tma_of(w)->numbers[in->imm] = CT_CAT(CtScalar, w, in->a)->i;
   return in + 1;
 }
 
 const CtIn *ct_simt_do_TMA_LANES(const CtIn *in, CtWarp *w) {
-  memcpy(w->worker->tma_lanes[in->imm], CT_CAT(char, w, in->a), sizeof w->worker->tma_lanes[0]);
+  int32_t(*lanes)[CT_LANES] = ct_simt_tma_of(w)->lanes;
+  memcpy(lanes[in->imm], CT_CAT(char, w, in->a), sizeof lanes[0]);
   return in + 1;
 }
 
@@ -59,6 +60,7 @@ static int64_t extent_of(int64_t n) { return ct_min(ct_max(n, 0), (int64_t)1 << 
 
 static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
   const CtWorker *k = w->worker;
+  const CtTmaOperands *given = ct_simt_tma_of(w);
   const CtMem *global = &w->mem[t->global], *shared = &w->mem[t->shared];
   *b = (Box){.t = t,
              .global = global->ptr,
@@ -66,13 +68,13 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
              .shared = k->shared,
              .lo = k->job->program->bufs[t->shared].at,
              .bytes = (int64_t)ct_dtype_bytes(t->dtype),
-             .first = k->tma_numbers[CT_TMA_AT]};
-  b->at = b->lo + k->tma_lanes[CT_TMA_BOX_AT][lane] * b->bytes;
+             .first = given->numbers[CT_TMA_AT]};
+  b->at = b->lo + given->lanes[CT_TMA_BOX_AT][lane] * b->bytes;
   b->hi = b->lo + shared->n * (int64_t)shared->elem_bytes - CT_TMA_UNIT;
   for (int i = 0; i < t->n; i++) {
-    b->extent[i] = extent_of(k->tma_numbers[CT_TMA_EXTENT + i] / t->div[i]);
-    b->stride[i] = times(k->tma_numbers[CT_TMA_STRIDE + i], t->mul[i]);
-    b->crd[i] = k->tma_lanes[CT_TMA_CRD + i][lane];
+    b->extent[i] = extent_of(given->numbers[CT_TMA_EXTENT + i] / t->div[i]);
+    b->stride[i] = times(given->numbers[CT_TMA_STRIDE + i], t->mul[i]);
+    b->crd[i] = given->lanes[CT_TMA_CRD + i][lane];
   }
 }
 
@@ -253,7 +255,7 @@ int64_t ct_simt_tma_bytes(const CtSimtTma *t) {
 
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
   const CtWorker *k = w->worker;
-  return t->has_mask ? (uint32_t)k->tma_lanes[CT_TMA_MASK][lane] : 1u << k->rank;
+  return t->has_mask ? (uint32_t)ct_simt_tma_of(w)->lanes[CT_TMA_MASK][lane] : 1u << k->rank;
 }
 
 /* False: a part is outside its buffer, and the failure is recorded. */
@@ -305,7 +307,7 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
                                 .lane = lane,
                                 .rank = rank,
                                 .buf = t->bar,
-                                .slot = k->tma_lanes[CT_TMA_BAR][lane],
+                                .slot = ct_simt_tma_of(w)->lanes[CT_TMA_BAR][lane],
                                 .bytes = bytes,
                                 .box = b,
                                 .box_bytes = sizeof *b})) {
@@ -322,7 +324,7 @@ const CtIn *ct_simt_do_TMA(const CtIn *in, CtWarp *w) {
   bool changed = false;
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    int64_t off = k->tma_lanes[CT_TMA_BOX_AT][lane];
+    int64_t off = ct_simt_tma_of(w)->lanes[CT_TMA_BOX_AT][lane];
     Box b;
     if (off < 0 || off + n > w->mem[t->shared].n) {
       return ct_simt_fail_bounds(w, in, lane, t->shared, off < 0 ? off : off + n - 1, !t->is_store);
