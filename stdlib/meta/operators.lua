@@ -118,10 +118,10 @@ function attention(Q, K, V, options) end
 --- second result. dO, O and the gradients have the type and the modes of Q, K and V. `causal` and
 --- `scale` must be the same as in that call. `out` is a list of the tensors for dQ, dK and dV; by
 --- default, row-major ones are made. `config` is the name of a configuration, and `stream` is the
---- same as in a launch.
+--- same as in a launch. `cu_seqlens_q` and `cu_seqlens_k` are those of packed sequences.
 ---
 --- Sums are f32. On Hopper, dQ is added up in an order that differs from call to call, so its last
---- bits may differ too; dK and dV always have the same bits.
+--- bits may differ too, unless `deterministic` is true; dK and dV always have the same bits.
 ---
 ---     > Q, K = ones(f32, row_major{1, 1, 1, 2}), zeros(f32, row_major{1, 1, 2, 2})
 ---     > V = from_table(f32, {{{{1, 2}, {3, 4}}}})

@@ -5,7 +5,8 @@
 --   variant(p, config)         what its kernels depend on beside dtype and causal: depth, is_whole
 --   make(variant)              the kernels, as plan wants them
 --   plan(p, kernels, variant)  {kernel =, launch =, args =} of each launch, in order
--- A variant is a configuration with the problem's dtype and causal, and what `variant` returns.
+-- A variant is a configuration with the problem's dtype, causal and deterministic, `packed` where
+-- its sequences are, and what `variant` returns.
 local internal = ...
 local given = require "cuttle.operator_config"
 local problem = require "cuttle.attention_problem"
@@ -66,10 +67,12 @@ local function steps_of(config, p)
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
-  variant.dtype, variant.causal = p.dtype, p.causal
+  variant.dtype, variant.causal, variant.packed = p.dtype, p.causal, p.sequences ~= nil
+  variant.deterministic = p.deterministic
   local by_text = made[config] or {}
   made[config] = by_text
-  local text = ("%s %d %s %s"):format(p.dtype.name, variant.depth, p.causal, variant.is_whole)
+  local text = ("%s %d %s %s %s %s"):format(p.dtype.name, variant.depth, p.causal,
+    variant.is_whole, variant.packed, p.deterministic)
   by_text[text] = by_text[text] or template.make(variant)
   return template.plan(p, by_text[text], variant)
 end

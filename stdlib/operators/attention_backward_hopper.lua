@@ -7,21 +7,23 @@
 --   dQ += dS K                  of all groups' keys: dS by way of shared memory
 -- Each group computes a part of dQ: some of the depth or, by_rows, of the queries. It computes the
 -- part's transpose, K' dS', so that its stores to shared memory have no bank conflicts. TMA adds
--- the part to a sum in f32. One more warp group loads by TMA. Two more kernels run: before this
--- one, that of attention_backward_rows.lua, and after it one that rounds dQ. Fields of
--- configurations:
+-- the part to a sum in f32; attention_backward_turns.lua, if all runs are to have the same bits.
+-- One more warp group loads by TMA. Two more kernels run: before this one, that of
+-- attention_backward_rows.lua, and after it one that rounds dQ. Fields of configurations:
 --   rows        the queries of a tile, a multiple of 64
 --   depth       of a head, at most: TMA loads zeros for what is missing and does not store it
 --   groups      that multiply
 --   stages      tiles of Q, and of dO, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
+local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
 local softmax = require "cuttle.attention_softmax"
 local tma = require "cuttle.tma_rules"
+local turns = require "cuttle.attention_backward_turns"
 local M = {}
 
-local GROUP <const>, KEYS <const> = 128, 64
+local GROUP <const>, KEYS <const>, WARP <const> = 128, 64, 32
 local WIDTH <const> = 8 -- elements of 16 bytes
 local THREADS <const> = 256 -- of the kernel that rounds dQ
 local SLOTS <const> = 2 -- of dS
@@ -34,6 +36,7 @@ function M.n_threads(config) return GROUP * (config.groups + 1) end
 function M.trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if p.depth % WIDTH ~= 0 then return "its kernel takes multiples of 8 for D" end
   if p.n_q == 0 or p.n_k == 0 or p.heads == 0 then return "there are no queries or no keys" end
   for _, name in ipairs { "dO", "dK", "dV", "O", "dQ" } do
     if p[name].dtype ~= p.dtype then
@@ -47,7 +50,8 @@ function M.trouble(config, p)
 end
 
 function M.variant(p, config)
-  return { depth = config.depth, is_whole = p.n_k % (KEYS * config.groups) == 0 }
+  return { depth = config.depth,
+           is_whole = p.sequences == nil and p.n_k % (KEYS * config.groups) == 0 }
 end
 
 -- {====== What is known before the trace ======
@@ -71,15 +75,19 @@ local function plan_of(variant)
     sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, columns, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
     store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
-    KV_bytes = keys * depth * dtype.bits // 8,
+    group = GROUP, KV_bytes = keys * depth * dtype.bits // 8,
     QO_bytes = rows * (depth * dtype.bits // 8 + 4),
   }
 end
 
 -- {====== The block's tiles ======
 
--- Tiles of a tensor (S,D,H,B), or (S,H,B), for TMA.
-local function boxes(t, tiler) return tile(tma_tensor(t), tiler, {_, _}) end
+-- Tiles of a tensor (S,D,H,B) for TMA, from row `first` on, nil: 0.
+local function boxes(t, tiler, first)
+  local coords = tma_tensor(t)
+  if first ~= nil then coords = domain_offset({first, 0, 0, 0}, coords) end
+  return tile(coords, tiler, {_, _})
+end
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
 
@@ -95,32 +103,36 @@ local function each_head(variant, args, f)
   end
 end
 
--- {====== The group that loads: one of its threads ======
+-- {====== The group that loads ======
 
 local function load_all(variant, plan, args, smem, bars)
   local rows, depth, batch = variant.rows, variant.depth, args.batch
+  local load = packed.new_load(variant, bars)
   local function load_keys(t, s, full)
-    full:arrive_expect_tx(plan.KV_bytes)
-    tma_load(boxes(t, {plan.keys, depth})(_, _, args.n, 0, args.kv_head, batch), s, full)
+    load(plan.KV_bytes, s, full, args.n_k - args.n * plan.keys, function(bar)
+      tma_load(boxes(t, {plan.keys, depth}, args.k)(_, _, args.n, 0, args.kv_head, batch), s, bar)
+    end)
   end
   load_keys(args.K, smem.K, bars.K_full[0])
   load_keys(args.V, smem.V, bars.V_full[0])
   local state = pipeline_state(variant.stages, {parity = 1})
   each_head(variant, args, function(head, first, last)
-    local gQ = boxes(args.Q, {rows, depth})(_, _, _, 0, head, batch)
-    local gdO = boxes(args.dO, {rows, depth})(_, _, _, 0, head, batch)
+    local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
+    local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gL, gD = tile(tma_tensor(args.L), {rows}, {_})(_, _, head, batch),
       tile(tma_tensor(args.D), {rows}, {_})(_, _, head, batch)
     for m in range(first, last) do
-      local slot = state.slot
+      local slot, n_own = state.slot, args.n_q - m * rows
       bars.Q_empty[slot]:wait(state.parity)
-      bars.Q_full[slot]:arrive_expect_tx(plan.QO_bytes)
-      tma_load(gQ(_, _, m), smem.Q(_, _, slot), bars.Q_full[slot])
-      tma_load(gL(_, m), smem.L(_, slot), bars.Q_full[slot])
+      load(plan.QO_bytes, smem.Q(_, _, slot), bars.Q_full[slot], n_own, function(bar)
+        tma_load(gQ(_, _, m), smem.Q(_, _, slot), bar)
+        tma_load(gL(_, packed.tile_at(args, m)), smem.L(_, slot), bar)
+      end)
       bars.dO_empty[slot]:wait(state.parity)
-      bars.dO_full[slot]:arrive_expect_tx(plan.QO_bytes)
-      tma_load(gdO(_, _, m), smem.dO(_, _, slot), bars.dO_full[slot])
-      tma_load(gD(_, m), smem.D(_, slot), bars.dO_full[slot])
+      load(plan.QO_bytes, smem.dO(_, _, slot), bars.dO_full[slot], n_own, function(bar)
+        tma_load(gdO(_, _, m), smem.dO(_, _, slot), bar)
+        tma_load(gD(_, packed.tile_at(args, m)), smem.D(_, slot), bar)
+      end)
       state:advance()
     end
   end)
@@ -158,7 +170,8 @@ local function new_group(variant, plan, args, smem, bars)
     dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
     to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
     q = pipeline_state(variant.stages), slot = pipeline_state(SLOTS),
-    all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP) }
+    all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
+    turns = (variant.deterministic or variant.by_warp) and turns.barriers(variant, number, GROUP) }
   return setmetatable(self, Group)
 end
 
@@ -220,16 +233,26 @@ function Group:share_dS()
   self.all:sync()
 end
 
+-- The number of the group's part of a tile's dQ among the boxes of the sum.
+local function part_of(variant, args, number, m)
+  local tile_of = packed.tile_at(args, m)
+  return variant.by_rows and tile_of * variant.groups + number or tile_of
+end
+
 -- Adds dQ by way of shared memory; the last addition may still read there.
 function Group:add_dQ(gdQ, m)
+  if self.turns then
+    turns.hand_over(self.turns, function() copy(self.dQ, self.to_sum) end)
+    return
+  end
   if self.is_first then tma_store_wait(0) end
   self.together:sync()
   copy(self.dQ, self.to_sum)
   fence_proxy_async()
   self.together:sync()
   if self.is_first then
-    tma_store(self.sum, gdQ(_, _, self.variant.by_rows and m * self.variant.groups + self.of_rows
-      or m), {reduce = "add"})
+    tma_store(self.sum, gdQ(_, _, part_of(self.variant, self.args, self.of_rows, m)),
+      {reduce = "add"})
     tma_store_commit()
   end
 end
@@ -271,6 +294,33 @@ function Group:each_tile(gdQ, first, last)
   for m in range(n_masked, last) do self:step(gdQ, m, false) end
 end
 
+-- A tile of dK and one of dV, in shared memory, to global memory.
+function Group:store_boxes()
+  local variant, args = self.variant, self.args
+  if self.is_first then
+    local n = args.n * variant.groups + self.number
+    local function store(t, s)
+      tma_store(s, boxes(t, {KEYS, variant.depth}, args.k)(_, _, n, 0, args.kv_head, args.batch))
+    end
+    store(args.dV, self.sV)
+    store(args.dK, self.sK)
+    tma_store_commit()
+    tma_store_wait(0)
+  end
+end
+
+-- The same where the rows behind the sequence's last are another's.
+function Group:store_rows()
+  local args = self.args
+  local function store(t, s)
+    packed.store_rows(t(_, _, args.kv_head, args.batch), s, args.k + self.first_key, self.n_keys,
+      self.thread, GROUP)
+  end
+  store(args.dV, self.sV)
+  store(args.dK, self.sK)
+  if self.is_first then tma_store_wait(0) end -- that of dQ
+end
+
 -- The sums of dK and dV to the memory that held K and V, which no group reads any more, and out.
 function Group:store()
   local variant, plan, args, dK, dV = self.variant, self.plan, self.args, self.dK, self.dV
@@ -286,15 +336,10 @@ function Group:store()
   narrow(dK, self.sK)
   fence_proxy_async()
   self.together:sync()
-  if self.is_first then
-    local n = args.n * variant.groups + self.number
-    local function store(t, s)
-      tma_store(s, boxes(t, {KEYS, variant.depth})(_, _, n, 0, args.kv_head, args.batch))
-    end
-    store(args.dV, self.sV)
-    store(args.dK, self.sK)
-    tma_store_commit()
-    tma_store_wait(0)
+  if variant.packed and self.n_keys < KEYS then
+    self:store_rows()
+  else
+    self:store_boxes()
   end
 end
 
@@ -314,69 +359,139 @@ local function multiply_all(variant, plan, args, smem, bars)
   group:store()
 end
 
--- {====== The kernels ======
+-- {====== The warps that add dQ in turns ======
 
-local function make_main(variant)
-  local plan = plan_of(variant)
-  local dtype, stages, groups = variant.dtype, variant.stages, variant.groups
-
-  return kernel("attention_backward_" .. dtype.name,
-    function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale)
-      local args = { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK, dV = dV,
-                     group = group, c = c, scale = scale, n_q = size(Q, 0), n_k = size(K, 0),
-                     keys = plan.keys, n = blockIdx.x, kv_head = blockIdx.y, batch = blockIdx.z }
-      local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
-                     Q = shared(dtype, plan.QO), dO = shared(dtype, plan.QO),
-                     dS = shared(dtype, plan.dS), sum = shared(f32, plan.sum),
-                     L = shared(f32, plan.of_rows), D = shared(f32, plan.of_rows) }
-      local bars = { K_full = mbarrier(1, 1), V_full = mbarrier(1, 1),
-                     Q_full = mbarrier(stages, 1), Q_empty = mbarrier(stages, groups),
-                     dO_full = mbarrier(stages, 1), dO_empty = mbarrier(stages, groups) }
-      sync_threads()
-      if threadIdx.x < GROUP then
-        setmaxnreg(variant.registers[1])
-        if threadIdx.x == 0 then load_all(variant, plan, args, smem, bars) end
-      else
-        setmaxnreg(variant.registers[2])
-        multiply_all(variant, plan, args, smem, bars)
+local function add_all(variant, plan, args, smem)
+  local number = of_first_lane(threadIdx.x // WARP) - 1
+  turns.add_all(variant, args, smem.sum, number, GROUP, function(f)
+    each_head(variant, args, function(head, first, last)
+      local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _,
+        variant.by_rows and 0 or number, head, args.batch)
+      for m in range(first, last) do
+        f(head, m, packed.tile_at(args, m), gdQ(_, _, part_of(variant, args, number, m)))
       end
-    end, {min_blocks = 1})
-end
-
--- dQ from its sum (S,D,H,B), WIDTH elements of depth for each thread.
-local function make_last()
-  return kernel("attention_backward_dQ", function(sum, dQ, scale)
-    local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
-    local row, chunk = i // chunks, i % chunks
-    if row < size(dQ, 0) then
-      local x = fragment(f32, WIDTH)
-      copy(tile(sum(row, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}), x)
-      axpby(scale, x, 0, x)
-      copy(cast(x, dQ.dtype), tile(dQ(row, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}))
-    end
+    end)
   end)
 end
 
-function M.make(variant) return { main = make_main(variant), last = make_last() } end
+-- {====== The kernels ======
+
+-- What the block is told of its place in the problem.
+local function place_of(variant, args)
+  args.kv_head, args.batch = blockIdx.y, blockIdx.z
+  if variant.packed then
+    for key, value in pairs(packed.read(args.blocks, blockIdx.x, of_first_lane)) do
+      args[key] = value
+    end
+  else
+    args.n_q, args.n_k, args.n = size(args.Q, 0), size(args.K, 0), blockIdx.x
+    if variant.deterministic then args.n = gridDim.x - 1 - blockIdx.x end
+  end
+  return args
+end
+
+local function run_block(variant, plan, args)
+  local dtype, stages, groups = variant.dtype, variant.stages, variant.groups
+  args.keys = plan.keys
+  args = place_of(variant, args)
+  local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
+                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.QO),
+                 dS = shared(dtype, plan.dS), sum = shared(f32, plan.sum),
+                 L = shared(f32, plan.of_rows), D = shared(f32, plan.of_rows) }
+  local bars = { K_full = mbarrier(1, 1), V_full = mbarrier(1, 1),
+                 Q_full = mbarrier(stages, 1), Q_empty = mbarrier(stages, groups),
+                 dO_full = mbarrier(stages, 1), dO_empty = mbarrier(stages, groups) }
+  if variant.packed then bars.part = mbarrier(1, 1) end
+  sync_threads()
+  if threadIdx.x < GROUP then
+    setmaxnreg(variant.registers[1])
+    if packed.is_loader(variant) then
+      load_all(variant, plan, args, smem, bars)
+    elseif variant.deterministic or variant.by_warp then
+      if turns.is_one(variant) then add_all(variant, plan, args, smem) end
+    end
+  else
+    setmaxnreg(variant.registers[2])
+    multiply_all(variant, plan, args, smem, bars)
+  end
+end
+
+local function make_main(variant)
+  local plan, name = plan_of(variant), "attention_backward_" .. variant.dtype.name
+  if variant.packed or variant.deterministic then
+    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters)
+      run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
+        dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters })
+    end, {min_blocks = 1})
+  end
+  return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale)
+    run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
+      dV = dV, group = group, c = c, scale = scale })
+  end, {min_blocks = 1})
+end
+
+-- A thread's WIDTH elements of dQ (S,D,H,B) in row `to`, from row `row` of the sum.
+local function round_row(sum, dQ, scale, row, chunk, to)
+  local x = fragment(f32, WIDTH)
+  copy(tile(sum(row, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}), x)
+  axpby(scale, x, 0, x)
+  copy(cast(x, dQ.dtype), tile(dQ(to, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}))
+end
+
+local function row_and_chunk(dQ)
+  local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
+  return i // chunks, i % chunks
+end
+
+local function make_last(variant)
+  local name = "attention_backward_dQ"
+  if variant.packed then
+    return kernel(name, function(sum, dQ, scale, tiles)
+      local row, chunk = row_and_chunk(dQ)
+      if row < size(sum, 0) then
+        local to, is_there = packed.row_of(tiles, row, variant.rows)
+        if is_there then round_row(sum, dQ, scale, row, chunk, to) end
+      end
+    end)
+  end
+  return kernel(name, function(sum, dQ, scale)
+    local row, chunk = row_and_chunk(dQ)
+    if row < size(dQ, 0) then round_row(sum, dQ, scale, row, chunk, row) end
+  end)
+end
+
+function M.make(variant) return { main = make_main(variant), last = make_last(variant) } end
 
 -- {====== The launches ======
 
 function M.plan(p, kernels, variant)
-  local sum = rows_of.new_sum(p)
-  local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum)
+  local sum = rows_of.new_sum(p, variant.rows)
   local n_keys = KEYS * variant.groups
+  local n_tiles, counters = rows_of.n_tiles(p, variant.rows), nil
+  if p.deterministic then
+    counters = rows_of.new(p, { n_tiles, variant.groups, p.heads, p.batches }, i32)
+  end
+  local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum, counters)
   local function mapped(t) return tma.mapped(t, 2) end
+  local args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.dO), L, D, mapped(sum),
+                 mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, softmax.scale(p),
+                 f32(p.scale) }
+  local n_blocks, of_last = cdiv(p.n_k, n_keys), { sum, p.dQ, f32(p.scale) }
+  if p.sequences then
+    local blocks = packed.blocks(p, "n_k", n_keys, variant.rows)
+    n_blocks = size(blocks, 1)
+    args[13], of_last[4] = blocks, packed.tiles(p, variant.rows)
+  end
+  if p.sequences or p.deterministic then args[13], args[14] = args[13] or L, counters or L end
   return { before,
     { kernel = kernels.main,
-      launch = { grid = { cdiv(p.n_k, n_keys), p.kv_heads, p.batches },
-                 block = M.n_threads(variant), stream = p.stream },
-      args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.dO), L, D, mapped(sum),
-               mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, softmax.scale(p),
-               f32(p.scale) } },
+      launch = { grid = { n_blocks, p.kv_heads, p.batches }, block = M.n_threads(variant),
+                 stream = p.stream },
+      args = args },
     { kernel = kernels.last,
-      launch = { grid = { cdiv(p.n_q * (p.depth // WIDTH), THREADS), p.heads, p.batches },
+      launch = { grid = { cdiv(size(sum, 0) * (p.depth // WIDTH), THREADS), p.heads, p.batches },
                  block = THREADS, stream = p.stream },
-      args = { sum, p.dQ, f32(p.scale) } } }
+      args = of_last } }
 end
 
 return M

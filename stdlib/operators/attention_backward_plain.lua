@@ -1,6 +1,7 @@
 -- attention_backward_plain.lua: the gradients of attention on any device, of any float type and
 -- depth, by plain arithmetic: one kernel for dQ, one for dK and dV, which compute the scores again.
 -- A warp owns ROWS queries, or keys; a block's warps share blocks of the others, one for each lane.
+local packed = require "cuttle.attention_backward_packed"
 local rows = require "cuttle.attention_backward_rows"
 local M = {}
 
@@ -81,45 +82,68 @@ local function weights(seen, s, dp, l, d, c)
   return p, p * (dp - d)
 end
 
+-- Where the block's tile is: its number, and of its sequence the lengths and the first query;
+-- queries(t, head) and keys(t, head) are the sequence's part (S,D) of a head.
+local function place_of(variant, Q, K, blocks)
+  local b = blockIdx.z
+  local function whole(t, head) return t(_, _, head, b) end
+  if not variant.packed then
+    return { n = blockIdx.x, n_q = size(Q, 0), n_k = size(K, 0), q = 0, queries = whole,
+             keys = whole }
+  end
+  local at = packed.read(blocks, blockIdx.x, function(x) return x end)
+  function at.queries(t, head) return packed.part(whole(t, head), at.q, at.n_q) end
+  function at.keys(t, head) return packed.part(whole(t, head), at.k, at.n_k) end
+  return at
+end
+
 local function make_dQ(variant)
   local depth = variant.depth
-  return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale)
+  local function run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
     local h, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
-    local at = new_rows(depth)
-    local n_q, n_k, first = size(Q, 0), size(K, 0), blockIdx.x * TILE
-    load_rows(Q(_, _, h, b), at.own[1], TILE, depth, first)
-    load_rows(dO(_, _, h, b), at.own[2], TILE, depth, first)
+    local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
+    local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
+    load_rows(place.queries(Q, h), at.own[1], TILE, depth, first)
+    load_rows(place.queries(dO, h), at.own[2], TILE, depth, first)
     local sums, factors = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32, ROWS)
     clear(sums)
     local seen = n_k
     if variant.causal then seen = max(0, min(seen, min(first + TILE, n_q) + n_k - n_q)) end
     for k in range(0, seen, LANES) do
       sync_threads()
-      load_rows(K(_, _, h // group, b), at.other[1], LANES, depth, k)
-      load_rows(V(_, _, h // group, b), at.other[2], LANES, depth, k)
+      load_rows(place.keys(K, h // group), at.other[1], LANES, depth, k)
+      load_rows(place.keys(V, h // group), at.other[2], LANES, depth, k)
       sync_threads()
       for r = 0, ROWS - 1 do
         local row = warp * ROWS + r
         local query = min(first + row, n_q - 1)
         local s, dp = products(at, depth, row, lane)
         local _, ds = weights(sees(variant, first + row, k + lane, n_q, n_k), s, dp,
-          L[{query, h, b}], D[{query, h, b}], c)
+          L[{place.q + query, h, b}], D[{place.q + query, h, b}], c)
         factors[r] = ds
       end
       add_rows(sums, factors, at.other[1], depth, lane)
     end
-    store_rows(sums, dQ(_, _, h, b), depth, first + warp * ROWS, lane, scale)
+    store_rows(sums, place.queries(dQ, h), depth, first + warp * ROWS, lane, scale)
+  end
+  if variant.packed then
+    return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
+      run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
+    end)
+  end
+  return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale)
+    run(Q, K, V, dO, L, D, dQ, group, c, scale)
   end)
 end
 
 local function make_dKV(variant)
   local depth = variant.depth
-  return kernel("attention_backward_dKV", function(Q, K, V, dO, L, D, dK, dV, group, c, scale)
+  local function run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
     local kv, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
-    local at = new_rows(depth)
-    local n_q, n_k, first = size(Q, 0), size(K, 0), blockIdx.x * TILE
-    load_rows(K(_, _, kv, b), at.own[1], TILE, depth, first)
-    load_rows(V(_, _, kv, b), at.own[2], TILE, depth, first)
+    local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
+    local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
+    load_rows(place.keys(K, kv), at.own[1], TILE, depth, first)
+    load_rows(place.keys(V, kv), at.own[2], TILE, depth, first)
     local sums_K, sums_V = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32,
       {cdiv(depth, LANES), ROWS})
     local p, ds = fragment(f32, ROWS), fragment(f32, ROWS)
@@ -130,22 +154,31 @@ local function make_dKV(variant)
     for h in range(kv * group, (kv + 1) * group) do
       for q in range(from, n_q, LANES) do
         sync_threads()
-        load_rows(Q(_, _, h, b), at.other[1], LANES, depth, q)
-        load_rows(dO(_, _, h, b), at.other[2], LANES, depth, q)
+        load_rows(place.queries(Q, h), at.other[1], LANES, depth, q)
+        load_rows(place.queries(dO, h), at.other[2], LANES, depth, q)
         sync_threads()
         local query = min(q + lane, n_q - 1)
         for r = 0, ROWS - 1 do
           local row = warp * ROWS + r
           local s, dp = products(at, depth, row, lane)
           p[r], ds[r] = weights(sees(variant, q + lane, first + row, n_q, n_k), s, dp,
-            L[{query, h, b}], D[{query, h, b}], c)
+            L[{place.q + query, h, b}], D[{place.q + query, h, b}], c)
         end
         add_rows(sums_V, p, at.other[2], depth, lane)
         add_rows(sums_K, ds, at.other[1], depth, lane)
       end
     end
-    store_rows(sums_K, dK(_, _, kv, b), depth, first + warp * ROWS, lane, scale)
-    store_rows(sums_V, dV(_, _, kv, b), depth, first + warp * ROWS, lane, 1.0)
+    store_rows(sums_K, place.keys(dK, kv), depth, first + warp * ROWS, lane, scale)
+    store_rows(sums_V, place.keys(dV, kv), depth, first + warp * ROWS, lane, 1.0)
+  end
+  local name = "attention_backward_dKV"
+  if variant.packed then
+    return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
+      run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
+    end)
+  end
+  return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale)
+    run(Q, K, V, dO, L, D, dK, dV, group, c, scale)
   end)
 end
 
@@ -154,14 +187,19 @@ function M.make(variant) return { dQ = make_dQ(variant), dKV = make_dKV(variant)
 function M.plan(p, kernels)
   local before, L, D = rows.step(p, 1, 1)
   local function launch(n, heads)
-    return { grid = { cdiv(n, TILE), heads, p.batches }, block = LANES * WARPS, stream = p.stream }
+    return { grid = { n, heads, p.batches }, block = LANES * WARPS, stream = p.stream }
+  end
+  local n_queries, n_keys, of_queries, of_keys = cdiv(p.n_q, TILE), cdiv(p.n_k, TILE), nil, nil
+  if p.sequences then
+    of_queries, of_keys = packed.blocks(p, "n_q", TILE, 1), packed.blocks(p, "n_k", TILE, 1)
+    n_queries, n_keys = size(of_queries, 1), size(of_keys, 1)
   end
   local group, c, scale = p.heads // p.kv_heads, f32(p.scale / LN_2), f32(p.scale)
   return { before,
-    { kernel = kernels.dQ, launch = launch(p.n_q, p.heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale } },
-    { kernel = kernels.dKV, launch = launch(p.n_k, p.kv_heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale } } }
+    { kernel = kernels.dQ, launch = launch(n_queries, p.heads),
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries } },
+    { kernel = kernels.dKV, launch = launch(n_keys, p.kv_heads),
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys } } }
 end
 
 return M

@@ -1,7 +1,8 @@
 -- attention_backward_rows.lua: what the gradients of attention need of each query before their
 -- sums: L = LSE log2(e), and D, the sum of dO O over the depth, as P = exp2(c S - L) and
 -- dS = P (dP - D). L is infinite, and so P is 0, where a query sees no key and behind the last one.
--- Also makes a sum's elements 0, where one is given.
+-- Also makes a sum's elements 0, and counters of turns, where they are given.
+local packed = require "cuttle.attention_backward_packed"
 local M = {}
 
 local LOG2_E <const> = 1 / math.log(2)
@@ -13,66 +14,133 @@ local function lanes_for(depth, width)
   return lanes
 end
 
--- `width` elements of a row at a time, by so many lanes.
-local function make(depth, width, has_sum)
-  local lanes = lanes_for(depth, width)
-  return kernel("attention_backward_rows", function(O, dO, LSE, L, D, sum)
-    local row, lane = (blockIdx.x * THREADS + threadIdx.x) // lanes, threadIdx.x % lanes
-    local h, b = blockIdx.y, blockIdx.z
-    local total = 0.0
-    if row < size(O, 0) then
-      for i in range(lane, depth // width, lanes) do
-        local x, y = fragment(O.dtype, width), fragment(O.dtype, width)
-        copy(tile(O(row, _, h, b), {width}, {i}), x)
-        copy(tile(dO(row, _, h, b), {width}, {i}), y)
-        for j = 0, width - 1 do total = total + cast(x[j], f32) * cast(y[j], f32) end
-        if has_sum then
-          local zero = fragment(f32, width)
-          clear(zero)
-          copy(zero, tile(sum(row, _, h, b), {width}, {i}))
-        end
-      end
+-- Part i of row `row` of the sum becomes 0.
+local function clear_part(variant, sum, row, i)
+  local zero = fragment(f32, variant.width)
+  clear(zero)
+  copy(zero, tile(sum(row, _, blockIdx.y, blockIdx.z), {variant.width}, {i}))
+end
+
+-- The lane's part of a row that has no query.
+local function clear_row(variant, sum, lane, lanes, row)
+  for i in range(lane, variant.depth // variant.width, lanes) do
+    clear_part(variant, sum, row, i)
+  end
+end
+
+-- The sum over the depth of dO O, `width` elements at a time, by so many lanes: the lane's part of
+-- row `from`. The elements of row `to` of the sum become 0.
+local function product_of(variant, t, lane, lanes, from, to)
+  local width, h, b = variant.width, blockIdx.y, blockIdx.z
+  local total = 0.0
+  for i in range(lane, variant.depth // width, lanes) do
+    local x, y = fragment(t.O.dtype, width), fragment(t.O.dtype, width)
+    copy(tile(t.O(from, _, h, b), {width}, {i}), x)
+    copy(tile(t.dO(from, _, h, b), {width}, {i}), y)
+    for j = 0, width - 1 do total = total + cast(x[j], f32) * cast(y[j], f32) end
+    if variant.has_sum then clear_part(variant, t.sum, to, i) end
+  end
+  return total
+end
+
+-- Where the row's queries are, and whether it has one.
+local function source_of(variant, t, row)
+  if not variant.packed then return row, row < size(t.O, 0) end
+  local from, is_there = packed.row_of(t.tiles, min(row, size(t.L, 0) - 1), variant.rows)
+  return from, is_there and row < size(t.L, 0)
+end
+
+-- Nobody has had a turn yet at the tile of queries that begins with the row.
+local function clear_counters(variant, counters, row)
+  if row % variant.rows == 0 then
+    for group = 0, size(counters, 1) - 1 do
+      counters[{row // variant.rows, group, blockIdx.y, blockIdx.z}] = 0
     end
-    total = warp_reduce(total, "add", lanes)
-    if lane == 0 and row < size(L, 0) then
-      local l = f32(math.huge)
-      if row < size(O, 0) then
-        local lse = cast(LSE[{row, h, b}], f32)
-        l = where(lse == -math.huge, f32(math.huge), lse * LOG2_E)
-      end
-      L[{row, h, b}], D[{row, h, b}] = l, total
+  end
+end
+
+local function run(variant, t)
+  local lanes = lanes_for(variant.depth, variant.width)
+  local row, lane = (blockIdx.x * THREADS + threadIdx.x) // lanes, threadIdx.x % lanes
+  local h, b = blockIdx.y, blockIdx.z
+  local from, is_there = source_of(variant, t, row)
+  local total = 0.0
+  if is_there then
+    total = product_of(variant, t, lane, lanes, from, row)
+  elseif variant.packed and variant.has_sum then
+    if row < size(t.sum, 0) then clear_row(variant, t.sum, lane, lanes, row) end
+  end
+  total = warp_reduce(total, "add", lanes)
+  if lane == 0 and row < size(t.L, 0) then
+    local l = f32(math.huge)
+    if is_there then
+      local lse = cast(t.LSE[{from, h, b}], f32)
+      l = where(lse == -math.huge, f32(math.huge), lse * LOG2_E)
     end
+    t.L[{row, h, b}], t.D[{row, h, b}] = l, total
+    if variant.has_turns then clear_counters(variant, t.counters, row) end
+  end
+end
+
+local function make(variant)
+  local name = "attention_backward_rows"
+  if variant.packed or variant.has_turns then
+    return kernel(name, function(O, dO, LSE, L, D, sum, tiles, counters)
+      run(variant, { O = O, dO = dO, LSE = LSE, L = L, D = D, sum = sum, tiles = tiles,
+                     counters = counters })
+    end)
+  end
+  return kernel(name, function(O, dO, LSE, L, D, sum)
+    run(variant, { O = O, dO = dO, LSE = LSE, L = L, D = D, sum = sum })
   end)
 end
 
 local kernels = {}
 
--- A tensor of f32 of those extents, each mode's stride as in memory, on the problem's device.
-local function new(p, extents)
+local function kernel_of(variant)
+  local key = ("%d %d %d %s %s %s"):format(variant.depth, variant.width, variant.rows,
+    variant.has_sum, variant.packed, variant.has_turns)
+  kernels[key] = kernels[key] or make(variant)
+  return kernels[key]
+end
+
+--- A tensor of those extents, each mode's stride as in memory, on the problem's device.
+function M.new(p, extents, dtype)
   local strides, n = {}, 1
   for i, extent in ipairs(extents) do strides[i], n = n, n * extent end
-  local t = tensor(f32, layout(extents, strides))
+  local t = tensor(dtype or f32, layout(extents, strides))
   return t.device == p.device and t or t:to(p.device)
 end
 
---- The launch, and L and D (S,H,B) with room for rows in tiles of so many; `width` elements of
---- depth have adjacent addresses; `sum` is (S,D,H,B), or nil.
-function M.step(p, rows, width, sum)
-  local key = ("%d %d %s"):format(p.depth, width, sum ~= nil)
-  kernels[key] = kernels[key] or make(p.depth, width, sum ~= nil)
-  local padded = cdiv(p.n_q, rows) * rows
-  local L, D = new(p, { padded, p.heads, p.batches }), new(p, { padded, p.heads, p.batches })
-  local lanes = lanes_for(p.depth, width)
-  return { kernel = kernels[key],
-           launch = { grid = { cdiv(padded * lanes, THREADS), p.heads, p.batches },
-                      block = THREADS, stream = p.stream },
-           args = { p.O, p.dO, p.LSE, L, D, sum or L } }, L, D
+--- The tiles of so many queries.
+function M.n_tiles(p, rows)
+  return p.sequences and packed.n_tiles(p, rows) or cdiv(p.n_q, rows)
 end
 
---- Memory for sums (S,D,H,B) of f32, D contiguous.
-function M.new_sum(p)
-  local t = new(p, { p.depth, p.n_q, p.heads, p.batches })
-  return select(t, 1, 0, 2, 3)
+--- The launch, and L and D (S,H,B) with room for rows in tiles of so many, each of one sequence;
+--- `width` elements of
+--- depth have adjacent addresses; `sum` is (S,D,H,B), or nil; `counters` of turns, or nil, are
+--- (tiles,groups,H,B).
+function M.step(p, rows, width, sum, counters)
+  local variant = { depth = p.depth, width = width, rows = rows, has_sum = sum ~= nil,
+                    packed = p.sequences ~= nil and rows > 1, has_turns = counters ~= nil }
+  local padded = M.n_tiles(p, rows) * rows
+  local L, D = M.new(p, { padded, p.heads, p.batches }), M.new(p, { padded, p.heads, p.batches })
+  local lanes = lanes_for(p.depth, width)
+  local args = { p.O, p.dO, p.LSE, L, D, sum or L }
+  if variant.packed or variant.has_turns then
+    args[7], args[8] = variant.packed and packed.tiles(p, rows) or L, counters or L
+  end
+  return { kernel = kernel_of(variant),
+           launch = { grid = { cdiv(padded * lanes, THREADS), p.heads, p.batches },
+                      block = THREADS, stream = p.stream },
+           args = args }, L, D
+end
+
+--- Memory for sums (S,D,H,B) of f32, D contiguous; of packed sequences of whole tiles.
+function M.new_sum(p, rows)
+  local n = p.sequences and M.n_tiles(p, rows) * rows or p.n_q
+  return select(M.new(p, { p.depth, n, p.heads, p.batches }), 1, 0, 2, 3)
 end
 
 return M

@@ -5,7 +5,8 @@
 --   causal, scale, lazy, config, bits, dtype, device
 --   score    what attention_score_options.lua reads, which has causal too; nil: there is no more
 --   out, lse   the tensors that the caller gets
--- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, and `results`, which the caller gets.
+-- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, `deterministic`, and `results`, which
+-- the caller gets.
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
@@ -28,11 +29,12 @@ end
 local known_options <const> = with_scores { "bits", "causal", "config", "cu_seqlens_k",
   "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
 
-local gradient_options <const> = { "causal", "config", "out", "scale", "stream" }
+local gradient_options <const> =
+  { "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
 
 local function read_options(options, known)
   options = arguments.options(op, options, known, "{causal = true}")
-  for _, key in ipairs { "causal", "lazy" } do
+  for _, key in ipairs { "causal", "deterministic", "lazy" } do
     if options[key] ~= nil and type(options[key]) ~= "boolean" then
       fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
     end
@@ -124,8 +126,10 @@ local function check_same(t, like)
 end
 
 local function check_distinct(t)
+  local is_empty = false
+  for _, n in ipairs(t.extent) do is_empty = is_empty or n == 0 end
   for i, n in ipairs(t.extent) do
-    if t.stride[i] == 0 and n > 1 then
+    if t.stride[i] == 0 and n > 1 and not is_empty then
       fail("%s is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
         .. "results", t.name, t.tensor.layout, i - 1)
     end
@@ -337,7 +341,8 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   for i, r in ipairs(results) do
     check_results({ r }, { q, k, v, o, grad, lse, table.unpack(results, 1, i - 1) })
   end
-  local p = problem_of(q, k, v, nil, options)
+  local p = problem_of(q, k, v, to_sequences(q, k, options), options)
+  p.deterministic = options.deterministic or false
   p.O, p.dO, p.LSE = rows_first(o), rows_first(grad), lse_rows_first(lse)
   p.results, p.dQ, p.dK, p.dV = {}, rows_first(results[1]), rows_first(results[2]),
     rows_first(results[3])

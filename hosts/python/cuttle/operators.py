@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._cuttle import Tensor
 from .default import call, state
@@ -96,13 +96,19 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
     return _finished(a, out, given)
 
 
+def starts(of: Any) -> Optional[List[int]]:
+    """Where packed sequences begin: integers of any kind, perhaps a tensor of them."""
+    return None if of is None else [int(at) for at in of]
+
+
 def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
               scale: Optional[float] = None, lse: Any = None, lazy: bool = False,
-              config: Optional[str] = None) -> Any:
+              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, config: Optional[str] = None) -> Any:
     """Softmax attention: out = softmax(scale * q @ k^T) @ v, for each batch and head.
 
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
+    `cu_seqlens_q`, `cu_seqlens_k`: where packed sequences begin, the number of tokens last; q is then (H, T, D).
     """
     given, given_lse = out, lse
     if out is None:
@@ -112,20 +118,26 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     elif lse is False:
         lse = None
     call("attention", q, k, v, options=_options(out=out, causal=causal or None, scale=scale, lse=lse,
-                                                lazy=lazy or None, config=config))
+                                                lazy=lazy or None, config=config,
+                                                cu_seqlens_q=starts(cu_seqlens_q),
+                                                cu_seqlens_k=starts(cu_seqlens_k)))
     out = _finished(q, out, given)
     return out if lse is None else (out, _finished(q, lse, given_lse))
 
 
 def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, causal: bool = False,
-                       scale: Optional[float] = None, config: Optional[str] = None) -> Tuple[Any, Any, Any]:
+                       scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
+                       deterministic: bool = False, config: Optional[str] = None) -> Tuple[Any, Any, Any]:
     """The gradients (dq, dk, dv) of attention(q, k, v, lse=True) -> (o, lse); `do` is that of o.
 
-    `causal` and `scale` must be the same as in that call.
+    `causal`, `scale` and packed sequences must be the same as in that call. `deterministic`: all calls give the
+    same bits.
     """
     made = [_empty(t, t.shape) for t in (q, k, v)]
     call("attention_backward", do, q, k, v, o, lse,
-         options=_options(out=made, causal=causal or None, scale=scale, config=config))
+         options=_options(out=made, causal=causal or None, scale=scale, config=config,
+                          deterministic=deterministic or None, cu_seqlens_q=starts(cu_seqlens_q),
+                          cu_seqlens_k=starts(cu_seqlens_k)))
     return tuple(_finished(q, t, None) for t in made)
 
 

@@ -152,6 +152,12 @@ def test_gradients():
     want = (ds @ k4, ds.swapaxes(-1, -2) @ q8, p.swapaxes(-1, -2) @ g)
     got = cuttle.attention_backward(do, q, k, v, o, lse, causal=True)
     close(got[0], want[0], "dq")
+    again = cuttle.attention_backward(do, q, k, v, o, lse, causal=True, deterministic=True)
+    ok(all((x == y).all() for x, y in zip(got, again)), "deterministic")
+    starts = np.array([0, 5])
+    packed = cuttle.attention_backward(do[0], q[0], k[0], v[0], o[0], lse[0], causal=True, cu_seqlens_q=starts,
+                                       cu_seqlens_k=[0, 7])
+    ok(all((x[0] == y).all() for x, y in zip(got, packed)), "one packed sequence")
     for x, y, name in (got[1], want[1], "dk"), (got[2], want[2], "dv"):
         close(x, y.reshape(2, 2, 2, 7, 8).sum(2), name)
 

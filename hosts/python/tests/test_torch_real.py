@@ -54,6 +54,13 @@ def test_attention():
         for x, y, name in zip(got, torch.autograd.grad((want * weight).sum(), (q, k, v)), "qkv"):
             ok(torch.allclose(x, y, atol=1e-4), f"its gradient of {name}, causal {causal}")
         ok(torch.autograd.grad(cuttle.torch.attention(q, k, v).sum(), v)[0].shape == v.shape, "of a sum")
+    starts, parts = [0, 4, 9], (slice(0, 4), slice(4, 9))
+    packed = [t[0].detach().requires_grad_() for t in (q, k, v)]
+    out = cuttle.torch.attention(*packed, causal=True, cu_seqlens_q=starts, cu_seqlens_k=starts, deterministic=True)
+    want = torch.cat([cuttle.torch.attention(*(t[None, :, s] for t in packed), causal=True)[0] for s in parts], 1)
+    ok(torch.allclose(out, want, atol=1e-5), "packed sequences")
+    for x, y in zip(torch.autograd.grad(out.sin().sum(), packed), torch.autograd.grad(want.sin().sum(), packed)):
+        ok(torch.allclose(x, y, atol=1e-5), "their gradients")
     compiled = torch.compile(lambda q, k, v: cuttle.torch.attention(q, k, v) * 2, fullgraph=True, backend="aot_eager")
     x = torch.autograd.grad(compiled(q, k, v).sum(), q)[0]
     ok(torch.allclose(x, torch.autograd.grad(cuttle.torch.attention(q, k, v).sum() * 2, q)[0], atol=1e-5), "compiled")

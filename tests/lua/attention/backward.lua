@@ -96,13 +96,16 @@ O, LSE = attention(some, some, some, {lse = true})
 message(some, some, some, some, O)
 -- expect: attention_backward: LSE is of type nil; a tensor (B,H,S,D) was expected
 message(some, some, some, some, O, LSE, {lazy = true})
--- expect: attention_backward: option 'lazy' is unknown; expected causal, config, out, scale or stream
+-- expect: attention_backward: option 'lazy' is unknown; expected causal, config, cu_seqlens_k, cu_seqlens_q, deterministic, out, scale or stream
 message(some, some, some, some, O, LSE, {out = {some}})
 -- expect: attention_backward: out is a list of 1; expected a list of three tensors, {dQ, dK, dV}
 message(some, some, some, some, O, LSE, {out = {O, some, some}})
 -- expect: attention_backward: dQ shares memory with O: blocks still read O when others write; give dQ memory of its own
 message(some, some, some, some, O, LSE, {config = "hopper 64x128"})
 -- expect: attention_backward: configuration 'hopper 64x128' is not for this problem: f32, D = 4, on cpu; its kernel computes bf16 and f16
+local odd = view(zeros(bf16, row_major{1, 1, 3, 24}), layout({1, 1, 3, 20}, {72, 72, 24, 1}))
+message(odd, odd, odd, odd, odd, LSE, {config = "hopper 64x128"})
+-- expect: attention_backward: configuration 'hopper 64x128' is not for this problem: bf16, D = 20, on cpu; its kernel takes multiples of 8 for D
 message(some, some, some, some, O, LSE, {config = "fast"})
 -- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'plain'
 message(none, some, some, some, O, LSE)
