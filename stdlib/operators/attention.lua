@@ -22,6 +22,7 @@ local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
+local scores = require "cuttle.attention_score"
 local results = require "cuttle.operator_table"
 local tables = require "cuttle.attention_table"
 local M = {}
@@ -195,18 +196,10 @@ local function variant_of(config, p)
   return variant
 end
 
-local function get_or_add(list, key)
-  list[key] = list[key] or setmetatable({}, { __mode = "k" })
-  return list[key]
-end
-
--- Kernels of a function that nobody has any more are given up.
 local function kernel_of(variant, config)
-  local by_config = kernels
-  for _, f in ipairs(variant.score and variant.score.functions or {}) do
-    by_config = get_or_add(by_config, f)
-  end
-  local by_text = get_or_add(by_config, config)
+  local by_config = scores.kept(kernels, variant.score)
+  local by_text = by_config[config] or {}
+  by_config[config] = by_text
   local text = table.concat({ variant.dtype.name, variant.depth, tostring(variant.causal),
     tostring(variant.lazy), tostring(variant.lse), tostring(variant.packed),
     tostring(variant.is_whole), variant.score and variant.score.text }, " ")

@@ -10,6 +10,7 @@
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
+local blocks = require "cuttle.attention_blocks"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -187,7 +188,7 @@ local function load_all(variant, plan, args, smem, bars)
       v:advance()
     end
 
-    load_K(at.n_blocks - 1)
+    load_K(tables.block(at, 0))
     for g = 0, plan.groups - 1 do
       bars.Q_empty[g]:wait(q.parity)
       by_one(variant, function()
@@ -197,10 +198,10 @@ local function load_all(variant, plan, args, smem, bars)
     end
     q:advance()
     for i in range(1, tables.count(at)) do
-      load_K(at.n_blocks - 1 - i)
-      load_V(at.n_blocks - i)
+      load_K(tables.block(at, i))
+      load_V(tables.block_before(at, i))
     end
-    load_V(at.first or 0)
+    load_V(tables.last_block(at))
   end)
 end
 
@@ -379,8 +380,15 @@ end
 
 -- The same where there are masks or scores.
 function Group:each_scored_block(at)
-  local variant, last = self.variant, at.n_blocks - 1
-  self:begin(at, last)
+  local variant = self.variant
+  self:begin(at, tables.block(at, 0))
+  if at.list ~= nil then
+    for i in range(1, at.n_parts) do self:step(at, tables.block(at, i), true) end
+    for i in range(max(at.n_parts, 1), tables.count(at)) do
+      self:step(at, tables.block(at, i), false)
+    end
+    return
+  end
   for _, span in ipairs(variant.score:spans(self.args.operands, at.row, min(at.row + ROWS, at.n_q),
     at, variant.keys, at.first, at.n_blocks)) do
     for i in range(span.to - span.from) do self:step(at, span.to - 1 - i, span.masked) end
@@ -445,7 +453,8 @@ function M.make(variant)
 
   return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
-                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0), operands = {...} }
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+    args.list, args.operands = blocks.split(variant, ...)
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
                    O = shared(dtype, plan.O) }
     local bars = { Q_full = mbarrier(groups, 1), Q_empty = mbarrier(groups, 1),
@@ -480,7 +489,7 @@ function M.plan(p, kernel, variant)
            args = { tma.mapped(p.Q, 2), tma.mapped(p.K, 2), tma.mapped(p.V, 2),
                     tma.mapped(p.O, 2), p.LSE or none,
                     tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
-                    scores.factor(p), scores.operands(p) } }
+                    scores.factor(p), blocks.operands(p, variant) } }
 end
 
 return M

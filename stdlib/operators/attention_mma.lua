@@ -10,6 +10,7 @@
 --   depth       of a head, at most; the kernel's is the next multiple of 32 or 64, filled up with
 --               zeros
 --   atoms       of the MMA, by type, where they are not those of sm_80
+local blocks = require "cuttle.attention_blocks"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -229,8 +230,18 @@ function Block:mask(n)
   softmax.mask(self.S, self.plan.places, limits)
 end
 
--- Block n of keys, which is on its way; the one before it is when this ends.
-function Block:step(n, masked, is_first)
+-- The block behind block n, the i-th one of a list, if there is one, is on its way.
+function Block:fetch_next(n, i)
+  local at = self.at
+  if at.list == nil then
+    if n > (at.first or 0) then fetch(self.gK, self.to_K, n - 1, false) end
+  else
+    if i + 1 < tables.count(at) then fetch(self.gK, self.to_K, tables.block(at, i + 1), false) end
+  end
+end
+
+-- Block n of keys, the i-th one of a list, which is on its way; the next one is when this ends.
+function Block:step(n, masked, is_first, i)
   local rows = self.rows
   arrive()
   fetch(self.gV, self.to_V, n, is_first)
@@ -243,7 +254,7 @@ function Block:step(n, masked, is_first)
     self:mask(n)
   end
   arrive()
-  if n > (self.at.first or 0) then fetch(self.gK, self.to_K, n - 1, false) end
+  self:fetch_next(n, i)
   local grows = softmax.softmax(self.S, rows, c, masked, is_first, self.variant.lazy)
   if is_first then
     clear(self.O)
@@ -256,6 +267,13 @@ end
 -- The blocks below the last one, where there are masks or scores.
 function Block:each_scored_step()
   local variant, at = self.variant, self.at
+  if at.list ~= nil then
+    for i in range(1, at.n_parts) do self:step(tables.block(at, i), true, false, i) end
+    for i in range(max(at.n_parts, 1), tables.count(at)) do
+      self:step(tables.block(at, i), false, false, i)
+    end
+    return
+  end
   local first = at.m * variant.rows
   for _, span in ipairs(variant.score:spans(self.args.operands, first,
     min(first + variant.rows, at.n_q), at, variant.keys, at.first, at.n_blocks)) do
@@ -266,14 +284,15 @@ end
 -- The tile's blocks of keys from the last to the first.
 function Block:each_step()
   local variant, at = self.variant, self.at
-  local last, n_plain = at.n_blocks - 1, at.n_blocks - 1 -- blocks 0 to n_plain - 1 are seen whole
+  local last = tables.block(at, 0)
+  local n_plain = last -- blocks 0 to n_plain - 1 are seen whole
   copy(self.gQ(_, _, _, at.m), self.to_Q)
   fetch(self.gK, self.to_K, last, true)
   if variant.causal then
     local seen = at.m * variant.rows + at.n_k - at.n_q + 1 -- by the tile's first row
     n_plain = min(max(seen, 0) // variant.keys, last)
   end
-  self:step(last, true, true)
+  self:step(last, true, true, 0)
   if variant.score then
     self:each_scored_step()
     return
@@ -315,7 +334,8 @@ function M.make(variant)
 
   return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
-                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0), operands = {...} }
+                   group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
+    args.list, args.operands = blocks.split(variant, ...)
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
                    V = shared(dtype, plan.K) }
     local block = new_block(variant, plan, args, smem)
@@ -331,7 +351,7 @@ function M.plan(p, kernel, variant)
   return { kernel = kernel,
            launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, u32(p.heads),
-                    p.heads // p.kv_heads, scores.factor(p), scores.operands(p) } }
+                    p.heads // p.kv_heads, scores.factor(p), blocks.operands(p, variant) } }
 end
 
 return M

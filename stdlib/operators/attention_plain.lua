@@ -4,6 +4,7 @@
 local internal = ...
 local scores_of = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
+local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
@@ -153,17 +154,10 @@ end
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
   local none = internal.launch.table_on(i32, {{0}}, nil, p.device)
-  local spans = none
-  if p.sequences then
-    local rows = {}
-    for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
-    spans = internal.launch.table_on(i32, rows, nil, p.device)
-    spans = view(spans, layout({4, #rows}, {stride(spans)[2], stride(spans)[1]}))
-  end
   return { kernel = kernel,
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
-           args = { p.Q, p.K, p.V, p.O, p.LSE or none, spans, p.heads // p.kv_heads,
+           args = { p.Q, p.K, p.V, p.O, p.LSE or none, tables.spans(p), p.heads // p.kv_heads,
                     scores_of.factor(p), scores_of.operands(p) } }
 end
 

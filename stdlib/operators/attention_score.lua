@@ -1,7 +1,7 @@
 -- attention_score.lua: what attention does with scores beside scaling them, as a list of parts. A
 -- part is made of functions that compute with numbers as well as with values of a kernel, so that
 -- the reference, the kernels and the schedule all go by the same ones:
---   name                      says with `limits` which kernels the part makes
+--   name                      says with `functions` of the script which kernels the part makes
 --   n                         how many operands it has, tensors or numbers, which are the `...`
 --   score(s, at, ...)         the new score of s, which is scaled
 --   gradient(s, at, ...)      its derivative at s; nil: 1
@@ -9,7 +9,8 @@
 --                             outside of [from, to) are seen by none, and those inside of
 --                             [whole_from, whole_to) by all. nil: no limit. One query sees all of
 --                             [from, to)
---   sees(at, ...)             does the query see the key? Of a part without `range`
+--   sees(at, ...)             does the query see the key? Of a part without `range`, which has
+--                             by_head and by_sequence if heads and sequences may differ
 -- `at` has the numbers q, k, h and b of the query, its key, its head and its batch or sequence,
 -- n_q and n_k of the sequence, all of queries and keys that there are. k is base + offset, of which
 -- the offset is a constant in kernels, unless k would be behind the last key. Sequences end
@@ -75,7 +76,7 @@ function M.window(has_left, has_right)
 end
 
 -- The number of each token's document is (S,B).
-M.documents = { name = "documents", n = 1,
+M.documents = { name = "documents", n = 1, by_sequence = true,
   sees = function(at, ids) return ids[{at.q, at.b}] == ids[{at.k, at.b}] end }
 
 local function checked(value, who, expected)
@@ -96,9 +97,17 @@ function M.score(f, gradient)
     end }
 end
 
---- A function (q, k, h, b, ...) of the script.
+-- How many parameters a function has; more than any, where that cannot be known.
+local function n_parameters(f)
+  local info = debug and debug.getinfo(f, "u")
+  return info and not info.isvararg and info.nparams or math.huge
+end
+
+--- A function (q, k, h, b, ...) of the script. Heads and sequences differ only if it has parameters
+--- for them.
 function M.mask(f)
-  return { name = "mask", functions = { f },
+  local n = n_parameters(f)
+  return { name = "mask", functions = { f }, by_head = n > 2, by_sequence = n > 3,
     sees = function(at, ...)
       return checked(f(at.q, at.k, at.h, at.b, ...), "mask", "whether the query sees the key")
     end }
@@ -117,10 +126,21 @@ function M.kind(parts, has_sinks)
     names[i] = part.name
     kind.changes = kind.changes or part.score ~= nil -- scores
     kind.is_scattered = kind.is_scattered or part.sees ~= nil -- no range is known to be seen whole
+    kind.by_head = kind.by_head or part.by_head
+    kind.by_sequence = kind.by_sequence or part.by_sequence
     for _, f in ipairs(part.functions or {}) do table.insert(kind.functions, f) end
   end
   kind.text = table.concat(names, " ") .. (has_sinks and " sinks" or "")
   return kind
+end
+
+--- The part of a cache that belongs to the functions of a kind, or nil; it goes with them.
+function M.kept(cache, kind)
+  for _, f in ipairs(kind and kind.functions or {}) do
+    cache[f] = cache[f] or setmetatable({}, { __mode = "k" })
+    cache = cache[f]
+  end
+  return cache
 end
 
 -- Calls f(part, operands...) for each part; `operands` are those of all, in order.

@@ -68,6 +68,15 @@ function M.table_of(p, shape, n)
   return kept[key]
 end
 
+--- The sequences as a table (4,sequences) of i32: q, n_q, k and n_k; of one element if not packed.
+function M.spans(p)
+  if not p.sequences then return internal.launch.table_on(i32, {{0}}, nil, p.device) end
+  local rows = {}
+  for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
+  local spans = internal.launch.table_on(i32, rows, nil, p.device)
+  return view(spans, layout({4, #rows}, {stride(spans)[2], stride(spans)[1]}))
+end
+
 -- {====== In a kernel ======
 
 -- n in a register of its own: otherwise the assembler computes it again in the loop over keys.
@@ -81,13 +90,39 @@ function M.n_fields(variant) return variant.packed and 5 or 1 end
 
 --- How many blocks of keys a tile has.
 function M.count(at)
+  if at.list ~= nil then return at.n_parts + at.n_whole end
   if at.first == nil then return at.n_blocks end
   return at.n_blocks - at.first
 end
 
+--- The number of the i-th block, from 0 on.
+function M.block(at, i)
+  if at.list ~= nil then return at.list[2 + i] end
+  return at.n_blocks - 1 - i
+end
+
+--- That of the one before it.
+function M.block_before(at, i)
+  if at.list ~= nil then return at.list[1 + i] end
+  return at.n_blocks - i
+end
+
+--- That of the last one.
+function M.last_block(at)
+  if at.list ~= nil then return at.list[1 + M.count(at)] end
+  return at.first or 0
+end
+
+-- The tile's list of attention_blocks.lua.
+local function read_list(at, list)
+  at.list = list(_, at.m, at.head, at.b)
+  at.n_parts, at.n_whole = at.list[0], at.list[1]
+end
+
 --- What a tile's numbers say, from numbers[0] on: {m =, head =, batch =, n_blocks =}, of keys,
 --- and of its sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}.
---- With masks or scores also `first`, the first block of keys, nil: 0, and b, the sequence.
+--- With masks or scores also b, the sequence, and `first`, the first block of keys, nil: 0; or the
+--- tile's `list` of blocks instead, of which n_parts are seen in part, and n_whole whole.
 function M.read(variant, args, numbers)
   local m, pair = cast(numbers[0] & 0xffff, i32), numbers[0] >> 16
   local at = { m = m, head = cast(pair % args.heads, i32), n_q = args.n_q, n_k = args.n_k }
@@ -100,8 +135,12 @@ function M.read(variant, args, numbers)
   local seen = at.n_k
   if variant.score then
     at.b = cast(pair // args.heads, i32)
-    at.first, at.n_blocks = variant.score:blocks(args.operands, m * variant.rows,
-      min((m + 1) * variant.rows, at.n_q), at, variant.keys)
+    if args.list ~= nil then
+      read_list(at, args.list)
+    else
+      at.first, at.n_blocks = variant.score:blocks(args.operands, m * variant.rows,
+        min((m + 1) * variant.rows, at.n_q), at, variant.keys)
+    end
     return at
   elseif variant.causal then
     seen = min(seen, min((m + 1) * variant.rows, at.n_q) + at.n_k - at.n_q)
