@@ -6,12 +6,9 @@
 
 #include "interp/algebra/bind.h"
 #include "launch_key.h"
-#include "runtime/device/cache.h"
 #include "runtime/layout/tuple_leaves.h"
 #include "runtime/layout/walk.h"
 
-enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
-_Static_assert(MAX_TEXT >= (int)sizeof(CtHashKey), "the key of a long text fits");
 enum { GROWTH = 4 };
 
 /* --- room ------------------------------------------------------------------------------------------------- */
@@ -90,55 +87,6 @@ void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
 void launch_add_param(LaunchArgs *a, Arg *arg, int64_t n_elems) {
   arg->param = a->n_ir_params;
   a->n_elems[a->n_ir_params++] = n_elems;
-}
-
-/* --- captured values ---------------------------------------------------------------------------------------- */
-
-/* Short texts as they are, long ones by their hash. */
-static size_t text_key(lua_State *L, unsigned char *out) {
-  size_t len;
-  const char *text = lua_tolstring(L, -1, &len);
-  memcpy(out, &len, sizeof len);
-  if (len <= MAX_TEXT) {
-    memcpy(out + sizeof len, text, len);
-    return sizeof len + len;
-  }
-  CtHash h;
-  ct_hash_init(&h);
-  ct_hash_add(&h, text, len);
-  CtHashKey key = ct_hash_end(&h);
-  memcpy(out + sizeof len, &key, sizeof key);
-  return sizeof len + sizeof key;
-}
-
-static size_t number_key(lua_State *L, unsigned char *out) {
-  if (lua_isinteger(L, -1)) {
-    lua_Integer v = lua_tointeger(L, -1);
-    out[-1] = 'i';
-    memcpy(out, &v, sizeof v);
-    return sizeof v;
-  }
-  lua_Number v = lua_tonumber(L, -1);
-  memcpy(out, &v, sizeof v);
-  return sizeof v;
-}
-
-size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]) {
-  int type = lua_type(L, -1);
-  out[0] = (unsigned char)type;
-  if (type == LUA_TNUMBER) {
-    return 1 + number_key(L, out + 1);
-  }
-  if (type == LUA_TSTRING) {
-    return 1 + text_key(L, out + 1);
-  }
-  if (type == LUA_TBOOLEAN) {
-    out[1] = (unsigned char)lua_toboolean(L, -1);
-    return 2;
-  }
-  const void *p = lua_topointer(L, -1);
-  memcpy(out + 1, &p, sizeof p);
-  return 1 + sizeof p;
 }
 
 /* --- tensors ------------------------------------------------------------------------------------------------ */

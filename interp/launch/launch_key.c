@@ -244,43 +244,6 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx)
   }
 }
 
-/* {====== What the function captured ====== */
-
-/* What is seen is anchored with the kernel when a specialisation is made. */
-static void put_captures(lua_State *L, int kernel, LaunchArgs *a) {
-  unsigned char key[LAUNCH_CAPTURE_BYTES];
-  lua_getiuservalue(L, kernel, 1);
-  for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
-    launch_put(L, a, key, launch_capture_key(L, key));
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-}
-
-enum { CAPTURES_ON_STACK = 8 };
-
-/* What the function captures now, compared with what the key says. */
-static bool has_same_captures(lua_State *L, int kernel, const LaunchArgs *a) {
-  const unsigned char *at = a->key + a->captures, *end = at + a->captures_len;
-  bool same = true;
-  if (at == end) { /* a function never gets upvalues */
-    return true;
-  }
-  lua_getiuservalue(L, kernel, 1);
-  int fn = lua_gettop(L);
-  for (int i = 1; same && lua_getupvalue(L, fn, i) != NULL; i++) {
-    unsigned char now[LAUNCH_CAPTURE_BYTES];
-    size_t n = launch_capture_key(L, now);
-    same = n <= (size_t)(end - at) && memcmp(at, now, n) == 0;
-    at += n;
-    if (i % CAPTURES_ON_STACK == 0) {
-      lua_settop(L, fn);
-    }
-  }
-  lua_settop(L, fn - 1);
-  return same && at == end;
-}
-
 /* {====== All arguments ====== */
 
 static bool find_overlap(const LaunchArgs *a) { /* numbers span nothing */
@@ -411,7 +374,7 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
     read_arg(L, kernel, out, (Arg){.idx = first + i, .place = i + 1, .parent = -1}, first + i);
   }
   out->captures = out->key_len;
-  put_captures(L, kernel, out);
+  launch_put_captures(L, kernel, out);
   out->captures_len = out->key_len - out->captures;
 }
 
@@ -547,7 +510,7 @@ static bool is_unchanged(lua_State *L, int kernel, LaunchArgs *a) {
   a->anchor = 0;
   return a->notes == notes_of(k, a) && a->rank == k->state->rank &&
          a->marks == taps_marks_id(&k->state->taps) && is_same_device(k->state, a) &&
-         has_same_captures(L, kernel, a);
+         launch_has_captures(L, kernel, a);
 }
 
 bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {

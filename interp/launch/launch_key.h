@@ -12,12 +12,19 @@ bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf);
 /* What the trace takes for granted of the extents and then of the strides; returns how many there are. */
 int launch_terms(const Kernel *k, const Tensor *t, CtTerm *out);
 
+/* `who` wants to keep the arguments. Raises if the host lends its memory for one launch only. */
+void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who);
+
+/* {====== What the function captured (launch_reads.c) ====== */
+
 enum { LAUNCH_CAPTURE_BYTES = 1 + sizeof(size_t) + 32 };
 /* What the key says of a captured value, the one at the top: a number, string or boolean by value, everything else
    by identity. Returns how many bytes. */
 size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]);
-/* `who` wants to keep the arguments. Raises if the host lends its memory for one launch only. */
-void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who);
+/* The key of all of it. What is seen is anchored with the kernel when a specialisation is made. */
+void launch_put_captures(lua_State *L, int kernel, LaunchArgs *a);
+/* Does the function capture what the key says? */
+bool launch_has_captures(lua_State *L, int kernel, const LaunchArgs *a);
 
 /* {====== What arguments are made of (launch_args.c) ====== */
 

@@ -1,16 +1,22 @@
-/* launch_reads.c: the values of what a trace read of the host (front_reads.h), kept with the specialisation. A
-   launch takes a specialisation only while they all hold, else another one, or traces anew. Values are compared
-   as keys are: numbers by value and kind, all else by identity.
+/* launch_reads.c: what a trace took from the host beside its arguments. What the function captured is part of the key.
+   The values of what it read elsewhere (front_reads.h) are kept with the specialisation: a launch takes one only while
+   they all hold, else another one, or traces anew. Both are compared by value if they are numbers, mostly by identity
+   if not.
 
    Each object that a trace read is one entry; an entry for each of its places follows. What C needs to know of an
    entry is in the specialisation, so that a launch asks Lua for little more than the values of now. Keys, objects
    and values are in a list in user value 2 of the kernel, two for each entry. */
 #include <lauxlib.h>
 #include <math.h>
+#include <string.h>
 
 #include "interp/state/diag.h"
 #include "interp/front/front_reads.h"
-#include "launch.h"
+#include "launch_key.h"
+#include "runtime/device/cache.h"
+
+enum { MAX_TEXT = LAUNCH_CAPTURE_BYTES - 1 - (int)sizeof(size_t) };
+_Static_assert(MAX_TEXT >= (int)sizeof(CtHashKey), "the key of a long text fits");
 
 typedef enum ReadKind {
   READ_TABLE,    /* objects: those that follow are of it */
@@ -34,6 +40,88 @@ struct LaunchRead {
   int upvalue;
   int at; /* of the key in the list; the value comes next */
 };
+
+/* --- what the function captured -------------------------------------------------------------------------------- */
+
+/* Short texts as they are, long ones by their hash. */
+static size_t text_key(lua_State *L, unsigned char *out) {
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  memcpy(out, &len, sizeof len);
+  if (len <= MAX_TEXT) {
+    memcpy(out + sizeof len, text, len);
+    return sizeof len + len;
+  }
+  CtHash h;
+  ct_hash_init(&h);
+  ct_hash_add(&h, text, len);
+  CtHashKey key = ct_hash_end(&h);
+  memcpy(out + sizeof len, &key, sizeof key);
+  return sizeof len + sizeof key;
+}
+
+static size_t number_key(lua_State *L, unsigned char *out) {
+  if (lua_isinteger(L, -1)) {
+    lua_Integer v = lua_tointeger(L, -1);
+    out[-1] = 'i';
+    memcpy(out, &v, sizeof v);
+    return sizeof v;
+  }
+  lua_Number v = lua_tonumber(L, -1);
+  memcpy(out, &v, sizeof v);
+  return sizeof v;
+}
+
+size_t launch_capture_key(lua_State *L, unsigned char out[LAUNCH_CAPTURE_BYTES]) {
+  int type = lua_type(L, -1);
+  out[0] = (unsigned char)type;
+  if (type == LUA_TNUMBER) {
+    return 1 + number_key(L, out + 1);
+  }
+  if (type == LUA_TSTRING) {
+    return 1 + text_key(L, out + 1);
+  }
+  if (type == LUA_TBOOLEAN) {
+    out[1] = (unsigned char)lua_toboolean(L, -1);
+    return 2;
+  }
+  const void *p = lua_topointer(L, -1);
+  memcpy(out + 1, &p, sizeof p);
+  return 1 + sizeof p;
+}
+
+void launch_put_captures(lua_State *L, int kernel, LaunchArgs *a) {
+  unsigned char key[LAUNCH_CAPTURE_BYTES];
+  lua_getiuservalue(L, kernel, 1);
+  for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
+    launch_put(L, a, key, launch_capture_key(L, key));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+enum { CAPTURES_ON_STACK = 8 };
+
+bool launch_has_captures(lua_State *L, int kernel, const LaunchArgs *a) {
+  const unsigned char *at = a->key + a->captures, *end = at + a->captures_len;
+  bool same = true;
+  if (at == end) { /* a function never gets upvalues */
+    return true;
+  }
+  lua_getiuservalue(L, kernel, 1);
+  int fn = lua_gettop(L);
+  for (int i = 1; same && at != end && lua_getupvalue(L, fn, i) != NULL; i++) {
+    unsigned char now[LAUNCH_CAPTURE_BYTES];
+    size_t n = launch_capture_key(L, now);
+    same = n <= (size_t)(end - at) && memcmp(at, now, n) == 0;
+    at += n;
+    if (i % CAPTURES_ON_STACK == 0) {
+      lua_settop(L, fn);
+    }
+  }
+  lua_settop(L, fn - 1);
+  return same && at == end;
+}
 
 /* --- making ---------------------------------------------------------------------------------------- */
 

@@ -546,7 +546,9 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
   if (status == CT_OK && is_kept && asks_again(g)) {
     status = run_again(e, g, &kept, &n_watched, err);
   }
-  ct_simt_drop(&kept);
+  if (judged) {
+    ct_simt_drop(&kept);
+  }
   end_watches(g, n_watched);
   for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
     ct_simt_print_out(&g->jobs[i], atomic_load(&g->jobs[i].fail_block));

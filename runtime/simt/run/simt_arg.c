@@ -27,8 +27,10 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p) {
   }
   ct_range_close(&p->lo, &p->hi);
   p->kind[0] = CT_CONTIGUOUS;
-  for (int level = 1; level < CT_LEVELS; level++) {
-    p->kind[level] = (uint8_t)classify(p->pos, 1 << level);
+  uint8_t wider = CT_GATHER;
+  for (int level = CT_LEVELS - 1; level > 0; level--) { /* halves of a chunk are as the chunk is */
+    wider = wider != CT_GATHER ? wider : (uint8_t)classify(p->pos, 1 << level);
+    p->kind[level] = wider;
   }
 }
 
