@@ -271,10 +271,10 @@ static int check_kinds(lua_State *L) {
   return 1;
 }
 
-static const Field explored_fields[] = {FIELD(CtExplored, kernel),   FIELD(CtExplored, launch),
-                                        FIELD(CtExplored, n_run),    FIELD(CtExplored, n_same),
-                                        FIELD(CtExplored, n_left),   FIELD(CtExplored, n_resident),
-                                        FIELD(CtExplored, is_whole), FIELD(CtExplored, too_large)};
+static const Field explored_fields[] = {
+    FIELD(CtExplored, kernel),     FIELD(CtExplored, launch),   FIELD(CtExplored, n_run),
+    FIELD(CtExplored, n_same),     FIELD(CtExplored, n_left),   FIELD(CtExplored, n_found),
+    FIELD(CtExplored, n_resident), FIELD(CtExplored, is_whole), FIELD(CtExplored, too_large)};
 
 /* holder:explored(): what was explored of each launch. */
 static int check_explored(lua_State *L) {

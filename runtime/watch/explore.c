@@ -221,6 +221,7 @@ static CtStatus run_once(Exploration *x, CtErr *err) {
 /* Takes over the findings of the last run; those that are new come with its schedule. */
 static void take_findings(Exploration *x, CtOrderPolicy policy, uint64_t seed) {
   const char *schedule = NULL, *events = NULL;
+  x->count.n_found += x->n_found > 0;
   bool whole = ct_orders_end(x->orders) == CT_ORDER_WHOLE;
   for (size_t i = 0; i < x->n_found; i++) {
     CtFinding f = *ct_check_finding(x->last, i);
@@ -290,7 +291,7 @@ static void learn(Exploration *x, const Listed *from) {
     x->is_incomplete = true;
   } else if (end == CT_ORDER_NOT_POSSIBLE) {
     x->count.n_run--;
-    x->count.n_same++;
+    x->is_incomplete = true;
   } else if (!note_seen(x, ct_orders_hash(x->orders))) {
     x->count.n_run--;
     x->count.n_same++;

@@ -23,13 +23,14 @@ CtStatus ct_explore_ask(CtCheck *c, const CtExploreOptions *options, CtErr *err)
 /* What was explored of a launch. */
 typedef struct CtExplored {
   const char *kernel;
-  uint64_t launch; /* its number among the checked ones, from 1 */
-  uint64_t n_run;  /* orders that ran, the first one too */
-  uint64_t n_same; /* of these, so many were another one again */
-  uint64_t n_left; /* known, but not run */
-  int n_resident;  /* blocks that ran at the same time; 0: all */
-  bool is_whole;   /* these are all orders there are */
-  bool too_large;  /* too many warps or operations: nothing more is known */
+  uint64_t launch;  /* its number among the checked ones, from 1 */
+  uint64_t n_run;   /* orders that ran, the first one too */
+  uint64_t n_same;  /* of these, so many were another one again */
+  uint64_t n_left;  /* known, but not run */
+  uint64_t n_found; /* of those that ran after the first run, so many showed something */
+  int n_resident;   /* blocks that ran at the same time; 0: all */
+  bool is_whole;    /* these are all orders there are */
+  bool too_large;   /* too many warps or operations: nothing more is known */
 } CtExplored;
 
 size_t ct_explore_count(const CtCheck *c);

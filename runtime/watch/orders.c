@@ -217,9 +217,11 @@ static void waits(CtSimtPlan *plan, CtWarp *w, const CtIn *next, const CtIn *in)
     if (e->thread != thread || e->is_dead) {
       continue;
     }
-    if (e->in < from || e->in > to || (e->may_change && e->changed)) {
+    if (e->in < from || e->in >= to || (e->may_change && e->changed)) {
       break;
     }
+    to =
+        e->in; /* an event at this place, or after it, was of the round before, or of an earlier loop */
     e->is_dead = true;
     memcpy(ct_order_now(o, thread), ct_order_before(o, i), o->n_threads * sizeof *o->now);
     o->last_hash[thread] = e->before;
@@ -287,7 +289,7 @@ static const CtSimtTurn *any_of(CtOrders *o, const CtSimtTurn *ready, int n) {
 static bool note_choice(CtOrders *o, const CtSimtTurn *usual, const CtSimtTurn *last,
                         const CtSimtTurn *turn) {
   CtStatus status = CT_OK;
-  o->n_preemptions += last != NULL && turn->copy == NULL && last != turn;
+  o->n_preemptions += last != NULL && place_of(turn) == PLACE_WARP && last != turn;
   if (usual == turn) {
     return true;
   }
@@ -310,11 +312,36 @@ static const CtSimtTurn *choose_freely(CtOrders *o, const CtSimtTurn *ready, int
   return o->policy == CT_ORDER_TURNS ? take_turns(o, ready, n) : any_of(o, ready, n);
 }
 
+/* The next of the warps in loops that work; NULL: there is none. */
+static const CtSimtTurn *next_in_loop(CtOrders *o, const CtSimtTurn *ready, int n) {
+  for (int i = 0; i < n; i++) {
+    const CtSimtTurn *t = &ready[(o->n_fills + (uint32_t)i) % (uint32_t)n];
+    if (place_of(t) == PLACE_LOOP) {
+      o->n_fills += (uint32_t)i + 1;
+      return t;
+    }
+  }
+  return NULL;
+}
+
+/* The list has only events. What loops that work do before, so that the next event can come, is in no list. */
+static const CtSimtTurn *pick_forced(CtOrders *o, const CtSimtTurn *ready, int n) {
+  enum { MOST = 1 << 12 };
+  const CtSimtTurn *t = find(o, ready, n, o->forced[o->at_forced]);
+  if (t != NULL && place_of(t) != PLACE_LOOP) {
+    o->at_forced++;
+    o->n_waited = 0;
+    return t;
+  }
+  t = t != NULL ? t : next_in_loop(o, ready, n);
+  return o->n_waited++ < MOST ? t : NULL;
+}
+
 /* The one that was asked for, else as usual. NULL: it cannot go on. */
 static const CtSimtTurn *pick(CtOrders *o, const CtSimtTurn *ready, int n,
                               const CtSimtTurn *usual) {
   if (o->at_forced < o->n_forced) {
-    return find(o, ready, n, o->forced[o->at_forced++]);
+    return pick_forced(o, ready, n);
   }
   bool is_told = o->at_choice < o->n_told && o->told[o->at_choice].step == o->n_steps;
   return is_told ? find(o, ready, n, o->told[o->at_choice++].thread) : usual;
@@ -336,8 +363,10 @@ static const CtSimtTurn *choose_next(CtOrders *o, const CtSimtTurn *ready, int n
     o->is_open = true;
     return turn;
   }
-  o->has_last = true;
-  o->last = ct_order_thread_of(o, turn->w);
+  if (is_event || o->at_forced == o->n_forced) {
+    o->has_last = true;
+    o->last = ct_order_thread_of(o, turn->w);
+  }
   if (is_event) {
     ct_order_touch_atomic(o, turn->w);
   }
@@ -431,7 +460,7 @@ void ct_orders_begin(CtOrders *o, const uint16_t *forced, size_t n, CtOrderPolic
   o->seed = seed;
   o->has_last = false;
   o->last_block = -1;
-  o->n_steps = o->n_loops = 0;
+  o->n_steps = o->n_loops = o->n_fills = o->n_waited = 0;
   o->n_preemptions = 0;
   o->end = CT_ORDER_WHOLE;
   ct_order_reset(o);

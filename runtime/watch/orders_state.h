@@ -147,6 +147,7 @@ struct CtOrders {
   uint64_t seed;
   bool has_last;
   uint32_t last, n_steps, n_loops; /* the thread that went on last */
+  uint32_t n_fills, n_waited;      /* turns of loops that work; those since the last forced event */
   int64_t last_block;
   int n_preemptions;
   bool is_kept; /* the run's events are kept: it leads to other orders */
