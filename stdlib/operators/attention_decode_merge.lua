@@ -36,8 +36,11 @@ function M.new_shared(variant)
            ml = shared(f32, { 2, rows, variant.warps }) }
 end
 
--- exp2(a - b), 0 of a partial result without keys, also where no other has any.
-local function weight(top, most) return where(top == -math.huge, 0.0, exp2(top - most)) end
+-- By what a partial result is to be multiplied where the maximum of all is `most`: 0 if it has no
+-- keys, also where no other has any.
+local function weight(top, most)
+  return fast.exp2(top - where(most == -math.huge, 0.0, most))
+end
 
 local function store_row(variant, args, place, d, value, sum)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
@@ -55,22 +58,21 @@ local function store_lse(variant, args, place, top, sum)
   end
 end
 
--- Of a row, over n warps: the maximum and the sum.
+-- Of a row, over n warps: the maximum, the sum, and the weights of the warps' results.
 local function total(n, smem, row)
-  local top, sum = f32(-math.huge), f32(0.0)
+  local top, sum, weights = f32(-math.huge), f32(0.0), {}
   for w = 0, n - 1 do top = max(top, smem.ml[{ 0, row, w }]) end
   for w = 0, n - 1 do
-    sum = sum + smem.ml[{ 1, row, w }] * weight(smem.ml[{ 0, row, w }], top)
+    weights[w] = weight(smem.ml[{ 0, row, w }], top)
+    sum = sum + smem.ml[{ 1, row, w }] * weights[w]
   end
-  return top, sum
+  return top, sum, weights
 end
 
 -- Of column d, which is to be divided by the sum.
-local function value_of(n, smem, row, d, top)
+local function value_of(n, smem, row, d, weights)
   local value = f32(0.0)
-  for w = 0, n - 1 do
-    value = value + smem.O[{ d, row, w }] * weight(smem.ml[{ 0, row, w }], top)
-  end
+  for w = 0, n - 1 do value = value + smem.O[{ d, row, w }] * weights[w] end
   return value
 end
 
@@ -80,8 +82,8 @@ function M.finish_piece(variant, args, smem, piece)
   for i in range(threadIdx.x, M.used_rows(variant) * depth, WARP * variant.warps) do
     local row, d = i // depth, i % depth
     local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
-    local top, sum = total(variant.warps, smem, row)
-    local value = value_of(variant.warps, smem, row, d, top)
+    local top, sum, weights = total(variant.warps, smem, row)
+    local value = value_of(variant.warps, smem, row, d, weights)
     if piece.is_whole then
       store_row(variant, args, place, d, value, sum)
       if variant.lse and d == 0 then store_lse(variant, args, place, top, sum) end
@@ -137,9 +139,10 @@ local function merge_row(variant, args, smem, place, n, slot_of)
   for j = 0, size(out) - 1 do smem.O[{ lane + j * WARP, 0, warp }] = out[j] end
   if lane == 0 then smem.ml[{ 0, 0, warp }], smem.ml[{ 1, 0, warp }] = top, sum end
   sync_threads()
-  top, sum = total(MERGE_WARPS, smem, 0)
+  local weights
+  top, sum, weights = total(MERGE_WARPS, smem, 0)
   for d in range(threadIdx.x, variant.depth_v, WARP * MERGE_WARPS) do
-    store_row(variant, args, place, d, value_of(MERGE_WARPS, smem, 0, d, top), sum)
+    store_row(variant, args, place, d, value_of(MERGE_WARPS, smem, 0, d, weights), sum)
   end
   if variant.lse and threadIdx.x == 0 then store_lse(variant, args, place, top, sum) end
 end

@@ -164,6 +164,12 @@ end
 local Warp = {}
 Warp.__index = Warp
 
+-- The sums of rows in use: of the first 8 rows a thread has one, of the others the second.
+local function used(variant, x)
+  if merge.used_rows(variant) > ROWS // 2 then return x end
+  return view(x, layout({ { 2, 1 }, 1, size(x, 2) }, { { 1, 2 }, 0, stride(x, 2) }))
+end
+
 local function new_warp(variant, plan, args, smem)
   local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
   local thr = plan.mma:get_slice(lane)
@@ -178,7 +184,8 @@ local function new_warp(variant, plan, args, smem)
     place_O = thr:partition_C(identity_tensor{ROWS, variant.depth_v}),
     lane_Q = plan.read_Q:get_slice(lane), lane_K = plan.read_K:get_slice(lane),
     lane_V = plan.read_V:get_slice(lane) }
-  self.rows = softmax.new_rows(self.S)
+  self.some_S, self.some_O = used(variant, self.S), used(variant, self.O)
+  self.rows = softmax.new_rows(self.some_S)
   if not variant.narrow then
     self.K = thr:partition_fragment_B(sK(_, _, 0))
     self.V = thr:partition_fragment_B(select(sV(_, _, 0), 1, 0))
@@ -222,7 +229,7 @@ function Warp:mask(piece, first)
   local variant = self.variant
   local _, first_row = merge.key_head(variant, piece.head)
   for r = 0, self.rows.n - 1 do
-    local row, place = softmax.row_of(self.S, r), softmax.row_of(self.place, r)
+    local row, place = softmax.row_of(self.some_S, r), softmax.row_of(self.place, r)
     for j in range(size(row, 1)) do
       for c = 0, 1 do
         local k = first + place[{c, j}][2]
@@ -241,11 +248,11 @@ function Warp:step(piece, first, slot, factor)
   local grows
   if first + KEYS > limit then
     self:mask(piece, first)
-    grows = softmax.softmax(self.S, self.rows, factor, true, false, false)
+    grows = softmax.softmax(self.some_S, self.rows, factor, true, false, false)
   else
-    grows = softmax.softmax(self.S, self.rows, factor, false, false, false)
+    grows = softmax.softmax(self.some_S, self.rows, factor, false, false, false)
   end
-  if grows then softmax.scale_rows(self.O, self.rows.shrink) end
+  if grows then softmax.scale_rows(self.some_O, self.rows.shrink) end
   self:multiply_PV(slot)
 end
 
@@ -295,7 +302,7 @@ function Warp:store(smem)
   for r = 0, rows.n - 1 do
     local row = self:row(r)
     if row < n_rows then
-      local mine, place = softmax.row_of(self.O, r), softmax.row_of(self.place_O, r)
+      local mine, place = softmax.row_of(self.some_O, r), softmax.row_of(self.place_O, r)
       for j in range(size(mine, 1)) do
         for c = 0, 1 do
           local d = place[{c, j}][2]
