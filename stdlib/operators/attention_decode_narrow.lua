@@ -40,9 +40,9 @@ local BIAS <const>, EXPONENT <const> = 0x80808080, 0x64646464
 
 local function pair_of_i8(x, which)
   local both = f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
-  return internal.kernel.ptx("mov.b32 {$lo, $hi}, $both;", { lo = f16, hi = f16 }, { both = both },
-    function(both)
-      return bitcast(cast(both, u16), f16), bitcast(cast(both >> 16, u16), f16)
+  return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = f16, hi = f16 }, { word = both },
+    function(word)
+      return bitcast(cast(word, u16), f16), bitcast(cast(word >> 16, u16), f16)
     end)
 end
 
