@@ -34,7 +34,7 @@ M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
   { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
   { name = "mma 2 warps", template = MMA, sm_from = 80, warps = 2, stages = 2, resident = 1 },
-  { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 8, stages = 4, resident = 1,
+  { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 8, stages = 3, resident = 1,
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },

@@ -76,6 +76,7 @@ local function new_block(variant, plan, args, smem)
   local sK = tile(smem.K(_, _, 0), {KEYS // 4, STEP}, {0, 0})
   local sV = select(tile(smem.K(_, _, 0), {KEYS, DEPTH_V // WARPS}, {0, 0}), 1, 0)
   local self = { variant = variant, plan = plan, args = args, smem = smem, lane = lane, warp = warp,
+    page = i32(0),
     thr = thr, Q = thr:partition_fragment_A(sQ), K = thr:partition_fragment_B(sK),
     V = thr_sums:partition_fragment_B(sV),
     half = fragment(f32, plan.scores:partition_shape_C{ROWS, KEYS // 4}),
@@ -91,13 +92,24 @@ local function new_block(variant, plan, args, smem)
   return setmetatable(self, Block)
 end
 
--- The tile of keys from `first` on is on its way, if it is the piece's. Eight threads have a row.
-function Block:bring(piece, first, slot)
+-- The thread's key of the tile from `first` on, of which eight threads have a row.
+local function own_key(piece, first) return min(first + threadIdx.x // 8, piece.last - 1) end
+
+-- Its page, if there is such a tile of the piece.
+function Block:page_of(piece, first)
+  local page = i32(0)
+  if first < piece.last then
+    page = pages.page(self.variant, self.args, piece.b, own_key(piece, first))
+  end
+  return page
+end
+
+-- The tile is on its way, if it is the piece's.
+function Block:bring(piece, first, slot, page)
   if first < piece.last then
     local row, across = threadIdx.x // 8, tiles.wide(self.variant.dtype)
-    local kv_head = merge.key_head(self.variant, piece.head)
-    local key = pages.row(self.variant, self.args, self.args.K, piece.b, kv_head,
-      min(first + row, piece.last - 1))
+    local key = self.args.K(pages.row_in_page(self.variant, own_key(piece, first)), _,
+      merge.key_head(self.variant, piece.head), page)
     for i in unroll(0, DEPTH // across // 8) do
       local j = threadIdx.x % 8 + 8 * i
       copy(tile(key, {across}, {j}), tile(self.smem.K(row, _, slot), {across}, {j}))
@@ -106,8 +118,12 @@ function Block:bring(piece, first, slot)
   cp_async_commit()
 end
 
+-- The first tiles of a piece are on their way, and `page` is of the next one.
 function Block:begin(piece)
-  for i = 0, self.variant.stages - 2 do self:bring(piece, piece.first + i * KEYS, i) end
+  local n, of = self.variant.stages - 1, {}
+  for i = 0, n - 1 do of[i] = self:page_of(piece, piece.first + i * KEYS) end
+  for i = 0, n - 1 do self:bring(piece, piece.first + i * KEYS, i, of[i]) end
+  self.page = self:page_of(piece, piece.first + n * KEYS)
 end
 
 -- The warp's part of the scores of a tile, to shared memory.
@@ -150,7 +166,8 @@ function Block:compute(piece, factor)
   for first in range(piece.first, piece.last, KEYS) do
     cp_async_wait(stages - 2)
     sync_threads()
-    self:bring(piece, first + (stages - 1) * KEYS, next_slot)
+    self:bring(piece, first + (stages - 1) * KEYS, next_slot, self.page)
+    self.page = self:page_of(piece, first + stages * KEYS) -- is here by the next turn
     self:multiply_QK(slot)
     sync_threads()
     self:read_scores()

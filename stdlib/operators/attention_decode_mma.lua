@@ -75,21 +75,20 @@ local function is_in_one_page(variant)
 end
 
 -- Keys from `first` on, and their values, are on their way to a warp's tiles. Behind the last one,
--- it comes again.
-local function fetch(variant, args, piece, kv_head, first, sK, sV)
-  local last, one = piece.last - 1 - first, is_in_one_page(variant)
-  local base, page
-  if one then base, page = pages.place(variant, args, piece.b, first) end
-  local n = tiles.wide(variant.kv_dtype)
+-- it comes again. `page`: of all, where they are in one.
+local function fetch(variant, args, piece, first, page, sK, sV)
+  local last, n = piece.last - 1 - first, tiles.wide(variant.kv_dtype)
+  local kv_head, base = merge.key_head(variant, piece.head), pages.row_in_page(variant, first)
   local function rows_of(t, s, depth)
     tiles.each_part(KEYS, depth, n, threadIdx.x % WARP, WARP, function(row, j)
-      local r, at = min(row, last), page
-      if one then
-        r = base + r
+      local r = min(row, last)
+      local from
+      if is_in_one_page(variant) then
+        from = t(base + r, _, kv_head, page)
       else
-        r, at = pages.place(variant, args, piece.b, first + r)
+        from = pages.row(variant, args, t, piece.b, kv_head, first + r)
       end
-      copy(tile(t(r, _, kv_head, at), {n}, {j}), tile(s(row, _), {n}, {j}))
+      copy(tile(from, {n}, {j}), tile(s(row, _), {n}, {j}))
     end)
   end
   rows_of(args.K, sK, variant.depth)
@@ -106,7 +105,7 @@ local function new_warp(variant, plan, args, smem)
   local thr = plan.mma:get_slice(lane)
   local sK, sV = smem.K(_, _, _, warp), smem.V(_, _, _, warp)
   local self = { variant = variant, plan = plan, args = args, thr = thr, sK = sK, sV = sV,
-    lane = lane, smem = smem,
+    lane = lane, smem = smem, page = i32(0),
     Q = thr:partition_fragment_A(smem.Q),
     S = fragment(f32, plan.mma:partition_shape_C{ROWS, KEYS}),
     O = fragment(f32, plan.mma:partition_shape_C{ROWS, variant.depth_v}),
@@ -153,23 +152,33 @@ function Warp:multiply_PV(slot)
 end
 
 -- The tile of keys from `first` on is on its way, if it is the piece's.
-function Warp:bring(piece, first, slot)
-  local variant = self.variant
+function Warp:bring(piece, first, slot, page)
   if first < piece.last then
-    fetch(variant, self.args, piece, merge.key_head(variant, piece.head), first,
-      self.sK(_, _, slot), self.sV(_, _, slot))
+    fetch(self.variant, self.args, piece, first, page, self.sK(_, _, slot), self.sV(_, _, slot))
   end
   cp_async_commit()
 end
 
--- The warp's first keys of a piece.
+-- The warp's first keys of a piece, and those of its tile i.
 local function first_key(piece) return piece.first + threadIdx.x // WARP * KEYS end
 
--- The first tiles of a piece are on their way.
-function Warp:begin(piece)
-  for i = 0, self.variant.stages - 2 do
-    self:bring(piece, first_key(piece) + i * KEYS * self.variant.warps, i)
+local function key_of(self, piece, i) return first_key(piece) + i * KEYS * self.variant.warps end
+
+-- The page of the tile from `first` on, if there is such a tile of the piece.
+function Warp:page_of(piece, first)
+  local page = i32(0)
+  if is_in_one_page(self.variant) and first < piece.last then
+    page = pages.page(self.variant, self.args, piece.b, first)
   end
+  return page
+end
+
+-- The first tiles of a piece are on their way, and `page` is that of the next one.
+function Warp:begin(piece)
+  local n, of = self.variant.stages - 1, {}
+  for i = 0, n - 1 do of[i] = self:page_of(piece, key_of(self, piece, i)) end
+  for i = 0, n - 1 do self:bring(piece, key_of(self, piece, i), i, of[i]) end
+  self.page = self:page_of(piece, key_of(self, piece, n))
 end
 
 -- The warp's keys of a piece, whose rows are in shared memory.
@@ -181,7 +190,8 @@ function Warp:compute(piece, factor)
   for first in range(first_key(piece), piece.last, all) do
     cp_async_wait(stages - 2)
     sync_warp()
-    self:bring(piece, first + (stages - 1) * all, next_slot)
+    self:bring(piece, first + (stages - 1) * all, next_slot, self.page)
+    self.page = self:page_of(piece, first + stages * all) -- is here by the next turn
     self:multiply_QK(slot)
     tiles.softmax(self, piece, first, KEYS, factor)
     self:multiply_PV(slot)
