@@ -83,7 +83,12 @@ product("hopper cluster", bf16, bf16, {256, 64, 192},
   hopper{schedule = "cooperative", tile = {64, 64, 64}, groups = 1, cluster = 2, blocks = 2})
 product("mma", f16, f16, {70, 60, 200}, "mma 64x64x64")
 product("mma, bf16 out", bf16, f32, {70, 60, 200}, "mma 64x64x64", {beta = 1})
-product("simt", f32, f32, {70, 60, 70}, "simt 64x64x16 turned")
+product("simt, both turned", f32, f32, {70, 60, 72}, "simt 64x64x16 turned")
+product("simt, columns", f32, f32, {70, 60, 72}, "simt 64x64x16")
+operators["matmul simt, one turned"] = function()
+  matmul(rand(f32, row_major{70, 72}), rand(f32, {60, 72}), zeros(f32, row_major{70, 60}),
+    {config = "simt 64x64x16 turned"})
+end
 product("cpu", f32, f32, {70, 60, 70}, "cpu 32x32x8")
 product("split", f32, f32, {60, 60, 512}, nil, {split = 4})
 operators["matmul groups"] = function()
@@ -140,6 +145,32 @@ local function differentiate(name, dtype, config, shape, options)
   end
 end
 
+-- Twice, each launch as a dependent one, as on Hopper.
+local function decode(name, config, dtype, kv, depth, options)
+  operators["attention_decode " .. name] = function()
+    local of = require "cuttle.attention_decode"
+    local row = { parts = 3 }
+    for _, known in ipairs(of.configs) do
+      for key, value in pairs(known.name == config and known or {}) do row[key] = value end
+    end
+    local Q, K = randn(dtype, row_major{2, 4, depth}), randn(f32, 2 * 2 * 900 * depth)
+    K = view(reference.cast(K, kv), row_major{2, 2, 900, depth})
+    local all = { config = row, cache_seqlens = from_table(i32, {900, 77}) }
+    for key, value in pairs(options or {}) do all[key] = value end
+    local _, _, _, _, steps = of.prepare(Q, K, K, all)
+    for _ = 1, 2 do
+      for _, step in ipairs(steps) do
+        step.launch.pdl = true
+        step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+      end
+    end
+  end
+end
+
+decode("plain", "plain", f32, f32, 16)
+decode("mma", "mma 4 warps", bf16, bf16, 64)
+decode("8 bits", "mma 8 bits", bf16, f8e4m3, 64, {k_scale = 0.5, v_scale = 0.5})
+
 -- {====== Many devices ======
 
 local small <const> = { name = "small", tile = {64, 64, 64}, schedule = "cooperative", groups = 1,
@@ -166,6 +197,27 @@ operators["gather_matmul"] = function()
   local A, B, C = rows_of(bf16, 256, 192), rows_of(bf16, 200, 192), rows_of(bf16, 256, 200)
   local panels = { tile(A, {128, 192}, {0, 0}), tile(A, {128, 192}, {1, 0}) }
   gather.gather_matmul(panels, 0, B, C, {config = with{template = "cuttle.gemm_gather"}})
+end
+
+-- What each rank reads between two meetings of the ranks, the other one writes before and behind.
+operators["meet"] = function()
+  device "cpu:2"
+  local meeting, m = require "cuttle.meet", mesh{rank = 2}
+  local x, y = zeros(f32, 32), zeros(f32, 64)
+  local write = kernel("write", function(to) to[threadIdx.x] = threadIdx.x end)
+  local read = kernel("read", function(from, to, me)
+    to[me * 32 + threadIdx.x] = from[threadIdx.x]
+  end)
+  local C = m:zeros(f32, {2, 1}, "(rank@rank,element)")
+  local calls = {}
+  meeting.launch(C, function(_, f) calls[#calls + 1] = f end)
+  m:run(function(r)
+    if r.rank == 0 then write{grid = 1, block = 32}(x) end
+    calls[1](r.rank)
+    read{grid = 1, block = 32}(x, y, i32(r.rank))
+    calls[1](r.rank)
+    if r.rank == 1 then write{grid = 1, block = 32}(x) end
+  end)
 end
 
 operators["matmul_scatter"] = function()

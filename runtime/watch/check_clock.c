@@ -643,6 +643,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
         warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
       }
       fence_apart(c, rank, note->w);
+      ct_flag_proxy_fence(k, note->w);
       advance(c, rank, note->w->index);
       break;
     case CT_SYNC_PROXY_GLOBAL: break; /* clocks are of shared memory */
@@ -719,6 +720,11 @@ bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int 
 bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp, int lane,
                         bool by_agent) {
   return ct_clock_is_before_in(k, old, k->k->rank, warp, lane, by_agent);
+}
+
+bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {
+  int rank = ct_clock_rank_of(c, e->component);
+  return warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
 }
 
 int ct_clock_rank_of(const CtClocks *c, uint32_t component) {

@@ -132,6 +132,8 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
 /* ct_clock_is_before, of a warp of the block of that rank. lane CT_NO_LANE: of all of its lanes. */
 bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
                            int lane, bool by_agent);
+/* Has the warp of the event called a proxy fence after it? */
+bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e);
 /* The rank of the block that the component is of. */
 int ct_clock_rank_of(const CtClocks *c, uint32_t component);
 

@@ -145,6 +145,7 @@ static void clear_block(CtCheckWorker *k) {
   CtAlloc alloc = k->check->alloc;
   int32_t n_warps = k->check->job->program->n_warps;
   ct_known_clear(alloc, &k->all_know);
+  ct_known_clear(alloc, &k->agents_know);
   for (int32_t i = 0; k->warps != NULL && i < n_warps; i++) {
     ct_known_clear(alloc, &k->warps[i].known);
     for (uint32_t rest = k->warps[i].stirred; rest != 0; rest &= rest - 1) {
@@ -599,6 +600,10 @@ void ct_flag_arrive(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge 
   }
 }
 
+void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w) {
+  ct_flag_arrive(k, w->index, w->mask, &k->agents_know);
+}
+
 void ct_flag_gather(CtCheckWorker *k, CtKnowledge **to) {
   learn(k, to, k->all_know);
   for (int32_t i = 0; i < k->k->job->program->n_warps; i++) {
@@ -671,6 +676,11 @@ bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheck
          ct_known_covers(k->warps[warp].known, old, old_lane) ||
          ((k->warps[warp].stirred >> lane & 1) != 0 &&
           ct_known_covers(lane_of(k, warp, lane)->known, old, old_lane)) ||
+         atomic_load_explicit(&flags_of(k)->no_memory, memory_order_relaxed);
+}
+
+bool ct_flag_agents_know(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane) {
+  return ct_known_covers(k->agents_know, old, old_lane) ||
          atomic_load_explicit(&flags_of(k)->no_memory, memory_order_relaxed);
 }
 

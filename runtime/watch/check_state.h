@@ -248,7 +248,9 @@ enum { CT_ALL_WARPS = -1, CT_ANY_LANE = -1, CT_NO_LANE = -2 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
-  CtKnowledge *all_know;     /* by all threads of the block: check_flag.c */
+  CtKnowledge *all_know; /* by all threads of the block: check_flag.c */
+  CtKnowledge
+      *agents_know; /* of shared memory: what threads of the block knew at their proxy fences */
   struct CtLaneKnown *lanes; /* what single lanes know; NULL: the program has no flags */
   CtFlagOp flag;
   struct CtLaneView *views; /* of this epoch */

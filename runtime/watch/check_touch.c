@@ -76,6 +76,14 @@ static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes
          t->a->reads;
 }
 
+/* The threads know of the older access. So do agents, if its warp or a thread that knew of it called a fence since. The
+   fences of a cluster's other blocks are not looked at. */
+static bool sees(const Touch *t, const CtCheckEvent *old, int old_lane) {
+  const CtClocks *c = t->k->clocks;
+  return c->n_blocks > 1 || ct_clock_has_fenced(c, old) ||
+         ct_flag_agents_know(ct_check_worker(t->a->w->worker), old, old_lane);
+}
+
 static bool is_of_warp(const Touch *t, const CtCheckEvent *old) {
   int rank = t->a->w->worker->rank; /* the memory may be another block's */
   return old->agent == CT_AGENT_NONE && old->warp == t->event.warp &&
@@ -101,7 +109,8 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
   return (is_of_warp(t, old) && !by_agent && old_lane == lane) ||
          is_all_ordered(t, old, old_writes) ||
          ct_clock_is_before_in(t->k, old, t->a->w->worker->rank, e->warp, lane, by_agent) ||
-         ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane);
+         (ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane) &&
+          (!by_agent || sees(t, old, old_lane)));
 }
 
 /* Need the access that a word names not be looked at, whatever the lanes? */

@@ -25,7 +25,6 @@ static const char *const names[CT_N_MUTANTS] = {
     [CT_NO_ARRIVAL] = "the arrival at an mbarrier",
     [CT_NO_BYTES] = "the bytes that an mbarrier expects",
     [CT_NO_GRID_WAIT] = "grid_dependency_wait()",
-    [CT_NO_GRID_LAUNCH] = "grid_dependency_launch()",
     [CT_FENCE_NOT_SC] = "the order \"seq_cst\" of a fence",
     [CT_SCOPE_NOT_SYS] = "the scope \"sys\""};
 
@@ -48,8 +47,7 @@ static const uint32_t of_op[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_CLUSTER_ARRIVE] = ONE(CT_NO_CLUSTER),
     [CT_SIMT_CLUSTER_WAIT] = ONE(CT_NO_CLUSTER),
     [CT_SIMT_GRID_BARRIER] = ONE(CT_NO_SYNC_GRID),
-    [CT_SIMT_GRID_WAIT] = ONE(CT_NO_GRID_WAIT),
-    [CT_SIMT_GRID_LAUNCH] = ONE(CT_NO_GRID_LAUNCH)};
+    [CT_SIMT_GRID_WAIT] = ONE(CT_NO_GRID_WAIT)};
 
 static bool is_same_line(const CtSimtProgram *p, uint32_t i, uint32_t k) {
   return p->locs[i].chunk == p->locs[k].chunk && p->locs[i].line == p->locs[k].line;

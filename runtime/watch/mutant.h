@@ -28,7 +28,6 @@ typedef enum CtMutant {
   CT_NO_ARRIVAL,
   CT_NO_BYTES, /* an mbarrier expects none */
   CT_NO_GRID_WAIT,
-  CT_NO_GRID_LAUNCH,
   CT_FENCE_NOT_SC,  /* it acquires and releases */
   CT_SCOPE_NOT_SYS, /* the scope is that of the device */
   CT_N_MUTANTS,

@@ -231,10 +231,9 @@ static bool is_known(const CtCheck *c, const CtNeedless *place) {
   return place->is_needed && (place->text != NULL || !c->tries_mutants);
 }
 
-/* Launches that order others: what is found without them is found in those. */
+/* Does it order launches? By itself, one says nothing of it. */
 static bool is_of_others(const CtNeedless *place) {
-  return place->what == ct_mutant_name(CT_NO_GRID_WAIT) ||
-         place->what == ct_mutant_name(CT_NO_GRID_LAUNCH);
+  return place->what == ct_mutant_name(CT_NO_GRID_WAIT);
 }
 
 static CtStatus judge_places(Trial *t, CtErr *err) {
