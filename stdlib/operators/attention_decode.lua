@@ -34,10 +34,13 @@ M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
   { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
   { name = "mma 2 warps", template = MMA, sm_from = 80, warps = 2, stages = 2, resident = 1 },
-  { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 4, stages = 6, resident = 2,
+  { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 8, stages = 3, resident = 1,
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
+  { name = "latent", template = "cuttle.attention_decode_latent", sm_from = 80, stages = 4 },
+  { name = "latent, 2 stages", template = "cuttle.attention_decode_latent", sm_from = 80,
+    stages = 2 },
   { name = "plain", template = "cuttle.attention_decode_plain" },
 }
 

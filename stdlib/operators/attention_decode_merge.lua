@@ -4,11 +4,14 @@
 -- where a piece ends; a second kernel combines what blocks left in slots, in the order of keys.
 -- A row is a query of a head of the group: row r of a head's tile is row tile * rows + r of the
 -- group, query (row % n_q) of head (row // n_q).
--- In a variant: n_q, group, depth_v; rows of a tile, n_tiles of a key head.
+-- In a variant: n_q, group, depth_v; rows of a tile, n_tiles of a key head; `found`: how many
+-- partial results the warps of a block have of a piece.
 local schedule = require "cuttle.attention_decode_schedule"
 local M = {}
 
-local WARP <const>, MERGE_WARPS <const>, AT_ONCE <const> = 32, 4, 8
+local WARP <const>, MERGE_WARPS <const> = 32, 4
+local ON_THE_WAY <const> = 32 -- numbers of partial results that a lane of the second kernel awaits
+local MERGE_BLOCKS <const> = 10 -- of a multiprocessor, as far as registers go: 48 of a thread
 local LN_2 <const> = math.log(2)
 
 --- Of a head of the line: the key head, and the first of the tile's rows in its group.
@@ -32,12 +35,15 @@ end
 --- Shared memory for what the warps of a block combine.
 function M.new_shared(variant)
   local rows = M.used_rows(variant)
-  return { O = shared(f32, { variant.depth_v, rows, variant.warps }),
-           ml = shared(f32, { 2, rows, variant.warps }) }
+  return { O = shared(f32, { variant.depth_v, rows, variant.found }),
+           ml = shared(f32, { 2, rows, variant.found }) }
 end
 
--- exp2(a - b), 0 of a partial result without keys, also where no other has any.
-local function weight(top, most) return where(top == -math.huge, 0.0, exp2(top - most)) end
+-- By what a partial result is to be multiplied where the maximum of all is `most`: 0 if it has no
+-- keys, also where no other has any.
+local function weight(top, most)
+  return fast.exp2(top - where(most == -math.huge, 0.0, most))
+end
 
 local function store_row(variant, args, place, d, value, sum)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
@@ -55,22 +61,21 @@ local function store_lse(variant, args, place, top, sum)
   end
 end
 
--- Of a row, over n warps: the maximum and the sum.
+-- Of a row, over n warps: the maximum, the sum, and the weights of the warps' results.
 local function total(n, smem, row)
-  local top, sum = f32(-math.huge), f32(0.0)
+  local top, sum, weights = f32(-math.huge), f32(0.0), {}
   for w = 0, n - 1 do top = max(top, smem.ml[{ 0, row, w }]) end
   for w = 0, n - 1 do
-    sum = sum + smem.ml[{ 1, row, w }] * weight(smem.ml[{ 0, row, w }], top)
+    weights[w] = weight(smem.ml[{ 0, row, w }], top)
+    sum = sum + smem.ml[{ 1, row, w }] * weights[w]
   end
-  return top, sum
+  return top, sum, weights
 end
 
 -- Of column d, which is to be divided by the sum.
-local function value_of(n, smem, row, d, top)
+local function value_of(n, smem, row, d, weights)
   local value = f32(0.0)
-  for w = 0, n - 1 do
-    value = value + smem.O[{ d, row, w }] * weight(smem.ml[{ 0, row, w }], top)
-  end
+  for w = 0, n - 1 do value = value + smem.O[{ d, row, w }] * weights[w] end
   return value
 end
 
@@ -80,8 +85,8 @@ function M.finish_piece(variant, args, smem, piece)
   for i in range(threadIdx.x, M.used_rows(variant) * depth, WARP * variant.warps) do
     local row, d = i // depth, i % depth
     local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
-    local top, sum = total(variant.warps, smem, row)
-    local value = value_of(variant.warps, smem, row, d, top)
+    local top, sum, weights = total(variant.found, smem, row)
+    local value = value_of(variant.found, smem, row, d, weights)
     if piece.is_whole then
       store_row(variant, args, place, d, value, sum)
       if variant.lse and d == 0 then store_lse(variant, args, place, top, sum) end
@@ -92,7 +97,9 @@ function M.finish_piece(variant, args, smem, piece)
   end
 end
 
--- {====== The second kernel: a block for each row of what may be in parts ======
+-- {====== The second kernel: a warp for each row of what may be in parts ======
+-- Its blocks are small enough to be there beside those of the first kernel, and to have found what
+-- they sum up before the first kernel ends.
 
 -- Columns d = lane + 32 j of a partial result, and {maximum, sum}; nothing of number `i` >= n.
 local function load_partial(variant, args, row, i, n, slot_of)
@@ -107,19 +114,20 @@ local function load_partial(variant, args, row, i, n, slot_of)
   return x
 end
 
--- Every MERGE_WARPS-th partial result, by a warp, AT_ONCE on their way at a time.
+-- The sum of all partial results, `at_once` on their way at a time.
 local function sum_partials(variant, args, row, n, slot_of, out)
   local top, sum = f32(-math.huge), f32(0.0)
-  for first in range(threadIdx.x // WARP, n, MERGE_WARPS * AT_ONCE) do
+  local at_once = max(1, ON_THE_WAY // size(out))
+  for first in range(0, n, at_once) do
     local some, most = {}, top
-    for i = 0, AT_ONCE - 1 do
-      some[i] = load_partial(variant, args, row, first + i * MERGE_WARPS, n, slot_of)
+    for i = 0, at_once - 1 do
+      some[i] = load_partial(variant, args, row, first + i, n, slot_of)
     end
-    for i = 0, AT_ONCE - 1 do most = max(most, some[i].top) end
+    for i = 0, at_once - 1 do most = max(most, some[i].top) end
     local w = weight(top, most)
     sum = sum * w
     for j = 0, size(out) - 1 do out[j] = out[j] * w end
-    for i = 0, AT_ONCE - 1 do
+    for i = 0, at_once - 1 do
       w = weight(some[i].top, most)
       sum = sum + w * some[i].sum
       for j = 0, size(out) - 1 do out[j] = out[j] + w * some[i].O[j] end
@@ -129,19 +137,15 @@ local function sum_partials(variant, args, row, n, slot_of, out)
   return top, sum
 end
 
-local function merge_row(variant, args, smem, place, n, slot_of)
-  local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-  local out = fragment(f32, cdiv(variant.depth_v, WARP))
+local function merge_row(variant, args, place, n, slot_of)
+  local lane, out = threadIdx.x % WARP, fragment(f32, cdiv(variant.depth_v, WARP))
   clear(out)
   local top, sum = sum_partials(variant, args, place.row, n, slot_of, out)
-  for j = 0, size(out) - 1 do smem.O[{ lane + j * WARP, 0, warp }] = out[j] end
-  if lane == 0 then smem.ml[{ 0, 0, warp }], smem.ml[{ 1, 0, warp }] = top, sum end
-  sync_threads()
-  top, sum = total(MERGE_WARPS, smem, 0)
-  for d in range(threadIdx.x, variant.depth_v, WARP * MERGE_WARPS) do
-    store_row(variant, args, place, d, value_of(MERGE_WARPS, smem, 0, d, top), sum)
+  for j = 0, size(out) - 1 do
+    local d = lane + j * WARP
+    if d < variant.depth_v then store_row(variant, args, place, d, out[j], sum) end
   end
-  if variant.lse and threadIdx.x == 0 then store_lse(variant, args, place, top, sum) end
+  if variant.lse and lane == 0 then store_lse(variant, args, place, top, sum) end
 end
 
 --- The kernel that writes the results of heads in several parts.
@@ -150,21 +154,22 @@ function M.make(variant)
                                                    v_scale)
     local args = { lengths = lengths, capacity = capacity, n_parts = n_parts, parts = parts,
                    ml = ml, O = O, LSE = LSE, v_scale = v_scale }
-    local smem = { O = shared(f32, { cdiv(variant.depth_v, WARP) * WARP, 1, MERGE_WARPS }),
-                   ml = shared(f32, { 2, 1, MERGE_WARPS }) }
     grid_dependency_launch()
     local found, slot_of = schedule.partials(variant, args, blockIdx.y)
     local kv_head, first_row = M.key_head(variant, found.head)
-    local place = { b = found.b, kv_head = kv_head, first_row = first_row, row = blockIdx.x }
+    local place = { b = found.b, kv_head = kv_head, first_row = first_row,
+                    row = blockIdx.x * MERGE_WARPS + threadIdx.x // WARP }
     grid_dependency_wait()
-    if found.n > 0 then merge_row(variant, args, smem, place, found.n, slot_of) end
-  end)
+    if found.n > 0 and place.row < M.used_rows(variant) then
+      merge_row(variant, args, place, found.n, slot_of)
+    end
+  end, { min_blocks = MERGE_BLOCKS })
 end
 
 --- Its launch.
 function M.step(p, kernel, variant, n_parts, args)
   return { kernel = kernel,
-           launch = { grid = { M.used_rows(variant),
+           launch = { grid = { cdiv(M.used_rows(variant), MERGE_WARPS),
                                schedule.n_merges(variant, p.batches, n_parts) },
                       block = WARP * MERGE_WARPS, stream = p.stream, pdl = p.has_pdl },
            args = args }

@@ -21,31 +21,40 @@ function M.column(c)
   return c - at + at % 8 * 2 + at // 8
 end
 
-local function f8_of(byte) return cast(bitcast(cast(byte, u8), f8e4m3), f32) end
+local function f8_of(byte) return cast(bitcast(cast(byte, u8), f8e4m3), f16) end
 
--- Two numbers in a word of f16 from the lower two bytes of x.
+-- Two numbers of f16 from the lower two bytes of x.
 local function pair_of_f8(x)
-  local function twin(two)
+  return internal.kernel.ptx([[
+    .reg .b32 both;
+    cvt.rn.f16x2.e4m3x2 both, $two;
+    mov.b32 {$lo, $hi}, both;
+  ]], { lo = f16, hi = f16 }, { two = cast(x, u16) }, function(two)
     local bits = cast(two, u32)
-    return f16x2(f8_of(bits & 0xff), f8_of(bits >> 8))
-  end
-  return internal.kernel.ptx("cvt.rn.f16x2.e4m3x2 $1, $two;", u32, { two = cast(x, u16) }, twin)
+    return f8_of(bits & 0xff), f8_of(bits >> 8)
+  end)
 end
 
 -- 0x64 above a byte b is 1024 + b; of b + 128, in place of b, 1152 is to be taken away.
 local BIAS <const>, EXPONENT <const> = 0x80808080, 0x64646464
 
 local function pair_of_i8(x, which)
-  return f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
+  local both = f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
+  return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = f16, hi = f16 }, { word = both },
+    function(word)
+      return bitcast(cast(word, u16), f16), bitcast(cast(word >> 16, u16), f16)
+    end)
 end
 
--- Four bytes as two words of f16: bytes 0 and 1, 2 and 3.
+-- Four bytes as numbers of f16: of bytes 0 and 1, then of 2 and 3.
 local function widen(dtype, x)
   if dtype == i8 then
     x = x ~ u32(BIAS)
-    return pair_of_i8(x, 0x4140), pair_of_i8(x, 0x4342)
+    local a, b = pair_of_i8(x, 0x4140)
+    return a, b, pair_of_i8(x, 0x4342)
   end
-  return pair_of_f8(x), pair_of_f8(x >> 16)
+  local a, b = pair_of_f8(x)
+  return a, b, pair_of_f8(x >> 16)
 end
 
 -- Calls f(number of the matrix, its word) for all of a tile of 16 rows, four at a time: matrix
@@ -65,23 +74,24 @@ end
 --- Operand B of the scores, (V,N,K), of a tile of 16 keys.
 function M.keys(s, lane)
   local n = size(s, 1) // GROUP
-  local words = fragment(u32, 4 * n)
+  local out = fragment(f16, layout({ { 2, 2 }, 2, n }, { { 1, 2 }, 4 * n, 4 }))
   each_matrix("SM75_U32x4_LDSM_N", s, lane, function(half, group, w)
-    local at = 2 * (half * n + group)
-    words[at], words[at + 1] = widen(s.dtype, w)
+    out[{ { 0, 0 }, half, group }], out[{ { 1, 0 }, half, group }],
+      out[{ { 0, 1 }, half, group }], out[{ { 1, 1 }, half, group }] = widen(s.dtype, w)
   end)
-  return view(recast(words, f16), layout({ { 2, 2 }, 2, n }, { { 1, 2 }, 4 * n, 4 }))
+  return out
 end
 
 --- Operand B of the sums, of a tile of 16 values.
 function M.values(s, lane)
   local n = size(s, 1) // GROUP
-  local words = fragment(u32, 4 * n)
+  local out = fragment(f16, layout({ { 2, 2 }, 2 * n, 1 }, { { 1, 2 }, 4, 0 }))
   each_matrix("SM75_U16x8_LDSM_T", s, lane, function(half, group, w)
-    local even, odd = widen(s.dtype, byte_perm(w, w, u32(0x3120)))
-    words[4 * group + half], words[4 * group + 2 + half] = even, odd
+    out[{ { 0, half }, 2 * group, 0 }], out[{ { 1, half }, 2 * group, 0 }],
+      out[{ { 0, half }, 2 * group + 1, 0 }], out[{ { 1, half }, 2 * group + 1, 0 }] =
+      widen(s.dtype, byte_perm(w, w, u32(0x3120)))
   end)
-  return view(recast(words, f16), layout({ { 2, 2 }, 2 * n, 1 }, { { 1, 2 }, 4, 0 }))
+  return out
 end
 
 return M

@@ -7,16 +7,21 @@
 --   tree        the last n_q keys are the queries' own: `mask` (keys,queries,B) says who sees whom
 local M = {}
 
---- Key k of sequence b and its page: the row in the page, and the page.
-function M.place(variant, args, b, k)
-  if variant.page_size == nil then return k, b end
-  return k % variant.page_size, args.table[{ k // variant.page_size, b }]
+--- The page of key k of sequence b.
+function M.page(variant, args, b, k)
+  if variant.page_size == nil then return b end
+  return args.table[{ k // variant.page_size, b }]
+end
+
+--- Its row in the page.
+function M.row_in_page(variant, k)
+  if variant.page_size == nil then return k end
+  return k % variant.page_size
 end
 
 --- The row of key k in t, K or V.
 function M.row(variant, args, t, b, kv_head, k)
-  local row, page = M.place(variant, args, b, k)
-  return t(row, _, kv_head, page)
+  return t(M.row_in_page(variant, k), _, kv_head, M.page(variant, args, b, k))
 end
 
 --- Does a row of the group see key k?

@@ -12,8 +12,8 @@ function M.trouble() end
 
 --- See attention_decode.lua.
 function M.shape()
-  return { keys = WARP, step = WARP * WARPS, rows = ROWS, warps = WARPS, resident = 4,
-           overhead = 2 }
+  return { keys = WARP, step = WARP * WARPS, rows = ROWS, warps = WARPS, found = WARPS,
+           resident = 4, overhead = 2 }
 end
 
 -- The tile's rows in shared memory, f32; 0 where there is none.

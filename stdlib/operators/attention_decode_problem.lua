@@ -163,6 +163,9 @@ local function read_table(q, k, options)
   check_type(t, i32)
   check_extents(t, { q.extent[1] })
   if k.extent[3] == 0 then fail("K is %s; a page needs at least one key", given(k)) end
+  if t.extent[2] == 0 then
+    fail("block_table is %s; a sequence needs at least one page", given(t))
+  end
   return arranged(t, { 2, 1 }), t.extent[2] * k.extent[3]
 end
 

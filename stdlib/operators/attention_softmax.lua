@@ -19,14 +19,18 @@ local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sum
 --- What the kernel multiplies scores by: exp2 is cheaper than exp.
 function M.scale(p) return f32(p.scale / LN_2) end
 
---- Of an MMA's sums (V,M,N): how many rows a thread has, two of each atom.
-function M.n_rows(x) return 2 * size(x, 1) end
+-- Of an MMA's sums (V,M,N): the rows that a thread has of each atom, two or, in a view, the first.
+local function rows_of_atom(x) return size(x, { 0, 1 }) end
+
+--- How many rows a thread has.
+function M.n_rows(x) return rows_of_atom(x) * size(x, 1) end
 
 --- Row r of a thread's sums: (2, columns), adjacent ones first. Atoms of wgmma have all columns in
 --- V.
 function M.row_of(x, r)
   if rank(get_mode(x.layout, 0)) == 3 then return x({_, r, _}, 0, 0) end
-  return x({_, r % 2}, r // 2, _)
+  local n = rows_of_atom(x)
+  return x({_, r % n}, r // n, _)
 end
 
 local row_of = M.row_of

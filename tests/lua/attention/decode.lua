@@ -64,13 +64,15 @@ local function problem(c)
     options.k = randn(c.dtype, row_major{B, c.HK, c.new, D})
     options.v = randn(c.dtype, row_major{B, c.HK, c.new, c.DV or D})
   end
+  local K = random(kv, {first, c.HK, length, D})
+  local V = c.latent and view(K, layout({first, c.HK, length, c.DV}, {stride(K)[1], 0, D, 1}))
+    or random(kv, {first, c.HK, length, c.DV or D})
   if c.tree then
     local t = {}
     for i = 1, B * S * S do t[i] = math.random(0, 1) end
     options.tree_mask = view(from_table(u8, t), row_major{B, S, S})
   end
-  return Q, random(kv, {first, c.HK, length, D}), random(kv, {first, c.HK, length, c.DV or D}),
-    options
+  return Q, K, V, options
 end
 
 local function run(steps)
@@ -105,6 +107,7 @@ local function try(config, c)
 end
 
 local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
+local LATENT <const> = "latent"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
@@ -127,6 +130,10 @@ if not on_gpu or device().sm >= 80 then
                    lengths = {100, 7, 5}}) == true)
   assert(try(MMA, {dtype = bf16, H = 4, HK = 2, D = 32, lengths = {1200, 7, 600}, capacity = 1200,
                    bits = "batch_invariant"}) == true)
+  assert(try(LATENT, {dtype = bf16, H = 16, HK = 1, D = 576, DV = 512, latent = true, page = 16,
+                      lengths = {200, 3, 0}, parts = {1, 5}}) == true)
+  assert(try(LATENT, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
+                      causal = true, lengths = {1, 50}, capacity = 64}) == true)
 end
 if not on_gpu or device().sm >= 89 then
   local scale = from_table(f32, {1 / 30, 1 / 50})

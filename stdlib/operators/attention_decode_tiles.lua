@@ -1,0 +1,186 @@
+-- attention_decode_tiles.lua: what attention_decode's kernels for tensor cores share: rows and keys
+-- in shared memory, the softmax of a tile of keys, and the way through a block's pieces. An object
+-- with a warp's state has
+--   variant, args, smem    as the kernel has them; smem.Q has a tile's rows
+--   S, O, some_S, some_O   the scores and the sums; those of rows in use
+--   rows, place, place_O   as in attention_softmax.lua; the coordinates of S and O
+-- and the methods begin(piece), which lets its first tiles come, and compute(piece, factor).
+local internal = ...
+local merge = require "cuttle.attention_decode_merge"
+local narrow = require "cuttle.attention_decode_narrow"
+local pages = require "cuttle.attention_decode_pages"
+local schedule = require "cuttle.attention_decode_schedule"
+local softmax = require "cuttle.attention_softmax"
+local M = {}
+
+local WARP <const>, ROWS <const>, WIDE <const> = 32, 16, 16 -- WIDE: bytes of a copy
+local LINE <const> = 128 -- bytes of a line of shared memory, which has all banks once
+
+M.atoms = {
+  f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
+}
+
+--- Elements of a copy.
+function M.wide(dtype) return WIDE * 8 // dtype.bits end
+
+-- Are the rows of t, (S,D,H,B), whole pieces of 16 bytes at such addresses?
+local function is_wide(t)
+  for mode = 0, 3 do
+    local step = stride(t, mode)
+    if size(t, mode) > 1 and (mode == 1 and step ~= 1
+      or mode ~= 1 and step % M.wide(t.dtype) ~= 0) then
+      return false
+    end
+  end
+  return internal.launch.address(t) % WIDE == 0
+end
+
+--- Why these kernels cannot compute the problem by its types, addresses and strides, or nil.
+function M.trouble(p)
+  if not M.atoms[p.dtype.name] then return "its kernel computes bf16 and f16" end
+  for _, name in ipairs { "Q", "K", "V" } do
+    if not is_wide(p[name]) then
+      return ("rows of %s are not whole pieces of 16 bytes at multiples of 16 bytes"):format(name)
+    end
+  end
+end
+
+--- Rows in shared memory, from which ldmatrix reads 8 without conflicts; more modes follow.
+function M.swizzled(dtype, rows, depth, ...)
+  local n, n_bits = LINE * 8 // dtype.bits, 3
+  while depth % n ~= 0 do n, n_bits = n // 2, n_bits - 1 end
+  local base = math.tointeger(math.log(M.wide(dtype), 2))
+  return tile_to_shape(composition(swizzle(n_bits, base, 3), row_major{8, n}), {rows, depth, ...})
+end
+
+--- The sums of rows in use: of the first 8 rows a thread has one, of the others the second.
+function M.used(variant, x)
+  if merge.used_rows(variant) > ROWS // 2 then return x end
+  return view(x, layout({ { 2, 1 }, 1, size(x, 2) }, { { 1, 2 }, 0, stride(x, 2) }))
+end
+
+--- Pieces of `width` elements of `rows` rows, by n threads: f(row, piece).
+function M.each_part(rows, depth, width, thread, n, f)
+  local across = depth // width
+  for i in unroll(0, cdiv(rows * across, n)) do
+    local at = i * n + thread
+    if rows * across % n == 0 then
+      f(at // across, at % across)
+    elseif at < rows * across then
+      f(at // across, at % across)
+    end
+  end
+end
+
+-- A piece's queries; rows that no query has are 0.
+local function load_rows(variant, args, sQ, piece)
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  local n = M.wide(variant.dtype)
+  M.each_part(ROWS, variant.depth, n, threadIdx.x, WARP * variant.warps, function(row, j)
+    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
+    local mine = fragment(variant.dtype, n)
+    clear(mine)
+    if is_there then copy(tile(args.Q(query, _, head, piece.b), {n}, {j}), mine) end
+    if variant.narrow then
+      for i = 0, n - 1 do sQ[{row, narrow.place_of(j * n + i)}] = cast(mine[i], f16) end
+    else
+      copy(mine, tile(sQ(row, _), {n}, {j}))
+    end
+  end)
+end
+
+-- {====== A tile of keys ======
+
+-- Row r of the thread's, of the tile's.
+local function row_number(self, r) return softmax.row_of(self.place, r)[{0, 0}][1] end
+
+-- Of the keys from `first` on those that a row does not see.
+local function mask(self, piece, first)
+  local variant = self.variant
+  local _, first_row = merge.key_head(variant, piece.head)
+  for r = 0, self.rows.n - 1 do
+    local row, place = softmax.row_of(self.some_S, r), softmax.row_of(self.place, r)
+    for j in range(size(row, 1)) do
+      for c = 0, 1 do
+        local k = first + place[{c, j}][2]
+        local seen = k < piece.last
+          and pages.sees(variant, self.args, piece, first_row + row_number(self, r), k)
+        row[{c, j}] = where(seen, row[{c, j}], -math.huge)
+      end
+    end
+  end
+end
+
+--- Before the first tile of a piece.
+function M.clear(self)
+  fill(self.rows.tops, -math.huge)
+  clear(self.rows.sums)
+  clear(self.O)
+end
+
+--- S of a tile of `keys` keys from `first` on becomes P, and O fits it.
+function M.softmax(self, piece, first, keys, factor)
+  local limit = min(piece.last, pages.first_masked(self.variant, piece))
+  local grows
+  if first + keys > limit then
+    mask(self, piece, first)
+    grows = softmax.softmax(self.some_S, self.rows, factor, true, false, false)
+  else
+    grows = softmax.softmax(self.some_S, self.rows, factor, false, false, false)
+  end
+  if grows then softmax.scale_rows(self.some_O, self.rows.shrink) end
+end
+
+-- What the warp found, in shared memory: its result, or, if a block has one, its columns of that.
+local function store(self, column_of)
+  local rows, smem, warp, at = self.rows, self.smem, threadIdx.x // WARP, 0
+  local n_rows, is_first = merge.used_rows(self.variant), threadIdx.x % 4 == 0
+  if self.variant.found > 1 then
+    at = warp
+  else
+    is_first = is_first and warp == 0
+  end
+  softmax.finish(rows)
+  for r = 0, rows.n - 1 do
+    local row = row_number(self, r)
+    if row < n_rows then
+      local mine, place = softmax.row_of(self.some_O, r), softmax.row_of(self.place_O, r)
+      for j in range(size(mine, 1)) do
+        for c = 0, 1 do smem.O[{ column_of(place[{c, j}][2]), row, at }] = mine[{c, j}] end
+      end
+      if is_first then
+        smem.ml[{ 0, row, at }], smem.ml[{ 1, row, at }] = rows.tops[r], rows.sums[r]
+      end
+    end
+  end
+end
+
+-- {====== A block's pieces ======
+
+--- All of them. c: the scale and log2(e); column_of: where a column of O belongs.
+function M.each_piece(self, k_scale, c, column_of)
+  local variant, args, smem = self.variant, self.args, self.smem
+  local function first(piece)
+    self:begin(piece)
+    load_rows(variant, args, smem.Q, piece)
+    sync_threads()
+  end
+  local function compute(piece)
+    local factor = c
+    if variant.scaled then
+      factor = c * k_scale[{ merge.key_head(variant, piece.head), piece.b }]
+    end
+    self:compute(piece, factor)
+  end
+  local function finish(piece, next_piece)
+    self:begin(next_piece)
+    store(self, column_of)
+    sync_threads()
+    if next_piece.n_units > 0 then load_rows(variant, args, smem.Q, next_piece) end
+    merge.finish_piece(variant, args, smem, piece)
+    sync_threads()
+  end
+  schedule.each_piece(variant, args, { first = first, compute = compute, finish = finish })
+end
+
+return M
