@@ -171,7 +171,8 @@ struct CtEmit {
   const char *marks, *marks_of_thread;
   int marked_line;       /* the last one that got a mark */
   const char *warp_mask; /* text: the mask of the lanes that the warp has */
-  bool has_async;        /* cp.async or CUDA text of the script: fences and waits have an effect */
+  bool reaches;   /* other blocks' shared memory: waits and arrivals have the cluster's scope */
+  bool has_async; /* cp.async or CUDA text of the script: fences and waits have an effect */
   CtNames names;
   CtText body;
   bool helps[CT_HELP_COUNT];

@@ -702,10 +702,11 @@ static void name_continued(CtEmit *e, CtVal v) {
 
 /* --- the plan ---------------------------------------------------------------------------------------- */
 
-static void find_async(CtEmit *e) {
-  for (uint32_t i = 1; i < e->n_order && !e->has_async; i++) {
+static void find_features(CtEmit *e) {
+  for (uint32_t i = 1; i < e->n_order; i++) {
     const CtInst *inst = ct_inst(e->ir, e->order[i]);
-    e->has_async = (inst->op == CT_OP_COPY && inst->u.tile->async) ||
+    e->reaches = e->reaches || inst->op == CT_OP_REMOTE;
+    e->has_async = e->has_async || (inst->op == CT_OP_COPY && inst->u.tile->async) ||
                    (inst->op == CT_OP_ESCAPE && inst->u.escape->effect == CT_TEXT_WRITES &&
                     e->ir->target.is_cuda && e->ir->target.sm >= 80);
   }
@@ -714,7 +715,7 @@ static void find_async(CtEmit *e) {
 void ct_emit_plan(CtEmit *e) {
   e->n_order = 1;
   number(e, 1, 0, 0, 1);
-  find_async(e);
+  find_features(e);
   collect_pointers(e);
   for (uint32_t i = e->n_order; i-- > 1 && e->status == CT_OK;) {
     plan_inst(e, e->order[i]);

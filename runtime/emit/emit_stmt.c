@@ -144,6 +144,15 @@ static void fail_target(CtEmit *e, const CtInst *inst) {
                e->ir->target.sm % 10);
 }
 
+/* The helper of an operation: where blocks reach each other's memory, the one with the cluster's scope. */
+static CtHelper helper_of(const CtEmit *e, CtHelper own) {
+  static const CtHelper of_cluster[CT_HELP_COUNT] = {
+      [CT_HELP_MBAR_ARRIVE_AT] = CT_HELP_MBAR_ARRIVE_AT_OF_CLUSTER,
+      [CT_HELP_MBAR_WAIT] = CT_HELP_MBAR_WAIT_OF_CLUSTER,
+      [CT_HELP_MBAR_TEST] = CT_HELP_MBAR_TEST_OF_CLUSTER};
+  return e->reaches && of_cluster[own] != 0 ? of_cluster[own] : own;
+}
+
 /* name(operands); or name<number>(); */
 static void write_row(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
@@ -158,7 +167,8 @@ static void write_row(CtEmit *e, CtVal v) {
   if (row->assembly != NULL) {
     ct_text_printf(&e->body, "asm volatile(\"%s;\" ::: \"memory\")", row->assembly);
   } else {
-    ct_text_puts(&e->body, row->text != NULL ? row->text : ct_emit_help(e, row->helper));
+    ct_text_puts(&e->body,
+                 row->text != NULL ? row->text : ct_emit_help(e, helper_of(e, row->helper)));
     if (ct_ops[inst->op].data == CT_DATA_NUMBER) {
       ct_text_printf(&e->body, "<%" PRId64 ">", inst->imm.i);
     }

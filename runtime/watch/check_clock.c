@@ -174,7 +174,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
             take(check, &c->made, slots) && take(check, &c->own, warps) &&
             take(check, &c->begun, slots) && take(check, &c->copies, slots) &&
-            take(check, &c->copied_in, slots) && take(check, &c->apart, warps) &&
+            take(check, &c->copied_in, slots) && take(check, &c->turns, slots) &&
+            take(check, &c->passed, slots) && take(check, &c->apart, warps) &&
             take(check, &c->groups, warps * AGENTS);
   c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
   ok = ok && c->lane_rows != NULL;
@@ -237,7 +238,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   for (size_t i = slots; i < slots + c->n_slots; i++) {
     clear_row(c, row(c, c->acc, i));
     clear_row(c, row(c, c->done, i));
-    c->made[i] = c->begun[i] = c->copies[i] = 0;
+    c->made[i] = c->begun[i] = c->copies[i] = c->turns[i] = c->passed[i] = 0;
   }
   for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
     clear_row(c, named_row(c, rank, id, 0));
@@ -383,7 +384,8 @@ static void keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t componen
                        .buf = note->buf,
                        .thread = ct_check_thread(note->w->index, note->lane),
                        .block = k->k->block,
-                       .slot = note->slot};
+                       .slot = note->slot,
+                       .phase = c->turns[slot_index(c, note->rank, note->buf, note->slot)]};
   }
 }
 
@@ -483,12 +485,15 @@ void ct_clock_end_cluster(CtCheckWorker *k) {
   const CtClocks *c = k->clocks;
   for (size_t i = 0; i < c->n_blocks * (size_t)c->n; i++) {
     int rank = (int)(i / c->n);
-    bool is_seen = c->far[i].clock == 0;
+    const CtFarArrival *far = &c->far[i];
+    /* a warp of the block that passed the arrival's phase has waited for it */
+    bool is_seen =
+        far->clock == 0 || c->passed[slot_index(c, rank, far->buf, far->slot)] > far->phase;
     for (int32_t w = 0; !is_seen && w < (int32_t)c->n_warps; w++) {
-      is_seen = warp_row(c, rank, w)[i % c->n] >= c->far[i].clock;
+      is_seen = warp_row(c, rank, w)[i % c->n] >= far->clock;
     }
     if (!is_seen) {
-      note_far(k, &c->far[i], rank);
+      note_far(k, far, rank);
     }
   }
 }
@@ -505,6 +510,9 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   }
   look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
+    if (note->rank == own) {
+      c->passed[slot] = c->turns[slot];
+    }
     if ((note->w->live & ~note->w->mask) == 0) {
       take_over(c, own, note->w->index, done);
     } else {
@@ -522,6 +530,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   }
   if (note->turns) {
     turn(k, acc, done, &c->acc_known[slot], &c->done_known[slot]);
+    c->turns[slot]++;
   }
 }
 

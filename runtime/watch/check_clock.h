@@ -55,6 +55,7 @@
 /* The last arrival of a component at an mbarrier of another block; clock 0: there was none. */
 typedef struct CtFarArrival {
   uint32_t clock, in, buf;
+  uint32_t phase; /* of the barrier */
   int32_t thread;
   int64_t block, slot;
 } CtFarArrival;
@@ -84,6 +85,9 @@ struct CtClocks {
   uint32_t *begun;  /* by rank and slot: how many copies to the barrier have begun, */
   uint32_t *copies; /* and how many of these have completed, in the same order */
   uint32_t *copied_in; /* by rank and slot: the instruction of the last one */
+  uint32_t *turns;     /* by rank and slot: its complete phases */
+  uint32_t
+      *passed; /* by rank and slot: the phases that a warp of that block knows to be complete */
   CtFarArrival *far;   /* by rank and component: its last arrival at a barrier of that block */
   CtLastStore *stores; /* by rank and warp */
   /* beside the rows acc, done, named and cluster: what was handed on of that which flags told (check_known.h) */
