@@ -80,6 +80,7 @@ static const struct {
     {"attention", "cuttle.attention", false},
     {"attention_backward", "cuttle.attention_backward", false},
     {"attention_decode", "cuttle.attention_decode", false},
+    {"row_kernel", "cuttle.row_kernel", false},
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},
     {"smem_atom", "cuttle.atom", false},

@@ -178,3 +178,31 @@ function attention_backward(dO, Q, K, V, O, LSE, options) end
 ---@return Tensor # O, like Q
 ---@return Tensor? # LSE (B,H), or (B,H,S), with `lse`
 function attention_decode(Q, K, V, options) end
+--- A kernel of rows from a function of one element.
+--- The function f(row, x, ...) gets the row and an element of each argument. It returns the elements
+--- to store. Reductions over the row are methods: row:sum, mean, max, min (of one or more values),
+--- row:reduce(v, f, init) and row:max_and_sum_exp(v). row:column(), row:index() and row:length() are
+--- the element's place; row:at("x", column) is another element of the argument x. row:once(v) makes
+--- a result with one value for each row, and row:column_sum(v) one with the sum over all rows.
+---
+--- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
+--- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
+--- `out`, a tensor or a list of tensors for the results, and `stream`. The option `types` of
+--- row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
+--- called often; `k:explain(...)` says how threads share a row, and why. See docs/rows.md.
+---
+---     > softmax = row_kernel("softmax", function(row, x)
+---     >>   local e = row:exp(x - row:max(x))
+---     >>   return e / row:sum(e)
+---     >> end)
+---     > softmax(zeros(f32, row_major{2, 4}))
+---     tensor f32 (2,4):(4,1) on cpu
+---         0.25  0.25  0.25  0.25
+---         0.25  0.25  0.25  0.25
+--- CuTe: none. MoYe: none.
+--- See: block_reduce, kernel.
+---@param name? string the kernel's name
+---@param f function
+---@param options? {types: table}
+---@return function
+function row_kernel(name, f, options) end

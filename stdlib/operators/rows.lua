@@ -1,0 +1,140 @@
+-- rows.lua: operators of rows, each a row_kernel: norms, softmax, losses, gates, rotary embedding,
+-- quantisation, and their gradients. Arguments and results are (..., columns); what a row has once
+-- is (..., 1). All take {out =, stream =} last, as any row_kernel does.
+local M = {}
+
+-- {====== Norms ======
+
+--- rms_norm(x, weight, epsilon) -> x / rms(x) weight, and 1 / rms(x) of each row
+M.rms_norm = row_kernel("rms_norm", function(row, x, weight, epsilon)
+  local scale = rsqrt(row:mean(x * x) + epsilon)
+  return x * scale * weight, row:once(scale)
+end)
+
+--- rms_norm_backward(dy, x, weight, scale) -> dx, dweight; `scale` is rms_norm's second result
+M.rms_norm_backward = row_kernel("rms_norm_backward", function(row, dy, x, weight, scale)
+  local normal, g = x * scale, dy * weight
+  return (g - normal * row:mean(g * normal)) * scale, row:column_sum(dy * normal)
+end)
+
+--- add_rms_norm(x, residual, weight, epsilon) -> rms_norm of the sum, the sum, 1 / rms of each row
+M.add_rms_norm = row_kernel("add_rms_norm", function(row, x, residual, weight, epsilon)
+  local sum = row:keep(x + residual)
+  local scale = rsqrt(row:mean(sum * sum) + epsilon)
+  return sum * scale * weight, sum, row:once(scale)
+end)
+
+--- layer_norm(x, weight, bias, epsilon) -> y, the mean and 1 / standard deviation of each row
+M.layer_norm = row_kernel("layer_norm", function(row, x, weight, bias, epsilon)
+  local mean = row:mean(x)
+  local d = x - mean
+  local scale = rsqrt(row:mean(d * d) + epsilon)
+  return d * scale * weight + bias, row:once(mean), row:once(scale)
+end)
+
+--- layer_norm_backward(dy, x, weight, mean, scale) -> dx, dweight, dbias
+M.layer_norm_backward = row_kernel("layer_norm_backward",
+  function(row, dy, x, weight, mean, scale)
+    local normal, g = (x - mean) * scale, dy * weight
+    local mean_g, mean_gn = row:mean(g, g * normal)
+    return (g - mean_g - normal * mean_gn) * scale, row:column_sum(dy * normal), row:column_sum(dy)
+  end)
+
+-- {====== Softmax and losses ======
+
+--- softmax(x) -> exp(x) / sum of exp(x)
+M.softmax = row_kernel("softmax", function(row, x)
+  local top, sum = row:max_and_sum_exp(x)
+  return row:exp(x - top) * (1.0 / sum)
+end)
+
+--- softmax_backward(dy, y) -> dx; `y` is softmax's result
+M.softmax_backward = row_kernel("softmax_backward", function(row, dy, y)
+  return (dy - row:sum(dy * y)) * y
+end)
+
+--- log_softmax(x) -> x - log of the sum of exp(x)
+M.log_softmax = row_kernel("log_softmax", function(row, x)
+  local top, sum = row:max_and_sum_exp(x)
+  return x - (top + log(sum))
+end)
+
+--- log_softmax_backward(dy, y) -> dx; `y` is log_softmax's result
+M.log_softmax_backward = row_kernel("log_softmax_backward", function(row, dy, y)
+  return dy - row:exp(y) * row:sum(dy)
+end)
+
+-- The loss of a row from its parts, and what is stored for the gradient.
+local function loss_of(row, lse, picked, target, ignored)
+  return row:once(where(target == ignored, 0.0, lse - picked)), row:once(lse)
+end
+
+--- cross_entropy(x, target, ignored) -> the loss, and the logarithm of the sum of exp(x), of each
+--- row. `target` (..., 1) has the row's column; a row with the target `ignored` has the loss 0.
+M.cross_entropy = row_kernel("cross_entropy", function(row, x, target, ignored)
+  local top, sum = row:max_and_sum_exp(x)
+  local picked = row:at("x", where(target == ignored, 0, target))
+  return loss_of(row, top + log(sum), picked, target, ignored)
+end)
+
+--- cross_entropy_backward(dloss, x, target, lse, ignored) -> dx
+M.cross_entropy_backward = row_kernel("cross_entropy_backward",
+  function(row, dloss, x, target, lse, ignored)
+    local d = row:exp(x - lse) - where(row:column() == target, 1.0, 0.0)
+    return where(target == ignored, 0.0, d * dloss)
+  end)
+
+--- The same with that share of each target spread over all columns.
+M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
+  function(row, x, target, smoothing, ignored)
+    local top, sum = row:max_and_sum_exp(x)
+    local picked = row:at("x", where(target == ignored, 0, target))
+    local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
+    return loss_of(row, top + log(sum), goal, target, ignored)
+  end)
+
+--- smooth_cross_entropy_backward(dloss, x, target, lse, smoothing, ignored) -> dx
+M.smooth_cross_entropy_backward = row_kernel("smooth_cross_entropy_backward",
+  function(row, dloss, x, target, lse, smoothing, ignored)
+    local share = where(row:column() == target, 1.0 - smoothing, 0.0) + smoothing / row:length()
+    return where(target == ignored, 0.0, (row:exp(x - lse) - share) * dloss)
+  end)
+
+-- {====== Gates, rotary embedding, quantisation ======
+
+local function sigmoid(row, v) return 1.0 / (1.0 + row:exp(-v)) end
+
+--- swiglu(gate, up) -> gate sigmoid(gate) up
+M.swiglu = row_kernel("swiglu", function(row, gate, up) return gate * sigmoid(row, gate) * up end)
+
+--- swiglu_backward(dy, gate, up) -> dgate, dup
+M.swiglu_backward = row_kernel("swiglu_backward", function(row, dy, gate, up)
+  local s = sigmoid(row, gate)
+  return dy * up * s * (1.0 + gate * (1.0 - s)), dy * gate * s
+end)
+
+local function normal_cdf(v) return 0.5 * (1.0 + erf(v * 0.5 ^ 0.5)) end
+
+--- geglu(gate, up) -> gelu(gate) up, with the exact GELU
+M.geglu = row_kernel("geglu", function(_, gate, up) return gate * normal_cdf(gate) * up end)
+
+--- geglu_backward(dy, gate, up) -> dgate, dup
+M.geglu_backward = row_kernel("geglu_backward", function(_, dy, gate, up)
+  local c = normal_cdf(gate)
+  local density = exp(-0.5 * gate * gate) * (0.5 / math.pi) ^ 0.5
+  return dy * up * (c + gate * density), dy * gate * c
+end)
+
+--- rotary(a, b, cos, sin) -> a cos - b sin, b cos + a sin: a and b are the halves of x that turn
+--- together, views of it, and so are the results. The gradient is the same with -sin.
+M.rotary = row_kernel("rotary", function(_, a, b, cos, sin)
+  return a * cos - b * sin, b * cos + a * sin
+end)
+
+--- quantize(x) -> x / scale in f8e4m3, and the scale of each row, so that the largest is 448
+M.quantize = row_kernel("quantize", function(row, x)
+  local scale = max(row:max(abs(x)), 1e-12) * (1.0 / 448.0)
+  return x * (1.0 / scale), row:once(scale)
+end, { types = { f8e4m3 } })
+
+return M

@@ -1,0 +1,218 @@
+-- The operators of cuttle.rows against plain Lua in double precision, and their gradients against
+-- central differences: of the shapes that row_plan.lua knows, in f64, f32, f16 and bf16.
+local rows = require "cuttle.rows"
+
+local R <const> = 3
+local EPSILON <const> = 1e-3
+
+local function data(dtype, ...) return randn(dtype, row_major{...}) end
+
+local function row_of(t, r, n)
+  local out = {}
+  for i = 0, n - 1 do out[i] = t[{r, i}] end
+  return out
+end
+
+local function sum_of(n, f)
+  local sum = 0.0
+  for i = 0, n - 1 do sum = sum + f(i) end
+  return sum
+end
+
+local function log_sum(x, n)
+  local top = -math.huge
+  for i = 0, n - 1 do top = math.max(top, x[i]) end
+  return top + math.log(sum_of(n, function(i) return math.exp(x[i] - top) end))
+end
+
+-- {====== Forward ======
+
+-- The largest difference of results to want(r)[i], or to want(r) of what a row has once.
+local function worst_of(got, n, want)
+  local worst = 0
+  for r = 0, R - 1 do
+    local wanted = want(r)
+    for i = 0, type(wanted) == "table" and n - 1 or 0 do
+      local w = type(wanted) == "table" and wanted[i] or wanted
+      worst = math.max(worst, math.abs(got[{r, i}] - w) / math.max(1, math.abs(w)))
+    end
+  end
+  return worst
+end
+
+local function each(n, f)
+  local out = {}
+  for i = 0, n - 1 do out[i] = f(i) end
+  return out
+end
+
+local function norms(dtype, n)
+  local x, w, b = data(dtype, R, n), data(dtype, n), data(dtype, n)
+  local y, scale = rows.rms_norm(x, w, EPSILON)
+  local z, mean, inverse = rows.layer_norm(x, w, b, EPSILON)
+  local function stats(r)
+    local v = row_of(x, r, n)
+    local m = sum_of(n, function(i) return v[i] end) / n
+    local squares = sum_of(n, function(i) return v[i] ^ 2 end) / n
+    local variance = sum_of(n, function(i) return (v[i] - m) ^ 2 end) / n
+    return v, m, 1 / math.sqrt(squares + EPSILON), 1 / math.sqrt(variance + EPSILON)
+  end
+  return math.max(
+    worst_of(y, n, function(r)
+      local v, _, s = stats(r)
+      return each(n, function(i) return v[i] * s * w[i] end)
+    end),
+    worst_of(scale, n, function(r) return (select(3, stats(r))) end),
+    worst_of(z, n, function(r)
+      local v, m, _, s = stats(r)
+      return each(n, function(i) return (v[i] - m) * s * w[i] + b[i] end)
+    end),
+    worst_of(mean, n, function(r) return (select(2, stats(r))) end),
+    worst_of(inverse, n, function(r) return (select(4, stats(r))) end))
+end
+
+local function sums(dtype, n)
+  local x, target = data(dtype, R, n), zeros(i64, row_major{R, 1})
+  for r = 0, R - 1 do target[{r, 0}] = r == 1 and -100 or r * 7 % n end
+  local y, z = rows.softmax(x), rows.log_softmax(x)
+  local loss, lse = rows.cross_entropy(x, target, -100)
+  local smooth = rows.smooth_cross_entropy(x, target, 0.25, -100)
+  local function of(r) return row_of(x, r, n), log_sum(row_of(x, r, n), n) end
+  local function cross(r, smoothing)
+    local v, l = of(r)
+    local mean = sum_of(n, function(i) return v[i] end) / n
+    return r == 1 and 0 or l - (1 - smoothing) * v[r * 7 % n] - smoothing * mean
+  end
+  return math.max(
+    worst_of(y, n, function(r)
+      local v, l = of(r)
+      return each(n, function(i) return math.exp(v[i] - l) end)
+    end),
+    worst_of(z, n, function(r)
+      local v, l = of(r)
+      return each(n, function(i) return v[i] - l end)
+    end),
+    worst_of(loss, n, function(r) return cross(r, 0) end),
+    worst_of(lse, n, function(r) return (select(2, of(r))) end),
+    worst_of(smooth, n, function(r) return cross(r, 0.25) end))
+end
+
+for _, case in ipairs{
+  {f64, 1, 1e-6}, {f64, 3, 1e-6}, {f32, 8, 2e-6}, {f32, 33, 2e-6}, {bf16, 64, 5e-3},
+  {bf16, 1000, 5e-3}, {f16, 1001, 2e-3}, {f32, 4096, 4e-6}, {bf16, 4100, 5e-3},
+} do
+  local dtype, n, limit = table.unpack(case)
+  local a, b = norms(dtype, n), sums(dtype, n)
+  print(dtype, n, a < limit or a, b < limit or b)
+end
+-- expect: f64	1	true	true
+-- expect: f64	3	true	true
+-- expect: f32	8	true	true
+-- expect: f32	33	true	true
+-- expect: bf16	64	true	true
+-- expect: bf16	1000	true	true
+-- expect: f16	1001	true	true
+-- expect: f32	4096	true	true
+-- expect: bf16	4100	true	true
+
+-- {====== Gradients ======
+
+local function dot(a, b)
+  local sum = 0.0
+  for i = 0, size(a) - 1 do sum = sum + a[i] * b[i] end
+  return sum
+end
+
+-- The gradients of dot(dy, forward(...)) beside central differences at a few places of each input.
+local function gradients(inputs, forward, backward)
+  local got = {backward()}
+  local worst, H <const> = 0, 1e-4
+  for k, x in ipairs(inputs) do
+    for _ = 1, 4 do
+      local i = math.random(0, size(x) - 1)
+      local old = x[i]
+      x[i] = old + H
+      local up = forward()
+      x[i] = old - H
+      local difference = (up - forward()) / (2 * H)
+      x[i] = old
+      worst = math.max(worst, math.abs(difference - got[k][i]))
+    end
+  end
+  return worst < 1e-5 or worst
+end
+
+for _, n in ipairs{5, 64, 1024} do
+  local x, w, b, dy = data(f64, R, n), data(f64, n), data(f64, n), data(f64, R, n)
+  local target, dloss = zeros(i64, row_major{R, 1}), data(f64, R, 1)
+  for r = 0, R - 1 do target[{r, 0}] = r * 3 % n end
+  local up = data(f64, R, n)
+  print(n,
+    gradients({x, w}, function() return dot(dy, (rows.rms_norm(x, w, EPSILON))) end, function()
+      local _, scale = rows.rms_norm(x, w, EPSILON)
+      return rows.rms_norm_backward(dy, x, w, scale)
+    end),
+    gradients({x, w, b}, function() return dot(dy, (rows.layer_norm(x, w, b, EPSILON))) end,
+      function()
+        local _, mean, scale = rows.layer_norm(x, w, b, EPSILON)
+        return rows.layer_norm_backward(dy, x, w, mean, scale)
+      end),
+    gradients({x}, function() return dot(dy, rows.softmax(x)) end,
+      function() return rows.softmax_backward(dy, rows.softmax(x)) end),
+    gradients({x}, function() return dot(dy, rows.log_softmax(x)) end,
+      function() return rows.log_softmax_backward(dy, rows.log_softmax(x)) end))
+  print(
+    gradients({x}, function() return dot(dloss, (rows.cross_entropy(x, target, -1))) end,
+      function()
+        local _, lse = rows.cross_entropy(x, target, -1)
+        return rows.cross_entropy_backward(dloss, x, target, lse, -1)
+      end),
+    gradients({x},
+      function() return dot(dloss, (rows.smooth_cross_entropy(x, target, 0.3, -1))) end,
+      function()
+        local _, lse = rows.smooth_cross_entropy(x, target, 0.3, -1)
+        return rows.smooth_cross_entropy_backward(dloss, x, target, lse, 0.3, -1)
+      end),
+    gradients({x, up}, function() return dot(dy, rows.swiglu(x, up)) end,
+      function() return rows.swiglu_backward(dy, x, up) end),
+    gradients({x, up}, function() return dot(dy, rows.geglu(x, up)) end,
+      function() return rows.geglu_backward(dy, x, up) end))
+end
+-- expect: 5	true	true	true	true
+-- expect: true	true	true	true
+-- expect: 64	true	true	true	true
+-- expect: true	true	true	true
+-- expect: 1024	true	true	true	true
+-- expect: true	true	true	true
+
+-- {====== The rest ======
+
+do
+  local x, residual, w = data(bf16, R, 256), data(bf16, R, 256), data(bf16, 256)
+  local y, sum = rows.add_rms_norm(x, residual, w, EPSILON)
+  local plain = rows.rms_norm(sum, w, EPSILON)
+  print(sum[{1, 5}] == reference.cast(full(f32, 1, x[{1, 5}] + residual[{1, 5}]), bf16)[0],
+    (allclose(y, plain, {rtol = 2e-2, atol = 1e-2})))
+  local q, scale = rows.quantize(x)
+  local most, worst = 0, 0
+  for i = 0, 255 do
+    most = math.max(most, math.abs(q[{2, i}]))
+    worst = math.max(worst, math.abs(q[{2, i}] * scale[{2, 0}] - x[{2, i}]) / 448 / scale[{2, 0}])
+  end
+  print(q.dtype, most, worst < 1 / 16)
+end
+-- expect: true	true
+-- expect: f8e4m3	448.0	true
+
+do -- the halves of heads turn together; results in place
+  local x, angle = data(f32, 2, 5, 3, 8), data(f32, 5, 1, 4)
+  local cos, sin = zeros(f32, row_major{5, 1, 4}), zeros(f32, row_major{5, 1, 4})
+  for i = 0, size(angle) - 1 do cos[i], sin[i] = math.cos(angle[i]), math.sin(angle[i]) end
+  local first, second = tile(x, {2, 5, 3, 4}, {0, 0, 0, 0}), tile(x, {2, 5, 3, 4}, {0, 0, 0, 1})
+  local a, b = first[{1, 2, 2, 3}], second[{1, 2, 2, 3}]
+  local c, s = cos[{2, 0, 3}], sin[{2, 0, 3}]
+  rows.rotary(first, second, cos, sin, {out = {first, second}})
+  print(math.abs(x[{1, 2, 2, 3}] - (a * c - b * s)) < 1e-6,
+    math.abs(x[{1, 2, 2, 7}] - (b * c + a * s)) < 1e-6)
+end
+-- expect: true	true
