@@ -116,6 +116,20 @@ static void set_list(lua_State *L, const LaunchList *list) {
 static const Field arg_fields[] = {FIELD_NAMED("kind", Arg, kind, kinds), FIELD(Arg, place),
                                    FIELD_AS("slot", Arg, first_slot)};
 
+static void set_number(lua_State *L, const Arg *arg, int64_t bits) {
+  field_text(L, "dtype", ct_dtypes[arg->dtype].name);
+  field_integer(L, "bits", bits);
+}
+
+static void set_object(lua_State *L, const LaunchArgs *a, const Arg *arg, int table) {
+  launch_push_given(L, a, arg);
+  launch_push_object_text(L, lua_gettop(L));
+  lua_setfield(L, table, "text");
+  lua_settop(L, table);
+  lua_pushlstring(L, (const char *)a->key + arg->key_at, arg->key_bytes);
+  lua_setfield(L, table, "key");
+}
+
 static void push_argument(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
   lua_createtable(L, 0, 12);
   FIELDS_SET(L, arg_fields, arg);
@@ -123,24 +137,16 @@ static void push_argument(lua_State *L, int kernel, const LaunchArgs *a, const A
   launch_push_title(L, kernel, a, arg);
   lua_setfield(L, table, "title");
   lua_settop(L, table);
-  if (arg->kind == ARG_TENSOR || arg->kind == ARG_NUMBER || arg->kind == ARG_STATIC) {
-    field_text(L, "dtype", ct_dtypes[arg->dtype].name);
-  }
-  if (arg->kind == ARG_TENSOR) {
-    set_tensor(L, lua_touserdata(L, kernel), arg);
-  } else if (arg->kind == ARG_NUMBER) {
-    field_integer(L, "bits", a->slots[arg->first_slot].i);
-  } else if (arg->kind == ARG_STATIC) {
-    field_integer(L, "bits", arg->value.i);
-  } else if (arg->kind == ARG_OBJECT) {
-    launch_push_given(L, a, arg);
-    launch_push_object_text(L, lua_gettop(L));
-    lua_setfield(L, table, "text");
-    lua_settop(L, table);
-    lua_pushlstring(L, (const char *)a->key + arg->key_at, arg->key_bytes);
-    lua_setfield(L, table, "key");
-  } else if (arg->kind == ARG_LIST) {
-    set_list(L, arg->list);
+  switch (arg->kind) {
+    case ARG_TENSOR:
+      field_text(L, "dtype", ct_dtypes[arg->dtype].name);
+      set_tensor(L, lua_touserdata(L, kernel), arg);
+      break;
+    case ARG_NUMBER: set_number(L, arg, a->slots[arg->first_slot].i); break;
+    case ARG_STATIC: set_number(L, arg, arg->value.i); break;
+    case ARG_OBJECT: set_object(L, a, arg, table); break;
+    case ARG_LIST: set_list(L, arg->list); break;
+    case ARG_RECORD: break; /* its fields are arguments of their own */
   }
 }
 

@@ -289,56 +289,56 @@ static CtStatus report_grid(const CtWorker *k, CtErr *err) {
                  plural(n_missing, "comes", "come"), t.s);
 }
 
+static CtStatus report_arrivals(const CtWorker *k, const CtSimtBuf *buf, CtErr *err) {
+  const CtFail *f = &k->fail;
+  return ct_fail(err, CT_EINVAL,
+                 "arrive: the %u %s of this phase of %s[%lld] %s come, and it waits for %d bytes; "
+                 "one of the next phase must come after these",
+                 buf->arrivals, plural(buf->arrivals, "arrival", "arrivals"), buf->name,
+                 (long long)f->off, plural(buf->arrivals, "has", "have"),
+                 (int)ct_mbar_at(f->warp, f->buf, f->off)->tx);
+}
+
+static CtStatus report_rank(const CtWorker *k, CtErr *err) {
+  const CtFail *f = &k->fail;
+  const CtSimtProgram *p = k->job->program;
+  bool is_tma = p->code[f->in - k->job->code].u.op == CT_SIMT_TMA;
+  return ct_fail(err, CT_EINVAL, "%s: rank %lld; a cluster of %d blocks has ranks 0 to %d",
+                 is_tma ? "tma_load: multicast" : "arrive", (long long)f->off, p->n_cluster,
+                 p->n_cluster - 1);
+}
+
 CtStatus ct_simt_report_sync(const CtWorker *k, CtErr *err) {
   const CtFail *f = &k->fail;
   const CtSimtBuf *buf = &k->job->program->bufs[f->buf];
-  if (f->kind == CT_FAIL_MBAR_NEW) {
-    return ct_fail(err, CT_EINVAL, "%s[%lld] is used before it was initialised", buf->name,
-                   (long long)f->off);
+  long long off = (long long)f->off;
+  switch ((int)f->kind) { /* simt_fail.c has all kinds, and calls this for these */
+    case CT_FAIL_MBAR_NEW:
+      return ct_fail(err, CT_EINVAL, "%s[%lld] is used before it was initialised", buf->name, off);
+    case CT_FAIL_MBAR_ARRIVALS: return report_arrivals(k, buf, err);
+    case CT_FAIL_MBAR_BYTES:
+      return ct_fail(err, CT_EINVAL, "%s[%lld]: a phase expects at most %d bytes", buf->name, off,
+                     CT_MBAR_MAX);
+    case CT_FAIL_MBAR_RANK: return report_rank(k, err);
+    case CT_FAIL_MBAR_PARITY:
+      return ct_fail(err, CT_EINVAL, "%s: parity %lld; 0 or 1 was expected", buf->name, off);
+    case CT_FAIL_NAMED_ID:
+      return ct_fail(err, CT_EINVAL,
+                     "named_barrier: number %lld, or not the same in all lanes of a warp; 1 to 15 "
+                     "was expected",
+                     off);
+    case CT_FAIL_NAMED_THREADS:
+      return ct_fail(err, CT_EINVAL,
+                     "named_barrier: barrier %lld waits for %lld threads, but another number is "
+                     "given here; all calls for one barrier must give the same number",
+                     off & 0xff, off >> 8);
+    case CT_FAIL_REGISTERS:
+      return ct_fail(err, CT_EINVAL,
+                     "setmaxnreg: %lld registers instead of %lld; a warp group changes them once, "
+                     "from the %d that it begins with",
+                     (long long)f->in->imm, off, k->job->program->first_registers);
+    case CT_FAIL_GRID: return report_grid(k, err);
+    case CT_FAIL_WAITS: return report_waits(k, err);
   }
-  if (f->kind == CT_FAIL_MBAR_ARRIVALS) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "arrive: the %u %s of this phase of %s[%lld] %s come, and it waits for %d bytes; "
-        "one of the next phase must come after these",
-        buf->arrivals, plural(buf->arrivals, "arrival", "arrivals"), buf->name, (long long)f->off,
-        plural(buf->arrivals, "has", "have"), (int)ct_mbar_at(f->warp, f->buf, f->off)->tx);
-  }
-  if (f->kind == CT_FAIL_MBAR_BYTES) {
-    return ct_fail(err, CT_EINVAL, "%s[%lld]: a phase expects at most %d bytes", buf->name,
-                   (long long)f->off, CT_MBAR_MAX);
-  }
-  if (f->kind == CT_FAIL_MBAR_RANK) {
-    return ct_fail(err, CT_EINVAL, "%s: rank %lld; a cluster of %d blocks has ranks 0 to %d",
-                   k->job->program->code[f->in - k->job->code].u.op == CT_SIMT_TMA
-                       ? "tma_load: multicast"
-                       : "arrive",
-                   (long long)f->off, k->job->program->n_cluster, k->job->program->n_cluster - 1);
-  }
-  if (f->kind == CT_FAIL_MBAR_PARITY) {
-    return ct_fail(err, CT_EINVAL, "%s: parity %lld; 0 or 1 was expected", buf->name,
-                   (long long)f->off);
-  }
-  if (f->kind == CT_FAIL_NAMED_ID) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "named_barrier: number %lld, or not the same in all lanes of a warp; 1 to 15 was "
-        "expected",
-        (long long)f->off);
-  }
-  if (f->kind == CT_FAIL_NAMED_THREADS) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "named_barrier: barrier %lld waits for %lld threads, but another number is given here; "
-        "all calls for one barrier must give the same number",
-        (long long)f->off & 0xff, (long long)f->off >> 8);
-  }
-  if (f->kind == CT_FAIL_REGISTERS) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "setmaxnreg: %lld registers instead of %lld; a warp group changes them once, from "
-        "the %d that it begins with",
-        (long long)f->in->imm, (long long)f->off, k->job->program->first_registers);
-  }
-  return f->kind == CT_FAIL_GRID ? report_grid(k, err) : report_waits(k, err);
+  CT_UNREACHABLE();
 }
