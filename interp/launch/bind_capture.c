@@ -8,16 +8,6 @@
 #include "interp/state/diag.h"
 #include "launch_capture.h"
 
-static const char *check_path(lua_State *L, int idx, const char *op) {
-  if (lua_type(L, idx) != LUA_TSTRING) {
-    diag_type_error(L, idx, op, "the name of a file");
-  }
-  if (state_of(L)->options.sandbox) {
-    diag_error(L, "%s: scripts have no files here: the state is a sandbox", op);
-  }
-  return lua_tostring(L, idx);
-}
-
 static bool read_data(lua_State *L, int idx) {
   if (lua_isnoneornil(L, idx)) {
     return false;
@@ -41,7 +31,7 @@ static bool read_data(lua_State *L, int idx) {
 /* capture(launch, file[, {data = true}]) */
 static int lang_capture(lua_State *L) {
   LaunchArgs args;
-  const char *path = check_path(L, 2, "capture");
+  const char *path = state_check_path(L, 2, "capture");
   bool with_data = read_data(L, 3);
   lua_settop(L, 3);
   int n = launch_unpack(L, 1);
@@ -58,10 +48,12 @@ static int lang_capture(lua_State *L) {
 }
 
 static int replay(lua_State *L) {
-  return launch_file_load(L, check_path(L, 1, "replay"), lua_toboolean(L, 2) != 0);
+  return launch_file_load(L, state_check_path(L, 1, "replay"), lua_toboolean(L, 2) != 0);
 }
 
-static int replay_info(lua_State *L) { return launch_file_describe(L, check_path(L, 1, "replay")); }
+static int replay_info(lua_State *L) {
+  return launch_file_describe(L, state_check_path(L, 1, "replay"));
+}
 
 void bind_open_capture(lua_State *L) {
   static const luaL_Reg functions[] = {{"capture", lang_capture},

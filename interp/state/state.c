@@ -429,3 +429,13 @@ CuttleState *state_attach(lua_State *L) {
   CuttleState *s = state_of(L);
   return s != NULL ? s : attach(L);
 }
+
+const char *state_check_path(lua_State *L, int idx, const char *op) {
+  if (lua_type(L, idx) != LUA_TSTRING) {
+    diag_type_error(L, idx, op, "the name of a file");
+  }
+  if (state_of(L)->options.sandbox) {
+    diag_error(L, "%s: scripts have no files here: the state is a sandbox", op);
+  }
+  return lua_tostring(L, idx);
+}

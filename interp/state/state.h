@@ -228,6 +228,8 @@ CtStatus state_named_device(CuttleState *s, const char *text, CtDevice **out,
    number among those of its machine (launcher.h), else 0. */
 CtStatus state_cuda(CuttleState *s, int ordinal, CtDevice **out, CtErr *err) CT_NODISCARD;
 
+/* The name of a file at idx, which a sandbox keeps from scripts. Raises. */
+const char *state_check_path(lua_State *L, int idx, const char *op);
 /* Whether a script may choose the device, or put tensors on it: in a sandbox it has the host's. */
 CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) CT_NODISCARD;
 /* Is this a sandbox to which the host gave the CPU engine? */

@@ -11,17 +11,6 @@
 #include "interp/state/state.h"
 #include "tensor.h"
 
-/* Files are what a sandbox keeps from scripts. */
-static const char *check_path(lua_State *L, int idx, const char *op) {
-  if (lua_type(L, idx) != LUA_TSTRING) {
-    diag_type_error(L, idx, op, "the name of a file");
-  }
-  if (state_of(L)->options.sandbox) {
-    diag_error(L, "%s: scripts have no files here: the state is a sandbox", op);
-  }
-  return lua_tostring(L, idx);
-}
-
 /* {====== Loading ====== */
 
 /* An open file, as a userdata, so that it is closed on every way out. */
@@ -95,7 +84,7 @@ static CtStatus read_elements(const char *path, FILE *file, const CtNpy *h, cons
 
 /* load_npy(path) -> tensor */
 static int load_npy(lua_State *L) {
-  const char *path = check_path(L, 1, "load_npy");
+  const char *path = state_check_path(L, 1, "load_npy");
   CtCx cx = bind_enter(L);
   CtNpy h;
   CtErr err;
@@ -167,7 +156,7 @@ static CtStatus describe(const CtCx *cx, const Tensor *t, CtNpy *h, CtLayout *or
 
 /* save_npy(path, t) */
 static int save_npy(lua_State *L) {
-  const char *path = check_path(L, 1, "save_npy");
+  const char *path = state_check_path(L, 1, "save_npy");
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check_host(L, 2, "save_npy");
   Tensor ordered = *t; /* the same memory, its elements in the order of the file */
