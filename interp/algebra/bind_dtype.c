@@ -228,28 +228,32 @@ static int tostring(lua_State *L) {
   return 1;
 }
 
-/* t.name, t.bits, t.bytes */
+static void push_name(lua_State *L, CtDtype t) { lua_pushstring(L, ct_dtypes[t].name); }
+static void push_bits(lua_State *L, CtDtype t) { lua_pushinteger(L, ct_dtypes[t].bits); }
+static void push_bytes(lua_State *L, CtDtype t) {
+  lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t));
+}
+static void push_is_float(lua_State *L, CtDtype t) { lua_pushboolean(L, ct_is_float(t)); }
+static void push_compute(lua_State *L, CtDtype t) { bind_push_dtype(L, ct_dtype_compute(t)); }
+
+static const char *const field_names[] = {"name", "bits", "bytes", "is_float", "compute", NULL};
+static void (*const push_field[])(lua_State *, CtDtype) = {push_name, push_bits, push_bytes,
+                                                           push_is_float, push_compute};
+_Static_assert(CT_ARRAY_LEN(push_field) + 1 == CT_ARRAY_LEN(field_names), "a function for each");
+
 static int field(lua_State *L) {
   CtDtype t = bind_to_dtype(L, 1, "dtype");
   const char *name = luaL_checkstring(L, 2);
-  if (strcmp(name, "name") == 0) {
-    lua_pushstring(L, ct_dtypes[t].name);
-  } else if (strcmp(name, "bits") == 0) {
-    lua_pushinteger(L, ct_dtypes[t].bits);
-  } else if (strcmp(name, "bytes") == 0) {
-    lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t));
-  } else {
+  size_t i = 0;
+  while (i < CT_ARRAY_LEN(push_field) && strcmp(name, field_names[i]) != 0) {
+    i++;
+  }
+  if (i == CT_ARRAY_LEN(push_field)) {
     lua_pushnil(L);
+  } else {
+    push_field[i](L, t);
   }
   return 1;
-}
-
-/* _launch.compute_type(dtype): the type that its numbers are computed in, and whether that is a float. */
-static int compute_type(lua_State *L) {
-  CtDtype t = ct_dtype_compute(bind_to_dtype(L, 1, "dtype"));
-  bind_push_dtype(L, t);
-  lua_pushboolean(L, ct_is_float(t));
-  return 2;
 }
 
 static const luaL_Reg dtype_meta[] = {
@@ -257,8 +261,6 @@ static const luaL_Reg dtype_meta[] = {
 
 static const luaL_Reg number_meta[] = {
     {"__tostring", number_tostring}, {"__index", number_index}, {NULL, NULL}};
-
-static const char *const field_names[] = {"name", "bits", "bytes", NULL};
 
 /* Stack: language, objects. */
 static void add_dtype(lua_State *L, CtDtype t) {
@@ -285,6 +287,4 @@ void bind_open_dtype(lua_State *L) {
   lua_setfield(L, -2, "static");
   lua_pushcfunction(L, dynamic_number);
   lua_setfield(L, -2, "dynamic");
-  lua_pushcfunction(L, compute_type);
-  lua_setfield(L, -2, "_launch.compute_type");
 }

@@ -7,7 +7,6 @@
 -- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
 -- integers from -4 to 4.
 local language = require "cuttle"
-local internal = ...
 local configs = require "cuttle.matmul_configs"
 local json = require "cuttle.json"
 local operator = require "cuttle.matmul"
@@ -41,8 +40,7 @@ end
 local function random_buffer(buffers, dtype, n)
   local key = dtype.name .. n
   if buffers[key] == nil then
-    local _, is_float = internal.launch.compute_type(dtype)
-    local lo, hi = is_float and -1 or -4, is_float and 1 or 5
+    local lo, hi = dtype.is_float and -1 or -4, dtype.is_float and 1 or 5
     buffers[key] = rand(dtype, n, lo, hi)
   end
   return buffers[key]

@@ -9,11 +9,15 @@
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
+---     > f16.is_float, f16.compute, i8.compute
+---     true    f32     i32
 --- CuTe: float, double, int, ... MoYe: Float32, Float64, Int32, ...
 ---@class DType
 ---@field name string
 ---@field bits integer the width of an element in bits
 ---@field bytes integer the size of an element in bytes
+---@field is_float boolean whether it is a float type
+---@field compute DType the type in which kernels compute with such elements
 ---@operator call(any): any
 local DType = {}
 

@@ -84,14 +84,13 @@ end
 local element_types <const> = { i8 = true }
 
 local function check_types(q, k, v)
-  local _, is_float = internal.launch.compute_type(q.tensor.dtype)
-  if not is_float or q.tensor.dtype == f64 or q.tensor.dtype.bits < 16 then
-    fail("Q is %s; expected f32, f16 or bf16", q.tensor.dtype)
+  local own = q.tensor.dtype
+  if not own.is_float or own == f64 or own.bits < 16 then
+    fail("Q is %s; expected f32, f16 or bf16", own)
   end
   check_type(v, k.tensor.dtype)
   local dtype = k.tensor.dtype
-  local _, is_float_too = internal.launch.compute_type(dtype)
-  if dtype == f64 or not (is_float_too or element_types[dtype.name]) then
+  if dtype == f64 or not (dtype.is_float or element_types[dtype.name]) then
     fail("K is %s; expected a float type or i8", dtype)
   end
 end

@@ -7,7 +7,6 @@
 --   out, lse   the tensors that the caller gets
 -- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, `deterministic`, and `results`, which
 -- the caller gets.
-local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
@@ -102,8 +101,7 @@ local function check_types(q, k, v)
         t.tensor.device)
     end
   end
-  local _, is_float = internal.launch.compute_type(dtype)
-  if dtype == bool or not is_float then
+  if not dtype.is_float then
     fail("the elements are %s; expected a float type", dtype)
   end
 end

@@ -1,6 +1,5 @@
 -- attention_score_options.lua: the options of attention that change scores or hide keys, checked:
 -- what attention_score.lua calls a kind, and its operands.
-local internal = ...
 local arguments = require "cuttle.arguments"
 local scores = require "cuttle.attention_score"
 local tiles = require "cuttle.tiles"
@@ -14,11 +13,6 @@ local op = "attention"
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
-
-local function is_float(dtype)
-  local _, float = internal.launch.compute_type(dtype)
-  return float and dtype ~= bool
-end
 
 -- {====== Tensors ======
 
@@ -58,7 +52,7 @@ local function spread(x, name, wanted, order, modes)
 end
 
 local function check_float(x, name)
-  if not is_float(x.dtype) then fail("%s is %s; expected a float type", name, x.dtype) end
+  if not x.dtype.is_float then fail("%s is %s; expected a float type", name, x.dtype) end
 end
 
 local function n_sequences(p) return p.sequences and #p.sequences or p.batches end
@@ -151,7 +145,7 @@ function add.documents(documents, to, p)
   end
   if type(documents) == "table" then documents = ids_of(documents, p.n_k) end
   local ids = to_tensor(documents, "documents", i32, "(S) or (B,S)", p)
-  if is_float(ids.dtype) then
+  if ids.dtype.is_float then
     fail("documents is %s; expected integers, the number of each token's document", ids.dtype)
   end
   insert(to, scores.documents, spread(ids, "documents", { n_sequences(p), p.n_k }, { 2, 1 },

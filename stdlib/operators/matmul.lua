@@ -31,7 +31,6 @@
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
-local internal = ...
 local tiles = require "cuttle.tiles"
 local bits = require "cuttle.bits"
 local arguments = require "cuttle.arguments"
@@ -56,7 +55,7 @@ local compute_types, float_types = {}, {} -- by element type
 local function compute_type(dtype)
   local found = compute_types[dtype]
   if found == nil then
-    found, float_types[dtype] = internal.launch.compute_type(dtype)
+    found, float_types[dtype] = dtype.compute, dtype.is_float
     compute_types[dtype] = found
   end
   return found

@@ -1,13 +1,11 @@
 -- reference_grouped.lua: reference.matmul of groups: product after product, as it computes one.
-local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local option_names = require "cuttle.option_names"
 local M = {}
 
 -- C's type: that of A, of narrow integers that of their sums.
 local function result_type(dtype)
-  local sum, is_float = internal.launch.compute_type(dtype)
-  return is_float and dtype or sum
+  return dtype.is_float and dtype or dtype.compute
 end
 
 -- The matrices of a group's product, and where it lies in C.

@@ -91,9 +91,8 @@ end
 
 -- Does allclose compare integers of this type as they are?
 local function is_exact(dtype, tolerance)
-  local _, is_float = internal.launch.compute_type(dtype)
   local t = tolerance or {}
-  return not is_float and (t.rtol or 0) == 0 and (t.atol or 0) == 0
+  return not dtype.is_float and (t.rtol or 0) == 0 and (t.atol or 0) == 0
 end
 
 -- Where texts are collected: adds those that comparing such tensors takes. b: a copy of a.
