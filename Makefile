@@ -181,7 +181,7 @@ IR_FILE_BIN := $(BUILD)/irfile/cuttle
 BENCH_OBJ := $(BUILD)/scripts/bench/bench_tools.o
 ALL_OBJ := $(LIB_OBJ) $(PROGRAM_OBJ) $(LAWS_OBJ) $(BENCH_OBJ) $(PYTHON_OBJ) $(WEB_OBJ) \
 	$(patsubst %,%.o,$(TEST_BIN) $(DEVICE_BIN) $(FUZZ_BIN) $(CALLS_BIN) $(EMBED_BIN) $(POCL_BIN) $(STATES_BIN)) \
-	$(BUILD)/tests/support/mutants.o $(BUILD)/tests/support/ir_file.o
+	$(patsubst %,$(BUILD)/tests/support/%.o,mutants ir_file emit_also)
 
 PROGRAM = $(BUILD)/cuttle
 STATIC_LIB = $(BUILD)/libcuttle.a
@@ -598,10 +598,10 @@ $(BUILD)/mutants/test_%: $(BUILD)/tests/c/test_%.o $(BUILD)/tests/support/mutant
 	@mkdir -p $(@D)
 	$(Q)$(LINK_MUTANT) $^ $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
-$(IR_FILE_BIN): $(PROGRAM_OBJ) $(BUILD)/tests/support/ir_file.o $(OWN_LIB)
+$(IR_FILE_BIN): $(PROGRAM_OBJ) $(BUILD)/tests/support/ir_file.o $(BUILD)/tests/support/emit_also.o $(OWN_LIB)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -Wl,--wrap=ct_simt_lower -Wl,--wrap=ct_emit_cuda $^ $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
+	$(Q)$(LINK) $(foreach f,ct_simt_lower ct_emit_cuda launch_emit,-Wl,--wrap=$(f)) $^ $(PROGRAM_LUA) $(SYSTEM_LIBS) -o $@
 
 fuzz: fuzz-programs
 	@$(TEST_ENV) prove --exec '$(SUITES) one test' --verbose $(FUZZ_SRC)
@@ -615,9 +615,9 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 # compiles all of them again. The second list is that of scripts/ledger.lua.
 LEDGER = tests/golden/compiled.txt
 LEDGER_RUN = CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled
-ledger: $(PROGRAM)
+ledger: $(PROGRAM) $(FILING_PROGRAM)
 	@rm -f $(BUILD)/compiled $(BUILD)/compiled.cubins && touch $(BUILD)/compiled $(BUILD)/compiled.cubins
-	@$(LEDGER_RUN) scripts/compile_kernels.sh $(PROGRAM) > $(BUILD)/compiled.tap; \
+	@$(LEDGER_RUN) scripts/compile_kernels.sh $(FILING_PROGRAM) > $(BUILD)/compiled.tap; \
 		grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
 	@$(LEDGER_RUN) $(FINGERPRINT_RUN) $(FINGERPRINTS) | grep -A 5 '^not ok' || true
 	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/matmul/compile*.lua) | grep -A 5 '^not ok' || true
