@@ -1,6 +1,6 @@
 -- run_tests.lua: runs test programs written in Lua and reports in TAP, for `prove`.
 --   lua scripts/run_tests.lua [--cuttle=PATH] [--device=cpu|cuda] [--time-limit=SECONDS]
---     [--by-status|--update|--processes] [--platform=NAME] PATH...
+--     [--by-status|--update|--processes] [--platform=NAME] [--arguments=TEXT] PATH...
 -- What a program must do is written in it:
 --   print(size(L))       -- expect: 32          this line of output; all of stdout, in order
 --   tile(A, {1, 2, 3})   -- expect error: TEXT  fails here: FILE:LINE: TEXT on stderr, exit code 1;
@@ -16,6 +16,7 @@
 -- Run by build/tests/support/states, cases take no process: each runs in a state of its own.
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
 -- the examples, which stop with an error when what they compute is wrong.
+-- With --arguments=TEXT programs get these words as arguments.
 -- With --platform=NAME those that scripts/platforms/skips.lua names are skipped, with its reason.
 -- Where there are no processes, states run all cases, and --processes runs elsewhere what they
 -- cannot: the second run of cases marked (program), by the real program.
@@ -32,7 +33,7 @@ local skip_reasons = dofile(arg[0]:match("^.*/") .. "platforms/skips.lua")
 local lines_of, quote = shell.lines_of, shell.quote
 
 local options = { cuttle = "./build/cuttle", device = "cpu", ["time-limit"] = "900",
-  platform = "none" }
+  platform = "none", arguments = "" }
 local n_run, n_failed = 0, 0
 
 -- {====== Running programs ======
@@ -340,7 +341,7 @@ local function run_test(path)
     return run_table(path)
   end
   local expected = read_expectations(shell.read_file(path), path)
-  local result = run_cuttle(quote(path))
+  local result = run_cuttle(quote(path) .. " " .. options.arguments)
   local golden = path:gsub("%.lua$", ".out")
   local why = result.code == 0 and skip_reason(result.out[1] or "")
   if why then

@@ -273,7 +273,7 @@ static bool forgets_names(const char *name) {
 
 static void test_laws(void) {
   static Tally tally[CT_ARRAY_LEN(ops)];
-  for (int i = 0; i < 6000; i++) {
+  for (int i = 0; i < SOME_OF(6000); i++) {
     Args g = {draw_layout(3), draw_layout(1), 1 + (int)draw(3), NULL};
     g.crd = draw_coordinate(g.a.shape, 2);
     for (size_t op = 0; op < CT_ARRAY_LEN(ops); op++) {
@@ -283,7 +283,7 @@ static void test_laws(void) {
   }
   for (size_t op = 0; op < CT_ARRAY_LEN(ops); op++) {
     const Tally *t = &tally[op];
-    OK(t->done > 50 && t->same == t->done && t->kept == t->done,
+    OK(t->done > SOME_OF(50) && t->same == t->done && t->kept == t->done,
        "%s: of %d results %d are those without names, %d keep the rules", ops[op].name, t->done,
        t->same, t->kept);
     OK((t->named > 0) != forgets_names(ops[op].name), "%s: %d of them have names", ops[op].name,

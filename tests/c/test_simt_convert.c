@@ -10,7 +10,7 @@
 
 #include "tap.h"
 
-enum { BLOCK = 256, N = 1 << 19 };
+enum { BLOCK = 256, N = SOME_OF(1 << 19) };
 
 static uint64_t state = 1;
 static uint64_t random_bits(void) {
@@ -26,7 +26,7 @@ static uint64_t random_bits(void) {
    and beside them. */
 static uint64_t f32_input(size_t i) {
   static const uint32_t low[] = {0, 1, 0xFFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001};
-  return (uint64_t)(i >> 3) << 16 | (i % 16 == 15 ? random_bits() & 0xFFFF : low[i % 8]);
+  return (uint64_t)(i >> 3) * TAP_PART << 16 | (i % 16 == 15 ? random_bits() & 0xFFFF : low[i % 8]);
 }
 
 /* Those as f64, moved by the last bit to either side; and random ones in the range of f32. */

@@ -535,7 +535,7 @@ int main(int argc, char **argv) {
   CtErr err;
   CtSimtEngine *engines[2];
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : 600;
+  uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : SOME_OF(600);
   if (ct_simt_open(ct_alloc_std, 2, NULL, &engines[0], &err) != CT_OK ||
       ct_simt_open(ct_alloc_std, 1, "base", &engines[1], &err) != CT_OK) {
     printf("Bail out! %s\n", err.msg);

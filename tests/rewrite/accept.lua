@@ -121,7 +121,7 @@ for path in list:lines() do
   file:close()
   n_files = n_files + 1
   compare(text, path)
-  for _ = 1, 10 do
+  for _ = 1, math.max(10 // rw.part, 1) do
     n_damaged = n_damaged + 1
     compare(damage(text), path)
   end

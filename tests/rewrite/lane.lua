@@ -3,7 +3,7 @@
 -- the dead code, and the renaming of hidden locals.
 local static = dofile("tests/rewrite/static_runtime.lua")
 local lane = dofile("tests/rewrite/lane_runtime.lua")
-local n_programs = tonumber(os.getenv("N_PROGRAMS") or 1500)
+local n_programs = tonumber(os.getenv("N_PROGRAMS") or 1500 // rw.part)
 local seed = tonumber(os.getenv("SEED") or 1)
 
 -- {====== The generator: locals a to e are numbers, always ======

@@ -2,7 +2,7 @@
 -- function does what the original does, in every mode of the static runtime.
 local runtime = dofile("tests/rewrite/static_runtime.lua")
 local modes = { {}, { boxed = true }, { dead = true }, { boxed = true, dead = true } }
-local n_programs = tonumber(os.getenv("N_PROGRAMS") or 500)
+local n_programs = tonumber(os.getenv("N_PROGRAMS") or 500 // rw.part)
 local seed = tonumber(os.getenv("SEED") or 1)
 
 -- {====== The generator ======

@@ -2,16 +2,7 @@
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
 
--- Arguments that make a program shorter.
-local arguments = {
-  ["examples/hopper_gemm.lua"] = "256 256 128", ["examples/hopper_steps.lua"] = "256 128",
-  ["examples/moye_matmul.lua"] = "256 256 32", ["examples/nbody.lua"] = "",
-  ["examples/notebook_shared_matmul.lua"] = "50 30 40", ["examples/prefix_sum.lua"] = "20003",
-  ["examples/radix_sort.lua"] = "5000", ["examples/bfs.lua"] = "2000",
-  ["examples/reduce.lua"] = "100003", ["examples/sgemm_2d_blocktiling.lua"] = "256",
-  ["examples/sgemm_sm80.lua"] = "128 128 128", ["examples/transpose.lua"] = "256",
-  ["examples/wgmma_sm90.lua"] = "128 128 128", ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
-}
+local arguments <const> = dofile "tests/support/small.lua"
 
 -- What these do wrong, they do on purpose: failing assertions, accesses outside, several threads or
 -- blocks that write one element.

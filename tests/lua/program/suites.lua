@@ -37,6 +37,9 @@ local is_sanitized = {}
 for _, name in ipairs(lines(lua .. "list asan")) do is_sanitized[name] = true end
 tap.ok(is_sanitized["tests/lua/kernel/dot.lua"] and not is_sanitized["tests/lua/program/rooms.lua"],
   "the sanitized run leaves out what it says")
+for name in pairs(dofile "tests/support/small.lua") do
+  tap.ok(is_run[name], "what is shorter in some runs is there: " .. name)
+end
 tap.ok(not os.execute(lua .. "one test tests/lua/kernel/none_such.txt 2>/dev/null"),
   "a test that no row knows is an error")
 tap.done()

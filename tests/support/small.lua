@@ -1,0 +1,14 @@
+-- small.lua: arguments that make a program shorter, on the same paths: for runs under `check` and under sanitizers, where
+-- each step of the CPU engine takes many times as long. Of examples they are sizes, of tests the number of cases.
+return {
+  ["examples/bfs.lua"] = "2000", ["examples/hopper_gemm.lua"] = "256 256 128",
+  ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",
+  ["examples/moye_matmul.lua"] = "256 256 32",
+  ["examples/notebook_shared_matmul.lua"] = "50 30 40", ["examples/prefix_sum.lua"] = "20003",
+  ["examples/radix_sort.lua"] = "5000", ["examples/reduce.lua"] = "100003",
+  ["examples/sgemm_2d_blocktiling.lua"] = "256", ["examples/sgemm_sm80.lua"] = "128 128 128",
+  ["examples/transpose.lua"] = "256", ["examples/wgmma_sm90.lua"] = "128 128 128",
+  ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
+  ["tests/lua/front/many_records.lua"] = "200",
+  ["tests/lua/kernel/loop_limits.lua"] = "9", ["tests/lua/matmul/law.lua"] = "40",
+}
