@@ -160,8 +160,7 @@ DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
 LAWS_OBJ := $(LAWS_SRC:%.c=$(BUILD)/%.o)
 LAWS_BIN := $(BUILD)/tests/laws/laws
 # What fuzz targets reach: readers of texts and files, which need no engine and no Lua state.
-FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(BUILD)/runtime/simt/% $(BUILD)/runtime/watch/% \
-	$(BUILD)/runtime/emit/%,\
+FUZZ_OBJ := $(filter-out $(VARIANT_OBJ) $(foreach r,simt watch emit device reference,$(BUILD)/runtime/$(r)/%),\
 	$(filter $(BUILD)/runtime/% $(BUILD)/interp/text/%,$(LIB_OBJ)))
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 # Sequences of calls of the whole library: random ones in sanitized tests, libFuzzer's in fuzz-calls.
@@ -502,18 +501,18 @@ test:
 
 include scripts/platforms/tests.mk
 
-# What the tests run. Sanitized ones have sequences of calls, too; the others start hosts and fuzz targets.
-TESTED = $(BENCH_TOOLS) $(REFERENCE) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) $(FILING_PROGRAM)
+# What the tests run. Sanitized ones have sequences of calls; the others read documents, start hosts and fuzz targets.
+TESTED = $(BENCH_TOOLS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) $(FILING_PROGRAM)
 ifneq ($(SANITIZE),)
 TESTED += $(CALLS_BIN)
 else ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
-TESTED += $(if $(FUZZ_SRC),fuzz-programs)
+TESTED += $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
 # Without Python's headers there is no package, and without emcc no playground: their tests are skipped.
 TESTED += $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_MODULE))
 TESTED += $(if $(PLATFORM),,$(if $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes),playground))
 endif
 
-run-tests: all $(TESTED)
+run-tests: $(if $(SANITIZE),$(PROGRAM),all) $(TESTED)
 	@$(call run_suites,$(if $(SANITIZE),asan,test))
 
 gpu-test: all $(DEVICE_BIN)
@@ -546,7 +545,7 @@ c-fuzz: $(PROGRAM)
 # The fuzz targets need clang's libFuzzer; without it their tests are skipped.
 fuzz-programs:
 	@if scripts/run_fuzz.sh --probe $(CLANG); then \
-		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' \
+		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g1' \
 			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
