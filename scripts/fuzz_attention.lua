@@ -1,12 +1,17 @@
 -- fuzz_attention.lua: attention of random problems with masks and scores, on the device, against
--- reference.attention in double precision. A call has ten packed sequences of random lengths, so
--- that few kernels compute many problems. TAP: one line for each kind of problem.
+-- reference.attention in double precision: O, LSE and, along a random direction, the gradients. A
+-- call has ten packed sequences of random lengths, so that few kernels compute many problems. TAP:
+-- one line for each kind of problem.
 --   cuttle scripts/fuzz_attention.lua CALLS SEED [CONFIG...]
 local CALLS <const>, SEED <const> = tonumber(arg[1] or 2), tonumber(arg[2] or 1)
 local configs = table.pack(table.unpack(arg, 3))
 if #configs == 0 then
   configs = device().sm == 90 and { "hopper 192x80", "mma 64x64", "plain" } or { "plain" }
 end
+
+-- The configuration of gradients by that of the forward pass.
+local backwards <const> = { plain = "plain", ["hopper 192x80"] = "hopper 64x128",
+                            ["hopper 192x128"] = "hopper 128x128" }
 
 local H <const>, HK <const>, D <const>, N <const>, T <const> = 2, 1, 64, 10, 600
 local random = math.random
@@ -21,6 +26,8 @@ local function bend(s, q, k, h, b, t, x)
   if q > k then s = s + x end
   return s * 0.7 + t[(q + k) % 50] - 0.25 * h + 0.01 * b
 end
+
+local function slope_of_bend() return 0.7 end
 
 local function stripes(q, k, h, _, x)
   return (q // 4 + k // 4 + h) % 3 ~= 0 or abs(q - k) < x
@@ -39,7 +46,8 @@ local kinds <const> = {
     return { bias = randn(bf16, row_major { H, 1, 1 }), sinks = slopes(), lazy = true }
   end },
   { "score, window", function()
-    return { score = bend, window = { limit(), limit() }, operands = { randn(f32, 50), random() } }
+    return { score = bend, score_gradient = slope_of_bend, window = { limit(), limit() },
+             operands = { randn(f32, 50), random() } }
   end },
   { "mask, causal", function()
     return { mask = stripes, causal = true, operands = { random(9) } }
@@ -71,34 +79,93 @@ local function to_device(t)
   return type(t) == "userdata" and t.device == "cpu" and device().sm and t:to "cuda" or t
 end
 
--- Of tensors on the host: the errors of O and LSE, on the device.
-local function errors(Q, K, V, options, config)
-  local O = zeros(f64, row_major { H, T, D })
-  options.out, options.lse = O, zeros(f64, row_major { H, T })
-  local _, L = reference.attention(Q, K, V, options)
+-- The same options for the device.
+local function own_options(options, changes)
   local own = {}
   for name, x in pairs(options) do own[name] = to_device(x) end
   if own.operands then
     own.operands = {}
     for i, x in ipairs(options.operands) do own.operands[i] = to_device(x) end
   end
-  own.out, own.lse, own.config = nil, true, config
-  local made, LSE = attention(to_device(Q), to_device(K), to_device(V), own)
-  return distance(made:to "cpu", O), distance(LSE:to "cpu", L)
+  for name, x in pairs(changes) do own[name] = x end
+  return own
+end
+
+local function with(options, changes)
+  local new = {}
+  for _, list in ipairs { options, changes } do
+    for name, x in pairs(list) do new[name] = x end
+  end
+  return new
+end
+
+local function dot(a, b)
+  local sum, y = 0, flat(b)
+  for i, x in ipairs(flat(a)) do sum = sum + x * y[i] end
+  return sum
+end
+
+-- The sum of dO O by the reference, of inputs x + h u.
+local function loss(x, u, h, dO, options)
+  local moved = {}
+  for i, t in ipairs(x) do
+    local values, along = flat(t), flat(u[i])
+    for j, v in ipairs(values) do values[j] = v + h * along[j] end
+    moved[i] = view(from_table(f64, values), t.layout)
+  end
+  local out = zeros(f64, row_major(shape(x[1])))
+  return dot(dO, (reference.attention(moved[1], moved[2], moved[3], with(options, { out = out }))))
+end
+
+-- The gradients' difference from the reference along a random direction, of their length.
+local function gradient_error(x, options, O, LSE, config)
+  local STEP <const>, u, on_device = 1e-4, {}, {}
+  local dO = randn(x[1].dtype, row_major(shape(x[1])))
+  for i, t in ipairs(x) do
+    u[i], on_device[i] = randn(f64, row_major(shape(t))), to_device(t)
+  end
+  local own = own_options(options, { config = config })
+  own.lazy = nil
+  local grads = table.pack(attention_backward(to_device(dO), on_device[1], on_device[2],
+    on_device[3], O, LSE, own))
+  local slope = (loss(x, u, STEP, dO, options) - loss(x, u, -STEP, dO, options)) / (2 * STEP)
+  local sum, squares = 0, 0
+  for i = 1, 3 do
+    local g = grads[i]:to "cpu"
+    sum, squares = sum + dot(g, u[i]), squares + dot(g, g)
+  end
+  return math.abs(slope - sum) / math.sqrt(squares)
+end
+
+-- Of tensors on the host: the errors of O, LSE and the gradients, on the device.
+local function errors(x, options, config)
+  local R = zeros(f64, row_major { H, T, D })
+  local _, RL = reference.attention(x[1], x[2], x[3],
+    with(options, { out = R, lse = zeros(f64, row_major { H, T }) }))
+  local O, LSE = attention(to_device(x[1]), to_device(x[2]), to_device(x[3]),
+    own_options(options, { lse = true, config = config }))
+  local of_gradients = 0
+  if backwards[config] then
+    of_gradients = gradient_error(x, options, O, LSE, backwards[config])
+  end
+  return distance(O:to "cpu", R), distance(LSE:to "cpu", RL), of_gradients
 end
 
 local function try(config, kind)
   local dtype = config == "plain" and f32 or bf16
-  local worst, worst_lse = 0, 0
+  local worst = { 0, 0, 0 }
   for _ = 1, CALLS do
-    local Q, K = randn(dtype, row_major { H, T, D }), randn(dtype, row_major { HK, T, D })
+    local x = { randn(dtype, row_major { H, T, D }), randn(dtype, row_major { HK, T, D }),
+      randn(dtype, row_major { HK, T, D }) }
     local options = kind[2]()
     options.cu_seqlens_q, options.cu_seqlens_k = starts(T), starts(T)
-    local o, l = errors(Q, K, randn(dtype, row_major { HK, T, D }), options, config)
-    worst, worst_lse = math.max(worst, o), math.max(worst_lse, l)
-    if o ~= o then worst = o end
+    for i, e in ipairs { errors(x, options, config) } do
+      if e ~= e or e > worst[i] then worst[i] = e end
+    end
   end
-  return worst, worst_lse, worst < (dtype == f32 and 2e-5 or 3e-2) and worst_lse < 1e-4
+  local is_ok = worst[1] < (dtype == f32 and 2e-5 or 3e-2) and worst[2] < 1e-4
+    and worst[3] < (dtype == f32 and 1e-5 or 3e-2)
+  return worst, is_ok
 end
 
 math.randomseed(SEED)
@@ -107,10 +174,10 @@ print(("1..%d"):format(#configs * #kinds))
 local number, failed = 0, 0
 for _, config in ipairs(configs) do
   for _, kind in ipairs(kinds) do
-    local o, l, is_ok = try(config, kind)
+    local worst, is_ok = try(config, kind)
     number, failed = number + 1, failed + (is_ok and 0 or 1)
-    print(("%s %d - %s, %s: %d problems, errors %.1e, %.1e"):format(is_ok and "ok" or "not ok",
-      number, config, kind[1], CALLS * N, o, l))
+    print(("%s %d - %s, %s: %d problems, errors %.1e, %.1e, %.1e"):format(
+      is_ok and "ok" or "not ok", number, config, kind[1], CALLS * N, table.unpack(worst)))
   end
 end
 os.exit(failed == 0)

@@ -123,6 +123,9 @@ function attention(Q, K, V, options) end
 --- Sums are f32. On Hopper, dQ is added up in an order that differs from call to call, so its last
 --- bits may differ too, unless `deterministic` is true; dK and dV always have the same bits.
 ---
+--- Masks and scores are options as in attention; `score_gradient(s, q, k, h, b, ...)` is the
+--- derivative of `score`. With `sinks`, the fourth result is their gradient.
+---
 ---     > Q, K = ones(f32, row_major{1, 1, 1, 2}), zeros(f32, row_major{1, 1, 2, 2})
 ---     > V = from_table(f32, {{{{1, 2}, {3, 4}}}})
 ---     > O, LSE = attention(Q, K, V, {lse = true})

@@ -6,10 +6,13 @@
 --   make(variant)              the kernels, as plan wants them
 --   plan(p, kernels, variant)  {kernel =, launch =, args =} of each launch, in order
 -- A variant is a configuration with the problem's dtype, causal and deterministic, `packed` where
--- its sequences are, and what `variant` returns.
+-- its sequences are, `score` of masks and scores, as attention.lua has it, and what `variant`
+-- returns.
 local internal = ...
 local given = require "cuttle.operator_config"
 local problem = require "cuttle.attention_problem"
+local scores = require "cuttle.attention_score"
+local sinks = require "cuttle.attention_backward_sinks"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -59,7 +62,7 @@ end
 
 -- {====== Kernels ======
 
-local made = {} -- kernels by configuration, then by text
+local made = {} -- kernels by functions of the script, then by configuration, then by text
 
 local function steps_of(config, p)
   local template = require(config.template)
@@ -67,14 +70,19 @@ local function steps_of(config, p)
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
-  variant.dtype, variant.causal, variant.packed = p.dtype, p.causal, p.sequences ~= nil
+  variant.score = p.score and p.score.kind
+  variant.dtype, variant.packed = p.dtype, p.sequences ~= nil
+  variant.causal = p.causal and not p.score
   variant.deterministic = p.deterministic
-  local by_text = made[config] or {}
-  made[config] = by_text
-  local text = ("%s %d %s %s %s %s"):format(p.dtype.name, variant.depth, p.causal,
-    variant.is_whole, variant.packed, p.deterministic)
+  local by_config = scores.kept(made, variant.score)
+  local by_text = by_config[config] or {}
+  by_config[config] = by_text
+  local text = ("%s %d %s %s %s %s %s"):format(p.dtype.name, variant.depth, variant.causal,
+    variant.is_whole, variant.packed, p.deterministic, variant.score and variant.score.text)
   by_text[text] = by_text[text] or template.make(variant)
-  return template.plan(p, by_text[text], variant)
+  local steps = template.plan(p, by_text[text], variant)
+  if p.score and p.score.sinks then steps[#steps + 1] = sinks.step(p, steps[1]) end
+  return steps
 end
 
 -- What to launch, in order.
@@ -85,7 +93,7 @@ local function plan(p)
   return steps_of(config, p), config
 end
 
---- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV
+--- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV[, dsinks]
 function M.attention_backward(dO, Q, K, V, O, LSE, options)
   local p = problem.read_backward(op, dO, Q, K, V, O, LSE, options)
   for _, step in ipairs((plan(p))) do step.kernel(step.launch)(table.unpack(step.args)) end

@@ -18,7 +18,7 @@
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
-local softmax = require "cuttle.attention_softmax"
+local scores = require "cuttle.attention_score"
 local tma = require "cuttle.tma_rules"
 local turns = require "cuttle.attention_backward_turns"
 local M = {}
@@ -91,15 +91,28 @@ end
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
 
+-- The tiles of queries that see one of the block's keys by masks and scores: the first, and the one
+-- behind the last. All, where blocks take turns.
+local function tiles_of(variant, args)
+  local n_tiles = cdiv(args.n_q, variant.rows)
+  if variant.deterministic then return 0, n_tiles end
+  local key = args.n * args.keys
+  local from, to = variant.score:queries(args.operands, key, key + args.keys, args)
+  return from == nil and 0 or max(from, 0) // variant.rows,
+    to == nil and n_tiles or min(n_tiles, cdiv(max(to, 0), variant.rows))
+end
+
 -- Calls f(head, first, last) for each head that reads the block's keys, of tiles of queries that
 -- see one.
 local function each_head(variant, args, f)
-  local first = 0
-  if variant.causal then
+  local first, last = 0, nil
+  if variant.score then
+    first, last = tiles_of(variant, args)
+  elseif variant.causal then
     first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
   end
   for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
-    f(head, first, cdiv(args.n_q, variant.rows))
+    f(head, first, last or cdiv(args.n_q, variant.rows))
   end
 end
 
@@ -207,6 +220,17 @@ function Group:score(at, m)
   return where(seen, self.S[at], -math.huge)
 end
 
+-- P' of the thread's elements by masks and scores; S becomes P' times the derivative of the scores.
+function Group:weigh(at, m, top, masked)
+  local args, kind = self.args, self.variant.score
+  local s, slope = kind:element_and_gradient(args.operands, self.S[at],
+    { q = self.places[at][2] + m * self.variant.rows, k = self.places[at][1] + self.first_key,
+      h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }, args.c, masked)
+  local p = fast.exp2(s * kind:factor(args.c) - top)
+  if kind.bends then self.P[at] = cast(p, self.variant.dtype) end
+  self.S[at] = slope ~= nil and p * slope or p
+end
+
 -- P' and dS' while the products of S' and dP' are under way.
 function Group:exponentiate(m, masked)
   local variant, S, dP = self.variant, self.S, self.dP
@@ -214,10 +238,14 @@ function Group:exponentiate(m, masked)
   for j in range(variant.rows // 8) do
     local tops = self:pair(self.smem.L, j)
     each_of(j, function(at, i)
+      if variant.score then
+        self:weigh(at, m, tops[i], masked)
+        return
+      end
       S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
     end)
   end
-  copy(cast(S, variant.dtype), self.P)
+  if not (variant.score and variant.score.bends) then copy(cast(S, variant.dtype), self.P) end
   wgmma_wait(0)
   for j in range(variant.rows // 8) do
     local sums = self:pair(self.smem.D, j)
@@ -278,10 +306,34 @@ function Group:step(gdQ, m, masked)
   slot:advance()
 end
 
+-- The same by masks and scores.
+function Group:each_scored_tile(gdQ, first, last)
+  local variant, args, kind = self.variant, self.args, self.variant.score
+  local from, to = first, last
+  if kind.is_scattered then
+    to = first
+  else
+    local _, _, a, b = kind:queries(args.operands, self.first_key, self.first_key + KEYS, args)
+    if a ~= nil then from = min(max(cdiv(max(a, 0), variant.rows), first), last) end
+    if b ~= nil then to = min(max(max(b, 0) // variant.rows, from), last) end
+    if not variant.is_whole then
+      from = where(self.n_keys < KEYS, last, from)
+      to = max(from, to)
+    end
+  end
+  for m in range(first, from) do self:step(gdQ, m, true) end
+  for m in range(from, to) do self:step(gdQ, m, false) end
+  for m in range(to, last) do self:step(gdQ, m, true) end
+end
+
 -- The tiles of queries [first, last) of a head; those that do not see all of the group's keys come
 -- first, or are all, where the group has keys behind the last.
 function Group:each_tile(gdQ, first, last)
   local variant, args = self.variant, self.args
+  if variant.score then
+    self:each_scored_tile(gdQ, first, last)
+    return
+  end
   local n_masked = first
   if variant.causal then
     n_masked = min(max(cdiv(self.first_key - (args.n_k - args.n_q) + KEYS - 1, variant.rows),
@@ -347,6 +399,7 @@ local function multiply_all(variant, plan, args, smem, bars)
   local group = new_group(variant, plan, args, smem, bars)
   group.first_key = args.n * plan.keys + group.number * KEYS
   group.n_keys = args.n_k - group.first_key
+  if variant.score then group.head = args.kv_head * args.group end
   clear(group.dK)
   clear(group.dV)
   bars.K_full[0]:wait(0)
@@ -354,6 +407,7 @@ local function multiply_all(variant, plan, args, smem, bars)
   each_head(variant, args, function(head, first, last)
     local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, group.of_columns, head,
       args.batch)
+    if variant.score then group.head = head end
     group:each_tile(gdQ, first, last)
   end)
   group:store()
@@ -380,11 +434,12 @@ end
 local function place_of(variant, args)
   args.kv_head, args.batch = blockIdx.y, blockIdx.z
   if variant.packed then
-    for key, value in pairs(packed.read(args.blocks, blockIdx.x, of_first_lane)) do
+    for key, value in pairs(packed.read(variant, args.blocks, blockIdx.x, of_first_lane)) do
       args[key] = value
     end
   else
     args.n_q, args.n_k, args.n = size(args.Q, 0), size(args.K, 0), blockIdx.x
+    args.b = args.batch
     if variant.deterministic then args.n = gridDim.x - 1 - blockIdx.x end
   end
   return args
@@ -418,7 +473,14 @@ end
 
 local function make_main(variant)
   local plan, name = plan_of(variant), "attention_backward_" .. variant.dtype.name
-  if variant.packed or variant.deterministic then
+  if variant.score then
+    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters,
+                                 ...)
+      run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
+        dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters,
+        operands = {...} })
+    end, {min_blocks = 1})
+  elseif variant.packed or variant.deterministic then
     return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters)
       run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
         dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters })
@@ -474,7 +536,7 @@ function M.plan(p, kernels, variant)
   local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum, counters)
   local function mapped(t) return tma.mapped(t, 2) end
   local args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.dO), L, D, mapped(sum),
-                 mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, softmax.scale(p),
+                 mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, scores.factor(p),
                  f32(p.scale) }
   local n_blocks, of_last = cdiv(p.n_k, n_keys), { sum, p.dQ, f32(p.scale) }
   if p.sequences then
@@ -482,7 +544,10 @@ function M.plan(p, kernels, variant)
     n_blocks = size(blocks, 1)
     args[13], of_last[4] = blocks, packed.tiles(p, variant.rows)
   end
-  if p.sequences or p.deterministic then args[13], args[14] = args[13] or L, counters or L end
+  if p.sequences or p.deterministic or p.score then
+    args[13], args[14] = args[13] or L, counters or L
+  end
+  for _, x in ipairs { scores.operands(p) } do args[#args + 1] = x end
   return { before,
     { kernel = kernels.main,
       launch = { grid = { n_blocks, p.kv_heads, p.batches }, block = M.n_threads(variant),

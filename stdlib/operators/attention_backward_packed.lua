@@ -1,7 +1,8 @@
 -- attention_backward_packed.lua: packed sequences in the kernels of gradients. Two tables on the
 -- device say where they lie; they are made on the host, and kept:
---   blocks (6,n)  of each tile of keys, or queries: first query, n_q, first key, n_k, the tile's
---                 number in its sequence, and that of the sequence's first tile of queries
+--   blocks (7,n)  of each tile of keys, or queries: first query, n_q, first key, n_k, the tile's
+--                 number in its sequence, that of the sequence's first tile of queries, and the
+--                 sequence's number
 --   tiles (2,n)   of each tile of queries: its first row in Q, and how many of its rows are there
 -- L, D and the sum of dQ have room for whole tiles of queries, so no two sequences share one. A
 -- tile in memory may reach into the next sequence, whose elements may be NaN, which no 0 that they
@@ -11,7 +12,7 @@ local M = {}
 
 local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
 local MOST_KEPT <const> = 64
-local FIELDS <const>, TILE_FIELDS <const> = 6, 2
+local FIELDS <const>, TILE_FIELDS <const> = 7, 2
 
 -- {====== On the host ======
 
@@ -45,7 +46,7 @@ local function make_blocks(p, of, size, rows)
   for _, one in ipairs(sequences) do
     local s = one.s
     for _, n in ipairs(order(cdiv(s[of], size), p.deterministic)) do
-      table.move({ s.q, s.n_q, s.k, s.n_k, n, one.first }, 1, FIELDS, #flat + 1, flat)
+      table.move({ s.q, s.n_q, s.k, s.n_k, n, one.first, one.at - 1 }, 1, FIELDS, #flat + 1, flat)
     end
   end
   return flat
@@ -91,12 +92,12 @@ function M.tiles(p, rows) return table_of(p, "tiles", TILE_FIELDS, make_tiles, r
 
 -- {====== In a kernel ======
 
---- What the table says of a block: {q =, n_q =, k =, n_k =, n =, first_tile =}. `uniform` makes a
---- value known to be the same in all lanes.
-function M.read(blocks, block, uniform)
+--- What the table says of a block: {q =, n_q =, k =, n_k =, n =, first_tile =, b =}, b of variants
+--- with masks or scores. `uniform` makes a value known to be the same in all lanes.
+function M.read(variant, blocks, block, uniform)
   local function field(i) return uniform(cast(blocks[{i, block}], i32)) end
   return { q = field(0), n_q = field(1), k = field(2), n_k = field(3), n = field(4),
-           first_tile = field(5) }
+           first_tile = field(5), b = variant.score and field(6) }
 end
 
 --- n rows of a matrix (S,D), from row `first` on.

@@ -3,11 +3,11 @@
 -- A warp owns ROWS queries, or keys; a block's warps share blocks of the others, one for each lane.
 local packed = require "cuttle.attention_backward_packed"
 local rows = require "cuttle.attention_backward_rows"
+local scores = require "cuttle.attention_score"
 local M = {}
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 local TILE <const> = WARPS * ROWS
-local LN_2 <const> = math.log(2)
 
 function M.trouble() end
 
@@ -76,10 +76,21 @@ local function store_rows(sums, t, depth, first, lane, factor)
   end
 end
 
--- P and dS of a query's and a key's products.
-local function weights(seen, s, dp, l, d, c)
+-- P and dS of a query's and a key's products; load() returns L and D of the query.
+local function weights(seen, s, dp, load, c)
+  local l, d = load()
   local p = where(seen, exp2(s * c - l), 0.0)
   return p, p * (dp - d)
+end
+
+-- The same where there are masks and scores, of a query and a key: `at` of attention_score.lua.
+local function weights_by_score(variant, operands, at, s, dp, l, d, c)
+  local kind = variant.score
+  local new, slope = kind:element_and_gradient(operands, s, at, c, true)
+  local p = exp2(new * kind:factor(c) - l)
+  local ds = p * (dp - d)
+  if slope ~= nil then ds = ds * slope end
+  return p, ds
 end
 
 -- Where the block's tile is: its number, and of its sequence the lengths and the first query;
@@ -88,18 +99,38 @@ local function place_of(variant, Q, K, blocks)
   local b = blockIdx.z
   local function whole(t, head) return t(_, _, head, b) end
   if not variant.packed then
-    return { n = blockIdx.x, n_q = size(Q, 0), n_k = size(K, 0), q = 0, queries = whole,
+    return { n = blockIdx.x, n_q = size(Q, 0), n_k = size(K, 0), q = 0, b = b, queries = whole,
              keys = whole }
   end
-  local at = packed.read(blocks, blockIdx.x, function(x) return x end)
+  local at = packed.read(variant, blocks, blockIdx.x, function(x) return x end)
   function at.queries(t, head) return packed.part(whole(t, head), at.q, at.n_q) end
   function at.keys(t, head) return packed.part(whole(t, head), at.k, at.n_k) end
   return at
 end
 
+-- P and dS of the block's query and key, of head h; load() returns L and D of the query.
+local function weights_of(variant, operands, place, h, query, key, s, dp, load, c)
+  local n_q, n_k = place.n_q, place.n_k
+  if variant.score then
+    local l, d = load()
+    return weights_by_score(variant, operands, { q = query, k = key, h = h, b = place.b, n_q = n_q,
+      n_k = n_k }, s, dp, l, d, c)
+  end
+  return weights(sees(variant, query, key, n_q, n_k), s, dp, load, c)
+end
+
+-- From where to where the n others go that the tile of rows from `first` on sees, in steps of
+-- LANES; of := "range", keys, or "queries".
+local function seen_by(variant, operands, place, of, first, n)
+  local from, to = variant.score[of](variant.score, operands, first, first + TILE, place)
+  return from == nil and 0 or max(from, 0) // LANES * LANES,
+    to == nil and n or max(0, min(n, to))
+end
+
 local function make_dQ(variant)
   local depth = variant.depth
-  local function run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
+  local function run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
+    local operands = {...}
     local h, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
     local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
     local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
@@ -107,9 +138,13 @@ local function make_dQ(variant)
     load_rows(place.queries(dO, h), at.own[2], TILE, depth, first)
     local sums, factors = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32, ROWS)
     clear(sums)
-    local seen = n_k
-    if variant.causal then seen = max(0, min(seen, min(first + TILE, n_q) + n_k - n_q)) end
-    for k in range(0, seen, LANES) do
+    local from, seen = 0, n_k
+    if variant.score then
+      from, seen = seen_by(variant, operands, place, "range", first, n_k)
+    elseif variant.causal then
+      seen = max(0, min(seen, min(first + TILE, n_q) + n_k - n_q))
+    end
+    for k in range(from, seen, LANES) do
       sync_threads()
       load_rows(place.keys(K, h // group), at.other[1], LANES, depth, k)
       load_rows(place.keys(V, h // group), at.other[2], LANES, depth, k)
@@ -118,15 +153,20 @@ local function make_dQ(variant)
         local row = warp * ROWS + r
         local query = min(first + row, n_q - 1)
         local s, dp = products(at, depth, row, lane)
-        local _, ds = weights(sees(variant, first + row, k + lane, n_q, n_k), s, dp,
-          L[{place.q + query, h, b}], D[{place.q + query, h, b}], c)
+        local _, ds = weights_of(variant, operands, place, h, first + row, k + lane, s, dp,
+          function() return L[{place.q + query, h, b}], D[{place.q + query, h, b}] end, c)
         factors[r] = ds
       end
       add_rows(sums, factors, at.other[1], depth, lane)
     end
     store_rows(sums, place.queries(dQ, h), depth, first + warp * ROWS, lane, scale)
   end
-  if variant.packed then
+  if variant.score then
+    return kernel("attention_backward_dQ",
+      function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
+        run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
+      end)
+  elseif variant.packed then
     return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
       run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
     end)
@@ -138,7 +178,8 @@ end
 
 local function make_dKV(variant)
   local depth = variant.depth
-  local function run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
+  local function run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
+    local operands = {...}
     local kv, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
     local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
     local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
@@ -149,10 +190,14 @@ local function make_dKV(variant)
     local p, ds = fragment(f32, ROWS), fragment(f32, ROWS)
     clear(sums_K)
     clear(sums_V)
-    local from = 0
-    if variant.causal then from = max(first - (n_k - n_q), 0) // LANES * LANES end
+    local from, behind = 0, n_q
+    if variant.score then
+      from, behind = seen_by(variant, operands, place, "queries", first, n_q)
+    elseif variant.causal then
+      from = max(first - (n_k - n_q), 0) // LANES * LANES
+    end
     for h in range(kv * group, (kv + 1) * group) do
-      for q in range(from, n_q, LANES) do
+      for q in range(from, behind, LANES) do
         sync_threads()
         load_rows(place.queries(Q, h), at.other[1], LANES, depth, q)
         load_rows(place.queries(dO, h), at.other[2], LANES, depth, q)
@@ -161,8 +206,8 @@ local function make_dKV(variant)
         for r = 0, ROWS - 1 do
           local row = warp * ROWS + r
           local s, dp = products(at, depth, row, lane)
-          p[r], ds[r] = weights(sees(variant, q + lane, first + row, n_q, n_k), s, dp,
-            L[{place.q + query, h, b}], D[{place.q + query, h, b}], c)
+          p[r], ds[r] = weights_of(variant, operands, place, h, q + lane, first + row, s, dp,
+            function() return L[{place.q + query, h, b}], D[{place.q + query, h, b}] end, c)
         end
         add_rows(sums_V, p, at.other[2], depth, lane)
         add_rows(sums_K, ds, at.other[1], depth, lane)
@@ -172,7 +217,11 @@ local function make_dKV(variant)
     store_rows(sums_V, place.keys(dV, kv), depth, first + warp * ROWS, lane, 1.0)
   end
   local name = "attention_backward_dKV"
-  if variant.packed then
+  if variant.score then
+    return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
+      run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
+    end)
+  elseif variant.packed then
     return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
       run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
     end)
@@ -194,12 +243,15 @@ function M.plan(p, kernels)
     of_queries, of_keys = packed.blocks(p, "n_q", TILE, 1), packed.blocks(p, "n_k", TILE, 1)
     n_queries, n_keys = size(of_queries, 1), size(of_keys, 1)
   end
-  local group, c, scale = p.heads // p.kv_heads, f32(p.scale / LN_2), f32(p.scale)
+  if p.score then of_queries, of_keys = of_queries or L, of_keys or L end
+  local group, c, scale = p.heads // p.kv_heads, scores.factor(p), f32(p.scale)
   return { before,
     { kernel = kernels.dQ, launch = launch(n_queries, p.heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries } },
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries,
+               scores.operands(p) } },
     { kernel = kernels.dKV, launch = launch(n_keys, p.kv_heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys } } }
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys,
+               scores.operands(p) } } }
 end
 
 return M

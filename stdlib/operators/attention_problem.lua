@@ -22,14 +22,16 @@ local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 -- {====== Options ======
 
 local function with_scores(names)
-  return table.move(scores.names, 1, #scores.names, #names + 1, names)
+  table.move(scores.names, 1, #scores.names, #names + 1, names)
+  table.sort(names)
+  return names
 end
 
 local known_options <const> = with_scores { "bits", "causal", "config", "cu_seqlens_k",
   "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
 
-local gradient_options <const> =
-  { "causal", "config", "cu_seqlens_k", "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
+local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k",
+  "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
 
 local function read_options(options, known)
   options = arguments.options(op, options, known, "{causal = true}")
@@ -341,6 +343,11 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   end
   local p = problem_of(q, k, v, to_sequences(q, k, options), options)
   p.deterministic = options.deterministic or false
+  p.score = scores.read(op, options, p)
+  if p.score and p.score.kind.lacks_gradient then
+    fail("the derivative of `score` is missing; give {score_gradient = function(s, q, k, h, b, "
+      .. "operands...) ... end}")
+  end
   p.O, p.dO, p.LSE = rows_first(o), rows_first(grad), lse_rows_first(lse)
   p.results, p.dQ, p.dK, p.dV = {}, rows_first(results[1]), rows_first(results[2]),
     rows_first(results[3])

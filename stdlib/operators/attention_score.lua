@@ -9,6 +9,7 @@
 --                             outside of [from, to) are seen by none, and those inside of
 --                             [whole_from, whole_to) by all. nil: no limit. One query sees all of
 --                             [from, to)
+--   queries(first, last, at, ...)  the same of keys [first, last), in queries; there if `range` is
 --   sees(at, ...)             does the query see the key? Of a part without `range`, which has
 --                             by_head and by_sequence if heads and sequences may differ
 -- `at` has the numbers q, k, h and b of the query, its key, its head and its batch or sequence,
@@ -72,6 +73,13 @@ function M.window(has_left, has_right)
       if has_left then from, whole_from = first + shift - left, last - 1 + shift - left end
       if has_right then to, whole_to = last + shift + right, first + shift + right + 1 end
       return from, to, whole_from, whole_to
+    end,
+    queries = function(first, last, at, left, right)
+      local shift = at.n_k - at.n_q
+      local from, to, whole_from, whole_to
+      if has_left then to, whole_to = last - shift + left, first - shift + left + 1 end
+      if has_right then from, whole_from = first - shift - right, last - 1 - shift - right end
+      return from, to, whole_from, whole_to
     end }
 end
 
@@ -89,6 +97,7 @@ end
 --- A function (s, q, k, h, b, ...) of the script, and its derivative, or nil.
 function M.score(f, gradient)
   return { name = gradient and "score score_gradient" or "score", functions = { f, gradient },
+    lacks_gradient = gradient == nil,
     score = function(s, at, ...)
       return checked(f(s, at.q, at.k, at.h, at.b, ...), "score", "the new score")
     end,
@@ -125,6 +134,8 @@ function M.kind(parts, has_sinks)
   for i, part in ipairs(parts) do
     names[i] = part.name
     kind.changes = kind.changes or part.score ~= nil -- scores
+    kind.bends = kind.bends or part.gradient ~= nil -- not by adding alone
+    kind.lacks_gradient = kind.lacks_gradient or part.lacks_gradient
     kind.is_scattered = kind.is_scattered or part.sees ~= nil -- no range is known to be seen whole
     kind.by_head = kind.by_head or part.by_head
     kind.by_sequence = kind.by_sequence or part.by_sequence
@@ -207,17 +218,27 @@ function Kind:sees(operands, at)
   return seen and own
 end
 
---- What all parts know of queries [first, last), as a part's `range` says it.
-function Kind:range(operands, first, last, at)
+-- What all parts' functions of that name say of [first, last).
+local function limits_by(self, name, operands, first, last, at)
   local from, to, whole_from, whole_to
   each_part(self, operands, function(part, ...)
-    if part.range then
-      local a, b, c, d = part.range(first, last, at, ...)
+    if part[name] then
+      local a, b, c, d = part[name](first, last, at, ...)
       from, to = both(max, from, a), both(min, to, b)
       whole_from, whole_to = both(max, whole_from, c), both(min, whole_to, d)
     end
   end)
   return from, to, whole_from, whole_to
+end
+
+--- What all parts know of queries [first, last), as a part's `range` says it.
+function Kind:range(operands, first, last, at)
+  return limits_by(self, "range", operands, first, last, at)
+end
+
+--- The same of keys.
+function Kind:queries(operands, first, last, at)
+  return limits_by(self, "queries", operands, first, last, at)
 end
 
 -- {====== Blocks of keys ======
@@ -279,6 +300,21 @@ function Kind:element(operands, s, at, c)
   at.base, at.offset = at.k, 0
   at.k = min(at.k, at.n_k - 1)
   return element(self, operands, s, at, c, is_there and self:sees_by_range(operands, at))
+end
+
+--- For gradients: the score of a product s, -inf where it is not seen, and its derivative, nil: 1.
+--- at.q and at.k may be behind the last ones; without `masked` at.k is there and is seen.
+function Kind:element_and_gradient(operands, s, at, c, masked)
+  local seen, slope
+  if masked then seen = at.k < at.n_k and at.q < at.n_q end
+  at.q = min(at.q, at.n_q - 1)
+  if masked then
+    at.k = min(at.k, at.n_k - 1)
+    seen = seen and self:sees(operands, at)
+  end
+  at.base, at.offset = at.k, 0
+  if self.changes then s, slope = self:score_and_gradient(operands, s * c, at) end
+  return masked and where(seen, s, -math.huge) or s, slope
 end
 
 --- The same for a thread's products S of a block of keys from first_key on, which need no mask

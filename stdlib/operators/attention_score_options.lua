@@ -201,8 +201,9 @@ local function is_given(options)
   return false
 end
 
---- The options' kind and operands: {kind =, operands =, range_text =}, or nil where there are none;
---- for messages of `who`. `p` is the problem, of which causal becomes a part.
+--- The options' kind and operands: {kind =, operands =, range_text =, sinks =, given_sinks =}, or
+--- nil where there are none; for messages of `who`. Sinks are (H,B), and a tensor as given. `p` is
+--- the problem, of which causal becomes a part.
 function M.read(who, options, p)
   op = who
   if not is_given(options) then return nil end
@@ -214,10 +215,11 @@ function M.read(who, options, p)
   add_window(left, right, to)
   if options.documents ~= nil then add.documents(options.documents, to, p) end
   add_functions(options, to, p)
-  local sinks = options.sinks ~= nil and per_head(options.sinks, "sinks", p) or nil
+  local given = options.sinks ~= nil and to_tensor(options.sinks, "sinks", f32, "(H) or (B,H)", p)
+  local sinks = given and per_head(given, "sinks", p) or nil
   if sinks then to.operands[#to.operands + 1] = sinks end
   return { kind = scores.kind(to.parts, sinks ~= nil), operands = to.operands, sinks = sinks,
-           range_text = to.range_text }
+           given_sinks = given, range_text = to.range_text }
 end
 
 return M
