@@ -4,7 +4,7 @@
 -- Prints a line for each mutant, with tabs between: subject, what is missing, kernel, place,
 -- outcome, the first finding or the reason. Outcomes:
 --   found     check reports something that the program as it is does not have
---   ordered   the same, in one of N other orders
+--   ordered   the same, in another order: N are tried where nothing is known of the mutant
 --   needless, elsewhere, turns, blind: see mutate_sync_known.lua
 --   changed   nothing is reported, but results differ, and nobody has said why
 --   survived  neither, and nobody has said why
@@ -15,7 +15,8 @@ local shell = require "shell"
 local known = require "mutate_sync_known"
 local subjects = require "mutate_sync_subjects"
 
-local options = { orders = 50, seconds = 900 }
+local ORDERS <const> = 60 -- enough for mutants that are known to show in one
+local options = { orders = 0, seconds = 900 }
 local names = {}
 for _, word in ipairs(arg) do
   local key, value = word:match "^%-%-(%w+)=(.*)$"
@@ -76,10 +77,10 @@ local function judge(name, mutant)
   if mutant.text then return "found", mutant.text end
   local f = mutant.launches == 0 and whole_run(name, mutant)
   if f then return "found", f.message end
-  f = options.orders > 0 and whole_run(name, mutant, options.orders)
-  if f then return "ordered", f.message end
   local reason = known[name .. ": " .. mutant.name]
-  if reason then return reason.why, reason.text end
+  if reason and reason.why ~= "ordered" then return reason.why, reason.text end
+  f = (reason or options.orders > 0) and whole_run(name, mutant, math.max(options.orders, ORDERS))
+  if f then return "ordered", f.message end
   return mutant.is_needed and "changed" or "survived", ""
 end
 
@@ -131,24 +132,47 @@ if #names == 0 then
   table.sort(names)
 end
 
-local counts, n_wrong = {}, 0
+local OUTCOMES <const> = { "found", "ordered", "needless", "elsewhere", "turns", "blind", "changed",
+  "survived" }
+local counts, kinds = {}, {} -- by outcome; by what is missing, and outcome
+local n_wrong = 0
+
+local function add(counted, outcome) counted[outcome] = (counted[outcome] or 0) + 1 end
+
+local function count(line)
+  local what, outcome = line:match "^[^!\t][^\t]*\t([^\t]*)\t[^\t]*\t[^\t]*\t(%l+)\t"
+  if not outcome then return end
+  what = what:gsub(" #%d+$", ""):gsub(" '[^']*'$", "")
+  kinds[what] = kinds[what] or {}
+  add(counts, outcome)
+  add(kinds[what], outcome)
+end
+
+local function told(counted)
+  local out = {}
+  for _, outcome in ipairs(OUTCOMES) do
+    if counted[outcome] then out[#out + 1] = ("%s %d"):format(outcome, counted[outcome]) end
+  end
+  return table.concat(out, ", ")
+end
+
 for _, name in ipairs(names) do
   local out = shell.capture(("%senv CUTTLE_DEVICE=cpu %s scripts/mutate_sync.lua --orders=%d "
     .. "--subject=%s 2>&1 </dev/null"):format(shell.time_limit(options.seconds),
     shell.quote(arg[-1]), options.orders, shell.quote(name)))
   for _, line in ipairs(shell.lines_of(out)) do
     print(line)
-    local outcome = line:sub(1, 1) ~= "!" and line:match "\t(%l+)\t[^\t]*$"
-    if outcome then counts[outcome] = (counts[outcome] or 0) + 1 end
+    count(line)
   end
   if not out:find("!done", 1, true) then
     n_wrong = n_wrong + 1
     print("!incomplete\t" .. name)
   end
 end
-for _, outcome in ipairs { "found", "ordered", "needless", "elsewhere", "turns", "blind", "changed",
-  "survived" } do
-  print(("# %s: %d"):format(outcome, counts[outcome] or 0))
-end
+local whats = {}
+for what in pairs(kinds) do whats[#whats + 1] = what end
+table.sort(whats)
+for _, what in ipairs(whats) do print(("# %s: %s"):format(what, told(kinds[what]))) end
+print("# all: " .. told(counts))
 n_wrong = n_wrong + (counts.changed or 0) + (counts.survived or 0)
 os.exit(n_wrong == 0, true)

@@ -4,6 +4,7 @@
 --   elsewhere this program or size does not need it; named is one that does, where it is found
 --   turns     it says who goes first, and any order is right
 --   blind     it is needed, and `check` cannot see that
+--   ordered   it is found in another order, which the program then tries
 local M = {}
 
 local function add(subject, what, why, text)
@@ -36,6 +37,8 @@ local message <const> = "one thread tells another: no two stores are looked at c
 add("reduce", 'the order "seq_cst" of a fence #1', "needless", message)
 add("reduce", 'the order "seq_cst" of a fence #2', "needless", message)
 add("stream_k", 'the order "seq_cst" of a fence #1', "needless", message)
+add("wgmma_tma_sm90", "the wait for an mbarrier 'empty' #1", "needless",
+  "there is one warp group, and wgmma_wait by one of its warps says that all have read")
 add("stream_k", "fence() #1", "needless", "the barrier and the release of the store behind it do")
 
 local own <const> = "two_shot_all_reduce, read between calls: a rank uses its own chunk only"
@@ -43,5 +46,95 @@ for _, what in ipairs { "sync_threads() #1", "sync_threads() #2",
   "the release of an atomic operation #1", "the acquire of an atomic operation #1" } do
   add("two_shot_all_reduce", what, "elsewhere", own)
 end
+
+-- {====== Products ======
+
+local function add_all(subject, whats, why, text)
+  for _, what in ipairs(whats) do add(subject, what, why, text) end
+end
+
+add_all("matmul simt, both turned", { "cp_async_commit() #1", "cp_async_commit() #2",
+  "cp_async_commit() #3", "cp_async_wait() #1", "cp_async_wait() #2" }, "elsewhere",
+  "matmul simt, one turned: what goes through registers is no copy by cp.async")
+local all_copies <const> = "cp_async_wait(0) waits for copies of no group, too"
+add("matmul mma, bf16 out", "cp_async_commit() #5", "needless", all_copies)
+add("matmul groups", "cp_async_commit() #5", "needless", all_copies)
+
+local own_elements <const> = "matmul hopper cooperative, beta in bf16: in f32 a thread writes "
+  .. "what it has read itself"
+add_all("matmul hopper cooperative", { "sync() of a named barrier #1",
+  "sync() of a named barrier #3" }, "elsewhere", own_elements)
+add_all("matmul hopper cooperative, four passes", { "sync() of a named barrier #1",
+  "sync() of a named barrier #3", "sync() of a named barrier #5", "sync() of a named barrier #7" },
+  "elsewhere", own_elements)
+add("matmul hopper cooperative", "tma_store_commit() #1", "elsewhere",
+  "matmul hopper cooperative, four passes: with two, nobody counts it")
+for _, name in ipairs { "matmul hopper cooperative", "matmul hopper cooperative, four passes",
+  "matmul nested, hopper" } do
+  add(name, "tma_store_wait() #2", "needless", "nothing was stored since the wait before it")
+end
+add("matmul nested, hopper", "tma_store_wait() #1", "elsewhere",
+  "matmul hopper cooperative: a block's second tile needs it")
+add("matmul hopper ping-pong", "sync() of a named barrier #1", "turns", "of two groups")
+add("matmul groups, hopper", "sync() of a named barrier #1", "turns", "of two groups")
+add("matmul groups, hopper", "sync() of a named barrier #6", "needless",
+  "the barrier of the turns comes before the next load, too; without turns it is found")
+add("matmul groups, hopper", "tma_store_commit() #2", "needless",
+  "an empty group, where waits are for all; with two passes it is found")
+add("matmul groups, hopper", "fence_proxy_async() #2", "needless",
+  "since the fence before it threads only read there")
+add("matmul hopper, pdl", "grid_dependency_wait() #2", "needless",
+  "what comes behind it waits for boxes that are loaded behind the first one")
+
+-- {====== Attention ======
+
+-- In the order of the kernel: _2 is Q_empty, _3 K_full, _4 K_empty, _5 V_full.
+local other_sizes <const> = "attention hopper, causal: where a tile ends decides"
+local none_read <const> = "a group that reads nothing, and goes on when its turn comes"
+local same_registers <const> = "no register of the product was touched since the fence before it"
+local function passes(subject, n, sync)
+  for _, i in ipairs(n) do
+    add(subject, ("the wait for an mbarrier 'shared_3' #%d"):format(i), "needless", none_read)
+    add(subject, ("the wait for an mbarrier 'shared_5' #%d"):format(i), "needless", none_read)
+  end
+  for _, i in ipairs(sync) do
+    add(subject, ("sync() of a named barrier #%d"):format(i), "ordered", "")
+  end
+end
+passes("attention hopper", { 3 }, { 8 })
+passes("attention hopper, d64", { 3 }, { 6 })
+passes("attention hopper, packed", { 4 }, { 7 })
+passes("attention hopper, causal", { 1, 5 }, { 2, 11 })
+for _, name in ipairs { "", ", d64", ", 128 rows", ", packed", ", causal" } do
+  name = "attention hopper" .. name
+  add(name, "wgmma_fence() #3", "needless", same_registers)
+  add(name, "wgmma_fence() #5", "needless", same_registers)
+  add(name, "the wait for an mbarrier 'shared_4' #1", "elsewhere", other_sizes)
+end
+for _, name in ipairs { "attention hopper", "attention hopper, d64" } do
+  add(name, "the wait for an mbarrier 'shared_2' #3", "elsewhere",
+    "attention hopper, causal: the third group has no rows")
+end
+add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "elsewhere",
+  "attention hopper: it is the block's last tile")
+add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
+
+local released <const> = "dO's slot is filled behind a wait for Q's, which is released last"
+for _, name in ipairs { "attention_backward hopper", "attention_backward hopper, causal" } do
+  for _, i in ipairs { 2, 4, 5, 6, 7, 9, 10 } do
+    add(name, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
+  end
+  add_all(name, { "the wait for an mbarrier 'shared_8' #1", "wgmma_commit() #3", "wgmma_wait() #3",
+    "wgmma_commit() #8", "wgmma_wait() #8" }, "needless", released)
+end
+
+-- {====== Many devices ======
+
+add_all("matmul_scatter", { "fence_proxy_async() #1", "fence_proxy_async() #3" }, "needless",
+  "tma_store_wait(0, {done = true}) makes what was stored visible")
+add_all("matmul_scatter", { "sync_warp() #1", "sync_warp() #4" }, "needless",
+  "the wait for the flag behind it ends with another one")
+add_all("matmul_scatter", { "tma_store_wait() #2", "tma_store_wait() #4" }, "needless",
+  "another one, before it, has waited for all")
 
 return M

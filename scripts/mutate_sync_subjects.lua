@@ -6,7 +6,7 @@ local M = {}
 
 M.arguments = {
   ["add_norm_quantize"] = "8 512", ["attention_dot"] = "100", ["chunk_scan"] = "256",
-  ["gett"] = "64", ["hopper_gemm"] = "256 256 320", ["hopper_steps"] = "256 128",
+  ["gett"] = "64", ["hopper_gemm"] = "256 256 320", ["hopper_steps"] = "256 320",
   ["moye_async"] = "128 128 64", ["moye_matmul"] = "128 128 24", ["moye_pipeline"] = "128 128 64",
   ["moye_tensor_core"] = "128 128 64", ["moye_tiled_matmul"] = "128 128 64",
   ["multi_tensor_adamw"] = "10", ["nbody"] = "300", ["notebook_shared_matmul"] = "50 30 40",
@@ -109,28 +109,28 @@ end
 
 -- {====== Attention ======
 
--- Three heads, so that a block has two of them.
+-- On Hopper a block has two tiles, and as many blocks of keys that rings come round.
 local function attend(name, dtype, config, shape, options)
   operators["attention " .. name] = function()
-    local s, sk, d = table.unpack(shape)
+    local heads, s, sk, d = table.unpack(shape)
     local all = { config = config, lse = true }
     for key, value in pairs(options or {}) do all[key] = value end
-    attention(randn(dtype, row_major{1, 3, s, d}), randn(dtype, row_major{1, 3, sk, d}),
-      randn(dtype, row_major{1, 3, sk, d}), all)
+    attention(randn(dtype, row_major{1, heads, s, d}), randn(dtype, row_major{1, heads, sk, d}),
+      randn(dtype, row_major{1, heads, sk, d}), all)
   end
 end
 
-attend("hopper", bf16, "hopper 192x80", {70, 170, 128})
-attend("hopper, causal", bf16, "hopper 192x80", {170, 170, 128}, {causal = true})
-attend("hopper, d64", f16, "hopper 192x128", {70, 300, 64}, {lazy = true})
-attend("hopper, 128 rows", bf16, "hopper 128x128", {70, 300, 128})
-attend("mma 128x64", bf16, "mma 128x64", {100, 200, 64}, {causal = true})
-attend("mma 64x64", bf16, "mma 64x64", {40, 150, 256})
-attend("sm75", f16, "sm75 128x64", {70, 140, 64}, {causal = true})
+attend("hopper", bf16, "hopper 192x80", {3, 70, 410, 128})
+attend("hopper, causal", bf16, "hopper 192x80", {1, 400, 410, 128}, {causal = true})
+attend("hopper, d64", f16, "hopper 192x128", {3, 70, 780, 64}, {lazy = true})
+attend("hopper, 128 rows", bf16, "hopper 128x128", {3, 70, 520, 128})
+attend("mma 128x64", bf16, "mma 128x64", {1, 100, 200, 64}, {causal = true})
+attend("mma 64x64", bf16, "mma 64x64", {1, 40, 150, 256})
+attend("sm75", f16, "sm75 128x64", {1, 70, 140, 64}, {causal = true})
 operators["attention hopper, packed"] = function()
-  local Q, K = randn(bf16, row_major{1, 150, 64}), randn(bf16, row_major{1, 200, 64})
-  attention(Q, K, randn(bf16, row_major{1, 200, 64}), {cu_seqlens_q = {0, 70, 150},
-    cu_seqlens_k = {0, 33, 200}, causal = true, config = "hopper 192x128"})
+  local Q, K = randn(bf16, row_major{2, 290, 64}), randn(bf16, row_major{1, 800, 64})
+  attention(Q, K, randn(bf16, row_major{1, 800, 64}), {cu_seqlens_q = {0, 70, 290},
+    cu_seqlens_k = {0, 33, 800}, causal = true, config = "hopper 192x128"})
 end
 
 local function differentiate(name, dtype, config, shape, options)
@@ -184,9 +184,9 @@ local function with(fields)
   return config
 end
 
-differentiate("hopper", bf16, nil, {140, 200, 64})
-differentiate("hopper, causal", bf16, nil, {140, 200, 128}, {causal = true})
-differentiate("plain", f32, nil, {70, 90, 32}, {causal = true})
+differentiate("hopper", bf16, "hopper 64x128", {150, 300, 128})
+differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal = true})
+differentiate("plain", f32, "plain", {70, 90, 32}, {causal = true})
 
 local function rows_of(dtype, m, n)
   return view(rand(dtype, m * cdiv(n, 8) * 8), layout({m, n}, {cdiv(n, 8) * 8, 1}))
