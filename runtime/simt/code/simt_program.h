@@ -29,7 +29,6 @@ typedef struct CtTileMode {
   int64_t n;            /* number of elements; -1: known only at run time */
   const CtTable *fixed; /* static offsets, or NULL */
   uint32_t table;       /* slot of the table made by TABLE, or 0 */
-  uint32_t after;       /* lowering: 1 + the index of the next mode of the same hash, or 0 */
   uint32_t n_leaves;
   CtTileLeaf *leaves;
 } CtTileMode;

@@ -105,9 +105,7 @@ static void *zeroed(CtLow *l, size_t n, size_t size) {
 /* Entry 0 of the arrays whose entry 0 is unused. */
 static void add_sentinels(CtLow *l) {
   (void)ct_low_slot(l, CT_CLASS_SCALAR, 8, true);
-  if (CT_LOW_GROW(l, memos, n_memos, cap_memos) &&
-      CT_LOW_GROW(l, constructs, n_constructs, cap_constructs)) {
-    l->memos[l->n_memos++] = (CtMemo){.slot = 0};
+  if (CT_LOW_GROW(l, constructs, n_constructs, cap_constructs)) {
     l->constructs[l->n_constructs++] = (CtConstruct){.row = 0};
   }
 }
@@ -134,6 +132,8 @@ static void close_low(CtLow *l) {
   close_stream(l, &l->prologue);
   close_stream(l, &l->body);
   ct_free(a, l->memos, l->cap_memos * sizeof *l->memos);
+  ct_hash_table_clear(&l->memo_at, a);
+  ct_hash_table_clear(&l->mode_at, a);
   ct_free(a, l->labels, l->cap_labels * sizeof *l->labels);
   ct_free(a, l->frames, l->cap_frames * sizeof *l->frames);
   ct_free(a, l->loops, l->cap_loops * sizeof *l->loops);

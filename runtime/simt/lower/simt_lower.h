@@ -8,6 +8,7 @@
 #ifndef CT_SIMT_LOWER_H
 #define CT_SIMT_LOWER_H
 
+#include "runtime/base/hash_table.h"
 #include "runtime/simt/code/simt_program.h"
 
 /* The regions as one sequence. */
@@ -81,9 +82,7 @@ typedef struct CtMemo {
   uint64_t key[4];
   uint32_t slot;
   CtRegion region;
-  uint32_t next;
 } CtMemo;
-enum { CT_MEMO_BUCKETS = 1024 };
 
 typedef struct CtFrame {
   CtVal v;
@@ -99,8 +98,6 @@ typedef struct CtFrame {
 typedef struct CtLoopSpan {
   uint32_t first, last; /* positions in the body */
 } CtLoopSpan;
-
-enum { CT_MODE_HEADS = 1024 };
 
 typedef struct CtLow {
   CtAlloc alloc;
@@ -120,10 +117,10 @@ typedef struct CtLow {
   CtLowCode prologue, body;
   CtLoc loc;
   CtRegion region; /* of the instruction being lowered */
-  CtMemo *memos;   /* [0] unused */
+  CtMemo *memos;
   size_t n_memos, cap_memos;
-  uint32_t buckets[CT_MEMO_BUCKETS];
-  int32_t *labels; /* positions in the body; -1 until placed */
+  CtHashTable memo_at; /* by key: of indices + 1; a key may have a memo in several regions */
+  int32_t *labels;     /* positions in the body; -1 until placed */
   size_t n_labels, cap_labels;
   CtFrame *frames;
   size_t n_frames, cap_frames;
@@ -137,7 +134,7 @@ typedef struct CtLow {
   size_t n_params, cap_params;
   CtTileMode *modes; /* table and leaves refer to slots until the end, then to places */
   size_t n_modes, cap_modes;
-  uint32_t mode_heads[CT_MODE_HEADS]; /* by hash: 1 + the index of its newest mode, or 0 */
+  CtHashTable mode_at; /* of indices + 1 */
   CtTileOp *tiles;
   size_t n_tiles, cap_tiles;
   CtTileGuard *guards; /* slots as in tile modes */
@@ -169,6 +166,13 @@ static inline bool ct_low_is(const CtLow *l, CtVal v, uint8_t flag) {
   (ct_grow((l)->alloc, &(l)->array, &(l)->cap, (l)->n + 1, sizeof *(l)->array, NULL) == CT_OK      \
        ? true                                                                                      \
        : ((l)->failed = true, false))
+
+/* Makes room in a hash table; on failure sets l->failed. */
+static inline bool ct_low_reserve(CtLow *l, CtHashTable *t) {
+  bool has_room = ct_hash_table_reserve(t, l->alloc);
+  l->failed = l->failed || !has_room;
+  return has_room;
+}
 
 /* simt_analyse.c */
 void ct_low_analyse(CtLow *l);

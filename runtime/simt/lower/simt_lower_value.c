@@ -74,13 +74,12 @@ void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in) {
 
 /* --- memo --------------------------------------------------------------------------------------------- */
 
-static uint32_t *bucket_of(CtLow *l, const uint64_t key[4]) {
+static uint32_t hash_of(const uint64_t key[4]) {
   uint64_t h = 0;
   for (int i = 0; i < 4; i++) {
-    h = (h ^ key[i]) * 0xFF51AFD7ED558CCDu;
-    h ^= h >> 32;
+    h = ct_hash_table_mix(h, key[i]);
   }
-  return &l->buckets[h % CT_MEMO_BUCKETS];
+  return (uint32_t)h;
 }
 
 static bool encloses(const CtLow *l, CtRegion outer, CtRegion inner) {
@@ -91,27 +90,38 @@ static bool encloses(const CtLow *l, CtRegion outer, CtRegion inner) {
   return inner == outer;
 }
 
+static bool is_memo_of(const CtLow *l, const CtMemo *m, const uint64_t key[4]) {
+  return memcmp(m->key, key, sizeof m->key) == 0 &&
+         (m->region == 0 || encloses(l, m->region, l->region));
+}
+
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot) {
-  for (uint32_t i = *bucket_of(l, key); i != 0; i = l->memos[i].next) {
-    const CtMemo *m = &l->memos[i];
-    if (memcmp(m->key, key, sizeof m->key) == 0 &&
-        (m->region == 0 || encloses(l, m->region, l->region))) {
-      *slot = m->slot;
-      return true;
-    }
+  if (!ct_low_reserve(l, &l->memo_at)) {
+    return false;
   }
-  return false;
+  const CtHashSlot *at = ct_hash_table_first(&l->memo_at, hash_of(key));
+  while (at->number != 0 && !is_memo_of(l, &l->memos[at->number - 1], key)) {
+    at = ct_hash_table_next(&l->memo_at, at);
+  }
+  if (at->number != 0) {
+    *slot = l->memos[at->number - 1].slot;
+  }
+  return at->number != 0;
 }
 
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted) {
-  if (!CT_LOW_GROW(l, memos, n_memos, cap_memos)) {
+  if (!CT_LOW_GROW(l, memos, n_memos, cap_memos) || !ct_low_reserve(l, &l->memo_at)) {
     return;
   }
-  uint32_t *bucket = bucket_of(l, key);
-  CtMemo *m = &l->memos[l->n_memos];
-  *m = (CtMemo){.slot = slot, .region = hoisted ? 0 : l->region, .next = *bucket};
+  CtMemo *m = &l->memos[l->n_memos++];
+  *m = (CtMemo){.slot = slot, .region = hoisted ? 0 : l->region};
   memcpy(m->key, key, sizeof m->key);
-  *bucket = (uint32_t)l->n_memos++;
+  uint32_t hash = hash_of(key);
+  CtHashSlot *at = ct_hash_table_first(&l->memo_at, hash);
+  while (at->number != 0) {
+    at = ct_hash_table_next(&l->memo_at, at);
+  }
+  ct_hash_table_put(&l->memo_at, at, hash, (uint32_t)l->n_memos);
 }
 
 enum { KEY_CONST = 1, KEY_SPLAT };

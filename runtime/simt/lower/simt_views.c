@@ -40,13 +40,13 @@ static bool same_mode(const CtTileMode *a, const CtTileMode *b) {
   return true;
 }
 
-static uint64_t hash_mode(const CtTileMode *m) {
+static uint32_t hash_mode(const CtTileMode *m) {
   uint64_t h = m->n_leaves;
   for (uint32_t i = 0; i < m->n_leaves; i++) {
-    h = (h ^ (uint64_t)m->leaves[i].extent.v) * 0x9E3779B97F4A7C15u;
-    h = (h ^ (uint64_t)m->leaves[i].stride.v) * 0x9E3779B97F4A7C15u;
+    h = ct_hash_table_mix(h, (uint64_t)m->leaves[i].extent.v);
+    h = ct_hash_table_mix(h, (uint64_t)m->leaves[i].stride.v);
   }
-  return h >> 32;
+  return (uint32_t)h;
 }
 
 /* The leaves of a layout, in the program's memory. Extents of 1 are dropped. */
@@ -109,21 +109,25 @@ static void make_table(CtLow *l, CtTileMode *m) {
 static uint32_t find_mode(CtLow *l, CtLayout layout) {
   CtTileMode m = {0};
   flatten(l, layout, &m);
-  uint32_t *head = &l->mode_heads[hash_mode(&m) % CT_MODE_HEADS];
-  for (uint32_t i = *head; i != 0; i = l->modes[i - 1].after) {
-    if (same_mode(&l->modes[i - 1], &m)) {
-      return i - 1;
-    }
+  if (!ct_low_reserve(l, &l->mode_at)) {
+    return 0;
+  }
+  uint32_t hash = hash_mode(&m);
+  CtHashSlot *at = ct_hash_table_first(&l->mode_at, hash);
+  while (at->number != 0 && !same_mode(&l->modes[at->number - 1], &m)) {
+    at = ct_hash_table_next(&l->mode_at, at);
+  }
+  if (at->number != 0) {
+    return at->number - 1;
   }
   m.n = count(&m);
   make_table(l, &m);
   if (!CT_LOW_GROW(l, modes, n_modes, cap_modes)) {
     return 0;
   }
-  m.after = *head;
-  l->modes[l->n_modes] = m;
-  *head = (uint32_t)++l->n_modes;
-  return *head - 1;
+  l->modes[l->n_modes++] = m;
+  ct_hash_table_put(&l->mode_at, at, hash, (uint32_t)l->n_modes);
+  return at->number - 1;
 }
 
 static bool is_invariant(const CtLow *l, CtTuple t) {
