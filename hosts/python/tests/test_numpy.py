@@ -162,6 +162,22 @@ def test_gradients():
         close(x, y.reshape(2, 2, 2, 7, 8).sum(2), name)
 
 
+def test_rows():
+    import cuttle.rows as rows
+    rng = np.random.default_rng(5)
+    x, w = rng.standard_normal((3, 40)).astype("float32"), rng.standard_normal(40).astype("float32")
+    y, scale = rows.rms_norm(x, w, 1e-6)
+    want = 1 / np.sqrt((x.astype("float64") ** 2).mean(-1, keepdims=True) + 1e-6)
+    close(y, x * want * w, "rms_norm")
+    close(scale, want, "its scale")
+    dx, dw = rows.rms_norm_backward(y, x, w, scale)
+    close(dw, (y * x * want).sum(0), "dweight", 1e-4)
+    out = np.empty_like(x)
+    ok(rows.softmax(x, out=out) is out, "out")
+    close(out, np.exp(x) / np.exp(x).sum(-1, keepdims=True), "softmax")
+    ok("rms_norm" in dir(rows) and not hasattr(rows, "nothing"), "names")
+
+
 def test_decode():
     rng = np.random.default_rng(4)
     q, k, v = (rng.standard_normal(shape).astype("float32") for shape in ((2, 4, 8), (2, 2, 9, 8), (2, 2, 9, 8)))
@@ -185,4 +201,5 @@ def test_decode():
 test_attention()
 test_gradients()
 test_decode()
+test_rows()
 done()

@@ -1,0 +1,89 @@
+-- rows.lua: the operators of cuttle.rows on a GPU: first 14 of them beside the CPU engine, then
+-- their rates beside the device's copy of the same shape. Each input and each result counts once.
+-- Usage: CUTTLE_DEVICE=cuda cuttle scripts/bench/rows.lua
+local rows = require "cuttle.rows"
+local fill = kernel("fill", function(x, seed)
+  for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do
+    local a = randn_f32x4(seed, i)
+    x[i] = cast(a, x.dtype)
+  end
+end)
+local seed = 0
+local function random(dtype, ...)
+  local x = zeros(dtype, row_major{...})
+  seed = seed + 1
+  fill{grid = 1056, block = 256}(view(x, layout(size(x))), seed)
+  return x
+end
+local function same(n, name, ...)
+  local f = rows[name]
+  local on_gpu, on_cpu = {}, {}
+  for i, x in ipairs { ... } do
+    on_gpu[i], on_cpu[i] = x, type(x) == "number" and x or x:to("cpu")
+  end
+  local a, b = { f(table.unpack(on_gpu)) }, { f(table.unpack(on_cpu)) }
+  local ok = true
+  for i = 1, #a do ok = ok and allclose(a[i]:to("cpu"), b[i]) end
+  if not ok then print("DIFFERS", name, n) end
+end
+local count = 0
+for _, n in ipairs { 7, 100, 1000, 1024, 4096, 5000, 16384, 32768, 40000, 131072, 600000 } do
+  local R = 9
+  local x, dy, w, b = random(bf16, R, n), random(bf16, R, n), random(bf16, n), random(bf16, n)
+  local r = full(f32, row_major{R, 1}, 0.7)
+  local t = tensor(i64, row_major{R, 1})
+  for i = 0, R - 1 do t[{i, 0}] = i * 17 % n end
+  for _, call in ipairs {
+    { "softmax", x }, { "rms_norm", x, w, 1e-6 }, { "layer_norm", x, w, b, 1e-6 },
+    { "rms_norm_backward", dy, x, w, r }, { "layer_norm_backward", dy, x, w, r, r },
+    { "cross_entropy", x, t, -1 }, { "swiglu", x, dy }, { "geglu", x, dy }, { "quantize", x },
+    { "softmax_backward", dy, x }, { "log_softmax", x }, { "add_rms_norm", x, dy, w, 1e-6 },
+    { "swiglu_backward", dy, x, dy }, { "cross_entropy_backward", r, x, t, r, -1 },
+  } do
+    same(n, table.unpack(call))
+    count = count + 1
+  end
+end
+print("compared with the CPU engine:", count)
+for s, shape in ipairs { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16384, 131072 } } do
+  local R, n = shape[1], shape[2]
+  local x = random(bf16, R, n)
+  local y = zeros(bf16, row_major{R, n})
+  local w, b = random(bf16, n), random(bf16, n)
+  local r = full(f32, row_major{R, 1}, 0.7)
+  local t = zeros(i64, row_major{R, 1})
+  local bytes = R * n * 2
+  local copy_ms = bench(function() copy(x, y) end)
+  local base = 2 * bytes / copy_ms / 1e9
+  print(("copy %dx%d %.3f TB/s"):format(R, n, base))
+  local function time(name, tensors, ...)
+    local args = {...}
+    local ok, ms = pcall(function()
+      local launch = rows[name]:prepare(table.unpack(args))
+      launch()
+      synchronize()
+      return (bench(launch))
+    end)
+    local rate = ok and tensors * bytes / ms / 1e9
+    print(("%dx%d %-22s %s  %s"):format(R, n, name,
+      ok and ("%.3f TB/s = %.3f"):format(rate, rate / base) or ms,
+      rows[name]:explain(table.unpack(args)).shape))
+  end
+  time("softmax", 2, x, {out = y})
+  time("rms_norm", 2, x, w, 1e-6, {out = {y, r}})
+  time("layer_norm", 2, x, w, b, 1e-6, {out = {y, r, zeros(f32, row_major{R, 1})}})
+  local m = full(f32, row_major{R, 1}, 0.1)
+  time("cross_entropy", 1, x, t, -100)
+  time("cross_entropy_backward", 2, r, x, t, r, -100, {out = y})
+  time("quantize", 1.5, x)
+  if s < 4 then
+    local d = random(bf16, R, n)
+    time("rms_norm_backward", 3, d, x, w, r, {out = {y, zeros(f32, n)}})
+    time("layer_norm_backward", 3, d, x, w, m, r, {out = {y, zeros(f32, n), zeros(f32, n)}})
+    time("softmax_backward", 3, d, x, {out = y})
+    time("swiglu", 3, d, x, {out = y})
+    d:close()
+  end
+  x:close()
+  y:close()
+end
