@@ -105,6 +105,7 @@ static const struct {
     {"tune", "cuttle.tune", false},
     {"timeline", "cuttle.timeline", false},
     {"profile", "cuttle.profile", false},
+    {"capture", "cuttle.replay", false},
     {"replay", "cuttle.replay", false},
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},

@@ -1,6 +1,9 @@
-/* bind_capture.c: `capture(launch, file)`, and what stdlib/microscope/replay.lua is made of:
+/* bind_capture.c: what stdlib/microscope/replay.lua is made of:
+     _watch.capture(launch, path[, options])  writes a prepared launch
      _watch.replay(path, trusts)  the launch in a file: a kernel, the table of a configuration, the arguments, and what
                             else is known of it
+     _watch.replay_part(bytes, trusts, memory)  the same of a part of a graph's file
+     _watch.set_bytes(tensor, at, bytes)        writes into a tensor of u8, from byte `at` on
      _watch.replay_info(path)     what is known of it, with grid, block, `arguments` and `options` of NVRTC, as texts */
 #include <lauxlib.h>
 
@@ -51,14 +54,31 @@ static int replay(lua_State *L) {
   return launch_file_load(L, state_check_path(L, 1, "replay"), lua_toboolean(L, 2) != 0);
 }
 
+static int replay_part(lua_State *L) {
+  return launch_file_load_part(L, 1, lua_toboolean(L, 2) != 0, 3);
+}
+
+static int set_bytes(lua_State *L) {
+  CtErr err;
+  size_t n;
+  const Tensor *t = luaL_checkudata(L, 1, TENSOR_TYPE);
+  lua_Integer at = luaL_checkinteger(L, 2);
+  const char *bytes = luaL_checklstring(L, 3, &n);
+  if (at < 0 || (uint64_t)at > t->storage->bytes || n > t->storage->bytes - (uint64_t)at) {
+    diag_error(L, "replay: data of a graph is outside its memory");
+  }
+  diag_check(L, ct_storage_write(t->storage, (size_t)at, bytes, n, &err), &err);
+  return 0;
+}
+
 static int replay_info(lua_State *L) {
   return launch_file_describe(L, state_check_path(L, 1, "replay"));
 }
 
 void bind_open_capture(lua_State *L) {
-  static const luaL_Reg functions[] = {{"capture", lang_capture},
-                                       {"_watch.replay", replay},
-                                       {"_watch.replay_info", replay_info},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"_watch.capture", lang_capture},    {"_watch.replay", replay},
+      {"_watch.replay_part", replay_part}, {"_watch.set_bytes", set_bytes},
+      {"_watch.replay_info", replay_info}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
 }

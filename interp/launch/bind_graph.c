@@ -5,6 +5,8 @@
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"
+#include "interp/state/fields.h"
+#include "launch_capture.h"
 #include "launch_graph.h"
 #include "launch_joint.h"
 
@@ -574,12 +576,86 @@ static const luaL_Reg graph_meta[] = {{"__call", graph_call},
                                       {NULL, NULL}};
 static const luaL_Reg graph_methods[] = {{"close", graph_close}, {NULL, NULL}};
 
+/* {====== Steps ====== */
+
+static void push_address(lua_State *L, const char *name, const CtStorage *s, size_t at) {
+  field_integer(L, name, (int64_t)((uintptr_t)s->host + at));
+}
+
+/* Into the table at the top: what the launch's file would hold, its spans and its stream. */
+static void add_captured(lua_State *L, int launches, int i, bool with_data) {
+  int top = lua_gettop(L);
+  LaunchArgs args;
+  lua_rawgeti(L, launches, i);
+  lua_rawgeti(L, -1, 1);
+  const KeptLaunch *launch = lua_touserdata(L, -1);
+  luaL_checkstack(L, launch->n_args + 16, "too many arguments");
+  for (int k = 0; k <= launch->n_args; k++) {
+    lua_rawgeti(L, top + 1, k + 2);
+  }
+  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
+  launch_capture_push(L, top + 3, &launch->config, &args, "capture of a graph", with_data);
+  lua_setfield(L, top, "spans");
+  lua_setfield(L, top, "file");
+  lua_settop(L, top);
+  field_integer(L, "stream", launch->config.cpu_stream);
+}
+
+static const char *const step_kinds[] = {
+    [STATE_LAUNCH] = "launch", [STATE_COPY] = "copy",     [STATE_SET] = "set",
+    [STATE_CALL] = "call",     [STATE_MEET] = "meet",     [STATE_RECORD] = "record",
+    [STATE_WAIT] = "wait",     [STATE_BRANCH] = "branch",
+};
+
+static void push_step(lua_State *L, int launches, const StateStep *step, bool with_data) {
+  lua_createtable(L, 0, 6);
+  field_text(L, "kind", step_kinds[step->kind]);
+  if (step->kind == STATE_LAUNCH) {
+    add_captured(L, launches, step->launch, with_data);
+  } else if (step->kind == STATE_COPY || step->kind == STATE_SET) {
+    push_address(L, "to", step->dst, step->dst_at);
+    field_integer(L, "bytes", (int64_t)step->bytes);
+    field_integer(L, "byte", step->byte);
+    if (step->src != NULL) {
+      push_address(L, "from", step->src, step->src_at);
+      if (with_data) {
+        lua_pushlstring(L, (const char *)step->src->host + step->src_at, step->bytes);
+        lua_setfield(L, -2, "data");
+      }
+    }
+  } else {
+    field_integer(L, "stream", step->launch);
+    field_integer(L, "event", step->byte);
+  }
+}
+
+/* _watch.graph_steps(graph, with_data): a list of {kind =, file =, spans =, stream =, event =, to =, from =, bytes =,
+   data =}; nil: it was recorded on a device. */
+static int graph_steps(lua_State *L) {
+  const Graph *g = check_graph(L);
+  bool with_data = lua_toboolean(L, 2) != 0;
+  const StateRecorder *r = &g->head->recorder;
+  if (r->device != NULL) {
+    return 0;
+  }
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, USER_KEPT);
+  lua_createtable(L, (int)r->n_steps, 0);
+  for (size_t i = 0; i < r->n_steps; i++) {
+    push_step(L, 2, &r->steps[i], with_data);
+    lua_rawseti(L, 3, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 void bind_open_graph(lua_State *L) {
   bind_new_type(L, GRAPH_TYPE, graph_meta, graph_methods);
   lua_pushcfunction(L, lang_graph);
   lua_setfield(L, -2, "graph");
   lua_pushcfunction(L, lang_recording);
   lua_setfield(L, -2, "_launch.graph_recording");
+  lua_pushcfunction(L, graph_steps);
+  lua_setfield(L, -2, "_watch.graph_steps");
   lua_pushcfunction(L, lang_note);
   lua_setfield(L, -2, "_mesh.graph_note");
   lua_pushcfunction(L, lang_meet);

@@ -379,6 +379,32 @@ static CtStatus write_launch(lua_State *L, int kernel, const LaunchConfig *confi
   return status;
 }
 
+void launch_capture_push(lua_State *L, int kernel, const LaunchConfig *config,
+                         const LaunchArgs *args, const char *why, bool with_data) {
+  const Kernel *k = lua_touserdata(L, kernel);
+  CtErr err;
+  CtArena arena;
+  CtText out, spans;
+  push_trace(L, kernel, config, args);
+  ct_arena_init(&arena, k->state->alloc);
+  ct_text_init(&out, k->state->alloc);
+  ct_text_init(&spans, k->state->alloc);
+  Capturing g = {.arena = &arena, .k = k, .config = config, .args = args};
+  CtStatus status = put_launch(L, &g, why, with_data, &out, &err);
+  for (uint32_t i = 0; status == CT_OK && i < g.c.n_spans; i++) {
+    ct_text_printf(&spans, "%" PRIu64 " %" PRIu64 " ", g.begins[i], g.c.spans[i].bytes);
+  }
+  ct_arena_clear(&arena);
+  if (status != CT_OK) {
+    ct_text_clear(&out);
+    ct_text_clear(&spans);
+    diag_raise(L, &err);
+  }
+  bind_push_text(L, &spans);
+  bind_push_text(L, &out);
+  lua_insert(L, -2); /* stack: IR, scripts, file, spans */
+}
+
 void launch_capture(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                     const char *path, const char *why, bool with_data) {
   CtErr err;

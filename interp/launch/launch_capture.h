@@ -9,6 +9,10 @@
 void launch_capture(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                     const char *path, const char *why, bool with_data);
 
+/* Pushes what such a file would hold, and text: "BEGIN BYTES " for each of its spans, as they lie in memory. Raises. */
+void launch_capture_push(lua_State *L, int kernel, const LaunchConfig *config,
+                         const LaunchArgs *args, const char *why, bool with_data);
+
 /* The tap `capture`: where launches are to be captured, one is written before it runs. Afterwards the file goes, or stays,
    and the launch's error says where it is. */
 TapAnswer launch_file_before(Launch *l, CtErr *err);
@@ -18,6 +22,9 @@ CtStatus launch_file_after(Launch *l, CtStatus status, CtErr *err);
    is known of the launch in the file. `trusts`: the file may name options of NVRTC, hold CUDA C, and ask for much
    memory. Raises. */
 int launch_file_load(lua_State *L, const char *path, bool trusts);
+/* The same of the bytes at idx. Its spans lie in the memory of the list at `memory`: for each a tensor of u8, and where
+   it begins there. */
+int launch_file_load_part(lua_State *L, int idx, bool trusts, int memory);
 /* Pushes a table of what is known, and makes nothing of the file. Raises. */
 int launch_file_describe(lua_State *L, const char *path);
 /* A specialisation of such a kernel, as spec_trace makes one. */

@@ -255,12 +255,43 @@ static void push_spans(lua_State *L, const CtCapture *c, CtDevice *device) {
   }
 }
 
+/* Of a part: its spans lie in memory that there is. Pushes the list of push_spans; by negative number where the span
+   begins in its memory. */
+static void push_lent_spans(lua_State *L, const CtCapture *c, int memory) {
+  const unsigned char *data = c->data;
+  lua_createtable(L, (int)c->n_spans, 0);
+  for (uint32_t i = 0; i < c->n_spans; i++) {
+    const CtCaptureSpan *s = &c->spans[i];
+    CtErr err;
+    lua_rawgeti(L, memory, 2 * (lua_Integer)i + 1);
+    lua_rawgeti(L, memory, 2 * (lua_Integer)i + 2);
+    const Tensor *t = luaL_testudata(L, -2, TENSOR_TYPE);
+    lua_Integer at = lua_tointeger(L, -1);
+    bool fits = t != NULL && at >= 0 && at % CT_CAPTURE_ALIGN == 0 &&
+                (uint64_t)at <= t->storage->bytes && s->bytes <= t->storage->bytes - (uint64_t)at;
+    if (!fits) {
+      diag_error(L, "replay: span %d of a launch is outside the memory of its graph", (int)i + 1);
+    }
+    if (s->has_data) {
+      size_t n = (size_t)(s->bytes - s->lead);
+      diag_check(L, ct_storage_write(t->storage, (size_t)at + (size_t)s->lead, data, n, &err),
+                 &err);
+      data += n;
+    }
+    lua_rawseti(L, -3, -(lua_Integer)i - 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
 static void push_tensor(lua_State *L, int spans, const CtCaptureTensor *t) {
+  lua_rawgeti(L, spans, -(lua_Integer)t->span - 1);
+  uint64_t at = t->at + (uint64_t)lua_tointeger(L, -1);
+  lua_pop(L, 1);
   lua_rawgeti(L, spans, t->span + 1);
   const Tensor *memory = lua_touserdata(L, -1);
   Tensor *made =
       tensor_push_host(L, t->dtype, (CtLayout){t->shape, t->stride},
-                       ct_int((int64_t)(t->at / ct_dtype_bytes(t->dtype))), memory->storage);
+                       ct_int((int64_t)(at / ct_dtype_bytes(t->dtype))), memory->storage);
   made->is_fixed = t->is_fixed;
   made->fixed = t->fixed;
   lua_remove(L, -2);
@@ -329,6 +360,16 @@ static void push_launch(lua_State *L, CtArena *arena, const char *path, CtCaptur
   }
 }
 
+/* Of the list of spans at the top of the stack. */
+static int push_all(lua_State *L, const CtCapture *c, bool trusts) {
+  int spans = lua_gettop(L);
+  push_kernel(L, c, trusts);
+  push_config(L, c);
+  push_args(L, c, spans);
+  push_info(L, c, trusts);
+  return 4;
+}
+
 int launch_file_load(lua_State *L, const char *path, bool trusts) {
   CuttleState *s = state_of(L);
   CtCx cx = bind_enter(L);
@@ -342,12 +383,20 @@ int launch_file_load(lua_State *L, const char *path, bool trusts) {
   diag_check(L, state_device(s, &device, &err), &err);
   show_scripts(L, &c);
   push_spans(L, &c, device);
-  int spans = lua_gettop(L);
-  push_kernel(L, &c, trusts);
-  push_config(L, &c);
-  push_args(L, &c, spans);
-  push_info(L, &c, trusts);
-  return 4;
+  return push_all(L, &c, trusts);
+}
+
+int launch_file_load_part(lua_State *L, int idx, bool trusts, int memory) {
+  CtCx cx = bind_enter(L);
+  CtCapture c;
+  CtErr err;
+  size_t n;
+  const char *bytes = luaL_checklstring(L, idx, &n);
+  luaL_checktype(L, memory, LUA_TTABLE);
+  diag_check(L, ct_capture_read(cx.arena, bytes, n, &c, &err), &err);
+  show_scripts(L, &c);
+  push_lent_spans(L, &c, memory);
+  return push_all(L, &c, trusts);
 }
 
 /* Pushes "tensor f32 (4):(1)". */

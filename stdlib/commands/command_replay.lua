@@ -90,7 +90,8 @@ local modes = {}
 
 function modes.run(options)
   local launch, _, info = replay.replay(options.file)
-  print(describe(options.file, info))
+  print(info.launches and ("%s: %s"):format(options.file, replay.describe(options.file).graph)
+    or describe(options.file, info))
   if info.left_out ~= "" then print("replay: " .. info.left_out) end
   launch()
   synchronize()
@@ -99,6 +100,10 @@ end
 
 function modes.info(options)
   local info = replay.describe(options.file)
+  if info.graph then
+    print(("%s: %s"):format(options.file, info.graph))
+    return
+  end
   print(describe(options.file, info))
   for i, what in ipairs(info.arguments) do print(("%4d  %s"):format(i, what)) end
   for _, option in ipairs(info.options) do print("option of NVRTC: " .. option) end

@@ -131,6 +131,7 @@ function profile(f, options) end
 --- kernel's IR, the layouts and numbers of the arguments, the grid and the block, and the source of
 --- the kernel's scripts. With `{data = true}`, it also contains the tensors' elements; without it,
 --- a replay starts with zeros. Tensors that overlap still overlap in a replay.
+--- A graph that was recorded on the CPU engine can be written, too, with its streams and events.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > x, y = arange(f32, 8), zeros(f32, 8)
@@ -144,7 +145,7 @@ function profile(f, options) end
 ---     true
 --- CuTe: none. MoYe: none.
 --- See: docs/replay.md.
----@param launch function a launcher from k:prepare
+---@param launch function|Graph a launcher from k:prepare, or a graph
 ---@param file string
 ---@param options? table
 function capture(launch, file, options) end
@@ -154,9 +155,11 @@ function capture(launch, file, options) end
 --- `trace` or `timeline`. The second result is a table of the launch's arguments on the current
 --- device; it leaves out constants, and entries of tables are separate arguments. The third is a
 --- table of further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and
---- `has_data`. Files from unknown authors are safe to read. With `{trust = true}`, you declare
---- that you trust the author. Then the file's options and CUDA C are passed to NVRTC, and the
---- launch's memory is not limited.
+--- `has_data`. For a graph, the second result is a list of its regions of memory, as tensors of u8,
+--- and the third has `launches`, a list of such tables. Files from unknown authors
+--- are safe to read. With `{trust = true}`, you declare that you trust the
+--- author. Then the file's options and CUDA C are passed to NVRTC, and the launch's memory is not
+--- limited.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
