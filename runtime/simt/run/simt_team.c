@@ -255,14 +255,18 @@ static void set_scalars(const CtSimtJob *job, CtWarp *w) {
 
 /* Sets thread indices. Lanes beyond the block get indices that continue in the same way. */
 static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
-  int64_t xy = p->block[0] * p->block[1];
+  int64_t xy = p->block[0] * p->block[1], first = (int64_t)w->index * CT_LANES;
+  int64_t t[3] = {first % p->block[0], first % xy / p->block[0], first / xy};
   for (int lane = 0; lane < CT_LANES; lane++) {
-    int64_t i = (int64_t)w->index * CT_LANES + lane;
-    int64_t t[3] = {i % p->block[0], i % xy / p->block[0], i / xy};
     for (int axis = 0; axis < 3; axis++) {
       if (p->tid_at[axis] != 0) {
         CT_AT(int32_t, w, p->tid_at[axis])[lane] = (int32_t)t[axis];
       }
+    }
+    t[0]++;
+    for (int axis = 0; axis < 2 && t[axis] == p->block[axis]; axis++) {
+      t[axis] = 0;
+      t[axis + 1]++;
     }
   }
 }
