@@ -110,15 +110,18 @@ def _define_attention() -> Any:
     """The operators cuttle::attention and cuttle::attention_backward; the first one is returned."""
     import torch
 
-    tail = "bool causal, float? scale, int[]? cu_seqlens_q, int[]? cu_seqlens_k, bool deterministic"
+    tail = "bool causal, float? scale, int[]? cu_seqlens_q, int[]? cu_seqlens_k, int[]? window, float? softcap, " \
+           "bool deterministic"
 
     def define(name: str, run: Callable[..., Any], fake: Callable[..., Any], signature: str) -> Any:
         op = torch.library.custom_op(name, run, mutates_args=(), schema=signature)
         op.register_fake(fake)
         return op
 
-    def shared(causal: bool, scale: Optional[float], of_q: Any, of_k: Any) -> Dict[str, Any]:
-        return {"causal": causal, "scale": scale, "cu_seqlens_q": of_q, "cu_seqlens_k": of_k}
+    def shared(causal: bool, scale: Optional[float], of_q: Any, of_k: Any, window: Any,
+               softcap: Optional[float]) -> Dict[str, Any]:
+        return {"causal": causal, "scale": scale, "cu_seqlens_q": of_q, "cu_seqlens_k": of_k, "window": window,
+                "softcap": softcap}
 
     def forward(q: Any, k: Any, v: Any, *options: Any) -> Any:
         return operators.attention(q, k, v, lse=True, **shared(*options[:-1]))
@@ -141,16 +144,18 @@ _attention: Any = None
 
 
 def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[float] = None,
-              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, deterministic: bool = False) -> Any:
+              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, window: Any = None,
+              softcap: Optional[float] = None, deterministic: bool = False) -> Any:
     """Softmax attention with gradients, in place of torch.nn.functional.scaled_dot_product_attention.
 
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. With `causal`, query i sees the keys up to
     i + Sk - S. `scale` is 1/sqrt(D) by default. `cu_seqlens_q` and `cu_seqlens_k`, lists of integers, say where
-    packed sequences begin, the number of tokens last; q is then (H, T, D). `deterministic`: gradients have the
-    same bits in all runs.
+    packed sequences begin, the number of tokens last; q is then (H, T, D). `window`: how many keys are seen before
+    and behind a query's place, -1 for all. `softcap`: a score s becomes softcap tanh(s / softcap). `deterministic`:
+    gradients have the same bits in all runs.
     """
     global _attention
     if _attention is None:
         _attention = _define_attention()
     return _attention(q, k, v, causal, scale, operators.starts(cu_seqlens_q), operators.starts(cu_seqlens_k),
-                      deterministic)[0]
+                      None if window is None else list(window), softcap, deterministic)[0]

@@ -2,6 +2,7 @@
 
 import ctypes as C
 import gc
+import math
 import sys
 
 import cuttle
@@ -145,6 +146,15 @@ def test_operators():
     same((o.shape, list(view(o))), ((1, 1, 2, 16), [1.0] * 32), "attention")
     same((lse.shape, lse.dtype), ((1, 1, 2), "f32"), "with the logarithms of its sums")
     ok(all(abs(v - 4.6931472) < 1e-6 for v in view(lse)), "which are right", list(view(lse)))
+    v = m.New(m.floats(*[1.0] * 16, *[3.0] * 16), "f32", (1, 1, 2, 16), (32, 32, 16, 1))
+    o, lse = cuttle.attention(q, q, v, lse=True, window=(0, 0), softcap=2.0)
+    same(list(view(o)), [1.0] * 16 + [3.0] * 16, "a window of the query's own place")
+    ok(all(abs(x - 2 * math.tanh(2)) < 1e-6 for x in view(lse)), "a soft-cap", list(view(lse)))
+    o, lse = cuttle.attention(q, q, v, lse=True, documents=[1, 1], sinks=[4.0], alibi=[0.5])
+    same(list(view(o)), [0.5] * 16 + [1.5] * 16, "documents, and a sink as large as the score")
+    ones = m.New(m.floats(*[1.0] * 32), "f32", (1, 1, 2, 16), (32, 32, 16, 1))
+    made = cuttle.attention_backward(ones, q, q, v, o, lse, documents=[1, 1], sinks=[4.0], alibi=[0.5])
+    same(list(view(made[2])), [0.5] * 32, "the gradient of v")
     given = module.made(2)
     same(cuttle.attention(q, q, q, lse=m.New(m.floats(0, 0), "f32", (1, 1, 2), (2, 2, 1)))[0].shape, (1, 1, 2, 16),
          "into a tensor that is given")

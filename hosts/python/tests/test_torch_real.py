@@ -54,6 +54,14 @@ def test_attention():
         for x, y, name in zip(got, torch.autograd.grad((want * weight).sum(), (q, k, v)), "qkv"):
             ok(torch.allclose(x, y, atol=1e-4), f"its gradient of {name}, causal {causal}")
         ok(torch.autograd.grad(cuttle.torch.attention(q, k, v).sum(), v)[0].shape == v.shape, "of a sum")
+    out = cuttle.torch.attention(q, k, v, window=(2, 1), softcap=0.5)
+    s = 0.5 * torch.tanh(q @ k.repeat_interleave(2, 1).transpose(2, 3) / 8 ** 0.5 / 0.5)
+    ahead = torch.arange(9)[None, :] - torch.arange(9)[:, None]
+    p = s.masked_fill((ahead < -2) | (ahead > 1), -torch.inf).softmax(-1)
+    want = p @ v.repeat_interleave(2, 1)
+    ok(torch.allclose(out, want, atol=1e-5), "a window and a soft-cap")
+    for x, y in zip(*(torch.autograd.grad(t.sin().sum(), (q, k, v), retain_graph=True) for t in (out, want))):
+        ok(torch.allclose(x, y, atol=1e-4), "their gradients")
     starts, parts = [0, 4, 9], (slice(0, 4), slice(4, 9))
     packed = [t[0].detach().requires_grad_() for t in (q, k, v)]
     out = cuttle.torch.attention(*packed, causal=True, cu_seqlens_q=starts, cu_seqlens_k=starts, deterministic=True)
