@@ -109,12 +109,14 @@ local left_out <const> = {
   { "asan", "all examples, or all kernels of tests, once more", {
     "tests/lua/mesh/examples_start.lua", "tests/lua/program/check_clean.lua",
     "tests/lua/program/check_gallery.lua", "tests/lua/program/export_examples.lua" } },
-  { "asan", "most of its time is that of compilers that it starts, or of NVRTC", {
+  { "asan", "most of its time is that of compilers and others that it starts, or of NVRTC", {
     "tests/lua/attention/compile.lua", "tests/lua/matmul/tune_device.lua",
-    "tests/lua/mesh/compile_gather.lua", "tests/lua/program/copy_host.lua",
+    "tests/lua/mesh/compile_gather.lua", "tests/lua/program/check_readers.lua",
+    "tests/lua/program/copy_host.lua",
     "tests/lua/program/emission_compiles.lua", "tests/lua/program/export.lua",
     "tests/lua/program/helper_names.lua", "tests/lua/program/installed_hosts.lua",
-    "tests/lua/program/packages.lua", "tests/lua/program/run_docs_hosts.lua" } },
+    "tests/lua/program/packages.lua", "tests/lua/program/run_docs_hosts.lua",
+    "tests/lua/tune/device.lua" } },
   { "asan", "it looks at sources and scripts, and runs no C of ours", {
     "tests/lua/program/draw_sentences.lua", "tests/lua/program/gpu_check.lua",
     "tests/lua/program/makefile_names.lua", "tests/lua/program/new_operation.lua",
