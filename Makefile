@@ -356,6 +356,7 @@ playground:
 	@$(MAKE) PLATFORM=wasm BUILD=build/wasm AR=emar build/wasm/engine.js
 	@$(LUA) hosts/web/build.lua build/wasm $(DOCS)/docs/pictures $(PLAYGROUND)
 
+$(SHARED_LIB) $(MODULE) $(PYTHON_MODULE) $(BENCH_TOOLS): LDFLAGS := $(filter-out -no-pie,$(LDFLAGS))
 $(BENCH_TOOLS): $(BENCH_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $< -ldl -o $@
@@ -520,8 +521,10 @@ run-tests: $(if $(SANITIZE),$(PROGRAM),all) $(TESTED)
 gpu-test: all $(DEVICE_BIN)
 	@$(call run_suites,gpu,--jobs 1)
 
+# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables.
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
+		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie)' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
 # The whole library, as any of it may run in a thread, but unoptimised: threads meet in the engine and in states.
