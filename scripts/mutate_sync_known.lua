@@ -37,8 +37,16 @@ local message <const> = "one thread tells another: no two stores are looked at c
 add("reduce", 'the order "seq_cst" of a fence #1', "needless", message)
 add("reduce", 'the order "seq_cst" of a fence #2', "needless", message)
 add("stream_k", 'the order "seq_cst" of a fence #1', "needless", message)
-add("wgmma_tma_sm90", "the wait for an mbarrier 'empty' #1", "needless",
-  "there is one warp group, and wgmma_wait by one of its warps says that all have read")
+local one_group <const> = "there is one warp group, and wgmma_wait by one of its warps says that "
+  .. "all have read"
+add("wgmma_tma_sm90", "the wait for an mbarrier 'empty' #1", "needless", one_group)
+for _, name in ipairs { "hopper_steps", "hopper_steps, one block" } do
+  add(name, "sync_threads() #2", "needless", one_group)
+end
+for _, what in ipairs { "tma_store_wait() #1", "sync() of a named barrier #1",
+  "the arrival at an mbarrier 'empty' #3" } do
+  add("hopper_steps", what, "elsewhere", "hopper_steps, one block: a second tile needs it")
+end
 add("stream_k", "fence() #1", "needless", "the barrier and the release of the store behind it do")
 
 local own <const> = "two_shot_all_reduce, read between calls: a rank uses its own chunk only"
@@ -127,6 +135,9 @@ for _, name in ipairs { "attention_backward hopper", "attention_backward hopper,
   add_all(name, { "the wait for an mbarrier 'shared_8' #1", "wgmma_commit() #3", "wgmma_wait() #3",
     "wgmma_commit() #8", "wgmma_wait() #8" }, "needless", released)
 end
+
+add_all("attention_decode latent", { "sync_threads() #1", "sync_threads() #6" }, "elsewhere",
+  "attention_decode mma: here the work on a piece begins with a barrier")
 
 -- {====== Many devices ======
 

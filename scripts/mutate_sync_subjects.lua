@@ -37,6 +37,8 @@ local m = mesh{]],
 }
 
 -- One block computes all tiles.
+M.changed["hopper_steps, one block"] = { "hopper_steps",
+  "min(high * wide, p.blocks or high * wide)", "1" }
 M.changed["hopper_gemm, one block"] = { "hopper_gemm", "grid = min(tiles, n_blocks)", "grid = 1" }
 
 -- {====== Products ======
@@ -145,19 +147,21 @@ local function differentiate(name, dtype, config, shape, options)
   end
 end
 
--- Twice, each launch as a dependent one, as on Hopper.
-local function decode(name, config, dtype, kv, depth, options)
+-- Twice, each launch as a dependent one, as on Hopper. tensors() returns Q, K and V.
+local function decode(name, config, tensors, options, parts)
   operators["attention_decode " .. name] = function()
     local of = require "cuttle.attention_decode"
-    local row = { parts = 3 }
+    local row = { parts = parts or 3 }
     for _, known in ipairs(of.configs) do
       for key, value in pairs(known.name == config and known or {}) do row[key] = value end
     end
-    local Q, K = randn(dtype, row_major{2, 4, depth}), randn(f32, 2 * 2 * 900 * depth)
-    K = view(reference.cast(K, kv), row_major{2, 2, 900, depth})
-    local all = { config = row, cache_seqlens = from_table(i32, {900, 77}) }
+    local all = { config = row }
     for key, value in pairs(options or {}) do all[key] = value end
-    local _, _, _, _, steps = of.prepare(Q, K, K, all)
+    local Q, K, V = tensors()
+    local lengths = {}
+    for b = 1, size(K, 0) do lengths[b] = b % 2 == 1 and size(K, 2) or 77 end
+    all.cache_seqlens = from_table(i32, lengths)
+    local _, _, _, _, steps = of.prepare(Q, K, V, all)
     for _ = 1, 2 do
       for _, step in ipairs(steps) do
         step.launch.pdl = true
@@ -167,9 +171,22 @@ local function decode(name, config, dtype, kv, depth, options)
   end
 end
 
-decode("plain", "plain", f32, f32, 16)
-decode("mma", "mma 4 warps", bf16, bf16, 64)
-decode("8 bits", "mma 8 bits", bf16, f8e4m3, 64, {k_scale = 0.5, v_scale = 0.5})
+local function cached(dtype, kv, depth)
+  return function()
+    local K = view(reference.cast(randn(f32, 2 * 2 * 900 * depth), kv), row_major{2, 2, 900, depth})
+    return randn(dtype, row_major{2, 4, depth}), K, K
+  end
+end
+
+decode("plain", "plain", cached(f32, f32, 16))
+decode("mma", "mma 4 warps", cached(bf16, bf16, 64))
+decode("8 bits", "mma 8 bits", cached(bf16, f8e4m3, 64), {k_scale = 0.5, v_scale = 0.5})
+-- A block has two sequences and more.
+decode("latent", "latent", function()
+  local K = randn(bf16, row_major{5, 1, 180, 576})
+  local V = view(K, layout({5, 1, 180, 512}, {180 * 576, 0, 576, 1}))
+  return randn(bf16, row_major{5, 16, 576}), K, V
+end, {}, 1)
 
 -- {====== Many devices ======
 
