@@ -157,45 +157,50 @@ static void add_piece(Capturing *g, const Tensor *t, CtCaptureTensor *out) {
                            .fixed = t->fixed};
 }
 
-static size_t count_tensors(const Arg *a) {
-  return a->kind == ARG_TENSOR ? 1 : a->kind == ARG_LIST ? (size_t)launch_list_size(a->list) : 0;
+/* What a file has of the argument, without its tensors; false: nothing, as of constants and records, which are in the
+   IR. */
+static bool begin_arg(const LaunchArgs *args, const Arg *a, CtCaptureArg *out) {
+  switch (a->kind) {
+    case ARG_TENSOR: *out = (CtCaptureArg){.kind = CT_CAPTURE_TENSOR, .n = 1}; return true;
+    case ARG_LIST:
+      *out = (CtCaptureArg){.kind = CT_CAPTURE_LIST, .n = (uint32_t)launch_list_size(a->list)};
+      return true;
+    case ARG_NUMBER:
+      *out = (CtCaptureArg){
+          .kind = CT_CAPTURE_NUMBER, .dtype = a->dtype, .number = args->slots[a->first_slot].i};
+      return true;
+    case ARG_STATIC:
+    case ARG_OBJECT:
+    case ARG_RECORD: return false;
+  }
+  CT_UNREACHABLE();
 }
 
-static void add_arg(Capturing *g, const Arg *a, const char *name, CtCaptureArg *out) {
-  size_t n = count_tensors(a);
+static void add_tensors(Capturing *g, const Arg *a, CtCaptureArg *out) {
+  size_t n = out->n;
   CtCaptureTensor *tensors = get(g, n, sizeof *tensors);
-  *out = (CtCaptureArg){.kind = a->kind == ARG_LIST     ? CT_CAPTURE_LIST
-                                : a->kind == ARG_TENSOR ? CT_CAPTURE_TENSOR
-                                                        : CT_CAPTURE_NUMBER,
-                        .name = name,
-                        .dtype = a->kind == ARG_NUMBER ? a->dtype : CT_VOID,
-                        .number = a->kind == ARG_NUMBER ? g->args->slots[a->first_slot].i : 0,
-                        .n = (uint32_t)n,
-                        .tensors = n == 0 ? NULL : tensors};
+  out->tensors = n == 0 ? NULL : tensors;
   for (size_t i = 0; i < n && !g->failed; i++) {
     add_piece(g, a->kind == ARG_LIST ? launch_list_tensor(a->list, (int64_t)i) : a->tensor,
               &tensors[i]);
   }
 }
 
-/* Of constants and records nothing is left in the IR. */
-static bool is_passed(const Arg *a) {
-  return a->kind == ARG_TENSOR || a->kind == ARG_NUMBER || a->kind == ARG_LIST;
-}
-
 /* Their names are in the table. */
 static void add_args(lua_State *L, int names, Capturing *g) {
   const LaunchArgs *args = g->args;
-  CtCaptureArg *out = get(g, (size_t)args->n, sizeof *out);
+  CtCaptureArg arg, *out = get(g, (size_t)args->n, sizeof *out);
   size_t n_tensors = 0;
   for (int i = 0; i < args->n; i++) {
-    n_tensors += count_tensors(&args->args[i]);
+    n_tensors += begin_arg(args, &args->args[i], &arg) ? arg.n : 0;
   }
   g->pieces = get(g, n_tensors, sizeof *g->pieces);
   for (int i = 0; i < args->n && !g->failed; i++) {
-    if (is_passed(&args->args[i])) {
+    if (begin_arg(args, &args->args[i], &arg)) {
       lua_rawgeti(L, names, (lua_Integer)g->c.n_args + 1);
-      add_arg(g, &args->args[i], lua_tostring(L, -1), &out[g->c.n_args++]);
+      arg.name = lua_tostring(L, -1);
+      add_tensors(g, &args->args[i], &arg);
+      out[g->c.n_args++] = arg;
       lua_pop(L, 1); /* the table keeps it */
     }
   }
