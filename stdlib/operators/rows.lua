@@ -137,4 +137,32 @@ M.quantize = row_kernel("quantize", function(row, x)
   return x * (1.0 / scale), row:once(scale)
 end, { types = { f8e4m3 } })
 
+-- {====== Choices ======
+
+-- The largest value and its column, the first one of equals.
+local function larger(a, b)
+  local is_b = b.value > a.value or b.value == a.value and b.at < a.at
+  return { value = where(is_b, b.value, a.value), at = where(is_b, b.at, a.at) }
+end
+
+local function largest(row, value)
+  return row:reduce({ value = value, at = row:column() }, larger,
+    { value = f32(-math.huge), at = i32(0x7fffffff) })
+end
+
+--- argmax(x) -> the column of each row's largest element, i32, and that element
+M.argmax = row_kernel("argmax", function(row, x)
+  local best = largest(row, cast(x, f32))
+  return row:once(best.at), row:once(best.value)
+end)
+
+--- sample(x, temperature, seed) -> a column of each row, i32, drawn with the probabilities
+--- softmax(x / temperature): of the largest x / temperature + g, where g has a Gumbel distribution.
+--- The same seed draws the same columns, on both engines.
+M.sample = row_kernel("sample", function(row, x, temperature, seed)
+  local u = rand_f32x4(seed, cast(row:index(), i64) * row:length() + row:column())
+  local gumbel = -log(-log(max(u, 1e-30)))
+  return row:once(largest(row, cast(x, f32) / temperature + gumbel).at)
+end)
+
 return M

@@ -216,3 +216,24 @@ do -- the halves of heads turn together; results in place
     math.abs(x[{1, 2, 2, 7}] - (b * c + a * s)) < 1e-6)
 end
 -- expect: true	true
+
+do -- the first of equals; and draws, of 3,000 rows alike
+  local x = from_table(bf16, {{1, 5, 5, 2}, {0, -1, 0, 0}})
+  local at, value = rows.argmax(x)
+  print(at.dtype, at[{0, 0}], at[{1, 0}], value[{0, 0}])
+  local p = {0.1, 0.2, 0.3, 0.4}
+  local logs = zeros(f32, 4)
+  for i = 0, 3 do logs[i] = 0.5 * math.log(p[i + 1]) end
+  local drawn = rows.sample(view(logs, layout({3000, 4}, {0, 1})), 0.5, 7)
+  local counts, again = {0, 0, 0, 0}, rows.sample(view(logs, layout({3000, 4}, {0, 1})), 0.5, 7)
+  local is_same = true
+  for r = 0, 2999 do
+    local i = drawn[{r, 0}] + 1
+    counts[i], is_same = counts[i] + 1, is_same and again[{r, 0}] == i - 1
+  end
+  local is_near = true
+  for i = 1, 4 do is_near = is_near and math.abs(counts[i] / 3000 - p[i]) < 0.04 end
+  print(is_same, is_near or table.concat(counts, " "))
+end
+-- expect: i32	1	0	5.0
+-- expect: true	true
