@@ -6,6 +6,7 @@ local ct = require "cuttle"
 local internal = select(2, debug.getupvalue(package.preload["cuttle.profile"], 2))
 local check = require "cuttle.check"
 local cpu_time = require "cpu_time"
+local example = require "example"
 local moye = require "moye"
 local threadIdx, blockIdx, blockDim = ct.threadIdx, ct.blockIdx, ct.blockDim
 local row_major, size, cdiv = ct.row_major, ct.size, ct.cdiv
@@ -37,6 +38,25 @@ local function saxpy()
   return k:prepare{grid = cdiv(n, 256), block = 256}(rand(f32, n), rand(f32, n), 2.5)
 end
 
+-- What an example times, by the function or module that it hands its launch to.
+local function timed_by(name, ...) return select(2, example.run_to("bench", name, ...)) end
+local function beside_blas(name, ...)
+  return select(3, example.run_to("cuttle.beside_blas", name, ...))
+end
+
+local function swizzled_transpose()
+  local parts = example.run_to("bench", "transpose", 1024)
+  local k = parts.through_shared("swizzled", parts.swizzled, 0)
+  local A, B = rand(f32, {1024, 1024}), ct.zeros(f32, {1024, 1024})
+  return k:prepare{grid = {32, 32}, block = 256}(A, B)
+end
+
+local function hopper_attention()
+  local function rows() return ct.randn(ct.bf16, row_major{1, 2, 256, 64}) end
+  local Q, K, V = rows(), rows(), rows()
+  return function() ct.attention(Q, K, V, {causal = true, config = "hopper 192x80"}) end
+end
+
 local function profiled(launch)
   local session = internal.watch.profile_begin(0) -- no CUDA C: the launch alone
   launch()
@@ -53,7 +73,7 @@ local function measure(name, launch)
   }
   launch()
   local best = cpu_time.best_in_turns(TURNS, ways)
-  print(("%-10s %6.1f ms of CPU time; checked without global races %.2f times as long, wholly "
+  print(("%-11s %6.1f ms of CPU time; checked without global races %.2f times as long, wholly "
     .. "%.2f, %d findings; profiled %.2f"):format(name, best[1] * 1e3, best[2] / best[1],
     best[3] / best[1], n_findings, best[4] / best[1]))
 end
@@ -66,4 +86,11 @@ return function()
   measure("matmul", tiled())
   measure("notebook", notebook())
   measure("saxpy", saxpy())
+  measure("transpose", swizzled_transpose())
+  measure("sgemm_1", beside_blas("sgemm_1", 256, 256, 64, "NT"))
+  for _, name in ipairs{"softmax", "reduce", "nbody", "histogram", "prefix_sum", "radix_sort"} do
+    measure(name, timed_by(name))
+  end
+  measure("hopper_gemm", beside_blas("hopper_gemm", 256, 512, 256))
+  measure("attention", hopper_attention())
 end
