@@ -210,16 +210,6 @@ void ct_clock_close(CtCheckWorker *k) {
   }
 }
 
-bool ct_clock_readers(CtCheck *check, struct CtReaders *out) {
-  const CtSimtProgram *p = check->job->program;
-  size_t n = check->n_granules * (size_t)p->n_cluster * (size_t)p->n_warps;
-  uint8_t bytes = 0;
-  out->read = ct_arena_alloc(&check->arena,
-                             2 * (size_t)p->n_cluster * (size_t)p->n_warps * sizeof *out->read);
-  return out->read != NULL && take(check, &out->last, 2 * n) && take(check, &out->others, n) &&
-         (!ct_latest_is_wanted(p, true, &bytes) || take(check, &out->loads, 2 * n));
-}
-
 void ct_clock_begin_block(CtCheckWorker *k) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -713,22 +703,15 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   }
 }
 
-bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
-                           int lane, bool by_agent) {
+bool ct_clock_is_before(const CtCheckWorker *k, uint32_t component, uint32_t clock, int32_t warp,
+                        int lane, bool by_agent) {
   const CtClocks *c = k->clocks;
-  const uint32_t *seen = warp_row(c, rank, warp);
-  if (has_reached(c, rank, warp, lane, (by_agent ? c->n : 0) + old->component, old->clock)) {
-    return true;
-  }
-  if (!by_agent && old->component == of_warp(c, rank, warp)) {
-    return c->own[(size_t)rank * c->n_warps + (size_t)warp] >= old->clock;
-  }
-  return seen[(by_agent ? c->n : 0) + old->component] >= old->clock;
-}
-
-bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp, int lane,
-                        bool by_agent) {
-  return ct_clock_is_before_in(k, old, k->k->rank, warp, lane, by_agent);
+  int rank = k->k->rank;
+  uint32_t at = (by_agent ? c->n : 0) + component;
+  bool is_own = !by_agent && component == of_warp(c, rank, warp);
+  const uint32_t *seen =
+      is_own ? &c->own[(size_t)rank * c->n_warps + (size_t)warp] : &warp_row(c, rank, warp)[at];
+  return *seen >= clock || has_reached(c, rank, warp, lane, at, clock);
 }
 
 bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {

@@ -98,22 +98,23 @@ struct CtClocks {
 };
 
 /* The last reads of shared memory since it was written: columns of words by granule, for each warp of
-   the cluster. Two lanes of a warp may read, so the last one is not enough. */
+   the cluster. Two lanes of a warp may read, so the last one is not enough. NULL: it has not been used yet. */
 struct CtReaders {
-  uint32_t *last;   /* two columns: by thread; by agent */
-  uint32_t *others; /* one: by another lane than the last, if there is a last by thread */
-  uint32_t *loads;  /* two, atomic: the last; by another lane. NULL: the program has none */
-  CtRange *read;    /* of each column of `last`: what may have words of this block */
+  uint32_t **last;   /* two columns: by thread; by agent */
+  uint32_t **others; /* one: by another lane than the last, if there is a last by thread */
+  uint32_t **loads;  /* two, atomic: the last; by another lane. NULL: the program has none */
+  CtRange *read;     /* of each column of `last`: what may have words of this block */
   struct CtGroupRead *group; /* check_touch.c */
 };
 
 /* Does the program need clocks, rather than epochs, for more than flags? */
 bool ct_clock_is_wanted(const CtSimtProgram *p);
-/* The clocks of a team of workers; the table of readers of one worker. NULL, false: no memory. */
+/* The clocks of a team of workers. NULL: no memory. */
 CtClocks *ct_clock_open(CtCheck *c);
-bool ct_clock_readers(CtCheck *c, struct CtReaders *out);
-/* check_touch.c: false: no memory; a block begins; the numbers of events begin again. */
+/* check_touch.c: the readers of one worker, whose clocks are open; false: no memory. A block begins. The numbers of events
+   begin again. */
 bool ct_touch_open(CtCheckWorker *k) CT_NODISCARD;
+void ct_touch_close(const CtCheckWorker *k);
 void ct_touch_begin_block(CtCheckWorker *k);
 void ct_touch_forget(CtCheckWorker *k);
 void ct_clock_close(CtCheckWorker *k);
@@ -133,9 +134,6 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
 uint32_t ct_clock_width(const CtCheckWorker *k);
 void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
 
-/* ct_clock_is_before, of a warp of the block of that rank. lane CT_NO_LANE: of all of its lanes. */
-bool ct_clock_is_before_in(const CtCheckWorker *k, const CtCheckEvent *old, int rank, int32_t warp,
-                           int lane, bool by_agent);
 /* Has the warp of the event called a proxy fence after it? */
 bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e);
 /* The rank of the block that the component is of. */

@@ -249,7 +249,8 @@ void ct_early_end(CtCheck *c) {
 static bool is_behind(const CtCheckWorker *k, const CtCheckWorker *other, int32_t i, int32_t warp) {
   const CtCheckWarp *w = &k->warps[warp], *waiter = &other->warps[i];
   const CtCheckEvent *wait = &waiter->wait;
-  if (k->clocks != NULL && ct_clock_is_before(k, wait, warp, CT_ANY_LANE, false)) {
+  if (k->clocks != NULL &&
+      ct_clock_is_before(k, wait->component, wait->clock, warp, CT_ANY_LANE, false)) {
     return true;
   }
   if (ct_flag_knows(k, warp, 0, wait, waiter->wait_lane)) {

@@ -280,7 +280,7 @@ static bool is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_l
   return (is_own && old->epoch != k->epoch) ||
          (in_warp && (old_lane == lane || old->sub != k->warps[warp].sub)) ||
          (k->clocks != NULL && old->job == k->k->job->number && old->home == k->k->team[0].block &&
-          ct_clock_is_before(k, old, warp, lane, false)) ||
+          ct_clock_is_before(k, old->component, old->clock, warp, lane, false)) ||
          ct_flag_knows(k, warp, lane, old, old_lane);
 }
 

@@ -4,7 +4,7 @@
    each kind of other accesses the latest ones (check_latest.h). If several blocks write a place
    without order, it keeps the lowest block. So the workers find the same pair in each run,
    whatever their order. */
-#include "check_clock.h"
+#include "check_before.h"
 #include "check_flag.h"
 #include "check_ranks.h"
 
@@ -106,36 +106,15 @@ static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
          (e->agent == CT_AGENT_BAR && k->k->job->program->n_cluster == 1);
 }
 
-/* Does another block of the cluster know that the event is over? */
-static bool is_over_in_cluster(const Touch *t, const CtCheckEvent *old, int lane) {
-  CtCheckEvent last = *old;
-  CtEventEnd end;
-  if (t->k->clocks == NULL || old->home != t->event.home || !ct_check_end_of(old, &end)) {
-    return false;
-  }
-  last.clock = end.clock;
-  return ct_clock_is_before(t->k, &last, t->event.warp, lane, false);
-}
-
 /* Does an access of the same launch come before this one? */
-static bool is_before(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
-  const CtCheckEvent *e = &t->event;
-  if (old->block != e->block) {
-    return is_over_in_cluster(t, old, lane) || ct_flag_knows(t->k, e->warp, lane, old, old_lane);
-  }
-  bool in_warp = old->warp == e->warp;
-  if ((t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, lane, false)) ||
-      ct_flag_knows(t->k, e->warp, lane, old, old_lane)) {
-    return true;
-  }
-  return !is_of_agent(t->k, old) && /* only a wait says that its work is done */
-         (old->epoch != e->epoch || (in_warp && (old_lane == lane || old->sub != e->sub)));
+static bool is_before(const Touch *t, const CtCheckEvent *old, CtLanePair lanes) {
+  return ct_is_before(t->k, old, &t->event, lanes, is_of_agent(t->k, old), false);
 }
 
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
-  return old->job != t->event.job
-             ? ct_ranks_is_before(t->k, old, old_lane, &t->event, lane)
-             : ct_check_both_atomic(old, &t->event) || is_before(t, old, old_lane, lane);
+  return old->job != t->event.job ? ct_ranks_is_before(t->k, old, old_lane, &t->event, lane)
+                                  : ct_check_both_atomic(old, &t->event) ||
+                                        is_before(t, old, (CtLanePair){old_lane, lane});
 }
 
 /* Why an older access of another rank is not ordered before this one, or not seen. */
@@ -150,8 +129,9 @@ static uint8_t rank_cause(const Touch *t, const CtCheckEvent *old, int old_lane,
    that. A wait by one lane counts for its warp. */
 static bool look_at_copy(const Touch *t, uint32_t number, int old_lane, int lane, int64_t off) {
   const CtPending *copy = t->k->n_sources == 0 ? NULL : ct_async_source(t->k, number);
-  if (copy == NULL || (copy->is_done && (copy->what.warp == t->event.warp ||
-                                         is_before(t, &copy->what, old_lane, lane)))) {
+  if (copy == NULL ||
+      (copy->is_done && (copy->what.warp == t->event.warp ||
+                         is_before(t, &copy->what, (CtLanePair){old_lane, lane})))) {
     return false;
   }
   ct_async_note_source(t->k, t->a, lane, off, copy, old_lane);
@@ -205,7 +185,7 @@ static const CtCheckEvent *event_of(const void *touch, uint32_t number) {
 
 static bool is_over(const CtLatestBy *by, const CtCheckEvent *old, int old_lane, int lane) {
   const Touch *t = by->of;
-  return old->job == t->event.job && is_before(t, old, old_lane, lane);
+  return old->job == t->event.job && is_before(t, old, (CtLanePair){old_lane, lane});
 }
 
 /* Do accesses of these kinds never race? */
@@ -370,26 +350,6 @@ static void touch_writes(Touch *t) {
 
 /* --- whole lines ---------------------------------------------------------------------------------------------- */
 
-/* Does the lane know that the event is over, whichever lane it is? */
-static bool knows_all(const Touch *t, const CtCheckEvent *old) {
-  bool knows = true;
-  for (int lane = 0; lane < CT_LANES && knows; lane++) {
-    knows = ct_flag_knows(t->k, t->event.warp, lane, old, lane);
-  }
-  return knows;
-}
-
-/* Does an access of the line by the same lanes come before this one, for each lane? */
-static bool is_line_before(const Touch *t, const CtCheckEvent *old) {
-  const CtCheckEvent *e = &t->event;
-  if (old->block != e->block) {
-    return is_over_in_cluster(t, old, CT_NO_LANE) || knows_all(t, old);
-  }
-  return (t->k->clocks != NULL && ct_clock_is_before(t->k, old, e->warp, CT_NO_LANE, false)) ||
-         (!is_of_agent(t->k, old) && (old->epoch != e->epoch || old->warp == e->warp)) ||
-         knows_all(t, old);
-}
-
 /* Need the line's access of this word not be looked at by granules? */
 static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
   uint32_t number = word >> CT_EVENT_LANE_BITS;
@@ -399,7 +359,7 @@ static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
   }
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
   if (old->job != t->event.job || (t->a->writes && t->k->n_sources > 0) ||
-      !(ct_check_both_atomic(old, &t->event) || is_line_before(t, old)) ||
+      !(ct_check_both_atomic(old, &t->event) || is_before(t, old, ct_same_lanes)) ||
       !is_seen(t, old, CT_NO_LANE, old_writes)) {
     return false;
   }
@@ -415,7 +375,7 @@ static bool is_over_alike(const Touch *t, uint32_t word) {
     return true;
   }
   for (int lane = 0; lane < CT_LANES; lane++) {
-    n += is_before(t, old, lane, lane);
+    n += is_before(t, old, (CtLanePair){lane, lane});
   }
   return n == 0 || n == CT_LANES;
 }

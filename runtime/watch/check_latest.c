@@ -1,7 +1,7 @@
 /* check_latest.c: see check_latest.h. */
 #include "check_latest.h"
 
-#include "check_clock.h"
+#include "check_before.h"
 
 static const CtCheckEvent *event_of(const CtLatestBy *by, uint32_t word) {
   return by->event(by->of, word >> CT_EVENT_LANE_BITS);
@@ -59,12 +59,10 @@ static const CtCheckEvent *shared_event(const void *k, uint32_t number) {
   return ct_shadow_event(k, number);
 }
 
-static bool is_shared_over(const CtLatestBy *by, const CtCheckEvent *old, int old_lane,
-                           int lane) { /* of a block of the cluster */
-  const CtCheckWorker *k = by->of;
-  (void)old_lane;
-  return ct_clock_is_before_in(k, old, ct_clock_rank_of(k->clocks, by->now->component),
-                               by->now->warp, lane, false);
+static bool is_shared_over(const CtLatestBy *by, const CtCheckEvent *old, int old_lane, int lane) {
+  const CtCheckWorker *k = by->of; /* of the memory */
+  return ct_is_before(k - k->k->rank + by->now->rank, old, by->now, (CtLanePair){old_lane, lane},
+                      old->agent != CT_AGENT_NONE, false);
 }
 
 void ct_shadow_note_atomic(CtCheckWorker *k, int64_t g, uint32_t word, const CtCheckEvent *now) {

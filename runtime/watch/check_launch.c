@@ -133,9 +133,7 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   if (c->has_clocks) {
     k->clocks = worker->rank == 0 ? ct_clock_open(c) : k[-worker->rank].clocks;
     k->phases = worker->rank == 0 ? ct_phase_open(c, k->clocks) : k[-worker->rank].phases;
-    k->readers = ct_arena_alloc(&c->arena, sizeof *k->readers);
-    has_clocks = k->readers != NULL && ct_clock_readers(c, k->readers) && ct_touch_open(k) &&
-                 k->clocks != NULL && k->phases != NULL;
+    has_clocks = k->clocks != NULL && k->phases != NULL && ct_touch_open(k);
   }
   k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
   return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
@@ -144,6 +142,7 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
 }
 
 static void close_worker(CtCheck *c, CtCheckWorker *k) {
+  ct_touch_close(k);
   ct_free(c->alloc, k->events, k->cap_events * sizeof *k->events);
   ct_free(c->alloc, k->reads, k->cap_reads * sizeof *k->reads);
   ct_free(c->alloc, k->unset, k->cap_unset * sizeof *k->unset);

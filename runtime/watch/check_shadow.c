@@ -1,5 +1,5 @@
 /* check_shadow.c: `check` of shared memory: races within a block; see check_state.h. */
-#include "check_clock.h"
+#include "check_before.h"
 #include "check_flag.h"
 #include "check_latest.h"
 
@@ -132,8 +132,7 @@ typedef struct Write {
 static void look_at_write(const Write *w, int lane, int64_t off, uint32_t old_word) {
   int old_lane = (int)(old_word & CT_EVENT_LANE);
   const CtCheckEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
-  bool in_warp = old->warp == w->event->warp;
-  if ((in_warp && (old_lane == lane || old->sub != w->event->sub)) ||
+  if (ct_is_before_in_warp(old, w->event, (CtLanePair){old_lane, lane}) ||
       ct_check_both_atomic(old, w->event) ||
       ct_flag_view_covers(w->event->view, lane, old, old_lane) ||
       (old->atomic != 0 && w->event->atomic == 0 && ct_flag_has_seen(w->k, w->a, lane, off))) {
@@ -379,8 +378,9 @@ static void look_at_word(const Look *l, int lane, int64_t off, uint32_t word) {
   int old_lane = (int)(word & CT_EVENT_LANE);
   const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &l->r->event;
   bool in_warp = old->warp == e->warp;
-  if ((in_warp ? old_lane == lane || old->sub != e->sub || !l->fresh : l->in_warp_only) ||
-      ct_check_both_atomic(old, e) || ct_flag_view_covers(e->view, lane, old, old_lane) ||
+  if ((in_warp ? !l->fresh : l->in_warp_only) ||
+      ct_is_before_in_warp(old, e, (CtLanePair){old_lane, lane}) || ct_check_both_atomic(old, e) ||
+      ct_flag_view_covers(e->view, lane, old, old_lane) ||
       ct_flag_view_covers(old->view, old_lane, e, lane)) {
     return;
   }

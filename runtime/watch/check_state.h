@@ -15,18 +15,11 @@
      check_ranks.c    launches of several ranks at once, each checked by a part
      check_known.c    what threads know of each other's work
      check_flag.c     what atomic operations, fences and barriers tell of it
+     check_before.h   whether an access comes before another: the rule
 
    What a race is. Two accesses of one place by different threads race if at least one is a write
-   and nothing orders them. Two atomic operations of the same width do not race. These order
-   them, thread by thread, as PTX's memory model has it (docs/memory_order.md):
-   - a barrier of the block between them (epochs);
-   - in one warp, a sync_warp between them (CtCheckEvent.sub); one of some lanes is taken for one of
-     all. Nothing else orders lanes: not the order in which the engine runs them, nor shuffles or
-     votes;
-   - a release by the first one's thread after it, or by one that comes after it, and an acquire of
-     the same flag by the second one's thread before that one (check_flag.h);
-   - a barrier of the grid between them, which hands on what its blocks did and know;
-   - mbarriers, named barriers and asynchronous work, by clocks (check_clock.h).
+   and nothing orders them, by the rule of check_before.h. Two atomic operations of the same width do
+   not race.
 
    The check may regard too much as ordered, never too little: it may miss a race, but it invents
    none. Two writes of the same value are not reported. Launches are ordered, except for what a
@@ -389,10 +382,11 @@ static inline bool ct_check_both_atomic(const CtCheckEvent *a, const CtCheckEven
 /* check_clock.c: stamps an event of the warp with its component and clock. The access a names
    the agent; NULL: the warp did it itself. */
 void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtCheckEvent *e);
-/* Does `old` come before what the lane does now? lane CT_ANY_LANE: one of them. `by_agent`: before what an agent of the warp
-   does, which needs a proxy fence after ordinary writes. */
-bool ct_clock_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp, int lane,
-                        bool by_agent);
+/* Does the warp know of that clock of a component? By what its lane knows, too, or, CT_ANY_LANE, by what one of them does;
+   CT_NO_LANE: by what all know. `by_agent`: before what an agent of the warp does, which needs a proxy fence after
+   ordinary writes. */
+bool ct_clock_is_before(const CtCheckWorker *k, uint32_t component, uint32_t clock, int32_t warp,
+                        int lane, bool by_agent);
 
 /* Where the event is over; false: it is a copy that nobody has waited for. */
 static inline bool ct_check_end_of(const CtCheckEvent *e, CtEventEnd *end) {

@@ -2,7 +2,7 @@
    names. Most of them come before all that the new one does, and neighbouring granules name the same
    ones. So an access is taken in runs of neighbouring granules of one lane, and each older event is
    compared once. What this does not settle is compared granule by granule and lane by lane. */
-#include "check_clock.h"
+#include "check_before.h"
 #include "check_flag.h"
 #include "check_latest.h"
 
@@ -30,6 +30,7 @@ typedef struct Touch {
   uint32_t number;
   int64_t e;
   int lane;                     /* that accesses it alone; CT_NO_LANE: there are several */
+  CtLanePair all;               /* any lane of an older access, and all of this one */
   size_t n_warps, warp;         /* of the cluster */
   uint32_t before[2][N_BEFORE]; /* reads, writes: numbers of events that come before all of it */
   struct CtGroupRead *group;    /* to note what wrote there; NULL: nowhere */
@@ -43,30 +44,81 @@ typedef struct Run {
 
 /* --- the words of readers -------------------------------------------------------------------------------- */
 
-static uint32_t *column(const CtCheckWorker *k, uint32_t *words, size_t i) {
-  return &words[i * k->check->n_granules];
+static size_t n_warps_of(const CtCheckWorker *k) {
+  return (size_t)k->clocks->n_blocks * k->clocks->n_warps;
+}
+
+static size_t column_bytes(const CtCheckWorker *k) {
+  return k->check->n_granules * sizeof **k->readers->last;
+}
+
+/* A column that is going to be used; NULL: no memory. */
+static uint32_t *use_column(CtCheckWorker *k, uint32_t **column) {
+  if (*column == NULL) {
+    *column = ct_alloc(k->check->alloc, column_bytes(k));
+    if (*column != NULL) {
+      memset(*column, 0, column_bytes(k));
+    }
+    k->no_memory = k->no_memory || *column == NULL;
+  }
+  return *column;
+}
+
+/* Calls fn for each column that is used. */
+static void each_column(const CtCheckWorker *k,
+                        void (*fn)(const CtCheckWorker *k, uint32_t *column)) {
+  const struct CtReaders *r = k->readers;
+  for (size_t i = 0; i < 2 * n_warps_of(k); i++) {
+    uint32_t *columns[] = {r->last[i], i % 2 == 0 ? r->others[i / 2] : NULL,
+                           r->loads != NULL ? r->loads[i] : NULL};
+    for (size_t j = 0; j < CT_ARRAY_LEN(columns); j++) {
+      if (columns[j] != NULL) {
+        fn(k, columns[j]);
+      }
+    }
+  }
+}
+
+static void clear_column(const CtCheckWorker *k, uint32_t *column) {
+  memset(column, 0, column_bytes(k));
+}
+static void free_column(const CtCheckWorker *k, uint32_t *column) {
+  ct_free(k->check->alloc, column, column_bytes(k));
+}
+
+bool ct_touch_open(CtCheckWorker *k) {
+  CtArena *arena = &k->check->arena;
+  size_t n = n_warps_of(k);
+  struct CtReaders r = {.last = ct_arena_alloc(arena, 2 * n * sizeof *r.last),
+                        .others = ct_arena_alloc(arena, n * sizeof *r.others),
+                        .read = ct_arena_alloc(arena, 2 * n * sizeof *r.read),
+                        .group = ct_arena_alloc(arena, N_GROUP_READS * sizeof *r.group)};
+  uint8_t bytes = 0;
+  bool has_loads = ct_latest_is_wanted(k->check->job->program, true, &bytes);
+  r.loads = has_loads ? ct_arena_alloc(arena, 2 * n * sizeof *r.loads) : NULL;
+  bool ok = r.last != NULL && r.others != NULL && r.read != NULL && r.group != NULL &&
+            (r.loads != NULL || !has_loads);
+  k->readers = ok ? ct_arena_alloc(arena, sizeof r) : NULL;
+  if (k->readers != NULL) {
+    *k->readers = r;
+  }
+  return k->readers != NULL;
+}
+
+void ct_touch_close(const CtCheckWorker *k) {
+  if (k->readers != NULL) {
+    each_column(k, free_column);
+  }
 }
 
 void ct_touch_begin_block(CtCheckWorker *k) {
-  for (size_t i = 0; i < 2 * (size_t)k->clocks->n_blocks * k->clocks->n_warps; i++) {
+  for (size_t i = 0; i < 2 * n_warps_of(k); i++) {
     k->readers->read[i] = (CtRange){INT64_MAX, INT64_MIN};
   }
   k->n_writes++;
 }
 
-bool ct_touch_open(CtCheckWorker *k) {
-  k->readers->group = ct_arena_alloc(&k->check->arena, N_GROUP_READS * sizeof *k->readers->group);
-  return k->readers->group != NULL;
-}
-
-void ct_touch_forget(CtCheckWorker *k) {
-  size_t n = k->check->n_granules * (size_t)k->clocks->n_blocks * k->clocks->n_warps;
-  memset(k->readers->last, 0, 2 * n * sizeof *k->readers->last);
-  memset(k->readers->others, 0, n * sizeof *k->readers->others);
-  if (k->readers->loads != NULL) {
-    memset(k->readers->loads, 0, 2 * n * sizeof *k->readers->loads);
-  }
-}
+void ct_touch_forget(CtCheckWorker *k) { each_column(k, clear_column); }
 
 /* --- what comes before ------------------------------------------------------------------------------------ */
 
@@ -76,41 +128,14 @@ static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes
          t->a->reads;
 }
 
-/* The threads know of the older access. So do agents, if its warp or a thread that knew of it called a fence since. The
-   fences of a cluster's other blocks are not looked at. */
-static bool sees(const Touch *t, const CtCheckEvent *old, int old_lane) {
-  const CtClocks *c = t->k->clocks;
-  return c->n_blocks > 1 || ct_clock_has_fenced(c, old) ||
-         ct_flag_agents_know(ct_check_worker(t->a->w->worker), old, old_lane);
-}
-
-static bool is_of_warp(const Touch *t, const CtCheckEvent *old) {
-  int rank = t->a->w->worker->rank; /* the memory may be another block's */
-  return old->agent == CT_AGENT_NONE && old->warp == t->event.warp &&
-         rank == ct_clock_rank_of(t->k->clocks, old->component);
-}
-
-/* Do all lanes of the older access come before all lanes of this one? `false` says nothing. */
-static bool is_all_ordered(const Touch *t, const CtCheckEvent *old, bool old_writes) {
+/* Is the older access over before this one, or do the two never race? */
+static bool is_ordered(const Touch *t, const CtCheckEvent *old, CtLanePair lanes, bool old_writes) {
   const CtCheckEvent *e = &t->event;
-  bool by_agent = needs_proxy(t, old, old_writes);
-  return (is_of_warp(t, old) && !by_agent && (old->sub != e->sub || e->agent != CT_AGENT_NONE)) ||
-         (old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes &&
-          !t->a->writes) ||
-         ct_check_both_atomic(old, e) ||
-         ct_clock_is_before_in(t->k, old, t->a->w->worker->rank, e->warp, t->lane, by_agent);
-}
-
-/* Is the older access, by `old_lane`, ordered before this one by `lane`? */
-static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
-                       bool old_writes) {
-  const CtCheckEvent *e = &t->event;
-  bool by_agent = needs_proxy(t, old, old_writes);
-  return (is_of_warp(t, old) && !by_agent && old_lane == lane) ||
-         is_all_ordered(t, old, old_writes) ||
-         ct_clock_is_before_in(t->k, old, t->a->w->worker->rank, e->warp, lane, by_agent) ||
-         (ct_flag_knows(ct_check_worker(t->a->w->worker), e->warp, lane, old, old_lane) &&
-          (!by_agent || sees(t, old, old_lane)));
+  bool are_reads =
+      old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes && !t->a->writes;
+  return are_reads || ct_check_both_atomic(old, e) ||
+         ct_is_before(ct_check_worker(t->a->w->worker), old, e, lanes, old->agent != CT_AGENT_NONE,
+                      needs_proxy(t, old, old_writes));
 }
 
 /* Need the access that a word names not be looked at, whatever the lanes? */
@@ -121,7 +146,7 @@ static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
     return true;
   }
   if (number == t->number ? old_writes && t->a->writes
-                          : !is_all_ordered(t, ct_shadow_event(t->k, number), old_writes)) {
+                          : !is_ordered(t, ct_shadow_event(t->k, number), t->all, old_writes)) {
     return false;
   }
   *before = number;
@@ -179,7 +204,8 @@ static bool look_at(Touch *t, uint32_t word, bool old_writes, int lane, int64_t 
   int old_lane = (int)(word & CT_EVENT_LANE);
   const CtCheckEvent *old = ct_shadow_event(t->k, number);
   bool both_write = old_writes && t->a->writes;
-  if ((number == t->number && old_lane == lane) || is_ordered(t, old, old_lane, lane, old_writes)) {
+  if ((number == t->number && old_lane == lane) ||
+      is_ordered(t, old, (CtLanePair){old_lane, lane}, old_writes)) {
     return false;
   }
   if (both_write && t->event.atomic == 0 && t->event.agent == CT_AGENT_NONE &&
@@ -217,10 +243,10 @@ static bool look_at_atomics(Touch *t, int64_t g, int lane, int64_t off) {
 
 /* Compares a write with the atomic loads at a granule; true if it races with one. */
 static bool look_at_loads(Touch *t, int64_t g, int lane, int64_t off) {
-  uint32_t *loads = t->k->readers->loads;
+  uint32_t *const *loads = t->k->readers->loads;
   bool races = false;
   for (size_t i = 0; loads != NULL && i < 2 * t->n_warps && !races; i++) {
-    races = look_at(t, column(t->k, loads, i)[g], false, lane, off);
+    races = loads[i] != NULL && look_at(t, loads[i][g], false, lane, off);
   }
   return races;
 }
@@ -230,10 +256,10 @@ static bool look_at_readers(Touch *t, int64_t g, int lane, int64_t off) {
   bool races = false;
   for (size_t i = 0; i < 2 * t->n_warps && !races; i++) {
     const CtRange *read = &t->k->readers->read[i];
-    uint32_t word = read->lo <= g && g <= read->hi ? column(t->k, t->k->readers->last, i)[g] : 0;
+    uint32_t word = read->lo <= g && g <= read->hi ? t->k->readers->last[i][g] : 0;
     races = look_at(t, word, false, lane, off);
     if (!races && i % 2 == 0 && word > (t->k->block_word | CT_EVENT_LANE)) {
-      races = look_at(t, column(t->k, t->k->readers->others, i / 2)[g], false, lane, off);
+      races = look_at(t, t->k->readers->others[i / 2][g], false, lane, off);
     }
   }
   return races;
@@ -244,7 +270,7 @@ static void hide_readers(const CtCheckWorker *k, size_t n_warps, int64_t g, int6
   for (size_t i = 0; i < 2 * n_warps; i++) {
     const CtRange *read = &k->readers->read[i];
     if (read->lo < g + n && g <= read->hi) {
-      memset(&column(k, k->readers->last, i)[g], 0, (size_t)n * sizeof *k->readers->last);
+      memset(&k->readers->last[i][g], 0, (size_t)n * sizeof **k->readers->last);
     }
   }
 }
@@ -299,10 +325,15 @@ static void note_read(Touch *t, const Run *r) {
   uint32_t word = word_of(t, r), step = (uint32_t)r->step;
   bool by_agent = t->event.agent != CT_AGENT_NONE;
   bool is_load = !by_agent && t->event.atomic != 0;
-  uint32_t *last = is_load ? column(k, k->readers->loads, 2 * t->warp)
-                           : column(k, k->readers->last, 2 * t->warp + by_agent);
-  uint32_t *others = is_load ? column(k, k->readers->loads, 2 * t->warp + 1)
-                             : column(k, k->readers->others, t->warp);
+  uint32_t **loads = k->readers->loads;
+  uint32_t *last =
+      use_column(k, is_load ? &loads[2 * t->warp] : &k->readers->last[2 * t->warp + by_agent]);
+  uint32_t *others =
+      by_agent ? last
+               : use_column(k, is_load ? &loads[2 * t->warp + 1] : &k->readers->others[t->warp]);
+  if (last == NULL || others == NULL) {
+    return;
+  }
   uint32_t seen = 0;
   bool is = false;
   for (int64_t i = 0; i < r->n && by_agent; i++) {
@@ -337,8 +368,8 @@ static bool is_write_settled(Touch *t, const Run *r) {
   for (size_t i = 0; ok && i < 2 * t->n_warps; i++) {
     const CtRange *read = &k->readers->read[i];
     if (read->lo < r->g + r->n && r->g <= read->hi) {
-      ok = are_settled(t, &column(k, k->readers->last, i)[r->g], r->n, false) &&
-           (i % 2 != 0 || are_settled(t, &column(k, k->readers->others, i / 2)[r->g], r->n, false));
+      ok = are_settled(t, &k->readers->last[i][r->g], r->n, false) &&
+           (i % 2 != 0 || are_settled(t, &k->readers->others[i / 2][r->g], r->n, false));
     }
   }
   return ok;
@@ -472,8 +503,11 @@ static bool is_noted(Touch *t) {
 
 static void touch(CtCheckWorker *k, const CtAccess *a, uint32_t number, const How *how) {
   bool is_one = (a->mask & (a->mask - 1)) == 0;
-  Touch t = {
-      .k = k, .a = a, .number = number, .lane = is_one ? ct_first_lane(a->mask) : CT_NO_LANE};
+  Touch t = {.k = k,
+             .a = a,
+             .number = number,
+             .lane = is_one ? ct_first_lane(a->mask) : CT_NO_LANE,
+             .all = {CT_ANY_LANE, is_one ? ct_first_lane(a->mask) : CT_NO_LANE}};
   if (k->n_races > (1 << 20)) {
     return;
   }
