@@ -115,7 +115,7 @@ return {
     "emit_cuda.c STATIC_SHARED_MAX", "emit_each.h CT_EACH_MAX_VEC", "emit_each.h CT_EACH_MAX_VIEWS",
     "emit_mma.c MAX_REGISTERS", "emit_move.c MAX_WORDS", "ir_width.c MAX_VECTOR_BYTES",
     "launch.h LAUNCH_MAX_MAPS", "profile_merge.c MAX_SIZE",
-    "terms.h CT_CALL_MAX_ALIGN", "launch_args.c MAX_TEXT", "lua_lex.c MAX_TEXT",
+    "terms.h CT_CALL_MAX_ALIGN", "launch_reads.c MAX_TEXT", "lua_lex.c MAX_TEXT",
     "lua_parse.c MAX_LOCALS", "lua_parse.c MAX_UPVALUES", "rewrite.c MAX_NAMES",
     "simt_masked.c MAX_BYTES", "simt_masked.c MAX_GUARDS", "simt_lower_mma.c MAX_GROUPS",
     "simt_lower_move.c MAX_DATA", "simt_mma.h MAX_N", "simt_slots.c MAX_THREADS",
