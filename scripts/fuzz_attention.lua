@@ -49,8 +49,9 @@ local kinds <const> = {
     return { score = bend, score_gradient = slope_of_bend, window = { limit(), limit() },
              operands = { randn(f32, 50), random() } }
   end },
-  { "mask, causal", function()
-    return { mask = stripes, causal = true, operands = { random(9) } }
+  { "mask, dropout, causal", function()
+    return { mask = stripes, dropout = random() / 2, seed = random(1 << 30), causal = true,
+             operands = { random(9) } }
   end },
 }
 

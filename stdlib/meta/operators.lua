@@ -89,7 +89,8 @@ function matmul(A, B, C, options) end
 --- `causal`, `config` and `scale`.
 ---
 --- Options hide keys or change scores before the softmax: `window`, `documents`, `mask`, `softcap`,
---- `alibi`, `bias`, `score`, `operands` and `sinks`; docs/attention.md describes them.
+--- `alibi`, `bias`, `score`, `operands`, `sinks`, `dropout` and `seed`; docs/attention.md describes
+--- them.
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or
 --- tensors of integers: the start of each sequence, followed by the total number of tokens. Q is

@@ -220,15 +220,29 @@ function Group:score(at, m)
   return where(seen, self.S[at], -math.huge)
 end
 
--- P' of the thread's elements by masks and scores; S becomes P' times the derivative of the scores.
+-- Do P' and what S becomes differ?
+local function has_two(kind) return kind and (kind.bends or kind.drops) end
+
+-- P' of the thread's elements by masks and scores; S becomes P' times the derivative of the scores,
+-- of which none is dropped.
 function Group:weigh(at, m, top, masked)
   local args, kind = self.args, self.variant.score
-  local s, slope = kind:element_and_gradient(args.operands, self.S[at],
-    { q = self.places[at][2] + m * self.variant.rows, k = self.places[at][1] + self.first_key,
-      h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }, args.c, masked)
+  local place = { q = self.places[at][2] + m * self.variant.rows,
+    k = self.places[at][1] + self.first_key, h = self.head, b = args.b, n_q = args.n_q,
+    n_k = args.n_k }
+  local s, slope = kind:element_and_gradient(args.operands, self.S[at], place, args.c, masked)
   local p = fast.exp2(s * kind:factor(args.c) - top)
-  if kind.bends then self.P[at] = cast(p, self.variant.dtype) end
   self.S[at] = slope ~= nil and p * slope or p
+  if kind.drops then p = p * kind:kept_factor(args.operands, place) end
+  if has_two(kind) then self.P[at] = cast(p, self.variant.dtype) end
+end
+
+-- What dP' of an element is before sums are subtracted: of those that were dropped 0.
+function Group:dP_at(at)
+  local kind = self.variant.score
+  if not (kind and kind.drops) then return self.dP[at] end
+  return where(cast(self.P[at], f32) == 0.0, 0.0,
+    self.dP[at] * kind:keep_factor(self.args.operands))
 end
 
 -- P' and dS' while the products of S' and dP' are under way.
@@ -245,11 +259,11 @@ function Group:exponentiate(m, masked)
       S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
     end)
   end
-  if not (variant.score and variant.score.bends) then copy(cast(S, variant.dtype), self.P) end
+  if not has_two(variant.score) then copy(cast(S, variant.dtype), self.P) end
   wgmma_wait(0)
   for j in range(variant.rows // 8) do
     local sums = self:pair(self.smem.D, j)
-    each_of(j, function(at, i) dP[at] = S[at] * (dP[at] - sums[i]) end)
+    each_of(j, function(at, i) dP[at] = S[at] * (self:dP_at(at) - sums[i]) end)
   end
   copy(cast(dP, variant.dtype), self.dS)
 end

@@ -88,9 +88,11 @@ local function weights_by_score(variant, operands, at, s, dp, l, d, c)
   local kind = variant.score
   local new, slope = kind:element_and_gradient(operands, s, at, c, true)
   local p = exp2(new * kind:factor(c) - l)
+  local factor = kind.drops and kind:kept_factor(operands, at) or nil
+  if factor ~= nil then dp = dp * factor end
   local ds = p * (dp - d)
   if slope ~= nil then ds = ds * slope end
-  return p, ds
+  return factor ~= nil and p * factor or p, ds
 end
 
 -- Where the block's tile is: its number, and of its sequence the lengths and the first query;

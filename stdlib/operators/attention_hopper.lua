@@ -254,6 +254,12 @@ function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
 -- Row r of the thread's two, of the sequence's queries.
 function Group:row(at, r) return at.row + softmax.row_of(self.places, r)[{0, 0}][1] end
 
+-- Some of the block's probabilities are dropped, if the variant says so.
+function Group:drop(at, n)
+  scores.drop(self.variant, self.args.operands, self.S, self.places,
+    function(r) return self:row(at, r) end, n * self.variant.keys, at)
+end
+
 -- What the block's scores become by masks and scores; returns what softmax multiplies them by.
 function Group:score(at, n, masked)
   local variant, c = self.variant, self.args.c
@@ -287,6 +293,7 @@ function Group:begin(at, n)
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
   softmax.softmax(self.S, self.rows, self:score(at, n, true), true, true)
+  self:drop(at, n)
   self:pack_P()
   clear(self.O)
 end
@@ -304,6 +311,7 @@ function Group:step(at, n, masked)
   self:release(bars.K_empty, self.k)
   local c = self:score(at, n, masked)
   local grows = softmax.softmax(self.S, rows, c, masked, false, self.variant.lazy)
+  self:drop(at, n)
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
   self:pack_P()

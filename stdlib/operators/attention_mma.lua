@@ -210,6 +210,12 @@ function Block:row(r)
   return self.at.m * self.variant.rows + softmax.row_of(self.place, r)[{0, 0}][1]
 end
 
+-- Some of the block's probabilities are dropped, if the variant says so.
+function Block:drop(n)
+  scores.drop(self.variant, self.args.operands, self.S, self.place,
+    function(r) return self:row(r) end, n * self.variant.keys, self.at)
+end
+
 -- What the block's scores become by masks and scores.
 function Block:score(n, masked)
   local variant, at = self.variant, self.at
@@ -261,6 +267,7 @@ function Block:step(n, masked, is_first, i)
   elseif grows then
     softmax.scale_rows(self.O, rows.shrink)
   end
+  self:drop(n)
   self:multiply_PV()
 end
 

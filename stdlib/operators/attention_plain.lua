@@ -66,6 +66,12 @@ local function score_of(variant, operands, at, product, query, key, c)
   return where(key < last, product * c, -math.huge)
 end
 
+-- A probability, of which some are dropped.
+local function kept(variant, operands, at, p, query, key)
+  if not (variant.score and variant.score.drops) then return p end
+  return p * variant.score:kept_factor(operands, { q = query, k = key, h = at.head, b = at.b })
+end
+
 function M.make(variant)
   local depth = variant.depth
   local columns = cdiv(depth, LANES)
@@ -115,7 +121,7 @@ function M.make(variant)
         local shrink = exp2(tops[r] - base)
         tops[r] = top
         sums[r] = sums[r] * shrink + p
-        scores[r] = p
+        scores[r] = kept(variant, operands, at, p, first + warp * ROWS + r, j0 + lane)
         for i = 0, columns - 1 do out[{i, r}] = out[{i, r}] * shrink end
       end
       for j in range(LANES) do

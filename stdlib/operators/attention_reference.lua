@@ -41,7 +41,10 @@ local function softmax_row(p, S, P, at, sink)
     row[k] = math.exp(row[k] - most)
     sum = sum + row[k]
   end
-  for k = 0, at.n_k - 1 do P[{ at.q, k }] = row[k] / sum end
+  for k = 0, at.n_k - 1 do
+    at.k = k
+    P[{ at.q, k }] = row[k] / sum * (kind.drops and kind:kept_factor(operands, at) or 1)
+  end
   return most + math.log(sum)
 end
 

@@ -127,12 +127,14 @@ end
 local Kind = {}
 Kind.__index = Kind
 
---- Parts in order, without their operands: what kernels are made for.
-function M.kind(parts, has_sinks)
-  local kind = setmetatable({ parts = parts, has_sinks = has_sinks, functions = {} }, Kind)
+--- Parts in order, without their operands: what kernels are made for. Behind the parts' operands
+--- come the three of dropout, if it drops, and sinks, if it has them.
+function M.kind(parts, has_sinks, drops)
+  local kind = setmetatable({ parts = parts, has_sinks = has_sinks, drops = drops, functions = {},
+    n_operands = 0 }, Kind)
   local names = {}
   for i, part in ipairs(parts) do
-    names[i] = part.name
+    names[i], kind.n_operands = part.name, kind.n_operands + part.n
     kind.changes = kind.changes or part.score ~= nil -- scores
     kind.bends = kind.bends or part.gradient ~= nil -- not by adding alone
     kind.lacks_gradient = kind.lacks_gradient or part.lacks_gradient
@@ -142,6 +144,7 @@ function M.kind(parts, has_sinks)
     for _, f in ipairs(part.functions or {}) do table.insert(kind.functions, f) end
   end
   kind.text = table.concat(names, " ") .. (has_sinks and " sinks" or "")
+    .. (drops and " dropout" or "")
   return kind
 end
 
@@ -241,6 +244,29 @@ function Kind:queries(operands, first, last, at)
   return limits_by(self, "queries", operands, first, last, at)
 end
 
+-- {====== Dropout ======
+
+local function long(x) return internal.kernel.is_tracing() and cast(x, i64) or x end
+
+-- 24 random bits of a query and its key. Four keys share a call of Philox.
+local function random_bits(seed, at)
+  local a, b, c, d = rand_u32x4(seed, long(at.k // 4) * (1 << 32) + at.q,
+    long(at.b) * (1 << 32) + at.h)
+  local i = at.k % 4
+  local word = where(i == 0, a, where(i == 1, b, where(i == 2, c, d))) >> 8
+  return internal.kernel.is_tracing() and cast(word, i32) or word
+end
+
+--- What a probability is multiplied by: 0 where it is dropped, else the reciprocal of how many are
+--- kept.
+function Kind:kept_factor(operands, at)
+  local least, seed, factor = table.unpack(operands, self.n_operands + 1, self.n_operands + 3)
+  return where(random_bits(seed, at) >= least, factor, 0.0)
+end
+
+--- The factor of those that are kept.
+function Kind:keep_factor(operands) return operands[self.n_operands + 3] end
+
 -- {====== Blocks of keys ======
 
 --- The blocks of `keys` keys that queries [first, last) of a sequence with n_k keys may see: the
@@ -315,6 +341,22 @@ function Kind:element_and_gradient(operands, s, at, c, masked)
   at.base, at.offset = at.k, 0
   if self.changes then s, slope = self:score_and_gradient(operands, s * c, at) end
   return masked and where(seen, s, -math.huge) or s, slope
+end
+
+--- Drops some of a thread's probabilities of a block, if the variant drops: arguments as in
+--- Kind:block.
+function M.drop(variant, operands, S, places, query_of, first_key, of)
+  local kind = variant.score
+  if not (kind and kind.drops) then return end
+  for r = 0, softmax.n_rows(S) - 1 do
+    local row, place, q = softmax.row_of(S, r), softmax.row_of(places, r), query_of(r)
+    for j in range(size(row, 1)) do
+      for i = 0, 1 do
+        row[{i, j}] = row[{i, j}] * kind:kept_factor(operands,
+          { q = q, k = first_key + place[{i, j}][2], h = of.head, b = of.b })
+      end
+    end
+  end
 end
 
 --- The same for a thread's products S of a block of keys from first_key on, which need no mask

@@ -5,8 +5,8 @@ local scores = require "cuttle.attention_score"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-M.names = { "alibi", "bias", "documents", "mask", "operands", "score", "score_gradient", "sinks",
-            "softcap", "window" }
+M.names = { "alibi", "bias", "documents", "dropout", "mask", "operands", "score", "score_gradient",
+            "seed", "sinks", "softcap", "window" }
 
 local op = "attention"
 
@@ -192,6 +192,23 @@ local function add_functions(options, to, p)
   end
 end
 
+-- {====== Dropout ======
+
+-- Adds the least random number that keeps a probability, the seed, and the factor of what is kept.
+local function add_dropout(options, to)
+  local p, seed = options.dropout, options.seed
+  if type(p) ~= "number" or p < 0 or p >= 1 or p ~= p then
+    fail("dropout is %s; expected the share of probabilities that become 0, from 0 to less than 1",
+      tostring(p))
+  elseif math.type(seed) ~= "integer" or seed < 0 or seed > 0x7fffffff then
+    fail("seed is %s; dropout needs an integer from 0 to 2147483647, a new one for each call",
+      tostring(seed))
+  end
+  for _, x in ipairs { math.floor(p * (1 << 24)), seed, 1 / (1 - p) } do
+    to.operands[#to.operands + 1] = x
+  end
+end
+
 -- {====== All of them ======
 
 local function is_given(options)
@@ -215,10 +232,16 @@ function M.read(who, options, p)
   add_window(left, right, to)
   if options.documents ~= nil then add.documents(options.documents, to, p) end
   add_functions(options, to, p)
+  local drops = options.dropout ~= nil
+  if drops then
+    add_dropout(options, to)
+  elseif options.seed ~= nil then
+    fail("seed belongs to dropout, which is missing")
+  end
   local given = options.sinks ~= nil and to_tensor(options.sinks, "sinks", f32, "(H) or (B,H)", p)
   local sinks = given and per_head(given, "sinks", p) or nil
   if sinks then to.operands[#to.operands + 1] = sinks end
-  return { kind = scores.kind(to.parts, sinks ~= nil), operands = to.operands, sinks = sinks,
+  return { kind = scores.kind(to.parts, sinks ~= nil, drops), operands = to.operands, sinks = sinks,
            given_sinks = given, range_text = to.range_text }
 end
 

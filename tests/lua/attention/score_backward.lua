@@ -82,8 +82,11 @@ local function options_of(S, SK)
       score = function(s, q, _, h, _, t, x) return s * s * x + s + t[q] + 0.125 * h end,
       score_gradient = function(s, _, _, _, _, _, x) return 2.0 * x * s + 1.0 end,
       operands = {randn(f32, S), 0.25} },
-    { mask = function(q, k, h) return (q // 8 + k // 8 + h) % 3 ~= 0 end, softcap = 2.0 },
-    { documents = S == SK and {S // 3, S - S // 3} or nil, causal = true, softcap = 3.0 },
+    { mask = function(q, k, h) return (q // 8 + k // 8 + h) % 3 ~= 0 end, softcap = 2.0,
+      dropout = 0.25, seed = 3 },
+    { dropout = 0.5, seed = 123456789,
+      documents = S == SK and {S // 3, S - S // 3} or nil,
+      causal = true, softcap = 3.0 },
   }
 end
 

@@ -81,6 +81,23 @@ print(is_right(7, 5, {softcap = 2, alibi = slopes, bias = ones(f64, 1), causal =
     + 1))
 end))                                                                       -- expect: true
 
+-- Dropout: the mean of many is what there is without; the same seed drops the same.
+do
+  local Q, K = randn(f64, row_major{1, 1, 400, 4}), randn(f64, row_major{1, 1, 50, 4})
+  local V = ones(f64, row_major{1, 1, 50, 4})
+  local function first_column(seed)
+    local O = reference.attention(Q, K, V, {dropout = 0.25, seed = seed})
+    return view(O, layout({400}, {4})):totable()
+  end
+  local one, again, other = first_column(5), first_column(5), first_column(6)
+  local sum, equal, n_other = 0, 0, 0
+  for i, x in ipairs(one) do
+    sum = sum + x
+    equal, n_other = equal + (x == again[i] and 1 or 0), n_other + (x == other[i] and 1 or 0)
+  end
+  print(math.abs(sum / 400 - 1) < 0.03, equal, n_other < 20)                -- expect: true	400	true
+end
+
 -- Packed: each sequence counts from 0, and is a batch of its own to functions and tensors.
 local starts = {0, 3, 3, 8}
 local Q = randn(f64, row_major{H, 8, D})
@@ -129,5 +146,11 @@ message {score = function() end}
 -- expect: attention: the function `score` returns nothing; expected the new score
 message {mask = function() end}
 -- expect: attention: the function `mask` returns nothing; expected whether the query sees the key
+message {dropout = 1, seed = 2}
+-- expect: reference.attention: dropout is 1; expected the share of probabilities that become 0, from 0 to less than 1
+message {dropout = 0.5}
+-- expect: reference.attention: seed is nil; dropout needs an integer from 0 to 2147483647, a new one for each call
+message {seed = 1}
+-- expect: reference.attention: seed belongs to dropout, which is missing
 message {score_gradient = function() end}
 -- expect: reference.attention: score_gradient is the derivative of `score`, which is missing

@@ -44,7 +44,8 @@ local function each_option(S, SK)
       end, operands = {randn(f32, S), 0.25} },
     { mask = function(q, k, h) return (q // 8 + k // 8 + h) % 3 ~= 0 end, alibi = slopes,
       causal = true },
-    { causal = true, softcap = 1.5, documents = S == SK and {S // 3, 0, S - S // 3} or nil },
+    { causal = true, dropout = 0.3, seed = 7,
+      documents = S == SK and {S // 3, 0, S - S // 3} or nil },
   }
 end
 
