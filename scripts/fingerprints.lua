@@ -11,6 +11,7 @@ local sass = require "cuttle.sass"
 local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of, backward = require "cuttle.attention", require "cuttle.attention_backward"
+local decode = require "cuttle.attention_decode"
 
 local is_update = arg[1] == "--update"
 local path = arg[is_update and 2 or 1]
@@ -112,6 +113,18 @@ local function note_gradients(name, depth, is_causal)
   local step = select(4, backward.prepare(t, t, t, t, t, lse, options))[2]
   note(("attention_backward bf16, d = %d%s: %s"):format(depth, is_causal and ", causal" or "",
     name), step.kernel(step.launch), table.unpack(step.args))
+end
+
+-- Decoding, one query of each sequence, from pages of 64. columns: nil, or those of keys that are
+-- values.
+local function note_decode(name, kv, heads, depth, columns)
+  local Q, K = zeros(bf16, row_major{ 2, heads, depth }), zeros(kv, row_major{ 8, 1, 64, depth })
+  local own = columns and layout({ 8, 1, 64, columns }, { 64 * depth, 0, depth, 1 })
+  local V = own and view(K, own) or K
+  local step = select(5, decode.prepare(Q, K, V, { config = name,
+    cache_seqlens = from_table(i32, { 64, 256 }), block_table = zeros(i32, row_major{ 2, 4 }) }))[1]
+  note(("attention_decode bf16, K %s, d = %d: %s"):format(kv.name, depth, name),
+    step.kernel(step.launch), table.unpack(step.args, 1, step.args.n))
 end
 
 -- {====== Kernels of examples ======
@@ -268,6 +281,9 @@ for _, is_causal in ipairs{ false, true } do
   note_gradients("hopper 64x128", 128, is_causal)
 end
 for _, depth in ipairs{ 64, 128 } do note_attention("mma 128x64", depth, false) end
+note_decode("mma 8 warps", bf16, 4, 128)
+note_decode("mma 8 bits", f8e4m3, 4, 128)
+note_decode("latent 64 keys", bf16, 16, 576, 512)
 for _, row in ipairs(require "memory".kernels()) do
   note(("scripts/bench/main.lua %s"):format(row[1]), table.unpack(row, 2))
 end

@@ -29,7 +29,7 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- others where `config` says so. `sm_from` is the compute capability since which the instructions
 -- are there; `warps`, `stages` and `resident` are of a block's warps, of tiles of keys on their way
 -- to each, and blocks that a multiprocessor is to have at a time.
-local MMA <const> = "cuttle.attention_decode_mma"
+local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
 M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
   { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
@@ -38,9 +38,8 @@ M.configs = {
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
-  { name = "latent", template = "cuttle.attention_decode_latent", sm_from = 80, stages = 4 },
-  { name = "latent, 2 stages", template = "cuttle.attention_decode_latent", sm_from = 80,
-    stages = 2 },
+  { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
+  { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
   { name = "plain", template = "cuttle.attention_decode_plain" },
 }
 

@@ -10,7 +10,8 @@ local schedule = require "cuttle.attention_decode_schedule"
 local M = {}
 
 local WARP <const>, MERGE_WARPS <const> = 32, 4
-local ON_THE_WAY <const> = 32 -- numbers of partial results that a lane of the second kernel awaits
+-- Of the second kernel: a lane's columns, and partial results on their way at a time.
+local COLUMNS <const>, AT_ONCE <const> = 4, 6
 local MERGE_BLOCKS <const> = 10 -- of a multiprocessor, as far as registers go: 48 of a thread
 local LN_2 <const> = math.log(2)
 
@@ -97,16 +98,19 @@ function M.finish_piece(variant, args, smem, piece)
   end
 end
 
--- {====== The second kernel: a warp for each row of what may be in parts ======
+-- {====== The second kernel: a warp for each row and 128 columns of what may be in parts ======
 -- Its blocks are small enough to be there beside those of the first kernel, and to have found what
 -- they sum up before the first kernel ends.
 
--- Columns d = lane + 32 j of a partial result, and {maximum, sum}; nothing of number `i` >= n.
-local function load_partial(variant, args, row, i, n, slot_of)
-  local slot = slot_of(min(i, n - 1))
-  local x = { O = fragment(f32, cdiv(variant.depth_v, WARP)) }
-  for j = 0, size(x.O) - 1 do
-    local d = min(threadIdx.x % WARP + j * WARP, variant.depth_v - 1)
+-- Of a lane, column j from `first` on.
+local function column(first, j) return first + threadIdx.x % WARP + j * WARP end
+
+-- The lane's columns of a partial result, and {maximum, sum}; nothing of number `i` >= n.
+local function load_partial(variant, args, place, i, n, slot_of)
+  local slot, row = slot_of(min(i, n - 1)), place.row
+  local x = { O = fragment(f32, COLUMNS) }
+  for j = 0, COLUMNS - 1 do
+    local d = min(column(place.first_column, j), variant.depth_v - 1)
     x.O[j] = args.parts[{ d, row, slot }]
   end
   x.top = where(i < n, args.ml[{ 0, row, slot }], -math.huge)
@@ -114,20 +118,19 @@ local function load_partial(variant, args, row, i, n, slot_of)
   return x
 end
 
--- The sum of all partial results, `at_once` on their way at a time.
-local function sum_partials(variant, args, row, n, slot_of, out)
+-- The sum of all partial results, AT_ONCE on their way at a time.
+local function sum_partials(variant, args, place, n, slot_of, out)
   local top, sum = f32(-math.huge), f32(0.0)
-  local at_once = max(1, ON_THE_WAY // size(out))
-  for first in range(0, n, at_once) do
+  for first in range(0, n, AT_ONCE) do
     local some, most = {}, top
-    for i = 0, at_once - 1 do
-      some[i] = load_partial(variant, args, row, first + i, n, slot_of)
+    for i = 0, AT_ONCE - 1 do
+      some[i] = load_partial(variant, args, place, first + i, n, slot_of)
     end
-    for i = 0, at_once - 1 do most = max(most, some[i].top) end
+    for i = 0, AT_ONCE - 1 do most = max(most, some[i].top) end
     local w = weight(top, most)
     sum = sum * w
     for j = 0, size(out) - 1 do out[j] = out[j] * w end
-    for i = 0, at_once - 1 do
+    for i = 0, AT_ONCE - 1 do
       w = weight(some[i].top, most)
       sum = sum + w * some[i].sum
       for j = 0, size(out) - 1 do out[j] = out[j] + w * some[i].O[j] end
@@ -138,14 +141,16 @@ local function sum_partials(variant, args, row, n, slot_of, out)
 end
 
 local function merge_row(variant, args, place, n, slot_of)
-  local lane, out = threadIdx.x % WARP, fragment(f32, cdiv(variant.depth_v, WARP))
+  local out = fragment(f32, COLUMNS)
   clear(out)
-  local top, sum = sum_partials(variant, args, place.row, n, slot_of, out)
-  for j = 0, size(out) - 1 do
-    local d = lane + j * WARP
+  local top, sum = sum_partials(variant, args, place, n, slot_of, out)
+  for j = 0, COLUMNS - 1 do
+    local d = column(place.first_column, j)
     if d < variant.depth_v then store_row(variant, args, place, d, out[j], sum) end
   end
-  if variant.lse and lane == 0 then store_lse(variant, args, place, top, sum) end
+  if variant.lse and column(place.first_column, 0) == 0 then
+    store_lse(variant, args, place, top, sum)
+  end
 end
 
 --- The kernel that writes the results of heads in several parts.
@@ -157,10 +162,11 @@ function M.make(variant)
     grid_dependency_launch()
     local found, slot_of = schedule.partials(variant, args, blockIdx.y)
     local kv_head, first_row = M.key_head(variant, found.head)
-    local place = { b = found.b, kv_head = kv_head, first_row = first_row,
-                    row = blockIdx.x * MERGE_WARPS + threadIdx.x // WARP }
+    local i, n_rows = blockIdx.x * MERGE_WARPS + threadIdx.x // WARP, M.used_rows(variant)
+    local place = { b = found.b, kv_head = kv_head, first_row = first_row, row = i % n_rows,
+                    first_column = i // n_rows * (COLUMNS * WARP) }
     grid_dependency_wait()
-    if found.n > 0 and place.row < M.used_rows(variant) then
+    if found.n > 0 and place.first_column < variant.depth_v then
       merge_row(variant, args, place, found.n, slot_of)
     end
   end, { min_blocks = MERGE_BLOCKS })
@@ -169,7 +175,8 @@ end
 --- Its launch.
 function M.step(p, kernel, variant, n_parts, args)
   return { kernel = kernel,
-           launch = { grid = { cdiv(M.used_rows(variant), MERGE_WARPS),
+           launch = { grid = { cdiv(M.used_rows(variant) * cdiv(variant.depth_v, COLUMNS * WARP),
+                                    MERGE_WARPS),
                                schedule.n_merges(variant, p.batches, n_parts) },
                       block = WARP * MERGE_WARPS, stream = p.stream, pdl = p.has_pdl },
            args = args }

@@ -107,7 +107,7 @@ local function try(config, c)
 end
 
 local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
-local LATENT <const> = "latent"
+local LATENT <const> = "latent 64 keys"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,

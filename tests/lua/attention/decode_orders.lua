@@ -1,0 +1,36 @@
+-- attention_decode in a graph, which reads lengths anew at each launch, and under
+-- `check --schedules`, which finds nothing in it.
+local Q, K = randn(f32, row_major{3, 4, 16}), randn(f32, row_major{3, 2, 400, 16})
+local lengths, out = from_table(i32, {400, 1, 90}), zeros(f32, row_major{3, 4, 16})
+local step = graph(function()
+  attention_decode(Q, K, K, {cache_seqlens = lengths, out = out})
+end)
+for _, now in ipairs{{400, 1, 90}, {0, 400, 33}, {1, 2, 3}} do
+  copy(from_table(i32, now), lengths)
+  step()
+  local want = reference.attention_decode(Q, K, K, {cache_seqlens = from_table(i32, now)})
+  print(allclose(out, want, {atol = 1e-5}))
+end
+-- expect: true
+-- expect: true
+-- expect: true
+
+local path = os.tmpname()
+local file = assert(io.open(path, "w"))
+file:write [[
+local Q, K = randn(bf16, row_major{2, 4, 32}), randn(bf16, row_major{2, 2, 100, 32})
+local new = randn(bf16, row_major{2, 2, 1, 32})
+for _, config in ipairs{"mma 4 warps", "plain"} do
+  attention_decode(Q, K, K, {cache_seqlens = from_table(i32, {98, 37}), config = config, k = new,
+    v = new})
+end
+]]
+file:close()
+local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check --schedules %s 2>&1 </dev/null")
+  :format(arg[-1], path)))
+local last
+for line in pipe:lines() do last = line end
+pipe:close()
+os.remove(path)
+print(last)
+-- expect: check: no finding in 6 launches
