@@ -1,7 +1,7 @@
 /* emit_also.c: linked in front of `cuttle emit` (--wrap=launch_emit), writes each specialisation for other targets,
    too, so that one run of a script gives the texts of all. CUTTLE_EMIT_ALSO has a word for each of them, TARGET=FILE,
    such as "80=/tmp/a 90a=/tmp/b": FILE gets what `cuttle emit --sm=TARGET` prints, where the script does not ask for
-   the target. It is removed where a kernel fails for that target. */
+   the target. It is removed where a kernel fails for that target alone. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ void __wrap_launch_emit(lua_State *L, int kernel, const LaunchConfig *config, La
 typedef struct Target {
   char path[1024];
   FILE *file; /* NULL: a kernel failed */
+  bool fails; /* the one in progress */
   StateEmit emit;
 } Target;
 
@@ -72,15 +73,19 @@ static void emit_for(lua_State *L, CuttleState *s, int kernel, Launch *launch, T
   lua_pushcfunction(L, emit);
   lua_pushlightuserdata(L, launch);
   lua_pushvalue(L, kernel);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+  t->fails = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  if (t->fails) {
     lua_pop(L, 1);
-    fclose(t->file);
-    remove(t->path);
-    t->file = NULL;
   }
   t->emit = s->emit;
   s->emit = emit_before;
   s->options = options_before;
+}
+
+static void give_up(Target *t) {
+  fclose(t->file);
+  remove(t->path);
+  t->file = NULL;
 }
 
 void __wrap_launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args) {
@@ -94,5 +99,11 @@ void __wrap_launch_emit(lua_State *L, int kernel, const LaunchConfig *config, La
       emit_for(L, s, lua_absindex(L, kernel), &launch, &targets[i]);
     }
   }
-  __real_launch_emit(L, kernel, config, args);
+  __real_launch_emit(L, kernel, config,
+                     args); /* where this raises, the script goes on as it would for the others */
+  for (int i = 0; i < n_targets && s == owner; i++) {
+    if (targets[i].file != NULL && targets[i].fails) {
+      give_up(&targets[i]);
+    }
+  }
 }
