@@ -215,9 +215,10 @@ local function page_of(finding)
                               source_of = sources.reader() }, Page)
   page:columns(events, threads)
   page.most = math.max(page.right, 700)
+  local width = math.min(page.most - MARGIN, 1000) -- of the texts above
   page:wrapped(("%s:%d: %s"):format(finding.chunk, finding.line, finding.message),
-    page.most - MARGIN, { bold = true })
-  page:wrapped(NOTE, page.most - MARGIN, { color = Drawing.GREY })
+    width, { bold = true })
+  page:wrapped(NOTE, width, { color = Drawing.GREY })
   page.y = page.y + 6
   page:heads()
   local steps = chosen_steps(finding)
