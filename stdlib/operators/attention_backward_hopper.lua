@@ -16,6 +16,7 @@
 --   stages      tiles of Q, and of dO, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
+local blocks_of = require "cuttle.attention_blocks"
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
 local scores = require "cuttle.attention_score"
@@ -103,10 +104,21 @@ local function tiles_of(variant, args)
 end
 
 -- Calls f(head, first, last) for each head that reads the block's keys, of tiles of queries that
--- see one.
+-- see one; or f(head, 0, n, list), where a list of attention_blocks.lua has the n tiles.
+local function tile_in(list, i)
+  if list == nil then return i end
+  return list[2 + i]
+end
+
 local function each_head(variant, args, f)
   local first, last = 0, nil
-  if variant.score then
+  if args.list ~= nil then
+    for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
+      local list = args.list(_, args.n, head, args.b)
+      f(head, 0, list[0] + list[1], list)
+    end
+    return
+  elseif variant.score then
     first, last = tiles_of(variant, args)
   elseif variant.causal then
     first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
@@ -129,22 +141,23 @@ local function load_all(variant, plan, args, smem, bars)
   load_keys(args.K, smem.K, bars.K_full[0])
   load_keys(args.V, smem.V, bars.V_full[0])
   local state = pipeline_state(variant.stages, {parity = 1})
-  each_head(variant, args, function(head, first, last)
+  each_head(variant, args, function(head, first, last, list)
     local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gL, gD = tile(tma_tensor(args.L), {rows}, {_})(_, _, head, batch),
       tile(tma_tensor(args.D), {rows}, {_})(_, _, head, batch)
     for m in range(first, last) do
-      local slot, n_own = state.slot, args.n_q - m * rows
+      local number = tile_in(list, m)
+      local slot, n_own = state.slot, args.n_q - number * rows
       bars.Q_empty[slot]:wait(state.parity)
       load(plan.QO_bytes, smem.Q(_, _, slot), bars.Q_full[slot], n_own, function(bar)
-        tma_load(gQ(_, _, m), smem.Q(_, _, slot), bar)
-        tma_load(gL(_, packed.tile_at(args, m)), smem.L(_, slot), bar)
+        tma_load(gQ(_, _, number), smem.Q(_, _, slot), bar)
+        tma_load(gL(_, packed.tile_at(args, number)), smem.L(_, slot), bar)
       end)
       bars.dO_empty[slot]:wait(state.parity)
       load(plan.QO_bytes, smem.dO(_, _, slot), bars.dO_full[slot], n_own, function(bar)
-        tma_load(gdO(_, _, m), smem.dO(_, _, slot), bar)
-        tma_load(gD(_, packed.tile_at(args, m)), smem.D(_, slot), bar)
+        tma_load(gdO(_, _, number), smem.dO(_, _, slot), bar)
+        tma_load(gD(_, packed.tile_at(args, number)), smem.D(_, slot), bar)
       end)
       state:advance()
     end
@@ -320,6 +333,12 @@ function Group:step(gdQ, m, masked)
   slot:advance()
 end
 
+-- The same of a list.
+function Group:each_listed_tile(gdQ, list)
+  for i in range(list[0]) do self:step(gdQ, list[2 + i], true) end
+  for i in range(list[0], list[0] + list[1]) do self:step(gdQ, list[2 + i], false) end
+end
+
 -- The same by masks and scores.
 function Group:each_scored_tile(gdQ, first, last)
   local variant, args, kind = self.variant, self.args, self.variant.score
@@ -418,11 +437,15 @@ local function multiply_all(variant, plan, args, smem, bars)
   clear(group.dV)
   bars.K_full[0]:wait(0)
   bars.V_full[0]:wait(0)
-  each_head(variant, args, function(head, first, last)
+  each_head(variant, args, function(head, first, last, list)
     local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, group.of_columns, head,
       args.batch)
     if variant.score then group.head = head end
-    group:each_tile(gdQ, first, last)
+    if list ~= nil then
+      group:each_listed_tile(gdQ, list)
+    else
+      group:each_tile(gdQ, first, last)
+    end
   end)
   group:store()
 end
@@ -485,14 +508,21 @@ local function run_block(variant, plan, args)
   end
 end
 
+-- What attention_blocks.lua asks for, if it is to list tiles: not where blocks take turns.
+local function listed(variant)
+  return { score = not variant.deterministic and variant.score or nil, rows = variant.rows,
+           keys = KEYS * variant.groups, packed = variant.packed, by_keys = true }
+end
+
 local function make_main(variant)
   local plan, name = plan_of(variant), "attention_backward_" .. variant.dtype.name
   if variant.score then
     return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters,
                                  ...)
+      local list, operands = blocks_of.split(listed(variant), ...)
       run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
         dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters,
-        operands = {...} })
+        list = list, operands = operands })
     end, {min_blocks = 1})
   elseif variant.packed or variant.deterministic then
     return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters)
@@ -561,7 +591,7 @@ function M.plan(p, kernels, variant)
   if p.sequences or p.deterministic or p.score then
     args[13], args[14] = args[13] or L, counters or L
   end
-  for _, x in ipairs { scores.operands(p) } do args[#args + 1] = x end
+  for _, x in ipairs { blocks_of.operands(p, listed(variant)) } do args[#args + 1] = x end
   return { before,
     { kernel = kernels.main,
       launch = { grid = { n_blocks, p.kv_heads, p.batches }, block = M.n_threads(variant),

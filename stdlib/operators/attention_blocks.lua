@@ -98,17 +98,21 @@ local function new(p, extents)
   return t.device == p.device and t or t:to(p.device)
 end
 
---- The list of a problem, of which `variant` has the kind of scores, rows and keys.
+--- The list of a problem, of which `variant` has the kind of scores, rows and keys; of gradients
+--- (by_keys) that of tiles of keys, of which blocks have queries.
 function M.list(p, variant)
   local n, n_tiles = cdiv(p.n_k, variant.keys), cdiv(p.n_q, variant.rows)
   local all_heads, all_sequences = p.heads, p.sequences and #p.sequences or p.batches
   local heads = variant.score.by_head and all_heads or 1
   local sequences = (variant.score.by_sequence or p.sequences) and all_sequences or 1
-  local seen, list = new(p, { n, n_tiles, heads, sequences }),
-    new(p, { n + 2, n_tiles, heads, sequences })
+  local seen = new(p, { n, n_tiles, heads, sequences })
   kernel_of(variant) {
     grid = { n, n_tiles, heads * sequences }, block = THREADS, stream = p.stream,
   }(seen, tables.spans(p), p.n_q, p.n_k, heads, scores.operands(p))
+  if variant.by_keys then
+    n, n_tiles, seen = n_tiles, n, select(seen, 1, 0, 2, 3)
+  end
+  local list = new(p, { n + 2, n_tiles, heads, sequences })
   list_kernel {
     grid = { cdiv(n_tiles, LIST_THREADS), heads, sequences }, block = LIST_THREADS,
     stream = p.stream,
