@@ -714,11 +714,12 @@ bool ct_clock_is_before(const CtCheckWorker *k, uint32_t component, uint32_t clo
   return *seen >= clock || has_reached(c, rank, warp, lane, at, clock);
 }
 
-bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {
-  int rank = ct_clock_rank_of(c, e->component);
-  return warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
+/* The rank of the block that the component is of. */
+static int rank_of(const CtClocks *c, uint32_t component) {
+  return (int)(component / per_block(c));
 }
 
-int ct_clock_rank_of(const CtClocks *c, uint32_t component) {
-  return (int)(component / per_block(c));
+bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {
+  int rank = rank_of(c, e->component);
+  return warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
 }

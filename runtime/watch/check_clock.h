@@ -136,7 +136,4 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
 
 /* Has the warp of the event called a proxy fence after it? */
 bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e);
-/* The rank of the block that the component is of. */
-int ct_clock_rank_of(const CtClocks *c, uint32_t component);
-
 #endif
