@@ -5,9 +5,10 @@
 -- what combines the parts (attention_decode_merge.lua). A template is a module with
 --   trouble(config, p)  why its kernel cannot compute the problem, or nil
 --   shared_bytes(config, p)  if there: of a block
---   shape(config)       {keys =, step =, rows =, warps =, resident =}: keys of a unit of the
---                       schedule, and those that a block takes at a time; rows of a tile; warps and
---                       blocks of a multiprocessor
+--   shape(config)       keys of a unit of the schedule, and `step`, those that a block takes at a
+--                       time; rows of a tile; warps of a block, and how many partial results they
+--                       have `found` of a piece; `resident` blocks of a multiprocessor; `overhead`
+--                       of a piece, in units; and what else the kernel depends on
 --   make(variant)       the kernel; all templates' have the same parameters
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
@@ -27,8 +28,9 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 
 -- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
 -- others where `config` says so. `sm_from` is the compute capability since which the instructions
--- are there; `warps`, `stages` and `resident` are of a block's warps, of tiles of keys on their way
--- to each, and blocks that a multiprocessor is to have at a time.
+-- are there; `warps` are of a block, `stages` tiles of keys in its or each warp's ring, `resident`
+-- blocks that a multiprocessor is to have at a time, and `keys` those of a tile. A table as
+-- `config` may have `parts`, how many blocks of a multiprocessor share the keys.
 local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
 M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
