@@ -123,8 +123,9 @@ local left_out <const> = {
     "tests/lua/program/new_type.lua", "tests/lua/program/rooms.lua",
     "tests/lua/program/tidy_ledger.lua" } },
   { "asan", "it runs long, on paths of C that other tests of its folder take", {
-    "tests/lua/attention/backward.lua", "tests/lua/attention/bits.lua",
-    "tests/lua/attention/table.lua",
+    "tests/lua/attention/backward.lua", "tests/lua/attention/backward_turns.lua",
+    "tests/lua/attention/bits.lua", "tests/lua/attention/decode.lua",
+    "tests/lua/attention/scores.lua", "tests/lua/attention/table.lua",
     "tests/lua/hopper/dot_wgmma.lua", "tests/lua/matmul/bits.lua", "tests/lua/matmul/check.lua",
     "tests/lua/matmul/few_rows.lua", "tests/lua/matmul/hopper.lua", "tests/lua/matmul/mma.lua",
     "tests/lua/matmul/nested.lua", "tests/lua/matmul/rows_f32.lua", "tests/lua/matmul/table.lua",
