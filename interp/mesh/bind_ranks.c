@@ -207,6 +207,7 @@ static int mesh_peer(lua_State *L) {
 
 /* The devices of the tensors in the list at 1, each once. */
 static int list_devices(lua_State *L, CtDevice *devices[STATE_MAX_DEVICES]) {
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer n = luaL_len(L, 1);
   int count = 0;
   for (lua_Integer i = 1; i <= n; i++) {
