@@ -45,6 +45,8 @@ M.configs = {
     stages = 3, registers = { 32, 160 }, passes = true },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
+  { name = "hopper 128x64", template = HOPPER, sm = 90, depth = 256, rows = 128, keys = 64,
+    stages = 2, registers = { 24, 240 } },
   { name = "mma 128x64", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 64,
     warps = 4, up_to = 64 },
   { name = "mma 128x48", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 48,

@@ -16,6 +16,12 @@
 --   stages      tiles of Q, and of dO, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
+--   by_depth    sums of dK and dV do not fit a group's registers, so a block owns 64 keys, and
+--               each group a part of the depth. A group computes S' and dP' of a part of the
+--               queries. P' and dS' go to all groups by way of shared memory. Of dO there is one
+--               tile. A group's part of dQ comes in pieces of 64 columns
+--   by_warp     "causal": warps add dQ for the groups there, as they do if all runs are to have the
+--               same bits
 local blocks_of = require "cuttle.attention_blocks"
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
@@ -27,7 +33,8 @@ local M = {}
 local GROUP <const>, KEYS <const>, WARP <const> = 128, 64, 32
 local WIDTH <const> = 8 -- elements of 16 bytes
 local THREADS <const> = 256 -- of the kernel that rounds dQ
-local SLOTS <const> = 2 -- of dS
+local SLOTS <const> = 2 -- of dS, and P
+local COLUMNS <const> = 64 -- of depth in a part of dQ
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
 local modes <const> = { "S", "D", "H", "B" } -- of the operands and results
@@ -50,31 +57,41 @@ function M.trouble(config, p)
   end
 end
 
+-- The keys of a block.
+local function keys_of(config) return config.by_depth and KEYS or KEYS * config.groups end
+
 function M.variant(p, config)
-  return { depth = config.depth,
-           is_whole = p.sequences == nil and p.n_k % (KEYS * config.groups) == 0 }
+  return { depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
+           has_adders = p.deterministic or config.by_warp == "causal" and p.causal }
 end
 
 -- {====== What is known before the trace ======
 
 local function plan_of(variant)
   local dtype, depth, rows = variant.dtype, variant.depth, variant.rows
-  local groups, by_rows = variant.groups, variant.by_rows
-  local keys = KEYS * groups
+  local groups, by_rows, by_depth = variant.groups, variant.by_rows, variant.by_depth
+  local keys = keys_of(variant)
   local n, columns = by_rows and rows // groups or rows, by_rows and depth or depth // groups
+  local own_rows, own_depth = by_depth and rows // groups or rows, by_depth and columns or depth
+  local parts = by_depth and columns // COLUMNS or 1
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major = gmma_layout(dtype, "K", 128)
-  local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(rows, kind))
-  local dKV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind))
+  local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
+  local dKV = tiled_mma(("SM90_64x%dx16_%s_%s"):format(own_depth, kind, by_depth and "SS" or "RS"))
   local store = atom("SM90_U32x4_STSM_N", dtype)
+  local O_stages = by_depth and 1 or variant.stages
+  local part = columns // parts
   return {
-    keys = keys, columns = columns, rows = n, KQ = KQ, dKV = dKV,
-    dQ = tiled_mma(("SM90_%dx%dx16_%s_SS"):format(columns, n, kind)),
+    keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
+    own_rows = own_rows, own_depth = own_depth,
+    dQ = tiled_mma(("SM90_%dx%dx16_%s_SS"):format(part, n, kind)),
     KV = tile_to_shape(k_major, {keys, depth}),
     QO = tile_to_shape(k_major, {rows, depth, variant.stages}),
+    dO = tile_to_shape(k_major, {rows, depth, O_stages}), O_stages = O_stages,
     dS = tile_to_shape(k_major, {keys, rows, SLOTS}),
-    sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, columns, groups}),
+    sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, part, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
+    of_O_rows = layout({rows, O_stages}, {1, rows}),
     store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
     group = GROUP, KV_bytes = keys * depth * dtype.bits // 8,
     QO_bytes = rows * (depth * dtype.bits // 8 + 4),
@@ -134,13 +151,14 @@ local function load_all(variant, plan, args, smem, bars)
   local rows, depth, batch = variant.rows, variant.depth, args.batch
   local load = packed.new_load(variant, bars)
   local function load_keys(t, s, full)
-    load(plan.KV_bytes, s, full, args.n_k - args.n * plan.keys, function(bar)
+    load(plan.KV_bytes, function() return s end, full, args.n_k - args.n * plan.keys, function(bar)
       tma_load(boxes(t, {plan.keys, depth}, args.k)(_, _, args.n, 0, args.kv_head, batch), s, bar)
     end)
   end
   load_keys(args.K, smem.K, bars.K_full[0])
   load_keys(args.V, smem.V, bars.V_full[0])
   local state = pipeline_state(variant.stages, {parity = 1})
+  local of_O = variant.by_depth and pipeline_state(plan.O_stages, {parity = 1}) or state
   each_head(variant, args, function(head, first, last, list)
     local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
@@ -150,16 +168,20 @@ local function load_all(variant, plan, args, smem, bars)
       local number = tile_in(list, m)
       local slot, n_own = state.slot, args.n_q - number * rows
       bars.Q_empty[slot]:wait(state.parity)
-      load(plan.QO_bytes, smem.Q(_, _, slot), bars.Q_full[slot], n_own, function(bar)
-        tma_load(gQ(_, _, number), smem.Q(_, _, slot), bar)
+      local function own_Q() return smem.Q(_, _, slot) end
+      load(plan.QO_bytes, own_Q, bars.Q_full[slot], n_own, function(bar)
+        tma_load(gQ(_, _, number), own_Q(), bar)
         tma_load(gL(_, packed.tile_at(args, number)), smem.L(_, slot), bar)
       end)
-      bars.dO_empty[slot]:wait(state.parity)
-      load(plan.QO_bytes, smem.dO(_, _, slot), bars.dO_full[slot], n_own, function(bar)
-        tma_load(gdO(_, _, number), smem.dO(_, _, slot), bar)
+      if variant.by_depth then slot = of_O.slot end
+      bars.dO_empty[slot]:wait(of_O.parity)
+      local function own_dO() return smem.dO(_, _, slot) end
+      load(plan.QO_bytes, own_dO, bars.dO_full[slot], n_own, function(bar)
+        tma_load(gdO(_, _, number), own_dO(), bar)
         tma_load(gD(_, packed.tile_at(args, number)), smem.D(_, slot), bar)
       end)
       state:advance()
+      if variant.by_depth then of_O:advance() end
     end
   end)
 end
@@ -169,35 +191,70 @@ end
 local Group = {}
 Group.__index = Group
 
+-- What of the tiles in shared memory is the group's: its keys, or by_depth its queries and columns.
+local function own_tiles(variant, plan, smem, number)
+  local rows, depth = variant.rows, variant.depth
+  local function columns_of(i)
+    return tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {i, 0})
+  end
+  if not variant.by_depth then
+    local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}),
+      tile(smem.V, {KEYS, depth}, {number, 0})
+    local at = variant.by_rows and number or 0
+    local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, SLOTS}, {at, 0, 0})
+    return { K = sK, V = sV, own_K = sK, own_V = sV, Q = smem.Q, dO = smem.dO,
+             Qt = select(smem.Q, 1, 0, 2), dOt = select(smem.dO, 1, 0, 2),
+             to_dS = tile(smem.dS, {KEYS, rows}, {number, 0}),
+             Kt = { columns_of(variant.by_rows and 0 or number) },
+             dSt = dS_rows }
+  end
+  local function queries_of(s, stages)
+    return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
+  end
+  local function transposed(s, stages)
+    return tile(select(s, 1, 0, 2), {plan.own_depth, rows, stages}, {number, 0, 0})
+  end
+  local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
+  local own_dS = {KEYS, plan.own_rows}
+  local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
+              Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
+              Qt = transposed(smem.Q, variant.stages), dOt = transposed(smem.dO, plan.O_stages),
+              to_dS = tile(smem.dS, own_dS, {0, number}), to_P = tile(smem.P, own_dS, {0, number}),
+              dSt = select(smem.dS, 1, 0, 2), Kt = {} }
+  for i = 1, plan.parts do t.Kt[i] = columns_of(number * plan.parts + i - 1) end
+  return t
+end
+
 local function new_group(variant, plan, args, smem, bars)
   local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
   local kq, dkv, dq = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
     plan.dQ:get_slice(thread)
-  local rows, depth = variant.rows, variant.depth
-  local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}), tile(smem.V, {KEYS, depth}, {number, 0})
-  local of_columns, of_rows = variant.by_rows and 0 or number, variant.by_rows and number or 0
-  local K_columns = tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {of_columns, 0})
-  local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, SLOTS}, {of_rows, 0, 0})
-  local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, rows},
-    plan.dKV:partition_shape_C{KEYS, depth}
+  local t, by_depth = own_tiles(variant, plan, smem, number), variant.by_depth
+  local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, plan.own_rows},
+    plan.dKV:partition_shape_C{KEYS, plan.own_depth}
   local copier = plan.store_dS:get_slice(thread)
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
-    number = number, thread = thread, is_first = thread == 0, sK = sK, sV = sV,
-    sum = smem.sum(_, _, number), of_columns = of_columns, of_rows = of_rows,
-    K = kq:partition_A(sK), V = kq:partition_A(sV),
-    Q = kq:partition_B(smem.Q), dO = kq:partition_B(smem.dO),
-    Qt = dkv:partition_B(select(smem.Q, 1, 0, 2)), dOt = dkv:partition_B(select(smem.dO, 1, 0, 2)),
+    number = number, thread = thread, is_first = thread == 0, own_K = t.own_K, own_V = t.own_V,
+    sum = smem.sum(_, _, number), first_row = by_depth and number * plan.own_rows or 0,
+    K = kq:partition_A(t.K), V = kq:partition_A(t.V),
+    Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
+    Qt = dkv:partition_B(t.Qt), dOt = dkv:partition_B(t.dOt),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
     P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
     dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
-    places = kq:partition_C(identity_tensor{KEYS, rows}), copier = copier,
-    to_dS = copier:partition_D(tile(smem.dS, {KEYS, rows}, {number, 0})),
-    Kt = dq:partition_A(K_columns), dSt = dq:partition_B(dS_rows),
+    places = kq:partition_C(identity_tensor{KEYS, plan.own_rows}), copier = copier,
+    to_dS = copier:partition_D(t.to_dS), Kt = {}, dSt = dq:partition_B(t.dSt),
     dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
     to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
     q = pipeline_state(variant.stages), slot = pipeline_state(SLOTS),
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
-    turns = (variant.deterministic or variant.by_warp) and turns.barriers(variant, number, GROUP) }
+    turns = variant.has_adders and turns.barriers(variant, number, GROUP) }
+  for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
+  self.o = by_depth and pipeline_state(plan.O_stages) or self.q
+  if by_depth then
+    self.to_P = copier:partition_D(t.to_P)
+    self.P_all, self.dS_all = dkv:partition_A(smem.P), dkv:partition_A(smem.dS)
+  end
   return setmetatable(self, Group)
 end
 
@@ -219,7 +276,7 @@ end
 -- The two values of a tile's rows, L or D, that belong to the thread's columns in group j.
 function Group:pair(t, j)
   local two = fragment(f32, 2)
-  copy(tile(t(_, self.q.slot), {2}, {self.places[{{0, 0, j}, 0, 0}][2] // 2}), two)
+  copy(tile(t, {2}, {(self.places[{{0, 0, j}, 0, 0}][2] + self.first_row) // 2}), two)
   return two
 end
 
@@ -228,6 +285,7 @@ function Group:score(at, m)
   local args, key, query = self.args, self.places[at][1], self.places[at][2]
   local seen = key < self.n_keys
   if self.variant.causal then
+    query = query + self.first_row
     seen = seen and query + m * self.variant.rows >= key + self.first_key - (args.n_k - args.n_q)
   end
   return where(seen, self.S[at], -math.huge)
@@ -240,7 +298,7 @@ local function has_two(kind) return kind and (kind.bends or kind.drops) end
 -- of which none is dropped.
 function Group:weigh(at, m, top, masked)
   local args, kind = self.args, self.variant.score
-  local place = { q = self.places[at][2] + m * self.variant.rows,
+  local place = { q = self.places[at][2] + self.first_row + m * self.variant.rows,
     k = self.places[at][1] + self.first_key, h = self.head, b = args.b, n_q = args.n_q,
     n_k = args.n_k }
   local s, slope = kind:element_and_gradient(args.operands, self.S[at], place, args.c, masked)
@@ -262,8 +320,9 @@ end
 function Group:exponentiate(m, masked)
   local variant, S, dP = self.variant, self.S, self.dP
   wgmma_wait(1)
-  for j in range(variant.rows // 8) do
-    local tops = self:pair(self.smem.L, j)
+  local n = self.plan.own_rows // 8
+  for j in range(n) do
+    local tops = self:pair(self.smem.L(_, self.q.slot), j)
     each_of(j, function(at, i)
       if variant.score then
         self:weigh(at, m, tops[i], masked)
@@ -274,28 +333,37 @@ function Group:exponentiate(m, masked)
   end
   if not has_two(variant.score) then copy(cast(S, variant.dtype), self.P) end
   wgmma_wait(0)
-  for j in range(variant.rows // 8) do
-    local sums = self:pair(self.smem.D, j)
+  for j in range(n) do
+    local sums = self:pair(self.smem.D(_, self.o.slot), j)
     each_of(j, function(at, i) dP[at] = S[at] * (self:dP_at(at) - sums[i]) end)
   end
   copy(cast(dP, variant.dtype), self.dS)
 end
 
--- dS' to shared memory, where all groups read it.
+-- dS', and P' by_depth, to shared memory, where all groups read them.
 function Group:share_dS()
+  if self.variant.by_depth then
+    copy(self.plan.store_dS, self.copier:retile_S(self.P), self.to_P(_, _, _, self.slot.slot))
+  end
   copy(self.plan.store_dS, self.copier:retile_S(self.dS), self.to_dS(_, _, _, self.slot.slot))
   fence_proxy_async()
   self.all:sync()
 end
 
--- The number of the group's part of a tile's dQ among the boxes of the sum.
-local function part_of(variant, args, number, m)
+-- Piece i of a group's part of a tile's dQ; gdQ has the boxes of the head's sum.
+local function piece_of(variant, plan, args, gdQ, number, m, i)
   local tile_of = packed.tile_at(args, m)
-  return variant.by_rows and tile_of * variant.groups + number or tile_of
+  if variant.by_rows then return gdQ(_, _, tile_of * variant.groups + number, 0) end
+  return gdQ(_, _, tile_of, number * plan.parts + i)
 end
 
--- Adds dQ by way of shared memory; the last addition may still read there.
-function Group:add_dQ(gdQ, m)
+-- The boxes of a head's sum of dQ.
+local function pieces(plan, args, head)
+  return boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, _, head, args.batch)
+end
+
+-- Adds piece i of dQ by way of shared memory; the last addition may still read there.
+function Group:add_dQ(gdQ, m, i)
   if self.turns then
     turns.hand_over(self.turns, function() copy(self.dQ, self.to_sum) end)
     return
@@ -306,27 +374,59 @@ function Group:add_dQ(gdQ, m)
   fence_proxy_async()
   self.together:sync()
   if self.is_first then
-    tma_store(self.sum, gdQ(_, _, part_of(self.variant, self.args, self.of_rows, m)),
+    tma_store(self.sum, piece_of(self.variant, self.plan, self.args, gdQ, self.number, m, i),
       {reduce = "add"})
     tma_store_commit()
   end
+end
+
+-- The products that need P' and dS' of all groups.
+function Group:finish_step(gdQ, m)
+  local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
+  local P, dS = self.P_all(_, _, _, slot.slot), self.dS_all(_, _, _, slot.slot)
+  self:share_dS()
+  begin(plan.dKV, P, self.dOt(_, _, _, o.slot), self.dV)
+  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  begin(plan.dKV, dS, self.Qt(_, _, _, q.slot), self.dK)
+  wgmma_wait(2)
+  if self.is_first then bars.dO_empty[o.slot]:arrive() end
+  wgmma_wait(1)
+  for i = 1, plan.parts do
+    self:add_dQ(gdQ, m, i - 1)
+    if i < plan.parts then
+      begin(plan.dQ, self.Kt[i + 1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+    end
+    if i == 1 then
+      wgmma_wait(plan.parts > 1 and 1 or 0)
+      if self.is_first then bars.Q_empty[q.slot]:arrive() end
+    end
+    if i < plan.parts then wgmma_wait(0) end
+  end
+  q:advance()
+  o:advance()
+  slot:advance()
 end
 
 function Group:step(gdQ, m, masked)
   local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
   bars.Q_full[q.slot]:wait(q.parity)
   begin(plan.KQ, self.K, self.Q(_, _, _, q.slot), self.S, {accumulate = false})
-  bars.dO_full[q.slot]:wait(q.parity)
-  begin(plan.KQ, self.V, self.dO(_, _, _, q.slot), self.dP, {accumulate = false})
+  local o = self.o
+  bars.dO_full[o.slot]:wait(o.parity)
+  begin(plan.KQ, self.V, self.dO(_, _, _, o.slot), self.dP, {accumulate = false})
   self:exponentiate(m, masked)
+  if self.variant.by_depth then
+    self:finish_step(gdQ, m)
+    return
+  end
   begin(plan.dKV, plan.dKV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, q.slot), self.dV)
   self:share_dS()
-  begin(plan.dQ, self.Kt, self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
   wgmma_wait(1)
   if self.is_first then bars.dO_empty[q.slot]:arrive() end
   begin(plan.dKV, plan.dKV:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q.slot), self.dK)
   wgmma_wait(1)
-  self:add_dQ(gdQ, m)
+  self:add_dQ(gdQ, m, 0)
   wgmma_wait(0)
   if self.is_first then bars.Q_empty[q.slot]:arrive() end
   q:advance()
@@ -383,12 +483,14 @@ end
 function Group:store_boxes()
   local variant, args = self.variant, self.args
   if self.is_first then
-    local n = args.n * variant.groups + self.number
+    local n, d = args.n * variant.groups + self.number, 0
+    if variant.by_depth then n, d = args.n, self.number end
     local function store(t, s)
-      tma_store(s, boxes(t, {KEYS, variant.depth}, args.k)(_, _, n, 0, args.kv_head, args.batch))
+      tma_store(s, boxes(t, {KEYS, self.plan.own_depth}, args.k)(_, _, n, d, args.kv_head,
+        args.batch))
     end
-    store(args.dV, self.sV)
-    store(args.dK, self.sK)
+    store(args.dV, self.own_V)
+    store(args.dK, self.own_K)
     tma_store_commit()
     tma_store_wait(0)
   end
@@ -396,13 +498,14 @@ end
 
 -- The same where the rows behind the sequence's last are another's.
 function Group:store_rows()
-  local args = self.args
+  local args, column = self.args, nil
+  if self.variant.by_depth then column = self.number * self.plan.own_depth end
   local function store(t, s)
     packed.store_rows(t(_, _, args.kv_head, args.batch), s, args.k + self.first_key, self.n_keys,
-      self.thread, GROUP)
+      self.thread, GROUP, column)
   end
-  store(args.dV, self.sV)
-  store(args.dK, self.sK)
+  store(args.dV, self.own_V)
+  store(args.dK, self.own_K)
   if self.is_first then tma_store_wait(0) end -- that of dQ
 end
 
@@ -410,15 +513,15 @@ end
 function Group:store()
   local variant, plan, args, dK, dV = self.variant, self.plan, self.args, self.dK, self.dV
   local copier = plan.store_dKV:get_slice(self.thread)
-  for j in range(variant.depth // 8) do
+  for j in range(plan.own_depth // 8) do
     each_of(j, function(at) dK[at] = dK[at] * args.scale end)
   end
   self.all:sync()
   local function narrow(sums, s)
     copy(plan.store_dKV, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
   end
-  narrow(dV, self.sV)
-  narrow(dK, self.sK)
+  narrow(dV, self.own_V)
+  narrow(dK, self.own_K)
   fence_proxy_async()
   self.together:sync()
   if variant.packed and self.n_keys < KEYS then
@@ -430,7 +533,7 @@ end
 
 local function multiply_all(variant, plan, args, smem, bars)
   local group = new_group(variant, plan, args, smem, bars)
-  group.first_key = args.n * plan.keys + group.number * KEYS
+  group.first_key = args.n * plan.keys + (variant.by_depth and 0 or group.number * KEYS)
   group.n_keys = args.n_k - group.first_key
   if variant.score then group.head = args.kv_head * args.group end
   clear(group.dK)
@@ -438,8 +541,7 @@ local function multiply_all(variant, plan, args, smem, bars)
   bars.K_full[0]:wait(0)
   bars.V_full[0]:wait(0)
   each_head(variant, args, function(head, first, last, list)
-    local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, group.of_columns, head,
-      args.batch)
+    local gdQ = pieces(plan, args, head)
     if variant.score then group.head = head end
     if list ~= nil then
       group:each_listed_tile(gdQ, list)
@@ -455,11 +557,14 @@ end
 local function add_all(variant, plan, args, smem)
   local number = of_first_lane(threadIdx.x // WARP) - 1
   turns.add_all(variant, args, smem.sum, number, GROUP, function(f)
-    each_head(variant, args, function(head, first, last)
-      local gdQ = boxes(args.dQ, {plan.rows, plan.columns})(_, _, _,
-        variant.by_rows and 0 or number, head, args.batch)
-      for m in range(first, last) do
-        f(head, m, packed.tile_at(args, m), gdQ(_, _, part_of(variant, args, number, m)))
+    each_head(variant, args, function(head, first, last, list)
+      local gdQ = pieces(plan, args, head)
+      for j in range(first, last) do
+        local m = tile_in(list, j)
+        for i = 0, plan.parts - 1 do
+          f(head, m, { packed.tile_at(args, m), number * plan.parts + i },
+            piece_of(variant, plan, args, gdQ, number, m, i))
+        end
       end
     end)
   end)
@@ -487,19 +592,21 @@ local function run_block(variant, plan, args)
   args.keys = plan.keys
   args = place_of(variant, args)
   local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
-                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.QO),
+                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.dO),
                  dS = shared(dtype, plan.dS), sum = shared(f32, plan.sum),
-                 L = shared(f32, plan.of_rows), D = shared(f32, plan.of_rows) }
+                 L = shared(f32, plan.of_rows), D = shared(f32, plan.of_O_rows) }
+  if variant.by_depth then smem.P = shared(dtype, plan.dS) end
   local bars = { K_full = mbarrier(1, 1), V_full = mbarrier(1, 1),
                  Q_full = mbarrier(stages, 1), Q_empty = mbarrier(stages, groups),
-                 dO_full = mbarrier(stages, 1), dO_empty = mbarrier(stages, groups) }
+                 dO_full = mbarrier(plan.O_stages, 1),
+                 dO_empty = mbarrier(plan.O_stages, groups) }
   if variant.packed then bars.part = mbarrier(1, 1) end
   sync_threads()
   if threadIdx.x < GROUP then
     setmaxnreg(variant.registers[1])
     if packed.is_loader(variant) then
       load_all(variant, plan, args, smem, bars)
-    elseif variant.deterministic or variant.by_warp then
+    elseif variant.has_adders then
       if turns.is_one(variant) then add_all(variant, plan, args, smem) end
     end
   else
@@ -511,7 +618,7 @@ end
 -- What attention_blocks.lua asks for, if it is to list tiles: not where blocks take turns.
 local function listed(variant)
   return { score = not variant.deterministic and variant.score or nil, rows = variant.rows,
-           keys = KEYS * variant.groups, packed = variant.packed, by_keys = true }
+           keys = keys_of(variant), packed = variant.packed, by_keys = true }
 end
 
 local function make_main(variant)
@@ -544,16 +651,12 @@ local function round_row(sum, dQ, scale, row, chunk, to)
   copy(cast(x, dQ.dtype), tile(dQ(to, _, blockIdx.y, blockIdx.z), {WIDTH}, {chunk}))
 end
 
-local function row_and_chunk(dQ)
-  local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
-  return i // chunks, i % chunks
-end
-
 local function make_last(variant)
   local name = "attention_backward_dQ"
   if variant.packed then
     return kernel(name, function(sum, dQ, scale, tiles)
-      local row, chunk = row_and_chunk(dQ)
+      local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
+      local row, chunk = i // chunks, i % chunks
       if row < size(sum, 0) then
         local to, is_there = packed.row_of(tiles, row, variant.rows)
         if is_there then round_row(sum, dQ, scale, row, chunk, to) end
@@ -561,7 +664,8 @@ local function make_last(variant)
     end)
   end
   return kernel(name, function(sum, dQ, scale)
-    local row, chunk = row_and_chunk(dQ)
+    local i, chunks = blockIdx.x * THREADS + threadIdx.x, size(dQ, 1) // WIDTH
+    local row, chunk = i // chunks, i % chunks
     if row < size(dQ, 0) then round_row(sum, dQ, scale, row, chunk, row) end
   end)
 end
@@ -572,10 +676,11 @@ function M.make(variant) return { main = make_main(variant), last = make_last(va
 
 function M.plan(p, kernels, variant)
   local sum = rows_of.new_sum(p, variant.rows)
-  local n_keys = KEYS * variant.groups
+  local n_keys = keys_of(variant)
   local n_tiles, counters = rows_of.n_tiles(p, variant.rows), nil
   if p.deterministic then
-    counters = rows_of.new(p, { n_tiles, variant.groups, p.heads, p.batches }, i32)
+    local n_parts = variant.groups * plan_of(variant).parts
+    counters = rows_of.new(p, { n_tiles, n_parts, p.heads, p.batches }, i32)
   end
   local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum, counters)
   local function mapped(t) return tma.mapped(t, 2) end

@@ -131,8 +131,9 @@ function M.is_loader(variant)
   return threadIdx.x == 0
 end
 
---- load(bytes, s, full, n_own, issue): issue(bar) loads so many bytes by TMA, at least the tile s;
---- then `full` says so. n_own rows of it are the sequence's, perhaps more than it has.
+--- load(bytes, tile_of, full, n_own, issue): issue(bar) loads so many bytes by TMA, at least the
+--- tile that tile_of() is; then `full` says so. n_own rows of it are the sequence's, perhaps more
+--- than it has.
 function M.new_load(variant, bars)
   local function load(bytes, full, issue)
     full:arrive_expect_tx(bytes)
@@ -142,8 +143,8 @@ function M.new_load(variant, bars)
     return function(bytes, _, full, _, issue) load(bytes, full, issue) end
   end
   local parts = pipeline_state(1)
-  return function(bytes, s, full, n_own, issue)
-    local is_first = threadIdx.x == 0
+  return function(bytes, tile_of, full, n_own, issue)
+    local is_first, s = threadIdx.x == 0, tile_of()
     if n_own < size(s, 0) then
       if is_first then load(bytes, bars.part[0], issue) end
       bars.part[0]:wait(parts.parity)
@@ -156,12 +157,17 @@ function M.new_load(variant, bars)
   end
 end
 
---- The first n rows of a tile s to those of t (S,D) from row `first` on, by so many threads.
-function M.store_rows(t, s, first, n, thread, n_threads)
-  local chunks = size(t, 1) // CHUNK
+--- The first n rows of a tile s to those of t (S,D) from row `first` on, and from column `column`
+--- on, nil: 0; by so many threads.
+function M.store_rows(t, s, first, n, thread, n_threads, column)
+  local before, chunks = 0, size(t, 1) // CHUNK
+  if column ~= nil then
+    before = column // CHUNK
+    chunks = max(0, min(chunks - before, size(s, 1) // CHUNK))
+  end
   for i in range(thread, n * chunks, n_threads) do
     local row, chunk = i // chunks, i % chunks
-    copy(tile(s, {1, CHUNK}, {row, chunk}), tile(t(first + row, _), {CHUNK}, {chunk}))
+    copy(tile(s, {1, CHUNK}, {row, chunk}), tile(t(first + row, _), {CHUNK}, {before + chunk}))
   end
 end
 

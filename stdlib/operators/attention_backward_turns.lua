@@ -52,14 +52,15 @@ function M.hand_on(counters, counter, turn)
   atomic_store(counters, counter, turn + 1)
 end
 
---- One of these warps. each_tile(f) calls f(head, m, place, box): place is that of the tile among
---- all of the head, box what the group's part is added to. Counters are (place,group,head,batch).
+--- One of these warps. each_tile(f) calls f(head, m, place, box) for each piece of a part: place is
+--- {that of the tile among all of the head, the piece's number among those of all groups}, box what
+--- is added to. Counters are (tile,piece,head,batch).
 function M.add_all(variant, args, sums, number, n_threads, each_tile)
   local barriers, is_first = M.barriers(variant, number, n_threads), threadIdx.x % WARP == 0
   barriers.empty:arrive()
   each_tile(function(head, m, place, box)
     barriers.full:sync()
-    local counter = { place, number, head, args.batch }
+    local counter = { place[1], place[2], head, args.batch }
     local turn = M.turn_of(variant, args, m)
     if is_first then
       if variant.deterministic then M.await(args.turns, counter, turn) end

@@ -191,6 +191,10 @@ local function product(plan, A, B, C, from, words, atom, read_A)
   end
 end
 
+--- For the gradients, whose kernels are built of the same pieces.
+M.atoms, M.swizzled, M.head_of, M.overhanging, M.product = atoms, swizzled, head_of, overhanging,
+  product
+
 function Block:multiply_QK()
   local plan = self.plan
   clear(self.S)

@@ -69,6 +69,11 @@ print(try("hopper 64x128", bf16, 1, 1, 1, 150, 140, 128, {causal = true}))      
 print(try("hopper 64x128", f16, 1, 1, 1, 130, 150, 80, {causal = true, scale = 0.2}))   -- expect: true
 print(try("hopper 128x128", bf16, 1, 2, 1, 140, 150, 64, {causal = true}))              -- expect: true
 print(try("hopper 128x128", f16, 2, 1, 1, 40, 128, 40, {}))                             -- expect: true
+print(try("mma 64x32", bf16, 1, 2, 1, 70, 90, 128, {}))                                 -- expect: true
+print(try("mma 64x32", f16, 2, 1, 1, 90, 70, 33, {causal = true, scale = 0.3}))         -- expect: true
+print(try("mma 64x32", bf16, 1, 1, 1, 40, 100, 96, {causal = true}))                    -- expect: true
+print(try("hopper 64x64", bf16, 1, 2, 1, 70, 90, 256, {}))                              -- expect: true
+print(try("hopper 64x64", f16, 1, 1, 1, 90, 70, 192, {causal = true, deterministic = true})) -- expect: true
 
 -- Without queries, keys or heads of queries, all are 0, at each launch of what was prepared.
 local none, some = zeros(f32, row_major{1, 1, 0, 4}), randn(f32, row_major{1, 1, 3, 4})
@@ -107,6 +112,6 @@ local odd = view(zeros(bf16, row_major{1, 1, 3, 24}), layout({1, 1, 3, 20}, {72,
 message(odd, odd, odd, odd, odd, LSE, {config = "hopper 64x128"})
 -- expect: attention_backward: configuration 'hopper 64x128' is not for this problem: bf16, D = 20, on cpu; its kernel takes multiples of 8 for D
 message(some, some, some, some, O, LSE, {config = "fast"})
--- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'plain'
+-- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'hopper 64x64', 'mma 64x32', 'plain'
 message(none, some, some, some, O, LSE)
 -- expect: attention_backward: dO is (1,1,0,4); expected (1,1,3,4), as Q is (1,1,3,4):(0,0,4,1)

@@ -84,9 +84,11 @@ local short <const> = { {30, 20}, {17, 40}, {0, 9}, {20, 0}, {33, 50} }
 local long <const> = { {70, 50}, {40, 150}, {20, 10} }
 print(try("plain", f32, 4, 2, short, 20, false))          -- expect: true
 print(try("plain", bf16, 2, 2, short, 20, true, 2))       -- expect: true
+print(try("mma 64x32", bf16, 2, 1, short, 80, true, 2))        -- expect: true
 print(try("hopper 64x128", bf16, 2, 1, short, 80, true, 2))    -- expect: true
 print(try("hopper 64x128", f16, 2, 2, long, 128, false, 3))    -- expect: true
 print(try("hopper 128x128", bf16, 1, 1, long, 64, true, 1))    -- expect: true
+print(try("hopper 64x64", bf16, 1, 1, {{30, 20}, {17, 70}}, 192, true, 1))    -- expect: true
 print(try("plain", bf16, 1, 1, {{0, 9}, {0, 2}}, 64, false))            -- expect: true
 print(try("plain", bf16, 1, 1, {{3, 0}, {2, 0}}, 64, false))            -- expect: true
 

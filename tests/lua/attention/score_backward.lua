@@ -112,6 +112,12 @@ print(try("hopper 128x128", f16, {1, 2, 130, 32}, {1, 1, 130, 32}, options_of(13
 -- expect: true
 print(try("hopper 64x128", bf16, {1, 1, 200, 32}, {1, 1, 200, 32}, {window = {30, 10}}, true))
 -- expect: true
+for _, i in ipairs{1, 3, 5} do
+  print(i, try("hopper 64x64", bf16, {1, 2, 66, 136}, {1, 1, 70, 136}, options_of(66, 70)[i]))
+end
+-- expect: 1	true
+-- expect: 3	true
+-- expect: 5	true
 
 -- Packed sequences, of which one has no queries.
 local packed = {cu_seqlens_q = {0, 20, 20, 70}, cu_seqlens_k = {0, 30, 40, 100}, window = {20, 3},
