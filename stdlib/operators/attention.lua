@@ -183,7 +183,8 @@ end
 
 -- {====== Kernels ======
 
-local kernels = {} -- by functions of the script, then by configuration, then by text
+-- By functions of the script, which may go, then by configuration, then by text.
+local kernels = setmetatable({}, { __mode = "k" })
 
 local function variant_of(config, p)
   local depth_of = require(config.template).depth_of

@@ -67,7 +67,8 @@ end
 
 -- {====== Kernels ======
 
-local made = {} -- kernels by functions of the script, then by configuration, then by text
+-- Kernels by functions of the script, which may go, then by configuration, then by text.
+local made = setmetatable({}, { __mode = "k" })
 
 local function steps_of(config, p)
   local template = require(config.template)

@@ -83,7 +83,7 @@ end)
 
 -- {====== On the host ======
 
-local kernels = {}
+local kernels = setmetatable({}, { __mode = "k" })
 
 local function kernel_of(variant)
   local kept = scores.kept(kernels, variant.score)

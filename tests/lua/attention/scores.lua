@@ -126,3 +126,18 @@ print((select(2, pcall(attention, Q, Q, Q, {window = {1, 1}, bits = "batch_invar
 -- expect: attention: bits = "batch_invariant" is for attention without masks and scores beside `causal`; leave out window left right
 print((select(2, pcall(attention, Q, Q, Q, {score = function() end})):gsub("^[^ ]+: ", "")))
 -- expect: attention: the function `score` returns nothing; expected the new score
+
+-- Nothing holds functions whose kernels were made, and which the script gives up.
+local held = setmetatable({}, { __mode = "k" })
+local function use_functions()
+  local x = 0.5
+  local function mask(q, k) return k <= q + x end
+  local function twice(s) return 2.0 * s + x end
+  held[mask], held[twice] = true, true
+  attention(Q, Q, Q, {mask = mask, score = twice})
+end
+use_functions()
+attention(Q, Q, Q)
+collectgarbage()
+collectgarbage()
+print(next(held))                                            -- expect: nil
