@@ -1,6 +1,7 @@
 -- Blocks of a cluster write to each other's memory and arrive at each other's mbarriers. An arrival of
 -- single lanes keeps the other block alive until it, so check finds nothing. The instructions have the
 -- cluster's scope: the one of the block let a write come after its arrival on an H200.
+-- needs sm_90
 local exchange = kernel("exchange", function(y)
   local s, bar = shared(i32, 4), mbarrier(1, 4)
   local rank, t = cluster_rank(), threadIdx.x

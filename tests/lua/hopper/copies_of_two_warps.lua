@@ -1,5 +1,6 @@
 -- A planned order may stop a warp between a copy's operands and the copy: the operands are the
 -- warp's own, whatever others copy meanwhile.
+-- needs sm_90
 local N <const> = 32
 local k = kernel("copies_of_two_warps", function(src, dst)
   local warp, lane = threadIdx.x // 32, threadIdx.x % 32
