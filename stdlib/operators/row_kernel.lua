@@ -4,6 +4,7 @@
 local internal = ...
 local arguments = require "cuttle.arguments"
 local devices = require "cuttle.profile_device"
+local overlap = require "cuttle.overlap"
 local planner = require "cuttle.row_plan"
 local template = require "cuttle.row_template"
 local tiles = require "cuttle.tiles"
@@ -18,26 +19,39 @@ local row_type = tiles.new_type("row_kernel", RowKernel)
 
 -- {====== Arguments ======
 
--- The names of the function's parameters after the row, for messages and the CUDA C.
-local function names_of(f)
-  local names, i = {}, 2
-  local name = debug.getlocal(f, i)
-  while name do
-    names[#names + 1] = name
-    i = i + 1
-    name = debug.getlocal(f, i)
+-- The names of the function's parameters after the row, for messages and the CUDA C: no two alike.
+local function names_of(op_name, f)
+  local info = debug.getinfo(f, "u")
+  if info.isvararg or info.nparams < 2 then
+    fail(op_name, "the function has %s; expected one for the row and one for each argument, as in "
+      .. "function(row, x, weight)", info.isvararg and "'...' for parameters"
+      or info.nparams .. " parameters")
+  end
+  local names, is_taken = {}, {}
+  for i = 2, info.nparams do
+    local name = debug.getlocal(f, i)
+    if is_taken[name] then name = ("%s_%d"):format(name, i - 1) end
+    names[i - 1], is_taken[name] = name, true
   end
   return names
 end
 
-local function is_options(x) return type(x) == "table" and getmetatable(x) == nil end
+local function is_options(x)
+  return type(x) == "table" and getmetatable(x) == nil and x[1] == nil
+end
 
 local known_options <const> = { "check", "out", "stream" }
 
 -- {name, kind = "number", value} or what arguments.describe returns, of each.
 local function read_inputs(self, given)
-  if #given ~= #self.names then
-    fail(self.name, "%d arguments; expected %d: %s", #given, #self.names,
+  for i = 1, math.min(given.n, #self.names) do
+    if given[i] == nil then
+      fail(self.name, "%s is nil, perhaps a misspelt name; expected a tensor (..., columns), or a "
+        .. "number", self.names[i])
+    end
+  end
+  if given.n ~= #self.names then
+    fail(self.name, "%d arguments; expected %d: %s", given.n, #self.names,
       table.concat(self.names, ", "))
   end
   local inputs, device = {}, nil
@@ -114,9 +128,10 @@ local function as_rows(t, extents)
 end
 
 local function kind_of(t, extents)
-  local last, rows = t.extent[#t.extent] or 1, product(t.extent, 1)
+  local last, rows = t.extent[#t.extent] or 1, 1
+  for i = 1, #t.extent - 1 do rows = rows * t.extent[i] end
   if last == 1 and extents[1] > 1 then return "of row" end
-  return rows == last and product(extents, 2) > 1 and "columns" or "elements"
+  return rows == 1 and product(extents, 2) > 1 and "columns" or "elements"
 end
 
 -- {====== Plans ======
@@ -176,6 +191,15 @@ end
 
 -- {====== Results ======
 
+local function check_found(self, found)
+  if #found == 0 then fail(self.name, "the function returns nothing; return what to store") end
+  for i, t in pairs(self.types) do
+    if found[i] == nil then
+      fail(self.name, "types[%s] is %s, but the function returns %d values", i, t, #found)
+    end
+  end
+end
+
 -- What the function returns: a list of "elements", "once" or "column"; its `types`, none of them
 -- narrow; and n_reductions. Found by a trace.
 local function kinds_of(self, inputs, given)
@@ -184,14 +208,17 @@ local function kinds_of(self, inputs, given)
   key = table.concat(key, " ")
   if self.kinds[key] == nil then
     local found
+    local reads_at = {}
     local note = static_fn(function(kinds, types, n)
-      found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}) }
+      found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at }
       table.move(kinds, 1, #kinds, 1, found)
     end)
+    local note_at = static_fn(function(name) reads_at[name] = true end)
     local p = { name = self.name, f = self.f, columns = 2, rows = 1, parts = 1, lanes = 32,
-      inputs = inputs, width = 1, deep = 1, vectors = 2, holds = true, n_reductions = 0 }
+      inputs = inputs, width = 1, deep = 1, vectors = 2, holds = true,
+      n_reductions = 0, note_at = note_at }
     template.probe(p, note) { grid = 1, block = 32 }:source(given)
-    if #found == 0 then fail(self.name, "the function returns nothing; return what to store") end
+    check_found(self, found)
     self.kinds[key] = found
   end
   return self.kinds[key]
@@ -214,8 +241,10 @@ end
 local function type_of(self, i, kinds, inputs)
   if self.types[i] then return self.types[i] end
   if kinds[i] ~= "elements" then return kinds.types[i] end
-  for _, t in ipairs(inputs) do
-    if t.kind == "elements" then return t.tensor.dtype end
+  for _, kind in ipairs { "elements", "of row", "columns" } do
+    for _, t in ipairs(inputs) do
+      if t.kind == kind then return t.tensor.dtype end
+    end
   end
 end
 
@@ -227,12 +256,64 @@ local function check_result(self, t, shape)
   end
 end
 
-local function read_results(self, kinds, inputs, extents, options)
-  local out = options.out
-  if tiles.type_name(out) == "tensor" then out = { out } end
-  if out ~= nil and #out ~= #kinds then
-    fail(self.name, "out has %d tensors; the function returns %d values", #out, #kinds)
+-- Has the result the input's elements, each at its own place?
+local function is_in_place(result, input, extents)
+  if result.kind ~= "elements" or input.kind ~= "elements"
+    or result.tensor.dtype.bytes ~= input.tensor.dtype.bytes
+    or internal.launch.address(result.tensor) ~= internal.launch.address(input.tensor) then
+    return false
   end
+  local a, b = strides_of(result, extents), strides_of(input, extents)
+  for i in ipairs(a) do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+-- Sums of columns are stored when all rows have been read.
+local function check_input(self, kinds, r, input, extents)
+  if input.kind == "number" or r.kind == "column" or not overlap.shares(r, input) then return end
+  r.is_in_place = is_in_place(r, input, extents)
+  if not r.is_in_place then
+    fail(self.name, "%s shares memory with %s, but not element by element: it would be read after "
+      .. "it is written; give %s memory of its own", r.name, input.name, r.name)
+  elseif kinds.reads_at[input.name] then
+    fail(self.name, "%s takes the place of %s, of which row:at reads other elements: they would "
+      .. "be read after they are written; give %s memory of its own", r.name, input.name, r.name)
+  end
+end
+
+-- Given results: do they keep what is stored, and does nobody read it too late?
+local function check_places(self, kinds, results, inputs, extents)
+  for i, r in ipairs(results) do
+    if r.tensor.device ~= inputs.device then
+      fail(self.name, "%s is on %s but the arguments are on %s; expected all on one device", r.name,
+        r.tensor.device, inputs.device)
+    elseif overlap.has_shared(r) then
+      fail(self.name, "%s is %s: elements share memory, so they cannot hold different results",
+        r.name, r.tensor.layout)
+    end
+    for _, input in ipairs(inputs) do check_input(self, kinds, r, input, extents) end
+    for j = 1, i - 1 do
+      if overlap.shares(r, results[j]) then
+        fail(self.name, "%s shares memory with %s; give %s memory of its own", r.name,
+          results[j].name, r.name)
+      end
+    end
+  end
+end
+
+local function given_results(self, kinds, out)
+  if tiles.type_name(out) == "tensor" then out = { out } end
+  if out == nil or type(out) == "table" and #out == #kinds then return out end
+  if type(out) ~= "table" then
+    fail(self.name, "out is of type %s; expected a tensor, or a list of them", tiles.type_name(out))
+  end
+  fail(self.name, "out has %d tensors; the function returns %d values", #out, #kinds)
+end
+
+local function read_results(self, kinds, inputs, extents, options)
+  local out = given_results(self, kinds, options.out)
   local results = {}
   for i, kind in ipairs(kinds) do
     local shape = shape_of(kind, extents)
@@ -243,6 +324,7 @@ local function read_results(self, kinds, inputs, extents, options)
     results[i].kind, results[i].given = kind, x
     check_result(self, results[i], shape)
   end
+  if out then check_places(self, kinds, results, inputs, extents) end
   return results
 end
 
@@ -250,7 +332,7 @@ end
 
 local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0,
-    p.shape, tostring(p.in_turns), tostring(p.is_narrow) }
+    p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do key[#key + 1] = t.kind end
   return table.concat(key, " ")
@@ -283,6 +365,11 @@ local function boxes_for(p, inputs, extents)
   return boxes
 end
 
+local function sum_of_columns(partial, sums)
+  return { kernel = template.add_columns, args = { partial, sums },
+    launch = { grid = (size(sums) + 31) // 32, block = 1024, pdl = true } }
+end
+
 -- The results as the kernel takes them, and the steps that add partial sums up.
 local function results_for(p, results, extents, n_blocks, device)
   local outs, after = {}, {}
@@ -290,8 +377,7 @@ local function results_for(p, results, extents, n_blocks, device)
     if p.kinds[i] == "column" then
       local partial = new_tensor(p.types[i], { n_blocks, p.columns }, device)
       outs["r" .. i] = partial
-      after[#after + 1] = { kernel = template.add_columns, args = { partial, t.given },
-        launch = { grid = (p.columns + 31) // 32, block = 1024, pdl = true } }
+      after[#after + 1] = sum_of_columns(partial, t.given)
     else
       t.kind = p.kinds[i] == "once" and "of row" or "elements"
       outs["r" .. i] = as_rows(t, extents)
@@ -316,10 +402,42 @@ local function steps_of(self, p, args, inputs, results, extents, options)
   return steps
 end
 
+-- Without elements there are still sums of columns, zeros; rows without columns have no element of
+-- which what a row has once could be computed.
+local function steps_of_nothing(self, kinds, results, extents, options, device)
+  local steps = {}
+  for i, t in ipairs(results) do
+    if kinds[i] == "once" and product(extents, 2) > 0 then
+      fail(self.name, "rows have 0 columns, so there is no element of which result %d could be "
+        .. "computed; expected at least 1", i)
+    elseif kinds[i] == "column" and extents[1] > 0 then
+      local partial = new_tensor(kinds.types[i], { 0, extents[1] }, device)
+      steps[#steps + 1] = sum_of_columns(partial, t.given)
+      steps[#steps].launch.stream, steps[#steps].launch.check = options.stream, options.check
+    end
+  end
+  return steps
+end
+
+-- Must threads behind the last row leave it alone, as others write to it?
+local function needs_spared(p, results, n_rows)
+  for _, t in ipairs(results) do
+    if t.is_in_place and n_rows % p.rows ~= 0 then return true end
+  end
+  return false
+end
+
 -- All that a call needs: steps, the plan, the results.
 local function prepare(self, ...)
-  local given = { ... }
-  local options = is_options(given[#given]) and table.remove(given) or {}
+  if tiles.type_name(self) ~= "row_kernel" then
+    fail(op, "a method was called with '.'; write ':', as in k:prepare(x)")
+  end
+  local given = table.pack(...)
+  local options = {}
+  if is_options(given[given.n]) then
+    options = table.remove(given, given.n)
+    given.n = given.n - 1
+  end
   options = arguments.options(self.name, options, known_options, "{out = y}")
   local inputs, device = read_inputs(self, given)
   inputs.device = device
@@ -333,8 +451,11 @@ local function prepare(self, ...)
   local kinds = kinds_of(self, inputs, args)
   local results = read_results(self, kinds, inputs, extents, options)
   for i, t in ipairs(results) do tensors[i] = t.given end
-  if product(extents, 1) == 0 then return {}, nil, tensors end
+  if product(extents, 1) == 0 then
+    return steps_of_nothing(self, kinds, results, extents, options, device), nil, tensors
+  end
   local p = planner.plan(problem_of(inputs, results, extents, kinds, kinds.n_reductions))
+  p.spares = needs_spared(p, results, product(extents, 2))
   p.is_narrow = true
   for _, t in ipairs(inputs) do
     if t.kind == "elements" then p.is_narrow = p.is_narrow and t.tensor.dtype.bytes <= 2 end
@@ -382,6 +503,22 @@ end
 
 local creation_options <const> = { "types" }
 
+-- The given types of results, by number; those that are not given are chosen for each call.
+local function types_in(options)
+  local types = options.types
+  if types == nil then return {} end
+  if type(types) ~= "table" or getmetatable(types) ~= nil then
+    fail(op, "option types is of type %s; expected a list such as {f16}", tiles.type_name(types))
+  end
+  for i, t in pairs(types) do
+    if tiles.type_name(t) ~= "dtype" then
+      fail(op, "types[%s] is of type %s; expected an element type such as f16", i,
+        tiles.type_name(t))
+    end
+  end
+  return types
+end
+
 --- row_kernel([name, ]f[, options])
 function M.row_kernel(name, f, options)
   if type(name) == "function" then name, f, options = "rows", name, f end
@@ -389,8 +526,11 @@ function M.row_kernel(name, f, options)
     fail(op, "argument 2 is of type %s; expected a function (row, x, ...) of one element",
       tiles.type_name(f))
   end
+  if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
+    fail(op, "the name is %s; letters, digits and '_' were expected", tostring(name))
+  end
   options = arguments.options(op, options, creation_options, "{types = {f16}}")
-  return setmetatable({ name = name, f = f, names = names_of(f), types = options.types or {},
+  return setmetatable({ name = name, f = f, names = names_of(op, f), types = types_in(options),
     kinds = {}, made = {} }, row_type)
 end
 

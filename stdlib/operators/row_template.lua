@@ -24,9 +24,33 @@ local function widened(list)
   return out
 end
 
+local function check_row(row)
+  if type(row) == "table" and getmetatable(row) == Row then return end
+  fail("a method of the row was called with '.'; write ':', as in row:sum(x)")
+end
+
+-- A value that can be stored, in the type that arithmetic has it in.
+local function storable(value, what)
+  local kind = tiles.type_name(value)
+  if kind == "number" or kind == "boolean" or kind == "run-time value" then
+    return internal.kernel.widened(value)
+  end
+  fail("%s is of type %s; expected a number", what, kind)
+end
+
+-- What counts calls is known while tracing, except under a run-time condition.
+local function check_reached(count, what)
+  if internal.kernel.is_static(count) then return end
+  fail("%s under a run-time condition or in a run-time loop: all threads of a row must reach it "
+    .. "alike; call it before, and choose with where(condition, a, b)", what)
+end
+
 -- The results of the next reduction, or what was given where they are not known yet.
 local function reduction(row, kind, values, combine, init)
+  check_row(row)
   row.seen = row.seen + 1
+  check_reached(row.seen, "a reduction")
+  if #values == 0 or values[1] == nil then fail("a reduction without values, as in row:sum()") end
   local known = row.known[row.seen]
   if known then return table.unpack(known) end
   values = type(values[1]) == "table" and values or widened(values)
@@ -84,8 +108,16 @@ end
 
 -- The element of the named input in that column of the row.
 function Row:at(name, column)
+  if type(name) ~= "string" then
+    fail("row:at's argument 1 is of type %s; expected an argument's name, as in row:at(\"x\", "
+      .. "column)", tiles.type_name(name))
+  end
   for i, input in ipairs(self.names) do
-    if input.name == name then return self.inputs[i].slice[column] end
+    if input.name == name then
+      if input.kind == "number" or input.kind == "of row" then return self.inputs[i].value end
+      if self.note_at then self.note_at(name) end
+      return self.inputs[i].slice[column]
+    end
   end
   fail("row:at: there is no argument '%s'", name)
 end
@@ -96,13 +128,17 @@ function Row:column() return self.at_column end
 
 function Row:index() return self.at_row end
 
-function Row.column_sum(_, value) return { column = internal.kernel.widened(value) } end
+function Row.column_sum(_, value)
+  return { column = storable(value, "row:column_sum's argument") }
+end
 
-function Row.once(_, value) return { once = internal.kernel.widened(value) } end
+function Row.once(_, value) return { once = storable(value, "row:once's argument") } end
 
 -- A value for the passes from here on: computed in the first of them, then kept in registers.
 function Row:keep(value)
+  check_row(self)
   self.kept = self.kept + 1
+  check_reached(self.kept, "row:keep")
   local wide = internal.kernel.widened(value)
   return self.keeper and self.keeper(wide, self.kept, self.seen) or wide
 end
@@ -122,6 +158,7 @@ end
 
 local function highest_of(dtype)
   if dtype == f32 or dtype == f64 then return math.huge end
+  if dtype == u64 then return -1 end -- all bits
   return dtype == i32 and 0x7fffffff or dtype == u32 and 0xffffffff or math.maxinteger
 end
 
@@ -272,6 +309,7 @@ local function open(p, given, row, staged)
     else
       x.slice = t(row, _)
       if p.holds then x.held = fragment(t.dtype, { p.width, p.deep }) end
+      if p.spares then clear(x.held) end
     end
     inputs[i] = x
   end
@@ -282,7 +320,11 @@ local function load(p, thread)
   each_vector(p, thread, function(j, v)
     for i = 1, #thread.inputs do
       local x = thread.inputs[i]
-      if x.held then copy(vector(x.slice, p, v), x.held(_, j)) end
+      if x.held and not p.spares then
+        copy(vector(x.slice, p, v), x.held(_, j))
+      elseif x.held then
+        if thread.is_row then copy(vector(x.slice, p, v), x.held(_, j)) end
+      end
     end
   end)
 end
@@ -318,7 +360,8 @@ end
 local function call(p, thread, known, column, values, keeper)
   local row = setmetatable({ known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
     holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
-    at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs }, Row)
+    at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
+    note_at = p.note_at }, Row)
   return row, { p.f(row, table.unpack(values, 1, #p.inputs)) }
 end
 
@@ -364,6 +407,7 @@ end
 -- "elements", "once" or "column", for a value that the function returned.
 local function kind_of(v)
   if type(v) ~= "table" or getmetatable(v) ~= nil then return "elements" end
+  if v.once == nil and v.column == nil then return "elements" end
   return v.once ~= nil and "once" or "column"
 end
 
@@ -415,6 +459,17 @@ local function has_pass(returned)
   return false
 end
 
+-- What the function returns was found when it was first called for such arguments.
+local function check_kinds(p, returned)
+  local is_same = #returned == #p.kinds
+  for i = 1, is_same and #returned or 0 do
+    is_same = is_same and kind_of(returned[i]) == p.kinds[i]
+  end
+  if is_same then return end
+  fail("%s returns %d values, other ones than when it was first called for such arguments (%d); "
+    .. "make one row_kernel for each", p.name, #returned, #p.kinds)
+end
+
 local function do_row(p, thread, results)
   if p.holds then load(p, thread) end
   local kept, known = {}, {}
@@ -427,6 +482,7 @@ local function do_row(p, thread, results)
   if thread.waits then cluster_wait() end
   for n, found in ipairs(row.found) do known[n] = reduce_pass(p, thread, known, kept, found) end
   local returned = select(2, call_first(p, thread, known))
+  check_kinds(p, returned)
   if has_pass(returned) then store_pass(p, thread, known, kept, results) end
   store_once(thread, returned, results)
 end
@@ -600,7 +656,8 @@ function M.probe(p, note)
       local value = returned[i]
       kinds[i] = kind_of(value)
       if kinds[i] ~= "elements" then value = value[kinds[i]] end
-      types[i] = internal.kernel.dtype_of(internal.kernel.widened(value))
+      value = storable(value, ("value %d that the function returns"):format(i))
+      types[i] = internal.kernel.dtype_of(value)
     end
     note(kinds, types, #row.found)
   end)
