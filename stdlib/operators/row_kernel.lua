@@ -85,8 +85,9 @@ local function broadcast(self, inputs)
       local n = t.extent[#t.extent + 1 - i]
       local have = extents[i] or 1
       if have ~= 1 and n ~= 1 and n ~= have then
-        fail(self.name, "%s is %s; its mode %d has extent %d, but another argument has %d", t.name,
-          shape(t.tensor), #t.extent - i, n, have)
+        fail(self.name, "%s is %s; its mode %d has extent %d, but another argument has %d; what "
+          .. "has one value for each row is (..., 1)", t.name, shape(t.tensor), #t.extent - i, n,
+          have)
       end
       extents[i] = have == 1 and n or have
     end
@@ -243,7 +244,11 @@ local function type_of(self, i, kinds, inputs)
   if kinds[i] ~= "elements" then return kinds.types[i] end
   for _, kind in ipairs { "elements", "of row", "columns" } do
     for _, t in ipairs(inputs) do
-      if t.kind == kind then return t.tensor.dtype end
+      if t.kind == kind then
+        local dtype = t.tensor.dtype
+        local computed = kinds.types[i]
+        return computed.is_float and not dtype.is_float and computed or dtype
+      end
     end
   end
 end

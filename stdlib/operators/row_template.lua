@@ -81,7 +81,10 @@ function Row:reduce(value, combine, init)
   return reduction(self, "by function", { value }, combine, init)
 end
 
-local LOWEST <const> = -3.0e38 -- below what is added, and exp(LOWEST - LOWEST) is no NaN
+-- The least finite number: below what is added, and exp(lowest - lowest) is no NaN.
+local function least_finite(dtype)
+  return cast(dtype == f64 and -0x1.fffffffffffffp+1023 or -0x1.fffffep+127, dtype)
+end
 
 -- exp(v), the fast one if all elements of the row's inputs are narrow.
 function Row:exp(v)
@@ -94,15 +97,17 @@ end
 function Row:max_and_sum_exp(value)
   local v = internal.kernel.widened(value)
   local dtype = internal.kernel.dtype_of(v)
+  if dtype ~= f32 and dtype ~= f64 then v, dtype = cast(v, f32), f32 end
+  local lowest = least_finite(dtype)
   if self.holds then
-    local top = max(self:max(v), cast(LOWEST, dtype))
+    local top = max(self:max(v), lowest)
     return top, self:sum(self:exp(v - top))
   end
   local both = self:reduce({ top = v, sum = cast(1, dtype) }, function(a, b)
     local top = max(a.top, b.top)
     return { top = top,
       sum = a.sum * self:exp(a.top - top) + b.sum * self:exp(b.top - top) }
-  end, { top = cast(LOWEST, dtype), sum = cast(0, dtype) })
+  end, { top = lowest, sum = cast(0, dtype) })
   return both.top, both.sum
 end
 
@@ -120,6 +125,17 @@ function Row:at(name, column)
     end
   end
   fail("row:at: there is no argument '%s'", name)
+end
+
+-- That an argument has one value for each row, or for all; of the rows that there are, not of the
+-- two columns that a probe has.
+function Row:expect_once(name)
+  for _, input in ipairs(self.names) do
+    local is_wide = input.kind == "elements" or input.kind == "columns"
+    if input.name == name and is_wide and self.n_columns > 1 and not self.note_at then
+      fail("%s has a value for each column; expected one for each row, of the shape (..., 1)", name)
+    end
+  end
 end
 
 function Row:length() return self.n_columns end
@@ -160,6 +176,12 @@ local function highest_of(dtype)
   if dtype == f32 or dtype == f64 then return math.huge end
   if dtype == u64 then return -1 end -- all bits
   return dtype == i32 and 0x7fffffff or dtype == u32 and 0xffffffff or math.maxinteger
+end
+
+--- What row:max of such a value begins with.
+function M.lowest(value)
+  local dtype = internal.kernel.dtype_of(value)
+  return cast(lowest_of(dtype), dtype)
 end
 
 local identity_of = {

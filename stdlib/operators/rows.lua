@@ -1,6 +1,8 @@
 -- rows.lua: operators of rows, each a row_kernel: norms, softmax, losses, gates, rotary embedding,
 -- quantisation, and their gradients. Arguments and results are (..., columns); what a row has once
 -- is (..., 1). All take {out =, stream =} last, as any row_kernel does.
+local internal = ...
+local template = require "cuttle.row_template"
 local M = {}
 
 -- {====== Norms ======
@@ -13,6 +15,7 @@ end)
 
 --- rms_norm_backward(dy, x, weight, scale) -> dx, dweight; `scale` is rms_norm's second result
 M.rms_norm_backward = row_kernel("rms_norm_backward", function(row, dy, x, weight, scale)
+  row:expect_once "scale"
   local normal, g = x * scale, dy * weight
   return (g - normal * row:mean(g * normal)) * scale, row:column_sum(dy * normal)
 end)
@@ -35,6 +38,8 @@ end)
 --- layer_norm_backward(dy, x, weight, mean, scale) -> dx, dweight, dbias
 M.layer_norm_backward = row_kernel("layer_norm_backward",
   function(row, dy, x, weight, mean, scale)
+    row:expect_once "mean"
+    row:expect_once "scale"
     local normal, g = (x - mean) * scale, dy * weight
     local mean_g, mean_gn = row:mean(g, g * normal)
     return (g - mean_g - normal * mean_gn) * scale, row:column_sum(dy * normal), row:column_sum(dy)
@@ -72,14 +77,20 @@ end
 --- cross_entropy(x, target, ignored) -> the loss, and the logarithm of the sum of exp(x), of each
 --- row. `target` (..., 1) has the row's column; a row with the target `ignored` has the loss 0.
 M.cross_entropy = row_kernel("cross_entropy", function(row, x, target, ignored)
+  row:expect_once "target"
   local top, sum = row:max_and_sum_exp(x)
   local picked = row:at("x", where(target == ignored, 0, target))
   return loss_of(row, top + log(sum), picked, target, ignored)
 end)
 
+local function expect_loss(row)
+  for _, name in ipairs { "dloss", "target", "lse" } do row:expect_once(name) end
+end
+
 --- cross_entropy_backward(dloss, x, target, lse, ignored) -> dx
 M.cross_entropy_backward = row_kernel("cross_entropy_backward",
   function(row, dloss, x, target, lse, ignored)
+    expect_loss(row)
     local d = row:exp(x - lse) - where(row:column() == target, 1.0, 0.0)
     return where(target == ignored, 0.0, d * dloss)
   end)
@@ -87,6 +98,7 @@ M.cross_entropy_backward = row_kernel("cross_entropy_backward",
 --- The same with that share of each target spread over all columns.
 M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
   function(row, x, target, smoothing, ignored)
+    row:expect_once "target"
     local top, sum = row:max_and_sum_exp(x)
     local picked = row:at("x", where(target == ignored, 0, target))
     local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
@@ -96,6 +108,7 @@ M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
 --- smooth_cross_entropy_backward(dloss, x, target, lse, smoothing, ignored) -> dx
 M.smooth_cross_entropy_backward = row_kernel("smooth_cross_entropy_backward",
   function(row, dloss, x, target, lse, smoothing, ignored)
+    expect_loss(row)
     local share = where(row:column() == target, 1.0 - smoothing, 0.0) + smoothing / row:length()
     return where(target == ignored, 0.0, (row:exp(x - lse) - share) * dloss)
   end)
@@ -145,24 +158,30 @@ local function larger(a, b)
   return { value = where(is_b, b.value, a.value), at = where(is_b, b.at, a.at) }
 end
 
+local NO_COLUMN <const> = 0x7fffffff
+
+-- {value =, at =}; NaN is passed over, and a row of nothing else has its first column.
 local function largest(row, value)
-  return row:reduce({ value = value, at = row:column() }, larger,
-    { value = f32(-math.huge), at = i32(0x7fffffff) })
+  local best = row:reduce({ value = value, at = row:column() }, larger,
+    { value = template.lowest(value), at = i32(NO_COLUMN) })
+  return { value = best.value, at = where(best.at == NO_COLUMN, 0, best.at) }
 end
 
 --- argmax(x) -> the column of each row's largest element, i32, and that element
 M.argmax = row_kernel("argmax", function(row, x)
-  local best = largest(row, cast(x, f32))
+  local value = internal.kernel.widened(x)
+  if internal.kernel.dtype_of(value) == bool then value = where(value, 1, 0) end
+  local best = largest(row, value)
   return row:once(best.at), row:once(best.value)
 end)
 
 --- sample(x, temperature, seed) -> a column of each row, i32, drawn with the probabilities
 --- softmax(x / temperature): of the largest x / temperature + g, where g has a Gumbel distribution.
---- The same seed draws the same columns, on both engines.
+--- The same seed draws the same columns, on both engines. The temperature 0 takes the largest.
 M.sample = row_kernel("sample", function(row, x, temperature, seed)
   local u = rand_f32x4(seed, cast(row:index(), i64) * row:length() + row:column())
   local gumbel = -log(-log(max(u, 1e-30)))
-  return row:once(largest(row, cast(x, f32) / temperature + gumbel).at)
+  return row:once(largest(row, cast(x, f32) / max(temperature, 1e-20) + gumbel).at)
 end)
 
 return M

@@ -237,3 +237,23 @@ do -- the first of equals; and draws, of 3,000 rows alike
 end
 -- expect: i32	1	0	5.0
 -- expect: true	true
+
+do -- numbers at the ends of their types, integers, NaN, and a target for each column
+  local function refused(f, ...)
+    print((select(2, pcall(f, ...)):gsub("^[^ ]+:%d+: ", "")))
+  end
+  print(rows.softmax(full(f32, row_major{1, 2}, -3.4e38))[{0, 1}],
+    rows.softmax(full(f64, row_major{1, 2}, -1e300))[{0, 1}],
+    rows.softmax(zeros(i32, row_major{1, 4}))[{0, 1}])
+  local at, value = rows.argmax(from_table(i64, {{1 << 40, (1 << 40) + 1}}))
+  print(at[{0, 0}], value[{0, 0}], rows.argmax(from_table(f64, {{1, 1 + 1e-12}}))[{0, 0}],
+    rows.argmax(from_table(bool, {{false, true}}))[{0, 0}])
+  local x = from_table(f32, {{0 / 0, 1, 3}, {0 / 0, 0 / 0, 0 / 0}, {2, 5, 5}})
+  at = rows.argmax(x)
+  print(at[{0, 0}], at[{1, 0}], at[{2, 0}], rows.sample(x, 0.0, 1)[{0, 0}])
+  refused(rows.cross_entropy, x, from_table(i32, {1, 2, 0}), -100)
+end
+-- expect: 0.5	0.5	0.25
+-- expect: 1	1099511627777	1	1
+-- expect: 2	0	1	2
+-- expect: row_kernel: target has a value for each column; expected one for each row, of the shape (..., 1)

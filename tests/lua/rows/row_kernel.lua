@@ -104,7 +104,7 @@ refused(row_kernel, "k", 3)
 refused(scale, x)
 -- expect: scale: 1 arguments; expected 2: x, w
 refused(scale, x, zeros(f32, 4))
--- expect: scale: w is 4; its mode 0 has extent 4, but another argument has 3
+-- expect: scale: w is 4; its mode 0 has extent 4, but another argument has 3; what has one value for each row is (..., 1)
 refused(scale, 1.0, 2.0)
 -- expect: scale: no argument is a tensor; expected one of shape (..., columns)
 refused(scale, x, 2.0, {out = zeros(f32, row_major{3, 2})})
