@@ -85,6 +85,9 @@ local function check_shapes(q, k, v)
     fail("Q is %s and K is %s; the heads of Q, %d, must be a multiple of those of K and V, %d",
       as_given(q), as_given(k), heads, kv_heads)
   end
+  if q.extent[4] == 0 then
+    fail("Q is %s; the last mode, the depth D of a head, must be at least 1", as_given(q))
+  end
   for _, t in ipairs { k, v } do
     if t.extent[4] ~= q.extent[4] then
       fail("Q is %s and %s is %s; the last mode, the depth D of a head, must be equal",

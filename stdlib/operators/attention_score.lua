@@ -87,9 +87,13 @@ end
 M.documents = { name = "documents", n = 1, by_sequence = true,
   sees = function(at, ids) return ids[{at.q, at.b}] == ids[{at.k, at.b}] end }
 
-local function checked(value, who, expected)
+-- Values of kernels are numbers and booleans too.
+local function checked(value, who, kind, expected)
   if value == nil then
     tiles.fail("attention", "the function `%s` returns nothing; expected %s", who, expected)
+  elseif tiles.type_name(value) ~= kind then
+    tiles.fail("attention", "the function `%s` returns a value of type %s; expected %s", who,
+      tiles.type_name(value), expected)
   end
   return value
 end
@@ -99,10 +103,12 @@ function M.score(f, gradient)
   return { name = gradient and "score score_gradient" or "score", functions = { f, gradient },
     lacks_gradient = gradient == nil,
     score = function(s, at, ...)
-      return checked(f(s, at.q, at.k, at.h, at.b, ...), "score", "the new score")
+      return checked(f(s, at.q, at.k, at.h, at.b, ...), "score", "number",
+        "the new score, a number")
     end,
     gradient = gradient and function(s, at, ...)
-      return checked(gradient(s, at.q, at.k, at.h, at.b, ...), "score_gradient", "the derivative")
+      return checked(gradient(s, at.q, at.k, at.h, at.b, ...), "score_gradient",
+        "number", "the derivative, a number")
     end }
 end
 
@@ -118,7 +124,8 @@ function M.mask(f)
   local n = n_parameters(f)
   return { name = "mask", functions = { f }, by_head = n > 2, by_sequence = n > 3,
     sees = function(at, ...)
-      return checked(f(at.q, at.k, at.h, at.b, ...), "mask", "whether the query sees the key")
+      return checked(f(at.q, at.k, at.h, at.b, ...), "mask", "boolean",
+        "whether the query sees the key, as in q >= k")
     end }
 end
 

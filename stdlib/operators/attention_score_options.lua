@@ -211,9 +211,14 @@ end
 
 -- {====== All of them ======
 
+-- Dropping nothing is no dropout, and its seed means nothing.
+local function drops_none(options) return options.dropout == 0 end
+
 local function is_given(options)
+  local drops = not drops_none(options)
   for _, name in ipairs(M.names) do
-    if options[name] ~= nil then return true end
+    local counts = drops or name ~= "dropout" and name ~= "seed"
+    if counts and options[name] ~= nil then return true end
   end
   return false
 end
@@ -232,10 +237,10 @@ function M.read(who, options, p)
   add_window(left, right, to)
   if options.documents ~= nil then add.documents(options.documents, to, p) end
   add_functions(options, to, p)
-  local drops = options.dropout ~= nil
+  local drops = options.dropout ~= nil and not drops_none(options)
   if drops then
     add_dropout(options, to)
-  elseif options.seed ~= nil then
+  elseif options.seed ~= nil and options.dropout == nil then
     fail("seed belongs to dropout, which is missing")
   end
   local given = options.sinks ~= nil and to_tensor(options.sinks, "sinks", f32, "(H) or (B,H)", p)

@@ -32,9 +32,7 @@ end
 -- A value that can be stored, in the type that arithmetic has it in.
 local function storable(value, what)
   local kind = tiles.type_name(value)
-  if kind == "number" or kind == "boolean" or kind == "run-time value" then
-    return internal.kernel.widened(value)
-  end
+  if kind == "number" or kind == "boolean" then return internal.kernel.widened(value) end
   fail("%s is of type %s; expected a number", what, kind)
 end
 

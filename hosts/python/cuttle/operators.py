@@ -109,14 +109,16 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
               scale: Optional[float] = None, lse: Any = None, lazy: bool = False,
               cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, window: Any = None,
               softcap: Optional[float] = None, alibi: Any = None, bias: Any = None, documents: Any = None,
-              sinks: Any = None, config: Optional[str] = None) -> Any:
+              sinks: Any = None, dropout: Optional[float] = None, seed: Optional[int] = None,
+              config: Optional[str] = None) -> Any:
     """Softmax attention: out = softmax(scale * q @ k^T) @ v, for each batch and head.
 
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
     `cu_seqlens_q`, `cu_seqlens_k`: where packed sequences begin, the number of tokens last; q is then (H, T, D).
     `window`: how many keys are seen before and behind a query's place, -1 for all. `softcap`, `alibi`, `bias`,
-    `documents` and `sinks` are those of the language; all but `bias` may be lists of numbers.
+    `documents` and `sinks` are those of the language; all but `bias` may be lists of numbers. `dropout`: the share of
+    probabilities that become 0; the same `seed` drops the same.
     """
     given, given_lse = out, lse
     if out is None:
@@ -130,7 +132,8 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
                                                 cu_seqlens_q=starts(cu_seqlens_q),
                                                 cu_seqlens_k=starts(cu_seqlens_k),
                                                 **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias,
-                                                                    documents=documents, sinks=sinks)))
+                                                                    documents=documents, sinks=sinks, dropout=dropout,
+                                                                    seed=seed)))
     out = _finished(q, out, given)
     return out if lse is None else (out, _finished(q, lse, given_lse))
 
@@ -139,7 +142,7 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
                        scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
                        deterministic: bool = False, window: Any = None, softcap: Optional[float] = None,
                        alibi: Any = None, bias: Any = None, documents: Any = None, sinks: Any = None,
-                       config: Optional[str] = None) -> Tuple[Any, Any, Any]:
+                       dropout: Optional[float] = None, seed: Optional[int] = None, config: Optional[str] = None) -> Tuple[Any, Any, Any]:
     """The gradients (dq, dk, dv) of attention(q, k, v, lse=True) -> (o, lse); `do` is that of o.
 
     `causal`, `scale`, packed sequences, masks and scores must be the same as in that call. `deterministic`: all
@@ -151,7 +154,7 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
                           deterministic=deterministic or None, cu_seqlens_q=starts(cu_seqlens_q),
                           cu_seqlens_k=starts(cu_seqlens_k),
                           **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias, documents=documents,
-                                              sinks=sinks)))
+                                              sinks=sinks, dropout=dropout, seed=seed)))
     return tuple(_finished(q, t, None) for t in made)
 
 

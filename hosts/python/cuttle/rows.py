@@ -50,5 +50,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
         made = given if given is not None else [_result(like, x) for x in results]
         return made[0] if len(made) == 1 else tuple(made)
 
-    operator.__name__ = name
+    operator.__name__ = operator.__qualname__ = name
+    operator.__doc__ = f"The operator {name} of the language's module cuttle.rows; arguments go by place, not by name."
     return operator

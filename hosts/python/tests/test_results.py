@@ -155,6 +155,12 @@ def test_operators():
     ones = m.New(m.floats(*[1.0] * 32), "f32", (1, 1, 2, 16), (32, 32, 16, 1))
     made = cuttle.attention_backward(ones, q, q, v, o, lse, documents=[1, 1], sinks=[4.0], alibi=[0.5])
     same(list(view(made[2])), [0.5] * 32, "the gradient of v")
+    o = cuttle.attention(q, q, v, dropout=0.0)
+    same(list(view(o)), list(view(cuttle.attention(q, q, v))), "a dropout of nothing")
+    o, lse = cuttle.attention(q, q, v, lse=True, dropout=0.5, seed=1)
+    ok(set(view(o)) <= {0.0, 1.0, 3.0, 4.0}, "a dropout", list(view(o)))
+    made = cuttle.attention_backward(ones, q, q, v, o, lse, dropout=0.5, seed=1)
+    ok(set(view(made[2])) <= {0.0, 1.0, 2.0}, "and its gradient", list(view(made[2])))
     given = module.made(2)
     same(cuttle.attention(q, q, q, lse=m.New(m.floats(0, 0), "f32", (1, 1, 2), (2, 2, 1)))[0].shape, (1, 1, 2, 16),
          "into a tensor that is given")

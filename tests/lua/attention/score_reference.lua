@@ -143,9 +143,9 @@ message {operands = {1}}
 message {score = 1}
 -- expect: reference.attention: score is of type number; expected a function (s, q, k, h, b, operands...)
 message {score = function() end}
--- expect: attention: the function `score` returns nothing; expected the new score
+-- expect: attention: the function `score` returns nothing; expected the new score, a number
 message {mask = function() end}
--- expect: attention: the function `mask` returns nothing; expected whether the query sees the key
+-- expect: attention: the function `mask` returns nothing; expected whether the query sees the key, as in q >= k
 message {dropout = 1, seed = 2}
 -- expect: reference.attention: dropout is 1; expected the share of probabilities that become 0, from 0 to less than 1
 message {dropout = 0.5}
@@ -154,3 +154,25 @@ message {seed = 1}
 -- expect: reference.attention: seed belongs to dropout, which is missing
 message {score_gradient = function() end}
 -- expect: reference.attention: score_gradient is the derivative of `score`, which is missing
+
+-- {====== A dropout of nothing, and functions that return another type, on both ======
+
+do
+  local q = randn(f32, row_major{1, 1, 4, 8})
+  print(allclose(attention(q, q, q, {dropout = 0.0}), reference.attention(q, q, q)),
+    allclose(attention(q, q, q, {dropout = 0, seed = 3}), reference.attention(q, q, q)))
+  for _, given in ipairs{{mask = function(i, k) return i - k end},
+                           {score = function(_, i, k) return i > k end}} do
+    local config = {mask = given.mask, score = given.score, config = "plain"}
+    print((select(2, pcall(attention, q, q, q, config)):gsub("^.-%d+: ", "")))
+    print((select(2, pcall(reference.attention, q, q, q, given)):gsub("^.-%d+: ", "")))
+  end
+  local none = zeros(f32, row_major{1, 1, 4, 0})
+  print((select(2, pcall(attention, none, none, none)):gsub("^.-%d+: ", "")))
+end
+-- expect: true	true
+-- expect: attention: the function `mask` returns a value of type number; expected whether the query sees the key, as in q >= k
+-- expect: attention: the function `mask` returns a value of type number; expected whether the query sees the key, as in q >= k
+-- expect: attention: the function `score` returns a value of type boolean; expected the new score, a number
+-- expect: attention: the function `score` returns a value of type boolean; expected the new score, a number
+-- expect: attention: Q is (1,1,4,0); the last mode, the depth D of a head, must be at least 1

@@ -125,7 +125,7 @@ print((select(2, pcall(attention, Q, Q, Q, {window = {1, 1}, bits = "batch_invar
   :gsub("^[^ ]+: ", "")))
 -- expect: attention: bits = "batch_invariant" is for attention without masks and scores beside `causal`; leave out window left right
 print((select(2, pcall(attention, Q, Q, Q, {score = function() end})):gsub("^[^ ]+: ", "")))
--- expect: attention: the function `score` returns nothing; expected the new score
+-- expect: attention: the function `score` returns nothing; expected the new score, a number
 
 -- Nothing holds functions whose kernels were made, and which the script gives up.
 local held = setmetatable({}, { __mode = "k" })
