@@ -76,8 +76,10 @@ end
 --- May elements of {tensor =, extent = {...}, stride = {...}}, strides at least 0, share memory? Of
 --- many elements whose modes interleave it says yes.
 function M.has_shared(t)
-  for i, extent in ipairs(t.extent) do
+  for _, extent in ipairs(t.extent) do
     if extent == 0 then return false end
+  end
+  for i, extent in ipairs(t.extent) do
     if extent > 1 and t.stride[i] == 0 then return true end
   end
   if ascends(t) then return false end

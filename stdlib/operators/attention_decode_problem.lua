@@ -103,6 +103,8 @@ local function check_heads(q, k, v)
   elseif k.extent[4] ~= q.extent[4] then
     fail("Q is %s and K is %s; the last mode, the depth D of a head, must be equal", given(q),
       given(k))
+  elseif k.extent[4] == 0 then
+    fail("Q is %s; the last mode, the depth D of a head, must be at least 1", given(q))
   end
   check_extents(v, table.move(k.extent, 1, 3, 1, {}), " and a depth, as K is " .. given(k))
 end

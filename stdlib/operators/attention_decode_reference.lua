@@ -18,10 +18,9 @@ end
 
 -- The row of key k of sequence b in K or V, t, or in what is appended: a function of head and d.
 local function row_of(p, t, appended, scale, b, k)
-  local old = p.n_keys - p.n_new
-  if k >= old then
+  if k >= p.n_old then
     return function(h, d)
-      return rounded(appended[{ k - old, d, h, b }], t, p.scaled and scale[{ h, b }] or nil)
+      return rounded(appended[{ k - p.n_old, d, h, b }], t, p.scaled and scale[{ h, b }] or nil)
     end
   end
   local row, page = k, b
@@ -94,6 +93,7 @@ function M.attention_decode(Q, K, V, options)
   to_host(p)
   for b = 0, p.batches - 1 do
     p.n_keys = math.max(0, math.min(p.lengths[b] + p.n_new, p.capacity))
+    p.n_old = p.new_K and math.max(0, p.lengths[b]) or p.n_keys
     for query = 0, p.n_q - 1 do compute(p, b, query) end
   end
   return p.out, p.lse

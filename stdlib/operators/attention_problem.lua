@@ -331,7 +331,12 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   op = who
   options = read_options(options, gradient_options)
   local q, k, v = read_operands(Q, K, V)
-  for name, t in pairs { dO = dO, O = O, LSE = LSE } do check_tensor(t, name) end
+  check_tensor(dO, "dO")
+  check_tensor(O, "O")
+  if LSE == nil then
+    fail("LSE is missing; expected the tensor that attention(Q, K, V, {lse = true}) returns second")
+  end
+  check_tensor(LSE, "LSE")
   local given = given_gradients(options.out)
   local o, grad = operand_like(q, O, "O"), operand_like(q, dO, "dO")
   local lse = lse_of(q, LSE, "LSE")

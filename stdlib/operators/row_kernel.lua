@@ -475,6 +475,10 @@ row_type.__call = function(self, ...)
   return table.unpack(tensors)
 end
 
+row_type.__tostring = function(self)
+  return ("row_kernel %s(%s)"):format(self.name, table.concat(self.names, ", "))
+end
+
 --- The launches as a function without arguments, to be called often, and the list of results.
 function RowKernel:prepare(...)
   local steps, _, tensors = prepare(self, ...)

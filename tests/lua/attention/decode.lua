@@ -177,6 +177,19 @@ attention_decode(ones(f32, row_major{1, 1, 2}), cache, zeros(f32, cache.layout),
   k = one, v = one, cache_seqlens = from_table(i32, {2})})
 print(table.concat(flat(cache), " "))                        -- expect: 0.0 0.0 0.0 0.0 1.0 1.0 0.0 0.0
 
+-- New keys without room are left out, by the reference too; a result without elements shares none.
+do
+  local q, old = randn(f32, row_major{2, 1, 4}), randn(f32, row_major{2, 1, 4, 4})
+  local options = {k = randn(f32, row_major{2, 1, 2, 4}), v = randn(f32, row_major{2, 1, 2, 4}),
+    cache_seqlens = from_table(i32, {4, 3})}
+  local expected = reference.attention_decode(q, old, old, options)
+  local k, v = zeros(f32, old.layout), zeros(f32, old.layout)
+  copy(old, k)
+  copy(old, v)
+  print(distance(attention_decode(q, k, v, options), expected) < 2e-5)                  -- expect: true
+  print(attention_decode(q, old, zeros(f32, row_major{2, 1, 4, 0})).shape)              -- expect: (2,1,0)
+end
+
 local function message(...)
   print((select(2, pcall(attention_decode, ...)):gsub("^[^ ]+: ", "")
     :gsub(", on [^,;]*;", ", on it;")))
@@ -197,5 +210,7 @@ message(Q, K, K, {config = "mma 4 warps"})
 -- expect: attention_decode: configuration 'mma 4 warps' is not for this problem: f32, K f32, D = 16, on it; its kernel computes bf16 and f16
 message(Q, randn(f32, row_major{2, 1, 5, 16}), K)
 -- expect: attention_decode: V is (3,1,1300,16); expected (2,1,5) and a depth, as K is (2,1,5,16)
+message(zeros(f32, row_major{3, 1, 0}), zeros(f32, row_major{3, 1, 4, 0}), K)
+-- expect: attention_decode: Q is (3,1,0); the last mode, the depth D of a head, must be at least 1
 message(Q, K, K, {out = Q})
 -- expect: attention_decode: out shares memory with Q; give out memory of its own

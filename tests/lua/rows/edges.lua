@@ -61,6 +61,9 @@ end
 -- expect: 9.0
 -- expect: 3.0
 
+print(row_kernel("scaled", function(row, a, w) return a * w end))
+-- expect: row_kernel scaled(a, w)
+
 -- {====== What is refused ======
 
 local function refused(f, ...)
