@@ -5,6 +5,20 @@ local M = {}
 
 local MOST_RUNS <const> = 1 << 20 -- of both; of more, spans that meet count as shared
 
+-- Modes by stride, where one goes on from the one before as one mode.
+local function joined(modes)
+  local out = {}
+  for _, m in ipairs(modes) do
+    local last = out[#out]
+    if last and last.stride * last.extent == m.stride then
+      last.extent = last.extent * m.extent
+    else
+      out[#out + 1] = m
+    end
+  end
+  return out
+end
+
 -- The modes that move, by stride, in bytes.
 local function modes_of(t)
   local bytes, out = t.tensor.dtype.bytes, {}
@@ -14,7 +28,7 @@ local function modes_of(t)
     end
   end
   table.sort(out, function(a, b) return a.stride < b.stride end)
-  return out
+  return joined(out)
 end
 
 -- The first byte, and the one behind the last; of one without elements the same twice.
@@ -106,12 +120,34 @@ local function meet(starts, length, other_starts, other_length)
   return false
 end
 
+-- {first byte, bytes, number, stride} of rows of adjacent bytes that lie evenly apart, or nil.
+local function even_rows(t)
+  local modes, bytes = modes_of(t), t.tensor.dtype.bytes
+  if modes[1] and modes[1].stride == bytes then bytes = bytes * table.remove(modes, 1).extent end
+  if #modes ~= 1 or modes[1].stride < bytes then return nil end
+  return { first = internal.launch.address(t.tensor), bytes = bytes, n = modes[1].extent,
+    stride = modes[1].stride }
+end
+
+-- Do rows of one stride meet? Row j of b is at `apart` + (j - i) * stride from row i of a.
+local function even_rows_meet(a, b)
+  local apart = b.first - a.first
+  local k = -(apart // a.stride) -- of the first row of b that does not begin before row i of a
+  local function is_pair(steps) return steps > -a.n and steps < b.n end
+  return is_pair(k) and apart + k * a.stride < a.bytes
+    or is_pair(k - 1) and apart + (k - 1) * a.stride + b.bytes > 0
+end
+
 --- Of two {tensor =, extent = {...}, stride = {...}}, strides at least 0, on one device.
 function M.shares(a, b)
   local first_a, last_a = span_of(a)
   local first_b, last_b = span_of(b)
   local is_empty = first_a == last_a or first_b == last_b
   if is_empty or last_a <= first_b or last_b <= first_a then return false end
+  local rows_a, rows_b = even_rows(a), even_rows(b)
+  if rows_a and rows_b and rows_a.stride == rows_b.stride then
+    return even_rows_meet(rows_a, rows_b)
+  end
   local starts_a, length_a = runs_of(a)
   local starts_b, length_b = runs_of(b)
   if starts_a == nil or starts_b == nil then return true end
