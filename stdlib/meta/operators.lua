@@ -191,7 +191,7 @@ function attention_decode(Q, K, V, options) end
 ---
 --- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
 --- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
---- `out`, a tensor or a list of tensors for the results, and `stream`. The option `types` of
+--- `out`, a tensor or a list of tensors for the results, `stream` and `check`. The option `types` of
 --- row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
 --- called often; `k:explain(...)` says how threads share a row, and why. See docs/rows.md.
 ---
@@ -207,6 +207,6 @@ function attention_decode(Q, K, V, options) end
 --- See: block_reduce, kernel.
 ---@param name? string the kernel's name
 ---@param f function
----@param options? {types: table}
+---@param options? table `{types = {f16, f32}}`
 ---@return function
 function row_kernel(name, f, options) end
