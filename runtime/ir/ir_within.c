@@ -60,8 +60,36 @@ void ct_ir_within(CtIr *ir, uint32_t buf, CtInt crd, CtInt extent, const char *w
   }
 }
 
+/* Does the view's guard leave anything inside? 0: that is known. */
+static CtVal is_inside(CtIr *ir, const CtView *v) {
+  CtVal all = 0;
+  for (int i = 0; i < ct_guard_n(v); i++) {
+    const CtGuardAxis *axis = &v->guard->axis[i];
+    CtVal some =
+        ct_ir_binary(ir, CT_OP_LT, val_of(ir, axis->at, CT_i64), val_of(ir, axis->bound, CT_i64));
+    all = all == 0 ? some : ct_ir_binary(ir, CT_OP_AND, all, some);
+  }
+  return all;
+}
+
+static CtInt where_inside(CtIr *ir, CtVal inside, CtInt i, int64_t otherwise) {
+  CtDtype type = type_of(ir, i);
+  CtVal v = ct_ir_select(ir, inside, val_of(ir, i, type), ct_ir_const_int(ir, type, otherwise));
+  return (CtInt){.kind = CT_DYNAMIC, .id = v};
+}
+
 void ct_ir_within_view(CtIr *ir, const CtView *v) {
-  for (const CtWithin *w = v->buf == 0 ? NULL : v->within; w != NULL; w = w->next) {
-    ct_ir_within(ir, v->buf, w->crd, w->extent, w->what);
+  const CtWithin *list = v->buf == 0 ? NULL : v->within;
+  CtVal inside = list == NULL ? 0 : is_inside(ir, v);
+  for (const CtWithin *w = list; w != NULL; w = w->next) {
+    if (ct_ir_is_within(ir, w->crd, w->extent)) {
+      continue;
+    }
+    CtInt crd = w->crd, extent = w->extent;
+    if (inside != 0) { /* else nothing is accessed, and 0 of 1 is as good as any */
+      crd = where_inside(ir, inside, crd, 0);
+      extent = where_inside(ir, inside, extent, 1);
+    }
+    ct_ir_within(ir, v->buf, crd, extent, w->what);
   }
 }
