@@ -14,6 +14,7 @@ M.arguments = {
   ["sgemm_1"] = "128 128 32", ["sgemm_2"] = "128 128 32", ["sgemm_2d_blocktiling"] = "128",
   ["sgemm_sm70"] = "128 128 32", ["sgemm_sm80"] = "128 128 128", ["sgemm_steps"] = "128",
   ["softmax"] = "8 1024", ["tensor_parallel_mlp"] = "64", ["transpose"] = "128",
+  ["transformer_block"] = "5",
   ["tiled_copy_if"] = "100 60", ["wgmma_sm90"] = "128 128 256", ["wgmma_tma_sm90"] = "256 128 256",
   ["one_shot_all_reduce"] = "1000",
   ["two_shot_all_reduce"] = "1000", ["saxpy"] = "1024",
