@@ -138,9 +138,6 @@ for _, name in ipairs { "attention_backward hopper", "attention_backward hopper,
     "wgmma_commit() #8", "wgmma_wait() #8" }, "needless", released)
 end
 
-add_all("attention_decode latent", { "sync_threads() #1", "sync_threads() #6" }, "elsewhere",
-  "attention_decode mma: here the work on a piece begins with a barrier")
-
 -- {====== Many devices ======
 
 add_all("matmul_scatter", { "fence_proxy_async() #1", "fence_proxy_async() #3" }, "needless",

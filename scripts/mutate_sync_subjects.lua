@@ -183,7 +183,7 @@ decode("plain", "plain", cached(f32, f32, 16))
 decode("mma", "mma 4 warps", cached(bf16, bf16, 64))
 decode("8 bits", "mma 8 bits", cached(bf16, f8e4m3, 64), {k_scale = 0.5, v_scale = 0.5})
 -- A block has two sequences and more.
-decode("latent", "latent", function()
+decode("latent", "latent 32 keys", function()
   local K = randn(bf16, row_major{5, 1, 180, 576})
   local V = view(K, layout({5, 1, 180, 512}, {180 * 576, 0, 576, 1}))
   return randn(bf16, row_major{5, 16, 576}), K, V
