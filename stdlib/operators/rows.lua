@@ -2,7 +2,7 @@
 -- quantisation, and their gradients. Arguments and results are (..., columns); what a row has once
 -- is (..., 1). All take {out =, stream =} last, as any row_kernel does.
 local internal = ...
-local template = require "cuttle.row_template"
+local reducer = require "cuttle.row_reduce"
 local M = {}
 
 -- {====== Norms ======
@@ -163,7 +163,7 @@ local NO_COLUMN <const> = 0x7fffffff
 -- {value =, at =}; NaN is passed over, and a row of nothing else has its first column.
 local function largest(row, value)
   local best = row:reduce({ value = value, at = row:column() }, larger,
-    { value = template.lowest(value), at = i32(NO_COLUMN) })
+    { value = reducer.lowest(value), at = i32(NO_COLUMN) })
   return { value = best.value, at = where(best.at == NO_COLUMN, 0, best.at) }
 end
 

@@ -1,0 +1,163 @@
+-- row_methods.lua: the row that the function of a row_kernel is given first: its reductions, its
+-- place, and the marks of results that are no elements. row_template.lua says how calls and
+-- reductions meet.
+local internal = ...
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local op <const> = "row_kernel"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+local Row = {}
+Row.__index = Row
+
+local function widened(list)
+  local out = {}
+  for i, v in ipairs(list) do out[i] = internal.kernel.widened(v) end
+  return out
+end
+
+local function check_row(row)
+  if type(row) == "table" and getmetatable(row) == Row then return end
+  fail("a method of the row was called with '.'; write ':', as in row:sum(x)")
+end
+
+--- A value that can be stored, in the type that arithmetic has it in.
+function M.storable(value, what)
+  local kind = tiles.type_name(value)
+  if kind == "number" or kind == "boolean" then return internal.kernel.widened(value) end
+  fail("%s is of type %s; expected a number", what, kind)
+end
+
+-- What counts calls is known while tracing, except under a run-time condition.
+local function check_reached(count, what)
+  if internal.kernel.is_static(count) then return end
+  fail("%s under a run-time condition or in a run-time loop: all threads of a row must reach it "
+    .. "alike; call it before, and choose with where(condition, a, b)", what)
+end
+
+-- The results of the next reduction, or what was given where they are not known yet.
+local function reduction(row, kind, values, combine, init)
+  check_row(row)
+  row.seen = row.seen + 1
+  check_reached(row.seen, "a reduction")
+  if #values == 0 or values[1] == nil then fail("a reduction without values, as in row:sum()") end
+  local known = row.known[row.seen]
+  if known then return table.unpack(known) end
+  values = type(values[1]) == "table" and values or widened(values)
+  row.found[row.seen] = { kind = kind, values = values, combine = combine, init = init }
+  return table.unpack(values)
+end
+
+function Row:sum(...) return reduction(self, "add", { ... }) end
+
+function Row:max(...) return reduction(self, "max", { ... }) end
+
+function Row:min(...) return reduction(self, "min", { ... }) end
+
+function Row:mean(...)
+  local sums = { self:sum(...) }
+  for i, sum in ipairs(sums) do sums[i] = sum * (1.0 / self.n_columns) end
+  return table.unpack(sums)
+end
+
+function Row:reduce(value, combine, init)
+  if type(combine) ~= "function" then
+    fail("row:reduce's argument 2 is of type %s; expected a function of two values, as in "
+      .. "row:reduce(v, function(a, b) return a * b end, 1.0)", tiles.type_name(combine))
+  elseif init == nil then
+    fail("row:reduce's argument 3 is missing; expected the value that changes no other, such as "
+      .. "0.0 for a sum")
+  end
+  return reduction(self, "by function", { value }, combine, init)
+end
+
+-- The least finite number: below what is added, and exp(lowest - lowest) is no NaN.
+local function least_finite(dtype)
+  return cast(dtype == f64 and -0x1.fffffffffffffp+1023 or -0x1.fffffep+127, dtype)
+end
+
+-- exp(v), the fast one if all elements of the row's inputs are narrow.
+function Row:exp(v)
+  if self.is_narrow then return fast.exp(v) end
+  return exp(v)
+end
+
+-- The maximum m and the sum of exp(v - m): one after the other if the row is in registers, else in
+-- one pass, in which the sum is scaled whenever the maximum grows.
+function Row:max_and_sum_exp(value)
+  local v = internal.kernel.widened(value)
+  local dtype = internal.kernel.dtype_of(v)
+  if dtype ~= f32 and dtype ~= f64 then v, dtype = cast(v, f32), f32 end
+  local lowest = least_finite(dtype)
+  if self.holds then
+    local top = max(self:max(v), lowest)
+    return top, self:sum(self:exp(v - top))
+  end
+  local both = self:reduce({ top = v, sum = cast(1, dtype) }, function(a, b)
+    local top = max(a.top, b.top)
+    return { top = top,
+      sum = a.sum * self:exp(a.top - top) + b.sum * self:exp(b.top - top) }
+  end, { top = lowest, sum = cast(0, dtype) })
+  return both.top, both.sum
+end
+
+-- The element of the named input in that column of the row.
+function Row:at(name, column)
+  if type(name) ~= "string" then
+    fail("row:at's argument 1 is of type %s; expected an argument's name, as in row:at(\"x\", "
+      .. "column)", tiles.type_name(name))
+  end
+  for i, input in ipairs(self.names) do
+    if input.name == name then
+      if input.kind == "number" or input.kind == "of row" then return self.inputs[i].value end
+      if self.note_at then self.note_at(name) end
+      return self.inputs[i].slice[column]
+    end
+  end
+  fail("row:at: there is no argument '%s'", name)
+end
+
+-- That an argument has one value for each row, or for all; of the rows that there are, not of the
+-- two columns that a probe has.
+function Row:expect_once(name)
+  for _, input in ipairs(self.names) do
+    local is_wide = input.kind == "elements" or input.kind == "columns"
+    if input.name == name and is_wide and self.n_columns > 1 and not self.note_at then
+      fail("%s has a value for each column; expected one for each row, of the shape (..., 1)", name)
+    end
+  end
+end
+
+function Row:length() return self.n_columns end
+
+function Row:column() return self.at_column end
+
+function Row:index() return self.at_row end
+
+function Row.column_sum(_, value)
+  return { column = M.storable(value, "row:column_sum's argument") }
+end
+
+function Row.once(_, value) return { once = M.storable(value, "row:once's argument") } end
+
+-- A value for the passes from here on: computed in the first of them, then kept in registers.
+function Row:keep(value)
+  check_row(self)
+  self.kept = self.kept + 1
+  check_reached(self.kept, "row:keep")
+  local wide = internal.kernel.widened(value)
+  return self.keeper and self.keeper(wide, self.kept, self.seen) or wide
+end
+
+--- The row of one call of the function: `known` has the results of the first reductions; `keeper`
+--- gets a value to keep, its number, and how many reductions come before it.
+function M.new(p, thread, known, column, keeper)
+  return setmetatable({ known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
+    holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
+    at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
+    note_at = p.note_at }, Row)
+end
+
+return M

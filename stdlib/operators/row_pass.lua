@@ -1,0 +1,265 @@
+-- row_pass.lua: the passes of a row_kernel over a thread's part of a row. Each calls the function
+-- for all elements: one for each reduction, and a last one that stores what the function returns.
+local internal = ...
+local methods = require "cuttle.row_methods"
+local reducer = require "cuttle.row_reduce"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local op <const> = "row_kernel"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+-- {====== Elements ======
+
+-- body(j, v): vector v of the row is the thread's j-th one.
+local function each_vector(p, thread, body)
+  local first = thread.part * (p.deep * p.lanes) + thread.lane
+  local full = p.is_whole and p.deep or p.parts == 1 and p.vectors // p.lanes or 0
+  if full > 0 and (p.keeps or p.holds) then
+    for j in range(full) do body(j, first + j * p.lanes) end
+  elseif full > 0 then
+    for j in range(0, full, { unroll = 4 }) do body(j, first + j * p.lanes) end
+  end
+  if full == p.deep then return end
+  for j in range(full, p.deep) do
+    local v = first + j * p.lanes
+    if v < p.vectors then body(j, v) end
+  end
+end
+
+local function vector(t, p, v) return tile(t, { p.width }, { v }) end
+
+-- Each input of the row: slices of tensors, fragments that hold the thread's part, or values.
+-- `staged`: parts of rows in shared memory, by the input's number.
+function M.open(p, given, row, staged)
+  local inputs = {}
+  for i, input in ipairs(p.inputs) do
+    local t = given[input.name]
+    local x = { kind = input.kind, staged = staged and staged[i] }
+    if input.kind == "number" then
+      x.value = t
+    elseif input.kind == "of row" then
+      x.value = t[{ row, 0 }]
+    elseif input.kind == "columns" then
+      x.slice = t
+    else
+      x.slice = t(row, _)
+      if p.holds then x.held = fragment(t.dtype, { p.width, p.deep }) end
+      if p.spares then clear(x.held) end
+    end
+    inputs[i] = x
+  end
+  return inputs
+end
+
+local function load(p, thread)
+  each_vector(p, thread, function(j, v)
+    for i = 1, #thread.inputs do
+      local x = thread.inputs[i]
+      if x.held and not p.spares then
+        copy(vector(x.slice, p, v), x.held(_, j))
+      elseif x.held then
+        if thread.is_row then copy(vector(x.slice, p, v), x.held(_, j)) end
+      end
+    end
+  end)
+end
+
+-- The vectors of a pass: what is not held is read.
+local function vectors_of(p, thread, j, v)
+  local now = {}
+  for i, x in ipairs(thread.inputs) do
+    if x.held then
+      now[i] = x.held(_, j)
+    elseif x.staged then
+      now[i] = fragment(x.staged.dtype, p.width)
+      copy(vector(x.staged, p, thread.lane + j * p.lanes), now[i])
+    elseif x.slice then
+      now[i] = fragment(x.slice.dtype, p.width)
+      copy(vector(x.slice, p, v), now[i])
+    end
+  end
+  return now
+end
+
+local function values_of(inputs, now, e)
+  local values = {}
+  for i, x in ipairs(inputs) do
+    if now[i] then values[i] = now[i][e] else values[i] = x.value end
+  end
+  return values
+end
+
+-- {====== Passes ======
+
+-- What one call of the function found and returned.
+local function call(p, thread, known, column, values, keeper)
+  local row = methods.new(p, thread, known, column, keeper)
+  return row, { p.f(row, table.unpack(values, 1, #p.inputs)) }
+end
+
+-- A call at the row's first element, to learn what the function does, or returns for the row.
+function M.call_first(p, thread, known, keeper)
+  local values = {}
+  for i, x in ipairs(thread.inputs) do
+    if x.slice then values[i] = x.slice[0] else values[i] = x.value end
+  end
+  return call(p, thread, known, 0, values, keeper)
+end
+
+-- body(calls, j, v) for each vector v of the thread, its j-th: calls.rows and calls.returned are
+-- lists, from 0 on, of its elements.
+local function each_call(p, thread, known, kept, body)
+  each_vector(p, thread, function(j, v)
+    local now = vectors_of(p, thread, j, v)
+    local calls = { rows = {}, returned = {} }
+    for e = 0, p.width - 1 do
+      calls.rows[e], calls.returned[e] = call(p, thread, known, v * p.width + e,
+        values_of(thread.inputs, now, e),
+        function(value, number, pass)
+          local at = kept[number]
+          if at == nil or pass > #known then return value end
+          if pass < #known then return at[{ e, j }] end
+          at[{ e, j }] = value
+          return value
+        end)
+    end
+    body(calls, j, v)
+  end)
+end
+
+-- The results of the next reduction.
+local function reduce_pass(p, thread, known, kept, found)
+  local chains = reducer.new_sums(found, p.width)
+  each_call(p, thread, known, kept, function(calls)
+    for e = 0, p.width - 1 do reducer.add_to(chains, calls.rows[e].found[#known + 1], e) end
+  end)
+  return reducer.over_row(p, thread, reducer.join(chains, found), found)
+end
+
+-- "elements", "once" or "column", for a value that the function returned.
+function M.kind_of(v)
+  if type(v) ~= "table" or getmetatable(v) ~= nil then return "elements" end
+  if v.once == nil and v.column == nil then return "elements" end
+  return v.once ~= nil and "once" or "column"
+end
+
+local function store_vector(p, thread, to, v, value_of)
+  local first = internal.kernel.widened(value_of(0))
+  local r = fragment(internal.kernel.dtype_of(first), p.width)
+  r[0] = first
+  for e = 1, p.width - 1 do r[e] = internal.kernel.widened(value_of(e)) end
+  local stored = r.dtype == to.dtype and r or cast(r, to.dtype)
+  if thread.is_row then copy(stored, vector(to(thread.row, _), p, v)) end
+end
+
+local function add_columns(p, thread, sum, j, value_of)
+  for e = 0, p.width - 1 do
+    local more = value_of(e).column
+    sum[{ e, j }] = sum[{ e, j }] + where(thread.is_row, more, cast(0, sum.dtype))
+  end
+end
+
+-- The last pass: elements are stored, and added to the thread's sums of columns.
+local function store_pass(p, thread, known, kept, results)
+  each_call(p, thread, known, kept, function(calls, j, v)
+    for i = 1, #calls.returned[0] do
+      local kind = M.kind_of(calls.returned[0][i])
+      local function value_of(e) return calls.returned[e][i] end
+      if kind == "elements" then
+        store_vector(p, thread, results["r" .. i], v, value_of)
+      elseif kind == "column" then
+        add_columns(p, thread, thread.sums[i], j, value_of)
+      end
+    end
+  end)
+end
+
+local function store_once(thread, returned, results)
+  local is_first = thread.is_row and thread.lane == 0 and thread.part == 0
+  for i, value in ipairs(returned) do
+    if M.kind_of(value) == "once" then
+      local to = results["r" .. i]
+      if is_first then to[{ thread.row, 0 }] = cast(value.once, to.dtype) end
+    end
+  end
+end
+
+local function has_pass(returned)
+  for i = 1, #returned do
+    if M.kind_of(returned[i]) ~= "once" then return true end
+  end
+  return false
+end
+
+-- What the function returns was found when it was first called for such arguments.
+local function check_kinds(p, returned)
+  local is_same = #returned == #p.kinds
+  for i = 1, is_same and #returned or 0 do
+    is_same = is_same and M.kind_of(returned[i]) == p.kinds[i]
+  end
+  if is_same then return end
+  fail("%s returns %d values, other ones than when it was first called for such arguments (%d); "
+    .. "make one row_kernel for each", p.name, #returned, #p.kinds)
+end
+
+function M.do_row(p, thread, results)
+  if p.holds then load(p, thread) end
+  local kept, known = {}, {}
+  local row = M.call_first(p, thread, known, function(value, number)
+    if p.keeps then
+      kept[number] = fragment(internal.kernel.dtype_of(value), { p.width, p.deep })
+    end
+    return value
+  end)
+  if thread.waits then cluster_wait() end
+  for n, found in ipairs(row.found) do known[n] = reduce_pass(p, thread, known, kept, found) end
+  local returned = select(2, M.call_first(p, thread, known))
+  check_kinds(p, returned)
+  if has_pass(returned) then store_pass(p, thread, known, kept, results) end
+  store_once(thread, returned, results)
+end
+
+-- {====== Sums of columns ======
+
+function M.new_columns(p)
+  local sums = {}
+  for i, kind in ipairs(p.kinds) do
+    if kind == "column" then
+      sums[i] = fragment(p.types[i], { p.width, p.deep })
+      clear(sums[i])
+    end
+  end
+  return sums
+end
+
+-- The sums of a block with several rows, through shared memory.
+local function store_rows_together(p, thread, sum, to)
+  local all, row = shared(to.dtype, { p.columns, p.rows }), threadIdx.x // p.lanes
+  each_vector(p, thread, function(j, v) copy(sum(_, j), vector(all(_, row), p, v)) end)
+  sync_threads()
+  for v in range(threadIdx.x, p.vectors, p.threads) do
+    local total, more = fragment(to.dtype, p.width), fragment(to.dtype, p.width)
+    copy(vector(all(_, 0), p, v), total)
+    for r = 1, p.rows - 1 do
+      copy(vector(all(_, r), p, v), more)
+      for e = 0, p.width - 1 do total[e] = total[e] + more[e] end
+    end
+    copy(total, vector(to, p, v))
+  end
+end
+
+-- The block's sums: a row of the partial sums.
+function M.store_columns(p, thread, results)
+  for i, sum in pairs(thread.sums) do
+    local to = results["r" .. i](blockIdx.x // p.parts, _)
+    if p.rows > 1 then
+      store_rows_together(p, thread, sum, to)
+    else
+      each_vector(p, thread, function(j, v) copy(sum(_, j), vector(to, p, v)) end)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,143 @@
+-- row_reduce.lua: the reductions of a row_kernel: what a thread collects in a pass, and how
+-- threads, warps and blocks of a row combine it. `found` is a reduction as row_methods.lua notes
+-- it: its kind or its function `combine` with `init`, and `values`, of which it is made.
+local internal = ...
+local M = {}
+
+-- {====== Reductions ======
+
+local combine_of = {
+  add = function(a, b) return a + b end,
+  max = function(a, b) return max(a, b) end,
+  min = function(a, b) return min(a, b) end,
+}
+
+local function lowest_of(dtype)
+  if dtype == f32 or dtype == f64 then return -math.huge end
+  return dtype == i32 and math.mininteger >> 32 | -1 << 31 or dtype == i64 and math.mininteger or 0
+end
+
+local function highest_of(dtype)
+  if dtype == f32 or dtype == f64 then return math.huge end
+  if dtype == u64 then return -1 end -- all bits
+  return dtype == i32 and 0x7fffffff or dtype == u32 and 0xffffffff or math.maxinteger
+end
+
+--- What row:max of such a value begins with.
+function M.lowest(value)
+  local dtype = internal.kernel.dtype_of(value)
+  return cast(lowest_of(dtype), dtype)
+end
+
+local identity_of = {
+  add = function(dtype) return cast(0, dtype) end,
+  max = function(dtype) return cast(lowest_of(dtype), dtype) end,
+  min = function(dtype) return cast(highest_of(dtype), dtype) end,
+}
+
+-- How two values of the reduction's list become one, and what changes none of them.
+local function operation(found, i)
+  if found.combine then return found.combine, found.init end
+  local dtype = internal.kernel.dtype_of(found.values[i])
+  return combine_of[found.kind], identity_of[found.kind](dtype)
+end
+
+local CHAINS <const> = 4 -- sums of a thread that do not wait for each other
+
+function M.new_sums(found, width)
+  local chains = {}
+  for c = 1, found.combine and 1 or min(width, CHAINS) do
+    chains[c] = {}
+    for i in ipairs(found.values) do
+      local _, init = operation(found, i)
+      chains[c][i] = init
+    end
+  end
+  return chains
+end
+
+function M.add_to(chains, found, e)
+  local chain = chains[e % #chains + 1]
+  for i, v in ipairs(found.values) do
+    local combine = operation(found, i)
+    chain[i] = combine(chain[i], v)
+  end
+end
+
+-- One value of each, of the thread.
+function M.join(chains, found)
+  local sums = chains[1]
+  for c = 2, #chains do
+    for i in ipairs(found.values) do
+      local combine = operation(found, i)
+      sums[i] = combine(sums[i], chains[c][i])
+    end
+  end
+  return sums
+end
+
+-- {====== Over threads, warps and blocks ======
+
+local WARP <const> = 32
+
+local function is_record(v) return type(v) == "table" and getmetatable(v) == nil end
+
+-- f("value", v) of a number, or f(key, field) of each field of a record.
+local function map(v, f)
+  if not is_record(v) then return f("value", v) end
+  local out = {}
+  for key, field in pairs(v) do out[key] = f(key, field) end
+  return out
+end
+
+-- The values of n places as one, in every thread; each warp combines them in the same order.
+local function combine_places(read, n, combine, by)
+  local lane, width = threadIdx.x % WARP, min(n, WARP)
+  local sum = read(lane % width)
+  for at = WARP, n - 1, WARP do sum = combine(sum, read(lane + at)) end
+  return warp_reduce(sum, by, width)
+end
+
+-- Each of n places gets a value, all threads get what they combine to. `put(slots, turn, field)`
+-- writes a value to its place; the places of even and of odd turns differ, so nobody waits until
+-- all have read. `meet` waits until all places have theirs.
+local function exchange(thread, found, values, n, put, meet)
+  local by, all, turn = found.combine or found.kind, {}, thread.turn % 2
+  for i, v in ipairs(values) do
+    all[i] = {}
+    map(v, function(key, field)
+      all[i][key] = shared(internal.kernel.dtype_of(field), { n, 2 })
+      put(all[i][key], turn, field)
+      return field
+    end)
+  end
+  meet()
+  local out = {}
+  for i, v in ipairs(values) do
+    local function read(at)
+      return map(v, function(key) return all[i][key][{ at, turn }] end)
+    end
+    out[i] = combine_places(read, n, operation(found, i), by)
+  end
+  return out
+end
+
+-- The reduction's values over all threads of the row: of warps, of the block, of the cluster.
+function M.over_row(p, thread, sums, found)
+  if p.lanes == 1 then return sums end
+  local by, values = found.combine or found.kind, {}
+  for i, v in ipairs(sums) do values[i] = warp_reduce(v, by, min(p.lanes, WARP)) end
+  if p.lanes > WARP then
+    values = exchange(thread, found, values, p.lanes // WARP, function(slots, turn, field)
+      if threadIdx.x % WARP == 0 then slots[{ threadIdx.x // WARP, turn }] = field end
+    end, sync_threads)
+  end
+  if p.parts == 1 then return values end
+  return exchange(thread, found, values, p.parts, function(slots, turn, field)
+    if threadIdx.x < p.parts then
+      map_shared_rank(slots, threadIdx.x)[{ thread.part, turn }] = field
+    end
+  end, sync_cluster)
+end
+
+return M
