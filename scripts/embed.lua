@@ -162,12 +162,13 @@ end
 
 local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
                                sharding = true, tune = true }
-local seldom <const> = { "^attention", "^gather_matmul$", "^gemm_gather$", "^gemm_scatter$",
-  "^latex$", "^matmul_scatter$", "^picture_sharding$" } -- of other rooms
+local seldom <const> = { "^attention", "^derive$", "^gather_matmul$", "^gemm_gather$",
+  "^gemm_scatter$", "^html$", "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
+  "^picture", "^predict$", "^row_", "^rows$" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes
-local often <const> = { "^profile", "^check", "^command_check$", "^findings$", "^guess$",
-  "^habits$", "^help$", "^options$", "^pretty$", "^run_script$", "^space$", "^store$",
-  "^tune_key$", "^typed$" }
+local often <const> = { "^profile$", "^profile_device$", "^profile_table$", "^check",
+  "^command_check$", "^findings$", "^guess$", "^habits$", "^help$", "^options$", "^pretty$",
+  "^run_script$", "^space$", "^store$", "^tune_key$", "^typed$" }
 
 local function is_in(patterns, name)
   for _, pattern in ipairs(patterns) do

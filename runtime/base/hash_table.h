@@ -47,7 +47,8 @@ static inline CtHashSlot *ct_hash_table_next(const CtHashTable *t, const CtHashS
 /* Into a free slot that was found for the hash. */
 static inline void ct_hash_table_put(CtHashTable *t, CtHashSlot *at, uint32_t hash,
                                      uint32_t number) {
-  *at = (CtHashSlot){hash, number};
+  at->hash = hash;
+  at->number = number;
   t->n++;
 }
 

@@ -60,35 +60,28 @@ void ct_ir_within(CtIr *ir, uint32_t buf, CtInt crd, CtInt extent, const char *w
   }
 }
 
-/* Does the view's guard leave anything inside? 0: that is known. */
-static CtVal is_inside(CtIr *ir, const CtView *v) {
-  CtVal all = 0;
-  for (int i = 0; i < ct_guard_n(v); i++) {
-    const CtGuardAxis *axis = &v->guard->axis[i];
-    CtVal some =
-        ct_ir_binary(ir, CT_OP_LT, val_of(ir, axis->at, CT_i64), val_of(ir, axis->bound, CT_i64));
-    all = all == 0 ? some : ct_ir_binary(ir, CT_OP_AND, all, some);
-  }
-  return all;
-}
-
-static CtInt where_inside(CtIr *ir, CtVal inside, CtInt i, int64_t otherwise) {
+/* The value where the view's guard leaves anything inside, else the other one: then nothing is accessed. */
+static CtInt where_inside(CtIr *ir, const CtView *v, CtInt i, int64_t otherwise) {
   CtDtype type = type_of(ir, i);
-  CtVal v = ct_ir_select(ir, inside, val_of(ir, i, type), ct_ir_const_int(ir, type, otherwise));
-  return (CtInt){.kind = CT_DYNAMIC, .id = v};
+  CtVal none = ct_ir_const_int(ir, type, otherwise), all = val_of(ir, i, type);
+  for (int axis = 0; axis < ct_guard_n(v); axis++) {
+    const CtGuardAxis *a = &v->guard->axis[axis];
+    CtVal some =
+        ct_ir_binary(ir, CT_OP_LT, val_of(ir, a->at, CT_i64), val_of(ir, a->bound, CT_i64));
+    all = ct_ir_select(ir, some, all, none);
+  }
+  return (CtInt){.kind = CT_DYNAMIC, .id = all};
 }
 
 void ct_ir_within_view(CtIr *ir, const CtView *v) {
-  const CtWithin *list = v->buf == 0 ? NULL : v->within;
-  CtVal inside = list == NULL ? 0 : is_inside(ir, v);
-  for (const CtWithin *w = list; w != NULL; w = w->next) {
-    if (ct_ir_is_within(ir, w->crd, w->extent)) {
+  for (const CtWithin *w = v->buf == 0 ? NULL : v->within; w != NULL; w = w->next) {
+    CtInt crd = w->crd, extent = w->extent;
+    if (ct_ir_is_within(ir, crd, extent)) {
       continue;
     }
-    CtInt crd = w->crd, extent = w->extent;
-    if (inside != 0) { /* else nothing is accessed, and 0 of 1 is as good as any */
-      crd = where_inside(ir, inside, crd, 0);
-      extent = where_inside(ir, inside, extent, 1);
+    if (ct_guard_n(v) > 0) {
+      crd = where_inside(ir, v, crd, 0);
+      extent = where_inside(ir, v, extent, 1);
     }
     ct_ir_within(ir, v->buf, crd, extent, w->what);
   }

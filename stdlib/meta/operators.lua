@@ -201,8 +201,8 @@ function attention_decode(Q, K, V, options) end
 ---     >> end)
 ---     > softmax(zeros(f32, row_major{2, 4}))
 ---     tensor f32 (2,4):(4,1) on cpu
----         0.25  0.25  0.25  0.25
----         0.25  0.25  0.25  0.25
+---       0.25  0.25  0.25  0.25
+---       0.25  0.25  0.25  0.25
 --- CuTe: none. MoYe: none.
 --- See: block_reduce, kernel.
 ---@param name? string the kernel's name
