@@ -37,7 +37,7 @@ local look_up_backward = kernel("look_up_backward", function(tokens, dx, dwords)
   atomic_add(dwords, {tokens[blockIdx.x], threadIdx.x}, dx[{blockIdx.x, threadIdx.x}])
 end)
 
--- x W', row-major: heads() below takes that for granted.
+-- x W', row-major, as heads() below needs it.
 local function linear(x, w)
   return matmul(x, w, zeros(f32, row_major{size(x, 0), size(w, 0)}))
 end

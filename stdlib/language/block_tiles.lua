@@ -43,20 +43,13 @@ local function contiguous(x)
   return is_one and 0 or 1
 end
 
--- The largest power of two that divides n, at most `most`.
-local function power_in(n, most)
-  local p = 1
-  while p < most and n % (2 * p) == 0 do p = 2 * p end
-  return p
-end
-
 -- {====== Shared memory ======
 
 -- Eight lines along the contiguous mode, of whose 16 bytes the places are exchanged. `shape`: two
 -- extents, and slots if there are any.
 local function layout_of(shape, along, bits)
   local vec = WIDE_BITS // bits
-  local line = power_in(shape[along + 1], ROW_BITS // bits)
+  local line = tiles.power_in(shape[along + 1], ROW_BITS // bits)
   if line >= 2 * vec and shape[2 - along] % 8 == 0 then
     local block = along == 1 and row_major { 8, line } or layout { line, 8 }
     local swizzle = swizzle(log2(line // vec), log2(vec), 3)
@@ -73,7 +66,7 @@ end
 -- Threads along and across what is contiguous, each with vec elements; nil: they do not divide it.
 local function shares(n, run, other, vec)
   if run % vec ~= 0 then return nil end
-  local across = power_in(run // vec, n)
+  local across = tiles.power_in(run // vec, n)
   if n % across ~= 0 or other % (n // across) ~= 0 then return nil end
   return across, n // across
 end

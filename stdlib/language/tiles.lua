@@ -183,6 +183,13 @@ function M.add_pictures(methods)
   end
 end
 
+--- The largest power of two that divides n, at most `most`.
+function M.power_in(n, most)
+  local p = 1
+  while p < most and n % (2 * p) == 0 do p = 2 * p end
+  return p
+end
+
 -- The sizes of the modes of a layout or shape, as a table.
 function M.sizes(x)
   local out = {}

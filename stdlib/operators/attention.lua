@@ -16,7 +16,6 @@
 --   lse, packed                LSE is wanted; sequences are packed
 --   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
 --                              has `causal`, which then is false
-local internal = ...
 local attention_bits = require "cuttle.attention_bits"
 local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
@@ -25,6 +24,7 @@ local problem = require "cuttle.attention_problem"
 local scores = require "cuttle.attention_score"
 local results = require "cuttle.operator_table"
 local tables = require "cuttle.attention_table"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 local function fail(format, ...) tiles.fail("attention", format, ...) end
@@ -64,15 +64,9 @@ M.configs = {
 
 -- {====== Choice ======
 
--- What kernels are made for: the compute capability, 0 on the CPU engine, a block's memory, and
--- the device's name, if there is one; of a problem that has a place that one.
+-- What kernels are made for, see operator_device.lua; of a problem that has a place that one.
 local function target_of(p)
-  if p.place then return p.place end
-  local emit_sm, _, emit_bytes = internal.launch.emit_sm()
-  if emit_sm then return { sm = emit_sm, shared = emit_bytes } end
-  local device = p.device ~= "cpu" and device() or {}
-  return { sm = device.sm or 0, shared = device.shared_bytes or math.huge, n_sms = device.n_sms,
-           name = device.sm and device.name }
+  return p.place or on_device.target(p.device)
 end
 
 local function trouble(config, p) return require(config.template).trouble(config, p) end

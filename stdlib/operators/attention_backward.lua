@@ -8,12 +8,13 @@
 -- A variant is a configuration with the problem's dtype, causal and deterministic, `packed` where
 -- its sequences are, `score` of masks and scores, as attention.lua has it, and what `variant`
 -- returns.
-local internal = ...
 local given = require "cuttle.operator_config"
 local problem = require "cuttle.attention_problem"
 local scores = require "cuttle.attention_score"
 local sinks = require "cuttle.attention_backward_sinks"
 local tiles = require "cuttle.tiles"
+local on_device = require "cuttle.operator_device"
+local launches = require "cuttle.operator_steps"
 local M = {}
 
 local op <const> = "attention_backward"
@@ -40,12 +41,6 @@ M.configs = {
 
 local function trouble(config, p) return require(config.template).trouble(config, p) end
 
-local function sm_of(p)
-  local emit_sm = internal.launch.emit_sm()
-  if emit_sm then return emit_sm end
-  return p.device ~= "cpu" and device().sm or 0
-end
-
 local function by_name(p, sm)
   return given.by_name(op, M.configs, tostring(p.config), function(config)
     return trouble(config, p) or sm > 0 and given.lack(config, sm)
@@ -53,7 +48,7 @@ local function by_name(p, sm)
 end
 
 local function choose(p)
-  local sm = sm_of(p)
+  local sm = on_device.target(p.device).sm
   if type(p.config) == "table" then
     given.check(op, "config", p.config, M.configs)
     return p.config
@@ -102,7 +97,7 @@ end
 --- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV[, dsinks]
 function M.attention_backward(dO, Q, K, V, O, LSE, options)
   local p = problem.read_backward(op, dO, Q, K, V, O, LSE, options)
-  for _, step in ipairs((plan(p))) do step.kernel(step.launch)(table.unpack(step.args)) end
+  launches.run((plan(p)))
   return table.unpack(p.results)
 end
 
@@ -111,13 +106,7 @@ end
 function M.prepare(dO, Q, K, V, O, LSE, options)
   local p = problem.read_backward(op, dO, Q, K, V, O, LSE, options)
   local steps, config = plan(p)
-  local launches = {}
-  for i, step in ipairs(steps) do
-    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
-  end
-  return function()
-    for _, launch in ipairs(launches) do launch() end
-  end, config.name, p.results, steps
+  return launches.prepare(steps), config.name, p.results, steps
 end
 
 return M

@@ -3,6 +3,7 @@
 -- dS = P (dP - D). L is infinite, and so P is 0, where a query sees no key and behind the last one.
 -- Also makes a sum's elements 0, and counters of turns, where they are given.
 local packed = require "cuttle.attention_backward_packed"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 local LOG2_E <const> = 1 / math.log(2)
@@ -108,8 +109,7 @@ end
 function M.new(p, extents, dtype)
   local strides, n = {}, 1
   for i, extent in ipairs(extents) do strides[i], n = n, n * extent end
-  local t = tensor(dtype or f32, layout(extents, strides))
-  return t.device == p.device and t or t:to(p.device)
+  return on_device.new(p.device, dtype or f32, layout(extents, strides))
 end
 
 --- The tiles of so many queries.

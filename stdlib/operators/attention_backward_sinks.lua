@@ -1,6 +1,7 @@
 -- attention_backward_sinks.lua: the gradient of attention's sinks. A sink has a probability in each
 -- row of its head, but no value, so that it is -exp2(sink log2(e) - L) D, summed over the queries.
 -- L and D are those of attention_backward_rows.lua.
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 local LOG2_E <const> = 1 / math.log(2)
@@ -32,8 +33,7 @@ function M.step(p, before)
   local L, D, given = before.args[4], before.args[5], p.score.given_sinks
   local n = rank(given) == 2 and size(given, 0) or 1
   local heads = size(given, rank(given) - 1)
-  local gradient = tensor(f32, row_major(shape(given)))
-  if gradient.device ~= p.device then gradient = gradient:to(p.device) end
+  local gradient = on_device.new(p.device, f32, row_major(shape(given)))
   p.results[4] = gradient
   return { kernel = made,
            launch = { grid = { heads, n }, block = THREADS, stream = p.stream },

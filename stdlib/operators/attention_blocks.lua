@@ -6,6 +6,7 @@
 -- that no function tells apart share lists.
 local scores = require "cuttle.attention_score"
 local tables = require "cuttle.attention_tiles"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 
@@ -93,10 +94,7 @@ local function kernel_of(variant)
   return kept[text]
 end
 
-local function new(p, extents)
-  local t = tensor(i32, layout(extents))
-  return t.device == p.device and t or t:to(p.device)
-end
+local function new(p, extents) return on_device.new(p.device, i32, layout(extents)) end
 
 --- The list of a problem, of which `variant` has the kind of scores, rows and keys; of gradients
 --- (by_keys) that of tiles of keys, of which blocks have queries.

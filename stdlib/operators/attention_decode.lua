@@ -12,7 +12,6 @@
 --   make(variant)       the kernel; all templates' have the same parameters
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
-local internal = ...
 local append = require "cuttle.attention_decode_append"
 local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
@@ -20,6 +19,8 @@ local merge = require "cuttle.attention_decode_merge"
 local problem = require "cuttle.attention_decode_problem"
 local schedule = require "cuttle.attention_decode_schedule"
 local tiles = require "cuttle.tiles"
+local on_device = require "cuttle.operator_device"
+local launches = require "cuttle.operator_steps"
 local M = {}
 
 local op <const> = "attention_decode"
@@ -50,10 +51,9 @@ M.configs = {
 local function trouble(config, p) return require(config.template).trouble(config, p) end
 
 local function target_of(p)
-  local emit_sm, _, emit_bytes = internal.launch.emit_sm()
-  if emit_sm then return { sm = emit_sm, n_sms = 132, shared = emit_bytes } end
-  local d = p.device ~= "cpu" and device() or {}
-  return { sm = d.sm or 0, n_sms = d.n_sms or 2, shared = d.shared_bytes or math.huge }
+  local target = on_device.target(p.device)
+  target.n_sms = target.n_sms or 2
+  return target
 end
 
 -- Why the target lacks the row's instructions, or the memory for a block, or nil.
@@ -120,16 +120,12 @@ local function kernel_of(name, v)
   return made[key]
 end
 
-local function new(p, dtype, extents)
-  local t = tensor(dtype, layout(extents))
-  return t.device == p.device and t or t:to(p.device)
-end
-
 -- Partial results, and {maximum, sum} of each of their rows.
 local function workspace(p, v, n_parts)
   local n = schedule.n_slots(v, p.batches, n_parts)
   local rows = merge.used_rows(v)
-  return new(p, f32, { v.depth_v, rows, n }), new(p, f32, { 2, rows, n })
+  return on_device.new(p.device, f32, { v.depth_v, rows, n }),
+    on_device.new(p.device, f32, { 2, rows, n })
 end
 
 -- What to launch, in order.
@@ -165,9 +161,7 @@ end
 --- attention_decode(Q, K, V[, options]) -> O[, LSE]
 function M.attention_decode(Q, K, V, options)
   local p = problem.read(op, Q, K, V, options)
-  for _, step in ipairs((plan(p))) do
-    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
-  end
+  launches.run((plan(p)))
   return p.out, p.lse
 end
 
@@ -176,13 +170,7 @@ end
 function M.prepare(Q, K, V, options)
   local p = problem.read(op, Q, K, V, options)
   local steps, config = plan(p)
-  local launches = {}
-  for i, step in ipairs(steps) do
-    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args, 1, step.args.n))
-  end
-  return function()
-    for _, launch in ipairs(launches) do launch() end
-  end, config.name, p.out, p.lse, steps
+  return launches.prepare(steps), config.name, p.out, p.lse, steps
 end
 
 return M

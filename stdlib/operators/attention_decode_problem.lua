@@ -13,6 +13,7 @@ local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 local op = "attention_decode"
@@ -63,11 +64,6 @@ local function arranged(t, places)
 end
 
 local function rows_first(t) return arranged(t, { 3, 4, 2, 1 }) end
-
-local function new_tensor(dtype, shape, device)
-  local t = tensor(dtype, row_major(shape))
-  return t.device == device and t or t:to(device)
-end
 
 -- {====== Operands ======
 
@@ -232,7 +228,7 @@ end
 local function read_result(p, q, is_flat, out)
   local extents = { p.batches, p.heads, p.n_q, p.depth_v }
   if is_flat then table.remove(extents, 3) end
-  if out == nil then out = new_tensor(p.dtype, extents, p.device) end
+  if out == nil then out = on_device.new(p.device, p.dtype, row_major(extents)) end
   local t = operand(out, "out", is_flat and "B,H,D" or "B,H,S,D", q)
   check_extents(t, extents)
   if out.dtype ~= p.dtype and out.dtype ~= f32 then
@@ -249,7 +245,7 @@ local function read_lse(p, q, is_flat, lse)
   if not lse then return nil end
   local extents = { p.batches, p.heads, p.n_q }
   if is_flat then table.remove(extents, 3) end
-  if lse == true then lse = new_tensor(f32, extents, p.device) end
+  if lse == true then lse = on_device.new(p.device, f32, row_major(extents)) end
   local t = operand(lse, "lse", is_flat and "B,H" or "B,H,S", q)
   check_extents(t, extents)
   check_type(t, f32)

@@ -11,6 +11,7 @@ local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local scores = require "cuttle.attention_score_options"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 local op = "attention"
@@ -113,11 +114,6 @@ end
 
 -- {====== Results ======
 
-local function new_tensor(dtype, shape, device)
-  local t = tensor(dtype, row_major(shape))
-  return t.device == device and t or t:to(device)
-end
-
 -- That t has the first modes of `like`.
 local function check_same(t, like)
   for i, n in ipairs(t.extent) do
@@ -148,7 +144,8 @@ end
 
 -- The same for results, that given or a new one.
 local function to_result(like, t, name)
-  if t == nil then t = new_tensor(like.tensor.dtype, like.given, like.tensor.device) end
+  local as = like.tensor
+  if t == nil then t = on_device.new(as.device, as.dtype, row_major(like.given)) end
   local r = operand_like(like, t, name)
   check_distinct(r)
   return r
@@ -167,7 +164,8 @@ end
 local function to_lse(q, lse)
   if not lse then return nil end
   if lse == true then
-    lse = new_tensor(f32, table.move(q.given, 1, #q.given - 1, 1, {}), q.tensor.device)
+    local extents = table.move(q.given, 1, #q.given - 1, 1, {})
+    lse = on_device.new(q.tensor.device, f32, row_major(extents))
   end
   if not is_tensor(lse) then
     fail("lse is of type %s; expected true, for a new tensor, or a tensor of f32",

@@ -3,6 +3,7 @@
 local arguments = require "cuttle.arguments"
 local scores = require "cuttle.attention_score"
 local tiles = require "cuttle.tiles"
+local on_device = require "cuttle.operator_device"
 local M = {}
 
 M.names = { "alibi", "bias", "documents", "dropout", "mask", "operands", "score", "score_gradient",
@@ -25,8 +26,7 @@ end
 -- Tensors of a table of numbers, or the tensor.
 local function to_tensor(x, name, dtype, modes, p)
   if type(x) == "table" then
-    local t = from_table(dtype, x)
-    return t.device == p.device and t or t:to(p.device)
+    return on_device.bring(p.device, from_table(dtype, x))
   end
   arguments.check_tensor(op, x, name, modes, "attention launches kernels itself")
   check_place(x, name, p)

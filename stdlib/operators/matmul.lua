@@ -44,6 +44,7 @@ local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
 local again = require "cuttle.matmul_again"
 local overlap = require "cuttle.overlap"
+local launches = require "cuttle.operator_steps"
 local M = {}
 
 local MAX_BATCHES <const> = 65535 -- of a grid's z
@@ -538,7 +539,7 @@ end
 local function multiply(A, B, C, options, place)
   local p = to_problem(A, B, C, options)
   local steps = plans(p, options)
-  for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
+  launches.run(steps)
   if place and #steps == 1 and not p.nested then again.keep(place, steps[1]) end
   close_views(p, steps)
 end
@@ -648,12 +649,6 @@ function M.step_again(known, p)
            args = args_of(known.config, p) }
 end
 
-local function in_turn(launches)
-  return function()
-    for _, launch in ipairs(launches) do launch() end
-  end
-end
-
 -- What was chosen within a contract, the contract and the order.
 local function name_within(steps)
   for _, step in ipairs(steps) do
@@ -670,19 +665,12 @@ end
 --- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each.
 function M.prepare(A, B, C, options)
   local _, opts, p = read_arguments(A, B, C, options)
-  local steps, launches = plans(p, opts), {}
-  for i, step in ipairs(steps) do
-    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
-  end
-  local first, second = table.unpack(launches)
-  if opts.bits ~= nil then return in_turn(launches), name_within(steps), steps end
+  local steps = plans(p, opts)
+  local launch = launches.prepare(steps)
+  if opts.bits ~= nil then return launch, name_within(steps), steps end
   local name = steps[1] and steps[1].config.name or "none"
-  if first == nil then return function() end, name, steps end
-  if second == nil then return first, name, steps end
-  return function()
-    first()
-    second()
-  end, ("%s, K by %d"):format(name, steps[1].launch.grid[3]), steps
+  if #steps > 1 then name = ("%s, K by %d"):format(name, steps[1].launch.grid[3]) end
+  return launch, name, steps
 end
 
 return M

@@ -3,11 +3,12 @@
 -- arguments, makes results and launches.
 local internal = ...
 local arguments = require "cuttle.arguments"
-local devices = require "cuttle.profile_device"
 local overlap = require "cuttle.overlap"
 local planner = require "cuttle.row_plan"
 local template = require "cuttle.row_template"
 local tiles = require "cuttle.tiles"
+local on_device = require "cuttle.operator_device"
+local launches = require "cuttle.operator_steps"
 local M = {}
 
 local op <const> = "row_kernel"
@@ -137,17 +138,8 @@ end
 
 -- {====== Plans ======
 
-local function power_in(n, most)
-  local p = 1
-  while p < most and n % (2 * p) == 0 do p = 2 * p end
-  return p
-end
-
-local function has_clusters(place)
-  local sm = internal.launch.emit_sm()
-  if sm then return sm >= 90 end
-  return place == "cpu" or device().sm >= 90
-end
+-- The CPU engine has clusters, too.
+local function has_clusters(target) return target.sm == 0 or target.sm >= 90 end
 
 -- Can TMA bring rows of the input? One stride for all rows, and 16 bytes between them.
 local function has_boxes(t, extents)
@@ -163,9 +155,9 @@ end
 local function problem_of(inputs, results, extents, kinds, n_reductions)
   local columns = extents[1]
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
-    divides = power_in(columns, 16), columns_divide = power_in(columns, 256),
+    divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = n_reductions, n_columns = 0 }
-  problem.has_clusters = has_clusters(inputs.device)
+  problem.has_clusters = has_clusters(on_device.target(inputs.device))
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
     if kind == "column" then problem.n_columns = problem.n_columns + 1 end
@@ -182,7 +174,7 @@ local function problem_of(inputs, results, extents, kinds, n_reductions)
         problem.largest = math.max(problem.largest, size)
         if strides[1] ~= 1 and columns > 1 then problem.divides = 1 end
         for i = 2, #strides do
-          if strides[i] ~= 0 then problem.divides = power_in(strides[i], problem.divides) end
+          if strides[i] ~= 0 then problem.divides = tiles.power_in(strides[i], problem.divides) end
         end
       end
     end
@@ -223,11 +215,6 @@ local function kinds_of(self, inputs, given)
     self.kinds[key] = found
   end
   return self.kinds[key]
-end
-
-local function new_tensor(dtype, shape, device)
-  local t = tensor(dtype, row_major(shape))
-  return t.device == device and t or t:to(device)
 end
 
 -- The extents of a result of that kind.
@@ -322,7 +309,8 @@ local function read_results(self, kinds, inputs, extents, options)
   local results = {}
   for i, kind in ipairs(kinds) do
     local shape = shape_of(kind, extents)
-    local x = out and out[i] or new_tensor(type_of(self, i, kinds, inputs), shape, inputs.device)
+    local x = out and out[i]
+      or on_device.new(inputs.device, type_of(self, i, kinds, inputs), row_major(shape))
     arguments.check_tensor(self.name, x, ("out[%d]"):format(i), "of the result's shape",
       "a row_kernel launches its kernel itself")
     results[i] = arguments.flat(arguments.describe(self.name, x, ("out[%d]"):format(i), true))
@@ -349,10 +337,12 @@ local function kernel_of(self, p)
   return self.made[key]
 end
 
+local CPU_SMS <const> = 4 -- multiprocessors that the CPU engine stands for
+
 -- How many blocks, or clusters, are launched for so many turns.
 local function blocks_for(p, n_turns, place)
   if not p.in_turns then return n_turns end
-  local sms = place == "cpu" and 4 or devices.n_sms(device())
+  local sms = on_device.target(place).n_sms or CPU_SMS
   local each = math.min(p.per_sm, math.max(1, 2048 // p.threads))
   return math.min(n_turns, math.max(1, sms * each // p.parts))
 end
@@ -372,7 +362,7 @@ end
 
 local function sum_of_columns(partial, sums)
   return { kernel = template.add_columns, args = { partial, sums },
-    launch = { grid = (size(sums) + 31) // 32, block = 1024, pdl = true } }
+    launch = { grid = cdiv(size(sums), 32), block = 1024, pdl = true } }
 end
 
 -- The results as the kernel takes them, and the steps that add partial sums up.
@@ -380,7 +370,7 @@ local function results_for(p, results, extents, n_blocks, device)
   local outs, after = {}, {}
   for i, t in ipairs(results) do
     if p.kinds[i] == "column" then
-      local partial = new_tensor(p.types[i], { n_blocks, p.columns }, device)
+      local partial = on_device.new(device, p.types[i], row_major { n_blocks, p.columns })
       outs["r" .. i] = partial
       after[#after + 1] = sum_of_columns(partial, t.given)
     else
@@ -394,7 +384,7 @@ end
 -- {kernel =, launch =, args =} of each launch, in order.
 local function steps_of(self, p, args, inputs, results, extents, options)
   local n_rows = product(extents, 2)
-  local n_blocks = blocks_for(p, (n_rows + p.rows - 1) // p.rows, inputs.device)
+  local n_blocks = blocks_for(p, cdiv(n_rows, p.rows), inputs.device)
   local outs, steps = results_for(p, results, extents, n_blocks, inputs.device)
   local first = { kernel = kernel_of(self, p), args = { args, outs, n_rows },
     launch = { grid = n_blocks * p.parts, block = p.threads,
@@ -416,7 +406,7 @@ local function steps_of_nothing(self, kinds, results, extents, options, device)
       fail(self.name, "rows have 0 columns, so there is no element of which result %d could be "
         .. "computed; expected at least 1", i)
     elseif kinds[i] == "column" and extents[1] > 0 then
-      local partial = new_tensor(kinds.types[i], { 0, extents[1] }, device)
+      local partial = on_device.new(device, kinds.types[i], row_major { 0, extents[1] })
       steps[#steps + 1] = sum_of_columns(partial, t.given)
       steps[#steps].launch.stream, steps[#steps].launch.check = options.stream, options.check
     end
@@ -471,7 +461,7 @@ end
 
 row_type.__call = function(self, ...)
   local steps, _, tensors = prepare(self, ...)
-  for _, step in ipairs(steps) do step.kernel(step.launch)(table.unpack(step.args)) end
+  launches.run(steps)
   return table.unpack(tensors)
 end
 
@@ -482,14 +472,7 @@ end
 --- The launches as a function without arguments, to be called often, and the list of results.
 function RowKernel:prepare(...)
   local steps, _, tensors = prepare(self, ...)
-  local launches = {}
-  for i, step in ipairs(steps) do
-    launches[i] = step.kernel:prepare(step.launch)(table.unpack(step.args))
-  end
-  if #launches == 1 then return launches[1], tensors end
-  return function()
-    for _, launch in ipairs(launches) do launch() end
-  end, tensors
+  return launches.prepare(steps), tensors
 end
 
 --- Which shape runs for these arguments, and why: {shape =, threads =, ..., text =}.

@@ -30,7 +30,7 @@ end
 --- A plan with its threads chosen: what follows from them.
 function M.finish(p)
   p.rows = p.shape == "warp" and math.max(1, BLOCK // p.lanes) or 1
-  p.deep = (p.vectors + p.lanes * p.parts - 1) // (p.lanes * p.parts)
+  p.deep = cdiv(p.vectors, p.lanes * p.parts)
   p.is_whole = p.deep * p.lanes * p.parts == p.vectors
   p.keeps = p.deep * p.width <= KEPT
   p.threads = p.rows * p.lanes
@@ -99,7 +99,7 @@ function M.plan(problem)
     local deep = math.max(1, FLAT_BYTES // step)
     local lanes = lanes_for(p.vectors, deep, 256)
     p.is_flat = true
-    return chosen(p, "flat", lanes, (p.vectors + lanes * deep - 1) // (lanes * deep),
+    return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
   local by_threads = held(p, few, most)
