@@ -51,10 +51,11 @@ local function lost_of(text)
   return lost, kept
 end
 
--- Killed when it has kept some, ten times, on one file.
+-- Killed when it has kept some, ten times, on one file. `out` is emptied before it begins: the shell
+-- may look at it before the program in the background has opened it.
 local all = {}
 for i = 1, 10 do
-  all[i] = run(("%s adder.lua k%d > out & n=0; "
+  all[i] = run((": > out; %s adder.lua k%d >> out & n=0; "
     .. "until [ $(wc -l < out) -ge %d ] || [ $n = 9000 ]; do n=$((n + 1)); sleep 0.01; done; "
     .. "kill -9 $!; wait; cat out"):format(cuttle, i, 2 * i))
 end
