@@ -463,7 +463,7 @@ bench-pocl: $(POCL_BIN)
 
 # All 2^32 inputs on a GPU, 2^26 on the CPU.
 conversions: $(PROGRAM)
-	@echo f16 bf16 tf32 f8e4m3 f8e5m2 | xargs -P 0 -n 1 $(PROGRAM) scripts/conversions.lua
+	@echo f16 bf16 tf32 f8e4m3 f8e5m2 f8ue8m0 f8ue4m3 f6e2m3 f6e3m2 f4e2m1 | xargs -P 0 -n 1 $(PROGRAM) scripts/conversions.lua
 
 # {====== Testing: everything speaks TAP to prove ======
 

@@ -11,7 +11,7 @@
    nothing here changes its meaning. A minor version may change more, with another soname (docs/stability.md).
 
    Element types of memory are all those of the language, by text or as cuttle_DType: f64, f32, tf32, f16, bf16,
-   f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool. */
+   f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool, f8ue8m0, f8ue4m3, f6e2m3, f6e3m2, f4e2m1. */
 #ifndef CUTTLE_H
 #define CUTTLE_H
 
@@ -120,7 +120,7 @@ const char *cuttle_kernel_parameter(cuttle_State *S, cuttle_Kernel *kernel, int 
 const char *cuttle_kernel_after(cuttle_State *S, const char *before);
 
 /* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
-   "i32", "i16", "i8", "u64", "u32", "u16", "u8" or "bool" (a byte, 0 or 1); `layout` is CuTe's text,
+   "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool" (a byte, 0 or 1), "f8ue8m0", "f8ue4m3", "f6e2m3", "f6e3m2" or "f4e2m1"; `layout` is CuTe's text,
    "(128,64):(64,1)", with strides in elements, or a column-major shape; the tensor spans as many
    elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host memory;
    "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,
@@ -162,7 +162,13 @@ typedef enum cuttle_DType {
   CUTTLE_U32,
   CUTTLE_U16,
   CUTTLE_U8,
-  CUTTLE_BOOL /* a byte, 0 or 1 */
+  CUTTLE_BOOL,    /* a byte, 0 or 1 */
+  CUTTLE_F8UE8M0, /* a scale, 2^(bits - 127); the pattern of all bits is NaN */
+  CUTTLE_F8UE4M3, /* a scale, f8e4m3 without its sign */
+  CUTTLE_F6E2M3,  /* the low 6 bits of a byte; neither infinity nor NaN */
+  CUTTLE_F6E3M2,
+  CUTTLE_F4E2M1,   /* the low 4 bits of a byte; neither infinity nor NaN */
+  CUTTLE_DTYPE_END /* no type; a later version may have more of them */
 } cuttle_DType;
 
 typedef struct cuttle_DTypeInfo {

@@ -8,7 +8,10 @@ local SLICE = 1 << 26
 local N_SLICES = (1 << 32) // SLICE
 local BLOCK, PER_THREAD = 256, 4
 local uints = { [8] = u8, [16] = u16, [32] = u32 }
-local narrow_types = { f16 = f16, bf16 = bf16, tf32 = tf32, f8e4m3 = f8e4m3, f8e5m2 = f8e5m2 }
+local narrow_types = {
+  f16 = f16, bf16 = bf16, tf32 = tf32, f8e4m3 = f8e4m3, f8e5m2 = f8e5m2, f8ue8m0 = f8ue8m0,
+  f8ue4m3 = f8ue4m3, f6e2m3 = f6e2m3, f6e3m2 = f6e3m2, f4e2m1 = f4e2m1,
+}
 
 local on_gpu = device().sm ~= nil
 local here = on_gpu and "cuda" or "cpu"

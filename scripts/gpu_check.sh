@@ -58,7 +58,7 @@ for step in $steps; do
     bits) run "$build/cuttle" tests/device/same_bits.lua ;;
     dtypes) run "$build/cuttle" tests/lua/dtype/engine.lua ;;
     conversions)
-      run xargs -P 0 -n 1 "$build/cuttle" scripts/conversions.lua <<<"f16 bf16 tf32 f8e4m3 f8e5m2"
+      run xargs -P 0 -n 1 "$build/cuttle" scripts/conversions.lua <<<"f16 bf16 tf32 f8e4m3 f8e5m2 f8ue8m0 f8ue4m3 f6e2m3 f6e3m2 f4e2m1"
       ;;
     examples) for e in examples/*.lua; do run "$build/cuttle" "$e"; done ;;
     notebook) run "$build/cuttle" scripts/bench/main.lua notebook ;;

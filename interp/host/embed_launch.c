@@ -205,13 +205,13 @@ uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->turn.
 /* {====== Memory as tensors ====== */
 
 #define DTYPE(...) +1
-_Static_assert(0
+_Static_assert(1
 #include "runtime/base/dtypes.def"
-                   == CUTTLE_BOOL,
+                   == CUTTLE_DTYPE_END,
                "cuttle_DType has the types of dtypes.def, in its order");
 _Static_assert((int)CUTTLE_F64 == (int)CT_f64 && (int)CUTTLE_F8E5M2 == (int)CT_f8e5m2 &&
                    (int)CUTTLE_I64 == (int)CT_i64 && (int)CUTTLE_U64 == (int)CT_u64 &&
-                   (int)CUTTLE_BOOL == (int)CT_bool,
+                   (int)CUTTLE_BOOL == (int)CT_bool && (int)CUTTLE_F4E2M1 == (int)CT_f4e2m1,
                "and their numbers");
 
 static const cuttle_DTypeInfo infos[CT_DTYPE_COUNT] = {

@@ -166,7 +166,9 @@ typedef struct Uniform {
    hi. If the range is [0, 1), that is u itself: below 1 without rounding. */
 static double next_float(const Uniform *u, CtDtype dtype) {
   double x = dtype == CT_f64 ? ct_rand_f64(u->rand) : (double)ct_rand_f32(u->rand);
-  double steps = (double)((int64_t)2 << ct_dtypes[dtype].fraction);
+  int64_t halves =
+      ct_dtypes[dtype].exponent > 2 ? 2 : 1; /* 1/2 is a subnormal of 2 bits of exponent */
+  double steps = (double)(halves << ct_dtypes[dtype].fraction);
   x = ct_is_narrow(dtype) ? floor(x * steps) / steps : x;
   return u->lo.f + x * (u->hi.f - u->lo.f);
 }

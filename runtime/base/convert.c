@@ -20,16 +20,22 @@ typedef struct Parts {
   int exponent;
 } Parts;
 
-static uint64_t sign_bit(CtDtype t) { return (uint64_t)1 << (ct_dtypes[t].bits - 1); }
+/* 0: the type has no negative numbers. */
+static uint64_t sign_bit(CtDtype t) {
+  return (uint64_t)formats[t].has_sign << (ct_dtypes[t].bits - 1);
+}
 
 static Parts take_apart(CtDtype t, uint64_t bits) {
   const CtFormat *f = &formats[t];
-  uint64_t pattern = (bits & (sign_bit(t) - 1)) >> f->shift;
+  uint64_t pattern = bits >> f->shift & CT_ONES(ct_dtypes[t].exponent + f->fraction);
   uint64_t fraction = pattern & (((uint64_t)1 << f->fraction) - 1);
   int exponent = (int)(pattern >> f->fraction);
   Parts p = {.negative = (bits & sign_bit(t)) != 0};
   if (pattern > f->max) {
     p.kind = f->has_inf && fraction == 0 ? INFINITE : NOT_A_NUMBER;
+  } else if (f->is_scale) {
+    p.significand = 1;
+    p.exponent = exponent - f->bias;
   } else if (exponent == 0) {
     p.significand = fraction;
     p.exponent = 1 - f->bias - f->fraction;
@@ -68,13 +74,26 @@ static uint64_t nearest(const CtFormat *f, uint64_t significand, int exponent) {
   return pattern > f->max ? f->overflow : pattern;
 }
 
+/* The pattern of the least power of two that is not smaller than a finite number > 0. */
+static uint64_t power_above(const CtFormat *f, uint64_t significand, int exponent) {
+  int top = 63 - __builtin_clzll(significand);
+  int e = exponent + top + ((significand & (significand - 1)) != 0) + f->bias;
+  return e <= 0 ? 0 : (uint64_t)e > f->max ? f->overflow : (uint64_t)e;
+}
+
+static uint64_t pattern_of(const CtFormat *f, uint64_t significand, int exponent) {
+  return significand == 0 ? 0
+         : f->is_scale    ? power_above(f, significand, exponent)
+                          : nearest(f, significand, exponent);
+}
+
 static uint64_t put_together(CtDtype t, Parts p) {
   const CtFormat *f = &formats[t];
   uint64_t pattern = 0;
   switch (p.kind) {
     case NOT_A_NUMBER: return f->nan << f->shift;
     case INFINITE: pattern = f->overflow; break;
-    case FINITE: pattern = p.significand == 0 ? 0 : nearest(f, p.significand, p.exponent); break;
+    case FINITE: pattern = pattern_of(f, p.significand, p.exponent); break;
   }
   return pattern << f->shift | (p.negative ? sign_bit(t) : 0);
 }
@@ -86,7 +105,7 @@ static uint32_t to_f32(CtDtype from, uint64_t bits) {
   if (from == CT_f64) {
     return ct_bits_of_f32((float)ct_f64_of_bits(bits));
   }
-  return ct_dtypes[from].exponent == ct_dtypes[CT_f32].exponent
+  return ct_dtypes[from].exponent == ct_dtypes[CT_f32].exponent && !formats[from].is_scale
              ? (uint32_t)bits << (32 - ct_dtypes[from].bits)
              : (uint32_t)put_together(CT_f32, take_apart(from, bits));
 }

@@ -8,15 +8,24 @@
 #define KIND_UINT CT_CLASS_INT, true
 #define KIND_BOOL CT_CLASS_BOOL, false
 
+#define HAS_SIGN_INF true
+#define HAS_SIGN_AWAY true
+#define HAS_SIGN_SATURATES true
+#define HAS_SIGN_FINITE true
+#define HAS_SIGN_NUMBERS true
+#define HAS_SIGN_UNSIGNED false
+#define HAS_SIGN_SCALE false
+
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
     [CT_VOID] = {.name = "void", .cuda = "void", .ctype = "void"},
 #define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, ...)                            \
   [CT_##name] = {#name,       cuda,         npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,  \
-                 KIND_##kind, CT_##compute, 0,   0},
+                 KIND_##kind, CT_##compute, 0,   0,      false},
 #define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, close, dlpack,     \
               ...)                                                                                 \
-  [CT_##name] = {#name,      cuda,         npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,   \
-                 KIND_FLOAT, CT_##compute, e,   f},
+  [CT_##name] = {                                                                                  \
+      #name,      cuda,         npy, #ctype, bits,           sizeof(ctype), CT_DLPACK_##dlpack,    \
+      KIND_FLOAT, CT_##compute, e,   f,      HAS_SIGN_##ends},
 #include "dtypes.def"
 };
 
@@ -24,7 +33,7 @@ const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
 #define DTYPE(name, bits, kind, compute, cuda, ctype, ...)                                         \
   _Static_assert((bits) == 8 * sizeof(ctype), #name " has as many bits as its C type");
 #define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ...)                                    \
-  _Static_assert((bits) <= 8 * sizeof(ctype) && (bits) > (e) + (f), #name " fits its C type");
+  _Static_assert((bits) <= 8 * sizeof(ctype) && (bits) >= (e) + (f), #name " fits its C type");
 #include "dtypes.def"
 
 CtDtype ct_dtype_from_name(const char *name) {
@@ -55,6 +64,9 @@ int64_t ct_dtype_max(CtDtype t) {
 bool ct_dtype_holds(CtDtype t, CtDtype every) {
   if (t == every) {
     return true;
+  }
+  if (ct_is_float(t) && !ct_dtypes[t].has_sign) {
+    return false;
   }
   if (ct_is_float(t) && ct_is_float(every)) {
     return ct_dtypes[every].fraction <= ct_dtypes[t].fraction &&

@@ -27,6 +27,7 @@ typedef enum CtDlpackCode {
   CT_DLPACK_BOOL = 6,
   CT_DLPACK_FLOAT8_E4M3FN = 10,
   CT_DLPACK_FLOAT8_E5M2 = 12,
+  CT_DLPACK_FLOAT8_E8M0FNU = 14,
   CT_DLPACK_FLOAT6_E2M3FN = 15,
   CT_DLPACK_FLOAT6_E3M2FN = 16,
   CT_DLPACK_FLOAT4_E2M1FN = 17
@@ -44,6 +45,7 @@ typedef struct CtDtypeInfo {
   bool is_unsigned;       /* an INT from 0 on */
   CtDtype compute;        /* the type of arithmetic; see dtypes.def */
   int exponent, fraction; /* bits, of a float */
+  bool has_sign;          /* of a float: it has negative numbers */
 } CtDtypeInfo;
 
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];

@@ -63,14 +63,14 @@ static CtEmitWrap narrow(CtEmit *e, CtDtype to, CtDtype from) {
   return w;
 }
 
-/* Types of 8 bits go by way of f16. A tf32 is a float. */
+/* Types of 8 bits with fractions go by way of f16. A tf32 is a float. */
 static CtEmitWrap widen_float(CtEmit *e, CtDtype from) {
   const Caster *w = &widenings[from];
   bool is_hard = e->ir->target.sm >= w->sm;
   if (!ct_is_bits(from)) {
     return (CtEmitWrap){.close = ""};
   }
-  if (is_hard && ct_dtypes[from].bits <= 8) {
+  if (is_hard && ct_dtypes[from].bits == 8 && ct_dtypes[from].fraction > 0) {
     (void)ct_emit_help(e, CT_HELP_F16_TO_F32);
   }
   return call(ct_emit_help(e, is_hard ? w->hard : w->soft));

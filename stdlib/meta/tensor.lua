@@ -2,10 +2,10 @@
 -- Topic: tensors: elements in memory under a layout, on the host and in kernels
 
 --- The type of an element: `f32`, `f16`, `u8` ...
---- The types are `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `i64 i32 i16 i8`, `u64 u32 u16 u8` and
---- `bool`. Called with a number, a type makes a number of that type. Functions that take a type
---- also accept its name. Kernels widen elements narrower than f32 and i32 before they compute with
---- them.
+--- The types are `f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2`, `f8ue4m3 f8ue8m0 f6e2m3 f6e3m2 f4e2m1`,
+--- `i64 i32 i16 i8`, `u64 u32 u16 u8` and `bool`. Called with a number, a type makes a number of
+--- that type. Functions that take a type also accept its name. Kernels widen elements narrower than
+--- f32 and i32 before they compute with them.
 ---
 ---     > f32.bits, f32.bytes, f32.name
 ---     32      4       f32
@@ -137,6 +137,57 @@ f8e4m3 = nil
 --- CuTe: float_e5m2_t. MoYe: none.
 ---@type DType
 f8e5m2 = nil
+
+--- 8-bit floats with 3 bits of fraction and no sign: the scales of nvfp4.
+--- `f8ue4m3(x)` rounds the number without its sign to the nearest one, and ties to even; numbers
+--- that are too large become 448. Bit 7 of a byte is ignored.
+---
+---     > f8ue4m3(0.1), f8ue4m3(-2)
+---     f8ue4m3(0.1015625)      f8ue4m3(2.0)
+--- CuTe: float_ue4m3_t. MoYe: none.
+---@type DType
+f8ue4m3 = nil
+
+--- Powers of two, of 8 bits: the scales of mxfp8, mxfp6 and mxfp4.
+--- `f8ue8m0(x)` is the least power of two that is not smaller than the number without its sign, at
+--- most 2^127. A byte b is 2^(b - 127), 0xff is NaN, and there is no 0: 0 becomes 2^-127.
+---
+---     > f8ue8m0(3), f8ue8m0(-0.25)
+---     f8ue8m0(4.0)    f8ue8m0(0.25)
+--- CuTe: float_ue8m0_t. MoYe: none.
+---@type DType
+f8ue8m0 = nil
+
+--- 6-bit floats with 3 bits of fraction, without infinity and NaN.
+--- `f6e2m3(x)` rounds to the nearest number, and ties to even; numbers that are too large, and NaN,
+--- become 7.5. In memory, an element takes one byte.
+---
+---     > f6e2m3(0.2), f6e2m3(-100)
+---     f6e2m3(0.25)    f6e2m3(-7.5)
+--- CuTe: float_e2m3_t. MoYe: none.
+---@type DType
+f6e2m3 = nil
+
+--- 6-bit floats with 2 bits of fraction, without infinity and NaN.
+--- `f6e3m2(x)` rounds to the nearest number, and ties to even; numbers that are too large, and NaN,
+--- become 28. In memory, an element takes one byte.
+---
+---     > f6e3m2(0.2), f6e3m2(-100)
+---     f6e3m2(0.1875)  f6e3m2(-28.0)
+--- CuTe: float_e3m2_t. MoYe: none.
+---@type DType
+f6e3m2 = nil
+
+--- 4-bit floats with 1 bit of fraction, without infinity and NaN.
+--- They are 0, 0.5, 1, 1.5, 2, 3, 4, 6 and the same below 0.
+--- `f4e2m1(x)` rounds to the nearest number, and ties to even; numbers that are too large, and NaN,
+--- become 6. In memory, an element takes one byte.
+---
+---     > f4e2m1(0.8), f4e2m1(-100)
+---     f4e2m1(1.0)     f4e2m1(-6.0)
+--- CuTe: float_e2m1_t. MoYe: none.
+---@type DType
+f4e2m1 = nil
 
 --- 16-bit integers.
 --- `i16(x)` is a number of this type.

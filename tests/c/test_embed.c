@@ -323,10 +323,11 @@ static void test_wrap(void) {
   Freed freed = {0};
   cuttle_State *S = open_cpu(NULL);
   OK(cuttle_tensor_wrap(S, x, "f33", "4:1", NULL, note_free, &freed) == NULL, "no such type");
-  IS_STR(cuttle_error(S),
-         "cuttle_tensor_wrap: 'f33' is not an element type; f64, f32, tf32, f16, bf16, f8e4m3, "
-         "f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8 or bool was expected",
-         "says so");
+  IS_STR(
+      cuttle_error(S),
+      "cuttle_tensor_wrap: 'f33' is not an element type; f64, f32, tf32, f16, bf16, f8e4m3, "
+      "f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool, f8ue8m0, f8ue4m3, f6e2m3, f6e3m2 or f4e2m1 was expected",
+      "says so");
   OK(cuttle_tensor_wrap(S, x, "f32", "(4", NULL, note_free, &freed) == NULL, "malformed layout");
   IS_STR(cuttle_error(S), "layout: expected ')' at column 2 of '(4'", "says where");
   OK(cuttle_tensor_wrap(S, x, "f32", "4:-1", NULL, note_free, &freed) == NULL, "negative stride");

@@ -19,11 +19,37 @@
 #define EXP2_BITS32(e) ((uint32_t)((e) + 127) << 23)
 #define EXP2_BITS64(e) ((uint64_t)((e) + 1023) << 52)
 
+/* The least power of two that is not smaller than the number whose bits, without sign, are x: e is its
+   exponent with the bias of f8ue8m0, and is_above says that it is more than 2^e. */
+NARROW_INLINE uint32_t ct_scale_of(const CtFormat n, int64_t e, bool is_above) {
+  int64_t up = e + is_above;
+  return (uint32_t)(up < 0 ? 0 : up > (int64_t)n.max ? (int64_t)n.overflow : up);
+}
+
+NARROW_INLINE uint32_t ct_scale_from_f32(const CtFormat n, uint32_t x) {
+  uint32_t e = x >> 23; /* of a subnormal number 0, which is 2^-127 here */
+  uint32_t pattern = ct_scale_of(n, e, (x & 0x7FFFFF) > (e == 0 ? 0x400000u : 0));
+  return x > 0x7F800000 ? (uint32_t)n.nan : pattern;
+}
+
+NARROW_INLINE uint32_t ct_scale_from_f64(const CtFormat n, uint64_t x) {
+  uint32_t pattern = ct_scale_of(n, (int64_t)(x >> 52) - 1023 + n.bias, (x & CT_ONES(52)) != 0);
+  return x > EXP2_BITS64(1024) ? (uint32_t)n.nan : pattern;
+}
+
+NARROW_INLINE float ct_scale_to_f32(const CtFormat n, uint32_t bits) {
+  uint32_t r = bits == 0 ? 0x400000 : bits << 23;
+  return ct_f32_of_bits(bits > n.max ? 0x7FFFFFFF : r);
+}
+
 /* The formats are constants at every call. From f32: rounds the pattern as an integer; a carry raises the exponent. Below the smallest
    normal number, adding a large number does the rounding: it leaves the pattern in the low bits. */
 NARROW_INLINE uint32_t ct_narrow_from_f32(const CtFormat n, float v) {
   uint32_t bits = ct_bits_of_f32(v), x = bits & 0x7FFFFFFF;
   int s = 23 - n.fraction;
+  if (n.is_scale) {
+    return ct_scale_from_f32(n, x);
+  }
   uint32_t even = n.ties_away ? 1 : x >> s & 1;
   uint32_t pattern =
       ((x + ((1u << (s - 1)) - 1) + even) >> s) - ((uint32_t)(127 - n.bias) << n.fraction);
@@ -33,7 +59,7 @@ NARROW_INLINE uint32_t ct_narrow_from_f32(const CtFormat n, float v) {
     pattern = x < EXP2_BITS32(1 - n.bias) ? tiny : pattern;
   }
   pattern = pattern > (uint32_t)n.max ? (uint32_t)n.overflow : pattern;
-  pattern = pattern << n.shift | (bits >> 31) << (n.bits - 1);
+  pattern = pattern << n.shift | (n.has_sign ? (bits >> 31) << (n.bits - 1) : 0);
   return x > 0x7F800000 ? (uint32_t)n.nan << n.shift : pattern;
 }
 
@@ -43,6 +69,9 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtFormat n, double v) {
   const uint64_t inf = EXP2_BITS64(1024);
   uint64_t bits = ct_bits_of_f64(v), x = bits & (UINT64_MAX >> 1);
   int s = 52 - n.fraction;
+  if (n.is_scale) {
+    return ct_scale_from_f64(n, x);
+  }
   uint64_t even = n.ties_away ? 1 : x >> s & 1;
   uint64_t pattern = ((x + (((uint64_t)1 << (s - 1)) - 1) + even) >> s) -
                      ((uint64_t)(1023 - n.bias) << n.fraction);
@@ -56,7 +85,7 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtFormat n, double v) {
   }
   pattern = x < EXP2_BITS64(1 - n.bias) ? tiny : pattern;
   pattern = pattern > n.max ? n.overflow : pattern;
-  pattern = pattern << n.shift | (bits >> 63) << (n.bits - 1);
+  pattern = pattern << n.shift | (n.has_sign ? (bits >> 63) << (n.bits - 1) : 0);
   return (uint32_t)(x > inf ? n.nan << n.shift : pattern);
 }
 
@@ -66,7 +95,10 @@ NARROW_INLINE uint32_t ct_narrow_from_f64(const CtFormat n, double v) {
 NARROW_INLINE float ct_narrow_to_f32(const CtFormat n, uint32_t bits) {
   const uint32_t sign_bit = 1u << (n.bits - 1), inf = (uint32_t)n.max + n.has_inf;
   uint32_t x = bits & (sign_bit - 1);
-  uint32_t sign = (bits & sign_bit) != 0 ? 0x80000000 : 0;
+  uint32_t sign = n.has_sign && (bits & sign_bit) != 0 ? 0x80000000 : 0;
+  if (n.is_scale) {
+    return ct_scale_to_f32(n, bits);
+  }
   if (n.bias == 127) {
     return ct_f32_of_bits(bits << (32 - n.bits));
   }

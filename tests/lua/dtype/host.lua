@@ -16,7 +16,7 @@ print(full(u64, 1, -1))
 print(full(u64, 1, 0xcbf29ce484222325)[0] == 0xcbf29ce484222325)  -- expect: true
 
 -- Random numbers lie in their range after rounding, too.
-for _, T in ipairs { tf32, f16, bf16, f8e4m3, f8e5m2 } do
+for _, T in ipairs { tf32, f16, bf16, f8e4m3, f8e5m2, f8ue8m0, f8ue4m3, f6e2m3, f6e3m2, f4e2m1 } do
   local r, low, high = rand(T, 4096), math.huge, -math.huge
   for i = 0, 4095 do low, high = math.min(low, r[i]), math.max(high, r[i]) end
   if low < 0 or high >= 1 then print(T, low, high) end

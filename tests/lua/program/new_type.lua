@@ -1,5 +1,5 @@
 -- A row added to dtypes.def stops the compiler at the places that have to know the element type, and there are
--- few of them. In a copy of the sources a float of 4 bits is added as someone would begin, naming functions that
+-- few of them. In a copy of the sources a float of 5 bits is added as someone would begin, naming functions that
 -- are not there yet; then what is missing is added, and the type works.
 local tap = dofile "tests/support/tap.lua"
 local folder = dofile "tests/support/folder.lua"
@@ -21,9 +21,9 @@ end
 
 -- {====== The row ======
 
-add("runtime/base/dtypes.def", "DTYPE(i64,", [[
-NARROW(f4e2m1, 4, f32, "unsigned char", uint8_t, NULL, 2, 1, NUMBERS, SINCE(100, F32_TO_F4E2M1),
-       SAME(F4E2M1_TO_F32), CLOSE(0.5, 0.5), FLOAT4_E2M1FN, UINT8, BYTES, NONE)
+add("runtime/base/dtypes.def", "\n#undef HALF", [[
+NARROW(f5e2m2, 5, f32, "unsigned char", uint8_t, NULL, 2, 2, NUMBERS, SINCE(100, F32_TO_F5E2M2),
+       SAME(F5E2M2_TO_F32), CLOSE(0.5, 0.5), FLOAT6_E2M3FN, UINT8, BYTES, NONE)
 ]])
 
 -- The first error of each file that reads the rows; "" if there is none.
@@ -43,7 +43,7 @@ end
 -- Who has to know, and what it misses.
 local places <const> = {
   { "interp/host/embed_launch.c", "cuttle_DType has the types of dtypes.def" },
-  { "runtime/emit/emit_convert.c", "CT_HELP_F32_TO_F4E2M1" },
+  { "runtime/emit/emit_convert.c", "CT_HELP_F32_TO_F5E2M2" },
 }
 local found = errors()
 for i, place in ipairs(places) do
@@ -55,11 +55,11 @@ tap.is(#found, #places, "no other file stops for it")
 
 -- {====== What is missing ======
 
-add("interp/cuttle.h", "  CUTTLE_I64,", "  CUTTLE_F4E2M1,\n")
+add("interp/cuttle.h", "  CUTTLE_DTYPE_END", "  CUTTLE_F5E2M2,\n")
 add("runtime/emit/emit_prelude.def", "X(F32_TO_TF32,", [[
-X(F4E2M1_TO_F32, FN("float"), "f4e2m1_to_f32", "(unsigned char x) { return x; }\n")
-X(F32_TO_F4E2M1, FN("unsigned char"), "f32_to_f4e2m1", "(float x) { return x; }\n")
-X(F32_TO_F4E2M1_SOFT, FN("unsigned char"), "f32_to_f4e2m1", "(float x) { return x; }\n")
+X(F5E2M2_TO_F32, FN("float"), "f5e2m2_to_f32", "(unsigned char x) { return x; }\n")
+X(F32_TO_F5E2M2, FN("unsigned char"), "f32_to_f5e2m2", "(float x) { return x; }\n")
+X(F32_TO_F5E2M2_SOFT, FN("unsigned char"), "f32_to_f5e2m2", "(float x) { return x; }\n")
 ]])
 tap.is(table.concat(errors(), "\n"), "", "with its functions and its name for C all files compile")
 
@@ -70,19 +70,20 @@ folder.write("casts.c", [[
 #include "runtime/simt/run/simt_narrow.h"
 
 static int n_wrong(void) {
-  static const float numbers[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-  int wrong = ct_dtype_bytes(CT_f4e2m1) != 1 || ct_dtypes[CT_f4e2m1].bits != 4;
-  for (unsigned bits = 0; bits < 16; bits++) {
-    float is = (bits & 8) != 0 ? -numbers[bits & 7] : numbers[bits & 7];
-    wrong += CAST_f32_f4e2m1(bits) != is || ct_float_of_bits(CT_f4e2m1, bits) != is;
-    wrong += CAST_f4e2m1_f32(is) != bits || ct_bits_of_float(CT_f4e2m1, is) != bits;
+  static const float numbers[] = {
+      0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f, 2, 2.5f, 3, 3.5f, 4, 5, 6, 7};
+  int wrong = ct_dtype_bytes(CT_f5e2m2) != 1 || ct_dtypes[CT_f5e2m2].bits != 5;
+  for (unsigned bits = 0; bits < 32; bits++) {
+    float is = (bits & 16) != 0 ? -numbers[bits & 15] : numbers[bits & 15];
+    wrong += CAST_f32_f5e2m2(bits) != is || ct_float_of_bits(CT_f5e2m2, bits) != is;
+    wrong += CAST_f5e2m2_f32(is) != bits || ct_bits_of_float(CT_f5e2m2, is) != bits;
   }
   for (float v = -9; v < 9; v += 0.01f) {
-    wrong += CAST_f4e2m1_f32(v) != ct_bits_of_float(CT_f4e2m1, v);
-    wrong += CAST_f4e2m1_f64(v) != ct_bits_of_float(CT_f4e2m1, v);
+    wrong += CAST_f5e2m2_f32(v) != ct_bits_of_float(CT_f5e2m2, v);
+    wrong += CAST_f5e2m2_f64(v) != ct_bits_of_float(CT_f5e2m2, v);
   }
-  wrong += CAST_f4e2m1_f32(NAN) != 7 || ct_bits_of_float(CT_f4e2m1, NAN) != 7;
-  wrong += CAST_f4e2m1_f32(-INFINITY) != 15 || ct_bits_of_float(CT_f4e2m1, -1e30) != 15;
+  wrong += CAST_f5e2m2_f32(NAN) != 15 || ct_bits_of_float(CT_f5e2m2, NAN) != 15;
+  wrong += CAST_f5e2m2_f32(-INFINITY) != 31 || ct_bits_of_float(CT_f5e2m2, -1e30) != 31;
   return wrong;
 }
 

@@ -7,7 +7,8 @@ math.randomseed(2111)
 local random = math.random
 local function any(list) return list[random(#list)] end
 
-local floats <const> = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2 }
+local floats <const> = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, f8ue4m3, f6e2m3, f6e3m2,
+  f4e2m1 }
 local integers <const> = { i64, i32, i16, i8, u64, u32, u16, u8 }
 local wide <const> = { 0.0, -0.0, 1.0, 1.0, 1.0 + 2.0 ^ -10, -1.0, 1.5, 0.1, 3.0e-39,
   5.0e-324, 1.0e-7, 60000.0, math.huge, -math.huge, 0 / 0, 1.0e300, 1.7e308, -1.7e308 }
