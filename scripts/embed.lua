@@ -163,7 +163,7 @@ end
 local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
                                sharding = true, tune = true }
 local seldom <const> = { "^attention", "^derive$", "^gather_matmul$", "^gemm_", "^html$",
-  "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
+  "^judge$", "^judge_[^d]", "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
   "^picture", "^predict$", "^row_", "^rows$" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes
 local often <const> = { "^profile$", "^profile_device$", "^profile_table$", "^check",

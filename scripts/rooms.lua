@@ -140,12 +140,15 @@ return {
       doors = { "host", "kernel", "launch", "watch", "export" } },
     { name = "operators", files = { "operators/[%w_]+" }, uses = { "tune" },
       doors = { "host", "kernel", "launch" } },
+    -- Candidates and what they should compute.
+    { name = "judge", files = { "judge/[%w_]+" }, uses = { "microscope" },
+      doors = { "host", "launch", "watch", "judge" } },
     -- Memory and work of many devices.
     { name = "mesh", files = { "mesh/[%w_]+" }, uses = { "operators" },
       doors = { "host", "launch", "mesh", "nccl" } },
     { name = "export", files = { "export/[%w_]+" }, uses = { "language" },
       doors = { "host", "export" } },
-    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export" },
+    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export", "judge" },
       doors = { "host", "launch", "mesh" } },
   },
 }

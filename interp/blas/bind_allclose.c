@@ -246,7 +246,17 @@ static int allclose(lua_State *L) {
   return 1;
 }
 
+/* _judge.tolerance(dtype): rtol and atol, as allclose has them for that type. */
+static int type_tolerance(lua_State *L) {
+  Tolerance tol = tolerances[bind_to_dtype(L, 1, "judge")];
+  lua_pushnumber(L, tol.rtol);
+  lua_pushnumber(L, tol.atol);
+  return 2;
+}
+
 void bind_add_allclose(lua_State *L) {
   lua_pushcfunction(L, allclose);
   lua_setfield(L, -2, "allclose");
+  lua_pushcfunction(L, type_tolerance);
+  lua_setfield(L, -2, "_judge.tolerance");
 }

@@ -107,6 +107,7 @@ static const struct {
     {"profile", "cuttle.profile", false},
     {"capture", "cuttle.replay", false},
     {"replay", "cuttle.replay", false},
+    {"judge", "cuttle.judge", false},
     {"latex", "cuttle.latex", false},
     {"matmul", "cuttle.matmul", false},
     {"mesh", "cuttle.mesh", false},

@@ -23,7 +23,7 @@ static const char *const forbidden[] = {
 
 /* Names of the language that reach files: a compiler does, by #include. `cuda` decides by itself. */
 static const char *const forbidden_names[] = {"load_npy", "save_npy", "reload", "cuda_kernel",
-                                              "export",   "capture",  "replay"};
+                                              "export",   "capture",  "replay", "judge"};
 
 void sandbox_replace(lua_State *L, const char *name, lua_CFunction fn) {
   lua_getfield(L, -1, name);

@@ -14,7 +14,7 @@
 local M = {}
 
 -- The topics in the order of help().
-local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "tensor",
+local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge", "tensor",
   "kernel", "work", "products", "operators", "threads", "barriers", "tma", "clusters", "math",
   "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl" }
 

@@ -225,15 +225,20 @@ local function run_counted(f, row)
     or " on the CPU engine; choose it with device(\"cpu\") before tensors are made")
 end
 
+--- What M.play returns, of programs that somebody else counted, for a row of profile_device.lua.
+function M.counted(programs, row)
+  local played = { device = row }
+  for i, program in ipairs(programs) do played[i] = launch_of(program) end
+  return played
+end
+
 --- Runs f(), and keeps what a prediction needs: {device =, ...launches}, for M.of. nil and why.
 function M.play(f, device)
   local row, why = device_of(device)
   if not row then return nil, why end
   local programs, message = run_counted(f, row)
   if not programs then return nil, message end
-  local played = { device = row }
-  for i, program in ipairs(programs) do played[i] = launch_of(program) end
-  return played
+  return M.counted(programs, row)
 end
 
 --- Compiles what was played for one device, at once, into the disk cache: M.of finds it there.

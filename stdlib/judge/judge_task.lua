@@ -1,0 +1,319 @@
+-- judge_task.lua: what a candidate has to do: the table that a reference file returns, read, and
+-- the cases that are drawn from it. docs/judge.md describes the table. A task is
+--   name            the task's name
+--   rows            {name =, dtype =, extents =, order =, values =, is_output =} or {name =,
+--                   number =}
+--   run             the reference: a function of the tensors and numbers
+--   sizes, names    {[NAME] = {least, most}}, and the names in order
+--   fixed, time     lists of sizes that are always tried; the sizes for the time, or nil
+--   tolerance, allow, deterministic
+-- A case is {sizes =, rows = {{dtype =, layout =, shape =, ...}}, values = how values are drawn}.
+local internal = ...
+local errors = require "cuttle.fail"
+local type_name = require "cuttle.type_name"
+local M = {}
+
+local orders <const> = { row = true, column = true, any = true }
+local fields <const> = { name = true, sizes = true, inputs = true, outputs = true, reference = true,
+  cases = true, time = true, tolerance = true, allow = true, deterministic = true, special = true }
+local row_fields <const> = { "order", "values" }
+
+local function fail(format, ...) errors.fail("judge", format, ...) end
+
+-- {====== Reading ======
+
+-- "M, N+1" as a list of its parts.
+local function parts_of(text)
+  local list = {}
+  for part in text:gmatch "[^,]+" do list[#list + 1] = part:match "^%s*(.-)%s*$" end
+  return list
+end
+
+-- The value of an expression of sizes, such as "N+1".
+local function evaluate(expression, sizes, what)
+  if type(expression) ~= "string" then return expression end
+  local chunk = load("return " .. expression, "=" .. what, "t", sizes)
+  local ok, value = pcall(chunk or error)
+  if ok and type(value) == "number" then return value end
+  return fail("%s: '%s' is no number of the sizes %s", what, expression, M.sizes_text(sizes))
+end
+M.evaluate = evaluate
+
+local function read_number(row, name)
+  return { name = name, number = row[2] }
+end
+
+local function read_row(row, kind, i)
+  local name = type(row) == "table" and row[1]
+  if type(name) ~= "string" then
+    fail('%s %d has no name; write {"x", f32, "M,N"}, or {"alpha", 0.5} for a number', kind, i)
+  end
+  if type(row[2]) == "number" or type(row[2]) == "string" then return read_number(row, name) end
+  if type_name(row[2]) ~= "dtype" or type(row[3]) ~= "string" then
+    fail('%s %s: expected a type and a shape, as in {"%s", f32, "M,N"}', kind, name, name)
+  end
+  local order = row.order or "row"
+  if not orders[order] then
+    fail("%s %s: order is '%s'; expected 'row', 'column' or 'any'", kind, name, tostring(order))
+  end
+  for key in pairs(row) do
+    if type(key) == "string" and key ~= "order" and key ~= "values" then
+      fail("%s %s has no field '%s'; expected one of %s", kind, name, key,
+        table.concat(row_fields, ", "))
+    end
+  end
+  return { name = name, dtype = row[2], extents = parts_of(row[3]), order = order,
+           values = row.values, is_output = kind == "output" }
+end
+
+local function read_rows(list, kind, into)
+  if type(list) ~= "table" or #list == 0 then
+    fail('the reference has no %ss; write %ss = {{"x", f32, "M,N"}}', kind, kind)
+  end
+  for i, row in ipairs(list) do into[#into + 1] = read_row(row, kind, i) end
+end
+
+local function read_sizes(sizes)
+  local names = {}
+  for name, range in pairs(sizes) do
+    if type(range) ~= "table" or math.type(range[1]) ~= "integer" or
+      math.type(range[2]) ~= "integer" or range[1] > range[2] or range[1] < 0 then
+      fail("the size %s has no range; write %s = {1, 100}, the least and the most", tostring(name),
+        tostring(name))
+    end
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+local function check_sizes(task, sizes, what)
+  for _, name in ipairs(task.names) do
+    if math.type(sizes[name]) ~= "integer" then fail("%s does not give the size %s", what, name) end
+  end
+  return sizes
+end
+
+--- Reads the table of a reference file; raises and says what is wrong with it.
+function M.read(t)
+  if type(t) ~= "table" then
+    fail("the reference is a %s; expected a table with inputs, outputs and reference",
+      type_name(t))
+  end
+  for key in pairs(t) do
+    if not fields[key] then fail("the reference has a field '%s', which judge does not know",
+      tostring(key)) end
+  end
+  if type(t.reference) ~= "function" then
+    fail("the reference has no function; write reference = function(x, y) ... end")
+  end
+  local task = { name = t.name or "task", rows = {}, run = t.reference, sizes = t.sizes or {},
+                 fixed = {}, tolerance = t.tolerance, allow = t.allow or {}, special = t.special,
+                 deterministic = t.deterministic ~= false }
+  read_rows(t.inputs, "input", task.rows)
+  read_rows(t.outputs, "output", task.rows)
+  task.names = read_sizes(task.sizes)
+  for i, sizes in ipairs(t.cases or {}) do
+    task.fixed[i] = check_sizes(task, sizes, ("case %d"):format(i))
+  end
+  task.time = t.time and check_sizes(task, t.time, "time")
+  return task
+end
+
+-- {====== Random numbers ======
+
+local Random = {}
+Random.__index = Random
+
+--- A generator of its own: that of the script is not touched.
+function M.random(seed) return setmetatable({ state = seed }, Random) end
+
+local function mixed(z) -- splitmix64
+  z = (z ~ z >> 30) * 0xbf58476d1ce4e5b9
+  z = (z ~ z >> 27) * 0x94d049bb133111eb
+  return z ~ z >> 31
+end
+
+function Random:next()
+  self.state = self.state + 0x9e3779b97f4a7c15
+  return mixed(self.state)
+end
+
+--- A number from 0 on below 1.
+function Random:unit() return (self:next() >> 11) * 0x1p-53 end
+
+--- An integer from lo to hi.
+function Random:integer(lo, hi)
+  return lo + math.tointeger((self:unit() * (hi - lo + 1)) // 1)
+end
+
+function Random:of(list) return list[self:integer(1, #list)] end
+
+-- {====== Cases ======
+
+function M.sizes_text(sizes)
+  local names, out = {}, {}
+  for name in pairs(sizes) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do out[i] = ("%s=%d"):format(name, sizes[name]) end
+  return #out > 0 and table.concat(out, " ") or "none"
+end
+
+-- Sizes at which kernels go wrong: around powers of two, and whatever else.
+local function draw_size(random, least, most)
+  local kind, power = random:integer(0, 3), 1
+  while 2 * power <= most and (power < least or random:integer(0, 2) > 0) do power = 2 * power end
+  local value = kind == 0 and random:integer(least, most) or power + random:of { -1, 0, 1 }
+  return math.min(math.max(value, least), most)
+end
+
+local function sizes_of(task, how)
+  local sizes = {}
+  for _, name in ipairs(task.names) do
+    sizes[name] = how(task.sizes[name][1], task.sizes[name][2])
+  end
+  return sizes
+end
+
+-- A layout as text, with strides in this order; pad: extra elements behind each line.
+local function layout_text(extents, order, pad)
+  local n, strides, step = #extents, {}, 1
+  local first, last, by = 1, n, 1
+  if order == "row" then first, last, by = n, 1, -1 end
+  for i = first, last, by do
+    strides[i] = step
+    step = step * math.max(extents[i], 1) + (i == first and n > 1 and pad or 0)
+  end
+  return ("(%s):(%s)"):format(table.concat(extents, ","), table.concat(strides, ","))
+end
+
+local function place_row(row, sizes, random)
+  local out = setmetatable({}, { __index = row })
+  if not row.dtype then
+    out.number = evaluate(row.number, sizes, row.name)
+    return out
+  end
+  out.shape, out.size = {}, 1
+  for i, text in ipairs(row.extents) do
+    out.shape[i] = math.tointeger(evaluate(text:match "^%d+$" and tonumber(text) or text, sizes,
+      row.name))
+    out.size = out.size * out.shape[i]
+  end
+  local order, pad = row.order, 0
+  if order == "any" then
+    order = random:of { "row", "column" }
+    pad = random:of { 0, 0, 3 }
+  end
+  out.layout = layout_text(out.shape, order, pad)
+  return out
+end
+
+local function place(task, sizes, random, values)
+  local case = { sizes = sizes, values = values, rows = {} }
+  for i, row in ipairs(task.rows) do case.rows[i] = place_row(row, sizes, random) end
+  return case
+end
+
+--- n cases, of which the first have the least sizes and those of the task; some have values at
+--- edges.
+function M.cases(task, n, seed)
+  local random, list = M.random(seed), {}
+  list[1] = place(task, sizes_of(task, function(least) return least end), random, "usual")
+  for _, sizes in ipairs(task.fixed) do list[#list + 1] = place(task, sizes, random, "usual") end
+  while #list < n do
+    local sizes = sizes_of(task, function(least, most) return draw_size(random, least, most) end)
+    list[#list + 1] = place(task, sizes, random, #list % 2 == 0 and "edge" or "usual")
+  end
+  return list
+end
+
+--- The case whose time counts: the sizes of `time`, or the most of each.
+function M.timed(task, seed)
+  local sizes = task.time or sizes_of(task, function(_, most) return most end)
+  return place(task, sizes, M.random(seed), "usual")
+end
+
+-- {====== Values ======
+
+local edges <const> = { 0.0, -0.0, 1.0, -1.0, 0.5, 60.0, -60.0, 1e-6 }
+local specials <const> = { 0.0, -0.0, 1 / 0, -1 / 0, 0 / 0, 1e30, -1e30, 1e-40 }
+
+local function normal(random)
+  return math.sqrt(-2 * math.log(1 - random:unit())) * math.cos(2 * math.pi * random:unit())
+end
+
+local function in_range(row, case, random)
+  local lo = evaluate(row.values[1], case.sizes, row.name)
+  local hi = evaluate(row.values[2], case.sizes, row.name)
+  if not row.dtype.is_float then
+    lo, hi = math.tointeger(lo), math.tointeger(hi)
+    return function() return random:integer(lo, math.max(lo, hi)) end
+  end
+  local at_edge = case.values == "edge"
+  return function()
+    local u = random:unit()
+    if at_edge and u < 0.25 then return u < 0.125 and lo + 0.0 or hi + 0.0 end
+    return lo + (hi - lo) * random:unit()
+  end
+end
+
+local function floats(task, case, random)
+  local pool = task.special and specials or edges
+  local share = case.values == "edge" and 0.3 or 0
+  return function()
+    if random:unit() < share then return random:of(pool) end
+    return normal(random)
+  end
+end
+
+local function permutation(row, random)
+  local list = {}
+  for i = 1, row.size do list[i] = i - 1 end
+  for i = row.size, 2, -1 do
+    local j = random:integer(1, i)
+    list[i], list[j] = list[j], list[i]
+  end
+  return function(i) return list[i + 1] end
+end
+
+-- A function of an element's number that draws its value.
+local function drawer(task, case, row, random)
+  local values = row.values
+  if type(values) == "function" then
+    return function(i) return values(i, case.sizes, random) end
+  end
+  if values == "permutation" then return permutation(row, random) end
+  if type(values) == "table" then return in_range(row, case, random) end
+  if row.dtype.is_float then return floats(task, case, random) end
+  if row.dtype == bool then return function() return random:unit() < 0.5 end end
+  local least = row.dtype.name:find "^u" and 0 or -8
+  return function() return random:integer(least, 8) end
+end
+
+local MOST_DRAWN <const> = 1 << 14 -- elements; more repeat those
+
+-- Fills a tensor with values of the row, in linear order.
+local function draw(task, case, row, random, t)
+  local f = drawer(task, case, row, random)
+  if row.size <= MOST_DRAWN or type(row.values) == "string" then
+    for i = 0, row.size - 1 do t[i] = f(i) end
+    return
+  end
+  local first = view(t, layout(MOST_DRAWN))
+  for i = 0, MOST_DRAWN - 1 do first[i] = f(i) end
+  internal.judge.tile(t, MOST_DRAWN * row.dtype.bytes)
+end
+
+--- The inputs of a case, drawn with this seed, by row; outputs that have values are among them.
+function M.inputs(task, case, seed)
+  local random, out = M.random(seed), {}
+  for i, row in ipairs(case.rows) do
+    if row.dtype and (not row.is_output or row.values) then
+      out[i] = tensor(row.dtype, row.layout)
+      draw(task, case, row, random, out[i])
+    end
+  end
+  return out
+end
+
+return M

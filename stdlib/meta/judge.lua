@@ -1,0 +1,30 @@
+---@meta _
+-- Topic: judge: whether a kernel is right, clean and fast
+
+--- Judges a kernel against a reference, and returns a report.
+--- The candidate is the text of a file that returns a function of inputs and outputs, which runs
+--- in a sandbox, or such a function, which is trusted. The reference is a table that describes
+--- inputs, outputs and sizes, and has a function that computes what is right. The report has
+--- `verdict`, `ok` and `message`, and a part for each question: `correct`, `clean`, `in_bounds`,
+--- `deterministic`, `fits`, `predicted` and `measured`.
+---
+--- The option `cases` is the number of cases (by default 6), and `seed` the number from which they
+--- are drawn. `orders` says how many other orders of blocks and warps are tried for each launch (4).
+--- One call of the candidate may take `seconds` (10), and it may use `mib` MiB beside its tensors
+--- (256). `device` is the GPU that it must fit ("H100"). Without `compile`, NVRTC is not asked for
+--- registers; without `predict`, limits and times are left out. `time` is the device on which it is
+--- timed, by default the GPU, if one is in use. `name` is what messages call the candidate's file.
+---
+---     > twice = {inputs = {{"x", f32, "N"}}, outputs = {{"y", f32, "N"}}, sizes = {N = {1, 99}}}
+---     > function twice.reference(x, y) for i = 0, size(x) - 1 do y[i] = 2 * x[i] end end
+---     > k = kernel("twice", function(x, y) y[threadIdx.x] = 2 * x[threadIdx.x] end)
+---     > r = judge(function(x, y) k{grid = 1, block = 128}(x, y) end, twice, {predict = false})
+---     > r.verdict
+---     out_of_bounds
+--- CuTe: none. MoYe: none.
+--- See: `cuttle judge candidate.lua --reference=reference.lua`; docs/judge.md.
+---@param candidate string|function
+---@param reference table
+---@param options? table
+---@return table # the report
+function judge(candidate, reference, options) end
