@@ -117,6 +117,8 @@ const CuttleEngine = (() => {
 
     // {====== Requests ======
 
+    get isAnswering() { return this.current !== null; }
+
     ask(op, args = {}) {
       if (this.broken) return Promise.resolve(this.refusal());
       return new Promise((resolve) => {

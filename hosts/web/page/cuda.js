@@ -50,7 +50,7 @@ class CudaPane {
     if (this.made === this.key) return;
     const { text, name } = this.editor, { key } = this;
     const result = await this.main.ask('emit', { text, name, sm: this.sm.value });
-    this.made = key;
+    this.made = result.stopped ? null : key;
     if (result.ok || (result.kernels || []).length > 0) this.take(result);
     else this.fail(result);
     this.tell();

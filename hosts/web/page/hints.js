@@ -89,6 +89,7 @@ class Help {
     const short = name.replace(/^.*[.:]/, '');
     for (const wanted of new Set([name.replace(':', '.'), short])) {
       const answer = await this.side.ask('help', { name: wanted });
+      if (answer.stopped) return asSentence(answer.error);
       if (answer.ok && answer.text) return answer.text;
     }
     return null;

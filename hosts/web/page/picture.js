@@ -5,8 +5,7 @@ const PICTURE_MS = 300;
 const FIRST_TRIES = 8; // statements of a script that are asked for its first picture
 
 // The answer of an engine, whose page is one that may be shown.
-async function askPicture(line, args) {
-  const answer = await line.ask('picture', args);
+function shownPicture(answer) {
   if (!answer.html) return answer;
   const html = ownPage(answer.html);
   return { ...answer, html, why: html ? answer.why : NOT_SHOWN };
@@ -21,17 +20,30 @@ class PicturePane {
     this.value = byId('picture-text');
     this.empty = byId('picture-empty');
     this.html = null;
+    this.wishes = 0; // what one did that may change the picture
     this.asked = 0;
-    this.drawn = '';
-    this.first = Promise.resolve(); // until the first picture of a script is found
+    this.drawn = ''; // what was wanted last: it is drawn, or is being drawn
+    this.search = null; // the search for the first picture of a script
+    this.listen();
+  }
+
+  listen() {
     const later = delayed(PICTURE_MS, () => this.update());
+    const wish = () => {
+      this.wishes += 1;
+      later();
+    };
+    const wantsOther = () => {
+      this.search = null;
+      wish();
+    };
     this.field.addEventListener('input', () => {
       this.follow.checked = false;
-      later();
+      wantsOther();
     });
-    this.follow.addEventListener('change', later);
-    editor.cm.on('cursorActivity', () => { if (this.follow.checked) later(); });
-    editor.cm.on('changes', later);
+    this.follow.addEventListener('change', wantsOther);
+    this.editor.cm.on('cursorActivity', () => { if (this.follow.checked) wish(); });
+    this.editor.cm.on('changes', wantsOther);
   }
 
   get isOpen() { return this.tabs.open === 'picture'; }
@@ -44,11 +56,7 @@ class PicturePane {
   }
 
   async update() {
-    let waited;
-    do {
-      waited = this.first;
-      await waited;
-    } while (waited !== this.first);
+    while (this.search) await this.search.over;
     if (!this.isOpen) return;
     const wanted = this.wanted();
     const key = JSON.stringify(wanted);
@@ -58,21 +66,30 @@ class PicturePane {
     const mine = this.asked;
     const isMine = () => mine === this.asked;
     const { expression, answer } = await this.find(wanted, isMine);
-    if (isMine() && this.isWorth(answer)) this.show(expression, answer);
+    if (!isMine()) return;
+    if (answer.stopped) this.drawn = ''; // that was no answer: it may be asked for again
+    if (this.isWorth(answer)) this.show(expression, answer);
   }
 
-  // Another script is opened: what is on its way is of the one before it.
-  forget() { this.asked += 1; }
-
-  // Draws the first thing in the script that has a picture; whether there is one, or null where another
-  // script was opened meanwhile.
-  drawFirst() {
-    this.first = this.findFirst();
-    return this.first;
+  // Something else is shown: what is on its way is not any more.
+  forget() {
+    this.asked += 1;
+    this.drawn = '';
+    this.search = null;
   }
 
-  async findFirst() {
-    const mine = this.asked, isMine = () => mine === this.asked;
+  // Draws the first thing in the script that has a picture; whether there is one, or null where one has
+  // edited or asked for something else meanwhile.
+  async drawFirst() {
+    const search = { over: null };
+    this.search = search;
+    search.over = this.findFirst(() => this.search === search);
+    const isFound = await search.over;
+    if (this.search === search) this.search = null;
+    return isFound;
+  }
+
+  async findFirst(isMine) {
     let tries = 0;
     for (const wanted of firstExpressions(this.editor.cm)) {
       const { expression, answer } = await this.find(wanted, isMine);
@@ -90,29 +107,28 @@ class PicturePane {
 
   // A cursor passes many things that have no picture: the last one stays.
   isWorth(answer) {
-    if (!answer) return false;
     const isValue = answer.ok && answer.text.trim() !== 'nil';
     return !this.follow.checked || Boolean(answer.html) || isValue;
   }
 
-  // The first candidate that has a picture; without one, the first that has a value.
+  // {expression, answer} of the first candidate that has a picture, or is stopped; without one, of the
+  // first that has a value.
   async find({ candidates, before }, isMine) {
     const found = [];
     for (const expression of candidates) {
-      if (!isMine()) break;
-      const answer = await this.draw(expression, before);
+      const answer = await this.draw(expression, before, isMine);
       found.push({ expression, answer });
-      if (answer.html || answer.stopped) break;
+      if (answer.html || answer.stopped) return found.at(-1);
     }
-    return found.find(({ answer }) => answer.html) || found.find(({ answer }) => answer.ok) ||
-      found[0] || {};
+    return found.find(({ answer }) => answer.ok) || found[0];
   }
 
   // What needs no locals of the script is drawn while the script is wrong.
-  async draw(expression, before) {
-    const alone = await askPicture(this.side, { expression });
-    if (alone.html || before.trim() === '') return alone;
-    return askPicture(this.side, { expression, text: before });
+  async draw(expression, before, isMine) {
+    const ask = async (args) => shownPicture(await this.side.ask('picture', args, isMine));
+    const alone = await ask({ expression });
+    if (alone.html || alone.stopped || before.trim() === '') return alone;
+    return ask({ expression, text: before });
   }
 
   show(expression, answer) {
@@ -143,7 +159,7 @@ class PicturePane {
   showFile(html, name) {
     this.tabs.select('picture');
     this.draws('');
-    this.drawn = '';
+    this.forget();
     this.value.textContent = name;
     this.empty.hidden = true;
     this.frame.parentElement.classList.remove('old');
@@ -152,13 +168,14 @@ class PicturePane {
     this.tabs.focus();
   }
 
-  // The value of the prompt's last input.
+  // The value of the prompt's last input, unless one asks for something else meanwhile.
   async fromPrompt(main) {
     if (!this.isOpen) return;
-    const answer = await askPicture(main, { expression: 'ans', place: 'prompt' });
-    if (!answer.html || answer.html === this.html) return;
+    const { wishes } = this;
+    const answer = shownPicture(await main.ask('picture', { expression: 'ans', place: 'prompt' }));
+    if (wishes !== this.wishes || !answer.html || answer.html === this.html) return;
     this.draws('');
-    this.drawn = '';
+    this.forget();
     this.show('ans', answer);
   }
 

@@ -84,8 +84,9 @@ class Report {
     this.note.textContent = 'Working';
     this.clear();
     const result = await this.main.ask(this.op, asked);
-    this.of = key;
+    this.of = result.stopped ? null : key;
     this.isRunning = false;
+    this.note.textContent = '';
     this.showUsed(result.html);
     if (result.ok) this.show(result);
     else this.fail(result);

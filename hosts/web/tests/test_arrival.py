@@ -1,14 +1,16 @@
 """test_arrival.py: what a visitor sees before the first key: a picture, in view at each width, with
 its controls folded, in TAP. page_user.py says how it is run."""
 
+import json
 import os
 import pathlib
 import tempfile
 
 from page_user import (
-    WIDTHS, browser, opened, close, link_with, open_tab, write_script, run_wanted)
+    EDITOR, WIDTHS, browser, opened, close, link_with, open_tab, write_script, run_wanted)
 from web_page import check, is_shown, open_page, press_until, text, wait
 
+ENDLESS = "local a = 1\nwhile true do end\n"
 WELCOME_TILES = "((2,4),(4,2)):((8,1),(16,4))"
 FRAME = "document.querySelector('#picture')"
 
@@ -118,4 +120,67 @@ def test_own_script():
     close(page, again)
 
 
-run_wanted([test_first_visit, test_links, test_two_scripts, test_own_script])
+def test_edit_before_the_first_picture():
+    """One edits, or types an expression, while the first picture is looked for: the search is over."""
+    page = opened()
+    wait("a picture", lambda: is_shown(page, "#picture"))
+    for what, act in (("a script that is edited", EDITOR + ".replaceRange('-- mine\\n', {line: 0, ch: 0})"),
+                      ("a page where an expression is typed", "type('1')")):
+        page.value("(() => { const type = (text) => { const field = document.querySelector('#expression'); "
+                   "field.value = text; field.dispatchEvent(new Event('input')); }; "
+                   "playground.openScript('a.lua', 'local a = math.sqrt(2)'); "
+                   "globalThis.arrived = null; "
+                   "playground.arrive({runs: true}).then(() => { globalThis.arrived = true; }); %s; })(); 0" % act)
+        wait("the end of the search", lambda: page.value("globalThis.arrived"))
+        check(what + " is not run", [opens(page), is_shown(page, "#outcome")], ["tab-picture", False])
+    close(page)
+
+
+def test_pictures_that_give_way():
+    """Each picture is stopped as soon as something waits: all answers come all the same."""
+    page = opened()
+    wait("a picture", lambda: is_shown(page, "#picture"))
+    link = link_with(page, {"script": ENDLESS, "name": "a.lua", "pane": "picture", "expression": "layout{4, 8}"})
+    page.value("playground.side.patience = 0.001; 0")
+    wait("the colour of names", lambda: not page.value("playground.side.isBusy"))
+    said = page.promised("""(async () => {
+      const { side } = playground, said = [];
+      const note = (name) => (answer) => said.push([name, answer.ok, answer.text || answer.error || '']);
+      const kept = side.ask('picture', { expression: 'layout{4, 8}', text: 'for i = 1, 3e6 do end' }).then(note('kept'));
+      await playground.side.line.engine.started;
+      let isWanted = true;
+      const left = side.ask('picture', { expression: '1', text: 'while true do end' }, () => isWanted).then(note('left'));
+      const never = side.ask('picture', { expression: '1', text: 'while true do end' }, () => false).then(note('never'));
+      const help = side.ask('help', { name: 'size' }).then(note('help'));
+      await help;
+      isWanted = false;
+      await side.ask('complete', { text: '', at: 0, place: 'script' }).then(note('complete'));
+      await Promise.all([kept, left, never]);
+      return said.map(([name, ok, text]) => [name, ok, text.split('\\n')[0]]);
+    })()""")
+    answers = {name: rest for name, *rest in said}
+    check("what waits is answered first", [said[1][0], answers["help"][0], answers["complete"][0]],
+          ["help", True, True])
+    check("a picture that is wanted is drawn after all", answers["kept"], [True, "(4,8):(1,4)"])
+    check("one that is not is not begun again", answers["left"], [False, "nobody waits for it"])
+    check("or not begun", said[0], ["never", False, "nobody waits for it"])
+    check_limit(page)
+    other = opened(url=link)
+    wait("the picture of a link", lambda: is_shown(other, "#picture"))
+    check("a script that never ends has pictures of what needs none of it", text(other, "#picture-text"), "(4,8):(1,4)")
+    close(other, page)
+
+
+def check_limit(page):
+    """A picture that was stopped at its limit is asked for again when the pane is opened."""
+    slow = "local a = 4 for i = 1, 3e6 do end\n"
+    page.value("playground.openScript('a.lua', %s); playground.picture.draws('layout{8, a + 0}'); "
+               "playground.side.line.engine.seconds = 0.01; playground.tabs.show('picture'); 0" % json.dumps(slow))
+    wait("its limit", lambda: text(page, "#picture-text").startswith("No picture: stopped after 0.01 s"))
+    page.value("playground.side.line.engine.seconds = 60; playground.tabs.show('picture'); 0")
+    wait("the picture", lambda: text(page, "#picture-text") == "(8,4):(1,8)")
+    check("a picture that was stopped is drawn when one asks again", opens(page), "tab-picture")
+
+
+run_wanted([test_first_visit, test_links, test_two_scripts, test_own_script, test_edit_before_the_first_picture,
+            test_pictures_that_give_way])
