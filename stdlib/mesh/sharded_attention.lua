@@ -11,7 +11,7 @@ local shardings = require "cuttle.sharding"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local SEQUENCE <const> = 3 -- mode S, from 1
+local SEQUENCE <const>, DEPTH <const> = 3, 4 -- modes S and D, from 1
 local letters <const> = { "B", "H", "S", "D" }
 local THREADS <const> = 128
 
@@ -46,7 +46,11 @@ local function read(Q, K, V, options)
   sharded.check_outside("attention")
   options = arguments.options("attention", options, known_options, "{causal = true}")
   local n_q, n_k = Q.sharding.shape[SEQUENCE], K.sharding.shape[SEQUENCE]
-  if options.causal and n_q ~= n_k then
+  local depth, depth_v = K.sharding.shape[DEPTH], V.sharding.shape[DEPTH]
+  if depth ~= depth_v then
+    fail("the depth of K is %d and that of V %d; sharded tensors must have one depth", depth,
+      depth_v)
+  elseif options.causal and n_q ~= n_k then
     fail("Q has %d rows and K has %d; with causal, sharded sequences must have one length", n_q,
       n_k)
   end

@@ -69,13 +69,14 @@ function matmul(A, B, C, options) end
 
 --- The forward pass of attention: O = softmax(scale Q K') V.
 --- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
---- a head. Any strides work. H is a multiple of Hk, and query head h reads key head h // (H // Hk).
+--- a head. The depth of V and O may be another. Any strides work. H is a multiple of Hk, and query
+--- head h reads key head h // (H // Hk).
 --- All elements have the same float type; scores and sums are f32. If a query sees no key, its row
 --- of O is 0, and its entry of LSE is -infinity.
 ---
 --- With `causal = true`, query i sees the keys up to i + Sk - S, so both sequences end together.
 --- `scale` is 1/sqrt(D) by default. `out` is the tensor for O; by default, a row-major tensor of
---- Q's shape and type is made. With `lse`, which is true or an f32 tensor (B,H,S), the second
+--- Q's type is made. With `lse`, which is true or an f32 tensor (B,H,S), the second
 --- result is LSE: the logarithm of each row's sum of exponentials. With `lazy = true`, sums are
 --- rescaled only when a maximum has grown by more than 8 powers of two. That is faster, but the
 --- error is up to a third larger. `config` is the name of a configuration.
@@ -116,7 +117,7 @@ function attention(Q, K, V, options) end
 
 --- The backward pass of attention: the gradients of Q, K and V.
 --- dO is the gradient of O. Q, K, V and O are the tensors of the call of attention, and LSE is its
---- second result. dO, O and the gradients have the type and the modes of Q, K and V. `causal` and
+--- second result. dO and dQ, dK, dV have the type and the modes of O and Q, K, V. `causal` and
 --- `scale` must be the same as in that call. `out` is a list of the tensors for dQ, dK and dV; by
 --- default, row-major ones are made. `config` is the name of a configuration, and `stream` is the
 --- same as in a launch. `cu_seqlens_q` and `cu_seqlens_k` are those of packed sequences.

@@ -8,11 +8,12 @@
 --   row_bytes                 if there: the bytes of a row of D elements are a multiple of these
 --   order(config, p)          of its sums, as bits.lua describes an order
 --   shared_bytes(config, p)   of a block, where configurations differ in where they fit
---   depth_of(config, p)       of a head, as the kernel computes it; else the configuration's
+--   depth_of(config, p)       of queries and of values, as the kernel computes them; else the
+--                             configuration's
 -- A variant is a configuration with what the problem adds to it:
 --   name, dtype, causal, lazy  the kernel's name; the rest as the problem has it
---   depth                      as the template says, the configuration's, or else the problem's
---   is_whole                   that is the problem's
+--   depth, depth_v             as the template says, the configuration's, or else the problem's
+--   is_whole, is_whole_v       that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
 --   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
 --                              has `causal`, which then is false
@@ -45,6 +46,8 @@ M.configs = {
     stages = 3, registers = { 32, 160 }, passes = true },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
+  { name = "hopper 128x128, D 192", template = HOPPER, sm = 90, depth = 192, depth_v = 128,
+    rows = 128, keys = 128, stages = 2, registers = { 24, 240 } },
   { name = "hopper 128x64", template = HOPPER, sm = 90, depth = 256, rows = 128, keys = 64,
     stages = 2, registers = { 24, 240 } },
   { name = "mma 128x64", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 64,
@@ -90,7 +93,7 @@ end
 local function is_meant_for_heads(config, p, target)
   return not lack(config, p, target)
     and (config.resident or 1) * shared_bytes(config, p) <= target.shared
-    and p.depth <= (config.up_to or math.huge)
+    and math.max(p.depth, p.depth_v) <= (config.up_to or math.huge)
 end
 
 -- Is the row meant for the problem where it is?
@@ -99,11 +102,16 @@ local function is_meant(config, p, target)
     and not (config.full_only and (p.causal or p.score))
 end
 
+local function is_aligned(depth, p, template)
+  return depth * p.dtype.bits // 8 % (template.row_bytes or 1) == 0
+end
+
 -- The same whatever the queries, batches, heads, mask and strides are.
 local function is_promised(config, p, target)
   local template = require(config.template)
   return not template.heads_trouble(config, p) and is_meant_for_heads(config, p, target)
-    and not config.full_only and p.depth * p.dtype.bits // 8 % (template.row_bytes or 1) == 0
+    and not config.full_only and is_aligned(p.depth, p, template)
+    and is_aligned(p.depth_v, p, template)
 end
 
 local function by_name(name, p, target)
@@ -182,11 +190,13 @@ local kernels = setmetatable({}, { __mode = "k" })
 
 local function variant_of(config, p)
   local depth_of = require(config.template).depth_of
-  local depth = depth_of and depth_of(config, p) or config.depth or p.depth
+  local depth, depth_v = config.depth or p.depth, config.depth_v or config.depth or p.depth_v
+  if depth_of then depth, depth_v = depth_of(config, p) end
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
                     causal = p.causal and not p.score, lazy = p.lazy, lse = p.lse ~= nil,
                     score = p.score and p.score.kind, packed = p.sequences ~= nil,
-                    is_whole = depth == p.depth }
+                    is_whole = depth == p.depth, depth_v = depth_v,
+                    is_whole_v = depth_v == p.depth_v }
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
@@ -197,9 +207,10 @@ local function kernel_of(variant, config)
   local by_config = scores.kept(kernels, variant.score)
   local by_text = by_config[config] or {}
   by_config[config] = by_text
-  local text = table.concat({ variant.dtype.name, variant.depth, tostring(variant.causal),
-    tostring(variant.lazy), tostring(variant.lse), tostring(variant.packed),
-    tostring(variant.is_whole), variant.score and variant.score.text }, " ")
+  local text = table.concat({ variant.dtype.name, variant.depth, variant.depth_v,
+    tostring(variant.causal), tostring(variant.lazy), tostring(variant.lse),
+    tostring(variant.packed), tostring(variant.is_whole), tostring(variant.is_whole_v),
+    variant.score and variant.score.text }, " ")
   by_text[text] = by_text[text] or require(config.template).make(variant)
   return by_text[text]
 end

@@ -2,7 +2,8 @@
 -- attention. attention_problem.lua checks the arguments; this file chooses a configuration and
 -- launches the kernels that its template makes. A template is a module with
 --   trouble(config, p)         why its kernels cannot compute the problem, or nil
---   variant(p, config)         what its kernels depend on beside dtype and causal: depth, is_whole
+--   variant(p, config)         what its kernels depend on beside dtype and causal: depth, depth_v,
+--                              is_whole
 --   make(variant)              the kernels, as plan wants them
 --   plan(p, kernels, variant)  {kernel =, launch =, args =} of each launch, in order
 -- A variant is a configuration with the problem's dtype, causal and deterministic, `packed` where
@@ -78,8 +79,9 @@ local function steps_of(config, p)
   local by_config = scores.kept(made, variant.score)
   local by_text = by_config[config] or {}
   by_config[config] = by_text
-  local text = ("%s %d %s %s %s %s %s"):format(p.dtype.name, variant.depth, variant.causal,
-    variant.is_whole, variant.packed, p.deterministic, variant.score and variant.score.text)
+  local text = ("%s %d %s %s %s %s %s %s"):format(p.dtype.name, variant.depth, variant.depth_v,
+    variant.causal, variant.is_whole, variant.packed, p.deterministic,
+    variant.score and variant.score.text)
   by_text[text] = by_text[text] or template.make(variant)
   local steps = template.plan(p, by_text[text], variant)
   if p.score and p.score.sinks then steps[#steps + 1] = sinks.step(p, steps[1]) end

@@ -11,7 +11,8 @@
 -- One more warp group loads by TMA. Two more kernels run: before this one, that of
 -- attention_backward_rows.lua, and after it one that rounds dQ. Fields of configurations:
 --   rows        the queries of a tile, a multiple of 64
---   depth       of a head, at most: TMA loads zeros for what is missing and does not store it
+--   depth       of a head, at most: TMA loads zeros for what is missing and does not store it;
+--               so does it where values have less depth than queries
 --   groups      that multiply
 --   stages      tiles of Q, and of dO, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
@@ -43,8 +44,11 @@ function M.n_threads(config) return GROUP * (config.groups + 1) end
 
 function M.trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
-  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
-  if p.depth % WIDTH ~= 0 then return "its kernel takes multiples of 8 for D" end
+  if math.max(p.depth, p.depth_v) > config.depth then
+    return ("its kernel computes D up to %d"):format(config.depth)
+  elseif p.depth % WIDTH ~= 0 or p.depth_v % WIDTH ~= 0 then
+    return "its kernel takes multiples of 8 for D"
+  end
   if p.n_q == 0 or p.n_k == 0 or p.heads == 0 then return "there are no queries or no keys" end
   for _, name in ipairs { "dO", "dK", "dV", "O", "dQ" } do
     if p[name].dtype ~= p.dtype then

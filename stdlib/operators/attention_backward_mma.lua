@@ -9,7 +9,8 @@
 -- P and dS, packed, are operands in the registers where they are. Fields of configurations:
 --   rows, columns  of a tile
 --   warps          of a block; each has rows / warps of the rows
---   depth          of a head, at most; the kernel's is the next multiple of 32 or 64
+--   depth          of a head, at most; the kernel's, for queries and values, is the next multiple
+--                  of 32 or 64
 local mma = require "cuttle.attention_mma"
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
@@ -21,7 +22,9 @@ local WARP <const>, ATOM_ROWS <const>, WIDE <const>, STAGES <const> = 32, 16, 8,
 
 function M.trouble(config, p)
   if not mma.atoms[p.dtype.name] then return "its kernel computes bf16 and f16" end
-  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if math.max(p.depth, p.depth_v) > config.depth then
+    return ("its kernel computes D up to %d"):format(config.depth)
+  end
   if p.score then return "its kernel has no masks but causal, and no scores" end
   if p.n_q == 0 or p.n_k == 0 or p.heads == 0 then return "there are no queries or no keys" end
   if p.O.dtype ~= p.dtype then
@@ -30,8 +33,8 @@ function M.trouble(config, p)
 end
 
 function M.variant(p, config)
-  local depth = mma.depth_of({ keys = config.columns }, p)
-  return { depth = depth, is_whole = depth == p.depth }
+  local depth = math.max(mma.depth_of({ keys = config.columns }, p))
+  return { depth = depth, is_whole = depth == p.depth and depth == p.depth_v }
 end
 
 -- {====== What is known before the trace ======

@@ -11,7 +11,7 @@ local TILE <const> = WARPS * ROWS
 
 function M.trouble() end
 
-function M.variant(p) return { depth = p.depth } end
+function M.variant(p) return { depth = p.depth, depth_v = p.depth_v } end
 
 -- Copies `n` rows of a head (S,D), from row `first` on, to shared memory as f32; rows behind the
 -- last are 0.
@@ -26,10 +26,11 @@ end
 
 local function new_tile(n, depth) return shared(f32, layout({n, depth}, {depth + 1, 1})) end
 
--- Rows that a block owns, and those of which a lane has one: of one head, two tensors each.
-local function new_rows(depth)
-  return { own = { new_tile(TILE, depth), new_tile(TILE, depth) },
-           other = { new_tile(LANES, depth), new_tile(LANES, depth) } }
+-- Rows that a block owns, and those of which a lane has one: of one head, two tensors each, of
+-- which the second has the values' depth.
+local function new_rows(depth, depth_v)
+  return { own = { new_tile(TILE, depth), new_tile(TILE, depth_v) },
+           other = { new_tile(LANES, depth), new_tile(LANES, depth_v) } }
 end
 
 -- Does the query see the key? Numbers of a head.
@@ -40,11 +41,14 @@ local function sees(variant, query, key, n_q, n_k)
 end
 
 -- The products of the warp's row r with the lane's row: those of scores, and of dO with V.
-local function products(at, depth, row, lane)
-  local s, dp = 0.0, 0.0
+local function products(at, variant, row, lane)
+  local depth, depth_v, s, dp = variant.depth, variant.depth_v, 0.0, 0.0
   for d in range(depth) do
     s = s + at.own[1][{row, d}] * at.other[1][{lane, d}]
-    dp = dp + at.own[2][{row, d}] * at.other[2][{lane, d}]
+    if depth == depth_v then dp = dp + at.own[2][{row, d}] * at.other[2][{lane, d}] end
+  end
+  if depth ~= depth_v then
+    for d in range(depth_v) do dp = dp + at.own[2][{row, d}] * at.other[2][{lane, d}] end
   end
   return s, dp
 end
@@ -130,14 +134,14 @@ local function seen_by(variant, operands, place, of, first, n)
 end
 
 local function make_dQ(variant)
-  local depth = variant.depth
+  local depth, depth_v = variant.depth, variant.depth_v
   local function run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
     local operands = {...}
     local h, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
-    local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
+    local at, place = new_rows(depth, depth_v), place_of(variant, Q, K, blocks)
     local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
     load_rows(place.queries(Q, h), at.own[1], TILE, depth, first)
-    load_rows(place.queries(dO, h), at.own[2], TILE, depth, first)
+    load_rows(place.queries(dO, h), at.own[2], TILE, depth_v, first)
     local sums, factors = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32, ROWS)
     clear(sums)
     local from, seen = 0, n_k
@@ -149,12 +153,12 @@ local function make_dQ(variant)
     for k in range(from, seen, LANES) do
       sync_threads()
       load_rows(place.keys(K, h // group), at.other[1], LANES, depth, k)
-      load_rows(place.keys(V, h // group), at.other[2], LANES, depth, k)
+      load_rows(place.keys(V, h // group), at.other[2], LANES, depth_v, k)
       sync_threads()
       for r = 0, ROWS - 1 do
         local row = warp * ROWS + r
         local query = min(first + row, n_q - 1)
-        local s, dp = products(at, depth, row, lane)
+        local s, dp = products(at, variant, row, lane)
         local _, ds = weights_of(variant, operands, place, h, first + row, k + lane, s, dp,
           function() return L[{place.q + query, h, b}], D[{place.q + query, h, b}] end, c)
         factors[r] = ds
@@ -179,16 +183,16 @@ local function make_dQ(variant)
 end
 
 local function make_dKV(variant)
-  local depth = variant.depth
+  local depth, depth_v = variant.depth, variant.depth_v
   local function run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
     local operands = {...}
     local kv, b, lane, warp = blockIdx.y, blockIdx.z, threadIdx.x % LANES, threadIdx.x // LANES
-    local at, place = new_rows(depth), place_of(variant, Q, K, blocks)
+    local at, place = new_rows(depth, depth_v), place_of(variant, Q, K, blocks)
     local n_q, n_k, first = place.n_q, place.n_k, place.n * TILE
     load_rows(place.keys(K, kv), at.own[1], TILE, depth, first)
-    load_rows(place.keys(V, kv), at.own[2], TILE, depth, first)
+    load_rows(place.keys(V, kv), at.own[2], TILE, depth_v, first)
     local sums_K, sums_V = fragment(f32, {cdiv(depth, LANES), ROWS}), fragment(f32,
-      {cdiv(depth, LANES), ROWS})
+      {cdiv(depth_v, LANES), ROWS})
     local p, ds = fragment(f32, ROWS), fragment(f32, ROWS)
     clear(sums_K)
     clear(sums_V)
@@ -202,21 +206,21 @@ local function make_dKV(variant)
       for q in range(from, behind, LANES) do
         sync_threads()
         load_rows(place.queries(Q, h), at.other[1], LANES, depth, q)
-        load_rows(place.queries(dO, h), at.other[2], LANES, depth, q)
+        load_rows(place.queries(dO, h), at.other[2], LANES, depth_v, q)
         sync_threads()
         local query = min(q + lane, n_q - 1)
         for r = 0, ROWS - 1 do
           local row = warp * ROWS + r
-          local s, dp = products(at, depth, row, lane)
+          local s, dp = products(at, variant, row, lane)
           p[r], ds[r] = weights_of(variant, operands, place, h, q + lane, first + row, s, dp,
             function() return L[{place.q + query, h, b}], D[{place.q + query, h, b}] end, c)
         end
-        add_rows(sums_V, p, at.other[2], depth, lane)
+        add_rows(sums_V, p, at.other[2], depth_v, lane)
         add_rows(sums_K, ds, at.other[1], depth, lane)
       end
     end
     store_rows(sums_K, place.keys(dK, kv), depth, first + warp * ROWS, lane, scale)
-    store_rows(sums_V, place.keys(dV, kv), depth, first + warp * ROWS, lane, 1.0)
+    store_rows(sums_V, place.keys(dV, kv), depth_v, first + warp * ROWS, lane, 1.0)
   end
   local name = "attention_backward_dKV"
   if variant.score then

@@ -29,18 +29,19 @@ local function clear_row(variant, sum, lane, lanes, row)
   end
 end
 
--- The sum over the depth of dO O, `width` elements at a time, by so many lanes: the lane's part of
--- row `from`. The elements of row `to` of the sum become 0.
+-- The sum over the values' depth of dO O, `width` elements at a time, by so many lanes: the lane's
+-- part of row `from`. The elements of row `to` of the sum become 0.
 local function product_of(variant, t, lane, lanes, from, to)
   local width, h, b = variant.width, blockIdx.y, blockIdx.z
-  local total = 0.0
-  for i in range(lane, variant.depth // width, lanes) do
+  local total, is_one = 0.0, variant.depth_v == variant.depth
+  for i in range(lane, variant.depth_v // width, lanes) do
     local x, y = fragment(t.O.dtype, width), fragment(t.O.dtype, width)
     copy(tile(t.O(from, _, h, b), {width}, {i}), x)
     copy(tile(t.dO(from, _, h, b), {width}, {i}), y)
     for j = 0, width - 1 do total = total + cast(x[j], f32) * cast(y[j], f32) end
-    if variant.has_sum then clear_part(variant, t.sum, to, i) end
+    if variant.has_sum and is_one then clear_part(variant, t.sum, to, i) end
   end
+  if variant.has_sum and not is_one then clear_row(variant, t.sum, lane, lanes, to) end
   return total
 end
 
@@ -61,7 +62,7 @@ local function clear_counters(variant, counters, row)
 end
 
 local function run(variant, t)
-  local lanes = lanes_for(variant.depth, variant.width)
+  local lanes = lanes_for(variant.depth_v, variant.width)
   local row, lane = (blockIdx.x * THREADS + threadIdx.x) // lanes, threadIdx.x % lanes
   local h, b = blockIdx.y, blockIdx.z
   local from, is_there = source_of(variant, t, row)
@@ -99,8 +100,8 @@ end
 local kernels = {}
 
 local function kernel_of(variant)
-  local key = ("%d %d %d %s %s %s"):format(variant.depth, variant.width, variant.rows,
-    variant.has_sum, variant.packed, variant.has_turns)
+  local key = ("%d %d %d %d %s %s %s"):format(variant.depth, variant.depth_v, variant.width,
+    variant.rows, variant.has_sum, variant.packed, variant.has_turns)
   kernels[key] = kernels[key] or make(variant)
   return kernels[key]
 end
@@ -118,15 +119,15 @@ function M.n_tiles(p, rows)
 end
 
 --- The launch, and L and D (S,H,B) with room for rows in tiles of so many, each of one sequence;
---- `width` elements of
---- depth have adjacent addresses; `sum` is (S,D,H,B), or nil; `counters` of turns, or nil, are
---- (tiles,groups,H,B).
+--- `width` elements of depth have adjacent addresses; `sum` is (S,D,H,B), or nil; `counters` of
+--- turns, or nil, are (tiles,groups,H,B).
 function M.step(p, rows, width, sum, counters)
-  local variant = { depth = p.depth, width = width, rows = rows, has_sum = sum ~= nil,
-                    packed = p.sequences ~= nil and rows > 1, has_turns = counters ~= nil }
+  local variant = { depth = p.depth, depth_v = p.depth_v, width = width, rows = rows,
+                    has_sum = sum ~= nil, packed = p.sequences ~= nil and rows > 1,
+                    has_turns = counters ~= nil }
   local padded = M.n_tiles(p, rows) * rows
   local L, D = M.new(p, { padded, p.heads, p.batches }), M.new(p, { padded, p.heads, p.batches })
-  local lanes = lanes_for(p.depth, width)
+  local lanes = lanes_for(p.depth_v, width)
   local args = { p.O, p.dO, p.LSE, L, D, sum or L }
   if variant.packed or variant.has_turns then
     args[7], args[8] = variant.packed and packed.tiles(p, rows) or L, counters or L

@@ -6,6 +6,7 @@
 -- makes. Fields of its configurations:
 --   rows, keys  the queries of a tile, 64 for each group that multiplies, and the keys of a block
 --   depth       of a head, at most: TMA loads zeros for what is missing and does not store it
+--   depth_v     of a value, at most, where that is another
 --   stages      blocks of keys, and of values, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
@@ -37,6 +38,8 @@ M.row_bytes = 16
 function M.heads_trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  local depth_v = config.depth_v or config.depth
+  if p.depth_v > depth_v then return ("its kernel computes values up to D = %d"):format(depth_v) end
   if p.n_k == 0 then return "there are no keys" end
   if p.O.dtype ~= p.dtype then
     return ("out is %s, and its kernel writes Q's type"):format(p.O.dtype)
@@ -59,7 +62,7 @@ end
 -- {====== What is known before the trace ======
 
 local function plan_of(variant)
-  local dtype, depth, keys = variant.dtype, variant.depth, variant.keys
+  local dtype, depth, depth_v, keys = variant.dtype, variant.depth, variant.depth_v, variant.keys
   local groups, stages = variant.rows // ROWS, variant.stages
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major, mn_major = gmma_layout(dtype, "K", 128), gmma_layout(dtype, "MN", 128)
@@ -69,14 +72,15 @@ local function plan_of(variant)
   return {
     groups = groups, QK = QK,
     places = QK:get_slice(0):partition_C(identity_tensor{ROWS, keys}), -- of thread 0
-    PV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth, kind)),
+    PV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth_v, kind)),
     Q = tile_to_shape(k_major, {ROWS, depth, groups}),
     K = tile_to_shape(k_major, {keys, depth, stages}),
-    V = tile_to_shape(tile_to_shape(mn_major, {PANEL, keys}), {depth, keys, stages}),
+    V = tile_to_shape(tile_to_shape(mn_major, {PANEL, keys}), {depth_v, keys, stages}),
     O = tile_to_shape(k_major, {ROWS, PANEL, groups}),
     like_O = like_O,
     store_O = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like_O),
     Q_bytes = ROWS * depth * bytes, K_bytes = keys * depth * bytes,
+    V_bytes = keys * depth_v * bytes,
   }
 end
 
@@ -149,7 +153,7 @@ local function load_all(variant, plan, args, smem, bars)
     local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
     local gQ = boxes(args.Q, {ROWS, depth}, at.q)(_, _, _, 0, at.head, at.batch)
     local gK = boxes(args.K, {keys, depth}, at.k)(_, _, _, 0, kv_head, at.batch)
-    local gV = boxes(args.V, {depth, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
+    local gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
 
     local function load_K(n)
       bars.K_empty[k.slot]:wait(k.parity)
@@ -162,7 +166,7 @@ local function load_all(variant, plan, args, smem, bars)
 
     local function copy_V(n, full)
       by_one(variant, function()
-        full:arrive_expect_tx(plan.K_bytes)
+        full:arrive_expect_tx(plan.V_bytes)
         tma_load(gV(_, _, n), smem.V(_, _, v.slot), full)
       end)
     end
@@ -218,10 +222,10 @@ local function new_group(variant, plan, args, smem, bars)
     sQ = qk:partition_A(smem.Q(_, _, number)), sK = qk:partition_B(smem.K),
     sV = pv:partition_B(smem.V),
     S = fragment(f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
-    O = fragment(f32, plan.PV:partition_shape_C{ROWS, variant.depth}),
+    O = fragment(f32, plan.PV:partition_shape_C{ROWS, variant.depth_v}),
     P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys}),
     places = qk:partition_C(identity_tensor{ROWS, variant.keys}),
-    places_O = pv:partition_C(identity_tensor{ROWS, variant.depth}),
+    places_O = pv:partition_C(identity_tensor{ROWS, variant.depth_v}),
     q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
     mine = named_barrier(1 + number, 2 * GROUP),
     next = named_barrier(1 + (number + 1) % plan.groups, 2 * GROUP),
@@ -338,7 +342,7 @@ function Group:store(at)
   local variant, plan = self.variant, self.plan
   local copier = plan.store_O:get_slice(self.thread)
   local gO = boxes(self.args.O, {ROWS, PANEL}, at.q)(_, _, _, _, at.head, at.batch)  -- (64,64,m,d)
-  local n = variant.depth // PANEL
+  local n = variant.depth_v // PANEL
   for d = 0, n - 1 do
     local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.dtype)
     if self.is_first then tma_store_wait(0) end
@@ -363,7 +367,7 @@ function Group:store_rows(at)
       for j in range(size(row, 1)) do
         for i = 0, 1 do
           local d = place[{i, j}][2]
-          if variant.is_whole or d < size(args.O, 1) then
+          if variant.is_whole_v or d < size(args.O, 1) then
             args.O[{at.q + m, d, at.head, 0}] = cast(row[{i, j}], variant.dtype)
           end
         end

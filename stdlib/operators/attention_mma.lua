@@ -28,15 +28,17 @@ local function atom_of(config, dtype) return (config.atoms or atoms)[dtype.name]
 
 local function n_threads(config) return WARP * config.warps end
 
---- The depth of the kernel for a problem: whole lines, or half lines, which come 32 rows at a time.
+--- The depths of the kernel for a problem, of queries and of values: whole lines, or half lines,
+--- which come 32 rows at a time.
 function M.depth_of(config, p)
   local step = config.keys % 32 == 0 and LINE // 2 or LINE
-  return cdiv(p.depth, step) * step
+  return cdiv(p.depth, step) * step, cdiv(p.depth_v, step) * step
 end
 
 --- Of a block's tiles of Q, K and V.
 function M.shared_bytes(config, p)
-  return (config.rows + 2 * config.keys) * M.depth_of(config, p) * p.dtype.bits // 8
+  local depth, depth_v = M.depth_of(config, p)
+  return ((config.rows + config.keys) * depth + config.keys * depth_v) * p.dtype.bits // 8
 end
 
 --- See attention.lua.
@@ -44,7 +46,9 @@ function M.heads_trouble(config, p)
   if not atom_of(config, p.dtype) then
     return "its kernel computes " .. (config.atoms and "f16" or "bf16 and f16")
   end
-  if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
+  if math.max(p.depth, p.depth_v) > config.depth then
+    return ("its kernel computes D up to %d"):format(config.depth)
+  end
   if p.n_k == 0 then return "there are no keys" end
 end
 
@@ -70,21 +74,30 @@ local function swizzled(rows, depth)
     {rows, depth}), line
 end
 
+-- Copies of rows in lines of so many elements, as wide as strides allow.
+local function mover_of(variant, line)
+  local across = line // WIDE
+  return tiled_copy(atom("UniversalCopy<u16>", variant.dtype),
+    row_major{n_threads(variant) // across, across}, row_major{1, WIDE})
+end
+
 local function plan_of(variant)
   local dtype, rows, keys, depth = variant.dtype, variant.rows, variant.keys, variant.depth
   local mma = tiled_mma(atom_of(variant, dtype), layout{variant.warps, 1, 1},
     {ATOM_ROWS * variant.warps, 16, 16})
   local by_16, transposed = atom("SM75_U32x4_LDSM_N", dtype), atom("SM75_U16x8_LDSM_T", dtype)
   local Q, line = swizzled(rows, depth)
-  local across = line // WIDE
+  local V, line_v = swizzled(keys, variant.depth_v)
+  local has_room = line_v == line and variant.depth_v <= depth
   return {
-    mma = mma, Q = Q, K = swizzled(keys, depth),
+    mma = mma, Q = Q, K = swizzled(keys, depth), V = V,
+    -- O in Q's memory, whose swizzle it keeps.
+    O = has_room and tile_to_shape(row_major{8, line}, {rows, variant.depth_v}),
+    has_room = has_room,
     places = mma:get_slice(0):partition_C(identity_tensor{rows, keys}), -- of thread 0
     read_Q = tiled_copy_A(by_16, mma), read_K = tiled_copy_B(by_16, mma),
     read_V = tiled_copy_B(transposed, mma),
-    -- Copies are as wide as strides allow.
-    move = tiled_copy(atom("UniversalCopy<u16>", dtype),
-      row_major{n_threads(variant) // across, across}, row_major{1, WIDE}),
+    move = mover_of(variant, line), move_v = mover_of(variant, line_v),
   }
 end
 
@@ -97,20 +110,26 @@ local function head_of(t, first, head, batch)
   return view(matrix(first, _), layout({size(t, 0), size(t, 1)}, {stride(t, 0), stride(t, 1)}))
 end
 
--- The same as tiles (rows, depth, tile) of n rows in all, of which the last one may overhang.
-local function overhanging(variant, matrix, n, rows)
-  local d = variant.is_whole and variant.depth or size(matrix, 1)
+-- The same as tiles (rows, depth, tile) of n rows in all, of which the last one may overhang. `of`
+-- has the kernel's depth, and whether it is the matrix's, is_whole.
+local function overhanging(of, matrix, n, rows)
+  local d = of.is_whole and of.depth or size(matrix, 1)
   local all = view(matrix, layout({n, d}, {stride(matrix, 0), stride(matrix, 1)}))
-  return tile(guard(all), {rows, variant.depth}, {_, 0})
+  return tile(guard(all), {rows, of.depth}, {_, 0})
 end
 
 -- The same of tiles that do not, but in depth.
-local function whole(variant, matrix, n, rows)
-  local d = variant.is_whole and variant.depth or size(matrix, 1)
+local function whole(of, matrix, n, rows)
+  local d = of.is_whole and of.depth or size(matrix, 1)
   local row, column = stride(matrix, 0), stride(matrix, 1)
   local all = view(matrix, layout({rows, d, n // rows}, {row, column, rows * row}))
-  if not variant.is_whole then all = guard(all) end
-  return tile(all, {rows, variant.depth}, {0, 0})
+  if not of.is_whole then all = guard(all) end
+  return tile(all, {rows, of.depth}, {0, 0})
+end
+
+-- The variant, of values and results.
+local function values_of(variant)
+  return { depth = variant.depth_v, is_whole = variant.is_whole_v }
 end
 
 -- {====== A block's threads ======
@@ -128,28 +147,29 @@ Block.__index = Block
 local function new_block(variant, plan, args, smem)
   local at = tile_of(variant, args)
   local thr, mover = plan.mma:get_slice(threadIdx.x), plan.move:get_slice(threadIdx.x)
+  local mover_v = plan.move_v:get_slice(threadIdx.x)
   local read_Q, read_K = plan.read_Q:get_slice(threadIdx.x), plan.read_K:get_slice(threadIdx.x)
   local read_V, sV = plan.read_V:get_slice(threadIdx.x), select(smem.V, 1, 0) -- (depth, keys)
   local kv_head = at.head // args.group
   local Q = head_of(args.Q, at.q, at.head, at.batch)
   local K = head_of(args.K, at.k, kv_head, at.batch)
   local V = head_of(args.V, at.k, kv_head, at.batch)
-  local function sources(matrix)
-    return { last = mover:partition_S(overhanging(variant, matrix, at.n_k, variant.keys)),
-             other = mover:partition_S(whole(variant, matrix, at.n_k, variant.keys)) }
+  local function sources(of, by, matrix)
+    return { last = by:partition_S(overhanging(of, matrix, at.n_k, variant.keys)),
+             other = by:partition_S(whole(of, matrix, at.n_k, variant.keys)) }
   end
   local self = { variant = variant, plan = plan, args = args, at = at, smem = smem, thr = thr,
-    mover = mover,
+    mover_v = mover_v,
     gQ = mover:partition_S(overhanging(variant, Q, at.n_q, variant.rows)),
-    gK = sources(K), gV = sources(V),
+    gK = sources(variant, mover, K), gV = sources(values_of(variant), mover_v, V),
     to_Q = mover:partition_D(smem.Q), to_K = mover:partition_D(smem.K),
-    to_V = mover:partition_D(smem.V),
+    to_V = mover_v:partition_D(smem.V),
     Q = thr:partition_fragment_A(smem.Q), K = thr:partition_fragment_B(smem.K),
     V = thr:partition_fragment_B(sV),
     from_Q = read_Q:partition_S(smem.Q), from_K = read_K:partition_S(smem.K),
     from_V = read_V:partition_S(sV),
     S = fragment(f32, plan.mma:partition_shape_C{variant.rows, variant.keys}),
-    O = fragment(f32, plan.mma:partition_shape_C{variant.rows, variant.depth}),
+    O = fragment(f32, plan.mma:partition_shape_C{variant.rows, variant.depth_v}),
     place = thr:partition_C(identity_tensor{variant.rows, variant.keys}) }
   self.P = fragment(variant.dtype, plan.mma:partition_shape_C{variant.rows, variant.keys})
   self.words_Q, self.words_K = read_Q:retile_D(self.Q), read_K:retile_D(self.K)
@@ -314,18 +334,22 @@ function Block:each_step()
   for i in range(n_plain) do self:step(n_plain - 1 - i, false, false) end
 end
 
--- O by way of Q's shared memory, in wide stores; of another type from registers.
+-- O by way of Q's shared memory, in wide stores; of another type, or without room, from registers.
 function Block:store()
   local variant, at, O = self.variant, self.at, self.args.O
   local matrix = head_of(O, at.q, at.head, at.batch)
-  local gO = overhanging(variant, matrix, at.n_q, variant.rows)(_, _, at.m)
-  if O.dtype ~= variant.dtype then
+  local gO = overhanging(values_of(variant), matrix, at.n_q, variant.rows)(_, _, at.m)
+  if O.dtype ~= variant.dtype or not self.plan.has_room then
     copy(cast(self.O, O.dtype), self.thr:partition_C(gO))
     return
   end
-  copy(cast(self.O, variant.dtype), self.thr:partition_C(self.smem.Q))
+  local sO = self.smem.Q
+  if variant.depth_v ~= variant.depth then
+    sO = view(sO, self.plan.O)
+  end
+  copy(cast(self.O, variant.dtype), self.thr:partition_C(sO))
   sync_threads()
-  copy(self.mover:partition_S(self.smem.Q), self.mover:partition_D(gO))
+  copy(self.mover_v:partition_S(sO), self.mover_v:partition_D(gO))
 end
 
 function Block:finish()
@@ -348,7 +372,7 @@ function M.make(variant)
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
     args.list, args.operands = blocks.split(variant, ...)
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
-                   V = shared(dtype, plan.K) }
+                   V = shared(dtype, plan.V) }
     local block = new_block(variant, plan, args, smem)
     block:each_step()
     block:finish()

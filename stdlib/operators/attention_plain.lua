@@ -73,13 +73,13 @@ local function kept(variant, operands, at, p, query, key)
 end
 
 function M.make(variant)
-  local depth = variant.depth
-  local columns = cdiv(depth, LANES)
+  local depth, depth_v = variant.depth, variant.depth_v
+  local columns = cdiv(depth_v, LANES)
 
   return kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c, ...)
     local sQ = shared(f32, row_major{TILE, depth})
     local sK = shared(f32, layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
-    local sV = shared(f32, row_major{LANES, depth})
+    local sV = shared(f32, row_major{LANES, depth_v})
     local at = place_of(variant, Q, K, spans, group)
     local warp, lane = threadIdx.x // LANES, threadIdx.x % LANES
     local first = blockIdx.x * TILE
@@ -105,7 +105,7 @@ function M.make(variant)
     for j0 in range(from, seen, LANES) do
       sync_threads()
       load_block(K, kv, sK, depth, at.k + j0, at.k + at.n_k)
-      load_block(V, kv, sV, depth, at.k + j0, at.k + at.n_k)
+      load_block(V, kv, sV, depth_v, at.k + j0, at.k + at.n_k)
       sync_threads()
       clear(scores)
       for d in range(depth) do
@@ -129,7 +129,8 @@ function M.make(variant)
           local p = shfl_idx(scores[r], j)
           for i = 0, columns - 1 do
             local d = i * LANES + lane
-            out[{i, r}] = out[{i, r}] + p * sV[{j, depth % LANES == 0 and d or min(d, depth - 1)}]
+            local column = depth_v % LANES == 0 and d or min(d, depth_v - 1)
+            out[{i, r}] = out[{i, r}] + p * sV[{j, column}]
           end
         end
       end
@@ -144,7 +145,7 @@ function M.make(variant)
       if row < at.n_q then
         for i = 0, columns - 1 do
           local d = i * LANES + lane
-          if depth % LANES == 0 or d < depth then
+          if depth_v % LANES == 0 or d < depth_v then
             O[{at.q + row, d, rows.head, rows.batch}] = cast(out[{i, r}] * factor, O.dtype)
           end
         end

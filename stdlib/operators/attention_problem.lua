@@ -1,12 +1,14 @@
 -- attention_problem.lua: what attention and its reference are given, checked, in canonical form:
---   Q, O     (Sq,D,Hq,B), views; K, V (Sk,D,Hk,B); LSE (Sq,Hq,B), or nil
---   batches  B, heads Hq, kv_heads Hk, depth D; n_q, n_k: the longest sequence's queries and keys
+--   Q, O     (Sq,D,Hq,B), (Sq,Dv,Hq,B), views; K, V (Sk,D,Hk,B), (Sk,Dv,Hk,B)
+--   LSE      (Sq,Hq,B), or nil
+--   batches  B, heads Hq, kv_heads Hk, depth D, depth_v Dv; n_q, n_k: the longest sequence's
+--            queries and keys
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
 --   causal, scale, lazy, config, bits, dtype, device
 --   score    what attention_score_options.lua reads, which has causal too; nil: there is no more
 --   out, lse   the tensors that the caller gets
--- Of gradients dO, dQ (Sq,D,Hq,B) and dK, dV (Sk,D,Hk,B) too, `deterministic`, and `results`, which
--- the caller gets.
+-- Of gradients dO, dQ, dK and dV too, as O, Q, K and V; `deterministic`; and `results`, which the
+-- caller gets.
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
@@ -89,11 +91,11 @@ local function check_shapes(q, k, v)
   if q.extent[4] == 0 then
     fail("Q is %s; the last mode, the depth D of a head, must be at least 1", as_given(q))
   end
-  for _, t in ipairs { k, v } do
-    if t.extent[4] ~= q.extent[4] then
-      fail("Q is %s and %s is %s; the last mode, the depth D of a head, must be equal",
-        as_given(q), t.name, as_given(t))
-    end
+  if k.extent[4] ~= q.extent[4] then
+    fail("Q is %s and K is %s; the last mode, the depth D of a head, must be equal", as_given(q),
+      as_given(k))
+  elseif v.extent[4] == 0 then
+    fail("V is %s; the last mode, the depth of a value, must be at least 1", as_given(v))
   end
 end
 
@@ -118,8 +120,9 @@ end
 local function check_same(t, like)
   for i, n in ipairs(t.extent) do
     if like.given[i] ~= n then
-      fail("%s is %s; expected (%s), as %s is %s", t.name, as_given(t),
-        table.concat(like.given, ",", 1, #t.extent), like.name, like.tensor.layout)
+      fail("%s is %s; expected (%s), as %s", t.name, as_given(t),
+        table.concat(like.given, ",", 1, #t.extent),
+        like.said or ("%s is %s"):format(like.name, like.tensor.layout))
     end
   end
 end
@@ -149,6 +152,16 @@ local function to_result(like, t, name)
   local r = operand_like(like, t, name)
   check_distinct(r)
   return r
+end
+
+-- What O and dO are like: Q, of the depth of V.
+local function like_O(q, v)
+  local depth_v = v.given[#v.given]
+  if depth_v == q.given[#q.given] then return q end
+  local given = table.move(q.given, 1, #q.given, 1, {})
+  given[#given] = depth_v
+  return { given = given, tensor = q.tensor,
+           said = ("Q is %s and V is %s"):format(as_given(q), as_given(v)) }
 end
 
 local function lse_of(q, lse, name)
@@ -289,7 +302,8 @@ end
 local function problem_of(q, k, v, sequences, options)
   local depth = q.extent[4]
   return { dtype = q.tensor.dtype, device = q.tensor.device, batches = q.extent[1],
-           heads = q.extent[2], kv_heads = k.extent[2], depth = depth, sequences = sequences,
+           heads = q.extent[2], kv_heads = k.extent[2], depth = depth, depth_v = v.extent[4],
+           sequences = sequences,
            n_q = sequences and longest(sequences, "n_q") or q.extent[3],
            n_k = sequences and longest(sequences, "n_k") or k.extent[3],
            causal = options.causal or false, lazy = options.lazy or false,
@@ -304,7 +318,7 @@ function M.read(who, Q, K, V, options)
   options = read_options(options, known_options)
   local q, k, v = read_operands(Q, K, V)
   local sequences = to_sequences(q, k, options)
-  local o, lse = to_result(q, options.out, "out"), to_lse(q, options.lse)
+  local o, lse = to_result(like_O(q, v), options.out, "out"), to_lse(q, options.lse)
   check_results({ o, lse }, { q, k, v })
   local p = problem_of(q, k, v, sequences, options)
   p.out, p.lse = o.tensor, lse and lse.tensor
@@ -336,7 +350,8 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   end
   check_tensor(LSE, "LSE")
   local given = given_gradients(options.out)
-  local o, grad = operand_like(q, O, "O"), operand_like(q, dO, "dO")
+  local like = like_O(q, v)
+  local o, grad = operand_like(like, O, "O"), operand_like(like, dO, "dO")
   local lse = lse_of(q, LSE, "LSE")
   local results = { to_result(q, given[1], "dQ"), to_result(k, given[2], "dK"),
                     to_result(v, given[3], "dV") }

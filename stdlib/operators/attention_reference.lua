@@ -59,7 +59,7 @@ local function compute_scored(p, Q, K, V, O, L, at)
   end
   local made = reference.matmul(P, select(wide(V), 1, 0))
   for q = 0, at.n_q - 1 do
-    for d = 0, p.depth - 1 do O[{ d, q }] = made[{ q, d }] end
+    for d = 0, p.depth_v - 1 do O[{ d, q }] = made[{ q, d }] end
   end
 end
 

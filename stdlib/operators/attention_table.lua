@@ -1,6 +1,7 @@
 -- attention_table.lua: attention's choice by what `tune` found (operator_table.lua). A key is a
 -- problem: "bf16 d128 causal 4 32 4096 4096", that is batches, heads, queries and keys; d is the
--- depth of a head up to the next of `depths`. A row's configuration is name="mma 128x64".
+-- depth of a head up to the next of `depths`, or "d192v128" the very depths where those of queries
+-- and values differ. A row's configuration is name="mma 128x64".
 -- A choice is what attention.lua knows of a problem where it runs:
 --   configs, place          all configurations; the device, {name =, sm =, shared =}, or nil
 --   rule(p)                 the configuration that its rule takes
@@ -33,9 +34,15 @@ local function depth_of(p)
   return p.depth
 end
 
+-- "d128", and "d192v128" where values have another depth.
+local function depths_of(p)
+  if p.depth_v == p.depth then return ("d%d"):format(depth_of(p)) end
+  return ("d%dv%d"):format(p.depth, p.depth_v)
+end
+
 --- The key of a problem, or of the same one of another type.
 function M.key(p, type_name)
-  return ("%s d%d %s %d %d %d %d"):format(type_name or p.dtype.name, depth_of(p),
+  return ("%s %s %s %d %d %d %d"):format(type_name or p.dtype.name, depths_of(p),
     p.causal and "causal" or "full", p.batches, p.heads, p.n_q, p.n_k)
 end
 
@@ -49,7 +56,7 @@ end
 
 --- Why a row does not belong to this table; nil: it does.
 function M.trouble(row, configs)
-  if not row.key:find "^%w+ d%d+ %l+ %d+ %d+ %d+ %d+$" then
+  if not row.key:find "^%w+ d%d+v?%d* %l+ %d+ %d+ %d+ %d+$" then
     return ("'%s' does not describe an attention problem; type, depth, mask, batches, heads, "
       .. "queries and keys were "
       .. "expected, as in 'bf16 d128 causal 4 32 4096 4096'"):format(row.key)

@@ -113,7 +113,8 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
               config: Optional[str] = None) -> Any:
     """Softmax attention: out = softmax(scale * q @ k^T) @ v, for each batch and head.
 
-    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default.
+    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default. The depth of v,
+    and of out, may differ from that of q and k.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
     `cu_seqlens_q`, `cu_seqlens_k`: where packed sequences begin, the number of tokens last; q is then (H, T, D).
     `window`: how many keys are seen before and behind a query's place, -1 for all. `softcap`, `alibi`, `bias`,
@@ -122,7 +123,7 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     """
     given, given_lse = out, lse
     if out is None:
-        out = _empty(q, q.shape)
+        out = _empty(q, tuple(q.shape[:-1]) + (v.shape[-1],))
     if lse is True:
         lse = _empty(q, q.shape[:-1], "float32")
     elif lse is False:

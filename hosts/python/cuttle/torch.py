@@ -131,7 +131,8 @@ def _define_attention() -> Any:
                                             **shared(*options[:-1]))
 
     op = define("cuttle::attention", forward,
-                lambda q, *_: (q.new_empty(q.shape), q.new_empty(q.shape[:-1], dtype=torch.float32)),
+                lambda q, k, v, *_: (q.new_empty(q.shape[:-1] + v.shape[-1:]),
+                                     q.new_empty(q.shape[:-1], dtype=torch.float32)),
                 f"(Tensor q, Tensor k, Tensor v, {tail}) -> (Tensor, Tensor)")
     op.register_autograd(_gradients, setup_context=_save)
     define("cuttle::attention_backward", backward,
@@ -148,7 +149,7 @@ def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[f
               softcap: Optional[float] = None, deterministic: bool = False) -> Any:
     """Softmax attention with gradients, in place of torch.nn.functional.scaled_dot_product_attention.
 
-    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. With `causal`, query i sees the keys up to
+    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H; v may have another depth. With `causal`, query i sees the keys up to
     i + Sk - S. `scale` is 1/sqrt(D) by default. `cu_seqlens_q` and `cu_seqlens_k`, lists of integers, say where
     packed sequences begin, the number of tokens last; q is then (H, T, D). `window`: how many keys are seen before
     and behind a query's place, -1 for all. `softcap`: a score s becomes softcap tanh(s / softcap). `deterministic`:

@@ -69,6 +69,15 @@ def test_attention():
     ok(torch.allclose(out, want, atol=1e-5), "packed sequences")
     for x, y in zip(torch.autograd.grad(out.sin().sum(), packed), torch.autograd.grad(want.sin().sum(), packed)):
         ok(torch.allclose(x, y, atol=1e-5), "their gradients")
+    narrow = torch.randn(2, 2, 9, 5, requires_grad=True)
+    out, rows = cuttle.torch.attention(q, k, narrow, causal=True), torch.ones(9, 9).tril().bool()
+    p = (q @ k.repeat_interleave(2, 1).transpose(2, 3) / 8 ** 0.5).masked_fill(~rows, -torch.inf).softmax(-1)
+    want = p @ narrow.repeat_interleave(2, 1)
+    ok(torch.allclose(out, want, atol=1e-5), "values of another depth")
+    for x, y in zip(*(torch.autograd.grad(t.sin().sum(), (q, k, narrow), retain_graph=True) for t in (out, want))):
+        ok(torch.allclose(x, y, atol=1e-4), "their gradients")
+    compiled = torch.compile(lambda q, k, v: cuttle.torch.attention(q, k, v) * 2, fullgraph=True, backend="aot_eager")
+    ok(torch.allclose(compiled(q, k, narrow), cuttle.torch.attention(q, k, narrow) * 2), "compiled")
     compiled = torch.compile(lambda q, k, v: cuttle.torch.attention(q, k, v) * 2, fullgraph=True, backend="aot_eager")
     x = torch.autograd.grad(compiled(q, k, v).sum(), q)[0]
     ok(torch.allclose(x, torch.autograd.grad(cuttle.torch.attention(q, k, v).sum() * 2, q)[0], atol=1e-5), "compiled")

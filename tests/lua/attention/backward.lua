@@ -2,16 +2,7 @@
 -- depths, heads in groups, lengths that differ, causal in both directions; nothing that check finds;
 -- and what is refused.
 local backward = require "cuttle.attention_backward"
-
-local function flat(t) return view(t, layout{size(t)}) end
-
-local function wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
-
-local function dot(a, b)
-  local sum, x, y = 0, flat(a):totable(), flat(b):totable()
-  for i, v in ipairs(x) do sum = sum + v * y[i] end
-  return sum
-end
+local gradients = dofile "tests/support/gradients.lua"
 
 -- The largest difference at some elements of x, of the gradient's largest element.
 local function worst_of(x, gradient, loss)
@@ -29,26 +20,17 @@ local function worst_of(x, gradient, loss)
   return worst / most
 end
 
--- With the configuration's kernels under check, which raises what it finds.
-local function gradients(dO, Q, K, V, options)
-  local O, LSE = attention(Q, K, V, {causal = options.causal, scale = options.scale, lse = true})
-  local _, _, results, steps = backward.prepare(dO, Q, K, V, O, LSE, options)
-  for _, step in ipairs(steps) do
-    step.launch.check = not device().sm
-    step.kernel(step.launch)(table.unpack(step.args))
-  end
-  return results
-end
-
 local function try(config, dtype, B, H, HK, S, SK, D, options)
   options.config = config
   local Q, dO = randn(dtype, row_major{B, H, S, D}), randn(dtype, row_major{B, H, S, D})
   local K = randn(dtype, row_major{B, HK, SK, D})
   local V = select(randn(dtype, row_major{B, SK, HK, D}), 0, 2, 1, 3)
-  local got = gradients(dO, Q, K, V, options)
+  local O, LSE = attention(Q, K, V, {causal = options.causal, scale = options.scale, lse = true})
+  local got, wide = gradients.checked(dO, Q, K, V, O, LSE, options), gradients.wide
   local q, k, v, g = wide(Q), wide(K), wide(V), wide(dO)
   local function loss()
-    return dot(g, (reference.attention(q, k, v, {causal = options.causal, scale = options.scale})))
+    return gradients.dot(g, (reference.attention(q, k, v,
+      {causal = options.causal, scale = options.scale})))
   end
   local limit = dtype == f32 and 1e-5 or 1e-2
   for i, x in ipairs{q, k, v} do

@@ -1,6 +1,6 @@
 -- attention_backward of packed sequences, against the plain kernel with one sequence at a time;
 -- neither NaN of other sequences, nor sequences without queries or keys are in the way. Under check.
-local backward = require "cuttle.attention_backward"
+local gradients = dofile "tests/support/gradients.lua"
 
 local function numbers(t, out)
   out = out or {}
@@ -33,15 +33,6 @@ local function starts(lengths, i)
   return list
 end
 
-local function checked(dO, Q, K, V, O, LSE, options)
-  local _, _, results, steps = backward.prepare(dO, Q, K, V, O, LSE, options)
-  for _, step in ipairs(steps) do
-    step.launch.check = not device().sm
-    step.kernel(step.launch)(table.unpack(step.args))
-  end
-  return results
-end
-
 -- With a sequence `poisoned` whose elements are all NaN.
 local function try(config, dtype, H, HK, lengths, D, causal, poisoned)
   local from_q, from_k = starts(lengths, 1), starts(lengths, 2)
@@ -56,7 +47,8 @@ local function try(config, dtype, H, HK, lengths, D, causal, poisoned)
     fill(rows(t, from[poisoned], from[poisoned + 1] - from[poisoned]), 0 / 0)
   end
   options.config = config
-  local got, limit = checked(dO, Q, K, V, O, LSE, options), dtype == f32 and 1e-6 or 1e-2
+  local got = gradients.checked(dO, Q, K, V, O, LSE, options)
+  local limit = dtype == f32 and 1e-6 or 1e-2
   for i, pair in ipairs(lengths) do
     local function of_q(t) return rows(t, from_q[i], pair[1]) end
     local function of_k(t) return rows(t, from_k[i], pair[2]) end

@@ -14,6 +14,8 @@ refusal("sm75 64x64", randn(bf16, row_major{1, 1, 2, 128}))
 -- expect: attention: 'sm75 64x64': bf16, D = 128, on it; its kernel computes f16
 refusal("mma 128x64", randn(f16, row_major{1, 1, 2, 136}))
 -- expect: attention: 'mma 128x64': f16, D = 136, on it; its kernel computes D up to 128
+refusal("hopper 128x128, D 192", randn(f16, row_major{1, 1, 2, 192}))
+-- expect: attention: 'hopper 128x128, D 192': f16, D = 192, on it; its kernel computes values up to D = 128
 refusal("hopper 192x128", randn(f16, row_major{1, 1, 2, 128}))
 -- expect: attention: 'hopper 192x128': f16, D = 128, on it; its kernel computes D up to 64
 refusal("mma 64x64", half, randn(f16, row_major{1, 2, 0, 64}))

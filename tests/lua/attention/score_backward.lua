@@ -1,75 +1,13 @@
 -- attention_backward with masks and scores against central differences of reference.attention in
 -- double precision: each option on each template, several tiles, packed sequences; nothing that
 -- check finds; the gradient of sinks; and what is refused.
-local backward = require "cuttle.attention_backward"
-
-local function flat(t) return view(t, layout{size(t)}) end
-
-local function wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
-
-local function dot(a, b)
-  local sum, x, y = 0, flat(a):totable(), flat(b):totable()
-  for i, v in ipairs(x) do sum = sum + v * y[i] end
-  return sum
-end
-
--- The difference along a random direction of x, of the gradient's length.
-local function worst_of(x, gradient, loss)
-  local H <const> = 1e-4
-  x = flat(x)
-  local old, along = x:totable(), randn(f64, {size(x)}):totable()
-  local function loss_at(h)
-    for i = 0, size(x) - 1 do x[i] = old[i + 1] + h * along[i + 1] end
-    return loss()
-  end
-  local slope, sum, squares = (loss_at(H) - loss_at(-H)) / (2 * H), 0, 0
-  for i, g in ipairs(flat(gradient):totable()) do
-    sum, squares = sum + g * along[i], squares + g * g
-    x[i - 1] = old[i]
-  end
-  return math.abs(slope - sum) / math.sqrt(squares)
-end
-
-local function with(options, changes)
-  local new = {}
-  for _, list in ipairs { options, changes } do
-    for name, value in pairs(list) do new[name] = value end
-  end
-  return new
-end
-
--- With the configuration's kernels under check, which raises what it finds.
-local function gradients(dO, Q, K, V, options, own)
-  local O, LSE = attention(Q, K, V, with(options, {lse = true}))
-  local _, _, results, steps = backward.prepare(dO, Q, K, V, O, LSE,
-    with(options, own))
-  for _, step in ipairs(steps) do
-    step.launch.check = not device().sm
-    step.kernel(step.launch)(table.unpack(step.args))
-  end
-  return results
-end
+local gradients = dofile "tests/support/gradients.lua"
 
 local function try(config, dtype, shape_Q, shape_K, options, deterministic)
   local Q, dO = randn(dtype, row_major(shape_Q)), randn(dtype, row_major(shape_Q))
-  local K, V = randn(dtype, row_major(shape_K)), randn(dtype, row_major(shape_K))
-  local got = gradients(dO, Q, K, V, options,
-    {config = config, deterministic = deterministic})
-  local inputs, g = {wide(Q), wide(K), wide(V)}, wide(dO)
-  if options.sinks then
-    inputs[4] = wide(options.sinks)
-    options = with(options, {sinks = inputs[4]})
-  end
-  local function loss()
-    return dot(g, (reference.attention(inputs[1], inputs[2], inputs[3], options)))
-  end
-  for i, x in ipairs(inputs) do
-    local worst = worst_of(x, got[i], loss)
-    if worst ~= worst or worst >= (dtype == f32 and 1e-5 or 2e-2) then
-      return ("gradient %d: %g"):format(i, worst)
-    end
-  end
-  return true
+  local x = {Q, randn(dtype, row_major(shape_K)), randn(dtype, row_major(shape_K))}
+  return gradients.try(x, dO, options, {config = config, deterministic = deterministic},
+    {1e-5, 2e-2})
 end
 
 -- Of 2 heads, S queries and SK keys.

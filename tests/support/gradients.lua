@@ -1,0 +1,80 @@
+-- gradients.lua: what the tests of attention's gradients share: results under check, and their
+-- difference from reference.attention in double precision.
+local backward = require "cuttle.attention_backward"
+local M = {}
+
+--- A tensor's elements, in one mode.
+function M.flat(t) return view(t, layout{size(t)}) end
+
+local flat = M.flat
+
+--- The same numbers in f64.
+function M.wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
+
+--- The sum of the products of elements.
+function M.dot(a, b)
+  local sum, x, y = 0, flat(a):totable(), flat(b):totable()
+  for i, v in ipairs(x) do sum = sum + v * y[i] end
+  return sum
+end
+
+--- The tables' fields in one; the later ones' count.
+function M.with(options, changes)
+  local new = {}
+  for _, list in ipairs { options, changes } do
+    for name, value in pairs(list) do new[name] = value end
+  end
+  return new
+end
+
+--- attention_backward with its kernels under check, which raises what it finds; a list.
+function M.checked(dO, Q, K, V, O, LSE, options)
+  local _, _, results, steps = backward.prepare(dO, Q, K, V, O, LSE, options)
+  for _, step in ipairs(steps) do
+    step.launch.check = not device().sm
+    step.kernel(step.launch)(table.unpack(step.args))
+  end
+  return results
+end
+
+--- The difference along a random direction of x, f64, of the gradient's length. loss() reads x.
+function M.error_along(x, gradient, loss)
+  local H <const> = 1e-4
+  x = flat(x)
+  local old, along = x:totable(), randn(f64, {size(x)}):totable()
+  local function loss_at(h)
+    for i = 0, size(x) - 1 do x[i] = old[i + 1] + h * along[i + 1] end
+    return loss()
+  end
+  local slope, sum, squares = (loss_at(H) - loss_at(-H)) / (2 * H), 0, 0
+  for i, g in ipairs(flat(gradient):totable()) do
+    sum, squares = sum + g * along[i], squares + g * g
+    x[i - 1] = old[i]
+  end
+  return math.abs(slope - sum) / math.sqrt(squares)
+end
+
+--- true, or which gradient is off by how much: that of attention with `options`, by kernels with
+--- those of `own` too, of Q, K, V and dO, which may be packed. A limit for f32 and one for others.
+function M.try(x, dO, options, own, limits)
+  local Q, K, V = table.unpack(x)
+  local O, LSE = attention(Q, K, V, M.with(options, {lse = true}))
+  local got = M.checked(dO, Q, K, V, O, LSE, M.with(options, own))
+  local inputs, g = {M.wide(Q), M.wide(K), M.wide(V)}, M.wide(dO)
+  if options.sinks then
+    inputs[4] = M.wide(options.sinks)
+    options = M.with(options, {sinks = inputs[4]})
+  end
+  local function loss()
+    return M.dot(g, (reference.attention(inputs[1], inputs[2], inputs[3], options)))
+  end
+  for i, t in ipairs(inputs) do
+    local worst = M.error_along(t, got[i], loss)
+    if worst ~= worst or worst >= limits[Q.dtype == f32 and 1 or 2] then
+      return ("gradient %d: %g"):format(i, worst)
+    end
+  end
+  return true
+end
+
+return M
