@@ -71,8 +71,9 @@ function matmul(A, B, C, options) end
 --- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
 --- a head. The depth of V and O may be another. Any strides work. H is a multiple of Hk, and query
 --- head h reads key head h // (H // Hk).
---- All elements have the same float type; scores and sums are f32. If a query sees no key, its row
---- of O is 0, and its entry of LSE is -infinity.
+--- All elements have the same float type; scores and sums are f32. Of f8e4m3, O is bf16, and
+--- `q_scale`, `k_scale` and `v_scale` are what Q, K and V are to be multiplied by. If a query
+--- sees no key, its row of O is 0, and its entry of LSE is -infinity.
 ---
 --- With `causal = true`, query i sees the keys up to i + Sk - S, so both sequences end together.
 --- `scale` is 1/sqrt(D) by default. `out` is the tensor for O; by default, a row-major tensor of

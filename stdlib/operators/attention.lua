@@ -15,6 +15,8 @@
 --   depth, depth_v             as the template says, the configuration's, or else the problem's
 --   is_whole, is_whole_v       that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
+--   scaled                     operands have scales
+--   out                        the type of O
 --   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
 --                              has `causal`, which then is false
 local attention_bits = require "cuttle.attention_bits"
@@ -50,6 +52,12 @@ M.configs = {
     rows = 128, keys = 128, stages = 2, registers = { 24, 240 } },
   { name = "hopper 128x64", template = HOPPER, sm = 90, depth = 256, rows = 128, keys = 64,
     stages = 2, registers = { 24, 240 } },
+  { name = "hopper 192x128, f8", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
+    stages = 4, registers = { 40, 152 }, narrow = true },
+  { name = "hopper 128x128, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
+    stages = 3, registers = { 40, 232 }, narrow = true },
+  { name = "hopper 128x128, f8, D 256", template = HOPPER, sm = 90, depth = 256, rows = 128,
+    keys = 128, stages = 2, raw_stages = 1, registers = { 40, 232 }, narrow = true },
   { name = "mma 128x64", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 64,
     warps = 4, up_to = 64 },
   { name = "mma 128x48", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 48,
@@ -195,6 +203,7 @@ local function variant_of(config, p)
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
                     causal = p.causal and not p.score, lazy = p.lazy, lse = p.lse ~= nil,
                     score = p.score and p.score.kind, packed = p.sequences ~= nil,
+                    scaled = p.scales ~= nil, out = p.O.dtype,
                     is_whole = depth == p.depth, depth_v = depth_v,
                     is_whole_v = depth_v == p.depth_v }
   for key, value in pairs(config) do
@@ -210,7 +219,7 @@ local function kernel_of(variant, config)
   local text = table.concat({ variant.dtype.name, variant.depth, variant.depth_v,
     tostring(variant.causal), tostring(variant.lazy), tostring(variant.lse),
     tostring(variant.packed), tostring(variant.is_whole), tostring(variant.is_whole_v),
-    variant.score and variant.score.text }, " ")
+    tostring(variant.scaled), variant.out.name, variant.score and variant.score.text }, " ")
   by_text[text] = by_text[text] or require(config.template).make(variant)
   return by_text[text]
 end

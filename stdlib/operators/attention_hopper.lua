@@ -9,9 +9,13 @@
 --   depth_v     of a value, at most, where that is another
 --   stages      blocks of keys, and of values, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
+--   narrow      operands are f8e4m3: see attention_hopper_narrow.lua
+--   raw_stages  blocks of values that are not yet transposed, if not `stages`
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
 local blocks = require "cuttle.attention_blocks"
+local narrow = require "cuttle.attention_hopper_narrow"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -22,6 +26,7 @@ local M = {}
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
 local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
+local LIFT <const> = 8 -- the largest probability of 8 bits is 2^LIFT
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
 
@@ -36,12 +41,15 @@ M.row_bytes = 16
 
 --- See attention.lua.
 function M.heads_trouble(config, p)
-  if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
+  if config.narrow and p.dtype ~= f8e4m3 then return "its kernel computes f8e4m3" end
+  if not (config.narrow or names[p.dtype.name]) then return "its kernel computes bf16 and f16" end
   if p.depth > config.depth then return ("its kernel computes D up to %d"):format(config.depth) end
   local depth_v = config.depth_v or config.depth
   if p.depth_v > depth_v then return ("its kernel computes values up to D = %d"):format(depth_v) end
   if p.n_k == 0 then return "there are no keys" end
-  if p.O.dtype ~= p.dtype then
+  if config.narrow and not names[p.O.dtype.name] then
+    return ("out is %s, and its kernel writes bf16 and f16"):format(p.O.dtype)
+  elseif not config.narrow and p.O.dtype ~= p.dtype then
     return ("out is %s, and its kernel writes Q's type"):format(p.O.dtype)
   end
 end
@@ -55,30 +63,54 @@ end
 
 --- See attention.lua.
 function M.order(config)
-  return { { "scores", ("wgmma of k = 16 over a depth of %d"):format(config.depth) },
+  return { { "scores", ("wgmma of k = %d over a depth of %d"):format(
+             config.narrow and narrow.depth or 16, config.depth) },
            { "blocks", ("%d keys each, the last block first"):format(config.keys) } }
 end
 
 -- {====== What is known before the trace ======
 
+local function kind_of(dtype) return ("F32%s%s"):format(names[dtype.name], names[dtype.name]) end
+
+-- The tiled MMA with n columns, of operands in shared memory, "SS", or one in registers, "RS".
+local function mma_of(variant, n, operands)
+  if variant.narrow then
+    return tiled_mma(("SM90_64x%dx%d_%s_%s%s"):format(n, narrow.depth, narrow.kind, operands,
+      narrow.tail))
+  end
+  return tiled_mma(("SM90_64x%dx16_%s_%s"):format(n, kind_of(variant.dtype), operands))
+end
+
+-- Values in shared memory: as they are loaded, `raw`, if they have to be transposed; as operands.
+local function values_of(variant)
+  local dtype, depth_v, keys = variant.dtype, variant.depth_v, variant.keys
+  if variant.narrow then
+    local raw = gmma_layout(dtype, "K", narrow.line(depth_v))
+    return tile_to_shape(gmma_layout(dtype, "K", 128), {depth_v, keys, variant.stages}),
+      tile_to_shape(raw, {keys, depth_v, narrow.raw_stages(variant)})
+  end
+  return tile_to_shape(tile_to_shape(gmma_layout(dtype, "MN", 128), {PANEL, keys}),
+    {depth_v, keys, variant.stages})
+end
+
 local function plan_of(variant)
   local dtype, depth, depth_v, keys = variant.dtype, variant.depth, variant.depth_v, variant.keys
   local groups, stages = variant.rows // ROWS, variant.stages
-  local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
-  local k_major, mn_major = gmma_layout(dtype, "K", 128), gmma_layout(dtype, "MN", 128)
+  local k_major = gmma_layout(dtype, "K", variant.narrow and narrow.line(depth) or 128)
   local bytes = dtype.bits // 8
-  local like_O = tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind))
-  local QK = tiled_mma(("SM90_64x%dx16_%s_SS"):format(keys, kind))
+  local like_O = tiled_mma(("SM90_64x%dx16_%s_SS"):format(PANEL, kind_of(variant.out)))
+  local QK = mma_of(variant, keys, "SS")
+  local V, raw = values_of(variant)
   return {
     groups = groups, QK = QK,
     places = QK:get_slice(0):partition_C(identity_tensor{ROWS, keys}), -- of thread 0
-    PV = tiled_mma(("SM90_64x%dx16_%s_RS"):format(depth_v, kind)),
+    PV = mma_of(variant, depth_v, "RS"),
     Q = tile_to_shape(k_major, {ROWS, depth, groups}),
     K = tile_to_shape(k_major, {keys, depth, stages}),
-    V = tile_to_shape(tile_to_shape(mn_major, {PANEL, keys}), {depth_v, keys, stages}),
-    O = tile_to_shape(k_major, {ROWS, PANEL, groups}),
+    V = V, raw = raw,
+    O = tile_to_shape(gmma_layout(variant.out, "K", 128), {ROWS, PANEL, groups}),
     like_O = like_O,
-    store_O = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like_O),
+    store_O = tiled_copy_C(atom("SM90_U32x4_STSM_N", variant.out), like_O),
     Q_bytes = ROWS * depth * bytes, K_bytes = keys * depth * bytes,
     V_bytes = keys * depth_v * bytes,
   }
@@ -118,14 +150,17 @@ local function as_it_is(x) return x end
 
 -- {====== The group that loads ======
 
--- One thread loads. Of packed sequences its warp is there, to clear what is another's.
+-- Does the warp that loads clear values that are another's?
+local function clears(variant) return variant.packed and not variant.narrow end
+
+-- One thread loads, or its warp is there.
 local function is_loader(variant)
-  if variant.packed then return threadIdx.x < WARP end
+  if clears(variant) then return threadIdx.x < WARP end
   return threadIdx.x == 0
 end
 
 local function by_one(variant, f)
-  if not variant.packed then
+  if not clears(variant) then
     f()
   elseif threadIdx.x == 0 then
     f()
@@ -146,14 +181,22 @@ end
 local function load_all(variant, plan, args, smem, bars)
   local q = pipeline_state(1, {parity = 1})
   local k = pipeline_state(variant.stages, {parity = 1})
-  local v = pipeline_state(variant.stages, {parity = 1})
-  local parts = variant.packed and pipeline_state(1)
+  local v = pipeline_state(variant.narrow and narrow.raw_stages(variant) or variant.stages,
+    {parity = 1})
+  local parts = clears(variant) and pipeline_state(1)
+  local to_V, V_full, V_empty = smem.V, bars.V_full, bars.V_empty
+  if variant.narrow then to_V, V_full, V_empty = smem.raw, bars.raw_full, bars.raw_empty end
 
   each_tile(variant, args, as_it_is, function(at)
     local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
     local gQ = boxes(args.Q, {ROWS, depth}, at.q)(_, _, _, 0, at.head, at.batch)
     local gK = boxes(args.K, {keys, depth}, at.k)(_, _, _, 0, kv_head, at.batch)
-    local gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
+    local gV
+    if variant.narrow then
+      gV = boxes(args.V, {keys, variant.depth_v}, at.k)(_, _, _, 0, kv_head, at.batch)
+    else
+      gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
+    end
 
     local function load_K(n)
       bars.K_empty[k.slot]:wait(k.parity)
@@ -167,27 +210,27 @@ local function load_all(variant, plan, args, smem, bars)
     local function copy_V(n, full)
       by_one(variant, function()
         full:arrive_expect_tx(plan.V_bytes)
-        tma_load(gV(_, _, n), smem.V(_, _, v.slot), full)
+        tma_load(gV(_, _, n), to_V(_, _, v.slot), full)
       end)
     end
 
     -- Values that belong to the next sequence may be NaN, which no 0 that they are multiplied with
     -- makes 0.
     local function load_V(n)
-      bars.V_empty[v.slot]:wait(v.parity)
-      if variant.packed then
+      V_empty[v.slot]:wait(v.parity)
+      if clears(variant) then
         local n_own = at.n_k - n * keys
         if n_own < keys then
           copy_V(n, bars.V_part[0])
           bars.V_part[0]:wait(parts.parity)
           parts:advance()
           clear_behind(smem.V(_, _, v.slot), max(n_own, 0))
-          by_one(variant, function() bars.V_full[v.slot]:arrive() end)
+          by_one(variant, function() V_full[v.slot]:arrive() end)
         else
-          copy_V(n, bars.V_full[v.slot])
+          copy_V(n, V_full[v.slot])
         end
       else
-        copy_V(n, bars.V_full[v.slot])
+        copy_V(n, V_full[v.slot])
       end
       v:advance()
     end
@@ -223,7 +266,6 @@ local function new_group(variant, plan, args, smem, bars)
     sV = pv:partition_B(smem.V),
     S = fragment(f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
     O = fragment(f32, plan.PV:partition_shape_C{ROWS, variant.depth_v}),
-    P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys}),
     places = qk:partition_C(identity_tensor{ROWS, variant.keys}),
     places_O = pv:partition_C(identity_tensor{ROWS, variant.depth_v}),
     q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
@@ -232,6 +274,11 @@ local function new_group(variant, plan, args, smem, bars)
     together = named_barrier(1 + plan.groups + number, GROUP),
     sO = smem.O(_, _, number) }
   self.rows = softmax.new_rows(self.S)
+  if variant.narrow then
+    self.P, self.P_by_S, self.S_by_P = narrow.new_P(plan.PV, self.S, ROWS, variant.keys)
+  else
+    self.P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys})
+  end
   return setmetatable(self, Group)
 end
 
@@ -247,13 +294,28 @@ function Group:multiply_QK()
 end
 
 function Group:multiply_PV()
-  local plan = self.plan
+  local plan, P = self.plan, self.P
   wgmma_fence()
-  gemm(plan.PV, plan.PV:retile_A(self.P, plan.QK), self.sV(_, _, _, self.v.slot), self.O)
+  if not self.variant.narrow then P = plan.PV:retile_A(P, plan.QK) end
+  gemm(plan.PV, P, self.sV(_, _, _, self.v.slot), self.O)
   wgmma_commit()
 end
 
-function Group:pack_P() copy(cast(self.S, self.variant.dtype), self.P) end
+function Group:pack_P()
+  if self.variant.narrow then
+    copy(cast(self.S_by_P, self.variant.dtype), self.P_by_S)
+  else
+    copy(cast(self.S, self.variant.dtype), self.P)
+  end
+end
+
+-- S becomes probabilities; returns whether O must be rescaled. Of 8 bits, they are up to 256, so
+-- that fewer are subnormal.
+function Group:softmax(c, masked, is_first)
+  local lazy = self.variant.lazy
+  return softmax.softmax(self.S, self.rows, c, masked, is_first, lazy,
+    self.variant.narrow and not lazy and LIFT or nil)
+end
 
 -- Row r of the thread's two, of the sequence's queries.
 function Group:row(at, r) return at.row + softmax.row_of(self.places, r)[{0, 0}][1] end
@@ -266,7 +328,7 @@ end
 
 -- What the block's scores become by masks and scores; returns what softmax multiplies them by.
 function Group:score(at, n, masked)
-  local variant, c = self.variant, self.args.c
+  local variant, c = self.variant, at.c or self.args.c
   if variant.score then
     variant.score:block(self.args.operands, self.S, self.places, self.plan.places,
       function(r) return self:row(at, r) end, n * variant.keys, at, c, masked)
@@ -296,7 +358,7 @@ function Group:begin(at, n)
   self.next:arrive()
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
-  softmax.softmax(self.S, self.rows, self:score(at, n, true), true, true)
+  self:softmax(self:score(at, n, true), true, true)
   self:drop(at, n)
   self:pack_P()
   clear(self.O)
@@ -314,7 +376,7 @@ function Group:step(at, n, masked)
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
   local c = self:score(at, n, masked)
-  local grows = softmax.softmax(self.S, rows, c, masked, false, self.variant.lazy)
+  local grows = self:softmax(c, masked, false)
   self:drop(at, n)
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
@@ -334,6 +396,10 @@ function Group:finish(at)
   end
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
+  if args.scales then
+    local by = scales.of_values(args.scales, at.head // args.group, at.b)
+    for r = 0, rows.n - 1 do factors[r] = factors[r] * by end
+  end
   softmax.scale_rows(self.O, factors)
 end
 
@@ -344,7 +410,7 @@ function Group:store(at)
   local gO = boxes(self.args.O, {ROWS, PANEL}, at.q)(_, _, _, _, at.head, at.batch)  -- (64,64,m,d)
   local n = variant.depth_v // PANEL
   for d = 0, n - 1 do
-    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.dtype)
+    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.out)
     if self.is_first then tma_store_wait(0) end
     self.together:sync()
     copy(plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
@@ -368,7 +434,7 @@ function Group:store_rows(at)
         for i = 0, 1 do
           local d = place[{i, j}][2]
           if variant.is_whole_v or d < size(args.O, 1) then
-            args.O[{at.q + m, d, at.head, 0}] = cast(row[{i, j}], variant.dtype)
+            args.O[{at.q + m, d, at.head, 0}] = cast(row[{i, j}], variant.out)
           end
         end
       end
@@ -452,6 +518,9 @@ local function multiply_all(variant, plan, args, smem, bars)
   if group.number == plan.groups - 1 then group.next:arrive() end
   each_tile(variant, args, of_first_lane, function(at)
     at.row = at.m * variant.rows + group.number * ROWS
+    if args.scales then
+      at.c = args.c * scales.of_scores(args.scales, at.head, at.head // args.group, at.b)
+    end
     group:tile(at)
   end)
   if group.is_first then tma_store_wait(0) end
@@ -466,17 +535,33 @@ function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
-    args.list, args.operands = blocks.split(variant, ...)
+    local rest
+    args.scales, rest = scales.split(variant, ...)
+    args.list, args.operands = blocks.split(variant, table.unpack(rest, 1, rest.n))
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
-                   O = shared(dtype, plan.O) }
+                   O = shared(variant.out, plan.O) }
     local bars = { Q_full = mbarrier(groups, 1), Q_empty = mbarrier(groups, 1),
                    K_full = mbarrier(stages, 1), K_empty = mbarrier(stages, groups),
-                   V_full = mbarrier(stages, 1), V_empty = mbarrier(stages, groups) }
-    if variant.packed then bars.V_part = mbarrier(1, 1) end
+                   V_full = mbarrier(stages, variant.narrow and narrow.n_turners or 1),
+                   V_empty = mbarrier(stages, groups) }
+    if clears(variant) then bars.V_part = mbarrier(1, 1) end
+    if variant.narrow then
+      smem.raw = shared(dtype, plan.raw)
+      local n = narrow.raw_stages(variant)
+      bars.raw_full, bars.raw_empty = mbarrier(n, 1), mbarrier(n, narrow.n_turners)
+    end
     sync_threads()
     if threadIdx.x < GROUP then
       setmaxnreg(variant.registers[1])
-      if is_loader(variant) then load_all(variant, plan, args, smem, bars) end
+      if is_loader(variant) then
+        load_all(variant, plan, args, smem, bars)
+      elseif variant.narrow then
+        if threadIdx.x >= WARP then
+          narrow.turn_all(variant, smem, bars, function(f)
+            each_tile(variant, args, as_it_is, f)
+          end)
+        end
+      end
     else
       setmaxnreg(variant.registers[2])
       multiply_all(variant, plan, args, smem, bars)
@@ -492,6 +577,13 @@ local function n_blocks_of(p)
   return devices.n_sms(device())
 end
 
+-- The last arguments, from the scales on.
+local function last_operands(p, variant)
+  local list = table.pack(scales.operands(p))
+  for _, x in ipairs { blocks.operands(p, variant) } do list[#list + 1] = x end
+  return table.unpack(list)
+end
+
 function M.plan(p, kernel, variant)
   local n = n_blocks_of(p)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = ROWS }
@@ -501,7 +593,7 @@ function M.plan(p, kernel, variant)
            args = { tma.mapped(p.Q, 2), tma.mapped(p.K, 2), tma.mapped(p.V, 2),
                     tma.mapped(p.O, 2), p.LSE or none,
                     tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
-                    scores.factor(p), blocks.operands(p, variant) } }
+                    scores.factor(p), last_operands(p, variant) } }
 end
 
 return M

@@ -2,6 +2,7 @@
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
 local internal = ...
+local scales_of = require "cuttle.attention_scales"
 local scores_of = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -100,7 +101,8 @@ function M.make(variant)
     clear(sums)
     clear(out)
 
-    local operands = {...}
+    local scales, operands = scales_of.split(variant, ...)
+    if scales then c = c * scales_of.of_scores(scales, at.head, at.kv_head, at.b) end
     local from, seen = seen_by(variant, operands, at, first, min(first + TILE, at.n_q))
     for j0 in range(from, seen, LANES) do
       sync_threads()
@@ -142,6 +144,7 @@ function M.make(variant)
       local sink = scores_of.sink(variant, operands, at)
       if sink ~= nil then tops[r], sum, shrink = softmax.with_sink(tops[r], sum, sink) end
       local factor = where(sum == 0.0, 0.0, shrink / sum)
+      if scales then factor = factor * scales_of.of_values(scales, at.kv_head, at.b) end
       if row < at.n_q then
         for i = 0, columns - 1 do
           local d = i * LANES + lane
@@ -157,6 +160,13 @@ function M.make(variant)
   end)
 end
 
+-- The last arguments.
+local function with_scales(p)
+  local list = table.pack(scales_of.operands(p))
+  for _, x in ipairs { scores_of.operands(p) } do list[#list + 1] = x end
+  return table.unpack(list)
+end
+
 --- The kernel's launch and arguments for a problem. What is not there is of one element.
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
@@ -165,7 +175,7 @@ function M.plan(p, kernel)
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tables.spans(p), p.heads // p.kv_heads,
-                    scores_of.factor(p), scores_of.operands(p) } }
+                    scores_of.factor(p), with_scales(p) } }
 end
 
 return M

@@ -5,6 +5,7 @@
 --            queries and keys
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
 --   causal, scale, lazy, config, bits, dtype, device
+--   scales   of operands of 8 bits, as attention_scales.lua reads them; nil: there are none
 --   score    what attention_score_options.lua reads, which has causal too; nil: there is no more
 --   out, lse   the tensors that the caller gets
 -- Of gradients dO, dQ, dK and dV too, as O, Q, K and V; `deterministic`; and `results`, which the
@@ -12,6 +13,7 @@
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
 local on_device = require "cuttle.operator_device"
 local M = {}
@@ -31,7 +33,7 @@ local function with_scores(names)
 end
 
 local known_options <const> = with_scores { "bits", "causal", "config", "cu_seqlens_k",
-  "cu_seqlens_q", "lazy", "lse", "out", "scale", "stream" }
+  "cu_seqlens_q", "k_scale", "lazy", "lse", "out", "q_scale", "scale", "stream", "v_scale" }
 
 local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k",
   "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
@@ -145,10 +147,10 @@ local function operand_like(like, t, name)
   return r
 end
 
--- The same for results, that given or a new one.
-local function to_result(like, t, name)
+-- The same for results, that given or a new one, of type `dtype`, nil: that of `like`.
+local function to_result(like, t, name, dtype)
   local as = like.tensor
-  if t == nil then t = on_device.new(as.device, as.dtype, row_major(like.given)) end
+  if t == nil then t = on_device.new(as.device, dtype or as.dtype, row_major(like.given)) end
   local r = operand_like(like, t, name)
   check_distinct(r)
   return r
@@ -318,12 +320,13 @@ function M.read(who, Q, K, V, options)
   options = read_options(options, known_options)
   local q, k, v = read_operands(Q, K, V)
   local sequences = to_sequences(q, k, options)
-  local o, lse = to_result(like_O(q, v), options.out, "out"), to_lse(q, options.lse)
+  local o = to_result(like_O(q, v), options.out, "out", q.tensor.dtype.bits == 8 and bf16 or nil)
+  local lse = to_lse(q, options.lse)
   check_results({ o, lse }, { q, k, v })
   local p = problem_of(q, k, v, sequences, options)
   p.out, p.lse = o.tensor, lse and lse.tensor
   p.O, p.LSE = rows_first(o), lse and lse_rows_first(lse)
-  p.score = scores.read(op, options, p)
+  p.scales, p.score = scales.read(op, options, p), scores.read(op, options, p)
   return p
 end
 

@@ -2,6 +2,7 @@
 -- double precision from the first product to the last sum, rounded once.
 local internal = ...
 local problem = require "cuttle.attention_problem"
+local scales = require "cuttle.attention_scales"
 local M = {}
 
 -- Rows [first, first + n) of head h of t (S,D,H,B), as (D,S): a row's elements come first.
@@ -32,7 +33,7 @@ local function softmax_row(p, S, P, at, sink)
   for k = 0, at.n_k - 1 do
     at.k, at.base, at.offset = k, k, 0
     row[k] = kind:sees(operands, at) == false and -math.huge
-      or kind:score(operands, S[{ at.q, k }] * p.scale, at)
+      or kind:score(operands, S[{ at.q, k }] * at.scale, at)
     most = math.max(most, row[k])
   end
   if most == -math.huge then return most end
@@ -48,7 +49,7 @@ local function softmax_row(p, S, P, at, sink)
   return most + math.log(sum)
 end
 
--- The same as internal.launch.attention, with what p.score says; `at` has h, b, n_q and n_k.
+-- The same as internal.launch.attention, with what p.score says; `at` has h, b, n_q, n_k and scale.
 local function compute_scored(p, Q, K, V, O, L, at)
   local S = reference.matmul(wide(Q), wide(K))
   local P = zeros(f64, layout { at.n_q, at.n_k })
@@ -63,6 +64,13 @@ local function compute_scored(p, Q, K, V, O, L, at)
   end
 end
 
+-- Values (D,S), multiplied.
+local function scaled(V, factor)
+  local out = zeros(f64, layout { size(V, 0), size(V, 1) })
+  for i = 0, size(V) - 1 do out[i] = V[i] * factor end
+  return out
+end
+
 local function compute(p, lse, s, h, b, number)
   if s.n_q == 0 then return end
   local O, L = rows_of(p.O, s.q, s.n_q, h, b), elements_of(lse, s.q, s.n_q, h, b)
@@ -75,10 +83,16 @@ local function compute(p, lse, s, h, b, number)
   local kv_head = h // (p.heads // p.kv_heads)
   local Q, K = rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b)
   local V = rows_of(p.V, s.k, s.n_k, kv_head, b)
+  local scale = p.scale
+  if p.scales then
+    scale = scale * scales.of_scores(p.scales, h, kv_head, number)
+    V = scaled(V, scales.of_values(p.scales, kv_head, number))
+  end
   if p.score then
-    compute_scored(p, Q, K, V, O, L, { h = h, b = number, n_q = s.n_q, n_k = s.n_k })
+    compute_scored(p, Q, K, V, O, L, { h = h, b = number, n_q = s.n_q, n_k = s.n_k,
+      scale = scale })
   else
-    internal.launch.attention(Q, K, V, O, L, p.scale, p.causal)
+    internal.launch.attention(Q, K, V, O, L, scale, p.causal)
   end
 end
 

@@ -57,11 +57,17 @@ end
 
 local function n_sequences(p) return p.sequences and #p.sequences or p.batches end
 
--- One number for each head: (H,B).
-local function per_head(x, name, p)
+-- One number for each head, of so many: (H,B).
+local function per_head(x, name, p, heads)
   local t = to_tensor(x, name, f32, "(H) or (B,H)", p)
   check_float(t, name)
-  return spread(t, name, { n_sequences(p), p.heads }, { 2, 1 }, "(H) or (B,H)")
+  return spread(t, name, { n_sequences(p), heads or p.heads }, { 2, 1 }, "(H) or (B,H)")
+end
+
+--- The same for other options, for messages of `who`.
+function M.per_head(who, x, name, p, heads)
+  op = who
+  return per_head(x, name, p, heads)
 end
 
 -- {====== Parts ======

@@ -79,12 +79,16 @@ local function growth(rows, new, last)
   return max(growth(rows, new, last - 1), of(last))
 end
 
---- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`.
-function M.softmax(S, rows, c, masked, is_first, lazy)
+--- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`. The largest
+--- becomes 2^lift, nil: 1, or with `lazy` up to 256 times that.
+function M.softmax(S, rows, c, masked, is_first, lazy, lift)
   local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
   local last = rows.n - 1
   local new = fragment(f32, rows.n)
-  for r = 0, last do new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c end
+  for r = 0, last do
+    new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c
+    if lift then new[r] = new[r] - lift end
+  end
   local grows = true
   if is_first then
     copy(new, tops)

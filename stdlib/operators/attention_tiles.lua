@@ -121,8 +121,9 @@ end
 
 --- What a tile's numbers say, from numbers[0] on: {m =, head =, batch =, n_blocks =}, of keys,
 --- and of its sequence the lengths and, of packed ones, the first rows: {n_q =, n_k =, q =, k =}.
---- With masks or scores also b, the sequence, and `first`, the first block of keys, nil: 0; or the
---- tile's `list` of blocks instead, of which n_parts are seen in part, and n_whole whole.
+--- With masks, scores or scales also b, the sequence; with masks or scores `first`, the first block
+--- of keys, nil: 0; or the tile's `list` of blocks instead, of which n_parts are seen in part, and
+--- n_whole whole.
 function M.read(variant, args, numbers)
   local m, pair = cast(numbers[0] & 0xffff, i32), numbers[0] >> 16
   local at = { m = m, head = cast(pair % args.heads, i32), n_q = args.n_q, n_k = args.n_k }
@@ -133,8 +134,8 @@ function M.read(variant, args, numbers)
     at.batch = cast(pair // args.heads, i32)
   end
   local seen = at.n_k
+  if variant.score or variant.scaled then at.b = cast(pair // args.heads, i32) end
   if variant.score then
-    at.b = cast(pair // args.heads, i32)
     if args.list ~= nil then
       read_list(at, args.list)
     else

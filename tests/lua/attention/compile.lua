@@ -8,17 +8,19 @@ file:write [==[
 package.path = "tests/support/?.lua;" .. package.path
 local internal, attention_of = require "internal", require "cuttle.attention"
 local cases = {["90a"] = {{"hopper 192x80", 128, true, false}, {"hopper 192x128", 64, false, true},
-    {"hopper 128x128, D 192", 192, true, false, 128}},
+    {"hopper 128x128, D 192", 192, true, false, 128},
+    {"hopper 128x128, f8", 128, true, false, nil, f8e4m3}},
   ["80"] = {{"mma 128x48", 128, true, true}}}
 for _, case in ipairs(cases[arg[1]]) do
-  local Q = zeros(bf16, row_major{1, 2, 256, case[2]})
+  local dtype = case[6] or bf16
+  local Q = zeros(dtype, row_major{1, 2, 256, case[2]})
   local options = {config = case[1], causal = case[3], lazy = case[4], lse = true}
-  local K = zeros(bf16, row_major{1, 2, 256, case[2]})
-  local V = zeros(bf16, row_major{1, 2, 256, case[5] or case[2]})
+  local K = zeros(dtype, row_major{1, 2, 256, case[2]})
+  local V = zeros(dtype, row_major{1, 2, 256, case[5] or case[2]})
   local step = select(5, attention_of.prepare(Q, K, V, options))
   local source = step.kernel(step.launch):source(table.unpack(step.args))
   local sm = select(2, internal.launch.emit_sm())
-  print(case[1], internal.watch.profile_registers(source, sm, "attention_bf16", {}))
+  print(case[1], internal.watch.profile_registers(source, sm, "attention_" .. dtype.name, {}))
 end
 ]==]
 file:close()
@@ -37,6 +39,7 @@ else
   -- expect: hopper 192x80	128	0
   -- expect: hopper 192x128	128	0
   -- expect: hopper 128x128, D 192	168	0
+  -- expect: hopper 128x128, f8	168	0
   -- expect: mma 128x48	255	0
 end
 os.remove(path)

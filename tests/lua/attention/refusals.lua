@@ -16,6 +16,13 @@ refusal("mma 128x64", randn(f16, row_major{1, 1, 2, 136}))
 -- expect: attention: 'mma 128x64': f16, D = 136, on it; its kernel computes D up to 128
 refusal("hopper 128x128, D 192", randn(f16, row_major{1, 1, 2, 192}))
 -- expect: attention: 'hopper 128x128, D 192': f16, D = 192, on it; its kernel computes values up to D = 128
+refusal("hopper 128x128, f8", half)
+-- expect: attention: 'hopper 128x128, f8': f16, D = 64, on it; its kernel computes f8e4m3
+local narrow = zeros(f8e4m3, row_major{1, 1, 2, 64})
+refusal("mma 64x64", narrow)
+-- expect: attention: 'mma 64x64': f8e4m3, D = 64, on it; its kernel computes bf16 and f16
+refusal("hopper 192x128, f8", narrow, narrow, narrow, { out = zeros(f32, row_major{1, 1, 2, 64}) })
+-- expect: attention: 'hopper 192x128, f8': f8e4m3, D = 64, on it; out is f32, and its kernel writes bf16 and f16
 refusal("hopper 192x128", randn(f16, row_major{1, 1, 2, 128}))
 -- expect: attention: 'hopper 192x128': f16, D = 128, on it; its kernel computes D up to 64
 refusal("mma 64x64", half, randn(f16, row_major{1, 2, 0, 64}))

@@ -1,0 +1,108 @@
+-- attention of f8e4m3 against reference.attention of the same numbers: on the plain template, and on
+-- Hopper's, whose errors are those of rounding probabilities to f8e4m3: not above what the reference
+-- has that rounds them, too. Scales of tensors and heads, packed sequences, masks; under check.
+local attention_of = require "cuttle.attention"
+local with = dofile "tests/support/gradients.lua".with
+
+local function narrow(shape)
+  return view(reference.cast(randn(f32, size(layout(shape))), f8e4m3), row_major(shape))
+end
+
+local function flat(t) return view(t, layout{size(t)}):totable() end
+
+-- The root of the mean square of differences, of the same of b.
+local function distance(a, b)
+  local sum, squares, y = 0, 0, flat(b)
+  for i, x in ipairs(flat(a)) do sum, squares = sum + (x - y[i]) ^ 2, squares + y[i] ^ 2 end
+  return math.sqrt(sum / squares)
+end
+
+local function run(Q, K, V, options)
+  local _, _, O, LSE, step = attention_of.prepare(Q, K, V, options)
+  step.launch.check = not device().sm
+  step.kernel(step.launch)(table.unpack(step.args))
+  return O, LSE
+end
+
+-- The numbers as f8e4m3 has them, 256 being the largest one of a row.
+local function rounded(row, most)
+  local t = from_table(f32, row)
+  for i = 0, #row - 1 do t[i] = t[i] / most * 256 end
+  local back = reference.cast(t, f8e4m3)
+  for i = 1, #row do row[i] = back[i - 1] / 256 * most end
+end
+
+-- What a head's rounding of probabilities alone makes of O (S,Dv), of all keys.
+local function plain_rounding(Q, K, V)
+  local S, SK, D, DV = size(Q, 0), size(K, 0), size(Q, 1), size(V, 1)
+  local O = zeros(f64, row_major{1, 1, S, DV})
+  for q = 0, S - 1 do
+    local p, most, sum = {}, -math.huge, 0
+    for k = 0, SK - 1 do
+      local s = 0
+      for d = 0, D - 1 do s = s + Q[{q, d}] * K[{k, d}] end
+      p[k + 1] = s / math.sqrt(D)
+      most = math.max(most, p[k + 1])
+    end
+    for k = 1, SK do
+      p[k] = math.exp(p[k] - most)
+      sum = sum + p[k]
+    end
+    rounded(p, 1)
+    for k = 1, SK do
+      for d = 0, DV - 1 do O[{0, 0, q, d}] = O[{0, 0, q, d}] + p[k] / sum * V[{k - 1, d}] end
+    end
+  end
+  return O
+end
+
+manual_seed(1)
+do
+  local Q, K, V = narrow{1, 1, 64, 64}, narrow{1, 1, 150, 64}, narrow{1, 1, 150, 64}
+  local R = reference.attention(Q, K, V, {out = zeros(f64, row_major{1, 1, 64, 64})})
+  local simple = distance(plain_rounding(Q(0, 0, _, _), K(0, 0, _, _), V(0, 0, _, _)), R)
+  local own = distance(run(Q, K, V, {config = "hopper 192x128, f8"}), R)
+  print(simple > 0.01 and simple < 0.03, own < 1.1 * simple) -- expect: true	true
+end
+
+local function try(config, S, SK, D, DV, options)
+  local Q, K, V = narrow{1, 2, S, D}, narrow{1, 1, SK, D}, narrow{1, 1, SK, DV}
+  local O, LSE = run(Q, K, V, with(options, {config = config, lse = true}))
+  local R, RL = reference.attention(Q, K, V, with(options, {lse = zeros(f64, row_major{1, 2, S}),
+    out = zeros(f64, row_major{1, 2, S, DV})}))
+  -- Sums of wgmma have some 14 bits.
+  return O.dtype, distance(O, R) < (config == "plain" and 3e-3 or 3e-2), allclose(LSE, RL,
+    {atol = config == "plain" and 1e-4 or 1e-2})
+end
+local scales <const> = {q_scale = {0.5, 1.5}, k_scale = 2.0, v_scale = {{3.0}}, causal = true}
+print(try("plain", 20, 37, 40, 24, {}))                                 -- expect: bf16	true	true
+print(try("plain", 20, 37, 40, 40, scales))                             -- expect: bf16	true	true
+print(try("hopper 128x128, f8", 200, 300, 128, 128, scales))            -- expect: bf16	true	true
+print(try("hopper 128x128, f8", 70, 500, 96, 80, {}))                   -- expect: bf16	true	true
+print(try("hopper 192x128, f8", 70, 130, 64, 64, {lazy = true}))        -- expect: bf16	true	true
+print(try("hopper 192x128, f8", 70, 130, 64, 48, {softcap = 2.0, window = {40, 9}, k_scale = 0.5}))
+-- expect: bf16	true	true
+print(try("hopper 128x128, f8, D 256", 70, 300, 256, 256, {causal = true})) -- expect: bf16	true	true
+
+-- Packed sequences, with a scale for each; the values of one without queries are NaN.
+do
+  local cu_q, cu_k = {0, 70, 70, 150}, {0, 33, 60, 260}
+  local Q, K, V = narrow{2, 150, 64}, narrow{1, 260, 64}, narrow{1, 260, 64}
+  fill(view(V(0, 33, _), row_major{27, 64}), 0 / 0)
+  local options = {cu_seqlens_q = cu_q, cu_seqlens_k = cu_k, causal = true, lse = true,
+    k_scale = {{0.5}, {1.0}, {2.0}}}
+  for _, config in ipairs{"hopper 192x128, f8", "plain"} do
+    options.out = zeros(f16, row_major{2, 150, 64})
+    local O, LSE = run(Q, K, V, with(options, {config = config}))
+    local R, RL = reference.attention(Q, K, V,
+      with(options, {out = zeros(f64, row_major{2, 150, 64})}))
+    print(distance(O, R) < 3e-2, allclose(LSE, RL, {atol = 1e-3}))                 -- expect: true	true
+  end                                                                              -- expect: true	true
+end
+
+local function message(...) print((select(2, pcall(attention, ...)):gsub("^[^ ]+: ", ""))) end
+local Q, half = narrow{1, 2, 4, 16}, randn(f16, row_major{1, 2, 4, 16})
+message(half, half, half, {q_scale = 2.0})
+-- expect: attention: q_scale is for operands of f8e4m3, and Q is f16; multiply `scale` by it, or the result
+message(Q, Q, Q, {v_scale = {1, 2, 3}})
+-- expect: attention: v_scale is 3; expected (H) or (B,H), here (1,2), or modes of 1 or fewer modes for equal elements
