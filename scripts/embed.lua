@@ -164,7 +164,7 @@ local packed_rooms <const> = { commands = true, export = true, mesh = true, micr
                                sharding = true, tune = true }
 local seldom <const> = { "^attention", "^derive$", "^gather_matmul$", "^gemm_", "^html$",
   "^judge$", "^judge_[^d]", "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
-  "^picture", "^predict$", "^row_", "^rows$" } -- of other rooms
+  "^picture", "^predict$", "^row_", "^rows$", "^selection" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes
 local often <const> = { "^profile$", "^profile_device$", "^profile_table$", "^check",
   "^command_check$", "^findings$", "^guess$", "^habits$", "^help$", "^options$", "^pretty$",

@@ -29,17 +29,21 @@ function M.lowest(value)
   return cast(lowest_of(dtype), dtype)
 end
 
-local identity_of = {
-  add = function(dtype) return cast(0, dtype) end,
-  max = function(dtype) return cast(lowest_of(dtype), dtype) end,
-  min = function(dtype) return cast(highest_of(dtype), dtype) end,
+local function zero() return 0 end
+
+local identities <const> = {
+  add = zero, ["or"] = zero, xor = zero, max = lowest_of, min = highest_of,
+  mul = function() return 1 end, ["and"] = function() return -1 end,
 }
+
+--- The number that changes no other under an operation, 'add' and so on, of values of that type.
+function M.identity(kind, dtype) return identities[kind](dtype) end
 
 -- How two values of the reduction's list become one, and what changes none of them.
 local function operation(found, i)
   if found.combine then return found.combine, found.init end
   local dtype = internal.kernel.dtype_of(found.values[i])
-  return combine_of[found.kind], identity_of[found.kind](dtype)
+  return combine_of[found.kind], cast(M.identity(found.kind, dtype), dtype)
 end
 
 local CHAINS <const> = 4 -- sums of a thread that do not wait for each other

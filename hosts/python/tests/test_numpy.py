@@ -178,6 +178,16 @@ def test_rows():
     ok("rms_norm" in dir(rows) and not hasattr(rows, "nothing"), "names")
 
 
+def test_selections():
+    import cuttle.selections as selections
+    x = np.random.default_rng(6).integers(-9, 9, (3, 1000)).astype("int32")
+    ok((selections.scan(x) == x.cumsum(-1)).all(), "scan")
+    offsets, y = np.array([0, 100, 3000], dtype="int32"), x.reshape(-1)
+    got = selections.scan(y, "max", offsets=offsets)
+    want = [np.maximum.accumulate(y[a:b]) for a, b in ((0, 100), (100, 3000))]
+    ok((got == np.concatenate(want)).all(), "segments")
+
+
 def test_decode():
     rng = np.random.default_rng(4)
     q, k, v = (rng.standard_normal(shape).astype("float32") for shape in ((2, 4, 8), (2, 2, 9, 8), (2, 2, 9, 8)))
@@ -202,4 +212,5 @@ test_attention()
 test_gradients()
 test_decode()
 test_rows()
+test_selections()
 done()

@@ -1,0 +1,37 @@
+-- The selections in other orders of their blocks and warps: `check` finds no deadlock, no race and
+-- no bits that depend on the order. Tiles are small, so that blocks wait for each other. Then each
+-- barrier and each order is left out or weakened, one at a time: `check` finds it.
+local check = require "cuttle.check"
+local selections = require "cuttle.selections"
+local tap = dofile "tests/support/tap.lua"
+
+local function orders(name, f)
+  local findings, launches, ok, message = check.run(f, {orders = 20})
+  tap.ok(ok and #findings == 0 and launches > 0, name, tostring(message), check.report(findings, 1))
+end
+
+-- f with each thing that orders something left out: `check` finds all but n_needless, which are
+-- barriers that another one makes needless, such as the first of a block_scan.
+local function mutants(name, n_needless, f)
+  local findings, _, ok, message = check.run(f, {mutants = "each"})
+  local lines, n = {}, 0
+  for _, m in ipairs(findings.mutants) do
+    n = n + 1
+    if not m.is_needed then lines[#lines + 1] = ("%s:%d: %s"):format(m.chunk, m.line, m.what) end
+  end
+  tap.ok(ok and n > 0 and #lines == n_needless, ("%s: %d mutants"):format(name, n),
+    tostring(message), table.concat(lines, "\n"))
+end
+
+local small <const> = {threads = 64, items = 3}
+for _, dtype in ipairs{f32, f64} do
+  for _, fixed in ipairs{false, true} do
+    local name = ("scan of %s, %s order"):format(dtype, fixed and "fixed" or "any")
+    local x = rand(dtype, 4 * 192 - 3)
+    local options = {config = small, deterministic = fixed}
+    orders(name, function() selections.scan(x, "add", options) end)
+    mutants(name, 1, function() selections.scan(x, "add", options) end)
+  end
+end
+
+tap.done()
