@@ -206,7 +206,12 @@ function M.clear(words)
 end
 
 --- Work memory of n elements on the device of `like`; nobody has written it.
-function M.work(like, dtype, n) return on_device.new(like.tensor.device, dtype, max(n, 1)) end
+function M.work(like, dtype, n) return on_device.new(like.tensor.device, dtype, n) end
+
+--- Work memory as M.whole describes a tensor with one mode.
+function M.described(t)
+  return { name = "work", tensor = t, flat = t, n = size(t), n_rows = 1, columns = size(t) }
+end
 
 --- The compute capability of the device of `like`, 0 on the CPU engine.
 function M.target(like) return on_device.target(like.tensor.device) end

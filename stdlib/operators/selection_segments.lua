@@ -8,10 +8,11 @@ local WORD <const>, THREADS <const> = 32, 256
 local head_types <const> = { bool, u8, i8, i32, u32 }
 local offset_types <const> = { i32, i64 }
 
--- Sets the bit of each segment's first element. An empty segment begins where the next one does.
+-- Sets the bit of each segment's first element, and of the first one beyond them all. An empty
+-- segment begins where the next one does.
 local mark_heads = kernel("mark_heads", function(offsets, n, bits)
   local s = blockIdx.x * THREADS + threadIdx.x
-  if s < size(offsets) - 1 then
+  if s < size(offsets) then
     local at = cast(offsets[s], i64)
     if at < n then atomic_or(bits, at // WORD, u32(1) << cast(at % WORD, u32)) end
   end
@@ -30,12 +31,9 @@ end
 -- The heads as bits, and the steps that make them.
 local function marked(x, offsets)
   local bits = call.work(x, u32, cdiv(x.n, WORD))
-  local steps = { call.clear(bits) }
-  if offsets.n > 1 then
-    steps[2] = { kernel = mark_heads, args = { offsets.flat, i64(x.n), bits },
-      launch = { grid = cdiv(offsets.n - 1, THREADS), block = THREADS } }
-  end
-  return { kind = "bits", tensor = bits }, steps
+  return { kind = "bits", tensor = bits }, { call.clear(bits),
+    { kernel = mark_heads, args = { offsets.flat, i64(x.n), bits },
+      launch = { grid = cdiv(offsets.n, THREADS), block = THREADS } } }
 end
 
 --- Where the segments of x begin by the options heads and offsets, or by its rows: {kind =,

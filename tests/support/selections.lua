@@ -10,6 +10,12 @@ function M.list(t)
   return flat:totable()
 end
 
+--- The extents of a tensor as a list.
+function M.extents(t)
+  local s = t.shape
+  return type(s) == "table" and table.move(s, 1, #s, 1, {}) or {s}
+end
+
 --- A tensor with one mode of the list's numbers.
 function M.vector(dtype, list)
   if #list == 0 then return zeros(dtype, 0) end

@@ -186,6 +186,10 @@ def test_selections():
     got = selections.scan(y, "max", offsets=offsets)
     want = [np.maximum.accumulate(y[a:b]) for a, b in ((0, 100), (100, 3000))]
     ok((got == np.concatenate(want)).all(), "segments")
+    keys, places = selections.sort(x, np.tile(np.arange(1000, dtype="int32"), (3, 1)))
+    ok((keys == np.sort(x, -1)).all(), "sort")
+    ok((places == np.argsort(x, -1, kind="stable")).all(), "its values")
+    ok((selections.argsort(x, descending=True) == np.argsort(-x, -1, kind="stable")).all(), "argsort")
 
 
 def test_decode():

@@ -11,7 +11,7 @@ local function orders(name, f)
 end
 
 -- f with each thing that orders something left out: `check` finds all but n_needless, which are
--- barriers that another one makes needless, such as the first of a block_scan.
+-- barriers that another one makes needless: the first of a block_scan, the last of a loop.
 local function mutants(name, n_needless, f)
   local findings, _, ok, message = check.run(f, {mutants = "each"})
   local lines, n = {}, 0
@@ -32,6 +32,13 @@ for _, dtype in ipairs{f32, f64} do
     orders(name, function() selections.scan(x, "add", options) end)
     mutants(name, 1, function() selections.scan(x, "add", options) end)
   end
+end
+
+do
+  local keys, values = rand(f32, 1300), zeros(u16, 1300)
+  local long, config = rand(f32, 1300), {threads = 256, items = 2}
+  orders("sort", function() selections.sort(long, {config = config}) end)
+  mutants("sort", 3, function() selections.sort(keys, values, {config = config}) end)
 end
 
 tap.done()
