@@ -203,7 +203,7 @@ static int export_target(lua_State *L) {
 static int export_tensor(lua_State *L) {
   Tensor *t = tensor_check_host(L, 1, "export");
   size_t most = (size_t)luaL_optinteger(L, 2, 0);
-  if (t->storage->device != NULL || !launch_measure(L, t)) {
+  if (t->storage->device != NULL || !launch_check_measure(L, t)) {
     return diag_error(L, "export: an example is not in the host's memory, or has a stride below 0");
   }
   ct_blank_settle(t->storage->blank); /* the compiled example writes it */
@@ -223,7 +223,7 @@ static int export_restore(lua_State *L) {
   size_t n;
   const char *data = luaL_checklstring(L, 2, &n);
   Arg arg = {.kind = ARG_TENSOR, .tensor = t};
-  bool is_known = t->storage->device == NULL && launch_measure(L, t);
+  bool is_known = t->storage->device == NULL && launch_check_measure(L, t);
   launch_place(t, &arg);
   if (!is_known || n != arg.span.end - arg.span.begin) {
     return diag_error(L, "export: a tensor of the example has changed");

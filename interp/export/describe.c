@@ -126,7 +126,7 @@ static void set_object(lua_State *L, const LaunchArgs *a, const Arg *arg, int ta
   launch_push_object_text(L, lua_gettop(L));
   lua_setfield(L, table, "text");
   lua_settop(L, table);
-  lua_pushlstring(L, (const char *)a->key + arg->key_at, arg->key_bytes);
+  lua_pushlstring(L, (const char *)a->key.bytes + arg->key_at, arg->key_bytes);
   lua_setfield(L, table, "key");
 }
 

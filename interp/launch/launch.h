@@ -59,6 +59,12 @@ typedef enum ArgKind {
 
 typedef struct LaunchList LaunchList; /* launch_list.h */
 
+/* What a trace takes for granted of a launch, as bytes. More than `cap` of them are counted, not written. */
+typedef struct LaunchKey {
+  unsigned char *bytes;
+  size_t len, cap;
+} LaunchKey;
+
 typedef struct Arg {
   ArgKind kind;
   CtDtype dtype;
@@ -104,13 +110,11 @@ typedef struct LaunchArgs {
   uint64_t n_closed; /* StateTensors.n_closed when they were read, or known to be live */
   uint64_t spec;     /* id of the specialisation that was last found for the key; 0: none */
   bool overlap;      /* some written tensor may share memory with another: ranges intersect */
-  size_t key_len;
+  LaunchKey key;
   size_t captures, captures_len; /* the part of the key that says what the function captured */
   int n_slots, cap_slots;
-  size_t cap_key;
   int n_ir_params; /* arguments that are no constants */
   Arg *args;
-  unsigned char *key;
   CtSlotValue *slots;            /* all slots of the IR, in order */
   int64_t *n_elems;              /* by parameter of the IR: what a tensor's pointer may touch */
   CtSimtList *lists;             /* by parameter; only of a list */
@@ -142,8 +146,7 @@ typedef struct Spec {
   bool is_captured; /* some graph of the host launches it: it lives as long as the state */
   bool is_kept; /* with all that it needs: else memory ran out on the way, and no launch takes it */
   LaunchReads reads[2]; /* of the host by the trace: what is the script's; names of the library */
-  unsigned char *key;
-  size_t key_len;
+  LaunchKey key;
   CtSimtProgram *simt; /* for the CPU engine */
   CtDevice *device;    /* for a CUDA device */
   CtModule *module;

@@ -18,10 +18,9 @@ void launch_args_few(lua_State *L, LaunchArgs *a) {
   a->anchor = lua_gettop(L);
   a->cap = LAUNCH_FEW_ARGS;
   a->cap_slots = LAUNCH_FEW_SLOTS;
-  a->cap_key = LAUNCH_FEW_KEY_BYTES;
   a->args = a->few_args;
   a->slots = a->few_slots;
-  a->key = a->few_key;
+  a->key = (LaunchKey){.bytes = a->few_key, .cap = sizeof a->few_key};
   a->n_elems = a->few_elems;
   a->lists = a->few_lists;
 }
@@ -37,7 +36,7 @@ void launch_anchor(lua_State *L, const LaunchArgs *a, int place) {
 
 void launch_args_more(lua_State *L, LaunchArgs *a) {
   size_t cap = (size_t)a->cap * GROWTH, slots = (size_t)a->cap_slots * GROWTH;
-  size_t key = a->cap_key * GROWTH;
+  size_t key = a->key.cap * GROWTH;
   Arg *args = lua_newuserdatauv(L,
                                 cap * (sizeof *args + sizeof *a->n_elems + sizeof *a->lists) +
                                     slots * sizeof *a->slots + key,
@@ -45,30 +44,14 @@ void launch_args_more(lua_State *L, LaunchArgs *a) {
   launch_anchor(L, a, 1);
   a->cap = (int)cap;
   a->cap_slots = (int)slots;
-  a->cap_key = key;
   a->args = args;
   a->lists = (CtSimtList *)(void *)(args + cap);
   a->n_elems = (int64_t *)(void *)(a->lists + cap);
   a->slots = (CtSlotValue *)(void *)(a->n_elems + cap);
-  a->key = (unsigned char *)(a->slots + slots);
+  a->key = (LaunchKey){.bytes = (unsigned char *)(a->slots + slots), .cap = key};
 }
 
-/* --- key and slots ---------------------------------------------------------------------------------------- */
-
-void launch_put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes) {
-  if (a->key_len + bytes > LAUNCH_KEY_BYTES) {
-    diag_error(
-        L,
-        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
-        "capture fewer",
-        LAUNCH_KEY_BYTES);
-  }
-  a->is_full = a->is_full || a->key_len + bytes > a->cap_key;
-  if (!a->is_full) {
-    memcpy(a->key + a->key_len, data, bytes);
-  }
-  a->key_len += bytes;
-}
+/* --- slots ------------------------------------------------------------------------------------------------ */
 
 void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v) {
   if (a->n_slots == LAUNCH_MAX_SLOTS) {
@@ -130,12 +113,19 @@ static int64_t longest_mode(CtTuple shape) {
   return longest;
 }
 
-bool launch_measure(lua_State *L, Tensor *t) {
+CtStatus launch_measure(Tensor *t, CtErr *err) {
   int64_t size;
+  CtStatus status = ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, err);
+  if (status == CT_OK) {
+    t->is_wide = ct_call_is_wide(t->hi, size, longest_mode(t->layout.shape),
+                                 (int64_t)ct_dtype_bytes(t->dtype));
+  }
+  return status;
+}
+
+bool launch_check_measure(lua_State *L, Tensor *t) {
   CtErr err;
-  diag_check(L, ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, &err), &err);
-  t->is_wide = ct_call_is_wide(t->hi, size, longest_mode(t->layout.shape),
-                               (int64_t)ct_dtype_bytes(t->dtype));
+  diag_check(L, launch_measure(t, &err), &err);
   return t->lo >= 0;
 }
 

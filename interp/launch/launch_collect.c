@@ -11,6 +11,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/state.h"
+#include "launch_key.h"
 #include "runtime/base/env.h"
 #include "runtime/device/nvrtc_pool.h"
 
@@ -50,9 +51,9 @@ CtStatus launch_collect(LaunchCollection *c, const Kernel *k, const Spec *spec,
   for (int i = 0; i < job->n_options; i++) {
     add_string(&all, job->options[i]);
   }
-  ct_text_add(&all, (const char *)spec->key, spec->key_len);
+  ct_text_add(&all, (const char *)spec->key.bytes, spec->key.len);
   Text *t = &c->texts[c->n];
-  *t = (Text){.len = all.len, .key_len = spec->key_len, .n_options = job->n_options, .of = k};
+  *t = (Text){.len = all.len, .key_len = spec->key.len, .n_options = job->n_options, .of = k};
   t->bytes = ct_text_status(&all, err) == CT_OK ? ct_alloc(c->state->alloc, all.len) : NULL;
   if (t->bytes != NULL) {
     memcpy(t->bytes, all.s, all.len);
@@ -67,8 +68,8 @@ CtStatus launch_collect(LaunchCollection *c, const Kernel *k, const Spec *spec,
 bool launch_is_collected(const LaunchCollection *c, const LaunchArgs *a) {
   for (size_t i = 0; i < c->n; i++) {
     const Text *t = &c->texts[i];
-    if (t->of == a->of && t->key_len == a->key_len &&
-        memcmp(t->bytes + t->len - t->key_len, a->key, a->key_len) == 0) {
+    const LaunchKey key = {(unsigned char *)t->bytes + t->len - t->key_len, t->key_len, 0};
+    if (t->of == a->of && launch_key_is(&key, &a->key)) {
       return true;
     }
   }

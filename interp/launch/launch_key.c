@@ -11,45 +11,45 @@
 #include "runtime/watch/check.h"
 #include "interp/trace/value.h"
 
-static void put_byte(lua_State *L, LaunchArgs *a, int byte) {
+static void put_byte(LaunchKey *key, int byte) {
   unsigned char b = (unsigned char)byte;
-  launch_put(L, a, &b, 1);
+  launch_put(key, &b, 1);
 }
 
-static void put_leaf(lua_State *L, LaunchArgs *a, bool is_extent, int64_t v, CtDtype dtype,
-                     bool is_slot) {
+static void put_leaf(LaunchKey *key, bool is_extent, int64_t v, CtDtype dtype, bool is_slot) {
   if (!is_slot) {
-    put_byte(L, a, 's');
-    launch_put(L, a, &v, sizeof v);
+    put_byte(key, 's');
+    launch_put(key, &v, sizeof v);
     return;
   }
-  put_byte(L, a, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
-  put_byte(L, a, ct_divisor_log(is_extent, v, dtype));
+  put_byte(key, is_extent ? 'e' : (v < 0 ? 'n' : 'd'));
+  put_byte(key, ct_divisor_log(is_extent, v, dtype));
 }
 
 /* A name stands before the first of the nodes in a row that have it. */
-static void put_tree(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor *of,
-                     bool is_extent) {
+static void put_tree(LaunchKey *key, const Kernel *k, const Tensor *of, bool is_extent) {
   CtTuple t = is_extent ? of->layout.shape : of->layout.stride;
   CtModeName name = 0;
   int leaf = 0;
   for (uint32_t i = 0; i < t->len; i++) {
     if (t[i].name != name) {
       name = t[i].name;
-      put_byte(L, a, '=');
-      launch_put(L, a, &name, sizeof name);
+      put_byte(key, '=');
+      launch_put(key, &name, sizeof name);
     }
     if (t[i].rank == CT_LEAF) {
       bool is_slot = launch_is_slot(k, of, is_extent, leaf++, t[i].i.v);
-      put_leaf(L, a, is_extent, t[i].i.v, of->dtype, is_slot);
+      put_leaf(key, is_extent, t[i].i.v, of->dtype, is_slot);
     } else {
-      put_byte(L, a, '(');
-      put_byte(L, a, t[i].rank);
+      put_byte(key, '(');
+      put_byte(key, t[i].rank);
     }
   }
 }
 
-CtDtype launch_index_type(const Arg *arg) { return arg->tensor->is_wide ? CT_i64 : CT_i32; }
+static CtDtype index_type(const Tensor *t) { return t->is_wide ? CT_i64 : CT_i32; }
+
+CtDtype launch_index_type(const Arg *arg) { return index_type(arg->tensor); }
 
 /* The next extent or stride that is a value of the launch. */
 typedef struct Values {
@@ -83,7 +83,7 @@ static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor
 /* A tensor whose key is known was measured for it. */
 static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
   Tensor *t = arg->tensor;
-  if (t->key_len == 0 && !launch_measure(L, t)) {
+  if (t->key_len == 0 && !launch_check_measure(L, t)) {
     CtCx cx = bind_cx(L);
     const char *title = launch_push_title(L, kernel, a, arg);
     const char *name = arg->idx != 0 ? tensor_push_title(L, arg->idx) : "its layout";
@@ -93,28 +93,34 @@ static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *ar
   }
 }
 
-/* What the key says of a tensor; kept in it, since a tensor does not change. */
-static void put_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
-  const Kernel *k = lua_touserdata(L, kernel);
-  Tensor *t = arg->tensor;
-  size_t start = a->key_len;
-  arg->key_at = start;
-  arg->key_bytes = 0;
-  if (t->key_len != 0 && !k->static_shapes) {
-    arg->key_bytes = t->key_len;
-    launch_put(L, a, t->key, t->key_len);
-    return;
+/* What the key says of a tensor that was measured. */
+static void put_measured(LaunchKey *key, const Kernel *k, const Tensor *t) {
+  put_byte(key, 'T');
+  put_byte(key, (int)t->dtype);
+  put_byte(key, (int)index_type(t));
+  put_byte(key, ct_call_align(launch_address(t)));
+  put_tree(key, k, t, true);
+  put_tree(key, k, t, false);
+}
+
+/* A tensor keeps it, since it does not change. False: it is too long, or the kernel asks for more. */
+static bool keeps_key(const Kernel *k, Tensor *t) {
+  if (t->key_len == 0 && !k->static_shapes) {
+    LaunchKey key = {.bytes = t->key, .cap = sizeof t->key};
+    put_measured(&key, k, t);
+    t->key_len = (uint8_t)(key.len <= key.cap ? key.len : 0);
   }
-  put_byte(L, a, 'T');
-  put_byte(L, a, (int)t->dtype);
-  put_byte(L, a, (int)launch_index_type(arg));
-  put_byte(L, a, ct_call_align(arg->address));
-  put_tree(L, a, k, t, true);
-  put_tree(L, a, k, t, false);
-  if (!k->static_shapes && !a->is_full && a->key_len - start <= sizeof t->key) {
-    t->key_len = (uint8_t)(a->key_len - start);
-    arg->key_bytes = t->key_len;
-    memcpy(t->key, a->key + start, t->key_len);
+  return t->key_len != 0 && !k->static_shapes;
+}
+
+static void put_tensor(LaunchArgs *a, const Kernel *k, Arg *arg) {
+  bool is_kept = keeps_key(k, arg->tensor);
+  arg->key_at = a->key.len;
+  arg->key_bytes = is_kept ? arg->tensor->key_len : 0;
+  if (is_kept) {
+    launch_put(&a->key, arg->tensor->key, arg->key_bytes);
+  } else {
+    put_measured(&a->key, k, arg->tensor);
   }
 }
 
@@ -144,7 +150,7 @@ static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
   arg->dtype = t->dtype;
   measure(L, kernel, a, arg);
   launch_place(t, arg);
-  put_tensor(L, kernel, a, arg);
+  put_tensor(a, k, arg);
   launch_add_slot(L, a, address_slot(arg));
   add_slots(L, a, k, t, true);
   add_slots(L, a, k, t, false);
@@ -155,8 +161,8 @@ static void read_number(lua_State *L, LaunchArgs *a, Arg *arg, CtDtype dtype, Ct
   arg->kind = ARG_NUMBER;
   arg->dtype = dtype;
   arg->value = v;
-  put_byte(L, a, 'N');
-  put_byte(L, a, (int)dtype);
+  put_byte(&a->key, 'N');
+  put_byte(&a->key, (int)dtype);
   launch_add_slot(L, a, v);
   launch_add_param(a, arg, 0);
 }
@@ -168,7 +174,7 @@ static void read_untyped(lua_State *L, LaunchArgs *a, Arg *arg, double v) {
   arg->value = (CtSlotValue){.f64 = v};
   arg->is_untyped = true;
   a->n_untyped++;
-  put_byte(L, a, 'U');
+  put_byte(&a->key, 'U');
   launch_add_slot(L, a, ct_slot_float(CT_f32, v));
   launch_add_param(a, arg, 0);
 }
@@ -183,17 +189,17 @@ void launch_settle(LaunchArgs *a, const CtIr *ir) {
   }
 }
 
-static void read_static(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
+static void read_static(LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   arg->kind = ARG_STATIC;
   arg->dtype = n->is_float ? CT_f64 : n->is_bool ? CT_bool : CT_i64;
   arg->value = n->is_float ? (CtSlotValue){.f64 = n->f} : (CtSlotValue){.i = n->i};
-  put_byte(L, a, n->is_float ? 'F' : n->is_bool ? 'B' : 'I');
-  launch_put(L, a, &arg->value, sizeof arg->value);
+  put_byte(&a->key, n->is_float ? 'F' : n->is_bool ? 'B' : 'I');
+  launch_put(&a->key, &arg->value, sizeof arg->value);
 }
 
 static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   if (n->dtype == CT_VOID) {
-    read_static(L, a, arg, n);
+    read_static(a, arg, n);
   } else if (ct_is_float(n->dtype)) {
     read_number(L, a, arg, n->dtype, ct_slot_float(n->dtype, n->is_float ? n->f : (double)n->i));
   } else {
@@ -359,6 +365,28 @@ static Head head_of(const LaunchConfig *c) {
   return head;
 }
 
+/* What it says of the launch beside that; it comes next. */
+enum { ABOUT_BYTES = sizeof(CtDevice *) + 2 + sizeof(uint32_t) };
+
+static void write_about(LaunchArgs *a) {
+  unsigned char *at = a->key.bytes + sizeof(Head);
+  memcpy(at, &a->device, sizeof a->device);
+  at += sizeof a->device;
+  *at++ = a->overlap;
+  *at++ = a->notes;
+  memcpy(at, &a->marks, sizeof a->marks);
+}
+
+static void check_key(lua_State *L, const LaunchArgs *a) {
+  if (a->key.len > LAUNCH_KEY_BYTES) {
+    diag_error(
+        L,
+        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
+        "capture fewer",
+        LAUNCH_KEY_BYTES);
+  }
+}
+
 /* Reads all; *out may turn out to be too small (is_full). */
 static void read_all(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
                      LaunchArgs *out) {
@@ -366,16 +394,18 @@ static void read_all(lua_State *L, int kernel, int first, int n, const LaunchCon
   out->n_lists = out->n_objects = 0;
   out->n_untyped = 0;
   out->device = NULL;
-  out->key_len = 0;
+  out->key.len = sizeof(Head) + ABOUT_BYTES;
   out->is_full = false;
   Head head = head_of(config);
-  launch_put(L, out, head.bytes, sizeof head.bytes);
+  memcpy(out->key.bytes, head.bytes, sizeof head.bytes);
   for (int i = 0; i < n; i++) {
     read_arg(L, kernel, out, (Arg){.idx = first + i, .place = i + 1, .parent = -1}, first + i);
   }
-  out->captures = out->key_len;
+  out->captures = out->key.len;
   launch_put_captures(L, kernel, out);
-  out->captures_len = out->key_len - out->captures;
+  out->captures_len = out->key.len - out->captures;
+  check_key(L, out);
+  out->is_full = out->is_full || out->key.len > out->key.cap;
 }
 
 void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig *config,
@@ -398,14 +428,11 @@ void launch_read(lua_State *L, int kernel, int first, int n, const LaunchConfig 
   }
   check_ranks(L, kernel, out);
   choose_device(L, kernel, out);
-  launch_put(L, out, &out->device, sizeof out->device);
   out->overlap = find_overlap(out);
-  put_byte(L, out, out->overlap);
   out->wants = (uint8_t)notes_wanted(config);
   out->notes = (uint8_t)notes_of(k, out);
-  put_byte(L, out, out->notes);
   out->marks = taps_marks_id(&k->state->taps);
-  launch_put(L, out, &out->marks, sizeof out->marks);
+  write_about(out);
 }
 
 /* {====== Arguments like those that were read last ======
@@ -416,13 +443,23 @@ static bool is_same_tensor(const Arg *arg, const Tensor *t) {
   return t == arg->tensor && t->id == arg->tensor_id && tensor_live(t, &err) == CT_OK;
 }
 
-/* Would launch_read say the same of this tensor as of the one that was read? A tensor keeps what its key says from its
-   first launch on. In m:run a rank's tensors are looked at more closely. */
-static bool is_like_tensor(const LaunchArgs *a, const Arg *arg, const Tensor *t) {
+/* Finds what the key says of a tensor that no launch has had yet. */
+static bool learn_key(const Kernel *k, Tensor *t) {
   CtErr err;
-  return t->key_len != 0 && t->key_len == arg->key_bytes && !t->in_kernel && a->rank < 0 &&
-         memcmp(t->key, a->key + arg->key_at, t->key_len) == 0 && tensor_live(t, &err) == CT_OK &&
-         t->storage->device == a->device;
+  return !t->in_kernel && tensor_live(t, &err) == CT_OK && launch_measure(t, &err) == CT_OK &&
+         t->lo >= 0 && keeps_key(k, t);
+}
+
+/* Would launch_read say the same of this tensor as of the one that was read? In m:run a rank's tensors are looked at
+   more closely. */
+static bool is_like_tensor(const Kernel *k, const LaunchArgs *a, const Arg *arg, Tensor *t) {
+  CtErr err;
+  if (t->key_len == 0 && !learn_key(k, t)) {
+    return false;
+  }
+  return t->key_len == arg->key_bytes && a->rank < 0 &&
+         memcmp(t->key, a->key.bytes + arg->key_at, t->key_len) == 0 &&
+         tensor_live(t, &err) == CT_OK && t->storage->device == a->device;
 }
 
 /* Puts what a launch has of a tensor in place of that of one that is like it. */
@@ -448,7 +485,7 @@ static bool takes_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg,
   if (t == NULL || is_same_tensor(arg, t)) {
     return t != NULL;
   }
-  if (!is_like_tensor(a, arg, t)) {
+  if (!is_like_tensor(k, a, arg, t)) {
     return false;
   }
   *moved = true;
@@ -515,7 +552,7 @@ static bool is_unchanged(lua_State *L, int kernel, LaunchArgs *a) {
 
 bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a) {
   Head head = head_of(c);
-  return a->wants == notes_wanted(c) && memcmp(a->key, head.bytes, sizeof head.bytes) == 0;
+  return a->wants == notes_wanted(c) && memcmp(a->key.bytes, head.bytes, sizeof head.bytes) == 0;
 }
 
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
@@ -525,7 +562,7 @@ bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a) {
   bool overlap = find_overlap(a);
   if (overlap != a->overlap) {
     a->overlap = overlap;
-    a->key[a->captures + a->captures_len + sizeof a->device] = overlap; /* as launch_read puts it */
+    write_about(a);
     a->spec = 0;
   }
   return true;

@@ -2,6 +2,8 @@
 #ifndef CUTTLE_LAUNCH_KEY_H
 #define CUTTLE_LAUNCH_KEY_H
 
+#include <string.h>
+
 #include "launch.h"
 
 CtDtype launch_index_type(const Arg *arg); /* i32 where the tensor spans < 2^31 bytes */
@@ -11,6 +13,19 @@ bool launch_is_slot(const Kernel *k, const Tensor *t, bool is_extent, int leaf, 
 bool launch_is_fixed(const Tensor *t, bool is_extent, int leaf);
 /* What the trace takes for granted of the extents and then of the strides; returns how many there are. */
 int launch_terms(const Kernel *k, const Tensor *t, CtTerm *out);
+
+/* {====== The key ====== */
+
+static inline void launch_put(LaunchKey *key, const void *data, size_t bytes) {
+  if (key->len + bytes <= key->cap) {
+    memcpy(key->bytes + key->len, data, bytes);
+  }
+  key->len += bytes;
+}
+
+static inline bool launch_key_is(const LaunchKey *a, const LaunchKey *b) {
+  return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
 
 /* `who` wants to keep the arguments. Raises if the host lends its memory for one launch only. */
 void launch_check_kept(lua_State *L, const LaunchArgs *a, const char *who);
@@ -33,8 +48,6 @@ void launch_args_few(lua_State *L, LaunchArgs *a);
 void launch_args_more(lua_State *L, LaunchArgs *a); /* puts larger arrays in their place */
 /* Keeps the value at the top alive as long as the arguments, at a place of the anchor, and pops it. */
 void launch_anchor(lua_State *L, const LaunchArgs *a, int place);
-/* Appends to the key. */
-void launch_put(lua_State *L, LaunchArgs *a, const void *data, size_t bytes);
 void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v);
 /* A parameter of the IR, whose slots follow; the number of elements of its memory. */
 void launch_add_param(LaunchArgs *a, Arg *arg, int64_t n_elems);
@@ -79,9 +92,10 @@ bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx
 
 /* As tensor_test, without the search for the state. */
 Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx);
-/* Finds what a launch needs of a tensor of the host: lo, hi, is_wide. False: it reaches before its first
-   element. Raises. */
-bool launch_measure(lua_State *L, Tensor *t);
+/* Finds what a launch needs of a tensor of the host: lo, hi, is_wide. */
+CtStatus launch_measure(Tensor *t, CtErr *err) CT_NODISCARD;
+/* The same; false: it reaches before its first element. Raises. */
+bool launch_check_measure(lua_State *L, Tensor *t);
 
 /* Where the memory of a kernel's tensor ends that would reach to `end`: a division that rounds up leads past
    what there is. A lender has said how much that is. */

@@ -35,12 +35,12 @@ struct LaunchList {
   Member *members;
   CtSimtSpan *spans;
   int64_t *rows;
-  size_t cap_members, cap_spans, cap_rows, cap_nodes, cap_leaves, cap_facts, cap_key;
+  size_t cap_members, cap_spans, cap_rows, cap_nodes, cap_leaves, cap_facts;
   CtNode *nodes;  /* the shape's, then the stride's */
   Leaf *leaves;   /* the same */
   CtFacts *facts; /* of the dynamic leaves */
-  unsigned char *key;
-  size_t n_leaves, n_columns, key_len;
+  LaunchKey key;
+  size_t n_leaves, n_columns;
   CtDtype dtype;
   bool is_wide;
   int align;
@@ -95,7 +95,7 @@ static int list_gc(lua_State *L) {
   ct_free(a, l->nodes, l->cap_nodes * sizeof *l->nodes);
   ct_free(a, l->leaves, l->cap_leaves * sizeof *l->leaves);
   ct_free(a, l->facts, l->cap_facts * sizeof *l->facts);
-  ct_free(a, l->key, l->cap_key);
+  ct_free(a, l->key.bytes, l->key.cap);
   *l = (LaunchList){.state = l->state};
   return 0;
 }
@@ -213,7 +213,7 @@ static Tensor *check_member(lua_State *L, const Kernel *k, int idx, const char *
   if (tensor_live(t, &err) != CT_OK) {
     diag_error(L, "%s: tensor %I %s", title, (LUAI_UACINT)i, err.msg);
   }
-  if (!launch_measure(L, t)) {
+  if (!launch_check_measure(L, t)) {
     CtCx cx = bind_cx(L);
     diag_error(L, "%s: tensor %I, %s, reaches before its first element; strides >= 0 are needed",
                title, (LUAI_UACINT)i, bind_layout_text(&cx, t->layout));
@@ -276,24 +276,19 @@ static void settle_leaves(LaunchList *l, CtNode *nodes, uint32_t len, const Leaf
   }
 }
 
-static void put(LaunchList *l, const void *data, size_t bytes) {
-  memcpy(l->key + l->key_len, data, bytes);
-  l->key_len += bytes;
-}
-
 /* The key: all that launch_list_spec says. */
 static void put_key(LaunchList *l, uint32_t n_nodes) {
   const unsigned char head[] = {'L', (unsigned char)l->dtype, l->is_wide, (unsigned char)l->align};
-  put(l, head, sizeof head);
+  launch_put(&l->key, head, sizeof head);
   for (uint32_t i = 0; i < n_nodes; i++) {
     const CtNode *node = &l->nodes[i];
     int64_t v = node->rank == CT_LEAF && node->i.kind == CT_STATIC ? node->i.v : -1;
-    put(l, &node->rank, sizeof node->rank);
-    put(l, &node->name, sizeof node->name);
-    put(l, &v, sizeof v);
+    launch_put(&l->key, &node->rank, sizeof node->rank);
+    launch_put(&l->key, &node->name, sizeof node->name);
+    launch_put(&l->key, &v, sizeof v);
   }
   for (size_t i = 0; i + 1 < l->n_columns; i++) {
-    put(l, &l->facts[i], sizeof l->facts[i]);
+    launch_put(&l->key, &l->facts[i], sizeof l->facts[i]);
   }
 }
 
@@ -308,7 +303,7 @@ static bool make_room(LaunchList *l, int64_t n, CtLayout like) {
   return GROW(l, members, cap_members, (size_t)n) && GROW(l, spans, cap_spans, (size_t)n) &&
          GROW(l, rows, cap_rows, (size_t)n * (l->n_leaves + 1)) &&
          GROW(l, nodes, cap_nodes, n_nodes) && GROW(l, leaves, cap_leaves, l->n_leaves) &&
-         GROW(l, facts, cap_facts, l->n_leaves + 1) && GROW(l, key, cap_key, key);
+         GROW(l, facts, cap_facts, l->n_leaves + 1) && GROW(l, key.bytes, key.cap, key);
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------ */
@@ -364,7 +359,7 @@ static void settle(LaunchList *l, int64_t n) {
   l->n_columns = 1;
   settle_leaves(l, l->nodes, like.shape->len, l->leaves, true);
   settle_leaves(l, l->nodes + like.shape->len, like.stride->len, l->leaves + n_extents, false);
-  l->key_len = 0;
+  l->key.len = 0;
   put_key(l, like.shape->len + like.stride->len);
   put_rows(l, n);
 }
@@ -425,10 +420,7 @@ int64_t launch_list_elems(const LaunchList *l) { return l->n * (int64_t)l->n_col
 const void *launch_list_rows(const LaunchList *l) { return l->rows; }
 CtSimtList launch_list_members(const LaunchList *l) { return (CtSimtList){l->spans, l->n}; }
 
-const unsigned char *launch_list_key(const LaunchList *l, size_t *len) {
-  *len = l->key_len;
-  return l->key;
-}
+const LaunchKey *launch_list_key(const LaunchList *l) { return &l->key; }
 
 CtTensorSpec launch_list_spec(const LaunchList *l, const char *name) {
   return (CtTensorSpec){.name = name,

@@ -27,7 +27,7 @@ bool launch_list_is(lua_State *L, const Kernel *k, int idx, LaunchList *list, ui
 uint64_t launch_list_id(const LaunchList *l); /* of what it holds now; unlike that of any other */
 CtDevice *launch_list_device(const LaunchList *l);
 /* What the key says of the list. */
-const unsigned char *launch_list_key(const LaunchList *l, size_t *len);
+const LaunchKey *launch_list_key(const LaunchList *l);
 /* What the trace takes for granted of its tensors, for ct_ir_list. Valid while the list is the same. */
 CtTensorSpec launch_list_spec(const LaunchList *l, const char *name);
 /* The argument's slots: the table, where the launch reads it, and how many tensors there are. */

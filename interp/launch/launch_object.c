@@ -22,7 +22,7 @@ typedef struct Walk {
 
 static void put(Walk *w, const void *data, size_t bytes) {
   if (w->at == NULL) {
-    launch_put(w->L, w->a, data, bytes);
+    launch_put(&w->a->key, data, bytes);
     return;
   }
   bool same = bytes <= (size_t)(w->end - w->at) && memcmp(w->at, data, bytes) == 0;
@@ -276,16 +276,16 @@ bool launch_read_object(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int i
     return false;
   }
   arg->kind = ARG_OBJECT;
-  arg->key_at = a->key_len;
-  launch_put(L, a, "O", 1);
+  arg->key_at = a->key.len;
+  launch_put(&a->key, "O", 1);
   put_value(&w, idx, 0);
-  arg->key_bytes = a->key_len - arg->key_at;
+  arg->key_bytes = a->key.len - arg->key_at;
   a->n_objects++;
   return true;
 }
 
 bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx) {
-  const unsigned char *at = a->key + arg->key_at;
+  const unsigned char *at = a->key.bytes + arg->key_at;
   Walk w = {.L = L, .at = at + 1, .end = at + arg->key_bytes};
   if (!is_object(L, idx)) {
     return false;

@@ -94,7 +94,7 @@ void launch_put_captures(lua_State *L, int kernel, LaunchArgs *a) {
   unsigned char key[LAUNCH_CAPTURE_BYTES];
   lua_getiuservalue(L, kernel, 1);
   for (int i = 1; lua_getupvalue(L, -1, i) != NULL; i++) {
-    launch_put(L, a, key, launch_capture_key(L, key));
+    launch_put(&a->key, key, launch_capture_key(L, key));
     lua_pop(L, 1);
   }
   lua_pop(L, 1);
@@ -103,7 +103,7 @@ void launch_put_captures(lua_State *L, int kernel, LaunchArgs *a) {
 enum { CAPTURES_ON_STACK = 8 };
 
 bool launch_has_captures(lua_State *L, int kernel, const LaunchArgs *a) {
-  const unsigned char *at = a->key + a->captures, *end = at + a->captures_len;
+  const unsigned char *at = a->key.bytes + a->captures, *end = at + a->captures_len;
   bool same = true;
   if (at == end) { /* a function never gets upvalues */
     return true;

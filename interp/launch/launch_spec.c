@@ -117,8 +117,8 @@ static Spec *find_spec(lua_State *L, int kernel, const LaunchArgs *args) {
   Kernel *k = args->of;
   Spec **link = &k->specs;
   for (Spec *spec = *link; spec != NULL; link = &spec->next, spec = *link) {
-    if (spec->is_kept && spec->key_len == args->key_len &&
-        memcmp(spec->key, args->key, args->key_len) == 0 && launch_reads_hold(L, kernel, k, spec)) {
+    if (spec->is_kept && launch_key_is(&spec->key, &args->key) &&
+        launch_reads_hold(L, kernel, k, spec)) {
       *link = spec->next;
       spec->next = k->specs;
       k->specs = spec;

@@ -10,14 +10,13 @@
 /* --- lists ------------------------------------------------------------------------------------------------ */
 
 static void read_list(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx) {
-  size_t len;
   launch_push_title(L, kernel, a, arg);
   arg->kind = ARG_LIST;
   arg->list = launch_list_read(L, lua_touserdata(L, kernel), idx, lua_gettop(L));
   lua_pop(L, 1);
   arg->tensor_id = launch_list_id(arg->list);
-  const unsigned char *key = launch_list_key(arg->list, &len);
-  launch_put(L, a, key, len);
+  const LaunchKey *key = launch_list_key(arg->list);
+  launch_put(&a->key, key->bytes, key->len);
   launch_add_slot(L, a, (CtSlotValue){.i = (int64_t)(uintptr_t)launch_list_rows(arg->list)});
   launch_add_slot(L, a, (CtSlotValue){.i = launch_list_size(arg->list)});
   launch_add_param(a, arg, launch_list_elems(arg->list));
@@ -43,11 +42,11 @@ static void read_field(lua_State *L, int kernel, LaunchArgs *a, int record, cons
               .field = field,
               .number = number,
               .anchored = 2 + a->n_anchored++};
-  launch_put(L, a, field == NULL ? "i" : "s", 1);
+  launch_put(&a->key, field == NULL ? "i" : "s", 1);
   if (field == NULL) {
-    launch_put(L, a, &number, sizeof number);
+    launch_put(&a->key, &number, sizeof number);
   } else {
-    launch_put(L, a, field, strlen(field) + 1);
+    launch_put(&a->key, field, strlen(field) + 1);
   }
   a->args[record].n_fields++;
   lua_pushvalue(L, -1);
@@ -62,7 +61,7 @@ static void read_record(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int i
   int record = (int)(arg - a->args), n = (int)lua_rawlen(L, idx);
   luaL_checkstack(L, 12, "tables in tables");
   arg->kind = ARG_RECORD;
-  launch_put(L, a, "R", 1);
+  launch_put(&a->key, "R", 1);
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, idx, i);
     read_field(L, kernel, a, record, NULL, i, read);
@@ -76,7 +75,7 @@ static void read_record(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int i
     read_field(L, kernel, a, record, lua_tostring(L, last), 0, read);
   }
   lua_pop(L, 1);
-  launch_put(L, a, ".", 1);
+  launch_put(&a->key, ".", 1);
 }
 
 /* Every key is a name or one of 1 to n; of numbers only, it is meant for a tensor. */

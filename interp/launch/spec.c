@@ -13,7 +13,8 @@ Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *arg
   }
   memset(spec, 0, sizeof *spec);
   spec->n_refs = 1;
-  spec->key = ct_alloc(s->alloc, args->key_len);
+  spec->key = args->key;
+  spec->key.bytes = ct_alloc(s->alloc, args->key.len);
   ct_ir_init(&spec->ir, s->alloc, target, block);
   spec->ir.smem = config->shared_bytes;
   spec->ir.cluster[0] = config->cluster.x;
@@ -22,14 +23,13 @@ Spec *spec_new(CuttleState *s, const LaunchConfig *config, const LaunchArgs *arg
   spec->has_marks = s->taps.marks != NULL;
   spec->marks = spec->has_marks ? s->taps.marks->marks : spec->marks;
   spec->id = ++s->n_specs;
-  if (spec->key == NULL || spec->ir.failed) {
+  if (spec->key.bytes == NULL || spec->ir.failed) {
     ct_ir_clear(&spec->ir);
-    ct_free(s->alloc, spec->key, args->key_len);
+    ct_free(s->alloc, spec->key.bytes, spec->key.len);
     ct_free(s->alloc, spec, sizeof *spec);
     return NULL;
   }
-  memcpy(spec->key, args->key, args->key_len);
-  spec->key_len = args->key_len;
+  memcpy(spec->key.bytes, args->key.bytes, args->key.len);
   return spec;
 }
 
@@ -49,6 +49,6 @@ void spec_free(CuttleState *s, Spec *spec) {
   launch_free_reads(s, spec);
   ct_ir_functions_free(s->alloc, spec->ir.functions);
   ct_ir_clear(&spec->ir);
-  ct_free(s->alloc, spec->key, spec->key_len);
+  ct_free(s->alloc, spec->key.bytes, spec->key.len);
   ct_free(s->alloc, spec, sizeof *spec);
 }

@@ -59,3 +59,24 @@ print(text(ints[1]), text(ints[2]), text(b), n_traces.n) -- expect: 2 3 4 5	1 2 
 b:close()
 local _, why = pcall(go, 1.0, a, b)
 print(why:match "add:.*closed") -- expect: add: argument 3 (y) is closed
+
+-- A tensor that no launch has had before is like them, too; one that no launch may have changes nothing.
+local before = n_traces.n
+for i = 1, 3 do
+  local fresh = zeros(f32, 4)
+  go(1.0, a, fresh)
+  go(1.0, fresh, fresh)
+  print(text(fresh), n_traces.n - before)
+end
+-- expect: 8 8 8 8	0
+-- expect: 8 8 8 8	0
+-- expect: 8 8 8 8	0
+local backwards = view(tile(all, { 4 }, { 1 }), layout(4, -1))
+local other = zeros(f32, 4)
+go(1.0, a, other)
+_, why = pcall(go, 1.0, zeros(f32, 4), backwards)
+print(why:match "reaches before its first element")
+-- expect: reaches before its first element
+go(1.0, other, other)
+go(1.0, a, other)
+print(text(other), n_traces.n - before) -- expect: 7 7 7 7	0
