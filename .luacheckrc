@@ -25,6 +25,7 @@ files["scripts/fuzz_c"] = { max_line_length = 120 } -- two languages side by sid
 files["scripts/fuzz_kernels"] = { max_line_length = 120 } -- a grammar, row by row
 files["examples"] = { std = "lua54+cuttle" }
 files["hosts/web/notebook"] = { std = "lua54+cuttle", allow_defined_top = true }
+files["hosts/web/lua"] = { std = "lua54+cuttle" }
 files["tests"] = { -- whole messages in comments; kernels that do not use all they take, and whose
   -- parameters are called as the host calls the tensors
   std = "lua54+cuttle", max_comment_line_length = false, max_string_line_length = false,

@@ -132,8 +132,7 @@ return {
       doors = { "watch" } },
     -- Meshes, shardings and plans as algebra: no memory, no device, nothing internal.
     { name = "sharding", files = { "sharding/[%w_]+" }, uses = { "language" } },
-    { name = "pictures", files = { "pictures/[%w_.]+" }, uses = { "sharding" },
-      doors = { "host" } }, -- the terminal, files
+    { name = "pictures", files = { "pictures/[%w_.]+" }, uses = { "sharding" } },
     { name = "microscope", files = { "microscope/[%w_.]+" }, uses = { "pictures", "model" },
       doors = { "host", "launch", "watch" } },
     { name = "tune", files = { "tune/[%w_]+" }, uses = { "microscope" },

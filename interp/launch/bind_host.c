@@ -1,13 +1,10 @@
-/* bind_host.c: what the standard library's Lua modules need of the host and scripts do not: names
-   with a leading `_`, which language.c moves out of scripts' reach: internal.host.fail.
+/* bind_host.c: what scripts and the standard library's Lua modules need of the host. Scripts have terminal and
+   write_file, which stdlib/meta/host.lua describes. Names with a leading `_` are for modules: language.c moves them out
+   of scripts' reach, as internal.host.fail.
      _host.fail(message)  raises an error that blames the script's line, not the library's
-     _host.terminal()     {columns =, utf8 =, color =} of the terminal that print writes to; no columns
-                     and no color where it is none
      _launch.address(t)     where a host tensor's first element is, in memory or on its device; nil for a tensor
                      of a kernel, nil and "is closed; ..." for one without memory
-     _host.write_file(name, text[, is_lasting])  writes the file, whole or not at all (runtime/base/newfile.h),
-                     and if asked so that a loss of power does not undo it; nil and why where it cannot.
-                     A sandboxed script has no files
+     _host.write_lasting(name, text)  write_file, so that a loss of power does not undo it
      _host.make_folder(name)  makes a folder, and those above it, if there is none; nil and why where nobody can
                      write there
      _host.lock_file(name)  the lock of the file, to be closed; it makes the file if there is none, and removes
@@ -117,14 +114,8 @@ static int push_why(lua_State *L, const char *path, const char *why) {
   return 2;
 }
 
-static int write_file(lua_State *L) {
-  size_t len;
-  const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &len);
-  if (state_of(L)->options.sandbox) {
-    return diag_error(L, "a sandboxed script has no files");
-  }
-  int why = lua_toboolean(L, 3) ? ct_newfile_write_lasting(path, text, len)
-                                : ct_newfile_write(path, text, len);
+/* true, or nil and why: `why` is an error number, or 0. */
+static int push_done(lua_State *L, const char *path, int why) {
   if (why != 0) {
     return push_why(L, path, strerror(why));
   }
@@ -132,19 +123,25 @@ static int write_file(lua_State *L) {
   return 1;
 }
 
+/* Whole or not at all: runtime/base/newfile.h. */
+static int write_by(lua_State *L, int (*write)(const char *path, const void *text, size_t len)) {
+  size_t len;
+  const char *path = state_check_path(L, 1, "write_file");
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return diag_type_error(L, 2, "write_file", "the text");
+  }
+  const char *text = lua_tolstring(L, 2, &len);
+  return push_done(L, path, write(path, text, len));
+}
+
+static int write_file(lua_State *L) { return write_by(L, ct_newfile_write); }
+static int write_lasting(lua_State *L) { return write_by(L, ct_newfile_write_lasting); }
+
 static int make_folder(lua_State *L) {
   enum { FOR_ALL = 0777 }; /* but for what the umask says */
-  const char *path = luaL_checkstring(L, 1);
-  if (state_of(L)->options.sandbox) {
-    return diag_error(L, "a sandboxed script has no files");
-  }
+  const char *path = state_check_path(L, 1, "make_folder");
   int why = ct_newfile_folder(path, FOR_ALL);
-  why = why == 0 && access(path, W_OK) != 0 ? errno : why;
-  if (why != 0) {
-    return push_why(L, path, strerror(why));
-  }
-  lua_pushboolean(L, true);
-  return 1;
+  return push_done(L, path, why == 0 && access(path, W_OK) != 0 ? errno : why);
 }
 
 /* {====== What results of tuning are kept with ====== */
@@ -258,9 +255,10 @@ static int emit_sm(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"_host.fail", fail},
-                                     {"_host.terminal", terminal},
+                                     {"terminal", terminal},
                                      {"_launch.address", address},
-                                     {"_host.write_file", write_file},
+                                     {"write_file", write_file},
+                                     {"_host.write_lasting", write_lasting},
                                      {"_host.make_folder", make_folder},
                                      {"_host.lock_file", lock_file},
                                      {"_host.is_missing", is_missing},

@@ -65,13 +65,19 @@ bool launch_read_table(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int id
    false: there is none, and nothing is pushed. */
 bool launch_push_next_name(lua_State *L, int idx, int last);
 
+/* Pushes the value that the argument was read from. */
+void launch_push_given(lua_State *L, const LaunchArgs *a, const Arg *arg);
+
+/* {====== Copies of arguments (bind_clone.c) ====== */
+
 /* Pushes the argument at idx, a table as a copy with its metatable, and for each tensor what push_tensor pushes: */
 typedef void LaunchPushTensor(lua_State *L, int idx, const void *ud);
 void launch_push_copy(lua_State *L, int idx, LaunchPushTensor *push_tensor, const void *ud);
 /* another one with the same memory, which stays if the script closes its own. */
 void launch_push_tensor(lua_State *L, int idx, const void *ud);
-/* Pushes the value that the argument was read from. */
-void launch_push_given(lua_State *L, const LaunchArgs *a, const Arg *arg);
+/* Pushes the n arguments from stack place `args` on as copies, whose tensors are in the host's memory. Tensors that share
+   memory share the copy. */
+void launch_push_copies(lua_State *L, int args, int n);
 
 /* {====== Constants as arguments (launch_object.c) ====== */
 

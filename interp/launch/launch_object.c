@@ -294,45 +294,6 @@ bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx
   return !w.differs && w.at == w.end;
 }
 
-/* {====== Copies ====== */
-
-void launch_push_tensor(lua_State *L, int idx, const void *ud) {
-  const Tensor *t = tensor_test(L, idx);
-  (void)ud;
-  Tensor *own = tensor_push_part(L, t, t->layout, t->offset, NULL);
-  own->is_fixed = t->is_fixed;
-  own->fixed = t->fixed;
-}
-
-static void push_copy(lua_State *L, int idx, LaunchPushTensor *push_tensor, const void *ud,
-                      int depth) {
-  luaL_checkstack(L, 8, "too many tables in an argument");
-  if (tensor_test(L, idx) != NULL) {
-    push_tensor(L, idx, ud);
-    return;
-  }
-  if (!lua_istable(L, idx) || depth > CT_MAX_DEPTH) {
-    lua_pushvalue(L, idx);
-    return;
-  }
-  lua_newtable(L);
-  int copy = lua_gettop(L);
-  lua_pushnil(L);
-  while (lua_next(L, idx) != 0) { /* stack: copy, key, value */
-    lua_pushvalue(L, copy + 1);
-    push_copy(L, copy + 2, push_tensor, ud, depth + 1);
-    lua_rawset(L, copy);
-    lua_settop(L, copy + 1);
-  }
-  if (lua_getmetatable(L, idx) != 0) {
-    lua_setmetatable(L, copy);
-  }
-}
-
-void launch_push_copy(lua_State *L, int idx, LaunchPushTensor *push_tensor, const void *ud) {
-  push_copy(L, lua_absindex(L, idx), push_tensor, ud, 1);
-}
-
 /* {====== For the trace and for people ====== */
 
 enum { TEXT_MOST = 200 };

@@ -67,59 +67,6 @@ static int unpack(lua_State *L) {
   return n + 2;
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------ */
-
-typedef enum Place { ON_HOST, WHERE_IT_IS } Place;
-
-typedef struct Copying {
-  int known; /* stack place of a table: storage -> a copied tensor of it */
-  Place place;
-} Copying;
-
-/* Of all the memory that the tensor at idx looks at, so that tensors that share it share the copy. */
-static void push_copy(lua_State *L, int idx, const void *ud) {
-  const Copying *c = ud;
-  const Tensor *t = tensor_check_live(L, idx, NULL);
-  diag_try(L, tensor_live(t, diag_err(L)));
-  Tensor *copy = tensor_push_new(L, t->dtype, t->layout, t->offset);
-  if (lua_rawgetp(L, c->known, t->storage) == LUA_TUSERDATA) {
-    copy->storage = ct_storage_retain(tensor_test(L, -1)->storage);
-  } else {
-    size_t bytes = t->storage->bytes;
-    CtDevice *device = c->place == ON_HOST ? NULL : t->storage->device;
-    diag_try(L, ct_storage_new(state_of(L)->alloc, device, bytes, &copy->storage, diag_err(L)));
-    diag_try(L, ct_storage_copy(t->storage, 0, copy->storage, 0, bytes, diag_err(L)));
-    lua_pushvalue(L, -2);
-    lua_rawsetp(L, c->known, t->storage);
-  }
-  lua_pop(L, 1);
-  copy->fixed = t->fixed;
-  copy->is_fixed = t->is_fixed;
-  if (t->name != NULL) {
-    tensor_set_name(L, -1, t->name);
-  }
-}
-
-static void push_copies(lua_State *L, int args, int n, Place place) {
-  luaL_checkstack(L, n + 8, "too many arguments");
-  lua_newtable(L);
-  const Copying c = {lua_gettop(L), place};
-  for (int i = args; i < args + n; i++) {
-    launch_push_copy(L, i, push_copy, &c);
-  }
-  lua_remove(L, c.known);
-}
-
-static int copies_at(lua_State *L, Place place) {
-  int n = lua_gettop(L);
-  push_copies(L, 1, n, place);
-  return n;
-}
-
-/* _launch.copies(args...) -> the arguments of a launch, tensors copied to the host; _launch.clones(args...): to where they are. */
-static int copies(lua_State *L) { return copies_at(L, ON_HOST); }
-static int clones(lua_State *L) { return copies_at(L, WHERE_IT_IS); }
-
 /* --- results ----------------------------------------------------------------------------------------------- */
 
 /* The program's shared tensors: name -> {layout, dtype}. */
@@ -290,7 +237,7 @@ enum { WATCHER = 1, KERNEL, LAUNCH, NAME, OFFSET, LIMIT, ARGS }; /* places on th
 static void launch_watched(lua_State *L, Watcher *w, int n) {
   for (CtSimtWatch *watch; (watch = ct_lineage_next(w->tool)) != NULL;) {
     lua_pushvalue(L, LAUNCH);
-    push_copies(L, ARGS, n, ON_HOST);
+    launch_push_copies(L, ARGS, n);
     watcher_start(w, watch);
     lua_call(L, n, 0);
     watcher_pause(w);
@@ -374,10 +321,13 @@ static int source(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1)
 static int shown(lua_State *L) { return src_push_shown(L, luaL_checkstring(L, 1)) ? 1 : 0; }
 
 void bind_open_trace(lua_State *L) {
-  static const luaL_Reg functions[] = {
-      {"_watch.trace", trace_rows}, {"_watch.trail", trace_trail},  {"_launch.launch", unpack},
-      {"_launch.copies", copies},   {"_launch.clones", clones},     {"_host.source", source},
-      {"_host.shown", shown},       {"_launch.launches", launches}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_watch.trace", trace_rows},
+                                       {"_watch.trail", trace_trail},
+                                       {"_launch.launch", unpack},
+                                       {"_host.source", source},
+                                       {"_host.shown", shown},
+                                       {"_launch.launches", launches},
+                                       {NULL, NULL}};
   watcher_new_type(L, &kind, NULL);
   watcher_new_type(L, &told_kind, NULL);
   luaL_setfuncs(L, functions, 0);

@@ -1,6 +1,5 @@
 -- browser.lua: pages in the browser that the system has. M.open(target, fail) opens a file, by its
 -- path, or a URL; fail(format, ...) raises where nothing opens it.
-local internal = ...
 local M = {}
 
 local openers = { "xdg-open", "open" }
@@ -32,7 +31,7 @@ local function write_leading_page(url, fail)
   local folder = pipe:read "l"
   if not pipe:close() or not folder then fail("no folder for a page that leads to %s", url) end
   local path = folder .. "/cuttle.html"
-  local ok, why = internal.host.write_file(path, LEADING_PAGE:format(url, url))
+  local ok, why = write_file(path, LEADING_PAGE:format(url, url))
   if not ok then fail("cannot write %s", why) end
   return path
 end

@@ -1,6 +1,5 @@
 -- check_report.lua: what `cuttle check` writes and prints of a run, and its exit code.
 --   M.deliver(result, options, fail)   the exit code; see run() of command_check.lua for the result
-local internal = ...
 local baseline = require "cuttle.findings_baseline"
 local check = require "cuttle.check"
 local json = require "cuttle.json"
@@ -99,7 +98,7 @@ local function write_files(result, options, code, fail)
   for _, writer in ipairs(writers) do
     local path = options[writer[1]]
     if type(path) == "string" then
-      local ok, why = internal.host.write_file(path, writer[2](report, result))
+      local ok, why = write_file(path, writer[2](report, result))
       if not ok then fail("cannot write %s", why) end
     end
   end

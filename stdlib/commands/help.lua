@@ -21,7 +21,7 @@ local Page = {}
 Page.__index = Page
 
 local function new_page()
-  local terminal = internal.host.terminal()
+  local terminal = terminal()
   return setmetatable({ color = terminal.color,
                         width = math.min(terminal.columns or DEFAULT_WIDTH, MAX_WIDTH) }, Page)
 end

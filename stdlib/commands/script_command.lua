@@ -33,7 +33,7 @@ function M.write(fail, path, text)
     io.stdout:write(text)
     return
   end
-  local ok, why = internal.host.write_file(path, text)
+  local ok, why = write_file(path, text)
   if not ok then fail("cannot write %s", why) end
   io.stdout:write(path, "\n")
 end

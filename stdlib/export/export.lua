@@ -19,8 +19,8 @@ local fail = require "cuttle.fail".of "export"
 
 -- {====== Writing ======
 
-local function write_file(path, text)
-  local ok, why = internal.host.write_file(path, text)
+local function write_out(path, text)
+  local ok, why = write_file(path, text)
   if not ok then fail("cannot write %s", why) end
   return path
 end
@@ -63,9 +63,9 @@ function M.write(program, options, script)
   write.prepare(program, name, script:match "[^/\\]*$", options.cpu)
   say_refused(program)
   local stem = (options.dir or ".") .. "/" .. name
-  return { write_file(stem .. ".h", write.header(program)),
-           write_file(stem .. ".c", write.source(program)),
-           write_file(stem .. "_test.c", test.source(program)) }
+  return { write_out(stem .. ".h", write.header(program)),
+           write_out(stem .. ".c", write.source(program)),
+           write_out(stem .. "_test.c", test.source(program)) }
 end
 
 -- {====== What is exported ======

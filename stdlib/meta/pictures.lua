@@ -356,3 +356,34 @@ function Timeline:html(file, options) end
 --- CuTe: none. MoYe: none.
 ---@return string[]
 function Timeline:shares() end
+
+--- What the terminal that `print` writes to can show.
+--- The result has `columns`, its width in characters (nil if that is not known), `utf8`, whether its
+--- characters are UTF-8, and `color`, whether it shows colours. The environment variables COLUMNS,
+--- NO_COLOR, TERM, LC_ALL, LC_CTYPE and LANG are obeyed. A file or a pipe shows no colours.
+---
+---     > type(terminal().utf8)
+---     boolean
+--- CuTe: none. MoYe: none.
+--- See: show.
+---@return table # `{columns =, utf8 =, color =}`
+function terminal() end
+
+--- Writes a text to a file, whole or not at all.
+--- Whoever reads the file meanwhile finds the old text or the new one. The file gets its name only
+--- when all of the text is written, so if that fails, the old file stays. A sandboxed script
+--- cannot write files.
+---
+---     > path = os.tmpname()
+---     > write_file(path, "(4,8):(8,1)")
+---     true
+---     > io.open(path):read("a")
+---     (4,8):(8,1)
+---     > os.remove(path)
+---     true
+--- CuTe: none. MoYe: none.
+---@param path string
+---@param text string bytes
+---@return boolean? # true; nil if it cannot be written
+---@return string? # why it cannot
+function write_file(path, text) end

@@ -410,6 +410,24 @@ function Tensor:totable() end
 ---@return Tensor
 function Tensor:to(device) end
 
+--- Copies tensors and tables of tensors, where they are.
+--- clone returns as many values as it is given. A table becomes a table with the same fields and
+--- the same metatable, in which each tensor is a copy. Numbers and other values stay as they are.
+--- Tensors that share memory share it in the copies, too. With clone, you can launch a kernel on
+--- copies of its arguments.
+---
+---     > x = arange(i32, 3)
+---     > y, o = clone(x, {first = view(x, 1)})
+---     > o.first[0] = 7
+---     > x[0]
+---     0
+---     > clone(7)
+---     7
+--- CuTe: none. MoYe: deepcopy.
+---@param ... any
+---@return any ...
+function clone(...) end
+
 --- Frees a tensor's memory now.
 --- After that, the tensor and its slices cannot be used.
 ---

@@ -96,7 +96,7 @@ local function capture_graph(graph, path, with_data)
       files[#files + 1] = step.file
     end
   end
-  local ok, why = internal.host.write_file(path, ("%s\n%s\nend\n%s"):format(GRAPH,
+  local ok, why = write_file(path, ("%s\n%s\nend\n%s"):format(GRAPH,
     table.concat(lines, "\n"), table.concat(files)))
   if not ok then fail("capture", "%s", why) end
 end

@@ -1,5 +1,4 @@
 -- timeline_device.lua: what a GPU recorded of the block (marks.lua), beside the prediction.
-local internal = ...
 local marks = require "cuttle.marks"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -47,7 +46,7 @@ function M.launch(t, config, args, lines, fail)
     fail("device = true measures on a GPU, but no argument is a tensor on one; "
       .. "make them there, or leave it out")
   end
-  local copies = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
+  local copies = table.pack(clone(table.unpack(args, 1, args.n)))
   local function take(launch, places, words) M.add(t, launch, places, words) end
   local function twice()
     config(table.unpack(copies, 1, copies.n))

@@ -1,6 +1,5 @@
 -- picture_page.lua: a picture laid out on a page, as a drawing: where each rectangle, line and text
 -- goes.
-local internal = ...
 local Drawing = require "cuttle.drawing"
 local owners = require "cuttle.owners"
 local palette = require "cuttle.palette"
@@ -365,7 +364,7 @@ function M.deliver(text, file, op, fail)
     fail(op, "a sandboxed script writes no files; without a file name, %s returns the source", op)
   end
   check_kind(file, op, fail)
-  local ok, why = internal.host.write_file(file, text)
+  local ok, why = write_file(file, text)
   if not ok then fail(op, "%s", why) end
   return file
 end

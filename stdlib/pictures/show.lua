@@ -3,7 +3,6 @@
 -- Options besides those of all pictures: text (true: return the text and print nothing), width (in
 -- characters; else the terminal's), utf8 and ansi (true or false: box drawing and colours; else as
 -- the terminal is; a text has neither unless told).
-local internal = ...
 local owners = require "cuttle.owners"
 local picture = require "cuttle.picture"
 local palette = require "cuttle.palette"
@@ -34,7 +33,7 @@ local function first_given(...)
 end
 
 local function style_of(options)
-  local terminal = internal.host.terminal()
+  local terminal = terminal()
   if options.text then terminal = { utf8 = false, color = false } end
   local utf8_wanted = first_given(options.utf8, terminal.utf8)
   return { lines = utf8_wanted and box_lines or ascii_lines,

@@ -182,7 +182,7 @@ function M.add(path, rows)
   for _, row in ipairs(rows) do put(lines, places, row) end
   local new = text_of(lines)
   if new == text then return true end
-  return internal.host.write_file(path, new, true)
+  return internal.host.write_lasting(path, new)
 end
 
 -- {====== Tables ======

@@ -296,7 +296,7 @@ end
 -- The contract's own configuration runs, and its results are those that count.
 local function set_right(contract, judge, place, fail)
   local ok, why = judging.set_right(judge, contract.candidate,
-    place.is_gpu and internal.launch.clones or internal.launch.copies)
+    place.is_gpu and clone or internal.launch.copies)
   if not ok then cannot(contract, "it does not run: " .. why, fail) end
 end
 

@@ -111,7 +111,7 @@ end
 -- there before.
 local function collect(judge, list)
   local args = judge.args
-  local work = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
+  local work = table.pack(clone(table.unpack(args, 1, args.n)))
   for _, candidate in ipairs(list) do
     local run = M.make(candidate, judge.f)
     if run then pcall(run, table.unpack(work, 1, work.n)) end
@@ -204,7 +204,7 @@ end
 --- How candidates are to be judged: {f =, args =, tolerance =, reference =}.
 function M.new(judge)
   if judge.reference then
-    local work, why = run_on_copies(judge.reference, judge.args, internal.launch.clones)
+    local work, why = run_on_copies(judge.reference, judge.args, clone)
     if not work then tiles.fail("tune", "the reference fails: %s", why) end
     judge.want = work
   end
@@ -297,7 +297,7 @@ function M.check_all(judge, list, step)
   for _, candidate in ipairs(list) do
     candidate.why, candidate.registers, candidate.local_bytes = nil, nil, nil
     local rows, work, why = with_launches(function()
-      return play(judge, candidate, internal.launch.clones)
+      return play(judge, candidate, clone)
     end)
     judge.runs = judge.runs + 1
     take_facts(candidate, rows)
@@ -313,7 +313,7 @@ end
 --- The fastest of a list that was checked, and whether the race was run to its end.
 function M.race(judge, list, step)
   local args = judge.args
-  local work = table.pack(internal.launch.clones(table.unpack(args, 1, args.n)))
+  local work = table.pack(clone(table.unpack(args, 1, args.n)))
   local best, is_done = race.run(list, function(candidate, batch_ms)
     return time(judge, candidate, work, batch_ms)
   end, step)

@@ -295,6 +295,8 @@ static void test_sandbox(void) {
             "pages are texts");
   is_status(S, cuttle_dostring(S, "L'2:1':html('sandbox_escape.html')", NULL), CUTTLE_ERROR,
             "and write no files either");
+  is_status(S, cuttle_dostring(S, "write_file('sandbox_escape.txt', 'text')", NULL), CUTTLE_ERROR,
+            "nor any others");
   cuttle_close(S);
 }
 

@@ -11,7 +11,7 @@ local REPORT <const> = "/report"
 local NARROW <const> = 416 -- of a timeline: with its margins it fits half a window of 1280 pixels
 
 local function write(ending, text)
-  assert(internal.host.write_file(REPORT .. ending, text))
+  assert(write_file(REPORT .. ending, text))
 end
 
 local function fail(format, ...) error("trace: " .. format:format(...), 0) end

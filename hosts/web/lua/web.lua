@@ -1,13 +1,10 @@
 -- web.lua: what a page asks for beside commands and inputs: pages of values, help, summaries.
-local internal = ...
 local annotations = require "cuttle.annotations"
 local M = {}
 
 -- {====== Pages ======
 
-local function write(path, text)
-  assert(internal.host.write_file(path, text))
-end
+local function write(path, text) assert(write_file(path, text)) end
 
 -- Values that write their page themselves: profiles and traces.
 local function has_page(value)
