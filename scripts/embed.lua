@@ -162,7 +162,7 @@ end
 
 local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
                                sharding = true, tune = true }
-local seldom <const> = { "^attention", "^derive$", "^gather_matmul$", "^gemm_", "^html$",
+local seldom <const> = { "^attention", "^derive$", "^einsum", "^gather_matmul$", "^gemm_", "^html$",
   "^judge$", "^judge_[^d]", "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
   "^picture", "^predict$", "^row_", "^rows$", "^selection" } -- of other rooms
 local PACKED_FROM <const> = 1500 -- bytes

@@ -80,6 +80,8 @@ static const struct {
     {"attention", "cuttle.attention", false},
     {"attention_backward", "cuttle.attention_backward", false},
     {"attention_decode", "cuttle.attention_decode", false},
+    {"contract", "cuttle.einsum", false},
+    {"einsum", "cuttle.einsum", false},
     {"row_kernel", "cuttle.row_kernel", false},
     {"atom", "cuttle.atom", false},
     {"atoms", "cuttle.atom", false},

@@ -25,8 +25,9 @@ end
 local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
 
 -- Mode i, which has modes of its own, as few of them as may be: shapes and strides, integers if one
--- stride is enough, else tables.
+-- stride is enough, else tables. One without elements has no strides to speak of.
 local function merged_mode(x, i)
+  if size(x, i - 1) == 0 then return 0, 0 end
   local l = coalesce(get_mode(x.layout, i - 1))
   local s, d = shape(l), stride(l)
   if type(s) == "table" and #s == 1 then return s[1], d[1] end

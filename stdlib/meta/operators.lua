@@ -67,6 +67,51 @@
 ---@return Tensor # C
 function matmul(A, B, C, options) end
 
+--- Sums of products of tensors, by a letter for each mode: NumPy's einsum.
+--- The text has the letters of each operand, and after `->` those of the result. A letter that the
+--- result lacks is summed; a letter that is twice in an operand means the diagonal. `...` stands for
+--- the modes before the letters. Without `->`, the result has the letters that are there once, as in
+--- the alphabet. A mode of extent 1 goes with any extent. Operands have the same element type.
+---
+--- Two operands are one product: modes are joined where they can be, and matmul computes it. More
+--- are multiplied pair by pair, those of the fewest multiplications first. Each product between is
+--- rounded to the operands' type. After the operands there may be C, a tensor for the result, and
+--- options: `alpha` and `beta` as in matmul, its `bits`, `config` and `split`, and `stream`. A new C
+--- is column-major; that of a text without result letters has one element.
+---
+--- `require "cuttle.einsum".explain(text, ...)` shows the products and what computes them.
+---
+---     > A, B = ones(f32, {2, 3, 4}), ones(f32, {2, 5, 4})
+---     > einsum("bmk,bnk->bmn", A, B).layout
+---     (2,3,5):(1,2,6)
+---     > einsum("ii->", arange(f32, {3, 3}))[0]
+---     12.0
+--- CuTe: none. MoYe: none.
+--- See: contract, matmul.
+---@param text string
+---@param ... Tensor|table the operands, C, options
+---@return Tensor # C
+function einsum(text, ...) end
+
+--- Sums of products of two tensors whose modes have names.
+--- Modes with the same name belong together. Names of both operands are summed, unless C has them,
+--- or the option `keep` names them: a name, or a list of names. The new C has the names of A that
+--- stay, then those of B. The other options are those of einsum.
+---
+---     > A, B = ones(f32, {2, 3, 4}), ones(f32, {2, 5, 4})
+---     > P = view(A, A.layout:named("b", "M", "K"))
+---     > Q = view(B, B.layout:named("b", "N", "K"))
+---     > contract(P, Q).layout, contract(P, Q, {keep = "b"}).layout
+---     (M=3,N=5):(1,3) (b=2,M=3,N=5):(1,2,6)
+--- CuTe: none. MoYe: none.
+--- See: einsum, matmul, Layout.named.
+---@param A Tensor
+---@param B Tensor
+---@param C? Tensor
+---@param options? table
+---@return Tensor # C
+function contract(A, B, C, options) end
+
 --- The forward pass of attention: O = softmax(scale Q K') V.
 --- Q is (B,H,S,D), as in PyTorch; K and V are (B,Hk,Sk,D): batches, heads, tokens, and the depth of
 --- a head. The depth of V and O may be another. Any strides work. H is a multiple of Hk, and query

@@ -47,7 +47,7 @@ local overlap = require "cuttle.overlap"
 local launches = require "cuttle.operator_steps"
 local M = {}
 
-local MAX_BATCHES <const> = 65535 -- of a grid's z
+M.MAX_BATCHES = 65535 -- of a grid's z
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
 
@@ -310,9 +310,9 @@ local function to_problem(A, B, C, options)
   end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
   p.a_major, p.b_major = major_of(a), major_of(b)
-  if p.l > MAX_BATCHES then
+  if p.l > M.MAX_BATCHES then
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
-      MAX_BATCHES)
+      M.MAX_BATCHES)
   end
   p.groups, p.nested = groups, nested_of(a, b, c, groups)
   p.A = canonical(a, groups and a.extent[3] or p.l)

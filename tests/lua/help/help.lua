@@ -62,7 +62,7 @@ local lines, widest = 0, 0
 for line in output(help):gmatch("[^\n]+") do
   lines, widest = lines + 1, math.max(widest, #line)
 end
-print(lines < 66, widest <= 100)          -- expect: true	true
+print(lines < 70, widest <= 100)          -- expect: true	true
 
 -- What is no name.
 print(trouble(help, "zippd_divide"))

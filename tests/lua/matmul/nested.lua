@@ -185,3 +185,13 @@ local D = zeros(f32, C.layout)
 local launch = operator.prepare(A, B, D)
 launch()
 print(C.layout, (allclose(C, D)))   -- expect: (32,24):(1,32)	true
+
+-- A mode of modes without elements has no strides: nothing is divided by its extents.
+local function without_sums(k)
+  local modes = L(k)
+  local X = view(ones(f32, 64), layout({{2, 2}, modes.shape}, {{1, 8}, modes.stride}))
+  local Y = view(ones(f32, 64), layout({5, modes.shape}, {1, modes.stride}))
+  local Z = matmul(X, Y, ones(f32, {4, 5}), {beta = 2.0})
+  return Z[{0, 0}] == 2 and Z[{3, 4}] == 2
+end
+print(without_sums "(0,3)", without_sums "(3,0)", without_sums "(3,0,2)") -- expect: true	true	true
