@@ -37,6 +37,9 @@ function says.measured(p)
   return p.ms and ("%.4f ms on %s%s"):format(p.ms, p.device, sizes_text(p.sizes))
 end
 
+-- Names and messages are the candidate's: they begin no line.
+local function one_line(text) return (text:gsub("%c", " "):gsub("%s+$", "")) end
+
 local function mark_of(part)
   if part.ok == nil then return "-" end
   return part.ok and "yes" or "NO"
@@ -46,14 +49,13 @@ local function line_of(title, name, part)
   local texts = {}
   texts[#texts + 1] = says[name] and says[name](part) or nil
   if part.message then texts[#texts + 1] = part.message end
-  return (("%-14s %-4s %s"):format(title, mark_of(part), table.concat(texts, "; "))
-    :gsub("%s+$", ""))
+  return one_line(("%-14s %-4s %s"):format(title, mark_of(part), table.concat(texts, "; ")))
 end
 
 --- The report as text: the verdict, then a line for each part.
 function M.text(report)
-  local lines = { ("%s: %s%s"):format(report.task, report.verdict,
-    report.message and ": " .. report.message or "") }
+  local lines = { one_line(("%s: %s%s"):format(report.task, report.verdict,
+    report.message and ": " .. report.message or "")) }
   for _, row in ipairs(titles) do
     lines[#lines + 1] = line_of(row[2], row[1], report[row[1]])
   end

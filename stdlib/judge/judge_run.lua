@@ -78,8 +78,11 @@ end
 
 -- {====== Steps ======
 
+local MOST_TEXT <const> = 1000 -- bytes of a message that the candidate may have written
+
 -- An error that the candidate did not pass on may still be one of memory.
 local function trouble_of(kind, message)
+  message = message:sub(1, MOST_TEXT):gsub("%c", " ")
   local is_memory = kind == "error" and message:find("not enough memory", 1, true)
   return { kind = is_memory and "memory" or kind, message = message }
 end

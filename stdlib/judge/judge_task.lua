@@ -16,7 +16,9 @@ local M = {}
 local orders <const> = { row = true, column = true, any = true }
 local fields <const> = { name = true, sizes = true, inputs = true, outputs = true, reference = true,
   cases = true, time = true, tolerance = true, allow = true, deterministic = true, special = true }
-local row_fields <const> = { "order", "values" }
+local row_fields <const> = { "order", "tolerance", "values" }
+
+local is_row_field <const> = { order = true, tolerance = true, values = true }
 
 local function fail(format, ...) errors.fail("judge", format, ...) end
 
@@ -57,13 +59,13 @@ local function read_row(row, kind, i)
     fail("%s %s: order is '%s'; expected 'row', 'column' or 'any'", kind, name, tostring(order))
   end
   for key in pairs(row) do
-    if type(key) == "string" and key ~= "order" and key ~= "values" then
+    if type(key) == "string" and not is_row_field[key] then
       fail("%s %s has no field '%s'; expected one of %s", kind, name, key,
         table.concat(row_fields, ", "))
     end
   end
   return { name = name, dtype = row[2], extents = parts_of(row[3]), order = order,
-           values = row.values, is_output = kind == "output" }
+           values = row.values, tolerance = row.tolerance, is_output = kind == "output" }
 end
 
 local function read_rows(list, kind, into)
@@ -214,23 +216,19 @@ local function place(task, sizes, random, values)
   return case
 end
 
---- n cases, of which the first have the least sizes and those of the task; some have values at
---- edges.
+--- n cases or more: the least sizes, those of the task, drawn ones, and last the sizes whose time
+--- counts, which are those of `time` or the most of each. Some have values at edges.
 function M.cases(task, n, seed)
   local random, list = M.random(seed), {}
   list[1] = place(task, sizes_of(task, function(least) return least end), random, "usual")
   for _, sizes in ipairs(task.fixed) do list[#list + 1] = place(task, sizes, random, "usual") end
-  while #list < n do
+  while #list + 1 < n do
     local sizes = sizes_of(task, function(least, most) return draw_size(random, least, most) end)
     list[#list + 1] = place(task, sizes, random, #list % 2 == 0 and "edge" or "usual")
   end
+  local timed = task.time or sizes_of(task, function(_, most) return most end)
+  list[#list + 1] = place(task, timed, random, "usual")
   return list
-end
-
---- The case whose time counts: the sizes of `time`, or the most of each.
-function M.timed(task, seed)
-  local sizes = task.time or sizes_of(task, function(_, most) return most end)
-  return place(task, sizes, M.random(seed), "usual")
 end
 
 -- {====== Values ======

@@ -64,11 +64,10 @@ local function natural_errors(task, case, given, want)
   return found
 end
 
-local function tolerance_of(task, dtype, natural)
-  if task.tolerance then
-    return { rtol = task.tolerance.rtol or 0, atol = task.tolerance.atol or 0 }
-  end
-  local rtol, atol = internal.judge.tolerance(dtype)
+local function tolerance_of(task, row, natural)
+  local given = row.tolerance or task.tolerance
+  if given then return { rtol = given.rtol or 0, atol = given.atol or 0 } end
+  local rtol, atol = internal.judge.tolerance(row.dtype)
   return { rtol = rtol, atol = math.max(atol, NATURAL * (natural or 0)) }
 end
 
@@ -81,7 +80,7 @@ function M.of(task, case, seed)
   for i, row in ipairs(case.rows) do
     if row.is_output then
       local want = reference.cast(args[i], row.dtype)
-      out.outputs[i] = { want = want, tolerance = tolerance_of(task, row.dtype, natural[i]) }
+      out.outputs[i] = { want = want, tolerance = tolerance_of(task, row, natural[i]) }
     end
   end
   out.inputs = given
