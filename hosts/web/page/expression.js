@@ -125,6 +125,13 @@ function* firstExpressions(cm) {
   }
 }
 
+// Whether lines give a value to a name that the expression has. Without them it would mean something
+// else: in layout{8, n} the nil of an unknown n ends the shape.
+function needsLines(expression, before) {
+  return (expression.match(/[A-Za-z_]\w*/g) || []).some((name) => new RegExp(
+    `\\b(?:local|function|for)\\b[^=(\\n]*\\b${name}\\b|\\b${name}\\b[\\w\\s,.<>]*=(?!=)`).test(before));
+}
+
 // {candidates: [text...] (best first), before: the script's text that makes its locals}, or null.
 function expressionAtCursor(cm) {
   const cursor = cm.getCursor('from'), { line } = cursor;

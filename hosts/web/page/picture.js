@@ -126,8 +126,10 @@ class PicturePane {
   // What needs no locals of the script is drawn while the script is wrong.
   async draw(expression, before, isMine) {
     const ask = async (args) => shownPicture(await this.side.ask('picture', args, isMine));
-    const alone = await ask({ expression });
-    if (alone.html || alone.stopped || before.trim() === '') return alone;
+    if (!needsLines(expression, before)) {
+      const alone = await ask({ expression });
+      if (alone.html || alone.stopped || before.trim() === '') return alone;
+    }
     return ask({ expression, text: before });
   }
 

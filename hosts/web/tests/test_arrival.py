@@ -174,7 +174,7 @@ def test_pictures_that_give_way():
 def check_limit(page):
     """A picture that was stopped at its limit is asked for again when the pane is opened."""
     slow = "local a = 4 for i = 1, 3e6 do end\n"
-    page.value("playground.openScript('a.lua', %s); playground.picture.draws('layout{8, a + 0}'); "
+    page.value("playground.openScript('a.lua', %s); playground.picture.draws('layout{8, a}'); "
                "playground.side.line.engine.seconds = 0.01; playground.tabs.show('picture'); 0" % json.dumps(slow))
     wait("its limit", lambda: text(page, "#picture-text").startswith("No picture: stopped after 0.01 s"))
     page.value("playground.side.line.engine.seconds = 60; playground.tabs.show('picture'); 0")
