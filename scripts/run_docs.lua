@@ -26,7 +26,7 @@
 -- With --update outputs are written into the documents instead, and pictures that lie beside them:
 -- review them as a diff.
 
-local TIME_LIMIT_S <const> = 120
+local TIME_LIMIT_S <const> = 600
 local ENVIRONMENT <const> = "CUTTLE_DEVICE=cpu LC_ALL=C.UTF-8 COLUMNS="
 local END_OF_INPUT <const> = "\1end of input "
 local NOT_COMPLETE <const> = "(the input is not complete, or the session ended here)"

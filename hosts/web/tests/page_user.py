@@ -11,10 +11,11 @@ import sys
 import tempfile
 
 import web_page
-from web_page import CTRL, Browser, is_shown, open_page, press_until, wait
+from web_page import CTRL, Browser, is_shown, let_run, open_page, press_until, wait
 
 PLAYGROUND, CUTTLE, CHROMIUM = [os.path.abspath(path) for path in sys.argv[1:3]] + sys.argv[3:4]
 INDEX = pathlib.Path(PLAYGROUND, "index.html").as_uri()
+MAIN = "playground.main.engine"
 EDITOR = "document.querySelector('#editor .CodeMirror').CodeMirror"
 
 RACE = """local shift = kernel("shift", function(A)
@@ -61,6 +62,7 @@ def native(*words):
 
 def opened(**options):
     page = open_page(browser, options.pop("url", INDEX), **options)
+    let_run(page, MAIN)
     wait_ready(page)
     return page
 

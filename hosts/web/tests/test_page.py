@@ -16,11 +16,11 @@ import threading
 import time
 
 from page_user import (
-    PLAYGROUND, CUTTLE, INDEX, EDITOR, RACE, RACE_LINE, DEEP_RACE, SCRIPT, TILES, WIDTHS, browser,
+    PLAYGROUND, CUTTLE, INDEX, EDITOR, MAIN, RACE, RACE_LINE, DEEP_RACE, SCRIPT, TILES, WIDTHS, browser,
     native, opened, close, status, wait_ready, to_editor, to_prompt, write_script, open_tab,
     run, enter, link_with, run_wanted)
 from web_page import (
-    CTRL, SHIFT, ROOT, check, focus, is_shown, open_page, press_until, text, wait)
+    CTRL, SHIFT, ROOT, check, focus, is_shown, let_run, open_page, press_until, text, wait)
 
 
 def test_opening():
@@ -365,6 +365,15 @@ EXPRESSIONS = [
     ("local s = A:tile(1)[2]|", ["A:tile(1)[2]"], 0),
 ]
 
+# Does the expression mean something else without the lines before it?
+NEEDS = [
+    ("layout{8, n}", "local m, n = 4, 2\n", True), ("layout{8, n}", "m, n = 4, 2", True),
+    ("layout{8, n}", "n = 4", True), ("f(8)", "function f(n)\nend", True), ("f(8)", "local f <const> = 1", True),
+    ("A[i]", "for _, i in ipairs(t) do", True), ("t.x", "t.x = 1", True),
+    ("layout{8, n}", "print(n == 4)", False), ("layout{8, n}", "m = 4", False),
+    ("zipped_divide(A, {2})", "local tiles = zipped_divide(B, {2})", False), ("layout{8}", "", False),
+]
+
 
 def test_expressions():
     page = opened()
@@ -380,6 +389,9 @@ def test_expressions():
                "{line: 0, ch: 13}); 0" % EDITOR)
     check("what is selected comes first",
           page.value("expressionAtCursor(%s).candidates" % EDITOR), ["b"])
+    for expression, before, needs in NEEDS:
+        check("does %s need %s" % (expression, json.dumps(before)), page.value(
+            "needsLines(%s, %s)" % (json.dumps(expression), json.dumps(before))), needs)
     close(page)
 
 
@@ -687,9 +699,10 @@ def test_endless_loop():
     check("the prompt says what is lost", "variables of the prompt are gone" in
           text(page, "#dialogue"), True)
     write_script(page, "while true do print('again and again') end\n")
-    page.value("playground.main.engine.seconds = 2; 0")
+    let_run(page, MAIN, 2)
     page.press("Enter", CTRL)
     wait("the limit", lambda: "the limit" in text(page, "#status-text"))
+    let_run(page, MAIN)
     wait_ready(page)
     check("what an endless loop prints does not fill the page",
           page.value("document.querySelector('#output').textContent.length") < 1000000, True)

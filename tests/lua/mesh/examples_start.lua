@@ -19,8 +19,8 @@ local examples = {
 }
 
 local function lines(environment, name, out)
-  return ("timeout -s KILL 60 %s %s > '%s' 2>&1"):format(
-    gpus.command(environment .. " CUTTLE_COMM_TIMEOUT=30", ("examples/%s.lua"):format(name)),
+  return ("timeout -s KILL 300 %s %s > '%s' 2>&1"):format(
+    gpus.command(environment .. " CUTTLE_COMM_TIMEOUT=200", ("examples/%s.lua"):format(name)),
     examples[name][1], out)
 end
 

@@ -23,7 +23,7 @@ local function wait(r)
 end
 ]]
 local function order(environment, text)
-  local out = gpus.run(("%s FAKE_ORDER_LOG='%s' FAKE_NCCL_LOG='%s' timeout -s KILL 60"):format(
+  local out = gpus.run(("%s FAKE_ORDER_LOG='%s' FAKE_NCCL_LOG='%s' timeout -s KILL 300"):format(
     environment, log, nccl_log), gpus.script(prelude .. text))
   return gpus.read(log):gsub("\n", ", "):gsub(", $", ""), out, gpus.read(nccl_log)
 end

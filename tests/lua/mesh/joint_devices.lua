@@ -29,7 +29,7 @@ local function run(environment, text) return gpus.run(environment, gpus.script(p
 
 -- The launches and waits in the order in which the devices got them.
 local function order(environment, text)
-  local out = run(("%s FAKE_ORDER_LOG='%s' timeout -s KILL 60"):format(environment, log), text)
+  local out = run(("%s FAKE_ORDER_LOG='%s' timeout -s KILL 300"):format(environment, log), text)
   return gpus.read(log):gsub("\n", ", "):gsub(", $", ""), out
 end
 
@@ -95,7 +95,7 @@ m:run(function(r)
   r:barrier()
 end)
 ]])
-out = gpus.capture(gpus.command("FAKE_MEET='all_reduce 2' timeout -s KILL 60", script):gsub(
+out = gpus.capture(gpus.command("FAKE_MEET='all_reduce 2' timeout -s KILL 300", script):gsub(
   "' '([^']*)'$", "' bench --device=cuda '%1'"))
 like(out, "\nall_reduce %(x.lua:8%) +1 +32 +300 .*\nall_reduce %(x.lua:8%) +1 +32 +300 ", "bench")
 
@@ -121,14 +121,14 @@ local places = {
 }
 for _, place in ipairs(places) do
   local code
-  out, code = run("FAKE_MEET='all_reduce 2' FAKE_SIGINT=3 timeout -s KILL 60",
+  out, code = run("FAKE_MEET='all_reduce 2' FAKE_SIGINT=3 timeout -s KILL 300",
     ("m:run(function(r)\n  if r.rank == 0 then launch(r, 1) end\n  %s\nend)\n"):format(place[1]))
   like(out, place[2], "Ctrl-C " .. (place[1] == "" and "at the end" or "in " .. place[1]))
   tap.is(code, 130, "exit code")
 end
 -- A call of the driver itself waits.
 local stuck
-out, stuck = run("FAKE_MEET='all_reduce 2' FAKE_STUCK=1 timeout -s KILL 60", [[
+out, stuck = run("FAKE_MEET='all_reduce 2' FAKE_STUCK=1 timeout -s KILL 300", [[
 m:run(function(r)
   launch(r, 1)
   event():record()
@@ -139,7 +139,7 @@ like(out, "\ncuttle: stopped, but a call of a library does not return; the progr
 tap.is(stuck, 130, "exit code")
 
 -- The same with a limit instead of Ctrl-C. Nobody aborts communicators, which would wait, too.
-out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=1 timeout -s KILL 300", [[
 m:run(function(r)
   r:barrier()
   if r.rank == 0 then launch(r, 1) end
@@ -147,12 +147,12 @@ m:run(function(r)
 end)
 ]])
 local late = "^x.lua:%d+: device: kernel 'all_reduce' %(x.lua:8%) on cuda:0 did not end within "
-  .. "0.1 s, CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is at another line\n"
+  .. "1.0 s, CUTTLE_COMM_TIMEOUT; it may wait for a rank that has ended, or is at another line\n"
   .. "  rank 0 waits at x.lua:%d+: barrier over all axes\n    on its device kernel 'all_reduce' "
   .. ".*\n  rank 1 waits at x.lua:%d+: barrier"
 like(out, late, "a limit of time")
 -- The watch over collectives comes to its limit first: what NCCL waits for when it aborts is given up before.
-out = run("FAKE_MEET='all_reduce 2' FAKE_NCCL_MUTE=2 CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+out = run("FAKE_MEET='all_reduce 2' FAKE_NCCL_MUTE=2 CUTTLE_COMM_TIMEOUT=1 timeout -s KILL 300", [[
 m:run(function(r)
   r:barrier()
   if r.rank == 0 then launch(r, 1) end
@@ -161,14 +161,14 @@ end)
 ]])
 like(out, late, "a limit of time, which a collective comes to first")
 -- The first collective opens communicators, for which NCCL waits.
-out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=0.1 timeout -s KILL 60", [[
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=1 timeout -s KILL 300", [[
 m:run(function(r)
   if r.rank == 0 then launch(r, 1) end
   r:barrier()
 end)
 ]])
 like(out, late, "a limit of time before communicators are there")
-out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=60 timeout -s KILL 60", [[
+out = run("FAKE_MEET='all_reduce 2' CUTTLE_COMM_TIMEOUT=200 timeout -s KILL 300", [[
 m:run(function(r)
   for call = 1, 200 do launch(r, call) end
   r:barrier()

@@ -72,7 +72,7 @@ m:run(function(r)
   for _ = 1, 2 do meet{ grid = 1, block = 32 }(flags:part(), peer_tensor(flags, 1 - r.rank)) end
 end)
 ]]
-local out = gpus.capture(gpus.command(("FAKE_MEET='meet 2' FAKE_ORDER_LOG='%s' timeout -s KILL 60")
+local out = gpus.capture(gpus.command(("FAKE_MEET='meet 2' FAKE_ORDER_LOG='%s' timeout -s KILL 300")
   :format(log), script):gsub("' '([^']*)'$", "' timeline --measure '%1'"))
 gpus.like(out, "^timeline: .*", "nothing is recorded there")
 tap.is(gpus.read(log):gsub("\n", ", "), ("0: meet, 1: meet, "):rep(2)

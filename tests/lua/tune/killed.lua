@@ -56,7 +56,7 @@ end
 local all = {}
 for i = 1, 10 do
   all[i] = run((": > out; %s adder.lua k%d >> out & n=0; "
-    .. "until [ $(wc -l < out) -ge %d ] || [ $n = 9000 ]; do n=$((n + 1)); sleep 0.01; done; "
+    .. "until [ $(wc -l < out) -ge %d ] || [ $n = 60000 ]; do n=$((n + 1)); sleep 0.01; done; "
     .. "kill -9 $!; wait; cat out"):format(cuttle, i, 2 * i))
 end
 local lost, kept = lost_of(table.concat(all))
