@@ -92,8 +92,9 @@ function M.attention_decode(Q, K, V, options)
   local p = problem.read("reference.attention_decode", Q, K, V, options)
   to_host(p)
   for b = 0, p.batches - 1 do
-    p.n_keys = math.max(0, math.min(p.lengths[b] + p.n_new, p.capacity))
-    p.n_old = p.new_K and math.max(0, p.lengths[b]) or p.n_keys
+    local n = math.max(0, p.lengths[b])
+    p.n_keys = math.min(n + p.n_new, p.capacity)
+    p.n_old = p.new_K and n or p.n_keys
     for query = 0, p.n_q - 1 do compute(p, b, query) end
   end
   return p.out, p.lse

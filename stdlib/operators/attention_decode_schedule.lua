@@ -21,9 +21,10 @@ local WARP <const> = 32
 --- Chunks of a sequence, at most, and their least keys.
 M.MOST_CHUNKS, M.LEAST_CHUNK = 32, 512
 
---- Keys of sequence b.
+--- Keys of sequence b; a negative length counts as 0.
 function M.length(variant, args, b)
-  return max(0, min(args.lengths[b] + variant.n_new, args.capacity))
+  if variant.n_new == 0 then return max(0, min(args.lengths[b], args.capacity)) end
+  return min(max(args.lengths[b], 0) + variant.n_new, args.capacity)
 end
 
 --- Of a sequence of so many keys: the keys of a unit.

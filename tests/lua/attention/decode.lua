@@ -112,6 +112,10 @@ local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
                   lengths = {200, 1, 77, 2, 290}, causal = true}))                     -- expect: true
+-- A negative length counts as 0, so that what is appended is seen.
+print(try(PLAIN, {dtype = f32, H = 2, HK = 1, D = 8, new = 2, lengths = {-3, 5}}))      -- expect: true
+print(try(MMA, {dtype = f16, H = 2, HK = 1, D = 64, new = 3, page = 4, lengths = {-1, 9}, S = 2,
+                causal = true}))                                                        -- expect: true
 print(try(PLAIN, {dtype = f16, kv = f8e4m3, H = 4, HK = 2, D = 24, page = 7, new = 1, scale = 0.3,
                   lengths = {200, 7}, k_scale = 0.25, v_scale = 0.5}))                  -- expect: true
 print(try(PLAIN, {dtype = bf16, H = 6, HK = 2, S = 5, D = 32, tree = true, page = 1,
