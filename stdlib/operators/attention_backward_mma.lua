@@ -25,7 +25,6 @@ function M.trouble(config, p)
   if math.max(p.depth, p.depth_v) > config.depth then
     return ("its kernel computes D up to %d"):format(config.depth)
   end
-  if p.score then return "its kernel has no masks but causal, and no scores" end
   if p.n_q == 0 or p.n_k == 0 or p.heads == 0 then return "there are no queries or no keys" end
   if p.O.dtype ~= p.dtype then
     return ("O is %s, and its kernel takes Q's type"):format(p.O.dtype)
@@ -136,6 +135,27 @@ function Block:add(packed_one, i, sums, slot)
     other.words_t, plan.read_across)
 end
 
+-- The query and the key of a place of the tile of columns that begins with `first`.
+function Block:pair(own, other, first)
+  own, other = self.args.first + own, first + other
+  if self.variant.of_keys then return other, own end
+  return own, other
+end
+
+-- P for the sums, and dS, of an element by masks and scores.
+function Block:weigh_by_score(own, other, first, s, dp, l, d, masked)
+  local args, kind = self.args, self.variant.score
+  local query, key = self:pair(own, other, first)
+  local at = { q = query, k = key, h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }
+  local new, slope = kind:element_and_gradient(args.operands, s, at, args.c, masked)
+  local p = fast.exp2(new * kind:factor(args.c) - l)
+  local factor = kind.drops and kind:kept_factor(args.operands, at) or nil
+  if factor ~= nil then dp = dp * factor end
+  local ds = p * (dp - d)
+  if slope ~= nil then ds = ds * slope end
+  return factor ~= nil and p * factor or p, ds
+end
+
 -- Does the query see the key? Numbers of the sequence.
 function Block:sees(query, key)
   local args = self.args
@@ -159,14 +179,14 @@ function Block:weigh(first, slot, masked)
         else
           l, d = self.L[r], self.D[r]
         end
-        local p = fast.exp2(S[{c, j}] * self.args.c - l)
-        if masked then
-          own, other = self.args.first + own, first + other
-          local seen
-          if variant.of_keys then seen = self:sees(other, own) else seen = self:sees(own, other) end
-          p = where(seen, p, 0.0)
+        if variant.score then
+          S[{c, j}], dP[{c, j}] = self:weigh_by_score(own, other, first, S[{c, j}], dP[{c, j}], l,
+            d, masked)
+        else
+          local p = fast.exp2(S[{c, j}] * self.args.c - l)
+          if masked then p = where(self:sees(self:pair(own, other, first)), p, 0.0) end
+          S[{c, j}], dP[{c, j}] = p, p * (dP[{c, j}] - d)
         end
-        S[{c, j}], dP[{c, j}] = p, p * (dP[{c, j}] - d)
       end
     end
   end
@@ -182,8 +202,38 @@ function Block:step(first, slot, masked)
   if self.variant.of_keys then self:add(self.P, 2, self.sums[2], slot) end
 end
 
+-- What masks and scores know of the block's rows: columns from, to, whole_from, whole_to, as
+-- attention_score.lua has them.
+function Block:range()
+  local variant, args = self.variant, self.args
+  local n = variant.of_keys and args.n_k or args.n_q
+  local of = variant.of_keys and variant.score.queries or variant.score.range
+  return of(variant.score, args.operands, args.first, min(args.first + variant.rows, n), args)
+end
+
+-- The same as is_plain, by them.
+function Block:is_plain_by_score(first)
+  local variant, args = self.variant, self.args
+  local last, _, _, from, to = first + variant.columns - 1, self:range()
+  local plain = last < (variant.of_keys and args.n_q or args.n_k)
+  if variant.of_keys then plain = plain and args.first + variant.rows <= args.n_k end
+  if from ~= nil then plain = plain and first >= from end
+  if to ~= nil then plain = plain and last < to end
+  return plain
+end
+
+-- The tiles of columns of which the block's rows see something, of n columns: the first, and the
+-- one behind the last.
+function Block:tiles_seen(n)
+  local from, to = self:range()
+  local columns = self.variant.columns
+  return from == nil and 0 or max(from, 0) // columns,
+    cdiv(to == nil and n or max(min(to, n), 0), columns)
+end
+
 -- Does each of the block's rows see all columns from `first` on, or is there none of them?
 function Block:is_plain(first)
+  if self.variant.score then return self:is_plain_by_score(first) end
   local variant, args = self.variant, self.args
   local last = first + variant.columns - 1
   if variant.of_keys then
@@ -200,7 +250,7 @@ end
 
 -- Tiles [m, last) of the others in a head.
 function Block:each_tile(from, m, last, head)
-  local columns = self.variant.columns
+  local columns, kind = self.variant.columns, self.variant.score
   sync_threads()
   if m < last then self:fetch(from, m, 0, head) end
   for i in range(m, last) do
@@ -208,7 +258,9 @@ function Block:each_tile(from, m, last, head)
     cp_async_wait(0)
     sync_threads()
     if i + 1 < last then self:fetch(from, i + 1, (i + 1 - m) % STAGES, head) end
-    if self:is_plain(i * columns) then
+    if kind and kind.is_scattered then
+      self:step(i * columns, slot, true)
+    elseif self:is_plain(i * columns) then
       self:step(i * columns, slot, false)
     else
       self:step(i * columns, slot, true)
@@ -240,7 +292,7 @@ end
 
 -- Where the block's tile is.
 local function place_of(variant, args)
-  args.batch, args.first_row = blockIdx.z, 0
+  args.batch, args.b, args.first_row = blockIdx.z, blockIdx.z, 0
   if variant.packed then
     local at = packed.read(variant, args.blocks, blockIdx.x, function(x) return x end)
     for key, value in pairs(at) do args[key] = value end
@@ -265,13 +317,15 @@ local function run_queries(variant, plan, args)
     local row = args.first_row + args.first + softmax.row_of(block.place, r)[{0, 0}][1]
     block.L[r], block.D[r] = args.L[{row, head, args.batch}], args.D[{row, head, args.batch}]
   end
-  local seen = args.n_k
+  local first, last, seen = 0, nil, args.n_k
+  block.head = head
   if variant.causal then
     seen = max(0, min(seen, min(args.first + variant.rows, args.n_q) + args.n_k - args.n_q))
   end
   local from = { block:tiles_of(args.K, args.k, kv_head, args.n_k, variant.columns),
                  block:tiles_of(args.V, args.k, kv_head, args.n_k, variant.columns) }
-  block:each_tile(from, 0, cdiv(seen, variant.columns), kv_head)
+  if variant.score then first, last = block:tiles_seen(args.n_k) end
+  block:each_tile(from, first, last or cdiv(seen, variant.columns), kv_head)
   block:store(block.sums[1], args.dQ, args.q, args.n_q, head, args.scale)
 end
 
@@ -286,10 +340,16 @@ local function run_keys(variant, plan, args)
   if variant.causal then
     first = max(args.first - (args.n_k - args.n_q), 0) // variant.columns
   end
+  local last
+  if variant.score then
+    block.head = kv_head * args.group
+    first, last = block:tiles_seen(args.n_q)
+  end
   for head in range(kv_head * args.group, (kv_head + 1) * args.group) do
     local from = { block:tiles_of(args.Q, args.q, head, args.n_q, variant.columns),
                    block:tiles_of(args.dO, args.q, head, args.n_q, variant.columns) }
-    block:each_tile(from, first, cdiv(args.n_q, variant.columns), head)
+    if variant.score then block.head = head end
+    block:each_tile(from, first, last or cdiv(args.n_q, variant.columns), head)
   end
   block:store(block.sums[1], args.dK, args.k, args.n_k, kv_head, args.scale)
   block:store(block.sums[2], args.dV, args.k, args.n_k, kv_head, f32(1))
@@ -301,8 +361,14 @@ end
 
 local function make_queries(given)
   local variant = copy_of(given, false)
-  local plan = plan_of(variant)
-  return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
+  local plan, name = plan_of(variant), "attention_backward_dQ"
+  if variant.score then
+    return kernel(name, function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
+      run_queries(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ,
+        group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
+    end)
+  end
+  return kernel(name, function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
     run_queries(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ,
       group = group, c = c, scale = scale, blocks = blocks })
   end)
@@ -310,8 +376,14 @@ end
 
 local function make_keys(given)
   local variant = copy_of(given, true)
-  local plan = plan_of(variant)
-  return kernel("attention_backward_dKV",
+  local plan, name = plan_of(variant), "attention_backward_dKV"
+  if variant.score then
+    return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
+      run_keys(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dK = dK, dV = dV,
+        group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
+    end)
+  end
+  return kernel(name,
     function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
       run_keys(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dK = dK, dV = dV,
         group = group, c = c, scale = scale, blocks = blocks })
@@ -336,9 +408,11 @@ function M.plan(p, kernels, variant)
   local group, c, scale = p.heads // p.kv_heads, scores.factor(p), f32(p.scale)
   return { before,
     { kernel = kernels.dQ, launch = launch(n_queries, p.heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries } },
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries,
+               scores.operands(p) } },
     { kernel = kernels.dKV, launch = launch(n_keys, p.kv_heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys } } }
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys,
+               scores.operands(p) } } }
 end
 
 return M

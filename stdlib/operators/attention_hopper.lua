@@ -184,8 +184,8 @@ local function load_all(variant, plan, args, smem, bars)
   local v = pipeline_state(variant.narrow and narrow.raw_stages(variant) or variant.stages,
     {parity = 1})
   local parts = clears(variant) and pipeline_state(1)
-  local to_V, V_full, V_empty = smem.V, bars.V_full, bars.V_empty
-  if variant.narrow then to_V, V_full, V_empty = smem.raw, bars.raw_full, bars.raw_empty end
+  local to_V = variant.narrow and { s = smem.raw, full = bars.raw_full, empty = bars.raw_empty }
+    or { s = smem.V, full = bars.V_full, empty = bars.V_empty }
 
   each_tile(variant, args, as_it_is, function(at)
     local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
@@ -210,14 +210,14 @@ local function load_all(variant, plan, args, smem, bars)
     local function copy_V(n, full)
       by_one(variant, function()
         full:arrive_expect_tx(plan.V_bytes)
-        tma_load(gV(_, _, n), to_V(_, _, v.slot), full)
+        tma_load(gV(_, _, n), to_V.s(_, _, v.slot), full)
       end)
     end
 
     -- Values that belong to the next sequence may be NaN, which no 0 that they are multiplied with
     -- makes 0.
     local function load_V(n)
-      V_empty[v.slot]:wait(v.parity)
+      to_V.empty[v.slot]:wait(v.parity)
       if clears(variant) then
         local n_own = at.n_k - n * keys
         if n_own < keys then
@@ -225,12 +225,12 @@ local function load_all(variant, plan, args, smem, bars)
           bars.V_part[0]:wait(parts.parity)
           parts:advance()
           clear_behind(smem.V(_, _, v.slot), max(n_own, 0))
-          by_one(variant, function() V_full[v.slot]:arrive() end)
+          by_one(variant, function() to_V.full[v.slot]:arrive() end)
         else
-          copy_V(n, V_full[v.slot])
+          copy_V(n, to_V.full[v.slot])
         end
       else
-        copy_V(n, V_full[v.slot])
+        copy_V(n, to_V.full[v.slot])
       end
       v:advance()
     end
@@ -266,6 +266,8 @@ local function new_group(variant, plan, args, smem, bars)
     sV = pv:partition_B(smem.V),
     S = fragment(f32, plan.QK:partition_shape_C{ROWS, variant.keys}),
     O = fragment(f32, plan.PV:partition_shape_C{ROWS, variant.depth_v}),
+    P = not variant.narrow and fragment(variant.dtype,
+      plan.QK:partition_shape_C{ROWS, variant.keys}) or nil,
     places = qk:partition_C(identity_tensor{ROWS, variant.keys}),
     places_O = pv:partition_C(identity_tensor{ROWS, variant.depth_v}),
     q = pipeline_state(1), k = pipeline_state(variant.stages), v = pipeline_state(variant.stages),
@@ -276,8 +278,6 @@ local function new_group(variant, plan, args, smem, bars)
   self.rows = softmax.new_rows(self.S)
   if variant.narrow then
     self.P, self.P_by_S, self.S_by_P = narrow.new_P(plan.PV, self.S, ROWS, variant.keys)
-  else
-    self.P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, variant.keys})
   end
   return setmetatable(self, Group)
 end
@@ -294,10 +294,10 @@ function Group:multiply_QK()
 end
 
 function Group:multiply_PV()
-  local plan, P = self.plan, self.P
+  local plan = self.plan
   wgmma_fence()
-  if not self.variant.narrow then P = plan.PV:retile_A(P, plan.QK) end
-  gemm(plan.PV, P, self.sV(_, _, _, self.v.slot), self.O)
+  gemm(plan.PV, self.variant.narrow and self.P or plan.PV:retile_A(self.P, plan.QK),
+    self.sV(_, _, _, self.v.slot), self.O)
   wgmma_commit()
 end
 

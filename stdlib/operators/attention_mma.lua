@@ -334,6 +334,12 @@ function Block:each_step()
   for i in range(n_plain) do self:step(n_plain - 1 - i, false, false) end
 end
 
+-- O (rows,depth) in Q's shared memory.
+function Block:memory_of_O()
+  if self.variant.depth_v == self.variant.depth then return self.smem.Q end
+  return view(self.smem.Q, self.plan.O)
+end
+
 -- O by way of Q's shared memory, in wide stores; of another type, or without room, from registers.
 function Block:store()
   local variant, at, O = self.variant, self.at, self.args.O
@@ -343,13 +349,9 @@ function Block:store()
     copy(cast(self.O, O.dtype), self.thr:partition_C(gO))
     return
   end
-  local sO = self.smem.Q
-  if variant.depth_v ~= variant.depth then
-    sO = view(sO, self.plan.O)
-  end
-  copy(cast(self.O, variant.dtype), self.thr:partition_C(sO))
+  copy(cast(self.O, variant.dtype), self.thr:partition_C(self:memory_of_O()))
   sync_threads()
-  copy(self.mover_v:partition_S(sO), self.mover_v:partition_D(gO))
+  copy(self.mover_v:partition_S(self:memory_of_O()), self.mover_v:partition_D(gO))
 end
 
 function Block:finish()

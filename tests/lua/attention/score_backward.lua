@@ -46,6 +46,16 @@ end
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
+for i, options in ipairs(options_of(66, 70)) do
+  print(i, try("mma 64x32", i == 2 and f16 or bf16, {1, 2, 66, 32}, {1, 1, 70, 32}, options))
+end
+-- expect: 1	true
+-- expect: 2	true
+-- expect: 3	true
+-- expect: 4	true
+-- expect: 5	true
+print(try("mma 64x32", bf16, {1, 2, 130, 64}, {1, 1, 130, 64}, options_of(130, 130)[5]))
+-- expect: true
 print(try("hopper 128x128", f16, {1, 2, 130, 32}, {1, 1, 130, 32}, options_of(130, 130)[5]))
 -- expect: true
 print(try("hopper 64x128", bf16, {1, 1, 200, 32}, {1, 1, 200, 32}, {window = {30, 10}}, true))
@@ -62,6 +72,7 @@ local packed = {cu_seqlens_q = {0, 20, 20, 70}, cu_seqlens_k = {0, 30, 40, 100},
   alibi = from_table(f32, {{0.5, 0.1}, {0.2, 0.3}, {0.4, 0.6}})}
 print(try("plain", f32, {2, 70, 12}, {1, 100, 12}, packed))               -- expect: true
 print(try("hopper 64x128", bf16, {2, 70, 32}, {1, 100, 32}, packed))      -- expect: true
+print(try("mma 64x32", bf16, {2, 70, 32}, {1, 100, 32}, packed))          -- expect: true
 
 -- Tiles of queries that a mask hides from a tile of keys are not read for it: they are NaN here.
 do
