@@ -4,6 +4,7 @@ local call = require "cuttle.selection_call"
 local numbers = require "cuttle.selection_keys"
 local radix = require "cuttle.selection_sort"
 local segments = require "cuttle.selection_segments"
+local top = require "cuttle.selection_top"
 local M = {}
 
 local THREADS <const> = 256
@@ -65,6 +66,11 @@ local function segment_steps(x, offsets, order, o)
   return steps
 end
 
+-- Does a block sort each row in shared memory? `config` is for the radix sort.
+local function by_rows(x, offsets, o)
+  return not offsets and not o.config and x.n_rows > 1 and top.holds(x)
+end
+
 -- The steps of a sort of x by segments, or nil if x is one segment.
 local function sort_segments(x, offsets, pairs_of, o)
   if not offsets and x.n_rows <= 1 then return nil end
@@ -122,6 +128,10 @@ M.sort = call.define("sort", 2, { "config", "descending", "offsets" }, "{descend
     local found, tensors = call.results(op, options, x, { same_as(x), v and same_as(v) },
       { x, v or offsets, offsets })
     if x.n == 0 then return {}, tensors end
+    if by_rows(x, offsets, options) then
+      local out = { values = found[1].flat, moved = v and found[2].flat }
+      return { top.step(x, v and v.flat, out, x.columns, options.descending or false) }, tensors
+    end
     local moved = { { x.flat, found[1].flat }, v and { v.flat, found[2].flat } }
     return sort_segments(x, offsets, moved, options)
       or radix.steps(x, v and v.flat, found[1].flat, v and found[2].flat, options), tensors
@@ -136,6 +146,10 @@ M.argsort = call.define("argsort", 1, { "config", "descending", "offsets" }, "{d
       { { dtype = x.n < 1 << 31 and i32 or i64, shape = x.extent, only = true } }, { x, offsets })
     if x.n == 0 then return {}, tensors end
     local order = found[1].flat
+    if by_rows(x, offsets, options) then
+      return { top.step(x, nil, { columns = order }, x.columns, options.descending or false) },
+        tensors
+    end
     if offsets then return segment_steps(x, offsets, order, options), tensors end
     if x.n_rows <= 1 then
       return radix.steps(x, true, call.work(x, x.tensor.dtype, x.n), order, options), tensors

@@ -2,9 +2,14 @@
 -- "cuttle.selections". docs/selections.md says what each one takes and returns.
 local M = {}
 
+local compacts = require "cuttle.selection_compact"
 local sorts = require "cuttle.selection_sorts"
 
 M.scan = require "cuttle.selection_scan".scan
 M.sort, M.argsort = sorts.sort, sorts.argsort
+M.top_k = require "cuttle.selection_top".top_k
+M.compact, M.positions = compacts.compact, compacts.positions
+M.runs, M.unique = compacts.runs, compacts.unique
+M.histogram = require "cuttle.selection_histogram".histogram
 
 return M

@@ -190,6 +190,17 @@ def test_selections():
     ok((keys == np.sort(x, -1)).all(), "sort")
     ok((places == np.argsort(x, -1, kind="stable")).all(), "its values")
     ok((selections.argsort(x, descending=True) == np.argsort(-x, -1, kind="stable")).all(), "argsort")
+    top, columns = selections.top_k(x, 5)
+    ok((top == -np.sort(-x, -1)[:, :5]).all(), "top_k")
+    ok((columns == np.argsort(-x, -1, kind="stable")[:, :5]).all(), "its columns")
+    kept, n = selections.compact(y, y > 3)
+    ok((kept[:n[0]] == y[y > 3]).all(), "compact")
+    values, counts, n = selections.unique(y)
+    want = np.unique(y, return_counts=True)
+    ok((values[:n[0]] == want[0]).all() and (counts[:n[0]] == want[1]).all(), "unique")
+    z = np.random.default_rng(7).standard_normal(5000)
+    edges = np.linspace(-2, 2, 11)
+    ok((selections.histogram(z, edges) == np.histogram(z, edges)[0]).all(), "histogram")
 
 
 def test_decode():

@@ -41,4 +41,17 @@ do
   mutants("sort", 3, function() selections.sort(keys, values, {config = config}) end)
 end
 
+do
+  local x, config = rand(f32, 500), {threads = 64, items = 2}
+  local function keep(v) return v > 0.5 end
+  orders("compact", function() selections.compact(x, keep, {config = config}) end)
+  mutants("compact", 0, function() selections.compact(x, keep, {config = config}) end)
+  local flags = zeros(u8, 500)
+  orders("unique", function() selections.runs(flags, {config = config}) end)
+  orders("top_k", function() selections.top_k(x, 40) end)
+  mutants("top_k", 2, function() selections.top_k(x, 40) end)
+  orders("histogram", function() selections.histogram(x, 9, 0, 1) end)
+  mutants("histogram", 0, function() selections.histogram(x, 9, 0, 1) end)
+end
+
 tap.done()
